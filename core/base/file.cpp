@@ -1,0 +1,92 @@
+#include "core/base/file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <utility>
+
+#include "core/base/error.h"
+
+namespace strato {
+namespace fs = std::filesystem;
+namespace {
+
+[[noreturn]] void fail(const fs::path& path, const char* what, int code, const char* remedy) {
+  throw InputError(path.string(), "", std::string(what) + ": " + std::strerror(code), remedy);
+}
+
+// Owns a temporary file until it is renamed to its final name.
+class TemporaryFile {
+ public:
+  explicit TemporaryFile(const fs::path& target)
+      : target_(target), name_(target.string() + ".tmp-XXXXXX") {
+    handle_ = ::mkstemp(name_.data());
+    if (handle_ < 0) fail(target_, "cannot be written", errno, "choose a folder that you may write to");
+    ::fchmod(handle_, 0644);
+  }
+  ~TemporaryFile() {
+    if (handle_ >= 0) ::close(handle_);
+    if (!renamed_) ::unlink(name_.c_str());
+  }
+  TemporaryFile(const TemporaryFile&) = delete;
+  TemporaryFile& operator=(const TemporaryFile&) = delete;
+
+  void write(std::string_view content) {
+    while (!content.empty()) {
+      const ssize_t written = ::write(handle_, content.data(), content.size());
+      if (written < 0 && errno == EINTR) continue;
+      if (written < 0) fail(target_, "cannot be written", errno, "free some space and try again");
+      content.remove_prefix(static_cast<std::size_t>(written));
+    }
+    if (::fsync(handle_) != 0) fail(target_, "cannot be written", errno, "free some space and try again");
+  }
+
+  void rename() {
+    ::close(std::exchange(handle_, -1));
+    if (::rename(name_.c_str(), target_.c_str()) != 0) {
+      fail(target_, "cannot be replaced", errno, "choose another file name");
+    }
+    renamed_ = true;
+  }
+
+ private:
+  fs::path target_;
+  std::string name_;
+  int handle_ = -1;
+  bool renamed_ = false;
+};
+
+}  // namespace
+
+std::string read_file(const fs::path& path) {
+  std::error_code error;
+  if (fs::is_directory(path, error)) {
+    throw InputError(path.string(), "", "is a folder", "give a file");
+  }
+  std::ifstream stream(path, std::ios::binary);
+  if (!stream) fail(path, "cannot be opened", errno, "check the name and the permissions");
+  std::string content{std::istreambuf_iterator<char>(stream), {}};
+  if (stream.bad()) fail(path, "cannot be read", errno, "check the disk");
+  return content;
+}
+
+void write_file(const fs::path& path, std::string_view content) {
+  TemporaryFile file(path);
+  file.write(content);
+  file.rename();
+}
+
+fs::path home_directory() {
+  if (const char* home = std::getenv("STRATOSCOPE_HOME"); home != nullptr && *home != '\0') return home;
+  std::error_code error;
+  const fs::path executable = fs::read_symlink("/proc/self/exe", error);
+  return error ? fs::current_path() : executable.parent_path().parent_path();
+}
+
+}  // namespace strato

@@ -1,0 +1,19 @@
+// Whole files in and out. Every failure is an InputError that names the file.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+namespace strato {
+
+std::string read_file(const std::filesystem::path& path);
+
+// Writes to a temporary name in the same folder, syncs, then renames: the file is never half-written.
+void write_file(const std::filesystem::path& path, std::string_view content);
+
+// Where the program's own data is: $STRATOSCOPE_HOME when set, else the folder above the
+// executable's (build tree and installed tree look alike): resources/, plugins/, sample_graphs/.
+std::filesystem::path home_directory();
+
+}  // namespace strato

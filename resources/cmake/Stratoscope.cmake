@@ -1,0 +1,110 @@
+# Build rules shared by all folders: one folder = one target with declared dependencies.
+#
+#   strato_library(core/graph DEPENDS core/base PRIVATE_LINK PkgConfig::METIS)
+#   strato_plugin(planners/mcts DEPENDS core/search)
+#   strato_test(core/graph DEPENDS core/graph)
+#
+# Every folder becomes a shared library linked with --no-undefined: a dependency that was not
+# declared fails at link time, so the include direction is enforced by the linker.
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
+set(CMAKE_LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib)
+set(STRATO_PLUGIN_DIR ${CMAKE_BINARY_DIR}/plugins)
+
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE Release)
+endif()
+add_compile_options(-Wall -Wextra -Werror)
+add_link_options(-Wl,--no-undefined -Wl,--as-needed)
+
+option(STRATOSCOPE_SANITIZE "Address and undefined-behaviour sanitizers" OFF)
+if(STRATOSCOPE_SANITIZE)
+  add_compile_options(-fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
+                      -O1 -g1)
+  add_link_options(-fsanitize=address,undefined)
+endif()
+
+find_program(CCACHE ccache)
+if(CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE})
+endif()
+
+# The executables find resources and samples beside themselves, in the build tree as when installed.
+file(CREATE_LINK ${CMAKE_SOURCE_DIR}/resources ${CMAKE_BINARY_DIR}/resources SYMBOLIC)
+file(CREATE_LINK ${CMAKE_SOURCE_DIR}/sample_graphs ${CMAKE_BINARY_DIR}/sample_graphs SYMBOLIC)
+
+find_package(PkgConfig REQUIRED)
+
+# core/graph -> strato_core_graph
+function(strato_target_name folder result)
+  string(REPLACE "/" "_" name ${folder})
+  set(${result} strato_${name} PARENT_SCOPE)
+endfunction()
+
+function(strato_target_names folders result)
+  set(names)
+  foreach(folder ${folders})
+    strato_target_name(${folder} name)
+    list(APPEND names ${name})
+  endforeach()
+  set(${result} ${names} PARENT_SCOPE)
+endfunction()
+
+function(strato_library folder)
+  cmake_parse_arguments(ARG "" "" "DEPENDS;PUBLIC_LINK;PRIVATE_LINK" ${ARGN})
+  strato_target_name(${folder} target)
+  strato_target_names("${ARG_DEPENDS}" depends)
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${folder}/*.cpp
+       ${CMAKE_SOURCE_DIR}/${folder}/*.h)
+  add_library(${target} SHARED ${sources})
+  set_target_properties(${target} PROPERTIES LINKER_LANGUAGE CXX)
+  target_include_directories(${target} PUBLIC ${CMAKE_SOURCE_DIR})
+  target_link_libraries(${target} PUBLIC ${depends} ${ARG_PUBLIC_LINK} PRIVATE ${ARG_PRIVATE_LINK})
+endfunction()
+
+# A plugin is <build>/plugins/<kind>/<name>/{plugin.json,plugin.so}; the manifest is in the folder.
+function(strato_plugin folder)
+  cmake_parse_arguments(ARG "" "" "DEPENDS;PRIVATE_LINK" ${ARGN})
+  set(directory plugins/${folder})
+  strato_target_name(${directory} target)
+  strato_target_names("${ARG_DEPENDS}" depends)
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${directory}/*.cpp
+       ${CMAKE_SOURCE_DIR}/${directory}/*.h)
+  add_library(${target} MODULE ${sources})
+  set_target_properties(${target} PROPERTIES PREFIX "" OUTPUT_NAME plugin
+    LIBRARY_OUTPUT_DIRECTORY ${STRATO_PLUGIN_DIR}/${folder})
+  target_include_directories(${target} PUBLIC ${CMAKE_SOURCE_DIR})
+  target_link_libraries(${target} PRIVATE ${depends} ${ARG_PRIVATE_LINK})
+  configure_file(${CMAKE_SOURCE_DIR}/${directory}/plugin.json
+                 ${STRATO_PLUGIN_DIR}/${folder}/plugin.json COPYONLY)
+  set_property(GLOBAL APPEND PROPERTY STRATO_PLUGINS ${target})
+endfunction()
+
+# tests/<folder>/*_test.cpp -> one executable and one ctest entry named after the folder.
+function(strato_test folder)
+  cmake_parse_arguments(ARG "NEEDS_PLUGINS" "TIMEOUT" "DEPENDS;PRIVATE_LINK;LABELS" ${ARGN})
+  string(REPLACE "/" "_" name ${folder})
+  set(target test_${name})
+  strato_target_names("${ARG_DEPENDS}" depends)
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/${folder}/*.cpp
+       ${CMAKE_SOURCE_DIR}/tests/${folder}/*.h)
+  add_executable(${target} ${sources})
+  target_include_directories(${target} PRIVATE ${CMAKE_SOURCE_DIR})
+  target_compile_definitions(${target} PRIVATE STRATO_SOURCE_DIR="${CMAKE_SOURCE_DIR}"
+                                               STRATO_BINARY_DIR="${CMAKE_BINARY_DIR}")
+  target_link_libraries(${target} PRIVATE ${depends} ${ARG_PRIVATE_LINK} GTest::gtest_main)
+  if(ARG_NEEDS_PLUGINS)
+    get_property(plugins GLOBAL PROPERTY STRATO_PLUGINS)
+    add_dependencies(${target} ${plugins})
+  endif()
+  if(NOT ARG_TIMEOUT)
+    set(ARG_TIMEOUT 600)
+  endif()
+  add_test(NAME ${folder} COMMAND ${target})
+  set_tests_properties(${folder} PROPERTIES TIMEOUT ${ARG_TIMEOUT}
+    ENVIRONMENT "QT_QPA_PLATFORM=offscreen;ASAN_OPTIONS=detect_leaks=0")
+endfunction()
