@@ -1,0 +1,40 @@
+// Lowering: graph + strategy -> program (TAG 4.3.1), in named passes, each followed by the verifier.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string_view>
+
+#include "core/cost/cost_model.h"
+#include "core/graph/grouping.h"
+#include "core/program/program.h"
+#include "core/strategy/strategy.h"
+
+namespace strato {
+
+struct LowerOptions {
+  bool verify = false;  // run the verifier after every pass (always on in tests; costs time in a search)
+  // Called after each pass with its name and time; may be empty.
+  std::function<void(std::string_view pass, Nanos elapsed)> on_pass;
+};
+
+// Lowers one strategy after another for the same problem and reuses its tables and buffers. Not thread
+// safe: one per thread. The strategy is completed first; results do not depend on earlier calls.
+class Lowering {
+ public:
+  Lowering(std::shared_ptr<const Graph> graph, std::shared_ptr<const Grouping> grouping,
+           std::shared_ptr<const Cluster> cluster, std::shared_ptr<const CostModel> cost);
+  ~Lowering();
+  Program lower(const Strategy& strategy, const LowerOptions& options = {});
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+// Structure only, independent of how the program was made: ids in range, dependencies acyclic and ascending,
+// every read buffer written or resident before, resources match kinds, transfers start and
+// end where they say, byte counts positive. Throws InvariantError.
+void verify(const Program& program);
+
+}  // namespace strato

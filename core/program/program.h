@@ -1,0 +1,100 @@
+// The program: a strategy lowered to a DAG of tasks, each bound to the resources it occupies. The simulator, the
+// exporters and the workers all consume this same value, so what is simulated is what runs.
+//
+// Stored as arrays (structure of arrays, compressed rows) because a search lowers and simulates thousands.
+// Tasks are in a topological order: every dependency has a smaller id. Immutable once lowered.
+//
+//   resources: 2 per device (compute stream, communication stream), then one per directed link
+//   buffers:   one tensor instance on one device (whole, a slice of the batch, or a partial sum)
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/base/ids.h"
+#include "core/base/units.h"
+#include "core/cluster/cluster.h"
+#include "core/graph/graph.h"
+#include "core/graph/grouping.h"
+
+namespace strato {
+
+using TaskId = Id<struct TaskTag>;
+using BufferId = Id<struct BufferTag>;
+using ResourceId = Id<struct ResourceTag>;
+
+enum class TaskKind : std::uint8_t {
+  Compute, Split, Concat, Sum, Transfer, AllReduce, AllGather, Reduce, Broadcast, Update,
+};
+std::string_view name_of(TaskKind kind);
+inline bool is_communication(TaskKind kind) {
+  return kind != TaskKind::Compute && kind != TaskKind::Split && kind != TaskKind::Concat &&
+         kind != TaskKind::Sum && kind != TaskKind::Update;
+}
+
+struct Task {
+  TaskKind kind = TaskKind::Compute;
+  OpId op;              // the op computed, or whose output is moved
+  TensorId tensor;      // the tensor moved or reshuffled; invalid for Compute and Update
+  DeviceId device;      // where it runs; a transfer's source; a collective's first member
+  DeviceId target;      // a transfer's destination; invalid otherwise
+  std::int32_t first_sample = 0, samples = 0;  // the slice of the batch it works on
+  Bytes bytes;          // moved by communication, read + written by a local reshuffle
+  Nanos duration;       // from the cost model that it was lowered with
+  std::int32_t priority = 0;  // smaller runs first
+};
+
+struct Buffer {
+  TensorId tensor;
+  DeviceId device;
+  Bytes bytes;
+};
+
+// Bytes that live through the whole step: parameters, optimizer state, constants, the input batch.
+struct Resident {
+  TensorId tensor;
+  DeviceId device;
+  Bytes bytes;
+};
+
+template <class T>
+class Rows {  // compressed rows: row i is a span
+ public:
+  std::span<const T> operator[](std::size_t row) const {
+    return {values_.data() + begin_[row], values_.data() + begin_[row + 1]};
+  }
+  std::size_t row_count() const { return begin_.size() - 1; }
+  std::size_t value_count() const { return values_.size(); }
+  void push(T value) { values_.push_back(value); }
+  void end_row() { begin_.push_back(static_cast<std::uint32_t>(values_.size())); }
+  void clear() { begin_.assign(1, 0); values_.clear(); }
+
+ private:
+  std::vector<std::uint32_t> begin_ = {0};
+  std::vector<T> values_;
+};
+
+struct Program {
+  std::shared_ptr<const Graph> graph;
+  std::shared_ptr<const Cluster> cluster;
+
+  IdVector<TaskId, Task> tasks;
+  Rows<TaskId> dependencies;   // row = task; ascending, unique, all smaller than the task
+  Rows<ResourceId> resources;  // row = task; ascending, unique, at least one
+  Rows<BufferId> writes;       // row = task; buffers taken when it starts
+  Rows<BufferId> reads;        // row = task; a buffer is released when its last reader ends
+  IdVector<BufferId, Buffer> buffers;
+  std::vector<Resident> residents;  // ascending by (device, tensor), unique
+
+  std::size_t resource_count() const;
+  ResourceId compute_stream(DeviceId device) const { return ResourceId(2 * device.index()); }
+  ResourceId communication_stream(DeviceId device) const { return ResourceId(2 * device.index() + 1); }
+  ResourceId link(LinkId link) const { return ResourceId(2 * cluster->device_count() + link.index()); }
+  std::string resource_name(ResourceId resource) const;  // "v100:0 compute", "v100:0 comm", link name
+  std::string task_name(TaskId task) const;              // "Conv_17 @v100:0 [0,6)", "AllReduce grad(w)"
+};
+
+}  // namespace strato

@@ -1,0 +1,1 @@
+#include "core/strategy/strategy.h"

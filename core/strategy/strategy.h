@@ -1,0 +1,68 @@
+// A strategy: every decision about how a graph runs on a cluster. An immutable value in use: edits copy.
+//
+// Here are TAG's decisions: per op group a set of devices with shares and a mode (TAG 4.2). A group that is not
+// decided yet is empty (partial strategies are legal: see complete()).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/digest.h"
+#include "core/cluster/cluster.h"
+#include "core/graph/grouping.h"
+
+namespace strato {
+
+enum class Mode : std::uint8_t {
+  ReplicateAllReduce,  // batch split over the devices, gradients all-reduced
+  ReplicatePs,         // batch split, gradients summed at one device a parameter (round robin), sent back
+  Duplicate,           // every device computes the whole batch: nothing to synchronise
+  ModelParallel,       // ops divided over the devices (METIS inside the group)
+};
+std::string_view name_of(Mode mode);   // "replicate-allreduce", "replicate-ps", "duplicate", "model-parallel"
+std::string_view label_of(Mode mode);  // for people: "AllReduce", "PS", "Duplicate", "Model parallel"
+std::optional<Mode> mode_from(std::string_view name);
+
+struct DeviceShare {
+  DeviceId device;
+  std::int32_t weight = 1;  // part of the batch relative to the others; only for Replicate modes
+  friend auto operator<=>(const DeviceShare&, const DeviceShare&) = default;
+};
+
+struct Decision {
+  Mode mode = Mode::ReplicateAllReduce;
+  std::vector<DeviceShare> devices;  // ascending by device, at least one, weights >= 1
+  friend bool operator==(const Decision&, const Decision&) = default;
+};
+
+struct Strategy {
+  IdVector<GroupId, std::optional<Decision>> groups;  // one entry per op group
+
+  bool is_complete() const;
+  Digest digest() const;
+  friend bool operator==(const Strategy&, const Strategy&) = default;
+};
+
+// All devices of the device groups, equal shares.
+Decision decision_on_groups(const Cluster& cluster, std::span<const DeviceGroupId> groups, Mode mode);
+Decision decision_on_device(DeviceId device);
+
+// Fills undecided groups: with the decision of the first decided group (groups are sorted by compute time, so
+// it is the most expensive one: TAG 4.2.2, footnote 2), or data parallel with AllReduce on all devices.
+Strategy complete(const Strategy& partial, const Cluster& cluster);
+
+// Samples of a batch for each weight: largest remainder, ties to the lower index; the sum is `batch`.
+std::vector<std::int64_t> apportion(std::int64_t batch, std::span<const DeviceShare> shares);
+
+// Throws InputError when a decision names no device, repeats one, or names one outside the cluster.
+void validate(const Strategy& strategy, const Grouping& grouping, const Cluster& cluster);
+
+// Which groups differ, in words a person reads: "conv4 (12 ops): AllReduce on v100 -> PS on v100, 1080ti-0".
+std::vector<std::string> describe_difference(const Strategy& before, const Strategy& after,
+                                             const Grouping& grouping, const Cluster& cluster);
+std::string describe(const Decision& decision, const Cluster& cluster);
+
+}  // namespace strato
