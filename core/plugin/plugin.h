@@ -1,0 +1,95 @@
+// Plugins: importers, planners, exporters and launchers in shared libraries, found by a manifest and loaded on
+// first use.
+//
+// A plugin is a folder <plugin path>/<kind>s/<name>/ with plugin.json and plugin.so:
+//   {"format": "stratoscope-plugin", "version": 1, "kind": "planner", "names": ["mcts"],
+//    "summary": "Monte-Carlo tree search (TAG 4.2.2)", "extensions": [".onnx"]}
+// The library exports one C function for its kind, which makes an object by name (see the macros below).
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/graph/graph.h"
+#include "core/search/planner.h"
+
+namespace strato {
+
+struct ImportOptions {
+  std::optional<std::int64_t> batch;             // binds the symbolic batch dimension
+  std::map<std::string, std::int64_t> dimensions;  // binds other symbolic dimensions by name
+};
+
+// Model file -> forward graph. Throws InputError.
+class Importer {
+ public:
+  virtual ~Importer() = default;
+  virtual Graph import(const std::filesystem::path& file, const ImportOptions& options) = 0;
+};
+
+struct ExportInput {
+  const Problem& problem;
+  const Strategy& strategy;
+  const Outcome& outcome;
+};
+
+// A result -> file content. Throws InputError for options that it cannot serve.
+class Exporter {
+ public:
+  virtual ~Exporter() = default;
+  virtual std::string write(const ExportInput& input) = 0;
+};
+
+enum class PluginKind { Importer, Planner, Exporter, Launcher };
+std::string_view name_of(PluginKind kind);  // "importer", ...
+
+struct PluginInfo {
+  PluginKind kind;
+  std::string name;
+  std::string summary;
+  std::vector<std::string> extensions;  // of importers and exporters: ".onnx"
+  std::filesystem::path library;
+};
+
+// Scans manifests only; a library is loaded when an object of it is made, and stays loaded. Thread-safe.
+class PluginRegistry {
+ public:
+  // Folders to search, first wins; default: $STRATOSCOPE_PLUGIN_PATH, then home_directory()/plugins.
+  explicit PluginRegistry(std::vector<std::filesystem::path> folders = default_folders());
+  ~PluginRegistry();
+  static std::vector<std::filesystem::path> default_folders();
+
+  std::vector<PluginInfo> list(PluginKind kind) const;  // ascending by name
+  const std::vector<std::string>& warnings() const;     // manifests that could not be read
+
+  // Unknown name: InputError that lists what there is.
+  std::unique_ptr<Planner> planner(std::string_view name) const;
+  std::unique_ptr<Importer> importer_for(const std::filesystem::path& file) const;  // by extension
+  std::unique_ptr<Exporter> exporter(std::string_view name) const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace strato
+
+// In one .cpp file of the plugin; the function takes the name asked for (a library may serve several).
+#define STRATOSCOPE_PLANNER(make)                                                     \
+  extern "C" strato::Planner* stratoscope_make_planner(const char* name) {            \
+    return std::unique_ptr<strato::Planner>(make(std::string_view(name))).release();  \
+  }
+#define STRATOSCOPE_IMPORTER(make)                                                      \
+  extern "C" strato::Importer* stratoscope_make_importer(const char* name) {            \
+    return std::unique_ptr<strato::Importer>(make(std::string_view(name))).release();   \
+  }
+#define STRATOSCOPE_EXPORTER(make)                                                      \
+  extern "C" strato::Exporter* stratoscope_make_exporter(const char* name) {            \
+    return std::unique_ptr<strato::Exporter>(make(std::string_view(name))).release();   \
+  }

@@ -1,0 +1,80 @@
+// A planner makes a strategy for a problem. It sees the problem and an evaluator, reports through an observer, and
+// stops soon after it is asked to, with the best that it has.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/search/evaluator.h"
+#include "core/search/problem.h"
+#include "core/search/search_tree.h"
+#include "core/strategy/strategy.h"
+
+namespace strato {
+
+struct PlannerOptions {
+  std::int64_t iterations = 800;          // evaluations, roughly; planners without a search ignore it
+  double budget_seconds = 0;              // when positive: stop after this time instead of iterations
+  std::uint64_t seed = 1;
+  int threads = 0;                        // 0: one per core; the result does not depend on it
+  std::map<std::string, std::string> set;  // planner's own options (--set key=value)
+
+  // Reads an own option; throws InputError for text that does not parse.
+  double number(std::string_view key, double fallback) const;
+  std::int64_t integer(std::string_view key, std::int64_t fallback) const;
+  bool boolean(std::string_view key, bool fallback) const;
+};
+
+struct Progress {
+  std::int64_t iterations = 0;   // done so far, over all continuations of this run
+  std::int64_t evaluations = 0;
+  double elapsed_seconds = 0;
+  std::optional<Score> best;
+};
+
+// Called from the planner's thread, one call at a time; must return quickly. The arguments are snapshots.
+class Observer {
+ public:
+  virtual ~Observer() = default;
+  virtual void on_progress(const Progress&) {}
+  virtual void on_improvement(const Strategy&, const Score&, const Progress&) {}
+  virtual void on_tree(std::shared_ptr<const SearchTree>) {}  // a snapshot, now and then
+};
+
+struct PlanResult {
+  Strategy strategy;            // complete
+  Score score;
+  std::int64_t evaluations = 0;
+  std::string note;             // e.g. that a baseline won, and which
+  std::shared_ptr<const SearchTree> tree;  // of a tree search; else null
+};
+
+struct OptionHelp {
+  std::string name, default_value, help;
+};
+
+class Planner {
+ public:
+  virtual ~Planner() = default;
+  virtual std::string name() const = 0;
+  virtual std::vector<OptionHelp> options() const { return {}; }
+
+  // `resume`: the tree of an earlier result on the same problem to go on from, or null.
+  virtual PlanResult plan(const Problem& problem, Evaluator& evaluator, const PlannerOptions& options,
+                          Observer& observer, std::stop_token stop,
+                          std::shared_ptr<const SearchTree> resume) = 0;
+};
+
+// Runs a planner under the house rules: never worse than the best simple baseline (dp-allreduce,
+// dp-allreduce-proportional, dp-ps, single-device), and says so when a baseline won; evaluations counted and cached.
+PlanResult run_planner(Planner& planner, const Problem& problem, const PlannerOptions& options,
+                       Observer& observer, std::stop_token stop,
+                       std::shared_ptr<const SearchTree> resume = nullptr);
+
+}  // namespace strato

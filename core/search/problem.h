@@ -1,0 +1,36 @@
+// A problem: what a planner is asked to solve. Immutable and shared; safe from any thread.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "core/cluster/cluster.h"
+#include "core/cost/cost_model.h"
+#include "core/graph/graph.h"
+#include "core/graph/grouping.h"
+#include "core/graph/transform.h"
+
+namespace strato {
+
+struct Problem {
+  std::shared_ptr<const Graph> graph;  // the training graph
+  std::shared_ptr<const Grouping> grouping;
+  std::shared_ptr<const Cluster> cluster;
+  std::shared_ptr<const CostModel> cost;
+
+  Digest digest() const;
+};
+
+struct ProblemOptions {
+  bool training = true;  // false: plan the forward graph as it is
+  Optimizer optimizer = Optimizer::Adam;
+  MetisOptions grouping;
+};
+
+// Simplifies `model` (as imported), makes the training graph, costs and groups it.
+Problem make_problem(const Graph& model, std::shared_ptr<const Cluster> cluster,
+                     const ProblemOptions& options);
+// The same with a grouping that is already known (a plan's, a person's).
+Problem with_grouping(const Problem& problem, Grouping grouping);
+
+}  // namespace strato

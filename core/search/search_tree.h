@@ -1,0 +1,48 @@
+// The tree of a search over partial strategies, as a value that views show and the store keeps. A vertex is a
+// partial strategy: depth d decides the first d op groups. Its edges are the actions for the next group.
+// Only expanded edges have a child; priors of the rest are kept so that a person sees what was not tried.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/strategy/strategy.h"
+
+namespace strato {
+
+struct SearchTree {
+  struct Vertex {
+    std::int32_t parent = -1;
+    std::int32_t action = -1;       // index into actions: the edge from the parent
+    std::int32_t depth = 0;
+    std::int32_t visits = 0;        // N(s, a) of the edge from the parent (root: all)
+    double value_sum = 0;           // Q(s, a) * N(s, a)
+    float prior = 1;                // G(s, a)
+    float reward = 0;               // of this vertex's own evaluation (baseline time / time - 1; -1 infeasible)
+    std::int64_t step_time_ns = 0;  // 0 when not evaluated
+    std::int32_t first_child = -1;  // children are consecutive, in order of expansion
+    std::int32_t child_count = 0;
+    double value() const { return visits > 0 ? value_sum / visits : 0; }
+  };
+
+  std::vector<Decision> actions;          // the same for every group
+  std::vector<GroupId> order;             // the group decided at each depth
+  std::vector<Vertex> vertices;           // 0 is the root
+  std::int64_t iterations = 0;
+  std::uint64_t seed = 0;
+  std::string random_state;               // to continue exactly
+  Digest problem;
+
+  Strategy strategy_at(std::int32_t vertex, std::size_t group_count) const;
+  std::vector<std::int32_t> children(std::int32_t vertex) const;
+  std::vector<std::int32_t> best_path() const;  // by visits, from the root
+};
+
+// Compact binary form for the store; parse throws InputError when it is damaged.
+std::string serialise(const SearchTree& tree);
+SearchTree parse_search_tree(std::string_view bytes);
+
+}  // namespace strato
