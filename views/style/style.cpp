@@ -86,10 +86,11 @@ QColor ramp(double fraction, bool dark) {
   x *= stops.size() - 1;
   const auto low = std::min<std::size_t>(static_cast<std::size_t>(x), stops.size() - 2);
   const double part = x - static_cast<double>(low);
-  const auto mix = [&](auto channel) {
-    return static_cast<int>(std::lround(channel(stops[low]) * (1 - part) + channel(stops[low + 1]) * part));
+  const auto mix = [&](int shift) {
+    const auto channel = [&](std::size_t stop) { return (stops[stop] >> shift) & 0xff; };
+    return static_cast<int>(std::lround(channel(low) * (1 - part) + channel(low + 1) * part));
   };
-  return QColor(mix(qRed), mix(qGreen), mix(qBlue));
+  return QColor(mix(16), mix(8), mix(0));
 }
 
 QColor infeasible(bool dark) { return dark ? QColor(0xff6b5e) : QColor(0xc62828); }
