@@ -1,0 +1,109 @@
+// Which folder may include which, checked on the sources themselves.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <regex>
+#include <set>
+#include <string>
+
+namespace fs = std::filesystem;
+
+namespace {
+
+using Folders = std::set<std::string>;
+
+const std::map<std::string, Folders> kCoreMayInclude = {
+    {"base", {}},
+    {"graph", {"base"}},
+    {"cluster", {"base"}},
+    {"cost", {"base", "graph", "cluster"}},
+    {"strategy", {"base", "graph", "cluster"}},
+    {"program", {"base", "graph", "cluster", "cost", "strategy"}},
+    {"sim", {"base", "graph", "cluster", "cost", "strategy", "program"}},
+    {"search", {"base", "graph", "cluster", "cost", "strategy", "program", "sim"}},
+    {"store", {"base"}},
+    {"plugin", {"base", "graph", "cluster", "cost", "strategy", "program", "sim", "search"}},
+};
+
+struct Include {
+  std::string file, header;  // both relative to the root
+  bool in_header;
+};
+
+std::vector<Include> includes_below(const std::string& folder) {
+  static const std::regex pattern(R"(^\s*#\s*include\s*[<"]([^>"]+)[>"])");
+  std::vector<Include> result;
+  const fs::path root = STRATO_SOURCE_DIR;
+  for (const auto& entry : fs::recursive_directory_iterator(root / folder)) {
+    const auto extension = entry.path().extension();
+    if (extension != ".h" && extension != ".cpp" && extension != ".cu") continue;
+    std::ifstream stream(entry.path());
+    for (std::string line; std::getline(stream, line);) {
+      std::smatch match;
+      if (!std::regex_search(line, match, pattern)) continue;
+      result.push_back({fs::relative(entry.path(), root).string(), match[1], extension == ".h"});
+    }
+  }
+  return result;
+}
+
+std::string part(const std::string& path, int index) {
+  auto it = fs::path(path).begin();
+  std::advance(it, index);
+  return it->string();
+}
+
+TEST(IncludeDirection, CoreFoldersIncludeOnlyWhatIsBelowThem) {
+  for (const Include& include : includes_below("core")) {
+    if (!include.header.starts_with("core/")) continue;
+    const std::string from = part(include.file, 1), to = part(include.header, 1);
+    ASSERT_TRUE(kCoreMayInclude.contains(from)) << "new folder core/" << from;
+    EXPECT_TRUE(from == to || kCoreMayInclude.at(from).contains(to))
+        << include.file << " includes " << include.header;
+  }
+}
+
+TEST(IncludeDirection, NothingBelowTheViewsKnowsThem) {
+  for (const std::string folder : {"core", "plugins"}) {
+    for (const Include& include : includes_below(folder)) {
+      EXPECT_FALSE(include.header.starts_with("views/") || include.header.starts_with("app/") ||
+                   include.header.starts_with("Q"))
+          << include.file << " includes " << include.header;
+      if (folder == "core") {
+        EXPECT_FALSE(include.header.starts_with("plugins/")) << include.file;
+      }
+    }
+  }
+}
+
+TEST(IncludeDirection, PluginsDoNotIncludeEachOther) {
+  for (const Include& include : includes_below("plugins")) {
+    if (!include.header.starts_with("plugins/")) continue;
+    EXPECT_EQ(part(include.file, 2), part(include.header, 2))
+        << include.file << " includes " << include.header;
+  }
+}
+
+TEST(IncludeDirection, ViewsDoNotIncludeTheProgramsOrPlugins) {
+  for (const Include& include : includes_below("views")) {
+    EXPECT_FALSE(include.header.starts_with("app/") || include.header.starts_with("plugins/"))
+        << include.file << " includes " << include.header;
+  }
+}
+
+TEST(IncludeDirection, HeavyHeadersStayInSourceFiles) {
+  static const std::regex heavy(
+      R"(^(torch/|onnx/|metis\.h|Cbc|Coin|SQLiteCpp/|sqlite3\.h|graphviz/|cuda|nccl|tbb/|CLI/|zstd\.h))");
+  for (const std::string folder : {"core", "plugins", "views", "app"}) {
+    for (const Include& include : includes_below(folder)) {
+      if (include.in_header && !include.file.starts_with("plugins/importers/onnx")) {
+        EXPECT_FALSE(std::regex_search(include.header, heavy))
+            << include.file << " includes " << include.header;
+      }
+    }
+  }
+}
+
+}  // namespace
