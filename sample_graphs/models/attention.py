@@ -5,8 +5,8 @@ import math
 import torch
 from torch import nn
 
-# Parameters are declared without memory; `allocate` gives them memory that nothing has written,
-# so that a model of billions of bytes costs only the pages that tracing touches.
+# Parameters are declared without memory; `allocate` gives them memory but no values, so that a
+# model of a billion parameters costs no time for random numbers that nobody reads.
 DEVICE = "meta"
 
 
