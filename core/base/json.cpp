@@ -75,6 +75,18 @@ void JsonView::allow_only(std::initializer_list<std::string_view> keys) const {
   }
 }
 
+void JsonView::expect_format(std::string_view format, std::int64_t version) const {
+  const JsonView given = at("format");
+  if (const std::string text = given.string(); text != format) {
+    given.fail(fmt::format("is \"{}\"", text.substr(0, 64)), fmt::format("give a file of format \"{}\"", format));
+  }
+  const JsonView number = at("version");
+  if (const std::int64_t value = number.integer(1); value > version) {
+    number.fail(fmt::format("is {}, newer than this program reads", value),
+                fmt::format("update the program, or give version {}", version));
+  }
+}
+
 std::string JsonView::string() const {
   if (!value_->is_string()) fail("is not a text", "write \"…\" here");
   return value_->get<std::string>();

@@ -11,6 +11,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/base/digest.h"
@@ -86,13 +87,16 @@ class Cluster {
   const Path& path(DeviceId from, DeviceId to) const {
     return paths_[from.index() * devices_.size() + to.index()];
   }
-  // Smallest bandwidth between two different devices of the groups (a == b: inside the group).
+  // Smallest bandwidth between two different devices of the groups (a == b: inside the group; for a
+  // group of one device, that device's memory bandwidth).
   double bandwidth(DeviceGroupId a, DeviceGroupId b) const;
   DeviceId find_device(std::string_view name) const;       // invalid id when there is none
   DeviceGroupId find_group(std::string_view name) const;   // invalid id when there is none
 
-  const std::string& json() const { return json_; }  // the description it was read from, normalised
-  const Digest& digest() const { return digest_; }
+  // The description it was read from, normalised, with the GPU types in use written out: it can be
+  // parsed again without a catalogue and gives an equal cluster.
+  const std::string& json() const { return json_; }
+  const Digest& digest() const { return digest_; }  // of the content: not of notes or formatting
 
  private:
   friend class ClusterReader;
@@ -106,13 +110,20 @@ class Cluster {
   Digest digest_;
 };
 
-// The GPU catalogue (resources/gpus.json). find() matches names and aliases, ignoring case.
+// More devices than this in one cluster are refused: the table of paths grows with the square.
+inline constexpr std::int64_t kMaxDevices = 1024;
+
+// The GPU catalogue (resources/gpus.json). find() matches names and aliases, ignoring case. A default
+// constructed one is empty.
 class GpuCatalogue {
  public:
   static GpuCatalogue read(const std::filesystem::path& file);
   static const GpuCatalogue& bundled();  // home_directory()/resources/gpus.json, read once
   const std::vector<GpuType>& gpus() const { return gpus_; }
-  const GpuType* find(std::string_view name) const;
+  const GpuType* find(std::string_view name) const;         // null when there is none
+  std::vector<std::string> nearest(std::string_view name) const;  // up to three names, best first
+
+  void add(GpuType gpu) { gpus_.push_back(std::move(gpu)); }
 
  private:
   std::vector<GpuType> gpus_;
