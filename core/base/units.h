@@ -33,10 +33,12 @@ struct Quantity {
 using Nanos = Quantity<struct NanosTag>;
 using Bytes = Quantity<struct BytesTag>;
 
-// Rounds up, so that work that exists never takes zero time.
-inline Nanos nanos_from_seconds(double seconds) {
-  return Nanos(static_cast<std::int64_t>(std::ceil(seconds * 1e9)));
+// Rounds up, so that work that exists never takes zero time. Absurd times stop at 31 years, so that
+// sums of them do not overflow at once.
+inline Nanos nanos_from(double nanoseconds) {
+  return Nanos(static_cast<std::int64_t>(std::ceil(nanoseconds < 1e18 ? nanoseconds : 1e18)));
 }
+inline Nanos nanos_from_seconds(double seconds) { return nanos_from(seconds * 1e9); }
 constexpr double to_seconds(Nanos t) { return static_cast<double>(t.value) * 1e-9; }
 
 }  // namespace strato
