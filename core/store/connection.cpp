@@ -1,0 +1,199 @@
+#include "core/store/connection.h"
+
+#include <fmt/format.h>
+#include <sqlite3.h>
+
+#include <chrono>
+#include <fstream>
+#include <string_view>
+#include <thread>
+
+#include "core/base/error.h"
+
+namespace strato::store {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr int kBusyMilliseconds = 10'000;
+
+struct Complaint {
+  std::string problem, remedy;
+};
+
+Complaint complaint_about(int code, const std::string& text) {
+  switch (code & 0xff) {
+    case SQLITE_NOTADB:
+      return {"is not a workspace (not an SQLite file)", "give a .strata file, or a new name"};
+    case SQLITE_CORRUPT:
+      return {"is damaged", "restore a copy, or choose a new workspace"};
+    case SQLITE_FULL:
+      return {"cannot be written: the disk is full", "free some space and try again"};
+    case SQLITE_IOERR:
+      return {"cannot be read or written (" + text + ")",
+              "check the free space and the permissions of its folder"};
+    case SQLITE_READONLY:
+      return {"is read-only", "change its permissions, or choose another workspace"};
+    case SQLITE_CANTOPEN:
+    case SQLITE_PERM:
+      return {"cannot be opened", "check that its folder exists and that you may write to it"};
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+      return {"is locked by another program", "wait until it is done, or close it"};
+    case SQLITE_CONSTRAINT:
+      return {"does not have the row that this refers to (" + text + ")",
+              "it may have been deleted by another program: load the list again"};
+    default:
+      return {"cannot be used: " + text, "check the file, or choose another workspace"};
+  }
+}
+
+struct Header {
+  int application = 0, version = 0;
+  bool empty = true;
+};
+
+// One statement, hence one moment: another program may be creating the file right now.
+Header header_of(SQLite::Database& database) {
+  SQLite::Statement row(database,
+                        "SELECT (SELECT application_id FROM pragma_application_id), "
+                        "(SELECT user_version FROM pragma_user_version), "
+                        "(SELECT count(*) = 0 FROM sqlite_schema)");
+  row.executeStep();
+  return {row.getColumn(0).getInt(), row.getColumn(1).getInt(), row.getColumn(2).getInt() != 0};
+}
+
+[[noreturn]] void fail_foreign(const fs::path& file) {
+  throw InputError(file.string(), "", "is an SQLite file of another program, not a workspace",
+                   "give a .strata file, or a new name");
+}
+
+// The schema version, after checking that the file is ours or brand new (0).
+int checked_version(SQLite::Database& database, const fs::path& file, int newest) {
+  const Header header = header_of(database);
+  if (header.application == 0 && header.version == 0 && header.empty) return 0;
+  if (header.application != kApplicationId) fail_foreign(file);
+  if (header.version > newest) {
+    throw InputError(file.string(), "",
+                     fmt::format("was made by a newer Stratoscope: schema {}, this one reads up to {}",
+                                 header.version, newest),
+                     "update Stratoscope, or choose another workspace");
+  }
+  return header.version;
+}
+
+// Runs the missing steps in one transaction; of two programs that open a new file at once, one waits.
+void migrate(SQLite::Database& database, const fs::path& file, std::span<const Migration> steps) {
+  const int newest = steps.back().to;
+  if (checked_version(database, file, newest) == newest) return;
+  SQLite::Transaction transaction(database, SQLite::TransactionBehavior::IMMEDIATE);
+  const int version = checked_version(database, file, newest);
+  for (const Migration& step : steps) {
+    if (step.to > version) database.exec(step.sql);
+  }
+  database.exec(fmt::format("PRAGMA application_id = {}", kApplicationId));
+  database.exec(fmt::format("PRAGMA user_version = {}", newest));
+  transaction.commit();
+}
+
+// Changing the journal mode does not wait for other programs by itself.
+void use_write_ahead_log(SQLite::Database& database) {
+  const auto give_up = std::chrono::steady_clock::now() + std::chrono::milliseconds(kBusyMilliseconds);
+  for (;;) {
+    try {
+      database.exec("PRAGMA journal_mode = WAL");
+      break;
+    } catch (const SQLite::Exception& error) {
+      const int code = error.getErrorCode() & 0xff;
+      if (code != SQLITE_BUSY && code != SQLITE_LOCKED) throw;
+      if (std::chrono::steady_clock::now() > give_up) throw;
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+  }
+  database.exec("PRAGMA synchronous = NORMAL");
+}
+
+// SQLite takes a file shorter than its header for a new one, and would write over it.
+void check_kind(const fs::path& file) {
+  std::error_code error;
+  if (fs::is_directory(file, error)) {
+    throw InputError(file.string(), "", "is a folder", "give a .strata file");
+  }
+  const auto size = fs::file_size(file, error);
+  if (error || size == 0) return;  // to be created, or SQLite says what is wrong
+  constexpr std::string_view magic("SQLite format 3\0", 16);
+  constexpr std::size_t header_size = 100;
+  std::string start(magic.size(), '\0');
+  std::ifstream stream(file, std::ios::binary);
+  if (!stream) return;
+  if (!stream.read(start.data(), static_cast<std::streamsize>(start.size())) || start != magic ||
+      size < header_size) {
+    throw SQLite::Exception("", SQLITE_NOTADB);
+  }
+}
+
+std::unique_ptr<SQLite::Database> open_to_write(const fs::path& file,
+                                                std::span<const Migration> steps) {
+  auto database = std::make_unique<SQLite::Database>(
+      file.string(), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE, kBusyMilliseconds);
+  // Look before the first write: a foreign file, or one from a newer version, is left untouched.
+  checked_version(*database, file, steps.back().to);
+  database->exec("PRAGMA foreign_keys = ON");
+  use_write_ahead_log(*database);
+  migrate(*database, file, steps);
+  return database;
+}
+
+std::string immutable_uri(const fs::path& file) {
+  std::string uri = "file:";
+  for (const char c : fs::absolute(file).string()) {
+    if (c == '%' || c == '?' || c == '#') {
+      uri += fmt::format("%{:02x}", static_cast<unsigned>(c));
+    } else {
+      uri += c;
+    }
+  }
+  return uri + "?immutable=1";
+}
+
+void check_readable(SQLite::Database& database, const fs::path& file,
+                    std::span<const Migration> steps) {
+  if (checked_version(database, file, steps.back().to) == steps.back().to) return;
+  throw InputError(file.string(), "", "has an older schema and is opened for reading only",
+                   "open it once for writing");
+}
+
+// A file in a folder that may not be written has no shared memory for its log; when no log is left
+// behind either, nothing can change it, and it is read as it stands.
+std::unique_ptr<SQLite::Database> open_to_read(const fs::path& file, std::span<const Migration> steps) {
+  try {
+    auto database = std::make_unique<SQLite::Database>(file.string(), SQLite::OPEN_READONLY,
+                                                       kBusyMilliseconds);
+    check_readable(*database, file, steps);
+    return database;
+  } catch (const SQLite::Exception& error) {
+    const int code = error.getErrorCode() & 0xff;
+    if ((code != SQLITE_CANTOPEN && code != SQLITE_READONLY) || !fs::exists(file)) throw;
+    if (fs::exists(file.string() + "-wal")) throw;
+  }
+  auto database = std::make_unique<SQLite::Database>(
+      immutable_uri(file), SQLite::OPEN_READONLY | SQLite::OPEN_URI, kBusyMilliseconds);
+  check_readable(*database, file, steps);
+  return database;
+}
+
+}  // namespace
+
+void fail(const fs::path& file, const SQLite::Exception& error) {
+  const Complaint complaint = complaint_about(error.getErrorCode(), error.what());
+  throw InputError(file.string(), "", complaint.problem, complaint.remedy);
+}
+
+std::unique_ptr<SQLite::Database> open_database(const fs::path& file, bool read_only,
+                                                std::span<const Migration> steps) {
+  return guarded(file, [&] {
+    check_kind(file);
+    return read_only ? open_to_read(file, steps) : open_to_write(file, steps);
+  });
+}
+
+}  // namespace strato::store

@@ -1,0 +1,54 @@
+#include "core/store/connection.h"
+
+namespace strato::store {
+namespace {
+
+// Large texts live in `value`, once by digest; rows refer to them. Trees change with every save, so they stay out.
+constexpr const char* kVersion1 = R"sql(
+CREATE TABLE value (
+  digest TEXT PRIMARY KEY, codec INTEGER NOT NULL, size INTEGER NOT NULL, bytes BLOB NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE model (
+  id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL, path TEXT NOT NULL, options TEXT NOT NULL,
+  digest TEXT NOT NULL, content TEXT NOT NULL REFERENCES value(digest),
+  UNIQUE (digest, options)
+);
+CREATE TABLE cluster (
+  id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL, digest TEXT NOT NULL UNIQUE,
+  json TEXT NOT NULL REFERENCES value(digest)
+);
+CREATE TABLE run (
+  id INTEGER PRIMARY KEY AUTOINCREMENT, model INTEGER NOT NULL REFERENCES model(id),
+  cluster INTEGER NOT NULL REFERENCES cluster(id), planner TEXT NOT NULL, options TEXT NOT NULL,
+  state INTEGER NOT NULL, best INTEGER REFERENCES strategy(id), baseline_ns INTEGER NOT NULL,
+  best_ns INTEGER NOT NULL, evaluations INTEGER NOT NULL, wall_seconds REAL NOT NULL,
+  note TEXT NOT NULL, created TEXT NOT NULL
+);
+CREATE TABLE strategy (
+  id INTEGER PRIMARY KEY AUTOINCREMENT, model INTEGER NOT NULL REFERENCES model(id),
+  cluster INTEGER NOT NULL REFERENCES cluster(id), parent INTEGER REFERENCES strategy(id),
+  run INTEGER REFERENCES run(id) ON DELETE SET NULL, origin INTEGER NOT NULL, label TEXT NOT NULL,
+  digest TEXT NOT NULL, json TEXT NOT NULL REFERENCES value(digest), step_time_ns INTEGER NOT NULL,
+  feasible INTEGER NOT NULL, created TEXT NOT NULL,
+  UNIQUE (model, cluster, digest)
+);
+CREATE TABLE history (
+  id INTEGER PRIMARY KEY, run INTEGER NOT NULL REFERENCES run(id) ON DELETE CASCADE,
+  evaluations INTEGER NOT NULL, elapsed_seconds REAL NOT NULL, best_ns INTEGER NOT NULL
+);
+CREATE INDEX history_run ON history(run);
+CREATE INDEX strategy_run ON strategy(run);
+CREATE TABLE tree (
+  run INTEGER PRIMARY KEY REFERENCES run(id) ON DELETE CASCADE,
+  codec INTEGER NOT NULL, size INTEGER NOT NULL, bytes BLOB NOT NULL
+);
+CREATE TABLE setting (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+)sql";
+
+constexpr Migration kMigrations[] = {{1, kVersion1}};
+
+}  // namespace
+
+std::span<const Migration> migrations() { return kMigrations; }
+
+}  // namespace strato::store
