@@ -1,1 +1,147 @@
 #include "core/strategy/strategy.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+
+#include "core/base/error.h"
+
+namespace strato {
+namespace {
+
+struct ModeNames {
+  std::string_view name, label;
+};
+constexpr std::array<ModeNames, 4> kModes = {{{"replicate-allreduce", "AllReduce"},
+                                              {"replicate-ps", "PS"},
+                                              {"duplicate", "Duplicate"},
+                                              {"model-parallel", "Model parallel"}}};
+
+Decision data_parallel(const Cluster& cluster) {
+  Decision decision;
+  for (std::size_t i = 0; i < cluster.device_count(); ++i) {
+    decision.devices.push_back({DeviceId(i), 1});
+  }
+  return decision;
+}
+
+void validate(const Decision& decision, const std::string& place, const Cluster& cluster) {
+  const auto fail = [&](std::string problem, const char* remedy) {
+    throw InputError("", place, std::move(problem), remedy);
+  };
+  if (decision.devices.empty()) fail("names no device", "give at least one, or leave it undecided");
+  if (static_cast<std::size_t>(decision.mode) >= kModes.size())
+    fail("has no known mode", "choose one");
+  DeviceId last;
+  for (const DeviceShare& share : decision.devices) {
+    if (!share.device.valid() || share.device.index() >= cluster.device_count()) {
+      fail(fmt::format("names device number {}, which the cluster does not have",
+                       share.device.value()),
+           "choose a device of the cluster");
+    }
+    const std::string& name = cluster.device(share.device).name;
+    if (share.device == last) fail(fmt::format("repeats device {}", name), "name each device once");
+    if (share.device < last)
+      fail(fmt::format("has device {} out of order", name), "sort the devices");
+    if (share.weight < 1) {
+      fail(fmt::format("gives device {} the weight {}", name, share.weight),
+           "give a weight of at least 1");
+    }
+    last = share.device;
+  }
+}
+
+}  // namespace
+
+std::string_view name_of(Mode mode) { return kModes[static_cast<std::size_t>(mode)].name; }
+std::string_view label_of(Mode mode) { return kModes[static_cast<std::size_t>(mode)].label; }
+
+std::optional<Mode> mode_from(std::string_view name) {
+  for (std::size_t i = 0; i < kModes.size(); ++i) {
+    if (kModes[i].name == name) return static_cast<Mode>(i);
+  }
+  return std::nullopt;
+}
+
+bool Strategy::is_complete() const {
+  return std::all_of(groups.begin(), groups.end(),
+                     [](const auto& group) { return group.has_value(); });
+}
+
+Digest Strategy::digest() const {
+  Hasher hasher;
+  hasher.text("strategy 1").number(groups.size());
+  for (const std::optional<Decision>& decision : groups) {
+    hasher.number(decision.has_value());
+    if (!decision) continue;
+    hasher.number(decision->mode).number(decision->devices.size());
+    for (const DeviceShare& share : decision->devices) {
+      hasher.number(share.device.value()).number(share.weight);
+    }
+  }
+  return hasher.finish();
+}
+
+Decision decision_on_groups(const Cluster& cluster, std::span<const DeviceGroupId> groups,
+                            Mode mode) {
+  Decision decision{mode, {}};
+  for (const DeviceGroupId group : groups) {
+    for (const DeviceId device : cluster.groups()[group].devices)
+      decision.devices.push_back({device, 1});
+  }
+  std::sort(decision.devices.begin(), decision.devices.end());
+  const auto end = std::unique(decision.devices.begin(), decision.devices.end());
+  decision.devices.erase(end, decision.devices.end());
+  return decision;
+}
+
+Decision decision_on_device(DeviceId device) { return {Mode::ReplicateAllReduce, {{device, 1}}}; }
+
+Strategy complete(const Strategy& partial, const Cluster& cluster) {
+  if (partial.is_complete()) return partial;
+  const auto first = std::find_if(partial.groups.begin(), partial.groups.end(),
+                                  [](const auto& group) { return group.has_value(); });
+  const Decision decision = first == partial.groups.end() ? data_parallel(cluster) : **first;
+  Strategy result = partial;
+  for (std::optional<Decision>& group : result.groups) {
+    if (!group) group = decision;
+  }
+  return result;
+}
+
+std::vector<std::int64_t> apportion(std::int64_t batch, std::span<const DeviceShare> shares) {
+  using Wide = __int128;  // batch x weight may not fit in 64 bits
+  Wide total = 0;
+  for (const DeviceShare& share : shares) total += share.weight;
+  CHECK(batch >= 0 && total > 0, "a batch is divided among shares with weights");
+  std::vector<std::int64_t> samples;
+  std::vector<std::pair<Wide, std::size_t>> remainders;  // (minus the remainder, index)
+  std::int64_t left = batch;
+  for (std::size_t i = 0; i < shares.size(); ++i) {
+    const Wide quota = Wide(batch) * shares[i].weight;
+    samples.push_back(static_cast<std::int64_t>(quota / total));
+    remainders.emplace_back(-(quota % total), i);
+    left -= samples.back();
+  }
+  std::sort(remainders.begin(), remainders.end());
+  for (std::int64_t i = 0; i < left; ++i) ++samples[remainders[static_cast<std::size_t>(i)].second];
+  return samples;
+}
+
+void validate(const Strategy& strategy, const Grouping& grouping, const Cluster& cluster) {
+  if (strategy.groups.size() != grouping.size()) {
+    throw InputError("", "strategy",
+                     fmt::format("is for {} op groups, the model has {}", strategy.groups.size(),
+                                 grouping.size()),
+                     "use the grouping that it was made with");
+  }
+  for (std::size_t i = 0; i < grouping.size(); ++i) {
+    if (!strategy.groups[GroupId(i)]) continue;
+    validate(*strategy.groups[GroupId(i)],
+             fmt::format("group \"{}\"", grouping.group(GroupId(i)).name), cluster);
+  }
+}
+
+}  // namespace strato

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -57,12 +58,15 @@ Strategy complete(const Strategy& partial, const Cluster& cluster);
 // Samples of a batch for each weight: largest remainder, ties to the lower index; the sum is `batch`.
 std::vector<std::int64_t> apportion(std::int64_t batch, std::span<const DeviceShare> shares);
 
-// Throws InputError when a decision names no device, repeats one, or names one outside the cluster.
+// Throws InputError (place: the group) when a decision names no device, repeats one, has them out of order,
+// names one outside the cluster, or has a weight below 1; or when the strategy is for another number of groups.
 void validate(const Strategy& strategy, const Grouping& grouping, const Cluster& cluster);
 
 // Which groups differ, in words a person reads: "conv4 (12 ops): AllReduce on v100 -> PS on v100, 1080ti-0".
 std::vector<std::string> describe_difference(const Strategy& before, const Strategy& after,
                                              const Grouping& grouping, const Cluster& cluster);
+// "AllReduce on v100, 1080ti-0:1"; "AllReduce on all 16 devices"; unequal shares as "v100:0 x3". A device
+// group that is there as a whole goes by its name.
 std::string describe(const Decision& decision, const Cluster& cluster);
 
 }  // namespace strato

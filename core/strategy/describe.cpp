@@ -1,0 +1,86 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/base/error.h"
+#include "core/strategy/strategy.h"
+
+namespace strato {
+namespace {
+
+bool has_equal_shares(const Decision& decision) {
+  return std::all_of(
+      decision.devices.begin(), decision.devices.end(),
+      [&](const DeviceShare& share) { return share.weight == decision.devices.front().weight; });
+}
+
+// Shares of one device group, in words; `shares` is not empty.
+std::vector<std::string> describe_group(const DeviceGroup& group,
+                                        std::span<const DeviceShare> shares, bool show_weights,
+                                        const Cluster& cluster) {
+  const auto text = [&](const std::string& name, std::int32_t weight) {
+    return show_weights ? fmt::format("{} x{}", name, weight) : name;
+  };
+  const bool alike = std::all_of(shares.begin(), shares.end(), [&](const DeviceShare& share) {
+    return share.weight == shares.front().weight;
+  });
+  if (alike && shares.size() > 1 && shares.size() == group.devices.size()) {
+    return {text(group.name, shares.front().weight)};
+  }
+  std::vector<std::string> names;
+  for (const DeviceShare& share : shares) {
+    names.push_back(text(cluster.device(share.device).name, share.weight));
+  }
+  return names;
+}
+
+std::string describe_devices(const Decision& decision, const Cluster& cluster) {
+  const bool equal = has_equal_shares(decision);
+  const std::size_t count = decision.devices.size();
+  if (equal && count > 1 && count == cluster.device_count()) {
+    return fmt::format("all {} devices", count);
+  }
+  std::vector<std::string> parts;
+  for (const DeviceGroup& group : cluster.groups()) {
+    std::vector<DeviceShare> shares;
+    for (const DeviceShare& share : decision.devices) {
+      if (std::binary_search(group.devices.begin(), group.devices.end(), share.device)) {
+        shares.push_back(share);
+      }
+    }
+    if (shares.empty()) continue;
+    for (std::string& part : describe_group(group, shares, !equal, cluster)) {
+      parts.push_back(std::move(part));
+    }
+  }
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+}  // namespace
+
+std::string describe(const Decision& decision, const Cluster& cluster) {
+  const std::string devices = describe_devices(decision, cluster);
+  if (decision.devices.size() == 1) return "on " + devices;  // every mode is the same there
+  return fmt::format("{} on {}", label_of(decision.mode), devices);
+}
+
+std::vector<std::string> describe_difference(const Strategy& before, const Strategy& after,
+                                             const Grouping& grouping, const Cluster& cluster) {
+  CHECK(before.groups.size() == grouping.size() && after.groups.size() == grouping.size(),
+        "strategies of one grouping are compared");
+  const auto text = [&](const std::optional<Decision>& decision) {
+    return decision ? describe(*decision, cluster) : std::string("undecided");
+  };
+  std::vector<std::string> lines;
+  for (std::size_t i = 0; i < grouping.size(); ++i) {
+    const GroupId id(i);
+    if (before.groups[id] == after.groups[id]) continue;
+    const OpGroup& group = grouping.group(id);
+    lines.push_back(fmt::format("{} ({} op{}): {} -> {}", group.name, group.ops.size(),
+                                group.ops.size() == 1 ? "" : "s", text(before.groups[id]),
+                                text(after.groups[id])));
+  }
+  return lines;
+}
+
+}  // namespace strato

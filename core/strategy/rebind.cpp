@@ -1,0 +1,228 @@
+// From names back to ids: onto the same model, or onto another grouping, cluster or model.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <unordered_map>
+
+#include "core/base/error.h"
+#include "core/strategy/strategy_file.h"
+
+namespace strato {
+namespace {
+
+constexpr std::int32_t kNone = -1;
+
+// For every op of the graph the file's group that names it. Reports names that the graph lacks.
+std::vector<std::int32_t> file_groups_of_ops(const NamedStrategy& named, const Graph& graph,
+                                             std::vector<std::string>& unmatched) {
+  std::unordered_map<std::string_view, std::size_t> ops;  // looked up only, never walked
+  for (std::size_t i = 0; i < graph.op_count(); ++i) ops.emplace(graph.op(OpId(i)).name, i);
+  std::vector<std::int32_t> result(graph.op_count(), kNone);
+  for (std::size_t group = 0; group < named.groups.size(); ++group) {
+    std::vector<std::string> missing;
+    for (const std::string& name : named.groups[group].ops) {
+      const auto found = ops.find(name);
+      if (found == ops.end()) {
+        missing.push_back(name);
+      } else {
+        result[found->second] = static_cast<std::int32_t>(group);
+      }
+    }
+    if (missing.empty()) continue;
+    unmatched.push_back(fmt::format(
+        "group \"{}\": {} of its {} ops are not in the model, such as \"{}\"",
+        named.groups[group].name, missing.size(), named.groups[group].ops.size(), missing.front()));
+  }
+  return result;
+}
+
+class Binder {
+ public:
+  Binder(const NamedStrategy& named, const Graph& graph, const Grouping& grouping,
+         const Cluster& cluster, std::span<const Nanos> op_times)
+      : named_(named), grouping_(grouping), cluster_(cluster), op_times_(op_times) {
+    file_group_of_ = file_groups_of_ops(named, graph, result_.unmatched);
+  }
+
+  Rebound bind() {
+    bind_devices();
+    result_.strategy.groups.resize(grouping_.size());
+    for (std::size_t i = 0; i < grouping_.size(); ++i) bind_group(GroupId(i));
+    report_groups_without_match();
+    return std::move(result_);
+  }
+
+ private:
+  void bind_devices() {
+    std::set<std::string_view> missing;
+    for (const NamedGroup& group : named_.groups) {
+      decisions_.push_back(decide(group, missing));
+      if (!group.mode || decisions_.back()) continue;
+      result_.unmatched.push_back(fmt::format(
+          "group \"{}\": none of its devices is in the cluster, left undecided", group.name));
+    }
+  }
+
+  std::optional<Decision> decide(const NamedGroup& group, std::set<std::string_view>& missing) {
+    if (!group.mode) return std::nullopt;
+    std::map<DeviceId, std::int32_t> weights;
+    for (const auto& [name, weight] : group.devices) {
+      if (const DeviceId device = cluster_.find_device(name); device.valid())
+        weights[device] = weight;
+    }
+    for (const auto& [name, weight] : group.devices) {
+      if (cluster_.find_device(name).valid()) continue;
+      if (const DeviceGroupId all = cluster_.find_group(name); all.valid()) {
+        for (const DeviceId device : cluster_.groups()[all].devices)
+          weights.emplace(device, weight);
+      } else if (missing.insert(name).second) {
+        result_.unmatched.push_back(
+            fmt::format("device \"{}\" is not in the cluster, dropped", name));
+      }
+    }
+    if (weights.empty()) return std::nullopt;
+    Decision decision{*group.mode, {}};
+    for (const auto& [device, weight] : weights) decision.devices.push_back({device, weight});
+    return decision;
+  }
+
+  void bind_group(GroupId id) {
+    const OpGroup& group = grouping_.group(id);
+    const std::map<std::int32_t, std::int64_t> time = time_by_file_group(group);
+    std::int32_t best = kNone;
+    for (const auto& [file_group, nanos] : time) {
+      if (best == kNone || nanos > time.at(best)) best = file_group;
+    }
+    if (best == kNone) best = group_called(group.name);
+    if (best == kNone) {
+      result_.unmatched.push_back(
+          fmt::format("group \"{}\" is not in the file, left undecided", group.name));
+      return;
+    }
+    matched_.insert(best);
+    result_.strategy.groups[id] = decisions_[static_cast<std::size_t>(best)];
+    report_mixture(group, time, best);
+  }
+
+  // Never zero, so that ops without work (views) still count.
+  std::map<std::int32_t, std::int64_t> time_by_file_group(const OpGroup& group) const {
+    std::map<std::int32_t, std::int64_t> time;
+    for (const OpId op : group.ops) {
+      const std::int32_t file_group = file_group_of_[op.index()];
+      if (file_group == kNone) continue;
+      time[file_group] += op_times_.empty() ? 1 : op_times_[op.index()].value + 1;
+    }
+    return time;
+  }
+
+  std::int32_t group_called(const std::string& name) const {
+    for (std::size_t i = 0; i < named_.groups.size(); ++i) {
+      if (named_.groups[i].ops.empty() && named_.groups[i].name == name) {
+        return static_cast<std::int32_t>(i);
+      }
+    }
+    return kNone;
+  }
+
+  void report_mixture(const OpGroup& group, const std::map<std::int32_t, std::int64_t>& time,
+                      std::int32_t best) {
+    const auto& chosen = decisions_[static_cast<std::size_t>(best)];
+    const auto other = std::count_if(time.begin(), time.end(), [&](const auto& entry) {
+      matched_.insert(entry.first);
+      return decisions_[static_cast<std::size_t>(entry.first)] != chosen;
+    });
+    if (other == 0) return;
+    result_.unmatched.push_back(
+        fmt::format("group \"{}\" has ops of {} groups of the file, takes the decision of \"{}\"",
+                    group.name, time.size(), named_.groups[static_cast<std::size_t>(best)].name));
+  }
+
+  void report_groups_without_match() {
+    for (std::size_t i = 0; i < named_.groups.size(); ++i) {
+      const NamedGroup& group = named_.groups[i];
+      if (!group.ops.empty() || matched_.contains(static_cast<std::int32_t>(i))) continue;
+      result_.unmatched.push_back(fmt::format(
+          "group \"{}\" of the file lists no ops and no op group has its name", group.name));
+    }
+  }
+
+  const NamedStrategy& named_;
+  const Grouping& grouping_;
+  const Cluster& cluster_;
+  std::span<const Nanos> op_times_;
+  std::vector<std::int32_t> file_group_of_;         // one per op
+  std::vector<std::optional<Decision>> decisions_;  // one per group of the file
+  std::set<std::int32_t> matched_;
+  Rebound result_;
+};
+
+// The group of an op that the file does not name: that of an op which belongs to it or comes before
+// it.
+std::int32_t neighbours_group(const Graph& graph, const Op& op,
+                              std::span<const std::int32_t> group_of) {
+  if (op.forward.valid() && group_of[op.forward.index()] != kNone)
+    return group_of[op.forward.index()];
+  for (const TensorId input : op.inputs) {
+    if (!input.valid()) continue;
+    const OpId producer = graph.tensor(input).producer;
+    if (producer.valid() && group_of[producer.index()] != kNone) return group_of[producer.index()];
+  }
+  return kNone;
+}
+
+}  // namespace
+
+bool NamedStrategy::names_ops() const {
+  return std::any_of(groups.begin(), groups.end(),
+                     [](const auto& group) { return !group.ops.empty(); });
+}
+
+NamedStrategy name_strategy(const Strategy& strategy, const Graph& graph, const Grouping& grouping,
+                            const Cluster& cluster) {
+  validate(strategy, grouping, cluster);
+  NamedStrategy named;
+  for (std::size_t i = 0; i < grouping.size(); ++i) {
+    const OpGroup& group = grouping.group(GroupId(i));
+    NamedGroup entry;
+    entry.name = group.name;
+    for (const OpId op : group.ops) entry.ops.push_back(graph.op(op).name);
+    if (const std::optional<Decision>& decision = strategy.groups[GroupId(i)]) {
+      entry.mode = decision->mode;
+      for (const DeviceShare& share : decision->devices) {
+        entry.devices.emplace_back(cluster.device(share.device).name, share.weight);
+      }
+    }
+    named.groups.push_back(std::move(entry));
+  }
+  return named;
+}
+
+Rebound bind_strategy(const NamedStrategy& named, const Graph& graph, const Grouping& grouping,
+                      const Cluster& cluster, std::span<const Nanos> op_times) {
+  CHECK(op_times.empty() || op_times.size() == graph.op_count(), "one time for each op");
+  return Binder(named, graph, grouping, cluster, op_times).bind();
+}
+
+RestoredGrouping restore_grouping(const NamedStrategy& named, const Graph& graph,
+                                  std::span<const Nanos> op_times) {
+  RestoredGrouping result;
+  std::vector<std::int32_t> group_of = file_groups_of_ops(named, graph, result.unmatched);
+  const auto extra = static_cast<std::int32_t>(named.groups.size());
+  std::size_t unknown = 0;
+  for (std::size_t i = 0; i < group_of.size(); ++i) {
+    if (group_of[i] != kNone) continue;
+    group_of[i] = neighbours_group(graph, graph.op(OpId(i)), group_of);
+    if (group_of[i] == kNone) group_of[i] = extra;
+    if (++unknown == 1) {
+      result.unmatched.push_back(
+          fmt::format("op \"{}\" is not in the file", graph.op(OpId(i)).name));
+    }
+  }
+  if (unknown > 1) result.unmatched.back() += fmt::format(", nor are {} more", unknown - 1);
+  result.grouping = Grouping(graph, group_of, op_times);
+  return result;
+}
+
+}  // namespace strato

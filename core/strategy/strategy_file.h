@@ -1,0 +1,75 @@
+// Strategies as text that a person can read, write and diff: keyed by op and device names, so that
+// a strategy outlives the numbers of one grouping, cluster or model.
+//
+//   {"format": "stratoscope-strategy", "version": 1, "groups": [
+//     {"name": "features.28", "mode": "replicate-ps", "devices": {"v100:0": 1, "v100:1": 3},
+//      "ops": ["features.28", "features.28/grad"]}, ...]}
+//
+// All parts of a group but its name may be missing: without mode and devices it is undecided,
+// without ops it means the op group of that name. A device group's name ("v100") stands for all its
+// devices.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/strategy/strategy.h"
+
+namespace strato {
+
+struct NamedGroup {
+  std::string name;
+  std::optional<Mode> mode;  // nothing: undecided
+  std::vector<std::pair<std::string, std::int32_t>>
+      devices;                   // name and weight; empty when undecided
+  std::vector<std::string> ops;  // empty: the op group called `name`
+  friend bool operator==(const NamedGroup&, const NamedGroup&) = default;
+};
+
+// A strategy that is bound to no graph, grouping or cluster.
+struct NamedStrategy {
+  std::vector<NamedGroup> groups;
+  bool names_ops() const;  // at least one group lists ops: a grouping can be restored from it
+  friend bool operator==(const NamedStrategy&, const NamedStrategy&) = default;
+};
+
+NamedStrategy name_strategy(const Strategy& strategy, const Graph& graph, const Grouping& grouping,
+                            const Cluster& cluster);
+
+std::string strategy_json(const NamedStrategy& strategy);
+void write_strategy(const std::filesystem::path& file, const NamedStrategy& strategy);
+// Throw InputError with the exact place: not JSON, another format, a newer version, an unknown
+// mode, a weight below 1, an op in two groups, a name twice.
+NamedStrategy parse_strategy(std::string_view json, const std::string& file);
+NamedStrategy read_strategy(const std::filesystem::path& file);
+
+// A strategy bound to a grouping and cluster, and in words what did not match (empty: everything
+// did).
+struct Rebound {
+  Strategy strategy;
+  std::vector<std::string> unmatched;
+};
+
+// Each of our groups takes the decision of the file's group that holds most of its ops by time
+// (ties: the first in the file); devices that the cluster does not have are dropped. `op_times`: of
+// every op of the graph, see mean_op_times; empty: every op counts the same.
+Rebound bind_strategy(const NamedStrategy& named, const Graph& graph, const Grouping& grouping,
+                      const Cluster& cluster, std::span<const Nanos> op_times = {});
+
+// The grouping that the strategy was made with. With the same graph and op_times it is the same to
+// the last bit. Ops that the file lacks join the group of their forward op, else that of the first
+// op that they read from, else a group of their own.
+struct RestoredGrouping {
+  Grouping grouping;
+  std::vector<std::string> unmatched;
+};
+RestoredGrouping restore_grouping(const NamedStrategy& named, const Graph& graph,
+                                  std::span<const Nanos> op_times);
+
+}  // namespace strato
