@@ -1,0 +1,223 @@
+#include "core/program/exchange.h"
+
+#include <algorithm>
+
+#include "core/base/error.h"
+
+namespace strato {
+
+Exchange::Exchange(Tables& tables, const Placement& placement, Emitter& emitter)
+    : tables_(tables), placement_(placement), emitter_(emitter) {
+  marked_.resize(tables.cluster->device_count());
+}
+
+void Exchange::start(Program& program) {
+  program_ = &program;
+  made_.assign(tables_.tensors.size(), Made());
+  instances_.clear();
+  resident_.assign(tables_.slots.size() * tables_.cluster->device_count(), Range());
+  for (OpId update : tables_.updates)
+    for (TensorId input : tables_.inputs(update))
+      if (tables_.updates_here(update, input))
+        for (const Shard& home : placement_.homes(update).shards)
+          resident(input, home.device, 0, tables_.batch);
+}
+
+Instance Exchange::input(OpId op, TensorId tensor, std::size_t index) {
+  const LayoutId id = placement_.layout_id(op);
+  const TensorFacts& facts = tables_.tensors[tensor];
+  const Made& made = made_[tensor];
+  if (made.layout == id) return made_at(made, index);  // same devices, same ranges: it is there
+  const Layout& layout = placement_.layout(id);
+  const Shard& shard = layout.shards[index];
+  const bool part = layout.sharded && facts.kind == BatchKind::Batched;
+  if (facts.source == Source::Parameter) return parameter(tensor, shard.device);
+  if (facts.source == Source::Resident)
+    return part ? resident(tensor, shard.device, shard.begin, shard.end)
+                : resident(tensor, shard.device, 0, tables_.batch);
+  return part ? slice(tensor, shard.device, shard.begin, shard.end) : whole(op, tensor, shard.device);
+}
+
+void Exchange::begin_output(TensorId tensor, LayoutId layout) {
+  Made& made = made_[tensor];
+  made.first = static_cast<std::int32_t>(instances_.size());
+  made.layout = layout;
+  made.form = Form::Whole;
+  if (!placement_.layout(layout).sharded) return;
+  const BatchKind kind = tables_.tensors[tensor].kind;
+  if (kind == BatchKind::Batched) made.form = Form::Slices;
+  if (kind == BatchKind::Partial) made.form = Form::Partials;
+}
+
+Instance Exchange::resident(TensorId tensor, DeviceId device, std::int32_t begin, std::int32_t end) {
+  const TensorFacts& facts = tables_.tensors[tensor];
+  Range& range = resident_[static_cast<std::size_t>(facts.slot) * tables_.cluster->device_count() +
+                           device.index()];
+  if (range.begin == range.end) {
+    range = {begin, end};
+  } else {
+    range = {std::min(range.begin, begin), std::max(range.end, end)};
+  }
+  Instance instance;
+  instance.device = device;
+  instance.begin = begin;
+  instance.end = end;
+  if (facts.source == Source::Parameter) instance.slot = facts.slot;
+  return instance;
+}
+
+Instance Exchange::parameter(TensorId tensor, DeviceId device) {
+  const Layout& homes = placement_.homes(tables_.tensors[tensor].op);
+  if (homes.has(device)) return resident(tensor, device, 0, tables_.batch);
+  if (const auto here = local(tensor, device, 0, tables_.batch)) return *here;
+  return transfer(tensor, resident(tensor, nearest(tensor, homes, device), 0, tables_.batch), device);
+}
+
+Instance Exchange::slice(TensorId tensor, DeviceId device, std::int32_t begin, std::int32_t end) {
+  if (const auto here = local(tensor, device, begin, end)) return *here;
+  if (const auto here = covering(tensor, device, begin, end)) return split(tensor, *here, begin, end);
+  const Made& made = made_[tensor];
+  const Layout& layout = placement_.layout(made.layout);
+  if (made.form == Form::Whole) {
+    const DeviceId source = nearest(tensor, layout, device);
+    return transfer(tensor, slice(tensor, source, begin, end), device);
+  }
+  CHECK(made.form == Form::Slices, "a slice of a sum over the batch");
+  std::vector<Instance> pieces;
+  for (const Shard& owner : layout.shards) {
+    const std::int32_t from = std::max(begin, owner.begin), to = std::min(end, owner.end);
+    if (from >= to) continue;
+    if (auto here = local(tensor, device, from, to)) {
+      pieces.push_back(*here);
+    } else {
+      const Instance piece = slice(tensor, owner.device, from, to);
+      pieces.push_back(owner.device == device ? piece : transfer(tensor, piece, device));
+    }
+  }
+  return pieces.size() == 1 ? pieces[0] : concat(tensor, device, pieces);
+}
+
+Instance Exchange::whole(OpId reader, TensorId tensor, DeviceId device) {
+  if (const auto here = local(tensor, device, 0, tables_.batch)) return *here;
+  Made& made = made_[tensor];
+  CHECK(made.form != Form::Absent, "a tensor is read before it is made");
+  if (made.form == Form::Whole) {
+    const Layout& copies = placement_.layout(made.layout);
+    const auto source = static_cast<std::size_t>(copies.position[nearest(tensor, copies, device).index()]);
+    return transfer(tensor, made_at(made, source), device);
+  }
+  if (made.form == Form::Partials && made.root.valid())
+    return transfer(tensor, *local(tensor, made.root, 0, tables_.batch), device);
+
+  const bool all = !made.no_collective && needed_by_owners_only(tensor);
+  const bool reduce = placement_.mode(tables_.tensors[tensor].op) == Mode::ReplicateAllReduce ||
+                      placement_.mode(reader) == Mode::ReplicateAllReduce;
+  made.no_collective = !all || (made.form == Form::Partials && !reduce);
+  if (made.form == Form::Slices && made.no_collective) return slice(tensor, device, 0, tables_.batch);
+  if (made.form == Form::Partials && made.no_collective) return sum_at(tensor, device);
+  made.form == Form::Slices ? all_gather(tensor) : all_reduce(tensor);
+  return *local(tensor, device, 0, tables_.batch);
+}
+
+// The instance that holds exactly these samples on the device (partial sums do not count).
+std::optional<Instance> Exchange::local(TensorId tensor, DeviceId device, std::int32_t begin,
+                                        std::int32_t end) const {
+  const Made& made = made_[tensor];
+  if (made.form == Form::Whole || made.form == Form::Slices) {
+    const std::int32_t at = placement_.layout(made.layout).position[device.index()];
+    if (at >= 0) {
+      const Instance& here = made_at(made, static_cast<std::size_t>(at));
+      if (here.begin == begin && here.end == end) return here;
+    }
+  }
+  for (std::int32_t i = made.extras; i >= 0; i = instances_[static_cast<std::size_t>(i)].next) {
+    const Instance& here = instances_[static_cast<std::size_t>(i)];
+    if (here.device == device && here.begin == begin && here.end == end) return here;
+  }
+  return std::nullopt;
+}
+
+// An instance on the device that holds these samples and more: the first that was made.
+std::optional<Instance> Exchange::covering(TensorId tensor, DeviceId device, std::int32_t begin,
+                                           std::int32_t end) const {
+  const Made& made = made_[tensor];
+  const auto covers = [&](const Instance& here) {
+    return here.device == device && here.begin <= begin && here.end >= end;
+  };
+  if (const std::int32_t at = placement_.layout(made.layout).position[device.index()];
+      at >= 0 && covers(made_at(made, static_cast<std::size_t>(at))))
+    return made_at(made, static_cast<std::size_t>(at));
+  std::optional<Instance> first;
+  for (std::int32_t i = made.extras; i >= 0; i = instances_[static_cast<std::size_t>(i)].next)
+    if (covers(instances_[static_cast<std::size_t>(i)])) first = instances_[static_cast<std::size_t>(i)];
+  return first;
+}
+
+DeviceId Exchange::nearest(TensorId tensor, const Layout& copies, DeviceId to) {
+  const auto distance = [&](DeviceId from) {
+    const Device &a = tables_.cluster->device(from), &b = tables_.cluster->device(to);
+    return from == to ? 0 : a.group == b.group ? 1 : a.machine == b.machine ? 2 : 3;
+  };
+  int least = 4, count = 0;
+  for (const Shard& shard : copies.shards) {
+    const int d = distance(shard.device);
+    if (d < least) least = d, count = 0;
+    count += d == least;
+  }
+  if (least == 0) return to;
+  int turn = made_[tensor].fetches++ % count;
+  for (const Shard& shard : copies.shards)
+    if (distance(shard.device) == least && turn-- == 0) return shard.device;
+  CHECK(false, "no copy found");
+}
+
+// Do exactly the owners of the slices or partial sums read the whole tensor?
+bool Exchange::needed_by_owners_only(TensorId tensor) {
+  const Layout& owners = placement_.layout(made_[tensor].layout);
+  ++mark_;
+  std::size_t needed = 0;
+  for (OpId consumer : tables_.graph->consumers(tensor)) {
+    const Layout& readers = placement_.layout(consumer);
+    if (readers.sharded) continue;  // reads slices or partial sums
+    for (const Shard& reader : readers.shards) {
+      if (!owners.has(reader.device)) return false;
+      needed += marked_[reader.device] != mark_;
+      marked_[reader.device] = mark_;
+    }
+  }
+  return needed == owners.shards.size();
+}
+
+bool Exchange::may_reduce_in_place(TensorId tensor) const {
+  const Made& made = made_[tensor];
+  for (OpId consumer : tables_.graph->consumers(tensor))
+    if (placement_.layout(consumer).sharded) return false;
+  for (std::size_t i = 0; i < placement_.layout(made.layout).shards.size(); ++i)
+    if (!made_at(made, i).exclusive) return false;
+  return true;
+}
+
+Instance Exchange::remember(TensorId tensor, Instance instance) {
+  instance.next = made_[tensor].extras;
+  made_[tensor].extras = static_cast<std::int32_t>(instances_.size());
+  instances_.push_back(instance);
+  return instance;
+}
+
+Bytes Exchange::bytes_of(TensorId tensor, std::int32_t begin, std::int32_t end) const {
+  const TensorFacts& facts = tables_.tensors[tensor];
+  if (facts.kind != BatchKind::Batched) return facts.bytes;
+  return std::max(Bytes(1), facts.bytes * (end - begin) / tables_.batch);
+}
+
+void Exchange::list_residents() const {
+  program_->residents.clear();
+  const std::size_t devices = tables_.cluster->device_count();
+  for (std::size_t d = 0; d < devices; ++d)
+    for (std::size_t slot = 0; slot < tables_.slots.size(); ++slot)
+      if (const Range range = resident_[slot * devices + d]; range.end > range.begin)
+        program_->residents.push_back({tables_.slots[slot], DeviceId(d),
+                                       bytes_of(tables_.slots[slot], range.begin, range.end)});
+}
+
+}  // namespace strato

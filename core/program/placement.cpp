@@ -1,0 +1,144 @@
+#include "core/program/placement.h"
+
+#include <algorithm>
+
+#include "core/base/error.h"
+
+namespace strato {
+
+Placement::Placement(Tables& tables) : tables_(tables) {
+  layout_of_.resize(tables.graph->op_count());
+  homes_.resize(tables.graph->op_count());
+  mode_.resize(tables.grouping->size());
+  of_group_.resize(tables.grouping->size());
+  next_server_.resize(tables.grouping->size());
+}
+
+LayoutId Placement::add(bool sharded) {
+  if (layout_count_ == layouts_.size()) layouts_.emplace_back();
+  Layout& layout = layouts_[layout_count_];
+  layout.sharded = sharded;
+  layout.shards = scratch_;
+  layout.position.assign(tables_.cluster->device_count(), -1);
+  for (std::size_t i = 0; i < scratch_.size(); ++i)
+    layout.position[scratch_[i].device.index()] = static_cast<std::int32_t>(i);
+  return static_cast<LayoutId>(layout_count_++);
+}
+
+void Placement::reset() {
+  layout_count_ = 0;
+  tables_.forget_if_large();
+  for (std::size_t d = 0; d < tables_.cluster->device_count(); ++d) {
+    const Device& device = tables_.cluster->device(DeviceId(d));
+    scratch_.assign(1, Shard{DeviceId(d), 0, tables_.batch, tables_.column(device.type, tables_.batch)});
+    add(false);
+  }
+}
+
+// `samples`: of each device; those with none drop out.
+LayoutId Placement::intern(bool sharded, std::span<const DeviceShare> devices,
+                           std::span<const std::int64_t> samples) {
+  scratch_.clear();
+  std::int32_t begin = 0;
+  for (std::size_t i = 0; i < devices.size(); ++i) {
+    if (samples[i] == 0) continue;
+    const auto count = sharded ? static_cast<std::int32_t>(samples[i]) : tables_.batch;
+    const GpuTypeId gpu = tables_.cluster->device(devices[i].device).type;
+    scratch_.push_back({devices[i].device, begin, begin + count, tables_.column(gpu, count)});
+    if (sharded) begin += count;
+  }
+  CHECK(!scratch_.empty(), "a group without devices");
+  if (scratch_.size() == 1) return static_cast<LayoutId>(scratch_[0].device.index());
+  const auto same = [&](const Layout& layout) {
+    return layout.sharded == sharded &&
+           std::equal(layout.shards.begin(), layout.shards.end(), scratch_.begin(), scratch_.end(),
+                      [](const Shard& a, const Shard& b) {
+                        return a.device == b.device && a.begin == b.begin && a.end == b.end;
+                      });
+  };
+  const auto last = layouts_.begin() + static_cast<std::ptrdiff_t>(layout_count_);
+  const auto at = std::find_if(layouts_.begin(), last, same);
+  return at != last ? static_cast<LayoutId>(at - layouts_.begin()) : add(sharded);
+}
+
+void Placement::place_group(GroupId group, const Decision& decision) {
+  mode_[group] = decision.mode;
+  if (decision.mode == Mode::ModelParallel) return place_parts(group, decision);
+  const bool replicate = decision.mode != Mode::Duplicate;
+  const std::vector<std::int64_t> samples =
+      replicate ? apportion(tables_.batch, decision.devices)
+                : std::vector<std::int64_t>(decision.devices.size(), tables_.batch);
+  GroupLayouts& layouts = of_group_[group];
+  layouts.whole = intern(false, decision.devices, samples);
+  layouts.sharded = -1;
+  if (replicate && layout(layouts.whole).shards.size() > 1)
+    layouts.sharded = intern(true, decision.devices, samples);
+}
+
+void Placement::place_parts(GroupId group, const Decision& decision) {
+  const std::vector<OpId>& ops = tables_.grouping->group(group).ops;
+  of_group_[group] = {-1, -1};
+  if (decision.devices.size() == 1) {
+    of_group_[group].whole = decision.devices[0].device.value();
+    return;
+  }
+  const auto parts = tables_.parts(group, static_cast<int>(decision.devices.size()));
+  for (std::size_t i = 0; i < ops.size(); ++i)
+    layout_of_[ops[i]] = decision.devices[static_cast<std::size_t>(parts[i])].device.value();
+}
+
+bool Placement::may_shard(OpId op, LayoutId layout) const {
+  if (layout < 0 || !tables_.ops[op].splittable) return false;
+  for (TensorId input : tables_.inputs(op)) {
+    const TensorFacts& tensor = tables_.tensors[input];
+    if (tensor.kind == BatchKind::Partial && tensor.source == Source::Produced &&
+        layout_of_[tensor.op] != layout)
+      return false;
+  }
+  return true;
+}
+
+void Placement::place_ops() {
+  for (std::size_t i = 0; i < layout_of_.size(); ++i) {  // ascending: producers come first
+    const OpId op(i);
+    const GroupLayouts& layouts = of_group_[tables_.grouping->group_of(op)];
+    if (layouts.whole >= 0) layout_of_[op] = may_shard(op, layouts.sharded) ? layouts.sharded : layouts.whole;
+  }
+}
+
+void Placement::place_updates() {
+  std::fill(next_server_.begin(), next_server_.end(), 0);
+  for (OpId update : tables_.updates) {
+    const GroupId group = tables_.grouping->group_of(update);
+    homes_[update] = layout_of_[update];
+    if (mode_[group] != Mode::ReplicatePs) continue;
+    const std::vector<Shard>& replicas = layout(homes_[update]).shards;
+    layout_of_[update] = replicas[next_server_[group]++ % replicas.size()].device.value();
+  }
+}
+
+void Placement::place(const Strategy& complete) {
+  CHECK(complete.groups.size() == tables_.grouping->size(), "strategy of another grouping");
+  reset();
+  for (std::size_t g = 0; g < complete.groups.size(); ++g)
+    place_group(GroupId(g), *complete.groups[GroupId(g)]);
+  place_ops();
+  place_updates();
+}
+
+void Placement::check() const {
+  for (LayoutId id : layout_of_) {
+    CHECK(id >= 0 && static_cast<std::size_t>(id) < layout_count_, "op without a layout");
+    const Layout& at = layout(id);
+    std::int32_t next = 0;
+    for (std::size_t i = 0; i < at.shards.size(); ++i) {
+      CHECK(i == 0 || at.shards[i - 1].device < at.shards[i].device, "devices not ascending");
+      CHECK(at.shards[i].begin == (at.sharded ? next : 0), "shards leave a gap");
+      CHECK(at.shards[i].begin < at.shards[i].end, "empty shard");
+      next = at.shards[i].end;
+    }
+    CHECK(next == tables_.batch, "shards do not cover the batch");
+  }
+}
+
+}  // namespace strato

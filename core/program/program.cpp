@@ -1,0 +1,46 @@
+#include "core/program/program.h"
+
+namespace strato {
+
+std::string_view name_of(TaskKind kind) {
+  switch (kind) {
+    case TaskKind::Compute: return "Compute";
+    case TaskKind::Split: return "Split";
+    case TaskKind::Concat: return "Concat";
+    case TaskKind::Sum: return "Sum";
+    case TaskKind::Transfer: return "Transfer";
+    case TaskKind::AllReduce: return "AllReduce";
+    case TaskKind::AllGather: return "AllGather";
+    case TaskKind::Reduce: return "Reduce";
+    case TaskKind::Broadcast: return "Broadcast";
+    case TaskKind::Update: return "Update";
+  }
+  return "Compute";
+}
+
+std::size_t Program::resource_count() const {
+  return 2 * cluster->device_count() + cluster->links().size();
+}
+
+std::string Program::resource_name(ResourceId resource) const {
+  const std::size_t streams = 2 * cluster->device_count();
+  if (resource.index() >= streams) return cluster->links()[LinkId(resource.index() - streams)].name;
+  return cluster->device(DeviceId(resource.index() / 2)).name +
+         (resource.index() % 2 == 0 ? " compute" : " comm");
+}
+
+std::string Program::task_name(TaskId id) const {
+  const Task& task = tasks[id];
+  const bool is_op = task.kind == TaskKind::Compute || task.kind == TaskKind::Update;
+  std::string name = is_op ? graph->op(task.op).name
+                           : std::string(name_of(task.kind)) + " " + graph->tensor(task.tensor).name;
+  if (task.device.valid() && (!is_communication(task.kind) || task.target.valid()))
+    name += " @" + cluster->device(task.device).name;
+  if (task.target.valid()) name += ">" + cluster->device(task.target).name;
+  if (task.samples != graph->batch())
+    name += " [" + std::to_string(task.first_sample) + "," +
+            std::to_string(task.first_sample + task.samples) + ")";
+  return name;
+}
+
+}  // namespace strato

@@ -1,0 +1,114 @@
+#include "core/program/tables.h"
+
+#include <algorithm>
+
+#include "core/base/error.h"
+
+namespace strato {
+namespace {
+
+bool no_work(const Op& op) {
+  return op.work.flops == 0 && op.work.batch_bytes.value == 0 && op.work.fixed_bytes.value == 0;
+}
+
+// An alias takes over one input's bytes and readiness. Other inputs may only be known before the step.
+bool is_alias(const Graph& graph, const Op& op, std::span<const TensorId> inputs) {
+  if (op.phase == Phase::Update || !(op.view || no_work(op)) || inputs.empty()) return false;
+  for (std::size_t i = 1; i < inputs.size(); ++i)
+    if (graph.tensor(inputs[i]).producer.valid()) return false;
+  return true;
+}
+
+}  // namespace
+
+Tables::Tables(std::shared_ptr<const Graph> graph_, std::shared_ptr<const Grouping> grouping_,
+               std::shared_ptr<const Cluster> cluster_, std::shared_ptr<const CostModel> cost_)
+    : graph(std::move(graph_)),
+      grouping(std::move(grouping_)),
+      cluster(std::move(cluster_)),
+      cost(std::move(cost_)),
+      batch(static_cast<std::int32_t>(graph->batch())) {
+  CHECK(graph->batch() >= 1 && graph->batch() < (std::int64_t{1} << 31), "batch out of range");
+  describe_tensors();
+  describe_ops();
+  order_ops();
+}
+
+void Tables::describe_tensors() {
+  tensors.resize(graph->tensor_count());
+  for (TensorId id(0); id < graph->tensors().next_id(); id = TensorId(id.index() + 1)) {
+    const Tensor& tensor = graph->tensor(id);
+    TensorFacts& facts = tensors[id];
+    facts.bytes = std::max(Bytes(1), tensor.bytes());
+    facts.kind = tensor.batch.kind;
+    facts.op = tensor.producer;
+    if (tensor.producer.valid()) continue;
+    facts.slot = static_cast<std::int32_t>(slots.size());
+    slots.push_back(id);
+    facts.source = Source::Resident;
+    if (tensor.role != TensorRole::Parameter || !graph->update_of(id).valid()) continue;
+    facts.source = Source::Parameter;
+    facts.kind = BatchKind::Whole;
+    facts.op = graph->update_of(id);
+    if (std::find(updates.begin(), updates.end(), facts.op) == updates.end()) updates.push_back(facts.op);
+  }
+}
+
+void Tables::describe_ops() {
+  ops.resize(graph->op_count());
+  input_begin_.assign(1, 0);
+  for (std::size_t i = 0; i < graph->op_count(); ++i) {
+    const Op& op = graph->op(OpId(i));
+    const auto first = static_cast<std::ptrdiff_t>(inputs_.size());
+    for (TensorId input : op.inputs)
+      if (input.valid() && std::find(inputs_.begin() + first, inputs_.end(), input) == inputs_.end())
+        inputs_.push_back(input);
+    input_begin_.push_back(static_cast<std::uint32_t>(inputs_.size()));
+    OpFacts& facts = ops[OpId(i)];
+    facts.kind = op.phase == Phase::Update ? TaskKind::Update : TaskKind::Compute;
+    facts.splittable = op.split != Splittability::None && op.phase != Phase::Update;
+    facts.alias = is_alias(*graph, op, inputs(OpId(i)));
+  }
+}
+
+void Tables::order_ops() {
+  std::vector<bool> is_late(graph->op_count());
+  for (std::size_t i = 0; i < graph->op_count(); ++i) {
+    is_late[i] = ops[OpId(i)].kind == TaskKind::Update;
+    for (TensorId input : inputs(OpId(i)))
+      if (const OpId producer = graph->tensor(input).producer; producer.valid())
+        is_late[i] = is_late[i] || is_late[producer.index()];
+    (is_late[i] ? late : early).push_back(OpId(i));
+  }
+}
+
+Tables::Column Tables::column(GpuTypeId gpu, std::int32_t samples) {
+  const auto [at, fresh] = column_of_.try_emplace({gpu, samples}, static_cast<Column>(columns_.size()));
+  if (fresh) columns_.push_back({gpu, samples, std::vector<std::int64_t>(graph->op_count(), -1)});
+  return at->second;
+}
+
+Nanos Tables::op_time(Column column, OpId op) {
+  CostColumn& costs = columns_[static_cast<std::size_t>(column)];
+  std::int64_t& time = costs.time[op.index()];
+  if (time < 0) time = std::max<std::int64_t>(1, cost->compute(op, costs.gpu, costs.samples).value);
+  return Nanos(time);
+}
+
+void Tables::forget_if_large() {
+  constexpr std::size_t kMostColumns = 512;
+  if (columns_.size() < kMostColumns) return;
+  columns_.clear();
+  column_of_.clear();
+}
+
+std::span<const std::int32_t> Tables::parts(GroupId group, int count) {
+  const auto [at, fresh] = parts_.try_emplace({group, count});
+  if (fresh) {
+    if (mean_times_.empty()) mean_times_ = mean_op_times(*graph, *cluster, *cost);
+    at->second = partition_ops(*graph, grouping->group(group).ops, mean_times_, count);
+  }
+  return at->second;
+}
+
+}  // namespace strato

@@ -1,0 +1,97 @@
+// What lowering knows about a problem before it sees a strategy: emission order, the facts of ops and tensors in
+// flat arrays, op costs and model-parallel parts on demand. Made once per Lowering; costs and parts are
+// remembered, so it is not thread safe; what it answers never depends on what was asked before.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "core/cost/cost_model.h"
+#include "core/graph/grouping.h"
+#include "core/program/program.h"
+
+namespace strato {
+
+// Where a tensor comes from in a step.
+enum class Source : std::uint8_t {
+  Produced,   // by an op
+  Parameter,  // updated in this step: resident where its update op's group has replicas ("homes")
+  Resident,   // input, constant, frozen parameter, optimizer state: resident wherever it is read
+};
+
+struct TensorFacts {
+  Bytes bytes;             // of the whole batch; at least 1
+  BatchKind kind = BatchKind::Whole;
+  Source source = Source::Produced;
+  std::int32_t slot = -1;  // row among the tensors that no op produces
+  OpId op;                 // its producer; of a parameter: its update op
+};
+
+struct OpFacts {
+  TaskKind kind = TaskKind::Compute;
+  bool splittable = false;
+  bool alias = false;  // makes no task: its outputs are its first input's bytes
+};
+
+class Tables {
+ public:
+  Tables(std::shared_ptr<const Graph> graph, std::shared_ptr<const Grouping> grouping,
+         std::shared_ptr<const Cluster> cluster, std::shared_ptr<const CostModel> cost);
+
+  const std::shared_ptr<const Graph> graph;
+  const std::shared_ptr<const Grouping> grouping;
+  const std::shared_ptr<const Cluster> cluster;
+  const std::shared_ptr<const CostModel> cost;
+  std::int32_t batch = 1;
+
+  // Emission order, together all ops. Updates (and what follows from them) come last: an update overwrites
+  // its parameter, so it waits for every reader of the old value.
+  std::vector<OpId> early, late;
+  std::vector<OpId> updates;  // ascending by parameter
+  IdVector<OpId, OpFacts> ops;
+  IdVector<TensorId, TensorFacts> tensors;
+  std::vector<TensorId> slots;  // tensors that no op produces, ascending
+
+  // Valid inputs, each once, in the op's order.
+  std::span<const TensorId> inputs(OpId op) const {
+    return {inputs_.data() + input_begin_[op.index()], inputs_.data() + input_begin_[op.index() + 1]};
+  }
+  std::span<const TensorId> outputs(OpId op) const { return graph->op(op).outputs; }
+
+  // Is this input a parameter that the op overwrites?
+  bool updates_here(OpId op, TensorId input) const {
+    return tensors[input].source == Source::Parameter && tensors[input].op == op;
+  }
+
+  // Op costs on one GPU type and number of samples. The handle is good until forget_if_large().
+  using Column = std::int32_t;
+  Column column(GpuTypeId gpu, std::int32_t samples);
+  Nanos op_time(Column column, OpId op);
+  void forget_if_large();  // bounds the memory of remembered costs; call between two lowerings
+
+  // The model-parallel part of each op of the group (ops of one layer stay together).
+  std::span<const std::int32_t> parts(GroupId group, int count);
+
+ private:
+  struct CostColumn {
+    GpuTypeId gpu;
+    std::int32_t samples;
+    std::vector<std::int64_t> time;  // by op; -1: not asked yet
+  };
+  void describe_tensors();
+  void describe_ops();
+  void order_ops();
+
+  std::vector<std::uint32_t> input_begin_;
+  std::vector<TensorId> inputs_;
+  std::vector<CostColumn> columns_;
+  std::map<std::pair<GpuTypeId, std::int32_t>, Column> column_of_;
+  std::map<std::pair<GroupId, int>, std::vector<std::int32_t>> parts_;
+  std::vector<Nanos> mean_times_;
+};
+
+}  // namespace strato
