@@ -1,0 +1,134 @@
+// Files are whole or not there.
+#include "core/base/file.h"
+
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <csignal>
+#include <functional>
+#include <thread>
+
+#include "core/base/error.h"
+
+namespace strato {
+namespace {
+
+namespace fs = std::filesystem;
+
+class Files : public testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ =
+        fs::temp_directory_path() / ("strato-file-test-" + std::to_string(::getpid()) + "-" +
+                                     testing::UnitTest::GetInstance()->current_test_info()->name());
+    fs::create_directories(folder_);
+  }
+  void TearDown() override {
+    fs::permissions(folder_, fs::perms::owner_all);
+    fs::remove_all(folder_);
+  }
+  std::size_t entries() const {
+    return static_cast<std::size_t>(std::distance(fs::directory_iterator(folder_), {}));
+  }
+  fs::path folder_;
+};
+
+std::string message(const std::function<void()>& action) {
+  try {
+    action();
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST_F(Files, RoundTripOfAnyBytes) {
+  const std::string content("a\0b\r\n\xff", 6);
+  write_file(folder_ / "x", content);
+  EXPECT_EQ(read_file(folder_ / "x"), content);
+  write_file(folder_ / "x", "");
+  EXPECT_EQ(read_file(folder_ / "x"), "");
+  EXPECT_EQ(entries(), 1u);  // nothing temporary is left
+}
+
+TEST_F(Files, LargeContent) {
+  const std::string content(5'000'000, 'z');
+  write_file(folder_ / "x", content);
+  EXPECT_EQ(read_file(folder_ / "x"), content);
+}
+
+TEST_F(Files, MissingFileIsNamed) {
+  const std::string text = message([&] { read_file(folder_ / "none.json"); });
+  EXPECT_EQ(text.rfind((folder_ / "none.json").string() + ": cannot be opened", 0), 0u) << text;
+}
+
+TEST_F(Files, AFolderIsNotAFile) {
+  EXPECT_NE(message([&] { read_file(folder_); }).find("is a folder"), std::string::npos);
+  EXPECT_NE(message([&] { write_file(folder_, "x"); }).find("cannot be replaced"),
+            std::string::npos);
+  EXPECT_EQ(entries(), 0u);
+}
+
+TEST_F(Files, MissingFolderIsAnError) {
+  EXPECT_NE(message([&] { write_file(folder_ / "no" / "x", "x"); }).find("cannot be written"),
+            std::string::npos);
+}
+
+TEST_F(Files, ReadOnlyFolderIsAnErrorAndKeepsTheOldFile) {
+  if (::geteuid() == 0) {  // root may write everywhere but into the kernel's own folders
+    EXPECT_NE(message([] { write_file("/proc/strato", "x"); }).find("cannot be written"),
+              std::string::npos);
+    return;
+  }
+  write_file(folder_ / "x", "old");
+  fs::permissions(folder_, fs::perms::owner_read | fs::perms::owner_exec);
+  EXPECT_NE(message([&] { write_file(folder_ / "x", "new"); }).find("cannot be written"),
+            std::string::npos);
+  EXPECT_EQ(read_file(folder_ / "x"), "old");
+}
+
+TEST_F(Files, ALinkIsReplacedAndItsTargetKept) {
+  write_file(folder_ / "target", "old");
+  fs::create_symlink(folder_ / "target", folder_ / "x");
+  write_file(folder_ / "x", "content");
+  EXPECT_EQ(read_file(folder_ / "target"), "old");
+  EXPECT_EQ(read_file(folder_ / "x"), "content");
+}
+
+// A limit on file sizes stands for a full disk: write() fails half way.
+TEST_F(Files, AFullDiskIsAnErrorAndKeepsTheOldFile) {
+  write_file(folder_ / "x", "old");
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+  rlimit small = before;
+  small.rlim_cur = 1 << 16;
+  std::signal(SIGXFSZ, SIG_IGN);
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
+  const std::string text = message([&] { write_file(folder_ / "x", std::string(1 << 20, 'n')); });
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
+  EXPECT_NE(text.find("cannot be written"), std::string::npos) << text;
+  EXPECT_EQ(read_file(folder_ / "x"), "old");
+  EXPECT_EQ(entries(), 1u);
+}
+
+TEST_F(Files, AReaderNeverSeesAHalfWrittenFile) {
+  const std::string one(1 << 20, '1'), two(1 << 20, '2');
+  const fs::path file = folder_ / "x";
+  write_file(file, one);
+  std::atomic<bool> stop = false;
+  std::thread writer([&] {
+    for (int i = 0; i < 20; ++i) write_file(file, i % 2 == 0 ? two : one);
+    stop = true;
+  });
+  while (!stop) {
+    const std::string content = read_file(file);
+    ASSERT_EQ(content.size(), one.size());
+    ASSERT_EQ(content.front(), content.back());
+  }
+  writer.join();
+}
+
+}  // namespace
+}  // namespace strato
