@@ -39,6 +39,7 @@ class Selection : public QObject {
   void select_link(LinkId link);
   void select_range(std::optional<TimeRange> range);
   void hover_group(std::optional<GroupId> group);
+  void drop_task();  // another outcome is shown: task ids of the old one mean nothing
   void clear();
 
  signals:

@@ -7,6 +7,7 @@
 #include <QString>
 #include <QUndoStack>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -33,6 +34,9 @@ enum class SearchState { Idle, Running, Paused };
 struct SearchStatus {
   SearchState state = SearchState::Idle;
   QString planner;
+  QString run;                             // "mcts #3"; empty: nothing was searched yet
+  QString note;                            // of the finished run: e.g. that a baseline won
+  bool can_continue = false;               // finished or stopped with a tree to go on from
   Progress progress;
   std::int64_t target_iterations = 0;      // 0: a time budget
   double target_seconds = 0;
@@ -56,12 +60,20 @@ class Session : public QObject {
   void open_model(const std::filesystem::path& file, const ImportOptions& import,
                   const ProblemOptions& options);
   void open_cluster(const std::filesystem::path& file);
-  void open_workspace(const std::filesystem::path& file);  // creates when there is none
+  // Creates it when there is none. `show_latest`: then shows its latest run or strategy.
+  void open_workspace(const std::filesystem::path& file, bool show_latest = true);
   void open_plan(const std::filesystem::path& file);
   Workspace* workspace() const;             // null until one is open
   void show_strategy(StrategyRow strategy); // from the workspace, with its model and cluster
   void show_run(RunRow run);                // its best strategy, history and tree
   void regroup(int max_groups);
+  // The open model again with another batch or optimizer: from its file, which must still be there.
+  void reopen_model(const ImportOptions& import, const ProblemOptions& options);
+  void rename_strategy(StrategyRow strategy, const QString& label);
+  void remove_run(RunRow run);
+  const ProblemOptions* problem_options() const;  // of the open model; null without one
+  QString model_name() const;
+  QString cluster_name() const;
 
   // --- edits ------------------------------------------------------------------------------------------
   // Replaces decisions; one undoable step. Re-lowers and re-simulates in the background at once.
@@ -81,6 +93,10 @@ class Session : public QObject {
   void export_plan(const std::filesystem::path& file);
   void export_with(const QString& exporter, const std::filesystem::path& file);
 
+  // Blocks until loading, simulating and storing are done and shown (a search may go on): for tests and captures,
+  // which have nothing else to do. Runs the event loop.
+  void settle();
+
  signals:
   void problem_changed();    // another model, cluster or grouping: everything is new
   void strategy_changed();   // at once after an edit, before it is simulated
@@ -94,6 +110,37 @@ class Session : public QObject {
 
  private:
   struct State;
+  friend class StrategyCommand;
+  friend class SearchObserver;
+  using LoadJob = std::function<void(struct Loader&)>;
+
+  // The function runs in the GUI thread, unless the session is gone by then.
+  void post(std::function<void()> function);
+  void load(const QString& text, LoadJob prepare);
+  void show_loaded(struct LoadedProblem loaded);
+  void show_same_problem(const struct LoadedProblem& loaded);
+  void show_latest_of_workspace();
+  void show_history(const struct LoadedProblem& loaded);
+  void apply(const Strategy& strategy, const QString& label);
+  void show_outcome(std::shared_ptr<const Outcome> outcome);
+  void record(const Strategy& strategy, const QString& label, const Digest& parent, Origin origin);
+  void begin_busy(const QString& text);
+  void end_busy();
+
+  void launch(double budget_seconds);
+  void abandon_search();
+  bool resume_after_pause();
+  void begin_following();
+  void end_following();
+  void search_progress(std::uint64_t job, const Progress& progress);
+  void search_found(std::uint64_t job, const Strategy& strategy, const Score& score);
+  void search_finished(std::uint64_t job, const PlanResult& result);
+  void search_failed(std::uint64_t job, const QString& text);
+  void record_best();
+  void follow_best();
+  void write_file_later(const std::filesystem::path& file,
+                        std::function<std::string()> content);
+
   std::unique_ptr<State> state_;
   Snapshot snapshot_;
   Selection selection_;

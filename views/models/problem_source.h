@@ -1,0 +1,47 @@
+// Where a problem comes from (a file or a workspace row) and how it becomes one. Blocking functions for worker
+// threads; every failure is an InputError.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "core/plugin/plugin.h"
+#include "core/search/evaluator.h"
+#include "core/store/workspace.h"
+
+namespace strato {
+
+struct ModelSource {
+  std::filesystem::path path;
+  std::string name;
+  std::shared_ptr<const Graph> graph;  // as imported, forward only
+  ImportOptions import;
+  ProblemOptions options;
+};
+
+struct ClusterSource {
+  std::filesystem::path path;
+  std::shared_ptr<const Cluster> cluster;
+};
+
+// A problem with what every view shows beside any strategy for it.
+struct PreparedProblem {
+  std::shared_ptr<const Problem> problem;
+  std::shared_ptr<const Outcome> baseline;
+  Nanos lower_bound;
+};
+
+ModelSource import_model(const PluginRegistry& plugins, const std::filesystem::path& file,
+                         const ImportOptions& import, const ProblemOptions& options);
+ModelSource model_from(const StoredModel& row);
+StoredModel row_of(const ModelSource& model, const Problem& problem);
+ClusterSource cluster_from(const StoredCluster& row);
+StoredCluster row_of(const ClusterSource& cluster);
+ClusterSource bundled_cluster(std::string_view name);  // of sample_graphs/clusters
+
+PreparedProblem with_baseline(Problem problem);
+PreparedProblem prepare(const ModelSource& model, const ClusterSource& cluster);
+
+}  // namespace strato

@@ -1,0 +1,168 @@
+#include "views/models/recorder.h"
+
+#include "core/base/error.h"
+#include "core/base/json.h"
+#include "core/strategy/strategy_file.h"
+
+namespace strato {
+
+// Touched on the recorder's thread only.
+struct Recorder::State {
+  std::unique_ptr<Workspace> workspace;
+  std::shared_ptr<const Problem> problem;
+  ModelRow model = 0;
+  ClusterRow cluster = 0;
+  std::map<Digest, StrategyRow> rows;  // of the problem's strategies that were stored or shown
+  std::optional<StoredRun> run;
+};
+
+namespace {
+
+std::string options_text(const PlannerOptions& options) {
+  Json json;
+  json["iterations"] = options.iterations;
+  json["budget"] = options.budget_seconds;
+  json["seed"] = options.seed;
+  json["set"] = options.set;
+  return json.dump();
+}
+
+}  // namespace
+
+Recorder::Recorder(Callbacks callbacks)
+    : state_(std::make_unique<State>()),
+      callbacks_(std::move(callbacks)),
+      worker_(std::make_unique<Worker>(Worker::OnExit::FinishQueued)) {}
+
+Recorder::~Recorder() { worker_.reset(); }
+
+void Recorder::post(std::function<void(State&)> job) {
+  worker_->post([this, job = std::move(job)] {
+    try {
+      job(*state_);
+    } catch (const std::exception& error) {
+      callbacks_.failed(error.what());
+    }
+  });
+}
+
+void Recorder::open(const std::filesystem::path& file) {
+  post([file](State& state) {
+    state = State();
+    state.workspace = std::make_unique<Workspace>(file);
+  });
+}
+
+void Recorder::problem(const ModelSource& model, const ClusterSource& cluster,
+                       std::shared_ptr<const Problem> problem) {
+  post([this, model, cluster, problem](State& state) {
+    state.problem = problem;
+    state.rows.clear();
+    state.run.reset();
+    if (!state.workspace) return;
+    state.model = state.workspace->add(row_of(model, *problem));
+    state.cluster = state.workspace->add(row_of(cluster));
+    callbacks_.written();
+  });
+}
+
+StrategyRow Recorder::add(State& state, const RecordedStrategy& recorded, std::optional<RunRow> run) {
+  StoredStrategy row;
+  row.model = state.model;
+  row.cluster = state.cluster;
+  if (recorded.parent) {
+    const auto parent = state.rows.find(*recorded.parent);
+    if (parent != state.rows.end()) row.parent = parent->second;
+  }
+  row.run = run;
+  row.origin = recorded.origin;
+  row.label = recorded.label;
+  const Problem& problem = *state.problem;
+  row.json = strategy_json(
+      name_strategy(recorded.strategy, *problem.graph, *problem.grouping, *problem.cluster));
+  row.digest = recorded.strategy.digest();
+  row.step_time_ns = recorded.score.step_time.value;
+  row.feasible = recorded.score.feasible;
+  const StrategyRow id = state.workspace->add(row);
+  state.rows[row.digest] = id;
+  return id;
+}
+
+void Recorder::strategy(const RecordedStrategy& recorded) {
+  post([this, recorded](State& state) {
+    if (!state.workspace || !state.problem) return;
+    if (state.rows.contains(recorded.strategy.digest())) return;
+    add(state, recorded, {});
+    callbacks_.written();
+  });
+}
+
+void Recorder::start_run(const std::string& planner, const PlannerOptions& options, Nanos baseline) {
+  post([this, planner, options, baseline](State& state) {
+    if (!state.workspace || !state.problem) return;
+    StoredRun run;
+    run.model = state.model;
+    run.cluster = state.cluster;
+    run.planner = planner;
+    run.options = options_text(options);
+    run.baseline_ns = baseline.value;
+    run.id = state.workspace->add(run);
+    state.run = run;
+    callbacks_.run_started(run.id);
+    callbacks_.written();
+  });
+}
+
+void Recorder::adopt_run(const StoredRun& run) {
+  post([run](State& state) { state.run = run; });
+}
+
+void Recorder::progress(const HistoryPoint& point, RunState run_state) {
+  post([point, run_state](State& state) {
+    if (!state.run) return;
+    state.workspace->add_history(state.run->id, point);
+    state.run->state = run_state;
+    state.run->evaluations = point.evaluations;
+    state.run->wall_seconds = point.elapsed_seconds;
+    state.run->best_ns = point.best_ns;
+    state.workspace->update(*state.run);
+  });
+}
+
+void Recorder::best(const RecordedStrategy& recorded) {
+  post([this, recorded](State& state) {
+    if (!state.run) return;
+    state.run->best = add(state, recorded, state.run->id);
+    state.run->best_ns = recorded.score.step_time.value;
+    state.workspace->update(*state.run);
+    callbacks_.written();
+  });
+}
+
+void Recorder::tree(std::shared_ptr<const SearchTree> tree) {
+  post([tree](State& state) {
+    if (state.run && tree) state.workspace->save_tree(state.run->id, serialise(*tree));
+  });
+}
+
+void Recorder::finish_run(RunState run_state, const std::string& note) {
+  post([this, run_state, note](State& state) {
+    if (!state.run) return;
+    state.run->state = run_state;
+    state.run->note = note;
+    state.workspace->update(*state.run);
+    callbacks_.written();
+  });
+}
+
+void Recorder::change(std::function<void(Workspace&)> change) {
+  post([this, change](State& state) {
+    if (!state.workspace) return;
+    change(*state.workspace);
+    callbacks_.written();
+  });
+}
+
+void Recorder::wait() { worker_->wait(); }
+
+}  // namespace strato

@@ -1,0 +1,59 @@
+// Writes what happens in a session into its workspace, on a thread of its own: problems, strategies with their
+// parents, runs with history and tree. Calls return at once and are done in order; what is queued at the end
+// is still written. Without an open workspace everything is silently dropped. GUI thread only.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "core/search/planner.h"
+#include "core/store/workspace.h"
+#include "views/models/problem_source.h"
+#include "views/models/worker.h"
+
+namespace strato {
+
+struct RecordedStrategy {
+  Strategy strategy;
+  std::string label;
+  Origin origin = Origin::Edit;
+  std::optional<Digest> parent;  // of the strategy that it was edited from
+  Score score;
+};
+
+class Recorder {
+ public:
+  struct Callbacks {  // called on the recorder's thread
+    std::function<void()> written;
+    std::function<void(const std::string& error)> failed;
+    std::function<void(RunRow)> run_started;
+  };
+  explicit Recorder(Callbacks callbacks);
+  ~Recorder();
+
+  void open(const std::filesystem::path& file);
+  void problem(const ModelSource& model, const ClusterSource& cluster, std::shared_ptr<const Problem> problem);
+  void strategy(const RecordedStrategy& recorded);
+  void start_run(const std::string& planner, const PlannerOptions& options, Nanos baseline);
+  void adopt_run(const StoredRun& run);  // later calls go on with a run that is there already
+  void progress(const HistoryPoint& point, RunState state);
+  void best(const RecordedStrategy& recorded);  // of the run; becomes its best strategy
+  void tree(std::shared_ptr<const SearchTree> tree);
+  void finish_run(RunState state, const std::string& note);
+  void change(std::function<void(Workspace&)> change);  // renames, removals
+  void wait();
+
+ private:
+  struct State;
+  void post(std::function<void(State&)> job);
+  StrategyRow add(State& state, const RecordedStrategy& recorded, std::optional<RunRow> run);
+
+  std::unique_ptr<State> state_;
+  Callbacks callbacks_;
+  std::unique_ptr<Worker> worker_;
+};
+
+}  // namespace strato

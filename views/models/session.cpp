@@ -1,0 +1,89 @@
+#include "views/models/session.h"
+
+#include <QCoreApplication>
+#include <QEventLoop>
+#include <QThread>
+
+#include "core/base/error.h"
+#include "views/models/session_state.h"
+
+namespace strato {
+
+Session::Session(QObject* parent) : QObject(parent) {
+  Recorder::Callbacks callbacks;
+  callbacks.written = [this] { post([this] { emit workspace_changed(); }); };
+  callbacks.failed = [this](const std::string& text) {
+    post([this, text] { emit failed(QString::fromStdString(text)); });
+  };
+  callbacks.run_started = [this](RunRow run) {
+    post([this, run] {
+      search_.run = QStringLiteral("%1 #%2").arg(search_.planner).arg(run);
+      emit search_changed();
+    });
+  };
+  state_ = std::make_unique<State>(std::move(callbacks));
+}
+
+Session::~Session() {
+  undo_stack_.disconnect();
+  state_->follows = false;
+  abandon_search();
+  if (state_->search_thread.joinable()) state_->search_thread.join();
+  state_.reset();  // joins the workers while all that they post to is still there
+}
+
+void Session::post(std::function<void()> function) {
+  QMetaObject::invokeMethod(this, std::move(function), Qt::QueuedConnection);
+}
+
+bool Session::busy() const { return state_->busy > 0; }
+QString Session::busy_text() const { return state_->busy_text; }
+
+void Session::begin_busy(const QString& text) {
+  ++state_->busy;
+  state_->busy_text = text;
+  emit busy_changed();
+}
+
+void Session::end_busy() {
+  if (--state_->busy == 0) state_->busy_text.clear();
+  emit busy_changed();
+}
+
+Workspace* Session::workspace() const { return state_->workspace.get(); }
+
+const ProblemOptions* Session::problem_options() const {
+  return state_->model ? &state_->model->options : nullptr;
+}
+
+QString Session::model_name() const {
+  return state_->model ? QString::fromStdString(state_->model->name) : QString();
+}
+
+QString Session::cluster_name() const {
+  return state_->cluster ? QString::fromStdString(state_->cluster->cluster->name()) : QString();
+}
+
+void Session::rename_strategy(StrategyRow strategy, const QString& label) {
+  state_->recorder.change([strategy, text = label.toStdString()](Workspace& workspace) {
+    workspace.rename_strategy(strategy, text);
+  });
+}
+
+void Session::remove_run(RunRow run) {
+  state_->recorder.change([run](Workspace& workspace) { workspace.remove_run(run); });
+}
+
+void Session::settle() {
+  do {
+    state_->load.wait();
+    state_->simulate.wait();
+    state_->recorder.wait();
+    QCoreApplication::sendPostedEvents(this);
+    QCoreApplication::processEvents(QEventLoop::AllEvents, 10);
+  } while (busy());
+  state_->recorder.wait();
+  QCoreApplication::sendPostedEvents(this);
+}
+
+}  // namespace strato

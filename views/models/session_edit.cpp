@@ -1,0 +1,172 @@
+// Editing: every change of the strategy is one undoable step, simulated in the background and stored.
+#include "core/base/error.h"
+#include "core/base/file.h"
+#include "core/base/json.h"
+#include "core/strategy/plan_file.h"
+#include "views/models/session.h"
+#include "views/models/session_state.h"
+#include "views/models/strategy_edits.h"
+
+namespace strato {
+namespace {
+
+QString edited(const QString& label) {
+  const QString suffix = QStringLiteral(", edited");
+  return label.endsWith(suffix) ? label : label + suffix;
+}
+
+}  // namespace
+
+std::shared_ptr<const Outcome> OutcomeCache::find(const Digest& strategy) const {
+  for (const auto& [digest, outcome] : entries_) {
+    if (digest == strategy) return outcome;
+  }
+  return nullptr;
+}
+
+void OutcomeCache::put(const Digest& strategy, std::shared_ptr<const Outcome> outcome) {
+  std::erase_if(entries_, [&](const auto& entry) { return entry.first == strategy; });
+  entries_.emplace_front(strategy, std::move(outcome));
+  if (entries_.size() > kCapacity) entries_.pop_back();
+}
+
+StrategyCommand::StrategyCommand(Session& session, ShownStrategy before,
+                                 ShownStrategy after, const QString& text)
+    : QUndoCommand(text), session_(session), before_(std::move(before)), after_(std::move(after)) {}
+
+void StrategyCommand::undo() {
+  session_.state_->follows = false;
+  session_.apply(before_.strategy, before_.label);
+}
+
+void StrategyCommand::redo() { session_.apply(after_.strategy, after_.label); }
+
+void Session::edit(const Strategy& strategy, const QString& label) {
+  if (!snapshot_.problem || strategy == snapshot_.strategy) return;
+  end_following();  // a person takes over
+  const Digest parent = snapshot_.strategy.digest();
+  record(snapshot_.strategy, snapshot_.label, parent, Origin::Import);  // unless it is stored already
+  undo_stack_.push(new StrategyCommand(*this, {snapshot_.strategy, snapshot_.label},
+                                       {strategy, edited(snapshot_.label)}, label));
+  record(strategy, label, parent, Origin::Edit);
+}
+
+void Session::decide(const std::vector<GroupId>& groups, const Decision& decision,
+                     const QString& label) {
+  edit(with_decision(snapshot_.strategy, groups, decision), label);
+}
+
+void Session::show_found(const Strategy& strategy, const QString& label) {
+  if (!snapshot_.problem || strategy == snapshot_.strategy) return;
+  end_following();
+  undo_stack_.push(new StrategyCommand(*this, {snapshot_.strategy, snapshot_.label},
+                                       {strategy, label}, QStringLiteral("show %1").arg(label)));
+}
+
+void Session::apply(const Strategy& strategy, const QString& label) {
+  snapshot_.strategy = strategy;
+  snapshot_.label = label;
+  const std::uint64_t job = ++state_->outcome_job;
+  emit strategy_changed();
+  const Digest digest = strategy.digest();
+  if (auto known = state_->outcomes.find(digest)) {
+    show_outcome(std::move(known));
+    return;
+  }
+  begin_busy(QStringLiteral("Simulating"));
+  state_->simulate.post([this, job, digest, strategy, problem = snapshot_.problem] {
+    std::shared_ptr<const Outcome> outcome;
+    QString error;
+    try {
+      outcome = std::make_shared<const Outcome>(simulate_strategy(*problem, strategy));
+    } catch (const std::exception& thrown) {
+      error = QString::fromUtf8(thrown.what());
+    }
+    post([this, job, digest, outcome, error, problem] {
+      end_busy();
+      if (!outcome) emit failed(error);
+      if (!outcome || problem != snapshot_.problem) return;
+      state_->outcomes.put(digest, outcome);
+      if (job == state_->outcome_job) show_outcome(outcome);
+    });
+  });
+}
+
+void Session::show_outcome(std::shared_ptr<const Outcome> outcome) {
+  snapshot_.before = snapshot_.outcome;
+  snapshot_.outcome = std::move(outcome);
+  selection_.drop_task();
+  emit outcome_changed();
+}
+
+// Stored after its simulation, which runs before this job on the same worker, and whatever is shown by then.
+void Session::record(const Strategy& strategy, const QString& label, const Digest& parent,
+                     Origin origin) {
+  if (!state_->workspace) return;
+  state_->simulate.post([this, strategy, label, parent, origin, problem = snapshot_.problem] {
+    post([this, strategy, label, parent, origin, problem] {
+      if (problem != snapshot_.problem) return;
+      RecordedStrategy recorded{strategy, label.toStdString(), origin, {}, {}};
+      if (origin == Origin::Edit) recorded.parent = parent;
+      if (const auto outcome = state_->outcomes.find(strategy.digest())) {
+        recorded.score = outcome->score;
+      }
+      state_->recorder.strategy(recorded);
+    });
+  });
+}
+
+void Session::write_file_later(const std::filesystem::path& file,
+                               std::function<std::string()> content) {
+  const QString name = QString::fromStdString(file.filename().string());
+  begin_busy(QStringLiteral("Writing %1").arg(name));
+  state_->simulate.post([this, file, name, content = std::move(content)] {
+    QString error;
+    try {
+      write_file(file, content());
+    } catch (const std::exception& thrown) {
+      error = QString::fromUtf8(thrown.what());
+    }
+    post([this, name, error] {
+      end_busy();
+      if (error.isEmpty()) {
+        emit message(QStringLiteral("Wrote %1").arg(name));
+      } else {
+        emit failed(error);
+      }
+    });
+  });
+}
+
+void Session::export_plan(const std::filesystem::path& file) {
+  if (!snapshot_.outcome || !state_->model) return;
+  write_file_later(file, [model = *state_->model, snapshot = snapshot_] {
+    const Problem& problem = *snapshot.problem;
+    PlanFile plan;
+    plan.graph_file = model.path.string();
+    plan.graph_name = problem.graph->name();
+    plan.graph_digest = problem.graph->digest();
+    plan.batch = problem.graph->batch();
+    plan.optimizer = model.options.training ? name_of(model.options.optimizer) : "none";
+    plan.cluster_json = problem.cluster->json();
+    plan.strategy =
+        name_strategy(snapshot.strategy, *problem.graph, *problem.grouping, *problem.cluster);
+    Json result;
+    result["step_time_s"] = to_seconds(snapshot.outcome->timeline->step_time);
+    result["baseline_step_time_s"] = to_seconds(snapshot.baseline->timeline->step_time);
+    result["feasible"] = snapshot.outcome->timeline->feasible;
+    result["label"] = snapshot.label.toStdString();
+    plan.result_json = result.dump();
+    return plan_json(plan);
+  });
+}
+
+void Session::export_with(const QString& exporter, const std::filesystem::path& file) {
+  if (!snapshot_.outcome) return;
+  write_file_later(file, [this, name = exporter.toStdString(), snapshot = snapshot_] {
+    const ExportInput input{*snapshot.problem, snapshot.strategy, *snapshot.outcome};
+    return plugins_.exporter(name)->write(input);
+  });
+}
+
+}  // namespace strato

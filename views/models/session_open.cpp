@@ -1,0 +1,335 @@
+// Opening: models, clusters, workspaces, plans, and rows of the workspace.
+#include <algorithm>
+
+#include "core/base/error.h"
+#include "core/base/file.h"
+#include "core/search/baselines.h"
+#include "core/strategy/plan_file.h"
+#include "core/strategy/strategy_file.h"
+#include "views/models/session.h"
+#include "views/models/session_state.h"
+
+namespace strato {
+namespace {
+
+constexpr const char* kDefaultCluster = "tag-testbed";
+
+QString opening(const std::filesystem::path& file) {
+  return QStringLiteral("Opening %1").arg(QString::fromStdString(file.filename().string()));
+}
+
+[[noreturn]] void missing_row(const std::filesystem::path& file, const std::string& what) {
+  throw InputError(file.string(), what, "is not in the workspace", "it may have been deleted; refresh");
+}
+
+template <class T>
+T require(std::optional<T> row, const std::filesystem::path& file, const std::string& what) {
+  if (!row) missing_row(file, what);
+  return std::move(*row);
+}
+
+// Takes the model and cluster of a stored row unless they are loaded already.
+void take_sources(Loader& loader, const Workspace& workspace, ModelRow model, ClusterRow cluster) {
+  const auto stored_model = require(workspace.model(model), workspace.file(), "model");
+  const auto stored_cluster = require(workspace.cluster(cluster), workspace.file(), "cluster");
+  const bool same = loader.prepared && loader.cluster && loader.model &&
+                    loader.prepared->problem->graph->digest() == stored_model.digest &&
+                    loader.cluster->cluster->digest() == stored_cluster.digest &&
+                    row_of(*loader.model, *loader.prepared->problem).options == stored_model.options;
+  if (same) return;
+  loader.prepared.reset();
+  loader.model = model_from(stored_model);
+  loader.cluster = cluster_from(stored_cluster);
+}
+
+std::vector<Nanos> op_times(const Problem& problem) {
+  return mean_op_times(*problem.graph, *problem.cluster, *problem.cost);
+}
+
+void choose_strategy(LoadedProblem& loaded, const StoredStrategy& stored, const std::string& file) {
+  const Problem& problem = *loaded.prepared.problem;
+  const NamedStrategy named = parse_strategy(stored.json, file);
+  const Rebound bound = bind_strategy(named, *problem.graph, *problem.grouping, *problem.cluster,
+                                      op_times(problem));
+  loaded.strategy = complete(bound.strategy, *problem.cluster);
+  loaded.label = QString::fromStdString(stored.label);
+  loaded.unmatched = bound.unmatched;
+}
+
+// The plan's own grouping replaces the one that the model was prepared with.
+void choose_plan(LoadedProblem& loaded, const PlanFile& plan, const QString& label) {
+  const Problem& problem = *loaded.prepared.problem;
+  BoundPlan bound = bind_plan(plan, *problem.graph, *problem.cluster, op_times(problem));
+  loaded.prepared = with_baseline(with_grouping(problem, std::move(bound.grouping)));
+  loaded.strategy = complete(bound.strategy, *problem.cluster);
+  loaded.label = label;
+  loaded.unmatched = bound.unmatched;
+}
+
+ProblemOptions options_of(const PlanFile& plan) {
+  ProblemOptions options;
+  options.training = plan.optimizer != "none";
+  if (options.training && !plan.optimizer.empty()) options.optimizer = optimizer_from(plan.optimizer);
+  return options;
+}
+
+std::shared_ptr<const SearchTree> read_tree(const Workspace& workspace, RunRow run) {
+  const auto bytes = workspace.tree(run);
+  if (!bytes) return nullptr;
+  return std::make_shared<const SearchTree>(parse_search_tree(*bytes));
+}
+
+void take_run(Loader& loader, const Workspace& workspace, RunRow row) {
+  const auto run = require(workspace.run(row), workspace.file(), "run " + std::to_string(row));
+  take_sources(loader, workspace, run.model, run.cluster);
+  std::optional<StoredStrategy> best;
+  if (run.best) best = workspace.strategy(*run.best);
+  loader.choose = [run, best, history = workspace.history(row), tree = read_tree(workspace, row),
+                   file = workspace.file().string()](LoadedProblem& loaded) {
+    loaded.run = run;
+    loaded.history = history;
+    loaded.tree = tree;
+    if (best) choose_strategy(loaded, *best, file);
+  };
+}
+
+}  // namespace
+
+LoadedProblem Loader::load() {
+  if (!cluster) cluster = bundled_cluster(kDefaultCluster);
+  if (!prepared) prepared = prepare(*model, *cluster);
+  LoadedProblem loaded;
+  loaded.model = *model;
+  loaded.cluster = *cluster;
+  loaded.prepared = *prepared;
+  if (choose) std::exchange(choose, {})(loaded);
+  prepared = loaded.prepared;
+  if (loaded.strategy.groups.empty()) {
+    loaded.strategy = data_parallel(*prepared->problem);
+    loaded.label = QStringLiteral("Data parallel");
+    loaded.outcome = prepared->baseline;
+  } else {
+    loaded.outcome = std::make_shared<const Outcome>(
+        simulate_strategy(*prepared->problem, loaded.strategy));
+  }
+  return loaded;
+}
+
+// Errors are told at once; what was prepared before them is still shown, by the last load that waits.
+void Session::load(const QString& text, LoadJob prepare) {
+  const std::uint64_t job = ++state_->load_job;
+  begin_busy(text);
+  state_->load.post([this, job, prepare = std::move(prepare)] {
+    const auto tell = [this](const char* what) {
+      post([this, error = QString::fromUtf8(what)] { emit failed(error); });
+    };
+    try {
+      prepare(state_->loader);
+    } catch (const std::exception& error) {
+      tell(error.what());
+    }
+    Loader& loader = state_->loader;
+    const bool wanted = loader.model && (!loader.prepared || loader.choose);
+    if (job == state_->load_job && wanted) {
+      try {
+        auto loaded = std::make_shared<LoadedProblem>(loader.load());
+        post([this, job, loaded] {
+          if (job == state_->load_job) show_loaded(std::move(*loaded));
+        });
+      } catch (const std::exception& error) {
+        loader.choose = {};
+        if (!loader.prepared) loader.model.reset();
+        tell(error.what());
+      }
+    }
+    post([this] { end_busy(); });
+  });
+}
+
+void Session::open_model(const std::filesystem::path& file, const ImportOptions& import,
+                         const ProblemOptions& options) {
+  load(opening(file), [this, file, import, options](Loader& loader) {
+    loader.model = import_model(plugins_, file, import, options);
+    loader.prepared.reset();
+  });
+}
+
+void Session::reopen_model(const ImportOptions& import, const ProblemOptions& options) {
+  if (!state_->model) return;
+  const bool same_batch = !import.batch || *import.batch == state_->model->graph->batch();
+  load(opening(state_->model->path), [this, import, options, same_batch](Loader& loader) {
+    if (!loader.model) return;
+    if (!same_batch) {
+      loader.model = import_model(plugins_, loader.model->path, import, options);
+    }
+    loader.model->options = options;
+    loader.prepared.reset();
+  });
+}
+
+void Session::regroup(int max_groups) {
+  if (!state_->model) return;
+  load(QStringLiteral("Grouping ops"), [max_groups](Loader& loader) {
+    if (!loader.model) return;
+    loader.model->options.grouping.max_groups = max_groups;
+    loader.prepared.reset();
+  });
+}
+
+void Session::open_cluster(const std::filesystem::path& file) {
+  load(opening(file), [this, file](Loader& loader) {
+    ClusterSource source;
+    source.path = file;
+    source.cluster =
+        std::make_shared<const Cluster>(read_cluster(file, GpuCatalogue::bundled()));
+    loader.cluster = std::move(source);
+    loader.prepared.reset();
+    if (!loader.model) {
+      post([this, cluster = *loader.cluster] {
+        state_->cluster = cluster;
+        emit problem_changed();
+        emit message(QStringLiteral("Cluster %1 is ready: open a model to plan for it")
+                         .arg(QString::fromStdString(cluster.cluster->name())));
+      });
+    }
+  });
+}
+
+void Session::open_workspace(const std::filesystem::path& file, bool show_latest) {
+  try {
+    auto workspace = std::make_unique<Workspace>(file);
+    abandon_search();
+    state_->workspace = std::move(workspace);
+    state_->recorder.open(file);
+  } catch (const std::exception& error) {
+    emit failed(QString::fromUtf8(error.what()));
+    return;
+  }
+  if (show_latest) {
+    show_latest_of_workspace();
+  } else if (state_->model && snapshot_.problem) {
+    state_->recorder.problem(*state_->model, *state_->cluster, snapshot_.problem);
+  }
+  emit workspace_changed();
+}
+
+void Session::show_latest_of_workspace() {
+  const std::vector<StoredRun> runs = state_->workspace->runs();
+  const auto run = std::max_element(runs.begin(), runs.end(), [](const auto& a, const auto& b) {
+    return std::pair(a.best.has_value(), a.id) < std::pair(b.best.has_value(), b.id);
+  });
+  if (run != runs.end()) {
+    show_run(run->id);
+    return;
+  }
+  const std::vector<StoredStrategy> strategies = state_->workspace->strategies();
+  if (!strategies.empty()) show_strategy(strategies.back().id);
+}
+
+void Session::open_plan(const std::filesystem::path& file) {
+  load(opening(file), [this, file](Loader& loader) {
+    const PlanFile plan = read_plan(file);
+    ImportOptions import;
+    import.batch = plan.batch;
+    ModelSource model = import_model(plugins_, find_model(plan, file), import, options_of(plan));
+    ClusterSource cluster;
+    cluster.cluster = std::make_shared<const Cluster>(plan_cluster(plan, file.string()));
+    loader.model = std::move(model);
+    loader.cluster = std::move(cluster);
+    loader.prepared.reset();
+    loader.choose = [plan, label = QString::fromStdString(file.stem().string())](
+                        LoadedProblem& loaded) { choose_plan(loaded, plan, label); };
+  });
+}
+
+void Session::show_strategy(StrategyRow strategy) {
+  if (!state_->workspace) return;
+  load(QStringLiteral("Opening strategy"),
+       [file = state_->workspace->file(), strategy](Loader& loader) {
+         const Workspace workspace(file, true);
+         const auto row = require(workspace.strategy(strategy), file,
+                                  "strategy " + std::to_string(strategy));
+         take_sources(loader, workspace, row.model, row.cluster);
+         loader.choose = [row, file](LoadedProblem& loaded) {
+           choose_strategy(loaded, row, file.string());
+         };
+       });
+}
+
+void Session::show_run(RunRow run) {
+  if (!state_->workspace) return;
+  load(QStringLiteral("Opening run #%1").arg(run),
+       [file = state_->workspace->file(), run](Loader& loader) {
+         const Workspace workspace(file, true);
+         take_run(loader, workspace, run);
+       });
+}
+
+void Session::show_history(const LoadedProblem& loaded) {
+  if (!loaded.run) return;
+  search_ = {};
+  search_.planner = QString::fromStdString(loaded.run->planner);
+  search_.run = QStringLiteral("%1 #%2").arg(search_.planner).arg(loaded.run->id);
+  search_.note = QString::fromStdString(loaded.run->note);
+  search_.history = loaded.history;
+  search_.progress.evaluations = loaded.run->evaluations;
+  search_.progress.elapsed_seconds = loaded.run->wall_seconds;
+  search_.progress.iterations = loaded.tree ? loaded.tree->iterations : loaded.run->evaluations;
+  search_.can_continue = loaded.tree != nullptr;
+  state_->request = {};
+  state_->request.planner = search_.planner;
+  state_->recorder.adopt_run(*loaded.run);
+  tree_ = loaded.tree;
+  emit tree_changed();
+  emit search_changed();
+}
+
+void Session::show_same_problem(const LoadedProblem& loaded) {
+  state_->outcomes.put(loaded.strategy.digest(), loaded.outcome);
+  if (loaded.run && search_.state == SearchState::Idle) show_history(loaded);
+  if (loaded.strategy == snapshot_.strategy) {
+    snapshot_.label = loaded.label;
+    emit strategy_changed();
+    return;
+  }
+  show_found(loaded.strategy, loaded.label);
+}
+
+void Session::show_loaded(LoadedProblem loaded) {
+  if (!loaded.unmatched.empty()) {
+    emit message(QStringLiteral("%1: %2 things did not match, the first: %3")
+                     .arg(loaded.label)
+                     .arg(loaded.unmatched.size())
+                     .arg(QString::fromStdString(loaded.unmatched.front())));
+  }
+  if (loaded.prepared.problem == snapshot_.problem) {
+    show_same_problem(loaded);
+    return;
+  }
+  abandon_search();
+  state_->model = loaded.model;
+  state_->cluster = loaded.cluster;
+  ++state_->outcome_job;
+  state_->outcomes.clear();
+  undo_stack_.clear();
+  selection_.clear();
+  snapshot_ = {};
+  snapshot_.problem = loaded.prepared.problem;
+  snapshot_.baseline = loaded.prepared.baseline;
+  snapshot_.lower_bound = loaded.prepared.lower_bound;
+  snapshot_.strategy = loaded.strategy;
+  snapshot_.label = loaded.label;
+  snapshot_.outcome = loaded.outcome;
+  state_->outcomes.put(snapshot_.strategy.digest(), snapshot_.outcome);
+  search_ = {};
+  tree_.reset();
+  state_->recorder.problem(loaded.model, loaded.cluster, loaded.prepared.problem);
+  emit problem_changed();
+  emit tree_changed();
+  emit search_changed();
+  show_history(loaded);
+  emit strategy_changed();
+  emit outcome_changed();
+}
+
+}  // namespace strato

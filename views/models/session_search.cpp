@@ -1,0 +1,313 @@
+// Searching: one planner at a time on its own thread. Its observer blocks while the search is paused, and posts
+// what it sees to the GUI thread a few times a second.
+#include <algorithm>
+#include <chrono>
+
+#include "core/base/error.h"
+#include "views/models/session.h"
+#include "views/models/session_state.h"
+
+namespace strato {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr double kProgressEvery = 0.1;  // seconds between messages to the GUI thread
+constexpr double kTreeEvery = 0.5;
+constexpr double kHeartbeat = 0.9;      // seconds between two stored points of history
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+}  // namespace
+
+void SearchControl::wait_while_paused() {
+  std::unique_lock lock(mutex);
+  if (!paused) return;
+  const Clock::time_point start = Clock::now();
+  changed.wait(lock, [this] { return !paused || stop.stop_requested(); });
+  paused_seconds += seconds_since(start);
+}
+
+void SearchControl::set_paused(bool value) {
+  {
+    const std::lock_guard lock(mutex);
+    paused = value;
+  }
+  changed.notify_all();
+}
+
+void SearchControl::request_stop() {
+  stop.request_stop();
+  set_paused(false);
+}
+
+// On the search thread.
+class SearchObserver : public Observer {
+ public:
+  SearchObserver(Session& session, const SearchRequest& request)
+      : session_(session), request_(request) {}
+
+  void on_progress(const Progress& progress) override {
+    if (due(last_progress_, kProgressEvery)) {
+      send([this, job = request_.job, at = shifted(progress)] { session_.search_progress(job, at); });
+    }
+    send_found(false);
+    request_.control->wait_while_paused();
+  }
+
+  void on_improvement(const Strategy& strategy, const Score& score, const Progress& progress) override {
+    found_ = {strategy, score};
+    send([this, job = request_.job, at = shifted(progress)] { session_.search_progress(job, at); });
+    send_found(false);
+  }
+
+  void on_tree(std::shared_ptr<const SearchTree> tree) override {
+    if (!due(last_tree_, kTreeEvery)) return;
+    send([this, job = request_.job, tree] {
+      if (job != session_.state_->request.job) return;
+      session_.tree_ = tree;
+      emit session_.tree_changed();
+    });
+  }
+
+  void send_found(bool now) {
+    if (!found_ || !(due(last_found_, 2 * kProgressEvery) || now)) return;
+    send([this, job = request_.job, found = *std::exchange(found_, {})] {
+      session_.search_found(job, found.first, found.second);
+    });
+  }
+
+ private:
+  bool due(Clock::time_point& last, double every) {
+    if (seconds_since(last) < every) return false;
+    last = Clock::now();
+    return true;
+  }
+
+  Progress shifted(Progress progress) const {  // time that a pause took is not time searched
+    const std::lock_guard lock(request_.control->mutex);
+    progress.elapsed_seconds += request_.seconds_before - request_.control->paused_seconds;
+    return progress;
+  }
+
+  // The function outlives this object: it may use the session and its own copies only.
+  template <class Function>
+  void send(Function function) {
+    session_.post(std::move(function));
+  }
+
+  Session& session_;
+  const SearchRequest& request_;
+  Clock::time_point last_progress_, last_tree_, last_found_;
+  std::optional<std::pair<Strategy, Score>> found_;
+};
+
+void Session::start_search(const QString& planner, const PlannerOptions& options) {
+  if (!snapshot_.problem) return;
+  abandon_search();
+  search_ = {};
+  search_.planner = planner;
+  tree_.reset();
+  state_->request = {state_->request.job, planner, options, nullptr, nullptr, 0, 0};
+  state_->best_found.reset();
+  state_->best_recorded = {};
+  state_->last_heartbeat = -1;
+  search_.run = QStringLiteral("%1 #%2").arg(planner).arg(++state_->runs_without_workspace);
+  state_->recorder.start_run(planner.toStdString(), options,
+                             snapshot_.baseline->timeline->step_time);
+  emit tree_changed();
+  launch(options.budget_seconds);
+}
+
+void Session::launch(double budget_seconds) {
+  SearchRequest& request = state_->request;
+  ++request.job;
+  request.control = std::make_shared<SearchControl>();
+  search_.state = SearchState::Running;
+  search_.can_continue = false;
+  search_.target_iterations =
+      request.options.budget_seconds > 0 ? 0 : request.iterations_before + request.options.iterations;
+  search_.target_seconds = budget_seconds > 0 ? request.seconds_before + budget_seconds : 0;
+  begin_following();
+  state_->search_stopped = false;
+  emit search_changed();
+  SearchRequest own = request;
+  own.options.budget_seconds = budget_seconds;
+  state_->search_thread = std::thread([this, request = std::move(own), problem = snapshot_.problem,
+                                       last = std::move(state_->search_thread)]() mutable {
+    if (last.joinable()) last.join();  // a search that was abandoned is about to end
+    try {
+      const auto planner = plugins_.planner(request.planner.toStdString());
+      SearchObserver observer(*this, request);
+      auto result = std::make_shared<PlanResult>(run_planner(
+          *planner, *problem, request.options, observer, request.control->stop.get_token(),
+          request.resume));
+      observer.send_found(true);
+      post([this, job = request.job, result] { search_finished(job, *result); });
+    } catch (const std::exception& error) {
+      post([this, job = request.job, text = QString::fromUtf8(error.what())] {
+        search_failed(job, text);
+      });
+    }
+  });
+}
+
+void Session::search_progress(std::uint64_t job, const Progress& progress) {
+  if (job != state_->request.job || search_.state == SearchState::Idle) return;
+  search_.progress = progress;
+  const bool heartbeat = progress.elapsed_seconds - state_->last_heartbeat >= kHeartbeat;
+  const std::int64_t best = progress.best ? progress.best->step_time.value : 0;
+  const bool better = search_.history.empty() || search_.history.back().best_ns != best;
+  if (progress.best && progress.best->feasible && (better || heartbeat)) {
+    search_.history.push_back({progress.evaluations, progress.elapsed_seconds, best});
+    state_->recorder.progress(search_.history.back(), RunState::Running);
+  }
+  if (heartbeat) {
+    state_->last_heartbeat = progress.elapsed_seconds;
+    record_best();
+    state_->recorder.tree(tree_);
+  }
+  emit search_changed();
+}
+
+void Session::search_found(std::uint64_t job, const Strategy& strategy, const Score& score) {
+  if (job != state_->request.job) return;
+  state_->best_found = {complete(strategy, *snapshot_.problem->cluster), score};
+  follow_best();
+}
+
+// Shows the best so far; the undo stack gets one step for all of it, in end_following().
+void Session::follow_best() {
+  if (!state_->follows || busy() || !state_->best_found) return;
+  const Strategy& best = state_->best_found->first;
+  if (best != snapshot_.strategy) apply(best, search_.run);
+}
+
+void Session::begin_following() {
+  state_->follows = true;
+  state_->followed_from = {snapshot_.strategy, snapshot_.label};
+  state_->outcome_followed_from = snapshot_.outcome;
+}
+
+void Session::end_following() {
+  if (!std::exchange(state_->follows, false)) return;
+  if (snapshot_.strategy == state_->followed_from.strategy) return;
+  undo_stack_.push(new StrategyCommand(*this, state_->followed_from,
+                                       {snapshot_.strategy, snapshot_.label},
+                                       QStringLiteral("search %1").arg(search_.run)));
+  snapshot_.before = std::move(state_->outcome_followed_from);
+}
+
+void Session::record_best() {
+  if (!state_->best_found) return;
+  const auto& [strategy, score] = *state_->best_found;
+  const Digest digest = strategy.digest();
+  if (digest == state_->best_recorded) return;
+  state_->best_recorded = digest;
+  state_->recorder.best({strategy, search_.run.toStdString(), Origin::Run, {}, score});
+}
+
+void Session::search_finished(std::uint64_t job, const PlanResult& result) {
+  if (job != state_->request.job || search_.state == SearchState::Idle) return;
+  SearchRequest& request = state_->request;
+  const Progress& progress = search_.progress;
+  state_->best_found = {complete(result.strategy, *snapshot_.problem->cluster), result.score};
+  search_.history.push_back(
+      {std::max(progress.evaluations, result.evaluations), progress.elapsed_seconds,
+       result.score.step_time.value});
+  search_.progress.evaluations = search_.history.back().evaluations;
+  search_.progress.best = result.score;
+  if (result.tree) {
+    tree_ = result.tree;
+    search_.progress.iterations = tree_->iterations;
+  }
+  if (resume_after_pause()) return;
+  search_.note = QString::fromStdString(result.note);
+  search_.state = SearchState::Idle;
+  search_.can_continue = tree_ != nullptr;
+  request.iterations_before = search_.progress.iterations;
+  request.seconds_before = progress.elapsed_seconds;
+  state_->recorder.progress(search_.history.back(), RunState::Running);
+  record_best();
+  state_->recorder.tree(tree_);
+  state_->recorder.finish_run(state_->search_stopped ? RunState::Stopped : RunState::Finished,
+                              result.note);
+  if (state_->follows && state_->best_found->first != snapshot_.strategy) {
+    apply(state_->best_found->first, search_.run);
+  }
+  end_following();
+  emit tree_changed();
+  emit search_changed();
+  if (!search_.note.isEmpty()) emit message(search_.note);
+}
+
+// A planner counts the time of a pause as searched: gives it back by going on from the tree.
+bool Session::resume_after_pause() {
+  SearchRequest& request = state_->request;
+  const double left = search_.target_seconds - search_.progress.elapsed_seconds;
+  const bool lost = search_.target_seconds > 0 && request.control->paused_seconds > 0.5 && left > 0.5;
+  if (!lost || state_->search_stopped || !tree_) return false;
+  request.resume = tree_;
+  request.iterations_before = tree_->iterations;
+  request.seconds_before = search_.progress.elapsed_seconds;
+  launch(left);
+  return true;
+}
+
+void Session::search_failed(std::uint64_t job, const QString& text) {
+  if (job != state_->request.job || search_.state == SearchState::Idle) return;
+  search_.state = SearchState::Idle;
+  state_->recorder.finish_run(RunState::Failed, text.toStdString());
+  end_following();
+  emit search_changed();
+  emit failed(text);
+}
+
+void Session::pause_search() {
+  if (search_.state != SearchState::Running) return;
+  state_->request.control->set_paused(true);
+  search_.state = SearchState::Paused;
+  if (!search_.history.empty()) {
+    state_->recorder.progress(search_.history.back(), RunState::Paused);
+  }
+  record_best();
+  state_->recorder.tree(tree_);
+  emit search_changed();
+}
+
+void Session::continue_search() {
+  if (search_.state == SearchState::Paused) {
+    search_.state = SearchState::Running;
+    state_->request.control->set_paused(false);
+    emit search_changed();
+    return;
+  }
+  if (search_.state != SearchState::Idle || !tree_) return;
+  state_->request.resume = tree_;
+  state_->request.iterations_before = tree_->iterations;
+  state_->request.seconds_before = search_.progress.elapsed_seconds;
+  launch(state_->request.options.budget_seconds);
+}
+
+// Another search or problem comes: keeps what this one has found and does not wait for its end.
+void Session::abandon_search() {
+  if (search_.state == SearchState::Idle) return;
+  state_->request.control->request_stop();
+  ++state_->request.job;
+  record_best();
+  state_->recorder.tree(tree_);
+  state_->recorder.finish_run(RunState::Stopped, {});
+  end_following();
+  search_.state = SearchState::Idle;
+}
+
+// The planner soon returns with the best that it has: search_finished() then shows and stores it.
+void Session::stop_search() {
+  if (search_.state == SearchState::Idle) return;
+  state_->search_stopped = true;
+  search_.state = SearchState::Running;
+  state_->request.control->request_stop();
+}
+
+}  // namespace strato

@@ -1,0 +1,128 @@
+// The private half of the session. Include in session*.cpp only.
+#pragma once
+
+#include <QPointer>
+#include <QTimer>
+#include <QUndoCommand>
+#include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <thread>
+
+#include "views/models/problem_source.h"
+#include "views/models/recorder.h"
+#include "views/models/session.h"
+#include "views/models/worker.h"
+
+namespace strato {
+
+// What a load delivers: a problem and the strategy to show on it.
+struct LoadedProblem {
+  ModelSource model;
+  ClusterSource cluster;
+  PreparedProblem prepared;
+  Strategy strategy;
+  QString label;
+  std::shared_ptr<const Outcome> outcome;
+  std::optional<StoredRun> run;  // the run shown, with its history and tree
+  std::vector<HistoryPoint> history;
+  std::shared_ptr<const SearchTree> tree;
+  std::vector<std::string> unmatched;  // what of a stored strategy or plan did not fit
+};
+
+// Lives on the load worker. Sources are kept from job to job, so that a model and a cluster opened
+// one after the other meet.
+struct Loader {
+  std::optional<ModelSource> model;
+  std::optional<ClusterSource> cluster;
+  std::optional<PreparedProblem> prepared;  // of model and cluster as they are
+  // Makes the strategy to show from the prepared problem; empty: data parallel.
+  std::function<void(LoadedProblem&)> choose;
+
+  LoadedProblem load();
+};
+
+// Outcomes of the strategies seen last: undo and redo show theirs at once.
+class OutcomeCache {
+ public:
+  std::shared_ptr<const Outcome> find(const Digest& strategy) const;
+  void put(const Digest& strategy, std::shared_ptr<const Outcome> outcome);
+  void clear() { entries_.clear(); }
+
+ private:
+  static constexpr std::size_t kCapacity = 12;
+  std::deque<std::pair<Digest, std::shared_ptr<const Outcome>>> entries_;
+};
+
+// Shared by the GUI thread and the search thread.
+struct SearchControl {
+  std::mutex mutex;
+  std::condition_variable changed;
+  bool paused = false;
+  double paused_seconds = 0;
+  std::stop_source stop;
+
+  void wait_while_paused();
+  void set_paused(bool value);
+  void request_stop();
+};
+
+struct SearchRequest {
+  std::uint64_t job = 0;
+  QString planner;
+  PlannerOptions options;
+  std::shared_ptr<const SearchTree> resume;
+  std::shared_ptr<SearchControl> control;
+  std::int64_t iterations_before = 0;
+  double seconds_before = 0;
+};
+
+struct ShownStrategy {
+  Strategy strategy;
+  QString label;
+};
+
+struct Session::State {
+  explicit State(Recorder::Callbacks callbacks) : recorder(std::move(callbacks)) {}
+
+  std::optional<ModelSource> model;
+  std::optional<ClusterSource> cluster;
+  std::unique_ptr<Workspace> workspace;  // the GUI thread's own connection, for reading
+  int busy = 0;
+  QString busy_text;
+  std::atomic<std::uint64_t> load_job = 0;
+  std::uint64_t outcome_job = 0;
+  OutcomeCache outcomes;
+  std::int64_t runs_without_workspace = 0;
+
+  SearchRequest request;           // the latest
+  bool follows = false;            // the window shows the best of the running search as it improves
+  ShownStrategy followed_from;     // what was shown when it began
+  std::shared_ptr<const Outcome> outcome_followed_from;
+  bool search_stopped = false;     // by a person
+  std::optional<std::pair<Strategy, Score>> best_found;
+  Digest best_recorded;
+  QString run_label;               // "mcts #3"
+  double last_heartbeat = -1;
+
+  Recorder recorder;
+  Loader loader;
+  Worker simulate{Worker::OnExit::DropQueued};
+  Worker load{Worker::OnExit::DropQueued};
+  std::thread search_thread;
+};
+
+// One undoable step from strategy to strategy. The first redo applies it.
+class StrategyCommand : public QUndoCommand {
+ public:
+  StrategyCommand(Session& session, ShownStrategy before, ShownStrategy after, const QString& text);
+  void undo() override;
+  void redo() override;
+
+ private:
+  Session& session_;
+  ShownStrategy before_, after_;
+};
+
+}  // namespace strato

@@ -1,0 +1,160 @@
+#include "views/models/strategy_edits.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace strato {
+namespace {
+
+bool in_group(const Cluster& cluster, DeviceId device, DeviceGroupId group) {
+  return cluster.device(device).group == group;
+}
+
+template <class Change>  // change(Decision&), for every chosen group that has a decision
+Strategy changed(const Strategy& strategy, std::span<const GroupId> groups, const Change& change) {
+  Strategy result = strategy;
+  for (const GroupId group : groups) {
+    auto& decision = result.groups[group];
+    if (decision) change(group, *decision);
+  }
+  return result;
+}
+
+std::int32_t weight_for_new(const Decision& decision) {  // joins as a slow device would
+  std::int32_t weight = decision.devices.empty() ? 1 : decision.devices.front().weight;
+  for (const DeviceShare& share : decision.devices) weight = std::min(weight, share.weight);
+  return weight;
+}
+
+void add_device(Decision& decision, DeviceId device, std::int32_t weight) {
+  const auto at = std::lower_bound(decision.devices.begin(), decision.devices.end(), device,
+                                   [](const DeviceShare& s, DeviceId d) { return s.device < d; });
+  if (at == decision.devices.end() || at->device != device) {
+    decision.devices.insert(at, DeviceShare{device, weight});
+  }
+}
+
+template <class Predicate>
+void remove_devices(Decision& decision, const Predicate& matches) {
+  std::vector<DeviceShare> rest;
+  for (const DeviceShare& share : decision.devices) {
+    if (!matches(share.device)) rest.push_back(share);
+  }
+  if (!rest.empty()) decision.devices = std::move(rest);
+}
+
+double seconds_on(const Problem& problem, GroupId group, GpuTypeId gpu) {
+  Nanos total;
+  for (const OpId op : problem.grouping->group(group).ops) {
+    total += problem.cost->compute(op, gpu, problem.graph->batch());
+  }
+  return to_seconds(total);
+}
+
+}  // namespace
+
+bool splits_batch(Mode mode) {
+  return mode == Mode::ReplicateAllReduce || mode == Mode::ReplicatePs;
+}
+
+DeviceGroupShare share_on(const Decision& decision, const Cluster& cluster, DeviceGroupId group) {
+  DeviceGroupShare result;
+  result.of = static_cast<int>(cluster.groups()[group].devices.size());
+  std::int64_t all = 0;
+  for (const DeviceShare& share : decision.devices) {
+    all += share.weight;
+    if (!in_group(cluster, share.device, group)) continue;
+    ++result.devices;
+    result.weight += share.weight;
+  }
+  if (result.devices == 0) return result;
+  if (splits_batch(decision.mode)) {
+    result.share = static_cast<double>(result.weight) / static_cast<double>(all);
+  } else if (decision.mode == Mode::Duplicate) {
+    result.share = 1;
+  } else {
+    result.share = static_cast<double>(result.devices) / static_cast<double>(decision.devices.size());
+  }
+  return result;
+}
+
+std::vector<DeviceGroupId> device_groups_of(const Decision& decision, const Cluster& cluster) {
+  std::vector<DeviceGroupId> groups;
+  for (const DeviceShare& share : decision.devices) {
+    groups.push_back(cluster.device(share.device).group);
+  }
+  std::sort(groups.begin(), groups.end());
+  groups.erase(std::unique(groups.begin(), groups.end()), groups.end());
+  return groups;
+}
+
+Strategy with_device_group(const Strategy& strategy, std::span<const GroupId> groups,
+                           const Cluster& cluster, DeviceGroupId device_group, bool used) {
+  return changed(strategy, groups, [&](GroupId, Decision& decision) {
+    if (!used) {
+      remove_devices(decision, [&](DeviceId d) { return in_group(cluster, d, device_group); });
+      return;
+    }
+    const std::int32_t weight = weight_for_new(decision);
+    for (const DeviceId device : cluster.groups()[device_group].devices) {
+      add_device(decision, device, weight);
+    }
+  });
+}
+
+Strategy with_device(const Strategy& strategy, std::span<const GroupId> groups, DeviceId device,
+                     bool used) {
+  return changed(strategy, groups, [&](GroupId, Decision& decision) {
+    if (used) {
+      add_device(decision, device, weight_for_new(decision));
+    } else {
+      remove_devices(decision, [&](DeviceId d) { return d == device; });
+    }
+  });
+}
+
+Strategy with_mode(const Strategy& strategy, std::span<const GroupId> groups, Mode mode) {
+  return changed(strategy, groups, [&](GroupId, Decision& decision) { decision.mode = mode; });
+}
+
+Strategy with_weight(const Strategy& strategy, std::span<const GroupId> groups,
+                     const Cluster& cluster, DeviceGroupId device_group, std::int32_t weight) {
+  return changed(strategy, groups, [&](GroupId, Decision& decision) {
+    for (DeviceShare& share : decision.devices) {
+      if (in_group(cluster, share.device, device_group)) share.weight = std::max(weight, 1);
+    }
+  });
+}
+
+Strategy with_equal_shares(const Strategy& strategy, std::span<const GroupId> groups) {
+  return changed(strategy, groups, [&](GroupId, Decision& decision) {
+    for (DeviceShare& share : decision.devices) share.weight = 1;
+  });
+}
+
+Strategy with_proportional_shares(const Strategy& strategy, std::span<const GroupId> groups,
+                                  const Problem& problem) {
+  return changed(strategy, groups, [&](GroupId group, Decision& decision) {
+    std::vector<double> speed;
+    for (const DeviceShare& share : decision.devices) {
+      speed.push_back(1 / seconds_on(problem, group, problem.cluster->device(share.device).type));
+    }
+    const double fastest = *std::max_element(speed.begin(), speed.end());
+    for (std::size_t i = 0; i < speed.size(); ++i) {
+      const double weight = std::isfinite(speed[i]) ? std::round(10 * speed[i] / fastest) : 10;
+      decision.devices[i].weight = std::max(1, static_cast<std::int32_t>(weight));
+    }
+  });
+}
+
+Strategy with_decision(const Strategy& strategy, std::span<const GroupId> groups,
+                       const Decision& decision) {
+  return changed(strategy, groups, [&](GroupId, Decision& old) { old = decision; });
+}
+
+QString names_of(std::span<const GroupId> groups, const Grouping& grouping) {
+  if (groups.size() == 1) return QString::fromStdString(grouping.group(groups[0]).name);
+  return QStringLiteral("%1 groups").arg(groups.size());
+}
+
+}  // namespace strato

@@ -1,0 +1,45 @@
+// What a person's edits mean, as pure functions: strategy in, strategy out. Groups without a decision, and edits
+// that would leave a group without a device, stay as they are.
+#pragma once
+
+#include <QString>
+#include <span>
+#include <vector>
+
+#include "core/search/problem.h"
+#include "core/strategy/strategy.h"
+
+namespace strato {
+
+// How much of one device group a decision uses.
+struct DeviceGroupShare {
+  int devices = 0;      // of this group that are used
+  int of = 0;           // that the group has
+  std::int32_t weight = 0;  // sum of their weights
+  double share = 0;     // of the batch (replicated), of the ops (model parallel: even), or 1 (duplicated)
+};
+DeviceGroupShare share_on(const Decision& decision, const Cluster& cluster, DeviceGroupId group);
+
+// The device groups that the decision touches, ascending.
+std::vector<DeviceGroupId> device_groups_of(const Decision& decision, const Cluster& cluster);
+
+Strategy with_device_group(const Strategy& strategy, std::span<const GroupId> groups,
+                           const Cluster& cluster, DeviceGroupId device_group, bool used);
+Strategy with_device(const Strategy& strategy, std::span<const GroupId> groups, DeviceId device,
+                     bool used);
+Strategy with_mode(const Strategy& strategy, std::span<const GroupId> groups, Mode mode);
+// The same weight for every device of the device group.
+Strategy with_weight(const Strategy& strategy, std::span<const GroupId> groups,
+                     const Cluster& cluster, DeviceGroupId device_group, std::int32_t weight);
+Strategy with_equal_shares(const Strategy& strategy, std::span<const GroupId> groups);
+// Weights in proportion to the speed of each device on the group's own ops, the fastest gets 10.
+Strategy with_proportional_shares(const Strategy& strategy, std::span<const GroupId> groups,
+                                  const Problem& problem);
+Strategy with_decision(const Strategy& strategy, std::span<const GroupId> groups,
+                       const Decision& decision);
+
+bool splits_batch(Mode mode);  // whether weights mean something
+// "conv4" or "3 groups", for the label of an edit.
+QString names_of(std::span<const GroupId> groups, const Grouping& grouping);
+
+}  // namespace strato

@@ -1,0 +1,60 @@
+#include "views/models/vital_signs.h"
+
+#include <algorithm>
+
+#include "views/style/style.h"
+
+namespace strato {
+namespace {
+
+std::vector<DeviceMemory> by_fullness(const Timeline& timeline) {
+  std::vector<DeviceMemory> devices;
+  for (std::size_t d = 0; d < timeline.devices.size(); ++d) {
+    const DeviceUse& use = timeline.devices[DeviceId(d)];
+    devices.push_back({DeviceId(d), use.peak, use.capacity});
+  }
+  std::stable_sort(devices.begin(), devices.end(), [](const DeviceMemory& a, const DeviceMemory& b) {
+    return a.fraction() > b.fraction();
+  });
+  return devices;
+}
+
+}  // namespace
+
+std::optional<VitalSigns> vital_signs(const Snapshot& snapshot) {
+  if (!snapshot.outcome || !snapshot.outcome->timeline) return {};
+  const Timeline& timeline = *snapshot.outcome->timeline;
+  VitalSigns signs;
+  signs.step_time = timeline.step_time;
+  signs.feasible = timeline.feasible;
+  if (snapshot.baseline && timeline.step_time.value > 0) {
+    signs.speedup = snapshot.baseline->timeline->step_time / timeline.step_time;
+    signs.baseline_feasible = snapshot.baseline->timeline->feasible;
+  }
+  if (snapshot.lower_bound.value > 0) signs.over_bound = timeline.step_time / snapshot.lower_bound;
+  const std::vector<DeviceMemory> devices = by_fullness(timeline);
+  if (!devices.empty()) signs.worst = devices.front();
+  for (const DeviceMemory& device : devices) {
+    if (device.peak > device.capacity) signs.too_full.push_back(device);
+  }
+  if (snapshot.before) {
+    const Nanos before = snapshot.before->timeline->step_time;
+    signs.delta = timeline.step_time - before;
+    signs.delta_fraction = before.value > 0 ? *signs.delta / before : 0;
+  }
+  return signs;
+}
+
+QString why_infeasible(const VitalSigns& signs, const Cluster& cluster) {
+  if (signs.too_full.empty()) return {};
+  const DeviceMemory& worst = signs.too_full.front();
+  QString text = QStringLiteral("does not fit: %1 needs %2 of %3")
+                     .arg(QString::fromStdString(cluster.device(worst.device).name),
+                          style::bytes(worst.peak), style::bytes(worst.capacity));
+  if (signs.too_full.size() > 1) {
+    text += QStringLiteral(" (and %1 more)").arg(signs.too_full.size() - 1);
+  }
+  return text;
+}
+
+}  // namespace strato

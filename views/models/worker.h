@@ -1,0 +1,34 @@
+// One thread that does jobs one after another, first in, first out. Jobs must not throw.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <thread>
+
+namespace strato {
+
+class Worker {
+ public:
+  enum class OnExit { DropQueued, FinishQueued };
+  explicit Worker(OnExit on_exit);
+  ~Worker();  // waits for the job under way
+  Worker(const Worker&) = delete;
+  Worker& operator=(const Worker&) = delete;
+
+  void post(std::function<void()> job);  // from any thread
+  void wait();                           // until nothing is queued or under way
+
+ private:
+  void work();
+
+  const OnExit on_exit_;
+  std::mutex mutex_;
+  std::condition_variable wake_, idle_;
+  std::deque<std::function<void()>> jobs_;
+  bool running_ = false, stopping_ = false;
+  std::thread thread_;
+};
+
+}  // namespace strato
