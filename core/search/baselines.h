@@ -1,6 +1,10 @@
 // The simple strategies that everything is measured against.
 #pragma once
 
+#include <span>
+#include <string>
+#include <vector>
+
 #include "core/search/problem.h"
 #include "core/strategy/strategy.h"
 
@@ -10,7 +14,21 @@ namespace strato {
 Strategy data_parallel(const Problem& problem, Mode mode = Mode::ReplicateAllReduce);
 // Shares in proportion to each device's speed on the whole graph (DP-NCCL-P).
 Strategy data_parallel_proportional(const Problem& problem);
-// Everything on the one device on which the graph runs fastest among those whose memory may hold it.
+// Everything on one device.
 Strategy on_one_device(const Problem& problem, DeviceId device);
+
+// Time of the whole graph, one op after another, on one device of each GPU type.
+IdVector<GpuTypeId, Nanos> graph_times(const Problem& problem);
+// Shares of these devices in proportion to their speed on the whole graph; weights 1 to 100, in lowest terms.
+std::vector<DeviceShare> proportional_shares(const Cluster& cluster,
+                                             const IdVector<GpuTypeId, Nanos>& times,
+                                             std::span<const DeviceId> devices);
+
+struct Baseline {
+  std::string name;  // of the planner that makes it
+  Strategy strategy;
+};
+// dp-allreduce first, dp-allreduce-proportional, dp-ps, and single-device for every GPU type.
+std::vector<Baseline> simple_baselines(const Problem& problem);
 
 }  // namespace strato

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <map>
 #include <memory>
 #include <optional>
@@ -26,6 +27,10 @@ struct PlannerOptions {
   std::map<std::string, std::string> set;  // planner's own options (--set key=value)
 
   // Reads an own option; throws InputError for text that does not parse.
+  std::string text(std::string_view key, std::string_view fallback) const;
+  // One of `allowed`; anything else is an InputError that lists them.
+  std::string choice(std::string_view key, std::string_view fallback,
+                     std::initializer_list<std::string_view> allowed) const;
   double number(std::string_view key, double fallback) const;
   std::int64_t integer(std::string_view key, std::int64_t fallback) const;
   bool boolean(std::string_view key, bool fallback) const;
@@ -64,6 +69,11 @@ class Planner {
   virtual ~Planner() = default;
   virtual std::string name() const = 0;
   virtual std::vector<OptionHelp> options() const { return {}; }
+  // A fixed strategy that others are measured against: run_planner returns it as it is, even when another
+  // baseline is faster.
+  virtual bool is_baseline() const { return false; }
+  // Whether scores shall carry runtime feedback (which costs time).
+  virtual bool wants_feedback() const { return false; }
 
   // `resume`: the tree of an earlier result on the same problem to go on from, or null.
   virtual PlanResult plan(const Problem& problem, Evaluator& evaluator, const PlannerOptions& options,
@@ -72,7 +82,9 @@ class Planner {
 };
 
 // Runs a planner under the house rules: never worse than the best simple baseline (dp-allreduce,
-// dp-allreduce-proportional, dp-ps, single-device), and says so when a baseline won; evaluations counted and cached.
+// dp-allreduce-proportional, dp-ps, single-device), and says so when a baseline won; evaluations counted and
+// cached; what the observer is told is never worse than the baselines either. A key in options.set that the
+// planner does not list is an InputError.
 PlanResult run_planner(Planner& planner, const Problem& problem, const PlannerOptions& options,
                        Observer& observer, std::stop_token stop,
                        std::shared_ptr<const SearchTree> resume = nullptr);

@@ -21,16 +21,20 @@ struct SearchTree {
     std::int32_t visits = 0;        // N(s, a) of the edge from the parent (root: all)
     double value_sum = 0;           // Q(s, a) * N(s, a)
     float prior = 1;                // G(s, a)
-    float reward = 0;               // of this vertex's own evaluation (baseline time / time - 1; -1 infeasible)
+    // Of this vertex's own evaluation: baseline time / time - 1. Infeasible: -1, or less with more overflow
+    // where the search grades infeasible strategies; so feasible means > -1.
+    float reward = 0;
     std::int64_t step_time_ns = 0;  // 0 when not evaluated
     std::int32_t first_child = -1;  // children are consecutive, in order of expansion
     std::int32_t child_count = 0;
+    std::int32_t prior_row = -1;    // row of `priors`; -1: every action has the prior 1 / actions
     double value() const { return visits > 0 ? value_sum / visits : 0; }
   };
 
   std::vector<Decision> actions;          // the same for every group
   std::vector<GroupId> order;             // the group decided at each depth
-  std::vector<Vertex> vertices;           // 0 is the root
+  std::vector<Vertex> vertices;           // 0 is the root; breadth first, so parents come before children
+  std::vector<float> priors;              // rows of actions.size(): G(s, .) of vertices with a prior of their own
   std::int64_t iterations = 0;
   std::uint64_t seed = 0;
   std::string random_state;               // to continue exactly

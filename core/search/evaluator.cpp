@@ -1,0 +1,133 @@
+#include "core/search/evaluator.h"
+
+#include <algorithm>
+#include <atomic>
+#include <thread>
+#include <unordered_map>
+#include <utility>
+
+#include "core/base/error.h"
+#include "core/base/parallel.h"
+#include "core/program/lower.h"
+
+namespace strato {
+namespace {
+
+Score score_of(const Timeline& timeline) {
+  Score score;
+  score.step_time = timeline.step_time;
+  score.feasible = timeline.feasible;
+  for (const DeviceUse& use : timeline.devices)
+    if (!use.fits()) score.overflow += use.peak - use.capacity;
+  return score;
+}
+
+// One lowering and one simulator a thread. Which worker takes which strategy is a race, but every score depends
+// on its strategy alone.
+class SimulatingEvaluator final : public Evaluator {
+ public:
+  SimulatingEvaluator(const Problem& problem, int threads, bool with_feedback)
+      : problem_(problem), with_feedback_(with_feedback), workers_(thread_count(threads)) {}
+
+  using Evaluator::evaluate;
+  std::vector<Score> evaluate(std::span<const Strategy> strategies) override {
+    std::vector<Score> scores(strategies.size());
+    const std::size_t used = std::min(workers_.size(), strategies.size());
+    std::atomic<std::size_t> next = 0;
+    parallel_for(used, static_cast<int>(used), [&](std::size_t w) {
+      for (std::size_t i; (i = next.fetch_add(1)) < strategies.size();)
+        scores[i] = workers_[w].evaluate(problem_, strategies[i], with_feedback_);
+    });
+    return scores;
+  }
+
+ private:
+  static std::size_t thread_count(int threads) {
+    if (threads > 0) return static_cast<std::size_t>(threads);
+    return std::max<std::size_t>(1, std::thread::hardware_concurrency());
+  }
+
+  struct Worker {
+    std::unique_ptr<Lowering> lowering;
+    Simulator simulator;
+
+    Score evaluate(const Problem& problem, const Strategy& strategy, bool with_feedback) {
+      if (!lowering)
+        lowering = std::make_unique<Lowering>(problem.graph, problem.grouping, problem.cluster,
+                                              problem.cost);
+      const Timeline timeline =
+          simulator.simulate(std::make_shared<const Program>(lowering->lower(strategy)));
+      Score score = score_of(timeline);
+      if (with_feedback)
+        score.feedback = std::make_shared<const Feedback>(feedback(timeline, *problem.grouping));
+      return score;
+    }
+  };
+
+  Problem problem_;
+  bool with_feedback_;
+  std::vector<Worker> workers_;
+};
+
+class CachingEvaluator final : public Evaluator {
+ public:
+  CachingEvaluator(Evaluator& inner, const Cluster& cluster) : inner_(inner), cluster_(cluster) {}
+
+  using Evaluator::evaluate;
+  std::vector<Score> evaluate(std::span<const Strategy> strategies) override {
+    std::vector<Digest> keys;
+    std::vector<Strategy> misses;
+    std::vector<Digest> missing;
+    for (const Strategy& strategy : strategies) {
+      Strategy whole = complete(strategy, cluster_);
+      keys.push_back(whole.digest());
+      if (known_.contains(keys.back()) || std::ranges::count(missing, keys.back()) > 0) continue;
+      missing.push_back(keys.back());
+      misses.push_back(std::move(whole));
+    }
+    if (!misses.empty()) {
+      const std::vector<Score> fresh = inner_.evaluate(misses);
+      for (std::size_t i = 0; i < fresh.size(); ++i) known_.emplace(missing[i], fresh[i]);
+    }
+    std::vector<Score> scores;
+    for (const Digest& key : keys) scores.push_back(known_.at(key));
+    return scores;
+  }
+
+ private:
+  Evaluator& inner_;
+  const Cluster& cluster_;
+  std::unordered_map<Digest, Score> known_;
+};
+
+}  // namespace
+
+bool Score::better_than(const Score& other) const {
+  if (feasible != other.feasible) return feasible;
+  if (!feasible && overflow != other.overflow) return overflow < other.overflow;
+  return step_time < other.step_time;
+}
+
+std::unique_ptr<Evaluator> make_simulating_evaluator(const Problem& problem, int threads,
+                                                     bool with_feedback) {
+  return std::make_unique<SimulatingEvaluator>(problem, threads, with_feedback);
+}
+
+std::unique_ptr<Evaluator> make_caching_evaluator(Evaluator& inner, const Cluster& cluster) {
+  return std::make_unique<CachingEvaluator>(inner, cluster);
+}
+
+Outcome simulate_strategy(const Problem& problem, const Strategy& strategy, bool with_feedback) {
+  Lowering lowering(problem.graph, problem.grouping, problem.cluster, problem.cost);
+  Simulator simulator;
+  Outcome outcome;
+  outcome.program = std::make_shared<const Program>(lowering.lower(strategy));
+  outcome.timeline = std::make_shared<const Timeline>(simulator.simulate(outcome.program));
+  outcome.score = score_of(*outcome.timeline);
+  if (with_feedback)
+    outcome.score.feedback =
+        std::make_shared<const Feedback>(feedback(*outcome.timeline, *problem.grouping));
+  return outcome;
+}
+
+}  // namespace strato

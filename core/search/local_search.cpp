@@ -1,0 +1,233 @@
+#include "core/search/local_search.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <numeric>
+
+#include "core/base/error.h"
+
+namespace strato {
+namespace {
+
+[[noreturn]] void damaged() {
+  throw InputError("", "search tree", "the state of its local search is damaged", "run the search again");
+}
+
+// Numbers separated by spaces, each row ended by a semicolon.
+std::vector<std::vector<std::int64_t>> parse_rows(std::string_view text) {
+  std::vector<std::vector<std::int64_t>> rows(1);
+  while (!text.empty()) {
+    if (text.front() == ' ') {
+      text.remove_prefix(1);
+    } else if (text.front() == ';') {
+      rows.emplace_back();
+      text.remove_prefix(1);
+    } else {
+      std::int64_t value = 0;
+      const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+      if (error != std::errc()) damaged();
+      rows.back().push_back(value);
+      text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+    }
+  }
+  return rows;
+}
+
+std::size_t weighted(Random& random, std::span<const double> weights) {
+  double rest = random.uniform() * std::accumulate(weights.begin(), weights.end(), 0.0);
+  for (std::size_t i = 0; i + 1 < weights.size(); ++i)
+    if ((rest -= weights[i]) < 0) return i;
+  return weights.size() - 1;
+}
+
+}  // namespace
+
+LocalSearch::LocalSearch(const Problem& problem, std::vector<Decision> actions,
+                         std::vector<std::vector<std::int32_t>> ranked, std::uint64_t seed)
+    : actions_(std::move(actions)), ranked_(std::move(ranked)), seed_(seed) {
+  const Grouping& grouping = *problem.grouping;
+  const std::size_t n = grouping.size();
+  neighbours_.resize(n);
+  for (const Grouping::Edge& edge : grouping.edges()) {
+    neighbours_[edge.from.index()].push_back(edge.to.value());
+    neighbours_[edge.to.index()].push_back(edge.from.value());
+  }
+  along_.resize(n);
+  place_.resize(n);
+  std::iota(along_.begin(), along_.end(), 0);
+  std::ranges::stable_sort(along_, {}, [&](std::int32_t g) {
+    const auto& ops = grouping.group(GroupId(static_cast<std::size_t>(g))).ops;
+    return ops.empty() ? OpId() : ops.front();
+  });
+  for (std::size_t i = 0; i < n; ++i) place_[static_cast<std::size_t>(along_[i])] = static_cast<std::int32_t>(i);
+  double compute = 1, parameters = 1;
+  for (const OpGroup& group : grouping.groups()) {
+    compute += static_cast<double>(group.compute_time.value);
+    parameters += static_cast<double>(group.parameter_bytes.value);
+  }
+  for (const OpGroup& group : grouping.groups()) {
+    const auto time = static_cast<double>(group.compute_time.value);
+    const auto bytes = static_cast<double>(group.parameter_bytes.value);
+    weight_.push_back(1.0 / static_cast<double>(n) + time / compute + bytes / parameters);
+    density_.push_back(bytes / (time + 1));
+  }
+}
+
+void LocalSearch::restart_from(ActionVector strategy, const Score& score) {
+  incumbent_ = std::move(strategy);
+  score_ = score;
+  tried_.clear();
+  together_.clear();
+}
+
+ActionVector LocalSearch::apply(const Move& move, ActionVector strategy) const {
+  const auto group = static_cast<std::size_t>(move.group);
+  const std::int32_t before = strategy[group];
+  const auto alike = [&](std::size_t g) { return strategy[g] == before; };
+  ActionVector result = strategy;
+  result[group] = move.action;
+  switch (move.kind) {
+    case Around:
+      for (std::int32_t g : neighbours_[group]) result[static_cast<std::size_t>(g)] = move.action;
+      break;
+    case Alike:
+    case Heavy:
+      for (std::size_t g = 0; g < result.size(); ++g)
+        if (alike(g) && (move.kind == Alike || density_[g] >= density_[group])) result[g] = move.action;
+      break;
+    case Stretch:
+      for (std::size_t at = static_cast<std::size_t>(place_[group]), left = 1 + result.size() / 8;
+           at < along_.size() && left > 0; ++at, --left)
+        result[static_cast<std::size_t>(along_[at])] = move.action;
+      break;
+    default:
+      break;
+  }
+  return result;
+}
+
+// An action that shares the device set or the mode with the group's own.
+std::int32_t LocalSearch::related_action(Random& random, std::int32_t group) const {
+  const auto& legal = ranked_[static_cast<std::size_t>(group)];
+  const Decision& own = actions_[static_cast<std::size_t>(incumbent_[static_cast<std::size_t>(group)])];
+  std::vector<std::int32_t> related;
+  for (std::int32_t a : legal) {
+    const Decision& other = actions_[static_cast<std::size_t>(a)];
+    if (other.mode == own.mode || std::ranges::equal(other.devices, own.devices, {}, &DeviceShare::device,
+                                                     &DeviceShare::device))
+      related.push_back(a);
+  }
+  return related.empty() ? legal.front() : related[random.below(related.size())];
+}
+
+std::int32_t LocalSearch::random_action(Random& random, std::int32_t group) const {
+  const auto& legal = ranked_[static_cast<std::size_t>(group)];
+  const double choice = random.uniform();
+  if (choice < 0.3) return related_action(random, group);
+  if (choice < 0.55) return incumbent_[random.below(incumbent_.size())];
+  if (choice < 0.65) return legal[random.below(legal.size())];
+  // Early ranks more often: geometric with a mean of about an eighth of the list.
+  const double mean = std::max(2.0, static_cast<double>(legal.size()) / 8);
+  const double rank = -mean * std::log(1 - random.uniform());
+  return legal[std::min(static_cast<std::size_t>(rank), legal.size() - 1)];
+}
+
+LocalSearch::Move LocalSearch::random_move(Random& random) const {
+  std::vector<double> kinds;
+  for (std::int64_t successes : successes_) kinds.push_back(1.0 + static_cast<double>(successes));
+  kinds[Single] += 2;
+  Move move;
+  move.kind = static_cast<std::int32_t>(weighted(random, kinds));
+  move.group = static_cast<std::int32_t>(weighted(random, weight_));
+  move.action = random_action(random, move.group);
+  return move;
+}
+
+std::vector<ActionVector> LocalSearch::propose(std::size_t count) {
+  Random random(seed_ ^ (0x9e3779b97f4a7c15ULL * static_cast<std::uint64_t>(++step_)));
+  proposals_.clear();
+  proposal_moves_.clear();
+  const auto add = [&](ActionVector strategy, std::vector<Move> moves) {
+    if (strategy == incumbent_ || std::ranges::find(proposals_, strategy) != proposals_.end()) return;
+    proposals_.push_back(std::move(strategy));
+    proposal_moves_.push_back(std::move(moves));
+  };
+  if (together_.size() > 1) {
+    ActionVector all = incumbent_;
+    for (const Move& move : together_) all = apply(move, std::move(all));
+    add(std::move(all), together_);
+  }
+  for (const Move& move : together_)
+    if (proposals_.size() < count) add(apply(move, incumbent_), {move});
+  together_.clear();
+  for (std::size_t attempt = 0; attempt < 50 * count && proposals_.size() < count; ++attempt) {
+    const Move move = random_move(random);
+    if (!tried_.insert(move).second) continue;
+    add(apply(move, incumbent_), {move});
+  }
+  return proposals_;
+}
+
+void LocalSearch::take(const ActionVector& strategy, const Score& score, std::size_t winner) {
+  for (const Move& move : proposal_moves_[winner]) ++successes_[static_cast<std::size_t>(move.kind)];
+  incumbent_ = strategy;
+  score_ = score;
+  tried_.clear();
+}
+
+bool LocalSearch::accept(std::span<const Score> scores) {
+  CHECK(scores.size() == proposals_.size(), "one score a proposal");
+  std::vector<std::size_t> better;
+  for (std::size_t i = 0; i < scores.size(); ++i)
+    if (scores[i].better_than(score_)) better.push_back(i);
+  if (better.empty()) return false;
+  std::ranges::stable_sort(better, [&](std::size_t a, std::size_t b) { return scores[a].better_than(scores[b]); });
+  for (std::size_t i = 1; i < better.size(); ++i)
+    if (proposal_moves_[better[i]].size() == 1) together_.push_back(proposal_moves_[better[i]].front());
+  take(proposals_[better.front()], scores[better.front()], better.front());
+  return true;
+}
+
+std::string LocalSearch::state() const {
+  std::string text = std::to_string(step_) + ";";
+  const auto row = [&](const auto& values, auto&& write) {
+    for (const auto& value : values) write(value);
+    text += ";";
+  };
+  const auto number = [&](auto value) { text += " " + std::to_string(value); };
+  const auto move = [&](const Move& m) { number(m.kind), number(m.group), number(m.action); };
+  row(incumbent_, number);
+  row(successes_, number);
+  row(tried_, move);
+  row(together_, move);
+  return text;
+}
+
+void LocalSearch::restore(std::string_view state) {
+  const auto rows = parse_rows(state);
+  if (rows.size() != 6 || rows[0].size() != 1 || rows[2].size() != kKinds) damaged();
+  if (rows[1].size() != 0 && rows[1].size() != ranked_.size()) damaged();
+  const auto below = [](std::int64_t value, std::size_t bound) {
+    if (value < 0 || static_cast<std::size_t>(value) >= bound) damaged();
+    return static_cast<std::int32_t>(value);
+  };
+  step_ = rows[0][0];
+  incumbent_.clear();
+  for (std::int64_t action : rows[1]) incumbent_.push_back(below(action, actions_.size()));
+  successes_ = rows[2];
+  for (std::int64_t& count : successes_) count = std::clamp<std::int64_t>(count, 0, 1'000'000);
+  const auto moves = [&](const std::vector<std::int64_t>& row) {
+    if (row.size() % 3 != 0) damaged();
+    std::vector<Move> result;
+    for (std::size_t i = 0; i < row.size(); i += 3)
+      result.push_back({below(row[i], kKinds), below(row[i + 1], ranked_.size()),
+                        below(row[i + 2], actions_.size())});
+    return result;
+  };
+  const std::vector<Move> tried = moves(rows[3]);
+  tried_ = {tried.begin(), tried.end()};
+  together_ = moves(rows[4]);
+}
+
+}  // namespace strato

@@ -1,0 +1,76 @@
+// Improves one complete strategy by changing the decision of a group, or of several that belong together:
+// those around it, those that are decided alike, those of them with more parameters for their work, a stretch
+// along the graph. Proposals come from a seed and a step number; better ones are kept, and
+// improvements found side by side are tried together. Its whole state is a line of text.
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/random.h"
+#include "core/search/evaluator.h"
+#include "core/search/problem.h"
+
+namespace strato {
+
+// A complete strategy as the action of every group (by group id).
+using ActionVector = std::vector<std::int32_t>;
+
+class LocalSearch {
+ public:
+  // `ranked`: legal actions by group id, most plausible first.
+  LocalSearch(const Problem& problem, std::vector<Decision> actions,
+              std::vector<std::vector<std::int32_t>> ranked, std::uint64_t seed);
+
+  bool has_incumbent() const { return !incumbent_.empty(); }
+  const ActionVector& incumbent() const { return incumbent_; }
+  // A better strategy from elsewhere: start from it.
+  void restart_from(ActionVector strategy, const Score& score);
+
+  // Neighbours of the incumbent that were not tried yet; fewer than `count` near a local optimum.
+  std::vector<ActionVector> propose(std::size_t count);
+  // Scores of the last proposals, in order. True when the incumbent improved.
+  bool accept(std::span<const Score> scores);
+
+  std::string state() const;
+  // Throws InputError. The incumbent's score is not part of the state: set it before going on.
+  void restore(std::string_view state);
+  void set_incumbent_score(const Score& score) { score_ = score; }
+
+ private:
+  enum Kind : std::int32_t { Single, Around, Alike, Heavy, Stretch, kKinds };
+  struct Move {
+    std::int32_t kind = 0, group = 0, action = 0;
+    friend auto operator<=>(const Move&, const Move&) = default;
+  };
+  ActionVector apply(const Move& move, ActionVector strategy) const;
+  Move random_move(Random& random) const;
+  std::int32_t random_action(Random& random, std::int32_t group) const;
+  std::int32_t related_action(Random& random, std::int32_t group) const;
+  void take(const ActionVector& strategy, const Score& score, std::size_t winner);
+
+  const std::vector<Decision> actions_;
+  const std::vector<std::vector<std::int32_t>> ranked_;
+  const std::uint64_t seed_;
+  std::vector<std::vector<std::int32_t>> neighbours_;  // by group
+  std::vector<std::int32_t> along_;     // groups in the order of their first op
+  std::vector<std::int32_t> place_;     // inverse of along_
+  std::vector<double> weight_;          // chance of a group to be changed
+  std::vector<double> density_;         // parameter bytes per nanosecond of compute
+
+  ActionVector incumbent_;
+  Score score_;
+  std::int64_t step_ = 0;
+  std::vector<std::int64_t> successes_ = std::vector<std::int64_t>(kKinds, 0);
+  std::set<Move> tried_;                // since the incumbent changed
+  std::vector<Move> together_;          // improvements that were found beside the one taken
+
+  std::vector<ActionVector> proposals_;
+  std::vector<std::vector<Move>> proposal_moves_;
+};
+
+}  // namespace strato

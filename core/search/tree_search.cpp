@@ -1,0 +1,323 @@
+#include "core/search/tree_search.h"
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <unordered_map>
+#include <utility>
+
+#include "core/base/error.h"
+#include "core/search/tree_state.h"
+
+namespace strato {
+namespace {
+
+class UniformPrior final : public PriorProvider {
+ public:
+  std::vector<std::vector<float>> priors(const Problem&, const std::vector<Decision>&,
+                                         std::span<const PriorQuery> queries) override {
+    return std::vector<std::vector<float>>(queries.size());
+  }
+};
+
+Digest key_of(const ActionVector& actions) {
+  return Hasher().numbers(std::span<const std::int32_t>(actions)).finish();
+}
+
+// Tells the observer, but not more often than it is good for.
+class Reporter {
+ public:
+  explicit Reporter(Observer& observer) : observer_(observer) {}
+
+  double elapsed() const { return seconds(Clock::now() - start_); }
+  void improvement(const Strategy& strategy, const Progress& progress) {
+    observer_.on_improvement(strategy, *progress.best, progress);
+  }
+  void progress(const Progress& progress, bool last) {
+    if (!last && elapsed() - last_progress_ < 0.1) return;
+    last_progress_ = elapsed();
+    observer_.on_progress(progress);
+  }
+  // `make` copies the tree: called only when it is time.
+  template <class Make>
+  void tree(Make&& make) {
+    if (elapsed() - last_tree_ < 0.5) return;
+    last_tree_ = elapsed();
+    observer_.on_tree(make());
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  static double seconds(Clock::duration d) { return std::chrono::duration<double>(d).count(); }
+
+  Observer& observer_;
+  Clock::time_point start_ = Clock::now();
+  double last_progress_ = 0, last_tree_ = 0;
+};
+
+class TreeSearch {
+ public:
+  TreeSearch(const Problem& problem, Evaluator& evaluator, PriorProvider& prior,
+             const PlannerOptions& common, const TreeSearchOptions& options, Observer& observer)
+      : problem_(problem), evaluator_(evaluator), prior_(prior), common_(common), options_(options),
+        observer_(observer), report_(observer), tree_(problem, options, common.seed),
+        local_(problem, tree_.actions(), tree_.ranked(), common.seed) {
+    for (const DeviceGroup& group : problem.cluster->groups())
+      largest_memory_ = std::max(largest_memory_, static_cast<double>(problem.cluster->gpu_types()[group.type].memory.value));
+  }
+
+  PlanResult run(std::stop_token stop, const SearchTree* resume);
+
+ private:
+  struct Leaf {
+    std::int32_t node;
+    std::size_t evaluation;  // index into the batch
+  };
+
+  void evaluate_root();
+  void restore(const SearchTree& tree);
+  bool tree_round(std::size_t want);
+  bool polish_round(std::size_t want);
+  bool is_polish_turn(std::size_t want) const;
+  void ask_priors(const std::vector<Leaf>& leaves, const std::vector<Score>& scores);
+  std::vector<Score> evaluate(const std::vector<ActionVector>& batch);
+  void consider(const ActionVector& actions, const Score& score);
+  void improved();
+  float reward_of(const Score& score) const;
+  Progress progress() const;
+  std::shared_ptr<const SearchTree> snapshot() const;
+  std::string note() const;
+
+  const Problem& problem_;
+  Evaluator& evaluator_;
+  PriorProvider& prior_;
+  const PlannerOptions& common_;
+  const TreeSearchOptions& options_;
+  Observer& observer_;
+  Reporter report_;
+  TreeState tree_;
+  LocalSearch local_;
+  double largest_memory_ = 1;
+
+  struct Known {
+    float reward;
+    std::int64_t step_time_ns;
+  };
+  std::unordered_map<Digest, Known> known_;  // of the tree, by completed actions
+  Nanos baseline_time_;
+  std::optional<Score> best_;                // of local_'s incumbent
+  std::int64_t tree_iterations_ = 0, polish_iterations_ = 0, evaluations_ = 0;
+  std::int64_t tree_wins_ = 0, polish_wins_ = 0;
+};
+
+std::vector<Score> TreeSearch::evaluate(const std::vector<ActionVector>& batch) {
+  std::vector<Strategy> strategies;
+  for (const ActionVector& actions : batch) strategies.push_back(tree_.strategy_of(actions));
+  evaluations_ += static_cast<std::int64_t>(batch.size());
+  return evaluator_.evaluate(strategies);
+}
+
+// Infeasible is worse than anything feasible; with grading, the more so the more bytes are missing.
+float TreeSearch::reward_of(const Score& score) const {
+  if (score.feasible)
+    return static_cast<float>(std::max(baseline_time_ / std::max(score.step_time, Nanos(1)) - 1, -0.9999));
+  if (!options_.graded_overflow) return -1;
+  const auto overflow = static_cast<double>(score.overflow.value);
+  return static_cast<float>(-1 - overflow / (overflow + largest_memory_));
+}
+
+void TreeSearch::improved() {
+  report_.improvement(tree_.strategy_of(local_.incumbent()), progress());
+}
+
+void TreeSearch::consider(const ActionVector& actions, const Score& score) {
+  if (best_ && !score.better_than(*best_)) return;
+  best_ = score;
+  local_.restart_from(actions, score);
+  ++tree_wins_;
+  improved();
+}
+
+void TreeSearch::evaluate_root() {
+  const ActionVector actions = tree_.completed_actions(0);
+  const Score score = evaluate({actions}).front();
+  baseline_time_ = score.step_time;
+  const float reward = reward_of(score);
+  known_.emplace(key_of(actions), Known{reward, score.step_time.value});
+  tree_.back_up(0, reward, std::max<std::int64_t>(score.step_time.value, 1));
+  ask_priors({{0, 0}}, {score});
+  consider(actions, score);
+}
+
+void TreeSearch::ask_priors(const std::vector<Leaf>& leaves, const std::vector<Score>& scores) {
+  std::vector<Strategy> partial;
+  std::vector<const Leaf*> asked;
+  for (const Leaf& leaf : leaves) {
+    const TreeNode& node = tree_.node(leaf.node);
+    if (static_cast<std::size_t>(node.depth) == tree_.order().size() || !node.children.empty()) continue;
+    Strategy strategy;
+    strategy.groups.resize(tree_.order().size());
+    for (std::int32_t at = leaf.node; tree_.node(at).parent >= 0; at = tree_.node(at).parent) {
+      const GroupId group = tree_.order()[static_cast<std::size_t>(tree_.node(at).depth - 1)];
+      strategy.groups[group] = tree_.actions()[static_cast<std::size_t>(tree_.node(at).action)];
+    }
+    partial.push_back(std::move(strategy));
+    asked.push_back(&leaf);
+  }
+  std::vector<PriorQuery> queries;
+  for (std::size_t i = 0; i < asked.size(); ++i) {
+    const auto depth = static_cast<std::size_t>(tree_.node(asked[i]->node).depth);
+    queries.push_back({partial[i], tree_.order()[depth], scores[asked[i]->evaluation]});
+  }
+  std::vector<std::vector<float>> rows = prior_.priors(problem_, tree_.actions(), queries);
+  CHECK(rows.size() == queries.size(), "one row of priors a query");
+  for (std::size_t i = 0; i < rows.size(); ++i) tree_.set_priors(asked[i]->node, std::move(rows[i]));
+}
+
+// Collects up to `want` leaves that need an evaluation, evaluates them together and backs them up in order. False
+// when the tree had none.
+bool TreeSearch::tree_round(std::size_t want) {
+  std::vector<Leaf> leaves;
+  std::vector<ActionVector> batch;
+  std::unordered_map<Digest, std::size_t> in_batch;
+  std::int64_t repeats = 0;
+  for (std::size_t selections = 0; batch.size() + static_cast<std::size_t>(repeats) < want && selections < 1000 * want; ++selections) {
+    const std::int32_t leaf = tree_.select();
+    if (leaf < 0) break;
+    ActionVector actions = tree_.completed_actions(leaf);
+    const Digest key = key_of(actions);
+    if (const auto known = known_.find(key); known != known_.end()) {
+      tree_.back_up(leaf, known->second.reward, std::max<std::int64_t>(known->second.step_time_ns, 1));
+      if (!options_.free_repeats) ++repeats;
+      continue;
+    }
+    const auto [slot, fresh] = in_batch.emplace(key, batch.size());
+    if (fresh) batch.push_back(std::move(actions));
+    leaves.push_back({leaf, slot->second});
+    tree_.add_virtual_visit(leaf, 1);
+  }
+  tree_iterations_ += static_cast<std::int64_t>(batch.size()) + repeats;
+  if (batch.empty()) return repeats > 0;
+  const std::vector<Score> scores = evaluate(batch);
+  for (const Leaf& leaf : leaves) {
+    const Score& score = scores[leaf.evaluation];
+    const float reward = reward_of(score);
+    known_.emplace(key_of(batch[leaf.evaluation]), Known{reward, score.step_time.value});
+    tree_.add_virtual_visit(leaf.node, -1);
+    tree_.back_up(leaf.node, reward, std::max<std::int64_t>(score.step_time.value, 1));
+    consider(batch[leaf.evaluation], score);
+  }
+  ask_priors(leaves, scores);
+  return true;
+}
+
+bool TreeSearch::polish_round(std::size_t want) {
+  const std::vector<ActionVector> batch = local_.propose(want);
+  if (batch.empty()) return false;
+  const std::vector<Score> scores = evaluate(batch);
+  polish_iterations_ += static_cast<std::int64_t>(batch.size());
+  if (!local_.accept(scores)) return true;
+  best_ = *std::ranges::min_element(scores, [](const Score& a, const Score& b) { return a.better_than(b); });
+  ++polish_wins_;
+  improved();
+  return true;
+}
+
+// Depends on counters only, so that a resumed search takes the same turns.
+bool TreeSearch::is_polish_turn(std::size_t want) const {
+  constexpr std::int64_t kFirstTree = 48;
+  if (options_.polish <= 0 || tree_iterations_ < kFirstTree) return false;
+  const auto after = static_cast<double>(polish_iterations_) + static_cast<double>(want);
+  return after <= options_.polish * (static_cast<double>(tree_iterations_) + after);
+}
+
+Progress TreeSearch::progress() const {
+  return {tree_iterations_ + polish_iterations_, evaluations_, report_.elapsed(), best_};
+}
+
+std::shared_ptr<const SearchTree> TreeSearch::snapshot() const {
+  auto tree = std::make_shared<SearchTree>(tree_.snapshot());
+  tree->iterations = tree_iterations_ + polish_iterations_;
+  tree->seed = common_.seed;
+  tree->problem = problem_.digest();
+  tree->random_state = std::to_string(polish_iterations_) + "/" + local_.state();
+  return tree;
+}
+
+void TreeSearch::restore(const SearchTree& tree) {
+  if (tree.seed != common_.seed)
+    throw InputError("", "search tree", "it was made with seed " + std::to_string(tree.seed),
+                     "resume with that seed, or start a new search");
+  tree_.restore(tree);
+  const std::string& state = tree.random_state;
+  const auto [end, error] = std::from_chars(state.data(), state.data() + state.size(), polish_iterations_);
+  const bool counted = error == std::errc() && end != state.data() + state.size() && *end == '/' &&
+                       polish_iterations_ >= 0 && polish_iterations_ <= tree.iterations;
+  if (!counted)
+    throw InputError("", "search tree", "its state is damaged", "run the search again");
+  tree_iterations_ = tree.iterations - polish_iterations_;
+  local_.restore(std::string_view(end + 1, state.data() + state.size()));
+  if (!tree_.node(0).evaluated) return evaluate_root();
+  baseline_time_ = Nanos(tree_.node(0).step_time_ns);
+  for (std::size_t i = 0; i < tree_.nodes().size(); ++i) {
+    const TreeNode& node = tree_.nodes()[i];
+    known_.emplace(key_of(tree_.completed_actions(static_cast<std::int32_t>(i))),
+                   Known{node.reward, node.step_time_ns});
+  }
+  const ActionVector best = local_.has_incumbent() ? local_.incumbent() : tree_.completed_actions(0);
+  best_ = evaluate({best}).front();
+  if (local_.has_incumbent()) return local_.set_incumbent_score(*best_);
+  local_.restart_from(best, *best_);
+}
+
+std::string TreeSearch::note() const {
+  std::string text = std::to_string(tree_iterations_) + " iterations in the tree (" +
+                     std::to_string(tree_wins_) + " improvements, " +
+                     std::to_string(tree_.actions().size()) + " actions a group), " +
+                     std::to_string(polish_iterations_) + " in local improvement (" +
+                     std::to_string(polish_wins_) + " improvements)";
+  if (tree_.exhausted()) text += "; the whole tree was searched";
+  return text;
+}
+
+PlanResult TreeSearch::run(std::stop_token stop, const SearchTree* resume) {
+  if (resume != nullptr)
+    restore(*resume);
+  else
+    evaluate_root();
+  const std::int64_t limit = tree_iterations_ + polish_iterations_ + std::max<std::int64_t>(common_.iterations, 0);
+  while (!stop.stop_requested()) {
+    const std::int64_t left = limit - tree_iterations_ - polish_iterations_;
+    if (common_.budget_seconds > 0 ? report_.elapsed() >= common_.budget_seconds : left <= 0) break;
+    const std::int64_t most = common_.budget_seconds > 0 ? options_.batch : left;
+    const auto want = static_cast<std::size_t>(std::min<std::int64_t>(options_.batch, most));
+    const bool polishing = is_polish_turn(want);
+    bool worked = polishing ? polish_round(want) : tree_round(want);
+    if (!worked) worked = polishing ? tree_round(want) : options_.polish > 0 && polish_round(want);
+    if (!worked) break;
+    report_.progress(progress(), false);
+    report_.tree([this] { return snapshot(); });
+  }
+  PlanResult result;
+  result.strategy = tree_.strategy_of(local_.incumbent());
+  result.score = *best_;
+  result.evaluations = evaluations_;
+  result.note = note();
+  result.tree = snapshot();
+  report_.progress(progress(), true);
+  observer_.on_tree(result.tree);
+  return result;
+}
+
+}  // namespace
+
+std::unique_ptr<PriorProvider> make_uniform_prior() { return std::make_unique<UniformPrior>(); }
+
+PlanResult tree_search(const Problem& problem, Evaluator& evaluator, PriorProvider& prior,
+                       const PlannerOptions& common, const TreeSearchOptions& options,
+                       Observer& observer, std::stop_token stop,
+                       std::shared_ptr<const SearchTree> resume) {
+  return TreeSearch(problem, evaluator, prior, common, options, observer).run(stop, resume.get());
+}
+
+}  // namespace strato

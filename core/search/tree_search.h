@@ -1,0 +1,76 @@
+// Monte-Carlo tree search over partial strategies (TAG 4.2.2), for any prior and any evaluator.
+//
+// A vertex decides the op groups so far, in descending order of compute time; an edge is an action for the next
+// group (actions.h). A leaf is scored with the undecided groups following the first one (the root: plain data
+// parallel); its reward is baseline time / time - 1, and -1 when it does not fit in memory. Leaves are
+// collected in batches under virtual visits, evaluated together, and backed up in the order in which they were
+// collected: the batch is an option of its own, so the number of threads changes nothing.
+//
+// Beyond the paper, each switchable (variant=paper switches all off):
+//   - strategies that the tree already knows are backed up at no cost; exhausted subtrees are left alone;
+//   - an unvisited action is worth its parent's value less `fpu`, actions are tried in order of a rough
+//     estimate, "as the first group" first, and at most widening * visits^0.5 of them are open;
+//   - values are put on [0, 1] between the best reward and a low quantile of all rewards;
+//   - an infeasible strategy's reward says how far it is over memory;
+//   - part of the evaluations goes to improving the best strategy by changing a few groups (local_search.h).
+#pragma once
+
+#include <memory>
+#include <span>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "core/search/actions.h"
+#include "core/search/planner.h"
+
+namespace strato {
+
+struct PriorQuery {
+  const Strategy& partial;
+  GroupId next;         // the group that the prior is asked for
+  const Score& score;   // of the completed partial strategy; with feedback when the evaluator gives it
+};
+
+// Prior probabilities G(s, a) of the next group's actions.
+class PriorProvider {
+ public:
+  virtual ~PriorProvider() = default;
+  // One row of actions.size() non-negative numbers a query; an empty row means uniform. Deterministic.
+  virtual std::vector<std::vector<float>> priors(const Problem& problem,
+                                                 const std::vector<Decision>& actions,
+                                                 std::span<const PriorQuery> queries) = 0;
+};
+std::unique_ptr<PriorProvider> make_uniform_prior();
+
+struct TreeSearchOptions {
+  double c = 0.1;            // weight of exploration in PUCT
+  bool normalise = true;     // values between a low quantile and the best reward become [0, 1]
+  double low_quantile = 0.25;
+  bool relative_prior = true;  // G(s, a) times the number of actions: c does not depend on their number
+  bool max_backup = false;   // Q is the best reward below instead of the mean
+  bool first_play = true;    // an unvisited action is worth its parent's value - fpu, else 0
+  double fpu = 0.1;
+  double widening = 2;       // open actions <= widening * sqrt(visits); 0: all
+  double noise = 3;          // ranks by which the seed moves actions of equal prior
+  bool free_repeats = true;
+  bool follow_first = true;
+  bool graded_overflow = true;
+  double polish = 0.5;       // part of the evaluations spent on local improvement
+  int batch = 8;
+  ActionOptions actions;
+
+  // From --set key=value; variant=paper sets what the paper says, other keys override it.
+  static TreeSearchOptions from(const PlannerOptions& options);
+  static std::vector<OptionHelp> help();
+};
+
+// Deterministic for (problem, options, seed) when iterations and not time is the limit. Goes on from `resume`
+// as if it had never stopped when the earlier number of iterations was a multiple of the batch.
+// Throws InputError when `resume` does not fit the problem or the options.
+PlanResult tree_search(const Problem& problem, Evaluator& evaluator, PriorProvider& prior,
+                       const PlannerOptions& common, const TreeSearchOptions& options,
+                       Observer& observer, std::stop_token stop,
+                       std::shared_ptr<const SearchTree> resume);
+
+}  // namespace strato
