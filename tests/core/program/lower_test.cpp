@@ -1,0 +1,287 @@
+#include "core/program/lower.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "core/base/error.h"
+#include "tests/core/program/toy.h"
+
+namespace strato {
+namespace {
+
+using toy::Bench;
+using toy::count;
+using toy::find;
+
+bool depends(const Program& program, TaskId task, TaskId on) {
+  const auto dependencies = program.dependencies[task.index()];
+  return std::find(dependencies.begin(), dependencies.end(), on) != dependencies.end();
+}
+
+Bytes resident_bytes(const Program& program, int device) {
+  Bytes sum;
+  for (const Resident& resident : program.residents)
+    if (resident.device.value() == device) sum += resident.bytes;
+  return sum;
+}
+
+TEST(Lower, OneDeviceRunsEveryOpOnceAndExchangesNothing) {
+  Bench bench(toy::chain(4, 3, 8), toy::cluster(1, 2));
+  for (Mode mode : {Mode::ReplicateAllReduce, Mode::ReplicatePs, Mode::Duplicate, Mode::ModelParallel}) {
+    const auto program = bench.lower(bench.everywhere(mode, {1}));
+    EXPECT_EQ(program->tasks.size(), bench.graph->op_count());
+    EXPECT_EQ(count(*program, TaskKind::Update), 3u);
+    EXPECT_EQ(resident_bytes(*program, 0), Bytes(0));
+    EXPECT_EQ(resident_bytes(*program, 1), Bytes(128 + 3 * 32));
+  }
+}
+
+TEST(Lower, DataParallelShardsOpsAndReducesEachGradientOnceInPlace) {
+  Bench bench(toy::chain(6, 3, 8), toy::cluster(2, 2));
+  const auto program = bench.lower(bench.everywhere(Mode::ReplicateAllReduce, {0, 1, 2}));
+  EXPECT_EQ(count(*program, TaskKind::AllReduce), 3u);
+  EXPECT_EQ(count(*program, TaskKind::Update), 9u);
+  EXPECT_EQ(count(*program, TaskKind::Transfer), 0u);
+  EXPECT_EQ(count(*program, TaskKind::Split), 0u);
+  EXPECT_EQ(count(*program, TaskKind::Compute), 3u * (bench.graph->op_count() - 3));
+  const TaskId reduce = find(*program, "AllReduce gw1:0");
+  ASSERT_TRUE(reduce.valid());
+  EXPECT_EQ(program->writes[reduce.index()].size(), 0u);
+  EXPECT_EQ(program->reads[reduce.index()].size(), 3u);
+  const TaskId update = find(*program, "u1 @m0:1");
+  ASSERT_TRUE(update.valid());
+  EXPECT_TRUE(depends(*program, update, reduce));
+  const BufferId gradient = program->reads[update.index()][0];
+  const auto reduced = program->reads[reduce.index()];
+  EXPECT_NE(std::find(reduced.begin(), reduced.end(), gradient), reduced.end());
+  // The batch is an input: each device keeps its own two samples of it.
+  EXPECT_EQ(resident_bytes(*program, 0), Bytes(6 * 8 * 4 / 3 + 3 * 32));
+}
+
+TEST(Lower, AnUpdateWaitsForTheReadersOfTheOldParameter) {
+  Bench bench(toy::chain(4, 2, 8), toy::cluster(1, 2));
+  const auto program = bench.lower(bench.everywhere(Mode::ReplicateAllReduce, {0, 1}));
+  EXPECT_TRUE(depends(*program, find(*program, "u2 @m0:0"), find(*program, "gx2 @m0:0")));
+  EXPECT_TRUE(depends(*program, find(*program, "u2 @m0:1"), find(*program, "gx2 @m0:1")));
+  const auto servers = bench.lower(bench.everywhere(Mode::ReplicatePs, {0, 1}));
+  const TaskId back = find(*servers, "Transfer w2 @m0:1>m0:0");
+  ASSERT_TRUE(back.valid());
+  EXPECT_TRUE(depends(*servers, back, find(*servers, "gx2 @m0:0")));
+  EXPECT_TRUE(depends(*servers, back, find(*servers, "u2 @m0:1")));
+}
+
+TEST(Lower, UnevenSharesAndDevicesWithoutSamples) {
+  Bench bench(toy::chain(4, 1, 8), toy::cluster(1, 4));
+  const auto uneven = bench.lower(bench.everywhere(Mode::ReplicateAllReduce, {0, 2}, {3, 1}));
+  EXPECT_EQ(uneven->tasks[find(*uneven, "f1 @m0:0 [0,3)")].duration, Nanos(30));
+  EXPECT_EQ(uneven->tasks[find(*uneven, "f1 @m0:2 [3,4)")].duration, Nanos(10));
+
+  Bench small(toy::chain(2, 1, 8), toy::cluster(1, 4));
+  const auto program = small.lower(small.everywhere(Mode::ReplicateAllReduce, {0, 1, 2, 3}));
+  EXPECT_EQ(count(*program, TaskKind::Update), 2u);
+  EXPECT_EQ(resident_bytes(*program, 2), Bytes(0));
+  EXPECT_EQ(resident_bytes(*program, 3), Bytes(0));
+  const auto one = small.lower(small.everywhere(Mode::ReplicateAllReduce, {0, 1}, {1000, 1}));
+  EXPECT_EQ(one->tasks.size(), small.graph->op_count()) << "one device with all samples: whole there";
+}
+
+TEST(Lower, ParameterServersTakeTurnsAndKeepTheState) {
+  toy::Model model(4);
+  const TensorId x = model.input("x", 8);
+  std::vector<TensorId> y = {x};
+  for (int i = 0; i < 3; ++i) {
+    const std::string n = std::to_string(i);
+    const TensorId w = model.parameter("w" + n, 8);
+    y.push_back(model.layer("f" + n, {x, w}, 8));
+    const OpId forward = model.last();
+    const TensorId seed = model.seed("seed" + n, y.back());
+    const TensorId g = model.gradient("g" + n, forward, 1, seed, {x});
+    Tensor state;
+    state.name = "m" + n;
+    state.role = TensorRole::OptimizerState;
+    state.shape = {8};
+    model.update("u" + n, w, g, {model.builder().add_tensor(state)});
+  }
+  Bench bench(std::move(model).build(), toy::cluster(1, 2));
+  const auto program = bench.lower(bench.everywhere(Mode::ReplicatePs, {0, 1}));
+  EXPECT_EQ(count(*program, TaskKind::Update), 3u);
+  EXPECT_EQ(count(*program, TaskKind::Sum), 3u);
+  EXPECT_EQ(count(*program, TaskKind::Transfer), 6u);
+  EXPECT_TRUE(find(*program, "u0 @m0:0").valid());
+  EXPECT_TRUE(find(*program, "u1 @m0:1").valid());
+  EXPECT_TRUE(find(*program, "u2 @m0:0").valid());
+  EXPECT_EQ(resident_bytes(*program, 0), Bytes(64 + 3 * 32 + 2 * 32));
+  EXPECT_EQ(resident_bytes(*program, 1), Bytes(64 + 3 * 32 + 1 * 32));
+}
+
+TEST(Lower, DuplicateAfterReplicateGathersOnce) {
+  Bench bench(toy::chain(4, 1, 8), toy::cluster(1, 4), {{"seed", 1}, {"gw1", 1}, {"u1", 1}});
+  Strategy strategy = bench.everywhere(Mode::ReplicateAllReduce, {0, 1});
+  strategy.groups[bench.group("seed")] = Bench::decision(Mode::Duplicate, {0, 1});
+  auto program = bench.lower(strategy);
+  EXPECT_EQ(count(*program, TaskKind::AllGather), 1u);
+  EXPECT_EQ(count(*program, TaskKind::Transfer), 0u);
+  EXPECT_EQ(count(*program, TaskKind::AllReduce), 0u);
+
+  strategy.groups[bench.group("seed")] = Bench::decision(Mode::Duplicate, {1, 2});
+  program = bench.lower(strategy);
+  EXPECT_EQ(count(*program, TaskKind::AllGather), 0u);
+  EXPECT_EQ(count(*program, TaskKind::Concat), 2u);
+  // Two slices to device 2, one to device 1; w1 goes to device 0, away from its homes 1 and 2.
+  EXPECT_EQ(count(*program, TaskKind::Transfer), 4u);
+  EXPECT_TRUE(find(*program, "Transfer w1 @m0:1>m0:0").valid());
+}
+
+TEST(Lower, OtherShardsComeFromTheOwnersThatOverlap) {
+  Bench bench(toy::chain(12, 1, 8), toy::cluster(1, 4), {{"seed", 1}, {"gw1", 1}, {"u1", 1}});
+  Strategy strategy = bench.everywhere(Mode::ReplicateAllReduce, {0, 1});
+  strategy.groups[bench.group("seed")] = Bench::decision(Mode::ReplicateAllReduce, {1, 2, 3});
+  const auto program = bench.lower(strategy);
+  // [0,6) on 0 and [6,12) on 1 become [0,4) on 1, [4,8) on 2, [8,12) on 3.
+  EXPECT_EQ(count(*program, TaskKind::Split), 4u);
+  EXPECT_TRUE(find(*program, "Transfer f1:0 @m0:0>m0:1 [0,4)").valid());
+  EXPECT_TRUE(find(*program, "Transfer f1:0 @m0:0>m0:2 [4,6)").valid());
+  EXPECT_TRUE(find(*program, "Transfer f1:0 @m0:1>m0:2 [6,8)").valid());
+  EXPECT_TRUE(find(*program, "Transfer f1:0 @m0:1>m0:3 [8,12)").valid());
+  EXPECT_EQ(count(*program, TaskKind::Concat), 1u);
+}
+
+TEST(Lower, GradientsOfOtherDevicesAreSummedAtOneRootAndPassedOn) {
+  Bench bench(toy::chain(4, 1, 8), toy::cluster(1, 4), {{"u1", 1}});
+  Strategy strategy = bench.everywhere(Mode::ReplicateAllReduce, {0, 1});
+  strategy.groups[bench.group("u1")] = Bench::decision(Mode::Duplicate, {1, 2});
+  const auto program = bench.lower(strategy);
+  EXPECT_EQ(count(*program, TaskKind::AllReduce), 0u);
+  EXPECT_EQ(count(*program, TaskKind::Sum), 1u);
+  EXPECT_TRUE(find(*program, "Transfer gw1:0 @m0:0>m0:1 [0,2)").valid());
+  EXPECT_TRUE(find(*program, "Transfer gw1:0 @m0:1>m0:2").valid());
+  // Sharded readers share one local copy of the parameter; device 0 has none at home.
+  EXPECT_TRUE(find(*program, "Transfer w1 @m0:1>m0:0").valid());
+}
+
+TEST(Lower, ReadersShareOneTransferAndCopiesTakeTurns) {
+  toy::Model model(4);
+  const TensorId x = model.input("x", 8);
+  const TensorId a = model.layer("a", {x}, 8);
+  for (int i = 0; i < 4; ++i) model.layer("b" + std::to_string(i), {a}, 8);
+  Bench bench(std::move(model).build(), toy::cluster(2, 2),
+              {{"b0", 1}, {"b1", 1}, {"b2", 2}, {"b3", 2}});
+  Strategy strategy = bench.everywhere(Mode::Duplicate, {0, 1});
+  strategy.groups[bench.group("b0")] = bench.decision(Mode::Duplicate, {2});
+  strategy.groups[bench.group("b2")] = bench.decision(Mode::Duplicate, {3});
+  const auto program = bench.lower(strategy);
+  EXPECT_EQ(count(*program, TaskKind::Transfer), 2u);
+  EXPECT_TRUE(find(*program, "Transfer a:0 @m0:0>m1:0").valid());
+  EXPECT_TRUE(find(*program, "Transfer a:0 @m0:1>m1:1").valid());
+}
+
+TEST(Lower, ViewsMakeNoTasksAndHoldTheirBytes) {
+  toy::Model model(4);
+  const TensorId x = model.input("x", 8);
+  const TensorId a = model.layer("a", {x}, 8);
+  const TensorId b = model.activation("b:0", {4, 8});
+  model.op("b", "Identity", {a}, b);
+  model.layer("c", {b}, 8);
+  Bench bench(std::move(model).build(), toy::cluster(1, 2));
+  ASSERT_TRUE(bench.graph->op(bench.graph->find_op("b")).view);
+  const auto program = bench.lower(bench.everywhere(Mode::ReplicateAllReduce, {0, 1}));
+  EXPECT_EQ(program->tasks.size(), 4u);
+  const TaskId reader = find(*program, "c @m0:1"), writer = find(*program, "a @m0:1");
+  EXPECT_TRUE(depends(*program, reader, writer));
+  EXPECT_EQ(program->reads[reader.index()][0], program->writes[writer.index()][0]);
+}
+
+TEST(Lower, APartialSumWithAnotherReaderIsNotOverwritten) {
+  toy::Model model(4);
+  const TensorId x = model.input("x", 8), w = model.parameter("w", 8), v = model.parameter("v", 8);
+  const TensorId y = model.layer("f", {x, w}, 8);
+  const OpId f = model.last();
+  const TensorId z = model.layer("h", {y, v}, 8);
+  const OpId h = model.last();
+  const TensorId seed = model.seed("seed", z);
+  const TensorId gv = model.gradient("gv", h, 1, seed, {y});
+  const TensorId gw = model.gradient("gw", f, 1, seed, {x});
+  Tensor sum;
+  sum.name = "sum:0";
+  sum.role = TensorRole::Gradient;
+  sum.shape = {8};
+  const TensorId both = model.builder().add_tensor(sum);
+  model.builder().op(model.op("sum", "Add", {gv, gw}, both)).phase = Phase::Backward;
+  model.update("uv", v, gv);
+  model.update("uw", w, both);
+  Bench bench(std::move(model).build(), toy::cluster(1, 2));
+  ASSERT_EQ(bench.graph->op(bench.graph->find_op("sum")).split, Splittability::Sum);
+  const auto program = bench.lower(bench.everywhere(Mode::ReplicateAllReduce, {0, 1}));
+  EXPECT_EQ(program->writes[find(*program, "AllReduce gv:0").index()].size(), 2u);
+  EXPECT_EQ(program->writes[find(*program, "AllReduce sum:0").index()].size(), 0u);
+}
+
+TEST(Lower, AnOpWhosePartialInputsComeFromOtherShardsRunsWhole) {
+  toy::Model model(4);
+  const TensorId x = model.input("x", 8), w = model.parameter("w", 8);
+  const TensorId y = model.layer("f", {x, w}, 8);
+  const OpId f = model.last();
+  const TensorId seed = model.seed("seed", y);
+  const TensorId g = model.gradient("g", f, 1, seed, {x});
+  Tensor scaled;
+  scaled.name = "neg:0";
+  scaled.role = TensorRole::Gradient;
+  scaled.shape = {8};
+  const TensorId neg = model.builder().add_tensor(scaled);
+  model.builder().op(model.op("neg", "Neg", {g}, neg)).phase = Phase::Backward;
+  model.update("u", w, neg);
+  Bench bench(std::move(model).build(), toy::cluster(1, 4), {{"neg", 1}, {"u", 1}});
+  Strategy strategy = bench.everywhere(Mode::ReplicateAllReduce, {0, 1});
+  strategy.groups[bench.group("neg")] = Bench::decision(Mode::ReplicateAllReduce, {0, 1}, {3, 1});
+  const auto program = bench.lower(strategy);
+  EXPECT_EQ(program->tasks[find(*program, "neg @m0:0")].samples, 4);
+  EXPECT_EQ(program->tasks[find(*program, "neg @m0:1")].samples, 4);
+  EXPECT_EQ(count(*program, TaskKind::AllReduce), 1u);
+}
+
+TEST(Lower, PassesAreNamedAndResultsDoNotDependOnEarlierCalls) {
+  Bench bench(toy::chain(4, 2, 8), toy::cluster(2, 2), {{"f2", 1}, {"gw2", 1}, {"gx2", 1}, {"u2", 1}});
+  std::vector<std::string> passes;
+  LowerOptions options;
+  options.on_pass = [&](std::string_view name, Nanos) { passes.emplace_back(name); };
+  const Strategy first = bench.everywhere(Mode::ReplicatePs, {0, 1, 3});
+  const Program once = bench.lowering->lower(first, options);
+  EXPECT_EQ(passes, (std::vector<std::string>{"place", "compute", "synchronise", "finish"}));
+  bench.lowering->lower(bench.everywhere(Mode::Duplicate, {2, 3}));
+  const Program again = bench.lowering->lower(first);
+  Lowering other(bench.graph, bench.grouping, bench.cluster, bench.costs);
+  const Program fresh = other.lower(first);
+  for (const Program* program : {&again, &fresh}) {
+    ASSERT_EQ(program->tasks.size(), once.tasks.size());
+    for (std::size_t i = 0; i < once.tasks.size(); ++i) {
+      EXPECT_EQ(program->task_name(TaskId(i)), once.task_name(TaskId(i)));
+      EXPECT_EQ(program->tasks[TaskId(i)].duration, once.tasks[TaskId(i)].duration);
+    }
+  }
+}
+
+TEST(Verify, CatchesBrokenPrograms) {
+  Bench bench(toy::chain(4, 2, 8), toy::cluster(1, 2), {{"f2", 1}});
+  Strategy strategy = bench.everywhere(Mode::ReplicateAllReduce, {0, 1});
+  strategy.groups[bench.group("f2")] = Bench::decision(Mode::Duplicate, {1});
+  const auto program = bench.lower(strategy);
+  const auto broken = [&](auto&& damage) {
+    Program copy = *program;
+    damage(copy);
+    EXPECT_THROW(verify(copy), InvariantError);
+  };
+  EXPECT_NO_THROW(verify(*program));
+  broken([](Program& p) { p.tasks[TaskId(0)].duration = Nanos(0); });
+  broken([](Program& p) { p.tasks[TaskId(0)].device = DeviceId(1); });
+  broken([](Program& p) { p.tasks[TaskId(0)].samples = 5; });
+  broken([](Program& p) { p.buffers[BufferId(0)].bytes = Bytes(0); });
+  broken([](Program& p) { p.buffers[BufferId(0)].device = DeviceId(1); });
+  broken([](Program& p) { p.residents.pop_back(); p.residents.insert(p.residents.begin(), p.residents.back()); });
+  broken([](Program& p) { p.dependencies.clear(); for (std::size_t i = 0; i < p.tasks.size(); ++i) p.dependencies.end_row(); });
+  broken([](Program& p) { p.tasks.pop_back(); });
+  broken([](Program& p) { p.buffers.push_back(p.buffers.back()); });
+}
+
+}  // namespace
+}  // namespace strato
