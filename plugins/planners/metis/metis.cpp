@@ -43,26 +43,41 @@ GroupGraph group_graph(const Grouping& grouping) {
   return graph;
 }
 
-std::vector<real_t> shares_by_speed(const Problem& problem) {
-  const auto times = graph_times(problem);
+// The devices to use: all, or where there are fewer groups than devices the fastest; ascending.
+std::vector<DeviceId> devices_for(const Problem& problem, const IdVector<GpuTypeId, Nanos>& times) {
+  const Cluster& cluster = *problem.cluster;
+  std::vector<DeviceId> devices;
+  for (std::size_t d = 0; d < cluster.device_count(); ++d) devices.emplace_back(d);
+  std::ranges::stable_sort(devices, {}, [&](DeviceId d) { return times[cluster.device(d).type]; });
+  devices.resize(std::min(devices.size(), problem.grouping->size()));
+  std::ranges::sort(devices);
+  return devices;
+}
+
+std::vector<real_t> shares_by_speed(const Problem& problem, const IdVector<GpuTypeId, Nanos>& times,
+                                    const std::vector<DeviceId>& devices) {
   std::vector<real_t> shares;
   real_t sum = 0;
-  for (const Device& device : problem.cluster->devices()) {
-    shares.push_back(1e9F / static_cast<real_t>(std::max<std::int64_t>(times[device.type].value, 1)));
+  for (DeviceId device : devices) {
+    const Nanos time = times[problem.cluster->device(device).type];
+    shares.push_back(1e9F / static_cast<real_t>(std::max<std::int64_t>(time.value, 1)));
     sum += shares.back();
   }
   for (real_t& share : shares) share /= sum;
   return shares;
 }
 
-std::vector<idx_t> partition(const Problem& problem) {
+// The device of every group.
+std::vector<DeviceId> partition(const Problem& problem) {
+  const auto times = graph_times(problem);
+  const std::vector<DeviceId> devices = devices_for(problem, times);
+  if (devices.size() == 1) return std::vector<DeviceId>(problem.grouping->size(), devices.front());
   GroupGraph graph = group_graph(*problem.grouping);
   auto vertices = static_cast<idx_t>(problem.grouping->size());
-  auto parts = static_cast<idx_t>(problem.cluster->device_count());
+  auto parts = static_cast<idx_t>(devices.size());
   std::vector<idx_t> part(problem.grouping->size(), 0);
-  if (parts < 2 || vertices < 2) return part;
   idx_t constraints = 1, cut = 0;
-  std::vector<real_t> shares = shares_by_speed(problem);
+  std::vector<real_t> shares = shares_by_speed(problem, times, devices);
   idx_t options[METIS_NOPTIONS];
   METIS_SetDefaultOptions(options);
   options[METIS_OPTION_SEED] = 1;
@@ -70,7 +85,9 @@ std::vector<idx_t> partition(const Problem& problem) {
       &vertices, &constraints, graph.begin.data(), graph.neighbour.data(), graph.vertex_weight.data(),
       nullptr, graph.edge_weight.data(), &parts, shares.data(), nullptr, options, &cut, part.data());
   CHECK(status == METIS_OK, "METIS divides any graph");
-  return part;
+  std::vector<DeviceId> result;
+  for (idx_t p : part) result.push_back(devices[static_cast<std::size_t>(p)]);
+  return result;
 }
 
 class MetisPlanner final : public Planner {
@@ -81,8 +98,8 @@ class MetisPlanner final : public Planner {
   PlanResult plan(const Problem& problem, Evaluator& evaluator, const PlannerOptions&,
                   Observer& observer, std::stop_token, std::shared_ptr<const SearchTree>) override {
     PlanResult result;
-    for (idx_t part : partition(problem))
-      result.strategy.groups.emplace_back(decision_on_device(DeviceId(static_cast<std::size_t>(part))));
+    for (DeviceId device : partition(problem))
+      result.strategy.groups.emplace_back(decision_on_device(device));
     result.score = evaluator.evaluate(result.strategy);
     result.evaluations = 1;
     observer.on_improvement(result.strategy, result.score, {1, 1, 0, result.score});
