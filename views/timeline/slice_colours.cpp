@@ -1,0 +1,139 @@
+#include "views/timeline/slice_colours.h"
+
+#include <QPainter>
+#include <cmath>
+
+#include "views/style/style.h"
+
+namespace strato {
+namespace {
+
+constexpr int kTile = 6;
+
+QPixmap hatch_tile(const QColor& ground, const QColor& line, double dpr) {
+  QPixmap tile(static_cast<int>(std::ceil(kTile * dpr)), static_cast<int>(std::ceil(kTile * dpr)));
+  tile.setDevicePixelRatio(dpr);
+  tile.fill(ground);
+  QPainter painter(&tile);
+  painter.setRenderHint(QPainter::Antialiasing);
+  painter.setPen(QPen(line, 2));
+  for (int shift = -kTile; shift <= kTile; shift += kTile) {  // neighbours close the seam
+    painter.drawLine(QPointF(shift - 1, kTile + 1), QPointF(shift + kTile + 1, -1));
+  }
+  return tile;
+}
+
+SliceColours::Entry entry(const char* name, const QColor& colour) {
+  return {QString::fromUtf8(name), colour, false};
+}
+
+SliceColours by_kind(const Program& program, bool dark) {
+  SliceColours colours;
+  const auto add = [&](const char* name, TaskKind kind) {
+    colours.legend.push_back(entry(name, style::kind_colour(kind, dark)));
+  };
+  add("compute", TaskKind::Compute);
+  add("update", TaskKind::Update);
+  add("reshuffle", TaskKind::Concat);
+  add("transfer", TaskKind::Transfer);
+  add("collective", TaskKind::AllReduce);
+  for (const Task& task : program.tasks) {
+    std::uint8_t index = 4;
+    switch (task.kind) {
+      case TaskKind::Compute: index = 0; break;
+      case TaskKind::Update: index = 1; break;
+      case TaskKind::Split:
+      case TaskKind::Concat:
+      case TaskKind::Sum: index = 2; break;
+      case TaskKind::Transfer: index = 3; break;
+      default: break;
+    }
+    colours.entry_of.push_back(index);
+  }
+  return colours;
+}
+
+SliceColours by_phase(const Program& program, bool dark) {
+  SliceColours colours;
+  colours.legend = {entry("forward", style::phase_colour(Phase::Forward, dark)),
+                    entry("loss", style::phase_colour(Phase::Loss, dark)),
+                    entry("backward", style::phase_colour(Phase::Backward, dark)),
+                    entry("update", style::phase_colour(Phase::Update, dark))};
+  for (const Task& task : program.tasks) {
+    const Phase phase = task.op.valid() ? program.graph->op(task.op).phase : Phase::Forward;
+    colours.entry_of.push_back(static_cast<std::uint8_t>(phase));
+  }
+  return colours;
+}
+
+SliceColours by_device_group(const Program& program, bool dark) {
+  SliceColours colours;
+  const Cluster& cluster = *program.cluster;
+  const std::size_t most = std::min<std::size_t>(cluster.groups().size(), 255);
+  for (std::size_t g = 0; g < most; ++g) {
+    colours.legend.push_back({QString::fromStdString(cluster.groups()[DeviceGroupId(g)].name),
+                              style::device_group_colour(cluster, DeviceGroupId(g), dark), false});
+  }
+  for (const Task& task : program.tasks) {
+    const std::size_t group = task.device.valid() ? cluster.device(task.device).group.index() : 0;
+    colours.entry_of.push_back(static_cast<std::uint8_t>(std::min(group, most - 1)));
+  }
+  return colours;
+}
+
+}  // namespace
+
+QString label_of(ColourMode mode) {
+  switch (mode) {
+    case ColourMode::DeviceGroup: return QStringLiteral("Device group");
+    case ColourMode::Phase: return QStringLiteral("Phase");
+    case ColourMode::Kind: return QStringLiteral("Kind");
+  }
+  return {};
+}
+
+QString kind_label(TaskKind kind) {
+  switch (kind) {
+    case TaskKind::Compute: return QStringLiteral("compute");
+    case TaskKind::Split: return QStringLiteral("split");
+    case TaskKind::Concat: return QStringLiteral("concat");
+    case TaskKind::Sum: return QStringLiteral("sum");
+    case TaskKind::Transfer: return QStringLiteral("transfer");
+    case TaskKind::AllReduce: return QStringLiteral("AllReduce");
+    case TaskKind::AllGather: return QStringLiteral("AllGather");
+    case TaskKind::Reduce: return QStringLiteral("reduce");
+    case TaskKind::Broadcast: return QStringLiteral("broadcast");
+    case TaskKind::Update: return QStringLiteral("update");
+  }
+  return {};
+}
+
+SliceColours colour_tasks(const Program& program, ColourMode mode, bool dark) {
+  SliceColours colours = mode == ColourMode::Kind    ? by_kind(program, dark)
+                         : mode == ColourMode::Phase ? by_phase(program, dark)
+                                                     : by_device_group(program, dark);
+  for (const std::uint8_t index : colours.entry_of) colours.legend[index].used = true;
+  return colours;
+}
+
+QColor mixed(const QColor& a, const QColor& b, double part_of_b) {
+  const auto mix = [&](int x, int y) {
+    return static_cast<int>(std::lround(x * (1 - part_of_b) + y * part_of_b));
+  };
+  return QColor(mix(a.red(), b.red()), mix(a.green(), b.green()), mix(a.blue(), b.blue()));
+}
+
+SliceFill make_fill(const QColor& colour, const QColor& ground, const QColor& text, double dpr) {
+  SliceFill fill;
+  fill.solid = colour;
+  fill.dim = mixed(colour, ground, 0.78);
+  fill.light = mixed(colour, ground, 0.72);
+  fill.light_dim = mixed(colour, ground, 0.92);
+  fill.hatch = hatch_tile(fill.light, mixed(colour, ground, 0.15), dpr);
+  fill.hatch_dim = hatch_tile(fill.light_dim, mixed(colour, ground, 0.78), dpr);
+  fill.text = style::text_on(colour);
+  fill.text_dim = mixed(text, ground, 0.45);
+  return fill;
+}
+
+}  // namespace strato

@@ -1,0 +1,41 @@
+// What the colour of a slice means: one thing at a time, with a legend.
+#pragma once
+
+#include <QColor>
+#include <QPixmap>
+#include <QString>
+#include <cstdint>
+#include <vector>
+
+#include "core/program/program.h"
+
+namespace strato {
+
+enum class ColourMode : std::uint8_t { DeviceGroup, Phase, Kind };
+QString label_of(ColourMode mode);
+
+// What a kind of task is called on the screen: "compute", "transfer", ...
+QString kind_label(TaskKind kind);
+
+struct SliceColours {
+  struct Entry {
+    QString name;
+    QColor colour;
+    bool used = false;  // by a task of this program: unused ones stay out of the legend
+  };
+  std::vector<Entry> legend;
+  IdVector<TaskId, std::uint8_t> entry_of;
+};
+SliceColours colour_tasks(const Program& program, ColourMode mode, bool dark);
+
+// Fills for one legend entry: computation solid, communication hatched, each also in a dimmed form.
+struct SliceFill {
+  QColor solid, dim;
+  QColor light, light_dim;          // ground of the hatching
+  QPixmap hatch, hatch_dim;         // tiles
+  QColor text, text_dim;
+};
+SliceFill make_fill(const QColor& colour, const QColor& ground, const QColor& text, double dpr);
+QColor mixed(const QColor& a, const QColor& b, double part_of_b);
+
+}  // namespace strato

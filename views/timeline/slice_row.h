@@ -1,0 +1,112 @@
+// The slices of one resource in time order, and the level of detail: what is narrower than a few pixels folds into a
+// block with a count. Folding searches ahead instead of visiting every slice, so a row costs what its pixels
+// cost (a million slices in view are some hundred blocks), and needs no pyramid.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "core/program/program.h"
+#include "views/timeline/time_mapping.h"
+
+namespace strato {
+
+struct SliceRow {
+  // Parallel arrays, ascending by start; slices do not overlap. Nanoseconds.
+  std::vector<std::int64_t> start, end;
+  std::vector<TaskId> task;
+  std::vector<std::int64_t> busy_before;  // sum of the durations of the slices before; one more than slices
+
+  std::size_t size() const { return start.size(); }
+  void add(std::int64_t from, std::int64_t to, TaskId id) {
+    if (busy_before.empty()) busy_before.push_back(0);
+    start.push_back(from);
+    end.push_back(to);
+    task.push_back(id);
+    busy_before.push_back(busy_before.back() + (to - from));
+  }
+  std::int64_t busy(std::size_t first, std::size_t last) const {
+    return busy_before[last] - busy_before[first];
+  }
+  std::int64_t busy_total() const { return busy_before.empty() ? 0 : busy_before.back(); }
+
+  // The first slice that ends after `time`.
+  std::size_t first_after(double time) const {
+    const auto found = std::upper_bound(end.begin(), end.end(), time, [](double t, std::int64_t e) {
+      return t < static_cast<double>(e);
+    });
+    return static_cast<std::size_t>(found - end.begin());
+  }
+  // The first slice from `from` on that starts at `time` or later; gallops, since it is mostly near.
+  std::size_t first_starting(double time, std::size_t from) const {
+    std::size_t step = 1;
+    while (from + step < size() && static_cast<double>(start[from + step]) < time) step *= 2;
+    const auto begin = start.begin() + static_cast<std::ptrdiff_t>(from);
+    const auto limit = start.begin() + static_cast<std::ptrdiff_t>(std::min(from + step + 1, size()));
+    const auto found = std::lower_bound(begin, limit, time, [](std::int64_t s, double t) {
+      return static_cast<double>(s) < t;
+    });
+    return static_cast<std::size_t>(found - start.begin());
+  }
+  // Time in [from, to) that is covered.
+  std::int64_t busy_between(std::int64_t from, std::int64_t to) const {
+    if (to <= from || size() == 0) return 0;
+    return busy_until(to) - busy_until(from);
+  }
+
+ private:
+  std::int64_t busy_until(std::int64_t time) const {
+    const std::size_t i = first_after(static_cast<double>(time));
+    const std::int64_t inside = i < size() ? std::max<std::int64_t>(0, time - start[i]) : 0;
+    return busy_before[i] + inside;
+  }
+};
+
+// Slices [first, last) drawn as one thing; last == first + 1 is a slice of its own.
+struct Fold {
+  std::size_t first, last;
+  std::size_t count() const { return last - first; }
+};
+
+inline constexpr double kFoldPixels = 3;
+
+// Calls emit(Fold) in time order for everything in view.
+template <class Emit>
+void fold_slices(const SliceRow& row, const TimeMapping& mapping, Emit&& emit) {
+  const double smallest = kFoldPixels * mapping.ns_per_px, view_end = mapping.end();
+  const auto wide = [&](std::size_t i) {
+    return static_cast<double>(row.end[i] - row.start[i]) >= smallest;
+  };
+  std::size_t i = row.first_after(mapping.begin);
+  while (i < row.size() && static_cast<double>(row.start[i]) < view_end) {
+    std::size_t next = i + 1;
+    if (!wide(i)) {
+      next = std::max(next, row.first_starting(static_cast<double>(row.start[i]) + smallest, i));
+      // Only the last of them can reach beyond the block; a wide one is drawn by itself.
+      if (next - 1 > i && wide(next - 1)) --next;
+    }
+    emit(Fold{i, next});
+    i = next;
+  }
+}
+
+// What is drawn at `time`: the fold that covers it, within `slack_px` of its edges.
+inline std::optional<Fold> fold_at(const SliceRow& row, const TimeMapping& mapping, double x,
+                                   double slack_px = 2) {
+  std::optional<Fold> best;
+  double best_distance = slack_px;
+  fold_slices(row, mapping, [&](Fold fold) {
+    const double from = mapping.x(static_cast<double>(row.start[fold.first]));
+    const double to = std::max(mapping.x(static_cast<double>(row.end[fold.last - 1])), from + 1);
+    const double distance = std::max({from - x, x - to, 0.0});
+    if (distance <= best_distance && (distance < best_distance || !best)) {
+      best = fold;
+      best_distance = distance;
+    }
+  });
+  return best;
+}
+
+}  // namespace strato

@@ -1,0 +1,249 @@
+#include "views/timeline/timeline_canvas.h"
+
+#include <QEvent>
+#include <QScrollBar>
+#include <cmath>
+
+#include "views/style/style.h"
+
+namespace strato {
+
+TimelineCanvas::TimelineCanvas(Session& session, QWidget* parent)
+    : QAbstractScrollArea(parent), session_(session) {
+  setFrameShape(QFrame::NoFrame);
+  setFocusPolicy(Qt::StrongFocus);
+  setAccessibleName(tr("Timeline"));
+  setAccessibleDescription(tr("Devices and links over the time of one training step"));
+  viewport()->setMouseTracking(true);
+  viewport()->setAttribute(Qt::WA_OpaquePaintEvent);
+  horizontalScrollBar()->setFocusPolicy(Qt::NoFocus);
+  scene_.mapping.left = label_width_;
+  update_palette();
+  connect(&session.selection(), &Selection::changed, this, &TimelineCanvas::read_selection);
+  connect(&session.selection(), &Selection::range_changed, this, [this] {
+    scene_.range = session_.selection().range();
+    viewport()->update();
+  });
+}
+
+void TimelineCanvas::update_palette() {
+  scene_.palette = palette();
+  scene_.font = font();
+  scene_.dpr = devicePixelRatioF();
+  if (rows_) {
+    scene_.colours = colour_tasks(*rows_->timeline->program, mode_, style::is_dark(palette()));
+    emit colours_changed();
+  }
+  viewport()->update();
+}
+
+double TimelineCanvas::whole() const {
+  return rows_ ? std::max<double>(1, static_cast<double>(rows_->timeline->step_time.value)) : 1;
+}
+
+void TimelineCanvas::show_rows(std::shared_ptr<const TimelineRows> rows, Nanos lower_bound) {
+  const double old_whole = whole();
+  const bool was_fitted = !rows_ || scene_.mapping.span() >= old_whole * 0.999;
+  const bool same_cluster = rows && rows_ && rows->sections == rows_->sections;
+  rows_ = std::move(rows);
+  scene_.rows = rows_.get();
+  scene_.lower_bound = lower_bound;
+  scene_.hovered.reset();
+  if (!same_cluster) scene_.filter.collapsed.clear();
+  if (rows_) {
+    std::vector<std::vector<std::uint32_t>> marked(rows_->rows.size());
+    for (const auto& places : rows_->critical_places) {
+      for (const RowSlice& at : places) marked[at.row].push_back(static_cast<std::uint32_t>(at.slice));
+    }
+    for (auto& row : marked) std::sort(row.begin(), row.end());
+    scene_.on_critical_path = std::move(marked);
+    if (was_fitted) scene_.mapping.fit(0, whole());
+  }
+  update_palette();
+  layout();
+  read_selection();
+  view_changed();
+}
+
+void TimelineCanvas::set_colour_mode(ColourMode mode) {
+  mode_ = mode;
+  update_palette();
+}
+void TimelineCanvas::set_show_critical(bool on) {
+  scene_.critical = on;
+  viewport()->update();
+}
+void TimelineCanvas::set_show_memory(bool on) {
+  scene_.filter.memory = on;
+  layout();
+}
+void TimelineCanvas::set_show_links(bool on) {
+  scene_.filter.links = on;
+  layout();
+}
+
+void TimelineCanvas::layout() {
+  if (rows_) {
+    scene_.layout = layout_rows(*rows_, scene_.filter);
+  } else {
+    scene_.layout = {};
+  }
+  update_scroll_bars();
+  viewport()->update();
+}
+
+void TimelineCanvas::read_selection() {
+  const Selection& selection = session_.selection();
+  scene_.task = selection.task();
+  scene_.device = selection.device();
+  scene_.link = selection.link();
+  scene_.range = selection.range();
+  scene_.selected.clear();
+  const auto& problem = session_.snapshot().problem;
+  if (rows_ && scene_.task && scene_.task->index() >= rows_->timeline->tasks.size()) scene_.task.reset();
+  if (rows_ && problem && !selection.groups().empty()) {
+    const Program& program = *rows_->timeline->program;
+    const Grouping& grouping = *problem->grouping;
+    scene_.selected = mark_slices(*rows_, [&](TaskId id) {
+      const OpId op = program.tasks[id].op;
+      return op.valid() && selection.contains(grouping.group_of(op));
+    });
+  }
+  viewport()->update();
+}
+
+void TimelineCanvas::paint_to(QPainter& painter, const QSize& size) {
+  TimelineScene copy = scene_;
+  copy.scroll = 0;
+  copy.mapping.resize(scene_.mapping.left, size.width() - scene_.mapping.left);
+  copy.hovered.reset();
+  TimelinePainter(copy).paint(painter, size);
+}
+
+void TimelineCanvas::paintEvent(QPaintEvent*) {
+  QPainter painter(viewport());
+  if (scene_.dpr != devicePixelRatioF()) update_palette();
+  painter.setFont(font());
+  TimelinePainter(scene_).paint(painter, viewport()->size());
+  if (!rows_) {
+    painter.setPen(style::muted_text(palette()));
+    painter.drawText(viewport()->rect().adjusted(24, 24, -24, -24), Qt::AlignCenter | Qt::TextWordWrap,
+                     session_.busy() ? tr("Simulating…")
+                                     : tr("The timeline of one training step appears here.\nOpen a model and a "
+                                          "cluster (Ctrl+O) to see what each device does, and when."));
+  } else if (hasFocus()) {
+    painter.fillRect(QRect(0, 0, viewport()->width(), 2), style::selection(style::is_dark(palette())));
+  }
+}
+
+void TimelineCanvas::resizeEvent(QResizeEvent*) {
+  const bool fitted = scene_.mapping.span() >= whole() * 0.999;
+  scene_.mapping.resize(label_width_, viewport()->width() - label_width_);
+  if (fitted) scene_.mapping.fit(0, whole());
+  view_changed();
+}
+
+void TimelineCanvas::changeEvent(QEvent* event) {
+  if (event->type() == QEvent::PaletteChange || event->type() == QEvent::FontChange) update_palette();
+  QAbstractScrollArea::changeEvent(event);
+}
+
+void TimelineCanvas::view_changed() {
+  scene_.mapping.clamp(whole());
+  update_scroll_bars();
+  viewport()->update();
+}
+
+// The horizontal bar counts in 1/10,000 of the whole: a bar's range is an int.
+void TimelineCanvas::update_scroll_bars() {
+  setting_bars_ = true;
+  const int page = std::max(1, viewport()->height() - kAxisHeight);
+  verticalScrollBar()->setRange(0, std::max(0, scene_.layout.height - page));
+  verticalScrollBar()->setPageStep(page);
+  verticalScrollBar()->setSingleStep(2 * kRowHeight);
+  scene_.scroll = verticalScrollBar()->value();
+  const double low = -TimeMapping::kMargin * whole(), unit = whole() / 10000;
+  const double length = whole() * (1 + 2 * TimeMapping::kMargin);
+  const bool zoomed = scene_.mapping.span() < length * 0.999;
+  setHorizontalScrollBarPolicy(zoomed && rows_ ? Qt::ScrollBarAlwaysOn : Qt::ScrollBarAlwaysOff);
+  horizontalScrollBar()->setRange(0, static_cast<int>(std::max(0.0, (length - scene_.mapping.span()) / unit)));
+  horizontalScrollBar()->setPageStep(std::max(1, static_cast<int>(scene_.mapping.span() / unit)));
+  horizontalScrollBar()->setValue(static_cast<int>((scene_.mapping.begin - low) / unit));
+  setting_bars_ = false;
+}
+
+void TimelineCanvas::scrollContentsBy(int dx, int) {
+  scene_.scroll = verticalScrollBar()->value();
+  if (dx != 0 && !setting_bars_) {
+    scene_.mapping.begin = -TimeMapping::kMargin * whole() + horizontalScrollBar()->value() * whole() / 10000;
+    scene_.mapping.clamp(whole());
+  }
+  viewport()->update();
+}
+
+void TimelineCanvas::fit_all() {
+  scene_.mapping.fit(0, whole());
+  view_changed();
+}
+
+void TimelineCanvas::zoom_to(TimeRange range) {
+  scene_.mapping.fit(static_cast<double>(range.begin.value), static_cast<double>(range.end.value), 0.1);
+  view_changed();
+}
+
+std::optional<TimelineCanvas::Hit> TimelineCanvas::hit(const QPoint& at) const {
+  if (!rows_ || at.y() < kAxisHeight) return std::nullopt;
+  const auto index = scene_.layout.place_at(at.y() - kAxisHeight + scene_.scroll);
+  if (!index) return std::nullopt;
+  Hit result{scene_.layout.places[*index].row, std::nullopt};
+  const SliceRow& slices = rows_->rows[result.row].slices;
+  if (at.x() >= label_width_ && slices.size() > 0) result.fold = fold_at(slices, scene_.mapping, at.x());
+  return result;
+}
+
+std::optional<TaskId> TimelineCanvas::task_at(const QPoint& at) const {
+  const auto found = hit(at);
+  if (!found || !found->fold || found->fold->count() != 1) return std::nullopt;
+  return rows_->rows[found->row].slices.task[found->fold->first];
+}
+
+void TimelineCanvas::select_task(TaskId task) {
+  const OpId op = rows_->timeline->program->tasks[task].op;
+  const auto& problem = session_.snapshot().problem;
+  if (!op.valid() || !problem) return;
+  session_.selection().select_task(task, op, problem->grouping->group_of(op));
+}
+
+void TimelineCanvas::reveal(TaskId task) {
+  for (const RowSlice& at : places_of(*rows_, task)) {
+    const auto index = scene_.layout.place_of(at.row);
+    if (!index) continue;
+    const RowLayout::Place& place = scene_.layout.places[*index];
+    const int page = verticalScrollBar()->pageStep();
+    if (place.y < scene_.scroll) verticalScrollBar()->setValue(place.y);
+    if (place.y + place.height > scene_.scroll + page) {
+      verticalScrollBar()->setValue(place.y + place.height - page);
+    }
+    break;
+  }
+  const TaskTimes& times = rows_->timeline->tasks[task];
+  const auto start = static_cast<double>(times.start.value), end = static_cast<double>(times.end.value);
+  if (end < scene_.mapping.begin || start > scene_.mapping.end()) scene_.mapping.centre((start + end) / 2);
+  view_changed();
+}
+
+std::optional<TimeRange> TimelineCanvas::selected_span() const {
+  if (!rows_) return std::nullopt;
+  if (scene_.task) return TimeRange{rows_->timeline->tasks[*scene_.task].start, rows_->timeline->tasks[*scene_.task].end};
+  std::optional<TimeRange> span;
+  for (std::size_t r = 0; r < scene_.selected.size(); ++r) {
+    const auto& marked = scene_.selected[r];
+    if (marked.empty()) continue;
+    const SliceRow& slices = rows_->rows[r].slices;
+    const Nanos begin(slices.start[marked.front()]), end(slices.end[marked.back()]);
+    span = span ? TimeRange{std::min(span->begin, begin), std::max(span->end, end)} : TimeRange{begin, end};
+  }
+  return span ? span : scene_.range;
+}
+
+}  // namespace strato

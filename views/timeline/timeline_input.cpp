@@ -1,0 +1,312 @@
+// Keys and mouse of the timeline (the shared key table: W/S zoom, A/D pan, F focus, Home fit, ...).
+#include <QApplication>
+#include <QHelpEvent>
+#include <QKeyEvent>
+#include <QMouseEvent>
+#include <QScrollBar>
+#include <QToolTip>
+#include <QWheelEvent>
+#include <cmath>
+
+#include "views/style/style.h"
+#include "views/timeline/timeline_canvas.h"
+
+namespace strato {
+namespace {
+
+constexpr double kZoomStep = 1.3, kPanStep = 0.12;
+constexpr int kEdge = 4;  // px to either side of the label column's edge that take hold of it
+constexpr int kMinLabelWidth = 96, kMaxLabelWidth = 420;
+
+Nanos rounded(double time) { return Nanos(std::llround(time)); }
+
+}  // namespace
+
+void TimelineCanvas::keyPressEvent(QKeyEvent* event) {
+  const bool plain = !(event->modifiers() & (Qt::ControlModifier | Qt::AltModifier | Qt::MetaModifier));
+  if (event->key() == Qt::Key_Shift) update_cursor(last_at_, event->modifiers() | Qt::ShiftModifier);
+  if (event->key() != Qt::Key_F) focused_once_ = false;
+  if (rows_ && plain && (handle_view_key(event->key()) || handle_selection_key(event->key(), event->text()))) {
+    return;
+  }
+  QAbstractScrollArea::keyPressEvent(event);
+}
+
+void TimelineCanvas::keyReleaseEvent(QKeyEvent* event) {
+  if (event->key() == Qt::Key_Shift) update_cursor(last_at_, Qt::NoModifier);
+  QAbstractScrollArea::keyReleaseEvent(event);
+}
+
+bool TimelineCanvas::handle_view_key(int key) {
+  const QPoint cursor = viewport()->mapFromGlobal(QCursor::pos());
+  const bool inside = viewport()->rect().contains(cursor) && cursor.x() >= label_width_;
+  const double at = inside ? cursor.x() : scene_.mapping.left + scene_.mapping.width / 2;
+  switch (key) {
+    case Qt::Key_W: scene_.mapping.zoom(kZoomStep, at); break;
+    case Qt::Key_S: scene_.mapping.zoom(1 / kZoomStep, at); break;
+    case Qt::Key_A: scene_.mapping.pan(-kPanStep * scene_.mapping.width); break;
+    case Qt::Key_D: scene_.mapping.pan(kPanStep * scene_.mapping.width); break;
+    case Qt::Key_Home: scene_.mapping.fit(0, whole()); break;
+    case Qt::Key_F: focus_selection(); break;
+    default: return false;
+  }
+  view_changed();
+  return true;
+}
+
+bool TimelineCanvas::handle_selection_key(int key, const QString& text) {
+  if (text == QLatin1String(".") || key == Qt::Key_Right) return step_in_row(1), true;
+  if (text == QLatin1String(",") || key == Qt::Key_Left) return step_in_row(-1), true;
+  if (text == QLatin1String("[")) return follow(true), true;
+  if (text == QLatin1String("]")) return follow(false), true;
+  switch (key) {
+    case Qt::Key_M: toggle_mark(); return true;
+    case Qt::Key_R:
+      if (const auto span = selected_span()) session_.selection().select_range(span);
+      return true;
+    case Qt::Key_Escape:
+      session_.selection().select_range(std::nullopt);
+      session_.selection().clear();
+      return true;
+    default: return false;
+  }
+}
+
+// First centres, then fits.
+void TimelineCanvas::focus_selection() {
+  const auto span = selected_span();
+  if (!span) return;
+  if (scene_.task) reveal(*scene_.task);
+  const auto begin = static_cast<double>(span->begin.value), end = static_cast<double>(span->end.value);
+  if (std::exchange(focused_once_, true)) {
+    scene_.mapping.fit(begin, end, 0.2);
+  } else {
+    scene_.mapping.centre((begin + end) / 2);
+  }
+}
+
+void TimelineCanvas::step_in_row(int direction) {
+  if (!scene_.task) {
+    if (!rows_->rows.empty()) {
+      for (const TimelineRow& row : rows_->rows) {
+        if (row.slices.size() > 0) return select_task(row.slices.task.front());
+      }
+    }
+    return;
+  }
+  const auto places = places_of(*rows_, *scene_.task);
+  if (places.empty()) return;
+  const SliceRow& slices = rows_->rows[places.front().row].slices;
+  const auto next = static_cast<std::ptrdiff_t>(places.front().slice) + direction;
+  if (next < 0 || next >= static_cast<std::ptrdiff_t>(slices.size())) return;
+  const TaskId task = slices.task[static_cast<std::size_t>(next)];
+  select_task(task);
+  reveal(task);
+}
+
+// Backwards to the dependency that ended last, forwards to the dependant that started first.
+void TimelineCanvas::follow(bool backwards) {
+  if (!scene_.task) return;
+  const Program& program = *rows_->timeline->program;
+  const auto& times = rows_->timeline->tasks;
+  std::optional<TaskId> found;
+  if (backwards) {
+    for (const TaskId other : program.dependencies[scene_.task->index()]) {
+      if (!found || times[other].end > times[*found].end) found = other;
+    }
+  } else {
+    for (std::size_t t = scene_.task->index() + 1; t < program.tasks.size(); ++t) {
+      const auto needs = program.dependencies[t];
+      if (!std::binary_search(needs.begin(), needs.end(), *scene_.task)) continue;
+      if (!found || times[TaskId(t)].start < times[*found].start) found = TaskId(t);
+    }
+  }
+  if (!found) return;
+  select_task(*found);
+  reveal(*found);
+}
+
+void TimelineCanvas::toggle_mark() {
+  const auto span = scene_.range ? scene_.range : selected_span();
+  if (!span) return;
+  const auto known = std::find(scene_.marks.begin(), scene_.marks.end(), *span);
+  if (known != scene_.marks.end()) {
+    scene_.marks.erase(known);
+  } else {
+    scene_.marks.push_back(*span);
+  }
+  viewport()->update();
+}
+
+void TimelineCanvas::mousePressEvent(QMouseEvent* event) {
+  const QPoint at = event->position().toPoint();
+  last_at_ = pressed_at_ = at;
+  if (!rows_) return;
+  const bool middle = event->button() == Qt::MiddleButton;
+  if (event->button() != Qt::LeftButton && !middle) return;
+  if (std::abs(at.x() - label_width_) <= kEdge) {
+    drag_ = Drag::LabelColumn;
+  } else if (at.x() < label_width_) {
+    if (const auto found = hit(at)) click_label(found->row);
+  } else if (middle || (event->modifiers() & Qt::ShiftModifier)) {
+    drag_ = Drag::Pan;
+  } else {
+    drag_ = Drag::Pressed;
+    pressed_time_ = scene_.mapping.time(at.x());
+  }
+  update_cursor(at, event->modifiers());
+}
+
+void TimelineCanvas::mouseMoveEvent(QMouseEvent* event) {
+  const QPoint at = event->position().toPoint();
+  if (drag_ == Drag::Pressed && (at - pressed_at_).manhattanLength() > QApplication::startDragDistance() / 2) {
+    drag_ = Drag::Range;
+  }
+  switch (drag_) {
+    case Drag::Range: {
+      const double to = std::clamp(scene_.mapping.time(at.x()), 0.0, whole());
+      const double from = std::clamp(pressed_time_, 0.0, whole());
+      session_.selection().select_range(TimeRange{rounded(std::min(from, to)), rounded(std::max(from, to))});
+      break;
+    }
+    case Drag::Pan:
+      scene_.mapping.pan(last_at_.x() - at.x());
+      verticalScrollBar()->setValue(verticalScrollBar()->value() + last_at_.y() - at.y());
+      view_changed();
+      break;
+    case Drag::LabelColumn:
+      label_width_ = std::clamp(at.x(), kMinLabelWidth, std::min(kMaxLabelWidth, viewport()->width() / 2));
+      scene_.mapping.resize(label_width_, viewport()->width() - label_width_);
+      view_changed();
+      break;
+    default: hover(at);
+  }
+  last_at_ = at;
+  update_cursor(at, event->modifiers());
+}
+
+void TimelineCanvas::mouseReleaseEvent(QMouseEvent* event) {
+  if (drag_ == Drag::Pressed) click(event->position().toPoint());
+  drag_ = Drag::None;
+  update_cursor(event->position().toPoint(), event->modifiers());
+}
+
+void TimelineCanvas::click(const QPoint& at) {
+  session_.selection().select_range(std::nullopt);
+  const auto found = hit(at);
+  if (!found) return;
+  if (found->fold) {  // of a block its longest slice
+    const SliceRow& slices = rows_->rows[found->row].slices;
+    std::size_t best = found->fold->first;
+    for (std::size_t i = best; i < found->fold->last; ++i) {
+      if (slices.end[i] - slices.start[i] > slices.end[best] - slices.start[best]) best = i;
+    }
+    select_task(slices.task[best]);
+  } else {
+    session_.selection().clear();
+  }
+}
+
+void TimelineCanvas::click_label(std::size_t index) {
+  const TimelineRow& row = rows_->rows[index];
+  if (row.kind == RowKind::Header) {
+    const auto section = static_cast<std::size_t>(row.section);
+    scene_.filter.collapsed.resize(static_cast<std::size_t>(rows_->sections));
+    scene_.filter.collapsed[section] = !scene_.filter.collapsed[section];
+    layout();
+  } else if (row.kind == RowKind::Link) {
+    session_.selection().select_link(row.link);
+  } else {
+    session_.selection().select_device(row.device);
+  }
+}
+
+void TimelineCanvas::mouseDoubleClickEvent(QMouseEvent* event) {
+  const QPoint at = event->position().toPoint();
+  const auto found = hit(at);
+  if (!found || !found->fold) return;
+  const SliceRow& slices = rows_->rows[found->row].slices;
+  zoom_to({Nanos(slices.start[found->fold->first]), Nanos(slices.end[found->fold->last - 1])});
+}
+
+void TimelineCanvas::wheelEvent(QWheelEvent* event) {
+  const QPointF turn = event->angleDelta();
+  if (!rows_) return event->ignore();
+  if (event->modifiers() & Qt::ControlModifier) {
+    const double at = std::max<double>(label_width_, event->position().x());
+    scene_.mapping.zoom(std::pow(kZoomStep, turn.y() / 120), at);
+    view_changed();
+  } else if ((event->modifiers() & Qt::ShiftModifier) || std::abs(turn.x()) > std::abs(turn.y())) {
+    const double amount = std::abs(turn.x()) > std::abs(turn.y()) ? turn.x() : turn.y();
+    scene_.mapping.pan(-amount / 120 * kPanStep * scene_.mapping.width);
+    view_changed();
+  } else {
+    const int rows = static_cast<int>(std::lround(turn.y() / 120 * 2 * kRowHeight));
+    verticalScrollBar()->setValue(verticalScrollBar()->value() - rows);
+  }
+  event->accept();
+}
+
+void TimelineCanvas::update_cursor(const QPoint& at, Qt::KeyboardModifiers modifiers) {
+  Qt::CursorShape shape = Qt::ArrowCursor;
+  if (drag_ == Drag::LabelColumn || (drag_ == Drag::None && std::abs(at.x() - label_width_) <= kEdge)) {
+    shape = Qt::SplitHCursor;
+  } else if (drag_ == Drag::Pan) {
+    shape = Qt::ClosedHandCursor;
+  } else if (drag_ == Drag::Range) {
+    shape = Qt::SizeHorCursor;
+  } else if (rows_ && at.x() > label_width_) {
+    const auto found = hit(at);
+    if (modifiers & Qt::ShiftModifier) {
+      shape = Qt::OpenHandCursor;
+    } else {
+      shape = found && found->fold ? Qt::PointingHandCursor : Qt::CrossCursor;
+    }
+  } else if (rows_ && at.y() > kAxisHeight) {
+    shape = Qt::PointingHandCursor;
+  }
+  viewport()->setCursor(shape);
+}
+
+void TimelineCanvas::hover(const QPoint& at) {
+  const auto task = task_at(at);
+  if (task != scene_.hovered) {
+    scene_.hovered = task;
+    const auto& problem = session_.snapshot().problem;
+    std::optional<GroupId> group;
+    if (task && problem) {
+      const OpId op = rows_->timeline->program->tasks[*task].op;
+      if (op.valid()) group = problem->grouping->group_of(op);
+    }
+    session_.selection().hover_group(group);
+    viewport()->update();
+  }
+  if (!rows_ || at.x() < label_width_) return;
+  QString text = style::time(rounded(std::max(0.0, scene_.mapping.time(at.x()))));
+  if (task) {
+    const TaskTimes& times = rows_->timeline->tasks[*task];
+    text += QStringLiteral(" · ") + QString::fromStdString(rows_->timeline->program->task_name(*task)) +
+            QStringLiteral(" · ") + style::time(times.end - times.start);
+  }
+  emit cursor_info(text);
+}
+
+bool TimelineCanvas::viewportEvent(QEvent* event) {
+  if (event->type() == QEvent::Leave) {
+    scene_.hovered.reset();
+    session_.selection().hover_group(std::nullopt);
+    emit cursor_info(QString());
+    viewport()->update();
+  }
+  if (event->type() != QEvent::ToolTip) return QAbstractScrollArea::viewportEvent(event);
+  const auto* help = static_cast<QHelpEvent*>(event);
+  const QString text = tooltip(help->pos());
+  if (text.isEmpty()) {
+    QToolTip::hideText();
+  } else {
+    QToolTip::showText(help->globalPos(), text, viewport());
+  }
+  return true;
+}
+
+}  // namespace strato

@@ -1,0 +1,186 @@
+// What lies over the rows: critical path, selection, range, markers, and the label column.
+#include <QFontMetricsF>
+#include <QPainterPath>
+#include <cmath>
+
+#include "views/style/style.h"
+#include "views/timeline/timeline_painter.h"
+
+namespace strato {
+
+// Outlines where slices are wide enough, a line under them where not; steps joined where the row changes.
+void TimelinePainter::paint_critical(QPainter& painter) {
+  const QColor colour = style::critical(dark_);
+  const double left = scene_.mapping.left, right = left + scene_.mapping.width;
+  painter.setBrush(Qt::NoBrush);
+  for (const RowLayout::Place& place : scene_.layout.places) {
+    const SliceRow& slices = scene_.rows->rows[place.row].slices;
+    const auto& marked = scene_.on_critical_path[place.row];
+    const int y = row_y(place);
+    double drawn_to = left - 1;
+    auto i = std::lower_bound(marked.begin(), marked.end(), slices.first_after(scene_.mapping.begin));
+    for (; i != marked.end(); ++i) {
+      const double x0 = scene_.mapping.x(static_cast<double>(slices.start[*i]));
+      const double x1 = scene_.mapping.x(static_cast<double>(slices.end[*i]));
+      if (x0 > right) break;
+      if (x1 - x0 >= 6) {
+        painter.setPen(QPen(colour, 2));
+        painter.drawRect(QRectF(std::max(x0, left - 4) + 1, y + 2, std::min(x1, right + 4) - std::max(x0, left - 4) - 2,
+                                place.height - 4));
+      } else if (x1 > drawn_to) {
+        const double from = std::max(x0, drawn_to);
+        drawn_to = std::max(x1, from + 1);
+        painter.fillRect(QRectF(from, y + place.height - 4, drawn_to - from, 3), colour);
+      }
+    }
+  }
+  painter.save();
+  painter.setRenderHint(QPainter::Antialiasing);
+  painter.setPen(QPen(colour, 1));
+  std::optional<QPointF> last;
+  double last_drawn = -1e9;
+  const Timeline& timeline = *scene_.rows->timeline;
+  const double view_begin = scene_.mapping.begin, view_end = scene_.mapping.end();
+  for (std::size_t i = 0; i < scene_.rows->critical.size(); ++i) {
+    const TaskTimes& times = timeline.tasks[scene_.rows->critical[i].task];
+    const auto end = static_cast<double>(times.end.value), start = static_cast<double>(times.start.value);
+    if (end < view_begin || start > view_end) {
+      last.reset();
+      continue;
+    }
+    const auto box = first_box(scene_.rows->critical_places[i]);
+    if (!box) continue;  // collapsed: the line goes on to the next that is seen
+    const QPointF from(box->left(), box->center().y());
+    if (last && std::abs(from.y() - last->y()) > 1 && from.x() - last_drawn >= 4) {
+      painter.drawLine(*last, from);
+      last_drawn = from.x();
+    }
+    last = QPointF(box->right(), from.y());
+  }
+  painter.restore();
+}
+
+void TimelinePainter::paint_outlines(QPainter& painter) {
+  const auto outline = [&](TaskId task, const QPen& pen) {
+    painter.setPen(pen);
+    painter.setBrush(Qt::NoBrush);
+    for (const RowSlice& at : places_of(*scene_.rows, task)) {
+      const auto box = box_of(at);
+      if (!box || box->right() < scene_.mapping.left - 4) continue;
+      QRectF shown = *box;
+      shown.setLeft(std::max(shown.left(), scene_.mapping.left - 8));
+      shown.setRight(std::min(shown.right(), scene_.mapping.left + scene_.mapping.width + 8));
+      if (shown.width() < 4) shown.adjust(-2, 0, 2, 0);
+      painter.drawRect(shown.adjusted(0, 0, -1, 0));
+    }
+  };
+  if (scene_.hovered && scene_.hovered != scene_.task) outline(*scene_.hovered, QPen(ink_, 1));
+  if (scene_.task) outline(*scene_.task, QPen(style::selection(dark_), 3));
+}
+
+void TimelinePainter::paint_range(QPainter& painter, const QSize& size) {
+  const auto band = [&](const TimeRange& range, QColor colour, float alpha) {
+    const double x0 = scene_.mapping.x(static_cast<double>(range.begin.value));
+    const double x1 = scene_.mapping.x(static_cast<double>(range.end.value));
+    QColor fill = colour;
+    fill.setAlphaF(alpha);
+    painter.fillRect(QRectF(x0, kAxisHeight, x1 - x0, size.height()), fill);
+    painter.setPen(QPen(colour, 1));
+    for (const double x : {x0, x1}) {
+      painter.drawLine(QPointF(std::round(x) + 0.5, kAxisHeight), QPointF(std::round(x) + 0.5, size.height()));
+    }
+  };
+  for (const TimeRange& mark : scene_.marks) band(mark, muted_, 0.06f);
+  if (scene_.range) band(*scene_.range, style::selection(dark_), 0.12f);
+}
+
+// The end of the step, and the time that no strategy can beat.
+void TimelinePainter::paint_markers(QPainter& painter, const QSize& size) {
+  painter.setFont(small_);
+  const QFontMetricsF metrics(small_);
+  const auto marker = [&](Nanos time, const QString& name, const QPen& pen) {
+    const double x = std::round(scene_.mapping.x(static_cast<double>(time.value))) + 0.5;
+    painter.setPen(pen);
+    painter.drawLine(QPointF(x, kAxisHeight), QPointF(x, size.height()));
+    const QString text = name + QLatin1Char(' ') + style::time(time);
+    const double width = metrics.horizontalAdvance(text) + 8;
+    const QRectF box(x - width - 2, kAxisHeight + 2, width, metrics.height());
+    painter.fillRect(box, ground_);
+    painter.drawText(box, Qt::AlignCenter, text);
+  };
+  if (scene_.lower_bound.value > 0) {
+    marker(scene_.lower_bound, QStringLiteral("bound"), QPen(ink_, 1, Qt::DashLine));
+  }
+  marker(scene_.rows->timeline->step_time, QStringLiteral("step"), QPen(ink_, 1));
+}
+
+void TimelinePainter::paint_labels(QPainter& painter, const QSize& size) {
+  painter.save();
+  const QRect column(0, kAxisHeight, scene_.label_width(), size.height() - kAxisHeight);
+  painter.fillRect(column, scene_.palette.color(QPalette::Window));
+  painter.setClipRect(column);
+  const int top = scene_.scroll, bottom = scene_.scroll + size.height() - kAxisHeight;
+  for (const RowLayout::Place& place : scene_.layout.places) {
+    if (place.y + place.height > top && place.y < bottom) paint_label(painter, place);
+  }
+  painter.setClipping(false);
+  painter.setPen(mixed(ground_, ink_, 0.18));
+  painter.drawLine(scene_.label_width() - 1, 0, scene_.label_width() - 1, size.height());
+  painter.restore();
+}
+
+void TimelinePainter::paint_label(QPainter& painter, const RowLayout::Place& place) {
+  const TimelineRow& row = scene_.rows->rows[place.row];
+  const Timeline& timeline = *scene_.rows->timeline;
+  const int y = row_y(place), width = scene_.label_width();
+  const bool chosen = (row.device.valid() && scene_.device == row.device) ||
+                      (row.link.valid() && scene_.link == row.link);
+  if (chosen) {
+    QColor fill = style::selection(dark_);
+    painter.fillRect(QRect(0, y, 3, place.height), fill);
+    fill.setAlphaF(0.15f);
+    painter.fillRect(QRect(0, y, width - 1, place.height), fill);
+  }
+  const bool header = row.kind == RowKind::Header, strong = header || row.kind == RowKind::Compute;
+  QFont font = scene_.font;
+  if (!strong) font = small_;
+  font.setBold(header);
+  QString right;
+  bool alarm = false;
+  const double step = std::max<double>(1, static_cast<double>(timeline.step_time.value));
+  if (row.kind == RowKind::Memory) {
+    const DeviceUse& use = timeline.devices[row.device];
+    right = style::bytes(use.peak) + QStringLiteral(" / ") + style::bytes(use.capacity);
+    alarm = !use.fits();
+  } else if (!header) {
+    right = QString::number(std::lround(100 * static_cast<double>(row.slices.busy_total()) / step)) +
+            QStringLiteral(" %");
+  }
+  const QRect box(header ? 20 : 24, y, width - (header ? 28 : 32), place.height);
+  const double right_width = QFontMetricsF(small_).horizontalAdvance(right);
+  painter.setFont(small_);
+  painter.setPen(alarm ? style::infeasible(dark_) : muted_);
+  painter.drawText(box, Qt::AlignRight | Qt::AlignVCenter, right);
+  painter.setFont(font);
+  painter.setPen(strong ? ink_ : muted_);
+  const double room = box.width() - right_width - 8;
+  painter.drawText(box, Qt::AlignLeft | Qt::AlignVCenter,
+                   QFontMetricsF(font).elidedText(QString::fromStdString(row.label), Qt::ElideMiddle, room));
+  if (!header) return;
+  const auto section = static_cast<std::size_t>(row.section);
+  const bool closed = section < scene_.filter.collapsed.size() && scene_.filter.collapsed[section];
+  const double cx = 11, cy = y + place.height / 2.0;
+  QPainterPath arrow;
+  if (closed) {
+    arrow.moveTo(cx - 2, cy - 4), arrow.lineTo(cx + 2, cy), arrow.lineTo(cx - 2, cy + 4);
+  } else {
+    arrow.moveTo(cx - 4, cy - 2), arrow.lineTo(cx, cy + 2), arrow.lineTo(cx + 4, cy - 2);
+  }
+  painter.setRenderHint(QPainter::Antialiasing);
+  painter.setPen(QPen(muted_, 1.5));
+  painter.setBrush(Qt::NoBrush);
+  painter.drawPath(arrow);
+  painter.setRenderHint(QPainter::Antialiasing, false);
+}
+
+}  // namespace strato

@@ -1,0 +1,283 @@
+#include "views/timeline/timeline_painter.h"
+
+#include <QFontMetricsF>
+#include <QPaintEngine>
+#include <array>
+#include <cmath>
+
+#include "views/style/style.h"
+
+namespace strato {
+namespace {
+
+constexpr double kMinTextWidth = 24;
+
+QFont smaller(QFont font) {
+  if (font.pixelSize() > 0) {
+    font.setPixelSize(std::max(9, font.pixelSize() - 2));
+  } else {
+    font.setPointSizeF(std::max(7.0, font.pointSizeF() * 0.86));
+  }
+  return font;
+}
+
+}  // namespace
+
+QString slice_text(const Program& program, TaskId id) {
+  const Task& task = program.tasks[id];
+  std::string_view name;
+  if (task.kind != TaskKind::Compute && task.kind != TaskKind::Update && task.tensor.valid()) {
+    name = program.graph->tensor(task.tensor).name;
+  } else if (task.op.valid()) {
+    name = program.graph->op(task.op).name;
+  }
+  const std::size_t slash = name.rfind('/');
+  if (slash != std::string_view::npos && slash + 1 < name.size()) name.remove_prefix(slash + 1);
+  const QString text = QString::fromUtf8(name.data(), static_cast<qsizetype>(name.size()));
+  if (task.kind == TaskKind::Compute) return text;
+  return kind_label(task.kind) + QLatin1Char(' ') + text;
+}
+
+QString axis_label(std::int64_t time, std::int64_t step, std::int64_t view_end) {
+  static constexpr std::array<const char*, 4> units = {"ns", "µs", "ms", "s"};
+  std::size_t unit = 0;
+  double scale = 1;
+  while (unit + 1 < units.size() && static_cast<double>(view_end) >= 1000 * scale) {
+    scale *= 1000;
+    ++unit;
+  }
+  const double digits = std::log10(scale / static_cast<double>(step));
+  const int decimals = std::max(0, static_cast<int>(std::ceil(digits - 1e-9)));
+  return QString::number(static_cast<double>(time) / scale, 'f', decimals) + QLatin1Char(' ') +
+         QString::fromUtf8(units[unit]);
+}
+
+TimelinePainter::TimelinePainter(const TimelineScene& scene)
+    : scene_(scene), dark_(style::is_dark(scene.palette)) {
+  ground_ = scene.palette.color(QPalette::Base);
+  ink_ = scene.palette.color(QPalette::Text);
+  muted_ = mixed(ink_, ground_, 0.4);
+  grid_ = mixed(ground_, ink_, 0.09);
+  small_ = smaller(scene.font);
+  for (const SliceColours::Entry& entry : scene.colours.legend) {
+    fills_.push_back(make_fill(entry.colour, ground_, ink_, scene.dpr));
+  }
+}
+
+void TimelinePainter::paint(QPainter& painter, const QSize& size) {
+  const QPaintEngine* engine = painter.paintEngine();
+  vector_ = engine && engine->type() != QPaintEngine::Raster && engine->type() != QPaintEngine::OpenGL2;
+  painter.fillRect(QRect(QPoint(0, 0), size), ground_);
+  if (!scene_.rows) return;
+  painter.save();
+  painter.setClipRect(QRect(scene_.label_width(), kAxisHeight, size.width() - scene_.label_width(),
+                            size.height() - kAxisHeight));
+  paint_grid(painter, size);
+  const int top = scene_.scroll, bottom = scene_.scroll + size.height() - kAxisHeight;
+  for (const RowLayout::Place& place : scene_.layout.places) {
+    if (place.y + place.height > top && place.y < bottom) paint_row(painter, place);
+  }
+  if (scene_.critical) paint_critical(painter);
+  paint_outlines(painter);
+  paint_range(painter, size);
+  paint_markers(painter, size);
+  painter.restore();
+  paint_labels(painter, size);
+  paint_axis(painter, size);
+}
+
+void TimelinePainter::paint_axis(QPainter& painter, const QSize& size) {
+  painter.save();
+  const int left = scene_.label_width();
+  painter.fillRect(QRect(0, 0, size.width(), kAxisHeight), scene_.palette.color(QPalette::Window));
+  painter.setFont(small_);
+  painter.setClipRect(QRect(left, 0, size.width() - left, kAxisHeight));
+  const auto step = nice_step(scene_.mapping.ns_per_px, 88);
+  const auto view_end = static_cast<std::int64_t>(scene_.mapping.end());
+  for (const std::int64_t tick : nice_ticks(scene_.mapping, 88)) {
+    const double x = std::round(scene_.mapping.x(static_cast<double>(tick)));
+    painter.setPen(muted_);
+    painter.drawLine(QPointF(x + 0.5, kAxisHeight - 5), QPointF(x + 0.5, kAxisHeight));
+    painter.drawText(QRectF(x + 4, 0, 84, kAxisHeight - 2), Qt::AlignLeft | Qt::AlignVCenter,
+                     axis_label(tick, step, view_end));
+  }
+  if (scene_.range) {
+    const double x0 = scene_.mapping.x(static_cast<double>(scene_.range->begin.value));
+    const double x1 = scene_.mapping.x(static_cast<double>(scene_.range->end.value));
+    painter.fillRect(QRectF(x0, kAxisHeight - 3, std::max(1.0, x1 - x0), 3), style::selection(dark_));
+  }
+  painter.restore();
+  painter.setPen(mixed(ground_, ink_, 0.18));
+  painter.drawLine(0, kAxisHeight - 1, size.width(), kAxisHeight - 1);
+}
+
+void TimelinePainter::paint_grid(QPainter& painter, const QSize& size) {
+  painter.setPen(grid_);
+  for (const std::int64_t tick : nice_ticks(scene_.mapping, 88)) {
+    const double x = std::round(scene_.mapping.x(static_cast<double>(tick))) + 0.5;
+    painter.drawLine(QPointF(x, kAxisHeight), QPointF(x, size.height()));
+  }
+}
+
+void TimelinePainter::paint_row(QPainter& painter, const RowLayout::Place& place) {
+  const TimelineRow& row = scene_.rows->rows[place.row];
+  if (row.kind == RowKind::Header) {
+    paint_header(painter, place);
+  } else if (row.kind == RowKind::Memory) {
+    paint_memory(painter, place);
+  } else {
+    fold_slices(row.slices, scene_.mapping, [&](const Fold& fold) { paint_fold(painter, place, fold); });
+  }
+}
+
+// A folded block takes the colour that fills most of the slices looked at (all when few, else a sample).
+double TimelinePainter::busiest_entry(const SliceRow& row, const Fold& fold,
+                                      std::uint8_t& entry) const {
+  std::array<std::int64_t, 256> time{};
+  const std::size_t stride = std::max<std::size_t>(1, fold.count() / 24);
+  std::int64_t most = -1;
+  for (std::size_t i = fold.first; i < fold.last; i += stride) {
+    const std::uint8_t e = scene_.colours.entry_of[row.task[i]];
+    time[e] += row.end[i] - row.start[i];
+    if (time[e] > most) {
+      most = time[e];
+      entry = e;
+    }
+  }
+  const auto whole = static_cast<double>(row.end[fold.last - 1] - row.start[fold.first]);
+  return whole > 0 ? static_cast<double>(row.busy(fold.first, fold.last)) / whole : 1;
+}
+
+void TimelinePainter::hatch(QPainter& painter, const QRectF& box, const SliceFill& fill, bool dim) {
+  if (!vector_) {
+    const double period = fill.hatch.width() / fill.hatch.devicePixelRatio();
+    painter.drawTiledPixmap(box, dim ? fill.hatch_dim : fill.hatch,
+                            QPointF(std::fmod(box.x(), period), std::fmod(box.y(), period)));
+    return;
+  }
+  painter.fillRect(box, dim ? fill.light_dim : fill.light);
+  painter.setPen(QPen(dim ? fill.dim : fill.solid, 1));
+  for (double x = box.left() - box.height(); x < box.right(); x += 5) {
+    const double from = std::max(x, box.left()), to = std::min(x + box.height(), box.right());
+    painter.drawLine(QPointF(from, box.bottom() - (from - x)), QPointF(to, box.bottom() - (to - x)));
+  }
+}
+
+void TimelinePainter::paint_fold(QPainter& painter, const RowLayout::Place& place, const Fold& fold) {
+  const TimelineRow& row = scene_.rows->rows[place.row];
+  const SliceRow& slices = row.slices;
+  double x0 = scene_.mapping.x(static_cast<double>(slices.start[fold.first]));
+  double x1 = scene_.mapping.x(static_cast<double>(slices.end[fold.last - 1]));
+  x0 = std::max(x0, scene_.mapping.left - 4);
+  x1 = std::min(x1, scene_.mapping.left + scene_.mapping.width + 4);
+  const double gap = fold.count() == 1 && x1 - x0 >= 4 ? 1 : 0;  // neighbours stay apart
+  const QRectF box(x0, row_y(place) + 1, std::max(1.0, x1 - x0 - gap), place.height - 2);
+  const bool dim = !scene_.selected.empty() && !any_marked(scene_.selected[place.row], fold);
+  std::uint8_t entry = scene_.colours.entry_of[slices.task[fold.first]];
+  double density = 1;
+  if (fold.count() > 1) density = busiest_entry(slices, fold, entry);
+  const SliceFill& fill = fills_[entry];
+  const bool hatched = is_communication(scene_.rows->timeline->program->tasks[slices.task[fold.first]].kind);
+  if (hatched && box.width() >= 4) {
+    hatch(painter, box, fill, dim);
+  } else {
+    QColor colour = dim ? fill.dim : fill.solid;
+    if (density < 0.95) colour = mixed(ground_, colour, 0.3 + 0.7 * density);
+    painter.fillRect(box, colour);
+  }
+  if (fold.count() == 1 && box.width() >= kMinTextWidth) {
+    paint_slice_text(painter, box, slices.task[fold.first], hatched, dim);
+  }
+}
+
+void TimelinePainter::paint_slice_text(QPainter& painter, const QRectF& box, TaskId task, bool hatched,
+                                       bool dim) {
+  const QRectF inside = box.adjusted(4, 0, -3, 0);
+  const double visible = inside.width();
+  const QFontMetricsF metrics(small_);
+  const QString whole = slice_text(*scene_.rows->timeline->program, task);
+  const double per_letter = metrics.averageCharWidth();
+  // Eliding measures every letter; names far too long are cut first.
+  const QString text = metrics.elidedText(
+      whole.left(static_cast<qsizetype>(visible / per_letter * 2) + 2), Qt::ElideRight, visible);
+  if (text.size() < 2) return;
+  const SliceFill& fill = fills_[scene_.colours.entry_of[task]];
+  painter.setFont(small_);
+  if (hatched) {  // hatching under letters is hard to read
+    const double width = std::min(inside.width() + 2, metrics.horizontalAdvance(text) + 4);
+    painter.fillRect(QRectF(inside.x() - 2, box.y() + 2, width, box.height() - 4),
+                     dim ? fill.light_dim : fill.light);
+  }
+  painter.setPen(dim ? fill.text_dim : hatched ? ink_ : fill.text);
+  painter.drawText(inside, Qt::AlignLeft | Qt::AlignVCenter | Qt::TextSingleLine, text);
+}
+
+// The utilisation of a machine's compute streams, as a strip: all that is seen of a collapsed section.
+void TimelinePainter::paint_header(QPainter& painter, const RowLayout::Place& place) {
+  const TimelineRow& header = scene_.rows->rows[place.row];
+  const auto section = static_cast<std::size_t>(header.section);
+  if (section >= scene_.filter.collapsed.size() || !scene_.filter.collapsed[section]) return;
+  std::vector<const SliceRow*> streams;
+  for (const TimelineRow& row : scene_.rows->rows) {
+    if (row.section != header.section) continue;
+    if (row.kind == RowKind::Compute || row.kind == RowKind::Link) streams.push_back(&row.slices);
+  }
+  if (streams.empty()) return;
+  const double left = scene_.mapping.left, right = left + scene_.mapping.width;
+  const int y = row_y(place);
+  for (double x = left; x < right; x += 2) {
+    const auto from = static_cast<std::int64_t>(scene_.mapping.time(x));
+    const auto to = std::max(from + 1, static_cast<std::int64_t>(scene_.mapping.time(x + 2)));
+    std::int64_t busy = 0;
+    for (const SliceRow* stream : streams) busy += stream->busy_between(from, to);
+    const double part = static_cast<double>(busy) / static_cast<double>(to - from) /
+                        static_cast<double>(streams.size());
+    if (part <= 0) continue;
+    const double height = std::max(1.0, part * (place.height - 4));
+    painter.fillRect(QRectF(x, y + place.height - 2 - height, 2, height), muted_);
+  }
+}
+
+void TimelinePainter::paint_memory(QPainter& painter, const RowLayout::Place& place) {
+  const TimelineRow& row = scene_.rows->rows[place.row];
+  const MemoryCurve& curve = scene_.rows->memory[row.device];
+  const std::int64_t capacity = scene_.rows->timeline->devices[row.device].capacity.value;
+  const double top = std::max<double>(static_cast<double>(std::max(curve.peak(), capacity)), 1);
+  const double height = place.height - 3, base = row_y(place) + place.height - 1;
+  const QColor fill = mixed(ground_, ink_, 0.22), red = style::infeasible(dark_);
+  const double step_end = static_cast<double>(scene_.rows->timeline->step_time.value);
+  const double from = std::max(scene_.mapping.left, scene_.mapping.x(0));
+  const double to = std::min(scene_.mapping.left + scene_.mapping.width, scene_.mapping.x(step_end));
+  const double limit_y = base - static_cast<double>(capacity) / top * height;
+  for (double x = std::floor(from); x < to; x += 1) {
+    const std::int64_t bytes = curve.highest(static_cast<std::int64_t>(scene_.mapping.time(x)),
+                                             static_cast<std::int64_t>(scene_.mapping.time(x + 1)));
+    const double h = static_cast<double>(bytes) / top * height;
+    const double fit = std::min(h, base - limit_y);
+    painter.fillRect(QRectF(x, base - fit, 1, fit), fill);
+    if (bytes > capacity) painter.fillRect(QRectF(x, base - h, 1, h - fit), red);
+  }
+  if (to > from) {
+    const bool over = curve.peak() > capacity;
+    painter.fillRect(QRectF(from, std::round(limit_y), to - from, 1), over ? red : mixed(ground_, ink_, 0.3));
+  }
+}
+
+std::optional<QRectF> TimelinePainter::box_of(const RowSlice& at) const {
+  const auto index = scene_.layout.place_of(at.row);
+  if (!index) return std::nullopt;
+  const RowLayout::Place& place = scene_.layout.places[*index];
+  const SliceRow& slices = scene_.rows->rows[at.row].slices;
+  const double x0 = scene_.mapping.x(static_cast<double>(slices.start[at.slice]));
+  const double x1 = scene_.mapping.x(static_cast<double>(slices.end[at.slice]));
+  return QRectF(x0, row_y(place) + 1, std::max(1.0, x1 - x0), place.height - 2);
+}
+
+std::optional<QRectF> TimelinePainter::first_box(const std::vector<RowSlice>& places) const {
+  for (const RowSlice& at : places) {
+    if (const auto box = box_of(at)) return box;
+  }
+  return std::nullopt;
+}
+
+}  // namespace strato

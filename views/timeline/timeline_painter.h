@@ -1,0 +1,84 @@
+// Draws a timeline from plain values: everything that is seen, and nothing about widgets or input. The same code
+// draws the window, a PNG and an SVG.
+#pragma once
+
+#include <QFont>
+#include <QPainter>
+#include <QPalette>
+#include <QRect>
+#include <optional>
+#include <vector>
+
+#include "views/models/selection.h"
+#include "views/timeline/slice_colours.h"
+#include "views/timeline/timeline_rows.h"
+
+namespace strato {
+
+struct TimelineScene {
+  const TimelineRows* rows = nullptr;
+  RowLayout layout;
+  RowFilter filter;
+  TimeMapping mapping;                  // left edge = end of the label column
+  int scroll = 0;                       // px, of the rows
+  SliceColours colours;
+  Nanos lower_bound;                    // 0: unknown
+  bool critical = true;                 // draw the critical path
+
+  MarkedSlices selected;                // empty: nothing is selected, nothing is dimmed
+  MarkedSlices on_critical_path;
+  std::optional<TaskId> task;           // the selected one
+  std::optional<TaskId> hovered;
+  std::optional<DeviceId> device;       // selected
+  std::optional<LinkId> link;
+  std::optional<TimeRange> range;
+  std::vector<TimeRange> marks;
+
+  QPalette palette;
+  QFont font;
+  double dpr = 1;
+
+  int label_width() const { return static_cast<int>(mapping.left); }
+};
+
+inline constexpr int kAxisHeight = 24;
+
+class TimelinePainter {
+ public:
+  explicit TimelinePainter(const TimelineScene& scene);
+  // The axis in the first kAxisHeight pixels, then rows and their labels.
+  void paint(QPainter& painter, const QSize& size);
+
+ private:
+  void paint_axis(QPainter& painter, const QSize& size);
+  void paint_grid(QPainter& painter, const QSize& size);
+  void paint_row(QPainter& painter, const RowLayout::Place& place);
+  void paint_fold(QPainter& painter, const RowLayout::Place& place, const Fold& fold);
+  void paint_slice_text(QPainter& painter, const QRectF& box, TaskId task, bool hatched, bool dim);
+  void paint_header(QPainter& painter, const RowLayout::Place& place);
+  void paint_memory(QPainter& painter, const RowLayout::Place& place);
+  void paint_critical(QPainter& painter);
+  void paint_outlines(QPainter& painter);
+  void paint_range(QPainter& painter, const QSize& size);
+  void paint_markers(QPainter& painter, const QSize& size);
+  void paint_labels(QPainter& painter, const QSize& size);
+  void paint_label(QPainter& painter, const RowLayout::Place& place);
+  void hatch(QPainter& painter, const QRectF& box, const SliceFill& fill, bool dim);
+
+  int row_y(const RowLayout::Place& place) const { return kAxisHeight + place.y - scene_.scroll; }
+  double busiest_entry(const SliceRow& row, const Fold& fold, std::uint8_t& entry) const;
+  std::optional<QRectF> first_box(const std::vector<RowSlice>& places) const;  // the first that is on the screen
+  std::optional<QRectF> box_of(const RowSlice& place) const;
+
+  const TimelineScene& scene_;
+  bool dark_, vector_ = false;
+  QColor ground_, ink_, muted_, grid_;
+  std::vector<SliceFill> fills_;  // one per legend entry
+  QFont small_;
+};
+
+// The short name that fits in a slice: the last parts of the op's name.
+QString slice_text(const Program& program, TaskId task);
+QString axis_label(std::int64_t time, std::int64_t step, std::int64_t view_end);
+
+}  // namespace strato

@@ -1,0 +1,141 @@
+#include "views/timeline/timeline_view.h"
+
+#include <QComboBox>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QToolButton>
+#include <QVBoxLayout>
+#include <QtConcurrent>
+
+#include "views/style/style.h"
+#include "views/timeline/legend_strip.h"
+
+namespace strato {
+namespace {
+
+constexpr std::size_t kTasksBuiltAtOnce = 30'000;  // some 20 ms; more is made on a worker thread
+
+QString share(const QString& name, std::int64_t part, double whole) {
+  return QStringLiteral("%1 <b>%2</b>").arg(name, style::percent(static_cast<double>(part) / whole));
+}
+
+}  // namespace
+
+TimelineView::TimelineView(Session& session, QWidget* parent) : QWidget(parent), session_(session) {
+  canvas_ = new TimelineCanvas(session, this);
+  auto* column = new QVBoxLayout(this);
+  column->setContentsMargins(0, 0, 0, 0);
+  column->setSpacing(0);
+  column->addWidget(make_bar());
+  column->addWidget(canvas_, 1);
+  summary_ = new QLabel(this);
+  summary_->setContentsMargins(8, 4, 8, 4);
+  summary_->setTextFormat(Qt::RichText);
+  summary_->hide();
+  column->addWidget(summary_);
+  setFocusProxy(canvas_);
+
+  connect(canvas_, &TimelineCanvas::cursor_info, this, &TimelineView::cursor_info);
+  connect(canvas_, &TimelineCanvas::colours_changed, this, [this] {
+    legend_->show_legend(canvas_->colours(), colour_->currentIndex() != static_cast<int>(ColourMode::Kind));
+  });
+  connect(&session.selection(), &Selection::range_changed, this, &TimelineView::update_summary);
+  connect(&session, &Session::outcome_changed, this, &TimelineView::outcome_changed);
+  connect(&session, &Session::problem_changed, this, &TimelineView::outcome_changed);
+  connect(&building_, &QFutureWatcherBase::finished, this, [this] {
+    if (building_.isCanceled() || building_.future().resultCount() == 0) return;
+    canvas_->show_rows(building_.result(), lower_bound_);
+    update_summary();
+  });
+  outcome_changed();
+}
+
+QWidget* TimelineView::make_bar() {
+  auto* bar = new QWidget(this);
+  auto* row = new QHBoxLayout(bar);
+  row->setContentsMargins(8, 2, 8, 2);
+  row->setSpacing(8);
+  colour_ = new QComboBox(bar);
+  for (const ColourMode mode : {ColourMode::DeviceGroup, ColourMode::Phase, ColourMode::Kind}) {
+    colour_->addItem(label_of(mode));
+  }
+  colour_->setCurrentIndex(static_cast<int>(ColourMode::Kind));
+  colour_->setToolTip(tr("What the colour of a slice means"));
+  colour_->setAccessibleName(tr("Colour of slices"));
+  colour_->setFocusPolicy(Qt::TabFocus);
+  legend_ = new LegendStrip(bar);
+  row->addWidget(colour_);
+  row->addWidget(legend_, 1);
+  const auto toggle = [&](const QString& text, const QString& tip, bool on, auto apply) {
+    auto* button = new QToolButton(bar);
+    button->setText(text);
+    button->setToolTip(tip);
+    button->setCheckable(true);
+    button->setChecked(on);
+    button->setAutoRaise(true);
+    button->setFocusPolicy(Qt::TabFocus);
+    connect(button, &QToolButton::toggled, canvas_, apply);
+    row->addWidget(button);
+    return button;
+  };
+  toggle(tr("Critical path"), tr("The chain of tasks that decides the step time"), true,
+         [this](bool on) { canvas_->set_show_critical(on); });
+  toggle(tr("Memory"), tr("A memory row under each device; red is more than it has"), true,
+         [this](bool on) { canvas_->set_show_memory(on); });
+  toggle(tr("Links"), tr("A row for each link in use"), true,
+         [this](bool on) { canvas_->set_show_links(on); });
+  auto* fit = new QToolButton(bar);
+  fit->setText(tr("Fit"));
+  fit->setToolTip(tr("Show the whole step (Home)\nW/S zoom, A/D pan, drag selects a range, F goes to the selection"));
+  fit->setAutoRaise(true);
+  fit->setFocusPolicy(Qt::TabFocus);
+  connect(fit, &QToolButton::clicked, canvas_, &TimelineCanvas::fit_all);
+  row->addWidget(fit);
+  connect(colour_, &QComboBox::currentIndexChanged, this,
+          [this](int index) { canvas_->set_colour_mode(static_cast<ColourMode>(index)); });
+  return bar;
+}
+
+void TimelineView::set_colour_mode(ColourMode mode) { colour_->setCurrentIndex(static_cast<int>(mode)); }
+
+void TimelineView::render_to(QPainter& painter, QSize size) { canvas_->paint_to(painter, size); }
+
+void TimelineView::outcome_changed() {
+  const Snapshot& snapshot = session_.snapshot();
+  show_timeline(snapshot.outcome ? snapshot.outcome->timeline : nullptr, snapshot.lower_bound);
+}
+
+void TimelineView::show_timeline(std::shared_ptr<const Timeline> timeline, Nanos lower_bound) {
+  building_.setFuture({});  // a result under way is stale
+  lower_bound_ = lower_bound;
+  if (!timeline) {
+    canvas_->show_rows(nullptr, Nanos(0));
+  } else if (timeline->tasks.size() <= kTasksBuiltAtOnce) {
+    canvas_->show_rows(std::make_shared<const TimelineRows>(make_rows(std::move(timeline))), lower_bound);
+  } else {
+    building_.setFuture(QtConcurrent::run([timeline = std::move(timeline)] {
+      return std::make_shared<const TimelineRows>(make_rows(timeline));
+    }));
+  }
+  update_summary();
+}
+
+void TimelineView::update_summary() {
+  const auto range = session_.selection().range();
+  const auto& rows = canvas_->rows();
+  summary_->setVisible(range && rows && range->end > range->begin);
+  if (!summary_->isVisibleTo(this)) return;
+  const RangeSummary sum = summarise(*rows, range->begin.value, range->end.value);
+  const Nanos length = range->end - range->begin;
+  const double whole = std::max<double>(1, static_cast<double>(length.value) * static_cast<double>(sum.devices));
+  const QStringList parts = {
+      QStringLiteral("<b>%1</b> (%2 to %3)").arg(style::time(length), style::time(range->begin), style::time(range->end)),
+      share(tr("compute"), sum.compute, whole), share(tr("update"), sum.update, whole),
+      share(tr("reshuffle"), sum.reshuffle, whole), share(tr("idle"), sum.idle, whole),
+      share(tr("transfer"), sum.transfer, whole), share(tr("collective"), sum.collective, whole),
+      tr("%1 tasks on %2 devices").arg(sum.tasks).arg(sum.devices)};
+  summary_->setText(parts.join(QStringLiteral(" &nbsp;·&nbsp; ")));
+  summary_->setToolTip(tr("Shares of the time of all devices in this range; communication overlaps computation"));
+}
+
+}  // namespace strato
