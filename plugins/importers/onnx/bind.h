@@ -1,0 +1,37 @@
+// The dimensions of a model's inputs: which is the batch, and what the symbolic ones are bound to. Include in
+// .cpp files only.
+#pragma once
+
+#include <onnx/onnx_pb.h>
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "core/plugin/plugin.h"
+#include "plugins/importers/onnx/read_model.h"
+#include "plugins/importers/onnx/uses.h"
+
+namespace strato::onnx_import {
+
+struct BoundInput {
+  std::string name;
+  DataType type = DataType::F32;
+  Shape shape;
+  bool weight = false;  // a parameter that the file lists as an input
+  int batch_axis = -1;  // of data: the axis that carries the samples
+};
+
+struct Binding {
+  std::vector<BoundInput> inputs;  // in file order, initializers left out
+  std::int64_t batch = 1;
+  std::int64_t file_batch = 0;                    // the batch built into the file; 0: symbolic
+  std::map<std::string, std::int64_t> dimensions;  // every symbol, by name
+};
+
+// Throws InputError for a symbol that is not bound, an option that binds nothing, an extent of zero or less, or
+// a model without data inputs.
+Binding bind_inputs(const Model& model, const Uses& uses, const ImportOptions& options);
+
+}  // namespace strato::onnx_import

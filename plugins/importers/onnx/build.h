@@ -1,0 +1,15 @@
+// From translated ops to the graph. Include in .cpp files only.
+#pragma once
+
+#include <string>
+
+#include "core/graph/graph.h"
+#include "plugins/importers/onnx/translate.h"
+
+namespace strato::onnx_import {
+
+// Keeps what the model's results depend on. Throws InputError when nothing is left, and as GraphBuilder does.
+Graph build_graph(const Translation& translation, const Binding& binding, const std::string& name,
+                  const std::string& file);
+
+}  // namespace strato::onnx_import

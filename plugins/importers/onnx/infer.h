@@ -1,0 +1,38 @@
+// Shape inference of one node by libonnx's own rules. Going node by node, with every extent known and every
+// shape already folded, leaves nothing symbolic and lets one node fail alone. Include in .cpp files only.
+#pragma once
+
+#include <onnx/onnx_pb.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "plugins/importers/onnx/value.h"
+
+namespace strato::onnx_import {
+
+// What is known about a tensor.
+struct Facts {
+  DataType type = DataType::F32;
+  Shape shape;
+  std::shared_ptr<const Value> value;  // null unless all elements are known
+};
+
+struct InferredOutput {
+  std::optional<DataType> type;
+  std::optional<Shape> shape;  // -1: an extent that depends on the data
+};
+
+struct Inference {
+  bool known_type = false;  // the op type is in an op set of libonnx
+  std::string failure;      // libonnx's words; empty: none
+  std::vector<InferredOutput> outputs;
+};
+
+// inputs[i] null: left out. Never throws for a bad node: says so in `failure`.
+Inference infer_node(const onnx::NodeProto& node, const std::vector<const Facts*>& inputs,
+                     const std::string& domain, int opset);
+
+}  // namespace strato::onnx_import

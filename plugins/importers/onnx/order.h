@@ -1,0 +1,23 @@
+// A topological order of nodes. Include in .cpp files only.
+#pragma once
+
+#include <onnx/onnx_pb.h>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace strato::onnx_import {
+
+// Tells whether a tensor is made elsewhere: an input, an initializer, in the enclosing graph.
+using IsAvailable = std::function<bool(const std::string&)>;
+
+// Stable: file order among the nodes that are ready. Throws InputError for a tensor with two
+// producers or none, and for a cycle.
+std::vector<const onnx::NodeProto*> in_order(
+    const google::protobuf::RepeatedPtrField<onnx::NodeProto>& nodes,
+    const IsAvailable& available, const std::string& file);
+
+std::string label_of(const onnx::NodeProto& node);  // op "name" (Type), for messages
+
+}  // namespace strato::onnx_import
