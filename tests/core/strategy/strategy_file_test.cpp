@@ -1,0 +1,202 @@
+// Strategy files: round trips, partial files, rebinding to other groupings, clusters and models.
+#include "core/strategy/strategy_file.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+
+#include "core/base/error.h"
+#include "tests/core/strategy/fixture.h"
+
+namespace strato {
+namespace {
+
+Strategy some_strategy(const toy::Problem& p) {
+  Strategy strategy;
+  strategy.groups.resize(p.grouping.size());
+  strategy.groups[GroupId(0)] = p.on({"v100:0", "v100:1"});
+  strategy.groups[GroupId(0)]->devices[1].weight = 3;
+  strategy.groups[GroupId(1)] = p.on({"p100-1:1"}, Mode::ModelParallel);
+  strategy.groups[GroupId(3)] = p.on({"1080ti-2:0", "1080ti-3:1"}, Mode::ReplicatePs);
+  return strategy;
+}
+
+NamedStrategy named(const toy::Problem& p, const Strategy& strategy) {
+  return name_strategy(strategy, *p.graph, p.grouping, *p.cluster);
+}
+
+Rebound bind(const NamedStrategy& strategy, const toy::Problem& p) {
+  return bind_strategy(strategy, *p.graph, p.grouping, *p.cluster, p.times);
+}
+
+bool mentions(const std::vector<std::string>& lines, const std::string& text) {
+  for (const std::string& line : lines) {
+    if (line.find(text) != std::string::npos) return true;
+  }
+  return false;
+}
+
+TEST(StrategyFile, RoundTrip) {
+  const toy::Problem p;
+  const Strategy strategy = some_strategy(p);
+  const std::string text = strategy_json(named(p, strategy));
+  const NamedStrategy read = parse_strategy(text, "s.json");
+  EXPECT_EQ(read, named(p, strategy));
+  EXPECT_EQ(strategy_json(read), text);
+  const Rebound rebound = bind(read, p);
+  EXPECT_EQ(rebound.strategy, strategy);
+  EXPECT_TRUE(rebound.unmatched.empty()) << rebound.unmatched.front();
+}
+
+TEST(StrategyFile, RoundTripOfAnyStrategy) {
+  const toy::Problem p(8, 6);
+  EXPECT_TRUE(rc::check([&] {
+    Strategy strategy;
+    strategy.groups.resize(p.grouping.size());
+    for (auto& group : strategy.groups) {
+      const auto mask = *rc::gen::inRange(0, 1 << 16);  // 16 devices
+      if (mask == 0) continue;
+      group = Decision{static_cast<Mode>(*rc::gen::inRange(0, 4)), {}};
+      for (std::size_t i = 0; i < 16; ++i) {
+        if (mask >> i & 1) group->devices.push_back({DeviceId(i), *rc::gen::inRange(1, 100)});
+      }
+    }
+    const Rebound rebound = bind(parse_strategy(strategy_json(named(p, strategy)), "s"), p);
+    RC_ASSERT(rebound.strategy == strategy);
+    RC_ASSERT(rebound.unmatched.empty());
+  }));
+}
+
+TEST(StrategyFile, RestoresTheGrouping) {
+  const toy::Problem p;
+  const RestoredGrouping restored = restore_grouping(named(p, some_strategy(p)), *p.graph, p.times);
+  EXPECT_EQ(restored.grouping.digest(), p.grouping.digest());
+  EXPECT_TRUE(restored.unmatched.empty());
+}
+
+TEST(Rebinding, OntoAnotherGroupingTakesTheGroupWithMostTime) {
+  const toy::Problem fine(4, 4), coarse(4, 2);  // coarse: {m0, r0} and all the rest
+  Strategy strategy;
+  strategy.groups.resize(fine.grouping.size());
+  for (std::size_t i = 0; i < strategy.groups.size(); ++i) {
+    strategy.groups[GroupId(i)] = decision_on_device(DeviceId(i));
+  }
+  const Rebound rebound = bind(named(fine, strategy), coarse);
+  ASSERT_EQ(rebound.strategy.groups.size(), 2u);
+  EXPECT_TRUE(rebound.strategy.is_complete());
+  EXPECT_TRUE(
+      mentions(rebound.unmatched, "has ops of 3 groups of the file, takes the decision of"));
+}
+
+TEST(Rebinding, OntoASmallerClusterDropsDevices) {
+  toy::Problem p;
+  const NamedStrategy file = named(p, some_strategy(p));
+  p.cluster = toy::sample_cluster("celeritas");  // v100:0 to v100:3
+  const Rebound rebound = bind(file, p);
+  EXPECT_EQ(rebound.strategy.groups[GroupId(0)]->devices,
+            (std::vector<DeviceShare>{{DeviceId(0), 1}, {DeviceId(1), 3}}));
+  EXPECT_FALSE(rebound.strategy.groups[GroupId(1)].has_value());
+  EXPECT_TRUE(mentions(rebound.unmatched, "device \"p100-1:1\" is not in the cluster, dropped"));
+  EXPECT_TRUE(mentions(rebound.unmatched, "none of its devices is in the cluster, left undecided"));
+  validate(rebound.strategy, p.grouping, *p.cluster);
+}
+
+TEST(Rebinding, OntoAChangedModel) {
+  const toy::Problem before(4, 4), after(2, 2);
+  const Rebound shrunk = bind(named(before, some_strategy(before)), after);
+  EXPECT_EQ(shrunk.strategy.groups.size(), after.grouping.size());
+  EXPECT_TRUE(mentions(shrunk.unmatched, "are not in the model, such as"));
+  Strategy partial;
+  partial.groups.resize(after.grouping.size());
+  partial.groups[GroupId(0)] = after.on({"v100:0"});
+  const Rebound grown = bind(named(after, partial), before);
+  EXPECT_TRUE(mentions(grown.unmatched, "is not in the file, left undecided"));
+}
+
+TEST(Rebinding, RestoredGroupingOfAChangedModelCoversAllOps) {
+  const toy::Problem before(2, 2), after(4, 4);
+  Strategy strategy;
+  strategy.groups.resize(before.grouping.size());
+  const RestoredGrouping restored =
+      restore_grouping(named(before, strategy), *after.graph, after.times);
+  std::size_t ops = 0;
+  for (const OpGroup& group : restored.grouping.groups()) ops += group.ops.size();
+  EXPECT_EQ(ops, after.graph->op_count());
+  EXPECT_TRUE(mentions(restored.unmatched, "is not in the file, nor are 3 more"))
+      << restored.unmatched.back();
+}
+
+TEST(PartialFile, GroupsByNameAndDeviceGroups) {
+  const toy::Problem p;
+  const std::string name = p.grouping.group(GroupId(1)).name;
+  const std::string text =
+      R"({"format": "stratoscope-strategy", "version": 1, "groups": [
+          {"name": ")" +
+      name + R"(", "mode": "duplicate", "devices": {"p100-0": 2, "v100:3": 1}},
+          {"name": "nowhere", "mode": "duplicate", "devices": {"v100:0": 1}}]})";
+  const NamedStrategy file = parse_strategy(text, "s.json");
+  EXPECT_FALSE(file.names_ops());
+  const Rebound rebound = bind(file, p);
+  const DeviceId v100 = p.cluster->find_device("v100:3"), p100 = p.cluster->find_device("p100-0:0");
+  EXPECT_EQ(rebound.strategy.groups[GroupId(1)]->devices,
+            (std::vector<DeviceShare>{{v100, 1}, {p100, 2}, {DeviceId(p100.index() + 1), 2}}));
+  EXPECT_FALSE(rebound.strategy.groups[GroupId(0)].has_value());
+  EXPECT_TRUE(mentions(rebound.unmatched, "group \"nowhere\" of the file lists no ops"));
+}
+
+std::string message_of(const std::string& groups) {
+  try {
+    parse_strategy(R"({"format": "stratoscope-strategy", "version": 1, "groups": )" + groups + "}",
+                   "s.json");
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(BadStrategyFile, NamesThePlace) {
+  const auto starts = [](const std::string& groups, const std::string& beginning) {
+    const std::string message = message_of(groups);
+    EXPECT_EQ(message.substr(0, beginning.size()), beginning);
+  };
+  EXPECT_EQ(message_of("[]"), "no error");
+  starts("{}", "s.json: groups: is not a list");
+  starts(R"([{}])", "s.json: groups[0]: has no \"name\"; add it");
+  starts(R"([{"name": "a", "mode": "dupe", "devices": {"x": 1}}])",
+         "s.json: groups[0].mode: \"dupe\" is not a mode; modes: replicate-allreduce");
+  starts(R"([{"name": "a", "mode": "duplicate"}])",
+         "s.json: groups[0]: has a mode and no \"devices\"");
+  starts(R"([{"name": "a", "devices": {"x": 1}}])",
+         "s.json: groups[0]: has devices and no \"mode\"");
+  starts(R"([{"name": "a", "mode": "duplicate", "devices": {}}])",
+         "s.json: groups[0].devices: names no device");
+  starts(R"([{"name": "a", "mode": "duplicate", "devices": {"x": 0}}])",
+         "s.json: groups[0].devices.x: is 0; give a whole number from 1");
+  starts(R"([{"name": "a", "mode": "duplicate", "devices": {"x": 0.5}}])",
+         "s.json: groups[0].devices.x: is not a whole number");
+  starts(R"([{"name": "a"}, {"name": "a"}])", "s.json: groups[1].name: repeats \"a\"");
+  starts(R"([{"name": "a", "ops": ["m", "n"]}, {"name": "b", "ops": ["n"]}])",
+         "s.json: groups[1].ops[0]: \"n\" is there twice");
+  starts(R"([{"name": "a", "ops": [1]}])", "s.json: groups[0].ops[0]: is not a text");
+  starts(R"([{"name": "a", "mod": 1}])", "s.json: groups[0].mod: is not a known key");
+}
+
+TEST(BadStrategyFile, OtherFormatsAndNewerVersions) {
+  const auto message = [](const std::string& text) -> std::string {
+    try {
+      parse_strategy(text, "s.json");
+    } catch (const InputError& error) {
+      return error.what();
+    }
+    return "no error";
+  };
+  EXPECT_EQ(
+      message(R"({"format": "stratoscope-plan", "version": 1})"),
+      "s.json: format: is \"stratoscope-plan\"; give a file of format \"stratoscope-strategy\"");
+  EXPECT_EQ(message(R"({"format": "stratoscope-strategy", "version": 2, "new": 1})"),
+            "s.json: version: is 2, newer than this program reads; update the program, or give "
+            "version 1");
+  EXPECT_EQ(message("").substr(0, 24), "s.json: line 1, column 1");
+}
+
+}  // namespace
+}  // namespace strato
