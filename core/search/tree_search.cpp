@@ -73,10 +73,17 @@ class TreeSearch {
     std::int32_t node;
     std::size_t evaluation;  // index into the batch
   };
+  struct Known {
+    float reward;
+    std::int64_t step_time_ns;
+  };
+  Known learn(const ActionVector& actions, const Score& score);
 
   void evaluate_root();
   void restore(const SearchTree& tree);
   bool tree_round(std::size_t want);
+  std::size_t collect_and_back_up(std::size_t want);
+  void back_up(const std::vector<Leaf>& leaves, const std::vector<ActionVector>& batch);
   bool polish_round(std::size_t want);
   bool is_polish_turn(std::size_t want) const;
   void ask_priors(const std::vector<Leaf>& leaves, const std::vector<Score>& scores);
@@ -99,10 +106,6 @@ class TreeSearch {
   LocalSearch local_;
   double largest_memory_ = 1;
 
-  struct Known {
-    float reward;
-    std::int64_t step_time_ns;
-  };
   std::unordered_map<Digest, Known> known_;  // of the tree, by completed actions
   Nanos baseline_time_;
   std::optional<Score> best_;                // of local_'s incumbent
@@ -142,9 +145,8 @@ void TreeSearch::evaluate_root() {
   const ActionVector actions = tree_.completed_actions(0);
   const Score score = evaluate({actions}).front();
   baseline_time_ = score.step_time;
-  const float reward = reward_of(score);
-  known_.emplace(key_of(actions), Known{reward, score.step_time.value});
-  tree_.back_up(0, reward, std::max<std::int64_t>(score.step_time.value, 1));
+  const Known known = learn(actions, score);
+  tree_.back_up(0, known.reward, known.step_time_ns);
   ask_priors({{0, 0}}, {score});
   consider(actions, score);
 }
@@ -174,20 +176,33 @@ void TreeSearch::ask_priors(const std::vector<Leaf>& leaves, const std::vector<S
   for (std::size_t i = 0; i < rows.size(); ++i) tree_.set_priors(asked[i]->node, std::move(rows[i]));
 }
 
-// Collects up to `want` leaves that need an evaluation, evaluates them together and backs them up in order. False
-// when the tree had none.
+// Looks at `want` leaves. Sometimes all that could be selected waits for its evaluation; then what was collected so far
+// is evaluated and collecting goes on, so that a round always counts the same. False when the tree had none.
 bool TreeSearch::tree_round(std::size_t want) {
+  std::size_t done = 0;
+  while (done < want) {
+    const std::size_t now = collect_and_back_up(want - done);
+    if (now == 0) break;
+    done += now;
+  }
+  tree_iterations_ += static_cast<std::int64_t>(done);
+  return done > 0;
+}
+
+// Collects up to `want` leaves that need an evaluation, evaluates them together and backs them up in order.
+std::size_t TreeSearch::collect_and_back_up(std::size_t want) {
+  constexpr std::size_t kPatience = 1000;  // selections a leaf: repeats are free, but not for ever
   std::vector<Leaf> leaves;
   std::vector<ActionVector> batch;
   std::unordered_map<Digest, std::size_t> in_batch;
-  std::int64_t repeats = 0;
-  for (std::size_t selections = 0; batch.size() + static_cast<std::size_t>(repeats) < want && selections < 1000 * want; ++selections) {
+  std::size_t repeats = 0;
+  for (std::size_t i = 0; batch.size() + repeats < want && i < kPatience * want; ++i) {
     const std::int32_t leaf = tree_.select();
     if (leaf < 0) break;
     ActionVector actions = tree_.completed_actions(leaf);
     const Digest key = key_of(actions);
     if (const auto known = known_.find(key); known != known_.end()) {
-      tree_.back_up(leaf, known->second.reward, std::max<std::int64_t>(known->second.step_time_ns, 1));
+      tree_.back_up(leaf, known->second.reward, known->second.step_time_ns);
       if (!options_.free_repeats) ++repeats;
       continue;
     }
@@ -196,19 +211,27 @@ bool TreeSearch::tree_round(std::size_t want) {
     leaves.push_back({leaf, slot->second});
     tree_.add_virtual_visit(leaf, 1);
   }
-  tree_iterations_ += static_cast<std::int64_t>(batch.size()) + repeats;
-  if (batch.empty()) return repeats > 0;
+  if (!batch.empty()) back_up(leaves, batch);
+  return batch.size() + repeats;
+}
+
+void TreeSearch::back_up(const std::vector<Leaf>& leaves, const std::vector<ActionVector>& batch) {
   const std::vector<Score> scores = evaluate(batch);
   for (const Leaf& leaf : leaves) {
-    const Score& score = scores[leaf.evaluation];
-    const float reward = reward_of(score);
-    known_.emplace(key_of(batch[leaf.evaluation]), Known{reward, score.step_time.value});
+    const ActionVector& actions = batch[leaf.evaluation];
+    const Known known = learn(actions, scores[leaf.evaluation]);
     tree_.add_virtual_visit(leaf.node, -1);
-    tree_.back_up(leaf.node, reward, std::max<std::int64_t>(score.step_time.value, 1));
-    consider(batch[leaf.evaluation], score);
+    tree_.back_up(leaf.node, known.reward, known.step_time_ns);
+    consider(actions, scores[leaf.evaluation]);
   }
   ask_priors(leaves, scores);
-  return true;
+}
+
+TreeSearch::Known TreeSearch::learn(const ActionVector& actions, const Score& score) {
+  // A vertex with a time was evaluated: so a time is at least one nanosecond.
+  const Known known{reward_of(score), std::max<std::int64_t>(score.step_time.value, 1)};
+  known_.emplace(key_of(actions), known);
+  return known;
 }
 
 bool TreeSearch::polish_round(std::size_t want) {

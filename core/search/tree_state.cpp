@@ -84,6 +84,9 @@ std::int32_t TreeState::best_child(std::int32_t id) const {
   }
   const std::size_t open = at.children.size();
   if (open == action_count(at)) return best;
+  // While nothing fits in memory, values say little: see every uniform strategy first.
+  const bool nothing_feasible = !rewards_.empty() && rewards_.back() <= -1;
+  if (id == 0 && nothing_feasible && options_.graded_overflow) return kNew;
   const bool wide = options_.widening > 0 &&
                     static_cast<double>(open) >= std::max(1.0, options_.widening * root_of_visits);
   if (wide && any_open) return best;
