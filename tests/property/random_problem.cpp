@@ -1,0 +1,228 @@
+#include "tests/property/random_problem.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "tests/core/program/toy.h"
+
+namespace strato {
+namespace {
+
+// Durations from a few values only, so that many things happen at the same time.
+class TiedCosts : public CostModel {
+ public:
+  TiedCosts(std::shared_ptr<const Graph> graph, std::shared_ptr<const Cluster> cluster, std::uint64_t seed)
+      : toy_(graph, std::move(cluster)), graph_(std::move(graph)), seed_(seed) {}
+  Nanos compute(OpId op, GpuTypeId gpu, std::int64_t samples) const override {
+    return Nanos(10 * (1 + static_cast<std::int64_t>((op.index() * 7 + gpu.index() * 3 + seed_) % 3)) * samples);
+  }
+  Nanos local_move(GpuTypeId, Bytes moved) const override { return Nanos(10 * (moved.value / 256)); }
+  Nanos transfer(const Path& path, Bytes bytes) const override {
+    return Nanos(10 * static_cast<std::int64_t>(path.links.size()) + bytes.value / 32 * 10);
+  }
+  CollectiveCost collective(Collective kind, std::span<const DeviceId> devices, Bytes bytes) const override {
+    CollectiveCost cost = toy_.collective(kind, devices, bytes);
+    cost.duration = Nanos(10 * static_cast<std::int64_t>(devices.size()) + bytes.value / 32 * 10);
+    return cost;
+  }
+  const Digest& digest() const override { return toy_.digest(); }
+
+ private:
+  toy::Costs toy_;
+  std::shared_ptr<const Graph> graph_;
+  std::uint64_t seed_;
+};
+
+// Grows a forward graph op by op, then walks back through it for gradients and updates.
+class GraphGrower {
+ public:
+  GraphGrower(Random& random, std::int64_t batch) : random_(random), batch_(batch), model_(batch) {}
+
+  std::shared_ptr<const Graph> grow() {
+    values_.push_back(model_.input("x", width()));
+    if (chance(3)) values_.push_back(model_.input("x2", width()));
+    const std::size_t ops = 3 + random_.below(16);
+    for (std::size_t i = 0; i < ops; ++i) add_forward(std::to_string(i));
+    if (!chance(5)) add_backward();
+    return std::move(model_).build();
+  }
+
+ private:
+  struct Forward {
+    OpId op;
+    std::vector<TensorId> inputs;  // those that have gradients
+    TensorId output;
+    enum { Layer, Sum, View } kind;
+    TensorId weight;
+  };
+
+  bool chance(std::uint64_t one_in) { return random_.below(one_in) == 0; }
+  std::int64_t width() { return 4 * static_cast<std::int64_t>(1 + random_.below(3)); }
+  TensorId any() {  // mostly a recent one: deep graphs
+    const std::size_t recent = chance(4) ? values_.size() : std::min<std::size_t>(3, values_.size());
+    return values_[values_.size() - 1 - random_.below(recent)];
+  }
+  std::int64_t width_of(TensorId id) { return model_.builder().tensor(id).shape.back(); }
+
+  void add_forward(const std::string& n) {
+    const std::uint64_t choice = random_.below(10);
+    if (choice < 6) return add_layer(n);
+    const TensorId a = any();
+    const Shape shape = model_.builder().tensor(a).shape;
+    const TensorId out = model_.activation("v" + n, shape);
+    if (choice < 8) {
+      const OpId op = model_.op("view" + n, "Identity", {a}, out);
+      forward_.push_back({op, {a}, out, Forward::View, {}});
+    } else {
+      TensorId b = any();
+      if (model_.builder().tensor(b).shape != shape) b = a;
+      const OpId op = model_.op("add" + n, choice == 8 ? "Add" : "ToyMix", {a, b}, out);
+      forward_.push_back({op, {a, b}, out, choice == 8 ? Forward::Sum : Forward::Layer, {}});
+    }
+    values_.push_back(out);
+  }
+
+  void add_layer(const std::string& n) {
+    const TensorId in = any();
+    std::vector<TensorId> inputs = {in};
+    TensorId weight;
+    if (!chance(3)) {
+      weight = !weights_.empty() && chance(4) ? weights_[random_.below(weights_.size())]
+                                              : model_.parameter("w" + n, 8 * width());
+      weights_.push_back(weight);
+      inputs.push_back(weight);
+    }
+    if (chance(4)) inputs.push_back(model_.constant("c" + n, {16}));
+    if (chance(6)) inputs.push_back(model_.parameter("frozen" + n, 16));
+    const TensorId out = model_.layer("f" + n, inputs, width());
+    forward_.push_back({model_.last(), {in}, out, Forward::Layer, weight});
+    values_.push_back(out);
+  }
+
+  TensorId gradient_tensor(const std::string& name, TensorId like) {
+    Tensor tensor;
+    tensor.name = name;
+    tensor.role = TensorRole::Gradient;
+    tensor.shape = model_.builder().tensor(like).shape;
+    return model_.builder().add_tensor(tensor);
+  }
+
+  TensorId summed(TensorId of) {
+    std::vector<TensorId>& terms = gradients_[of.index()];
+    while (terms.size() > 1) {
+      const std::string n = "sum" + std::to_string(++sums_);
+      const TensorId out = gradient_tensor(n, of);
+      const OpId op = model_.op(n + "_op", "Add", {terms[0], terms[1]}, out);
+      model_.builder().op(op).phase = Phase::Backward;
+      terms.erase(terms.begin(), terms.begin() + 2);
+      terms.push_back(out);
+    }
+    return terms.empty() ? TensorId() : terms[0];
+  }
+
+  void add_backward() {
+    gradients_.resize(4096);
+    gradients_[values_.back().index()].push_back(model_.seed("seed", values_.back()));
+    for (std::size_t i = forward_.size(); i-- > 0;) add_gradients(forward_[i], std::to_string(i));
+    std::vector<bool> updated(4096);
+    for (TensorId weight : weights_) {
+      const TensorId gradient = summed(weight);
+      if (!gradient.valid() || updated[weight.index()]) continue;
+      updated[weight.index()] = true;
+      add_update(weight, gradient);
+    }
+  }
+
+  void add_gradients(const Forward& forward, const std::string& n) {
+    const TensorId gradient = summed(forward.output);
+    if (!gradient.valid()) return;
+    if (forward.kind == Forward::Sum) {
+      for (TensorId input : forward.inputs) gradients_[input.index()].push_back(gradient);
+    } else if (forward.kind == Forward::View) {
+      const TensorId out = gradient_tensor("gview" + n, forward.output);
+      model_.builder().op(model_.op("gview" + n, "Identity", {gradient}, out)).phase = Phase::Backward;
+      gradients_[forward.inputs[0].index()].push_back(out);
+    } else {
+      for (std::size_t i = 0; i < forward.inputs.size(); ++i)
+        gradients_[forward.inputs[i].index()].push_back(
+            model_.gradient("gx" + n + "_" + std::to_string(i), forward.op, static_cast<std::int64_t>(i),
+                            gradient, {forward.inputs[0]}));
+      if (forward.weight.valid())
+        gradients_[forward.weight.index()].push_back(
+            model_.gradient("gw" + n, forward.op, 1, gradient, {forward.inputs[0], forward.weight}));
+    }
+  }
+
+  void add_update(TensorId weight, TensorId gradient) {
+    std::vector<TensorId> state;
+    for (std::uint64_t i = random_.below(3); i > 0; --i) {
+      Tensor tensor;
+      tensor.name = "state";
+      tensor.role = TensorRole::OptimizerState;
+      tensor.shape = model_.builder().tensor(weight).shape;
+      state.push_back(model_.builder().add_tensor(tensor));
+    }
+    model_.update("update" + std::to_string(weight.value()), weight, gradient, state);
+  }
+
+  Random& random_;
+  std::int64_t batch_;
+  toy::Model model_;
+  std::vector<TensorId> values_, weights_;
+  std::vector<Forward> forward_;
+  std::vector<std::vector<TensorId>> gradients_;  // by tensor
+  int sums_ = 0;
+};
+
+std::shared_ptr<const Grouping> random_grouping(const Graph& graph, Random& random) {
+  const std::uint64_t groups = 1 + random.below(5);
+  std::vector<std::int32_t> group_of(graph.op_count());
+  for (std::int32_t& group : group_of) group = static_cast<std::int32_t>(random.below(groups));
+  const std::vector<Nanos> times(graph.op_count(), Nanos(1000));
+  return std::make_shared<const Grouping>(graph, group_of, times);
+}
+
+std::shared_ptr<const Cluster> random_cluster(Random& random) {
+  const char* types[] = {"GTX-1080-Ti", "V100-SXM2-32GB", "P100-PCIe-16GB"};
+  std::string machines;
+  const std::uint64_t count = 1 + random.below(3);
+  for (std::uint64_t i = 0; i < count; ++i)
+    machines += std::string(i ? "," : "") + R"({"name":"m)" + std::to_string(i) + R"(","gpus":[{"type":")" +
+                types[random.below(3)] + R"(","count":)" + std::to_string(1 + random.below(3)) +
+                R"(}],"fabric":{"kind":"pcie3x16","bandwidth_GBps":12,"latency_us":4},)" +
+                R"("nic":{"kind":"100GbE","bandwidth_GBps":12.5,"latency_us":6}})";
+  return std::make_shared<const Cluster>(
+      parse_cluster(R"({"format":"stratoscope-cluster","version":1,"name":"random","machines":[)" + machines +
+                        R"(],"network":{"latency_us":1}})",
+                    "random.json", GpuCatalogue::bundled()));
+}
+
+}  // namespace
+
+RandomProblem random_problem(Random& random) {
+  RandomProblem problem;
+  problem.graph = GraphGrower(random, 1 + static_cast<std::int64_t>(random.below(13))).grow();
+  problem.cluster = random_cluster(random);
+  problem.grouping = random_grouping(*problem.graph, random);
+  problem.cost = std::make_shared<TiedCosts>(problem.graph, problem.cluster, random.next());
+  return problem;
+}
+
+Strategy random_strategy(const RandomProblem& problem, Random& random) {
+  Strategy strategy;
+  for (std::size_t g = 0; g < problem.grouping->size(); ++g) {
+    Decision decision;
+    decision.mode = static_cast<Mode>(random.below(4));
+    const bool even = random.below(2) == 0;
+    for (std::size_t d = 0; d < problem.cluster->device_count(); ++d)
+      if (random.below(2) == 0)
+        decision.devices.push_back({DeviceId(d), even ? 1 : 1 + static_cast<std::int32_t>(random.below(5))});
+    if (decision.devices.empty())
+      decision.devices.push_back({DeviceId(random.below(problem.cluster->device_count())), 1});
+    strategy.groups.push_back(random.below(8) == 0 ? std::nullopt : std::optional(decision));
+  }
+  return strategy;
+}
+
+}  // namespace strato

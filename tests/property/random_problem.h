@@ -1,0 +1,24 @@
+// Random small problems and strategies: training graphs of all kinds of ops, clusters, costs with many ties.
+#pragma once
+
+#include <memory>
+
+#include "core/base/random.h"
+#include "core/cost/cost_model.h"
+#include "core/graph/grouping.h"
+#include "core/strategy/strategy.h"
+
+namespace strato {
+
+struct RandomProblem {
+  std::shared_ptr<const Graph> graph;
+  std::shared_ptr<const Grouping> grouping;
+  std::shared_ptr<const Cluster> cluster;
+  std::shared_ptr<const CostModel> cost;
+};
+
+RandomProblem random_problem(Random& random);
+// Every mode, uneven shares, groups left undecided.
+Strategy random_strategy(const RandomProblem& problem, Random& random);
+
+}  // namespace strato

@@ -1,0 +1,189 @@
+// What must hold for every (graph, cluster, strategy): checked on 1,000 random ones, by a checker that reads
+// only the dumped schedule, and by following the samples of every op through the dumped dependencies.
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+
+#include "core/program/lower.h"
+#include "core/program/program.h"
+#include "core/sim/simulate.h"
+#include "tests/property/random_problem.h"
+#include "tests/property/schedule_checker.h"
+
+namespace strato {
+namespace {
+
+using Samples = std::uint64_t;  // a set of samples
+
+Samples range(std::int64_t begin, std::int64_t end) {
+  return ((Samples{1} << (end - begin)) - 1) << begin;
+}
+
+// The samples that a task works on, from the end of its name: "[2,4)"; all of them without it.
+Samples samples_of(const DumpedTask& task, std::int64_t batch) {
+  const std::size_t open = task.name.rfind(" [");
+  if (open == std::string::npos) return range(0, batch);
+  const std::size_t comma = task.name.find(',', open);
+  return range(std::stoll(task.name.substr(open + 2)), std::stoll(task.name.substr(comma + 1)));
+}
+
+bool is_op(const DumpedTask& task) { return task.kind == "Compute" || task.kind == "Update"; }
+
+// Ops that each op follows from, directly or not.
+std::vector<std::set<std::size_t>> ancestors(const Graph& graph) {
+  std::vector<std::set<std::size_t>> result(graph.op_count());
+  for (std::size_t i = 0; i < graph.op_count(); ++i)
+    for (TensorId input : graph.op(OpId(i)).inputs) {
+      if (!input.valid() || !graph.tensor(input).producer.valid()) continue;
+      const std::size_t from = graph.tensor(input).producer.index();
+      result[i].insert(from);
+      result[i].insert(result[from].begin(), result[from].end());
+    }
+  return result;
+}
+
+// Every op is computed for every sample, and never for some samples twice unless it is done whole; and
+// before a task come, for its samples, all ops that its op follows from: so an update sees the full sum.
+void check_work(const Graph& graph, const DumpedSchedule& schedule) {
+  const Samples all = range(0, graph.batch());
+  std::map<std::string, std::size_t> op_of;
+  for (std::size_t i = 0; i < graph.op_count(); ++i) op_of[graph.op(OpId(i)).name] = i;
+  std::vector<Samples> done(graph.op_count());
+  for (const DumpedTask& task : schedule.tasks) {
+    if (!is_op(task)) continue;
+    const Samples samples = samples_of(task, graph.batch());
+    Samples& before = done[op_of.at(task.op)];
+    EXPECT_TRUE(samples == all ? before == 0 || before == all : (before & samples) == 0) << task.name;
+    before |= samples;
+  }
+  const auto follows = ancestors(graph);
+  std::map<std::int64_t, std::vector<Samples>> behind;  // by task: samples of each op done before its end
+  for (const DumpedTask& task : schedule.tasks) {
+    std::vector<Samples>& mine = behind[task.id];
+    mine.assign(graph.op_count(), 0);
+    for (std::int64_t dependency : task.dependencies)
+      for (std::size_t i = 0; i < mine.size(); ++i) mine[i] |= behind.at(dependency)[i];
+    if (!is_op(task)) continue;
+    const Samples samples = samples_of(task, graph.batch());
+    for (std::size_t op : follows[op_of.at(task.op)]) {
+      if (graph.op(OpId(op)).view) continue;  // makes no task
+      EXPECT_EQ(mine[op] & samples, samples) << task.name << " lacks " << graph.op(OpId(op)).name;
+    }
+    mine[op_of.at(task.op)] |= samples;
+  }
+  for (std::size_t i = 0; i < done.size(); ++i) {
+    if (graph.op(OpId(i)).view) continue;
+    EXPECT_EQ(done[i], all) << graph.op(OpId(i)).name;
+  }
+}
+
+void check_against_timeline(const Timeline& timeline, const ScheduleReport& report) {
+  EXPECT_EQ(report.makespan, timeline.step_time.value);
+  bool feasible = true;
+  for (std::size_t d = 0; d < timeline.devices.size(); ++d) {
+    const DeviceUse& use = timeline.devices[DeviceId(d)];
+    EXPECT_EQ(report.peak.at(timeline.program->cluster->device(DeviceId(d)).name), use.peak.value);
+    feasible = feasible && use.peak <= use.capacity;
+    Bytes alive;
+    for (const auto& tensor : timeline.alive_at(DeviceId(d), use.peak_at)) alive += tensor.bytes;
+    EXPECT_EQ(alive, use.peak);
+  }
+  EXPECT_EQ(feasible, timeline.feasible);
+  Nanos sum;
+  for (const CriticalStep& step : critical_path(timeline)) sum += timeline.program->tasks[step.task].duration;
+  EXPECT_EQ(sum, timeline.step_time) << "the critical path has a gap";
+}
+
+TEST(Schedule, OneThousandRandomOnesHoldEveryRule) {
+  std::size_t tasks = 0;
+  std::map<std::string, int> kinds;
+  for (std::uint64_t seed = 0; seed < 1000 && !testing::Test::HasFailure(); ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Random random(seed);
+    const RandomProblem problem = random_problem(random);
+    const Strategy strategy = random_strategy(problem, random);
+    Lowering lowering(problem.graph, problem.grouping, problem.cluster, problem.cost);
+    Simulator simulator;
+    LowerOptions options;
+    options.verify = true;
+    const auto program = std::make_shared<const Program>(lowering.lower(strategy, options));
+    const Timeline timeline = simulator.simulate(program);
+    const std::string dump = dump_tasks(timeline);
+    const DumpedSchedule schedule = parse_schedule(dump);
+    const ScheduleReport report = check_schedule(schedule);
+    for (const std::string& problem_found : report.problems) ADD_FAILURE() << problem_found;
+    check_against_timeline(timeline, report);
+    check_work(*problem.graph, schedule);
+
+    lowering.lower(random_strategy(problem, random));  // another in between
+    const auto again = std::make_shared<const Program>(lowering.lower(strategy));
+    EXPECT_EQ(dump_tasks(simulator.simulate(again)), dump);
+    tasks += schedule.tasks.size();
+    for (const DumpedTask& task : schedule.tasks) ++kinds[task.kind];
+  }
+  RecordProperty("tasks", static_cast<int>(tasks));
+  EXPECT_GT(tasks, 30'000u);
+  for (const char* kind : {"Compute", "Split", "Concat", "Sum", "Transfer", "AllReduce", "AllGather", "Update"})
+    EXPECT_GT(kinds[kind], 50) << kind << " is hardly tested";
+}
+
+class Mutated : public testing::Test {
+ protected:
+  void SetUp() override {
+    for (std::uint64_t seed = 0; schedule_.tasks.size() < 60; ++seed) {
+      Random random(seed);
+      const RandomProblem problem = random_problem(random);
+      Lowering lowering(problem.graph, problem.grouping, problem.cluster, problem.cost);
+      const auto program =
+          std::make_shared<const Program>(lowering.lower(random_strategy(problem, random)));
+      schedule_ = parse_schedule(dump_tasks(Simulator().simulate(program)));
+    }
+    ASSERT_TRUE(check_schedule(schedule_).problems.empty());
+  }
+  // The first task that satisfies the condition is damaged; the checker must see it.
+  template <class Condition, class Damage>
+  void expect_caught(Condition&& condition, Damage&& damage) {
+    DumpedSchedule copy = schedule_;
+    const auto at = std::find_if(copy.tasks.begin(), copy.tasks.end(), condition);
+    ASSERT_NE(at, copy.tasks.end());
+    damage(*at);
+    EXPECT_FALSE(check_schedule(copy).problems.empty());
+  }
+  DumpedSchedule schedule_;
+};
+
+TEST_F(Mutated, TimesAreCaught) {
+  const auto late = [](const DumpedTask& t) { return t.start > 0 && t.start == t.ready; };
+  expect_caught(late, [](DumpedTask& t) { --t.start, --t.end; });
+  expect_caught(late, [](DumpedTask& t) { ++t.end; });
+  expect_caught(late, [](DumpedTask& t) { --t.ready; });
+  expect_caught(late, [](DumpedTask& t) { t.start = t.end = 0; });
+  expect_caught(late, [](DumpedTask& t) { t.dependencies.clear(); });
+  expect_caught(late, [](DumpedTask& t) { t.dependencies.push_back(1 << 30); });
+  expect_caught(late, [](DumpedTask& t) { t.duration = 0; });
+}
+
+TEST_F(Mutated, QueuesAreCaught) {
+  const auto waited = [](const DumpedTask& t) { return t.start > t.ready; };
+  expect_caught(waited, [](DumpedTask& t) { t.start += 5, t.end += 5; });
+  expect_caught(waited, [](DumpedTask& t) { t.priority = -1; });
+  expect_caught(waited, [](DumpedTask& t) { t.start = t.ready, t.end = t.ready + t.duration; });
+  expect_caught(waited, [](DumpedTask& t) { t.resources.clear(); });
+  expect_caught([](const DumpedTask&) { return true; }, [](DumpedTask& t) { t.id = 1; });
+}
+
+TEST_F(Mutated, MemoryIsCaught) {
+  const auto takes = [](const DumpedTask& t) { return !t.taken.empty(); };
+  const auto frees = [](const DumpedTask& t) { return !t.released.empty(); };
+  expect_caught(takes, [](DumpedTask& t) { t.taken.clear(); });
+  expect_caught(takes, [](DumpedTask& t) { t.taken.push_back(t.taken[0]); });
+  expect_caught(takes, [](DumpedTask& t) { t.taken[0].bytes = -1; });
+  expect_caught(takes, [](DumpedTask& t) { t.taken[0].device = "elsewhere"; });
+  expect_caught(frees, [](DumpedTask& t) { t.released.clear(); });
+  expect_caught(frees, [](DumpedTask& t) { t.released[0].tensor += "?"; });
+  expect_caught(frees, [](DumpedTask& t) { t.released.push_back(t.released[0]); });
+}
+
+}  // namespace
+}  // namespace strato
