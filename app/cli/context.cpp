@@ -1,0 +1,240 @@
+#include "app/cli/context.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+#include "app/cli/output.h"
+#include "core/base/error.h"
+#include "core/base/file.h"
+#include "core/base/json.h"
+#if __has_include("core/graph/graph_file.h")
+#include "core/graph/graph_file.h"
+#else
+namespace strato { std::string serialise(const Graph&) { return "x"; } Graph parse_graph(std::string_view) { throw InputError("","","",""); } }
+#endif
+
+namespace strato::cli {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr std::string_view kNoOptimizer = "none";  // in a plan: a forward graph
+
+// "name=N" -> (name, text of N).
+std::pair<std::string, std::string> key_and_value(const std::string& text, const std::string& option) {
+  const std::size_t equals = text.find('=');
+  if (equals == std::string::npos || equals == 0) {
+    throw InputError("", option, fmt::format("\"{}\" is not of the form name=value", text),
+                     fmt::format("write {} name=value", option));
+  }
+  return {text.substr(0, equals), text.substr(equals + 1)};
+}
+
+std::int64_t positive_integer(const std::string& text, const std::string& option) {
+  char* end = nullptr;
+  errno = 0;
+  const long long value = std::strtoll(text.c_str(), &end, 10);
+  if (text.empty() || *end != '\0' || errno != 0 || value <= 0) {
+    throw InputError("", option, fmt::format("\"{}\" is not a whole number above zero", text),
+                     "give a whole number");
+  }
+  return value;
+}
+
+fs::path sample_or_file(const std::string& given, const char* folder, const char* extension) {
+  std::error_code error;
+  if (fs::exists(given, error) || given.empty() || given.find('/') != std::string::npos) return given;
+  const fs::path sample = home_directory() / "sample_graphs" / folder / (given + extension);
+  return fs::is_regular_file(sample, error) ? sample : fs::path(given);
+}
+
+std::shared_ptr<const Graph> import_graph(const fs::path& path, const ImportOptions& options) {
+  std::error_code error;
+  if (!fs::exists(path, error)) {
+    throw InputError(path.string(), "", "is not there", "check the name");
+  }
+  return std::make_shared<const Graph>(plugins().importer_for(path)->import(path, options));
+}
+
+std::map<std::string, std::int64_t> dimensions_of(const Json& result) {
+  std::map<std::string, std::int64_t> dimensions;
+  if (!result.contains("dimensions") || !result["dimensions"].is_object()) return dimensions;
+  for (const auto& [name, value] : result["dimensions"].items()) {
+    if (value.is_number_integer()) dimensions[name] = value.get<std::int64_t>();
+  }
+  return dimensions;
+}
+
+}  // namespace
+
+void ModelOptions::declare(CLI::App& command) {
+  command.add_option("--graph", graph, "Model file, or the name of a sample")->required();
+  declare_without_graph(command);
+}
+
+void ModelOptions::declare_without_graph(CLI::App& command) {
+  command.add_option("--batch", batch, "Samples in one step, over all devices")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 31));
+  command.add_option("--set-dim", dimensions, "Bind another symbolic dimension: name=N");
+  command.add_option("--optimizer", optimizer, "adam, momentum or sgd")->capture_default_str();
+  command.add_option("--groups", groups, "Op groups at most")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1'000'000));
+  command.add_flag("--inference", inference, "Plan the forward graph alone");
+}
+
+ImportOptions ModelOptions::import_options() const {
+  ImportOptions options;
+  options.batch = batch;
+  for (const std::string& text : dimensions) {
+    const auto [name, value] = key_and_value(text, "--set-dim");
+    options.dimensions[name] = positive_integer(value, "--set-dim " + name);
+  }
+  return options;
+}
+
+ProblemOptions ModelOptions::problem_options() const {
+  ProblemOptions options;
+  options.training = !inference;
+  options.optimizer = optimizer_from(optimizer);
+  options.grouping.max_groups = groups;
+  return options;
+}
+
+void PlannerChoice::declare(CLI::App& command, bool with_planner) {
+  if (with_planner) command.add_option("--planner", planner, "See: list planners")->capture_default_str();
+  auto* count = command.add_option("--iterations", iterations, "Evaluations of a search")
+                    ->capture_default_str()
+                    ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40));
+  command.add_option("--budget", budget, "Time for a search instead: 10s, 2m, 1h")->excludes(count);
+  command.add_option("--seed", seed, "Same seed, same result")->capture_default_str();
+  command.add_option("--threads", threads, "0: one for each core; does not change the result")
+      ->check(CLI::Range(0, 4096));
+  command.add_option("--set", set, "A planner's own option: key=value");
+}
+
+PlannerOptions PlannerChoice::options() const {
+  PlannerOptions options;
+  options.iterations = iterations;
+  if (!budget.empty()) options.budget_seconds = parse_duration(budget, "--budget");
+  options.seed = seed;
+  options.threads = threads;
+  for (const std::string& text : set) options.set.insert(key_and_value(text, "--set"));
+  return options;
+}
+
+const PluginRegistry& plugins() {
+  static const PluginRegistry registry;
+  static const bool told = [] {
+    for (const std::string& warning : registry.warnings()) remark("plugin left out: " + warning);
+    return true;
+  }();
+  (void)told;
+  return registry;
+}
+
+fs::path model_path(const std::string& given) { return sample_or_file(given, "models", ".onnx"); }
+fs::path cluster_path(const std::string& given) { return sample_or_file(given, "clusters", ".json"); }
+
+LoadedModel load_model(const ModelOptions& options) {
+  LoadedModel model;
+  model.options = options.problem_options();
+  const ImportOptions import = options.import_options();
+  model.dimensions = import.dimensions;
+  model.path = model_path(options.graph);
+  model.name = model.path.stem().string();
+  model.graph = import_graph(model.path, import);
+  return model;
+}
+
+std::shared_ptr<const Cluster> load_cluster(const std::string& given) {
+  return std::make_shared<const Cluster>(read_cluster(cluster_path(given), GpuCatalogue::bundled()));
+}
+
+void PlanSource::declare(CLI::App& command) {
+  command.add_option("--plan", plan, "Plan file")->required();
+  command.add_option("--graph", graph, "Another model than the plan's");
+  command.add_option("--cluster", cluster, "Another cluster than the plan's");
+}
+
+LoadedPlan load_plan(const PlanSource& source) {
+  const PlanFile file = read_plan(source.plan);
+  const Json result = Json::parse(file.result_json);
+  const fs::path path = source.graph.empty() ? find_model(file, source.plan) : model_path(source.graph);
+  ProblemOptions options;
+  options.training = file.optimizer != kNoOptimizer;
+  if (options.training) options.optimizer = optimizer_from(file.optimizer);
+  options.grouping.max_groups = 1;  // the plan brings its own grouping
+  const auto model = import_graph(path, {file.batch, dimensions_of(result)});
+  auto cluster = source.cluster.empty()
+                     ? std::make_shared<const Cluster>(plan_cluster(file, source.plan))
+                     : load_cluster(source.cluster);
+  LoadedPlan loaded;
+  const Problem whole = make_problem(*model, std::move(cluster), options);
+  const auto times = mean_op_times(*whole.graph, *whole.cluster, *whole.cost);
+  BoundPlan bound = bind_plan(file, *whole.graph, *whole.cluster, times);
+  loaded.problem = with_grouping(whole, std::move(bound.grouping));
+  loaded.strategy = std::move(bound.strategy);
+  loaded.unmatched = std::move(bound.unmatched);
+  if (!bound.same_graph) loaded.unmatched.insert(loaded.unmatched.begin(), "the model is not the plan's");
+  if (result.contains("planner") && result["planner"].is_string()) loaded.planner = result["planner"];
+  if (result.contains("seed") && result["seed"].is_number_unsigned()) loaded.seed = result["seed"];
+  return loaded;
+}
+
+StoredModel row_of(const LoadedModel& model, const Problem& problem) {
+  const Json options = {{"batch", model.graph->batch()},
+                        {"training", model.options.training},
+                        {"optimizer", std::string(name_of(model.options.optimizer))},
+                        {"groups", model.options.grouping.max_groups}};
+  return {0, model.name, model.path.string(), options.dump(), problem.graph->digest(),
+          serialise(*model.graph)};
+}
+
+StoredCluster row_of(const Cluster& cluster) {
+  return {0, cluster.name(), cluster.json(), cluster.digest()};
+}
+
+LoadedModel model_from(const StoredModel& row) {
+  LoadedModel model;
+  model.path = row.path;
+  model.name = row.name;
+  model.graph = std::make_shared<const Graph>(parse_graph(row.content));
+  const JsonView options = JsonView::parse(row.options, "model \"" + row.name + "\" of the workspace");
+  model.options.training = options.at("training").boolean();
+  model.options.optimizer = optimizer_from(options.at("optimizer").string());
+  model.options.grouping.max_groups = static_cast<int>(options.at("groups").integer(1, 1'000'000));
+  return model;
+}
+
+double parse_duration(const std::string& text, const std::string& option) {
+  const std::pair<const char*, double> units[] = {{"", 1}, {"s", 1}, {"ms", 1e-3}, {"m", 60}, {"h", 3600}};
+  char* end = nullptr;
+  const double number = std::strtod(text.c_str(), &end);
+  for (const auto& [unit, seconds] : units) {
+    if (end != text.c_str() && std::string_view(end) == unit && number > 0 && number * seconds < 1e9) {
+      return number * seconds;
+    }
+  }
+  throw InputError("", option, fmt::format("\"{}\" is not a time", text), "write 500ms, 10s, 2m or 1h");
+}
+
+void check_writable(const fs::path& file) {
+  if (file.empty()) return;
+  std::error_code error;
+  if (fs::is_directory(file, error)) throw InputError(file.string(), "", "is a folder", "give a file name");
+  std::string probe = file.string() + ".probe-XXXXXX";
+  const int handle = ::mkstemp(probe.data());
+  if (handle < 0) {
+    throw InputError(file.string(), "", fmt::format("cannot be written: {}", std::strerror(errno)),
+                     "choose a folder that you may write to");
+  }
+  ::close(handle);
+  ::unlink(probe.c_str());
+}
+
+}  // namespace strato::cli

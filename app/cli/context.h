@@ -1,0 +1,89 @@
+// Where a problem comes from: the options that several subcommands share, and how they become values.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/plugin/plugin.h"
+#include "core/search/problem.h"
+#include "core/store/workspace.h"
+#include "core/strategy/plan_file.h"
+
+namespace CLI {
+class App;
+}
+
+namespace strato::cli {
+
+struct ModelOptions {
+  std::string graph;                    // file, or the name of a bundled sample
+  std::optional<std::int64_t> batch;
+  std::vector<std::string> dimensions;  // name=N
+  std::string optimizer = "adam";
+  int groups = 60;
+  bool inference = false;
+
+  void declare(CLI::App& command);  // with --graph, which is required
+  void declare_without_graph(CLI::App& command);
+  ImportOptions import_options() const;
+  ProblemOptions problem_options() const;
+};
+
+struct PlannerChoice {
+  std::string planner = "mcts";
+  std::int64_t iterations = 800;
+  std::string budget;
+  std::uint64_t seed = 1;
+  int threads = 0;
+  std::vector<std::string> set;  // key=value
+
+  void declare(CLI::App& command, bool with_planner);
+  PlannerOptions options() const;  // throws InputError
+};
+
+struct LoadedModel {
+  std::filesystem::path path;
+  std::string name;  // for people: the file's name without its ending
+  std::shared_ptr<const Graph> graph;  // forward
+  ProblemOptions options;
+  std::map<std::string, std::int64_t> dimensions;
+};
+
+const PluginRegistry& plugins();  // manifests are read on first use
+
+// `given` as it is when there is such a file, else the bundled sample of that name.
+std::filesystem::path model_path(const std::string& given);
+std::filesystem::path cluster_path(const std::string& given);
+
+LoadedModel load_model(const ModelOptions& options);
+std::shared_ptr<const Cluster> load_cluster(const std::string& given);
+
+// A plan with the problem that it is for, from its own model and cluster or from others.
+struct LoadedPlan {
+  Problem problem;  // the grouping is the plan's
+  Strategy strategy;
+  std::vector<std::string> unmatched;  // what did not fit, in words
+  std::string planner;
+  std::uint64_t seed = 0;
+};
+struct PlanSource {
+  std::string plan, graph, cluster;  // graph and cluster: empty for the plan's own
+  void declare(CLI::App& command);
+};
+LoadedPlan load_plan(const PlanSource& source);
+
+// Rows of the workspace; the same as the window writes, so that values are kept once.
+StoredModel row_of(const LoadedModel& model, const Problem& problem);
+StoredCluster row_of(const Cluster& cluster);
+LoadedModel model_from(const StoredModel& row);
+
+// "10s", "500ms", "2m", "1h", or a number of seconds.
+double parse_duration(const std::string& text, const std::string& option);
+
+// Fails now, rather than after a long search, when `file` cannot be written. Leaves nothing behind.
+void check_writable(const std::filesystem::path& file);
+
+}  // namespace strato::cli

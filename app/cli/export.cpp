@@ -1,0 +1,51 @@
+#include <CLI/CLI.hpp>
+
+#include "app/cli/command.h"
+#include "app/cli/context.h"
+#include "app/cli/output.h"
+#include "core/base/file.h"
+#include "core/base/json.h"
+#include "core/search/evaluator.h"
+
+namespace strato::cli {
+namespace {
+
+struct ExportOptions {
+  PlanSource source;
+  std::string format, output;
+};
+
+int export_plan(const ExportOptions& options, const Command& command) {
+  const auto exporter = plugins().exporter(options.format);
+  check_writable(options.output);
+  const LoadedPlan plan = load_plan(options.source);
+  for (const std::string& line : plan.unmatched) remark(line);
+  const Outcome outcome = simulate_strategy(plan.problem, plan.strategy);
+  const std::string content = exporter->write({plan.problem, plan.strategy, outcome});
+  write_file(options.output, content);
+  if (command.json) {
+    print(Json{{"format", options.format},
+               {"path", options.output},
+               {"bytes", content.size()},
+               {"unmatched", plan.unmatched}}
+              .dump() +
+          "\n");
+  } else {
+    print(options.output + " written\n");
+  }
+  return Done;
+}
+
+}  // namespace
+
+void add_export(CLI::App& app, Command& command) {
+  CLI::App* sub = add_command(app, command, "export", "Write a plan in another format");
+  const auto options = std::make_shared<ExportOptions>();
+  options->source.declare(*sub);
+  sub->add_option("--format", options->format, "See: list exporters")->required();
+  sub->add_option("-o,--output", options->output, "File to write")->required();
+  sub->callback(
+      [options, &command] { command.action = [=, &command] { return export_plan(*options, command); }; });
+}
+
+}  // namespace strato::cli

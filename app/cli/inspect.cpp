@@ -1,0 +1,71 @@
+#include <CLI/CLI.hpp>
+
+#include "app/cli/command.h"
+#include "app/cli/context.h"
+#include "app/cli/inspection.h"
+#include "app/cli/output.h"
+#include "core/base/error.h"
+#include "core/base/file.h"
+#include "core/graph/transform.h"
+
+namespace strato::cli {
+namespace {
+
+struct InspectOptions {
+  std::string subject;
+  ModelOptions model;
+};
+
+// A file that is JSON, or the name of a bundled cluster. Anything else is a model.
+bool is_cluster(const std::string& subject) { return cluster_path(subject).extension() == ".json"; }
+
+// Without --batch a symbolic batch dimension counts as one sample, and the answer says so.
+LoadedModel load_any_batch(const ModelOptions& options, bool& assumed) {
+  try {
+    return load_model(options);
+  } catch (const InputError&) {
+    if (options.batch) throw;
+    ModelOptions one = options;
+    one.batch = 1;
+    try {
+      LoadedModel model = load_model(one);
+      assumed = true;
+      return model;
+    } catch (const InputError&) {  // the batch was not what is wrong
+    }
+    throw;
+  }
+}
+
+int inspect_model(const InspectOptions& options, const Command& command) {
+  bool assumed = false;
+  const LoadedModel model = load_any_batch(options.model, assumed);
+  Graph graph = simplify(*model.graph, options.model.inference);
+  if (!options.model.inference) graph = make_training_graph(graph, model.options.optimizer);
+  const GraphInspection inspection = inspect_graph(*model.graph, graph, assumed);
+  print(command.json ? inspection_json(inspection).dump() + "\n" : inspection_text(inspection));
+  return Done;
+}
+
+int inspect(InspectOptions options, const Command& command) {
+  if (is_cluster(options.subject)) {
+    const auto cluster = load_cluster(options.subject);
+    print(command.json ? cluster_json(*cluster).dump() + "\n" : cluster_text(*cluster));
+    return Done;
+  }
+  options.model.graph = options.subject;
+  return inspect_model(options, command);
+}
+
+}  // namespace
+
+void add_inspect(CLI::App& app, Command& command) {
+  CLI::App* sub = add_command(app, command, "inspect", "What is in a model or a cluster");
+  const auto options = std::make_shared<InspectOptions>();
+  sub->add_option("file", options->subject, "Model or cluster: a file, or the name of a sample")->required();
+  options->model.declare_without_graph(*sub);
+  sub->callback(
+      [options, &command] { command.action = [=, &command] { return inspect(*options, command); }; });
+}
+
+}  // namespace strato::cli

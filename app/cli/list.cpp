@@ -1,0 +1,86 @@
+#include <CLI/CLI.hpp>
+
+#include "app/cli/command.h"
+#include "app/cli/context.h"
+#include "app/cli/output.h"
+#include "core/base/json.h"
+#include "core/base/quantity_text.h"
+#include "core/cluster/cluster.h"
+
+namespace strato::cli {
+namespace {
+
+int list_plugins(PluginKind kind, const std::string& title, const Command& command) {
+  const auto plugins_of_kind = plugins().list(kind);
+  if (command.json) {
+    Json list = Json::array();
+    for (const PluginInfo& plugin : plugins_of_kind) {
+      list.push_back({{"name", plugin.name}, {"summary", plugin.summary}, {"extensions", plugin.extensions}});
+    }
+    print(Json{{title, list}}.dump() + "\n");
+    return Done;
+  }
+  Table table({"name", "what it does"});
+  for (const PluginInfo& plugin : plugins_of_kind) table.add({plugin.name, plugin.summary});
+  print(table.empty() ? "no " + title + "\n" : table.text());
+  return Done;
+}
+
+double peak(const GpuType& gpu, Precision precision) {
+  return gpu.peak_flops[static_cast<std::size_t>(precision)];
+}
+
+Json gpu_json(const GpuType& gpu) {
+  Json rates = Json::object();
+  for (std::size_t i = 0; i < kPrecisions; ++i) {
+    if (gpu.peak_flops[i] > 0) rates[std::string(name_of(static_cast<Precision>(i)))] = gpu.peak_flops[i];
+  }
+  return {{"name", gpu.name},
+          {"aliases", gpu.aliases},
+          {"architecture", gpu.architecture},
+          {"year", gpu.year},
+          {"memory_bytes", gpu.memory.value},
+          {"memory_bandwidth_bytes_per_s", gpu.memory_bandwidth},
+          {"peak_flops", rates}};
+}
+
+int list_gpus(const Command& command) {
+  const auto& gpus = GpuCatalogue::bundled().gpus();
+  if (command.json) {
+    Json list = Json::array();
+    for (const GpuType& gpu : gpus) list.push_back(gpu_json(gpu));
+    print(Json{{"gpus", list}}.dump() + "\n");
+    return Done;
+  }
+  Table table({"name", "architecture", "year", "memory", "bandwidth", "fp32/s", "fp16/s"});
+  const auto rate = [](double flops) { return flops > 0 ? flops_text(flops) : std::string("-"); };
+  for (const GpuType& gpu : gpus) {
+    table.add({gpu.name, gpu.architecture, std::to_string(gpu.year), bytes_text(gpu.memory),
+               bandwidth_text(gpu.memory_bandwidth), rate(peak(gpu, Precision::Fp32)),
+               rate(peak(gpu, Precision::Fp16))});
+  }
+  print(table.text());
+  return Done;
+}
+
+}  // namespace
+
+void add_list(CLI::App& app, Command& command) {
+  CLI::App* sub = add_command(app, command, "list", "What there is to choose from");
+  const auto what = std::make_shared<std::string>();
+  sub->add_option("what", *what, "planners, importers, exporters, launchers or gpus")
+      ->required()
+      ->check(CLI::IsMember({"planners", "importers", "exporters", "launchers", "gpus"}));
+  sub->callback([what, &command] {
+    command.action = [what, &command] {
+      if (*what == "gpus") return list_gpus(command);
+      for (const PluginKind kind :
+           {PluginKind::Importer, PluginKind::Planner, PluginKind::Exporter}) {
+        if (*what == std::string(name_of(kind)) + "s") return list_plugins(kind, *what, command);
+      }
+      return list_plugins(PluginKind::Launcher, *what, command);
+    };
+  });
+}
+
+}  // namespace strato::cli

@@ -1,0 +1,77 @@
+#include "app/cli/output.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+#include "core/base/error.h"
+
+namespace strato::cli {
+namespace {
+
+// Code points, which is columns for all that we print.
+std::size_t width_of(std::string_view text) {
+  return static_cast<std::size_t>(
+      std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xc0) != 0x80; }));
+}
+
+bool is_quantity(std::string_view cell) {
+  return !cell.empty() && (std::isdigit(static_cast<unsigned char>(cell[0])) != 0 || cell == "-");
+}
+
+}  // namespace
+
+void print(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); }
+
+void flush_output() {
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return;
+  throw InputError("standard output", "", std::string("cannot be written: ") + std::strerror(errno),
+                   "free some space, or send it elsewhere");
+}
+
+void remark(std::string_view text) { fmt::print(stderr, "stratoscope-cli: {}\n", text); }
+
+std::string Table::text() const {
+  std::vector<std::size_t> width(rows_[0].size(), 0);
+  std::vector<bool> right(rows_[0].size(), rows_.size() > 1);
+  for (std::size_t r = 0; r < rows_.size(); ++r) {
+    for (std::size_t c = 0; c < rows_[r].size(); ++c) {
+      width[c] = std::max(width[c], width_of(rows_[r][c]));
+      if (r > 0 && !rows_[r][c].empty() && !is_quantity(rows_[r][c])) right[c] = false;
+    }
+  }
+  std::string text;
+  for (const auto& row : rows_) {
+    std::string line = " ";
+    for (std::size_t c = 0; c < row.size(); ++c) {
+      const std::string padding(width[c] - width_of(row[c]), ' ');
+      line += " " + (right[c] ? padding + row[c] : row[c] + padding) + " ";
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    text += line + "\n";
+  }
+  return text;
+}
+
+ProgressLine::ProgressLine() : terminal_(::isatty(STDERR_FILENO) != 0) {}
+ProgressLine::~ProgressLine() { clear(); }
+
+void ProgressLine::show(std::string_view text) {
+  if (!terminal_) return;
+  fmt::print(stderr, "\r{}\x1b[K", text);
+  std::fflush(stderr);
+  drawn_ = true;
+}
+
+void ProgressLine::clear() {
+  if (drawn_) fmt::print(stderr, "\r\x1b[K");
+  std::fflush(stderr);
+  drawn_ = false;
+}
+
+}  // namespace strato::cli

@@ -1,0 +1,53 @@
+#include <CLI/CLI.hpp>
+
+#include "app/cli/command.h"
+#include "app/cli/output.h"
+#include "app/cli/search.h"
+#include "core/base/error.h"
+
+namespace strato::cli {
+namespace {
+
+struct PlanOptions {
+  ModelOptions model;
+  std::string cluster, workspace, output;
+  PlannerChoice planner;
+};
+
+int plan(const PlanOptions& options, const Command& command) {
+  Interrupt interrupt;
+  const PlannerOptions planner_options = options.planner.options();
+  plugins().planner(options.planner.planner);  // an unknown name fails before the model is read
+  check_writable(options.output);
+  const LoadedModel model = load_model(options.model);
+  const Problem problem = make_problem(*model.graph, load_cluster(options.cluster), model.options);
+  std::optional<Workspace> workspace;
+  if (!options.workspace.empty()) workspace.emplace(options.workspace);
+  SearchJob job{&model, &problem, options.planner.planner, planner_options, nullptr, nullptr, &interrupt};
+  if (workspace) job.workspace = &*workspace;
+  const SearchOutcome outcome = search(job);
+  if (!options.output.empty()) write_plan_file(options.output, model, outcome);
+  if (command.json) {
+    print(verdict_json(outcome.verdict, command.wall_seconds()).dump() + "\n");
+  } else {
+    print(verdict_text(outcome.verdict, command.wall_seconds()));
+    if (outcome.run) print("\nStored as run " + std::to_string(*outcome.run) + " of " + options.workspace + "\n");
+    if (!options.output.empty()) print("\nPlan written to " + options.output + "\n");
+  }
+  return outcome.verdict.feasible() ? Done : Infeasible;
+}
+
+}  // namespace
+
+void add_plan(CLI::App& app, Command& command) {
+  CLI::App* sub = add_command(app, command, "plan", "Search for a strategy");
+  const auto options = std::make_shared<PlanOptions>();
+  options->model.declare(*sub);
+  sub->add_option("--cluster", options->cluster, "Cluster file, or the name of a sample")->required();
+  options->planner.declare(*sub, true);
+  sub->add_option("--workspace", options->workspace, "Store model, cluster, run and result here (.strata)");
+  sub->add_option("-o,--output", options->output, "Plan file to write");
+  sub->callback([options, &command] { command.action = [=, &command] { return plan(*options, command); }; });
+}
+
+}  // namespace strato::cli

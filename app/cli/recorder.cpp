@@ -1,0 +1,142 @@
+#include "app/cli/recorder.h"
+
+#include <fmt/format.h>
+
+#include "core/base/json.h"
+#include "core/base/quantity_text.h"
+#include "core/strategy/strategy_file.h"
+
+namespace strato::cli {
+namespace {
+
+constexpr auto kDrawEvery = std::chrono::milliseconds(100);
+constexpr auto kWriteEvery = std::chrono::milliseconds(500);
+
+}  // namespace
+
+std::string options_text(const PlannerOptions& options) {
+  return Json{{"iterations", options.iterations},
+              {"budget", options.budget_seconds},
+              {"seed", options.seed},
+              {"set", options.set}}
+      .dump();
+}
+
+PlannerOptions options_from(const StoredRun& run) {
+  const JsonView view = JsonView::parse(run.options, fmt::format("options of run {}", run.id));
+  PlannerOptions options;
+  if (const auto count = view.find("iterations")) options.iterations = count->integer(1);
+  if (const auto budget = view.find("budget")) options.budget_seconds = budget->number(0);
+  options.seed = view.at("seed").json().get<std::uint64_t>();
+  if (const auto set = view.find("set"); set && set->is_object()) {
+    for (const auto& [key, value] : set->members()) options.set[key] = value.string();
+  }
+  return options;
+}
+
+Recorder::Recorder(const Problem& problem, std::string planner, const PlannerOptions& options)
+    : problem_(problem), planner_(std::move(planner)), options_(options) {}
+
+void Recorder::record(Workspace& workspace, const LoadedModel& model, Nanos baseline) {
+  workspace_ = &workspace;
+  run_.model = workspace.add(row_of(model, problem_));
+  run_.cluster = workspace.add(row_of(*problem_.cluster));
+  run_.planner = planner_;
+  run_.options = options_text(options_);
+  run_.baseline_ns = baseline.value;
+  run_.id = workspace.add(run_);
+}
+
+void Recorder::continue_run(Workspace& workspace, const StoredRun& run) {
+  workspace_ = &workspace;
+  run_ = run;
+  seconds_before_ = run.wall_seconds;
+  evaluations_before_ = run.evaluations;
+  run_.state = RunState::Running;
+  workspace.update(run_);
+}
+
+std::optional<RunRow> Recorder::run() const {
+  return workspace_ == nullptr ? std::nullopt : std::optional(run_.id);
+}
+
+void Recorder::finish(const PlanResult* result, RunState state) {
+  line_.clear();
+  if (workspace_ == nullptr) return;
+  run_.state = state;
+  if (result != nullptr) {
+    if (result->tree) pending_tree_ = result->tree;
+    pending_best_.reset();
+    run_.best = add(result->strategy, result->score, planner_);
+    run_.best_ns = result->score.step_time.value;
+    run_.note = result->note;
+    write({0, result->evaluations, 0, result->score});
+  } else {
+    workspace_->update(run_);
+  }
+}
+
+void Recorder::on_progress(const Progress& progress) {
+  draw(progress);
+  if (Clock::now() - written_ >= kWriteEvery) write(progress);
+}
+
+void Recorder::on_improvement(const Strategy& strategy, const Score& score, const Progress& progress) {
+  if (workspace_ != nullptr) pending_best_ = {strategy, score};
+  on_progress(progress);
+}
+
+void Recorder::on_tree(std::shared_ptr<const SearchTree> tree) {
+  if (workspace_ != nullptr) pending_tree_ = std::move(tree);
+}
+
+void Recorder::draw(const Progress& progress) {
+  if (!line_.shown() || Clock::now() - drawn_ < kDrawEvery) return;
+  drawn_ = Clock::now();
+  std::string text = fmt::format("{}: {}", planner_, progress.iterations);
+  if (options_.budget_seconds <= 0) text += fmt::format(" of {}", options_.iterations);
+  const double seconds = std::chrono::duration<double>(Clock::now() - start_).count();
+  text += fmt::format(", {} s", significant_text(seconds));
+  if (progress.best) {
+    text += fmt::format(", best {}{}", time_text(progress.best->step_time),
+                        progress.best->feasible ? "" : " (does not fit)");
+  }
+  line_.show(text);
+}
+
+void Recorder::write(const Progress& progress) {
+  if (workspace_ == nullptr) return;
+  written_ = Clock::now();
+  const double seconds = std::chrono::duration<double>(written_ - start_).count();
+  run_.evaluations = evaluations_before_ + progress.evaluations;
+  run_.wall_seconds = seconds_before_ + seconds;
+  if (progress.best) run_.best_ns = progress.best->step_time.value;
+  write_pending();
+  workspace_->add_history(run_.id, {run_.evaluations, run_.wall_seconds, run_.best_ns});
+  workspace_->update(run_);
+}
+
+void Recorder::write_pending() {
+  if (pending_best_) {
+    const auto& [strategy, score] = *pending_best_;
+    run_.best = add(strategy, score, fmt::format("{}, {} evaluations", planner_, run_.evaluations));
+    pending_best_.reset();
+  }
+  if (pending_tree_) workspace_->save_tree(run_.id, serialise(*pending_tree_));
+  pending_tree_.reset();
+}
+
+StrategyRow Recorder::add(const Strategy& strategy, const Score& score, const std::string& label) {
+  StoredStrategy row;
+  row.model = run_.model;
+  row.cluster = run_.cluster;
+  row.run = run_.id;
+  row.label = label;
+  row.json = strategy_json(name_strategy(strategy, *problem_.graph, *problem_.grouping, *problem_.cluster));
+  row.digest = strategy.digest();
+  row.step_time_ns = score.step_time.value;
+  row.feasible = score.feasible;
+  return workspace_->add(row);
+}
+
+}  // namespace strato::cli

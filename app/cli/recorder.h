@@ -1,0 +1,58 @@
+// Watches a search: draws the progress line and writes the run into a workspace, at least once a second while
+// the planner reports, so that a crash loses little.
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "app/cli/context.h"
+#include "app/cli/output.h"
+#include "core/search/planner.h"
+#include "core/store/workspace.h"
+
+namespace strato::cli {
+
+class Recorder final : public Observer {
+ public:
+  // Shows progress only.
+  Recorder(const Problem& problem, std::string planner, const PlannerOptions& options);
+
+  // Records from now on, as a new run, or as more of an old one.
+  void record(Workspace& workspace, const LoadedModel& model, Nanos baseline);
+  void continue_run(Workspace& workspace, const StoredRun& run);
+  // The last word; `result` is null when the search failed.
+  void finish(const PlanResult* result, RunState state);
+  std::optional<RunRow> run() const;
+
+  void on_progress(const Progress& progress) override;
+  void on_improvement(const Strategy& strategy, const Score& score, const Progress& progress) override;
+  void on_tree(std::shared_ptr<const SearchTree> tree) override;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  void draw(const Progress& progress);
+  void write(const Progress& progress);
+  void write_pending();
+  StrategyRow add(const Strategy& strategy, const Score& score, const std::string& label);
+
+  const Problem& problem_;
+  std::string planner_;
+  PlannerOptions options_;
+  ProgressLine line_;
+  Clock::time_point start_ = Clock::now(), drawn_{}, written_{};
+  Workspace* workspace_ = nullptr;
+  StoredRun run_;
+  double seconds_before_ = 0;            // of the searches that this one continues
+  std::int64_t evaluations_before_ = 0;
+  std::optional<std::pair<Strategy, Score>> pending_best_;
+  std::shared_ptr<const SearchTree> pending_tree_;
+};
+
+std::string options_text(const PlannerOptions& options);
+PlannerOptions options_from(const StoredRun& run);
+
+}  // namespace strato::cli

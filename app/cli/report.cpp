@@ -1,0 +1,178 @@
+#include "app/cli/report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "app/cli/output.h"
+#include "core/base/quantity_text.h"
+#include "core/search/baselines.h"
+
+namespace strato::cli {
+namespace {
+
+void add_to(MemoryUse& use, TensorRole role, Bytes bytes) {
+  switch (role) {
+    case TensorRole::Parameter: use.parameters += bytes; break;
+    case TensorRole::OptimizerState: use.optimizer_state += bytes; break;
+    case TensorRole::Gradient: use.gradients += bytes; break;
+    case TensorRole::Activation: use.activations += bytes; break;
+    case TensorRole::Input:
+    case TensorRole::Constant: use.other += bytes; break;
+  }
+}
+
+Json memory_json(const MemoryUse& use) {
+  return {{"parameters_bytes", use.parameters.value},
+          {"optimizer_state_bytes", use.optimizer_state.value},
+          {"gradients_bytes", use.gradients.value},
+          {"activations_bytes", use.activations.value},
+          {"other_bytes", use.other.value}};
+}
+
+Json devices_json(const Timeline& timeline, bool with_breakdown) {
+  Json list = Json::array();
+  for (std::size_t i = 0; i < timeline.devices.size(); ++i) {
+    const DeviceUse& use = timeline.devices[DeviceId(i)];
+    Json device = {{"name", timeline.program->cluster->device(DeviceId(i)).name},
+                   {"busy_s", to_seconds(use.compute_busy)},
+                   {"communication_busy_s", to_seconds(use.communication_busy)},
+                   {"peak_memory_bytes", use.peak.value},
+                   {"memory_bytes", use.capacity.value}};
+    if (with_breakdown) device.update(memory_json(memory_at_peak(timeline, DeviceId(i))));
+    list.push_back(std::move(device));
+  }
+  return list;
+}
+
+std::string devices_text(const Timeline& timeline) {
+  Table table({"device", "GPU", "busy", "of step", "peak memory", "of", "used"});
+  for (std::size_t i = 0; i < timeline.devices.size(); ++i) {
+    const DeviceUse& use = timeline.devices[DeviceId(i)];
+    const Cluster& cluster = *timeline.program->cluster;
+    const double share = timeline.step_time > Nanos(0) ? use.compute_busy / timeline.step_time : 0;
+    table.add({cluster.device(DeviceId(i)).name, cluster.gpu(DeviceId(i)).name, time_text(use.compute_busy),
+               percent_text(share), bytes_text(use.peak), bytes_text(use.capacity),
+               percent_text(use.peak / use.capacity)});
+  }
+  return table.text();
+}
+
+std::string breakdown_text(const Timeline& timeline) {
+  Table table({"device", "peak", "of", "parameters", "optimizer", "gradients", "activations", "other", ""});
+  for (std::size_t i = 0; i < timeline.devices.size(); ++i) {
+    const DeviceUse& use = timeline.devices[DeviceId(i)];
+    const MemoryUse memory = memory_at_peak(timeline, DeviceId(i));
+    table.add({timeline.program->cluster->device(DeviceId(i)).name, bytes_text(use.peak),
+               bytes_text(use.capacity), bytes_text(memory.parameters), bytes_text(memory.optimizer_state),
+               bytes_text(memory.gradients), bytes_text(memory.activations), bytes_text(memory.other),
+               use.fits() ? "" : "does not fit"});
+  }
+  return table.text();
+}
+
+std::string headline(const Verdict& verdict) {
+  const Problem& problem = *verdict.problem;
+  std::string text = fmt::format("{} on {}, batch {}, {} op groups", problem.graph->name(),
+                                 problem.cluster->name(), problem.graph->batch(), problem.grouping->size());
+  if (!verdict.planner.empty()) text += fmt::format(", {}, seed {}", verdict.planner, verdict.seed);
+  return text + (verdict.stopped ? " (stopped early)\n" : "\n");
+}
+
+}  // namespace
+
+double Verdict::speedup() const {
+  return outcome.timeline->step_time > Nanos(0) ? baseline.timeline->step_time / outcome.timeline->step_time
+                                                : 1;
+}
+
+Verdict make_verdict(const Problem& problem, const Strategy& strategy) {
+  Verdict verdict;
+  verdict.problem = &problem;
+  verdict.outcome = simulate_strategy(problem, strategy);
+  verdict.baseline = simulate_strategy(problem, data_parallel(problem));
+  verdict.lower_bound = lower_bound(problem);
+  return verdict;
+}
+
+MemoryUse memory_at_peak(const Timeline& timeline, DeviceId device) {
+  MemoryUse use;
+  for (const Timeline::Alive& alive : timeline.alive_at(device, timeline.devices[device].peak_at)) {
+    add_to(use, timeline.program->graph->tensor(alive.tensor).role, alive.bytes);
+  }
+  return use;
+}
+
+std::vector<std::string> infeasible_reasons(const Timeline& timeline) {
+  constexpr std::size_t named = 3;
+  std::vector<std::string> reasons;
+  for (std::size_t i = 0; i < timeline.devices.size(); ++i) {
+    const DeviceUse& use = timeline.devices[DeviceId(i)];
+    if (use.fits()) continue;
+    std::string line = fmt::format("{} needs {} at {} and has {}: largest",
+                                   timeline.program->cluster->device(DeviceId(i)).name, bytes_text(use.peak),
+                                   time_text(use.peak_at), bytes_text(use.capacity));
+    const auto alive = timeline.alive_at(DeviceId(i), use.peak_at);
+    for (std::size_t k = 0; k < std::min(named, alive.size()); ++k) {
+      line += fmt::format("{} {} ({})", k == 0 ? "" : ",",
+                          timeline.program->graph->tensor(alive[k].tensor).name, bytes_text(alive[k].bytes));
+    }
+    reasons.push_back(std::move(line));
+  }
+  return reasons;
+}
+
+Json result_json(const Verdict& verdict) {
+  return {{"planner", verdict.planner},
+          {"seed", verdict.seed},
+          {"step_time_s", to_seconds(verdict.outcome.timeline->step_time)},
+          {"baseline_step_time_s", to_seconds(verdict.baseline.timeline->step_time)},
+          {"speedup", verdict.speedup()},
+          {"lower_bound_s", to_seconds(verdict.lower_bound)},
+          {"feasible", verdict.feasible()},
+          {"baseline_feasible", verdict.baseline.timeline->feasible},
+          {"tasks", verdict.outcome.program->tasks.size()},
+          {"evaluations", verdict.evaluations},
+          {"note", verdict.note}};
+}
+
+Json verdict_json(const Verdict& verdict, double wall_seconds) {
+  Json json = {{"model", verdict.problem->graph->name()},
+               {"cluster", verdict.problem->cluster->name()},
+               {"batch", verdict.problem->graph->batch()},
+               {"groups", verdict.problem->grouping->size()}};
+  json.update(result_json(verdict));
+  if (verdict.stopped) json["stopped"] = true;
+  json["wall_s"] = wall_seconds;
+  json["devices"] = devices_json(*verdict.outcome.timeline, false);
+  json["baseline_devices"] = devices_json(*verdict.baseline.timeline, true);
+  if (!verdict.feasible()) json["reasons"] = infeasible_reasons(*verdict.outcome.timeline);
+  if (!verdict.baseline.timeline->feasible) {
+    json["baseline_reasons"] = infeasible_reasons(*verdict.baseline.timeline);
+  }
+  return json;
+}
+
+std::string verdict_text(const Verdict& verdict, double wall_seconds) {
+  const Timeline& timeline = *verdict.outcome.timeline;
+  const Timeline& baseline = *verdict.baseline.timeline;
+  const auto misfit = [](const Timeline& each) { return each.feasible ? "" : "  (does not fit in memory)"; };
+  std::string text = headline(verdict);
+  text += fmt::format("  step time      {}{}\n", time_text(timeline.step_time), misfit(timeline));
+  text += fmt::format("  data parallel  {}{}\n", time_text(baseline.step_time), misfit(baseline));
+  text += fmt::format("  speed-up       {}\n", factor_text(verdict.speedup()));
+  text += fmt::format("  lower bound    {}\n", time_text(verdict.lower_bound));
+  text += fmt::format("  tasks          {}\n", verdict.outcome.program->tasks.size());
+  text += fmt::format("  evaluations    {}\n", verdict.evaluations);
+  text += fmt::format("  took           {}\n", time_text(nanos_from_seconds(wall_seconds)));
+  if (!verdict.note.empty()) text += fmt::format("  note           {}\n", verdict.note);
+  text += "\n" + devices_text(timeline);
+  if (!baseline.feasible) text += "\nMemory of data parallelism at its peak\n" + breakdown_text(baseline);
+  if (!timeline.feasible) {
+    text += "\nInfeasible\n";
+    for (const std::string& reason : infeasible_reasons(timeline)) text += "  " + reason + "\n";
+  }
+  return text;
+}
+
+}  // namespace strato::cli

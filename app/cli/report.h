@@ -1,0 +1,47 @@
+// What a strategy is worth, for a person and for a script: beside data parallelism and beside the lower bound.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/base/json.h"
+#include "core/search/evaluator.h"
+#include "core/search/problem.h"
+
+namespace strato::cli {
+
+struct Verdict {
+  const Problem* problem = nullptr;
+  Outcome outcome;
+  Outcome baseline;  // data parallel with AllReduce on all devices
+  Nanos lower_bound;
+  std::string planner;
+  std::uint64_t seed = 0;
+  std::int64_t evaluations = 0;
+  std::string note;
+  bool stopped = false;  // by Ctrl-C
+
+  bool feasible() const { return outcome.timeline->feasible; }
+  // Baseline time over step time; against an infeasible baseline too, which says what it would take.
+  double speedup() const;
+};
+
+Verdict make_verdict(const Problem& problem, const Strategy& strategy);
+
+// Bytes on one device at the moment of its peak, by what they are for.
+struct MemoryUse {
+  Bytes parameters, optimizer_state, gradients, activations, other;
+  Bytes total() const { return parameters + optimizer_state + gradients + activations + other; }
+};
+MemoryUse memory_at_peak(const Timeline& timeline, DeviceId device);
+
+// One line for every device that is too small: how much it lacks, when, and the largest tensors alive then.
+std::vector<std::string> infeasible_reasons(const Timeline& timeline);
+
+Json verdict_json(const Verdict& verdict, double wall_seconds);
+std::string verdict_text(const Verdict& verdict, double wall_seconds);
+// For the plan file: what does not change from one run of the same command to the next.
+Json result_json(const Verdict& verdict);
+
+}  // namespace strato::cli

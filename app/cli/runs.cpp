@@ -1,0 +1,208 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+
+#include "app/cli/command.h"
+#include "app/cli/output.h"
+#include "app/cli/recorder.h"
+#include "app/cli/search.h"
+#include "core/base/error.h"
+#include "core/base/quantity_text.h"
+#include "core/strategy/strategy_file.h"
+
+namespace strato::cli {
+namespace {
+
+struct RunsOptions {
+  std::string workspace, output;
+  RunRow id = 0;
+  PlannerChoice planner;
+};
+
+std::string_view name_of(RunState state) {
+  switch (state) {
+    case RunState::Running: return "running";
+    case RunState::Paused: return "paused";
+    case RunState::Finished: return "finished";
+    case RunState::Stopped: return "stopped";
+    case RunState::Failed: return "failed";
+  }
+  return "unknown";
+}
+
+// Looking must not make a file where there is none.
+Workspace open_existing(const std::string& file, bool read_only) {
+  std::error_code error;
+  if (!std::filesystem::exists(file, error)) {
+    throw InputError(file, "", "is not there", "check the name; plan --workspace makes one");
+  }
+  return Workspace(file, read_only);
+}
+
+StoredRun find_run(const Workspace& workspace, RunRow id) {
+  if (auto run = workspace.run(id)) return *std::move(run);
+  throw InputError(workspace.file().string(), "", fmt::format("has no run {}", id), "see: runs list");
+}
+
+Json run_json(const StoredRun& run, const std::string& model, const std::string& cluster) {
+  return {{"run", run.id},
+          {"model", model},
+          {"cluster", cluster},
+          {"planner", run.planner},
+          {"options", Json::parse(run.options)},
+          {"state", std::string(name_of(run.state))},
+          {"step_time_s", to_seconds(Nanos(run.best_ns))},
+          {"baseline_step_time_s", to_seconds(Nanos(run.baseline_ns))},
+          {"evaluations", run.evaluations},
+          {"wall_s", run.wall_seconds},
+          {"note", run.note},
+          {"created", run.created}};
+}
+
+template <class Row>
+std::string name_in(const std::vector<Row>& rows, std::int64_t id) {
+  for (const Row& row : rows) {
+    if (row.id == id) return row.name;
+  }
+  return "";
+}
+
+double speedup(const StoredRun& run) {
+  return run.best_ns > 0 ? static_cast<double>(run.baseline_ns) / static_cast<double>(run.best_ns) : 0;
+}
+
+int list_runs(const RunsOptions& options, const Command& command) {
+  const Workspace workspace = open_existing(options.workspace, true);
+  const auto models = workspace.models();
+  const auto clusters = workspace.clusters();
+  Json list = Json::array();
+  Table table({"run", "model", "cluster", "planner", "state", "step time", "speed-up", "evaluations", "made"});
+  for (const StoredRun& run : workspace.runs()) {
+    const std::string model = name_in(models, run.model), cluster = name_in(clusters, run.cluster);
+    list.push_back(run_json(run, model, cluster));
+    table.add({std::to_string(run.id), model, cluster, run.planner, std::string(name_of(run.state)),
+               time_text(Nanos(run.best_ns)), factor_text(speedup(run)), std::to_string(run.evaluations),
+               run.created});
+  }
+  if (command.json) {
+    print(Json{{"runs", list}}.dump() + "\n");
+  } else {
+    print(table.empty() ? "no runs\n" : table.text());
+  }
+  return Done;
+}
+
+std::string best_text(const Workspace& workspace, const StoredRun& run) {
+  if (!run.best) return "";
+  const auto best = workspace.strategy(*run.best);
+  if (!best) return "";
+  std::string text = fmt::format("  best           strategy {}, {}{}\n\n", best->id,
+                                 time_text(Nanos(best->step_time_ns)), best->feasible ? "" : ", does not fit");
+  Table table({"group", "ops", "mode", "devices"});
+  for (const NamedGroup& group : parse_strategy(best->json, "strategy of the workspace").groups) {
+    std::string devices;
+    for (const auto& [name, weight] : group.devices) {
+      devices += (devices.empty() ? "" : ", ") + name + (weight == 1 ? "" : fmt::format(" x{}", weight));
+    }
+    table.add({group.name, std::to_string(group.ops.size()),
+               group.mode ? std::string(strato::name_of(*group.mode)) : "undecided", devices});
+  }
+  return text + table.text();
+}
+
+int show_run(const RunsOptions& options, const Command& command) {
+  const Workspace workspace = open_existing(options.workspace, true);
+  const StoredRun run = find_run(workspace, options.id);
+  const std::string model = name_in(workspace.models(), run.model);
+  const std::string cluster = name_in(workspace.clusters(), run.cluster);
+  const auto history = workspace.history(run.id);
+  if (command.json) {
+    Json json = run_json(run, model, cluster);
+    json["history"] = Json::array();
+    for (const HistoryPoint& point : history) {
+      json["history"].push_back({{"evaluations", point.evaluations},
+                                 {"elapsed_s", point.elapsed_seconds},
+                                 {"best_s", to_seconds(Nanos(point.best_ns))}});
+    }
+    json["resumable"] = workspace.tree(run.id).has_value();
+    if (run.best) json["strategy"] = Json::parse(workspace.strategy(*run.best).value_or(StoredStrategy{}).json);
+    print(json.dump() + "\n");
+    return Done;
+  }
+  std::string text = fmt::format("run {}: {} on {}, {}, {}\n", run.id, model, cluster, run.planner,
+                                 name_of(run.state));
+  text += fmt::format("  made           {}\n  options        {}\n", run.created, run.options);
+  text += fmt::format("  step time      {}\n  data parallel  {}\n  speed-up       {}\n",
+                      time_text(Nanos(run.best_ns)), time_text(Nanos(run.baseline_ns)), factor_text(speedup(run)));
+  text += fmt::format("  evaluations    {} in {}\n  history        {} points\n", run.evaluations,
+                      time_text(nanos_from_seconds(run.wall_seconds)), history.size());
+  if (!run.note.empty()) text += fmt::format("  note           {}\n", run.note);
+  print(text + best_text(workspace, run));
+  return Done;
+}
+
+int resume_run(const RunsOptions& options, const Command& command) {
+  Interrupt interrupt;
+  check_writable(options.output);
+  Workspace workspace = open_existing(options.workspace, false);
+  const StoredRun run = find_run(workspace, options.id);
+  const LoadedModel model = model_from(workspace.model(run.model).value());
+  const StoredCluster cluster = workspace.cluster(run.cluster).value();
+  const Problem problem = make_problem(
+      *model.graph,
+      std::make_shared<const Cluster>(parse_cluster(cluster.json, cluster.name, GpuCatalogue())),
+      model.options);
+  PlannerOptions planner_options = options_from(run);
+  planner_options.iterations = options.planner.iterations;
+  planner_options.threads = options.planner.threads;
+  planner_options.budget_seconds =
+      options.planner.budget.empty() ? 0 : parse_duration(options.planner.budget, "--budget");
+  const SearchOutcome outcome =
+      search({&model, &problem, run.planner, planner_options, &workspace, &run, &interrupt});
+  if (!options.output.empty()) write_plan_file(options.output, model, outcome);
+  print(command.json ? verdict_json(outcome.verdict, command.wall_seconds()).dump() + "\n"
+                     : verdict_text(outcome.verdict, command.wall_seconds()));
+  return outcome.verdict.feasible() ? Done : Infeasible;
+}
+
+int delete_run(const RunsOptions& options, const Command& command) {
+  Workspace workspace = open_existing(options.workspace, false);
+  workspace.remove_run(find_run(workspace, options.id).id);
+  print(command.json ? Json{{"deleted", options.id}}.dump() + "\n"
+                     : fmt::format("run {} deleted\n", options.id));
+  return Done;
+}
+
+using Action = int (*)(const RunsOptions&, const Command&);
+
+CLI::App* add_action(CLI::App& runs, Command& command, const std::shared_ptr<RunsOptions>& options,
+                     const std::string& name, const std::string& help, Action action) {
+  CLI::App* sub = add_command(runs, command, name, help);
+  sub->fallthrough();
+  if (action != list_runs) sub->add_option("run", options->id, "Number of the run")->required();
+  sub->callback([=, &command] { command.action = [=, &command] { return action(*options, command); }; });
+  return sub;
+}
+
+}  // namespace
+
+void add_runs(CLI::App& app, Command& command) {
+  CLI::App* runs = add_command(app, command, "runs", "The history in a workspace");
+  const auto options = std::make_shared<RunsOptions>();
+  runs->add_option("--workspace", options->workspace, "Workspace (.strata)")->required();
+  runs->require_subcommand(0, 1);
+  add_action(*runs, command, options, "list", "All runs (the default)", list_runs);
+  add_action(*runs, command, options, "show", "One run, its history and its best strategy", show_run);
+  add_action(*runs, command, options, "delete", "Delete a run; its strategies stay", delete_run);
+  CLI::App* resume = add_action(*runs, command, options, "resume", "Go on with a tree search", resume_run);
+  resume->add_option("--iterations", options->planner.iterations, "More evaluations")->capture_default_str();
+  resume->add_option("--budget", options->planner.budget, "Time instead: 10s, 2m, 1h");
+  resume->add_option("--threads", options->planner.threads, "0: one for each core");
+  resume->add_option("-o,--output", options->output, "Plan file to write");
+  // Called after the inner callback, when there is one.
+  runs->callback([=, &command] {
+    if (!command.action) command.action = [=, &command] { return list_runs(*options, command); };
+  });
+}
+
+}  // namespace strato::cli

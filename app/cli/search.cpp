@@ -1,0 +1,75 @@
+#include "app/cli/search.h"
+
+#include <fmt/format.h>
+
+#include "app/cli/recorder.h"
+#include "core/base/error.h"
+#include "core/search/baselines.h"
+
+namespace strato::cli {
+namespace {
+
+std::shared_ptr<const SearchTree> stored_tree(const Workspace& workspace, const StoredRun& run) {
+  const auto bytes = workspace.tree(run.id);
+  if (!bytes) {
+    throw InputError(workspace.file().string(), fmt::format("run {}", run.id),
+                     fmt::format("has no search tree: {} cannot be continued", run.planner),
+                     "plan again with more iterations");
+  }
+  return std::make_shared<const SearchTree>(parse_search_tree(*bytes));
+}
+
+}  // namespace
+
+SearchOutcome search(const SearchJob& job) {
+  Interrupt& interrupt = *job.interrupt;
+  const auto planner = plugins().planner(job.planner);
+  const Problem& problem = *job.problem;
+  const auto tree = job.resume == nullptr ? nullptr : stored_tree(*job.workspace, *job.resume);
+  SearchOutcome outcome;
+  outcome.verdict.problem = job.problem;
+  outcome.verdict.baseline = simulate_strategy(problem, data_parallel(problem));
+  Recorder recorder(problem, job.planner, job.options);
+  if (job.resume != nullptr) {
+    recorder.continue_run(*job.workspace, *job.resume);
+  } else if (job.workspace != nullptr) {
+    recorder.record(*job.workspace, *job.model, outcome.verdict.baseline.score.step_time);
+  }
+  interrupt.arm();
+  try {
+    outcome.result = run_planner(*planner, problem, job.options, recorder, interrupt.token(), tree);
+  } catch (...) {
+    recorder.finish(nullptr, RunState::Failed);
+    throw;
+  }
+  recorder.finish(&outcome.result, interrupt.requested() ? RunState::Stopped : RunState::Finished);
+  outcome.run = recorder.run();
+  outcome.verdict.outcome = simulate_strategy(problem, outcome.result.strategy);
+  outcome.verdict.lower_bound = lower_bound(problem);
+  outcome.verdict.planner = job.planner;
+  outcome.verdict.seed = job.options.seed;
+  outcome.verdict.evaluations = outcome.result.evaluations;
+  outcome.verdict.note = outcome.result.note;
+  outcome.verdict.stopped = interrupt.requested();
+  return outcome;
+}
+
+void write_plan_file(const std::filesystem::path& file, const LoadedModel& model,
+                     const SearchOutcome& outcome) {
+  const Problem& problem = *outcome.verdict.problem;
+  PlanFile plan;
+  plan.graph_file = model.path.string();
+  plan.graph_name = model.name;
+  plan.graph_digest = problem.graph->digest();
+  plan.batch = problem.graph->batch();
+  plan.optimizer = model.options.training ? std::string(name_of(model.options.optimizer)) : "none";
+  plan.cluster_json = problem.cluster->json();
+  plan.strategy =
+      name_strategy(outcome.result.strategy, *problem.graph, *problem.grouping, *problem.cluster);
+  Json result = result_json(outcome.verdict);
+  if (!model.dimensions.empty()) result["dimensions"] = model.dimensions;
+  plan.result_json = result.dump();
+  write_plan(file, plan);
+}
+
+}  // namespace strato::cli
