@@ -107,7 +107,10 @@ class WorkCounter {
 void describe_forward(Op& op, const OpReader& reader, const OpRule& rule) {
   op.family = rule.family;
   op.view = rule.view;
-  if (op.view) return;
+  if (op.view) {
+    op.work.kernels = 0;
+    return;
+  }
   op.work.flops = rule.flops ? rule.flops(reader) : 0;
   op.work.kernels = rule.kernels ? rule.kernels(reader) : 1;
   WorkCounter(reader, rule).count(op.work);
@@ -118,7 +121,10 @@ void describe_gradient(Op& op, const OpReader& reader, const OpRule& rule) {
   const bool sums_bias = op.type.ends_with("GradBias");
   op.family = sums_bias ? OpFamily::Reduction : rule.family;
   op.view = rule.view;
-  if (op.view) return;
+  if (op.view) {
+    op.work.kernels = 0;
+    return;
+  }
   const OpReader forward = reader.forward();
   op.work.flops = sums_bias ? product(reader.in(0)) : forward->work.flops * rule.gradient_work;
   op.work.kernels = rule.kernels ? rule.kernels(forward) : 1;

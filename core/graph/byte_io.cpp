@@ -1,0 +1,12 @@
+#include "core/graph/byte_io.h"
+
+#include "core/base/error.h"
+
+namespace strato {
+
+void ByteReader::damaged(const char* how) const {
+  throw InputError(file_, "byte " + std::to_string(at_), std::string("the stored graph is damaged: ") + how,
+                   "import the model again");
+}
+
+}  // namespace strato
