@@ -1,0 +1,151 @@
+#include "views/inspector/device_page.h"
+
+#include <QLabel>
+#include <QVBoxLayout>
+#include <algorithm>
+
+#include "views/inspector/bar_list.h"
+#include "views/inspector/facts.h"
+#include "views/models/explanation.h"
+#include "views/style/style.h"
+
+namespace strato {
+namespace {
+
+constexpr std::size_t kMostTensors = 10;
+
+QString text(std::string_view value) {
+  return QString::fromUtf8(value.data(), static_cast<qsizetype>(value.size()));
+}
+
+}  // namespace
+
+DevicePage::DevicePage(Session& session, QWidget* parent)
+    : QWidget(parent),
+      session_(session),
+      title_(make_title(this)),
+      subtitle_(make_note(this)),
+      time_heading_(make_heading(QStringLiteral("Its step"), this)),
+      role_heading_(make_heading(QStringLiteral("Memory at the peak"), this)),
+      tensor_heading_(make_heading(QStringLiteral("Largest tensors then"), this)),
+      facts_(new Facts(this)),
+      times_(new BarList(this)),
+      roles_(new BarList(this)),
+      tensors_(new BarList(this)) {
+  auto* layout = new QVBoxLayout(this);
+  layout->setContentsMargins(0, 0, 0, 0);
+  layout->setSpacing(style::kGrid);
+  for (QWidget* widget :
+       std::initializer_list<QWidget*>{title_, subtitle_, facts_, time_heading_, times_, role_heading_,
+                                       roles_, tensor_heading_, tensors_}) {
+    layout->addWidget(widget);
+  }
+  layout->addStretch();
+}
+
+void DevicePage::refresh() {
+  const Selection& selection = session_.selection();
+  const auto& problem = session_.snapshot().problem;
+  if (!problem) return;
+  const auto device = selection.device();
+  const auto link = selection.link();
+  const bool is_device = device && device->index() < problem->cluster->device_count();
+  for (QWidget* widget : std::initializer_list<QWidget*>{role_heading_, roles_, tensor_heading_, tensors_}) {
+    widget->setVisible(is_device);
+  }
+  if (is_device) {
+    show_device(*device);
+  } else if (link && link->index() < problem->cluster->links().size()) {
+    show_link(*link);
+  }
+}
+
+void DevicePage::show_device(DeviceId device) {
+  const Snapshot& snapshot = session_.snapshot();
+  const Cluster& cluster = *snapshot.problem->cluster;
+  const Device& info = cluster.device(device);
+  const GpuType& gpu = cluster.gpu(device);
+  title_->setText(text(info.name));
+  subtitle_->setText(QStringLiteral("%1 in %2").arg(text(gpu.name), text(cluster.groups()[info.group].name)));
+  std::vector<Fact> facts = {
+      {QStringLiteral("Peak rate (FP32)"),
+       style::flops(gpu.peak_flops[static_cast<std::size_t>(Precision::Fp32)]) + QStringLiteral("/s"),
+       text(gpu.sources)},
+      {QStringLiteral("Memory bandwidth"), style::bandwidth(gpu.memory_bandwidth), text(gpu.sources)},
+  };
+  if (snapshot.outcome) {
+    const DeviceUse& use = snapshot.outcome->timeline->devices[device];
+    facts.push_back({QStringLiteral("Memory"),
+                     QStringLiteral("%1 of %2").arg(style::bytes(use.peak), style::bytes(use.capacity)),
+                     {}, !use.fits()});
+    facts.push_back({QStringLiteral("Peak at"), style::time(use.peak_at), {}});
+    facts.push_back({QStringLiteral("Always there"), style::bytes(use.resident),
+                     QStringLiteral("Parameters, optimizer state, constants, the input batch")});
+    show_times(*snapshot.outcome->timeline, device);
+    show_memory(*snapshot.outcome->timeline, device);
+  }
+  facts_->show_facts(facts);
+}
+
+void DevicePage::show_times(const Timeline& timeline, DeviceId device) {
+  const bool dark = style::is_dark(palette());
+  const DeviceTimes times = device_times(timeline)[device];
+  const auto bar = [&](const char* label, Nanos time, const QColor& colour, bool hatched) {
+    const double fraction = timeline.step_time.value ? time / timeline.step_time : 0;
+    return Bar{QString::fromUtf8(label), style::percent(fraction), style::time(time), fraction, colour,
+               hatched, -1};
+  };
+  QColor idle = style::muted_text(palette());
+  idle.setAlphaF(0.4f);
+  times_->show_bars({
+      bar("Computes", times.compute, style::kind_colour(TaskKind::Compute, dark), false),
+      bar("Only communicates", times.communication, style::kind_colour(TaskKind::AllReduce, dark), true),
+      bar("Waits", times.idle, idle, false),
+      bar("Communicates while computing", times.overlapped, style::kind_colour(TaskKind::Transfer, dark), true),
+  });
+}
+
+void DevicePage::show_memory(const Timeline& timeline, DeviceId device) {
+  const bool dark = style::is_dark(palette());
+  const DeviceUse& use = timeline.devices[device];
+  const Bytes whole = std::max({use.peak, use.capacity, Bytes(1)});
+  const auto by_role = memory_by_role(timeline, device, use.peak_at);
+  std::vector<Bar> roles;
+  for (std::size_t role = 0; role < by_role.size(); ++role) {
+    if (by_role[role].value == 0) continue;
+    roles.push_back({QString::fromUtf8(label_of(static_cast<TensorRole>(role))), style::bytes(by_role[role]),
+                     {}, by_role[role] / whole, style::device_colour(*timeline.program->cluster, device, dark),
+                     false, -1});
+  }
+  std::stable_sort(roles.begin(), roles.end(),
+                   [](const Bar& a, const Bar& b) { return a.fraction > b.fraction; });
+  roles_->show_bars(std::move(roles));
+  std::vector<Bar> tensors;
+  for (const Timeline::Alive& alive : timeline.alive_at(device, use.peak_at)) {
+    if (tensors.size() == kMostTensors) break;
+    const Tensor& tensor = timeline.program->graph->tensor(alive.tensor);
+    tensors.push_back({text(tensor.name), style::bytes(alive.bytes),
+                       QStringLiteral("%1%2").arg(QString::fromUtf8(label_of(tensor.role)),
+                                                  alive.resident ? QStringLiteral(", always there") : QString()),
+                       alive.bytes / whole,
+                       style::device_colour(*timeline.program->cluster, device, dark), false, -1});
+  }
+  tensors_->show_bars(std::move(tensors));
+}
+
+void DevicePage::show_link(LinkId link) {
+  const Snapshot& snapshot = session_.snapshot();
+  const Link& info = snapshot.problem->cluster->links()[link];
+  title_->setText(text(info.name));
+  subtitle_->setText(QStringLiteral("Link, one direction"));
+  facts_->show_facts({{QStringLiteral("Bandwidth"), style::bandwidth(info.bandwidth), {}},
+                      {QStringLiteral("Latency"), style::time(info.latency), {}}});
+  if (!snapshot.outcome) return;
+  const Timeline& timeline = *snapshot.outcome->timeline;
+  const Nanos busy = timeline.link_busy[link];
+  const double fraction = timeline.step_time.value ? busy / timeline.step_time : 0;
+  times_->show_bars({{QStringLiteral("Busy"), style::percent(fraction), style::time(busy), fraction,
+                      style::kind_colour(TaskKind::Transfer, style::is_dark(palette())), true, -1}});
+}
+
+}  // namespace strato

@@ -1,0 +1,283 @@
+#include "views/inspector/group_page.h"
+
+#include <QButtonGroup>
+#include <QCheckBox>
+#include <QGridLayout>
+#include <QHeaderView>
+#include <QLabel>
+#include <QPainter>
+#include <QPushButton>
+#include <QRadioButton>
+#include <QSortFilterProxyModel>
+#include <QTableView>
+#include <QVBoxLayout>
+#include <set>
+
+#include "views/inspector/facts.h"
+#include "views/models/explanation.h"
+#include "views/models/strategy_edits.h"
+#include "views/style/style.h"
+
+namespace strato {
+namespace {
+
+QString text(std::string_view value) {
+  return QString::fromUtf8(value.data(), static_cast<qsizetype>(value.size()));
+}
+
+QIcon swatch(const QColor& colour) {
+  QPixmap pixmap(24, 24);
+  pixmap.fill(Qt::transparent);
+  QPainter painter(&pixmap);
+  painter.setRenderHint(QPainter::Antialiasing);
+  painter.setPen(Qt::NoPen);
+  painter.setBrush(colour);
+  painter.drawRoundedRect(QRectF(3, 3, 18, 18), 5, 5);
+  return pixmap;
+}
+
+const char* help_of(Mode mode) {
+  switch (mode) {
+    case Mode::ReplicateAllReduce: return "The batch is split, gradients are summed by AllReduce";
+    case Mode::ReplicatePs: return "The batch is split, gradients are summed at one device per parameter";
+    case Mode::Duplicate: return "Every device computes the whole batch: nothing to synchronise";
+    case Mode::ModelParallel: return "The group's ops are divided over the devices";
+  }
+  return "";
+}
+
+}  // namespace
+
+GroupPage::GroupPage(Session& session, QWidget* parent)
+    : QWidget(parent),
+      session_(session),
+      ops_(new OpTableModel(session, this)),
+      sorted_ops_(new QSortFilterProxyModel(this)),
+      op_table_(new QTableView(this)),
+      title_(make_title(this)),
+      subtitle_(make_note(this)),
+      boxes_(new QWidget(this)),
+      modes_(new QButtonGroup(this)),
+      facts_(new Facts(this)) {
+  auto* layout = new QVBoxLayout(this);
+  layout->setContentsMargins(0, 0, 0, 0);
+  layout->setSpacing(style::kGrid);
+  layout->addWidget(title_);
+  layout->addWidget(subtitle_);
+  build_editor(layout);
+  layout->addWidget(make_heading(QStringLiteral("What it costs"), this));
+  layout->addWidget(facts_);
+  build_ops(layout);
+}
+
+void GroupPage::build_editor(QVBoxLayout* layout) {
+  layout->addWidget(make_heading(QStringLiteral("Devices"), this));
+  new QGridLayout(boxes_);
+  boxes_->layout()->setContentsMargins(0, 0, 0, 0);
+  layout->addWidget(boxes_);
+  layout->addWidget(make_heading(QStringLiteral("Mode"), this));
+  auto* grid = new QGridLayout;
+  grid->setSpacing(style::kGrid);
+  for (int mode = 0; mode <= static_cast<int>(Mode::ModelParallel); ++mode) {
+    auto* button = new QRadioButton(text(label_of(static_cast<Mode>(mode))), this);
+    button->setToolTip(QString::fromUtf8(help_of(static_cast<Mode>(mode))));
+    modes_->addButton(button, mode);
+    grid->addWidget(button, mode / 2, mode % 2);
+  }
+  layout->addLayout(grid);
+  connect(modes_, &QButtonGroup::idClicked, this, &GroupPage::set_mode);
+  share_buttons_ = new QWidget(this);
+  auto* shares = new QHBoxLayout(share_buttons_);
+  shares->setContentsMargins(0, style::kGrid, 0, 0);
+  auto* equal = new QPushButton(QStringLiteral("Equal shares"), share_buttons_);
+  auto* speed = new QPushButton(QStringLiteral("Shares by speed"), share_buttons_);
+  speed->setToolTip(QStringLiteral("Weights in proportion to each device's speed on these ops"));
+  shares->addWidget(equal);
+  shares->addWidget(speed);
+  layout->addWidget(share_buttons_);
+  connect(equal, &QPushButton::clicked, this, [this] { set_shares(false); });
+  connect(speed, &QPushButton::clicked, this, [this] { set_shares(true); });
+}
+
+void GroupPage::build_ops(QVBoxLayout* layout) {
+  ops_heading_ = make_heading(QStringLiteral("Ops"), this);
+  layout->addWidget(ops_heading_);
+  sorted_ops_->setSourceModel(ops_);
+  sorted_ops_->setSortRole(OpTableModel::SortRole);
+  op_table_->setModel(sorted_ops_);
+  op_table_->setSortingEnabled(true);
+  op_table_->sortByColumn(OpTableModel::Time, Qt::DescendingOrder);
+  op_table_->verticalHeader()->hide();
+  op_table_->verticalHeader()->setDefaultSectionSize(fontMetrics().height() + style::kGrid);
+  op_table_->setShowGrid(false);
+  op_table_->setFrameShape(QFrame::NoFrame);
+  op_table_->setSelectionBehavior(QAbstractItemView::SelectRows);
+  op_table_->setMinimumHeight(9 * fontMetrics().height());
+  op_table_->horizontalHeader()->setSectionResizeMode(QHeaderView::Interactive);
+  op_table_->horizontalHeader()->setHighlightSections(false);
+  op_table_->horizontalHeader()->setMinimumSectionSize(40);
+  const int digit = fontMetrics().horizontalAdvance(QLatin1Char('0'));
+  op_table_->setColumnHidden(OpTableModel::PhaseOfOp, true);
+  op_table_->setColumnHidden(OpTableModel::Flops, true);
+  op_table_->horizontalHeader()->setSectionResizeMode(OpTableModel::Name, QHeaderView::Stretch);
+  op_table_->setColumnWidth(OpTableModel::Type, 11 * digit);
+  op_table_->setColumnWidth(OpTableModel::Time, 10 * digit);
+  layout->addWidget(op_table_, 1);
+  connect(op_table_, &QTableView::clicked, this, [this](const QModelIndex& index) {
+    const auto& groups = session_.selection().groups();
+    if (groups.size() != 1) return;
+    session_.selection().select_op(OpId(index.data(OpTableModel::OpRole).toUInt()), groups[0]);
+  });
+}
+
+void GroupPage::rebuild_boxes() {
+  const Cluster* cluster = session_.snapshot().problem->cluster.get();
+  if (cluster == boxes_of_) return;
+  boxes_of_ = cluster;
+  qDeleteAll(box_of_);
+  box_of_.clear();
+  auto* grid = static_cast<QGridLayout*>(boxes_->layout());
+  grid->setSpacing(style::kGrid);
+  for (std::size_t g = 0; g < cluster->groups().size(); ++g) {
+    const DeviceGroup& group = cluster->groups()[DeviceGroupId(g)];
+    auto* box = new QCheckBox(text(group.name), boxes_);
+    box->setIcon(swatch(style::device_group_colour(*cluster, DeviceGroupId(g),
+                                                   style::is_dark(palette()))));
+    box->setToolTip(QStringLiteral("%1 × %2").arg(group.devices.size())
+                        .arg(text(cluster->gpu_types()[group.type].name)));
+    connect(box, &QCheckBox::clicked, this, [this, g](bool on) { toggle(DeviceGroupId(g), on); });
+    grid->addWidget(box, static_cast<int>(g / 2), static_cast<int>(g % 2));
+    box_of_.push_back(box);
+  }
+}
+
+void GroupPage::refresh() {
+  const auto& groups = session_.selection().groups();
+  const Snapshot& snapshot = session_.snapshot();
+  if (!snapshot.problem || groups.empty()) return;
+  const Grouping& grouping = *snapshot.problem->grouping;
+  title_->setText(names_of(groups, grouping));
+  ops_->show(groups.size() == 1 ? groups[0] : GroupId());
+  op_table_->setVisible(groups.size() == 1);
+  ops_heading_->setVisible(groups.size() == 1);
+  if (const auto op = session_.selection().op(); op && groups.size() == 1) {
+    const QModelIndex row = sorted_ops_->mapFromSource(ops_->index(ops_->row_of(*op), 0));
+    if (row.isValid()) op_table_->selectRow(row.row());
+  }
+  rebuild_boxes();
+  show_decision();
+  show_figures();
+}
+
+// Of several groups, what all agree on; a box is half checked where they differ.
+void GroupPage::show_decision() {
+  const auto& groups = session_.selection().groups();
+  const Snapshot& snapshot = session_.snapshot();
+  const Cluster& cluster = *snapshot.problem->cluster;
+  std::set<Mode> modes;
+  std::vector<int> users(cluster.groups().size());
+  std::set<std::string> descriptions;
+  for (const GroupId group : groups) {
+    const auto& decision = snapshot.strategy.groups[group];
+    if (!decision) continue;
+    modes.insert(decision->mode);
+    descriptions.insert(describe(*decision, cluster));
+    for (const DeviceGroupId used : device_groups_of(*decision, cluster)) {
+      const DeviceGroupShare share = share_on(*decision, cluster, used);
+      users[used.index()] += share.devices == share.of ? 2 : 1;
+    }
+  }
+  for (std::size_t g = 0; g < box_of_.size(); ++g) {
+    const bool all = users[g] == 2 * static_cast<int>(groups.size());
+    box_of_[g]->setCheckState(users[g] == 0 ? Qt::Unchecked : all ? Qt::Checked : Qt::PartiallyChecked);
+  }
+  modes_->setExclusive(false);
+  for (QAbstractButton* button : modes_->buttons()) {
+    button->setChecked(modes.size() == 1 && modes_->id(button) == static_cast<int>(*modes.begin()));
+  }
+  modes_->setExclusive(modes.size() == 1);
+  share_buttons_->setEnabled(modes.size() == 1 && splits_batch(*modes.begin()));
+  subtitle_->setText(descriptions.size() == 1 ? QString::fromStdString(*descriptions.begin())
+                                              : QStringLiteral("placed in %1 ways").arg(descriptions.size()));
+}
+
+void GroupPage::show_figures() {
+  const auto& groups = session_.selection().groups();
+  const Snapshot& snapshot = session_.snapshot();
+  const Problem& problem = *snapshot.problem;
+  std::size_t ops = 0, estimated = 0;
+  double flops = 0;
+  Bytes parameters;
+  GroupTimes times;
+  for (const GroupId id : groups) {
+    const OpGroup& group = problem.grouping->group(id);
+    ops += group.ops.size();
+    parameters += group.parameter_bytes;
+    for (const OpId op : group.ops) {
+      flops += problem.graph->op(op).work.flops;
+      estimated += problem.graph->op(op).estimated;
+    }
+    if (!snapshot.outcome) continue;
+    const GroupTimes own = group_times(*snapshot.outcome->timeline, *problem.grouping, id);
+    times.compute += own.compute;
+    times.communication += own.communication;
+    times.waiting += own.waiting;
+    if (times.tasks == 0 || own.first_start < times.first_start) times.first_start = own.first_start;
+    times.last_end = std::max(times.last_end, own.last_end);
+    times.tasks += own.tasks;
+  }
+  std::vector<Fact> facts = {
+      {QStringLiteral("Ops"), QString::number(ops), {}},
+      {QStringLiteral("Work"), style::flops(flops), QStringLiteral("On the whole batch, in one step")},
+      {QStringLiteral("Parameters"), style::bytes(parameters), {}},
+  };
+  if (estimated) facts.push_back({QStringLiteral("Estimated ops"), QString::number(estimated), {}});
+  if (snapshot.outcome) {
+    facts.insert(facts.end(),
+        {{QStringLiteral("Computing"), style::time(times.compute), QStringLiteral("Summed over devices")},
+         {QStringLiteral("Communicating"), style::time(times.communication),
+          QStringLiteral("Transfers and collectives of its tensors, summed")},
+         {QStringLiteral("Ready but waiting"), style::time(times.waiting),
+          QStringLiteral("Its compute tasks waited this long for their device, summed")},
+         {QStringLiteral("In the step"),
+          QStringLiteral("%1 – %2").arg(style::time(times.first_start), style::time(times.last_end)),
+          QStringLiteral("Start of its first task to the end of its last")}});
+  }
+  facts_->show_facts(facts);
+}
+
+void GroupPage::toggle(DeviceGroupId group, bool used) {
+  const auto& groups = session_.selection().groups();
+  const Snapshot& snapshot = session_.snapshot();
+  const Cluster& cluster = *snapshot.problem->cluster;
+  const Strategy changed = with_device_group(snapshot.strategy, groups, cluster, group, used);
+  if (changed == snapshot.strategy) {
+    emit session_.message(QStringLiteral("An op group needs at least one device"));
+    show_decision();
+    return;
+  }
+  session_.edit(changed, QStringLiteral("%1: %2 %3")
+                             .arg(names_of(groups, *snapshot.problem->grouping),
+                                  used ? QStringLiteral("use") : QStringLiteral("leave"),
+                                  text(cluster.groups()[group].name)));
+}
+
+void GroupPage::set_mode(int mode) {
+  const auto& groups = session_.selection().groups();
+  const Snapshot& snapshot = session_.snapshot();
+  session_.edit(with_mode(snapshot.strategy, groups, static_cast<Mode>(mode)),
+                QStringLiteral("%1: %2").arg(names_of(groups, *snapshot.problem->grouping),
+                                             text(label_of(static_cast<Mode>(mode)))));
+}
+
+void GroupPage::set_shares(bool proportional) {
+  const auto& groups = session_.selection().groups();
+  const Snapshot& snapshot = session_.snapshot();
+  session_.edit(proportional ? with_proportional_shares(snapshot.strategy, groups, *snapshot.problem)
+                             : with_equal_shares(snapshot.strategy, groups),
+                QStringLiteral("%1: %2").arg(names_of(groups, *snapshot.problem->grouping),
+                                             proportional ? QStringLiteral("shares by speed")
+                                                          : QStringLiteral("equal shares")));
+}
+
+}  // namespace strato

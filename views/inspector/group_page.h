@@ -1,0 +1,49 @@
+// The selected op groups: what they are, how they are placed (editable), what that costs, and their ops.
+#pragma once
+
+#include <QWidget>
+
+#include "views/models/op_table_model.h"
+#include "views/models/session.h"
+
+class QButtonGroup;
+class QCheckBox;
+class QLabel;
+class QSortFilterProxyModel;
+class QTableView;
+class QVBoxLayout;
+
+namespace strato {
+
+class Facts;
+
+class GroupPage : public QWidget {
+  Q_OBJECT
+ public:
+  explicit GroupPage(Session& session, QWidget* parent = nullptr);
+  void refresh();
+
+ private:
+  void build_editor(QVBoxLayout* layout);
+  void build_ops(QVBoxLayout* layout);
+  void rebuild_boxes();              // one check box per device group of the cluster
+  void show_decision();
+  void show_figures();
+  void toggle(DeviceGroupId group, bool used);
+  void set_mode(int mode);
+  void set_shares(bool proportional);
+
+  Session& session_;
+  OpTableModel* ops_;
+  QSortFilterProxyModel* sorted_ops_;
+  QTableView* op_table_;
+  QLabel *title_, *subtitle_, *ops_heading_;
+  QWidget* boxes_;
+  std::vector<QCheckBox*> box_of_;   // by device group
+  const Cluster* boxes_of_ = nullptr;
+  QButtonGroup* modes_;
+  QWidget* share_buttons_;
+  Facts* facts_;
+};
+
+}  // namespace strato

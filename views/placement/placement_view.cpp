@@ -1,0 +1,253 @@
+#include "views/placement/placement_view.h"
+
+#include <QHBoxLayout>
+#include <QKeyEvent>
+#include <QLabel>
+#include <QLineEdit>
+#include <QMenu>
+#include <QMouseEvent>
+#include <QTableView>
+#include <QVBoxLayout>
+#include <algorithm>
+
+#include "views/placement/placement_delegate.h"
+#include "views/placement/placement_header.h"
+#include "views/style/style.h"
+
+namespace strato {
+
+PlacementView::PlacementView(Session& session, QWidget* parent)
+    : QWidget(parent),
+      session_(session),
+      model_(new PlacementModel(session, this)),
+      proxy_(new QSortFilterProxyModel(this)),
+      table_(new QTableView(this)),
+      filter_(new QLineEdit(this)),
+      hint_(new QLabel(this)),
+      delegate_(new PlacementDelegate(session, this)) {
+  proxy_->setSourceModel(model_);
+  proxy_->setSortRole(PlacementModel::SortRole);
+  proxy_->setFilterKeyColumn(PlacementModel::Name);
+  proxy_->setFilterCaseSensitivity(Qt::CaseInsensitive);
+  build();
+  connect(filter_, &QLineEdit::textChanged, proxy_, &QSortFilterProxyModel::setFilterFixedString);
+  connect(model_, &QAbstractItemModel::modelReset, this, &PlacementView::resize_columns);
+  connect(table_->selectionModel(), &QItemSelectionModel::selectionChanged, this,
+          &PlacementView::take_selection);
+  connect(&session_.selection(), &Selection::changed, this, &PlacementView::show_selection);
+  connect(delegate_, &PlacementDelegate::mode_chosen, this, &PlacementView::choose_mode);
+  connect(table_, &QWidget::customContextMenuRequested, this, &PlacementView::context_menu);
+  resize_columns();
+  update_hint();
+}
+
+void PlacementView::build() {
+  filter_->setPlaceholderText(QStringLiteral("Filter groups"));
+  filter_->setClearButtonEnabled(true);
+  filter_->setMaximumWidth(220);
+  table_->setModel(proxy_);
+  table_->setItemDelegate(delegate_);
+  table_->setHorizontalHeader(new PlacementHeader(session_, table_));
+  table_->setSortingEnabled(true);
+  table_->horizontalHeader()->setSortIndicator(PlacementModel::Time, Qt::DescendingOrder);
+  table_->verticalHeader()->hide();
+  table_->verticalHeader()->setDefaultSectionSize(fontMetrics().height() + 2 * style::kGrid);
+  table_->setShowGrid(false);
+  table_->setFrameShape(QFrame::NoFrame);
+  table_->setSelectionBehavior(QAbstractItemView::SelectRows);
+  table_->setSelectionMode(QAbstractItemView::ExtendedSelection);
+  table_->setEditTriggers(QAbstractItemView::EditKeyPressed);
+  table_->setContextMenuPolicy(Qt::CustomContextMenu);
+  table_->setMouseTracking(true);
+  table_->viewport()->installEventFilter(this);
+  table_->installEventFilter(this);
+  table_->setAccessibleName(QStringLiteral("Placement matrix"));
+  auto* top = new QHBoxLayout;
+  top->setContentsMargins(2 * style::kGrid, style::kGrid, 2 * style::kGrid, style::kGrid);
+  top->addWidget(filter_);
+  top->addWidget(hint_, 1);
+  auto* layout = new QVBoxLayout(this);
+  layout->setContentsMargins(0, 0, 0, 0);
+  layout->setSpacing(0);
+  layout->addLayout(top);
+  layout->addWidget(table_);
+}
+
+void PlacementView::focus_filter() {
+  filter_->setFocus();
+  filter_->selectAll();
+}
+
+void PlacementView::resize_columns() {
+  if (model_->rowCount() == 0) return;
+  const int digit = fontMetrics().horizontalAdvance(QLatin1Char('0'));
+  const int widths[] = {20 * digit, 6 * digit, 11 * digit, 11 * digit, 15 * digit};
+  for (int column = 0; column < model_->columnCount(); ++column) {
+    table_->setColumnWidth(column, column < PlacementModel::FirstDeviceGroup ? widths[column]
+                                                                             : 9 * digit);
+  }
+}
+
+std::vector<GroupId> PlacementView::selected_groups() const {
+  std::vector<GroupId> groups;
+  for (const QModelIndex& row : table_->selectionModel()->selectedRows()) {
+    groups.push_back(model_->group_at(proxy_->mapToSource(row).row()));
+  }
+  std::sort(groups.begin(), groups.end());
+  return groups;
+}
+
+void PlacementView::take_selection() {
+  update_hint();
+  if (!syncing_) {
+    syncing_ = true;
+    session_.selection().select_groups(selected_groups());
+    syncing_ = false;
+  }
+}
+
+void PlacementView::show_selection() {
+  if (syncing_) return;
+  syncing_ = true;
+  QItemSelection rows;
+  QModelIndex first;
+  for (const GroupId group : session_.selection().groups()) {
+    const QModelIndex index = proxy_->mapFromSource(model_->index(group.value(), 0));
+    if (!index.isValid()) continue;
+    if (!first.isValid()) first = index;
+    rows.select(index, index.siblingAtColumn(proxy_->columnCount() - 1));
+  }
+  table_->selectionModel()->select(rows, QItemSelectionModel::ClearAndSelect);
+  if (first.isValid()) {
+    table_->selectionModel()->setCurrentIndex(first, QItemSelectionModel::NoUpdate);
+    table_->scrollTo(first);
+  }
+  syncing_ = false;
+  update_hint();
+}
+
+void PlacementView::update_hint() {
+  const auto count = table_->selectionModel()->selectedRows().size();
+  QPalette palette = this->palette();
+  palette.setColor(QPalette::WindowText, style::muted_text(palette));
+  hint_->setPalette(palette);
+  hint_->setText(count > 1 ? QStringLiteral("%1 groups selected: a click changes all of them").arg(count)
+                           : QStringLiteral("Click a cell to use or leave devices · F2 weight"));
+}
+
+void PlacementView::toggle(const QModelIndex& index) {
+  const QModelIndex source = proxy_->mapToSource(index);
+  const DeviceGroupId device_group = model_->device_group_at(source.column());
+  if (!device_group.valid()) return;
+  const bool used = source.data(PlacementModel::UsedRole).toInt() > 0;
+  std::vector<GroupId> groups = selected_groups();
+  const GroupId clicked = model_->group_at(source.row());
+  if (std::find(groups.begin(), groups.end(), clicked) == groups.end()) groups = {clicked};
+  model_->toggle(groups, device_group, !used);
+}
+
+// A plain press on a cell of a selected row keeps the selection, so that the click changes all of it.
+bool PlacementView::press(const QModelIndex& index, Qt::KeyboardModifiers modifiers) {
+  pressed_ = QPersistentModelIndex();
+  if (!index.isValid() || modifiers != Qt::NoModifier ||
+      index.column() < PlacementModel::ModeOfGroup) {
+    return false;
+  }
+  pressed_ = index;
+  if (!table_->selectionModel()->isRowSelected(index.row())) return false;
+  table_->selectionModel()->setCurrentIndex(index, QItemSelectionModel::NoUpdate);
+  return true;
+}
+
+bool PlacementView::release(const QModelIndex& index) {
+  const bool same = pressed_.isValid() && index == pressed_;
+  pressed_ = QPersistentModelIndex();
+  if (!same) return false;
+  if (index.column() == PlacementModel::ModeOfGroup) {
+    table_->edit(index);
+    if (auto* combo = table_->indexWidget(index)) combo->setFocus();
+  } else {
+    toggle(index);
+  }
+  return true;
+}
+
+bool PlacementView::eventFilter(QObject* watched, QEvent* event) {
+  if (watched == table_->viewport()) {
+    const bool pressed = event->type() == QEvent::MouseButtonPress ||
+                         event->type() == QEvent::MouseButtonDblClick;
+    if (pressed || event->type() == QEvent::MouseButtonRelease) {
+      const auto* mouse = static_cast<QMouseEvent*>(event);
+      if (mouse->button() != Qt::LeftButton) return false;
+      const QModelIndex index = table_->indexAt(mouse->position().toPoint());
+      if (pressed) return press(index, mouse->modifiers());
+      release(index);
+    }
+  } else if (watched == table_ && event->type() == QEvent::KeyPress &&
+             static_cast<QKeyEvent*>(event)->key() == Qt::Key_Space) {
+    toggle(table_->currentIndex());
+    return true;
+  }
+  return QWidget::eventFilter(watched, event);
+}
+
+void PlacementView::choose_mode(int mode) {
+  std::vector<GroupId> groups = selected_groups();
+  const GroupId current = model_->group_at(proxy_->mapToSource(table_->currentIndex()).row());
+  if (std::find(groups.begin(), groups.end(), current) == groups.end()) groups = {current};
+  model_->set_mode(groups, static_cast<Mode>(mode));
+}
+
+void PlacementView::edit_shares(bool proportional) {
+  const std::vector<GroupId> groups = selected_groups();
+  const Snapshot& snapshot = session_.snapshot();
+  const QString name = names_of(groups, *snapshot.problem->grouping);
+  if (proportional) {
+    session_.edit(with_proportional_shares(snapshot.strategy, groups, *snapshot.problem),
+                  QStringLiteral("%1: shares by speed").arg(name));
+  } else {
+    session_.edit(with_equal_shares(snapshot.strategy, groups),
+                  QStringLiteral("%1: equal shares").arg(name));
+  }
+}
+
+void PlacementView::use_only(DeviceGroupId group) {
+  const std::vector<GroupId> groups = selected_groups();
+  const Snapshot& snapshot = session_.snapshot();
+  const Cluster& cluster = *snapshot.problem->cluster;
+  Strategy strategy = with_device_group(snapshot.strategy, groups, cluster, group, true);
+  for (std::size_t g = 0; g < cluster.groups().size(); ++g) {
+    if (DeviceGroupId(g) == group) continue;
+    strategy = with_device_group(strategy, groups, cluster, DeviceGroupId(g), false);
+  }
+  session_.edit(strategy, QStringLiteral("%1: only %2")
+                              .arg(names_of(groups, *snapshot.problem->grouping),
+                                   QString::fromStdString(cluster.groups()[group].name)));
+}
+
+void PlacementView::context_menu(const QPoint& position) {
+  const QModelIndex index = table_->indexAt(position);
+  if (!index.isValid() || selected_groups().empty()) return;
+  const DeviceGroupId group = model_->device_group_at(proxy_->mapToSource(index).column());
+  QMenu menu(this);
+  if (group.valid()) {
+    const QString name = QString::fromStdString(
+        session_.snapshot().problem->cluster->groups()[group].name);
+    menu.addAction(QStringLiteral("Use only %1").arg(name), this, [=, this] { use_only(group); });
+    QAction* weight = menu.addAction(QStringLiteral("Change weight on %1…").arg(name), this,
+                                     [=, this] { table_->edit(index); });
+    weight->setEnabled(index.flags() & Qt::ItemIsEditable);
+    menu.addSeparator();
+  }
+  QMenu* modes = menu.addMenu(QStringLiteral("Mode"));
+  for (int mode = 0; mode <= static_cast<int>(Mode::ModelParallel); ++mode) {
+    const auto label = label_of(static_cast<Mode>(mode));
+    modes->addAction(QString::fromUtf8(label.data(), static_cast<qsizetype>(label.size())), this,
+                     [=, this] { choose_mode(mode); });
+  }
+  menu.addAction(QStringLiteral("Equal shares"), this, [this] { edit_shares(false); });
+  menu.addAction(QStringLiteral("Shares by speed"), this, [this] { edit_shares(true); });
+  menu.exec(table_->viewport()->mapToGlobal(position));
+}
+
+}  // namespace strato
