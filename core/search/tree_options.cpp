@@ -18,6 +18,7 @@ TreeSearchOptions paper_variant() {
   options.free_repeats = false;
   options.follow_first = false;
   options.graded_overflow = false;
+  options.order_by_cost = false;
   options.polish = 0;
   options.actions.proportional_shares = false;
   options.actions.single_devices = false;
@@ -60,6 +61,8 @@ TreeSearchOptions TreeSearchOptions::from(const PlannerOptions& given) {
   options.free_repeats = given.boolean("free-repeats", options.free_repeats);
   options.follow_first = given.boolean("follow-first", options.follow_first);
   options.graded_overflow = given.boolean("graded", options.graded_overflow);
+  options.order_by_cost =
+      given.choice("order", options.order_by_cost ? "cost" : "compute", {"cost", "compute"}) == "cost";
   options.polish = in_range(given, "polish", options.polish, 0, 0.95);
   options.batch = static_cast<int>(whole_in_range(given, "batch", options.batch, 1, 4096));
   options.actions.proportional_shares =
@@ -96,6 +99,8 @@ std::vector<OptionHelp> TreeSearchOptions::help() {
       {"free-repeats", boolean(d.free_repeats), "strategies known already cost no iteration"},
       {"follow-first", boolean(d.follow_first), "try the first group's decision first"},
       {"graded", boolean(d.graded_overflow), "infeasible: reward says how far over memory"},
+      {"order", d.order_by_cost ? "cost" : "compute",
+       "groups after the first: by compute and synchronisation, or by compute alone"},
       {"polish", number(d.polish), "part of the evaluations spent on local improvement"},
       {"batch", std::to_string(d.batch), "leaves evaluated together"},
       {"shares", "both", "both: also shares in proportion to speed; even: equal shares only"},

@@ -20,6 +20,13 @@ class UniformPrior final : public PriorProvider {
   }
 };
 
+std::vector<std::vector<std::int32_t>> ranked_by_group(const TreeState& tree) {
+  std::vector<std::vector<std::int32_t>> ranked(tree.order().size());
+  for (std::size_t depth = 0; depth < ranked.size(); ++depth)
+    ranked[tree.order()[depth].index()] = tree.ranked()[depth];
+  return ranked;
+}
+
 Digest key_of(const ActionVector& actions) {
   return Hasher().numbers(std::span<const std::int32_t>(actions)).finish();
 }
@@ -61,7 +68,7 @@ class TreeSearch {
              const PlannerOptions& common, const TreeSearchOptions& options, Observer& observer)
       : problem_(problem), evaluator_(evaluator), prior_(prior), common_(common), options_(options),
         observer_(observer), report_(observer), tree_(problem, options, common.seed),
-        local_(problem, tree_.actions(), tree_.ranked(), common.seed) {
+        local_(problem, tree_.actions(), ranked_by_group(tree_), common.seed) {
     for (const DeviceGroup& group : problem.cluster->groups())
       largest_memory_ = std::max(largest_memory_, static_cast<double>(problem.cluster->gpu_types()[group.type].memory.value));
   }

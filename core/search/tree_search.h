@@ -11,6 +11,7 @@
 //   - an unvisited action is worth its parent's value less `fpu`, actions are tried in order of a rough
 //     estimate, "as the first group" first, and at most widening * visits^0.5 of them are open;
 //   - values are put on [0, 1] between the best reward and a low quantile of all rewards;
+//   - groups after the first are decided by their share of compute and gradient synchronisation together;
 //   - an infeasible strategy's reward says how far it is over memory;
 //   - part of the evaluations goes to improving the best strategy by changing a few groups (local_search.h).
 #pragma once
@@ -56,6 +57,7 @@ struct TreeSearchOptions {
   bool free_repeats = true;
   bool follow_first = true;
   bool graded_overflow = true;
+  bool order_by_cost = true;   // after the first group: by compute and synchronisation, not compute alone
   double polish = 0.5;       // part of the evaluations spent on local improvement
   int batch = 8;
   ActionOptions actions;

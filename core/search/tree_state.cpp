@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 
 #include "core/base/error.h"
@@ -16,11 +17,24 @@ constexpr std::int32_t kNew = -2;  // best_child's word for "expand the next act
                    "resume with the options and seed that it was made with, or start a new search");
 }
 
+// Groups are in descending order of compute time (TAG 4.2.2); a group with many parameters may matter
+// more than its compute time says.
+std::vector<GroupId> search_order(const Problem& problem, const Decision& data_parallel, bool by_cost) {
+  std::vector<GroupId> order;
+  for (std::size_t g = 0; g < problem.grouping->size(); ++g) order.emplace_back(g);
+  if (!by_cost) return order;
+  const ActionEstimate estimate(problem);
+  std::ranges::stable_sort(order.begin() + 1, order.end(), std::greater(), [&](GroupId group) {
+    return estimate.group_seconds(group, data_parallel);
+  });
+  return order;
+}
+
 }  // namespace
 
 TreeState::TreeState(const Problem& problem, const TreeSearchOptions& options, std::uint64_t seed)
     : options_(options), actions_(make_actions(problem, options.actions)) {
-  for (std::size_t g = 0; g < problem.grouping->size(); ++g) order_.emplace_back(g);
+  order_ = search_order(problem, actions_.front(), options.order_by_cost);
   ranked_ = rank_actions(problem, actions_, order_, seed, options.noise);
   for (const auto& ranks : ranked_) {
     position_.emplace_back(actions_.size(), -1);
