@@ -127,14 +127,10 @@ void TimelineCanvas::follow(bool backwards) {
 }
 
 void TimelineCanvas::toggle_mark() {
-  const auto span = scene_.range ? scene_.range : selected_span();
-  if (!span) return;
-  const auto known = std::find(scene_.marks.begin(), scene_.marks.end(), *span);
-  if (known != scene_.marks.end()) {
-    scene_.marks.erase(known);
-  } else {
-    scene_.marks.push_back(*span);
-  }
+  const auto span = selected_span();
+  if (!span && !scene_.range) return;
+  const TimeRange mark = scene_.range.value_or(span.value_or(TimeRange{}));
+  if (std::erase(scene_.marks, mark) == 0) scene_.marks.emplace_back(mark);
   viewport()->update();
 }
 

@@ -1,0 +1,264 @@
+#include "views/graph/graph_canvas.h"
+
+#include <QApplication>
+#include <QContextMenuEvent>
+#include <QHelpEvent>
+#include <QKeyEvent>
+#include <QMouseEvent>
+#include <QToolTip>
+#include <QWheelEvent>
+#include <cmath>
+
+#include "views/style/style.h"
+
+namespace strato {
+namespace {
+constexpr double kLegible = 0.62;  // below, a label says too little: part of the graph is framed instead
+constexpr double kSmallest = 0.02, kLargest = 4, kZoomStep = 1.25;
+}  // namespace
+
+GraphCanvas::GraphCanvas(QWidget* parent) : QWidget(parent) {
+  setMouseTracking(true);
+  setFocusPolicy(Qt::StrongFocus);
+  setAttribute(Qt::WA_OpaquePaintEvent);
+  setAccessibleName(tr("Op graph"));
+  setMinimumSize(160, 120);
+}
+
+void GraphCanvas::set_empty_text(const QString& text) {
+  empty_text_ = text;
+  update();
+}
+
+void GraphCanvas::show_layout(GraphLayout layout) {
+  scene_.layout = std::move(layout);
+  scene_.hovered = -1;
+  framed_ = false;
+  frame();
+  update();
+}
+
+// All of it when that is legible, else the most expensive part (the first node) at a readable size.
+void GraphCanvas::frame() {
+  if (!scene_.is_laid_out() || width() < 60 || height() < 60) return;
+  framed_ = true;
+  fit();
+  if (scene_.scale >= kLegible) return;
+  scene_.scale = 0.8;
+  std::size_t costly = 0;
+  for (std::size_t n = 1; n < scene_.content.nodes.size(); ++n) {
+    if (scene_.content.nodes[n].share > scene_.content.nodes[costly].share) costly = n;
+  }
+  centre_on(static_cast<int>(costly));
+}
+
+void GraphCanvas::fit() {
+  if (!scene_.is_laid_out()) return;
+  scene_.scale = std::clamp(fit_scale(scene_.layout, QSizeF(size())), kSmallest, 1.0);
+  scene_.offset = QRectF(rect()).center() - scene_.layout.bounds.center() * scene_.scale;
+  update();
+}
+
+void GraphCanvas::centre_on(int node) {
+  if (node < 0 || !scene_.is_laid_out()) return;
+  scene_.offset = QRectF(rect()).center() - scene_.layout.nodes[static_cast<std::size_t>(node)].center() * scene_.scale;
+  keep_in_view();
+}
+
+void GraphCanvas::reveal(int node) {
+  if (node < 0 || !scene_.is_laid_out()) return;
+  const QRectF box = scene_.to_view(scene_.layout.nodes[static_cast<std::size_t>(node)]);
+  if (!QRectF(rect()).contains(box)) centre_on(node);
+}
+
+// The drawing cannot be lost: it fills the view, or is centred where it is smaller.
+void GraphCanvas::keep_in_view() {
+  const QRectF drawn = scene_.to_view(scene_.layout.bounds);
+  const auto fix = [](double low, double length, double view) {
+    if (length <= view) return (view - length) / 2 - low;
+    if (low > 0) return -low;
+    return low + length < view ? view - low - length : 0.0;
+  };
+  scene_.offset += QPointF(fix(drawn.left(), drawn.width(), width()), fix(drawn.top(), drawn.height(), height()));
+  update();
+}
+
+void GraphCanvas::zoom(double factor, const QPointF& at) {
+  const QPointF fixed = scene_.to_layout(at);
+  const double least = std::min(0.3, fit_scale(scene_.layout, QSizeF(size())));
+  scene_.scale = std::clamp(scene_.scale * factor, std::max(kSmallest, least), kLargest);
+  scene_.offset = at - fixed * scene_.scale;
+  keep_in_view();
+}
+
+void GraphCanvas::paintEvent(QPaintEvent*) {
+  QPainter painter(this);
+  scene_.palette = palette();
+  scene_.font = font();
+  paint_graph(painter, scene_, size());
+  paint_mini_map(painter, scene_, size());
+  if (!scene_.is_laid_out()) {
+    painter.setPen(style::muted_text(palette()));
+    painter.drawText(rect().adjusted(24, 24, -24, -24), Qt::AlignCenter | Qt::TextWordWrap, empty_text_);
+  }
+}
+
+void GraphCanvas::resizeEvent(QResizeEvent* event) {
+  if (!framed_) return frame();
+  const QSize old = event->oldSize();
+  scene_.offset += QPointF(width() - old.width(), height() - old.height()) / 2;
+  keep_in_view();
+}
+
+void GraphCanvas::move_by_map(const QPointF& at) {
+  const auto map = mini_map(scene_, size());
+  if (!map) return;
+  scene_.offset = QRectF(rect()).center() - (at - map->origin) / map->scale * scene_.scale;
+  keep_in_view();
+}
+
+void GraphCanvas::mousePressEvent(QMouseEvent* event) {
+  last_ = pressed_ = event->position();
+  if (event->button() == Qt::RightButton) return;
+  down_ = true;
+  const auto map = mini_map(scene_, size());
+  on_map_ = map && map->box.contains(last_);
+  if (on_map_) move_by_map(last_);
+}
+
+void GraphCanvas::mouseMoveEvent(QMouseEvent* event) {
+  const QPointF at = event->position();
+  if (on_map_) return move_by_map(at);
+  if (down_ && (at - pressed_).manhattanLength() > QApplication::startDragDistance() / 2.0) panning_ = true;
+  if (panning_) {
+    scene_.offset += at - last_;
+    last_ = at;
+    setCursor(Qt::ClosedHandCursor);
+    return keep_in_view();
+  }
+  const int node = scene_.node_at(at);
+  setCursor(node >= 0 ? Qt::PointingHandCursor : Qt::OpenHandCursor);
+  if (node == scene_.hovered) return;
+  scene_.hovered = node;
+  update();
+  emit node_hovered(node);
+  if (node >= 0) {
+    const GraphNode& hovered = scene_.content.nodes[static_cast<std::size_t>(node)];
+    emit cursor_info(hovered.name + QStringLiteral(" · ") + hovered.detail + QStringLiteral(" · ") +
+                     style::percent(hovered.share));
+  } else {
+    emit cursor_info(QString());
+  }
+}
+
+void GraphCanvas::mouseReleaseEvent(QMouseEvent* event) {
+  const bool click = down_ && !panning_ && !on_map_;
+  down_ = panning_ = on_map_ = false;
+  const int node = scene_.node_at(event->position());
+  if (click && event->button() == Qt::LeftButton) emit node_clicked(node, event->modifiers() & Qt::ControlModifier);
+  setCursor(node >= 0 ? Qt::PointingHandCursor : Qt::OpenHandCursor);
+}
+
+void GraphCanvas::mouseDoubleClickEvent(QMouseEvent* event) {
+  const int node = scene_.node_at(event->position());
+  if (node >= 0) emit node_opened(node);
+}
+
+void GraphCanvas::wheelEvent(QWheelEvent* event) {
+  if (!scene_.is_laid_out()) return;
+  if (event->modifiers() & Qt::ControlModifier) {
+    zoom(std::pow(kZoomStep, event->angleDelta().y() / 120.0), event->position());
+  } else {
+    QPointF turn = event->angleDelta();
+    if (event->modifiers() & Qt::ShiftModifier) turn = turn.transposed();
+    scene_.offset += turn / 120.0 * 48;
+    keep_in_view();
+  }
+  event->accept();
+}
+
+// The nearest node in the direction of an arrow key.
+int GraphCanvas::neighbour(int key) const {
+  const auto from = std::find(scene_.selected.begin(), scene_.selected.end(), 1);
+  if (from == scene_.selected.end()) return scene_.content.nodes.empty() ? -1 : 0;
+  const QPointF start = scene_.layout.nodes[static_cast<std::size_t>(from - scene_.selected.begin())].center();
+  int best = -1;
+  double best_distance = 1e18;
+  for (std::size_t n = 0; n < scene_.layout.nodes.size(); ++n) {
+    const QPointF way = scene_.layout.nodes[n].center() - start;
+    const double along = key == Qt::Key_Right  ? way.x()
+                         : key == Qt::Key_Left ? -way.x()
+                         : key == Qt::Key_Down ? way.y()
+                                               : -way.y();
+    const double across = key == Qt::Key_Right || key == Qt::Key_Left ? way.y() : way.x();
+    if (along < 4) continue;
+    const double distance = along + 2 * std::abs(across);
+    if (distance < best_distance) best_distance = distance, best = static_cast<int>(n);
+  }
+  return best;
+}
+
+void GraphCanvas::keyPressEvent(QKeyEvent* event) {
+  if (!scene_.is_laid_out() || (event->modifiers() & (Qt::ControlModifier | Qt::AltModifier))) {
+    return QWidget::keyPressEvent(event);
+  }
+  const QPoint cursor = mapFromGlobal(QCursor::pos());
+  const QPointF at = rect().contains(cursor) ? QPointF(cursor) : QRectF(rect()).center();
+  switch (event->key()) {
+    case Qt::Key_W: return zoom(kZoomStep, at);
+    case Qt::Key_S: return zoom(1 / kZoomStep, at);
+    case Qt::Key_A: scene_.offset.rx() += width() * 0.12; return keep_in_view();
+    case Qt::Key_D: scene_.offset.rx() -= width() * 0.12; return keep_in_view();
+    case Qt::Key_Home: return fit();
+    case Qt::Key_F: {
+      const auto found = std::find(scene_.selected.begin(), scene_.selected.end(), 1);
+      if (found != scene_.selected.end()) {
+        scene_.scale = std::max(scene_.scale, 0.9);
+        centre_on(static_cast<int>(found - scene_.selected.begin()));
+      }
+      return;
+    }
+    case Qt::Key_Left:
+    case Qt::Key_Right:
+    case Qt::Key_Up:
+    case Qt::Key_Down:
+      if (const int next = neighbour(event->key()); next >= 0) {
+        emit node_clicked(next, false);
+        reveal(next);
+      }
+      return;
+    case Qt::Key_Return:
+    case Qt::Key_Enter: {
+      const auto found = std::find(scene_.selected.begin(), scene_.selected.end(), 1);
+      if (found != scene_.selected.end()) emit node_opened(static_cast<int>(found - scene_.selected.begin()));
+      return;
+    }
+    case Qt::Key_Escape: emit node_clicked(-1, false); return;
+    default: QWidget::keyPressEvent(event);
+  }
+}
+
+void GraphCanvas::contextMenuEvent(QContextMenuEvent* event) {
+  const int node = scene_.node_at(event->pos());
+  if (node >= 0) emit menu_wanted(node, event->globalPos());
+}
+
+bool GraphCanvas::event(QEvent* event) {
+  if (event->type() == QEvent::Leave) {
+    scene_.hovered = -1;
+    emit node_hovered(-1);
+    emit cursor_info(QString());
+    update();
+  }
+  if (event->type() != QEvent::ToolTip) return QWidget::event(event);
+  const auto* help = static_cast<QHelpEvent*>(event);
+  const int node = scene_.node_at(help->pos());
+  if (node >= 0) {
+    QToolTip::showText(help->globalPos(), scene_.content.nodes[static_cast<std::size_t>(node)].tooltip, this);
+  } else {
+    QToolTip::hideText();
+  }
+  return true;
+}
+
+}  // namespace strato

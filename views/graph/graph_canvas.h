@@ -1,0 +1,55 @@
+// Pan, zoom, hover and click over a drawn graph; tells what was clicked, and knows nothing about sessions.
+#pragma once
+
+#include <QWidget>
+
+#include "views/graph/graph_painter.h"
+
+namespace strato {
+
+class GraphCanvas : public QWidget {
+  Q_OBJECT
+ public:
+  explicit GraphCanvas(QWidget* parent = nullptr);
+
+  GraphScene& scene() { return scene_; }
+  const GraphScene& scene() const { return scene_; }
+  void show_layout(GraphLayout layout);  // of scene().content; frames it
+  void set_empty_text(const QString& text);
+  void fit();
+  void centre_on(int node);
+  void reveal(int node);                 // only moves when it is out of view
+
+ signals:
+  void node_clicked(int node, bool extend);  // -1: the ground
+  void node_opened(int node);
+  void node_hovered(int node);
+  void menu_wanted(int node, const QPoint& global);
+  void cursor_info(const QString& text);
+
+ protected:
+  void paintEvent(QPaintEvent*) override;
+  void resizeEvent(QResizeEvent*) override;
+  void mousePressEvent(QMouseEvent*) override;
+  void mouseMoveEvent(QMouseEvent*) override;
+  void mouseReleaseEvent(QMouseEvent*) override;
+  void mouseDoubleClickEvent(QMouseEvent*) override;
+  void wheelEvent(QWheelEvent*) override;
+  void keyPressEvent(QKeyEvent*) override;
+  void contextMenuEvent(QContextMenuEvent*) override;
+  bool event(QEvent*) override;
+
+ private:
+  void frame();
+  void zoom(double factor, const QPointF& at);
+  void keep_in_view();
+  void move_by_map(const QPointF& at);
+  int neighbour(int key) const;
+
+  GraphScene scene_;
+  QString empty_text_;
+  QPointF last_, pressed_;
+  bool panning_ = false, on_map_ = false, down_ = false, framed_ = false;
+};
+
+}  // namespace strato

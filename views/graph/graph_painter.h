@@ -1,0 +1,45 @@
+// Draws a laid out graph from plain values, at any scale: labels keep a readable size and give way when boxes get small.
+#pragma once
+
+#include <QFont>
+#include <QPainter>
+#include <QPalette>
+#include <optional>
+#include <set>
+
+#include "views/graph/graph_content.h"
+
+namespace strato {
+
+struct GraphScene {
+  GraphContent content;
+  GraphLayout layout;                          // empty until it is known
+  std::vector<std::vector<PlacementStripe>> stripes;  // per node; empty: undecided
+  std::vector<QString> modes;                  // per node: "AllReduce"
+  std::vector<char> selected, found;           // per node
+  int hovered = -1;
+  const Cluster* cluster = nullptr;
+  double scale = 1;
+  QPointF offset;                              // of the layout's origin, in pixels of the view
+  QPalette palette;
+  QFont font;
+
+  bool is_laid_out() const { return layout.nodes.size() == content.nodes.size() && !content.nodes.empty(); }
+  QPointF to_view(const QPointF& p) const { return p * scale + offset; }
+  QRectF to_view(const QRectF& r) const { return {to_view(r.topLeft()), r.size() * scale}; }
+  QPointF to_layout(const QPointF& p) const { return (p - offset) / scale; }
+  int node_at(const QPointF& view) const;      // -1: none
+};
+
+void paint_graph(QPainter& painter, const GraphScene& scene, const QSize& size);
+
+// Where the overview map lies (bottom right) and how it scales; nothing when all is in view.
+struct MiniMap {
+  QRectF box;
+  double scale;
+  QPointF origin;
+};
+std::optional<MiniMap> mini_map(const GraphScene& scene, const QSize& size);
+void paint_mini_map(QPainter& painter, const GraphScene& scene, const QSize& size);
+
+}  // namespace strato
