@@ -121,8 +121,10 @@ std::int32_t LocalSearch::related_action(Random& random, std::int32_t group) con
   return related.empty() ? legal.front() : related[random.below(related.size())];
 }
 
-std::int32_t LocalSearch::random_action(Random& random, std::int32_t group) const {
-  const auto& legal = ranked_[static_cast<std::size_t>(group)];
+// For many groups at once the ranks of the first group serve better: they are those of the whole graph.
+std::int32_t LocalSearch::random_action(Random& random, std::int32_t kind, std::int32_t group) const {
+  const bool many = kind == Alike || kind == Heavy;
+  const auto& legal = ranked_[many ? 0 : static_cast<std::size_t>(group)];
   const double choice = random.uniform();
   if (choice < 0.3) return related_action(random, group);
   if (choice < 0.55) return incumbent_[random.below(incumbent_.size())];
@@ -140,7 +142,7 @@ LocalSearch::Move LocalSearch::random_move(Random& random) const {
   Move move;
   move.kind = static_cast<std::int32_t>(weighted(random, kinds));
   move.group = static_cast<std::int32_t>(weighted(random, weight_));
-  move.action = random_action(random, move.group);
+  move.action = random_action(random, move.kind, move.group);
   return move;
 }
 

@@ -49,7 +49,7 @@ class LocalSearch {
   };
   ActionVector apply(const Move& move, ActionVector strategy) const;
   Move random_move(Random& random) const;
-  std::int32_t random_action(Random& random, std::int32_t group) const;
+  std::int32_t random_action(Random& random, std::int32_t kind, std::int32_t group) const;
   std::int32_t related_action(Random& random, std::int32_t group) const;
   void take(const ActionVector& strategy, const Score& score, std::size_t winner);
 

@@ -45,20 +45,20 @@ class PriorProvider {
 std::unique_ptr<PriorProvider> make_uniform_prior();
 
 struct TreeSearchOptions {
-  double c = 0.1;            // weight of exploration in PUCT
+  double c = 0.2;            // weight of exploration in PUCT
   bool normalise = true;     // values between a low quantile and the best reward become [0, 1]
   double low_quantile = 0.25;
   bool relative_prior = true;  // G(s, a) times the number of actions: c does not depend on their number
   bool max_backup = false;   // Q is the best reward below instead of the mean
   bool first_play = true;    // an unvisited action is worth its parent's value - fpu, else 0
   double fpu = 0.1;
-  double widening = 2;       // open actions <= widening * sqrt(visits); 0: all
+  double widening = 5;       // open actions <= widening * sqrt(visits); 0: all
   double noise = 3;          // ranks by which the seed moves actions of equal prior
   bool free_repeats = true;
   bool follow_first = true;
   bool graded_overflow = true;
   bool order_by_cost = true;   // after the first group: by compute and synchronisation, not compute alone
-  double polish = 0.5;       // part of the evaluations spent on local improvement
+  double polish = 0.75;      // part of the evaluations spent on local improvement
   int batch = 8;
   ActionOptions actions;
 
