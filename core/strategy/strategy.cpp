@@ -27,6 +27,22 @@ Decision data_parallel(const Cluster& cluster) {
   return decision;
 }
 
+bool has_equal_weights(std::span<const DeviceShare> shares) {
+  return !shares.empty() && shares.front().weight > 0 &&
+         std::all_of(shares.begin(), shares.end(), [&](const DeviceShare& share) {
+           return share.weight == shares.front().weight;
+         });
+}
+
+// The common case, which lowering asks for thousands of times: no remainders to sort.
+std::vector<std::int64_t> apportion_equally(std::int64_t batch, std::size_t parts) {
+  CHECK(batch >= 0, "a batch has no negative size");
+  const auto count = static_cast<std::int64_t>(parts);
+  std::vector<std::int64_t> samples(parts, batch / count);
+  std::fill_n(samples.begin(), batch % count, batch / count + 1);
+  return samples;
+}
+
 void validate(const Decision& decision, const std::string& place, const Cluster& cluster) {
   const auto fail = [&](std::string problem, const char* remedy) {
     throw InputError("", place, std::move(problem), remedy);
@@ -112,6 +128,7 @@ Strategy complete(const Strategy& partial, const Cluster& cluster) {
 }
 
 std::vector<std::int64_t> apportion(std::int64_t batch, std::span<const DeviceShare> shares) {
+  if (has_equal_weights(shares)) return apportion_equally(batch, shares.size());
   using Wide = __int128;  // batch x weight may not fit in 64 bits
   Wide total = 0;
   for (const DeviceShare& share : shares) total += share.weight;

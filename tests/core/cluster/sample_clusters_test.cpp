@@ -6,7 +6,7 @@
 #include <set>
 #include <vector>
 
-#include "core/base/error.h"
+#include "core/base/file.h"
 #include "core/cluster/cluster.h"
 
 namespace strato {
@@ -117,6 +117,15 @@ INSTANTIATE_TEST_SUITE_P(All, SampleCluster, testing::ValuesIn(sample_files()),
                          });
 
 TEST(SampleClusters, AreAllThere) { EXPECT_EQ(sample_files().size(), 23u); }
+
+TEST(SampleClusters, ExampleInTheReadmeLoads) {
+  const std::string text = read_file(kSource / "sample_graphs/clusters/README.md");
+  const std::size_t begin = text.find("```json") + 7;
+  const Cluster cluster =
+      parse_cluster(text.substr(begin, text.find("```", begin) - begin), "README", catalogue());
+  EXPECT_EQ(cluster.device_count(), 8u);
+  EXPECT_EQ(cluster.bandwidth(cluster.find_group("small-0"), cluster.find_group("small-1")), 5e9);
+}
 
 TEST(TagTestbed, HasItsDevicesAndGroups) {
   const Cluster cluster = sample("tag-testbed");

@@ -31,6 +31,18 @@ TEST(Apportion, Examples) {
   EXPECT_EQ(apportion(7, shares_of({2, 1})), (Samples{5, 2}));
 }
 
+TEST(Apportion, EqualWeightsOfAnySizeAreTheSame) {
+  for (std::int64_t batch = 0; batch < 40; ++batch) {
+    EXPECT_EQ(apportion(batch, shares_of({1, 1, 1, 1, 1})),
+              apportion(batch, shares_of({7, 7, 7, 7, 7})));
+    // One weight of a million apart is equal for such batches, and takes the general way.
+    EXPECT_EQ(apportion(batch, shares_of({1'000'001, 1'000'000, 1'000'000})),
+              apportion(batch, shares_of({1, 1, 1})));
+  }
+  EXPECT_THROW(apportion(-1, shares_of({1, 1})), InvariantError);
+  EXPECT_THROW(apportion(5, {}), InvariantError);
+}
+
 TEST(Apportion, LargeNumbersDoNotOverflow) {
   const std::int64_t batch = std::int64_t{1} << 62;
   const Samples samples = apportion(batch, shares_of({2'000'000'000, 2'000'000'000}));
