@@ -6,6 +6,7 @@
 #include "plugins/importers/onnx/bind.h"
 #include "plugins/importers/onnx/build.h"
 #include "plugins/importers/onnx/read_model.h"
+#include "plugins/importers/onnx/spread.h"
 #include "plugins/importers/onnx/translate.h"
 #include "plugins/importers/onnx/uses.h"
 
@@ -20,12 +21,19 @@ class OnnxImporter : public Importer {
     const Binding binding = bind_inputs(model, uses, options);
     const std::string name = file.stem().string();
     if (binding.file_batch == 0 || binding.file_batch == binding.batch) {
-      return build_graph(translate(model, uses, binding, nullptr), binding, name, model.file);
+      return finished(translate(model, uses, binding, nullptr), binding, name, model.file);
     }
     ImportOptions as_stored = options;
     as_stored.batch.reset();
     const Translation original = translate(model, uses, bind_inputs(model, uses, as_stored), nullptr);
-    return build_graph(translate(model, uses, binding, &original), binding, name, model.file);
+    return finished(translate(model, uses, binding, &original), binding, name, model.file);
+  }
+
+ private:
+  static Graph finished(Translation translation, const Binding& binding, const std::string& name,
+                        const std::string& file) {
+    spread_linear_layers(translation);
+    return build_graph(translation, binding, name, file);
   }
 };
 
