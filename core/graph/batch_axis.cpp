@@ -20,7 +20,7 @@ bool is_source(const Tensor& tensor) {
 class Analysis {
  public:
   Analysis(Ops& ops, Tensors& tensors, std::int64_t batch)
-      : ops_(ops), tensors_(tensors), batch_(batch), demanded_(tensors.size(), -1) {}
+      : ops_(ops), tensors_(tensors), batch_(batch), demanded_(tensors.size()) {}
 
   void run() {
     mark_inputs();
@@ -39,7 +39,7 @@ class Analysis {
     for (Tensor& tensor : tensors_) {
       if (tensor.role != TensorRole::Input || tensor.batch.kind == BatchKind::Batched) continue;
       const bool first = !tensor.shape.empty() && tensor.shape[0] == batch_;
-      tensor.batch = first ? batched(0) : whole;
+      tensor.batch = first ? BatchLayout{BatchKind::Batched, 0} : whole;
     }
   }
 
@@ -74,8 +74,7 @@ class Analysis {
       return;
     }
     if (!any_input(op, BatchKind::Batched)) {
-      const int axis = demanded_[op.outputs[0].index()];
-      if (axis >= 0) set_outputs(op, batched(axis));
+      set_outputs(op, demanded_[op.outputs[0].index()]);
       return;
     }
     if (!rule.batch) return;
@@ -162,13 +161,13 @@ class Analysis {
   // them alone can be computed slice by slice.
   bool meet(BatchFlow::Demand demand) {
     Tensor& tensor = tensors_[demand.tensor];
-    if (demanded_[demand.tensor.index()] >= 0) return false;
+    if (demanded_[demand.tensor.index()] != whole) return false;
     if (is_source(tensor)) {
-      tensor.batch = batched(demand.axis);
-    } else if (!tensor.producer.valid() || !can_slice(ops_[tensor.producer], demand.axis)) {
+      tensor.batch = demand.layout;
+    } else if (!tensor.producer.valid() || !can_slice(ops_[tensor.producer], demand.layout.axis)) {
       return false;
     }
-    demanded_[demand.tensor.index()] = demand.axis;
+    demanded_[demand.tensor.index()] = demand.layout;
     return true;
   }
 
@@ -195,7 +194,7 @@ class Analysis {
   Ops& ops_;
   Tensors& tensors_;
   std::int64_t batch_;
-  std::vector<int> demanded_;  // per tensor: the axis along which consumers ask for the batch, or -1
+  std::vector<BatchLayout> demanded_;  // per tensor: how consumers ask it to carry the batch, or Whole
   std::vector<BatchFlow::Demand> demands_;
 };
 

@@ -4,6 +4,12 @@
 
 namespace strato {
 
+BatchFlow::BatchFlow(OpReader reader, std::int64_t batch_size) : op(reader), batch(batch_size) {
+  for (std::size_t i = op.input_count(); i-- > 0;) {
+    if (axis(i) >= 0) blocks_ = op.input(i).batch.blocks;
+  }
+}
+
 int BatchFlow::axis(std::size_t i) const {
   const BatchLayout& layout = op.input(i).batch;
   return op.has_input(i) && layout.kind == BatchKind::Batched ? layout.axis : -1;
@@ -14,10 +20,8 @@ bool BatchFlow::requires_batch(std::size_t i, int wanted) {
   if (wanted >= static_cast<int>(shape.size()) || extent(shape, wanted) == 1) {
     return axis(i) < 0 || axis(i) == wanted;
   }
-  if (axis(i) == wanted) return true;
-  if (axis(i) < 0 && extent(shape, wanted) % batch == 0) {
-    demands.push_back({op->inputs[i], wanted});
-  }
+  if (axis(i) >= 0) return op.input(i).batch == on(wanted);
+  if (extent(shape, wanted) % (blocks_ * batch) == 0) demands.push_back({op->inputs[i], on(wanted)});
   return false;
 }
 
@@ -46,7 +50,7 @@ BatchRule batch_kept(MixesAxis mixes) {
     if (flow.op.has_output(0) && extent(flow.op.out(), axis) != extent(flow.op.in(0), axis)) {
       return std::nullopt;
     }
-    return batched(axis);
+    return flow.on(axis);
   };
 }
 
@@ -87,19 +91,25 @@ BatchAnswer batch_contracted(BatchFlow& flow, const Letters& letters) {
   }
   if (!follows) return std::nullopt;
   const std::size_t at = letters.result.find(batch_letter);
-  return at == std::string::npos ? partial() : batched(static_cast<int>(at));
+  return at == std::string::npos ? partial() : flow.on(static_cast<int>(at));
 }
 
 BatchAnswer batch_reshaped(BatchFlow& flow) {
   const int axis = flow.axis(0);
   if (axis < 0) return std::nullopt;
-  const double outer = product(flow.op.in(0), 0, static_cast<std::size_t>(axis));
-  const Shape& out = flow.op.out();
+  // How many runs of samples follow each other in memory; some axis must hold one or several whole.
+  const Shape &in = flow.op.in(0), &out = flow.op.out();
+  const auto runs = static_cast<std::int64_t>(product(in, 0, static_cast<std::size_t>(axis))) *
+                    flow.op.input(0).batch.blocks;
   std::optional<BatchLayout> best;
   for (std::size_t i = 0; i < out.size(); ++i) {
-    if (product(out, 0, i) != outer || out[i] % flow.batch != 0) continue;
-    best = batched(static_cast<int>(i));
-    if (out[i] == extent(flow.op.in(0), axis)) break;  // a batch of 1: the axis with the same extent
+    const auto before = static_cast<std::int64_t>(product(out, 0, i));
+    if (before == 0 || runs % before != 0) continue;
+    const std::int64_t blocks = runs / before;
+    if (blocks == 0 || out[i] % (blocks * flow.batch) != 0) continue;
+    const bool better = !best || blocks < best->blocks || out[i] == extent(in, axis);
+    if (better) best = BatchLayout{BatchKind::Batched, static_cast<int>(i), blocks};
+    if (blocks == 1 && out[i] == extent(in, axis)) break;  // tells axes apart in a batch of 1
   }
   return best;
 }
@@ -128,7 +138,7 @@ BatchRule batch_reduced(bool sums) {
     }
     const bool keeps = flow.op->integer("keepdims", 1) != 0;
     const auto before = std::lower_bound(axes.begin(), axes.end(), axis) - axes.begin();
-    return batched(keeps ? axis : axis - static_cast<int>(before));
+    return flow.on(keeps ? axis : axis - static_cast<int>(before));
   };
 }
 

@@ -17,13 +17,15 @@ class BatchFlow {
  public:
   struct Demand {  // `tensor` is Whole, but its slices along `axis` meet the samples'
     TensorId tensor;
-    int axis;
+    BatchLayout layout;
   };
 
-  BatchFlow(OpReader op, std::int64_t batch) : op(op), batch(batch) {}
+  BatchFlow(OpReader op, std::int64_t batch);
 
   // The axis along which input i carries the batch, or -1.
   int axis(std::size_t i) const;
+  // The batch on another axis, as the first Batched input has it otherwise.
+  BatchLayout on(int axis) const { return {BatchKind::Batched, axis, blocks_}; }
   // Input i, when it holds anything but 1 along `axis`, must carry the batch there. When it does not: notes the
   // demand (the analysis may be able to meet it) and answers false.
   bool requires_batch(std::size_t i, int axis);
@@ -34,10 +36,12 @@ class BatchFlow {
   std::int64_t batch;
   std::vector<Demand> demands;
   std::vector<std::pair<std::size_t, BatchLayout>> others;
+
+ private:
+  std::int64_t blocks_ = 1;
 };
 
 using BatchAnswer = std::optional<BatchLayout>;
-inline BatchLayout batched(int axis) { return {BatchKind::Batched, axis}; }
 inline BatchLayout partial() { return {BatchKind::Partial, -1}; }
 
 // Elementwise with broadcasting.
@@ -60,7 +64,7 @@ struct Letters {
 };
 BatchAnswer batch_contracted(BatchFlow& flow, const Letters& letters);
 
-// Keeps row-major order of the elements: the samples stay the outermost factor of some axis, or get lost.
+// Keeps row-major order of the elements: the samples stay a factor of some axis, or get lost.
 BatchAnswer batch_reshaped(BatchFlow& flow);
 
 // Reduction over axes (attribute or second input; none: all of them). Over the batch: a sum when `sums`.

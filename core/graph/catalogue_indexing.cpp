@@ -9,9 +9,9 @@ BatchAnswer gathered(BatchFlow& flow) {
   const int data = flow.axis(0), indices = flow.axis(1);
   const int axis = flow.op.axis("axis", 0, flow.op.in(0).size());
   if (data >= 0 && indices >= 0) return std::nullopt;
-  if (indices >= 0) return batched(axis + indices);
+  if (indices >= 0) return flow.on(axis + indices);
   if (data == axis) return std::nullopt;
-  return batched(data < axis ? data : data - 1 + static_cast<int>(flow.op.in(1).size()));
+  return flow.on(data < axis ? data : data - 1 + static_cast<int>(flow.op.in(1).size()));
 }
 
 // All inputs carry the batch on the same axis, which is not indexed.
@@ -23,7 +23,7 @@ BatchRule side_by_side(std::int64_t default_axis) {
     for (std::size_t i = 0; i < flow.op.input_count(); ++i) {
       if (flow.op.has_input(i)) follows = flow.requires_batch(i, axis) && follows;
     }
-    return follows ? BatchAnswer(batched(axis)) : std::nullopt;
+    return follows ? BatchAnswer(flow.on(axis)) : std::nullopt;
   };
 }
 
@@ -31,15 +31,15 @@ BatchAnswer gathered_nd(BatchFlow& flow) {
   const int data = flow.axis(0), indices = flow.axis(1);
   const auto shared = static_cast<int>(flow.op->integer("batch_dims", 0));
   const int index_rank = static_cast<int>(flow.op.in(1).size());
-  if (data >= 0 && data == indices && data < shared) return batched(data);
+  if (data >= 0 && data == indices && data < shared) return flow.on(data);
   const bool only_indices = data < 0 && indices >= 0 && indices < index_rank - 1;
-  return only_indices ? BatchAnswer(batched(indices)) : std::nullopt;
+  return only_indices ? BatchAnswer(flow.on(indices)) : std::nullopt;
 }
 
 BatchAnswer one_hot(BatchFlow& flow) {
   if (flow.axis(0) < 0) return std::nullopt;
   const int added = flow.op.axis("axis", -1, flow.op.in(0).size() + 1);
-  return batched(flow.axis(0) < added ? flow.axis(0) : flow.axis(0) + 1);
+  return flow.on(flow.axis(0) < added ? flow.axis(0) : flow.axis(0) + 1);
 }
 
 OpRule lookup(std::string_view type, OpFamily family, ShapeRule shape, BatchRule batch) {

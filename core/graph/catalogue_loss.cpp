@@ -17,8 +17,8 @@ BatchAnswer class_loss_batch(BatchFlow& flow) {
   const int axis = flow.axis(0), classes = flow.op.axis("axis", 1, flow.op.in(0).size());
   const int of_labels = axis < classes ? axis : axis - 1;
   if (axis < 0 || axis == classes || !flow.requires_batch(1, of_labels)) return std::nullopt;
-  flow.set(1, batched(axis));
-  return keeps_samples(flow.op) ? batched(of_labels) : partial();
+  flow.set(1, flow.on(axis));
+  return keeps_samples(flow.op) ? flow.on(of_labels) : partial();
 }
 
 BatchAnswer value_loss_batch(BatchFlow& flow) {

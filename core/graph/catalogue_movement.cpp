@@ -10,10 +10,10 @@ BatchAnswer transposed(BatchFlow& flow) {
   const int axis = flow.axis(0), rank = static_cast<int>(flow.op.in(0).size());
   if (axis < 0) return std::nullopt;
   const auto permutation = flow.op->integers("perm");
-  if (permutation.empty()) return batched(rank - 1 - axis);
+  if (permutation.empty()) return flow.on(rank - 1 - axis);
   const auto found = std::find(permutation.begin(), permutation.end(), axis);
   if (found == permutation.end()) return std::nullopt;
-  return batched(static_cast<int>(found - permutation.begin()));
+  return flow.on(static_cast<int>(found - permutation.begin()));
 }
 
 BatchAnswer concatenated(BatchFlow& flow) {
@@ -23,7 +23,7 @@ BatchAnswer concatenated(BatchFlow& flow) {
   for (std::size_t i = 0; i < flow.op.input_count(); ++i) {
     follows = flow.requires_batch(i, axis) && follows;
   }
-  return follows ? BatchAnswer(batched(axis)) : std::nullopt;
+  return follows ? BatchAnswer(flow.on(axis)) : std::nullopt;
 }
 
 BatchAnswer expanded(BatchFlow& flow) {
@@ -31,7 +31,7 @@ BatchAnswer expanded(BatchFlow& flow) {
   const int shift = static_cast<int>(flow.op.out().size()) - static_cast<int>(flow.op.in(0).size());
   const int axis = flow.axis(0) + shift;
   const bool same = extent(flow.op.out(), axis) == extent(flow.op.in(0), flow.axis(0));
-  return same ? BatchAnswer(batched(axis)) : std::nullopt;
+  return same ? BatchAnswer(flow.on(axis)) : std::nullopt;
 }
 
 // All gradients read the output's gradient only; what is not the first input says where elements go.

@@ -31,7 +31,7 @@ OpRule skip_normalization(std::string_view type) {
   rule.batch = [](BatchFlow& flow) -> BatchAnswer {
     const int axis = flow.axis(0);
     const bool follows = axis >= 0 && axis < 2 && flow.requires_batch(1, axis);
-    return follows ? BatchAnswer(batched(axis)) : std::nullopt;
+    return follows ? BatchAnswer(flow.on(axis)) : std::nullopt;
   };
   rule.min_inputs = 3;
   rule.gradient = gradient({x(0), x(1), x(2)});

@@ -30,9 +30,9 @@ BatchAnswer recurrent_batch(BatchFlow& flow) {
   for (const std::size_t state : {5, 6}) follows = flow.requires_batch(state, of_input) && follows;
   if (!follows) return std::nullopt;
   for (std::size_t i = 1; i < flow.op.output_count(); ++i) {
-    if (flow.op.out(i).size() == 3) flow.set(i, batched(of_input));
+    if (flow.op.out(i).size() == 3) flow.set(i, flow.on(of_input));
   }
-  return batched(first ? 0 : 2);
+  return flow.on(first ? 0 : 2);
 }
 
 GradientRule recurrent_gradient(std::int64_t saved_per_unit) {

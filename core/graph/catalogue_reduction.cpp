@@ -19,7 +19,7 @@ BatchAnswer arg_reduced(BatchFlow& flow) {
   const int axis = flow.axis(0), along = flow.op.axis("axis", 0, flow.op.in(0).size());
   if (axis < 0 || axis == along) return std::nullopt;
   const bool keeps = flow.op->integer("keepdims", 1) != 0;
-  return batched(keeps || axis < along ? axis : axis - 1);
+  return flow.on(keeps || axis < along ? axis : axis - 1);
 }
 
 OpRule arg_reduction(std::string_view type) {

@@ -47,7 +47,11 @@ enum class BatchKind : std::uint8_t {
 };
 struct BatchLayout {
   BatchKind kind = BatchKind::Whole;
-  int axis = -1;  // of Batched only; its extent is a multiple of the batch, samples outermost
+  int axis = -1;  // of Batched only; its extent is a multiple of blocks * batch
+  // Of Batched only: the axis is this many runs, each with the samples outermost. 1, or the steps of a
+  // sequence that was merged with the batch ([time, batch, h] -> [time * batch, h]): a shard then has its
+  // samples of every run.
+  std::int64_t blocks = 1;
   friend bool operator==(const BatchLayout&, const BatchLayout&) = default;
 };
 

@@ -202,7 +202,7 @@ Digest digest_of_graph(const Graph& graph) {
   for (const Tensor& tensor : graph.tensors()) {
     hasher.text(tensor.name).number(tensor.type).number(tensor.role);
     hasher.numbers(std::span<const std::int64_t>(tensor.shape));
-    hasher.number(tensor.batch.kind).number(tensor.batch.axis);
+    hasher.number(tensor.batch.kind).number(tensor.batch.axis).number(tensor.batch.blocks);
     hasher.text(tensor.data ? std::string_view(*tensor.data) : std::string_view());
   }
   return hasher.finish();

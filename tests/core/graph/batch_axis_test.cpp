@@ -29,9 +29,39 @@ TEST(BatchAxis, ReshapeKeepsItWhileTheSamplesAreOutermost) {
   EXPECT_EQ(reshaped({4, 6, 5}, {24, 5}), on_axis(0));
   EXPECT_EQ(reshaped({24, 5}, {4, 6, 5}), on_axis(0));
   EXPECT_EQ(reshaped({4, 6, 5}, {1, 4, 30}), on_axis(1));
-  EXPECT_EQ(reshaped({6, 4, 5}, {24, 5}, 1), nowhere);           // inner factor
+  EXPECT_EQ(reshaped({6, 4, 5}, {6, 20}, 1), on_axis(1));
+  EXPECT_EQ(reshaped({6, 4, 5}, {6, 2, 10}, 1), nowhere);
   EXPECT_EQ(reshaped({6, 4, 10}, {6, 8, 5}, 1), on_axis(1));     // heads join the batch
   EXPECT_EQ(reshaped({4, 6}, {2, 12}), nowhere);                 // half a batch per row
+}
+
+TEST(BatchAxis, ASequenceMergedWithItIsSeveralRunsOfSamples) {
+  ModelKit kit(4);  // attention with the sequence first: [time, batch, hidden]
+  const TensorId x = kit.transpose(kit.input("x", {4, 6, 8}), {1, 0, 2});
+  const TensorId merged = kit.reshape(x, {24, 8});
+  const TensorId projected = kit.op("Gemm", {merged, kit.weight("w", {8, 10})});
+  const TensorId apart = kit.reshape(projected, {6, 4, 10});
+  const TensorId other = kit.reshape(kit.input("y", {4, 6, 10}), {24, 10});
+  const TensorId mixed = kit.op("Add", {projected, other});
+  const TensorId lost = kit.reshape(projected, {4, 6, 10});
+  const Graph graph = make_training_graph(kit.build(), Optimizer::Sgd);
+  const BatchLayout runs = {BatchKind::Batched, 0, 6};
+  EXPECT_EQ(graph.tensor(merged).batch, runs);
+  EXPECT_EQ(graph.tensor(projected).batch, runs);
+  EXPECT_EQ(graph.tensor(apart).batch, batched_on(1));
+  EXPECT_EQ(graph.tensor(other).batch, batched_on(0));
+  EXPECT_EQ(graph.tensor(mixed).batch, whole_tensor());  // rows of different samples meet
+  EXPECT_EQ(graph.tensor(lost).batch, whole_tensor());
+}
+
+TEST(BatchAxis, TheLossFollowsMergedSequences) {
+  ModelKit kit(4);
+  const TensorId x = kit.transpose(kit.input("x", {4, 6, 8}), {1, 0, 2});
+  kit.op("Gemm", {kit.reshape(x, {24, 8}), kit.weight("w", {8, 10})});
+  const Graph graph = make_training_graph(kit.build(), Optimizer::Sgd);
+  EXPECT_EQ(only(graph, "GemmGradWeight").split, Splittability::Sum);
+  EXPECT_EQ(only(graph, "SoftmaxCrossEntropy").split, Splittability::Sum);
+  EXPECT_EQ(tensor_named(graph, "Gemm2:0/label").batch, (BatchLayout{BatchKind::Batched, 0, 6}));
 }
 
 TEST(BatchAxis, TransposeMovesIt) {
