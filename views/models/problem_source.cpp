@@ -52,7 +52,7 @@ ModelSource model_from(const StoredModel& row) {
   model.path = row.path;
   model.name = row.name;
 #if __has_include("core/graph/graph_file.h")
-  model.graph = std::make_shared<const Graph>(parse_graph(row.content));
+  model.graph = std::make_shared<const Graph>(parse_graph(row.content, "model of the workspace"));
   model.import.batch = model.graph->batch();
 #endif
   model.options = parse_options(row);

@@ -66,6 +66,8 @@ class Session : public QObject {
   Workspace* workspace() const;             // null until one is open
   void show_strategy(StrategyRow strategy); // from the workspace, with its model and cluster
   void show_run(RunRow run);                // its best strategy, history and tree
+  void show_model(ModelRow model);          // on the cluster that is open
+  void show_cluster(ClusterRow cluster);    // under the model that is open
   void regroup(int max_groups);
   // The open model again with another batch or optimizer: from its file, which must still be there.
   void reopen_model(const ImportOptions& import, const ProblemOptions& options);
@@ -86,6 +88,7 @@ class Session : public QObject {
   void pause_search();
   void continue_search();                   // after a pause, or more iterations for a finished tree
   void stop_search();
+  void show_best_found();                   // of the latest search; nothing without one
   const SearchStatus& search() const { return search_; }
   std::shared_ptr<const SearchTree> tree() const { return tree_; }
 

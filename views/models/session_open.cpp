@@ -265,6 +265,24 @@ void Session::show_run(RunRow run) {
        });
 }
 
+void Session::show_model(ModelRow model) {
+  if (!state_->workspace) return;
+  load(QStringLiteral("Opening model"), [file = state_->workspace->file(), model](Loader& loader) {
+    const Workspace workspace(file, true);
+    loader.model = model_from(require(workspace.model(model), file, "model"));
+    loader.prepared.reset();
+  });
+}
+
+void Session::show_cluster(ClusterRow cluster) {
+  if (!state_->workspace) return;
+  load(QStringLiteral("Opening cluster"), [file = state_->workspace->file(), cluster](Loader& loader) {
+    const Workspace workspace(file, true);
+    loader.cluster = cluster_from(require(workspace.cluster(cluster), file, "cluster"));
+    loader.prepared.reset();
+  });
+}
+
 void Session::show_history(const LoadedProblem& loaded) {
   if (!loaded.run) return;
   search_ = {};
@@ -276,7 +294,10 @@ void Session::show_history(const LoadedProblem& loaded) {
   search_.progress.elapsed_seconds = loaded.run->wall_seconds;
   search_.progress.iterations = loaded.tree ? loaded.tree->iterations : loaded.run->evaluations;
   search_.can_continue = loaded.tree != nullptr;
+  if (loaded.run->best) state_->best_found = {loaded.strategy, loaded.outcome->score};
+  const std::uint64_t job = state_->request.job;  // never given twice
   state_->request = {};
+  state_->request.job = job;
   state_->request.planner = search_.planner;
   state_->recorder.adopt_run(*loaded.run);
   tree_ = loaded.tree;
@@ -323,6 +344,7 @@ void Session::show_loaded(LoadedProblem loaded) {
   state_->outcomes.put(snapshot_.strategy.digest(), snapshot_.outcome);
   search_ = {};
   tree_.reset();
+  state_->best_found.reset();
   state_->recorder.problem(loaded.model, loaded.cluster, loaded.prepared.problem);
   emit problem_changed();
   emit tree_changed();

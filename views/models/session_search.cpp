@@ -184,6 +184,10 @@ void Session::follow_best() {
   if (best != snapshot_.strategy) apply(best, search_.run);
 }
 
+void Session::show_best_found() {
+  if (state_->best_found) show_found(state_->best_found->first, search_.run);
+}
+
 void Session::begin_following() {
   state_->follows = true;
   state_->followed_from = {snapshot_.strategy, snapshot_.label};

@@ -1,0 +1,56 @@
+// The two lines that never leave the screen. Above: the problem (model, cluster), the strategy, and the search.
+// Below: the vital signs (step time, speed-up, bound, memory, what the last edit did).
+#pragma once
+
+#include <QWidget>
+
+#include "views/models/session.h"
+
+class QComboBox;
+class QLabel;
+class QPushButton;
+class QToolButton;
+
+namespace strato {
+
+class HeaderBar : public QWidget {
+  Q_OBJECT
+ public:
+  explicit HeaderBar(Session& session, QWidget* parent = nullptr);
+
+  QString planner() const;
+  PlannerOptions planner_options() const;
+  void search_or_pause();  // what the main button says
+
+ signals:
+  void open_model_wanted();
+  void open_cluster_wanted();
+  void sample_wanted(const QString& file);
+
+ protected:
+  void changeEvent(QEvent* event) override;
+
+ private:
+  void build();
+  void build_model_menu();
+  void build_cluster_menu();
+  void fill_planners();
+  void refresh();
+  void refresh_names();
+  void refresh_vital_signs();
+  void refresh_search();
+  void follow_link(const QString& link);
+  QString delta_text() const;
+
+  Session& session_;
+  QToolButton *model_, *cluster_;
+  QLabel* strategy_;
+  QLabel *step_, *speedup_, *bound_, *memory_, *delta_;
+  QComboBox *planner_, *budget_;
+  QPushButton *main_, *second_;
+};
+
+// "800 iterations", "30 s", "2 min" -> options; false when it is none of them.
+bool parse_budget(const QString& text, PlannerOptions& options);
+
+}  // namespace strato

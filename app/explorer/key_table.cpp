@@ -1,0 +1,80 @@
+#include "app/explorer/key_table.h"
+
+#include <QAction>
+#include <QHeaderView>
+#include <QMainWindow>
+#include <QMenu>
+#include <QMenuBar>
+#include <QTreeWidget>
+#include <QVBoxLayout>
+
+namespace strato {
+namespace {
+
+QString plain(QString text) { return text.remove(QLatin1Char('&')); }
+
+void add_row(QTreeWidgetItem* parent, const QString& what, const QString& keys) {
+  new QTreeWidgetItem(parent, {what, keys});
+}
+
+QTreeWidgetItem* add_section(QTreeWidget& tree, const QString& name) {
+  auto* section = new QTreeWidgetItem(&tree, {name});
+  QFont font = section->font(0);
+  font.setBold(true);
+  section->setFont(0, font);
+  return section;
+}
+
+void add_menus(QTreeWidget& tree, const QMainWindow& window) {
+  for (const QAction* title : window.menuBar()->actions()) {
+    if (!title->menu()) continue;
+    QTreeWidgetItem* section = nullptr;
+    for (const QAction* action : title->menu()->actions()) {
+      if (action->shortcuts().isEmpty()) continue;
+      if (!section) section = add_section(tree, plain(title->text()));
+      add_row(section, plain(action->text()),
+              QKeySequence::listToString(action->shortcuts(), QKeySequence::NativeText));
+    }
+  }
+}
+
+struct ViewKey {
+  const char *what, *keys;
+};
+
+constexpr ViewKey kTimelineKeys[] = {
+    {"Zoom about the cursor", "W, S, Ctrl+wheel"}, {"Pan", "A, D, Shift+drag"},
+    {"Select a range of time", "Drag"},            {"Centre, then fit the selection", "F"},
+    {"Fit all", "Home"},                           {"Next and previous slice in the row", ". ,"},
+    {"Follow a dependency", "[ ]"},                {"Make the selection the range", "R"},
+    {"Mark", "M"},                                 {"Search", "/, Ctrl+F"}};
+constexpr ViewKey kPlacementKeys[] = {{"Use or leave the devices of a cell", "Space, click"},
+                                      {"Change a weight or mode", "F2"},
+                                      {"Select several groups", "Shift or Ctrl with arrows or clicks"}};
+
+}  // namespace
+
+KeyTable::KeyTable(const QMainWindow& window, QWidget* parent) : QDialog(parent) {
+  setWindowTitle(QStringLiteral("Keys"));
+  resize(520, 640);
+  auto* tree = new QTreeWidget(this);
+  tree->setColumnCount(2);
+  tree->setHeaderHidden(true);
+  tree->setRootIsDecorated(false);
+  tree->setFrameShape(QFrame::NoFrame);
+  tree->setSelectionMode(QAbstractItemView::NoSelection);
+  tree->header()->setSectionResizeMode(0, QHeaderView::Stretch);
+  tree->header()->setSectionResizeMode(1, QHeaderView::ResizeToContents);
+  tree->header()->setStretchLastSection(false);
+  add_menus(*tree, window);
+  QTreeWidgetItem* timeline = add_section(*tree, QStringLiteral("In the timeline"));
+  for (const ViewKey& key : kTimelineKeys) add_row(timeline, QString::fromUtf8(key.what), QString::fromUtf8(key.keys));
+  QTreeWidgetItem* placement = add_section(*tree, QStringLiteral("In the placement matrix"));
+  for (const ViewKey& key : kPlacementKeys) add_row(placement, QString::fromUtf8(key.what), QString::fromUtf8(key.keys));
+  for (int i = 0; i < tree->topLevelItemCount(); ++i) tree->topLevelItem(i)->setExpanded(true);
+  auto* layout = new QVBoxLayout(this);
+  layout->setContentsMargins(8, 8, 8, 8);
+  layout->addWidget(tree);
+}
+
+}  // namespace strato

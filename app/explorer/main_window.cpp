@@ -1,0 +1,299 @@
+#include "app/explorer/main_window.h"
+
+#include <QCloseEvent>
+#include <QDockWidget>
+#include <QDragEnterEvent>
+#include <QFileInfo>
+#include <QLabel>
+#include <QMenu>
+#include <QMessageBox>
+#include <QMimeData>
+#include <QProgressBar>
+#include <QSettings>
+#include <QSplitter>
+#include <QStackedWidget>
+#include <QStatusBar>
+#include <QTabWidget>
+#include <QToolButton>
+#include <QVBoxLayout>
+
+#include "app/explorer/header_bar.h"
+#include "app/explorer/open_files.h"
+#include "app/explorer/start_page.h"
+#include "app/explorer/views_in_reach.h"
+#include "core/base/file.h"
+#include "views/style/style.h"
+
+namespace strato {
+namespace {
+
+QDockWidget* make_dock(const QString& title, const QString& name, QWidget* content, QMainWindow* window) {
+  auto* dock = new QDockWidget(title, window);
+  dock->setObjectName(name);
+  dock->setWidget(content);
+  dock->setFeatures(QDockWidget::DockWidgetClosable | QDockWidget::DockWidgetMovable);
+  return dock;
+}
+
+}  // namespace
+
+MainWindow::MainWindow(Session& session, bool remembers)
+    : session_(session), remembers_(remembers), header_(new HeaderBar(session, this)) {
+  setWindowTitle(QStringLiteral("Stratoscope"));
+  setAcceptDrops(true);
+  style::apply(*this);
+  build_views();
+  build_docks();
+  build_status_bar();
+  build_menus();
+  resize(1280, 800);
+  explore_perspective();
+  connect(&session_, &Session::problem_changed, this, &MainWindow::refresh_pages);
+  connect(&session_, &Session::busy_changed, this, &MainWindow::refresh_pages);
+  connect(&session_, &Session::busy_changed, this, &MainWindow::refresh_status);
+  connect(&session_, &Session::search_changed, this, &MainWindow::refresh_status);
+  connect(&session_, &Session::message, this,
+          [this](const QString& text) { statusBar()->showMessage(text, 8000); });
+  connect(&session_, &Session::failed, this, &MainWindow::show_failure);
+  connect(header_, &HeaderBar::open_model_wanted, this, [this] {
+    choose_and_open(QStringLiteral("Open model"), QStringLiteral("Models (*.onnx);;All files (*)"));
+  });
+  connect(header_, &HeaderBar::open_cluster_wanted, this, [this] {
+    choose_and_open(QStringLiteral("Open cluster"), QStringLiteral("Clusters (*.json);;All files (*)"));
+  });
+  connect(header_, &HeaderBar::sample_wanted, this, [this](const QString& file) { open({file}); });
+  if (remembers_) {
+    const QSettings settings;
+    restoreGeometry(settings.value(QStringLiteral("window/geometry")).toByteArray());
+    restoreState(settings.value(QStringLiteral("window/state")).toByteArray());
+    centre_->restoreState(settings.value(QStringLiteral("window/centre")).toByteArray());
+  }
+  refresh_pages();
+  refresh_status();
+}
+
+void MainWindow::build_views() {
+  tabs_ = new QTabWidget;
+  side_tabs_ = new QTabWidget;
+  for (QTabWidget* tabs : {tabs_, side_tabs_}) {
+    tabs->setDocumentMode(true);
+    tabs->setMovable(false);
+  }
+  const auto add = [this](const char* name, const char* file, QWidget* widget) {
+    views_.push_back({QString::fromUtf8(name), QString::fromUtf8(file), widget});
+    tabs_->addTab(widget, QString::fromUtf8(name));
+  };
+#if __has_include("views/graph/group_graph_view.h")
+  add("Graph", "graph", new GroupGraphView(session_));
+#endif
+  placement_ = new PlacementView(session_);
+  add("Placement", "placement", placement_);
+#if __has_include("views/cluster/cluster_view.h")
+  add("Cluster", "cluster", new ClusterView(session_));
+#endif
+#if __has_include("views/search/search_tree_view.h")
+  add("Search", "search", new SearchTreeView(session_));
+#endif
+  add("Charts", "charts", new ChartsView(session_));
+  cursor_ = new QLabel;
+#if __has_include("views/timeline/timeline_view.h")
+  auto* timeline = new TimelineView(session_);
+  connect(timeline, &TimelineView::cursor_info, cursor_, &QLabel::setText);
+#else
+  auto* timeline = new QWidget;
+#endif
+  timeline_ = {QStringLiteral("Timeline"), QStringLiteral("timeline"), timeline};
+  beside_ = new QSplitter(Qt::Horizontal);
+  beside_->addWidget(tabs_);
+  beside_->addWidget(side_tabs_);
+  centre_ = new QSplitter(Qt::Vertical);
+  centre_->addWidget(beside_);
+  centre_->addWidget(timeline);
+  centre_->setStretchFactor(0, 3);
+  centre_->setStretchFactor(1, 2);
+  centre_->setChildrenCollapsible(false);
+  auto* start = new StartPage;
+  connect(start, &StartPage::open_model_wanted, header_, &HeaderBar::open_model_wanted);
+  connect(start, &StartPage::sample_wanted, this, &MainWindow::open_sample);
+  connect(start, &StartPage::open_workspace_wanted, this, [this] {
+    choose_and_open(QStringLiteral("Open workspace"), QStringLiteral("Workspaces (*.strata);;All files (*)"));
+  });
+  pages_ = new QStackedWidget;
+  pages_->addWidget(start);
+  pages_->addWidget(centre_);
+  setCentralWidget(pages_);
+}
+
+void MainWindow::build_docks() {
+  auto* header_dock = new QDockWidget(this);  // above everything, never closed or moved
+  header_dock->setObjectName(QStringLiteral("header"));
+  header_dock->setTitleBarWidget(new QWidget);
+  header_dock->setFeatures(QDockWidget::NoDockWidgetFeatures);
+  header_dock->setAllowedAreas(Qt::TopDockWidgetArea);
+  header_->setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Fixed);
+  header_dock->setWidget(header_);
+  addDockWidget(Qt::TopDockWidgetArea, header_dock);
+  auto* workspace = new WorkspaceView(session_);
+  connect(workspace, &WorkspaceView::export_wanted, this, &MainWindow::export_plan);
+  workspace_dock_ = make_dock(QStringLiteral("Workspace"), QStringLiteral("workspace"), workspace, this);
+  addDockWidget(Qt::LeftDockWidgetArea, workspace_dock_);
+  auto* inspector = new InspectorView(session_);
+  inspector_ = {QStringLiteral("Inspector"), QStringLiteral("inspector"), inspector};
+  inspector_dock_ = make_dock(QStringLiteral("Inspector"), QStringLiteral("inspector"), inspector, this);
+  addDockWidget(Qt::RightDockWidgetArea, inspector_dock_);
+}
+
+void MainWindow::build_status_bar() {
+  activity_ = new QLabel;
+  progress_ = new QProgressBar;
+  progress_->setMaximumWidth(160);
+  progress_->setMaximumHeight(fontMetrics().height());
+  progress_->setTextVisible(false);
+  cancel_ = new QToolButton;
+  cancel_->setText(QStringLiteral("Stop"));
+  cancel_->setAutoRaise(true);
+  connect(cancel_, &QToolButton::clicked, &session_, &Session::stop_search);
+  statusBar()->addWidget(activity_);
+  statusBar()->addWidget(progress_);
+  statusBar()->addWidget(cancel_);
+  statusBar()->addPermanentWidget(cursor_);
+}
+
+void MainWindow::refresh_pages() {
+  const bool open = session_.snapshot().problem != nullptr;
+  pages_->setCurrentIndex(open || session_.busy() ? 1 : 0);
+  const QString model = session_.model_name();
+  setWindowTitle(model.isEmpty() ? QStringLiteral("Stratoscope")
+                                 : QStringLiteral("%1 on %2 – Stratoscope").arg(model, session_.cluster_name()));
+}
+
+void MainWindow::refresh_status() {
+  const SearchStatus& search = session_.search();
+  const bool searching = search.state != SearchState::Idle;
+  progress_->setVisible(searching || session_.busy());
+  cancel_->setVisible(searching);
+  if (!searching) {
+    progress_->setRange(0, 0);
+    activity_->setText(session_.busy() ? session_.busy_text() + QStringLiteral("…") : QString());
+    return;
+  }
+  const bool timed = search.target_iterations == 0;
+  const double fraction = timed ? search.progress.elapsed_seconds / std::max(0.1, search.target_seconds)
+                                : static_cast<double>(search.progress.iterations) /
+                                      static_cast<double>(search.target_iterations);
+  progress_->setRange(0, 1000);
+  progress_->setValue(static_cast<int>(1000 * std::clamp(fraction, 0.0, 1.0)));
+  activity_->setText(QStringLiteral("%1 %2: %3 iterations, %4 s")
+                         .arg(search.run,
+                              search.state == SearchState::Paused ? QStringLiteral("paused")
+                                                                  : QStringLiteral("searches"))
+                         .arg(search.progress.iterations)
+                         .arg(style::significant(search.progress.elapsed_seconds)));
+}
+
+void MainWindow::show_failure(const QString& text) {
+  if (!remembers_) return;  // pictures are taken without a person: the caller prints the line
+  if (failure_) {
+    failure_->setText(failure_->text() + QStringLiteral("\n") + text);
+    return;
+  }
+  failure_ = new QMessageBox(QMessageBox::Warning, QStringLiteral("Stratoscope"), text, QMessageBox::Ok, this);
+  failure_->setAttribute(Qt::WA_DeleteOnClose);
+  failure_->setTextInteractionFlags(Qt::TextSelectableByMouse);
+  failure_->open();
+}
+
+void MainWindow::open(const QStringList& files) {
+  open_files(session_, files, remembers_ ? user_workspace() : QString());
+  remember_files(files);
+}
+
+void MainWindow::open_sample() {
+  const auto home = home_directory() / "sample_graphs";
+  open({QString::fromStdString((home / "clusters" / "tag-testbed.json").string()),
+        QString::fromStdString((home / "models" / "vgg19.onnx").string())});
+}
+
+void MainWindow::remember_files(const QStringList& files) {
+  if (!remembers_) return;
+  QSettings settings;
+  QStringList recent = settings.value(QStringLiteral("recent")).toStringList();
+  for (const QString& file : files) {
+    const QString path = QFileInfo(file).absoluteFilePath();
+    recent.removeAll(path);
+    recent.prepend(path);
+  }
+  settings.setValue(QStringLiteral("recent"), QStringList(recent.mid(0, 10)));
+}
+
+// In `beside_`, or back among the tabs in its place.
+void MainWindow::put_beside(QWidget* view, bool beside) {
+  int place = 0;
+  for (const NamedView& known : views_) {
+    if (known.widget == view) {
+      (beside ? side_tabs_ : tabs_)->insertTab(beside ? side_tabs_->count() : place, view, known.name);
+    }
+    if (tabs_->indexOf(known.widget) >= 0) ++place;
+  }
+  side_tabs_->setVisible(side_tabs_->count() > 0);
+}
+
+void MainWindow::show_view(QWidget* view) {
+  for (QTabWidget* tabs : {tabs_, side_tabs_}) {
+    if (tabs->indexOf(view) >= 0) tabs->setCurrentWidget(view);
+  }
+}
+
+QWidget* MainWindow::current_view() const {
+  const QWidget* focus = focusWidget();
+  if (focus && timeline_.widget->isAncestorOf(focus)) return timeline_.widget;
+  if (focus && side_tabs_->isAncestorOf(focus)) return side_tabs_->currentWidget();
+  return tabs_->currentWidget();
+}
+
+void MainWindow::explore_perspective() {
+  for (const NamedView& view : views_) {
+    if (side_tabs_->indexOf(view.widget) >= 0) put_beside(view.widget, false);
+  }
+  side_tabs_->hide();
+  workspace_dock_->show();
+  inspector_dock_->show();
+  resizeDocks({workspace_dock_, inspector_dock_}, {196, 264}, Qt::Horizontal);
+  centre_->setSizes({360, 300});
+  if (!views_.empty()) show_view(views_.front().widget);
+}
+
+void MainWindow::search_perspective() {
+  for (const NamedView& view : views_) {
+    if (view.file == QStringLiteral("charts")) put_beside(view.widget, true);
+    if (view.file == QStringLiteral("search")) show_view(view.widget);
+  }
+  workspace_dock_->show();
+  inspector_dock_->hide();
+  beside_->setSizes({600, 480});
+  centre_->setSizes({460, 200});
+}
+
+void MainWindow::closeEvent(QCloseEvent* event) {
+  if (remembers_) {
+    QSettings settings;
+    settings.setValue(QStringLiteral("window/geometry"), saveGeometry());
+    settings.setValue(QStringLiteral("window/state"), saveState());
+    settings.setValue(QStringLiteral("window/centre"), centre_->saveState());
+  }
+  QMainWindow::closeEvent(event);
+}
+
+void MainWindow::dragEnterEvent(QDragEnterEvent* event) {
+  if (event->mimeData()->hasUrls()) event->acceptProposedAction();
+}
+
+void MainWindow::dropEvent(QDropEvent* event) {
+  QStringList files;
+  for (const QUrl& url : event->mimeData()->urls()) {
+    if (url.isLocalFile()) files << url.toLocalFile();
+  }
+  open(files);
+}
+
+}  // namespace strato

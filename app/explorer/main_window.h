@@ -1,0 +1,96 @@
+// The main window: the header, the workspace at the left, the views in the centre with the timeline below, the
+// inspector at the right. All of it shows one Session.
+#pragma once
+
+#include <QMainWindow>
+#include <QPointer>
+
+#include "views/models/session.h"
+
+class QActionGroup;
+class QDockWidget;
+class QLabel;
+class QMessageBox;
+class QProgressBar;
+class QSplitter;
+class QStackedWidget;
+class QTabWidget;
+class QToolButton;
+
+namespace strato {
+
+class HeaderBar;
+class PlacementView;
+
+class MainWindow : public QMainWindow {
+  Q_OBJECT
+ public:
+  // `remembers`: window state and recent files are read from and written to the user's settings.
+  MainWindow(Session& session, bool remembers);
+
+  void open(const QStringList& files);
+  // Draws every view into `folder` as PNG files; false when one cannot be written. Runs the event loop.
+  bool capture(const QString& folder);
+
+ protected:
+  void closeEvent(QCloseEvent* event) override;
+  void dragEnterEvent(QDragEnterEvent* event) override;
+  void dropEvent(QDropEvent* event) override;
+
+ private:
+  struct NamedView {
+    QString name, file;  // as in the tab, and of the PNG
+    QWidget* widget;
+  };
+
+  void build_views();
+  void build_docks();
+  void build_status_bar();
+  void build_menus();
+  void build_file_menu();
+  void build_export_menu(QMenu& menu);
+  void build_edit_menu();
+  void build_view_menu();
+  void build_strategy_menu();
+  void build_run_menu();
+  void build_window_menu();
+  void build_help_menu();
+
+  void choose_and_open(const QString& title, const QString& filter);
+  void open_sample();
+  void export_plan();
+  void export_with(const QString& exporter, const QString& suffix);
+  void export_picture(bool svg);
+  void show_keys();
+  void show_about();
+  void show_failure(const QString& text);
+  void show_baseline(const QString& which);
+  void refresh_pages();
+  void refresh_status();
+  void explore_perspective();
+  void search_perspective();
+  void put_beside(QWidget* view, bool beside);
+  void show_view(QWidget* view);
+  QWidget* current_view() const;
+  void remember_files(const QStringList& files);
+  void fill_recent_files();
+  bool grab_view(const QString& folder, const NamedView& view);
+
+  Session& session_;
+  const bool remembers_;
+  HeaderBar* header_;
+  QStackedWidget* pages_;      // start page, views
+  QSplitter *centre_, *beside_;
+  QTabWidget *tabs_, *side_tabs_;
+  std::vector<NamedView> views_;  // those in tabs
+  NamedView timeline_, inspector_;
+  PlacementView* placement_ = nullptr;
+  QDockWidget *workspace_dock_, *inspector_dock_;
+  QLabel *activity_, *cursor_;
+  QProgressBar* progress_;
+  QToolButton* cancel_;
+  QMenu* recent_ = nullptr;
+  QPointer<QMessageBox> failure_;
+};
+
+}  // namespace strato

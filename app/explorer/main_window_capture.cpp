@@ -1,0 +1,57 @@
+// Pictures of the window and of every view, without a person.
+#include <QApplication>
+#include <QDir>
+#include <QDockWidget>
+#include <QElapsedTimer>
+#include <QSplitter>
+#include <QTabWidget>
+
+#include "app/explorer/main_window.h"
+
+namespace strato {
+namespace {
+
+// Background layouts and row tables need a moment: until the picture stays the same, at most some seconds.
+QPixmap grab_when_settled(QWidget& widget) {
+  constexpr int kMostMilliseconds = 15000, kQuietMilliseconds = 700;
+  QElapsedTimer total, quiet;
+  total.start();
+  quiet.start();
+  QImage last;
+  while (total.elapsed() < kMostMilliseconds && quiet.elapsed() < kQuietMilliseconds) {
+    QApplication::processEvents(QEventLoop::AllEvents, 50);
+    const QImage now = widget.grab().toImage();
+    if (now != last) quiet.restart();
+    last = now;
+  }
+  return QPixmap::fromImage(last);
+}
+
+}  // namespace
+
+bool MainWindow::grab_view(const QString& folder, const NamedView& view) {
+  show_view(view.widget);
+  return grab_when_settled(*view.widget).save(folder + QLatin1Char('/') + view.file + QStringLiteral(".png"));
+}
+
+bool MainWindow::capture(const QString& folder) {
+  if (!QDir().mkpath(folder)) return false;
+  resize(1280, 800);
+  session_.settle();
+  show_view(views_.front().widget);
+  bool written = grab_when_settled(*this).save(folder + QStringLiteral("/window.png"));
+  written &= grab_view(folder, inspector_);
+  workspace_dock_->hide();
+  inspector_dock_->hide();
+  timeline_.widget->hide();
+  for (const NamedView& view : views_) written &= grab_view(folder, view);
+  timeline_.widget->show();
+  beside_->hide();
+  written &= grab_view(folder, timeline_);
+  beside_->show();
+  workspace_dock_->show();
+  inspector_dock_->show();
+  return written;
+}
+
+}  // namespace strato

@@ -1,0 +1,255 @@
+// Menus and what they do: files, exports, edits, views, strategies, runs, perspectives, help.
+#include <QAction>
+#include <QApplication>
+#include <QDockWidget>
+#include <QFileDialog>
+#include <QFileInfo>
+#include <QHeaderView>
+#include <QMenuBar>
+#include <QMessageBox>
+#include <QPainter>
+#include <QSettings>
+#include <QStandardPaths>
+#include <QSvgGenerator>
+#include <QTabWidget>
+
+#include "app/explorer/header_bar.h"
+#include "app/explorer/key_table.h"
+#include "app/explorer/main_window.h"
+#include "app/explorer/open_files.h"
+#include "core/search/baselines.h"
+#include "views/placement/placement_view.h"
+
+namespace strato {
+namespace {
+
+QString text(const std::string& value) { return QString::fromStdString(value); }
+
+}  // namespace
+
+void MainWindow::build_menus() {
+  build_file_menu();
+  build_edit_menu();
+  build_view_menu();
+  build_strategy_menu();
+  build_run_menu();
+  build_window_menu();
+  build_help_menu();
+}
+
+void MainWindow::build_file_menu() {
+  QMenu* menu = menuBar()->addMenu(QStringLiteral("&File"));
+  menu->addAction(QStringLiteral("&Open…"), QKeySequence::Open, this, [this] {
+    choose_and_open(QStringLiteral("Open"),
+                    QStringLiteral("Models, clusters, plans, workspaces (*.onnx *.json *.strata);;All files (*)"));
+  });
+  menu->addAction(QStringLiteral("Open &Workspace…"), QKeySequence(QStringLiteral("Ctrl+Shift+O")), this, [this] {
+    choose_and_open(QStringLiteral("Open workspace"), QStringLiteral("Workspaces (*.strata);;All files (*)"));
+  });
+  menu->addAction(QStringLiteral("&New Workspace…"), QKeySequence::New, this, [this] {
+    const QString file = QFileDialog::getSaveFileName(this, QStringLiteral("New workspace"),
+                                                      QStringLiteral("workspace.strata"),
+                                                      QStringLiteral("Workspaces (*.strata)"));
+    if (!file.isEmpty()) session_.open_workspace(file.toStdString(), false);
+  });
+  recent_ = menu->addMenu(QStringLiteral("Open &Recent"));
+  connect(recent_, &QMenu::aboutToShow, this, &MainWindow::fill_recent_files);
+  menu->addSeparator();
+  menu->addAction(QStringLiteral("&Save Plan As…"), QKeySequence::Save, this, &MainWindow::export_plan);
+  build_export_menu(*menu->addMenu(QStringLiteral("&Export")));
+  menu->addSeparator();
+  QAction* quit = menu->addAction(QStringLiteral("&Quit"), QKeySequence(QStringLiteral("Ctrl+Q")), this, &QWidget::close);
+  quit->setMenuRole(QAction::QuitRole);
+}
+
+void MainWindow::build_export_menu(QMenu& menu) {
+  menu.addAction(QStringLiteral("&Plan (JSON)…"), this, &MainWindow::export_plan);
+  for (const PluginInfo& exporter : session_.plugins().list(PluginKind::Exporter)) {
+    const QString suffix = exporter.extensions.empty() ? QString() : text(exporter.extensions.front());
+    QAction* action = menu.addAction(QStringLiteral("%1…").arg(text(exporter.summary)), this,
+                                     [this, name = text(exporter.name), suffix] { export_with(name, suffix); });
+    action->setToolTip(text(exporter.name));
+  }
+  menu.addSeparator();
+  menu.addAction(QStringLiteral("Picture of the View (P&NG)…"), this, [this] { export_picture(false); });
+  menu.addAction(QStringLiteral("Picture of the View (&SVG)…"), this, [this] { export_picture(true); });
+}
+
+void MainWindow::build_edit_menu() {
+  QMenu* menu = menuBar()->addMenu(QStringLiteral("&Edit"));
+  QAction* undo = session_.undo_stack().createUndoAction(this, QStringLiteral("&Undo"));
+  undo->setShortcut(QKeySequence(QStringLiteral("Ctrl+Z")));
+  QAction* redo = session_.undo_stack().createRedoAction(this, QStringLiteral("&Redo"));
+  redo->setShortcut(QKeySequence(QStringLiteral("Ctrl+Shift+Z")));
+  menu->addActions({undo, redo});
+  menu->addSeparator();
+  menu->addAction(QStringLiteral("&Find Group"), QKeySequence(QStringLiteral("Ctrl+P")), this, [this] {
+    show_view(placement_);
+    placement_->focus_filter();
+  });
+  menu->addAction(QStringLiteral("Select &All Groups"), QKeySequence(QStringLiteral("Ctrl+Shift+A")), this, [this] {
+    if (!session_.snapshot().problem) return;
+    std::vector<GroupId> groups;
+    for (std::size_t g = 0; g < session_.snapshot().problem->grouping->size(); ++g) groups.emplace_back(g);
+    session_.selection().select_groups(groups);
+  });
+  menu->addAction(QStringLiteral("&Clear Selection"), QKeySequence(Qt::Key_Escape), this,
+                  [this] { session_.selection().clear(); });
+}
+
+void MainWindow::build_view_menu() {
+  QMenu* menu = menuBar()->addMenu(QStringLiteral("&View"));
+  int number = 0;
+  for (const NamedView& view : views_) {
+    menu->addAction(QStringLiteral("&%1").arg(view.name),
+                    QKeySequence(QStringLiteral("Alt+%1").arg(++number)), this, [this, widget = view.widget] {
+                      show_view(widget);
+                      widget->setFocus();
+                    });
+  }
+  menu->addSeparator();
+  QMenu* beside = menu->addMenu(QStringLiteral("Show &Beside"));
+  connect(beside, &QMenu::aboutToShow, this, [this, beside] {
+    beside->clear();
+    for (const NamedView& view : views_) {
+      QAction* action = beside->addAction(view.name);
+      action->setCheckable(true);
+      action->setChecked(side_tabs_->indexOf(view.widget) >= 0);
+      connect(action, &QAction::toggled, this,
+              [this, widget = view.widget](bool on) { put_beside(widget, on); });
+    }
+  });
+  menu->addSeparator();
+  menu->addAction(workspace_dock_->toggleViewAction());
+  menu->addAction(inspector_dock_->toggleViewAction());
+}
+
+void MainWindow::build_strategy_menu() {
+  QMenu* menu = menuBar()->addMenu(QStringLiteral("&Strategy"));
+  menu->addAction(QStringLiteral("&Data Parallel, AllReduce"), this, [this] { show_baseline(QStringLiteral("allreduce")); });
+  menu->addAction(QStringLiteral("Data Parallel, &Shares by Speed"), this,
+                  [this] { show_baseline(QStringLiteral("proportional")); });
+  menu->addAction(QStringLiteral("Data Parallel, &PS"), this, [this] { show_baseline(QStringLiteral("ps")); });
+  menu->addSeparator();
+  QAction* found = menu->addAction(QStringLiteral("&Best of the Search"), this, [this] { session_.show_best_found(); });
+  connect(&session_, &Session::search_changed, found,
+          [this, found] { found->setEnabled(!session_.search().history.empty()); });
+  found->setEnabled(false);
+}
+
+void MainWindow::show_baseline(const QString& which) {
+  const auto& problem = session_.snapshot().problem;
+  if (!problem) return;
+  if (which == QStringLiteral("allreduce")) {
+    session_.show_found(data_parallel(*problem), QStringLiteral("Data parallel"));
+  } else if (which == QStringLiteral("ps")) {
+    session_.show_found(data_parallel(*problem, Mode::ReplicatePs), QStringLiteral("Data parallel, PS"));
+  } else {
+    session_.show_found(data_parallel_proportional(*problem), QStringLiteral("Data parallel, shares by speed"));
+  }
+}
+
+void MainWindow::build_run_menu() {
+  QMenu* menu = menuBar()->addMenu(QStringLiteral("&Run"));
+  QAction* search = menu->addAction(QStringLiteral("&Search"), QKeySequence(Qt::Key_F5), header_,
+                                    &HeaderBar::search_or_pause);
+  QAction* go_on = menu->addAction(QStringLiteral("&Continue the Search"), QKeySequence(QStringLiteral("Ctrl+F5")), this,
+                                   [this] { session_.continue_search(); });
+  QAction* stop = menu->addAction(QStringLiteral("S&top"), QKeySequence(QStringLiteral("Shift+F5")), this,
+                                  [this] { session_.stop_search(); });
+  const auto refresh = [this, search, go_on, stop] {
+    const SearchStatus& status = session_.search();
+    search->setText(status.state == SearchState::Running ? QStringLiteral("&Pause") : QStringLiteral("&Search"));
+    search->setEnabled(session_.snapshot().problem && status.state != SearchState::Paused);
+    go_on->setEnabled(status.state == SearchState::Paused || status.can_continue);
+    stop->setEnabled(status.state != SearchState::Idle);
+  };
+  connect(&session_, &Session::search_changed, this, refresh);
+  connect(&session_, &Session::problem_changed, this, refresh);
+  refresh();
+}
+
+void MainWindow::build_window_menu() {
+  QMenu* menu = menuBar()->addMenu(QStringLiteral("&Window"));
+  menu->addAction(QStringLiteral("&Explore"), QKeySequence(QStringLiteral("Ctrl+1")), this, &MainWindow::explore_perspective);
+  menu->addAction(QStringLiteral("&Search"), QKeySequence(QStringLiteral("Ctrl+2")), this, &MainWindow::search_perspective);
+}
+
+void MainWindow::build_help_menu() {
+  QMenu* menu = menuBar()->addMenu(QStringLiteral("&Help"));
+  QAction* keys = menu->addAction(QStringLiteral("&Keys"), this, &MainWindow::show_keys);
+  keys->setShortcuts({QKeySequence(QStringLiteral("?")), QKeySequence(Qt::Key_F1)});
+  menu->addAction(QStringLiteral("&About Stratoscope"), this, &MainWindow::show_about)->setMenuRole(QAction::AboutRole);
+}
+
+void MainWindow::choose_and_open(const QString& title, const QString& filter) {
+  const QStringList files = QFileDialog::getOpenFileNames(this, title, {}, filter);
+  if (!files.isEmpty()) open(files);
+}
+
+void MainWindow::fill_recent_files() {
+  recent_->clear();
+  for (const QString& file : QSettings().value(QStringLiteral("recent")).toStringList()) {
+    if (!QFileInfo::exists(file)) continue;
+    recent_->addAction(QFileInfo(file).fileName(), this, [this, file] { open({file}); })->setToolTip(file);
+  }
+  if (recent_->isEmpty()) recent_->addAction(QStringLiteral("Nothing yet"))->setEnabled(false);
+}
+
+void MainWindow::export_plan() {
+  if (!session_.snapshot().outcome) return;
+  const QString file = QFileDialog::getSaveFileName(
+      this, QStringLiteral("Save plan"), session_.model_name() + QStringLiteral(".plan.json"),
+      QStringLiteral("Plans (*.json)"));
+  if (!file.isEmpty()) session_.export_plan(file.toStdString());
+}
+
+void MainWindow::export_with(const QString& exporter, const QString& suffix) {
+  if (!session_.snapshot().outcome) return;
+  const QString file = QFileDialog::getSaveFileName(this, QStringLiteral("Export"),
+                                                    session_.model_name() + QStringLiteral(".") + exporter + suffix,
+                                                    QStringLiteral("*%1").arg(suffix));
+  if (!file.isEmpty()) session_.export_with(exporter, file.toStdString());
+}
+
+void MainWindow::export_picture(bool svg) {
+  QWidget* view = current_view();
+  if (!view) return;
+  const QString suffix = svg ? QStringLiteral(".svg") : QStringLiteral(".png");
+  const QString file = QFileDialog::getSaveFileName(this, QStringLiteral("Export picture"),
+                                                    session_.model_name() + suffix, QStringLiteral("*%1").arg(suffix));
+  if (file.isEmpty()) return;
+  bool written = false;
+  if (svg) {
+    QSvgGenerator generator;
+    generator.setFileName(file);
+    generator.setSize(view->size());
+    generator.setViewBox(view->rect());
+    generator.setTitle(windowTitle());
+    QPainter painter(&generator);
+    view->render(&painter);
+    written = painter.end() && QFileInfo(file).size() > 0;
+  } else {
+    written = view->grab().save(file);
+  }
+  if (written) {
+    emit session_.message(QStringLiteral("Wrote %1").arg(QFileInfo(file).fileName()));
+  } else {
+    show_failure(QStringLiteral("%1: cannot be written; check the folder and the space left").arg(file));
+  }
+}
+
+void MainWindow::show_keys() {
+  auto* table = new KeyTable(*this, this);
+  table->setAttribute(Qt::WA_DeleteOnClose);
+  table->show();
+}
+
+void MainWindow::show_about() {
+  QMessageBox::about(this, QStringLiteral("About Stratoscope"),
+                     QStringLiteral("<b>Stratoscope %1</b><p>Strategy explorer for distributed DNN training.</p>"
+                                    "<p>GPL-3.0-or-later. Made with Qt %2.</p>")
+                         .arg(QStringLiteral(STRATOSCOPE_VERSION), QString::fromLatin1(qVersion())));
+}
+
+}  // namespace strato

@@ -1,0 +1,96 @@
+#include "app/explorer/open_files.h"
+
+#include <QDir>
+#include <QFile>
+#include <QFileInfo>
+#include <QStandardPaths>
+#include <algorithm>
+
+#include "core/base/error.h"
+#include "core/base/file.h"
+#include "core/base/json.h"
+
+namespace strato {
+namespace {
+
+FileKind kind_of_json(const std::filesystem::path& path) {
+  const JsonView view = JsonView::parse(read_file(path), path.string());
+  const auto format = view.is_object() ? view.find("format") : std::nullopt;
+  return format && format->is_string() && format->string().find("plan") != std::string::npos
+             ? FileKind::Plan : FileKind::Cluster;
+}
+
+bool imports(const PluginRegistry& plugins, const std::string& extension) {
+  for (const PluginInfo& info : plugins.list(PluginKind::Importer)) {
+    if (std::find(info.extensions.begin(), info.extensions.end(), extension) != info.extensions.end()) {
+      return true;
+    }
+  }
+  return extension == ".onnx";  // without the plugin: the registry's message says what is missing
+}
+
+QString data_folder() {
+  const QString folder = QStandardPaths::writableLocation(QStandardPaths::AppDataLocation);
+  QDir().mkpath(folder);
+  return folder;
+}
+
+}  // namespace
+
+FileKind kind_of(const PluginRegistry& plugins, const QString& file) {
+  const std::filesystem::path path = file.toStdString();
+  const std::string extension = path.extension().string();
+  if (extension == ".strata") return FileKind::Workspace;
+  if (!QFileInfo::exists(file)) {
+    throw InputError(path.string(), "", "there is no such file", "check the name");
+  }
+  if (extension == ".json") return kind_of_json(path);
+  if (imports(plugins, extension)) return FileKind::Model;
+  throw InputError(path.string(), "", "is no model, cluster, plan or workspace",
+                   "expected .onnx, .json or .strata");
+}
+
+void open_files(Session& session, const QStringList& files, const QString& fallback_workspace) {
+  std::vector<std::pair<FileKind, QString>> known;
+  for (const QString& file : files) {
+    try {
+      known.emplace_back(kind_of(session.plugins(), file), file);
+    } catch (const InputError& error) {
+      emit session.failed(QString::fromUtf8(error.what()));
+    }
+  }
+  const auto has = [&](FileKind kind) {
+    return std::any_of(known.begin(), known.end(), [&](const auto& f) { return f.first == kind; });
+  };
+  const bool problem = has(FileKind::Model) || has(FileKind::Plan);
+  if (problem && !has(FileKind::Workspace) && !session.workspace() && !fallback_workspace.isEmpty()) {
+    session.open_workspace(fallback_workspace.toStdString(), false);
+  }
+  ImportOptions import;
+  import.batch = kDefaultBatch;
+  for (const auto& [kind, file] : known) {
+    const std::filesystem::path path = file.toStdString();
+    switch (kind) {
+      case FileKind::Workspace: session.open_workspace(path, !problem); break;
+      case FileKind::Cluster: session.open_cluster(path); break;
+      case FileKind::Model: session.open_model(path, import, {}); break;
+      case FileKind::Plan: session.open_plan(path); break;
+    }
+  }
+}
+
+QString bundled_workspace_copy() {
+  const QString bundled = QString::fromStdString(
+      (home_directory() / "sample_graphs" / "workspace" / "demo.strata").string());
+  if (!QFileInfo::exists(bundled)) return {};
+  const QString copy = data_folder() + QStringLiteral("/demo.strata");
+  if (!QFileInfo::exists(copy)) {
+    if (!QFile::copy(bundled, copy)) return {};
+    QFile::setPermissions(copy, QFile::permissions(copy) | QFile::WriteOwner);
+  }
+  return copy;
+}
+
+QString user_workspace() { return data_folder() + QStringLiteral("/workspace.strata"); }
+
+}  // namespace strato

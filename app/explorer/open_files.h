@@ -1,0 +1,26 @@
+// Opens whatever a person hands over, by what it is: models, clusters, plans, workspaces.
+#pragma once
+
+#include <QString>
+#include <QStringList>
+
+#include "views/models/session.h"
+
+namespace strato {
+
+enum class FileKind { Model, Cluster, Plan, Workspace };
+
+// By extension, and JSON files by their "format". Throws InputError for a file that is not there or is none of them.
+FileKind kind_of(const PluginRegistry& plugins, const QString& file);
+
+// A workspace shows its latest run unless a model or plan is opened with it. Problems come through Session::failed.
+// Without a workspace among them, `fallback_workspace` keeps what is done (empty: nothing does).
+void open_files(Session& session, const QStringList& files, const QString& fallback_workspace);
+
+// Copies the bundled workspace to the user's data folder, once; empty when there is none.
+QString bundled_workspace_copy();
+QString user_workspace();  // in the user's data folder; may not be there yet
+
+inline constexpr std::int64_t kDefaultBatch = 32;  // binds a symbolic batch
+
+}  // namespace strato

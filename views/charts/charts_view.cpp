@@ -1,0 +1,279 @@
+#include "views/charts/charts_view.h"
+
+#include <QBarCategoryAxis>
+#include <QBarSet>
+#include <QChart>
+#include <QChartView>
+#include <QEvent>
+#include <QGraphicsLayout>
+#include <QGridLayout>
+#include <QHorizontalBarSeries>
+#include <QHorizontalStackedBarSeries>
+#include <QLegend>
+#include <QLegendMarker>
+#include <QLineSeries>
+#include <QScrollArea>
+#include <QTimer>
+#include <QValueAxis>
+#include <algorithm>
+
+#include "views/charts/series.h"
+#include "views/models/explanation.h"
+#include "views/style/style.h"
+
+namespace strato {
+namespace {
+
+constexpr int kRowHeight = 17;  // of one device
+
+QValueAxis* value_axis(const QString& title) {
+  auto* axis = new QValueAxis;
+  axis->setTitleText(title);
+  axis->setLabelFormat(QStringLiteral("%g"));
+  axis->setTickCount(5);
+  return axis;
+}
+
+QChartView* make_view(QChart* chart, QWidget* parent) {
+  chart->setAnimationOptions(QChart::NoAnimation);
+  chart->setMargins(QMargins(4, 4, 12, 4));
+  chart->setBackgroundRoundness(0);
+  chart->layout()->setContentsMargins(0, 0, 0, 0);
+  auto* view = new QChartView(chart, parent);
+  view->setRenderHint(QPainter::Antialiasing);
+  view->setFrameShape(QFrame::NoFrame);
+  view->setMinimumSize(200, 140);
+  return view;
+}
+
+}  // namespace
+
+struct ChartsView::Parts {
+  QChart *history = new QChart, *use = new QChart, *memory = new QChart;
+  QChartView *history_view = nullptr, *use_view = nullptr, *memory_view = nullptr;
+  QLineSeries *best = new QLineSeries, *baseline = new QLineSeries, *bound = new QLineSeries;
+  QValueAxis *evaluations = value_axis(QStringLiteral("Evaluations")),
+             *step = value_axis(QStringLiteral("Step time (ms)"));
+  std::vector<QColor> use_colours;
+};
+
+ChartsView::ChartsView(Session& session, QWidget* parent)
+    : QWidget(parent), session_(session), parts_(std::make_unique<Parts>()), timer_(new QTimer(this)) {
+  build();
+  timer_->setSingleShot(true);
+  timer_->setInterval(100);
+  connect(timer_, &QTimer::timeout, this, &ChartsView::refresh);
+  connect(&session_, &Session::search_changed, this, &ChartsView::refresh_soon);
+  connect(&session_, &Session::problem_changed, this, &ChartsView::refresh_soon);
+  connect(&session_, &Session::outcome_changed, this, [this] {
+    devices_stale_ = true;
+    refresh_soon();
+  });
+}
+
+ChartsView::~ChartsView() = default;
+
+void ChartsView::build() {
+  Parts& p = *parts_;
+  p.best->setName(QStringLiteral("Best so far"));
+  p.baseline->setName(QStringLiteral("Data parallel"));
+  p.bound->setName(QStringLiteral("Lower bound"));
+  p.history->addAxis(p.evaluations, Qt::AlignBottom);
+  p.history->addAxis(p.step, Qt::AlignLeft);
+  for (QLineSeries* series : {p.baseline, p.bound, p.best}) {
+    p.history->addSeries(series);
+    series->attachAxis(p.evaluations);
+    series->attachAxis(p.step);
+  }
+  p.history->setTitle(QStringLiteral("Best step time over evaluations"));
+  p.use->setTitle(QStringLiteral("How each device spends the step"));
+  p.memory->setTitle(QStringLiteral("Peak memory per device"));
+  p.history_view = make_view(p.history, this);
+  p.use_view = make_view(p.use, nullptr);
+  p.memory_view = make_view(p.memory, nullptr);
+  auto* devices = new QWidget;
+  auto* row = new QHBoxLayout(devices);
+  row->setContentsMargins(0, 0, 0, 0);
+  row->setSpacing(style::kGrid);
+  row->addWidget(p.use_view);
+  row->addWidget(p.memory_view);
+  auto* area = new QScrollArea(this);
+  area->setWidget(devices);
+  area->setWidgetResizable(true);
+  area->setFrameShape(QFrame::NoFrame);
+  area->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+  auto* layout = new QVBoxLayout(this);
+  layout->setContentsMargins(0, 0, 0, 0);
+  layout->setSpacing(style::kGrid);
+  layout->addWidget(p.history_view, 2);
+  layout->addWidget(area, 3);
+}
+
+void ChartsView::refresh_soon() {
+  if (isVisible() && !timer_->isActive()) timer_->start();
+}
+
+void ChartsView::showEvent(QShowEvent* event) {
+  QWidget::showEvent(event);
+  refresh();
+}
+
+void ChartsView::changeEvent(QEvent* event) {
+  if (event->type() == QEvent::PaletteChange) {
+    devices_stale_ = true;
+    refresh_soon();
+  }
+  QWidget::changeEvent(event);
+}
+
+void ChartsView::refresh() {
+  refresh_history();
+  if (devices_stale_) refresh_devices();
+  recolour();
+}
+
+void ChartsView::refresh_history() {
+  Parts& p = *parts_;
+  const Snapshot& snapshot = session_.snapshot();
+  const std::vector<QPointF> points = best_over_evaluations(session_.search().history);
+  p.best->replace(QList<QPointF>(points.begin(), points.end()));
+  const double last = points.empty() ? 1 : std::max(1.0, points.back().x());
+  const auto level = [&](QLineSeries* line, double milliseconds) {
+    line->replace(QList<QPointF>{{0, milliseconds}, {last, milliseconds}});
+    line->setVisible(milliseconds > 0);
+  };
+  const double baseline = snapshot.baseline ? to_seconds(snapshot.baseline->timeline->step_time) * 1e3 : 0;
+  level(p.baseline, baseline);
+  level(p.bound, to_seconds(snapshot.lower_bound) * 1e3);
+  double most = baseline;
+  for (const QPointF& point : points) most = std::max(most, point.y());
+  p.evaluations->setRange(0, last);
+  p.step->setRange(0, round_up(most * 1.02));
+  p.history->setTitle(points.empty() ? QStringLiteral("Best step time over evaluations: no search yet")
+                                     : QStringLiteral("Best step time over evaluations: %1")
+                                           .arg(session_.search().run));
+}
+
+namespace {
+
+// Replaces what the chart shows by horizontal bars over device names.
+void show_bars(QChart& chart, QAbstractBarSeries* series, const QStringList& names, QValueAxis* values) {
+  chart.removeAllSeries();
+  for (QAbstractAxis* axis : chart.axes()) {
+    chart.removeAxis(axis);
+    delete axis;
+  }
+  auto* categories = new QBarCategoryAxis;
+  categories->append(names);
+  categories->setReverse(true);
+  categories->setGridLineVisible(false);
+  series->setBarWidth(0.72);
+  chart.addSeries(series);
+  chart.addAxis(categories, Qt::AlignLeft);
+  chart.addAxis(values, Qt::AlignBottom);
+  series->attachAxis(categories);
+  series->attachAxis(values);
+}
+
+QBarSet* make_set(const char* name, const QColor& colour, bool hatched) {
+  auto* set = new QBarSet(QString::fromUtf8(name));
+  set->setBrush(hatched ? QBrush(colour, Qt::Dense3Pattern) : QBrush(colour));
+  set->setPen(Qt::NoPen);
+  return set;
+}
+
+void add_use(QChart& chart, const Timeline& timeline, const QStringList& names, bool dark) {
+  QColor idle(dark ? 0x4a4a4a : 0xd9d9d9);
+  QBarSet* compute = make_set("Computes", style::kind_colour(TaskKind::Compute, dark), false);
+  QBarSet* comm = make_set("Only communicates", style::kind_colour(TaskKind::AllReduce, dark), true);
+  QBarSet* waits = make_set("Waits", idle, false);
+  const double step = std::max(1.0, static_cast<double>(timeline.step_time.value)) / 100;
+  for (const DeviceTimes& times : device_times(timeline)) {
+    compute->append(static_cast<double>(times.compute.value) / step);
+    comm->append(static_cast<double>(times.communication.value) / step);
+    waits->append(static_cast<double>(times.idle.value) / step);
+  }
+  auto* series = new QHorizontalStackedBarSeries;
+  for (QBarSet* set : {compute, comm, waits}) series->append(set);
+  QValueAxis* axis = value_axis(QStringLiteral("% of the step"));
+  axis->setRange(0, 100);
+  show_bars(chart, series, names, axis);
+}
+
+void add_memory(QChart& chart, const Timeline& timeline, const QStringList& names, bool dark) {
+  QBarSet* used = make_set("Peak", style::kind_colour(TaskKind::Compute, dark), false);
+  QBarSet* free = make_set("Free", QColor(dark ? 0x4a4a4a : 0xd9d9d9), false);
+  QBarSet* over = make_set("Too much", style::infeasible(dark), false);
+  double most = 0;
+  bool overflow = false;
+  for (const DeviceUse& use : timeline.devices) {
+    const double peak = static_cast<double>(use.peak.value) * 1e-9;
+    const double capacity = static_cast<double>(use.capacity.value) * 1e-9;
+    used->append(std::min(peak, capacity));
+    free->append(std::max(0.0, capacity - peak));
+    over->append(std::max(0.0, peak - capacity));
+    most = std::max({most, peak, capacity});
+    overflow |= peak > capacity;
+  }
+  auto* series = new QHorizontalStackedBarSeries;
+  for (QBarSet* set : {used, over, free}) series->append(set);
+  QValueAxis* axis = value_axis(QStringLiteral("GB"));
+  axis->setRange(0, round_up(most));
+  show_bars(chart, series, names, axis);
+  if (!overflow) chart.legend()->markers(series).at(1)->setVisible(false);
+}
+
+void recolour_chart(QChart& chart, const QPalette& palette, const QFont& font) {
+  const QColor text = palette.color(QPalette::WindowText);
+  const QColor muted = style::muted_text(palette);
+  QColor grid = text;
+  grid.setAlphaF(0.12f);
+  chart.setBackgroundBrush(palette.color(QPalette::Base));
+  chart.setTitleBrush(text);
+  QFont title = font;
+  title.setWeight(QFont::DemiBold);
+  chart.setTitleFont(title);
+  chart.legend()->setLabelColor(text);
+  chart.legend()->setFont(font);
+  chart.legend()->setAlignment(Qt::AlignTop);
+  chart.legend()->setMarkerShape(QLegend::MarkerShapeRectangle);
+  for (QAbstractAxis* axis : chart.axes()) {
+    axis->setLabelsBrush(muted);
+    axis->setTitleBrush(muted);
+    axis->setTitleFont(font);
+    axis->setLabelsFont(font);
+    axis->setGridLineColor(grid);
+    axis->setLinePenColor(grid);
+  }
+}
+
+}  // namespace
+
+void ChartsView::refresh_devices() {
+  Parts& p = *parts_;
+  const Snapshot& snapshot = session_.snapshot();
+  if (!snapshot.outcome) return;
+  devices_stale_ = false;
+  const bool dark = style::is_dark(palette());
+  const Timeline& timeline = *snapshot.outcome->timeline;
+  QStringList names;
+  for (const Device& device : timeline.program->cluster->devices()) {
+    names << QString::fromStdString(device.name);
+  }
+  add_use(*p.use, timeline, names, dark);
+  add_memory(*p.memory, timeline, names, dark);
+  const int height = static_cast<int>(names.size()) * kRowHeight + 110;
+  p.use_view->setMinimumHeight(height);
+  p.memory_view->setMinimumHeight(height);
+}
+
+void ChartsView::recolour() {
+  Parts& p = *parts_;
+  const bool dark = style::is_dark(palette());
+  p.best->setPen(QPen(style::kind_colour(TaskKind::Compute, dark), 2.5));
+  p.baseline->setPen(QPen(style::muted_text(palette()), 1.5, Qt::DashLine));
+  p.bound->setPen(QPen(style::kind_colour(TaskKind::Transfer, dark), 1.5, Qt::DotLine));
+  for (QChart* chart : {p.history, p.use, p.memory}) recolour_chart(*chart, palette(), font());
+}
+
+}  // namespace strato

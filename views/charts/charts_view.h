@@ -1,0 +1,39 @@
+// Three charts: best step time over evaluations against data parallel, how each device spends the step, and the
+// peak memory of each device against what it has. All decimated; no OpenGL.
+#pragma once
+
+#include <QWidget>
+#include <memory>
+
+#include "views/models/session.h"
+
+class QTimer;
+
+namespace strato {
+
+class ChartsView : public QWidget {
+  Q_OBJECT
+ public:
+  explicit ChartsView(Session& session, QWidget* parent = nullptr);
+  ~ChartsView() override;
+
+ protected:
+  void changeEvent(QEvent* event) override;
+  void showEvent(QShowEvent* event) override;
+
+ private:
+  struct Parts;
+  void build();
+  void refresh_soon();
+  void refresh();
+  void refresh_history();
+  void refresh_devices();
+  void recolour();
+
+  Session& session_;
+  std::unique_ptr<Parts> parts_;
+  QTimer* timer_;
+  bool devices_stale_ = true;
+};
+
+}  // namespace strato
