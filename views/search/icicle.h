@@ -1,0 +1,29 @@
+// The best part of a search tree as an icicle: depth goes down, a vertex is as wide as its share of its parent's
+// visits, and only the most visited children have a place. Pure layout.
+#pragma once
+
+#include <QRectF>
+#include <vector>
+
+#include "core/search/search_tree.h"
+
+namespace strato {
+
+struct IcicleCell {
+  std::int32_t vertex;
+  QRectF box;
+  std::int32_t rest = 0;  // > 0: stands for that many children that have no place of their own
+};
+
+struct IcicleOptions {
+  double row_height = 28;
+  int most_children = 8;
+  double least_width = 6;  // px: narrower children go into the rest
+  int most_depth = 64;
+};
+
+// From `top` down, in [0, width]; parents come before children.
+std::vector<IcicleCell> icicle(const SearchTree& tree, std::int32_t top, double width, const IcicleOptions& options);
+double icicle_height(const std::vector<IcicleCell>& cells);
+
+}  // namespace strato

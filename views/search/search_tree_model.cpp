@@ -1,0 +1,185 @@
+#include "views/search/search_tree_model.h"
+
+#include <QFont>
+#include <algorithm>
+
+#include "views/style/style.h"
+
+namespace strato {
+
+std::vector<std::int32_t> children_by_visits(const SearchTree& tree, std::int32_t id) {
+  const SearchTree::Vertex& parent = tree.vertices[static_cast<std::size_t>(id)];
+  std::vector<std::int32_t> children;
+  for (std::int32_t i = 0; i < parent.child_count; ++i) children.push_back(parent.first_child + i);
+  std::sort(children.begin(), children.end(), [&](std::int32_t a, std::int32_t b) {
+    const SearchTree::Vertex &x = tree.vertices[static_cast<std::size_t>(a)], &y = tree.vertices[static_cast<std::size_t>(b)];
+    if (x.visits != y.visits) return x.visits > y.visits;
+    if (x.value() != y.value()) return x.value() > y.value();
+    return x.action < y.action;
+  });
+  return children;
+}
+
+void SearchTreeModel::show(std::shared_ptr<const SearchTree> tree, std::shared_ptr<const Problem> problem) {
+  beginResetModel();
+  tree_ = tree && !tree->vertices.empty() ? std::move(tree) : nullptr;
+  problem_ = std::move(problem);
+  fetched_.clear();
+  row_.clear();
+  best_.clear();
+  if (tree_) {
+    best_.assign(tree_->vertices.size(), 0);
+    for (const std::int32_t id : tree_->best_path()) best_[static_cast<std::size_t>(id)] = 1;
+    best_[0] = 1;
+  }
+  endResetModel();
+}
+
+std::int32_t SearchTreeModel::vertex_at(const QModelIndex& index) const {
+  return index.isValid() ? static_cast<std::int32_t>(index.internalId()) : 0;
+}
+
+SearchTreeModel::Path SearchTreeModel::path_to(std::int32_t id) const {
+  Path path;
+  for (; id > 0; id = vertex(id).parent) path.push_back(vertex(id).action);
+  std::reverse(path.begin(), path.end());
+  return path;
+}
+
+std::int32_t SearchTreeModel::find(const Path& path) const {
+  if (!tree_) return -1;
+  std::int32_t at = 0;
+  for (const std::int32_t action : path) {
+    const SearchTree::Vertex& here = vertex(at);
+    std::int32_t next = -1;
+    for (std::int32_t i = 0; i < here.child_count && next < 0; ++i) {
+      if (vertex(here.first_child + i).action == action) next = here.first_child + i;
+    }
+    if (next < 0) return -1;
+    at = next;
+  }
+  return at;
+}
+
+QModelIndex SearchTreeModel::index_of(std::int32_t id) {
+  if (!tree_ || id <= 0) return {};
+  const QModelIndex above = index_of(vertex(id).parent);
+  if (canFetchMore(above)) fetchMore(above);
+  return createIndex(row_.at(id), 0, static_cast<quintptr>(id));
+}
+
+bool SearchTreeModel::on_best_path(std::int32_t id) const {
+  return id >= 0 && static_cast<std::size_t>(id) < best_.size() && best_[static_cast<std::size_t>(id)] != 0;
+}
+
+QString SearchTreeModel::action_text(std::int32_t id) const {
+  if (!tree_ || !problem_ || id <= 0) return tr("start");
+  const SearchTree::Vertex& v = vertex(id);
+  const auto action = static_cast<std::size_t>(v.action), depth = static_cast<std::size_t>(v.depth - 1);
+  if (action >= tree_->actions.size() || depth >= tree_->order.size()) return QString::number(v.action);
+  QString group = QString::number(tree_->order[depth].value());
+  if (tree_->order[depth].index() < problem_->grouping->size()) {
+    group = QString::fromStdString(problem_->grouping->group(tree_->order[depth]).name);
+  }
+  return group + QStringLiteral(" → ") +
+         QString::fromStdString(describe(tree_->actions[action], *problem_->cluster));
+}
+
+QModelIndex SearchTreeModel::index(int row, int column, const QModelIndex& parent) const {
+  const auto found = fetched_.find(vertex_at(parent));
+  if (found == fetched_.end() || row < 0 || column < 0 || column >= ColumnCount ||
+      row >= static_cast<int>(found->second.size()) || parent.column() > 0) {
+    return {};
+  }
+  return createIndex(row, column, static_cast<quintptr>(found->second[static_cast<std::size_t>(row)]));
+}
+
+QModelIndex SearchTreeModel::parent(const QModelIndex& child) const {
+  if (!child.isValid()) return {};
+  const std::int32_t above = vertex(vertex_at(child)).parent;
+  return above <= 0 ? QModelIndex() : createIndex(row_.at(above), 0, static_cast<quintptr>(above));
+}
+
+int SearchTreeModel::rowCount(const QModelIndex& parent) const {
+  if (parent.column() > 0) return 0;
+  const auto found = fetched_.find(vertex_at(parent));
+  return found == fetched_.end() ? 0 : static_cast<int>(found->second.size());
+}
+
+int SearchTreeModel::columnCount(const QModelIndex&) const { return ColumnCount; }
+
+bool SearchTreeModel::hasChildren(const QModelIndex& parent) const {
+  return tree_ && parent.column() <= 0 && vertex(vertex_at(parent)).child_count > 0;
+}
+
+bool SearchTreeModel::canFetchMore(const QModelIndex& parent) const {
+  return hasChildren(parent) && !fetched_.contains(vertex_at(parent));
+}
+
+void SearchTreeModel::fetchMore(const QModelIndex& parent) {
+  if (!canFetchMore(parent)) return;
+  const std::int32_t id = vertex_at(parent);
+  std::vector<std::int32_t> children = children_by_visits(*tree_, id);
+  beginInsertRows(parent, 0, static_cast<int>(children.size()) - 1);
+  for (std::size_t i = 0; i < children.size(); ++i) row_[children[i]] = static_cast<int>(i);
+  fetched_[id] = std::move(children);
+  endInsertRows();
+}
+
+QString SearchTreeModel::tooltip(std::int32_t id) const {
+  const SearchTree::Vertex& v = vertex(id);
+  QString text = QStringLiteral("<b>%1</b>").arg(action_text(id).toHtmlEscaped());
+  if (v.step_time_ns > 0) text += tr("<br>its own step time %1").arg(style::time(Nanos(v.step_time_ns)));
+  if (v.reward <= -1) text += tr("<br>does not fit into memory");
+  text += tr("<br>%1 of %2 actions tried below it").arg(v.child_count).arg(tree_->actions.size());
+  return text + tr("<br>double click shows this strategy");
+}
+
+QVariant SearchTreeModel::data(const QModelIndex& index, int role) const {
+  if (!index.isValid() || !tree_) return {};
+  const std::int32_t id = vertex_at(index);
+  const SearchTree::Vertex& v = vertex(id);
+  switch (role) {
+    case Qt::DisplayRole:
+      switch (index.column()) {
+        case Action: return action_text(id);
+        case Visits: return QString::number(v.visits);
+        case Value: return style::significant(v.value());
+        case Prior: return style::significant(v.prior);
+        case StepTime:
+          if (v.step_time_ns == 0) return QStringLiteral("–");
+          return v.reward <= -1 ? tr("no room") : style::time(Nanos(v.step_time_ns));
+        default: return {};
+      }
+    case Qt::TextAlignmentRole:
+      return index.column() == Action ? QVariant() : QVariant(Qt::AlignRight | Qt::AlignVCenter);
+    case Qt::FontRole:
+      if (on_best_path(id)) {
+        QFont font;
+        font.setBold(true);
+        return font;
+      }
+      return {};
+    case Qt::ToolTipRole: return tooltip(id);
+    default: return {};
+  }
+}
+
+QVariant SearchTreeModel::headerData(int section, Qt::Orientation orientation, int role) const {
+  if (orientation != Qt::Horizontal) return {};
+  static const char* const names[] = {QT_TR_NOOP("Decision"), QT_TR_NOOP("Visits"), QT_TR_NOOP("Value"),
+                                      QT_TR_NOOP("Prior"), QT_TR_NOOP("Step time")};
+  static const char* const help[] = {
+      QT_TR_NOOP("The group decided at this depth, and where it goes"),
+      QT_TR_NOOP("How often the search went this way"),
+      QT_TR_NOOP("Mean of baseline time / step time - 1 below it; -1 does not fit into memory"),
+      QT_TR_NOOP("How promising the action looked before it was tried"),
+      QT_TR_NOOP("Of this partial strategy, the rest decided like the most expensive group")};
+  if (section < 0 || section >= ColumnCount) return {};
+  if (role == Qt::DisplayRole) return tr(names[section]);
+  if (role == Qt::ToolTipRole) return tr(help[section]);
+  if (role == Qt::TextAlignmentRole && section != Action) return QVariant(Qt::AlignRight | Qt::AlignVCenter);
+  return {};
+}
+
+}  // namespace strato
