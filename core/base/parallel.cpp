@@ -1,5 +1,6 @@
 #include "core/base/parallel.h"
 
+#include <tbb/info.h>
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
 
@@ -10,7 +11,9 @@ void parallel_for(std::size_t count, int threads, const std::function<void(std::
     for (std::size_t i = 0; i < count; ++i) body(i);
     return;
   }
-  tbb::task_arena arena(threads > 0 ? threads : tbb::task_arena::automatic);
+  // An arena larger than the machine makes TBB print a warning.
+  const int cores = tbb::info::default_concurrency();
+  tbb::task_arena arena(threads > 0 && threads < cores ? threads : cores);
   arena.execute([&] { tbb::parallel_for(std::size_t{0}, count, body); });
 }
 

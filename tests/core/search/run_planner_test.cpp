@@ -1,0 +1,189 @@
+#include <gtest/gtest.h>
+
+#include "core/base/error.h"
+#include "core/search/baselines.h"
+#include "core/search/tree_search.h"
+#include "tests/core/search/toy.h"
+
+namespace strato {
+namespace {
+
+Problem small_problem() {
+  ProblemOptions options;
+  options.grouping.max_groups = 4;
+  return make_problem(toy::chain(4, 32, 512), toy::small_cluster(2, 2), options);
+}
+
+// Answers with a fixed strategy.
+class Fixed : public Planner {
+ public:
+  explicit Fixed(Strategy strategy, bool baseline = false)
+      : strategy_(std::move(strategy)), baseline_(baseline) {}
+  std::string name() const override { return "fixed"; }
+  std::vector<OptionHelp> options() const override { return {{"known", "1", "an option"}}; }
+  bool is_baseline() const override { return baseline_; }
+  PlanResult plan(const Problem&, Evaluator& evaluator, const PlannerOptions&, Observer& observer,
+                  std::stop_token, std::shared_ptr<const SearchTree>) override {
+    PlanResult result;
+    result.strategy = strategy_;
+    result.score = evaluator.evaluate(strategy_);
+    observer.on_improvement(strategy_, result.score, {1, 1, 0, result.score});
+    observer.on_progress({1, 1, 0, result.score});
+    return result;
+  }
+
+ private:
+  Strategy strategy_;
+  bool baseline_;
+};
+
+class Mcts : public Planner {
+ public:
+  std::string name() const override { return "mcts"; }
+  std::vector<OptionHelp> options() const override { return TreeSearchOptions::help(); }
+  PlanResult plan(const Problem& problem, Evaluator& evaluator, const PlannerOptions& options, Observer& observer,
+                  std::stop_token stop, std::shared_ptr<const SearchTree> resume) override {
+    return tree_search(problem, evaluator, *make_uniform_prior(), options, TreeSearchOptions::from(options),
+                       observer, stop, std::move(resume));
+  }
+};
+
+Strategy duplicated(const Problem& problem) { return data_parallel(problem, Mode::Duplicate); }
+
+struct Watcher : Observer {
+  std::vector<Score> improvements;
+  std::vector<Progress> progress;
+  void on_improvement(const Strategy&, const Score& score, const Progress&) override { improvements.push_back(score); }
+  void on_progress(const Progress& p) override { progress.push_back(p); }
+};
+
+Score best_baseline(const Problem& problem) {
+  const auto evaluator = make_simulating_evaluator(problem, 1);
+  Score best;
+  for (const Baseline& baseline : simple_baselines(problem))
+    if (const Score score = evaluator->evaluate(baseline.strategy); !best.feasible || score.better_than(best)) best = score;
+  return best;
+}
+
+TEST(RunPlanner, never_worse_than_the_best_baseline_and_says_which_won) {
+  const Problem problem = small_problem();
+  Fixed slow(duplicated(problem));
+  Watcher watcher;
+  const PlanResult result = run_planner(slow, problem, {}, watcher, {});
+  EXPECT_EQ(result.score.step_time, best_baseline(problem).step_time);
+  EXPECT_EQ(result.note.rfind("baseline ", 0), 0U) << result.note;
+  EXPECT_NE(result.note.find("fixed found nothing faster"), std::string::npos) << result.note;
+  EXPECT_TRUE(result.strategy.is_complete());
+  ASSERT_EQ(watcher.improvements.size(), 1U);  // the baseline; the planner's was worse
+  ASSERT_EQ(watcher.progress.size(), 1U);
+  EXPECT_EQ(watcher.progress[0].best->step_time, result.score.step_time);
+}
+
+TEST(RunPlanner, a_baseline_stays_itself) {
+  const Problem problem = small_problem();
+  Fixed slow(duplicated(problem), true);
+  Observer quiet;
+  EXPECT_EQ(run_planner(slow, problem, {}, quiet, {}).strategy, duplicated(problem));
+}
+
+TEST(RunPlanner, refuses_unknown_options_and_foreign_trees) {
+  const Problem problem = small_problem();
+  Fixed planner(duplicated(problem));
+  Observer quiet;
+  PlannerOptions options;
+  options.set = {{"known", "2"}};
+  EXPECT_NO_THROW(run_planner(planner, problem, options, quiet, {}));
+  options.set = {{"unknown", "2"}};
+  try {
+    run_planner(planner, problem, options, quiet, {});
+    FAIL();
+  } catch (const InputError& error) {
+    EXPECT_STREQ(error.what(), "--set unknown=2: planner 'fixed' has no option 'unknown'; it has: known");
+  }
+  auto tree = std::make_shared<SearchTree>();
+  tree->problem = digest_of("another");
+  EXPECT_THROW(run_planner(planner, problem, {}, quiet, {}, tree), InputError);
+}
+
+TEST(RunPlanner, mcts_beats_data_parallelism_and_does_not_depend_on_threads) {
+  const Problem problem = small_problem();
+  Mcts mcts;
+  Observer quiet;
+  std::string first;
+  for (int threads : {1, 2, 4}) {
+    PlannerOptions options;
+    options.iterations = 120;
+    options.threads = threads;
+    const PlanResult result = run_planner(mcts, problem, options, quiet, {});
+    const std::string bytes = serialise(*result.tree) + result.strategy.digest().hex() + result.note;
+    if (threads == 1) first = bytes;
+    EXPECT_EQ(bytes, first);
+    EXPECT_FALSE(best_baseline(problem).better_than(result.score));
+    EXPECT_EQ(simulate_strategy(problem, result.strategy).score.step_time, result.score.step_time);
+    EXPECT_LE(result.evaluations, 120 + 8);
+  }
+}
+
+TEST(RunPlanner, resumes_its_own_tree) {
+  const Problem problem = small_problem();
+  Mcts mcts;
+  Observer quiet;
+  PlannerOptions options;
+  options.iterations = 64;
+  const PlanResult half = run_planner(mcts, problem, options, quiet, {});
+  const PlanResult rest = run_planner(mcts, problem, options, quiet, {}, half.tree);
+  options.iterations = 128;
+  const PlanResult whole = run_planner(mcts, problem, options, quiet, {});
+  EXPECT_TRUE(serialise(*rest.tree) == serialise(*whole.tree));
+  EXPECT_EQ(rest.strategy, whole.strategy);
+}
+
+TEST(Evaluators, cache_scores_equal_strategies_once) {
+  const Problem problem = small_problem();
+  toy::FakeEvaluator fake(*problem.cluster, toy::separable);
+  const auto cache = make_caching_evaluator(fake, *problem.cluster);
+  Strategy partial;
+  partial.groups.resize(problem.grouping->size());
+  const std::vector<Strategy> batch = {data_parallel(problem), partial, duplicated(problem), data_parallel(problem)};
+  const auto scores = cache->evaluate(batch);
+  EXPECT_EQ(fake.count, 2);
+  EXPECT_EQ(scores[0].step_time, scores[1].step_time);
+  EXPECT_EQ(scores[0].step_time, scores[3].step_time);
+  cache->evaluate(batch);
+  EXPECT_EQ(fake.count, 2);
+}
+
+TEST(Evaluators, order_of_scores) {
+  const auto score = [](std::int64_t time, std::int64_t overflow) {
+    Score s;
+    s.step_time = Nanos(time);
+    s.overflow = Bytes(overflow);
+    s.feasible = overflow == 0;
+    return s;
+  };
+  EXPECT_TRUE(score(9, 0).better_than(score(1, 1)));
+  EXPECT_TRUE(score(9, 1).better_than(score(1, 2)));
+  EXPECT_TRUE(score(1, 2).better_than(score(2, 2)));
+  EXPECT_FALSE(score(1, 0).better_than(score(1, 0)));
+}
+
+TEST(Evaluators, feedback_on_request) {
+  const Problem problem = small_problem();
+  const auto with = make_simulating_evaluator(problem, 2, true);
+  ASSERT_TRUE(with->evaluate(data_parallel(problem)).feedback);
+  EXPECT_EQ(with->evaluate(data_parallel(problem)).feedback->groups.size(), problem.grouping->size());
+  EXPECT_FALSE(make_simulating_evaluator(problem, 2)->evaluate(data_parallel(problem)).feedback);
+}
+
+TEST(Baselines, proportional_shares_follow_speed_and_even_ones_do_not) {
+  const Problem problem = small_problem();
+  const auto shares = data_parallel_proportional(problem).groups[GroupId(0)]->devices;
+  ASSERT_EQ(shares.size(), 4U);
+  EXPECT_GT(shares[0].weight, shares[2].weight);  // V100 before GTX 1080 Ti
+  EXPECT_EQ(shares[0].weight, shares[1].weight);
+  const Strategy even = data_parallel(problem);
+  for (const DeviceShare& share : even.groups[GroupId(0)]->devices) EXPECT_EQ(share.weight, 1);
+}
+
+}  // namespace
+}  // namespace strato
