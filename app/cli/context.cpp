@@ -12,11 +12,7 @@
 #include "core/base/error.h"
 #include "core/base/file.h"
 #include "core/base/json.h"
-#if __has_include("core/graph/graph_file.h")
 #include "core/graph/graph_file.h"
-#else
-namespace strato { std::string serialise(const Graph&) { return "x"; } Graph parse_graph(std::string_view) { throw InputError("","","",""); } }
-#endif
 
 namespace strato::cli {
 namespace fs = std::filesystem;
@@ -58,6 +54,20 @@ std::shared_ptr<const Graph> import_graph(const fs::path& path, const ImportOpti
     throw InputError(path.string(), "", "is not there", "check the name");
   }
   return std::make_shared<const Graph>(plugins().importer_for(path)->import(path, options));
+}
+
+// Few common ops mean that the model is another one, and not a later version of the plan's.
+void check_same_model(const PlanFile& plan, const std::string& file, const Graph& graph) {
+  std::size_t named = 0, found = 0;
+  for (const NamedGroup& group : plan.strategy.groups) {
+    named += group.ops.size();
+    for (const std::string& op : group.ops) found += graph.find_op(op).valid() ? 1 : 0;
+  }
+  if (2 * found >= named) return;
+  throw InputError(file, "groups",
+                   fmt::format("is a plan for another model ({}): only {} of its {} ops are in {}",
+                               plan.graph_name, found, named, graph.name()),
+                   "give the model that it was made for with --graph");
 }
 
 std::map<std::string, std::int64_t> dimensions_of(const Json& result) {
@@ -175,6 +185,7 @@ LoadedPlan load_plan(const PlanSource& source) {
                      : load_cluster(source.cluster);
   LoadedPlan loaded;
   const Problem whole = make_problem(*model, std::move(cluster), options);
+  check_same_model(file, source.plan, *whole.graph);
   const auto times = mean_op_times(*whole.graph, *whole.cluster, *whole.cost);
   BoundPlan bound = bind_plan(file, *whole.graph, *whole.cluster, times);
   loaded.problem = with_grouping(whole, std::move(bound.grouping));
@@ -203,7 +214,7 @@ LoadedModel model_from(const StoredModel& row) {
   LoadedModel model;
   model.path = row.path;
   model.name = row.name;
-  model.graph = std::make_shared<const Graph>(parse_graph(row.content));
+  model.graph = std::make_shared<const Graph>(parse_graph(row.content, "model \"" + row.name + "\" of the workspace"));
   const JsonView options = JsonView::parse(row.options, "model \"" + row.name + "\" of the workspace");
   model.options.training = options.at("training").boolean();
   model.options.optimizer = optimizer_from(options.at("optimizer").string());

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 
@@ -30,13 +31,16 @@ std::string_view name_of(RunState state) {
   return "unknown";
 }
 
-// Looking must not make a file where there is none.
-Workspace open_existing(const std::string& file, bool read_only) {
+// Looking must not make a file where there is none. A reader that may write still opens for writing: only then does
+// SQLite take its log away when it leaves.
+Workspace open_existing(const std::string& file, bool must_write) {
   std::error_code error;
   if (!std::filesystem::exists(file, error)) {
     throw InputError(file, "", "is not there", "check the name; plan --workspace makes one");
   }
-  return Workspace(file, read_only);
+  const std::filesystem::path folder = std::filesystem::absolute(file).parent_path();
+  const bool may_write = ::access(file.c_str(), W_OK) == 0 && ::access(folder.c_str(), W_OK) == 0;
+  return Workspace(file, !must_write && !may_write);
 }
 
 StoredRun find_run(const Workspace& workspace, RunRow id) {
@@ -72,7 +76,7 @@ double speedup(const StoredRun& run) {
 }
 
 int list_runs(const RunsOptions& options, const Command& command) {
-  const Workspace workspace = open_existing(options.workspace, true);
+  const Workspace workspace = open_existing(options.workspace, false);
   const auto models = workspace.models();
   const auto clusters = workspace.clusters();
   Json list = Json::array();
@@ -111,7 +115,7 @@ std::string best_text(const Workspace& workspace, const StoredRun& run) {
 }
 
 int show_run(const RunsOptions& options, const Command& command) {
-  const Workspace workspace = open_existing(options.workspace, true);
+  const Workspace workspace = open_existing(options.workspace, false);
   const StoredRun run = find_run(workspace, options.id);
   const std::string model = name_in(workspace.models(), run.model);
   const std::string cluster = name_in(workspace.clusters(), run.cluster);
@@ -144,7 +148,7 @@ int show_run(const RunsOptions& options, const Command& command) {
 int resume_run(const RunsOptions& options, const Command& command) {
   Interrupt interrupt;
   check_writable(options.output);
-  Workspace workspace = open_existing(options.workspace, false);
+  Workspace workspace = open_existing(options.workspace, true);
   const StoredRun run = find_run(workspace, options.id);
   const LoadedModel model = model_from(workspace.model(run.model).value());
   const StoredCluster cluster = workspace.cluster(run.cluster).value();
@@ -166,7 +170,7 @@ int resume_run(const RunsOptions& options, const Command& command) {
 }
 
 int delete_run(const RunsOptions& options, const Command& command) {
-  Workspace workspace = open_existing(options.workspace, false);
+  Workspace workspace = open_existing(options.workspace, true);
   workspace.remove_run(find_run(workspace, options.id).id);
   print(command.json ? Json{{"deleted", options.id}}.dump() + "\n"
                      : fmt::format("run {} deleted\n", options.id));

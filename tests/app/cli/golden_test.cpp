@@ -1,0 +1,54 @@
+// Text goldens: tests/golden/NAME.json says what to run, NAME.txt what comes out. A difference leaves NAME.actual
+// beside them; look at it, and rename it when it is right (STRATOSCOPE_UPDATE_GOLDEN=1 does so for all).
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "core/base/file.h"
+#include "core/base/json.h"
+#include "tests/app/cli/run_cli.h"
+
+namespace strato {
+namespace {
+namespace fs = std::filesystem;
+
+const fs::path kFolder = fs::path(STRATO_SOURCE_DIR) / "tests" / "golden";
+
+std::vector<std::string> golden_names() {
+  std::vector<std::string> names;
+  for (const auto& entry : fs::directory_iterator(kFolder)) {
+    if (entry.path().extension() == ".json") names.push_back(entry.path().stem());
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+std::string actual_text(const fs::path& input) {
+  const JsonView test = JsonView::parse(read_file(input), input.string());
+  std::vector<std::string> arguments;
+  for (const JsonView& argument : test.at("arguments").items()) arguments.push_back(argument.string());
+  const CliResult result = run_cli(arguments);
+  return "exit status " + std::to_string(result.status) + "\n" + without_times(result.out) +
+         (result.err.empty() ? "" : "--- standard error\n" + result.err);
+}
+
+class Golden : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(Golden, SaysTheSame) {
+  const fs::path expected = kFolder / (GetParam() + ".txt"), actual = kFolder / (GetParam() + ".actual");
+  const std::string text = actual_text(kFolder / (GetParam() + ".json"));
+  if (std::getenv("STRATOSCOPE_UPDATE_GOLDEN") != nullptr) write_file(expected, text);
+  if (fs::exists(expected) && read_file(expected) == text) {
+    fs::remove(actual);
+    return;
+  }
+  write_file(actual, text);
+  ADD_FAILURE() << "differs: diff " << expected << " " << actual << "\n" << text;
+}
+
+INSTANTIATE_TEST_SUITE_P(CommandLine, Golden, ::testing::ValuesIn(golden_names()),
+                         [](const auto& info) { return info.param; });
+
+}  // namespace
+}  // namespace strato

@@ -1,0 +1,29 @@
+// Runs the real binary and catches what it says.
+#pragma once
+
+#include <sys/types.h>
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace strato {
+
+struct CliResult {
+  int status = -1;  // 128 + signal when a signal ended it
+  std::string out, err;
+};
+
+CliResult run_cli(const std::vector<std::string>& arguments);
+
+// Starts it with its output going to /dev/null.
+pid_t start_cli(const std::vector<std::string>& arguments);
+int wait_for(pid_t child);
+
+// Text whose times (wall_s, "took") are masked: what has to be the same in every run.
+std::string without_times(const std::string& text);
+
+std::filesystem::path sample_model(const std::string& name);
+std::filesystem::path sample_cluster(const std::string& name);
+
+}  // namespace strato
