@@ -78,6 +78,43 @@ void check_work(const Graph& graph, const DumpedSchedule& schedule) {
   }
 }
 
+// What a buffer holds, by the program's own account: sums over part of the batch, or the full sum.
+struct Held {
+  std::int32_t first = 0, samples = 0;
+};
+
+// The buffer that holds the tensor, or the tensor that it is a view of, among those that the task reads.
+const BufferId* find_read(const Program& program, TaskId task, TensorId tensor) {
+  const Graph& graph = *program.graph;
+  while (true) {
+    for (const BufferId& buffer : program.reads[task.index()])
+      if (program.buffers[buffer].tensor == tensor) return &buffer;
+    const OpId producer = graph.tensor(tensor).producer;
+    if (!producer.valid() || !graph.op(producer).view) return nullptr;
+    tensor = graph.op(producer).inputs[0];
+  }
+}
+
+// A shard adds to the partial sum of its own samples, a whole op reads the full sum: nothing is counted twice.
+void check_sums(const Program& program) {
+  std::vector<Held> held(program.buffers.size());
+  for (std::size_t i = 0; i < program.tasks.size(); ++i) {
+    const Task& task = program.tasks[TaskId(i)];
+    if (task.kind == TaskKind::Compute || task.kind == TaskKind::Update)
+      for (TensorId input : program.graph->op(task.op).inputs) {
+        if (!input.valid() || program.graph->tensor(input).batch.kind != BatchKind::Partial) continue;
+        const BufferId* read = find_read(program, TaskId(i), input);
+        ASSERT_NE(read, nullptr) << program.task_name(TaskId(i));
+        EXPECT_EQ(held[read->index()].first, task.first_sample) << program.task_name(TaskId(i));
+        EXPECT_EQ(held[read->index()].samples, task.samples) << program.task_name(TaskId(i));
+      }
+    for (BufferId buffer : program.writes[i]) held[buffer.index()] = {task.first_sample, task.samples};
+    if (task.kind == TaskKind::AllReduce)  // in place
+      for (BufferId buffer : program.reads[i])
+        if (program.writes[i].empty()) held[buffer.index()] = {0, task.samples};
+  }
+}
+
 void check_against_timeline(const Timeline& timeline, const ScheduleReport& report) {
   EXPECT_EQ(report.makespan, timeline.step_time.value);
   bool feasible = true;
@@ -115,6 +152,7 @@ TEST(Schedule, OneThousandRandomOnesHoldEveryRule) {
     for (const std::string& problem_found : report.problems) ADD_FAILURE() << problem_found;
     check_against_timeline(timeline, report);
     check_work(*problem.graph, schedule);
+    check_sums(*program);
 
     lowering.lower(random_strategy(problem, random));  // another in between
     const auto again = std::make_shared<const Program>(lowering.lower(strategy));

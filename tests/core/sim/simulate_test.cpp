@@ -169,6 +169,20 @@ TEST(Feedback, SaysHowGroupsDevicesAndLinksWereUsed) {
   EXPECT_DOUBLE_EQ(told.link_idle[1], 1.0 - 264 / 351.0);
 }
 
+TEST(Dump, ABufferIsFreedByItsLastReaderAndByTheLargerIdOnATie) {
+  toy::Model model(4);
+  const TensorId a = model.layer("a", {model.input("x", 5)}, 5);
+  model.layer("b", {a}, 5);   // 40 to 80
+  model.layer("b2", {a}, 5);  // 80 to 120
+  model.layer("c", {a}, 5);   // elsewhere: the transfer takes 40 to 120
+  Bench bench(std::move(model).build(), toy::cluster(1, 2), {{"c", 1}});
+  Strategy strategy = bench.everywhere(Mode::Duplicate, {0});
+  strategy.groups[bench.group("c")] = Bench::decision(Mode::Duplicate, {1});
+  EXPECT_NE(dump_tasks(bench.run(strategy)).find(R"~("end_ns":120,"alloc":[["a:0 from m0:0","m0:1",80]],)~"
+                                                 R"~("free":[["a:0","m0:0"]]})~"),
+            std::string::npos);
+}
+
 TEST(Dump, NamesEveryBufferOnceOnADevice) {
   Bench bench(toy::chain(4, 1, 8), toy::cluster(1, 2));
   const std::string text = dump_tasks(bench.run(bench.everywhere(Mode::ReplicateAllReduce, {0, 1})));
