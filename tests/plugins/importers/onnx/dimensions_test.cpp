@@ -1,0 +1,116 @@
+// Symbolic dimensions, and a batch that is built into the file.
+#include "tests/plugins/importers/onnx/model_kit.h"
+
+namespace strato::test {
+namespace {
+
+ModelKit relu(const std::vector<Dim>& dims) {
+  ModelKit kit;
+  kit.input("x", dims).output("y");
+  kit.node("Relu", {"x"}, {"y"}).name("r");
+  return kit;
+}
+
+TEST(OnnxDimensions, SymbolicBatch) {
+  for (const Dim first : {Dim("batch"), Dim("N"), Dim("anything"), Dim(""), Dim(0), Dim(-1)}) {
+    const Graph graph = relu({first, 5}).import(batch(32));
+    EXPECT_EQ(graph.batch(), 32);
+    EXPECT_EQ(tensor_named(graph, "y").shape, (Shape{32, 5}));
+  }
+}
+
+TEST(OnnxDimensions, UnboundBatch) {
+  EXPECT_EQ(error_of([] { relu({"batch", 5}).import(); }),
+            "input \"x\", dimension 0: the symbolic dimension \"batch\" is not bound; "
+            "give the batch size with --batch N");
+}
+
+TEST(OnnxDimensions, UnboundOther) {
+  EXPECT_EQ(error_of([] { relu({"batch", "length"}).import(batch(2)); }),
+            "input \"x\", dimension 1: the symbolic dimension \"length\" is not bound; "
+            "give it with --set-dim length=N");
+}
+
+TEST(OnnxDimensions, OtherSymbolsByName) {
+  ImportOptions options = batch(2);
+  options.dimensions["length"] = 7;
+  EXPECT_EQ(tensor_named(relu({"batch", "length"}).import(options), "y").shape, (Shape{2, 7}));
+  options.dimensions["lenght"] = 7;
+  EXPECT_EQ(error_of([&] { relu({"batch", "length"}).import(options); }),
+            "--set-dim lenght: the model has no symbolic dimension of this name; it has batch, length");
+}
+
+TEST(OnnxDimensions, UnnamedOnesAreNamedByPlace) {
+  ImportOptions options = batch(2);
+  EXPECT_NE(error_of([&] { relu({"batch", ""}).import(options); }).find("--set-dim x.1=N"), std::string::npos);
+  options.dimensions["x.1"] = 3;
+  EXPECT_EQ(tensor_named(relu({"batch", ""}).import(options), "y").shape, (Shape{2, 3}));
+}
+
+TEST(OnnxDimensions, BatchByItsName) {
+  ImportOptions options;
+  options.dimensions["batch"] = 6;
+  EXPECT_EQ(relu({"batch", 5}).import(options).batch(), 6);
+}
+
+TEST(OnnxDimensions, BatchOnAnotherAxis) {
+  ImportOptions options = batch(4);
+  options.dimensions["length"] = 7;
+  const Graph graph = relu({"length", "batch", 5}).import(options);
+  EXPECT_EQ(graph.batch(), 4);
+  EXPECT_EQ(tensor_named(graph, "x").batch, (BatchLayout{BatchKind::Batched, 1}));
+  EXPECT_EQ(graph.ops()[OpId(0)].split, Splittability::Concat);
+}
+
+TEST(OnnxDimensions, BadBatch) {
+  EXPECT_EQ(error_of([] { relu({"batch", 5}).import(batch(0)); }),
+            "--batch: is 0; give a batch of at least 1");
+  EXPECT_NE(error_of([] { relu({"batch", 5}).import(batch(-3)); }), "");
+}
+
+TEST(OnnxDimensions, BadExtents) {
+  EXPECT_NE(error_of([] { relu({2, 0}).import(); }).find("dimension 1: has extent 0"), std::string::npos);
+  EXPECT_NE(error_of([] { relu({2, -4}).import(); }).find("has extent -4"), std::string::npos);
+  const std::string huge = error_of([] {
+    relu({2000000000, 2000000000, 2000000000}).import();
+  });
+  EXPECT_NE(huge.find("too large"), std::string::npos) << huge;
+}
+
+TEST(OnnxDimensions, FixedBatchStays) {
+  const Graph graph = relu({4, 5}).import();
+  EXPECT_EQ(graph.batch(), 4);
+  EXPECT_EQ(graph.ops()[OpId(0)].split, Splittability::Concat);
+}
+
+TEST(OnnxDimensions, FixedBatchIsChanged) { EXPECT_EQ(tensor_named(relu({4, 5}).import(batch(9)), "y").shape, (Shape{9, 5})); }
+
+// [4, 6] seen as `target`, with the batch of 4 changed to 8.
+Shape rebatched(const std::vector<std::int64_t>& target) {
+  ModelKit kit;
+  kit.input("x", {4, 6}).output("y").constant("target", int64s(target));
+  kit.node("Reshape", {"x", "target"}, {"y"});
+  return tensor_named(kit.import(batch(8)), "y").shape;
+}
+
+TEST(OnnxDimensions, ReshapeWithTheFilesBatch) {
+  EXPECT_EQ(rebatched({4, 2, 3}), (Shape{8, 2, 3}));
+  EXPECT_EQ(rebatched({4, -1}), (Shape{8, 6}));
+  EXPECT_EQ(rebatched({-1, 6}), (Shape{8, 6}));
+  EXPECT_EQ(rebatched({0, 3, 2}), (Shape{8, 3, 2}));
+  EXPECT_EQ(rebatched({24}), (Shape{48}));
+  EXPECT_EQ(rebatched({-1, 3}), (Shape{16, 3}));
+}
+
+TEST(OnnxDimensions, BatchBuiltInTooDeeply) {
+  ModelKit kit;
+  kit.input("x", {4, 6}).output("y");
+  kit.node("Constant", {}, {"c"}).set("value", floats({4, 6}, std::vector<float>(24)));
+  kit.node("Add", {"x", "c"}, {"y"}).name("sum");
+  EXPECT_EQ(kit.import().batch(), 4);
+  const std::string error = error_of([&] { kit.import(batch(8)); });
+  EXPECT_NE(error.find("op \"sum\" (Add): the file's own batch of 4 is built in here"), std::string::npos) << error;
+}
+
+}  // namespace
+}  // namespace strato::test
