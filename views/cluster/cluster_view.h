@@ -1,0 +1,36 @@
+// The cluster: machines with their devices and links, coloured by use in the outcome shown, and the bandwidth between
+// device groups as a table beside it.
+#pragma once
+
+#include <QWidget>
+
+#include "views/cluster/bandwidth_model.h"
+#include "views/cluster/cluster_canvas.h"
+
+namespace strato {
+
+class ClusterView : public QWidget {
+  Q_OBJECT
+ public:
+  explicit ClusterView(Session& session, QWidget* parent = nullptr);
+  void show_cluster(std::shared_ptr<const Cluster> cluster, std::shared_ptr<const Timeline> timeline);
+  void render_to(QPainter& painter, QSize size) { canvas_->paint_to(painter, size); }
+
+ signals:
+  void cursor_info(const QString& text);
+
+ protected:
+  void resizeEvent(QResizeEvent*) override;
+  void changeEvent(QEvent*) override;
+
+ private:
+  void refresh();
+
+  Session& session_;
+  ClusterCanvas* canvas_;
+  QWidget* side_;
+  BandwidthModel bandwidth_;
+  std::shared_ptr<const Cluster> cluster_;
+};
+
+}  // namespace strato
