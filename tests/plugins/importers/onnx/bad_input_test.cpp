@@ -14,7 +14,7 @@ bool has(const std::string& text, const std::string& part) { return text.find(pa
 // A bit of everything: convolution, folded shape arithmetic, attributes, an external weight.
 ModelKit specimen() {
   ModelKit kit;
-  kit.input("x", {"batch", 3, 8, 8}).output("y").weight("f", {4, 3, 3, 3}).weight("w", {144, 5}, false);
+  kit.input("x", {"batch", 3, 8, 8}).output("y").weight("f", {4, 3, 3, 3}).weight("w", {144, 5});
   kit.constant("zero", int64(0)).constant("axes", int64s({0})).constant("rest", int64s({-1}));
   kit.node("Conv", {"x", "f"}, {"c"}).name("conv").set("strides", std::vector<std::int64_t>{1, 1});
   kit.node("Shape", {"c"}, {"s"});

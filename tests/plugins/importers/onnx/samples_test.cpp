@@ -1,6 +1,4 @@
 // The models that come with the program.
-#include <chrono>
-
 #include "core/graph/transform.h"
 #include "tests/plugins/importers/onnx/model_kit.h"
 
