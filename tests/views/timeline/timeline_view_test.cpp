@@ -1,0 +1,113 @@
+#include <gtest/gtest.h>
+
+#include <QImage>
+#include <QPainter>
+#include <QTest>
+
+#include "tests/views/timeline/sample_timeline.h"
+#include "views/timeline/timeline_view.h"
+
+namespace strato {
+namespace {
+
+std::shared_ptr<const Timeline> sample(int tasks, unsigned seed) {
+  return test::random_timeline(test::chain_graph(40), test::even_cluster(2, 4), tasks, seed);
+}
+
+TEST(Rows, EveryTaskIsInTheRowsOfItsResources) {
+  const auto timeline = sample(500, 1);
+  const TimelineRows rows = make_rows(timeline);
+  for (std::size_t t = 0; t < timeline->tasks.size(); ++t) {
+    const auto places = places_of(rows, TaskId(t));
+    EXPECT_GE(places.size(), timeline->program->resources[t].size());
+    for (const RowSlice& at : places) {
+      EXPECT_EQ(rows.rows[at.row].slices.task[at.slice], TaskId(t));
+      EXPECT_EQ(rows.rows[at.row].slices.start[at.slice], timeline->tasks[TaskId(t)].start.value);
+    }
+  }
+  for (const TimelineRow& row : rows.rows) {
+    for (std::size_t i = 1; i < row.slices.size(); ++i) EXPECT_GE(row.slices.start[i], row.slices.end[i - 1]);
+  }
+}
+
+TEST(Rows, BusyAndPeakAgreeWithTheSimulator) {
+  const auto timeline = sample(500, 2);
+  const TimelineRows rows = make_rows(timeline);
+  for (const TimelineRow& row : rows.rows) {
+    if (row.kind == RowKind::Compute) {
+      EXPECT_EQ(row.slices.busy_total(), timeline->devices[row.device].compute_busy.value);
+    } else if (row.kind == RowKind::Link) {
+      EXPECT_EQ(row.slices.busy_total(), timeline->link_busy[row.link].value);
+    } else if (row.kind == RowKind::Memory) {
+      EXPECT_EQ(rows.memory[row.device].peak(), timeline->devices[row.device].peak.value);
+    }
+  }
+}
+
+TEST(Rows, CollapsedSectionsLeaveTheirHeader) {
+  const TimelineRows rows = make_rows(sample(200, 3));
+  RowFilter filter;
+  const RowLayout open = layout_rows(rows, filter);
+  EXPECT_EQ(open.places.size(), rows.rows.size());
+  filter.collapsed.assign(static_cast<std::size_t>(rows.sections), true);
+  const RowLayout closed = layout_rows(rows, filter);
+  EXPECT_EQ(closed.places.size(), static_cast<std::size_t>(rows.sections));
+  filter = {};
+  filter.memory = filter.links = false;
+  for (const auto& place : layout_rows(rows, filter).places) {
+    EXPECT_NE(rows.rows[place.row].kind, RowKind::Memory);
+    EXPECT_NE(rows.rows[place.row].kind, RowKind::Link);
+  }
+  for (const auto& place : open.places) {
+    EXPECT_EQ(open.places[*open.place_at(place.y)].row, place.row);
+    EXPECT_EQ(*open.place_of(place.row), static_cast<std::size_t>(&place - open.places.data()));
+  }
+  EXPECT_FALSE(open.place_at(open.height + 5));
+}
+
+TEST(Rows, SummaryOfTheWholeStepAddsUp) {
+  const auto timeline = sample(400, 4);
+  const TimelineRows rows = make_rows(timeline);
+  const RangeSummary sum = summarise(rows, 0, timeline->step_time.value);
+  EXPECT_EQ(sum.devices, 8u);
+  EXPECT_EQ(sum.compute + sum.reshuffle + sum.update + sum.idle, 8 * timeline->step_time.value);
+}
+
+TEST(View, PaintsEmptyRandomAndLargeTimelines) {
+  Session session;
+  TimelineView view(session);
+  view.resize(1000, 400);
+  EXPECT_FALSE(view.grab().isNull());
+  for (const int tasks : {1, 50, 5000}) {
+    view.show_timeline(sample(tasks, 5), Nanos(1000));
+    const QImage image = view.grab().toImage();
+    EXPECT_GT(image.width(), 0);
+    EXPECT_FALSE(image.allGray());
+  }
+  view.set_colour_mode(ColourMode::Phase);
+  QImage target(800, 600, QImage::Format_ARGB32_Premultiplied);
+  QPainter painter(&target);
+  view.render_to(painter, target.size());
+}
+
+TEST(View, KeysZoomPanAndSelectRanges) {
+  Session session;
+  TimelineView view(session);
+  view.resize(1000, 400);
+  view.show();
+  view.show_timeline(sample(300, 6), Nanos(0));
+  QWidget* surface = view.canvas().viewport();
+  for (const char key : {'w', 'w', 'w', 'd', 'a', 's', 'f', 'r', 'm', '.', ',', '[', ']'}) QTest::keyClick(&view.canvas(), key);
+  QTest::mousePress(surface, Qt::LeftButton, {}, QPoint(300, 60));
+  QTest::mouseMove(surface, QPoint(400, 60));
+  QTest::mouseMove(surface, QPoint(500, 60));
+  QTest::mouseRelease(surface, Qt::LeftButton, {}, QPoint(500, 60));
+  ASSERT_TRUE(session.selection().range());
+  EXPECT_LT(session.selection().range()->begin, session.selection().range()->end);
+  QTest::keyClick(&view.canvas(), Qt::Key_Escape);
+  EXPECT_FALSE(session.selection().range());
+  view.grab();
+}
+
+}  // namespace
+}  // namespace strato
