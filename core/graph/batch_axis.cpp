@@ -54,16 +54,21 @@ class Analysis {
       follow_forward(op);
     }
     switch (tensors_[op.outputs[0]].batch.kind) {
-      case BatchKind::Batched: op.split = Splittability::Concat; break;
-      case BatchKind::Partial: op.split = Splittability::Sum; break;
-      case BatchKind::Whole: op.split = Splittability::None; break;
+      case BatchKind::Batched:
+        op.split = Splittability::Concat;
+        break;
+      case BatchKind::Partial:
+        op.split = Splittability::Sum;
+        break;
+      case BatchKind::Whole:
+        op.split = Splittability::None;
+        break;
     }
   }
 
   bool any_input(const Op& op, BatchKind kind) const {
-    return std::any_of(op.inputs.begin(), op.inputs.end(), [&](TensorId id) {
-      return id.valid() && tensors_[id].batch.kind == kind;
-    });
+    return std::any_of(op.inputs.begin(), op.inputs.end(),
+                       [&](TensorId id) { return id.valid() && tensors_[id].batch.kind == kind; });
   }
 
   void follow_forward(Op& op) {
@@ -110,11 +115,14 @@ class Analysis {
     }
     if (batched > 0 || !is_floating(tensors_[op.outputs[0]].type)) return false;
     switch (linear) {
-      case Linearity::None: return false;
-      case Linearity::Joint: return partials == floats;
+      case Linearity::None:
+        return false;
+      case Linearity::Joint:
+        return partials == floats;
       case Linearity::First:
         return partials == 1 && tensors_[op.inputs[0]].batch.kind == BatchKind::Partial;
-      case Linearity::Each: return partials == 1;
+      case Linearity::Each:
+        return partials == 1;
     }
     return false;
   }
@@ -132,8 +140,8 @@ class Analysis {
     }
   }
 
-  // How the gradients that a gradient op reads follow the batch: Whole when it starts from the loss,
-  // nothing when they differ.
+  // How the gradients that a gradient op reads follow the batch: Whole when it starts from the
+  // loss, nothing when they differ.
   std::optional<BatchKind> gradient_kind(const Op& op) const {
     std::optional<BatchKind> kind;
     for (const TensorId id : op.inputs) {
@@ -171,30 +179,31 @@ class Analysis {
     return true;
   }
 
-  // Whether an op with Whole inputs can compute slices of its output: what it reads is stretched along
-  // the axis, or it makes its output from nothing but a shape.
+  // Whether an op with Whole inputs can compute slices of its output: what it reads is stretched
+  // along the axis, or it makes its output from nothing but a shape.
   bool can_slice(const Op& op, int axis) const {
-    if (op.type == "ConstantOfShape" || op.type == "RandomNormalLike" || op.type == "RandomUniformLike") {
+    if (op.type == "ConstantOfShape" || op.type == "RandomNormalLike" ||
+        op.type == "RandomUniformLike") {
       return true;
     }
     const OpFamily family = rule_of(op.type).family;
     if (op.type != "Expand" && family != OpFamily::Elementwise) return false;
     const std::size_t operands = op.type == "Expand" ? 1 : op.inputs.size();
     const auto rank = static_cast<int>(tensors_[op.outputs[0]].shape.size());
-    return std::all_of(op.inputs.begin(), op.inputs.begin() + static_cast<long>(operands),
-                       [&](TensorId id) {
-                         if (!id.valid()) return true;
-                         const Shape& shape = tensors_[id].shape;
-                         const int at = axis - (rank - static_cast<int>(shape.size()));
-                         return tensors_[id].batch.kind == BatchKind::Whole &&
-                                (at < 0 || extent(shape, at) == 1);
-                       });
+    return std::all_of(
+        op.inputs.begin(), op.inputs.begin() + static_cast<long>(operands), [&](TensorId id) {
+          if (!id.valid()) return true;
+          const Shape& shape = tensors_[id].shape;
+          const int at = axis - (rank - static_cast<int>(shape.size()));
+          return tensors_[id].batch.kind == BatchKind::Whole && (at < 0 || extent(shape, at) == 1);
+        });
   }
 
   Ops& ops_;
   Tensors& tensors_;
   std::int64_t batch_;
-  std::vector<BatchLayout> demanded_;  // per tensor: how consumers ask it to carry the batch, or Whole
+  std::vector<BatchLayout>
+      demanded_;  // per tensor: how consumers ask it to carry the batch, or Whole
   std::vector<BatchFlow::Demand> demands_;
 };
 

@@ -21,7 +21,8 @@ bool BatchFlow::requires_batch(std::size_t i, int wanted) {
     return axis(i) < 0 || axis(i) == wanted;
   }
   if (axis(i) >= 0) return op.input(i).batch == on(wanted);
-  if (extent(shape, wanted) % (blocks_ * batch) == 0) demands.push_back({op->inputs[i], on(wanted)});
+  if (extent(shape, wanted) % (blocks_ * batch) == 0)
+    demands.push_back({op->inputs[i], on(wanted)});
   return false;
 }
 

@@ -1,6 +1,7 @@
-// The batch-axis rules that the catalogue's tables are made of: how the axis that carries the samples
-// goes through an op ("Batch axis" in graph.h). A rule sees inputs that are Whole or Batched, at least one of
-// them Batched, and answers with the first output's layout, or nothing: not splittable.
+// The batch-axis rules that the catalogue's tables are made of: how the axis that carries the
+// samples goes through an op ("Batch axis" in graph.h). A rule sees inputs that are Whole or
+// Batched, at least one of them Batched, and answers with the first output's layout, or nothing:
+// not splittable.
 #pragma once
 
 #include <functional>
@@ -26,8 +27,8 @@ class BatchFlow {
   int axis(std::size_t i) const;
   // The batch on another axis, as the first Batched input has it otherwise.
   BatchLayout on(int axis) const { return {BatchKind::Batched, axis, blocks_}; }
-  // Input i, when it holds anything but 1 along `axis`, must carry the batch there. When it does not: notes the
-  // demand (the analysis may be able to meet it) and answers false.
+  // Input i, when it holds anything but 1 along `axis`, must carry the batch there. When it does
+  // not: notes the demand (the analysis may be able to meet it) and answers false.
   bool requires_batch(std::size_t i, int axis);
   // A layout for an output other than the first, which follows the first by default.
   void set(std::size_t output, BatchLayout layout) { others.emplace_back(output, layout); }
@@ -56,8 +57,9 @@ bool mixes_last_two(const OpReader& op, int axis);
 MixesAxis mixes_along(std::string_view attribute, std::int64_t fallback);
 MixesAxis mixes_from(std::string_view attribute, std::int64_t fallback);
 
-// Index notation, "mk,kn->mn" without the commas: a letter per axis. Where the batch's letter is in an
-// operand, that operand carries the batch; where it is not in the result, the result is a sum over it.
+// Index notation, "mk,kn->mn" without the commas: a letter per axis. Where the batch's letter is in
+// an operand, that operand carries the batch; where it is not in the result, the result is a sum
+// over it.
 struct Letters {
   std::vector<std::string> operands;
   std::string result;
@@ -67,7 +69,8 @@ BatchAnswer batch_contracted(BatchFlow& flow, const Letters& letters);
 // Keeps row-major order of the elements: the samples stay a factor of some axis, or get lost.
 BatchAnswer batch_reshaped(BatchFlow& flow);
 
-// Reduction over axes (attribute or second input; none: all of them). Over the batch: a sum when `sums`.
+// Reduction over axes (attribute or second input; none: all of them). Over the batch: a sum when
+// `sums`.
 BatchRule batch_reduced(bool sums);
 std::vector<int> reduced_axes(const OpReader& op);  // ascending, in range
 

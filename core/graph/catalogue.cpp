@@ -29,7 +29,8 @@ OpRules all_rules() {
   return rules;
 }
 
-// A type that the catalogue does not know: elementwise work, everything read again for the gradient.
+// A type that the catalogue does not know: elementwise work, everything read again for the
+// gradient.
 OpRule make_unknown_rule() {
   OpRule rule;
   rule.type = "?";

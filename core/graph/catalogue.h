@@ -1,8 +1,8 @@
-// The op catalogue: all that the program knows about an op type, one table row each, one file per family
-// (catalogue_<family>.cpp). ONNX operators under their ONNX names, our own losses and updates; gradient
-// ops ("ConvGradWeight") derive their row from their forward op's. Source: the ONNX operator
-// reference (op sets 1 to 21) and, for what gradients read, the cuDNN and PyTorch kernels.
-// Thread-safe, no state.
+// The op catalogue: all that the program knows about an op type, one table row each, one file per
+// family (catalogue_<family>.cpp). ONNX operators under their ONNX names, our own losses and
+// updates; gradient ops ("ConvGradWeight") derive their row from their forward op's. Source: the
+// ONNX operator reference (op sets 1 to 21) and, for what gradients read, the cuDNN and PyTorch
+// kernels. Thread-safe, no state.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,8 @@ struct TensorType {
 using ShapeRule = std::function<std::vector<TensorType>(const OpReader&)>;
 using FlopsRule = std::function<double(const OpReader&)>;
 using KernelRule = std::function<int(const OpReader&)>;
-// The first output's layout, given that some input is Batched and none is Partial; nothing: not splittable.
+// The first output's layout, given that some input is Batched and none is Partial; nothing: not
+// splittable.
 using BatchRule = std::function<std::optional<BatchLayout>(BatchFlow&)>;
 using GradientRule = std::function<void(GradientWriter&)>;
 
@@ -53,18 +54,18 @@ struct OpRule {
   std::string_view type = {};
   OpFamily family = OpFamily::Other;
   std::size_t min_inputs = 1;
-  ShapeRule shape = {};                    // null: one output like the first input
-  FlopsRule flops = {};                    // null: none
-  BatchRule batch = {};                    // null: never splittable
+  ShapeRule shape = {};  // null: one output like the first input
+  FlopsRule flops = {};  // null: none
+  BatchRule batch = {};  // null: never splittable
   Linearity linear = Linearity::None;
-  GradientRule gradient = {};              // null: not differentiable
+  GradientRule gradient = {};             // null: not differentiable
   InputSet differentiable = inputs({0});  // inputs that `gradient` can serve
-  double gradient_work = 1;           // FLOPs of one gradient op over the forward op's
-  InputSet lookups = 0;               // inputs of which only as much as the output holds is read
-  InputSet unread = 0;                // inputs whose elements are not read at all
-  KernelRule kernels = {};                 // null: one
+  double gradient_work = 1;               // FLOPs of one gradient op over the forward op's
+  InputSet lookups = 0;     // inputs of which only as much as the output holds is read
+  InputSet unread = 0;      // inputs whose elements are not read at all
+  KernelRule kernels = {};  // null: one
   bool view = false;
-  bool side_outputs = false;          // outputs past the first are by-products (masks, statistics)
+  bool side_outputs = false;  // outputs past the first are by-products (masks, statistics)
 };
 
 // The rule for a forward, loss or update op type, or null.
@@ -72,9 +73,9 @@ const OpRule* find_rule(std::string_view type);
 // The same with the generic rule for types unknown.
 const OpRule& rule_of(std::string_view type);
 
-// Types of `op`'s outputs by the catalogue alone, from its inputs in `tensors` (its outputs are not read):
-// for importers, where ONNX's own inference has no answer. Empty when they cannot be told. May hold
-// more entries than the op has outputs.
+// Types of `op`'s outputs by the catalogue alone, from its inputs in `tensors` (its outputs are not
+// read): for importers, where ONNX's own inference has no answer. Empty when they cannot be told.
+// May hold more entries than the op has outputs.
 std::vector<TensorType> infer_output_shapes(const Op& op,
                                             const IdVector<TensorId, Tensor>& tensors);
 

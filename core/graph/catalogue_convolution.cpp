@@ -1,5 +1,5 @@
-// Convolutions: the samples are on axis 0; weights are [out, in / groups, window...] (transposed: [in, out /
-// groups, window...]). A multiply-add counts two FLOPs.
+// Convolutions: the samples are on axis 0; weights are [out, in / groups, window...] (transposed:
+// [in, out / groups, window...]). A multiply-add counts two FLOPs.
 #include "core/graph/catalogue_rows.h"
 
 namespace strato {

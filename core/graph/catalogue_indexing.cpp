@@ -59,8 +59,8 @@ OpRule scatter(std::string_view type, BatchRule batch) {
           .family = OpFamily::DataMovement,
           .min_inputs = 3,
           .batch = std::move(batch),
-          .gradient = gradients({{"GradData", "grad_data", 0, {x(1)}},
-                                 {"GradUpdates", "grad_updates", 2, {x(1)}}}),
+          .gradient = gradients(
+              {{"GradData", "grad_data", 0, {x(1)}}, {"GradUpdates", "grad_updates", 2, {x(1)}}}),
           .differentiable = inputs({0, 2})};
 }
 

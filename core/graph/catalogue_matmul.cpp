@@ -1,4 +1,5 @@
-// Products of matrices. A multiply-add counts two FLOPs; a bias rides along in the kernel and counts none.
+// Products of matrices. A multiply-add counts two FLOPs; a bias rides along in the kernel and
+// counts none.
 #include <algorithm>
 
 #include "core/graph/catalogue_rows.h"
@@ -8,7 +9,8 @@ namespace {
 
 // transA, transB of com.microsoft's FusedMatMul; MatMul has neither.
 std::string swapped_if(bool swap, std::string letters) {
-  if (swap && letters.size() >= 2) std::swap(letters[letters.size() - 1], letters[letters.size() - 2]);
+  if (swap && letters.size() >= 2)
+    std::swap(letters[letters.size() - 1], letters[letters.size() - 2]);
   return letters;
 }
 
@@ -24,27 +26,32 @@ Letters matmul_letters(const OpReader& op) {
   };
   const bool trans_a = op->integer("transA", 0) != 0, trans_b = op->integer("transB", 0) != 0;
   Letters letters = {{swapped_if(trans_a, operand(rank_a, "mk", 'k')),
-                      swapped_if(trans_b, operand(rank_b, "kn", 'k'))}, axes};
+                      swapped_if(trans_b, operand(rank_b, "kn", 'k'))},
+                     axes};
   if (rank_a >= 2) letters.result += 'm';
   if (rank_b >= 2) letters.result += 'n';
   return letters;
 }
 
 double matmul_flops(const OpReader& op) {
-  return 2 * op.elements() * static_cast<double>(extent(op.in(0), op->integer("transA", 0) ? -2 : -1));
+  return 2 * op.elements() *
+         static_cast<double>(extent(op.in(0), op->integer("transA", 0) ? -2 : -1));
 }
 
 double gemm_flops(const OpReader& op) {
-  return 2 * op.elements() * static_cast<double>(extent(op.in(0), op->integer("transA", 0) ? 0 : 1));
+  return 2 * op.elements() *
+         static_cast<double>(extent(op.in(0), op->integer("transA", 0) ? 0 : 1));
 }
 
 BatchAnswer gemm_batch(BatchFlow& flow) {
   const bool trans_a = flow.op->integer("transA", 0) != 0;
   const bool trans_b = flow.op->integer("transB", 0) != 0;
-  const std::string bias = std::string("mn").substr(2 - std::min<std::size_t>(2, flow.op.in(2).size()));
-  const BatchAnswer answer = batch_contracted(
-      flow, {{trans_a ? "km" : "mk", trans_b ? "nk" : "kn", bias}, "mn"});
-  const bool adds_bias_to_sum = answer && answer->kind == BatchKind::Partial && flow.op.has_input(2);
+  const std::string bias =
+      std::string("mn").substr(2 - std::min<std::size_t>(2, flow.op.in(2).size()));
+  const BatchAnswer answer =
+      batch_contracted(flow, {{trans_a ? "km" : "mk", trans_b ? "nk" : "kn", bias}, "mn"});
+  const bool adds_bias_to_sum =
+      answer && answer->kind == BatchKind::Partial && flow.op.has_input(2);
   return adds_bias_to_sum ? std::nullopt : answer;
 }
 

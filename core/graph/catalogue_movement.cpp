@@ -34,7 +34,8 @@ BatchAnswer expanded(BatchFlow& flow) {
   return same ? BatchAnswer(flow.on(axis)) : std::nullopt;
 }
 
-// All gradients read the output's gradient only; what is not the first input says where elements go.
+// All gradients read the output's gradient only; what is not the first input says where elements
+// go.
 OpRule movement(std::string_view type, ShapeRule shape, BatchRule batch) {
   return {.type = type,
           .family = OpFamily::DataMovement,
@@ -64,10 +65,7 @@ OpRule interpolation(std::string_view type) {
 
 // Makes its output from a shape or from nothing.
 OpRule source(std::string_view type) {
-  return {.type = type,
-          .family = OpFamily::DataMovement,
-          .min_inputs = 0,
-          .unread = all_inputs};
+  return {.type = type, .family = OpFamily::DataMovement, .min_inputs = 0, .unread = all_inputs};
 }
 
 }  // namespace

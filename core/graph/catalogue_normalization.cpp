@@ -1,11 +1,13 @@
-// Normalisations and softmax. Statistics of a batch normalisation are per replica, as frameworks do; so it is
-// splittable. FLOPs per element count the passes over the data: mean, variance, scale and shift.
+// Normalisations and softmax. Statistics of a batch normalisation are per replica, as frameworks
+// do; so it is splittable. FLOPs per element count the passes over the data: mean, variance, scale
+// and shift.
 #include "core/graph/catalogue_rows.h"
 
 namespace strato {
 namespace {
 
-OpRule normalization(std::string_view type, double flops, MixesAxis mixes, InputSet differentiable) {
+OpRule normalization(std::string_view type, double flops, MixesAxis mixes,
+                     InputSet differentiable) {
   return {.type = type,
           .family = OpFamily::Normalization,
           .flops = per_element(flops),

@@ -1,6 +1,7 @@
-// Recurrent layers, run as one fused op per layer as cuDNN does: a product per step and direction for the
-// hidden state, one product for all inputs. What the backward pass needs again (cuDNN's reserve space:
-// every gate and the cell state of every step) is a further output of the forward op.
+// Recurrent layers, run as one fused op per layer as cuDNN does: a product per step and direction
+// for the hidden state, one product for all inputs. What the backward pass needs again (cuDNN's
+// reserve space: every gate and the cell state of every step) is a further output of the forward
+// op.
 #include <algorithm>
 
 #include "core/graph/catalogue_rows.h"

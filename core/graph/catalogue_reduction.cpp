@@ -1,4 +1,5 @@
-// Reductions over axes. Linear ones (and sums of a function of each element) over the batch give Partial.
+// Reductions over axes. Linear ones (and sums of a function of each element) over the batch give
+// Partial.
 #include "core/graph/catalogue_rows.h"
 
 namespace strato {

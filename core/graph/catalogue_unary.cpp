@@ -1,5 +1,5 @@
-// Elementwise functions of one tensor. FLOPs per element: 1 for what is one instruction, about 10 for
-// transcendental functions; memory bounds them all.
+// Elementwise functions of one tensor. FLOPs per element: 1 for what is one instruction, about 10
+// for transcendental functions; memory bounds them all.
 #include "core/graph/catalogue_rows.h"
 
 namespace strato {
@@ -42,8 +42,9 @@ OpRule dropout() {
 }
 
 OpRule leaky(std::string_view type) {  // the slope is the second input
-  OpRule rule = unary(type, 2, gradients({{"GradInput", "grad_input", 0, {x(0), x(1)}},
-                                          {"GradWeight", "grad_weight", 1, {x(0)}}}));
+  OpRule rule = unary(type, 2,
+                      gradients({{"GradInput", "grad_input", 0, {x(0), x(1)}},
+                                 {"GradWeight", "grad_weight", 1, {x(0)}}}));
   rule.min_inputs = 2;
   rule.differentiable = inputs({0, 1});
   return rule;
@@ -52,16 +53,29 @@ OpRule leaky(std::string_view type) {  // the slope is the second input
 TensorTypes cast_shape(const OpReader& op) {
   // ONNX TensorProto.DataType
   switch (op->integer("to", 1)) {
-    case 2: return {{DataType::U8, op.in(0)}};
-    case 3: return {{DataType::I8, op.in(0)}};
-    case 4: case 5: return {{DataType::I16, op.in(0)}};
-    case 6: case 12: return {{DataType::I32, op.in(0)}};
-    case 7: case 13: return {{DataType::I64, op.in(0)}};
-    case 9: return {{DataType::Bool, op.in(0)}};
-    case 10: return {{DataType::F16, op.in(0)}};
-    case 11: return {{DataType::F64, op.in(0)}};
-    case 16: return {{DataType::BF16, op.in(0)}};
-    default: return {{DataType::F32, op.in(0)}};
+    case 2:
+      return {{DataType::U8, op.in(0)}};
+    case 3:
+      return {{DataType::I8, op.in(0)}};
+    case 4:
+    case 5:
+      return {{DataType::I16, op.in(0)}};
+    case 6:
+    case 12:
+      return {{DataType::I32, op.in(0)}};
+    case 7:
+    case 13:
+      return {{DataType::I64, op.in(0)}};
+    case 9:
+      return {{DataType::Bool, op.in(0)}};
+    case 10:
+      return {{DataType::F16, op.in(0)}};
+    case 11:
+      return {{DataType::F64, op.in(0)}};
+    case 16:
+      return {{DataType::BF16, op.in(0)}};
+    default:
+      return {{DataType::F32, op.in(0)}};
   }
 }
 

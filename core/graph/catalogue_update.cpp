@@ -1,5 +1,6 @@
-// Optimizer updates. Inputs: parameter, gradient, state tensors; all but the gradient are written in place.
-// Never splittable: they need the whole gradient (TAG 4.1.1). FLOPs per element count the textbook formula.
+// Optimizer updates. Inputs: parameter, gradient, state tensors; all but the gradient are written
+// in place. Never splittable: they need the whole gradient (TAG 4.1.1). FLOPs per element count the
+// textbook formula.
 #include "core/graph/catalogue_rows.h"
 
 namespace strato {

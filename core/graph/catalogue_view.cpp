@@ -25,12 +25,9 @@ OpRule pass_through(std::string_view type) {
 
 OpRules view_rules() {
   return {
-      view("Flatten", shape_flattened),
-      view("Reshape", shape_reshaped),
-      view("Squeeze", shape_squeezed),
-      view("Unsqueeze", shape_unsqueezed),
-      pass_through("Identity"),
-      pass_through("NoOp"),
+      view("Flatten", shape_flattened), view("Reshape", shape_reshaped),
+      view("Squeeze", shape_squeezed),  view("Unsqueeze", shape_unsqueezed),
+      pass_through("Identity"),         pass_through("NoOp"),
   };
 }
 

@@ -19,18 +19,19 @@ GraphBuilder builder_with_tensors(const Graph& graph) {
 namespace {
 
 bool is_computed(const Tensor& tensor) {
-  return tensor.role == TensorRole::Activation && tensor.producer.valid() && is_floating(tensor.type);
+  return tensor.role == TensorRole::Activation && tensor.producer.valid() &&
+         is_floating(tensor.type);
 }
 
 bool is_result(const Graph& graph, TensorId id) {
   if (!is_computed(graph.tensor(id)) || !graph.consumers(id).empty()) return false;
   const Op& op = graph.op(graph.tensor(id).producer);
   if (op.outputs[0] == id) return true;
-  // Of an op with several results (an LSTM's sequence and last state), those that nothing reads are results
-  // only when nothing reads any of the others.
-  const bool others_read =
-      std::any_of(op.outputs.begin(), op.outputs.end(),
-                  [&](TensorId other) { return !graph.consumers(other).empty(); });
+  // Of an op with several results (an LSTM's sequence and last state), those that nothing reads are
+  // results only when nothing reads any of the others.
+  const bool others_read = std::any_of(op.outputs.begin(), op.outputs.end(), [&](TensorId other) {
+    return !graph.consumers(other).empty();
+  });
   return !rule_of(op.type).side_outputs && !others_read;
 }
 
@@ -41,7 +42,8 @@ bool ends_in_integers(const Graph& graph, TensorId id) {
                         [&](TensorId output) { return is_floating(graph.tensor(output).type); });
   };
   const std::span<const OpId> readers = graph.consumers(id);
-  return is_computed(graph.tensor(id)) && std::all_of(readers.begin(), readers.end(), makes_integers);
+  return is_computed(graph.tensor(id)) &&
+         std::all_of(readers.begin(), readers.end(), makes_integers);
 }
 
 }  // namespace

@@ -1,9 +1,9 @@
-// The gradient rules that the catalogue's tables are made of. A gradient op lists exactly the tensors that
-// a real framework's kernel reads, because activation memory follows from that; kernels that run
-// separately (weight, input and bias gradient of a convolution) are separate ops.
+// The gradient rules that the catalogue's tables are made of. A gradient op lists exactly the
+// tensors that a real framework's kernel reads, because activation memory follows from that;
+// kernels that run separately (weight, input and bias gradient of a convolution) are separate ops.
 //
-// A gradient op's inputs are first the gradients of forward outputs, then saved tensors; attribute "wrt"
-// holds, for each of its outputs, the forward input that it is the gradient of.
+// A gradient op's inputs are first the gradients of forward outputs, then saved tensors; attribute
+// "wrt" holds, for each of its outputs, the forward input that it is the gradient of.
 #pragma once
 
 #include <string>
@@ -22,11 +22,11 @@ constexpr Saved x(std::size_t i) { return {false, i}; }
 constexpr Saved y(std::size_t i) { return {true, i}; }
 
 struct GradientPart {
-  std::string_view type;    // appended to the forward op's type
-  std::string_view name;    // appended to the forward op's name
-  std::size_t input;        // the forward input that it is the gradient of
+  std::string_view type;  // appended to the forward op's type
+  std::string_view name;  // appended to the forward op's name
+  std::size_t input;      // the forward input that it is the gradient of
   std::vector<Saved> reads;
-  bool passes = false;      // it is the output's gradient itself when their shapes agree
+  bool passes = false;  // it is the output's gradient itself when their shapes agree
 };
 
 // What a rule may do, given one forward op whose output gradients are known.

@@ -31,8 +31,8 @@ void check_shapes(const Tensors& tensors, const std::string& file) {
                          "bind every dimension to a positive number");
       }
       if (extent > 0 && bytes > max_tensor_bytes / extent) {
-        throw InputError(file, fmt::format("tensor \"{}\"", tensor.name),
-                         "larger than 1 PiB", "check its dimensions and the batch size");
+        throw InputError(file, fmt::format("tensor \"{}\"", tensor.name), "larger than 1 PiB",
+                         "check its dimensions and the batch size");
       }
       bytes *= extent;
     }
@@ -45,7 +45,8 @@ void check_shapes(const Tensors& tensors, const std::string& file) {
 }
 
 void check_reference(TensorId id, const Tensors& tensors, const Op& op) {
-  CHECK(!id.valid() || id.index() < tensors.size(), "op " + op.name + " names a tensor that is not");
+  CHECK(!id.valid() || id.index() < tensors.size(),
+        "op " + op.name + " names a tensor that is not");
 }
 
 void set_producers(const Ops& ops, Tensors& tensors, const std::string& file) {

@@ -34,21 +34,38 @@ std::string_view trimmed(std::string_view scope) {
   return scope;
 }
 
-// The slowest op's name where the group has no scope of its own: it says most about the group.
+// The part of `name` that follows `scope`, to the next end of a scope.
+std::string_view child_of(std::string_view name, std::string_view scope) {
+  name = trimmed(name.substr(scope.size()));
+  const std::size_t dot = name.find_first_of("/.");
+  return name.substr(0, dot);
+}
+
+// The group's scope, or its first and last scope below that ("layers.3..4"), and its slowest op's
+// type.
 std::string name_for(const Graph& graph, const OpGroup& group, std::span<const Nanos> op_time) {
   constexpr std::size_t longest = 48;
   OpId slowest = group.ops[0];
+  OpId first = OpId(graph.op_count()), last;
   std::string_view scope = named_op(graph, group.ops[0]).name;
   for (const OpId id : group.ops) {
+    const OpId forward = graph.op(id).forward.valid() ? graph.op(id).forward : id;
     if (op_time[id.index()] > op_time[slowest.index()]) slowest = id;
-    scope = common_scope(scope, named_op(graph, id).name);
+    first = std::min(first, forward);
+    last = std::max(last, forward);
+    scope = common_scope(scope, graph.op(forward).name);
   }
-  const Op& typical = named_op(graph, slowest);
-  scope = trimmed(scope);
-  if (scope.empty() || scope == trimmed(typical.name)) scope = trimmed(typical.name);
-  if (scope.size() > longest) scope.remove_prefix(scope.size() - longest);
-  const bool says_type = scope.find(typical.type) != std::string_view::npos;
-  return says_type ? std::string(scope) : fmt::format("{} {}", scope, typical.type);
+  const std::string_view from = child_of(graph.op(first).name, scope);
+  const std::string_view to = child_of(graph.op(last).name, scope);
+  std::string name(scope.substr(std::min(scope.find_first_not_of("/."), scope.size())));
+  if (!from.empty()) {
+    const bool joins = name.empty() || name.back() == '/' || name.back() == '.';
+    name += fmt::format("{}{}", joins ? "" : "/", from);
+  }
+  if (!to.empty() && to != from) name += fmt::format("..{}", to);
+  if (name.size() > longest) name.erase(0, name.size() - longest);
+  const std::string& type = named_op(graph, slowest).type;
+  return name.find(type) != std::string::npos ? name : fmt::format("{} {}", name, type);
 }
 
 void make_unique(IdVector<GroupId, OpGroup>& groups) {

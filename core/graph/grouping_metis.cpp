@@ -8,7 +8,8 @@
 namespace strato {
 namespace {
 
-// Ops contracted into vertices: each op alone, or each layer (a forward op, its gradients, its updates).
+// Ops contracted into vertices: each op alone, or each layer (a forward op, its gradients, its
+// updates).
 struct Vertices {
   std::vector<std::int32_t> of_op;  // per op of the graph; -1: not in the set
   std::int32_t count = 0;
@@ -85,7 +86,8 @@ Grouping group_by_metis(const Graph& graph, std::span<const Nanos> op_time,
 
 std::vector<std::int32_t> partition_ops(const Graph& graph, std::span<const OpId> ops,
                                         std::span<const Nanos> op_time, int parts) {
-  constexpr double balance = 1.1;  // the parts run side by side: unlike groups, they should be equal
+  constexpr double balance =
+      1.1;  // the parts run side by side: unlike groups, they should be equal
   return partition_set(graph, ops, op_time, parts, balance, true);
 }
 

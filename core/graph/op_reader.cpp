@@ -58,9 +58,12 @@ std::optional<std::vector<std::int64_t>> OpReader::constant(std::size_t i) const
   const Tensor& tensor = input(i);
   if (!has_input(i) || !tensor.data) return std::nullopt;
   switch (tensor.type) {
-    case DataType::I64: return decoded<std::int64_t>(*tensor.data);
-    case DataType::I32: return decoded<std::int32_t>(*tensor.data);
-    default: return std::nullopt;
+    case DataType::I64:
+      return decoded<std::int64_t>(*tensor.data);
+    case DataType::I32:
+      return decoded<std::int32_t>(*tensor.data);
+    default:
+      return std::nullopt;
   }
 }
 

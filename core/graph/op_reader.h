@@ -45,9 +45,10 @@ class OpReader {
   int axis(std::string_view attribute, std::int64_t fallback, std::size_t rank) const {
     return wrap_axis(op_->integer(attribute, fallback), rank);
   }
-  // An integer list that newer op sets give as an input and older ones as an attribute; nothing when
-  // neither is there or the input is not a constant.
-  std::optional<std::vector<std::int64_t>> list(std::string_view attribute, std::size_t input) const;
+  // An integer list that newer op sets give as an input and older ones as an attribute; nothing
+  // when neither is there or the input is not a constant.
+  std::optional<std::vector<std::int64_t>> list(std::string_view attribute,
+                                                std::size_t input) const;
   std::optional<std::vector<std::int64_t>> constant(std::size_t input) const;
 
   // The forward op of a backward or update op; the op itself when it has none.

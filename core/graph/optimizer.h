@@ -9,9 +9,9 @@
 namespace strato {
 
 struct OptimizerRule {
-  std::string_view name;                       // as a person writes it
-  std::string_view update;                     // op type
-  std::span<const std::string_view> state;     // names of the tensors kept per parameter
+  std::string_view name;                    // as a person writes it
+  std::string_view update;                  // op type
+  std::span<const std::string_view> state;  // names of the tensors kept per parameter
 };
 const OptimizerRule& rule_of(Optimizer optimizer);
 

@@ -45,7 +45,8 @@ Adjacency adjacency_of(std::size_t vertices, std::span<const WeightedEdge> edges
       const std::int32_t to = both[next].b;
       std::int64_t weight = 0;
       for (; next < both.size() && both[next].a == static_cast<std::int32_t>(vertex) &&
-             both[next].b == to; ++next) {
+             both[next].b == to;
+           ++next) {
         weight += both[next].weight;
       }
       result.neighbour.push_back(to);
@@ -56,7 +57,8 @@ Adjacency adjacency_of(std::size_t vertices, std::span<const WeightedEdge> edges
   return result;
 }
 
-// METIS keeps its random state in C's rand() and sets signal handlers while it runs: one call at a time.
+// METIS keeps its random state in C's rand() and sets signal handlers while it runs: one call at a
+// time.
 std::mutex& metis_mutex() {
   static std::mutex mutex;
   return mutex;
@@ -99,9 +101,11 @@ class Partitioner {
       weight[side_of[i]] += weights_[static_cast<std::size_t>(vertices[i])];
     }
     // Parts go where the weight is; a side never gets more than it has vertices.
-    const int size_a = static_cast<int>(sides[0].size()), size_b = static_cast<int>(sides[1].size());
+    const int size_a = static_cast<int>(sides[0].size()),
+              size_b = static_cast<int>(sides[1].size());
     int parts_a = static_cast<int>(std::lround(parts * weight[0] / (weight[0] + weight[1])));
-    parts_a = std::clamp(parts_a, std::max(1, parts - size_b), std::max(1, std::min(parts - 1, size_a)));
+    parts_a =
+        std::clamp(parts_a, std::max(1, parts - size_b), std::max(1, std::min(parts - 1, size_a)));
     split(sides[0], parts_a);
     split(sides[1], parts - parts_a);
   }
@@ -119,7 +123,8 @@ class Partitioner {
     std::vector<idx_t> side(vertices.size(), 0);
     if (part.neighbour.empty() || vertices.size() < 3) return side;
     std::vector<idx_t> weights;
-    for (const idx_t vertex : vertices) weights.push_back(weights_[static_cast<std::size_t>(vertex)]);
+    for (const idx_t vertex : vertices)
+      weights.push_back(weights_[static_cast<std::size_t>(vertex)]);
     idx_t options[METIS_NOPTIONS];
     METIS_SetDefaultOptions(options);
     options[METIS_OPTION_SEED] = 1;
@@ -158,7 +163,9 @@ class Partitioner {
   std::vector<idx_t> halves_by_weight(const std::vector<idx_t>& vertices) const {
     std::vector<std::size_t> order(vertices.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
-    const auto weight = [&](std::size_t i) { return weights_[static_cast<std::size_t>(vertices[i])]; };
+    const auto weight = [&](std::size_t i) {
+      return weights_[static_cast<std::size_t>(vertices[i])];
+    };
     std::stable_sort(order.begin(), order.end(),
                      [&](std::size_t a, std::size_t b) { return weight(a) > weight(b); });
     std::vector<idx_t> side(vertices.size(), 0);
@@ -181,7 +188,8 @@ class Partitioner {
 }  // namespace
 
 std::vector<std::int32_t> partition(std::span<const std::int64_t> vertex_weights,
-                                    std::span<const WeightedEdge> edges, int parts, double balance) {
+                                    std::span<const WeightedEdge> edges, int parts,
+                                    double balance) {
   return Partitioner(vertex_weights, edges, parts, balance).run(parts);
 }
 

@@ -8,13 +8,13 @@
 namespace strato {
 
 struct WeightedEdge {
-  std::int32_t a, b;     // different vertices
-  std::int64_t weight;   // positive; several edges between two vertices add up
+  std::int32_t a, b;    // different vertices
+  std::int64_t weight;  // positive; several edges between two vertices add up
 };
 
-// Part of each vertex, in [0, parts); parts may be empty. Deterministic. `balance`: heaviest part over the
-// mean, as far as single vertices allow. Recursive bisection, so that METIS never meets more
-// parts than vertices (it prints when it does).
+// Part of each vertex, in [0, parts); parts may be empty. Deterministic. `balance`: heaviest part
+// over the mean, as far as single vertices allow. Recursive bisection, so that METIS never meets
+// more parts than vertices (it prints when it does).
 std::vector<std::int32_t> partition(std::span<const std::int64_t> vertex_weights,
                                     std::span<const WeightedEdge> edges, int parts, double balance);
 

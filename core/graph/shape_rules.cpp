@@ -94,9 +94,9 @@ TensorTypes shape_gemm(const OpReader& op) {
 TensorTypes shape_convolution(const OpReader& op) {
   const std::size_t spatial_rank = op.in(0).size() < 2 ? 0 : op.in(0).size() - 2;
   return one(op, spatial(op, extent(op.in(1), 0), [&](std::size_t i, std::int64_t size) {
-    const auto kernel = extent(op.in(1), static_cast<std::int64_t>(i) + 2);
-    return windowed(op, size, window_of(op, i, spatial_rank, kernel));
-  }));
+               const auto kernel = extent(op.in(1), static_cast<std::int64_t>(i) + 2);
+               return windowed(op, size, window_of(op, i, spatial_rank, kernel));
+             }));
 }
 
 TensorTypes shape_transposed_convolution(const OpReader& op) {
@@ -104,12 +104,12 @@ TensorTypes shape_transposed_convolution(const OpReader& op) {
   const auto wanted = op->integers("output_shape"), extra = op->integers("output_padding");
   const std::int64_t channels = extent(op.in(1), 1) * op->integer("group", 1);
   return one(op, spatial(op, channels, [&](std::size_t i, std::int64_t size) {
-    if (i < wanted.size()) return wanted[i];
-    const auto kernel = extent(op.in(1), static_cast<std::int64_t>(i) + 2);
-    const Window window = window_of(op, i, spatial_rank, kernel);
-    return window.stride * (size - 1) + value_at(extra, i, 0) + window.reach() -
-           window.pad_begin - window.pad_end;
-  }));
+               if (i < wanted.size()) return wanted[i];
+               const auto kernel = extent(op.in(1), static_cast<std::int64_t>(i) + 2);
+               const Window window = window_of(op, i, spatial_rank, kernel);
+               return window.stride * (size - 1) + value_at(extra, i, 0) + window.reach() -
+                      window.pad_begin - window.pad_end;
+             }));
 }
 
 TensorTypes shape_pool(const OpReader& op) {
@@ -122,9 +122,8 @@ TensorTypes shape_pool(const OpReader& op) {
 }
 
 TensorTypes shape_global_pool(const OpReader& op) {
-  return one(op, spatial(op, extent(op.in(0), 1), [](std::size_t, std::int64_t) {
-    return std::int64_t{1};
-  }));
+  return one(op, spatial(op, extent(op.in(0), 1),
+                         [](std::size_t, std::int64_t) { return std::int64_t{1}; }));
 }
 
 TensorTypes shape_reduced(const OpReader& op) {
@@ -232,9 +231,10 @@ TensorTypes shape_recurrent(const OpReader& op) {
   const std::int64_t time = extent(op.in(0), batch_first ? 1 : 0);
   const std::int64_t batch = extent(op.in(0), batch_first ? 0 : 1);
   const std::int64_t directions = extent(op.in(1), 0), hidden = extent(op.in(2), 2);
-  const Shape all = batch_first ? Shape{batch, time, directions, hidden}
-                                : Shape{time, directions, batch, hidden};
-  const Shape last = batch_first ? Shape{batch, directions, hidden} : Shape{directions, batch, hidden};
+  const Shape all =
+      batch_first ? Shape{batch, time, directions, hidden} : Shape{time, directions, batch, hidden};
+  const Shape last =
+      batch_first ? Shape{batch, directions, hidden} : Shape{directions, batch, hidden};
   const DataType type = op.input(0).type;
   return {{type, all}, {type, last}, {type, last}};
 }

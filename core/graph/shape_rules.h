@@ -1,5 +1,5 @@
-// The shape rules that the catalogue's tables are made of; they serve where ONNX shape inference has no
-// answer, and graphs that are built by hand.
+// The shape rules that the catalogue's tables are made of; they serve where ONNX shape inference
+// has no answer, and graphs that are built by hand.
 #pragma once
 
 #include "core/graph/catalogue.h"

@@ -16,7 +16,10 @@ bool is_pass_through(const Op& op, bool inference) {
 class Simplifier {
  public:
   Simplifier(const Graph& graph, bool inference, std::span<const TensorId> outputs)
-      : graph_(graph), inference_(inference), outputs_(outputs), stands_for_(graph.tensor_count()) {}
+      : graph_(graph),
+        inference_(inference),
+        outputs_(outputs),
+        stands_for_(graph.tensor_count()) {}
 
   Graph run() {
     bypass();
@@ -29,9 +32,9 @@ class Simplifier {
   void bypass() {
     for (std::size_t i = 0; i < stands_for_.size(); ++i) stands_for_[TensorId(i)] = TensorId(i);
     for (const Op& op : graph_.ops()) {
-      const bool mask_read = std::any_of(
-          op.outputs.begin() + std::min<long>(1, static_cast<long>(op.outputs.size())),
-          op.outputs.end(), [&](TensorId id) { return !graph_.consumers(id).empty(); });
+      const bool mask_read =
+          std::any_of(op.outputs.begin() + std::min<long>(1, static_cast<long>(op.outputs.size())),
+                      op.outputs.end(), [&](TensorId id) { return !graph_.consumers(id).empty(); });
       if (!is_pass_through(op, inference_) || mask_read) continue;
       stands_for_[op.outputs[0]] = stands_for_[op.inputs[0]];
     }

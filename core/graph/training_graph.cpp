@@ -82,8 +82,13 @@ class TrainingGraph : private GradientWriter {
 
   Tensor like(TensorId id, std::string name, TensorRole role) const {
     const Tensor& tensor = graph_.tensor(id);
-    return {.name = std::move(name), .type = tensor.type, .role = role, .shape = tensor.shape,
-            .producer = {}, .batch = {}, .data = nullptr};
+    return {.name = std::move(name),
+            .type = tensor.type,
+            .role = role,
+            .shape = tensor.shape,
+            .producer = {},
+            .batch = {},
+            .data = nullptr};
   }
 
   // Classes are on the last axis, in images (rank 4 and more) on the second; never on the batch's.
@@ -100,7 +105,8 @@ class TrainingGraph : private GradientWriter {
     const Tensor& scores = graph_.tensor(result);
     const int axis = scores.shape.size() >= 2 ? class_axis(scores) : -1;
     const bool classifies = axis >= 0 && scores.shape[static_cast<std::size_t>(axis)] > 1;
-    Tensor target = like(result, scores.name + (classifies ? "/label" : "/target"), TensorRole::Input);
+    Tensor target =
+        like(result, scores.name + (classifies ? "/label" : "/target"), TensorRole::Input);
     target.batch = scores.batch.kind == BatchKind::Batched ? scores.batch : BatchLayout();
     if (classifies) {
       target.type = DataType::I64;
@@ -199,7 +205,8 @@ class TrainingGraph : private GradientWriter {
         op.inputs.push_back(from[saved.index]);
       }
     }
-    for (const std::size_t input : inputs) op.outputs.push_back(new_gradient(forward.inputs[input]));
+    for (const std::size_t input : inputs)
+      op.outputs.push_back(new_gradient(forward.inputs[input]));
     builder_.add_op(std::move(op));
   }
 
@@ -252,9 +259,9 @@ class TrainingGraph : private GradientWriter {
   const Graph& graph_;
   Optimizer optimizer_;
   GraphBuilder builder_;
-  std::vector<bool> trains_;                                 // per tensor
-  IdVector<TensorId, std::vector<TensorId>> gradients_;      // per tensor: its gradient's shares
-  OpId current_;                                             // the forward op at hand
+  std::vector<bool> trains_;                             // per tensor
+  IdVector<TensorId, std::vector<TensorId>> gradients_;  // per tensor: its gradient's shares
+  OpId current_;                                         // the forward op at hand
   const OpRule* current_rule_ = nullptr;
   const OpReader* reader_ = nullptr;
   std::vector<TensorId> output_gradients_;

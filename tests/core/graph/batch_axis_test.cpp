@@ -31,8 +31,8 @@ TEST(BatchAxis, ReshapeKeepsItWhileTheSamplesAreOutermost) {
   EXPECT_EQ(reshaped({4, 6, 5}, {1, 4, 30}), on_axis(1));
   EXPECT_EQ(reshaped({6, 4, 5}, {6, 20}, 1), on_axis(1));
   EXPECT_EQ(reshaped({6, 4, 5}, {6, 2, 10}, 1), nowhere);
-  EXPECT_EQ(reshaped({6, 4, 10}, {6, 8, 5}, 1), on_axis(1));     // heads join the batch
-  EXPECT_EQ(reshaped({4, 6}, {2, 12}), nowhere);                 // half a batch per row
+  EXPECT_EQ(reshaped({6, 4, 10}, {6, 8, 5}, 1), on_axis(1));  // heads join the batch
+  EXPECT_EQ(reshaped({4, 6}, {2, 12}), nowhere);              // half a batch per row
 }
 
 TEST(BatchAxis, ASequenceMergedWithItIsSeveralRunsOfSamples) {
@@ -75,7 +75,8 @@ TEST(BatchAxis, ReductionOverIt) {
   const auto reduced = [](std::string type, Integers axes, std::int64_t keep) {
     ModelKit kit(4);
     const TensorId x = kit.input("x", {4, 6, 5});
-    const TensorId out = kit.op(std::move(type), {x}, {{"axes", std::move(axes)}, {"keepdims", keep}});
+    const TensorId out =
+        kit.op(std::move(type), {x}, {{"axes", std::move(axes)}, {"keepdims", keep}});
     return outcome(kit, out);
   };
   EXPECT_EQ(reduced("ReduceSum", {0}, 0), summed);
@@ -90,7 +91,8 @@ TEST(BatchAxis, ProductsContractIt) {
   const TensorId x = kit.input("x", {4, 6}), dy = kit.input("dy", {4, 5});
   const TensorId weight_gradient = kit.op("MatMul", {kit.transpose(x, {1, 0}), dy});
   const TensorId gemm = kit.op("Gemm", {x, dy}, {{"transA", std::int64_t{1}}});
-  const TensorId scores = kit.op("MatMul", {kit.input("q", {4, 2, 7, 3}), kit.input("k", {4, 2, 3, 7})});
+  const TensorId scores =
+      kit.op("MatMul", {kit.input("q", {4, 2, 7, 3}), kit.input("k", {4, 2, 3, 7})});
   const TensorId crossed = kit.op("MatMul", {x, kit.transpose(kit.input("z", {4, 6}), {1, 0})});
   const Graph graph = kit.build();
   EXPECT_EQ(graph.tensor(weight_gradient).batch, partial_sum());
@@ -101,7 +103,8 @@ TEST(BatchAxis, ProductsContractIt) {
 
 TEST(BatchAxis, ElementwiseMixesWholeAndBatched) {
   ModelKit kit(4);
-  const TensorId x = kit.input("x", {4, 6}), bias = kit.weight("b", {6}), scalar = kit.weight("s", {});
+  const TensorId x = kit.input("x", {4, 6}), bias = kit.weight("b", {6}),
+                 scalar = kit.weight("s", {});
   const TensorId sum = kit.op("Add", {kit.op("Mul", {scalar, x}), bias});
   const TensorId row = kit.op("Mul", {kit.weight("m", {1, 6}), x});
   const TensorId table = kit.op("Add", {x, kit.weight("per_sample", {4, 6})});
@@ -115,7 +118,9 @@ TEST(BatchAxis, ElementwiseMixesWholeAndBatched) {
 TEST(BatchAxis, LinearOpsPassSumsThroughOthersNeedTheFullSum) {
   ModelKit kit(4);
   const TensorId x = kit.input("x", {4, 6}), w = kit.weight("w", {6});
-  const auto sum = [&] { return kit.op("ReduceSum", {x}, {{"axes", Integers{0}}, {"keepdims", std::int64_t{0}}}); };
+  const auto sum = [&] {
+    return kit.op("ReduceSum", {x}, {{"axes", Integers{0}}, {"keepdims", std::int64_t{0}}});
+  };
   const TensorId a = sum(), b = sum();
   const TensorId added = kit.op("Add", {a, b}), scaled = kit.op("Mul", {a, w});
   const TensorId negated = kit.op("Neg", {a}), divided = kit.op("Div", {a, w});
@@ -163,8 +168,10 @@ TEST(BatchAxis, SequenceModelsCarryItOnAxisOne) {
   ModelKit kit(4);
   const TensorId x = kit.transpose(kit.input("x", {4, 9, 8}), {1, 0, 2});
   const TensorId zeros = kit.tensor("h0", TensorRole::Constant, {1, 4, 5});
-  const TensorId y = kit.op("LSTM", {x, kit.weight("w", {1, 20, 8}), kit.weight("r", {1, 20, 5}),
-                                     TensorId(), TensorId(), zeros, zeros}, {}, 3);
+  const TensorId y = kit.op("LSTM",
+                            {x, kit.weight("w", {1, 20, 8}), kit.weight("r", {1, 20, 5}),
+                             TensorId(), TensorId(), zeros, zeros},
+                            {}, 3);
   const Graph graph = kit.build();
   const Op& lstm = only(graph, "LSTM");
   EXPECT_EQ(graph.tensor(y).batch, batched_on(2));
@@ -185,10 +192,12 @@ TEST(BatchAxis, GatherAlongIndicesAndData) {
   ModelKit kit(4);
   const TensorId embedded =
       kit.op("Gather", {kit.weight("table", {100, 8}), kit.input("ids", {4, 6}, DataType::I64)});
-  const TensorId first = kit.op("Gather", {embedded, kit.tensor("zero", TensorRole::Constant, {}, DataType::I64)},
-                                {{"axis", std::int64_t{1}}});
-  const TensorId sample = kit.op("Gather", {embedded, kit.tensor("one", TensorRole::Constant, {}, DataType::I64)},
-                                 {{"axis", std::int64_t{0}}});
+  const TensorId first =
+      kit.op("Gather", {embedded, kit.tensor("zero", TensorRole::Constant, {}, DataType::I64)},
+             {{"axis", std::int64_t{1}}});
+  const TensorId sample =
+      kit.op("Gather", {embedded, kit.tensor("one", TensorRole::Constant, {}, DataType::I64)},
+             {{"axis", std::int64_t{0}}});
   const Graph graph = kit.build();
   EXPECT_EQ(graph.tensor(embedded).batch, batched_on(0));
   EXPECT_EQ(graph.tensor(first).batch, batched_on(0));

@@ -39,7 +39,8 @@ TEST(GraphBuilder, OrdersOpsThatWereInsertedBackwards) {
   std::vector<TensorId> t;
   for (int i = 0; i < 4; ++i) t.push_back(builder.add_tensor(activation("t" + std::to_string(i))));
   builder.tensor(t[0]).role = TensorRole::Input;
-  for (int i = 3; i >= 1; --i) builder.add_op(make_op("op" + std::to_string(i), {t[i - 1]}, {t[i]}));
+  for (int i = 3; i >= 1; --i)
+    builder.add_op(make_op("op" + std::to_string(i), {t[i - 1]}, {t[i]}));
   const Graph graph = std::move(builder).build();
   for (std::size_t i = 0; i < 3; ++i) {
     EXPECT_EQ(graph.op(OpId(i)).name, "op" + std::to_string(i + 1));
@@ -95,13 +96,15 @@ TEST(GraphBuilder, RejectsBadTensorsAndOps) {
   EXPECT_NE(message_of([&] { std::move(twice).build(); }).find("made twice"), std::string::npos);
 
   GraphBuilder lacking("g", 2, "f.onnx");
-  Op conv = make_op("conv", {lacking.add_tensor(activation("x"))}, {lacking.add_tensor(activation("y"))});
+  Op conv =
+      make_op("conv", {lacking.add_tensor(activation("x"))}, {lacking.add_tensor(activation("y"))});
   conv.type = "Conv";
   lacking.add_op(conv);
   EXPECT_NE(message_of([&] { std::move(lacking).build(); }).find("Conv needs 2 inputs"),
             std::string::npos);
 
-  EXPECT_NE(message_of([] { GraphBuilder("g", 0).build(); }).find("batch size 0"), std::string::npos);
+  EXPECT_NE(message_of([] { GraphBuilder("g", 0).build(); }).find("batch size 0"),
+            std::string::npos);
 }
 
 TEST(GraphBuilder, MakesNamesUnique) {

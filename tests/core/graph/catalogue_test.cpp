@@ -9,7 +9,8 @@ using Integers = std::vector<std::int64_t>;
 
 TEST(Catalogue, ConvolutionClosedForm) {
   ModelKit kit(8);  // VGG-19's first layer
-  kit.op("Conv", {kit.input("x", {8, 3, 224, 224}), kit.weight("w", {64, 3, 3, 3}), kit.weight("b", {64})},
+  kit.op("Conv",
+         {kit.input("x", {8, 3, 224, 224}), kit.weight("w", {64, 3, 3, 3}), kit.weight("b", {64})},
          {{"pads", Integers{1, 1, 1, 1}}, {"strides", Integers{1, 1}}});
   const Graph graph = kit.build();
   const Op& op = graph.op(OpId(0));
@@ -23,8 +24,9 @@ TEST(Catalogue, ConvolutionClosedForm) {
 TEST(Catalogue, DepthwiseAndTransposedConvolution) {
   ModelKit kit(2);
   const TensorId x = kit.input("x", {2, 32, 16, 16});
-  kit.op("Conv", {x, kit.weight("w", {32, 1, 3, 3})},
-         {{"group", std::int64_t{32}}, {"strides", Integers{2, 2}}, {"pads", Integers{1, 1, 1, 1}}});
+  kit.op(
+      "Conv", {x, kit.weight("w", {32, 1, 3, 3})},
+      {{"group", std::int64_t{32}}, {"strides", Integers{2, 2}}, {"pads", Integers{1, 1, 1, 1}}});
   kit.op("ConvTranspose", {x, kit.weight("v", {32, 8, 4, 4})},
          {{"strides", Integers{2, 2}}, {"pads", Integers{1, 1, 1, 1}}});
   const Graph graph = kit.build();
@@ -38,7 +40,8 @@ TEST(Catalogue, DepthwiseAndTransposedConvolution) {
 TEST(Catalogue, ProductsClosedForm) {
   ModelKit kit(4);
   const TensorId x = kit.input("x", {4, 100});
-  kit.op("Gemm", {x, kit.weight("w", {30, 100}), kit.weight("b", {30})}, {{"transB", std::int64_t{1}}});
+  kit.op("Gemm", {x, kit.weight("w", {30, 100}), kit.weight("b", {30})},
+         {{"transB", std::int64_t{1}}});
   const TensorId q = kit.input("q", {4, 12, 128, 64}), k = kit.input("k", {4, 12, 64, 128});
   kit.op("MatMul", {q, k});
   kit.op("Einsum", {q, k}, {{"equation", std::string("bhid, bhdj -> bhij")}});
@@ -54,11 +57,12 @@ TEST(Catalogue, ProductsClosedForm) {
 TEST(Catalogue, RecurrentClosedForm) {
   ModelKit kit(16);
   const std::int64_t steps = 35, in = 200, hidden = 100;
-  kit.op("LSTM", {kit.input("x", {steps, 16, in}), kit.weight("w", {1, 4 * hidden, in}),
-                  kit.weight("r", {1, 4 * hidden, hidden})}, {}, 3);
+  kit.op("LSTM",
+         {kit.input("x", {steps, 16, in}), kit.weight("w", {1, 4 * hidden, in}),
+          kit.weight("r", {1, 4 * hidden, hidden})},
+         {}, 3);
   const Graph graph = kit.build();
-  EXPECT_EQ(graph.op(OpId(0)).work.flops,
-            2.0 * 35 * 16 * 4 * 100 * (200 + 100));
+  EXPECT_EQ(graph.op(OpId(0)).work.flops, 2.0 * 35 * 16 * 4 * 100 * (200 + 100));
   EXPECT_GT(graph.op(OpId(0)).work.kernels, 35);
 }
 
@@ -92,20 +96,111 @@ TEST(Catalogue, UnknownTypesAreMarkedAsEstimated) {
 }
 
 TEST(Catalogue, KnowsTheTypesOfCommonExports) {
-  for (const char* type :
-       {"Abs", "Add", "And", "ArgMax", "AveragePool", "BatchNormalization", "Cast", "Clip", "Concat",
-        "Constant", "ConstantOfShape", "Conv", "ConvTranspose", "Cos", "CumSum", "DepthToSpace",
-        "DequantizeLinear", "Div", "Dropout", "Einsum", "Elu", "Equal", "Erf", "Exp", "Expand",
-        "Flatten", "Floor", "GRU", "Gather", "GatherElements", "GatherND", "Gelu", "Gemm",
-        "GlobalAveragePool", "GlobalMaxPool", "Greater", "GroupNormalization", "HardSigmoid",
-        "HardSwish", "Identity", "InstanceNormalization", "LRN", "LSTM", "LayerNormalization",
-        "LeakyRelu", "Less", "Log", "LogSoftmax", "LpPool", "MatMul", "Max", "MaxPool", "Mean",
-        "Min", "Mish", "Mod", "Mul", "Neg", "NegativeLogLikelihoodLoss", "NonZero", "Not", "OneHot",
-        "Or", "PRelu", "Pad", "Pow", "RNN", "RandomNormalLike", "Range", "Reciprocal", "ReduceL2",
-        "ReduceMax", "ReduceMean", "ReduceProd", "ReduceSum", "Relu", "Reshape", "Resize", "Round",
-        "ScatterElements", "ScatterND", "Selu", "Shape", "Sigmoid", "Sign", "Sin", "Size", "Slice",
-        "Softmax", "SoftmaxCrossEntropyLoss", "Softplus", "Split", "Sqrt", "Squeeze", "Sub", "Sum",
-        "Tanh", "Tile", "TopK", "Transpose", "Trilu", "Unsqueeze", "Upsample", "Where", "Xor"}) {
+  for (const char* type : {"Abs",
+                           "Add",
+                           "And",
+                           "ArgMax",
+                           "AveragePool",
+                           "BatchNormalization",
+                           "Cast",
+                           "Clip",
+                           "Concat",
+                           "Constant",
+                           "ConstantOfShape",
+                           "Conv",
+                           "ConvTranspose",
+                           "Cos",
+                           "CumSum",
+                           "DepthToSpace",
+                           "DequantizeLinear",
+                           "Div",
+                           "Dropout",
+                           "Einsum",
+                           "Elu",
+                           "Equal",
+                           "Erf",
+                           "Exp",
+                           "Expand",
+                           "Flatten",
+                           "Floor",
+                           "GRU",
+                           "Gather",
+                           "GatherElements",
+                           "GatherND",
+                           "Gelu",
+                           "Gemm",
+                           "GlobalAveragePool",
+                           "GlobalMaxPool",
+                           "Greater",
+                           "GroupNormalization",
+                           "HardSigmoid",
+                           "HardSwish",
+                           "Identity",
+                           "InstanceNormalization",
+                           "LRN",
+                           "LSTM",
+                           "LayerNormalization",
+                           "LeakyRelu",
+                           "Less",
+                           "Log",
+                           "LogSoftmax",
+                           "LpPool",
+                           "MatMul",
+                           "Max",
+                           "MaxPool",
+                           "Mean",
+                           "Min",
+                           "Mish",
+                           "Mod",
+                           "Mul",
+                           "Neg",
+                           "NegativeLogLikelihoodLoss",
+                           "NonZero",
+                           "Not",
+                           "OneHot",
+                           "Or",
+                           "PRelu",
+                           "Pad",
+                           "Pow",
+                           "RNN",
+                           "RandomNormalLike",
+                           "Range",
+                           "Reciprocal",
+                           "ReduceL2",
+                           "ReduceMax",
+                           "ReduceMean",
+                           "ReduceProd",
+                           "ReduceSum",
+                           "Relu",
+                           "Reshape",
+                           "Resize",
+                           "Round",
+                           "ScatterElements",
+                           "ScatterND",
+                           "Selu",
+                           "Shape",
+                           "Sigmoid",
+                           "Sign",
+                           "Sin",
+                           "Size",
+                           "Slice",
+                           "Softmax",
+                           "SoftmaxCrossEntropyLoss",
+                           "Softplus",
+                           "Split",
+                           "Sqrt",
+                           "Squeeze",
+                           "Sub",
+                           "Sum",
+                           "Tanh",
+                           "Tile",
+                           "TopK",
+                           "Transpose",
+                           "Trilu",
+                           "Unsqueeze",
+                           "Upsample",
+                           "Where",
+                           "Xor"}) {
     EXPECT_NE(find_rule(type), nullptr) << type;
   }
 }

@@ -22,7 +22,8 @@ Tensor made(std::string name, TensorRole role, Shape shape) {
   return tensor;
 }
 
-Op op(std::string name, std::string type, std::vector<TensorId> inputs, std::vector<TensorId> outputs) {
+Op op(std::string name, std::string type, std::vector<TensorId> inputs,
+      std::vector<TensorId> outputs) {
   Op result;
   result.name = std::move(name);
   result.type = std::move(type);
@@ -31,7 +32,8 @@ Op op(std::string name, std::string type, std::vector<TensorId> inputs, std::vec
   return result;
 }
 
-// y = relu(x w) viewed as another shape: every kind of attribute, a constant with data, a left-out input.
+// y = relu(x w) viewed as another shape: every kind of attribute, a constant with data, a left-out
+// input.
 Graph small_graph() {
   GraphBuilder builder("small", 4, "small.onnx");
   const TensorId x = builder.add_tensor(made("x", TensorRole::Input, {4, 8}));

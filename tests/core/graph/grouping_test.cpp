@@ -85,7 +85,8 @@ TEST(Grouping, SortsAndNamesAndMeasures) {
 TEST(Grouping, MetisBalancesAndIsDeterministic) {
   const Graph graph = deep_model(120);
   std::vector<Nanos> times;
-  for (const Op& op : graph.ops()) times.push_back(Nanos(1 + static_cast<std::int64_t>(op.work.flops)));
+  for (const Op& op : graph.ops())
+    times.push_back(Nanos(1 + static_cast<std::int64_t>(op.work.flops)));
   const Grouping grouping = group_by_metis(graph, times, {});
   check_grouping(graph, grouping, 60);
   EXPECT_GE(grouping.size(), 30u);
@@ -134,7 +135,8 @@ RC_GTEST_PROP(GroupingProperty, CoversAnyGraphWithoutAWord, ()) {
 TEST(PartitionOps, SplitsASubsetEvenly) {
   const Graph graph = deep_model(40);
   std::vector<Nanos> times;
-  for (const Op& op : graph.ops()) times.push_back(Nanos(1 + static_cast<std::int64_t>(op.work.flops)));
+  for (const Op& op : graph.ops())
+    times.push_back(Nanos(1 + static_cast<std::int64_t>(op.work.flops)));
   std::vector<OpId> some;
   for (std::size_t i = 0; i < graph.op_count(); ++i) {
     if (i % 7 != 0) some.push_back(OpId(i));

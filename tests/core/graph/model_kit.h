@@ -60,8 +60,8 @@ class ModelKit {
                   Attributes attributes = {}, DataType out = DataType::F32) {
     Op op = make(type, std::move(inputs), std::move(attributes));
     for (std::size_t i = 0; i < shapes.size(); ++i) {
-      op.outputs.push_back(tensor(op.name + ":" + std::to_string(i), TensorRole::Activation,
-                                  shapes[i], out));
+      op.outputs.push_back(
+          tensor(op.name + ":" + std::to_string(i), TensorRole::Activation, shapes[i], out));
     }
     builder.add_op(op);
     return op.outputs[0];

@@ -45,15 +45,18 @@ void check_training_graph(const Graph& graph) {
       EXPECT_EQ(graph.tensor(id).shape, graph.tensor(op.inputs[0]).shape) << op.name;
     }
     const Op& reader = graph.op(op.forward);
-    EXPECT_NE(std::find(reader.inputs.begin(), reader.inputs.end(), op.inputs[0]), reader.inputs.end());
+    EXPECT_NE(std::find(reader.inputs.begin(), reader.inputs.end(), op.inputs[0]),
+              reader.inputs.end());
   }
-  for (const auto& [parameter, times] : updates) EXPECT_EQ(times, 1) << graph.tensor(parameter).name;
+  for (const auto& [parameter, times] : updates)
+    EXPECT_EQ(times, 1) << graph.tensor(parameter).name;
 }
 
 Graph mlp() {
   ModelKit kit(8);
   const TensorId x = kit.input("x", {8, 20});
-  const TensorId hidden = kit.op("Relu", {kit.op("Gemm", {x, kit.weight("w1", {20, 30}), kit.weight("b1", {30})})});
+  const TensorId hidden =
+      kit.op("Relu", {kit.op("Gemm", {x, kit.weight("w1", {20, 30}), kit.weight("b1", {30})})});
   kit.op("Gemm", {hidden, kit.weight("w2", {30, 10}), kit.weight("b2", {10})});
   return kit.build();
 }
@@ -69,7 +72,8 @@ TEST(TrainingGraph, OfAPerceptron) {
   EXPECT_EQ(graph.op_count(), 3u + 2 + 1 + 2 + 2 + 1 + 4);  // forward, loss, gradients, updates
 
   for (const Op& op : graph.ops()) {
-    if (op.type == "GemmGradWeight" || op.type == "GemmGradBias" || op.type == "SoftmaxCrossEntropy") {
+    if (op.type == "GemmGradWeight" || op.type == "GemmGradBias" ||
+        op.type == "SoftmaxCrossEntropy") {
       EXPECT_EQ(op.split, Splittability::Sum) << op.name;
     } else if (op.phase != Phase::Update) {
       EXPECT_EQ(op.split, Splittability::Concat) << op.name;
@@ -178,8 +182,10 @@ TEST(TrainingGraph, OfTiedEmbeddings) {
 TEST(TrainingGraph, OfARecurrentNetwork) {
   ModelKit kit(4);
   const TensorId x = kit.transpose(kit.input("x", {4, 9, 8}), {1, 0, 2});
-  const TensorId y = kit.op("LSTM", {x, kit.weight("w", {1, 20, 8}), kit.weight("r", {1, 20, 5}),
-                                     kit.weight("b", {1, 40})}, {}, 3);
+  const TensorId y = kit.op(
+      "LSTM",
+      {x, kit.weight("w", {1, 20, 8}), kit.weight("r", {1, 20, 5}), kit.weight("b", {1, 40})}, {},
+      3);
   const TensorId flat = kit.op("Squeeze", {y, kit.constant("axes", {1})});
   kit.op("MatMul", {flat, kit.weight("decoder", {5, 12})});
   const Graph graph = make_training_graph(kit.build(), Optimizer::Sgd);
@@ -232,7 +238,8 @@ TEST(TrainingGraph, RegressionAndImagesGetTheirLosses) {
   check_training_graph(squared);
 
   ModelKit segmentation(4);
-  segmentation.op("Conv", {segmentation.input("x", {4, 3, 8, 8}), segmentation.weight("w", {21, 3, 1, 1})});
+  segmentation.op("Conv",
+                  {segmentation.input("x", {4, 3, 8, 8}), segmentation.weight("w", {21, 3, 1, 1})});
   const Graph pixels = make_training_graph(segmentation.build(), Optimizer::Sgd);
   EXPECT_EQ(tensor_named(pixels, "Conv0:0/label").shape, (Shape{4, 8, 8}));
 }
@@ -251,7 +258,8 @@ TEST(TrainingGraph, UnknownOpsGetAGenericGradient) {
 
 TEST(TrainingGraph, RefusesAGraphWithoutResult) {
   ModelKit kit(4);
-  kit.shaped("ArgMax", {kit.input("x", {4, 6})}, {{4, 1}}, {{"axis", std::int64_t{1}}}, DataType::I64);
+  kit.shaped("ArgMax", {kit.input("x", {4, 6})}, {{4, 1}}, {{"axis", std::int64_t{1}}},
+             DataType::I64);
   EXPECT_THROW(make_training_graph(kit.build(), Optimizer::Sgd), InputError);
 }
 
