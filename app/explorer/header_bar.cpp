@@ -107,7 +107,8 @@ HeaderBar::HeaderBar(Session& session, QWidget* parent)
   connect(cluster_->menu(), &QMenu::aboutToShow, this, &HeaderBar::build_cluster_menu);
   connect(main_, &QPushButton::clicked, this, &HeaderBar::search_or_pause);
   connect(second_, &QPushButton::clicked, this, [this] {
-    session_.search().state == SearchState::Idle ? session_.continue_search() : session_.stop_search();
+    const PlannerOptions more = planner_options();
+    session_.search().state == SearchState::Idle ? session_.continue_search(&more) : session_.stop_search();
   });
   refresh();
 }

@@ -3,9 +3,7 @@
 #include "core/base/error.h"
 #include "core/base/file.h"
 #include "core/base/json.h"
-#if __has_include("core/graph/graph_file.h")
 #include "core/graph/graph_file.h"
-#endif
 #include "core/search/baselines.h"
 
 namespace strato {
@@ -51,10 +49,8 @@ ModelSource model_from(const StoredModel& row) {
   ModelSource model;
   model.path = row.path;
   model.name = row.name;
-#if __has_include("core/graph/graph_file.h")
   model.graph = std::make_shared<const Graph>(parse_graph(row.content, "model of the workspace"));
   model.import.batch = model.graph->batch();
-#endif
   model.options = parse_options(row);
   return model;
 }
@@ -65,16 +61,14 @@ StoredModel row_of(const ModelSource& model, const Problem& problem) {
   row.path = model.path.string();
   row.options = options_text(model);
   row.digest = problem.graph->digest();
-#if __has_include("core/graph/graph_file.h")
   row.content = serialise(*model.graph);
-#endif
   return row;
 }
 
 ClusterSource cluster_from(const StoredCluster& row) {
   ClusterSource source;
   source.cluster = std::make_shared<const Cluster>(
-      parse_cluster(row.json, row.name, GpuCatalogue::bundled()));
+      parse_cluster(row.json, row.name, GpuCatalogue()));
   return source;
 }
 

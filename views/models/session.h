@@ -86,7 +86,8 @@ class Session : public QObject {
   // --- search -----------------------------------------------------------------------------------------
   void start_search(const QString& planner, const PlannerOptions& options);
   void pause_search();
-  void continue_search();                   // after a pause, or more iterations for a finished tree
+  // After a pause goes on; a finished tree gets more iterations or time (of `more`, else as many as before).
+  void continue_search(const PlannerOptions* more = nullptr);
   void stop_search();
   void show_best_found();                   // of the latest search; nothing without one
   const SearchStatus& search() const { return search_; }
@@ -133,6 +134,7 @@ class Session : public QObject {
   void launch(double budget_seconds);
   void abandon_search();
   bool resume_after_pause();
+  void go_on_from_tree(double budget_seconds);
   void begin_following();
   void end_following();
   void search_progress(std::uint64_t job, const Progress& progress);

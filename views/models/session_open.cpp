@@ -89,7 +89,9 @@ void take_run(Loader& loader, const Workspace& workspace, RunRow row) {
     loaded.run = run;
     loaded.history = history;
     loaded.tree = tree;
-    if (best) choose_strategy(loaded, *best, file);
+    if (!best) return;
+    choose_strategy(loaded, *best, file);
+    loaded.label = QStringLiteral("%1 #%2").arg(QString::fromStdString(run.planner)).arg(run.id);
   };
 }
 

@@ -88,6 +88,7 @@ class SearchObserver : public Observer {
   Progress shifted(Progress progress) const {  // time that a pause took is not time searched
     const std::lock_guard lock(request_.control->mutex);
     progress.elapsed_seconds += request_.seconds_before - request_.control->paused_seconds;
+    progress.evaluations += request_.evaluations_before;
     return progress;
   }
 
@@ -109,7 +110,7 @@ void Session::start_search(const QString& planner, const PlannerOptions& options
   search_ = {};
   search_.planner = planner;
   tree_.reset();
-  state_->request = {state_->request.job, planner, options, nullptr, nullptr, 0, 0};
+  state_->request = {state_->request.job, planner, options, nullptr, nullptr, 0, 0, 0};
   state_->best_found.reset();
   state_->best_recorded = {};
   state_->last_heartbeat = -1;
@@ -218,7 +219,7 @@ void Session::search_finished(std::uint64_t job, const PlanResult& result) {
   const Progress& progress = search_.progress;
   state_->best_found = {complete(result.strategy, *snapshot_.problem->cluster), result.score};
   search_.history.push_back(
-      {std::max(progress.evaluations, result.evaluations), progress.elapsed_seconds,
+      {std::max(progress.evaluations, request.evaluations_before + result.evaluations), progress.elapsed_seconds,
        result.score.step_time.value});
   search_.progress.evaluations = search_.history.back().evaluations;
   search_.progress.best = result.score;
@@ -230,8 +231,6 @@ void Session::search_finished(std::uint64_t job, const PlanResult& result) {
   search_.note = QString::fromStdString(result.note);
   search_.state = SearchState::Idle;
   search_.can_continue = tree_ != nullptr;
-  request.iterations_before = search_.progress.iterations;
-  request.seconds_before = progress.elapsed_seconds;
   state_->recorder.progress(search_.history.back(), RunState::Running);
   record_best();
   state_->recorder.tree(tree_);
@@ -248,14 +247,11 @@ void Session::search_finished(std::uint64_t job, const PlanResult& result) {
 
 // A planner counts the time of a pause as searched: gives it back by going on from the tree.
 bool Session::resume_after_pause() {
-  SearchRequest& request = state_->request;
+  const SearchRequest& request = state_->request;
   const double left = search_.target_seconds - search_.progress.elapsed_seconds;
   const bool lost = search_.target_seconds > 0 && request.control->paused_seconds > 0.5 && left > 0.5;
   if (!lost || state_->search_stopped || !tree_) return false;
-  request.resume = tree_;
-  request.iterations_before = tree_->iterations;
-  request.seconds_before = search_.progress.elapsed_seconds;
-  launch(left);
+  go_on_from_tree(left);
   return true;
 }
 
@@ -266,6 +262,15 @@ void Session::search_failed(std::uint64_t job, const QString& text) {
   end_following();
   emit search_changed();
   emit failed(text);
+}
+
+void Session::go_on_from_tree(double budget_seconds) {
+  SearchRequest& request = state_->request;
+  request.resume = tree_;
+  request.iterations_before = tree_->iterations;
+  request.evaluations_before = search_.progress.evaluations;
+  request.seconds_before = search_.progress.elapsed_seconds;
+  launch(budget_seconds);
 }
 
 void Session::pause_search() {
@@ -280,7 +285,7 @@ void Session::pause_search() {
   emit search_changed();
 }
 
-void Session::continue_search() {
+void Session::continue_search(const PlannerOptions* more) {
   if (search_.state == SearchState::Paused) {
     search_.state = SearchState::Running;
     state_->request.control->set_paused(false);
@@ -288,10 +293,11 @@ void Session::continue_search() {
     return;
   }
   if (search_.state != SearchState::Idle || !tree_) return;
-  state_->request.resume = tree_;
-  state_->request.iterations_before = tree_->iterations;
-  state_->request.seconds_before = search_.progress.elapsed_seconds;
-  launch(state_->request.options.budget_seconds);
+  if (more) {
+    state_->request.options.iterations = more->iterations;
+    state_->request.options.budget_seconds = more->budget_seconds;
+  }
+  go_on_from_tree(state_->request.options.budget_seconds);
 }
 
 // Another search or problem comes: keeps what this one has found and does not wait for its end.

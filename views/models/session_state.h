@@ -74,7 +74,7 @@ struct SearchRequest {
   PlannerOptions options;
   std::shared_ptr<const SearchTree> resume;
   std::shared_ptr<SearchControl> control;
-  std::int64_t iterations_before = 0;
+  std::int64_t iterations_before = 0, evaluations_before = 0;
   double seconds_before = 0;
 };
 

@@ -1,0 +1,48 @@
+#include "views/charts/series.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace strato {
+namespace {
+
+TEST(Series, ProgressIsAStaircase) {
+  const auto points = best_over_evaluations({{1, 0.1, 9000000}, {5, 0.2, 9000000}, {8, 0.3, 4000000}});
+  ASSERT_EQ(points.size(), 4u);
+  EXPECT_EQ(points[2], QPointF(8, 9));
+  EXPECT_EQ(points[3], QPointF(8, 4));
+}
+
+TEST(Series, WhatHasNoBestIsLeftOut) {
+  EXPECT_TRUE(best_over_evaluations({{1, 0.1, 0}}).empty());
+  EXPECT_TRUE(best_over_evaluations({}).empty());
+}
+
+TEST(Series, DecimationKeepsEndsAndExtremes) {
+  std::vector<QPointF> points;
+  for (int i = 0; i < 100000; ++i) points.emplace_back(i, i == 54321 ? -7 : i == 777 ? 99 : i % 5);
+  const auto kept = decimated(points, 2000);
+  EXPECT_LE(kept.size(), 2000u);
+  EXPECT_EQ(kept.front(), points.front());
+  EXPECT_EQ(kept.back(), points.back());
+  EXPECT_TRUE(std::is_sorted(kept.begin(), kept.end(), [](auto a, auto b) { return a.x() < b.x(); }));
+  EXPECT_NE(std::find(kept.begin(), kept.end(), QPointF(54321, -7)), kept.end());
+  EXPECT_NE(std::find(kept.begin(), kept.end(), QPointF(777, 99)), kept.end());
+}
+
+TEST(Series, FewPointsStay) {
+  const std::vector<QPointF> points = {{0, 1}, {1, 2}};
+  EXPECT_EQ(decimated(points, 2000), points);
+}
+
+TEST(Series, AxesEndAtRoundNumbers) {
+  EXPECT_DOUBLE_EQ(round_up(0.93), 1);
+  EXPECT_DOUBLE_EQ(round_up(182), 200);
+  EXPECT_DOUBLE_EQ(round_up(201), 250);
+  EXPECT_DOUBLE_EQ(round_up(1000), 1000);
+  EXPECT_DOUBLE_EQ(round_up(0), 1);
+}
+
+}  // namespace
+}  // namespace strato

@@ -1,0 +1,63 @@
+// A session with a small model on a cluster of two machines, for tests.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <QCoreApplication>
+#include <QElapsedTimer>
+#include <QStringList>
+#include <QTemporaryDir>
+#include <filesystem>
+#include <functional>
+
+#include "views/models/session.h"
+
+namespace strato {
+
+inline std::filesystem::path sample(const char* name) {
+  return std::filesystem::path(STRATO_SOURCE_DIR) / "sample_graphs" / name;
+}
+
+// Runs the event loop until it holds; false after `seconds`.
+inline bool wait_until(const std::function<bool()>& holds, double seconds = 60) {
+  QElapsedTimer timer;
+  timer.start();
+  while (!holds()) {
+    if (static_cast<double>(timer.elapsed()) > seconds * 1000) return false;
+    QCoreApplication::processEvents(QEventLoop::WaitForMoreEvents | QEventLoop::AllEvents, 20);
+  }
+  return true;
+}
+
+class SessionTest : public ::testing::Test {
+ protected:
+  SessionTest() {
+    QObject::connect(&session_, &Session::failed, [this](const QString& text) { failures_ << text; });
+  }
+
+  void open_lenet() {
+    ImportOptions import;
+    import.batch = 16;
+    ProblemOptions options;
+    options.grouping.max_groups = 8;
+    session_.open_cluster(sample("clusters/tag-2x1080ti.json"));
+    session_.open_model(sample("models/lenet.onnx"), import, options);
+    session_.settle();
+    ASSERT_TRUE(failures_.isEmpty()) << failures_.join('\n').toStdString();
+    ASSERT_TRUE(session_.snapshot().problem);
+  }
+
+  void open_workspace() {
+    ASSERT_TRUE(folder_.isValid());
+    session_.open_workspace(folder_.filePath("test.strata").toStdString(), false);
+  }
+
+  const Problem& problem() { return *session_.snapshot().problem; }
+  Nanos step_time() { return session_.snapshot().outcome->timeline->step_time; }
+
+  QTemporaryDir folder_;
+  QStringList failures_;
+  Session session_;
+};
+
+}  // namespace strato
