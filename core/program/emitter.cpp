@@ -36,7 +36,8 @@ void Emitter::read(const Instance& instance) {
 }
 
 void Emitter::overwrite(std::int32_t slot, DeviceId device) {
-  for (std::int32_t i = reader_of_cell_[cell(slot, device)]; i >= 0; i = readers_[static_cast<std::size_t>(i)].next)
+  for (std::int32_t i = reader_of_cell_[cell(slot, device)]; i >= 0;
+       i = readers_[static_cast<std::size_t>(i)].next)
     depend(readers_[static_cast<std::size_t>(i)].task);
 }
 

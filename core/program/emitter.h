@@ -1,5 +1,5 @@
-// Appends tasks to a program: gathers what a task reads and waits for, then commits it with its resources.
-// Use: read()/depend() any number of times, write(), then one commit. Reuses its arrays.
+// Appends tasks to a program: gathers what a task reads and waits for, then commits it with its
+// resources. Use: read()/depend() any number of times, write(), then one commit. Reuses its arrays.
 #pragma once
 
 #include <span>
@@ -12,13 +12,13 @@ namespace strato {
 
 // A tensor (or a part of it) as it stands on one device.
 struct Instance {
-  BufferId buffer;         // invalid: resident bytes, nothing to release
-  TaskId task;             // after which it can be read; invalid: from the start of the step
+  BufferId buffer;  // invalid: resident bytes, nothing to release
+  TaskId task;      // after which it can be read; invalid: from the start of the step
   DeviceId device;
   std::int32_t begin = 0, end = 0;  // samples
-  std::int32_t slot = -1;  // of a parameter's resident bytes: its row in Tables::slots
-  bool exclusive = false;  // a partial sum that no other tensor's reader looks at
-  std::int32_t next = -1;  // in the list of instances that an exchange made
+  std::int32_t slot = -1;           // of a parameter's resident bytes: its row in Tables::slots
+  bool exclusive = false;           // a partial sum that no other tensor's reader looks at
+  std::int32_t next = -1;           // in the list of instances that an exchange made
 };
 
 class Emitter {
@@ -27,14 +27,18 @@ class Emitter {
   void start(Program& program);
 
   void read(const Instance& instance);
-  void depend(TaskId task) { if (task.valid()) dependencies_.push_back(task); }
-  // Waits for everything that read the parameter's old value on the device: it is about to be overwritten.
+  void depend(TaskId task) {
+    if (task.valid()) dependencies_.push_back(task);
+  }
+  // Waits for everything that read the parameter's old value on the device: it is about to be
+  // overwritten.
   void overwrite(std::int32_t slot, DeviceId device);
   BufferId write(TensorId tensor, DeviceId device, Bytes bytes);  // of the next task committed
 
-  TaskId commit_compute(const Task& task);   // on the compute stream of task.device
+  TaskId commit_compute(const Task& task);  // on the compute stream of task.device
   TaskId commit_transfer(const Task& task, const Path& path);
-  TaskId commit_collective(const Task& task, std::span<const DeviceId> members, std::span<const LinkId> links);
+  TaskId commit_collective(const Task& task, std::span<const DeviceId> members,
+                           std::span<const LinkId> links);
 
  private:
   struct Reader {
@@ -50,8 +54,8 @@ class Emitter {
   Program* program_ = nullptr;
   std::vector<TaskId> dependencies_;
   std::vector<BufferId> reads_;
-  std::vector<std::size_t> parameters_;        // cells of the parameters that the task reads
-  std::vector<std::int32_t> reader_of_cell_;   // heads of lists in readers_
+  std::vector<std::size_t> parameters_;       // cells of the parameters that the task reads
+  std::vector<std::int32_t> reader_of_cell_;  // heads of lists in readers_
   std::vector<Reader> readers_;
 };
 

@@ -35,7 +35,8 @@ Instance Exchange::input(OpId op, TensorId tensor, std::size_t index) {
   if (facts.source == Source::Resident)
     return part ? resident(tensor, shard.device, shard.begin, shard.end)
                 : resident(tensor, shard.device, 0, tables_.batch);
-  return part ? slice(tensor, shard.device, shard.begin, shard.end) : whole(op, tensor, shard.device);
+  return part ? slice(tensor, shard.device, shard.begin, shard.end)
+              : whole(op, tensor, shard.device);
 }
 
 void Exchange::begin_output(TensorId tensor, LayoutId layout) {
@@ -49,7 +50,8 @@ void Exchange::begin_output(TensorId tensor, LayoutId layout) {
   if (kind == BatchKind::Partial) made.form = Form::Partials;
 }
 
-Instance Exchange::resident(TensorId tensor, DeviceId device, std::int32_t begin, std::int32_t end) {
+Instance Exchange::resident(TensorId tensor, DeviceId device, std::int32_t begin,
+                            std::int32_t end) {
   const TensorFacts& facts = tables_.tensors[tensor];
   Range& range = resident_[static_cast<std::size_t>(facts.slot) * tables_.cluster->device_count() +
                            device.index()];
@@ -70,12 +72,14 @@ Instance Exchange::parameter(TensorId tensor, DeviceId device) {
   const Layout& homes = placement_.homes(tables_.tensors[tensor].op);
   if (homes.has(device)) return resident(tensor, device, 0, tables_.batch);
   if (const auto here = local(tensor, device, 0, tables_.batch)) return *here;
-  return transfer(tensor, resident(tensor, nearest(tensor, homes, device), 0, tables_.batch), device);
+  return transfer(tensor, resident(tensor, nearest(tensor, homes, device), 0, tables_.batch),
+                  device);
 }
 
 Instance Exchange::slice(TensorId tensor, DeviceId device, std::int32_t begin, std::int32_t end) {
   if (const auto here = local(tensor, device, begin, end)) return *here;
-  if (const auto here = covering(tensor, device, begin, end)) return split(tensor, *here, begin, end);
+  if (const auto here = covering(tensor, device, begin, end))
+    return split(tensor, *here, begin, end);
   const Made& made = made_[tensor];
   const Layout& layout = placement_.layout(made.layout);
   if (made.form == Form::Whole) {
@@ -103,7 +107,8 @@ Instance Exchange::whole(OpId reader, TensorId tensor, DeviceId device) {
   CHECK(made.form != Form::Absent, "a tensor is read before it is made");
   if (made.form == Form::Whole) {
     const Layout& copies = placement_.layout(made.layout);
-    const auto source = static_cast<std::size_t>(copies.position[nearest(tensor, copies, device).index()]);
+    const auto source =
+        static_cast<std::size_t>(copies.position[nearest(tensor, copies, device).index()]);
     return transfer(tensor, made_at(made, source), device);
   }
   if (made.form == Form::Partials && made.root.valid())
@@ -113,7 +118,8 @@ Instance Exchange::whole(OpId reader, TensorId tensor, DeviceId device) {
   const bool reduce = placement_.mode(tables_.tensors[tensor].op) == Mode::ReplicateAllReduce ||
                       placement_.mode(reader) == Mode::ReplicateAllReduce;
   made.no_collective = !all || (made.form == Form::Partials && !reduce);
-  if (made.form == Form::Slices && made.no_collective) return slice(tensor, device, 0, tables_.batch);
+  if (made.form == Form::Slices && made.no_collective)
+    return slice(tensor, device, 0, tables_.batch);
   if (made.form == Form::Partials && made.no_collective) return sum_at(tensor, device);
   made.form == Form::Slices ? all_gather(tensor) : all_reduce(tensor);
   return *local(tensor, device, 0, tables_.batch);
@@ -149,7 +155,8 @@ std::optional<Instance> Exchange::covering(TensorId tensor, DeviceId device, std
     return made_at(made, static_cast<std::size_t>(at));
   std::optional<Instance> first;
   for (std::int32_t i = made.extras; i >= 0; i = instances_[static_cast<std::size_t>(i)].next)
-    if (covers(instances_[static_cast<std::size_t>(i)])) first = instances_[static_cast<std::size_t>(i)];
+    if (covers(instances_[static_cast<std::size_t>(i)]))
+      first = instances_[static_cast<std::size_t>(i)];
   return first;
 }
 

@@ -1,17 +1,22 @@
-// Lowering's exchanges: where every tensor stands, and the Split, Concat, Sum, Transfer and collective tasks that
-// bring it where it is needed (TAG 4.3.1). Answers are remembered, so that two readers share one.
+// Lowering's exchanges: where every tensor stands, and the Split, Concat, Sum, Transfer and
+// collective tasks that bring it where it is needed (TAG 4.3.1). Answers are remembered, so that
+// two readers share one.
 //
-// After its producer ran a tensor stands on the producer's devices, whole, in slices, or in partial sums. Then
+// After its producer ran a tensor stands on the producer's devices, whole, in slices, or in partial
+// sums. Then
 // - a slice comes from the device's own copy (Split), or from the nearest copy or the owners of the
 //   slices that overlap it: Split there, Transfer, and Concat where there are several pieces;
-// - a whole tensor comes from the nearest copy (same device group, same machine, others; equally near ones take
+// - a whole tensor comes from the nearest copy (same device group, same machine, others; equally
+// near ones take
 //   turns); from slices by one AllGather when exactly their owners need it, else by Transfers and
-//   a Concat; from partial sums by one AllReduce when exactly their owners need it and the makers' or the
-//   reader's group is ReplicateAllReduce, else by Transfers to the first device in need, a Sum there, and
-//   Transfers from there to others;
+//   a Concat; from partial sums by one AllReduce when exactly their owners need it and the makers'
+//   or the reader's group is ReplicateAllReduce, else by Transfers to the first device in need, a
+//   Sum there, and Transfers from there to others;
 // - an AllReduce works in place, unless a partial sum that it would overwrite has another reader;
-// - parameters are at home where their update op's group is placed, and are fetched from the nearest home at
-//   the start of the step elsewhere; all other tensors without a producer are resident where they are read.
+// - parameters are at home where their update op's group is placed, and are fetched from the
+// nearest home at
+//   the start of the step elsewhere; all other tensors without a producer are resident where they
+//   are read.
 #pragma once
 
 #include <optional>
@@ -44,13 +49,13 @@ class Exchange {
  private:
   enum class Form : std::uint8_t { Absent, Whole, Slices, Partials };
   struct Made {
-    std::int32_t first = -1;    // in instances_, one for each shard of the layout
+    std::int32_t first = -1;  // in instances_, one for each shard of the layout
     LayoutId layout = -1;
-    std::int32_t extras = -1;   // list of instances that exchanges made
-    std::int32_t fetches = 0;   // from equally near copies, to take turns
+    std::int32_t extras = -1;  // list of instances that exchanges made
+    std::int32_t fetches = 0;  // from equally near copies, to take turns
     Form form = Form::Absent;
     bool no_collective = false;
-    DeviceId root;              // where partial sums were summed up
+    DeviceId root;  // where partial sums were summed up
   };
   struct Range {  // of samples that are resident on a device; empty: none
     std::int32_t begin = 0, end = 0;
@@ -72,7 +77,8 @@ class Exchange {
   CollectiveCost collective_cost(Collective kind, TensorId tensor);
   Task communication(TaskKind kind, TensorId tensor) const;
 
-  std::optional<Instance> local(TensorId tensor, DeviceId device, std::int32_t begin, std::int32_t end) const;
+  std::optional<Instance> local(TensorId tensor, DeviceId device, std::int32_t begin,
+                                std::int32_t end) const;
   std::optional<Instance> covering(TensorId tensor, DeviceId device, std::int32_t begin,
                                    std::int32_t end) const;
   DeviceId nearest(TensorId tensor, const Layout& copies, DeviceId to);
@@ -83,14 +89,13 @@ class Exchange {
   }
   Instance remember(TensorId tensor, Instance instance);
 
-
   Tables& tables_;
   const Placement& placement_;
   Emitter& emitter_;
   Program* program_ = nullptr;
   IdVector<TensorId, Made> made_;
   std::vector<Instance> instances_;
-  std::vector<Range> resident_;         // slot x device
+  std::vector<Range> resident_;               // slot x device
   IdVector<DeviceId, std::uint32_t> marked_;  // == mark_: in the set being built
   std::uint32_t mark_ = 0;
   std::vector<DeviceId> members_;

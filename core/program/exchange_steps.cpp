@@ -16,7 +16,8 @@ Task Exchange::communication(TaskKind kind, TensorId tensor) const {
   return task;
 }
 
-Instance Exchange::split(TensorId tensor, const Instance& from, std::int32_t begin, std::int32_t end) {
+Instance Exchange::split(TensorId tensor, const Instance& from, std::int32_t begin,
+                         std::int32_t end) {
   Task task = communication(TaskKind::Split, tensor);
   const Bytes bytes = bytes_of(tensor, begin, end);
   task.device = from.device;
@@ -38,10 +39,11 @@ Instance Exchange::concat(TensorId tensor, DeviceId device, std::vector<Instance
   task.samples = pieces.back().end - task.first_sample;
   const Bytes bytes = bytes_of(tensor, task.first_sample, pieces.back().end);
   task.bytes = 2 * bytes;
-  task.duration =
-      std::max(Nanos(1), tables_.cost->local_move(tables_.cluster->device(device).type, task.bytes));
+  task.duration = std::max(
+      Nanos(1), tables_.cost->local_move(tables_.cluster->device(device).type, task.bytes));
   for (const Instance& piece : pieces) emitter_.read(piece);
-  Instance made{emitter_.write(tensor, device, bytes), {}, device, task.first_sample, pieces.back().end};
+  Instance made{
+      emitter_.write(tensor, device, bytes), {}, device, task.first_sample, pieces.back().end};
   made.task = emitter_.commit_compute(task);
   return remember(tensor, made);
 }
@@ -119,7 +121,8 @@ void Exchange::all_reduce(TensorId tensor) {
   for (std::size_t i = 0; i < members_.size(); ++i) {
     const Instance partial = made_at(made, i);
     emitter_.read(partial);
-    const BufferId result = in_place ? partial.buffer : emitter_.write(tensor, members_[i], task.bytes);
+    const BufferId result =
+        in_place ? partial.buffer : emitter_.write(tensor, members_[i], task.bytes);
     remember(tensor, {result, id, members_[i], 0, tables_.batch});
   }
   emitter_.commit_collective(task, members_, cost.links);

@@ -45,7 +45,8 @@ void Lowering::State::start() {
   exchange.start(program);
 }
 
-// One task: a shard of an op, or the whole op, on one device. Inputs first: bringing them adds tasks.
+// One task: a shard of an op, or the whole op, on one device. Inputs first: bringing them adds
+// tasks.
 TaskId Lowering::State::compute(OpId op, std::size_t index) {
   const Layout& layout = placement.layout(op);
   const Shard& shard = layout.shards[index];
@@ -54,7 +55,8 @@ TaskId Lowering::State::compute(OpId op, std::size_t index) {
   for (const Instance& instance : gathered) emitter.read(instance);
   if (tables.ops[op].kind == TaskKind::Update)
     for (TensorId input : tables.inputs(op))
-      if (tables.updates_here(op, input)) emitter.overwrite(tables.tensors[input].slot, shard.device);
+      if (tables.updates_here(op, input))
+        emitter.overwrite(tables.tensors[input].slot, shard.device);
   Task task;
   task.kind = tables.ops[op].kind;
   task.op = op;
@@ -74,8 +76,9 @@ TaskId Lowering::State::compute(OpId op, std::size_t index) {
     const bool slice = layout.sharded && facts.kind == BatchKind::Batched;
     if (layout.sharded && facts.kind == BatchKind::Whole) made.begin = 0, made.end = tables.batch;
     if (task.kind != TaskKind::Update)
-      made.buffer = emitter.write(output, shard.device,
-                                  slice ? exchange.bytes_of(output, shard.begin, shard.end) : facts.bytes);
+      made.buffer =
+          emitter.write(output, shard.device,
+                        slice ? exchange.bytes_of(output, shard.begin, shard.end) : facts.bytes);
     outputs.push_back(made);
   }
   return emitter.commit_compute(task);
@@ -93,8 +96,7 @@ void Lowering::State::declare_outputs(OpId op, std::size_t shards) {
 void Lowering::State::lower_alias(OpId op) {
   const Layout& layout = placement.layout(op);
   const TensorId input = tables.inputs(op).front();
-  const bool alone =
-      tables.graph->consumers(input).size() == 1 && tables.outputs(op).size() == 1;
+  const bool alone = tables.graph->consumers(input).size() == 1 && tables.outputs(op).size() == 1;
   for (std::size_t s = 0; s < layout.shards.size(); ++s) {
     for (TensorId other : tables.inputs(op).subspan(1)) exchange.input(op, other, s);
     Instance instance = exchange.input(op, input, s);
@@ -151,16 +153,24 @@ Program Lowering::lower(const Strategy& strategy, const LowerOptions& options) {
     state.exchange.list_residents();
     verify(state.program);
   };
-  pass("place", [&] { state.placement.place(complete(strategy, *state.tables.cluster)); },
-       [&] { state.placement.check(); });
-  pass("compute",
-       [&] {
-         state.start();
-         for (OpId op : state.tables.early) state.lower_op(op);
-       },
-       check_program);
-  pass("synchronise", [&] { for (OpId op : state.tables.late) state.lower_op(op); }, check_program);
-  pass("finish", [&] { state.exchange.list_residents(); }, check_program);
+  pass(
+      "place", [&] { state.placement.place(complete(strategy, *state.tables.cluster)); },
+      [&] { state.placement.check(); });
+  pass(
+      "compute",
+      [&] {
+        state.start();
+        for (OpId op : state.tables.early) state.lower_op(op);
+      },
+      check_program);
+  pass(
+      "synchronise",
+      [&] {
+        for (OpId op : state.tables.late) state.lower_op(op);
+      },
+      check_program);
+  pass(
+      "finish", [&] { state.exchange.list_residents(); }, check_program);
   state.last_tasks = state.program.tasks.size();
   state.last_buffers = state.program.buffers.size();
   return std::move(state.program);

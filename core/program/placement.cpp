@@ -30,7 +30,8 @@ void Placement::reset() {
   tables_.forget_if_large();
   for (std::size_t d = 0; d < tables_.cluster->device_count(); ++d) {
     const Device& device = tables_.cluster->device(DeviceId(d));
-    scratch_.assign(1, Shard{DeviceId(d), 0, tables_.batch, tables_.column(device.type, tables_.batch)});
+    scratch_.assign(
+        1, Shard{DeviceId(d), 0, tables_.batch, tables_.column(device.type, tables_.batch)});
     add(false);
   }
 }
@@ -102,7 +103,8 @@ void Placement::place_ops() {
   for (std::size_t i = 0; i < layout_of_.size(); ++i) {  // ascending: producers come first
     const OpId op(i);
     const GroupLayouts& layouts = of_group_[tables_.grouping->group_of(op)];
-    if (layouts.whole >= 0) layout_of_[op] = may_shard(op, layouts.sharded) ? layouts.sharded : layouts.whole;
+    if (layouts.whole >= 0)
+      layout_of_[op] = may_shard(op, layouts.sharded) ? layouts.sharded : layouts.whole;
   }
 }
 

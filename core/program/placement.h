@@ -1,11 +1,13 @@
 // The first pass of lowering ("place"): which devices run each op, on which samples.
 //
-// - Replicate modes: apportion() gives contiguous sample ranges to the devices in ascending order; a device with
-//   no sample drops out of the group. Splittable ops run one shard a device, others whole on every device,
-//   except the updates of a ReplicatePs group: each runs on one device, round robin over the group's devices
-//   in the order of the parameters.
+// - Replicate modes: apportion() gives contiguous sample ranges to the devices in ascending order;
+// a device with
+//   no sample drops out of the group. Splittable ops run one shard a device, others whole on every
+//   device, except the updates of a ReplicatePs group: each runs on one device, round robin over
+//   the group's devices in the order of the parameters.
 // - Duplicate: every op whole on every device. ModelParallel: every op whole on one device.
-// - An op is sharded only if each of its partial inputs is made by shards with exactly the same layout.
+// - An op is sharded only if each of its partial inputs is made by shards with exactly the same
+// layout.
 // - Whatever has one device is simply whole there.
 #pragma once
 
@@ -45,7 +47,8 @@ class Placement {
   // Where the parameters that `update` updates are kept.
   const Layout& homes(OpId update) const { return layout(homes_[update]); }
 
-  void check() const;  // every op has a layout, and shards cover the batch exactly; throws InvariantError
+  void check()
+      const;  // every op has a layout, and shards cover the batch exactly; throws InvariantError
 
  private:
   struct GroupLayouts {
@@ -53,7 +56,8 @@ class Placement {
   };
   void reset();
   LayoutId add(bool sharded);
-  LayoutId intern(bool sharded, std::span<const DeviceShare> devices, std::span<const std::int64_t> samples);
+  LayoutId intern(bool sharded, std::span<const DeviceShare> devices,
+                  std::span<const std::int64_t> samples);
   void place_group(GroupId group, const Decision& decision);
   void place_parts(GroupId group, const Decision& decision);
   void place_replicas(GroupId group, const GroupLayouts& layouts);

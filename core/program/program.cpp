@@ -4,16 +4,26 @@ namespace strato {
 
 std::string_view name_of(TaskKind kind) {
   switch (kind) {
-    case TaskKind::Compute: return "Compute";
-    case TaskKind::Split: return "Split";
-    case TaskKind::Concat: return "Concat";
-    case TaskKind::Sum: return "Sum";
-    case TaskKind::Transfer: return "Transfer";
-    case TaskKind::AllReduce: return "AllReduce";
-    case TaskKind::AllGather: return "AllGather";
-    case TaskKind::Reduce: return "Reduce";
-    case TaskKind::Broadcast: return "Broadcast";
-    case TaskKind::Update: return "Update";
+    case TaskKind::Compute:
+      return "Compute";
+    case TaskKind::Split:
+      return "Split";
+    case TaskKind::Concat:
+      return "Concat";
+    case TaskKind::Sum:
+      return "Sum";
+    case TaskKind::Transfer:
+      return "Transfer";
+    case TaskKind::AllReduce:
+      return "AllReduce";
+    case TaskKind::AllGather:
+      return "AllGather";
+    case TaskKind::Reduce:
+      return "Reduce";
+    case TaskKind::Broadcast:
+      return "Broadcast";
+    case TaskKind::Update:
+      return "Update";
   }
   return "Compute";
 }
@@ -32,8 +42,9 @@ std::string Program::resource_name(ResourceId resource) const {
 std::string Program::task_name(TaskId id) const {
   const Task& task = tasks[id];
   const bool is_op = task.kind == TaskKind::Compute || task.kind == TaskKind::Update;
-  std::string name = is_op ? graph->op(task.op).name
-                           : std::string(name_of(task.kind)) + " " + graph->tensor(task.tensor).name;
+  std::string name = is_op
+                         ? graph->op(task.op).name
+                         : std::string(name_of(task.kind)) + " " + graph->tensor(task.tensor).name;
   if (task.device.valid() && (!is_communication(task.kind) || task.target.valid()))
     name += " @" + cluster->device(task.device).name;
   if (task.target.valid()) name += ">" + cluster->device(task.target).name;

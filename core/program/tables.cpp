@@ -11,7 +11,8 @@ bool no_work(const Op& op) {
   return op.work.flops == 0 && op.work.batch_bytes.value == 0 && op.work.fixed_bytes.value == 0;
 }
 
-// An alias takes over one input's bytes and readiness. Other inputs may only be known before the step.
+// An alias takes over one input's bytes and readiness. Other inputs may only be known before the
+// step.
 bool is_alias(const Graph& graph, const Op& op, std::span<const TensorId> inputs) {
   if (op.phase == Phase::Update || !(op.view || no_work(op)) || inputs.empty()) return false;
   for (std::size_t i = 1; i < inputs.size(); ++i)
@@ -50,7 +51,8 @@ void Tables::describe_tensors() {
     facts.source = Source::Parameter;
     facts.kind = BatchKind::Whole;
     facts.op = graph->update_of(id);
-    if (std::find(updates.begin(), updates.end(), facts.op) == updates.end()) updates.push_back(facts.op);
+    if (std::find(updates.begin(), updates.end(), facts.op) == updates.end())
+      updates.push_back(facts.op);
   }
 }
 
@@ -61,7 +63,8 @@ void Tables::describe_ops() {
     const Op& op = graph->op(OpId(i));
     const auto first = static_cast<std::ptrdiff_t>(inputs_.size());
     for (TensorId input : op.inputs)
-      if (input.valid() && std::find(inputs_.begin() + first, inputs_.end(), input) == inputs_.end())
+      if (input.valid() &&
+          std::find(inputs_.begin() + first, inputs_.end(), input) == inputs_.end())
         inputs_.push_back(input);
     input_begin_.push_back(static_cast<std::uint32_t>(inputs_.size()));
     OpFacts& facts = ops[OpId(i)];
@@ -83,7 +86,8 @@ void Tables::order_ops() {
 }
 
 Tables::Column Tables::column(GpuTypeId gpu, std::int32_t samples) {
-  const auto [at, fresh] = column_of_.try_emplace({gpu, samples}, static_cast<Column>(columns_.size()));
+  const auto [at, fresh] =
+      column_of_.try_emplace({gpu, samples}, static_cast<Column>(columns_.size()));
   if (fresh) columns_.push_back({gpu, samples, std::vector<std::int64_t>(graph->op_count(), -1)});
   return at->second;
 }

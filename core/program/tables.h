@@ -1,6 +1,7 @@
-// What lowering knows about a problem before it sees a strategy: emission order, the facts of ops and tensors in
-// flat arrays, op costs and model-parallel parts on demand. Made once per Lowering; costs and parts are
-// remembered, so it is not thread safe; what it answers never depends on what was asked before.
+// What lowering knows about a problem before it sees a strategy: emission order, the facts of ops
+// and tensors in flat arrays, op costs and model-parallel parts on demand. Made once per Lowering;
+// costs and parts are remembered, so it is not thread safe; what it answers never depends on what
+// was asked before.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +25,7 @@ enum class Source : std::uint8_t {
 };
 
 struct TensorFacts {
-  Bytes bytes;             // of the whole batch; at least 1
+  Bytes bytes;  // of the whole batch; at least 1
   BatchKind kind = BatchKind::Whole;
   Source source = Source::Produced;
   std::int32_t slot = -1;  // row among the tensors that no op produces
@@ -48,8 +49,8 @@ class Tables {
   const std::shared_ptr<const CostModel> cost;
   std::int32_t batch = 1;
 
-  // Emission order, together all ops. Updates (and what follows from them) come last: an update overwrites
-  // its parameter, so it waits for every reader of the old value.
+  // Emission order, together all ops. Updates (and what follows from them) come last: an update
+  // overwrites its parameter, so it waits for every reader of the old value.
   std::vector<OpId> early, late;
   std::vector<OpId> updates;  // ascending by parameter
   IdVector<OpId, OpFacts> ops;
@@ -58,7 +59,8 @@ class Tables {
 
   // Valid inputs, each once, in the op's order.
   std::span<const TensorId> inputs(OpId op) const {
-    return {inputs_.data() + input_begin_[op.index()], inputs_.data() + input_begin_[op.index() + 1]};
+    return {inputs_.data() + input_begin_[op.index()],
+            inputs_.data() + input_begin_[op.index() + 1]};
   }
   std::span<const TensorId> outputs(OpId op) const { return graph->op(op).outputs; }
 

@@ -40,8 +40,12 @@ class Verifier {
   std::size_t place(TensorId tensor, DeviceId device) const {
     return device.index() * program_.graph->tensor_count() + tensor.index();
   }
-  bool device_exists(DeviceId d) const { return d.valid() && d.index() < program_.cluster->device_count(); }
-  bool tensor_exists(TensorId t) const { return t.valid() && t.index() < program_.graph->tensor_count(); }
+  bool device_exists(DeviceId d) const {
+    return d.valid() && d.index() < program_.cluster->device_count();
+  }
+  bool tensor_exists(TensorId t) const {
+    return t.valid() && t.index() < program_.graph->tensor_count();
+  }
 
   void check_buffers() {
     for (const Buffer& buffer : program_.buffers)
@@ -49,7 +53,8 @@ class Verifier {
             "a buffer without tensor, device or bytes");
     const Resident* before = nullptr;
     for (const Resident& resident : program_.residents) {
-      CHECK(device_exists(resident.device) && tensor_exists(resident.tensor) && resident.bytes > Bytes(0),
+      CHECK(device_exists(resident.device) && tensor_exists(resident.tensor) &&
+                resident.bytes > Bytes(0),
             "resident bytes without tensor, device or size");
       CHECK(!before || std::pair(before->device, before->tensor) <
                            std::pair(resident.device, resident.tensor),
@@ -69,7 +74,8 @@ class Verifier {
     const bool computes = task.kind == TaskKind::Compute || task.kind == TaskKind::Update;
     CHECK(!computes || (task.op.valid() && task.op.index() < program_.graph->op_count()),
           at(id) + " has no op");
-    CHECK(computes || (tensor_exists(task.tensor) && task.bytes > Bytes(0)), at(id) + " moves nothing");
+    CHECK(computes || (tensor_exists(task.tensor) && task.bytes > Bytes(0)),
+          at(id) + " moves nothing");
     const auto dependencies = program_.dependencies[id.index()];
     CHECK(ascending(dependencies), at(id) + ": dependencies not ascending");
     CHECK(dependencies.empty() || (dependencies.front().valid() && dependencies.back() < id),
@@ -108,23 +114,28 @@ class Verifier {
       ++members;
     }
     CHECK(members >= 2, at(id) + " has fewer than two members");
-    CHECK(resources[0] == program_.communication_stream(task.device), at(id) + ": first member differs");
+    CHECK(resources[0] == program_.communication_stream(task.device),
+          at(id) + ": first member differs");
   }
 
   bool takes_part(const Task& task, TaskId id, DeviceId device) const {
-    if (!is_communication(task.kind) || task.kind == TaskKind::Transfer) return device == task.device;
+    if (!is_communication(task.kind) || task.kind == TaskKind::Transfer)
+      return device == task.device;
     const auto resources = program_.resources[id.index()];
-    return std::binary_search(resources.begin(), resources.end(), program_.communication_stream(device));
+    return std::binary_search(resources.begin(), resources.end(),
+                              program_.communication_stream(device));
   }
 
   void check_writes(TaskId id, const Task& task) {
     const auto writes = program_.writes[id.index()];
     for (BufferId buffer : writes) {
-      CHECK(buffer.valid() && buffer.index() < program_.buffers.size(), at(id) + " writes no buffer");
+      CHECK(buffer.valid() && buffer.index() < program_.buffers.size(),
+            at(id) + " writes no buffer");
       CHECK(!writer_[buffer.index()].valid(), at(id) + " writes a buffer again");
       writer_[buffer.index()] = id;
       const Buffer& to = program_.buffers[buffer];
-      CHECK(task.kind == TaskKind::Transfer ? to.device == task.target : takes_part(task, id, to.device),
+      CHECK(task.kind == TaskKind::Transfer ? to.device == task.target
+                                            : takes_part(task, id, to.device),
             at(id) + " writes on another device");
       CHECK(!task.tensor.valid() || to.tensor == task.tensor, at(id) + " writes another tensor");
     }
@@ -136,8 +147,10 @@ class Verifier {
     const auto reads = program_.reads[id.index()];
     CHECK(ascending(reads), at(id) + ": reads not ascending");
     for (BufferId buffer : reads) {
-      CHECK(buffer.valid() && buffer.index() < program_.buffers.size(), at(id) + " reads no buffer");
-      CHECK(takes_part(task, id, program_.buffers[buffer].device), at(id) + " reads on another device");
+      CHECK(buffer.valid() && buffer.index() < program_.buffers.size(),
+            at(id) + " reads no buffer");
+      CHECK(takes_part(task, id, program_.buffers[buffer].device),
+            at(id) + " reads on another device");
       CHECK(is_ready(id, buffer), at(id) + " reads a buffer that it does not wait for");
     }
     if (task.kind == TaskKind::Transfer && reads.empty())

@@ -23,9 +23,9 @@ class ResourceHistory {
   // The task that held the resource until `moment`, or an invalid id.
   TaskId ended_at(ResourceId resource, Nanos moment) const {
     const auto& tasks = tasks_[resource.index()];
-    const auto at = std::lower_bound(tasks.begin(), tasks.end(), moment, [&](TaskId id, Nanos time) {
-      return timeline_.tasks[id].end < time;
-    });
+    const auto at =
+        std::lower_bound(tasks.begin(), tasks.end(), moment,
+                         [&](TaskId id, Nanos time) { return timeline_.tasks[id].end < time; });
     return at != tasks.end() && timeline_.tasks[*at].end == moment ? *at : TaskId();
   }
 
@@ -34,15 +34,16 @@ class ResourceHistory {
   std::vector<std::vector<TaskId>> tasks_;
 };
 
-// What the task waited for last: a dependency when it started as soon as it was ready, else the task that freed
-// the last of its resources. Ties: the smallest id.
+// What the task waited for last: a dependency when it started as soon as it was ready, else the
+// task that freed the last of its resources. Ties: the smallest id.
 std::pair<TaskId, CriticalStep::Why> cause(const Timeline& timeline, const ResourceHistory& history,
                                            TaskId task) {
   const TaskTimes& times = timeline.tasks[task];
   if (times.start == Nanos(0)) return {TaskId(), CriticalStep::Why::Start};
   if (times.start == times.ready)
     for (TaskId dependency : timeline.program->dependencies[task.index()])
-      if (timeline.tasks[dependency].end == times.ready) return {dependency, CriticalStep::Why::Dependency};
+      if (timeline.tasks[dependency].end == times.ready)
+        return {dependency, CriticalStep::Why::Dependency};
   TaskId held;
   for (ResourceId resource : timeline.program->resources[task.index()])
     if (const TaskId before = history.ended_at(resource, times.start);

@@ -36,7 +36,8 @@ class BufferNames {
     if (writer.samples != program.graph->batch() && tensor.batch.kind != BatchKind::Whole)
       name += "[" + std::to_string(writer.first_sample) + "," +
               std::to_string(writer.first_sample + writer.samples) + ")";
-    if (writer.kind == TaskKind::Transfer) name += " from " + program.cluster->device(writer.device).name;
+    if (writer.kind == TaskKind::Transfer)
+      name += " from " + program.cluster->device(writer.device).name;
     if (writer.kind == TaskKind::Sum) name += " sum";
     return name;
   }
@@ -46,7 +47,8 @@ class BufferNames {
 std::string resident_line(const Timeline& timeline) {
   Json bytes = Json::object();
   for (std::size_t d = 0; d < timeline.devices.size(); ++d)
-    bytes[timeline.program->cluster->device(DeviceId(d)).name] = timeline.devices[DeviceId(d)].resident.value;
+    bytes[timeline.program->cluster->device(DeviceId(d)).name] =
+        timeline.devices[DeviceId(d)].resident.value;
   return Json{{"resident", std::move(bytes)}}.dump() + "\n";
 }
 
@@ -66,7 +68,8 @@ Json task_line(const Timeline& timeline, TaskId id) {
   Json resources = Json::array(), dependencies = Json::array();
   for (ResourceId resource : program.resources[id.index()])
     resources.push_back(program.resource_name(resource));
-  for (TaskId dependency : program.dependencies[id.index()]) dependencies.push_back(dependency.value());
+  for (TaskId dependency : program.dependencies[id.index()])
+    dependencies.push_back(dependency.value());
   return Json{{"id", id.value()},
               {"name", program.task_name(id)},
               {"kind", name_of(task.kind)},
@@ -97,7 +100,8 @@ std::string dump_tasks(const Timeline& timeline) {
     Json line = task_line(timeline, id);
     Json alloc = Json::array(), free = Json::array();
     for (BufferId buffer : program.writes[id.index()])
-      alloc.push_back(Json::array({names[buffer], device_name(buffer), program.buffers[buffer].bytes.value}));
+      alloc.push_back(
+          Json::array({names[buffer], device_name(buffer), program.buffers[buffer].bytes.value}));
     for (BufferId buffer : released[id.index()])
       free.push_back(Json::array({names[buffer], device_name(buffer)}));
     line["alloc"] = std::move(alloc);

@@ -64,7 +64,8 @@ Feedback feedback(const Timeline& timeline, const Grouping& grouping) {
   }
   for (const DeviceGroup& from : groups)
     for (const DeviceGroup& to : groups)
-      feedback.link_idle.push_back(idle_fraction(busiest_link(timeline, from, to), timeline.step_time));
+      feedback.link_idle.push_back(
+          idle_fraction(busiest_link(timeline, from, to), timeline.step_time));
   return feedback;
 }
 

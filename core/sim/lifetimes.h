@@ -7,7 +7,8 @@ namespace strato {
 
 struct Lifetime {
   TaskId taken_by;     // its writer, at that task's start
-  TaskId released_by;  // its last reader in time (ties: the larger id), or its writer; at that task's end
+  TaskId released_by;  // its last reader in time (ties: the larger id), or its writer; at that
+                       // task's end
 };
 
 IdVector<BufferId, Lifetime> lifetimes(const Timeline& timeline);

@@ -13,7 +13,8 @@ using Key = unsigned __int128;
 
 // Of a queue: (priority, ready, id).
 Key queue_key(std::int32_t priority, Nanos ready, TaskId id) {
-  const auto rank = static_cast<std::uint32_t>(static_cast<std::int64_t>(priority) + (std::int64_t{1} << 31));
+  const auto rank =
+      static_cast<std::uint32_t>(static_cast<std::int64_t>(priority) + (std::int64_t{1} << 31));
   return (static_cast<Key>(rank) << 96) | (static_cast<Key>(ready.value) << 32) |
          static_cast<std::uint32_t>(id.value());
 }
@@ -21,7 +22,9 @@ Key queue_key(std::int32_t priority, Nanos ready, TaskId id) {
 Key end_key(Nanos end, TaskId id) {
   return (static_cast<Key>(end.value) << 32) | static_cast<std::uint32_t>(id.value());
 }
-TaskId task_of(Key key) { return TaskId(static_cast<std::size_t>(static_cast<std::uint32_t>(key))); }
+TaskId task_of(Key key) {
+  return TaskId(static_cast<std::size_t>(static_cast<std::uint32_t>(key)));
+}
 
 class MinHeap {  // keeps its memory when it is cleared
  public:
@@ -64,13 +67,13 @@ struct Simulator::State {
   std::size_t ended = 0;
   MinHeap running;
   std::vector<Resource> resources;
-  std::vector<ResourceId> touched;            // freed, or with a new task in the queue, at this moment
-  std::vector<TaskId> woken;                  // became ready at this moment
-  std::vector<std::int32_t> waiting;          // by task: dependencies that have not ended
+  std::vector<ResourceId> touched;    // freed, or with a new task in the queue, at this moment
+  std::vector<TaskId> woken;          // became ready at this moment
+  std::vector<std::int32_t> waiting;  // by task: dependencies that have not ended
   std::vector<std::uint32_t> dependent_begin;
   std::vector<TaskId> dependents;
-  std::vector<std::int32_t> readers;          // by buffer: that have not ended
-  std::vector<Bytes> used;                    // by device
+  std::vector<std::int32_t> readers;  // by buffer: that have not ended
+  std::vector<Bytes> used;            // by device
   std::vector<Nanos> resource_busy;
 };
 
@@ -129,8 +132,8 @@ void Simulator::State::make_ready(TaskId id) {
   }
 }
 
-// Starts the first task of the resource's queue if it is first in all its queues and all are free. Which resource
-// is asked first does not matter: two tasks that can start share no resource.
+// Starts the first task of the resource's queue if it is first in all its queues and all are free.
+// Which resource is asked first does not matter: two tasks that can start share no resource.
 void Simulator::State::start_first(ResourceId resource) {
   const Resource& at = resources[resource.index()];
   if (at.busy || at.queue.empty()) return;
@@ -212,7 +215,8 @@ Timeline Simulator::simulate(std::shared_ptr<const Program> program) {
   for (std::size_t d = 0; d < timeline.devices.size(); ++d) {
     DeviceUse& use = timeline.devices[DeviceId(d)];
     use.compute_busy = state_->resource_busy[program->compute_stream(DeviceId(d)).index()];
-    use.communication_busy = state_->resource_busy[program->communication_stream(DeviceId(d)).index()];
+    use.communication_busy =
+        state_->resource_busy[program->communication_stream(DeviceId(d)).index()];
     timeline.feasible = timeline.feasible && use.fits();
   }
   for (std::size_t l = 0; l < program->cluster->links().size(); ++l)

@@ -12,16 +12,22 @@ namespace {
 // Durations from a few values only, so that many things happen at the same time.
 class TiedCosts : public CostModel {
  public:
-  TiedCosts(std::shared_ptr<const Graph> graph, std::shared_ptr<const Cluster> cluster, std::uint64_t seed)
+  TiedCosts(std::shared_ptr<const Graph> graph, std::shared_ptr<const Cluster> cluster,
+            std::uint64_t seed)
       : toy_(graph, std::move(cluster)), graph_(std::move(graph)), seed_(seed) {}
   Nanos compute(OpId op, GpuTypeId gpu, std::int64_t samples) const override {
-    return Nanos(10 * (1 + static_cast<std::int64_t>((op.index() * 7 + gpu.index() * 3 + seed_) % 3)) * samples);
+    return Nanos(10 *
+                 (1 + static_cast<std::int64_t>((op.index() * 7 + gpu.index() * 3 + seed_) % 3)) *
+                 samples);
   }
-  Nanos local_move(GpuTypeId, Bytes moved) const override { return Nanos(10 * (moved.value / 256)); }
+  Nanos local_move(GpuTypeId, Bytes moved) const override {
+    return Nanos(10 * (moved.value / 256));
+  }
   Nanos transfer(const Path& path, Bytes bytes) const override {
     return Nanos(10 * static_cast<std::int64_t>(path.links.size()) + bytes.value / 32 * 10);
   }
-  CollectiveCost collective(Collective kind, std::span<const DeviceId> devices, Bytes bytes) const override {
+  CollectiveCost collective(Collective kind, std::span<const DeviceId> devices,
+                            Bytes bytes) const override {
     CollectiveCost cost = toy_.collective(kind, devices, bytes);
     cost.duration = Nanos(10 * static_cast<std::int64_t>(devices.size()) + bytes.value / 32 * 10);
     return cost;
@@ -60,7 +66,8 @@ class GraphGrower {
   bool chance(std::uint64_t one_in) { return random_.below(one_in) == 0; }
   std::int64_t width() { return 4 * static_cast<std::int64_t>(1 + random_.below(3)); }
   TensorId any() {  // mostly a recent one: deep graphs
-    const std::size_t recent = chance(4) ? values_.size() : std::min<std::size_t>(3, values_.size());
+    const std::size_t recent =
+        chance(4) ? values_.size() : std::min<std::size_t>(3, values_.size());
     return values_[values_.size() - 1 - random_.below(recent)];
   }
   std::int64_t width_of(TensorId id) { return model_.builder().tensor(id).shape.back(); }
@@ -141,16 +148,17 @@ class GraphGrower {
       for (TensorId input : forward.inputs) gradients_[input.index()].push_back(gradient);
     } else if (forward.kind == Forward::View) {
       const TensorId out = gradient_tensor("gview" + n, forward.output);
-      model_.builder().op(model_.op("gview" + n, "Identity", {gradient}, out)).phase = Phase::Backward;
+      model_.builder().op(model_.op("gview" + n, "Identity", {gradient}, out)).phase =
+          Phase::Backward;
       gradients_[forward.inputs[0].index()].push_back(out);
     } else {
       for (std::size_t i = 0; i < forward.inputs.size(); ++i)
         gradients_[forward.inputs[i].index()].push_back(
-            model_.gradient("gx" + n + "_" + std::to_string(i), forward.op, static_cast<std::int64_t>(i),
-                            gradient, {forward.inputs[0]}));
+            model_.gradient("gx" + n + "_" + std::to_string(i), forward.op,
+                            static_cast<std::int64_t>(i), gradient, {forward.inputs[0]}));
       if (forward.weight.valid())
-        gradients_[forward.weight.index()].push_back(
-            model_.gradient("gw" + n, forward.op, 1, gradient, {forward.inputs[0], forward.weight}));
+        gradients_[forward.weight.index()].push_back(model_.gradient(
+            "gw" + n, forward.op, 1, gradient, {forward.inputs[0], forward.weight}));
     }
   }
 
@@ -188,13 +196,14 @@ std::shared_ptr<const Cluster> random_cluster(Random& random) {
   std::string machines;
   const std::uint64_t count = 1 + random.below(3);
   for (std::uint64_t i = 0; i < count; ++i)
-    machines += std::string(i ? "," : "") + R"({"name":"m)" + std::to_string(i) + R"(","gpus":[{"type":")" +
-                types[random.below(3)] + R"(","count":)" + std::to_string(1 + random.below(3)) +
+    machines += std::string(i ? "," : "") + R"({"name":"m)" + std::to_string(i) +
+                R"(","gpus":[{"type":")" + types[random.below(3)] + R"(","count":)" +
+                std::to_string(1 + random.below(3)) +
                 R"(}],"fabric":{"kind":"pcie3x16","bandwidth_GBps":12,"latency_us":4},)" +
                 R"("nic":{"kind":"100GbE","bandwidth_GBps":12.5,"latency_us":6}})";
   return std::make_shared<const Cluster>(
-      parse_cluster(R"({"format":"stratoscope-cluster","version":1,"name":"random","machines":[)" + machines +
-                        R"(],"network":{"latency_us":1}})",
+      parse_cluster(R"({"format":"stratoscope-cluster","version":1,"name":"random","machines":[)" +
+                        machines + R"(],"network":{"latency_us":1}})",
                     "random.json", GpuCatalogue::bundled()));
 }
 
@@ -217,7 +226,8 @@ Strategy random_strategy(const RandomProblem& problem, Random& random) {
     const bool even = random.below(2) == 0;
     for (std::size_t d = 0; d < problem.cluster->device_count(); ++d)
       if (random.below(2) == 0)
-        decision.devices.push_back({DeviceId(d), even ? 1 : 1 + static_cast<std::int32_t>(random.below(5))});
+        decision.devices.push_back(
+            {DeviceId(d), even ? 1 : 1 + static_cast<std::int32_t>(random.below(5))});
     if (decision.devices.empty())
       decision.devices.push_back({DeviceId(random.below(problem.cluster->device_count())), 1});
     strategy.groups.push_back(random.below(8) == 0 ? std::nullopt : std::optional(decision));

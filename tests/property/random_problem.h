@@ -1,4 +1,5 @@
-// Random small problems and strategies: training graphs of all kinds of ops, clusters, costs with many ties.
+// Random small problems and strategies: training graphs of all kinds of ops, clusters, costs with
+// many ties.
 #pragma once
 
 #include <memory>

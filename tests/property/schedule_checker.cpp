@@ -24,7 +24,8 @@ DumpedTask parse_task(const json& line) {
   task.ready = line.at("ready_ns");
   task.start = line.at("start_ns");
   task.end = line.at("end_ns");
-  for (const json& entry : line.at("alloc")) task.taken.push_back({entry.at(0), entry.at(1), entry.at(2)});
+  for (const json& entry : line.at("alloc"))
+    task.taken.push_back({entry.at(0), entry.at(1), entry.at(2)});
   for (const json& entry : line.at("free")) task.released.push_back({entry.at(0), entry.at(1), 0});
   return task;
 }
@@ -94,10 +95,12 @@ class Checker {
     std::int64_t busy = 0;
     for (std::size_t i = 0; i < users.size(); ++i) {
       busy += users[i]->duration;
-      if (i > 0 && users[i]->start < users[i - 1]->end) problem(*users[i], "overlaps on " + resource);
+      if (i > 0 && users[i]->start < users[i - 1]->end)
+        problem(*users[i], "overlaps on " + resource);
       for (std::size_t later = i + 1; later < users.size(); ++later)
         if (users[later]->ready <= users[i]->start && key(*users[later]) < key(*users[i]))
-          problem(*users[i], "overtakes task " + std::to_string(users[later]->id) + " on " + resource);
+          problem(*users[i],
+                  "overtakes task " + std::to_string(users[later]->id) + " on " + resource);
     }
     report_.lower_bound = std::max(report_.lower_bound, busy);
   }
@@ -129,14 +132,16 @@ class Checker {
     for (const Event& event : events) event.take ? take(*event.task) : release(*event.task);
     for (const auto& [buffer, bytes] : alive_)
       report_.problems.push_back("never released: " + buffer.first + " on " + buffer.second);
-    if (used_ != schedule_.resident) report_.problems.push_back("memory does not return to the residents");
+    if (used_ != schedule_.resident)
+      report_.problems.push_back("memory does not return to the residents");
   }
 
   void take(const DumpedTask& task) {
     for (const auto& [tensor, device, bytes] : task.taken) {
       if (bytes <= 0) problem(task, "takes no bytes");
       if (!schedule_.resident.count(device)) problem(task, "takes memory on an unknown device");
-      if (!alive_.emplace(std::pair(tensor, device), bytes).second) problem(task, "takes " + tensor + " twice");
+      if (!alive_.emplace(std::pair(tensor, device), bytes).second)
+        problem(task, "takes " + tensor + " twice");
       used_[device] += bytes;
       report_.peak[device] = std::max(report_.peak[device], used_[device]);
     }
@@ -150,20 +155,23 @@ class Checker {
         continue;
       }
       used_[device] -= found->second;
-      if (used_[device] < schedule_.resident.at(device)) problem(task, "memory falls below the residents");
+      if (used_[device] < schedule_.resident.at(device))
+        problem(task, "memory falls below the residents");
       alive_.erase(found);
     }
   }
 
   void check_bounds() {
-    std::map<std::int64_t, std::int64_t> longest;  // by id, in start order: dependencies come before
+    std::map<std::int64_t, std::int64_t>
+        longest;  // by id, in start order: dependencies come before
     for (const DumpedTask& task : schedule_.tasks) {
       std::int64_t before = 0;
       for (std::int64_t id : task.dependencies) before = std::max(before, longest[id]);
       longest[task.id] = before + task.duration;
       report_.lower_bound = std::max(report_.lower_bound, before + task.duration);
     }
-    if (report_.makespan < report_.lower_bound) report_.problems.push_back("faster than the lower bound");
+    if (report_.makespan < report_.lower_bound)
+      report_.problems.push_back("faster than the lower bound");
   }
 
   const DumpedSchedule& schedule_;

@@ -1,5 +1,6 @@
-// An independent judge of a dumped schedule: reads nothing but the text of --dump-tasks, and knows nothing of
-// the simulator's code. Each rule is checked in the plainest way that states it, however slow.
+// An independent judge of a dumped schedule: reads nothing but the text of --dump-tasks, and knows
+// nothing of the simulator's code. Each rule is checked in the plainest way that states it, however
+// slow.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +31,7 @@ struct DumpedSchedule {
 struct ScheduleReport {
   std::vector<std::string> problems;  // empty: the schedule is right
   std::int64_t makespan = 0;
-  std::int64_t lower_bound = 0;       // the busiest resource, or the longest path
+  std::int64_t lower_bound = 0;              // the busiest resource, or the longest path
   std::map<std::string, std::int64_t> peak;  // by device
 };
 

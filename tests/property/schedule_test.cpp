@@ -1,5 +1,6 @@
-// What must hold for every (graph, cluster, strategy): checked on 1,000 random ones, by a checker that reads
-// only the dumped schedule, and by following the samples of every op through the dumped dependencies.
+// What must hold for every (graph, cluster, strategy): checked on 1,000 random ones, by a checker
+// that reads only the dumped schedule, and by following the samples of every op through the dumped
+// dependencies.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -43,8 +44,9 @@ std::vector<std::set<std::size_t>> ancestors(const Graph& graph) {
   return result;
 }
 
-// Every op is computed for every sample, and never for some samples twice unless it is done whole; and
-// before a task come, for its samples, all ops that its op follows from: so an update sees the full sum.
+// Every op is computed for every sample, and never for some samples twice unless it is done whole;
+// and before a task come, for its samples, all ops that its op follows from: so an update sees the
+// full sum.
 void check_work(const Graph& graph, const DumpedSchedule& schedule) {
   const Samples all = range(0, graph.batch());
   std::map<std::string, std::size_t> op_of;
@@ -54,11 +56,13 @@ void check_work(const Graph& graph, const DumpedSchedule& schedule) {
     if (!is_op(task)) continue;
     const Samples samples = samples_of(task, graph.batch());
     Samples& before = done[op_of.at(task.op)];
-    EXPECT_TRUE(samples == all ? before == 0 || before == all : (before & samples) == 0) << task.name;
+    EXPECT_TRUE(samples == all ? before == 0 || before == all : (before & samples) == 0)
+        << task.name;
     before |= samples;
   }
   const auto follows = ancestors(graph);
-  std::map<std::int64_t, std::vector<Samples>> behind;  // by task: samples of each op done before its end
+  std::map<std::int64_t, std::vector<Samples>>
+      behind;  // by task: samples of each op done before its end
   for (const DumpedTask& task : schedule.tasks) {
     std::vector<Samples>& mine = behind[task.id];
     mine.assign(graph.op_count(), 0);
@@ -83,7 +87,8 @@ struct Held {
   std::int32_t first = 0, samples = 0;
 };
 
-// The buffer that holds the tensor, or the tensor that it is a view of, among those that the task reads.
+// The buffer that holds the tensor, or the tensor that it is a view of, among those that the task
+// reads.
 const BufferId* find_read(const Program& program, TaskId task, TensorId tensor) {
   const Graph& graph = *program.graph;
   while (true) {
@@ -95,20 +100,23 @@ const BufferId* find_read(const Program& program, TaskId task, TensorId tensor) 
   }
 }
 
-// A shard adds to the partial sum of its own samples, a whole op reads the full sum: nothing is counted twice.
+// A shard adds to the partial sum of its own samples, a whole op reads the full sum: nothing is
+// counted twice.
 void check_sums(const Program& program) {
   std::vector<Held> held(program.buffers.size());
   for (std::size_t i = 0; i < program.tasks.size(); ++i) {
     const Task& task = program.tasks[TaskId(i)];
     if (task.kind == TaskKind::Compute || task.kind == TaskKind::Update)
       for (TensorId input : program.graph->op(task.op).inputs) {
-        if (!input.valid() || program.graph->tensor(input).batch.kind != BatchKind::Partial) continue;
+        if (!input.valid() || program.graph->tensor(input).batch.kind != BatchKind::Partial)
+          continue;
         const BufferId* read = find_read(program, TaskId(i), input);
         ASSERT_NE(read, nullptr) << program.task_name(TaskId(i));
         EXPECT_EQ(held[read->index()].first, task.first_sample) << program.task_name(TaskId(i));
         EXPECT_EQ(held[read->index()].samples, task.samples) << program.task_name(TaskId(i));
       }
-    for (BufferId buffer : program.writes[i]) held[buffer.index()] = {task.first_sample, task.samples};
+    for (BufferId buffer : program.writes[i])
+      held[buffer.index()] = {task.first_sample, task.samples};
     if (task.kind == TaskKind::AllReduce)  // in place
       for (BufferId buffer : program.reads[i])
         if (program.writes[i].empty()) held[buffer.index()] = {0, task.samples};
@@ -128,7 +136,8 @@ void check_against_timeline(const Timeline& timeline, const ScheduleReport& repo
   }
   EXPECT_EQ(feasible, timeline.feasible);
   Nanos sum;
-  for (const CriticalStep& step : critical_path(timeline)) sum += timeline.program->tasks[step.task].duration;
+  for (const CriticalStep& step : critical_path(timeline))
+    sum += timeline.program->tasks[step.task].duration;
   EXPECT_EQ(sum, timeline.step_time) << "the critical path has a gap";
 }
 
@@ -162,7 +171,8 @@ TEST(Schedule, OneThousandRandomOnesHoldEveryRule) {
   }
   RecordProperty("tasks", static_cast<int>(tasks));
   EXPECT_GT(tasks, 30'000u);
-  for (const char* kind : {"Compute", "Split", "Concat", "Sum", "Transfer", "AllReduce", "AllGather", "Update"})
+  for (const char* kind :
+       {"Compute", "Split", "Concat", "Sum", "Transfer", "AllReduce", "AllGather", "Update"})
     EXPECT_GT(kinds[kind], 50) << kind << " is hardly tested";
 }
 

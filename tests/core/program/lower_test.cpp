@@ -28,7 +28,8 @@ Bytes resident_bytes(const Program& program, int device) {
 
 TEST(Lower, OneDeviceRunsEveryOpOnceAndExchangesNothing) {
   Bench bench(toy::chain(4, 3, 8), toy::cluster(1, 2));
-  for (Mode mode : {Mode::ReplicateAllReduce, Mode::ReplicatePs, Mode::Duplicate, Mode::ModelParallel}) {
+  for (Mode mode :
+       {Mode::ReplicateAllReduce, Mode::ReplicatePs, Mode::Duplicate, Mode::ModelParallel}) {
     const auto program = bench.lower(bench.everywhere(mode, {1}));
     EXPECT_EQ(program->tasks.size(), bench.graph->op_count());
     EXPECT_EQ(count(*program, TaskKind::Update), 3u);
@@ -83,7 +84,8 @@ TEST(Lower, UnevenSharesAndDevicesWithoutSamples) {
   EXPECT_EQ(resident_bytes(*program, 2), Bytes(0));
   EXPECT_EQ(resident_bytes(*program, 3), Bytes(0));
   const auto one = small.lower(small.everywhere(Mode::ReplicateAllReduce, {0, 1}, {1000, 1}));
-  EXPECT_EQ(one->tasks.size(), small.graph->op_count()) << "one device with all samples: whole there";
+  EXPECT_EQ(one->tasks.size(), small.graph->op_count())
+      << "one device with all samples: whole there";
 }
 
 TEST(Lower, ParameterServersTakeTurnsAndKeepTheState) {
@@ -241,7 +243,8 @@ TEST(Lower, AnOpWhosePartialInputsComeFromOtherShardsRunsWhole) {
 }
 
 TEST(Lower, PassesAreNamedAndResultsDoNotDependOnEarlierCalls) {
-  Bench bench(toy::chain(4, 2, 8), toy::cluster(2, 2), {{"f2", 1}, {"gw2", 1}, {"gx2", 1}, {"u2", 1}});
+  Bench bench(toy::chain(4, 2, 8), toy::cluster(2, 2),
+              {{"f2", 1}, {"gw2", 1}, {"gx2", 1}, {"u2", 1}});
   std::vector<std::string> passes;
   LowerOptions options;
   options.on_pass = [&](std::string_view name, Nanos) { passes.emplace_back(name); };
@@ -277,8 +280,14 @@ TEST(Verify, CatchesBrokenPrograms) {
   broken([](Program& p) { p.tasks[TaskId(0)].samples = 5; });
   broken([](Program& p) { p.buffers[BufferId(0)].bytes = Bytes(0); });
   broken([](Program& p) { p.buffers[BufferId(0)].device = DeviceId(1); });
-  broken([](Program& p) { p.residents.pop_back(); p.residents.insert(p.residents.begin(), p.residents.back()); });
-  broken([](Program& p) { p.dependencies.clear(); for (std::size_t i = 0; i < p.tasks.size(); ++i) p.dependencies.end_row(); });
+  broken([](Program& p) {
+    p.residents.pop_back();
+    p.residents.insert(p.residents.begin(), p.residents.back());
+  });
+  broken([](Program& p) {
+    p.dependencies.clear();
+    for (std::size_t i = 0; i < p.tasks.size(); ++i) p.dependencies.end_row();
+  });
   broken([](Program& p) { p.tasks.pop_back(); });
   broken([](Program& p) { p.buffers.push_back(p.buffers.back()); });
 }

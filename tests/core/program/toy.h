@@ -1,7 +1,8 @@
 // Small graphs, clusters and a cost model with closed forms, for tests of lowering and simulation.
 //
-// Costs: every op takes 10 ns a sample (updates 7 ns), whatever the GPU; a local reshuffle 1 ns for each 16 bytes
-// moved; a transfer 1 ns a byte; a collective 100 ns and 1 ns a byte of the whole tensor.
+// Costs: every op takes 10 ns a sample (updates 7 ns), whatever the GPU; a local reshuffle 1 ns for
+// each 16 bytes moved; a transfer 1 ns a byte; a collective 100 ns and 1 ns a byte of the whole
+// tensor.
 #pragma once
 
 #include <algorithm>
@@ -29,7 +30,8 @@ class Costs : public CostModel {
   }
   Nanos local_move(GpuTypeId, Bytes moved) const override { return Nanos(moved.value / 16); }
   Nanos transfer(const Path&, Bytes bytes) const override { return Nanos(bytes.value); }
-  CollectiveCost collective(Collective, std::span<const DeviceId> devices, Bytes bytes) const override {
+  CollectiveCost collective(Collective, std::span<const DeviceId> devices,
+                            Bytes bytes) const override {
     CollectiveCost cost;
     cost.duration = Nanos(100 + bytes.value);
     for (std::size_t i = 0; i < devices.size(); ++i) {
@@ -58,8 +60,9 @@ inline std::shared_ptr<const Cluster> cluster(int machines, int gpus) {
             R"(}],"fabric":{"kind":"pcie3x16","bandwidth_GBps":12,"latency_us":4},)"
             R"("nic":{"kind":"100GbE","bandwidth_GBps":12.5,"latency_us":6}})";
   }
-  const std::string json = R"({"format":"stratoscope-cluster","version":1,"name":"toy","machines":[)" +
-                           list + R"(],"network":{"latency_us":1}})";
+  const std::string json =
+      R"({"format":"stratoscope-cluster","version":1,"name":"toy","machines":[)" + list +
+      R"(],"network":{"latency_us":1}})";
   return std::make_shared<const Cluster>(parse_cluster(json, "toy.json", GpuCatalogue::bundled()));
 }
 
@@ -82,7 +85,8 @@ class Model {
   }
 
   // name: the op; its output is "name:0".
-  OpId op(const std::string& name, std::string type, std::vector<TensorId> inputs, TensorId output) {
+  OpId op(const std::string& name, std::string type, std::vector<TensorId> inputs,
+          TensorId output) {
     Op op;
     op.name = name;
     op.type = std::move(type);
@@ -142,8 +146,9 @@ class Model {
   OpId last_;
 };
 
-// A chain of `layers` layers with one parameter each ("w1", ...), its backward pass and its updates.
-// Ops: f1 f2 ... seed, then for the last layer first: gw, gx (not of the first layer); then u1 u2 ...
+// A chain of `layers` layers with one parameter each ("w1", ...), its backward pass and its
+// updates. Ops: f1 f2 ... seed, then for the last layer first: gw, gx (not of the first layer);
+// then u1 u2 ...
 inline std::shared_ptr<const Graph> chain(std::int64_t batch, int layers, std::int64_t width) {
   Model model(batch);
   std::vector<TensorId> x = {model.input("x", width)}, w, grads;
@@ -158,7 +163,8 @@ inline std::shared_ptr<const Graph> chain(std::int64_t batch, int layers, std::i
   for (int i = layers; i >= 1; --i) {
     const auto at = static_cast<std::size_t>(i - 1);
     grads[at] = model.gradient("gw" + std::to_string(i), forward[at], 1, gradient, {x[at]});
-    if (i > 1) gradient = model.gradient("gx" + std::to_string(i), forward[at], 0, gradient, {w[at]});
+    if (i > 1)
+      gradient = model.gradient("gx" + std::to_string(i), forward[at], 0, gradient, {w[at]});
   }
   for (int i = 1; i <= layers; ++i)
     model.update("u" + std::to_string(i), w[static_cast<std::size_t>(i - 1)],
@@ -171,7 +177,8 @@ class Bench {
  public:
   Bench(std::shared_ptr<const Graph> graph_, std::shared_ptr<const Cluster> cluster_,
         const std::vector<std::pair<std::string, int>>& group_of = {})
-      : graph(std::move(graph_)), cluster(std::move(cluster_)),
+      : graph(std::move(graph_)),
+        cluster(std::move(cluster_)),
         costs(std::make_shared<Costs>(graph, cluster)) {
     std::vector<std::int32_t> groups(graph->op_count(), 0);
     // The grouping sorts by time: descending times keep the numbers of the groups.
@@ -191,12 +198,13 @@ class Bench {
     strategy.groups.assign(grouping->size(), decision(mode, devices, weights));
     return strategy;
   }
-  static Decision decision(Mode mode, const std::vector<int>& devices, const std::vector<int>& weights = {}) {
+  static Decision decision(Mode mode, const std::vector<int>& devices,
+                           const std::vector<int>& weights = {}) {
     Decision decision;
     decision.mode = mode;
     for (std::size_t i = 0; i < devices.size(); ++i)
-      decision.devices.push_back({DeviceId(static_cast<std::size_t>(devices[i])),
-                                  weights.empty() ? 1 : weights[i]});
+      decision.devices.push_back(
+          {DeviceId(static_cast<std::size_t>(devices[i])), weights.empty() ? 1 : weights[i]});
     return decision;
   }
 
@@ -217,8 +225,9 @@ class Bench {
 };
 
 inline std::size_t count(const Program& program, TaskKind kind) {
-  return static_cast<std::size_t>(std::count_if(program.tasks.begin(), program.tasks.end(),
-                                                [&](const Task& task) { return task.kind == kind; }));
+  return static_cast<std::size_t>(
+      std::count_if(program.tasks.begin(), program.tasks.end(),
+                    [&](const Task& task) { return task.kind == kind; }));
 }
 
 // The n-th task with this name's beginning; an invalid id when there is none.

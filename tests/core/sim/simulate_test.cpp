@@ -23,7 +23,8 @@ TEST(Simulate, AChainOnOneDeviceIsTheSumOfItsOps) {
   const DeviceUse& use = timeline.devices[DeviceId(0)];
   EXPECT_EQ(use.compute_busy, Nanos(127));
   EXPECT_EQ(use.communication_busy, Nanos(0));
-  // Resident: the batch (128) and w1 (32). f1:0 lives in [0,80), seed:0 in [40,120), gw1:0 in [80,127).
+  // Resident: the batch (128) and w1 (32). f1:0 lives in [0,80), seed:0 in [40,120), gw1:0 in
+  // [80,127).
   EXPECT_EQ(use.resident, Bytes(160));
   EXPECT_EQ(use.peak, Bytes(160 + 128 + 128));
   EXPECT_EQ(use.peak_at, Nanos(40));
@@ -98,7 +99,8 @@ TEST(Simulate, DuplicateAfterReplicateWaitsForOneGather) {
   strategy.groups[bench.group("g")] = Bench::decision(Mode::Duplicate, {0, 1});
   const Timeline timeline = bench.run(strategy);
   EXPECT_EQ(timeline.step_time, Nanos(20 + 228 + 40));
-  // Resident 64; a slice of 64 until the gather ends, the whole 128 from its start to g's end, g's 128.
+  // Resident 64; a slice of 64 until the gather ends, the whole 128 from its start to g's end, g's
+  // 128.
   EXPECT_EQ(timeline.devices[DeviceId(0)].peak, Bytes(64 + 128 + 128));
   EXPECT_EQ(timeline.devices[DeviceId(0)].peak_at, Nanos(248));
 }
@@ -144,8 +146,8 @@ TEST(CriticalPath, FollowsWhatEachTaskWaitedForLast) {
   std::vector<std::string> names;
   for (const CriticalStep& step : path) names.push_back(timeline.program->task_name(step.task));
   EXPECT_EQ(names, (std::vector<std::string>{"f1 @m0:0 [0,2)", "f2 @m0:0 [0,2)", "seed @m0:0 [0,2)",
-                                             "gw2 @m0:0 [0,2)", "AllReduce gw2:0", "AllReduce gw1:0",
-                                             "u1 @m0:0"}));
+                                             "gw2 @m0:0 [0,2)", "AllReduce gw2:0",
+                                             "AllReduce gw1:0", "u1 @m0:0"}));
   EXPECT_EQ(path[0].why, CriticalStep::Why::Start);
   EXPECT_EQ(path[4].why, CriticalStep::Why::Dependency);
   EXPECT_EQ(path[5].why, CriticalStep::Why::Resource);
@@ -178,21 +180,26 @@ TEST(Dump, ABufferIsFreedByItsLastReaderAndByTheLargerIdOnATie) {
   Bench bench(std::move(model).build(), toy::cluster(1, 2), {{"c", 1}});
   Strategy strategy = bench.everywhere(Mode::Duplicate, {0});
   strategy.groups[bench.group("c")] = Bench::decision(Mode::Duplicate, {1});
-  EXPECT_NE(dump_tasks(bench.run(strategy)).find(R"~("end_ns":120,"alloc":[["a:0 from m0:0","m0:1",80]],)~"
-                                                 R"~("free":[["a:0","m0:0"]]})~"),
+  EXPECT_NE(dump_tasks(bench.run(strategy))
+                .find(R"~("end_ns":120,"alloc":[["a:0 from m0:0","m0:1",80]],)~"
+                      R"~("free":[["a:0","m0:0"]]})~"),
             std::string::npos);
 }
 
 TEST(Dump, NamesEveryBufferOnceOnADevice) {
   Bench bench(toy::chain(4, 1, 8), toy::cluster(1, 2));
-  const std::string text = dump_tasks(bench.run(bench.everywhere(Mode::ReplicateAllReduce, {0, 1})));
+  const std::string text =
+      dump_tasks(bench.run(bench.everywhere(Mode::ReplicateAllReduce, {0, 1})));
   EXPECT_EQ(text.substr(0, text.find('\n')), R"~({"resident":{"m0:0":96,"m0:1":96}})~");
-  EXPECT_NE(text.find(R"~({"id":0,"name":"f1 @m0:0 [0,2)","kind":"Compute","op":"f1",)~"
-                      R"~("resources":["m0:0 compute"],"duration_ns":20,"priority":0,"deps":[],)~"
-                      R"~("ready_ns":0,"start_ns":0,"end_ns":20,"alloc":[["f1:0[0,2)","m0:0",64]],"free":[]})~"),
-            std::string::npos)
+  EXPECT_NE(
+      text.find(
+          R"~({"id":0,"name":"f1 @m0:0 [0,2)","kind":"Compute","op":"f1",)~"
+          R"~("resources":["m0:0 compute"],"duration_ns":20,"priority":0,"deps":[],)~"
+          R"~("ready_ns":0,"start_ns":0,"end_ns":20,"alloc":[["f1:0[0,2)","m0:0",64]],"free":[]})~"),
+      std::string::npos)
       << text;
-  EXPECT_NE(text.find(R"~("alloc":[["gw1:0 partial[0,2)","m0:0",32]])~"), std::string::npos) << text;
+  EXPECT_NE(text.find(R"~("alloc":[["gw1:0 partial[0,2)","m0:0",32]])~"), std::string::npos)
+      << text;
 }
 
 }  // namespace
