@@ -59,12 +59,13 @@ std::vector<std::vector<DeviceGroupId>> all_counts(
 
 std::size_t count_of_sets(const std::vector<std::vector<DeviceGroupId>>& classes) {
   std::size_t product = 1;
-  for (const auto& members : classes) product = std::min<std::size_t>(product * (members.size() + 1), 1 << 20);
+  for (const auto& members : classes)
+    product = std::min<std::size_t>(product * (members.size() + 1), 1 << 20);
   return product - 1;
 }
 
-// The plausible sets of a large cluster: each class alone in every count, the fastest classes together, and
-// everything but one class.
+// The plausible sets of a large cluster: each class alone in every count, the fastest classes
+// together, and everything but one class.
 std::vector<std::vector<DeviceGroupId>> plausible_sets(
     const Problem& problem, const std::vector<std::vector<DeviceGroupId>>& classes) {
   const Cluster& cluster = *problem.cluster;
@@ -76,7 +77,8 @@ std::vector<std::vector<DeviceGroupId>> plausible_sets(
   });
   std::set<std::vector<DeviceGroupId>> sets;
   std::vector<DeviceGroupId> fastest, everything;
-  for (const auto& members : classes) everything.insert(everything.end(), members.begin(), members.end());
+  for (const auto& members : classes)
+    everything.insert(everything.end(), members.begin(), members.end());
   std::ranges::sort(everything);
   const auto insert = [&](std::vector<DeviceGroupId> set) {
     std::ranges::sort(set);
@@ -106,7 +108,8 @@ class ActionList {
     Decision decision;
     for (DeviceId device : devices) decision.devices.push_back({device, 1});
     if (devices.size() == 1) return add(decision);
-    for (Mode mode : {Mode::ReplicateAllReduce, Mode::ReplicatePs, Mode::Duplicate, Mode::ModelParallel}) {
+    for (Mode mode :
+         {Mode::ReplicateAllReduce, Mode::ReplicatePs, Mode::Duplicate, Mode::ModelParallel}) {
       decision.mode = mode;
       add(decision);
     }
@@ -208,7 +211,8 @@ ActionEstimate::ActionEstimate(const Problem& problem) : problem_(problem) {
     groups_[edge.to].input_bytes += static_cast<double>(edge.bytes.value);
   resident_bytes_ = 2 * total_.parameter_bytes;
   for (const Tensor& tensor : graph.tensors())
-    if (tensor.role == TensorRole::OptimizerState) resident_bytes_ += static_cast<double>(tensor.bytes().value);
+    if (tensor.role == TensorRole::OptimizerState)
+      resident_bytes_ += static_cast<double>(tensor.bytes().value);
 }
 
 double ActionEstimate::slowest_bandwidth(const Decision& decision) const {
@@ -235,10 +239,14 @@ double ActionEstimate::seconds(const Load& load, const Decision& decision) const
   if (decision.devices.size() == 1) return slowest;
   const double around = (n - 1) / n / slowest_bandwidth(decision);
   switch (decision.mode) {
-    case Mode::ReplicateAllReduce: return slowest_share / weights + 2 * around * load.parameter_bytes;
-    case Mode::ReplicatePs: return slowest_share / weights + 2.2 * around * load.parameter_bytes;
-    case Mode::Duplicate: return slowest + around * load.input_bytes;
-    case Mode::ModelParallel: return sum / n + 0.5 * around * load.input_bytes;
+    case Mode::ReplicateAllReduce:
+      return slowest_share / weights + 2 * around * load.parameter_bytes;
+    case Mode::ReplicatePs:
+      return slowest_share / weights + 2.2 * around * load.parameter_bytes;
+    case Mode::Duplicate:
+      return slowest + around * load.input_bytes;
+    case Mode::ModelParallel:
+      return sum / n + 0.5 * around * load.input_bytes;
   }
   return slowest;
 }

@@ -56,8 +56,9 @@ Strategy data_parallel(const Problem& problem, Mode mode) {
 
 Strategy data_parallel_proportional(const Problem& problem) {
   const Cluster& cluster = *problem.cluster;
-  return everywhere(problem, {Mode::ReplicateAllReduce,
-                              proportional_shares(cluster, graph_times(problem), all_devices(cluster))});
+  return everywhere(problem,
+                    {Mode::ReplicateAllReduce,
+                     proportional_shares(cluster, graph_times(problem), all_devices(cluster))});
 }
 
 Strategy on_one_device(const Problem& problem, DeviceId device) {

@@ -19,7 +19,8 @@ Strategy on_one_device(const Problem& problem, DeviceId device);
 
 // Time of the whole graph, one op after another, on one device of each GPU type.
 IdVector<GpuTypeId, Nanos> graph_times(const Problem& problem);
-// Shares of these devices in proportion to their speed on the whole graph; weights 1 to 100, in lowest terms.
+// Shares of these devices in proportion to their speed on the whole graph; weights 1 to 100, in
+// lowest terms.
 std::vector<DeviceShare> proportional_shares(const Cluster& cluster,
                                              const IdVector<GpuTypeId, Nanos>& times,
                                              std::span<const DeviceId> devices);

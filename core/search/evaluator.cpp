@@ -22,8 +22,8 @@ Score score_of(const Timeline& timeline) {
   return score;
 }
 
-// One lowering and one simulator a thread. Which worker takes which strategy is a race, but every score depends
-// on its strategy alone.
+// One lowering and one simulator a thread. Which worker takes which strategy is a race, but every
+// score depends on its strategy alone.
 class SimulatingEvaluator final : public Evaluator {
  public:
   SimulatingEvaluator(const Problem& problem, int threads, bool with_feedback)

@@ -1,5 +1,6 @@
-// An evaluator scores strategies: the only way in which a planner sees the simulator. It takes batches, so that
-// several threads (or a remote service) can work on them; caching, counting and recording are decorators.
+// An evaluator scores strategies: the only way in which a planner sees the simulator. It takes
+// batches, so that several threads (or a remote service) can work on them; caching, counting and
+// recording are decorators.
 #pragma once
 
 #include <atomic>
@@ -16,8 +17,8 @@ namespace strato {
 struct Score {
   Nanos step_time;
   bool feasible = false;
-  Bytes overflow;                              // bytes beyond capacity, summed over devices; 0 when feasible
-  std::shared_ptr<const Feedback> feedback;    // null unless asked for
+  Bytes overflow;  // bytes beyond capacity, summed over devices; 0 when feasible
+  std::shared_ptr<const Feedback> feedback;  // null unless asked for
 
   // Feasible before infeasible, then faster, or with less overflow.
   bool better_than(const Score& other) const;
@@ -44,7 +45,8 @@ struct Outcome {
   std::shared_ptr<const Timeline> timeline;
   Score score;
 };
-Outcome simulate_strategy(const Problem& problem, const Strategy& strategy, bool with_feedback = true);
+Outcome simulate_strategy(const Problem& problem, const Strategy& strategy,
+                          bool with_feedback = true);
 
 // No strategy of this problem can be faster (proof in the .cpp's header comment).
 Nanos lower_bound(const Problem& problem);

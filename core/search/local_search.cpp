@@ -11,7 +11,8 @@ namespace strato {
 namespace {
 
 [[noreturn]] void damaged() {
-  throw InputError("", "search tree", "the state of its local search is damaged", "run the search again");
+  throw InputError("", "search tree", "the state of its local search is damaged",
+                   "run the search again");
 }
 
 // Numbers separated by spaces, each row ended by a semicolon.
@@ -60,7 +61,8 @@ LocalSearch::LocalSearch(const Problem& problem, std::vector<Decision> actions,
     const auto& ops = grouping.group(GroupId(static_cast<std::size_t>(g))).ops;
     return ops.empty() ? OpId() : ops.front();
   });
-  for (std::size_t i = 0; i < n; ++i) place_[static_cast<std::size_t>(along_[i])] = static_cast<std::int32_t>(i);
+  for (std::size_t i = 0; i < n; ++i)
+    place_[static_cast<std::size_t>(along_[i])] = static_cast<std::int32_t>(i);
   double compute = 1, parameters = 1;
   for (const OpGroup& group : grouping.groups()) {
     compute += static_cast<double>(group.compute_time.value);
@@ -94,7 +96,8 @@ ActionVector LocalSearch::apply(const Move& move, ActionVector strategy) const {
     case Alike:
     case Heavy:
       for (std::size_t g = 0; g < result.size(); ++g)
-        if (alike(g) && (move.kind == Alike || density_[g] >= density_[group])) result[g] = move.action;
+        if (alike(g) && (move.kind == Alike || density_[g] >= density_[group]))
+          result[g] = move.action;
       break;
     case Stretch:
       for (std::size_t at = static_cast<std::size_t>(place_[group]), left = 1 + result.size() / 8;
@@ -110,19 +113,22 @@ ActionVector LocalSearch::apply(const Move& move, ActionVector strategy) const {
 // An action that shares the device set or the mode with the group's own.
 std::int32_t LocalSearch::related_action(Random& random, std::int32_t group) const {
   const auto& legal = ranked_[static_cast<std::size_t>(group)];
-  const Decision& own = actions_[static_cast<std::size_t>(incumbent_[static_cast<std::size_t>(group)])];
+  const Decision& own =
+      actions_[static_cast<std::size_t>(incumbent_[static_cast<std::size_t>(group)])];
   std::vector<std::int32_t> related;
   for (std::int32_t a : legal) {
     const Decision& other = actions_[static_cast<std::size_t>(a)];
-    if (other.mode == own.mode || std::ranges::equal(other.devices, own.devices, {}, &DeviceShare::device,
-                                                     &DeviceShare::device))
+    if (other.mode == own.mode || std::ranges::equal(other.devices, own.devices, {},
+                                                     &DeviceShare::device, &DeviceShare::device))
       related.push_back(a);
   }
   return related.empty() ? legal.front() : related[random.below(related.size())];
 }
 
-// For many groups at once the ranks of the first group serve better: they are those of the whole graph.
-std::int32_t LocalSearch::random_action(Random& random, std::int32_t kind, std::int32_t group) const {
+// For many groups at once the ranks of the first group serve better: they are those of the whole
+// graph.
+std::int32_t LocalSearch::random_action(Random& random, std::int32_t kind,
+                                        std::int32_t group) const {
   const bool many = kind == Alike || kind == Heavy;
   const auto& legal = ranked_[many ? 0 : static_cast<std::size_t>(group)];
   const double choice = random.uniform();
@@ -151,7 +157,8 @@ std::vector<ActionVector> LocalSearch::propose(std::size_t count) {
   proposals_.clear();
   proposal_moves_.clear();
   const auto add = [&](ActionVector strategy, std::vector<Move> moves) {
-    if (strategy == incumbent_ || std::ranges::find(proposals_, strategy) != proposals_.end()) return;
+    if (strategy == incumbent_ || std::ranges::find(proposals_, strategy) != proposals_.end())
+      return;
     proposals_.push_back(std::move(strategy));
     proposal_moves_.push_back(std::move(moves));
   };
@@ -172,7 +179,8 @@ std::vector<ActionVector> LocalSearch::propose(std::size_t count) {
 }
 
 void LocalSearch::take(const ActionVector& strategy, const Score& score, std::size_t winner) {
-  for (const Move& move : proposal_moves_[winner]) ++successes_[static_cast<std::size_t>(move.kind)];
+  for (const Move& move : proposal_moves_[winner])
+    ++successes_[static_cast<std::size_t>(move.kind)];
   incumbent_ = strategy;
   score_ = score;
   tried_.clear();
@@ -184,9 +192,11 @@ bool LocalSearch::accept(std::span<const Score> scores) {
   for (std::size_t i = 0; i < scores.size(); ++i)
     if (scores[i].better_than(score_)) better.push_back(i);
   if (better.empty()) return false;
-  std::ranges::stable_sort(better, [&](std::size_t a, std::size_t b) { return scores[a].better_than(scores[b]); });
+  std::ranges::stable_sort(
+      better, [&](std::size_t a, std::size_t b) { return scores[a].better_than(scores[b]); });
   for (std::size_t i = 1; i < better.size(); ++i)
-    if (proposal_moves_[better[i]].size() == 1) together_.push_back(proposal_moves_[better[i]].front());
+    if (proposal_moves_[better[i]].size() == 1)
+      together_.push_back(proposal_moves_[better[i]].front());
   take(proposals_[better.front()], scores[better.front()], better.front());
   return true;
 }

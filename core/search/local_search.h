@@ -1,7 +1,8 @@
-// Improves one complete strategy by changing the decision of a group, or of several that belong together:
-// those around it, those that are decided alike, those of them with more parameters for their work, a stretch
-// along the graph. Proposals come from a seed and a step number; better ones are kept, and
-// improvements found side by side are tried together. Its whole state is a line of text.
+// Improves one complete strategy by changing the decision of a group, or of several that belong
+// together: those around it, those that are decided alike, those of them with more parameters for
+// their work, a stretch along the graph. Proposals come from a seed and a step number; better ones
+// are kept, and improvements found side by side are tried together. Its whole state is a line of
+// text.
 #pragma once
 
 #include <cstdint>
@@ -57,17 +58,17 @@ class LocalSearch {
   const std::vector<std::vector<std::int32_t>> ranked_;
   const std::uint64_t seed_;
   std::vector<std::vector<std::int32_t>> neighbours_;  // by group
-  std::vector<std::int32_t> along_;     // groups in the order of their first op
-  std::vector<std::int32_t> place_;     // inverse of along_
-  std::vector<double> weight_;          // chance of a group to be changed
-  std::vector<double> density_;         // parameter bytes per nanosecond of compute
+  std::vector<std::int32_t> along_;                    // groups in the order of their first op
+  std::vector<std::int32_t> place_;                    // inverse of along_
+  std::vector<double> weight_;                         // chance of a group to be changed
+  std::vector<double> density_;                        // parameter bytes per nanosecond of compute
 
   ActionVector incumbent_;
   Score score_;
   std::int64_t step_ = 0;
   std::vector<std::int64_t> successes_ = std::vector<std::int64_t>(kKinds, 0);
-  std::set<Move> tried_;                // since the incumbent changed
-  std::vector<Move> together_;          // improvements that were found beside the one taken
+  std::set<Move> tried_;        // since the incumbent changed
+  std::vector<Move> together_;  // improvements that were found beside the one taken
 
   std::vector<ActionVector> proposals_;
   std::vector<std::vector<Move>> proposal_moves_;

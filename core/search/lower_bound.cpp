@@ -1,28 +1,30 @@
 // A bound that no strategy of the problem can beat; the larger of two.
 //
-// What both need: let t(o, k, n) be the cost model's time of op o on GPU type k for n of the B samples, and
-// rate(o, k) = min over n of t(o, k, n) / n (for an op that does not split: n = B only). Rounding up to whole
-// nanoseconds only lengthens tasks.
+// What both need: let t(o, k, n) be the cost model's time of op o on GPU type k for n of the B
+// samples, and rate(o, k) = min over n of t(o, k, n) / n (for an op that does not split: n = B
+// only). Rounding up to whole nanoseconds only lengthens tasks.
 //
-// Work. Every strategy computes every op on all samples at least once: replicas cover the batch with their shards,
-// duplicates and model parallelism with the whole batch. An op that does not split runs in full on
-// at least one device. Let w(d, o) be the time that device d's compute stream spends on op o. If d computes
-// n(d, o) samples of a splittable op, w(d, o) >= n(d, o) rate(o, type of d), and the sum over d of n(d, o) is at
-// least B. A compute stream runs one task at a time, so the step time T >= sum over o of w(d, o) for every d.
-// Take any weights y(d) >= 0 with sum 1 (LP duality: these are dual variables of the relaxed assignment):
+// Work. Every strategy computes every op on all samples at least once: replicas cover the batch
+// with their shards, duplicates and model parallelism with the whole batch. An op that does not
+// split runs in full on at least one device. Let w(d, o) be the time that device d's compute stream
+// spends on op o. If d computes n(d, o) samples of a splittable op, w(d, o) >= n(d, o) rate(o, type
+// of d), and the sum over d of n(d, o) is at least B. A compute stream runs one task at a time, so
+// the step time T >= sum over o of w(d, o) for every d. Take any weights y(d) >= 0 with sum 1 (LP
+// duality: these are dual variables of the relaxed assignment):
 //   T >= sum over d of y(d) sum over o of w(d, o)
 //     >= sum over o of sum over d of y(d) n(d, o) rate(o, d)
 //     >= sum over o of B min over d of y(d) rate(o, d).
-// Devices of one type have equal rates, so that equal weights within a type are best. We start with weights in
-// proportion to speed and climb; every weight on the way is valid, so the best of them is a bound.
+// Devices of one type have equal rates, so that equal weights within a type are best. We start with
+// weights in proportion to speed and climb; every weight on the way is valid, so the best of them
+// is a bound.
 //
-// Path. If op b reads what op a computes, every task of b waits for some task of a that computes at least one
-// sample. So T is at least the longest path where each op takes its shortest conceivable time, min over n
-// and k of t(o, k, n), and communication is free.
+// Path. If op b reads what op a computes, every task of b waits for some task of a that computes at
+// least one sample. So T is at least the longest path where each op takes its shortest conceivable
+// time, min over n and k of t(o, k, n), and communication is free.
 //
-// The minimum over n is taken over every n up to 256; for larger batches over powers of two and B, which is
-// exact for models whose time per sample never grows with n and whose time never shrinks with n (fixed cost
-// plus linear or roofline cost, as the analytic model has).
+// The minimum over n is taken over every n up to 256; for larger batches over powers of two and B,
+// which is exact for models whose time per sample never grows with n and whose time never shrinks
+// with n (fixed cost plus linear or roofline cost, as the analytic model has).
 #include <algorithm>
 #include <cmath>
 #include <limits>

@@ -1,5 +1,5 @@
-// A planner makes a strategy for a problem. It sees the problem and an evaluator, reports through an observer, and
-// stops soon after it is asked to, with the best that it has.
+// A planner makes a strategy for a problem. It sees the problem and an evaluator, reports through
+// an observer, and stops soon after it is asked to, with the best that it has.
 #pragma once
 
 #include <cstdint>
@@ -20,10 +20,10 @@
 namespace strato {
 
 struct PlannerOptions {
-  std::int64_t iterations = 800;          // evaluations, roughly; planners without a search ignore it
-  double budget_seconds = 0;              // when positive: stop after this time instead of iterations
+  std::int64_t iterations = 800;  // evaluations, roughly; planners without a search ignore it
+  double budget_seconds = 0;      // when positive: stop after this time instead of iterations
   std::uint64_t seed = 1;
-  int threads = 0;                        // 0: one per core; the result does not depend on it
+  int threads = 0;                         // 0: one per core; the result does not depend on it
   std::map<std::string, std::string> set;  // planner's own options (--set key=value)
 
   // Reads an own option; throws InputError for text that does not parse.
@@ -37,13 +37,14 @@ struct PlannerOptions {
 };
 
 struct Progress {
-  std::int64_t iterations = 0;   // done so far, over all continuations of this run
+  std::int64_t iterations = 0;  // done so far, over all continuations of this run
   std::int64_t evaluations = 0;
   double elapsed_seconds = 0;
   std::optional<Score> best;
 };
 
-// Called from the planner's thread, one call at a time; must return quickly. The arguments are snapshots.
+// Called from the planner's thread, one call at a time; must return quickly. The arguments are
+// snapshots.
 class Observer {
  public:
   virtual ~Observer() = default;
@@ -53,10 +54,10 @@ class Observer {
 };
 
 struct PlanResult {
-  Strategy strategy;            // complete
+  Strategy strategy;  // complete
   Score score;
   std::int64_t evaluations = 0;
-  std::string note;             // e.g. that a baseline won, and which
+  std::string note;                        // e.g. that a baseline won, and which
   std::shared_ptr<const SearchTree> tree;  // of a tree search; else null
 };
 
@@ -69,22 +70,22 @@ class Planner {
   virtual ~Planner() = default;
   virtual std::string name() const = 0;
   virtual std::vector<OptionHelp> options() const { return {}; }
-  // A fixed strategy that others are measured against: run_planner returns it as it is, even when another
-  // baseline is faster.
+  // A fixed strategy that others are measured against: run_planner returns it as it is, even when
+  // another baseline is faster.
   virtual bool is_baseline() const { return false; }
   // Whether scores shall carry runtime feedback (which costs time).
   virtual bool wants_feedback() const { return false; }
 
   // `resume`: the tree of an earlier result on the same problem to go on from, or null.
-  virtual PlanResult plan(const Problem& problem, Evaluator& evaluator, const PlannerOptions& options,
-                          Observer& observer, std::stop_token stop,
+  virtual PlanResult plan(const Problem& problem, Evaluator& evaluator,
+                          const PlannerOptions& options, Observer& observer, std::stop_token stop,
                           std::shared_ptr<const SearchTree> resume) = 0;
 };
 
 // Runs a planner under the house rules: never worse than the best simple baseline (dp-allreduce,
-// dp-allreduce-proportional, dp-ps, single-device), and says so when a baseline won; evaluations counted and
-// cached; what the observer is told is never worse than the baselines either. A key in options.set that the
-// planner does not list is an InputError.
+// dp-allreduce-proportional, dp-ps, single-device), and says so when a baseline won; evaluations
+// counted and cached; what the observer is told is never worse than the baselines either. A key in
+// options.set that the planner does not list is an InputError.
 PlanResult run_planner(Planner& planner, const Problem& problem, const PlannerOptions& options,
                        Observer& observer, std::stop_token stop,
                        std::shared_ptr<const SearchTree> resume = nullptr);

@@ -18,9 +18,10 @@ Problem make_problem(const Graph& model, std::shared_ptr<const Cluster> cluster,
                      const ProblemOptions& options) {
   Problem problem;
   Graph forward = simplify(model, /*inference=*/!options.training);
-  problem.graph = options.training ? std::make_shared<const Graph>(
-                                         make_training_graph(forward, options.optimizer))
-                                   : std::make_shared<const Graph>(std::move(forward));
+  problem.graph =
+      options.training
+          ? std::make_shared<const Graph>(make_training_graph(forward, options.optimizer))
+          : std::make_shared<const Graph>(std::move(forward));
   problem.cluster = std::move(cluster);
   problem.cost = make_analytic_cost_model(problem.graph, problem.cluster);
   const auto times = mean_op_times(*problem.graph, *problem.cluster, *problem.cost);

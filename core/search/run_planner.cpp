@@ -83,16 +83,18 @@ Floor best_baseline(const Problem& problem, Evaluator& evaluator) {
   return {std::move(baselines[best]), scores[best]};
 }
 
-// Keeps the planner's result unless the best baseline is strictly better; the note names it either way.
+// Keeps the planner's result unless the best baseline is strictly better; the note names it either
+// way.
 void apply_floor(PlanResult& result, const Planner& planner, const Floor& floor) {
   const bool baseline_won = floor.score.better_than(result.score);
   std::string note =
-      baseline_won
-          ? "baseline " + floor.baseline.name + " won (" + outcome_words(floor.score) + "): " +
-                planner.name() + " found nothing faster (" + outcome_words(result.score) + ")"
-          : planner.name() + " (" + outcome_words(result.score) + ") is " +
-                (result.score.better_than(floor.score) ? "better than" : "as good as") +
-                " the best baseline, " + floor.baseline.name + " (" + outcome_words(floor.score) + ")";
+      baseline_won ? "baseline " + floor.baseline.name + " won (" + outcome_words(floor.score) +
+                         "): " + planner.name() + " found nothing faster (" +
+                         outcome_words(result.score) + ")"
+                   : planner.name() + " (" + outcome_words(result.score) + ") is " +
+                         (result.score.better_than(floor.score) ? "better than" : "as good as") +
+                         " the best baseline, " + floor.baseline.name + " (" +
+                         outcome_words(floor.score) + ")";
   if (!result.note.empty()) note += "; " + result.note;
   result.note = std::move(note);
   if (!baseline_won) return;
@@ -110,8 +112,9 @@ PlanResult run_planner(Planner& planner, const Problem& problem, const PlannerOp
     throw InputError("", problem.graph->name(), "the graph has no op to plan",
                      "give a model with at least one op");
   if (resume && resume->problem != problem.digest())
-    throw InputError("", "search tree", "it belongs to another problem",
-                     "start a new search, or resume with the same model, batch, groups and cluster");
+    throw InputError(
+        "", "search tree", "it belongs to another problem",
+        "start a new search, or resume with the same model, batch, groups and cluster");
   const auto simulating =
       make_simulating_evaluator(problem, options.threads, planner.wants_feedback());
   CountingEvaluator counting(*simulating);

@@ -20,7 +20,8 @@ namespace {
 
 constexpr std::string_view kMagic = "STRATREE";
 constexpr std::uint32_t kVersion = 1;
-static_assert(std::endian::native == std::endian::little, "serialised values are copied as they are");
+static_assert(std::endian::native == std::endian::little,
+              "serialised values are copied as they are");
 
 [[noreturn]] void damaged(const std::string& what) {
   throw InputError("", "search tree", "it is damaged: " + what, "run the search again");
@@ -69,7 +70,8 @@ class Reader {
 };
 
 void write_vertex(Writer& out, const SearchTree::Vertex& v) {
-  for (std::int32_t n : {v.parent, v.action, v.depth, v.visits, v.first_child, v.child_count, v.prior_row})
+  for (std::int32_t n :
+       {v.parent, v.action, v.depth, v.visits, v.first_child, v.child_count, v.prior_row})
     out.put(n);
   out.put(v.value_sum);
   out.put(v.prior);
@@ -79,8 +81,8 @@ void write_vertex(Writer& out, const SearchTree::Vertex& v) {
 
 SearchTree::Vertex read_vertex(Reader& in) {
   SearchTree::Vertex v;
-  for (std::int32_t* n : {&v.parent, &v.action, &v.depth, &v.visits, &v.first_child, &v.child_count,
-                          &v.prior_row})
+  for (std::int32_t* n :
+       {&v.parent, &v.action, &v.depth, &v.visits, &v.first_child, &v.child_count, &v.prior_row})
     *n = in.get<std::int32_t>();
   v.value_sum = in.get<double>();
   v.prior = in.get<float>();
@@ -92,7 +94,8 @@ SearchTree::Vertex read_vertex(Reader& in) {
 Decision read_decision(Reader& in) {
   Decision decision;
   const auto mode = in.get<std::uint8_t>();
-  if (mode > static_cast<std::uint8_t>(Mode::ModelParallel)) damaged("an action has an unknown mode");
+  if (mode > static_cast<std::uint8_t>(Mode::ModelParallel))
+    damaged("an action has an unknown mode");
   decision.mode = static_cast<Mode>(mode);
   const std::size_t devices = in.count(8);
   if (devices == 0) damaged("an action has no device");
@@ -110,8 +113,9 @@ Decision read_decision(Reader& in) {
 void check_links(const SearchTree& tree, std::size_t index) {
   const SearchTree::Vertex& v = tree.vertices[index];
   const auto size = static_cast<std::int64_t>(tree.vertices.size());
-  const bool children_fit = v.child_count == 0 || (v.first_child > static_cast<std::int64_t>(index) &&
-                                                   std::int64_t{v.first_child} + v.child_count <= size);
+  const bool children_fit =
+      v.child_count == 0 || (v.first_child > static_cast<std::int64_t>(index) &&
+                             std::int64_t{v.first_child} + v.child_count <= size);
   if (v.child_count < 0 || !children_fit) damaged("children out of range");
   for (std::int32_t c = 0; c < v.child_count; ++c) {
     const std::int32_t child = v.first_child + c;
@@ -140,8 +144,10 @@ void check(const SearchTree& tree) {
   for (std::size_t i = 0; i < tree.vertices.size(); ++i) {
     check_links(tree, i);
     const SearchTree::Vertex& v = tree.vertices[i];
-    const bool numbers = std::isfinite(v.value_sum) && std::isfinite(v.prior) && std::isfinite(v.reward);
-    if (!numbers || v.visits < 0 || v.step_time_ns < 0) damaged("a vertex has impossible statistics");
+    const bool numbers =
+        std::isfinite(v.value_sum) && std::isfinite(v.prior) && std::isfinite(v.reward);
+    if (!numbers || v.visits < 0 || v.step_time_ns < 0)
+      damaged("a vertex has impossible statistics");
     if (v.prior_row < -1 || v.prior_row >= static_cast<std::int64_t>(tree.priors.size() / width))
       damaged("prior row out of range");
   }
@@ -221,7 +227,8 @@ SearchTree parse_search_tree(std::string_view bytes) {
   if (in.raw(kMagic.size()) != kMagic) damaged("it does not begin as a search tree does");
   const auto version = in.get<std::uint32_t>();
   if (version != kVersion)
-    throw InputError("", "search tree", "its version is " + std::to_string(version) +
+    throw InputError("", "search tree",
+                     "its version is " + std::to_string(version) +
                          ", and this program reads version " + std::to_string(kVersion),
                      "use the program that wrote it");
   SearchTree tree;

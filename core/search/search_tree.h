@@ -1,6 +1,7 @@
-// The tree of a search over partial strategies, as a value that views show and the store keeps. A vertex is a
-// partial strategy: depth d decides the first d op groups. Its edges are the actions for the next group.
-// Only expanded edges have a child; priors of the rest are kept so that a person sees what was not tried.
+// The tree of a search over partial strategies, as a value that views show and the store keeps. A
+// vertex is a partial strategy: depth d decides the first d op groups. Its edges are the actions
+// for the next group. Only expanded edges have a child; priors of the rest are kept so that a
+// person sees what was not tried.
 #pragma once
 
 #include <cstdint>
@@ -16,28 +17,29 @@ namespace strato {
 struct SearchTree {
   struct Vertex {
     std::int32_t parent = -1;
-    std::int32_t action = -1;       // index into actions: the edge from the parent
+    std::int32_t action = -1;  // index into actions: the edge from the parent
     std::int32_t depth = 0;
-    std::int32_t visits = 0;        // N(s, a) of the edge from the parent (root: all)
-    double value_sum = 0;           // Q(s, a) * N(s, a)
-    float prior = 1;                // G(s, a)
-    // Of this vertex's own evaluation: baseline time / time - 1. Infeasible: -1, or less with more overflow
-    // where the search grades infeasible strategies; so feasible means > -1.
+    std::int32_t visits = 0;  // N(s, a) of the edge from the parent (root: all)
+    double value_sum = 0;     // Q(s, a) * N(s, a)
+    float prior = 1;          // G(s, a)
+    // Of this vertex's own evaluation: baseline time / time - 1. Infeasible: -1, or less with more
+    // overflow where the search grades infeasible strategies; so feasible means > -1.
     float reward = 0;
     std::int64_t step_time_ns = 0;  // 0 when not evaluated
     std::int32_t first_child = -1;  // children are consecutive, in order of expansion
     std::int32_t child_count = 0;
-    std::int32_t prior_row = -1;    // row of `priors`; -1: every action has the prior 1 / actions
+    std::int32_t prior_row = -1;  // row of `priors`; -1: every action has the prior 1 / actions
     double value() const { return visits > 0 ? value_sum / visits : 0; }
   };
 
-  std::vector<Decision> actions;          // the same for every group
-  std::vector<GroupId> order;             // the group decided at each depth
-  std::vector<Vertex> vertices;           // 0 is the root; breadth first, so parents come before children
-  std::vector<float> priors;              // rows of actions.size(): G(s, .) of vertices with a prior of their own
+  std::vector<Decision> actions;  // the same for every group
+  std::vector<GroupId> order;     // the group decided at each depth
+  std::vector<Vertex> vertices;   // 0 is the root; breadth first, so parents come before children
+  std::vector<float>
+      priors;  // rows of actions.size(): G(s, .) of vertices with a prior of their own
   std::int64_t iterations = 0;
   std::uint64_t seed = 0;
-  std::string random_state;               // to continue exactly
+  std::string random_state;  // to continue exactly
   Digest problem;
 
   Strategy strategy_at(std::int32_t vertex, std::size_t group_count) const;

@@ -26,7 +26,8 @@ TreeSearchOptions paper_variant() {
   return options;
 }
 
-double in_range(const PlannerOptions& options, const char* key, double fallback, double low, double high) {
+double in_range(const PlannerOptions& options, const char* key, double fallback, double low,
+                double high) {
   const double value = options.number(key, fallback);
   if (value >= low && value <= high) return value;
   throw InputError("", std::string("--set ") + key + "=" + options.text(key, ""),
@@ -38,9 +39,9 @@ std::int64_t whole_in_range(const PlannerOptions& options, const char* key, std:
                             std::int64_t low, std::int64_t high) {
   const std::int64_t value = options.integer(key, fallback);
   if (value >= low && value <= high) return value;
-  throw InputError("", std::string("--set ") + key + "=" + options.text(key, ""),
-                   "the value is out of range",
-                   "give a whole number from " + std::to_string(low) + " to " + std::to_string(high));
+  throw InputError(
+      "", std::string("--set ") + key + "=" + options.text(key, ""), "the value is out of range",
+      "give a whole number from " + std::to_string(low) + " to " + std::to_string(high));
 }
 
 }  // namespace
@@ -61,18 +62,18 @@ TreeSearchOptions TreeSearchOptions::from(const PlannerOptions& given) {
   options.free_repeats = given.boolean("free-repeats", options.free_repeats);
   options.follow_first = given.boolean("follow-first", options.follow_first);
   options.graded_overflow = given.boolean("graded", options.graded_overflow);
-  options.order_by_cost =
-      given.choice("order", options.order_by_cost ? "cost" : "compute", {"cost", "compute"}) == "cost";
+  options.order_by_cost = given.choice("order", options.order_by_cost ? "cost" : "compute",
+                                       {"cost", "compute"}) == "cost";
   options.polish = in_range(given, "polish", options.polish, 0, 0.95);
   options.batch = static_cast<int>(whole_in_range(given, "batch", options.batch, 1, 4096));
   options.actions.proportional_shares =
-      given.choice("shares", options.actions.proportional_shares ? "both" : "even", {"both", "even"}) ==
-      "both";
+      given.choice("shares", options.actions.proportional_shares ? "both" : "even",
+                   {"both", "even"}) == "both";
   options.actions.merge_symmetric = given.boolean("merge", options.actions.merge_symmetric);
   options.actions.single_devices = given.boolean("single-devices", options.actions.single_devices);
   options.actions.part_groups = given.boolean("part-groups", options.actions.part_groups);
-  options.actions.max_sets = static_cast<std::size_t>(
-      whole_in_range(given, "max-sets", static_cast<std::int64_t>(options.actions.max_sets), 1, 65535));
+  options.actions.max_sets = static_cast<std::size_t>(whole_in_range(
+      given, "max-sets", static_cast<std::int64_t>(options.actions.max_sets), 1, 65535));
   return options;
 }
 
@@ -91,8 +92,10 @@ std::vector<OptionHelp> TreeSearchOptions::help() {
       {"normalise", boolean(d.normalise), "map values to [0, 1] over the tree"},
       {"low-quantile", number(d.low_quantile), "quantile of the rewards that becomes 0"},
       {"relative-prior", boolean(d.relative_prior), "priors relative to a uniform one"},
-      {"backup", d.max_backup ? "max" : "mean", "value of a vertex: mean or max of the rewards below"},
-      {"first-play", boolean(d.first_play), "an unvisited action is worth its parent's value less fpu"},
+      {"backup", d.max_backup ? "max" : "mean",
+       "value of a vertex: mean or max of the rewards below"},
+      {"first-play", boolean(d.first_play),
+       "an unvisited action is worth its parent's value less fpu"},
       {"fpu", number(d.fpu), "see first-play"},
       {"widening", number(d.widening), "open actions <= widening * sqrt(visits); 0: all at once"},
       {"noise", number(d.noise), "ranks by which the seed moves actions of equal prior"},
@@ -107,7 +110,8 @@ std::vector<OptionHelp> TreeSearchOptions::help() {
       {"merge", boolean(d.actions.merge_symmetric), "merge symmetric device groups"},
       {"single-devices", boolean(d.actions.single_devices), "every device alone is an action"},
       {"part-groups", boolean(d.actions.part_groups), "half, a quarter... of a device group"},
-      {"max-sets", std::to_string(d.actions.max_sets), "most sets of device groups; above: plausible ones"},
+      {"max-sets", std::to_string(d.actions.max_sets),
+       "most sets of device groups; above: plausible ones"},
   };
 }
 

@@ -66,11 +66,19 @@ class TreeSearch {
  public:
   TreeSearch(const Problem& problem, Evaluator& evaluator, PriorProvider& prior,
              const PlannerOptions& common, const TreeSearchOptions& options, Observer& observer)
-      : problem_(problem), evaluator_(evaluator), prior_(prior), common_(common), options_(options),
-        observer_(observer), report_(observer), tree_(problem, options, common.seed),
+      : problem_(problem),
+        evaluator_(evaluator),
+        prior_(prior),
+        common_(common),
+        options_(options),
+        observer_(observer),
+        report_(observer),
+        tree_(problem, options, common.seed),
         local_(problem, tree_.actions(), ranked_by_group(tree_), common.seed) {
     for (const DeviceGroup& group : problem.cluster->groups())
-      largest_memory_ = std::max(largest_memory_, static_cast<double>(problem.cluster->gpu_types()[group.type].memory.value));
+      largest_memory_ =
+          std::max(largest_memory_,
+                   static_cast<double>(problem.cluster->gpu_types()[group.type].memory.value));
   }
 
   PlanResult run(std::stop_token stop, const SearchTree* resume);
@@ -115,7 +123,7 @@ class TreeSearch {
 
   std::unordered_map<Digest, Known> known_;  // of the tree, by completed actions
   Nanos baseline_time_;
-  std::optional<Score> best_;                // of local_'s incumbent
+  std::optional<Score> best_;  // of local_'s incumbent
   std::int64_t tree_iterations_ = 0, polish_iterations_ = 0, evaluations_ = 0;
   std::int64_t tree_wins_ = 0, polish_wins_ = 0;
 };
@@ -130,7 +138,8 @@ std::vector<Score> TreeSearch::evaluate(const std::vector<ActionVector>& batch) 
 // Infeasible is worse than anything feasible; with grading, the more so the more bytes are missing.
 float TreeSearch::reward_of(const Score& score) const {
   if (score.feasible)
-    return static_cast<float>(std::max(baseline_time_ / std::max(score.step_time, Nanos(1)) - 1, -0.9999));
+    return static_cast<float>(
+        std::max(baseline_time_ / std::max(score.step_time, Nanos(1)) - 1, -0.9999));
   if (!options_.graded_overflow) return -1;
   const auto overflow = static_cast<double>(score.overflow.value);
   return static_cast<float>(-1 - overflow / (overflow + largest_memory_));
@@ -163,7 +172,8 @@ void TreeSearch::ask_priors(const std::vector<Leaf>& leaves, const std::vector<S
   std::vector<const Leaf*> asked;
   for (const Leaf& leaf : leaves) {
     const TreeNode& node = tree_.node(leaf.node);
-    if (static_cast<std::size_t>(node.depth) == tree_.order().size() || !node.children.empty()) continue;
+    if (static_cast<std::size_t>(node.depth) == tree_.order().size() || !node.children.empty())
+      continue;
     Strategy strategy;
     strategy.groups.resize(tree_.order().size());
     for (std::int32_t at = leaf.node; tree_.node(at).parent >= 0; at = tree_.node(at).parent) {
@@ -180,11 +190,13 @@ void TreeSearch::ask_priors(const std::vector<Leaf>& leaves, const std::vector<S
   }
   std::vector<std::vector<float>> rows = prior_.priors(problem_, tree_.actions(), queries);
   CHECK(rows.size() == queries.size(), "one row of priors a query");
-  for (std::size_t i = 0; i < rows.size(); ++i) tree_.set_priors(asked[i]->node, std::move(rows[i]));
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    tree_.set_priors(asked[i]->node, std::move(rows[i]));
 }
 
-// Looks at `want` leaves. Sometimes all that could be selected waits for its evaluation; then what was collected so far
-// is evaluated and collecting goes on, so that a round always counts the same. False when the tree had none.
+// Looks at `want` leaves. Sometimes all that could be selected waits for its evaluation; then what
+// was collected so far is evaluated and collecting goes on, so that a round always counts the same.
+// False when the tree had none.
 bool TreeSearch::tree_round(std::size_t want) {
   std::size_t done = 0;
   while (done < want) {
@@ -196,7 +208,8 @@ bool TreeSearch::tree_round(std::size_t want) {
   return done > 0;
 }
 
-// Collects up to `want` leaves that need an evaluation, evaluates them together and backs them up in order.
+// Collects up to `want` leaves that need an evaluation, evaluates them together and backs them up
+// in order.
 std::size_t TreeSearch::collect_and_back_up(std::size_t want) {
   constexpr std::size_t kPatience = 1000;  // selections a leaf: repeats are free, but not for ever
   std::vector<Leaf> leaves;
@@ -247,7 +260,8 @@ bool TreeSearch::polish_round(std::size_t want) {
   const std::vector<Score> scores = evaluate(batch);
   polish_iterations_ += static_cast<std::int64_t>(batch.size());
   if (!local_.accept(scores)) return true;
-  best_ = *std::ranges::min_element(scores, [](const Score& a, const Score& b) { return a.better_than(b); });
+  best_ = *std::ranges::min_element(
+      scores, [](const Score& a, const Score& b) { return a.better_than(b); });
   ++polish_wins_;
   improved();
   return true;
@@ -280,11 +294,11 @@ void TreeSearch::restore(const SearchTree& tree) {
                      "resume with that seed, or start a new search");
   tree_.restore(tree);
   const std::string& state = tree.random_state;
-  const auto [end, error] = std::from_chars(state.data(), state.data() + state.size(), polish_iterations_);
+  const auto [end, error] =
+      std::from_chars(state.data(), state.data() + state.size(), polish_iterations_);
   const bool counted = error == std::errc() && end != state.data() + state.size() && *end == '/' &&
                        polish_iterations_ >= 0 && polish_iterations_ <= tree.iterations;
-  if (!counted)
-    throw InputError("", "search tree", "its state is damaged", "run the search again");
+  if (!counted) throw InputError("", "search tree", "its state is damaged", "run the search again");
   tree_iterations_ = tree.iterations - polish_iterations_;
   local_.restore(std::string_view(end + 1, state.data() + state.size()));
   if (!tree_.node(0).evaluated) return evaluate_root();
@@ -294,7 +308,8 @@ void TreeSearch::restore(const SearchTree& tree) {
     known_.emplace(key_of(tree_.completed_actions(static_cast<std::int32_t>(i))),
                    Known{node.reward, node.step_time_ns});
   }
-  const ActionVector best = local_.has_incumbent() ? local_.incumbent() : tree_.completed_actions(0);
+  const ActionVector best =
+      local_.has_incumbent() ? local_.incumbent() : tree_.completed_actions(0);
   best_ = evaluate({best}).front();
   if (local_.has_incumbent()) return local_.set_incumbent_score(*best_);
   local_.restart_from(best, *best_);
@@ -315,7 +330,8 @@ PlanResult TreeSearch::run(std::stop_token stop, const SearchTree* resume) {
     restore(*resume);
   else
     evaluate_root();
-  const std::int64_t limit = tree_iterations_ + polish_iterations_ + std::max<std::int64_t>(common_.iterations, 0);
+  const std::int64_t limit =
+      tree_iterations_ + polish_iterations_ + std::max<std::int64_t>(common_.iterations, 0);
   while (!stop.stop_requested()) {
     const std::int64_t left = limit - tree_iterations_ - polish_iterations_;
     if (common_.budget_seconds > 0 ? report_.elapsed() >= common_.budget_seconds : left <= 0) break;

@@ -1,19 +1,24 @@
 // Monte-Carlo tree search over partial strategies (TAG 4.2.2), for any prior and any evaluator.
 //
-// A vertex decides the op groups so far, in descending order of compute time; an edge is an action for the next
-// group (actions.h). A leaf is scored with the undecided groups following the first one (the root: plain data
-// parallel); its reward is baseline time / time - 1, and -1 when it does not fit in memory. Leaves are
-// collected in batches under virtual visits, evaluated together, and backed up in the order in which they were
-// collected: the batch is an option of its own, so the number of threads changes nothing.
+// A vertex decides the op groups so far, in descending order of compute time; an edge is an action
+// for the next group (actions.h). A leaf is scored with the undecided groups following the first
+// one (the root: plain data parallel); its reward is baseline time / time - 1, and -1 when it does
+// not fit in memory. Leaves are collected in batches under virtual visits, evaluated together, and
+// backed up in the order in which they were collected: the batch is an option of its own, so the
+// number of threads changes nothing.
 //
 // Beyond the paper, each switchable (variant=paper switches all off):
-//   - strategies that the tree already knows are backed up at no cost; exhausted subtrees are left alone;
-//   - an unvisited action is worth its parent's value less `fpu`, actions are tried in order of a rough
+//   - strategies that the tree already knows are backed up at no cost; exhausted subtrees are left
+//   alone;
+//   - an unvisited action is worth its parent's value less `fpu`, actions are tried in order of a
+//   rough
 //     estimate, "as the first group" first, and at most widening * visits^0.5 of them are open;
 //   - values are put on [0, 1] between the best reward and a low quantile of all rewards;
-//   - groups after the first are decided by their share of compute and gradient synchronisation together;
+//   - groups after the first are decided by their share of compute and gradient synchronisation
+//   together;
 //   - an infeasible strategy's reward says how far it is over memory;
-//   - part of the evaluations goes to improving the best strategy by changing a few groups (local_search.h).
+//   - part of the evaluations goes to improving the best strategy by changing a few groups
+//   (local_search.h).
 #pragma once
 
 #include <memory>
@@ -29,15 +34,17 @@ namespace strato {
 
 struct PriorQuery {
   const Strategy& partial;
-  GroupId next;         // the group that the prior is asked for
-  const Score& score;   // of the completed partial strategy; with feedback when the evaluator gives it
+  GroupId next;  // the group that the prior is asked for
+  const Score&
+      score;  // of the completed partial strategy; with feedback when the evaluator gives it
 };
 
 // Prior probabilities G(s, a) of the next group's actions.
 class PriorProvider {
  public:
   virtual ~PriorProvider() = default;
-  // One row of actions.size() non-negative numbers a query; an empty row means uniform. Deterministic.
+  // One row of actions.size() non-negative numbers a query; an empty row means uniform.
+  // Deterministic.
   virtual std::vector<std::vector<float>> priors(const Problem& problem,
                                                  const std::vector<Decision>& actions,
                                                  std::span<const PriorQuery> queries) = 0;
@@ -45,20 +52,22 @@ class PriorProvider {
 std::unique_ptr<PriorProvider> make_uniform_prior();
 
 struct TreeSearchOptions {
-  double c = 0.2;            // weight of exploration in PUCT
-  bool normalise = true;     // values between a low quantile and the best reward become [0, 1]
+  double c = 0.2;         // weight of exploration in PUCT
+  bool normalise = true;  // values between a low quantile and the best reward become [0, 1]
   double low_quantile = 0.25;
-  bool relative_prior = true;  // G(s, a) times the number of actions: c does not depend on their number
-  bool max_backup = false;   // Q is the best reward below instead of the mean
-  bool first_play = true;    // an unvisited action is worth its parent's value - fpu, else 0
+  bool relative_prior =
+      true;  // G(s, a) times the number of actions: c does not depend on their number
+  bool max_backup = false;  // Q is the best reward below instead of the mean
+  bool first_play = true;   // an unvisited action is worth its parent's value - fpu, else 0
   double fpu = 0.1;
-  double widening = 5;       // open actions <= widening * sqrt(visits); 0: all
-  double noise = 3;          // ranks by which the seed moves actions of equal prior
+  double widening = 5;  // open actions <= widening * sqrt(visits); 0: all
+  double noise = 3;     // ranks by which the seed moves actions of equal prior
   bool free_repeats = true;
   bool follow_first = true;
   bool graded_overflow = true;
-  bool order_by_cost = true;   // after the first group: by compute and synchronisation, not compute alone
-  double polish = 0.75;      // part of the evaluations spent on local improvement
+  bool order_by_cost =
+      true;              // after the first group: by compute and synchronisation, not compute alone
+  double polish = 0.75;  // part of the evaluations spent on local improvement
   int batch = 8;
   ActionOptions actions;
 
@@ -67,9 +76,9 @@ struct TreeSearchOptions {
   static std::vector<OptionHelp> help();
 };
 
-// Deterministic for (problem, options, seed) when iterations and not time is the limit. Goes on from `resume`
-// as if it had never stopped when the earlier number of iterations was a multiple of the batch.
-// Throws InputError when `resume` does not fit the problem or the options.
+// Deterministic for (problem, options, seed) when iterations and not time is the limit. Goes on
+// from `resume` as if it had never stopped when the earlier number of iterations was a multiple of
+// the batch. Throws InputError when `resume` does not fit the problem or the options.
 PlanResult tree_search(const Problem& problem, Evaluator& evaluator, PriorProvider& prior,
                        const PlannerOptions& common, const TreeSearchOptions& options,
                        Observer& observer, std::stop_token stop,

@@ -17,9 +17,10 @@ constexpr std::int32_t kNew = -2;  // best_child's word for "expand the next act
                    "resume with the options and seed that it was made with, or start a new search");
 }
 
-// Groups are in descending order of compute time (TAG 4.2.2); a group with many parameters may matter
-// more than its compute time says.
-std::vector<GroupId> search_order(const Problem& problem, const Decision& data_parallel, bool by_cost) {
+// Groups are in descending order of compute time (TAG 4.2.2); a group with many parameters may
+// matter more than its compute time says.
+std::vector<GroupId> search_order(const Problem& problem, const Decision& data_parallel,
+                                  bool by_cost) {
   std::vector<GroupId> order;
   for (std::size_t g = 0; g < problem.grouping->size(); ++g) order.emplace_back(g);
   if (!by_cost) return order;
@@ -70,7 +71,8 @@ double TreeState::value(const TreeNode& node) const {
 double TreeState::normalised(double value) const {
   if (!options_.normalise || rewards_.empty()) return value;
   const double high = rewards_.back();
-  const auto at = static_cast<std::size_t>(options_.low_quantile * static_cast<double>(rewards_.size()));
+  const auto at =
+      static_cast<std::size_t>(options_.low_quantile * static_cast<double>(rewards_.size()));
   const double low = rewards_[std::min(at, rewards_.size() - 1)];
   if (high - low < 1e-9) return value >= high ? 1 : 0;
   return std::clamp((value - low) / (high - low), -1.0, 1.0);
@@ -93,7 +95,8 @@ std::int32_t TreeState::best_child(std::int32_t id) const {
     any_open = true;
     if (!child.evaluated) continue;  // waits for its evaluation
     const double n = child.visits + child.virtual_visits;
-    const double score = normalised(value(child)) + options_.c * scale * child.prior * root_of_visits / (1 + n);
+    const double score =
+        normalised(value(child)) + options_.c * scale * child.prior * root_of_visits / (1 + n);
     if (score > best_score) best = child_id, best_score = score;
   }
   const std::size_t open = at.children.size();
@@ -174,9 +177,11 @@ void TreeState::remember(float reward) {
 void TreeState::mark_done(std::int32_t id) {
   for (std::int32_t at = id; at >= 0; at = node(at).parent) {
     const TreeNode& n = node(at);
-    const bool done = n.evaluated && (is_leaf_depth(n) ||
-                                      (n.children.size() == action_count(n) &&
-                                       std::ranges::all_of(n.children, [&](std::int32_t c) { return node(c).done; })));
+    const bool done =
+        n.evaluated &&
+        (is_leaf_depth(n) ||
+         (n.children.size() == action_count(n) &&
+          std::ranges::all_of(n.children, [&](std::int32_t c) { return node(c).done; })));
     if (!done) return;
     node(at).done = true;
   }
@@ -254,13 +259,15 @@ void TreeState::restore(const SearchTree& tree) {
     n.step_time_ns = v.step_time_ns;
     n.evaluated = v.step_time_ns > 0;
     if (v.prior_row >= 0) {
-      const auto begin = tree.priors.begin() + v.prior_row * static_cast<std::ptrdiff_t>(actions_.size());
+      const auto begin =
+          tree.priors.begin() + v.prior_row * static_cast<std::ptrdiff_t>(actions_.size());
       set_priors(id, {begin, begin + static_cast<std::ptrdiff_t>(actions_.size())});
     }
     n.children = tree.children(id);
     if (n.evaluated) remember(n.reward);
     if (!n.evaluated && i > 0) does_not_fit("a vertex was not evaluated");
-    if (!is_leaf_depth(n) && n.children.size() > action_count(n)) does_not_fit("a vertex has too many children");
+    if (!is_leaf_depth(n) && n.children.size() > action_count(n))
+      does_not_fit("a vertex has too many children");
     for (std::size_t c = 0; c < n.children.size(); ++c)
       if (tree.vertices[static_cast<std::size_t>(n.children[c])].action != action_at(n, c))
         does_not_fit("its order of actions is another");

@@ -1,5 +1,6 @@
-// Monte-Carlo tree search with uniform priors: TAG section 4.2.2 without its network ("pure MCTS"). The search
-// itself, and how it goes beyond the paper, is in core/search/tree_search.h; --set variant=paper is the paper's.
+// Monte-Carlo tree search with uniform priors: TAG section 4.2.2 without its network ("pure MCTS").
+// The search itself, and how it goes beyond the paper, is in core/search/tree_search.h; --set
+// variant=paper is the paper's.
 #include "core/plugin/plugin.h"
 #include "core/search/tree_search.h"
 
@@ -16,8 +17,8 @@ class Mcts final : public Planner {
                   Observer& observer, std::stop_token stop,
                   std::shared_ptr<const SearchTree> resume) override {
     const auto prior = make_uniform_prior();
-    return tree_search(problem, evaluator, *prior, options, TreeSearchOptions::from(options), observer,
-                       stop, std::move(resume));
+    return tree_search(problem, evaluator, *prior, options, TreeSearchOptions::from(options),
+                       observer, stop, std::move(resume));
   }
 };
 

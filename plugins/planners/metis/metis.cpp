@@ -1,6 +1,7 @@
-// Model parallelism over all devices: METIS divides the graph of op groups into one part a device, minimising the
-// bytes between parts, with compute time balanced in proportion to the devices' speed. Every group runs whole
-// on the device of its part. The METIS baseline of GDP section 4 and Celeritas section 6, on op groups.
+// Model parallelism over all devices: METIS divides the graph of op groups into one part a device,
+// minimising the bytes between parts, with compute time balanced in proportion to the devices'
+// speed. Every group runs whole on the device of its part. The METIS baseline of GDP section 4 and
+// Celeritas section 6, on op groups.
 #include <metis.h>
 
 #include <algorithm>
@@ -81,9 +82,10 @@ std::vector<DeviceId> partition(const Problem& problem) {
   idx_t options[METIS_NOPTIONS];
   METIS_SetDefaultOptions(options);
   options[METIS_OPTION_SEED] = 1;
-  const int status = METIS_PartGraphRecursive(
-      &vertices, &constraints, graph.begin.data(), graph.neighbour.data(), graph.vertex_weight.data(),
-      nullptr, graph.edge_weight.data(), &parts, shares.data(), nullptr, options, &cut, part.data());
+  const int status =
+      METIS_PartGraphRecursive(&vertices, &constraints, graph.begin.data(), graph.neighbour.data(),
+                               graph.vertex_weight.data(), nullptr, graph.edge_weight.data(),
+                               &parts, shares.data(), nullptr, options, &cut, part.data());
   CHECK(status == METIS_OK, "METIS divides any graph");
   std::vector<DeviceId> result;
   for (idx_t p : part) result.push_back(devices[static_cast<std::size_t>(p)]);

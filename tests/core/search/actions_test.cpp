@@ -18,15 +18,16 @@ std::size_t sets_of(const std::string& cluster, bool merge) {
 }
 
 TEST(Actions, symmetric_device_groups_merge) {
-  EXPECT_EQ(sets_of("tag-testbed", true), 29U);   // (1+1)(4+1)(2+1) - 1
+  EXPECT_EQ(sets_of("tag-testbed", true), 29U);  // (1+1)(4+1)(2+1) - 1
   EXPECT_EQ(sets_of("tag-testbed", false), 127U);
-  EXPECT_EQ(sets_of("tag-cloud", true), 14U);     // (2+1)(4+1) - 1
+  EXPECT_EQ(sets_of("tag-cloud", true), 14U);  // (2+1)(4+1) - 1
   EXPECT_EQ(sets_of("autodist-a1", true), 16U);
   EXPECT_EQ(sets_of("fastt-8xv100", true), 1U);
 }
 
 TEST(Actions, a_link_of_its_own_breaks_symmetry) {
-  const std::string json = R"({"format": "stratoscope-cluster", "version": 1, "name": "three", "machines": [
+  const std::string json =
+      R"({"format": "stratoscope-cluster", "version": 1, "name": "three", "machines": [
     {"name": "m", "count": 3, "gpus": [{"type": "T4", "count": 1}],
      "fabric": {"bandwidth_GBps": 12, "latency_us": 4}, "nic": {"bandwidth_GBps": 10, "latency_us": 5}}],
     "network": {"latency_us": 1},
@@ -73,13 +74,17 @@ TEST(Actions, even_shares_only_on_request) {
 }
 
 TEST(Actions, many_different_machines_stay_bounded) {
-  std::string json = R"({"format": "stratoscope-cluster", "version": 1, "name": "many", "machines": [)";
+  std::string json =
+      R"({"format": "stratoscope-cluster", "version": 1, "name": "many", "machines": [)";
   for (int i = 0; i < 14; ++i)
-    json += std::string(i > 0 ? "," : "") + R"({"name": "m)" + std::to_string(i) +
-            R"(", "gpus": [{"type": "T4", "count": 1}], "fabric": {"bandwidth_GBps": 12, "latency_us": 4},
-               "nic": {"bandwidth_GBps": )" + std::to_string(10 + i) + R"(, "latency_us": 5}})";
+    json +=
+        std::string(i > 0 ? "," : "") + R"({"name": "m)" + std::to_string(i) +
+        R"(", "gpus": [{"type": "T4", "count": 1}], "fabric": {"bandwidth_GBps": 12, "latency_us": 4},
+               "nic": {"bandwidth_GBps": )" +
+        std::to_string(10 + i) + R"(, "latency_us": 5}})";
   json += R"(], "network": {"latency_us": 1}})";
-  const auto cluster = std::make_shared<const Cluster>(parse_cluster(json, "many", GpuCatalogue::bundled()));
+  const auto cluster =
+      std::make_shared<const Cluster>(parse_cluster(json, "many", GpuCatalogue::bundled()));
   const Problem problem = toy::chain_problem(cluster, 2);
   const auto sets = device_group_sets(problem, {});
   EXPECT_LE(sets.size(), 255U);
@@ -94,7 +99,8 @@ TEST(Actions, ranking_is_a_permutation_and_only_the_seed_changes_it) {
   const auto first = rank_actions(problem, actions, order, 7, 3);
   EXPECT_EQ(first, rank_actions(problem, actions, order, 7, 3));
   EXPECT_NE(first, rank_actions(problem, actions, order, 8, 3));
-  EXPECT_EQ(rank_actions(problem, actions, order, 7, 0), rank_actions(problem, actions, order, 8, 0));
+  EXPECT_EQ(rank_actions(problem, actions, order, 7, 0),
+            rank_actions(problem, actions, order, 8, 0));
   EXPECT_EQ(std::set(first[0].begin(), first[0].end()).size(), actions.size());
 }
 

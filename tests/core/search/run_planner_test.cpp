@@ -41,10 +41,11 @@ class Mcts : public Planner {
  public:
   std::string name() const override { return "mcts"; }
   std::vector<OptionHelp> options() const override { return TreeSearchOptions::help(); }
-  PlanResult plan(const Problem& problem, Evaluator& evaluator, const PlannerOptions& options, Observer& observer,
-                  std::stop_token stop, std::shared_ptr<const SearchTree> resume) override {
-    return tree_search(problem, evaluator, *make_uniform_prior(), options, TreeSearchOptions::from(options),
-                       observer, stop, std::move(resume));
+  PlanResult plan(const Problem& problem, Evaluator& evaluator, const PlannerOptions& options,
+                  Observer& observer, std::stop_token stop,
+                  std::shared_ptr<const SearchTree> resume) override {
+    return tree_search(problem, evaluator, *make_uniform_prior(), options,
+                       TreeSearchOptions::from(options), observer, stop, std::move(resume));
   }
 };
 
@@ -53,7 +54,9 @@ Strategy duplicated(const Problem& problem) { return data_parallel(problem, Mode
 struct Watcher : Observer {
   std::vector<Score> improvements;
   std::vector<Progress> progress;
-  void on_improvement(const Strategy&, const Score& score, const Progress&) override { improvements.push_back(score); }
+  void on_improvement(const Strategy&, const Score& score, const Progress&) override {
+    improvements.push_back(score);
+  }
   void on_progress(const Progress& p) override { progress.push_back(p); }
 };
 
@@ -61,7 +64,9 @@ Score best_baseline(const Problem& problem) {
   const auto evaluator = make_simulating_evaluator(problem, 1);
   Score best;
   for (const Baseline& baseline : simple_baselines(problem))
-    if (const Score score = evaluator->evaluate(baseline.strategy); !best.feasible || score.better_than(best)) best = score;
+    if (const Score score = evaluator->evaluate(baseline.strategy);
+        !best.feasible || score.better_than(best))
+      best = score;
   return best;
 }
 
@@ -98,7 +103,8 @@ TEST(RunPlanner, refuses_unknown_options_and_foreign_trees) {
     run_planner(planner, problem, options, quiet, {});
     FAIL();
   } catch (const InputError& error) {
-    EXPECT_STREQ(error.what(), "--set unknown=2: planner 'fixed' has no option 'unknown'; it has: known");
+    EXPECT_STREQ(error.what(),
+                 "--set unknown=2: planner 'fixed' has no option 'unknown'; it has: known");
   }
   auto tree = std::make_shared<SearchTree>();
   tree->problem = digest_of("another");
@@ -115,7 +121,8 @@ TEST(RunPlanner, mcts_beats_data_parallelism_and_does_not_depend_on_threads) {
     options.iterations = 120;
     options.threads = threads;
     const PlanResult result = run_planner(mcts, problem, options, quiet, {});
-    const std::string bytes = serialise(*result.tree) + result.strategy.digest().hex() + result.note;
+    const std::string bytes =
+        serialise(*result.tree) + result.strategy.digest().hex() + result.note;
     if (threads == 1) first = bytes;
     EXPECT_EQ(bytes, first);
     EXPECT_FALSE(best_baseline(problem).better_than(result.score));
@@ -144,7 +151,8 @@ TEST(Evaluators, cache_scores_equal_strategies_once) {
   const auto cache = make_caching_evaluator(fake, *problem.cluster);
   Strategy partial;
   partial.groups.resize(problem.grouping->size());
-  const std::vector<Strategy> batch = {data_parallel(problem), partial, duplicated(problem), data_parallel(problem)};
+  const std::vector<Strategy> batch = {data_parallel(problem), partial, duplicated(problem),
+                                       data_parallel(problem)};
   const auto scores = cache->evaluate(batch);
   EXPECT_EQ(fake.count, 2);
   EXPECT_EQ(scores[0].step_time, scores[1].step_time);
@@ -171,7 +179,8 @@ TEST(Evaluators, feedback_on_request) {
   const Problem problem = small_problem();
   const auto with = make_simulating_evaluator(problem, 2, true);
   ASSERT_TRUE(with->evaluate(data_parallel(problem)).feedback);
-  EXPECT_EQ(with->evaluate(data_parallel(problem)).feedback->groups.size(), problem.grouping->size());
+  EXPECT_EQ(with->evaluate(data_parallel(problem)).feedback->groups.size(),
+            problem.grouping->size());
   EXPECT_FALSE(make_simulating_evaluator(problem, 2)->evaluate(data_parallel(problem)).feedback);
 }
 

@@ -55,7 +55,8 @@ TEST(SearchTree, damaged_bytes_never_do_harm) {
       damaged[random.below(damaged.size())] = static_cast<char>(random.below(256));
     try {
       const SearchTree tree = parse_search_tree(damaged);
-      for (std::size_t v = 0; v < tree.vertices.size(); ++v) tree.strategy_at(static_cast<std::int32_t>(v), 2);
+      for (std::size_t v = 0; v < tree.vertices.size(); ++v)
+        tree.strategy_at(static_cast<std::int32_t>(v), 2);
       tree.best_path();
       serialise(tree);
     } catch (const InputError&) {

@@ -23,8 +23,10 @@ inline std::shared_ptr<const Cluster> sample_cluster(const std::string& name) {
 
 // `fast` V100s in one machine and `slow` machines of one GTX 1080 Ti.
 inline std::shared_ptr<const Cluster> small_cluster(int fast, int slow) {
-  std::string json = R"({"format": "stratoscope-cluster", "version": 1, "name": "toy", "machines": [
-    {"name": "fast", "gpus": [{"type": "V100-SXM2-32GB", "count": )" + std::to_string(fast) +
+  std::string json =
+      R"({"format": "stratoscope-cluster", "version": 1, "name": "toy", "machines": [
+    {"name": "fast", "gpus": [{"type": "V100-SXM2-32GB", "count": )" +
+      std::to_string(fast) +
       R"(}], "fabric": {"bandwidth_GBps": 150, "latency_us": 2}, "nic": {"bandwidth_GBps": 10, "latency_us": 5}})";
   if (slow > 0)
     json += R"(, {"name": "slow", "count": )" + std::to_string(slow) +
@@ -34,18 +36,28 @@ inline std::shared_ptr<const Cluster> small_cluster(int fast, int slow) {
   return std::make_shared<const Cluster>(parse_cluster(json, "toy", GpuCatalogue::bundled()));
 }
 
-// A chain of matrix products (with parameters) and activations on `batch` samples, one op group a layer when
-// grouped by hand.
+// A chain of matrix products (with parameters) and activations on `batch` samples, one op group a
+// layer when grouped by hand.
 inline Graph chain(int layers, std::int64_t batch, std::int64_t width) {
   GraphBuilder builder("chain", batch);
-  TensorId at = builder.add_tensor(
-      {.name = "x", .role = TensorRole::Input, .shape = {batch, width}, .producer = {}, .batch = {}, .data = {}});
+  TensorId at = builder.add_tensor({.name = "x",
+                                    .role = TensorRole::Input,
+                                    .shape = {batch, width},
+                                    .producer = {},
+                                    .batch = {},
+                                    .data = {}});
   for (int i = 0; i < layers; ++i) {
     const std::string n = std::to_string(i);
-    const TensorId w = builder.add_tensor({.name = "w" + n, .role = TensorRole::Parameter,
-                                           .shape = {width, width}, .producer = {}, .batch = {}, .data = {}});
-    const TensorId y = builder.add_tensor({.name = "y" + n, .shape = {batch, width}, .producer = {}, .batch = {}, .data = {}});
-    const TensorId z = builder.add_tensor({.name = "z" + n, .shape = {batch, width}, .producer = {}, .batch = {}, .data = {}});
+    const TensorId w = builder.add_tensor({.name = "w" + n,
+                                           .role = TensorRole::Parameter,
+                                           .shape = {width, width},
+                                           .producer = {},
+                                           .batch = {},
+                                           .data = {}});
+    const TensorId y = builder.add_tensor(
+        {.name = "y" + n, .shape = {batch, width}, .producer = {}, .batch = {}, .data = {}});
+    const TensorId z = builder.add_tensor(
+        {.name = "z" + n, .shape = {batch, width}, .producer = {}, .batch = {}, .data = {}});
     Op product;
     product.name = "product" + n;
     product.type = "MatMul";
@@ -64,24 +76,27 @@ inline Graph chain(int layers, std::int64_t batch, std::int64_t width) {
 }
 
 // The forward chain, its layers as op groups.
-inline Problem chain_problem(std::shared_ptr<const Cluster> cluster, int layers, std::int64_t batch = 8,
-                             std::int64_t width = 256) {
+inline Problem chain_problem(std::shared_ptr<const Cluster> cluster, int layers,
+                             std::int64_t batch = 8, std::int64_t width = 256) {
   Problem problem;
   problem.graph = std::make_shared<const Graph>(chain(layers, batch, width));
   problem.cluster = std::move(cluster);
   problem.cost = make_analytic_cost_model(problem.graph, problem.cluster);
   std::vector<std::int32_t> group_of;
-  for (const Op& op : problem.graph->ops()) group_of.push_back(std::stoi(op.name.substr(op.name.find_first_of("0123456789"))));
+  for (const Op& op : problem.graph->ops())
+    group_of.push_back(std::stoi(op.name.substr(op.name.find_first_of("0123456789"))));
   const auto times = mean_op_times(*problem.graph, *problem.cluster, *problem.cost);
   problem.grouping = std::make_shared<const Grouping>(*problem.graph, group_of, times);
   return problem;
 }
 
-// Milliseconds (1 to 2) of a decision in a separable landscape: a fixed scramble of group, mode and devices.
+// Milliseconds (1 to 2) of a decision in a separable landscape: a fixed scramble of group, mode and
+// devices.
 inline std::int64_t scrambled_cost(std::size_t group, const Decision& decision) {
   Hasher hasher;
   hasher.number(group).number(decision.mode);
-  for (const DeviceShare& share : decision.devices) hasher.number(share.device.value()).number(share.weight);
+  for (const DeviceShare& share : decision.devices)
+    hasher.number(share.device.value()).number(share.weight);
   return 1'000'000 + static_cast<std::int64_t>(hasher.finish().low % 1'000'000);
 }
 

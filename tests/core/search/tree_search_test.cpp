@@ -21,8 +21,8 @@ struct SearchRun {
   PlanResult operator()(const Problem& problem) {
     toy::FakeEvaluator evaluator(*problem.cluster, formula, threads);
     const auto prior = make_uniform_prior();
-    PlanResult result = tree_search(problem, evaluator, *prior, options, TreeSearchOptions::from(options),
-                                    *observer, stop, resume);
+    PlanResult result = tree_search(problem, evaluator, *prior, options,
+                                    TreeSearchOptions::from(options), *observer, stop, resume);
     evaluated = evaluator.count;
     return result;
   }
@@ -34,7 +34,7 @@ Nanos separable_optimum(const Problem& problem, const TreeSearchOptions& options
     std::int64_t least = std::numeric_limits<std::int64_t>::max();
     for (const Decision& action : make_actions(problem, options.actions))
       if (g == 0 || action.mode != Mode::ReplicatePs)  // nothing is trained here
-      least = std::min(least, toy::scrambled_cost(g, action));
+        least = std::min(least, toy::scrambled_cost(g, action));
     sum += Nanos(least);
   }
   return sum;
@@ -46,7 +46,8 @@ TEST(TreeSearch, searches_a_small_space_to_the_end) {
   run.options.iterations = 100000;
   run.options.set = {{"polish", "0"}};
   const PlanResult result = run(problem);
-  EXPECT_EQ(result.score.step_time, separable_optimum(problem, TreeSearchOptions::from(run.options)));
+  EXPECT_EQ(result.score.step_time,
+            separable_optimum(problem, TreeSearchOptions::from(run.options)));
   EXPECT_NE(result.note.find("the whole tree was searched"), std::string::npos);
   const auto actions = static_cast<std::int64_t>(result.tree->actions.size());
   EXPECT_LE(run.evaluated, actions * actions);
@@ -57,7 +58,8 @@ TEST(TreeSearch, finds_the_optimum_of_a_separable_landscape_in_part_of_the_space
   SearchRun run;
   run.options.iterations = 1500;
   const PlanResult result = run(problem);
-  EXPECT_LE(result.score.step_time, separable_optimum(problem, TreeSearchOptions::from(run.options)));
+  EXPECT_LE(result.score.step_time,
+            separable_optimum(problem, TreeSearchOptions::from(run.options)));
   EXPECT_TRUE(result.strategy.is_complete());
 }
 
@@ -80,7 +82,8 @@ TEST(TreeSearch, same_result_for_any_number_of_threads) {
     run.options.iterations = 300;
     run.threads = threads;
     const PlanResult result = run(problem);
-    const std::string bytes = serialise(*result.tree) + std::to_string(result.score.step_time.value);
+    const std::string bytes =
+        serialise(*result.tree) + std::to_string(result.score.step_time.value);
     if (threads == 1) first = bytes;
     EXPECT_EQ(bytes, first) << threads << " threads";
   }
@@ -182,7 +185,8 @@ TEST(TreeSearch, no_iterations_give_data_parallelism) {
   EXPECT_EQ(run.evaluated, 1);
 }
 
-// Feasible only when the first two groups are model parallel or on the first device; overflow otherwise.
+// Feasible only when the first two groups are model parallel or on the first device; overflow
+// otherwise.
 Score needs_model_parallelism(const Strategy& strategy) {
   Score score = toy::separable(strategy);
   for (std::size_t g = 0; g < 2; ++g) {
@@ -233,7 +237,8 @@ TEST(TreeSearch, tree_is_consistent) {
     EXPECT_GT(vertex.step_time_ns, 0);
     const Strategy partial = tree.strategy_at(static_cast<std::int32_t>(i), 6);
     if (vertex.depth > 0) {
-      EXPECT_EQ(toy::separable(complete(partial, *problem.cluster)).step_time.value, vertex.step_time_ns);
+      EXPECT_EQ(toy::separable(complete(partial, *problem.cluster)).step_time.value,
+                vertex.step_time_ns);
     }
   }
   const auto path = tree.best_path();
@@ -257,16 +262,19 @@ TEST(TreeSearch, priors_guide_it) {
   TreeSearchOptions search;
   search.polish = 0;
   Observer observer;
-  const PlanResult result = tree_search(problem, evaluator, favour, options, search, observer, {}, nullptr);
+  const PlanResult result =
+      tree_search(problem, evaluator, favour, options, search, observer, {}, nullptr);
   const auto children = result.tree->children(0);
   const auto last = static_cast<std::int32_t>(result.tree->actions.size()) - 1;
   EXPECT_EQ(result.tree->vertices[static_cast<std::size_t>(children.front())].action, last);
   EXPECT_FLOAT_EQ(result.tree->vertices[static_cast<std::size_t>(children.front())].prior, 0.9F);
   options.iterations = 64;
-  const auto resumed = tree_search(problem, evaluator, favour, options, search, observer, {},
-                                   std::make_shared<const SearchTree>(parse_search_tree(serialise(*result.tree))));
+  const auto resumed =
+      tree_search(problem, evaluator, favour, options, search, observer, {},
+                  std::make_shared<const SearchTree>(parse_search_tree(serialise(*result.tree))));
   options.iterations = 128;
-  const auto whole = tree_search(problem, evaluator, favour, options, search, observer, {}, nullptr);
+  const auto whole =
+      tree_search(problem, evaluator, favour, options, search, observer, {}, nullptr);
   EXPECT_TRUE(serialise(*resumed.tree) == serialise(*whole.tree));
 }
 
@@ -282,9 +290,12 @@ TEST(TreeSearch, bad_options_say_what_is_wrong) {
     return std::string();
   };
   EXPECT_EQ(message("c", "abc"), "--set c=abc: 'abc' is not a number; give a number such as 1.5");
-  EXPECT_EQ(message("batch", "2.5"), "--set batch=2.5: '2.5' is not a whole number; give a whole number such as 8");
-  EXPECT_EQ(message("merge", "maybe"), "--set merge=maybe: 'maybe' is neither true nor false; give true or false");
-  EXPECT_EQ(message("shares", "odd"), "--set shares=odd: 'odd' is not a choice; give one of: both, even");
+  EXPECT_EQ(message("batch", "2.5"),
+            "--set batch=2.5: '2.5' is not a whole number; give a whole number such as 8");
+  EXPECT_EQ(message("merge", "maybe"),
+            "--set merge=maybe: 'maybe' is neither true nor false; give true or false");
+  EXPECT_EQ(message("shares", "odd"),
+            "--set shares=odd: 'odd' is not a choice; give one of: both, even");
   EXPECT_NE(message("batch", "0"), "");
   EXPECT_NE(message("polish", "1.5"), "");
   EXPECT_NE(message("c", "nan"), "");

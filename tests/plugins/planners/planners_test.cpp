@@ -17,10 +17,12 @@ const PluginRegistry& registry() {
 }
 
 Problem sample(const std::string& model, std::int64_t batch, const std::string& cluster) {
-  const std::string file = std::string(STRATO_SOURCE_DIR) + "/sample_graphs/models/" + model + ".onnx";
+  const std::string file =
+      std::string(STRATO_SOURCE_DIR) + "/sample_graphs/models/" + model + ".onnx";
   ImportOptions options;
   options.batch = batch;
-  return make_problem(registry().importer_for(file)->import(file, options), toy::sample_cluster(cluster), {});
+  return make_problem(registry().importer_for(file)->import(file, options),
+                      toy::sample_cluster(cluster), {});
 }
 
 PlanResult plan(const std::string& planner, const Problem& problem, std::int64_t iterations = 800,
@@ -32,8 +34,8 @@ PlanResult plan(const std::string& planner, const Problem& problem, std::int64_t
   return run_planner(*registry().planner(planner), problem, options, quiet, {});
 }
 
-const std::vector<std::string> kBaselines = {"dp-allreduce", "dp-allreduce-proportional", "dp-ps", "single-device",
-                                             "metis"};
+const std::vector<std::string> kBaselines = {"dp-allreduce", "dp-allreduce-proportional", "dp-ps",
+                                             "single-device", "metis"};
 
 TEST(Planners, all_load_under_their_names_and_make_complete_strategies) {
   const Problem problem = toy::chain_problem(toy::small_cluster(2, 2), 3);
@@ -44,7 +46,8 @@ TEST(Planners, all_load_under_their_names_and_make_complete_strategies) {
     const PlanResult result = plan(name, problem, 40);
     EXPECT_TRUE(result.strategy.is_complete()) << name;
     EXPECT_NO_THROW(validate(result.strategy, *problem.grouping, *problem.cluster)) << name;
-    EXPECT_EQ(simulate_strategy(problem, result.strategy).score.step_time, result.score.step_time) << name;
+    EXPECT_EQ(simulate_strategy(problem, result.strategy).score.step_time, result.score.step_time)
+        << name;
     EXPECT_GE(result.score.step_time, lower_bound(problem)) << name;
   }
 }
@@ -53,7 +56,8 @@ TEST(Planners, baselines_are_what_they_are_called) {
   const Problem problem = toy::chain_problem(toy::small_cluster(2, 2), 3);
   EXPECT_EQ(plan("dp-allreduce", problem).strategy, data_parallel(problem));
   EXPECT_EQ(plan("dp-ps", problem).strategy, data_parallel(problem, Mode::ReplicatePs));
-  EXPECT_EQ(plan("dp-allreduce-proportional", problem).strategy, data_parallel_proportional(problem));
+  EXPECT_EQ(plan("dp-allreduce-proportional", problem).strategy,
+            data_parallel_proportional(problem));
   EXPECT_EQ(plan("single-device", problem).strategy, on_one_device(problem, DeviceId(0)));
 }
 
@@ -72,7 +76,8 @@ TEST(Planners, metis_with_fewer_groups_than_devices_or_one) {
     const Problem problem = toy::chain_problem(toy::sample_cluster("autodist-a1"), layers);
     EXPECT_TRUE(plan("metis", problem).strategy.is_complete());
   }
-  EXPECT_TRUE(plan("metis", toy::chain_problem(toy::small_cluster(1, 0), 4)).strategy.is_complete());
+  EXPECT_TRUE(
+      plan("metis", toy::chain_problem(toy::small_cluster(1, 0), 4)).strategy.is_complete());
 }
 
 void expect_faster_than_every_baseline(const Problem& problem, std::int64_t iterations) {
