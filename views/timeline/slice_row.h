@@ -72,9 +72,9 @@ struct Fold {
 
 inline constexpr double kFoldPixels = 3;
 
-// Calls emit(Fold) in time order for everything in view.
-template <class Emit>
-void fold_slices(const SliceRow& row, const TimeMapping& mapping, Emit&& emit) {
+// Calls visit(Fold) in time order for everything in view.
+template <class Visit>
+void fold_slices(const SliceRow& row, const TimeMapping& mapping, Visit&& visit) {
   const double smallest = kFoldPixels * mapping.ns_per_px, view_end = mapping.end();
   const auto wide = [&](std::size_t i) {
     return static_cast<double>(row.end[i] - row.start[i]) >= smallest;
@@ -87,7 +87,7 @@ void fold_slices(const SliceRow& row, const TimeMapping& mapping, Emit&& emit) {
       // Only the last of them can reach beyond the block; a wide one is drawn by itself.
       if (next - 1 > i && wide(next - 1)) --next;
     }
-    emit(Fold{i, next});
+    visit(Fold{i, next});
     i = next;
   }
 }
