@@ -12,7 +12,13 @@ class App;
 namespace strato::cli {
 
 // Exit statuses: part of the stable interface.
-enum Status : int { Done = 0, Infeasible = 1, BadInput = 2, ExternalFailure = 3, InternalError = 70 };
+enum Status : int {
+  Done = 0,
+  Infeasible = 1,
+  BadInput = 2,
+  ExternalFailure = 3,
+  InternalError = 70
+};
 
 struct Command {
   std::function<int()> action;
@@ -25,7 +31,8 @@ struct Command {
 };
 
 // Adds a subcommand with the flag --json.
-CLI::App* add_command(CLI::App& app, Command& command, const std::string& name, const std::string& help);
+CLI::App* add_command(CLI::App& app, Command& command, const std::string& name,
+                      const std::string& help);
 
 void add_inspect(CLI::App& app, Command& command);
 void add_plan(CLI::App& app, Command& command);

@@ -38,8 +38,8 @@ std::vector<std::string> chosen_planners(const CompareOptions& options, bool& al
   return names;
 }
 
-Row run_one(const std::string& name, bool may_refuse, const Problem& problem, const PlannerOptions& options,
-            Interrupt& interrupt) {
+Row run_one(const std::string& name, bool may_refuse, const Problem& problem,
+            const PlannerOptions& options, Interrupt& interrupt) {
   const auto start = std::chrono::steady_clock::now();
   Row row{name, "", {}, 0};
   try {
@@ -51,7 +51,8 @@ Row run_one(const std::string& name, bool may_refuse, const Problem& problem, co
     if (!may_refuse) throw;
     row.note = error.what();
   }
-  row.wall_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  row.wall_seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return row;
 }
 
@@ -64,8 +65,8 @@ const Row* best_of(const std::vector<Row>& rows) {
   return best;
 }
 
-Json compare_json(const Problem& problem, const std::vector<Row>& rows, const Score& baseline, Nanos bound,
-                  double wall_seconds) {
+Json compare_json(const Problem& problem, const std::vector<Row>& rows, const Score& baseline,
+                  Nanos bound, double wall_seconds) {
   Json list = Json::array();
   for (const Row& row : rows) {
     Json entry = {{"planner", row.planner}};
@@ -92,8 +93,8 @@ Json compare_json(const Problem& problem, const std::vector<Row>& rows, const Sc
           {"planners", list}};
 }
 
-std::string compare_text(const Problem& problem, const std::vector<Row>& rows, const Score& baseline,
-                         Nanos bound) {
+std::string compare_text(const Problem& problem, const std::vector<Row>& rows,
+                         const Score& baseline, Nanos bound) {
   Table table({"planner", "step time", "speed-up", "fits", "evaluations", "took", "note"});
   for (const Row& row : rows) {
     const std::string took = time_text(nanos_from_seconds(row.wall_seconds));
@@ -102,13 +103,15 @@ std::string compare_text(const Problem& problem, const std::vector<Row>& rows, c
       continue;
     }
     const Score& score = row.result->score;
-    table.add({row.planner, time_text(score.step_time), factor_text(baseline.step_time / score.step_time),
-               score.feasible ? "yes" : "no", std::to_string(row.result->evaluations), took, row.note});
+    table.add({row.planner, time_text(score.step_time),
+               factor_text(baseline.step_time / score.step_time), score.feasible ? "yes" : "no",
+               std::to_string(row.result->evaluations), took, row.note});
   }
-  std::string text = fmt::format("{} on {}, batch {}, {} op groups; data parallel {}{}, lower bound {}\n\n",
-                                 problem.graph->name(), problem.cluster->name(), problem.graph->batch(),
-                                 problem.grouping->size(), time_text(baseline.step_time),
-                                 baseline.feasible ? "" : " (does not fit)", time_text(bound));
+  std::string text =
+      fmt::format("{} on {}, batch {}, {} op groups; data parallel {}{}, lower bound {}\n\n",
+                  problem.graph->name(), problem.cluster->name(), problem.graph->batch(),
+                  problem.grouping->size(), time_text(baseline.step_time),
+                  baseline.feasible ? "" : " (does not fit)", time_text(bound));
   return text + table.text();
 }
 
@@ -142,11 +145,13 @@ void add_compare(CLI::App& app, Command& command) {
   CLI::App* sub = add_command(app, command, "compare", "Several planners on one problem");
   const auto options = std::make_shared<CompareOptions>();
   options->model.declare(*sub);
-  sub->add_option("--cluster", options->cluster, "Cluster file, or the name of a sample")->required();
+  sub->add_option("--cluster", options->cluster, "Cluster file, or the name of a sample")
+      ->required();
   sub->add_option("--planners", options->planners, "a,b,c or all")->required()->delimiter(',');
   options->planner.declare(*sub, false);
-  sub->callback(
-      [options, &command] { command.action = [=, &command] { return compare(*options, command); }; });
+  sub->callback([options, &command] {
+    command.action = [=, &command] { return compare(*options, command); };
+  });
 }
 
 }  // namespace strato::cli

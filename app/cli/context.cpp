@@ -21,7 +21,8 @@ namespace {
 constexpr std::string_view kNoOptimizer = "none";  // in a plan: a forward graph
 
 // "name=N" -> (name, text of N).
-std::pair<std::string, std::string> key_and_value(const std::string& text, const std::string& option) {
+std::pair<std::string, std::string> key_and_value(const std::string& text,
+                                                  const std::string& option) {
   const std::size_t equals = text.find('=');
   if (equals == std::string::npos || equals == 0) {
     throw InputError("", option, fmt::format("\"{}\" is not of the form name=value", text),
@@ -43,7 +44,8 @@ std::int64_t positive_integer(const std::string& text, const std::string& option
 
 fs::path sample_or_file(const std::string& given, const char* folder, const char* extension) {
   std::error_code error;
-  if (fs::exists(given, error) || given.empty() || given.find('/') != std::string::npos) return given;
+  if (fs::exists(given, error) || given.empty() || given.find('/') != std::string::npos)
+    return given;
   const fs::path sample = home_directory() / "sample_graphs" / folder / (given + extension);
   return fs::is_regular_file(sample, error) ? sample : fs::path(given);
 }
@@ -116,7 +118,8 @@ ProblemOptions ModelOptions::problem_options() const {
 }
 
 void PlannerChoice::declare(CLI::App& command, bool with_planner) {
-  if (with_planner) command.add_option("--planner", planner, "See: list planners")->capture_default_str();
+  if (with_planner)
+    command.add_option("--planner", planner, "See: list planners")->capture_default_str();
   auto* count = command.add_option("--iterations", iterations, "Evaluations of a search")
                     ->capture_default_str()
                     ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40));
@@ -148,7 +151,9 @@ const PluginRegistry& plugins() {
 }
 
 fs::path model_path(const std::string& given) { return sample_or_file(given, "models", ".onnx"); }
-fs::path cluster_path(const std::string& given) { return sample_or_file(given, "clusters", ".json"); }
+fs::path cluster_path(const std::string& given) {
+  return sample_or_file(given, "clusters", ".json");
+}
 
 LoadedModel load_model(const ModelOptions& options) {
   LoadedModel model;
@@ -162,7 +167,8 @@ LoadedModel load_model(const ModelOptions& options) {
 }
 
 std::shared_ptr<const Cluster> load_cluster(const std::string& given) {
-  return std::make_shared<const Cluster>(read_cluster(cluster_path(given), GpuCatalogue::bundled()));
+  return std::make_shared<const Cluster>(
+      read_cluster(cluster_path(given), GpuCatalogue::bundled()));
 }
 
 void PlanSource::declare(CLI::App& command) {
@@ -174,7 +180,8 @@ void PlanSource::declare(CLI::App& command) {
 LoadedPlan load_plan(const PlanSource& source) {
   const PlanFile file = read_plan(source.plan);
   const Json result = Json::parse(file.result_json);
-  const fs::path path = source.graph.empty() ? find_model(file, source.plan) : model_path(source.graph);
+  const fs::path path =
+      source.graph.empty() ? find_model(file, source.plan) : model_path(source.graph);
   ProblemOptions options;
   options.training = file.optimizer != kNoOptimizer;
   if (options.training) options.optimizer = optimizer_from(file.optimizer);
@@ -191,8 +198,10 @@ LoadedPlan load_plan(const PlanSource& source) {
   loaded.problem = with_grouping(whole, std::move(bound.grouping));
   loaded.strategy = std::move(bound.strategy);
   loaded.unmatched = std::move(bound.unmatched);
-  if (!bound.same_graph) loaded.unmatched.insert(loaded.unmatched.begin(), "the model is not the plan's");
-  if (result.contains("planner") && result["planner"].is_string()) loaded.planner = result["planner"];
+  if (!bound.same_graph)
+    loaded.unmatched.insert(loaded.unmatched.begin(), "the model is not the plan's");
+  if (result.contains("planner") && result["planner"].is_string())
+    loaded.planner = result["planner"];
   if (result.contains("seed") && result["seed"].is_number_unsigned()) loaded.seed = result["seed"];
   return loaded;
 }
@@ -202,7 +211,11 @@ StoredModel row_of(const LoadedModel& model, const Problem& problem) {
                         {"training", model.options.training},
                         {"optimizer", std::string(name_of(model.options.optimizer))},
                         {"groups", model.options.grouping.max_groups}};
-  return {0, model.name, model.path.string(), options.dump(), problem.graph->digest(),
+  return {0,
+          model.name,
+          model.path.string(),
+          options.dump(),
+          problem.graph->digest(),
           serialise(*model.graph)};
 }
 
@@ -214,8 +227,10 @@ LoadedModel model_from(const StoredModel& row) {
   LoadedModel model;
   model.path = row.path;
   model.name = row.name;
-  model.graph = std::make_shared<const Graph>(parse_graph(row.content, "model \"" + row.name + "\" of the workspace"));
-  const JsonView options = JsonView::parse(row.options, "model \"" + row.name + "\" of the workspace");
+  model.graph = std::make_shared<const Graph>(
+      parse_graph(row.content, "model \"" + row.name + "\" of the workspace"));
+  const JsonView options =
+      JsonView::parse(row.options, "model \"" + row.name + "\" of the workspace");
   model.options.training = options.at("training").boolean();
   model.options.optimizer = optimizer_from(options.at("optimizer").string());
   model.options.grouping.max_groups = static_cast<int>(options.at("groups").integer(1, 1'000'000));
@@ -223,21 +238,25 @@ LoadedModel model_from(const StoredModel& row) {
 }
 
 double parse_duration(const std::string& text, const std::string& option) {
-  const std::pair<const char*, double> units[] = {{"", 1}, {"s", 1}, {"ms", 1e-3}, {"m", 60}, {"h", 3600}};
+  const std::pair<const char*, double> units[] = {
+      {"", 1}, {"s", 1}, {"ms", 1e-3}, {"m", 60}, {"h", 3600}};
   char* end = nullptr;
   const double number = std::strtod(text.c_str(), &end);
   for (const auto& [unit, seconds] : units) {
-    if (end != text.c_str() && std::string_view(end) == unit && number > 0 && number * seconds < 1e9) {
+    if (end != text.c_str() && std::string_view(end) == unit && number > 0 &&
+        number * seconds < 1e9) {
       return number * seconds;
     }
   }
-  throw InputError("", option, fmt::format("\"{}\" is not a time", text), "write 500ms, 10s, 2m or 1h");
+  throw InputError("", option, fmt::format("\"{}\" is not a time", text),
+                   "write 500ms, 10s, 2m or 1h");
 }
 
 void check_writable(const fs::path& file) {
   if (file.empty()) return;
   std::error_code error;
-  if (fs::is_directory(file, error)) throw InputError(file.string(), "", "is a folder", "give a file name");
+  if (fs::is_directory(file, error))
+    throw InputError(file.string(), "", "is a folder", "give a file name");
   std::string probe = file.string() + ".probe-XXXXXX";
   const int handle = ::mkstemp(probe.data());
   if (handle < 0) {

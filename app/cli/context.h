@@ -1,4 +1,5 @@
-// Where a problem comes from: the options that several subcommands share, and how they become values.
+// Where a problem comes from: the options that several subcommands share, and how they become
+// values.
 #pragma once
 
 #include <filesystem>
@@ -19,7 +20,7 @@ class App;
 namespace strato::cli {
 
 struct ModelOptions {
-  std::string graph;                    // file, or the name of a bundled sample
+  std::string graph;  // file, or the name of a bundled sample
   std::optional<std::int64_t> batch;
   std::vector<std::string> dimensions;  // name=N
   std::string optimizer = "adam";
@@ -46,7 +47,7 @@ struct PlannerChoice {
 
 struct LoadedModel {
   std::filesystem::path path;
-  std::string name;  // for people: the file's name without its ending
+  std::string name;                    // for people: the file's name without its ending
   std::shared_ptr<const Graph> graph;  // forward
   ProblemOptions options;
   std::map<std::string, std::int64_t> dimensions;

@@ -44,8 +44,9 @@ void add_export(CLI::App& app, Command& command) {
   options->source.declare(*sub);
   sub->add_option("--format", options->format, "See: list exporters")->required();
   sub->add_option("-o,--output", options->output, "File to write")->required();
-  sub->callback(
-      [options, &command] { command.action = [=, &command] { return export_plan(*options, command); }; });
+  sub->callback([options, &command] {
+    command.action = [=, &command] { return export_plan(*options, command); };
+  });
 }
 
 }  // namespace strato::cli

@@ -62,10 +62,12 @@ int inspect(InspectOptions options, const Command& command) {
 void add_inspect(CLI::App& app, Command& command) {
   CLI::App* sub = add_command(app, command, "inspect", "What is in a model or a cluster");
   const auto options = std::make_shared<InspectOptions>();
-  sub->add_option("file", options->subject, "Model or cluster: a file, or the name of a sample")->required();
+  sub->add_option("file", options->subject, "Model or cluster: a file, or the name of a sample")
+      ->required();
   options->model.declare_without_graph(*sub);
-  sub->callback(
-      [options, &command] { command.action = [=, &command] { return inspect(*options, command); }; });
+  sub->callback([options, &command] {
+    command.action = [=, &command] { return inspect(*options, command); };
+  });
 }
 
 }  // namespace strato::cli

@@ -20,7 +20,8 @@ std::string bandwidth_matrix(const Cluster& cluster) {
     std::vector<std::string> row = {cluster.groups()[DeviceGroupId(a)].name};
     for (std::size_t b = 0; b < cluster.groups().size(); ++b) {
       const DeviceGroupId from(a), to(b);
-      row.push_back(has_bandwidth(cluster, from, to) ? bandwidth_text(cluster.bandwidth(from, to)) : "-");
+      row.push_back(has_bandwidth(cluster, from, to) ? bandwidth_text(cluster.bandwidth(from, to))
+                                                     : "-");
     }
     table.add(std::move(row));
   }
@@ -71,18 +72,20 @@ Json cluster_json(const Cluster& cluster) {
 
 std::string cluster_text(const Cluster& cluster) {
   Bytes memory;
-  Table groups({"device group", "machine", "GPUs", "type", "memory each", "peak fp32/s", "memory bandwidth"});
+  Table groups({"device group", "machine", "GPUs", "type", "memory each", "peak fp32/s",
+                "memory bandwidth"});
   for (const DeviceGroup& group : cluster.groups()) {
     const GpuType& gpu = cluster.gpu_types()[group.type];
     memory += group_memory(cluster, group);
-    groups.add({group.name, cluster.machines()[group.machine].name, std::to_string(group.devices.size()),
-                gpu.name, bytes_text(gpu.memory),
+    groups.add({group.name, cluster.machines()[group.machine].name,
+                std::to_string(group.devices.size()), gpu.name, bytes_text(gpu.memory),
                 flops_text(gpu.peak_flops[static_cast<std::size_t>(Precision::Fp32)]),
                 bandwidth_text(gpu.memory_bandwidth)});
   }
-  return fmt::format("{}: {} machines, {} GPUs in {} device groups, {} of memory\n\n{}\n{}", cluster.name(),
-                     cluster.machines().size(), cluster.device_count(), cluster.groups().size(),
-                     bytes_text(memory), groups.text(), bandwidth_matrix(cluster));
+  return fmt::format("{}: {} machines, {} GPUs in {} device groups, {} of memory\n\n{}\n{}",
+                     cluster.name(), cluster.machines().size(), cluster.device_count(),
+                     cluster.groups().size(), bytes_text(memory), groups.text(),
+                     bandwidth_matrix(cluster));
 }
 
 }  // namespace strato::cli

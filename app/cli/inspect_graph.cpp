@@ -13,9 +13,18 @@ namespace {
 
 void count_split(TypeCount& type, GraphInspection& all, Splittability split) {
   switch (split) {
-    case Splittability::Concat: ++type.concat; ++all.concat; break;
-    case Splittability::Sum: ++type.sum; ++all.sum; break;
-    case Splittability::None: ++type.whole; ++all.whole; break;
+    case Splittability::Concat:
+      ++type.concat;
+      ++all.concat;
+      break;
+    case Splittability::Sum:
+      ++type.sum;
+      ++all.sum;
+      break;
+    case Splittability::None:
+      ++type.whole;
+      ++all.whole;
+      break;
   }
 }
 
@@ -43,11 +52,15 @@ void count_tensors(const Graph& graph, GraphInspection& all) {
         all.parameter_count += tensor.elements();
         all.parameter_bytes += tensor.bytes();
         break;
-      case TensorRole::OptimizerState: all.optimizer_bytes += tensor.bytes(); break;
-      case TensorRole::Activation:
-        if (tensor.producer.valid() && !graph.op(tensor.producer).view) all.activation_bytes += tensor.bytes();
+      case TensorRole::OptimizerState:
+        all.optimizer_bytes += tensor.bytes();
         break;
-      default: break;
+      case TensorRole::Activation:
+        if (tensor.producer.valid() && !graph.op(tensor.producer).view)
+          all.activation_bytes += tensor.bytes();
+        break;
+      default:
+        break;
     }
   }
 }
@@ -115,20 +128,24 @@ std::string inspection_text(const GraphInspection& all) {
                                  all.training ? "training" : "forward");
   text += fmt::format("  ops            {} ({} in the file)\n", all.ops, all.file_ops);
   text += fmt::format("  tensors        {}\n", all.tensors);
-  text += fmt::format("  work           {} ({} forward)\n", flops_text(all.flops), flops_text(all.forward_flops));
-  text += fmt::format("  parameters     {} ({})\n", count_text(static_cast<double>(all.parameter_count)),
+  text += fmt::format("  work           {} ({} forward)\n", flops_text(all.flops),
+                      flops_text(all.forward_flops));
+  text += fmt::format("  parameters     {} ({})\n",
+                      count_text(static_cast<double>(all.parameter_count)),
                       bytes_text(all.parameter_bytes));
   text += fmt::format("  optimizer      {}\n", bytes_text(all.optimizer_bytes));
   text += fmt::format("  activations    {}\n", bytes_text(all.activation_bytes));
-  text += fmt::format("  splittable     {} with concatenation, {} with sum, {} not\n", all.concat, all.sum,
-                      all.whole);
+  text += fmt::format("  splittable     {} with concatenation, {} with sum, {} not\n", all.concat,
+                      all.sum, all.whole);
   if (!all.estimated_types.empty()) {
-    text += fmt::format("  estimated      {} (unknown op types)\n", fmt::join(all.estimated_types, ", "));
+    text += fmt::format("  estimated      {} (unknown op types)\n",
+                        fmt::join(all.estimated_types, ", "));
   }
   Table table({"type", "ops", "work", "outputs", "concat", "sum", "whole", ""});
   for (const TypeCount& type : all.types) {
-    table.add({type.type, std::to_string(type.ops), flops_text(type.flops), bytes_text(type.activation_bytes),
-               std::to_string(type.concat), std::to_string(type.sum), std::to_string(type.whole),
+    table.add({type.type, std::to_string(type.ops), flops_text(type.flops),
+               bytes_text(type.activation_bytes), std::to_string(type.concat),
+               std::to_string(type.sum), std::to_string(type.whole),
                type.estimated ? "estimated" : ""});
   }
   return text + "\n" + table.text();

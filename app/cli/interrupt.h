@@ -1,5 +1,6 @@
-// Ctrl-C as a stop request: once armed, SIGINT and SIGTERM ask for a clean stop; before that, and the second time,
-// they end the program at once. Make it before any other thread starts (threads inherit the blocked signals).
+// Ctrl-C as a stop request: once armed, SIGINT and SIGTERM ask for a clean stop; before that, and
+// the second time, they end the program at once. Make it before any other thread starts (threads
+// inherit the blocked signals).
 #pragma once
 
 #include <atomic>

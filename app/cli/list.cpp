@@ -15,7 +15,8 @@ int list_plugins(PluginKind kind, const std::string& title, const Command& comma
   if (command.json) {
     Json list = Json::array();
     for (const PluginInfo& plugin : plugins_of_kind) {
-      list.push_back({{"name", plugin.name}, {"summary", plugin.summary}, {"extensions", plugin.extensions}});
+      list.push_back(
+          {{"name", plugin.name}, {"summary", plugin.summary}, {"extensions", plugin.extensions}});
     }
     print(Json{{title, list}}.dump() + "\n");
     return Done;
@@ -33,7 +34,8 @@ double peak(const GpuType& gpu, Precision precision) {
 Json gpu_json(const GpuType& gpu) {
   Json rates = Json::object();
   for (std::size_t i = 0; i < kPrecisions; ++i) {
-    if (gpu.peak_flops[i] > 0) rates[std::string(name_of(static_cast<Precision>(i)))] = gpu.peak_flops[i];
+    if (gpu.peak_flops[i] > 0)
+      rates[std::string(name_of(static_cast<Precision>(i)))] = gpu.peak_flops[i];
   }
   return {{"name", gpu.name},
           {"aliases", gpu.aliases},

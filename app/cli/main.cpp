@@ -1,4 +1,5 @@
-// stratoscope-cli: the command line. Each subcommand is one file; here are parsing and exit statuses.
+// stratoscope-cli: the command line. Each subcommand is one file; here are parsing and exit
+// statuses.
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <new>
@@ -10,7 +11,8 @@
 
 namespace strato::cli {
 
-CLI::App* add_command(CLI::App& app, Command& command, const std::string& name, const std::string& help) {
+CLI::App* add_command(CLI::App& app, Command& command, const std::string& name,
+                      const std::string& help) {
   CLI::App* sub = app.add_subcommand(name, help);
   sub->add_flag("--json", command.json, "Print one JSON object and nothing else");
   return sub;
@@ -31,7 +33,8 @@ int run(Command& command) {
   } catch (const InputError& error) {
     return complain(error.what(), BadInput);
   } catch (const std::bad_alloc&) {
-    return complain("the machine's memory is exhausted; take fewer groups or a smaller model", BadInput);
+    return complain("the machine's memory is exhausted; take fewer groups or a smaller model",
+                    BadInput);
   } catch (const std::exception& error) {
     return complain((std::string("internal error, please report it: ") + error.what()).c_str(),
                     InternalError);
@@ -55,7 +58,8 @@ void declare(CLI::App& app, Command& command) {
 
 int main(int argc, char** argv) {
   using namespace strato::cli;
-  CLI::App app("Finds, simulates and explains strategies for distributed DNN training.", "stratoscope-cli");
+  CLI::App app("Finds, simulates and explains strategies for distributed DNN training.",
+               "stratoscope-cli");
   Command command;
   declare(app, command);
   try {

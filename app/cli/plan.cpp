@@ -23,7 +23,8 @@ int plan(const PlanOptions& options, const Command& command) {
   const Problem problem = make_problem(*model.graph, load_cluster(options.cluster), model.options);
   std::optional<Workspace> workspace;
   if (!options.workspace.empty()) workspace.emplace(options.workspace);
-  SearchJob job{&model, &problem, options.planner.planner, planner_options, nullptr, nullptr, &interrupt};
+  SearchJob job{&model,  &problem,  options.planner.planner, planner_options, nullptr,
+                nullptr, &interrupt};
   if (workspace) job.workspace = &*workspace;
   const SearchOutcome outcome = search(job);
   if (!options.output.empty()) write_plan_file(options.output, model, outcome);
@@ -31,7 +32,8 @@ int plan(const PlanOptions& options, const Command& command) {
     print(verdict_json(outcome.verdict, command.wall_seconds()).dump() + "\n");
   } else {
     print(verdict_text(outcome.verdict, command.wall_seconds()));
-    if (outcome.run) print("\nStored as run " + std::to_string(*outcome.run) + " of " + options.workspace + "\n");
+    if (outcome.run)
+      print("\nStored as run " + std::to_string(*outcome.run) + " of " + options.workspace + "\n");
     if (!options.output.empty()) print("\nPlan written to " + options.output + "\n");
   }
   return outcome.verdict.feasible() ? Done : Infeasible;
@@ -43,11 +45,14 @@ void add_plan(CLI::App& app, Command& command) {
   CLI::App* sub = add_command(app, command, "plan", "Search for a strategy");
   const auto options = std::make_shared<PlanOptions>();
   options->model.declare(*sub);
-  sub->add_option("--cluster", options->cluster, "Cluster file, or the name of a sample")->required();
+  sub->add_option("--cluster", options->cluster, "Cluster file, or the name of a sample")
+      ->required();
   options->planner.declare(*sub, true);
-  sub->add_option("--workspace", options->workspace, "Store model, cluster, run and result here (.strata)");
+  sub->add_option("--workspace", options->workspace,
+                  "Store model, cluster, run and result here (.strata)");
   sub->add_option("-o,--output", options->output, "Plan file to write");
-  sub->callback([options, &command] { command.action = [=, &command] { return plan(*options, command); }; });
+  sub->callback(
+      [options, &command] { command.action = [=, &command] { return plan(*options, command); }; });
 }
 
 }  // namespace strato::cli

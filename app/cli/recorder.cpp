@@ -81,7 +81,8 @@ void Recorder::on_progress(const Progress& progress) {
   if (Clock::now() - written_ >= kWriteEvery) write(progress);
 }
 
-void Recorder::on_improvement(const Strategy& strategy, const Score& score, const Progress& progress) {
+void Recorder::on_improvement(const Strategy& strategy, const Score& score,
+                              const Progress& progress) {
   if (workspace_ != nullptr) pending_best_ = {strategy, score};
   on_progress(progress);
 }
@@ -132,7 +133,8 @@ StrategyRow Recorder::add(const Strategy& strategy, const Score& score, const st
   row.cluster = run_.cluster;
   row.run = run_.id;
   row.label = label;
-  row.json = strategy_json(name_strategy(strategy, *problem_.graph, *problem_.grouping, *problem_.cluster));
+  row.json = strategy_json(
+      name_strategy(strategy, *problem_.graph, *problem_.grouping, *problem_.cluster));
   row.digest = strategy.digest();
   row.step_time_ns = score.step_time.value;
   row.feasible = score.feasible;

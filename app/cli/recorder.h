@@ -1,5 +1,5 @@
-// Watches a search: draws the progress line and writes the run into a workspace, at least once a second while
-// the planner reports, so that a crash loses little.
+// Watches a search: draws the progress line and writes the run into a workspace, at least once a
+// second while the planner reports, so that a crash loses little.
 #pragma once
 
 #include <chrono>
@@ -28,7 +28,8 @@ class Recorder final : public Observer {
   std::optional<RunRow> run() const;
 
   void on_progress(const Progress& progress) override;
-  void on_improvement(const Strategy& strategy, const Score& score, const Progress& progress) override;
+  void on_improvement(const Strategy& strategy, const Score& score,
+                      const Progress& progress) override;
   void on_tree(std::shared_ptr<const SearchTree> tree) override;
 
  private:
@@ -46,7 +47,7 @@ class Recorder final : public Observer {
   Clock::time_point start_ = Clock::now(), drawn_{}, written_{};
   Workspace* workspace_ = nullptr;
   StoredRun run_;
-  double seconds_before_ = 0;            // of the searches that this one continues
+  double seconds_before_ = 0;  // of the searches that this one continues
   std::int64_t evaluations_before_ = 0;
   std::optional<std::pair<Strategy, Score>> pending_best_;
   std::shared_ptr<const SearchTree> pending_tree_;

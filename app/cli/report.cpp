@@ -13,12 +13,22 @@ namespace {
 
 void add_to(MemoryUse& use, TensorRole role, Bytes bytes) {
   switch (role) {
-    case TensorRole::Parameter: use.parameters += bytes; break;
-    case TensorRole::OptimizerState: use.optimizer_state += bytes; break;
-    case TensorRole::Gradient: use.gradients += bytes; break;
-    case TensorRole::Activation: use.activations += bytes; break;
+    case TensorRole::Parameter:
+      use.parameters += bytes;
+      break;
+    case TensorRole::OptimizerState:
+      use.optimizer_state += bytes;
+      break;
+    case TensorRole::Gradient:
+      use.gradients += bytes;
+      break;
+    case TensorRole::Activation:
+      use.activations += bytes;
+      break;
     case TensorRole::Input:
-    case TensorRole::Constant: use.other += bytes; break;
+    case TensorRole::Constant:
+      use.other += bytes;
+      break;
   }
 }
 
@@ -51,21 +61,23 @@ std::string devices_text(const Timeline& timeline) {
     const DeviceUse& use = timeline.devices[DeviceId(i)];
     const Cluster& cluster = *timeline.program->cluster;
     const double share = timeline.step_time > Nanos(0) ? use.compute_busy / timeline.step_time : 0;
-    table.add({cluster.device(DeviceId(i)).name, cluster.gpu(DeviceId(i)).name, time_text(use.compute_busy),
-               percent_text(share), bytes_text(use.peak), bytes_text(use.capacity),
-               percent_text(use.peak / use.capacity)});
+    table.add({cluster.device(DeviceId(i)).name, cluster.gpu(DeviceId(i)).name,
+               time_text(use.compute_busy), percent_text(share), bytes_text(use.peak),
+               bytes_text(use.capacity), percent_text(use.peak / use.capacity)});
   }
   return table.text();
 }
 
 std::string breakdown_text(const Timeline& timeline) {
-  Table table({"device", "peak", "of", "parameters", "optimizer", "gradients", "activations", "other", ""});
+  Table table(
+      {"device", "peak", "of", "parameters", "optimizer", "gradients", "activations", "other", ""});
   for (std::size_t i = 0; i < timeline.devices.size(); ++i) {
     const DeviceUse& use = timeline.devices[DeviceId(i)];
     const MemoryUse memory = memory_at_peak(timeline, DeviceId(i));
     table.add({timeline.program->cluster->device(DeviceId(i)).name, bytes_text(use.peak),
-               bytes_text(use.capacity), bytes_text(memory.parameters), bytes_text(memory.optimizer_state),
-               bytes_text(memory.gradients), bytes_text(memory.activations), bytes_text(memory.other),
+               bytes_text(use.capacity), bytes_text(memory.parameters),
+               bytes_text(memory.optimizer_state), bytes_text(memory.gradients),
+               bytes_text(memory.activations), bytes_text(memory.other),
                use.fits() ? "" : "does not fit"});
   }
   return table.text();
@@ -73,8 +85,9 @@ std::string breakdown_text(const Timeline& timeline) {
 
 std::string headline(const Verdict& verdict) {
   const Problem& problem = *verdict.problem;
-  std::string text = fmt::format("{} on {}, batch {}, {} op groups", problem.graph->name(),
-                                 problem.cluster->name(), problem.graph->batch(), problem.grouping->size());
+  std::string text =
+      fmt::format("{} on {}, batch {}, {} op groups", problem.graph->name(),
+                  problem.cluster->name(), problem.graph->batch(), problem.grouping->size());
   if (!verdict.planner.empty()) text += fmt::format(", {}, seed {}", verdict.planner, verdict.seed);
   return text + (verdict.stopped ? " (stopped early)\n" : "\n");
 }
@@ -82,8 +95,9 @@ std::string headline(const Verdict& verdict) {
 }  // namespace
 
 double Verdict::speedup() const {
-  return outcome.timeline->step_time > Nanos(0) ? baseline.timeline->step_time / outcome.timeline->step_time
-                                                : 1;
+  return outcome.timeline->step_time > Nanos(0)
+             ? baseline.timeline->step_time / outcome.timeline->step_time
+             : 1;
 }
 
 Verdict make_verdict(const Problem& problem, const Strategy& strategy) {
@@ -109,13 +123,15 @@ std::vector<std::string> infeasible_reasons(const Timeline& timeline) {
   for (std::size_t i = 0; i < timeline.devices.size(); ++i) {
     const DeviceUse& use = timeline.devices[DeviceId(i)];
     if (use.fits()) continue;
-    std::string line = fmt::format("{} needs {} at {} and has {}: largest",
-                                   timeline.program->cluster->device(DeviceId(i)).name, bytes_text(use.peak),
-                                   time_text(use.peak_at), bytes_text(use.capacity));
+    std::string line =
+        fmt::format("{} needs {} at {} and has {}: largest",
+                    timeline.program->cluster->device(DeviceId(i)).name, bytes_text(use.peak),
+                    time_text(use.peak_at), bytes_text(use.capacity));
     const auto alive = timeline.alive_at(DeviceId(i), use.peak_at);
     for (std::size_t k = 0; k < std::min(named, alive.size()); ++k) {
       line += fmt::format("{} {} ({})", k == 0 ? "" : ",",
-                          timeline.program->graph->tensor(alive[k].tensor).name, bytes_text(alive[k].bytes));
+                          timeline.program->graph->tensor(alive[k].tensor).name,
+                          bytes_text(alive[k].bytes));
     }
     reasons.push_back(std::move(line));
   }
@@ -156,7 +172,9 @@ Json verdict_json(const Verdict& verdict, double wall_seconds) {
 std::string verdict_text(const Verdict& verdict, double wall_seconds) {
   const Timeline& timeline = *verdict.outcome.timeline;
   const Timeline& baseline = *verdict.baseline.timeline;
-  const auto misfit = [](const Timeline& each) { return each.feasible ? "" : "  (does not fit in memory)"; };
+  const auto misfit = [](const Timeline& each) {
+    return each.feasible ? "" : "  (does not fit in memory)";
+  };
   std::string text = headline(verdict);
   text += fmt::format("  step time      {}{}\n", time_text(timeline.step_time), misfit(timeline));
   text += fmt::format("  data parallel  {}{}\n", time_text(baseline.step_time), misfit(baseline));
@@ -167,7 +185,8 @@ std::string verdict_text(const Verdict& verdict, double wall_seconds) {
   text += fmt::format("  took           {}\n", time_text(nanos_from_seconds(wall_seconds)));
   if (!verdict.note.empty()) text += fmt::format("  note           {}\n", verdict.note);
   text += "\n" + devices_text(timeline);
-  if (!baseline.feasible) text += "\nMemory of data parallelism at its peak\n" + breakdown_text(baseline);
+  if (!baseline.feasible)
+    text += "\nMemory of data parallelism at its peak\n" + breakdown_text(baseline);
   if (!timeline.feasible) {
     text += "\nInfeasible\n";
     for (const std::string& reason : infeasible_reasons(timeline)) text += "  " + reason + "\n";

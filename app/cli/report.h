@@ -1,4 +1,5 @@
-// What a strategy is worth, for a person and for a script: beside data parallelism and beside the lower bound.
+// What a strategy is worth, for a person and for a script: beside data parallelism and beside the
+// lower bound.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +24,8 @@ struct Verdict {
   bool stopped = false;  // by Ctrl-C
 
   bool feasible() const { return outcome.timeline->feasible; }
-  // Baseline time over step time; against an infeasible baseline too, which says what it would take.
+  // Baseline time over step time; against an infeasible baseline too, which says what it would
+  // take.
   double speedup() const;
 };
 
@@ -36,7 +38,8 @@ struct MemoryUse {
 };
 MemoryUse memory_at_peak(const Timeline& timeline, DeviceId device);
 
-// One line for every device that is too small: how much it lacks, when, and the largest tensors alive then.
+// One line for every device that is too small: how much it lacks, when, and the largest tensors
+// alive then.
 std::vector<std::string> infeasible_reasons(const Timeline& timeline);
 
 Json verdict_json(const Verdict& verdict, double wall_seconds);

@@ -22,17 +22,22 @@ struct RunsOptions {
 
 std::string_view name_of(RunState state) {
   switch (state) {
-    case RunState::Running: return "running";
-    case RunState::Paused: return "paused";
-    case RunState::Finished: return "finished";
-    case RunState::Stopped: return "stopped";
-    case RunState::Failed: return "failed";
+    case RunState::Running:
+      return "running";
+    case RunState::Paused:
+      return "paused";
+    case RunState::Finished:
+      return "finished";
+    case RunState::Stopped:
+      return "stopped";
+    case RunState::Failed:
+      return "failed";
   }
   return "unknown";
 }
 
-// Looking must not make a file where there is none. A reader that may write still opens for writing: only then does
-// SQLite take its log away when it leaves.
+// Looking must not make a file where there is none. A reader that may write still opens for
+// writing: only then does SQLite take its log away when it leaves.
 Workspace open_existing(const std::string& file, bool must_write) {
   std::error_code error;
   if (!std::filesystem::exists(file, error)) {
@@ -45,7 +50,8 @@ Workspace open_existing(const std::string& file, bool must_write) {
 
 StoredRun find_run(const Workspace& workspace, RunRow id) {
   if (auto run = workspace.run(id)) return *std::move(run);
-  throw InputError(workspace.file().string(), "", fmt::format("has no run {}", id), "see: runs list");
+  throw InputError(workspace.file().string(), "", fmt::format("has no run {}", id),
+                   "see: runs list");
 }
 
 Json run_json(const StoredRun& run, const std::string& model, const std::string& cluster) {
@@ -72,7 +78,8 @@ std::string name_in(const std::vector<Row>& rows, std::int64_t id) {
 }
 
 double speedup(const StoredRun& run) {
-  return run.best_ns > 0 ? static_cast<double>(run.baseline_ns) / static_cast<double>(run.best_ns) : 0;
+  return run.best_ns > 0 ? static_cast<double>(run.baseline_ns) / static_cast<double>(run.best_ns)
+                         : 0;
 }
 
 int list_runs(const RunsOptions& options, const Command& command) {
@@ -80,13 +87,14 @@ int list_runs(const RunsOptions& options, const Command& command) {
   const auto models = workspace.models();
   const auto clusters = workspace.clusters();
   Json list = Json::array();
-  Table table({"run", "model", "cluster", "planner", "state", "step time", "speed-up", "evaluations", "made"});
+  Table table({"run", "model", "cluster", "planner", "state", "step time", "speed-up",
+               "evaluations", "made"});
   for (const StoredRun& run : workspace.runs()) {
     const std::string model = name_in(models, run.model), cluster = name_in(clusters, run.cluster);
     list.push_back(run_json(run, model, cluster));
     table.add({std::to_string(run.id), model, cluster, run.planner, std::string(name_of(run.state)),
-               time_text(Nanos(run.best_ns)), factor_text(speedup(run)), std::to_string(run.evaluations),
-               run.created});
+               time_text(Nanos(run.best_ns)), factor_text(speedup(run)),
+               std::to_string(run.evaluations), run.created});
   }
   if (command.json) {
     print(Json{{"runs", list}}.dump() + "\n");
@@ -100,13 +108,15 @@ std::string best_text(const Workspace& workspace, const StoredRun& run) {
   if (!run.best) return "";
   const auto best = workspace.strategy(*run.best);
   if (!best) return "";
-  std::string text = fmt::format("  best           strategy {}, {}{}\n\n", best->id,
-                                 time_text(Nanos(best->step_time_ns)), best->feasible ? "" : ", does not fit");
+  std::string text =
+      fmt::format("  best           strategy {}, {}{}\n\n", best->id,
+                  time_text(Nanos(best->step_time_ns)), best->feasible ? "" : ", does not fit");
   Table table({"group", "ops", "mode", "devices"});
   for (const NamedGroup& group : parse_strategy(best->json, "strategy of the workspace").groups) {
     std::string devices;
     for (const auto& [name, weight] : group.devices) {
-      devices += (devices.empty() ? "" : ", ") + name + (weight == 1 ? "" : fmt::format(" x{}", weight));
+      devices +=
+          (devices.empty() ? "" : ", ") + name + (weight == 1 ? "" : fmt::format(" x{}", weight));
     }
     table.add({group.name, std::to_string(group.ops.size()),
                group.mode ? std::string(strato::name_of(*group.mode)) : "undecided", devices});
@@ -129,7 +139,8 @@ int show_run(const RunsOptions& options, const Command& command) {
                                  {"best_s", to_seconds(Nanos(point.best_ns))}});
     }
     json["resumable"] = workspace.tree(run.id).has_value();
-    if (run.best) json["strategy"] = Json::parse(workspace.strategy(*run.best).value_or(StoredStrategy{}).json);
+    if (run.best)
+      json["strategy"] = Json::parse(workspace.strategy(*run.best).value_or(StoredStrategy{}).json);
     print(json.dump() + "\n");
     return Done;
   }
@@ -137,7 +148,8 @@ int show_run(const RunsOptions& options, const Command& command) {
                                  name_of(run.state));
   text += fmt::format("  made           {}\n  options        {}\n", run.created, run.options);
   text += fmt::format("  step time      {}\n  data parallel  {}\n  speed-up       {}\n",
-                      time_text(Nanos(run.best_ns)), time_text(Nanos(run.baseline_ns)), factor_text(speedup(run)));
+                      time_text(Nanos(run.best_ns)), time_text(Nanos(run.baseline_ns)),
+                      factor_text(speedup(run)));
   text += fmt::format("  evaluations    {} in {}\n  history        {} points\n", run.evaluations,
                       time_text(nanos_from_seconds(run.wall_seconds)), history.size());
   if (!run.note.empty()) text += fmt::format("  note           {}\n", run.note);
@@ -184,7 +196,8 @@ CLI::App* add_action(CLI::App& runs, Command& command, const std::shared_ptr<Run
   CLI::App* sub = add_command(runs, command, name, help);
   sub->fallthrough();
   if (action != list_runs) sub->add_option("run", options->id, "Number of the run")->required();
-  sub->callback([=, &command] { command.action = [=, &command] { return action(*options, command); }; });
+  sub->callback(
+      [=, &command] { command.action = [=, &command] { return action(*options, command); }; });
   return sub;
 }
 
@@ -196,10 +209,13 @@ void add_runs(CLI::App& app, Command& command) {
   runs->add_option("--workspace", options->workspace, "Workspace (.strata)")->required();
   runs->require_subcommand(0, 1);
   add_action(*runs, command, options, "list", "All runs (the default)", list_runs);
-  add_action(*runs, command, options, "show", "One run, its history and its best strategy", show_run);
+  add_action(*runs, command, options, "show", "One run, its history and its best strategy",
+             show_run);
   add_action(*runs, command, options, "delete", "Delete a run; its strategies stay", delete_run);
-  CLI::App* resume = add_action(*runs, command, options, "resume", "Go on with a tree search", resume_run);
-  resume->add_option("--iterations", options->planner.iterations, "More evaluations")->capture_default_str();
+  CLI::App* resume =
+      add_action(*runs, command, options, "resume", "Go on with a tree search", resume_run);
+  resume->add_option("--iterations", options->planner.iterations, "More evaluations")
+      ->capture_default_str();
   resume->add_option("--budget", options->planner.budget, "Time instead: 10s, 2m, 1h");
   resume->add_option("--threads", options->planner.threads, "0: one for each core");
   resume->add_option("-o,--output", options->output, "Plan file to write");

@@ -15,9 +15,9 @@ struct SearchJob {
   const Problem* problem = nullptr;
   std::string planner;
   PlannerOptions options;
-  Workspace* workspace = nullptr;             // null: nothing is stored
-  const StoredRun* resume = nullptr;          // a run of `workspace` to go on with
-  Interrupt* interrupt = nullptr;             // stops the search, with the best so far
+  Workspace* workspace = nullptr;     // null: nothing is stored
+  const StoredRun* resume = nullptr;  // a run of `workspace` to go on with
+  Interrupt* interrupt = nullptr;     // stops the search, with the best so far
 };
 
 struct SearchOutcome {
@@ -30,6 +30,7 @@ struct SearchOutcome {
 SearchOutcome search(const SearchJob& job);
 
 // The plan file for a result.
-void write_plan_file(const std::filesystem::path& file, const LoadedModel& model, const SearchOutcome& outcome);
+void write_plan_file(const std::filesystem::path& file, const LoadedModel& model,
+                     const SearchOutcome& outcome);
 
 }  // namespace strato::cli

@@ -44,10 +44,13 @@ void add_simulate(CLI::App& app, Command& command) {
   CLI::App* sub = add_command(app, command, "simulate", "Run a plan through the simulator");
   const auto options = std::make_shared<SimulateOptions>();
   options->source.declare(*sub);
-  sub->add_option("--trace", options->trace, "Write the timeline as a Chrome trace (ui.perfetto.dev)");
-  sub->add_option("--dump-tasks", options->tasks, "Write every task with its times, one JSON object a line");
-  sub->callback(
-      [options, &command] { command.action = [=, &command] { return simulate(*options, command); }; });
+  sub->add_option("--trace", options->trace,
+                  "Write the timeline as a Chrome trace (ui.perfetto.dev)");
+  sub->add_option("--dump-tasks", options->tasks,
+                  "Write every task with its times, one JSON object a line");
+  sub->callback([options, &command] {
+    command.action = [=, &command] { return simulate(*options, command); };
+  });
 }
 
 }  // namespace strato::cli

@@ -29,8 +29,10 @@ std::string significant_text(double value, int digits) {
   const int magnitude = static_cast<int>(std::floor(std::log10(std::abs(value))));
   std::string text = fmt::format("{:.{}f}", value, std::clamp(digits - 1 - magnitude, 0, 9));
   // 9.996 has one digit fewer once it is rounded.
-  const int rounded = static_cast<int>(std::floor(std::log10(std::max(std::abs(std::stod(text)), 1e-300))));
-  if (rounded > magnitude) text = fmt::format("{:.{}f}", value, std::clamp(digits - 1 - rounded, 0, 9));
+  const int rounded =
+      static_cast<int>(std::floor(std::log10(std::max(std::abs(std::stod(text)), 1e-300))));
+  if (rounded > magnitude)
+    text = fmt::format("{:.{}f}", value, std::clamp(digits - 1 - rounded, 0, 9));
   return text;
 }
 

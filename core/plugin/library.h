@@ -9,7 +9,8 @@ namespace strato {
 
 class Libraries {
  public:
-  // The address of a C function in the library. Throws InputError when either is not there. Thread-safe.
+  // The address of a C function in the library. Throws InputError when either is not there.
+  // Thread-safe.
   void* symbol(const std::filesystem::path& library, const char* name);
 
  private:

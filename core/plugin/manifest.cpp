@@ -30,7 +30,8 @@ std::vector<std::string> extensions_of(const JsonView& manifest) {
   if (!list) return extensions;
   for (const JsonView& item : list->items()) {
     std::string extension = lower_case(item.string());
-    if (extension.size() < 2 || extension[0] != '.') item.fail("is not an extension", "write \".onnx\"");
+    if (extension.size() < 2 || extension[0] != '.')
+      item.fail("is not an extension", "write \".onnx\"");
     extensions.push_back(std::move(extension));
   }
   return extensions;
@@ -39,8 +40,9 @@ std::vector<std::string> extensions_of(const JsonView& manifest) {
 }  // namespace
 
 std::string lower_case(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+  std::transform(text.begin(), text.end(), text.begin(), [](char c) {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  });
   return text;
 }
 
@@ -53,8 +55,8 @@ std::vector<PluginInfo> read_manifest(const std::filesystem::path& folder, Plugi
   std::vector<PluginInfo> plugins;
   for (const JsonView& name : manifest.at("names").items()) {
     if (name.string().empty()) name.fail("is empty", "give a name");
-    plugins.push_back({kind, name.string(), summary ? summary->string() : "", extensions_of(manifest),
-                       folder / "plugin.so"});
+    plugins.push_back({kind, name.string(), summary ? summary->string() : "",
+                       extensions_of(manifest), folder / "plugin.so"});
   }
   if (plugins.empty()) manifest.at("names").fail("is empty", "name what the plugin serves");
   return plugins;

@@ -17,10 +17,14 @@ namespace fs = std::filesystem;
 
 std::string_view name_of(PluginKind kind) {
   switch (kind) {
-    case PluginKind::Importer: return "importer";
-    case PluginKind::Planner: return "planner";
-    case PluginKind::Exporter: return "exporter";
-    case PluginKind::Launcher: return "launcher";
+    case PluginKind::Importer:
+      return "importer";
+    case PluginKind::Planner:
+      return "planner";
+    case PluginKind::Exporter:
+      return "exporter";
+    case PluginKind::Launcher:
+      return "launcher";
   }
   return "plugin";
 }
@@ -42,7 +46,8 @@ struct PluginRegistry::State {
     const auto make_object = reinterpret_cast<Make>(libraries.symbol(plugin.library, function));
     std::unique_ptr<T> object(make_object(plugin.name.c_str()));
     if (object == nullptr) {
-      throw InputError(plugin.library.string(), "", fmt::format("does not make \"{}\"", plugin.name),
+      throw InputError(plugin.library.string(), "",
+                       fmt::format("does not make \"{}\"", plugin.name),
                        "mend the names in its plugin.json");
     }
     return object;
@@ -50,14 +55,16 @@ struct PluginRegistry::State {
 };
 
 void PluginRegistry::State::scan(const fs::path& folder) {
-  for (const PluginKind kind : kPluginKinds) scan_kind(folder / fmt::format("{}s", name_of(kind)), kind);
+  for (const PluginKind kind : kPluginKinds)
+    scan_kind(folder / fmt::format("{}s", name_of(kind)), kind);
 }
 
 // Sorted: which of two manifests wins does not depend on the file system.
 void PluginRegistry::State::scan_kind(const fs::path& folder, PluginKind kind) {
   std::error_code error;
   std::set<fs::path> folders;
-  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
+       entry.increment(error)) {
     folders.insert(entry->path());
   }
   for (const fs::path& plugin : folders) {
@@ -126,7 +133,8 @@ std::unique_ptr<Planner> PluginRegistry::planner(std::string_view name) const {
 }
 
 std::unique_ptr<Exporter> PluginRegistry::exporter(std::string_view name) const {
-  return state_->make<Exporter>(state_->find(PluginKind::Exporter, name), "stratoscope_make_exporter");
+  return state_->make<Exporter>(state_->find(PluginKind::Exporter, name),
+                                "stratoscope_make_exporter");
 }
 
 std::unique_ptr<Importer> PluginRegistry::importer_for(const fs::path& file) const {
@@ -141,8 +149,9 @@ std::unique_ptr<Importer> PluginRegistry::importer_for(const fs::path& file) con
   throw InputError(file.string(), "",
                    extension.empty() ? "has no extension that tells its format"
                                      : fmt::format("no importer reads {} files", extension),
-                   known.empty() ? "no importer was found: set STRATOSCOPE_PLUGIN_PATH"
-                                 : fmt::format("give a file of one of: {}", fmt::join(known, ", ")));
+                   known.empty()
+                       ? "no importer was found: set STRATOSCOPE_PLUGIN_PATH"
+                       : fmt::format("give a file of one of: {}", fmt::join(known, ", ")));
 }
 
 }  // namespace strato

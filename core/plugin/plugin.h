@@ -1,10 +1,11 @@
-// Plugins: importers, planners, exporters and launchers in shared libraries, found by a manifest and loaded on
-// first use.
+// Plugins: importers, planners, exporters and launchers in shared libraries, found by a manifest
+// and loaded on first use.
 //
 // A plugin is a folder <plugin path>/<kind>s/<name>/ with plugin.json and plugin.so:
 //   {"format": "stratoscope-plugin", "version": 1, "kind": "planner", "names": ["mcts"],
 //    "summary": "Monte-Carlo tree search (TAG 4.2.2)", "extensions": [".onnx"]}
-// The library exports one C function for its kind, which makes an object by name (see the macros below).
+// The library exports one C function for its kind, which makes an object by name (see the macros
+// below).
 #pragma once
 
 #include <filesystem>
@@ -22,7 +23,7 @@
 namespace strato {
 
 struct ImportOptions {
-  std::optional<std::int64_t> batch;             // binds the symbolic batch dimension
+  std::optional<std::int64_t> batch;               // binds the symbolic batch dimension
   std::map<std::string, std::int64_t> dimensions;  // binds other symbolic dimensions by name
 };
 
@@ -57,10 +58,12 @@ struct PluginInfo {
   std::filesystem::path library;
 };
 
-// Scans manifests only; a library is loaded when an object of it is made, and stays loaded. Thread-safe.
+// Scans manifests only; a library is loaded when an object of it is made, and stays loaded.
+// Thread-safe.
 class PluginRegistry {
  public:
-  // Folders to search, first wins; default: $STRATOSCOPE_PLUGIN_PATH, then home_directory()/plugins.
+  // Folders to search, first wins; default: $STRATOSCOPE_PLUGIN_PATH, then
+  // home_directory()/plugins.
   explicit PluginRegistry(std::vector<std::filesystem::path> folders = default_folders());
   ~PluginRegistry();
   static std::vector<std::filesystem::path> default_folders();
@@ -80,16 +83,17 @@ class PluginRegistry {
 
 }  // namespace strato
 
-// In one .cpp file of the plugin; the function takes the name asked for (a library may serve several).
-#define STRATOSCOPE_PLANNER(make)                                                     \
-  extern "C" strato::Planner* stratoscope_make_planner(const char* name) {            \
-    return std::unique_ptr<strato::Planner>(make(std::string_view(name))).release();  \
+// In one .cpp file of the plugin; the function takes the name asked for (a library may serve
+// several).
+#define STRATOSCOPE_PLANNER(make)                                                    \
+  extern "C" strato::Planner* stratoscope_make_planner(const char* name) {           \
+    return std::unique_ptr<strato::Planner>(make(std::string_view(name))).release(); \
   }
-#define STRATOSCOPE_IMPORTER(make)                                                      \
-  extern "C" strato::Importer* stratoscope_make_importer(const char* name) {            \
-    return std::unique_ptr<strato::Importer>(make(std::string_view(name))).release();   \
+#define STRATOSCOPE_IMPORTER(make)                                                    \
+  extern "C" strato::Importer* stratoscope_make_importer(const char* name) {          \
+    return std::unique_ptr<strato::Importer>(make(std::string_view(name))).release(); \
   }
-#define STRATOSCOPE_EXPORTER(make)                                                      \
-  extern "C" strato::Exporter* stratoscope_make_exporter(const char* name) {            \
-    return std::unique_ptr<strato::Exporter>(make(std::string_view(name))).release();   \
+#define STRATOSCOPE_EXPORTER(make)                                                    \
+  extern "C" strato::Exporter* stratoscope_make_exporter(const char* name) {          \
+    return std::unique_ptr<strato::Exporter>(make(std::string_view(name))).release(); \
   }

@@ -73,15 +73,17 @@ int checked_version(SQLite::Database& database, const fs::path& file, int newest
   if (header.application == 0 && header.version == 0 && header.empty) return 0;
   if (header.application != kApplicationId) fail_foreign(file);
   if (header.version > newest) {
-    throw InputError(file.string(), "",
-                     fmt::format("was made by a newer Stratoscope: schema {}, this one reads up to {}",
-                                 header.version, newest),
-                     "update Stratoscope, or choose another workspace");
+    throw InputError(
+        file.string(), "",
+        fmt::format("was made by a newer Stratoscope: schema {}, this one reads up to {}",
+                    header.version, newest),
+        "update Stratoscope, or choose another workspace");
   }
   return header.version;
 }
 
-// Runs the missing steps in one transaction; of two programs that open a new file at once, one waits.
+// Runs the missing steps in one transaction; of two programs that open a new file at once, one
+// waits.
 void migrate(SQLite::Database& database, const fs::path& file, std::span<const Migration> steps) {
   const int newest = steps.back().to;
   if (checked_version(database, file, newest) == newest) return;
@@ -97,7 +99,8 @@ void migrate(SQLite::Database& database, const fs::path& file, std::span<const M
 
 // Changing the journal mode does not wait for other programs by itself.
 void use_write_ahead_log(SQLite::Database& database) {
-  const auto give_up = std::chrono::steady_clock::now() + std::chrono::milliseconds(kBusyMilliseconds);
+  const auto give_up =
+      std::chrono::steady_clock::now() + std::chrono::milliseconds(kBusyMilliseconds);
   for (;;) {
     try {
       database.exec("PRAGMA journal_mode = WAL");
@@ -164,10 +167,11 @@ void check_readable(SQLite::Database& database, const fs::path& file,
 
 // A file in a folder that may not be written has no shared memory for its log; when no log is left
 // behind either, nothing can change it, and it is read as it stands.
-std::unique_ptr<SQLite::Database> open_to_read(const fs::path& file, std::span<const Migration> steps) {
+std::unique_ptr<SQLite::Database> open_to_read(const fs::path& file,
+                                               std::span<const Migration> steps) {
   try {
-    auto database = std::make_unique<SQLite::Database>(file.string(), SQLite::OPEN_READONLY,
-                                                       kBusyMilliseconds);
+    auto database =
+        std::make_unique<SQLite::Database>(file.string(), SQLite::OPEN_READONLY, kBusyMilliseconds);
     check_readable(*database, file, steps);
     return database;
   } catch (const SQLite::Exception& error) {

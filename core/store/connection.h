@@ -1,5 +1,5 @@
-// Inside core/store only: an open SQLite connection, the schema and its migrations, and the mapping of SQLite's
-// errors to InputError.
+// Inside core/store only: an open SQLite connection, the schema and its migrations, and the mapping
+// of SQLite's errors to InputError.
 #pragma once
 
 #include <SQLiteCpp/SQLiteCpp.h>

@@ -11,7 +11,8 @@ constexpr int kLevel = 3;
 constexpr std::int64_t kLargest = std::int64_t{1} << 31;  // no value of ours comes near: damage is
 
 [[noreturn]] void fail_damaged() {
-  throw InputError("", "", "has a value that is damaged", "restore a copy, or choose a new workspace");
+  throw InputError("", "", "has a value that is damaged",
+                   "restore a copy, or choose a new workspace");
 }
 
 }  // namespace
@@ -20,8 +21,8 @@ Packed pack(std::string_view value) {
   Packed packed{Codec::Plain, static_cast<std::int64_t>(value.size()), {}};
   if (value.size() > kPackAbove) {
     packed.bytes.resize(ZSTD_compressBound(value.size()));
-    const std::size_t size = ZSTD_compress(packed.bytes.data(), packed.bytes.size(), value.data(),
-                                           value.size(), kLevel);
+    const std::size_t size =
+        ZSTD_compress(packed.bytes.data(), packed.bytes.size(), value.data(), value.size(), kLevel);
     if (!ZSTD_isError(size) && size < value.size()) {
       packed.bytes.resize(size);
       packed.codec = Codec::Zstd;

@@ -18,6 +18,7 @@ struct Packed {
 inline constexpr std::size_t kPackAbove = 1024;  // below this, compression saves less than a page
 
 Packed pack(std::string_view value);
-std::string unpack(int codec, std::int64_t size, std::string_view bytes);  // throws InputError when damaged
+std::string unpack(int codec, std::int64_t size,
+                   std::string_view bytes);  // throws InputError when damaged
 
 }  // namespace strato::store

@@ -3,7 +3,8 @@
 namespace strato::store {
 namespace {
 
-// Large texts live in `value`, once by digest; rows refer to them. Trees change with every save, so they stay out.
+// Large texts live in `value`, once by digest; rows refer to them. Trees change with every save, so
+// they stay out.
 constexpr const char* kVersion1 = R"sql(
 CREATE TABLE value (
   digest TEXT PRIMARY KEY, codec INTEGER NOT NULL, size INTEGER NOT NULL, bytes BLOB NOT NULL

@@ -117,7 +117,8 @@ StrategyRow Workspace::add(const StoredStrategy& strategy) {
     bind_text(known, 3, digest);
     if (known.executeStep()) return known.getColumn(0).getInt64();
     Statement insert = state_->prepare(
-        "INSERT INTO strategy (model, cluster, parent, run, origin, label, digest, json, step_time_ns, "
+        "INSERT INTO strategy (model, cluster, parent, run, origin, label, digest, json, "
+        "step_time_ns, "
         "feasible, created) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
     insert.bind(1, strategy.model);
     insert.bind(2, strategy.cluster);
@@ -138,7 +139,8 @@ StrategyRow Workspace::add(const StoredStrategy& strategy) {
 RunRow Workspace::add(const StoredRun& run) {
   return state_->write([&]() -> RunRow {
     Statement insert = state_->prepare(
-        "INSERT INTO run (state, best, baseline_ns, best_ns, evaluations, wall_seconds, note, options, "
+        "INSERT INTO run (state, best, baseline_ns, best_ns, evaluations, wall_seconds, note, "
+        "options, "
         "model, cluster, planner, created) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
     bind_run(insert, run);
     insert.bind(9, run.model);
@@ -177,10 +179,12 @@ void Workspace::add_history(RunRow run, const HistoryPoint& point) {
 }
 
 void Workspace::save_tree(RunRow run, std::string_view bytes) {
-  const store::Packed packed = store::pack(bytes);  // outside the transaction: others may write meanwhile
+  const store::Packed packed =
+      store::pack(bytes);  // outside the transaction: others may write meanwhile
   state_->write([&] {
     Statement insert = state_->prepare(
-        "INSERT INTO tree (run, codec, size, bytes) VALUES (?, ?, ?, ?) ON CONFLICT (run) DO UPDATE SET "
+        "INSERT INTO tree (run, codec, size, bytes) VALUES (?, ?, ?, ?) ON CONFLICT (run) DO "
+        "UPDATE SET "
         "codec = excluded.codec, size = excluded.size, bytes = excluded.bytes");
     insert.bind(1, run);
     bind_packed(insert, 2, packed);

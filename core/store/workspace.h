@@ -1,9 +1,10 @@
-// The workspace: one .strata file (SQLite, WAL, schema version) that keeps models, clusters, strategies, runs and
-// results. Values are kept once, by digest; large ones compressed (zstd).
+// The workspace: one .strata file (SQLite, WAL, schema version) that keeps models, clusters,
+// strategies, runs and results. Values are kept once, by digest; large ones compressed (zstd).
 //
-// Several processes may have the same file open (window and command line); writers wait for each other
-// briefly. One Workspace object per thread. Every failure is an InputError that names the file: not SQLite, from a
-// newer version, read-only, full disk. A crash loses at most the last second of a search.
+// Several processes may have the same file open (window and command line); writers wait for each
+// other briefly. One Workspace object per thread. Every failure is an InputError that names the
+// file: not SQLite, from a newer version, read-only, full disk. A crash loses at most the last
+// second of a search.
 #pragma once
 
 #include <cstdint>
@@ -18,17 +19,18 @@
 
 namespace strato {
 
-using ModelRow = std::int64_t;     // SQLite row ids
+using ModelRow = std::int64_t;  // SQLite row ids
 using ClusterRow = std::int64_t;
 using StrategyRow = std::int64_t;
 using RunRow = std::int64_t;
 
 struct StoredModel {
   ModelRow id = 0;
-  std::string name, path;        // where it was read from
-  std::string options;           // JSON: batch, optimizer, groups
-  Digest digest;                 // of the training graph
-  std::string content;           // serialised forward graph (graph_file.h), so that the workspace stands alone
+  std::string name, path;  // where it was read from
+  std::string options;     // JSON: batch, optimizer, groups
+  Digest digest;           // of the training graph
+  std::string
+      content;  // serialised forward graph (graph_file.h), so that the workspace stands alone
 };
 struct StoredCluster {
   ClusterRow id = 0;
@@ -40,15 +42,15 @@ struct StoredStrategy {
   StrategyRow id = 0;
   ModelRow model = 0;
   ClusterRow cluster = 0;
-  std::optional<StrategyRow> parent;   // the strategy that it was edited from
-  std::optional<RunRow> run;           // the run that found it
+  std::optional<StrategyRow> parent;  // the strategy that it was edited from
+  std::optional<RunRow> run;          // the run that found it
   Origin origin = Origin::Run;
   std::string label;
-  std::string json;                    // strategy_file.h text
+  std::string json;  // strategy_file.h text
   Digest digest;
   std::int64_t step_time_ns = 0;
   bool feasible = false;
-  std::string created;                 // ISO 8601, UTC
+  std::string created;  // ISO 8601, UTC
 };
 enum class RunState : std::uint8_t { Running, Paused, Finished, Stopped, Failed };
 struct StoredRun {
@@ -56,14 +58,14 @@ struct StoredRun {
   ModelRow model = 0;
   ClusterRow cluster = 0;
   std::string planner;
-  std::string options;                 // JSON: iterations, budget, seed, set
+  std::string options;  // JSON: iterations, budget, seed, set
   RunState state = RunState::Running;
   std::optional<StrategyRow> best;
   std::int64_t baseline_ns = 0, best_ns = 0, evaluations = 0;
   double wall_seconds = 0;
   std::string note, created;
 };
-struct HistoryPoint {                  // one improvement, or one heartbeat, of a run
+struct HistoryPoint {  // one improvement, or one heartbeat, of a run
   std::int64_t evaluations = 0;
   double elapsed_seconds = 0;
   std::int64_t best_ns = 0;
@@ -78,19 +80,20 @@ class Workspace {
   Workspace(Workspace&&) noexcept;
   const std::filesystem::path& file() const;
 
-  ModelRow add(const StoredModel& model);            // the row that is there, when the digest and options are
+  ModelRow add(const StoredModel& model);  // the row that is there, when the digest and options are
   ClusterRow add(const StoredCluster& cluster);
-  StrategyRow add(const StoredStrategy& strategy);   // a strategy that is there already for model and cluster keeps its first parent
+  StrategyRow add(const StoredStrategy& strategy);  // a strategy that is there already for model
+                                                    // and cluster keeps its first parent
   RunRow add(const StoredRun& run);
-  void update(const StoredRun& run);                 // state, best, figures, note
+  void update(const StoredRun& run);  // state, best, figures, note
   void add_history(RunRow run, const HistoryPoint& point);
   void save_tree(RunRow run, std::string_view bytes);
-  void remove_run(RunRow run);                       // with its history and tree; strategies stay
+  void remove_run(RunRow run);  // with its history and tree; strategies stay
   void rename_strategy(StrategyRow strategy, std::string_view label);
 
-  std::vector<StoredModel> models() const;           // without content
+  std::vector<StoredModel> models() const;  // without content
   std::vector<StoredCluster> clusters() const;
-  std::vector<StoredStrategy> strategies() const;    // without json
+  std::vector<StoredStrategy> strategies() const;  // without json
   std::vector<StoredRun> runs() const;
   std::optional<StoredModel> model(ModelRow id) const;
   std::optional<StoredCluster> cluster(ClusterRow id) const;

@@ -83,9 +83,9 @@ auto rows(Statement statement, Read read) {
 std::string Workspace::State::unpacked(Statement& row, int first) const {
   try {
     const SQLite::Column bytes = row.getColumn(first + 2);
-    return store::unpack(row.getColumn(first).getInt(), row.getColumn(first + 1).getInt64(),
-                         {static_cast<const char*>(bytes.getBlob()),
-                          static_cast<std::size_t>(bytes.getBytes())});
+    return store::unpack(
+        row.getColumn(first).getInt(), row.getColumn(first + 1).getInt64(),
+        {static_cast<const char*>(bytes.getBlob()), static_cast<std::size_t>(bytes.getBytes())});
   } catch (const InputError& error) {
     throw InputError(file.string(), "", error.problem(), error.remedy());
   }
@@ -114,19 +114,20 @@ std::optional<StoredModel> Workspace::model(ModelRow id) const {
 std::vector<StoredCluster> Workspace::clusters() const {
   return state_->guarded([&] {
     return rows(
-                state_->prepare("SELECT id, name, cluster.digest, codec, size, bytes FROM cluster JOIN "
-                                "value ON value.digest = cluster.json ORDER BY id"),
-                [&](Statement& row) {
-                  return StoredCluster{row.getColumn(0).getInt64(), text(row, 1),
-                                       state_->unpacked(row, 3), Digest::from_hex(text(row, 2))};
-                });
+        state_->prepare("SELECT id, name, cluster.digest, codec, size, bytes FROM cluster JOIN "
+                        "value ON value.digest = cluster.json ORDER BY id"),
+        [&](Statement& row) {
+          return StoredCluster{row.getColumn(0).getInt64(), text(row, 1), state_->unpacked(row, 3),
+                               Digest::from_hex(text(row, 2))};
+        });
   });
 }
 
 std::optional<StoredCluster> Workspace::cluster(ClusterRow id) const {
   return state_->guarded([&]() -> std::optional<StoredCluster> {
     Statement row = state_->prepare(
-        "SELECT id, name, cluster.digest, codec, size, bytes FROM cluster JOIN value ON value.digest = "
+        "SELECT id, name, cluster.digest, codec, size, bytes FROM cluster JOIN value ON "
+        "value.digest = "
         "cluster.json WHERE id = ?");
     row.bind(1, id);
     if (!row.executeStep()) return std::nullopt;
@@ -137,8 +138,7 @@ std::optional<StoredCluster> Workspace::cluster(ClusterRow id) const {
 
 std::vector<StoredStrategy> Workspace::strategies() const {
   return state_->guarded([&] {
-    return rows(
-                state_->prepare("SELECT id, model, cluster, parent, run, origin, label, digest, "
+    return rows(state_->prepare("SELECT id, model, cluster, parent, run, origin, label, digest, "
                                 "step_time_ns, feasible, created FROM strategy ORDER BY id"),
                 strategy_from);
   });
@@ -147,8 +147,10 @@ std::vector<StoredStrategy> Workspace::strategies() const {
 std::optional<StoredStrategy> Workspace::strategy(StrategyRow id) const {
   return state_->guarded([&]() -> std::optional<StoredStrategy> {
     Statement row = state_->prepare(
-        "SELECT id, model, cluster, parent, run, origin, label, strategy.digest, step_time_ns, feasible, "
-        "created, codec, size, bytes FROM strategy JOIN value ON value.digest = strategy.json WHERE id = "
+        "SELECT id, model, cluster, parent, run, origin, label, strategy.digest, step_time_ns, "
+        "feasible, "
+        "created, codec, size, bytes FROM strategy JOIN value ON value.digest = strategy.json "
+        "WHERE id = "
         "?");
     row.bind(1, id);
     if (!row.executeStep()) return std::nullopt;

@@ -23,7 +23,8 @@ struct Workspace::State {
   auto guarded(Body&& body) const {
     return store::guarded(file, std::forward<Body>(body));
   }
-  // Runs `body` in one transaction that takes the write lock at once, so that writers queue and never clash.
+  // Runs `body` in one transaction that takes the write lock at once, so that writers queue and
+  // never clash.
   template <class Body>
   auto write(Body&& body) const {
     return guarded([&] {

@@ -1,5 +1,6 @@
-// A timeline as a Chrome trace: a process for every device (compute and communication streams, memory as a
-// counter) and one for the network (a thread for every directed link in use); arrows follow transfers.
+// A timeline as a Chrome trace: a process for every device (compute and communication streams,
+// memory as a counter) and one for the network (a thread for every directed link in use); arrows
+// follow transfers.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -51,16 +52,19 @@ class TimelineTrace {
     writer_.name_process(network(), "network");
     for (std::size_t i = 0; i < timeline_.link_busy.size(); ++i) {
       if (timeline_.link_busy[LinkId(i)] == Nanos(0)) continue;
-      writer_.name_thread({network(), static_cast<int>(i) + 1}, program_.cluster->links()[LinkId(i)].name);
+      writer_.name_thread({network(), static_cast<int>(i) + 1},
+                          program_.cluster->links()[LinkId(i)].name);
     }
   }
 
   std::string arguments(TaskId id) const {
     const Task& task = program_.tasks[id];
     std::string text = fmt::format(R"({{"task":{},"kind":"{}")", id.value(), name_of(task.kind));
-    if (task.op.valid()) text += fmt::format(R"(,"op":{})", trace::quoted(program_.graph->op(task.op).name));
+    if (task.op.valid())
+      text += fmt::format(R"(,"op":{})", trace::quoted(program_.graph->op(task.op).name));
     if (task.tensor.valid()) {
-      text += fmt::format(R"(,"tensor":{})", trace::quoted(program_.graph->tensor(task.tensor).name));
+      text +=
+          fmt::format(R"(,"tensor":{})", trace::quoted(program_.graph->tensor(task.tensor).name));
     }
     if (task.bytes > Bytes(0)) text += fmt::format(R"(,"bytes":{})", task.bytes.value);
     if (task.samples > 0) {
@@ -84,7 +88,9 @@ class TimelineTrace {
 
   // From what a transfer waits for to the transfer, and from it to what waits for it.
   void write_arrows(TaskId id) {
-    const auto is_transfer = [&](TaskId task) { return program_.tasks[task].kind == TaskKind::Transfer; };
+    const auto is_transfer = [&](TaskId task) {
+      return program_.tasks[task].kind == TaskKind::Transfer;
+    };
     for (const TaskId before : program_.dependencies[id.index()]) {
       if (!is_transfer(id) && !is_transfer(before)) continue;
       const TaskTimes& times = timeline_.tasks[before];
@@ -102,12 +108,13 @@ class TimelineTrace {
   trace::Writer writer_;
 };
 
-// Changes of each device's memory by moment, by the simulator's rule: taken when the first writer starts,
-// released when the last reader (without one: the writer) ends.
+// Changes of each device's memory by moment, by the simulator's rule: taken when the first writer
+// starts, released when the last reader (without one: the writer) ends.
 std::vector<std::map<Nanos, std::int64_t>> memory_changes(const Timeline& timeline) {
   const Program& program = *timeline.program;
   std::vector<std::map<Nanos, std::int64_t>> changes(program.cluster->device_count());
-  std::vector<Nanos> taken(program.buffers.size(), Nanos::max()), written(taken.size()), read(taken.size());
+  std::vector<Nanos> taken(program.buffers.size(), Nanos::max()), written(taken.size()),
+      read(taken.size());
   for (std::size_t i = 0; i < program.tasks.size(); ++i) {
     const TaskTimes& times = timeline.tasks[TaskId(i)];
     for (const BufferId buffer : program.writes[i]) {

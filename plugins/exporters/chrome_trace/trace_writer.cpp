@@ -47,20 +47,21 @@ void Writer::slice(Track track, std::string_view name, std::string_view category
 }
 
 void Writer::counter(int process, std::string_view name, Nanos at, std::int64_t value) {
-  event(fmt::format(R"("ph":"C","name":{},"pid":{},"ts":{},"args":{{"bytes":{}}})", quoted(name), process,
-                    microseconds(at), value));
+  event(fmt::format(R"("ph":"C","name":{},"pid":{},"ts":{},"args":{{"bytes":{}}})", quoted(name),
+                    process, microseconds(at), value));
 }
 
 void Writer::arrow(Track from, Nanos from_time, Track to, Nanos to_time) {
   const std::int64_t id = next_arrow_++;
-  constexpr auto format = R"("ph":"{}","name":"data","cat":"data","id":{},"pid":{},"tid":{},"ts":{}{})";
+  constexpr auto format =
+      R"("ph":"{}","name":"data","cat":"data","id":{},"pid":{},"tid":{},"ts":{}{})";
   event(fmt::format(format, "s", id, from.process, from.thread, microseconds(from_time), ""));
   event(fmt::format(format, "f", id, to.process, to.thread, microseconds(to_time), R"(,"bp":"e")"));
 }
 
 std::string Writer::finish(std::string_view about) && {
-  return fmt::format("{{\"displayTimeUnit\":\"ms\",\"otherData\":{},\"traceEvents\":[\n{}\n]}}\n", about,
-                     events_);
+  return fmt::format("{{\"displayTimeUnit\":\"ms\",\"otherData\":{},\"traceEvents\":[\n{}\n]}}\n",
+                     about, events_);
 }
 
 }  // namespace strato::trace

@@ -1,5 +1,5 @@
-// Chrome's trace event format, as text. Times are written in microseconds with three decimals, so that whole
-// nanoseconds stay exact.
+// Chrome's trace event format, as text. Times are written in microseconds with three decimals, so
+// that whole nanoseconds stay exact.
 #pragma once
 
 #include <cstdint>
@@ -24,8 +24,8 @@ class Writer {
   void name_process(int process, std::string_view name);  // shown in the order of their numbers
   void name_thread(Track track, std::string_view name);
   // `arguments` is a JSON object.
-  void slice(Track track, std::string_view name, std::string_view category, Nanos start, Nanos duration,
-             std::string_view arguments);
+  void slice(Track track, std::string_view name, std::string_view category, Nanos start,
+             Nanos duration, std::string_view arguments);
   void counter(int process, std::string_view name, Nanos at, std::int64_t value);
   // An arrow from the slice of `from` that is open at `from_time` to that of `to` at `to_time`.
   void arrow(Track from, Nanos from_time, Track to, Nanos to_time);

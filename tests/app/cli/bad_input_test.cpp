@@ -1,4 +1,5 @@
-// Every bad input: exit status 2, one line that names the file, no output file, nothing half-written.
+// Every bad input: exit status 2, one line that names the file, no output file, nothing
+// half-written.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -15,13 +16,15 @@ namespace strato {
 namespace {
 namespace fs = std::filesystem;
 
-void expect_refused(const std::vector<std::string>& arguments, const std::vector<std::string>& parts) {
+void expect_refused(const std::vector<std::string>& arguments,
+                    const std::vector<std::string>& parts) {
   std::string command;
   for (const std::string& argument : arguments) command += " " + argument;
   const CliResult result = run_cli(arguments);
   EXPECT_EQ(result.status, 2) << command << "\n" << result.err;
   EXPECT_EQ(result.out, "") << command;
-  EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1) << command << "\n" << result.err;
+  EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1) << command << "\n"
+                                                                       << result.err;
   for (const std::string& part : parts) {
     EXPECT_NE(result.err.find(part), std::string::npos) << part << " is not in: " << result.err;
   }
@@ -29,10 +32,11 @@ void expect_refused(const std::vector<std::string>& arguments, const std::vector
 
 class BadInput : public ::testing::Test {
  protected:
-  void refuse_plan(const std::string& graph, const std::string& cluster, const std::vector<std::string>& more,
-                   const std::vector<std::string>& parts) {
-    std::vector<std::string> arguments = {"plan",      "--graph",      graph, "--cluster", cluster,
-                                          "--planner", "dp-allreduce", "-o",  folder_ / "plan.json"};
+  void refuse_plan(const std::string& graph, const std::string& cluster,
+                   const std::vector<std::string>& more, const std::vector<std::string>& parts) {
+    std::vector<std::string> arguments = {"plan",         "--graph", graph,
+                                          "--cluster",    cluster,   "--planner",
+                                          "dp-allreduce", "-o",      folder_ / "plan.json"};
     arguments.insert(arguments.end(), more.begin(), more.end());
     expect_refused(arguments, parts);
     EXPECT_FALSE(fs::exists(folder_ / "plan.json"));
@@ -41,7 +45,8 @@ class BadInput : public ::testing::Test {
       EXPECT_EQ(entry.path().string().find(".probe-"), std::string::npos) << entry.path();
     }
   }
-  void refuse_model(const std::string& name, const std::string& content, const std::vector<std::string>& parts) {
+  void refuse_model(const std::string& name, const std::string& content,
+                    const std::vector<std::string>& parts) {
     write_file(folder_ / name, content);
     std::vector<std::string> all = parts;
     all.push_back(name);
@@ -101,12 +106,14 @@ TEST_F(BadInput, Clusters) {
   refuse_cluster([](Json& json) { json["machines"][0]["gpus"][0]["type"] = "V1000"; }, {"V1000"});
   refuse_cluster([](Json& json) { json["machines"][0]["fabric"]["bandwidth_GBps"] = 0; },
                  {"machines[0].fabric.bandwidth_GBps"});
-  refuse_cluster([](Json& json) { json["machines"][0]["fabric"]["bandwidth_GBps"] = -5; }, {"bandwidth_GBps"});
+  refuse_cluster([](Json& json) { json["machines"][0]["fabric"]["bandwidth_GBps"] = -5; },
+                 {"bandwidth_GBps"});
   refuse_cluster([](Json& json) { json["format"] = "x"; }, {"format"});
   refuse_cluster([](Json& json) { json["version"] = 99; }, {"version"});
   refuse_cluster([](Json& json) { json["colour"] = 1; }, {"colour"});
   write_file(folder_ / "nan.json", R"({"format": "stratoscope-cluster", "bandwidth": NaN})");
-  refuse_plan(lenet_, folder_ / "nan.json", {"--batch", "8"}, {"nan.json: line 1", "not valid JSON"});
+  refuse_plan(lenet_, folder_ / "nan.json", {"--batch", "8"},
+              {"nan.json: line 1", "not valid JSON"});
   refuse_plan(lenet_, folder_ / "none.json", {"--batch", "8"}, {"none.json"});
   refuse_plan(lenet_, "no-such-cluster", {"--batch", "8"}, {"no-such-cluster"});
 }
@@ -120,9 +127,11 @@ TEST_F(BadInput, Options) {
   refuse_plan(lenet_, cluster_, {"--batch", "8", "--set", "nonsense"}, {"--set"});
   refuse_plan(lenet_, cluster_, {"--batch", "8", "--set", "colour=red"}, {"colour"});
   refuse_plan(lenet_, cluster_, {"--batch", "8", "--frobnicate"}, {"--frobnicate"});
-  expect_refused({"plan", "--graph", lenet_, "--batch", "8", "--cluster", cluster_, "--planner", "mtcs"},
-                 {"no planner \"mtcs\"", "mcts"});
-  expect_refused({"export", "--plan", "x.json", "--format", "png", "-o", "y"}, {"no exporter \"png\"", "dot"});
+  expect_refused(
+      {"plan", "--graph", lenet_, "--batch", "8", "--cluster", cluster_, "--planner", "mtcs"},
+      {"no planner \"mtcs\"", "mcts"});
+  expect_refused({"export", "--plan", "x.json", "--format", "png", "-o", "y"},
+                 {"no exporter \"png\"", "dot"});
   expect_refused({"list", "colours"}, {"colours"});
   expect_refused({}, {});
   expect_refused({"paln"}, {"paln", "plan"});
@@ -130,13 +139,14 @@ TEST_F(BadInput, Options) {
 }
 
 TEST_F(BadInput, PlacesThatCannotBeWritten) {
-  expect_refused({"plan", "--graph", lenet_, "--batch", "8", "--cluster", cluster_, "--planner", "dp-allreduce",
-                  "-o", folder_ / "no/such/plan.json"},
+  expect_refused({"plan", "--graph", lenet_, "--batch", "8", "--cluster", cluster_, "--planner",
+                  "dp-allreduce", "-o", folder_ / "no/such/plan.json"},
                  {"no/such/plan.json"});
-  expect_refused({"plan", "--graph", lenet_, "--batch", "8", "--cluster", cluster_, "--planner", "dp-allreduce",
-                  "-o", "/proc/plan.json"},
+  expect_refused({"plan", "--graph", lenet_, "--batch", "8", "--cluster", cluster_, "--planner",
+                  "dp-allreduce", "-o", "/proc/plan.json"},
                  {"/proc/plan.json"});
-  refuse_plan(lenet_, cluster_, {"--batch", "8", "--workspace", "/proc/a.strata"}, {"/proc/a.strata"});
+  refuse_plan(lenet_, cluster_, {"--batch", "8", "--workspace", "/proc/a.strata"},
+              {"/proc/a.strata"});
 }
 
 TEST_F(BadInput, Workspaces) {
@@ -162,18 +172,21 @@ TEST_F(BadInput, Plans) {
                      "dp-allreduce", "-o", plan})
                 .status,
             0);
-  expect_refused({"simulate", "--plan", plan, "--graph", sample_model("vgg19")}, {"good.json", "another model"});
+  expect_refused({"simulate", "--plan", plan, "--graph", sample_model("vgg19")},
+                 {"good.json", "another model"});
   expect_refused({"simulate", "--plan", folder_ / "none.json"}, {"none.json"});
   expect_refused({"simulate", "--plan", cluster_}, {"format"});
-  expect_refused({"simulate", "--plan", plan, "--trace", folder_ / "no/trace.json"}, {"no/trace.json"});
+  expect_refused({"simulate", "--plan", plan, "--trace", folder_ / "no/trace.json"},
+                 {"no/trace.json"});
   Json json = Json::parse(read_file(plan));
   json["graph"]["file"] = "gone.onnx";
   write_file(folder_ / "bad.json", json.dump());
   expect_refused({"simulate", "--plan", folder_ / "bad.json"}, {"bad.json", "gone.onnx"});
   json["groups"][0]["mode"] = "telepathy";
   write_file(folder_ / "bad.json", json.dump());
-  expect_refused({"export", "--plan", folder_ / "bad.json", "--format", "dot", "-o", folder_ / "p.dot"},
-                 {"bad.json", "groups[0].mode", "telepathy"});
+  expect_refused(
+      {"export", "--plan", folder_ / "bad.json", "--format", "dot", "-o", folder_ / "p.dot"},
+      {"bad.json", "groups[0].mode", "telepathy"});
   EXPECT_FALSE(fs::exists(folder_ / "p.dot"));
   const std::string text = read_file(plan);
   write_file(folder_ / "bad.json", text.substr(0, text.size() / 2));
@@ -181,7 +194,8 @@ TEST_F(BadInput, Plans) {
 }
 
 TEST_F(BadInput, FullStandardOutput) {
-  const std::string command = std::string(STRATO_CLI) + " inspect " + lenet_ + " >/dev/full 2>/dev/null";
+  const std::string command =
+      std::string(STRATO_CLI) + " inspect " + lenet_ + " >/dev/full 2>/dev/null";
   EXPECT_EQ(WEXITSTATUS(std::system(command.c_str())), 2);
 }
 

@@ -1,5 +1,6 @@
-// Text goldens: tests/golden/NAME.json says what to run, NAME.txt what comes out. A difference leaves NAME.actual
-// beside them; look at it, and rename it when it is right (STRATOSCOPE_UPDATE_GOLDEN=1 does so for all).
+// Text goldens: tests/golden/NAME.json says what to run, NAME.txt what comes out. A difference
+// leaves NAME.actual beside them; look at it, and rename it when it is right
+// (STRATOSCOPE_UPDATE_GOLDEN=1 does so for all).
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -37,7 +38,8 @@ std::string without_home(std::string text) {
 std::string actual_text(const fs::path& input) {
   const JsonView test = JsonView::parse(read_file(input), input.string());
   std::vector<std::string> arguments;
-  for (const JsonView& argument : test.at("arguments").items()) arguments.push_back(argument.string());
+  for (const JsonView& argument : test.at("arguments").items())
+    arguments.push_back(argument.string());
   const CliResult result = run_cli(arguments);
   return "exit status " + std::to_string(result.status) + "\n" + without_times(result.out) +
          (result.err.empty() ? "" : "--- standard error\n" + without_home(result.err));
@@ -46,7 +48,8 @@ std::string actual_text(const fs::path& input) {
 class Golden : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(Golden, SaysTheSame) {
-  const fs::path expected = kFolder / (GetParam() + ".txt"), actual = kFolder / (GetParam() + ".actual");
+  const fs::path expected = kFolder / (GetParam() + ".txt"),
+                 actual = kFolder / (GetParam() + ".actual");
   const std::string text = actual_text(kFolder / (GetParam() + ".json"));
   if (std::getenv("STRATOSCOPE_UPDATE_GOLDEN") != nullptr) write_file(expected, text);
   if (fs::exists(expected) && read_file(expected) == text) {

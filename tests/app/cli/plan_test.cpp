@@ -29,8 +29,12 @@ Json json_of(const CliResult& result) {
 // A small search; what `more` names replaces the default.
 std::vector<std::string> plan_arguments(const std::vector<std::string>& more) {
   const std::pair<const char*, std::string> defaults[] = {
-      {"--graph", sample_model("lenet")}, {"--batch", "64"},      {"--cluster", sample_cluster("tag-2x1080ti")},
-      {"--planner", "mcts"},              {"--iterations", "40"}, {"--seed", "3"},
+      {"--graph", sample_model("lenet")},
+      {"--batch", "64"},
+      {"--cluster", sample_cluster("tag-2x1080ti")},
+      {"--planner", "mcts"},
+      {"--iterations", "40"},
+      {"--seed", "3"},
       {"--groups", "6"}};
   std::vector<std::string> arguments = {"plan"};
   for (const auto& [option, value] : defaults) {
@@ -43,9 +47,9 @@ std::vector<std::string> plan_arguments(const std::vector<std::string>& more) {
 
 TEST(Plan, JsonHasEveryKeyAndConsistentFigures) {
   const Json json = json_of(run_cli(plan_arguments({"--json"})));
-  for (const char* key : {"step_time_s", "baseline_step_time_s", "speedup", "lower_bound_s", "feasible", "tasks",
-                          "evaluations", "wall_s", "devices", "planner", "seed", "note", "baseline_feasible",
-                          "baseline_devices"}) {
+  for (const char* key : {"step_time_s", "baseline_step_time_s", "speedup", "lower_bound_s",
+                          "feasible", "tasks", "evaluations", "wall_s", "devices", "planner",
+                          "seed", "note", "baseline_feasible", "baseline_devices"}) {
     EXPECT_TRUE(json.contains(key)) << key;
   }
   const double step = json["step_time_s"], baseline = json["baseline_step_time_s"];
@@ -72,7 +76,8 @@ TEST(Plan, MemoryBreakdownOfDataParallelismAddsUp) {
     }
     EXPECT_EQ(sum, device["peak_memory_bytes"].get<std::int64_t>()) << device.dump();
     EXPECT_EQ(2 * device["parameters_bytes"].get<std::int64_t>(),
-              device["optimizer_state_bytes"].get<std::int64_t>()) << "Adam keeps two slots";
+              device["optimizer_state_bytes"].get<std::int64_t>())
+        << "Adam keeps two slots";
   }
 }
 
@@ -85,7 +90,8 @@ TEST(Plan, SameCommandSameBytesTimesApart) {
   const CliResult first = run("a", "1"), second = run("b", "1"), third = run("c", "3");
   EXPECT_EQ(first.status, 0) << first.err;
   EXPECT_EQ(without_times(first.out), without_times(second.out));
-  EXPECT_EQ(without_times(first.out), without_times(third.out)) << "the number of threads changes nothing";
+  EXPECT_EQ(without_times(first.out), without_times(third.out))
+      << "the number of threads changes nothing";
   EXPECT_TRUE(read_file(folder / "a.json") == read_file(folder / "b.json"));
   EXPECT_TRUE(read_file(folder / "a.json") == read_file(folder / "c.json"));
 }
@@ -93,10 +99,11 @@ TEST(Plan, SameCommandSameBytesTimesApart) {
 TEST(Plan, SimulatingThePlanGivesTheSameStep) {
   TemporaryFolder folder;
   const Json planned = json_of(run_cli(plan_arguments({"--json", "-o", folder / "plan.json"})));
-  const Json simulated = json_of(run_cli({"simulate", "--plan", folder / "plan.json", "--json", "--trace",
-                                          folder / "trace.json", "--dump-tasks", folder / "tasks.jsonl"}));
-  for (const char* key : {"step_time_s", "baseline_step_time_s", "lower_bound_s", "tasks", "devices", "planner",
-                          "seed", "groups"}) {
+  const Json simulated =
+      json_of(run_cli({"simulate", "--plan", folder / "plan.json", "--json", "--trace",
+                       folder / "trace.json", "--dump-tasks", folder / "tasks.jsonl"}));
+  for (const char* key : {"step_time_s", "baseline_step_time_s", "lower_bound_s", "tasks",
+                          "devices", "planner", "seed", "groups"}) {
     EXPECT_EQ(planned[key], simulated[key]) << key;
   }
   EXPECT_TRUE(simulated["unmatched"].empty());
@@ -110,8 +117,8 @@ TEST(Plan, SimulatingThePlanGivesTheSameStep) {
 TEST(Plan, ChromeTraceIsSound) {
   TemporaryFolder folder;
   run_cli(plan_arguments({"-o", folder / "plan.json"}));
-  const CliResult exported = run_cli({"export", "--plan", folder / "plan.json", "--format", "chrome-trace", "-o",
-                                      folder / "trace.json"});
+  const CliResult exported = run_cli({"export", "--plan", folder / "plan.json", "--format",
+                                      "chrome-trace", "-o", folder / "trace.json"});
   ASSERT_EQ(exported.status, 0) << exported.err;
   const Json trace = Json::parse(read_file(folder / "trace.json"));
   std::map<std::pair<int, int>, double> end;
@@ -121,12 +128,14 @@ TEST(Plan, ChromeTraceIsSound) {
   for (const Json& event : trace["traceEvents"]) {
     if (event["ph"] == "X") slices.push_back(event);
     if (event["ph"] == "C") {
-      memory[event["pid"]] = std::max(memory[event["pid"]], event["args"]["bytes"].get<std::int64_t>());
+      memory[event["pid"]] =
+          std::max(memory[event["pid"]], event["args"]["bytes"].get<std::int64_t>());
       EXPECT_GE(event["args"]["bytes"].get<std::int64_t>(), 0);
     }
   }
-  std::stable_sort(slices.begin(), slices.end(),
-                   [](const Json& a, const Json& b) { return a["ts"].get<double>() < b["ts"].get<double>(); });
+  std::stable_sort(slices.begin(), slices.end(), [](const Json& a, const Json& b) {
+    return a["ts"].get<double>() < b["ts"].get<double>();
+  });
   for (const Json& slice : slices) {
     const std::pair<int, int> track(slice["pid"], slice["tid"]);
     EXPECT_GE(slice["ts"].get<double>() + 1e-6, end[track]) << slice.dump();
@@ -145,7 +154,10 @@ TEST(Plan, ChromeTraceIsSound) {
 TEST(Plan, DotNamesEveryGroup) {
   TemporaryFolder folder;
   run_cli(plan_arguments({"-o", folder / "plan.json"}));
-  EXPECT_EQ(run_cli({"export", "--plan", folder / "plan.json", "--format", "dot", "-o", folder / "p.dot"}).status, 0);
+  EXPECT_EQ(
+      run_cli({"export", "--plan", folder / "plan.json", "--format", "dot", "-o", folder / "p.dot"})
+          .status,
+      0);
   const std::string dot = read_file(folder / "p.dot");
   for (const Json& group : Json::parse(read_file(folder / "plan.json"))["groups"]) {
     EXPECT_NE(dot.find(group["name"].get<std::string>()), std::string::npos);
@@ -159,19 +171,22 @@ TEST(Plan, RebindsToAnotherClusterAndSaysWhatDidNotFit) {
                                    sample_cluster("celeritas"), "--json"});
   EXPECT_EQ(other.status, 0);
   EXPECT_NE(other.err.find("is not in the cluster"), std::string::npos) << other.err;
-  EXPECT_EQ(Json::parse(other.out)["cluster"], Json::parse(read_file(sample_cluster("celeritas")))["name"]);
+  EXPECT_EQ(Json::parse(other.out)["cluster"],
+            Json::parse(read_file(sample_cluster("celeritas")))["name"]);
 }
 
 TEST(Plan, BaselinesAndInferenceWork) {
-  for (const char* planner : {"dp-allreduce", "dp-allreduce-proportional", "dp-ps", "single-device", "metis"}) {
+  for (const char* planner :
+       {"dp-allreduce", "dp-allreduce-proportional", "dp-ps", "single-device", "metis"}) {
     const Json json = json_of(run_cli(plan_arguments({"--planner", planner, "--json"})));
     EXPECT_EQ(json["planner"], planner);
     EXPECT_TRUE(json["feasible"].get<bool>());
   }
   TemporaryFolder folder;
-  const CliResult result = run_cli({"plan", "--graph", sample_model("lenet"), "--batch", "8", "--cluster",
-                                    sample_cluster("tag-2x1080ti"), "--planner", "dp-allreduce", "--inference",
-                                    "--json", "-o", folder / "plan.json"});
+  const CliResult result =
+      run_cli({"plan", "--graph", sample_model("lenet"), "--batch", "8", "--cluster",
+               sample_cluster("tag-2x1080ti"), "--planner", "dp-allreduce", "--inference", "--json",
+               "-o", folder / "plan.json"});
   EXPECT_EQ(result.status, 0) << result.err;
   const Json again = json_of(run_cli({"simulate", "--plan", folder / "plan.json", "--json"}));
   EXPECT_EQ(again["tasks"], Json::parse(result.out)["tasks"]);
@@ -180,12 +195,14 @@ TEST(Plan, BaselinesAndInferenceWork) {
 TEST(Plan, ModelsOutOfMemoryAreInfeasibleWithReasons) {
   TemporaryFolder folder;
   // One GPU whose memory is smaller than AlexNet's parameters.
-  write_file(folder / "tiny.json", R"({"format": "stratoscope-cluster", "version": 1, "name": "tiny",
+  write_file(folder / "tiny.json",
+             R"({"format": "stratoscope-cluster", "version": 1, "name": "tiny",
     "machines": [{"name": "m", "gpus": [{"type": "Small", "count": 1}]}],
     "gpu_types": [{"name": "Small", "memory_bytes": 100000000, "memory_bandwidth_GBps": 100,
                    "peak_tflops": {"fp32": 1}}]})");
-  const CliResult result = run_cli({"plan", "--graph", sample_model("alexnet"), "--batch", "4", "--cluster",
-                                    folder / "tiny.json", "--planner", "dp-allreduce", "--json"});
+  const CliResult result =
+      run_cli({"plan", "--graph", sample_model("alexnet"), "--batch", "4", "--cluster",
+               folder / "tiny.json", "--planner", "dp-allreduce", "--json"});
   EXPECT_EQ(result.status, 1) << result.err;
   const Json json = Json::parse(result.out);
   EXPECT_FALSE(json["feasible"].get<bool>());
@@ -196,8 +213,8 @@ TEST(Plan, ModelsOutOfMemoryAreInfeasibleWithReasons) {
 }
 
 TEST(Compare, OneTableForAllPlanners) {
-  const CliResult result = run_cli({"compare", "--graph", sample_model("lenet"), "--batch", "64", "--cluster",
-                                    sample_cluster("tag-2x1080ti"), "--planners",
+  const CliResult result = run_cli({"compare", "--graph", sample_model("lenet"), "--batch", "64",
+                                    "--cluster", sample_cluster("tag-2x1080ti"), "--planners",
                                     "single-device,dp-ps,dp-allreduce", "--json"});
   const Json json = json_of(result);
   ASSERT_EQ(json["planners"].size(), 3u);
@@ -219,8 +236,9 @@ TEST(Runs, StoreListShowResumeDelete) {
   EXPECT_TRUE(before["resumable"].get<bool>());
   EXPECT_FALSE(before["history"].empty());
   EXPECT_EQ(before["strategy"]["groups"].size(), 6u);
-  const Json resumed = json_of(run_cli({"runs", "resume", "1", "--workspace", workspace, "--iterations", "40",
-                                        "-o", folder / "plan.json", "--json"}));
+  const Json resumed =
+      json_of(run_cli({"runs", "resume", "1", "--workspace", workspace, "--iterations", "40", "-o",
+                       folder / "plan.json", "--json"}));
   EXPECT_LE(resumed["step_time_s"].get<double>(), before["step_time_s"].get<double>());
   EXPECT_TRUE(fs::exists(folder / "plan.json"));
   const Json after = json_of(run_cli({"runs", "--workspace", workspace, "show", "1", "--json"}));
@@ -235,8 +253,8 @@ TEST(Runs, StoreListShowResumeDelete) {
 
 std::vector<std::string> long_search(const TemporaryFolder& folder) {
   return plan_arguments({"--iterations", "100000000", "--workspace", folder / "a.strata", "-o",
-                         folder / "plan.json", "--graph", sample_model("vgg19"), "--groups", "60", "--cluster",
-                         sample_cluster("tag-testbed")});
+                         folder / "plan.json", "--graph", sample_model("vgg19"), "--groups", "60",
+                         "--cluster", sample_cluster("tag-testbed")});
 }
 
 // Waits until the search has written history, at most a minute.
@@ -246,7 +264,8 @@ void wait_for_history(const fs::path& file) {
     if (!fs::exists(file)) continue;
     try {
       const Workspace workspace(file);
-      if (!workspace.runs().empty() && workspace.history(workspace.runs()[0].id).size() >= 2) return;
+      if (!workspace.runs().empty() && workspace.history(workspace.runs()[0].id).size() >= 2)
+        return;
     } catch (const std::exception&) {  // not made yet
     }
   }
@@ -270,14 +289,17 @@ TEST(Interrupted, AKilledSearchLosesAtMostASecondAndCanBeResumed) {
   const pid_t child = start_cli(long_search(folder));
   wait_for_history(folder / "a.strata");
   std::this_thread::sleep_for(std::chrono::seconds(2));
-  const double lived = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  const double lived =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   ::kill(child, SIGKILL);
   wait_for(child);
   EXPECT_FALSE(fs::exists(folder / "plan.json"));
-  const Json shown = json_of(run_cli({"runs", "show", "1", "--workspace", folder / "a.strata", "--json"}));
+  const Json shown =
+      json_of(run_cli({"runs", "show", "1", "--workspace", folder / "a.strata", "--json"}));
   EXPECT_EQ(shown["state"], "running");
   ASSERT_FALSE(shown["history"].empty());
-  EXPECT_GT(shown["history"].back()["elapsed_s"].get<double>(), lived - 2.5) << "import and start included";
+  EXPECT_GT(shown["history"].back()["elapsed_s"].get<double>(), lived - 2.5)
+      << "import and start included";
   EXPECT_TRUE(shown["strategy"].is_object());
 }
 

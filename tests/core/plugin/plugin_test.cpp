@@ -13,9 +13,10 @@ namespace strato {
 namespace {
 namespace fs = std::filesystem;
 
-std::string manifest(const std::string& kind, const std::string& names, const std::string& more = "") {
-  return R"({"format": "stratoscope-plugin", "version": 1, "kind": ")" + kind + R"(", "names": [)" + names +
-         "]" + more + "}";
+std::string manifest(const std::string& kind, const std::string& names,
+                     const std::string& more = "") {
+  return R"({"format": "stratoscope-plugin", "version": 1, "kind": ")" + kind + R"(", "names": [)" +
+         names + "]" + more + "}";
 }
 
 void put(const fs::path& folder, const std::string& text, bool with_library = true) {
@@ -36,7 +37,8 @@ std::string message_of(Body body) {
 
 TEST(PluginRegistry, AThirdPartyPluginInThePathWorks) {
   TemporaryFolder folder;
-  put(folder / "planners/sample", manifest("planner", R"("b", "a")", R"(, "summary": "Says little")"));
+  put(folder / "planners/sample",
+      manifest("planner", R"("b", "a")", R"(, "summary": "Says little")"));
   const PluginRegistry registry({folder.path()});
   EXPECT_TRUE(registry.warnings().empty());
   const auto planners = registry.list(PluginKind::Planner);
@@ -72,8 +74,10 @@ TEST(PluginRegistry, UnknownNamesListWhatThereIs) {
   TemporaryFolder folder;
   put(folder / "planners/sample", manifest("planner", R"("b", "a")"));
   const PluginRegistry registry({folder.path()});
-  EXPECT_EQ(message_of([&] { registry.planner("c"); }), "there is no planner \"c\"; choose one of: a, b");
-  EXPECT_NE(message_of([&] { registry.exporter("c"); }).find("STRATOSCOPE_PLUGIN_PATH"), std::string::npos);
+  EXPECT_EQ(message_of([&] { registry.planner("c"); }),
+            "there is no planner \"c\"; choose one of: a, b");
+  EXPECT_NE(message_of([&] { registry.exporter("c"); }).find("STRATOSCOPE_PLUGIN_PATH"),
+            std::string::npos);
 }
 
 TEST(PluginRegistry, BrokenLibrariesSayWhatIsWrong) {
@@ -86,10 +90,13 @@ TEST(PluginRegistry, BrokenLibrariesSayWhatIsWrong) {
   const PluginRegistry registry({folder.path()});
   EXPECT_NE(message_of([&] { registry.planner("absent"); }).find("plugin.so: is not there"),
             std::string::npos);
-  EXPECT_NE(message_of([&] { registry.planner("noise"); }).find("cannot be loaded"), std::string::npos);
-  EXPECT_NE(message_of([&] { registry.planner("noise"); }).find("cannot be loaded"), std::string::npos);
-  EXPECT_NE(message_of([&] { registry.exporter("e"); }).find("has no function stratoscope_make_exporter"),
+  EXPECT_NE(message_of([&] { registry.planner("noise"); }).find("cannot be loaded"),
             std::string::npos);
+  EXPECT_NE(message_of([&] { registry.planner("noise"); }).find("cannot be loaded"),
+            std::string::npos);
+  EXPECT_NE(
+      message_of([&] { registry.exporter("e"); }).find("has no function stratoscope_make_exporter"),
+      std::string::npos);
   EXPECT_NE(message_of([&] { registry.planner("nobody"); }).find("does not make \"nobody\""),
             std::string::npos);
 }
@@ -99,7 +106,8 @@ TEST(PluginRegistry, BadManifestsAreWarningsAndTheRestWorks) {
   const std::pair<std::string, std::string> bad[] = {
       {"{", "is not valid JSON"},
       {R"({"format": "x", "version": 1, "kind": "planner", "names": ["n"]})", "format"},
-      {R"({"format": "stratoscope-plugin", "version": 2, "kind": "planner", "names": ["n"]})", "version"},
+      {R"({"format": "stratoscope-plugin", "version": 2, "kind": "planner", "names": ["n"]})",
+       "version"},
       {manifest("exporter", R"("n")"), "does not fit its folder planners"},
       {manifest("planner", ""), "names: is empty"},
       {manifest("planner", "1"), "names[0]: is not a text"},
@@ -109,14 +117,16 @@ TEST(PluginRegistry, BadManifestsAreWarningsAndTheRestWorks) {
       {"[]", "is not an object"},
   };
   int number = 0;
-  for (const auto& [text, problem] : bad) put(folder / ("planners/bad" + std::to_string(number++)), text, false);
+  for (const auto& [text, problem] : bad)
+    put(folder / ("planners/bad" + std::to_string(number++)), text, false);
   put(folder / "planners/good", manifest("planner", R"("good")"));
   fs::create_directories(folder / "planners/empty");
   write_file(folder / "planners/stray.txt", "not a folder");
   const PluginRegistry registry({folder.path()});
   ASSERT_EQ(registry.warnings().size(), std::size(bad));
   for (std::size_t i = 0; i < std::size(bad); ++i) {
-    EXPECT_NE(registry.warnings()[i].find(bad[i].second), std::string::npos) << registry.warnings()[i];
+    EXPECT_NE(registry.warnings()[i].find(bad[i].second), std::string::npos)
+        << registry.warnings()[i];
   }
   EXPECT_EQ(registry.list(PluginKind::Planner).size(), 1u);
   EXPECT_EQ(registry.planner("good")->name(), "good");
@@ -124,13 +134,15 @@ TEST(PluginRegistry, BadManifestsAreWarningsAndTheRestWorks) {
 
 TEST(PluginRegistry, ImportersAreChosenByExtensionInAnyCase) {
   TemporaryFolder folder;
-  put(folder / "importers/sample", manifest("importer", R"("s")", R"(, "extensions": [".ABC", ".def"])"));
+  put(folder / "importers/sample",
+      manifest("importer", R"("s")", R"(, "extensions": [".ABC", ".def"])"));
   const PluginRegistry registry({folder.path()});
   EXPECT_NE(registry.importer_for("x.Abc"), nullptr);
   EXPECT_NE(registry.importer_for("/a.b/x.DEF"), nullptr);
   EXPECT_EQ(message_of([&] { registry.importer_for("m.pb"); }),
             "m.pb: no importer reads .pb files; give a file of one of: .abc, .def");
-  EXPECT_NE(message_of([&] { registry.importer_for("model"); }).find("has no extension"), std::string::npos);
+  EXPECT_NE(message_of([&] { registry.importer_for("model"); }).find("has no extension"),
+            std::string::npos);
   EXPECT_EQ(message_of([&] { registry.importer_for("x.abc")->import("x.abc", {}); }),
             "x.abc: line 1: is only a sample; give another");
 }

@@ -70,14 +70,16 @@ TEST(BadWorkspace, NewerVersionIsRefusedAndUntouched) {
     SQLite::Database database((folder / "a.strata").string(), SQLite::OPEN_READWRITE);
     database.exec("PRAGMA user_version = 7");
   }
-  expect_refused(folder / "a.strata", "made by a newer Stratoscope: schema 7, this one reads up to 1");
+  expect_refused(folder / "a.strata",
+                 "made by a newer Stratoscope: schema 7, this one reads up to 1");
 }
 
 TEST(BadWorkspace, DamagedPagesAreReported) {
   TemporaryFolder folder;
   {
     Workspace workspace(folder / "a.strata");
-    for (int i = 0; i < 500; ++i) workspace.set_setting("key" + std::to_string(i), std::string(900, 'v'));
+    for (int i = 0; i < 500; ++i)
+      workspace.set_setting("key" + std::to_string(i), std::string(900, 'v'));
   }
   std::string bytes = read_file(folder / "a.strata");
   std::fill(bytes.begin() + 4096, bytes.end(), '\x5a');
@@ -91,7 +93,9 @@ TEST(BadWorkspace, DamagedPagesAreReported) {
 
 TEST(BadWorkspace, FolderThatIsNotThereOrCannotBeWritten) {
   TemporaryFolder folder;
-  EXPECT_NE(message_of([&] { Workspace workspace(folder / "no/such/a.strata"); }).find("cannot be opened"),
+  EXPECT_NE(message_of([&] {
+              Workspace workspace(folder / "no/such/a.strata");
+            }).find("cannot be opened"),
             std::string::npos);
   EXPECT_NE(message_of([&] { Workspace workspace("/proc/a.strata"); }).find("/proc/a.strata"),
             std::string::npos);
@@ -105,9 +109,8 @@ TEST(BadWorkspace, LockedFileIsReportedAfterAWait) {
   SQLite::Database holder((folder / "a.strata").string(), SQLite::OPEN_READWRITE);
   holder.exec("BEGIN EXCLUSIVE");
   SQLite::Database impatient((folder / "a.strata").string(), SQLite::OPEN_READWRITE);
-  const std::string message = message_of([&] {
-    store::guarded(folder / "a.strata", [&] { impatient.exec("BEGIN IMMEDIATE"); });
-  });
+  const std::string message = message_of(
+      [&] { store::guarded(folder / "a.strata", [&] { impatient.exec("BEGIN IMMEDIATE"); }); });
   EXPECT_NE(message.find("is locked by another program"), std::string::npos) << message;
 }
 
@@ -123,7 +126,8 @@ TEST(BadWorkspace, FullDiskIsAnErrorAndWhatWasThereStays) {
     int status = 1;
     try {
       Workspace workspace(folder / "a.strata");
-      for (int i = 0; i < 1000; ++i) workspace.set_setting("big" + std::to_string(i), std::string(9000, 'b'));
+      for (int i = 0; i < 1000; ++i)
+        workspace.set_setting("big" + std::to_string(i), std::string(9000, 'b'));
     } catch (const InputError& error) {
       status = std::string(error.what()).find("a.strata") == std::string::npos ? 2 : 0;
     } catch (...) {
@@ -149,7 +153,8 @@ TEST(Migrations, RunForwardOnceAndKeepTheData) {
   for (int round = 0; round < 2; ++round) {
     auto database = store::open_database(file, false, steps);
     EXPECT_EQ(database->execAndGet("PRAGMA user_version").getInt(), 3);
-    EXPECT_EQ(database->execAndGet("SELECT extra FROM setting WHERE value = 'old'").getString(), "new");
+    EXPECT_EQ(database->execAndGet("SELECT extra FROM setting WHERE value = 'old'").getString(),
+              "new");
     EXPECT_EQ(database->execAndGet("SELECT count(*) FROM study").getInt(), 0);
   }
   EXPECT_NE(message_of([&] { Workspace workspace(file); }).find("schema 3"), std::string::npos);
@@ -171,7 +176,9 @@ TEST(Migrations, ReadOnlyDoesNotMigrate) {
   { Workspace workspace(folder / "a.strata"); }
   std::vector<store::Migration> steps(store::migrations().begin(), store::migrations().end());
   steps.push_back({2, "CREATE TABLE study (id INTEGER)"});
-  EXPECT_NE(message_of([&] { store::open_database(folder / "a.strata", true, steps); }).find("older schema"),
+  EXPECT_NE(message_of([&] {
+              store::open_database(folder / "a.strata", true, steps);
+            }).find("older schema"),
             std::string::npos);
 }
 

@@ -98,7 +98,8 @@ TEST(WorkspaceConcurrency, AReaderSeesWritesOfAnOpenWriter) {
   const RunRow run = add_run(workspace, "m");
   for (std::int32_t i = 0;; ++i) {
     workspace.add_history(run, {i, 0, 0});
-    workspace.save_tree(run, std::string(200'000, static_cast<char>('a' + i % 26)) + std::to_string(i));
+    workspace.save_tree(run,
+                        std::string(200'000, static_cast<char>('a' + i % 26)) + std::to_string(i));
     if (::write(pipe, &i, sizeof i) != sizeof i) ::_exit(1);
   }
 }

@@ -11,7 +11,8 @@ namespace strato {
 class TemporaryFolder {
  public:
   TemporaryFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "stratoscope-test-XXXXXX").string();
+    std::string name =
+        (std::filesystem::temp_directory_path() / "stratoscope-test-XXXXXX").string();
     path_ = ::mkdtemp(name.data());
   }
   ~TemporaryFolder() {

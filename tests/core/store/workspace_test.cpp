@@ -19,7 +19,12 @@ std::string noise(std::size_t size, std::uint64_t seed) {
 }
 
 StoredModel lenet() {
-  return {0, "lenet", "/models/lenet.onnx", R"({"batch":64})", digest_of("lenet"), std::string(5000, 'x')};
+  return {0,
+          "lenet",
+          "/models/lenet.onnx",
+          R"({"batch":64})",
+          digest_of("lenet"),
+          std::string(5000, 'x')};
 }
 StoredCluster testbed() { return {0, "testbed", R"({"machines":[]})", digest_of("testbed")}; }
 
