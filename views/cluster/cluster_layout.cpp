@@ -113,7 +113,7 @@ class Layout {
   void add_port(LinkId id, DeviceId device, const std::string& other, bool up) {
     const QRectF& box = layout_.devices[device.index()];
     const QRectF& fabric = layout_.fabrics[cluster_.device(device).machine.index()];
-    const double at = box.left() + box.width() * (other == "host" ? 0.78 : 0.3);
+    const double at = box.left() + box.width() * (other == "host" ? 0.62 : 0.12);
     const double x = at + (up ? -kPairApart : kPairApart);
     QPolygonF line({QPointF(x, box.bottom()), QPointF(x, fabric.top())});
     if (!up) std::reverse(line.begin(), line.end());

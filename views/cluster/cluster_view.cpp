@@ -29,7 +29,7 @@ ClusterView::ClusterView(Session& session, QWidget* parent) : QWidget(parent), s
   table->setSelectionMode(QAbstractItemView::NoSelection);
   table->setFocusPolicy(Qt::TabFocus);
   table->setAccessibleName(tr("Bandwidth between device groups"));
-  table->horizontalHeader()->setDefaultSectionSize(56);
+  table->horizontalHeader()->setDefaultSectionSize(64);
   table->verticalHeader()->setDefaultSectionSize(24);
   table->horizontalHeader()->setMinimumSectionSize(40);
   column->addWidget(title);

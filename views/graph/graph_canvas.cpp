@@ -13,7 +13,6 @@
 
 namespace strato {
 namespace {
-constexpr double kLegible = 0.62;  // below, a label says too little: part of the graph is framed instead
 constexpr double kSmallest = 0.02, kLargest = 4, kZoomStep = 1.25;
 }  // namespace
 
@@ -43,7 +42,7 @@ void GraphCanvas::frame() {
   if (!scene_.is_laid_out() || width() < 60 || height() < 60) return;
   framed_ = true;
   fit();
-  if (scene_.scale >= kLegible) return;
+  if (scene_.scale >= kLegibleScale) return;
   scene_.scale = 0.8;
   std::size_t costly = 0;
   for (std::size_t n = 1; n < scene_.content.nodes.size(); ++n) {

@@ -28,11 +28,6 @@ std::vector<double> positions(const Problem& problem) {
   return result;
 }
 
-std::string short_name(const std::string& name) {
-  const std::size_t slash = name.rfind('/');
-  return slash == std::string::npos || slash + 1 == name.size() ? name : name.substr(slash + 1);
-}
-
 class OpContent {
  public:
   OpContent(const Problem& problem, GroupId group, const std::vector<Nanos>& times, std::size_t most)
@@ -65,7 +60,7 @@ class OpContent {
     GraphNode node;
     node.group = group_;
     node.op = id;
-    node.name = text_of(short_name(op.name));
+    node.name = text_of(op.name);
     node.detail = text_of(op.type);
     node.share = whole_ > 0 ? static_cast<double>(time(id).value) / whole_ : 0;
     node.phase = op.phase;
@@ -84,8 +79,8 @@ class OpContent {
       GraphNode node;
       node.group = group;
       node.boundary = true;
-      node.name = text_of(short_name(other.name));
-      node.detail = before ? QStringLiteral("from this group") : QStringLiteral("to this group");
+      node.name = text_of(other.name);
+      node.detail = before ? QStringLiteral("comes from here") : QStringLiteral("goes there");
       node.tooltip = QStringLiteral("<b>%1</b><br>%2 ops; double click opens it")
                          .arg(text_of(other.name).toHtmlEscaped()).arg(other.ops.size());
       content_.nodes.push_back(std::move(node));

@@ -37,6 +37,12 @@ std::optional<GraphLayout> parse_plain(const QByteArray& answer, const LayoutReq
 // Longest-path layers, ordered by the mean of the neighbours; cycles are cut where a depth-first walk closes them.
 GraphLayout layered_layout(const LayoutRequest& request);
 
+// A long, narrow layout cut into bands that lie beside each other and run to and fro, where that is drawn larger in
+// `view`; else the layout as it is.
+GraphLayout snaked(const GraphLayout& layout, const LayoutRequest& request, const QSizeF& view);
+
+inline constexpr double kLegibleScale = 0.62;  // below, a label says too little
+
 // How large the layout is drawn when it just fits into the view.
 double fit_scale(const GraphLayout& layout, const QSizeF& view);
 

@@ -4,6 +4,7 @@
 #include <QPainterPath>
 #include <cmath>
 
+#include "views/style/fitting_name.h"
 #include "views/style/style.h"
 
 namespace strato {
@@ -147,7 +148,7 @@ class Painter {
     QFont strong = font;
     strong.setWeight(QFont::DemiBold);
     line(two ? QRectF(inside.topLeft(), QSizeF(inside.width(), inside.height() / 2)) : inside, strong,
-         ink_, node.name, two ? QString() : QString());
+         ink_, node.name, QString());
     if (!two) return;
     font.setPixelSize(static_cast<int>(std::lround(std::max(kSmallestText, text_px_ * 0.86))));
     const QRectF lower(inside.left(), inside.center().y(), inside.width(), inside.height() / 2);
@@ -166,7 +167,7 @@ class Painter {
         room -= wanted + 6;
       }
     }
-    painter_.drawText(box, Qt::AlignLeft | Qt::AlignVCenter, metrics.elidedText(left, Qt::ElideMiddle, room));
+    painter_.drawText(box, Qt::AlignLeft | Qt::AlignVCenter, style::fitting_name(left, metrics, room));
   }
 
   QPainter& painter_;

@@ -127,8 +127,10 @@ void GroupGraphView::show_content(GraphContent content) {
   dot_.request(layout_request(scene.content, direction_));
 }
 
-void GroupGraphView::layout_done(const GraphLayout& layout, const QString& hint) {
+void GroupGraphView::layout_done(const GraphLayout& plain, const QString& hint) {
   const QSizeF view = QSizeF(canvas_->size()).expandedTo(QSizeF(400, 300));
+  const LayoutRequest request = layout_request(canvas_->scene().content, direction_);
+  const GraphLayout layout = fit_scale(plain, view) < kLegibleScale ? snaked(plain, request, view) : plain;
   if (choosing_ && !other_ && fit_scale(layout, view) < 1) {
     other_ = layout;
     direction_ = FlowDirection::Right;

@@ -192,7 +192,8 @@ void TimelinePainter::paint_fold(QPainter& painter, const RowLayout::Place& plac
 
 void TimelinePainter::paint_slice_text(QPainter& painter, const QRectF& box, TaskId task, bool hatched,
                                        bool dim) {
-  const QRectF inside = box.adjusted(4, 0, -3, 0);
+  QRectF inside = box.adjusted(4, 0, -3, 0);
+  inside.setLeft(std::max(inside.left(), scene_.mapping.left + 4));
   const double visible = inside.width();
   const QFontMetricsF metrics(small_);
   const QString whole = slice_text(*scene_.rows->timeline->program, task);

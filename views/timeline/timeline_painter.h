@@ -77,7 +77,7 @@ class TimelinePainter {
   QFont small_;
 };
 
-// The short name that fits in a slice: the last parts of the op's name.
+// What a slice is about: the op computed, or the tensor moved.
 QString slice_text(const Program& program, TaskId task);
 QString axis_label(std::int64_t time, std::int64_t step, std::int64_t view_end);
 

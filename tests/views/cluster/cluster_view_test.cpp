@@ -34,7 +34,8 @@ void expect_tidy(const Cluster& cluster, const ClusterLayout& layout) {
   for (std::size_t a = 0; a < layout.machines.size(); ++a) {
     for (std::size_t b = a + 1; b < layout.machines.size(); ++b) EXPECT_FALSE(layout.machines[a].intersects(layout.machines[b]));
     for (const QLineF& bus : layout.buses) {
-      if (bus.dy() == 0) EXPECT_FALSE(layout.machines[a].contains(QPointF(layout.machines[a].center().x(), bus.y1())));
+      if (bus.dy() != 0) continue;
+      EXPECT_FALSE(layout.machines[a].contains(QPointF(layout.machines[a].center().x(), bus.y1())));
     }
   }
   for (std::size_t a = 0; a < layout.devices.size(); ++a) {

@@ -1,0 +1,22 @@
+#include "views/style/fitting_name.h"
+
+namespace strato::style {
+
+QString fitting_name(const QString& name, const QFontMetricsF& metrics, double width) {
+  // Measuring costs by the letter: from the end, since most names are longer than their place.
+  qsizetype begin = name.lastIndexOf(QLatin1Char('/'), name.size() - 2) + 1;
+  QString text = name.mid(begin);
+  if (metrics.horizontalAdvance(text) > width) {
+    const auto most = static_cast<qsizetype>(width / metrics.averageCharWidth() * 2) + 2;
+    return metrics.elidedText(text.left(most), Qt::ElideRight, width);
+  }
+  while (begin > 1) {
+    begin = name.lastIndexOf(QLatin1Char('/'), begin - 2) + 1;
+    const QString longer = name.mid(begin);
+    if (metrics.horizontalAdvance(longer) > width) break;
+    text = longer;
+  }
+  return text;
+}
+
+}  // namespace strato::style

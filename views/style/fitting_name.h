@@ -1,0 +1,12 @@
+// Names of ops are paths ("features/features.2/Conv"): the end says most, so the front goes first.
+#pragma once
+
+#include <QFontMetricsF>
+#include <QString>
+
+namespace strato::style {
+
+// As many of the last parts of `name` as fit into `width`; when not even the last fits, that is elided.
+QString fitting_name(const QString& name, const QFontMetricsF& metrics, double width);
+
+}  // namespace strato::style
