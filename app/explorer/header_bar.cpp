@@ -31,8 +31,12 @@ QToolButton* make_chooser(QWidget* parent) {
   QFont font = button->font();
   font.setWeight(QFont::DemiBold);
   button->setFont(font);
+  button->setAutoRaise(true);
   return button;
 }
+
+// Room for the arrow that the style draws over the text's end.
+QString chooser_text(const QString& value) { return value + QStringLiteral("   "); }
 
 QLabel* make_sign(QWidget* parent) {
   auto* label = new QLabel(parent);
@@ -255,13 +259,13 @@ void HeaderBar::refresh_names() {
       optimizer[0] = optimizer[0].toUpper();
       model += QStringLiteral(" · ") + optimizer;
     }
-    model_->setText(model);
+    model_->setText(chooser_text(model));
   } else {
-    model_->setText(QStringLiteral("No model"));
+    model_->setText(chooser_text(QStringLiteral("No model")));
   }
   QString cluster = session_.cluster_name();
   if (problem) cluster += QStringLiteral(" · %1 GPUs").arg(problem->cluster->device_count());
-  cluster_->setText(cluster.isEmpty() ? QStringLiteral("No cluster") : cluster);
+  cluster_->setText(chooser_text(cluster.isEmpty() ? QStringLiteral("No cluster") : cluster));
   const QString label = session_.snapshot().label;
   strategy_->setText(label.isEmpty() ? QString() : QStringLiteral("Strategy: %1").arg(label));
   strategy_->setToolTip(label);

@@ -83,25 +83,16 @@ void MainWindow::build_views() {
     views_.push_back({QString::fromUtf8(name), QString::fromUtf8(file), widget});
     tabs_->addTab(widget, QString::fromUtf8(name));
   };
-#if __has_include("views/graph/group_graph_view.h")
   add("Graph", "graph", new GroupGraphView(session_));
-#endif
   placement_ = new PlacementView(session_);
   add("Placement", "placement", placement_);
-#if __has_include("views/cluster/cluster_view.h")
   add("Cluster", "cluster", new ClusterView(session_));
-#endif
-#if __has_include("views/search/search_tree_view.h")
   add("Search", "search", new SearchTreeView(session_));
-#endif
   add("Charts", "charts", new ChartsView(session_));
   cursor_ = new QLabel;
-#if __has_include("views/timeline/timeline_view.h")
   auto* timeline = new TimelineView(session_);
   connect(timeline, &TimelineView::cursor_info, cursor_, &QLabel::setText);
-#else
-  auto* timeline = new QWidget;
-#endif
+
   timeline_ = {QStringLiteral("Timeline"), QStringLiteral("timeline"), timeline};
   beside_ = new QSplitter(Qt::Horizontal);
   beside_->addWidget(tabs_);

@@ -2,18 +2,10 @@
 #pragma once
 
 #include "views/charts/charts_view.h"
+#include "views/cluster/cluster_view.h"
+#include "views/graph/group_graph_view.h"
 #include "views/inspector/inspector_view.h"
 #include "views/placement/placement_view.h"
-#include "views/workspace/workspace_view.h"
-#if __has_include("views/timeline/timeline_view.h")
-#include "views/timeline/timeline_view.h"
-#endif
-#if __has_include("views/graph/group_graph_view.h")
-#include "views/graph/group_graph_view.h"
-#endif
-#if __has_include("views/search/search_tree_view.h")
 #include "views/search/search_tree_view.h"
-#endif
-#if __has_include("views/cluster/cluster_view.h")
-#include "views/cluster/cluster_view.h"
-#endif
+#include "views/timeline/timeline_view.h"
+#include "views/workspace/workspace_view.h"

@@ -16,6 +16,7 @@
 #include <QTimer>
 #include <QValueAxis>
 #include <algorithm>
+#include <ranges>
 
 #include "views/charts/series.h"
 #include "views/models/explanation.h"
@@ -24,14 +25,20 @@
 namespace strato {
 namespace {
 
-constexpr int kRowHeight = 17;  // of one device
+constexpr int kTallEnough = 460;  // for charts above each other instead of side by side
 
 QValueAxis* value_axis(const QString& title) {
   auto* axis = new QValueAxis;
   axis->setTitleText(title);
   axis->setLabelFormat(QStringLiteral("%g"));
-  axis->setTickCount(5);
+  axis->setTickType(QValueAxis::TicksDynamic);
+  axis->setTickAnchor(0);
   return axis;
+}
+
+void set_range(QValueAxis& axis, double most) {
+  axis.setRange(0, most);
+  axis.setTickInterval(round_up(most / 6));
 }
 
 QChartView* make_view(QChart* chart, QWidget* parent) {
@@ -54,7 +61,7 @@ struct ChartsView::Parts {
   QLineSeries *best = new QLineSeries, *baseline = new QLineSeries, *bound = new QLineSeries;
   QValueAxis *evaluations = value_axis(QStringLiteral("Evaluations")),
              *step = value_axis(QStringLiteral("Step time (ms)"));
-  std::vector<QColor> use_colours;
+  QBoxLayout* layout = nullptr;
 };
 
 ChartsView::ChartsView(Session& session, QWidget* parent)
@@ -102,11 +109,17 @@ void ChartsView::build() {
   area->setWidgetResizable(true);
   area->setFrameShape(QFrame::NoFrame);
   area->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
-  auto* layout = new QVBoxLayout(this);
-  layout->setContentsMargins(0, 0, 0, 0);
-  layout->setSpacing(style::kGrid);
-  layout->addWidget(p.history_view, 2);
-  layout->addWidget(area, 3);
+  p.layout = new QBoxLayout(QBoxLayout::TopToBottom, this);
+  p.layout->setContentsMargins(0, 0, 0, 0);
+  p.layout->setSpacing(style::kGrid);
+  p.layout->addWidget(p.history_view, 2);
+  p.layout->addWidget(area, 3);
+}
+
+void ChartsView::resizeEvent(QResizeEvent* event) {
+  QWidget::resizeEvent(event);
+  parts_->layout->setDirection(height() >= kTallEnough ? QBoxLayout::TopToBottom
+                                                       : QBoxLayout::LeftToRight);
 }
 
 void ChartsView::refresh_soon() {
@@ -137,7 +150,8 @@ void ChartsView::refresh_history() {
   const Snapshot& snapshot = session_.snapshot();
   const std::vector<QPointF> points = best_over_evaluations(session_.search().history);
   p.best->replace(QList<QPointF>(points.begin(), points.end()));
-  const double last = points.empty() ? 1 : std::max(1.0, points.back().x());
+  const double last = points.empty() ? 100 : std::max(1.0, points.back().x());
+  p.best->setVisible(!points.empty());
   const auto level = [&](QLineSeries* line, double milliseconds) {
     line->replace(QList<QPointF>{{0, milliseconds}, {last, milliseconds}});
     line->setVisible(milliseconds > 0);
@@ -147,8 +161,8 @@ void ChartsView::refresh_history() {
   level(p.bound, to_seconds(snapshot.lower_bound) * 1e3);
   double most = baseline;
   for (const QPointF& point : points) most = std::max(most, point.y());
-  p.evaluations->setRange(0, last);
-  p.step->setRange(0, round_up(most * 1.02));
+  set_range(*p.evaluations, last);
+  set_range(*p.step, round_up(most * 1.02));
   p.history->setTitle(points.empty() ? QStringLiteral("Best step time over evaluations: no search yet")
                                      : QStringLiteral("Best step time over evaluations: %1")
                                            .arg(session_.search().run));
@@ -156,7 +170,7 @@ void ChartsView::refresh_history() {
 
 namespace {
 
-// Replaces what the chart shows by horizontal bars over device names.
+// Replaces what the chart shows by horizontal bars over names, which go upwards: callers give the last device first.
 void show_bars(QChart& chart, QAbstractBarSeries* series, const QStringList& names, QValueAxis* values) {
   chart.removeAllSeries();
   for (QAbstractAxis* axis : chart.axes()) {
@@ -165,7 +179,6 @@ void show_bars(QChart& chart, QAbstractBarSeries* series, const QStringList& nam
   }
   auto* categories = new QBarCategoryAxis;
   categories->append(names);
-  categories->setReverse(true);
   categories->setGridLineVisible(false);
   series->setBarWidth(0.72);
   chart.addSeries(series);
@@ -188,7 +201,8 @@ void add_use(QChart& chart, const Timeline& timeline, const QStringList& names, 
   QBarSet* comm = make_set("Only communicates", style::kind_colour(TaskKind::AllReduce, dark), true);
   QBarSet* waits = make_set("Waits", idle, false);
   const double step = std::max(1.0, static_cast<double>(timeline.step_time.value)) / 100;
-  for (const DeviceTimes& times : device_times(timeline)) {
+  const auto all = device_times(timeline);
+  for (const DeviceTimes& times : std::views::reverse(all)) {
     compute->append(static_cast<double>(times.compute.value) / step);
     comm->append(static_cast<double>(times.communication.value) / step);
     waits->append(static_cast<double>(times.idle.value) / step);
@@ -196,7 +210,7 @@ void add_use(QChart& chart, const Timeline& timeline, const QStringList& names, 
   auto* series = new QHorizontalStackedBarSeries;
   for (QBarSet* set : {compute, comm, waits}) series->append(set);
   QValueAxis* axis = value_axis(QStringLiteral("% of the step"));
-  axis->setRange(0, 100);
+  set_range(*axis, 100);
   show_bars(chart, series, names, axis);
 }
 
@@ -206,7 +220,7 @@ void add_memory(QChart& chart, const Timeline& timeline, const QStringList& name
   QBarSet* over = make_set("Too much", style::infeasible(dark), false);
   double most = 0;
   bool overflow = false;
-  for (const DeviceUse& use : timeline.devices) {
+  for (const DeviceUse& use : std::views::reverse(timeline.devices)) {
     const double peak = static_cast<double>(use.peak.value) * 1e-9;
     const double capacity = static_cast<double>(use.capacity.value) * 1e-9;
     used->append(std::min(peak, capacity));
@@ -218,7 +232,7 @@ void add_memory(QChart& chart, const Timeline& timeline, const QStringList& name
   auto* series = new QHorizontalStackedBarSeries;
   for (QBarSet* set : {used, over, free}) series->append(set);
   QValueAxis* axis = value_axis(QStringLiteral("GB"));
-  axis->setRange(0, round_up(most));
+  set_range(*axis, round_up(most));
   show_bars(chart, series, names, axis);
   if (!overflow) chart.legend()->markers(series).at(1)->setVisible(false);
 }
@@ -257,12 +271,13 @@ void ChartsView::refresh_devices() {
   const bool dark = style::is_dark(palette());
   const Timeline& timeline = *snapshot.outcome->timeline;
   QStringList names;
-  for (const Device& device : timeline.program->cluster->devices()) {
+  for (const Device& device : std::views::reverse(timeline.program->cluster->devices())) {
     names << QString::fromStdString(device.name);
   }
   add_use(*p.use, timeline, names, dark);
   add_memory(*p.memory, timeline, names, dark);
-  const int height = static_cast<int>(names.size()) * kRowHeight + 110;
+  // A label that is higher than its row is cut to dots.
+  const int height = static_cast<int>(names.size()) * (fontMetrics().height() + 6) + 130;
   p.use_view->setMinimumHeight(height);
   p.memory_view->setMinimumHeight(height);
 }

@@ -92,7 +92,7 @@ void DevicePage::show_times(const Timeline& timeline, DeviceId device) {
   const DeviceTimes times = device_times(timeline)[device];
   const auto bar = [&](const char* label, Nanos time, const QColor& colour, bool hatched) {
     const double fraction = timeline.step_time.value ? time / timeline.step_time : 0;
-    return Bar{QString::fromUtf8(label), style::percent(fraction), style::time(time), fraction, colour,
+    return Bar{QString::fromUtf8(label), share_text(fraction), style::time(time), fraction, colour,
                hatched, -1};
   };
   QColor idle = style::muted_text(palette());
@@ -144,7 +144,7 @@ void DevicePage::show_link(LinkId link) {
   const Timeline& timeline = *snapshot.outcome->timeline;
   const Nanos busy = timeline.link_busy[link];
   const double fraction = timeline.step_time.value ? busy / timeline.step_time : 0;
-  times_->show_bars({{QStringLiteral("Busy"), style::percent(fraction), style::time(busy), fraction,
+  times_->show_bars({{QStringLiteral("Busy"), share_text(fraction), style::time(busy), fraction,
                       style::kind_colour(TaskKind::Transfer, style::is_dark(palette())), true, -1}});
 }
 

@@ -66,6 +66,10 @@ QLabel* make_heading(const QString& text, QWidget* parent) {
   return label;
 }
 
+QString share_text(double fraction) {
+  return fraction > 0 && fraction < 0.001 ? QStringLiteral("< 0.1 %") : style::percent(fraction);
+}
+
 QLabel* make_title(QWidget* parent) {
   auto* label = new QLabel(parent);
   QFont font = label->font();

@@ -36,4 +36,6 @@ QLabel* make_heading(const QString& text, QWidget* parent);
 QLabel* make_title(QWidget* parent);
 QLabel* make_note(QWidget* parent);
 
+QString share_text(double fraction);  // a percentage; "< 0.1 %" when it is next to nothing
+
 }  // namespace strato

@@ -54,7 +54,7 @@ std::vector<Bar> bars_of(const std::vector<PathPart>& parts, const Timeline& tim
     }
     const double fraction = part.time / timeline.step_time;
     const QString label = label_of_part(part, *timeline.program->cluster);
-    bars.push_back({label, style::percent(fraction),
+    bars.push_back({label, share_text(fraction),
                     QStringLiteral("%1: %2 in %3 tasks of the critical path")
                         .arg(label, style::time(part.time)).arg(part.tasks),
                     fraction, colour_of(part, dark), communicates(part.what),
@@ -62,7 +62,7 @@ std::vector<Bar> bars_of(const std::vector<PathPart>& parts, const Timeline& tim
   }
   if (rest.value > 0) {
     const double fraction = rest / timeline.step_time;
-    bars.push_back({QStringLiteral("Other"), style::percent(fraction), {}, fraction, Qt::gray,
+    bars.push_back({QStringLiteral("Other"), share_text(fraction), {}, fraction, Qt::gray,
                     false, -1});
   }
   return bars;
@@ -87,7 +87,7 @@ QString insight(const Snapshot& snapshot, const VitalSigns& signs) {
   const double before = communication_share(baseline);
   const double now = communication_share(*snapshot.outcome->timeline);
   return QStringLiteral("Data parallelism spends %1 of its critical path on communication, this strategy %2.")
-      .arg(style::percent(before), style::percent(now));
+      .arg(share_text(before), share_text(now));
 }
 
 }  // namespace

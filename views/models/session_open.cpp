@@ -190,6 +190,7 @@ void Session::open_cluster(const std::filesystem::path& file) {
       post([this, cluster = *loader.cluster] {
         state_->cluster = cluster;
         emit problem_changed();
+        if (state_->busy > 1) return;  // a model is on its way
         emit message(QStringLiteral("Cluster %1 is ready: open a model to plan for it")
                          .arg(QString::fromStdString(cluster.cluster->name())));
       });

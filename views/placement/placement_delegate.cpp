@@ -99,11 +99,11 @@ void PlacementDelegate::paint_time(QPainter* painter, const QStyleOptionViewItem
                                    const QModelIndex& index) const {
   QColor bar = option.palette.color(QPalette::Text);
   bar.setAlphaF(0.12f);
-  const QRect rect = option.rect.adjusted(2, 4, -2, -4);
+  const QRect rect = option.rect.adjusted(style::kGrid, 4, -style::kGrid, -4);
   // A quarter of all time fills the cell: groups are many, and each is a small part.
   const double part = std::min(1.0, index.data(PlacementModel::TimeShareRole).toDouble() * 4);
   QRectF filled(rect);
-  filled.setLeft(rect.right() - part * rect.width());
+  filled.setWidth(part * rect.width());
   painter->setPen(Qt::NoPen);
   painter->setBrush(bar);
   painter->drawRoundedRect(filled, 2, 2);

@@ -64,8 +64,9 @@ void PlacementView::build() {
   table_->setAccessibleName(QStringLiteral("Placement matrix"));
   auto* top = new QHBoxLayout;
   top->setContentsMargins(2 * style::kGrid, style::kGrid, 2 * style::kGrid, style::kGrid);
-  top->addWidget(filter_);
-  top->addWidget(hint_, 1);
+  top->setSpacing(3 * style::kGrid);
+  top->addWidget(filter_, 1);
+  top->addWidget(hint_, 3);
   auto* layout = new QVBoxLayout(this);
   layout->setContentsMargins(0, 0, 0, 0);
   layout->setSpacing(0);
@@ -78,14 +79,23 @@ void PlacementView::focus_filter() {
   filter_->selectAll();
 }
 
+// Names get what the others leave.
 void PlacementView::resize_columns() {
   if (model_->rowCount() == 0) return;
   const int digit = fontMetrics().horizontalAdvance(QLatin1Char('0'));
-  const int widths[] = {20 * digit, 6 * digit, 11 * digit, 11 * digit, 15 * digit};
-  for (int column = 0; column < model_->columnCount(); ++column) {
-    table_->setColumnWidth(column, column < PlacementModel::FirstDeviceGroup ? widths[column]
-                                                                             : 9 * digit);
+  const int widths[] = {20 * digit, 6 * digit, 12 * digit, 11 * digit, 16 * digit};
+  int rest = table_->viewport()->width();
+  for (int column = 1; column < model_->columnCount(); ++column) {
+    const int width = column < PlacementModel::FirstDeviceGroup ? widths[column] : 9 * digit;
+    table_->setColumnWidth(column, width);
+    rest -= width;
   }
+  table_->setColumnWidth(0, std::clamp(rest, widths[0], 48 * digit));
+}
+
+void PlacementView::resizeEvent(QResizeEvent* event) {
+  QWidget::resizeEvent(event);
+  resize_columns();
 }
 
 std::vector<GroupId> PlacementView::selected_groups() const {
