@@ -31,6 +31,7 @@ void SearchTreeModel::show(std::shared_ptr<const SearchTree> tree, std::shared_p
     best_.assign(tree_->vertices.size(), 0);
     for (const std::int32_t id : tree_->best_path()) best_[static_cast<std::size_t>(id)] = 1;
     best_[0] = 1;
+    fetch(0);
   }
   endResetModel();
 }
@@ -116,13 +117,17 @@ bool SearchTreeModel::canFetchMore(const QModelIndex& parent) const {
   return hasChildren(parent) && !fetched_.contains(vertex_at(parent));
 }
 
+void SearchTreeModel::fetch(std::int32_t id) {
+  std::vector<std::int32_t> children = children_by_visits(*tree_, id);
+  for (std::size_t i = 0; i < children.size(); ++i) row_[children[i]] = static_cast<int>(i);
+  fetched_[id] = std::move(children);
+}
+
 void SearchTreeModel::fetchMore(const QModelIndex& parent) {
   if (!canFetchMore(parent)) return;
   const std::int32_t id = vertex_at(parent);
-  std::vector<std::int32_t> children = children_by_visits(*tree_, id);
-  beginInsertRows(parent, 0, static_cast<int>(children.size()) - 1);
-  for (std::size_t i = 0; i < children.size(); ++i) row_[children[i]] = static_cast<int>(i);
-  fetched_[id] = std::move(children);
+  beginInsertRows(parent, 0, vertex(id).child_count - 1);
+  fetch(id);
   endInsertRows();
 }
 

@@ -41,6 +41,7 @@ class SearchTreeModel : public QAbstractItemModel {
 
  private:
   const SearchTree::Vertex& vertex(std::int32_t id) const { return tree_->vertices[static_cast<std::size_t>(id)]; }
+  void fetch(std::int32_t id);
   QString tooltip(std::int32_t id) const;
 
   std::shared_ptr<const SearchTree> tree_;

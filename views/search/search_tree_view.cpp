@@ -95,7 +95,6 @@ void SearchTreeView::show_tree(std::shared_ptr<const SearchTree> tree, std::shar
   } else if (had_tree) {
     restore(open, current, scroll);
   } else {
-    if (model_.canFetchMore({})) model_.fetchMore({});
     expand_best_path();
   }
 }
@@ -110,7 +109,6 @@ void SearchTreeView::collect_open(const QModelIndex& parent, std::set<SearchTree
 }
 
 void SearchTreeView::restore(const std::set<SearchTreeModel::Path>& open, const SearchTreeModel::Path& current, int scroll) {
-  if (model_.canFetchMore({})) model_.fetchMore({});
   for (const SearchTreeModel::Path& path : open) {  // shorter paths sort before those that they begin
     if (const std::int32_t vertex = model_.find(path); vertex > 0) view_->expand(model_.index_of(vertex));
   }

@@ -42,7 +42,8 @@ inline std::shared_ptr<const Cluster> even_cluster(int machines, int each) {
     "machines":[{"name":"m","count":)" + std::to_string(machines) + R"(,
       "gpus":[{"type":"V100-SXM2-16GB","count":)" + std::to_string(each) + R"(}],
       "fabric":{"kind":"nvlink2","bandwidth_GBps":100,"latency_us":2},
-      "nic":{"kind":"100GbE","bandwidth_GBps":12.5,"latency_us":5}}]})";
+      "nic":{"kind":"100GbE","bandwidth_GBps":12.5,"latency_us":5}}],
+    "network":{"latency_us":1}})";
   return std::make_shared<const Cluster>(parse_cluster(text, "even", GpuCatalogue::bundled()));
 }
 
