@@ -5,8 +5,8 @@
 namespace strato {
 
 void ByteReader::damaged(const char* how) const {
-  throw InputError(file_, "byte " + std::to_string(at_), std::string("the stored graph is damaged: ") + how,
-                   "import the model again");
+  throw InputError(file_, "byte " + std::to_string(at_),
+                   std::string("the stored graph is damaged: ") + how, "import the model again");
 }
 
 }  // namespace strato

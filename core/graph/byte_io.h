@@ -1,5 +1,6 @@
-// Numbers and texts as bytes, little endian on every machine. The reader trusts nothing: every read checks its
-// bounds and every count is checked against the bytes that are left, before memory is taken for it.
+// Numbers and texts as bytes, little endian on every machine. The reader trusts nothing: every read
+// checks its bounds and every count is checked against the bytes that are left, before memory is
+// taken for it.
 #pragma once
 
 #include <bit>

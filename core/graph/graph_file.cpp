@@ -3,14 +3,14 @@
 #include <type_traits>
 #include <utility>
 
-#include "core/graph/byte_io.h"
 #include "core/base/error.h"
+#include "core/graph/byte_io.h"
 
 namespace strato {
 namespace {
 
-// Layout: magic, version, digest of the rest; then name, batch, tensors, ops. All numbers little endian,
-// texts and lists with their length first.
+// Layout: magic, version, digest of the rest; then name, batch, tensors, ops. All numbers little
+// endian, texts and lists with their length first.
 constexpr std::string_view kMagic = "STRATOGR";
 constexpr std::uint32_t kVersion = 1;
 
@@ -37,9 +37,12 @@ void write_attribute(ByteWriter& out, const Attribute& attribute) {
   out.number(static_cast<std::uint8_t>(attribute.index()));
   std::visit(
       [&out]<class T>(const T& value) {
-        if constexpr (std::is_arithmetic_v<T>) out.number(value);
-        else if constexpr (std::is_same_v<T, std::string>) out.text(value);
-        else write_list(out, value);
+        if constexpr (std::is_arithmetic_v<T>)
+          out.number(value);
+        else if constexpr (std::is_same_v<T, std::string>)
+          out.text(value);
+        else
+          write_list(out, value);
       },
       attribute);
 }
@@ -72,7 +75,8 @@ class GraphReader {
   template <class E>
   E enumerated(E last) {
     const auto value = in_.number<std::underlying_type_t<E>>();
-    if (value > static_cast<std::underlying_type_t<E>>(last)) in_.damaged("a value is out of range");
+    if (value > static_cast<std::underlying_type_t<E>>(last))
+      in_.damaged("a value is out of range");
     return static_cast<E>(value);
   }
 
@@ -87,7 +91,8 @@ class GraphReader {
   I id(std::size_t count, bool may_be_none) {
     const auto value = in_.number<std::int32_t>();
     if (value == -1 && may_be_none) return I();
-    if (value < 0 || static_cast<std::size_t>(value) >= count) in_.damaged("a reference is out of range");
+    if (value < 0 || static_cast<std::size_t>(value) >= count)
+      in_.damaged("a reference is out of range");
     return I(static_cast<std::size_t>(value));
   }
 
@@ -107,18 +112,25 @@ class GraphReader {
     result.batch.axis = in_.number<std::int32_t>();
     const auto rank = static_cast<std::int32_t>(result.shape.size());
     if (result.batch.axis < -1 || result.batch.axis >= rank) in_.damaged("an axis is out of range");
-    if (in_.number<std::uint8_t>() != 0) result.data = std::make_shared<const std::string>(in_.text());
+    if (in_.number<std::uint8_t>() != 0)
+      result.data = std::make_shared<const std::string>(in_.text());
     return result;
   }
 
   Attribute attribute() {
     switch (in_.number<std::uint8_t>()) {
-      case 0: return in_.number<std::int64_t>();
-      case 1: return in_.number<double>();
-      case 2: return in_.text();
-      case 3: return list<std::int64_t>();
-      case 4: return list<double>();
-      default: in_.damaged("an attribute's kind is unknown");
+      case 0:
+        return in_.number<std::int64_t>();
+      case 1:
+        return in_.number<double>();
+      case 2:
+        return in_.text();
+      case 3:
+        return list<std::int64_t>();
+      case 4:
+        return list<double>();
+      default:
+        in_.damaged("an attribute's kind is unknown");
     }
   }
 

@@ -1,4 +1,5 @@
-// Fuzzes the ONNX importer: whatever the bytes, a graph or an InputError, in little memory and time.
+// Fuzzes the ONNX importer: whatever the bytes, a graph or an InputError, in little memory and
+// time.
 #include <sys/mman.h>
 #include <unistd.h>
 

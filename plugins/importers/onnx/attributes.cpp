@@ -17,7 +17,8 @@ std::optional<Attribute> of_tensor(const onnx::TensorProto& tensor) {
 
 std::optional<Attribute> converted(const onnx::AttributeProto& attribute) {
   if (attribute.has_t()) return of_tensor(attribute.t());
-  if (attribute.has_g() || attribute.tensors_size() > 0 || attribute.graphs_size() > 0) return std::nullopt;
+  if (attribute.has_g() || attribute.tensors_size() > 0 || attribute.graphs_size() > 0)
+    return std::nullopt;
   if (attribute.ints_size() > 0) {
     return std::vector<std::int64_t>(attribute.ints().begin(), attribute.ints().end());
   }
@@ -26,7 +27,8 @@ std::optional<Attribute> converted(const onnx::AttributeProto& attribute) {
   }
   if (attribute.strings_size() > 0) {
     std::string joined;
-    for (const std::string& text : attribute.strings()) joined += (joined.empty() ? "" : ",") + text;
+    for (const std::string& text : attribute.strings())
+      joined += (joined.empty() ? "" : ",") + text;
     return Attribute(joined);
   }
   if (attribute.has_s()) return Attribute(attribute.s());

@@ -11,8 +11,8 @@
 
 namespace strato::onnx_import {
 
-// Numbers, texts and lists; a list of texts is joined by commas; a tensor of one element becomes that number.
-// Bodies and larger tensors are left out. Ascending by name.
+// Numbers, texts and lists; a list of texts is joined by commas; a tensor of one element becomes
+// that number. Bodies and larger tensors are left out. Ascending by name.
 std::vector<std::pair<std::string, Attribute>> attributes_of(const onnx::NodeProto& node);
 
 }  // namespace strato::onnx_import

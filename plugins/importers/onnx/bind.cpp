@@ -20,7 +20,8 @@ struct RawInput {
 };
 
 bool looks_like_batch(std::string name) {
-  std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return std::tolower(c); });
+  std::transform(name.begin(), name.end(), name.begin(),
+                 [](unsigned char c) { return std::tolower(c); });
   return name.find("batch") != std::string::npos || name == "n" || name == "bs" || name == "b";
 }
 
@@ -61,7 +62,8 @@ class Binder {
 
   void read_inputs() {
     std::unordered_set<std::string> seen;
-    for (const auto& initializer : model_.proto.graph().initializer()) seen.insert(initializer.name());
+    for (const auto& initializer : model_.proto.graph().initializer())
+      seen.insert(initializer.name());
     for (const auto& info : model_.proto.graph().input()) {
       // Up to IR version 3 every initializer is listed as an input too.
       if (seen.insert(info.name()).second) inputs_.push_back(read(info));
@@ -76,7 +78,8 @@ class Binder {
                        "export a model whose inputs are tensors of numbers");
     }
     if (!info.type().tensor_type().has_shape()) {
-      throw InputError(model_.file, place, "has no shape", "export the model with its input shapes");
+      throw InputError(model_.file, place, "has no shape",
+                       "export the model with its input shapes");
     }
     RawInput input{&info, *type, {}, {}};
     for (const auto& dim : info.type().tensor_type().shape().dim()) {
@@ -95,11 +98,12 @@ class Binder {
   }
 
   static bool symbolic(const RawInput& input) {
-    return std::any_of(input.symbols.begin(), input.symbols.end(), [](const auto& s) { return !s.empty(); });
+    return std::any_of(input.symbols.begin(), input.symbols.end(),
+                       [](const auto& s) { return !s.empty(); });
   }
 
-  // Beside inputs with a symbolic batch, a floating-point input with none is a weight; where all extents are
-  // fixed, only one that is read as a weight is.
+  // Beside inputs with a symbolic batch, a floating-point input with none is a weight; where all
+  // extents are fixed, only one that is read as a weight is.
   void tell_weights() {
     const bool any_symbolic = std::any_of(inputs_.begin(), inputs_.end(), symbolic);
     for (RawInput& input : inputs_) {
@@ -116,7 +120,8 @@ class Binder {
   void find_batch_symbol() {
     for (const RawInput& input : inputs_) {
       for (const std::string& symbol : input.symbols) {
-        if (batch_symbol_.empty() && !symbol.empty() && looks_like_batch(symbol)) batch_symbol_ = symbol;
+        if (batch_symbol_.empty() && !symbol.empty() && looks_like_batch(symbol))
+          batch_symbol_ = symbol;
       }
     }
     for (const RawInput& input : inputs_) {
@@ -146,10 +151,10 @@ class Binder {
     if (given != options_.dimensions.end()) extent = given->second;
     if (batch && options_.batch) extent = *options_.batch;
     if (extent == 0) {
-      throw InputError(model_.file, axis_place(input, axis),
-                       "the symbolic dimension \"" + symbol + "\" is not bound",
-                       batch ? "give the batch size with --batch N"
-                             : "give it with --set-dim " + symbol + "=N");
+      throw InputError(
+          model_.file, axis_place(input, axis),
+          "the symbolic dimension \"" + symbol + "\" is not bound",
+          batch ? "give the batch size with --batch N" : "give it with --set-dim " + symbol + "=N");
     }
     if (batch) result_.batch = extent;
     result_.dimensions[symbol] = extent;
@@ -179,9 +184,11 @@ class Binder {
 
   [[noreturn]] void refuse_option(const std::string& name) const {
     std::string known;
-    for (const auto& [symbol, extent] : result_.dimensions) known += (known.empty() ? "" : ", ") + symbol;
-    throw InputError(model_.file, "--set-dim " + name, "the model has no symbolic dimension of this name",
-                     known.empty() ? "it has none at all; leave the option out" : "it has " + known);
+    for (const auto& [symbol, extent] : result_.dimensions)
+      known += (known.empty() ? "" : ", ") + symbol;
+    throw InputError(
+        model_.file, "--set-dim " + name, "the model has no symbolic dimension of this name",
+        known.empty() ? "it has none at all; leave the option out" : "it has " + known);
   }
 
   const Model& model_;

@@ -1,5 +1,5 @@
-// The dimensions of a model's inputs: which is the batch, and what the symbolic ones are bound to. Include in
-// .cpp files only.
+// The dimensions of a model's inputs: which is the batch, and what the symbolic ones are bound to.
+// Include in .cpp files only.
 #pragma once
 
 #include <onnx/onnx_pb.h>
@@ -26,12 +26,12 @@ struct BoundInput {
 struct Binding {
   std::vector<BoundInput> inputs;  // in file order, initializers left out
   std::int64_t batch = 1;
-  std::int64_t file_batch = 0;                    // the batch built into the file; 0: symbolic
+  std::int64_t file_batch = 0;                     // the batch built into the file; 0: symbolic
   std::map<std::string, std::int64_t> dimensions;  // every symbol, by name
 };
 
-// Throws InputError for a symbol that is not bound, an option that binds nothing, an extent of zero or less, or
-// a model without data inputs.
+// Throws InputError for a symbol that is not bound, an option that binds nothing, an extent of zero
+// or less, or a model without data inputs.
 Binding bind_inputs(const Model& model, const Uses& uses, const ImportOptions& options);
 
 }  // namespace strato::onnx_import

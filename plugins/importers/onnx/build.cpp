@@ -10,7 +10,8 @@
 namespace strato::onnx_import {
 namespace {
 
-// Which tensors lead to a result. Ops are in topological order, so one pass from the end finds them all.
+// Which tensors lead to a result. Ops are in topological order, so one pass from the end finds them
+// all.
 std::unordered_set<const Entry*> needed_entries(const Translation& translation) {
   std::unordered_set<const Entry*> needed(translation.results.begin(), translation.results.end());
   for (auto op = translation.ops.rbegin(); op != translation.ops.rend(); ++op) {
@@ -30,8 +31,11 @@ std::string clean(const std::string& name) {
   std::string result;
   for (std::size_t i = 0; i < name.size();) {
     const auto lead = static_cast<unsigned char>(name[i]);
-    const std::size_t length = lead < 0x80 ? 1 : lead >= 0xc2 && lead < 0xe0 ? 2
-                               : lead >= 0xe0 && lead < 0xf0 ? 3 : lead >= 0xf0 && lead < 0xf5 ? 4 : 0;
+    const std::size_t length = lead < 0x80                   ? 1
+                               : lead >= 0xc2 && lead < 0xe0 ? 2
+                               : lead >= 0xe0 && lead < 0xf0 ? 3
+                               : lead >= 0xf0 && lead < 0xf5 ? 4
+                                                             : 0;
     bool good = length > 0 && i + length <= name.size() && lead >= 0x20 && lead != 0x7f;
     for (std::size_t k = 1; good && k < length; ++k) {
       good = (static_cast<unsigned char>(name[i + k]) & 0xc0) == 0x80;
@@ -41,8 +45,10 @@ std::string clean(const std::string& name) {
       good = !(lead == 0xe0 && next < 0xa0) && !(lead == 0xed && next >= 0xa0) &&
              !(lead == 0xf0 && next < 0x90) && !(lead == 0xf4 && next >= 0x90);
     }
-    if (good) result.append(name, i, length);
-    else result.push_back('?');
+    if (good)
+      result.append(name, i, length);
+    else
+      result.push_back('?');
     i += good ? length : 1;
   }
   return result;
@@ -52,7 +58,9 @@ class Builder {
  public:
   Builder(const Translation& translation, const Binding& binding, const std::string& name,
           const std::string& file)
-      : translation_(translation), file_(file), graph_(clean(name), binding.batch, file),
+      : translation_(translation),
+        file_(file),
+        graph_(clean(name), binding.batch, file),
         needed_(needed_entries(translation)) {}
 
   Graph build() {
@@ -95,8 +103,8 @@ class Builder {
     tensor.role = entry.role;
     tensor.shape = entry.facts.shape;
     if (entry.batch_axis >= 0) tensor.batch = {BatchKind::Batched, entry.batch_axis};
-    if (entry.facts.value != nullptr && tensor.elements() * size_of(tensor.type) <=
-                                            static_cast<std::int64_t>(kMaxDataBytes)) {
+    if (entry.facts.value != nullptr &&
+        tensor.elements() * size_of(tensor.type) <= static_cast<std::int64_t>(kMaxDataBytes)) {
       tensor.data = std::make_shared<const std::string>(little_endian(*entry.facts.value));
     }
     return ids_[&entry] = graph_.add_tensor(std::move(tensor));

@@ -8,7 +8,8 @@
 
 namespace strato::onnx_import {
 
-// Keeps what the model's results depend on. Throws InputError when nothing is left, and as GraphBuilder does.
+// Keeps what the model's results depend on. Throws InputError when nothing is left, and as
+// GraphBuilder does.
 Graph build_graph(const Translation& translation, const Binding& binding, const std::string& name,
                   const std::string& file);
 

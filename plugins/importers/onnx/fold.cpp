@@ -47,8 +47,10 @@ Value gathered(const Value& from, Shape shape, const std::vector<std::size_t>& s
   result.type = from.type;
   result.shape = std::move(shape);
   for (const std::size_t i : source) {
-    if (from.floating()) result.reals.push_back(from.reals[i]);
-    else result.ints.push_back(from.ints[i]);
+    if (from.floating())
+      result.reals.push_back(from.reals[i]);
+    else
+      result.ints.push_back(from.ints[i]);
   }
   return result;
 }

@@ -66,11 +66,15 @@ FoldResult binary(const FoldInput& fold, const Value& a, const Value& b) {
   for (std::size_t i = 0; i < at_a.size(); ++i) {
     if (a.floating() || b.floating()) {
       const double result = real_math(fold.node.op_type(), a.real(at_a[i]), b.real(at_b[i]));
-      if (a.floating()) out.reals.push_back(rounded(result, a.type));
-      else if (const MaybeInt whole = to_int(result)) out.ints.push_back(*whole);
-      else return {};
+      if (a.floating())
+        out.reals.push_back(rounded(result, a.type));
+      else if (const MaybeInt whole = to_int(result))
+        out.ints.push_back(*whole);
+      else
+        return {};
     } else {
-      const MaybeInt result = int_math(fold.node.op_type(), a.ints[at_a[i]], b.ints[at_b[i]], like_c);
+      const MaybeInt result =
+          int_math(fold.node.op_type(), a.ints[at_a[i]], b.ints[at_b[i]], like_c);
       if (!result) return {};
       out.ints.push_back(*result);
     }
@@ -144,10 +148,14 @@ FoldResult unary(const FoldInput& fold) {
     out.reals.push_back(rounded(*result, in->type));
   }
   for (const Int element : in->ints) {
-    if (op == "Not") out.ints.push_back(element == 0);
-    else if (op == "Neg" || (op == "Abs" && element < 0)) out.ints.push_back(wrapped(0 - bits(element)));
-    else if (op == "Abs" || op == "Floor" || op == "Ceil" || op == "Round") out.ints.push_back(element);
-    else return {};
+    if (op == "Not")
+      out.ints.push_back(element == 0);
+    else if (op == "Neg" || (op == "Abs" && element < 0))
+      out.ints.push_back(wrapped(0 - bits(element)));
+    else if (op == "Abs" || op == "Floor" || op == "Ceil" || op == "Round")
+      out.ints.push_back(element);
+    else
+      return {};
   }
   return {std::move(out)};
 }
@@ -186,8 +194,10 @@ FoldResult where(const FoldInput& fold) {
   Value out{a->type, *shape, {}, {}};
   for (std::size_t i = 0; i < at.size(); ++i) {
     const bool first = condition->ints[at[i]] != 0;
-    if (a->floating()) out.reals.push_back(first ? a->reals[at_a[i]] : b->reals[at_b[i]]);
-    else out.ints.push_back(first ? a->ints[at_a[i]] : b->ints[at_b[i]]);
+    if (a->floating())
+      out.reals.push_back(first ? a->reals[at_a[i]] : b->reals[at_b[i]]);
+    else
+      out.ints.push_back(first ? a->ints[at_a[i]] : b->ints[at_b[i]]);
   }
   return {std::move(out)};
 }
@@ -197,8 +207,10 @@ FoldResult clip(const FoldInput& fold) {
   if (in == nullptr || in->floating()) return {};
   Value out = *in;
   for (Int& element : out.ints) {
-    if (const Value* low = fold.input(1); low && low->ints.size() == 1) element = std::max(element, low->ints[0]);
-    if (const Value* high = fold.input(2); high && high->ints.size() == 1) element = std::min(element, high->ints[0]);
+    if (const Value* low = fold.input(1); low && low->ints.size() == 1)
+      element = std::max(element, low->ints[0]);
+    if (const Value* high = fold.input(2); high && high->ints.size() == 1)
+      element = std::min(element, high->ints[0]);
   }
   return {std::move(out)};
 }
@@ -216,7 +228,8 @@ std::vector<bool> reduced_axes(const FoldInput& fold, std::size_t rank) {
   const bool none = axes.empty() && integer(fold.node, "noop_with_empty_axes", 0) != 0;
   std::vector<bool> reduced(rank, axes.empty() && !none);
   for (const Int axis : axes) {
-    if (const std::optional<int> at = axis_in(axis, rank)) reduced[static_cast<std::size_t>(*at)] = true;
+    if (const std::optional<int> at = axis_in(axis, rank))
+      reduced[static_cast<std::size_t>(*at)] = true;
   }
   return reduced;
 }
@@ -231,8 +244,10 @@ FoldResult reduction(const FoldInput& fold) {
   const std::size_t count = foldable_count(kept).value_or(0);
   std::vector<bool> started(count, false);
   Value out{in->type, {}, {}, {}};
-  if (in->floating()) out.reals.resize(count);
-  else out.ints.resize(count);
+  if (in->floating())
+    out.reals.resize(count);
+  else
+    out.ints.resize(count);
   const std::string& op = fold.node.op_type();
   for (std::size_t i = 0; i < target.size(); ++i) {
     const std::size_t to = target[i];
@@ -256,7 +271,8 @@ FoldResult reduction(const FoldInput& fold) {
 FoldResult cumulative_sum(const FoldInput& fold) {
   const Value* in = fold.input(0);
   const Value* along = fold.input(1);
-  const bool plain = integer(fold.node, "exclusive", 0) == 0 && integer(fold.node, "reverse", 0) == 0;
+  const bool plain =
+      integer(fold.node, "exclusive", 0) == 0 && integer(fold.node, "reverse", 0) == 0;
   if (!in || !along || along->ints.size() != 1 || !plain) return {};
   const std::optional<int> axis = axis_in(along->ints[0], in->shape.size());
   if (!axis) return {};
@@ -266,8 +282,10 @@ FoldResult cumulative_sum(const FoldInput& fold) {
   for (std::int64_t i = 0; i < static_cast<std::int64_t>(in->size()); ++i) {
     if (i / stride % extent == 0) continue;
     const auto to = static_cast<std::size_t>(i), from = static_cast<std::size_t>(i - stride);
-    if (in->floating()) out.reals[to] += out.reals[from];
-    else out.ints[to] = wrapped(bits(out.ints[to]) + bits(out.ints[from]));
+    if (in->floating())
+      out.reals[to] += out.reals[from];
+    else
+      out.ints[to] = wrapped(bits(out.ints[to]) + bits(out.ints[from]));
   }
   return {std::move(out)};
 }
@@ -280,14 +298,16 @@ const FoldRules& math_rules() {
     for (const char* op : {"Add", "Sub", "Mul", "Div", "Mod", "Pow", "Min", "Max", "Sum"}) {
       table[op] = arithmetic;
     }
-    for (const char* op : {"Equal", "Less", "LessOrEqual", "Greater", "GreaterOrEqual", "And", "Or", "Xor"}) {
+    for (const char* op :
+         {"Equal", "Less", "LessOrEqual", "Greater", "GreaterOrEqual", "And", "Or", "Xor"}) {
       table[op] = comparison;
     }
-    for (const char* op : {"Neg", "Abs", "Floor", "Ceil", "Round", "Sqrt", "Exp", "Log", "Sin", "Cos",
-                           "Reciprocal", "Not"}) {
+    for (const char* op : {"Neg", "Abs", "Floor", "Ceil", "Round", "Sqrt", "Exp", "Log", "Sin",
+                           "Cos", "Reciprocal", "Not"}) {
       table[op] = unary;
     }
-    for (const char* op : {"ReduceProd", "ReduceSum", "ReduceMax", "ReduceMin"}) table[op] = reduction;
+    for (const char* op : {"ReduceProd", "ReduceSum", "ReduceMax", "ReduceMin"})
+      table[op] = reduction;
     table["Cast"] = cast;
     table["Where"] = where;
     table["Clip"] = clip;

@@ -35,9 +35,12 @@ FoldResult reshape(const FoldInput& fold) {
     if (shape[i] == 0 && integer(fold.node, "allowzero", 0) == 0 && i < in->shape.size()) {
       shape[i] = in->shape[i];
     }
-    if (shape[i] == -1 && open < 0) open = static_cast<int>(i);
-    else if (shape[i] < 0 || shape[i] > kMaxFoldedElements) return {};
-    else if (known <= kMaxFoldedElements) known *= shape[i];
+    if (shape[i] == -1 && open < 0)
+      open = static_cast<int>(i);
+    else if (shape[i] < 0 || shape[i] > kMaxFoldedElements)
+      return {};
+    else if (known <= kMaxFoldedElements)
+      known *= shape[i];
   }
   if (open >= 0) {
     if (known == 0) return {};
@@ -104,7 +107,8 @@ FoldResult transpose(const FoldInput& fold) {
   std::vector<bool> seen(rank, false);
   if (order.size() != rank) return {};
   for (const Int axis : order) {
-    if (axis < 0 || axis >= static_cast<Int>(rank) || seen[static_cast<std::size_t>(axis)]) return {};
+    if (axis < 0 || axis >= static_cast<Int>(rank) || seen[static_cast<std::size_t>(axis)])
+      return {};
     seen[static_cast<std::size_t>(axis)] = true;
   }
   const std::vector<Int> from = strides_of(in->shape);
@@ -115,7 +119,8 @@ FoldResult transpose(const FoldInput& fold) {
   for (std::size_t i = 0; i < source.size(); ++i) {
     Int at = 0;
     for (std::size_t axis = 0; axis < rank; ++axis) {
-      at += static_cast<Int>(i) / to[axis] % shape[axis] * from[static_cast<std::size_t>(order[axis])];
+      at += static_cast<Int>(i) / to[axis] % shape[axis] *
+            from[static_cast<std::size_t>(order[axis])];
     }
     source[i] = static_cast<std::size_t>(at);
   }
@@ -133,7 +138,8 @@ struct AxisView {
 };
 
 // Picks `picks` along an axis; `replacement` takes that axis's place in the shape.
-FoldResult picked(const Value& in, int axis, const std::vector<Int>& picks, const Shape& replacement) {
+FoldResult picked(const Value& in, int axis, const std::vector<Int>& picks,
+                  const Shape& replacement) {
   const AxisView view(in.shape, axis);
   Shape shape(in.shape.begin(), in.shape.begin() + axis);
   shape.insert(shape.end(), replacement.begin(), replacement.end());
@@ -143,7 +149,8 @@ FoldResult picked(const Value& in, int axis, const std::vector<Int>& picks, cons
   for (Int outer = 0; outer < view.outer; ++outer) {
     for (const Int pick : picks) {
       for (Int inner = 0; inner < view.inner; ++inner) {
-        source.push_back(static_cast<std::size_t>((outer * view.extent + pick) * view.inner + inner));
+        source.push_back(
+            static_cast<std::size_t>((outer * view.extent + pick) * view.inner + inner));
       }
     }
   }
@@ -169,7 +176,9 @@ std::vector<Int> slice_picks(Int begin, Int end, Int step, Int extent) {
   std::vector<Int> picks;
   const Int low = step > 0 ? 0 : -1;
   const Int high = step > 0 ? extent : extent - 1;
-  const auto inside = [&](Int at) { return std::clamp(at < 0 ? std::max(at, -extent - 1) + extent : at, low, high); };
+  const auto inside = [&](Int at) {
+    return std::clamp(at < 0 ? std::max(at, -extent - 1) + extent : at, low, high);
+  };
   begin = inside(begin);
   end = inside(end);
   step = std::clamp(step, -extent - 1, extent + 1);
@@ -220,8 +229,10 @@ FoldResult concat(const FoldInput& fold) {
       const auto copy = [&](const auto& from, auto& to) {
         to.insert(to.end(), from.begin() + outer * run, from.begin() + (outer + 1) * run);
       };
-      if (out.floating()) copy(in->reals, out.reals);
-      else copy(in->ints, out.ints);
+      if (out.floating())
+        copy(in->reals, out.reals);
+      else
+        copy(in->ints, out.ints);
     }
   }
   return {std::move(out)};
@@ -308,9 +319,12 @@ FoldResult range(const FoldInput& fold) {
   Value out{start->type, {std::max<Int>(0, static_cast<Int>(std::max(steps, 0.0)))}, {}, {}};
   for (Int i = 0; i < out.shape[0]; ++i) {
     const double element = start->real(0) + static_cast<double>(i) * step;
-    if (out.floating()) out.reals.push_back(rounded(element, out.type));
-    else if (std::fabs(element) < 0x1p53) out.ints.push_back(static_cast<Int>(element));
-    else return {};
+    if (out.floating())
+      out.reals.push_back(rounded(element, out.type));
+    else if (std::fabs(element) < 0x1p53)
+      out.ints.push_back(static_cast<Int>(element));
+    else
+      return {};
   }
   return {std::move(out)};
 }
@@ -355,8 +369,10 @@ FoldResult scatter_nd(const FoldInput& fold) {
     }
     const auto to = static_cast<std::ptrdiff_t>(at), from = static_cast<std::ptrdiff_t>(i * run);
     const auto length = static_cast<std::ptrdiff_t>(run);
-    if (out.floating()) std::copy_n(updates->reals.begin() + from, length, out.reals.begin() + to);
-    else std::copy_n(updates->ints.begin() + from, length, out.ints.begin() + to);
+    if (out.floating())
+      std::copy_n(updates->reals.begin() + from, length, out.reals.begin() + to);
+    else
+      std::copy_n(updates->ints.begin() + from, length, out.ints.begin() + to);
   }
   return {std::move(out)};
 }
@@ -375,8 +391,10 @@ FoldResult triangle(const FoldInput& fold) {
   for (std::size_t i = 0; i < out.size(); ++i) {
     const Int column = static_cast<Int>(i) % columns, row = static_cast<Int>(i) / columns % rows;
     if (upper ? column - row >= shift : column - row <= shift) continue;
-    if (out.floating()) out.reals[i] = 0;
-    else out.ints[i] = 0;
+    if (out.floating())
+      out.reals[i] = 0;
+    else
+      out.ints[i] = 0;
   }
   return {std::move(out)};
 }
@@ -385,12 +403,23 @@ FoldResult triangle(const FoldInput& fold) {
 
 const FoldRules& movement_rules() {
   static const FoldRules rules = {
-      {"Identity", identity},   {"Reshape", reshape},      {"Squeeze", squeeze},
-      {"Unsqueeze", unsqueeze}, {"Flatten", flatten},      {"Transpose", transpose},
-      {"Gather", gather},       {"Slice", slice},          {"Concat", concat},
-      {"Split", split},         {"Expand", expand},        {"Tile", tile},
-      {"Range", range},         {"NonZero", non_zero},     {"ScatterND", scatter_nd},
-      {"Trilu", triangle},      {"ConstantOfShape", constant_of_shape},
+      {"Identity", identity},
+      {"Reshape", reshape},
+      {"Squeeze", squeeze},
+      {"Unsqueeze", unsqueeze},
+      {"Flatten", flatten},
+      {"Transpose", transpose},
+      {"Gather", gather},
+      {"Slice", slice},
+      {"Concat", concat},
+      {"Split", split},
+      {"Expand", expand},
+      {"Tile", tile},
+      {"Range", range},
+      {"NonZero", non_zero},
+      {"ScatterND", scatter_nd},
+      {"Trilu", triangle},
+      {"ConstantOfShape", constant_of_shape},
   };
   return rules;
 }

@@ -1,5 +1,5 @@
-// The interpreter's inside: one rule per op type, in fold_math.cpp and fold_movement.cpp. Include in .cpp
-// files only.
+// The interpreter's inside: one rule per op type, in fold_math.cpp and fold_movement.cpp. Include
+// in .cpp files only.
 #pragma once
 
 #include <map>
@@ -37,7 +37,8 @@ std::optional<Shape> broadcast(const Shape& a, const Shape& b);
 // A value of `shape` whose element i is element source[i] of `from`.
 Value gathered(const Value& from, Shape shape, const std::vector<std::size_t>& source);
 
-// Per element of `shape`, the index of the element of a value of shape `from` that broadcasts to it.
+// Per element of `shape`, the index of the element of a value of shape `from` that broadcasts to
+// it.
 std::vector<std::size_t> broadcast_source(const Shape& from, const Shape& shape);
 
 }  // namespace strato::onnx_import

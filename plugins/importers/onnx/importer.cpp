@@ -1,4 +1,5 @@
-// The plugin's entry: an ONNX file becomes a forward graph, in four steps (read, bind, translate, build).
+// The plugin's entry: an ONNX file becomes a forward graph, in four steps (read, bind, translate,
+// build).
 #include <memory>
 #include <string_view>
 
@@ -25,7 +26,8 @@ class OnnxImporter : public Importer {
     }
     ImportOptions as_stored = options;
     as_stored.batch.reset();
-    const Translation original = translate(model, uses, bind_inputs(model, uses, as_stored), nullptr);
+    const Translation original =
+        translate(model, uses, bind_inputs(model, uses, as_stored), nullptr);
     return finished(translate(model, uses, binding, &original), binding, name, model.file);
   }
 

@@ -17,7 +17,8 @@ void rename_in_bodies(onnx::NodeProto& node, const Renaming& names) {
       for (std::string& input : *inner.mutable_input()) rename(input, names);
       rename_in_bodies(inner, names);
     }
-    for (auto& output : *attribute.mutable_g()->mutable_output()) rename(*output.mutable_name(), names);
+    for (auto& output : *attribute.mutable_g()->mutable_output())
+      rename(*output.mutable_name(), names);
   }
 }
 

@@ -1,5 +1,5 @@
-// Copies of a function's or a branch's nodes under names that fit the place where they are put. Include in .cpp
-// files only.
+// Copies of a function's or a branch's nodes under names that fit the place where they are put.
+// Include in .cpp files only.
 #pragma once
 
 #include <onnx/onnx_pb.h>
@@ -12,8 +12,8 @@ namespace strato::onnx_import {
 using Nodes = google::protobuf::RepeatedPtrField<onnx::NodeProto>;
 using Renaming = std::unordered_map<std::string, std::string>;
 
-// The body's nodes; tensors in `names` are renamed by it, those made inside get `prefix` (and are added to
-// `names`), all others keep their names.
+// The body's nodes; tensors in `names` are renamed by it, those made inside get `prefix` (and are
+// added to `names`), all others keep their names.
 Nodes renamed(const Nodes& body, const std::string& prefix, Renaming& names);
 
 // Replaces attributes that refer to the function's own by those of the call, or leaves them out.

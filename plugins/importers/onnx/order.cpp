@@ -12,15 +12,15 @@ namespace {
 using Nodes = google::protobuf::RepeatedPtrField<onnx::NodeProto>;
 using Producers = std::unordered_map<std::string, int>;
 
-Producers producers_of(const Nodes& nodes, const IsAvailable& available,
-                       const std::string& file) {
+Producers producers_of(const Nodes& nodes, const IsAvailable& available, const std::string& file) {
   Producers producers;
   for (int i = 0; i < nodes.size(); ++i) {
     for (const std::string& output : nodes[i].output()) {
       if (output.empty()) continue;
       const bool fresh = producers.emplace(output, i).second;
       if (fresh && !available(output)) continue;
-      throw InputError(file, label_of(nodes[i]), "makes tensor \"" + output + "\", which exists already",
+      throw InputError(file, label_of(nodes[i]),
+                       "makes tensor \"" + output + "\", which exists already",
                        "give every op its own output names");
     }
   }
@@ -40,8 +40,7 @@ void read_by_bodies(const onnx::NodeProto& node, std::vector<const std::string*>
 }
 
 std::vector<int> needed_nodes(const onnx::NodeProto& node, const Producers& producers,
-                              const IsAvailable& available,
-                              const std::string& file) {
+                              const IsAvailable& available, const std::string& file) {
   std::vector<int> needed;
   for (const std::string& input : node.input()) {
     if (input.empty() || available(input)) continue;
@@ -76,12 +75,12 @@ std::vector<int> needed_nodes(const onnx::NodeProto& node, const Producers& prod
 }  // namespace
 
 std::string label_of(const onnx::NodeProto& node) {
-  const std::string& name = !node.name().empty() || node.output_size() == 0 ? node.name() : node.output(0);
+  const std::string& name =
+      !node.name().empty() || node.output_size() == 0 ? node.name() : node.output(0);
   return "op \"" + name + "\" (" + node.op_type() + ")";
 }
 
-std::vector<const onnx::NodeProto*> in_order(const Nodes& nodes,
-                                             const IsAvailable& available,
+std::vector<const onnx::NodeProto*> in_order(const Nodes& nodes, const IsAvailable& available,
                                              const std::string& file) {
   const Producers producers = producers_of(nodes, available, file);
   std::vector<int> waiting(static_cast<std::size_t>(nodes.size()), 0);

@@ -15,8 +15,8 @@ using IsAvailable = std::function<bool(const std::string&)>;
 // Stable: file order among the nodes that are ready. Throws InputError for a tensor with two
 // producers or none, and for a cycle.
 std::vector<const onnx::NodeProto*> in_order(
-    const google::protobuf::RepeatedPtrField<onnx::NodeProto>& nodes,
-    const IsAvailable& available, const std::string& file);
+    const google::protobuf::RepeatedPtrField<onnx::NodeProto>& nodes, const IsAvailable& available,
+    const std::string& file);
 
 std::string label_of(const onnx::NodeProto& node);  // op "name" (Type), for messages
 

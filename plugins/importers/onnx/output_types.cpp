@@ -11,7 +11,8 @@ namespace {
 
 bool complete(const InferredOutput& output) {
   return output.type && output.shape &&
-         std::none_of(output.shape->begin(), output.shape->end(), [](std::int64_t e) { return e < 0; });
+         std::none_of(output.shape->begin(), output.shape->end(),
+                      [](std::int64_t e) { return e < 0; });
 }
 
 }  // namespace
@@ -65,7 +66,8 @@ std::vector<Facts> OutputTypes::from_catalogue() const {
     tensor.type = input->facts.type;
     tensor.role = input->role;
     tensor.shape = input->facts.shape;
-    if (input->facts.value) tensor.data = std::make_shared<std::string>(little_endian(*input->facts.value));
+    if (input->facts.value)
+      tensor.data = std::make_shared<std::string>(little_endian(*input->facts.value));
     tensors.push_back(std::move(tensor));
   }
   std::vector<Facts> result;
@@ -87,13 +89,17 @@ std::optional<Facts> OutputTypes::declared(const std::string& name) const {
   };
   const onnx::TypeProto_Tensor* type = find(model_.proto.graph().value_info());
   if (type == nullptr) type = find(model_.proto.graph().output());
-  if (type == nullptr || !type->has_shape() || !data_type_of(type->elem_type())) return std::nullopt;
+  if (type == nullptr || !type->has_shape() || !data_type_of(type->elem_type()))
+    return std::nullopt;
   Facts facts{*data_type_of(type->elem_type()), {}, nullptr};
   for (const auto& dim : type->shape().dim()) {
     const auto symbol = binding_.dimensions.find(dim.dim_param());
-    if (dim.has_dim_value()) facts.shape.push_back(dim.dim_value());
-    else if (symbol != binding_.dimensions.end()) facts.shape.push_back(symbol->second);
-    else return std::nullopt;
+    if (dim.has_dim_value())
+      facts.shape.push_back(dim.dim_value());
+    else if (symbol != binding_.dimensions.end())
+      facts.shape.push_back(symbol->second);
+    else
+      return std::nullopt;
   }
   const bool moved = binding_.file_batch > 0 && binding_.file_batch != binding_.batch;
   if (moved && !facts.shape.empty() && facts.shape[0] == binding_.file_batch) {
@@ -115,7 +121,8 @@ Facts OutputTypes::like_first_input() const {
   return {DataType::F32, {}, nullptr};
 }
 
-// Where an extent depends on the data (how many elements are not zero, say), the most that it can be.
+// Where an extent depends on the data (how many elements are not zero, say), the most that it can
+// be.
 Facts OutputTypes::guessed(const InferredOutput& inferred) const {
   const Facts first = like_first_input();
   Facts facts{inferred.type.value_or(first.type), inferred.shape.value_or(first.shape), nullptr};

@@ -1,5 +1,5 @@
-// The types of an op's outputs: from libonnx's inference, else the catalogue, else what the file declares,
-// else (for op types that nobody knows) the first input's. Include in .cpp files only.
+// The types of an op's outputs: from libonnx's inference, else the catalogue, else what the file
+// declares, else (for op types that nobody knows) the first input's. Include in .cpp files only.
 #pragma once
 
 #include <string>

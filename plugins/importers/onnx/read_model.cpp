@@ -18,8 +18,8 @@ namespace strato::onnx_import {
 namespace {
 
 constexpr std::size_t kKeptPayload = 64 * 1024;
-constexpr std::int64_t kNewestIr = 100;        // newer ones have so far only added fields
-constexpr std::int64_t kNewestOpset = 1000;    // beyond any that is plausible
+constexpr std::int64_t kNewestIr = 100;      // newer ones have so far only added fields
+constexpr std::int64_t kNewestOpset = 1000;  // beyond any that is plausible
 constexpr const char* kExportAgain = "copy or export the file again";
 
 // A read-only view of a whole file, which may be larger than the memory.
@@ -47,7 +47,8 @@ class MappedFile {
 
  private:
   // A constructor that throws runs no destructor: the handle is closed here.
-  [[noreturn]] void refuse(const std::string& name, const std::string& problem, const char* remedy) {
+  [[noreturn]] void refuse(const std::string& name, const std::string& problem,
+                           const char* remedy) {
     if (handle_ >= 0) ::close(handle_);
     throw InputError(name, "", problem, remedy);
   }
@@ -94,8 +95,9 @@ std::map<std::string, int> opsets_of(const onnx::ModelProto& proto, const std::s
   for (const auto& import : proto.opset_import()) {
     const std::string domain = normal_domain(import.domain());
     if (import.version() < 1 || import.version() > kNewestOpset) {
-      throw InputError(file, "opset_import", "version " + std::to_string(import.version()) +
-                       " of op set '" + (domain.empty() ? "ai.onnx" : domain) + "' does not exist",
+      throw InputError(file, "opset_import",
+                       "version " + std::to_string(import.version()) + " of op set '" +
+                           (domain.empty() ? "ai.onnx" : domain) + "' does not exist",
                        "export the model with a released op set");
     }
     opsets[domain] = static_cast<int>(import.version());

@@ -2,7 +2,8 @@
 
 namespace strato::onnx_import {
 
-std::optional<Shape> rebatched_target(const Shape& target, const Shape& old_result, BatchChange change) {
+std::optional<Shape> rebatched_target(const Shape& target, const Shape& old_result,
+                                      BatchChange change) {
   if (target.size() != old_result.size()) return std::nullopt;
   // Samples are the outermost factor: the first extent that they divide is theirs.
   for (std::size_t i = 0; i < target.size(); ++i) {
@@ -16,7 +17,8 @@ std::optional<Shape> rebatched_target(const Shape& target, const Shape& old_resu
 }
 
 bool consistent(const Shape& old_shape, const Shape& new_shape, BatchChange change) {
-  const std::optional<std::int64_t> before = element_count(old_shape), after = element_count(new_shape);
+  const std::optional<std::int64_t> before = element_count(old_shape),
+                                    after = element_count(new_shape);
   if (!before || !after || *before == *after) return before && after;
   return static_cast<__int128>(*before) * change.to == static_cast<__int128>(*after) * change.from;
 }

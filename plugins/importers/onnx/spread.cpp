@@ -42,8 +42,10 @@ class Spreader {
     std::vector<TranslatedOp> ops;
     for (std::size_t i = 0; i < out_.ops.size(); ++i) {
       const auto layer = layers.find(i);
-      if (layer != layers.end()) rewrite(out_.ops[i], layer->second, ops);
-      else if (!gone.contains(i)) ops.push_back(std::move(out_.ops[i]));
+      if (layer != layers.end())
+        rewrite(out_.ops[i], layer->second, ops);
+      else if (!gone.contains(i))
+        ops.push_back(std::move(out_.ops[i]));
     }
     out_.ops = std::move(ops);
   }
@@ -57,15 +59,19 @@ class Spreader {
   // The only op that reads a tensor, when it is a Reshape's data.
   std::optional<std::size_t> sole_reshape(const Entry* tensor) const {
     const auto found = readers_.find(tensor);
-    if (found == readers_.end() || found->second.size() != 1 || results_.contains(tensor)) return std::nullopt;
+    if (found == readers_.end() || found->second.size() != 1 || results_.contains(tensor))
+      return std::nullopt;
     const TranslatedOp& reader = out_.ops[found->second[0]];
-    if (reader.type != "Reshape" || reader.inputs.empty() || reader.inputs[0] != tensor) return std::nullopt;
+    if (reader.type != "Reshape" || reader.inputs.empty() || reader.inputs[0] != tensor)
+      return std::nullopt;
     return found->second[0];
   }
 
   static bool plain_linear(const TranslatedOp& op) {
-    if (op.outputs.size() != 1 || op.inputs.size() < 2 || !op.inputs[0] || !op.inputs[1]) return false;
-    if (op.inputs[0]->facts.shape.size() != 2 || op.inputs[1]->facts.shape.size() != 2) return false;
+    if (op.outputs.size() != 1 || op.inputs.size() < 2 || !op.inputs[0] || !op.inputs[1])
+      return false;
+    if (op.inputs[0]->facts.shape.size() != 2 || op.inputs[1]->facts.shape.size() != 2)
+      return false;
     if (op.type == "MatMul") return true;
     if (op.type != "Gemm" || attribute<std::int64_t>(op, "transA", 0) != 0) return false;
     if (attribute(op, "alpha", 1.0) != 1.0 || attribute(op, "beta", 1.0) != 1.0) return false;
@@ -89,7 +95,8 @@ class Spreader {
   }
 
   Entry* tensor(std::string name, DataType type, Shape shape) {
-    out_.entries.push_back({std::move(name), TensorRole::Activation, {type, std::move(shape), nullptr}, -1, false});
+    out_.entries.push_back(
+        {std::move(name), TensorRole::Activation, {type, std::move(shape), nullptr}, -1, false});
     return &out_.entries.back();
   }
 
@@ -103,7 +110,8 @@ class Spreader {
     out_.entries.push_back({op.name + "/shape", TensorRole::Constant, std::move(facts), -1, false});
     TranslatedOp& reshape = out_.ops[layer.before];
     reshape.inputs = {reshape.inputs[0], &out_.entries.back()};
-    std::erase_if(reshape.attributes, [](const auto& attribute) { return attribute.first == "shape"; });
+    std::erase_if(reshape.attributes,
+                  [](const auto& attribute) { return attribute.first == "shape"; });
   }
 
   void rewrite(const TranslatedOp& op, const Layer& layer, std::vector<TranslatedOp>& ops) {
@@ -111,13 +119,17 @@ class Spreader {
     if (op.type == "Gemm" && attribute<std::int64_t>(op, "transB", 0) != 0) {
       const Shape& stored = weight->facts.shape;
       Entry* turned = tensor(op.name + "/weight", weight->facts.type, {stored[1], stored[0]});
-      ops.push_back({op.name + "/Transpose", "Transpose", {weight}, {turned},
+      ops.push_back({op.name + "/Transpose",
+                     "Transpose",
+                     {weight},
+                     {turned},
                      {{"perm", std::vector<std::int64_t>{1, 0}}}});
       weight = turned;
     }
     Entry* result = out_.ops[layer.behind].outputs[0];
     const bool bias = op.inputs.size() > 2 && op.inputs[2] != nullptr;
-    Entry* product = bias ? tensor(op.name + "/product", result->facts.type, result->facts.shape) : result;
+    Entry* product =
+        bias ? tensor(op.name + "/product", result->facts.type, result->facts.shape) : result;
     ops.push_back({op.name, "MatMul", {op.inputs[0], weight}, {product}, {}});
     if (bias) ops.push_back({op.name + "/Add", "Add", {product, op.inputs[2]}, {result}, {}});
   }

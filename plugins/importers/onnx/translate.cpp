@@ -16,13 +16,14 @@
 namespace strato::onnx_import {
 namespace {
 
-constexpr int kMaxNesting = 32;                               // of functions and branches
-constexpr std::size_t kMaxNodes = 2'000'000;                  // after inlining
+constexpr int kMaxNesting = 32;                                // of functions and branches
+constexpr std::size_t kMaxNodes = 2'000'000;                   // after inlining
 constexpr std::size_t kMaxFoldedTotal = std::size_t{1} << 25;  // elements of all folded values
 
 class Translator {
  public:
-  Translator(const Model& model, const Uses& uses, const Binding& binding, const Translation* original)
+  Translator(const Model& model, const Uses& uses, const Binding& binding,
+             const Translation* original)
       : model_(model), uses_(uses), binding_(binding), original_(original) {
     for (const auto& function : model.proto.functions()) {
       functions_[normal_domain(function.domain()) + ":" + function.name()] = &function;
@@ -82,20 +83,23 @@ class Translator {
   void add_initializer(const onnx::TensorProto& tensor, const std::string& name) {
     const std::optional<DataType> type = data_type_of(tensor.data_type());
     if (!type) {
-      fail("initializer \"" + name + "\"", "is not a tensor of numbers", "remove it from the model");
+      fail("initializer \"" + name + "\"", "is not a tensor of numbers",
+           "remove it from the model");
     }
     Facts facts{*type, Shape(tensor.dims().begin(), tensor.dims().end()), nullptr};
     const bool lone = element_count(facts.shape) == 1 && facts.shape.empty();
     const bool weight = is_floating(*type) && !uses_.only_as_setting(name, lone);
     if (!weight) facts.value = read_value(tensor, model_.folder);
-    add(name, weight ? TensorRole::Parameter : TensorRole::Constant, std::move(facts)).stored = true;
+    add(name, weight ? TensorRole::Parameter : TensorRole::Constant, std::move(facts)).stored =
+        true;
   }
 
   void add_sparse(const onnx::SparseTensorProto& sparse) {
     const std::optional<DataType> type = data_type_of(sparse.values().data_type());
     if (!type) return;
     add(sparse.values().name(), TensorRole::Parameter,
-        {*type, Shape(sparse.dims().begin(), sparse.dims().end()), nullptr}).stored = true;
+        {*type, Shape(sparse.dims().begin(), sparse.dims().end()), nullptr})
+        .stored = true;
   }
 
   // ---- nodes
@@ -106,7 +110,8 @@ class Translator {
   }
 
   void run_node(const onnx::NodeProto& node) {
-    if (++nodes_ > kMaxNodes) fail(label_of(node), "the model has too many ops", "export a smaller model");
+    if (++nodes_ > kMaxNodes)
+      fail(label_of(node), "the model has too many ops", "export a smaller model");
     const std::string domain = normal_domain(node.domain());
     if (inlined_function(node, domain)) return;
     std::vector<Entry*> inputs = inputs_of(node);
@@ -149,7 +154,8 @@ class Translator {
   void run_body(const onnx::NodeProto& node, const Nodes& body, Renaming names,
                 const std::vector<std::pair<std::string, std::string>>& results) {
     if (++nesting_ > kMaxNesting) {
-      fail(label_of(node), "functions or branches are nested too deeply", "inline them in the exporter");
+      fail(label_of(node), "functions or branches are nested too deeply",
+           "inline them in the exporter");
     }
     std::unordered_set<std::string> made;
     for (const auto& inner : body) made.insert(inner.output().begin(), inner.output().end());
@@ -163,7 +169,8 @@ class Translator {
       const std::string& final_name = name == names.end() ? inside : name->second;
       const auto entry = out_.by_name.find(final_name);
       if (entry == out_.by_name.end()) {
-        fail(label_of(node), "its result \"" + inside + "\" is made by nothing", "export the model again");
+        fail(label_of(node), "its result \"" + inside + "\" is made by nothing",
+             "export the model again");
       }
       if (final_name != outside) out_.by_name.try_emplace(outside, entry->second);
     }
@@ -183,7 +190,8 @@ class Translator {
       fail(label_of(node), "control flow is not supported", "unroll the loop in the exporter");
     }
     if (type != "If") return false;
-    const bool decided = inputs.size() == 1 && inputs[0] != nullptr && inputs[0]->facts.value != nullptr &&
+    const bool decided = inputs.size() == 1 && inputs[0] != nullptr &&
+                         inputs[0]->facts.value != nullptr &&
                          inputs[0]->facts.value->ints.size() == 1;
     if (!decided) {
       fail(label_of(node), "branches on data: control flow is not supported",
@@ -191,7 +199,8 @@ class Translator {
     }
     const bool taken = inputs[0]->facts.value->ints[0] != 0;
     const auto* branch = find_attribute(node, taken ? "then_branch" : "else_branch");
-    if (branch == nullptr || !branch->has_g()) fail(label_of(node), "lacks a branch", "export the model again");
+    if (branch == nullptr || !branch->has_g())
+      fail(label_of(node), "lacks a branch", "export the model again");
     run_branch(node, branch->g());
     return true;
   }
@@ -213,7 +222,8 @@ class Translator {
   bool constant(const onnx::NodeProto& node) {
     if (node.op_type() != "Constant" || node.output_size() != 1) return false;
     const std::string& name = node.output(0);
-    if (const auto* attribute = find_attribute(node, "value"); attribute != nullptr && attribute->has_t()) {
+    if (const auto* attribute = find_attribute(node, "value");
+        attribute != nullptr && attribute->has_t()) {
       const onnx::TensorProto& tensor = attribute->t();
       const std::optional<DataType> type = data_type_of(tensor.data_type());
       if (!type) fail(label_of(node), "is not a tensor of numbers", "remove it from the model");
@@ -231,7 +241,8 @@ class Translator {
   }
 
   static std::optional<Value> listed_constant(const onnx::AttributeProto& attribute) {
-    if (attribute.name() == "value_int") return scalar(DataType::I64, static_cast<double>(attribute.i()));
+    if (attribute.name() == "value_int")
+      return scalar(DataType::I64, static_cast<double>(attribute.i()));
     if (attribute.name() == "value_float") return scalar(DataType::F32, attribute.f());
     if (attribute.name() == "value_ints") {
       return integers({attribute.ints().begin(), attribute.ints().end()});
@@ -244,7 +255,8 @@ class Translator {
 
   bool shape_query(const onnx::NodeProto& node, const std::vector<Entry*>& inputs) {
     const bool query = node.op_type() == "Shape" || node.op_type() == "Size";
-    if (!query || inputs.size() != 1 || inputs[0] == nullptr || node.output_size() != 1) return false;
+    if (!query || inputs.size() != 1 || inputs[0] == nullptr || node.output_size() != 1)
+      return false;
     const Shape& shape = inputs[0]->facts.shape;
     if (node.op_type() == "Size") {
       Value size = integers({element_count(shape).value_or(0)});
@@ -256,25 +268,30 @@ class Translator {
     const auto inside = [rank](std::int64_t at) {
       return std::clamp<std::int64_t>(at < 0 ? std::max(at, -rank) + rank : at, 0, rank);
     };
-    const std::int64_t begin = inside(integer(node, "start", 0)), end = inside(integer(node, "end", rank));
-    add_value(node.output(0), integers({shape.begin() + begin, shape.begin() + std::max(begin, end)}));
+    const std::int64_t begin = inside(integer(node, "start", 0)),
+                       end = inside(integer(node, "end", rank));
+    add_value(node.output(0),
+              integers({shape.begin() + begin, shape.begin() + std::max(begin, end)}));
     return true;
   }
 
-  // Exporters that merge initializers of equal content (PyTorch does) leave Identity ops in the place of the
-  // others: equal when exported, they are weights of their own when trained.
+  // Exporters that merge initializers of equal content (PyTorch does) leave Identity ops in the
+  // place of the others: equal when exported, they are weights of their own when trained.
   bool copied_weight(const onnx::NodeProto& node, const std::vector<Entry*>& inputs) {
     if (node.op_type() != "Identity" || inputs.size() != 1 || node.output_size() != 1) return false;
-    if (inputs[0] == nullptr || inputs[0]->role != TensorRole::Parameter || !inputs[0]->stored) return false;
+    if (inputs[0] == nullptr || inputs[0]->role != TensorRole::Parameter || !inputs[0]->stored)
+      return false;
     Entry& copy = add(node.output(0), TensorRole::Parameter, inputs[0]->facts);
     copy.stored = true;
     return true;
   }
 
   bool filled_weight(const onnx::NodeProto& node, const std::vector<Entry*>& inputs) {
-    if (node.op_type() != "ConstantOfShape" || inputs.size() != 1 || node.output_size() != 1) return false;
+    if (node.op_type() != "ConstantOfShape" || inputs.size() != 1 || node.output_size() != 1)
+      return false;
     const Value* shape = inputs[0] != nullptr ? inputs[0]->facts.value.get() : nullptr;
-    if (shape == nullptr || shape->floating() || shape->ints.empty() || !uses_.as_weight(node.output(0))) {
+    if (shape == nullptr || shape->floating() || shape->ints.empty() ||
+        !uses_.as_weight(node.output(0))) {
       return false;
     }
     DataType type = DataType::F32;
@@ -296,7 +313,8 @@ class Translator {
     std::vector<Value> results = fold(node, values);
     if (results.empty()) return false;
     for (int i = 0; i < node.output_size(); ++i) {
-      if (!node.output(i).empty()) add_value(node.output(i), std::move(results[static_cast<std::size_t>(i)]));
+      if (!node.output(i).empty())
+        add_value(node.output(i), std::move(results[static_cast<std::size_t>(i)]));
     }
     return true;
   }
@@ -327,7 +345,8 @@ class Translator {
     const Shape& target = inputs[slot]->facts.value->ints;
     if (!old_target || !old_result || !old_input || !old_target->facts.value) return;
     const bool follows = old_target->facts.value->ints != target;
-    const bool fixed_input = old_input->facts.shape == inputs[0]->facts.shape && node.op_type() != "Expand";
+    const bool fixed_input =
+        old_input->facts.shape == inputs[0]->facts.shape && node.op_type() != "Expand";
     if (follows || fixed_input) return;
     const auto adjusted = rebatched_target(target, old_result->facts.shape, change());
     if (!adjusted) return;
@@ -336,8 +355,10 @@ class Translator {
 
   // A recurrent layer's first state, stored for the file's batch (axis 1).
   void adjust_state(std::vector<Entry*>& inputs, std::size_t slot) {
-    if (slot >= inputs.size() || inputs[slot] == nullptr || inputs[slot]->facts.shape.size() != 3) return;
-    const bool data = inputs[slot]->role == TensorRole::Activation || inputs[slot]->role == TensorRole::Input;
+    if (slot >= inputs.size() || inputs[slot] == nullptr || inputs[slot]->facts.shape.size() != 3)
+      return;
+    const bool data =
+        inputs[slot]->role == TensorRole::Activation || inputs[slot]->role == TensorRole::Input;
     if (data || inputs[slot]->facts.shape[1] != change().from) return;
     const Entry* old = before(inputs[slot]->name);
     if (old == nullptr || old->facts.shape != inputs[slot]->facts.shape) return;
@@ -361,24 +382,30 @@ class Translator {
     return node.op_type() + "_" + std::to_string(nodes_ - 1);
   }
 
-  void emit(const onnx::NodeProto& node, const std::string& domain, const std::vector<Entry*>& inputs) {
+  void emit(const onnx::NodeProto& node, const std::string& domain,
+            const std::vector<Entry*>& inputs) {
     if (node.op_type().empty() || node.output_size() == 0) {
       fail(label_of(node), "has no type or no outputs", "export the model again");
     }
     TranslatedOp op{node.name().empty() ? unnamed(node) : node.name(),
                     domain.empty() ? node.op_type() : domain + "::" + node.op_type(),
-                    inputs, {}, attributes_of(node)};
+                    inputs,
+                    {},
+                    attributes_of(node)};
     const std::vector<Facts> outputs = types_of(node, domain, op);
     for (int i = 0; i < node.output_size(); ++i) {
-      op.outputs.push_back(&add(node.output(i), TensorRole::Activation, outputs[static_cast<std::size_t>(i)]));
+      op.outputs.push_back(
+          &add(node.output(i), TensorRole::Activation, outputs[static_cast<std::size_t>(i)]));
       if (original_ != nullptr) check_batch(node, *op.outputs.back());
     }
     out_.ops.push_back(std::move(op));
   }
 
-  std::vector<Facts> types_of(const onnx::NodeProto& node, const std::string& domain, const TranslatedOp& op) {
+  std::vector<Facts> types_of(const onnx::NodeProto& node, const std::string& domain,
+                              const TranslatedOp& op) {
     std::vector<const Facts*> facts;
-    for (const Entry* input : op.inputs) facts.push_back(input != nullptr ? &input->facts : nullptr);
+    for (const Entry* input : op.inputs)
+      facts.push_back(input != nullptr ? &input->facts : nullptr);
     const auto version = model_.opsets.find(domain);
     const int opset = version == model_.opsets.end() ? 1 : version->second;
     const Inference inference = infer_node(node, facts, domain, opset);
@@ -397,7 +424,8 @@ class Translator {
 
   [[noreturn]] void refuse_batch(const onnx::NodeProto& node, const std::string& reason) const {
     fail(label_of(node),
-         "the file's own batch of " + std::to_string(binding_.file_batch) + " is built in here (" + reason + ")",
+         "the file's own batch of " + std::to_string(binding_.file_batch) + " is built in here (" +
+             reason + ")",
          "leave --batch out, or export the model with a symbolic batch dimension");
   }
 

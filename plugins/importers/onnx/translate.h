@@ -1,5 +1,6 @@
-// From ONNX nodes to ops with known shapes: one pass in topological order that folds what is constant, inlines
-// functions and decided branches, and infers the shapes of all that remains. Include in .cpp files only.
+// From ONNX nodes to ops with known shapes: one pass in topological order that folds what is
+// constant, inlines functions and decided branches, and infers the shapes of all that remains.
+// Include in .cpp files only.
 #pragma once
 
 #include <cstdint>
@@ -20,9 +21,9 @@ namespace strato::onnx_import {
 struct Entry {  // one tensor
   std::string name;
   TensorRole role = TensorRole::Activation;
-  Facts facts;           // a value is known of constants only
-  int batch_axis = -1;   // of inputs
-  bool stored = false;   // an initializer of the file
+  Facts facts;          // a value is known of constants only
+  int batch_axis = -1;  // of inputs
+  bool stored = false;  // an initializer of the file
 };
 
 struct TranslatedOp {
@@ -39,8 +40,8 @@ struct Translation {
   std::vector<Entry*> results;  // of the graph
 };
 
-// With `original` (the same model at the batch that is built into the file), constants that hold that batch are
-// adjusted to binding.batch. Throws InputError.
+// With `original` (the same model at the batch that is built into the file), constants that hold
+// that batch are adjusted to binding.batch. Throws InputError.
 Translation translate(const Model& model, const Uses& uses, const Binding& binding,
                       const Translation* original);
 

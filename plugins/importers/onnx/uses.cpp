@@ -27,12 +27,13 @@ bool is_weight_slot(std::string_view type, int slot) {
 }
 
 bool passes_on(std::string_view type) {
-  return one_of(type, {"Identity", "Reshape", "Transpose", "Unsqueeze", "Squeeze", "Flatten", "Cast",
-                       "DequantizeLinear"});
+  return one_of(type, {"Identity", "Reshape", "Transpose", "Unsqueeze", "Squeeze", "Flatten",
+                       "Cast", "DequantizeLinear"});
 }
 
 bool is_setting_slot(std::string_view type, int slot) {
-  if (one_of(type, {"Resize", "Upsample", "Clip", "QuantizeLinear", "DequantizeLinear"})) return slot >= 1;
+  if (one_of(type, {"Resize", "Upsample", "Clip", "QuantizeLinear", "DequantizeLinear"}))
+    return slot >= 1;
   if (one_of(type, {"Dropout", "Pow"})) return slot == 1;
   if (one_of(type, {"Pad", "OneHot"})) return slot == 2;
   return type == "Range";

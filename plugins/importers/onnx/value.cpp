@@ -29,7 +29,7 @@ std::uint16_t half_bits(double element) {
   if (size < 0x1p-14) return static_cast<std::uint16_t>(sign | std::lrint(size * 0x1p24));
   int exponent = 0;
   const double fraction = std::frexp(size, &exponent);  // in [0.5, 1)
-  const long mantissa = std::lrint(fraction * 2048);    // in [1024, 2048]: a carry moves the exponent
+  const long mantissa = std::lrint(fraction * 2048);  // in [1024, 2048]: a carry moves the exponent
   return static_cast<std::uint16_t>(sign | (((exponent + 14) << 10) + (mantissa - 1024)));
 }
 
@@ -68,36 +68,72 @@ void read_raw_as(std::string_view bytes, std::size_t count, std::vector<std::int
 
 std::size_t raw_size(int type) {
   switch (type) {
-    case TensorProto::INT64: case TensorProto::UINT64: case TensorProto::DOUBLE: return 8;
-    case TensorProto::INT32: case TensorProto::UINT32: case TensorProto::FLOAT: return 4;
-    case TensorProto::INT16: case TensorProto::UINT16: return 2;
-    case TensorProto::FLOAT16: case TensorProto::BFLOAT16: return 2;
-    case TensorProto::INT8: case TensorProto::UINT8: case TensorProto::BOOL: return 1;
-    default: return 0;
+    case TensorProto::INT64:
+    case TensorProto::UINT64:
+    case TensorProto::DOUBLE:
+      return 8;
+    case TensorProto::INT32:
+    case TensorProto::UINT32:
+    case TensorProto::FLOAT:
+      return 4;
+    case TensorProto::INT16:
+    case TensorProto::UINT16:
+      return 2;
+    case TensorProto::FLOAT16:
+    case TensorProto::BFLOAT16:
+      return 2;
+    case TensorProto::INT8:
+    case TensorProto::UINT8:
+    case TensorProto::BOOL:
+      return 1;
+    default:
+      return 0;
   }
 }
 
 bool read_raw(std::string_view bytes, int type, std::size_t count, Value& value) {
   if (raw_size(type) == 0 || bytes.size() != raw_size(type) * count) return false;
   switch (type) {
-    case TensorProto::INT64: case TensorProto::UINT64:
-      read_raw_as<std::int64_t>(bytes, count, value.ints); return true;
-    case TensorProto::INT32: read_raw_as<std::int32_t>(bytes, count, value.ints); return true;
-    case TensorProto::UINT32: read_raw_as<std::uint32_t>(bytes, count, value.ints); return true;
-    case TensorProto::INT16: read_raw_as<std::int16_t>(bytes, count, value.ints); return true;
-    case TensorProto::UINT16: read_raw_as<std::uint16_t>(bytes, count, value.ints); return true;
-    case TensorProto::INT8: read_raw_as<std::int8_t>(bytes, count, value.ints); return true;
-    case TensorProto::UINT8: case TensorProto::BOOL:
-      read_raw_as<std::uint8_t>(bytes, count, value.ints); return true;
-    default: break;
+    case TensorProto::INT64:
+    case TensorProto::UINT64:
+      read_raw_as<std::int64_t>(bytes, count, value.ints);
+      return true;
+    case TensorProto::INT32:
+      read_raw_as<std::int32_t>(bytes, count, value.ints);
+      return true;
+    case TensorProto::UINT32:
+      read_raw_as<std::uint32_t>(bytes, count, value.ints);
+      return true;
+    case TensorProto::INT16:
+      read_raw_as<std::int16_t>(bytes, count, value.ints);
+      return true;
+    case TensorProto::UINT16:
+      read_raw_as<std::uint16_t>(bytes, count, value.ints);
+      return true;
+    case TensorProto::INT8:
+      read_raw_as<std::int8_t>(bytes, count, value.ints);
+      return true;
+    case TensorProto::UINT8:
+    case TensorProto::BOOL:
+      read_raw_as<std::uint8_t>(bytes, count, value.ints);
+      return true;
+    default:
+      break;
   }
   for (std::size_t i = 0; i < count; ++i) {
     switch (type) {
-      case TensorProto::FLOAT: value.reals.push_back(element_at<float>(bytes, i)); break;
-      case TensorProto::DOUBLE: value.reals.push_back(element_at<double>(bytes, i)); break;
+      case TensorProto::FLOAT:
+        value.reals.push_back(element_at<float>(bytes, i));
+        break;
+      case TensorProto::DOUBLE:
+        value.reals.push_back(element_at<double>(bytes, i));
+        break;
       case TensorProto::FLOAT16:
-        value.reals.push_back(half_value(element_at<std::uint16_t>(bytes, i))); break;
-      default: value.reals.push_back(brain_value(element_at<std::uint16_t>(bytes, i))); break;
+        value.reals.push_back(half_value(element_at<std::uint16_t>(bytes, i)));
+        break;
+      default:
+        value.reals.push_back(brain_value(element_at<std::uint16_t>(bytes, i)));
+        break;
     }
   }
   return true;
@@ -115,13 +151,27 @@ void read_reals(const Field& field, Value& value) {
 // Elements in the field that ONNX has for their type.
 bool read_typed(const TensorProto& tensor, std::size_t count, Value& value) {
   switch (tensor.data_type()) {
-    case TensorProto::INT64: read_ints(tensor.int64_data(), value); break;
-    case TensorProto::UINT64: case TensorProto::UINT32: read_ints(tensor.uint64_data(), value); break;
-    case TensorProto::INT32: case TensorProto::INT16: case TensorProto::INT8:
-    case TensorProto::UINT16: case TensorProto::UINT8: case TensorProto::BOOL:
-      read_ints(tensor.int32_data(), value); break;
-    case TensorProto::FLOAT: read_reals(tensor.float_data(), value); break;
-    case TensorProto::DOUBLE: read_reals(tensor.double_data(), value); break;
+    case TensorProto::INT64:
+      read_ints(tensor.int64_data(), value);
+      break;
+    case TensorProto::UINT64:
+    case TensorProto::UINT32:
+      read_ints(tensor.uint64_data(), value);
+      break;
+    case TensorProto::INT32:
+    case TensorProto::INT16:
+    case TensorProto::INT8:
+    case TensorProto::UINT16:
+    case TensorProto::UINT8:
+    case TensorProto::BOOL:
+      read_ints(tensor.int32_data(), value);
+      break;
+    case TensorProto::FLOAT:
+      read_reals(tensor.float_data(), value);
+      break;
+    case TensorProto::DOUBLE:
+      read_reals(tensor.double_data(), value);
+      break;
     case TensorProto::FLOAT16:
       for (const int bits : tensor.int32_data()) {
         value.reals.push_back(half_value(static_cast<std::uint16_t>(bits)));
@@ -132,7 +182,8 @@ bool read_typed(const TensorProto& tensor, std::size_t count, Value& value) {
         value.reals.push_back(brain_value(static_cast<std::uint16_t>(bits)));
       }
       break;
-    default: return false;
+    default:
+      return false;
   }
   return value.size() == count;
 }
@@ -143,13 +194,15 @@ std::uint64_t number_in(const std::string& text) {
   return number;
 }
 
-// The tensor's bytes in the file that it names, when that lies beside or below the model. Empty: not there.
+// The tensor's bytes in the file that it names, when that lies beside or below the model. Empty:
+// not there.
 std::string read_external(const TensorProto& tensor, std::size_t bytes,
                           const std::filesystem::path& folder) {
   std::filesystem::path location;
   std::uint64_t offset = 0;
   for (const auto& entry : tensor.external_data()) {
-    if (entry.key() == "location") location = std::filesystem::path(entry.value()).lexically_normal();
+    if (entry.key() == "location")
+      location = std::filesystem::path(entry.value()).lexically_normal();
     if (entry.key() == "offset") offset = number_in(entry.value());
   }
   if (location.empty() || location.is_absolute() || *location.begin() == "..") return {};
@@ -166,36 +219,66 @@ std::string read_external(const TensorProto& tensor, std::size_t bytes,
 
 std::optional<DataType> data_type_of(int onnx_type) {
   switch (onnx_type) {
-    case TensorProto::DOUBLE: case TensorProto::COMPLEX64: case TensorProto::COMPLEX128:
+    case TensorProto::DOUBLE:
+    case TensorProto::COMPLEX64:
+    case TensorProto::COMPLEX128:
       return DataType::F64;
-    case TensorProto::FLOAT: return DataType::F32;
-    case TensorProto::FLOAT16: return DataType::F16;
-    case TensorProto::BFLOAT16: return DataType::BF16;
-    case TensorProto::INT64: case TensorProto::UINT64: return DataType::I64;
-    case TensorProto::INT32: case TensorProto::UINT32: return DataType::I32;
-    case TensorProto::INT16: case TensorProto::UINT16: return DataType::I16;
-    case TensorProto::INT8: return DataType::I8;
-    case TensorProto::UINT8: return DataType::U8;
-    case TensorProto::BOOL: return DataType::Bool;
-    case 17: case 18: case 19: case 20:  // 8-bit floating point, since IR version 9
-    case 21: case 22: case 23:           // 4 bits, since IR version 10
+    case TensorProto::FLOAT:
+      return DataType::F32;
+    case TensorProto::FLOAT16:
+      return DataType::F16;
+    case TensorProto::BFLOAT16:
+      return DataType::BF16;
+    case TensorProto::INT64:
+    case TensorProto::UINT64:
+      return DataType::I64;
+    case TensorProto::INT32:
+    case TensorProto::UINT32:
+      return DataType::I32;
+    case TensorProto::INT16:
+    case TensorProto::UINT16:
+      return DataType::I16;
+    case TensorProto::INT8:
+      return DataType::I8;
+    case TensorProto::UINT8:
       return DataType::U8;
-    default: return std::nullopt;
+    case TensorProto::BOOL:
+      return DataType::Bool;
+    case 17:
+    case 18:
+    case 19:
+    case 20:  // 8-bit floating point, since IR version 9
+    case 21:
+    case 22:
+    case 23:  // 4 bits, since IR version 10
+      return DataType::U8;
+    default:
+      return std::nullopt;
   }
 }
 
 int onnx_type_of(DataType type) {
   switch (type) {
-    case DataType::F64: return TensorProto::DOUBLE;
-    case DataType::F32: return TensorProto::FLOAT;
-    case DataType::F16: return TensorProto::FLOAT16;
-    case DataType::BF16: return TensorProto::BFLOAT16;
-    case DataType::I64: return TensorProto::INT64;
-    case DataType::I32: return TensorProto::INT32;
-    case DataType::I16: return TensorProto::INT16;
-    case DataType::I8: return TensorProto::INT8;
-    case DataType::U8: return TensorProto::UINT8;
-    case DataType::Bool: return TensorProto::BOOL;
+    case DataType::F64:
+      return TensorProto::DOUBLE;
+    case DataType::F32:
+      return TensorProto::FLOAT;
+    case DataType::F16:
+      return TensorProto::FLOAT16;
+    case DataType::BF16:
+      return TensorProto::BFLOAT16;
+    case DataType::I64:
+      return TensorProto::INT64;
+    case DataType::I32:
+      return TensorProto::INT32;
+    case DataType::I16:
+      return TensorProto::INT16;
+    case DataType::I8:
+      return TensorProto::INT8;
+    case DataType::U8:
+      return TensorProto::UINT8;
+    case DataType::Bool:
+      return TensorProto::BOOL;
   }
   return TensorProto::UNDEFINED;
 }
@@ -223,8 +306,10 @@ Value integers(std::vector<std::int64_t> elements) {
 Value scalar(DataType type, double element) {
   Value value;
   value.type = type;
-  if (value.floating()) value.reals = {rounded(element, type)};
-  else value.ints = {static_cast<std::int64_t>(element)};
+  if (value.floating())
+    value.reals = {rounded(element, type)};
+  else
+    value.ints = {static_cast<std::int64_t>(element)};
   return value;
 }
 
@@ -263,7 +348,8 @@ void write_value(const Value& value, TensorProto& tensor) {
     case DataType::F64:
       for (const double element : value.reals) tensor.add_double_data(element);
       break;
-    case DataType::F16: case DataType::BF16:
+    case DataType::F16:
+    case DataType::BF16:
       tensor.set_raw_data(little_endian(value));
       break;
     default:
@@ -291,10 +377,14 @@ std::string little_endian(const Value& value) {
 
 double rounded(double element, DataType type) {
   switch (type) {
-    case DataType::F32: return static_cast<float>(element);
-    case DataType::F16: return half_value(half_bits(element));
-    case DataType::BF16: return brain_value(brain_bits(element));
-    default: return element;
+    case DataType::F32:
+      return static_cast<float>(element);
+    case DataType::F16:
+      return half_value(half_bits(element));
+    case DataType::BF16:
+      return brain_value(brain_bits(element));
+    default:
+      return element;
   }
 }
 

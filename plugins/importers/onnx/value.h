@@ -29,20 +29,23 @@ struct Value {
   double real(std::size_t i) const { return floating() ? reals[i] : static_cast<double>(ints[i]); }
 };
 
-constexpr std::size_t kMaxDataBytes = 64 * 1024;  // of a constant that keeps its elements in the graph
+constexpr std::size_t kMaxDataBytes =
+    64 * 1024;  // of a constant that keeps its elements in the graph
 
-// ONNX element type -> ours. Unsigned and packed types become the signed or wider type of (at least)
-// their size; nothing for text and for numbers that name no type.
+// ONNX element type -> ours. Unsigned and packed types become the signed or wider type of (at
+// least) their size; nothing for text and for numbers that name no type.
 std::optional<DataType> data_type_of(int onnx_type);
 int onnx_type_of(DataType type);
 
-// Number of elements, or nothing for a negative extent or more than 2^62 bytes at 8 bytes an element.
+// Number of elements, or nothing for a negative extent or more than 2^62 bytes at 8 bytes an
+// element.
 std::optional<std::int64_t> element_count(const Shape& shape);
 
 Value integers(std::vector<std::int64_t> elements);  // a vector of int64
 Value scalar(DataType type, double element);         // rank 0
 
-// The elements, when the message holds all of them (or a file in `folder` does) and they fit kMaxDataBytes.
+// The elements, when the message holds all of them (or a file in `folder` does) and they fit
+// kMaxDataBytes.
 std::shared_ptr<const Value> read_value(const onnx::TensorProto& tensor,
                                         const std::filesystem::path& folder);
 void write_value(const Value& value, onnx::TensorProto& tensor);

@@ -76,15 +76,26 @@ struct Field {
 
 bool read_field(std::string_view bytes, std::size_t& at, Field& field) {
   const std::size_t begin = at;
-  if (!read_varint(bytes, at, field.tag) || field.tag >> 3 == 0 || field.tag >> 32 != 0) return false;
+  if (!read_varint(bytes, at, field.tag) || field.tag >> 3 == 0 || field.tag >> 32 != 0)
+    return false;
   field.number = static_cast<std::uint32_t>(field.tag >> 3);
   std::uint64_t size = 0;
   switch (field.tag & 7) {
-    case 0: if (!read_varint(bytes, at, size)) return false; size = 0; break;
-    case 1: size = 8; break;
-    case 2: if (!read_varint(bytes, at, size)) return false; break;
-    case 5: size = 4; break;
-    default: return false;  // groups: in no version of ONNX
+    case 0:
+      if (!read_varint(bytes, at, size)) return false;
+      size = 0;
+      break;
+    case 1:
+      size = 8;
+      break;
+    case 2:
+      if (!read_varint(bytes, at, size)) return false;
+      break;
+    case 5:
+      size = 4;
+      break;
+    default:
+      return false;  // groups: in no version of ONNX
   }
   if (size > bytes.size() - at) return false;
   field.delimited = (field.tag & 7) == 2;

@@ -9,7 +9,9 @@ std::string error_of_bytes(const std::string& bytes) {
   return error_of([&] { import_bytes(bytes, batch(2)); });
 }
 std::string error_of_model(const ModelKit& kit) { return error_of_bytes(kit.bytes()); }
-bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
 
 // A bit of everything: convolution, folded shape arithmetic, attributes, an external weight.
 ModelKit specimen() {
@@ -49,7 +51,8 @@ TEST(OnnxBadInput, Headers) {
   EXPECT_TRUE(has(error_of_model(old), "ir_version"));
   ModelKit none = specimen();
   none.proto.clear_opset_import();
-  EXPECT_TRUE(has(error_of_model(none), "opset_import: the op set of ONNX itself (ai.onnx) is not imported"));
+  EXPECT_TRUE(has(error_of_model(none),
+                  "opset_import: the op set of ONNX itself (ai.onnx) is not imported"));
   for (const std::int64_t version : {std::int64_t{0}, std::int64_t{-1}, INT64_MAX}) {
     ModelKit absurd = specimen();
     absurd.proto.mutable_opset_import(0)->set_version(version);
@@ -80,16 +83,19 @@ TEST(OnnxBadInput, BrokenWiring) {
   cycle.input("x", {"batch"}).output("b");
   cycle.node("Add", {"x", "b"}, {"a"}).name("p");
   cycle.node("Relu", {"a"}, {"b"}).name("q");
-  EXPECT_TRUE(has(error_of_model(cycle), "op \"p\" (Add), op \"q\" (Relu): wait for each other in a cycle"));
+  EXPECT_TRUE(has(error_of_model(cycle),
+                  "op \"p\" (Add), op \"q\" (Relu): wait for each other in a cycle"));
   ModelKit missing;
   missing.input("x", {"batch"}).output("y");
   missing.node("Add", {"x", "ghost"}, {"y"}).name("p");
-  EXPECT_TRUE(has(error_of_model(missing), "op \"p\" (Add): reads tensor \"ghost\", which nothing makes"));
+  EXPECT_TRUE(
+      has(error_of_model(missing), "op \"p\" (Add): reads tensor \"ghost\", which nothing makes"));
   ModelKit twice;
   twice.input("x", {"batch"}).output("y");
   twice.node("Relu", {"x"}, {"y"}).name("p");
   twice.node("Tanh", {"x"}, {"y"}).name("q");
-  EXPECT_TRUE(has(error_of_model(twice), "op \"q\" (Tanh): makes tensor \"y\", which exists already"));
+  EXPECT_TRUE(
+      has(error_of_model(twice), "op \"q\" (Tanh): makes tensor \"y\", which exists already"));
   ModelKit shadow;
   shadow.input("x", {"batch"}).output("x");
   shadow.node("Relu", {"x"}, {"x"});
@@ -120,6 +126,33 @@ TEST(OnnxBadInput, AttributesThatDivideByZero) {
   blocks.input("x", {"batch", 4, 8, 8}).output("y");
   blocks.node("SpaceToDepth", {"x"}, {"y"}).set("blocksize", 0L);
   error_of_model(blocks);
+}
+
+// Nodes on which libonnx's own inference reads past the end or divides by zero.
+TEST(OnnxBadInput, ShapesThatLibraryRulesDoNotExpect) {
+  for (std::size_t rank = 0; rank < 4; ++rank) {
+    ModelKit kit;
+    kit.input("x", {"batch", 4, 6, 6}).output("y");
+    kit.weight("f", std::vector<std::int64_t>(rank, 4));
+    kit.node("ConvTranspose", {"x", "f"}, {"y"});
+    error_of_model(kit);
+  }
+  ModelKit lone;
+  lone.input("x", {}).input("z", {"batch"}).output("y").weight("s", {2});
+  lone.node("LayerNormalization", {"x", "s"}, {"y"});
+  error_of_model(lone);
+  ModelKit picked;
+  picked.input("x", {"batch", 4}).output("y").constant("none", int64s({}));
+  picked.node("GatherND", {"x", "none"}, {"y"}).set("batch_dims", 1L);
+  error_of_model(picked);
+  ModelKit spectrum;
+  spectrum.input("x", {"batch"}).output("y").constant("step", int64(1));
+  spectrum.node("STFT", {"x", "step"}, {"y"});
+  EXPECT_NE(error_of_model(spectrum), "");
+  ModelKit parts;
+  parts.input("x", {"batch", 4}).output("y").constant("size", int64(0));
+  parts.node("SplitToSequence", {"x", "size"}, {"y"});
+  EXPECT_NE(error_of_model(parts), "");
 }
 
 TEST(OnnxBadInput, NamesThatAreNoText) {
@@ -155,10 +188,14 @@ TEST(OnnxBadInput, RandomMutations) {
     for (std::uint64_t changes = 1 + random.below(3); changes > 0; --changes) {
       const std::size_t at = random.below(mutated.size());
       const std::uint64_t kind = random.below(4);
-      if (kind == 0) mutated[at] = static_cast<char>(random.below(256));
-      else if (kind == 1) mutated[at] = static_cast<char>(mutated[at] ^ (1 << random.below(8)));
-      else if (kind == 2) mutated.erase(at, 1 + random.below(4));
-      else mutated.insert(at, mutated.substr(random.below(mutated.size()), random.below(16)));
+      if (kind == 0)
+        mutated[at] = static_cast<char>(random.below(256));
+      else if (kind == 1)
+        mutated[at] = static_cast<char>(mutated[at] ^ (1 << random.below(8)));
+      else if (kind == 2)
+        mutated.erase(at, 1 + random.below(4));
+      else
+        mutated.insert(at, mutated.substr(random.below(mutated.size()), random.below(16)));
     }
     good += error_of_bytes(mutated).empty();
   }

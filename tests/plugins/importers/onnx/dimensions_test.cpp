@@ -20,13 +20,17 @@ TEST(OnnxDimensions, SymbolicBatch) {
 }
 
 TEST(OnnxDimensions, UnboundBatch) {
-  EXPECT_EQ(error_of([] { relu({"batch", 5}).import(); }),
+  EXPECT_EQ(error_of([] {
+              relu({"batch", 5}).import();
+            }),
             "input \"x\", dimension 0: the symbolic dimension \"batch\" is not bound; "
             "give the batch size with --batch N");
 }
 
 TEST(OnnxDimensions, UnboundOther) {
-  EXPECT_EQ(error_of([] { relu({"batch", "length"}).import(batch(2)); }),
+  EXPECT_EQ(error_of([] {
+              relu({"batch", "length"}).import(batch(2));
+            }),
             "input \"x\", dimension 1: the symbolic dimension \"length\" is not bound; "
             "give it with --set-dim length=N");
 }
@@ -36,13 +40,19 @@ TEST(OnnxDimensions, OtherSymbolsByName) {
   options.dimensions["length"] = 7;
   EXPECT_EQ(tensor_named(relu({"batch", "length"}).import(options), "y").shape, (Shape{2, 7}));
   options.dimensions["lenght"] = 7;
-  EXPECT_EQ(error_of([&] { relu({"batch", "length"}).import(options); }),
-            "--set-dim lenght: the model has no symbolic dimension of this name; it has batch, length");
+  EXPECT_EQ(
+      error_of([&] {
+        relu({"batch", "length"}).import(options);
+      }),
+      "--set-dim lenght: the model has no symbolic dimension of this name; it has batch, length");
 }
 
 TEST(OnnxDimensions, UnnamedOnesAreNamedByPlace) {
   ImportOptions options = batch(2);
-  EXPECT_NE(error_of([&] { relu({"batch", ""}).import(options); }).find("--set-dim x.1=N"), std::string::npos);
+  EXPECT_NE(error_of([&] {
+              relu({"batch", ""}).import(options);
+            }).find("--set-dim x.1=N"),
+            std::string::npos);
   options.dimensions["x.1"] = 3;
   EXPECT_EQ(tensor_named(relu({"batch", ""}).import(options), "y").shape, (Shape{2, 3}));
 }
@@ -63,17 +73,20 @@ TEST(OnnxDimensions, BatchOnAnotherAxis) {
 }
 
 TEST(OnnxDimensions, BadBatch) {
-  EXPECT_EQ(error_of([] { relu({"batch", 5}).import(batch(0)); }),
+  EXPECT_EQ(error_of([] {
+              relu({"batch", 5}).import(batch(0));
+            }),
             "--batch: is 0; give a batch of at least 1");
   EXPECT_NE(error_of([] { relu({"batch", 5}).import(batch(-3)); }), "");
 }
 
 TEST(OnnxDimensions, BadExtents) {
-  EXPECT_NE(error_of([] { relu({2, 0}).import(); }).find("dimension 1: has extent 0"), std::string::npos);
+  EXPECT_NE(error_of([] {
+              relu({2, 0}).import();
+            }).find("dimension 1: has extent 0"),
+            std::string::npos);
   EXPECT_NE(error_of([] { relu({2, -4}).import(); }).find("has extent -4"), std::string::npos);
-  const std::string huge = error_of([] {
-    relu({2000000000, 2000000000, 2000000000}).import();
-  });
+  const std::string huge = error_of([] { relu({2000000000, 2000000000, 2000000000}).import(); });
   EXPECT_NE(huge.find("too large"), std::string::npos) << huge;
 }
 
@@ -83,7 +96,9 @@ TEST(OnnxDimensions, FixedBatchStays) {
   EXPECT_EQ(graph.ops()[OpId(0)].split, Splittability::Concat);
 }
 
-TEST(OnnxDimensions, FixedBatchIsChanged) { EXPECT_EQ(tensor_named(relu({4, 5}).import(batch(9)), "y").shape, (Shape{9, 5})); }
+TEST(OnnxDimensions, FixedBatchIsChanged) {
+  EXPECT_EQ(tensor_named(relu({4, 5}).import(batch(9)), "y").shape, (Shape{9, 5}));
+}
 
 // [4, 6] seen as `target`, with the batch of 4 changed to 8.
 Shape rebatched(const std::vector<std::int64_t>& target) {
@@ -109,7 +124,9 @@ TEST(OnnxDimensions, BatchBuiltInTooDeeply) {
   kit.node("Add", {"x", "c"}, {"y"}).name("sum");
   EXPECT_EQ(kit.import().batch(), 4);
   const std::string error = error_of([&] { kit.import(batch(8)); });
-  EXPECT_NE(error.find("op \"sum\" (Add): the file's own batch of 4 is built in here"), std::string::npos) << error;
+  EXPECT_NE(error.find("op \"sum\" (Add): the file's own batch of 4 is built in here"),
+            std::string::npos)
+      << error;
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
-// Shape arithmetic, branches, functions, linear layers: what happens to ops before they are in the graph.
+// Shape arithmetic, branches, functions, linear layers: what happens to ops before they are in the
+// graph.
 #include "tests/plugins/importers/onnx/model_kit.h"
 
 namespace strato::test {
@@ -21,10 +22,12 @@ Ints constant_of(const Graph& graph, const std::string& name = "c") {
   return elements;
 }
 
-// One op on constants a, b, d; its result is read by a Reshape-free op, so that it shows in the graph.
+// One op on constants a, b, d; its result is read by a Reshape-free op, so that it shows in the
+// graph.
 class Folded {
  public:
-  explicit Folded(const std::string& type, int inputs, int type_of_result = onnx::TensorProto::INT64) {
+  explicit Folded(const std::string& type, int inputs,
+                  int type_of_result = onnx::TensorProto::INT64) {
     kit_.input("x", {"batch", 1}, type_of_result).output("y");
     Names names = {"a", "b", "d", "e"};
     names.resize(static_cast<std::size_t>(inputs));
@@ -34,9 +37,13 @@ class Folded {
     kit_.node("Reshape", {"c1", "row"}, {"c2"});
     kit_.constant("row", int64s({1, -1}));
   }
-  Folded& with(const std::string& name, const onnx::TensorProto& tensor) { return kit_.constant(name, tensor), *this; }
+  Folded& with(const std::string& name, const onnx::TensorProto& tensor) {
+    return kit_.constant(name, tensor), *this;
+  }
   template <class T>
-  Folded& set(const std::string& key, const T& value) { return node_->set(key, value), *this; }
+  Folded& set(const std::string& key, const T& value) {
+    return node_->set(key, value), *this;
+  }
   Ints result() { return constant_of(kit_.import(batch(1)), "c2"); }
 
  private:
@@ -85,19 +92,26 @@ TEST(OnnxFolding, Movement) {
   EXPECT_EQ(Folded("Transpose", 1).with("a", grid).result(), (Ints{0, 3, 1, 4, 2, 5}));
   EXPECT_EQ(Folded("Gather", 2).with("a", grid).with("b", int64s({-1, 0})).set("axis", 1L).result(),
             (Ints{2, 0, 5, 3}));
-  EXPECT_EQ(Folded("Tile", 2).with("a", int64s({1, 2})).with("b", int64s({2})).result(), (Ints{1, 2, 1, 2}));
-  EXPECT_EQ(Folded("Expand", 2).with("a", int64s({7})).with("b", int64s({3})).result(), (Ints{7, 7, 7}));
-  EXPECT_EQ(Folded("Concat", 2).with("a", int64s({1})).with("b", int64s({2, 3})).set("axis", 0L).result(),
-            (Ints{1, 2, 3}));
+  EXPECT_EQ(Folded("Tile", 2).with("a", int64s({1, 2})).with("b", int64s({2})).result(),
+            (Ints{1, 2, 1, 2}));
+  EXPECT_EQ(Folded("Expand", 2).with("a", int64s({7})).with("b", int64s({3})).result(),
+            (Ints{7, 7, 7}));
+  EXPECT_EQ(
+      Folded("Concat", 2).with("a", int64s({1})).with("b", int64s({2, 3})).set("axis", 0L).result(),
+      (Ints{1, 2, 3}));
   EXPECT_EQ(Folded("NonZero", 1).with("a", int64s({0, 5, 0, 6})).result(), (Ints{1, 3}));
   EXPECT_EQ(Folded("Trilu", 1).with("a", grid).result(), (Ints{0, 1, 2, 0, 4, 5}));
-  EXPECT_EQ(Folded("CumSum", 2).with("a", int64s({1, 2, 3})).with("b", int64(0)).result(), (Ints{1, 3, 6}));
+  EXPECT_EQ(Folded("CumSum", 2).with("a", int64s({1, 2, 3})).with("b", int64(0)).result(),
+            (Ints{1, 3, 6}));
 }
 
 TEST(OnnxFolding, Slice) {
   const auto sliced = [](std::int64_t begin, std::int64_t end) {
     Folded slice("Slice", 3);
-    return slice.with("a", int64s({0, 1, 2, 3})).with("b", int64s({begin})).with("d", int64s({end})).result();
+    return slice.with("a", int64s({0, 1, 2, 3}))
+        .with("b", int64s({begin}))
+        .with("d", int64s({end}))
+        .result();
   };
   EXPECT_EQ(sliced(1, 3), (Ints{1, 2}));
   EXPECT_EQ(sliced(-2, INT64_MAX), (Ints{2, 3}));
@@ -106,7 +120,8 @@ TEST(OnnxFolding, Slice) {
 
 TEST(OnnxFolding, Range) {
   Folded range("Range", 3);
-  EXPECT_EQ(range.with("a", int64(1)).with("b", int64(8)).with("d", int64(3)).result(), (Ints{1, 4, 7}));
+  EXPECT_EQ(range.with("a", int64(1)).with("b", int64(8)).with("d", int64(3)).result(),
+            (Ints{1, 4, 7}));
 }
 
 TEST(OnnxFolding, Reductions) {
@@ -166,7 +181,10 @@ TEST(OnnxFolding, DecidedBranch) {
     ModelKit kit;
     kit.input("x", {"batch", 3}).output("y");
     kit.constant("flag", tensor_of<std::uint8_t>({}, {taken}, onnx::TensorProto::BOOL));
-    kit.node("If", {"flag"}, {"h"}).name("choice").set("then_branch", branch("Relu")).set("else_branch", branch("Tanh"));
+    kit.node("If", {"flag"}, {"h"})
+        .name("choice")
+        .set("then_branch", branch("Relu"))
+        .set("else_branch", branch("Tanh"));
     kit.node("Sigmoid", {"h"}, {"y"});
     const Graph graph = kit.import(batch(2));
     EXPECT_EQ(op_types(graph), (Names{taken ? "Relu" : "Tanh", "Sigmoid"}));
@@ -188,12 +206,17 @@ TEST(OnnxFolding, BranchThatHandsThrough) {
 TEST(OnnxFolding, ControlFlowOnDataIsRefused) {
   ModelKit kit;
   kit.input("x", {"batch", 3}).input("flag", {"batch"}, onnx::TensorProto::BOOL).output("y");
-  kit.node("If", {"flag"}, {"y"}).name("choice").set("then_branch", branch("Relu")).set("else_branch", branch("Tanh"));
-  EXPECT_NE(error_of([&] { kit.import(batch(1)); }).find("op \"choice\" (If): branches on data"), std::string::npos);
+  kit.node("If", {"flag"}, {"y"})
+      .name("choice")
+      .set("then_branch", branch("Relu"))
+      .set("else_branch", branch("Tanh"));
+  EXPECT_NE(error_of([&] { kit.import(batch(1)); }).find("op \"choice\" (If): branches on data"),
+            std::string::npos);
   ModelKit loop;
   loop.input("x", {"batch", 3}).output("y");
   loop.node("Loop", {"", "", "x"}, {"y"}).set("body", branch("Relu"));
-  EXPECT_NE(error_of([&] { loop.import(batch(1)); }).find("control flow is not supported"), std::string::npos);
+  EXPECT_NE(error_of([&] { loop.import(batch(1)); }).find("control flow is not supported"),
+            std::string::npos);
 }
 
 TEST(OnnxFolding, LocalFunctionsAreInlined) {
@@ -236,7 +259,8 @@ TEST(OnnxFolding, FunctionsThatCallThemselvesAreRefused) {
   EXPECT_NE(error_of([&] { kit.import(batch(1)); }).find("nested too deeply"), std::string::npos);
 }
 
-// [steps, batch, 6] -> [steps * batch, 6] -> Gemm -> [steps, batch, 5]: as PyTorch writes attention.
+// [steps, batch, 6] -> [steps * batch, 6] -> Gemm -> [steps, batch, 5]: as PyTorch writes
+// attention.
 TEST(OnnxFolding, LinearLayersKeepTheBatchApart) {
   ModelKit kit;
   kit.input("x", {"batch", 7, 6}).output("y").weight("w", {5, 6}).weight("b", {5});

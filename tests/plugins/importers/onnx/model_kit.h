@@ -19,7 +19,8 @@
 
 namespace strato::test {
 
-using Dim = std::variant<int, const char*>;  // a number or a symbol; an empty symbol is an unknown extent
+using Dim =
+    std::variant<int, const char*>;  // a number or a symbol; an empty symbol is an unknown extent
 using Names = std::vector<std::string>;
 
 // A folder that goes away with the object.
@@ -60,13 +61,16 @@ inline void set_type(onnx::ValueInfoProto& info, const std::vector<Dim>& dims, i
   tensor->mutable_shape();
   for (const Dim& dim : dims) {
     auto* out = tensor->mutable_shape()->add_dim();
-    if (const int* number = std::get_if<int>(&dim)) out->set_dim_value(*number);
-    else if (*std::get<const char*>(dim) != '\0') out->set_dim_param(std::get<const char*>(dim));
+    if (const int* number = std::get_if<int>(&dim))
+      out->set_dim_value(*number);
+    else if (*std::get<const char*>(dim) != '\0')
+      out->set_dim_param(std::get<const char*>(dim));
   }
 }
 
 template <class T>
-onnx::TensorProto tensor_of(const std::vector<std::int64_t>& dims, const std::vector<T>& elements, int type) {
+onnx::TensorProto tensor_of(const std::vector<std::int64_t>& dims, const std::vector<T>& elements,
+                            int type) {
   onnx::TensorProto tensor;
   tensor.set_data_type(type);
   for (const std::int64_t dim : dims) tensor.add_dims(dim);
@@ -83,7 +87,8 @@ inline onnx::TensorProto int64s(const std::vector<std::int64_t>& elements) {
 inline onnx::TensorProto int64(std::int64_t element) {
   return tensor_of<std::int64_t>({}, {element}, onnx::TensorProto::INT64);
 }
-inline onnx::TensorProto floats(const std::vector<std::int64_t>& dims, const std::vector<float>& elements) {
+inline onnx::TensorProto floats(const std::vector<std::int64_t>& dims,
+                                const std::vector<float>& elements) {
   return tensor_of(dims, elements, onnx::TensorProto::FLOAT);
 }
 
@@ -144,7 +149,8 @@ class ModelKit {
   }
   ModelKit& output(const std::string& name) { return graph().add_output()->set_name(name), *this; }
   // A weight; its elements are zeros, or left in a file that does not exist.
-  ModelKit& weight(const std::string& name, const std::vector<std::int64_t>& dims, bool external = true) {
+  ModelKit& weight(const std::string& name, const std::vector<std::int64_t>& dims,
+                   bool external = true) {
     onnx::TensorProto tensor;
     std::int64_t count = 1;
     for (const std::int64_t dim : dims) count *= dim;

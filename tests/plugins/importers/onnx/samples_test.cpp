@@ -13,7 +13,8 @@ struct Sample {
 class OnnxSamples : public testing::TestWithParam<Sample> {};
 
 TEST_P(OnnxSamples, ImportsWithoutUnknownOps) {
-  const std::filesystem::path folder = std::filesystem::path(STRATO_SOURCE_DIR) / "sample_graphs/models";
+  const std::filesystem::path folder =
+      std::filesystem::path(STRATO_SOURCE_DIR) / "sample_graphs/models";
   const Graph graph = import_file(folder / (std::string(GetParam().name) + ".onnx"), batch(32));
   EXPECT_EQ(graph.name(), GetParam().name);
   EXPECT_EQ(graph.batch(), 32);
@@ -31,10 +32,10 @@ TEST_P(OnnxSamples, ImportsWithoutUnknownOps) {
 
 INSTANTIATE_TEST_SUITE_P(
     All, OnnxSamples,
-    testing::Values(Sample{"lenet", 61'706}, Sample{"alexnet", 61'100'840}, Sample{"vgg19", 143'667'240},
-                    Sample{"resnet101", 44'549'160}, Sample{"inception_v3", 23'834'568},
-                    Sample{"transformer", 106'766'080}, Sample{"bert_small", 57'648'130},
-                    Sample{"bert_large", 1'234'032'642}),
+    testing::Values(Sample{"lenet", 61'706}, Sample{"alexnet", 61'100'840},
+                    Sample{"vgg19", 143'667'240}, Sample{"resnet101", 44'549'160},
+                    Sample{"inception_v3", 23'834'568}, Sample{"transformer", 106'766'080},
+                    Sample{"bert_small", 57'648'130}, Sample{"bert_large", 1'234'032'642}),
     [](const auto& info) { return std::string(info.param.name); });
 
 }  // namespace

@@ -21,9 +21,13 @@ void expect_linear(const Graph& graph) {
   EXPECT_FALSE(graph.ops()[OpId(0)].estimated);
 }
 
-TEST(OnnxWeights, Initializer) { expect_linear(linear().weight("w", {4, 3}, false).import(batch(8))); }
+TEST(OnnxWeights, Initializer) {
+  expect_linear(linear().weight("w", {4, 3}, false).import(batch(8)));
+}
 
-TEST(OnnxWeights, ExternalFileMayBeMissing) { expect_linear(linear().weight("w", {4, 3}).import(batch(8))); }
+TEST(OnnxWeights, ExternalFileMayBeMissing) {
+  expect_linear(linear().weight("w", {4, 3}).import(batch(8)));
+}
 
 TEST(OnnxWeights, InputThatIsAnInitializerToo) {
   expect_linear(linear().input("w", {4, 3}).weight("w", {4, 3}).import(batch(8)));
@@ -76,7 +80,9 @@ TEST(OnnxWeights, UsedTwiceAreTied) {
 TEST(OnnxWeights, LoneNumbersAndSettingsAreConstants) {
   ModelKit kit;
   kit.input("x", {"batch", 4}).output("y");
-  kit.constant("half", floats({}, {0.5F})).constant("low", floats({}, {0})).constant("high", floats({}, {6}));
+  kit.constant("half", floats({}, {0.5F}))
+      .constant("low", floats({}, {0}))
+      .constant("high", floats({}, {6}));
   kit.node("Mul", {"x", "half"}, {"h"});
   kit.node("Clip", {"h", "low", "high"}, {"y"});
   const Graph graph = kit.import(batch(2));
@@ -87,7 +93,8 @@ TEST(OnnxWeights, LoneNumbersAndSettingsAreConstants) {
 }
 
 TEST(OnnxWeights, HalfPrecisionConstantsKeepTheirBits) {
-  const std::vector<std::uint16_t> bits = {0x3c00, 0xc000, 0x0001, 0x03ff, 0x0400, 0x7bff, 0x7c00, 0x8000};
+  const std::vector<std::uint16_t> bits = {0x3c00, 0xc000, 0x0001, 0x03ff,
+                                           0x0400, 0x7bff, 0x7c00, 0x8000};
   ModelKit kit;
   kit.input("x", {"batch", 8}, onnx::TensorProto::FLOAT16).output("y");
   kit.node("Constant", {}, {"c"}).set("value", tensor_of({8}, bits, onnx::TensorProto::FLOAT16));
