@@ -43,6 +43,12 @@ void StrategyCommand::redo() { session_.apply(after_.strategy, after_.label); }
 
 void Session::edit(const Strategy& strategy, const QString& label) {
   if (!snapshot_.problem || strategy == snapshot_.strategy) return;
+  try {
+    validate(strategy, *snapshot_.problem->grouping, *snapshot_.problem->cluster);
+  } catch (const InputError& error) {
+    emit failed(QString::fromUtf8(error.what()));
+    return;
+  }
   end_following();  // a person takes over
   const Digest parent = snapshot_.strategy.digest();
   record(snapshot_.strategy, snapshot_.label, parent, Origin::Import);  // unless it is stored already

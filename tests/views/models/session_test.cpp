@@ -82,6 +82,15 @@ TEST_F(SessionEdits, AnEditIsSimulatedAndUndone) {
   EXPECT_NE(step_time(), before);
 }
 
+TEST_F(SessionEdits, AnImpossibleEditIsRefused) {
+  open_lenet();
+  const Strategy before = session_.snapshot().strategy;
+  session_.decide({GroupId(0)}, decision_on_device(DeviceId(99)), "nowhere");
+  EXPECT_EQ(failures_.size(), 1);
+  EXPECT_EQ(session_.snapshot().strategy, before);
+  EXPECT_EQ(session_.undo_stack().count(), 0);
+}
+
 TEST_F(SessionEdits, AnEditWithoutAChangeIsNoStep) {
   open_lenet();
   session_.edit(session_.snapshot().strategy, "nothing");
@@ -91,6 +100,8 @@ TEST_F(SessionEdits, AnEditWithoutAChangeIsNoStep) {
 TEST_F(SessionEdits, OnlyTheLastOfManyQuickEditsIsShownButAllAreStored) {
   open_workspace();
   open_lenet();
+  session_.open_cluster(sample("clusters/gdp.json"));
+  session_.settle();
   for (std::size_t device = 0; device < 4; ++device) {
     session_.decide({GroupId(0)}, decision_on_device(DeviceId(device)), "move");
   }
