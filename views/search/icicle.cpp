@@ -22,22 +22,28 @@ class Layout {
   }
 
  private:
+  // The most visited share the width by visits; what has no place of its own gets a narrow strip at the end.
   void add_children(const IcicleCell& cell) {
     const std::vector<std::int32_t> children = children_by_visits(tree_, cell.vertex);
-    double whole = 0;
-    for (const std::int32_t child : children) whole += weight(child);
-    double x = cell.box.left(), left = cell.box.width();
-    std::size_t placed = 0;
-    for (; placed < children.size(); ++placed) {
-      const double width = whole > 0 ? cell.box.width() * weight(children[placed]) / whole : 0;
-      if (width < options_.least_width || placed >= static_cast<std::size_t>(options_.most_children)) break;
-      add(children[placed], x, cell, width, 0);
+    std::size_t placed = std::min(children.size(), static_cast<std::size_t>(options_.most_children));
+    double room = 0, sum = 0;
+    for (; placed > 0; --placed) {
+      room = cell.box.width() - (placed < children.size() ? rest_width(cell) : 0);
+      sum = 0;
+      for (std::size_t i = 0; i < placed; ++i) sum += weight(children[i]);
+      if (room * weight(children[placed - 1]) / sum >= options_.least_width) break;
+    }
+    double x = cell.box.left();
+    for (std::size_t i = 0; i < placed; ++i) {
+      const double width = room * weight(children[i]) / sum;
+      add(children[i], x, cell, width, 0);
       x += width;
-      left -= width;
     }
     const auto rest = static_cast<std::int32_t>(children.size() - placed);
-    if (rest > 0 && left >= 2) add(cell.vertex, x, cell, left, rest);
+    if (rest > 0) add(cell.vertex, x, cell, cell.box.right() - x, rest);
   }
+
+  double rest_width(const IcicleCell& cell) const { return std::min(64.0, cell.box.width() * 0.15); }
 
   void add(std::int32_t vertex, double x, const IcicleCell& above, double width, std::int32_t rest) {
     cells_.push_back({vertex, QRectF(x, above.box.bottom(), width, options_.row_height), rest});

@@ -1,5 +1,5 @@
-// The best part of a search tree as an icicle: depth goes down, a vertex is as wide as its share of its parent's
-// visits, and only the most visited children have a place. Pure layout.
+// The best part of a search tree as an icicle: depth goes down, the most visited children of a vertex share
+// its width by visits, and the others stand together in a strip. Pure layout.
 #pragma once
 
 #include <QRectF>
@@ -17,7 +17,7 @@ struct IcicleCell {
 
 struct IcicleOptions {
   double row_height = 28;
-  int most_children = 8;
+  int most_children = 12;
   double least_width = 6;  // px: narrower children go into the rest
   int most_depth = 64;
 };

@@ -81,6 +81,8 @@ QString SearchTreeModel::action_text(std::int32_t id) const {
   QString group = QString::number(tree_->order[depth].value());
   if (tree_->order[depth].index() < problem_->grouping->size()) {
     group = QString::fromStdString(problem_->grouping->group(tree_->order[depth]).name);
+    const qsizetype last = group.lastIndexOf(QLatin1Char('/'));
+    if (last > 0) group = group.mid(group.lastIndexOf(QLatin1Char('/'), last - 1) + 1);
   }
   return group + QStringLiteral(" → ") +
          QString::fromStdString(describe(tree_->actions[action], *problem_->cluster));

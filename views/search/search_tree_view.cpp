@@ -22,20 +22,21 @@ SearchTreeView::SearchTreeView(Session& session, QWidget* parent) : QWidget(pare
   view_->setUniformRowHeights(true);
   view_->setFrameShape(QFrame::NoFrame);
   view_->setAccessibleName(tr("Search tree"));
-  view_->setTextElideMode(Qt::ElideMiddle);
+  view_->setTextElideMode(Qt::ElideRight);
   view_->setExpandsOnDoubleClick(false);
   view_->header()->setStretchLastSection(false);
   view_->header()->setSectionResizeMode(SearchTreeModel::Action, QHeaderView::Stretch);
   for (int c = SearchTreeModel::Visits; c < SearchTreeModel::ColumnCount; ++c) {
-    view_->header()->resizeSection(c, c == SearchTreeModel::StepTime ? 84 : 64);
+    view_->header()->resizeSection(c, c == SearchTreeModel::StepTime ? 76 : 56);
   }
   view_->setIndentation(12);
   overview_ = new IcicleWidget(model_, this);
   splitter_ = new QSplitter(Qt::Horizontal, this);
   splitter_->addWidget(view_);
   splitter_->addWidget(overview_);
-  splitter_->setStretchFactor(0, 1);
-  splitter_->setStretchFactor(1, 1);
+  splitter_->setStretchFactor(0, 3);
+  splitter_->setStretchFactor(1, 2);
+  splitter_->setSizes({600, 400});
   splitter_->setChildrenCollapsible(false);
   empty_ = new QLabel(tr("No search yet.\nPress Search (Ctrl+R): the ways that it tried, and how good they were, appear here."), this);
   empty_->setAlignment(Qt::AlignCenter);

@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 
+#include "views/style/fitting_name.h"
 #include "views/style/style.h"
 
 namespace strato {
@@ -31,11 +32,7 @@ QString slice_text(const Program& program, TaskId id) {
   } else if (task.op.valid()) {
     name = program.graph->op(task.op).name;
   }
-  const std::size_t slash = name.rfind('/');
-  if (slash != std::string_view::npos && slash + 1 < name.size()) name.remove_prefix(slash + 1);
-  const QString text = QString::fromUtf8(name.data(), static_cast<qsizetype>(name.size()));
-  if (task.kind == TaskKind::Compute) return text;
-  return kind_label(task.kind) + QLatin1Char(' ') + text;
+  return QString::fromUtf8(name.data(), static_cast<qsizetype>(name.size()));
 }
 
 QString axis_label(std::int64_t time, std::int64_t step, std::int64_t view_end) {
@@ -196,11 +193,16 @@ void TimelinePainter::paint_slice_text(QPainter& painter, const QRectF& box, Tas
   inside.setLeft(std::max(inside.left(), scene_.mapping.left + 4));
   const double visible = inside.width();
   const QFontMetricsF metrics(small_);
-  const QString whole = slice_text(*scene_.rows->timeline->program, task);
-  const double per_letter = metrics.averageCharWidth();
-  // Eliding measures every letter; names far too long are cut first.
-  const QString text = metrics.elidedText(
-      whole.left(static_cast<qsizetype>(visible / per_letter * 2) + 2), Qt::ElideRight, visible);
+  const Program& program = *scene_.rows->timeline->program;
+  const TaskKind kind = program.tasks[task].kind;
+  QString text;
+  if (kind != TaskKind::Compute && kind != TaskKind::Update) text = kind_label(kind) + QLatin1Char(' ');
+  const double used = metrics.horizontalAdvance(text);
+  if (visible - used >= kMinTextWidth) {
+    text += style::fitting_name(slice_text(program, task), metrics, visible - used);
+  } else {
+    text = metrics.elidedText(text.trimmed(), Qt::ElideRight, visible);
+  }
   if (text.size() < 2) return;
   const SliceFill& fill = fills_[scene_.colours.entry_of[task]];
   painter.setFont(small_);
@@ -243,7 +245,10 @@ void TimelinePainter::paint_memory(QPainter& painter, const RowLayout::Place& pl
   const TimelineRow& row = scene_.rows->rows[place.row];
   const MemoryCurve& curve = scene_.rows->memory[row.device];
   const std::int64_t capacity = scene_.rows->timeline->devices[row.device].capacity.value;
-  const double top = std::max<double>(static_cast<double>(std::max(curve.peak(), capacity)), 1);
+  // Far below its capacity a curve would be a line at the foot: it is drawn larger, the capacity out of sight.
+  const bool roomy = curve.peak() < capacity / 3;
+  const std::int64_t full = roomy ? curve.peak() * 3 / 2 : std::max(curve.peak(), capacity);
+  const double top = std::max(static_cast<double>(full), 1.0);
   const double height = place.height - 3, base = row_y(place) + place.height - 1;
   const QColor fill = mixed(ground_, ink_, 0.22), red = style::infeasible(dark_);
   const double step_end = static_cast<double>(scene_.rows->timeline->step_time.value);
@@ -258,7 +263,7 @@ void TimelinePainter::paint_memory(QPainter& painter, const RowLayout::Place& pl
     painter.fillRect(QRectF(x, base - fit, 1, fit), fill);
     if (bytes > capacity) painter.fillRect(QRectF(x, base - h, 1, h - fit), red);
   }
-  if (to > from) {
+  if (to > from && !roomy) {
     const bool over = curve.peak() > capacity;
     painter.fillRect(QRectF(from, std::round(limit_y), to - from, 1), over ? red : mixed(ground_, ink_, 0.3));
   }
