@@ -83,7 +83,10 @@ void Recorder::on_progress(const Progress& progress) {
 
 void Recorder::on_improvement(const Strategy& strategy, const Score& score,
                               const Progress& progress) {
-  if (workspace_ != nullptr) pending_best_ = {strategy, score};
+  if (workspace_ != nullptr) {
+    pending_best_ = {strategy, score};
+    note(progress);
+  }
   on_progress(progress);
 }
 
@@ -105,19 +108,26 @@ void Recorder::draw(const Progress& progress) {
   line_.show(text);
 }
 
-void Recorder::write(const Progress& progress) {
-  if (workspace_ == nullptr) return;
-  written_ = Clock::now();
-  const double seconds = std::chrono::duration<double>(written_ - start_).count();
+// Every improvement is a point of the history; they are written with the next heartbeat.
+void Recorder::note(const Progress& progress) {
+  const double seconds = std::chrono::duration<double>(Clock::now() - start_).count();
   run_.evaluations = evaluations_before_ + progress.evaluations;
   run_.wall_seconds = seconds_before_ + seconds;
   if (progress.best) run_.best_ns = progress.best->step_time.value;
+  pending_history_.push_back({run_.evaluations, run_.wall_seconds, run_.best_ns});
+}
+
+void Recorder::write(const Progress& progress) {
+  if (workspace_ == nullptr) return;
+  written_ = Clock::now();
+  note(progress);
   write_pending();
-  workspace_->add_history(run_.id, {run_.evaluations, run_.wall_seconds, run_.best_ns});
   workspace_->update(run_);
 }
 
 void Recorder::write_pending() {
+  for (const HistoryPoint& point : pending_history_) workspace_->add_history(run_.id, point);
+  pending_history_.clear();
   if (pending_best_) {
     const auto& [strategy, score] = *pending_best_;
     run_.best = add(strategy, score, fmt::format("{}, {} evaluations", planner_, run_.evaluations));

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "app/cli/context.h"
 #include "app/cli/output.h"
@@ -36,6 +37,7 @@ class Recorder final : public Observer {
   using Clock = std::chrono::steady_clock;
 
   void draw(const Progress& progress);
+  void note(const Progress& progress);
   void write(const Progress& progress);
   void write_pending();
   StrategyRow add(const Strategy& strategy, const Score& score, const std::string& label);
@@ -51,6 +53,7 @@ class Recorder final : public Observer {
   std::int64_t evaluations_before_ = 0;
   std::optional<std::pair<Strategy, Score>> pending_best_;
   std::shared_ptr<const SearchTree> pending_tree_;
+  std::vector<HistoryPoint> pending_history_;
 };
 
 std::string options_text(const PlannerOptions& options);
