@@ -92,8 +92,8 @@ void ChartsView::build() {
     series->attachAxis(p.evaluations);
     series->attachAxis(p.step);
   }
-  p.history->setTitle(QStringLiteral("Best step time over evaluations"));
-  p.use->setTitle(QStringLiteral("How each device spends the step"));
+  p.history->setTitle(QStringLiteral("Best step time"));
+  p.use->setTitle(QStringLiteral("Time per device"));
   p.memory->setTitle(QStringLiteral("Peak memory per device"));
   p.history_view = make_view(p.history, this);
   p.use_view = make_view(p.use, nullptr);
@@ -163,8 +163,8 @@ void ChartsView::refresh_history() {
   for (const QPointF& point : points) most = std::max(most, point.y());
   set_range(*p.evaluations, last);
   set_range(*p.step, round_up(most * 1.02));
-  p.history->setTitle(points.empty() ? QStringLiteral("Best step time over evaluations: no search yet")
-                                     : QStringLiteral("Best step time over evaluations: %1")
+  p.history->setTitle(points.empty() ? QStringLiteral("Best step time: no search yet")
+                                     : QStringLiteral("Best step time of %1")
                                            .arg(session_.search().run));
 }
 
@@ -195,10 +195,11 @@ QBarSet* make_set(const char* name, const QColor& colour, bool hatched) {
   return set;
 }
 
+// Communication that hides behind computation does not count: it costs the device no time.
 void add_use(QChart& chart, const Timeline& timeline, const QStringList& names, bool dark) {
   QColor idle(dark ? 0x4a4a4a : 0xd9d9d9);
   QBarSet* compute = make_set("Computes", style::kind_colour(TaskKind::Compute, dark), false);
-  QBarSet* comm = make_set("Only communicates", style::kind_colour(TaskKind::AllReduce, dark), true);
+  QBarSet* comm = make_set("Communicates", style::kind_colour(TaskKind::AllReduce, dark), true);
   QBarSet* waits = make_set("Waits", idle, false);
   const double step = std::max(1.0, static_cast<double>(timeline.step_time.value)) / 100;
   const auto all = device_times(timeline);

@@ -31,15 +31,21 @@ void OutcomeCache::put(const Digest& strategy, std::shared_ptr<const Outcome> ou
 }
 
 StrategyCommand::StrategyCommand(Session& session, ShownStrategy before,
-                                 ShownStrategy after, const QString& text)
-    : QUndoCommand(text), session_(session), before_(std::move(before)), after_(std::move(after)) {}
+                                 ShownStrategy after, const QString& text, bool shown)
+    : QUndoCommand(text),
+      session_(session),
+      before_(std::move(before)),
+      after_(std::move(after)),
+      skip_redo_(shown) {}
 
 void StrategyCommand::undo() {
   session_.state_->follows = false;
   session_.apply(before_.strategy, before_.label);
 }
 
-void StrategyCommand::redo() { session_.apply(after_.strategy, after_.label); }
+void StrategyCommand::redo() {
+  if (!std::exchange(skip_redo_, false)) session_.apply(after_.strategy, after_.label);
+}
 
 void Session::edit(const Strategy& strategy, const QString& label) {
   if (!snapshot_.problem || strategy == snapshot_.strategy) return;
@@ -70,6 +76,7 @@ void Session::show_found(const Strategy& strategy, const QString& label) {
 }
 
 void Session::apply(const Strategy& strategy, const QString& label) {
+  state_->next_before.reset();
   snapshot_.strategy = strategy;
   snapshot_.label = label;
   const std::uint64_t job = ++state_->outcome_job;
@@ -100,6 +107,8 @@ void Session::apply(const Strategy& strategy, const QString& label) {
 
 void Session::show_outcome(std::shared_ptr<const Outcome> outcome) {
   snapshot_.before = snapshot_.outcome;
+  if (state_->next_before) snapshot_.before = std::move(state_->next_before);
+  state_->next_before.reset();
   snapshot_.outcome = std::move(outcome);
   selection_.drop_task();
   emit outcome_changed();

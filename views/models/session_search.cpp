@@ -200,8 +200,13 @@ void Session::end_following() {
   if (snapshot_.strategy == state_->followed_from.strategy) return;
   undo_stack_.push(new StrategyCommand(*this, state_->followed_from,
                                        {snapshot_.strategy, snapshot_.label},
-                                       QStringLiteral("search %1").arg(search_.run)));
+                                       QStringLiteral("search %1").arg(search_.run), true));
+  if (snapshot_.outcome != state_->outcomes.find(snapshot_.strategy.digest())) {
+    state_->next_before = std::move(state_->outcome_followed_from);  // its simulation is under way
+    return;
+  }
   snapshot_.before = std::move(state_->outcome_followed_from);
+  emit outcome_changed();
 }
 
 void Session::record_best() {

@@ -100,6 +100,7 @@ struct Session::State {
   bool follows = false;            // the window shows the best of the running search as it improves
   ShownStrategy followed_from;     // what was shown when it began
   std::shared_ptr<const Outcome> outcome_followed_from;
+  std::shared_ptr<const Outcome> next_before;  // what the outcome under way is compared with, or null
   bool search_stopped = false;     // by a person
   std::optional<std::pair<Strategy, Score>> best_found;
   Digest best_recorded;
@@ -113,16 +114,18 @@ struct Session::State {
   std::thread search_thread;
 };
 
-// One undoable step from strategy to strategy. The first redo applies it.
+// One undoable step from strategy to strategy. Pushing it applies it, unless `shown` already.
 class StrategyCommand : public QUndoCommand {
  public:
-  StrategyCommand(Session& session, ShownStrategy before, ShownStrategy after, const QString& text);
+  StrategyCommand(Session& session, ShownStrategy before, ShownStrategy after, const QString& text,
+                  bool shown = false);
   void undo() override;
   void redo() override;
 
  private:
   Session& session_;
   ShownStrategy before_, after_;
+  bool skip_redo_;
 };
 
 }  // namespace strato

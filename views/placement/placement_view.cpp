@@ -79,16 +79,23 @@ void PlacementView::focus_filter() {
   filter_->selectAll();
 }
 
-// Names get what the others leave.
+// Names get what the others leave; where that is too little, figures that the inspector shows, too, make room.
 void PlacementView::resize_columns() {
   if (model_->rowCount() == 0) return;
   const int digit = fontMetrics().horizontalAdvance(QLatin1Char('0'));
-  const int widths[] = {20 * digit, 6 * digit, 12 * digit, 11 * digit, 16 * digit};
+  const int widths[] = {17 * digit, 6 * digit, 11 * digit, 10 * digit, 15 * digit};
+  const auto width_of = [&](int column) {
+    return column < PlacementModel::FirstDeviceGroup ? widths[column] : 9 * digit;
+  };
   int rest = table_->viewport()->width();
+  for (int column = 1; column < model_->columnCount(); ++column) rest -= width_of(column);
+  for (const int spare : {PlacementModel::Ops, PlacementModel::Parameters}) {
+    const bool hidden = rest < widths[0];
+    table_->setColumnHidden(spare, hidden);
+    if (hidden) rest += widths[spare];
+  }
   for (int column = 1; column < model_->columnCount(); ++column) {
-    const int width = column < PlacementModel::FirstDeviceGroup ? widths[column] : 9 * digit;
-    table_->setColumnWidth(column, width);
-    rest -= width;
+    table_->setColumnWidth(column, width_of(column));
   }
   table_->setColumnWidth(0, std::clamp(rest, widths[0], 48 * digit));
 }
