@@ -1,4 +1,5 @@
-// A frame of a timeline with a million slices: the goal is 50 ms, zoomed out, half way in and far in.
+// A frame of a timeline with a million slices: the goal is 50 ms, zoomed out, half way in and far
+// in.
 #include <benchmark/benchmark.h>
 
 #include <QGuiApplication>

@@ -15,7 +15,8 @@ void BandwidthModel::show(std::shared_ptr<const Cluster> cluster) {
   const int count = rowCount();
   for (int a = 0; a < count; ++a) {
     for (int b = 0; b < count; ++b) {
-      const double rate = cluster_->bandwidth(DeviceGroupId(static_cast<std::size_t>(a)), DeviceGroupId(static_cast<std::size_t>(b)));
+      const double rate = cluster_->bandwidth(DeviceGroupId(static_cast<std::size_t>(a)),
+                                              DeviceGroupId(static_cast<std::size_t>(b)));
       least_ = std::min(least_, std::max(1.0, rate));
       most_ = std::max(most_, rate);
     }
@@ -40,15 +41,21 @@ QVariant BandwidthModel::data(const QModelIndex& index, int role) const {
   const double part = span > 0 ? (std::log(std::max(1.0, rate)) - std::log(least_)) / span : 0.5;
   const QColor fill = style::ramp(0.1 + 0.8 * part, dark_);
   switch (role) {
-    case Qt::DisplayRole: return style::significant(rate / 1e9);
-    case Qt::TextAlignmentRole: return QVariant(Qt::AlignRight | Qt::AlignVCenter);
-    case Qt::BackgroundRole: return QBrush(fill);
-    case Qt::ForegroundRole: return QBrush(style::text_on(fill));
+    case Qt::DisplayRole:
+      return style::significant(rate / 1e9);
+    case Qt::TextAlignmentRole:
+      return QVariant(Qt::AlignRight | Qt::AlignVCenter);
+    case Qt::BackgroundRole:
+      return QBrush(fill);
+    case Qt::ForegroundRole:
+      return QBrush(style::text_on(fill));
     case Qt::ToolTipRole:
       return tr("%1 to %2: %3")
           .arg(headerData(index.row(), Qt::Vertical, Qt::DisplayRole).toString(),
-               headerData(index.column(), Qt::Horizontal, Qt::DisplayRole).toString(), style::bandwidth(rate));
-    default: return {};
+               headerData(index.column(), Qt::Horizontal, Qt::DisplayRole).toString(),
+               style::bandwidth(rate));
+    default:
+      return {};
   }
 }
 
@@ -57,7 +64,9 @@ QVariant BandwidthModel::headerData(int section, Qt::Orientation, int role) cons
   const DeviceGroup& group = cluster_->groups()[DeviceGroupId(static_cast<std::size_t>(section))];
   if (role == Qt::DisplayRole) return QString::fromStdString(group.name);
   if (role == Qt::ToolTipRole) {
-    return tr("%1 × %2").arg(group.devices.size()).arg(QString::fromStdString(cluster_->gpu_types()[group.type].name));
+    return tr("%1 × %2")
+        .arg(group.devices.size())
+        .arg(QString::fromStdString(cluster_->gpu_types()[group.type].name));
   }
   return {};
 }

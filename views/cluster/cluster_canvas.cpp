@@ -17,7 +17,9 @@ constexpr double kSmallestScale = 0.62;
 constexpr int kLegendHeight = 24;
 
 QColor blend(const QColor& a, const QColor& b, double part_of_b) {
-  const auto mix = [&](int x, int y) { return static_cast<int>(std::lround(x * (1 - part_of_b) + y * part_of_b)); };
+  const auto mix = [&](int x, int y) {
+    return static_cast<int>(std::lround(x * (1 - part_of_b) + y * part_of_b));
+  };
   return QColor(mix(a.red(), b.red()), mix(a.green(), b.green()), mix(a.blue(), b.blue()));
 }
 
@@ -26,7 +28,8 @@ double distance(const QPolygonF& line, const QPointF& p) {
   for (qsizetype i = 0; i + 1 < line.size(); ++i) {
     const QPointF a = line[i], way = line[i + 1] - a;
     const double length2 = QPointF::dotProduct(way, way);
-    const double t = length2 > 0 ? std::clamp(QPointF::dotProduct(p - a, way) / length2, 0.0, 1.0) : 0;
+    const double t =
+        length2 > 0 ? std::clamp(QPointF::dotProduct(p - a, way) / length2, 0.0, 1.0) : 0;
     const QPointF off = p - (a + way * t);
     best = std::min(best, std::hypot(off.x(), off.y()));
   }
@@ -35,17 +38,20 @@ double distance(const QPolygonF& line, const QPointF& p) {
 
 }  // namespace
 
-ClusterCanvas::ClusterCanvas(Session& session, QWidget* parent) : QAbstractScrollArea(parent), session_(session) {
+ClusterCanvas::ClusterCanvas(Session& session, QWidget* parent)
+    : QAbstractScrollArea(parent), session_(session) {
   setFrameShape(QFrame::NoFrame);
   setFocusPolicy(Qt::StrongFocus);
   viewport()->setMouseTracking(true);
   setAccessibleName(tr("Cluster"));
   setAccessibleDescription(tr("Machines, devices and links, with their use in the step shown"));
   connect(&session.selection(), &Selection::changed, viewport(), qOverload<>(&QWidget::update));
-  connect(&session.selection(), &Selection::hover_changed, viewport(), qOverload<>(&QWidget::update));
+  connect(&session.selection(), &Selection::hover_changed, viewport(),
+          qOverload<>(&QWidget::update));
 }
 
-void ClusterCanvas::show_cluster(std::shared_ptr<const Cluster> cluster, std::shared_ptr<const Timeline> timeline) {
+void ClusterCanvas::show_cluster(std::shared_ptr<const Cluster> cluster,
+                                 std::shared_ptr<const Timeline> timeline) {
   const bool other = cluster_ != cluster;
   cluster_ = std::move(cluster);
   timeline_ = std::move(timeline);
@@ -62,7 +68,8 @@ void ClusterCanvas::layout() {
     double best = 0;
     for (const double factor : {0.8, 1.0, 1.25, 1.6, 2.0, 2.6}) {
       ClusterLayout tried = layout_cluster(*cluster_, view.width() * factor);
-      const double scale = std::min({view.width() / tried.bounds.width(), view.height() / tried.bounds.height(), 1.25});
+      const double scale = std::min(
+          {view.width() / tried.bounds.width(), view.height() / tried.bounds.height(), 1.25});
       if (scale <= best * 1.02) continue;
       best = scale;
       layout_ = std::move(tried);
@@ -78,7 +85,8 @@ void ClusterCanvas::layout() {
   verticalScrollBar()->setRange(0, std::max(0, static_cast<int>(drawn.height() - view.height())));
   horizontalScrollBar()->setPageStep(viewport()->width());
   verticalScrollBar()->setPageStep(viewport()->height());
-  origin_ = QPointF(std::max(0.0, (view.width() - drawn.width()) / 2), std::max(0.0, (view.height() - drawn.height()) / 2)) -
+  origin_ = QPointF(std::max(0.0, (view.width() - drawn.width()) / 2),
+                    std::max(0.0, (view.height() - drawn.height()) / 2)) -
             layout_.bounds.topLeft() * scale_;
   viewport()->update();
 }
@@ -100,11 +108,14 @@ void ClusterCanvas::paintEvent(QPaintEvent*) {
   painter.fillRect(viewport()->rect(), palette().color(QPalette::Base));
   if (!cluster_) {
     painter.setPen(style::muted_text(palette()));
-    painter.drawText(viewport()->rect().adjusted(24, 24, -24, -24), Qt::AlignCenter | Qt::TextWordWrap,
-                     tr("The cluster's machines, devices and links appear here.\nOpen a cluster file (Ctrl+O)."));
+    painter.drawText(viewport()->rect().adjusted(24, 24, -24, -24),
+                     Qt::AlignCenter | Qt::TextWordWrap,
+                     tr("The cluster's machines, devices and links appear here.\nOpen a cluster "
+                        "file (Ctrl+O)."));
     return;
   }
-  painter.translate(origin_ - QPointF(horizontalScrollBar()->value(), verticalScrollBar()->value()));
+  painter.translate(origin_ -
+                    QPointF(horizontalScrollBar()->value(), verticalScrollBar()->value()));
   painter.scale(scale_, scale_);
   paint(painter);
   painter.resetTransform();
@@ -114,7 +125,8 @@ void ClusterCanvas::paintEvent(QPaintEvent*) {
 void ClusterCanvas::paint_to(QPainter& painter, const QSize& size) {
   painter.fillRect(QRect(QPoint(0, 0), size), palette().color(QPalette::Base));
   if (!cluster_ || layout_.bounds.isEmpty()) return;
-  const double scale = std::min(size.width() / layout_.bounds.width(), (size.height() - kLegendHeight) / layout_.bounds.height());
+  const double scale = std::min(size.width() / layout_.bounds.width(),
+                                (size.height() - kLegendHeight) / layout_.bounds.height());
   painter.save();
   painter.scale(scale, scale);
   painter.translate(-layout_.bounds.topLeft());
@@ -149,7 +161,9 @@ void ClusterCanvas::paint_machine(QPainter& painter, std::size_t m) {
   QStringList gpus;
   for (const DeviceGroup& group : cluster_->groups()) {
     if (group.machine.index() != m) continue;
-    gpus << QStringLiteral("%1 × %2").arg(group.devices.size()).arg(QString::fromStdString(cluster_->gpu_types()[group.type].name));
+    gpus << QStringLiteral("%1 × %2")
+                .arg(group.devices.size())
+                .arg(QString::fromStdString(cluster_->gpu_types()[group.type].name));
   }
   const double used = QFontMetricsF(font).horizontalAdvance(name) + 12;
   font.setBold(false);
@@ -157,7 +171,8 @@ void ClusterCanvas::paint_machine(QPainter& painter, std::size_t m) {
   painter.setFont(font);
   painter.setPen(blend(ink, ground, 0.4));
   painter.drawText(title, Qt::AlignRight | Qt::AlignVCenter,
-                   QFontMetricsF(font).elidedText(gpus.join(QStringLiteral(", ")), Qt::ElideRight, title.width() - used));
+                   QFontMetricsF(font).elidedText(gpus.join(QStringLiteral(", ")), Qt::ElideRight,
+                                                  title.width() - used));
 }
 
 void ClusterCanvas::paint_links(QPainter& painter) {
@@ -174,8 +189,8 @@ void ClusterCanvas::paint_links(QPainter& painter) {
   for (const DrawnLink& drawn : layout_.links) {
     const Link& link = cluster_->links()[drawn.link];
     const double part = busy_part(drawn.link);
-    QPen pen(part > 0 ? style::ramp(0.15 + 0.85 * part, dark) : blend(ground, ink, 0.3), link_width(link.bandwidth),
-             Qt::SolidLine, Qt::FlatCap, Qt::MiterJoin);
+    QPen pen(part > 0 ? style::ramp(0.15 + 0.85 * part, dark) : blend(ground, ink, 0.3),
+             link_width(link.bandwidth), Qt::SolidLine, Qt::FlatCap, Qt::MiterJoin);
     if (session_.selection().link() == drawn.link) {
       painter.setPen(QPen(style::selection(dark), pen.widthF() + 6, Qt::SolidLine, Qt::FlatCap));
       painter.drawPolyline(drawn.line);
@@ -187,8 +202,8 @@ void ClusterCanvas::paint_links(QPainter& painter) {
     painter.drawPolyline(drawn.line);
     if (drawn.label.isNull() || scale_ < 0.45) continue;
     painter.setPen(blend(ink, ground, 0.3));
-    painter.drawText(QRectF(drawn.label + QPointF(2, -8), QSizeF(64, 16)), Qt::AlignLeft | Qt::AlignVCenter,
-                     style::significant(link.bandwidth / 1e9));
+    painter.drawText(QRectF(drawn.label + QPointF(2, -8), QSizeF(64, 16)),
+                     Qt::AlignLeft | Qt::AlignVCenter, style::significant(link.bandwidth / 1e9));
   }
 }
 
@@ -209,9 +224,11 @@ void ClusterCanvas::paint_device(QPainter& painter, DeviceId id) {
     fits = use.fits();
     const double level = std::clamp(use.peak / use.capacity, 0.0, 1.0);
     painter.setBrush(fits ? blend(hue, ground, 0.55) : blend(style::infeasible(dark), ground, 0.5));
-    painter.drawRect(QRectF(box.left(), box.bottom() - level * box.height(), box.width(), level * box.height()));
+    painter.drawRect(
+        QRectF(box.left(), box.bottom() - level * box.height(), box.width(), level * box.height()));
     memory = style::bytes(use.peak);
-    const double part = timeline_->step_time.value > 0 ? use.compute_busy / timeline_->step_time : 0;
+    const double part =
+        timeline_->step_time.value > 0 ? use.compute_busy / timeline_->step_time : 0;
     busy = tr("%1 busy").arg(QString::number(std::lround(100 * part)) + QStringLiteral(" %"));
     painter.setBrush(blend(ground, ink, 0.25));
     painter.drawRect(QRectF(box.left(), box.bottom() - 4, box.width(), 4));
@@ -221,7 +238,10 @@ void ClusterCanvas::paint_device(QPainter& painter, DeviceId id) {
   painter.fillRect(QRectF(box.left(), box.top(), box.width(), 4), hue);
   const bool chosen = session_.selection().device() == id, hover = hovered_.device == id;
   if (chosen || hover || !fits) {
-    painter.setPen(QPen(chosen ? style::selection(dark) : fits ? ink : style::infeasible(dark), chosen ? 3 : 1.5));
+    painter.setPen(QPen(chosen ? style::selection(dark)
+                        : fits ? ink
+                               : style::infeasible(dark),
+                        chosen ? 3 : 1.5));
     painter.setBrush(Qt::NoBrush);
     painter.drawRect(box);
   }
@@ -231,7 +251,8 @@ void ClusterCanvas::paint_device(QPainter& painter, DeviceId id) {
     font.setBold(bold);
     painter.setFont(font);
     painter.setPen(colour);
-    painter.drawText(QRectF(box.left() + 6, box.top() + y, box.width() - 10, 16), Qt::AlignLeft | Qt::AlignVCenter,
+    painter.drawText(QRectF(box.left() + 6, box.top() + y, box.width() - 10, 16),
+                     Qt::AlignLeft | Qt::AlignVCenter,
                      QFontMetricsF(font).elidedText(words, Qt::ElideMiddle, box.width() - 10));
   };
   text(7, 12, true, ink, QString::fromStdString(device.name));
@@ -252,7 +273,9 @@ void ClusterCanvas::paint_legend(QPainter& painter, const QSize& size) {
     x += width + 8;
   };
   text(tr("link busy 0 %"));
-  for (int i = 0; i < 64; ++i) painter.fillRect(x + i, strip.center().y() - 4, 1, 8, style::ramp(0.15 + 0.85 * i / 63.0, dark));
+  for (int i = 0; i < 64; ++i)
+    painter.fillRect(x + i, strip.center().y() - 4, 1, 8,
+                     style::ramp(0.15 + 0.85 * i / 63.0, dark));
   x += 72;
   text(QStringLiteral("100 %"));
   x += 8;
@@ -263,7 +286,9 @@ void ClusterCanvas::paint_legend(QPainter& painter, const QSize& size) {
 
 ClusterCanvas::Hit ClusterCanvas::hit(const QPointF& at) const {
   if (!cluster_) return {};
-  const QPointF p = (at - origin_ + QPointF(horizontalScrollBar()->value(), verticalScrollBar()->value())) / scale_;
+  const QPointF p =
+      (at - origin_ + QPointF(horizontalScrollBar()->value(), verticalScrollBar()->value())) /
+      scale_;
   for (std::size_t d = 0; d < layout_.devices.size(); ++d) {
     if (layout_.devices[d].contains(p)) return {DeviceId(d), {}};
   }
@@ -288,7 +313,8 @@ void ClusterCanvas::mouseMoveEvent(QMouseEvent* event) {
   if (now.device.valid()) text = QString::fromStdString(cluster_->device(now.device).name);
   if (now.link.valid()) {
     const Link& link = cluster_->links()[now.link];
-    text = QString::fromStdString(link.name) + QStringLiteral(" · ") + style::bandwidth(link.bandwidth);
+    text = QString::fromStdString(link.name) + QStringLiteral(" · ") +
+           style::bandwidth(link.bandwidth);
   }
   emit cursor_info(text);
 }
@@ -313,32 +339,45 @@ void ClusterCanvas::wheelEvent(QWheelEvent* event) {
 
 void ClusterCanvas::keyPressEvent(QKeyEvent* event) {
   switch (event->key()) {
-    case Qt::Key_W: return set_zoom(zoom_ * 1.2);
-    case Qt::Key_S: return set_zoom(zoom_ / 1.2);
-    case Qt::Key_Home: return set_zoom(1);
-    case Qt::Key_Escape: return session_.selection().clear();
-    default: QAbstractScrollArea::keyPressEvent(event);
+    case Qt::Key_W:
+      return set_zoom(zoom_ * 1.2);
+    case Qt::Key_S:
+      return set_zoom(zoom_ / 1.2);
+    case Qt::Key_Home:
+      return set_zoom(1);
+    case Qt::Key_Escape:
+      return session_.selection().clear();
+    default:
+      QAbstractScrollArea::keyPressEvent(event);
   }
 }
 
 QString ClusterCanvas::tooltip(const Hit& at) const {
   if (at.device.valid()) {
     const GpuType& gpu = cluster_->gpu(at.device);
-    QString text = tr("<b>%1</b><br>%2, %3 at %4")
-                       .arg(QString::fromStdString(cluster_->device(at.device).name).toHtmlEscaped(),
-                            QString::fromStdString(gpu.name).toHtmlEscaped(), style::bytes(gpu.memory),
-                            style::bandwidth(gpu.memory_bandwidth));
+    QString text =
+        tr("<b>%1</b><br>%2, %3 at %4")
+            .arg(QString::fromStdString(cluster_->device(at.device).name).toHtmlEscaped(),
+                 QString::fromStdString(gpu.name).toHtmlEscaped(), style::bytes(gpu.memory),
+                 style::bandwidth(gpu.memory_bandwidth));
     if (!timeline_) return text;
     const DeviceUse& use = timeline_->devices[at.device];
-    text += tr("<br>peak %1 of %2, %3 resident").arg(style::bytes(use.peak), style::bytes(use.capacity), style::bytes(use.resident));
+    text +=
+        tr("<br>peak %1 of %2, %3 resident")
+            .arg(style::bytes(use.peak), style::bytes(use.capacity), style::bytes(use.resident));
     return text + tr("<br>computes %1, communicates %2 of %3")
-                      .arg(style::time(use.compute_busy), style::time(use.communication_busy), style::time(timeline_->step_time));
+                      .arg(style::time(use.compute_busy), style::time(use.communication_busy),
+                           style::time(timeline_->step_time));
   }
   if (!at.link.valid()) return {};
   const Link& link = cluster_->links()[at.link];
-  QString text = tr("<b>%1</b><br>%2, latency %3").arg(QString::fromStdString(link.name).toHtmlEscaped(),
-                                                       style::bandwidth(link.bandwidth), style::time(link.latency));
-  if (timeline_) text += tr("<br>busy %1, %2 of the step").arg(style::time(timeline_->link_busy[at.link]), style::percent(busy_part(at.link)));
+  QString text = tr("<b>%1</b><br>%2, latency %3")
+                     .arg(QString::fromStdString(link.name).toHtmlEscaped(),
+                          style::bandwidth(link.bandwidth), style::time(link.latency));
+  if (timeline_)
+    text +=
+        tr("<br>busy %1, %2 of the step")
+            .arg(style::time(timeline_->link_busy[at.link]), style::percent(busy_part(at.link)));
   return text;
 }
 

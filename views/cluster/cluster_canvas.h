@@ -13,7 +13,8 @@ class ClusterCanvas : public QAbstractScrollArea {
   Q_OBJECT
  public:
   explicit ClusterCanvas(Session& session, QWidget* parent = nullptr);
-  void show_cluster(std::shared_ptr<const Cluster> cluster, std::shared_ptr<const Timeline> timeline);
+  void show_cluster(std::shared_ptr<const Cluster> cluster,
+                    std::shared_ptr<const Timeline> timeline);
   void paint_to(QPainter& painter, const QSize& size);
 
  signals:

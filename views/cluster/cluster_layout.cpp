@@ -9,10 +9,10 @@ namespace strato {
 namespace {
 
 constexpr double kDeviceWidth = 92, kDeviceHeight = 64, kGap = 8, kPad = 12, kTitle = 24;
-constexpr double kWire = 36;     // room for the wires between devices and fabric
+constexpr double kWire = 36;  // room for the wires between devices and fabric
 constexpr double kFabric = 8, kMachineGap = 24, kRowGap = 64, kTrunk = 24;
 constexpr int kMostInRow = 8;
-constexpr double kPairApart = 5; // px between the two directions
+constexpr double kPairApart = 5;  // px between the two directions
 
 int devices_of(const Cluster& cluster, MachineId machine) {
   return static_cast<int>(std::count_if(cluster.devices().begin(), cluster.devices().end(),
@@ -29,7 +29,8 @@ class Layout {
     place_machines();
     for (std::size_t l = 0; l < cluster_.links().size(); ++l) add_link(LinkId(l));
     for (const QRectF& box : layout_.machines) layout_.bounds |= box;
-    for (const QLineF& bus : layout_.buses) layout_.bounds |= QRectF(bus.p1(), bus.p2()).normalized().adjusted(0, 0, 1, 1);
+    for (const QLineF& bus : layout_.buses)
+      layout_.bounds |= QRectF(bus.p1(), bus.p2()).normalized().adjusted(0, 0, 1, 1);
     layout_.bounds.adjust(-kPad, -kPad, kPad, kPad);
     return std::move(layout_);
   }
@@ -79,13 +80,15 @@ class Layout {
     const int count = std::max(1, devices_of(cluster_, machine));
     const int columns = std::min(count, kMostInRow), rows = (count + columns - 1) / columns;
     const double wide = columns * kDeviceWidth + (columns - 1) * kGap + 2 * kPad;
-    return {std::max(wide, 2 * kDeviceWidth + kGap + 2 * kPad), kTitle + rows * (kDeviceHeight + kWire) + kFabric + kPad};
+    return {std::max(wide, 2 * kDeviceWidth + kGap + 2 * kPad),
+            kTitle + rows * (kDeviceHeight + kWire) + kFabric + kPad};
   }
 
   void place_machine(MachineId machine, const QRectF& box) {
     layout_.machines.push_back(box);
     row_of_.push_back(buses_.size());
-    layout_.fabrics.push_back(QRectF(box.left() + kPad, box.bottom() - kPad - kFabric, box.width() - 2 * kPad, kFabric));
+    layout_.fabrics.push_back(
+        QRectF(box.left() + kPad, box.bottom() - kPad - kFabric, box.width() - 2 * kPad, kFabric));
     int index = 0;
     const int columns = std::min(std::max(1, devices_of(cluster_, machine)), kMostInRow);
     for (std::size_t d = 0; d < cluster_.device_count(); ++d) {
@@ -109,7 +112,8 @@ class Layout {
     add_switch(id);
   }
 
-  // A device's way to the fabric on its left half, to the host on its right half; up and down side by side.
+  // A device's way to the fabric on its left half, to the host on its right half; up and down side
+  // by side.
   void add_port(LinkId id, DeviceId device, const std::string& other, bool up) {
     const QRectF& box = layout_.devices[device.index()];
     const QRectF& fabric = layout_.fabrics[cluster_.device(device).machine.index()];
@@ -127,39 +131,46 @@ class Layout {
     const double at = box.left() + 32, x = at + (up ? -kPairApart : kPairApart);
     QPolygonF line({QPointF(x, layout_.fabrics[machine.index()].bottom()), QPointF(x, bus)});
     if (!up) std::reverse(line.begin(), line.end());
-    layout_.links.push_back({id, line, up ? QPointF(at + 2 * kPairApart, box.bottom() + 14) : QPointF()});
+    layout_.links.push_back(
+        {id, line, up ? QPointF(at + 2 * kPairApart, box.bottom() + 14) : QPointF()});
   }
 
-  // A link of its own between two machines: in the gutter under the machines, each pair on its own level.
+  // A link of its own between two machines: in the gutter under the machines, each pair on its own
+  // level.
   void add_direct(LinkId id, MachineId from, MachineId to) {
     const QRectF &a = layout_.machines[from.index()], &b = layout_.machines[to.index()];
     const bool forward = from < to;
     const double level = 10 + 6 * (direct_++ % 6);
     const double xa = a.right() - 24 - (forward ? 0 : 8), xb = b.right() - 56 - (forward ? 0 : 8);
-    QPolygonF line({QPointF(xa, a.bottom()), QPointF(xa, a.bottom() + level), QPointF(xb, a.bottom() + level), QPointF(xb, b.bottom())});
-    layout_.links.push_back({id, line, forward ? QPointF((xa + xb) / 2, a.bottom() + level - 8) : QPointF()});
+    QPolygonF line({QPointF(xa, a.bottom()), QPointF(xa, a.bottom() + level),
+                    QPointF(xb, a.bottom() + level), QPointF(xb, b.bottom())});
+    layout_.links.push_back(
+        {id, line, forward ? QPointF((xa + xb) / 2, a.bottom() + level - 8) : QPointF()});
   }
 
   // The switch that all traffic shares is the first bus.
   void add_switch(LinkId id) {
     if (buses_.empty()) return;
     const double y = buses_.front();
-    layout_.links.push_back({id, QPolygonF({QPointF(0, y), QPointF(layout_.machines.front().right(), y)}),
-                             QPointF(layout_.machines.front().right() - 60, y + 10)});
+    layout_.links.push_back(
+        {id, QPolygonF({QPointF(0, y), QPointF(layout_.machines.front().right(), y)}),
+         QPointF(layout_.machines.front().right() - 60, y + 10)});
   }
 
   const Cluster& cluster_;
   double width_;
   bool several_ = false;
   ClusterLayout layout_;
-  std::vector<double> buses_;           // y, per row of machines
-  std::vector<std::size_t> row_of_;     // per machine
+  std::vector<double> buses_;        // y, per row of machines
+  std::vector<std::size_t> row_of_;  // per machine
   int direct_ = 0;
 };
 
 }  // namespace
 
-ClusterLayout layout_cluster(const Cluster& cluster, double width) { return Layout(cluster, width).run(); }
+ClusterLayout layout_cluster(const Cluster& cluster, double width) {
+  return Layout(cluster, width).run();
+}
 
 double link_width(double bytes_per_second) {
   return std::clamp(1 + 1.8 * std::log10(std::max(1.0, bytes_per_second / 1e9)), 1.0, 7.0);

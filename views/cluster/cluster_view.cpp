@@ -21,7 +21,8 @@ ClusterView::ClusterView(Session& session, QWidget* parent) : QWidget(parent), s
   column->setContentsMargins(8, 4, 8, 8);
   column->setSpacing(4);
   auto* title = new QLabel(tr("<b>GB/s</b> between device groups"), side_);
-  title->setToolTip(tr("The slowest way between two of their devices; on the diagonal inside the group"));
+  title->setToolTip(
+      tr("The slowest way between two of their devices; on the diagonal inside the group"));
   auto* table = new QTableView(side_);
   table->setModel(&bandwidth_);
   table->setFrameShape(QFrame::NoFrame);
@@ -49,11 +50,14 @@ ClusterView::ClusterView(Session& session, QWidget* parent) : QWidget(parent), s
 
 void ClusterView::refresh() {
   const Snapshot& snapshot = session_.snapshot();
-  show_cluster(snapshot.problem ? snapshot.problem->cluster : nullptr, snapshot.outcome ? snapshot.outcome->timeline : nullptr);
+  show_cluster(snapshot.problem ? snapshot.problem->cluster : nullptr,
+               snapshot.outcome ? snapshot.outcome->timeline : nullptr);
 }
 
-void ClusterView::show_cluster(std::shared_ptr<const Cluster> cluster, std::shared_ptr<const Timeline> timeline) {
-  if (timeline && cluster && timeline->devices.size() != cluster->device_count()) timeline = nullptr;
+void ClusterView::show_cluster(std::shared_ptr<const Cluster> cluster,
+                               std::shared_ptr<const Timeline> timeline) {
+  if (timeline && cluster && timeline->devices.size() != cluster->device_count())
+    timeline = nullptr;
   if (cluster != cluster_) {
     cluster_ = cluster;
     bandwidth_.set_dark(style::is_dark(palette()));

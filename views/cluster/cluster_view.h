@@ -1,5 +1,5 @@
-// The cluster: machines with their devices and links, coloured by use in the outcome shown, and the bandwidth between
-// device groups as a table beside it.
+// The cluster: machines with their devices and links, coloured by use in the outcome shown, and the
+// bandwidth between device groups as a table beside it.
 #pragma once
 
 #include <QWidget>
@@ -13,7 +13,8 @@ class ClusterView : public QWidget {
   Q_OBJECT
  public:
   explicit ClusterView(Session& session, QWidget* parent = nullptr);
-  void show_cluster(std::shared_ptr<const Cluster> cluster, std::shared_ptr<const Timeline> timeline);
+  void show_cluster(std::shared_ptr<const Cluster> cluster,
+                    std::shared_ptr<const Timeline> timeline);
   void render_to(QPainter& painter, QSize size) { canvas_->paint_to(painter, size); }
 
  signals:

@@ -19,7 +19,8 @@ DotProcess::DotProcess(QObject* parent) : QObject(parent) {
   connect(&process_, &QProcess::errorOccurred, this, [this](QProcess::ProcessError error) {
     if (dropped_ || error != QProcess::FailedToStart) return;
     limit_.stop();
-    fall_back(tr("Graphviz's dot was not found: this is a simple layout (install the package graphviz)"));
+    fall_back(
+        tr("Graphviz's dot was not found: this is a simple layout (install the package graphviz)"));
   });
 }
 

@@ -1,5 +1,5 @@
-// Runs Graphviz's dot in a child process, one request at a time: it never blocks the window, can be killed, and
-// what it once answered is remembered. GUI thread only.
+// Runs Graphviz's dot in a child process, one request at a time: it never blocks the window, can be
+// killed, and what it once answered is remembered. GUI thread only.
 #pragma once
 
 #include <QHash>
@@ -18,8 +18,8 @@ class DotProcess : public QObject {
   ~DotProcess() override;
 
   void set_program(const QString& program) { program_ = program; }  // "dot"
-  // Answers with done(), at once when the answer is known. A request under way is dropped. Without dot, or past
-  // its time, the answer is the layered layout and `hint` says why.
+  // Answers with done(), at once when the answer is known. A request under way is dropped. Without
+  // dot, or past its time, the answer is the layered layout and `hint` says why.
   void request(const LayoutRequest& request);
   void cancel();
   bool is_running() const { return process_.state() != QProcess::NotRunning; }

@@ -60,7 +60,8 @@ void GraphCanvas::fit() {
 
 void GraphCanvas::centre_on(int node) {
   if (node < 0 || !scene_.is_laid_out()) return;
-  scene_.offset = QRectF(rect()).center() - scene_.layout.nodes[static_cast<std::size_t>(node)].center() * scene_.scale;
+  scene_.offset = QRectF(rect()).center() -
+                  scene_.layout.nodes[static_cast<std::size_t>(node)].center() * scene_.scale;
   keep_in_view();
 }
 
@@ -78,7 +79,8 @@ void GraphCanvas::keep_in_view() {
     if (low > 0) return -low;
     return low + length < view ? view - low - length : 0.0;
   };
-  scene_.offset += QPointF(fix(drawn.left(), drawn.width(), width()), fix(drawn.top(), drawn.height(), height()));
+  scene_.offset += QPointF(fix(drawn.left(), drawn.width(), width()),
+                           fix(drawn.top(), drawn.height(), height()));
   update();
 }
 
@@ -98,7 +100,8 @@ void GraphCanvas::paintEvent(QPaintEvent*) {
   paint_mini_map(painter, scene_, size());
   if (!scene_.is_laid_out()) {
     painter.setPen(style::muted_text(palette()));
-    painter.drawText(rect().adjusted(24, 24, -24, -24), Qt::AlignCenter | Qt::TextWordWrap, empty_text_);
+    painter.drawText(rect().adjusted(24, 24, -24, -24), Qt::AlignCenter | Qt::TextWordWrap,
+                     empty_text_);
   }
 }
 
@@ -128,7 +131,8 @@ void GraphCanvas::mousePressEvent(QMouseEvent* event) {
 void GraphCanvas::mouseMoveEvent(QMouseEvent* event) {
   const QPointF at = event->position();
   if (on_map_) return move_by_map(at);
-  if (down_ && (at - pressed_).manhattanLength() > QApplication::startDragDistance() / 2.0) panning_ = true;
+  if (down_ && (at - pressed_).manhattanLength() > QApplication::startDragDistance() / 2.0)
+    panning_ = true;
   if (panning_) {
     scene_.offset += at - last_;
     last_ = at;
@@ -154,7 +158,8 @@ void GraphCanvas::mouseReleaseEvent(QMouseEvent* event) {
   const bool click = down_ && !panning_ && !on_map_;
   down_ = panning_ = on_map_ = false;
   const int node = scene_.node_at(event->position());
-  if (click && event->button() == Qt::LeftButton) emit node_clicked(node, event->modifiers() & Qt::ControlModifier);
+  if (click && event->button() == Qt::LeftButton)
+    emit node_clicked(node, event->modifiers() & Qt::ControlModifier);
   setCursor(node >= 0 ? Qt::PointingHandCursor : Qt::OpenHandCursor);
 }
 
@@ -180,7 +185,8 @@ void GraphCanvas::wheelEvent(QWheelEvent* event) {
 int GraphCanvas::neighbour(int key) const {
   const auto from = std::find(scene_.selected.begin(), scene_.selected.end(), 1);
   if (from == scene_.selected.end()) return scene_.content.nodes.empty() ? -1 : 0;
-  const QPointF start = scene_.layout.nodes[static_cast<std::size_t>(from - scene_.selected.begin())].center();
+  const QPointF start =
+      scene_.layout.nodes[static_cast<std::size_t>(from - scene_.selected.begin())].center();
   int best = -1;
   double best_distance = 1e18;
   for (std::size_t n = 0; n < scene_.layout.nodes.size(); ++n) {
@@ -204,11 +210,18 @@ void GraphCanvas::keyPressEvent(QKeyEvent* event) {
   const QPoint cursor = mapFromGlobal(QCursor::pos());
   const QPointF at = rect().contains(cursor) ? QPointF(cursor) : QRectF(rect()).center();
   switch (event->key()) {
-    case Qt::Key_W: return zoom(kZoomStep, at);
-    case Qt::Key_S: return zoom(1 / kZoomStep, at);
-    case Qt::Key_A: scene_.offset.rx() += width() * 0.12; return keep_in_view();
-    case Qt::Key_D: scene_.offset.rx() -= width() * 0.12; return keep_in_view();
-    case Qt::Key_Home: return fit();
+    case Qt::Key_W:
+      return zoom(kZoomStep, at);
+    case Qt::Key_S:
+      return zoom(1 / kZoomStep, at);
+    case Qt::Key_A:
+      scene_.offset.rx() += width() * 0.12;
+      return keep_in_view();
+    case Qt::Key_D:
+      scene_.offset.rx() -= width() * 0.12;
+      return keep_in_view();
+    case Qt::Key_Home:
+      return fit();
     case Qt::Key_F: {
       const auto found = std::find(scene_.selected.begin(), scene_.selected.end(), 1);
       if (found != scene_.selected.end()) {
@@ -229,11 +242,15 @@ void GraphCanvas::keyPressEvent(QKeyEvent* event) {
     case Qt::Key_Return:
     case Qt::Key_Enter: {
       const auto found = std::find(scene_.selected.begin(), scene_.selected.end(), 1);
-      if (found != scene_.selected.end()) emit node_opened(static_cast<int>(found - scene_.selected.begin()));
+      if (found != scene_.selected.end())
+        emit node_opened(static_cast<int>(found - scene_.selected.begin()));
       return;
     }
-    case Qt::Key_Escape: emit node_clicked(-1, false); return;
-    default: QWidget::keyPressEvent(event);
+    case Qt::Key_Escape:
+      emit node_clicked(-1, false);
+      return;
+    default:
+      QWidget::keyPressEvent(event);
   }
 }
 
@@ -253,7 +270,8 @@ bool GraphCanvas::event(QEvent* event) {
   const auto* help = static_cast<QHelpEvent*>(event);
   const int node = scene_.node_at(help->pos());
   if (node >= 0) {
-    QToolTip::showText(help->globalPos(), scene_.content.nodes[static_cast<std::size_t>(node)].tooltip, this);
+    QToolTip::showText(help->globalPos(),
+                       scene_.content.nodes[static_cast<std::size_t>(node)].tooltip, this);
   } else {
     QToolTip::hideText();
   }

@@ -1,4 +1,5 @@
-// Pan, zoom, hover and click over a drawn graph; tells what was clicked, and knows nothing about sessions.
+// Pan, zoom, hover and click over a drawn graph; tells what was clicked, and knows nothing about
+// sessions.
 #pragma once
 
 #include <QWidget>
@@ -18,7 +19,7 @@ class GraphCanvas : public QWidget {
   void set_empty_text(const QString& text);
   void fit();
   void centre_on(int node);
-  void reveal(int node);                 // only moves when it is out of view
+  void reveal(int node);  // only moves when it is out of view
 
  signals:
   void node_clicked(int node, bool extend);  // -1: the ground

@@ -30,7 +30,8 @@ std::vector<double> positions(const Problem& problem) {
 
 class OpContent {
  public:
-  OpContent(const Problem& problem, GroupId group, const std::vector<Nanos>& times, std::size_t most)
+  OpContent(const Problem& problem, GroupId group, const std::vector<Nanos>& times,
+            std::size_t most)
       : problem_(problem), graph_(*problem.graph), group_(group), times_(times) {
     const std::vector<OpId>& all = problem.grouping->group(group).ops;
     ops_ = all;
@@ -73,7 +74,8 @@ class OpContent {
   }
 
   int boundary(GroupId group, bool before) {
-    const auto [found, added] = boundary_.try_emplace({group, before}, static_cast<int>(content_.nodes.size()));
+    const auto [found, added] =
+        boundary_.try_emplace({group, before}, static_cast<int>(content_.nodes.size()));
     if (added) {
       const OpGroup& other = problem_.grouping->group(group);
       GraphNode node;
@@ -82,7 +84,8 @@ class OpContent {
       node.name = text_of(other.name);
       node.detail = before ? QStringLiteral("comes from here") : QStringLiteral("goes there");
       node.tooltip = QStringLiteral("<b>%1</b><br>%2 ops; double click opens it")
-                         .arg(text_of(other.name).toHtmlEscaped()).arg(other.ops.size());
+                         .arg(text_of(other.name).toHtmlEscaped())
+                         .arg(other.ops.size());
       content_.nodes.push_back(std::move(node));
     }
     return found->second;
@@ -109,9 +112,11 @@ class OpContent {
       std::vector<GroupId> targets;
       for (const OpId consumer : graph_.consumers(tensor)) {
         const GroupId to = problem_.grouping->group_of(consumer);
-        if (to != group_ && std::find(targets.begin(), targets.end(), to) == targets.end()) targets.push_back(to);
+        if (to != group_ && std::find(targets.begin(), targets.end(), to) == targets.end())
+          targets.push_back(to);
       }
-      for (const GroupId to : targets) bytes_[{self, boundary(to, false)}] += graph_.tensor(tensor).bytes();
+      for (const GroupId to : targets)
+        bytes_[{self, boundary(to, false)}] += graph_.tensor(tensor).bytes();
     }
   }
 
@@ -133,7 +138,8 @@ GraphContent content_of_groups(const Problem& problem) {
   const Grouping& grouping = *problem.grouping;
   GraphContent content;
   double whole = 0;
-  for (const OpGroup& group : grouping.groups()) whole += static_cast<double>(group.compute_time.value);
+  for (const OpGroup& group : grouping.groups())
+    whole += static_cast<double>(group.compute_time.value);
   for (std::size_t g = 0; g < grouping.size(); ++g) {
     const OpGroup& group = grouping.group(GroupId(g));
     GraphNode node;
@@ -141,32 +147,39 @@ GraphContent content_of_groups(const Problem& problem) {
     node.name = text_of(group.name);
     node.detail = QStringLiteral("%1 ops").arg(group.ops.size());
     node.share = whole > 0 ? static_cast<double>(group.compute_time.value) / whole : 0;
-    node.tooltip = QStringLiteral("<b>%1</b><br>%2 ops, %3 of all compute time (%4)<br>parameters %5")
-                       .arg(node.name.toHtmlEscaped()).arg(group.ops.size())
-                       .arg(style::percent(node.share), style::time(group.compute_time),
-                            style::bytes(group.parameter_bytes));
+    node.tooltip =
+        QStringLiteral("<b>%1</b><br>%2 ops, %3 of all compute time (%4)<br>parameters %5")
+            .arg(node.name.toHtmlEscaped())
+            .arg(group.ops.size())
+            .arg(style::percent(node.share), style::time(group.compute_time),
+                 style::bytes(group.parameter_bytes));
     content.nodes.push_back(std::move(node));
   }
   const std::vector<double> position = positions(problem);
   std::map<std::pair<int, int>, GraphEdge> edges;
   for (const Grouping::Edge& edge : grouping.edges()) {
     if (edge.from == edge.to) continue;
-    const bool along = std::pair(position[edge.from.index()], edge.from) < std::pair(position[edge.to.index()], edge.to);
-    const int first = (along ? edge.from : edge.to).value(), second = (along ? edge.to : edge.from).value();
-    GraphEdge& merged = edges.try_emplace({first, second}, GraphEdge{first, second, Bytes(0), Bytes(0)}).first->second;
+    const bool along = std::pair(position[edge.from.index()], edge.from) <
+                       std::pair(position[edge.to.index()], edge.to);
+    const int first = (along ? edge.from : edge.to).value(),
+              second = (along ? edge.to : edge.from).value();
+    GraphEdge& merged =
+        edges.try_emplace({first, second}, GraphEdge{first, second, Bytes(0), Bytes(0)})
+            .first->second;
     (along ? merged.bytes : merged.back) += edge.bytes;
   }
   for (const auto& [ends, edge] : edges) content.edges.push_back(edge);
   return content;
 }
 
-GraphContent content_of_group(const Problem& problem, GroupId group, const std::vector<Nanos>& op_times,
-                              std::size_t most) {
+GraphContent content_of_group(const Problem& problem, GroupId group,
+                              const std::vector<Nanos>& op_times, std::size_t most) {
   return OpContent(problem, group, op_times, most).make();
 }
 
 std::vector<PlacementStripe> stripes_of(const Decision& decision, const Cluster& cluster) {
-  const bool weighted = decision.mode == Mode::ReplicateAllReduce || decision.mode == Mode::ReplicatePs;
+  const bool weighted =
+      decision.mode == Mode::ReplicateAllReduce || decision.mode == Mode::ReplicatePs;
   std::map<DeviceGroupId, double> sums;
   double whole = 0;
   for (const DeviceShare& share : decision.devices) {
@@ -187,7 +200,8 @@ LayoutRequest layout_request(const GraphContent& content, FlowDirection directio
   }
   for (const GraphEdge& edge : content.edges) {
     const double bytes = static_cast<double>((edge.bytes + edge.back).value);
-    request.edges.push_back({edge.from, edge.to, std::clamp(2 * std::log10(std::max(1.0, bytes / 1e5)), 1.0, 10.0)});
+    request.edges.push_back(
+        {edge.from, edge.to, std::clamp(2 * std::log10(std::max(1.0, bytes / 1e5)), 1.0, 10.0)});
   }
   return request;
 }

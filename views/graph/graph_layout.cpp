@@ -134,7 +134,8 @@ class Layers {
           double sum = 0;
           for (const int other : neighbours) sum += position[static_cast<std::size_t>(other)];
           const double own = position[static_cast<std::size_t>(n)];
-          keyed.push_back({neighbours.empty() ? own : sum / static_cast<double>(neighbours.size()), n});
+          keyed.push_back(
+              {neighbours.empty() ? own : sum / static_cast<double>(neighbours.size()), n});
         }
         std::stable_sort(keyed.begin(), keyed.end(),
                          [](const auto& a, const auto& b) { return a.first < b.first; });
@@ -175,14 +176,15 @@ QByteArray to_dot(const LayoutRequest& request) {
   QByteArray text;
   QTextStream out(&text);
   out << "digraph g {\nrankdir=" << (request.direction == FlowDirection::Down ? "TB" : "LR")
-      << "; nodesep=0.2; ranksep=0.42; node [shape=box, fixedsize=true, label=\"\"]; edge [arrowhead=none];\n";
+      << "; nodesep=0.2; ranksep=0.42; node [shape=box, fixedsize=true, label=\"\"]; edge "
+         "[arrowhead=none];\n";
   for (std::size_t i = 0; i < request.nodes.size(); ++i) {
     out << "n" << i << " [width=" << request.nodes[i].width() / kInch
         << ", height=" << request.nodes[i].height() / kInch << "];\n";
   }
   for (const auto& edge : request.edges) {
-    out << "n" << edge.from << " -> n" << edge.to << " [weight=" << std::lround(std::max(1.0, edge.weight))
-        << "];\n";
+    out << "n" << edge.from << " -> n" << edge.to
+        << " [weight=" << std::lround(std::max(1.0, edge.weight)) << "];\n";
   }
   out << "}\n";
   out.flush();
@@ -200,7 +202,8 @@ std::optional<GraphLayout> parse_plain(const QByteArray& answer, const LayoutReq
   const auto node_index = [&](const QByteArray& name) -> std::optional<std::size_t> {
     bool ok = false;
     const auto index = name.mid(1).toULongLong(&ok);
-    return ok && name.startsWith('n') && index < request.nodes.size() ? std::optional(index) : std::nullopt;
+    return ok && name.startsWith('n') && index < request.nodes.size() ? std::optional(index)
+                                                                      : std::nullopt;
   };
   double height = 0;
   std::size_t nodes = 0;

@@ -13,14 +13,19 @@ namespace {
 constexpr double kSmallestText = 9, kLargestText = 14;  // px on the screen
 
 QColor blend(const QColor& a, const QColor& b, double part_of_b) {
-  const auto mix = [&](int x, int y) { return static_cast<int>(std::lround(x * (1 - part_of_b) + y * part_of_b)); };
+  const auto mix = [&](int x, int y) {
+    return static_cast<int>(std::lround(x * (1 - part_of_b) + y * part_of_b));
+  };
   return QColor(mix(a.red(), b.red()), mix(a.green(), b.green()), mix(a.blue(), b.blue()));
 }
 
 class Painter {
  public:
   Painter(QPainter& painter, const GraphScene& scene, const QSize& size)
-      : painter_(painter), scene_(scene), view_(QPointF(0, 0), size), dark_(style::is_dark(scene.palette)) {
+      : painter_(painter),
+        scene_(scene),
+        view_(QPointF(0, 0), size),
+        dark_(style::is_dark(scene.palette)) {
     ground_ = scene.palette.color(QPalette::Base);
     ink_ = scene.palette.color(QPalette::Text);
     muted_ = blend(ink_, ground_, 0.4);
@@ -52,11 +57,14 @@ class Painter {
     if (!scene_.to_view(points.boundingRect()).adjusted(-4, -4, 4, 4).intersects(view_)) return;
     const GraphEdge& edge = scene_.content.edges[e];
     const double bytes = static_cast<double>(std::max(edge.bytes, edge.back).value);
-    const double width = std::clamp(std::log10(std::max(1.0, bytes / 1e4)), 0.6, 5.0) * std::min(1.0, 0.4 + 0.6 * scene_.scale);
-    QColor colour = lit ? style::selection(dark_) : blend(ink_, ground_, any_selected_ ? 0.82 : 0.68);
+    const double width = std::clamp(std::log10(std::max(1.0, bytes / 1e4)), 0.6, 5.0) *
+                         std::min(1.0, 0.4 + 0.6 * scene_.scale);
+    QColor colour =
+        lit ? style::selection(dark_) : blend(ink_, ground_, any_selected_ ? 0.82 : 0.68);
     QPainterPath path(scene_.to_view(points[0]));
     for (qsizetype i = 1; i + 2 < points.size(); i += 3) {
-      path.cubicTo(scene_.to_view(points[i]), scene_.to_view(points[i + 1]), scene_.to_view(points[i + 2]));
+      path.cubicTo(scene_.to_view(points[i]), scene_.to_view(points[i + 1]),
+                   scene_.to_view(points[i + 2]));
     }
     painter_.setPen(QPen(colour, width, Qt::SolidLine, Qt::FlatCap));
     painter_.setBrush(Qt::NoBrush);
@@ -102,19 +110,22 @@ class Painter {
     paint_text(n, box);
   }
 
-  // A wide band of colour at the left, split from top to bottom by share, and a light tint of it all over.
+  // A wide band of colour at the left, split from top to bottom by share, and a light tint of it
+  // all over.
   void paint_fill(std::size_t n, const QRectF& box) {
     const GraphNode& node = scene_.content.nodes[n];
     if (node.boundary) return;
     if (node.op.valid()) {
       const QColor colour = style::phase_colour(node.phase, dark_);
       painter_.fillRect(box, blend(colour, ground_, 0.82));
-      painter_.fillRect(QRectF(box.topLeft(), QSizeF(6 * std::min(1.0, scene_.scale), box.height())), colour);
+      painter_.fillRect(
+          QRectF(box.topLeft(), QSizeF(6 * std::min(1.0, scene_.scale), box.height())), colour);
     } else if (scene_.cluster) {
       const double band = std::max(3.0, 12 * std::min(1.0, scene_.scale));
       double y = box.top();
       for (const PlacementStripe& stripe : scene_.stripes[n]) {
-        const QColor colour = style::device_group_colour(*scene_.cluster, stripe.device_group, dark_);
+        const QColor colour =
+            style::device_group_colour(*scene_.cluster, stripe.device_group, dark_);
         const double height = box.height() * stripe.share;
         painter_.fillRect(QRectF(box.left(), y, box.width(), height), blend(colour, ground_, 0.84));
         painter_.fillRect(QRectF(box.left(), y, band, height), colour);
@@ -125,7 +136,8 @@ class Painter {
     const double height = std::max(2.0, std::min(3.0, 3 * scene_.scale));
     const QRectF track(box.left(), box.bottom() - height, box.width(), height);
     painter_.fillRect(track, blend(ink_, ground_, 0.85));
-    painter_.fillRect(QRectF(track.topLeft(), QSizeF(track.width() * bar_part(node.share), height)), muted_);
+    painter_.fillRect(QRectF(track.topLeft(), QSizeF(track.width() * bar_part(node.share), height)),
+                      muted_);
   }
 
   // The longest node's bar is full: shares of 60 groups would be slivers.
@@ -142,20 +154,22 @@ class Painter {
     QFont font = scene_.font;
     font.setPixelSize(static_cast<int>(std::lround(text_px_)));
     const double band = node.op.valid() ? 12 : 18;
-    const QRectF inside = box.adjusted(band * std::min(1.0, scene_.scale) + (node.boundary ? 0 : 1), 1, -6 * std::min(1.0, scene_.scale), -3);
+    const QRectF inside = box.adjusted(band * std::min(1.0, scene_.scale) + (node.boundary ? 0 : 1),
+                                       1, -6 * std::min(1.0, scene_.scale), -3);
     const QString& mode = scene_.modes[n];
     const bool two = inside.height() >= 2.1 * text_px_;
     QFont strong = font;
     strong.setWeight(QFont::DemiBold);
-    line(two ? QRectF(inside.topLeft(), QSizeF(inside.width(), inside.height() / 2)) : inside, strong,
-         ink_, node.name, QString());
+    line(two ? QRectF(inside.topLeft(), QSizeF(inside.width(), inside.height() / 2)) : inside,
+         strong, ink_, node.name, QString());
     if (!two) return;
     font.setPixelSize(static_cast<int>(std::lround(std::max(kSmallestText, text_px_ * 0.86))));
     const QRectF lower(inside.left(), inside.center().y(), inside.width(), inside.height() / 2);
     line(lower, font, muted_, node.detail, mode);
   }
 
-  void line(const QRectF& box, const QFont& font, const QColor& colour, const QString& left, const QString& right) {
+  void line(const QRectF& box, const QFont& font, const QColor& colour, const QString& left,
+            const QString& right) {
     const QFontMetricsF metrics(font);
     double room = box.width();
     painter_.setFont(font);
@@ -167,7 +181,8 @@ class Painter {
         room -= wanted + 6;
       }
     }
-    painter_.drawText(box, Qt::AlignLeft | Qt::AlignVCenter, style::fitting_name(left, metrics, room));
+    painter_.drawText(box, Qt::AlignLeft | Qt::AlignVCenter,
+                      style::fitting_name(left, metrics, room));
   }
 
   QPainter& painter_;
@@ -197,12 +212,16 @@ void paint_graph(QPainter& painter, const GraphScene& scene, const QSize& size) 
 
 std::optional<MiniMap> mini_map(const GraphScene& scene, const QSize& size) {
   if (!scene.is_laid_out()) return std::nullopt;
-  if (QRectF(QPointF(-2, -2), QSizeF(size) + QSizeF(4, 4)).contains(scene.to_view(scene.layout.bounds))) return std::nullopt;
+  if (QRectF(QPointF(-2, -2), QSizeF(size) + QSizeF(4, 4))
+          .contains(scene.to_view(scene.layout.bounds)))
+    return std::nullopt;
   const QSizeF most(std::min(168.0, size.width() * 0.25), std::min(140.0, size.height() * 0.45));
-  const double scale = std::min(most.width() / scene.layout.bounds.width(), most.height() / scene.layout.bounds.height());
+  const double scale = std::min(most.width() / scene.layout.bounds.width(),
+                                most.height() / scene.layout.bounds.height());
   const QSizeF inside = scene.layout.bounds.size() * scale;
   const QSizeF outer(std::max(32.0, inside.width()) + 8, std::max(32.0, inside.height()) + 8);
-  const QRectF box(QPointF(size.width() - outer.width() - 8, size.height() - outer.height() - 8), outer);
+  const QRectF box(QPointF(size.width() - outer.width() - 8, size.height() - outer.height() - 8),
+                   outer);
   const QPointF origin = box.center() - scene.layout.bounds.center() * scale;
   return MiniMap{box, scale, origin};
 }
@@ -215,20 +234,25 @@ void paint_mini_map(QPainter& painter, const GraphScene& scene, const QSize& siz
   QColor ground = scene.palette.color(QPalette::Window);
   ground.setAlphaF(0.94f);
   painter.fillRect(map->box, ground);
-  painter.setPen(blend(scene.palette.color(QPalette::Text), scene.palette.color(QPalette::Base), 0.7));
+  painter.setPen(
+      blend(scene.palette.color(QPalette::Text), scene.palette.color(QPalette::Base), 0.7));
   painter.setBrush(Qt::NoBrush);
   painter.drawRect(map->box);
   painter.save();
   painter.setClipRect(map->box);
   for (std::size_t n = 0; n < scene.layout.nodes.size(); ++n) {
     const QRectF node = scene.layout.nodes[n];
-    QColor colour = blend(scene.palette.color(QPalette::Text), scene.palette.color(QPalette::Base), 0.5);
+    QColor colour =
+        blend(scene.palette.color(QPalette::Text), scene.palette.color(QPalette::Base), 0.5);
     if (!scene.stripes[n].empty() && scene.cluster) {
-      colour = style::device_group_colour(*scene.cluster, scene.stripes[n].front().device_group, dark);
+      colour =
+          style::device_group_colour(*scene.cluster, scene.stripes[n].front().device_group, dark);
     }
     if (scene.selected[n] != 0) colour = style::selection(dark);
     painter.fillRect(QRectF(node.topLeft() * map->scale + map->origin,
-                            QSizeF(std::max(1.5, node.width() * map->scale), std::max(1.5, node.height() * map->scale))), colour);
+                            QSizeF(std::max(1.5, node.width() * map->scale),
+                                   std::max(1.5, node.height() * map->scale))),
+                     colour);
   }
   const QRectF seen(scene.to_layout(QPointF(0, 0)) * map->scale + map->origin,
                     QSizeF(size) / scene.scale * map->scale);

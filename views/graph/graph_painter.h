@@ -1,4 +1,5 @@
-// Draws a laid out graph from plain values, at any scale: labels keep a readable size and give way when boxes get small.
+// Draws a laid out graph from plain values, at any scale: labels keep a readable size and give way
+// when boxes get small.
 #pragma once
 
 #include <QFont>
@@ -13,22 +14,24 @@ namespace strato {
 
 struct GraphScene {
   GraphContent content;
-  GraphLayout layout;                          // empty until it is known
+  GraphLayout layout;                                 // empty until it is known
   std::vector<std::vector<PlacementStripe>> stripes;  // per node; empty: undecided
-  std::vector<QString> modes;                  // per node: "AllReduce"
-  std::vector<char> selected, found;           // per node
+  std::vector<QString> modes;                         // per node: "AllReduce"
+  std::vector<char> selected, found;                  // per node
   int hovered = -1;
   const Cluster* cluster = nullptr;
   double scale = 1;
-  QPointF offset;                              // of the layout's origin, in pixels of the view
+  QPointF offset;  // of the layout's origin, in pixels of the view
   QPalette palette;
   QFont font;
 
-  bool is_laid_out() const { return layout.nodes.size() == content.nodes.size() && !content.nodes.empty(); }
+  bool is_laid_out() const {
+    return layout.nodes.size() == content.nodes.size() && !content.nodes.empty();
+  }
   QPointF to_view(const QPointF& p) const { return p * scale + offset; }
   QRectF to_view(const QRectF& r) const { return {to_view(r.topLeft()), r.size() * scale}; }
   QPointF to_layout(const QPointF& p) const { return (p - offset) / scale; }
-  int node_at(const QPointF& view) const;      // -1: none
+  int node_at(const QPointF& view) const;  // -1: none
 };
 
 void paint_graph(QPainter& painter, const GraphScene& scene, const QSize& size);

@@ -17,7 +17,8 @@ namespace {
 constexpr std::size_t kFewNodes = 150;  // both directions are laid out and the better one is taken
 }
 
-GroupGraphView::GroupGraphView(Session& session, QWidget* parent) : QWidget(parent), session_(session) {
+GroupGraphView::GroupGraphView(Session& session, QWidget* parent)
+    : QWidget(parent), session_(session) {
   canvas_ = new GraphCanvas(this);
   auto* column = new QVBoxLayout(this);
   column->setContentsMargins(0, 0, 0, 0);
@@ -89,7 +90,8 @@ void GroupGraphView::problem_changed() {
   canvas_->scene().cluster = problem_ ? problem_->cluster.get() : nullptr;
   if (!problem_) {
     dot_.cancel();
-    canvas_->set_empty_text(tr("The model's op groups appear here.\nOpen a model and a cluster (Ctrl+O)."));
+    canvas_->set_empty_text(
+        tr("The model's op groups appear here.\nOpen a model and a cluster (Ctrl+O)."));
     show_content({});
     return;
   }
@@ -99,7 +101,8 @@ void GroupGraphView::problem_changed() {
 void GroupGraphView::open_group(GroupId group) {
   if (!problem_) return;
   opened_ = group;
-  if (op_times_.empty()) op_times_ = mean_op_times(*problem_->graph, *problem_->cluster, *problem_->cost);
+  if (op_times_.empty())
+    op_times_ = mean_op_times(*problem_->graph, *problem_->cluster, *problem_->cost);
   show_content(content_of_group(*problem_, group, op_times_));
 }
 
@@ -130,7 +133,8 @@ void GroupGraphView::show_content(GraphContent content) {
 void GroupGraphView::layout_done(const GraphLayout& plain, const QString& hint) {
   const QSizeF view = QSizeF(canvas_->size()).expandedTo(QSizeF(400, 300));
   const LayoutRequest request = layout_request(canvas_->scene().content, direction_);
-  const GraphLayout layout = fit_scale(plain, view) < kLegibleScale ? snaked(plain, request, view) : plain;
+  const GraphLayout layout =
+      fit_scale(plain, view) < kLegibleScale ? snaked(plain, request, view) : plain;
   if (choosing_ && !other_ && fit_scale(layout, view) < 1) {
     other_ = layout;
     direction_ = FlowDirection::Right;
@@ -220,8 +224,11 @@ void GroupGraphView::show_menu(int node, const QPoint& global) {
     const DeviceGroupId id(g);
     const QString name = QString::fromStdString(cluster.groups()[id].name);
     const bool used = decision && share_on(*decision, cluster, id).devices > 0;
-    QAction* action = place->addAction(tr("%1 (%2 × %3)").arg(name).arg(cluster.groups()[id].devices.size())
-                                           .arg(QString::fromStdString(cluster.gpu_types()[cluster.groups()[id].type].name)));
+    QAction* action = place->addAction(
+        tr("%1 (%2 × %3)")
+            .arg(name)
+            .arg(cluster.groups()[id].devices.size())
+            .arg(QString::fromStdString(cluster.gpu_types()[cluster.groups()[id].type].name)));
     action->setCheckable(true);
     action->setChecked(used);
     connect(action, &QAction::triggered, this, [=, this, &cluster] {
@@ -230,17 +237,20 @@ void GroupGraphView::show_menu(int node, const QPoint& global) {
     });
   }
   QMenu* modes = menu.addMenu(tr("Mode"));
-  for (const Mode mode : {Mode::ReplicateAllReduce, Mode::ReplicatePs, Mode::Duplicate, Mode::ModelParallel}) {
+  for (const Mode mode :
+       {Mode::ReplicateAllReduce, Mode::ReplicatePs, Mode::Duplicate, Mode::ModelParallel}) {
     const QString label = QString::fromUtf8(label_of(mode).data());
     QAction* action = modes->addAction(label);
     action->setCheckable(true);
     action->setChecked(decision && decision->mode == mode);
     connect(action, &QAction::triggered, this, [=, this] {
-      session_.edit(with_mode(session_.snapshot().strategy, groups, mode), tr("%1: %2").arg(names, label));
+      session_.edit(with_mode(session_.snapshot().strategy, groups, mode),
+                    tr("%1: %2").arg(names, label));
     });
   }
   menu.addSeparator();
-  if (opened_ != hit.group) menu.addAction(tr("Open group"), this, [=, this] { open_group(hit.group); });
+  if (opened_ != hit.group)
+    menu.addAction(tr("Open group"), this, [=, this] { open_group(hit.group); });
   if (opened_) menu.addAction(tr("Up to all groups"), this, &GroupGraphView::go_up);
   menu.exec(global);
 }
@@ -252,7 +262,8 @@ void GroupGraphView::find(const QString& text, bool next) {
   for (std::size_t n = 0; n < scene.content.nodes.size(); ++n) {
     const GraphNode& node = scene.content.nodes[n];
     bool hit = !text.isEmpty() && node.name.contains(text, Qt::CaseInsensitive);
-    if (!hit && !text.isEmpty() && node.op.valid()) hit = node.detail.contains(text, Qt::CaseInsensitive);
+    if (!hit && !text.isEmpty() && node.op.valid())
+      hit = node.detail.contains(text, Qt::CaseInsensitive);
     scene.found[n] = hit ? 1 : 0;
     if (!hit) continue;
     if (scene.selected[n] != 0) current = static_cast<int>(hits.size());
@@ -278,7 +289,8 @@ void GroupGraphView::update_breadcrumb() {
   }
   const OpGroup& group = problem_->grouping->group(*opened_);
   breadcrumb_->setText(tr("<a href=\"up\">%1</a> › <b>%2</b> · %3 ops")
-                           .arg(model, QString::fromStdString(group.name).toHtmlEscaped()).arg(group.ops.size()));
+                           .arg(model, QString::fromStdString(group.name).toHtmlEscaped())
+                           .arg(group.ops.size()));
 }
 
 void GroupGraphView::render_to(QPainter& painter, QSize size) {
@@ -286,7 +298,8 @@ void GroupGraphView::render_to(QPainter& painter, QSize size) {
   copy.palette = palette();
   copy.font = font();
   copy.scale = std::min(1.0, fit_scale(copy.layout, QSizeF(size)));
-  copy.offset = QRectF(QPointF(0, 0), QSizeF(size)).center() - copy.layout.bounds.center() * copy.scale;
+  copy.offset =
+      QRectF(QPointF(0, 0), QSizeF(size)).center() - copy.layout.bounds.center() * copy.scale;
   paint_graph(painter, copy, size);
 }
 

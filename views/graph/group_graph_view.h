@@ -1,5 +1,5 @@
-// The op-group graph of the problem, coloured by where each group runs; a group opens into its ops. Laid out by
-// Graphviz in a child process, drawn here.
+// The op-group graph of the problem, coloured by where each group runs; a group opens into its ops.
+// Laid out by Graphviz in a child process, drawn here.
 #pragma once
 
 #include <QWidget>

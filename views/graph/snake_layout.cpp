@@ -29,10 +29,13 @@ GraphLayout turned(const GraphLayout& layout) {
 
 class Snake {
  public:
-  Snake(const GraphLayout& layout, const LayoutRequest& request) : layout_(layout), request_(request) {
+  Snake(const GraphLayout& layout, const LayoutRequest& request)
+      : layout_(layout), request_(request) {
     for (const QRectF& node : layout.nodes) ranks_.push_back(node.center().x());
     std::sort(ranks_.begin(), ranks_.end());
-    ranks_.erase(std::unique(ranks_.begin(), ranks_.end(), [](double a, double b) { return b - a < kRankStep; }), ranks_.end());
+    ranks_.erase(std::unique(ranks_.begin(), ranks_.end(),
+                             [](double a, double b) { return b - a < kRankStep; }),
+                 ranks_.end());
   }
 
   std::size_t rank_count() const { return ranks_.size(); }
@@ -42,13 +45,16 @@ class Snake {
     std::vector<QRectF> extent(bands);
     for (const QRectF& node : layout_.nodes) {
       const auto found = std::upper_bound(ranks_.begin(), ranks_.end(), node.center().x() + 1e-6);
-      const auto rank = static_cast<std::size_t>(std::max<std::ptrdiff_t>(0, found - ranks_.begin() - 1));
+      const auto rank =
+          static_cast<std::size_t>(std::max<std::ptrdiff_t>(0, found - ranks_.begin() - 1));
       band_of.push_back(std::min(bands - 1, rank * bands / ranks_.size()));
       extent[band_of.back()] |= node;
     }
     for (std::size_t e = 0; e < layout_.edges.size(); ++e) {  // edges bulge
-      const std::size_t from = band_of[index(request_.edges[e].from)], to = band_of[index(request_.edges[e].to)];
-      if (from == to && !layout_.edges[e].isEmpty()) extent[from] |= layout_.edges[e].boundingRect();
+      const std::size_t from = band_of[index(request_.edges[e].from)],
+                        to = band_of[index(request_.edges[e].to)];
+      if (from == to && !layout_.edges[e].isEmpty())
+        extent[from] |= layout_.edges[e].boundingRect();
     }
     double length = 0;
     for (const QRectF& box : extent) length = std::max(length, box.width());
@@ -60,7 +66,8 @@ class Snake {
     }
     const auto moved = [&](std::size_t band, const QPointF& p) {
       const double along = p.x() - extent[band].left();
-      return QPointF(band % 2 == 0 ? along : length - along, p.y() - extent[band].top() + top[band]);
+      return QPointF(band % 2 == 0 ? along : length - along,
+                     p.y() - extent[band].top() + top[band]);
     };
     GraphLayout result;
     result.approximate = layout_.approximate;
@@ -90,7 +97,8 @@ class Snake {
 
   static QPolygonF across(const QRectF& from, const QRectF& to) {
     const bool down = to.center().y() > from.center().y();
-    const QPointF a(from.center().x(), down ? from.bottom() : from.top()), b(to.center().x(), down ? to.top() : to.bottom());
+    const QPointF a(from.center().x(), down ? from.bottom() : from.top()),
+        b(to.center().x(), down ? to.top() : to.bottom());
     const QPointF pull(0, (b.y() - a.y()) / 2);
     return QPolygonF({a, a + pull, b - pull, b});
   }

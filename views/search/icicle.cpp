@@ -22,10 +22,12 @@ class Layout {
   }
 
  private:
-  // The most visited share the width by visits; what has no place of its own gets a narrow strip at the end.
+  // The most visited share the width by visits; what has no place of its own gets a narrow strip at
+  // the end.
   void add_children(const IcicleCell& cell) {
     const std::vector<std::int32_t> children = children_by_visits(tree_, cell.vertex);
-    std::size_t placed = std::min(children.size(), static_cast<std::size_t>(options_.most_children));
+    std::size_t placed =
+        std::min(children.size(), static_cast<std::size_t>(options_.most_children));
     double room = 0, sum = 0;
     for (; placed > 0; --placed) {
       room = cell.box.width() - (placed < children.size() ? rest_width(cell) : 0);
@@ -43,13 +45,18 @@ class Layout {
     if (rest > 0) add(cell.vertex, x, cell, cell.box.right() - x, rest);
   }
 
-  double rest_width(const IcicleCell& cell) const { return std::min(64.0, cell.box.width() * 0.15); }
+  double rest_width(const IcicleCell& cell) const {
+    return std::min(64.0, cell.box.width() * 0.15);
+  }
 
-  void add(std::int32_t vertex, double x, const IcicleCell& above, double width, std::int32_t rest) {
+  void add(std::int32_t vertex, double x, const IcicleCell& above, double width,
+           std::int32_t rest) {
     cells_.push_back({vertex, QRectF(x, above.box.bottom(), width, options_.row_height), rest});
   }
 
-  double weight(std::int32_t id) const { return std::max(1, tree_.vertices[static_cast<std::size_t>(id)].visits); }
+  double weight(std::int32_t id) const {
+    return std::max(1, tree_.vertices[static_cast<std::size_t>(id)].visits);
+  }
 
   const SearchTree& tree_;
   const IcicleOptions& options_;
@@ -58,8 +65,10 @@ class Layout {
 
 }  // namespace
 
-std::vector<IcicleCell> icicle(const SearchTree& tree, std::int32_t top, double width, const IcicleOptions& options) {
-  if (tree.vertices.empty() || top < 0 || static_cast<std::size_t>(top) >= tree.vertices.size()) return {};
+std::vector<IcicleCell> icicle(const SearchTree& tree, std::int32_t top, double width,
+                               const IcicleOptions& options) {
+  if (tree.vertices.empty() || top < 0 || static_cast<std::size_t>(top) >= tree.vertices.size())
+    return {};
   return Layout(tree, options).run(top, width);
 }
 

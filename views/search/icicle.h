@@ -1,5 +1,5 @@
-// The best part of a search tree as an icicle: depth goes down, the most visited children of a vertex share
-// its width by visits, and the others stand together in a strip. Pure layout.
+// The best part of a search tree as an icicle: depth goes down, the most visited children of a
+// vertex share its width by visits, and the others stand together in a strip. Pure layout.
 #pragma once
 
 #include <QRectF>
@@ -23,7 +23,8 @@ struct IcicleOptions {
 };
 
 // From `top` down, in [0, width]; parents come before children.
-std::vector<IcicleCell> icicle(const SearchTree& tree, std::int32_t top, double width, const IcicleOptions& options);
+std::vector<IcicleCell> icicle(const SearchTree& tree, std::int32_t top, double width,
+                               const IcicleOptions& options);
 double icicle_height(const std::vector<IcicleCell>& cells);
 
 }  // namespace strato

@@ -58,7 +58,9 @@ void IcicleWidget::layout() {
 void IcicleWidget::resizeEvent(QResizeEvent*) { layout(); }
 
 QString IcicleWidget::text_of(const IcicleCell& cell) const {
-  if (cell.rest > 0) return tr("%1 more").arg(cell.rest);
+  if (cell.rest > 0)
+    return cell.box.width() < 90 ? QStringLiteral("+%1").arg(cell.rest)
+                                 : tr("%1 more").arg(cell.rest);
   if (cell.vertex == 0) return tr("start · %1 visits").arg(model_.tree()->vertices[0].visits);
   return model_.action_text(cell.vertex);
 }
@@ -70,14 +72,15 @@ void IcicleWidget::paint_cell(QPainter& painter, const IcicleCell& cell) {
   const double span = most_ > least_ ? most_ - least_ : 1;
   QColor fill = palette().color(QPalette::Window);
   if (cell.rest == 0) {
-    fill = v.visits > 0 && v.value() <= -1 ? style::infeasible(dark) : style::ramp((v.value() - least_) / span, dark);
+    fill = v.visits > 0 && v.value() <= -1 ? style::infeasible(dark)
+                                           : style::ramp((v.value() - least_) / span, dark);
   }
   if (cell.rest > 0) {
     painter.fillRect(box, QBrush(style::muted_text(palette()), Qt::Dense6Pattern));
   } else {
     painter.fillRect(box, fill);
   }
-  if (box.width() >= 40) {
+  if (box.width() >= (cell.rest > 0 ? 28 : 40)) {
     const QRectF inside = box.adjusted(6, 0, -4, 0);
     QFont font = painter.font();
     font.setBold(cell.rest == 0 && model_.on_best_path(cell.vertex));
@@ -104,12 +107,12 @@ void IcicleWidget::paint_scale(QPainter& painter) {
     x += width + 8;
   };
   text(tr("value %1").arg(low));
-  for (int i = 0; i < 80; ++i) painter.fillRect(x + i, strip.center().y() - 4, 1, 8, style::ramp(i / 79.0, dark));
+  for (int i = 0; i < 80; ++i)
+    painter.fillRect(x + i, strip.center().y() - 4, 1, 8, style::ramp(i / 79.0, dark));
   x += 88;
   text(high);
   x += 8;
-  text(tr("width: visits"));
-  x += 8;
+  if (viewport()->width() >= 440) text(tr("width: visits"));
   painter.setPen(QPen(style::selection(dark), 2));
   painter.setBrush(Qt::NoBrush);
   painter.drawRect(x, strip.center().y() - 5, 16, 10);
@@ -186,7 +189,9 @@ bool IcicleWidget::viewportEvent(QEvent* event) {
   const SearchTree::Vertex& v = model_.tree()->vertices[static_cast<std::size_t>(cell->vertex)];
   QString text = QStringLiteral("<b>%1</b>").arg(text_of(*cell).toHtmlEscaped());
   if (cell->rest == 0) {
-    text += tr("<br>%1 visits, value %2, prior %3").arg(v.visits).arg(style::significant(v.value()), style::significant(v.prior));
+    text += tr("<br>%1 visits, value %2, prior %3")
+                .arg(v.visits)
+                .arg(style::significant(v.value()), style::significant(v.prior));
     if (v.step_time_ns > 0) text += tr("<br>step time %1").arg(style::time(Nanos(v.step_time_ns)));
   }
   QToolTip::showText(help->globalPos(), text, viewport());

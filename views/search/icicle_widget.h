@@ -1,4 +1,5 @@
-// Draws the icicle of a search tree: colour is value, the best path is outlined, a click previews, a double click opens.
+// Draws the icicle of a search tree: colour is value, the best path is outlined, a click previews,
+// a double click opens.
 #pragma once
 
 #include <QAbstractScrollArea>

@@ -12,7 +12,8 @@ std::vector<std::int32_t> children_by_visits(const SearchTree& tree, std::int32_
   std::vector<std::int32_t> children;
   for (std::int32_t i = 0; i < parent.child_count; ++i) children.push_back(parent.first_child + i);
   std::sort(children.begin(), children.end(), [&](std::int32_t a, std::int32_t b) {
-    const SearchTree::Vertex &x = tree.vertices[static_cast<std::size_t>(a)], &y = tree.vertices[static_cast<std::size_t>(b)];
+    const SearchTree::Vertex &x = tree.vertices[static_cast<std::size_t>(a)],
+                             &y = tree.vertices[static_cast<std::size_t>(b)];
     if (x.visits != y.visits) return x.visits > y.visits;
     if (x.value() != y.value()) return x.value() > y.value();
     return x.action < y.action;
@@ -20,7 +21,8 @@ std::vector<std::int32_t> children_by_visits(const SearchTree& tree, std::int32_
   return children;
 }
 
-void SearchTreeModel::show(std::shared_ptr<const SearchTree> tree, std::shared_ptr<const Problem> problem) {
+void SearchTreeModel::show(std::shared_ptr<const SearchTree> tree,
+                           std::shared_ptr<const Problem> problem) {
   beginResetModel();
   tree_ = tree && !tree->vertices.empty() ? std::move(tree) : nullptr;
   problem_ = std::move(problem);
@@ -70,14 +72,17 @@ QModelIndex SearchTreeModel::index_of(std::int32_t id) {
 }
 
 bool SearchTreeModel::on_best_path(std::int32_t id) const {
-  return id >= 0 && static_cast<std::size_t>(id) < best_.size() && best_[static_cast<std::size_t>(id)] != 0;
+  return id >= 0 && static_cast<std::size_t>(id) < best_.size() &&
+         best_[static_cast<std::size_t>(id)] != 0;
 }
 
 QString SearchTreeModel::action_text(std::int32_t id) const {
   if (!tree_ || !problem_ || id <= 0) return tr("start");
   const SearchTree::Vertex& v = vertex(id);
-  const auto action = static_cast<std::size_t>(v.action), depth = static_cast<std::size_t>(v.depth - 1);
-  if (action >= tree_->actions.size() || depth >= tree_->order.size()) return QString::number(v.action);
+  const auto action = static_cast<std::size_t>(v.action),
+             depth = static_cast<std::size_t>(v.depth - 1);
+  if (action >= tree_->actions.size() || depth >= tree_->order.size())
+    return QString::number(v.action);
   QString group = QString::number(tree_->order[depth].value());
   if (tree_->order[depth].index() < problem_->grouping->size()) {
     group = QString::fromStdString(problem_->grouping->group(tree_->order[depth]).name);
@@ -94,7 +99,8 @@ QModelIndex SearchTreeModel::index(int row, int column, const QModelIndex& paren
       row >= static_cast<int>(found->second.size()) || parent.column() > 0) {
     return {};
   }
-  return createIndex(row, column, static_cast<quintptr>(found->second[static_cast<std::size_t>(row)]));
+  return createIndex(row, column,
+                     static_cast<quintptr>(found->second[static_cast<std::size_t>(row)]));
 }
 
 QModelIndex SearchTreeModel::parent(const QModelIndex& child) const {
@@ -136,7 +142,8 @@ void SearchTreeModel::fetchMore(const QModelIndex& parent) {
 QString SearchTreeModel::tooltip(std::int32_t id) const {
   const SearchTree::Vertex& v = vertex(id);
   QString text = QStringLiteral("<b>%1</b>").arg(action_text(id).toHtmlEscaped());
-  if (v.step_time_ns > 0) text += tr("<br>its own step time %1").arg(style::time(Nanos(v.step_time_ns)));
+  if (v.step_time_ns > 0)
+    text += tr("<br>its own step time %1").arg(style::time(Nanos(v.step_time_ns)));
   if (v.reward <= -1) text += tr("<br>does not fit into memory");
   text += tr("<br>%1 of %2 actions tried below it").arg(v.child_count).arg(tree_->actions.size());
   return text + tr("<br>double click shows this strategy");
@@ -149,14 +156,19 @@ QVariant SearchTreeModel::data(const QModelIndex& index, int role) const {
   switch (role) {
     case Qt::DisplayRole:
       switch (index.column()) {
-        case Action: return action_text(id);
-        case Visits: return QString::number(v.visits);
-        case Value: return style::significant(v.value());
-        case Prior: return style::significant(v.prior);
+        case Action:
+          return action_text(id);
+        case Visits:
+          return QString::number(v.visits);
+        case Value:
+          return style::significant(v.value(), 2);
+        case Prior:
+          return style::significant(v.prior, 2);
         case StepTime:
           if (v.step_time_ns == 0) return QStringLiteral("–");
           return v.reward <= -1 ? tr("no room") : style::time(Nanos(v.step_time_ns));
-        default: return {};
+        default:
+          return {};
       }
     case Qt::TextAlignmentRole:
       return index.column() == Action ? QVariant() : QVariant(Qt::AlignRight | Qt::AlignVCenter);
@@ -167,15 +179,18 @@ QVariant SearchTreeModel::data(const QModelIndex& index, int role) const {
         return font;
       }
       return {};
-    case Qt::ToolTipRole: return tooltip(id);
-    default: return {};
+    case Qt::ToolTipRole:
+      return tooltip(id);
+    default:
+      return {};
   }
 }
 
 QVariant SearchTreeModel::headerData(int section, Qt::Orientation orientation, int role) const {
   if (orientation != Qt::Horizontal) return {};
-  static const char* const names[] = {QT_TR_NOOP("Decision"), QT_TR_NOOP("Visits"), QT_TR_NOOP("Value"),
-                                      QT_TR_NOOP("Prior"), QT_TR_NOOP("Step time")};
+  static const char* const names[] = {QT_TR_NOOP("Decision"), QT_TR_NOOP("Visits"),
+                                      QT_TR_NOOP("Value"), QT_TR_NOOP("Prior"),
+                                      QT_TR_NOOP("Step time")};
   static const char* const help[] = {
       QT_TR_NOOP("The group decided at this depth, and where it goes"),
       QT_TR_NOOP("How often the search went this way"),
@@ -185,7 +200,8 @@ QVariant SearchTreeModel::headerData(int section, Qt::Orientation orientation, i
   if (section < 0 || section >= ColumnCount) return {};
   if (role == Qt::DisplayRole) return tr(names[section]);
   if (role == Qt::ToolTipRole) return tr(help[section]);
-  if (role == Qt::TextAlignmentRole && section != Action) return QVariant(Qt::AlignRight | Qt::AlignVCenter);
+  if (role == Qt::TextAlignmentRole && section != Action)
+    return QVariant(Qt::AlignRight | Qt::AlignVCenter);
   return {};
 }
 

@@ -1,5 +1,6 @@
-// A search tree as a Qt item model: one row per tried action, most visited first, fetched when a vertex is opened.
-// A new snapshot of the tree resets the model; vertices are found again by the actions that lead to them.
+// A search tree as a Qt item model: one row per tried action, most visited first, fetched when a
+// vertex is opened. A new snapshot of the tree resets the model; vertices are found again by the
+// actions that lead to them.
 #pragma once
 
 #include <QAbstractItemModel>
@@ -19,15 +20,16 @@ class SearchTreeModel : public QAbstractItemModel {
   using Path = std::vector<std::int32_t>;  // actions from the root
 
   using QAbstractItemModel::QAbstractItemModel;
-  void show(std::shared_ptr<const SearchTree> tree, std::shared_ptr<const Problem> problem);  // null: empty
+  void show(std::shared_ptr<const SearchTree> tree,
+            std::shared_ptr<const Problem> problem);  // null: empty
   const std::shared_ptr<const SearchTree>& tree() const { return tree_; }
 
   std::int32_t vertex_at(const QModelIndex& index) const;  // 0, the root, for an invalid index
   QModelIndex index_of(std::int32_t vertex);               // fetches what is above it
   Path path_to(std::int32_t vertex) const;
-  std::int32_t find(const Path& path) const;               // -1: not in this tree
+  std::int32_t find(const Path& path) const;  // -1: not in this tree
   bool on_best_path(std::int32_t vertex) const;
-  QString action_text(std::int32_t vertex) const;          // "conv4 → AllReduce on v100"
+  QString action_text(std::int32_t vertex) const;  // "conv4 → AllReduce on v100"
 
   QModelIndex index(int row, int column, const QModelIndex& parent = {}) const override;
   QModelIndex parent(const QModelIndex& child) const override;
@@ -40,15 +42,17 @@ class SearchTreeModel : public QAbstractItemModel {
   QVariant headerData(int section, Qt::Orientation orientation, int role) const override;
 
  private:
-  const SearchTree::Vertex& vertex(std::int32_t id) const { return tree_->vertices[static_cast<std::size_t>(id)]; }
+  const SearchTree::Vertex& vertex(std::int32_t id) const {
+    return tree_->vertices[static_cast<std::size_t>(id)];
+  }
   void fetch(std::int32_t id);
   QString tooltip(std::int32_t id) const;
 
   std::shared_ptr<const SearchTree> tree_;
   std::shared_ptr<const Problem> problem_;
   std::unordered_map<std::int32_t, std::vector<std::int32_t>> fetched_;  // children by visits
-  std::unordered_map<std::int32_t, int> row_;                           // of fetched vertices
-  std::vector<char> best_;                                              // per vertex
+  std::unordered_map<std::int32_t, int> row_;                            // of fetched vertices
+  std::vector<char> best_;                                               // per vertex
 };
 
 // Children of `id`, most visited first; ties: the better value, then the lower action.

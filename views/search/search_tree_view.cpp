@@ -16,7 +16,8 @@ namespace {
 constexpr int kMostPreviewed = 6;  // decisions told in the line below
 }
 
-SearchTreeView::SearchTreeView(Session& session, QWidget* parent) : QWidget(parent), session_(session) {
+SearchTreeView::SearchTreeView(Session& session, QWidget* parent)
+    : QWidget(parent), session_(session) {
   view_ = new QTreeView(this);
   view_->setModel(&model_);
   view_->setUniformRowHeights(true);
@@ -27,7 +28,7 @@ SearchTreeView::SearchTreeView(Session& session, QWidget* parent) : QWidget(pare
   view_->header()->setStretchLastSection(false);
   view_->header()->setSectionResizeMode(SearchTreeModel::Action, QHeaderView::Stretch);
   for (int c = SearchTreeModel::Visits; c < SearchTreeModel::ColumnCount; ++c) {
-    view_->header()->resizeSection(c, c == SearchTreeModel::StepTime ? 76 : 56);
+    view_->header()->resizeSection(c, c == SearchTreeModel::StepTime ? 76 : 64);
   }
   view_->setIndentation(12);
   overview_ = new IcicleWidget(model_, this);
@@ -38,7 +39,9 @@ SearchTreeView::SearchTreeView(Session& session, QWidget* parent) : QWidget(pare
   splitter_->setStretchFactor(1, 2);
   splitter_->setSizes({600, 400});
   splitter_->setChildrenCollapsible(false);
-  empty_ = new QLabel(tr("No search yet.\nPress Search (Ctrl+R): the ways that it tried, and how good they were, appear here."), this);
+  empty_ = new QLabel(tr("No search yet.\nPress Search (Ctrl+R): the ways that it tried, and how "
+                         "good they were, appear here."),
+                      this);
   empty_->setAlignment(Qt::AlignCenter);
   empty_->setWordWrap(true);
   empty_->setContentsMargins(24, 24, 24, 24);
@@ -57,11 +60,14 @@ SearchTreeView::SearchTreeView(Session& session, QWidget* parent) : QWidget(pare
   column->addWidget(preview_);
   setFocusProxy(view_);
 
-  connect(view_->selectionModel(), &QItemSelectionModel::currentChanged, this, [this](const QModelIndex& index) {
-    if (index.isValid()) preview(model_.vertex_at(index));
-  });
-  connect(view_, &QTreeView::activated, this, [this](const QModelIndex& index) { open(model_.vertex_at(index)); });
-  connect(view_, &QTreeView::doubleClicked, this, [this](const QModelIndex& index) { open(model_.vertex_at(index)); });
+  connect(view_->selectionModel(), &QItemSelectionModel::currentChanged, this,
+          [this](const QModelIndex& index) {
+            if (index.isValid()) preview(model_.vertex_at(index));
+          });
+  connect(view_, &QTreeView::activated, this,
+          [this](const QModelIndex& index) { open(model_.vertex_at(index)); });
+  connect(view_, &QTreeView::doubleClicked, this,
+          [this](const QModelIndex& index) { open(model_.vertex_at(index)); });
   connect(overview_, &IcicleWidget::vertex_clicked, this, &SearchTreeView::choose);
   connect(overview_, &IcicleWidget::vertex_opened, this, &SearchTreeView::open);
   connect(overview_, &IcicleWidget::cursor_info, this, &SearchTreeView::cursor_info);
@@ -77,8 +83,10 @@ void SearchTreeView::resizeEvent(QResizeEvent* event) {
 
 void SearchTreeView::update_tree() { show_tree(session_.tree(), session_.snapshot().problem); }
 
-// A running search sends a new tree a few times a second: what is open, chosen and in view stays so.
-void SearchTreeView::show_tree(std::shared_ptr<const SearchTree> tree, std::shared_ptr<const Problem> problem) {
+// A running search sends a new tree a few times a second: what is open, chosen and in view stays
+// so.
+void SearchTreeView::show_tree(std::shared_ptr<const SearchTree> tree,
+                               std::shared_ptr<const Problem> problem) {
   if (!problem) tree = nullptr;
   std::set<SearchTreeModel::Path> open;
   SearchTreeModel::Path current;
@@ -100,7 +108,8 @@ void SearchTreeView::show_tree(std::shared_ptr<const SearchTree> tree, std::shar
   }
 }
 
-void SearchTreeView::collect_open(const QModelIndex& parent, std::set<SearchTreeModel::Path>& open) const {
+void SearchTreeView::collect_open(const QModelIndex& parent,
+                                  std::set<SearchTreeModel::Path>& open) const {
   for (int row = 0; row < model_.rowCount(parent); ++row) {
     const QModelIndex child = model_.index(row, 0, parent);
     if (!view_->isExpanded(child)) continue;
@@ -109,9 +118,12 @@ void SearchTreeView::collect_open(const QModelIndex& parent, std::set<SearchTree
   }
 }
 
-void SearchTreeView::restore(const std::set<SearchTreeModel::Path>& open, const SearchTreeModel::Path& current, int scroll) {
-  for (const SearchTreeModel::Path& path : open) {  // shorter paths sort before those that they begin
-    if (const std::int32_t vertex = model_.find(path); vertex > 0) view_->expand(model_.index_of(vertex));
+void SearchTreeView::restore(const std::set<SearchTreeModel::Path>& open,
+                             const SearchTreeModel::Path& current, int scroll) {
+  for (const SearchTreeModel::Path& path :
+       open) {  // shorter paths sort before those that they begin
+    if (const std::int32_t vertex = model_.find(path); vertex > 0)
+      view_->expand(model_.index_of(vertex));
   }
   if (!current.empty()) {
     if (const std::int32_t vertex = model_.find(current); vertex > 0) choose(vertex);
@@ -138,9 +150,11 @@ void SearchTreeView::preview(std::int32_t vertex) {
   if (!model_.tree() || vertex < 0) return;
   QStringList decisions;
   std::vector<GroupId> groups;
-  for (std::int32_t v = vertex; v > 0; v = model_.tree()->vertices[static_cast<std::size_t>(v)].parent) {
+  for (std::int32_t v = vertex; v > 0;
+       v = model_.tree()->vertices[static_cast<std::size_t>(v)].parent) {
     decisions.prepend(model_.action_text(v));
-    const auto depth = static_cast<std::size_t>(model_.tree()->vertices[static_cast<std::size_t>(v)].depth - 1);
+    const auto depth =
+        static_cast<std::size_t>(model_.tree()->vertices[static_cast<std::size_t>(v)].depth - 1);
     if (depth < model_.tree()->order.size()) groups.push_back(model_.tree()->order[depth]);
   }
   const auto hidden = decisions.size() - kMostPreviewed;
@@ -149,8 +163,10 @@ void SearchTreeView::preview(std::int32_t vertex) {
     decisions << tr("and %1 more").arg(hidden);
   }
   const SearchTree::Vertex& v = model_.tree()->vertices[static_cast<std::size_t>(vertex)];
-  QString text = decisions.isEmpty() ? tr("Nothing is decided here yet.") : decisions.join(QStringLiteral(" · "));
-  if (v.step_time_ns > 0 && v.reward > -1) text += tr("  =  %1").arg(style::time(Nanos(v.step_time_ns)));
+  QString text = decisions.isEmpty() ? tr("Nothing is decided here yet.")
+                                     : decisions.join(QStringLiteral(" · "));
+  if (v.step_time_ns > 0 && v.reward > -1)
+    text += tr("  =  %1").arg(style::time(Nanos(v.step_time_ns)));
   preview_->setText(text);
   preview_->setVisible(true);
   if (!groups.empty() && groups.front().index() < session_.snapshot().strategy.groups.size()) {
@@ -163,7 +179,8 @@ void SearchTreeView::open(std::int32_t vertex) {
   if (!model_.tree() || !problem || vertex < 0) return;
   const Strategy partial = model_.tree()->strategy_at(vertex, problem->grouping->size());
   session_.show_found(complete(partial, *problem->cluster),
-                      tr("search tree, depth %1").arg(model_.tree()->vertices[static_cast<std::size_t>(vertex)].depth));
+                      tr("search tree, depth %1")
+                          .arg(model_.tree()->vertices[static_cast<std::size_t>(vertex)].depth));
 }
 
 }  // namespace strato

@@ -1,5 +1,6 @@
-// The search tree of the run shown: a lazily opened table of actions beside an overview of its best part. A click
-// previews a vertex's decisions, a double click shows its strategy in the whole window.
+// The search tree of the run shown: a lazily opened table of actions beside an overview of its best
+// part. A click previews a vertex's decisions, a double click shows its strategy in the whole
+// window.
 #pragma once
 
 #include <QWidget>
@@ -32,7 +33,8 @@ class SearchTreeView : public QWidget {
 
  private:
   void update_tree();
-  void restore(const std::set<SearchTreeModel::Path>& open, const SearchTreeModel::Path& current, int scroll);
+  void restore(const std::set<SearchTreeModel::Path>& open, const SearchTreeModel::Path& current,
+               int scroll);
   void collect_open(const QModelIndex& parent, std::set<SearchTreeModel::Path>& open) const;
   void expand_best_path();
   void preview(std::int32_t vertex);

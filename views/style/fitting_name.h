@@ -6,7 +6,8 @@
 
 namespace strato::style {
 
-// As many of the last parts of `name` as fit into `width`; when not even the last fits, that is elided.
+// As many of the last parts of `name` as fit into `width`; when not even the last fits, that is
+// elided.
 QString fitting_name(const QString& name, const QFontMetricsF& metrics, double width);
 
 }  // namespace strato::style

@@ -23,8 +23,9 @@ void LegendStrip::show_legend(const SliceColours& colours, bool hatched) {
     entries_.push_back(entry);
     names << entry.name;
   }
-  setToolTip(names.isEmpty() ? QString()
-                             : tr("%1\nComputation is solid, communication is hatched.").arg(names.join(", ")));
+  setToolTip(names.isEmpty()
+                 ? QString()
+                 : tr("%1\nComputation is solid, communication is hatched.").arg(names.join(", ")));
   updateGeometry();
   update();
 }
@@ -53,8 +54,10 @@ void LegendStrip::paintEvent(QPaintEvent*) {
     }
     const QRect swatch(x, (height() - kSwatch) / 2, kSwatch, kSwatch);
     const QColor ground = palette().color(QPalette::Base);
-    const SliceFill fill = make_fill(entry.colour, ground, palette().color(QPalette::Text), devicePixelRatioF());
-    const bool communication = entry.name == QLatin1String("transfer") || entry.name == QLatin1String("collective");
+    const SliceFill fill =
+        make_fill(entry.colour, ground, palette().color(QPalette::Text), devicePixelRatioF());
+    const bool communication =
+        entry.name == QLatin1String("transfer") || entry.name == QLatin1String("collective");
     if (communication && !hatched_) {
       painter.drawTiledPixmap(swatch, fill.hatch);
     } else {
@@ -62,7 +65,8 @@ void LegendStrip::paintEvent(QPaintEvent*) {
       if (hatched_) painter.drawTiledPixmap(swatch.adjusted(kSwatch / 2, 0, 0, 0), fill.hatch);
     }
     painter.setPen(palette().color(QPalette::WindowText));
-    painter.drawText(QRect(x + kSwatch + kGap, 0, name_width + 2, height()), Qt::AlignVCenter, entry.name);
+    painter.drawText(QRect(x + kSwatch + kGap, 0, name_width + 2, height()), Qt::AlignVCenter,
+                     entry.name);
     x += kSwatch + kGap + name_width + kBetween;
   }
 }

@@ -40,13 +40,15 @@ MemoryCurve::MemoryCurve(std::int64_t resident, std::vector<Change> changes)
 
 std::int64_t MemoryCurve::at(std::int64_t time) const {
   const auto found = std::upper_bound(times_.begin(), times_.end(), time);
-  return found == times_.begin() ? resident_ : levels_[0][static_cast<std::size_t>(found - times_.begin()) - 1];
+  return found == times_.begin() ? resident_
+                                 : levels_[0][static_cast<std::size_t>(found - times_.begin()) - 1];
 }
 
 std::int64_t MemoryCurve::highest(std::int64_t from, std::int64_t to) const {
   const auto first = std::upper_bound(times_.begin(), times_.end(), from) - times_.begin();
   const auto last = std::upper_bound(times_.begin(), times_.end(), to) - times_.begin();
-  return std::max(at(from), highest_of(static_cast<std::size_t>(first), static_cast<std::size_t>(last)));
+  return std::max(at(from),
+                  highest_of(static_cast<std::size_t>(first), static_cast<std::size_t>(last)));
 }
 
 std::int64_t MemoryCurve::highest_of(std::size_t first, std::size_t last) const {

@@ -1,6 +1,7 @@
-// Memory of one device over the step as a step curve: buffers are taken when the task that writes them starts and
-// released when their last reader ends; residents are there throughout (core/sim/simulate.h). The highest value of
-// any stretch of time is found through a pyramid, so a curve costs what its pixels cost.
+// Memory of one device over the step as a step curve: buffers are taken when the task that writes
+// them starts and released when their last reader ends; residents are there throughout
+// (core/sim/simulate.h). The highest value of any stretch of time is found through a pyramid, so a
+// curve costs what its pixels cost.
 #pragma once
 
 #include <cstdint>
@@ -19,16 +20,17 @@ class MemoryCurve {
   // Changes in any order; at equal times releases come first, as in the simulator.
   MemoryCurve(std::int64_t resident, std::vector<Change> changes);
 
-  std::int64_t at(std::int64_t time) const;                          // after the changes at `time`
-  std::int64_t highest(std::int64_t from, std::int64_t to) const;    // over [from, to]
+  std::int64_t at(std::int64_t time) const;                        // after the changes at `time`
+  std::int64_t highest(std::int64_t from, std::int64_t to) const;  // over [from, to]
   std::int64_t peak() const { return peak_; }
   std::size_t size() const { return times_.size(); }
 
  private:
   std::int64_t highest_of(std::size_t first, std::size_t last) const;  // of points [first, last)
 
-  std::vector<std::int64_t> times_;                // ascending, unique
-  std::vector<std::vector<std::int64_t>> levels_;  // 0: after each change; above: highest of 16 below
+  std::vector<std::int64_t> times_;  // ascending, unique
+  std::vector<std::vector<std::int64_t>>
+      levels_;  // 0: after each change; above: highest of 16 below
   std::int64_t resident_ = 0, peak_ = 0;
 };
 

@@ -40,13 +40,22 @@ SliceColours by_kind(const Program& program, bool dark) {
   for (const Task& task : program.tasks) {
     std::uint8_t index = 4;
     switch (task.kind) {
-      case TaskKind::Compute: index = 0; break;
-      case TaskKind::Update: index = 1; break;
+      case TaskKind::Compute:
+        index = 0;
+        break;
+      case TaskKind::Update:
+        index = 1;
+        break;
       case TaskKind::Split:
       case TaskKind::Concat:
-      case TaskKind::Sum: index = 2; break;
-      case TaskKind::Transfer: index = 3; break;
-      default: break;
+      case TaskKind::Sum:
+        index = 2;
+        break;
+      case TaskKind::Transfer:
+        index = 3;
+        break;
+      default:
+        break;
     }
     colours.entry_of.push_back(index);
   }
@@ -85,25 +94,38 @@ SliceColours by_device_group(const Program& program, bool dark) {
 
 QString label_of(ColourMode mode) {
   switch (mode) {
-    case ColourMode::DeviceGroup: return QStringLiteral("Device group");
-    case ColourMode::Phase: return QStringLiteral("Phase");
-    case ColourMode::Kind: return QStringLiteral("Kind");
+    case ColourMode::DeviceGroup:
+      return QStringLiteral("Device group");
+    case ColourMode::Phase:
+      return QStringLiteral("Phase");
+    case ColourMode::Kind:
+      return QStringLiteral("Kind");
   }
   return {};
 }
 
 QString kind_label(TaskKind kind) {
   switch (kind) {
-    case TaskKind::Compute: return QStringLiteral("compute");
-    case TaskKind::Split: return QStringLiteral("split");
-    case TaskKind::Concat: return QStringLiteral("concat");
-    case TaskKind::Sum: return QStringLiteral("sum");
-    case TaskKind::Transfer: return QStringLiteral("transfer");
-    case TaskKind::AllReduce: return QStringLiteral("AllReduce");
-    case TaskKind::AllGather: return QStringLiteral("AllGather");
-    case TaskKind::Reduce: return QStringLiteral("reduce");
-    case TaskKind::Broadcast: return QStringLiteral("broadcast");
-    case TaskKind::Update: return QStringLiteral("update");
+    case TaskKind::Compute:
+      return QStringLiteral("compute");
+    case TaskKind::Split:
+      return QStringLiteral("split");
+    case TaskKind::Concat:
+      return QStringLiteral("concat");
+    case TaskKind::Sum:
+      return QStringLiteral("sum");
+    case TaskKind::Transfer:
+      return QStringLiteral("transfer");
+    case TaskKind::AllReduce:
+      return QStringLiteral("AllReduce");
+    case TaskKind::AllGather:
+      return QStringLiteral("AllGather");
+    case TaskKind::Reduce:
+      return QStringLiteral("reduce");
+    case TaskKind::Broadcast:
+      return QStringLiteral("broadcast");
+    case TaskKind::Update:
+      return QStringLiteral("update");
   }
   return {};
 }

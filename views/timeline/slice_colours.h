@@ -31,8 +31,8 @@ SliceColours colour_tasks(const Program& program, ColourMode mode, bool dark);
 // Fills for one legend entry: computation solid, communication hatched, each also in a dimmed form.
 struct SliceFill {
   QColor solid, dim;
-  QColor light, light_dim;          // ground of the hatching
-  QPixmap hatch, hatch_dim;         // tiles
+  QColor light, light_dim;   // ground of the hatching
+  QPixmap hatch, hatch_dim;  // tiles
   QColor text, text_dim;
 };
 SliceFill make_fill(const QColor& colour, const QColor& ground, const QColor& text, double dpr);

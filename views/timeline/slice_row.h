@@ -1,6 +1,7 @@
-// The slices of one resource in time order, and the level of detail: what is narrower than a few pixels folds into a
-// block with a count. Folding searches ahead instead of visiting every slice, so a row costs what its pixels
-// cost (a million slices in view are some hundred blocks), and needs no pyramid.
+// The slices of one resource in time order, and the level of detail: what is narrower than a few
+// pixels folds into a block with a count. Folding searches ahead instead of visiting every slice,
+// so a row costs what its pixels cost (a million slices in view are some hundred blocks), and needs
+// no pyramid.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +18,8 @@ struct SliceRow {
   // Parallel arrays, ascending by start; slices do not overlap. Nanoseconds.
   std::vector<std::int64_t> start, end;
   std::vector<TaskId> task;
-  std::vector<std::int64_t> busy_before;  // sum of the durations of the slices before; one more than slices
+  std::vector<std::int64_t>
+      busy_before;  // sum of the durations of the slices before; one more than slices
 
   std::size_t size() const { return start.size(); }
   void add(std::int64_t from, std::int64_t to, TaskId id) {
@@ -39,15 +41,16 @@ struct SliceRow {
     });
     return static_cast<std::size_t>(found - end.begin());
   }
-  // The first slice from `from` on that starts at `time` or later; gallops, since it is mostly near.
+  // The first slice from `from` on that starts at `time` or later; gallops, since it is mostly
+  // near.
   std::size_t first_starting(double time, std::size_t from) const {
     std::size_t step = 1;
     while (from + step < size() && static_cast<double>(start[from + step]) < time) step *= 2;
     const auto begin = start.begin() + static_cast<std::ptrdiff_t>(from);
-    const auto limit = start.begin() + static_cast<std::ptrdiff_t>(std::min(from + step + 1, size()));
-    const auto found = std::lower_bound(begin, limit, time, [](std::int64_t s, double t) {
-      return static_cast<double>(s) < t;
-    });
+    const auto limit =
+        start.begin() + static_cast<std::ptrdiff_t>(std::min(from + step + 1, size()));
+    const auto found = std::lower_bound(
+        begin, limit, time, [](std::int64_t s, double t) { return static_cast<double>(s) < t; });
     return static_cast<std::size_t>(found - start.begin());
   }
   // Time in [from, to) that is covered.

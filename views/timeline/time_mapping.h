@@ -1,5 +1,5 @@
-// Time to pixel and back, as a plain value: a view's whole horizontal state. Times are nanoseconds as doubles (exact
-// up to 2^53 ns = 104 days), x in device-independent pixels.
+// Time to pixel and back, as a plain value: a view's whole horizontal state. Times are nanoseconds
+// as doubles (exact up to 2^53 ns = 104 days), x in device-independent pixels.
 #pragma once
 
 #include <algorithm>
@@ -10,13 +10,13 @@
 namespace strato {
 
 struct TimeMapping {
-  static constexpr double kMinSpan = 50;      // ns: deeper than this shows nothing new
-  static constexpr double kMargin = 0.015;    // of the whole, free on either side
+  static constexpr double kMinSpan = 50;    // ns: deeper than this shows nothing new
+  static constexpr double kMargin = 0.015;  // of the whole, free on either side
 
-  double begin = 0;         // time at `left`
+  double begin = 0;  // time at `left`
   double ns_per_px = 1;
-  double left = 0;          // px
-  double width = 1;         // px, at least 1
+  double left = 0;   // px
+  double width = 1;  // px, at least 1
 
   double x(double time) const { return left + (time - begin) / ns_per_px; }
   double time(double x) const { return begin + (x - left) * ns_per_px; }

@@ -53,7 +53,8 @@ void TimelineCanvas::show_rows(std::shared_ptr<const TimelineRows> rows, Nanos l
   if (rows_) {
     std::vector<std::vector<std::uint32_t>> marked(rows_->rows.size());
     for (const auto& places : rows_->critical_places) {
-      for (const RowSlice& at : places) marked[at.row].push_back(static_cast<std::uint32_t>(at.slice));
+      for (const RowSlice& at : places)
+        marked[at.row].push_back(static_cast<std::uint32_t>(at.slice));
     }
     for (auto& row : marked) std::sort(row.begin(), row.end());
     scene_.on_critical_path = std::move(marked);
@@ -100,7 +101,8 @@ void TimelineCanvas::read_selection() {
   scene_.range = selection.range();
   scene_.selected.clear();
   const auto& problem = session_.snapshot().problem;
-  if (rows_ && scene_.task && scene_.task->index() >= rows_->timeline->tasks.size()) scene_.task.reset();
+  if (rows_ && scene_.task && scene_.task->index() >= rows_->timeline->tasks.size())
+    scene_.task.reset();
   if (rows_ && problem && !selection.groups().empty()) {
     const Program& program = *rows_->timeline->program;
     const Grouping& grouping = *problem->grouping;
@@ -127,12 +129,14 @@ void TimelineCanvas::paintEvent(QPaintEvent*) {
   TimelinePainter(scene_).paint(painter, viewport()->size());
   if (!rows_) {
     painter.setPen(style::muted_text(palette()));
-    painter.drawText(viewport()->rect().adjusted(24, 24, -24, -24), Qt::AlignCenter | Qt::TextWordWrap,
-                     session_.busy() ? tr("Simulating…")
-                                     : tr("The timeline of one training step appears here.\nOpen a model and a "
-                                          "cluster (Ctrl+O) to see what each device does, and when."));
+    painter.drawText(
+        viewport()->rect().adjusted(24, 24, -24, -24), Qt::AlignCenter | Qt::TextWordWrap,
+        session_.busy() ? tr("Simulating…")
+                        : tr("The timeline of one training step appears here.\nOpen a model and a "
+                             "cluster (Ctrl+O) to see what each device does, and when."));
   } else if (hasFocus()) {
-    painter.fillRect(QRect(0, 0, viewport()->width(), 2), style::selection(style::is_dark(palette())));
+    painter.fillRect(QRect(0, 0, viewport()->width(), 2),
+                     style::selection(style::is_dark(palette())));
   }
 }
 
@@ -144,7 +148,8 @@ void TimelineCanvas::resizeEvent(QResizeEvent*) {
 }
 
 void TimelineCanvas::changeEvent(QEvent* event) {
-  if (event->type() == QEvent::PaletteChange || event->type() == QEvent::FontChange) update_palette();
+  if (event->type() == QEvent::PaletteChange || event->type() == QEvent::FontChange)
+    update_palette();
   QAbstractScrollArea::changeEvent(event);
 }
 
@@ -166,7 +171,8 @@ void TimelineCanvas::update_scroll_bars() {
   const double length = whole() * (1 + 2 * TimeMapping::kMargin);
   const bool zoomed = scene_.mapping.span() < length * 0.999;
   setHorizontalScrollBarPolicy(zoomed && rows_ ? Qt::ScrollBarAlwaysOn : Qt::ScrollBarAlwaysOff);
-  horizontalScrollBar()->setRange(0, static_cast<int>(std::max(0.0, (length - scene_.mapping.span()) / unit)));
+  horizontalScrollBar()->setRange(
+      0, static_cast<int>(std::max(0.0, (length - scene_.mapping.span()) / unit)));
   horizontalScrollBar()->setPageStep(std::max(1, static_cast<int>(scene_.mapping.span() / unit)));
   horizontalScrollBar()->setValue(static_cast<int>((scene_.mapping.begin - low) / unit));
   setting_bars_ = false;
@@ -175,7 +181,8 @@ void TimelineCanvas::update_scroll_bars() {
 void TimelineCanvas::scrollContentsBy(int dx, int) {
   scene_.scroll = verticalScrollBar()->value();
   if (dx != 0 && !setting_bars_) {
-    scene_.mapping.begin = -TimeMapping::kMargin * whole() + horizontalScrollBar()->value() * whole() / 10000;
+    scene_.mapping.begin =
+        -TimeMapping::kMargin * whole() + horizontalScrollBar()->value() * whole() / 10000;
     scene_.mapping.clamp(whole());
   }
   viewport()->update();
@@ -187,7 +194,8 @@ void TimelineCanvas::fit_all() {
 }
 
 void TimelineCanvas::zoom_to(TimeRange range) {
-  scene_.mapping.fit(static_cast<double>(range.begin.value), static_cast<double>(range.end.value), 0.1);
+  scene_.mapping.fit(static_cast<double>(range.begin.value), static_cast<double>(range.end.value),
+                     0.1);
   view_changed();
 }
 
@@ -197,7 +205,8 @@ std::optional<TimelineCanvas::Hit> TimelineCanvas::hit(const QPoint& at) const {
   if (!index) return std::nullopt;
   Hit result{scene_.layout.places[*index].row, std::nullopt};
   const SliceRow& slices = rows_->rows[result.row].slices;
-  if (at.x() >= label_width_ && slices.size() > 0) result.fold = fold_at(slices, scene_.mapping, at.x());
+  if (at.x() >= label_width_ && slices.size() > 0)
+    result.fold = fold_at(slices, scene_.mapping, at.x());
   return result;
 }
 
@@ -227,21 +236,26 @@ void TimelineCanvas::reveal(TaskId task) {
     break;
   }
   const TaskTimes& times = rows_->timeline->tasks[task];
-  const auto start = static_cast<double>(times.start.value), end = static_cast<double>(times.end.value);
-  if (end < scene_.mapping.begin || start > scene_.mapping.end()) scene_.mapping.centre((start + end) / 2);
+  const auto start = static_cast<double>(times.start.value),
+             end = static_cast<double>(times.end.value);
+  if (end < scene_.mapping.begin || start > scene_.mapping.end())
+    scene_.mapping.centre((start + end) / 2);
   view_changed();
 }
 
 std::optional<TimeRange> TimelineCanvas::selected_span() const {
   if (!rows_) return std::nullopt;
-  if (scene_.task) return TimeRange{rows_->timeline->tasks[*scene_.task].start, rows_->timeline->tasks[*scene_.task].end};
+  if (scene_.task)
+    return TimeRange{rows_->timeline->tasks[*scene_.task].start,
+                     rows_->timeline->tasks[*scene_.task].end};
   std::optional<TimeRange> span;
   for (std::size_t r = 0; r < scene_.selected.size(); ++r) {
     const auto& marked = scene_.selected[r];
     if (marked.empty()) continue;
     const SliceRow& slices = rows_->rows[r].slices;
     const Nanos begin(slices.start[marked.front()]), end(slices.end[marked.back()]);
-    span = span ? TimeRange{std::min(span->begin, begin), std::max(span->end, end)} : TimeRange{begin, end};
+    span = span ? TimeRange{std::min(span->begin, begin), std::max(span->end, end)}
+                : TimeRange{begin, end};
   }
   return span ? span : scene_.range;
 }

@@ -1,5 +1,5 @@
-// The timeline's own surface: keys, mouse and scrolling over what TimelinePainter draws. Knows the session only
-// through its selection; lives in the GUI thread.
+// The timeline's own surface: keys, mouse and scrolling over what TimelinePainter draws. Knows the
+// session only through its selection; lives in the GUI thread.
 #pragma once
 
 #include <QAbstractScrollArea>
@@ -58,7 +58,7 @@ class TimelineCanvas : public QAbstractScrollArea {
   std::optional<TaskId> task_at(const QPoint& at) const;  // a slice of its own, not a block
   void read_selection();
   void layout();
-  void view_changed();      // mapping: clamp, scroll bars, repaint
+  void view_changed();  // mapping: clamp, scroll bars, repaint
   void update_scroll_bars();
   void update_palette();
   void click(const QPoint& at);

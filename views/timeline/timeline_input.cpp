@@ -23,10 +23,13 @@ Nanos rounded(double time) { return Nanos(std::llround(time)); }
 }  // namespace
 
 void TimelineCanvas::keyPressEvent(QKeyEvent* event) {
-  const bool plain = !(event->modifiers() & (Qt::ControlModifier | Qt::AltModifier | Qt::MetaModifier));
-  if (event->key() == Qt::Key_Shift) update_cursor(last_at_, event->modifiers() | Qt::ShiftModifier);
+  const bool plain =
+      !(event->modifiers() & (Qt::ControlModifier | Qt::AltModifier | Qt::MetaModifier));
+  if (event->key() == Qt::Key_Shift)
+    update_cursor(last_at_, event->modifiers() | Qt::ShiftModifier);
   if (event->key() != Qt::Key_F) focused_once_ = false;
-  if (rows_ && plain && (handle_view_key(event->key()) || handle_selection_key(event->key(), event->text()))) {
+  if (rows_ && plain &&
+      (handle_view_key(event->key()) || handle_selection_key(event->key(), event->text()))) {
     return;
   }
   QAbstractScrollArea::keyPressEvent(event);
@@ -42,13 +45,26 @@ bool TimelineCanvas::handle_view_key(int key) {
   const bool inside = viewport()->rect().contains(cursor) && cursor.x() >= label_width_;
   const double at = inside ? cursor.x() : scene_.mapping.left + scene_.mapping.width / 2;
   switch (key) {
-    case Qt::Key_W: scene_.mapping.zoom(kZoomStep, at); break;
-    case Qt::Key_S: scene_.mapping.zoom(1 / kZoomStep, at); break;
-    case Qt::Key_A: scene_.mapping.pan(-kPanStep * scene_.mapping.width); break;
-    case Qt::Key_D: scene_.mapping.pan(kPanStep * scene_.mapping.width); break;
-    case Qt::Key_Home: scene_.mapping.fit(0, whole()); break;
-    case Qt::Key_F: focus_selection(); break;
-    default: return false;
+    case Qt::Key_W:
+      scene_.mapping.zoom(kZoomStep, at);
+      break;
+    case Qt::Key_S:
+      scene_.mapping.zoom(1 / kZoomStep, at);
+      break;
+    case Qt::Key_A:
+      scene_.mapping.pan(-kPanStep * scene_.mapping.width);
+      break;
+    case Qt::Key_D:
+      scene_.mapping.pan(kPanStep * scene_.mapping.width);
+      break;
+    case Qt::Key_Home:
+      scene_.mapping.fit(0, whole());
+      break;
+    case Qt::Key_F:
+      focus_selection();
+      break;
+    default:
+      return false;
   }
   view_changed();
   return true;
@@ -60,7 +76,9 @@ bool TimelineCanvas::handle_selection_key(int key, const QString& text) {
   if (text == QLatin1String("[")) return follow(true), true;
   if (text == QLatin1String("]")) return follow(false), true;
   switch (key) {
-    case Qt::Key_M: toggle_mark(); return true;
+    case Qt::Key_M:
+      toggle_mark();
+      return true;
     case Qt::Key_R:
       if (const auto span = selected_span()) session_.selection().select_range(span);
       return true;
@@ -68,7 +86,8 @@ bool TimelineCanvas::handle_selection_key(int key, const QString& text) {
       session_.selection().select_range(std::nullopt);
       session_.selection().clear();
       return true;
-    default: return false;
+    default:
+      return false;
   }
 }
 
@@ -77,7 +96,8 @@ void TimelineCanvas::focus_selection() {
   const auto span = selected_span();
   if (!span) return;
   if (scene_.task) reveal(*scene_.task);
-  const auto begin = static_cast<double>(span->begin.value), end = static_cast<double>(span->end.value);
+  const auto begin = static_cast<double>(span->begin.value),
+             end = static_cast<double>(span->end.value);
   if (std::exchange(focused_once_, true)) {
     scene_.mapping.fit(begin, end, 0.2);
   } else {
@@ -155,14 +175,16 @@ void TimelineCanvas::mousePressEvent(QMouseEvent* event) {
 
 void TimelineCanvas::mouseMoveEvent(QMouseEvent* event) {
   const QPoint at = event->position().toPoint();
-  if (drag_ == Drag::Pressed && (at - pressed_at_).manhattanLength() > QApplication::startDragDistance() / 2) {
+  if (drag_ == Drag::Pressed &&
+      (at - pressed_at_).manhattanLength() > QApplication::startDragDistance() / 2) {
     drag_ = Drag::Range;
   }
   switch (drag_) {
     case Drag::Range: {
       const double to = std::clamp(scene_.mapping.time(at.x()), 0.0, whole());
       const double from = std::clamp(pressed_time_, 0.0, whole());
-      session_.selection().select_range(TimeRange{rounded(std::min(from, to)), rounded(std::max(from, to))});
+      session_.selection().select_range(
+          TimeRange{rounded(std::min(from, to)), rounded(std::max(from, to))});
       break;
     }
     case Drag::Pan:
@@ -171,11 +193,13 @@ void TimelineCanvas::mouseMoveEvent(QMouseEvent* event) {
       view_changed();
       break;
     case Drag::LabelColumn:
-      label_width_ = std::clamp(at.x(), kMinLabelWidth, std::min(kMaxLabelWidth, viewport()->width() / 2));
+      label_width_ =
+          std::clamp(at.x(), kMinLabelWidth, std::min(kMaxLabelWidth, viewport()->width() / 2));
       scene_.mapping.resize(label_width_, viewport()->width() - label_width_);
       view_changed();
       break;
-    default: hover(at);
+    default:
+      hover(at);
   }
   last_at_ = at;
   update_cursor(at, event->modifiers());
@@ -245,7 +269,8 @@ void TimelineCanvas::wheelEvent(QWheelEvent* event) {
 
 void TimelineCanvas::update_cursor(const QPoint& at, Qt::KeyboardModifiers modifiers) {
   Qt::CursorShape shape = Qt::ArrowCursor;
-  if (drag_ == Drag::LabelColumn || (drag_ == Drag::None && std::abs(at.x() - label_width_) <= kEdge)) {
+  if (drag_ == Drag::LabelColumn ||
+      (drag_ == Drag::None && std::abs(at.x() - label_width_) <= kEdge)) {
     shape = Qt::SplitHCursor;
   } else if (drag_ == Drag::Pan) {
     shape = Qt::ClosedHandCursor;
@@ -281,7 +306,8 @@ void TimelineCanvas::hover(const QPoint& at) {
   QString text = style::time(rounded(std::max(0.0, scene_.mapping.time(at.x()))));
   if (task) {
     const TaskTimes& times = rows_->timeline->tasks[*task];
-    text += QStringLiteral(" · ") + QString::fromStdString(rows_->timeline->program->task_name(*task)) +
+    text += QStringLiteral(" · ") +
+            QString::fromStdString(rows_->timeline->program->task_name(*task)) +
             QStringLiteral(" · ") + style::time(times.end - times.start);
   }
   emit cursor_info(text);

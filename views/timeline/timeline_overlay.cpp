@@ -8,7 +8,8 @@
 
 namespace strato {
 
-// Outlines where slices are wide enough, a line under them where not; steps joined where the row changes.
+// Outlines where slices are wide enough, a line under them where not; steps joined where the row
+// changes.
 void TimelinePainter::paint_critical(QPainter& painter) {
   const QColor colour = style::critical(dark_);
   const double left = scene_.mapping.left, right = left + scene_.mapping.width;
@@ -18,14 +19,16 @@ void TimelinePainter::paint_critical(QPainter& painter) {
     const auto& marked = scene_.on_critical_path[place.row];
     const int y = row_y(place);
     double drawn_to = left - 1;
-    auto i = std::lower_bound(marked.begin(), marked.end(), slices.first_after(scene_.mapping.begin));
+    auto i =
+        std::lower_bound(marked.begin(), marked.end(), slices.first_after(scene_.mapping.begin));
     for (; i != marked.end(); ++i) {
       const double x0 = scene_.mapping.x(static_cast<double>(slices.start[*i]));
       const double x1 = scene_.mapping.x(static_cast<double>(slices.end[*i]));
       if (x0 > right) break;
       if (x1 - x0 >= 6) {
         painter.setPen(QPen(colour, 2));
-        painter.drawRect(QRectF(std::max(x0, left - 4) + 1, y + 2, std::min(x1, right + 4) - std::max(x0, left - 4) - 2,
+        painter.drawRect(QRectF(std::max(x0, left - 4) + 1, y + 2,
+                                std::min(x1, right + 4) - std::max(x0, left - 4) - 2,
                                 place.height - 4));
       } else if (x1 > drawn_to) {
         const double from = std::max(x0, drawn_to);
@@ -43,7 +46,8 @@ void TimelinePainter::paint_critical(QPainter& painter) {
   const double view_begin = scene_.mapping.begin, view_end = scene_.mapping.end();
   for (std::size_t i = 0; i < scene_.rows->critical.size(); ++i) {
     const TaskTimes& times = timeline.tasks[scene_.rows->critical[i].task];
-    const auto end = static_cast<double>(times.end.value), start = static_cast<double>(times.start.value);
+    const auto end = static_cast<double>(times.end.value),
+               start = static_cast<double>(times.start.value);
     if (end < view_begin || start > view_end) {
       last.reset();
       continue;
@@ -87,7 +91,8 @@ void TimelinePainter::paint_range(QPainter& painter, const QSize& size) {
     painter.fillRect(QRectF(x0, kAxisHeight, x1 - x0, size.height()), fill);
     painter.setPen(QPen(colour, 1));
     for (const double x : {x0, x1}) {
-      painter.drawLine(QPointF(std::round(x) + 0.5, kAxisHeight), QPointF(std::round(x) + 0.5, size.height()));
+      painter.drawLine(QPointF(std::round(x) + 0.5, kAxisHeight),
+                       QPointF(std::round(x) + 0.5, size.height()));
     }
   };
   for (const TimeRange& mark : scene_.marks) band(mark, muted_, 0.06f);
@@ -153,8 +158,9 @@ void TimelinePainter::paint_label(QPainter& painter, const RowLayout::Place& pla
     right = style::bytes(use.peak) + QStringLiteral(" / ") + style::bytes(use.capacity);
     alarm = !use.fits();
   } else if (!header) {
-    right = QString::number(std::lround(100 * static_cast<double>(row.slices.busy_total()) / step)) +
-            QStringLiteral(" %");
+    right =
+        QString::number(std::lround(100 * static_cast<double>(row.slices.busy_total()) / step)) +
+        QStringLiteral(" %");
   }
   const QRect box(header ? 20 : 24, y, width - (header ? 28 : 32), place.height);
   const double right_width = QFontMetricsF(small_).horizontalAdvance(right);
@@ -164,8 +170,9 @@ void TimelinePainter::paint_label(QPainter& painter, const RowLayout::Place& pla
   painter.setFont(font);
   painter.setPen(strong ? ink_ : muted_);
   const double room = box.width() - right_width - 8;
-  painter.drawText(box, Qt::AlignLeft | Qt::AlignVCenter,
-                   QFontMetricsF(font).elidedText(QString::fromStdString(row.label), Qt::ElideMiddle, room));
+  painter.drawText(
+      box, Qt::AlignLeft | Qt::AlignVCenter,
+      QFontMetricsF(font).elidedText(QString::fromStdString(row.label), Qt::ElideMiddle, room));
   if (!header) return;
   const auto section = static_cast<std::size_t>(row.section);
   const bool closed = section < scene_.filter.collapsed.size() && scene_.filter.collapsed[section];

@@ -63,7 +63,8 @@ TimelinePainter::TimelinePainter(const TimelineScene& scene)
 
 void TimelinePainter::paint(QPainter& painter, const QSize& size) {
   const QPaintEngine* engine = painter.paintEngine();
-  vector_ = engine && engine->type() != QPaintEngine::Raster && engine->type() != QPaintEngine::OpenGL2;
+  vector_ =
+      engine && engine->type() != QPaintEngine::Raster && engine->type() != QPaintEngine::OpenGL2;
   painter.fillRect(QRect(QPoint(0, 0), size), ground_);
   if (!scene_.rows) return;
   painter.save();
@@ -101,7 +102,8 @@ void TimelinePainter::paint_axis(QPainter& painter, const QSize& size) {
   if (scene_.range) {
     const double x0 = scene_.mapping.x(static_cast<double>(scene_.range->begin.value));
     const double x1 = scene_.mapping.x(static_cast<double>(scene_.range->end.value));
-    painter.fillRect(QRectF(x0, kAxisHeight - 3, std::max(1.0, x1 - x0), 3), style::selection(dark_));
+    painter.fillRect(QRectF(x0, kAxisHeight - 3, std::max(1.0, x1 - x0), 3),
+                     style::selection(dark_));
   }
   painter.restore();
   painter.setPen(mixed(ground_, ink_, 0.18));
@@ -123,11 +125,13 @@ void TimelinePainter::paint_row(QPainter& painter, const RowLayout::Place& place
   } else if (row.kind == RowKind::Memory) {
     paint_memory(painter, place);
   } else {
-    fold_slices(row.slices, scene_.mapping, [&](const Fold& fold) { paint_fold(painter, place, fold); });
+    fold_slices(row.slices, scene_.mapping,
+                [&](const Fold& fold) { paint_fold(painter, place, fold); });
   }
 }
 
-// A folded block takes the colour that fills most of the slices looked at (all when few, else a sample).
+// A folded block takes the colour that fills most of the slices looked at (all when few, else a
+// sample).
 double TimelinePainter::busiest_entry(const SliceRow& row, const Fold& fold,
                                       std::uint8_t& entry) const {
   std::array<std::int64_t, 256> time{};
@@ -156,11 +160,13 @@ void TimelinePainter::hatch(QPainter& painter, const QRectF& box, const SliceFil
   painter.setPen(QPen(dim ? fill.dim : fill.solid, 1));
   for (double x = box.left() - box.height(); x < box.right(); x += 5) {
     const double from = std::max(x, box.left()), to = std::min(x + box.height(), box.right());
-    painter.drawLine(QPointF(from, box.bottom() - (from - x)), QPointF(to, box.bottom() - (to - x)));
+    painter.drawLine(QPointF(from, box.bottom() - (from - x)),
+                     QPointF(to, box.bottom() - (to - x)));
   }
 }
 
-void TimelinePainter::paint_fold(QPainter& painter, const RowLayout::Place& place, const Fold& fold) {
+void TimelinePainter::paint_fold(QPainter& painter, const RowLayout::Place& place,
+                                 const Fold& fold) {
   const TimelineRow& row = scene_.rows->rows[place.row];
   const SliceRow& slices = row.slices;
   double x0 = scene_.mapping.x(static_cast<double>(slices.start[fold.first]));
@@ -174,7 +180,8 @@ void TimelinePainter::paint_fold(QPainter& painter, const RowLayout::Place& plac
   double density = 1;
   if (fold.count() > 1) density = busiest_entry(slices, fold, entry);
   const SliceFill& fill = fills_[entry];
-  const bool hatched = is_communication(scene_.rows->timeline->program->tasks[slices.task[fold.first]].kind);
+  const bool hatched =
+      is_communication(scene_.rows->timeline->program->tasks[slices.task[fold.first]].kind);
   if (hatched && box.width() >= 4) {
     hatch(painter, box, fill, dim);
   } else {
@@ -187,8 +194,8 @@ void TimelinePainter::paint_fold(QPainter& painter, const RowLayout::Place& plac
   }
 }
 
-void TimelinePainter::paint_slice_text(QPainter& painter, const QRectF& box, TaskId task, bool hatched,
-                                       bool dim) {
+void TimelinePainter::paint_slice_text(QPainter& painter, const QRectF& box, TaskId task,
+                                       bool hatched, bool dim) {
   QRectF inside = box.adjusted(4, 0, -3, 0);
   inside.setLeft(std::max(inside.left(), scene_.mapping.left + 4));
   const double visible = inside.width();
@@ -196,7 +203,8 @@ void TimelinePainter::paint_slice_text(QPainter& painter, const QRectF& box, Tas
   const Program& program = *scene_.rows->timeline->program;
   const TaskKind kind = program.tasks[task].kind;
   QString text;
-  if (kind != TaskKind::Compute && kind != TaskKind::Update) text = kind_label(kind) + QLatin1Char(' ');
+  if (kind != TaskKind::Compute && kind != TaskKind::Update)
+    text = kind_label(kind) + QLatin1Char(' ');
   const double used = metrics.horizontalAdvance(text);
   if (visible - used >= kMinTextWidth) {
     text += style::fitting_name(slice_text(program, task), metrics, visible - used);
@@ -215,7 +223,8 @@ void TimelinePainter::paint_slice_text(QPainter& painter, const QRectF& box, Tas
   painter.drawText(inside, Qt::AlignLeft | Qt::AlignVCenter | Qt::TextSingleLine, text);
 }
 
-// The utilisation of a machine's compute streams, as a strip: all that is seen of a collapsed section.
+// The utilisation of a machine's compute streams, as a strip: all that is seen of a collapsed
+// section.
 void TimelinePainter::paint_header(QPainter& painter, const RowLayout::Place& place) {
   const TimelineRow& header = scene_.rows->rows[place.row];
   const auto section = static_cast<std::size_t>(header.section);
@@ -245,7 +254,8 @@ void TimelinePainter::paint_memory(QPainter& painter, const RowLayout::Place& pl
   const TimelineRow& row = scene_.rows->rows[place.row];
   const MemoryCurve& curve = scene_.rows->memory[row.device];
   const std::int64_t capacity = scene_.rows->timeline->devices[row.device].capacity.value;
-  // Far below its capacity a curve would be a line at the foot: it is drawn larger, the capacity out of sight.
+  // Far below its capacity a curve would be a line at the foot: it is drawn larger, the capacity
+  // out of sight.
   const bool roomy = curve.peak() < capacity / 3;
   const std::int64_t full = roomy ? curve.peak() * 3 / 2 : std::max(curve.peak(), capacity);
   const double top = std::max(static_cast<double>(full), 1.0);
@@ -253,7 +263,8 @@ void TimelinePainter::paint_memory(QPainter& painter, const RowLayout::Place& pl
   const QColor fill = mixed(ground_, ink_, 0.22), red = style::infeasible(dark_);
   const double step_end = static_cast<double>(scene_.rows->timeline->step_time.value);
   const double from = std::max(scene_.mapping.left, scene_.mapping.x(0));
-  const double to = std::min(scene_.mapping.left + scene_.mapping.width, scene_.mapping.x(step_end));
+  const double to =
+      std::min(scene_.mapping.left + scene_.mapping.width, scene_.mapping.x(step_end));
   const double limit_y = base - static_cast<double>(capacity) / top * height;
   for (double x = std::floor(from); x < to; x += 1) {
     const std::int64_t bytes = curve.highest(static_cast<std::int64_t>(scene_.mapping.time(x)),
@@ -265,7 +276,8 @@ void TimelinePainter::paint_memory(QPainter& painter, const RowLayout::Place& pl
   }
   if (to > from && !roomy) {
     const bool over = curve.peak() > capacity;
-    painter.fillRect(QRectF(from, std::round(limit_y), to - from, 1), over ? red : mixed(ground_, ink_, 0.3));
+    painter.fillRect(QRectF(from, std::round(limit_y), to - from, 1),
+                     over ? red : mixed(ground_, ink_, 0.3));
   }
 }
 

@@ -1,5 +1,5 @@
-// Draws a timeline from plain values: everything that is seen, and nothing about widgets or input. The same code
-// draws the window, a PNG and an SVG.
+// Draws a timeline from plain values: everything that is seen, and nothing about widgets or input.
+// The same code draws the window, a PNG and an SVG.
 #pragma once
 
 #include <QFont>
@@ -19,17 +19,17 @@ struct TimelineScene {
   const TimelineRows* rows = nullptr;
   RowLayout layout;
   RowFilter filter;
-  TimeMapping mapping;                  // left edge = end of the label column
-  int scroll = 0;                       // px, of the rows
+  TimeMapping mapping;  // left edge = end of the label column
+  int scroll = 0;       // px, of the rows
   SliceColours colours;
-  Nanos lower_bound;                    // 0: unknown
-  bool critical = true;                 // draw the critical path
+  Nanos lower_bound;     // 0: unknown
+  bool critical = true;  // draw the critical path
 
-  MarkedSlices selected;                // empty: nothing is selected, nothing is dimmed
+  MarkedSlices selected;  // empty: nothing is selected, nothing is dimmed
   MarkedSlices on_critical_path;
-  std::optional<TaskId> task;           // the selected one
+  std::optional<TaskId> task;  // the selected one
   std::optional<TaskId> hovered;
-  std::optional<DeviceId> device;       // selected
+  std::optional<DeviceId> device;  // selected
   std::optional<LinkId> link;
   std::optional<TimeRange> range;
   std::vector<TimeRange> marks;
@@ -67,7 +67,8 @@ class TimelinePainter {
 
   int row_y(const RowLayout::Place& place) const { return kAxisHeight + place.y - scene_.scroll; }
   double busiest_entry(const SliceRow& row, const Fold& fold, std::uint8_t& entry) const;
-  std::optional<QRectF> first_box(const std::vector<RowSlice>& places) const;  // the first that is on the screen
+  std::optional<QRectF> first_box(
+      const std::vector<RowSlice>& places) const;  // the first that is on the screen
   std::optional<QRectF> box_of(const RowSlice& place) const;
 
   const TimelineScene& scene_;

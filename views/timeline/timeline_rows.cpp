@@ -46,7 +46,8 @@ struct Sorter {  // tasks to the rows that show them
         list.push_back(TaskId(t));
         on_stream |= stream;
       }
-      if (!on_stream && task.device.valid()) streams[2 * task.device.index() + 1].push_back(TaskId(t));
+      if (!on_stream && task.device.valid())
+        streams[2 * task.device.index() + 1].push_back(TaskId(t));
     }
   }
 };
@@ -165,8 +166,9 @@ std::optional<std::size_t> RowLayout::place_at(int y) const {
 }
 
 std::optional<std::size_t> RowLayout::place_of(std::size_t row) const {
-  const auto found = std::lower_bound(places.begin(), places.end(), row,
-                                      [](const Place& place, std::size_t r) { return place.row < r; });
+  const auto found =
+      std::lower_bound(places.begin(), places.end(), row,
+                       [](const Place& place, std::size_t r) { return place.row < r; });
   if (found == places.end() || found->row != row) return std::nullopt;
   return static_cast<std::size_t>(found - places.begin());
 }
@@ -206,13 +208,22 @@ RangeSummary summarise(const TimelineRows& rows, std::int64_t from, std::int64_t
       const std::int64_t time = std::min(to, slices.end[i]) - std::max(from, slices.start[i]);
       ++summary.tasks;
       switch (rows.timeline->program->tasks[slices.task[i]].kind) {
-        case TaskKind::Compute: summary.compute += time; break;
-        case TaskKind::Update: summary.update += time; break;
+        case TaskKind::Compute:
+          summary.compute += time;
+          break;
+        case TaskKind::Update:
+          summary.update += time;
+          break;
         case TaskKind::Split:
         case TaskKind::Concat:
-        case TaskKind::Sum: summary.reshuffle += time; break;
-        case TaskKind::Transfer: summary.transfer += time; break;
-        default: summary.collective += time;
+        case TaskKind::Sum:
+          summary.reshuffle += time;
+          break;
+        case TaskKind::Transfer:
+          summary.transfer += time;
+          break;
+        default:
+          summary.collective += time;
       }
     }
   }

@@ -1,5 +1,6 @@
-// A timeline as rows for the eye: per machine a header, per device a compute row, a communication row and a memory
-// row, then the links in use. Pure data, made once per outcome; safe to build on any thread.
+// A timeline as rows for the eye: per machine a header, per device a compute row, a communication
+// row and a memory row, then the links in use. Pure data, made once per outcome; safe to build on
+// any thread.
 #pragma once
 
 #include <memory>
@@ -17,11 +18,11 @@ enum class RowKind : std::uint8_t { Header, Compute, Communication, Memory, Link
 
 struct TimelineRow {
   RowKind kind = RowKind::Header;
-  int section = 0;      // rows of a section collapse under its header
+  int section = 0;  // rows of a section collapse under its header
   std::string label;
-  DeviceId device;      // of device rows
-  LinkId link;          // of link rows
-  SliceRow slices;      // empty for headers and memory rows
+  DeviceId device;  // of device rows
+  LinkId link;      // of link rows
+  SliceRow slices;  // empty for headers and memory rows
 };
 
 struct RowSlice {
@@ -39,8 +40,8 @@ struct TimelineRows {
   std::size_t slice_count = 0;
 };
 
-// A collective is in the communication row of each member; a transfer in its source's (a second communication row
-// is made when some overlap); links show both.
+// A collective is in the communication row of each member; a transfer in its source's (a second
+// communication row is made when some overlap); links show both.
 TimelineRows make_rows(std::shared_ptr<const Timeline> timeline);
 
 // Every row that shows the task; device rows come before link rows.
@@ -70,7 +71,7 @@ struct RowLayout {
   std::vector<Place> places;  // ascending by y
   int height = 0;
 
-  std::optional<std::size_t> place_at(int y) const;      // index into places
+  std::optional<std::size_t> place_at(int y) const;  // index into places
   std::optional<std::size_t> place_of(std::size_t row) const;
 };
 struct RowFilter {

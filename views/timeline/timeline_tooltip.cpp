@@ -18,12 +18,15 @@ QString TimelineCanvas::describe(TaskId id) const {
   const TaskTimes& times = rows_->timeline->tasks[id];
   QString rows = line(tr("duration"), style::time(times.end - times.start));
   rows += line(tr("starts at"), style::time(times.start));
-  if (times.start > times.ready) rows += line(tr("waited, ready"), style::time(times.start - times.ready));
+  if (times.start > times.ready)
+    rows += line(tr("waited, ready"), style::time(times.start - times.ready));
   if (task.samples > 0) {
-    rows += line(tr("samples"), QStringLiteral("%1 of %2").arg(task.samples).arg(program.graph->batch()));
+    rows += line(tr("samples"),
+                 QStringLiteral("%1 of %2").arg(task.samples).arg(program.graph->batch()));
   }
   if (task.bytes.value > 0) {
-    rows += line(is_communication(task.kind) ? tr("moved") : tr("read and written"), style::bytes(task.bytes));
+    rows += line(is_communication(task.kind) ? tr("moved") : tr("read and written"),
+                 style::bytes(task.bytes));
     const double seconds = to_seconds(times.end - times.start);
     if (is_communication(task.kind) && seconds > 0) {
       rows += line(tr("rate"), style::bandwidth(static_cast<double>(task.bytes.value) / seconds));
@@ -31,7 +34,8 @@ QString TimelineCanvas::describe(TaskId id) const {
   }
   if (task.target.valid()) {
     const Cluster& cluster = *program.cluster;
-    rows += line(tr("way"), QString::fromStdString(cluster.device(task.device).name) + QStringLiteral(" → ") +
+    rows += line(tr("way"), QString::fromStdString(cluster.device(task.device).name) +
+                                QStringLiteral(" → ") +
                                 QString::fromStdString(cluster.device(task.target).name));
   }
   const auto& problem = session_.snapshot().problem;
@@ -40,7 +44,8 @@ QString TimelineCanvas::describe(TaskId id) const {
     rows += line(tr("group"), QString::fromStdString(group.name));
   }
   return QStringLiteral("<b>%1</b><br>%2<table cellspacing=0>%3</table>")
-      .arg(QString::fromStdString(program.task_name(id)).toHtmlEscaped(), kind_label(task.kind), rows);
+      .arg(QString::fromStdString(program.task_name(id)).toHtmlEscaped(), kind_label(task.kind),
+           rows);
 }
 
 QString TimelineCanvas::tooltip(const QPoint& at) const {
@@ -56,11 +61,13 @@ QString TimelineCanvas::tooltip(const QPoint& at) const {
   }
   if (row.kind == RowKind::Memory) {
     const DeviceUse& use = rows_->timeline->devices[row.device];
-    QString text = tr("peak %1 of %2, %3 of them resident")
-                       .arg(style::bytes(use.peak), style::bytes(use.capacity), style::bytes(use.resident));
+    QString text =
+        tr("peak %1 of %2, %3 of them resident")
+            .arg(style::bytes(use.peak), style::bytes(use.capacity), style::bytes(use.resident));
     if (at.x() > label_width_) {
       const auto time = static_cast<std::int64_t>(scene_.mapping.time(at.x()));
-      text = tr("<b>%1</b> here<br>").arg(style::bytes(Bytes(rows_->memory[row.device].at(time)))) + text;
+      text = tr("<b>%1</b> here<br>").arg(style::bytes(Bytes(rows_->memory[row.device].at(time)))) +
+             text;
     }
     return text;
   }
@@ -68,12 +75,14 @@ QString TimelineCanvas::tooltip(const QPoint& at) const {
   const Cluster& cluster = *rows_->timeline->program->cluster;
   if (row.kind == RowKind::Link) {
     const Link& link = cluster.links()[row.link];
-    return tr("<b>%1</b><br>%2, latency %3").arg(QString::fromStdString(link.name).toHtmlEscaped(),
-                                                style::bandwidth(link.bandwidth), style::time(link.latency));
+    return tr("<b>%1</b><br>%2, latency %3")
+        .arg(QString::fromStdString(link.name).toHtmlEscaped(), style::bandwidth(link.bandwidth),
+             style::time(link.latency));
   }
   if (!row.device.valid()) return tr("Click to collapse or open");
-  return tr("<b>%1</b><br>%2").arg(QString::fromStdString(cluster.device(row.device).name).toHtmlEscaped(),
-                                  QString::fromStdString(cluster.gpu(row.device).name).toHtmlEscaped());
+  return tr("<b>%1</b><br>%2")
+      .arg(QString::fromStdString(cluster.device(row.device).name).toHtmlEscaped(),
+           QString::fromStdString(cluster.gpu(row.device).name).toHtmlEscaped());
 }
 
 }  // namespace strato

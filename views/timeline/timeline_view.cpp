@@ -16,7 +16,8 @@ namespace {
 constexpr std::size_t kTasksBuiltAtOnce = 30'000;  // some 20 ms; more is made on a worker thread
 
 QString share(const QString& name, std::int64_t part, double whole) {
-  return QStringLiteral("%1 <b>%2</b>").arg(name, style::percent(static_cast<double>(part) / whole));
+  return QStringLiteral("%1 <b>%2</b>")
+      .arg(name, style::percent(static_cast<double>(part) / whole));
 }
 
 }  // namespace
@@ -31,13 +32,15 @@ TimelineView::TimelineView(Session& session, QWidget* parent) : QWidget(parent),
   summary_ = new QLabel(this);
   summary_->setContentsMargins(8, 4, 8, 4);
   summary_->setTextFormat(Qt::RichText);
+  summary_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Fixed);
   summary_->hide();
   column->addWidget(summary_);
   setFocusProxy(canvas_);
 
   connect(canvas_, &TimelineCanvas::cursor_info, this, &TimelineView::cursor_info);
   connect(canvas_, &TimelineCanvas::colours_changed, this, [this] {
-    legend_->show_legend(canvas_->colours(), colour_->currentIndex() != static_cast<int>(ColourMode::Kind));
+    legend_->show_legend(canvas_->colours(),
+                         colour_->currentIndex() != static_cast<int>(ColourMode::Kind));
   });
   connect(&session.selection(), &Selection::range_changed, this, &TimelineView::update_summary);
   connect(&session, &Session::outcome_changed, this, &TimelineView::outcome_changed);
@@ -86,7 +89,9 @@ QWidget* TimelineView::make_bar() {
          [this](bool on) { canvas_->set_show_links(on); });
   auto* fit = new QToolButton(bar);
   fit->setText(tr("Fit"));
-  fit->setToolTip(tr("Show the whole step (Home)\nW/S zoom, A/D pan, drag selects a range, F goes to the selection"));
+  fit->setToolTip(
+      tr("Show the whole step (Home)\nW/S zoom, A/D pan, drag selects a range, F goes to the "
+         "selection"));
   fit->setAutoRaise(true);
   fit->setFocusPolicy(Qt::TabFocus);
   connect(fit, &QToolButton::clicked, canvas_, &TimelineCanvas::fit_all);
@@ -96,7 +101,9 @@ QWidget* TimelineView::make_bar() {
   return bar;
 }
 
-void TimelineView::set_colour_mode(ColourMode mode) { colour_->setCurrentIndex(static_cast<int>(mode)); }
+void TimelineView::set_colour_mode(ColourMode mode) {
+  colour_->setCurrentIndex(static_cast<int>(mode));
+}
 
 void TimelineView::render_to(QPainter& painter, QSize size) { canvas_->paint_to(painter, size); }
 
@@ -111,7 +118,8 @@ void TimelineView::show_timeline(std::shared_ptr<const Timeline> timeline, Nanos
   if (!timeline) {
     canvas_->show_rows(nullptr, Nanos(0));
   } else if (timeline->tasks.size() <= kTasksBuiltAtOnce) {
-    canvas_->show_rows(std::make_shared<const TimelineRows>(make_rows(std::move(timeline))), lower_bound);
+    canvas_->show_rows(std::make_shared<const TimelineRows>(make_rows(std::move(timeline))),
+                       lower_bound);
   } else {
     building_.setFuture(QtConcurrent::run([timeline = std::move(timeline)] {
       return std::make_shared<const TimelineRows>(make_rows(timeline));
@@ -127,15 +135,25 @@ void TimelineView::update_summary() {
   if (!summary_->isVisibleTo(this)) return;
   const RangeSummary sum = summarise(*rows, range->begin.value, range->end.value);
   const Nanos length = range->end - range->begin;
-  const double whole = std::max<double>(1, static_cast<double>(length.value) * static_cast<double>(sum.devices));
-  const QStringList parts = {
-      QStringLiteral("<b>%1</b> (%2 to %3)").arg(style::time(length), style::time(range->begin), style::time(range->end)),
-      share(tr("compute"), sum.compute, whole), share(tr("update"), sum.update, whole),
-      share(tr("reshuffle"), sum.reshuffle, whole), share(tr("idle"), sum.idle, whole),
-      share(tr("transfer"), sum.transfer, whole), share(tr("collective"), sum.collective, whole),
-      tr("%1 tasks on %2 devices").arg(sum.tasks).arg(sum.devices)};
+  const double whole =
+      std::max<double>(1, static_cast<double>(length.value) * static_cast<double>(sum.devices));
+  QStringList parts = {
+      QStringLiteral("<b>%1</b> (%2 to %3)")
+          .arg(style::time(length), style::time(range->begin), style::time(range->end))};
+  const auto add = [&](const QString& name, std::int64_t part) {
+    if (part > 0) parts << share(name, part, whole);
+  };
+  add(tr("compute"), sum.compute);
+  add(tr("update"), sum.update);
+  add(tr("reshuffle"), sum.reshuffle);
+  add(tr("idle"), sum.idle);
+  add(tr("transfer"), sum.transfer);
+  add(tr("collective"), sum.collective);
+  parts << tr("%1 tasks").arg(sum.tasks);
   summary_->setText(parts.join(QStringLiteral(" &nbsp;·&nbsp; ")));
-  summary_->setToolTip(tr("Shares of the time of all devices in this range; communication overlaps computation"));
+  summary_->setToolTip(
+      tr("Shares of the time of all %1 devices in this range; communication overlaps computation")
+          .arg(sum.devices));
 }
 
 }  // namespace strato

@@ -1,5 +1,6 @@
-// The timeline of the outcome shown: what every device and link does over one training step. A thin bar on top
-// (colour, legend, what is shown), the canvas, and a strip that sums up the selected range of time.
+// The timeline of the outcome shown: what every device and link does over one training step. A thin
+// bar on top (colour, legend, what is shown), the canvas, and a strip that sums up the selected
+// range of time.
 #pragma once
 
 #include <QFutureWatcher>

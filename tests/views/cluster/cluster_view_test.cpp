@@ -11,20 +11,24 @@ namespace {
 std::vector<std::shared_ptr<const Cluster>> samples() {
   std::vector<std::shared_ptr<const Cluster>> clusters;
   std::vector<std::filesystem::path> files;
-  for (const auto& entry : std::filesystem::directory_iterator(std::string(STRATO_SOURCE_DIR) + "/sample_graphs/clusters")) {
+  for (const auto& entry : std::filesystem::directory_iterator(std::string(STRATO_SOURCE_DIR) +
+                                                               "/sample_graphs/clusters")) {
     if (entry.path().extension() == ".json") files.push_back(entry.path());
   }
   std::sort(files.begin(), files.end());
   for (const auto& file : files) {
-    clusters.push_back(std::make_shared<const Cluster>(read_cluster(file, GpuCatalogue::bundled())));
+    clusters.push_back(
+        std::make_shared<const Cluster>(read_cluster(file, GpuCatalogue::bundled())));
   }
   return clusters;
 }
 
 std::shared_ptr<const Cluster> of_size(int machines, int each) {
   const std::string text = R"({"format":"stratoscope-cluster","version":1,"name":"even",
-    "machines":[{"name":"m","count":)" + std::to_string(machines) + R"(,
-      "gpus":[{"type":"V100-SXM2-16GB","count":)" + std::to_string(each) + R"(}],
+    "machines":[{"name":"m","count":)" +
+                           std::to_string(machines) + R"(,
+      "gpus":[{"type":"V100-SXM2-16GB","count":)" +
+                           std::to_string(each) + R"(}],
       "fabric":{"kind":"nvlink2","bandwidth_GBps":100,"latency_us":2},
       "nic":{"kind":"100GbE","bandwidth_GBps":12.5,"latency_us":5}}],
     "network":{"latency_us":1}})";
@@ -33,15 +37,18 @@ std::shared_ptr<const Cluster> of_size(int machines, int each) {
 
 void expect_tidy(const Cluster& cluster, const ClusterLayout& layout) {
   for (std::size_t a = 0; a < layout.machines.size(); ++a) {
-    for (std::size_t b = a + 1; b < layout.machines.size(); ++b) EXPECT_FALSE(layout.machines[a].intersects(layout.machines[b]));
+    for (std::size_t b = a + 1; b < layout.machines.size(); ++b)
+      EXPECT_FALSE(layout.machines[a].intersects(layout.machines[b]));
     for (const QLineF& bus : layout.buses) {
       if (bus.dy() != 0) continue;
       EXPECT_FALSE(layout.machines[a].contains(QPointF(layout.machines[a].center().x(), bus.y1())));
     }
   }
   for (std::size_t a = 0; a < layout.devices.size(); ++a) {
-    EXPECT_TRUE(layout.machines[cluster.device(DeviceId(a)).machine.index()].contains(layout.devices[a]));
-    for (std::size_t b = a + 1; b < layout.devices.size(); ++b) EXPECT_FALSE(layout.devices[a].intersects(layout.devices[b]));
+    EXPECT_TRUE(
+        layout.machines[cluster.device(DeviceId(a)).machine.index()].contains(layout.devices[a]));
+    for (std::size_t b = a + 1; b < layout.devices.size(); ++b)
+      EXPECT_FALSE(layout.devices[a].intersects(layout.devices[b]));
   }
   EXPECT_EQ(layout.links.size(), cluster.links().size());
   for (const DrawnLink& link : layout.links) EXPECT_GE(link.line.size(), 2);
@@ -49,12 +56,14 @@ void expect_tidy(const Cluster& cluster, const ClusterLayout& layout) {
 
 TEST(ClusterLayout, SamplesAreDrawnWithoutOverlapAndWithEveryLink) {
   for (const auto& cluster : samples()) {
-    for (const double width : {300.0, 700.0, 1280.0}) expect_tidy(*cluster, layout_cluster(*cluster, width));
+    for (const double width : {300.0, 700.0, 1280.0})
+      expect_tidy(*cluster, layout_cluster(*cluster, width));
   }
 }
 
 TEST(ClusterLayout, ScalesToManyMachinesAndDevices) {
-  for (const auto& [machines, each] : {std::pair(1, 1), {1, 16}, {16, 1}, {16, 4}, {8, 8}, {4, 16}}) {
+  for (const auto& [machines, each] :
+       {std::pair(1, 1), {1, 16}, {16, 1}, {16, 4}, {8, 8}, {4, 16}}) {
     const auto cluster = of_size(machines, each);
     expect_tidy(*cluster, layout_cluster(*cluster, 900));
   }

@@ -16,9 +16,11 @@ LayoutRequest random_request(unsigned seed, int nodes, int edges) {
   std::mt19937 random(seed);
   LayoutRequest request;
   request.direction = seed % 2 ? FlowDirection::Down : FlowDirection::Right;
-  for (int i = 0; i < nodes; ++i) request.nodes.push_back(QSizeF(60 + random() % 100, 20 + random() % 40));
+  for (int i = 0; i < nodes; ++i)
+    request.nodes.push_back(QSizeF(60 + random() % 100, 20 + random() % 40));
   for (int i = 0; i < edges; ++i) {
-    request.edges.push_back({static_cast<int>(random() % static_cast<unsigned>(nodes)), static_cast<int>(random() % static_cast<unsigned>(nodes)), 1});
+    request.edges.push_back({static_cast<int>(random() % static_cast<unsigned>(nodes)),
+                             static_cast<int>(random() % static_cast<unsigned>(nodes)), 1});
   }
   return request;
 }
@@ -26,13 +28,15 @@ LayoutRequest random_request(unsigned seed, int nodes, int edges) {
 void expect_no_overlap(const GraphLayout& layout) {
   for (std::size_t a = 0; a < layout.nodes.size(); ++a) {
     EXPECT_TRUE(layout.bounds.contains(layout.nodes[a]));
-    for (std::size_t b = a + 1; b < layout.nodes.size(); ++b) EXPECT_FALSE(layout.nodes[a].intersects(layout.nodes[b])) << a << " " << b;
+    for (std::size_t b = a + 1; b < layout.nodes.size(); ++b)
+      EXPECT_FALSE(layout.nodes[a].intersects(layout.nodes[b])) << a << " " << b;
   }
 }
 
 TEST(LayeredLayout, NeverOverlapsEvenWithCyclesAndLoops) {
   for (unsigned seed = 1; seed < 30; ++seed) {
-    const LayoutRequest request = random_request(seed, 1 + static_cast<int>(seed * 2), static_cast<int>(seed * 5));
+    const LayoutRequest request =
+        random_request(seed, 1 + static_cast<int>(seed * 2), static_cast<int>(seed * 5));
     const GraphLayout layout = layered_layout(request);
     ASSERT_EQ(layout.nodes.size(), request.nodes.size());
     ASSERT_EQ(layout.edges.size(), request.edges.size());
@@ -78,7 +82,8 @@ TEST(ParsePlain, ReadsNodesAndEdges) {
   request.nodes = {QSizeF(72, 36), QSizeF(72, 36)};
   request.edges = {{0, 1, 1}};
   const QByteArray answer =
-      "graph 1 2 3\nnode n0 1 2.5 1 0.5 \"\" solid box black lightgrey\nnode n1 1 0.5 1 0.5 \"\" solid box black lightgrey\n"
+      "graph 1 2 3\nnode n0 1 2.5 1 0.5 \"\" solid box black lightgrey\nnode n1 1 0.5 1 0.5 \"\" "
+      "solid box black lightgrey\n"
       "edge n0 n1 4 1 2.25 1 1.8 1 1.2 1 0.75 solid black\nstop\n";
   const auto layout = parse_plain(answer, request);
   ASSERT_TRUE(layout);
@@ -91,8 +96,9 @@ TEST(ParsePlain, ReadsNodesAndEdges) {
 TEST(ParsePlain, RefusesWhatIsNotComplete) {
   LayoutRequest request;
   request.nodes = {QSizeF(72, 36)};
-  for (const char* text : {"", "graph 1 2 3\n", "graph 1 2 3\nstop\n", "graph 1 2 3\nnode n7 1 1 1 1\nstop\n",
-                           "graph 1 2 3\nnode n0 1 1 1 1\n", "graph 1 2 3\nnode n0 1 1 1 1\nedge n0 n0 4 1 1\nstop\n"}) {
+  for (const char* text : {"", "graph 1 2 3\n", "graph 1 2 3\nstop\n",
+                           "graph 1 2 3\nnode n7 1 1 1 1\nstop\n", "graph 1 2 3\nnode n0 1 1 1 1\n",
+                           "graph 1 2 3\nnode n0 1 1 1 1\nedge n0 n0 4 1 1\nstop\n"}) {
     EXPECT_FALSE(parse_plain(text, request)) << text;
   }
 }

@@ -44,7 +44,8 @@ TEST(SearchTreeModel, ObeysTheModelRules) {
   SearchTreeModel model;
   for (unsigned seed = 1; seed < 6; ++seed) {
     model.show(random_tree(seed, 300), nullptr);
-    // Made anew: a tester fetches in its slot of modelReset, and then complains that rows are inserted in a reset.
+    // Made anew: a tester fetches in its slot of modelReset, and then complains that rows are
+    // inserted in a reset.
     QAbstractItemModelTester tester(&model, QAbstractItemModelTester::FailureReportingMode::Fatal);
     for (int row = 0; row < model.rowCount(); ++row) {
       const QModelIndex child = model.index(row, 0);
@@ -61,8 +62,9 @@ TEST(SearchTreeModel, IsLazyAndSortedByVisits) {
   model.show(tree, nullptr);
   EXPECT_GT(model.rowCount(), 0);
   for (int row = 1; row < model.rowCount(); ++row) {
-    EXPECT_GE(tree->vertices[static_cast<std::size_t>(model.vertex_at(model.index(row - 1, 0)))].visits,
-              tree->vertices[static_cast<std::size_t>(model.vertex_at(model.index(row, 0)))].visits);
+    EXPECT_GE(
+        tree->vertices[static_cast<std::size_t>(model.vertex_at(model.index(row - 1, 0)))].visits,
+        tree->vertices[static_cast<std::size_t>(model.vertex_at(model.index(row, 0)))].visits);
   }
   EXPECT_EQ(model.rowCount(model.index(0, 0)), 0);
 }

@@ -1,4 +1,5 @@
-// Made-up timelines for tests, pictures and benchmarks: a random program, simulated, so that it obeys every rule.
+// Made-up timelines for tests, pictures and benchmarks: a random program, simulated, so that it
+// obeys every rule.
 #pragma once
 
 #include <algorithm>
@@ -39,8 +40,10 @@ inline std::shared_ptr<const Graph> chain_graph(int ops) {
 // `machines` machines of `each` devices, all equal.
 inline std::shared_ptr<const Cluster> even_cluster(int machines, int each) {
   const std::string text = R"({"format":"stratoscope-cluster","version":1,"name":"even",
-    "machines":[{"name":"m","count":)" + std::to_string(machines) + R"(,
-      "gpus":[{"type":"V100-SXM2-16GB","count":)" + std::to_string(each) + R"(}],
+    "machines":[{"name":"m","count":)" +
+                           std::to_string(machines) + R"(,
+      "gpus":[{"type":"V100-SXM2-16GB","count":)" +
+                           std::to_string(each) + R"(}],
       "fabric":{"kind":"nvlink2","bandwidth_GBps":100,"latency_us":2},
       "nic":{"kind":"100GbE","bandwidth_GBps":12.5,"latency_us":5}}],
     "network":{"latency_us":1}})";
@@ -48,8 +51,8 @@ inline std::shared_ptr<const Cluster> even_cluster(int machines, int each) {
 }
 
 inline std::shared_ptr<const Timeline> random_timeline(std::shared_ptr<const Graph> graph,
-                                                       std::shared_ptr<const Cluster> cluster, int tasks,
-                                                       unsigned seed) {
+                                                       std::shared_ptr<const Cluster> cluster,
+                                                       int tasks, unsigned seed) {
   std::mt19937 random(seed);
   const auto below = [&](std::size_t n) { return static_cast<std::size_t>(random()) % n; };
   auto program = std::make_shared<Program>();
@@ -72,22 +75,28 @@ inline std::shared_ptr<const Timeline> random_timeline(std::shared_ptr<const Gra
       task.tensor = graph->op(task.op).outputs[0];
       task.target = DeviceId((task.device.index() + 1 + below(devices - 1)) % devices);
       task.bytes = Bytes(1 << 20);
-      for (const LinkId link : cluster->path(task.device, task.target).links) resources.push_back(program->link(link));
+      for (const LinkId link : cluster->path(task.device, task.target).links)
+        resources.push_back(program->link(link));
     } else {
       task.kind = TaskKind::AllReduce;
       task.tensor = graph->op(task.op).outputs[0];
       task.device = DeviceId(0);
       task.bytes = Bytes(4 << 20);
-      for (std::size_t d = 0; d < devices; ++d) resources.push_back(program->communication_stream(DeviceId(d)));
+      for (std::size_t d = 0; d < devices; ++d)
+        resources.push_back(program->communication_stream(DeviceId(d)));
     }
     std::sort(resources.begin(), resources.end());
     for (const ResourceId resource : resources) program->resources.push(resource);
     program->resources.end_row();
-    if (t > 0 && below(3) == 0) program->dependencies.push(TaskId(static_cast<std::size_t>(t) - 1 - below(std::min<std::size_t>(static_cast<std::size_t>(t), 40))));
+    if (t > 0 && below(3) == 0)
+      program->dependencies.push(
+          TaskId(static_cast<std::size_t>(t) - 1 -
+                 below(std::min<std::size_t>(static_cast<std::size_t>(t), 40))));
     program->dependencies.end_row();
     if (task.kind == TaskKind::Compute) {
       program->writes.push(program->buffers.next_id());
-      program->buffers.push_back({graph->op(task.op).outputs[0], task.device, Bytes(static_cast<std::int64_t>(1 + below(400)) << 20)});
+      program->buffers.push_back({graph->op(task.op).outputs[0], task.device,
+                                  Bytes(static_cast<std::int64_t>(1 + below(400)) << 20)});
     }
     program->writes.end_row();
     program->reads.end_row();

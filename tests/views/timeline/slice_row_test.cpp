@@ -59,7 +59,8 @@ TEST(Folding, WideSlicesStandAloneAndBlocksAreSmall) {
 
 TEST(Folding, CostsPixelsNotSlices) {
   SliceRow row;
-  for (std::int64_t i = 0; i < 1'000'000; ++i) row.add(i * 10, i * 10 + 9, TaskId(static_cast<std::size_t>(i)));
+  for (std::int64_t i = 0; i < 1'000'000; ++i)
+    row.add(i * 10, i * 10 + 9, TaskId(static_cast<std::size_t>(i)));
   const auto all = folds(row, TimeMapping{0, 1e4, 0, 1000});
   EXPECT_LE(all.size(), 340u);
   std::size_t slices = 0;
@@ -95,11 +96,13 @@ TEST(Busy, BetweenIsExact) {
     const SliceRow row = random_row(seed, 60, 40);
     std::vector<char> covered(5000, 0);
     for (std::size_t i = 0; i < row.size(); ++i) {
-      for (std::int64_t t = row.start[i]; t < row.end[i]; ++t) covered[static_cast<std::size_t>(t)] = 1;
+      for (std::int64_t t = row.start[i]; t < row.end[i]; ++t)
+        covered[static_cast<std::size_t>(t)] = 1;
     }
     for (int from = 0; from < 900; from += 37) {
       for (int to = from; to < 900; to += 53) {
-        EXPECT_EQ(row.busy_between(from, to), std::count(covered.begin() + from, covered.begin() + to, 1));
+        EXPECT_EQ(row.busy_between(from, to),
+                  std::count(covered.begin() + from, covered.begin() + to, 1));
       }
     }
   }
@@ -110,21 +113,24 @@ TEST(MemoryCurve, HighestOfAnyStretchAgreesWithBruteForce) {
   for (int round = 0; round < 40; ++round) {
     std::vector<MemoryCurve::Change> changes;
     for (int i = 0; i < 300; ++i) {
-      const auto from = static_cast<std::int64_t>(random() % 900), bytes = static_cast<std::int64_t>(1 + random() % 100);
+      const auto from = static_cast<std::int64_t>(random() % 900),
+                 bytes = static_cast<std::int64_t>(1 + random() % 100);
       changes.push_back({from, bytes});
       changes.push_back({from + 1 + static_cast<std::int64_t>(random() % 100), -bytes});
     }
     const MemoryCurve curve(50, changes);
     std::vector<std::int64_t> value(1100, 50);
     for (const auto& change : changes) {
-      for (std::size_t t = static_cast<std::size_t>(change.time); t < value.size(); ++t) value[t] += change.bytes;
+      for (std::size_t t = static_cast<std::size_t>(change.time); t < value.size(); ++t)
+        value[t] += change.bytes;
     }
     EXPECT_EQ(curve.peak(), *std::max_element(value.begin(), value.end()));
     for (int i = 0; i < 50; ++i) {
       const std::size_t from = random() % 1000, to = from + random() % (1090 - from);
       EXPECT_EQ(curve.at(static_cast<std::int64_t>(from)), value[from]);
       EXPECT_EQ(curve.highest(static_cast<std::int64_t>(from), static_cast<std::int64_t>(to)),
-                *std::max_element(value.begin() + static_cast<long>(from), value.begin() + static_cast<long>(to) + 1));
+                *std::max_element(value.begin() + static_cast<long>(from),
+                                  value.begin() + static_cast<long>(to) + 1));
     }
   }
 }

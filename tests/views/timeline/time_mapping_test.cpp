@@ -20,11 +20,12 @@ TEST_P(Points, TimeAndPixelAreInverse) {
   EXPECT_DOUBLE_EQ(p.mapping.x(p.time), p.x);
   EXPECT_DOUBLE_EQ(p.mapping.time(p.x), p.time);
 }
-INSTANTIATE_TEST_SUITE_P(Mapping, Points, testing::Values(Point{mapping(0, 1, 0, 100), 50, 50},
-                                                          Point{mapping(0, 1, 180, 100), 0, 180},
-                                                          Point{mapping(1000, 10, 20, 100), 1500, 70},
-                                                          Point{mapping(-50, 0.5, 10, 100), 0, 110},
-                                                          Point{mapping(9e15, 4, 0, 100), 9e15 + 400, 100}));
+INSTANTIATE_TEST_SUITE_P(Mapping, Points,
+                         testing::Values(Point{mapping(0, 1, 0, 100), 50, 50},
+                                         Point{mapping(0, 1, 180, 100), 0, 180},
+                                         Point{mapping(1000, 10, 20, 100), 1500, 70},
+                                         Point{mapping(-50, 0.5, 10, 100), 0, 110},
+                                         Point{mapping(9e15, 4, 0, 100), 9e15 + 400, 100}));
 
 TEST(TimeMapping, ZoomKeepsTheTimeUnderTheCursor) {
   for (const double factor : {1.3, 2.0, 0.5, 1000.0}) {
@@ -87,7 +88,8 @@ TEST(Ticks, LieInViewAndNotBeforeTheStart) {
   const auto ticks = nice_ticks(m, 80);
   ASSERT_FALSE(ticks.empty());
   EXPECT_EQ(ticks.front(), 0);
-  for (std::size_t i = 1; i < ticks.size(); ++i) EXPECT_GE(m.x(static_cast<double>(ticks[i])) - m.x(static_cast<double>(ticks[i - 1])), 80);
+  for (std::size_t i = 1; i < ticks.size(); ++i)
+    EXPECT_GE(m.x(static_cast<double>(ticks[i])) - m.x(static_cast<double>(ticks[i - 1])), 80);
   EXPECT_LE(static_cast<double>(ticks.back()), m.end());
 }
 

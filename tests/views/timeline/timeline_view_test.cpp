@@ -1,3 +1,5 @@
+#include "views/timeline/timeline_view.h"
+
 #include <gtest/gtest.h>
 
 #include <QImage>
@@ -5,7 +7,6 @@
 #include <QTest>
 
 #include "tests/views/timeline/sample_timeline.h"
-#include "views/timeline/timeline_view.h"
 
 namespace strato {
 namespace {
@@ -26,7 +27,8 @@ TEST(Rows, EveryTaskIsInTheRowsOfItsResources) {
     }
   }
   for (const TimelineRow& row : rows.rows) {
-    for (std::size_t i = 1; i < row.slices.size(); ++i) EXPECT_GE(row.slices.start[i], row.slices.end[i - 1]);
+    for (std::size_t i = 1; i < row.slices.size(); ++i)
+      EXPECT_GE(row.slices.start[i], row.slices.end[i - 1]);
   }
 }
 
@@ -97,7 +99,8 @@ TEST(View, KeysZoomPanAndSelectRanges) {
   view.show();
   view.show_timeline(sample(300, 6), Nanos(0));
   QWidget* surface = view.canvas().viewport();
-  for (const char key : {'w', 'w', 'w', 'd', 'a', 's', 'f', 'r', 'm', '.', ',', '[', ']'}) QTest::keyClick(&view.canvas(), key);
+  for (const char key : {'w', 'w', 'w', 'd', 'a', 's', 'f', 'r', 'm', '.', ',', '[', ']'})
+    QTest::keyClick(&view.canvas(), key);
   QTest::mousePress(surface, Qt::LeftButton, {}, QPoint(300, 60));
   QTest::mouseMove(surface, QPoint(400, 60));
   QTest::mouseMove(surface, QPoint(500, 60));
