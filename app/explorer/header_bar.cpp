@@ -49,11 +49,14 @@ QString muted(const QString& value, const QPalette& palette) {
   const auto mix = [](int a, int b) { return (a * 64 + b * 36) / 100; };
   return QStringLiteral("<span style='color:%1'>%2</span>")
       .arg(QColor(mix(text.red(), back.red()), mix(text.green(), back.green()),
-                  mix(text.blue(), back.blue())).name(), value);
+                  mix(text.blue(), back.blue()))
+               .name(),
+           value);
 }
 
 QString coloured(const QString& value, const QColor& colour) {
-  return QStringLiteral("<span style='color:%1'>%2</span>").arg(colour.name(), value.toHtmlEscaped());
+  return QStringLiteral("<span style='color:%1'>%2</span>")
+      .arg(colour.name(), value.toHtmlEscaped());
 }
 
 void add_samples(QMenu& menu, const char* folder, const QString& pattern, HeaderBar& bar) {
@@ -67,8 +70,8 @@ void add_samples(QMenu& menu, const char* folder, const QString& pattern, Header
 }  // namespace
 
 bool parse_budget(const QString& input, PlannerOptions& options) {
-  static const QRegularExpression form(
-      QStringLiteral("^\\s*([0-9]+(?:\\.[0-9]+)?)\\s*(s|sec|seconds?|min|minutes?|i|it|iterations?|)\\s*$"));
+  static const QRegularExpression form(QStringLiteral(
+      "^\\s*([0-9]+(?:\\.[0-9]+)?)\\s*(s|sec|seconds?|min|minutes?|i|it|iterations?|)\\s*$"));
   const auto match = form.match(input.toLower());
   if (!match.hasMatch()) return false;
   const double number = match.captured(1).toDouble();
@@ -112,7 +115,8 @@ HeaderBar::HeaderBar(Session& session, QWidget* parent)
   connect(main_, &QPushButton::clicked, this, &HeaderBar::search_or_pause);
   connect(second_, &QPushButton::clicked, this, [this] {
     const PlannerOptions more = planner_options();
-    session_.search().state == SearchState::Idle ? session_.continue_search(&more) : session_.stop_search();
+    session_.search().state == SearchState::Idle ? session_.continue_search(&more)
+                                                 : session_.stop_search();
   });
   refresh();
 }
@@ -152,7 +156,8 @@ void HeaderBar::build() {
   below->addStretch(1);
   below->addWidget(delta_, 0, Qt::AlignBaseline);
   auto* layout = new QVBoxLayout(this);
-  layout->setContentsMargins(3 * style::kGrid, 2 * style::kGrid, 3 * style::kGrid, 2 * style::kGrid);
+  layout->setContentsMargins(3 * style::kGrid, 2 * style::kGrid, 3 * style::kGrid,
+                             2 * style::kGrid);
   layout->setSpacing(style::kGrid);
   layout->addLayout(above);
   layout->addLayout(below);
@@ -178,12 +183,17 @@ PlannerOptions HeaderBar::planner_options() const {
 
 void HeaderBar::search_or_pause() {
   switch (session_.search().state) {
-    case SearchState::Running: session_.pause_search(); break;
-    case SearchState::Paused: session_.continue_search(); break;
+    case SearchState::Running:
+      session_.pause_search();
+      break;
+    case SearchState::Paused:
+      session_.continue_search();
+      break;
     case SearchState::Idle: {
       PlannerOptions options;
       if (!parse_budget(budget_->currentText(), options)) {
-        emit session_.message(QStringLiteral("Write the budget as \"800 iterations\", \"30 s\" or \"2 min\""));
+        emit session_.message(
+            QStringLiteral("Write the budget as \"800 iterations\", \"30 s\" or \"2 min\""));
         budget_->setFocus();
         return;
       }
@@ -196,7 +206,8 @@ void HeaderBar::build_model_menu() {
   QMenu& menu = *model_->menu();
   menu.clear();
   menu.addAction(QStringLiteral("Open model…"), this, &HeaderBar::open_model_wanted);
-  add_samples(*menu.addMenu(QStringLiteral("Sample models")), "models", QStringLiteral("*.onnx"), *this);
+  add_samples(*menu.addMenu(QStringLiteral("Sample models")), "models", QStringLiteral("*.onnx"),
+              *this);
   const ProblemOptions* options = session_.problem_options();
   if (!options || !session_.snapshot().problem) return;
   menu.addSeparator();
@@ -215,21 +226,26 @@ void HeaderBar::build_model_menu() {
   }
   batches->addAction(QStringLiteral("Other…"), this, [=, this, o = *options] {
     bool ok = false;
-    const int value = QInputDialog::getInt(this, QStringLiteral("Batch"), QStringLiteral("Samples in one step"),
-                                           static_cast<int>(batch), 1, 1 << 20, 1, &ok);
+    const int value =
+        QInputDialog::getInt(this, QStringLiteral("Batch"), QStringLiteral("Samples in one step"),
+                             static_cast<int>(batch), 1, 1 << 20, 1, &ok);
     if (ok) reopen(value, o);
   });
-  QMenu* optimizers = menu.addMenu(QStringLiteral("Optimizer: %1").arg(text(name_of(options->optimizer))));
+  QMenu* optimizers =
+      menu.addMenu(QStringLiteral("Optimizer: %1").arg(text(name_of(options->optimizer))));
   for (const Optimizer optimizer : {Optimizer::Sgd, Optimizer::Momentum, Optimizer::Adam}) {
     ProblemOptions changed = *options;
     changed.optimizer = optimizer;
-    QAction* action = optimizers->addAction(text(name_of(optimizer)), this, [=] { reopen(batch, changed); });
+    QAction* action =
+        optimizers->addAction(text(name_of(optimizer)), this, [=] { reopen(batch, changed); });
     action->setCheckable(true);
     action->setChecked(optimizer == options->optimizer);
   }
-  QMenu* groups = menu.addMenu(QStringLiteral("Op groups: at most %1").arg(options->grouping.max_groups));
+  QMenu* groups =
+      menu.addMenu(QStringLiteral("Op groups: at most %1").arg(options->grouping.max_groups));
   for (const int value : {10, 20, 40, 60, 100, 200}) {
-    QAction* action = groups->addAction(QString::number(value), this, [=, this] { session_.regroup(value); });
+    QAction* action =
+        groups->addAction(QString::number(value), this, [=, this] { session_.regroup(value); });
     action->setCheckable(true);
     action->setChecked(value == options->grouping.max_groups);
   }
@@ -253,7 +269,8 @@ void HeaderBar::refresh_names() {
   const auto& problem = session_.snapshot().problem;
   const ProblemOptions* options = session_.problem_options();
   if (problem && options) {
-    QString model = QStringLiteral("%1 · batch %2").arg(session_.model_name()).arg(problem->graph->batch());
+    QString model =
+        QStringLiteral("%1 · batch %2").arg(session_.model_name()).arg(problem->graph->batch());
     if (options->training) {
       QString optimizer = text(name_of(options->optimizer));
       optimizer[0] = optimizer[0].toUpper();
@@ -278,8 +295,9 @@ QString HeaderBar::delta_text() const {
   const bool dark = style::is_dark(palette());
   if (delta.value == 0) return muted(QStringLiteral("no change since the last step"), palette());
   const QString sign = delta.value > 0 ? QStringLiteral("+") : QStringLiteral("−");
-  const QString value = QStringLiteral("%1%2 (%3)").arg(sign, style::time(Nanos(std::abs(delta.value))),
-                                                       style::signed_percent(signs->delta_fraction));
+  const QString value = QStringLiteral("%1%2 (%3)")
+                            .arg(sign, style::time(Nanos(std::abs(delta.value))),
+                                 style::signed_percent(signs->delta_fraction));
   const QColor better = style::kind_colour(TaskKind::Transfer, dark);
   return (delta.value < 0 ? coloured(value, better) : QStringLiteral("<b>%1</b>").arg(value)) +
          muted(QStringLiteral(" since the last change"), palette());
@@ -288,12 +306,14 @@ QString HeaderBar::delta_text() const {
 void HeaderBar::refresh_vital_signs() {
   const Snapshot& snapshot = session_.snapshot();
   const auto signs = vital_signs(snapshot);
-  for (QLabel* label : {step_, speedup_, bound_, memory_, delta_}) label->setVisible(signs.has_value());
+  for (QLabel* label : {step_, speedup_, bound_, memory_, delta_})
+    label->setVisible(signs.has_value());
   if (!signs) return;
   const bool dark = style::is_dark(palette());
   const Cluster& cluster = *snapshot.problem->cluster;
-  step_->setText(signs->feasible ? style::time(signs->step_time)
-                                 : coloured(style::time(signs->step_time), style::infeasible(dark)));
+  step_->setText(signs->feasible
+                     ? style::time(signs->step_time)
+                     : coloured(style::time(signs->step_time), style::infeasible(dark)));
   step_->setToolTip(QStringLiteral("Simulated time of one training step"));
   speedup_->setVisible(signs->speedup.has_value());
   if (signs->speedup) {
@@ -301,28 +321,30 @@ void HeaderBar::refresh_vital_signs() {
                       muted(QStringLiteral("data parallel"), palette()));
     speedup_->setToolTip(QStringLiteral("Data parallel with AllReduce on all devices takes %1%2")
                              .arg(style::time(snapshot.baseline->timeline->step_time),
-                                  signs->baseline_feasible ? QString()
-                                                           : QStringLiteral(", and does not fit into memory")));
+                                  signs->baseline_feasible
+                                      ? QString()
+                                      : QStringLiteral(", and does not fit into memory")));
   }
   bound_->setVisible(signs->over_bound.has_value());
   if (signs->over_bound) {
     bound_->setText(muted(QStringLiteral("bound "), palette()) +
-                    QStringLiteral("<b>%1</b> (%2)").arg(style::time(snapshot.lower_bound),
-                                                         style::factor(*signs->over_bound)));
+                    QStringLiteral("<b>%1</b> (%2)")
+                        .arg(style::time(snapshot.lower_bound), style::factor(*signs->over_bound)));
     bound_->setToolTip(QStringLiteral("No strategy can be faster; the step takes %1 this bound")
                            .arg(style::factor(*signs->over_bound)));
   }
   const QString device = text(cluster.device(signs->worst.device).name);
   if (signs->feasible) {
-    memory_->setText(muted(QStringLiteral("memory "), palette()) +
-                     QStringLiteral("<b>%1</b> of %2 ").arg(style::bytes(signs->worst.peak),
-                                                            style::bytes(signs->worst.capacity)) +
-                     muted(QStringLiteral("on ") + device.toHtmlEscaped(), palette()));
+    memory_->setText(
+        muted(QStringLiteral("memory "), palette()) +
+        QStringLiteral("<b>%1</b> of %2 ")
+            .arg(style::bytes(signs->worst.peak), style::bytes(signs->worst.capacity)) +
+        muted(QStringLiteral("on ") + device.toHtmlEscaped(), palette()));
   } else {
-    memory_->setText(QStringLiteral("<a href='device:%1' style='color:%2'><b>%3</b></a>")
-                         .arg(signs->worst.device.value())
-                         .arg(style::infeasible(dark).name(),
-                              why_infeasible(*signs, cluster).toHtmlEscaped()));
+    memory_->setText(
+        QStringLiteral("<a href='device:%1' style='color:%2'><b>%3</b></a>")
+            .arg(signs->worst.device.value())
+            .arg(style::infeasible(dark).name(), why_infeasible(*signs, cluster).toHtmlEscaped()));
   }
   memory_->setToolTip(QStringLiteral("The fullest device at its peak"));
   delta_->setText(delta_text());
@@ -338,9 +360,9 @@ void HeaderBar::refresh_search() {
   const SearchStatus& search = session_.search();
   const bool idle = search.state == SearchState::Idle;
   const bool ready = session_.snapshot().problem && planner_->count() > 0;
-  main_->setText(idle ? QStringLiteral("Search")
-                      : search.state == SearchState::Running ? QStringLiteral("Pause")
-                                                             : QStringLiteral("Continue"));
+  main_->setText(idle                                   ? QStringLiteral("Search")
+                 : search.state == SearchState::Running ? QStringLiteral("Pause")
+                                                        : QStringLiteral("Continue"));
   main_->setEnabled(ready);
   second_->setText(idle ? QStringLiteral("Continue") : QStringLiteral("Stop"));
   second_->setVisible(!idle || search.can_continue);

@@ -1,5 +1,5 @@
-// The two lines that never leave the screen. Above: the problem (model, cluster), the strategy, and the search.
-// Below: the vital signs (step time, speed-up, bound, memory, what the last edit did).
+// The two lines that never leave the screen. Above: the problem (model, cluster), the strategy, and
+// the search. Below: the vital signs (step time, speed-up, bound, memory, what the last edit did).
 #pragma once
 
 #include <QWidget>

@@ -42,15 +42,20 @@ struct ViewKey {
   const char *what, *keys;
 };
 
-constexpr ViewKey kTimelineKeys[] = {
-    {"Zoom about the cursor", "W, S, Ctrl+wheel"}, {"Pan", "A, D, Shift+drag"},
-    {"Select a range of time", "Drag"},            {"Centre, then fit the selection", "F"},
-    {"Fit all", "Home"},                           {"Next and previous slice in the row", ". ,"},
-    {"Follow a dependency", "[ ]"},                {"Make the selection the range", "R"},
-    {"Mark", "M"},                                 {"Search", "/, Ctrl+F"}};
-constexpr ViewKey kPlacementKeys[] = {{"Use or leave the devices of a cell", "Space, click"},
-                                      {"Change a weight or mode", "F2"},
-                                      {"Select several groups", "Shift or Ctrl with arrows or clicks"}};
+constexpr ViewKey kTimelineKeys[] = {{"Zoom about the cursor", "W, S, Ctrl+wheel"},
+                                     {"Pan", "A, D, Shift+drag"},
+                                     {"Select a range of time", "Drag"},
+                                     {"Centre, then fit the selection", "F"},
+                                     {"Fit all", "Home"},
+                                     {"Next and previous slice in the row", ". ,"},
+                                     {"Follow a dependency", "[ ]"},
+                                     {"Make the selection the range", "R"},
+                                     {"Mark", "M"},
+                                     {"Search", "/, Ctrl+F"}};
+constexpr ViewKey kPlacementKeys[] = {
+    {"Use or leave the devices of a cell", "Space, click"},
+    {"Change a weight or mode", "F2"},
+    {"Select several groups", "Shift or Ctrl with arrows or clicks"}};
 
 }  // namespace
 
@@ -68,9 +73,11 @@ KeyTable::KeyTable(const QMainWindow& window, QWidget* parent) : QDialog(parent)
   tree->header()->setStretchLastSection(false);
   add_menus(*tree, window);
   QTreeWidgetItem* timeline = add_section(*tree, QStringLiteral("In the timeline"));
-  for (const ViewKey& key : kTimelineKeys) add_row(timeline, QString::fromUtf8(key.what), QString::fromUtf8(key.keys));
+  for (const ViewKey& key : kTimelineKeys)
+    add_row(timeline, QString::fromUtf8(key.what), QString::fromUtf8(key.keys));
   QTreeWidgetItem* placement = add_section(*tree, QStringLiteral("In the placement matrix"));
-  for (const ViewKey& key : kPlacementKeys) add_row(placement, QString::fromUtf8(key.what), QString::fromUtf8(key.keys));
+  for (const ViewKey& key : kPlacementKeys)
+    add_row(placement, QString::fromUtf8(key.what), QString::fromUtf8(key.keys));
   for (int i = 0; i < tree->topLevelItemCount(); ++i) tree->topLevelItem(i)->setExpanded(true);
   auto* layout = new QVBoxLayout(this);
   layout->setContentsMargins(8, 8, 8, 8);

@@ -1,4 +1,5 @@
-// The table of keys, generated from the window's actions; keys that only work inside a view stand below.
+// The table of keys, generated from the window's actions; keys that only work inside a view stand
+// below.
 #pragma once
 
 #include <QDialog>

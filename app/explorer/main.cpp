@@ -1,4 +1,5 @@
-// stratoscope [FILE...]: the window. stratoscope --capture DIR [FILE...]: pictures of it, without a person.
+// stratoscope [FILE...]: the window. stratoscope --capture DIR [FILE...]: pictures of it, without a
+// person.
 #include <QApplication>
 #include <QCommandLineParser>
 #include <QStyleFactory>
@@ -14,7 +15,8 @@ namespace {
 QPalette dark_palette() {
   const QColor window(0x202124), base(0x17181a), text(0xe4e4e4), button(0x2b2c30);
   QPalette palette(button, window);
-  for (const auto role : {QPalette::WindowText, QPalette::Text, QPalette::ButtonText, QPalette::ToolTipText}) {
+  for (const auto role :
+       {QPalette::WindowText, QPalette::Text, QPalette::ButtonText, QPalette::ToolTipText}) {
     palette.setColor(role, text);
   }
   palette.setColor(QPalette::Base, base);
@@ -44,7 +46,8 @@ int capture(const QString& folder, const QStringList& files) {
   session.settle();
   if (failures > 0) return 2;
   if (!window.capture(folder)) {
-    std::fprintf(stderr, "stratoscope: %s: cannot be written; check the folder and the space left\n",
+    std::fprintf(stderr,
+                 "stratoscope: %s: cannot be written; check the folder and the space left\n",
                  qPrintable(folder));
     return 2;
   }
@@ -68,28 +71,36 @@ int explore(const QStringList& files) {
 
 int run(QApplication& app) {
   QCommandLineParser parser;
-  parser.setApplicationDescription(QStringLiteral("Strategy explorer for distributed DNN training"));
+  parser.setApplicationDescription(
+      QStringLiteral("Strategy explorer for distributed DNN training"));
   const QCommandLineOption help = parser.addHelpOption();
   const QCommandLineOption version = parser.addVersionOption();
   const QCommandLineOption capture_option(
-      QStringLiteral("capture"), QStringLiteral("Draw every view of what was opened into DIR as PNG, and exit."),
+      QStringLiteral("capture"),
+      QStringLiteral("Draw every view of what was opened into DIR as PNG, and exit."),
       QStringLiteral("DIR"));
-  const QCommandLineOption dark(QStringLiteral("dark"), QStringLiteral("Dark colours, whatever the system's are."));
+  const QCommandLineOption dark(QStringLiteral("dark"),
+                                QStringLiteral("Dark colours, whatever the system's are."));
   // Read by Qt itself before this parser; listed so that --help tells.
-  parser.addOptions({capture_option, dark,
-                     {QStringLiteral("platform"), QStringLiteral("Qt platform: xcb, wayland, offscreen."),
-                      QStringLiteral("NAME")}});
-  parser.addPositionalArgument(QStringLiteral("FILE"), QStringLiteral("Models, clusters, plans, workspaces."),
+  parser.addOptions(
+      {capture_option,
+       dark,
+       {QStringLiteral("platform"), QStringLiteral("Qt platform: xcb, wayland, offscreen."),
+        QStringLiteral("NAME")}});
+  parser.addPositionalArgument(QStringLiteral("FILE"),
+                               QStringLiteral("Models, clusters, plans, workspaces."),
                                QStringLiteral("[FILE...]"));
   if (!parser.parse(app.arguments())) {
-    std::fprintf(stderr, "stratoscope: %s; see stratoscope --help\n", qPrintable(parser.errorText()));
+    std::fprintf(stderr, "stratoscope: %s; see stratoscope --help\n",
+                 qPrintable(parser.errorText()));
     return 2;
   }
   if (parser.isSet(version)) parser.showVersion();
   if (parser.isSet(help)) parser.showHelp();
   if (parser.isSet(dark)) app.setPalette(dark_palette());
-  return parser.isSet(capture_option) ? capture(parser.value(capture_option), parser.positionalArguments())
-                                      : explore(parser.positionalArguments());
+  return parser.isSet(capture_option)
+             ? capture(parser.value(capture_option), parser.positionalArguments())
+             : explore(parser.positionalArguments());
 }
 
 }  // namespace

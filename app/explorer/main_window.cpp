@@ -27,7 +27,8 @@
 namespace strato {
 namespace {
 
-QDockWidget* make_dock(const QString& title, const QString& name, QWidget* content, QMainWindow* window) {
+QDockWidget* make_dock(const QString& title, const QString& name, QWidget* content,
+                       QMainWindow* window) {
   auto* dock = new QDockWidget(title, window);
   dock->setObjectName(name);
   dock->setWidget(content);
@@ -59,7 +60,8 @@ MainWindow::MainWindow(Session& session, bool remembers)
     choose_and_open(QStringLiteral("Open model"), QStringLiteral("Models (*.onnx);;All files (*)"));
   });
   connect(header_, &HeaderBar::open_cluster_wanted, this, [this] {
-    choose_and_open(QStringLiteral("Open cluster"), QStringLiteral("Clusters (*.json);;All files (*)"));
+    choose_and_open(QStringLiteral("Open cluster"),
+                    QStringLiteral("Clusters (*.json);;All files (*)"));
   });
   connect(header_, &HeaderBar::sample_wanted, this, [this](const QString& file) { open({file}); });
   if (remembers_) {
@@ -107,7 +109,8 @@ void MainWindow::build_views() {
   connect(start, &StartPage::open_model_wanted, header_, &HeaderBar::open_model_wanted);
   connect(start, &StartPage::sample_wanted, this, &MainWindow::open_sample);
   connect(start, &StartPage::open_workspace_wanted, this, [this] {
-    choose_and_open(QStringLiteral("Open workspace"), QStringLiteral("Workspaces (*.strata);;All files (*)"));
+    choose_and_open(QStringLiteral("Open workspace"),
+                    QStringLiteral("Workspaces (*.strata);;All files (*)"));
   });
   pages_ = new QStackedWidget;
   pages_->addWidget(start);
@@ -126,11 +129,13 @@ void MainWindow::build_docks() {
   addDockWidget(Qt::TopDockWidgetArea, header_dock);
   auto* workspace = new WorkspaceView(session_);
   connect(workspace, &WorkspaceView::export_wanted, this, &MainWindow::export_plan);
-  workspace_dock_ = make_dock(QStringLiteral("Workspace"), QStringLiteral("workspace"), workspace, this);
+  workspace_dock_ =
+      make_dock(QStringLiteral("Workspace"), QStringLiteral("workspace"), workspace, this);
   addDockWidget(Qt::LeftDockWidgetArea, workspace_dock_);
   auto* inspector = new InspectorView(session_);
   inspector_ = {QStringLiteral("Inspector"), QStringLiteral("inspector"), inspector};
-  inspector_dock_ = make_dock(QStringLiteral("Inspector"), QStringLiteral("inspector"), inspector, this);
+  inspector_dock_ =
+      make_dock(QStringLiteral("Inspector"), QStringLiteral("inspector"), inspector, this);
   addDockWidget(Qt::RightDockWidgetArea, inspector_dock_);
 }
 
@@ -154,8 +159,10 @@ void MainWindow::refresh_pages() {
   const bool open = session_.snapshot().problem != nullptr;
   pages_->setCurrentIndex(open || session_.busy() ? 1 : 0);
   const QString model = session_.model_name();
-  setWindowTitle(model.isEmpty() ? QStringLiteral("Stratoscope")
-                                 : QStringLiteral("%1 on %2 – Stratoscope").arg(model, session_.cluster_name()));
+  setWindowTitle(
+      model.isEmpty()
+          ? QStringLiteral("Stratoscope")
+          : QStringLiteral("%1 on %2 – Stratoscope").arg(model, session_.cluster_name()));
 }
 
 void MainWindow::refresh_status() {
@@ -169,15 +176,16 @@ void MainWindow::refresh_status() {
     return;
   }
   const bool timed = search.target_iterations == 0;
-  const double fraction = timed ? search.progress.elapsed_seconds / std::max(0.1, search.target_seconds)
-                                : static_cast<double>(search.progress.iterations) /
-                                      static_cast<double>(search.target_iterations);
+  const double fraction =
+      timed ? search.progress.elapsed_seconds / std::max(0.1, search.target_seconds)
+            : static_cast<double>(search.progress.iterations) /
+                  static_cast<double>(search.target_iterations);
   progress_->setRange(0, 1000);
   progress_->setValue(static_cast<int>(1000 * std::clamp(fraction, 0.0, 1.0)));
   activity_->setText(QStringLiteral("%1 %2: %3 iterations, %4 s")
-                         .arg(search.run,
-                              search.state == SearchState::Paused ? QStringLiteral("paused")
-                                                                  : QStringLiteral("searches"))
+                         .arg(search.run, search.state == SearchState::Paused
+                                              ? QStringLiteral("paused")
+                                              : QStringLiteral("searches"))
                          .arg(search.progress.iterations)
                          .arg(style::significant(search.progress.elapsed_seconds)));
 }
@@ -188,7 +196,8 @@ void MainWindow::show_failure(const QString& text) {
     failure_->setText(failure_->text() + QStringLiteral("\n") + text);
     return;
   }
-  failure_ = new QMessageBox(QMessageBox::Warning, QStringLiteral("Stratoscope"), text, QMessageBox::Ok, this);
+  failure_ = new QMessageBox(QMessageBox::Warning, QStringLiteral("Stratoscope"), text,
+                             QMessageBox::Ok, this);
   failure_->setAttribute(Qt::WA_DeleteOnClose);
   failure_->setTextInteractionFlags(Qt::TextSelectableByMouse);
   failure_->open();
@@ -222,7 +231,8 @@ void MainWindow::put_beside(QWidget* view, bool beside) {
   int place = 0;
   for (const NamedView& known : views_) {
     if (known.widget == view) {
-      (beside ? side_tabs_ : tabs_)->insertTab(beside ? side_tabs_->count() : place, view, known.name);
+      (beside ? side_tabs_ : tabs_)
+          ->insertTab(beside ? side_tabs_->count() : place, view, known.name);
     }
     if (tabs_->indexOf(known.widget) >= 0) ++place;
   }
@@ -249,7 +259,7 @@ void MainWindow::explore_perspective() {
   side_tabs_->hide();
   workspace_dock_->show();
   inspector_dock_->show();
-  resizeDocks({workspace_dock_, inspector_dock_}, {196, 264}, Qt::Horizontal);
+  resizeDocks({workspace_dock_, inspector_dock_}, {196, 276}, Qt::Horizontal);
   centre_->setSizes({360, 300});
   if (!views_.empty()) show_view(views_.front().widget);
 }
@@ -261,7 +271,7 @@ void MainWindow::search_perspective() {
   }
   workspace_dock_->show();
   inspector_dock_->hide();
-  beside_->setSizes({600, 480});
+  beside_->setSizes({560, 520});
   centre_->setSizes({460, 200});
 }
 

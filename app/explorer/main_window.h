@@ -1,5 +1,5 @@
-// The main window: the header, the workspace at the left, the views in the centre with the timeline below, the
-// inspector at the right. All of it shows one Session.
+// The main window: the header, the workspace at the left, the views in the centre with the timeline
+// below, the inspector at the right. All of it shows one Session.
 #pragma once
 
 #include <QMainWindow>
@@ -29,7 +29,8 @@ class MainWindow : public QMainWindow {
   MainWindow(Session& session, bool remembers);
 
   void open(const QStringList& files);
-  // Draws every view into `folder` as PNG files; false when one cannot be written. Runs the event loop.
+  // Draws every view into `folder` as PNG files; false when one cannot be written. Runs the event
+  // loop.
   bool capture(const QString& folder);
 
  protected:
@@ -79,7 +80,7 @@ class MainWindow : public QMainWindow {
   Session& session_;
   const bool remembers_;
   HeaderBar* header_;
-  QStackedWidget* pages_;      // start page, views
+  QStackedWidget* pages_;  // start page, views
   QSplitter *centre_, *beside_;
   QTabWidget *tabs_, *side_tabs_;
   std::vector<NamedView> views_;  // those in tabs

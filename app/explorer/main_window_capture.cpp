@@ -11,7 +11,8 @@
 namespace strato {
 namespace {
 
-// Background layouts and row tables need a moment: until the picture stays the same, at most some seconds.
+// Background layouts and row tables need a moment: until the picture stays the same, at most some
+// seconds.
 QPixmap grab_when_settled(QWidget& widget) {
   constexpr int kMostMilliseconds = 15000, kQuietMilliseconds = 700;
   QElapsedTimer total, quiet;
@@ -31,7 +32,8 @@ QPixmap grab_when_settled(QWidget& widget) {
 
 bool MainWindow::grab_view(const QString& folder, const NamedView& view) {
   show_view(view.widget);
-  return grab_when_settled(*view.widget).save(folder + QLatin1Char('/') + view.file + QStringLiteral(".png"));
+  return grab_when_settled(*view.widget)
+      .save(folder + QLatin1Char('/') + view.file + QStringLiteral(".png"));
 }
 
 bool MainWindow::capture(const QString& folder) {

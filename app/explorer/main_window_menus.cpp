@@ -40,12 +40,16 @@ void MainWindow::build_menus() {
 void MainWindow::build_file_menu() {
   QMenu* menu = menuBar()->addMenu(QStringLiteral("&File"));
   menu->addAction(QStringLiteral("&Open…"), QKeySequence::Open, this, [this] {
-    choose_and_open(QStringLiteral("Open"),
-                    QStringLiteral("Models, clusters, plans, workspaces (*.onnx *.json *.strata);;All files (*)"));
+    choose_and_open(
+        QStringLiteral("Open"),
+        QStringLiteral(
+            "Models, clusters, plans, workspaces (*.onnx *.json *.strata);;All files (*)"));
   });
-  menu->addAction(QStringLiteral("Open &Workspace…"), QKeySequence(QStringLiteral("Ctrl+Shift+O")), this, [this] {
-    choose_and_open(QStringLiteral("Open workspace"), QStringLiteral("Workspaces (*.strata);;All files (*)"));
-  });
+  menu->addAction(QStringLiteral("Open &Workspace…"), QKeySequence(QStringLiteral("Ctrl+Shift+O")),
+                  this, [this] {
+                    choose_and_open(QStringLiteral("Open workspace"),
+                                    QStringLiteral("Workspaces (*.strata);;All files (*)"));
+                  });
   menu->addAction(QStringLiteral("&New Workspace…"), QKeySequence::New, this, [this] {
     const QString file = QFileDialog::getSaveFileName(this, QStringLiteral("New workspace"),
                                                       QStringLiteral("workspace.strata"),
@@ -55,24 +59,30 @@ void MainWindow::build_file_menu() {
   recent_ = menu->addMenu(QStringLiteral("Open &Recent"));
   connect(recent_, &QMenu::aboutToShow, this, &MainWindow::fill_recent_files);
   menu->addSeparator();
-  menu->addAction(QStringLiteral("&Save Plan As…"), QKeySequence::Save, this, &MainWindow::export_plan);
+  menu->addAction(QStringLiteral("&Save Plan As…"), QKeySequence::Save, this,
+                  &MainWindow::export_plan);
   build_export_menu(*menu->addMenu(QStringLiteral("&Export")));
   menu->addSeparator();
-  QAction* quit = menu->addAction(QStringLiteral("&Quit"), QKeySequence(QStringLiteral("Ctrl+Q")), this, &QWidget::close);
+  QAction* quit = menu->addAction(QStringLiteral("&Quit"), QKeySequence(QStringLiteral("Ctrl+Q")),
+                                  this, &QWidget::close);
   quit->setMenuRole(QAction::QuitRole);
 }
 
 void MainWindow::build_export_menu(QMenu& menu) {
   menu.addAction(QStringLiteral("&Plan (JSON)…"), this, &MainWindow::export_plan);
   for (const PluginInfo& exporter : session_.plugins().list(PluginKind::Exporter)) {
-    const QString suffix = exporter.extensions.empty() ? QString() : text(exporter.extensions.front());
-    QAction* action = menu.addAction(QStringLiteral("%1…").arg(text(exporter.summary)), this,
-                                     [this, name = text(exporter.name), suffix] { export_with(name, suffix); });
+    const QString suffix =
+        exporter.extensions.empty() ? QString() : text(exporter.extensions.front());
+    QAction* action =
+        menu.addAction(QStringLiteral("%1…").arg(text(exporter.summary)), this,
+                       [this, name = text(exporter.name), suffix] { export_with(name, suffix); });
     action->setToolTip(text(exporter.name));
   }
   menu.addSeparator();
-  menu.addAction(QStringLiteral("Picture of the View (P&NG)…"), this, [this] { export_picture(false); });
-  menu.addAction(QStringLiteral("Picture of the View (&SVG)…"), this, [this] { export_picture(true); });
+  menu.addAction(QStringLiteral("Picture of the View (P&NG)…"), this,
+                 [this] { export_picture(false); });
+  menu.addAction(QStringLiteral("Picture of the View (&SVG)…"), this,
+                 [this] { export_picture(true); });
 }
 
 void MainWindow::build_edit_menu() {
@@ -83,16 +93,19 @@ void MainWindow::build_edit_menu() {
   redo->setShortcut(QKeySequence(QStringLiteral("Ctrl+Shift+Z")));
   menu->addActions({undo, redo});
   menu->addSeparator();
-  menu->addAction(QStringLiteral("&Find Group"), QKeySequence(QStringLiteral("Ctrl+P")), this, [this] {
-    show_view(placement_);
-    placement_->focus_filter();
-  });
-  menu->addAction(QStringLiteral("Select &All Groups"), QKeySequence(QStringLiteral("Ctrl+Shift+A")), this, [this] {
-    if (!session_.snapshot().problem) return;
-    std::vector<GroupId> groups;
-    for (std::size_t g = 0; g < session_.snapshot().problem->grouping->size(); ++g) groups.emplace_back(g);
-    session_.selection().select_groups(groups);
-  });
+  menu->addAction(QStringLiteral("&Find Group"), QKeySequence(QStringLiteral("Ctrl+P")), this,
+                  [this] {
+                    show_view(placement_);
+                    placement_->focus_filter();
+                  });
+  menu->addAction(QStringLiteral("Select &All Groups"),
+                  QKeySequence(QStringLiteral("Ctrl+Shift+A")), this, [this] {
+                    if (!session_.snapshot().problem) return;
+                    std::vector<GroupId> groups;
+                    for (std::size_t g = 0; g < session_.snapshot().problem->grouping->size(); ++g)
+                      groups.emplace_back(g);
+                    session_.selection().select_groups(groups);
+                  });
   menu->addAction(QStringLiteral("&Clear Selection"), QKeySequence(Qt::Key_Escape), this,
                   [this] { session_.selection().clear(); });
 }
@@ -102,7 +115,8 @@ void MainWindow::build_view_menu() {
   int number = 0;
   for (const NamedView& view : views_) {
     menu->addAction(QStringLiteral("&%1").arg(view.name),
-                    QKeySequence(QStringLiteral("Alt+%1").arg(++number)), this, [this, widget = view.widget] {
+                    QKeySequence(QStringLiteral("Alt+%1").arg(++number)), this,
+                    [this, widget = view.widget] {
                       show_view(widget);
                       widget->setFocus();
                     });
@@ -126,12 +140,15 @@ void MainWindow::build_view_menu() {
 
 void MainWindow::build_strategy_menu() {
   QMenu* menu = menuBar()->addMenu(QStringLiteral("&Strategy"));
-  menu->addAction(QStringLiteral("&Data Parallel, AllReduce"), this, [this] { show_baseline(QStringLiteral("allreduce")); });
+  menu->addAction(QStringLiteral("&Data Parallel, AllReduce"), this,
+                  [this] { show_baseline(QStringLiteral("allreduce")); });
   menu->addAction(QStringLiteral("Data Parallel, &Shares by Speed"), this,
                   [this] { show_baseline(QStringLiteral("proportional")); });
-  menu->addAction(QStringLiteral("Data Parallel, &PS"), this, [this] { show_baseline(QStringLiteral("ps")); });
+  menu->addAction(QStringLiteral("Data Parallel, &PS"), this,
+                  [this] { show_baseline(QStringLiteral("ps")); });
   menu->addSeparator();
-  QAction* found = menu->addAction(QStringLiteral("&Best of the Search"), this, [this] { session_.show_best_found(); });
+  QAction* found = menu->addAction(QStringLiteral("&Best of the Search"), this,
+                                   [this] { session_.show_best_found(); });
   connect(&session_, &Session::search_changed, found,
           [this, found] { found->setEnabled(!session_.search().history.empty()); });
   found->setEnabled(false);
@@ -143,9 +160,11 @@ void MainWindow::show_baseline(const QString& which) {
   if (which == QStringLiteral("allreduce")) {
     session_.show_found(data_parallel(*problem), QStringLiteral("Data parallel"));
   } else if (which == QStringLiteral("ps")) {
-    session_.show_found(data_parallel(*problem, Mode::ReplicatePs), QStringLiteral("Data parallel, PS"));
+    session_.show_found(data_parallel(*problem, Mode::ReplicatePs),
+                        QStringLiteral("Data parallel, PS"));
   } else {
-    session_.show_found(data_parallel_proportional(*problem), QStringLiteral("Data parallel, shares by speed"));
+    session_.show_found(data_parallel_proportional(*problem),
+                        QStringLiteral("Data parallel, shares by speed"));
   }
 }
 
@@ -153,13 +172,15 @@ void MainWindow::build_run_menu() {
   QMenu* menu = menuBar()->addMenu(QStringLiteral("&Run"));
   QAction* search = menu->addAction(QStringLiteral("&Search"), QKeySequence(Qt::Key_F5), header_,
                                     &HeaderBar::search_or_pause);
-  QAction* go_on = menu->addAction(QStringLiteral("&Continue the Search"), QKeySequence(QStringLiteral("Ctrl+F5")), this,
+  QAction* go_on = menu->addAction(QStringLiteral("&Continue the Search"),
+                                   QKeySequence(QStringLiteral("Ctrl+F5")), this,
                                    [this] { session_.continue_search(); });
-  QAction* stop = menu->addAction(QStringLiteral("S&top"), QKeySequence(QStringLiteral("Shift+F5")), this,
-                                  [this] { session_.stop_search(); });
+  QAction* stop = menu->addAction(QStringLiteral("S&top"), QKeySequence(QStringLiteral("Shift+F5")),
+                                  this, [this] { session_.stop_search(); });
   const auto refresh = [this, search, go_on, stop] {
     const SearchStatus& status = session_.search();
-    search->setText(status.state == SearchState::Running ? QStringLiteral("&Pause") : QStringLiteral("&Search"));
+    search->setText(status.state == SearchState::Running ? QStringLiteral("&Pause")
+                                                         : QStringLiteral("&Search"));
     search->setEnabled(session_.snapshot().problem && status.state != SearchState::Paused);
     go_on->setEnabled(status.state == SearchState::Paused || status.can_continue);
     stop->setEnabled(status.state != SearchState::Idle);
@@ -171,15 +192,18 @@ void MainWindow::build_run_menu() {
 
 void MainWindow::build_window_menu() {
   QMenu* menu = menuBar()->addMenu(QStringLiteral("&Window"));
-  menu->addAction(QStringLiteral("&Explore"), QKeySequence(QStringLiteral("Ctrl+1")), this, &MainWindow::explore_perspective);
-  menu->addAction(QStringLiteral("&Search"), QKeySequence(QStringLiteral("Ctrl+2")), this, &MainWindow::search_perspective);
+  menu->addAction(QStringLiteral("&Explore"), QKeySequence(QStringLiteral("Ctrl+1")), this,
+                  &MainWindow::explore_perspective);
+  menu->addAction(QStringLiteral("&Search"), QKeySequence(QStringLiteral("Ctrl+2")), this,
+                  &MainWindow::search_perspective);
 }
 
 void MainWindow::build_help_menu() {
   QMenu* menu = menuBar()->addMenu(QStringLiteral("&Help"));
   QAction* keys = menu->addAction(QStringLiteral("&Keys"), this, &MainWindow::show_keys);
   keys->setShortcuts({QKeySequence(QStringLiteral("?")), QKeySequence(Qt::Key_F1)});
-  menu->addAction(QStringLiteral("&About Stratoscope"), this, &MainWindow::show_about)->setMenuRole(QAction::AboutRole);
+  menu->addAction(QStringLiteral("&About Stratoscope"), this, &MainWindow::show_about)
+      ->setMenuRole(QAction::AboutRole);
 }
 
 void MainWindow::choose_and_open(const QString& title, const QString& filter) {
@@ -191,7 +215,8 @@ void MainWindow::fill_recent_files() {
   recent_->clear();
   for (const QString& file : QSettings().value(QStringLiteral("recent")).toStringList()) {
     if (!QFileInfo::exists(file)) continue;
-    recent_->addAction(QFileInfo(file).fileName(), this, [this, file] { open({file}); })->setToolTip(file);
+    recent_->addAction(QFileInfo(file).fileName(), this, [this, file] { open({file}); })
+        ->setToolTip(file);
   }
   if (recent_->isEmpty()) recent_->addAction(QStringLiteral("Nothing yet"))->setEnabled(false);
 }
@@ -206,9 +231,10 @@ void MainWindow::export_plan() {
 
 void MainWindow::export_with(const QString& exporter, const QString& suffix) {
   if (!session_.snapshot().outcome) return;
-  const QString file = QFileDialog::getSaveFileName(this, QStringLiteral("Export"),
-                                                    session_.model_name() + QStringLiteral(".") + exporter + suffix,
-                                                    QStringLiteral("*%1").arg(suffix));
+  const QString file =
+      QFileDialog::getSaveFileName(this, QStringLiteral("Export"),
+                                   session_.model_name() + QStringLiteral(".") + exporter + suffix,
+                                   QStringLiteral("*%1").arg(suffix));
   if (!file.isEmpty()) session_.export_with(exporter, file.toStdString());
 }
 
@@ -217,7 +243,8 @@ void MainWindow::export_picture(bool svg) {
   if (!view) return;
   const QString suffix = svg ? QStringLiteral(".svg") : QStringLiteral(".png");
   const QString file = QFileDialog::getSaveFileName(this, QStringLiteral("Export picture"),
-                                                    session_.model_name() + suffix, QStringLiteral("*%1").arg(suffix));
+                                                    session_.model_name() + suffix,
+                                                    QStringLiteral("*%1").arg(suffix));
   if (file.isEmpty()) return;
   bool written = false;
   if (svg) {
@@ -235,7 +262,8 @@ void MainWindow::export_picture(bool svg) {
   if (written) {
     emit session_.message(QStringLiteral("Wrote %1").arg(QFileInfo(file).fileName()));
   } else {
-    show_failure(QStringLiteral("%1: cannot be written; check the folder and the space left").arg(file));
+    show_failure(
+        QStringLiteral("%1: cannot be written; check the folder and the space left").arg(file));
   }
 }
 
@@ -246,10 +274,11 @@ void MainWindow::show_keys() {
 }
 
 void MainWindow::show_about() {
-  QMessageBox::about(this, QStringLiteral("About Stratoscope"),
-                     QStringLiteral("<b>Stratoscope %1</b><p>Strategy explorer for distributed DNN training.</p>"
-                                    "<p>GPL-3.0-or-later. Made with Qt %2.</p>")
-                         .arg(QStringLiteral(STRATOSCOPE_VERSION), QString::fromLatin1(qVersion())));
+  QMessageBox::about(
+      this, QStringLiteral("About Stratoscope"),
+      QStringLiteral("<b>Stratoscope %1</b><p>Strategy explorer for distributed DNN training.</p>"
+                     "<p>GPL-3.0-or-later. Made with Qt %2.</p>")
+          .arg(QStringLiteral(STRATOSCOPE_VERSION), QString::fromLatin1(qVersion())));
 }
 
 }  // namespace strato

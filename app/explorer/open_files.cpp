@@ -17,12 +17,14 @@ FileKind kind_of_json(const std::filesystem::path& path) {
   const JsonView view = JsonView::parse(read_file(path), path.string());
   const auto format = view.is_object() ? view.find("format") : std::nullopt;
   return format && format->is_string() && format->string().find("plan") != std::string::npos
-             ? FileKind::Plan : FileKind::Cluster;
+             ? FileKind::Plan
+             : FileKind::Cluster;
 }
 
 bool imports(const PluginRegistry& plugins, const std::string& extension) {
   for (const PluginInfo& info : plugins.list(PluginKind::Importer)) {
-    if (std::find(info.extensions.begin(), info.extensions.end(), extension) != info.extensions.end()) {
+    if (std::find(info.extensions.begin(), info.extensions.end(), extension) !=
+        info.extensions.end()) {
       return true;
     }
   }
@@ -63,7 +65,8 @@ void open_files(Session& session, const QStringList& files, const QString& fallb
     return std::any_of(known.begin(), known.end(), [&](const auto& f) { return f.first == kind; });
   };
   const bool problem = has(FileKind::Model) || has(FileKind::Plan);
-  if (problem && !has(FileKind::Workspace) && !session.workspace() && !fallback_workspace.isEmpty()) {
+  if (problem && !has(FileKind::Workspace) && !session.workspace() &&
+      !fallback_workspace.isEmpty()) {
     session.open_workspace(fallback_workspace.toStdString(), false);
   }
   ImportOptions import;
@@ -71,10 +74,18 @@ void open_files(Session& session, const QStringList& files, const QString& fallb
   for (const auto& [kind, file] : known) {
     const std::filesystem::path path = file.toStdString();
     switch (kind) {
-      case FileKind::Workspace: session.open_workspace(path, !problem); break;
-      case FileKind::Cluster: session.open_cluster(path); break;
-      case FileKind::Model: session.open_model(path, import, {}); break;
-      case FileKind::Plan: session.open_plan(path); break;
+      case FileKind::Workspace:
+        session.open_workspace(path, !problem);
+        break;
+      case FileKind::Cluster:
+        session.open_cluster(path);
+        break;
+      case FileKind::Model:
+        session.open_model(path, import, {});
+        break;
+      case FileKind::Plan:
+        session.open_plan(path);
+        break;
     }
   }
 }

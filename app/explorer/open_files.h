@@ -10,11 +10,13 @@ namespace strato {
 
 enum class FileKind { Model, Cluster, Plan, Workspace };
 
-// By extension, and JSON files by their "format". Throws InputError for a file that is not there or is none of them.
+// By extension, and JSON files by their "format". Throws InputError for a file that is not there or
+// is none of them.
 FileKind kind_of(const PluginRegistry& plugins, const QString& file);
 
-// A workspace shows its latest run unless a model or plan is opened with it. Problems come through Session::failed.
-// Without a workspace among them, `fallback_workspace` keeps what is done (empty: nothing does).
+// A workspace shows its latest run unless a model or plan is opened with it. Problems come through
+// Session::failed. Without a workspace among them, `fallback_workspace` keeps what is done (empty:
+// nothing does).
 void open_files(Session& session, const QStringList& files, const QString& fallback_workspace);
 
 // Copies the bundled workspace to the user's data folder, once; empty when there is none.

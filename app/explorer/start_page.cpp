@@ -10,7 +10,8 @@
 namespace strato {
 
 StartPage::StartPage(QWidget* parent) : QWidget(parent) {
-  auto* title = new QLabel(QStringLiteral("Find out how fast a model trains on a cluster, and why not faster"), this);
+  auto* title = new QLabel(
+      QStringLiteral("Find out how fast a model trains on a cluster, and why not faster"), this);
   QFont large = title->font();
   large.setPointSizeF(large.pointSizeF() * 1.5);
   large.setWeight(QFont::DemiBold);
@@ -26,11 +27,17 @@ StartPage::StartPage(QWidget* parent) : QWidget(parent) {
     connect(button, &QCommandLinkButton::clicked, this, signal);
     column->addWidget(button);
   };
-  choice("Open a model…", "An ONNX file: it is imported, grouped and simulated as data parallel. Then search, or edit.",
-         &StartPage::open_model_wanted);
-  choice("Start from a sample", "VGG19 on a cluster of fast and slow machines, where data parallelism waits for the slow ones.",
+  choice(
+      "Open a model…",
+      "An ONNX file: it is imported, grouped and simulated as data parallel. Then search, or edit.",
+      &StartPage::open_model_wanted);
+  choice("Start from a sample",
+         "VGG19 on a cluster of fast and slow machines, where data parallelism waits for the slow "
+         "ones.",
          &StartPage::sample_wanted);
-  choice("Open a workspace…", "Goes on where an earlier session, or the command line, has stopped: all runs and edits are kept.",
+  choice("Open a workspace…",
+         "Goes on where an earlier session, or the command line, has stopped: all runs and edits "
+         "are kept.",
          &StartPage::open_workspace_wanted);
   auto* layout = new QGridLayout(this);
   layout->setRowStretch(0, 1);

@@ -26,6 +26,7 @@ namespace strato {
 namespace {
 
 constexpr int kTallEnough = 460;  // for charts above each other instead of side by side
+constexpr int kWideEnough = 640;  // for charts side by side
 
 QValueAxis* value_axis(const QString& title) {
   auto* axis = new QValueAxis;
@@ -38,7 +39,7 @@ QValueAxis* value_axis(const QString& title) {
 
 void set_range(QValueAxis& axis, double most) {
   axis.setRange(0, most);
-  axis.setTickInterval(round_up(most / 6));
+  axis.setTickInterval(round_up(most / 5));
 }
 
 QChartView* make_view(QChart* chart, QWidget* parent) {
@@ -65,7 +66,10 @@ struct ChartsView::Parts {
 };
 
 ChartsView::ChartsView(Session& session, QWidget* parent)
-    : QWidget(parent), session_(session), parts_(std::make_unique<Parts>()), timer_(new QTimer(this)) {
+    : QWidget(parent),
+      session_(session),
+      parts_(std::make_unique<Parts>()),
+      timer_(new QTimer(this)) {
   build();
   timer_->setSingleShot(true);
   timer_->setInterval(100);
@@ -118,8 +122,8 @@ void ChartsView::build() {
 
 void ChartsView::resizeEvent(QResizeEvent* event) {
   QWidget::resizeEvent(event);
-  parts_->layout->setDirection(height() >= kTallEnough ? QBoxLayout::TopToBottom
-                                                       : QBoxLayout::LeftToRight);
+  const bool above = height() >= kTallEnough || width() < kWideEnough;
+  parts_->layout->setDirection(above ? QBoxLayout::TopToBottom : QBoxLayout::LeftToRight);
 }
 
 void ChartsView::refresh_soon() {
@@ -156,22 +160,25 @@ void ChartsView::refresh_history() {
     line->replace(QList<QPointF>{{0, milliseconds}, {last, milliseconds}});
     line->setVisible(milliseconds > 0);
   };
-  const double baseline = snapshot.baseline ? to_seconds(snapshot.baseline->timeline->step_time) * 1e3 : 0;
+  const double baseline =
+      snapshot.baseline ? to_seconds(snapshot.baseline->timeline->step_time) * 1e3 : 0;
   level(p.baseline, baseline);
   level(p.bound, to_seconds(snapshot.lower_bound) * 1e3);
   double most = baseline;
   for (const QPointF& point : points) most = std::max(most, point.y());
   set_range(*p.evaluations, last);
   set_range(*p.step, round_up(most * 1.02));
-  p.history->setTitle(points.empty() ? QStringLiteral("Best step time: no search yet")
-                                     : QStringLiteral("Best step time of %1")
-                                           .arg(session_.search().run));
+  p.history->setTitle(points.empty()
+                          ? QStringLiteral("Best step time: no search yet")
+                          : QStringLiteral("Best step time of %1").arg(session_.search().run));
 }
 
 namespace {
 
-// Replaces what the chart shows by horizontal bars over names, which go upwards: callers give the last device first.
-void show_bars(QChart& chart, QAbstractBarSeries* series, const QStringList& names, QValueAxis* values) {
+// Replaces what the chart shows by horizontal bars over names, which go upwards: callers give the
+// last device first.
+void show_bars(QChart& chart, QAbstractBarSeries* series, const QStringList& names,
+               QValueAxis* values) {
   chart.removeAllSeries();
   for (QAbstractAxis* axis : chart.axes()) {
     chart.removeAxis(axis);
@@ -278,7 +285,7 @@ void ChartsView::refresh_devices() {
   add_use(*p.use, timeline, names, dark);
   add_memory(*p.memory, timeline, names, dark);
   // A label that is higher than its row is cut to dots.
-  const int height = static_cast<int>(names.size()) * (fontMetrics().height() + 6) + 130;
+  const int height = static_cast<int>(names.size()) * (fontMetrics().height() + 4) + 130;
   p.use_view->setMinimumHeight(height);
   p.memory_view->setMinimumHeight(height);
 }

@@ -1,5 +1,5 @@
-// Three charts: best step time over evaluations against data parallel, how each device spends the step, and the
-// peak memory of each device against what it has. All decimated; no OpenGL.
+// Three charts: best step time over evaluations against data parallel, how each device spends the
+// step, and the peak memory of each device against what it has. All decimated; no OpenGL.
 #pragma once
 
 #include <QWidget>

@@ -1,4 +1,5 @@
-// Data for charts, apart from drawing: what a chart shows at most, and the steps of a search's progress.
+// Data for charts, apart from drawing: what a chart shows at most, and the steps of a search's
+// progress.
 #pragma once
 
 #include <QPointF>
@@ -10,8 +11,8 @@ namespace strato {
 
 inline constexpr std::size_t kMostPoints = 2000;  // Qt Charts is slow past that
 
-// The best step time (ms) over evaluations as a staircase: two points for every improvement, decimated to
-// `most` points; the first and last stay. Points without a best so far are left out.
+// The best step time (ms) over evaluations as a staircase: two points for every improvement,
+// decimated to `most` points; the first and last stay. Points without a best so far are left out.
 std::vector<QPointF> best_over_evaluations(const std::vector<HistoryPoint>& history,
                                            std::size_t most = kMostPoints);
 

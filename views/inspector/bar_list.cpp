@@ -50,9 +50,10 @@ void BarList::paintEvent(QPaintEvent*) {
     QFont font = this->font();
     font.setUnderline(static_cast<int>(i) == hovered_ && bar.id >= 0);
     painter.setFont(font);
-    painter.drawText(QRect(0, row.top(), width() - value_width - 8, text_height),
-                     Qt::AlignLeft | Qt::AlignVCenter,
-                     fontMetrics().elidedText(bar.label, Qt::ElideMiddle, width() - value_width - 8));
+    painter.drawText(
+        QRect(0, row.top(), width() - value_width - 8, text_height),
+        Qt::AlignLeft | Qt::AlignVCenter,
+        fontMetrics().elidedText(bar.label, Qt::ElideMiddle, width() - value_width - 8));
     font.setUnderline(false);
     painter.setFont(font);
     painter.drawText(QRect(0, row.top(), width(), text_height), Qt::AlignRight | Qt::AlignVCenter,
@@ -76,7 +77,8 @@ void BarList::paintEvent(QPaintEvent*) {
 
 void BarList::mouseReleaseEvent(QMouseEvent* event) {
   const int row = bar_at(event->position().toPoint());
-  if (event->button() == Qt::LeftButton && row >= 0 && bars_[static_cast<std::size_t>(row)].id >= 0) {
+  if (event->button() == Qt::LeftButton && row >= 0 &&
+      bars_[static_cast<std::size_t>(row)].id >= 0) {
     emit clicked(bars_[static_cast<std::size_t>(row)].id);
   }
 }

@@ -9,7 +9,7 @@ namespace strato {
 
 struct Bar {
   QString label, value, tip;
-  double fraction = 0;   // of the full width, 0 to 1
+  double fraction = 0;  // of the full width, 0 to 1
   QColor colour;
   bool hatched = false;  // communication
   int id = -1;           // given back by clicked(); -1: not clickable

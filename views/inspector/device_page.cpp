@@ -36,8 +36,8 @@ DevicePage::DevicePage(Session& session, QWidget* parent)
   layout->setContentsMargins(0, 0, 0, 0);
   layout->setSpacing(style::kGrid);
   for (QWidget* widget :
-       std::initializer_list<QWidget*>{title_, subtitle_, facts_, time_heading_, times_, role_heading_,
-                                       roles_, tensor_heading_, tensors_}) {
+       std::initializer_list<QWidget*>{title_, subtitle_, facts_, time_heading_, times_,
+                                       role_heading_, roles_, tensor_heading_, tensors_}) {
     layout->addWidget(widget);
   }
   layout->addStretch();
@@ -50,7 +50,8 @@ void DevicePage::refresh() {
   const auto device = selection.device();
   const auto link = selection.link();
   const bool is_device = device && device->index() < problem->cluster->device_count();
-  for (QWidget* widget : std::initializer_list<QWidget*>{role_heading_, roles_, tensor_heading_, tensors_}) {
+  for (QWidget* widget :
+       std::initializer_list<QWidget*>{role_heading_, roles_, tensor_heading_, tensors_}) {
     widget->setVisible(is_device);
   }
   if (is_device) {
@@ -66,18 +67,23 @@ void DevicePage::show_device(DeviceId device) {
   const Device& info = cluster.device(device);
   const GpuType& gpu = cluster.gpu(device);
   title_->setText(text(info.name));
-  subtitle_->setText(QStringLiteral("%1 in %2").arg(text(gpu.name), text(cluster.groups()[info.group].name)));
+  subtitle_->setText(
+      QStringLiteral("%1 in %2").arg(text(gpu.name), text(cluster.groups()[info.group].name)));
   std::vector<Fact> facts = {
       {QStringLiteral("Peak rate (FP32)"),
-       style::flops(gpu.peak_flops[static_cast<std::size_t>(Precision::Fp32)]) + QStringLiteral("/s"),
+       style::flops(gpu.peak_flops[static_cast<std::size_t>(Precision::Fp32)]) +
+           QStringLiteral("/s"),
        text(gpu.sources)},
-      {QStringLiteral("Memory bandwidth"), style::bandwidth(gpu.memory_bandwidth), text(gpu.sources)},
+      {QStringLiteral("Memory bandwidth"), style::bandwidth(gpu.memory_bandwidth),
+       text(gpu.sources)},
   };
   if (snapshot.outcome) {
     const DeviceUse& use = snapshot.outcome->timeline->devices[device];
-    facts.push_back({QStringLiteral("Memory"),
-                     QStringLiteral("%1 of %2").arg(style::bytes(use.peak), style::bytes(use.capacity)),
-                     {}, !use.fits()});
+    facts.push_back(
+        {QStringLiteral("Memory"),
+         QStringLiteral("%1 of %2").arg(style::bytes(use.peak), style::bytes(use.capacity)),
+         {},
+         !use.fits()});
     facts.push_back({QStringLiteral("Peak at"), style::time(use.peak_at), {}});
     facts.push_back({QStringLiteral("Always there"), style::bytes(use.resident),
                      QStringLiteral("Parameters, optimizer state, constants, the input batch")});
@@ -92,16 +98,23 @@ void DevicePage::show_times(const Timeline& timeline, DeviceId device) {
   const DeviceTimes times = device_times(timeline)[device];
   const auto bar = [&](const char* label, Nanos time, const QColor& colour, bool hatched) {
     const double fraction = timeline.step_time.value ? time / timeline.step_time : 0;
-    return Bar{QString::fromUtf8(label), share_text(fraction), style::time(time), fraction, colour,
-               hatched, -1};
+    return Bar{QString::fromUtf8(label),
+               share_text(fraction),
+               style::time(time),
+               fraction,
+               colour,
+               hatched,
+               -1};
   };
   QColor idle = style::muted_text(palette());
   idle.setAlphaF(0.4f);
   times_->show_bars({
       bar("Computes", times.compute, style::kind_colour(TaskKind::Compute, dark), false),
-      bar("Only communicates", times.communication, style::kind_colour(TaskKind::AllReduce, dark), true),
+      bar("Only communicates", times.communication, style::kind_colour(TaskKind::AllReduce, dark),
+          true),
       bar("Waits", times.idle, idle, false),
-      bar("Communicates while computing", times.overlapped, style::kind_colour(TaskKind::Transfer, dark), true),
+      bar("Communicates while computing", times.overlapped,
+          style::kind_colour(TaskKind::Transfer, dark), true),
   });
 }
 
@@ -113,9 +126,13 @@ void DevicePage::show_memory(const Timeline& timeline, DeviceId device) {
   std::vector<Bar> roles;
   for (std::size_t role = 0; role < by_role.size(); ++role) {
     if (by_role[role].value == 0) continue;
-    roles.push_back({QString::fromUtf8(label_of(static_cast<TensorRole>(role))), style::bytes(by_role[role]),
-                     {}, by_role[role] / whole, style::device_colour(*timeline.program->cluster, device, dark),
-                     false, -1});
+    roles.push_back({QString::fromUtf8(label_of(static_cast<TensorRole>(role))),
+                     style::bytes(by_role[role]),
+                     {},
+                     by_role[role] / whole,
+                     style::device_colour(*timeline.program->cluster, device, dark),
+                     false,
+                     -1});
   }
   std::stable_sort(roles.begin(), roles.end(),
                    [](const Bar& a, const Bar& b) { return a.fraction > b.fraction; });
@@ -124,11 +141,12 @@ void DevicePage::show_memory(const Timeline& timeline, DeviceId device) {
   for (const Timeline::Alive& alive : timeline.alive_at(device, use.peak_at)) {
     if (tensors.size() == kMostTensors) break;
     const Tensor& tensor = timeline.program->graph->tensor(alive.tensor);
-    tensors.push_back({text(tensor.name), style::bytes(alive.bytes),
-                       QStringLiteral("%1%2").arg(QString::fromUtf8(label_of(tensor.role)),
-                                                  alive.resident ? QStringLiteral(", always there") : QString()),
-                       alive.bytes / whole,
-                       style::device_colour(*timeline.program->cluster, device, dark), false, -1});
+    tensors.push_back(
+        {text(tensor.name), style::bytes(alive.bytes),
+         QStringLiteral("%1%2").arg(QString::fromUtf8(label_of(tensor.role)),
+                                    alive.resident ? QStringLiteral(", always there") : QString()),
+         alive.bytes / whole, style::device_colour(*timeline.program->cluster, device, dark), false,
+         -1});
   }
   tensors_->show_bars(std::move(tensors));
 }
@@ -144,8 +162,9 @@ void DevicePage::show_link(LinkId link) {
   const Timeline& timeline = *snapshot.outcome->timeline;
   const Nanos busy = timeline.link_busy[link];
   const double fraction = timeline.step_time.value ? busy / timeline.step_time : 0;
-  times_->show_bars({{QStringLiteral("Busy"), share_text(fraction), style::time(busy), fraction,
-                      style::kind_colour(TaskKind::Transfer, style::is_dark(palette())), true, -1}});
+  times_->show_bars(
+      {{QStringLiteral("Busy"), share_text(fraction), style::time(busy), fraction,
+        style::kind_colour(TaskKind::Transfer, style::is_dark(palette())), true, -1}});
 }
 
 }  // namespace strato

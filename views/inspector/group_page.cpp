@@ -38,10 +38,14 @@ QIcon swatch(const QColor& colour) {
 
 const char* help_of(Mode mode) {
   switch (mode) {
-    case Mode::ReplicateAllReduce: return "The batch is split, gradients are summed by AllReduce";
-    case Mode::ReplicatePs: return "The batch is split, gradients are summed at one device per parameter";
-    case Mode::Duplicate: return "Every device computes the whole batch: nothing to synchronise";
-    case Mode::ModelParallel: return "The group's ops are divided over the devices";
+    case Mode::ReplicateAllReduce:
+      return "The batch is split, gradients are summed by AllReduce";
+    case Mode::ReplicatePs:
+      return "The batch is split, gradients are summed at one device per parameter";
+    case Mode::Duplicate:
+      return "Every device computes the whole batch: nothing to synchronise";
+    case Mode::ModelParallel:
+      return "The group's ops are divided over the devices";
   }
   return "";
 }
@@ -121,7 +125,8 @@ void GroupPage::build_ops(QVBoxLayout* layout) {
   op_table_->setColumnHidden(OpTableModel::Flops, true);
   op_table_->horizontalHeader()->setSectionResizeMode(OpTableModel::Name, QHeaderView::Stretch);
   op_table_->setColumnWidth(OpTableModel::Type, 11 * digit);
-  op_table_->setColumnWidth(OpTableModel::Time, 10 * digit);
+  op_table_->setColumnWidth(OpTableModel::Time, 9 * digit);
+  op_table_->setTextElideMode(Qt::ElideLeft);  // names differ at their ends
   layout->addWidget(op_table_, 1);
   connect(op_table_, &QTableView::clicked, this, [this](const QModelIndex& index) {
     const auto& groups = session_.selection().groups();
@@ -141,9 +146,10 @@ void GroupPage::rebuild_boxes() {
   for (std::size_t g = 0; g < cluster->groups().size(); ++g) {
     const DeviceGroup& group = cluster->groups()[DeviceGroupId(g)];
     auto* box = new QCheckBox(text(group.name), boxes_);
-    box->setIcon(swatch(style::device_group_colour(*cluster, DeviceGroupId(g),
-                                                   style::is_dark(palette()))));
-    box->setToolTip(QStringLiteral("%1 × %2").arg(group.devices.size())
+    box->setIcon(
+        swatch(style::device_group_colour(*cluster, DeviceGroupId(g), style::is_dark(palette()))));
+    box->setToolTip(QStringLiteral("%1 × %2")
+                        .arg(group.devices.size())
                         .arg(text(cluster->gpu_types()[group.type].name)));
     connect(box, &QCheckBox::clicked, this, [this, g](bool on) { toggle(DeviceGroupId(g), on); });
     grid->addWidget(box, static_cast<int>(g / 2), static_cast<int>(g % 2));
@@ -189,7 +195,9 @@ void GroupPage::show_decision() {
   }
   for (std::size_t g = 0; g < box_of_.size(); ++g) {
     const bool all = users[g] == 2 * static_cast<int>(groups.size());
-    box_of_[g]->setCheckState(users[g] == 0 ? Qt::Unchecked : all ? Qt::Checked : Qt::PartiallyChecked);
+    box_of_[g]->setCheckState(users[g] == 0 ? Qt::Unchecked
+                              : all         ? Qt::Checked
+                                            : Qt::PartiallyChecked);
   }
   modes_->setExclusive(false);
   for (QAbstractButton* button : modes_->buttons()) {
@@ -197,8 +205,9 @@ void GroupPage::show_decision() {
   }
   modes_->setExclusive(modes.size() == 1);
   share_buttons_->setEnabled(modes.size() == 1 && splits_batch(*modes.begin()));
-  subtitle_->setText(descriptions.size() == 1 ? QString::fromStdString(*descriptions.begin())
-                                              : QStringLiteral("placed in %1 ways").arg(descriptions.size()));
+  subtitle_->setText(descriptions.size() == 1
+                         ? QString::fromStdString(*descriptions.begin())
+                         : QStringLiteral("placed in %1 ways").arg(descriptions.size()));
 }
 
 void GroupPage::show_figures() {
@@ -222,26 +231,31 @@ void GroupPage::show_figures() {
     times.compute += own.compute;
     times.communication += own.communication;
     times.waiting += own.waiting;
-    if (times.tasks == 0 || own.first_start < times.first_start) times.first_start = own.first_start;
+    if (times.tasks == 0 || own.first_start < times.first_start)
+      times.first_start = own.first_start;
     times.last_end = std::max(times.last_end, own.last_end);
     times.tasks += own.tasks;
   }
   std::vector<Fact> facts = {
       {QStringLiteral("Ops"), QString::number(ops), {}},
-      {QStringLiteral("Work"), style::flops(flops), QStringLiteral("On the whole batch, in one step")},
+      {QStringLiteral("Work"), style::flops(flops),
+       QStringLiteral("On the whole batch, in one step")},
       {QStringLiteral("Parameters"), style::bytes(parameters), {}},
   };
   if (estimated) facts.push_back({QStringLiteral("Estimated ops"), QString::number(estimated), {}});
   if (snapshot.outcome) {
     facts.insert(facts.end(),
-        {{QStringLiteral("Computing"), style::time(times.compute), QStringLiteral("Summed over devices")},
-         {QStringLiteral("Communicating"), style::time(times.communication),
-          QStringLiteral("Transfers and collectives of its tensors, summed")},
-         {QStringLiteral("Ready but waiting"), style::time(times.waiting),
-          QStringLiteral("Its compute tasks waited this long for their device, summed")},
-         {QStringLiteral("In the step"),
-          QStringLiteral("%1 – %2").arg(style::time(times.first_start), style::time(times.last_end)),
-          QStringLiteral("Start of its first task to the end of its last")}});
+                 {{QStringLiteral("Computing"), style::time(times.compute),
+                   QStringLiteral("Summed over devices")},
+                  {QStringLiteral("Communicating"), style::time(times.communication),
+                   QStringLiteral("Transfers and collectives of its tensors, summed")},
+                  {QStringLiteral("Ready but waiting"), style::time(times.waiting),
+                   QStringLiteral("Its compute tasks waited this long for their device, summed")},
+                  {QStringLiteral("In the step"),
+                   QStringLiteral("%1 – %2")
+                       .arg(style::time(times.first_start), style::time(times.last_end))
+                       .replace(QLatin1Char(' '), QChar::Nbsp),
+                   QStringLiteral("Start of its first task to the end of its last")}});
   }
   facts_->show_facts(facts);
 }
@@ -273,8 +287,9 @@ void GroupPage::set_mode(int mode) {
 void GroupPage::set_shares(bool proportional) {
   const auto& groups = session_.selection().groups();
   const Snapshot& snapshot = session_.snapshot();
-  session_.edit(proportional ? with_proportional_shares(snapshot.strategy, groups, *snapshot.problem)
-                             : with_equal_shares(snapshot.strategy, groups),
+  session_.edit(proportional
+                    ? with_proportional_shares(snapshot.strategy, groups, *snapshot.problem)
+                    : with_equal_shares(snapshot.strategy, groups),
                 QStringLiteral("%1: %2").arg(names_of(groups, *snapshot.problem->grouping),
                                              proportional ? QStringLiteral("shares by speed")
                                                           : QStringLiteral("equal shares")));

@@ -1,4 +1,5 @@
-// The selected op groups: what they are, how they are placed (editable), what that costs, and their ops.
+// The selected op groups: what they are, how they are placed (editable), what that costs, and their
+// ops.
 #pragma once
 
 #include <QWidget>
@@ -26,7 +27,7 @@ class GroupPage : public QWidget {
  private:
   void build_editor(QVBoxLayout* layout);
   void build_ops(QVBoxLayout* layout);
-  void rebuild_boxes();              // one check box per device group of the cluster
+  void rebuild_boxes();  // one check box per device group of the cluster
   void show_decision();
   void show_figures();
   void toggle(DeviceGroupId group, bool used);
@@ -39,7 +40,7 @@ class GroupPage : public QWidget {
   QTableView* op_table_;
   QLabel *title_, *subtitle_, *ops_heading_;
   QWidget* boxes_;
-  std::vector<QCheckBox*> box_of_;   // by device group
+  std::vector<QCheckBox*> box_of_;  // by device group
   const Cluster* boxes_of_ = nullptr;
   QButtonGroup* modes_;
   QWidget* share_buttons_;

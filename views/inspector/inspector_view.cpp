@@ -41,7 +41,8 @@ InspectorView::InspectorView(Session& session, QWidget* parent)
 }
 
 QWidget* InspectorView::scrolled(QWidget* page) {
-  page->layout()->setContentsMargins(3 * style::kGrid, 2 * style::kGrid, 3 * style::kGrid, 2 * style::kGrid);
+  page->layout()->setContentsMargins(3 * style::kGrid, 2 * style::kGrid, 3 * style::kGrid,
+                                     2 * style::kGrid);
   auto* area = new QScrollArea(stack_);
   area->setWidget(page);
   area->setWidgetResizable(true);

@@ -1,4 +1,5 @@
-// What is selected, in full: groups (editable), a task, a device or link; else the strategy as a whole.
+// What is selected, in full: groups (editable), a task, a device or link; else the strategy as a
+// whole.
 #pragma once
 
 #include <QWidget>

@@ -33,11 +33,16 @@ bool communicates(PathPart::What what) {
 
 QColor colour_of(const PathPart& part, bool dark) {
   switch (part.what) {
-    case PathPart::What::Compute: return style::kind_colour(TaskKind::Compute, dark);
-    case PathPart::What::Update: return style::kind_colour(TaskKind::Update, dark);
-    case PathPart::What::Reshuffle: return style::kind_colour(TaskKind::Concat, dark);
-    case PathPart::What::Transfer: return style::kind_colour(TaskKind::Transfer, dark);
-    case PathPart::What::Synchronise: return style::kind_colour(TaskKind::AllReduce, dark);
+    case PathPart::What::Compute:
+      return style::kind_colour(TaskKind::Compute, dark);
+    case PathPart::What::Update:
+      return style::kind_colour(TaskKind::Update, dark);
+    case PathPart::What::Reshuffle:
+      return style::kind_colour(TaskKind::Concat, dark);
+    case PathPart::What::Transfer:
+      return style::kind_colour(TaskKind::Transfer, dark);
+    case PathPart::What::Synchronise:
+      return style::kind_colour(TaskKind::AllReduce, dark);
   }
   return {};
 }
@@ -56,14 +61,15 @@ std::vector<Bar> bars_of(const std::vector<PathPart>& parts, const Timeline& tim
     const QString label = label_of_part(part, *timeline.program->cluster);
     bars.push_back({label, share_text(fraction),
                     QStringLiteral("%1: %2 in %3 tasks of the critical path")
-                        .arg(label, style::time(part.time)).arg(part.tasks),
+                        .arg(label, style::time(part.time))
+                        .arg(part.tasks),
                     fraction, colour_of(part, dark), communicates(part.what),
                     part.device.valid() ? part.device.value() : -1});
   }
   if (rest.value > 0) {
     const double fraction = rest / timeline.step_time;
-    bars.push_back({QStringLiteral("Other"), share_text(fraction), {}, fraction, Qt::gray,
-                    false, -1});
+    bars.push_back(
+        {QStringLiteral("Other"), share_text(fraction), {}, fraction, Qt::gray, false, -1});
   }
   return bars;
 }
@@ -86,7 +92,8 @@ QString insight(const Snapshot& snapshot, const VitalSigns& signs) {
   }
   const double before = communication_share(baseline);
   const double now = communication_share(*snapshot.outcome->timeline);
-  return QStringLiteral("Data parallelism spends %1 of its critical path on communication, this strategy %2.")
+  return QStringLiteral(
+             "Data parallelism spends %1 of its critical path on communication, this strategy %2.")
       .arg(share_text(before), share_text(now));
 }
 
@@ -103,13 +110,14 @@ SummaryPage::SummaryPage(Session& session, QWidget* parent)
       facts_(new Facts(this)),
       path_(new BarList(this)),
       memory_(new BarList(this)) {
-  path_heading_->setToolTip(QStringLiteral(
-      "The critical path: the chain of tasks, each starting when the one before it ends, by what it is spent on"));
+  path_heading_->setToolTip(
+      QStringLiteral("The critical path: the chain of tasks, each starting when the one before it "
+                     "ends, by what it is spent on"));
   auto* layout = new QVBoxLayout(this);
   layout->setContentsMargins(0, 0, 0, 0);
   layout->setSpacing(2 * style::kGrid);
-  for (QWidget* widget : std::initializer_list<QWidget*>{title_, trouble_, facts_, path_heading_,
-                                                         insight_, path_, memory_heading_, memory_}) {
+  for (QWidget* widget : std::initializer_list<QWidget*>{
+           title_, trouble_, facts_, path_heading_, insight_, path_, memory_heading_, memory_}) {
     layout->addWidget(widget);
   }
   layout->addStretch();
@@ -145,7 +153,9 @@ void SummaryPage::refresh() {
       {QStringLiteral("Lower bound"), style::time(snapshot.lower_bound),
        QStringLiteral("No strategy can be faster on this problem")},
       {QStringLiteral("Tasks"), style::count(static_cast<double>(timeline.tasks.size())), {}},
-      {QStringLiteral("of them communication"), style::count(static_cast<double>(communication)), {}},
+      {QStringLiteral("of them communication"),
+       style::count(static_cast<double>(communication)),
+       {}},
   });
   show_path(timeline);
   show_memory(timeline);
@@ -169,15 +179,17 @@ void SummaryPage::show_memory(const Timeline& timeline) {
   for (const DeviceId device : devices) {
     if (bars.size() == kMostDevices) break;
     const DeviceUse& use = timeline.devices[device];
-    bars.push_back({name_of_device(cluster, device),
-                    QStringLiteral("%1 of %2").arg(style::bytes(use.peak), style::bytes(use.capacity)),
-                    QStringLiteral("Peak at %1").arg(style::time(use.peak_at)), fraction(device),
-                    use.fits() ? style::device_colour(cluster, device, dark) : style::infeasible(dark),
-                    false, device.value()});
+    bars.push_back(
+        {name_of_device(cluster, device),
+         QStringLiteral("%1 of %2").arg(style::bytes(use.peak), style::bytes(use.capacity)),
+         QStringLiteral("Peak at %1").arg(style::time(use.peak_at)), fraction(device),
+         use.fits() ? style::device_colour(cluster, device, dark) : style::infeasible(dark), false,
+         device.value()});
   }
-  memory_heading_->setText(devices.size() > kMostDevices
-                               ? QStringLiteral("Memory at its peak: the %1 fullest").arg(kMostDevices)
-                               : QStringLiteral("Memory at its peak"));
+  memory_heading_->setText(
+      devices.size() > kMostDevices
+          ? QStringLiteral("Memory at its peak: the %1 fullest").arg(kMostDevices)
+          : QStringLiteral("Memory at its peak"));
   memory_->show_bars(std::move(bars));
 }
 

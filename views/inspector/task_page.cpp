@@ -18,7 +18,8 @@ QString text(std::string_view value) {
 TaskId last_dependency(const Timeline& timeline, TaskId task) {
   TaskId last;
   for (const TaskId dependency : timeline.program->dependencies[task.index()]) {
-    if (!last.valid() || timeline.tasks[dependency].end > timeline.tasks[last].end) last = dependency;
+    if (!last.valid() || timeline.tasks[dependency].end > timeline.tasks[last].end)
+      last = dependency;
   }
   return last;
 }
@@ -54,9 +55,10 @@ QString why_it_waited(const Timeline& timeline, TaskId task) {
   const Program& program = *timeline.program;
   const TaskTimes& times = timeline.tasks[task];
   const TaskId dependency = last_dependency(timeline, task);
-  const QString came = dependency.valid()
-                           ? QStringLiteral("Ready when %1 ended").arg(text(program.task_name(dependency)))
-                           : QStringLiteral("Ready from the start");
+  const QString came =
+      dependency.valid()
+          ? QStringLiteral("Ready when %1 ended").arg(text(program.task_name(dependency)))
+          : QStringLiteral("Ready from the start");
   if (times.start == times.ready) return came + QStringLiteral(", and started at once.");
   const TaskId holder = holder_before(timeline, task);
   const QString waited = style::time(times.start - times.ready);
@@ -90,7 +92,8 @@ TaskPage::TaskPage(Session& session, QWidget* parent)
 void TaskPage::refresh() {
   const auto selected = session_.selection().task();
   const Snapshot& snapshot = session_.snapshot();
-  if (!selected || !snapshot.outcome || selected->index() >= snapshot.outcome->program->tasks.size()) {
+  if (!selected || !snapshot.outcome ||
+      selected->index() >= snapshot.outcome->program->tasks.size()) {
     return;
   }
   const Timeline& timeline = *snapshot.outcome->timeline;
@@ -102,26 +105,32 @@ void TaskPage::refresh() {
   if (task.op.valid()) kind += QStringLiteral(" · ") + text(program.graph->op(task.op).type);
   subtitle_->setText(kind);
   std::vector<Fact> facts = {
-      {QStringLiteral("Duration"), style::time(times.end - times.start), QStringLiteral("From the cost model")},
+      {QStringLiteral("Duration"), style::time(times.end - times.start),
+       QStringLiteral("From the cost model")},
       {QStringLiteral("Ready"), style::time(times.ready), {}},
       {QStringLiteral("Start"), style::time(times.start), {}},
       {QStringLiteral("End"), style::time(times.end), {}},
   };
   if (task.samples > 0) {
-    facts.push_back({QStringLiteral("Samples"), QStringLiteral("%1 of %2")
-        .arg(task.samples).arg(program.graph->batch()), {}});
+    facts.push_back({QStringLiteral("Samples"),
+                     QStringLiteral("%1 of %2").arg(task.samples).arg(program.graph->batch()),
+                     {}});
   }
   if (task.bytes.value > 0) {
     facts.push_back({QStringLiteral("Moves"), style::bytes(task.bytes), {}});
     const double seconds = to_seconds(times.end - times.start);
     if (seconds > 0) {
-      facts.push_back({QStringLiteral("At"), style::bandwidth(static_cast<double>(task.bytes.value) / seconds),
+      facts.push_back({QStringLiteral("At"),
+                       style::bandwidth(static_cast<double>(task.bytes.value) / seconds),
                        QStringLiteral("Bytes over duration")});
     }
   }
   if (task.op.valid() && snapshot.problem) {
-    facts.push_back({QStringLiteral("Group"),
-                     text(snapshot.problem->grouping->group(snapshot.problem->grouping->group_of(task.op)).name), {}});
+    facts.push_back(
+        {QStringLiteral("Group"),
+         text(
+             snapshot.problem->grouping->group(snapshot.problem->grouping->group_of(task.op)).name),
+         {}});
   }
   facts.push_back({QStringLiteral("Occupies"), resources_of(program, *selected), {}});
   facts_->show_facts(facts);
@@ -132,13 +141,15 @@ void TaskPage::refresh() {
 void TaskPage::show_buffers(const Program& program, TaskId task) {
   std::vector<Bar> bars;
   Bytes most(1);
-  for (const BufferId id : program.writes[task.index()]) most = std::max(most, program.buffers[id].bytes);
+  for (const BufferId id : program.writes[task.index()])
+    most = std::max(most, program.buffers[id].bytes);
   for (const BufferId id : program.writes[task.index()]) {
     const Buffer& buffer = program.buffers[id];
-    bars.push_back({text(program.graph->tensor(buffer.tensor).name), style::bytes(buffer.bytes),
-                    text(program.cluster->device(buffer.device).name), buffer.bytes / most,
-                    style::device_colour(*program.cluster, buffer.device, style::is_dark(palette())),
-                    false, -1});
+    bars.push_back(
+        {text(program.graph->tensor(buffer.tensor).name), style::bytes(buffer.bytes),
+         text(program.cluster->device(buffer.device).name), buffer.bytes / most,
+         style::device_colour(*program.cluster, buffer.device, style::is_dark(palette())), false,
+         -1});
   }
   buffers_heading_->setVisible(!bars.empty());
   buffers_->show_bars(std::move(bars));

@@ -8,13 +8,18 @@ namespace {
 
 PathPart::What what_of(TaskKind kind) {
   switch (kind) {
-    case TaskKind::Compute: return PathPart::What::Compute;
-    case TaskKind::Update: return PathPart::What::Update;
+    case TaskKind::Compute:
+      return PathPart::What::Compute;
+    case TaskKind::Update:
+      return PathPart::What::Update;
     case TaskKind::Split:
     case TaskKind::Concat:
-    case TaskKind::Sum: return PathPart::What::Reshuffle;
-    case TaskKind::Transfer: return PathPart::What::Transfer;
-    default: return PathPart::What::Synchronise;
+    case TaskKind::Sum:
+      return PathPart::What::Reshuffle;
+    case TaskKind::Transfer:
+      return PathPart::What::Transfer;
+    default:
+      return PathPart::What::Synchronise;
   }
 }
 
@@ -37,8 +42,8 @@ std::vector<Interval> busy_on(const Timeline& timeline, const std::vector<TaskId
 std::int64_t overlap(const std::vector<Interval>& a, const std::vector<Interval>& b) {
   std::int64_t total = 0;
   for (std::size_t i = 0, j = 0; i < a.size() && j < b.size();) {
-    total += std::max<std::int64_t>(
-        0, std::min(a[i].end, b[j].end) - std::max(a[i].begin, b[j].begin));
+    total +=
+        std::max<std::int64_t>(0, std::min(a[i].end, b[j].end) - std::max(a[i].begin, b[j].begin));
     (a[i].end < b[j].end ? i : j)++;
   }
   return total;
@@ -80,11 +85,16 @@ std::vector<PathPart> path_composition(const Timeline& timeline) {
 
 const char* label_of(PathPart::What what) {
   switch (what) {
-    case PathPart::What::Compute: return "Computes";
-    case PathPart::What::Reshuffle: return "Splits and joins";
-    case PathPart::What::Transfer: return "Transfers";
-    case PathPart::What::Synchronise: return "Synchronises";
-    case PathPart::What::Update: return "Updates";
+    case PathPart::What::Compute:
+      return "Computes";
+    case PathPart::What::Reshuffle:
+      return "Splits and joins";
+    case PathPart::What::Transfer:
+      return "Transfers";
+    case PathPart::What::Synchronise:
+      return "Synchronises";
+    case PathPart::What::Update:
+      return "Updates";
   }
   return "";
 }
@@ -141,12 +151,18 @@ std::array<Bytes, kTensorRoles> memory_by_role(const Timeline& timeline, DeviceI
 
 const char* label_of(TensorRole role) {
   switch (role) {
-    case TensorRole::Input: return "Input";
-    case TensorRole::Parameter: return "Parameters";
-    case TensorRole::Constant: return "Constants";
-    case TensorRole::OptimizerState: return "Optimizer state";
-    case TensorRole::Activation: return "Activations";
-    case TensorRole::Gradient: return "Gradients";
+    case TensorRole::Input:
+      return "Input";
+    case TensorRole::Parameter:
+      return "Parameters";
+    case TensorRole::Constant:
+      return "Constants";
+    case TensorRole::OptimizerState:
+      return "Optimizer state";
+    case TensorRole::Activation:
+      return "Activations";
+    case TensorRole::Gradient:
+      return "Gradients";
   }
   return "";
 }

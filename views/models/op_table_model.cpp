@@ -73,14 +73,22 @@ QVariant OpTableModel::data(const QModelIndex& index, int role) const {
   if (role != Qt::DisplayRole && !sort) return {};
   const Nanos time = times_[static_cast<std::size_t>(index.row())];
   switch (index.column()) {
-    case Name: return text(op.name);
-    case Type: return text(op.type) + (op.estimated ? QStringLiteral(" ~") : QString());
-    case PhaseOfOp: return text(name_of(op.phase));
-    case Flops: return sort ? QVariant(op.work.flops)
-                            : op.work.flops > 0 ? style::flops(op.work.flops) : QStringLiteral("–");
-    case Time: return sort ? QVariant(static_cast<qlonglong>(time.value))
-                           : time.value > 0 ? style::time(time) : QStringLiteral("–");
-    default: return {};
+    case Name:
+      return text(op.name);
+    case Type:
+      return text(op.type) + (op.estimated ? QStringLiteral(" ~") : QString());
+    case PhaseOfOp:
+      return text(name_of(op.phase));
+    case Flops:
+      return sort                ? QVariant(op.work.flops)
+             : op.work.flops > 0 ? style::flops(op.work.flops)
+                                 : QStringLiteral("–");
+    case Time:
+      return sort             ? QVariant(static_cast<qlonglong>(time.value))
+             : time.value > 0 ? style::time(time)
+                              : QStringLiteral("–");
+    default:
+      return {};
   }
 }
 
@@ -94,12 +102,18 @@ QVariant OpTableModel::headerData(int section, Qt::Orientation orientation, int 
   }
   if (role != Qt::DisplayRole) return {};
   switch (section) {
-    case Name: return QStringLiteral("Op");
-    case Type: return QStringLiteral("Type");
-    case PhaseOfOp: return QStringLiteral("Phase");
-    case Flops: return QStringLiteral("Work");
-    case Time: return QStringLiteral("Time");
-    default: return {};
+    case Name:
+      return QStringLiteral("Op");
+    case Type:
+      return QStringLiteral("Type");
+    case PhaseOfOp:
+      return QStringLiteral("Phase");
+    case Flops:
+      return QStringLiteral("Work");
+    case Time:
+      return QStringLiteral("Time");
+    default:
+      return {};
   }
 }
 

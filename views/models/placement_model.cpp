@@ -20,8 +20,7 @@ void PlacementModel::reset() {
   beginResetModel();
   const Problem* problem = this->problem();
   rows_ = problem ? static_cast<int>(problem->grouping->size()) : 0;
-  columns_ = FirstDeviceGroup +
-             (problem ? static_cast<int>(problem->cluster->groups().size()) : 0);
+  columns_ = FirstDeviceGroup + (problem ? static_cast<int>(problem->cluster->groups().size()) : 0);
   Nanos total;
   if (problem) {
     for (const OpGroup& group : problem->grouping->groups()) total += group.compute_time;
@@ -76,30 +75,38 @@ QVariant PlacementModel::group_data(int row, int column, int role) const {
   }
   if (role == Qt::ToolTipRole && column == Name) {
     return QStringLiteral("%1: %2 ops, %3 of compute in the mean over the cluster's devices")
-        .arg(text(group.name)).arg(group.ops.size()).arg(style::time(group.compute_time));
+        .arg(text(group.name))
+        .arg(group.ops.size())
+        .arg(style::time(group.compute_time));
   }
   const bool sort = role == SortRole;
   if (!sort && role != Qt::DisplayRole && role != Qt::EditRole) return {};
   switch (column) {
-    case Name: return text(group.name);
-    case Ops: return static_cast<qlonglong>(group.ops.size());
-    case Time: return sort ? QVariant(static_cast<qlonglong>(group.compute_time.value))
-                           : style::time(group.compute_time);
+    case Name:
+      return text(group.name);
+    case Ops:
+      return static_cast<qlonglong>(group.ops.size());
+    case Time:
+      return sort ? QVariant(static_cast<qlonglong>(group.compute_time.value))
+                  : style::time(group.compute_time);
     case Parameters:
       if (sort) return static_cast<qlonglong>(group.parameter_bytes.value);
-      return group.parameter_bytes.value ? style::bytes(group.parameter_bytes) : QStringLiteral("–");
+      return group.parameter_bytes.value ? style::bytes(group.parameter_bytes)
+                                         : QStringLiteral("–");
     case ModeOfGroup:
       if (!decision) return {};
       if (role == Qt::EditRole) return static_cast<int>(decision->mode);
       return text(std::string(label_of(decision->mode)));
-    default: return {};
+    default:
+      return {};
   }
 }
 
 QString PlacementModel::cell_text(const DeviceGroupShare& share, const Decision& decision) const {
   if (share.devices == 0) return {};
   const QString part = share.devices < share.of
-                           ? QStringLiteral("%1/%2").arg(share.devices).arg(share.of) : QString();
+                           ? QStringLiteral("%1/%2").arg(share.devices).arg(share.of)
+                           : QString();
   if (decision.mode == Mode::Duplicate) return part.isEmpty() ? QStringLiteral("all") : part;
   const QString percent = QString::number(qRound(share.share * 100)) + QStringLiteral(" %");
   return part.isEmpty() ? percent : percent + QStringLiteral(" · ") + part;
@@ -114,19 +121,26 @@ QVariant PlacementModel::cell_data(int row, DeviceGroupId group, int role) const
   const DeviceGroupShare share = share_on(*decision, cluster, group);
   const bool even = share.devices > 0 && share.weight % share.devices == 0;
   switch (role) {
-    case Qt::DisplayRole: return cell_text(share, *decision);
+    case Qt::DisplayRole:
+      return cell_text(share, *decision);
     case SortRole:
-    case ShareRole: return share.share;
-    case UsedRole: return share.devices;
-    case OfRole: return share.of;
-    case SplitsRole: return splits_batch(decision->mode);
+    case ShareRole:
+      return share.share;
+    case UsedRole:
+      return share.devices;
+    case OfRole:
+      return share.of;
+    case SplitsRole:
+      return splits_batch(decision->mode);
     case Qt::EditRole:
-    case WeightRole: return even ? share.weight / share.devices : 0;
+    case WeightRole:
+      return even ? share.weight / share.devices : 0;
     case Qt::ToolTipRole:
       return QStringLiteral("%1: %2\nClick: use %3 or not. Double-click or F2: change its weight.")
           .arg(text(problem()->grouping->group(group_at(row)).name),
                text(describe(*decision, cluster)), text(cluster.groups()[group].name));
-    default: return {};
+    default:
+      return {};
   }
 }
 
@@ -148,13 +162,19 @@ QVariant PlacementModel::device_group_header(DeviceGroupId group, int role) cons
   const DeviceGroup& info = problem()->cluster->groups()[group];
   const QString gpu = text(problem()->cluster->gpu_types()[info.type].name);
   switch (role) {
-    case Qt::DisplayRole: return text(info.name);
-    case DeviceGroupRole: return group.value();
-    case SummaryRole: return load_of(group);
+    case Qt::DisplayRole:
+      return text(info.name);
+    case DeviceGroupRole:
+      return group.value();
+    case SummaryRole:
+      return load_of(group);
     case Qt::ToolTipRole:
       return QStringLiteral("%1: %2 × %3, does %4 of the compute time")
-          .arg(text(info.name)).arg(info.devices.size()).arg(gpu, load_of(group));
-    default: return {};
+          .arg(text(info.name))
+          .arg(info.devices.size())
+          .arg(gpu, load_of(group));
+    default:
+      return {};
   }
 }
 
@@ -176,20 +196,26 @@ QVariant PlacementModel::headerData(int section, Qt::Orientation orientation, in
   }
   if (role != Qt::DisplayRole) return {};
   switch (section) {
-    case Name: return QStringLiteral("Group");
-    case Ops: return QStringLiteral("Ops");
-    case Time: return QStringLiteral("Compute");
-    case Parameters: return QStringLiteral("Params");
-    case ModeOfGroup: return QStringLiteral("Mode");
-    default: return {};
+    case Name:
+      return QStringLiteral("Group");
+    case Ops:
+      return QStringLiteral("Ops");
+    case Time:
+      return QStringLiteral("Compute");
+    case Parameters:
+      return QStringLiteral("Params");
+    case ModeOfGroup:
+      return QStringLiteral("Mode");
+    default:
+      return {};
   }
 }
 
 Qt::ItemFlags PlacementModel::flags(const QModelIndex& index) const {
   Qt::ItemFlags flags = QAbstractTableModel::flags(index);
   if (!index.isValid()) return flags;
-  const bool weight = device_group_at(index.column()).valid() &&
-                      index.data(SplitsRole).toBool() && index.data(UsedRole).toInt() > 0;
+  const bool weight = device_group_at(index.column()).valid() && index.data(SplitsRole).toBool() &&
+                      index.data(UsedRole).toInt() > 0;
   if (weight || index.column() == ModeOfGroup) flags |= Qt::ItemIsEditable;
   return flags;
 }
@@ -210,12 +236,14 @@ bool PlacementModel::setData(const QModelIndex& index, const QVariant& value, in
   const Cluster& cluster = *problem()->cluster;
   session_.edit(with_weight(session_.snapshot().strategy, groups, cluster, device_group, number),
                 QStringLiteral("%1: weight %2 on %3")
-                    .arg(names_of(groups, *problem()->grouping)).arg(number)
+                    .arg(names_of(groups, *problem()->grouping))
+                    .arg(number)
                     .arg(text(cluster.groups()[device_group].name)));
   return true;
 }
 
-void PlacementModel::toggle(const std::vector<GroupId>& groups, DeviceGroupId device_group, bool used) {
+void PlacementModel::toggle(const std::vector<GroupId>& groups, DeviceGroupId device_group,
+                            bool used) {
   const Cluster& cluster = *problem()->cluster;
   const Strategy changed =
       with_device_group(session_.snapshot().strategy, groups, cluster, device_group, used);

@@ -1,5 +1,6 @@
-// The placement matrix as a table: op groups (rows, by compute time) times device groups (columns), with the mode of
-// each group. A cell's edit goes through the session, so that it is undoable, stored and simulated.
+// The placement matrix as a table: op groups (rows, by compute time) times device groups (columns),
+// with the mode of each group. A cell's edit goes through the session, so that it is undoable,
+// stored and simulated.
 #pragma once
 
 #include <QAbstractTableModel>
@@ -17,13 +18,14 @@ class PlacementModel : public QAbstractTableModel {
     GroupRole = Qt::UserRole,  // int, of a row
     SortRole,                  // number or text
     ShareRole,                 // double, of a cell in a device group's column: 0 to 1
-    WeightRole,                // int: weight of each of the device group's devices; 0: differs or unused
-    UsedRole, OfRole,          // int: devices used, devices there
-    DeviceGroupRole,           // int, of a column (headerData, too)
-    SplitsRole,                // bool: whether weights mean something here
-    ModeRole,                  // int
-    TimeShareRole,             // double: of all groups' compute time
-    SummaryRole,               // QString of headerData: the column's sum
+    WeightRole,  // int: weight of each of the device group's devices; 0: differs or unused
+    UsedRole,
+    OfRole,           // int: devices used, devices there
+    DeviceGroupRole,  // int, of a column (headerData, too)
+    SplitsRole,       // bool: whether weights mean something here
+    ModeRole,         // int
+    TimeShareRole,    // double: of all groups' compute time
+    SummaryRole,      // QString of headerData: the column's sum
   };
 
   explicit PlacementModel(Session& session, QObject* parent = nullptr);

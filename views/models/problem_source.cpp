@@ -67,8 +67,8 @@ StoredModel row_of(const ModelSource& model, const Problem& problem) {
 
 ClusterSource cluster_from(const StoredCluster& row) {
   ClusterSource source;
-  source.cluster = std::make_shared<const Cluster>(
-      parse_cluster(row.json, row.name, GpuCatalogue()));
+  source.cluster =
+      std::make_shared<const Cluster>(parse_cluster(row.json, row.name, GpuCatalogue()));
   return source;
 }
 

@@ -1,5 +1,5 @@
-// Where a problem comes from (a file or a workspace row) and how it becomes one. Blocking functions for worker
-// threads; every failure is an InputError.
+// Where a problem comes from (a file or a workspace row) and how it becomes one. Blocking functions
+// for worker threads; every failure is an InputError.
 #pragma once
 
 #include <filesystem>

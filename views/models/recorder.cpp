@@ -66,7 +66,8 @@ void Recorder::problem(const ModelSource& model, const ClusterSource& cluster,
   });
 }
 
-StrategyRow Recorder::add(State& state, const RecordedStrategy& recorded, std::optional<RunRow> run) {
+StrategyRow Recorder::add(State& state, const RecordedStrategy& recorded,
+                          std::optional<RunRow> run) {
   StoredStrategy row;
   row.model = state.model;
   row.cluster = state.cluster;
@@ -97,7 +98,8 @@ void Recorder::strategy(const RecordedStrategy& recorded) {
   });
 }
 
-void Recorder::start_run(const std::string& planner, const PlannerOptions& options, Nanos baseline) {
+void Recorder::start_run(const std::string& planner, const PlannerOptions& options,
+                         Nanos baseline) {
   post([this, planner, options, baseline](State& state) {
     if (!state.workspace || !state.problem) return;
     StoredRun run;

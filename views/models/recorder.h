@@ -1,6 +1,7 @@
-// Writes what happens in a session into its workspace, on a thread of its own: problems, strategies with their
-// parents, runs with history and tree. Calls return at once and are done in order; what is queued at the end
-// is still written. Without an open workspace everything is silently dropped. GUI thread only.
+// Writes what happens in a session into its workspace, on a thread of its own: problems, strategies
+// with their parents, runs with history and tree. Calls return at once and are done in order; what
+// is queued at the end is still written. Without an open workspace everything is silently dropped.
+// GUI thread only.
 #pragma once
 
 #include <functional>
@@ -35,7 +36,8 @@ class Recorder {
   ~Recorder();
 
   void open(const std::filesystem::path& file);
-  void problem(const ModelSource& model, const ClusterSource& cluster, std::shared_ptr<const Problem> problem);
+  void problem(const ModelSource& model, const ClusterSource& cluster,
+               std::shared_ptr<const Problem> problem);
   void strategy(const RecordedStrategy& recorded);
   void start_run(const std::string& planner, const PlannerOptions& options, Nanos baseline);
   void adopt_run(const StoredRun& run);  // later calls go on with a run that is there already

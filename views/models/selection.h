@@ -1,4 +1,5 @@
-// The one selection that all views share: a click on a group anywhere selects it everywhere. Lives in the GUI thread.
+// The one selection that all views share: a click on a group anywhere selects it everywhere. Lives
+// in the GUI thread.
 #pragma once
 
 #include <QObject>
@@ -24,7 +25,7 @@ class Selection : public QObject {
   const std::vector<GroupId>& groups() const { return groups_; }  // ascending
   bool contains(GroupId group) const;
   std::optional<OpId> op() const { return op_; }
-  std::optional<TaskId> task() const { return task_; }            // of the outcome shown
+  std::optional<TaskId> task() const { return task_; }  // of the outcome shown
   std::optional<DeviceId> device() const { return device_; }
   std::optional<LinkId> link() const { return link_; }
   std::optional<TimeRange> range() const { return range_; }

@@ -1,6 +1,7 @@
-// The session: what the window shows, as snapshots, and the only way to change it. All views hold a Session and redraw
-// on its signals. It lives in the GUI thread and never blocks it: imports, simulations and searches run on
-// worker threads; a result whose job id is no longer the latest is dropped; the last good snapshot stays meanwhile.
+// The session: what the window shows, as snapshots, and the only way to change it. All views hold a
+// Session and redraw on its signals. It lives in the GUI thread and never blocks it: imports,
+// simulations and searches run on worker threads; a result whose job id is no longer the latest is
+// dropped; the last good snapshot stays meanwhile.
 #pragma once
 
 #include <QObject>
@@ -24,8 +25,8 @@ struct Snapshot {
   Strategy strategy;                       // complete
   QString label;                           // "mcts #3, edited"
   std::shared_ptr<const Outcome> outcome;
-  std::shared_ptr<const Outcome> baseline; // data parallel with AllReduce on all devices
-  std::shared_ptr<const Outcome> before;   // the outcome before the last edit, or null
+  std::shared_ptr<const Outcome> baseline;  // data parallel with AllReduce on all devices
+  std::shared_ptr<const Outcome> before;    // the outcome before the last edit, or null
   Nanos lower_bound;
 };
 
@@ -34,13 +35,13 @@ enum class SearchState { Idle, Running, Paused };
 struct SearchStatus {
   SearchState state = SearchState::Idle;
   QString planner;
-  QString run;                             // "mcts #3"; empty: nothing was searched yet
-  QString note;                            // of the finished run: e.g. that a baseline won
-  bool can_continue = false;               // finished or stopped with a tree to go on from
+  QString run;                // "mcts #3"; empty: nothing was searched yet
+  QString note;               // of the finished run: e.g. that a baseline won
+  bool can_continue = false;  // finished or stopped with a tree to go on from
   Progress progress;
-  std::int64_t target_iterations = 0;      // 0: a time budget
+  std::int64_t target_iterations = 0;  // 0: a time budget
   double target_seconds = 0;
-  std::vector<HistoryPoint> history;       // of this run
+  std::vector<HistoryPoint> history;  // of this run
 };
 
 class Session : public QObject {
@@ -53,21 +54,22 @@ class Session : public QObject {
   Selection& selection() { return selection_; }
   const PluginRegistry& plugins() const { return plugins_; }
   QUndoStack& undo_stack() { return undo_stack_; }
-  bool busy() const;                        // an import or simulation is under way
+  bool busy() const;  // an import or simulation is under way
   QString busy_text() const;
 
-  // --- files (asynchronous; `failed` tells errors) ---------------------------------------------------
+  // --- files (asynchronous; `failed` tells errors)
+  // ---------------------------------------------------
   void open_model(const std::filesystem::path& file, const ImportOptions& import,
                   const ProblemOptions& options);
   void open_cluster(const std::filesystem::path& file);
   // Creates it when there is none. `show_latest`: then shows its latest run or strategy.
   void open_workspace(const std::filesystem::path& file, bool show_latest = true);
   void open_plan(const std::filesystem::path& file);
-  Workspace* workspace() const;             // null until one is open
-  void show_strategy(StrategyRow strategy); // from the workspace, with its model and cluster
-  void show_run(RunRow run);                // its best strategy, history and tree
-  void show_model(ModelRow model);          // on the cluster that is open
-  void show_cluster(ClusterRow cluster);    // under the model that is open
+  Workspace* workspace() const;              // null until one is open
+  void show_strategy(StrategyRow strategy);  // from the workspace, with its model and cluster
+  void show_run(RunRow run);                 // its best strategy, history and tree
+  void show_model(ModelRow model);           // on the cluster that is open
+  void show_cluster(ClusterRow cluster);     // under the model that is open
   void regroup(int max_groups);
   // The open model again with another batch or optimizer: from its file, which must still be there.
   void reopen_model(const ImportOptions& import, const ProblemOptions& options);
@@ -77,40 +79,45 @@ class Session : public QObject {
   QString model_name() const;
   QString cluster_name() const;
 
-  // --- edits ------------------------------------------------------------------------------------------
+  // --- edits
+  // ------------------------------------------------------------------------------------------
   // Replaces decisions; one undoable step. Re-lowers and re-simulates in the background at once.
   void edit(const Strategy& strategy, const QString& label);
   void decide(const std::vector<GroupId>& groups, const Decision& decision, const QString& label);
-  void show_found(const Strategy& strategy, const QString& label);  // e.g. from the search tree; undoable too
+  void show_found(const Strategy& strategy,
+                  const QString& label);  // e.g. from the search tree; undoable too
 
-  // --- search -----------------------------------------------------------------------------------------
+  // --- search
+  // -----------------------------------------------------------------------------------------
   void start_search(const QString& planner, const PlannerOptions& options);
   void pause_search();
-  // After a pause goes on; a finished tree gets more iterations or time (of `more`, else as many as before).
+  // After a pause goes on; a finished tree gets more iterations or time (of `more`, else as many as
+  // before).
   void continue_search(const PlannerOptions* more = nullptr);
   void stop_search();
-  void show_best_found();                   // of the latest search; nothing without one
+  void show_best_found();  // of the latest search; nothing without one
   const SearchStatus& search() const { return search_; }
   std::shared_ptr<const SearchTree> tree() const { return tree_; }
 
-  // --- exports ----------------------------------------------------------------------------------------
+  // --- exports
+  // ----------------------------------------------------------------------------------------
   void export_plan(const std::filesystem::path& file);
   void export_with(const QString& exporter, const std::filesystem::path& file);
 
-  // Blocks until loading, simulating and storing are done and shown (a search may go on): for tests and captures,
-  // which have nothing else to do. Runs the event loop.
+  // Blocks until loading, simulating and storing are done and shown (a search may go on): for tests
+  // and captures, which have nothing else to do. Runs the event loop.
   void settle();
 
  signals:
-  void problem_changed();    // another model, cluster or grouping: everything is new
-  void strategy_changed();   // at once after an edit, before it is simulated
-  void outcome_changed();    // a new outcome is in the snapshot
-  void search_changed();     // state or progress
+  void problem_changed();   // another model, cluster or grouping: everything is new
+  void strategy_changed();  // at once after an edit, before it is simulated
+  void outcome_changed();   // a new outcome is in the snapshot
+  void search_changed();    // state or progress
   void tree_changed();
   void workspace_changed();
   void busy_changed();
-  void message(const QString& text);                       // for the status line
-  void failed(const QString& text);                        // an InputError's one line
+  void message(const QString& text);  // for the status line
+  void failed(const QString& text);   // an InputError's one line
 
  private:
   struct State;
@@ -143,8 +150,7 @@ class Session : public QObject {
   void search_failed(std::uint64_t job, const QString& text);
   void record_best();
   void follow_best();
-  void write_file_later(const std::filesystem::path& file,
-                        std::function<std::string()> content);
+  void write_file_later(const std::filesystem::path& file, std::function<std::string()> content);
 
   std::unique_ptr<State> state_;
   Snapshot snapshot_;

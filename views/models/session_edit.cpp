@@ -1,4 +1,5 @@
-// Editing: every change of the strategy is one undoable step, simulated in the background and stored.
+// Editing: every change of the strategy is one undoable step, simulated in the background and
+// stored.
 #include "core/base/error.h"
 #include "core/base/file.h"
 #include "core/base/json.h"
@@ -30,8 +31,8 @@ void OutcomeCache::put(const Digest& strategy, std::shared_ptr<const Outcome> ou
   if (entries_.size() > kCapacity) entries_.pop_back();
 }
 
-StrategyCommand::StrategyCommand(Session& session, ShownStrategy before,
-                                 ShownStrategy after, const QString& text, bool shown)
+StrategyCommand::StrategyCommand(Session& session, ShownStrategy before, ShownStrategy after,
+                                 const QString& text, bool shown)
     : QUndoCommand(text),
       session_(session),
       before_(std::move(before)),
@@ -57,7 +58,8 @@ void Session::edit(const Strategy& strategy, const QString& label) {
   }
   end_following();  // a person takes over
   const Digest parent = snapshot_.strategy.digest();
-  record(snapshot_.strategy, snapshot_.label, parent, Origin::Import);  // unless it is stored already
+  record(snapshot_.strategy, snapshot_.label, parent,
+         Origin::Import);  // unless it is stored already
   undo_stack_.push(new StrategyCommand(*this, {snapshot_.strategy, snapshot_.label},
                                        {strategy, edited(snapshot_.label)}, label));
   record(strategy, label, parent, Origin::Edit);
@@ -114,7 +116,8 @@ void Session::show_outcome(std::shared_ptr<const Outcome> outcome) {
   emit outcome_changed();
 }
 
-// Stored after its simulation, which runs before this job on the same worker, and whatever is shown by then.
+// Stored after its simulation, which runs before this job on the same worker, and whatever is shown
+// by then.
 void Session::record(const Strategy& strategy, const QString& label, const Digest& parent,
                      Origin origin) {
   if (!state_->workspace) return;

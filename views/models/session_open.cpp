@@ -19,7 +19,8 @@ QString opening(const std::filesystem::path& file) {
 }
 
 [[noreturn]] void missing_row(const std::filesystem::path& file, const std::string& what) {
-  throw InputError(file.string(), what, "is not in the workspace", "it may have been deleted; refresh");
+  throw InputError(file.string(), what, "is not in the workspace",
+                   "it may have been deleted; refresh");
 }
 
 template <class T>
@@ -32,10 +33,11 @@ T require(std::optional<T> row, const std::filesystem::path& file, const std::st
 void take_sources(Loader& loader, const Workspace& workspace, ModelRow model, ClusterRow cluster) {
   const auto stored_model = require(workspace.model(model), workspace.file(), "model");
   const auto stored_cluster = require(workspace.cluster(cluster), workspace.file(), "cluster");
-  const bool same = loader.prepared && loader.cluster && loader.model &&
-                    loader.prepared->problem->graph->digest() == stored_model.digest &&
-                    loader.cluster->cluster->digest() == stored_cluster.digest &&
-                    row_of(*loader.model, *loader.prepared->problem).options == stored_model.options;
+  const bool same =
+      loader.prepared && loader.cluster && loader.model &&
+      loader.prepared->problem->graph->digest() == stored_model.digest &&
+      loader.cluster->cluster->digest() == stored_cluster.digest &&
+      row_of(*loader.model, *loader.prepared->problem).options == stored_model.options;
   if (same) return;
   loader.prepared.reset();
   loader.model = model_from(stored_model);
@@ -49,8 +51,8 @@ std::vector<Nanos> op_times(const Problem& problem) {
 void choose_strategy(LoadedProblem& loaded, const StoredStrategy& stored, const std::string& file) {
   const Problem& problem = *loaded.prepared.problem;
   const NamedStrategy named = parse_strategy(stored.json, file);
-  const Rebound bound = bind_strategy(named, *problem.graph, *problem.grouping, *problem.cluster,
-                                      op_times(problem));
+  const Rebound bound =
+      bind_strategy(named, *problem.graph, *problem.grouping, *problem.cluster, op_times(problem));
   loaded.strategy = complete(bound.strategy, *problem.cluster);
   loaded.label = QString::fromStdString(stored.label);
   loaded.unmatched = bound.unmatched;
@@ -69,7 +71,8 @@ void choose_plan(LoadedProblem& loaded, const PlanFile& plan, const QString& lab
 ProblemOptions options_of(const PlanFile& plan) {
   ProblemOptions options;
   options.training = plan.optimizer != "none";
-  if (options.training && !plan.optimizer.empty()) options.optimizer = optimizer_from(plan.optimizer);
+  if (options.training && !plan.optimizer.empty())
+    options.optimizer = optimizer_from(plan.optimizer);
   return options;
 }
 
@@ -111,13 +114,14 @@ LoadedProblem Loader::load() {
     loaded.label = QStringLiteral("Data parallel");
     loaded.outcome = prepared->baseline;
   } else {
-    loaded.outcome = std::make_shared<const Outcome>(
-        simulate_strategy(*prepared->problem, loaded.strategy));
+    loaded.outcome =
+        std::make_shared<const Outcome>(simulate_strategy(*prepared->problem, loaded.strategy));
   }
   return loaded;
 }
 
-// Errors are told at once; what was prepared before them is still shown, by the last load that waits.
+// Errors are told at once; what was prepared before them is still shown, by the last load that
+// waits.
 void Session::load(const QString& text, LoadJob prepare) {
   const std::uint64_t job = ++state_->load_job;
   begin_busy(text);
@@ -182,8 +186,7 @@ void Session::open_cluster(const std::filesystem::path& file) {
   load(opening(file), [this, file](Loader& loader) {
     ClusterSource source;
     source.path = file;
-    source.cluster =
-        std::make_shared<const Cluster>(read_cluster(file, GpuCatalogue::bundled()));
+    source.cluster = std::make_shared<const Cluster>(read_cluster(file, GpuCatalogue::bundled()));
     loader.cluster = std::move(source);
     loader.prepared.reset();
     if (!loader.model) {
@@ -250,8 +253,8 @@ void Session::show_strategy(StrategyRow strategy) {
   load(QStringLiteral("Opening strategy"),
        [file = state_->workspace->file(), strategy](Loader& loader) {
          const Workspace workspace(file, true);
-         const auto row = require(workspace.strategy(strategy), file,
-                                  "strategy " + std::to_string(strategy));
+         const auto row =
+             require(workspace.strategy(strategy), file, "strategy " + std::to_string(strategy));
          take_sources(loader, workspace, row.model, row.cluster);
          loader.choose = [row, file](LoadedProblem& loaded) {
            choose_strategy(loaded, row, file.string());
@@ -279,11 +282,12 @@ void Session::show_model(ModelRow model) {
 
 void Session::show_cluster(ClusterRow cluster) {
   if (!state_->workspace) return;
-  load(QStringLiteral("Opening cluster"), [file = state_->workspace->file(), cluster](Loader& loader) {
-    const Workspace workspace(file, true);
-    loader.cluster = cluster_from(require(workspace.cluster(cluster), file, "cluster"));
-    loader.prepared.reset();
-  });
+  load(QStringLiteral("Opening cluster"),
+       [file = state_->workspace->file(), cluster](Loader& loader) {
+         const Workspace workspace(file, true);
+         loader.cluster = cluster_from(require(workspace.cluster(cluster), file, "cluster"));
+         loader.prepared.reset();
+       });
 }
 
 void Session::show_history(const LoadedProblem& loaded) {

@@ -1,5 +1,5 @@
-// Searching: one planner at a time on its own thread. Its observer blocks while the search is paused, and posts
-// what it sees to the GUI thread a few times a second.
+// Searching: one planner at a time on its own thread. Its observer blocks while the search is
+// paused, and posts what it sees to the GUI thread a few times a second.
 #include <algorithm>
 #include <chrono>
 
@@ -13,7 +13,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 constexpr double kProgressEvery = 0.1;  // seconds between messages to the GUI thread
 constexpr double kTreeEvery = 0.5;
-constexpr double kHeartbeat = 0.9;      // seconds between two stored points of history
+constexpr double kHeartbeat = 0.9;  // seconds between two stored points of history
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
@@ -50,13 +50,16 @@ class SearchObserver : public Observer {
 
   void on_progress(const Progress& progress) override {
     if (due(last_progress_, kProgressEvery)) {
-      send([this, job = request_.job, at = shifted(progress)] { session_.search_progress(job, at); });
+      send([this, job = request_.job, at = shifted(progress)] {
+        session_.search_progress(job, at);
+      });
     }
     send_found(false);
     request_.control->wait_while_paused();
   }
 
-  void on_improvement(const Strategy& strategy, const Score& score, const Progress& progress) override {
+  void on_improvement(const Strategy& strategy, const Score& score,
+                      const Progress& progress) override {
     found_ = {strategy, score};
     send([this, job = request_.job, at = shifted(progress)] { session_.search_progress(job, at); });
     send_found(false);
@@ -127,8 +130,9 @@ void Session::launch(double budget_seconds) {
   request.control = std::make_shared<SearchControl>();
   search_.state = SearchState::Running;
   search_.can_continue = false;
-  search_.target_iterations =
-      request.options.budget_seconds > 0 ? 0 : request.iterations_before + request.options.iterations;
+  search_.target_iterations = request.options.budget_seconds > 0
+                                  ? 0
+                                  : request.iterations_before + request.options.iterations;
   search_.target_seconds = budget_seconds > 0 ? request.seconds_before + budget_seconds : 0;
   begin_following();
   state_->search_stopped = false;
@@ -141,9 +145,9 @@ void Session::launch(double budget_seconds) {
     try {
       const auto planner = plugins_.planner(request.planner.toStdString());
       SearchObserver observer(*this, request);
-      auto result = std::make_shared<PlanResult>(run_planner(
-          *planner, *problem, request.options, observer, request.control->stop.get_token(),
-          request.resume));
+      auto result = std::make_shared<PlanResult>(
+          run_planner(*planner, *problem, request.options, observer,
+                      request.control->stop.get_token(), request.resume));
       observer.send_found(true);
       post([this, job = request.job, result] { search_finished(job, *result); });
     } catch (const std::exception& error) {
@@ -224,8 +228,8 @@ void Session::search_finished(std::uint64_t job, const PlanResult& result) {
   const Progress& progress = search_.progress;
   state_->best_found = {complete(result.strategy, *snapshot_.problem->cluster), result.score};
   search_.history.push_back(
-      {std::max(progress.evaluations, request.evaluations_before + result.evaluations), progress.elapsed_seconds,
-       result.score.step_time.value});
+      {std::max(progress.evaluations, request.evaluations_before + result.evaluations),
+       progress.elapsed_seconds, result.score.step_time.value});
   search_.progress.evaluations = search_.history.back().evaluations;
   search_.progress.best = result.score;
   if (result.tree) {
@@ -254,7 +258,8 @@ void Session::search_finished(std::uint64_t job, const PlanResult& result) {
 bool Session::resume_after_pause() {
   const SearchRequest& request = state_->request;
   const double left = search_.target_seconds - search_.progress.elapsed_seconds;
-  const bool lost = search_.target_seconds > 0 && request.control->paused_seconds > 0.5 && left > 0.5;
+  const bool lost =
+      search_.target_seconds > 0 && request.control->paused_seconds > 0.5 && left > 0.5;
   if (!lost || state_->search_stopped || !tree_) return false;
   go_on_from_tree(left);
   return true;

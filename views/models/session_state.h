@@ -96,15 +96,16 @@ struct Session::State {
   OutcomeCache outcomes;
   std::int64_t runs_without_workspace = 0;
 
-  SearchRequest request;           // the latest
-  bool follows = false;            // the window shows the best of the running search as it improves
-  ShownStrategy followed_from;     // what was shown when it began
+  SearchRequest request;        // the latest
+  bool follows = false;         // the window shows the best of the running search as it improves
+  ShownStrategy followed_from;  // what was shown when it began
   std::shared_ptr<const Outcome> outcome_followed_from;
-  std::shared_ptr<const Outcome> next_before;  // what the outcome under way is compared with, or null
-  bool search_stopped = false;     // by a person
+  std::shared_ptr<const Outcome>
+      next_before;              // what the outcome under way is compared with, or null
+  bool search_stopped = false;  // by a person
   std::optional<std::pair<Strategy, Score>> best_found;
   Digest best_recorded;
-  QString run_label;               // "mcts #3"
+  QString run_label;  // "mcts #3"
   double last_heartbeat = -1;
 
   Recorder recorder;

@@ -73,7 +73,8 @@ DeviceGroupShare share_on(const Decision& decision, const Cluster& cluster, Devi
   } else if (decision.mode == Mode::Duplicate) {
     result.share = 1;
   } else {
-    result.share = static_cast<double>(result.devices) / static_cast<double>(decision.devices.size());
+    result.share =
+        static_cast<double>(result.devices) / static_cast<double>(decision.devices.size());
   }
   return result;
 }

@@ -1,5 +1,5 @@
-// What a person's edits mean, as pure functions: strategy in, strategy out. Groups without a decision, and edits
-// that would leave a group without a device, stay as they are.
+// What a person's edits mean, as pure functions: strategy in, strategy out. Groups without a
+// decision, and edits that would leave a group without a device, stay as they are.
 #pragma once
 
 #include <QString>
@@ -13,10 +13,11 @@ namespace strato {
 
 // How much of one device group a decision uses.
 struct DeviceGroupShare {
-  int devices = 0;      // of this group that are used
-  int of = 0;           // that the group has
+  int devices = 0;          // of this group that are used
+  int of = 0;               // that the group has
   std::int32_t weight = 0;  // sum of their weights
-  double share = 0;     // of the batch (replicated), of the ops (model parallel: even), or 1 (duplicated)
+  double share =
+      0;  // of the batch (replicated), of the ops (model parallel: even), or 1 (duplicated)
 };
 DeviceGroupShare share_on(const Decision& decision, const Cluster& cluster, DeviceGroupId group);
 

@@ -13,9 +13,9 @@ std::vector<DeviceMemory> by_fullness(const Timeline& timeline) {
     const DeviceUse& use = timeline.devices[DeviceId(d)];
     devices.push_back({DeviceId(d), use.peak, use.capacity});
   }
-  std::stable_sort(devices.begin(), devices.end(), [](const DeviceMemory& a, const DeviceMemory& b) {
-    return a.fraction() > b.fraction();
-  });
+  std::stable_sort(
+      devices.begin(), devices.end(),
+      [](const DeviceMemory& a, const DeviceMemory& b) { return a.fraction() > b.fraction(); });
   return devices;
 }
 

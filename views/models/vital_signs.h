@@ -1,4 +1,5 @@
-// The numbers that never leave the screen, computed from a snapshot: how fast, compared with what, and does it fit.
+// The numbers that never leave the screen, computed from a snapshot: how fast, compared with what,
+// and does it fit.
 #pragma once
 
 #include <optional>
@@ -17,7 +18,7 @@ struct DeviceMemory {
 struct VitalSigns {
   Nanos step_time;
   bool feasible = true;
-  std::optional<double> speedup;       // times data parallel; nothing while the baseline is unknown
+  std::optional<double> speedup;  // times data parallel; nothing while the baseline is unknown
   bool baseline_feasible = true;
   std::optional<double> over_bound;    // step time / lower bound
   DeviceMemory worst;                  // the fullest device

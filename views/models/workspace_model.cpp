@@ -52,19 +52,26 @@ QString time_or_nothing(std::int64_t nanos) {
 
 const char* name_of_state(RunState state) {
   switch (state) {
-    case RunState::Running: return "running";
-    case RunState::Paused: return "paused";
-    case RunState::Finished: return "finished";
-    case RunState::Stopped: return "stopped";
-    case RunState::Failed: return "failed";
+    case RunState::Running:
+      return "running";
+    case RunState::Paused:
+      return "paused";
+    case RunState::Finished:
+      return "finished";
+    case RunState::Stopped:
+      return "stopped";
+    case RunState::Failed:
+      return "failed";
   }
   return "";
 }
 
 QString tip_of(const StoredRun& run) {
   QString tip = QStringLiteral("%1 #%2, %3: %4 evaluations in %5 s\nBegun %6")
-                    .arg(text(run.planner)).arg(run.id)
-                    .arg(QLatin1String(name_of_state(run.state))).arg(run.evaluations)
+                    .arg(text(run.planner))
+                    .arg(run.id)
+                    .arg(QLatin1String(name_of_state(run.state)))
+                    .arg(run.evaluations)
                     .arg(style::significant(run.wall_seconds), text(run.created));
   if (run.best_ns > 0 && run.baseline_ns > 0) {
     tip += QStringLiteral("\n%1 data parallel")
@@ -128,8 +135,8 @@ void WorkspaceModel::refresh() {
     for (auto run = stored_runs.rbegin(); run != stored_runs.rend(); ++run) {
       Node& node = runs.add(Kind::Run, run->id,
                             QStringLiteral("%1 #%2").arg(text(run->planner)).arg(run->id));
-      node.detail = run->state == RunState::Failed ? QStringLiteral("failed")
-                                                   : time_or_nothing(run->best_ns);
+      node.detail =
+          run->state == RunState::Failed ? QStringLiteral("failed") : time_or_nothing(run->best_ns);
       node.tip = tip_of(*run);
       if (!run->best) continue;
       for (const StoredStrategy& strategy : strategies) {  // its bests so far may have been edited
@@ -145,7 +152,8 @@ void WorkspaceModel::refresh() {
       add_edits(node, strategy->id);
     }
     for (std::size_t i = root->children.size(); i-- > 0;) {  // no empty sections
-      if (root->children[i]->children.empty()) root->children.erase(root->children.begin() + static_cast<std::ptrdiff_t>(i));
+      if (root->children[i]->children.empty())
+        root->children.erase(root->children.begin() + static_cast<std::ptrdiff_t>(i));
     }
     for (std::size_t i = 0; i < root->children.size(); ++i) {
       root->children[i]->position = static_cast<int>(i);
@@ -195,9 +203,12 @@ QVariant WorkspaceModel::data(const QModelIndex& index, int role) const {
       font.setBold(item.kind == Kind::Section);
       return item.kind == Kind::Section ? QVariant(font) : QVariant();
     }
-    case KindRole: return static_cast<int>(item.kind);
-    case RowRole: return static_cast<qlonglong>(item.row);
-    default: return {};
+    case KindRole:
+      return static_cast<int>(item.kind);
+    case RowRole:
+      return static_cast<qlonglong>(item.row);
+    default:
+      return {};
   }
 }
 

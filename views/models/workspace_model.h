@@ -1,5 +1,6 @@
-// The open workspace as a tree: Models, Clusters, Runs (each with its best strategy and the edits made from it, by
-// parent), and Strategies that come from no run. Re-read when the session or another process has written.
+// The open workspace as a tree: Models, Clusters, Runs (each with its best strategy and the edits
+// made from it, by parent), and Strategies that come from no run. Re-read when the session or
+// another process has written.
 #pragma once
 
 #include <QAbstractItemModel>
@@ -28,8 +29,8 @@ class WorkspaceModel : public QAbstractItemModel {
   Qt::ItemFlags flags(const QModelIndex& index) const override;
   bool setData(const QModelIndex& index, const QVariant& value, int role) override;  // renames
 
-  void refresh();           // reads the workspace again; keeps what is there when nothing changed
-  void poll();              // the same, when another process has written
+  void refresh();  // reads the workspace again; keeps what is there when nothing changed
+  void poll();     // the same, when another process has written
 
  private:
   struct Node;

@@ -26,14 +26,6 @@ QColor mixed(const QColor& a, const QColor& b, double part) {
                           mix(a.blueF(), b.blueF()));
 }
 
-void paint_background(QPainter* painter, const QStyleOptionViewItem& option) {
-  if (option.state & QStyle::State_Selected) {
-    QColor colour = style::selection(style::is_dark(option.palette));
-    colour.setAlphaF(0.16f);
-    painter->fillRect(option.rect, colour);
-  }
-}
-
 }  // namespace
 
 PlacementDelegate::PlacementDelegate(Session& session, QObject* parent)
@@ -43,7 +35,6 @@ void PlacementDelegate::paint(QPainter* painter, const QStyleOptionViewItem& opt
                               const QModelIndex& index) const {
   painter->save();
   painter->setRenderHint(QPainter::Antialiasing);
-  paint_background(painter, option);
   const QVariant group = index.data(PlacementModel::DeviceGroupRole);
   if (group.isValid()) {
     paint_share(painter, option, index, DeviceGroupId(static_cast<std::size_t>(group.toInt())));
@@ -54,8 +45,8 @@ void PlacementDelegate::paint(QPainter* painter, const QStyleOptionViewItem& opt
   } else {
     const QRect rect = option.rect.adjusted(2 * style::kGrid, 0, -2 * style::kGrid, 0);
     painter->setPen(option.palette.color(QPalette::Text));
-    const QString text = option.fontMetrics.elidedText(index.data().toString(), Qt::ElideMiddle,
-                                                       rect.width());
+    const QString text =
+        option.fontMetrics.elidedText(index.data().toString(), Qt::ElideMiddle, rect.width());
     painter->drawText(rect, index.data(Qt::TextAlignmentRole).toInt(), text);
   }
   if (option.state & QStyle::State_HasFocus) {
@@ -86,13 +77,15 @@ void PlacementDelegate::paint_share(QPainter* painter, const QStyleOptionViewIte
                             style::device_group_colour(*problem->cluster, group, dark),
                             0.35 + 0.65 * std::min(1.0, share * 2));
   painter->setPen(option.state & QStyle::State_MouseOver
-                      ? QPen(option.palette.color(QPalette::Text), 1) : QPen(Qt::NoPen));
+                      ? QPen(option.palette.color(QPalette::Text), 1)
+                      : QPen(Qt::NoPen));
   painter->setBrush(fill);
   painter->drawRoundedRect(patch, 3, 3);
   painter->setPen(style::text_on(fill));
   const QString text = index.data().toString();
   const bool fits = option.fontMetrics.horizontalAdvance(text) <= patch.width();
-  painter->drawText(patch, Qt::AlignCenter, fits ? text : text.section(QStringLiteral(" · "), 0, 0));
+  painter->drawText(patch, Qt::AlignCenter,
+                    fits ? text : text.section(QStringLiteral(" · "), 0, 0));
 }
 
 void PlacementDelegate::paint_time(QPainter* painter, const QStyleOptionViewItem& option,
@@ -116,15 +109,16 @@ void PlacementDelegate::paint_mode(QPainter* painter, const QStyleOptionViewItem
                                    const QModelIndex& index) const {
   const QRect rect = option.rect.adjusted(2 * style::kGrid, 0, -2 * style::kGrid, 0);
   painter->setPen(option.palette.color(QPalette::Text));
-  painter->drawText(rect, Qt::AlignLeft | Qt::AlignVCenter,
-                    option.fontMetrics.elidedText(index.data().toString(), Qt::ElideRight,
-                                                  rect.width() - 12));
+  painter->drawText(
+      rect, Qt::AlignLeft | Qt::AlignVCenter,
+      option.fontMetrics.elidedText(index.data().toString(), Qt::ElideRight, rect.width() - 12));
   painter->setPen(QPen(style::muted_text(option.palette), 1.2));
   const QPointF tip(rect.right() - 3, rect.center().y() + 2.5);  // the chevron of a choice
   painter->drawPolyline(QPolygonF({tip + QPointF(-4, -4), tip, tip + QPointF(4, -4)}));
 }
 
-QSize PlacementDelegate::sizeHint(const QStyleOptionViewItem& option, const QModelIndex& index) const {
+QSize PlacementDelegate::sizeHint(const QStyleOptionViewItem& option,
+                                  const QModelIndex& index) const {
   const QSize size = QStyledItemDelegate::sizeHint(option, index);
   return {size.width() + 4 * style::kGrid, option.fontMetrics.height() + 2 * style::kGrid};
 }

@@ -1,5 +1,5 @@
-// Paints and edits the cells of the placement matrix: device groups as patches of their colour, as strong as their
-// share; modes as a choice.
+// Paints and edits the cells of the placement matrix: device groups as patches of their colour, as
+// strong as their share; modes as a choice.
 #pragma once
 
 #include <QStyledItemDelegate>
@@ -26,8 +26,8 @@ class PlacementDelegate : public QStyledItemDelegate {
   void mode_chosen(int mode) const;  // for all selected rows
 
  private:
-  void paint_share(QPainter* painter, const QStyleOptionViewItem& option,
-                   const QModelIndex& index, DeviceGroupId group) const;
+  void paint_share(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index,
+                   DeviceGroupId group) const;
   void paint_time(QPainter* painter, const QStyleOptionViewItem& option,
                   const QModelIndex& index) const;
   void paint_mode(QPainter* painter, const QStyleOptionViewItem& option,

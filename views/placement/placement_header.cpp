@@ -39,7 +39,8 @@ void PlacementHeader::paintSection(QPainter* painter, const QRect& rect, int sec
   const int half = inner.height() / 2;
   QString name = data(Qt::DisplayRole).toString();
   if (isSortIndicatorShown() && sortIndicatorSection() == section) {
-    name += sortIndicatorOrder() == Qt::AscendingOrder ? QStringLiteral(" ↑") : QStringLiteral(" ↓");
+    name +=
+        sortIndicatorOrder() == Qt::AscendingOrder ? QStringLiteral(" ↑") : QStringLiteral(" ↓");
   }
   QFont bold = font();
   bold.setWeight(QFont::DemiBold);

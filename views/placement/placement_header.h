@@ -1,4 +1,5 @@
-// The matrix's header: the name of each column above its sum, device groups marked with their colour.
+// The matrix's header: the name of each column above its sum, device groups marked with their
+// colour.
 #pragma once
 
 #include <QHeaderView>

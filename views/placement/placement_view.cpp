@@ -1,5 +1,6 @@
 #include "views/placement/placement_view.h"
 
+#include <QEvent>
 #include <QHBoxLayout>
 #include <QKeyEvent>
 #include <QLabel>
@@ -37,6 +38,7 @@ PlacementView::PlacementView(Session& session, QWidget* parent)
   connect(&session_.selection(), &Selection::changed, this, &PlacementView::show_selection);
   connect(delegate_, &PlacementDelegate::mode_chosen, this, &PlacementView::choose_mode);
   connect(table_, &QWidget::customContextMenuRequested, this, &PlacementView::context_menu);
+  tint_selection();
   resize_columns();
   update_hint();
 }
@@ -79,13 +81,14 @@ void PlacementView::focus_filter() {
   filter_->selectAll();
 }
 
-// Names get what the others leave; where that is too little, figures that the inspector shows, too, make room.
+// Names get what the others leave; where that is too little, figures that the inspector shows, too,
+// make room.
 void PlacementView::resize_columns() {
   if (model_->rowCount() == 0) return;
   const int digit = fontMetrics().horizontalAdvance(QLatin1Char('0'));
-  const int widths[] = {17 * digit, 6 * digit, 11 * digit, 10 * digit, 15 * digit};
+  const int widths[] = {16 * digit, 6 * digit, 12 * digit, 10 * digit, 13 * digit};
   const auto width_of = [&](int column) {
-    return column < PlacementModel::FirstDeviceGroup ? widths[column] : 9 * digit;
+    return column < PlacementModel::FirstDeviceGroup ? widths[column] : 8 * digit;
   };
   int rest = table_->viewport()->width();
   for (int column = 1; column < model_->columnCount(); ++column) rest -= width_of(column);
@@ -100,9 +103,22 @@ void PlacementView::resize_columns() {
   table_->setColumnWidth(0, std::clamp(rest, widths[0], 48 * digit));
 }
 
-void PlacementView::resizeEvent(QResizeEvent* event) {
-  QWidget::resizeEvent(event);
-  resize_columns();
+// The view fills selected rows by itself: lightly, so that the patches keep their colours.
+void PlacementView::tint_selection() {
+  QPalette palette = this->palette();
+  const QColor base = palette.color(QPalette::Base),
+               accent = style::selection(style::is_dark(palette));
+  const auto mix = [](int a, int b) { return (a * 5 + b) / 6; };
+  palette.setColor(QPalette::Highlight,
+                   QColor(mix(base.red(), accent.red()), mix(base.green(), accent.green()),
+                          mix(base.blue(), accent.blue())));
+  palette.setColor(QPalette::HighlightedText, palette.color(QPalette::Text));
+  table_->setPalette(palette);
+}
+
+void PlacementView::changeEvent(QEvent* event) {
+  if (event->type() == QEvent::PaletteChange) tint_selection();
+  QWidget::changeEvent(event);
 }
 
 std::vector<GroupId> PlacementView::selected_groups() const {
@@ -148,8 +164,9 @@ void PlacementView::update_hint() {
   QPalette palette = this->palette();
   palette.setColor(QPalette::WindowText, style::muted_text(palette));
   hint_->setPalette(palette);
-  hint_->setText(count > 1 ? QStringLiteral("%1 groups selected: a click changes all of them").arg(count)
-                           : QStringLiteral("Click a cell to use or leave devices · F2 weight"));
+  hint_->setText(count > 1
+                     ? QStringLiteral("%1 groups selected: a click changes all of them").arg(count)
+                     : QStringLiteral("Click a cell to use or leave devices · F2 weight"));
 }
 
 void PlacementView::toggle(const QModelIndex& index) {
@@ -163,7 +180,8 @@ void PlacementView::toggle(const QModelIndex& index) {
   model_->toggle(groups, device_group, !used);
 }
 
-// A plain press on a cell of a selected row keeps the selection, so that the click changes all of it.
+// A plain press on a cell of a selected row keeps the selection, so that the click changes all of
+// it.
 bool PlacementView::press(const QModelIndex& index, Qt::KeyboardModifiers modifiers) {
   pressed_ = QPersistentModelIndex();
   if (!index.isValid() || modifiers != Qt::NoModifier ||
@@ -191,8 +209,9 @@ bool PlacementView::release(const QModelIndex& index) {
 
 bool PlacementView::eventFilter(QObject* watched, QEvent* event) {
   if (watched == table_->viewport()) {
-    const bool pressed = event->type() == QEvent::MouseButtonPress ||
-                         event->type() == QEvent::MouseButtonDblClick;
+    if (event->type() == QEvent::Resize) resize_columns();
+    const bool pressed =
+        event->type() == QEvent::MouseButtonPress || event->type() == QEvent::MouseButtonDblClick;
     if (pressed || event->type() == QEvent::MouseButtonRelease) {
       const auto* mouse = static_cast<QMouseEvent*>(event);
       if (mouse->button() != Qt::LeftButton) return false;
@@ -248,8 +267,8 @@ void PlacementView::context_menu(const QPoint& position) {
   const DeviceGroupId group = model_->device_group_at(proxy_->mapToSource(index).column());
   QMenu menu(this);
   if (group.valid()) {
-    const QString name = QString::fromStdString(
-        session_.snapshot().problem->cluster->groups()[group].name);
+    const QString name =
+        QString::fromStdString(session_.snapshot().problem->cluster->groups()[group].name);
     menu.addAction(QStringLiteral("Use only %1").arg(name), this, [=, this] { use_only(group); });
     QAction* weight = menu.addAction(QStringLiteral("Change weight on %1…").arg(name), this,
                                      [=, this] { table_->edit(index); });

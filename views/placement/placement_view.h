@@ -1,5 +1,5 @@
-// Op groups times device groups: who computes what. A click on a cell uses or frees a device group, for all
-// selected rows at once; the mode is a choice in place; F2 on a used cell edits its weight.
+// Op groups times device groups: who computes what. A click on a cell uses or frees a device group,
+// for all selected rows at once; the mode is a choice in place; F2 on a used cell edits its weight.
 #pragma once
 
 #include <QSortFilterProxyModel>
@@ -26,13 +26,14 @@ class PlacementView : public QWidget {
 
  protected:
   bool eventFilter(QObject* watched, QEvent* event) override;
-  void resizeEvent(QResizeEvent* event) override;
+  void changeEvent(QEvent* event) override;
 
  private:
   void build();
   void resize_columns();
-  void show_selection();             // shared selection -> rows
-  void take_selection();             // rows -> shared selection
+  void tint_selection();
+  void show_selection();  // shared selection -> rows
+  void take_selection();  // rows -> shared selection
   void update_hint();
   std::vector<GroupId> selected_groups() const;
   void toggle(const QModelIndex& index);

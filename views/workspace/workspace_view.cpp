@@ -15,7 +15,8 @@ WorkspaceView::WorkspaceView(Session& session, QWidget* parent)
       session_(session),
       model_(new WorkspaceModel(session, this)),
       tree_(new QTreeView(this)),
-      empty_(new QLabel(QStringLiteral("Runs and edits are kept here once a workspace is open."), this)) {
+      empty_(new QLabel(QStringLiteral("Runs and edits are kept here once a workspace is open."),
+                        this)) {
   tree_->setModel(model_);
   tree_->setFrameShape(QFrame::NoFrame);
   tree_->setHeaderHidden(true);
@@ -58,11 +59,21 @@ void WorkspaceView::expand_sections() {
 void WorkspaceView::open(const QModelIndex& index) {
   const auto row = index.data(WorkspaceModel::RowRole).toLongLong();
   switch (static_cast<WorkspaceModel::Kind>(index.data(WorkspaceModel::KindRole).toInt())) {
-    case WorkspaceModel::Kind::Run: session_.show_run(row); break;
-    case WorkspaceModel::Kind::Strategy: session_.show_strategy(row); break;
-    case WorkspaceModel::Kind::Model: session_.show_model(row); break;
-    case WorkspaceModel::Kind::Cluster: session_.show_cluster(row); break;
-    case WorkspaceModel::Kind::Section: tree_->setExpanded(index, !tree_->isExpanded(index)); break;
+    case WorkspaceModel::Kind::Run:
+      session_.show_run(row);
+      break;
+    case WorkspaceModel::Kind::Strategy:
+      session_.show_strategy(row);
+      break;
+    case WorkspaceModel::Kind::Model:
+      session_.show_model(row);
+      break;
+    case WorkspaceModel::Kind::Cluster:
+      session_.show_cluster(row);
+      break;
+    case WorkspaceModel::Kind::Section:
+      tree_->setExpanded(index, !tree_->isExpanded(index));
+      break;
   }
 }
 

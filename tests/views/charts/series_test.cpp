@@ -8,7 +8,8 @@ namespace strato {
 namespace {
 
 TEST(Series, ProgressIsAStaircase) {
-  const auto points = best_over_evaluations({{1, 0.1, 9000000}, {5, 0.2, 9000000}, {8, 0.3, 4000000}});
+  const auto points =
+      best_over_evaluations({{1, 0.1, 9000000}, {5, 0.2, 9000000}, {8, 0.3, 4000000}});
   ASSERT_EQ(points.size(), 4u);
   EXPECT_EQ(points[2], QPointF(8, 9));
   EXPECT_EQ(points[3], QPointF(8, 4));
@@ -26,7 +27,8 @@ TEST(Series, DecimationKeepsEndsAndExtremes) {
   EXPECT_LE(kept.size(), 2000u);
   EXPECT_EQ(kept.front(), points.front());
   EXPECT_EQ(kept.back(), points.back());
-  EXPECT_TRUE(std::is_sorted(kept.begin(), kept.end(), [](auto a, auto b) { return a.x() < b.x(); }));
+  EXPECT_TRUE(
+      std::is_sorted(kept.begin(), kept.end(), [](auto a, auto b) { return a.x() < b.x(); }));
   EXPECT_NE(std::find(kept.begin(), kept.end(), QPointF(54321, -7)), kept.end());
   EXPECT_NE(std::find(kept.begin(), kept.end(), QPointF(777, 99)), kept.end());
 }

@@ -32,7 +32,8 @@ inline bool wait_until(const std::function<bool()>& holds, double seconds = 60) 
 class SessionTest : public ::testing::Test {
  protected:
   SessionTest() {
-    QObject::connect(&session_, &Session::failed, [this](const QString& text) { failures_ << text; });
+    QObject::connect(&session_, &Session::failed,
+                     [this](const QString& text) { failures_ << text; });
   }
 
   void open_lenet() {

@@ -27,7 +27,8 @@ TEST_F(ItemModels, PlacementFollowsTheStrategy) {
   model.toggle({GroupId(0)}, DeviceGroupId(0), false);
   EXPECT_GE(changed.count(), 1);
   EXPECT_EQ(cell.data(PlacementModel::UsedRole).toInt(), 0);
-  EXPECT_DOUBLE_EQ(cell.siblingAtColumn(cell.column() + 1).data(PlacementModel::ShareRole).toDouble(), 1);
+  EXPECT_DOUBLE_EQ(
+      cell.siblingAtColumn(cell.column() + 1).data(PlacementModel::ShareRole).toDouble(), 1);
   session_.undo_stack().undo();
   EXPECT_GT(cell.data(PlacementModel::UsedRole).toInt(), 0);
 }

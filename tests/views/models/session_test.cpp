@@ -65,6 +65,23 @@ TEST_F(SessionFiles, APlanComesBackAsItWas) {
   EXPECT_EQ(other.snapshot().outcome->timeline->step_time, time);
 }
 
+TEST_F(SessionFiles, ExportsWithEveryExporterAndTellsWhatFails) {
+  open_lenet();
+  const auto exporters = session_.plugins().list(PluginKind::Exporter);
+  ASSERT_FALSE(exporters.empty());
+  for (const PluginInfo& exporter : exporters) {
+    const std::filesystem::path file =
+        folder_.filePath(QString::fromStdString(exporter.name)).toStdString();
+    session_.export_with(QString::fromStdString(exporter.name), file);
+    session_.settle();
+    EXPECT_GT(std::filesystem::file_size(file), 100u) << exporter.name;
+  }
+  EXPECT_TRUE(failures_.isEmpty());
+  session_.export_plan("/no/such/folder/plan.json");
+  session_.settle();
+  EXPECT_EQ(failures_.size(), 1);
+}
+
 TEST_F(SessionEdits, AnEditIsSimulatedAndUndone) {
   open_lenet();
   const Nanos before = step_time();

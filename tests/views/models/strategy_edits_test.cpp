@@ -12,8 +12,8 @@ using StrategyEdits = SessionTest;
 TEST_F(StrategyEdits, SharesAddUp) {
   open_lenet();
   const Cluster& cluster = *problem().cluster;
-  Decision decision = decision_on_groups(
-      cluster, std::vector{DeviceGroupId(0), DeviceGroupId(1)}, Mode::ReplicateAllReduce);
+  Decision decision = decision_on_groups(cluster, std::vector{DeviceGroupId(0), DeviceGroupId(1)},
+                                         Mode::ReplicateAllReduce);
   decision.devices[0].weight = 5;
   double total = 0;
   for (std::size_t g = 0; g < cluster.groups().size(); ++g) {
@@ -52,7 +52,8 @@ TEST_F(StrategyEdits, ProportionalSharesFollowTheSpeed) {
   session_.settle();
   ASSERT_TRUE(session_.snapshot().problem);
   const std::vector<GroupId> first = {GroupId(0)};
-  const Strategy strategy = with_proportional_shares(session_.snapshot().strategy, first, problem());
+  const Strategy strategy =
+      with_proportional_shares(session_.snapshot().strategy, first, problem());
   std::int32_t most = 0;
   for (const DeviceShare& share : strategy.groups[GroupId(0)]->devices) {
     EXPECT_GE(share.weight, 1);
@@ -83,7 +84,8 @@ TEST_F(StrategyEdits, MemoryByRoleIsThePeak) {
   open_lenet();
   const Timeline& timeline = *session_.snapshot().outcome->timeline;
   Bytes total;
-  for (const Bytes bytes : memory_by_role(timeline, DeviceId(0), timeline.devices[DeviceId(0)].peak_at)) {
+  for (const Bytes bytes :
+       memory_by_role(timeline, DeviceId(0), timeline.devices[DeviceId(0)].peak_at)) {
     total += bytes;
   }
   EXPECT_EQ(total, timeline.devices[DeviceId(0)].peak);
