@@ -72,13 +72,22 @@ void check_same_model(const PlanFile& plan, const std::string& file, const Graph
                    "give the model that it was made for with --graph");
 }
 
-std::map<std::string, std::int64_t> dimensions_of(const Json& result) {
-  std::map<std::string, std::int64_t> dimensions;
-  if (!result.contains("dimensions") || !result["dimensions"].is_object()) return dimensions;
-  for (const auto& [name, value] : result["dimensions"].items()) {
-    if (value.is_number_integer()) dimensions[name] = value.get<std::int64_t>();
+JsonView result_of(const PlanFile& plan) {
+  return JsonView::parse(plan.result_json, "result of the plan for " + plan.graph_name);
+}
+
+// How a plan's model was imported, as write_plan_file() noted it.
+ImportOptions import_of(const PlanFile& plan) {
+  const JsonView result = result_of(plan);
+  ImportOptions import;
+  import.batch = plan.batch;
+  if (const auto axis = result.find("batch_axis"))
+    import.batch_axis = static_cast<std::size_t>(axis->integer(0, 7));
+  if (const auto dimensions = result.find("dimensions")) {
+    for (const auto& [name, value] : dimensions->members())
+      import.dimensions[name] = value.integer(1);
   }
-  return dimensions;
+  return import;
 }
 
 }  // namespace
@@ -92,6 +101,11 @@ void ModelOptions::declare_without_graph(CLI::App& command) {
   command.add_option("--batch", batch, "Samples in one step, over all devices")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 31));
   command.add_option("--set-dim", dimensions, "Bind another symbolic dimension: name=N");
+  command
+      .add_option("--batch-axis", batch_axis,
+                  "Axis of the samples, where the model does not name it")
+      ->capture_default_str()
+      ->check(CLI::Range(0, 7));
   command.add_option("--optimizer", optimizer, "adam, momentum or sgd")->capture_default_str();
   command.add_option("--groups", groups, "Op groups at most")
       ->capture_default_str()
@@ -102,6 +116,7 @@ void ModelOptions::declare_without_graph(CLI::App& command) {
 ImportOptions ModelOptions::import_options() const {
   ImportOptions options;
   options.batch = batch;
+  options.batch_axis = batch_axis;
   for (const std::string& text : dimensions) {
     const auto [name, value] = key_and_value(text, "--set-dim");
     options.dimensions[name] = positive_integer(value, "--set-dim " + name);
@@ -158,11 +173,10 @@ fs::path cluster_path(const std::string& given) {
 LoadedModel load_model(const ModelOptions& options) {
   LoadedModel model;
   model.options = options.problem_options();
-  const ImportOptions import = options.import_options();
-  model.dimensions = import.dimensions;
+  model.import = options.import_options();
   model.path = model_path(options.graph);
   model.name = model.path.stem().string();
-  model.graph = import_graph(model.path, import);
+  model.graph = import_graph(model.path, model.import);
   return model;
 }
 
@@ -179,14 +193,13 @@ void PlanSource::declare(CLI::App& command) {
 
 LoadedPlan load_plan(const PlanSource& source) {
   const PlanFile file = read_plan(source.plan);
-  const Json result = Json::parse(file.result_json);
   const fs::path path =
       source.graph.empty() ? find_model(file, source.plan) : model_path(source.graph);
   ProblemOptions options;
   options.training = file.optimizer != kNoOptimizer;
   if (options.training) options.optimizer = optimizer_from(file.optimizer);
   options.grouping.max_groups = 1;  // the plan brings its own grouping
-  const auto model = import_graph(path, {file.batch, dimensions_of(result)});
+  const auto model = import_graph(path, import_of(file));
   auto cluster = source.cluster.empty()
                      ? std::make_shared<const Cluster>(plan_cluster(file, source.plan))
                      : load_cluster(source.cluster);
@@ -200,9 +213,11 @@ LoadedPlan load_plan(const PlanSource& source) {
   loaded.unmatched = std::move(bound.unmatched);
   if (!bound.same_graph)
     loaded.unmatched.insert(loaded.unmatched.begin(), "the model is not the plan's");
-  if (result.contains("planner") && result["planner"].is_string())
-    loaded.planner = result["planner"];
-  if (result.contains("seed") && result["seed"].is_number_unsigned()) loaded.seed = result["seed"];
+  const JsonView result = result_of(file);
+  if (const auto planner = result.find("planner")) loaded.planner = planner->string();
+  if (const auto seed = result.find("seed"); seed && seed->json().is_number_unsigned()) {
+    loaded.seed = seed->json().get<std::uint64_t>();
+  }
   return loaded;
 }
 

@@ -23,6 +23,7 @@ struct ModelOptions {
   std::string graph;  // file, or the name of a bundled sample
   std::optional<std::int64_t> batch;
   std::vector<std::string> dimensions;  // name=N
+  std::size_t batch_axis = 0;
   std::string optimizer = "adam";
   int groups = 60;
   bool inference = false;
@@ -50,7 +51,7 @@ struct LoadedModel {
   std::string name;                    // for people: the file's name without its ending
   std::shared_ptr<const Graph> graph;  // forward
   ProblemOptions options;
-  std::map<std::string, std::int64_t> dimensions;
+  ImportOptions import;
 };
 
 const PluginRegistry& plugins();  // manifests are read on first use

@@ -67,7 +67,8 @@ void write_plan_file(const std::filesystem::path& file, const LoadedModel& model
   plan.strategy =
       name_strategy(outcome.result.strategy, *problem.graph, *problem.grouping, *problem.cluster);
   Json result = result_json(outcome.verdict);
-  if (!model.dimensions.empty()) result["dimensions"] = model.dimensions;
+  if (!model.import.dimensions.empty()) result["dimensions"] = model.import.dimensions;
+  if (model.import.batch_axis != 0) result["batch_axis"] = model.import.batch_axis;
   plan.result_json = result.dump();
   write_plan(file, plan);
 }

@@ -125,20 +125,22 @@ class Binder {
       }
     }
     for (const RawInput& input : inputs_) {
-      if (batch_symbol_.empty() && !input.symbols.empty()) batch_symbol_ = input.symbols[0];
+      if (batch_symbol_.empty() && input.symbols.size() > axis_)
+        batch_symbol_ = input.symbols[axis_];
     }
-    // Unnamed first dimensions are the batch too, each under a name of its own.
+    // Unnamed dimensions on the batch's axis are the batch too, each under a name of its own.
     for (const RawInput& input : inputs_) {
-      if (batch_symbol_.empty() || input.symbols.empty() || input.weight) continue;
-      if (input.symbols[0] == input.info->name() + ".0") batch_aliases_.insert(input.symbols[0]);
+      if (batch_symbol_.empty() || input.symbols.size() <= axis_ || input.weight) continue;
+      const std::string& symbol = input.symbols[axis_];
+      if (symbol == input.info->name() + "." + std::to_string(axis_)) batch_aliases_.insert(symbol);
     }
     if (!batch_symbol_.empty()) batch_aliases_.insert(batch_symbol_);
   }
 
   void find_fixed_batch() {
     for (const RawInput& input : inputs_) {
-      if (input.weight || input.shape.empty()) continue;
-      result_.file_batch = input.shape[0];
+      if (input.weight || input.shape.size() <= axis_) continue;
+      result_.file_batch = input.shape[axis_];
       break;
     }
     result_.batch = options_.batch.value_or(std::max<std::int64_t>(result_.file_batch, 1));
@@ -170,10 +172,10 @@ class Binder {
         input.batch_axis = static_cast<int>(axis);
       }
     }
-    const bool fixed = batch_symbol_.empty() && !raw.weight && !raw.shape.empty();
-    if (fixed && raw.shape[0] == result_.file_batch) {
-      input.shape[0] = result_.batch;
-      input.batch_axis = 0;
+    const bool fixed = batch_symbol_.empty() && !raw.weight && raw.shape.size() > axis_;
+    if (fixed && raw.shape[axis_] == result_.file_batch) {
+      input.shape[axis_] = result_.batch;
+      input.batch_axis = static_cast<int>(axis_);
     }
     if (!element_count(input.shape)) {
       throw InputError(model_.file, "input \"" + input.name + "\"", "is too large for any machine",
@@ -195,6 +197,7 @@ class Binder {
   const Uses& uses_;
   const ImportOptions& options_;
   std::vector<RawInput> inputs_;
+  const std::size_t axis_ = options_.batch_axis;
   std::string batch_symbol_;
   std::unordered_set<std::string> batch_aliases_;
   Binding result_;
