@@ -20,22 +20,6 @@ struct RunsOptions {
   PlannerChoice planner;
 };
 
-std::string_view name_of(RunState state) {
-  switch (state) {
-    case RunState::Running:
-      return "running";
-    case RunState::Paused:
-      return "paused";
-    case RunState::Finished:
-      return "finished";
-    case RunState::Stopped:
-      return "stopped";
-    case RunState::Failed:
-      return "failed";
-  }
-  return "unknown";
-}
-
 // Looking must not make a file where there is none. A reader that may write still opens for
 // writing: only then does SQLite take its log away when it leaves.
 Workspace open_existing(const std::string& file, bool must_write) {
@@ -159,7 +143,7 @@ int show_run(const RunsOptions& options, const Command& command) {
 
 int resume_run(const RunsOptions& options, const Command& command) {
   Interrupt interrupt;
-  check_writable(options.output);
+  check_writable(options.output, {options.workspace});
   Workspace workspace = open_existing(options.workspace, true);
   const StoredRun run = find_run(workspace, options.id);
   const LoadedModel model = model_from(workspace.model(run.model).value());
@@ -172,7 +156,7 @@ int resume_run(const RunsOptions& options, const Command& command) {
   planner_options.iterations = options.planner.iterations;
   planner_options.threads = options.planner.threads;
   planner_options.budget_seconds =
-      options.planner.budget.empty() ? 0 : parse_duration(options.planner.budget, "--budget");
+      options.planner.budget ? parse_duration(*options.planner.budget, "--budget") : 0;
   const SearchOutcome outcome =
       search({&model, &problem, run.planner, planner_options, &workspace, &run, &interrupt});
   if (!options.output.empty()) write_plan_file(options.output, model, outcome);
@@ -214,10 +198,13 @@ void add_runs(CLI::App& app, Command& command) {
   add_action(*runs, command, options, "delete", "Delete a run; its strategies stay", delete_run);
   CLI::App* resume =
       add_action(*runs, command, options, "resume", "Go on with a tree search", resume_run);
-  resume->add_option("--iterations", options->planner.iterations, "More evaluations")
-      ->capture_default_str();
-  resume->add_option("--budget", options->planner.budget, "Time instead: 10s, 2m, 1h");
-  resume->add_option("--threads", options->planner.threads, "0: one for each core");
+  auto* count = resume->add_option("--iterations", options->planner.iterations, "More evaluations")
+                    ->capture_default_str()
+                    ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40));
+  resume->add_option("--budget", options->planner.budget, "Time instead: 10s, 2m, 1h")
+      ->excludes(count);
+  resume->add_option("--threads", options->planner.threads, "0: one for each core")
+      ->check(CLI::Range(0, 4096));
   resume->add_option("-o,--output", options->output, "Plan file to write");
   // Called after the inner callback, when there is one.
   runs->callback([=, &command] {

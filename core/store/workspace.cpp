@@ -4,6 +4,22 @@
 #include "core/store/workspace_state.h"
 
 namespace strato {
+
+std::string_view name_of(RunState state) {
+  switch (state) {
+    case RunState::Running:
+      return "running";
+    case RunState::Paused:
+      return "paused";
+    case RunState::Finished:
+      return "finished";
+    case RunState::Stopped:
+      return "stopped";
+    case RunState::Failed:
+      return "failed";
+  }
+  return "unknown";
+}
 namespace {
 
 using Statement = SQLite::Statement;

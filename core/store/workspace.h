@@ -53,6 +53,7 @@ struct StoredStrategy {
   std::string created;  // ISO 8601, UTC
 };
 enum class RunState : std::uint8_t { Running, Paused, Finished, Stopped, Failed };
+std::string_view name_of(RunState state);  // "running", ...
 struct StoredRun {
   RunRow id = 0;
   ModelRow model = 0;

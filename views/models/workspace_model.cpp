@@ -50,27 +50,11 @@ QString time_or_nothing(std::int64_t nanos) {
   return nanos > 0 ? style::time(Nanos(nanos)) : QString();
 }
 
-const char* name_of_state(RunState state) {
-  switch (state) {
-    case RunState::Running:
-      return "running";
-    case RunState::Paused:
-      return "paused";
-    case RunState::Finished:
-      return "finished";
-    case RunState::Stopped:
-      return "stopped";
-    case RunState::Failed:
-      return "failed";
-  }
-  return "";
-}
-
 QString tip_of(const StoredRun& run) {
   QString tip = QStringLiteral("%1 #%2, %3: %4 evaluations in %5 s\nBegun %6")
                     .arg(text(run.planner))
                     .arg(run.id)
-                    .arg(QLatin1String(name_of_state(run.state)))
+                    .arg(QString::fromUtf8(name_of(run.state).data()))
                     .arg(run.evaluations)
                     .arg(style::significant(run.wall_seconds), text(run.created));
   if (run.best_ns > 0 && run.baseline_ns > 0) {
