@@ -99,7 +99,7 @@ void ModelOptions::declare(CLI::App& command) {
 
 void ModelOptions::declare_without_graph(CLI::App& command) {
   command.add_option("--batch", batch, "Samples in one step, over all devices")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 31));
+      ->check(CLI::Range(std::int64_t{1}, (std::int64_t{1} << 31) - 1));
   command.add_option("--set-dim", dimensions, "Bind another symbolic dimension: name=N");
   command
       .add_option("--batch-axis", batch_axis,
@@ -139,7 +139,12 @@ void PlannerChoice::declare(CLI::App& command, bool with_planner) {
                     ->capture_default_str()
                     ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40));
   command.add_option("--budget", budget, "Time for a search instead: 10s, 2m, 1h")->excludes(count);
-  command.add_option("--seed", seed, "Same seed, same result")->capture_default_str();
+  // strtoull(), which parses it, takes "-1" for the largest number.
+  command.add_option("--seed", seed, "Same seed, same result")
+      ->capture_default_str()
+      ->check([](const std::string& text) {
+        return text.starts_with('-') ? text + " is negative" : std::string();
+      });
   command.add_option("--threads", threads, "0: one for each core; does not change the result")
       ->check(CLI::Range(0, 4096));
   command.add_option("--set", set, "A planner's own option: key=value");
@@ -148,7 +153,7 @@ void PlannerChoice::declare(CLI::App& command, bool with_planner) {
 PlannerOptions PlannerChoice::options() const {
   PlannerOptions options;
   options.iterations = iterations;
-  if (!budget.empty()) options.budget_seconds = parse_duration(budget, "--budget");
+  if (budget) options.budget_seconds = parse_duration(*budget, "--budget");
   options.seed = seed;
   options.threads = threads;
   for (const std::string& text : set) options.set.insert(key_and_value(text, "--set"));
@@ -189,6 +194,10 @@ void PlanSource::declare(CLI::App& command) {
   command.add_option("--plan", plan, "Plan file")->required();
   command.add_option("--graph", graph, "Another model than the plan's");
   command.add_option("--cluster", cluster, "Another cluster than the plan's");
+}
+
+std::vector<fs::path> PlanSource::files() const {
+  return {plan, model_path(graph), cluster_path(cluster)};
 }
 
 LoadedPlan load_plan(const PlanSource& source) {
@@ -267,9 +276,15 @@ double parse_duration(const std::string& text, const std::string& option) {
                    "write 500ms, 10s, 2m or 1h");
 }
 
-void check_writable(const fs::path& file) {
+void check_writable(const fs::path& file, const std::vector<fs::path>& inputs) {
   if (file.empty()) return;
   std::error_code error;
+  for (const fs::path& input : inputs) {
+    if (file != input && !fs::equivalent(file, input, error)) continue;
+    throw InputError(file.string(), "", "is written and also another file of this command",
+                     "choose another file name");
+  }
+  if (is_special_file(file)) return;
   if (fs::is_directory(file, error))
     throw InputError(file.string(), "", "is a folder", "give a file name");
   std::string probe = file.string() + ".probe-XXXXXX";

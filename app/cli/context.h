@@ -37,7 +37,7 @@ struct ModelOptions {
 struct PlannerChoice {
   std::string planner = "mcts";
   std::int64_t iterations = 800;
-  std::string budget;
+  std::optional<std::string> budget;
   std::uint64_t seed = 1;
   int threads = 0;
   std::vector<std::string> set;  // key=value
@@ -74,6 +74,7 @@ struct LoadedPlan {
 struct PlanSource {
   std::string plan, graph, cluster;  // graph and cluster: empty for the plan's own
   void declare(CLI::App& command);
+  std::vector<std::filesystem::path> files() const;  // what is read
 };
 LoadedPlan load_plan(const PlanSource& source);
 
@@ -85,7 +86,9 @@ LoadedModel model_from(const StoredModel& row);
 // "10s", "500ms", "2m", "1h", or a number of seconds.
 double parse_duration(const std::string& text, const std::string& option);
 
-// Fails now, rather than after a long search, when `file` cannot be written. Leaves nothing behind.
-void check_writable(const std::filesystem::path& file);
+// Fails now, rather than after a long search, when `file` cannot be written or is one of `inputs`,
+// which would be lost. Leaves nothing behind.
+void check_writable(const std::filesystem::path& file,
+                    const std::vector<std::filesystem::path>& inputs);
 
 }  // namespace strato::cli

@@ -17,7 +17,7 @@ struct ExportOptions {
 
 int export_plan(const ExportOptions& options, const Command& command) {
   const auto exporter = plugins().exporter(options.format);
-  check_writable(options.output);
+  check_writable(options.output, options.source.files());
   const LoadedPlan plan = load_plan(options.source);
   for (const std::string& line : plan.unmatched) remark(line);
   const Outcome outcome = simulate_strategy(plan.problem, plan.strategy);

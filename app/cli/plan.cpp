@@ -18,7 +18,8 @@ int plan(const PlanOptions& options, const Command& command) {
   Interrupt interrupt;
   const PlannerOptions planner_options = options.planner.options();
   plugins().planner(options.planner.planner);  // an unknown name fails before the model is read
-  check_writable(options.output);
+  check_writable(options.output, {model_path(options.model.graph), cluster_path(options.cluster),
+                                  options.workspace});
   const LoadedModel model = load_model(options.model);
   const Problem problem = make_problem(*model.graph, load_cluster(options.cluster), model.options);
   std::optional<Workspace> workspace;

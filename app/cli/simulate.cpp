@@ -15,8 +15,10 @@ struct SimulateOptions {
 };
 
 int simulate(const SimulateOptions& options, const Command& command) {
-  check_writable(options.trace);
-  check_writable(options.tasks);
+  std::vector<std::filesystem::path> others = options.source.files();
+  check_writable(options.trace, others);
+  others.emplace_back(options.trace);
+  check_writable(options.tasks, others);
   const LoadedPlan plan = load_plan(options.source);
   for (const std::string& line : plan.unmatched) remark(line);
   Verdict verdict = make_verdict(plan.problem, plan.strategy);

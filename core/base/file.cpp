@@ -21,6 +21,26 @@ namespace {
   throw InputError(path.string(), "", std::string(what) + ": " + std::strerror(code), remedy);
 }
 
+void write_all(int handle, const fs::path& path, std::string_view content) {
+  while (!content.empty()) {
+    const ssize_t written = ::write(handle, content.data(), content.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) fail(path, "cannot be written", errno, "free some space and try again");
+    content.remove_prefix(static_cast<std::size_t>(written));
+  }
+}
+
+// A device or pipe stays what it is: a rename would put a plain file in its place.
+void write_into(const fs::path& path, std::string_view content) {
+  const int handle = ::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
+  if (handle < 0) fail(path, "cannot be written", errno, "choose another file name");
+  const struct Closer {
+    int handle;
+    ~Closer() { ::close(handle); }
+  } closer{handle};
+  write_all(handle, path, content);
+}
+
 // Owns a temporary file until it is renamed to its final name.
 class TemporaryFile {
  public:
@@ -38,12 +58,7 @@ class TemporaryFile {
   TemporaryFile& operator=(const TemporaryFile&) = delete;
 
   void write(std::string_view content) {
-    while (!content.empty()) {
-      const ssize_t written = ::write(handle_, content.data(), content.size());
-      if (written < 0 && errno == EINTR) continue;
-      if (written < 0) fail(target_, "cannot be written", errno, "free some space and try again");
-      content.remove_prefix(static_cast<std::size_t>(written));
-    }
+    write_all(handle_, target_, content);
     if (::fsync(handle_) != 0) fail(target_, "cannot be written", errno, "free some space and try again");
   }
 
@@ -76,7 +91,17 @@ std::string read_file(const fs::path& path) {
   return content;
 }
 
+bool is_special_file(const fs::path& path) {
+  std::error_code error;
+  const fs::file_status status = fs::status(path, error);
+  if (!fs::exists(status) || fs::is_directory(status)) return false;
+  // /dev/stdout is a link, and may lead to a plain file.
+  const fs::path folder = fs::canonical(fs::absolute(path).parent_path(), error);
+  return !fs::is_regular_file(status) || folder == "/dev" || folder.string().starts_with("/proc/");
+}
+
 void write_file(const fs::path& path, std::string_view content) {
+  if (is_special_file(path)) return write_into(path, content);
   TemporaryFile file(path);
   file.write(content);
   file.rename();

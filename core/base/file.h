@@ -9,8 +9,12 @@ namespace strato {
 
 std::string read_file(const std::filesystem::path& path);
 
-// Writes to a temporary name in the same folder, syncs, then renames: the file is never half-written.
+// Writes to a temporary name in the same folder, syncs, then renames: the file is never
+// half-written. A device or pipe is written as it is, never replaced.
 void write_file(const std::filesystem::path& path, std::string_view content);
+
+// There, but neither a plain file nor a folder: a device, a pipe, /dev/stdout.
+bool is_special_file(const std::filesystem::path& path);
 
 // Where the program's own data is: $STRATOSCOPE_HOME when set, else the folder above the
 // executable's (build tree and installed tree look alike): resources/, plugins/, sample_graphs/.

@@ -124,6 +124,9 @@ TEST_F(BadInput, Options) {
   refuse_plan(lenet_, cluster_, {"--batch", "8", "--iterations", "0"}, {"--iterations"});
   refuse_plan(lenet_, cluster_, {"--batch", "8", "--budget", "soon"}, {"--budget", "soon"});
   refuse_plan(lenet_, cluster_, {"--batch", "8", "--budget", "-1s"}, {"--budget"});
+  refuse_plan(lenet_, cluster_, {"--batch", "8", "--budget", ""}, {"--budget"});
+  refuse_plan(lenet_, cluster_, {"--batch", "8", "--seed", "-1"}, {"--seed", "-1"});
+  refuse_plan(lenet_, cluster_, {"--batch", "2147483648"}, {"--batch", "2147483647"});
   refuse_plan(lenet_, cluster_, {"--batch", "8", "--set", "nonsense"}, {"--set"});
   refuse_plan(lenet_, cluster_, {"--batch", "8", "--set", "colour=red"}, {"colour"});
   refuse_plan(lenet_, cluster_, {"--batch", "8", "--frobnicate"}, {"--frobnicate"});
@@ -147,6 +150,37 @@ TEST_F(BadInput, PlacesThatCannotBeWritten) {
                  {"/proc/plan.json"});
   refuse_plan(lenet_, cluster_, {"--batch", "8", "--workspace", "/proc/a.strata"},
               {"/proc/a.strata"});
+}
+
+TEST_F(BadInput, AnInputIsNeverOverwritten) {
+  const std::string model = folder_ / "m.onnx", cluster = folder_ / "c.json";
+  const std::string plan = folder_ / "p.json";
+  write_file(model, read_file(lenet_));
+  write_file(cluster, read_file(cluster_));
+  const std::vector<std::string> planning = {
+      "plan", "--graph", model, "--batch", "8", "--cluster", cluster, "--planner", "dp-allreduce"};
+  const auto with = [&](std::vector<std::string> arguments, const std::vector<std::string>& more) {
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return arguments;
+  };
+  fs::create_hard_link(model, folder_ / "link.onnx");
+  for (const std::string& target : {model, cluster, std::string(folder_ / "link.onnx"),
+                                    std::string(folder_ / "." / "m.onnx")}) {
+    expect_refused(with(planning, {"-o", target}), {"another file of this command", target});
+  }
+  expect_refused(with(planning, {"-o", plan, "--workspace", plan}), {"another file", plan});
+  EXPECT_FALSE(fs::exists(plan));
+  EXPECT_EQ(read_file(model), read_file(lenet_));
+  EXPECT_EQ(read_file(cluster), read_file(cluster_));
+  ASSERT_EQ(run_cli(with(planning, {"-o", plan})).status, 0);
+  const std::string before = read_file(plan);
+  expect_refused({"simulate", "--plan", plan, "--dump-tasks", plan}, {"another file", plan});
+  expect_refused({"simulate", "--plan", plan, "--trace", plan}, {"another file", plan});
+  expect_refused(
+      {"simulate", "--plan", plan, "--trace", folder_ / "x", "--dump-tasks", folder_ / "x"},
+      {"another file", "x"});
+  expect_refused({"export", "--plan", plan, "--format", "dot", "-o", plan}, {"another file", plan});
+  EXPECT_EQ(read_file(plan), before);
 }
 
 TEST_F(BadInput, Workspaces) {

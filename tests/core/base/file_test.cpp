@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -95,6 +96,24 @@ TEST_F(Files, ALinkIsReplacedAndItsTargetKept) {
   write_file(folder_ / "x", "content");
   EXPECT_EQ(read_file(folder_ / "target"), "old");
   EXPECT_EQ(read_file(folder_ / "x"), "content");
+}
+
+TEST_F(Files, ADeviceOrPipeIsWrittenAndNeverReplaced) {
+  fs::create_symlink("/dev/null", folder_ / "null");
+  write_file(folder_ / "null", "gone");
+  EXPECT_TRUE(fs::is_character_file(folder_ / "null"));
+  fs::create_symlink("/dev/full", folder_ / "full");
+  EXPECT_NE(message([&] { write_file(folder_ / "full", "x"); }).find("cannot be written"),
+            std::string::npos);
+  const fs::path pipe = folder_ / "pipe";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  std::string got;
+  std::thread reader([&] { got = read_file(pipe); });
+  write_file(pipe, "content");
+  reader.join();
+  EXPECT_EQ(got, "content");
+  EXPECT_TRUE(fs::is_fifo(pipe));
+  EXPECT_EQ(entries(), 3u);
 }
 
 // A limit on file sizes stands for a full disk: write() fails half way.
