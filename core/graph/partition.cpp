@@ -7,6 +7,8 @@
 #include <mutex>
 #include <numeric>
 
+#include "core/base/error.h"
+
 namespace strato {
 namespace {
 
@@ -85,7 +87,33 @@ class Partitioner {
     return std::move(result_);
   }
 
+  std::vector<std::int32_t> run(std::span<const double> shares) {
+    std::vector<idx_t> all(weights_.size());
+    std::iota(all.begin(), all.end(), 0);
+    divide(all, 0, shares);
+    return std::move(result_);
+  }
+
  private:
+  // Two sides at a time: METIS itself, asked for many parts, prints a complaint on standard output
+  // where a side has no vertices left.
+  void divide(const std::vector<idx_t>& vertices, std::int32_t first,
+              std::span<const double> shares) {
+    if (shares.size() == 1 || vertices.empty()) {
+      for (const idx_t vertex : vertices) result_[static_cast<std::size_t>(vertex)] = first;
+      return;
+    }
+    const auto left = shares.first(shares.size() / 2), right = shares.subspan(left.size());
+    const double sum_left = std::accumulate(left.begin(), left.end(), 0.0);
+    const double sum_right = std::accumulate(right.begin(), right.end(), 0.0);
+    const std::vector<idx_t> side_of =
+        bisect(vertices, static_cast<real_t>(sum_left / (sum_left + sum_right)));
+    std::vector<idx_t> sides[2];
+    for (std::size_t i = 0; i < vertices.size(); ++i) sides[side_of[i]].push_back(vertices[i]);
+    divide(sides[0], first, left);
+    divide(sides[1], first + static_cast<std::int32_t>(left.size()), right);
+  }
+
   // Numbers parts from next_part_ on. Depth: at most `parts`.
   void split(const std::vector<idx_t>& vertices, int parts) {
     if (parts <= 1 || vertices.size() <= 1) {
@@ -95,7 +123,8 @@ class Partitioner {
     }
     std::vector<idx_t> sides[2];
     double weight[2] = {0, 0};
-    const std::vector<idx_t> side_of = bisect(vertices, parts);
+    const std::vector<idx_t> side_of =
+        bisect(vertices, static_cast<real_t>(parts / 2) / static_cast<real_t>(parts));
     for (std::size_t i = 0; i < vertices.size(); ++i) {
       sides[side_of[i]].push_back(vertices[i]);
       weight[side_of[i]] += weights_[static_cast<std::size_t>(vertices[i])];
@@ -110,15 +139,16 @@ class Partitioner {
     split(sides[1], parts - parts_a);
   }
 
-  // 0 or 1 for each vertex; both sides have vertices.
-  std::vector<idx_t> bisect(const std::vector<idx_t>& vertices, int parts) {
-    std::vector<idx_t> side = metis_bisection(vertices, parts);
+  // 0 or 1 for each vertex, side 0 with a fraction `left` of the weight; of two vertices or more,
+  // both sides have some.
+  std::vector<idx_t> bisect(const std::vector<idx_t>& vertices, real_t left) {
+    std::vector<idx_t> side = metis_bisection(vertices, left);
     const auto ones = std::count(side.begin(), side.end(), 1);
     if (ones > 0 && ones < static_cast<std::ptrdiff_t>(side.size())) return side;
-    return halves_by_weight(vertices);
+    return sides_by_weight(vertices, left);
   }
 
-  std::vector<idx_t> metis_bisection(const std::vector<idx_t>& vertices, int parts) {
+  std::vector<idx_t> metis_bisection(const std::vector<idx_t>& vertices, real_t left) {
     Adjacency part = induced(vertices);
     std::vector<idx_t> side(vertices.size(), 0);
     if (part.neighbour.empty() || vertices.size() < 3) return side;
@@ -129,7 +159,6 @@ class Partitioner {
     METIS_SetDefaultOptions(options);
     options[METIS_OPTION_SEED] = 1;
     idx_t count = static_cast<idx_t>(vertices.size()), constraints = 1, two = 2, cut = 0;
-    const real_t left = static_cast<real_t>(parts / 2) / static_cast<real_t>(parts);
     real_t shares[2] = {left, 1 - left};
     const std::lock_guard lock(metis_mutex());
     const int status = METIS_PartGraphRecursive(
@@ -159,8 +188,9 @@ class Partitioner {
     return part;
   }
 
-  // Without edges, or where METIS leaves a side empty: heaviest first, each to the lighter side.
-  std::vector<idx_t> halves_by_weight(const std::vector<idx_t>& vertices) const {
+  // Without edges, or where METIS leaves a side empty: heaviest first, each to the side that
+  // is then less full.
+  std::vector<idx_t> sides_by_weight(const std::vector<idx_t>& vertices, real_t left) const {
     std::vector<std::size_t> order(vertices.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
     const auto weight = [&](std::size_t i) {
@@ -169,9 +199,10 @@ class Partitioner {
     std::stable_sort(order.begin(), order.end(),
                      [&](std::size_t a, std::size_t b) { return weight(a) > weight(b); });
     std::vector<idx_t> side(vertices.size(), 0);
-    std::int64_t load[2] = {0, 0};
+    double load[2] = {0, 0};
     for (const std::size_t i : order) {
-      side[i] = load[1] < load[0] ? 1 : 0;
+      const double with = weight(i);
+      side[i] = (load[1] + with) * left < (load[0] + with) * (1 - left) ? 1 : 0;
       load[side[i]] += weight(i);
     }
     return side;
@@ -191,6 +222,13 @@ std::vector<std::int32_t> partition(std::span<const std::int64_t> vertex_weights
                                     std::span<const WeightedEdge> edges, int parts,
                                     double balance) {
   return Partitioner(vertex_weights, edges, parts, balance).run(parts);
+}
+
+std::vector<std::int32_t> partition_by_shares(std::span<const std::int64_t> vertex_weights,
+                                              std::span<const WeightedEdge> edges,
+                                              std::span<const double> shares, double balance) {
+  CHECK(!shares.empty(), "a partition has parts");
+  return Partitioner(vertex_weights, edges, static_cast<int>(shares.size()), balance).run(shares);
 }
 
 }  // namespace strato

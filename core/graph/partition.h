@@ -18,4 +18,10 @@ struct WeightedEdge {
 std::vector<std::int32_t> partition(std::span<const std::int64_t> vertex_weights,
                                     std::span<const WeightedEdge> edges, int parts, double balance);
 
+// The same into shares.size() parts with weights in proportion to `shares` (above zero): first
+// those of the first half of the shares from the rest, and so on.
+std::vector<std::int32_t> partition_by_shares(std::span<const std::int64_t> vertex_weights,
+                                              std::span<const WeightedEdge> edges,
+                                              std::span<const double> shares, double balance);
+
 }  // namespace strato

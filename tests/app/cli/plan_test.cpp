@@ -212,6 +212,17 @@ TEST(Plan, ModelsOutOfMemoryAreInfeasibleWithReasons) {
   EXPECT_GT(json["baseline_devices"][0]["parameters_bytes"].get<std::int64_t>(), 200'000'000);
 }
 
+// METIS prints on standard output where it cannot divide a side any more.
+TEST(Plan, FewHeavyGroupsOnManyDevicesPrintNothingButJson) {
+  for (const char* cluster : {"tag-testbed", "tag-cloud", "mixed-a100-l40s"}) {
+    for (const char* groups : {"2", "5", "60"}) {
+      json_of(run_cli(
+          plan_arguments({"--graph", sample_model("alexnet"), "--planner", "metis", "--cluster",
+                          sample_cluster(cluster), "--groups", groups, "--json"})));
+    }
+  }
+}
+
 TEST(Compare, OneTableForAllPlanners) {
   const CliResult result = run_cli({"compare", "--graph", sample_model("lenet"), "--batch", "64",
                                     "--cluster", sample_cluster("tag-2x1080ti"), "--planners",
