@@ -28,6 +28,8 @@ option(STRATOSCOPE_SANITIZE "Address and undefined-behaviour sanitizers" OFF)
 if(STRATOSCOPE_SANITIZE)
   add_compile_options(-fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
                       -O1 -g1)
+  # GCC 12 sees uninitialised variants where the sanitizers have added branches.
+  add_compile_options(-Wno-maybe-uninitialized)
   add_link_options(-fsanitize=address,undefined)
 endif()
 
