@@ -76,14 +76,13 @@ JsonView result_of(const PlanFile& plan) {
   return JsonView::parse(plan.result_json, "result of the plan for " + plan.graph_name);
 }
 
-// How a plan's model was imported, as write_plan_file() noted it.
-ImportOptions import_of(const PlanFile& plan) {
-  const JsonView result = result_of(plan);
+// How a model was imported, as note_import() noted it.
+ImportOptions import_of(const JsonView& noted, std::int64_t batch) {
   ImportOptions import;
-  import.batch = plan.batch;
-  if (const auto axis = result.find("batch_axis"))
+  import.batch = batch;
+  if (const auto axis = noted.find("batch_axis"))
     import.batch_axis = static_cast<std::size_t>(axis->integer(0, 7));
-  if (const auto dimensions = result.find("dimensions")) {
+  if (const auto dimensions = noted.find("dimensions")) {
     for (const auto& [name, value] : dimensions->members())
       import.dimensions[name] = value.integer(1);
   }
@@ -208,7 +207,7 @@ LoadedPlan load_plan(const PlanSource& source) {
   options.training = file.optimizer != kNoOptimizer;
   if (options.training) options.optimizer = optimizer_from(file.optimizer);
   options.grouping.max_groups = 1;  // the plan brings its own grouping
-  const auto model = import_graph(path, import_of(file));
+  const auto model = import_graph(path, import_of(result_of(file), file.batch));
   auto cluster = source.cluster.empty()
                      ? std::make_shared<const Cluster>(plan_cluster(file, source.plan))
                      : load_cluster(source.cluster);
@@ -230,14 +229,20 @@ LoadedPlan load_plan(const PlanSource& source) {
   return loaded;
 }
 
+void note_import(const ImportOptions& import, Json& json) {
+  if (!import.dimensions.empty()) json["dimensions"] = import.dimensions;
+  if (import.batch_axis != 0) json["batch_axis"] = import.batch_axis;
+}
+
 StoredModel row_of(const LoadedModel& model, const Problem& problem) {
-  const Json options = {{"batch", model.graph->batch()},
-                        {"training", model.options.training},
-                        {"optimizer", std::string(name_of(model.options.optimizer))},
-                        {"groups", model.options.grouping.max_groups}};
+  Json options = {{"batch", model.graph->batch()},
+                  {"training", model.options.training},
+                  {"optimizer", std::string(name_of(model.options.optimizer))},
+                  {"groups", model.options.grouping.max_groups}};
+  note_import(model.import, options);
   return {0,
           model.name,
-          model.path.string(),
+          fs::absolute(model.path).lexically_normal().string(),
           options.dump(),
           problem.graph->digest(),
           serialise(*model.graph)};
@@ -255,6 +260,7 @@ LoadedModel model_from(const StoredModel& row) {
       parse_graph(row.content, "model \"" + row.name + "\" of the workspace"));
   const JsonView options =
       JsonView::parse(row.options, "model \"" + row.name + "\" of the workspace");
+  model.import = import_of(options, model.graph->batch());
   model.options.training = options.at("training").boolean();
   model.options.optimizer = optimizer_from(options.at("optimizer").string());
   model.options.grouping.max_groups = static_cast<int>(options.at("groups").integer(1, 1'000'000));

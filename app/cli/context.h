@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/json.h"
 #include "core/plugin/plugin.h"
 #include "core/search/problem.h"
 #include "core/store/workspace.h"
@@ -77,6 +78,9 @@ struct PlanSource {
   std::vector<std::filesystem::path> files() const;  // what is read
 };
 LoadedPlan load_plan(const PlanSource& source);
+
+// What beside the batch a model was bound with: kept with plans and in the workspace.
+void note_import(const ImportOptions& import, Json& json);
 
 // Rows of the workspace; the same as the window writes, so that values are kept once.
 StoredModel row_of(const LoadedModel& model, const Problem& problem);

@@ -19,6 +19,13 @@ std::shared_ptr<const SearchTree> stored_tree(const Workspace& workspace, const 
   return std::make_shared<const SearchTree>(parse_search_tree(*bytes));
 }
 
+// A relative name counts from the plan's folder, so that it holds wherever the plan is read from.
+std::filesystem::path seen_from(const std::filesystem::path& plan,
+                                const std::filesystem::path& model) {
+  if (model.is_absolute()) return model;
+  return std::filesystem::relative(model, std::filesystem::absolute(plan).parent_path());
+}
+
 }  // namespace
 
 SearchOutcome search(const SearchJob& job) {
@@ -58,7 +65,7 @@ void write_plan_file(const std::filesystem::path& file, const LoadedModel& model
                      const SearchOutcome& outcome) {
   const Problem& problem = *outcome.verdict.problem;
   PlanFile plan;
-  plan.graph_file = model.path.string();
+  plan.graph_file = seen_from(file, model.path).string();
   plan.graph_name = model.name;
   plan.graph_digest = problem.graph->digest();
   plan.batch = problem.graph->batch();
@@ -67,8 +74,7 @@ void write_plan_file(const std::filesystem::path& file, const LoadedModel& model
   plan.strategy =
       name_strategy(outcome.result.strategy, *problem.graph, *problem.grouping, *problem.cluster);
   Json result = result_json(outcome.verdict);
-  if (!model.import.dimensions.empty()) result["dimensions"] = model.import.dimensions;
-  if (model.import.batch_axis != 0) result["batch_axis"] = model.import.batch_axis;
+  note_import(model.import, result);
   plan.result_json = result.dump();
   write_plan(file, plan);
 }

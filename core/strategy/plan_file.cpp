@@ -75,7 +75,7 @@ Cluster plan_cluster(const PlanFile& plan, const std::string& file) {
 fs::path find_model(const PlanFile& plan, const fs::path& plan_file) {
   const fs::path given = plan.graph_file;
   const fs::path folder = plan_file.parent_path();
-  for (const fs::path& candidate : {given, folder / given, folder / given.filename()}) {
+  for (const fs::path& candidate : {folder / given, given, folder / given.filename()}) {
     std::error_code error;
     if (!given.empty() && fs::is_regular_file(candidate, error)) return candidate;
   }

@@ -223,6 +223,37 @@ TEST(Plan, FewHeavyGroupsOnManyDevicesPrintNothingButJson) {
   }
 }
 
+// A command given relative names in one folder leaves a plan and a workspace that serve in another.
+TEST(Plan, RelativeNamesHoldFromEveryFolder) {
+  const TemporaryFolder folder;
+  const fs::path before = fs::current_path();
+  fs::create_directories(folder / "work" / "plans");
+  fs::create_directories(folder / "elsewhere");
+  write_file(folder / "work" / "m.onnx", read_file(sample_model("lenet")));
+  fs::current_path(folder / "work");
+  const CliResult planned = run_cli(plan_arguments(
+      {"--graph", "m.onnx", "-o", "plans/p.json", "--workspace", "w.strata", "--json"}));
+  fs::current_path(folder / "elsewhere");
+  const Json step = json_of(planned)["step_time_s"];
+  EXPECT_EQ(
+      json_of(run_cli({"simulate", "--plan", "../work/plans/p.json", "--json"}))["step_time_s"],
+      step);
+  const Json resumed = json_of(run_cli({"runs", "resume", "1", "--workspace", "../work/w.strata",
+                                        "--iterations", "5", "-o", "r.json", "--json"}));
+  EXPECT_EQ(json_of(run_cli({"simulate", "--plan", "r.json", "--json"}))["step_time_s"],
+            resumed["step_time_s"]);
+  fs::current_path(before);
+}
+
+TEST(Plan, ABatchOnAnotherAxisIsKeptThroughTheWorkspace) {
+  const TemporaryFolder folder;
+  const std::string workspace = folder / "w.strata", plan = folder / "p.json";
+  json_of(run_cli(plan_arguments({"--batch-axis", "1", "--workspace", workspace, "--json"})));
+  json_of(run_cli({"runs", "resume", "1", "--workspace", workspace, "--iterations", "5", "-o", plan,
+                   "--json"}));
+  EXPECT_EQ(Json::parse(read_file(plan))["result"]["batch_axis"], 1);
+}
+
 TEST(Compare, OneTableForAllPlanners) {
   const CliResult result = run_cli({"compare", "--graph", sample_model("lenet"), "--batch", "64",
                                     "--cluster", sample_cluster("tag-2x1080ti"), "--planners",
