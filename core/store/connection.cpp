@@ -134,8 +134,8 @@ void check_kind(const fs::path& file) {
   }
 }
 
-std::unique_ptr<SQLite::Database> open_to_write(const fs::path& file,
-                                                std::span<const Migration> steps) {
+std::unique_ptr<SQLite::Database> open_or_create(const fs::path& file,
+                                                 std::span<const Migration> steps) {
   auto database = std::make_unique<SQLite::Database>(
       file.string(), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE, kBusyMilliseconds);
   // Look before the first write: a foreign file, or one from a newer version, is left untouched.
@@ -144,6 +144,27 @@ std::unique_ptr<SQLite::Database> open_to_write(const fs::path& file,
   use_write_ahead_log(*database);
   migrate(*database, file, steps);
   return database;
+}
+
+// The bare header of a new file that a failing disk cut short. What is longer stays: another program
+// may have made it meanwhile.
+void remove_stub(const fs::path& file) {
+  constexpr std::uintmax_t page = 4096;
+  std::error_code error;
+  if (fs::file_size(file, error) > page || error) return;
+  for (const char* part : {"", "-wal", "-shm"}) fs::remove(file.string() + part, error);
+}
+
+std::unique_ptr<SQLite::Database> open_to_write(const fs::path& file,
+                                                std::span<const Migration> steps) {
+  const bool is_new = !fs::exists(file);
+  try {
+    return open_or_create(file, steps);
+  } catch (const SQLite::Exception& error) {
+    const int code = error.getErrorCode() & 0xff;
+    if (is_new && (code == SQLITE_FULL || code == SQLITE_IOERR)) remove_stub(file);
+    throw;
+  }
 }
 
 std::string immutable_uri(const fs::path& file) {

@@ -143,6 +143,22 @@ TEST(BadWorkspace, FullDiskIsAnErrorAndWhatWasThereStays) {
   workspace.set_setting("after", "works");
 }
 
+TEST(BadWorkspace, ANewFileThatDoesNotFitIsNotLeftBehind) {
+  TemporaryFolder folder;
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::signal(SIGXFSZ, SIG_IGN);
+    const rlimit limit{6000, 6000};
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+    const std::string message = message_of([&] { Workspace workspace(folder / "a.strata"); });
+    ::_exit(message.find("a.strata") == std::string::npos ? 1 : 0);
+  }
+  int status = -1;
+  ::waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
+}
+
 TEST(Migrations, RunForwardOnceAndKeepTheData) {
   TemporaryFolder folder;
   const std::filesystem::path file = folder / "a.strata";
