@@ -1,8 +1,10 @@
 #include "views/search/search_tree_model.h"
 
 #include <QFont>
+#include <QGuiApplication>
 #include <algorithm>
 
+#include "views/models/strategy_edits.h"
 #include "views/style/style.h"
 
 namespace strato {
@@ -78,19 +80,46 @@ bool SearchTreeModel::on_best_path(std::int32_t id) const {
 
 QString SearchTreeModel::action_text(std::int32_t id) const {
   if (!tree_ || !problem_ || id <= 0) return tr("start");
-  const SearchTree::Vertex& v = vertex(id);
-  const auto action = static_cast<std::size_t>(v.action),
-             depth = static_cast<std::size_t>(v.depth - 1);
-  if (action >= tree_->actions.size() || depth >= tree_->order.size())
-    return QString::number(v.action);
+  return group_text(id) + QStringLiteral(" → ") + choice_text(id);
+}
+
+// Unequal shares as parts of the batch: weights alone mean nothing to a reader.
+QString SearchTreeModel::choice_text(std::int32_t id) const {
+  const auto action = static_cast<std::size_t>(vertex(id).action);
+  if (!problem_ || action >= tree_->actions.size()) return QString::number(action);
+  const Decision& decision = tree_->actions[action];
+  const Cluster& cluster = *problem_->cluster;
+  const bool shared =
+      decision.mode == Mode::ReplicateAllReduce || decision.mode == Mode::ReplicatePs;
+  const bool equal =
+      std::all_of(decision.devices.begin(), decision.devices.end(), [&](const DeviceShare& share) {
+        return share.weight == decision.devices.front().weight;
+      });
+  if (!shared || equal)
+    return QString::fromStdString(describe(decision, cluster));
+  QStringList parts;
+  for (const DeviceGroupId group : device_groups_of(decision, cluster)) {
+    const DeviceGroupShare share = share_on(decision, cluster, group);
+    QString part = QString::fromStdString(cluster.groups()[group].name);
+    if (share.devices < share.of)
+      part += QStringLiteral(" (%1 of %2)").arg(share.devices).arg(share.of);
+    parts << part + QLatin1Char(' ') + style::percent(share.share);
+  }
+  const std::string_view mode = label_of(decision.mode);
+  return QString::fromUtf8(mode.data(), static_cast<qsizetype>(mode.size())) + tr(" on ") +
+         parts.join(QStringLiteral(", "));
+}
+
+QString SearchTreeModel::group_text(std::int32_t id) const {
+  const auto depth = static_cast<std::size_t>(vertex(id).depth - 1);
+  if (!problem_ || depth >= tree_->order.size()) return {};
   QString group = QString::number(tree_->order[depth].value());
   if (tree_->order[depth].index() < problem_->grouping->size()) {
     group = QString::fromStdString(problem_->grouping->group(tree_->order[depth]).name);
     const qsizetype last = group.lastIndexOf(QLatin1Char('/'));
     if (last > 0) group = group.mid(group.lastIndexOf(QLatin1Char('/'), last - 1) + 1);
   }
-  return group + QStringLiteral(" → ") +
-         QString::fromStdString(describe(tree_->actions[action], *problem_->cluster));
+  return group;
 }
 
 QModelIndex SearchTreeModel::index(int row, int column, const QModelIndex& parent) const {
@@ -157,7 +186,9 @@ QVariant SearchTreeModel::data(const QModelIndex& index, int role) const {
     case Qt::DisplayRole:
       switch (index.column()) {
         case Action:
-          return action_text(id);
+          return choice_text(id);
+        case Group:
+          return group_text(id);
         case Visits:
           return QString::number(v.visits);
         case Value:
@@ -171,7 +202,10 @@ QVariant SearchTreeModel::data(const QModelIndex& index, int role) const {
           return {};
       }
     case Qt::TextAlignmentRole:
-      return index.column() == Action ? QVariant() : QVariant(Qt::AlignRight | Qt::AlignVCenter);
+      return index.column() <= Group ? QVariant() : QVariant(Qt::AlignRight | Qt::AlignVCenter);
+    case Qt::ForegroundRole:
+      return index.column() == Group ? QVariant(style::muted_text(QGuiApplication::palette()))
+                                     : QVariant();
     case Qt::FontRole:
       if (on_best_path(id)) {
         QFont font;
@@ -188,11 +222,13 @@ QVariant SearchTreeModel::data(const QModelIndex& index, int role) const {
 
 QVariant SearchTreeModel::headerData(int section, Qt::Orientation orientation, int role) const {
   if (orientation != Qt::Horizontal) return {};
-  static const char* const names[] = {QT_TR_NOOP("Decision"), QT_TR_NOOP("Visits"),
+  static const char* const names[] = {QT_TR_NOOP("Decision"), QT_TR_NOOP("Group"),
+                                      QT_TR_NOOP("Visits"),
                                       QT_TR_NOOP("Value"), QT_TR_NOOP("Prior"),
                                       QT_TR_NOOP("Step time")};
   static const char* const help[] = {
-      QT_TR_NOOP("The group decided at this depth, and where it goes"),
+      QT_TR_NOOP("Where the group of this row goes"),
+      QT_TR_NOOP("The group that is decided at this depth"),
       QT_TR_NOOP("How often the search went this way"),
       QT_TR_NOOP("Mean of baseline time / step time - 1 below it; -1 does not fit into memory"),
       QT_TR_NOOP("How promising the action looked before it was tried"),
@@ -200,7 +236,7 @@ QVariant SearchTreeModel::headerData(int section, Qt::Orientation orientation, i
   if (section < 0 || section >= ColumnCount) return {};
   if (role == Qt::DisplayRole) return tr(names[section]);
   if (role == Qt::ToolTipRole) return tr(help[section]);
-  if (role == Qt::TextAlignmentRole && section != Action)
+  if (role == Qt::TextAlignmentRole && section > Group)
     return QVariant(Qt::AlignRight | Qt::AlignVCenter);
   return {};
 }

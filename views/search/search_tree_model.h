@@ -16,7 +16,7 @@ namespace strato {
 class SearchTreeModel : public QAbstractItemModel {
   Q_OBJECT
  public:
-  enum Column { Action, Visits, Value, Prior, StepTime, ColumnCount };
+  enum Column { Action, Group, Visits, Value, Prior, StepTime, ColumnCount };
   using Path = std::vector<std::int32_t>;  // actions from the root
 
   using QAbstractItemModel::QAbstractItemModel;
@@ -30,6 +30,8 @@ class SearchTreeModel : public QAbstractItemModel {
   std::int32_t find(const Path& path) const;  // -1: not in this tree
   bool on_best_path(std::int32_t vertex) const;
   QString action_text(std::int32_t vertex) const;  // "conv4 → AllReduce on v100"
+  QString group_text(std::int32_t vertex) const;   // "conv4", what is decided here
+  QString choice_text(std::int32_t vertex) const;  // "AllReduce on v100"
 
   QModelIndex index(int row, int column, const QModelIndex& parent = {}) const override;
   QModelIndex parent(const QModelIndex& child) const override;

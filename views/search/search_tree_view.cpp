@@ -28,18 +28,20 @@ SearchTreeView::SearchTreeView(Session& session, QWidget* parent)
   view_->header()->setStretchLastSection(false);
   view_->header()->setSectionResizeMode(SearchTreeModel::Action, QHeaderView::Stretch);
   for (int c = SearchTreeModel::Visits; c < SearchTreeModel::ColumnCount; ++c) {
-    view_->header()->resizeSection(c, c == SearchTreeModel::StepTime ? 76 : 64);
+    view_->header()->resizeSection(c, c == SearchTreeModel::StepTime ? 72 : 50);
   }
+  view_->header()->setMinimumSectionSize(40);
+  view_->header()->resizeSection(SearchTreeModel::Group, 104);
   view_->setIndentation(12);
   overview_ = new IcicleWidget(model_, this);
   splitter_ = new QSplitter(Qt::Horizontal, this);
   splitter_->addWidget(view_);
   splitter_->addWidget(overview_);
-  splitter_->setStretchFactor(0, 3);
+  splitter_->setStretchFactor(0, 5);
   splitter_->setStretchFactor(1, 2);
-  splitter_->setSizes({600, 400});
+  splitter_->setSizes({700, 280});
   splitter_->setChildrenCollapsible(false);
-  empty_ = new QLabel(tr("No search yet.\nPress Search (Ctrl+R): the ways that it tried, and how "
+  empty_ = new QLabel(tr("No search yet.\nPress Search (F5): the ways that it tried, and how "
                          "good they were, appear here."),
                       this);
   empty_->setAlignment(Qt::AlignCenter);
@@ -79,6 +81,7 @@ SearchTreeView::SearchTreeView(Session& session, QWidget* parent)
 void SearchTreeView::resizeEvent(QResizeEvent* event) {
   QWidget::resizeEvent(event);
   splitter_->setOrientation(width() >= 720 ? Qt::Horizontal : Qt::Vertical);
+  view_->setColumnHidden(SearchTreeModel::Prior, width() < 900);  // the decision needs its room
 }
 
 void SearchTreeView::update_tree() { show_tree(session_.tree(), session_.snapshot().problem); }
