@@ -318,7 +318,10 @@ void HeaderBar::refresh_vital_signs() {
   speedup_->setVisible(signs->speedup.has_value());
   if (signs->speedup) {
     speedup_->setText(QStringLiteral("<b>%1</b> ").arg(style::factor(*signs->speedup)) +
-                      muted(QStringLiteral("data parallel"), palette()));
+                      muted(signs->baseline_feasible
+                                ? QStringLiteral("data parallel")
+                                : QStringLiteral("data parallel, which does not fit"),
+                            palette()));
     speedup_->setToolTip(QStringLiteral("Data parallel with AllReduce on all devices takes %1%2")
                              .arg(style::time(snapshot.baseline->timeline->step_time),
                                   signs->baseline_feasible
