@@ -177,6 +177,13 @@ void run(const onnx::OpSchema& schema, const onnx::NodeProto& node,
     result.outputs.push_back(read_output(type));
 }
 
+// Of a later op set than libonnx's the rules are those of an earlier one, and may have changed.
+bool knows(const std::string& domain, int opset) {
+  const auto& versions = onnx::OpSchemaRegistry::DomainToVersionRange::Instance().Map();
+  const auto range = versions.find(domain);
+  return range != versions.end() && opset <= range->second.second;
+}
+
 }  // namespace
 
 Inference infer_node(const onnx::NodeProto& node, const std::vector<const Facts*>& inputs,
@@ -188,12 +195,14 @@ Inference infer_node(const onnx::NodeProto& node, const std::vector<const Facts*
   result.failure = implausible_attribute(node);
   if (result.failure.empty()) result.failure = implausible_rank(node, inputs);
   if (result.failure.empty()) result.failure = implausible_indices(node, inputs);
+  result.impossible = !result.failure.empty() && knows(domain, opset);
   if (is_unsafe(node.op_type())) result.failure = "no rule for this op";
   if (!result.failure.empty() || !schema->has_type_and_shape_inference_function()) return result;
   try {
     run(*schema, node, inputs, result);
   } catch (const std::exception& error) {
     result.failure = error.what();
+    result.impossible = knows(domain, opset);
     result.outputs.clear();
   }
   return result;

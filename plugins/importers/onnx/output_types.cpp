@@ -17,9 +17,16 @@ bool complete(const InferredOutput& output) {
 
 }  // namespace
 
+void OutputTypes::cannot_be_told(const std::string& why) const {
+  throw InputError(model_.file, label_of(node_),
+                   "its result's shape cannot be told" + (why.empty() ? "" : " (" + why + ")"),
+                   "check the op's inputs, or export the model with inferred shapes");
+}
+
 std::vector<Facts> OutputTypes::resolve(const Inference& inference) const {
   std::vector<Facts> result;
   const auto count = static_cast<std::size_t>(node_.output_size());
+  if (inference.impossible) cannot_be_told(inference.failure);
   const bool all_told = inference.outputs.size() >= count;
   for (std::size_t i = 0; all_told && i < count; ++i) {
     if (complete(inference.outputs[i])) {
@@ -44,10 +51,7 @@ std::vector<Facts> OutputTypes::resolve(const Inference& inference) const {
     } else if (inference.failure.empty() && i < inference.outputs.size()) {
       result.push_back(guessed(inference.outputs[i]));
     } else {
-      throw InputError(model_.file, label_of(node_),
-                       "its result's shape cannot be told" +
-                           (inference.failure.empty() ? "" : " (" + inference.failure + ")"),
-                       "check the op's inputs, or export the model with inferred shapes");
+      cannot_be_told(inference.failure);
     }
   }
   return result;

@@ -20,6 +20,7 @@ class OutputTypes {
 
  private:
   std::vector<Facts> from_catalogue() const;
+  [[noreturn]] void cannot_be_told(const std::string& why) const;
   std::optional<Facts> declared(const std::string& name) const;
   Facts like_first_input() const;
   Facts guessed(const InferredOutput& inferred) const;

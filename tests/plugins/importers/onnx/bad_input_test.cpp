@@ -60,6 +60,14 @@ TEST(OnnxBadInput, Headers) {
   }
 }
 
+TEST(OnnxBadInput, InputsThatDoNotGoTogetherAreNotGuessedOver) {
+  ModelKit kit;
+  kit.input("x", {"batch", 4}).weight("w", {5, 4}).output("y");
+  kit.node("MatMul", {"x", "w"}, {"y"});
+  EXPECT_TRUE(has(error_of_model(kit), "its result's shape cannot be told ("))
+      << error_of_model(kit);
+}
+
 TEST(OnnxBadInput, EmptyGraphs) {
   ModelKit no_ops;
   no_ops.input("x", {"batch"});
