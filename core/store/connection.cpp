@@ -146,8 +146,8 @@ std::unique_ptr<SQLite::Database> open_or_create(const fs::path& file,
   return database;
 }
 
-// The bare header of a new file that a failing disk cut short. What is longer stays: another program
-// may have made it meanwhile.
+// The bare header of a new file that a failing disk cut short. What is longer stays: another
+// program may have made it meanwhile.
 void remove_stub(const fs::path& file) {
   constexpr std::uintmax_t page = 4096;
   std::error_code error;
