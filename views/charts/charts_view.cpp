@@ -88,7 +88,7 @@ void ChartsView::build() {
   Parts& p = *parts_;
   p.best->setName(QStringLiteral("Best so far"));
   p.baseline->setName(QStringLiteral("Data parallel"));
-  p.bound->setName(QStringLiteral("Lower bound"));
+  p.bound->setName(QStringLiteral("Bound"));
   p.history->addAxis(p.evaluations, Qt::AlignBottom);
   p.history->addAxis(p.step, Qt::AlignLeft);
   for (QLineSeries* series : {p.baseline, p.bound, p.best}) {
@@ -164,10 +164,13 @@ void ChartsView::refresh_history() {
       snapshot.baseline ? to_seconds(snapshot.baseline->timeline->step_time) * 1e3 : 0;
   level(p.baseline, baseline);
   level(p.bound, to_seconds(snapshot.lower_bound) * 1e3);
-  double most = baseline;
-  for (const QPointF& point : points) most = std::max(most, point.y());
   set_range(*p.evaluations, last);
-  set_range(*p.step, round_up(most * 1.02));
+  const StepRange range = step_range(points, baseline, to_seconds(snapshot.lower_bound) * 1e3);
+  p.step->setRange(range.low, range.high);
+  p.step->setTickInterval(range.tick);
+  p.baseline->setVisible(baseline > 0 && baseline <= range.high);
+  p.bound->setVisible(snapshot.lower_bound.value > 0 &&
+                      to_seconds(snapshot.lower_bound) * 1e3 >= range.low);
   p.history->setTitle(points.empty()
                           ? QStringLiteral("Best step time: no search yet")
                           : QStringLiteral("Best step time of %1").arg(session_.search().run));
@@ -205,9 +208,9 @@ QBarSet* make_set(const char* name, const QColor& colour, bool hatched) {
 // Communication that hides behind computation does not count: it costs the device no time.
 void add_use(QChart& chart, const Timeline& timeline, const QStringList& names, bool dark) {
   QColor idle(dark ? 0x4a4a4a : 0xd9d9d9);
-  QBarSet* compute = make_set("Computes", style::kind_colour(TaskKind::Compute, dark), false);
-  QBarSet* comm = make_set("Communicates", style::kind_colour(TaskKind::AllReduce, dark), true);
-  QBarSet* waits = make_set("Waits", idle, false);
+  QBarSet* compute = make_set("Compute", style::kind_colour(TaskKind::Compute, dark), false);
+  QBarSet* comm = make_set("Comm.", style::kind_colour(TaskKind::AllReduce, dark), true);
+  QBarSet* waits = make_set("Idle", idle, false);
   const double step = std::max(1.0, static_cast<double>(timeline.step_time.value)) / 100;
   const auto all = device_times(timeline);
   for (const DeviceTimes& times : std::views::reverse(all)) {
@@ -224,7 +227,7 @@ void add_use(QChart& chart, const Timeline& timeline, const QStringList& names, 
 
 void add_memory(QChart& chart, const Timeline& timeline, const QStringList& names, bool dark) {
   QBarSet* used = make_set("Peak", style::kind_colour(TaskKind::Compute, dark), false);
-  QBarSet* free = make_set("Free", QColor(dark ? 0x4a4a4a : 0xd9d9d9), false);
+  QBarSet* free = make_set("Capacity", QColor(dark ? 0x4a4a4a : 0xd9d9d9), false);
   QBarSet* over = make_set("Too much", style::infeasible(dark), false);
   double most = 0;
   bool overflow = false;
@@ -285,7 +288,7 @@ void ChartsView::refresh_devices() {
   add_use(*p.use, timeline, names, dark);
   add_memory(*p.memory, timeline, names, dark);
   // A label that is higher than its row is cut to dots.
-  const int height = static_cast<int>(names.size()) * (fontMetrics().height() + 4) + 130;
+  const int height = static_cast<int>(names.size()) * (fontMetrics().height() + 12) + 140;
   p.use_view->setMinimumHeight(height);
   p.memory_view->setMinimumHeight(height);
 }

@@ -40,6 +40,28 @@ std::vector<QPointF> best_over_evaluations(const std::vector<HistoryPoint>& hist
   return decimated(points, most);
 }
 
+StepRange step_range(const std::vector<QPointF>& curve, double baseline, double bound) {
+  double low = baseline, high = baseline;
+  if (!curve.empty()) {
+    low = high = curve.back().y();
+    const double early = curve.front().x() + 0.05 * (curve.back().x() - curve.front().x());
+    for (const QPointF& point : curve) {
+      low = std::min(low, point.y());
+      if (point.x() >= early) high = std::max(high, point.y());
+    }
+    if (baseline > 0 && baseline <= 1.5 * high) high = std::max(high, baseline);
+  }
+  if (!(high > 0)) return {};
+  double spread = std::max(high - low, 0.02 * high);
+  if (bound > 0 && (curve.empty() || low - bound <= spread)) low = std::min(low, bound);
+  spread = std::max(high - low, 0.02 * high);
+  StepRange range;
+  range.tick = round_up(spread / 5);
+  range.low = std::max(0.0, std::floor((low - 0.05 * spread) / range.tick) * range.tick);
+  range.high = std::ceil((high + 0.05 * spread) / range.tick) * range.tick;
+  return range;
+}
+
 double round_up(double value) {
   if (!(value > 0) || !std::isfinite(value)) return 1;
   const double power = std::pow(10, std::floor(std::log10(value)));

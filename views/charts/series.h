@@ -19,6 +19,13 @@ std::vector<QPointF> best_over_evaluations(const std::vector<HistoryPoint>& hist
 // At most `most` points: of each run of neighbours the first, the lowest and the highest stay.
 std::vector<QPointF> decimated(const std::vector<QPointF>& points, std::size_t most);
 
+// What the step-time axis shows (ms): the curve without its first twentieth, which falls steeply; the
+// baseline and the bound where they lie near; never a curve squeezed into a line.
+struct StepRange {
+  double low = 0, high = 1, tick = 0.2;
+};
+StepRange step_range(const std::vector<QPointF>& curve, double baseline, double bound);
+
 // A round number at or above `value` (1, 2, 2.5, 5 times a power of ten), for the end of an axis.
 double round_up(double value);
 

@@ -7,6 +7,18 @@
 namespace strato {
 namespace {
 
+TEST(StepRange, ZoomsToTheCurve) {
+  const std::vector<QPointF> curve = {{1, 1500}, {10, 450}, {100, 450}, {100, 420}, {800, 420}};
+  const StepRange range = step_range(curve, 1120, 119);
+  EXPECT_GT(range.low, 300);
+  EXPECT_LE(range.low, 420);
+  EXPECT_GE(range.high, 450);
+  EXPECT_LT(range.high, 600);
+  EXPECT_GT(step_range({}, 100, 60).high, 100);
+  EXPECT_LE(step_range({}, 100, 60).low, 60);
+  EXPECT_GT(step_range({}, 0, 0).high, 0);
+}
+
 TEST(Series, ProgressIsAStaircase) {
   const auto points =
       best_over_evaluations({{1, 0.1, 9000000}, {5, 0.2, 9000000}, {8, 0.3, 4000000}});
