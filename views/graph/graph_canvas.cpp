@@ -79,8 +79,10 @@ void GraphCanvas::keep_in_view() {
     if (low > 0) return -low;
     return low + length < view ? view - low - length : 0.0;
   };
+  const auto map = mini_map(scene_, size());  // what lies under it can be scrolled out
+  const double spare = map ? map->box.height() + 16 : 0;
   scene_.offset += QPointF(fix(drawn.left(), drawn.width(), width()),
-                           fix(drawn.top(), drawn.height(), height()));
+                           fix(drawn.top(), drawn.height() + spare, height()));
   update();
 }
 

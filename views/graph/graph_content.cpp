@@ -9,7 +9,15 @@
 namespace strato {
 namespace {
 
-constexpr QSizeF kGroupSize(148, 44), kOpSize(132, 32), kBoundarySize(148, 32);
+constexpr QSizeF kGroupSize(132, 44), kOpSize(132, 32), kBoundarySize(148, 32);
+
+// Wide enough for the last part of the name, which says most; by letters, so that a layout does not
+// depend on the machine's fonts.
+QSizeF group_size(const QString& name) {
+  const auto last = name.size() - 1 - name.lastIndexOf(QLatin1Char('/'), name.size() - 2);
+  return {std::clamp(28 + 6.8 * static_cast<double>(last), kGroupSize.width(), 184.0),
+          kGroupSize.height()};
+}
 
 QString text_of(const std::string& text) { return QString::fromStdString(text); }
 
@@ -196,7 +204,7 @@ LayoutRequest layout_request(const GraphContent& content, FlowDirection directio
   LayoutRequest request;
   request.direction = direction;
   for (const GraphNode& node : content.nodes) {
-    request.nodes.push_back(node.boundary ? kBoundarySize : node.op.valid() ? kOpSize : kGroupSize);
+    request.nodes.push_back(node.boundary ? kBoundarySize : node.op.valid() ? kOpSize : group_size(node.name));
   }
   for (const GraphEdge& edge : content.edges) {
     const double bytes = static_cast<double>((edge.bytes + edge.back).value);
