@@ -61,12 +61,16 @@ class Binder {
   }
 
   void read_inputs() {
-    std::unordered_set<std::string> seen;
+    std::unordered_set<std::string> initializers, seen;
     for (const auto& initializer : model_.proto.graph().initializer())
-      seen.insert(initializer.name());
+      initializers.insert(initializer.name());
     for (const auto& info : model_.proto.graph().input()) {
+      if (!seen.insert(info.name()).second) {
+        throw InputError(model_.file, "input \"" + info.name() + "\"", "is defined twice",
+                         "give every input its own name");
+      }
       // Up to IR version 3 every initializer is listed as an input too.
-      if (seen.insert(info.name()).second) inputs_.push_back(read(info));
+      if (!initializers.contains(info.name())) inputs_.push_back(read(info));
     }
   }
 

@@ -68,6 +68,12 @@ TEST(OnnxBadInput, InputsThatDoNotGoTogetherAreNotGuessedOver) {
       << error_of_model(kit);
 }
 
+TEST(OnnxBadInput, AnInputNamedTwice) {
+  ModelKit kit = specimen();
+  *kit.proto.mutable_graph()->add_input() = kit.proto.graph().input(0);
+  EXPECT_TRUE(has(error_of_model(kit), "is defined twice")) << error_of_model(kit);
+}
+
 TEST(OnnxBadInput, EmptyGraphs) {
   ModelKit no_ops;
   no_ops.input("x", {"batch"});
