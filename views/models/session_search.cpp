@@ -50,8 +50,8 @@ class SearchObserver : public Observer {
 
   void on_progress(const Progress& progress) override {
     if (due(last_progress_, kProgressEvery)) {
-      send([this, job = request_.job, at = shifted(progress)] {
-        session_.search_progress(job, at);
+      send([&session = session_, job = request_.job, at = shifted(progress)] {
+        session.search_progress(job, at);
       });
     }
     send_found(false);
@@ -61,23 +61,25 @@ class SearchObserver : public Observer {
   void on_improvement(const Strategy& strategy, const Score& score,
                       const Progress& progress) override {
     found_ = {strategy, score};
-    send([this, job = request_.job, at = shifted(progress)] { session_.search_progress(job, at); });
+    send([&session = session_, job = request_.job, at = shifted(progress)] {
+      session.search_progress(job, at);
+    });
     send_found(false);
   }
 
   void on_tree(std::shared_ptr<const SearchTree> tree) override {
     if (!due(last_tree_, kTreeEvery)) return;
-    send([this, job = request_.job, tree] {
-      if (job != session_.state_->request.job) return;
-      session_.tree_ = tree;
-      emit session_.tree_changed();
+    send([&session = session_, job = request_.job, tree] {
+      if (job != session.state_->request.job) return;
+      session.tree_ = tree;
+      emit session.tree_changed();
     });
   }
 
   void send_found(bool now) {
     if (!found_ || !(due(last_found_, 2 * kProgressEvery) || now)) return;
-    send([this, job = request_.job, found = *std::exchange(found_, {})] {
-      session_.search_found(job, found.first, found.second);
+    send([&session = session_, job = request_.job, found = *std::exchange(found_, {})] {
+      session.search_found(job, found.first, found.second);
     });
   }
 
