@@ -50,7 +50,8 @@ std::vector<Include> includes_below(const std::string& folder) {
 }
 
 std::string part(const std::string& path, int index) {
-  auto it = fs::path(path).begin();
+  const fs::path whole(path);
+  auto it = whole.begin();
   std::advance(it, index);
   return it->string();
 }

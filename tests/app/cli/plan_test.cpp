@@ -159,7 +159,8 @@ TEST(Plan, DotNamesEveryGroup) {
           .status,
       0);
   const std::string dot = read_file(folder / "p.dot");
-  for (const Json& group : Json::parse(read_file(folder / "plan.json"))["groups"]) {
+  const Json plan = Json::parse(read_file(folder / "plan.json"));
+  for (const Json& group : plan["groups"]) {
     EXPECT_NE(dot.find(group["name"].get<std::string>()), std::string::npos);
   }
 }
