@@ -102,4 +102,10 @@ std::shared_ptr<const CostModel> make_analytic_cost_model(std::shared_ptr<const 
   return std::make_shared<AnalyticCostModel>(std::move(graph), std::move(cluster));
 }
 
+std::shared_ptr<const CostModel> make_cost_model(std::shared_ptr<const Graph> graph,
+                                                 std::shared_ptr<const Cluster> cluster,
+                                                 const CostSources&, std::vector<std::string>*) {
+  return make_analytic_cost_model(std::move(graph), std::move(cluster));
+}
+
 }  // namespace strato

@@ -24,4 +24,41 @@ std::vector<Nanos> mean_op_times(const Graph& graph, const Cluster& cluster,
   return times;
 }
 
+std::string_view name_of(CollectiveAlgorithm algorithm) {
+  switch (algorithm) {
+    case CollectiveAlgorithm::Ring:
+      return "ring";
+    case CollectiveAlgorithm::Tree:
+      return "tree";
+    case CollectiveAlgorithm::Hierarchical:
+      return "hierarchical";
+  }
+  return "ring";
+}
+
+std::string_view name_of(CostSource source) {
+  switch (source) {
+    case CostSource::Analytic:
+      return "analytic";
+    case CostSource::Fit:
+      return "fit";
+    case CostSource::Profile:
+      return "profile";
+  }
+  return "analytic";
+}
+
+Estimate CostModel::explain_compute(OpId op, GpuTypeId gpu, std::int64_t samples) const {
+  return {compute(op, gpu, samples), CostSource::Analytic, 0, {}};
+}
+
+Estimate CostModel::explain_transfer(const Path& path, Bytes bytes) const {
+  return {transfer(path, bytes), CostSource::Analytic, 0, {}};
+}
+
+Estimate CostModel::explain_collective(Collective kind, std::span<const DeviceId> devices,
+                                       Bytes bytes) const {
+  return {collective(kind, devices, bytes).duration, CostSource::Analytic, 0, {}};
+}
+
 }  // namespace strato

@@ -64,7 +64,9 @@ CollectiveCost ring_collective(const Cluster& cluster, Collective kind,
   Ring ring = make_ring(cluster, devices);
   const Rounds rounds = rounds_of(kind, static_cast<std::int64_t>(devices.size()));
   const double seconds = rounds.volume * static_cast<double>(bytes.value) / ring.bandwidth;
-  return {ring.latency * rounds.steps + nanos_from_seconds(seconds), std::move(ring.links)};
+  const Nanos latency = ring.latency * rounds.steps;
+  return {latency + nanos_from_seconds(seconds), std::move(ring.links), latency,
+          CollectiveAlgorithm::Ring};
 }
 
 }  // namespace strato

@@ -57,6 +57,7 @@ Instance Exchange::send(TensorId tensor, const Instance& from, DeviceId to) {
   task.samples = from.end - from.begin;
   task.bytes = bytes_of(tensor, from.begin, from.end);
   task.duration = std::max(Nanos(1), tables_.cost->transfer(path, task.bytes));
+  task.latency = std::min(path.latency, task.duration);
   emitter_.read(from);
   Instance made{emitter_.write(tensor, to, task.bytes), {}, to, from.begin, from.end};
   made.task = emitter_.commit_transfer(task, path);
@@ -103,6 +104,7 @@ void Exchange::all_gather(TensorId tensor) {
   Task task = communication(TaskKind::AllGather, tensor);
   task.device = members_.front();
   task.duration = cost.duration;
+  task.latency = std::min(cost.latency, cost.duration);
   for (std::size_t i = 0; i < members_.size(); ++i) emitter_.read(made_at(made, i));
   const TaskId id = program_->tasks.next_id();
   for (DeviceId member : members_)
@@ -117,6 +119,7 @@ void Exchange::all_reduce(TensorId tensor) {
   Task task = communication(TaskKind::AllReduce, tensor);
   task.device = members_.front();
   task.duration = cost.duration;
+  task.latency = std::min(cost.latency, cost.duration);
   const TaskId id = program_->tasks.next_id();
   for (std::size_t i = 0; i < members_.size(); ++i) {
     const Instance partial = made_at(made, i);
@@ -137,6 +140,7 @@ void Exchange::return_parameter(TensorId parameter, OpId update, TaskId updated)
     task.device = server;
     task.target = home.device;
     task.duration = std::max(Nanos(1), tables_.cost->transfer(path, task.bytes));
+    task.latency = std::min(path.latency, task.duration);
     emitter_.depend(updated);
     emitter_.overwrite(tables_.tensors[parameter].slot, home.device);
     emitter_.commit_transfer(task, path);

@@ -44,6 +44,7 @@ struct Task {
   std::int32_t first_sample = 0, samples = 0;  // the slice of the batch it works on
   Bytes bytes;          // moved by communication, read + written by a local reshuffle
   Nanos duration;       // from the cost model that it was lowered with
+  Nanos latency;        // of communication: the part of the duration that needs no bandwidth
   std::int32_t priority = 0;  // smaller runs first
 };
 

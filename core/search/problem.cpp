@@ -15,7 +15,7 @@ Digest Problem::digest() const {
 }
 
 Problem make_problem(const Graph& model, std::shared_ptr<const Cluster> cluster,
-                     const ProblemOptions& options) {
+                     const ProblemOptions& options, std::vector<std::string>* warnings) {
   Problem problem;
   Graph forward = simplify(model, /*inference=*/!options.training);
   problem.graph =
@@ -23,7 +23,7 @@ Problem make_problem(const Graph& model, std::shared_ptr<const Cluster> cluster,
           ? std::make_shared<const Graph>(make_training_graph(forward, options.optimizer))
           : std::make_shared<const Graph>(std::move(forward));
   problem.cluster = std::move(cluster);
-  problem.cost = make_analytic_cost_model(problem.graph, problem.cluster);
+  problem.cost = make_cost_model(problem.graph, problem.cluster, options.costs, warnings);
   const auto times = mean_op_times(*problem.graph, *problem.cluster, *problem.cost);
   problem.grouping =
       std::make_shared<const Grouping>(group_by_metis(*problem.graph, times, options.grouping));

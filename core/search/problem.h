@@ -25,11 +25,13 @@ struct ProblemOptions {
   bool training = true;  // false: plan the forward graph as it is
   Optimizer optimizer = Optimizer::Adam;
   MetisOptions grouping;
+  CostSources costs;
 };
 
-// Simplifies `model` (as imported), makes the training graph, costs and groups it.
+// Simplifies `model` (as imported), makes the training graph, costs and groups it. `warnings`: see
+// make_cost_model.
 Problem make_problem(const Graph& model, std::shared_ptr<const Cluster> cluster,
-                     const ProblemOptions& options);
+                     const ProblemOptions& options, std::vector<std::string>* warnings = nullptr);
 // The same with a grouping that is already known (a plan's, a person's).
 Problem with_grouping(const Problem& problem, Grouping grouping);
 

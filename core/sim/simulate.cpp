@@ -206,8 +206,10 @@ void Simulator::State::run() {
 Simulator::Simulator() : state_(std::make_unique<State>()) {}
 Simulator::~Simulator() = default;
 
-Timeline Simulator::simulate(std::shared_ptr<const Program> program) {
+Timeline Simulator::simulate(std::shared_ptr<const Program> program,
+                             const SimulateOptions& options) {
   Timeline timeline;
+  timeline.options = options;
   timeline.program = program;
   state_->start(*program, timeline);
   state_->run();

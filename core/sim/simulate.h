@@ -17,6 +17,16 @@
 
 namespace strato {
 
+// Two switches on top of first in, first out on exclusive resources.
+struct SimulateOptions {
+  // Tasks' priorities count; off: all are zero.
+  bool priorities = true;
+  // Links are shared max-min fairly by the transfers and collectives on them, instead of one holding
+  // a link at a time; streams stay exclusive. A task's duration is then what it took.
+  bool fair_links = false;
+  friend bool operator==(const SimulateOptions&, const SimulateOptions&) = default;
+};
+
 struct TaskTimes {
   Nanos ready, start, end;
 };
@@ -33,6 +43,7 @@ struct DeviceUse {
 
 struct Timeline {
   std::shared_ptr<const Program> program;
+  SimulateOptions options;
   IdVector<TaskId, TaskTimes> tasks;
   Nanos step_time;                             // end of the last task
   IdVector<DeviceId, DeviceUse> devices;
@@ -53,7 +64,7 @@ class Simulator {
  public:
   Simulator();
   ~Simulator();
-  Timeline simulate(std::shared_ptr<const Program> program);
+  Timeline simulate(std::shared_ptr<const Program> program, const SimulateOptions& options = {});
 
  private:
   struct State;

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/base/digest.h"
+#include "core/base/units.h"
 #include "core/cluster/cluster.h"
 #include "core/graph/grouping.h"
 
@@ -41,6 +42,12 @@ struct Decision {
 
 struct Strategy {
   IdVector<GroupId, std::optional<Decision>> groups;  // one entry per op group
+  // Gradients that the same devices all-reduce are fused, in the order in which they are made, into
+  // buckets of at most this many bytes (a larger gradient stands alone); 0: no fusion.
+  Bytes bucket;
+  // Execution order (FastT 5): by op, smaller runs first; its transfers and collectives have it,
+  // too. Empty: first in, first out.
+  std::vector<std::int32_t> priorities;
 
   bool is_complete() const;
   Digest digest() const;
