@@ -1,27 +1,23 @@
-// What part of a GPU's peak an op reaches, by op family: the only place with constants of that
-// kind. Private to this folder.
+// What part of a GPU's peak an op reaches under a calibration. Private to this folder.
 #pragma once
 
 #include "core/cluster/cluster.h"
+#include "core/cost/calibration.h"
 #include "core/graph/graph.h"
 
 namespace strato {
 
-struct Efficiency {
-  double cuda_cores;    // of the peak rate of ordinary cores
-  double tensor_cores;  // of the peak rate of matrix units
-  double memory;        // of the memory bandwidth
-};
-const Efficiency& efficiency_of(OpFamily family);
-
-// What one op can reach on one GPU.
+// What kernels of one family can reach on one GPU: time = launch + ramp + work / rate.
 struct Rates {
-  double flops = 0;   // per second
-  double memory = 0;  // bytes per second
+  double flops = 0;                       // per second, for very large kernels
+  double memory = 0;                      // bytes per second, for very large kernels
+  double compute_ramp = 0;                // seconds per kernel
+  double memory_ramp = 0;                 // seconds per kernel
+  Precision precision = Precision::Fp32;  // of the units that do the arithmetic
 };
-Rates rates_of(OpFamily family, DataType type, const GpuType& gpu);
+Rates rates_of(const Calibration& calibration, OpFamily family, DataType type, const GpuType& gpu);
 
-double launch_seconds(const GpuType& gpu);   // per kernel
+double launch_seconds(const Calibration& calibration, const GpuType& gpu);  // per kernel
 double local_move_rate(const GpuType& gpu);  // bytes per second, read and written together
 
 }  // namespace strato
