@@ -117,12 +117,13 @@ std::unique_ptr<Evaluator> make_caching_evaluator(Evaluator& inner, const Cluste
   return std::make_unique<CachingEvaluator>(inner, cluster);
 }
 
-Outcome simulate_strategy(const Problem& problem, const Strategy& strategy, bool with_feedback) {
+Outcome simulate_strategy(const Problem& problem, const Strategy& strategy, bool with_feedback,
+                          const SimulateOptions& options) {
   Lowering lowering(problem.graph, problem.grouping, problem.cluster, problem.cost);
   Simulator simulator;
   Outcome outcome;
   outcome.program = std::make_shared<const Program>(lowering.lower(strategy));
-  outcome.timeline = std::make_shared<const Timeline>(simulator.simulate(outcome.program));
+  outcome.timeline = std::make_shared<const Timeline>(simulator.simulate(outcome.program, options));
   outcome.score = score_of(*outcome.timeline);
   if (with_feedback)
     outcome.score.feedback =

@@ -46,7 +46,7 @@ struct Outcome {
   Score score;
 };
 Outcome simulate_strategy(const Problem& problem, const Strategy& strategy,
-                          bool with_feedback = true);
+                          bool with_feedback = true, const SimulateOptions& options = {});
 
 // No strategy of this problem can be faster (proof in the .cpp's header comment).
 Nanos lower_bound(const Problem& problem);
