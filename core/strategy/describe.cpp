@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/error.h"
+#include "core/base/quantity_text.h"
 #include "core/strategy/strategy.h"
 
 namespace strato {
@@ -56,6 +57,39 @@ std::string describe_devices(const Decision& decision, const Cluster& cluster) {
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
+std::string describe_bucket(Bytes bucket) {
+  return bucket > Bytes(0) ? "up to " + bytes_text(bucket) : "none";
+}
+
+std::string with_commas(std::size_t count) {
+  std::string text = std::to_string(count);
+  for (auto at = static_cast<std::ptrdiff_t>(text.size()) - 3; at > 0; at -= 3)
+    text.insert(static_cast<std::size_t>(at), ",");
+  return text;
+}
+
+// Ops of the most frequent priority are those that nothing was said about, if there are several.
+std::string describe_order(std::vector<std::int32_t> priorities) {
+  std::sort(priorities.begin(), priorities.end());
+  std::size_t alike = 0, run = 0;
+  for (std::size_t i = 0; i < priorities.size(); ++i) {
+    run = i > 0 && priorities[i] == priorities[i - 1] ? run + 1 : 1;
+    alike = std::max(alike, run);
+  }
+  const std::size_t ordered = priorities.size() - (alike > 1 ? alike : 0);
+  if (ordered == 0) return "first in first out";
+  return fmt::format("{} op{} ordered", with_commas(ordered), ordered == 1 ? "" : "s");
+}
+
+// Of two orders; 0 when one has none.
+std::size_t changed_priorities(std::span<const std::int32_t> before,
+                               std::span<const std::int32_t> after) {
+  std::size_t changed = 0;
+  for (std::size_t i = 0; i < std::min(before.size(), after.size()); ++i)
+    changed += before[i] != after[i];
+  return changed;
+}
+
 }  // namespace
 
 std::string describe(const Decision& decision, const Cluster& cluster) {
@@ -79,6 +113,16 @@ std::vector<std::string> describe_difference(const Strategy& before, const Strat
     lines.push_back(fmt::format("{} ({} op{}): {} -> {}", group.name, group.ops.size(),
                                 group.ops.size() == 1 ? "" : "s", text(before.groups[id]),
                                 text(after.groups[id])));
+  }
+  if (before.bucket != after.bucket) {
+    lines.push_back(fmt::format("gradient buckets: {} -> {}", describe_bucket(before.bucket),
+                                describe_bucket(after.bucket)));
+  }
+  if (before.priorities != after.priorities) {
+    lines.push_back(fmt::format("execution order: {} -> {}", describe_order(before.priorities),
+                                describe_order(after.priorities)));
+    const std::size_t changed = changed_priorities(before.priorities, after.priorities);
+    if (changed > 0) lines.back() += fmt::format(" ({} changed)", with_commas(changed));
   }
   return lines;
 }

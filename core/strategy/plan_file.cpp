@@ -38,17 +38,17 @@ std::string object_text(const JsonView& view) {
 }  // namespace
 
 std::string plan_json(const PlanFile& plan) {
-  const Json json = {{"format", "stratoscope-plan"},
-                     {"version", 1},
-                     {"graph",
-                      {{"file", plan.graph_file},
-                       {"name", plan.graph_name},
-                       {"digest", plan.graph_digest.hex()},
-                       {"batch", plan.batch},
-                       {"optimizer", plan.optimizer}}},
-                     {"result", Json::parse(plan.result_json)},
-                     {"cluster", Json::parse(plan.cluster_json)},
-                     {"groups", groups_to_json(plan.strategy)}};
+  Json json = {{"format", "stratoscope-plan"},
+               {"version", 1},
+               {"graph",
+                {{"file", plan.graph_file},
+                 {"name", plan.graph_name},
+                 {"digest", plan.graph_digest.hex()},
+                 {"batch", plan.batch},
+                 {"optimizer", plan.optimizer}}},
+               {"result", Json::parse(plan.result_json)},
+               {"cluster", Json::parse(plan.cluster_json)}};
+  add_strategy(json, plan.strategy);
   return json.dump(2) + "\n";
 }
 
@@ -57,12 +57,13 @@ void write_plan(const fs::path& file, const PlanFile& plan) { write_file(file, p
 PlanFile parse_plan(std::string_view json, const std::string& file) {
   const JsonView root = JsonView::parse(json, file);
   root.expect_format("stratoscope-plan", 1);
-  root.allow_only({"format", "version", "note", "graph", "result", "cluster", "groups"});
+  root.allow_only({"format", "version", "note", "graph", "result", "cluster", "bucket_bytes",
+                   "groups", "order"});
   PlanFile plan;
   read_graph(root.at("graph"), plan);
   if (const auto result = root.find("result")) plan.result_json = object_text(*result);
   plan.cluster_json = object_text(root.at("cluster"));
-  plan.strategy = groups_from_json(root.at("groups"));
+  plan.strategy = strategy_from_json(root);
   return plan;
 }
 

@@ -14,11 +14,17 @@ namespace {
 
 constexpr std::int32_t kNone = -1;
 
+using OpsByName = std::unordered_map<std::string_view, std::size_t>;  // looked up, never walked
+OpsByName ops_by_name(const Graph& graph) {
+  OpsByName ops;
+  for (std::size_t i = 0; i < graph.op_count(); ++i) ops.emplace(graph.op(OpId(i)).name, i);
+  return ops;
+}
+
 // For every op of the graph the file's group that names it. Reports names that the graph lacks.
 std::vector<std::int32_t> file_groups_of_ops(const NamedStrategy& named, const Graph& graph,
                                              std::vector<std::string>& unmatched) {
-  std::unordered_map<std::string_view, std::size_t> ops;  // looked up only, never walked
-  for (std::size_t i = 0; i < graph.op_count(); ++i) ops.emplace(graph.op(OpId(i)).name, i);
+  const OpsByName ops = ops_by_name(graph);
   std::vector<std::int32_t> result(graph.op_count(), kNone);
   for (std::size_t group = 0; group < named.groups.size(); ++group) {
     std::vector<std::string> missing;
@@ -158,6 +164,52 @@ class Binder {
   Rebound result_;
 };
 
+// The priorities of all ops; none when the graph has none of the order's ops.
+std::vector<std::int32_t> bind_order(const NamedOrder& order, const Graph& graph,
+                                     std::vector<std::string>& unmatched) {
+  const OpsByName ops = ops_by_name(graph);
+  std::vector<std::int32_t> priorities(graph.op_count(), order.others);
+  std::vector<std::string_view> missing;
+  for (const auto& [name, priority] : order.ops) {
+    const auto found = ops.find(name);
+    if (found == ops.end()) {
+      missing.push_back(name);
+    } else {
+      priorities[found->second] = priority;
+    }
+  }
+  if (missing.empty()) return priorities;
+  unmatched.push_back(fmt::format("order: {} of its {} ops are not in the model, such as \"{}\"",
+                                  missing.size(), order.ops.size(), missing.front()));
+  if (missing.size() == order.ops.size()) priorities.clear();
+  return priorities;
+}
+
+bool is_permutation(std::span<const std::int32_t> priorities) {
+  std::vector<bool> seen(priorities.size());
+  for (const std::int32_t priority : priorities) {
+    if (priority < 0 || static_cast<std::size_t>(priority) >= seen.size()) return false;
+    if (seen[static_cast<std::size_t>(priority)]) return false;
+    seen[static_cast<std::size_t>(priority)] = true;
+  }
+  return true;
+}
+
+// A list where the priorities are the places in one, else those that are not 0.
+NamedOrder name_order(std::span<const std::int32_t> priorities, const Graph& graph) {
+  NamedOrder order;
+  if (is_permutation(priorities)) {
+    order.ops.resize(priorities.size());
+    for (std::size_t i = 0; i < priorities.size(); ++i)
+      order.ops[static_cast<std::size_t>(priorities[i])] = {graph.op(OpId(i)).name, priorities[i]};
+    order.others = static_cast<std::int32_t>(priorities.size());
+  } else {
+    for (std::size_t i = 0; i < priorities.size(); ++i)
+      if (priorities[i] != 0) order.ops.emplace_back(graph.op(OpId(i)).name, priorities[i]);
+  }
+  return order;
+}
+
 // The group of an op that the file does not name: that of an op which belongs to it or comes before
 // it.
 std::int32_t neighbours_group(const Graph& graph, const Op& op,
@@ -196,13 +248,18 @@ NamedStrategy name_strategy(const Strategy& strategy, const Graph& graph, const 
     }
     named.groups.push_back(std::move(entry));
   }
+  named.bucket = strategy.bucket;
+  if (!strategy.priorities.empty()) named.order = name_order(strategy.priorities, graph);
   return named;
 }
 
 Rebound bind_strategy(const NamedStrategy& named, const Graph& graph, const Grouping& grouping,
                       const Cluster& cluster, std::span<const Nanos> op_times) {
   CHECK(op_times.empty() || op_times.size() == graph.op_count(), "one time for each op");
-  return Binder(named, graph, grouping, cluster, op_times).bind();
+  Rebound result = Binder(named, graph, grouping, cluster, op_times).bind();
+  result.strategy.bucket = named.bucket;
+  if (named.order) result.strategy.priorities = bind_order(*named.order, graph, result.unmatched);
+  return result;
 }
 
 RestoredGrouping restore_grouping(const NamedStrategy& named, const Graph& graph,

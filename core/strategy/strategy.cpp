@@ -69,6 +69,23 @@ void validate(const Decision& decision, const std::string& place, const Cluster&
   }
 }
 
+// The groups are a partition of all ops, so they know how many there are.
+void validate_order(const Strategy& strategy, const Grouping& grouping) {
+  if (strategy.bucket < Bytes(0)) {
+    throw InputError("", "gradient buckets",
+                     fmt::format("have a limit of {} bytes", strategy.bucket.value),
+                     "give a positive number of bytes, or 0 for no buckets");
+  }
+  if (strategy.priorities.empty()) return;
+  std::size_t ops = 0;
+  for (const OpGroup& group : grouping.groups()) ops += group.ops.size();
+  if (strategy.priorities.size() == ops) return;
+  throw InputError(
+      "", "execution order",
+      fmt::format("has {} priorities, the model has {} ops", strategy.priorities.size(), ops),
+      "give one for each op, or none");
+}
+
 }  // namespace
 
 std::string_view name_of(Mode mode) { return kModes[static_cast<std::size_t>(mode)].name; }
@@ -97,6 +114,9 @@ Digest Strategy::digest() const {
       hasher.number(share.device.value()).number(share.weight);
     }
   }
+  // Nothing is added for what is not set: digests of strategies without stay what they were.
+  if (bucket > Bytes(0)) hasher.text("bucket").number(bucket.value);
+  if (!priorities.empty()) hasher.text("priorities").numbers(std::span(priorities));
   return hasher.finish();
 }
 
@@ -159,6 +179,7 @@ void validate(const Strategy& strategy, const Grouping& grouping, const Cluster&
     validate(*strategy.groups[GroupId(i)],
              fmt::format("group \"{}\"", grouping.group(GroupId(i)).name), cluster);
   }
+  validate_order(strategy, grouping);
 }
 
 }  // namespace strato

@@ -3,11 +3,14 @@
 //
 //   {"format": "stratoscope-strategy", "version": 1, "groups": [
 //     {"name": "features.28", "mode": "replicate-ps", "devices": {"v100:0": 1, "v100:1": 3},
-//      "ops": ["features.28", "features.28/grad"]}, ...]}
+//      "ops": ["features.28", "features.28/grad"]}, ...],
+//    "bucket_bytes": 25000000, "order": ["embed", "layer1", ...]}
 //
 // All parts of a group but its name may be missing: without mode and devices it is undecided,
 // without ops it means the op group of that name. A device group's name ("v100") stands for all its
-// devices.
+// devices. "bucket_bytes" (0: no gradient buckets) and "order" may be missing. "order" is either a
+// list of ops in the order in which they run, those not listed after all that are; or an object
+// with the priorities of ops, smaller first, 0 for those not in it.
 #pragma once
 
 #include <cstdint>
@@ -32,9 +35,17 @@ struct NamedGroup {
   friend bool operator==(const NamedGroup&, const NamedGroup&) = default;
 };
 
+struct NamedOrder {
+  std::vector<std::pair<std::string, std::int32_t>> ops;  // name and priority, each op once
+  std::int32_t others = 0;                                // priority of all other ops
+  friend bool operator==(const NamedOrder&, const NamedOrder&) = default;
+};
+
 // A strategy that is bound to no graph, grouping or cluster.
 struct NamedStrategy {
   std::vector<NamedGroup> groups;
+  Bytes bucket;
+  std::optional<NamedOrder> order;  // nothing: first in, first out
   bool names_ops() const;  // at least one group lists ops: a grouping can be restored from it
   friend bool operator==(const NamedStrategy&, const NamedStrategy&) = default;
 };
@@ -45,7 +56,8 @@ NamedStrategy name_strategy(const Strategy& strategy, const Graph& graph, const 
 std::string strategy_json(const NamedStrategy& strategy);
 void write_strategy(const std::filesystem::path& file, const NamedStrategy& strategy);
 // Throw InputError with the exact place: not JSON, another format, a newer version, an unknown
-// mode, a weight below 1, an op in two groups, a name twice.
+// mode, a weight below 1, an op in two groups, a name twice, a negative bucket, an op twice in the
+// order, a priority out of range.
 NamedStrategy parse_strategy(std::string_view json, const std::string& file);
 NamedStrategy read_strategy(const std::filesystem::path& file);
 
@@ -57,7 +69,8 @@ struct Rebound {
 };
 
 // Each of our groups takes the decision of the file's group that holds most of its ops by time
-// (ties: the first in the file); devices that the cluster does not have are dropped. `op_times`: of
+// (ties: the first in the file); devices that the cluster does not have are dropped, as are ops of
+// the order that the graph does not have. `op_times`: of
 // every op of the graph, see mean_op_times; empty: every op counts the same.
 Rebound bind_strategy(const NamedStrategy& named, const Graph& graph, const Grouping& grouping,
                       const Cluster& cluster, std::span<const Nanos> op_times = {});

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <unordered_set>
 
 #include "core/base/file.h"
@@ -37,8 +38,6 @@ NamedGroup read_group(const JsonView& view) {
   return group;
 }
 
-}  // namespace
-
 Json groups_to_json(const NamedStrategy& strategy) {
   Json groups = Json::array();
   for (const NamedGroup& group : strategy.groups) {
@@ -54,8 +53,7 @@ Json groups_to_json(const NamedStrategy& strategy) {
   return groups;
 }
 
-NamedStrategy groups_from_json(const JsonView& groups) {
-  NamedStrategy strategy;
+void read_groups(const JsonView& groups, NamedStrategy& strategy) {
   std::unordered_set<std::string> names, ops;
   for (const JsonView& view : groups.items()) {
     NamedGroup group = read_group(view);
@@ -71,12 +69,72 @@ NamedStrategy groups_from_json(const JsonView& groups) {
     }
     strategy.groups.push_back(std::move(group));
   }
+}
+
+// Is it as a list has it: first to last from 0, and the others after them?
+bool is_list(const NamedOrder& order) {
+  for (std::size_t i = 0; i < order.ops.size(); ++i)
+    if (order.ops[i].second != static_cast<std::int64_t>(i)) return false;
+  return !order.ops.empty() && order.others == static_cast<std::int64_t>(order.ops.size());
+}
+
+Json order_to_json(const NamedOrder& order) {
+  const bool list = is_list(order);
+  Json json = list ? Json::array() : Json::object();
+  for (const auto& [name, priority] : order.ops) {
+    if (list) {
+      json.push_back(name);
+    } else {
+      json[name] = priority;
+    }
+  }
+  return json;
+}
+
+void read_order_list(const JsonView& view, NamedOrder& order) {
+  std::unordered_set<std::string> ops;
+  for (const JsonView& item : view.items()) {
+    order.ops.emplace_back(item.string(), static_cast<std::int32_t>(order.ops.size()));
+    if (!ops.insert(order.ops.back().first).second)
+      item.fail(fmt::format("\"{}\" is there twice", order.ops.back().first), "name each op once");
+  }
+  order.others = static_cast<std::int32_t>(order.ops.size());
+}
+
+NamedOrder read_order(const JsonView& view) {
+  constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
+  NamedOrder order;
+  if (view.is_array()) {
+    read_order_list(view, order);
+  } else if (view.is_object()) {
+    for (const auto& [name, priority] : view.members())
+      order.ops.emplace_back(name, static_cast<std::int32_t>(priority.integer(-kMost, kMost)));
+  } else {
+    view.fail("is neither a list nor an object",
+              "give op names in the order in which they run, or a priority for each: {\"op\": 1}");
+  }
+  return order;
+}
+
+}  // namespace
+
+void add_strategy(Json& root, const NamedStrategy& strategy) {
+  if (strategy.bucket > Bytes(0)) root["bucket_bytes"] = strategy.bucket.value;
+  root["groups"] = groups_to_json(strategy);
+  if (strategy.order) root["order"] = order_to_json(*strategy.order);
+}
+
+NamedStrategy strategy_from_json(const JsonView& root) {
+  NamedStrategy strategy;
+  if (const auto bucket = root.find("bucket_bytes")) strategy.bucket = Bytes(bucket->integer(0));
+  read_groups(root.at("groups"), strategy);
+  if (const auto order = root.find("order")) strategy.order = read_order(*order);
   return strategy;
 }
 
 std::string strategy_json(const NamedStrategy& strategy) {
-  const Json json = {
-      {"format", "stratoscope-strategy"}, {"version", 1}, {"groups", groups_to_json(strategy)}};
+  Json json = {{"format", "stratoscope-strategy"}, {"version", 1}};
+  add_strategy(json, strategy);
   return json.dump(2) + "\n";
 }
 
@@ -87,8 +145,8 @@ void write_strategy(const std::filesystem::path& file, const NamedStrategy& stra
 NamedStrategy parse_strategy(std::string_view json, const std::string& file) {
   const JsonView root = JsonView::parse(json, file);
   root.expect_format("stratoscope-strategy", 1);
-  root.allow_only({"format", "version", "note", "groups"});
-  return groups_from_json(root.at("groups"));
+  root.allow_only({"format", "version", "note", "bucket_bytes", "groups", "order"});
+  return strategy_from_json(root);
 }
 
 NamedStrategy read_strategy(const std::filesystem::path& file) {

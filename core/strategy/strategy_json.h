@@ -1,4 +1,4 @@
-// The groups of a strategy as JSON, shared by strategy and plan files. Private to this folder.
+// The parts of a strategy as JSON, shared by strategy and plan files. Private to this folder.
 #pragma once
 
 #include "core/base/json.h"
@@ -6,7 +6,8 @@
 
 namespace strato {
 
-Json groups_to_json(const NamedStrategy& strategy);      // a list
-NamedStrategy groups_from_json(const JsonView& groups);  // of that list
+// Adds "bucket_bytes" and "order", where the strategy has them, and "groups" to the file's root.
+void add_strategy(Json& root, const NamedStrategy& strategy);
+NamedStrategy strategy_from_json(const JsonView& root);
 
 }  // namespace strato

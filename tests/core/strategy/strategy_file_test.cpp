@@ -66,6 +66,50 @@ TEST(StrategyFile, RoundTripOfAnyStrategy) {
   }));
 }
 
+TEST(StrategyFile, BucketAndOrderRoundTripExactly) {
+  const toy::Problem p;
+  const std::size_t ops = p.graph->op_count();
+  EXPECT_TRUE(rc::check([&] {
+    Strategy strategy = some_strategy(p);
+    strategy.bucket = Bytes(*rc::gen::inRange<std::int64_t>(0, 1 << 30));
+    const int form = *rc::gen::inRange(0, 4);
+    for (std::size_t i = 0; form > 0 && i < ops; ++i)
+      strategy.priorities.push_back(form == 1   ? static_cast<std::int32_t>(i * 5 % ops)
+                                    : form == 2 ? 0
+                                                : *rc::gen::inRange(-3, 4));
+    const NamedStrategy file = named(p, strategy);
+    const NamedStrategy read = parse_strategy(strategy_json(file), "s");
+    RC_ASSERT(read == file);
+    const Rebound rebound = bind(read, p);
+    RC_ASSERT(rebound.strategy == strategy);
+    RC_ASSERT(rebound.unmatched.empty());
+  }));
+}
+
+TEST(StrategyFile, OrdersMayBePartial) {
+  const toy::Problem p;
+  const std::string first = p.graph->op(OpId(0)).name, third = p.graph->op(OpId(2)).name;
+  const auto read = [&](const std::string& order) {
+    return bind(parse_strategy(R"({"format": "stratoscope-strategy", "version": 1, "groups": [],
+                                   "bucket_bytes": 9, "order": )" +
+                                   order + "}",
+                               "s"),
+                p);
+  };
+  const Rebound list = read("[\"" + third + "\", \"gone\", \"" + first + "\"]");
+  EXPECT_EQ(list.strategy.bucket, Bytes(9));
+  ASSERT_EQ(list.strategy.priorities.size(), p.graph->op_count());
+  EXPECT_EQ(list.strategy.priorities[0], 2);
+  EXPECT_EQ(list.strategy.priorities[1], 3);
+  EXPECT_EQ(list.strategy.priorities[2], 0);
+  EXPECT_TRUE(
+      mentions(list.unmatched, "order: 1 of its 3 ops are not in the model, such as \"gone\""));
+  const Rebound object = read("{\"" + third + "\": -4}");
+  EXPECT_EQ(object.strategy.priorities[2], -4);
+  EXPECT_EQ(object.strategy.priorities[1], 0);
+  EXPECT_TRUE(read(R"(["gone"])").strategy.priorities.empty()) << "of another model altogether";
+}
+
 TEST(StrategyFile, RestoresTheGrouping) {
   const toy::Problem p;
   const RestoredGrouping restored = restore_grouping(named(p, some_strategy(p)), *p.graph, p.times);
@@ -178,6 +222,23 @@ TEST(BadStrategyFile, NamesThePlace) {
          "s.json: groups[1].ops[0]: \"n\" is there twice");
   starts(R"([{"name": "a", "ops": [1]}])", "s.json: groups[0].ops[0]: is not a text");
   starts(R"([{"name": "a", "mod": 1}])", "s.json: groups[0].mod: is not a known key");
+}
+
+TEST(BadStrategyFile, BucketsAndOrders) {
+  const auto starts = [](const std::string& more, const std::string& beginning) {
+    const std::string message = message_of("[], " + more);
+    EXPECT_EQ(message.substr(0, beginning.size()), beginning);
+  };
+  starts(R"("bucket_bytes": 0)", "no error");
+  starts(R"("bucket_bytes": -1)", "s.json: bucket_bytes: is -1; give a whole number from 0");
+  starts(R"("bucket_bytes": "25MB")", "s.json: bucket_bytes: is not a");
+  starts(R"("order": [])", "no error");
+  starts(R"("order": "rank")", "s.json: order: is neither a list nor an object");
+  starts(R"("order": ["a", "b", "a"])",
+         "s.json: order[2]: \"a\" is there twice; name each op once");
+  starts(R"("order": ["a", 1])", "s.json: order[1]: is not a text");
+  starts(R"("order": {"a": 0.5})", "s.json: order.a: is not a whole number");
+  starts(R"("order": {"a": 3000000000})", "s.json: order.a: is 3000000000");
 }
 
 TEST(BadStrategyFile, OtherFormatsAndNewerVersions) {

@@ -129,9 +129,45 @@ TEST(StrategyDigest, ChangesWithEveryPart) {
   other = base;
   std::swap(other.groups[GroupId(0)], other.groups[GroupId(1)]);
   digests.push_back(other.digest());
+  other = base;
+  other.bucket = Bytes(25);
+  digests.push_back(other.digest());
+  other.bucket = Bytes(26);
+  digests.push_back(other.digest());
+  other = base;
+  other.priorities.assign(9, 0);
+  digests.push_back(other.digest());
+  other.priorities[8] = -1;
+  digests.push_back(other.digest());
   std::sort(digests.begin(), digests.end());
   EXPECT_EQ(std::unique(digests.begin(), digests.end()), digests.end());
   EXPECT_EQ(Strategy(base).digest(), base.digest());
+}
+
+TEST(StrategyDigest, OfStoredStrategiesStaysWhatItWas) {
+  Strategy strategy;
+  strategy.groups.resize(2);
+  strategy.groups[GroupId(0)] = decision_on_device(DeviceId(3));
+  EXPECT_EQ(strategy.digest(), Hasher()
+                                   .text("strategy 1")
+                                   .number(std::size_t{2})
+                                   .number(true)
+                                   .number(Mode::ReplicateAllReduce)
+                                   .number(std::size_t{1})
+                                   .number(std::int32_t{3})
+                                   .number(std::int32_t{1})
+                                   .number(false)
+                                   .finish());
+}
+
+TEST(Completion, KeepsBucketAndOrder) {
+  const toy::Problem p;
+  Strategy partial;
+  partial.groups.resize(4);
+  partial.bucket = Bytes(7);
+  partial.priorities = {1, 2};
+  EXPECT_EQ(complete(partial, *p.cluster).bucket, Bytes(7));
+  EXPECT_EQ(complete(partial, *p.cluster).priorities, (std::vector<std::int32_t>{1, 2}));
 }
 
 std::string complaint(const toy::Problem& p, const Decision& decision) {
@@ -169,6 +205,30 @@ TEST(Validation, ChecksTheNumberOfGroups) {
   EXPECT_THROW(validate(strategy, p.grouping, *p.cluster), InputError);
 }
 
+TEST(Validation, ChecksBucketAndOrder) {
+  const toy::Problem p;
+  Strategy strategy;
+  strategy.groups.resize(4);
+  const auto place = [&]() -> std::string {
+    try {
+      validate(strategy, p.grouping, *p.cluster);
+    } catch (const InputError& error) {
+      return error.place() + ": " + error.problem();
+    }
+    return "";
+  };
+  strategy.bucket = Bytes(1);
+  strategy.priorities.assign(p.graph->op_count(), -3);
+  EXPECT_EQ(place(), "");
+  strategy.priorities.pop_back();
+  const auto ops = std::to_string(p.graph->op_count());
+  EXPECT_EQ(place(), "execution order: has " + std::to_string(p.graph->op_count() - 1) +
+                         " priorities, the model has " + ops + " ops");
+  strategy.priorities.clear();
+  strategy.bucket = Bytes(-1);
+  EXPECT_EQ(place(), "gradient buckets: have a limit of -1 bytes");
+}
+
 TEST(Words, OfDecisions) {
   const toy::Problem p;
   const auto groups = [&](std::initializer_list<const char*> names) {
@@ -202,6 +262,30 @@ TEST(Words, OfDifferences) {
   ASSERT_EQ(lines.size(), 2u);
   EXPECT_NE(lines[0].find(": on v100:0 -> on v100:1"), std::string::npos) << lines[0];
   EXPECT_NE(lines[1].find("ops): undecided -> Duplicate on v100:0, v100:1"), std::string::npos);
+}
+
+TEST(Words, OfBucketsAndOrders) {
+  const toy::Problem p;
+  Strategy before;
+  before.groups.resize(4);
+  Strategy after = before;
+  after.bucket = Bytes(25'000'000);
+  after.priorities.resize(1234);
+  for (std::size_t i = 0; i < 1234; ++i) after.priorities[i] = static_cast<std::int32_t>(i);
+  EXPECT_EQ(describe_difference(before, after, p.grouping, *p.cluster),
+            (std::vector<std::string>{"gradient buckets: none -> up to 25.0 MB",
+                                      "execution order: first in first out -> 1,234 ops ordered"}));
+  before = after;
+  std::swap(after.priorities[0], after.priorities[7]);
+  EXPECT_EQ(describe_difference(before, after, p.grouping, *p.cluster),
+            (std::vector<std::string>{
+                "execution order: 1,234 ops ordered -> 1,234 ops ordered (2 changed)"}));
+  before.priorities.assign(1234, 0);
+  after.priorities.assign(1234, 0);
+  after.priorities[5] = -1;
+  EXPECT_EQ(describe_difference(before, after, p.grouping, *p.cluster),
+            (std::vector<std::string>{
+                "execution order: first in first out -> 1 op ordered (1 changed)"}));
 }
 
 }  // namespace
