@@ -22,7 +22,10 @@ struct SimulateOptions {
   // Tasks' priorities count; off: all are zero.
   bool priorities = true;
   // Links are shared max-min fairly by the transfers and collectives on them, instead of one holding
-  // a link at a time; streams stay exclusive. A task's duration is then what it took.
+  // a link at a time; streams stay exclusive. What communicates queues for its streams only (a transfer
+  // has none: it starts when ready), first spends its latency without using bandwidth, then flows: alone it
+  // uses the slowest of its links fully and takes the rest of its duration. Rates in bytes per second by
+  // progressive filling. A task's duration is then what it took: end - start.
   bool fair_links = false;
   friend bool operator==(const SimulateOptions&, const SimulateOptions&) = default;
 };
@@ -47,7 +50,7 @@ struct Timeline {
   IdVector<TaskId, TaskTimes> tasks;
   Nanos step_time;                             // end of the last task
   IdVector<DeviceId, DeviceUse> devices;
-  IdVector<LinkId, Nanos> link_busy;
+  IdVector<LinkId, Nanos> link_busy;           // shared fairly: with at least one task on it
   bool feasible = true;                        // every device fits
 
   // Buffers alive on `device` at `moment`, and residents, largest first.
@@ -65,6 +68,9 @@ class Simulator {
   Simulator();
   ~Simulator();
   Timeline simulate(std::shared_ptr<const Program> program, const SimulateOptions& options = {});
+  // The same into a timeline whose arrays are reused: a search allocates nothing from call to call.
+  void simulate(std::shared_ptr<const Program> program, const SimulateOptions& options,
+                Timeline& timeline);
 
  private:
   struct State;

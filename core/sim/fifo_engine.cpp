@@ -1,0 +1,102 @@
+#include "core/sim/fifo_engine.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "core/base/error.h"
+
+namespace strato {
+
+std::int64_t FifoEngine::prepare() {
+  const Program& program = *program_;
+  const std::size_t tasks = program.tasks.size();
+  const auto streams = static_cast<std::int32_t>(2 * program.cluster->device_count());
+  nodes_.resize(tasks);
+  std::int64_t sum = 0;
+  for (std::size_t i = 0; i < tasks; ++i) {
+    const auto resources = program.resources[i];
+    const std::int32_t first = resources.front().value();
+    const bool computes = resources.size() == 1 && first < streams && first % 2 == 0;
+    const std::int64_t duration = program.tasks[TaskId(i)].duration.value;
+    CHECK(duration > 0, "a task takes no time");
+    if (__builtin_add_overflow(sum, duration, &sum)) sum = Nanos::max().value;
+    nodes_[i] = {0, duration, static_cast<std::int32_t>(program.dependencies[i].size()),
+                 computes ? first : -1};
+  }
+  dependents_.index(program);
+  resources_.assign(program.resource_count(), Resource());
+  return sum;
+}
+
+// Takes all resources from the moment at which the last of them is free.
+inline std::int64_t FifoEngine::start_of(TaskId task, std::int64_t ready, std::int64_t duration) {
+  const auto needed = program_->resources[task.index()];
+  std::int64_t start = ready;
+  for (const ResourceId id : needed) start = std::max(start, resources_[id.index()].free);
+  for (const ResourceId id : needed) {
+    Resource& resource = resources_[id.index()];
+    resource.free = start + duration;
+    resource.busy += duration;
+  }
+  return start;
+}
+
+template <class Key>
+void FifoEngine::schedule(KeyHeap<Key>& heap, int id_bits) {
+  const Key mask = (Key{1} << id_bits) - 1;
+  heap.clear();
+  for (std::size_t i = 0; i < nodes_.size(); ++i)
+    if (nodes_[i].waiting == 0) heap.push(static_cast<Key>(i));
+  std::int64_t last = 0;
+  std::size_t done = 0;
+  for (; !heap.empty(); ++done) {
+    const TaskId id(static_cast<std::size_t>(heap.top() & mask));
+    const Node& node = nodes_[id.index()];
+    std::int64_t start, end;
+    if (node.resource >= 0) {
+      Resource& stream = resources_[static_cast<std::size_t>(node.resource)];
+      start = std::max(node.ready, stream.free);
+      end = stream.free = start + node.duration;
+      stream.busy += node.duration;
+      memory_.compute(id, DeviceId(static_cast<std::size_t>(node.resource) / 2), Nanos(start),
+                      Nanos(end));
+    } else {
+      start = start_of(id, node.ready, node.duration);
+      end = start + node.duration;
+      memory_.communicate(id, Nanos(start), Nanos(end));
+    }
+    timeline_->tasks[id] = {Nanos(node.ready), Nanos(start), Nanos(end)};
+    last = std::max(last, end);
+    bool replaced = false;
+    for (const TaskId dependent : dependents_[id]) {
+      Node& other = nodes_[dependent.index()];
+      other.ready = std::max(other.ready, end);
+      if (--other.waiting > 0) continue;
+      const Key key = (static_cast<Key>(other.ready) << id_bits) | dependent.index();
+      replaced ? heap.push(key) : heap.replace_top(key);
+      replaced = true;
+    }
+    if (!replaced) heap.pop();
+  }
+  CHECK(done == nodes_.size(), "a task never started");
+  timeline_->step_time = Nanos(last);
+}
+
+void FifoEngine::run(const Program& program, Timeline& timeline, std::vector<Nanos>& busy) {
+  program_ = &program;
+  timeline_ = &timeline;
+  const std::int64_t longest = prepare();
+  memory_.start(program);
+  timeline.tasks.resize(program.tasks.size());
+  const int id_bits = std::bit_width(program.tasks.size());
+  if (std::bit_width(static_cast<std::uint64_t>(longest)) + id_bits < 64) {
+    schedule(short_heap_, id_bits);
+  } else {
+    schedule(long_heap_, id_bits);
+  }
+  memory_.finish(timeline);
+  busy.resize(resources_.size());
+  for (std::size_t i = 0; i < busy.size(); ++i) busy[i] = Nanos(resources_[i].busy);
+}
+
+}  // namespace strato
