@@ -1,72 +1,116 @@
 #include <algorithm>
-#include <map>
+#include <numeric>
 
 #include "core/base/error.h"
-#include "core/sim/simulate.h"
+#include "core/sim/causes.h"
 
 namespace strato {
 namespace {
 
-// Tasks of one resource, ascending by end: they never overlap there.
-class ResourceHistory {
- public:
-  explicit ResourceHistory(const Timeline& timeline) : timeline_(timeline) {
-    tasks_.resize(timeline.program->resource_count());
-    for (std::size_t i = 0; i < timeline.tasks.size(); ++i)
-      for (ResourceId resource : timeline.program->resources[i])
-        tasks_[resource.index()].push_back(TaskId(i));
-    for (auto& tasks : tasks_)
-      std::sort(tasks.begin(), tasks.end(),
-                [&](TaskId a, TaskId b) { return timeline.tasks[a].end < timeline.tasks[b].end; });
-  }
-
-  // The task that held the resource until `moment`, or an invalid id.
-  TaskId ended_at(ResourceId resource, Nanos moment) const {
-    const auto& tasks = tasks_[resource.index()];
-    const auto at =
-        std::lower_bound(tasks.begin(), tasks.end(), moment,
-                         [&](TaskId id, Nanos time) { return timeline_.tasks[id].end < time; });
-    return at != tasks.end() && timeline_.tasks[*at].end == moment ? *at : TaskId();
-  }
-
- private:
-  const Timeline& timeline_;
-  std::vector<std::vector<TaskId>> tasks_;
-};
-
-// What the task waited for last: a dependency when it started as soon as it was ready, else the
-// task that freed the last of its resources. Ties: the smallest id.
-std::pair<TaskId, CriticalStep::Why> cause(const Timeline& timeline, const ResourceHistory& history,
-                                           TaskId task) {
-  const TaskTimes& times = timeline.tasks[task];
-  if (times.start == Nanos(0)) return {TaskId(), CriticalStep::Why::Start};
-  if (times.start == times.ready)
-    for (TaskId dependency : timeline.program->dependencies[task.index()])
-      if (timeline.tasks[dependency].end == times.ready)
-        return {dependency, CriticalStep::Why::Dependency};
-  TaskId held;
-  for (ResourceId resource : timeline.program->resources[task.index()])
-    if (const TaskId before = history.ended_at(resource, times.start);
-        before.valid() && (!held.valid() || before < held))
-      held = before;
-  CHECK(held.valid(), "a task started late without a reason");
-  return {held, CriticalStep::Why::Resource};
+std::vector<TaskId> by_end(const Timeline& timeline) {
+  std::vector<TaskId> order;
+  order.reserve(timeline.tasks.size());
+  for (std::size_t i = 0; i < timeline.tasks.size(); ++i) order.push_back(TaskId(i));
+  std::stable_sort(order.begin(), order.end(), [&](TaskId a, TaskId b) {
+    return timeline.tasks[a].end < timeline.tasks[b].end;
+  });
+  return order;
 }
 
 }  // namespace
 
+Causes::Causes(const Timeline& timeline)
+    : timeline_(timeline), begin_(timeline.program->resource_count() + 1) {
+  const auto& resources = timeline.program->resources;
+  for (std::size_t i = 0; i < timeline.tasks.size(); ++i)
+    for (ResourceId resource : resources[i]) ++begin_[resource.index() + 1];
+  std::partial_sum(begin_.begin(), begin_.end(), begin_.begin());
+  tasks_.resize(begin_.back());
+  std::vector<std::uint32_t> at(begin_.begin(), begin_.end() - 1);
+  for (TaskId task : by_end(timeline))
+    for (ResourceId resource : resources[task.index()]) tasks_[at[resource.index()]++] = task;
+}
+
+// Fairly shared links are held by nobody: only streams make tasks wait.
+bool Causes::is_exclusive(ResourceId resource) const {
+  return !timeline_.options.fair_links ||
+         resource.index() < 2 * timeline_.program->cluster->device_count();
+}
+
+// The task that held the resource until `moment`, or an invalid id.
+TaskId Causes::ended_at(ResourceId resource, Nanos moment) const {
+  const auto first = tasks_.begin() + begin_[resource.index()];
+  const auto last = tasks_.begin() + begin_[resource.index() + 1];
+  const auto at = std::lower_bound(
+      first, last, moment, [&](TaskId id, Nanos time) { return timeline_.tasks[id].end < time; });
+  return at != last && timeline_.tasks[*at].end == moment ? *at : TaskId();
+}
+
+// A dependency when the task started as soon as it was ready, else the task that freed the last of
+// its resources. Ties: the smallest id.
+ChainStep Causes::of(TaskId task) const {
+  const TaskTimes& times = timeline_.tasks[task];
+  if (times.start == Nanos(0)) return {task, CriticalStep::Why::Start, {}, {}};
+  if (times.start == times.ready)
+    for (TaskId dependency : timeline_.program->dependencies[task.index()])
+      if (timeline_.tasks[dependency].end == times.ready)
+        return {task, CriticalStep::Why::Dependency, dependency, {}};
+  ChainStep step{task, CriticalStep::Why::Resource, {}, {}};
+  for (ResourceId resource : timeline_.program->resources[task.index()])
+    if (const TaskId before =
+            is_exclusive(resource) ? ended_at(resource, times.start) : TaskId();
+        before.valid() && (!step.before.valid() || before < step.before)) {
+      step.before = before;
+      step.held = resource;
+    }
+  CHECK(step.before.valid(), "a task started late without a reason");
+  return step;
+}
+
+std::vector<ChainStep> Causes::chain_to(TaskId task, Nanos since) const {
+  std::vector<ChainStep> chain;
+  while (task.valid()) {
+    chain.push_back(of(task));
+    if (timeline_.tasks[task].start <= since) break;
+    task = chain.back().before;
+  }
+  std::reverse(chain.begin(), chain.end());
+  return chain;
+}
+
+TaskId Causes::sharer(TaskId task) const {
+  constexpr std::ptrdiff_t neighbours = 64;  // on each link
+  const TaskTimes& mine = timeline_.tasks[task];
+  TaskId best = task;
+  Nanos longest;
+  for (ResourceId resource : timeline_.program->resources[task.index()]) {
+    if (is_exclusive(resource)) continue;
+    const auto last = tasks_.begin() + begin_[resource.index() + 1];
+    auto at = std::upper_bound(
+        tasks_.begin() + begin_[resource.index()], last, mine.start,
+        [&](Nanos time, TaskId id) { return time < timeline_.tasks[id].end; });
+    for (const auto stop = last - at > neighbours ? at + neighbours : last; at != stop; ++at) {
+      const TaskTimes& other = timeline_.tasks[*at];
+      const Nanos together = std::min(mine.end, other.end) - std::max(mine.start, other.start);
+      if (*at == task || together <= longest) continue;
+      longest = together;
+      best = *at;
+    }
+  }
+  return best;
+}
+
+TaskId last_task(const Timeline& timeline) {
+  TaskId last;
+  for (std::size_t i = 0; i < timeline.tasks.size(); ++i)
+    if (!last.valid() || timeline.tasks[TaskId(i)].end > timeline.tasks[last].end) last = TaskId(i);
+  return last;
+}
+
 std::vector<CriticalStep> critical_path(const Timeline& timeline) {
   std::vector<CriticalStep> path;
-  TaskId task;
-  for (std::size_t i = 0; i < timeline.tasks.size(); ++i)
-    if (!task.valid() || timeline.tasks[TaskId(i)].end > timeline.tasks[task].end) task = TaskId(i);
-  const ResourceHistory history(timeline);
-  while (task.valid()) {
-    const auto [before, why] = cause(timeline, history, task);
-    path.push_back({task, why});
-    task = before;
-  }
-  std::reverse(path.begin(), path.end());
+  for (const ChainStep& step : Causes(timeline).chain_to(last_task(timeline)))
+    path.push_back({step.task, step.why});
   return path;
 }
 

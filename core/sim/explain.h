@@ -3,6 +3,8 @@
 // Pure functions of a timeline; deterministic; safe from any thread.
 #pragma once
 
+#include <array>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -20,13 +22,17 @@ enum class Reason : std::uint8_t {
   Collective,
   DeviceBusy,     // ready, but its device's compute stream runs something else
   LinkBusy,       // ready, but a link or a communication stream is taken
-  Straggler,      // a collective's other members were ready and waited for the slowest
+  Straggler,      // the other members of a collective or sum were ready and waited for the slowest
 };
 inline constexpr std::size_t kReasons = 7;
 std::string_view name_of(Reason reason);   // "compute", "device busy", ...
 
-// The critical path as pieces that cover [0, step time] without a hole, first to last. Merged, the
-// pieces of one reason say how much of the step that reason costs.
+// The critical path as pieces that cover [0, step time] without a hole, first to last. The path is
+// critical_path(): in each piece one of its tasks runs. While a later task of the path is already
+// ready and waits for what the running one holds, the piece is DeviceBusy (a compute stream) or
+// LinkBusy (a link, a communication stream): so any piece, made shorter, shortens the step until
+// another path takes over. Under fair links, LinkBusy is also the time that sharing adds to a task.
+// Straggler hides what it is made of: the work of the last member after all others were ready.
 struct PathPiece {
   Nanos begin, end;
   Reason reason;
@@ -35,30 +41,44 @@ struct PathPiece {
 };
 std::vector<PathPiece> path_pieces(const Timeline& timeline);
 
-// A stretch in which a compute stream runs nothing, and why the task after it did not start sooner.
+// How much of the pieces' time each reason costs.
+std::array<Nanos, kReasons> time_by_reason(const std::vector<PathPiece>& pieces);
+
+// A stretch in which a compute stream runs nothing, and why the task after it did not start sooner:
+// the reason on the path to that task, as path_pieces() has it. An idle stretch is cut where the
+// reason changes, so that gaps and busy time add up to the step time.
 struct Gap {
   Nanos begin, end;
-  Reason reason;   // what the next task waited for: Transfer, Collective, LinkBusy, Straggler, Compute
-                   // (of another device); of the last gap (nothing follows): Straggler
+  Reason reason;   // Transfer, Collective, LinkBusy, Straggler; Compute, Reshuffle, DeviceBusy: of
+                   // another device; of the last gap (nothing follows): Straggler
   TaskId next;     // invalid: none follows
-  TaskId cause;    // what it waited for; invalid: none
+  TaskId cause;    // what held it up longest; of the last gap: the step's last task
 };
 std::vector<Gap> gaps(const Timeline& timeline, DeviceId device);
+IdVector<DeviceId, std::vector<Gap>> gaps(const Timeline& timeline);  // of all devices, much cheaper
 
-// The step time if one thing were faster, by simulation of the same program with shorter tasks.
+// The step time if one thing were faster, by simulation of the same program with shorter tasks; no
+// task gets below 1 ns.
+//   Op:      the tasks that compute it (or apply the update), on all devices.
+//   Device:  all tasks on its compute stream. GpuType: of all devices of the type; Devices: of all.
+//   Link:    of the tasks that use it, the bandwidth part of the duration, until another of the
+//            task's links (taken to carry the same bytes) becomes the slowest; latencies stay.
+//   Network: the bandwidth part of all communication.
 struct WhatIf {
-  enum class What : std::uint8_t { Op, Device, Link } what;
-  OpId op;  // all its tasks on all devices; the rest of the program as it is
+  enum class What : std::uint8_t { Op, Device, GpuType, Devices, Link, Network } what;
+  OpId op;
   DeviceId device;
+  GpuTypeId gpu;
   LinkId link;
-  std::string name;
-  Nanos faster;  // step time with it 10 % faster
-  Nanos free;    // step time with it infinitely fast (1 ns a task)
+  std::string name;  // "Conv_17", "v100:0", "all V100-SXM2-32GB", "all devices", "the network"
+  Nanos faster;      // step time with it 10 % faster
+  Nanos free;        // step time with it infinitely fast
 };
 struct WhatIfOptions {
   std::size_t ops = 12;  // the ops with most time on the critical path
-  bool devices = true, links = true;
-  int threads = 0;
+  bool devices = true;   // each that is used, each of several GPU types, and all
+  bool links = true;     // each that is used, and the network
+  int threads = 0;       // 0: one per core; does not change the result
 };
 // Largest gain first (by `free`, then `faster`, then id). Empty when stopped.
 std::vector<WhatIf> what_if(const Timeline& timeline, const WhatIfOptions& options,
@@ -81,13 +101,22 @@ struct MemoryReport {
   DeviceId device;
   Nanos moment;
   Bytes peak, capacity;
-  std::vector<Timeline::Alive> largest;  // up to 10
-  std::array<Bytes, 6> by_role;          // TensorRole
-  std::vector<std::string> advice;       // empty when it fits; each with its figure
+  struct Held {
+    TensorId tensor;
+    Bytes bytes;
+    bool resident;
+    TaskId made_by, held_for;  // its writer and its last reader; invalid: resident
+  };
+  std::vector<Held> largest;        // up to 10, largest first
+  std::array<Bytes, 6> by_role{};   // TensorRole
+  std::vector<std::string> advice;  // empty when it fits; each with its figure
 };
-MemoryReport memory_report(const Timeline& timeline, DeviceId device);
+// With `grouping` the advice names op groups.
+MemoryReport memory_report(const Timeline& timeline, DeviceId device,
+                           const Grouping* grouping = nullptr);
 
-// One paragraph: "119.3 ms: 61 % computes, ...". `what_ifs` may be empty.
-std::string why(const Timeline& timeline, const std::vector<WhatIf>& what_ifs, const ErrorBar& error);
+// One paragraph: "119 ms: 61 % computes, ...". `what_ifs` may be empty.
+std::string why(const Timeline& timeline, const std::vector<WhatIf>& what_ifs, const ErrorBar& error,
+                std::optional<Nanos> lower_bound = {});
 
 }  // namespace strato
