@@ -4,38 +4,57 @@ import pathlib
 import sys
 
 import bert
+import onnx
 import onnx_file
+import recurrent
 import translation
 import vision
 
 SAMPLES = {
     "lenet": vision.lenet,
+    "lenet_slim": vision.lenet_slim,
     "alexnet": vision.alexnet,
+    "alexnet_slim": vision.alexnet_slim,
     "vgg19": vision.vgg19,
     "resnet101": vision.resnet101,
+    "resnet200": vision.resnet200,
     "inception_v3": vision.inception_v3,
     "transformer": translation.transformer,
+    "transformer_big": translation.transformer_big,
     "bert_small": bert.bert_small,
     "bert_large": bert.bert_large,
+    "bert_large_340m": bert.bert_large_340m,
 }
+# Large files whose activations have numbers for names.
+SHORTENED = {"resnet200", "transformer_big", "bert_large_340m"}
+# Written without PyTorch, whose exporter would turn the gates' order in every step.
+GRAPHS = {"rnnlm": recurrent.rnnlm, "gnmt": recurrent.gnmt}
 
 
 def write(name):
-    model, inputs, logits = SAMPLES[name]()
     path = pathlib.Path(__file__).with_name(f"{name}.onnx")
-    proto = onnx_file.export(model, inputs, {"logits": logits}, path)
-    parameters = sum(parameter.numel() for parameter in model.parameters())
+    if name in GRAPHS:
+        proto = GRAPHS[name]()
+        onnx.save(proto, path)
+    else:
+        model, inputs, logits = SAMPLES[name]()
+        proto = onnx_file.export(model, inputs, {"logits": logits}, path)
+        if name in SHORTENED:
+            onnx_file.shorten_tensor_names(proto)
+            onnx.save(proto, path)
+    parameters = sum(onnx_file.tensor_bytes(t) for t in onnx_file.weights(proto)) // 4
     print(
-        f"{name:<14} {len(proto.graph.node):>5} nodes {path.stat().st_size:>8} bytes "
+        f"{name:<15} {len(proto.graph.node):>5} nodes {path.stat().st_size:>8} bytes "
         f"{parameters:>13,} parameters {parameters * 4 / 2**20:>8.1f} MiB"
     )
 
 
 def main():
-    names = sys.argv[1:] or list(SAMPLES)
-    unknown = [name for name in names if name not in SAMPLES]
+    known = [*SAMPLES, *GRAPHS]
+    names = sys.argv[1:] or known
+    unknown = [name for name in names if name not in known]
     if unknown:
-        sys.exit(f"unknown sample {', '.join(unknown)}; choose from {', '.join(SAMPLES)}")
+        sys.exit(f"unknown sample {', '.join(unknown)}; choose from {', '.join(known)}")
     for name in names:
         write(name)
 

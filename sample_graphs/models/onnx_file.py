@@ -121,6 +121,24 @@ def store_linear_weights_transposed(proto):
         node.input[:] = [renamed.get(name, name) for name in node.input]
 
 
+def weights(proto):
+    """The initializers whose bytes are left out."""
+    return [t for t in proto.graph.initializer if t.data_location == onnx.TensorProto.EXTERNAL]
+
+
+def shorten_tensor_names(proto):
+    """Numbers the activations; nodes keep their names, which say the same."""
+    graph = proto.graph
+    kept = {value.name for value in graph.output}
+    made = [name for node in graph.node for name in node.output if name and name not in kept]
+    short = {name: str(i) for i, name in enumerate(made)}
+    for node in graph.node:
+        node.input[:] = [short.get(name, name) for name in node.input]
+        node.output[:] = [short.get(name, name) for name in node.output]
+    for value in graph.value_info:
+        value.name = short.get(value.name, value.name)
+
+
 def declare_results(proto, outputs):
     """Gives the results their sizes: the exporter loses some behind a Reshape to -1."""
     for value in proto.graph.output:

@@ -1,4 +1,6 @@
-"""The base Transformer (Vaswani et al., 2017): 6 + 6 layers, d_model 512, d_ff 2048, 8 heads."""
+"""The Transformer (Vaswani et al., 2017), 6 + 6 layers: base (d_model 512, d_ff 2048, 8 heads) and
+big (1024, 4096, 16).
+"""
 
 import math
 
@@ -10,22 +12,17 @@ from attention import (
 )  # fmt: skip
 
 LAYERS = 6
-HIDDEN = 512
-INNER = 2048
-HEADS = 8
 LENGTH = 64  # of the source and of the target sentence
 DROPOUT = 0.1
-# Two embeddings and an output layer of this size give 407 MiB of parameters (TAG, Table 3).
-VOCABULARY = 40_704
 
 
 class EncoderLayer(nn.Module):
-    def __init__(self):
+    def __init__(self, hidden, inner, heads):
         super().__init__()
-        self.attention = MultiHeadAttention(HIDDEN, HEADS, DROPOUT)
-        self.attention_norm = layer_norm(HIDDEN)
-        self.feed_forward = FeedForward(HIDDEN, INNER, nn.ReLU())
-        self.feed_forward_norm = layer_norm(HIDDEN)
+        self.attention = MultiHeadAttention(hidden, heads, DROPOUT)
+        self.attention_norm = layer_norm(hidden)
+        self.feed_forward = FeedForward(hidden, inner, nn.ReLU())
+        self.feed_forward_norm = layer_norm(hidden)
         self.dropout = nn.Dropout(DROPOUT)
 
     def forward(self, x):
@@ -35,14 +32,14 @@ class EncoderLayer(nn.Module):
 
 
 class DecoderLayer(nn.Module):
-    def __init__(self):
+    def __init__(self, hidden, inner, heads):
         super().__init__()
-        self.attention = MultiHeadAttention(HIDDEN, HEADS, DROPOUT)
-        self.attention_norm = layer_norm(HIDDEN)
-        self.cross_attention = MultiHeadAttention(HIDDEN, HEADS, DROPOUT)
-        self.cross_attention_norm = layer_norm(HIDDEN)
-        self.feed_forward = FeedForward(HIDDEN, INNER, nn.ReLU())
-        self.feed_forward_norm = layer_norm(HIDDEN)
+        self.attention = MultiHeadAttention(hidden, heads, DROPOUT)
+        self.attention_norm = layer_norm(hidden)
+        self.cross_attention = MultiHeadAttention(hidden, heads, DROPOUT)
+        self.cross_attention_norm = layer_norm(hidden)
+        self.feed_forward = FeedForward(hidden, inner, nn.ReLU())
+        self.feed_forward_norm = layer_norm(hidden)
         self.dropout = nn.Dropout(DROPOUT)
 
     def forward(self, x, memory, causal_mask):
@@ -54,27 +51,38 @@ class DecoderLayer(nn.Module):
 
 
 class Transformer(nn.Module):
-    def __init__(self):
+    def __init__(self, hidden, inner, heads, vocabulary):
         super().__init__()
-        self.source = Embedding(VOCABULARY, LENGTH, HIDDEN)
-        self.target = Embedding(VOCABULARY, LENGTH, HIDDEN)
-        self.encoder = nn.ModuleList(EncoderLayer() for _ in range(LAYERS))
-        self.decoder = nn.ModuleList(DecoderLayer() for _ in range(LAYERS))
-        self.generator = linear(HIDDEN, VOCABULARY)
+        self.scale = math.sqrt(hidden)
+        self.source = Embedding(vocabulary, LENGTH, hidden)
+        self.target = Embedding(vocabulary, LENGTH, hidden)
+        self.encoder = nn.ModuleList(EncoderLayer(hidden, inner, heads) for _ in range(LAYERS))
+        self.decoder = nn.ModuleList(DecoderLayer(hidden, inner, heads) for _ in range(LAYERS))
+        self.generator = linear(hidden, vocabulary)
         self.dropout = nn.Dropout(DROPOUT)
         self.causal_mask = torch.full((LENGTH, LENGTH), -10000.0).triu(1)
 
     def forward(self, source_ids, target_ids):
-        memory = self.dropout(self.source(source_ids) * math.sqrt(HIDDEN))
+        memory = self.dropout(self.source(source_ids) * self.scale)
         for layer in self.encoder:
             memory = layer(memory)
-        x = self.dropout(self.target(target_ids) * math.sqrt(HIDDEN))
+        x = self.dropout(self.target(target_ids) * self.scale)
         for layer in self.decoder:
             x = layer(x, memory, self.causal_mask)
         return self.generator(x)
 
 
 def transformer():
+    # Two embeddings and an output layer of this size give 407 MiB of parameters (TAG, Table 3).
+    return sentences(Transformer(512, 2048, 8, vocabulary=40_704), vocabulary=40_704)
+
+
+def transformer_big():
+    # Both languages share a vocabulary of about 33,700 subwords (Tensor2Tensor, WMT English-German).
+    return sentences(Transformer(1024, 4096, 16, vocabulary=33_708), vocabulary=33_708)
+
+
+def sentences(model, vocabulary):
     ids = torch.zeros(2, LENGTH, dtype=torch.int64)
     inputs = {"source_ids": ids, "target_ids": ids}
-    return allocate(Transformer()), inputs, [LENGTH, VOCABULARY]
+    return allocate(model), inputs, [LENGTH, vocabulary]

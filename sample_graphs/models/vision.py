@@ -23,6 +23,33 @@ def lenet():
     return model, image(1, 28), [10]
 
 
+def lenet_slim():
+    """The wider LeNet of TensorFlow's slim models (nets/lenet.py)."""
+    model = nn.Sequential(
+        nn.Conv2d(1, 32, 5, padding=2), nn.ReLU(), nn.MaxPool2d(2),
+        nn.Conv2d(32, 64, 5, padding=2), nn.ReLU(), nn.MaxPool2d(2),
+        nn.Flatten(),
+        nn.Linear(64 * 7 * 7, 1024), nn.ReLU(), nn.Dropout(0.5),
+        nn.Linear(1024, 10),
+    )  # fmt: skip
+    return model, image(1, 28), [10]
+
+
+def alexnet_slim():
+    """AlexNet v2 of TensorFlow's slim models (nets/alexnet.py), after Krizhevsky (2014)."""
+    model = nn.Sequential(
+        nn.Conv2d(3, 64, 11, stride=4), nn.ReLU(), nn.MaxPool2d(3, 2),
+        nn.Conv2d(64, 192, 5, padding=2), nn.ReLU(), nn.MaxPool2d(3, 2),
+        nn.Conv2d(192, 384, 3, padding=1), nn.ReLU(),
+        nn.Conv2d(384, 384, 3, padding=1), nn.ReLU(),
+        nn.Conv2d(384, 256, 3, padding=1), nn.ReLU(), nn.MaxPool2d(3, 2),
+        nn.Conv2d(256, 4096, 5), nn.ReLU(), nn.Dropout(0.5),  # fully connected, as convolutions
+        nn.Conv2d(4096, 4096, 1), nn.ReLU(), nn.Dropout(0.5),
+        nn.Conv2d(4096, CLASSES, 1), nn.Flatten(),
+    )  # fmt: skip
+    return model, image(3, 224), [CLASSES]
+
+
 def alexnet():
     return torchvision.models.alexnet(), image(3, 224), [CLASSES]
 
@@ -33,6 +60,39 @@ def vgg19():
 
 def resnet101():
     return torchvision.models.resnet101(), image(3, 224), [CLASSES]
+
+
+def resnet200():
+    """ResNet-200 with pre-activation (He et al., "Identity Mappings in Deep Residual Networks")."""
+    stages = [(3, 64, 1), (24, 128, 2), (36, 256, 2), (3, 512, 2)]
+    layers = [nn.Conv2d(3, 64, 7, stride=2, padding=3, bias=False), nn.MaxPool2d(3, 2, 1)]
+    channels = 64
+    for blocks, width, stride in stages:
+        for i in range(blocks):
+            layers.append(PreActivationBlock(channels, width, stride if i == 0 else 1))
+            channels = 4 * width
+    layers += [nn.BatchNorm2d(channels), nn.ReLU(), nn.AdaptiveAvgPool2d(1), nn.Flatten()]
+    return nn.Sequential(*layers, nn.Linear(channels, CLASSES)), image(3, 224), [CLASSES]
+
+
+class PreActivationBlock(nn.Module):
+    def __init__(self, channels, width, stride):
+        super().__init__()
+        self.activation = nn.Sequential(nn.BatchNorm2d(channels), nn.ReLU())
+        self.residual = nn.Sequential(
+            nn.Conv2d(channels, width, 1, bias=False), nn.BatchNorm2d(width), nn.ReLU(),
+            nn.Conv2d(width, width, 3, stride=stride, padding=1, bias=False),
+            nn.BatchNorm2d(width), nn.ReLU(),
+            nn.Conv2d(width, 4 * width, 1, bias=False),
+        )  # fmt: skip
+        self.shortcut = None
+        if stride != 1 or channels != 4 * width:
+            self.shortcut = nn.Conv2d(channels, 4 * width, 1, stride=stride, bias=False)
+
+    def forward(self, x):
+        activated = self.activation(x)
+        shortcut = x if self.shortcut is None else self.shortcut(activated)
+        return shortcut + self.residual(activated)
 
 
 def inception_v3():
