@@ -1,10 +1,10 @@
-// The semantics of simulate.h as events, word by word: with priorities, and with links that are held
-// by one task at a time or shared fairly.
+// The semantics of simulate.h as events, word by word: with priorities, and with links that are
+// held by one task at a time or shared fairly.
 //
-// Fair links: a task that communicates queues for its streams only (a transfer has none and starts when it
-// is ready), spends its latency, then is a flow (fluid_links.h) with the rest of its duration as
-// work, and holds its streams until the flow ends.
-// Reuses its arrays. Not thread safe. Private to this folder.
+// Fair links: a task that communicates queues for its streams only (a transfer has none and starts
+// when it is ready), spends its latency, then is a flow (fluid_links.h) with the rest of its
+// duration as work, and holds its streams until the flow ends. Reuses its arrays. Not thread safe.
+// Private to this folder.
 #pragma once
 
 #include <cstdint>
@@ -51,7 +51,7 @@ class EventEngine {
   Nanos now_;
   bool priorities_ = true, fair_ = false;
   std::size_t ended_ = 0;
-  KeyHeap<Key> running_;  // (end of the phase, id); of flows also ends that no longer hold
+  KeyHeap<Key> running_;      // (end of the phase, id); of flows also ends that no longer hold
   std::vector<Phase> phase_;  // by task
   FluidLinks links_;
   std::vector<Resource> resources_;

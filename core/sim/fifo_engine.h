@@ -3,9 +3,9 @@
 // Claim: when all priorities are equal, the semantics of simulate.h give the schedule that one pass
 // over the tasks in ascending (ready, id) gives, in which a task starts at the latest of its ready
 // time and the ends of the last tasks on its resources before it.
-// Proof: Queues are ordered by (ready, id), and a task is in all its queues from the moment at which
-// it is ready. A task that becomes ready later has a larger key, so it is behind in every queue
-// and cannot start before. So task t starts as soon as it is ready, all tasks with smaller
+// Proof: Queues are ordered by (ready, id), and a task is in all its queues from the moment at
+// which it is ready. A task that becomes ready later has a larger key, so it is behind in every
+// queue and cannot start before. So task t starts as soon as it is ready, all tasks with smaller
 // keys that share a resource with it have started (t is first in its queues) and the last of them
 // on each resource has ended (its resources are free), in which the order of the smaller keys on
 // each resource is their order in the pass; by induction over the keys their times are those of
@@ -34,7 +34,7 @@ class FifoEngine {
 
  private:
   struct Node {
-    std::int64_t ready;     // of the dependencies so far
+    std::int64_t ready;  // of the dependencies so far
     std::int64_t duration;
     std::int32_t waiting;   // dependencies that have not been processed
     std::int32_t resource;  // the only one; -1: there are several, or it is not a compute stream

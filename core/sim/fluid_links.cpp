@@ -121,8 +121,8 @@ void FluidLinks::fix(Link& full, std::uint64_t share) {
   }
 }
 
-// Fills link after link, the one with the least for each of its flows first. Links with equal shares
-// do not disturb each other, so their order does not matter.
+// Fills link after link, the one with the least for each of its flows first. Links with equal
+// shares do not disturb each other, so their order does not matter.
 void FluidLinks::fill() {
   while (!component_links_.empty()) {
     std::uint64_t least = std::numeric_limits<std::uint64_t>::max();
@@ -147,10 +147,10 @@ void FluidLinks::settle(Flow& flow, std::uint64_t rate, Nanos now) {
   flow.left = done < flow.left ? flow.left - done : 0;
   flow.since = now;
   flow.rate = rate;
-  flow.speed = rate == flow.full_rate
-                   ? kFullSpeed
-                   : static_cast<std::uint64_t>((static_cast<Wide>(rate) << kSpeedBits) /
-                                                flow.full_rate);
+  flow.speed =
+      rate == flow.full_rate
+          ? kFullSpeed
+          : static_cast<std::uint64_t>((static_cast<Wide>(rate) << kSpeedBits) / flow.full_rate);
   CHECK(flow.speed > 0, "a flow stands still");
   const Wide rest = flow.left > kNothing ? flow.left - kNothing : 1;
   const Wide more = flow.speed == kFullSpeed ? (rest + kFullSpeed - 1) >> kSpeedBits

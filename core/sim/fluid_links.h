@@ -1,14 +1,14 @@
 // Links shared max-min fairly by fluid flows.
 //
 // A flow goes through a set of links; at full speed it uses the slowest of them fully. Rates, in
-// bytes per second, rise together from zero; a link that is full stops the flows on it, the others go
-// on (progressive filling). Rates change only when a flow begins or ends, and only those of flows
-// that share links with it, directly or through others.
+// bytes per second, rise together from zero; a link that is full stops the flows on it, the others
+// go on (progressive filling). Rates change only when a flow begins or ends, and only those of
+// flows that share links with it, directly or through others.
 //
 // Whole-number arithmetic, so that every machine agrees: bandwidths in 2^-16 bytes per second, the
 // speed of a flow in 2^-60 of its full speed, both rounded down, so that no link carries more
-// than it can. A flow ends at the first whole nanosecond at which less than a thousandth of a nanosecond
-// of work (its time at full speed) is left; so shares like 1/3 do not cost a nanosecond.
+// than it can. A flow ends at the first whole nanosecond at which less than a thousandth of a
+// nanosecond of work (its time at full speed) is left; so shares like 1/3 do not cost a nanosecond.
 // Reuses its arrays. Not thread safe. Private to this folder.
 #pragma once
 
@@ -50,8 +50,8 @@ class FluidLinks {
   };
   struct Link {
     std::uint64_t capacity = 0;
-    std::uint64_t left = 0;           // while rates are found
-    std::uint32_t open = 0;           // flows whose rate is not found yet
+    std::uint64_t left = 0;  // while rates are found
+    std::uint32_t open = 0;  // flows whose rate is not found yet
     std::uint32_t seen = 0;
     std::vector<std::int32_t> flows;  // slots
     Nanos busy, since;                // since: when the first of `flows` began
@@ -65,13 +65,13 @@ class FluidLinks {
 
   std::size_t streams_ = 0;
   std::vector<Link> links_;
-  std::vector<Flow> flows_;               // slots
+  std::vector<Flow> flows_;  // slots
   std::vector<std::int32_t> free_slots_;
-  std::vector<std::int32_t> slot_;        // by task
-  std::vector<std::int32_t> dirty_;       // links whose flows have changed
-  std::vector<std::int32_t> new_;         // slots without links
+  std::vector<std::int32_t> slot_;   // by task
+  std::vector<std::int32_t> dirty_;  // links whose flows have changed
+  std::vector<std::int32_t> new_;    // slots without links
   std::vector<std::int32_t> component_links_, component_flows_;
-  std::vector<std::uint64_t> found_;      // rates, as component_flows_
+  std::vector<std::uint64_t> found_;  // rates, as component_flows_
   std::vector<Change> changes_;
   std::uint32_t mark_ = 0;
 };

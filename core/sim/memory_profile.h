@@ -1,7 +1,7 @@
-// The peak of each device's memory, from tasks that are reported in any order, except that the compute
-// tasks of one device come in the order of their starts. What compute tasks take and release is then
-// sorted as it comes; what communication takes and releases is sorted on its own and merged.
-// At equal times releases come first. Private to this folder.
+// The peak of each device's memory, from tasks that are reported in any order, except that the
+// compute tasks of one device come in the order of their starts. What compute tasks take and
+// release is then sorted as it comes; what communication takes and releases is sorted on its own
+// and merged. At equal times releases come first. Private to this folder.
 #pragma once
 
 #include <cstdint>

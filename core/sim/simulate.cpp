@@ -10,9 +10,8 @@ namespace {
 
 bool all_alike(const Program& program) {
   const auto& tasks = program.tasks;
-  return std::all_of(tasks.begin(), tasks.end(), [&](const Task& task) {
-    return task.priority == tasks.front().priority;
-  });
+  return std::all_of(tasks.begin(), tasks.end(),
+                     [&](const Task& task) { return task.priority == tasks.front().priority; });
 }
 
 // Everything that an engine does not set, so that a reused timeline keeps nothing.
