@@ -7,13 +7,25 @@
 namespace strato {
 namespace {
 
+// Nearly always a few values, often in order already.
 template <class T>
 void push_sorted_unique(std::vector<T>& values, Rows<T>& rows) {
-  if (values.size() > 1) {
+  constexpr std::size_t kFew = 16;
+  if (values.size() <= kFew) {
+    for (std::size_t i = 1; i < values.size(); ++i) {
+      const T value = values[i];
+      std::size_t at = i;
+      for (; at > 0 && value < values[at - 1]; --at) values[at] = values[at - 1];
+      values[at] = value;
+    }
+  } else {
     std::sort(values.begin(), values.end());
-    values.erase(std::unique(values.begin(), values.end()), values.end());
   }
-  for (T value : values) rows.push(value);
+  T last;
+  for (const T value : values) {
+    if (value != last) rows.push(value);
+    last = value;
+  }
   rows.end_row();
   values.clear();
 }
@@ -29,23 +41,10 @@ void Emitter::start(Program& program) {
   reader_of_cell_.assign(tables_.slots.size() * tables_.cluster->device_count(), -1);
 }
 
-void Emitter::read(const Instance& instance) {
-  depend(instance.task);
-  if (instance.buffer.valid()) reads_.push_back(instance.buffer);
-  if (instance.slot >= 0) parameters_.push_back(cell(instance.slot, instance.device));
-}
-
 void Emitter::overwrite(std::int32_t slot, DeviceId device) {
   for (std::int32_t i = reader_of_cell_[cell(slot, device)]; i >= 0;
        i = readers_[static_cast<std::size_t>(i)].next)
     depend(readers_[static_cast<std::size_t>(i)].task);
-}
-
-BufferId Emitter::write(TensorId tensor, DeviceId device, Bytes bytes) {
-  const BufferId id = program_->buffers.next_id();
-  program_->buffers.push_back({tensor, device, bytes});
-  program_->writes.push(id);
-  return id;
 }
 
 TaskId Emitter::commit(const Task& task) {
@@ -70,14 +69,9 @@ TaskId Emitter::commit_compute(const Task& task) {
 
 TaskId Emitter::commit_transfer(const Task& task, const Path& path) {
   CHECK(!path.links.empty(), "a transfer without a path");
-  const auto sorted = [&] { return std::is_sorted(path.links.begin(), path.links.end()); };
-  if (sorted()) {
-    for (LinkId link : path.links) program_->resources.push(program_->link(link));
-  } else {
-    std::vector<LinkId> links = path.links;
-    std::sort(links.begin(), links.end());
-    for (LinkId link : links) program_->resources.push(program_->link(link));
-  }
+  sorted_links_ = path.links;
+  std::sort(sorted_links_.begin(), sorted_links_.end());
+  for (LinkId link : sorted_links_) program_->resources.push(program_->link(link));
   program_->resources.end_row();
   return commit(task);
 }

@@ -26,14 +26,25 @@ class Emitter {
   explicit Emitter(const Tables& tables) : tables_(tables) {}
   void start(Program& program);
 
-  void read(const Instance& instance);
+  void read(const Instance& instance) {
+    depend(instance.task);
+    if (instance.buffer.valid()) reads_.push_back(instance.buffer);
+    if (instance.slot >= 0) parameters_.push_back(cell(instance.slot, instance.device));
+  }
   void depend(TaskId task) {
     if (task.valid()) dependencies_.push_back(task);
   }
   // Waits for everything that read the parameter's old value on the device: it is about to be
   // overwritten.
   void overwrite(std::int32_t slot, DeviceId device);
-  BufferId write(TensorId tensor, DeviceId device, Bytes bytes);  // of the next task committed
+  // Of the next task committed.
+  BufferId write(TensorId tensor, DeviceId device, Bytes bytes) {
+    const BufferId id = program_->buffers.next_id();
+    program_->buffers.push_back({tensor, device, bytes});
+    program_->writes.push(id);
+    return id;
+  }
+  TaskId next_task() const { return program_->tasks.next_id(); }
 
   TaskId commit_compute(const Task& task);  // on the compute stream of task.device
   TaskId commit_transfer(const Task& task, const Path& path);
@@ -57,6 +68,7 @@ class Emitter {
   std::vector<std::size_t> parameters_;       // cells of the parameters that the task reads
   std::vector<std::int32_t> reader_of_cell_;  // heads of lists in readers_
   std::vector<Reader> readers_;
+  std::vector<LinkId> sorted_links_;
 };
 
 }  // namespace strato

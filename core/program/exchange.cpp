@@ -6,15 +6,19 @@
 
 namespace strato {
 
-Exchange::Exchange(Tables& tables, const Placement& placement, Emitter& emitter)
+Exchange::Exchange(Tables& tables, Placement& placement, Emitter& emitter)
     : tables_(tables), placement_(placement), emitter_(emitter) {
   marked_.resize(tables.cluster->device_count());
 }
 
 void Exchange::start(Program& program) {
+  constexpr std::size_t kMostCollectives = 50'000;
   program_ = &program;
   made_.assign(tables_.tensors.size(), Made());
   instances_.clear();
+  if (generation_ != placement_.generation() || collective_costs_.size() > kMostCollectives)
+    collective_costs_.clear();
+  generation_ = placement_.generation();
   resident_.assign(tables_.slots.size() * tables_.cluster->device_count(), Range());
   for (OpId update : tables_.updates)
     for (TensorId input : tables_.inputs(update))
@@ -39,22 +43,23 @@ Instance Exchange::input(OpId op, TensorId tensor, std::size_t index) {
               : whole(op, tensor, shard.device);
 }
 
-void Exchange::begin_output(TensorId tensor, LayoutId layout) {
+std::size_t Exchange::begin_output(TensorId tensor, LayoutId layout) {
   Made& made = made_[tensor];
   made.first = static_cast<std::int32_t>(instances_.size());
   made.layout = layout;
   made.form = Form::Whole;
-  if (!placement_.layout(layout).sharded) return;
+  const Layout& at = placement_.layout(layout);
   const BatchKind kind = tables_.tensors[tensor].kind;
-  if (kind == BatchKind::Batched) made.form = Form::Slices;
-  if (kind == BatchKind::Partial) made.form = Form::Partials;
+  if (at.sharded && kind == BatchKind::Batched) made.form = Form::Slices;
+  if (at.sharded && kind == BatchKind::Partial) made.form = Form::Partials;
+  instances_.resize(instances_.size() + at.shards.size());
+  return static_cast<std::size_t>(made.first);
 }
 
 Instance Exchange::resident(TensorId tensor, DeviceId device, std::int32_t begin,
                             std::int32_t end) {
   const TensorFacts& facts = tables_.tensors[tensor];
-  Range& range = resident_[static_cast<std::size_t>(facts.slot) * tables_.cluster->device_count() +
-                           device.index()];
+  Range& range = resident_[device.index() * tables_.slots.size() + static_cast<std::size_t>(facts.slot)];
   if (range.begin == range.end) {
     range = {begin, end};
   } else {
@@ -71,48 +76,52 @@ Instance Exchange::resident(TensorId tensor, DeviceId device, std::int32_t begin
 Instance Exchange::parameter(TensorId tensor, DeviceId device) {
   const Layout& homes = placement_.homes(tables_.tensors[tensor].op);
   if (homes.has(device)) return resident(tensor, device, 0, tables_.batch);
-  if (const auto here = local(tensor, device, 0, tables_.batch)) return *here;
-  return transfer(tensor, resident(tensor, nearest(tensor, homes, device), 0, tables_.batch),
-                  device);
+  if (const Instance* here = local(tensor, device, 0, tables_.batch)) return *here;
+  const DeviceId home =
+      nearest(tensor, placement_.homes_id(tables_.tensors[tensor].op), device);
+  return transfer(tensor, resident(tensor, home, 0, tables_.batch), device);
 }
 
 Instance Exchange::slice(TensorId tensor, DeviceId device, std::int32_t begin, std::int32_t end) {
-  if (const auto here = local(tensor, device, begin, end)) return *here;
-  if (const auto here = covering(tensor, device, begin, end))
-    return split(tensor, *here, begin, end);
+  if (const Instance* here = local(tensor, device, begin, end)) return *here;
+  if (const Instance* here = covering(tensor, device, begin, end))
+    return split(tensor, Instance(*here), begin, end);
   const Made& made = made_[tensor];
-  const Layout& layout = placement_.layout(made.layout);
   if (made.form == Form::Whole) {
-    const DeviceId source = nearest(tensor, layout, device);
+    const DeviceId source = nearest(tensor, made.layout, device);
     return transfer(tensor, slice(tensor, source, begin, end), device);
   }
   CHECK(made.form == Form::Slices, "a slice of a sum over the batch");
-  std::vector<Instance> pieces;
-  for (const Shard& owner : layout.shards) {
+  // Slices of slices go one level deep: a piece is a part of its owner's slice.
+  std::vector<Instance> pieces = std::move(spare_pieces_);
+  pieces.clear();
+  for (const Shard& owner : placement_.layout(made.layout).shards) {
     const std::int32_t from = std::max(begin, owner.begin), to = std::min(end, owner.end);
     if (from >= to) continue;
-    if (auto here = local(tensor, device, from, to)) {
+    if (const Instance* here = local(tensor, device, from, to)) {
       pieces.push_back(*here);
     } else {
       const Instance piece = slice(tensor, owner.device, from, to);
       pieces.push_back(owner.device == device ? piece : transfer(tensor, piece, device));
     }
   }
-  return pieces.size() == 1 ? pieces[0] : concat(tensor, device, pieces);
+  const Instance result = pieces.size() == 1 ? pieces[0] : concat(tensor, device, pieces);
+  spare_pieces_ = std::move(pieces);
+  return result;
 }
 
 Instance Exchange::whole(OpId reader, TensorId tensor, DeviceId device) {
-  if (const auto here = local(tensor, device, 0, tables_.batch)) return *here;
+  if (const Instance* here = local(tensor, device, 0, tables_.batch)) return *here;
   Made& made = made_[tensor];
   CHECK(made.form != Form::Absent, "a tensor is read before it is made");
   if (made.form == Form::Whole) {
-    const Layout& copies = placement_.layout(made.layout);
-    const auto source =
-        static_cast<std::size_t>(copies.position[nearest(tensor, copies, device).index()]);
-    return transfer(tensor, made_at(made, source), device);
+    const DeviceId source = nearest(tensor, made.layout, device);
+    const auto shard =
+        static_cast<std::size_t>(placement_.layout(made.layout).position[source.index()]);
+    return transfer(tensor, Instance(made_at(made, shard)), device);
   }
   if (made.form == Form::Partials && made.root.valid())
-    return transfer(tensor, *local(tensor, made.root, 0, tables_.batch), device);
+    return transfer(tensor, Instance(*local(tensor, made.root, 0, tables_.batch)), device);
 
   const bool all = !made.no_collective && needed_by_owners_only(tensor);
   const bool reduce = placement_.mode(tables_.tensors[tensor].op) == Mode::ReplicateAllReduce ||
@@ -126,56 +135,45 @@ Instance Exchange::whole(OpId reader, TensorId tensor, DeviceId device) {
 }
 
 // The instance that holds exactly these samples on the device (partial sums do not count).
-std::optional<Instance> Exchange::local(TensorId tensor, DeviceId device, std::int32_t begin,
-                                        std::int32_t end) const {
+const Instance* Exchange::local(TensorId tensor, DeviceId device, std::int32_t begin,
+                                std::int32_t end) const {
   const Made& made = made_[tensor];
   if (made.form == Form::Whole || made.form == Form::Slices) {
     const std::int32_t at = placement_.layout(made.layout).position[device.index()];
     if (at >= 0) {
       const Instance& here = made_at(made, static_cast<std::size_t>(at));
-      if (here.begin == begin && here.end == end) return here;
+      if (here.begin == begin && here.end == end) return &here;
     }
   }
   for (std::int32_t i = made.extras; i >= 0; i = instances_[static_cast<std::size_t>(i)].next) {
     const Instance& here = instances_[static_cast<std::size_t>(i)];
-    if (here.device == device && here.begin == begin && here.end == end) return here;
+    if (here.device == device && here.begin == begin && here.end == end) return &here;
   }
-  return std::nullopt;
+  return nullptr;
 }
 
 // An instance on the device that holds these samples and more: the first that was made.
-std::optional<Instance> Exchange::covering(TensorId tensor, DeviceId device, std::int32_t begin,
-                                           std::int32_t end) const {
+const Instance* Exchange::covering(TensorId tensor, DeviceId device, std::int32_t begin,
+                                   std::int32_t end) const {
   const Made& made = made_[tensor];
   const auto covers = [&](const Instance& here) {
     return here.device == device && here.begin <= begin && here.end >= end;
   };
   if (const std::int32_t at = placement_.layout(made.layout).position[device.index()];
       at >= 0 && covers(made_at(made, static_cast<std::size_t>(at))))
-    return made_at(made, static_cast<std::size_t>(at));
-  std::optional<Instance> first;
+    return &made_at(made, static_cast<std::size_t>(at));
+  const Instance* first = nullptr;
   for (std::int32_t i = made.extras; i >= 0; i = instances_[static_cast<std::size_t>(i)].next)
     if (covers(instances_[static_cast<std::size_t>(i)]))
-      first = instances_[static_cast<std::size_t>(i)];
+      first = &instances_[static_cast<std::size_t>(i)];
   return first;
 }
 
-DeviceId Exchange::nearest(TensorId tensor, const Layout& copies, DeviceId to) {
-  const auto distance = [&](DeviceId from) {
-    const Device &a = tables_.cluster->device(from), &b = tables_.cluster->device(to);
-    return from == to ? 0 : a.group == b.group ? 1 : a.machine == b.machine ? 2 : 3;
-  };
-  int least = 4, count = 0;
-  for (const Shard& shard : copies.shards) {
-    const int d = distance(shard.device);
-    if (d < least) least = d, count = 0;
-    count += d == least;
-  }
-  if (least == 0) return to;
-  int turn = made_[tensor].fetches++ % count;
-  for (const Shard& shard : copies.shards)
-    if (distance(shard.device) == least && turn-- == 0) return shard.device;
-  CHECK(false, "no copy found");
+// Equally near copies take turns.
+DeviceId Exchange::nearest(TensorId tensor, LayoutId copies, DeviceId to) {
+  if (placement_.layout(copies).has(to)) return to;
+  const std::span<const DeviceId> near = placement_.nearest(copies, to);
+  return near[static_cast<std::size_t>(made_[tensor].fetches++) % near.size()];
 }
 
 // Do exactly the owners of the slices or partial sums read the whole tensor?
@@ -205,24 +203,25 @@ bool Exchange::may_reduce_in_place(TensorId tensor) const {
 }
 
 Instance Exchange::remember(TensorId tensor, Instance instance) {
-  instance.next = made_[tensor].extras;
-  made_[tensor].extras = static_cast<std::int32_t>(instances_.size());
+  std::int32_t& extras = made_[tensor].extras;
+  instance.next = std::exchange(extras, static_cast<std::int32_t>(instances_.size()));
   instances_.push_back(instance);
   return instance;
 }
 
 Bytes Exchange::bytes_of(TensorId tensor, std::int32_t begin, std::int32_t end) const {
   const TensorFacts& facts = tables_.tensors[tensor];
+  if (facts.per_sample > Bytes(0)) return facts.per_sample * (end - begin);
   if (facts.kind != BatchKind::Batched) return facts.bytes;
   return std::max(Bytes(1), facts.bytes * (end - begin) / tables_.batch);
 }
 
 void Exchange::list_residents() const {
   program_->residents.clear();
-  const std::size_t devices = tables_.cluster->device_count();
-  for (std::size_t d = 0; d < devices; ++d)
-    for (std::size_t slot = 0; slot < tables_.slots.size(); ++slot)
-      if (const Range range = resident_[slot * devices + d]; range.end > range.begin)
+  const std::size_t slots = tables_.slots.size();
+  for (std::size_t d = 0; d < tables_.cluster->device_count(); ++d)
+    for (std::size_t slot = 0; slot < slots; ++slot)
+      if (const Range range = resident_[d * slots + slot]; range.end > range.begin)
         program_->residents.push_back({tables_.slots[slot], DeviceId(d),
                                        bytes_of(tables_.slots[slot], range.begin, range.end)});
 }

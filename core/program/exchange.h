@@ -19,7 +19,9 @@
 //   are read.
 #pragma once
 
-#include <optional>
+#include <span>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "core/program/emitter.h"
@@ -29,14 +31,21 @@ namespace strato {
 
 class Exchange {
  public:
-  Exchange(Tables& tables, const Placement& placement, Emitter& emitter);
+  Exchange(Tables& tables, Placement& placement, Emitter& emitter);
   void start(Program& program);
 
   // What shard `index` of `op`'s layout reads of an input; adds the tasks that bring it there.
   Instance input(OpId op, TensorId tensor, std::size_t index);
-  // Declares where an output stands: the instances follow in the order of the layout's shards.
-  void begin_output(TensorId tensor, LayoutId layout);
-  void add_output(const Instance& instance) { instances_.push_back(instance); }
+  // The instance for shard 0 where every shard of the layout has the input at hand, and the others
+  // follow it; else -1.
+  std::int32_t at_hand(TensorId tensor, LayoutId layout) const {
+    return made_[tensor].layout == layout ? made_[tensor].first : -1;
+  }
+  const Instance& instance(std::size_t at) const { return instances_[at]; }
+  // Declares that an output stands in the layout. One instance a shard is to be set: the index of
+  // the first is returned.
+  std::size_t begin_output(TensorId tensor, LayoutId layout);
+  void set_output(std::size_t at, const Instance& instance) { instances_[at] = instance; }
 
   // Sends a parameter's new value from where task `updated` made it to its other homes, in place.
   void return_parameter(TensorId parameter, OpId update, TaskId updated);
@@ -68,20 +77,20 @@ class Exchange {
 
   // Exchanges proper (exchange_steps.cpp): each adds tasks and remembers the instance.
   Instance split(TensorId tensor, const Instance& from, std::int32_t begin, std::int32_t end);
-  Instance concat(TensorId tensor, DeviceId device, std::vector<Instance>& pieces);
+  Instance concat(TensorId tensor, DeviceId device, std::span<const Instance> pieces);
   Instance transfer(TensorId tensor, const Instance& from, DeviceId to);
   Instance send(TensorId tensor, const Instance& from, DeviceId to);
   Instance sum_at(TensorId tensor, DeviceId root);
   void all_gather(TensorId tensor);
   void all_reduce(TensorId tensor);
-  CollectiveCost collective_cost(Collective kind, TensorId tensor);
+  const CollectiveCost& collective_cost(Collective kind, TensorId tensor);
   Task communication(TaskKind kind, TensorId tensor) const;
 
-  std::optional<Instance> local(TensorId tensor, DeviceId device, std::int32_t begin,
-                                std::int32_t end) const;
-  std::optional<Instance> covering(TensorId tensor, DeviceId device, std::int32_t begin,
-                                   std::int32_t end) const;
-  DeviceId nearest(TensorId tensor, const Layout& copies, DeviceId to);
+  const Instance* local(TensorId tensor, DeviceId device, std::int32_t begin,
+                        std::int32_t end) const;
+  const Instance* covering(TensorId tensor, DeviceId device, std::int32_t begin,
+                           std::int32_t end) const;
+  DeviceId nearest(TensorId tensor, LayoutId copies, DeviceId to);
   bool needed_by_owners_only(TensorId tensor);
   bool may_reduce_in_place(TensorId tensor) const;
   const Instance& made_at(const Made& made, std::size_t index) const {
@@ -90,15 +99,31 @@ class Exchange {
   Instance remember(TensorId tensor, Instance instance);
 
   Tables& tables_;
-  const Placement& placement_;
+  Placement& placement_;
   Emitter& emitter_;
   Program* program_ = nullptr;
   IdVector<TensorId, Made> made_;
   std::vector<Instance> instances_;
-  std::vector<Range> resident_;               // slot x device
+  std::vector<Range> resident_;               // device x slot
   IdVector<DeviceId, std::uint32_t> marked_;  // == mark_: in the set being built
   std::uint32_t mark_ = 0;
-  std::vector<DeviceId> members_;
+  std::vector<DeviceId> members_;  // of the collective being made
+  struct CollectiveKey {
+    LayoutId layout;
+    Collective kind;
+    Bytes bytes;
+    friend bool operator==(const CollectiveKey&, const CollectiveKey&) = default;
+  };
+  struct CollectiveHash {
+    std::size_t operator()(const CollectiveKey& key) const {
+      const auto small = static_cast<std::uint64_t>(key.layout) * 8 + static_cast<unsigned>(key.kind);
+      return static_cast<std::size_t>(
+          (static_cast<std::uint64_t>(key.bytes.value) ^ (small << 40)) * 0x9e3779b97f4a7c15u >> 8);
+    }
+  };
+  std::unordered_map<CollectiveKey, CollectiveCost, CollectiveHash> collective_costs_;
+  std::uint32_t generation_ = 0;  // of the layouts in collective_costs_
+  std::vector<Instance> spare_pieces_;  // memory for slices that are put together
 };
 
 }  // namespace strato

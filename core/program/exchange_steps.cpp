@@ -32,7 +32,7 @@ Instance Exchange::split(TensorId tensor, const Instance& from, std::int32_t beg
   return remember(tensor, made);
 }
 
-Instance Exchange::concat(TensorId tensor, DeviceId device, std::vector<Instance>& pieces) {
+Instance Exchange::concat(TensorId tensor, DeviceId device, std::span<const Instance> pieces) {
   Task task = communication(TaskKind::Concat, tensor);
   task.device = device;
   task.first_sample = pieces.front().begin;
@@ -89,24 +89,28 @@ Instance Exchange::sum_at(TensorId tensor, DeviceId root) {
   return remember(tensor, sum);
 }
 
-CollectiveCost Exchange::collective_cost(Collective kind, TensorId tensor) {
+// Sets members_, too.
+const CollectiveCost& Exchange::collective_cost(Collective kind, TensorId tensor) {
+  const LayoutId layout = made_[tensor].layout;
+  const Bytes bytes = tables_.tensors[tensor].bytes;
   members_.clear();
-  for (const Shard& owner : placement_.layout(made_[tensor].layout).shards)
-    members_.push_back(owner.device);
-  CollectiveCost cost = tables_.cost->collective(kind, members_, tables_.tensors[tensor].bytes);
-  cost.duration = std::max(Nanos(1), cost.duration);
-  return cost;
+  for (const Shard& owner : placement_.layout(layout).shards) members_.push_back(owner.device);
+  const auto [at, fresh] = collective_costs_.try_emplace({layout, kind, bytes});
+  if (!fresh) return at->second;
+  at->second = tables_.cost->collective(kind, members_, bytes);
+  at->second.duration = std::max(Nanos(1), at->second.duration);
+  return at->second;
 }
 
 void Exchange::all_gather(TensorId tensor) {
   const Made made = made_[tensor];
-  const CollectiveCost cost = collective_cost(Collective::AllGather, tensor);
+  const CollectiveCost& cost = collective_cost(Collective::AllGather, tensor);
   Task task = communication(TaskKind::AllGather, tensor);
   task.device = members_.front();
   task.duration = cost.duration;
   task.latency = std::min(cost.latency, cost.duration);
   for (std::size_t i = 0; i < members_.size(); ++i) emitter_.read(made_at(made, i));
-  const TaskId id = program_->tasks.next_id();
+  const TaskId id = emitter_.next_task();
   for (DeviceId member : members_)
     remember(tensor, {emitter_.write(tensor, member, task.bytes), id, member, 0, tables_.batch});
   emitter_.commit_collective(task, members_, cost.links);
@@ -114,13 +118,13 @@ void Exchange::all_gather(TensorId tensor) {
 
 void Exchange::all_reduce(TensorId tensor) {
   const Made made = made_[tensor];
-  const CollectiveCost cost = collective_cost(Collective::AllReduce, tensor);
+  const CollectiveCost& cost = collective_cost(Collective::AllReduce, tensor);
   const bool in_place = may_reduce_in_place(tensor);
   Task task = communication(TaskKind::AllReduce, tensor);
   task.device = members_.front();
   task.duration = cost.duration;
   task.latency = std::min(cost.latency, cost.duration);
-  const TaskId id = program_->tasks.next_id();
+  const TaskId id = emitter_.next_task();
   for (std::size_t i = 0; i < members_.size(); ++i) {
     const Instance partial = made_at(made, i);
     emitter_.read(partial);

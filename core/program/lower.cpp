@@ -18,79 +18,102 @@ struct Lowering::State {
         emitter(tables),
         exchange(tables, placement, emitter) {}
 
-  void start();
+  void start(Program& into);
   void lower_op(OpId op);
   void lower_update(OpId op);
   void lower_alias(OpId op);
-  void declare_outputs(OpId op, std::size_t shards);
+  void declare_outputs(OpId op);
+  void find_inputs_at_hand(OpId op);
+  void set_output(std::size_t output, std::size_t shard, const Instance& instance) {
+    exchange.set_output(first_output[output] + shard, instance);
+  }
   TaskId compute(OpId op, std::size_t index);
+  void write_outputs(OpId op, std::size_t index, TaskKind kind);
 
   Tables tables;
   Placement placement;
   Emitter emitter;
   Exchange exchange;
-  Program program;
-  std::vector<Instance> gathered;  // what a shard reads
-  std::vector<Instance> outputs;   // of one op: output x shard
-  std::size_t last_tasks = 0, last_buffers = 0;
+  Program* program = nullptr;
+  // Of the op being lowered:
+  std::vector<std::int32_t> at_hand;      // by input: see Exchange::at_hand()
+  std::vector<Instance> gathered;         // what a shard reads beside them
+  std::vector<std::size_t> first_output;  // by output: its instance for shard 0
 };
 
-void Lowering::State::start() {
-  program = Program();
-  program.graph = tables.graph;
-  program.cluster = tables.cluster;
-  program.tasks.reserve(last_tasks);
-  program.buffers.reserve(last_buffers);
-  emitter.start(program);
-  exchange.start(program);
+void Lowering::State::start(Program& into) {
+  program = &into;
+  into.graph = tables.graph;
+  into.cluster = tables.cluster;
+  into.tasks.clear();
+  into.dependencies.clear();
+  into.resources.clear();
+  into.writes.clear();
+  into.reads.clear();
+  into.buffers.clear();
+  emitter.start(into);
+  exchange.start(into);
 }
 
 // One task: a shard of an op, or the whole op, on one device. Inputs first: bringing them adds
 // tasks.
 TaskId Lowering::State::compute(OpId op, std::size_t index) {
-  const Layout& layout = placement.layout(op);
-  const Shard& shard = layout.shards[index];
+  const Shard& shard = placement.layout(op).shards[index];
+  const OpFacts& facts = tables.ops[op];
+  const std::span<const TensorId> inputs = tables.inputs(op);
   gathered.clear();
-  for (TensorId input : tables.inputs(op)) gathered.push_back(exchange.input(op, input, index));
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    if (at_hand[i] < 0) gathered.push_back(exchange.input(op, inputs[i], index));
   for (const Instance& instance : gathered) emitter.read(instance);
-  if (tables.ops[op].kind == TaskKind::Update)
-    for (TensorId input : tables.inputs(op))
+  for (const std::int32_t first : at_hand)
+    if (first >= 0) emitter.read(exchange.instance(static_cast<std::size_t>(first) + index));
+  if (facts.kind == TaskKind::Update)
+    for (TensorId input : inputs)
       if (tables.updates_here(op, input))
         emitter.overwrite(tables.tensors[input].slot, shard.device);
+  write_outputs(op, index, facts.kind);
   Task task;
-  task.kind = tables.ops[op].kind;
+  task.kind = facts.kind;
   task.op = op;
   task.device = shard.device;
   task.first_sample = shard.begin;
   task.samples = shard.end - shard.begin;
   task.duration = tables.op_time(shard.costs, op);
-  const TaskId id = program.tasks.next_id();
-  for (TensorId output : tables.outputs(op)) {
+  return emitter.commit_compute(task);
+}
+
+void Lowering::State::write_outputs(OpId op, std::size_t index, TaskKind kind) {
+  const Layout& layout = placement.layout(op);
+  const Shard& shard = layout.shards[index];
+  const std::span<const TensorId> outputs = tables.outputs(op);
+  for (std::size_t o = 0; o < outputs.size(); ++o) {
+    const TensorFacts& facts = tables.tensors[outputs[o]];
+    const bool slice = layout.sharded && facts.kind == BatchKind::Batched;
     Instance made;
     made.device = shard.device;
     made.begin = shard.begin;
     made.end = shard.end;
-    made.task = id;
+    made.task = emitter.next_task();
     made.exclusive = true;
-    const TensorFacts& facts = tables.tensors[output];
-    const bool slice = layout.sharded && facts.kind == BatchKind::Batched;
     if (layout.sharded && facts.kind == BatchKind::Whole) made.begin = 0, made.end = tables.batch;
-    if (task.kind != TaskKind::Update)
-      made.buffer =
-          emitter.write(output, shard.device,
-                        slice ? exchange.bytes_of(output, shard.begin, shard.end) : facts.bytes);
-    outputs.push_back(made);
+    if (kind != TaskKind::Update)
+      made.buffer = emitter.write(
+          outputs[o], shard.device,
+          slice ? exchange.bytes_of(outputs[o], shard.begin, shard.end) : facts.bytes);
+    set_output(o, index, made);
   }
-  return emitter.commit_compute(task);
 }
 
-// `outputs` holds shard after shard; instances are declared output by output.
-void Lowering::State::declare_outputs(OpId op, std::size_t shards) {
-  const auto tensors = tables.outputs(op);
-  for (std::size_t o = 0; o < tensors.size(); ++o) {
-    exchange.begin_output(tensors[o], placement.layout_id(op));
-    for (std::size_t s = 0; s < shards; ++s) exchange.add_output(outputs[s * tensors.size() + o]);
-  }
+void Lowering::State::declare_outputs(OpId op) {
+  first_output.clear();
+  for (const TensorId output : tables.outputs(op))
+    first_output.push_back(exchange.begin_output(output, placement.layout_id(op)));
+}
+
+void Lowering::State::find_inputs_at_hand(OpId op) {
+  const LayoutId layout = placement.layout_id(op);
+  at_hand.clear();
+  for (const TensorId input : tables.inputs(op)) at_hand.push_back(exchange.at_hand(input, layout));
 }
 
 void Lowering::State::lower_alias(OpId op) {
@@ -102,11 +125,12 @@ void Lowering::State::lower_alias(OpId op) {
     Instance instance = exchange.input(op, input, s);
     instance.exclusive = instance.exclusive && alone;
     instance.next = -1;
-    for (TensorId output : tables.outputs(op)) {
-      const bool every = !layout.sharded || tables.tensors[output].kind == BatchKind::Whole;
+    const auto outputs = tables.outputs(op);
+    for (std::size_t o = 0; o < outputs.size(); ++o) {
+      const bool every = !layout.sharded || tables.tensors[outputs[o]].kind == BatchKind::Whole;
       instance.begin = every ? 0 : layout.shards[s].begin;
       instance.end = every ? tables.batch : layout.shards[s].end;
-      outputs.push_back(instance);
+      set_output(o, s, instance);
     }
   }
 }
@@ -122,16 +146,12 @@ void Lowering::State::lower_update(OpId op) {
 }
 
 void Lowering::State::lower_op(OpId op) {
-  outputs.clear();
+  declare_outputs(op);
+  if (tables.ops[op].alias) return lower_alias(op);
+  find_inputs_at_hand(op);
+  if (tables.ops[op].kind == TaskKind::Update) return lower_update(op);
   const std::size_t shards = placement.layout(op).shards.size();
-  if (tables.ops[op].alias) {
-    lower_alias(op);
-  } else if (tables.ops[op].kind == TaskKind::Update) {
-    lower_update(op);
-  } else {
-    for (std::size_t s = 0; s < shards; ++s) compute(op, s);
-  }
-  declare_outputs(op, shards);
+  for (std::size_t s = 0; s < shards; ++s) compute(op, s);
 }
 
 Lowering::Lowering(std::shared_ptr<const Graph> graph, std::shared_ptr<const Grouping> grouping,
@@ -141,6 +161,12 @@ Lowering::Lowering(std::shared_ptr<const Graph> graph, std::shared_ptr<const Gro
 Lowering::~Lowering() = default;
 
 Program Lowering::lower(const Strategy& strategy, const LowerOptions& options) {
+  Program program;
+  lower(strategy, program, options);
+  return program;
+}
+
+void Lowering::lower(const Strategy& strategy, Program& into, const LowerOptions& options) {
   State& state = *state_;
   const auto pass = [&](std::string_view name, auto&& work, auto&& check) {
     const auto begin = std::chrono::steady_clock::now();
@@ -151,15 +177,19 @@ Program Lowering::lower(const Strategy& strategy, const LowerOptions& options) {
   };
   const auto check_program = [&] {
     state.exchange.list_residents();
-    verify(state.program);
+    verify(into);
   };
   pass(
-      "place", [&] { state.placement.place(complete(strategy, *state.tables.cluster)); },
+      "place",
+      [&] {
+        if (strategy.is_complete()) return state.placement.place(strategy);
+        state.placement.place(complete(strategy, *state.tables.cluster));
+      },
       [&] { state.placement.check(); });
   pass(
       "compute",
       [&] {
-        state.start();
+        state.start(into);
         for (OpId op : state.tables.early) state.lower_op(op);
       },
       check_program);
@@ -171,9 +201,6 @@ Program Lowering::lower(const Strategy& strategy, const LowerOptions& options) {
       check_program);
   pass(
       "finish", [&] { state.exchange.list_residents(); }, check_program);
-  state.last_tasks = state.program.tasks.size();
-  state.last_buffers = state.program.buffers.size();
-  return std::move(state.program);
 }
 
 }  // namespace strato

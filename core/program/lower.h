@@ -26,6 +26,9 @@ class Lowering {
            std::shared_ptr<const Cluster> cluster, std::shared_ptr<const CostModel> cost);
   ~Lowering();
   Program lower(const Strategy& strategy, const LowerOptions& options = {});
+  // The same into a program that nobody reads any more: its arrays are used again, so that a search
+  // allocates nothing per task.
+  void lower(const Strategy& strategy, Program& into, const LowerOptions& options = {});
 
  private:
   struct State;

@@ -5,6 +5,21 @@
 #include "core/base/error.h"
 
 namespace strato {
+namespace {
+
+constexpr std::size_t kMostLayouts = 2048;
+
+std::uint64_t hash_of(bool sharded, std::span<const Shard> shards) {
+  std::uint64_t hash = sharded ? 1 : 0;
+  const auto mix = [&](std::int32_t value) {
+    hash = (hash ^ static_cast<std::uint32_t>(value)) * 0x9e3779b97f4a7c15u;
+    hash ^= hash >> 29;
+  };
+  for (const Shard& shard : shards) mix(shard.device.value()), mix(shard.end);
+  return hash;
+}
+
+}  // namespace
 
 Placement::Placement(Tables& tables) : tables_(tables) {
   layout_of_.resize(tables.graph->op_count());
@@ -12,22 +27,27 @@ Placement::Placement(Tables& tables) : tables_(tables) {
   mode_.resize(tables.grouping->size());
   of_group_.resize(tables.grouping->size());
   next_server_.resize(tables.grouping->size());
+  placed_.resize(tables.grouping->size());
+  forget();
 }
 
 LayoutId Placement::add(bool sharded) {
-  if (layout_count_ == layouts_.size()) layouts_.emplace_back();
-  Layout& layout = layouts_[layout_count_];
+  Layout layout;
   layout.sharded = sharded;
   layout.shards = scratch_;
   layout.position.assign(tables_.cluster->device_count(), -1);
   for (std::size_t i = 0; i < scratch_.size(); ++i)
     layout.position[scratch_[i].device.index()] = static_cast<std::int32_t>(i);
-  return static_cast<LayoutId>(layout_count_++);
+  layouts_.push_back({std::move(layout), {}});
+  return static_cast<LayoutId>(layouts_.size() - 1);
 }
 
-void Placement::reset() {
-  layout_count_ = 0;
-  tables_.forget_if_large();
+void Placement::forget() {
+  ++generation_;
+  layouts_.clear();
+  layout_by_hash_.clear();
+  tables_.forget();
+  for (Decision& decision : placed_) decision.devices.clear();
   for (std::size_t d = 0; d < tables_.cluster->device_count(); ++d) {
     const Device& device = tables_.cluster->device(DeviceId(d));
     scratch_.assign(
@@ -50,16 +70,33 @@ LayoutId Placement::intern(bool sharded, std::span<const DeviceShare> devices,
   }
   CHECK(!scratch_.empty(), "a group without devices");
   if (scratch_.size() == 1) return static_cast<LayoutId>(scratch_[0].device.index());
-  const auto same = [&](const Layout& layout) {
-    return layout.sharded == sharded &&
-           std::equal(layout.shards.begin(), layout.shards.end(), scratch_.begin(), scratch_.end(),
-                      [](const Shard& a, const Shard& b) {
-                        return a.device == b.device && a.begin == b.begin && a.end == b.end;
-                      });
+  const std::uint64_t hash = hash_of(sharded, scratch_);
+  const auto [first, last] = layout_by_hash_.equal_range(hash);
+  for (auto at = first; at != last; ++at) {
+    const Layout& known = layout(at->second);
+    if (known.sharded == sharded &&
+        std::equal(known.shards.begin(), known.shards.end(), scratch_.begin(), scratch_.end(),
+                   [](const Shard& a, const Shard& b) {
+                     return a.device == b.device && a.begin == b.begin && a.end == b.end;
+                   }))
+      return at->second;
+  }
+  return layout_by_hash_.emplace(hash, add(sharded))->second;
+}
+
+std::span<const DeviceId> Placement::nearest(LayoutId copies, DeviceId to) {
+  std::vector<DeviceId>& known = layouts_[static_cast<std::size_t>(copies)].nearest[to];
+  if (!known.empty()) return known;
+  const Device& here = tables_.cluster->device(to);
+  const auto distance = [&](DeviceId from) {
+    const Device& device = tables_.cluster->device(from);
+    return device.group == here.group ? 1 : device.machine == here.machine ? 2 : 3;
   };
-  const auto last = layouts_.begin() + static_cast<std::ptrdiff_t>(layout_count_);
-  const auto at = std::find_if(layouts_.begin(), last, same);
-  return at != last ? static_cast<LayoutId>(at - layouts_.begin()) : add(sharded);
+  int least = 3;
+  for (const Shard& shard : layout(copies).shards) least = std::min(least, distance(shard.device));
+  for (const Shard& shard : layout(copies).shards)
+    if (distance(shard.device) == least) known.push_back(shard.device);
+  return known;
 }
 
 void Placement::place_group(GroupId group, const Decision& decision) {
@@ -121,16 +158,20 @@ void Placement::place_updates() {
 
 void Placement::place(const Strategy& complete) {
   CHECK(complete.groups.size() == tables_.grouping->size(), "strategy of another grouping");
-  reset();
-  for (std::size_t g = 0; g < complete.groups.size(); ++g)
-    place_group(GroupId(g), *complete.groups[GroupId(g)]);
+  if (layouts_.size() >= kMostLayouts || tables_.is_large()) forget();
+  for (std::size_t g = 0; g < complete.groups.size(); ++g) {
+    const Decision& decision = *complete.groups[GroupId(g)];
+    if (decision == placed_[GroupId(g)]) continue;
+    place_group(GroupId(g), decision);
+    placed_[GroupId(g)] = decision;
+  }
   place_ops();
   place_updates();
 }
 
 void Placement::check() const {
   for (LayoutId id : layout_of_) {
-    CHECK(id >= 0 && static_cast<std::size_t>(id) < layout_count_, "op without a layout");
+    CHECK(id >= 0 && static_cast<std::size_t>(id) < layouts_.size(), "op without a layout");
     const Layout& at = layout(id);
     std::int32_t next = 0;
     for (std::size_t i = 0; i < at.shards.size(); ++i) {

@@ -1,18 +1,21 @@
 // The first pass of lowering ("place"): which devices run each op, on which samples.
 //
 // - Replicate modes: apportion() gives contiguous sample ranges to the devices in ascending order;
-// a device with
-//   no sample drops out of the group. Splittable ops run one shard a device, others whole on every
-//   device, except the updates of a ReplicatePs group: each runs on one device, round robin over
-//   the group's devices in the order of the parameters.
+//   a device with no sample drops out of the group. Splittable ops run one shard a device, others
+//   whole on every device, except the updates of a ReplicatePs group: each runs on one device, round
+//   robin over the group's devices in the order of the parameters.
 // - Duplicate: every op whole on every device. ModelParallel: every op whole on one device.
 // - An op is sharded only if each of its partial inputs is made by shards with exactly the same
-// layout.
+//   layout.
 // - Whatever has one device is simply whole there.
+//
+// Layouts, and what follows from them alone, are remembered from strategy to strategy; a group that
+// is decided as it was before keeps its layouts.
 #pragma once
 
 #include <cstdint>
 #include <span>
+#include <unordered_map>
 #include <vector>
 
 #include "core/program/tables.h"
@@ -26,7 +29,7 @@ struct Shard {
   Tables::Column costs = 0;
 };
 
-using LayoutId = std::int32_t;  // equal exactly when two layouts are equal, within one strategy
+using LayoutId = std::int32_t;  // equal exactly when two layouts are equal, within one generation
 
 struct Layout {
   bool sharded = false;
@@ -41,11 +44,19 @@ class Placement {
   void place(const Strategy& complete);
 
   LayoutId layout_id(OpId op) const { return layout_of_[op]; }
-  const Layout& layout(LayoutId id) const { return layouts_[static_cast<std::size_t>(id)]; }
+  const Layout& layout(LayoutId id) const { return layouts_[static_cast<std::size_t>(id)].layout; }
   const Layout& layout(OpId op) const { return layout(layout_of_[op]); }
   Mode mode(OpId op) const { return mode_[tables_.grouping->group_of(op)]; }
   // Where the parameters that `update` updates are kept.
+  LayoutId homes_id(OpId update) const { return homes_[update]; }
   const Layout& homes(OpId update) const { return layout(homes_[update]); }
+
+  // The devices of a layout that are nearest to a device which has none of its shards: in its
+  // device group, else in its machine, else all. Ascending.
+  std::span<const DeviceId> nearest(LayoutId copies, DeviceId to);
+
+  // Goes up when all layouts are forgotten: ids of two generations do not compare.
+  std::uint32_t generation() const { return generation_; }
 
   void check()
       const;  // every op has a layout, and shards cover the batch exactly; throws InvariantError
@@ -54,20 +65,25 @@ class Placement {
   struct GroupLayouts {
     LayoutId whole = 0, sharded = -1;  // sharded: -1 when the batch is not split
   };
-  void reset();
+  struct Known {
+    Layout layout;
+    std::unordered_map<DeviceId, std::vector<DeviceId>> nearest;
+  };
+  void forget();
   LayoutId add(bool sharded);
   LayoutId intern(bool sharded, std::span<const DeviceShare> devices,
                   std::span<const std::int64_t> samples);
   void place_group(GroupId group, const Decision& decision);
   void place_parts(GroupId group, const Decision& decision);
-  void place_replicas(GroupId group, const GroupLayouts& layouts);
   void place_ops();
   void place_updates();
   bool may_shard(OpId op, LayoutId layout) const;
 
   Tables& tables_;
-  std::vector<Layout> layouts_;  // the first device_count() are "whole on one device"
-  std::size_t layout_count_ = 0;
+  std::vector<Known> layouts_;  // the first device_count() are "whole on one device"
+  std::unordered_multimap<std::uint64_t, LayoutId> layout_by_hash_;
+  std::uint32_t generation_ = 0;
+  IdVector<GroupId, Decision> placed_;  // of the last strategy; no devices: none
   IdVector<OpId, LayoutId> layout_of_, homes_;
   IdVector<GroupId, Mode> mode_;
   IdVector<GroupId, GroupLayouts> of_group_;

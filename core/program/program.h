@@ -70,6 +70,10 @@ class Rows {  // compressed rows: row i is a span
   std::size_t row_count() const { return begin_.size() - 1; }
   std::size_t value_count() const { return values_.size(); }
   void push(T value) { values_.push_back(value); }
+  void push_row(std::span<const T> row) {
+    for (const T value : row) values_.push_back(value);
+    end_row();
+  }
   void end_row() { begin_.push_back(static_cast<std::uint32_t>(values_.size())); }
   void clear() { begin_.assign(1, 0); values_.clear(); }
 

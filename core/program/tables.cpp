@@ -43,6 +43,8 @@ void Tables::describe_tensors() {
     facts.bytes = std::max(Bytes(1), tensor.bytes());
     facts.kind = tensor.batch.kind;
     facts.op = tensor.producer;
+    if (facts.kind == BatchKind::Batched && facts.bytes.value % batch == 0)
+      facts.per_sample = facts.bytes / batch;
     if (tensor.producer.valid()) continue;
     facts.slot = static_cast<std::int32_t>(slots.size());
     slots.push_back(id);
@@ -92,16 +94,20 @@ Tables::Column Tables::column(GpuTypeId gpu, std::int32_t samples) {
   return at->second;
 }
 
-Nanos Tables::op_time(Column column, OpId op) {
+Nanos Tables::ask_op_time(Column column, OpId op) {
   CostColumn& costs = columns_[static_cast<std::size_t>(column)];
-  std::int64_t& time = costs.time[op.index()];
-  if (time < 0) time = std::max<std::int64_t>(1, cost->compute(op, costs.gpu, costs.samples).value);
-  return Nanos(time);
+  const Nanos time = std::max(Nanos(1), cost->compute(op, costs.gpu, costs.samples));
+  costs.time[op.index()] = time.value;
+  return time;
 }
 
-void Tables::forget_if_large() {
-  constexpr std::size_t kMostColumns = 512;
-  if (columns_.size() < kMostColumns) return;
+bool Tables::is_large() const {
+  constexpr std::size_t kFewColumns = 64, kMostColumns = 512, kMostTimes = 8'000'000;
+  return columns_.size() >= kMostColumns ||
+         (columns_.size() >= kFewColumns && columns_.size() * graph->op_count() >= kMostTimes);
+}
+
+void Tables::forget() {
   columns_.clear();
   column_of_.clear();
 }

@@ -26,6 +26,7 @@ enum class Source : std::uint8_t {
 
 struct TensorFacts {
   Bytes bytes;  // of the whole batch; at least 1
+  Bytes per_sample;  // of a batched tensor whose bytes are a multiple of the batch; else 0
   BatchKind kind = BatchKind::Whole;
   Source source = Source::Produced;
   std::int32_t slot = -1;  // row among the tensors that no op produces
@@ -69,11 +70,15 @@ class Tables {
     return tensors[input].source == Source::Parameter && tensors[input].op == op;
   }
 
-  // Op costs on one GPU type and number of samples. The handle is good until forget_if_large().
+  // Op costs on one GPU type and number of samples. The handle is good until forget().
   using Column = std::int32_t;
   Column column(GpuTypeId gpu, std::int32_t samples);
-  Nanos op_time(Column column, OpId op);
-  void forget_if_large();  // bounds the memory of remembered costs; call between two lowerings
+  Nanos op_time(Column column, OpId op) {
+    const std::int64_t time = columns_[static_cast<std::size_t>(column)].time[op.index()];
+    return time >= 0 ? Nanos(time) : ask_op_time(column, op);
+  }
+  bool is_large() const;  // so many costs are remembered that they had better be forgotten
+  void forget();
 
   // The model-parallel part of each op of the group (ops of one layer stay together).
   std::span<const std::int32_t> parts(GroupId group, int count);
@@ -84,6 +89,7 @@ class Tables {
     std::int32_t samples;
     std::vector<std::int64_t> time;  // by op; -1: not asked yet
   };
+  Nanos ask_op_time(Column column, OpId op);
   void describe_tensors();
   void describe_ops();
   void order_ops();
