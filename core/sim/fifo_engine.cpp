@@ -13,6 +13,7 @@ std::int64_t FifoEngine::prepare() {
   const auto streams = static_cast<std::int32_t>(2 * program.cluster->device_count());
   nodes_.resize(tasks);
   std::int64_t sum = 0;
+  memory_.start(program);
   for (std::size_t i = 0; i < tasks; ++i) {
     const auto resources = program.resources[i];
     const std::int32_t first = resources.front().value();
@@ -20,25 +21,33 @@ std::int64_t FifoEngine::prepare() {
     const std::int64_t duration = program.tasks[TaskId(i)].duration.value;
     CHECK(duration > 0, "a task takes no time");
     if (__builtin_add_overflow(sum, duration, &sum)) sum = Nanos::max().value;
-    nodes_[i] = {0, duration, static_cast<std::int32_t>(program.dependencies[i].size()),
+    nodes_[i] = {0, 0, duration, static_cast<std::int32_t>(program.dependencies[i].size()),
                  computes ? first : -1};
+    memory_.declare(computes);
   }
   dependents_.index(program);
   resources_.assign(program.resource_count(), Resource());
   return sum;
 }
 
-// Takes all resources from the moment at which the last of them is free.
-inline std::int64_t FifoEngine::start_of(TaskId task, std::int64_t ready, std::int64_t duration) {
-  const auto needed = program_->resources[task.index()];
-  std::int64_t start = ready;
-  for (const ResourceId id : needed) start = std::max(start, resources_[id.index()].free);
-  for (const ResourceId id : needed) {
-    Resource& resource = resources_[id.index()];
-    resource.free = start + duration;
-    resource.busy += duration;
+// Starts the task when all its resources are free, and takes them; returns its end.
+inline std::int64_t FifoEngine::process(TaskId id, Node& node) {
+  node.start = node.ready;
+  if (node.stream >= 0) {
+    Resource& stream = resources_[static_cast<std::size_t>(node.stream)];
+    node.start = std::max(node.ready, stream.free);
+    stream.busy += node.duration;
+    memory_.add_compute(id, DeviceId(static_cast<std::size_t>(node.stream) / 2));
+    return stream.free = node.start + node.duration;
   }
-  return start;
+  const auto needed = program_->resources[id.index()];
+  for (const ResourceId r : needed) node.start = std::max(node.start, resources_[r.index()].free);
+  for (const ResourceId r : needed) {
+    Resource& resource = resources_[r.index()];
+    resource.free = node.start + node.duration;
+    resource.busy += node.duration;
+  }
+  return node.start + node.duration;
 }
 
 template <class Key>
@@ -51,21 +60,7 @@ void FifoEngine::schedule(KeyHeap<Key>& heap, int id_bits) {
   std::size_t done = 0;
   for (; !heap.empty(); ++done) {
     const TaskId id(static_cast<std::size_t>(heap.top() & mask));
-    const Node& node = nodes_[id.index()];
-    std::int64_t start, end;
-    if (node.resource >= 0) {
-      Resource& stream = resources_[static_cast<std::size_t>(node.resource)];
-      start = std::max(node.ready, stream.free);
-      end = stream.free = start + node.duration;
-      stream.busy += node.duration;
-      memory_.compute(id, DeviceId(static_cast<std::size_t>(node.resource) / 2), Nanos(start),
-                      Nanos(end));
-    } else {
-      start = start_of(id, node.ready, node.duration);
-      end = start + node.duration;
-      memory_.communicate(id, Nanos(start), Nanos(end));
-    }
-    timeline_->tasks[id] = {Nanos(node.ready), Nanos(start), Nanos(end)};
+    const std::int64_t end = process(id, nodes_[id.index()]);
     last = std::max(last, end);
     bool replaced = false;
     for (const TaskId dependent : dependents_[id]) {
@@ -86,13 +81,17 @@ void FifoEngine::run(const Program& program, Timeline& timeline, std::vector<Nan
   program_ = &program;
   timeline_ = &timeline;
   const std::int64_t longest = prepare();
-  memory_.start(program);
-  timeline.tasks.resize(program.tasks.size());
   const int id_bits = std::bit_width(program.tasks.size());
   if (std::bit_width(static_cast<std::uint64_t>(longest)) + id_bits < 64) {
     schedule(short_heap_, id_bits);
   } else {
     schedule(long_heap_, id_bits);
+  }
+  timeline.tasks.resize(nodes_.size());
+  for (std::size_t i = 0; i < nodes_.size(); ++i) {
+    const Node& node = nodes_[i];
+    timeline.tasks[TaskId(i)] = {Nanos(node.ready), Nanos(node.start),
+                                 Nanos(node.start + node.duration)};
   }
   memory_.finish(timeline);
   busy.resize(resources_.size());

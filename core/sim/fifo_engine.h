@@ -35,9 +35,10 @@ class FifoEngine {
  private:
   struct Node {
     std::int64_t ready;  // of the dependencies so far
+    std::int64_t start;
     std::int64_t duration;
-    std::int32_t waiting;   // dependencies that have not been processed
-    std::int32_t resource;  // the only one; -1: there are several, or it is not a compute stream
+    std::int32_t waiting;  // dependencies that have not been processed
+    std::int32_t stream;   // the compute stream; -1: it communicates
   };
   struct Resource {
     std::int64_t free = 0, busy = 0;
@@ -49,7 +50,7 @@ class FifoEngine {
   std::int64_t prepare();  // returns the sum of all durations, which no time exceeds
   template <class Key>
   void schedule(KeyHeap<Key>& heap, int id_bits);
-  std::int64_t start_of(TaskId task, std::int64_t ready, std::int64_t duration);
+  std::int64_t process(TaskId id, Node& node);
 
   const Program* program_ = nullptr;
   Timeline* timeline_ = nullptr;

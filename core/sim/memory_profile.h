@@ -1,7 +1,8 @@
-// The peak of each device's memory, from tasks that are reported in any order, except that the
-// compute tasks of one device come in the order of their starts. What compute tasks take and
-// release is then sorted as it comes; what communication takes and releases is sorted on its own
-// and merged. At equal times releases come first. Private to this folder.
+// The peak of each device's memory, after the fact: from the times of all tasks and, for each
+// device, its compute tasks in the order of their starts. What those take and release is then
+// sorted already; only what communication takes and releases has to be sorted, and merged with it.
+// At equal times releases come first. What computes reads and writes buffers of its own device only
+// (the verifier sees to it). Reuses its arrays. Private to this folder.
 #pragma once
 
 #include <cstdint>
@@ -13,80 +14,50 @@ namespace strato {
 
 class MemoryProfile {
  public:
+  // Before the tasks: as many calls as there are tasks, in their order.
   void start(const Program& program);
-  void compute(TaskId task, DeviceId device, Nanos start, Nanos end);
-  void communicate(TaskId task, Nanos start, Nanos end);
-  // Fills resident, peak and peak_at. Every task has been reported.
+  void declare(bool computes) { of_task_.push_back({computes ? 0 : kCommunicates, 0}); }
+  // In the order of starts on each device.
+  void add_compute(TaskId task, DeviceId device) {
+    devices_[device.index()].compute.push_back(task);
+  }
+  // Fills resident, peak and peak_at.
   void finish(Timeline& timeline);
 
  private:
-  struct BufferState {
-    std::int64_t bytes;
-    std::int64_t last_end;  // of its writer and the readers so far
-    std::int32_t readers;   // still to come
-    std::int32_t device;
+  static constexpr std::int64_t kCommunicates = -1;
+  struct TaskBytes {
+    std::int64_t taken;     // at its start; kCommunicates: looked at buffer by buffer
+    std::int64_t released;  // at its end
+  };
+  struct LastReader {
+    std::int64_t end = 0;
+    TaskId task;
   };
   struct Event {
     std::int64_t moment;  // twice the time, and one more when bytes are taken
     std::int64_t bytes;   // negative: released
   };
   struct DeviceEvents {
-    std::vector<Event> compute;  // ascending by moment
+    std::vector<TaskId> compute;
     std::vector<Event> other;
     bool sorted = true;  // `other` is
-    void add_other(Event event) {
+    void add(Event event) {
       sorted = sorted && (other.empty() || other.back().moment <= event.moment);
       other.push_back(event);
     }
   };
   static std::int64_t taken_at(Nanos time) { return 2 * time.value + 1; }
-  static std::int64_t released_at(std::int64_t time) { return 2 * time; }
-  void merge(DeviceEvents& events, DeviceUse& use);
+  static std::int64_t released_at(Nanos time) { return 2 * time.value; }
+
+  void find_last_readers(const Timeline& timeline);
+  void take_and_release(const Timeline& timeline);
+  void merge(DeviceEvents& events, const Timeline& timeline, DeviceUse& use);
 
   const Program* program_ = nullptr;
-  std::vector<BufferState> buffers_;
+  std::vector<TaskBytes> of_task_;
+  std::vector<LastReader> last_readers_;  // by buffer
   std::vector<DeviceEvents> devices_;
 };
-
-inline void MemoryProfile::compute(TaskId task, DeviceId device, Nanos start, Nanos end) {
-  DeviceEvents& here = devices_[device.index()];
-  std::int64_t taken = 0, released = 0;
-  for (const BufferId id : program_->writes[task.index()]) {
-    BufferState& buffer = buffers_[id.index()];
-    buffer.last_end = end.value;
-    taken += buffer.bytes;
-    if (buffer.readers == 0) released += buffer.bytes;
-  }
-  for (const BufferId id : program_->reads[task.index()]) {
-    BufferState& buffer = buffers_[id.index()];
-    if (--buffer.readers > 0) {
-      if (buffer.last_end < end.value) buffer.last_end = end.value;
-    } else if (buffer.last_end <= end.value) {
-      released += buffer.bytes;
-    } else {
-      here.add_other({released_at(buffer.last_end), -buffer.bytes});
-    }
-  }
-  if (taken > 0) here.compute.push_back({taken_at(start), taken});
-  if (released > 0) here.compute.push_back({released_at(end.value), -released});
-}
-
-inline void MemoryProfile::communicate(TaskId task, Nanos start, Nanos end) {
-  const auto release = [&](const BufferState& buffer) {
-    devices_[static_cast<std::size_t>(buffer.device)].add_other(
-        {released_at(buffer.last_end), -buffer.bytes});
-  };
-  for (const BufferId id : program_->writes[task.index()]) {
-    BufferState& buffer = buffers_[id.index()];
-    buffer.last_end = end.value;
-    devices_[static_cast<std::size_t>(buffer.device)].add_other({taken_at(start), buffer.bytes});
-    if (buffer.readers == 0) release(buffer);
-  }
-  for (const BufferId id : program_->reads[task.index()]) {
-    BufferState& buffer = buffers_[id.index()];
-    if (buffer.last_end < end.value) buffer.last_end = end.value;
-    if (--buffer.readers == 0) release(buffer);
-  }
-}
 
 }  // namespace strato
