@@ -47,9 +47,8 @@ void Emitter::overwrite(std::int32_t slot, DeviceId device) {
     depend(readers_[static_cast<std::size_t>(i)].task);
 }
 
-TaskId Emitter::commit(const Task& task) {
-  const TaskId id = program_->tasks.next_id();
-  program_->tasks.push_back(task);
+TaskId Emitter::commit_rows() {
+  const TaskId id(program_->tasks.size() - 1);
   program_->writes.end_row();
   push_sorted_unique(dependencies_, program_->dependencies);
   push_sorted_unique(reads_, program_->reads);
@@ -59,6 +58,15 @@ TaskId Emitter::commit(const Task& task) {
   }
   parameters_.clear();
   return id;
+}
+
+Task& Emitter::commit_compute(DeviceId device) {
+  program_->resources.push(program_->compute_stream(device));
+  program_->resources.end_row();
+  Task& task = program_->tasks.emplace_back();
+  task.device = device;
+  commit_rows();
+  return task;
 }
 
 TaskId Emitter::commit_compute(const Task& task) {

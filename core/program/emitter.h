@@ -29,7 +29,11 @@ class Emitter {
   void read(const Instance& instance) {
     depend(instance.task);
     if (instance.buffer.valid()) reads_.push_back(instance.buffer);
-    if (instance.slot >= 0) parameters_.push_back(cell(instance.slot, instance.device));
+    if (instance.slot >= 0) read_parameter(instance.slot, instance.device);
+  }
+  // A parameter's resident bytes.
+  void read_parameter(std::int32_t slot, DeviceId device) {
+    parameters_.push_back(cell(slot, device));
   }
   void depend(TaskId task) {
     if (task.valid()) dependencies_.push_back(task);
@@ -46,7 +50,9 @@ class Emitter {
   }
   TaskId next_task() const { return program_->tasks.next_id(); }
 
-  TaskId commit_compute(const Task& task);  // on the compute stream of task.device
+  // On the compute stream of the device. The task is to be filled in at once.
+  Task& commit_compute(DeviceId device);
+  TaskId commit_compute(const Task& task);
   TaskId commit_transfer(const Task& task, const Path& path);
   TaskId commit_collective(const Task& task, std::span<const DeviceId> members,
                            std::span<const LinkId> links);
@@ -56,7 +62,11 @@ class Emitter {
     TaskId task;
     std::int32_t next;
   };
-  TaskId commit(const Task& task);
+  TaskId commit(const Task& task) {
+    program_->tasks.push_back(task);
+    return commit_rows();
+  }
+  TaskId commit_rows();  // of the task added last
   std::size_t cell(std::int32_t slot, DeviceId device) const {
     return static_cast<std::size_t>(slot) * tables_.cluster->device_count() + device.index();
   }

@@ -56,21 +56,34 @@ std::size_t Exchange::begin_output(TensorId tensor, LayoutId layout) {
   return static_cast<std::size_t>(made.first);
 }
 
-Instance Exchange::resident(TensorId tensor, DeviceId device, std::int32_t begin,
+void Exchange::add_resident(std::int32_t slot, DeviceId device, std::int32_t begin,
                             std::int32_t end) {
-  const TensorFacts& facts = tables_.tensors[tensor];
-  Range& range = resident_[device.index() * tables_.slots.size() + static_cast<std::size_t>(facts.slot)];
+  Range& range = resident_[device.index() * tables_.slots.size() + static_cast<std::size_t>(slot)];
   if (range.begin == range.end) {
     range = {begin, end};
   } else {
     range = {std::min(range.begin, begin), std::max(range.end, end)};
   }
+}
+
+Instance Exchange::resident(TensorId tensor, DeviceId device, std::int32_t begin,
+                            std::int32_t end) {
+  const TensorFacts& facts = tables_.tensors[tensor];
+  add_resident(facts.slot, device, begin, end);
   Instance instance;
   instance.device = device;
   instance.begin = begin;
   instance.end = end;
   if (facts.source == Source::Parameter) instance.slot = facts.slot;
   return instance;
+}
+
+void Exchange::read_resident(OpId op, TensorId tensor, std::size_t index) {
+  const TensorFacts& facts = tables_.tensors[tensor];
+  const Layout& layout = placement_.layout(op);
+  const Shard& shard = layout.shards[index];
+  const bool part = layout.sharded && facts.kind == BatchKind::Batched;
+  add_resident(facts.slot, shard.device, part ? shard.begin : 0, part ? shard.end : tables_.batch);
 }
 
 Instance Exchange::parameter(TensorId tensor, DeviceId device) {

@@ -36,6 +36,13 @@ class Exchange {
 
   // What shard `index` of `op`'s layout reads of an input; adds the tasks that bring it there.
   Instance input(OpId op, TensorId tensor, std::size_t index);
+  // Is the input a parameter at home on the device? Then the op only has to read it.
+  bool parameter_at_home(TensorId tensor, DeviceId device) const {
+    const TensorFacts& facts = tables_.tensors[tensor];
+    return facts.source == Source::Parameter && placement_.homes(facts.op).has(device);
+  }
+  // input() of bytes that are resident wherever they are read: there is nothing to wait for.
+  void read_resident(OpId op, TensorId tensor, std::size_t index);
   // The instance for shard 0 where every shard of the layout has the input at hand, and the others
   // follow it; else -1.
   std::int32_t at_hand(TensorId tensor, LayoutId layout) const {
@@ -73,6 +80,7 @@ class Exchange {
   Instance whole(OpId reader, TensorId tensor, DeviceId device);
   Instance slice(TensorId tensor, DeviceId device, std::int32_t begin, std::int32_t end);
   Instance resident(TensorId tensor, DeviceId device, std::int32_t begin, std::int32_t end);
+  void add_resident(std::int32_t slot, DeviceId device, std::int32_t begin, std::int32_t end);
   Instance parameter(TensorId tensor, DeviceId device);
 
   // Exchanges proper (exchange_steps.cpp): each adds tasks and remembers the instance.

@@ -23,7 +23,7 @@ struct Lowering::State {
   void lower_update(OpId op);
   void lower_alias(OpId op);
   void declare_outputs(OpId op);
-  void find_inputs_at_hand(OpId op);
+  void prepare_shards(OpId op);
   void set_output(std::size_t output, std::size_t shard, const Instance& instance) {
     exchange.set_output(first_output[output] + shard, instance);
   }
@@ -38,7 +38,9 @@ struct Lowering::State {
   // Of the op being lowered:
   std::vector<std::int32_t> at_hand;      // by input: see Exchange::at_hand()
   std::vector<Instance> gathered;         // what a shard reads beside them
+  std::vector<std::int32_t> at_home;      // and the parameters
   std::vector<std::size_t> first_output;  // by output: its instance for shard 0
+  std::vector<Nanos> durations;           // by shard
 };
 
 void Lowering::State::start(Program& into) {
@@ -62,9 +64,19 @@ TaskId Lowering::State::compute(OpId op, std::size_t index) {
   const OpFacts& facts = tables.ops[op];
   const std::span<const TensorId> inputs = tables.inputs(op);
   gathered.clear();
-  for (std::size_t i = 0; i < inputs.size(); ++i)
-    if (at_hand[i] < 0) gathered.push_back(exchange.input(op, inputs[i], index));
+  at_home.clear();
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (at_hand[i] >= 0) continue;
+    if (exchange.parameter_at_home(inputs[i], shard.device)) {
+      at_home.push_back(tables.tensors[inputs[i]].slot);
+    } else if (tables.tensors[inputs[i]].source == Source::Resident) {
+      exchange.read_resident(op, inputs[i], index);
+    } else {
+      gathered.push_back(exchange.input(op, inputs[i], index));
+    }
+  }
   for (const Instance& instance : gathered) emitter.read(instance);
+  for (const std::int32_t slot : at_home) emitter.read_parameter(slot, shard.device);
   for (const std::int32_t first : at_hand)
     if (first >= 0) emitter.read(exchange.instance(static_cast<std::size_t>(first) + index));
   if (facts.kind == TaskKind::Update)
@@ -72,14 +84,14 @@ TaskId Lowering::State::compute(OpId op, std::size_t index) {
       if (tables.updates_here(op, input))
         emitter.overwrite(tables.tensors[input].slot, shard.device);
   write_outputs(op, index, facts.kind);
-  Task task;
+  const TaskId id = emitter.next_task();
+  Task& task = emitter.commit_compute(shard.device);
   task.kind = facts.kind;
   task.op = op;
-  task.device = shard.device;
   task.first_sample = shard.begin;
   task.samples = shard.end - shard.begin;
-  task.duration = tables.op_time(shard.costs, op);
-  return emitter.commit_compute(task);
+  task.duration = durations[index];
+  return id;
 }
 
 void Lowering::State::write_outputs(OpId op, std::size_t index, TaskKind kind) {
@@ -110,10 +122,14 @@ void Lowering::State::declare_outputs(OpId op) {
     first_output.push_back(exchange.begin_output(output, placement.layout_id(op)));
 }
 
-void Lowering::State::find_inputs_at_hand(OpId op) {
+// What all shards share is looked up together.
+void Lowering::State::prepare_shards(OpId op) {
   const LayoutId layout = placement.layout_id(op);
   at_hand.clear();
   for (const TensorId input : tables.inputs(op)) at_hand.push_back(exchange.at_hand(input, layout));
+  durations.clear();
+  for (const Shard& shard : placement.layout(layout).shards)
+    durations.push_back(tables.op_time(shard.costs, op));
 }
 
 void Lowering::State::lower_alias(OpId op) {
@@ -148,7 +164,7 @@ void Lowering::State::lower_update(OpId op) {
 void Lowering::State::lower_op(OpId op) {
   declare_outputs(op);
   if (tables.ops[op].alias) return lower_alias(op);
-  find_inputs_at_hand(op);
+  prepare_shards(op);
   if (tables.ops[op].kind == TaskKind::Update) return lower_update(op);
   const std::size_t shards = placement.layout(op).shards.size();
   for (std::size_t s = 0; s < shards; ++s) compute(op, s);
