@@ -5,8 +5,8 @@
 
 #include "core/base/quantity_text.h"
 #include "core/cost/analytic.h"
+#include "core/cost/collectives.h"
 #include "core/cost/efficiency.h"
-#include "core/cost/ring.h"
 
 namespace strato {
 namespace {
@@ -61,6 +61,7 @@ class AnalyticCostModel final : public CostModel {
       : graph_(std::move(graph)),
         cluster_(std::move(cluster)),
         calibration_(std::move(calibration)),
+        collectives_(cluster_),
         types_(cluster_->gpu_types().size()) {
     rooflines_.reserve(graph_->op_count() * types_);
     for (const Op& op : graph_->ops()) {
@@ -94,10 +95,7 @@ class AnalyticCostModel final : public CostModel {
 
   CollectiveCost collective(Collective kind, std::span<const DeviceId> devices,
                             Bytes bytes) const override {
-    CollectiveCost cost = ring_collective(*cluster_, kind, devices, bytes);
-    const auto moving = static_cast<double>((cost.duration - cost.latency).value);
-    cost.duration = cost.latency + nanos_from(moving / calibration_->collective_scale);
-    return cost;
+    return collectives_.cost(kind, devices, bytes, calibration_->collective_scale);
   }
 
   const Digest& digest() const override { return digest_; }
@@ -118,6 +116,7 @@ class AnalyticCostModel final : public CostModel {
   std::shared_ptr<const Graph> graph_;
   std::shared_ptr<const Cluster> cluster_;
   std::shared_ptr<const Calibration> calibration_;
+  Collectives collectives_;
   std::size_t types_;
   std::vector<Roofline> rooflines_;  // by op, then GPU type
   Digest digest_;

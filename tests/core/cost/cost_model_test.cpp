@@ -5,7 +5,6 @@
 #include <rapidcheck.h>
 
 #include <algorithm>
-#include <set>
 
 #include "core/base/error.h"
 #include "tests/core/cost/toy.h"
@@ -141,22 +140,6 @@ TEST(AllReduce, ClosedFormInsideAMachine) {
   }
 }
 
-TEST(AllReduce, BetweenMachinesUsesEachNicDirectionOnce) {
-  const Costs s("tag-testbed");
-  const std::vector<DeviceId> devices = all_devices(*s.cluster);
-  const CollectiveCost cost =
-      s.cost->collective(Collective::AllReduce, devices, Bytes(160'000'000));
-  // The slowest hop is a PCIe link of 12 GB/s; its path between machines has the greatest latency.
-  const double seconds = 2.0 * 15 / 16 * 160e6 / 12e9;
-  EXPECT_NEAR(static_cast<double>(cost.duration.value), seconds * 1e9 + 30 * 21'000.0, 2);
-  std::size_t nics = 0;
-  for (const LinkId link : cost.links) {
-    const std::string& name = s.cluster->links()[link].name;
-    nics += name.ends_with(">net") || name.starts_with("net>") ? 1 : 0;
-  }
-  EXPECT_EQ(nics, 14u);
-}
-
 TEST(AllReduce, HopsThatShareASwitchDivideItsBandwidth) {
   const auto graph = toy::chain(1);
   const auto cluster = std::make_shared<Cluster>(parse_cluster(
@@ -185,30 +168,6 @@ TEST(Collectives, VolumesComparedWithAllReduce) {
   EXPECT_NEAR(time(Collective::ReduceScatter), all_reduce / 2, 2);
   EXPECT_GT(time(Collective::Broadcast), all_reduce / 2);
   EXPECT_LT(time(Collective::Reduce), all_reduce);
-}
-
-TEST(Collectives, OfAnySetOfDevices) {
-  const Costs s("tag-cloud");
-  EXPECT_TRUE(rc::check([&] {
-    const auto mask = *rc::gen::arbitrary<std::uint32_t>();  // 32 devices
-    std::vector<DeviceId> devices;
-    for (std::size_t i = 0; i < 32; ++i) {
-      if (mask >> i & 1) devices.push_back(DeviceId(i));
-    }
-    RC_PRE(devices.size() >= 2);
-    std::set<LinkId> expected;
-    for (std::size_t i = 0; i < devices.size(); ++i) {
-      const Path& path = s.cluster->path(devices[i], devices[(i + 1) % devices.size()]);
-      for (const LinkId link : path.links) {
-        RC_ASSERT(expected.insert(link).second);  // no direction is used twice
-      }
-    }
-    const auto bytes = Bytes(*rc::gen::inRange<std::int64_t>(0, 1LL << 34));
-    const CollectiveCost cost = s.cost->collective(Collective::AllReduce, devices, bytes);
-    RC_ASSERT(cost.links == std::vector<LinkId>(expected.begin(), expected.end()));
-    const auto more = s.cost->collective(Collective::AllReduce, devices, bytes + bytes);
-    RC_ASSERT(cost.duration <= more.duration);
-  }));
 }
 
 TEST(Collectives, OneMemberIsABug) {
