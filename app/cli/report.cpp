@@ -83,6 +83,12 @@ std::string breakdown_text(const Timeline& timeline) {
   return table.text();
 }
 
+std::string error_text(const ErrorBar& error) {
+  if (error.low == error.high) return "";
+  return fmt::format(" ± {:.0f} % ({} to {})", 100 * error.relative, time_text(error.low),
+                     time_text(error.high));
+}
+
 std::string headline(const Verdict& verdict) {
   const Problem& problem = *verdict.problem;
   std::string text =
@@ -100,12 +106,14 @@ double Verdict::speedup() const {
              : 1;
 }
 
-Verdict make_verdict(const Problem& problem, const Strategy& strategy) {
+Verdict make_verdict(const Problem& problem, const Strategy& strategy,
+                     const SimulateOptions& options) {
   Verdict verdict;
   verdict.problem = &problem;
-  verdict.outcome = simulate_strategy(problem, strategy);
-  verdict.baseline = simulate_strategy(problem, data_parallel(problem));
+  verdict.outcome = simulate_strategy(problem, strategy, true, options);
+  verdict.baseline = simulate_strategy(problem, data_parallel(problem), true, options);
   verdict.lower_bound = lower_bound(problem);
+  verdict.error = error_bar(*verdict.outcome.timeline, *problem.cost);
   return verdict;
 }
 
@@ -142,6 +150,8 @@ Json result_json(const Verdict& verdict) {
   return {{"planner", verdict.planner},
           {"seed", verdict.seed},
           {"step_time_s", to_seconds(verdict.outcome.timeline->step_time)},
+          {"step_time_low_s", to_seconds(verdict.error.low)},
+          {"step_time_high_s", to_seconds(verdict.error.high)},
           {"baseline_step_time_s", to_seconds(verdict.baseline.timeline->step_time)},
           {"speedup", verdict.speedup()},
           {"lower_bound_s", to_seconds(verdict.lower_bound)},
@@ -176,7 +186,8 @@ std::string verdict_text(const Verdict& verdict, double wall_seconds) {
     return each.feasible ? "" : "  (does not fit in memory)";
   };
   std::string text = headline(verdict);
-  text += fmt::format("  step time      {}{}\n", time_text(timeline.step_time), misfit(timeline));
+  text += fmt::format("  step time      {}{}{}\n", time_text(timeline.step_time),
+                      error_text(verdict.error), misfit(timeline));
   text += fmt::format("  data parallel  {}{}\n", time_text(baseline.step_time), misfit(baseline));
   text += fmt::format("  speed-up       {}\n", factor_text(verdict.speedup()));
   text += fmt::format("  lower bound    {}\n", time_text(verdict.lower_bound));

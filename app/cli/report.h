@@ -9,6 +9,7 @@
 #include "core/base/json.h"
 #include "core/search/evaluator.h"
 #include "core/search/problem.h"
+#include "core/sim/explain.h"
 
 namespace strato::cli {
 
@@ -17,6 +18,7 @@ struct Verdict {
   Outcome outcome;
   Outcome baseline;  // data parallel with AllReduce on all devices
   Nanos lower_bound;
+  ErrorBar error;  // of outcome's step time
   std::string planner;
   std::uint64_t seed = 0;
   std::int64_t evaluations = 0;
@@ -29,7 +31,8 @@ struct Verdict {
   double speedup() const;
 };
 
-Verdict make_verdict(const Problem& problem, const Strategy& strategy);
+Verdict make_verdict(const Problem& problem, const Strategy& strategy,
+                     const SimulateOptions& options = {});
 
 // Bytes on one device at the moment of its peak, by what they are for.
 struct MemoryUse {

@@ -53,6 +53,7 @@ SearchOutcome search(const SearchJob& job) {
   outcome.run = recorder.run();
   outcome.verdict.outcome = simulate_strategy(problem, outcome.result.strategy);
   outcome.verdict.lower_bound = lower_bound(problem);
+  outcome.verdict.error = error_bar(*outcome.verdict.outcome.timeline, *problem.cost);
   outcome.verdict.planner = job.planner;
   outcome.verdict.seed = job.options.seed;
   outcome.verdict.evaluations = outcome.result.evaluations;

@@ -2,6 +2,7 @@
 
 #include "app/cli/command.h"
 #include "app/cli/context.h"
+#include "app/cli/explain.h"
 #include "app/cli/output.h"
 #include "app/cli/report.h"
 #include "core/base/file.h"
@@ -9,19 +10,28 @@
 namespace strato::cli {
 namespace {
 
-struct SimulateOptions {
+struct SimulateCommand {
   PlanSource source;
   std::string trace, tasks;
+  std::string order = "priority", links = "exclusive";
+  bool explain = false;
+
+  SimulateOptions options() const {
+    SimulateOptions options;
+    options.priorities = order != "fifo";
+    options.fair_links = links == "fair";
+    return options;
+  }
 };
 
-int simulate(const SimulateOptions& options, const Command& command) {
+int simulate(const SimulateCommand& options, const Command& command) {
   std::vector<std::filesystem::path> others = options.source.files();
   check_writable(options.trace, others);
   others.emplace_back(options.trace);
   check_writable(options.tasks, others);
   const LoadedPlan plan = load_plan(options.source);
   for (const std::string& line : plan.unmatched) remark(line);
-  Verdict verdict = make_verdict(plan.problem, plan.strategy);
+  Verdict verdict = make_verdict(plan.problem, plan.strategy, options.options());
   verdict.planner = plan.planner;
   verdict.seed = plan.seed;
   verdict.evaluations = 1;
@@ -33,9 +43,13 @@ int simulate(const SimulateOptions& options, const Command& command) {
   if (command.json) {
     Json json = verdict_json(verdict, command.wall_seconds());
     json["unmatched"] = plan.unmatched;
+    json["order"] = options.order;
+    json["links"] = options.links;
+    if (options.explain) json["explain"] = explanation_json(explain(verdict));
     print(json.dump() + "\n");
   } else {
     print(verdict_text(verdict, command.wall_seconds()));
+    if (options.explain) print(explanation_text(explain(verdict)));
   }
   return verdict.feasible() ? Done : Infeasible;
 }
@@ -44,12 +58,21 @@ int simulate(const SimulateOptions& options, const Command& command) {
 
 void add_simulate(CLI::App& app, Command& command) {
   CLI::App* sub = add_command(app, command, "simulate", "Run a plan through the simulator");
-  const auto options = std::make_shared<SimulateOptions>();
+  const auto options = std::make_shared<SimulateCommand>();
   options->source.declare(*sub);
   sub->add_option("--trace", options->trace,
                   "Write the timeline as a Chrome trace (ui.perfetto.dev)");
   sub->add_option("--dump-tasks", options->tasks,
                   "Write every task with its times, one JSON object a line");
+  sub->add_flag("--explain", options->explain,
+                "Say why the step takes as long as it does, and what would help");
+  sub->add_option("--order", options->order,
+                  "fifo, or priority: the plan's own")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"fifo", "priority"}));
+  sub->add_option("--links", options->links, "exclusive: one at a time; fair: shared max-min")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"exclusive", "fair"}));
   sub->callback([options, &command] {
     command.action = [=, &command] { return simulate(*options, command); };
   });

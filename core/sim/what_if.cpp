@@ -75,20 +75,40 @@ class Workshop {
   explicit Workshop(const Timeline& timeline)
       : original_(*timeline.program),
         options_(timeline.options),
-        program_(std::make_shared<Program>(original_)) {}
+        cluster_(std::make_shared<Cluster>(*original_.cluster)),
+        program_(std::make_shared<Program>(original_)) {
+    program_->cluster = cluster_;
+  }
 
   Nanos step_time(const WhatIf& change, Speed speed) {
     for (std::size_t i = 0; i < original_.tasks.size(); ++i)
       program_->tasks[TaskId(i)].duration =
           std::max(Nanos(1), shorter(original_, TaskId(i), change, speed));
-    return simulator_.simulate(program_, options_).step_time;
+    if (options_.fair_links) widen_links(change, speed);
+    simulator_.simulate(program_, options_, timeline_);
+    return timeline_.step_time;
   }
 
  private:
+  // Shared fairly, links have a capacity beside the durations of what uses them.
+  void widen_links(const WhatIf& change, Speed speed) {
+    const auto& links = original_.cluster->links();
+    for (std::size_t l = 0; l < links.size(); ++l) {
+      const bool wider = change.what == What::Network ||
+                         (change.what == What::Link && change.link == LinkId(l));
+      const double factor = !wider ? 1 : speed == Speed::Faster ? 1 / 0.9 : 1e9;
+      // The copy is ours and not const; nothing else of a cluster depends on this in a simulation.
+      const_cast<Link&>(cluster_->links()[LinkId(l)]).bandwidth =
+          links[LinkId(l)].bandwidth * factor;
+    }
+  }
+
   const Program& original_;
   SimulateOptions options_;
+  std::shared_ptr<Cluster> cluster_;
   std::shared_ptr<Program> program_;
   Simulator simulator_;
+  Timeline timeline_;
 };
 
 WhatIf question(What what, std::string name) {

@@ -1,0 +1,24 @@
+// Why a step takes as long as it does: `simulate --explain`.
+#pragma once
+
+#include <string>
+
+#include "app/cli/report.h"
+#include "core/sim/explain.h"
+
+namespace strato::cli {
+
+struct Explanation {
+  const Verdict* verdict = nullptr;
+  std::vector<PathPiece> path;
+  IdVector<DeviceId, std::vector<Gap>> gaps;
+  std::vector<WhatIf> what_ifs;
+  std::vector<MemoryReport> memory;  // of the fullest device, or of all that are overfull
+  std::string why;
+};
+
+Explanation explain(const Verdict& verdict);
+Json explanation_json(const Explanation& explanation);
+std::string explanation_text(const Explanation& explanation);
+
+}  // namespace strato::cli
