@@ -6,44 +6,15 @@
 #include <utility>
 
 #include "core/base/error.h"
-#include "core/program/exchange.h"
+#include "core/program/lower_state.h"
 
 namespace strato {
 
-struct Lowering::State {
-  State(std::shared_ptr<const Graph> graph, std::shared_ptr<const Grouping> grouping,
-        std::shared_ptr<const Cluster> cluster, std::shared_ptr<const CostModel> cost)
-      : tables(std::move(graph), std::move(grouping), std::move(cluster), std::move(cost)),
-        placement(tables),
-        emitter(tables),
-        exchange(tables, placement, emitter) {}
-
-  void start(Program& into);
-  void lower_op(OpId op);
-  void lower_update(OpId op);
-  void lower_alias(OpId op);
-  void declare_outputs(OpId op);
-  void prepare_shards(OpId op);
-  void set_output(std::size_t output, std::size_t shard, const Instance& instance) {
-    exchange.set_output(first_output[output] + shard, instance);
-  }
-  TaskId compute(OpId op, std::size_t index);
-  void write_outputs(OpId op, std::size_t index, TaskKind kind);
-
-  Tables tables;
-  Placement placement;
-  Emitter emitter;
-  Exchange exchange;
-  Program* program = nullptr;
-  // Of the op being lowered:
-  std::vector<std::int32_t> at_hand;      // by input: see Exchange::at_hand()
-  std::vector<Instance> gathered;         // what a shard reads beside them
-  std::vector<std::int32_t> at_home;      // and the parameters
-  std::vector<std::size_t> first_output;  // by output: its instance for shard 0
-  std::vector<Nanos> durations;           // by shard
+struct Lowering::State : LowerState {
+  using LowerState::LowerState;
 };
 
-void Lowering::State::start(Program& into) {
+void LowerState::start(Program& into) {
   program = &into;
   into.graph = tables.graph;
   into.cluster = tables.cluster;
@@ -59,7 +30,7 @@ void Lowering::State::start(Program& into) {
 
 // One task: a shard of an op, or the whole op, on one device. Inputs first: bringing them adds
 // tasks.
-TaskId Lowering::State::compute(OpId op, std::size_t index) {
+TaskId LowerState::compute(OpId op, std::size_t index) {
   const Shard& shard = placement.layout(op).shards[index];
   const OpFacts& facts = tables.ops[op];
   const std::span<const TensorId> inputs = tables.inputs(op);
@@ -94,7 +65,7 @@ TaskId Lowering::State::compute(OpId op, std::size_t index) {
   return id;
 }
 
-void Lowering::State::write_outputs(OpId op, std::size_t index, TaskKind kind) {
+void LowerState::write_outputs(OpId op, std::size_t index, TaskKind kind) {
   const Layout& layout = placement.layout(op);
   const Shard& shard = layout.shards[index];
   const std::span<const TensorId> outputs = tables.outputs(op);
@@ -116,14 +87,14 @@ void Lowering::State::write_outputs(OpId op, std::size_t index, TaskKind kind) {
   }
 }
 
-void Lowering::State::declare_outputs(OpId op) {
+void LowerState::declare_outputs(OpId op) {
   first_output.clear();
   for (const TensorId output : tables.outputs(op))
     first_output.push_back(exchange.begin_output(output, placement.layout_id(op)));
 }
 
 // What all shards share is looked up together.
-void Lowering::State::prepare_shards(OpId op) {
+void LowerState::prepare_shards(OpId op) {
   const LayoutId layout = placement.layout_id(op);
   at_hand.clear();
   for (const TensorId input : tables.inputs(op)) at_hand.push_back(exchange.at_hand(input, layout));
@@ -132,7 +103,7 @@ void Lowering::State::prepare_shards(OpId op) {
     durations.push_back(tables.op_time(shard.costs, op));
 }
 
-void Lowering::State::lower_alias(OpId op) {
+void LowerState::lower_alias(OpId op) {
   const Layout& layout = placement.layout(op);
   const TensorId input = tables.inputs(op).front();
   const bool alone = tables.graph->consumers(input).size() == 1 && tables.outputs(op).size() == 1;
@@ -151,7 +122,7 @@ void Lowering::State::lower_alias(OpId op) {
   }
 }
 
-void Lowering::State::lower_update(OpId op) {
+void LowerState::lower_update(OpId op) {
   const Layout& layout = placement.layout(op);
   for (std::size_t s = 0; s < layout.shards.size(); ++s) {
     const TaskId updated = compute(op, s);
@@ -161,7 +132,7 @@ void Lowering::State::lower_update(OpId op) {
   }
 }
 
-void Lowering::State::lower_op(OpId op) {
+void LowerState::lower_op(OpId op) {
   declare_outputs(op);
   if (tables.ops[op].alias) return lower_alias(op);
   prepare_shards(op);

@@ -1,0 +1,48 @@
+// What lowering works with, shared by the full and the delta lowering (internal to core/program).
+#pragma once
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "core/program/emitter.h"
+#include "core/program/exchange.h"
+#include "core/program/placement.h"
+#include "core/program/tables.h"
+
+namespace strato {
+
+struct LowerState {
+  LowerState(std::shared_ptr<const Graph> graph, std::shared_ptr<const Grouping> grouping,
+        std::shared_ptr<const Cluster> cluster, std::shared_ptr<const CostModel> cost)
+      : tables(std::move(graph), std::move(grouping), std::move(cluster), std::move(cost)),
+        placement(tables),
+        emitter(tables),
+        exchange(tables, placement, emitter) {}
+
+  void start(Program& into);
+  void lower_op(OpId op);
+  void lower_update(OpId op);
+  void lower_alias(OpId op);
+  void declare_outputs(OpId op);
+  void prepare_shards(OpId op);
+  void set_output(std::size_t output, std::size_t shard, const Instance& instance) {
+    exchange.set_output(first_output[output] + shard, instance);
+  }
+  TaskId compute(OpId op, std::size_t index);
+  void write_outputs(OpId op, std::size_t index, TaskKind kind);
+
+  Tables tables;
+  Placement placement;
+  Emitter emitter;
+  Exchange exchange;
+  Program* program = nullptr;
+  // Of the op being lowered:
+  std::vector<std::int32_t> at_hand;      // by input: see Exchange::at_hand()
+  std::vector<Instance> gathered;         // what a shard reads beside them
+  std::vector<std::int32_t> at_home;      // and the parameters
+  std::vector<std::size_t> first_output;  // by output: its instance for shard 0
+  std::vector<Nanos> durations;           // by shard
+};
+
+}  // namespace strato
