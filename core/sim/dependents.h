@@ -27,6 +27,8 @@ class Dependents {
     return {tasks_.data() + begin_[task.index()], tasks_.data() + begin_[task.index() + 1]};
   }
 
+  void prefetch(TaskId task) const { __builtin_prefetch(&begin_[task.index()]); }
+
  private:
   std::vector<std::uint32_t> begin_;  // one per task and one more
   std::vector<TaskId> tasks_;

@@ -7,27 +7,31 @@
 
 namespace strato {
 
-std::int64_t FifoEngine::prepare() {
+bool FifoEngine::prepare() {
   const Program& program = *program_;
   const std::size_t tasks = program.tasks.size();
   const auto streams = static_cast<std::int32_t>(2 * program.cluster->device_count());
   nodes_.resize(tasks);
-  std::int64_t sum = 0;
+  longest_ = 0;
+  bool alike = true;
   memory_.start(program);
   for (std::size_t i = 0; i < tasks; ++i) {
     const auto resources = program.resources[i];
     const std::int32_t first = resources.front().value();
     const bool computes = resources.size() == 1 && first < streams && first % 2 == 0;
-    const std::int64_t duration = program.tasks[TaskId(i)].duration.value;
+    const Task& task = program.tasks[TaskId(i)];
+    const std::int64_t duration = task.duration.value;
+    alike = alike && task.priority == program.tasks.front().priority;
     CHECK(duration > 0, "a task takes no time");
-    if (__builtin_add_overflow(sum, duration, &sum)) sum = Nanos::max().value;
+    if (__builtin_add_overflow(longest_, duration, &longest_)) longest_ = Nanos::max().value;
     nodes_[i] = {0, 0, duration, static_cast<std::int32_t>(program.dependencies[i].size()),
                  computes ? first : -1};
     memory_.declare(computes);
   }
+  if (timeline_->options.priorities && !alike) return false;
   dependents_.index(program);
   resources_.assign(program.resource_count(), Resource());
-  return sum;
+  return true;
 }
 
 // Starts the task when all its resources are free, and takes them; returns its end.
@@ -67,6 +71,7 @@ void FifoEngine::schedule(KeyHeap<Key>& heap, int id_bits) {
       Node& other = nodes_[dependent.index()];
       other.ready = std::max(other.ready, end);
       if (--other.waiting > 0) continue;
+      dependents_.prefetch(dependent);
       const Key key = (static_cast<Key>(other.ready) << id_bits) | dependent.index();
       replaced ? heap.push(key) : heap.replace_top(key);
       replaced = true;
@@ -77,12 +82,12 @@ void FifoEngine::schedule(KeyHeap<Key>& heap, int id_bits) {
   timeline_->step_time = Nanos(last);
 }
 
-void FifoEngine::run(const Program& program, Timeline& timeline, std::vector<Nanos>& busy) {
+bool FifoEngine::run(const Program& program, Timeline& timeline, std::vector<Nanos>& busy) {
   program_ = &program;
   timeline_ = &timeline;
-  const std::int64_t longest = prepare();
+  if (!prepare()) return false;
   const int id_bits = std::bit_width(program.tasks.size());
-  if (std::bit_width(static_cast<std::uint64_t>(longest)) + id_bits < 64) {
+  if (std::bit_width(static_cast<std::uint64_t>(longest_)) + id_bits < 64) {
     schedule(short_heap_, id_bits);
   } else {
     schedule(long_heap_, id_bits);
@@ -96,6 +101,7 @@ void FifoEngine::run(const Program& program, Timeline& timeline, std::vector<Nan
   memory_.finish(timeline);
   busy.resize(resources_.size());
   for (std::size_t i = 0; i < busy.size(); ++i) busy[i] = Nanos(resources_[i].busy);
+  return true;
 }
 
 }  // namespace strato

@@ -29,8 +29,9 @@ namespace strato {
 class FifoEngine {
  public:
   // Fills tasks, step_time, and each device's resident, peak and peak_at. `busy`: by resource.
-  // `timeline` has its devices.
-  void run(const Program& program, Timeline& timeline, std::vector<Nanos>& busy);
+  // `timeline` has its devices and options. False, and nothing is done: priorities count and
+  // differ.
+  bool run(const Program& program, Timeline& timeline, std::vector<Nanos>& busy);
 
  private:
   struct Node {
@@ -47,7 +48,7 @@ class FifoEngine {
   using Short = std::uint64_t;
   using Long = unsigned __int128;
 
-  std::int64_t prepare();  // returns the sum of all durations, which no time exceeds
+  bool prepare();  // false: priorities differ
   template <class Key>
   void schedule(KeyHeap<Key>& heap, int id_bits);
   std::int64_t process(TaskId id, Node& node);
@@ -56,6 +57,7 @@ class FifoEngine {
   Timeline* timeline_ = nullptr;
   Dependents dependents_;
   MemoryProfile memory_;
+  std::int64_t longest_ = 0;  // the sum of all durations, which no time exceeds
   std::vector<Node> nodes_;
   std::vector<Resource> resources_;
   KeyHeap<Short> short_heap_;

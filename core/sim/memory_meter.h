@@ -1,5 +1,5 @@
-// The memory of each device as it stands, for engines that go through time in order: within one moment
-// first the ends, then the starts. Private to this folder.
+// The memory of each device as it stands, for engines that go through time in order: within one
+// moment first the ends, then the starts. Private to this folder.
 #pragma once
 
 #include <span>

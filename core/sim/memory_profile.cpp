@@ -66,7 +66,14 @@ void MemoryProfile::merge(DeviceEvents& events, const Timeline& timeline, Device
     while (other->moment < event.moment) apply(*other++);
     apply(event);
   };
-  for (const TaskId id : events.compute) {
+  constexpr std::size_t kAhead = 8;
+  for (std::size_t i = 0; i < events.compute.size(); ++i) {
+    const TaskId id = events.compute[i];
+    if (i + kAhead < events.compute.size()) {
+      const TaskId later = events.compute[i + kAhead];
+      __builtin_prefetch(&timeline.tasks[later]);
+      __builtin_prefetch(&of_task_[later.index()]);
+    }
     const TaskTimes& times = timeline.tasks[id];
     const TaskBytes& bytes = of_task_[id.index()];
     apply_with_others({taken_at(times.start), bytes.taken});

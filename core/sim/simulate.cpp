@@ -1,18 +1,10 @@
 #include "core/sim/simulate.h"
 
-#include <algorithm>
-
 #include "core/sim/event_engine.h"
 #include "core/sim/fifo_engine.h"
 
 namespace strato {
 namespace {
-
-bool all_alike(const Program& program) {
-  const auto& tasks = program.tasks;
-  return std::all_of(tasks.begin(), tasks.end(),
-                     [&](const Task& task) { return task.priority == tasks.front().priority; });
-}
 
 // Everything that an engine does not set, so that a reused timeline keeps nothing.
 void reset(Timeline& timeline, std::shared_ptr<const Program> program,
@@ -54,11 +46,8 @@ void Simulator::simulate(std::shared_ptr<const Program> program, const SimulateO
                          Timeline& timeline) {
   reset(timeline, std::move(program), options);
   const Program& simulated = *timeline.program;
-  if (!options.fair_links && (!options.priorities || all_alike(simulated))) {
-    state_->fifo.run(simulated, timeline, state_->busy);
-  } else {
+  if (options.fair_links || !state_->fifo.run(simulated, timeline, state_->busy))
     state_->events.run(simulated, timeline, state_->busy);
-  }
   spread(state_->busy, timeline);
 }
 
