@@ -25,6 +25,8 @@ std::string_view name_of(PluginKind kind) {
       return "exporter";
     case PluginKind::Launcher:
       return "launcher";
+    case PluginKind::Engine:
+      return "engine";
   }
   return "plugin";
 }
@@ -135,6 +137,10 @@ std::unique_ptr<Planner> PluginRegistry::planner(std::string_view name) const {
 std::unique_ptr<Exporter> PluginRegistry::exporter(std::string_view name) const {
   return state_->make<Exporter>(state_->find(PluginKind::Exporter, name),
                                 "stratoscope_make_exporter");
+}
+
+std::unique_ptr<Engine> PluginRegistry::engine(std::string_view name) const {
+  return state_->make<Engine>(state_->find(PluginKind::Engine, name), "stratoscope_make_engine");
 }
 
 std::unique_ptr<Importer> PluginRegistry::importer_for(const fs::path& file) const {

@@ -1,5 +1,5 @@
-// Plugins: importers, planners, exporters and launchers in shared libraries, found by a manifest
-// and loaded on first use.
+// Plugins: importers, planners, exporters, launchers and compute engines in shared libraries, found
+// by a manifest and loaded on first use.
 //
 // A plugin is a folder <plugin path>/<kind>s/<name>/ with plugin.json and plugin.so:
 //   {"format": "stratoscope-plugin", "version": 1, "kind": "planner", "names": ["mcts"],
@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "core/graph/graph.h"
+#include "core/plugin/engine.h"
 #include "core/search/planner.h"
 
 namespace strato {
@@ -50,7 +51,7 @@ class Exporter {
   virtual std::string write(const ExportInput& input) = 0;
 };
 
-enum class PluginKind { Importer, Planner, Exporter, Launcher };
+enum class PluginKind { Importer, Planner, Exporter, Launcher, Engine };
 std::string_view name_of(PluginKind kind);  // "importer", ...
 
 struct PluginInfo {
@@ -78,6 +79,7 @@ class PluginRegistry {
   std::unique_ptr<Planner> planner(std::string_view name) const;
   std::unique_ptr<Importer> importer_for(const std::filesystem::path& file) const;  // by extension
   std::unique_ptr<Exporter> exporter(std::string_view name) const;
+  std::unique_ptr<Engine> engine(std::string_view name) const;
 
  private:
   struct State;
@@ -99,4 +101,8 @@ class PluginRegistry {
 #define STRATOSCOPE_EXPORTER(make)                                                    \
   extern "C" strato::Exporter* stratoscope_make_exporter(const char* name) {          \
     return std::unique_ptr<strato::Exporter>(make(std::string_view(name))).release(); \
+  }
+#define STRATOSCOPE_ENGINE(make)                                                    \
+  extern "C" strato::Engine* stratoscope_make_engine(const char* name) {            \
+    return std::unique_ptr<strato::Engine>(make(std::string_view(name))).release(); \
   }

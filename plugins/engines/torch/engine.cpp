@@ -1,0 +1,62 @@
+// The plugin's entry: LibTorch as a compute engine, on the CPU.
+#include <fmt/format.h>
+#include <torch/version.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <string_view>
+
+#include "core/base/error.h"
+#include "core/plugin/plugin.h"
+#include "plugins/engines/torch/execution.h"
+#include "plugins/engines/torch/kernel.h"
+#include "plugins/engines/torch/memory.h"
+
+namespace strato::torch_engine {
+namespace {
+
+std::string processor_name() {
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);) {
+    if (line.starts_with("model name")) return line.substr(line.find(':') + 2);
+  }
+  return "CPU";
+}
+
+class TorchEngine final : public Engine {
+ public:
+  TorchEngine() { count_allocations(); }
+
+  std::vector<EngineDevice> devices() const override {
+    const auto pages = static_cast<std::int64_t>(::sysconf(_SC_PHYS_PAGES));
+    return {{"cpu", processor_name(), Bytes(pages * ::sysconf(_SC_PAGESIZE))}};
+  }
+
+  std::string software() const override { return "LibTorch " TORCH_VERSION; }
+
+  bool supports(const Graph& graph, OpId op) const override {
+    if (find_kernel(graph.op(op).type) == nullptr) return false;
+    try {
+      make_kernel(graph, op);
+    } catch (const InputError&) {
+      return false;
+    }
+    return true;
+  }
+
+  std::unique_ptr<Execution> prepare(std::shared_ptr<const Graph> graph,
+                                     const EngineOptions& options) const override {
+    if (options.device != "cpu") {
+      throw InputError("", "--device", fmt::format("there is no device \"{}\"", options.device),
+                       "use cpu");
+    }
+    return make_execution(std::move(graph), options);
+  }
+};
+
+std::unique_ptr<Engine> make(std::string_view) { return std::make_unique<TorchEngine>(); }
+
+}  // namespace
+}  // namespace strato::torch_engine
+
+STRATOSCOPE_ENGINE(strato::torch_engine::make)

@@ -1,0 +1,225 @@
+#include "plugins/engines/torch/execution.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cstring>
+#include <thread>
+
+#include "core/base/error.h"
+#include "plugins/engines/torch/kernel.h"
+#include "plugins/engines/torch/memory.h"
+#include "plugins/engines/torch/values.h"
+
+namespace strato::torch_engine {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+bool lives_on(TensorRole role) {
+  return role == TensorRole::Input || role == TensorRole::Parameter ||
+         role == TensorRole::Constant || role == TensorRole::OptimizerState;
+}
+
+double default_learning_rate(const Graph& graph) {
+  for (const Op& op : graph.ops()) {
+    if (op.type == "ApplyAdam") return 0.001;
+  }
+  return 0.01;
+}
+
+// The first line of the library's message, without where in its sources it comes from.
+std::string reason_of(const c10::Error& error) {
+  const std::string message = error.what_without_backtrace();
+  return message.substr(0, std::min(message.find('\n'), std::size_t{200}));
+}
+
+class TorchExecution final : public Execution {
+ public:
+  TorchExecution(std::shared_ptr<const Graph> graph, const EngineOptions& options)
+      : graph_(std::move(graph)),
+        threads_(options.threads > 0 ? options.threads
+                                     : static_cast<int>(std::thread::hardware_concurrency())) {
+    shard_.samples = graph_->batch();
+    shard_.seed = options.seed;
+    shard_.learning_rate = options.learning_rate.value_or(default_learning_rate(*graph_));
+    plan_steps();
+    find_last_readers();
+    allocated_before_ = allocated_bytes();
+    values_.resize(graph_->tensor_count());
+    for (std::size_t i = 0; i < graph_->tensor_count(); ++i) {
+      if (lives_on(graph_->tensor(TensorId(i)).role)) {
+        store(TensorId(i), initial_elements(*graph_, TensorId(i), shard_));
+      }
+    }
+    reset_peak();
+  }
+
+  bool run_step(std::span<Nanos> times, std::stop_token stop) override {
+    CHECK(times.empty() || times.size() == graph_->op_count(), "times for another graph");
+    const at::NoGradGuard no_gradients;
+    at::set_num_threads(threads_);
+    forget_kept();
+    std::fill(times.begin(), times.end(), Nanos());
+    Clock::time_point last = Clock::now();
+    Nanos* timed_before = nullptr;
+    for (const Step& step : steps_) {
+      if (stop.stop_requested()) return abandon();
+      run(step);
+      if (times.empty()) continue;
+      const bool view = graph_->op(step.op).view;
+      if (view && &step != &steps_.back()) continue;  // its time goes to the next op
+      const Clock::time_point now = Clock::now();
+      Nanos* time = view && timed_before != nullptr ? timed_before : &times[step.op.index()];
+      *time += Nanos(std::chrono::nanoseconds(now - last).count());
+      timed_before = time;
+      last = now;
+    }
+    checked_ = true;
+    ++shard_.step;
+    return true;
+  }
+
+  std::string read(TensorId id) const override {
+    const at::Tensor& value = values_[id];
+    CHECK(value.defined(), "a tensor that is not kept");
+    const at::Tensor host = value.cpu().contiguous();
+    return {static_cast<const char*>(host.data_ptr()), host.nbytes()};
+  }
+
+  void write(TensorId id, const std::string& elements) override {
+    CHECK(lives_on(graph_->tensor(id).role), "a tensor that each step makes anew");
+    store(id, elements);
+  }
+
+  void keep(TensorId id) override {
+    kept_.push_back(id);
+    for (Step& step : steps_) std::erase(step.releases, id);
+  }
+
+  Bytes peak_memory() const override { return Bytes(peak_bytes() - allocated_before_); }
+
+ private:
+  struct Step {
+    OpId op;
+    Kernel kernel;
+    std::vector<TensorId> releases;  // nobody reads them after this op
+  };
+
+  // Updates come last: a gradient may still read the parameter's old value.
+  void plan_steps() {
+    for (const bool updates : {false, true}) {
+      for (std::size_t i = 0; i < graph_->op_count(); ++i) {
+        const OpId op(i);
+        if ((graph_->op(op).phase == Phase::Update) == updates) {
+          steps_.push_back({op, make_kernel(*graph_, op), {}});
+        }
+      }
+    }
+  }
+
+  void find_last_readers() {
+    std::vector<Step*> last(graph_->tensor_count(), nullptr);
+    for (Step& step : steps_) {
+      for (const TensorId id : graph_->op(step.op).outputs) last[id.index()] = &step;
+      for (const TensorId id : graph_->op(step.op).inputs) {
+        if (id.valid()) last[id.index()] = &step;
+      }
+    }
+    for (std::size_t i = 0; i < last.size(); ++i) {
+      const bool passes = !lives_on(graph_->tensor(TensorId(i)).role);
+      if (last[i] != nullptr && passes) last[i]->releases.push_back(TensorId(i));
+    }
+  }
+
+  void store(TensorId id, const std::string& elements) {
+    const Tensor& tensor = graph_->tensor(id);
+    const LocalShape shape(tensor, graph_->batch());
+    at::Tensor value = at::empty(shape.on(shard_), scalar_type(tensor.type));
+    if (value.nbytes() != elements.size()) {
+      throw InputError("", fmt::format("tensor \"{}\"", tensor.name),
+                       fmt::format("has {} bytes instead of {}", elements.size(), value.nbytes()),
+                       "give all its elements");
+    }
+    if (!elements.empty()) std::memcpy(value.data_ptr(), elements.data(), elements.size());
+    values_[id] = std::move(value);
+  }
+
+  void run(const Step& step) {
+    const Op& op = graph_->op(step.op);
+    inputs_.clear();
+    for (const TensorId id : op.inputs) {
+      inputs_.push_back(id.valid() ? values_[id] : at::Tensor());
+    }
+    try {
+      Tensors outputs = step.kernel(inputs_, shard_);
+      for (std::size_t i = 0; i < outputs.size() && i < op.outputs.size(); ++i) {
+        values_[op.outputs[i]] = outputs[i].contiguous();
+      }
+    } catch (const c10::Error& error) {
+      refuse(op, reason_of(error));
+    }
+    if (!checked_) check_outputs(op);
+    inputs_.clear();
+    for (const TensorId id : step.releases) values_[id] = at::Tensor();
+  }
+
+  [[noreturn]] void refuse(const Op& op, const std::string& reason) {
+    abandon();
+    const bool memory = reason.find("memory") != std::string::npos;
+    throw InputError("", fmt::format("op \"{}\" ({})", op.name, op.type),
+                     fmt::format("LibTorch refuses it: {}", reason),
+                     memory ? "take a smaller batch" : "export the model without it");
+  }
+
+  // In the first step: what comes out is what the graph says.
+  void check_outputs(const Op& op) {
+    for (const TensorId id : op.outputs) {
+      const Tensor& tensor = graph_->tensor(id);
+      const Shape expected = LocalShape(tensor, graph_->batch()).on(shard_);
+      if (!values_[id].defined()) refuse(op, "it does not make \"" + tensor.name + "\"");
+      if (values_[id].sizes() != at::IntArrayRef(expected) ||
+          values_[id].scalar_type() != scalar_type(tensor.type)) {
+        refuse(op, fmt::format("\"{}\" gets another shape or type than in the graph", tensor.name));
+      }
+    }
+  }
+
+  void forget_kept() {
+    for (const TensorId id : kept_) {
+      if (!lives_on(graph_->tensor(id).role)) values_[id] = at::Tensor();
+    }
+  }
+
+  bool abandon() {
+    inputs_.clear();
+    for (std::size_t i = 0; i < values_.size(); ++i) {
+      if (!lives_on(graph_->tensor(TensorId(i)).role)) values_[TensorId(i)] = at::Tensor();
+    }
+    return false;
+  }
+
+  std::shared_ptr<const Graph> graph_;
+  int threads_;
+  Shard shard_;
+  std::vector<Step> steps_;
+  IdVector<TensorId, at::Tensor> values_;
+  Tensors inputs_;  // of the op at hand
+  std::vector<TensorId> kept_;
+  std::int64_t allocated_before_ = 0;
+  bool checked_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Execution> make_execution(std::shared_ptr<const Graph> graph,
+                                          const EngineOptions& options) {
+  try {
+    return std::make_unique<TorchExecution>(std::move(graph), options);
+  } catch (const c10::Error& error) {
+    throw InputError("", "", "LibTorch refuses the model: " + reason_of(error),
+                     "take a smaller batch");
+  }
+}
+
+}  // namespace strato::torch_engine

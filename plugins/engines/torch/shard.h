@@ -1,0 +1,17 @@
+// What an op's kernel is told beside its inputs.
+#pragma once
+
+#include <cstdint>
+
+namespace strato::torch_engine {
+
+// Which samples of the global batch the inputs hold, and the moment in training.
+struct Shard {
+  std::int64_t samples = 1;
+  std::int64_t first_sample = 0;
+  std::int64_t step = 1;  // counts from 1
+  std::uint64_t seed = 1;
+  double learning_rate = 0.01;
+};
+
+}  // namespace strato::torch_engine
