@@ -11,8 +11,10 @@
 namespace strato::cli {
 namespace {
 
-constexpr std::size_t kGaps = 3;      // a device, in the text
-constexpr std::size_t kWhatIfs = 15;  // in the text
+// In the text:
+constexpr std::size_t kGaps = 3;  // of a device
+constexpr std::size_t kWhatIfs = 15;
+constexpr double kLeastSaving = 0.001;
 constexpr std::size_t kWidth = 100;   // columns of a paragraph
 
 const Timeline& timeline_of(const Explanation& e) { return *e.verdict->outcome.timeline; }
@@ -100,37 +102,75 @@ std::string path_text(const Explanation& e) {
   return table.text();
 }
 
-std::string gaps_text(const Explanation& e) {
-  const Program& program = *timeline_of(e).program;
-  Table table({"device", "idle", "of step", "most because of", "longest gaps", "until", "held up by"});
-  for (std::size_t d = 0; d < e.gaps.size(); ++d) {
-    const std::vector<Gap>& gaps = e.gaps[DeviceId(d)];
-    Nanos idle;
-    std::array<Nanos, kReasons> by_reason{};
-    for (const Gap& gap : gaps) {
-      idle += gap.end - gap.begin;
-      by_reason[static_cast<std::size_t>(gap.reason)] += gap.end - gap.begin;
+// Devices whose gaps are alike are shown once: "1080ti-0:0 and 7 alike".
+struct Alike {
+  DeviceId first;
+  std::size_t others = 0;
+};
+template <class Same>
+std::vector<Alike> merge_alike(const std::vector<DeviceId>& devices, Same&& same) {
+  std::vector<Alike> merged;
+  for (const DeviceId device : devices) {
+    const auto it = std::find_if(merged.begin(), merged.end(),
+                                 [&](const Alike& a) { return same(a.first, device); });
+    if (it == merged.end()) {
+      merged.push_back({device});
+    } else {
+      ++it->others;
     }
-    const auto most = static_cast<Reason>(
-        std::max_element(by_reason.begin(), by_reason.end()) - by_reason.begin());
-    std::vector<Gap> longest = gaps;
-    std::stable_sort(longest.begin(), longest.end(), [](const Gap& a, const Gap& b) {
-      return a.end - a.begin > b.end - b.begin;
-    });
+  }
+  return merged;
+}
+std::string label_of(const Explanation& e, const Alike& alike) {
+  const Cluster& cluster = *timeline_of(e).program->cluster;
+  const std::string name = cluster.device(alike.first).name;
+  return alike.others == 0 ? name : fmt::format("{} and {} alike", name, alike.others);
+}
+bool same_gpu(const Explanation& e, DeviceId a, DeviceId b) {
+  const Cluster& cluster = *timeline_of(e).program->cluster;
+  return cluster.device(a).type == cluster.device(b).type;
+}
+
+std::array<Nanos, kReasons> idle_by_reason(const std::vector<Gap>& gaps) {
+  std::array<Nanos, kReasons> times{};
+  for (const Gap& gap : gaps) times[static_cast<std::size_t>(gap.reason)] += gap.end - gap.begin;
+  return times;
+}
+
+std::vector<Gap> longest_first(std::vector<Gap> gaps) {
+  std::stable_sort(gaps.begin(), gaps.end(), [](const Gap& a, const Gap& b) {
+    return a.end - a.begin > b.end - b.begin;
+  });
+  return gaps;
+}
+
+std::string gaps_text(const Explanation& e) {
+  std::vector<DeviceId> devices;
+  for (std::size_t d = 0; d < e.gaps.size(); ++d) devices.push_back(DeviceId(d));
+  const auto merged = merge_alike(devices, [&](DeviceId a, DeviceId b) {
+    return same_gpu(e, a, b) && e.gaps[a].size() == e.gaps[b].size() &&
+           idle_by_reason(e.gaps[a]) == idle_by_reason(e.gaps[b]);
+  });
+  Table table({"device", "idle", "of step", "most for", "longest gaps", "until", "held up by"});
+  for (const Alike& alike : merged) {
+    const auto times = idle_by_reason(e.gaps[alike.first]);
+    Nanos idle;
+    for (const Nanos time : times) idle += time;
+    const auto most =
+        static_cast<Reason>(std::max_element(times.begin(), times.end()) - times.begin());
+    const std::vector<Gap> longest = longest_first(e.gaps[alike.first]);
+    std::vector<std::string> head = {label_of(e, alike), time_text(idle),
+                                     percent_text(share_of_step(e, idle)),
+                                     idle > Nanos(0) ? std::string(name_of(most)) : ""};
     for (std::size_t i = 0; i < std::max<std::size_t>(1, std::min(kGaps, longest.size())); ++i) {
-      std::vector<std::string> row = {"", "", "", ""};
-      if (i == 0)
-        row = {program.cluster->device(DeviceId(d)).name, time_text(idle),
-               percent_text(share_of_step(e, idle)),
-               idle > Nanos(0) ? std::string(name_of(most)) : ""};
+      std::vector<std::string> row = i == 0 ? head : std::vector<std::string>(4);
       if (i < longest.size()) {
         const Gap& gap = longest[i];
         row.push_back(fmt::format("{}, {}", time_text(gap.end - gap.begin), name_of(gap.reason)));
-        row.push_back(gap.next.valid() ? task_name(e, gap.next) : "the end");
+        row.push_back(gap.next.valid() ? task_name(e, gap.next) : "the end of the step");
         row.push_back(task_name(e, gap.cause));
-      } else {
-        row.insert(row.end(), 3, "");
       }
+      row.resize(7);
       table.add(std::move(row));
     }
   }
@@ -142,6 +182,7 @@ std::string what_ifs_text(const Explanation& e) {
   Table table({"if faster", "what", "10 % faster", "saves", "infinitely fast", "saves"});
   std::size_t shown = 0;
   for (const WhatIf& each : e.what_ifs) {
+    if (share_of_step(e, step - each.free) < kLeastSaving) continue;
     if (shown++ == kWhatIfs) break;
     table.add({each.name, std::string(kind_of(each)), time_text(each.faster),
                percent_text(share_of_step(e, step - each.faster)), time_text(each.free),
@@ -150,12 +191,12 @@ std::string what_ifs_text(const Explanation& e) {
   return table.empty() ? "" : "\n" + table.text();
 }
 
-std::string memory_text(const Explanation& e, const MemoryReport& report) {
+std::string memory_text(const Explanation& e, const MemoryReport& report, const Alike& alike) {
   const Program& program = *timeline_of(e).program;
-  std::string text = fmt::format(
-      "\nMemory of {}: {} of {} at {}{}\n", program.cluster->device(report.device).name,
-      bytes_text(report.peak), bytes_text(report.capacity), time_text(report.moment),
-      report.peak > report.capacity ? ", does not fit" : "");
+  std::string text = fmt::format("\nMemory of {}: {} of {} at {}{}\n", label_of(e, alike),
+                                 bytes_text(report.peak), bytes_text(report.capacity),
+                                 time_text(report.moment),
+                                 report.peak > report.capacity ? ", does not fit" : "");
   std::string roles;
   for (std::size_t r = 0; r < kRoles.size(); ++r)
     if (report.by_role[r] > Bytes(0)) {
@@ -172,6 +213,23 @@ std::string memory_text(const Explanation& e, const MemoryReport& report) {
                held.resident ? "" : task_name(e, held.held_for)});
   text += table.text();
   for (const std::string& advice : report.advice) text += wrapped("- " + advice);
+  return text;
+}
+
+std::string memories_text(const Explanation& e) {
+  const auto report_of = [&](DeviceId device) -> const MemoryReport& {
+    return *std::find_if(e.memory.begin(), e.memory.end(),
+                         [&](const MemoryReport& r) { return r.device == device; });
+  };
+  std::vector<DeviceId> devices;
+  for (const MemoryReport& report : e.memory) devices.push_back(report.device);
+  const auto merged = merge_alike(devices, [&](DeviceId a, DeviceId b) {
+    const MemoryReport &of_a = report_of(a), &of_b = report_of(b);
+    return same_gpu(e, a, b) && of_a.peak == of_b.peak && of_a.by_role == of_b.by_role &&
+           of_a.advice == of_b.advice;
+  });
+  std::string text;
+  for (const Alike& alike : merged) text += memory_text(e, report_of(alike.first), alike);
   return text;
 }
 
@@ -278,10 +336,8 @@ Json explanation_json(const Explanation& e) {
 }
 
 std::string explanation_text(const Explanation& e) {
-  std::string text = "\nWhy\n" + wrapped(e.why) + "\n" + path_text(e) + "\n" + gaps_text(e) +
-                     what_ifs_text(e);
-  for (const MemoryReport& report : e.memory) text += memory_text(e, report);
-  return text;
+  return "\nWhy\n" + wrapped(e.why) + "\n" + path_text(e) + "\n" + gaps_text(e) + what_ifs_text(e) +
+         memories_text(e);
 }
 
 }  // namespace strato::cli

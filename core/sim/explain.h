@@ -115,7 +115,8 @@ struct MemoryReport {
 MemoryReport memory_report(const Timeline& timeline, DeviceId device,
                            const Grouping* grouping = nullptr);
 
-// One paragraph: "119 ms: 61 % computes, ...". `what_ifs` may be empty.
+// The step in one paragraph: "A step takes 119 ms, and communication limits it: ...". Without what-ifs it
+// says less. `what_ifs` as what_if() sorts them.
 std::string why(const Timeline& timeline, const std::vector<WhatIf>& what_ifs, const ErrorBar& error,
                 std::optional<Nanos> lower_bound = {});
 

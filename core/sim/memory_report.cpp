@@ -169,18 +169,21 @@ class Advisor {
                            bytes_text(frees)));
   }
 
-  // Half of everything to the emptiest device, when that has room for it.
+  // Half of everything to the emptiest device, when there is one with room for each that is too
+  // small.
   void two_devices() {
+    const Bytes half = report_.peak / 2;
     DeviceId emptiest;
     Bytes room;
+    std::size_t overfull = 0, roomy = 0;
     for (std::size_t d = 0; d < timeline_.devices.size(); ++d) {
       const DeviceUse& use = timeline_.devices[DeviceId(d)];
-      if (DeviceId(d) == report_.device || use.capacity - use.peak <= room) continue;
-      emptiest = DeviceId(d);
-      room = use.capacity - use.peak;
+      const Bytes left = use.capacity - use.peak;
+      overfull += left < Bytes(0) ? 1 : 0;
+      roomy += left >= half ? 1 : 0;
+      if (left > room) emptiest = DeviceId(d), room = left;
     }
-    const Bytes half = report_.peak / 2;
-    if (!emptiest.valid() || room < half) return;
+    if (!emptiest.valid() || room < half || roomy < overfull) return;
     add(half, fmt::format("dividing this device's ops with {} (model parallel), which has {} left, "
                           "frees about {}",
                           program_.cluster->device(emptiest).name, bytes_text(room),
@@ -204,8 +207,8 @@ class Advisor {
     }
     Bytes frees;
     for (const auto& [buffer, bytes] : waiting) frees += bytes;
-    add(frees, fmt::format("gradients of {} wait for the network then: sent and applied sooner they "
-                           "free up to that",
+    add(frees, fmt::format("gradients of {} wait for the network at that moment: sent sooner, or over "
+                           "faster links, they free at most that",
                            bytes_text(frees)));
   }
 
