@@ -50,13 +50,13 @@ class SimulatingEvaluator final : public Evaluator {
   struct Worker {
     std::unique_ptr<Lowering> lowering;
     Simulator simulator;
+    Timeline timeline;  // its arrays are reused
 
     Score evaluate(const Problem& problem, const Strategy& strategy, bool with_feedback) {
       if (!lowering)
         lowering = std::make_unique<Lowering>(problem.graph, problem.grouping, problem.cluster,
                                               problem.cost);
-      const Timeline timeline =
-          simulator.simulate(std::make_shared<const Program>(lowering->lower(strategy)));
+      simulator.simulate(std::make_shared<const Program>(lowering->lower(strategy)), {}, timeline);
       Score score = score_of(timeline);
       if (with_feedback)
         score.feedback = std::make_shared<const Feedback>(feedback(timeline, *problem.grouping));
