@@ -1,6 +1,7 @@
 #include "core/program/emitter.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/base/error.h"
 
@@ -43,21 +44,39 @@ void Emitter::start(Program& program) {
 
 void Emitter::overwrite(std::int32_t slot, DeviceId device) {
   for (std::int32_t i = reader_of_cell_[cell(slot, device)]; i >= 0;
-       i = readers_[static_cast<std::size_t>(i)].next)
-    depend(readers_[static_cast<std::size_t>(i)].task);
+       i = readers_[static_cast<std::size_t>(i)].next) {
+    const std::int32_t row = readers_[static_cast<std::size_t>(i)].row;
+    const TaskId task = store_ ? store_->task_of_row[static_cast<std::size_t>(row)]
+                               : TaskId(static_cast<std::size_t>(row));
+    if (!store_ || store_->row_of[task] == row) depend(task);
+  }
+}
+
+BufferId Emitter::write_again() {
+  const BufferId id = program_->writes[replaced_row_][replaced_writes_++];
+  program_->writes.push(id);
+  return id;
+}
+
+void Emitter::keep_store(std::size_t row) {
+  const TaskId task = replaced_.valid() ? replaced_ : TaskId(row);
+  store_->row_of.resize(row + 1, -1);
+  store_->row_of[task] = static_cast<std::int32_t>(row);
+  store_->task_of_row.push_back(task);
 }
 
 TaskId Emitter::commit_rows() {
-  const TaskId id(program_->tasks.size() - 1);
+  const std::size_t row = program_->tasks.size() - 1;
   program_->writes.end_row();
   push_sorted_unique(dependencies_, program_->dependencies);
   push_sorted_unique(reads_, program_->reads);
   for (std::size_t cell : parameters_) {
-    readers_.push_back({id, reader_of_cell_[cell]});
+    readers_.push_back({static_cast<std::int32_t>(row), reader_of_cell_[cell]});
     reader_of_cell_[cell] = static_cast<std::int32_t>(readers_.size() - 1);
   }
   parameters_.clear();
-  return id;
+  if (store_) keep_store(row);
+  return replaced_.valid() ? std::exchange(replaced_, TaskId()) : TaskId(row);
 }
 
 Task& Emitter::commit_compute(DeviceId device) {

@@ -26,6 +26,22 @@ class Emitter {
   explicit Emitter(const Tables& tables) : tables_(tables) {}
   void start(Program& program);
 
+  // Delta lowering: `program` is a store that only grows. A task is known by the row that it was
+  // first written to; rows_of[task] is where it stands now, -1 when it is gone, and task_of_row the
+  // inverse.
+  struct Store {
+    IdVector<TaskId, std::int32_t> row_of;
+    std::vector<TaskId> task_of_row;
+  };
+  void set_store(Store* store) { store_ = store; }
+  // The next task takes the place of this one, which stood in `row`: it keeps its name and the
+  // buffers that it writes.
+  void replace(TaskId task, std::int32_t row) {
+    replaced_ = task;
+    replaced_row_ = static_cast<std::size_t>(row);
+    replaced_writes_ = 0;
+  }
+
   void read(const Instance& instance) {
     depend(instance.task);
     if (instance.buffer.valid()) reads_.push_back(instance.buffer);
@@ -43,12 +59,13 @@ class Emitter {
   void overwrite(std::int32_t slot, DeviceId device);
   // Of the next task committed.
   BufferId write(TensorId tensor, DeviceId device, Bytes bytes) {
+    if (replaced_.valid()) return write_again();
     const BufferId id = program_->buffers.next_id();
     program_->buffers.push_back({tensor, device, bytes});
     program_->writes.push(id);
     return id;
   }
-  TaskId next_task() const { return program_->tasks.next_id(); }
+  TaskId next_task() const { return replaced_.valid() ? replaced_ : program_->tasks.next_id(); }
 
   // On the compute stream of the device. The task is to be filled in at once.
   Task& commit_compute(DeviceId device);
@@ -59,7 +76,7 @@ class Emitter {
 
  private:
   struct Reader {
-    TaskId task;
+    std::int32_t row;
     std::int32_t next;
   };
   TaskId commit(const Task& task) {
@@ -67,6 +84,8 @@ class Emitter {
     return commit_rows();
   }
   TaskId commit_rows();  // of the task added last
+  BufferId write_again();
+  void keep_store(std::size_t row);
   std::size_t cell(std::int32_t slot, DeviceId device) const {
     return static_cast<std::size_t>(slot) * tables_.cluster->device_count() + device.index();
   }
@@ -79,6 +98,9 @@ class Emitter {
   std::vector<std::int32_t> reader_of_cell_;  // heads of lists in readers_
   std::vector<Reader> readers_;
   std::vector<LinkId> sorted_links_;
+  Store* store_ = nullptr;
+  TaskId replaced_;
+  std::size_t replaced_row_ = 0, replaced_writes_ = 0;
 };
 
 }  // namespace strato

@@ -22,9 +22,33 @@ void Exchange::start(Program& program) {
   resident_.assign(tables_.slots.size() * tables_.cluster->device_count(), Range());
   for (OpId update : tables_.updates)
     for (TensorId input : tables_.inputs(update))
-      if (tables_.updates_here(update, input))
-        for (const Shard& home : placement_.homes(update).shards)
-          resident(input, home.device, 0, tables_.batch);
+      if (tables_.updates_here(update, input)) add_homes(input);
+}
+
+void Exchange::add_homes(TensorId parameter) {
+  const TensorFacts& facts = tables_.tensors[parameter];
+  for (const Shard& home : placement_.homes(facts.op).shards)
+    add_resident(facts.slot, home.device, 0, tables_.batch);
+}
+
+void Exchange::forget_copies(TensorId tensor) {
+  Made& made = made_[tensor];
+  made.extras = -1;
+  made.fetches = 0;
+  made.no_collective = false;
+  made.root = DeviceId();
+}
+
+Bytes Exchange::resident_bytes(TensorId tensor, DeviceId device) const {
+  const auto slot = static_cast<std::size_t>(tables_.tensors[tensor].slot);
+  const Range range = resident_[device.index() * tables_.slots.size() + slot];
+  return range.end > range.begin ? bytes_of(tensor, range.begin, range.end) : Bytes(0);
+}
+
+void Exchange::forget_residents(TensorId tensor) {
+  const auto slot = static_cast<std::size_t>(tables_.tensors[tensor].slot);
+  for (std::size_t d = 0; d < tables_.cluster->device_count(); ++d)
+    resident_[d * tables_.slots.size() + slot] = Range();
 }
 
 Instance Exchange::input(OpId op, TensorId tensor, std::size_t index) {
@@ -44,6 +68,7 @@ Instance Exchange::input(OpId op, TensorId tensor, std::size_t index) {
 }
 
 std::size_t Exchange::begin_output(TensorId tensor, LayoutId layout) {
+  forget_copies(tensor);
   Made& made = made_[tensor];
   made.first = static_cast<std::int32_t>(instances_.size());
   made.layout = layout;

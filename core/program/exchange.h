@@ -54,6 +54,16 @@ class Exchange {
   std::size_t begin_output(TensorId tensor, LayoutId layout);
   void set_output(std::size_t at, const Instance& instance) { instances_[at] = instance; }
 
+  // Delta lowering. What was made stays; copies that exchanges made of it are forgotten.
+  void forget_copies(TensorId tensor);
+  std::size_t first_output(TensorId tensor) const {
+    return static_cast<std::size_t>(made_[tensor].first);
+  }
+  // Bytes of a tensor without producer that are resident on a device.
+  Bytes resident_bytes(TensorId tensor, DeviceId device) const;
+  void forget_residents(TensorId tensor);
+  void add_homes(TensorId parameter);
+
   // Sends a parameter's new value from where task `updated` made it to its other homes, in place.
   void return_parameter(TensorId parameter, OpId update, TaskId updated);
 

@@ -43,9 +43,11 @@ TaskId LowerState::compute(OpId op, std::size_t index) {
     } else if (tables.tensors[inputs[i]].source == Source::Resident) {
       exchange.read_resident(op, inputs[i], index);
     } else {
+      bring(op, index, i);
       gathered.push_back(exchange.input(op, inputs[i], index));
     }
   }
+  if (observer) observer->compute(index);
   for (const Instance& instance : gathered) emitter.read(instance);
   for (const std::int32_t slot : at_home) emitter.read_parameter(slot, shard.device);
   for (const std::int32_t first : at_hand)
@@ -90,7 +92,8 @@ void LowerState::write_outputs(OpId op, std::size_t index, TaskKind kind) {
 void LowerState::declare_outputs(OpId op) {
   first_output.clear();
   for (const TensorId output : tables.outputs(op))
-    first_output.push_back(exchange.begin_output(output, placement.layout_id(op)));
+    first_output.push_back(outputs_stay ? exchange.first_output(output)
+                                        : exchange.begin_output(output, placement.layout_id(op)));
 }
 
 // What all shards share is looked up together.
@@ -108,7 +111,11 @@ void LowerState::lower_alias(OpId op) {
   const TensorId input = tables.inputs(op).front();
   const bool alone = tables.graph->consumers(input).size() == 1 && tables.outputs(op).size() == 1;
   for (std::size_t s = 0; s < layout.shards.size(); ++s) {
-    for (TensorId other : tables.inputs(op).subspan(1)) exchange.input(op, other, s);
+    for (std::size_t i = 1; i < tables.inputs(op).size(); ++i) {
+      bring(op, s, i);
+      exchange.input(op, tables.inputs(op)[i], s);
+    }
+    bring(op, s, 0);
     Instance instance = exchange.input(op, input, s);
     instance.exclusive = instance.exclusive && alone;
     instance.next = -1;

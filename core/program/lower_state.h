@@ -12,6 +12,16 @@
 
 namespace strato {
 
+// Is told what lowering an op is about to do: delta lowering keeps blocks of tasks by it.
+class BlockObserver {
+ public:
+  virtual ~BlockObserver() = default;
+  // An input of a shard is brought: `ask` tells them apart, ascending within an op.
+  virtual void bring(std::uint32_t ask, TensorId tensor) = 0;
+  // The task of a shard comes next.
+  virtual void compute(std::size_t shard) = 0;
+};
+
 struct LowerState {
   LowerState(std::shared_ptr<const Graph> graph, std::shared_ptr<const Grouping> grouping,
         std::shared_ptr<const Cluster> cluster, std::shared_ptr<const CostModel> cost)
@@ -26,6 +36,10 @@ struct LowerState {
   void lower_alias(OpId op);
   void declare_outputs(OpId op);
   void prepare_shards(OpId op);
+  void bring(OpId op, std::size_t shard, std::size_t input) {
+    const std::size_t ask = shard * tables.inputs(op).size() + input;
+    if (observer) observer->bring(static_cast<std::uint32_t>(ask), tables.inputs(op)[input]);
+  }
   void set_output(std::size_t output, std::size_t shard, const Instance& instance) {
     exchange.set_output(first_output[output] + shard, instance);
   }
@@ -37,6 +51,8 @@ struct LowerState {
   Emitter emitter;
   Exchange exchange;
   Program* program = nullptr;
+  BlockObserver* observer = nullptr;
+  bool outputs_stay = false;  // they are declared already, with the same layout
   // Of the op being lowered:
   std::vector<std::int32_t> at_hand;      // by input: see Exchange::at_hand()
   std::vector<Instance> gathered;         // what a shard reads beside them

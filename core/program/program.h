@@ -68,6 +68,8 @@ class Rows {  // compressed rows: row i is a span
     return {values_.data() + begin_[row], values_.data() + begin_[row + 1]};
   }
   std::size_t row_count() const { return begin_.size() - 1; }
+  std::uint32_t begin(std::size_t row) const { return begin_[row]; }  // index into data()
+  const T* data() const { return values_.data(); }
   std::size_t value_count() const { return values_.size(); }
   void push(T value) { values_.push_back(value); }
   void push_row(std::span<const T> row) {
