@@ -180,13 +180,4 @@ std::shared_ptr<const CostModel> make_analytic_cost_model(std::shared_ptr<const 
                                     std::make_shared<Calibration>(Calibration::standard()));
 }
 
-// The profile is left to the measured cost model, which is made on top of this one.
-std::shared_ptr<const CostModel> make_cost_model(std::shared_ptr<const Graph> graph,
-                                                 std::shared_ptr<const Cluster> cluster,
-                                                 const CostSources& sources,
-                                                 std::vector<std::string>*) {
-  if (!sources.calibration) return make_analytic_cost_model(std::move(graph), std::move(cluster));
-  return make_calibrated_cost_model(std::move(graph), std::move(cluster), sources.calibration);
-}
-
 }  // namespace strato
