@@ -426,6 +426,8 @@ bool DeltaLowering::is_far(const Strategy& strategy) const {
   return ops * 3 > state_->ops.size();
 }
 
+void DeltaLowering::forget() { state_->valid = false; }
+
 const Program& DeltaLowering::store() const { return state_->store; }
 std::size_t DeltaLowering::row(TaskId task) const {
   return static_cast<std::size_t>(state_->tasks.row_of[task]);

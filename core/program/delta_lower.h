@@ -42,6 +42,8 @@ class DeltaLowering {
   // to be lowered again.
   const Change& lower(const Strategy& strategy);
 
+  void forget();  // the next strategy is lowered anew
+
   // Would lower() start anew? Costs a comparison of the decisions.
   bool is_far(const Strategy& strategy) const;
 

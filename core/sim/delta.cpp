@@ -1,0 +1,174 @@
+#include "core/sim/delta.h"
+
+#include <utility>
+#include <vector>
+
+#include "core/program/delta_lower.h"
+#include "core/program/lower.h"
+#include "core/sim/replay.h"
+#include "core/sim/replay_meter.h"
+
+namespace strato {
+
+struct DeltaEvaluator::State {
+  enum class Last : std::uint8_t {
+    None,
+    Full,     // lowered anew into the store, simulated: times are in `timeline`
+    Delta,    // times are in `replay`
+    Outside,  // not by delta lowering: all is in `timeline`
+  };
+
+  State(std::shared_ptr<const Graph> graph, std::shared_ptr<const Grouping> grouping,
+        std::shared_ptr<const Cluster> cluster, std::shared_ptr<const CostModel> cost)
+      : full(graph, grouping, cluster, cost), lowering(graph, grouping, cluster, cost) {}
+
+  void evaluate(const Strategy& strategy);
+  void evaluate_outside(const Strategy& strategy);
+  void simulate();
+  bool follow(const DeltaLowering::Change& change);
+  void take(const Timeline& from);
+  void take_replay();
+
+  Lowering full;
+  DeltaLowering lowering;
+  Simulator simulator;
+  Replay replay;
+  ReplayMeter meter;
+  bool replay_ready = false;  // it stands where the lowering stands
+  Last last = Last::None;
+  Timeline timeline;
+  Result result;
+};
+
+void DeltaEvaluator::State::take(const Timeline& from) {
+  result.step_time = from.step_time;
+  result.devices = from.devices;
+  result.link_busy = from.link_busy;
+  result.feasible = from.feasible;
+  result.tasks = result.lowered = result.replayed = from.tasks.size();
+  result.full = true;
+}
+
+void DeltaEvaluator::State::take_replay() {
+  const Cluster& cluster = *lowering.store().cluster;
+  const Program& store = lowering.store();
+  result.step_time = replay.step_time();
+  result.feasible = true;
+  for (std::size_t d = 0; d < cluster.device_count(); ++d) {
+    const DeviceId device(d);
+    DeviceUse& use = result.devices[device];
+    use.compute_busy = Nanos(replay.busy(store.compute_stream(device)));
+    use.communication_busy = Nanos(replay.busy(store.communication_stream(device)));
+    use.resident = lowering.resident(device);
+    use.peak = meter.peaks()[device].bytes;
+    use.peak_at = meter.peaks()[device].moment;
+    result.feasible = result.feasible && use.fits();
+  }
+  for (std::size_t l = 0; l < cluster.links().size(); ++l)
+    result.link_busy[LinkId(l)] = Nanos(replay.busy(store.link(LinkId(l))));
+  result.tasks = lowering.task_count();
+  result.replayed = replay.replayed();
+  result.full = false;
+}
+
+// The store as a program: right after everything was lowered anew.
+void DeltaEvaluator::State::simulate() {
+  timeline = simulator.simulate(
+      std::shared_ptr<const Program>(std::shared_ptr<void>(), &lowering.store()));
+  replay_ready = false;
+  last = Last::Full;
+  take(timeline);
+}
+
+void DeltaEvaluator::State::evaluate_outside(const Strategy& strategy) {
+  timeline = simulator.simulate(std::make_shared<const Program>(full.lower(strategy)));
+  last = Last::Outside;
+  take(timeline);
+}
+
+bool DeltaEvaluator::State::follow(const DeltaLowering::Change& change) {
+  replay_ready = replay.follow(lowering, change);
+  meter.follow(lowering, change);
+  if (!replay_ready) return false;
+  meter.measure(lowering, replay);
+  last = Last::Delta;
+  take_replay();
+  result.lowered = change.added.size() + change.changed.size();
+  return true;
+}
+
+void DeltaEvaluator::State::evaluate(const Strategy& strategy) {
+  if (strategy.bucket != Bytes(0) || !strategy.priorities.empty())
+    return evaluate_outside(strategy);
+  if (last == Last::Full && !replay_ready && !lowering.is_far(strategy)) {
+    replay.start(lowering, timeline.tasks);
+    meter.start(lowering);
+    replay_ready = true;
+  }
+  const bool ready = std::exchange(replay_ready, false);
+  last = Last::None;
+  const DeltaLowering::Change& change = lowering.lower(strategy);
+  if (change.everything) return simulate();
+  if (ready && follow(change)) return;
+  lowering.forget();
+  lowering.lower(strategy);
+  simulate();
+}
+
+DeltaEvaluator::DeltaEvaluator(std::shared_ptr<const Graph> graph,
+                               std::shared_ptr<const Grouping> grouping,
+                               std::shared_ptr<const Cluster> cluster,
+                               std::shared_ptr<const CostModel> cost)
+    : state_(std::make_unique<State>(std::move(graph), std::move(grouping), std::move(cluster),
+                                     std::move(cost))) {}
+DeltaEvaluator::~DeltaEvaluator() = default;
+
+const DeltaEvaluator::Result& DeltaEvaluator::evaluate(const Strategy& strategy) {
+  state_->evaluate(strategy);
+  return state_->result;
+}
+
+const DeltaEvaluator::Result& DeltaEvaluator::result() const { return state_->result; }
+
+Feedback DeltaEvaluator::feedback() const {
+  const State& state = *state_;
+  if (state.last != State::Last::Delta)
+    return strato::feedback(state.timeline, *state.lowering.grouping());
+  // Feedback on devices and links needs no tasks, that on groups was measured with memory.
+  auto program = std::make_shared<Program>();
+  program->graph = state.lowering.store().graph;
+  program->cluster = state.lowering.store().cluster;
+  Timeline timeline;
+  timeline.program = std::move(program);
+  timeline.step_time = state.result.step_time;
+  timeline.devices = state.result.devices;
+  timeline.link_busy = state.result.link_busy;
+  Feedback feedback = strato::feedback(timeline, *state.lowering.grouping());
+  feedback.groups = state.meter.groups();
+  return feedback;
+}
+
+Timeline DeltaEvaluator::timeline() const {
+  const State& state = *state_;
+  if (state.last == State::Last::Outside) return state.timeline;
+  std::vector<TaskId> ids;
+  auto program = std::make_shared<const Program>(state.lowering.program(ids));
+  Timeline timeline;
+  if (state.last == State::Last::Full) timeline = state.timeline;
+  if (state.last == State::Last::Delta) {
+    timeline.step_time = state.result.step_time;
+    timeline.devices = state.result.devices;
+    timeline.link_busy = state.result.link_busy;
+    timeline.feasible = state.result.feasible;
+    for (const TaskId id : ids) {
+      const Replay::Times& times = state.replay.times(id.index());
+      timeline.tasks.push_back({Nanos(times.ready),
+                                Nanos(times.end - state.replay.duration(id.index())),
+                                Nanos(times.end)});
+    }
+  }
+  timeline.program = std::move(program);
+  return timeline;
+}
+
+}  // namespace strato
