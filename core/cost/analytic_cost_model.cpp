@@ -28,20 +28,10 @@ struct Roofline {
   }
 };
 
-// What an op computes in: its first floating-point output, or input where it has none.
-DataType computing_type(const Graph& graph, const Op& op) {
-  for (const std::vector<TensorId>* tensors : {&op.outputs, &op.inputs}) {
-    for (const TensorId id : *tensors) {
-      if (id.valid() && is_floating(graph.tensor(id).type)) return graph.tensor(id).type;
-    }
-  }
-  return DataType::F32;
-}
-
 Roofline roofline_of(const Calibration& calibration, const Graph& graph, const Op& op,
                      const GpuType& gpu) {
   if (op.view) return {};
-  const Rates rates = rates_of(calibration, op.family, computing_type(graph, op), gpu);
+  const Rates rates = rates_of(calibration, graph, op, gpu);
   const double batch = static_cast<double>(std::max<std::int64_t>(graph.batch(), 1));
   const double launch = op.work.kernels * launch_seconds(calibration, gpu) * 1e9;
   Roofline roofline{launch, 0, launch, 0};
@@ -133,8 +123,7 @@ Estimate AnalyticCostModel::explain_compute(OpId id, GpuTypeId gpu, std::int64_t
   const double part = n / static_cast<double>(std::max<std::int64_t>(graph_->batch(), 1));
   const double seconds = std::max(to_seconds(time), 1e-9);
   const bool compute_bound = line.compute(n) > line.memory(n);
-  const Precision precision =
-      rates_of(*calibration_, op.family, computing_type(*graph_, op), type).precision;
+  const Precision precision = rates_of(*calibration_, *graph_, op, type).precision;
   const double reached = compute_bound ? op.work.flops * part / seconds /
                                              type.peak_flops[static_cast<std::size_t>(precision)]
                                        : (static_cast<double>(op.work.fixed_bytes.value) +

@@ -34,13 +34,20 @@ struct Calibration {
   std::string name = "standard";
   std::string source;  // what it was fitted on, for people
   std::array<FamilyEfficiency, kOpFamilies> families;
-  double launch_scale = 1;   // kernel launch overhead relative to the GPU generation's
-  bool matrix_units = true;  // fp32 products may use TF32 units where the GPU has them
-  // Host side of the framework; used by studies, 0: never the bottleneck.
-  double dispatch_us = 0;     // per op and replica, one after the other in one process
-  double step_us = 0;         // fixed, per step
+  double winograd = 1.0;      // fp32 3 x 3 convolutions of stride 1 do so much less arithmetic
+  double launch_scale = 1;    // kernel launch overhead relative to the GPU generation's
+  bool matrix_units = true;   // fp32 products may use TF32 units where the GPU has them
   double transfer_scale = 1;  // share of a link's bandwidth that point-to-point transfers reach
   double collective_scale = 1;
+  // Host side of the framework. Applied by studies, not by the cost model; 0: never the bottleneck.
+  double dispatch_us = 0;      // per kernel, one after the other in a process, over its GPUs
+  double step_us = 0;          // fixed, per step
+  double input_sample_us = 0;  // to read one sample, one after the other in a process
+  double input_GBps = 0;       // to bring the samples' bytes
+  // Of variables kept in the host's memory (TensorFlow slim's data parallelism).
+  double host_port_GBps = 20;    // between that memory and all GPUs of its machine
+  double host_latency_us = 20;   // per tensor
+  double host_memory_GBps = 60;  // of summing gradients and updating variables there
   double relative_error = 0.25;  // standard error of an op's time, as seen on held-out measurements
 
   const FamilyEfficiency& of(OpFamily family) const {

@@ -32,6 +32,31 @@ Precision matrix_precision(DataType type) {
   }
 }
 
+// What an op computes in: its first floating-point output, or input where it has none.
+DataType computing_type(const Graph& graph, const Op& op) {
+  for (const std::vector<TensorId>* tensors : {&op.outputs, &op.inputs}) {
+    for (const TensorId id : *tensors) {
+      if (id.valid() && is_floating(graph.tensor(id).type)) return graph.tensor(id).type;
+    }
+  }
+  return DataType::F32;
+}
+
+// A plain 3 x 3 convolution of stride 1, or a gradient of one (Lavin and Gray, "Fast Algorithms for
+// Convolutional Neural Networks": cuDNN uses it for all three).
+bool suits_winograd(const Graph& graph, const Op& op) {
+  if (op.family != OpFamily::Convolution) return false;
+  const Op& forward = op.forward.valid() ? graph.op(op.forward) : op;
+  if (forward.inputs.size() < 2 || !forward.inputs[1].valid()) return false;
+  const Shape& kernel = graph.tensor(forward.inputs[1]).shape;
+  const auto all_one = [&](std::string_view key) {
+    const auto values = forward.integers(key);
+    return std::all_of(values.begin(), values.end(), [](std::int64_t v) { return v == 1; });
+  };
+  return kernel.size() == 4 && kernel[2] == 3 && kernel[3] == 3 && all_one("strides") &&
+         all_one("dilations") && forward.integer("group", 1) == 1;
+}
+
 double peak(const GpuType& gpu, Precision precision) {
   return gpu.peak_flops[static_cast<std::size_t>(precision)];
 }
@@ -59,10 +84,14 @@ void choose_units(const Calibration& calibration, OpFamily family, DataType type
 
 }  // namespace
 
-Rates rates_of(const Calibration& calibration, OpFamily family, DataType type, const GpuType& gpu) {
-  const FamilyEfficiency& part = calibration.of(family);
+Rates rates_of(const Calibration& calibration, const Graph& graph, const Op& op,
+               const GpuType& gpu) {
+  const FamilyEfficiency& part = calibration.of(op.family);
   Rates rates;
-  choose_units(calibration, family, type, gpu, rates);
+  choose_units(calibration, op.family, computing_type(graph, op), gpu, rates);
+  // Winograd's algorithm runs on ordinary cores; counted are the flops of the direct one.
+  if (rates.precision == Precision::Fp32 && suits_winograd(graph, op))
+    rates.flops *= calibration.winograd;
   rates.memory = gpu.memory_bandwidth * part.memory;
   // half * (peak / reference) / (peak * share): the peak cancels.
   rates.compute_ramp = part.half_flops / (kReferenceFlops * part.cuda_cores);

@@ -15,7 +15,8 @@ struct Rates {
   double memory_ramp = 0;                 // seconds per kernel
   Precision precision = Precision::Fp32;  // of the units that do the arithmetic
 };
-Rates rates_of(const Calibration& calibration, OpFamily family, DataType type, const GpuType& gpu);
+Rates rates_of(const Calibration& calibration, const Graph& graph, const Op& op,
+               const GpuType& gpu);
 
 double launch_seconds(const Calibration& calibration, const GpuType& gpu);  // per kernel
 double local_move_rate(const GpuType& gpu);  // bytes per second, read and written together

@@ -64,10 +64,10 @@ TEST(Calibration, BadFilesAreRefusedWithTheirPlace) {
   EXPECT_EQ(place_of(with(R"(, "collective_scale": 0)")), "collective_scale");
   EXPECT_EQ(place_of(with(R"(, "collective_scale": 1.5)")), "collective_scale");
   EXPECT_EQ(place_of(with(R"(, "step_us": "1")")), "step_us");
-  EXPECT_EQ(place_of(with(R"(, "families": {"Convolusion": {}})")), "families.Convolusion");
-  EXPECT_EQ(place_of(with(R"(, "families": {"MatMul": {"memory": 1.2}})")),
-            "families.MatMul.memory");
-  EXPECT_EQ(place_of(with(R"(, "families": {"MatMul": {"speed": 1}})")), "families.MatMul.speed");
+  EXPECT_EQ(place_of(with(R"(, "families": {"convolusion": {}})")), "families.convolusion");
+  EXPECT_EQ(place_of(with(R"(, "families": {"matmul": {"memory": 1.2}})")),
+            "families.matmul.memory");
+  EXPECT_EQ(place_of(with(R"(, "families": {"matmul": {"speed": 1}})")), "families.matmul.speed");
 }
 
 TEST(Calibration, BundledOnesAreReadAndOthersNamed) {
