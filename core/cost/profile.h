@@ -61,7 +61,8 @@ struct SizedMeasurement {
   std::int64_t repetitions = 1;
 };
 
-// Between two places: devices ("v100:0"), or what stands for all alike ("GPU type/same machine").
+// Between two devices ("v100:0" to "v100:1"), or all pairs alike: from a GPU type to the same or another
+// one with where it is ("V100-SXM2-32GB" to "V100-SXM2-32GB/same machine", "…/other machine").
 struct TransferProfile {
   std::string from, to;
   std::vector<SizedMeasurement> measurements;  // ascending by bytes, unique, at least two
@@ -121,12 +122,14 @@ struct ProfileReport {
   struct Gpu {
     std::string name;
     std::size_t ops = 0, measured = 0;  // that make tasks; with a measurement
-    double time_covered = 0;            // share of the step's compute time, 0 to 1
-    double median_error = 0, worst_error = 0;  // relative, leave-one-out over batch sizes
+    double time_covered = 0;  // share of the step's compute time, 0 to 1
+    // Relative, root mean square per signature, leave-one-out over its batch sizes; 0 when none has
+    // two.
+    double median_error = 0, worst_error = 0;
   };
   std::vector<Gpu> gpus;
   std::vector<std::string> unused;   // signatures in the profile that the graph does not have
-  std::vector<std::string> missing;  // ops without a measurement, most expensive first
+  std::vector<std::string> missing;  // "OP on GPU" without a measurement, most expensive first
 };
 ProfileReport report(const Profile& profile, const Graph& graph, const Cluster& cluster);
 
