@@ -49,7 +49,9 @@ std::string resident_line(const Timeline& timeline) {
   for (std::size_t d = 0; d < timeline.devices.size(); ++d)
     bytes[timeline.program->cluster->device(DeviceId(d)).name] =
         timeline.devices[DeviceId(d)].resident.value;
-  return Json{{"resident", std::move(bytes)}}.dump() + "\n";
+  Json line = {{"resident", std::move(bytes)}};
+  if (timeline.options.fair_links) line["fair_links"] = true;
+  return line.dump() + "\n";
 }
 
 std::vector<TaskId> start_order(const Timeline& timeline) {
@@ -75,8 +77,8 @@ Json task_line(const Timeline& timeline, TaskId id) {
               {"kind", name_of(task.kind)},
               {"op", task.op.valid() ? Json(program.graph->op(task.op).name) : Json()},
               {"resources", std::move(resources)},
-              {"duration_ns", task.duration.value},
-              {"priority", task.priority},
+              {"duration_ns", (times.end - times.start).value},  // of fair links: what it took
+              {"priority", timeline.options.priorities ? task.priority : 0},
               {"deps", std::move(dependencies)},
               {"ready_ns", times.ready.value},
               {"start_ns", times.start.value},

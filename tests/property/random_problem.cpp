@@ -232,6 +232,11 @@ Strategy random_strategy(const RandomProblem& problem, Random& random) {
       decision.devices.push_back({DeviceId(random.below(problem.cluster->device_count())), 1});
     strategy.groups.push_back(random.below(8) == 0 ? std::nullopt : std::optional(decision));
   }
+  if (random.below(3) == 0)
+    strategy.bucket = Bytes(1 + static_cast<std::int64_t>(random.below(2000)));
+  if (random.below(3) == 0)
+    for (std::size_t i = 0; i < problem.graph->op_count(); ++i)
+      strategy.priorities.push_back(static_cast<std::int32_t>(random.below(5)) - 2);
   return strategy;
 }
 

@@ -19,7 +19,7 @@ struct RandomProblem {
 };
 
 RandomProblem random_problem(Random& random);
-// Every mode, uneven shares, groups left undecided.
+// Every mode, uneven shares, groups left undecided; some with buckets, some with priorities.
 Strategy random_strategy(const RandomProblem& problem, Random& random);
 
 }  // namespace strato

@@ -83,11 +83,16 @@ class Checker {
     for (const DumpedTask& task : schedule_.tasks) {
       const std::set<std::string> unique(task.resources.begin(), task.resources.end());
       if (unique.empty() || unique.size() != task.resources.size()) problem(task, "bad resources");
-      for (const std::string& resource : unique) users_[resource].push_back(&task);
+      for (const std::string& resource : unique)
+        if (is_exclusive(resource)) users_[resource].push_back(&task);
     }
     for (auto& [resource, users] : users_) check_resource(resource, users);
     for (const DumpedTask& task : schedule_.tasks)
       if (task.start > task.ready && !was_held(task)) problem(task, "waits while it could run");
+  }
+
+  bool is_exclusive(const std::string& resource) const {
+    return !schedule_.fair_links || resource.ends_with(" compute") || resource.ends_with(" comm");
   }
 
   // Users are in start order, as the lines are.
@@ -108,8 +113,9 @@ class Checker {
   // A task that starts late starts at the moment at which a resource of its own is freed.
   bool was_held(const DumpedTask& task) const {
     for (const std::string& resource : task.resources)
-      for (const DumpedTask* other : users_.at(resource))
-        if (other != &task && other->end == task.start) return true;
+      if (is_exclusive(resource))
+        for (const DumpedTask* other : users_.at(resource))
+          if (other != &task && other->end == task.start) return true;
     return false;
   }
 
@@ -189,7 +195,9 @@ DumpedSchedule parse_schedule(std::string_view dump) {
   std::istringstream lines{std::string(dump)};
   std::string line;
   std::getline(lines, line);
-  schedule.resident = json::parse(line).at("resident").get<std::map<std::string, std::int64_t>>();
+  const json first = json::parse(line);
+  schedule.resident = first.at("resident").get<std::map<std::string, std::int64_t>>();
+  schedule.fair_links = first.value("fair_links", false);
   while (std::getline(lines, line)) schedule.tasks.push_back(parse_task(json::parse(line)));
   return schedule;
 }

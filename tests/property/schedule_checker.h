@@ -26,6 +26,7 @@ struct DumpedTask {
 struct DumpedSchedule {
   std::map<std::string, std::int64_t> resident;  // by device
   std::vector<DumpedTask> tasks;                 // in the order of the lines
+  bool fair_links = false;  // several tasks at a time on a link; streams are still exclusive
 };
 
 struct ScheduleReport {

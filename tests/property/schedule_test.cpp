@@ -137,8 +137,77 @@ void check_against_timeline(const Timeline& timeline, const ScheduleReport& repo
   EXPECT_EQ(feasible, timeline.feasible);
   Nanos sum;
   for (const CriticalStep& step : critical_path(timeline))
-    sum += timeline.program->tasks[step.task].duration;
+    sum += timeline.tasks[step.task].end - timeline.tasks[step.task].start;
   EXPECT_EQ(sum, timeline.step_time) << "the critical path has a gap";
+}
+
+// What flows wholly inside a stretch of time has carried its bytes there: no link carries more than
+// it can. Work is in time at full speed, which uses the slowest link of a task fully and the others
+// in part. And nobody flows when it could not, or faster than alone.
+void check_links(const Timeline& timeline) {
+  const Program& program = *timeline.program;
+  const auto& links = program.cluster->links();
+  struct Flow {
+    double begin, end, bytes;
+  };
+  IdVector<LinkId, std::vector<Flow>> flows(links.size());
+  for (std::size_t i = 0; i < program.tasks.size(); ++i) {
+    const Task& task = program.tasks[TaskId(i)];
+    const TaskTimes& times = timeline.tasks[TaskId(i)];
+    if (task.kind == TaskKind::Transfer) {
+      EXPECT_EQ(times.start, times.ready);
+    }
+    EXPECT_GE(times.end - times.start, task.duration);
+    std::vector<LinkId> used;
+    double slowest = 1e30;
+    for (const ResourceId resource : program.resources[i])
+      if (const std::size_t streams = 2 * program.cluster->device_count();
+          resource.index() >= streams) {
+        used.push_back(LinkId(resource.index() - streams));
+        slowest = std::min(slowest, links[used.back()].bandwidth);
+      }
+    for (const LinkId link : used)
+      flows[link].push_back({static_cast<double>((times.start + task.latency).value),
+                             static_cast<double>(times.end.value),
+                             static_cast<double>((task.duration - task.latency).value) * slowest});
+  }
+  for (std::size_t l = 0; l < flows.size(); ++l)
+    for (const Flow& first : flows[LinkId(l)])
+      for (const Flow& last : flows[LinkId(l)]) {
+        if (last.end < first.end) continue;
+        double bytes = 0;
+        for (const Flow& flow : flows[LinkId(l)])
+          if (flow.begin >= first.begin && flow.end <= last.end) bytes += flow.bytes;
+        EXPECT_LE(bytes, (last.end - first.begin + 0.1) * links[LinkId(l)].bandwidth)
+            << links[LinkId(l)].name;
+      }
+}
+
+// All four ways to simulate it keep the rules.
+void check_all_ways(const std::shared_ptr<const Program>& program) {
+  for (const bool priorities : {false, true})
+    for (const bool fair : {false, true}) {
+      SCOPED_TRACE(std::string(priorities ? "priorities" : "first in, first out") +
+                   (fair ? ", fair links" : ", exclusive links"));
+      const Timeline timeline = Simulator().simulate(program, {priorities, fair});
+      const DumpedSchedule schedule = parse_schedule(dump_tasks(timeline));
+      EXPECT_EQ(schedule.fair_links, fair);
+      const ScheduleReport report = check_schedule(schedule);
+      for (const std::string& problem_found : report.problems) ADD_FAILURE() << problem_found;
+      check_against_timeline(timeline, report);
+      if (fair) check_links(timeline);
+    }
+}
+
+std::shared_ptr<const Program> with_random_priorities(const Program& program, Random& random) {
+  auto copy = std::make_shared<Program>(program);
+  for (Task& task : copy->tasks) {
+    task.priority = static_cast<std::int32_t>(random.below(4)) - 1;
+    if (is_communication(task.kind))
+      task.latency = Nanos(static_cast<std::int64_t>(
+          random.below(static_cast<std::uint64_t>(task.duration.value) + 1)));
+  }
+  return copy;
 }
 
 TEST(Schedule, OneThousandRandomOnesHoldEveryRule) {
@@ -166,6 +235,8 @@ TEST(Schedule, OneThousandRandomOnesHoldEveryRule) {
     lowering.lower(random_strategy(problem, random));  // another in between
     const auto again = std::make_shared<const Program>(lowering.lower(strategy));
     EXPECT_EQ(dump_tasks(simulator.simulate(again)), dump);
+    check_all_ways(program);
+    check_all_ways(with_random_priorities(*program, random));
     tasks += schedule.tasks.size();
     for (const DumpedTask& task : schedule.tasks) ++kinds[task.kind];
   }
