@@ -148,6 +148,8 @@ std::vector<PathPiece> pieces_of(const Timeline& timeline, const Causes& causes,
       if (w < windows.size() && windows[w].begin <= piece.begin) {
         part.end = std::min(piece.end, windows[w].end);
         part.reason = Reason::Straggler;
+        if (piece.waiting.valid() && timeline.tasks[piece.waiting].start <= piece.begin)
+          part.task = piece.waiting;  // it runs, slowed by sharing
         part.waiting = windows[w].waiting;
       } else if (w < windows.size()) {
         part.end = std::min(piece.end, windows[w].begin);

@@ -1,5 +1,5 @@
-// What must hold for every explanation, on random problems: first in first out, with priorities, with
-// shared links.
+// What must hold for every explanation, on random problems: first in first out, with priorities,
+// with shared links.
 #include "core/sim/explain.h"
 
 #include <gtest/gtest.h>
