@@ -1,131 +1,204 @@
-// A bound that no strategy of the problem can beat; the larger of two.
+// A bound that no strategy of the problem can beat, whatever its modes, devices, shares, buckets
+// and priorities, on exclusive and on fair links: communication is taken to be free.
 //
-// What both need: let t(o, k, n) be the cost model's time of op o on GPU type k for n of the B
-// samples, and rate(o, k) = min over n of t(o, k, n) / n (for an op that does not split: n = B
-// only). Rounding up to whole nanoseconds only lengthens tasks.
+// Let t(o, k, n) be the cost model's time of op o on GPU type k for n of the B samples, c(k) the
+// number of devices of type k, and T the step time. What holds of every lowered program (the
+// property tests check it): every op is computed for every sample, by tasks on at most one shard a
+// device or whole; and before a task with the samples S come, for all samples in S, the ops that
+// its op follows from. Views and ops without work make no task and count nothing.
 //
-// Work. Every strategy computes every op on all samples at least once: replicas cover the batch
-// with their shards, duplicates and model parallelism with the whole batch. An op that does not
-// split runs in full on at least one device. Let w(d, o) be the time that device d's compute stream
-// spends on op o. If d computes n(d, o) samples of a splittable op, w(d, o) >= n(d, o) rate(o, type
-// of d), and the sum over d of n(d, o) is at least B. A compute stream runs one task at a time, so
-// the step time T >= sum over o of w(d, o) for every d. Take any weights y(d) >= 0 with sum 1 (LP
-// duality: these are dual variables of the relaxed assignment):
-//   T >= sum over d of y(d) sum over o of w(d, o)
-//     >= sum over o of sum over d of y(d) n(d, o) rate(o, d)
-//     >= sum over o of B min over d of y(d) rate(o, d).
-// Devices of one type have equal rates, so that equal weights within a type are best. We start with
-// weights in proportion to speed and climb; every weight on the way is valid, so the best of them
-// is a bound.
+// Work. A compute stream runs one task at a time: T >= busy time of each device, so for any weights
+// y(k) >= 0 with sum over k of c(k) y(k) = 1
+//   T >= sum over tasks of y(type of its device) * time of the task.                          (1)
 //
-// Path. If op b reads what op a computes, every task of b waits for some task of a that computes at
-// least one sample. So T is at least the longest path where each op takes its shortest conceivable
-// time, min over n and k of t(o, k, n), and communication is free.
+// Path. For a sample s let e(o, s) be the first end of a task of o that has s. If b reads what a
+// makes, a task of b with s starts at e(a, s) or later. So e(b, s) >= e(a, s) + time of a task of b
+// that has s. Take the mean over the samples: along any chain of ops
+//   T >= sum over the chain of mean over s of the time of the task that has s.                (2)
+// A shard of n samples counts n / B times: many shards make the mean small, at least one of B
+// samples makes it t(o, k, B). Where a tensor does not depend on the batch, its reader may have
+// waited for a task with other samples: there only the shortest conceivable time is known, for
+// everything before it. An op that is never split waits for all samples, and so for their mean.
 //
-// The minimum over n is taken over every n up to 256; for larger batches over powers of two and B,
-// which is exact for models whose time per sample never grows with n and whose time never shrinks
-// with n (fixed cost plus linear or roofline cost, as the analytic model has).
+// Together. For 0 <= p <= 1, T >= p (2) + (1 - p) (1). Both sums depend on the strategy through the
+// layouts of the ops alone, op by op: so the sum over the ops of
+//   min over layouts of o of  p [o on the chain] mean + (1 - p) sum over tasks of y time      (3)
+// is a bound for any p, y and chain. A layout of an op that splits is at most c(k) shards of each
+// type k with n(j) samples, sum n(j) = B (several whole copies cost no less than one). By Lagrange,
+// for any multiplier m,
+//   (3) >= m B + sum over k of c(k) min(0, min over n of (p n / B + (1 - p) y(k)) t(o, k, n) - m
+//   n).
+// With fixed cost f and rate r on P equal devices (2) alone gives f + r B / P for each op of the
+// chain: the cost of the best even split, launches included, which neither the work nor the path
+// says alone.
+//
+// We take the weights that are best for (1) by climbing, the chain that is longest by (2), and the
+// best p by ternary search: the bound is concave in p, and every p on the way is valid.
+//
+// The minimum over n is over every n of batches up to 256 (unless there are very many ops); else
+// over steps of a quarter, which is exact for models whose time per sample never grows with n
+// (fixed cost plus linear or roofline cost, as the analytic model has).
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <vector>
 
-#include "core/search/baselines.h"
 #include "core/search/evaluator.h"
+#include "core/search/layout_costs.h"
 
 namespace strato {
 namespace {
 
-struct OpCosts {
-  std::vector<std::vector<double>> whole;  // [type][op] B * rate, in ns
-  std::vector<double> shortest;            // [op] shortest conceivable time, in ns
+// How often each class of ops occurs, on the chain and elsewhere.
+struct Chain {
+  std::vector<double> on, all;  // by class
+  double before = 0;            // the chain starts no sooner
 };
 
-std::vector<std::int64_t> sample_counts(std::int64_t batch) {
-  std::vector<std::int64_t> counts;
-  for (std::int64_t n = 1; n < batch; n = batch <= 256 ? n + 1 : 2 * n) counts.push_back(n);
-  counts.push_back(batch);
-  return counts;
-}
+// For each op: when its tasks can end at the earliest, any of them and in the mean over the
+// samples.
+class Paths {
+ public:
+  Paths(const Problem& problem, const LayoutCosts& costs) : graph_(*problem.graph), costs_(costs) {
+    const std::vector<double> nothing(costs.devices().size(), 0.0);
+    for (std::size_t i = 0; i < costs.class_count(); ++i)
+      mean_time_.push_back(costs.least(i, 1, nothing));
+    ends_.resize(graph_.op_count());
+    for (std::size_t op = 0; op < ends_.size(); ++op) visit(OpId(op));
+  }
 
-OpCosts op_costs(const Problem& problem) {
-  const Graph& graph = *problem.graph;
-  const std::int64_t batch = graph.batch();
-  const std::vector<std::int64_t> all = sample_counts(batch), one = {batch};
-  const std::size_t types = problem.cluster->gpu_types().size();
-  OpCosts costs;
-  costs.whole.assign(types, std::vector<double>(graph.op_count()));
-  costs.shortest.assign(graph.op_count(), std::numeric_limits<double>::max());
-  for (std::size_t type = 0; type < types; ++type)
-    for (std::size_t op = 0; op < graph.op_count(); ++op) {
-      const bool splits = graph.op(OpId(op)).split != Splittability::None;
-      double rate = std::numeric_limits<double>::max();
-      for (std::int64_t n : splits ? all : one) {
-        const auto time =
-            static_cast<double>(problem.cost->compute(OpId(op), GpuTypeId(type), n).value);
-        rate = std::min(rate, time / static_cast<double>(n));
-        costs.shortest[op] = std::min(costs.shortest[op], time);
-      }
-      costs.whole[type][op] = rate * static_cast<double>(batch);
+  double longest() const {
+    double end = 0;
+    for (const End& each : ends_) end = std::max(end, each.mean);
+    return end;
+  }
+
+  Chain chain() const {
+    Chain chain;
+    chain.on.assign(costs_.class_count(), 0);
+    chain.all.assign(costs_.class_count(), 0);
+    OpId at;
+    for (std::size_t i = 0; i < ends_.size(); ++i) {
+      ++chain.all[costs_.class_of(OpId(i))];
+      if (!at.valid() || ends_[OpId(i)].mean > ends_[at].mean) at = OpId(i);
     }
-  return costs;
-}
-
-// The dual objective for weights by type (any positive scale).
-double dual(const OpCosts& costs, const std::vector<double>& counts, const std::vector<double>& y) {
-  double total = 0, sum = 0;
-  for (std::size_t type = 0; type < y.size(); ++type) total += counts[type] * y[type];
-  for (std::size_t op = 0; op < costs.shortest.size(); ++op) {
-    double least = std::numeric_limits<double>::max();
-    for (std::size_t type = 0; type < y.size(); ++type)
-      least = std::min(least, y[type] * costs.whole[type][op]);
-    sum += least;
-  }
-  return sum / total;
-}
-
-double work_bound(const Problem& problem, const OpCosts& costs) {
-  const std::size_t types = costs.whole.size();
-  std::vector<double> counts(types, 0), y(types);
-  for (const Device& device : problem.cluster->devices()) counts[device.type.index()] += 1;
-  for (std::size_t type = 0; type < types; ++type) {
-    double time = 0;
-    for (double op : costs.whole[type]) time += op;
-    y[type] = 1 / std::max(time, 1.0);
-  }
-  double best = dual(costs, counts, y);
-  for (double factor = 1.3; factor > 1.005; factor = std::sqrt(factor))
-    for (std::size_t type = 0; types > 1 && type < types; ++type)
-      for (double change : {factor, 1 / factor}) {
-        std::vector<double> tried = y;
-        tried[type] *= change;
-        if (const double value = dual(costs, counts, tried); value > best) {
-          best = value;
-          y = std::move(tried);
-        }
+    while (at.valid()) {
+      const End& end = ends_[at];
+      if (end.from_any) {
+        chain.before = end.any;
+        break;
       }
-  return best;
-}
-
-double path_bound(const Graph& graph, const OpCosts& costs) {
-  std::vector<double> end(graph.op_count(), 0);
-  double longest = 0;
-  for (std::size_t op = 0; op < end.size(); ++op) {
-    double start = 0;
-    for (TensorId input : graph.op(OpId(op)).inputs)
-      if (input.valid() && graph.tensor(input).producer.valid())
-        start = std::max(start, end[graph.tensor(input).producer.index()]);
-    end[op] = start + costs.shortest[op];
-    longest = std::max(longest, end[op]);
+      ++chain.on[costs_.class_of(at)];
+      chain.before = end.start;
+      at = end.before;
+    }
+    return chain;
   }
-  return longest;
-}
+
+ private:
+  struct End {
+    double any = 0;   // of any of its tasks
+    double mean = 0;  // over the samples; at least `any`
+    // How `mean` came about: from `any`, or from `start` and the op's own mean time after `before`.
+    bool from_any = true;
+    double start = 0;
+    OpId before;
+  };
+
+  void visit(OpId op) {
+    const OpClass& costs = costs_.op_class(costs_.class_of(op));
+    double any = 0;
+    End end;
+    for (const TensorId input : graph_.op(op).inputs) {
+      if (!input.valid() || !graph_.tensor(input).producer.valid()) continue;
+      const OpId producer = graph_.tensor(input).producer;
+      const End& before = ends_[producer];
+      const bool follows_samples = graph_.tensor(input).batch.kind != BatchKind::Whole;
+      any = std::max(any, follows_samples && !costs.splits ? before.mean : before.any);
+      const double start = follows_samples ? before.mean : before.any;
+      if (start > end.start) {
+        end.start = start;
+        end.before = follows_samples ? producer : OpId();
+      }
+    }
+    end.any = any + costs.shortest;
+    end.mean = end.start + mean_time_[costs_.class_of(op)];
+    end.from_any = end.any > end.mean;
+    end.mean = std::max(end.mean, end.any);
+    ends_[op] = end;
+  }
+
+  const Graph& graph_;
+  const LayoutCosts& costs_;
+  std::vector<double> mean_time_;  // by class
+  IdVector<OpId, End> ends_;
+};
+
+class Bound {
+ public:
+  Bound(const LayoutCosts& costs, Chain chain) : costs_(costs), chain_(std::move(chain)) {}
+
+  // p = path; weights: any positive scale.
+  double at(double path, std::vector<double> weights) const {
+    double total = 0, sum = path * chain_.before;
+    for (std::size_t type = 0; type < weights.size(); ++type)
+      total += costs_.devices()[type] * weights[type];
+    for (double& weight : weights) weight *= (1 - path) / total;
+    for (std::size_t i = 0; i < costs_.class_count(); ++i) {
+      const double on = chain_.on[i], off = chain_.all[i] - on;
+      if (on > 0) sum += on * costs_.least(i, path, weights);
+      if (off > 0) sum += off * costs_.least(i, 0, weights);
+    }
+    return sum;
+  }
+
+  // The best weights for the work alone.
+  std::vector<double> climb() const {
+    const std::size_t types = costs_.devices().size();
+    std::vector<double> weights(types);
+    for (std::size_t type = 0; type < types; ++type) {
+      double time = 0;
+      for (std::size_t i = 0; i < costs_.class_count(); ++i)
+        time += chain_.all[i] * costs_.time_on(i, type);
+      weights[type] = 1 / std::max(time, 1.0);
+    }
+    double best = at(0, weights);
+    for (double factor = 1.3; factor > 1.005; factor = std::sqrt(factor))
+      for (std::size_t type = 0; types > 1 && type < types; ++type)
+        for (const double change : {factor, 1 / factor}) {
+          std::vector<double> tried = weights;
+          tried[type] *= change;
+          if (const double value = at(0, tried); value > best) {
+            best = value;
+            weights = std::move(tried);
+          }
+        }
+    return weights;
+  }
+
+  double best() const {
+    const std::vector<double> weights = climb();
+    double low = 0, high = 1, best = std::max(at(0, weights), at(1, weights));
+    for (int i = 0; i < 8; ++i) {
+      const double one = low + (high - low) * 0.382, two = low + (high - low) * 0.618;
+      const double at_one = at(one, weights), at_two = at(two, weights);
+      best = std::max({best, at_one, at_two});
+      at_one < at_two ? low = one : high = two;
+    }
+    return best;
+  }
+
+ private:
+  const LayoutCosts& costs_;
+  Chain chain_;
+};
 
 }  // namespace
 
 Nanos lower_bound(const Problem& problem) {
-  const OpCosts costs = op_costs(problem);
-  const double bound = std::max(work_bound(problem, costs), path_bound(*problem.graph, costs));
+  const LayoutCosts costs(problem);
+  const Paths paths(problem, costs);
+  const double bound = std::max(paths.longest(), Bound(costs, paths.chain()).best());
   // Sums of doubles: step back by more than their rounding could have added.
   return Nanos(static_cast<std::int64_t>(std::floor(bound * (1 - 1e-9))));
 }

@@ -235,8 +235,7 @@ TEST(Schedule, OneThousandRandomOnesHoldEveryRule) {
     lowering.lower(random_strategy(problem, random));  // another in between
     const auto again = std::make_shared<const Program>(lowering.lower(strategy));
     EXPECT_EQ(dump_tasks(simulator.simulate(again)), dump);
-    check_all_ways(program);
-    check_all_ways(with_random_priorities(*program, random));
+    check_all_ways(seed % 3 == 0 ? program : with_random_priorities(*program, random));
     tasks += schedule.tasks.size();
     for (const DumpedTask& task : schedule.tasks) ++kinds[task.kind];
   }
