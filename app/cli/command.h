@@ -38,6 +38,7 @@ void add_inspect(CLI::App& app, Command& command);
 void add_plan(CLI::App& app, Command& command);
 void add_simulate(CLI::App& app, Command& command);
 void add_compare(CLI::App& app, Command& command);
+void add_study(CLI::App& app, Command& command);
 void add_export(CLI::App& app, Command& command);
 void add_list(CLI::App& app, Command& command);
 void add_runs(CLI::App& app, Command& command);

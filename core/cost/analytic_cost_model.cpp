@@ -11,10 +11,12 @@
 namespace strato {
 namespace {
 
-// The roofline of one op on one GPU in nanoseconds: the greater of compute and memory time, each a
-// fixed part (launch and ramp) and a part linear in the number of samples. All factors are found
-// once, because a search asks millions of times.
+// The roofline of one op on one GPU in nanoseconds: the greatest of compute and memory time, each a
+// fixed part (launch and ramp) and a part linear in the number of samples, and the time that the
+// framework needs to start its kernels. All factors are found once, because a search asks millions
+// of times.
 struct Roofline {
+  double least = 0;
   double compute_fixed = 0;
   double compute_per_sample = 0;
   double memory_fixed = 0;
@@ -24,7 +26,7 @@ struct Roofline {
   double memory(double samples) const { return memory_fixed + memory_per_sample * samples; }
   Nanos at(std::int64_t samples) const {
     const double n = static_cast<double>(samples);
-    return nanos_from(std::max(compute(n), memory(n)));
+    return nanos_from(std::max({least, compute(n), memory(n)}));
   }
 };
 
@@ -34,7 +36,7 @@ Roofline roofline_of(const Calibration& calibration, const Graph& graph, const O
   const Rates rates = rates_of(calibration, graph, op, gpu);
   const double batch = static_cast<double>(std::max<std::int64_t>(graph.batch(), 1));
   const double launch = op.work.kernels * launch_seconds(calibration, gpu) * 1e9;
-  Roofline roofline{launch, 0, launch, 0};
+  Roofline roofline{op.work.kernels * calibration.issue_us * 1e3, launch, 0, launch, 0};
   if (op.work.flops > 0) roofline.compute_fixed += op.work.kernels * rates.compute_ramp * 1e9;
   roofline.compute_per_sample = op.work.flops / rates.flops * 1e9 / batch;
   roofline.memory_fixed += op.work.kernels * rates.memory_ramp * 1e9 +

@@ -15,26 +15,34 @@ namespace fs = std::filesystem;
 constexpr std::string_view kFormat = "stratoscope-calibration";
 constexpr std::string_view kStandard = "standard";
 
-// In the order of OpFamily. Large kernels of training are meant; the launch overhead is apart.
+// In the order of OpFamily. The launch overhead is apart. The ramps (half_flops, half_bytes) stand
+// for filling and draining a GPU's cores: some 6 us for a product, 3 us for a stream; a step of a
+// recurrent layer takes about 20 us in cuDNN, however small.
+constexpr double kProduct = 4e7, kStep = 1e8, kStream = 1e6;
 constexpr std::array<FamilyEfficiency, kOpFamilies> kStandardFamilies = {{
-    // cores tensor memory half flops, bytes
-    {0.75, 0.60, 0.75, 0, 0},  // MatMul: GEMMs of training reach 70-90 % of fp32 peak; matrix units
-                               // starve for operands on all but the largest
-    {0.60, 0.35, 0.70, 0, 0},  // Convolution: implicit GEMM with odd shapes; ResNet-50 in fp32
-    // reaches about 0.6 of a V100's peak, TF32 kernels far less of theirs
-    {0.50, 0.50, 0.75, 0, 0},  // Elementwise: a stream; measured copies reach 75-80 % of nominal
-    {0.40, 0.40, 0.60, 0, 0},  // Normalization: two passes, a reduction between them
-    {0.40, 0.40, 0.65, 0, 0},  // Softmax: rows are read more than once, mostly from cache
-    {0.40, 0.40, 0.70, 0, 0},  // Reduction: a stream with a tree at its end
-    {0.40, 0.40, 0.60, 0, 0},  // Pooling: overlapping windows
-    {0.40, 0.40, 0.60, 0, 0},  // DataMovement: transposes read or write with a stride
-    {0.40, 0.40, 0.40, 0, 0},  // Embedding: scattered rows
-    {0.45, 0.30, 0.65, 0, 0},  // Recurrent: small GEMMs, one step after the other
-    {0.40, 0.40, 0.65, 0, 0},  // Loss
-    {0.50, 0.50, 0.75, 0, 0},  // Update: a stream over parameter, gradient and state
-    {1.00, 1.00, 1.00, 0, 0},  // View: costs nothing
-    {0.40, 0.30, 0.60, 0, 0},  // Other: unknown, so a careful guess
+    // cores, tensor, memory, half flops, half bytes
+    // MatMul: GEMMs of training reach 70-90 % of fp32 peak; matrix units starve for operands on all
+    // but the largest.
+    {0.75, 0.60, 0.75, kProduct, kStream},
+    // Convolution: implicit GEMM with odd shapes; beside Winograd's algorithm (see below), 0.5 of a
+    // V100's peak in ResNets; TF32 kernels reach far less of theirs.
+    {0.50, 0.35, 0.70, kProduct, kStream},
+    // Elementwise: a stream; measured copies reach 75-80 % of nominal.
+    {0.50, 0.50, 0.75, 0, kStream},
+    {0.40, 0.40, 0.60, 0, kStream},  // Normalization: two passes, a reduction between them
+    {0.40, 0.40, 0.65, 0, kStream},  // Softmax: rows are read more than once, mostly from cache
+    {0.40, 0.40, 0.70, 0, kStream},  // Reduction: a stream with a tree at its end
+    {0.40, 0.40, 0.60, 0, kStream},  // Pooling: overlapping windows
+    {0.40, 0.40, 0.60, 0, kStream},  // DataMovement: transposes read or write with a stride
+    {0.40, 0.40, 0.40, 0, kStream},  // Embedding: scattered rows
+    {0.45, 0.30, 0.65, kStep, 0},    // Recurrent: small GEMMs, one step after the other
+    {0.40, 0.40, 0.65, 0, kStream},  // Loss
+    {0.50, 0.50, 0.75, 0, kStream},  // Update: a stream over parameter, gradient and state
+    {1.00, 1.00, 1.00, 0, 0},        // View: costs nothing
+    {0.40, 0.30, 0.60, 0, kStream},  // Other: unknown, so a careful guess
 }};
+// Of 2.25 in theory; whole networks of 3 x 3 convolutions (VGG) reach about this on a V100.
+constexpr double kWinograd = 1.6;
 
 std::string_view family_name(std::size_t family) { return name_of(static_cast<OpFamily>(family)); }
 
@@ -57,6 +65,7 @@ constexpr Field<FamilyEfficiency> kFamilyFields[] = {
 constexpr Field<Calibration> kFields[] = {
     {"winograd", &Calibration::winograd, 1, 4},
     {"launch_scale", &Calibration::launch_scale, 0, 1e4},
+    {"issue_us", &Calibration::issue_us, 0, 1e6},
     {"transfer_scale", &Calibration::transfer_scale, kLeast, 1},
     {"collective_scale", &Calibration::collective_scale, kLeast, 1},
     {"dispatch_us", &Calibration::dispatch_us, 0, 1e6},
@@ -107,8 +116,9 @@ double rounded(double value) { return std::stod(fmt::format("{:.6g}", value)); }
 const Calibration& Calibration::standard() {
   static const Calibration value = [] {
     Calibration calibration;
-    calibration.source = "published benchmarks of single kernels and of whole models; see README";
+    calibration.source = "published benchmarks of single kernels and of whole models";
     calibration.families = kStandardFamilies;
+    calibration.winograd = kWinograd;
     return calibration;
   }();
   return value;

@@ -34,9 +34,10 @@ struct Calibration {
   std::string name = "standard";
   std::string source;  // what it was fitted on, for people
   std::array<FamilyEfficiency, kOpFamilies> families;
-  double winograd = 1.0;      // fp32 3 x 3 convolutions of stride 1 do so much less arithmetic
-  double launch_scale = 1;    // kernel launch overhead relative to the GPU generation's
-  bool matrix_units = true;   // fp32 products may use TF32 units where the GPU has them
+  double winograd = 1.0;     // fp32 3 x 3 convolutions of stride 1 do so much less arithmetic
+  double launch_scale = 1;   // kernel launch overhead relative to the GPU generation's
+  double issue_us = 0;       // a kernel takes no less: the framework starts no more of them in time
+  bool matrix_units = true;  // fp32 products may use TF32 units where the GPU has them
   double transfer_scale = 1;  // share of a link's bandwidth that point-to-point transfers reach
   double collective_scale = 1;
   // Host side of the framework. Applied by studies, not by the cost model; 0: never the bottleneck.

@@ -41,8 +41,10 @@ TEST(Compute, IsTheRooflineOfTheOp) {
   const Work& work = s.graph->op(matmul).work;
   ASSERT_GT(work.flops, 0);
   const GpuTypeId ti = type_called(*s.cluster, "GTX-1080-Ti");
-  const double compute = work.flops / (11.3e12 * 0.75);
+  // Ramps: what a large kernel would do of its half sizes at the reference rates.
+  const double compute = 4e7 / (10e12 * 0.75) + work.flops / (11.3e12 * 0.75);
   const double memory =
+      1e6 / (500e9 * 0.75) +
       static_cast<double>(work.batch_bytes.value + work.fixed_bytes.value) / (484e9 * 0.75);
   const double expected = 5e-6 * work.kernels + std::max(compute, memory);
   EXPECT_NEAR(to_seconds(s.cost->compute(matmul, ti, 64)), expected, 2e-9);
@@ -53,9 +55,10 @@ TEST(Compute, MatrixProductsUseTf32WhereTheGpuHasIt) {
   const OpId matmul = s.graph->find_op("m0");
   const Work& work = s.graph->op(matmul).work;
   const GpuTypeId a100 = type_called(*s.cluster, "A100-SXM4-80GB");
-  const double compute = work.flops / (156e12 * 0.60);
+  const double compute = 4e7 / (10e12 * 0.75) + work.flops / (156e12 * 0.60);
   const double bandwidth = s.cluster->gpu_types()[a100].memory_bandwidth * 0.75;
   const double memory =
+      1e6 / (500e9 * 0.75) +
       static_cast<double>(work.batch_bytes.value + work.fixed_bytes.value) / bandwidth;
   const double expected = 3.5e-6 * work.kernels + std::max(compute, memory);
   EXPECT_NEAR(to_seconds(s.cost->compute(matmul, a100, 64)), expected, 2e-9);
