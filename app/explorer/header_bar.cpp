@@ -13,6 +13,9 @@
 #include <QToolButton>
 
 #include "core/base/file.h"
+#include "core/cost/calibration.h"
+#include "core/cost/profile.h"
+#include "views/models/explanation.h"
 #include "views/models/vital_signs.h"
 #include "views/style/style.h"
 
@@ -107,6 +110,7 @@ HeaderBar::HeaderBar(Session& session, QWidget* parent)
   connect(&session_, &Session::problem_changed, this, &HeaderBar::refresh);
   connect(&session_, &Session::strategy_changed, this, &HeaderBar::refresh_names);
   connect(&session_, &Session::outcome_changed, this, &HeaderBar::refresh_vital_signs);
+  connect(&session_, &Session::explanation_changed, this, &HeaderBar::refresh_vital_signs);
   connect(&session_, &Session::search_changed, this, &HeaderBar::refresh_search);
   connect(&session_, &Session::busy_changed, this, &HeaderBar::refresh_search);
   connect(memory_, &QLabel::linkActivated, this, &HeaderBar::follow_link);
@@ -260,6 +264,7 @@ void HeaderBar::build_cluster_menu() {
 }
 
 void HeaderBar::refresh() {
+  error_text_.clear();
   refresh_names();
   refresh_vital_signs();
   refresh_search();
@@ -303,6 +308,31 @@ QString HeaderBar::delta_text() const {
          muted(QStringLiteral(" since the last change"), palette());
 }
 
+// How it was simulated, how sure it is, and where its costs come from.
+QString HeaderBar::step_tip() const {
+  const Snapshot& snapshot = session_.snapshot();
+  const Simulation& simulation = session_.simulation();
+  QStringList lines = {
+      QStringLiteral("Simulated time of one training step; %1, %2 links")
+          .arg(simulation.order == TaskOrder::Priority ? QStringLiteral("by priority")
+                                                       : QStringLiteral("first in, first out"),
+               simulation.fair_links ? QStringLiteral("shared") : QStringLiteral("exclusive"))};
+  if (snapshot.explanation) {
+    const ErrorBar& error = snapshot.explanation->error;
+    lines << QStringLiteral("%1 to %2 within one standard error")
+                 .arg(style::time(error.low), style::time(error.high));
+    lines << QStringLiteral("Costs on the critical path: %1 measured, %2 fitted, %3 analytic")
+                 .arg(rounded_percent(error.profile), rounded_percent(error.fit),
+                      rounded_percent(error.analytic));
+  }
+  const CostSources& costs = snapshot.costs;
+  if (costs.profile) lines << QStringLiteral("Profile %1").arg(text(costs.profile->name));
+  if (!snapshot.coverage.isEmpty()) lines << snapshot.coverage;
+  lines << QStringLiteral("Calibration %1")
+               .arg(text((costs.calibration ? *costs.calibration : Calibration::standard()).name));
+  return lines.join(QLatin1Char('\n'));
+}
+
 void HeaderBar::refresh_vital_signs() {
   const Snapshot& snapshot = session_.snapshot();
   const auto signs = vital_signs(snapshot);
@@ -311,17 +341,24 @@ void HeaderBar::refresh_vital_signs() {
   if (!signs) return;
   const bool dark = style::is_dark(palette());
   const Cluster& cluster = *snapshot.problem->cluster;
-  step_->setText(signs->feasible
-                     ? style::time(signs->step_time)
-                     : coloured(style::time(signs->step_time), style::infeasible(dark)));
-  step_->setToolTip(QStringLiteral("Simulated time of one training step"));
+  QString step = signs->feasible ? style::time(signs->step_time)
+                                 : coloured(style::time(signs->step_time), style::infeasible(dark));
+  if (signs->error) error_text_ = QStringLiteral("± ") + rounded_percent(signs->error->relative);
+  if (!error_text_.isEmpty()) {  // the last one stays while the next is computed
+    step += QStringLiteral(" <span style='font-size:%1pt; font-weight:400'>%2</span>")
+                .arg(font().pointSizeF())
+                .arg(muted(error_text_, palette()));
+  }
+  step_->setText(step);
+  step_->setToolTip(step_tip());
   speedup_->setVisible(signs->speedup.has_value());
   if (signs->speedup) {
-    speedup_->setText(QStringLiteral("<b>%1</b> ").arg(style::factor(*signs->speedup)) +
-                      muted(signs->baseline_feasible
-                                ? QStringLiteral("data parallel")
-                                : QStringLiteral("data parallel, which does not fit"),
-                            palette()));
+    speedup_->setText(
+        QStringLiteral("<b>%1</b> ").arg(style::factor(*signs->speedup)) +
+        muted(signs->baseline_feasible || !signs->feasible  // said once, at the memory
+                  ? QStringLiteral("data parallel")
+                  : QStringLiteral("data parallel, which does not fit"),
+              palette()));
     speedup_->setToolTip(QStringLiteral("Data parallel with AllReduce on all devices takes %1%2")
                              .arg(style::time(snapshot.baseline->timeline->step_time),
                                   signs->baseline_feasible

@@ -41,10 +41,12 @@ class HeaderBar : public QWidget {
   void refresh_search();
   void follow_link(const QString& link);
   QString delta_text() const;
+  QString step_tip() const;
 
   Session& session_;
   QToolButton *model_, *cluster_;
   QLabel* strategy_;
+  QString error_text_;
   QLabel *step_, *speedup_, *bound_, *memory_, *delta_;
   QComboBox *planner_, *budget_;
   QPushButton *main_, *second_;

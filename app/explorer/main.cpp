@@ -88,7 +88,7 @@ int run(QApplication& app) {
        {QStringLiteral("platform"), QStringLiteral("Qt platform: xcb, wayland, offscreen."),
         QStringLiteral("NAME")}});
   parser.addPositionalArgument(QStringLiteral("FILE"),
-                               QStringLiteral("Models, clusters, plans, workspaces."),
+                               QStringLiteral("Models, clusters, plans, profiles, workspaces."),
                                QStringLiteral("[FILE...]"));
   if (!parser.parse(app.arguments())) {
     std::fprintf(stderr, "stratoscope: %s; see stratoscope --help\n",

@@ -18,6 +18,7 @@
 #include <QVBoxLayout>
 
 #include "app/explorer/header_bar.h"
+#include "app/explorer/notice_strip.h"
 #include "app/explorer/open_files.h"
 #include "app/explorer/start_page.h"
 #include "app/explorer/views_in_reach.h"
@@ -69,9 +70,23 @@ MainWindow::MainWindow(Session& session, bool remembers)
     restoreGeometry(settings.value(QStringLiteral("window/geometry")).toByteArray());
     restoreState(settings.value(QStringLiteral("window/state")).toByteArray());
     centre_->restoreState(settings.value(QStringLiteral("window/centre")).toByteArray());
+    remember_simulation(settings);
   }
   refresh_pages();
   refresh_status();
+}
+
+void MainWindow::remember_simulation(const QSettings& settings) {
+  const QString priority = QStringLiteral("simulation/priority");
+  const QString fair = QStringLiteral("simulation/fair_links");
+  session_.set_simulation(
+      {settings.value(priority).toBool() ? TaskOrder::Priority : TaskOrder::Fifo,
+       settings.value(fair).toBool()});
+  connect(&session_, &Session::simulation_changed, this, [this, priority, fair] {
+    QSettings changed;
+    changed.setValue(priority, session_.simulation().order == TaskOrder::Priority);
+    changed.setValue(fair, session_.simulation().fair_links);
+  });
 }
 
 void MainWindow::build_views() {
@@ -115,7 +130,13 @@ void MainWindow::build_views() {
   pages_ = new QStackedWidget;
   pages_->addWidget(start);
   pages_->addWidget(centre_);
-  setCentralWidget(pages_);
+  auto* middle = new QWidget;
+  auto* column = new QVBoxLayout(middle);
+  column->setContentsMargins(0, 0, 0, 0);
+  column->setSpacing(0);
+  column->addWidget(new NoticeStrip(session_));
+  column->addWidget(pages_, 1);
+  setCentralWidget(middle);
 }
 
 void MainWindow::build_docks() {

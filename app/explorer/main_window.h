@@ -12,6 +12,7 @@ class QDockWidget;
 class QLabel;
 class QMessageBox;
 class QProgressBar;
+class QSettings;
 class QSplitter;
 class QStackedWidget;
 class QTabWidget;
@@ -54,6 +55,8 @@ class MainWindow : public QMainWindow {
   void build_view_menu();
   void build_strategy_menu();
   void build_run_menu();
+  void build_simulation_actions(QMenu& menu);
+  void build_cost_actions(QMenu& menu);
   void build_window_menu();
   void build_help_menu();
 
@@ -74,6 +77,7 @@ class MainWindow : public QMainWindow {
   void show_view(QWidget* view);
   QWidget* current_view() const;
   void remember_files(const QStringList& files);
+  void remember_simulation(const QSettings& settings);
   void fill_recent_files();
   bool grab_view(const QString& folder, const NamedView& view);
 

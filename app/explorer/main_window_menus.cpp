@@ -40,10 +40,9 @@ void MainWindow::build_menus() {
 void MainWindow::build_file_menu() {
   QMenu* menu = menuBar()->addMenu(QStringLiteral("&File"));
   menu->addAction(QStringLiteral("&Open…"), QKeySequence::Open, this, [this] {
-    choose_and_open(
-        QStringLiteral("Open"),
-        QStringLiteral(
-            "Models, clusters, plans, workspaces (*.onnx *.json *.strata);;All files (*)"));
+    choose_and_open(QStringLiteral("Open"),
+                    QStringLiteral("Models, clusters, plans, profiles, workspaces (*.onnx *.json "
+                                   "*.strata);;All files (*)"));
   });
   menu->addAction(QStringLiteral("Open &Workspace…"), QKeySequence(QStringLiteral("Ctrl+Shift+O")),
                   this, [this] {
@@ -56,6 +55,7 @@ void MainWindow::build_file_menu() {
                                                       QStringLiteral("Workspaces (*.strata)"));
     if (!file.isEmpty()) session_.open_workspace(file.toStdString(), false);
   });
+  build_cost_actions(*menu);
   recent_ = menu->addMenu(QStringLiteral("Open &Recent"));
   connect(recent_, &QMenu::aboutToShow, this, &MainWindow::fill_recent_files);
   menu->addSeparator();
@@ -66,6 +66,26 @@ void MainWindow::build_file_menu() {
   QAction* quit = menu->addAction(QStringLiteral("&Quit"), QKeySequence(QStringLiteral("Ctrl+Q")),
                                   this, &QWidget::close);
   quit->setMenuRole(QAction::QuitRole);
+}
+
+void MainWindow::build_cost_actions(QMenu& menu) {
+  menu.addAction(QStringLiteral("Open &Profile…"), this,
+                 [this] {
+                   choose_and_open(
+                       QStringLiteral("Open profile or calibration"),
+                       QStringLiteral("Profiles, calibrations (*.json);;All files (*)"));
+                 })
+      ->setToolTip(QStringLiteral("Measured costs of ops and transfers"));
+  QAction* close =
+      menu.addAction(QStringLiteral("&Close Profile"), this, [this] { session_.close_costs(); });
+  const auto refresh = [this, close] {
+    const CostSources& costs = session_.snapshot().costs;
+    close->setEnabled(costs.profile || costs.calibration);
+    close->setText(!costs.profile && costs.calibration ? QStringLiteral("&Close Calibration")
+                                                       : QStringLiteral("&Close Profile"));
+  };
+  connect(&session_, &Session::problem_changed, this, refresh);
+  refresh();
 }
 
 void MainWindow::build_export_menu(QMenu& menu) {
@@ -187,6 +207,29 @@ void MainWindow::build_run_menu() {
   };
   connect(&session_, &Session::search_changed, this, refresh);
   connect(&session_, &Session::problem_changed, this, refresh);
+  refresh();
+  menu->addSeparator();
+  build_simulation_actions(*menu);
+}
+
+// Two switches; the timeline has the same ones.
+void MainWindow::build_simulation_actions(QMenu& menu) {
+  QAction* priority = menu.addAction(QStringLiteral("Order Tasks by P&riority"));
+  priority->setShortcut(QKeySequence(Qt::Key_F6));
+  QAction* fair = menu.addAction(QStringLiteral("Share Links &Fairly"));
+  fair->setShortcut(QKeySequence(Qt::Key_F7));
+  for (QAction* action : {priority, fair}) {
+    action->setCheckable(true);
+    connect(action, &QAction::triggered, this, [this, priority, fair] {
+      session_.set_simulation(
+          {priority->isChecked() ? TaskOrder::Priority : TaskOrder::Fifo, fair->isChecked()});
+    });
+  }
+  const auto refresh = [this, priority, fair] {
+    priority->setChecked(session_.simulation().order == TaskOrder::Priority);
+    fair->setChecked(session_.simulation().fair_links);
+  };
+  connect(&session_, &Session::simulation_changed, this, refresh);
   refresh();
 }
 

@@ -16,9 +16,11 @@ namespace {
 FileKind kind_of_json(const std::filesystem::path& path) {
   const JsonView view = JsonView::parse(read_file(path), path.string());
   const auto format = view.is_object() ? view.find("format") : std::nullopt;
-  return format && format->is_string() && format->string().find("plan") != std::string::npos
-             ? FileKind::Plan
-             : FileKind::Cluster;
+  const std::string name = format && format->is_string() ? format->string() : std::string();
+  if (name.find("plan") != std::string::npos) return FileKind::Plan;
+  if (name.find("profile") != std::string::npos) return FileKind::Profile;
+  if (name.find("calibration") != std::string::npos) return FileKind::Calibration;
+  return FileKind::Cluster;  // whose reader says what is wrong
 }
 
 bool imports(const PluginRegistry& plugins, const std::string& extension) {
@@ -48,7 +50,7 @@ FileKind kind_of(const PluginRegistry& plugins, const QString& file) {
   }
   if (extension == ".json") return kind_of_json(path);
   if (imports(plugins, extension)) return FileKind::Model;
-  throw InputError(path.string(), "", "is no model, cluster, plan or workspace",
+  throw InputError(path.string(), "", "is no model, cluster, plan, profile or workspace",
                    "expected .onnx, .json or .strata");
 }
 
@@ -85,6 +87,12 @@ void open_files(Session& session, const QStringList& files, const QString& fallb
         break;
       case FileKind::Plan:
         session.open_plan(path);
+        break;
+      case FileKind::Profile:
+        session.open_profile(path);
+        break;
+      case FileKind::Calibration:
+        session.open_calibration(path);
         break;
     }
   }

@@ -1,4 +1,4 @@
-// Opens whatever a person hands over, by what it is: models, clusters, plans, workspaces.
+// Opens whatever a person hands over, by what it is: models, clusters, plans, profiles, workspaces.
 #pragma once
 
 #include <QString>
@@ -8,7 +8,7 @@
 
 namespace strato {
 
-enum class FileKind { Model, Cluster, Plan, Workspace };
+enum class FileKind { Model, Cluster, Plan, Profile, Calibration, Workspace };
 
 // By extension, and JSON files by their "format". Throws InputError for a file that is not there or
 // is none of them.

@@ -30,17 +30,17 @@ ClusterView::ClusterView(Session& session, QWidget* parent) : QWidget(parent), s
   table->setSelectionMode(QAbstractItemView::NoSelection);
   table->setFocusPolicy(Qt::TabFocus);
   table->setAccessibleName(tr("Bandwidth between device groups"));
-  table->horizontalHeader()->setDefaultSectionSize(64);
+  table->horizontalHeader()->setDefaultSectionSize(60);
   table->verticalHeader()->setDefaultSectionSize(24);
   table->horizontalHeader()->setMinimumSectionSize(40);
   column->addWidget(title);
   column->addWidget(table, 1);
-  side_->setMaximumWidth(340);
   auto* row = new QHBoxLayout(this);
   row->setContentsMargins(0, 0, 0, 0);
   row->setSpacing(0);
-  row->addWidget(canvas_, 3);
-  row->addWidget(side_, 1);
+  row->addWidget(canvas_, 1);
+  row->addWidget(side_);
+  table_ = table;
   setFocusProxy(canvas_);
   connect(canvas_, &ClusterCanvas::cursor_info, this, &ClusterView::cursor_info);
   connect(&session, &Session::problem_changed, this, &ClusterView::refresh);
@@ -64,12 +64,20 @@ void ClusterView::show_cluster(std::shared_ptr<const Cluster> cluster,
     bandwidth_.show(cluster);
   }
   canvas_->show_cluster(std::move(cluster), std::move(timeline));
+  fit_table();
+}
+
+// As wide as all columns need, at most two fifths of the view.
+void ClusterView::fit_table() {
   side_->setVisible(cluster_ && cluster_->groups().size() > 1 && width() >= kTableFrom);
+  const int wanted = table_->verticalHeader()->sizeHint().width() +
+                     table_->horizontalHeader()->length() + 6 * style::kGrid;
+  side_->setFixedWidth(std::min(wanted, width() * 2 / 5));
 }
 
 void ClusterView::resizeEvent(QResizeEvent* event) {
   QWidget::resizeEvent(event);
-  side_->setVisible(cluster_ && cluster_->groups().size() > 1 && width() >= kTableFrom);
+  fit_table();
 }
 
 void ClusterView::changeEvent(QEvent* event) {

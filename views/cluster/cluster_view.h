@@ -7,6 +7,8 @@
 #include "views/cluster/bandwidth_model.h"
 #include "views/cluster/cluster_canvas.h"
 
+class QTableView;
+
 namespace strato {
 
 class ClusterView : public QWidget {
@@ -26,10 +28,12 @@ class ClusterView : public QWidget {
 
  private:
   void refresh();
+  void fit_table();
 
   Session& session_;
   ClusterCanvas* canvas_;
   QWidget* side_;
+  QTableView* table_;
   BandwidthModel bandwidth_;
   std::shared_ptr<const Cluster> cluster_;
 };

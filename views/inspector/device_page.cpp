@@ -12,8 +12,6 @@
 namespace strato {
 namespace {
 
-constexpr std::size_t kMostTensors = 10;
-
 QString text(std::string_view value) {
   return QString::fromUtf8(value.data(), static_cast<qsizetype>(value.size()));
 }
@@ -28,6 +26,7 @@ DevicePage::DevicePage(Session& session, QWidget* parent)
       time_heading_(make_heading(QStringLiteral("Its step"), this)),
       role_heading_(make_heading(QStringLiteral("Memory at the peak"), this)),
       tensor_heading_(make_heading(QStringLiteral("Largest tensors then"), this)),
+      advice_(make_note(this)),
       facts_(new Facts(this)),
       times_(new BarList(this)),
       roles_(new BarList(this)),
@@ -36,7 +35,7 @@ DevicePage::DevicePage(Session& session, QWidget* parent)
   layout->setContentsMargins(0, 0, 0, 0);
   layout->setSpacing(style::kGrid);
   for (QWidget* widget :
-       std::initializer_list<QWidget*>{title_, subtitle_, facts_, time_heading_, times_,
+       std::initializer_list<QWidget*>{title_, subtitle_, facts_, advice_, time_heading_, times_,
                                        role_heading_, roles_, tensor_heading_, tensors_}) {
     layout->addWidget(widget);
   }
@@ -51,7 +50,7 @@ void DevicePage::refresh() {
   const auto link = selection.link();
   const bool is_device = device && device->index() < problem->cluster->device_count();
   for (QWidget* widget :
-       std::initializer_list<QWidget*>{role_heading_, roles_, tensor_heading_, tensors_}) {
+       std::initializer_list<QWidget*>{role_heading_, roles_, tensor_heading_, tensors_, advice_}) {
     widget->setVisible(is_device);
   }
   if (is_device) {
@@ -119,36 +118,43 @@ void DevicePage::show_times(const Timeline& timeline, DeviceId device) {
 }
 
 void DevicePage::show_memory(const Timeline& timeline, DeviceId device) {
-  const bool dark = style::is_dark(palette());
-  const DeviceUse& use = timeline.devices[device];
-  const Bytes whole = std::max({use.peak, use.capacity, Bytes(1)});
-  const auto by_role = memory_by_role(timeline, device, use.peak_at);
+  const QColor colour =
+      style::device_colour(*timeline.program->cluster, device, style::is_dark(palette()));
+  const MemoryReport report =
+      memory_report(timeline, device, session_.snapshot().problem->grouping.get());
+  const Bytes whole = std::max({report.peak, report.capacity, Bytes(1)});
   std::vector<Bar> roles;
-  for (std::size_t role = 0; role < by_role.size(); ++role) {
-    if (by_role[role].value == 0) continue;
-    roles.push_back({QString::fromUtf8(label_of(static_cast<TensorRole>(role))),
-                     style::bytes(by_role[role]),
-                     {},
-                     by_role[role] / whole,
-                     style::device_colour(*timeline.program->cluster, device, dark),
-                     false,
-                     -1});
+  for (std::size_t role = 0; role < report.by_role.size(); ++role) {
+    const Bytes held = report.by_role[role];
+    if (held.value == 0) continue;
+    roles.push_back({text(label_of(static_cast<TensorRole>(role))),
+                     style::bytes(held) + QStringLiteral("   ") +
+                         share_text(report.peak.value > 0 ? held / report.peak : 0),
+                     QStringLiteral("Share of the peak; the bar is of the device's memory"),
+                     held / whole, colour, false, -1});
   }
   std::stable_sort(roles.begin(), roles.end(),
                    [](const Bar& a, const Bar& b) { return a.fraction > b.fraction; });
   roles_->show_bars(std::move(roles));
   std::vector<Bar> tensors;
-  for (const Timeline::Alive& alive : timeline.alive_at(device, use.peak_at)) {
-    if (tensors.size() == kMostTensors) break;
-    const Tensor& tensor = timeline.program->graph->tensor(alive.tensor);
+  const Program& program = *timeline.program;
+  for (const MemoryReport::Held& held : report.largest) {
+    const Tensor& tensor = program.graph->tensor(held.tensor);
+    QString tip = text(label_of(tensor.role));
+    if (held.resident) tip += QStringLiteral(", always there");
+    if (held.made_by.valid())
+      tip += QStringLiteral("\nmade by ") + text(program.task_name(held.made_by));
+    if (held.held_for.valid()) {
+      tip += QStringLiteral("\nheld for ") + text(program.task_name(held.held_for));
+    }
     tensors.push_back(
-        {text(tensor.name), style::bytes(alive.bytes),
-         QStringLiteral("%1%2").arg(QString::fromUtf8(label_of(tensor.role)),
-                                    alive.resident ? QStringLiteral(", always there") : QString()),
-         alive.bytes / whole, style::device_colour(*timeline.program->cluster, device, dark), false,
-         -1});
+        {text(tensor.name), style::bytes(held.bytes), tip, held.bytes / whole, colour, false, -1});
   }
   tensors_->show_bars(std::move(tensors));
+  QStringList advice;
+  for (const std::string& line : report.advice) advice << QStringLiteral("• ") + text(line);
+  advice_->setText(advice.join(QLatin1Char('\n')));
+  advice_->setVisible(!advice.isEmpty());
 }
 
 void DevicePage::show_link(LinkId link) {

@@ -25,7 +25,7 @@ class DevicePage : public QWidget {
   void show_memory(const Timeline& timeline, DeviceId device);
 
   Session& session_;
-  QLabel *title_, *subtitle_, *time_heading_, *role_heading_, *tensor_heading_;
+  QLabel *title_, *subtitle_, *time_heading_, *role_heading_, *tensor_heading_, *advice_;
   Facts* facts_;
   BarList *times_, *roles_, *tensors_;
 };

@@ -46,6 +46,9 @@ void Facts::show_facts(const std::vector<Fact>& facts) {
     colour_text(*row.label, style::muted_text(palette()));
     colour_text(*row.value, facts[i].bad ? style::infeasible(style::is_dark(palette()))
                                          : palette().color(QPalette::WindowText));
+    QFont font = this->font();
+    font.setItalic(facts[i].estimated);
+    row.value->setFont(font);
     row.label->setToolTip(facts[i].tip);
     row.value->setToolTip(facts[i].tip);
     row.label->show();

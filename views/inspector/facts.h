@@ -11,7 +11,8 @@ namespace strato {
 
 struct Fact {
   QString label, value, tip;
-  bool bad = false;  // infeasible: red
+  bool bad = false;        // infeasible: red
+  bool estimated = false;  // not measured: italic
 };
 
 class Facts : public QWidget {

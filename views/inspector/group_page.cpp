@@ -182,12 +182,12 @@ void GroupPage::show_decision() {
   const Cluster& cluster = *snapshot.problem->cluster;
   std::set<Mode> modes;
   std::vector<int> users(cluster.groups().size());
-  std::set<std::string> descriptions;
+  std::set<QString> descriptions;
   for (const GroupId group : groups) {
     const auto& decision = snapshot.strategy.groups[group];
     if (!decision) continue;
     modes.insert(decision->mode);
-    descriptions.insert(describe(*decision, cluster));
+    descriptions.insert(describe_shares(*decision, cluster));
     for (const DeviceGroupId used : device_groups_of(*decision, cluster)) {
       const DeviceGroupShare share = share_on(*decision, cluster, used);
       users[used.index()] += share.devices == share.of ? 2 : 1;
@@ -206,7 +206,7 @@ void GroupPage::show_decision() {
   modes_->setExclusive(modes.size() == 1);
   share_buttons_->setEnabled(modes.size() == 1 && splits_batch(*modes.begin()));
   subtitle_->setText(descriptions.size() == 1
-                         ? QString::fromStdString(*descriptions.begin())
+                         ? *descriptions.begin()
                          : QStringLiteral("placed in %1 ways").arg(descriptions.size()));
 }
 

@@ -36,6 +36,7 @@ InspectorView::InspectorView(Session& session, QWidget* parent)
   connect(&session_, &Session::problem_changed, this, soon);
   connect(&session_, &Session::strategy_changed, this, soon);
   connect(&session_, &Session::outcome_changed, this, soon);
+  connect(&session_, &Session::explanation_changed, this, soon);
   connect(&session_.selection(), &Selection::changed, this, soon);
   refresh();
 }

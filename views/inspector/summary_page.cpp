@@ -1,6 +1,9 @@
 #include "views/inspector/summary_page.h"
 
+#include <QHeaderView>
 #include <QLabel>
+#include <QSortFilterProxyModel>
+#include <QTableView>
 #include <QVBoxLayout>
 #include <algorithm>
 
@@ -8,93 +11,106 @@
 #include "views/inspector/facts.h"
 #include "views/models/explanation.h"
 #include "views/models/vital_signs.h"
+#include "views/models/what_if_model.h"
 #include "views/style/style.h"
 
 namespace strato {
 namespace {
 
-constexpr std::size_t kMostParts = 7;
 constexpr std::size_t kMostDevices = 8;
+constexpr int kMostRows = 9;  // of the what-ifs, without scrolling
 
 QString name_of_device(const Cluster& cluster, DeviceId device) {
   return QString::fromStdString(cluster.device(device).name);
 }
 
-QString label_of_part(const PathPart& part, const Cluster& cluster) {
-  QString text = QString::fromUtf8(label_of(part.what));
-  if (part.device.valid()) text += QStringLiteral(" · ") + name_of_device(cluster, part.device);
-  if (part.target.valid()) text += QStringLiteral(" → ") + name_of_device(cluster, part.target);
-  return text;
-}
-
-bool communicates(PathPart::What what) {
-  return what == PathPart::What::Transfer || what == PathPart::What::Synchronise;
-}
-
-QColor colour_of(const PathPart& part, bool dark) {
-  switch (part.what) {
-    case PathPart::What::Compute:
-      return style::kind_colour(TaskKind::Compute, dark);
-    case PathPart::What::Update:
-      return style::kind_colour(TaskKind::Update, dark);
-    case PathPart::What::Reshuffle:
+QColor colour_of(Reason reason, bool dark) {
+  switch (reason) {
+    case Reason::Reshuffle:
       return style::kind_colour(TaskKind::Concat, dark);
-    case PathPart::What::Transfer:
+    case Reason::Transfer:
+    case Reason::LinkBusy:
       return style::kind_colour(TaskKind::Transfer, dark);
-    case PathPart::What::Synchronise:
+    case Reason::Collective:
       return style::kind_colour(TaskKind::AllReduce, dark);
+    case Reason::Straggler:
+      return dark ? QColor(0x9a9a9a) : QColor(0x7a7a7a);
+    default:
+      return style::kind_colour(TaskKind::Compute, dark);
   }
-  return {};
 }
 
-// Keeps the longest and sums up the rest.
-std::vector<Bar> bars_of(const std::vector<PathPart>& parts, const Timeline& timeline, bool dark) {
-  std::vector<Bar> bars;
-  Nanos rest;
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    const PathPart& part = parts[i];
-    if (i >= kMostParts) {
-      rest += part.time;
-      continue;
-    }
-    const double fraction = part.time / timeline.step_time;
-    const QString label = label_of_part(part, *timeline.program->cluster);
-    bars.push_back({label, share_text(fraction),
-                    QStringLiteral("%1: %2 in %3 tasks of the critical path")
-                        .arg(label, style::time(part.time))
-                        .arg(part.tasks),
-                    fraction, colour_of(part, dark), communicates(part.what),
-                    part.device.valid() ? part.device.value() : -1});
+bool hatched(Reason reason) {
+  return reason == Reason::Transfer || reason == Reason::Collective || reason == Reason::LinkBusy;
+}
+
+QString meaning_of(Reason reason) {
+  switch (reason) {
+    case Reason::DeviceBusy:
+      return QStringLiteral("A device works, and the path's next task waits for it");
+    case Reason::LinkBusy:
+      return QStringLiteral("A link is taken, and the path's next task waits for it");
+    case Reason::Straggler:
+      return QStringLiteral("Others are ready and wait for the slowest");
+    default:
+      return {};
   }
-  if (rest.value > 0) {
-    const double fraction = rest / timeline.step_time;
-    bars.push_back(
-        {QStringLiteral("Other"), share_text(fraction), {}, fraction, Qt::gray, false, -1});
+}
+
+std::vector<Bar> bars_of(const Explanation& explanation, bool dark) {
+  const Timeline& timeline = *explanation.timeline;
+  std::vector<Bar> bars;
+  for (const ReasonTime& part : path_composition(explanation)) {
+    const double fraction = part.time / timeline.step_time;
+    QString tip = QStringLiteral("%1 pieces of the critical path, most of it on %2")
+                      .arg(part.pieces)
+                      .arg(name_of_device(*timeline.program->cluster, part.device));
+    if (const QString meaning = meaning_of(part.reason); !meaning.isEmpty()) {
+      tip.prepend(meaning + QStringLiteral(".\n"));
+    }
+    bars.push_back({QString::fromUtf8(label_of(part.reason)),
+                    style::time(part.time) + QStringLiteral("   ") + share_text(fraction), tip,
+                    fraction, colour_of(part.reason, dark), hatched(part.reason),
+                    part.device.value()});
   }
   return bars;
 }
 
-double communication_share(const Timeline& timeline) {
-  Nanos time;
-  for (const PathPart& part : path_composition(timeline)) {
-    if (communicates(part.what)) time += part.time;
-  }
-  return timeline.step_time.value > 0 ? time / timeline.step_time : 0;
+QTableView* make_table(QAbstractItemModel* model, QWidget* parent) {
+  auto* table = new QTableView(parent);
+  table->setModel(model);
+  table->setSortingEnabled(true);
+  table->sortByColumn(WhatIfModel::Free, Qt::AscendingOrder);
+  table->verticalHeader()->hide();
+  table->verticalHeader()->setDefaultSectionSize(table->fontMetrics().height() + style::kGrid);
+  table->setShowGrid(false);
+  table->setFrameShape(QFrame::NoFrame);
+  table->setSelectionBehavior(QAbstractItemView::SelectRows);
+  table->setSelectionMode(QAbstractItemView::SingleSelection);
+  table->setTextElideMode(Qt::ElideLeft);  // names differ at their ends
+  table->setWordWrap(false);
+  table->setAccessibleName(QStringLiteral("What would make the step faster"));
+  QHeaderView* header = table->horizontalHeader();
+  header->setHighlightSections(false);
+  header->setMinimumSectionSize(40);
+  header->setSectionResizeMode(QHeaderView::ResizeToContents);
+  header->setSectionResizeMode(WhatIfModel::Name, QHeaderView::Stretch);
+  return table;
 }
 
-// The one insight, in a sentence.
-QString insight(const Snapshot& snapshot, const VitalSigns& signs) {
-  if (!snapshot.baseline || snapshot.baseline->program == snapshot.outcome->program) return {};
-  const Timeline& baseline = *snapshot.baseline->timeline;
-  if (!baseline.feasible) {
-    return QStringLiteral("Data parallelism on all devices does not fit into memory here; this %1.")
-        .arg(signs.feasible ? QStringLiteral("strategy does") : QStringLiteral("does not either"));
+// What would help the devices that are too full; each line once.
+QStringList memory_advice(const Timeline& timeline, const VitalSigns& signs,
+                          const Grouping& grouping) {
+  QStringList lines;
+  for (const DeviceMemory& device : signs.too_full) {
+    const MemoryReport report = memory_report(timeline, device.device, &grouping);
+    for (const std::string& advice : report.advice) {
+      const QString line = QString::fromStdString(advice);
+      if (!lines.contains(line)) lines << line;
+    }
+    if (!lines.isEmpty()) break;  // of the fullest: the others have pages of their own
   }
-  const double before = communication_share(baseline);
-  const double now = communication_share(*snapshot.outcome->timeline);
-  return QStringLiteral(
-             "Data parallelism spends %1 of its critical path on communication, this strategy %2.")
-      .arg(share_text(before), share_text(now));
+  return lines;
 }
 
 }  // namespace
@@ -103,13 +119,21 @@ SummaryPage::SummaryPage(Session& session, QWidget* parent)
     : QWidget(parent),
       session_(session),
       title_(make_title(this)),
-      insight_(make_note(this)),
       trouble_(make_note(this)),
       path_heading_(make_heading(QStringLiteral("Why it takes this long"), this)),
+      why_(make_note(this)),
+      what_if_heading_(make_heading(QStringLiteral("What would make it faster"), this)),
+      what_if_note_(make_note(this)),
       memory_heading_(make_heading(QStringLiteral("Memory at its peak"), this)),
       facts_(new Facts(this)),
       path_(new BarList(this)),
-      memory_(new BarList(this)) {
+      memory_(new BarList(this)),
+      what_if_(new WhatIfModel(session, this)),
+      sorted_(new QSortFilterProxyModel(this)),
+      table_(nullptr) {
+  sorted_->setSourceModel(what_if_);
+  sorted_->setSortRole(WhatIfModel::SortRole);
+  table_ = make_table(sorted_, this);
   path_heading_->setToolTip(
       QStringLiteral("The critical path: the chain of tasks, each starting when the one before it "
                      "ends, by what it is spent on"));
@@ -117,7 +141,8 @@ SummaryPage::SummaryPage(Session& session, QWidget* parent)
   layout->setContentsMargins(0, 0, 0, 0);
   layout->setSpacing(2 * style::kGrid);
   for (QWidget* widget : std::initializer_list<QWidget*>{
-           title_, trouble_, facts_, path_heading_, insight_, path_, memory_heading_, memory_}) {
+           title_, trouble_, facts_, path_heading_, why_, path_, what_if_heading_, what_if_note_,
+           table_, memory_heading_, memory_}) {
     layout->addWidget(widget);
   }
   layout->addStretch();
@@ -126,6 +151,9 @@ SummaryPage::SummaryPage(Session& session, QWidget* parent)
   };
   connect(path_, &BarList::clicked, this, select);
   connect(memory_, &BarList::clicked, this, select);
+  connect(table_, &QTableView::clicked, this, [this](const QModelIndex& index) {
+    what_if_->select(sorted_->mapToSource(index).row());
+  });
 }
 
 void SummaryPage::refresh() {
@@ -134,35 +162,88 @@ void SummaryPage::refresh() {
   setVisible(signs.has_value());
   if (!signs) return;
   const Timeline& timeline = *snapshot.outcome->timeline;
+  const bool dark = style::is_dark(palette());
   title_->setText(snapshot.label);
-  trouble_->setText(why_infeasible(*signs, *snapshot.problem->cluster));
+  QString trouble;
+  if (!signs->feasible) {
+    trouble = QStringLiteral("<span style='color:%1'>%2</span>")
+                  .arg(style::infeasible(dark).name(),
+                       why_infeasible(*signs, *snapshot.problem->cluster).toHtmlEscaped());
+    for (const QString& line : memory_advice(timeline, *signs, *snapshot.problem->grouping)) {
+      trouble += QStringLiteral("<br>• ") + line.toHtmlEscaped();
+    }
+  }
+  trouble_->setText(trouble);
   trouble_->setVisible(!signs->feasible);
-  QPalette red = palette();
-  red.setColor(QPalette::WindowText, style::infeasible(style::is_dark(palette())));
-  trouble_->setPalette(red);
-  insight_->setText(insight(snapshot, *signs));
-  insight_->setVisible(!insight_->text().isEmpty());
-  std::int64_t communication = 0;
-  for (const Task& task : timeline.program->tasks) communication += is_communication(task.kind);
-  facts_->show_facts({
-      {QStringLiteral("Step time"), style::time(timeline.step_time), QStringLiteral("Simulated")},
-      {QStringLiteral("Data parallel"),
-       style::time(snapshot.baseline->timeline->step_time) +
-           (signs->baseline_feasible ? QString() : QStringLiteral(" (does not fit)")),
-       QStringLiteral("AllReduce over all devices with equal shares")},
-      {QStringLiteral("Lower bound"), style::time(snapshot.lower_bound),
-       QStringLiteral("No strategy can be faster on this problem")},
-      {QStringLiteral("Tasks"), style::count(static_cast<double>(timeline.tasks.size())), {}},
-      {QStringLiteral("of them communication"),
-       style::count(static_cast<double>(communication)),
-       {}},
-  });
-  show_path(timeline);
+  show_facts();
+  show_why();
+  show_what_ifs();
   show_memory(timeline);
 }
 
-void SummaryPage::show_path(const Timeline& timeline) {
-  path_->show_bars(bars_of(path_composition(timeline), timeline, style::is_dark(palette())));
+void SummaryPage::show_facts() {
+  const Snapshot& snapshot = session_.snapshot();
+  const VitalSigns signs = *vital_signs(snapshot);
+  const Timeline& timeline = *snapshot.outcome->timeline;
+  std::int64_t communication = 0;
+  for (const Task& task : timeline.program->tasks) communication += is_communication(task.kind);
+  QString step = style::time(timeline.step_time);
+  if (signs.error) step += QStringLiteral(" ± ") + rounded_percent(signs.error->relative);
+  facts_->show_facts({
+      {QStringLiteral("Step time"), step, QStringLiteral("Simulated, with its standard error")},
+      {QStringLiteral("Data parallel"),
+       style::time(snapshot.baseline->timeline->step_time) +
+           (signs.baseline_feasible || !signs.feasible ? QString()
+                                                       : QStringLiteral(" (does not fit)")),
+       QStringLiteral("AllReduce over all devices with equal shares, simulated in the same way")},
+      {QStringLiteral("Lower bound"), style::time(snapshot.lower_bound),
+       QStringLiteral("No strategy can be faster on this problem")},
+      {QStringLiteral("Tasks"),
+       QStringLiteral("%1, %2 of them communication")
+           .arg(style::count(static_cast<double>(timeline.tasks.size())),
+                style::count(static_cast<double>(communication))),
+       {}},
+  });
+}
+
+void SummaryPage::show_why() {
+  const Snapshot& snapshot = session_.snapshot();
+  const bool stale = !snapshot.explanation;
+  if (!stale) explanation_ = snapshot.explanation;
+  if (stale && explanation_ && explanation_->timeline->program->graph != snapshot.problem->graph) {
+    explanation_ = nullptr;  // of another model
+  }
+  QString text = QStringLiteral("Looking for the reasons…");
+  if (explanation_) {
+    text = QString::fromStdString(explanation_->why);
+    if (!explanation_->against_baseline.isEmpty()) {
+      text += QStringLiteral(" ") + explanation_->against_baseline;
+    }
+  }
+  why_->setText(text);
+  why_->setEnabled(!stale);
+  path_->setEnabled(!stale);
+  path_->setVisible(explanation_ != nullptr);
+  if (explanation_) path_->show_bars(bars_of(*explanation_, style::is_dark(palette())));
+}
+
+void SummaryPage::show_what_ifs() {
+  constexpr const char* kParts[] = {"ops", "devices", "links"};
+  const bool done = explanation_ && explanation_->complete();
+  const bool searching = session_.search().state != SearchState::Idle;
+  what_if_note_->setVisible(!done);
+  if (!done) {
+    const int part = explanation_ ? explanation_->parts_done : 0;
+    what_if_note_->setText(searching ? QStringLiteral("After the search")
+                                     : QStringLiteral("Trying faster %1… (%2 of %3)")
+                                           .arg(QString::fromUtf8(kParts[part]))
+                                           .arg(part + 1)
+                                           .arg(kWhatIfParts));
+  }
+  const int rows = std::min(what_if_->rowCount(), kMostRows);
+  table_->setVisible(rows > 0);
+  table_->setFixedHeight(table_->horizontalHeader()->sizeHint().height() +
+                         rows * table_->verticalHeader()->defaultSectionSize() + 2);
 }
 
 void SummaryPage::show_memory(const Timeline& timeline) {

@@ -6,11 +6,14 @@
 #include "views/models/session.h"
 
 class QLabel;
+class QSortFilterProxyModel;
+class QTableView;
 
 namespace strato {
 
 class BarList;
 class Facts;
+class WhatIfModel;
 
 class SummaryPage : public QWidget {
   Q_OBJECT
@@ -19,13 +22,20 @@ class SummaryPage : public QWidget {
   void refresh();
 
  private:
-  void show_path(const Timeline& timeline);
+  void show_facts();
+  void show_why();
+  void show_what_ifs();
   void show_memory(const Timeline& timeline);
 
   Session& session_;
-  QLabel *title_, *insight_, *trouble_, *path_heading_, *memory_heading_;
+  std::shared_ptr<const Explanation> explanation_;  // shown; the last one while the next is made
+  QLabel *title_, *trouble_, *path_heading_, *why_, *what_if_heading_, *what_if_note_,
+      *memory_heading_;
   Facts* facts_;
   BarList *path_, *memory_;
+  WhatIfModel* what_if_;
+  QSortFilterProxyModel* sorted_;
+  QTableView* table_;
 };
 
 }  // namespace strato

@@ -6,6 +6,7 @@
 
 #include "views/inspector/bar_list.h"
 #include "views/inspector/facts.h"
+#include "views/models/explanation.h"
 #include "views/style/style.h"
 
 namespace strato {
@@ -106,11 +107,21 @@ void TaskPage::refresh() {
   subtitle_->setText(kind);
   std::vector<Fact> facts = {
       {QStringLiteral("Duration"), style::time(times.end - times.start),
-       QStringLiteral("From the cost model")},
+       QStringLiteral("From its start to its end in the simulated step")},
       {QStringLiteral("Ready"), style::time(times.ready), {}},
       {QStringLiteral("Start"), style::time(times.start), {}},
       {QStringLiteral("End"), style::time(times.end), {}},
   };
+  if (snapshot.problem) {
+    const Estimate cost = explain_task(timeline, *selected, *snapshot.problem->cost);
+    const bool estimated = cost.source != CostSource::Profile;
+    facts.insert(facts.begin() + 1,
+                 {{QStringLiteral("Cost"), cost_text(cost),
+                   estimated ? QStringLiteral("An estimate, with its standard error")
+                             : QStringLiteral("Measured, with its spread"),
+                   false, estimated},
+                  {QStringLiteral("From"), cost_source_text(cost), {}, false, estimated}});
+  }
   if (task.samples > 0) {
     facts.push_back({QStringLiteral("Samples"),
                      QStringLiteral("%1 of %2").arg(task.samples).arg(program.graph->batch()),

@@ -1,27 +1,15 @@
 #include "views/models/explanation.h"
 
 #include <algorithm>
-#include <map>
+#include <bit>
+#include <cmath>
+#include <iterator>
+#include <utility>
+
+#include "views/style/style.h"
 
 namespace strato {
 namespace {
-
-PathPart::What what_of(TaskKind kind) {
-  switch (kind) {
-    case TaskKind::Compute:
-      return PathPart::What::Compute;
-    case TaskKind::Update:
-      return PathPart::What::Update;
-    case TaskKind::Split:
-    case TaskKind::Concat:
-    case TaskKind::Sum:
-      return PathPart::What::Reshuffle;
-    case TaskKind::Transfer:
-      return PathPart::What::Transfer;
-    default:
-      return PathPart::What::Synchronise;
-  }
-}
 
 struct Interval {
   std::int64_t begin, end;
@@ -59,44 +47,157 @@ std::vector<std::vector<TaskId>> tasks_by_stream(const Program& program) {
   return tasks;
 }
 
+// "Data parallel spends 112 ms of its step on this: waits for the slowest. Here it is 2.9 ms."
+QString greatest_change(const std::vector<PathPiece>& baseline,
+                        const std::vector<PathPiece>& shown) {
+  const auto before = time_by_reason(baseline), now = time_by_reason(shown);
+  std::size_t most = 0;
+  for (std::size_t r = 0; r < kReasons; ++r) {
+    if (before[r] - now[r] > before[most] - now[most]) most = r;
+  }
+  if (before[most] <= now[most]) return {};
+  return QStringLiteral("Against data parallelism it gains most here: %1, %2 instead of %3.")
+      .arg(QString::fromUtf8(label_of(static_cast<Reason>(most))).toLower(), style::time(now[most]),
+           style::time(before[most]));
+}
+
 }  // namespace
 
-std::vector<PathPart> path_composition(const Timeline& timeline) {
-  std::map<std::tuple<PathPart::What, DeviceId, DeviceId>, PathPart> parts;
-  for (const CriticalStep& step : critical_path(timeline)) {
-    const Task& task = timeline.program->tasks[step.task];
-    const PathPart::What what = what_of(task.kind);
-    const bool several = what == PathPart::What::Synchronise;
-    const DeviceId device = several ? DeviceId() : task.device;
-    const DeviceId target = what == PathPart::What::Transfer ? task.target : DeviceId();
-    PathPart& part = parts[{what, device, target}];
-    part.what = what;
-    part.device = device;
-    part.target = target;
-    part.time += timeline.tasks[step.task].end - timeline.tasks[step.task].start;
-    ++part.tasks;
+GapRow::GapRow(std::vector<Gap> gaps) : gaps_(std::move(gaps)) {
+  for (std::size_t i = 0; i < gaps_.size(); ++i) {
+    const std::size_t size = class_of((gaps_[i].end - gaps_[i].begin).value);
+    if (by_size_.size() <= size) by_size_.resize(size + 1);
+    by_size_[size].push_back(static_cast<std::uint32_t>(i));
   }
-  std::vector<PathPart> result;
-  for (const auto& [key, part] : parts) result.push_back(part);
-  std::stable_sort(result.begin(), result.end(),
-                   [](const PathPart& a, const PathPart& b) { return a.time > b.time; });
+}
+
+std::size_t GapRow::class_of(std::int64_t length) {
+  return static_cast<std::size_t>(
+      std::bit_width(static_cast<std::uint64_t>(std::max<std::int64_t>(length, 0))));
+}
+
+std::size_t GapRow::first_after(const std::vector<std::uint32_t>& list, std::int64_t time) const {
+  const auto found =
+      std::upper_bound(list.begin(), list.end(), time,
+                       [this](std::int64_t t, std::uint32_t i) { return t < gaps_[i].end.value; });
+  return static_cast<std::size_t>(found - list.begin());
+}
+
+const Gap* GapRow::at(std::int64_t time) const {
+  const auto found = std::upper_bound(gaps_.begin(), gaps_.end(), time,
+                                      [](std::int64_t t, const Gap& g) { return t < g.end.value; });
+  return found != gaps_.end() && found->begin.value <= time ? &*found : nullptr;
+}
+
+Explanation explain_quickly(std::shared_ptr<const Timeline> timeline, const Timeline* baseline,
+                            const CostModel& cost, Nanos lower_bound) {
+  Explanation result;
+  auto reasons = std::make_shared<PathReasons>();
+  reasons->path = path_pieces(*timeline);
+  for (std::vector<Gap>& own : gaps(*timeline)) reasons->gaps.emplace_back(std::move(own));
+  if (baseline && baseline != timeline.get() && baseline->feasible) {
+    result.against_baseline = greatest_change(path_pieces(*baseline), reasons->path);
+  }
+  result.reasons = std::move(reasons);
+  result.error = error_bar(*timeline, cost);
+  result.why = why(*timeline, {}, result.error, lower_bound);
+  result.timeline = std::move(timeline);
   return result;
 }
 
-const char* label_of(PathPart::What what) {
-  switch (what) {
-    case PathPart::What::Compute:
+std::optional<Explanation> explain_further(const Explanation& before, Nanos lower_bound,
+                                           std::stop_token stop) {
+  WhatIfOptions options;
+  if (before.parts_done != 0) options.ops = 0;
+  options.devices = before.parts_done == 1;
+  options.links = before.parts_done == 2;
+  std::vector<WhatIf> found = what_if(*before.timeline, options, stop);
+  if (stop.stop_requested()) return std::nullopt;
+  Explanation result = before;
+  ++result.parts_done;
+  std::move(found.begin(), found.end(), std::back_inserter(result.what_ifs));
+  std::stable_sort(result.what_ifs.begin(), result.what_ifs.end(),
+                   [](const WhatIf& a, const WhatIf& b) {
+                     return std::pair(a.free, a.faster) < std::pair(b.free, b.faster);
+                   });
+  if (result.complete()) {
+    result.why = why(*result.timeline, result.what_ifs, result.error, lower_bound);
+  }
+  return result;
+}
+
+std::vector<ReasonTime> path_composition(const Explanation& explanation) {
+  const Program& program = *explanation.timeline->program;
+  std::array<ReasonTime, kReasons> parts{};
+  std::vector<std::array<Nanos, kReasons>> by_device(program.cluster->device_count());
+  for (const PathPiece& piece : explanation.reasons->path) {
+    const auto reason = static_cast<std::size_t>(piece.reason);
+    parts[reason].time += piece.end - piece.begin;
+    ++parts[reason].pieces;
+    const DeviceId device = program.tasks[piece.task].device;
+    Nanos& here = by_device[device.index()][reason];
+    here += piece.end - piece.begin;
+    const DeviceId most = parts[reason].device;
+    if (!most.valid() || here > by_device[most.index()][reason]) parts[reason].device = device;
+  }
+  std::vector<ReasonTime> result;
+  for (std::size_t r = 0; r < kReasons; ++r) {
+    parts[r].reason = static_cast<Reason>(r);
+    if (parts[r].time.value > 0) result.push_back(parts[r]);
+  }
+  std::stable_sort(result.begin(), result.end(),
+                   [](const ReasonTime& a, const ReasonTime& b) { return a.time > b.time; });
+  return result;
+}
+
+const char* label_of(Reason reason) {
+  switch (reason) {
+    case Reason::Compute:
       return "Computes";
-    case PathPart::What::Reshuffle:
+    case Reason::Reshuffle:
       return "Splits and joins";
-    case PathPart::What::Transfer:
+    case Reason::Transfer:
       return "Transfers";
-    case PathPart::What::Synchronise:
+    case Reason::Collective:
       return "Synchronises";
-    case PathPart::What::Update:
-      return "Updates";
+    case Reason::DeviceBusy:
+      return "Device busy";
+    case Reason::LinkBusy:
+      return "Link busy";
+    case Reason::Straggler:
+      return "Waits for the slowest";
   }
   return "";
+}
+
+bool is_waiting(Reason reason) {
+  return reason == Reason::DeviceBusy || reason == Reason::LinkBusy || reason == Reason::Straggler;
+}
+
+QString rounded_percent(double fraction) {
+  const double percent = 100 * fraction;
+  return percent > 0 && percent < 1 ? QStringLiteral("< 1 %")
+                                    : QString::number(std::llround(percent)) + QStringLiteral(" %");
+}
+
+QString cost_text(const Estimate& cost) {
+  QString text = style::time(cost.time);
+  if (cost.source != CostSource::Profile) text.prepend(QStringLiteral("≈ "));
+  if (cost.error > 0) text += QStringLiteral(" ± ") + rounded_percent(cost.error);
+  return text;
+}
+
+QString cost_source_text(const Estimate& cost) {
+  if (!cost.detail.empty()) return QString::fromStdString(cost.detail);
+  switch (cost.source) {
+    case CostSource::Profile:
+      return QStringLiteral("measured");
+    case CostSource::Fit:
+      return QStringLiteral("fitted to measurements");
+    case CostSource::Analytic:
+      return QStringLiteral("analytic model");
+  }
+  return {};
 }
 
 IdVector<DeviceId, DeviceTimes> device_times(const Timeline& timeline) {
@@ -137,16 +238,6 @@ GroupTimes group_times(const Timeline& timeline, const Grouping& grouping, Group
   }
   if (result.tasks == 0) result.first_start = Nanos(0);
   return result;
-}
-
-std::array<Bytes, kTensorRoles> memory_by_role(const Timeline& timeline, DeviceId device,
-                                               Nanos moment) {
-  std::array<Bytes, kTensorRoles> bytes{};
-  for (const Timeline::Alive& alive : timeline.alive_at(device, moment)) {
-    const Tensor& tensor = timeline.program->graph->tensor(alive.tensor);
-    bytes[static_cast<std::size_t>(tensor.role)] += alive.bytes;
-  }
-  return bytes;
 }
 
 const char* label_of(TensorRole role) {

@@ -138,7 +138,7 @@ QVariant PlacementModel::cell_data(int row, DeviceGroupId group, int role) const
     case Qt::ToolTipRole:
       return QStringLiteral("%1: %2\nClick: use %3 or not. Double-click or F2: change its weight.")
           .arg(text(problem()->grouping->group(group_at(row)).name),
-               text(describe(*decision, cluster)), text(cluster.groups()[group].name));
+               describe_shares(*decision, cluster), text(cluster.groups()[group].name));
     default:
       return {};
   }

@@ -29,8 +29,10 @@ struct ClusterSource {
 // A problem with what every view shows beside any strategy for it.
 struct PreparedProblem {
   std::shared_ptr<const Problem> problem;
-  std::shared_ptr<const Outcome> baseline;
+  std::shared_ptr<const Outcome> baseline;  // first in, first out on exclusive links
   Nanos lower_bound;
+  std::vector<std::string> warnings;  // what of the costs could not be used
+  std::string coverage;               // what a profile knows of the model; empty without one
 };
 
 ModelSource import_model(const PluginRegistry& plugins, const std::filesystem::path& file,
@@ -41,7 +43,11 @@ ClusterSource cluster_from(const StoredCluster& row);
 StoredCluster row_of(const ClusterSource& cluster);
 ClusterSource bundled_cluster(std::string_view name);  // of sample_graphs/clusters
 
-PreparedProblem with_baseline(Problem problem);
-PreparedProblem prepare(const ModelSource& model, const ClusterSource& cluster);
+// The same problem grouped otherwise, for instance by a plan.
+PreparedProblem regrouped(const PreparedProblem& prepared, Grouping grouping);
+PreparedProblem prepare(const ModelSource& model, const ClusterSource& cluster,
+                        const CostSources& costs);
+// The same graph and groups with other costs.
+PreparedProblem recosted(const PreparedProblem& prepared, const CostSources& costs);
 
 }  // namespace strato

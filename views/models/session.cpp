@@ -28,6 +28,7 @@ Session::~Session() {
   undo_stack_.disconnect();
   state_->follows = false;
   abandon_search();
+  state_->explain_stop.request_stop();
   if (state_->search_thread.joinable()) state_->search_thread.join();
   state_.reset();  // joins the workers while all that they post to is still there
 }
@@ -81,8 +82,9 @@ void Session::settle() {
     state_->recorder.wait();
     QCoreApplication::sendPostedEvents(this);
     QCoreApplication::processEvents(QEventLoop::AllEvents, 10);
-  } while (busy());
+  } while (busy() || state_->to_record > 0);
   state_->recorder.wait();
+  state_->explain.wait();
   QCoreApplication::sendPostedEvents(this);
 }
 

@@ -6,6 +6,7 @@
 
 #include <QObject>
 #include <QString>
+#include <QStringList>
 #include <QUndoStack>
 #include <filesystem>
 #include <functional>
@@ -16,8 +17,11 @@
 #include "core/search/planner.h"
 #include "core/store/workspace.h"
 #include "views/models/selection.h"
+#include "views/models/simulation.h"
 
 namespace strato {
+
+struct Explanation;  // explanation.h
 
 // Everything about one strategy on one problem; immutable, shared between views and threads.
 struct Snapshot {
@@ -25,9 +29,13 @@ struct Snapshot {
   Strategy strategy;                       // complete
   QString label;                           // "mcts #3, edited"
   std::shared_ptr<const Outcome> outcome;
-  std::shared_ptr<const Outcome> baseline;  // data parallel with AllReduce on all devices
-  std::shared_ptr<const Outcome> before;    // the outcome before the last edit, or null
-  Nanos lower_bound;
+  std::shared_ptr<const Outcome> baseline;         // data parallel with AllReduce, simulated alike
+  std::shared_ptr<const Outcome> before;           // the outcome before the last edit, or null
+  Nanos lower_bound;                               // holds for every way of simulating
+  std::shared_ptr<const Explanation> explanation;  // of the outcome; null: not there yet
+  CostSources costs;                               // what was opened beside the analytic model
+  QString coverage;                                // what the profile knows of the model
+  QStringList warnings;                            // of the problem: what could not be used
 };
 
 enum class SearchState { Idle, Running, Paused };
@@ -78,6 +86,16 @@ class Session : public QObject {
   const ProblemOptions* problem_options() const;  // of the open model; null without one
   QString model_name() const;
   QString cluster_name() const;
+  // Measured costs, or other constants of the analytic ones, for this and later models. The
+  // strategy stays and is simulated again.
+  void open_profile(const std::filesystem::path& file);
+  void open_calibration(const std::filesystem::path& file);
+  void close_costs();  // back to the standard analytic model
+
+  // --- how strategies are simulated
+  // -------------------------------------------------------------------
+  const Simulation& simulation() const { return simulation_; }
+  void set_simulation(const Simulation& simulation);  // simulates again in the background at once
 
   // --- edits
   // ------------------------------------------------------------------------------------------
@@ -104,15 +122,17 @@ class Session : public QObject {
   void export_plan(const std::filesystem::path& file);
   void export_with(const QString& exporter, const std::filesystem::path& file);
 
-  // Blocks until loading, simulating and storing are done and shown (a search may go on): for tests
-  // and captures, which have nothing else to do. Runs the event loop.
+  // Blocks until loading, simulating, explaining and storing are done and shown (a search may go
+  // on): for tests and captures, which have nothing else to do. Runs the event loop.
   void settle();
 
  signals:
-  void problem_changed();   // another model, cluster or grouping: everything is new
-  void strategy_changed();  // at once after an edit, before it is simulated
-  void outcome_changed();   // a new outcome is in the snapshot
-  void search_changed();    // state or progress
+  void problem_changed();      // another model, cluster or grouping: everything is new
+  void strategy_changed();     // at once after an edit, before it is simulated
+  void outcome_changed();      // a new outcome is in the snapshot, not yet explained
+  void explanation_changed();  // all or a part of the explanation is in the snapshot
+  void simulation_changed();   // another way of simulating was chosen
+  void search_changed();       // state or progress
   void tree_changed();
   void workspace_changed();
   void busy_changed();
@@ -129,11 +149,17 @@ class Session : public QObject {
   void post(std::function<void()> function);
   void load(const QString& text, LoadJob prepare);
   void show_loaded(struct LoadedProblem loaded);
+  void take_snapshot(const struct LoadedProblem& loaded);
   void show_same_problem(const struct LoadedProblem& loaded);
   void show_latest_of_workspace();
   void show_history(const struct LoadedProblem& loaded);
   void apply(const Strategy& strategy, const QString& label);
+  void simulate();
   void show_outcome(std::shared_ptr<const Outcome> outcome);
+  void take_order(const Strategy& strategy);
+  void recost(const QString& text, std::function<void(CostSources&)> change);
+  void explain();
+  void explain_the_rest();
   void record(const Strategy& strategy, const QString& label, const Digest& parent, Origin origin);
   void begin_busy(const QString& text);
   void end_busy();
@@ -154,6 +180,7 @@ class Session : public QObject {
 
   std::unique_ptr<State> state_;
   Snapshot snapshot_;
+  Simulation simulation_;
   Selection selection_;
   PluginRegistry plugins_;
   QUndoStack undo_stack_;

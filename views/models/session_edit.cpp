@@ -3,6 +3,7 @@
 #include "core/base/error.h"
 #include "core/base/file.h"
 #include "core/base/json.h"
+#include "core/search/baselines.h"
 #include "core/strategy/plan_file.h"
 #include "views/models/session.h"
 #include "views/models/session_state.h"
@@ -16,18 +17,26 @@ QString edited(const QString& label) {
   return label.endsWith(suffix) ? label : label + suffix;
 }
 
+Score score_of(const Problem& problem, const Strategy& strategy) {
+  try {
+    return simulate_as(problem, strategy, {}).score;
+  } catch (const std::exception&) {
+    return {};  // what was wrong has been told when it was shown
+  }
+}
+
 }  // namespace
 
-std::shared_ptr<const Outcome> OutcomeCache::find(const Digest& strategy) const {
-  for (const auto& [digest, outcome] : entries_) {
-    if (digest == strategy) return outcome;
+std::shared_ptr<const Outcome> OutcomeCache::find(const OutcomeKey& key) const {
+  for (const auto& [known, outcome] : entries_) {
+    if (known == key) return outcome;
   }
   return nullptr;
 }
 
-void OutcomeCache::put(const Digest& strategy, std::shared_ptr<const Outcome> outcome) {
-  std::erase_if(entries_, [&](const auto& entry) { return entry.first == strategy; });
-  entries_.emplace_front(strategy, std::move(outcome));
+void OutcomeCache::put(const OutcomeKey& key, std::shared_ptr<const Outcome> outcome) {
+  std::erase_if(entries_, [&](const auto& entry) { return entry.first == key; });
+  entries_.emplace_front(key, std::move(outcome));
   if (entries_.size() > kCapacity) entries_.pop_back();
 }
 
@@ -81,30 +90,66 @@ void Session::apply(const Strategy& strategy, const QString& label) {
   state_->next_before.reset();
   snapshot_.strategy = strategy;
   snapshot_.label = label;
-  const std::uint64_t job = ++state_->outcome_job;
   emit strategy_changed();
-  const Digest digest = strategy.digest();
-  if (auto known = state_->outcomes.find(digest)) {
+  simulate();
+}
+
+// Shows the outcome of the strategy and of what it is compared with, both simulated as the session
+// now wants it: at once when they are known.
+void Session::simulate() {
+  const std::uint64_t job = ++state_->outcome_job;
+  const OutcomeKey key{snapshot_.strategy.digest(), simulation_};
+  std::shared_ptr<const Outcome> known = state_->outcomes.find(key);
+  std::shared_ptr<const Outcome> baseline = state_->baselines[simulation_];
+  if (known && baseline) {
+    snapshot_.baseline = std::move(baseline);
     show_outcome(std::move(known));
     return;
   }
   begin_busy(QStringLiteral("Simulating"));
-  state_->simulate.post([this, job, digest, strategy, problem = snapshot_.problem] {
-    std::shared_ptr<const Outcome> outcome;
+  state_->simulate.post([this, job, key, known, baseline, strategy = snapshot_.strategy,
+                         problem = snapshot_.problem]() mutable {
     QString error;
     try {
-      outcome = std::make_shared<const Outcome>(simulate_strategy(*problem, strategy));
+      const Strategy reference = data_parallel(*problem);
+      if (!baseline && !(strategy == reference && known)) {
+        baseline =
+            std::make_shared<const Outcome>(simulate_as(*problem, reference, key.simulation));
+      }
+      if (!baseline) baseline = known;
+      if (!known && strategy == reference) known = baseline;
+      if (!known) {
+        known = std::make_shared<const Outcome>(simulate_as(*problem, strategy, key.simulation));
+      }
     } catch (const std::exception& thrown) {
       error = QString::fromUtf8(thrown.what());
     }
-    post([this, job, digest, outcome, error, problem] {
+    post([this, job, key, known, baseline, error, problem] {
       end_busy();
-      if (!outcome) emit failed(error);
-      if (!outcome || problem != snapshot_.problem) return;
-      state_->outcomes.put(digest, outcome);
-      if (job == state_->outcome_job) show_outcome(outcome);
+      if (!error.isEmpty()) emit failed(error);
+      if (!error.isEmpty() || problem != snapshot_.problem) return;
+      state_->outcomes.put(key, known);
+      state_->baselines[key.simulation] = baseline;
+      if (job != state_->outcome_job) return;
+      snapshot_.baseline = baseline;
+      show_outcome(known);
     });
   });
+}
+
+void Session::set_simulation(const Simulation& simulation) {
+  if (simulation == simulation_) return;
+  simulation_ = simulation;
+  emit simulation_changed();
+  if (snapshot_.problem) simulate();
+}
+
+// Priorities are a part of a plan: one that comes with its own is shown in its order.
+void Session::take_order(const Strategy& strategy) {
+  if (strategy.priorities.empty() || simulation_.order == TaskOrder::Priority) return;
+  simulation_.order = TaskOrder::Priority;
+  emit simulation_changed();
+  emit message(QStringLiteral("Simulated in the order that the strategy gives"));
 }
 
 void Session::show_outcome(std::shared_ptr<const Outcome> outcome) {
@@ -113,23 +158,28 @@ void Session::show_outcome(std::shared_ptr<const Outcome> outcome) {
   state_->next_before.reset();
   snapshot_.outcome = std::move(outcome);
   selection_.drop_task();
+  explain();
   emit outcome_changed();
 }
 
 // Stored after its simulation, which runs before this job on the same worker, and whatever is shown
-// by then.
+// by then; with the score of the simulation that searches use, so that stored scores compare.
 void Session::record(const Strategy& strategy, const QString& label, const Digest& parent,
                      Origin origin) {
   if (!state_->workspace) return;
-  state_->simulate.post([this, strategy, label, parent, origin, problem = snapshot_.problem] {
-    post([this, strategy, label, parent, origin, problem] {
-      if (problem != snapshot_.problem) return;
-      RecordedStrategy recorded{strategy, label.toStdString(), origin, {}, {}};
-      if (origin == Origin::Edit) recorded.parent = parent;
-      if (const auto outcome = state_->outcomes.find(strategy.digest())) {
-        recorded.score = outcome->score;
-      }
-      state_->recorder.strategy(recorded);
+  RecordedStrategy recorded{strategy, label.toStdString(), origin, {}, {}};
+  if (origin == Origin::Edit) recorded.parent = parent;
+  ++state_->to_record;
+  state_->simulate.post([this, recorded, problem = snapshot_.problem] {
+    post([this, recorded, problem] {
+      const auto known = state_->outcomes.find({recorded.strategy.digest(), {}});
+      state_->simulate.post([this, recorded, problem, known]() mutable {
+        recorded.score = known ? known->score : score_of(*problem, recorded.strategy);
+        post([this, recorded, problem] {
+          --state_->to_record;
+          if (problem == snapshot_.problem) state_->recorder.strategy(recorded);
+        });
+      });
     });
   });
 }
@@ -158,7 +208,7 @@ void Session::write_file_later(const std::filesystem::path& file,
 
 void Session::export_plan(const std::filesystem::path& file) {
   if (!snapshot_.outcome || !state_->model) return;
-  write_file_later(file, [model = *state_->model, snapshot = snapshot_] {
+  write_file_later(file, [model = *state_->model, snapshot = snapshot_, simulation = simulation_] {
     const Problem& problem = *snapshot.problem;
     PlanFile plan;
     plan.graph_file = model.path.string();
@@ -167,12 +217,14 @@ void Session::export_plan(const std::filesystem::path& file) {
     plan.batch = problem.graph->batch();
     plan.optimizer = model.options.training ? name_of(model.options.optimizer) : "none";
     plan.cluster_json = problem.cluster->json();
-    plan.strategy =
-        name_strategy(snapshot.strategy, *problem.graph, *problem.grouping, *problem.cluster);
+    // What is saved is what was seen: with the order that it was simulated in.
+    plan.strategy = name_strategy(ordered(problem, snapshot.strategy, simulation), *problem.graph,
+                                  *problem.grouping, *problem.cluster);
     Json result;
     result["step_time_s"] = to_seconds(snapshot.outcome->timeline->step_time);
     result["baseline_step_time_s"] = to_seconds(snapshot.baseline->timeline->step_time);
     result["feasible"] = snapshot.outcome->timeline->feasible;
+    result["fair_links"] = simulation.fair_links;
     result["label"] = snapshot.label.toStdString();
     plan.result_json = result.dump();
     return plan_json(plan);

@@ -3,6 +3,8 @@
 
 #include "core/base/error.h"
 #include "core/base/file.h"
+#include "core/cost/calibration.h"
+#include "core/cost/profile.h"
 #include "core/search/baselines.h"
 #include "core/strategy/plan_file.h"
 #include "core/strategy/strategy_file.h"
@@ -62,8 +64,8 @@ void choose_strategy(LoadedProblem& loaded, const StoredStrategy& stored, const 
 void choose_plan(LoadedProblem& loaded, const PlanFile& plan, const QString& label) {
   const Problem& problem = *loaded.prepared.problem;
   BoundPlan bound = bind_plan(plan, *problem.graph, *problem.cluster, op_times(problem));
-  loaded.prepared = with_baseline(with_grouping(problem, std::move(bound.grouping)));
-  loaded.strategy = complete(bound.strategy, *problem.cluster);
+  loaded.prepared = regrouped(loaded.prepared, std::move(bound.grouping));
+  loaded.strategy = complete(bound.strategy, *loaded.prepared.problem->cluster);
   loaded.label = label;
   loaded.unmatched = bound.unmatched;
 }
@@ -100,24 +102,38 @@ void take_run(Loader& loader, const Workspace& workspace, RunRow row) {
 
 }  // namespace
 
-LoadedProblem Loader::load() {
+LoadedProblem Loader::load(Simulation simulation) {
   if (!cluster) cluster = bundled_cluster(kDefaultCluster);
-  if (!prepared) prepared = prepare(*model, *cluster);
+  if (!prepared) prepared = prepare(*model, *cluster, costs);
   LoadedProblem loaded;
   loaded.model = *model;
   loaded.cluster = *cluster;
   loaded.prepared = *prepared;
+  loaded.costs = costs;
   if (choose) std::exchange(choose, {})(loaded);
   prepared = loaded.prepared;
   if (loaded.strategy.groups.empty()) {
     loaded.strategy = data_parallel(*prepared->problem);
     loaded.label = QStringLiteral("Data parallel");
-    loaded.outcome = prepared->baseline;
-  } else {
-    loaded.outcome =
-        std::make_shared<const Outcome>(simulate_strategy(*prepared->problem, loaded.strategy));
   }
+  last = {loaded.strategy, loaded.label};
+  simulate(loaded, simulation);
   return loaded;
+}
+
+void Loader::simulate(LoadedProblem& loaded, Simulation simulation) {
+  if (!loaded.strategy.priorities.empty()) simulation.order = TaskOrder::Priority;
+  const Problem& problem = *loaded.prepared.problem;
+  const Strategy reference = data_parallel(problem);
+  loaded.simulation = simulation;
+  loaded.baseline = loaded.prepared.baseline;
+  if (simulation != Simulation{}) {
+    loaded.baseline = std::make_shared<const Outcome>(simulate_as(problem, reference, simulation));
+  }
+  loaded.outcome =
+      loaded.strategy == reference
+          ? loaded.baseline
+          : std::make_shared<const Outcome>(simulate_as(problem, loaded.strategy, simulation));
 }
 
 // Errors are told at once; what was prepared before them is still shown, by the last load that
@@ -125,7 +141,7 @@ LoadedProblem Loader::load() {
 void Session::load(const QString& text, LoadJob prepare) {
   const std::uint64_t job = ++state_->load_job;
   begin_busy(text);
-  state_->load.post([this, job, prepare = std::move(prepare)] {
+  state_->load.post([this, job, simulation = simulation_, prepare = std::move(prepare)] {
     const auto tell = [this](const char* what) {
       post([this, error = QString::fromUtf8(what)] { emit failed(error); });
     };
@@ -138,7 +154,7 @@ void Session::load(const QString& text, LoadJob prepare) {
     const bool wanted = loader.model && (!loader.prepared || loader.choose);
     if (job == state_->load_job && wanted) {
       try {
-        auto loaded = std::make_shared<LoadedProblem>(loader.load());
+        auto loaded = std::make_shared<LoadedProblem>(loader.load(simulation));
         post([this, job, loaded] {
           if (job == state_->load_job) show_loaded(std::move(*loaded));
         });
@@ -199,6 +215,46 @@ void Session::open_cluster(const std::filesystem::path& file) {
       });
     }
   });
+}
+
+void Session::recost(const QString& text, std::function<void(CostSources&)> change) {
+  const std::shared_ptr<const Grouping> grouping =
+      snapshot_.problem ? snapshot_.problem->grouping : nullptr;
+  const ShownStrategy shown{snapshot_.strategy, snapshot_.label};
+  load(text, [this, change = std::move(change), grouping, shown](Loader& loader) {
+    CostSources costs = loader.costs;
+    change(costs);
+    loader.costs = std::move(costs);
+    if (!loader.prepared) {
+      if (!loader.model) {
+        post([this] { emit message(QStringLiteral("Costs are read: open a model")); });
+      }
+      return;
+    }
+    const bool same = loader.prepared->problem->grouping == grouping;
+    loader.prepared = recosted(*loader.prepared, loader.costs);
+    loader.choose = [keep = same ? shown : loader.last](LoadedProblem& loaded) {
+      if (keep.strategy.groups.size() != loaded.prepared.problem->grouping->size()) return;
+      loaded.strategy = keep.strategy;
+      loaded.label = keep.label;
+    };
+  });
+}
+
+void Session::open_profile(const std::filesystem::path& file) {
+  recost(opening(file), [file](CostSources& costs) {
+    costs.profile = std::make_shared<const Profile>(read_profile(file));
+  });
+}
+
+void Session::open_calibration(const std::filesystem::path& file) {
+  recost(opening(file), [file](CostSources& costs) {
+    costs.calibration = std::make_shared<const Calibration>(read_calibration(file));
+  });
+}
+
+void Session::close_costs() {
+  recost(QStringLiteral("Closing the profile"), [](CostSources& costs) { costs = {}; });
 }
 
 void Session::open_workspace(const std::filesystem::path& file, bool show_latest) {
@@ -313,7 +369,9 @@ void Session::show_history(const LoadedProblem& loaded) {
 }
 
 void Session::show_same_problem(const LoadedProblem& loaded) {
-  state_->outcomes.put(loaded.strategy.digest(), loaded.outcome);
+  state_->outcomes.put({loaded.strategy.digest(), loaded.simulation}, loaded.outcome);
+  state_->baselines[loaded.simulation] = loaded.baseline;
+  take_order(loaded.strategy);
   if (loaded.run && search_.state == SearchState::Idle) show_history(loaded);
   if (loaded.strategy == snapshot_.strategy) {
     snapshot_.label = loaded.label;
@@ -335,30 +393,51 @@ void Session::show_loaded(LoadedProblem loaded) {
     return;
   }
   abandon_search();
+  const bool same_shape = snapshot_.problem &&
+                          loaded.prepared.problem->grouping == snapshot_.problem->grouping &&
+                          loaded.prepared.problem->cluster == snapshot_.problem->cluster;
   state_->model = loaded.model;
   state_->cluster = loaded.cluster;
   ++state_->outcome_job;
   state_->outcomes.clear();
-  undo_stack_.clear();
-  selection_.clear();
-  snapshot_ = {};
-  snapshot_.problem = loaded.prepared.problem;
-  snapshot_.baseline = loaded.prepared.baseline;
-  snapshot_.lower_bound = loaded.prepared.lower_bound;
-  snapshot_.strategy = loaded.strategy;
-  snapshot_.label = loaded.label;
-  snapshot_.outcome = loaded.outcome;
-  state_->outcomes.put(snapshot_.strategy.digest(), snapshot_.outcome);
+  state_->baselines = {{Simulation{}, loaded.prepared.baseline},
+                       {loaded.simulation, loaded.baseline}};
+  if (!same_shape) {  // only the costs are others: edits still fit
+    undo_stack_.clear();
+    selection_.clear();
+  }
+  take_snapshot(loaded);
   search_ = {};
   tree_.reset();
   state_->best_found.reset();
-  state_->recorder.problem(loaded.model, loaded.cluster, loaded.prepared.problem);
+  if (!same_shape) {
+    state_->recorder.problem(loaded.model, loaded.cluster, loaded.prepared.problem);
+  }
+  take_order(loaded.strategy);
+  explain();
   emit problem_changed();
   emit tree_changed();
   emit search_changed();
   show_history(loaded);
   emit strategy_changed();
   emit outcome_changed();
+  if (loaded.simulation != simulation_) simulate();  // it was chosen while this was loading
+}
+
+void Session::take_snapshot(const LoadedProblem& loaded) {
+  snapshot_ = {};
+  snapshot_.problem = loaded.prepared.problem;
+  snapshot_.baseline = loaded.baseline;
+  snapshot_.lower_bound = loaded.prepared.lower_bound;
+  snapshot_.strategy = loaded.strategy;
+  snapshot_.label = loaded.label;
+  snapshot_.outcome = loaded.outcome;
+  snapshot_.costs = loaded.costs;
+  snapshot_.coverage = QString::fromStdString(loaded.prepared.coverage);
+  for (const std::vector<std::string>* list : {&loaded.prepared.warnings, &loaded.unmatched}) {
+    for (const std::string& text : *list) snapshot_.warnings << QString::fromStdString(text);
+  }
+  state_->outcomes.put({loaded.strategy.digest(), loaded.simulation}, loaded.outcome);
 }
 
 }  // namespace strato

@@ -121,7 +121,13 @@ void Session::start_search(const QString& planner, const PlannerOptions& options
   state_->last_heartbeat = -1;
   search_.run = QStringLiteral("%1 #%2").arg(planner).arg(++state_->runs_without_workspace);
   state_->recorder.start_run(planner.toStdString(), options,
-                             snapshot_.baseline->timeline->step_time);
+                             state_->baselines[Simulation{}]->timeline->step_time);
+  state_->order_taken = false;
+  if (simulation_ != Simulation{}) {
+    emit message(
+        QStringLiteral("The search compares strategies first in, first out on exclusive "
+                       "links; its best is shown as chosen here"));
+  }
   emit tree_changed();
   launch(options.budget_seconds);
 }
@@ -181,6 +187,7 @@ void Session::search_progress(std::uint64_t job, const Progress& progress) {
 void Session::search_found(std::uint64_t job, const Strategy& strategy, const Score& score) {
   if (job != state_->request.job) return;
   state_->best_found = {complete(strategy, *snapshot_.problem->cluster), score};
+  if (state_->follows && !std::exchange(state_->order_taken, true)) take_order(strategy);
   follow_best();
 }
 
@@ -207,7 +214,7 @@ void Session::end_following() {
   undo_stack_.push(new StrategyCommand(*this, state_->followed_from,
                                        {snapshot_.strategy, snapshot_.label},
                                        QStringLiteral("search %1").arg(search_.run), true));
-  if (snapshot_.outcome != state_->outcomes.find(snapshot_.strategy.digest())) {
+  if (snapshot_.outcome != state_->outcomes.find({snapshot_.strategy.digest(), simulation_})) {
     state_->next_before = std::move(state_->outcome_followed_from);  // its simulation is under way
     return;
   }
@@ -251,6 +258,7 @@ void Session::search_finished(std::uint64_t job, const PlanResult& result) {
     apply(state_->best_found->first, search_.run);
   }
   end_following();
+  explain_the_rest();
   emit tree_changed();
   emit search_changed();
   if (!search_.note.isEmpty()) emit message(search_.note);
@@ -272,6 +280,7 @@ void Session::search_failed(std::uint64_t job, const QString& text) {
   search_.state = SearchState::Idle;
   state_->recorder.finish_run(RunState::Failed, text.toStdString());
   end_following();
+  explain_the_rest();
   emit search_changed();
   emit failed(text);
 }

@@ -7,7 +7,9 @@
 #include <atomic>
 #include <condition_variable>
 #include <deque>
+#include <map>
 #include <mutex>
+#include <stop_token>
 #include <thread>
 
 #include "views/models/problem_source.h"
@@ -24,11 +26,18 @@ struct LoadedProblem {
   PreparedProblem prepared;
   Strategy strategy;
   QString label;
-  std::shared_ptr<const Outcome> outcome;
+  Simulation simulation;  // of the two outcomes
+  std::shared_ptr<const Outcome> outcome, baseline;
+  CostSources costs;
   std::optional<StoredRun> run;  // the run shown, with its history and tree
   std::vector<HistoryPoint> history;
   std::shared_ptr<const SearchTree> tree;
   std::vector<std::string> unmatched;  // what of a stored strategy or plan did not fit
+};
+
+struct ShownStrategy {
+  Strategy strategy;
+  QString label;
 };
 
 // Lives on the load worker. Sources are kept from job to job, so that a model and a cluster opened
@@ -36,23 +45,32 @@ struct LoadedProblem {
 struct Loader {
   std::optional<ModelSource> model;
   std::optional<ClusterSource> cluster;
-  std::optional<PreparedProblem> prepared;  // of model and cluster as they are
+  CostSources costs;
+  std::optional<PreparedProblem> prepared;  // of model, cluster and costs as they are
+  ShownStrategy last;                       // what the latest load has chosen on it
   // Makes the strategy to show from the prepared problem; empty: data parallel.
   std::function<void(LoadedProblem&)> choose;
 
-  LoadedProblem load();
+  LoadedProblem load(Simulation simulation);
+  void simulate(LoadedProblem& loaded, Simulation simulation);
+};
+
+struct OutcomeKey {
+  Digest strategy;
+  Simulation simulation;
+  friend bool operator==(const OutcomeKey&, const OutcomeKey&) = default;
 };
 
 // Outcomes of the strategies seen last: undo and redo show theirs at once.
 class OutcomeCache {
  public:
-  std::shared_ptr<const Outcome> find(const Digest& strategy) const;
-  void put(const Digest& strategy, std::shared_ptr<const Outcome> outcome);
+  std::shared_ptr<const Outcome> find(const OutcomeKey& key) const;
+  void put(const OutcomeKey& key, std::shared_ptr<const Outcome> outcome);
   void clear() { entries_.clear(); }
 
  private:
   static constexpr std::size_t kCapacity = 12;
-  std::deque<std::pair<Digest, std::shared_ptr<const Outcome>>> entries_;
+  std::deque<std::pair<OutcomeKey, std::shared_ptr<const Outcome>>> entries_;
 };
 
 // Shared by the GUI thread and the search thread.
@@ -78,11 +96,6 @@ struct SearchRequest {
   double seconds_before = 0;
 };
 
-struct ShownStrategy {
-  Strategy strategy;
-  QString label;
-};
-
 struct Session::State {
   explicit State(Recorder::Callbacks callbacks) : recorder(std::move(callbacks)) {}
 
@@ -90,10 +103,14 @@ struct Session::State {
   std::optional<ClusterSource> cluster;
   std::unique_ptr<Workspace> workspace;  // the GUI thread's own connection, for reading
   int busy = 0;
+  int to_record = 0;  // strategies that are still to be scored and stored
   QString busy_text;
   std::atomic<std::uint64_t> load_job = 0;
   std::uint64_t outcome_job = 0;
   OutcomeCache outcomes;
+  std::map<Simulation, std::shared_ptr<const Outcome>> baselines;  // of the problem shown
+  std::uint64_t explain_job = 0;
+  std::stop_source explain_stop;
   std::int64_t runs_without_workspace = 0;
 
   SearchRequest request;        // the latest
@@ -103,6 +120,7 @@ struct Session::State {
   std::shared_ptr<const Outcome>
       next_before;              // what the outcome under way is compared with, or null
   bool search_stopped = false;  // by a person
+  bool order_taken = false;     // of the search's strategies, once
   std::optional<std::pair<Strategy, Score>> best_found;
   Digest best_recorded;
   QString run_label;  // "mcts #3"
@@ -111,6 +129,7 @@ struct Session::State {
   Recorder recorder;
   Loader loader;
   Worker simulate{Worker::OnExit::DropQueued};
+  Worker explain{Worker::OnExit::DropQueued};
   Worker load{Worker::OnExit::DropQueued};
   std::thread search_thread;
 };

@@ -1,5 +1,6 @@
 #include "views/models/strategy_edits.h"
 
+#include <QStringList>
 #include <algorithm>
 #include <cmath>
 
@@ -77,6 +78,27 @@ DeviceGroupShare share_on(const Decision& decision, const Cluster& cluster, Devi
         static_cast<double>(result.devices) / static_cast<double>(decision.devices.size());
   }
   return result;
+}
+
+QString describe_shares(const Decision& decision, const Cluster& cluster) {
+  const bool equal = std::all_of(
+      decision.devices.begin(), decision.devices.end(),
+      [&](const DeviceShare& share) { return share.weight == decision.devices.front().weight; });
+  if (equal || !splits_batch(decision.mode)) {
+    return QString::fromStdString(describe(decision, cluster));
+  }
+  QStringList parts;
+  for (const DeviceGroupId group : device_groups_of(decision, cluster)) {
+    const DeviceGroupShare share = share_on(decision, cluster, group);
+    QString name = QString::fromStdString(cluster.groups()[group].name);
+    if (share.devices < share.of)
+      name += QStringLiteral(" (%1/%2)").arg(share.devices).arg(share.of);
+    parts << name + QStringLiteral(" %1 %").arg(qRound(100 * share.share));
+  }
+  const std::string_view mode = label_of(decision.mode);
+  return QStringLiteral("%1 on %2")
+      .arg(QString::fromUtf8(mode.data(), static_cast<qsizetype>(mode.size())),
+           parts.join(QStringLiteral(", ")));
 }
 
 std::vector<DeviceGroupId> device_groups_of(const Decision& decision, const Cluster& cluster) {

@@ -19,6 +19,9 @@ struct DeviceGroupShare {
   double share =
       0;  // of the batch (replicated), of the ops (model parallel: even), or 1 (duplicated)
 };
+// As describe() has it, but unequal shares as parts of the batch: "AllReduce on v100 70 %, p100 30
+// %".
+QString describe_shares(const Decision& decision, const Cluster& cluster);
 DeviceGroupShare share_on(const Decision& decision, const Cluster& cluster, DeviceGroupId group);
 
 // The device groups that the decision touches, ascending.

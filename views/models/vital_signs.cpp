@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "views/models/explanation.h"
 #include "views/style/style.h"
 
 namespace strato {
@@ -42,6 +43,7 @@ std::optional<VitalSigns> vital_signs(const Snapshot& snapshot) {
     signs.delta = timeline.step_time - before;
     signs.delta_fraction = before.value > 0 ? *signs.delta / before : 0;
   }
+  if (snapshot.explanation) signs.error = snapshot.explanation->error;
   return signs;
 }
 

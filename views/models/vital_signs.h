@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "core/sim/explain.h"
 #include "views/models/session.h"
 
 namespace strato {
@@ -25,6 +26,7 @@ struct VitalSigns {
   std::vector<DeviceMemory> too_full;  // fullest first
   std::optional<Nanos> delta;          // since the last edit, when there was one
   double delta_fraction = 0;
+  std::optional<ErrorBar> error;  // of the step time; nothing while it is computed
 };
 std::optional<VitalSigns> vital_signs(const Snapshot& snapshot);  // nothing without an outcome
 

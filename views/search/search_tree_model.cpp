@@ -91,12 +91,10 @@ QString SearchTreeModel::choice_text(std::int32_t id) const {
   const Cluster& cluster = *problem_->cluster;
   const bool shared =
       decision.mode == Mode::ReplicateAllReduce || decision.mode == Mode::ReplicatePs;
-  const bool equal =
-      std::all_of(decision.devices.begin(), decision.devices.end(), [&](const DeviceShare& share) {
-        return share.weight == decision.devices.front().weight;
-      });
-  if (!shared || equal)
-    return QString::fromStdString(describe(decision, cluster));
+  const bool equal = std::all_of(
+      decision.devices.begin(), decision.devices.end(),
+      [&](const DeviceShare& share) { return share.weight == decision.devices.front().weight; });
+  if (!shared || equal) return describe_shares(decision, cluster);
   QStringList parts;
   for (const DeviceGroupId group : device_groups_of(decision, cluster)) {
     const DeviceGroupShare share = share_on(decision, cluster, group);
@@ -223,9 +221,8 @@ QVariant SearchTreeModel::data(const QModelIndex& index, int role) const {
 QVariant SearchTreeModel::headerData(int section, Qt::Orientation orientation, int role) const {
   if (orientation != Qt::Horizontal) return {};
   static const char* const names[] = {QT_TR_NOOP("Decision"), QT_TR_NOOP("Group"),
-                                      QT_TR_NOOP("Visits"),
-                                      QT_TR_NOOP("Value"), QT_TR_NOOP("Prior"),
-                                      QT_TR_NOOP("Step time")};
+                                      QT_TR_NOOP("Visits"),   QT_TR_NOOP("Value"),
+                                      QT_TR_NOOP("Prior"),    QT_TR_NOOP("Step time")};
   static const char* const help[] = {
       QT_TR_NOOP("Where the group of this row goes"),
       QT_TR_NOOP("The group that is decided at this depth"),

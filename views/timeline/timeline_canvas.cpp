@@ -49,6 +49,7 @@ void TimelineCanvas::show_rows(std::shared_ptr<const TimelineRows> rows, Nanos l
   scene_.rows = rows_.get();
   scene_.lower_bound = lower_bound;
   scene_.hovered.reset();
+  take_reasons();
   if (!same_cluster) scene_.filter.collapsed.clear();
   if (rows_) {
     std::vector<std::vector<std::uint32_t>> marked(rows_->rows.size());
@@ -66,6 +67,18 @@ void TimelineCanvas::show_rows(std::shared_ptr<const TimelineRows> rows, Nanos l
   view_changed();
 }
 
+void TimelineCanvas::show_explanation(std::shared_ptr<const Explanation> explanation) {
+  explanation_ = std::move(explanation);
+  take_reasons();
+  viewport()->update();
+}
+
+// Only of the timeline that is drawn: one may come before the other.
+void TimelineCanvas::take_reasons() {
+  const bool fits = explanation_ && rows_ && explanation_->timeline == rows_->timeline;
+  scene_.reasons = fits ? explanation_->reasons : nullptr;
+}
+
 void TimelineCanvas::set_colour_mode(ColourMode mode) {
   mode_ = mode;
   update_palette();
@@ -73,6 +86,10 @@ void TimelineCanvas::set_colour_mode(ColourMode mode) {
 void TimelineCanvas::set_show_critical(bool on) {
   scene_.critical = on;
   viewport()->update();
+}
+void TimelineCanvas::set_show_why(bool on) {
+  scene_.why = on;
+  layout();
 }
 void TimelineCanvas::set_show_memory(bool on) {
   scene_.filter.memory = on;
@@ -162,7 +179,7 @@ void TimelineCanvas::view_changed() {
 // The horizontal bar counts in 1/10,000 of the whole: a bar's range is an int.
 void TimelineCanvas::update_scroll_bars() {
   setting_bars_ = true;
-  const int page = std::max(1, viewport()->height() - kAxisHeight);
+  const int page = std::max(1, viewport()->height() - scene_.top());
   verticalScrollBar()->setRange(0, std::max(0, scene_.layout.height - page));
   verticalScrollBar()->setPageStep(page);
   verticalScrollBar()->setSingleStep(2 * kRowHeight);
@@ -200,14 +217,32 @@ void TimelineCanvas::zoom_to(TimeRange range) {
 }
 
 std::optional<TimelineCanvas::Hit> TimelineCanvas::hit(const QPoint& at) const {
-  if (!rows_ || at.y() < kAxisHeight) return std::nullopt;
-  const auto index = scene_.layout.place_at(at.y() - kAxisHeight + scene_.scroll);
+  if (!rows_ || at.y() < scene_.top()) return std::nullopt;
+  const auto index = scene_.layout.place_at(at.y() - scene_.top() + scene_.scroll);
   if (!index) return std::nullopt;
   Hit result{scene_.layout.places[*index].row, std::nullopt};
   const SliceRow& slices = rows_->rows[result.row].slices;
   if (at.x() >= label_width_ && slices.size() > 0)
     result.fold = fold_at(slices, scene_.mapping, at.x());
   return result;
+}
+
+std::optional<WhyBlock> TimelineCanvas::block_at(const QPoint& at) const {
+  const bool on_strip = scene_.why && at.y() >= kAxisHeight && at.y() < scene_.top();
+  if (!scene_.reasons || !on_strip || at.x() < label_width_) return std::nullopt;
+  return why_block_at(scene_.reasons->path, scene_.mapping, at.x());
+}
+
+// What an idle device waits for, where nothing else is drawn.
+const Gap* TimelineCanvas::gap_at(const QPoint& at) const {
+  const auto found = hit(at);
+  if (!scene_.reasons || !scene_.why || !found || found->fold || at.x() < label_width_) {
+    return nullptr;
+  }
+  const TimelineRow& row = rows_->rows[found->row];
+  if (row.kind != RowKind::Compute) return nullptr;
+  return scene_.reasons->gaps[row.device].at(
+      static_cast<std::int64_t>(scene_.mapping.time(at.x())));
 }
 
 std::optional<TaskId> TimelineCanvas::task_at(const QPoint& at) const {

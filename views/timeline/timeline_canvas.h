@@ -7,6 +7,7 @@
 
 #include "views/models/session.h"
 #include "views/timeline/timeline_painter.h"
+#include "views/timeline/why_strip.h"
 
 namespace strato {
 
@@ -17,8 +18,10 @@ class TimelineCanvas : public QAbstractScrollArea {
 
   void show_rows(std::shared_ptr<const TimelineRows> rows, Nanos lower_bound);  // null: empty
   const std::shared_ptr<const TimelineRows>& rows() const { return rows_; }
+  void show_explanation(std::shared_ptr<const Explanation> explanation);  // null: none yet
   void set_colour_mode(ColourMode mode);
   void set_show_critical(bool on);
+  void set_show_why(bool on);
   void set_show_memory(bool on);
   void set_show_links(bool on);
   const SliceColours& colours() const { return scene_.colours; }
@@ -54,6 +57,9 @@ class TimelineCanvas : public QAbstractScrollArea {
   };
 
   std::optional<Hit> hit(const QPoint& at) const;
+  std::optional<WhyBlock> block_at(const QPoint& at) const;
+  const Gap* gap_at(const QPoint& at) const;
+  void take_reasons();
   QString tooltip(const QPoint& at) const;
   std::optional<TaskId> task_at(const QPoint& at) const;  // a slice of its own, not a block
   void read_selection();
@@ -78,6 +84,7 @@ class TimelineCanvas : public QAbstractScrollArea {
 
   Session& session_;
   std::shared_ptr<const TimelineRows> rows_;
+  std::shared_ptr<const Explanation> explanation_;
   TimelineScene scene_;
   ColourMode mode_ = ColourMode::Kind;
   Drag drag_ = Drag::None;

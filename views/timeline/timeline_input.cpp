@@ -213,6 +213,19 @@ void TimelineCanvas::mouseReleaseEvent(QMouseEvent* event) {
 
 void TimelineCanvas::click(const QPoint& at) {
   session_.selection().select_range(std::nullopt);
+  if (const auto block = block_at(at)) {
+    const std::vector<PathPiece>& path = scene_.reasons->path;
+    const TaskId task = path[longest_piece(path, *block)].task;
+    select_task(task);
+    reveal(task);
+    return;
+  }
+  if (const Gap* gap = gap_at(at); gap && gap->cause.valid()) {
+    const TaskId cause = gap->cause;
+    select_task(cause);
+    reveal(cause);
+    return;
+  }
   const auto found = hit(at);
   if (!found) return;
   if (found->fold) {  // of a block its longest slice
@@ -281,9 +294,10 @@ void TimelineCanvas::update_cursor(const QPoint& at, Qt::KeyboardModifiers modif
     if (modifiers & Qt::ShiftModifier) {
       shape = Qt::OpenHandCursor;
     } else {
-      shape = found && found->fold ? Qt::PointingHandCursor : Qt::CrossCursor;
+      const bool link = (found && found->fold) || block_at(at) || gap_at(at);
+      shape = link ? Qt::PointingHandCursor : Qt::CrossCursor;
     }
-  } else if (rows_ && at.y() > kAxisHeight) {
+  } else if (rows_ && at.y() > scene_.top()) {
     shape = Qt::PointingHandCursor;
   }
   viewport()->setCursor(shape);

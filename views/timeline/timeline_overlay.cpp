@@ -109,7 +109,7 @@ void TimelinePainter::paint_markers(QPainter& painter, const QSize& size) {
     painter.drawLine(QPointF(x, kAxisHeight), QPointF(x, size.height()));
     const QString text = name + QLatin1Char(' ') + style::time(time);
     const double width = metrics.horizontalAdvance(text) + 8;
-    const QRectF box(x - width - 2, kAxisHeight + 2, width, metrics.height());
+    const QRectF box(x - width - 2, scene_.top() + 2, width, metrics.height());
     painter.fillRect(box, ground_);
     painter.drawText(box, Qt::AlignCenter, text);
   };
@@ -121,10 +121,10 @@ void TimelinePainter::paint_markers(QPainter& painter, const QSize& size) {
 
 void TimelinePainter::paint_labels(QPainter& painter, const QSize& size) {
   painter.save();
-  const QRect column(0, kAxisHeight, scene_.label_width(), size.height() - kAxisHeight);
+  const QRect column(0, scene_.top(), scene_.label_width(), size.height() - scene_.top());
   painter.fillRect(column, scene_.palette.color(QPalette::Window));
   painter.setClipRect(column);
-  const int top = scene_.scroll, bottom = scene_.scroll + size.height() - kAxisHeight;
+  const int top = scene_.scroll, bottom = scene_.scroll + size.height() - scene_.top();
   for (const RowLayout::Place& place : scene_.layout.places) {
     if (place.y + place.height > top && place.y < bottom) paint_label(painter, place);
   }

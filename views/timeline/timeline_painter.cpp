@@ -7,6 +7,7 @@
 
 #include "views/style/fitting_name.h"
 #include "views/style/style.h"
+#include "views/timeline/why_strip.h"
 
 namespace strato {
 namespace {
@@ -59,6 +60,8 @@ TimelinePainter::TimelinePainter(const TimelineScene& scene)
   for (const SliceColours::Entry& entry : scene.colours.legend) {
     fills_.push_back(make_fill(entry.colour, ground_, ink_, scene.dpr));
   }
+  why_transfer_ = make_fill(reason_colour(Reason::Transfer, dark_), ground_, ink_, scene.dpr);
+  why_collective_ = make_fill(reason_colour(Reason::Collective, dark_), ground_, ink_, scene.dpr);
 }
 
 void TimelinePainter::paint(QPainter& painter, const QSize& size) {
@@ -68,10 +71,10 @@ void TimelinePainter::paint(QPainter& painter, const QSize& size) {
   painter.fillRect(QRect(QPoint(0, 0), size), ground_);
   if (!scene_.rows) return;
   painter.save();
-  painter.setClipRect(QRect(scene_.label_width(), kAxisHeight, size.width() - scene_.label_width(),
-                            size.height() - kAxisHeight));
+  painter.setClipRect(QRect(scene_.label_width(), scene_.top(), size.width() - scene_.label_width(),
+                            size.height() - scene_.top()));
   paint_grid(painter, size);
-  const int top = scene_.scroll, bottom = scene_.scroll + size.height() - kAxisHeight;
+  const int top = scene_.scroll, bottom = scene_.scroll + size.height() - scene_.top();
   for (const RowLayout::Place& place : scene_.layout.places) {
     if (place.y + place.height > top && place.y < bottom) paint_row(painter, place);
   }
@@ -81,6 +84,7 @@ void TimelinePainter::paint(QPainter& painter, const QSize& size) {
   paint_markers(painter, size);
   painter.restore();
   paint_labels(painter, size);
+  if (scene_.why) paint_why(painter, size);
   paint_axis(painter, size);
 }
 
@@ -125,6 +129,7 @@ void TimelinePainter::paint_row(QPainter& painter, const RowLayout::Place& place
   } else if (row.kind == RowKind::Memory) {
     paint_memory(painter, place);
   } else {
+    if (row.kind == RowKind::Compute && scene_.why && scene_.reasons) paint_gaps(painter, place);
     fold_slices(row.slices, scene_.mapping,
                 [&](const Fold& fold) { paint_fold(painter, place, fold); });
   }

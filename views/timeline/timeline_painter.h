@@ -6,9 +6,12 @@
 #include <QPainter>
 #include <QPalette>
 #include <QRect>
+#include <QStringList>
+#include <memory>
 #include <optional>
 #include <vector>
 
+#include "views/models/explanation.h"
 #include "views/models/selection.h"
 #include "views/timeline/slice_colours.h"
 #include "views/timeline/timeline_rows.h"
@@ -24,6 +27,8 @@ struct TimelineScene {
   SliceColours colours;
   Nanos lower_bound;     // 0: unknown
   bool critical = true;  // draw the critical path
+  bool why = true;       // draw the reasons: the strip above the rows, and gaps
+  std::shared_ptr<const PathReasons> reasons;  // of these rows; null: not known yet
 
   MarkedSlices selected;  // empty: nothing is selected, nothing is dimmed
   MarkedSlices on_critical_path;
@@ -39,18 +44,25 @@ struct TimelineScene {
   double dpr = 1;
 
   int label_width() const { return static_cast<int>(mapping.left); }
+  int top() const;  // of the rows, px
 };
 
-inline constexpr int kAxisHeight = 24;
+inline constexpr int kAxisHeight = 24, kWhyHeight = 20;
+inline int TimelineScene::top() const { return kAxisHeight + (why ? kWhyHeight : 0); }
 
 class TimelinePainter {
  public:
   explicit TimelinePainter(const TimelineScene& scene);
-  // The axis in the first kAxisHeight pixels, then rows and their labels.
+  // The axis in the first kAxisHeight pixels, the strip of reasons, then rows and their labels.
   void paint(QPainter& painter, const QSize& size);
 
  private:
   void paint_axis(QPainter& painter, const QSize& size);
+  void paint_why(QPainter& painter, const QSize& size);
+  void paint_reason(QPainter& painter, const QRectF& box, Reason reason);
+  void paint_gaps(QPainter& painter, const RowLayout::Place& place);
+  void paint_fitting(QPainter& painter, const QRectF& box, const QStringList& texts,
+                     const QColor& ground);
   void paint_grid(QPainter& painter, const QSize& size);
   void paint_row(QPainter& painter, const RowLayout::Place& place);
   void paint_fold(QPainter& painter, const RowLayout::Place& place, const Fold& fold);
@@ -65,7 +77,7 @@ class TimelinePainter {
   void paint_label(QPainter& painter, const RowLayout::Place& place);
   void hatch(QPainter& painter, const QRectF& box, const SliceFill& fill, bool dim);
 
-  int row_y(const RowLayout::Place& place) const { return kAxisHeight + place.y - scene_.scroll; }
+  int row_y(const RowLayout::Place& place) const { return scene_.top() + place.y - scene_.scroll; }
   double busiest_entry(const SliceRow& row, const Fold& fold, std::uint8_t& entry) const;
   std::optional<QRectF> first_box(
       const std::vector<RowSlice>& places) const;  // the first that is on the screen
@@ -75,6 +87,7 @@ class TimelinePainter {
   bool dark_, vector_ = false;
   QColor ground_, ink_, muted_, grid_;
   std::vector<SliceFill> fills_;  // one per legend entry
+  SliceFill why_transfer_, why_collective_;
   QFont small_;
 };
 

@@ -17,6 +17,12 @@ QString TimelineCanvas::describe(TaskId id) const {
   const Task& task = program.tasks[id];
   const TaskTimes& times = rows_->timeline->tasks[id];
   QString rows = line(tr("duration"), style::time(times.end - times.start));
+  const auto& problem = session_.snapshot().problem;
+  if (problem && problem->graph == program.graph) {
+    const Estimate cost = explain_task(*rows_->timeline, id, *problem->cost);
+    rows += line(tr("cost"), cost_text(cost));
+    rows += line(tr("from"), cost_source_text(cost));
+  }
   rows += line(tr("starts at"), style::time(times.start));
   if (times.start > times.ready)
     rows += line(tr("waited, ready"), style::time(times.start - times.ready));
@@ -38,7 +44,6 @@ QString TimelineCanvas::describe(TaskId id) const {
                                 QStringLiteral(" → ") +
                                 QString::fromStdString(cluster.device(task.target).name));
   }
-  const auto& problem = session_.snapshot().problem;
   if (problem && task.op.valid()) {
     const OpGroup& group = problem->grouping->group(problem->grouping->group_of(task.op));
     rows += line(tr("group"), QString::fromStdString(group.name));
@@ -49,6 +54,10 @@ QString TimelineCanvas::describe(TaskId id) const {
 }
 
 QString TimelineCanvas::tooltip(const QPoint& at) const {
+  if (const auto block = block_at(at)) {
+    return describe_block(*rows_->timeline, scene_.reasons->path, *block);
+  }
+  if (const Gap* gap = gap_at(at)) return describe_gap(*rows_->timeline, *gap);
   const auto found = hit(at);
   if (!found) return {};
   const TimelineRow& row = rows_->rows[found->row];

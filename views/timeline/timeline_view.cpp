@@ -3,6 +3,7 @@
 #include <QComboBox>
 #include <QHBoxLayout>
 #include <QLabel>
+#include <QMenu>
 #include <QToolButton>
 #include <QVBoxLayout>
 #include <QtConcurrent>
@@ -45,6 +46,8 @@ TimelineView::TimelineView(Session& session, QWidget* parent) : QWidget(parent),
   connect(&session.selection(), &Selection::range_changed, this, &TimelineView::update_summary);
   connect(&session, &Session::outcome_changed, this, &TimelineView::outcome_changed);
   connect(&session, &Session::problem_changed, this, &TimelineView::outcome_changed);
+  connect(&session, &Session::explanation_changed, this,
+          [this] { canvas_->show_explanation(session_.snapshot().explanation); });
   connect(&building_, &QFutureWatcherBase::finished, this, [this] {
     if (building_.isCanceled() || building_.future().resultCount() == 0) return;
     canvas_->show_rows(building_.result(), lower_bound_);
@@ -69,24 +72,8 @@ QWidget* TimelineView::make_bar() {
   legend_ = new LegendStrip(bar);
   row->addWidget(colour_);
   row->addWidget(legend_, 1);
-  const auto toggle = [&](const QString& text, const QString& tip, bool on, auto apply) {
-    auto* button = new QToolButton(bar);
-    button->setText(text);
-    button->setToolTip(tip);
-    button->setCheckable(true);
-    button->setChecked(on);
-    button->setAutoRaise(true);
-    button->setFocusPolicy(Qt::TabFocus);
-    connect(button, &QToolButton::toggled, canvas_, apply);
-    row->addWidget(button);
-    return button;
-  };
-  toggle(tr("Critical path"), tr("The chain of tasks that decides the step time"), true,
-         [this](bool on) { canvas_->set_show_critical(on); });
-  toggle(tr("Memory"), tr("A memory row under each device; red is more than it has"), true,
-         [this](bool on) { canvas_->set_show_memory(on); });
-  toggle(tr("Links"), tr("A row for each link in use"), true,
-         [this](bool on) { canvas_->set_show_links(on); });
+  row->addWidget(make_simulation_switch(bar));
+  row->addWidget(make_show_menu(bar));
   auto* fit = new QToolButton(bar);
   fit->setText(tr("Fit"));
   fit->setToolTip(
@@ -101,6 +88,83 @@ QWidget* TimelineView::make_bar() {
   return bar;
 }
 
+QToolButton* TimelineView::make_show_menu(QWidget* bar) {
+  auto* button = new QToolButton(bar);
+  button->setText(tr("Show"));
+  button->setToolTip(tr("What the timeline shows"));
+  button->setPopupMode(QToolButton::InstantPopup);
+  button->setAutoRaise(true);
+  button->setFocusPolicy(Qt::TabFocus);
+  auto* menu = new QMenu(button);
+  menu->setToolTipsVisible(true);
+  const auto add = [&](const QString& text, const QString& tip, auto apply) {
+    QAction* action = menu->addAction(text);
+    action->setCheckable(true);
+    action->setChecked(true);
+    action->setToolTip(tip);
+    connect(action, &QAction::toggled, canvas_, apply);
+  };
+  add(tr("Critical path"), tr("The chain of tasks that decides the step time"),
+      [this](bool on) { canvas_->set_show_critical(on); });
+  add(tr("Reasons"), tr("What the critical path is spent on, and what idle devices wait for"),
+      [this](bool on) { canvas_->set_show_why(on); });
+  add(tr("Memory"), tr("A memory row under each device; red is more than it has"),
+      [this](bool on) { canvas_->set_show_memory(on); });
+  add(tr("Links"), tr("A row for each link in use"),
+      [this](bool on) { canvas_->set_show_links(on); });
+  button->setMenu(menu);
+  return button;
+}
+
+QWidget* TimelineView::make_simulation_switch(QWidget* bar) {
+  auto* box = new QWidget(bar);
+  auto* row = new QHBoxLayout(box);
+  row->setContentsMargins(0, 0, 0, 0);
+  row->setSpacing(0);
+  const auto button = [&](const QString& text, const QString& tip) {
+    auto* made = new QToolButton(box);
+    made->setText(text);
+    made->setToolTip(tip);
+    made->setCheckable(true);
+    made->setFocusPolicy(Qt::TabFocus);
+    row->addWidget(made);
+    return made;
+  };
+  fifo_ = button(tr("FIFO"), tr("Tasks run first in, first out: in the order in which they become "
+                                "ready (F6)"));
+  priority_ =
+      button(tr("Priority"),
+             tr("Tasks run in the strategy's order; without one, those with the longest way "
+                "to the end of the step come first (F6)"));
+  row->addSpacing(style::kGrid);
+  fair_ = button(tr("Fair links"),
+                 tr("On: transfers on the same link share its bandwidth fairly.\nOff: one "
+                    "transfer holds a link at a time (F7)"));
+  const auto choose = [this](TaskOrder order) {
+    Simulation simulation = session_.simulation();
+    simulation.order = order;
+    session_.set_simulation(simulation);
+    refresh_simulation();
+  };
+  connect(fifo_, &QToolButton::clicked, this, [choose] { choose(TaskOrder::Fifo); });
+  connect(priority_, &QToolButton::clicked, this, [choose] { choose(TaskOrder::Priority); });
+  connect(fair_, &QToolButton::clicked, this, [this](bool on) {
+    Simulation simulation = session_.simulation();
+    simulation.fair_links = on;
+    session_.set_simulation(simulation);
+  });
+  connect(&session_, &Session::simulation_changed, this, &TimelineView::refresh_simulation);
+  refresh_simulation();
+  return box;
+}
+
+void TimelineView::refresh_simulation() {
+  const Simulation& simulation = session_.simulation();
+  fifo_->setChecked(simulation.order == TaskOrder::Fifo);
+  priority_->setChecked(simulation.order == TaskOrder::Priority);
+  fair_->setChecked(simulation.fair_links);
+}
+
 void TimelineView::set_colour_mode(ColourMode mode) {
   colour_->setCurrentIndex(static_cast<int>(mode));
 }
@@ -109,6 +173,7 @@ void TimelineView::render_to(QPainter& painter, QSize size) { canvas_->paint_to(
 
 void TimelineView::outcome_changed() {
   const Snapshot& snapshot = session_.snapshot();
+  canvas_->show_explanation(snapshot.explanation);
   show_timeline(snapshot.outcome ? snapshot.outcome->timeline : nullptr, snapshot.lower_bound);
 }
 

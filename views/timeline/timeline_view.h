@@ -10,6 +10,7 @@
 
 class QComboBox;
 class QLabel;
+class QToolButton;
 
 namespace strato {
 
@@ -34,10 +35,14 @@ class TimelineView : public QWidget {
   void outcome_changed();
   void update_summary();
   QWidget* make_bar();
+  QToolButton* make_show_menu(QWidget* bar);
+  QWidget* make_simulation_switch(QWidget* bar);
+  void refresh_simulation();
 
   Session& session_;
   TimelineCanvas* canvas_;
   QComboBox* colour_;
+  QToolButton *fifo_, *priority_, *fair_;
   LegendStrip* legend_;
   QLabel* summary_;
   QFutureWatcher<std::shared_ptr<const TimelineRows>> building_;

@@ -14,9 +14,13 @@
 #include <QTemporaryDir>
 #include <QTest>
 #include <QTimer>
+#include <QTreeWidget>
 #include <functional>
 
+#include "app/explorer/key_table.h"
 #include "app/explorer/main_window.h"
+#include "app/explorer/notice_strip.h"
+#include "core/cost/profile.h"
 #include "core/strategy/plan_file.h"
 #include "views/models/placement_model.h"
 #include "views/placement/placement_view.h"
@@ -145,6 +149,45 @@ TEST_F(MainJobTest, SearchChangeUndoAndExport) {
   session_.settle();
   const PlanFile plan = read_plan(file.toStdString());
   EXPECT_TRUE(failures_.isEmpty()) << failures_.join('\n').toStdString();
+}
+
+TEST_F(MainJobTest, KeysSwitchHowIsSimulatedAndTheSwitchIsInTheKeyTable) {
+  ASSERT_NO_FATAL_FAILURE(open());
+  QTest::keyClick(&window_, Qt::Key_F6);
+  EXPECT_EQ(session_.simulation().order, TaskOrder::Priority);
+  QTest::keyClick(&window_, Qt::Key_F7);
+  EXPECT_TRUE(session_.simulation().fair_links);
+  session_.settle();
+  const SimulateOptions& options = session_.snapshot().outcome->timeline->options;
+  EXPECT_TRUE(options.fair_links);
+  EXPECT_TRUE(options.priorities);
+  QTest::keyClick(&window_, Qt::Key_F6);
+  QTest::keyClick(&window_, Qt::Key_F7);
+  EXPECT_EQ(session_.simulation(), Simulation{});
+  const KeyTable keys(window_, nullptr);
+  const auto* tree = keys.findChild<QTreeWidget*>();
+  ASSERT_NE(tree, nullptr);
+  EXPECT_EQ(tree->findItems(QStringLiteral("F7"), Qt::MatchExactly | Qt::MatchRecursive, 1).size(),
+            1);
+}
+
+TEST_F(MainJobTest, AProfileIsOpenedBesideTheModelAndItsWarningsStay) {
+  ASSERT_NO_FATAL_FAILURE(open());
+  Profile profile;
+  profile.name = "strange";
+  profile.ops.push_back({op_signature(*session_.snapshot().problem->graph, OpId(0)),
+                         "no-such-gpu",
+                         {{8, Nanos(1000), Nanos(0), 1}}});
+  const QString file = folder_.filePath(QStringLiteral("strange.json"));
+  write_profile(file.toStdString(), profile);
+  auto* notice = window_.findChild<NoticeStrip*>();
+  ASSERT_NE(notice, nullptr);
+  EXPECT_FALSE(notice->isVisible());
+  window_.open({file});
+  session_.settle();
+  EXPECT_TRUE(failures_.isEmpty()) << failures_.join('\n').toStdString();
+  EXPECT_TRUE(session_.snapshot().costs.profile);
+  EXPECT_TRUE(notice->isVisible());
 }
 
 }  // namespace

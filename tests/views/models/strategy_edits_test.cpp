@@ -62,14 +62,6 @@ TEST_F(StrategyEdits, ProportionalSharesFollowTheSpeed) {
   EXPECT_EQ(most, 10);
 }
 
-TEST_F(StrategyEdits, TheCriticalPathIsTheWholeStep) {
-  open_lenet();
-  const Timeline& timeline = *session_.snapshot().outcome->timeline;
-  Nanos total;
-  for (const PathPart& part : path_composition(timeline)) total += part.time;
-  EXPECT_EQ(total, timeline.step_time);
-}
-
 TEST_F(StrategyEdits, DeviceTimesAddUpToTheStep) {
   open_lenet();
   const Timeline& timeline = *session_.snapshot().outcome->timeline;
@@ -80,15 +72,17 @@ TEST_F(StrategyEdits, DeviceTimesAddUpToTheStep) {
   }
 }
 
-TEST_F(StrategyEdits, MemoryByRoleIsThePeak) {
+TEST_F(StrategyEdits, UnequalSharesReadAsPartsOfTheBatch) {
   open_lenet();
-  const Timeline& timeline = *session_.snapshot().outcome->timeline;
-  Bytes total;
-  for (const Bytes bytes :
-       memory_by_role(timeline, DeviceId(0), timeline.devices[DeviceId(0)].peak_at)) {
-    total += bytes;
-  }
-  EXPECT_EQ(total, timeline.devices[DeviceId(0)].peak);
+  const std::vector<GroupId> first = {GroupId(0)};
+  const Cluster& cluster = *problem().cluster;
+  Decision decision = *session_.snapshot().strategy.groups[GroupId(0)];
+  EXPECT_EQ(describe_shares(decision, cluster).toStdString(), describe(decision, cluster));
+  decision.devices[0].weight = 3;
+  const QString text = describe_shares(decision, cluster);
+  EXPECT_TRUE(text.contains("75 %")) << text.toStdString();
+  EXPECT_TRUE(text.contains("25 %")) << text.toStdString();
+  EXPECT_FALSE(text.contains("x3")) << text.toStdString();
 }
 
 TEST_F(StrategyEdits, VitalSignsOfABaselineAreOnes) {

@@ -1,0 +1,28 @@
+// What was wrong with what was opened, in a line that stays until it is read: the first of the
+// problem's warnings, the others on demand. Hidden without any.
+#pragma once
+
+#include <QFrame>
+
+#include "views/models/session.h"
+
+class QLabel;
+class QToolButton;
+
+namespace strato {
+
+class NoticeStrip : public QFrame {
+  Q_OBJECT
+ public:
+  explicit NoticeStrip(Session& session, QWidget* parent = nullptr);
+
+ private:
+  void refresh();
+  void show_text();
+
+  Session& session_;
+  QLabel* text_;
+  QToolButton* more_;
+};
+
+}  // namespace strato
