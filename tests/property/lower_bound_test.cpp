@@ -1,0 +1,125 @@
+// No strategy beats the lower bound: random graphs of all kinds of ops, with costs that have a
+// fixed part, random strategies and every strategy of small problems, on exclusive and on fair
+// links.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "core/program/lower.h"
+#include "core/search/evaluator.h"
+#include "tests/property/random_problem.h"
+
+namespace strato {
+namespace {
+
+// Compute costs as real GPUs have them: a launch, a rate, and a knee below which more samples are
+// free; communication costs next to nothing, so that the bound is nearly reached.
+class RooflineCosts : public CostModel {
+ public:
+  RooflineCosts(std::shared_ptr<const CostModel> other, std::int64_t launch, std::int64_t knee)
+      : other_(std::move(other)), launch_(launch), knee_(knee) {}
+  Nanos compute(OpId op, GpuTypeId gpu, std::int64_t samples) const override {
+    return Nanos(launch_) + other_->compute(op, gpu, std::max(samples, knee_));
+  }
+  Nanos local_move(GpuTypeId, Bytes) const override { return Nanos(1); }
+  Nanos transfer(const Path&, Bytes) const override { return Nanos(1); }
+  CollectiveCost collective(Collective kind, std::span<const DeviceId> devices,
+                            Bytes bytes) const override {
+    CollectiveCost cost = other_->collective(kind, devices, bytes);
+    cost.duration = Nanos(1);
+    cost.latency = Nanos(0);
+    return cost;
+  }
+  const Digest& digest() const override { return other_->digest(); }
+
+ private:
+  std::shared_ptr<const CostModel> other_;
+  std::int64_t launch_, knee_;
+};
+
+Problem free_communication(const RandomProblem& problem, Random& random) {
+  return {problem.graph, problem.grouping, problem.cluster,
+          std::make_shared<RooflineCosts>(problem.cost, static_cast<std::int64_t>(random.below(60)),
+                                          1 + static_cast<std::int64_t>(random.below(3)))};
+}
+
+struct Simulations {
+  explicit Simulations(const Problem& problem)
+      : lowering(problem.graph, problem.grouping, problem.cluster, problem.cost) {}
+  Nanos step_time(const Strategy& strategy, const SimulateOptions& options) {
+    simulator.simulate(std::make_shared<const Program>(lowering.lower(strategy)), options,
+                       timeline);
+    return timeline.step_time;
+  }
+  Lowering lowering;
+  Simulator simulator;
+  Timeline timeline;
+};
+
+TEST(LowerBound, HoldsForRandomStrategiesOfRandomProblems) {
+  double tightest = 0;
+  for (std::uint64_t seed = 0; seed < 400 && !HasFailure(); ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Random random(seed);
+    const RandomProblem made = random_problem(random);
+    const Problem problem = free_communication(made, random);
+    const Nanos bound = lower_bound(problem);
+    Simulations simulations(problem);
+    for (int i = 0; i < 40; ++i) {
+      const Strategy strategy = random_strategy(made, random);
+      const Nanos time =
+          simulations.step_time(strategy, {.priorities = i % 2 == 0, .fair_links = i % 4 == 1});
+      ASSERT_LE(bound, time) << "strategy " << i;
+      tightest = std::max(tightest, bound / time);
+    }
+  }
+  EXPECT_GT(tightest, 0.9);
+}
+
+// Every mode on every set of devices with every weight up to 2.
+std::vector<Decision> all_decisions(std::size_t devices) {
+  std::vector<Decision> decisions;
+  for (int code = 1; code < static_cast<int>(std::pow(3, devices)); ++code) {
+    Decision decision;
+    int rest = code;
+    for (std::size_t d = 0; d < devices; ++d, rest /= 3)
+      if (rest % 3 > 0) decision.devices.push_back({DeviceId(d), rest % 3});
+    for (int mode = 0; mode < 4; ++mode) {
+      decision.mode = static_cast<Mode>(mode);
+      decisions.push_back(decision);
+    }
+  }
+  return decisions;
+}
+
+TEST(LowerBound, HoldsForEveryStrategyOfSmallProblems) {
+  int problems = 0;
+  double tightest = 0;
+  for (std::uint64_t seed = 0; problems < 12 && !HasFailure(); ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Random random(seed);
+    const RandomProblem made = random_problem(random);
+    const std::size_t devices = made.cluster->device_count();
+    if (made.grouping->size() > 2 || devices > 3 || devices < 2) continue;
+    ++problems;
+    const Problem problem = free_communication(made, random);
+    const Nanos bound = lower_bound(problem);
+    const std::vector<Decision> decisions = all_decisions(devices);
+    Simulations simulations(problem);
+    Nanos best = Nanos::max();
+    for (const Decision& first : decisions)
+      for (const Decision& second : decisions) {
+        Strategy strategy;
+        strategy.groups.emplace_back(first);
+        if (made.grouping->size() > 1) strategy.groups.emplace_back(second);
+        best = std::min(best, simulations.step_time(strategy, {}));
+        if (made.grouping->size() == 1) break;
+      }
+    EXPECT_LE(bound, best);
+    tightest = std::max(tightest, bound / best);
+  }
+  EXPECT_GT(tightest, 0.9);
+}
+
+}  // namespace
+}  // namespace strato
