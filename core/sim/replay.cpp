@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <functional>
-#include <utility>
 
 #include "core/base/error.h"
 
@@ -36,9 +34,14 @@ void sort_by_ready(std::vector<std::int32_t>& order, const std::vector<Replay::T
 void Replay::set_node(const DeltaLowering& lowering, TaskId task) {
   const Program& store = lowering.store();
   const std::size_t row = lowering.row(task);
+  const std::uint64_t tie = lowering.tie(task);
+  const std::uint64_t rank = tie >> 32, index = static_cast<std::uint32_t>(tie);
+  CHECK(rank < (std::uint64_t{1} << (64 - kIndexBits - kPendingBits)) &&
+            index < (std::uint64_t{1} << kIndexBits),
+        "too many ops, or too many tasks of one op");
   Node& node = nodes_[task.index()];
+  node.tie = (rank << kIndexBits | index) << kPendingBits;
   node.duration = store.tasks[TaskId(row)].duration.value;
-  node.tie = lowering.tie(task);
   node.dependencies = store.dependencies.begin(row);
   node.dependencies_end = store.dependencies.begin(row + 1);
   node.resources = store.resources.begin(row);
@@ -58,9 +61,10 @@ void Replay::start(const DeltaLowering& lowering, const IdVector<TaskId, TaskTim
   const std::size_t resources = lowering.store().resource_count();
   nodes_.resize(tasks);
   times_.assign(tasks, Times());
+  gone_.assign(tasks, false);
   order_.resize(tasks);
   busy_.assign(resources, 0);
-  resources_.assign(resources, Resource());
+  free_.assign(resources, 0);
   for (std::size_t i = 0; i < tasks; ++i) {
     const TaskId task(i);
     set_node(lowering, task);
@@ -70,213 +74,181 @@ void Replay::start(const DeltaLowering& lowering, const IdVector<TaskId, TaskTim
     order_[i] = static_cast<std::int32_t>(i);
   }
   sort_by_ready(order_, times_);
+  needed_ = lowering.store().resources.data();
+  snapshots_.resize((tasks / kStride + 1) * resources);
   for (std::size_t i = 0; i < tasks; ++i) {
-    times_[static_cast<std::size_t>(order_[i])].position = static_cast<std::int32_t>(i);
+    if (i % kStride == 0)
+      std::copy(free_.begin(), free_.end(),
+                snapshots_.begin() + static_cast<std::ptrdiff_t>(i / kStride * resources));
+    const auto task = static_cast<std::size_t>(order_[i]);
+    times_[task].position = static_cast<std::int32_t>(i);
+    for (std::uint32_t r = nodes_[task].resources; r < nodes_[task].resources_end; ++r)
+      free_[needed_[r].index()] = times_[task].end;
   }
-  snapshots_.clear();  // the first change goes through everything
 }
 
-// Where new tasks might come; returns the first position at which one can.
-std::size_t Replay::guess_added(const DeltaLowering& lowering,
-                                const DeltaLowering::Change& change) {
-  std::size_t first = order_.size();
-  added_.clear();
+// When the task's dependencies ended, as far as that is known.
+std::int64_t Replay::set_ready(std::size_t task) {
+  std::int64_t ready = 0;
+  for (std::uint32_t i = nodes_[task].dependencies; i < nodes_[task].dependencies_end; ++i)
+    ready = std::max(ready, times_[dependencies_[i].index()].end);
+  return ready;
+}
+
+std::int64_t Replay::first_change(const DeltaLowering::Change& change) {
+  std::int64_t first = INT64_MAX;
+  for (const TaskId task : change.removed) first = std::min(first, times_[task.index()].ready);
   for (const TaskId task : change.added) {
-    const Node& node = nodes_[task.index()];
     Times& times = times_[task.index()];
-    std::int32_t after = -1;
-    for (std::uint32_t i = node.dependencies; i < node.dependencies_end; ++i) {
-      const Times& dependency = times_[lowering.store().dependencies.data()[i].index()];
-      times.ready = std::max(times.ready, dependency.end);
-      after = std::max(after, dependency.position);
-    }
-    times.end = times.ready + node.duration;
-    times.position = after;  // for those that follow it
-    first = std::min(first, static_cast<std::size_t>(after + 1));
-    added_.push_back({times.ready, node.tie, static_cast<std::int32_t>(task.value())});
+    times.ready = set_ready(task.index());
+    times.end = times.ready + nodes_[task.index()].duration;
+    first = std::min(first, times.ready);
   }
-  std::sort(added_.begin(), added_.end(), [](const Added& a, const Added& b) {
-    return a.ready != b.ready ? a.ready < b.ready : a.tie < b.tie;
-  });
+  for (const TaskId task : change.changed)
+    first = std::min({first, times_[task.index()].ready, set_ready(task.index())});
   return first;
 }
 
-// Sets guess_ from `begin` on: the old order without what is gone, and what is new.
-void Replay::guess_order(std::size_t begin) {
-  guess_.resize(order_.size() + added_.size());
-  std::size_t next = begin;
-  auto added = added_.begin();
-  const auto put = [&](std::int32_t task, Times& times) {
-    guess_[next++] = task;
-    times.end = kUnknown;
-    times.waiting = -1;
-  };
-  for (std::size_t i = begin; i < order_.size(); ++i) {
-    Times& times = times_[static_cast<std::size_t>(order_[i])];
-    if (times.position < 0) continue;
-    for (; added != added_.end() && added->ready <= times.ready; ++added)
-      put(added->task, times_[static_cast<std::size_t>(added->task)]);
-    put(order_[i], times);
-  }
-  for (; added != added_.end(); ++added)
-    put(added->task, times_[static_cast<std::size_t>(added->task)]);
-  guess_.resize(next);
-  cursor_ = begin;
+// The last snapshot before all tasks that were ready at `time` or later.
+std::size_t Replay::begin_of(std::int64_t time) const {
+  const auto at = std::partition_point(order_.begin(), order_.end(), [&](std::int32_t task) {
+    return times_[static_cast<std::size_t>(task)].ready < time;
+  });
+  return static_cast<std::size_t>(at - order_.begin()) / kStride * kStride;
 }
 
 bool Replay::follow(const DeltaLowering& lowering, const DeltaLowering::Change& change) {
   const std::size_t handles = lowering.store().tasks.size();
+  pending_.clear();
+  if (lowering.task_count() >= (std::size_t{1} << kPendingBits)) return false;
   nodes_.resize(handles);
   times_.resize(handles);
+  gone_.resize(handles);
   dependencies_ = lowering.store().dependencies.data();
   needed_ = lowering.store().resources.data();
-  std::size_t first = order_.size();
-  replayed_ = 0;
-  const auto touch = [&](TaskId task) {
-    first = std::min(first, static_cast<std::size_t>(times_[task.index()].position));
-  };
   for (const TaskId task : change.removed) {
-    touch(task);
     add_busy(lowering, task.index(), -1);
+    gone_[task.index()] = true;
   }
-  for (const TaskId task : change.changed) {
-    touch(task);
-    set_node(lowering, task);
-  }
-  for (const TaskId task : change.removed) times_[task.index()].position = -1;
+  for (const TaskId task : change.changed) set_node(lowering, task);
   for (const TaskId task : change.added) {
     set_node(lowering, task);
     add_busy(lowering, task.index(), 1);
   }
-  first = std::min(first, guess_added(lowering, change));
-  if (change.added.empty() && first == order_.size() && !snapshots_.empty()) return true;
-  if (snapshots_.empty() || order_.empty()) first = 0;
-  first = std::min(first, order_.size() - std::min<std::size_t>(order_.size(), 1));
-  const std::size_t begin = first / kStride * kStride;
-  guess_order(begin);
-  snapshots_.resize((guess_.size() / kStride + 1) * resources_.size());
-  if (begin == 0) std::fill(resources_.begin(), resources_.end(), Resource());
-  if (begin > 0)
-    std::copy_n(snapshots_.begin() + static_cast<std::ptrdiff_t>(begin / kStride * resources_.size()),
-                resources_.size(), resources_.begin());
-  return run(begin);
-}
-
-bool Replay::run(std::size_t begin) {
-  const std::size_t tasks = guess_.size();
-  const std::size_t most = 4 * tasks + 10'000;
+  const std::int64_t first = first_change(change);
+  if (first == INT64_MAX) return true;
+  const std::size_t begin = begin_of(first);
+  const std::size_t width = free_.size();
+  collect(begin, change);
+  index_dependents(begin);
   order_.resize(begin);
-  order_.reserve(tasks);
-  woken_.clear();
-  while (true) {
-    std::int32_t task;
-    if (!woken_.empty()) {
-      task = static_cast<std::int32_t>(woken_.front() & INT32_MAX);
-      std::pop_heap(woken_.begin(), woken_.end(), std::greater<>());
-      woken_.pop_back();
-    } else if (cursor_ < tasks) {
-      task = guess_[cursor_++];
-      __builtin_prefetch(&nodes_[static_cast<std::size_t>(guess_[std::min(cursor_ + 7, tasks - 1)])]);
-    } else {
-      break;
-    }
-    if (++replayed_ > most) return false;
-    if (order_.size() % kStride == 0) save();
-    if (!pass(task) && !back(task)) return false;
+  snapshots_.resize(((begin + pending_.size()) / kStride + 1) * width);
+  if (begin == 0) {
+    std::fill(free_.begin(), free_.end(), 0);
+  } else {
+    std::copy_n(snapshots_.begin() + static_cast<std::ptrdiff_t>(begin / kStride * width), width,
+                free_.begin());
   }
-  CHECK(order_.size() == tasks, "a task waits for nothing");
+  schedule();
   return true;
 }
 
-// True when the task has its times, or waits; false when it comes too late on a resource.
-inline bool Replay::pass(std::int32_t task) {
-  const Node& node = nodes_[static_cast<std::size_t>(task)];
-  Times& times = times_[static_cast<std::size_t>(task)];
-  std::int64_t ready = 0;
-  for (std::uint32_t i = node.dependencies; i < node.dependencies_end; ++i)
-    ready = std::max(ready, times_[dependencies_[i].index()].end);
-  if (ready == kUnknown) {
-    wait(task);
-    return true;
-  }
-  std::int64_t start = times.ready = ready;
-  bool late = false;
-  for (std::uint32_t i = node.resources; i < node.resources_end; ++i) {
-    const Resource& resource = resources_[needed_[i].index()];
-    late = late || before(node, ready, resource);
-    start = std::max(start, resource.free);
-  }
-  if (late) return false;
-  const std::int64_t end = start + node.duration;
-  for (std::uint32_t i = node.resources; i < node.resources_end; ++i)
-    resources_[needed_[i].index()] = {end, ready, node.tie};
-  times.end = end;
-  times.position = static_cast<std::int32_t>(order_.size());
-  order_.push_back(task);
-  if (times.waiting >= 0) wake(task);
-  return true;
-}
-
-// Parks the task at the first dependency that has no times yet.
-void Replay::wait(std::int32_t task) {
-  const Node& node = nodes_[static_cast<std::size_t>(task)];
-  Times& times = times_[static_cast<std::size_t>(task)];
-  times.guess = static_cast<std::int32_t>(cursor_);
-  for (std::uint32_t i = node.dependencies; i < node.dependencies_end; ++i) {
-    Times& dependency = times_[dependencies_[i].index()];
-    if (dependency.end != kUnknown) continue;
-    times.next_waiting = std::exchange(dependency.waiting, task);
-    return;
-  }
-}
-
-void Replay::wake(std::int32_t task) {
-  std::int32_t next = std::exchange(times_[static_cast<std::size_t>(task)].waiting, -1);
-  while (next >= 0) {
-    const Times& times = times_[static_cast<std::size_t>(next)];
-    woken_.push_back((std::int64_t{times.guess} << 32) | next);
-    std::push_heap(woken_.begin(), woken_.end(), std::greater<>());
-    next = times.next_waiting;
-  }
-}
-
-// Goes back to where all that the task needs was last used by tasks that come before it, and lines up
-// what was gone through since then by the times that came out.
-bool Replay::back(std::int32_t task) {
-  const Node& node = nodes_[static_cast<std::size_t>(task)];
-  const std::int64_t ready = times_[static_cast<std::size_t>(task)].ready;
-  const std::size_t width = resources_.size();
-  std::size_t stride = order_.size() / kStride;
-  const auto late_at = [&](std::size_t at) {
-    for (std::uint32_t i = node.resources; i < node.resources_end; ++i)
-      if (before(node, ready, snapshots_[at * width + needed_[i].index()])) return true;
-    return false;
+// What is to be scheduled again, in the old order, new tasks at the end.
+void Replay::collect(std::size_t begin, const DeltaLowering::Change& change) {
+  const auto add = [&](std::int32_t task) {
+    const Node& node = nodes_[static_cast<std::size_t>(task)];
+    const bool single = node.resources_end - node.resources == 1;
+    times_[static_cast<std::size_t>(task)].position =
+        static_cast<std::int32_t>(begin + pending_.size());
+    pending_.push_back({0, node.duration, node.tie | pending_.size(), 0,
+                        single ? needed_[node.resources].value() : -1, node.resources,
+                        node.resources_end, task});
   };
-  while (stride > 0 && late_at(stride)) --stride;
-  const std::size_t begin = stride * kStride;
-  std::copy_n(snapshots_.begin() + static_cast<std::ptrdiff_t>(stride * width), width,
-              resources_.begin());
-  order_.push_back(task);
+  pending_.reserve(order_.size() + change.added.size());
   for (std::size_t i = begin; i < order_.size(); ++i)
-    times_[static_cast<std::size_t>(order_[i])].end = kUnknown;
-  const auto first = order_.begin() + static_cast<std::ptrdiff_t>(begin);
-  std::sort(first, order_.end(), [&](std::int32_t a, std::int32_t b) {
-    const Times &s = times_[static_cast<std::size_t>(a)], &t = times_[static_cast<std::size_t>(b)];
-    if (s.ready != t.ready) return s.ready < t.ready;
-    return nodes_[static_cast<std::size_t>(a)].tie < nodes_[static_cast<std::size_t>(b)].tie;
-  });
-  const std::size_t count = order_.size() - begin;
-  CHECK(cursor_ >= count, "went back too far");
-  cursor_ -= count;
-  std::copy(first, order_.end(), guess_.begin() + static_cast<std::ptrdiff_t>(cursor_));
-  order_.resize(begin);
-  return true;
+    if (!gone_[static_cast<std::size_t>(order_[i])]) add(order_[i]);
+  for (const TaskId task : change.added) add(task.value());
+}
+
+void Replay::index_dependents(std::size_t begin) {
+  const std::size_t count = pending_.size();
+  dependent_begin_.assign(count + 1, 0);
+  edges_.clear();
+  for (Pending& pending : pending_) {
+    const Node& node = nodes_[static_cast<std::size_t>(pending.task)];
+    for (std::uint32_t i = node.dependencies; i < node.dependencies_end; ++i) {
+      const Times& dependency = times_[dependencies_[i].index()];
+      const auto position = static_cast<std::size_t>(dependency.position);
+      if (position < begin) {
+        pending.ready = std::max(pending.ready, dependency.end);
+      } else {
+        ++pending.waiting;
+        ++dependent_begin_[position - begin];
+        edges_.push_back(static_cast<std::int32_t>(position - begin));
+      }
+    }
+  }
+  std::uint32_t sum = 0;
+  for (std::uint32_t& at : dependent_begin_) at = sum += at;  // ends, walked back below
+  dependents_.resize(edges_.size());
+  const std::int32_t* edge = edges_.data() + edges_.size();
+  for (std::size_t i = count; i-- > 0;)
+    for (std::int32_t n = pending_[i].waiting; n > 0; --n)
+      dependents_[--dependent_begin_[static_cast<std::size_t>(*--edge)]] =
+          static_cast<std::int32_t>(i);
+}
+
+void Replay::save() {
+  std::copy(free_.begin(), free_.end(),
+            snapshots_.begin() +
+                static_cast<std::ptrdiff_t>(order_.size() / kStride * free_.size()));
+}
+
+// Starts the task when all its resources are free, and takes them; returns its end.
+inline std::int64_t Replay::take(Pending& pending) {
+  if (pending.stream >= 0) {
+    std::int64_t& free = free_[static_cast<std::size_t>(pending.stream)];
+    return free = std::max(pending.ready, free) + pending.duration;
+  }
+  std::int64_t start = pending.ready;
+  for (std::uint32_t i = pending.resources; i < pending.resources_end; ++i)
+    start = std::max(start, free_[needed_[i].index()]);
+  const std::int64_t end = start + pending.duration;
+  for (std::uint32_t i = pending.resources; i < pending.resources_end; ++i)
+    free_[needed_[i].index()] = end;
+  return end;
+}
+
+void Replay::schedule() {
+  const auto key_of = [](const Pending& pending) {
+    return static_cast<Key>(pending.ready) << 64 | pending.tie;
+  };
+  constexpr std::uint64_t kMask = (std::uint64_t{1} << kPendingBits) - 1;
+  heap_.clear();
+  for (const Pending& pending : pending_)
+    if (pending.waiting == 0) heap_.push(key_of(pending));
+  while (!heap_.empty()) {
+    if (order_.size() % kStride == 0) save();
+    const std::size_t at = static_cast<std::uint64_t>(heap_.top()) & kMask;
+    Pending& pending = pending_[at];
+    const std::int64_t end = take(pending);
+    times_[static_cast<std::size_t>(pending.task)] = {pending.ready, end,
+                                                      static_cast<std::int32_t>(order_.size())};
+    order_.push_back(pending.task);
+    bool replaced = false;
+    for (std::uint32_t i = dependent_begin_[at]; i < dependent_begin_[at + 1]; ++i) {
+      Pending& dependent = pending_[static_cast<std::size_t>(dependents_[i])];
+      dependent.ready = std::max(dependent.ready, end);
+      if (--dependent.waiting > 0) continue;
+      replaced ? heap_.push(key_of(dependent)) : heap_.replace_top(key_of(dependent));
+      replaced = true;
+    }
+    if (!replaced) heap_.pop();
+  }
 }
 
 Nanos Replay::step_time() const {
-  std::int64_t last = 0;
-  for (const Resource& resource : resources_) last = std::max(last, resource.free);
-  return Nanos(last);
+  return Nanos(free_.empty() ? 0 : *std::max_element(free_.begin(), free_.end()));
 }
 
 }  // namespace strato
