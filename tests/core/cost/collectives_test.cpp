@@ -1,4 +1,4 @@
-// Collectives against closed forms, by brute force over what each device sends, and as a table.
+// Collectives against closed forms and cut bounds, and as a table that threads share.
 #include "core/cost/collectives.h"
 
 #include <gtest/gtest.h>
@@ -200,8 +200,36 @@ TEST(Hierarchical, NeedsSeveralMachinesAndSeveralMembersInOne) {
   }
 }
 
-// No plan moves less than any algorithm has to (through the member with the least bandwidth), and
-// halves of an all-reduce cost no more than the whole.
+// What has to cross a cut: every device and every machine needs what it does not hold yet (all of
+// the result of a sum, the others' parts of a gather); of a sum, its own part has to leave, too.
+TEST(Collectives, AreNoFasterThanTheCutsAllow) {
+  EXPECT_TRUE(rc::check([] {
+    const auto machines = *rc::gen::inRange(1, 7), gpus = *rc::gen::inRange(1, 9);
+    const auto inside = *rc::gen::inRange(1, 200), nic = *rc::gen::inRange(1, 200);
+    const auto cluster = cluster_of(machines, gpus, inside, nic);
+    const auto count = static_cast<std::size_t>(machines * gpus);
+    RC_PRE(count >= 2);
+    const auto all = first_devices(count);
+    const double n = static_cast<double>(count), k = gpus;
+    for (const auto way : {CollectiveAlgorithm::Ring, CollectiveAlgorithm::Tree,
+                           CollectiveAlgorithm::Hierarchical}) {
+      for (const CollectivePlan& plan :
+           collective_plans(*cluster, Collective::AllReduce, all, way)) {
+        RC_ASSERT(plan.nanos_per_byte >= 1.0 / inside - 1e-12);
+        if (machines > 1) RC_ASSERT(plan.nanos_per_byte >= 1.0 / nic - 1e-12);
+      }
+      for (const Collective kind : {Collective::AllGather, Collective::ReduceScatter}) {
+        for (const CollectivePlan& plan : collective_plans(*cluster, kind, all, way)) {
+          RC_ASSERT(plan.nanos_per_byte >= (n - 1) / n / inside - 1e-12);
+          if (machines > 1) RC_ASSERT(plan.nanos_per_byte >= (n - k) / n / nic - 1e-12);
+        }
+      }
+    }
+  }));
+}
+
+// The table gives the cheapest way; more bytes never take less time, and the parts of an all-reduce
+// cost no more than the whole.
 TEST(Collectives, OfAnySetOfDevices) {
   const auto cluster = toy::sample_cluster("tag-cloud");
   const Collectives table(cluster);
