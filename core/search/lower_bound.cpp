@@ -152,8 +152,8 @@ class Bound {
     return sum;
   }
 
-  // The best weights for the work alone.
-  std::vector<double> climb() const {
+  // Weights in proportion to speed.
+  std::vector<double> by_speed() const {
     const std::size_t types = costs_.devices().size();
     std::vector<double> weights(types);
     for (std::size_t type = 0; type < types; ++type) {
@@ -162,30 +162,40 @@ class Bound {
         time += chain_.all[i] * costs_.time_on(i, type);
       weights[type] = 1 / std::max(time, 1.0);
     }
-    double best = at(0, weights);
-    for (double factor = 1.3; factor > 1.005; factor = std::sqrt(factor))
+    return weights;
+  }
+
+  // Improves the weights for this p; returns the best bound.
+  double climb(double path, std::vector<double>& weights) const {
+    const std::size_t types = weights.size();
+    double best = at(path, weights);
+    for (double factor = 1.3; factor > 1.01; factor = std::sqrt(factor))
       for (std::size_t type = 0; types > 1 && type < types; ++type)
         for (const double change : {factor, 1 / factor}) {
           std::vector<double> tried = weights;
           tried[type] *= change;
-          if (const double value = at(0, tried); value > best) {
+          if (const double value = at(path, tried); value > best) {
             best = value;
             weights = std::move(tried);
           }
         }
-    return weights;
+    return best;
   }
 
   double best() const {
-    const std::vector<double> weights = climb();
-    double low = 0, high = 1, best = std::max(at(0, weights), at(1, weights));
+    std::vector<double> weights = by_speed();
+    double best = std::max(climb(0, weights), at(1, weights));
+    double low = 0, high = 1, best_path = 0;
     for (int i = 0; i < 8; ++i) {
       const double one = low + (high - low) * 0.382, two = low + (high - low) * 0.618;
       const double at_one = at(one, weights), at_two = at(two, weights);
-      best = std::max({best, at_one, at_two});
+      if (std::max(at_one, at_two) > best) {
+        best = std::max(at_one, at_two);
+        best_path = at_one < at_two ? two : one;
+      }
       at_one < at_two ? low = one : high = two;
     }
-    return best;
+    return std::max(best, climb(best_path, weights));
   }
 
  private:
