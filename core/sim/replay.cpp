@@ -123,7 +123,7 @@ bool Replay::follow(const DeltaLowering& lowering, const DeltaLowering::Change& 
   if (lowering.task_count() >= (std::size_t{1} << kPendingBits)) return false;
   nodes_.resize(handles);
   times_.resize(handles);
-  gone_.resize(handles);
+  gone_.resize(handles, true);  // a row is a handle only when it made a new task
   dependencies_ = lowering.store().dependencies.data();
   needed_ = lowering.store().resources.data();
   for (const TaskId task : change.removed) {
@@ -132,6 +132,7 @@ bool Replay::follow(const DeltaLowering& lowering, const DeltaLowering::Change& 
   }
   for (const TaskId task : change.changed) set_node(lowering, task);
   for (const TaskId task : change.added) {
+    gone_[task.index()] = false;
     set_node(lowering, task);
     add_busy(lowering, task.index(), 1);
   }
@@ -139,7 +140,7 @@ bool Replay::follow(const DeltaLowering& lowering, const DeltaLowering::Change& 
   if (first == INT64_MAX) return true;
   const std::size_t begin = begin_of(first);
   const std::size_t width = free_.size();
-  collect(begin, change);
+  collect(begin);
   index_dependents(begin);
   order_.resize(begin);
   snapshots_.resize(((begin + pending_.size()) / kStride + 1) * width);
@@ -153,8 +154,8 @@ bool Replay::follow(const DeltaLowering& lowering, const DeltaLowering::Change& 
   return true;
 }
 
-// What is to be scheduled again, in the old order, new tasks at the end.
-void Replay::collect(std::size_t begin, const DeltaLowering::Change& change) {
+// What is to be scheduled again, as it lies in the store: what belongs together is close together.
+void Replay::collect(std::size_t begin) {
   const auto add = [&](std::int32_t task) {
     const Node& node = nodes_[static_cast<std::size_t>(task)];
     const bool single = node.resources_end - node.resources == 1;
@@ -164,10 +165,10 @@ void Replay::collect(std::size_t begin, const DeltaLowering::Change& change) {
                         single ? needed_[node.resources].value() : -1, node.resources,
                         node.resources_end, task});
   };
-  pending_.reserve(order_.size() + change.added.size());
-  for (std::size_t i = begin; i < order_.size(); ++i)
-    if (!gone_[static_cast<std::size_t>(order_[i])]) add(order_[i]);
-  for (const TaskId task : change.added) add(task.value());
+  for (std::size_t task = 0; task < times_.size(); ++task)
+    if (!gone_[task] && (times_[task].position < 0 ||
+                         static_cast<std::size_t>(times_[task].position) >= begin))
+      add(static_cast<std::int32_t>(task));
 }
 
 void Replay::index_dependents(std::size_t begin) {

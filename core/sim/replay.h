@@ -69,7 +69,7 @@ class Replay {
   std::int64_t first_change(const DeltaLowering::Change& change);
   std::int64_t set_ready(std::size_t task);
   std::size_t begin_of(std::int64_t time) const;
-  void collect(std::size_t begin, const DeltaLowering::Change& change);
+  void collect(std::size_t begin);
   void index_dependents(std::size_t begin);
   void schedule();
   std::int64_t take(Pending& pending);

@@ -5,16 +5,8 @@
 namespace strato {
 namespace {
 
-constexpr std::int64_t kNever = INT64_MAX;
-
-// Events come nearly in order.
-template <class Event>
-void insert(std::vector<Event>& events, const Event& event) {
-  std::size_t at = events.size();
-  events.push_back(event);
-  for (; at > 0 && event.time < events[at - 1].time; --at) events[at] = events[at - 1];
-  events[at] = event;
-}
+std::int64_t taken_at(std::int64_t time) { return 2 * time + 1; }
+std::int64_t released_at(std::int64_t time) { return 2 * time; }
 
 }  // namespace
 
@@ -27,138 +19,127 @@ void ReplayMeter::set_facts(const DeltaLowering& lowering, TaskId id) {
   facts.reads_end = store.reads.begin(row + 1);
   facts.writes = store.writes.begin(row);
   facts.writes_end = store.writes.begin(row + 1);
-  facts.device = is_communication(task.kind) ? -1 : task.device.value();
   facts.group = task.op.valid() ? lowering.grouping()->group_of(task.op).value() : -1;
   facts.is_op = task.kind == TaskKind::Compute || task.kind == TaskKind::Update;
   facts.waits = !store.dependencies[row].empty();
-  facts.taken = 0;
-  for (const BufferId buffer : store.writes[row]) facts.taken += store.buffers[buffer].bytes.value;
+  TaskBytes& bytes = bytes_[id.index()];
+  bytes.device = is_communication(task.kind) ? kCommunicates : task.device.value();
+  bytes.taken = 0;
+  for (const BufferId buffer : store.writes[row]) bytes.taken += store.buffers[buffer].bytes.value;
 }
 
 void ReplayMeter::start(const DeltaLowering& lowering) {
   const std::size_t tasks = lowering.store().tasks.size();
   facts_.resize(tasks);
+  bytes_.resize(tasks);
   for (std::size_t i = 0; i < tasks; ++i) set_facts(lowering, TaskId(i));
   devices_.resize(lowering.store().cluster->device_count());
 }
 
 void ReplayMeter::follow(const DeltaLowering& lowering, const DeltaLowering::Change& change) {
   facts_.resize(lowering.store().tasks.size());
+  bytes_.resize(lowering.store().tasks.size(), {0, 0, kGone});
+  for (const TaskId task : change.removed) bytes_[task.index()].device = kGone;
   for (const TaskId task : change.added) set_facts(lowering, task);
   for (const TaskId task : change.changed) set_facts(lowering, task);
 }
 
-// Also tells communication from the rest.
-void ReplayMeter::find_releases(const Replay& replay) {
-  communication_.clear();
-  for (const std::int32_t task : replay.order()) {
-    const Facts& facts = facts_[static_cast<std::size_t>(task)];
-    const std::int64_t end = replay.times(static_cast<std::size_t>(task)).end;
-    for (std::uint32_t i = facts.writes; i < facts.writes_end; ++i)
-      releases_[writes_[i].index()] = {end, task};
+void ReplayMeter::add_to_group(const Facts& facts, bool communicates, std::int64_t start,
+                               const Replay::Times& times) {
+  if (facts.group < 0) return;
+  Span& span = spans_[static_cast<std::size_t>(facts.group)];
+  if (facts.is_op) {
+    span.first = std::min(span.first, start);
+    span.last = std::max(span.last, times.end);
+  } else if (communicates && facts.waits) {
+    ++span.transfers;
+    span.idle += start - times.ready;
+  }
+}
+
+void ReplayMeter::find_last_readers(const Replay& replay) {
+  for (std::size_t task = 0; task < bytes_.size(); ++task) {
+    if (bytes_[task].device == kGone) continue;
+    bytes_[task].released = 0;
+    const Facts& facts = facts_[task];
+    const Replay::Times& times = replay.times(task);
     for (std::uint32_t i = facts.reads; i < facts.reads_end; ++i)
-      if (Release& release = releases_[reads_[i].index()]; release.time < end) release = {end, task};
-    if (facts.device < 0) communication_.push_back(task);
+      if (LastReader& last = last_readers_[reads_[i].index()]; last.end < times.end)
+        last = {times.end, static_cast<std::int32_t>(task)};
+    add_to_group(facts, bytes_[task].device == kCommunicates, times.end - replay.duration(task),
+                 times);
   }
 }
 
-void ReplayMeter::add_communication(const Replay& replay, std::int32_t task) {
-  const auto at = static_cast<std::size_t>(task);
-  const Facts& facts = facts_[at];
-  const Replay::Times& times = replay.times(at);
-  const std::int64_t start = times.end - replay.duration(at);
-  const auto release = [&](BufferId buffer) {
-    if (releases_[buffer.index()].task != task) return;
-    const Buffer& freed = buffers_[buffer.index()];
-    insert(devices_[freed.device.index()].releases, Event{times.end, freed.bytes.value});
-  };
-  for (std::uint32_t i = facts.writes; i < facts.writes_end; ++i) {
-    const Buffer& taken = buffers_[writes_[i].index()];
-    insert(devices_[taken.device.index()].takes, Event{start, taken.bytes.value});
-    release(writes_[i]);
+void ReplayMeter::take_and_release(const DeltaLowering& lowering, const Replay& replay) {
+  const BufferId* writes = lowering.store().writes.data();
+  const Buffer* buffers = lowering.store().buffers.data();
+  for (std::size_t task = 0; task < bytes_.size(); ++task) {
+    if (bytes_[task].device == kGone) continue;
+    const Facts& facts = facts_[task];
+    for (std::uint32_t i = facts.writes; i < facts.writes_end; ++i) {
+      const Buffer& buffer = buffers[writes[i].index()];
+      std::vector<Event>& others = devices_[buffer.device.index()].others;
+      const std::int64_t end = replay.times(task).end;
+      if (bytes_[task].device == kCommunicates)
+        others.push_back({taken_at(end - replay.duration(task)), buffer.bytes.value});
+      LastReader last = last_readers_[writes[i].index()];
+      if (last.end == 0) last = {end, static_cast<std::int32_t>(task)};
+      TaskBytes& reader = bytes_[static_cast<std::size_t>(last.task)];
+      if (reader.device == kCommunicates) {
+        others.push_back({released_at(last.end), -buffer.bytes.value});
+      } else {
+        reader.released += buffer.bytes.value;
+      }
+    }
   }
-  for (std::uint32_t i = facts.reads; i < facts.reads_end; ++i) release(reads_[i]);
-  if (facts.group < 0 || !facts.waits) return;
-  Span& span = spans_[static_cast<std::size_t>(facts.group)];
-  ++span.transfers;
-  span.idle += start - times.ready;
 }
 
-std::int64_t ReplayMeter::released_by(std::int32_t task) const {
-  const Facts& facts = facts_[static_cast<std::size_t>(task)];
-  std::int64_t bytes = 0;
-  for (std::uint32_t i = facts.writes; i < facts.writes_end; ++i)
-    if (releases_[writes_[i].index()].task == task)
-      bytes += buffers_[writes_[i].index()].bytes.value;
-  for (std::uint32_t i = facts.reads; i < facts.reads_end; ++i)
-    if (releases_[reads_[i].index()].task == task) bytes += buffers_[reads_[i].index()].bytes.value;
-  return bytes;
-}
-
-void ReplayMeter::release_until(DeviceState& device, std::int64_t time) {
-  if (device.pending.time <= time) {
-    device.used -= device.pending.bytes;
-    device.pending.time = kNever;
+// Merges what a compute stream takes and releases, in the order of its tasks, with the rest.
+void ReplayMeter::find_peaks(const Replay& replay) {
+  for (DeviceState& device : devices_) {
+    const auto by_moment = [](const Event& a, const Event& b) { return a.moment < b.moment; };
+    if (!std::is_sorted(device.others.begin(), device.others.end(), by_moment))
+      std::sort(device.others.begin(), device.others.end(), by_moment);
+    device.others.push_back({INT64_MAX, 0});
   }
-  const std::vector<Event>& releases = device.releases;
-  for (; device.next_release < releases.size() && releases[device.next_release].time <= time;
-       ++device.next_release)
-    device.used -= releases[device.next_release].bytes;
-}
-
-// All that happens before `time`, and the releases at it.
-void ReplayMeter::advance(DeviceState& device, std::int64_t time) {
-  const std::vector<Event>& takes = device.takes;
-  for (; device.next_take < takes.size() && takes[device.next_take].time < time;
-       ++device.next_take) {
-    const Event& take = takes[device.next_take];
-    release_until(device, take.time);
-    device.used += take.bytes;
-    if (device.used > device.peak) device.peak = device.used, device.peak_at = take.time;
+  const std::span<const std::int32_t> order = replay.order();
+  constexpr std::size_t kAhead = 12;
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    __builtin_prefetch(&bytes_[static_cast<std::size_t>(order[std::min(i + kAhead, order.size() - 1)])]);
+    const auto task = static_cast<std::size_t>(order[i]);
+    const TaskBytes& bytes = bytes_[task];
+    if (bytes.device < 0) continue;
+    DeviceState& device = devices_[static_cast<std::size_t>(bytes.device)];
+    const std::int64_t end = replay.times(task).end;
+    device.apply_with_others({taken_at(end - replay.duration(task)), bytes.taken});
+    device.apply_with_others({released_at(end), -bytes.released});
   }
-  release_until(device, time);
+  peaks_.clear();
+  for (DeviceState& device : devices_) {
+    while (device.next + 1 < device.others.size()) device.apply(device.others[device.next++]);
+    peaks_.push_back({Bytes(device.peak), Nanos(device.moment / 2)});
+  }
 }
 
-void ReplayMeter::add_compute(const Replay& replay, std::int32_t task) {
-  const auto at = static_cast<std::size_t>(task);
-  const Facts& facts = facts_[at];
-  const std::int64_t end = replay.times(at).end, start = end - replay.duration(at);
-  DeviceState& device = devices_[static_cast<std::size_t>(facts.device)];
-  advance(device, start);
-  device.used += facts.taken;
-  if (device.used > device.peak) device.peak = device.used, device.peak_at = start;
-  device.pending = {end, released_by(task)};
-  if (!facts.is_op || facts.group < 0) return;
-  Span& span = spans_[static_cast<std::size_t>(facts.group)];
-  span.first = std::min(span.first, start);
-  span.last = std::max(span.last, end);
+void ReplayMeter::reset(const DeltaLowering& lowering) {
+  reads_ = lowering.store().reads.data();
+  last_readers_.assign(lowering.store().buffers.size(), LastReader{0, -1});
+  spans_.assign(lowering.grouping()->size(), Span{INT64_MAX, 0, 0, 0});
+  for (std::size_t d = 0; d < devices_.size(); ++d) {
+    DeviceState& device = devices_[d];
+    device.others.clear();
+    device.next = 0;
+    device.used = device.peak = lowering.resident(DeviceId(d)).value;
+    device.moment = 0;
+  }
 }
 
 void ReplayMeter::measure(const DeltaLowering& lowering, const Replay& replay) {
-  const Program& store = lowering.store();
-  reads_ = store.reads.data();
-  writes_ = store.writes.data();
-  buffers_ = store.buffers.data();
-  releases_.resize(store.buffers.size());
-  spans_.assign(lowering.grouping()->size(), Span{kNever, 0, 0, 0});
-  for (std::size_t d = 0; d < devices_.size(); ++d) {
-    DeviceState& device = devices_[d];
-    device.takes.clear();
-    device.releases.clear();
-    device.next_take = device.next_release = 0;
-    device.used = device.peak = lowering.resident(DeviceId(d)).value;
-    device.peak_at = 0;
-    device.pending = {kNever, 0};
-  }
-  find_releases(replay);
-  for (const std::int32_t task : communication_) add_communication(replay, task);
-  for (const std::int32_t task : replay.order())
-    if (facts_[static_cast<std::size_t>(task)].device >= 0) add_compute(replay, task);
-  peaks_.clear();
-  for (DeviceState& device : devices_) {
-    advance(device, kNever - 1);
-    peaks_.push_back({Bytes(device.peak), Nanos(device.peak_at)});
-  }
+  reset(lowering);
+  find_last_readers(replay);
+  take_and_release(lowering, replay);
+  find_peaks(replay);
   groups_.clear();
   for (const Span& span : spans_) {
     Feedback::Group group;

@@ -1,8 +1,7 @@
 // What is measured of a replay: memory peaks and what the groups do, from the times of its tasks in
 // passes over arrays. The same figures as the simulator's and feedback()'s.
 //
-// A device's compute stream takes and releases in the order of its tasks. Only what communication
-// takes and releases has to be sorted, and is nearly so: it is merged in.
+// Most passes go along the store, not along time: memory is read in the order in which it lies.
 #pragma once
 
 #include <cstdint>
@@ -28,46 +27,55 @@ class ReplayMeter {
   const IdVector<GroupId, Feedback::Group>& groups() const { return groups_; }
 
  private:
+  static constexpr std::int32_t kGone = -2, kCommunicates = -1;
   struct Facts {  // of a task
     std::uint32_t reads, reads_end, writes, writes_end;  // in the store's rows
-    std::int32_t device;  // of compute, splits, ...; -1: communication
-    std::int32_t group;   // of its op; -1: none
-    std::int64_t taken;   // bytes that it writes, where device >= 0
-    bool is_op, waits;    // a compute task or an update; has dependencies
+    std::int32_t group;    // of its op; -1: none
+    bool is_op, waits;     // a compute task or an update; has dependencies
   };
-  struct Release {
-    std::int64_t time;
+  struct TaskBytes {  // of a task
+    std::int64_t taken, released;  // by its device, where it has one
+    std::int32_t device;           // of compute, splits, ...; or kCommunicates, kGone
+  };
+  struct LastReader {
+    std::int64_t end;
     std::int32_t task;
   };
   struct Event {
-    std::int64_t time, bytes;
+    std::int64_t moment;  // twice the time, and one more when bytes are taken
+    std::int64_t bytes;   // negative: released
   };
   struct DeviceState {
-    std::vector<Event> takes, releases;  // by communication, ascending
-    std::size_t next_take, next_release;
-    std::int64_t used, peak, peak_at;
-    Event pending;  // the release by the last task of its compute stream
+    std::vector<Event> others;  // by communication
+    std::size_t next = 0;
+    std::int64_t used, peak, moment;
+    void apply(const Event& event) {
+      used += event.bytes;
+      if (used > peak) peak = used, moment = event.moment;
+    }
+    void apply_with_others(const Event& event) {
+      while (others[next].moment < event.moment) apply(others[next++]);
+      apply(event);
+    }
   };
   struct Span {
     std::int64_t first, last, idle, transfers;
   };
 
   void set_facts(const DeltaLowering& lowering, TaskId task);
-  void find_releases(const Replay& replay);
-  void add_communication(const Replay& replay, std::int32_t task);
-  void add_compute(const Replay& replay, std::int32_t task);
-  void advance(DeviceState& device, std::int64_t time);
-  static void release_until(DeviceState& device, std::int64_t time);
-  std::int64_t released_by(std::int32_t task) const;
+  void reset(const DeltaLowering& lowering);
+  void find_last_readers(const Replay& replay);
+  void add_to_group(const Facts& facts, bool communicates, std::int64_t start,
+                    const Replay::Times& times);
+  void take_and_release(const DeltaLowering& lowering, const Replay& replay);
+  void find_peaks(const Replay& replay);
 
-  std::vector<Facts> facts_;       // by handle
-  std::vector<Release> releases_;  // by buffer's handle: its last reader, or its writer
-  std::vector<std::int32_t> communication_;
-  const BufferId* reads_ = nullptr;
-  const BufferId* writes_ = nullptr;
-  const Buffer* buffers_ = nullptr;
+  std::vector<Facts> facts_;             // by handle
+  std::vector<TaskBytes> bytes_;            // by handle
+  std::vector<LastReader> last_readers_;  // by buffer's handle
   std::vector<DeviceState> devices_;
   std::vector<Span> spans_;
+  const BufferId* reads_ = nullptr;
   IdVector<DeviceId, Peak> peaks_;
   IdVector<GroupId, Feedback::Group> groups_;
 };
