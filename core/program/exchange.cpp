@@ -1,6 +1,7 @@
 #include "core/program/exchange.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "core/base/error.h"
 
@@ -49,6 +50,28 @@ void Exchange::forget_residents(TensorId tensor) {
   const auto slot = static_cast<std::size_t>(tables_.tensors[tensor].slot);
   for (std::size_t d = 0; d < tables_.cluster->device_count(); ++d)
     resident_[d * tables_.slots.size() + slot] = Range();
+}
+
+// Consumers come after producers. A view has no task: its readers decide.
+void Exchange::set_priorities(std::span<const std::int32_t> priorities) {
+  priorities_ = priorities;
+  priority_of_.clear();
+  if (priorities.empty()) return;
+  const Graph& graph = *tables_.graph;
+  CHECK(priorities.size() == graph.op_count(), "priorities of another graph");
+  constexpr std::int32_t kNone = std::numeric_limits<std::int32_t>::max();
+  priority_of_.assign(graph.tensor_count(), kNone);
+  const auto raise = [&](OpId op, std::int32_t priority) {
+    for (TensorId input : tables_.inputs(op))
+      priority_of_[input] = std::min(priority_of_[input], priority);
+  };
+  for (std::size_t i = graph.op_count(); i-- > 0;) {
+    std::int32_t first = kNone;
+    if (tables_.ops[OpId(i)].alias)
+      for (TensorId output : tables_.outputs(OpId(i)))
+        first = std::min(first, priority_of_[output]);
+    raise(OpId(i), first == kNone ? priorities[i] : first);
+  }
 }
 
 Instance Exchange::input(OpId op, TensorId tensor, std::size_t index) {

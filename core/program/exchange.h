@@ -11,7 +11,10 @@
 //   turns); from slices by one AllGather when exactly their owners need it, else by Transfers and
 //   a Concat; from partial sums by one AllReduce when exactly their owners need it and the makers'
 //   or the reader's group is ReplicateAllReduce, else by Transfers to the first device in need, a
-//   Sum there, and Transfers from there to others;
+//   Sum there, and Transfers from there to others; with buckets, AllReduces are fused beforehand (see
+//   exchange_fusion.cpp);
+// - every task of an exchange has the priority of the first of the tensor's readers in the execution
+//   order: it is in nobody else's interest. What sends an updated parameter back has its update's;
 // - an AllReduce works in place, unless a partial sum that it would overwrite has another reader;
 // - parameters are at home where their update op's group is placed, and are fetched from the
 // nearest home at
@@ -33,6 +36,11 @@ class Exchange {
  public:
   Exchange(Tables& tables, Placement& placement, Emitter& emitter);
   void start(Program& program);
+  // By op, for the tasks that follow; empty: first in, first out.
+  void set_priorities(std::span<const std::int32_t> priorities);
+  std::int32_t priority(OpId op) const {
+    return priorities_.empty() ? 0 : priorities_[op.index()];
+  }
 
   // What shard `index` of `op`'s layout reads of an input; adds the tasks that bring it there.
   Instance input(OpId op, TensorId tensor, std::size_t index);
@@ -66,6 +74,10 @@ class Exchange {
 
   // Sends a parameter's new value from where task `updated` made it to its other homes, in place.
   void return_parameter(TensorId parameter, OpId update, TaskId updated);
+
+  // All-reduces what waits for the updates in buckets of at most `limit` bytes. Call it when every
+  // gradient is made and before the first update.
+  void fuse_gradients(Bytes limit);
 
   Bytes bytes_of(TensorId tensor, std::int32_t begin, std::int32_t end) const;
 
@@ -101,9 +113,22 @@ class Exchange {
   Instance sum_at(TensorId tensor, DeviceId root);
   void all_gather(TensorId tensor);
   void all_reduce(TensorId tensor);
-  const CollectiveCost& collective_cost(Collective kind, TensorId tensor);
+  const CollectiveCost& collective_cost(Collective kind, TensorId tensor, Bytes bytes);
   Task communication(TaskKind kind, TensorId tensor) const;
 
+  // Buckets (exchange_fusion.cpp).
+  struct Bucket {
+    std::vector<TensorId> gradients;
+    Bytes bytes;
+  };
+  bool is_fusible(TensorId tensor);
+  void list_fusible();
+  bool same_members(TensorId a, TensorId b) const;
+  void reduce(Bucket& bucket);
+
+  std::int32_t priority_of(TensorId tensor) const {
+    return priority_of_.empty() ? 0 : priority_of_[tensor];
+  }
   const Instance* local(TensorId tensor, DeviceId device, std::int32_t begin,
                         std::int32_t end) const;
   const Instance* covering(TensorId tensor, DeviceId device, std::int32_t begin,
@@ -142,6 +167,10 @@ class Exchange {
   std::unordered_map<CollectiveKey, CollectiveCost, CollectiveHash> collective_costs_;
   std::uint32_t generation_ = 0;  // of the layouts in collective_costs_
   std::vector<Instance> spare_pieces_;  // memory for slices that are put together
+  IdVector<TensorId, std::int32_t> priority_of_;  // of the tasks that bring it; empty: all 0
+  std::span<const std::int32_t> priorities_;      // by op
+  std::vector<TensorId> fusible_;
+  std::vector<Bucket> buckets_;
 };
 
 }  // namespace strato

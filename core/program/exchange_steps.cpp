@@ -13,6 +13,7 @@ Task Exchange::communication(TaskKind kind, TensorId tensor) const {
   task.tensor = tensor;
   task.samples = tables_.batch;
   task.bytes = tables_.tensors[tensor].bytes;
+  task.priority = priority_of(tensor);
   return task;
 }
 
@@ -90,9 +91,9 @@ Instance Exchange::sum_at(TensorId tensor, DeviceId root) {
 }
 
 // Sets members_, too.
-const CollectiveCost& Exchange::collective_cost(Collective kind, TensorId tensor) {
+const CollectiveCost& Exchange::collective_cost(Collective kind, TensorId tensor,
+                                                Bytes bytes) {
   const LayoutId layout = made_[tensor].layout;
-  const Bytes bytes = tables_.tensors[tensor].bytes;
   members_.clear();
   for (const Shard& owner : placement_.layout(layout).shards) members_.push_back(owner.device);
   const auto [at, fresh] = collective_costs_.try_emplace({layout, kind, bytes});
@@ -104,8 +105,8 @@ const CollectiveCost& Exchange::collective_cost(Collective kind, TensorId tensor
 
 void Exchange::all_gather(TensorId tensor) {
   const Made made = made_[tensor];
-  const CollectiveCost& cost = collective_cost(Collective::AllGather, tensor);
   Task task = communication(TaskKind::AllGather, tensor);
+  const CollectiveCost& cost = collective_cost(Collective::AllGather, tensor, task.bytes);
   task.device = members_.front();
   task.duration = cost.duration;
   task.latency = std::min(cost.latency, cost.duration);
@@ -118,9 +119,9 @@ void Exchange::all_gather(TensorId tensor) {
 
 void Exchange::all_reduce(TensorId tensor) {
   const Made made = made_[tensor];
-  const CollectiveCost& cost = collective_cost(Collective::AllReduce, tensor);
   const bool in_place = may_reduce_in_place(tensor);
   Task task = communication(TaskKind::AllReduce, tensor);
+  const CollectiveCost& cost = collective_cost(Collective::AllReduce, tensor, task.bytes);
   task.device = members_.front();
   task.duration = cost.duration;
   task.latency = std::min(cost.latency, cost.duration);
@@ -143,6 +144,7 @@ void Exchange::return_parameter(TensorId parameter, OpId update, TaskId updated)
     const Path& path = tables_.cluster->path(server, home.device);
     task.device = server;
     task.target = home.device;
+    task.priority = priority(update);
     task.duration = std::max(Nanos(1), tables_.cost->transfer(path, task.bytes));
     task.latency = std::min(path.latency, task.duration);
     emitter_.depend(updated);

@@ -64,6 +64,7 @@ TaskId LowerState::compute(OpId op, std::size_t index) {
   task.first_sample = shard.begin;
   task.samples = shard.end - shard.begin;
   task.duration = durations[index];
+  task.priority = exchange.priority(op);
   return id;
 }
 
@@ -184,9 +185,13 @@ void Lowering::lower(const Strategy& strategy, Program& into, const LowerOptions
       "compute",
       [&] {
         state.start(into);
+        state.exchange.set_priorities(strategy.priorities);
         for (OpId op : state.tables.early) state.lower_op(op);
       },
       check_program);
+  if (strategy.bucket > Bytes(0))
+    pass(
+        "fuse", [&] { state.exchange.fuse_gradients(strategy.bucket); }, check_program);
   pass(
       "synchronise",
       [&] {

@@ -1,5 +1,8 @@
 #include "core/program/program.h"
 
+#include "core/base/quantity_text.h"
+#include "core/program/collective.h"
+
 namespace strato {
 
 std::string_view name_of(TaskKind kind) {
@@ -41,6 +44,8 @@ std::string Program::resource_name(ResourceId resource) const {
 
 std::string Program::task_name(TaskId id) const {
   const Task& task = tasks[id];
+  if (const std::size_t gradients = gradient_count(*this, id); gradients > 1)
+    return "AllReduce " + std::to_string(gradients) + " gradients (" + bytes_text(task.bytes) + ")";
   const bool is_op = task.kind == TaskKind::Compute || task.kind == TaskKind::Update;
   std::string name = is_op
                          ? graph->op(task.op).name

@@ -3,6 +3,7 @@
 #include <functional>
 
 #include "core/base/error.h"
+#include "core/program/collective.h"
 #include "core/program/lower.h"
 
 namespace strato {
@@ -83,6 +84,7 @@ class Verifier {
     check_resources(id, task);
     check_writes(id, task);
     check_reads(id, task);
+    if (task.kind == TaskKind::AllReduce) check_sum(id, task);
   }
 
   void check_resources(TaskId id, const Task& task) {
@@ -116,6 +118,29 @@ class Verifier {
     CHECK(members >= 2, at(id) + " has fewer than two members");
     CHECK(resources[0] == program_.communication_stream(task.device),
           at(id) + ": first member differs");
+  }
+
+  // An AllReduce sums up the same tensors on every member, each once, and moves all their bytes; of
+  // several it works in place.
+  void check_sum(TaskId id, const Task& task) {
+    const std::vector<DeviceId> members = members_of(program_, id);
+    const std::vector<TensorId> first = tensors_on(id, members.front());
+    CHECK(!first.empty() && (first.size() == 1 || program_.writes[id.index()].empty()),
+          at(id) + " sums up nothing, or several tensors into others");
+    for (DeviceId member : members)
+      CHECK(tensors_on(id, member) == first, at(id) + " sums up other tensors on each member");
+    Bytes bytes;
+    for (BufferId buffer : program_.reads[id.index()])
+      if (program_.buffers[buffer].device == members.front())
+        bytes += program_.buffers[buffer].bytes;
+    CHECK(bytes == task.bytes, at(id) + " moves other bytes than it reads");
+  }
+  std::vector<TensorId> tensors_on(TaskId id, DeviceId device) const {
+    std::vector<TensorId> tensors;
+    for (BufferId buffer : program_.reads[id.index()])
+      if (program_.buffers[buffer].device == device)
+        tensors.push_back(program_.buffers[buffer].tensor);
+    return tensors;
   }
 
   bool takes_part(const Task& task, TaskId id, DeviceId device) const {

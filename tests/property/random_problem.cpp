@@ -240,4 +240,16 @@ Strategy random_strategy(const RandomProblem& problem, Random& random) {
   return strategy;
 }
 
+Strategy random_data_parallel(const RandomProblem& problem, Random& random) {
+  Strategy strategy = random_strategy(problem, random);
+  Decision decision;
+  for (std::size_t d = 0; d < problem.cluster->device_count(); ++d)
+    if (random.below(6) != 0) decision.devices.push_back({DeviceId(d), 1});
+  if (decision.devices.empty()) decision = decision_on_device(DeviceId(0));
+  const std::uint64_t others = random.below(2) == 0 ? 0 : 1 + random.below(3);  // of 8
+  for (auto& group : strategy.groups)
+    if (random.below(8) >= others) group = decision;
+  return strategy;
+}
+
 }  // namespace strato

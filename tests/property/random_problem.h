@@ -21,5 +21,7 @@ struct RandomProblem {
 RandomProblem random_problem(Random& random);
 // Every mode, uneven shares, groups left undecided; some with buckets, some with priorities.
 Strategy random_strategy(const RandomProblem& problem, Random& random);
+// Most groups alike: AllReduce with equal shares on most devices.
+Strategy random_data_parallel(const RandomProblem& problem, Random& random);
 
 }  // namespace strato

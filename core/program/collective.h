@@ -1,0 +1,22 @@
+// What a collective works on. An AllReduce task is of one tensor, or of a bucket of gradients that
+// were fused into one message (see strategy.h, bucket): nothing in the task says which, because the
+// buffers that it reads do.
+#pragma once
+
+#include <vector>
+
+#include "core/program/program.h"
+
+namespace strato {
+
+// Members of a collective (its communication streams), ascending; of other tasks: none.
+std::vector<DeviceId> members_of(const Program& program, TaskId task);
+
+// The tensors of a communication task: the one that it is named after, or those of a bucket in the
+// order in which they were made.
+std::vector<TensorId> tensors_of(const Program& program, TaskId task);
+
+// How many gradients one AllReduce sums up: 1 unless it is of a bucket.
+std::size_t gradient_count(const Program& program, TaskId task);
+
+}  // namespace strato
