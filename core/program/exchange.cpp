@@ -271,10 +271,7 @@ Instance Exchange::remember(TensorId tensor, Instance instance) {
 }
 
 Bytes Exchange::bytes_of(TensorId tensor, std::int32_t begin, std::int32_t end) const {
-  const TensorFacts& facts = tables_.tensors[tensor];
-  if (facts.per_sample > Bytes(0)) return facts.per_sample * (end - begin);
-  if (facts.kind != BatchKind::Batched) return facts.bytes;
-  return std::max(Bytes(1), facts.bytes * (end - begin) / tables_.batch);
+  return slice_bytes(tables_.tensors[tensor], begin, end, tables_.batch);
 }
 
 void Exchange::list_residents() const {

@@ -98,7 +98,9 @@ const CollectiveCost& Exchange::collective_cost(Collective kind, TensorId tensor
   for (const Shard& owner : placement_.layout(layout).shards) members_.push_back(owner.device);
   const auto [at, fresh] = collective_costs_.try_emplace({layout, kind, bytes});
   if (!fresh) return at->second;
-  at->second = tables_.cost->collective(kind, members_, bytes);
+  std::vector<DeviceId> members;  // of which some may be folded away
+  for (const Shard& owner : placement_.members(layout)) members.push_back(owner.device);
+  at->second = tables_.cost->collective(kind, members, bytes);
   at->second.duration = std::max(Nanos(1), at->second.duration);
   return at->second;
 }

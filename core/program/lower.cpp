@@ -7,11 +7,13 @@
 
 #include "core/base/error.h"
 #include "core/program/lower_state.h"
+#include "core/program/symmetry.h"
 
 namespace strato {
 
 struct Lowering::State : LowerState {
   using LowerState::LowerState;
+  Symmetry symmetry{tables, placement};
 };
 
 void LowerState::start(Program& into) {
@@ -171,6 +173,7 @@ void Lowering::lower(const Strategy& strategy, Program& into, const LowerOptions
     if (options.on_pass) options.on_pass(name, Nanos(elapsed.count()));
   };
   const auto check_program = [&] {
+    if (options.fold && options.fold->left_out > 0) return;  // collectives lack members
     state.exchange.list_residents();
     verify(into);
   };
@@ -181,6 +184,14 @@ void Lowering::lower(const Strategy& strategy, Program& into, const LowerOptions
         state.placement.place(complete(strategy, *state.tables.cluster));
       },
       [&] { state.placement.check(); });
+  if (options.fold)
+    pass(
+        "fold",
+        [&] {
+          state.symmetry.find(*options.fold);
+          if (options.fold->left_out > 0) state.placement.fold(*options.fold);
+        },
+        [] {});
   pass(
       "compute",
       [&] {

@@ -12,10 +12,15 @@
 
 namespace strato {
 
+struct Fold;  // symmetry.h
+
 struct LowerOptions {
   bool verify = false;  // run the verifier after every pass (always on in tests; costs time in a search)
   // Called after each pass with its name and time; may be empty.
   std::function<void(std::string_view pass, Nanos elapsed)> on_pass;
+  // When given: devices whose timeline another one's stands for are left out, and listed here. Scores
+  // are the same to the last bit (see symmetry.h); the program is not one to run or to show.
+  Fold* fold = nullptr;
 };
 
 // Lowers one strategy after another for the same problem and reuses its tables and buffers. Not thread

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/error.h"
+#include "core/program/symmetry.h"
 
 namespace strato {
 namespace {
@@ -38,7 +39,7 @@ LayoutId Placement::add(bool sharded) {
   layout.position.assign(tables_.cluster->device_count(), -1);
   for (std::size_t i = 0; i < scratch_.size(); ++i)
     layout.position[scratch_[i].device.index()] = static_cast<std::int32_t>(i);
-  layouts_.push_back({std::move(layout), {}});
+  layouts_.push_back({std::move(layout), {}, -1});
   return static_cast<LayoutId>(layouts_.size() - 1);
 }
 
@@ -46,6 +47,7 @@ void Placement::forget() {
   ++generation_;
   layouts_.clear();
   layout_by_hash_.clear();
+  folded_layouts_.clear();
   tables_.forget();
   for (Decision& decision : placed_) decision.devices.clear();
   for (std::size_t d = 0; d < tables_.cluster->device_count(); ++d) {
@@ -156,7 +158,47 @@ void Placement::place_updates() {
   }
 }
 
+LayoutId Placement::folded(LayoutId id, const Fold& fold) {
+  scratch_.clear();
+  const Layout& all = layout(id);
+  for (const Shard& shard : all.shards)
+    if (fold.keeps(shard.device)) scratch_.push_back(shard);
+  if (scratch_.size() == all.shards.size()) return id;
+  const auto [first, last] = folded_layouts_.equal_range(id);
+  for (auto at = first; at != last; ++at) {
+    const auto& known = layout(at->second).shards;
+    if (std::equal(known.begin(), known.end(), scratch_.begin(), scratch_.end(),
+                   [](const Shard& a, const Shard& b) { return a.device == b.device; }))
+      return at->second;
+  }
+  const LayoutId part = add(all.sharded);
+  layouts_.back().unfolded = id;
+  folded_layouts_.emplace(id, part);
+  return part;
+}
+
+void Placement::fold(const Fold& fold) {
+  unfolded_layout_of_ = layout_of_;
+  unfolded_homes_ = homes_;
+  folded_now_.assign(layouts_.size(), -1);
+  const auto reduce = [&](LayoutId& id) {
+    LayoutId& part = folded_now_[static_cast<std::size_t>(id)];
+    if (part < 0) part = folded(id, fold);
+    id = part;
+  };
+  for (LayoutId& id : layout_of_) reduce(id);
+  for (const OpId update : tables_.updates) reduce(homes_[update]);
+}
+
+void Placement::unfold() {
+  if (unfolded_layout_of_.empty()) return;
+  layout_of_.swap(unfolded_layout_of_);
+  homes_.swap(unfolded_homes_);
+  unfolded_layout_of_.clear();
+}
+
 void Placement::place(const Strategy& complete) {
+  unfold();
   CHECK(complete.groups.size() == tables_.grouping->size(), "strategy of another grouping");
   if (layouts_.size() >= kMostLayouts || tables_.is_large()) forget();
   for (std::size_t g = 0; g < complete.groups.size(); ++g) {

@@ -38,6 +38,8 @@ struct Layout {
   bool has(DeviceId device) const { return position[device.index()] >= 0; }
 };
 
+struct Fold;  // symmetry.h
+
 class Placement {
  public:
   explicit Placement(Tables& tables);
@@ -55,6 +57,15 @@ class Placement {
   // device group, else in its machine, else all. Ascending.
   std::span<const DeviceId> nearest(LayoutId copies, DeviceId to);
 
+  // From here to the next place() or unfold() only the devices that the fold keeps are in layouts.
+  void fold(const Fold& fold);
+  void unfold();
+  // Of a layout, those that were left out, too.
+  const std::vector<Shard>& members(LayoutId id) const {
+    const LayoutId unfolded = layouts_[static_cast<std::size_t>(id)].unfolded;
+    return layout(unfolded < 0 ? id : unfolded).shards;
+  }
+
   // Goes up when all layouts are forgotten: ids of two generations do not compare.
   std::uint32_t generation() const { return generation_; }
 
@@ -68,6 +79,7 @@ class Placement {
   struct Known {
     Layout layout;
     std::unordered_map<DeviceId, std::vector<DeviceId>> nearest;
+    LayoutId unfolded = -1;  // what it is a part of
   };
   void forget();
   LayoutId add(bool sharded);
@@ -78,6 +90,7 @@ class Placement {
   void place_ops();
   void place_updates();
   bool may_shard(OpId op, LayoutId layout) const;
+  LayoutId folded(LayoutId id, const Fold& fold);
 
   Tables& tables_;
   std::vector<Known> layouts_;  // the first device_count() are "whole on one device"
@@ -85,6 +98,9 @@ class Placement {
   std::uint32_t generation_ = 0;
   IdVector<GroupId, Decision> placed_;  // of the last strategy; no devices: none
   IdVector<OpId, LayoutId> layout_of_, homes_;
+  IdVector<OpId, LayoutId> unfolded_layout_of_, unfolded_homes_;  // empty: not folded
+  std::unordered_multimap<LayoutId, LayoutId> folded_layouts_;    // by what they are a part of
+  std::vector<LayoutId> folded_now_;                              // by layout, of this fold; or -1
   IdVector<GroupId, Mode> mode_;
   IdVector<GroupId, GroupLayouts> of_group_;
   IdVector<GroupId, std::size_t> next_server_;

@@ -4,6 +4,7 @@
 // was asked before.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -32,6 +33,14 @@ struct TensorFacts {
   std::int32_t slot = -1;  // row among the tensors that no op produces
   OpId op;                 // its producer; of a parameter: its update op
 };
+
+// Bytes of these samples of a tensor; of all of it where it does not carry the batch.
+inline Bytes slice_bytes(const TensorFacts& facts, std::int32_t begin, std::int32_t end,
+                         std::int32_t batch) {
+  if (facts.per_sample > Bytes(0)) return facts.per_sample * (end - begin);
+  if (facts.kind != BatchKind::Batched) return facts.bytes;
+  return std::max(Bytes(1), facts.bytes * (end - begin) / batch);
+}
 
 struct OpFacts {
   TaskKind kind = TaskKind::Compute;

@@ -9,6 +9,7 @@
 #include "core/base/error.h"
 #include "core/base/parallel.h"
 #include "core/program/lower.h"
+#include "core/program/symmetry.h"
 
 namespace strato {
 namespace {
@@ -20,6 +21,19 @@ Score score_of(const Timeline& timeline) {
   for (const DeviceUse& use : timeline.devices)
     if (!use.fits()) score.overflow += use.peak - use.capacity;
   return score;
+}
+
+// The devices that were left out get what their representatives have.
+void unfold(Timeline& timeline, const Fold& fold) {
+  if (fold.left_out == 0) return;
+  for (std::size_t d = 0; d < timeline.devices.size(); ++d) {
+    const DeviceId device(d);
+    if (fold.keeps(device)) continue;
+    DeviceUse& use = timeline.devices[device] = timeline.devices[fold.representative[device]];
+    use.resident += fold.more_resident[device];
+    use.peak += fold.more_resident[device];
+    timeline.feasible = timeline.feasible && use.fits();
+  }
 }
 
 // One lowering and one simulator a thread. Which worker takes which strategy is a race, but every
@@ -51,12 +65,17 @@ class SimulatingEvaluator final : public Evaluator {
     std::unique_ptr<Lowering> lowering;
     Simulator simulator;
     Timeline timeline;  // its arrays are reused
+    Fold fold;
 
     Score evaluate(const Problem& problem, const Strategy& strategy, bool with_feedback) {
       if (!lowering)
         lowering = std::make_unique<Lowering>(problem.graph, problem.grouping, problem.cluster,
                                               problem.cost);
-      simulator.simulate(std::make_shared<const Program>(lowering->lower(strategy)), {}, timeline);
+      LowerOptions options;
+      options.fold = &fold;
+      simulator.simulate(std::make_shared<const Program>(lowering->lower(strategy, options)), {},
+                         timeline);
+      unfold(timeline, fold);
       Score score = score_of(timeline);
       if (with_feedback)
         score.feedback = std::make_shared<const Feedback>(feedback(timeline, *problem.grouping));
