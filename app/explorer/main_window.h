@@ -80,6 +80,7 @@ class MainWindow : public QMainWindow {
   void remember_simulation(const QSettings& settings);
   void fill_recent_files();
   bool grab_view(const QString& folder, const NamedView& view);
+  bool grab_page(const QString& folder, const NamedView& view);
 
   Session& session_;
   const bool remembers_;

@@ -3,6 +3,7 @@
 #include <QDir>
 #include <QDockWidget>
 #include <QElapsedTimer>
+#include <QScrollArea>
 #include <QSplitter>
 #include <QTabWidget>
 
@@ -36,13 +37,23 @@ bool MainWindow::grab_view(const QString& folder, const NamedView& view) {
       .save(folder + QLatin1Char('/') + view.file + QStringLiteral(".png"));
 }
 
+// All of a page that scrolls.
+bool MainWindow::grab_page(const QString& folder, const NamedView& view) {
+  for (const QScrollArea* area : view.widget->findChildren<QScrollArea*>()) {
+    if (!area->isVisible() || !area->widget()) continue;
+    return grab_when_settled(*area->widget())
+        .save(folder + QLatin1Char('/') + view.file + QStringLiteral(".png"));
+  }
+  return grab_view(folder, view);
+}
+
 bool MainWindow::capture(const QString& folder) {
   if (!QDir().mkpath(folder)) return false;
   resize(1280, 800);
   session_.settle();
   show_view(views_.front().widget);
   bool written = grab_when_settled(*this).save(folder + QStringLiteral("/window.png"));
-  written &= grab_view(folder, inspector_);
+  written &= grab_page(folder, inspector_);
   workspace_dock_->hide();
   inspector_dock_->hide();
   timeline_.widget->hide();

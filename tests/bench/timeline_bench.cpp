@@ -20,6 +20,14 @@ const TimelineRows& million() {
   return rows;
 }
 
+std::shared_ptr<const PathReasons> reasons_of_million() {
+  auto reasons = std::make_shared<PathReasons>();
+  reasons->path = path_pieces(*million().timeline);
+  for (std::vector<Gap>& own : gaps(*million().timeline))
+    reasons->gaps.emplace_back(std::move(own));
+  return reasons;
+}
+
 void paint_million_slices(benchmark::State& state) {
   qputenv("QT_QPA_PLATFORM", "offscreen");
   static int count = 1;
@@ -32,6 +40,8 @@ void paint_million_slices(benchmark::State& state) {
   scene.layout = layout_rows(rows, {});
   scene.colours = colour_tasks(*rows.timeline->program, ColourMode::Kind, false);
   scene.on_critical_path.resize(rows.rows.size());
+  static const auto reasons = reasons_of_million();
+  scene.reasons = reasons;
   scene.mapping.resize(184, 1096);
   const auto whole = static_cast<double>(rows.timeline->step_time.value);
   scene.mapping.fit(0, whole);

@@ -151,10 +151,8 @@ void DevicePage::show_memory(const Timeline& timeline, DeviceId device) {
         {text(tensor.name), style::bytes(held.bytes), tip, held.bytes / whole, colour, false, -1});
   }
   tensors_->show_bars(std::move(tensors));
-  QStringList advice;
-  for (const std::string& line : report.advice) advice << QStringLiteral("• ") + text(line);
-  advice_->setText(advice.join(QLatin1Char('\n')));
-  advice_->setVisible(!advice.isEmpty());
+  advice_->setText(bullets(report.advice));
+  advice_->setVisible(!report.advice.empty());
 }
 
 void DevicePage::show_link(LinkId link) {

@@ -69,6 +69,16 @@ QLabel* make_heading(const QString& text, QWidget* parent) {
   return label;
 }
 
+QString bullets(const std::vector<std::string>& lines) {
+  QStringList list;
+  for (const std::string& line : lines) {
+    QString text = QString::fromStdString(line);
+    if (!text.isEmpty()) text[0] = text[0].toUpper();
+    list << QStringLiteral("• ") + text;
+  }
+  return list.join(QLatin1Char('\n'));
+}
+
 QString share_text(double fraction) {
   return fraction > 0 && fraction < 0.001 ? QStringLiteral("< 0.1 %") : style::percent(fraction);
 }

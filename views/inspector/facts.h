@@ -2,6 +2,7 @@
 #pragma once
 
 #include <QWidget>
+#include <string>
 #include <vector>
 
 class QGridLayout;
@@ -36,6 +37,9 @@ class Facts : public QWidget {
 QLabel* make_heading(const QString& text, QWidget* parent);
 QLabel* make_title(QWidget* parent);
 QLabel* make_note(QWidget* parent);
+
+// Lines as a list with bullets, each beginning with a capital; plain text.
+QString bullets(const std::vector<std::string>& lines);
 
 QString share_text(double fraction);  // a percentage; "< 0.1 %" when it is next to nothing
 

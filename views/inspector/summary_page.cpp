@@ -57,23 +57,58 @@ QString meaning_of(Reason reason) {
   }
 }
 
+Bar bar_of(const ReasonTime& part, const Timeline& timeline, bool dark) {
+  const double fraction = part.time / timeline.step_time;
+  QString tip = QStringLiteral("%1 pieces of the critical path, most of it on %2")
+                    .arg(part.pieces)
+                    .arg(name_of_device(*timeline.program->cluster, part.device));
+  if (const QString meaning = meaning_of(part.reason); !meaning.isEmpty()) {
+    tip.prepend(meaning + QStringLiteral(".\n"));
+  }
+  return {QString::fromUtf8(label_of(part.reason)),
+          style::time(part.time) + QStringLiteral("   ") + share_text(fraction),
+          tip,
+          fraction,
+          colour_of(part.reason, dark),
+          hatched(part.reason),
+          part.device.value()};
+}
+
+// What is next to nothing is summed up.
 std::vector<Bar> bars_of(const Explanation& explanation, bool dark) {
+  constexpr double kLeast = 0.01;  // of the step
   const Timeline& timeline = *explanation.timeline;
   std::vector<Bar> bars;
+  Nanos rest;
+  QStringList rest_tips;
   for (const ReasonTime& part : path_composition(explanation)) {
-    const double fraction = part.time / timeline.step_time;
-    QString tip = QStringLiteral("%1 pieces of the critical path, most of it on %2")
-                      .arg(part.pieces)
-                      .arg(name_of_device(*timeline.program->cluster, part.device));
-    if (const QString meaning = meaning_of(part.reason); !meaning.isEmpty()) {
-      tip.prepend(meaning + QStringLiteral(".\n"));
+    if (part.time / timeline.step_time >= kLeast) {
+      bars.push_back(bar_of(part, timeline, dark));
+    } else {
+      rest += part.time;
+      rest_tips << QStringLiteral("%1: %2").arg(QString::fromUtf8(label_of(part.reason)),
+                                                style::time(part.time));
     }
-    bars.push_back({QString::fromUtf8(label_of(part.reason)),
-                    style::time(part.time) + QStringLiteral("   ") + share_text(fraction), tip,
-                    fraction, colour_of(part.reason, dark), hatched(part.reason),
-                    part.device.value()});
+  }
+  if (rest.value > 0) {
+    const double fraction = rest / timeline.step_time;
+    bars.push_back({QStringLiteral("Other"),
+                    style::time(rest) + QStringLiteral("   ") + share_text(fraction),
+                    rest_tips.join(QLatin1Char('\n')), fraction, Qt::gray, false, -1});
   }
   return bars;
+}
+
+// A paragraph a sentence: narrow columns of text read badly in one block.
+QString in_sentences(const QString& text) {
+  QString result;
+  for (const QString& sentence : text.split(QStringLiteral(". "), Qt::SkipEmptyParts)) {
+    QString line = sentence.toHtmlEscaped();
+    if (!line.endsWith(QLatin1Char('.'))) line += QLatin1Char('.');
+    line.replace(QStringLiteral(" /"), QStringLiteral(" /\u2060"));  // no break behind the slash
+    result += QStringLiteral("<p style='margin:0 0 %1px 0'>%2</p>").arg(style::kGrid).arg(line);
+  }
+  return result;
 }
 
 QTableView* make_table(QAbstractItemModel* model, QWidget* parent) {
@@ -98,19 +133,11 @@ QTableView* make_table(QAbstractItemModel* model, QWidget* parent) {
   return table;
 }
 
-// What would help the devices that are too full; each line once.
-QStringList memory_advice(const Timeline& timeline, const VitalSigns& signs,
-                          const Grouping& grouping) {
-  QStringList lines;
-  for (const DeviceMemory& device : signs.too_full) {
-    const MemoryReport report = memory_report(timeline, device.device, &grouping);
-    for (const std::string& advice : report.advice) {
-      const QString line = QString::fromStdString(advice);
-      if (!lines.contains(line)) lines << line;
-    }
-    if (!lines.isEmpty()) break;  // of the fullest: the others have pages of their own
-  }
-  return lines;
+// Of the fullest device: the others have pages of their own.
+std::vector<std::string> memory_advice(const Timeline& timeline, const VitalSigns& signs,
+                                       const Grouping& grouping) {
+  if (signs.too_full.empty()) return {};
+  return memory_report(timeline, signs.too_full.front().device, &grouping).advice;
 }
 
 }  // namespace
@@ -120,6 +147,7 @@ SummaryPage::SummaryPage(Session& session, QWidget* parent)
       session_(session),
       title_(make_title(this)),
       trouble_(make_note(this)),
+      advice_(make_note(this)),
       path_heading_(make_heading(QStringLiteral("Why it takes this long"), this)),
       why_(make_note(this)),
       what_if_heading_(make_heading(QStringLiteral("What would make it faster"), this)),
@@ -141,8 +169,8 @@ SummaryPage::SummaryPage(Session& session, QWidget* parent)
   layout->setContentsMargins(0, 0, 0, 0);
   layout->setSpacing(2 * style::kGrid);
   for (QWidget* widget : std::initializer_list<QWidget*>{
-           title_, trouble_, facts_, path_heading_, why_, path_, what_if_heading_, what_if_note_,
-           table_, memory_heading_, memory_}) {
+           title_, trouble_, advice_, facts_, path_heading_, path_, why_, what_if_heading_,
+           what_if_note_, table_, memory_heading_, memory_}) {
     layout->addWidget(widget);
   }
   layout->addStretch();
@@ -164,17 +192,15 @@ void SummaryPage::refresh() {
   const Timeline& timeline = *snapshot.outcome->timeline;
   const bool dark = style::is_dark(palette());
   title_->setText(snapshot.label);
-  QString trouble;
   if (!signs->feasible) {
-    trouble = QStringLiteral("<span style='color:%1'>%2</span>")
-                  .arg(style::infeasible(dark).name(),
-                       why_infeasible(*signs, *snapshot.problem->cluster).toHtmlEscaped());
-    for (const QString& line : memory_advice(timeline, *signs, *snapshot.problem->grouping)) {
-      trouble += QStringLiteral("<br>• ") + line.toHtmlEscaped();
-    }
+    QString trouble = why_infeasible(*signs, *snapshot.problem->cluster);
+    trouble[0] = trouble[0].toUpper();
+    trouble_->setText(QStringLiteral("<span style='color:%1'>%2</span>")
+                          .arg(style::infeasible(dark).name(), trouble.toHtmlEscaped()));
+    advice_->setText(bullets(memory_advice(timeline, *signs, *snapshot.problem->grouping)));
   }
-  trouble_->setText(trouble);
   trouble_->setVisible(!signs->feasible);
+  advice_->setVisible(!signs->feasible && !advice_->text().isEmpty());
   show_facts();
   show_why();
   show_what_ifs();
@@ -199,7 +225,7 @@ void SummaryPage::show_facts() {
       {QStringLiteral("Lower bound"), style::time(snapshot.lower_bound),
        QStringLiteral("No strategy can be faster on this problem")},
       {QStringLiteral("Tasks"),
-       QStringLiteral("%1, %2 of them communication")
+       QStringLiteral("%1 · %2 communicate")
            .arg(style::count(static_cast<double>(timeline.tasks.size())),
                 style::count(static_cast<double>(communication))),
        {}},
@@ -220,7 +246,7 @@ void SummaryPage::show_why() {
       text += QStringLiteral(" ") + explanation_->against_baseline;
     }
   }
-  why_->setText(text);
+  why_->setText(in_sentences(text));
   why_->setEnabled(!stale);
   path_->setEnabled(!stale);
   path_->setVisible(explanation_ != nullptr);

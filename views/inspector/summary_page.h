@@ -29,7 +29,7 @@ class SummaryPage : public QWidget {
 
   Session& session_;
   std::shared_ptr<const Explanation> explanation_;  // shown; the last one while the next is made
-  QLabel *title_, *trouble_, *path_heading_, *why_, *what_if_heading_, *what_if_note_,
+  QLabel *title_, *trouble_, *advice_, *path_heading_, *why_, *what_if_heading_, *what_if_note_,
       *memory_heading_;
   Facts* facts_;
   BarList *path_, *memory_;

@@ -56,7 +56,7 @@ QString greatest_change(const std::vector<PathPiece>& baseline,
     if (before[r] - now[r] > before[most] - now[most]) most = r;
   }
   if (before[most] <= now[most]) return {};
-  return QStringLiteral("Against data parallelism it gains most here: %1, %2 instead of %3.")
+  return QStringLiteral("Greatest gain over data parallelism: %1, %2 instead of %3.")
       .arg(QString::fromUtf8(label_of(static_cast<Reason>(most))).toLower(), style::time(now[most]),
            style::time(before[most]));
 }

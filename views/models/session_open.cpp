@@ -371,11 +371,13 @@ void Session::show_history(const LoadedProblem& loaded) {
 void Session::show_same_problem(const LoadedProblem& loaded) {
   state_->outcomes.put({loaded.strategy.digest(), loaded.simulation}, loaded.outcome);
   state_->baselines[loaded.simulation] = loaded.baseline;
+  const Simulation before = simulation_;
   take_order(loaded.strategy);
   if (loaded.run && search_.state == SearchState::Idle) show_history(loaded);
   if (loaded.strategy == snapshot_.strategy) {
     snapshot_.label = loaded.label;
     emit strategy_changed();
+    if (simulation_ != before) simulate();
     return;
   }
   show_found(loaded.strategy, loaded.label);

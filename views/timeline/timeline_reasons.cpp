@@ -64,10 +64,13 @@ void TimelinePainter::paint_why(QPainter& painter, const QSize& size) {
       const Nanos length = path[block.last - 1].end - path[block.first].begin;
       const bool solid = block.reason == Reason::Compute || block.reason == Reason::Reshuffle;
       const QColor colour = reason_colour(block.reason, dark_);
+      const QColor ground = solid                      ? colour
+                            : is_waiting(block.reason) ? mixed(ground_, colour, 0.25)
+                                                       : ground_;
       painter.setPen(solid ? style::text_on(colour) : ink_);
       paint_fitting(painter, box.adjusted(-2, -2, 0, 2),
                     {name + QLatin1Char(' ') + style::time(length), name, style::time(length)},
-                    solid ? colour : ground_);
+                    ground);
     }
   }
   painter.restore();
@@ -87,7 +90,7 @@ void TimelinePainter::paint_gaps(QPainter& painter, const RowLayout::Place& plac
             std::min(mapping.x(static_cast<double>(gap.end.value)), mapping.left + mapping.width);
         const QRectF box(x0, row_y(place) + 3, x1 - x0 - 1, place.height - 6);
         const Qt::BrushStyle pattern = gap.next.valid() ? waiting_pattern(gap.reason) : Qt::NoBrush;
-        painter.fillRect(box, QBrush(mixed(ground_, ink_, 0.2), pattern));
+        painter.fillRect(box, QBrush(mixed(ground_, ink_, 0.4), pattern));
         painter.setPen(muted_);
         paint_fitting(painter, box.adjusted(0, -2, 0, 2), gap_texts(*scene_.rows->timeline, gap),
                       ground_);

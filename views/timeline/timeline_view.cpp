@@ -163,6 +163,14 @@ void TimelineView::refresh_simulation() {
   fifo_->setChecked(simulation.order == TaskOrder::Fifo);
   priority_->setChecked(simulation.order == TaskOrder::Priority);
   fair_->setChecked(simulation.fair_links);
+  for (QToolButton* button : {fifo_, priority_, fair_}) {  // told apart in the dark, too
+    QPalette colours = palette();
+    if (button->isChecked()) {
+      colours.setColor(QPalette::Button, colours.color(QPalette::Highlight));
+      colours.setColor(QPalette::ButtonText, colours.color(QPalette::HighlightedText));
+    }
+    button->setPalette(colours);
+  }
 }
 
 void TimelineView::set_colour_mode(ColourMode mode) {
