@@ -172,10 +172,17 @@ class Writer {
     if (share(communicates()) < 0.1) return;
     std::map<LinkId, Nanos> links;
     std::map<TensorId, Nanos> tensors;
+    std::map<DeviceId, Nanos> ends;  // of transfers: to and from
     std::set<TaskId> tasks;
+    Nanos all;
     for (const PathPiece& piece : pieces_) {
       const Task& task = program_.tasks[piece.task];
       if (!is_communication(task.kind)) continue;
+      all += piece.end - piece.begin;
+      if (task.kind == TaskKind::Transfer) {
+        ends[task.device] += piece.end - piece.begin;
+        ends[task.target] += piece.end - piece.begin;
+      }
       const LinkId link = bottleneck(piece.task);
       if (!link.valid()) continue;
       links[link] += piece.end - piece.begin;
@@ -194,6 +201,13 @@ class Writer {
                         ? ", with more waiting behind most of the time"
                         : "",
                     program_.graph->tensor(tensor).name, time_text(of_tensor)));
+    if (!ends.empty() && tasks.size() > 1 && timeline_.devices.size() > 2) {
+      const auto [device, time] = sorted(ends)[0];
+      if (time / all > 0.7)
+        say(fmt::format("{} of it goes to or from {}: spreading that over more devices (AllReduce, or "
+                        "more parameter servers) would relieve its link.",
+                        share_text(time / all), program_.cluster->device(device).name));
+    }
     Nanos latency, moving;
     for (TaskId id : tasks) {
       latency += program_.tasks[id].latency;
@@ -253,7 +267,8 @@ class Writer {
     std::vector<std::string> parts;
     const auto add = [&](const WhatIf* each) {
       if (each != nullptr)
-        parts.push_back(fmt::format("{} 10 % faster would save {}", each->name,
+        parts.push_back(fmt::format("{} 10 % faster {}{}", each->name,
+                                    parts.empty() ? "would save " : "",
                                     share_text(std::max(0.0, saved(each->faster)))));
     };
     add(asked(computing_limits_ ? What::Devices : What::Network));
@@ -262,12 +277,11 @@ class Writer {
     for (const WhatIf& each : what_ifs_)
       if (single == nullptr && each.what != What::Devices && each.what != What::Network)
         single = &each;
-    if (single != nullptr && saved(single->free) >= 0.02)
-      parts.push_back(fmt::format("of single things {} matters most: infinitely fast {} would save {}",
-                                  single->name, single->what == What::GpuType ? "they" : "it",
+    if (single != nullptr && saved(single->free) >= 0.04)
+      parts.push_back(fmt::format("{} infinitely fast {}", single->name,
                                   share_text(saved(single->free))));
     if (parts.empty()) return;
-    std::string list = joined(parts, ", ");
+    std::string list = joined(parts);
     list[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(list[0])));
     say(list + ".");
   }
