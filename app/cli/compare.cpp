@@ -15,6 +15,7 @@ namespace {
 
 struct CompareOptions {
   ModelOptions model;
+  CostOptions costs;
   std::string cluster;
   std::vector<std::string> planners;
   PlannerChoice planner;
@@ -120,8 +121,9 @@ int compare(const CompareOptions& options, const Command& command) {
   const PlannerOptions planner_options = options.planner.options();
   bool all = false;
   const std::vector<std::string> names = chosen_planners(options, all);
-  const LoadedModel model = load_model(options.model);
-  const Problem problem = make_problem(*model.graph, load_cluster(options.cluster), model.options);
+  LoadedModel model = load_model(options.model);
+  model.options.costs = options.costs.sources();
+  const Problem problem = problem_of(*model.graph, load_cluster(options.cluster), model.options);
   const Score baseline = simulate_strategy(problem, data_parallel(problem), false).score;
   const Nanos bound = lower_bound(problem);
   interrupt.arm();
@@ -149,6 +151,7 @@ void add_compare(CLI::App& app, Command& command) {
       ->required();
   sub->add_option("--planners", options->planners, "a,b,c or all")->required()->delimiter(',');
   options->planner.declare(*sub, false);
+  options->costs.declare(*sub);
   sub->callback([options, &command] {
     command.action = [=, &command] { return compare(*options, command); };
   });

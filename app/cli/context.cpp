@@ -12,6 +12,8 @@
 #include "core/base/error.h"
 #include "core/base/file.h"
 #include "core/base/json.h"
+#include "core/cost/calibration.h"
+#include "core/cost/profile.h"
 #include "core/graph/graph_file.h"
 
 namespace strato::cli {
@@ -72,6 +74,18 @@ void check_same_model(const PlanFile& plan, const std::string& file, const Graph
                    "give the model that it was made for with --graph");
 }
 
+// A plan that was made with other costs than those at hand is simulated all the same.
+void note_other_costs(const JsonView& result, const CostSources& sources) {
+  const auto noted = result.find("costs");
+  const auto named = [](const std::string& text) {
+    return text.empty() ? std::string("the standard calibration") : text;
+  };
+  const std::string then = noted ? noted->string() : "", now = describe(sources);
+  if (then == now) return;
+  remark(fmt::format("the plan was made with the costs of {}; these are of {}", named(then),
+                     named(now)));
+}
+
 JsonView result_of(const PlanFile& plan) {
   return JsonView::parse(plan.result_json, "result of the plan for " + plan.graph_name);
 }
@@ -91,12 +105,71 @@ ImportOptions import_of(const JsonView& noted, std::int64_t batch) {
 
 }  // namespace
 
+void CostOptions::declare(CLI::App& command) {
+  command.add_option("--profile", profiles, "Measured costs, from 'profile'; may be given again");
+  command.add_option("--calibration", calibration,
+                     "Constants of the analytic costs: a file, or the name of a bundled set");
+}
+
+CostSources CostOptions::sources() const {
+  CostSources sources;
+  Profile all;
+  for (const std::string& file : profiles) {
+    Profile profile = read_profile(file);
+    all = all.empty() ? std::move(profile) : merge(all, profile);
+  }
+  if (!profiles.empty()) sources.profile = std::make_shared<const Profile>(std::move(all));
+  if (calibration.empty()) return sources;
+  std::error_code error;
+  const bool file = fs::exists(calibration, error) || calibration.find('/') != std::string::npos ||
+                    calibration.ends_with(".json");
+  sources.calibration = std::make_shared<const Calibration>(
+      file ? read_calibration(calibration) : bundled_calibration(calibration));
+  return sources;
+}
+
+std::vector<fs::path> CostOptions::files() const {
+  std::vector<fs::path> files(profiles.begin(), profiles.end());
+  files.emplace_back(calibration);
+  return files;
+}
+
+std::string describe(const CostSources& sources) {
+  std::string text;
+  const bool standard = sources.calibration == nullptr ||
+                        sources.calibration->digest() == Calibration::standard().digest();
+  if (!standard) {
+    text = fmt::format("calibration \"{}\" ({})", sources.calibration->name,
+                       sources.calibration->digest().hex().substr(0, 8));
+  }
+  if (sources.profile != nullptr) {
+    text += fmt::format("{}profile \"{}\" ({})", text.empty() ? "" : " and ", sources.profile->name,
+                        sources.profile->digest().hex().substr(0, 8));
+  }
+  return text;
+}
+
+Problem problem_of(const Graph& graph, std::shared_ptr<const Cluster> cluster,
+                   const ProblemOptions& options) {
+  std::vector<std::string> warnings;
+  Problem problem = make_problem(graph, std::move(cluster), options, &warnings);
+  for (const std::string& warning : warnings) remark(warning);
+  return problem;
+}
+
 void ModelOptions::declare(CLI::App& command) {
   command.add_option("--graph", graph, "Model file, or the name of a sample")->required();
   declare_without_graph(command);
 }
 
 void ModelOptions::declare_without_graph(CLI::App& command) {
+  declare_binding(command);
+  command.add_option("--groups", groups, "Op groups at most")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1'000'000));
+}
+
+void ModelOptions::declare_binding(CLI::App& command) {
   command.add_option("--batch", batch, "Samples in one step, over all devices")
       ->check(CLI::Range(std::int64_t{1}, (std::int64_t{1} << 31) - 1));
   command.add_option("--set-dim", dimensions, "Bind another symbolic dimension: name=N");
@@ -106,9 +179,6 @@ void ModelOptions::declare_without_graph(CLI::App& command) {
       ->capture_default_str()
       ->check(CLI::Range(0, 7));
   command.add_option("--optimizer", optimizer, "adam, momentum or sgd")->capture_default_str();
-  command.add_option("--groups", groups, "Op groups at most")
-      ->capture_default_str()
-      ->check(CLI::Range(1, 1'000'000));
   command.add_flag("--inference", inference, "Plan the forward graph alone");
 }
 
@@ -193,10 +263,13 @@ void PlanSource::declare(CLI::App& command) {
   command.add_option("--plan", plan, "Plan file")->required();
   command.add_option("--graph", graph, "Another model than the plan's");
   command.add_option("--cluster", cluster, "Another cluster than the plan's");
+  costs.declare(command);
 }
 
 std::vector<fs::path> PlanSource::files() const {
-  return {plan, model_path(graph), cluster_path(cluster)};
+  std::vector<fs::path> files = {plan, model_path(graph), cluster_path(cluster)};
+  for (const fs::path& file : costs.files()) files.push_back(file);
+  return files;
 }
 
 LoadedPlan load_plan(const PlanSource& source) {
@@ -212,7 +285,8 @@ LoadedPlan load_plan(const PlanSource& source) {
                      ? std::make_shared<const Cluster>(plan_cluster(file, source.plan))
                      : load_cluster(source.cluster);
   LoadedPlan loaded;
-  const Problem whole = make_problem(*model, std::move(cluster), options);
+  options.costs = source.costs.sources();
+  const Problem whole = problem_of(*model, std::move(cluster), options);
   check_same_model(file, source.plan, *whole.graph);
   const auto times = mean_op_times(*whole.graph, *whole.cluster, *whole.cost);
   BoundPlan bound = bind_plan(file, *whole.graph, *whole.cluster, times);
@@ -222,6 +296,7 @@ LoadedPlan load_plan(const PlanSource& source) {
   if (!bound.same_graph)
     loaded.unmatched.insert(loaded.unmatched.begin(), "the model is not the plan's");
   const JsonView result = result_of(file);
+  note_other_costs(result, options.costs);
   if (const auto planner = result.find("planner")) loaded.planner = planner->string();
   if (const auto seed = result.find("seed"); seed && seed->json().is_number_unsigned()) {
     loaded.seed = seed->json().get<std::uint64_t>();

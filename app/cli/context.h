@@ -20,6 +20,19 @@ class App;
 
 namespace strato::cli {
 
+// Where costs come from, beside the analytic model.
+struct CostOptions {
+  std::vector<std::string> profiles;  // files, merged
+  std::string calibration;            // file, or the name of a bundled one; empty: the standard
+
+  void declare(CLI::App& command);
+  CostSources sources() const;                       // throws InputError
+  std::vector<std::filesystem::path> files() const;  // what is read
+};
+// In words, for people and to tell whether two results were made from the same: "" for the standard
+// calibration alone.
+std::string describe(const CostSources& sources);
+
 struct ModelOptions {
   std::string graph;  // file, or the name of a bundled sample
   std::optional<std::int64_t> batch;
@@ -31,6 +44,7 @@ struct ModelOptions {
 
   void declare(CLI::App& command);  // with --graph, which is required
   void declare_without_graph(CLI::App& command);
+  void declare_binding(CLI::App& command);  // what makes one training graph of a model
   ImportOptions import_options() const;
   ProblemOptions problem_options() const;
 };
@@ -46,6 +60,10 @@ struct PlannerChoice {
   void declare(CLI::App& command, bool with_planner);
   PlannerOptions options() const;  // throws InputError
 };
+
+// `graph` with its costs and groups. Tells on standard error what of the cost sources is not used.
+Problem problem_of(const Graph& graph, std::shared_ptr<const Cluster> cluster,
+                   const ProblemOptions& options);
 
 struct LoadedModel {
   std::filesystem::path path;
@@ -74,6 +92,7 @@ struct LoadedPlan {
 };
 struct PlanSource {
   std::string plan, graph, cluster;  // graph and cluster: empty for the plan's own
+  CostOptions costs;
   void declare(CLI::App& command);
   std::vector<std::filesystem::path> files() const;  // what is read
 };

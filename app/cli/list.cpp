@@ -72,7 +72,8 @@ void add_list(CLI::App& app, Command& command) {
   const auto what = std::make_shared<std::string>();
   sub->add_option("what", *what, "planners, importers, exporters, launchers, engines or gpus")
       ->required()
-      ->check(CLI::IsMember({"planners", "importers", "exporters", "launchers", "engines", "gpus"}));
+      ->check(
+          CLI::IsMember({"planners", "importers", "exporters", "launchers", "engines", "gpus"}));
   sub->callback([what, &command] {
     command.action = [what, &command] {
       if (*what == "gpus") return list_gpus(command);

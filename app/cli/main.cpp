@@ -49,6 +49,7 @@ void declare(CLI::App& app, Command& command) {
   add_simulate(app, command);
   add_compare(app, command);
   add_study(app, command);
+  add_profile(app, command);
   add_export(app, command);
   add_list(app, command);
   add_runs(app, command);

@@ -10,6 +10,7 @@ namespace {
 
 struct PlanOptions {
   ModelOptions model;
+  CostOptions costs;
   std::string cluster, workspace, output;
   PlannerChoice planner;
 };
@@ -18,10 +19,13 @@ int plan(const PlanOptions& options, const Command& command) {
   Interrupt interrupt;
   const PlannerOptions planner_options = options.planner.options();
   plugins().planner(options.planner.planner);  // an unknown name fails before the model is read
-  check_writable(options.output, {model_path(options.model.graph), cluster_path(options.cluster),
-                                  options.workspace});
-  const LoadedModel model = load_model(options.model);
-  const Problem problem = make_problem(*model.graph, load_cluster(options.cluster), model.options);
+  std::vector<std::filesystem::path> others = options.costs.files();
+  others.insert(others.end(), {model_path(options.model.graph), cluster_path(options.cluster),
+                               options.workspace});
+  check_writable(options.output, others);
+  LoadedModel model = load_model(options.model);
+  model.options.costs = options.costs.sources();
+  const Problem problem = problem_of(*model.graph, load_cluster(options.cluster), model.options);
   std::optional<Workspace> workspace;
   if (!options.workspace.empty()) workspace.emplace(options.workspace);
   SearchJob job{&model,  &problem,  options.planner.planner, planner_options, nullptr,
@@ -49,6 +53,7 @@ void add_plan(CLI::App& app, Command& command) {
   sub->add_option("--cluster", options->cluster, "Cluster file, or the name of a sample")
       ->required();
   options->planner.declare(*sub, true);
+  options->costs.declare(*sub);
   sub->add_option("--workspace", options->workspace,
                   "Store model, cluster, run and result here (.strata)");
   sub->add_option("-o,--output", options->output, "Plan file to write");

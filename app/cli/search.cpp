@@ -76,6 +76,8 @@ void write_plan_file(const std::filesystem::path& file, const LoadedModel& model
       name_strategy(outcome.result.strategy, *problem.graph, *problem.grouping, *problem.cluster);
   Json result = result_json(outcome.verdict);
   note_import(model.import, result);
+  const std::string costs = describe(model.options.costs);
+  if (!costs.empty()) result["costs"] = costs;
   plan.result_json = result.dump();
   write_plan(file, plan);
 }

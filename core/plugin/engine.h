@@ -30,8 +30,8 @@ struct EngineDevice {
 
 struct EngineOptions {
   std::string device = "cpu";
-  std::uint64_t seed = 1;              // parameters, synthetic inputs, dropout
-  int threads = 0;                     // of the CPU for one op; 0: one for each core
+  std::uint64_t seed = 1;               // parameters, synthetic inputs, dropout
+  int threads = 1;                      // of the CPU, for one op
   std::optional<double> learning_rate;  // nothing: 0.01, of Adam 0.001
 };
 
@@ -54,6 +54,11 @@ class Execution {
   virtual std::string read(TensorId tensor) const = 0;
   virtual void write(TensorId tensor, const std::string& elements) = 0;  // of the first kind
   virtual void keep(TensorId tensor) = 0;
+
+  // The clock that `times` are read from, which starts anywhere. An op that one thread of the CPU
+  // computes is timed by that thread's own time, which stands still while other programs have the
+  // core: on an idle machine there is no difference. With more threads it is the time of day.
+  virtual Nanos now() const = 0;
 
   // Largest sum of tensors and of the library's workspaces in the steps so far.
   virtual Bytes peak_memory() const = 0;

@@ -1,0 +1,158 @@
+// Measuring on this machine, and planning with what was measured.
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+#include "core/base/file.h"
+#include "core/base/json.h"
+#include "tests/app/cli/run_cli.h"
+#include "tests/core/store/temporary_folder.h"
+
+namespace strato {
+namespace {
+namespace fs = std::filesystem;
+
+bool has_engine() {
+  const CliResult result = run_cli({"list", "engines", "--json"});
+  return !Json::parse(result.out)["engines"].empty();
+}
+
+Json json_of(const CliResult& result) {
+  EXPECT_EQ(result.status, 0) << result.err;
+  Json json = Json::parse(result.out, nullptr, false);
+  EXPECT_TRUE(json.is_object()) << result.out;
+  return json;
+}
+
+std::vector<std::string> measure(const fs::path& output, const std::vector<std::string>& more) {
+  std::vector<std::string> arguments = {
+      "profile", "--graph", sample_model("lenet"), "--repetitions", "3", "--threads", "1",
+      "-o",      output};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return arguments;
+}
+
+#define NEEDS_ENGINE() \
+  if (!has_engine()) GTEST_SKIP() << "built without a compute engine"
+
+TEST(Profile, MeasuresEveryOpAtSeveralBatchSizes) {
+  NEEDS_ENGINE();
+  TemporaryFolder folder;
+  const Json json = json_of(run_cli(measure(folder / "p.json", {"--batch", "12", "--json"})));
+  for (const char* key : {"step_time_s", "step_spread_s", "sum_of_ops_s", "ops", "signatures",
+                          "batches", "most_expensive", "host", "software", "wall_s"}) {
+    EXPECT_TRUE(json.contains(key)) << key;
+  }
+  EXPECT_GT(json["step_time_s"].get<double>(), 0);
+  EXPECT_FALSE(json["stopped"].get<bool>());
+  ASSERT_EQ(json["batches"].size(), 4u);  // 12, 6, 3, 1
+  EXPECT_EQ(json["batches"][3]["batch"], 1);
+  EXPECT_NEAR(json["time_covered"].get<double>(), 1, 1e-6);
+  EXPECT_LE(json["signatures"].get<int>(), json["ops"].get<int>());
+
+  const Json file = Json::parse(read_file(folder / "p.json"));
+  EXPECT_EQ(file["memory"].size(), 4u);
+  EXPECT_EQ(file["ops"].size(), json["signatures"].get<std::size_t>());
+  bool several = false;
+  for (const Json& op : file["ops"]) {
+    EXPECT_EQ(op["gpu"], "cpu");
+    several = several || op["measurements"].size() == 4;
+  }
+  EXPECT_TRUE(several);
+}
+
+TEST(Profile, ServesPlansOfThisMachine) {
+  NEEDS_ENGINE();
+  TemporaryFolder folder;
+  const fs::path profile = folder / "p.json", plan = folder / "plan.json";
+  const Json measured = json_of(run_cli(measure(profile, {"--batch", "64", "--json"})));
+  const CliResult planned =
+      run_cli({"plan", "--graph", sample_model("lenet"), "--batch", "64", "--cluster", "local-cpu",
+               "--planner", "single-device", "--profile", profile, "-o", plan, "--json"});
+  const double predicted = json_of(planned)["step_time_s"];
+  EXPECT_NEAR(predicted, measured["sum_of_ops_s"].get<double>(), 0.02 * predicted);
+  // Another machine's noise is in both: a loose bound here, the exact one is measured by hand.
+  EXPECT_NEAR(predicted, measured["step_time_s"].get<double>(), 0.5 * predicted);
+
+  const CliResult same = run_cli({"simulate", "--plan", plan, "--profile", profile, "--json"});
+  EXPECT_EQ(same.err, "");
+  EXPECT_NEAR(json_of(same)["step_time_s"].get<double>(), predicted, 1e-12);
+  const CliResult other = run_cli({"simulate", "--plan", plan, "--json"});
+  EXPECT_NE(other.err.find("the plan was made with the costs of profile \"lenet"),
+            std::string::npos)
+      << other.err;
+  EXPECT_EQ(std::count(other.err.begin(), other.err.end(), '\n'), 1);
+  const CliResult compared =
+      run_cli({"compare", "--graph", sample_model("lenet"), "--batch", "64", "--cluster",
+               "local-cpu", "--planners", "single-device", "--profile", profile, "--json"});
+  EXPECT_NEAR(json_of(compared)["planners"][0]["step_time_s"].get<double>(), predicted, 1e-12);
+}
+
+TEST(Profile, MergesWithAnother) {
+  NEEDS_ENGINE();
+  TemporaryFolder folder;
+  run_cli(measure(folder / "a.json", {"--batches", "2"}));
+  run_cli(measure(folder / "b.json", {"--batches", "4,8", "--merge", folder / "a.json"}));
+  const Json file = Json::parse(read_file(folder / "b.json"));
+  EXPECT_EQ(file["memory"].size(), 3u);
+  for (const Json& op : file["ops"]) {
+    const bool batched = op["signature"].get<std::string>().find("B") != std::string::npos;
+    if (batched && op["measurements"].size() > 1) {
+      EXPECT_EQ(op["measurements"].size(), 3u);
+    }
+  }
+}
+
+TEST(Profile, StopsWithWhatItHas) {
+  NEEDS_ENGINE();
+  TemporaryFolder folder;
+  const pid_t child =
+      start_cli({"profile", "--graph", sample_model("lenet"), "--batch", "32", "--repetitions",
+                 "100000", "--threads", "1", "-o", folder / "p.json"});
+  std::this_thread::sleep_for(std::chrono::seconds(8));
+  ::kill(child, SIGINT);
+  EXPECT_EQ(wait_for(child), 0);
+  const Json file = Json::parse(read_file(folder / "p.json"));
+  EXPECT_EQ(file["memory"].size(), 1u);
+  EXPECT_GT(file["ops"].size(), 20u);
+}
+
+void expect_refused(const std::vector<std::string>& arguments, const std::string& text) {
+  const CliResult result = run_cli(arguments);
+  EXPECT_EQ(result.status, 2) << result.err;
+  EXPECT_EQ(result.out, "");
+  EXPECT_NE(result.err.find(text), std::string::npos) << result.err;
+}
+
+TEST(Profile, RefusesBadInput) {
+  TemporaryFolder folder;
+  const std::string lenet = sample_model("lenet");
+  write_file(folder / "broken.json", "{");
+  expect_refused({"profile", "--graph", lenet, "--batch", "2", "--merge", folder / "broken.json"},
+                 "broken.json");
+  expect_refused({"profile", "--graph", lenet, "--batch", "2", "-o", lenet}, "also another file");
+  expect_refused({"profile", "--graph", lenet, "--batches", "2,x"}, "--batches");
+  expect_refused({"plan", "--graph", lenet, "--batch", "2", "--cluster", "local-cpu", "--profile",
+                  folder / "broken.json"},
+                 "broken.json");
+  expect_refused({"plan", "--graph", lenet, "--batch", "2", "--cluster", "local-cpu",
+                  "--calibration", "nobody"},
+                 "nobody");
+  expect_refused({"plan", "--graph", lenet, "--batch", "2", "--cluster", "local-cpu",
+                  "--calibration", folder / "absent.json"},
+                 "absent.json");
+  if (!has_engine()) {
+    expect_refused({"profile", "--graph", lenet, "--batch", "2"}, "no compute engine");
+    return;
+  }
+  expect_refused({"profile", "--graph", lenet, "--batch", "2", "--device", "cuda:7"},
+                 "there is no device \"cuda:7\"");
+  expect_refused({"profile", "--graph", lenet, "--batch", "2", "--optimizer", "magic"}, "magic");
+  expect_refused({"profile", "--graph", lenet}, "--batch");
+}
+
+}  // namespace
+}  // namespace strato
