@@ -15,8 +15,10 @@ namespace strato::cli {
 
 struct MeasuredStep {
   std::int64_t batch = 1;
-  Nanos time, spread;  // of whole steps without timers: median, half of the middle 50 %
-  Nanos sum_of_ops;    // what the ops' times of this batch add up to
+  // Of whole steps without timers, by the engine's clock: median, half of the middle 50 %.
+  Nanos time, spread;
+  Nanos wall;        // the same by the time of day: longer where other programs took the cores
+  Nanos sum_of_ops;  // what the ops' times of this batch add up to
   std::int64_t repetitions = 0;
   Bytes peak;
 };
