@@ -114,19 +114,18 @@ void EventEngine::begin_flow(TaskId id) {
 }
 
 void EventEngine::share_links() {
-  for (const auto& [task, end] : links_.update(now_)) {
-    timeline_->tasks[task].end = end;
-    running_.push(end_key(end, task));
-  }
+  for (const auto& [task, end] : links_.update(now_)) running_.push(end_key(end, task));
 }
 
 void EventEngine::next_phase(TaskId id) {
   const Phase phase = phase_[id.index()];
   if (phase == Phase::Latency) return begin_flow(id);
   if (phase == Phase::Running) return end(id);
-  if (phase == Phase::Ended || timeline_->tasks[id].end != now_) return;  // no longer holds
-  links_.remove(id, now_);
-  end(id);
+  if (phase == Phase::Ended || !links_.ends_at(id, now_)) return;  // no longer holds
+  for (const TaskId finished : links_.finish(id, now_)) {
+    timeline_->tasks[finished].end = now_;
+    end(finished);
+  }
 }
 
 void EventEngine::end(TaskId id) {

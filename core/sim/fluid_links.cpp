@@ -1,7 +1,7 @@
 #include "core/sim/fluid_links.h"
 
 #include <algorithm>
-#include <cmath>
+#include <functional>
 #include <limits>
 
 #include "core/base/error.h"
@@ -17,6 +17,12 @@ std::uint64_t capacity_of(double bandwidth) {
   return static_cast<std::uint64_t>(std::clamp(bandwidth, 1.0, 1e14) * 65536.0);
 }
 
+std::size_t hash(std::span<const ResourceId> links) {
+  std::size_t value = 1469598103934665603u;
+  for (const ResourceId id : links) value = (value ^ id.index()) * 1099511628211u;
+  return value ^ (value >> 29);
+}
+
 }  // namespace
 
 void FluidLinks::start(const Program& program) {
@@ -24,62 +30,104 @@ void FluidLinks::start(const Program& program) {
   links_.resize(program.cluster->links().size());
   for (std::size_t i = 0; i < links_.size(); ++i) {
     Link& link = links_[i];
-    link.flows.clear();
+    link.bundles.clear();
     link.busy = Nanos(0);
     link.seen = 0;
     link.capacity = capacity_of(program.cluster->links()[LinkId(i)].bandwidth);
   }
-  flows_.clear();
-  free_slots_.clear();
-  slot_.assign(program.tasks.size(), -1);
+  bundle_count_ = 0;
+  table_.assign(std::max<std::size_t>(table_.size(), 64), -1);
+  bundle_of_.assign(program.tasks.size(), -1);
   dirty_.clear();
-  new_.clear();
+  alone_.clear();
   mark_ = 0;
+}
+
+std::int32_t FluidLinks::bundle_of(std::span<const ResourceId> links) {
+  if (2 * bundle_count_ >= table_.size()) {  // few are distinct: starting anew is rare
+    table_.assign(4 * table_.size(), -1);
+    for (std::size_t i = 0; i < bundle_count_; ++i) {
+      std::size_t at = hash(bundles_[i].links) % table_.size();
+      while (table_[at] >= 0) at = (at + 1) % table_.size();
+      table_[at] = static_cast<std::int32_t>(i);
+    }
+  }
+  std::size_t at = hash(links) % table_.size();
+  for (; table_[at] >= 0; at = (at + 1) % table_.size())
+    if (std::ranges::equal(bundle(table_[at]).links, links)) return table_[at];
+  table_[at] = static_cast<std::int32_t>(bundle_count_);
+  if (bundle_count_ == bundles_.size()) bundles_.emplace_back();
+  Bundle& made = bundles_[bundle_count_++];
+  made.links = links;
+  made.full_rate = std::numeric_limits<std::uint64_t>::max();
+  for (const ResourceId id : links) made.full_rate = std::min(made.full_rate, link(id).capacity);
+  made.rate = made.speed = 0;
+  made.served = 0;
+  made.since = Nanos(0);
+  made.flows.clear();
+  made.told = {};
+  made.seen = 0;
+  return table_[at];
+}
+
+void FluidLinks::mark_dirty(const Bundle& changed) {
+  for (const ResourceId id : changed.links)
+    dirty_.push_back(static_cast<std::int32_t>(id.index() - streams_));
+  if (changed.links.empty()) alone_.push_back(static_cast<std::int32_t>(&changed - &bundles_[0]));
+}
+
+// The bundle has its first flow.
+void FluidLinks::join(std::int32_t index, Nanos now) {
+  for (const ResourceId id : bundle(index).links) {
+    Link& at = link(id);
+    if (at.bundles.empty()) at.since = now;
+    at.bundles.push_back(index);
+  }
+}
+
+// The bundle's last flow has ended.
+void FluidLinks::leave(std::int32_t index, Nanos now) {
+  for (const ResourceId id : bundle(index).links) {
+    Link& at = link(id);
+    *std::find(at.bundles.begin(), at.bundles.end(), index) = at.bundles.back();
+    at.bundles.pop_back();
+    if (at.bundles.empty()) at.busy += now - at.since;
+  }
+  set_rate(bundle(index), 0, now);
 }
 
 void FluidLinks::add(TaskId task, std::span<const ResourceId> links, Nanos work, Nanos now) {
   CHECK(work > Nanos(0), "a flow without work");
-  std::int32_t slot = static_cast<std::int32_t>(flows_.size());
-  if (free_slots_.empty()) {
-    flows_.emplace_back();
-  } else {
-    slot = free_slots_.back();
-    free_slots_.pop_back();
-  }
-  slot_[task.index()] = slot;
-  Flow& flow = flows_[static_cast<std::size_t>(slot)];
-  flow = Flow();
-  flow.task = task;
-  flow.links = links;
-  flow.left = static_cast<Wide>(work.value) << kSpeedBits;
-  flow.since = now;
-  flow.full_rate = std::numeric_limits<std::uint64_t>::max();
-  for (const ResourceId id : links) {
-    Link& at = link(id);
-    flow.full_rate = std::min(flow.full_rate, at.capacity);
-    if (at.flows.empty()) at.since = now;
-    at.flows.push_back(slot);
-    dirty_.push_back(static_cast<std::int32_t>(id.index() - streams_));
-  }
-  if (links.empty()) new_.push_back(slot);
+  const std::int32_t index = bundle_of(links);
+  bundle_of_[task.index()] = index;
+  Bundle& joined = bundle(index);
+  if (joined.flows.empty()) join(index, now);
+  joined.flows.push_back(
+      {joined.served_at(now) + (static_cast<Wide>(work.value) << kSpeedBits), task});
+  std::push_heap(joined.flows.begin(), joined.flows.end(), std::greater<>());
+  mark_dirty(joined);
 }
 
-void FluidLinks::remove(TaskId task, Nanos now) {
-  const std::int32_t slot = slot_[task.index()];
-  for (const ResourceId id : flows_[static_cast<std::size_t>(slot)].links) {
-    Link& at = link(id);
-    *std::find(at.flows.begin(), at.flows.end(), slot) = at.flows.back();
-    at.flows.pop_back();
-    if (at.flows.empty()) at.busy += now - at.since;
-    dirty_.push_back(static_cast<std::int32_t>(id.index() - streams_));
+std::span<const TaskId> FluidLinks::finish(TaskId task, Nanos now) {
+  finished_.clear();
+  const std::int32_t index = bundle_of_[task.index()];
+  Bundle& left = bundle(index);
+  const Wide served = left.served_at(now) + kNothing;
+  while (!left.flows.empty() && left.flows.front().end <= served) {
+    finished_.push_back(left.flows.front().task);
+    std::pop_heap(left.flows.begin(), left.flows.end(), std::greater<>());
+    left.flows.pop_back();
   }
-  free_slots_.push_back(slot);
+  CHECK(!finished_.empty(), "a flow ends too soon");
+  if (left.flows.empty()) leave(index, now);
+  mark_dirty(left);
+  return finished_;
 }
 
-// The links and flows that can feel a change on this link.
+// The links and bundles that can feel a change on this link.
 void FluidLinks::collect(std::int32_t dirty) {
   component_links_.clear();
-  component_flows_.clear();
+  component_bundles_.clear();
   const auto visit = [&](std::int32_t index) {
     Link& at = links_[static_cast<std::size_t>(index)];
     if (at.seen == mark_) return;
@@ -90,33 +138,31 @@ void FluidLinks::collect(std::int32_t dirty) {
   for (std::size_t i = 0; i < component_links_.size(); ++i) {
     Link& at = links_[static_cast<std::size_t>(component_links_[i])];
     at.left = at.capacity;
-    at.open = static_cast<std::uint32_t>(at.flows.size());
-    for (const std::int32_t slot : at.flows) {
-      Flow& flow = flows_[static_cast<std::size_t>(slot)];
-      if (flow.seen == mark_) continue;
-      flow.seen = mark_;
-      flow.fixed = false;
-      component_flows_.push_back(slot);
-      for (const ResourceId id : flow.links)
+    at.open = 0;
+    for (const std::int32_t index : at.bundles) {
+      Bundle& user = bundle(index);
+      at.open += static_cast<std::uint32_t>(user.flows.size());
+      if (user.seen == mark_) continue;
+      user.seen = mark_;
+      user.fixed = false;
+      component_bundles_.push_back(index);
+      for (const ResourceId id : user.links)
         visit(static_cast<std::int32_t>(id.index() - streams_));
     }
   }
-  std::erase_if(component_links_, [&](std::int32_t index) {
-    return links_[static_cast<std::size_t>(index)].open == 0;
-  });
-  found_.resize(flows_.size());
+  found_.resize(std::max(found_.size(), bundle_count_));
 }
 
 void FluidLinks::fix(Link& full, std::uint64_t share) {
-  for (const std::int32_t slot : full.flows) {
-    Flow& flow = flows_[static_cast<std::size_t>(slot)];
-    if (flow.fixed) continue;
-    flow.fixed = true;
-    found_[static_cast<std::size_t>(slot)] = share;
-    for (const ResourceId id : flow.links) {
+  for (const std::int32_t index : full.bundles) {
+    Bundle& user = bundle(index);
+    if (user.fixed) continue;
+    user.fixed = true;
+    found_[static_cast<std::size_t>(index)] = share;
+    for (const ResourceId id : user.links) {
       Link& other = link(id);
-      other.left -= share;
-      --other.open;
+      other.left -= share * user.flows.size();
+      other.open -= static_cast<std::uint32_t>(user.flows.size());
     }
   }
 }
@@ -140,22 +186,29 @@ void FluidLinks::fill() {
   }
 }
 
-// Takes off what was done since the last change, and goes on at the new rate.
-void FluidLinks::settle(Flow& flow, std::uint64_t rate, Nanos now) {
-  if (rate == flow.rate) return;
-  const Wide done = static_cast<Wide>(flow.speed) * static_cast<Wide>((now - flow.since).value);
-  flow.left = done < flow.left ? flow.left - done : 0;
-  flow.since = now;
-  flow.rate = rate;
-  flow.speed =
-      rate == flow.full_rate
+void FluidLinks::set_rate(Bundle& changed, std::uint64_t rate, Nanos now) {
+  if (rate == changed.rate) return;
+  changed.served = changed.served_at(now);
+  changed.since = now;
+  changed.rate = rate;
+  changed.speed =
+      rate == changed.full_rate
           ? kFullSpeed
-          : static_cast<std::uint64_t>((static_cast<Wide>(rate) << kSpeedBits) / flow.full_rate);
-  CHECK(flow.speed > 0, "a flow stands still");
-  const Wide rest = flow.left > kNothing ? flow.left - kNothing : 1;
-  const Wide more = flow.speed == kFullSpeed ? (rest + kFullSpeed - 1) >> kSpeedBits
-                                             : (rest + flow.speed - 1) / flow.speed;
-  changes_.push_back({flow.task, now + Nanos(static_cast<std::int64_t>(more))});
+          : static_cast<std::uint64_t>((static_cast<Wide>(rate) << kSpeedBits) / changed.full_rate);
+}
+
+// Says when the first flow of the bundle ends, if that is news.
+void FluidLinks::tell_first(Bundle& changed) {
+  CHECK(changed.speed > 0, "a flow stands still");
+  const Flow& first = changed.flows.front();
+  const Wide goal = first.end - kNothing;
+  const Wide rest = goal > changed.served ? goal - changed.served : 1;
+  const Wide more = changed.speed == kFullSpeed ? (rest + kFullSpeed - 1) >> kSpeedBits
+                                                : (rest + changed.speed - 1) / changed.speed;
+  const Nanos end = changed.since + Nanos(static_cast<std::int64_t>(more));
+  if (changed.told.task == first.task && changed.told.end == end) return;
+  changed.told = {first.task, end};
+  changes_.push_back(changed.told);
 }
 
 std::span<const FluidLinks::Change> FluidLinks::update(Nanos now) {
@@ -165,15 +218,18 @@ std::span<const FluidLinks::Change> FluidLinks::update(Nanos now) {
     if (links_[static_cast<std::size_t>(index)].seen == mark_) continue;
     collect(index);
     fill();
-    for (const std::int32_t slot : component_flows_)
-      settle(flows_[static_cast<std::size_t>(slot)], found_[static_cast<std::size_t>(slot)], now);
+    for (const std::int32_t changed : component_bundles_) {
+      set_rate(bundle(changed), found_[static_cast<std::size_t>(changed)], now);
+      tell_first(bundle(changed));
+    }
   }
   dirty_.clear();
-  for (const std::int32_t slot : new_) {
-    Flow& flow = flows_[static_cast<std::size_t>(slot)];
-    settle(flow, flow.full_rate, now);
+  for (const std::int32_t index : alone_) {
+    if (bundle(index).flows.empty()) continue;
+    set_rate(bundle(index), bundle(index).full_rate, now);
+    tell_first(bundle(index));
   }
-  new_.clear();
+  alone_.clear();
   return changes_;
 }
 

@@ -97,6 +97,38 @@ BENCHMARK_CAPTURE(BM_SimulateBesideBareLoop, random, Kind::Random)
     ->Args({3600, 16})
     ->Unit(benchmark::kMicrosecond);
 
+// The other ways to simulate: no limit is set for them, but 35,000 tasks must stay usable.
+void BM_SimulateOtherwise(benchmark::State& state, Kind kind, SimulateOptions options) {
+  auto program = std::make_shared<Program>(*chain_program(500, 4, kind));
+  Random random(1);
+  for (Task& task : program->tasks) {
+    task.priority = static_cast<std::int32_t>(random.below(100));
+    task.latency = std::min(task.latency, task.duration / 2);
+  }
+  Simulator simulator;
+  Timeline timeline;
+  double time = 0;
+  for (auto _ : state) {
+    const double begin = cpu_nanos();
+    simulator.simulate(program, options, timeline);
+    time += cpu_nanos() - begin;
+  }
+  const auto tasks = static_cast<double>(program->tasks.size());
+  state.counters["tasks"] = tasks;
+  state.counters["ns_per_task"] = time / (tasks * static_cast<double>(state.iterations()));
+}
+BENCHMARK_CAPTURE(BM_SimulateOtherwise, priorities_data_parallel, Kind::DataParallel,
+                  SimulateOptions{true, false})
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(BM_SimulateOtherwise, priorities_random, Kind::Random,
+                  SimulateOptions{true, false})
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(BM_SimulateOtherwise, fair_data_parallel, Kind::DataParallel,
+                  SimulateOptions{false, true})
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(BM_SimulateOtherwise, fair_random, Kind::Random, SimulateOptions{false, true})
+    ->Unit(benchmark::kMillisecond);
+
 // ---- Evaluations a second ----------------------------------------------------------------------
 
 enum class Model { Vgg19, BertLarge };
