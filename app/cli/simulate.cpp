@@ -6,6 +6,7 @@
 #include "app/cli/output.h"
 #include "app/cli/report.h"
 #include "core/base/file.h"
+#include "core/program/ranks.h"
 
 namespace strato::cli {
 namespace {
@@ -24,6 +25,15 @@ struct SimulateCommand {
   }
 };
 
+// The plan's strategy, in the order that was asked for.
+Strategy ordered(const LoadedPlan& plan, const std::string& order) {
+  Strategy strategy = plan.strategy;
+  if (order == "rank")
+    strategy.priorities =
+        upward_rank_priorities(*simulate_strategy(plan.problem, strategy, false).program);
+  return strategy;
+}
+
 int simulate(const SimulateCommand& options, const Command& command) {
   std::vector<std::filesystem::path> others = options.source.files();
   check_writable(options.trace, others);
@@ -31,13 +41,14 @@ int simulate(const SimulateCommand& options, const Command& command) {
   check_writable(options.tasks, others);
   const LoadedPlan plan = load_plan(options.source);
   for (const std::string& line : plan.unmatched) remark(line);
-  Verdict verdict = make_verdict(plan.problem, plan.strategy, options.options());
+  const Strategy strategy = ordered(plan, options.order);
+  Verdict verdict = make_verdict(plan.problem, strategy, options.options());
   verdict.planner = plan.planner;
   verdict.seed = plan.seed;
   verdict.evaluations = 1;
   if (!options.trace.empty()) {
     const auto exporter = plugins().exporter("chrome-trace");
-    write_file(options.trace, exporter->write({plan.problem, plan.strategy, verdict.outcome}));
+    write_file(options.trace, exporter->write({plan.problem, strategy, verdict.outcome}));
   }
   if (!options.tasks.empty()) write_file(options.tasks, dump_tasks(*verdict.outcome.timeline));
   if (command.json) {
@@ -67,9 +78,9 @@ void add_simulate(CLI::App& app, Command& command) {
   sub->add_flag("--explain", options->explain,
                 "Say why the step takes as long as it does, and what would help");
   sub->add_option("--order", options->order,
-                  "fifo, or priority: the plan's own")
+                  "fifo; priority: the plan's own; rank: longest way to the end first")
       ->capture_default_str()
-      ->check(CLI::IsMember({"fifo", "priority"}));
+      ->check(CLI::IsMember({"fifo", "priority", "rank"}));
   sub->add_option("--links", options->links, "exclusive: one at a time; fair: shared max-min")
       ->capture_default_str()
       ->check(CLI::IsMember({"exclusive", "fair"}));

@@ -78,6 +78,8 @@ TEST_F(ExplainCommand, OrdersAndLinks) {
   EXPECT_FALSE(plain.contains("explain"));
   // The plan has no priorities of its own.
   EXPECT_EQ(simulate({"--order", "fifo"})["step_time_s"], plain["step_time_s"]);
+  const Json ranked = simulate({"--order", "rank", "--explain"});
+  EXPECT_NEAR(sum_of(ranked["explain"]["critical_path"]), ranked["step_time_s"].get<double>(), 1e-12);
   const Json fair = simulate({"--links", "fair", "--explain"});
   EXPECT_EQ(fair["links"], "fair");
   EXPECT_NEAR(sum_of(fair["explain"]["critical_path"]), fair["step_time_s"].get<double>(), 1e-12);
