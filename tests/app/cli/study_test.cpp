@@ -102,5 +102,19 @@ TEST_F(StudyCommand, FitsAreTheSameEveryTimeAndNeverWorseThanTheStart) {
             summary(before)["calibrate"]["median_error"].get<double>() + 0.05);
 }
 
+// What the README says of the bundled studies: the half that was not fitted.
+TEST_F(StudyCommand, BundledTablesAreMetOnTheCellsThatWereNotFitted) {
+  const CliResult result =
+      run_cli({"study", "fastt-table1", "fastt-table2", "fastt-table3", "tag-table5", "--json"});
+  ASSERT_EQ(result.status, 0) << result.err;
+  const Json json = Json::parse(result.out);
+  const Json& check = json["summary"]["check"];
+  EXPECT_EQ(json["studies"].size(), 4u);
+  EXPECT_EQ(check["cells"], 48);
+  EXPECT_LE(check["median_error"].get<double>(), 0.15);
+  EXPECT_LE(check["percentile_90_error"].get<double>(), 0.40);
+  EXPECT_GE(check["rank_correlation"].get<double>(), 0.9);
+}
+
 }  // namespace
 }  // namespace strato
