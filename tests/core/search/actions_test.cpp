@@ -62,7 +62,7 @@ TEST(Actions, one_device_leaves_one_action) {
 }
 
 TEST(Actions, even_shares_only_on_request) {
-  const Problem problem = toy::chain_problem(toy::small_cluster(2, 1), 2);
+  const Problem problem = toy::chain_problem(toy::small_cluster(2, 1), 2, 64, 2048);
   ActionOptions options;
   options.proportional_shares = false;
   for (const Decision& action : make_actions(problem, options))

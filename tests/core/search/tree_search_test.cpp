@@ -122,7 +122,7 @@ TEST(TreeSearch, resumed_search_equals_one_that_never_stopped) {
 }
 
 TEST(TreeSearch, resume_refuses_what_does_not_fit) {
-  const Problem problem = toy::chain_problem(toy::small_cluster(2, 1), 4);
+  const Problem problem = toy::chain_problem(toy::small_cluster(2, 1), 4, 64, 2048);
   SearchRun run;
   run.options.iterations = 40;
   const PlanResult result = run(problem);
