@@ -122,7 +122,8 @@ QTableView* make_table(QAbstractItemModel* model, QWidget* parent) {
   table->setFrameShape(QFrame::NoFrame);
   table->setSelectionBehavior(QAbstractItemView::SelectRows);
   table->setSelectionMode(QAbstractItemView::SingleSelection);
-  table->setTextElideMode(Qt::ElideLeft);  // names differ at their ends
+  table->setTextElideMode(Qt::ElideMiddle);
+  table->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
   table->setWordWrap(false);
   table->setAccessibleName(QStringLiteral("What would make the step faster"));
   QHeaderView* header = table->horizontalHeader();
@@ -257,8 +258,10 @@ void SummaryPage::show_what_ifs() {
   constexpr const char* kParts[] = {"ops", "devices", "links"};
   const bool done = explanation_ && explanation_->complete();
   const bool searching = session_.search().state != SearchState::Idle;
-  what_if_note_->setVisible(!done);
-  if (!done) {
+  what_if_note_->setVisible(!done || what_if_->rowCount() == 0);
+  if (done) {
+    what_if_note_->setText(QStringLiteral("No single op, device or link"));
+  } else {
     const int part = explanation_ ? explanation_->parts_done : 0;
     what_if_note_->setText(searching ? QStringLiteral("After the search")
                                      : QStringLiteral("Trying faster %1… (%2 of %3)")

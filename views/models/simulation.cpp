@@ -1,9 +1,7 @@
 #include "views/models/simulation.h"
 
 #include "core/program/lower.h"
-#if __has_include("core/program/ranks.h")
 #include "core/program/ranks.h"
-#endif
 
 namespace strato {
 
@@ -11,9 +9,7 @@ Strategy ordered(const Problem& problem, const Strategy& strategy, const Simulat
   if (simulation.order == TaskOrder::Fifo || !strategy.priorities.empty()) return strategy;
   Lowering lowering(problem.graph, problem.grouping, problem.cluster, problem.cost);
   Strategy result = strategy;
-#if __has_include("core/program/ranks.h")
   result.priorities = upward_rank_priorities(lowering.lower(strategy));
-#endif
   return result;
 }
 

@@ -1,8 +1,15 @@
 #include "views/models/what_if_model.h"
 
+#include <cmath>
+
 #include "views/style/style.h"
 
 namespace strato {
+namespace {
+
+constexpr double kLeast = 0.005;  // of the step time: less is not worth a row
+
+}  // namespace
 
 WhatIfModel::WhatIfModel(Session& session, QObject* parent)
     : QAbstractTableModel(parent), session_(session) {
@@ -15,11 +22,16 @@ WhatIfModel::WhatIfModel(Session& session, QObject* parent)
 void WhatIfModel::refresh() {
   beginResetModel();
   explanation_ = session_.snapshot().explanation;
+  rows_ = 0;
+  while (explanation_ && rows_ < explanation_->what_ifs.size() &&
+         explanation_->what_ifs[rows_].free / explanation_->timeline->step_time <= 1 - kLeast) {
+    ++rows_;
+  }
   endResetModel();
 }
 
 int WhatIfModel::rowCount(const QModelIndex& parent) const {
-  return parent.isValid() || !explanation_ ? 0 : static_cast<int>(explanation_->what_ifs.size());
+  return parent.isValid() ? 0 : static_cast<int>(rows_);
 }
 
 int WhatIfModel::columnCount(const QModelIndex& parent) const {
@@ -28,13 +40,20 @@ int WhatIfModel::columnCount(const QModelIndex& parent) const {
 
 QString WhatIfModel::change(Nanos time) const {
   const Nanos step = explanation_->timeline->step_time;
-  const double part = step.value > 0 ? (time - step) / step : 0;
-  return std::abs(part) < 0.0005 ? QStringLiteral("±0 %") : style::signed_percent(part);
+  const long percent = step.value > 0 ? std::lround(100 * ((time - step) / step)) : 0;
+  const QString sign = percent < 0   ? QStringLiteral("−")
+                       : percent > 0 ? QStringLiteral("+")
+                                     : QString();
+  return sign + QString::number(std::abs(percent)) + QStringLiteral(" %");
+}
+
+const WhatIf& WhatIfModel::at(int row) const {
+  return explanation_->what_ifs[static_cast<std::size_t>(row)];
 }
 
 QVariant WhatIfModel::data(const QModelIndex& index, int role) const {
   if (!index.isValid() || index.row() >= rowCount()) return {};
-  const WhatIf& row = explanation_->what_ifs[static_cast<std::size_t>(index.row())];
+  const WhatIf& row = at(index.row());
   const QString name = QString::fromStdString(row.name);
   switch (role) {
     case Qt::DisplayRole:
@@ -62,7 +81,7 @@ QVariant WhatIfModel::headerData(int section, Qt::Orientation orientation, int r
     return QVariant((section == Name ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);
   }
   if (role == Qt::DisplayRole) {
-    return section == Name ? tr("This") : section == Faster ? tr("10 % faster") : tr("Free");
+    return section == Name ? tr("This") : section == Faster ? tr("10 %") : tr("Free");
   }
   if (role == Qt::ToolTipRole) {
     return section == Name     ? tr("The ops with most time on the critical path, devices, links")
@@ -74,7 +93,7 @@ QVariant WhatIfModel::headerData(int section, Qt::Orientation orientation, int r
 
 void WhatIfModel::select(int row) const {
   if (row < 0 || row >= rowCount()) return;
-  const WhatIf& chosen = explanation_->what_ifs[static_cast<std::size_t>(row)];
+  const WhatIf& chosen = at(row);
   const auto& problem = session_.snapshot().problem;
   Selection& selection = session_.selection();
   if (!problem) return;

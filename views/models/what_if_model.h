@@ -1,5 +1,5 @@
 // What the step time would be if one op, device or link were faster: a table for sorting and
-// selecting. Follows the session's explanation.
+// selecting, of what would save at least half a percent. Follows the session's explanation.
 #pragma once
 
 #include <QAbstractTableModel>
@@ -26,9 +26,11 @@ class WhatIfModel : public QAbstractTableModel {
  private:
   void refresh();
   QString change(Nanos time) const;
+  const WhatIf& at(int row) const;
 
   Session& session_;
   std::shared_ptr<const Explanation> explanation_;  // null: nothing is known
+  std::size_t rows_ = 0;  // the first what-ifs: they are sorted by what they save
 };
 
 }  // namespace strato

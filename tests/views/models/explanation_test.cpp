@@ -116,7 +116,11 @@ TEST_F(Explains, TheTableOfWhatIfsSelectsWhatItNames) {
   EXPECT_EQ(model.rowCount(), 0);
   open_lenet();
   const auto& what_ifs = session_.snapshot().explanation->what_ifs;
-  ASSERT_EQ(model.rowCount(), static_cast<int>(what_ifs.size()));
+  const auto worth = std::count_if(what_ifs.begin(), what_ifs.end(), [&](const WhatIf& w) {
+    return static_cast<double>(w.free.value) <= 0.995 * static_cast<double>(step_time().value);
+  });
+  ASSERT_EQ(model.rowCount(), static_cast<int>(worth));
+  ASSERT_GT(worth, 0);
   for (int row = 0; row < model.rowCount(); ++row) {
     session_.selection().clear();
     model.select(row);

@@ -104,7 +104,8 @@ TEST_F(ItemModels, WorkspaceShowsRunsAndTheEditsBelowThem) {
   EXPECT_TRUE(model.setData(edit, "renamed", Qt::EditRole));
   session_.settle();
   EXPECT_EQ(session_.workspace()->strategies().back().label, "renamed");
-  const QModelIndex same_run = model.index(0, 0, section("Runs"));  // the rename has reset the model
+  const QModelIndex same_run =
+      model.index(0, 0, section("Runs"));  // the rename has reset the model
   EXPECT_FALSE(model.setData(same_run, "no", Qt::EditRole));
 }
 

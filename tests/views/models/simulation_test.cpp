@@ -42,6 +42,33 @@ TEST_F(SimulationSwitch, SimulatesTheStrategyAndItsBaselineAlike) {
   EXPECT_TRUE(failures_.isEmpty()) << failures_.join('\n').toStdString();
 }
 
+TEST_F(SimulationSwitch, PriorityOrdersByRankUnlessTheStrategyHasAnOrder) {
+  open_lenet();
+  Strategy strategy = session_.snapshot().strategy;
+  EXPECT_TRUE(ordered(problem(), strategy, {}).priorities.empty());
+  const Simulation priority{TaskOrder::Priority, false};
+  EXPECT_EQ(ordered(problem(), strategy, priority).priorities.size(), problem().graph->op_count());
+  strategy.priorities.assign(problem().graph->op_count(), 3);
+  EXPECT_EQ(ordered(problem(), strategy, priority), strategy);
+}
+
+TEST_F(SimulationSwitch, ASavedPlanHasTheOrderThatWasSeenAndOpensWithIt) {
+  open_lenet();
+  session_.set_simulation({TaskOrder::Priority, false});
+  session_.settle();
+  const Nanos seen = step_time();
+  const std::string file = folder_.filePath("plan.json").toStdString();
+  session_.export_plan(file);
+  session_.settle();
+  Session other;
+  other.open_plan(file);
+  other.settle();
+  ASSERT_TRUE(other.snapshot().outcome);
+  EXPECT_FALSE(other.snapshot().strategy.priorities.empty());
+  EXPECT_EQ(other.simulation().order, TaskOrder::Priority);
+  EXPECT_EQ(other.snapshot().outcome->timeline->step_time, seen);
+}
+
 TEST_F(SimulationSwitch, KeepsThePictureUntilTheNextIsThereAndKnowsOldOnes) {
   open_lenet();
   const auto first = session_.snapshot().outcome;
