@@ -18,7 +18,8 @@ namespace strato {
 namespace {
 
 constexpr std::size_t kMostDevices = 8;
-constexpr int kMostRows = 9;  // of the what-ifs, without scrolling
+constexpr int kWideFrom = 320;  // px
+constexpr int kMostRows = 9;    // of the what-ifs, without scrolling
 
 QString name_of_device(const Cluster& cluster, DeviceId device) {
   return QString::fromStdString(cluster.device(device).name);
@@ -106,6 +107,7 @@ QString in_sentences(const QString& text) {
     QString line = sentence.toHtmlEscaped();
     if (!line.endsWith(QLatin1Char('.'))) line += QLatin1Char('.');
     line.replace(QStringLiteral(" /"), QStringLiteral(" /\u2060"));  // no break behind the slash
+    line.replace(QStringLiteral(" %"), QStringLiteral("\u00a0%"));
     result += QStringLiteral("<p style='margin:0 0 %1px 0'>%2</p>").arg(style::kGrid).arg(line);
   }
   return result;
@@ -122,7 +124,7 @@ QTableView* make_table(QAbstractItemModel* model, QWidget* parent) {
   table->setFrameShape(QFrame::NoFrame);
   table->setSelectionBehavior(QAbstractItemView::SelectRows);
   table->setSelectionMode(QAbstractItemView::SingleSelection);
-  table->setTextElideMode(Qt::ElideMiddle);
+  table->setTextElideMode(Qt::ElideLeft);  // names differ at their ends
   table->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
   table->setWordWrap(false);
   table->setAccessibleName(QStringLiteral("What would make the step faster"));
@@ -226,7 +228,7 @@ void SummaryPage::show_facts() {
       {QStringLiteral("Lower bound"), style::time(snapshot.lower_bound),
        QStringLiteral("No strategy can be faster on this problem")},
       {QStringLiteral("Tasks"),
-       QStringLiteral("%1 · %2 communicate")
+       QStringLiteral("%1 (%2 comm.)")
            .arg(style::count(static_cast<double>(timeline.tasks.size())),
                 style::count(static_cast<double>(communication))),
        {}},
@@ -271,6 +273,7 @@ void SummaryPage::show_what_ifs() {
   }
   const int rows = std::min(what_if_->rowCount(), kMostRows);
   table_->setVisible(rows > 0);
+  table_->setColumnHidden(WhatIfModel::Faster, width() < kWideFrom);  // its tip has the figure
   table_->setFixedHeight(table_->horizontalHeader()->sizeHint().height() +
                          rows * table_->verticalHeader()->defaultSectionSize() + 2);
 }

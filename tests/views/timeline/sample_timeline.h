@@ -69,6 +69,7 @@ inline std::shared_ptr<const Timeline> random_timeline(std::shared_ptr<const Gra
     std::vector<ResourceId> resources;
     if (pick < 7 || devices < 2) {
       task.kind = pick == 0 ? TaskKind::Update : pick == 1 ? TaskKind::Concat : TaskKind::Compute;
+      if (task.kind == TaskKind::Concat) task.tensor = graph->op(task.op).outputs[0];
       resources = {program->compute_stream(task.device)};
     } else if (pick < 9) {
       task.kind = TaskKind::Transfer;
