@@ -11,6 +11,7 @@ namespace {
 
 constexpr std::uint32_t kNoAsk = ~std::uint32_t{0};  // of what no input brought
 
+constexpr double kMostChanged = 1.0 / 3;  // of all ops: more are lowered anew
 constexpr std::uint64_t kNoTie = ~std::uint64_t{0};
 
 struct Entry {  // of a block: a task of an op, and the input for which it was made
@@ -123,8 +124,7 @@ void DeltaLowering::State::find_roots() {
   for (OpId op : ops) {
     if (!tables().ops[op].alias) continue;
     const TensorId input = tables().inputs(op).front();
-    const TensorId from =
-        tables().tensors[input].source == Source::Parameter ? input : root[input];
+    const TensorId from = tables().tensors[input].source == Source::Parameter ? input : root[input];
     for (TensorId output : tables().outputs(op)) root[output] = from;
   }
 }
@@ -183,7 +183,7 @@ bool DeltaLowering::State::find_changed_ops() {
                      (update && homes_of[op] != lower.placement.homes_id(op));
     if (op_changed[op]) changed_ops.push_back(op);
   }
-  return changed_ops.size() * 3 <= ops.size();
+  return static_cast<double>(changed_ops.size()) <= kMostChanged * static_cast<double>(ops.size());
 }
 
 void DeltaLowering::State::mark_tensor(TensorId tensor) {
@@ -203,8 +203,7 @@ void DeltaLowering::State::mark_from_changes() {
   }
   // Sums are reduced in one go where a group says so.
   for (std::size_t g = 0; g < reduces.size(); ++g) {
-    if (reduces[GroupId(g)] ==
-        (strategy.groups[GroupId(g)]->mode == Mode::ReplicateAllReduce))
+    if (reduces[GroupId(g)] == (strategy.groups[GroupId(g)]->mode == Mode::ReplicateAllReduce))
       continue;
     for (OpId op : tables().grouping->group(GroupId(g)).ops)
       for (const std::span<const TensorId> tensors : {tables().inputs(op), tables().outputs(op)})
@@ -417,13 +416,19 @@ const DeltaLowering::Change& DeltaLowering::lower(const Strategy& strategy) {
   return state.change;
 }
 
-bool DeltaLowering::is_far(const Strategy& strategy) const {
-  if (!state_->valid || strategy.groups.size() != state_->strategy.groups.size()) return true;
-  std::size_t ops = 0;
-  for (std::size_t g = 0; g < strategy.groups.size(); ++g)
-    if (strategy.groups[GroupId(g)] != state_->strategy.groups[GroupId(g)])
-      ops += state_->tables().grouping->group(GroupId(g)).ops.size();
-  return ops * 3 > state_->ops.size();
+bool DeltaLowering::is_far(const Strategy& complete) const {
+  return !state_->valid || are_far(complete, state_->strategy, *state_->tables().grouping);
+}
+
+bool DeltaLowering::are_far(const Strategy& a, const Strategy& b, const Grouping& grouping) {
+  if (a.groups.size() != grouping.size() || b.groups.size() != grouping.size()) return true;
+  std::size_t changed = 0, all = 0;
+  for (std::size_t g = 0; g < grouping.size(); ++g) {
+    const std::size_t ops = grouping.group(GroupId(g)).ops.size();
+    all += ops;
+    if (a.groups[GroupId(g)] != b.groups[GroupId(g)]) changed += ops;
+  }
+  return changed > kMostChanged * static_cast<double>(all);
 }
 
 void DeltaLowering::forget() { state_->valid = false; }
@@ -432,7 +437,11 @@ const Program& DeltaLowering::store() const { return state_->store; }
 std::size_t DeltaLowering::row(TaskId task) const {
   return static_cast<std::size_t>(state_->tasks.row_of[task]);
 }
-std::uint64_t DeltaLowering::tie(TaskId task) const { return state_->ties[task]; }
+void DeltaLowering::list_tasks(std::vector<TaskId>& tasks) const {
+  tasks.clear();
+  for (const Block& block : state_->blocks)
+    for (std::size_t i = block.begin; i < block.end; ++i) tasks.push_back(state_->entries[i].task);
+}
 std::size_t DeltaLowering::task_count() const { return state_->alive; }
 Bytes DeltaLowering::resident(DeviceId device) const { return state_->resident[device]; }
 const std::shared_ptr<const Grouping>& DeltaLowering::grouping() const {

@@ -138,8 +138,7 @@ Instance Exchange::parameter(TensorId tensor, DeviceId device) {
   const Layout& homes = placement_.homes(tables_.tensors[tensor].op);
   if (homes.has(device)) return resident(tensor, device, 0, tables_.batch);
   if (const Instance* here = local(tensor, device, 0, tables_.batch)) return *here;
-  const DeviceId home =
-      nearest(tensor, placement_.homes_id(tables_.tensors[tensor].op), device);
+  const DeviceId home = nearest(tensor, placement_.homes_id(tables_.tensors[tensor].op), device);
   return transfer(tensor, resident(tensor, home, 0, tables_.batch), device);
 }
 

@@ -11,9 +11,10 @@
 //   turns); from slices by one AllGather when exactly their owners need it, else by Transfers and
 //   a Concat; from partial sums by one AllReduce when exactly their owners need it and the makers'
 //   or the reader's group is ReplicateAllReduce, else by Transfers to the first device in need, a
-//   Sum there, and Transfers from there to others; with buckets, AllReduces are fused beforehand (see
-//   exchange_fusion.cpp);
-// - every task of an exchange has the priority of the first of the tensor's readers in the execution
+//   Sum there, and Transfers from there to others; with buckets, AllReduces are fused beforehand
+//   (see exchange_fusion.cpp);
+// - every task of an exchange has the priority of the first of the tensor's readers in the
+// execution
 //   order: it is in nobody else's interest. What sends an updated parameter back has its update's;
 // - an AllReduce works in place, unless a partial sum that it would overwrite has another reader;
 // - parameters are at home where their update op's group is placed, and are fetched from the
@@ -38,9 +39,7 @@ class Exchange {
   void start(Program& program);
   // By op, for the tasks that follow; empty: first in, first out.
   void set_priorities(std::span<const std::int32_t> priorities);
-  std::int32_t priority(OpId op) const {
-    return priorities_.empty() ? 0 : priorities_[op.index()];
-  }
+  std::int32_t priority(OpId op) const { return priorities_.empty() ? 0 : priorities_[op.index()]; }
 
   // What shard `index` of `op`'s layout reads of an input; adds the tasks that bring it there.
   Instance input(OpId op, TensorId tensor, std::size_t index);
@@ -159,14 +158,15 @@ class Exchange {
   };
   struct CollectiveHash {
     std::size_t operator()(const CollectiveKey& key) const {
-      const auto small = static_cast<std::uint64_t>(key.layout) * 8 + static_cast<unsigned>(key.kind);
+      const auto small =
+          static_cast<std::uint64_t>(key.layout) * 8 + static_cast<unsigned>(key.kind);
       return static_cast<std::size_t>(
           (static_cast<std::uint64_t>(key.bytes.value) ^ (small << 40)) * 0x9e3779b97f4a7c15u >> 8);
     }
   };
   std::unordered_map<CollectiveKey, CollectiveCost, CollectiveHash> collective_costs_;
-  std::uint32_t generation_ = 0;  // of the layouts in collective_costs_
-  std::vector<Instance> spare_pieces_;  // memory for slices that are put together
+  std::uint32_t generation_ = 0;                  // of the layouts in collective_costs_
+  std::vector<Instance> spare_pieces_;            // memory for slices that are put together
   IdVector<TensorId, std::int32_t> priority_of_;  // of the tasks that bring it; empty: all 0
   std::span<const std::int32_t> priorities_;      // by op
   std::vector<TensorId> fusible_;

@@ -91,8 +91,7 @@ Instance Exchange::sum_at(TensorId tensor, DeviceId root) {
 }
 
 // Sets members_, too.
-const CollectiveCost& Exchange::collective_cost(Collective kind, TensorId tensor,
-                                                Bytes bytes) {
+const CollectiveCost& Exchange::collective_cost(Collective kind, TensorId tensor, Bytes bytes) {
   const LayoutId layout = made_[tensor].layout;
   members_.clear();
   for (const Shard& owner : placement_.layout(layout).shards) members_.push_back(owner.device);

@@ -1,4 +1,5 @@
-// Lowering: graph + strategy -> program (TAG 4.3.1), in named passes, each followed by the verifier.
+// Lowering: graph + strategy -> program (TAG 4.3.1), in named passes, each followed by the
+// verifier.
 #pragma once
 
 #include <functional>
@@ -15,16 +16,18 @@ namespace strato {
 struct Fold;  // symmetry.h
 
 struct LowerOptions {
-  bool verify = false;  // run the verifier after every pass (always on in tests; costs time in a search)
+  bool verify =
+      false;  // run the verifier after every pass (always on in tests; costs time in a search)
   // Called after each pass with its name and time; may be empty.
   std::function<void(std::string_view pass, Nanos elapsed)> on_pass;
-  // When given: devices whose timeline another one's stands for are left out, and listed here. Scores
-  // are the same to the last bit (see symmetry.h); the program is not one to run or to show.
+  // When given: devices whose timeline another one's stands for are left out, and listed here.
+  // Scores are the same to the last bit (see symmetry.h); the program is not one to run or to show.
   Fold* fold = nullptr;
 };
 
-// Lowers one strategy after another for the same problem and reuses its tables and buffers. Not thread
-// safe: one per thread. The strategy is completed first; results do not depend on earlier calls.
+// Lowers one strategy after another for the same problem and reuses its tables and buffers. Not
+// thread safe: one per thread. The strategy is completed first; results do not depend on earlier
+// calls.
 class Lowering {
  public:
   Lowering(std::shared_ptr<const Graph> graph, std::shared_ptr<const Grouping> grouping,
@@ -40,9 +43,9 @@ class Lowering {
   std::unique_ptr<State> state_;
 };
 
-// Structure only, independent of how the program was made: ids in range, dependencies acyclic and ascending,
-// every read buffer written or resident before, resources match kinds, transfers start and
-// end where they say, byte counts positive. Throws InvariantError.
+// Structure only, independent of how the program was made: ids in range, dependencies acyclic and
+// ascending, every read buffer written or resident before, resources match kinds, transfers start
+// and end where they say, byte counts positive. Throws InvariantError.
 void verify(const Program& program);
 
 }  // namespace strato

@@ -24,7 +24,7 @@ class BlockObserver {
 
 struct LowerState {
   LowerState(std::shared_ptr<const Graph> graph, std::shared_ptr<const Grouping> grouping,
-        std::shared_ptr<const Cluster> cluster, std::shared_ptr<const CostModel> cost)
+             std::shared_ptr<const Cluster> cluster, std::shared_ptr<const CostModel> cost)
       : tables(std::move(graph), std::move(grouping), std::move(cluster), std::move(cost)),
         placement(tables),
         emitter(tables),

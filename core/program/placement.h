@@ -2,8 +2,8 @@
 //
 // - Replicate modes: apportion() gives contiguous sample ranges to the devices in ascending order;
 //   a device with no sample drops out of the group. Splittable ops run one shard a device, others
-//   whole on every device, except the updates of a ReplicatePs group: each runs on one device, round
-//   robin over the group's devices in the order of the parameters.
+//   whole on every device, except the updates of a ReplicatePs group: each runs on one device,
+//   round robin over the group's devices in the order of the parameters.
 // - Duplicate: every op whole on every device. ModelParallel: every op whole on one device.
 // - An op is sharded only if each of its partial inputs is made by shards with exactly the same
 //   layout.

@@ -8,17 +8,20 @@
 
 #include "core/base/error.h"
 #include "core/base/parallel.h"
+#include "core/program/delta_lower.h"
 #include "core/program/lower.h"
 #include "core/program/symmetry.h"
+#include "core/sim/delta.h"
 
 namespace strato {
 namespace {
 
-Score score_of(const Timeline& timeline) {
+template <class Result>  // a timeline, or what a delta evaluation gives
+Score score_of(const Result& result) {
   Score score;
-  score.step_time = timeline.step_time;
-  score.feasible = timeline.feasible;
-  for (const DeviceUse& use : timeline.devices)
+  score.step_time = result.step_time;
+  score.feasible = result.feasible;
+  for (const DeviceUse& use : result.devices)
     if (!use.fits()) score.overflow += use.peak - use.capacity;
   return score;
 }
@@ -36,8 +39,8 @@ void unfold(Timeline& timeline, const Fold& fold) {
   }
 }
 
-// One lowering and one simulator a thread. Which worker takes which strategy is a race, but every
-// score depends on its strategy alone.
+// A search asks for neighbours: each thread's delta evaluator is set up by the first of them. Which
+// worker takes which strategy is a race, but every score depends on its strategy alone.
 class SimulatingEvaluator final : public Evaluator {
  public:
   SimulatingEvaluator(const Problem& problem, int threads, bool with_feedback)
@@ -61,26 +64,51 @@ class SimulatingEvaluator final : public Evaluator {
     return std::max<std::size_t>(1, std::thread::hardware_concurrency());
   }
 
-  struct Worker {
-    std::unique_ptr<Lowering> lowering;
-    Simulator simulator;
-    Timeline timeline;  // its arrays are reused
-    Fold fold;
-
+  class Worker {
+   public:
     Score evaluate(const Problem& problem, const Strategy& strategy, bool with_feedback) {
-      if (!lowering)
-        lowering = std::make_unique<Lowering>(problem.graph, problem.grouping, problem.cluster,
-                                              problem.cost);
-      LowerOptions options;
-      options.fold = &fold;
-      simulator.simulate(std::make_shared<const Program>(lowering->lower(strategy, options)), {},
-                         timeline);
-      unfold(timeline, fold);
-      Score score = score_of(timeline);
-      if (with_feedback)
-        score.feedback = std::make_shared<const Feedback>(feedback(timeline, *problem.grouping));
+      if (!lowering_) {
+        lowering_ = std::make_unique<Lowering>(problem.graph, problem.grouping, problem.cluster,
+                                               problem.cost);
+        delta_ = std::make_unique<DeltaEvaluator>(problem.graph, problem.grouping, problem.cluster,
+                                                  problem.cost);
+      }
+      const bool plain = strategy.bucket == Bytes(0) && strategy.priorities.empty();
+      const bool near = plain && (delta_->is_near(strategy) ||
+                                  !DeltaLowering::are_far(strategy, last_, *problem.grouping));
+      if (near) return evaluate_delta(strategy, with_feedback);
+      if (plain) last_ = strategy;
+      return evaluate_in_full(problem, strategy, with_feedback);
+    }
+
+   private:
+    Score evaluate_delta(const Strategy& strategy, bool with_feedback) {
+      Score score = score_of(delta_->evaluate(strategy));
+      if (with_feedback) score.feedback = std::make_shared<const Feedback>(delta_->feedback());
       return score;
     }
+
+    Score evaluate_in_full(const Problem& problem, const Strategy& strategy, bool with_feedback) {
+      LowerOptions options;
+      options.fold = &fold_;
+      timeline_.program.reset();
+      if (program_.use_count() != 1) program_ = std::make_shared<Program>();
+      lowering_->lower(strategy, *program_, options);
+      simulator_.simulate(program_, {}, timeline_);
+      unfold(timeline_, fold_);
+      Score score = score_of(timeline_);
+      if (with_feedback)
+        score.feedback = std::make_shared<const Feedback>(feedback(timeline_, *problem.grouping));
+      return score;
+    }
+
+    std::unique_ptr<Lowering> lowering_;
+    Simulator simulator_;
+    std::shared_ptr<Program> program_;  // its arrays, and the timeline's, are reused
+    Timeline timeline_;
+    Fold fold_;
+    std::unique_ptr<DeltaEvaluator> delta_;
+    Strategy last_;  // that was evaluated in full
   };
 
   Problem problem_;

@@ -19,16 +19,19 @@ struct DeltaEvaluator::State {
   };
 
   State(std::shared_ptr<const Graph> graph, std::shared_ptr<const Grouping> grouping,
-        std::shared_ptr<const Cluster> cluster, std::shared_ptr<const CostModel> cost)
-      : full(graph, grouping, cluster, cost), lowering(graph, grouping, cluster, cost) {}
+        std::shared_ptr<const Cluster> cluster_, std::shared_ptr<const CostModel> cost)
+      : cluster(std::move(cluster_)),
+        full(graph, grouping, cluster, cost),
+        lowering(graph, grouping, cluster, cost) {}
 
   void evaluate(const Strategy& strategy);
   void evaluate_outside(const Strategy& strategy);
   void simulate();
-  bool follow(const DeltaLowering::Change& change);
+  void follow(const DeltaLowering::Change& change);
   void take(const Timeline& from);
   void take_replay();
 
+  const std::shared_ptr<const Cluster> cluster;
   Lowering full;
   DeltaLowering lowering;
   Simulator simulator;
@@ -37,6 +40,7 @@ struct DeltaEvaluator::State {
   bool replay_ready = false;  // it stands where the lowering stands
   Last last = Last::None;
   Timeline timeline;
+  std::shared_ptr<Program> program;  // of Outside
   Result result;
 };
 
@@ -80,26 +84,31 @@ void DeltaEvaluator::State::simulate() {
   take(timeline);
 }
 
+// Into a program that is used again, unless somebody was given it.
 void DeltaEvaluator::State::evaluate_outside(const Strategy& strategy) {
-  timeline = simulator.simulate(std::make_shared<const Program>(full.lower(strategy)));
+  last = Last::None;
+  timeline.program.reset();
+  if (program.use_count() != 1) program = std::make_shared<Program>();
+  full.lower(strategy, *program);
+  timeline = simulator.simulate(program);
   last = Last::Outside;
   take(timeline);
 }
 
-bool DeltaEvaluator::State::follow(const DeltaLowering::Change& change) {
-  replay_ready = replay.follow(lowering, change);
+void DeltaEvaluator::State::follow(const DeltaLowering::Change& change) {
+  replay.follow(lowering, change);
   meter.follow(lowering, change);
-  if (!replay_ready) return false;
   meter.measure(lowering, replay);
   last = Last::Delta;
+  replay_ready = true;
   take_replay();
   result.lowered = change.added.size() + change.changed.size();
-  return true;
 }
 
-void DeltaEvaluator::State::evaluate(const Strategy& strategy) {
-  if (strategy.bucket != Bytes(0) || !strategy.priorities.empty())
-    return evaluate_outside(strategy);
+void DeltaEvaluator::State::evaluate(const Strategy& partial) {
+  const Strategy strategy = complete(partial, *cluster);
+  const bool plain = strategy.bucket == Bytes(0) && strategy.priorities.empty();
+  if (!plain) return evaluate_outside(strategy);
   if (last == Last::Full && !replay_ready && !lowering.is_far(strategy)) {
     replay.start(lowering, timeline.tasks);
     meter.start(lowering);
@@ -107,12 +116,9 @@ void DeltaEvaluator::State::evaluate(const Strategy& strategy) {
   }
   const bool ready = std::exchange(replay_ready, false);
   last = Last::None;
+  if (!ready) lowering.forget();
   const DeltaLowering::Change& change = lowering.lower(strategy);
-  if (change.everything) return simulate();
-  if (ready && follow(change)) return;
-  lowering.forget();
-  lowering.lower(strategy);
-  simulate();
+  change.everything ? simulate() : follow(change);
 }
 
 DeltaEvaluator::DeltaEvaluator(std::shared_ptr<const Graph> graph,
@@ -126,6 +132,11 @@ DeltaEvaluator::~DeltaEvaluator() = default;
 const DeltaEvaluator::Result& DeltaEvaluator::evaluate(const Strategy& strategy) {
   state_->evaluate(strategy);
   return state_->result;
+}
+
+bool DeltaEvaluator::is_near(const Strategy& strategy) const {
+  const bool plain = strategy.bucket == Bytes(0) && strategy.priorities.empty();
+  return plain && !state_->lowering.is_far(complete(strategy, *state_->cluster));
 }
 
 const DeltaEvaluator::Result& DeltaEvaluator::result() const { return state_->result; }

@@ -3,11 +3,11 @@
 // first in first out on exclusive resources, and several times faster when little changed: see
 // core/program/delta_lower.h for what is lowered again and core/sim/replay.h for how times follow.
 //
-// Use: evaluate() strategies of one problem in any order; neighbours one after another are fast. What
-// is asked of result(), feedback(), program() and timeline() is about the last one. Any strategy may
-// come next: when too much differs, or it has buckets or priorities, it is evaluated in full.
-// Not thread safe: one per thread. Throws what lowering throws (InvariantError); the next evaluate()
-// then starts anew.
+// Use: evaluate() strategies of one problem in any order; neighbours one after another are fast.
+// What is asked of result(), feedback() and timeline() is about the last one. Any strategy may come
+// next: when too much differs, or it has buckets or priorities, it is evaluated in full, which
+// takes somewhat longer than without this class. Not thread safe: one per thread. Throws what
+// lowering throws (InvariantError); the next evaluate() then starts anew.
 #pragma once
 
 #include <memory>
@@ -29,16 +29,18 @@ class DeltaEvaluator {
     Nanos step_time;
     IdVector<DeviceId, DeviceUse> devices;
     IdVector<LinkId, Nanos> link_busy;
-    bool feasible = true;       // every device fits
+    bool feasible = true;  // every device fits
     // How it was come by:
-    bool full = true;           // not from the strategy before
-    std::size_t tasks = 0;      // of the program
-    std::size_t lowered = 0;    // tasks made anew or with other dependencies
-    std::size_t replayed = 0;   // tasks timed again, some several times
+    bool full = true;          // not from the strategy before
+    std::size_t tasks = 0;     // of the program
+    std::size_t lowered = 0;   // tasks made anew or with other dependencies
+    std::size_t replayed = 0;  // tasks timed again, some several times
   };
   // Groups that are not decided are completed as in complete().
   const Result& evaluate(const Strategy& strategy);
   const Result& result() const;
+  // Will evaluate() most likely use what it has? False before the first one.
+  bool is_near(const Strategy& strategy) const;
 
   Feedback feedback() const;
   // The whole program and timeline, as a full run would make them: for people, not for searches.

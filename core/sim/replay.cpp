@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 
 #include "core/base/error.h"
 
@@ -34,13 +35,7 @@ void sort_by_ready(std::vector<std::int32_t>& order, const std::vector<Replay::T
 void Replay::set_node(const DeltaLowering& lowering, TaskId task) {
   const Program& store = lowering.store();
   const std::size_t row = lowering.row(task);
-  const std::uint64_t tie = lowering.tie(task);
-  const std::uint64_t rank = tie >> 32, index = static_cast<std::uint32_t>(tie);
-  CHECK(rank < (std::uint64_t{1} << (64 - kIndexBits - kPendingBits)) &&
-            index < (std::uint64_t{1} << kIndexBits),
-        "too many ops, or too many tasks of one op");
   Node& node = nodes_[task.index()];
-  node.tie = (rank << kIndexBits | index) << kPendingBits;
   node.duration = store.tasks[TaskId(row)].duration.value;
   node.dependencies = store.dependencies.begin(row);
   node.dependencies_end = store.dependencies.begin(row + 1);
@@ -52,6 +47,7 @@ void Replay::set_node(const DeltaLowering& lowering, TaskId task) {
 void Replay::add_busy(const DeltaLowering& lowering, std::size_t task, std::int64_t sign) {
   const ResourceId* needed = lowering.store().resources.data();
   const Node& node = nodes_[task];
+  total_ += sign * node.duration;
   for (std::uint32_t i = node.resources; i < node.resources_end; ++i)
     busy_[needed[i].index()] += sign * node.duration;
 }
@@ -61,7 +57,7 @@ void Replay::start(const DeltaLowering& lowering, const IdVector<TaskId, TaskTim
   const std::size_t resources = lowering.store().resource_count();
   nodes_.resize(tasks);
   times_.assign(tasks, Times());
-  gone_.assign(tasks, false);
+  total_ = 0;
   order_.resize(tasks);
   busy_.assign(resources, 0);
   free_.assign(resources, 0);
@@ -117,30 +113,24 @@ std::size_t Replay::begin_of(std::int64_t time) const {
   return static_cast<std::size_t>(at - order_.begin()) / kStride * kStride;
 }
 
-bool Replay::follow(const DeltaLowering& lowering, const DeltaLowering::Change& change) {
+void Replay::follow(const DeltaLowering& lowering, const DeltaLowering::Change& change) {
   const std::size_t handles = lowering.store().tasks.size();
   pending_.clear();
-  if (lowering.task_count() >= (std::size_t{1} << kPendingBits)) return false;
   nodes_.resize(handles);
   times_.resize(handles);
-  gone_.resize(handles, true);  // a row is a handle only when it made a new task
   dependencies_ = lowering.store().dependencies.data();
   needed_ = lowering.store().resources.data();
-  for (const TaskId task : change.removed) {
-    add_busy(lowering, task.index(), -1);
-    gone_[task.index()] = true;
-  }
+  for (const TaskId task : change.removed) add_busy(lowering, task.index(), -1);
   for (const TaskId task : change.changed) set_node(lowering, task);
   for (const TaskId task : change.added) {
-    gone_[task.index()] = false;
     set_node(lowering, task);
     add_busy(lowering, task.index(), 1);
   }
   const std::int64_t first = first_change(change);
-  if (first == INT64_MAX) return true;
+  if (first == INT64_MAX) return;
   const std::size_t begin = begin_of(first);
   const std::size_t width = free_.size();
-  collect(begin);
+  collect(lowering, begin);
   index_dependents(begin);
   order_.resize(begin);
   snapshots_.resize(((begin + pending_.size()) / kStride + 1) * width);
@@ -150,25 +140,23 @@ bool Replay::follow(const DeltaLowering& lowering, const DeltaLowering::Change& 
     std::copy_n(snapshots_.begin() + static_cast<std::ptrdiff_t>(begin / kStride * width), width,
                 free_.begin());
   }
-  schedule();
-  return true;
+  const int bits = std::bit_width(pending_.size());
+  const bool fits = std::bit_width(static_cast<std::uint64_t>(total_)) + bits < 64;
+  fits ? schedule(short_heap_) : schedule(long_heap_);
 }
 
-// What is to be scheduled again, as it lies in the store: what belongs together is close together.
-void Replay::collect(std::size_t begin) {
-  const auto add = [&](std::int32_t task) {
-    const Node& node = nodes_[static_cast<std::size_t>(task)];
+// What is to be scheduled again.
+void Replay::collect(const DeltaLowering& lowering, std::size_t begin) {
+  lowering.list_tasks(emitted_);
+  for (const TaskId task : emitted_) {
+    Times& times = times_[task.index()];
+    if (times.position >= 0 && static_cast<std::size_t>(times.position) < begin) continue;
+    const Node& node = nodes_[task.index()];
     const bool single = node.resources_end - node.resources == 1;
-    times_[static_cast<std::size_t>(task)].position =
-        static_cast<std::int32_t>(begin + pending_.size());
-    pending_.push_back({0, node.duration, node.tie | pending_.size(), 0,
-                        single ? needed_[node.resources].value() : -1, node.resources,
-                        node.resources_end, task});
-  };
-  for (std::size_t task = 0; task < times_.size(); ++task)
-    if (!gone_[task] && (times_[task].position < 0 ||
-                         static_cast<std::size_t>(times_[task].position) >= begin))
-      add(static_cast<std::int32_t>(task));
+    times.position = static_cast<std::int32_t>(begin + pending_.size());
+    pending_.push_back({0, node.duration, 0, single ? needed_[node.resources].value() : -1,
+                        node.resources, node.resources_end, task.value()});
+  }
 }
 
 void Replay::index_dependents(std::size_t begin) {
@@ -200,9 +188,9 @@ void Replay::index_dependents(std::size_t begin) {
 }
 
 void Replay::save() {
-  std::copy(free_.begin(), free_.end(),
-            snapshots_.begin() +
-                static_cast<std::ptrdiff_t>(order_.size() / kStride * free_.size()));
+  std::copy(
+      free_.begin(), free_.end(),
+      snapshots_.begin() + static_cast<std::ptrdiff_t>(order_.size() / kStride * free_.size()));
 }
 
 // Starts the task when all its resources are free, and takes them; returns its end.
@@ -220,17 +208,19 @@ inline std::int64_t Replay::take(Pending& pending) {
   return end;
 }
 
-void Replay::schedule() {
-  const auto key_of = [](const Pending& pending) {
-    return static_cast<Key>(pending.ready) << 64 | pending.tie;
+template <class Key>
+void Replay::schedule(KeyHeap<Key>& heap) {
+  const int bits = std::bit_width(pending_.size());
+  const Key mask = (Key{1} << bits) - 1;
+  const auto key_of = [&](std::size_t at) {
+    return static_cast<Key>(pending_[at].ready) << bits | at;
   };
-  constexpr std::uint64_t kMask = (std::uint64_t{1} << kPendingBits) - 1;
-  heap_.clear();
-  for (const Pending& pending : pending_)
-    if (pending.waiting == 0) heap_.push(key_of(pending));
-  while (!heap_.empty()) {
+  heap.clear();
+  for (std::size_t i = 0; i < pending_.size(); ++i)
+    if (pending_[i].waiting == 0) heap.push(key_of(i));
+  while (!heap.empty()) {
     if (order_.size() % kStride == 0) save();
-    const std::size_t at = static_cast<std::uint64_t>(heap_.top()) & kMask;
+    const auto at = static_cast<std::size_t>(heap.top() & mask);
     Pending& pending = pending_[at];
     const std::int64_t end = take(pending);
     times_[static_cast<std::size_t>(pending.task)] = {pending.ready, end,
@@ -238,13 +228,14 @@ void Replay::schedule() {
     order_.push_back(pending.task);
     bool replaced = false;
     for (std::uint32_t i = dependent_begin_[at]; i < dependent_begin_[at + 1]; ++i) {
-      Pending& dependent = pending_[static_cast<std::size_t>(dependents_[i])];
+      const auto other = static_cast<std::size_t>(dependents_[i]);
+      Pending& dependent = pending_[other];
       dependent.ready = std::max(dependent.ready, end);
       if (--dependent.waiting > 0) continue;
-      replaced ? heap_.push(key_of(dependent)) : heap_.replace_top(key_of(dependent));
+      replaced ? heap.push(key_of(other)) : heap.replace_top(key_of(other));
       replaced = true;
     }
-    if (!replaced) heap_.pop();
+    if (!replaced) heap.pop();
   }
 }
 

@@ -1,18 +1,19 @@
 // The schedule after a change, from where it can differ.
 //
-// First in, first out on exclusive resources is list scheduling: tasks taken in ascending (ready, id)
-// start at the later of their ready time and the moment at which the last of their resources is free.
-// (Queues are ordered by (ready, id), a task is first in all its queues when all tasks before it are
-// done with its resources, and a task that becomes ready later comes after: durations are positive.)
+// First in, first out on exclusive resources is list scheduling: tasks taken in ascending (ready,
+// id) start at the later of their ready time and the moment at which the last of their resources is
+// free. (Queues are ordered by (ready, id), a task is first in all its queues when all tasks before
+// it are done with its resources, and a task that becomes ready later comes after: durations are
+// positive.)
 //
 // So a task's times depend only on tasks that come before it. Let B be the earliest of: the ready
 // times of tasks that are gone, and of tasks that are new, or have other dependencies or another
 // place among equals, before the change and, as far as their dependencies are untouched, after it.
 // Then every task that was ready before B has the times that it had: its dependencies and the tasks
-// before it on its resources were ready before B, too; and none of the changed tasks is ready before
-// B, because its last dependency either is untouched, or is itself not ready before B. What was taken
-// before B is kept, the state of the resources there is known from snapshots every kStride tasks, and
-// the rest is scheduled again, without building a program.
+// before it on its resources were ready before B, too; and none of the changed tasks is ready
+// before B, because its last dependency either is untouched, or is itself not ready before B. What
+// was taken before B is kept, the state of the resources there is known from snapshots every
+// kStride tasks, and the rest is scheduled again, without building a program.
 #pragma once
 
 #include <cstdint>
@@ -34,8 +35,7 @@ class Replay {
 
   // Starts from times that are known: of the tasks of a program lowered anew, by id.
   void start(const DeltaLowering& lowering, const IdVector<TaskId, TaskTimes>& times);
-  // Follows a change. False when the program is too large for it (16 million tasks): start() again.
-  bool follow(const DeltaLowering& lowering, const DeltaLowering::Change& change);
+  void follow(const DeltaLowering& lowering, const DeltaLowering::Change& change);
 
   std::span<const std::int32_t> order() const { return order_; }  // handles, as they were taken
   const Times& times(std::size_t task) const { return times_[task]; }
@@ -46,32 +46,29 @@ class Replay {
 
  private:
   static constexpr std::size_t kStride = 256;
-  static constexpr int kIndexBits = 19, kPendingBits = 24;
 
   struct Node {  // of a task, by handle
     std::int64_t duration;
-    std::uint64_t tie;                              // rank and index of emission, to the left
     std::uint32_t dependencies, dependencies_end;  // in the store's rows
     std::uint32_t resources, resources_end;
   };
   struct Pending {  // of a task that is scheduled again
     std::int64_t ready, duration;
-    std::uint64_t tie;
     std::int32_t waiting;  // dependencies that are pending
     std::int32_t stream;   // its only resource, or -1
     std::uint32_t resources, resources_end;
     std::int32_t task;
   };
-  using Key = unsigned __int128;
 
   void set_node(const DeltaLowering& lowering, TaskId task);
   void add_busy(const DeltaLowering& lowering, std::size_t task, std::int64_t sign);
   std::int64_t first_change(const DeltaLowering::Change& change);
   std::int64_t set_ready(std::size_t task);
   std::size_t begin_of(std::int64_t time) const;
-  void collect(std::size_t begin);
+  void collect(const DeltaLowering& lowering, std::size_t begin);
   void index_dependents(std::size_t begin);
-  void schedule();
+  template <class Key>
+  void schedule(KeyHeap<Key>& heap);
   std::int64_t take(Pending& pending);
   void save();
 
@@ -79,16 +76,18 @@ class Replay {
   const ResourceId* needed_ = nullptr;
   std::vector<Node> nodes_;   // by handle
   std::vector<Times> times_;  // by handle
-  std::vector<char> gone_;    // by handle
   std::vector<std::int32_t> order_;
   std::vector<std::int64_t> free_;       // by resource
   std::vector<std::int64_t> snapshots_;  // of free_, before every kStride-th task
   std::vector<std::int64_t> busy_;       // by resource
 
-  std::vector<Pending> pending_;
+  std::vector<Pending> pending_;  // in emission order: among equals the smaller index comes first
   std::vector<std::uint32_t> dependent_begin_;
   std::vector<std::int32_t> dependents_, edges_;
-  KeyHeap<Key> heap_;
+  std::vector<TaskId> emitted_;
+  std::int64_t total_ = 0;             // of all durations: no task is ready later
+  KeyHeap<std::uint64_t> short_heap_;  // where ready time and place fit into 64 bits
+  KeyHeap<unsigned __int128> long_heap_;
 };
 
 }  // namespace strato

@@ -106,7 +106,8 @@ void ReplayMeter::find_peaks(const Replay& replay) {
   const std::span<const std::int32_t> order = replay.order();
   constexpr std::size_t kAhead = 12;
   for (std::size_t i = 0; i < order.size(); ++i) {
-    __builtin_prefetch(&bytes_[static_cast<std::size_t>(order[std::min(i + kAhead, order.size() - 1)])]);
+    __builtin_prefetch(
+        &bytes_[static_cast<std::size_t>(order[std::min(i + kAhead, order.size() - 1)])]);
     const auto task = static_cast<std::size_t>(order[i]);
     const TaskBytes& bytes = bytes_[task];
     if (bytes.device < 0) continue;

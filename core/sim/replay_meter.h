@@ -28,12 +28,12 @@ class ReplayMeter {
 
  private:
   static constexpr std::int32_t kGone = -2, kCommunicates = -1;
-  struct Facts {  // of a task
+  struct Facts {                                         // of a task
     std::uint32_t reads, reads_end, writes, writes_end;  // in the store's rows
-    std::int32_t group;    // of its op; -1: none
-    bool is_op, waits;     // a compute task or an update; has dependencies
+    std::int32_t group;                                  // of its op; -1: none
+    bool is_op, waits;  // a compute task or an update; has dependencies
   };
-  struct TaskBytes {  // of a task
+  struct TaskBytes {               // of a task
     std::int64_t taken, released;  // by its device, where it has one
     std::int32_t device;           // of compute, splits, ...; or kCommunicates, kGone
   };
@@ -70,8 +70,8 @@ class ReplayMeter {
   void take_and_release(const DeltaLowering& lowering, const Replay& replay);
   void find_peaks(const Replay& replay);
 
-  std::vector<Facts> facts_;             // by handle
-  std::vector<TaskBytes> bytes_;            // by handle
+  std::vector<Facts> facts_;              // by handle
+  std::vector<TaskBytes> bytes_;          // by handle
   std::vector<LastReader> last_readers_;  // by buffer's handle
   std::vector<DeviceState> devices_;
   std::vector<Span> spans_;

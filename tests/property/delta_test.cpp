@@ -1,0 +1,40 @@
+// Delta evaluation on random problems (views, shared weights, sums of gradients, uneven shares,
+// many ties): after every edit the program, the timeline and the feedback are those of a full run.
+#include "core/sim/delta.h"
+
+#include <gtest/gtest.h>
+
+#include "core/program/lower.h"
+#include "tests/core/sim/expect_same.h"
+#include "tests/property/random_problem.h"
+
+namespace strato {
+namespace {
+
+TEST(Delta, RandomEditsOfRandomProblems) {
+  int deltas = 0;
+  for (std::uint64_t seed = 0; seed < 400 && !testing::Test::HasFatalFailure(); ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Random random(seed);
+    const RandomProblem problem = random_problem(random);
+    Lowering lowering(problem.graph, problem.grouping, problem.cluster, problem.cost);
+    DeltaEvaluator delta(problem.graph, problem.grouping, problem.cluster, problem.cost);
+    Simulator simulator;
+    Strategy strategy = complete(random_strategy(problem, random), *problem.cluster);
+    for (int edit = 0; edit < 12 && !testing::Test::HasFatalFailure(); ++edit) {
+      const Strategy other = complete(random_strategy(problem, random), *problem.cluster);
+      const GroupId group(random.below(strategy.groups.size()));
+      strategy.groups[group] = other.groups[group];
+      deltas += !delta.evaluate(strategy).full;
+      const auto program = std::make_shared<const Program>(lowering.lower(strategy));
+      const Timeline full = simulator.simulate(program), mine = delta.timeline();
+      expect_same(*mine.program, *program);
+      expect_same(mine, full);
+      expect_same(delta.feedback(), feedback(full, *problem.grouping));
+    }
+  }
+  EXPECT_GT(deltas, 500);
+}
+
+}  // namespace
+}  // namespace strato
