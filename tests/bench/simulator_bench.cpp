@@ -148,26 +148,34 @@ const Problem& on_testbed(Model model) {
       .first->second;
 }
 
-// What a tree search sees: most groups as in data parallel, some decided otherwise on whole device
-// groups.
-std::vector<Strategy> visited_strategies(const Problem& problem, std::size_t count) {
-  Random random(1);
-  const auto& groups = problem.cluster->groups();
-  std::vector<Strategy> strategies(count, data_parallel(problem));
-  for (Strategy& strategy : strategies)
-    for (std::uint64_t n = random.below(12); n > 0; --n) {
-      std::vector<DeviceGroupId> chosen;
-      for (std::size_t g = 0; g < groups.size(); ++g)
-        if (random.below(2) == 0) chosen.push_back(DeviceGroupId(g));
-      if (chosen.empty()) chosen.push_back(DeviceGroupId(random.below(groups.size())));
-      strategy.groups[GroupId(random.below(strategy.groups.size()))] =
-          decision_on_groups(*problem.cluster, chosen, static_cast<Mode>(random.below(4)));
-    }
-  return strategies;
+class Recorder final : public Evaluator {
+ public:
+  explicit Recorder(Evaluator& inner) : inner_(inner) {}
+  using Evaluator::evaluate;
+  std::vector<Score> evaluate(std::span<const Strategy> strategies) override {
+    seen.insert(seen.end(), strategies.begin(), strategies.end());
+    return inner_.evaluate(strategies);
+  }
+  std::vector<Strategy> seen;
+
+ private:
+  Evaluator& inner_;
+};
+
+// What the tree search asks for, in its order.
+std::vector<Strategy> visited_strategies(const Problem& problem, std::int64_t iterations) {
+  const PluginRegistry plugins;
+  const auto simulating = make_simulating_evaluator(problem, 0);
+  Recorder recorder(*simulating);
+  PlannerOptions options;
+  options.iterations = iterations;
+  Observer nobody;
+  plugins.planner("mcts")->plan(problem, recorder, options, nobody, {}, nullptr);
+  return std::move(recorder.seen);
 }
 
 std::vector<Strategy> strategies_for(const Problem& problem, Kind kind) {
-  if (kind == Kind::Visited) return visited_strategies(problem, 32);
+  if (kind == Kind::Visited) return visited_strategies(problem, 200);
   if (kind == Kind::DataParallel) return {data_parallel(problem)};
   Random random(1);
   std::vector<Strategy> strategies;
@@ -177,21 +185,21 @@ std::vector<Strategy> strategies_for(const Problem& problem, Kind kind) {
   return strategies;
 }
 
-// Lower, simulate, feedback on one core; and how the time divides.
-void BM_Evaluate(benchmark::State& state, Model model, Kind kind, double limit) {
+// Lower, simulate, feedback on one core, every strategy in full; and how the time divides.
+void BM_EvaluateInFull(benchmark::State& state, Model model, Kind kind) {
   const Problem& problem = on_testbed(model);
   const std::vector<Strategy> strategies = strategies_for(problem, kind);
   Lowering lowering(problem.graph, problem.grouping, problem.cluster, problem.cost);
   Simulator simulator;
   Timeline timeline;
+  const auto program = std::make_shared<Program>();
   double lower_time = 0, simulate_time = 0, feedback_time = 0, tasks = 0;
   std::size_t next = 0;
   for (auto _ : state) {
     const double begin = cpu_nanos();
-    auto program =
-        std::make_shared<const Program>(lowering.lower(strategies[next++ % strategies.size()]));
+    lowering.lower(strategies[next++ % strategies.size()], *program);
     const double lowered = cpu_nanos();
-    simulator.simulate(std::move(program), {}, timeline);
+    simulator.simulate(program, {}, timeline);
     const double simulated = cpu_nanos();
     benchmark::DoNotOptimize(feedback(timeline, *problem.grouping));
     lower_time += lowered - begin;
@@ -202,26 +210,46 @@ void BM_Evaluate(benchmark::State& state, Model model, Kind kind, double limit) 
   const auto count = static_cast<double>(state.iterations());
   state.counters["evaluations_per_s"] =
       count / ((lower_time + simulate_time + feedback_time) * 1e-9);
-  state.counters["limit"] = limit;
   state.counters["tasks"] = tasks / count;
   state.counters["lower_ns_per_task"] = lower_time / tasks;
   state.counters["simulate_ns_per_task"] = simulate_time / tasks;
   state.counters["feedback_ns_per_task"] = feedback_time / tasks;
-  state.counters["lower_over_simulate"] = lower_time / simulate_time;  // limit 1
+  state.counters["lower_over_simulate"] = lower_time / simulate_time;
+  state.counters["limit"] = 1;
 }
-BENCHMARK_CAPTURE(BM_Evaluate, vgg19_data_parallel, Model::Vgg19, Kind::DataParallel, 1000.0);
-BENCHMARK_CAPTURE(BM_Evaluate, vgg19_visited, Model::Vgg19, Kind::Visited, 1000.0);
-BENCHMARK_CAPTURE(BM_Evaluate, vgg19_random, Model::Vgg19, Kind::Random, 1000.0);
-BENCHMARK_CAPTURE(BM_Evaluate, bert_large_data_parallel, Model::BertLarge, Kind::DataParallel,
+BENCHMARK_CAPTURE(BM_EvaluateInFull, vgg19_data_parallel, Model::Vgg19, Kind::DataParallel);
+BENCHMARK_CAPTURE(BM_EvaluateInFull, vgg19_visited, Model::Vgg19, Kind::Visited);
+BENCHMARK_CAPTURE(BM_EvaluateInFull, vgg19_random, Model::Vgg19, Kind::Random);
+BENCHMARK_CAPTURE(BM_EvaluateInFull, bert_large_data_parallel, Model::BertLarge,
+                  Kind::DataParallel);
+BENCHMARK_CAPTURE(BM_EvaluateInFull, bert_large_visited, Model::BertLarge, Kind::Visited);
+BENCHMARK_CAPTURE(BM_EvaluateInFull, bert_large_random, Model::BertLarge, Kind::Random);
+
+// The same with feedback through the evaluator that planners use, on one thread: alike devices are
+// folded, neighbours take the delta path.
+void BM_Evaluator(benchmark::State& state, Model model, Kind kind, double limit) {
+  const Problem& problem = on_testbed(model);
+  const std::vector<Strategy> strategies = strategies_for(problem, kind);
+  const auto evaluator = make_simulating_evaluator(problem, 1, true);
+  std::size_t next = 0;
+  for (auto _ : state)
+    benchmark::DoNotOptimize(evaluator->evaluate(strategies[next++ % strategies.size()]));
+  state.SetItemsProcessed(state.iterations());
+  state.counters["limit"] = limit;
+}
+BENCHMARK_CAPTURE(BM_Evaluator, vgg19_data_parallel, Model::Vgg19, Kind::DataParallel, 1000.0);
+BENCHMARK_CAPTURE(BM_Evaluator, vgg19_visited, Model::Vgg19, Kind::Visited, 1000.0);
+BENCHMARK_CAPTURE(BM_Evaluator, vgg19_random, Model::Vgg19, Kind::Random, 1000.0);
+BENCHMARK_CAPTURE(BM_Evaluator, bert_large_data_parallel, Model::BertLarge, Kind::DataParallel,
                   200.0);
-BENCHMARK_CAPTURE(BM_Evaluate, bert_large_visited, Model::BertLarge, Kind::Visited, 200.0);
-BENCHMARK_CAPTURE(BM_Evaluate, bert_large_random, Model::BertLarge, Kind::Random, 200.0);
+BENCHMARK_CAPTURE(BM_Evaluator, bert_large_visited, Model::BertLarge, Kind::Visited, 200.0);
+BENCHMARK_CAPTURE(BM_Evaluator, bert_large_random, Model::BertLarge, Kind::Random, 200.0);
 
 // The evaluator that planners use, on one thread and on two: wall time, so an idle machine is
 // needed.
 void BM_EvaluatorScaling(benchmark::State& state) {
   const Problem& problem = on_testbed(Model::Vgg19);
-  const auto strategies = visited_strategies(problem, 64);
+  const auto strategies = visited_strategies(problem, 200);
   const auto one = make_simulating_evaluator(problem, 1, true);
   const auto two = make_simulating_evaluator(problem, 2, true);
   double alone = 0, together = 0;
