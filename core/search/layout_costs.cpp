@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <tuple>
 
 namespace strato {
 namespace {
@@ -27,6 +28,36 @@ bool is_free(const Op& op) {
                      op.work.batch_bytes.value == 0 && op.work.fixed_bytes.value == 0);
 }
 
+double time_of(const Problem& problem, OpId op, GpuTypeId type, std::int64_t samples) {
+  return static_cast<double>(
+      std::max<std::int64_t>(1, problem.cost->compute(op, type, samples).value));
+}
+
+// The least times per sample between the points. Analytic ones never grow with the samples; those
+// of measurements may, so every count is asked for, or, where that is too many, all that is known
+// is that times never fall.
+std::vector<double> least_rates(const Problem& problem, OpId op, GpuTypeId type,
+                                const std::vector<std::int64_t>& counts,
+                                const std::vector<double>& time) {
+  constexpr std::int64_t kMostAsked = 256;
+  const bool every = counts.back() == static_cast<std::int64_t>(counts.size());
+  const bool measured = !every && problem.cost->explain_compute(op, type, counts.back()).source !=
+                                      CostSource::Analytic;
+  std::vector<double> rates;
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    const auto n = static_cast<double>(counts[i]);
+    rates.push_back(time[i] / n);
+    if (!measured || i == 0) continue;
+    if (counts[i] - counts[i - 1] > kMostAsked)
+      rates.back() = std::min(rates.back(), time[i - 1] / n);
+    else
+      for (std::int64_t m = counts[i - 1] + 1; m < counts[i]; ++m)
+        rates.back() =
+            std::min(rates.back(), time_of(problem, op, type, m) / static_cast<double>(m));
+  }
+  return rates;
+}
+
 }  // namespace
 
 LayoutCosts::LayoutCosts(const Problem& problem)
@@ -34,20 +65,22 @@ LayoutCosts::LayoutCosts(const Problem& problem)
   const std::size_t types = problem.cluster->gpu_types().size();
   devices_.assign(types, 0);
   for (const Device& device : problem.cluster->devices()) devices_[device.type.index()] += 1;
-  std::map<std::pair<bool, std::vector<std::vector<double>>>, std::size_t> known;
+  using Table = std::vector<std::vector<double>>;
+  std::map<std::tuple<bool, Table, Table>, std::size_t> known;
   for (std::size_t i = 0; i < problem.graph->op_count(); ++i) {
     const Op& op = problem.graph->op(OpId(i));
     const bool splits = op.split != Splittability::None && op.phase != Phase::Update;
-    std::vector<std::vector<double>> time(types);
-    for (std::size_t type = 0; type < types; ++type)
+    Table time(types), rate(types);
+    for (std::size_t type = 0; type < types; ++type) {
       for (const std::int64_t n : counts_)
         if (splits || n == counts_.back())
-          time[type].push_back(
-              is_free(op) ? 0.0
-                          : static_cast<double>(std::max<std::int64_t>(
-                                1, problem.cost->compute(OpId(i), GpuTypeId(type), n).value)));
-    const auto [at, fresh] = known.try_emplace({splits, std::move(time)}, classes_.size());
-    if (fresh) classes_.push_back({splits, at->first.second, 0});
+          time[type].push_back(is_free(op) ? 0.0 : time_of(problem, OpId(i), GpuTypeId(type), n));
+      if (splits && !is_free(op))
+        rate[type] = least_rates(problem, OpId(i), GpuTypeId(type), counts_, time[type]);
+    }
+    const auto [at, fresh] =
+        known.try_emplace({splits, std::move(time), std::move(rate)}, classes_.size());
+    if (fresh) classes_.push_back({splits, std::get<1>(at->first), std::get<2>(at->first), 0});
     class_of_.push_back(at->second);
   }
   for (OpClass& op : classes_) {
@@ -73,9 +106,8 @@ LayoutCosts::Dual LayoutCosts::dual(const OpClass& op, double path,
       const auto n = static_cast<double>(counts_[i]);
       consider((scale * n + weight) * time[i] - multiplier * n, n);
       if (i == 0 || counts_[i] == counts_[i - 1] + 1) continue;
-      // Between two points the time is at least in proportion to the later one's.
-      const double rate = time[i] / n, before = static_cast<double>(counts_[i - 1]);
-      if (rate <= 0) continue;
+      if (op.rate[type].empty()) continue;  // free
+      const double rate = op.rate[type][i], before = static_cast<double>(counts_[i - 1]);
       const double lowest = scale > 0 ? (multiplier - weight * rate) / (2 * scale * rate) : n;
       const double m = std::clamp(lowest, before, n);
       consider((scale * m + weight) * rate * m - multiplier * m, m);

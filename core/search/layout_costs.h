@@ -13,6 +13,7 @@ namespace strato {
 struct OpClass {
   bool splits = false;
   std::vector<std::vector<double>> time;  // [type][point]: on counts[point] samples
+  std::vector<std::vector<double>> rate;  // least time per sample beyond the point before, up to it
   double shortest = 0;                    // over types and points
 };
 

@@ -36,8 +36,9 @@
 // best p by ternary search: the bound is concave in p, and every p on the way is valid.
 //
 // The minimum over n is over every n of batches up to 256 (unless there are very many ops); else
-// over steps of a quarter, which is exact for models whose time per sample never grows with n
-// (fixed cost plus linear or roofline cost, as the analytic model has).
+// over steps of a quarter, and between them over the least time per sample there. The analytic
+// model's never grows with n (fixed cost plus linear or roofline cost); that of measured ops may,
+// and is asked for (see layout_costs.cpp).
 #include <algorithm>
 #include <cmath>
 #include <limits>

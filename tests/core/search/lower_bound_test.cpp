@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "core/base/random.h"
+#include "core/cost/profile.h"
 #include "core/search/actions.h"
 #include "core/search/baselines.h"
 #include "tests/core/search/toy.h"
@@ -82,6 +83,27 @@ TEST(LowerBound, falls_with_more_devices_but_not_below_the_path) {
     last = bound;
   }
   EXPECT_GT(last.value, 0);
+}
+
+// Measured times may take a step between the batch sizes that the bound looks at.
+TEST(LowerBound, holds_for_measured_times_that_grow_faster_than_the_samples) {
+  Problem problem = toy::chain_problem(toy::small_cluster(4, 0), 2, 1000);
+  Profile profile;
+  for (std::size_t op : {0, 1})
+    profile.ops.push_back({op_signature(*problem.graph, OpId(op)),
+                           "V100-SXM2-32GB",
+                           {{1, Nanos(100'000), {}, 10},
+                            {250, Nanos(100'000), {}, 10},
+                            {293, Nanos(4'400'000), {}, 10},
+                            {1000, Nanos(20'000'000), {}, 10}}});
+  CostSources sources;
+  sources.profile = std::make_shared<const Profile>(normalised(std::move(profile)));
+  problem.cost = make_cost_model(problem.graph, problem.cluster, sources);
+  Strategy everywhere;
+  everywhere.groups.resize(problem.grouping->size());
+  const Nanos time = make_simulating_evaluator(problem, 1)->evaluate(everywhere).step_time;
+  EXPECT_EQ(time, Nanos(400'000));  // 250 samples a device
+  EXPECT_LE(lower_bound(problem), time);
 }
 
 }  // namespace
