@@ -82,7 +82,7 @@ void MeasuredCompute::bind(GpuTypeId gpu, const BoundProfile& profile,
       continue;
     }
     const MeasuredOp& measured = add(ops.front(), gpu, *found);
-    const OpMeasurement& point = measured.points.front();
+    const OpMeasurement& point = measured.points.back();  // the greatest size is never disturbed
     const double through = nanos(point.time) / analytic(ops.front(), gpu, point.samples);
     for (const OpId op : ops) {
       source(op, gpu) = {measured.curved() ? &measured.curve : nullptr, through, &measured};
@@ -154,7 +154,7 @@ Estimate MeasuredCompute::explain(OpId op, GpuTypeId gpu, std::int64_t samples) 
   if (source.curve != nullptr) {
     result = explain_curve(*source.measured, name, samples);
   } else if (source.measured != nullptr) {
-    const OpMeasurement& point = source.measured->points.front();
+    const OpMeasurement& point = source.measured->points.back();
     const bool exact = point.samples == samples;
     const double away =
         std::abs(std::log2(static_cast<double>(samples) / static_cast<double>(point.samples)));

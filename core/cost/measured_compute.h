@@ -2,10 +2,10 @@
 // safe from any thread.
 //
 // By signature and GPU type: measured at just that many samples: the median. At several sizes:
-// between and beyond them a SampleCurve. At one size: the analytic model's shape, scaled through
-// the point. Not at all: analytic, scaled by the median ratio of measured to analytic times of the
-// same op family on that GPU where at least three of the graph's signatures have one. Views cost
-// nothing.
+// between and beyond them a SampleCurve. At one size, or where all others were disturbed: the
+// analytic model's shape, scaled through the point. Not at all: analytic, scaled by the median
+// ratio of measured to analytic times of the same op family on that GPU where at least three of the
+// graph's signatures have one. Views cost nothing.
 //
 // Errors are relative standard errors: of a measurement 1.48 times its spread (the spread is half
 // the middle 50 %), at least 1 %, 10 % when it was run once or twice; of a curve also what leaving
@@ -30,7 +30,7 @@ struct MeasuredOp {
   bool level = false;         // does not depend on the samples
   double left_out_error = 0;  // relative, root mean square over the sizes; 0 with one size
 
-  bool curved() const { return level || points.size() > 1; }
+  bool curved() const { return level || !curve.of_one_size(); }
 };
 
 class MeasuredCompute {

@@ -32,6 +32,8 @@ class SampleCurve {
     return piece->time + piece->slope * (samples - piece->from);
   }
 
+  // Only one size is known: one was measured, or all but one were disturbed.
+  bool of_one_size() const { return pieces_.size() == 1; }
   // The level of the curve at this measurement is its own median.
   bool keeps(const OpMeasurement& point) const;
 

@@ -101,6 +101,18 @@ TEST(MeasuredCosts, ScaleTheRooflineThroughASinglePoint) {
   EXPECT_EQ(s.cost->explain_compute(op, gpu, 64).source, CostSource::Fit);
 }
 
+// A disturbed measurement leaves one size: that does not make the op's time the same at all sizes.
+TEST(MeasuredCosts, ScaleTheRooflineThroughTheOnlyUndisturbedPoint) {
+  const Measured s(profile_of({at(8, 200'000), at(32, 123'457)}));
+  const OpId op = s.graph->find_op("m0");
+  const GpuTypeId gpu = s.gpu(kV100);
+  EXPECT_EQ(s.cost->compute(op, gpu, 32), Nanos(123'457));
+  EXPECT_EQ(s.cost->explain_compute(op, gpu, 32).source, CostSource::Profile);
+  const double shape = s.analytic->compute(op, gpu, 64) / s.analytic->compute(op, gpu, 32);
+  EXPECT_GT(shape, 1);
+  EXPECT_NEAR(static_cast<double>(s.cost->compute(op, gpu, 64).value), 123'457 * shape, 1);
+}
+
 TEST(MeasuredCosts, AreAnalyticWhereNothingWasMeasured) {
   const Measured s(profile_of({at(32, 123'457)}));
   const OpId relu = s.graph->find_op("r0"), matmul = s.graph->find_op("m0");
