@@ -300,5 +300,16 @@ TEST(Why, SaysWhatDominates) {
   EXPECT_EQ(text.find('\n'), std::string::npos);
 }
 
+TEST(Why, OfOneDeviceIsASentenceToo) {
+  Bench bench(toy::chain(4, 2, 8), toy::cluster(1, 2));
+  const Timeline timeline = bench.run(bench.everywhere(Mode::ModelParallel, {0}));
+  WhatIf device;
+  device.what = WhatIf::What::Device;
+  device.name = "m0:0";
+  device.faster = device.free = Nanos(0);
+  const std::string text = why(timeline, {device}, {}, std::nullopt);
+  EXPECT_NE(text.find(" Making m0:0 infinitely fast would save 100 %."), std::string::npos) << text;
+}
+
 }  // namespace
 }  // namespace strato
