@@ -277,10 +277,12 @@ class Writer {
     for (const WhatIf& each : what_ifs_)
       if (single == nullptr && each.what != What::Devices && each.what != What::Network)
         single = &each;
-    if (single != nullptr && saved(single->free) >= 0.04)
-      parts.push_back(fmt::format(parts.empty() ? "making {} infinitely fast would save {}"
-                                                : "{} infinitely fast {}",
-                                  single->name, share_text(saved(single->free))));
+    if (single != nullptr && saved(single->free) >= 0.04) {
+      const std::string gain = share_text(saved(single->free));
+      parts.push_back(parts.empty()
+                          ? fmt::format("making {} infinitely fast would save {}", single->name, gain)
+                          : fmt::format("{} infinitely fast {}", single->name, gain));
+    }
     if (parts.empty()) return;
     std::string list = joined(parts);
     list[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(list[0])));
