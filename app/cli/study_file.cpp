@@ -55,6 +55,8 @@ StudyRow read_row(const JsonView& json) {
   return row;
 }
 
+constexpr double kLeastValue = 1e-9, kMostValue = 1e12;  // seconds, or samples per second
+
 void read_values(const JsonView& json, std::size_t row, Study& study) {
   const std::vector<JsonView> values = json.items();
   if (values.size() != study.columns.size()) {
@@ -67,7 +69,7 @@ void read_values(const JsonView& json, std::size_t row, Study& study) {
     if (value.is_null()) continue;
     StudyCell cell{row, column, {}, (row + column) % 2 == 0};
     if (!value.is_string()) {
-      cell.seconds_or_speed = value.positive_number();
+      cell.seconds_or_speed = value.number(kLeastValue, kMostValue);
     } else if (value.string() != "OOM") {
       value.fail(fmt::format("is \"{}\"", value.string()), "write a number, \"OOM\" or null");
     }

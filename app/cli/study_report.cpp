@@ -61,10 +61,12 @@ std::string_view bound_of(const Prediction& prediction) {
 }
 
 std::string summary_line(const StudySummary& summary, Half half) {
-  std::string line =
-      fmt::format("{:<10} {:>3} cells: median |error| {}, 90th percentile {}", name_of(half),
-                  summary.cells, percent_text(summary.median), percent_text(summary.worst_tenth));
-  line += fmt::format("; rank correlation {:.3f}", summary.rank);
+  std::string line = fmt::format("{:<10} {:>3} cells", name_of(half), summary.cells);
+  if (summary.memory == 0) return line + "\n";
+  if (summary.cells > 0)
+    line += fmt::format(": median |error| {}, 90th percentile {}", percent_text(summary.median),
+                        percent_text(summary.worst_tenth));
+  if (summary.cells > 1) line += fmt::format("; rank correlation {:.3f}", summary.rank);
   if (summary.rows_ranked > 0)
     line += fmt::format(" (within {} models: {:.3f})", summary.rows_ranked, summary.rank_in_models);
   return line + fmt::format("; memory right in {} of {}\n", summary.memory_right, summary.memory);
@@ -72,9 +74,9 @@ std::string summary_line(const StudySummary& summary, Half half) {
 
 Json summary_json(const StudySummary& summary) {
   return {{"cells", summary.cells},
-          {"median_error", summary.median},
-          {"percentile_90_error", summary.worst_tenth},
-          {"rank_correlation", summary.rank},
+          {"median_error", summary.cells > 0 ? Json(summary.median) : Json()},
+          {"percentile_90_error", summary.cells > 0 ? Json(summary.worst_tenth) : Json()},
+          {"rank_correlation", summary.cells > 1 ? Json(summary.rank) : Json()},
           {"rank_correlation_within_models", summary.rank_in_models},
           {"models_ranked", summary.rows_ranked},
           {"memory_cells", summary.memory},

@@ -77,6 +77,8 @@ TEST_F(StudyCommand, BadFilesAreRefusedWithTheirPlace) {
   refuse("\"global\"", "\"mine\"", "batch");
   refuse("9000", "-1", "rows[0].values[0]");
   refuse("9000", "\"oom\"", "rows[0].values[0]");
+  refuse("9000", "1e-300", "rows[0].values[0]");
+  refuse("9000", "1e300", "rows[0].values[0]");
   refuse("9000,", "", "rows[0].values");
   refuse("\"host\"", "\"hosts\"", "rows[0].exchange");
   refuse("\"batch\": 64", "\"batch\": 0", "rows[0].batch");
@@ -84,6 +86,21 @@ TEST_F(StudyCommand, BadFilesAreRefusedWithTheirPlace) {
   refuse("\"cluster\": \"fastt-8xv100\"", "\"cluster\": \"no-such\"", "no-such");
   refuse("\"model\": \"lenet\"", "\"model\": \"no-such\"", "no-such");
   refuse("\"standard\"", "\"no-such\"", "no-such");
+}
+
+TEST_F(StudyCommand, AHalfWithoutCellsIsNotPraised) {
+  std::string text = replaced(kSmall, "[9000, 15000, null]", "[9000, null, null]");
+  text = replaced(text, "[400, 500, \"OOM\"]", "[null, null, null]");
+  const std::string one = file(replaced(text, "[400, 500, 450]", "[null, null, null]"));
+  const CliResult result = run_cli({"study", one});
+  ASSERT_EQ(result.status, 0) << result.err;
+  EXPECT_NE(result.out.find("check        0 cells\n"), std::string::npos) << result.out;
+  EXPECT_EQ(result.out.find("rank correlation"), std::string::npos) << result.out;
+  const Json summary = Json::parse(run_cli({"study", one, "--json"}).out)["summary"];
+  EXPECT_EQ(summary["check"]["cells"], 0);
+  EXPECT_TRUE(summary["check"]["median_error"].is_null());
+  EXPECT_TRUE(summary["check"]["rank_correlation"].is_null());
+  EXPECT_TRUE(summary["calibrate"]["median_error"].is_number());
 }
 
 TEST_F(StudyCommand, FitsAreTheSameEveryTimeAndNeverWorseThanTheStart) {
