@@ -90,6 +90,14 @@ TEST(MeasuredCosts, AreFittedBetweenAndBeyondMeasurements) {
   EXPECT_NE(beyond.detail.find("beyond"), std::string::npos);
 }
 
+// Sums of a step's costs stay in range, whatever was measured.
+TEST(MeasuredCosts, BeyondSteepMeasurementsStopAtElevenDays) {
+  const Measured s(profile_of({at(1, 1), at(2, 900'000'000'000'000)}), "tag-testbed",
+                   toy::chain(1, 1'000'000));
+  EXPECT_EQ(s.cost->compute(s.graph->find_op("m0"), s.gpu(kV100), 1'000'000),
+            Nanos(1'000'000'000'000'000));
+}
+
 TEST(MeasuredCosts, ScaleTheRooflineThroughASinglePoint) {
   const Measured s(profile_of({at(32, 123'457)}));
   const OpId op = s.graph->find_op("m0");
