@@ -73,7 +73,7 @@ class MeasuredCompute {
 
   // A part in 10^12 is rounding noise, not a nanosecond.
   // No cost is longer than the longest time that a profile may have: sums of thousands stay in range.
-  static Nanos rounded(double nanos) { return nanos_from(std::min(nanos, 1e15) * (1 - 1e-12)); }
+  static Nanos rounded(double nanos) { return nanos_from(std::min(nanos * (1 - 1e-12), 1e15)); }
   Source& source(OpId op, GpuTypeId gpu) { return sources_[op.index() * types_ + gpu.index()]; }
   FamilyRatio& ratio(OpFamily family, GpuTypeId gpu) {
     return ratios_[static_cast<std::size_t>(family) * types_ + gpu.index()];
