@@ -185,7 +185,7 @@ class Bench {
     std::vector<Nanos> times(graph->op_count(), Nanos(1));
     for (const auto& [name, group] : group_of) groups[graph->find_op(name).index()] = group;
     std::int64_t weight = 1'000'000'000;
-    for (std::size_t i = 0; i < times.size(); ++i) times[i] = Nanos(weight >> (4 * groups[i]));
+    for (std::size_t i = 0; i < times.size(); ++i) times[i] = Nanos(weight >> std::min(4 * groups[i], 62));
     grouping = std::make_shared<const Grouping>(*graph, groups, times);
     lowering = std::make_unique<Lowering>(graph, grouping, cluster, costs);
   }
