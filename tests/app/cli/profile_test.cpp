@@ -1,10 +1,7 @@
 // Measuring on this machine, and planning with what was measured.
 #include <gtest/gtest.h>
-#include <signal.h>
 
 #include <algorithm>
-#include <chrono>
-#include <thread>
 
 #include "core/base/file.h"
 #include "core/base/json.h"
@@ -15,9 +12,40 @@ namespace strato {
 namespace {
 namespace fs = std::filesystem;
 
-bool has_engine() {
-  const CliResult result = run_cli({"list", "engines", "--json"});
-  return !Json::parse(result.out)["engines"].empty();
+void expect_refused(const std::vector<std::string>& arguments, const std::string& text) {
+  const CliResult result = run_cli(arguments);
+  EXPECT_EQ(result.status, 2) << result.err;
+  EXPECT_EQ(result.out, "");
+  EXPECT_NE(result.err.find(text), std::string::npos) << result.err;
+}
+
+TEST(Profile, RefusesBadInput) {
+  TemporaryFolder folder;
+  const std::string lenet = sample_model("lenet");
+  write_file(folder / "broken.json", "{");
+  expect_refused({"profile", "--graph", lenet, "--batch", "2", "--merge", folder / "broken.json"},
+                 "broken.json");
+  expect_refused({"profile", "--graph", lenet, "--batch", "2", "-o", lenet}, "also another file");
+  expect_refused({"profile", "--graph", lenet, "--batches", "2,x"}, "--batches");
+  expect_refused({"plan", "--graph", lenet, "--batch", "2", "--cluster", "local-cpu", "--profile",
+                  folder / "broken.json"},
+                 "broken.json");
+  expect_refused({"plan", "--graph", lenet, "--batch", "2", "--cluster", "local-cpu",
+                  "--calibration", "nobody"},
+                 "nobody");
+  expect_refused({"plan", "--graph", lenet, "--batch", "2", "--cluster", "local-cpu",
+                  "--calibration", folder / "absent.json"},
+                 "absent.json");
+}
+
+#ifdef STRATO_TORCH
+
+TEST(Profile, RefusesWhatTheEngineCannot) {
+  const std::string lenet = sample_model("lenet");
+  expect_refused({"profile", "--graph", lenet, "--batch", "2", "--device", "cuda:7"},
+                 "there is no device \"cuda:7\"");
+  expect_refused({"profile", "--graph", lenet, "--batch", "2", "--optimizer", "magic"}, "magic");
+  expect_refused({"profile", "--graph", lenet}, "--batch");
 }
 
 Json json_of(const CliResult& result) {
@@ -35,11 +63,7 @@ std::vector<std::string> measure(const fs::path& output, const std::vector<std::
   return arguments;
 }
 
-#define NEEDS_ENGINE() \
-  if (!has_engine()) GTEST_SKIP() << "built without a compute engine"
-
 TEST(Profile, MeasuresEveryOpAtSeveralBatchSizes) {
-  NEEDS_ENGINE();
   TemporaryFolder folder;
   const Json json = json_of(run_cli(measure(folder / "p.json", {"--batch", "12", "--json"})));
   for (const char* key : {"step_time_s", "step_spread_s", "sum_of_ops_s", "ops", "signatures",
@@ -65,7 +89,6 @@ TEST(Profile, MeasuresEveryOpAtSeveralBatchSizes) {
 }
 
 TEST(Profile, ServesPlansOfThisMachine) {
-  NEEDS_ENGINE();
   TemporaryFolder folder;
   const fs::path profile = folder / "p.json", plan = folder / "plan.json";
   const Json measured = json_of(run_cli(measure(profile, {"--batch", "64", "--json"})));
@@ -92,7 +115,6 @@ TEST(Profile, ServesPlansOfThisMachine) {
 }
 
 TEST(Profile, MergesWithAnother) {
-  NEEDS_ENGINE();
   TemporaryFolder folder;
   run_cli(measure(folder / "a.json", {"--batches", "2"}));
   run_cli(measure(folder / "b.json", {"--batches", "4,8", "--merge", folder / "a.json"}));
@@ -107,52 +129,24 @@ TEST(Profile, MergesWithAnother) {
 }
 
 TEST(Profile, StopsWithWhatItHas) {
-  NEEDS_ENGINE();
   TemporaryFolder folder;
-  const pid_t child =
-      start_cli({"profile", "--graph", sample_model("lenet"), "--batch", "32", "--repetitions",
-                 "100000", "--threads", "1", "-o", folder / "p.json"});
-  std::this_thread::sleep_for(std::chrono::seconds(8));
-  ::kill(child, SIGINT);
-  EXPECT_EQ(wait_for(child), 0);
+  OnTerminal profile({"profile", "--graph", sample_model("lenet"), "--batch", "32",
+                      "--repetitions", "100000", "--threads", "1", "-o", folder / "p.json"});
+  ASSERT_TRUE(profile.wait_for_text("batch 32 (1 of 4)", 20)) << "rounds, the first to warm up";
+  EXPECT_EQ(profile.interrupt(), 0);
   const Json file = Json::parse(read_file(folder / "p.json"));
   EXPECT_EQ(file["memory"].size(), 1u);
   EXPECT_GT(file["ops"].size(), 20u);
 }
 
-void expect_refused(const std::vector<std::string>& arguments, const std::string& text) {
-  const CliResult result = run_cli(arguments);
-  EXPECT_EQ(result.status, 2) << result.err;
-  EXPECT_EQ(result.out, "");
-  EXPECT_NE(result.err.find(text), std::string::npos) << result.err;
+#else
+
+TEST(Profile, SaysThatThereIsNoEngine) {
+  expect_refused({"profile", "--graph", sample_model("lenet"), "--batch", "2"},
+                 "no compute engine");
 }
 
-TEST(Profile, RefusesBadInput) {
-  TemporaryFolder folder;
-  const std::string lenet = sample_model("lenet");
-  write_file(folder / "broken.json", "{");
-  expect_refused({"profile", "--graph", lenet, "--batch", "2", "--merge", folder / "broken.json"},
-                 "broken.json");
-  expect_refused({"profile", "--graph", lenet, "--batch", "2", "-o", lenet}, "also another file");
-  expect_refused({"profile", "--graph", lenet, "--batches", "2,x"}, "--batches");
-  expect_refused({"plan", "--graph", lenet, "--batch", "2", "--cluster", "local-cpu", "--profile",
-                  folder / "broken.json"},
-                 "broken.json");
-  expect_refused({"plan", "--graph", lenet, "--batch", "2", "--cluster", "local-cpu",
-                  "--calibration", "nobody"},
-                 "nobody");
-  expect_refused({"plan", "--graph", lenet, "--batch", "2", "--cluster", "local-cpu",
-                  "--calibration", folder / "absent.json"},
-                 "absent.json");
-  if (!has_engine()) {
-    expect_refused({"profile", "--graph", lenet, "--batch", "2"}, "no compute engine");
-    return;
-  }
-  expect_refused({"profile", "--graph", lenet, "--batch", "2", "--device", "cuda:7"},
-                 "there is no device \"cuda:7\"");
-  expect_refused({"profile", "--graph", lenet, "--batch", "2", "--optimizer", "magic"}, "magic");
-  expect_refused({"profile", "--graph", lenet}, "--batch");
-}
+#endif
 
 }  // namespace
 }  // namespace strato

@@ -2,10 +2,13 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <pty.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <regex>
+#include <utility>
 
 namespace strato {
 namespace {
@@ -70,6 +73,39 @@ int wait_for(pid_t child) {
   int status = 0;
   ::waitpid(child, &status, 0);
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+OnTerminal::OnTerminal(const std::vector<std::string>& arguments) {
+  child_ = ::forkpty(&screen_, nullptr, nullptr, nullptr);
+  if (child_ == 0) become_cli(arguments, STDOUT_FILENO, STDERR_FILENO);
+}
+
+OnTerminal::~OnTerminal() {
+  if (child_ > 0) {
+    ::kill(child_, SIGKILL);
+    wait_for(child_);
+  }
+  ::close(screen_);
+}
+
+bool OnTerminal::wait_for_text(const std::string& text, int times) {
+  std::string rest;  // not searched yet, or the beginning of a match
+  char buffer[4096];
+  while (times > 0) {
+    const ssize_t size = ::read(screen_, buffer, sizeof buffer);
+    if (size <= 0) return false;
+    rest.append(buffer, static_cast<std::size_t>(size));
+    for (std::size_t at; times > 0 && (at = rest.find(text)) != std::string::npos; --times)
+      rest.erase(0, at + text.size());
+  }
+  return true;
+}
+
+int OnTerminal::interrupt() {
+  ::write(screen_, "\x03", 1);
+  char buffer[4096];
+  while (::read(screen_, buffer, sizeof buffer) > 0) continue;  // until it closes the terminal
+  return wait_for(std::exchange(child_, -1));
 }
 
 std::string without_times(const std::string& text) {

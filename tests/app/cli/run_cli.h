@@ -20,6 +20,20 @@ CliResult run_cli(const std::vector<std::string>& arguments);
 pid_t start_cli(const std::vector<std::string>& arguments);
 int wait_for(pid_t child);
 
+// Starts it on a terminal of its own, where it shows progress.
+class OnTerminal {
+ public:
+  explicit OnTerminal(const std::vector<std::string>& arguments);
+  ~OnTerminal();
+  // Waits until it has written `text` this many times more; false when it ended before.
+  bool wait_for_text(const std::string& text, int times);
+  int interrupt();  // Ctrl-C; its exit status
+
+ private:
+  pid_t child_ = -1;
+  int screen_ = -1;
+};
+
 // Text whose times (wall_s, "took") are masked: what has to be the same in every run.
 std::string without_times(const std::string& text);
 
