@@ -10,8 +10,8 @@
 namespace strato {
 
 inline constexpr PluginKind kPluginKinds[] = {PluginKind::Importer, PluginKind::Planner,
-                                              PluginKind::Exporter, PluginKind::Launcher,
-                                              PluginKind::Engine};
+                                              PluginKind::Refiner,  PluginKind::Exporter,
+                                              PluginKind::Launcher, PluginKind::Engine};
 
 // One entry for every name that the manifest `folder`/plugin.json serves. Throws InputError.
 std::vector<PluginInfo> read_manifest(const std::filesystem::path& folder, PluginKind kind);

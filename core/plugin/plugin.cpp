@@ -11,6 +11,7 @@
 #include "core/base/file.h"
 #include "core/plugin/library.h"
 #include "core/plugin/manifest.h"
+#include "core/plugin/refined_planner.h"
 
 namespace strato {
 namespace fs = std::filesystem;
@@ -21,6 +22,8 @@ std::string_view name_of(PluginKind kind) {
       return "importer";
     case PluginKind::Planner:
       return "planner";
+    case PluginKind::Refiner:
+      return "refiner";
     case PluginKind::Exporter:
       return "exporter";
     case PluginKind::Launcher:
@@ -131,7 +134,14 @@ std::vector<PluginInfo> PluginRegistry::list(PluginKind kind) const {
 const std::vector<std::string>& PluginRegistry::warnings() const { return state_->warnings; }
 
 std::unique_ptr<Planner> PluginRegistry::planner(std::string_view name) const {
-  return state_->make<Planner>(state_->find(PluginKind::Planner, name), "stratoscope_make_planner");
+  const std::size_t plus = name.rfind('+');
+  if (plus == std::string_view::npos) {
+    return state_->make<Planner>(state_->find(PluginKind::Planner, name),
+                                 "stratoscope_make_planner");
+  }
+  return refined(planner(name.substr(0, plus)),
+                 state_->make<Refiner>(state_->find(PluginKind::Refiner, name.substr(plus + 1)),
+                                       "stratoscope_make_refiner"));
 }
 
 std::unique_ptr<Exporter> PluginRegistry::exporter(std::string_view name) const {

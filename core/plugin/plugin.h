@@ -20,6 +20,7 @@
 #include "core/graph/graph.h"
 #include "core/plugin/engine.h"
 #include "core/search/planner.h"
+#include "core/search/refiner.h"
 
 namespace strato {
 
@@ -51,7 +52,7 @@ class Exporter {
   virtual std::string write(const ExportInput& input) = 0;
 };
 
-enum class PluginKind { Importer, Planner, Exporter, Launcher, Engine };
+enum class PluginKind { Importer, Planner, Refiner, Exporter, Launcher, Engine };
 std::string_view name_of(PluginKind kind);  // "importer", ...
 
 struct PluginInfo {
@@ -75,7 +76,8 @@ class PluginRegistry {
   std::vector<PluginInfo> list(PluginKind kind) const;  // ascending by name
   const std::vector<std::string>& warnings() const;     // manifests that could not be read
 
-  // Unknown name: InputError that lists what there is.
+  // Unknown name: InputError that lists what there is. A planner's name may carry refiners:
+  // "dp-allreduce+sfb" plans as dp-allreduce does, and the refiner "sfb" goes over the result.
   std::unique_ptr<Planner> planner(std::string_view name) const;
   std::unique_ptr<Importer> importer_for(const std::filesystem::path& file) const;  // by extension
   std::unique_ptr<Exporter> exporter(std::string_view name) const;
@@ -93,6 +95,10 @@ class PluginRegistry {
 #define STRATOSCOPE_PLANNER(make)                                                    \
   extern "C" strato::Planner* stratoscope_make_planner(const char* name) {           \
     return std::unique_ptr<strato::Planner>(make(std::string_view(name))).release(); \
+  }
+#define STRATOSCOPE_REFINER(make)                                                    \
+  extern "C" strato::Refiner* stratoscope_make_refiner(const char* name) {           \
+    return std::unique_ptr<strato::Refiner>(make(std::string_view(name))).release(); \
   }
 #define STRATOSCOPE_IMPORTER(make)                                                    \
   extern "C" strato::Importer* stratoscope_make_importer(const char* name) {          \

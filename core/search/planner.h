@@ -57,6 +57,9 @@ struct PlanResult {
   Strategy strategy;  // complete
   Score score;
   std::int64_t evaluations = 0;
+  // After how many evaluations the first strategy was faster than data parallel with AllReduce (TAG
+  // table 7); set by run_planner.
+  std::optional<std::int64_t> evaluations_to_beat_data_parallel;
   std::string note;                        // e.g. that a baseline won, and which
   std::shared_ptr<const SearchTree> tree;  // of a tree search; else null
 };
@@ -64,6 +67,8 @@ struct PlanResult {
 struct OptionHelp {
   std::string name, default_value, help;
 };
+
+class Trainer;  // core/search/trainer.h
 
 class Planner {
  public:
@@ -75,6 +80,9 @@ class Planner {
   virtual bool is_baseline() const { return false; }
   // Whether scores shall carry runtime feedback (which costs time).
   virtual bool wants_feedback() const { return false; }
+
+  // Of a planner that learns; null otherwise. Belongs to the planner.
+  virtual Trainer* trainer() { return nullptr; }
 
   // `resume`: the tree of an earlier result on the same problem to go on from, or null.
   virtual PlanResult plan(const Problem& problem, Evaluator& evaluator,

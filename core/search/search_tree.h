@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,6 +30,8 @@ struct SearchTree {
     std::int32_t first_child = -1;  // children are consecutive, in order of expansion
     std::int32_t child_count = 0;
     std::int32_t prior_row = -1;  // row of `priors`; -1: every action has the prior 1 / actions
+    // A person's: selection multiplies the prior by it. 0: excluded, with all that is below.
+    float weight = 1;
     double value() const { return visits > 0 ? value_sum / visits : 0; }
   };
 
@@ -37,6 +40,23 @@ struct SearchTree {
   std::vector<Vertex> vertices;   // 0 is the root; breadth first, so parents come before children
   std::vector<float>
       priors;  // rows of actions.size(): G(s, .) of vertices with a prior of their own
+  // Decisions that the search has to respect; empty: none, else one entry per op group. They may be
+  // decisions that are not among `actions` of an unsteered search: then they stand at its end, and
+  // are legal for the group that is pinned to them only. Statistics from before a pin stay; vertices
+  // that contradict it are never selected, and best_path() does not go there.
+  IdVector<GroupId, std::optional<Decision>> pinned;
+  // Selection starts here instead of at the root ("push this candidate deeper"); -1: at the root.
+  std::int32_t focus = -1;
+
+  // Every back-up in order: with the vertices' parents they tell the whole history of N and Q
+  // (core/search/tree_replay.h).
+  struct BackUp {
+    std::int32_t vertex;
+    float reward;
+    friend bool operator==(const BackUp&, const BackUp&) = default;
+  };
+  std::vector<BackUp> log;
+
   std::int64_t iterations = 0;
   std::uint64_t seed = 0;
   std::string random_state;  // to continue exactly

@@ -21,6 +21,7 @@
 //   (local_search.h).
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <stop_token>
@@ -70,6 +71,9 @@ struct TreeSearchOptions {
   double polish = 0.75;  // part of the evaluations spent on local improvement
   int batch = 8;
   ActionOptions actions;
+  // Applied to every complete strategy before it is evaluated or returned; deterministic, and only
+  // a function of the strategy. Empty: nothing is done.
+  std::function<void(Strategy&)> finish;
 
   // From --set key=value; variant=paper sets what the paper says, other keys override it.
   static TreeSearchOptions from(const PlannerOptions& options);

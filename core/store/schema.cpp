@@ -46,7 +46,19 @@ CREATE TABLE tree (
 CREATE TABLE setting (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 )sql";
 
-constexpr Migration kMigrations[] = {{1, kVersion1}};
+constexpr const char* kVersion2 = R"sql(
+CREATE TABLE training (
+  id INTEGER PRIMARY KEY AUTOINCREMENT, planner TEXT NOT NULL, options TEXT NOT NULL,
+  weights TEXT NOT NULL, created TEXT NOT NULL
+);
+CREATE TABLE loss (
+  training INTEGER NOT NULL REFERENCES training(id) ON DELETE CASCADE, step INTEGER NOT NULL,
+  loss REAL NOT NULL, held_out_loss REAL, elapsed_seconds REAL NOT NULL,
+  PRIMARY KEY (training, step)
+) WITHOUT ROWID;
+)sql";
+
+constexpr Migration kMigrations[] = {{1, kVersion1}, {2, kVersion2}};
 
 }  // namespace
 

@@ -23,6 +23,7 @@ using ModelRow = std::int64_t;  // SQLite row ids
 using ClusterRow = std::int64_t;
 using StrategyRow = std::int64_t;
 using RunRow = std::int64_t;
+using TrainingRow = std::int64_t;
 
 struct StoredModel {
   ModelRow id = 0;
@@ -72,9 +73,22 @@ struct HistoryPoint {  // one improvement, or one heartbeat, of a run
   std::int64_t best_ns = 0;
 };
 
+struct StoredTraining {  // of a planner that learns
+  TrainingRow id = 0;
+  std::string planner, options;  // options: JSON
+  std::string weights;           // the file that it writes
+  std::string created;
+};
+struct LossPoint {
+  std::int64_t step = 0;
+  double loss = 0;
+  std::optional<double> held_out_loss;
+  double elapsed_seconds = 0;
+};
+
 class Workspace {
  public:
-  static constexpr int kSchemaVersion = 1;
+  static constexpr int kSchemaVersion = 2;
   // Opens, or creates when there is no such file. `read_only` never writes, not even the schema.
   explicit Workspace(const std::filesystem::path& file, bool read_only = false);
   ~Workspace();
@@ -89,6 +103,8 @@ class Workspace {
   void update(const StoredRun& run);  // state, best, figures, note
   void add_history(RunRow run, const HistoryPoint& point);
   void save_tree(RunRow run, std::string_view bytes);
+  TrainingRow add(const StoredTraining& training);
+  void add_loss(TrainingRow training, const LossPoint& point);
   void remove_run(RunRow run);  // with its history and tree; strategies stay
   void rename_strategy(StrategyRow strategy, std::string_view label);
 
@@ -102,6 +118,9 @@ class Workspace {
   std::optional<StoredRun> run(RunRow id) const;
   std::vector<HistoryPoint> history(RunRow run) const;
   std::optional<std::string> tree(RunRow run) const;
+
+  std::vector<StoredTraining> trainings() const;
+  std::vector<LossPoint> losses(TrainingRow training) const;  // ascending by step
 
   std::optional<std::string> setting(std::string_view key) const;
   void set_setting(std::string_view key, std::string_view value);

@@ -45,6 +45,11 @@ struct Strategy {
   // Gradients that the same devices all-reduce are fused, in the order in which they are made, into
   // buckets of at most this many bytes (a larger gradient stands alone); 0: no fusion.
   Bytes bucket;
+  // Sufficient factor broadcasting (TAG 4.2.3): ops of replicated groups that every device of their
+  // group computes on the whole batch, so that nothing is left to synchronise. Ascending, no op
+  // twice. An update of a ReplicatePs group in it runs on every device; elsewhere an entry that
+  // changes nothing is legal.
+  std::vector<OpId> duplicated;
   // Execution order (FastT 5): by op, smaller runs first; its transfers and collectives have it,
   // too. Empty: first in, first out.
   std::vector<std::int32_t> priorities;

@@ -1,0 +1,57 @@
+// The history of a search tree, step by step: N and Q of every vertex after any number of back-ups,
+// forwards and backwards. For people who watch or teach the search.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "core/search/search_tree.h"
+#include "core/search/tree_search.h"
+
+namespace strato {
+
+class TreeReplay {
+ public:
+  // At step 0: before the first back-up. Trees of older files have no log: steps() is 0.
+  explicit TreeReplay(std::shared_ptr<const SearchTree> tree);
+
+  const SearchTree& tree() const { return *tree_; }
+  std::size_t steps() const { return tree_->log.size(); }
+  std::size_t step() const { return step_; }
+  void seek(std::size_t step);  // one step costs O(depth), a far one a sweep from a kept moment
+
+  std::int32_t visits(std::int32_t vertex) const {
+    return visits_[static_cast<std::size_t>(vertex)];
+  }
+  double value(std::int32_t vertex) const;  // Q; 0 when not visited yet
+  bool exists(std::int32_t vertex) const { return visits(vertex) > 0; }
+  // From the root to the vertex that the last step backed up.
+  std::vector<std::int32_t> path() const;
+  bool expanded() const;  // the last step made its vertex
+
+ private:
+  void apply(std::size_t entry, int sign);
+
+  std::shared_ptr<const SearchTree> tree_;
+  std::size_t step_ = 0;
+  std::vector<std::int32_t> visits_;
+  std::vector<double> value_sum_;
+};
+
+// What selection at a vertex compares (TAG 4.2.2): U = Q + c G sqrt(sum N) / (1 + N), with Q as the
+// options see it (normalised, first play). One row a child that exists at the replay's step, in
+// order of expansion, then the next action to open, if any (child -1).
+struct PuctRow {
+  std::int32_t child = -1, action = -1;
+  std::int32_t visits = 0;
+  double value = 0;        // Q, a reward
+  double normalised = 0;   // Q as it enters U
+  float prior = 0;         // G
+  double exploration = 0;  // the second term
+  double score() const { return normalised + exploration; }
+};
+std::vector<PuctRow> puct_rows(const TreeReplay& replay, std::int32_t vertex,
+                               const TreeSearchOptions& options);
+
+}  // namespace strato
