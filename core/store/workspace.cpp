@@ -208,6 +208,39 @@ void Workspace::save_tree(RunRow run, std::string_view bytes) {
   });
 }
 
+TrainingRow Workspace::add(const StoredTraining& training) {
+  return state_->write([&]() -> TrainingRow {
+    Statement insert = state_->prepare(
+        "INSERT INTO training (planner, options, weights, created) VALUES (?, ?, ?, ?)");
+    bind_text(insert, 1, training.planner);
+    bind_text(insert, 2, training.options);
+    bind_text(insert, 3, training.weights);
+    bind_text(insert, 4, created_or_now(training.created, *state_->database));
+    insert.exec();
+    return state_->database->getLastInsertRowid();
+  });
+}
+
+// A step that is there is replaced: a training that goes on from a checkpoint does steps again.
+void Workspace::add_loss(TrainingRow training, const LossPoint& point) {
+  state_->write([&] {
+    Statement insert = state_->prepare(
+        "INSERT INTO loss (training, step, loss, held_out_loss, elapsed_seconds) VALUES (?, ?, ?, "
+        "?, ?) ON CONFLICT (training, step) DO UPDATE SET loss = excluded.loss, held_out_loss = "
+        "excluded.held_out_loss, elapsed_seconds = excluded.elapsed_seconds");
+    insert.bind(1, training);
+    insert.bind(2, point.step);
+    insert.bind(3, point.loss);
+    if (point.held_out_loss) {
+      insert.bind(4, *point.held_out_loss);
+    } else {
+      insert.bind(4);
+    }
+    insert.bind(5, point.elapsed_seconds);
+    insert.exec();
+  });
+}
+
 void Workspace::remove_run(RunRow run) {
   state_->write([&] {
     Statement remove = state_->prepare("DELETE FROM run WHERE id = ?");

@@ -190,7 +190,41 @@ std::optional<std::string> Workspace::tree(RunRow run) const {
     Statement row = state_->prepare("SELECT codec, size, bytes FROM tree WHERE run = ?");
     row.bind(1, run);
     if (!row.executeStep()) return std::nullopt;
-    return state_->unpacked(row, 0);
+    try {
+      return state_->unpacked(row, 0);
+    } catch (const InputError&) {
+      throw InputError(state_->file.string(), "run " + std::to_string(run),
+                       "its search tree is damaged",
+                       "search again from the start, or restore a copy of the workspace");
+    }
+  });
+}
+
+std::vector<StoredTraining> Workspace::trainings() const {
+  return state_->guarded([&] {
+    return rows(
+        state_->prepare("SELECT id, planner, options, weights, created FROM training ORDER BY id"),
+        [](Statement& row) {
+          return StoredTraining{row.getColumn(0).getInt64(), text(row, 1), text(row, 2),
+                                text(row, 3), text(row, 4)};
+        });
+  });
+}
+
+std::vector<LossPoint> Workspace::losses(TrainingRow training) const {
+  return state_->guarded([&] {
+    Statement statement = state_->prepare(
+        "SELECT step, loss, held_out_loss, elapsed_seconds FROM loss WHERE training = ? ORDER BY "
+        "step");
+    statement.bind(1, training);
+    return rows(std::move(statement), [](Statement& row) {
+      LossPoint point;
+      point.step = row.getColumn(0).getInt64();
+      point.loss = row.getColumn(1).getDouble();
+      if (!row.getColumn(2).isNull()) point.held_out_loss = row.getColumn(2).getDouble();
+      point.elapsed_seconds = row.getColumn(3).getDouble();
+      return point;
+    });
   });
 }
 
