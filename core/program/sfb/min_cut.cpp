@@ -1,0 +1,129 @@
+// The integer program as a minimum cut (Picard and Ratliff, "Minimum cuts and related problems",
+// Networks 5, 1975).
+//
+// Without duplicating g nothing is gained, and times and costs are not negative: duplicating
+// nothing is best then. With g, its update is in, too (nothing else reads the gradient), and what
+// is left to minimise is
+//   sum_i a_i time_i + sum_t cost_t [some reader of t is duplicated, its maker is not]:
+// the cut between the duplicated side, with g and l, and the rest, in a network with an edge of
+// capacity time_i from each op to the rest's end, and for each tensor a node between, with an
+// unbounded edge from each reader and one of capacity cost_t to the maker (the rest's end, when it
+// is never duplicated).
+//
+// The first constraint need not be told: take out of any choice the ops without a duplicated
+// reader, one after the other. No tensor enters the cut by that, since each one's readers are out
+// already; their times and the cuts before them go. The smallest optimum satisfies it by itself: it
+// is what can be reached from the start, and an op is reached over a tensor from one of its readers.
+//
+// The least flow that proves a cut is also the quick answer to most gradients: as soon as it
+// reaches the gain, nothing is to be won, and it stops.
+#include <algorithm>
+#include <limits>
+
+#include "core/program/sfb/sfb_program.h"
+
+namespace strato {
+namespace {
+
+constexpr double kUnbounded = std::numeric_limits<double>::infinity();
+
+class Network {
+ public:
+  explicit Network(std::size_t nodes) : first_(nodes, -1), level_(nodes), next_(nodes) {}
+
+  void add(int from, int to, double capacity) {
+    if (capacity <= 0) return;
+    push(from, to, capacity);
+    push(to, from, 0);
+  }
+
+  // Dinic's algorithm. Stops early once the flow is `enough`.
+  double flow(int from, int to, double enough) {
+    double total = 0;
+    while (total < enough && layers(from, to)) {
+      next_ = first_;
+      while (total < enough) {
+        const double sent = send(from, to, kUnbounded);
+        if (sent <= 0) break;
+        total += sent;
+      }
+    }
+    return total;
+  }
+
+  // Sets level() >= 0 for what can still be reached.
+  bool layers(int from, int to) {
+    std::fill(level_.begin(), level_.end(), -1);
+    std::vector<int> queue = {from};
+    level_[at(from)] = 0;
+    for (std::size_t i = 0; i < queue.size(); ++i)
+      for (int e = first_[at(queue[i])]; e >= 0; e = edges_[at(e)].next)
+        if (edges_[at(e)].capacity > 0 && level_[at(edges_[at(e)].to)] < 0) {
+          level_[at(edges_[at(e)].to)] = level_[at(queue[i])] + 1;
+          queue.push_back(edges_[at(e)].to);
+        }
+    return level_[at(to)] >= 0;
+  }
+  bool reached(std::size_t node) const { return level_[node] >= 0; }
+
+ private:
+  struct Edge {
+    int to, next;
+    double capacity;
+  };
+  static std::size_t at(int index) { return static_cast<std::size_t>(index); }
+
+  void push(int from, int to, double capacity) {
+    edges_.push_back({to, first_[at(from)], capacity});
+    first_[at(from)] = static_cast<int>(edges_.size()) - 1;
+  }
+
+  // What is subtracted is the least of the capacities on the way, which becomes exactly zero.
+  double send(int node, int to, double limit) {
+    if (node == to) return limit;
+    for (int& e = next_[at(node)]; e >= 0; e = edges_[at(e)].next) {
+      Edge& edge = edges_[at(e)];
+      if (edge.capacity <= 0 || level_[at(edge.to)] != level_[at(node)] + 1) continue;
+      const double sent = send(edge.to, to, std::min(limit, edge.capacity));
+      if (sent <= 0) continue;
+      if (edge.capacity < kUnbounded) edge.capacity -= sent;
+      edges_[at(e ^ 1)].capacity += sent;
+      return sent;
+    }
+    return 0;
+  }
+
+  std::vector<int> first_, level_, next_;
+  std::vector<Edge> edges_;
+};
+
+}  // namespace
+
+SfbSolution solve_by_cut(const SfbProgram& program) {
+  const std::size_t ops = program.time.size();
+  const int rest = static_cast<int>(ops + program.tensors.size()), start = rest + 1;
+  Network network(static_cast<std::size_t>(start) + 1);
+  network.add(start, SfbProgram::kGradient, kUnbounded);
+  network.add(start, SfbProgram::kUpdate, kUnbounded);
+  for (std::size_t i = 0; i < ops; ++i) network.add(static_cast<int>(i), rest, program.time[i]);
+  for (std::size_t t = 0; t < program.tensors.size(); ++t) {
+    const SfbTensor& tensor = program.tensors[t];
+    const int node = static_cast<int>(ops + t);
+    for (const int reader : tensor.readers) network.add(reader, node, kUnbounded);
+    network.add(node, tensor.maker >= 0 ? tensor.maker : rest, tensor.cost);
+  }
+  SfbSolution solution;
+  solution.choice.assign(ops, 0);
+  network.flow(start, rest, program.gain);
+  if (network.layers(start, rest)) return solution;  // stopped early: nothing is gained
+  SfbChoice choice(ops, 0);
+  for (std::size_t i = 0; i < ops; ++i) choice[i] = network.reached(i) ? 1 : 0;
+  const double best = objective(program, choice);
+  if (best < -1e-9 * program.gain) {  // not by rounding alone
+    solution.choice = std::move(choice);
+    solution.objective = best;
+  }
+  return solution;
+}
+
+}  // namespace strato
