@@ -73,7 +73,7 @@ std::vector<std::size_t> broadcast_source(const Shape& from, const Shape& shape)
 }
 
 std::vector<Value> fold(const onnx::NodeProto& node, const std::vector<const Value*>& inputs) {
-  for (const FoldRules* rules : {&math_rules(), &movement_rules()}) {
+  for (const FoldRules* rules : {&math_rules(), &movement_rules(), &making_rules()}) {
     const auto rule = rules->find(node.op_type());
     if (rule == rules->end()) continue;
     std::vector<Value> outputs = rule->second({node, inputs});

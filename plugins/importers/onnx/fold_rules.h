@@ -1,5 +1,5 @@
-// The interpreter's inside: one rule per op type, in fold_math.cpp and fold_movement.cpp. Include
-// in .cpp files only.
+// The interpreter's inside: one rule per op type, in fold_math.cpp, fold_movement.cpp and
+// fold_making.cpp. Include in .cpp files only.
 #pragma once
 
 #include <map>
@@ -27,6 +27,7 @@ using FoldRules = std::map<std::string, FoldRule, std::less<>>;
 
 const FoldRules& math_rules();
 const FoldRules& movement_rules();
+const FoldRules& making_rules();
 
 // Elements of a shape, when they may be folded.
 std::optional<std::size_t> foldable_count(const Shape& shape);
