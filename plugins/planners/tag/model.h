@@ -1,0 +1,97 @@
+// The network's arithmetic on LibTorch tensors: parameters, and the way from features to scores.
+// Private to network.cpp.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "plugins/planners/tag/aten.h"
+#include "plugins/planners/tag/network.h"
+
+namespace strato::tag {
+
+// All parameters of a network behind each other in one tensor, and their gradients in another; each
+// parameter is a view of a part. So copying, averaging and stepping are single operations.
+class Parameters {
+ public:
+  // Declares a parameter; `spread` is the range of its first values (0: all `fill`).
+  std::size_t declare(std::vector<std::int64_t> shape, double spread, double fill = 0);
+  void allocate(std::uint64_t seed, const at::Device& device);
+  void move_to(const at::Device& device);
+
+  const at::Tensor& operator[](std::size_t index) const { return views_[index]; }
+  at::Tensor values, gradients;
+  std::size_t size() const { return size_; }
+
+ private:
+  struct Part {
+    std::vector<std::int64_t> shape;
+    std::size_t begin, length;
+    double spread, fill;
+  };
+  void make_views();
+
+  std::vector<Part> parts_;
+  std::size_t size_ = 0;
+  std::vector<at::Tensor> views_;
+};
+
+// Queries of one problem as tensors. Nodes come first and the batch second, so that messages are
+// gathered by whole rows.
+struct Batch {
+  Batch(const ProblemFeatures& problem, std::span<const StateFeatures* const> queries, bool paper,
+        const at::Device& device);
+
+  std::int64_t queries, ops, devices, actions;
+  at::Tensor op, op_state;          // [N, .], [N, B, .]
+  at::Tensor device, device_state;  // [M, .], [M, B, .]
+  at::Tensor sources, targets;      // [E]
+  at::Tensor incidence;             // [N, E]: 1 where the edge ends at the group
+  at::Tensor op_op;                 // [E, .]
+  at::Tensor link;                  // [M to, M from, B, .]
+  at::Tensor placement;             // [N, M, B, .]
+  at::Tensor next;                  // [B]: row of the next group in [N * B]
+  at::Tensor used, share, action;   // [A, M], [A, M], [A, .]
+  at::Tensor slice, forbidden;      // [A, B, .], [A, B]: 0, or -1e9 where illegal
+};
+
+class Model {
+ public:
+  explicit Model(const NetworkSize& size);
+
+  Parameters parameters;
+  // Logarithms of the probabilities, [A, B].
+  at::Tensor log_probabilities(const Batch& batch) const;
+
+ private:
+  // One edge type in one layer: W and b on (source, edge), attention of source and target.
+  struct Relation {
+    std::size_t source, edge, bias, key, query;
+  };
+  struct Layer {
+    Relation op_op, device_device, device_to_op, op_to_device;
+    std::size_t op_scale, op_shift, device_scale, device_shift;  // layer norm
+  };
+  struct Nodes {
+    at::Tensor op, device;  // [N, B, width], [M, B, width]
+  };
+  Relation relation(std::int64_t edge_columns);
+  std::size_t matrix(std::int64_t in, std::int64_t out, double gain = 1);
+  at::Tensor product(const at::Tensor& rows, std::size_t weight) const;
+  at::Tensor attend(const Relation& r, const at::Tensor& messages, const at::Tensor& target,
+                    std::int64_t over) const;
+  at::Tensor op_from_op(const Relation& r, const Nodes& nodes, const Batch& batch) const;
+  at::Tensor dense(const Relation& r, const at::Tensor& source, const at::Tensor& edge,
+                   const at::Tensor& target, std::int64_t over) const;
+  Nodes layer(const Layer& layer, const Nodes& nodes, const Batch& batch) const;
+  at::Tensor scores(const Nodes& nodes, const Batch& batch) const;
+
+  const NetworkSize size_;
+  std::size_t op_in_, op_state_in_, op_bias_, device_in_, device_state_in_, device_bias_;
+  std::vector<Layer> layers_;
+  std::size_t use_out_, share_out_, group_out_, action_out_, slice_out_, hidden_bias_, score_out_,
+      slice_skip_;
+};
+
+}  // namespace strato::tag

@@ -1,0 +1,239 @@
+#include "plugins/planners/tag/network.h"
+
+#include <cstring>
+
+#include "core/base/error.h"
+#include "core/base/file.h"
+#include "plugins/planners/tag/model.h"
+#include "plugins/planners/tag/weights_file.h"
+
+namespace strato::tag {
+namespace {
+
+at::Tensor from_floats(std::span<const float> values, const at::Device& device) {
+  return at::from_blob(const_cast<float*>(values.data()),
+                       {static_cast<std::int64_t>(values.size())}, at::kFloat)
+      .clone()
+      .to(device);
+}
+
+std::vector<float> to_floats(const at::Tensor& tensor) {
+  const at::Tensor here = tensor.detach().to(at::kCPU).contiguous();
+  const float* begin = here.data_ptr<float>();
+  return {begin, begin + here.numel()};
+}
+
+std::vector<const StateFeatures*> states_of(std::span<const Example> examples) {
+  std::vector<const StateFeatures*> states;
+  for (const Example& example : examples) states.push_back(example.state.get());
+  return states;
+}
+
+// Examples of one problem, side by side.
+std::span<const Example> first_run(std::span<const Example> examples) {
+  std::size_t count = 1;
+  while (count < examples.size() && examples[count].problem == examples[0].problem) ++count;
+  return examples.first(count);
+}
+
+double total_weight(std::span<const Example> examples) {
+  double sum = 0;
+  for (const Example& example : examples) sum += example.weight;
+  return sum;
+}
+
+}  // namespace
+
+struct Network::State {
+  explicit State(const NetworkSize& s) : size(s), model(s) {}
+
+  // Sum of weight * cross entropy.
+  at::Tensor run_loss(std::span<const Example> run) const;
+  template <class Use>
+  double for_each_run(std::span<const Example> examples, Use&& use) const;
+
+  NetworkSize size;
+  std::string note;
+  Model model;
+  at::Device device = at::kCPU;
+  at::Tensor mean, square;  // Adam's moments
+  std::int64_t steps = 0;
+};
+
+at::Tensor Network::State::run_loss(std::span<const Example> run) const {
+  const auto states = states_of(run);
+  const Batch batch(*run[0].problem, states, size.paper, device);
+  std::vector<at::Tensor> targets;
+  for (const Example& example : run) {
+    CHECK(example.target.size() == run[0].problem->actions(), "one target an action");
+    targets.push_back(from_floats(example.target, at::kCPU) * example.weight);
+  }
+  return -(at::stack(targets, 1).to(device) * model.log_probabilities(batch)).sum();
+}
+
+template <class Use>
+double Network::State::for_each_run(std::span<const Example> examples, Use&& use) const {
+  const double weight = total_weight(examples);
+  if (weight <= 0) return 0;
+  double sum = 0;
+  while (!examples.empty()) {
+    const std::span<const Example> run = first_run(examples);
+    const at::Tensor loss = run_loss(run) / weight;
+    use(loss);
+    sum += loss.item<double>();
+    examples = examples.subspan(run.size());
+  }
+  return sum;
+}
+
+Network::Network(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Network::Network(Network&&) noexcept = default;
+Network& Network::operator=(Network&&) noexcept = default;
+Network::~Network() = default;
+
+Network Network::make(const NetworkSize& size, std::uint64_t seed) {
+  CHECK(size.width >= 1 && size.heads >= 1 && size.width % size.heads == 0 && size.layers >= 1,
+        "a width that the heads divide");
+  auto state = std::make_unique<State>(size);
+  const at::NoGradGuard no_gradient;
+  state->model.parameters.allocate(seed, state->device);
+  state->mean = at::zeros_like(state->model.parameters.values);
+  state->square = at::zeros_like(state->mean);
+  return Network(std::move(state));
+}
+
+Network Network::parse(std::string_view bytes, const std::string& file) {
+  WeightsFile weights = parse_weights(bytes, file);
+  Network network = make(weights.size, 0);
+  if (network.parameter_count() != weights.parameters.size())
+    throw InputError(file, "",
+                     "it has " + std::to_string(weights.parameters.size()) +
+                         " weights where a network "
+                         "of its sizes has " +
+                         std::to_string(network.parameter_count()),
+                     "make the weights again (stratoscope-cli train tag)");
+  network.set_parameters(weights.parameters);
+  network.state_->note = std::move(weights.note);
+  return network;
+}
+
+Network Network::load(const std::filesystem::path& file) {
+  return parse(read_file(file), file.string());
+}
+
+std::string Network::bytes(std::string_view note) const {
+  return write_weights({state_->size, std::string(note), parameters()});
+}
+
+void Network::save(const std::filesystem::path& file, std::string_view note) const {
+  write_file(file, bytes(note));
+}
+
+const NetworkSize& Network::size() const { return state_->size; }
+const std::string& Network::note() const { return state_->note; }
+
+std::vector<std::vector<float>> Network::forward(
+    const ProblemFeatures& problem, std::span<const StateFeatures* const> queries) const {
+  if (queries.empty()) return {};
+  const at::NoGradGuard no_gradient;
+  const Batch batch(problem, queries, state_->size.paper, state_->device);
+  const at::Tensor rows =
+      at::exp(state_->model.log_probabilities(batch)).t().contiguous().to(at::kCPU);
+  std::vector<std::vector<float>> result;
+  for (std::int64_t b = 0; b < batch.queries; ++b) {
+    const float* row = rows.data_ptr<float>() + b * batch.actions;
+    result.emplace_back(row, row + batch.actions);
+  }
+  return result;
+}
+
+double Network::loss(std::span<const Example> examples) const {
+  const at::NoGradGuard no_gradient;
+  return state_->for_each_run(examples, [](const at::Tensor&) {});
+}
+
+double Network::backward(std::span<const Example> examples) {
+  state_->model.parameters.gradients.zero_();
+  return state_->for_each_run(examples, [](const at::Tensor& loss) { loss.backward(); });
+}
+
+// AdamW (Loshchilov and Hutter), with the usual constants.
+void Network::step(const LearnOptions& options) {
+  constexpr double kMean = 0.9, kSquare = 0.999, kSmall = 1e-8;
+  const at::NoGradGuard no_gradient;
+  State& s = *state_;
+  at::Tensor gradient = s.model.parameters.gradients;
+  const double length = gradient.norm().item<double>();
+  if (options.clip > 0 && length > options.clip) gradient = gradient * (options.clip / length);
+  ++s.steps;
+  s.mean.mul_(kMean).add_(gradient, 1 - kMean);
+  s.square.mul_(kSquare).addcmul_(gradient, gradient, 1 - kSquare);
+  const double mean_scale = 1 - std::pow(kMean, static_cast<double>(s.steps));
+  const double square_scale = 1 - std::pow(kSquare, static_cast<double>(s.steps));
+  s.model.parameters.values.mul_(1 - options.rate * options.weight_decay);
+  s.model.parameters.values.addcdiv_(s.mean, (s.square / square_scale).sqrt_().add_(kSmall),
+                                     -options.rate / mean_scale);
+}
+
+std::size_t Network::parameter_count() const { return state_->model.parameters.size(); }
+std::vector<float> Network::parameters() const {
+  return to_floats(state_->model.parameters.values);
+}
+std::vector<float> Network::gradients() const {
+  return to_floats(state_->model.parameters.gradients);
+}
+
+void Network::set_parameters(std::span<const float> values) {
+  CHECK(values.size() == parameter_count(), "one value a parameter");
+  const at::NoGradGuard no_gradient;
+  state_->model.parameters.values.copy_(from_floats(values, at::kCPU));
+}
+
+void Network::set_gradients(std::span<const float> values) {
+  CHECK(values.size() == parameter_count(), "one value a parameter");
+  const at::NoGradGuard no_gradient;
+  state_->model.parameters.gradients.copy_(from_floats(values, at::kCPU));
+}
+
+std::string Network::optimizer_state() const {
+  std::string bytes(reinterpret_cast<const char*>(&state_->steps), sizeof state_->steps);
+  for (const at::Tensor& moment : {state_->mean, state_->square}) {
+    const std::vector<float> values = to_floats(moment);
+    bytes.append(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float));
+  }
+  return bytes;
+}
+
+void Network::restore_optimizer(std::string_view bytes) {
+  const std::size_t count = parameter_count();
+  if (bytes.size() != sizeof(std::int64_t) + 2 * count * sizeof(float))
+    throw InputError("", "optimizer state", "it is for a network of other sizes, or cut",
+                     "start the training anew, or take another checkpoint");
+  std::memcpy(&state_->steps, bytes.data(), sizeof state_->steps);
+  std::vector<float> values(2 * count);
+  std::memcpy(values.data(), bytes.data() + sizeof state_->steps, values.size() * sizeof(float));
+  const at::NoGradGuard no_gradient;
+  state_->mean.copy_(from_floats(std::span(values).first(count), at::kCPU));
+  state_->square.copy_(from_floats(std::span(values).last(count), at::kCPU));
+}
+
+bool Network::has_gpu() { return at::hasCUDA(); }
+
+void Network::move_to(const std::string& name) {
+  try {
+    const at::Device device(name);
+    if (device.is_cuda() && !has_gpu()) throw InputError("", name, "no GPU", "");
+    const at::NoGradGuard no_gradient;
+    state_->model.parameters.move_to(device);
+    state_->mean = state_->mean.to(device);
+    state_->square = state_->square.to(device);
+    state_->device = device;
+  } catch (const std::exception&) {
+    throw InputError("", "device " + name, "LibTorch cannot compute there",
+                     "give cpu, or cuda:0 with a GPU");
+  }
+}
+
+std::filesystem::path bundled_weights() { return home_directory() / "resources/weights/tag.bin"; }
+
+}  // namespace strato::tag
