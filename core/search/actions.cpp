@@ -270,16 +270,17 @@ double ActionEstimate::graph_seconds(const Decision& decision) const {
 std::vector<std::vector<std::int32_t>> rank_actions(const Problem& problem,
                                                     const std::vector<Decision>& actions,
                                                     const std::vector<GroupId>& order,
-                                                    std::uint64_t seed, double noise) {
+                                                    std::uint64_t seed, double noise,
+                                                    std::size_t first) {
   const ActionEstimate estimate(problem);
   std::vector<std::vector<std::int32_t>> ranked;
   for (std::size_t depth = 0; depth < order.size(); ++depth) {
     const bool no_parameters = problem.grouping->group(order[depth]).parameter_bytes.value == 0;
     std::vector<std::pair<double, std::int32_t>> scored;
     for (std::size_t a = 0; a < actions.size(); ++a) {
-      if (depth > 0 && no_parameters && actions[a].mode == Mode::ReplicatePs) continue;
-      scored.emplace_back(depth == 0 ? estimate.graph_seconds(actions[a])
-                                     : estimate.group_seconds(order[depth], actions[a]),
+      if (depth > first && no_parameters && actions[a].mode == Mode::ReplicatePs) continue;
+      scored.emplace_back(depth <= first ? estimate.graph_seconds(actions[a])
+                                         : estimate.group_seconds(order[depth], actions[a]),
                           static_cast<std::int32_t>(a));
     }
     std::ranges::sort(scored);

@@ -46,7 +46,10 @@ std::size_t weighted(Random& random, std::span<const double> weights) {
 
 LocalSearch::LocalSearch(const Problem& problem, std::vector<Decision> actions,
                          std::vector<std::vector<std::int32_t>> ranked, std::uint64_t seed)
-    : actions_(std::move(actions)), ranked_(std::move(ranked)), seed_(seed) {
+    : actions_(std::move(actions)),
+      ranked_(std::move(ranked)),
+      seed_(seed),
+      free_actions_(actions_.size()) {
   const Grouping& grouping = *problem.grouping;
   const std::size_t n = grouping.size();
   neighbours_.resize(n);
@@ -74,6 +77,13 @@ LocalSearch::LocalSearch(const Problem& problem, std::vector<Decision> actions,
     weight_.push_back(1.0 / static_cast<double>(n) + time / compute + bytes / parameters);
     density_.push_back(bytes / (time + 1));
   }
+}
+
+void LocalSearch::pin(std::vector<std::int32_t> pinned, std::size_t free_actions) {
+  pinned_ = std::move(pinned);
+  free_actions_ = free_actions;
+  for (std::size_t g = 0; g < pinned_.size(); ++g)
+    if (pinned_[g] >= 0) weight_[g] = 0;
 }
 
 void LocalSearch::restart_from(ActionVector strategy, const Score& score) {
@@ -107,6 +117,8 @@ ActionVector LocalSearch::apply(const Move& move, ActionVector strategy) const {
     default:
       break;
   }
+  for (std::size_t g = 0; g < pinned_.size(); ++g)
+    if (pinned_[g] >= 0) result[g] = pinned_[g];
   return result;
 }
 
@@ -133,7 +145,10 @@ std::int32_t LocalSearch::random_action(Random& random, std::int32_t kind,
   const auto& legal = ranked_[many ? 0 : static_cast<std::size_t>(group)];
   const double choice = random.uniform();
   if (choice < 0.3) return related_action(random, group);
-  if (choice < 0.55) return incumbent_[random.below(incumbent_.size())];
+  if (choice < 0.55) {
+    const std::int32_t other = incumbent_[random.below(incumbent_.size())];
+    if (static_cast<std::size_t>(other) < free_actions_) return other;
+  }
   if (choice < 0.65) return legal[random.below(legal.size())];
   // Early ranks more often: geometric with a mean of about an eighth of the list.
   const double mean = std::max(2.0, static_cast<double>(legal.size()) / 8);
@@ -159,6 +174,7 @@ std::vector<ActionVector> LocalSearch::propose(std::size_t count) {
   const auto add = [&](ActionVector strategy, std::vector<Move> moves) {
     if (strategy == incumbent_ || std::ranges::find(proposals_, strategy) != proposals_.end())
       return;
+    if (forbidden_ && forbidden_(strategy)) return;
     proposals_.push_back(std::move(strategy));
     proposal_moves_.push_back(std::move(moves));
   };
@@ -170,6 +186,8 @@ std::vector<ActionVector> LocalSearch::propose(std::size_t count) {
   for (const Move& move : together_)
     if (proposals_.size() < count) add(apply(move, incumbent_), {move});
   together_.clear();
+  const bool all_pinned = std::ranges::none_of(weight_, [](double weight) { return weight > 0; });
+  if (all_pinned) return proposals_;
   for (std::size_t attempt = 0; attempt < 50 * count && proposals_.size() < count; ++attempt) {
     const Move move = random_move(random);
     if (!tried_.insert(move).second) continue;

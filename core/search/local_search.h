@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <set>
 #include <span>
 #include <string>
@@ -26,6 +27,14 @@ class LocalSearch {
   // `ranked`: legal actions by group id, most plausible first.
   LocalSearch(const Problem& problem, std::vector<Decision> actions,
               std::vector<std::vector<std::int32_t>> ranked, std::uint64_t seed);
+
+  // Groups that a person has decided (by group id the action, or -1; empty: none) are never
+  // changed. Actions from `free_actions` on belong to them: no other group is given one.
+  void pin(std::vector<std::int32_t> pinned, std::size_t free_actions);
+  // Strategies that are never proposed.
+  void forbid(std::function<bool(const ActionVector&)> forbidden) {
+    forbidden_ = std::move(forbidden);
+  }
 
   bool has_incumbent() const { return !incumbent_.empty(); }
   const ActionVector& incumbent() const { return incumbent_; }
@@ -57,6 +66,9 @@ class LocalSearch {
   const std::vector<Decision> actions_;
   const std::vector<std::vector<std::int32_t>> ranked_;
   const std::uint64_t seed_;
+  std::vector<std::int32_t> pinned_;
+  std::size_t free_actions_;
+  std::function<bool(const ActionVector&)> forbidden_;
   std::vector<std::vector<std::int32_t>> neighbours_;  // by group
   std::vector<std::int32_t> along_;                    // groups in the order of their first op
   std::vector<std::int32_t> place_;                    // inverse of along_

@@ -64,10 +64,15 @@ struct SearchTree {
 
   Strategy strategy_at(std::int32_t vertex, std::size_t group_count) const;
   std::vector<std::int32_t> children(std::int32_t vertex) const;
-  std::vector<std::int32_t> best_path() const;  // by visits, from the root
+  // Whether selection never takes the edge to this vertex: it is excluded, or contradicts a pin. The
+  // vertices below it do not say so themselves.
+  bool is_closed(std::int32_t vertex) const;
+  // By visits, from the root, on open edges only.
+  std::vector<std::int32_t> best_path() const;
 };
 
-// Compact binary form for the store; parse throws InputError when it is damaged.
+// Compact binary form for the store, with a checksum; parse throws InputError when it is damaged.
+// Trees of version 1 (no steering, no log) are read, too.
 std::string serialise(const SearchTree& tree);
 SearchTree parse_search_tree(std::string_view bytes);
 

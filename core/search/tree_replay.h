@@ -19,29 +19,41 @@ class TreeReplay {
   const SearchTree& tree() const { return *tree_; }
   std::size_t steps() const { return tree_->log.size(); }
   std::size_t step() const { return step_; }
-  void seek(std::size_t step);  // one step costs O(depth), a far one a sweep from a kept moment
+  void seek(std::size_t step);  // O(depth) a step between here, or the start, and there
 
   std::int32_t visits(std::int32_t vertex) const {
     return visits_[static_cast<std::size_t>(vertex)];
   }
-  double value(std::int32_t vertex) const;  // Q; 0 when not visited yet
+  double value(std::int32_t vertex) const;  // Q, the mean reward; 0 when not visited yet
+  // The best reward at or below it: Q of searches that back up the maximum.
+  double best(std::int32_t vertex) const { return best_[static_cast<std::size_t>(vertex)]; }
   bool exists(std::int32_t vertex) const { return visits(vertex) > 0; }
   // From the root to the vertex that the last step backed up.
   std::vector<std::int32_t> path() const;
   bool expanded() const;  // the last step made its vertex
 
  private:
-  void apply(std::size_t entry, int sign);
+  struct Raised {  // what best_ was before a step
+    std::size_t step;
+    std::int32_t vertex;
+    double before;
+  };
+  void restart();
+  void forward();
+  void backward();
 
   std::shared_ptr<const SearchTree> tree_;
   std::size_t step_ = 0;
   std::vector<std::int32_t> visits_;
-  std::vector<double> value_sum_;
+  std::vector<double> value_sum_, best_;
+  std::vector<Raised> raised_;
 };
 
 // What selection at a vertex compares (TAG 4.2.2): U = Q + c G sqrt(sum N) / (1 + N), with Q as the
-// options see it (normalised, first play). One row a child that exists at the replay's step, in
-// order of expansion, then the next action to open, if any (child -1).
+// options see it (normalised, first play), and G times a person's weight. One row a child that
+// exists at the replay's step, in order of expansion, then the next action to open, if any (child
+// -1; its action is -1 where the tree does not tell which it was). Between the back-ups of a batch
+// the search also counted the leaves that it waited for as visits.
 struct PuctRow {
   std::int32_t child = -1, action = -1;
   std::int32_t visits = 0;

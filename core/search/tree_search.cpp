@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <chrono>
+#include <limits>
 #include <unordered_map>
 #include <utility>
 
@@ -29,6 +30,19 @@ std::vector<std::vector<std::int32_t>> ranked_by_group(const TreeState& tree) {
 
 Digest key_of(const ActionVector& actions) {
   return Hasher().numbers(std::span<const std::int32_t>(actions)).finish();
+}
+
+Digest digest_of_pins(const TreeState& tree) {
+  Hasher hasher;
+  for (std::int32_t action : tree.pinned()) {
+    hasher.number(action);
+    if (action < 0) continue;
+    const Decision& decision = tree.actions()[static_cast<std::size_t>(action)];
+    hasher.number(decision.mode);
+    for (const DeviceShare& share : decision.devices)
+      hasher.number(share.device.value()).number(share.weight);
+  }
+  return tree.pinned().empty() ? Digest() : hasher.finish();
 }
 
 // Tells the observer, but not more often than it is good for.
@@ -65,7 +79,8 @@ class Reporter {
 class TreeSearch {
  public:
   TreeSearch(const Problem& problem, Evaluator& evaluator, PriorProvider& prior,
-             const PlannerOptions& common, const TreeSearchOptions& options, Observer& observer)
+             const PlannerOptions& common, const TreeSearchOptions& options, Observer& observer,
+             const SearchTree* resume)
       : problem_(problem),
         evaluator_(evaluator),
         prior_(prior),
@@ -73,17 +88,29 @@ class TreeSearch {
         options_(options),
         observer_(observer),
         report_(observer),
-        tree_(problem, options, common.seed),
+        tree_(problem, options, common.seed, resume),
         local_(problem, tree_.actions(), ranked_by_group(tree_), common.seed) {
     for (const DeviceGroup& group : problem.cluster->groups())
       largest_memory_ =
           std::max(largest_memory_,
                    static_cast<double>(problem.cluster->gpu_types()[group.type].memory.value));
+    local_.pin(tree_.pinned(), tree_.free_action_count());
+    local_.forbid([this](const ActionVector& actions) { return tree_.is_excluded(actions); });
   }
 
   PlanResult run(std::stop_token stop, const SearchTree* resume);
 
  private:
+  // What is kept beside the tree itself, as text in SearchTree::random_state.
+  struct Saved {
+    std::int64_t polish_iterations = 0;
+    std::int64_t baseline_ns = 0;    // of data parallelism; 0 in older files
+    std::uint64_t pinned_since = 0;  // number of back-ups before the pins became what they are
+    Digest pins;
+    std::string_view local;  // of the local improvement
+  };
+  static Saved parse_state(const SearchTree& tree);
+  std::string state() const;
   struct Leaf {
     std::int32_t node;
     std::size_t evaluation;  // index into the batch
@@ -95,20 +122,28 @@ class TreeSearch {
   Known learn(const ActionVector& actions, const Score& score);
 
   void evaluate_root();
+  void evaluate_baseline();
   void restore(const SearchTree& tree);
+  void restore_known();
+  void restore_incumbent(bool pins_changed);
+  std::int32_t best_known_vertex() const;
+  Strategy finished(const ActionVector& actions) const;
   bool tree_round(std::size_t want);
   std::size_t collect_and_back_up(std::size_t want);
   void back_up(const std::vector<Leaf>& leaves, const std::vector<ActionVector>& batch);
   bool polish_round(std::size_t want);
   bool is_polish_turn(std::size_t want) const;
+  bool may_polish() const { return local_.has_incumbent() && !tree_.has_focus(); }
   void ask_priors(const std::vector<Leaf>& leaves, const std::vector<Score>& scores);
   std::vector<Score> evaluate(const std::vector<ActionVector>& batch);
+  void accept_anything();
   void consider(const ActionVector& actions, const Score& score);
   void improved();
   float reward_of(const Score& score) const;
   Progress progress() const;
   std::shared_ptr<const SearchTree> snapshot() const;
   std::string note() const;
+  std::string pinned_note() const;
 
   const Problem& problem_;
   Evaluator& evaluator_;
@@ -122,15 +157,22 @@ class TreeSearch {
   double largest_memory_ = 1;
 
   std::unordered_map<Digest, Known> known_;  // of the tree, by completed actions
+  std::size_t pinned_since_ = 0;
   Nanos baseline_time_;
   std::optional<Score> best_;  // of local_'s incumbent
   std::int64_t tree_iterations_ = 0, polish_iterations_ = 0, evaluations_ = 0;
   std::int64_t tree_wins_ = 0, polish_wins_ = 0;
 };
 
+Strategy TreeSearch::finished(const ActionVector& actions) const {
+  Strategy strategy = tree_.strategy_of(actions);
+  if (options_.finish) options_.finish(strategy);
+  return strategy;
+}
+
 std::vector<Score> TreeSearch::evaluate(const std::vector<ActionVector>& batch) {
   std::vector<Strategy> strategies;
-  for (const ActionVector& actions : batch) strategies.push_back(tree_.strategy_of(actions));
+  for (const ActionVector& actions : batch) strategies.push_back(finished(actions));
   evaluations_ += static_cast<std::int64_t>(batch.size());
   return evaluator_.evaluate(strategies);
 }
@@ -145,22 +187,30 @@ float TreeSearch::reward_of(const Score& score) const {
   return static_cast<float>(-1 - overflow / (overflow + largest_memory_));
 }
 
-void TreeSearch::improved() {
-  report_.improvement(tree_.strategy_of(local_.incumbent()), progress());
-}
+void TreeSearch::improved() { report_.improvement(finished(local_.incumbent()), progress()); }
 
 void TreeSearch::consider(const ActionVector& actions, const Score& score) {
   if (best_ && !score.better_than(*best_)) return;
+  if (tree_.is_excluded(actions)) return;
   best_ = score;
   local_.restart_from(actions, score);
   ++tree_wins_;
   improved();
 }
 
+// Data parallelism itself, whatever is pinned and however strategies are finished.
+void TreeSearch::evaluate_baseline() {
+  const Strategy plain = tree_.strategy_of(ActionVector(tree_.order().size(), 0));
+  ++evaluations_;
+  baseline_time_ = evaluator_.evaluate(plain).step_time;
+}
+
 void TreeSearch::evaluate_root() {
   const ActionVector actions = tree_.completed_actions(0);
+  const bool plain = tree_.pinned().empty() && !options_.finish;
+  if (!plain) evaluate_baseline();
   const Score score = evaluate({actions}).front();
-  baseline_time_ = score.step_time;
+  if (plain) baseline_time_ = score.step_time;
   const Known known = learn(actions, score);
   tree_.back_up(0, known.reward, known.step_time_ns);
   ask_priors({{0, 0}}, {score});
@@ -270,7 +320,7 @@ bool TreeSearch::polish_round(std::size_t want) {
 // Depends on counters only, so that a resumed search takes the same turns.
 bool TreeSearch::is_polish_turn(std::size_t want) const {
   constexpr std::int64_t kFirstTree = 48;
-  if (options_.polish <= 0 || tree_iterations_ < kFirstTree) return false;
+  if (options_.polish <= 0 || tree_iterations_ < kFirstTree || !may_polish()) return false;
   const auto after = static_cast<double>(polish_iterations_) + static_cast<double>(want);
   return after <= options_.polish * (static_cast<double>(tree_iterations_) + after);
 }
@@ -284,35 +334,108 @@ std::shared_ptr<const SearchTree> TreeSearch::snapshot() const {
   tree->iterations = tree_iterations_ + polish_iterations_;
   tree->seed = common_.seed;
   tree->problem = problem_.digest();
-  tree->random_state = std::to_string(polish_iterations_) + "/" + local_.state();
+  tree->random_state = state();
   return tree;
+}
+
+std::string TreeSearch::state() const {
+  const Digest pins = digest_of_pins(tree_);
+  std::string text;
+  for (std::int64_t number :
+       {polish_iterations_, baseline_time_.value, static_cast<std::int64_t>(pinned_since_)})
+    text += std::to_string(number) + " ";
+  return text + pins.hex() + "/" + local_.state();
+}
+
+// "polish_iterations/local" of older files, or "polish_iterations baseline pinned_since
+// pins/local".
+TreeSearch::Saved TreeSearch::parse_state(const SearchTree& tree) {
+  const auto damaged = [] {
+    throw InputError("", "search tree", "its state is damaged", "run the search again");
+  };
+  const std::string_view state = tree.random_state;
+  const std::size_t slash = state.find('/');
+  if (slash == std::string_view::npos) damaged();
+  std::vector<std::string_view> words;
+  for (std::size_t begin = 0; begin <= slash;) {
+    const std::size_t end = std::min(state.find(' ', begin), slash);
+    words.push_back(state.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  if (words.size() != 1 && words.size() != 4) damaged();
+  const auto number = [&](std::string_view word, std::int64_t most) {
+    std::int64_t value = 0;
+    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
+    if (error != std::errc() || end != word.data() + word.size() || value < 0 || value > most)
+      damaged();
+    return value;
+  };
+  Saved saved;
+  saved.polish_iterations = number(words[0], tree.iterations);
+  saved.local = state.substr(slash + 1);
+  if (words.size() == 1) return saved;
+  saved.baseline_ns = number(words[1], std::numeric_limits<std::int64_t>::max());
+  saved.pinned_since =
+      static_cast<std::uint64_t>(number(words[2], static_cast<std::int64_t>(tree.log.size())));
+  saved.pins = Digest::from_hex(words[3]);
+  return saved;
 }
 
 void TreeSearch::restore(const SearchTree& tree) {
   if (tree.seed != common_.seed)
     throw InputError("", "search tree", "it was made with seed " + std::to_string(tree.seed),
                      "resume with that seed, or start a new search");
-  tree_.restore(tree);
-  const std::string& state = tree.random_state;
-  const auto [end, error] =
-      std::from_chars(state.data(), state.data() + state.size(), polish_iterations_);
-  const bool counted = error == std::errc() && end != state.data() + state.size() && *end == '/' &&
-                       polish_iterations_ >= 0 && polish_iterations_ <= tree.iterations;
-  if (!counted) throw InputError("", "search tree", "its state is damaged", "run the search again");
+  const Saved saved = parse_state(tree);
+  const bool pins_changed = saved.pins != digest_of_pins(tree_);
+  pinned_since_ = pins_changed ? tree.log.size() : saved.pinned_since;
+  tree_.restore(tree, pins_changed ? std::numeric_limits<std::size_t>::max() : pinned_since_);
+  polish_iterations_ = saved.polish_iterations;
   tree_iterations_ = tree.iterations - polish_iterations_;
-  local_.restore(std::string_view(end + 1, state.data() + state.size()));
   if (!tree_.node(0).evaluated) return evaluate_root();
-  baseline_time_ = Nanos(tree_.node(0).step_time_ns);
+  local_.restore(saved.local);
+  baseline_time_ = Nanos(saved.baseline_ns > 0 ? saved.baseline_ns : tree_.node(0).step_time_ns);
+  restore_known();
+  restore_incumbent(pins_changed);
+}
+
+void TreeSearch::restore_known() {
   for (std::size_t i = 0; i < tree_.nodes().size(); ++i) {
     const TreeNode& node = tree_.nodes()[i];
+    if (node.closed || node.stale) continue;
     known_.emplace(key_of(tree_.completed_actions(static_cast<std::int32_t>(i))),
                    Known{node.reward, node.step_time_ns});
   }
-  const ActionVector best =
-      local_.has_incumbent() ? local_.incumbent() : tree_.completed_actions(0);
+}
+
+// Of vertices that may be the result; -1: there is none.
+std::int32_t TreeSearch::best_known_vertex() const {
+  std::int32_t best = -1;
+  for (std::size_t i = 0; i < tree_.nodes().size(); ++i) {
+    const auto id = static_cast<std::int32_t>(i);
+    const TreeNode& node = tree_.node(id);
+    if (node.closed || node.stale || (best >= 0 && node.reward <= tree_.node(best).reward))
+      continue;
+    if (!tree_.is_excluded(tree_.completed_actions(id))) best = id;
+  }
+  return best;
+}
+
+// Steering may have made the incumbent illegal: then it gets the pins, or, in an excluded branch,
+// the best that is known outside takes its place.
+void TreeSearch::restore_incumbent(bool pins_changed) {
+  ActionVector best = local_.has_incumbent() ? local_.incumbent() : tree_.completed_actions(0);
+  for (std::size_t g = 0; g < tree_.pinned().size(); ++g)
+    if (tree_.pinned()[g] >= 0) best[g] = tree_.pinned()[g];
+  if (tree_.is_excluded(best)) {
+    const std::int32_t vertex = best_known_vertex();
+    if (vertex < 0) return local_.restart_from({}, {});
+    best = tree_.completed_actions(vertex);
+  }
   best_ = evaluate({best}).front();
-  if (local_.has_incumbent()) return local_.set_incumbent_score(*best_);
+  if (!pins_changed && local_.has_incumbent() && local_.incumbent() == best)
+    return local_.set_incumbent_score(*best_);
   local_.restart_from(best, *best_);
+  improved();
 }
 
 std::string TreeSearch::note() const {
@@ -321,8 +444,29 @@ std::string TreeSearch::note() const {
                      std::to_string(tree_.actions().size()) + " actions a group), " +
                      std::to_string(polish_iterations_) + " in local improvement (" +
                      std::to_string(polish_wins_) + " improvements)";
-  if (tree_.exhausted()) text += "; the whole tree was searched";
-  return text;
+  if (tree_.exhausted())
+    text += tree_.has_focus() ? "; the whole branch in focus was searched"
+                              : "; the whole tree was searched";
+  return text + pinned_note();
+}
+
+std::string TreeSearch::pinned_note() const {
+  std::string names;
+  for (std::size_t g = 0; g < tree_.pinned().size(); ++g)
+    if (tree_.pinned()[g] >= 0)
+      names += (names.empty() ? "" : ", ") + problem_.grouping->group(GroupId(g)).name;
+  if (names.empty()) return "";
+  if (best_ && best_->feasible) return "; pinned: " + names;
+  return "; nothing fits in memory with what is pinned: " + names +
+         "; unpin a group, or pin it to " + "more devices or to model parallelism";
+}
+
+// Everything that was seen is excluded: data parallelism it is, with the pins.
+void TreeSearch::accept_anything() {
+  const ActionVector actions = tree_.completed_actions(0);
+  best_ = evaluate({actions}).front();
+  local_.restart_from(actions, *best_);
+  improved();
 }
 
 PlanResult TreeSearch::run(std::stop_token stop, const SearchTree* resume) {
@@ -339,13 +483,16 @@ PlanResult TreeSearch::run(std::stop_token stop, const SearchTree* resume) {
     const auto want = static_cast<std::size_t>(std::min<std::int64_t>(options_.batch, most));
     const bool polishing = is_polish_turn(want);
     bool worked = polishing ? polish_round(want) : tree_round(want);
-    if (!worked) worked = polishing ? tree_round(want) : options_.polish > 0 && polish_round(want);
+    if (!worked)
+      worked =
+          polishing ? tree_round(want) : options_.polish > 0 && may_polish() && polish_round(want);
     if (!worked) break;
     report_.progress(progress(), false);
     report_.tree([this] { return snapshot(); });
   }
+  if (!best_) accept_anything();
   PlanResult result;
-  result.strategy = tree_.strategy_of(local_.incumbent());
+  result.strategy = finished(local_.incumbent());
   result.score = *best_;
   result.evaluations = evaluations_;
   result.note = note();
@@ -363,7 +510,8 @@ PlanResult tree_search(const Problem& problem, Evaluator& evaluator, PriorProvid
                        const PlannerOptions& common, const TreeSearchOptions& options,
                        Observer& observer, std::stop_token stop,
                        std::shared_ptr<const SearchTree> resume) {
-  return TreeSearch(problem, evaluator, prior, common, options, observer).run(stop, resume.get());
+  return TreeSearch(problem, evaluator, prior, common, options, observer, resume.get())
+      .run(stop, resume.get());
 }
 
 }  // namespace strato

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "core/base/error.h"
+#include "core/search/puct.h"
 
 namespace strato {
 namespace {
@@ -33,10 +34,18 @@ std::vector<GroupId> search_order(const Problem& problem, const Decision& data_p
 
 }  // namespace
 
-TreeState::TreeState(const Problem& problem, const TreeSearchOptions& options, std::uint64_t seed)
+TreeState::TreeState(const Problem& problem, const TreeSearchOptions& options, std::uint64_t seed,
+                     const SearchTree* steering)
     : options_(options), actions_(make_actions(problem, options.actions)) {
+  free_actions_ = actions_.size();
   order_ = search_order(problem, actions_.front(), options.order_by_cost);
-  ranked_ = rank_actions(problem, actions_, order_, seed, options.noise);
+  const std::vector<Decision> free_actions = actions_;
+  if (steering != nullptr) {
+    take_actions(problem, *steering);
+    take_pins(*steering);
+  }
+  while (first_free_ < order_.size() && pin_at(first_free_) >= 0) ++first_free_;
+  ranked_ = rank_actions(problem, free_actions, order_, seed, options.noise, first_free_);
   for (const auto& ranks : ranked_) {
     position_.emplace_back(actions_.size(), -1);
     for (std::size_t place = 0; place < ranks.size(); ++place)
@@ -45,9 +54,45 @@ TreeState::TreeState(const Problem& problem, const TreeSearchOptions& options, s
   nodes_.emplace_back();
 }
 
+void TreeState::take_actions(const Problem& problem, const SearchTree& steering) {
+  if (steering.order != order_) does_not_fit("its op groups are others");
+  const bool longer = steering.actions.size() >= free_actions_ &&
+                      std::equal(actions_.begin(), actions_.end(), steering.actions.begin());
+  if (!longer) does_not_fit("its actions are others");
+  actions_ = steering.actions;
+  for (const auto& pin : steering.pinned)
+    if (pin && std::ranges::find(actions_, *pin) == actions_.end()) actions_.push_back(*pin);
+  Strategy pins;
+  pins.groups = steering.pinned;
+  if (!pins.groups.empty()) validate(pins, *problem.grouping, *problem.cluster);
+  for (std::size_t a = free_actions_; a < actions_.size(); ++a) {  // of pins that are gone, too
+    Strategy further;
+    further.groups.assign(order_.size(), actions_[a]);
+    validate(further, *problem.grouping, *problem.cluster);
+  }
+}
+
+void TreeState::take_pins(const SearchTree& steering) {
+  const bool any =
+      std::ranges::any_of(steering.pinned, [](const auto& pin) { return pin.has_value(); });
+  if (!any) return;
+  pins_ = steering.pinned;
+  pinned_.assign(order_.size(), -1);
+  for (std::size_t g = 0; g < pinned_.size(); ++g)
+    if (const auto& pin = pins_[GroupId(g)])
+      pinned_[g] = static_cast<std::int32_t>(std::ranges::find(actions_, *pin) - actions_.begin());
+}
+
+bool TreeState::follows_first(const TreeNode& node) const {
+  return options_.follow_first && node.order.empty() && node.first_action >= 0 &&
+         static_cast<std::size_t>(node.first_action) < free_actions_;
+}
+
 std::size_t TreeState::action_count(const TreeNode& node) const {
   const auto depth = static_cast<std::size_t>(node.depth);
-  if (!node.order.empty() || !options_.follow_first || depth == 0) return ranked_[depth].size();
+  if (is_leaf_depth(node)) return 0;
+  if (pin_at(depth) >= 0) return 1;
+  if (!follows_first(node)) return ranked_[depth].size();
   const bool legal = position_[depth][static_cast<std::size_t>(node.first_action)] >= 0;
   return ranked_[depth].size() + (legal ? 0 : 1);
 }
@@ -55,12 +100,35 @@ std::size_t TreeState::action_count(const TreeNode& node) const {
 // The place-th action to try: "as the first group" first, then by rank.
 std::int32_t TreeState::action_at(const TreeNode& node, std::size_t place) const {
   const auto depth = static_cast<std::size_t>(node.depth);
+  if (const std::int32_t pin = pin_at(depth); pin >= 0) return pin;
   if (!node.order.empty()) return node.order[place];
-  if (!options_.follow_first || depth == 0) return ranked_[depth][place];
+  if (!follows_first(node)) return ranked_[depth][place];
   if (place == 0) return node.first_action;
   const std::int32_t skipped = position_[depth][static_cast<std::size_t>(node.first_action)];
   const std::size_t at = place - 1;
   return ranked_[depth][skipped >= 0 && at >= static_cast<std::size_t>(skipped) ? at + 1 : at];
+}
+
+// What undecided groups follow: the first group that a person has left free.
+std::int32_t TreeState::first_action_below(std::int32_t parent, std::int32_t action) const {
+  const TreeNode& above = node(parent);
+  if (above.first_action >= 0) return above.first_action;
+  return pin_at(static_cast<std::size_t>(above.depth)) < 0 ? action : -1;
+}
+
+// To the next action that is not open yet.
+void TreeState::advance(TreeNode& node) const {
+  if (node.in_order) {
+    node.cursor = static_cast<std::int32_t>(node.children.size());
+    return;
+  }
+  std::vector<bool> open(actions_.size(), false);
+  for (std::int32_t child : node.children)
+    open[static_cast<std::size_t>(this->node(child).action)] = true;
+  const std::size_t count = action_count(node);
+  auto place = static_cast<std::size_t>(node.cursor);
+  while (place < count && open[static_cast<std::size_t>(action_at(node, place))]) ++place;
+  node.cursor = static_cast<std::int32_t>(place);
 }
 
 double TreeState::value(const TreeNode& node) const {
@@ -68,68 +136,63 @@ double TreeState::value(const TreeNode& node) const {
   return node.visits > 0 ? node.value_sum / node.visits : 0;
 }
 
-double TreeState::normalised(double value) const {
-  if (!options_.normalise || rewards_.empty()) return value;
-  const double high = rewards_.back();
-  const auto at =
-      static_cast<std::size_t>(options_.low_quantile * static_cast<double>(rewards_.size()));
-  const double low = rewards_[std::min(at, rewards_.size() - 1)];
-  if (high - low < 1e-9) return value >= high ? 1 : 0;
-  return std::clamp((value - low) / (high - low), -1.0, 1.0);
-}
-
 // PUCT (TAG 4.2.2). Virtual visits count as visits, without a value: they spread a batch.
 std::int32_t TreeState::best_child(std::int32_t id) const {
   const TreeNode& at = node(id);
   const double visits = at.visits + at.virtual_visits;
-  const double root_of_visits = std::sqrt(std::max(visits, 1.0));
-  const double scale = options_.relative_prior ? static_cast<double>(actions_.size()) : 1.0;
-  const double own = normalised(value(at));
-  const double unvisited = options_.first_play ? own - options_.fpu : 0;
+  const ValueScale scale(rewards_, options_);
+  const double unvisited = options_.first_play ? scale(value(at)) - options_.fpu : 0;
   std::int32_t best = -1;
   double best_score = -std::numeric_limits<double>::infinity();
   bool any_open = false;
+  std::size_t open = 0;
   for (std::int32_t child_id : at.children) {
     const TreeNode& child = node(child_id);
+    if (child.closed) continue;
+    ++open;
     if (child.done && options_.free_repeats) continue;
     any_open = true;
     if (!child.evaluated) continue;  // waits for its evaluation
     const double n = child.visits + child.virtual_visits;
-    const double score =
-        normalised(value(child)) + options_.c * scale * child.prior * root_of_visits / (1 + n);
+    const double score = scale(value(child)) + exploration(options_, actions_.size(),
+                                                           child.prior * child.weight, visits, n);
     if (score > best_score) best = child_id, best_score = score;
   }
-  const std::size_t open = at.children.size();
-  if (open == action_count(at)) return best;
+  if (!has_next(at)) return best;
   // While nothing fits in memory, values say little: see every uniform strategy first.
-  const bool nothing_feasible = !rewards_.empty() && rewards_.back() <= -1;
-  if (id == 0 && nothing_feasible && options_.graded_overflow) return kNew;
-  const bool wide = options_.widening > 0 &&
-                    static_cast<double>(open) >= std::max(1.0, options_.widening * root_of_visits);
-  if (wide && any_open) return best;
-  const double prior = at.priors.empty() ? 1.0 / static_cast<double>(actions_.size())
-                                         : at.priors[static_cast<std::size_t>(action_at(at, open))];
-  return unvisited + options_.c * scale * prior * root_of_visits > best_score ? kNew : best;
+  const bool uniform = static_cast<std::size_t>(at.depth) == first_free_;
+  if (uniform && !any_feasible_ && options_.graded_overflow) return kNew;
+  if (any_open && !may_widen(options_, visits, open)) return best;
+  const auto next = static_cast<std::size_t>(action_at(at, static_cast<std::size_t>(at.cursor)));
+  const double prior =
+      at.priors.empty() ? 1.0 / static_cast<double>(actions_.size()) : at.priors[next];
+  const double score = unvisited + exploration(options_, actions_.size(), prior, visits, 0);
+  return score > best_score ? kNew : best;
 }
 
 std::int32_t TreeState::expand(std::int32_t id) {
-  const TreeNode& at = node(id);
-  TreeNode child;
-  child.parent = id;
-  child.action = action_at(at, at.children.size());
-  child.depth = at.depth + 1;
-  child.first_action = at.depth == 0 ? child.action : at.first_action;
-  child.prior = at.priors.empty() ? 1.0F / static_cast<float>(actions_.size())
-                                  : at.priors[static_cast<std::size_t>(child.action)];
   const auto child_id = static_cast<std::int32_t>(nodes_.size());
+  TreeNode child;
+  {
+    const TreeNode& at = node(id);
+    child.parent = id;
+    child.action = action_at(at, static_cast<std::size_t>(at.cursor));
+    child.depth = at.depth + 1;
+    child.first_action = first_action_below(id, child.action);
+    child.prior = at.priors.empty() ? 1.0F / static_cast<float>(actions_.size())
+                                    : at.priors[static_cast<std::size_t>(child.action)];
+  }
   nodes_.push_back(std::move(child));
-  node(id).children.push_back(child_id);
+  TreeNode& at = node(id);
+  at.children.push_back(child_id);
+  advance(at);
   return child_id;
 }
 
 std::int32_t TreeState::select() {
-  std::int32_t id = 0;
+  std::int32_t id = start_;
   if (!node(id).evaluated) return id;
+  if (node(id).done && options_.free_repeats) return -1;
   for (;;) {
     if (is_leaf_depth(node(id))) return id;
     const std::int32_t next = best_child(id);
@@ -142,9 +205,23 @@ std::int32_t TreeState::select() {
 ActionVector TreeState::completed_actions(std::int32_t id) const {
   const TreeNode& leaf = node(id);
   ActionVector result(order_.size(), std::max(leaf.first_action, 0));
+  for (std::size_t g = 0; g < pinned_.size(); ++g)
+    if (pinned_[g] >= 0) result[g] = pinned_[g];
   for (std::int32_t at = id; node(at).parent >= 0; at = node(at).parent)
     result[order_[static_cast<std::size_t>(node(at).depth - 1)].index()] = node(at).action;
   return result;
+}
+
+bool TreeState::is_excluded(const ActionVector& actions) const {
+  return std::ranges::any_of(excluded_, [&](std::int32_t id) {
+    while (id > 0) {
+      const TreeNode& at = node(id);
+      if (actions[order_[static_cast<std::size_t>(at.depth - 1)].index()] != at.action)
+        return false;
+      id = at.parent;
+    }
+    return true;
+  });
 }
 
 Strategy TreeState::strategy_of(const ActionVector& actions) const {
@@ -170,18 +247,14 @@ void TreeState::set_priors(std::int32_t id, std::vector<float> priors) {
   at.priors = std::move(priors);
 }
 
-void TreeState::remember(float reward) {
-  rewards_.insert(std::ranges::upper_bound(rewards_, reward), reward);
-}
-
 void TreeState::mark_done(std::int32_t id) {
   for (std::int32_t at = id; at >= 0; at = node(at).parent) {
     const TreeNode& n = node(at);
     const bool done =
         n.evaluated &&
-        (is_leaf_depth(n) ||
-         (n.children.size() == action_count(n) &&
-          std::ranges::all_of(n.children, [&](std::int32_t c) { return node(c).done; })));
+        (is_leaf_depth(n) || (!has_next(n) && std::ranges::all_of(n.children, [&](std::int32_t c) {
+           return node(c).done;
+         })));
     if (!done) return;
     node(at).done = true;
   }
@@ -194,7 +267,8 @@ void TreeState::back_up(std::int32_t leaf, float reward, std::int64_t step_time_
     end.reward = reward;
     end.best = reward;
     end.step_time_ns = step_time_ns;
-    remember(reward);
+    rewards_.insert(std::ranges::upper_bound(rewards_, reward), reward);
+    any_feasible_ = any_feasible_ || reward > -1;
   }
   for (std::int32_t at = leaf; at >= 0; at = node(at).parent) {
     TreeNode& n = node(at);
@@ -202,6 +276,7 @@ void TreeState::back_up(std::int32_t leaf, float reward, std::int64_t step_time_
     n.value_sum += reward;
     n.best = std::max<double>(n.best, reward);
   }
+  if (has_log_) log_.push_back({leaf, reward});
   mark_done(leaf);
 }
 
@@ -209,74 +284,111 @@ SearchTree TreeState::snapshot() const {
   SearchTree tree;
   tree.actions = actions_;
   tree.order = order_;
+  tree.pinned = pins_;
   std::vector<std::int32_t> queue = {0};
-  tree.vertices.reserve(nodes_.size());
-  tree.vertices.emplace_back();
+  std::vector<std::int32_t> number(nodes_.size(), 0);  // in the snapshot
+  queue.reserve(nodes_.size());
+  tree.vertices.resize(nodes_.size());
   for (std::size_t i = 0; i < queue.size(); ++i) {  // breadth first: children get consecutive ids
     const TreeNode& n = node(queue[i]);
-    {
-      SearchTree::Vertex& v = tree.vertices[i];
-      v.action = n.action;
-      v.depth = n.depth;
-      v.visits = n.visits;
-      v.value_sum = options_.max_backup ? n.best * n.visits : n.value_sum;
-      v.prior = n.prior;
-      v.reward = n.reward;
-      v.step_time_ns = n.step_time_ns;
-      v.child_count = static_cast<std::int32_t>(n.children.size());
-      if (v.child_count > 0) v.first_child = static_cast<std::int32_t>(queue.size());
-      if (!n.priors.empty()) {
-        v.prior_row = static_cast<std::int32_t>(tree.priors.size() / actions_.size());
-        tree.priors.insert(tree.priors.end(), n.priors.begin(), n.priors.end());
-      }
+    number[static_cast<std::size_t>(queue[i])] = static_cast<std::int32_t>(i);
+    SearchTree::Vertex& v = tree.vertices[i];
+    v.action = n.action;
+    v.depth = n.depth;
+    v.visits = n.visits;
+    v.value_sum = options_.max_backup ? n.best * n.visits : n.value_sum;
+    v.prior = n.prior;
+    v.reward = n.reward;
+    v.step_time_ns = n.step_time_ns;
+    v.weight = n.weight;
+    v.child_count = static_cast<std::int32_t>(n.children.size());
+    if (v.child_count > 0) v.first_child = static_cast<std::int32_t>(queue.size());
+    if (!n.priors.empty()) {
+      v.prior_row = static_cast<std::int32_t>(tree.priors.size() / actions_.size());
+      tree.priors.insert(tree.priors.end(), n.priors.begin(), n.priors.end());
     }
     for (std::int32_t child : n.children) {
+      tree.vertices[queue.size()].parent = static_cast<std::int32_t>(i);
       queue.push_back(child);
-      tree.vertices.emplace_back().parent = static_cast<std::int32_t>(i);
     }
   }
+  if (has_focus()) tree.focus = number[static_cast<std::size_t>(start_)];
+  tree.log.reserve(log_.size());
+  for (const auto& [vertex, reward] : log_)
+    tree.log.push_back({number[static_cast<std::size_t>(vertex)], reward});
   return tree;
 }
 
-void TreeState::restore(const SearchTree& tree) {
-  if (tree.actions != actions_) does_not_fit("its actions are others");
-  if (tree.order != order_) does_not_fit("its op groups are others");
-  nodes_.assign(tree.vertices.size(), {});
-  rewards_.clear();
-  for (std::size_t i = 0; i < nodes_.size(); ++i) {
-    const SearchTree::Vertex& v = tree.vertices[i];
-    const auto id = static_cast<std::int32_t>(i);
-    TreeNode& n = nodes_[i];
-    n.parent = v.parent;
-    n.action = v.action;
-    n.depth = v.depth;
-    if (v.parent >= 0) n.first_action = v.depth == 1 ? v.action : node(v.parent).first_action;
-    n.visits = v.visits;
-    n.value_sum = v.value_sum;
-    n.prior = v.prior;
-    n.reward = v.reward;
-    n.best = v.reward;
-    n.step_time_ns = v.step_time_ns;
-    n.evaluated = v.step_time_ns > 0;
-    if (v.prior_row >= 0) {
-      const auto begin =
-          tree.priors.begin() + v.prior_row * static_cast<std::ptrdiff_t>(actions_.size());
-      set_priors(id, {begin, begin + static_cast<std::ptrdiff_t>(actions_.size())});
-    }
-    n.children = tree.children(id);
-    if (n.evaluated) remember(n.reward);
-    if (!n.evaluated && i > 0) does_not_fit("a vertex was not evaluated");
-    if (!is_leaf_depth(n) && n.children.size() > action_count(n))
-      does_not_fit("a vertex has too many children");
-    for (std::size_t c = 0; c < n.children.size(); ++c)
-      if (tree.vertices[static_cast<std::size_t>(n.children[c])].action != action_at(n, c))
-        does_not_fit("its order of actions is another");
+void TreeState::restore_node(const SearchTree& tree, std::int32_t id) {
+  const SearchTree::Vertex& v = tree.vertices[static_cast<std::size_t>(id)];
+  TreeNode& n = node(id);
+  n.parent = v.parent;
+  n.action = v.action;
+  n.depth = v.depth;
+  if (v.parent >= 0) n.first_action = first_action_below(v.parent, v.action);
+  n.visits = v.visits;
+  n.value_sum = v.value_sum;
+  n.prior = v.prior;
+  n.reward = v.reward;
+  n.best = v.reward;
+  n.step_time_ns = v.step_time_ns;
+  n.evaluated = v.step_time_ns > 0;
+  n.weight = v.weight;
+  n.children = tree.children(id);
+  if (!n.evaluated && id > 0) does_not_fit("a vertex was not evaluated");
+  const std::int32_t pin = v.depth > 0 ? pin_at(static_cast<std::size_t>(v.depth - 1)) : -1;
+  n.closed =
+      v.weight == 0 || (pin >= 0 && pin != v.action) || (v.parent >= 0 && node(v.parent).closed);
+  if (v.weight == 0) excluded_.push_back(id);
+  if (v.prior_row < 0) return;
+  const std::size_t width = tree.actions.size();
+  const auto row = tree.priors.begin() + v.prior_row * static_cast<std::ptrdiff_t>(width);
+  std::vector<float> priors(row, row + static_cast<std::ptrdiff_t>(width));
+  priors.resize(actions_.size(), 0);
+  set_priors(id, std::move(priors));
+}
+
+// Children may come from a search with other priors, or from before a pin: any order of distinct
+// actions will do.
+void TreeState::restore_order(std::int32_t id) {
+  TreeNode& n = node(id);
+  std::vector<bool> open(actions_.size(), false);
+  const std::size_t count = action_count(n);
+  for (std::size_t c = 0; c < n.children.size(); ++c) {
+    const std::int32_t action = node(n.children[c]).action;
+    if (open[static_cast<std::size_t>(action)]) does_not_fit("a vertex has an action twice");
+    open[static_cast<std::size_t>(action)] = true;
+    n.in_order = n.in_order && c < count && action_at(n, c) == action;
   }
+  advance(n);
+}
+
+void TreeState::restore(const SearchTree& tree, std::size_t pinned_since) {
+  CHECK(tree.order == order_, "steering of another tree");
+  nodes_.assign(tree.vertices.size(), {});
+  log_ = tree.log;
+  has_log_ = !log_.empty() || tree.vertices.front().visits == 0;
+  std::vector<bool> fresh(nodes_.size(), pinned_since == 0 && (has_log_ || pinned_.empty()));
+  for (std::size_t i = log_.size(); i-- > 0;)  // the first back-up of a vertex is its evaluation
+    fresh[static_cast<std::size_t>(log_[i].vertex)] = i >= pinned_since;
+  for (std::size_t i = 0; i < nodes_.size(); ++i) {
+    restore_node(tree, static_cast<std::int32_t>(i));
+    TreeNode& n = nodes_[i];
+    n.stale = !fresh[i] && !is_leaf_depth(n);
+    if (!n.evaluated || n.closed) continue;
+    rewards_.push_back(n.reward);
+    any_feasible_ = any_feasible_ || (!n.stale && n.reward > -1);
+  }
+  std::ranges::sort(rewards_);
   for (std::size_t i = nodes_.size(); i-- > 0;) {
-    const TreeNode& n = nodes_[i];
+    TreeNode& n = nodes_[i];
+    restore_order(static_cast<std::int32_t>(i));
+    if (n.closed) n.done = true;
+    if (n.closed) continue;
     if (n.parent >= 0) node(n.parent).best = std::max(node(n.parent).best, n.best);
     if (n.evaluated) mark_done(static_cast<std::int32_t>(i));
   }
+  if (tree.focus > 0 && !node(tree.focus).closed) start_ = tree.focus;
 }
 
 }  // namespace strato

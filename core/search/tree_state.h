@@ -25,6 +25,11 @@ struct TreeNode {
   std::int64_t step_time_ns = 0;
   bool evaluated = false;
   bool done = false;                   // nothing new at or below
+  float weight = 1;                    // a person's, of the edge from the parent
+  bool closed = false;                 // excluded or against a pin, or below such
+  bool stale = false;                  // evaluated under other pins
+  std::int32_t cursor = 0;             // place of the next action to open
+  bool in_order = true;                // children are the first actions, one after another
   std::vector<std::int32_t> children;  // in order of expansion
   std::vector<float> priors;           // of all actions; empty: uniform
   std::vector<std::int32_t> order;     // actions by prior; empty: by rank
@@ -32,11 +37,18 @@ struct TreeNode {
 
 class TreeState {
  public:
-  TreeState(const Problem& problem, const TreeSearchOptions& options, std::uint64_t seed);
+  // `steering`: pins and further actions come from there; null: none. Throws InputError when they
+  // do not fit. The vertices come with restore().
+  TreeState(const Problem& problem, const TreeSearchOptions& options, std::uint64_t seed,
+            const SearchTree* steering = nullptr);
 
   const std::vector<Decision>& actions() const { return actions_; }
   const std::vector<GroupId>& order() const { return order_; }
   const std::vector<std::vector<std::int32_t>>& ranked() const { return ranked_; }
+  // Those beyond are legal for the group that is pinned to them only.
+  std::size_t free_action_count() const { return free_actions_; }
+  // By group id: the action that it is pinned to, or -1; empty: none is pinned.
+  const std::vector<std::int32_t>& pinned() const { return pinned_; }
   const std::vector<TreeNode>& nodes() const { return nodes_; }
   TreeNode& node(std::int32_t id) { return nodes_[static_cast<std::size_t>(id)]; }
   const TreeNode& node(std::int32_t id) const { return nodes_[static_cast<std::size_t>(id)]; }
@@ -44,7 +56,10 @@ class TreeState {
   // The next leaf to look at: new, or a complete strategy again when repeats are not free; -1 when
   // all that could be chosen waits for its evaluation, or nothing is left.
   std::int32_t select();
-  bool exhausted() const { return nodes_.front().done; }
+  bool exhausted() const { return node(start_).done; }
+  bool has_focus() const { return start_ != 0; }
+  // Whether the strategy is below an excluded vertex.
+  bool is_excluded(const ActionVector& actions) const;
   ActionVector completed_actions(std::int32_t id) const;  // by group id, undecided ones filled
   Strategy strategy_of(const ActionVector& actions) const;
 
@@ -52,16 +67,32 @@ class TreeState {
   void set_priors(std::int32_t id, std::vector<float> priors);
   void back_up(std::int32_t leaf, float reward, std::int64_t step_time_ns);
 
-  SearchTree snapshot() const;           // vertices, actions, order
-  void restore(const SearchTree& tree);  // throws InputError when it does not fit
+  SearchTree snapshot() const;  // vertices, actions, order, steering, log
+  // Vertices whose evaluation is from before back-up `pinned_since` are stale, unless they decide
+  // every group. Throws InputError when it does not fit.
+  void restore(const SearchTree& tree, std::size_t pinned_since);
+  std::size_t log_size() const { return log_.size(); }
 
  private:
+  void take_actions(const Problem& problem, const SearchTree& steering);
+  void take_pins(const SearchTree& steering);
+  void restore_node(const SearchTree& tree, std::int32_t id);
+  void restore_order(std::int32_t id);
+  void check_children(std::int32_t id) const;
+  std::int32_t pin_at(std::size_t depth) const {
+    return pinned_.empty() ? -1 : pinned_[order_[depth].index()];
+  }
+  std::int32_t first_action_below(std::int32_t parent, std::int32_t action) const;
+  bool has_next(const TreeNode& node) const {
+    return static_cast<std::size_t>(node.cursor) < action_count(node);
+  }
+  void advance(TreeNode& node) const;
+  bool follows_first(const TreeNode& node) const;
   std::size_t action_count(const TreeNode& node) const;
   std::int32_t action_at(const TreeNode& node, std::size_t place) const;
   std::int32_t expand(std::int32_t id);
   std::int32_t best_child(std::int32_t id) const;
   double value(const TreeNode& node) const;
-  double normalised(double value) const;
   void mark_done(std::int32_t id);
   void remember(float reward);
   bool is_leaf_depth(const TreeNode& node) const {
@@ -70,11 +101,20 @@ class TreeState {
 
   const TreeSearchOptions options_;
   std::vector<Decision> actions_;
+  std::size_t free_actions_ = 0;
+  IdVector<GroupId, std::optional<Decision>> pins_;
+  std::vector<std::int32_t> pinned_;
+  std::size_t first_free_ = 0;  // depth of the first group that is not pinned
   std::vector<GroupId> order_;
   std::vector<std::vector<std::int32_t>> ranked_;  // by depth: legal actions, most plausible first
   std::vector<std::vector<std::int32_t>> position_;  // by depth and action: place in ranked_, or -1
   std::vector<TreeNode> nodes_;
-  std::vector<float> rewards_;  // ascending
+  std::vector<float> rewards_;  // ascending; of vertices that are not closed
+  bool any_feasible_ = false;   // under the pins
+  std::int32_t start_ = 0;      // of selection
+  std::vector<std::int32_t> excluded_;
+  std::vector<SearchTree::BackUp> log_;  // by the numbers of nodes_
+  bool has_log_ = true;                  // trees of older files have none
 };
 
 }  // namespace strato

@@ -66,12 +66,12 @@ TEST(SearchTree, damaged_bytes_never_do_harm) {
 
 TEST(SearchTree, version_of_the_future_is_named) {
   std::string bytes = serialise(sample());
-  bytes[8] = 2;
+  bytes[8] = 3;
   try {
     parse_search_tree(bytes);
     FAIL();
   } catch (const InputError& error) {
-    EXPECT_NE(std::string(error.what()).find("its version is 2"), std::string::npos);
+    EXPECT_NE(std::string(error.what()).find("its version is 3"), std::string::npos);
   }
 }
 
