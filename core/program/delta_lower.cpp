@@ -1,6 +1,7 @@
 #include "core/program/delta_lower.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "core/base/error.h"
@@ -428,7 +429,11 @@ bool DeltaLowering::are_far(const Strategy& a, const Strategy& b, const Grouping
     all += ops;
     if (a.groups[GroupId(g)] != b.groups[GroupId(g)]) changed += ops;
   }
-  return changed > kMostChanged * static_cast<double>(all);
+  std::vector<OpId> duplicated;
+  std::set_symmetric_difference(a.duplicated.begin(), a.duplicated.end(), b.duplicated.begin(),
+                                b.duplicated.end(), std::back_inserter(duplicated));
+  changed += duplicated.size();
+  return static_cast<double>(changed) > kMostChanged * static_cast<double>(all);
 }
 
 void DeltaLowering::forget() { state_->valid = false; }

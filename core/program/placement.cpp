@@ -25,6 +25,7 @@ std::uint64_t hash_of(bool sharded, std::span<const Shard> shards) {
 Placement::Placement(Tables& tables) : tables_(tables) {
   layout_of_.resize(tables.graph->op_count());
   homes_.resize(tables.graph->op_count());
+  duplicated_.resize(tables.graph->op_count());
   mode_.resize(tables.grouping->size());
   of_group_.resize(tables.grouping->size());
   next_server_.resize(tables.grouping->size());
@@ -128,7 +129,7 @@ void Placement::place_parts(GroupId group, const Decision& decision) {
 }
 
 bool Placement::may_shard(OpId op, LayoutId layout) const {
-  if (layout < 0 || !tables_.ops[op].splittable) return false;
+  if (layout < 0 || !tables_.ops[op].splittable || duplicated_[op]) return false;
   for (TensorId input : tables_.inputs(op)) {
     const TensorFacts& tensor = tables_.tensors[input];
     if (tensor.kind == BatchKind::Partial && tensor.source == Source::Produced &&
@@ -136,6 +137,14 @@ bool Placement::may_shard(OpId op, LayoutId layout) const {
       return false;
   }
   return true;
+}
+
+void Placement::mark_duplicated(std::span<const OpId> ops) {
+  std::fill(duplicated_.begin(), duplicated_.end(), false);
+  for (const OpId op : ops) {
+    CHECK(op.valid() && op.index() < duplicated_.size(), "a duplicated op of another graph");
+    duplicated_[op] = true;
+  }
 }
 
 void Placement::place_ops() {
@@ -154,7 +163,8 @@ void Placement::place_updates() {
     homes_[update] = layout_of_[update];
     if (mode_[group] != Mode::ReplicatePs) continue;
     const std::vector<Shard>& replicas = layout(homes_[update]).shards;
-    layout_of_[update] = replicas[next_server_[group]++ % replicas.size()].device.value();
+    const Shard& server = replicas[next_server_[group]++ % replicas.size()];
+    if (!duplicated_[update]) layout_of_[update] = server.device.value();
   }
 }
 
@@ -207,6 +217,7 @@ void Placement::place(const Strategy& complete) {
     place_group(GroupId(g), decision);
     placed_[GroupId(g)] = decision;
   }
+  mark_duplicated(complete.duplicated);
   place_ops();
   place_updates();
 }

@@ -3,7 +3,9 @@
 // - Replicate modes: apportion() gives contiguous sample ranges to the devices in ascending order;
 //   a device with no sample drops out of the group. Splittable ops run one shard a device, others
 //   whole on every device, except the updates of a ReplicatePs group: each runs on one device,
-//   round robin over the group's devices in the order of the parameters.
+//   round robin over the group's devices in the order of the parameters. Ops that the strategy
+//   duplicates (TAG 4.2.3) are whole on every device of their group, such updates included; the
+//   other updates stay where they are without.
 // - Duplicate: every op whole on every device. ModelParallel: every op whole on one device.
 // - An op is sharded only if each of its partial inputs is made by shards with exactly the same
 //   layout.
@@ -87,6 +89,7 @@ class Placement {
                   std::span<const std::int64_t> samples);
   void place_group(GroupId group, const Decision& decision);
   void place_parts(GroupId group, const Decision& decision);
+  void mark_duplicated(std::span<const OpId> ops);
   void place_ops();
   void place_updates();
   bool may_shard(OpId op, LayoutId layout) const;
@@ -99,8 +102,9 @@ class Placement {
   IdVector<GroupId, Decision> placed_;  // of the last strategy; no devices: none
   IdVector<OpId, LayoutId> layout_of_, homes_;
   IdVector<OpId, LayoutId> unfolded_layout_of_, unfolded_homes_;  // empty: not folded
-  std::unordered_multimap<LayoutId, LayoutId> folded_layouts_;    // by what they are a part of
-  std::vector<LayoutId> folded_now_;                              // by layout, of this fold; or -1
+  IdVector<OpId, char> duplicated_;
+  std::unordered_multimap<LayoutId, LayoutId> folded_layouts_;  // by what they are a part of
+  std::vector<LayoutId> folded_now_;                            // by layout, of this fold; or -1
   IdVector<GroupId, Mode> mode_;
   IdVector<GroupId, GroupLayouts> of_group_;
   IdVector<GroupId, std::size_t> next_server_;

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "core/base/error.h"
 #include "core/base/quantity_text.h"
@@ -90,6 +91,18 @@ std::size_t changed_priorities(std::span<const std::int32_t> before,
   return changed;
 }
 
+// Where the counts do not say how much differs, how many ops are in one list only.
+std::string describe_duplicated(std::span<const OpId> before, std::span<const OpId> after) {
+  std::vector<OpId> changed;
+  std::set_symmetric_difference(before.begin(), before.end(), after.begin(), after.end(),
+                                std::back_inserter(changed));
+  const std::size_t more = std::max(before.size(), after.size());
+  const std::string text = fmt::format("ops duplicated: {} -> {}", with_commas(before.size()),
+                                       with_commas(after.size()));
+  if (changed.size() == 2 * more - before.size() - after.size()) return text;
+  return fmt::format("{} ({} changed)", text, with_commas(changed.size()));
+}
+
 }  // namespace
 
 std::string describe(const Decision& decision, const Cluster& cluster) {
@@ -118,6 +131,8 @@ std::vector<std::string> describe_difference(const Strategy& before, const Strat
     lines.push_back(fmt::format("gradient buckets: {} -> {}", describe_bucket(before.bucket),
                                 describe_bucket(after.bucket)));
   }
+  if (before.duplicated != after.duplicated)
+    lines.push_back(describe_duplicated(before.duplicated, after.duplicated));
   if (before.priorities != after.priorities) {
     lines.push_back(fmt::format("execution order: {} -> {}", describe_order(before.priorities),
                                 describe_order(after.priorities)));

@@ -164,6 +164,31 @@ class Binder {
   Rebound result_;
 };
 
+void report_missing(std::string_view list, std::span<const std::string_view> missing,
+                    std::size_t all, std::vector<std::string>& unmatched) {
+  if (missing.empty()) return;
+  unmatched.push_back(fmt::format("{}: {} of its {} ops are not in the model, such as \"{}\"", list,
+                                  missing.size(), all, missing.front()));
+}
+
+std::vector<OpId> bind_ops(std::string_view list, std::span<const std::string> names,
+                           const Graph& graph, std::vector<std::string>& unmatched) {
+  const OpsByName known = ops_by_name(graph);
+  std::vector<OpId> ops;
+  std::vector<std::string_view> missing;
+  for (const std::string& name : names) {
+    const auto found = known.find(name);
+    if (found == known.end()) {
+      missing.push_back(name);
+    } else {
+      ops.push_back(OpId(found->second));
+    }
+  }
+  std::sort(ops.begin(), ops.end());
+  report_missing(list, missing, names.size(), unmatched);
+  return ops;
+}
+
 // The priorities of all ops; none when the graph has none of the order's ops.
 std::vector<std::int32_t> bind_order(const NamedOrder& order, const Graph& graph,
                                      std::vector<std::string>& unmatched) {
@@ -178,10 +203,8 @@ std::vector<std::int32_t> bind_order(const NamedOrder& order, const Graph& graph
       priorities[found->second] = priority;
     }
   }
-  if (missing.empty()) return priorities;
-  unmatched.push_back(fmt::format("order: {} of its {} ops are not in the model, such as \"{}\"",
-                                  missing.size(), order.ops.size(), missing.front()));
-  if (missing.size() == order.ops.size()) priorities.clear();
+  report_missing("order", missing, order.ops.size(), unmatched);
+  if (!missing.empty() && missing.size() == order.ops.size()) priorities.clear();
   return priorities;
 }
 
@@ -249,6 +272,7 @@ NamedStrategy name_strategy(const Strategy& strategy, const Graph& graph, const 
     named.groups.push_back(std::move(entry));
   }
   named.bucket = strategy.bucket;
+  for (const OpId op : strategy.duplicated) named.duplicated.push_back(graph.op(op).name);
   if (!strategy.priorities.empty()) named.order = name_order(strategy.priorities, graph);
   return named;
 }
@@ -258,6 +282,7 @@ Rebound bind_strategy(const NamedStrategy& named, const Graph& graph, const Grou
   CHECK(op_times.empty() || op_times.size() == graph.op_count(), "one time for each op");
   Rebound result = Binder(named, graph, grouping, cluster, op_times).bind();
   result.strategy.bucket = named.bucket;
+  result.strategy.duplicated = bind_ops("duplicated", named.duplicated, graph, result.unmatched);
   if (named.order) result.strategy.priorities = bind_order(*named.order, graph, result.unmatched);
   return result;
 }

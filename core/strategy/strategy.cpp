@@ -70,6 +70,12 @@ void validate(const Decision& decision, const std::string& place, const Cluster&
 }
 
 // The groups are a partition of all ops, so they know how many there are.
+std::size_t op_count(const Grouping& grouping) {
+  std::size_t ops = 0;
+  for (const OpGroup& group : grouping.groups()) ops += group.ops.size();
+  return ops;
+}
+
 void validate_order(const Strategy& strategy, const Grouping& grouping) {
   if (strategy.bucket < Bytes(0)) {
     throw InputError("", "gradient buckets",
@@ -77,13 +83,28 @@ void validate_order(const Strategy& strategy, const Grouping& grouping) {
                      "give a positive number of bytes, or 0 for no buckets");
   }
   if (strategy.priorities.empty()) return;
-  std::size_t ops = 0;
-  for (const OpGroup& group : grouping.groups()) ops += group.ops.size();
+  const std::size_t ops = op_count(grouping);
   if (strategy.priorities.size() == ops) return;
   throw InputError(
       "", "execution order",
       fmt::format("has {} priorities, the model has {} ops", strategy.priorities.size(), ops),
       "give one for each op, or none");
+}
+
+void validate_duplicated(const Strategy& strategy, const Grouping& grouping) {
+  const auto fail = [](std::string problem, const char* remedy) {
+    throw InputError("", "duplicated ops", std::move(problem), remedy);
+  };
+  const std::size_t ops = op_count(grouping);
+  OpId last;
+  for (const OpId op : strategy.duplicated) {
+    if (!op.valid() || op.index() >= ops)
+      fail(fmt::format("have op number {}, the model has {} ops", op.value(), ops),
+           "choose an op of the model");
+    if (op == last) fail(fmt::format("have op number {} twice", op.value()), "name each op once");
+    if (op < last) fail(fmt::format("have op number {} out of order", op.value()), "sort the ops");
+    last = op;
+  }
 }
 
 }  // namespace
@@ -116,6 +137,8 @@ Digest Strategy::digest() const {
   }
   // Nothing is added for what is not set: digests of strategies without stay what they were.
   if (bucket > Bytes(0)) hasher.text("bucket").number(bucket.value);
+  if (!duplicated.empty()) hasher.text("duplicated").number(duplicated.size());
+  for (const OpId op : duplicated) hasher.number(op.value());
   if (!priorities.empty()) hasher.text("priorities").numbers(std::span(priorities));
   return hasher.finish();
 }
@@ -180,6 +203,7 @@ void validate(const Strategy& strategy, const Grouping& grouping, const Cluster&
              fmt::format("group \"{}\"", grouping.group(GroupId(i)).name), cluster);
   }
   validate_order(strategy, grouping);
+  validate_duplicated(strategy, grouping);
 }
 
 }  // namespace strato

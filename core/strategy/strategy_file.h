@@ -4,13 +4,15 @@
 //   {"format": "stratoscope-strategy", "version": 1, "groups": [
 //     {"name": "features.28", "mode": "replicate-ps", "devices": {"v100:0": 1, "v100:1": 3},
 //      "ops": ["features.28", "features.28/grad"]}, ...],
-//    "bucket_bytes": 25000000, "order": ["embed", "layer1", ...]}
+//    "bucket_bytes": 25000000, "duplicated": ["fc6/grad_w", ...], "order": ["embed", ...]}
 //
 // All parts of a group but its name may be missing: without mode and devices it is undecided,
 // without ops it means the op group of that name. A device group's name ("v100") stands for all its
-// devices. "bucket_bytes" (0: no gradient buckets) and "order" may be missing. "order" is either a
-// list of ops in the order in which they run, those not listed after all that are; or an object
-// with the priorities of ops, smaller first, 0 for those not in it.
+// devices. "bucket_bytes" (0: no gradient buckets), "duplicated" and "order" may be missing.
+// "duplicated" lists ops of replicated groups that every device of their group computes on the
+// whole batch (sufficient factor broadcasting). "order" is either a list of ops in the order in
+// which they run, those not listed after all that are; or an object with the priorities of ops,
+// smaller first, 0 for those not in it.
 #pragma once
 
 #include <cstdint>
@@ -45,7 +47,8 @@ struct NamedOrder {
 struct NamedStrategy {
   std::vector<NamedGroup> groups;
   Bytes bucket;
-  std::optional<NamedOrder> order;  // nothing: first in, first out
+  std::vector<std::string> duplicated;  // each op once
+  std::optional<NamedOrder> order;      // nothing: first in, first out
   bool names_ops() const;  // at least one group lists ops: a grouping can be restored from it
   friend bool operator==(const NamedStrategy&, const NamedStrategy&) = default;
 };
@@ -57,7 +60,7 @@ std::string strategy_json(const NamedStrategy& strategy);
 void write_strategy(const std::filesystem::path& file, const NamedStrategy& strategy);
 // Throw InputError with the exact place: not JSON, another format, a newer version, an unknown
 // mode, a weight below 1, an op in two groups, a name twice, a negative bucket, an op twice in the
-// order, a priority out of range.
+// order or among the duplicated ones, a priority out of range.
 NamedStrategy parse_strategy(std::string_view json, const std::string& file);
 NamedStrategy read_strategy(const std::filesystem::path& file);
 
@@ -70,8 +73,8 @@ struct Rebound {
 
 // Each of our groups takes the decision of the file's group that holds most of its ops by time
 // (ties: the first in the file); devices that the cluster does not have are dropped, as are ops of
-// the order that the graph does not have. `op_times`: of
-// every op of the graph, see mean_op_times; empty: every op counts the same.
+// the order, and duplicated ones, that the graph does not have. `op_times`: of every op of the
+// graph, see mean_op_times; empty: every op counts the same.
 Rebound bind_strategy(const NamedStrategy& named, const Graph& graph, const Grouping& grouping,
                       const Cluster& cluster, std::span<const Nanos> op_times = {});
 

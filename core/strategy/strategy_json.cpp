@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <limits>
 #include <unordered_set>
+#include <utility>
 
 #include "core/base/file.h"
 
@@ -91,13 +92,20 @@ Json order_to_json(const NamedOrder& order) {
   return json;
 }
 
-void read_order_list(const JsonView& view, NamedOrder& order) {
-  std::unordered_set<std::string> ops;
+std::vector<std::string> read_ops(const JsonView& view) {
+  std::vector<std::string> ops;
+  std::unordered_set<std::string> seen;
   for (const JsonView& item : view.items()) {
-    order.ops.emplace_back(item.string(), static_cast<std::int32_t>(order.ops.size()));
-    if (!ops.insert(order.ops.back().first).second)
-      item.fail(fmt::format("\"{}\" is there twice", order.ops.back().first), "name each op once");
+    ops.push_back(item.string());
+    if (!seen.insert(ops.back()).second)
+      item.fail(fmt::format("\"{}\" is there twice", ops.back()), "name each op once");
   }
+  return ops;
+}
+
+void read_order_list(const JsonView& view, NamedOrder& order) {
+  for (std::string& name : read_ops(view))
+    order.ops.emplace_back(std::move(name), static_cast<std::int32_t>(order.ops.size()));
   order.others = static_cast<std::int32_t>(order.ops.size());
 }
 
@@ -121,6 +129,7 @@ NamedOrder read_order(const JsonView& view) {
 void add_strategy(Json& root, const NamedStrategy& strategy) {
   if (strategy.bucket > Bytes(0)) root["bucket_bytes"] = strategy.bucket.value;
   root["groups"] = groups_to_json(strategy);
+  if (!strategy.duplicated.empty()) root["duplicated"] = strategy.duplicated;
   if (strategy.order) root["order"] = order_to_json(*strategy.order);
 }
 
@@ -128,6 +137,7 @@ NamedStrategy strategy_from_json(const JsonView& root) {
   NamedStrategy strategy;
   if (const auto bucket = root.find("bucket_bytes")) strategy.bucket = Bytes(bucket->integer(0));
   read_groups(root.at("groups"), strategy);
+  if (const auto ops = root.find("duplicated")) strategy.duplicated = read_ops(*ops);
   if (const auto order = root.find("order")) strategy.order = read_order(*order);
   return strategy;
 }
@@ -145,7 +155,7 @@ void write_strategy(const std::filesystem::path& file, const NamedStrategy& stra
 NamedStrategy parse_strategy(std::string_view json, const std::string& file) {
   const JsonView root = JsonView::parse(json, file);
   root.expect_format("stratoscope-strategy", 1);
-  root.allow_only({"format", "version", "note", "bucket_bytes", "groups", "order"});
+  root.allow_only({"format", "version", "note", "bucket_bytes", "groups", "duplicated", "order"});
   return strategy_from_json(root);
 }
 

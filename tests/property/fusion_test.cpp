@@ -40,7 +40,7 @@ Reduced reduced(const Program& program, Bytes limit) {
 
 TEST(Fusion, ReducesEveryGradientOnceAndChangesNothingElse) {
   std::size_t fused = 0;
-  for (std::uint64_t seed = 0; seed < 600 && !testing::Test::HasFailure(); ++seed) {
+  for (std::uint64_t seed = 0; seed < 800 && !testing::Test::HasFailure(); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Random random(seed);
     const RandomProblem problem = random_problem(random);

@@ -218,6 +218,14 @@ RandomProblem random_problem(Random& random) {
   return problem;
 }
 
+std::vector<OpId> random_duplicated(const RandomProblem& problem, Random& random) {
+  std::vector<OpId> ops;
+  const std::uint64_t one_in = random.below(3) == 0 ? 1 + random.below(6) : 0;
+  for (std::size_t i = 0; one_in > 0 && i < problem.graph->op_count(); ++i)
+    if (random.below(one_in) == 0) ops.push_back(OpId(i));
+  return ops;
+}
+
 Strategy random_strategy(const RandomProblem& problem, Random& random) {
   Strategy strategy;
   for (std::size_t g = 0; g < problem.grouping->size(); ++g) {
@@ -234,6 +242,7 @@ Strategy random_strategy(const RandomProblem& problem, Random& random) {
   }
   if (random.below(3) == 0)
     strategy.bucket = Bytes(1 + static_cast<std::int64_t>(random.below(2000)));
+  strategy.duplicated = random_duplicated(problem, random);
   if (random.below(3) == 0)
     for (std::size_t i = 0; i < problem.graph->op_count(); ++i)
       strategy.priorities.push_back(static_cast<std::int32_t>(random.below(5)) - 2);

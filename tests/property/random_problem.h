@@ -19,7 +19,9 @@ struct RandomProblem {
 };
 
 RandomProblem random_problem(Random& random);
-// Every mode, uneven shares, groups left undecided; some with buckets, some with priorities.
+// Often none, else any number of ops.
+std::vector<OpId> random_duplicated(const RandomProblem& problem, Random& random);
+// Every mode, uneven shares, groups left undecided; some with buckets, duplicated ops, priorities.
 Strategy random_strategy(const RandomProblem& problem, Random& random);
 // Most groups alike: AllReduce with equal shares on most devices.
 Strategy random_data_parallel(const RandomProblem& problem, Random& random);

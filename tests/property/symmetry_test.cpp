@@ -48,7 +48,7 @@ std::map<Key, TaskTimes> times_of(const Timeline& timeline, const Fold& fold) {
 }
 
 TEST(Symmetry, FoldedTimelinesAreTheFullOnes) {
-  std::size_t folded_runs = 0, left_out = 0, mixed = 0;
+  std::size_t folded_runs = 0, left_out = 0, mixed = 0, duplicated = 0;
   for (std::uint64_t seed = 0; seed < 1500 && !testing::Test::HasFailure(); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Random random(seed);
@@ -84,12 +84,14 @@ TEST(Symmetry, FoldedTimelinesAreTheFullOnes) {
     }
     folded_runs += fold.left_out > 0;
     left_out += fold.left_out;
+    duplicated += fold.left_out > 0 && !strategy.duplicated.empty();
     mixed += fold.left_out > 0 &&
              std::any_of(full.program->tasks.begin(), full.program->tasks.end(),
                          [](const Task& task) { return task.kind == TaskKind::Transfer; });
   }
   EXPECT_GT(folded_runs, 300u);
   EXPECT_GT(left_out, 600u);
+  EXPECT_GT(duplicated, 100u) << "folding of duplicated ops is hardly tested";
   EXPECT_GT(mixed, 20u) << "folding beside transfers is hardly tested";
 }
 

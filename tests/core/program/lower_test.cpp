@@ -6,6 +6,7 @@
 
 #include "core/base/error.h"
 #include "tests/core/program/toy.h"
+#include "tests/core/sim/expect_same.h"
 
 namespace strato {
 namespace {
@@ -262,6 +263,128 @@ TEST(Lower, PassesAreNamedAndResultsDoNotDependOnEarlierCalls) {
       EXPECT_EQ(program->tasks[TaskId(i)].duration, once.tasks[TaskId(i)].duration);
     }
   }
+}
+
+// TAG 4.2.3 and Fig. 4b: a dense layer with H1 x H2 weights on D devices that have B samples each.
+struct Dense {
+  static constexpr std::int64_t kBatch = 3, kDevices = 2, kIn = 8, kOut = 16;
+  Dense() : bench(graph(), toy::cluster(1, 2)) {
+    strategy = bench.everywhere(Mode::ReplicateAllReduce, {0, 1});
+  }
+  static std::shared_ptr<const Graph> graph() {
+    toy::Model model(kBatch * kDevices);
+    const TensorId input = model.input("input", kIn), w = model.parameter("w", kIn * kOut);
+    const TensorId x = model.layer("before", {input}, kIn);
+    const TensorId y = model.layer("dense", {x, w}, kOut);
+    const OpId dense = model.last();
+    const TensorId gradient = model.seed("grad", y);
+    model.update("u", w, model.gradient("gw", dense, 1, gradient, {x}));
+    return std::move(model).build();
+  }
+  void duplicate(std::vector<std::string> names) {
+    strategy.duplicated.clear();
+    for (const std::string& name : names) strategy.duplicated.push_back(bench.graph->find_op(name));
+    std::sort(strategy.duplicated.begin(), strategy.duplicated.end());
+    validate(strategy, *bench.grouping, *bench.cluster);
+  }
+  Bench bench;
+  Strategy strategy;
+};
+
+// What a ring sends in all: each member hands on all slices but one (AllGather), twice (AllReduce).
+Bytes sent(const Program& program) {
+  Bytes sum;
+  for (const Task& task : program.tasks) {
+    if (task.kind == TaskKind::AllGather) sum += task.bytes * (Dense::kDevices - 1);
+    if (task.kind == TaskKind::AllReduce) sum += task.bytes * (2 * (Dense::kDevices - 1));
+    if (task.kind == TaskKind::Transfer) sum += task.bytes;
+  }
+  return sum;
+}
+
+TEST(Duplicated, SufficientFactorsAreGatheredInsteadOfTheGradientBeingReduced) {
+  constexpr std::int64_t kFloat = 4, D = Dense::kDevices, B = Dense::kBatch, H1 = Dense::kIn,
+                         H2 = Dense::kOut;
+  Dense dense;
+  const auto without = dense.bench.lower(dense.strategy);
+  EXPECT_EQ(count(*without, TaskKind::AllReduce), 1u);
+  EXPECT_EQ(count(*without, TaskKind::AllGather), 0u);
+  EXPECT_EQ(sent(*without), Bytes(2 * (D - 1) * H1 * H2 * kFloat));
+
+  dense.duplicate({"gw"});
+  const auto program = dense.bench.lower(dense.strategy);
+  EXPECT_EQ(count(*program, TaskKind::AllReduce), 0u);
+  EXPECT_EQ(count(*program, TaskKind::AllGather), 2u);
+  EXPECT_EQ(program->tasks[find(*program, "AllGather before:0")].bytes, Bytes(D * B * H1 * kFloat));
+  EXPECT_EQ(program->tasks[find(*program, "AllGather grad:0")].bytes, Bytes(D * B * H2 * kFloat));
+  EXPECT_EQ(sent(*program), Bytes(D * (D - 1) * (H2 * B + B * H1) * kFloat));
+  for (const char* device : {" @m0:0", " @m0:1"}) {
+    const std::string at = device;
+    const TaskId gradient = find(*program, "gw" + at);
+    EXPECT_EQ(program->tasks[gradient].samples, D * B);
+    EXPECT_EQ(program->tasks[gradient].duration, Nanos(10 * D * B));
+    EXPECT_TRUE(depends(*program, find(*program, "u" + at), gradient));
+    EXPECT_EQ(program->tasks[find(*program, "dense" + at)].samples, B) << "still in shards";
+  }
+}
+
+TEST(Duplicated, AnUpdateOfServersRunsOnEveryDevice) {
+  Dense dense;
+  dense.strategy = dense.bench.everywhere(Mode::ReplicatePs, {0, 1});
+  EXPECT_EQ(sent(*dense.bench.lower(dense.strategy)), Bytes(2 * Dense::kIn * Dense::kOut * 4));
+  // Only the new value is sent: the server has the whole gradient.
+  dense.duplicate({"gw"});
+  const auto served = dense.bench.lower(dense.strategy);
+  EXPECT_EQ(count(*served, TaskKind::Sum), 0u);
+  EXPECT_EQ(count(*served, TaskKind::Update), 1u);
+  EXPECT_EQ(count(*served, TaskKind::Transfer), 1u);
+  EXPECT_TRUE(find(*served, "Transfer w @m0:0>m0:1").valid());
+  dense.duplicate({"gw", "u"});
+  const auto both = dense.bench.lower(dense.strategy);
+  EXPECT_EQ(count(*both, TaskKind::Update), 2u);
+  EXPECT_EQ(count(*both, TaskKind::Transfer), 0u);
+  EXPECT_EQ(count(*both, TaskKind::AllGather), 2u);
+  // The gradient's sum is made once, and passed on.
+  dense.duplicate({"u"});
+  const auto summed = dense.bench.lower(dense.strategy);
+  EXPECT_EQ(count(*summed, TaskKind::Update), 2u);
+  EXPECT_EQ(count(*summed, TaskKind::Sum), 1u);
+  EXPECT_EQ(count(*summed, TaskKind::Transfer), 2u);
+  EXPECT_EQ(resident_bytes(*summed, 0), resident_bytes(*summed, 1));
+}
+
+TEST(Duplicated, OtherUpdatesKeepTheirServers) {
+  Bench bench(toy::chain(4, 4, 8), toy::cluster(1, 2));
+  Strategy strategy = bench.everywhere(Mode::ReplicatePs, {0, 1});
+  strategy.duplicated = {bench.graph->find_op("u2")};
+  const auto program = bench.lower(strategy);
+  EXPECT_EQ(count(*program, TaskKind::Update), 5u);
+  for (const char* task : {"u1 @m0:0", "u2 @m0:0", "u2 @m0:1", "u3 @m0:0", "u4 @m0:1"})
+    EXPECT_TRUE(find(*program, task).valid()) << task;
+}
+
+TEST(Duplicated, ChangesNothingWhereEveryOpIsWholeAlready) {
+  Dense dense;
+  for (std::size_t i = 0; i < dense.bench.graph->op_count(); ++i)
+    dense.strategy.duplicated.push_back(OpId(i));
+  const std::vector<OpId> all = dense.strategy.duplicated;
+  for (const Mode mode : {Mode::Duplicate, Mode::ModelParallel}) {
+    dense.strategy = dense.bench.everywhere(mode, {0, 1});
+    const auto without = dense.bench.lower(dense.strategy);
+    dense.strategy.duplicated = all;
+    expect_same(*dense.bench.lower(dense.strategy), *without);
+  }
+  dense.strategy = dense.bench.everywhere(Mode::ReplicatePs, {1});
+  const auto without = dense.bench.lower(dense.strategy);
+  dense.strategy.duplicated = all;
+  expect_same(*dense.bench.lower(dense.strategy), *without);
+  // All ops of a replicated group: as if it were duplicated.
+  const auto duplicate = dense.bench.lower(dense.bench.everywhere(Mode::Duplicate, {0, 1}));
+  dense.strategy = dense.bench.everywhere(Mode::ReplicateAllReduce, {0, 1});
+  dense.strategy.duplicated = all;
+  expect_same(*dense.bench.lower(dense.strategy), *duplicate);
+  dense.strategy.duplicated = {OpId(all.size())};
+  EXPECT_THROW(dense.bench.lower(dense.strategy), InvariantError);
 }
 
 TEST(Verify, CatchesBrokenPrograms) {

@@ -81,6 +81,24 @@ TEST(Delta, OneGroupsChangeLowersFewTasks) {
   EXPECT_LT(layers.delta.result().lowered * 8, layers.delta.result().tasks);
 }
 
+TEST(Delta, DuplicatingOneGradientLowersFewTasks) {
+  Layers layers(20);
+  Strategy strategy = layers.bench.everywhere(Mode::ReplicateAllReduce, {0, 1, 2, 3});
+  layers.compare(strategy);
+  const Strategy before = strategy;
+  strategy.duplicated = {layers.bench.graph->find_op("gw7")};
+  EXPECT_TRUE(layers.delta.is_near(strategy));
+  layers.compare(strategy);
+  EXPECT_FALSE(layers.delta.result().full);
+  EXPECT_LT(layers.delta.result().lowered * 8, layers.delta.result().tasks);
+  layers.compare(before);
+  EXPECT_FALSE(layers.delta.result().full);
+  strategy.duplicated.clear();
+  for (std::size_t i = 0; i < layers.bench.graph->op_count(); ++i)
+    strategy.duplicated.push_back(OpId(i));
+  EXPECT_FALSE(layers.delta.is_near(strategy)) << "all of it changes";
+}
+
 TEST(Delta, TheSameStrategyAgainDoesNothing) {
   Layers layers(10);
   const Strategy strategy = layers.bench.everywhere(Mode::ReplicatePs, {0, 1, 2, 3});

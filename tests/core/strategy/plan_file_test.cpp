@@ -22,6 +22,7 @@ Strategy some_strategy(const toy::Problem& p) {
   strategy.groups[GroupId(0)] = p.on({"v100:0", "p100-1:1"}, Mode::ReplicatePs);
   strategy.groups[GroupId(2)] = p.on({"v100:2"});
   strategy.bucket = Bytes(25'000'000);
+  strategy.duplicated = {OpId(1), OpId(4)};
   strategy.priorities.assign(p.graph->op_count(), 0);
   strategy.priorities[1] = -7;
   return strategy;

@@ -66,12 +66,14 @@ TEST(StrategyFile, RoundTripOfAnyStrategy) {
   }));
 }
 
-TEST(StrategyFile, BucketAndOrderRoundTripExactly) {
+TEST(StrategyFile, BucketDuplicatedOpsAndOrderRoundTripExactly) {
   const toy::Problem p;
   const std::size_t ops = p.graph->op_count();
   EXPECT_TRUE(rc::check([&] {
     Strategy strategy = some_strategy(p);
     strategy.bucket = Bytes(*rc::gen::inRange<std::int64_t>(0, 1 << 30));
+    for (std::size_t i = 0; i < ops; ++i)
+      if (*rc::gen::inRange(0, 4) == 0) strategy.duplicated.push_back(OpId(i));
     const int form = *rc::gen::inRange(0, 4);
     for (std::size_t i = 0; form > 0 && i < ops; ++i)
       strategy.priorities.push_back(form == 1   ? static_cast<std::int32_t>(i * 5 % ops)
@@ -108,6 +110,25 @@ TEST(StrategyFile, OrdersMayBePartial) {
   EXPECT_EQ(object.strategy.priorities[2], -4);
   EXPECT_EQ(object.strategy.priorities[1], 0);
   EXPECT_TRUE(read(R"(["gone"])").strategy.priorities.empty()) << "of another model altogether";
+}
+
+TEST(StrategyFile, DuplicatedOpsAreBoundByName) {
+  const toy::Problem p;
+  const std::string first = p.graph->op(OpId(0)).name, third = p.graph->op(OpId(2)).name;
+  const auto read = [&](const std::string& ops) {
+    return bind(parse_strategy(R"({"format": "stratoscope-strategy", "version": 1, "groups": [],
+                                   "duplicated": )" +
+                                   ops + "}",
+                               "s"),
+                p);
+  };
+  const Rebound bound = read("[\"" + third + "\", \"gone\", \"" + first + "\"]");
+  EXPECT_EQ(bound.strategy.duplicated, (std::vector<OpId>{OpId(0), OpId(2)}));
+  validate(bound.strategy, p.grouping, *p.cluster);
+  EXPECT_TRUE(mentions(bound.unmatched,
+                       "duplicated: 1 of its 3 ops are not in the model, such as \"gone\""));
+  EXPECT_TRUE(read("[\"gone\"]").strategy.duplicated.empty());
+  EXPECT_FALSE(mentions(read("[]").unmatched, "duplicated"));
 }
 
 TEST(StrategyFile, RestoresTheGrouping) {
@@ -224,7 +245,7 @@ TEST(BadStrategyFile, NamesThePlace) {
   starts(R"([{"name": "a", "mod": 1}])", "s.json: groups[0].mod: is not a known key");
 }
 
-TEST(BadStrategyFile, BucketsAndOrders) {
+TEST(BadStrategyFile, BucketsDuplicatedOpsAndOrders) {
   const auto starts = [](const std::string& more, const std::string& beginning) {
     const std::string message = message_of("[], " + more);
     EXPECT_EQ(message.substr(0, beginning.size()), beginning);
@@ -232,6 +253,12 @@ TEST(BadStrategyFile, BucketsAndOrders) {
   starts(R"("bucket_bytes": 0)", "no error");
   starts(R"("bucket_bytes": -1)", "s.json: bucket_bytes: is -1; give a whole number from 0");
   starts(R"("bucket_bytes": "25MB")", "s.json: bucket_bytes: is not a");
+  starts(R"("duplicated": [])", "no error");
+  starts(R"("duplicated": "all")", "s.json: duplicated: is not a list");
+  starts(R"("duplicated": {"a": 1})", "s.json: duplicated: is not a list");
+  starts(R"("duplicated": ["a", 7])", "s.json: duplicated[1]: is not a text");
+  starts(R"("duplicated": ["a", "b", "a"])",
+         "s.json: duplicated[2]: \"a\" is there twice; name each op once");
   starts(R"("order": [])", "no error");
   starts(R"("order": "rank")", "s.json: order: is neither a list nor an object");
   starts(R"("order": ["a", "b", "a"])",

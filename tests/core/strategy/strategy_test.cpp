@@ -135,6 +135,12 @@ TEST(StrategyDigest, ChangesWithEveryPart) {
   other.bucket = Bytes(26);
   digests.push_back(other.digest());
   other = base;
+  other.duplicated = {OpId(0)};
+  digests.push_back(other.digest());
+  EXPECT_NE(other, base);
+  other.duplicated = {OpId(0), OpId(2)};
+  digests.push_back(other.digest());
+  other = base;
   other.priorities.assign(9, 0);
   digests.push_back(other.digest());
   other.priorities[8] = -1;
@@ -160,12 +166,14 @@ TEST(StrategyDigest, OfStoredStrategiesStaysWhatItWas) {
                                    .finish());
 }
 
-TEST(Completion, KeepsBucketAndOrder) {
+TEST(Completion, KeepsBucketDuplicatedOpsAndOrder) {
   const toy::Problem p;
   Strategy partial;
   partial.groups.resize(4);
   partial.bucket = Bytes(7);
   partial.priorities = {1, 2};
+  partial.duplicated = {OpId(3)};
+  EXPECT_EQ(complete(partial, *p.cluster).duplicated, partial.duplicated);
   EXPECT_EQ(complete(partial, *p.cluster).bucket, Bytes(7));
   EXPECT_EQ(complete(partial, *p.cluster).priorities, (std::vector<std::int32_t>{1, 2}));
 }
@@ -229,6 +237,30 @@ TEST(Validation, ChecksBucketAndOrder) {
   EXPECT_EQ(place(), "gradient buckets: have a limit of -1 bytes");
 }
 
+TEST(Validation, ChecksDuplicatedOps) {
+  const toy::Problem p;
+  Strategy strategy;
+  strategy.groups.resize(4);
+  const std::size_t ops = p.graph->op_count();
+  const auto complaint = [&](std::vector<OpId> duplicated) -> std::string {
+    strategy.duplicated = std::move(duplicated);
+    try {
+      validate(strategy, p.grouping, *p.cluster);
+    } catch (const InputError& error) {
+      EXPECT_EQ(error.place(), "duplicated ops");
+      return error.problem();
+    }
+    return "";
+  };
+  const std::string all = ", the model has " + std::to_string(ops) + " ops";
+  EXPECT_EQ(complaint({}), "");
+  EXPECT_EQ(complaint({OpId(0), OpId(2), OpId(ops - 1)}), "");
+  EXPECT_EQ(complaint({OpId(1), OpId(1)}), "have op number 1 twice");
+  EXPECT_EQ(complaint({OpId(2), OpId(1)}), "have op number 1 out of order");
+  EXPECT_EQ(complaint({OpId(ops)}), "have op number " + std::to_string(ops) + all);
+  EXPECT_EQ(complaint({OpId()}), "have op number -1" + all);
+}
+
 TEST(Words, OfDecisions) {
   const toy::Problem p;
   const auto groups = [&](std::initializer_list<const char*> names) {
@@ -262,6 +294,26 @@ TEST(Words, OfDifferences) {
   ASSERT_EQ(lines.size(), 2u);
   EXPECT_NE(lines[0].find(": on v100:0 -> on v100:1"), std::string::npos) << lines[0];
   EXPECT_NE(lines[1].find("ops): undecided -> Duplicate on v100:0, v100:1"), std::string::npos);
+}
+
+TEST(Words, OfDuplicatedOps) {
+  const toy::Problem p;
+  Strategy before;
+  before.groups.resize(4);
+  Strategy after = before;
+  const auto words = [&] {
+    const auto lines = describe_difference(before, after, p.grouping, *p.cluster);
+    return lines.size() == 1 ? lines[0] : std::to_string(lines.size()) + " lines";
+  };
+  for (std::size_t i = 0; i < 1500; ++i) after.duplicated.push_back(OpId(i));
+  EXPECT_EQ(words(), "ops duplicated: 0 -> 1,500");
+  before.duplicated = {OpId(1), OpId(2)};
+  after.duplicated = {OpId(1)};
+  EXPECT_EQ(words(), "ops duplicated: 2 -> 1");
+  after.duplicated = {OpId(2), OpId(3)};
+  EXPECT_EQ(words(), "ops duplicated: 2 -> 2 (2 changed)");
+  after.duplicated = before.duplicated;
+  EXPECT_EQ(words(), "0 lines");
 }
 
 TEST(Words, OfBucketsAndOrders) {
