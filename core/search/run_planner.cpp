@@ -4,6 +4,7 @@
 #include "core/base/error.h"
 #include "core/search/baselines.h"
 #include "core/search/planner.h"
+#include "core/search/steer.h"
 
 namespace strato {
 namespace {
@@ -22,26 +23,51 @@ class CountingEvaluator final : public Evaluator {
   Evaluator& inner_;
 };
 
+// Counts what the planner asks for until something is faster than data parallelism (or, where that
+// does not fit, until something fits). Outside the cache: a strategy that a baseline had counts.
+class RaceEvaluator final : public Evaluator {
+ public:
+  RaceEvaluator(Evaluator& inner, const Score& data_parallel)
+      : inner_(inner), data_parallel_(data_parallel) {}
+  using Evaluator::evaluate;
+  std::vector<Score> evaluate(std::span<const Strategy> strategies) override {
+    std::vector<Score> scores = inner_.evaluate(strategies);
+    for (const Score& score : scores) {
+      ++count_;
+      if (!won && score.feasible && score.better_than(data_parallel_)) won = count_;
+    }
+    return scores;
+  }
+  std::optional<std::int64_t> won;
+
+ private:
+  Evaluator& inner_;
+  Score data_parallel_;
+  std::int64_t count_ = 0;
+};
+
 // Tells the observer about the better of the planner's and the baselines' best.
 class FloorObserver final : public Observer {
  public:
-  FloorObserver(Observer& inner, const Score& floor) : inner_(inner), floor_(floor) {}
+  FloorObserver(Observer& inner, const std::optional<Score>& floor)
+      : inner_(inner), floor_(floor) {}
 
   void on_progress(const Progress& progress) override { inner_.on_progress(raised(progress)); }
   void on_improvement(const Strategy& strategy, const Score& score,
                       const Progress& progress) override {
-    if (score.better_than(floor_)) inner_.on_improvement(strategy, score, raised(progress));
+    if (!floor_ || score.better_than(*floor_))
+      inner_.on_improvement(strategy, score, raised(progress));
   }
   void on_tree(std::shared_ptr<const SearchTree> tree) override { inner_.on_tree(std::move(tree)); }
 
  private:
   Progress raised(Progress progress) const {
-    if (!progress.best || floor_.better_than(*progress.best)) progress.best = floor_;
+    if (floor_ && (!progress.best || floor_->better_than(*progress.best))) progress.best = floor_;
     return progress;
   }
 
   Observer& inner_;
-  Score floor_;
+  std::optional<Score> floor_;
 };
 
 void refuse_unknown_options(const Planner& planner, const PlannerOptions& options) {
@@ -67,20 +93,49 @@ std::string outcome_words(const Score& score) {
   return milliseconds(score.step_time) + (score.feasible ? "" : ", out of memory");
 }
 
+void check_belongs(const SearchTree& tree, const Problem& problem) {
+  if (tree.problem != problem.digest() || tree.vertices.empty() ||
+      tree.order.size() != problem.grouping->size())
+    throw InputError(
+        "", "search tree", "it belongs to another problem",
+        "start a new search, or resume with the same model, batch, groups and cluster");
+  if (tree.pinned.empty()) return;
+  Strategy pins;
+  pins.groups = tree.pinned;
+  validate(pins, *problem.grouping, *problem.cluster);
+}
+
 struct Floor {
   Baseline baseline;
   Score score;
 };
 
-Floor best_baseline(const Problem& problem, Evaluator& evaluator) {
+// The baselines as a person's steering leaves them: with the pinned decisions, outside of what is
+// excluded.
+std::vector<Baseline> steered_baselines(const Problem& problem, const SearchTree* steering) {
   std::vector<Baseline> baselines = simple_baselines(problem);
+  if (steering == nullptr) return baselines;
+  const bool pins =
+      std::ranges::any_of(steering->pinned, [](const auto& pin) { return pin.has_value(); });
+  for (Baseline& baseline : baselines) {
+    baseline.strategy = with_pins(*steering, std::move(baseline.strategy));
+    if (pins) baseline.name += " with the pins";
+  }
+  std::erase_if(baselines, [&](const Baseline& baseline) {
+    return is_forbidden(*steering, baseline.strategy);
+  });
+  return baselines;
+}
+
+std::optional<Floor> best_baseline(std::vector<Baseline> baselines, Evaluator& evaluator) {
+  if (baselines.empty()) return std::nullopt;
   std::vector<Strategy> strategies;
   for (const Baseline& baseline : baselines) strategies.push_back(baseline.strategy);
   const std::vector<Score> scores = evaluator.evaluate(strategies);
   std::size_t best = 0;
   for (std::size_t i = 1; i < scores.size(); ++i)
     if (scores[i].better_than(scores[best])) best = i;
-  return {std::move(baselines[best]), scores[best]};
+  return Floor{std::move(baselines[best]), scores[best]};
 }
 
 // Keeps the planner's result unless the best baseline is strictly better; the note names it either
@@ -102,6 +157,26 @@ void apply_floor(PlanResult& result, const Planner& planner, const Floor& floor)
   result.score = floor.score;
 }
 
+PlanResult plan_above_floor(Planner& planner, const Problem& problem, Evaluator& evaluator,
+                            const PlannerOptions& options, Observer& observer, std::stop_token stop,
+                            std::shared_ptr<const SearchTree> resume,
+                            const CountingEvaluator& counting) {
+  const std::optional<Floor> floor =
+      best_baseline(steered_baselines(problem, resume.get()), evaluator);
+  std::optional<Score> floor_score;
+  if (floor) {
+    floor_score = floor->score;
+    observer.on_improvement(floor->baseline.strategy, floor->score,
+                            {0, counting.count, 0, floor->score});
+  }
+  FloorObserver raised(observer, floor_score);
+  RaceEvaluator race(evaluator, evaluator.evaluate(data_parallel(problem)));
+  PlanResult result = planner.plan(problem, race, options, raised, stop, std::move(resume));
+  if (floor) apply_floor(result, planner, *floor);
+  result.evaluations_to_beat_data_parallel = race.won;
+  return result;
+}
+
 }  // namespace
 
 PlanResult run_planner(Planner& planner, const Problem& problem, const PlannerOptions& options,
@@ -111,10 +186,7 @@ PlanResult run_planner(Planner& planner, const Problem& problem, const PlannerOp
   if (problem.grouping->size() == 0)
     throw InputError("", problem.graph->name(), "the graph has no op to plan",
                      "give a model with at least one op");
-  if (resume && resume->problem != problem.digest())
-    throw InputError(
-        "", "search tree", "it belongs to another problem",
-        "start a new search, or resume with the same model, batch, groups and cluster");
+  if (resume) check_belongs(*resume, problem);
   const auto simulating =
       make_simulating_evaluator(problem, options.threads, planner.wants_feedback());
   CountingEvaluator counting(*simulating);
@@ -123,12 +195,8 @@ PlanResult run_planner(Planner& planner, const Problem& problem, const PlannerOp
   if (planner.is_baseline()) {
     result = planner.plan(problem, *caching, options, observer, stop, std::move(resume));
   } else {
-    const Floor floor = best_baseline(problem, *caching);
-    observer.on_improvement(floor.baseline.strategy, floor.score,
-                            {0, counting.count, 0, floor.score});
-    FloorObserver raised(observer, floor.score);
-    result = planner.plan(problem, *caching, options, raised, stop, std::move(resume));
-    apply_floor(result, planner, floor);
+    result =
+        plan_above_floor(planner, problem, *caching, options, observer, stop, resume, counting);
   }
   result.evaluations = counting.count;
   return result;

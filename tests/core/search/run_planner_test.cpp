@@ -2,6 +2,7 @@
 
 #include "core/base/error.h"
 #include "core/search/baselines.h"
+#include "core/search/steer.h"
 #include "core/search/tree_search.h"
 #include "tests/core/search/toy.h"
 
@@ -143,6 +144,84 @@ TEST(RunPlanner, resumes_its_own_tree) {
   const PlanResult whole = run_planner(mcts, problem, options, quiet, {});
   EXPECT_TRUE(serialise(*rest.tree) == serialise(*whole.tree));
   EXPECT_EQ(rest.strategy, whole.strategy);
+}
+
+TEST(RunPlanner, pins_hold_for_the_baselines_too) {
+  const Problem problem = small_problem();
+  Mcts mcts;
+  Observer quiet;
+  PlannerOptions options;
+  options.iterations = 64;
+  SearchTree tree = *run_planner(mcts, problem, options, quiet, {}).tree;
+  const Decision slow{Mode::Duplicate, {{DeviceId(0), 1}, {DeviceId(3), 1}}};
+  pin(tree, GroupId(0), slow);
+  const auto pinned = std::make_shared<const SearchTree>(tree);
+  const PlanResult result = run_planner(mcts, problem, options, quiet, {}, pinned);
+  EXPECT_EQ(result.strategy.groups[GroupId(0)], slow);
+  // A planner that finds nothing: the best baseline has the pin.
+  Fixed bad(with_pins(tree, data_parallel(problem, Mode::ModelParallel)));
+  const PlanResult floor = run_planner(bad, problem, {}, quiet, {}, pinned);
+  EXPECT_EQ(floor.strategy.groups[GroupId(0)], slow);
+  EXPECT_NE(floor.note.find("with the pins"), std::string::npos) << floor.note;
+  tree.pinned[GroupId(0)] = decision_on_device(DeviceId(44));
+  EXPECT_THROW(
+      run_planner(mcts, problem, options, quiet, {}, std::make_shared<const SearchTree>(tree)),
+      InputError);
+}
+
+TEST(RunPlanner, excluded_baselines_are_no_floor) {
+  const Problem problem = small_problem();
+  Mcts mcts;
+  Observer quiet;
+  PlannerOptions options;
+  options.iterations = 64;
+  SearchTree tree = *run_planner(mcts, problem, options, quiet, {}).tree;
+  const auto children = tree.children(0);
+  for (std::size_t i = 0; i < children.size() / 2; ++i) set_weight(tree, children[i], 0);
+  std::size_t forbidden = 0;
+  for (const Baseline& baseline : simple_baselines(problem))
+    forbidden += is_forbidden(tree, baseline.strategy) ? 1 : 0;
+  EXPECT_GT(forbidden, 0U);
+  const PlanResult result =
+      run_planner(mcts, problem, options, quiet, {}, std::make_shared<const SearchTree>(tree));
+  EXPECT_TRUE(result.strategy.is_complete());
+  EXPECT_FALSE(is_forbidden(tree, result.strategy));
+}
+
+// Asks for one strategy after another.
+class Listed : public Planner {
+ public:
+  explicit Listed(std::vector<Strategy> strategies) : strategies_(std::move(strategies)) {}
+  std::string name() const override { return "listed"; }
+  PlanResult plan(const Problem&, Evaluator& evaluator, const PlannerOptions&, Observer&,
+                  std::stop_token, std::shared_ptr<const SearchTree>) override {
+    PlanResult result;
+    result.strategy = strategies_.back();
+    for (const Strategy& strategy : strategies_) result.score = evaluator.evaluate(strategy);
+    return result;
+  }
+
+ private:
+  std::vector<Strategy> strategies_;
+};
+
+TEST(RunPlanner, counts_evaluations_to_beat_data_parallelism) {
+  const Problem problem = small_problem();
+  Observer quiet;
+  const Strategy plain = data_parallel(problem), fast = data_parallel_proportional(problem);
+  Strategy slow = plain;  // most of the batch on a slow device
+  for (auto& decision : slow.groups) decision->devices.back().weight = 50;
+  ASSERT_TRUE(
+      simulate_strategy(problem, fast).score.better_than(simulate_strategy(problem, plain).score));
+  ASSERT_TRUE(
+      simulate_strategy(problem, plain).score.better_than(simulate_strategy(problem, slow).score));
+  const auto count = [&](std::vector<Strategy> strategies) {
+    Listed planner(std::move(strategies));
+    return run_planner(planner, problem, {}, quiet, {}).evaluations_to_beat_data_parallel;
+  };
+  EXPECT_EQ(count({fast}), 1);
+  EXPECT_EQ(count({slow, plain, fast, slow}), 3);
+  EXPECT_EQ(count({slow, plain}), std::nullopt);
 }
 
 TEST(Evaluators, cache_scores_equal_strategies_once) {
