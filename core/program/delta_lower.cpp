@@ -253,8 +253,7 @@ void DeltaLowering::State::renew_residents(TensorId tensor) {
     lower.exchange.add_homes(tensor);
   } else {
     for (OpId reader : tables().graph->consumers(tensor))
-      for (std::size_t s = 0; s < lower.placement.layout(reader).shards.size(); ++s)
-        lower.exchange.read_resident(reader, tensor, s);
+      lower.exchange.read_resident(reader, tensor);
   }
   add(1);
 }

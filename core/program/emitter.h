@@ -2,6 +2,7 @@
 // resources. Use: read()/depend() any number of times, write(), then one commit. Reuses its arrays.
 #pragma once
 
+#include <algorithm>
 #include <span>
 #include <vector>
 
@@ -67,9 +68,11 @@ class Emitter {
   }
   TaskId next_task() const { return replaced_.valid() ? replaced_ : program_->tasks.next_id(); }
 
-  // On the compute stream of the device. The task is to be filled in at once.
-  Task& commit_compute(DeviceId device);
-  TaskId commit_compute(const Task& task);
+  TaskId commit_compute(const Task& task) {
+    program_->resources.push(program_->compute_stream(task.device));
+    program_->resources.end_row();
+    return commit(task);
+  }
   TaskId commit_transfer(const Task& task, const Path& path);
   TaskId commit_collective(const Task& task, std::span<const DeviceId> members,
                            std::span<const LinkId> links);
@@ -80,12 +83,40 @@ class Emitter {
     std::int32_t next;
   };
   TaskId commit(const Task& task) {
+    const TaskId row = program_->tasks.next_id();
     program_->tasks.push_back(task);
-    return commit_rows();
+    program_->writes.end_row();
+    push_sorted_unique(dependencies_, program_->dependencies);
+    push_sorted_unique(reads_, program_->reads);
+    if (!parameters_.empty()) list_readers(row);
+    return store_ ? keep_store(row) : row;
   }
-  TaskId commit_rows();  // of the task added last
   BufferId write_again();
-  void keep_store(std::size_t row);
+  void list_readers(TaskId row);
+  TaskId keep_store(TaskId row);
+  // Empties the values, of which there are nearly always a few, often in order already.
+  template <class T>
+  static void push_sorted_unique(std::vector<T>& values, Rows<T>& rows) {
+    if (values.size() > 1) sort(values);
+    T last;
+    for (const T value : values) {
+      if (value != last) rows.push(value);
+      last = value;
+    }
+    rows.end_row();
+    values.clear();
+  }
+  template <class T>
+  static void sort(std::vector<T>& values) {
+    constexpr std::size_t kFew = 16;
+    if (values.size() > kFew) return std::sort(values.begin(), values.end());
+    for (std::size_t i = 1; i < values.size(); ++i) {
+      const T value = values[i];
+      std::size_t at = i;
+      for (; at > 0 && value < values[at - 1]; --at) values[at] = values[at - 1];
+      values[at] = value;
+    }
+  }
   std::size_t cell(std::int32_t slot, DeviceId device) const {
     return static_cast<std::size_t>(slot) * tables_.cluster->device_count() + device.index();
   }
@@ -97,7 +128,7 @@ class Emitter {
   std::vector<std::size_t> parameters_;       // cells of the parameters that the task reads
   std::vector<std::int32_t> reader_of_cell_;  // heads of lists in readers_
   std::vector<Reader> readers_;
-  std::vector<LinkId> sorted_links_;
+  std::vector<ResourceId> resources_;
   Store* store_ = nullptr;
   TaskId replaced_;
   std::size_t replaced_row_ = 0, replaced_writes_ = 0;

@@ -27,9 +27,8 @@ void Exchange::start(Program& program) {
 }
 
 void Exchange::add_homes(TensorId parameter) {
-  const TensorFacts& facts = tables_.tensors[parameter];
-  for (const Shard& home : placement_.homes(facts.op).shards)
-    add_resident(facts.slot, home.device, 0, tables_.batch);
+  for (const Shard& home : placement_.homes(tables_.tensors[parameter].op).shards)
+    resident_[cell(parameter, home.device)].add(0, tables_.batch);
 }
 
 void Exchange::forget_copies(TensorId tensor) {
@@ -41,15 +40,13 @@ void Exchange::forget_copies(TensorId tensor) {
 }
 
 Bytes Exchange::resident_bytes(TensorId tensor, DeviceId device) const {
-  const auto slot = static_cast<std::size_t>(tables_.tensors[tensor].slot);
-  const Range range = resident_[device.index() * tables_.slots.size() + slot];
+  const Range range = resident_[cell(tensor, device)];
   return range.end > range.begin ? bytes_of(tensor, range.begin, range.end) : Bytes(0);
 }
 
 void Exchange::forget_residents(TensorId tensor) {
-  const auto slot = static_cast<std::size_t>(tables_.tensors[tensor].slot);
   for (std::size_t d = 0; d < tables_.cluster->device_count(); ++d)
-    resident_[d * tables_.slots.size() + slot] = Range();
+    resident_[cell(tensor, DeviceId(d))] = Range();
 }
 
 // Consumers come after producers. A view has no task: its readers decide.
@@ -104,20 +101,10 @@ std::size_t Exchange::begin_output(TensorId tensor, LayoutId layout) {
   return static_cast<std::size_t>(made.first);
 }
 
-void Exchange::add_resident(std::int32_t slot, DeviceId device, std::int32_t begin,
-                            std::int32_t end) {
-  Range& range = resident_[device.index() * tables_.slots.size() + static_cast<std::size_t>(slot)];
-  if (range.begin == range.end) {
-    range = {begin, end};
-  } else {
-    range = {std::min(range.begin, begin), std::max(range.end, end)};
-  }
-}
-
 Instance Exchange::resident(TensorId tensor, DeviceId device, std::int32_t begin,
                             std::int32_t end) {
   const TensorFacts& facts = tables_.tensors[tensor];
-  add_resident(facts.slot, device, begin, end);
+  resident_[cell(tensor, device)].add(begin, end);
   Instance instance;
   instance.device = device;
   instance.begin = begin;
@@ -126,12 +113,12 @@ Instance Exchange::resident(TensorId tensor, DeviceId device, std::int32_t begin
   return instance;
 }
 
-void Exchange::read_resident(OpId op, TensorId tensor, std::size_t index) {
-  const TensorFacts& facts = tables_.tensors[tensor];
+void Exchange::read_resident(OpId op, TensorId tensor) {
   const Layout& layout = placement_.layout(op);
-  const Shard& shard = layout.shards[index];
-  const bool part = layout.sharded && facts.kind == BatchKind::Batched;
-  add_resident(facts.slot, shard.device, part ? shard.begin : 0, part ? shard.end : tables_.batch);
+  const bool part = layout.sharded && tables_.tensors[tensor].kind == BatchKind::Batched;
+  for (const Shard& shard : layout.shards)
+    resident_[cell(tensor, shard.device)].add(part ? shard.begin : 0,
+                                              part ? shard.end : tables_.batch);
 }
 
 Instance Exchange::parameter(TensorId tensor, DeviceId device) {
@@ -275,10 +262,10 @@ Bytes Exchange::bytes_of(TensorId tensor, std::int32_t begin, std::int32_t end) 
 
 void Exchange::list_residents() const {
   program_->residents.clear();
-  const std::size_t slots = tables_.slots.size();
-  for (std::size_t d = 0; d < tables_.cluster->device_count(); ++d)
+  const std::size_t slots = tables_.slots.size(), devices = tables_.cluster->device_count();
+  for (std::size_t d = 0; d < devices; ++d)
     for (std::size_t slot = 0; slot < slots; ++slot)
-      if (const Range range = resident_[d * slots + slot]; range.end > range.begin)
+      if (const Range range = resident_[slot * devices + d]; range.end > range.begin)
         program_->residents.push_back({tables_.slots[slot], DeviceId(d),
                                        bytes_of(tables_.slots[slot], range.begin, range.end)});
 }

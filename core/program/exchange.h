@@ -23,6 +23,7 @@
 //   are read.
 #pragma once
 
+#include <algorithm>
 #include <span>
 #include <unordered_map>
 #include <utility>
@@ -43,13 +44,9 @@ class Exchange {
 
   // What shard `index` of `op`'s layout reads of an input; adds the tasks that bring it there.
   Instance input(OpId op, TensorId tensor, std::size_t index);
-  // Is the input a parameter at home on the device? Then the op only has to read it.
-  bool parameter_at_home(TensorId tensor, DeviceId device) const {
-    const TensorFacts& facts = tables_.tensors[tensor];
-    return facts.source == Source::Parameter && placement_.homes(facts.op).has(device);
-  }
-  // input() of bytes that are resident wherever they are read: there is nothing to wait for.
-  void read_resident(OpId op, TensorId tensor, std::size_t index);
+  // Every shard's input() of bytes that are resident wherever they are read: there is nothing to
+  // wait for.
+  void read_resident(OpId op, TensorId tensor);
   // The instance for shard 0 where every shard of the layout has the input at hand, and the others
   // follow it; else -1.
   std::int32_t at_hand(TensorId tensor, LayoutId layout) const {
@@ -96,12 +93,19 @@ class Exchange {
   };
   struct Range {  // of samples that are resident on a device; empty: none
     std::int32_t begin = 0, end = 0;
+    void add(std::int32_t from, std::int32_t to) {
+      begin = begin == end ? from : std::min(begin, from);
+      end = std::max(end, to);
+    }
   };
 
   Instance whole(OpId reader, TensorId tensor, DeviceId device);
   Instance slice(TensorId tensor, DeviceId device, std::int32_t begin, std::int32_t end);
   Instance resident(TensorId tensor, DeviceId device, std::int32_t begin, std::int32_t end);
-  void add_resident(std::int32_t slot, DeviceId device, std::int32_t begin, std::int32_t end);
+  std::size_t cell(TensorId tensor, DeviceId device) const {  // in resident_
+    const auto slot = static_cast<std::size_t>(tables_.tensors[tensor].slot);
+    return slot * tables_.cluster->device_count() + device.index();
+  }
   Instance parameter(TensorId tensor, DeviceId device);
 
   // Exchanges proper (exchange_steps.cpp): each adds tasks and remembers the instance.
@@ -146,7 +150,7 @@ class Exchange {
   Program* program_ = nullptr;
   IdVector<TensorId, Made> made_;
   std::vector<Instance> instances_;
-  std::vector<Range> resident_;               // device x slot
+  std::vector<Range> resident_;               // slot x device
   IdVector<DeviceId, std::uint32_t> marked_;  // == mark_: in the set being built
   std::uint32_t mark_ = 0;
   std::vector<DeviceId> members_;  // of the collective being made

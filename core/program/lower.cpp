@@ -30,64 +30,76 @@ void LowerState::start(Program& into) {
   exchange.start(into);
 }
 
-// One task: a shard of an op, or the whole op, on one device. Inputs first: bringing them adds
-// tasks.
-TaskId LowerState::compute(OpId op, std::size_t index) {
-  const Shard& shard = placement.layout(op).shards[index];
-  const OpFacts& facts = tables.ops[op];
+// What all shards share is looked up once.
+void LowerState::sort_inputs(OpId op) {
+  const LayoutId layout = placement.layout_id(op);
   const std::span<const TensorId> inputs = tables.inputs(op);
-  gathered.clear();
+  at_hand.clear();
   at_home.clear();
+  to_bring.clear();
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    if (at_hand[i] >= 0) continue;
-    if (exchange.parameter_at_home(inputs[i], shard.device)) {
-      at_home.push_back(tables.tensors[inputs[i]].slot);
-    } else if (tables.tensors[inputs[i]].source == Source::Resident) {
-      exchange.read_resident(op, inputs[i], index);
+    const TensorFacts& facts = tables.tensors[inputs[i]];
+    const std::int32_t first = exchange.at_hand(inputs[i], layout);
+    if (first >= 0) {
+      at_hand.push_back(static_cast<std::size_t>(first));
+    } else if (facts.source == Source::Resident) {
+      exchange.read_resident(op, inputs[i]);
+    } else if (facts.source == Source::Parameter &&
+               placement.homes(facts.op).has_all(placement.layout(layout))) {
+      at_home.push_back(facts.slot);
     } else {
-      bring(op, index, i);
-      gathered.push_back(exchange.input(op, inputs[i], index));
+      to_bring.push_back(i);
     }
   }
-  if (observer) observer->compute(index);
-  for (const Instance& instance : gathered) emitter.read(instance);
-  for (const std::int32_t slot : at_home) emitter.read_parameter(slot, shard.device);
-  for (const std::int32_t first : at_hand)
-    if (first >= 0) emitter.read(exchange.instance(static_cast<std::size_t>(first) + index));
-  if (facts.kind == TaskKind::Update)
-    for (TensorId input : inputs)
-      if (tables.updates_here(op, input))
-        emitter.overwrite(tables.tensors[input].slot, shard.device);
-  write_outputs(op, index, facts.kind);
-  const TaskId id = emitter.next_task();
-  Task& task = emitter.commit_compute(shard.device);
-  task.kind = facts.kind;
-  task.op = op;
-  task.first_sample = shard.begin;
-  task.samples = shard.end - shard.begin;
-  task.duration = durations[index];
-  task.priority = exchange.priority(op);
-  return id;
 }
 
-void LowerState::write_outputs(OpId op, std::size_t index, TaskKind kind) {
+void LowerState::bring_inputs(OpId op, std::size_t shard) {
+  brought.clear();
+  for (const std::size_t input : to_bring) brought.push_back(bring(op, shard, input));
+}
+
+// One task for each of the shards, which have their inputs.
+void LowerState::compute(OpId op, std::size_t first_shard, std::size_t end_shard) {
   const Layout& layout = placement.layout(op);
+  Task task;
+  task.kind = tables.ops[op].kind;
+  task.op = op;
+  task.priority = exchange.priority(op);
+  for (std::size_t s = first_shard; s < end_shard; ++s) {
+    const Shard& shard = layout.shards[s];
+    if (observer) observer->compute(s);
+    for (const std::size_t first : at_hand) emitter.read(exchange.instance(first + s));
+    for (const Instance& instance : brought) emitter.read(instance);
+    for (const std::int32_t slot : at_home) emitter.read_parameter(slot, shard.device);
+    if (task.kind == TaskKind::Update)
+      for (TensorId input : tables.inputs(op))
+        if (tables.updates_here(op, input))
+          emitter.overwrite(tables.tensors[input].slot, shard.device);
+    last_task = emitter.next_task();
+    write_outputs(op, layout, s);
+    task.device = shard.device;
+    task.first_sample = shard.begin;
+    task.samples = shard.end - shard.begin;
+    task.duration = tables.op_time(shard.costs, op);
+    emitter.commit_compute(task);
+  }
+}
+
+void LowerState::write_outputs(OpId op, const Layout& layout, std::size_t index) {
   const Shard& shard = layout.shards[index];
   const std::span<const TensorId> outputs = tables.outputs(op);
   for (std::size_t o = 0; o < outputs.size(); ++o) {
     const TensorFacts& facts = tables.tensors[outputs[o]];
-    const bool slice = layout.sharded && facts.kind == BatchKind::Batched;
+    const bool all = layout.sharded && facts.kind == BatchKind::Whole;
     Instance made;
     made.device = shard.device;
-    made.begin = shard.begin;
-    made.end = shard.end;
-    made.task = emitter.next_task();
+    made.begin = all ? 0 : shard.begin;
+    made.end = all ? tables.batch : shard.end;
+    made.task = last_task;
     made.exclusive = true;
-    if (layout.sharded && facts.kind == BatchKind::Whole) made.begin = 0, made.end = tables.batch;
-    if (kind != TaskKind::Update)
-      made.buffer = emitter.write(
-          outputs[o], shard.device,
-          slice ? exchange.bytes_of(outputs[o], shard.begin, shard.end) : facts.bytes);
+    if (tables.ops[op].kind != TaskKind::Update)
+      made.buffer = emitter.write(outputs[o], shard.device,
+                                  slice_bytes(facts, shard.begin, shard.end, tables.batch));
     set_output(o, index, made);
   }
 }
@@ -99,27 +111,13 @@ void LowerState::declare_outputs(OpId op) {
                                         : exchange.begin_output(output, placement.layout_id(op)));
 }
 
-// What all shards share is looked up together.
-void LowerState::prepare_shards(OpId op) {
-  const LayoutId layout = placement.layout_id(op);
-  at_hand.clear();
-  for (const TensorId input : tables.inputs(op)) at_hand.push_back(exchange.at_hand(input, layout));
-  durations.clear();
-  for (const Shard& shard : placement.layout(layout).shards)
-    durations.push_back(tables.op_time(shard.costs, op));
-}
-
 void LowerState::lower_alias(OpId op) {
   const Layout& layout = placement.layout(op);
   const TensorId input = tables.inputs(op).front();
   const bool alone = tables.graph->consumers(input).size() == 1 && tables.outputs(op).size() == 1;
   for (std::size_t s = 0; s < layout.shards.size(); ++s) {
-    for (std::size_t i = 1; i < tables.inputs(op).size(); ++i) {
-      bring(op, s, i);
-      exchange.input(op, tables.inputs(op)[i], s);
-    }
-    bring(op, s, 0);
-    Instance instance = exchange.input(op, input, s);
+    for (std::size_t i = 1; i < tables.inputs(op).size(); ++i) bring(op, s, i);
+    Instance instance = bring(op, s, 0);
     instance.exclusive = instance.exclusive && alone;
     instance.next = -1;
     const auto outputs = tables.outputs(op);
@@ -132,23 +130,23 @@ void LowerState::lower_alias(OpId op) {
   }
 }
 
-void LowerState::lower_update(OpId op) {
-  const Layout& layout = placement.layout(op);
-  for (std::size_t s = 0; s < layout.shards.size(); ++s) {
-    const TaskId updated = compute(op, s);
-    if (placement.homes(op).shards.size() == layout.shards.size()) continue;
-    for (TensorId input : tables.inputs(op))
-      if (tables.updates_here(op, input)) exchange.return_parameter(input, op, updated);
-  }
-}
-
 void LowerState::lower_op(OpId op) {
   declare_outputs(op);
   if (tables.ops[op].alias) return lower_alias(op);
-  prepare_shards(op);
-  if (tables.ops[op].kind == TaskKind::Update) return lower_update(op);
+  sort_inputs(op);
   const std::size_t shards = placement.layout(op).shards.size();
-  for (std::size_t s = 0; s < shards; ++s) compute(op, s);
+  brought.clear();
+  if (to_bring.empty()) {
+    compute(op, 0, shards);
+  } else {
+    for (std::size_t s = 0; s < shards; ++s) {
+      bring_inputs(op, s);
+      compute(op, s, s + 1);
+    }
+  }
+  if (tables.ops[op].kind == TaskKind::Update && placement.homes(op).shards.size() != shards)
+    for (TensorId input : tables.inputs(op))
+      if (tables.updates_here(op, input)) exchange.return_parameter(input, op, last_task);
 }
 
 Lowering::Lowering(std::shared_ptr<const Graph> graph, std::shared_ptr<const Grouping> grouping,

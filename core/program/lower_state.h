@@ -32,19 +32,21 @@ struct LowerState {
 
   void start(Program& into);
   void lower_op(OpId op);
-  void lower_update(OpId op);
   void lower_alias(OpId op);
   void declare_outputs(OpId op);
-  void prepare_shards(OpId op);
-  void bring(OpId op, std::size_t shard, std::size_t input) {
-    const std::size_t ask = shard * tables.inputs(op).size() + input;
-    if (observer) observer->bring(static_cast<std::uint32_t>(ask), tables.inputs(op)[input]);
+  void sort_inputs(OpId op);
+  Instance bring(OpId op, std::size_t shard, std::size_t input) {
+    const std::span<const TensorId> inputs = tables.inputs(op);
+    const std::size_t ask = shard * inputs.size() + input;
+    if (observer) observer->bring(static_cast<std::uint32_t>(ask), inputs[input]);
+    return exchange.input(op, inputs[input], shard);
   }
   void set_output(std::size_t output, std::size_t shard, const Instance& instance) {
     exchange.set_output(first_output[output] + shard, instance);
   }
-  TaskId compute(OpId op, std::size_t index);
-  void write_outputs(OpId op, std::size_t index, TaskKind kind);
+  void bring_inputs(OpId op, std::size_t shard);
+  void compute(OpId op, std::size_t first_shard, std::size_t end_shard);
+  void write_outputs(OpId op, const Layout& layout, std::size_t shard);
 
   Tables tables;
   Placement placement;
@@ -54,11 +56,12 @@ struct LowerState {
   BlockObserver* observer = nullptr;
   bool outputs_stay = false;  // they are declared already, with the same layout
   // Of the op being lowered:
-  std::vector<std::int32_t> at_hand;      // by input: see Exchange::at_hand()
-  std::vector<Instance> gathered;         // what a shard reads beside them
-  std::vector<std::int32_t> at_home;      // and the parameters
+  std::vector<std::size_t> at_hand;       // of inputs, see Exchange::at_hand()
+  std::vector<std::int32_t> at_home;      // slots of parameters that are at home where it runs
+  std::vector<std::size_t> to_bring;      // other inputs, but for resident ones
+  std::vector<Instance> brought;          // those, for one shard
   std::vector<std::size_t> first_output;  // by output: its instance for shard 0
-  std::vector<Nanos> durations;           // by shard
+  TaskId last_task;
 };
 
 }  // namespace strato

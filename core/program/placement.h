@@ -38,6 +38,11 @@ struct Layout {
   std::vector<Shard> shards;           // ascending by device
   std::vector<std::int32_t> position;  // by device: its shard, or -1
   bool has(DeviceId device) const { return position[device.index()] >= 0; }
+  bool has_all(const Layout& other) const {  // of its devices
+    for (const Shard& shard : other.shards)
+      if (!has(shard.device)) return false;
+    return true;
+  }
 };
 
 struct Fold;  // symmetry.h
