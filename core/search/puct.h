@@ -17,12 +17,16 @@ class ValueScale {
  public:
   // `rewards`: ascending.
   ValueScale(std::span<const float> rewards, const TreeSearchOptions& options)
-      : on_(options.normalise && !rewards.empty()) {
+      : ValueScale(
+            rewards.size(), [&](std::size_t place) { return rewards[place]; }, options) {}
+  // `reward(place)`: the place-th smallest of `count` rewards.
+  template <class Reward>
+  ValueScale(std::size_t count, Reward&& reward, const TreeSearchOptions& options)
+      : on_(options.normalise && count > 0) {
     if (!on_) return;
-    const auto at =
-        static_cast<std::size_t>(options.low_quantile * static_cast<double>(rewards.size()));
-    low_ = rewards[std::min(at, rewards.size() - 1)];
-    high_ = rewards.back();
+    const auto at = static_cast<std::size_t>(options.low_quantile * static_cast<double>(count));
+    low_ = reward(std::min(at, count - 1));
+    high_ = reward(count - 1);
   }
   double operator()(double value) const {
     if (!on_) return value;

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <unordered_set>
 #include <utility>
 
 #include "core/base/error.h"
@@ -24,17 +25,18 @@ class CountingEvaluator final : public Evaluator {
 };
 
 // Counts what the planner asks for until something is faster than data parallelism (or, where that
-// does not fit, until something fits). Outside the cache: a strategy that a baseline had counts.
+// does not fit, until something fits), every strategy once; one that a baseline had counts, too.
 class RaceEvaluator final : public Evaluator {
  public:
-  RaceEvaluator(Evaluator& inner, const Score& data_parallel)
-      : inner_(inner), data_parallel_(data_parallel) {}
+  RaceEvaluator(Evaluator& inner, const Cluster& cluster, const Score& data_parallel)
+      : inner_(inner), cluster_(cluster), data_parallel_(data_parallel) {}
   using Evaluator::evaluate;
   std::vector<Score> evaluate(std::span<const Strategy> strategies) override {
     std::vector<Score> scores = inner_.evaluate(strategies);
-    for (const Score& score : scores) {
-      ++count_;
-      if (!won && score.feasible && score.better_than(data_parallel_)) won = count_;
+    for (std::size_t i = 0; i < scores.size() && !won; ++i) {
+      seen_.insert(complete(strategies[i], cluster_).digest());
+      if (scores[i].feasible && scores[i].better_than(data_parallel_))
+        won = static_cast<std::int64_t>(seen_.size());
     }
     return scores;
   }
@@ -42,8 +44,9 @@ class RaceEvaluator final : public Evaluator {
 
  private:
   Evaluator& inner_;
+  const Cluster& cluster_;
   Score data_parallel_;
-  std::int64_t count_ = 0;
+  std::unordered_set<Digest> seen_;
 };
 
 // Tells the observer about the better of the planner's and the baselines' best.
@@ -170,7 +173,7 @@ PlanResult plan_above_floor(Planner& planner, const Problem& problem, Evaluator&
                             {0, counting.count, 0, floor->score});
   }
   FloorObserver raised(observer, floor_score);
-  RaceEvaluator race(evaluator, evaluator.evaluate(data_parallel(problem)));
+  RaceEvaluator race(evaluator, *problem.cluster, evaluator.evaluate(data_parallel(problem)));
   PlanResult result = planner.plan(problem, race, options, raised, stop, std::move(resume));
   if (floor) apply_floor(result, planner, *floor);
   result.evaluations_to_beat_data_parallel = race.won;

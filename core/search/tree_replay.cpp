@@ -1,7 +1,9 @@
 #include "core/search/tree_replay.h"
 
 #include <algorithm>
+#include <bit>
 #include <limits>
+#include <numeric>
 #include <utility>
 
 #include "core/base/error.h"
@@ -11,15 +13,6 @@ namespace strato {
 namespace {
 
 std::size_t at(std::int32_t vertex) { return static_cast<std::size_t>(vertex); }
-
-std::vector<float> rewards_so_far(const TreeReplay& replay) {
-  std::vector<float> rewards;
-  const SearchTree& tree = replay.tree();
-  for (std::size_t v = 0; v < tree.vertices.size(); ++v)
-    if (replay.exists(static_cast<std::int32_t>(v))) rewards.push_back(tree.vertices[v].reward);
-  std::ranges::sort(rewards);
-  return rewards;
-}
 
 float prior_of_unopened(const SearchTree& tree, std::int32_t vertex, std::int32_t first_unopened) {
   if (first_unopened >= 0) return tree.vertices[at(first_unopened)].prior;
@@ -38,6 +31,13 @@ float prior_of_unopened(const SearchTree& tree, std::int32_t vertex, std::int32_
 
 TreeReplay::TreeReplay(std::shared_ptr<const SearchTree> tree) : tree_(std::move(tree)) {
   CHECK(tree_ != nullptr, "a replay needs a tree");
+  const std::size_t size = tree_->vertices.size();
+  by_reward_.resize(size);
+  std::iota(by_reward_.begin(), by_reward_.end(), 0);
+  std::ranges::stable_sort(by_reward_, {},
+                           [&](std::int32_t v) { return tree_->vertices[at(v)].reward; });
+  place_.resize(size);
+  for (std::size_t i = 0; i < size; ++i) place_[at(by_reward_[i])] = static_cast<std::int32_t>(i);
   restart();
 }
 
@@ -48,12 +48,30 @@ void TreeReplay::restart() {
   value_sum_.assign(size, 0);
   best_.assign(size, -std::numeric_limits<double>::infinity());
   raised_.clear();
+  existing_ = 0;
+  counts_.assign(size + 1, 0);
+}
+
+void TreeReplay::count(std::int32_t vertex, int change) {
+  existing_ += static_cast<std::size_t>(change);
+  for (std::size_t i = at(place_[at(vertex)]) + 1; i < counts_.size(); i += i & -i)
+    counts_[i] += change;
+}
+
+float TreeReplay::reward_at(std::size_t place) const {
+  CHECK(place < existing_, "so many vertices do not exist yet");
+  std::size_t below = 0;  // places that hold at most `place` existing vertices
+  auto left = static_cast<std::int32_t>(place);
+  for (std::size_t half = std::bit_floor(counts_.size() - 1); half > 0; half /= 2)
+    if (below + half < counts_.size() && counts_[below + half] <= left)
+      left -= counts_[below += half];
+  return tree_->vertices[at(by_reward_[below])].reward;
 }
 
 void TreeReplay::forward() {
   const auto [leaf, reward] = tree_->log[step_];
   for (std::int32_t v = leaf; v >= 0; v = tree_->vertices[at(v)].parent) {
-    ++visits_[at(v)];
+    if (++visits_[at(v)] == 1) count(v, 1);
     value_sum_[at(v)] += reward;
     if (reward <= best_[at(v)]) continue;
     raised_.push_back({step_, v, best_[at(v)]});
@@ -66,7 +84,7 @@ void TreeReplay::backward() {
   --step_;
   const auto [leaf, reward] = tree_->log[step_];
   for (std::int32_t v = leaf; v >= 0; v = tree_->vertices[at(v)].parent) {
-    --visits_[at(v)];
+    if (--visits_[at(v)] == 0) count(v, -1);
     value_sum_[at(v)] = visits_[at(v)] == 0 ? 0 : value_sum_[at(v)] - reward;
   }
   for (; !raised_.empty() && raised_.back().step == step_; raised_.pop_back())
@@ -98,8 +116,8 @@ bool TreeReplay::expanded() const { return step_ > 0 && visits(tree_->log[step_ 
 std::vector<PuctRow> puct_rows(const TreeReplay& replay, std::int32_t vertex,
                                const TreeSearchOptions& options) {
   const SearchTree& tree = replay.tree();
-  const std::vector<float> rewards = rewards_so_far(replay);
-  const ValueScale scale(rewards, options);
+  const auto reward = [&](std::size_t place) { return replay.reward_at(place); };
+  const ValueScale scale(replay.existing(), reward, options);
   const auto value = [&](std::int32_t v) {
     return options.max_backup ? replay.best(v) : replay.value(v);
   };

@@ -28,6 +28,9 @@ class TreeReplay {
   // The best reward at or below it: Q of searches that back up the maximum.
   double best(std::int32_t vertex) const { return best_[static_cast<std::size_t>(vertex)]; }
   bool exists(std::int32_t vertex) const { return visits(vertex) > 0; }
+  std::size_t existing() const { return existing_; }  // vertices
+  // The place-th smallest of their own rewards; O(log vertices).
+  float reward_at(std::size_t place) const;
   // From the root to the vertex that the last step backed up.
   std::vector<std::int32_t> path() const;
   bool expanded() const;  // the last step made its vertex
@@ -41,12 +44,16 @@ class TreeReplay {
   void restart();
   void forward();
   void backward();
+  void count(std::int32_t vertex, int change);
 
   std::shared_ptr<const SearchTree> tree_;
   std::size_t step_ = 0;
   std::vector<std::int32_t> visits_;
   std::vector<double> value_sum_, best_;
   std::vector<Raised> raised_;
+  std::size_t existing_ = 0;
+  std::vector<std::int32_t> by_reward_, place_;  // vertices ascending by reward, and the inverse
+  std::vector<std::int32_t> counts_;             // Fenwick tree over the places of those existing
 };
 
 // What selection at a vertex compares (TAG 4.2.2): U = Q + c G sqrt(sum N) / (1 + N), with Q as the

@@ -19,6 +19,7 @@ class UniformPrior final : public PriorProvider {
                                          std::span<const PriorQuery> queries) override {
     return std::vector<std::vector<float>>(queries.size());
   }
+  bool is_uniform() const override { return true; }
 };
 
 std::vector<std::vector<std::int32_t>> ranked_by_group(const TreeState& tree) {
@@ -115,6 +116,15 @@ class TreeSearch {
     std::int32_t node;
     std::size_t evaluation;  // index into the batch
   };
+  struct Batch {
+    std::vector<Leaf> leaves;
+    std::vector<ActionVector> fresh;  // strategies to evaluate
+    // Known ones, of vertices that need a prior: their scores are asked for again, behind the
+    // fresh ones, and cost no iteration.
+    std::vector<ActionVector> again;
+    std::vector<std::size_t> is_again;  // indices of leaves whose evaluation counts from there
+    std::size_t repeats = 0;
+  };
   struct Known {
     float reward;
     std::int64_t step_time_ns;
@@ -129,8 +139,9 @@ class TreeSearch {
   std::int32_t best_known_vertex() const;
   Strategy finished(const ActionVector& actions) const;
   bool tree_round(std::size_t want);
-  std::size_t collect_and_back_up(std::size_t want);
-  void back_up(const std::vector<Leaf>& leaves, const std::vector<ActionVector>& batch);
+  Batch collect(std::size_t want);
+  bool wants_prior(std::int32_t leaf) const;
+  void back_up(Batch batch);
   bool polish_round(std::size_t want);
   bool is_polish_turn(std::size_t want) const;
   bool may_polish() const { return local_.has_incumbent() && !tree_.has_focus(); }
@@ -218,6 +229,7 @@ void TreeSearch::evaluate_root() {
 }
 
 void TreeSearch::ask_priors(const std::vector<Leaf>& leaves, const std::vector<Score>& scores) {
+  if (prior_.is_uniform()) return;
   std::vector<Strategy> partial;
   std::vector<const Leaf*> asked;
   for (const Leaf& leaf : leaves) {
@@ -240,8 +252,7 @@ void TreeSearch::ask_priors(const std::vector<Leaf>& leaves, const std::vector<S
   }
   std::vector<std::vector<float>> rows = prior_.priors(problem_, tree_.actions(), queries);
   CHECK(rows.size() == queries.size(), "one row of priors a query");
-  for (std::size_t i = 0; i < rows.size(); ++i)
-    tree_.set_priors(asked[i]->node, std::move(rows[i]));
+  for (std::size_t i = 0; i < rows.size(); ++i) tree_.set_priors(asked[i]->node, rows[i]);
 }
 
 // Looks at `want` leaves. Sometimes all that could be selected waits for its evaluation; then what
@@ -250,51 +261,67 @@ void TreeSearch::ask_priors(const std::vector<Leaf>& leaves, const std::vector<S
 bool TreeSearch::tree_round(std::size_t want) {
   std::size_t done = 0;
   while (done < want) {
-    const std::size_t now = collect_and_back_up(want - done);
-    if (now == 0) break;
+    Batch batch = collect(want - done);
+    const std::size_t now = batch.fresh.size() + batch.repeats;
+    if (now == 0 && batch.leaves.empty()) break;
     done += now;
+    if (!batch.leaves.empty()) back_up(std::move(batch));
   }
   tree_iterations_ += static_cast<std::int64_t>(done);
   return done > 0;
 }
 
-// Collects up to `want` leaves that need an evaluation, evaluates them together and backs them up
-// in order.
-std::size_t TreeSearch::collect_and_back_up(std::size_t want) {
+bool TreeSearch::wants_prior(std::int32_t leaf) const {
+  const TreeNode& node = tree_.node(leaf);
+  return !prior_.is_uniform() && !node.evaluated &&
+         static_cast<std::size_t>(node.depth) < tree_.order().size();
+}
+
+// Up to `want` leaves that need an evaluation; those that are known are backed up on the way, or
+// wait for their prior.
+TreeSearch::Batch TreeSearch::collect(std::size_t want) {
   constexpr std::size_t kPatience = 1000;  // selections a leaf: repeats are free, but not for ever
-  std::vector<Leaf> leaves;
-  std::vector<ActionVector> batch;
+  Batch batch;
   std::unordered_map<Digest, std::size_t> in_batch;
-  std::size_t repeats = 0;
-  for (std::size_t i = 0; batch.size() + repeats < want && i < kPatience * want; ++i) {
-    const std::int32_t leaf = tree_.select();
+  for (std::size_t i = 0; batch.fresh.size() + batch.repeats < want && i < kPatience * want; ++i) {
+    const std::int32_t leaf = batch.leaves.size() < 2 * want ? tree_.select() : -1;
     if (leaf < 0) break;
     ActionVector actions = tree_.completed_actions(leaf);
     const Digest key = key_of(actions);
     if (const auto known = known_.find(key); known != known_.end()) {
-      tree_.back_up(leaf, known->second.reward, known->second.step_time_ns);
-      if (!options_.free_repeats) ++repeats;
-      continue;
+      if (!options_.free_repeats) ++batch.repeats;
+      if (!wants_prior(leaf)) {
+        tree_.back_up(leaf, known->second.reward, known->second.step_time_ns);
+        continue;
+      }
+      batch.is_again.push_back(batch.leaves.size());
+      batch.leaves.push_back({leaf, batch.again.size()});
+      batch.again.push_back(std::move(actions));
+    } else {
+      const auto [slot, is_new] = in_batch.emplace(key, batch.fresh.size());
+      if (is_new) batch.fresh.push_back(std::move(actions));
+      batch.leaves.push_back({leaf, slot->second});
     }
-    const auto [slot, fresh] = in_batch.emplace(key, batch.size());
-    if (fresh) batch.push_back(std::move(actions));
-    leaves.push_back({leaf, slot->second});
     tree_.add_virtual_visit(leaf, 1);
   }
-  if (!batch.empty()) back_up(leaves, batch);
-  return batch.size() + repeats;
+  return batch;
 }
 
-void TreeSearch::back_up(const std::vector<Leaf>& leaves, const std::vector<ActionVector>& batch) {
-  const std::vector<Score> scores = evaluate(batch);
-  for (const Leaf& leaf : leaves) {
-    const ActionVector& actions = batch[leaf.evaluation];
+void TreeSearch::back_up(Batch batch) {
+  const std::size_t fresh = batch.fresh.size();
+  std::vector<ActionVector> all = std::move(batch.fresh);
+  all.insert(all.end(), batch.again.begin(), batch.again.end());
+  for (std::size_t leaf : batch.is_again) batch.leaves[leaf].evaluation += fresh;
+  const std::vector<Score> scores = evaluate(all);
+  evaluations_ -= static_cast<std::int64_t>(batch.again.size());
+  for (const Leaf& leaf : batch.leaves) {
+    const ActionVector& actions = all[leaf.evaluation];
     const Known known = learn(actions, scores[leaf.evaluation]);
     tree_.add_virtual_visit(leaf.node, -1);
     tree_.back_up(leaf.node, known.reward, known.step_time_ns);
     consider(actions, scores[leaf.evaluation]);
   }
-  ask_priors(leaves, scores);
+  ask_priors(batch.leaves, scores);
 }
 
 TreeSearch::Known TreeSearch::learn(const ActionVector& actions, const Score& score) {

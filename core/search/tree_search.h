@@ -49,6 +49,8 @@ class PriorProvider {
   virtual std::vector<std::vector<float>> priors(const Problem& problem,
                                                  const std::vector<Decision>& actions,
                                                  std::span<const PriorQuery> queries) = 0;
+  // Whether every row is empty: then nobody needs to ask.
+  virtual bool is_uniform() const { return false; }
 };
 std::unique_ptr<PriorProvider> make_uniform_prior();
 

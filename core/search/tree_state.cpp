@@ -84,7 +84,7 @@ void TreeState::take_pins(const SearchTree& steering) {
 }
 
 bool TreeState::follows_first(const TreeNode& node) const {
-  return options_.follow_first && node.order.empty() && node.first_action >= 0 &&
+  return options_.follow_first && node.prior_row < 0 && node.first_action >= 0 &&
          static_cast<std::size_t>(node.first_action) < free_actions_;
 }
 
@@ -101,7 +101,7 @@ std::size_t TreeState::action_count(const TreeNode& node) const {
 std::int32_t TreeState::action_at(const TreeNode& node, std::size_t place) const {
   const auto depth = static_cast<std::size_t>(node.depth);
   if (const std::int32_t pin = pin_at(depth); pin >= 0) return pin;
-  if (!node.order.empty()) return node.order[place];
+  if (node.prior_row >= 0) return node.order[place];
   if (!follows_first(node)) return ranked_[depth][place];
   if (place == 0) return node.first_action;
   const std::int32_t skipped = position_[depth][static_cast<std::size_t>(node.first_action)];
@@ -137,7 +137,8 @@ double TreeState::value(const TreeNode& node) const {
 }
 
 // PUCT (TAG 4.2.2). Virtual visits count as visits, without a value: they spread a batch.
-std::int32_t TreeState::best_child(std::int32_t id) const {
+std::int32_t TreeState::best_child(std::int32_t id) {
+  if (node(id).prior_row >= 0 && node(id).order.empty()) sort_by_prior(node(id));
   const TreeNode& at = node(id);
   const double visits = at.visits + at.virtual_visits;
   const ValueScale scale(rewards_, options_);
@@ -163,9 +164,9 @@ std::int32_t TreeState::best_child(std::int32_t id) const {
   const bool uniform = static_cast<std::size_t>(at.depth) == first_free_;
   if (uniform && !any_feasible_ && options_.graded_overflow) return kNew;
   if (any_open && !may_widen(options_, visits, open)) return best;
-  const auto next = static_cast<std::size_t>(action_at(at, static_cast<std::size_t>(at.cursor)));
-  const double prior =
-      at.priors.empty() ? 1.0 / static_cast<double>(actions_.size()) : at.priors[next];
+  const double prior = at.prior_row < 0
+                           ? 1.0 / static_cast<double>(actions_.size())
+                           : prior_of(at, action_at(at, static_cast<std::size_t>(at.cursor)));
   const double score = unvisited + exploration(options_, actions_.size(), prior, visits, 0);
   return score > best_score ? kNew : best;
 }
@@ -179,8 +180,7 @@ std::int32_t TreeState::expand(std::int32_t id) {
     child.action = action_at(at, static_cast<std::size_t>(at.cursor));
     child.depth = at.depth + 1;
     child.first_action = first_action_below(id, child.action);
-    child.prior = at.priors.empty() ? 1.0F / static_cast<float>(actions_.size())
-                                    : at.priors[static_cast<std::size_t>(child.action)];
+    child.prior = prior_of(at, child.action);
   }
   nodes_.push_back(std::move(child));
   TreeNode& at = node(id);
@@ -236,15 +236,26 @@ void TreeState::add_virtual_visit(std::int32_t leaf, int change) {
   for (std::int32_t at = leaf; at >= 0; at = node(at).parent) node(at).virtual_visits += change;
 }
 
-void TreeState::set_priors(std::int32_t id, std::vector<float> priors) {
+void TreeState::set_priors(std::int32_t id, const std::vector<float>& priors) {
   TreeNode& at = node(id);
   if (priors.empty() || is_leaf_depth(at)) return;
   CHECK(priors.size() == actions_.size(), "one prior an action");
-  at.order = ranked_[static_cast<std::size_t>(at.depth)];
-  std::ranges::stable_sort(at.order, [&](std::int32_t a, std::int32_t b) {
-    return priors[static_cast<std::size_t>(a)] > priors[static_cast<std::size_t>(b)];
+  CHECK(at.prior_row < 0, "priors are asked for once");
+  at.prior_row = static_cast<std::int32_t>(priors_.size() / actions_.size());
+  priors_.insert(priors_.end(), priors.begin(), priors.end());
+}
+
+float TreeState::prior_of(const TreeNode& node, std::int32_t action) const {
+  if (node.prior_row < 0) return 1.0F / static_cast<float>(actions_.size());
+  return priors_[static_cast<std::size_t>(node.prior_row) * actions_.size() +
+                 static_cast<std::size_t>(action)];
+}
+
+void TreeState::sort_by_prior(TreeNode& node) const {
+  node.order = ranked_[static_cast<std::size_t>(node.depth)];
+  std::ranges::stable_sort(node.order, [&](std::int32_t a, std::int32_t b) {
+    return prior_of(node, a) > prior_of(node, b);
   });
-  at.priors = std::move(priors);
 }
 
 void TreeState::mark_done(std::int32_t id) {
@@ -285,6 +296,7 @@ SearchTree TreeState::snapshot() const {
   tree.actions = actions_;
   tree.order = order_;
   tree.pinned = pins_;
+  tree.priors = priors_;
   std::vector<std::int32_t> queue = {0};
   std::vector<std::int32_t> number(nodes_.size(), 0);  // in the snapshot
   queue.reserve(nodes_.size());
@@ -303,10 +315,7 @@ SearchTree TreeState::snapshot() const {
     v.weight = n.weight;
     v.child_count = static_cast<std::int32_t>(n.children.size());
     if (v.child_count > 0) v.first_child = static_cast<std::int32_t>(queue.size());
-    if (!n.priors.empty()) {
-      v.prior_row = static_cast<std::int32_t>(tree.priors.size() / actions_.size());
-      tree.priors.insert(tree.priors.end(), n.priors.begin(), n.priors.end());
-    }
+    v.prior_row = n.prior_row;
     for (std::int32_t child : n.children) {
       tree.vertices[queue.size()].parent = static_cast<std::int32_t>(i);
       queue.push_back(child);
@@ -340,18 +349,26 @@ void TreeState::restore_node(const SearchTree& tree, std::int32_t id) {
   n.closed =
       v.weight == 0 || (pin >= 0 && pin != v.action) || (v.parent >= 0 && node(v.parent).closed);
   if (v.weight == 0) excluded_.push_back(id);
-  if (v.prior_row < 0) return;
-  const std::size_t width = tree.actions.size();
-  const auto row = tree.priors.begin() + v.prior_row * static_cast<std::ptrdiff_t>(width);
-  std::vector<float> priors(row, row + static_cast<std::ptrdiff_t>(width));
-  priors.resize(actions_.size(), 0);
-  set_priors(id, std::move(priors));
+  n.prior_row = is_leaf_depth(n) ? -1 : v.prior_row;
+}
+
+void TreeState::restore_priors(const SearchTree& tree) {
+  const std::size_t before = tree.actions.size(), now = actions_.size();
+  if (before == now) {
+    priors_ = tree.priors;
+    return;
+  }
+  priors_.assign(tree.priors.size() / before * now, 0);  // pinned decisions were added
+  for (std::size_t i = 0; i < tree.priors.size(); ++i)
+    priors_[i / before * now + i % before] = tree.priors[i];
 }
 
 // Children may come from a search with other priors, or from before a pin: any order of distinct
 // actions will do.
 void TreeState::restore_order(std::int32_t id) {
   TreeNode& n = node(id);
+  if (n.children.empty()) return;
+  if (n.prior_row >= 0) sort_by_prior(n);
   std::vector<bool> open(actions_.size(), false);
   const std::size_t count = action_count(n);
   for (std::size_t c = 0; c < n.children.size(); ++c) {
@@ -367,6 +384,7 @@ void TreeState::restore(const SearchTree& tree, std::size_t pinned_since) {
   CHECK(tree.order == order_, "steering of another tree");
   nodes_.assign(tree.vertices.size(), {});
   log_ = tree.log;
+  restore_priors(tree);
   has_log_ = !log_.empty() || tree.vertices.front().visits == 0;
   std::vector<bool> fresh(nodes_.size(), pinned_since == 0 && (has_log_ || pinned_.empty()));
   for (std::size_t i = log_.size(); i-- > 0;)  // the first back-up of a vertex is its evaluation

@@ -31,8 +31,8 @@ struct TreeNode {
   std::int32_t cursor = 0;             // place of the next action to open
   bool in_order = true;                // children are the first actions, one after another
   std::vector<std::int32_t> children;  // in order of expansion
-  std::vector<float> priors;           // of all actions; empty: uniform
-  std::vector<std::int32_t> order;     // actions by prior; empty: by rank
+  std::int32_t prior_row = -1;         // of TreeState's priors; -1: uniform
+  std::vector<std::int32_t> order;     // actions by prior, once one is opened; empty: by rank
 };
 
 class TreeState {
@@ -64,7 +64,7 @@ class TreeState {
   Strategy strategy_of(const ActionVector& actions) const;
 
   void add_virtual_visit(std::int32_t leaf, int change);
-  void set_priors(std::int32_t id, std::vector<float> priors);
+  void set_priors(std::int32_t id, const std::vector<float>& priors);
   void back_up(std::int32_t leaf, float reward, std::int64_t step_time_ns);
 
   SearchTree snapshot() const;  // vertices, actions, order, steering, log
@@ -77,8 +77,8 @@ class TreeState {
   void take_actions(const Problem& problem, const SearchTree& steering);
   void take_pins(const SearchTree& steering);
   void restore_node(const SearchTree& tree, std::int32_t id);
+  void restore_priors(const SearchTree& tree);
   void restore_order(std::int32_t id);
-  void check_children(std::int32_t id) const;
   std::int32_t pin_at(std::size_t depth) const {
     return pinned_.empty() ? -1 : pinned_[order_[depth].index()];
   }
@@ -87,11 +87,13 @@ class TreeState {
     return static_cast<std::size_t>(node.cursor) < action_count(node);
   }
   void advance(TreeNode& node) const;
+  void sort_by_prior(TreeNode& node) const;
+  float prior_of(const TreeNode& node, std::int32_t action) const;
   bool follows_first(const TreeNode& node) const;
   std::size_t action_count(const TreeNode& node) const;
   std::int32_t action_at(const TreeNode& node, std::size_t place) const;
   std::int32_t expand(std::int32_t id);
-  std::int32_t best_child(std::int32_t id) const;
+  std::int32_t best_child(std::int32_t id);
   double value(const TreeNode& node) const;
   void mark_done(std::int32_t id);
   void remember(float reward);
@@ -109,6 +111,7 @@ class TreeState {
   std::vector<std::vector<std::int32_t>> ranked_;  // by depth: legal actions, most plausible first
   std::vector<std::vector<std::int32_t>> position_;  // by depth and action: place in ranked_, or -1
   std::vector<TreeNode> nodes_;
+  std::vector<float> priors_;   // rows of actions_.size()
   std::vector<float> rewards_;  // ascending; of vertices that are not closed
   bool any_feasible_ = false;   // under the pins
   std::int32_t start_ = 0;      // of selection

@@ -208,9 +208,8 @@ class Listed : public Planner {
 TEST(RunPlanner, counts_evaluations_to_beat_data_parallelism) {
   const Problem problem = small_problem();
   Observer quiet;
-  const Strategy plain = data_parallel(problem), fast = data_parallel_proportional(problem);
-  Strategy slow = plain;  // most of the batch on a slow device
-  for (auto& decision : slow.groups) decision->devices.back().weight = 50;
+  const Strategy plain = data_parallel(problem), fast = data_parallel(problem, Mode::Duplicate);
+  const Strategy slow = data_parallel(problem, Mode::ReplicatePs);
   ASSERT_TRUE(
       simulate_strategy(problem, fast).score.better_than(simulate_strategy(problem, plain).score));
   ASSERT_TRUE(
