@@ -70,15 +70,17 @@ int list_gpus(const Command& command) {
 void add_list(CLI::App& app, Command& command) {
   CLI::App* sub = add_command(app, command, "list", "What there is to choose from");
   const auto what = std::make_shared<std::string>();
-  sub->add_option("what", *what, "planners, importers, exporters, launchers, engines or gpus")
+  sub->add_option("what", *what,
+                  "planners, refiners (PLANNER+REFINER), importers, exporters, launchers, "
+                  "engines or gpus")
       ->required()
-      ->check(
-          CLI::IsMember({"planners", "importers", "exporters", "launchers", "engines", "gpus"}));
+      ->check(CLI::IsMember(
+          {"planners", "refiners", "importers", "exporters", "launchers", "engines", "gpus"}));
   sub->callback([what, &command] {
     command.action = [what, &command] {
       if (*what == "gpus") return list_gpus(command);
-      for (const PluginKind kind :
-           {PluginKind::Importer, PluginKind::Planner, PluginKind::Exporter, PluginKind::Engine}) {
+      for (const PluginKind kind : {PluginKind::Importer, PluginKind::Planner, PluginKind::Refiner,
+                                    PluginKind::Exporter, PluginKind::Engine}) {
         if (*what == std::string(name_of(kind)) + "s") return list_plugins(kind, *what, command);
       }
       return list_plugins(PluginKind::Launcher, *what, command);

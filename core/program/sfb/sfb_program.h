@@ -46,6 +46,16 @@ struct SfbSolution {
   bool optimal = true;   // false: the time limit came first
 };
 
+// Without the ops that cannot pay: a choice that holds op i holds all ops of some way from the
+// gradient to it, so where even the quickest way takes as much time as there is to gain, i is never
+// duplicated. `kept` (ascending; the first two always are) are the numbers that its ops have in
+// `program`. Optima stay optima; around equal layers, what remains is mostly equal.
+struct ReducedProgram {
+  SfbProgram program;
+  std::vector<int> kept;
+};
+ReducedProgram reduce(const SfbProgram& program);
+
 // Exactly, by a minimum cut, in time that is negligible beside Cbc's. Of several optima the one
 // that duplicates the fewest ops (they have a smallest one: optimal cuts form a lattice), and
 // nothing where nothing is gained.

@@ -59,7 +59,7 @@ std::size_t count(const SfbChoice& choice) {
 
 TEST(SfbProgram, cbc_and_cut_find_what_brute_force_finds) {
   Random random(7);
-  int duplicated = 0, deep = 0;
+  int duplicated = 0, deep = 0, smaller = 0;
   for (int i = 0; i < 600; ++i) {
     const std::size_t ops = 2 + random.below(i < 500 ? 9 : 13);  // 2 to 14
     const SfbProgram program = random_program(ops, random);
@@ -73,12 +73,21 @@ TEST(SfbProgram, cbc_and_cut_find_what_brute_force_finds) {
       EXPECT_NEAR(objective(program, solution.choice), solution.objective, 1e-9);
     }
     EXPECT_LE(count(cut.choice), count(cbc.choice)) << "the cut's is the smallest optimum";
+    const ReducedProgram reduced = reduce(program);
+    const SfbSolution of_reduced = solve_by_cut(reduced.program);
+    EXPECT_NEAR(of_reduced.objective, best.objective, 1e-6) << "program " << i;
+    SfbChoice same(ops, 0);
+    for (std::size_t k = 0; k < reduced.kept.size(); ++k)
+      same[static_cast<std::size_t>(reduced.kept[k])] = of_reduced.choice[k];
+    EXPECT_EQ(same, cut.choice) << "program " << i;
+    smaller += reduced.kept.size() < ops;
     duplicated += count(cut.choice) > 0;
     deep += count(cut.choice) > 3;
   }
   EXPECT_GT(duplicated, 150);
   EXPECT_LT(duplicated, 550);
   EXPECT_GT(deep, 50);
+  EXPECT_GT(smaller, 50);
 }
 
 // g reads x and dy, both from outside.

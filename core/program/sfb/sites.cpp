@@ -1,0 +1,92 @@
+#include "core/program/sfb/sites.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+namespace strato {
+namespace {
+
+class Finder {
+ public:
+  Finder(const Tables& tables, int max_ops, int max_distance)
+      : tables_(tables), max_ops_(static_cast<std::size_t>(max_ops)), max_distance_(max_distance) {
+    index_.assign(tables.graph->op_count(), -1);
+  }
+
+  std::vector<SfbSite> find() {
+    std::map<OpId, SfbSite> by_producer;
+    for (const OpId update : tables_.updates)
+      for (const TensorId input : tables_.inputs(update)) {
+        const TensorFacts& facts = tables_.tensors[input];
+        if (facts.source != Source::Produced || facts.kind != BatchKind::Partial) continue;
+        if (!may_be_duplicated(tables_, facts.op)) continue;
+        SfbSite& site = by_producer[facts.op];
+        site.producer = facts.op;
+        site.gradients.push_back(input);
+        site.updates.push_back(update);
+      }
+    std::vector<SfbSite> sites;
+    for (auto& [producer, site] : by_producer) {
+      explore(site);
+      sites.push_back(std::move(site));
+    }
+    return sites;
+  }
+
+ private:
+  void explore(SfbSite& site) {
+    const GroupId group = tables_.grouping->group_of(site.producer);
+    std::vector<int> distance = {0};
+    add(site, site.producer);
+    for (std::size_t i = 0; i < site.ops.size(); ++i) {
+      if (distance[i] == max_distance_) break;
+      for (const TensorId input : tables_.inputs(site.ops[i])) {
+        const TensorFacts& facts = tables_.tensors[input];
+        if (facts.source != Source::Produced || index_[facts.op.index()] >= 0) continue;
+        if (site.ops.size() == max_ops_ || tables_.grouping->group_of(facts.op) != group) continue;
+        if (!may_be_duplicated(tables_, facts.op)) continue;
+        add(site, facts.op);
+        distance.push_back(distance[i] + 1);
+      }
+    }
+    list_edges(site);
+    for (const OpId op : site.ops) index_[op.index()] = -1;
+  }
+
+  void add(SfbSite& site, OpId op) {
+    index_[op.index()] = static_cast<int>(site.ops.size());
+    site.ops.push_back(op);
+  }
+
+  void list_edges(SfbSite& site) {
+    std::map<TensorId, std::size_t> edge_of;
+    for (std::size_t i = 0; i < site.ops.size(); ++i)
+      for (const TensorId input : tables_.inputs(site.ops[i])) {
+        const TensorFacts& facts = tables_.tensors[input];
+        if (facts.source != Source::Produced) continue;
+        const auto [at, fresh] = edge_of.try_emplace(input, site.edges.size());
+        if (fresh) site.edges.push_back({input, index_[facts.op.index()], {}});
+        site.edges[at->second].readers.push_back(static_cast<int>(i));
+      }
+  }
+
+  const Tables& tables_;
+  const std::size_t max_ops_;
+  const int max_distance_;
+  std::vector<int> index_;  // by op: in the site being explored, or -1
+};
+
+}  // namespace
+
+bool may_be_duplicated(const Tables& tables, OpId id) {
+  const Op& op = tables.graph->op(id);
+  const Op& forward = op.forward.valid() ? tables.graph->op(op.forward) : op;
+  return tables.ops[id].splittable && forward.type != "BatchNormalization";
+}
+
+std::vector<SfbSite> sfb_sites(const Tables& tables, int max_ops, int max_distance) {
+  return Finder(tables, max_ops, max_distance).find();
+}
+
+}  // namespace strato

@@ -1,0 +1,111 @@
+// The refiner as it is shipped: dp-allreduce+sfb and its like, loaded by name.
+#include <gtest/gtest.h>
+
+#include <chrono>
+
+#include "core/base/error.h"
+#include "core/plugin/plugin.h"
+#include "core/program/sfb/sfb.h"
+#include "core/search/baselines.h"
+#include "tests/core/search/toy.h"
+
+namespace strato {
+namespace {
+
+const PluginRegistry& registry() {
+  static const PluginRegistry plugins({std::string(STRATO_BINARY_DIR) + "/plugins"});
+  return plugins;
+}
+
+Problem sample(const std::string& model, std::int64_t batch, const std::string& cluster) {
+  const std::string file =
+      std::string(STRATO_SOURCE_DIR) + "/sample_graphs/models/" + model + ".onnx";
+  ImportOptions options;
+  options.batch = batch;
+  return make_problem(registry().importer_for(file)->import(file, options),
+                      toy::sample_cluster(cluster), {});
+}
+
+PlanResult plan(const std::string& planner, const Problem& problem,
+                std::map<std::string, std::string> set = {}, std::stop_token stop = {}) {
+  PlannerOptions options;
+  options.iterations = 30;
+  options.set = std::move(set);
+  Observer quiet;
+  return run_planner(*registry().planner(planner), problem, options, quiet, std::move(stop));
+}
+
+const Problem& wide_products() {  // 16 MiB of weights a layer, 4 samples
+  static const Problem problem =
+      make_problem(toy::chain(4, 4, 2048), toy::sample_cluster("tag-2x1080ti"), {});
+  return problem;
+}
+
+TEST(SfbRefiner, is_listed_and_takes_a_planners_name) {
+  const auto refiners = registry().list(PluginKind::Refiner);
+  ASSERT_FALSE(refiners.empty());
+  EXPECT_EQ(registry().planner("dp-allreduce+sfb")->name(), "dp-allreduce+sfb");
+}
+
+TEST(SfbRefiner, wide_layers_and_few_samples_are_faster_with_it) {
+  for (const std::string check : {"simulated", "model"}) {
+    for (const std::string planner : {"dp-allreduce", "dp-ps", "mcts"}) {
+      const PlanResult before = plan(planner, wide_products());
+      const PlanResult after = plan(planner + "+sfb", wide_products(), {{"sfb-check", check}});
+      if (planner != "mcts") {
+        EXPECT_LT(after.score.step_time, before.score.step_time) << planner << " " << check;
+        EXPECT_FALSE(after.strategy.duplicated.empty());
+      } else {
+        EXPECT_LE(after.score.step_time, before.score.step_time);
+      }
+      EXPECT_NO_THROW(
+          validate(after.strategy, *wide_products().grouping, *wide_products().cluster));
+      EXPECT_EQ(simulate_strategy(wide_products(), after.strategy).score.step_time,
+                after.score.step_time);
+      EXPECT_NE(after.note.find("SFB: "), std::string::npos) << after.note;
+    }
+  }
+}
+
+TEST(SfbRefiner, many_samples_leave_the_plan_as_it_is) {
+  const Problem problem =
+      make_problem(toy::chain(3, 8192, 64), toy::sample_cluster("tag-2x1080ti"), {});
+  const PlanResult before = plan("dp-allreduce", problem);
+  const PlanResult after = plan("dp-allreduce+sfb", problem, {{"sfb-check", "model"}});
+  EXPECT_EQ(after.strategy, before.strategy);
+  EXPECT_EQ(after.score.step_time, before.score.step_time);
+}
+
+TEST(SfbRefiner, one_device_or_no_gradient) {
+  const PlanResult alone = plan("single-device+sfb", wide_products());
+  EXPECT_TRUE(alone.strategy.duplicated.empty());
+  EXPECT_NE(alone.note.find("no gradient"), std::string::npos) << alone.note;
+  const Problem forward = toy::chain_problem(toy::small_cluster(2, 0), 3);
+  EXPECT_TRUE(plan("dp-allreduce+sfb", forward).strategy.duplicated.empty());
+}
+
+TEST(SfbRefiner, the_result_depends_on_nothing_but_the_problem) {
+  const Problem problem = sample("alexnet", 4, "tag-2x1080ti");
+  const PlanResult once = plan("dp-allreduce+sfb", problem);
+  const PlanResult again = plan("dp-allreduce+sfb", problem, {{"sfb-time", "0.000001"}});
+  EXPECT_EQ(once.strategy, again.strategy);
+  EXPECT_LT(once.score.step_time, plan("dp-allreduce", problem).score.step_time);
+}
+
+TEST(SfbRefiner, stops_with_a_valid_plan) {
+  std::stop_source stop;
+  stop.request_stop();
+  const PlanResult result = plan("dp-allreduce+sfb", wide_products(), {}, stop.get_token());
+  EXPECT_TRUE(result.strategy.is_complete());
+  EXPECT_EQ(result.score.step_time, plan("dp-allreduce", wide_products()).score.step_time);
+}
+
+TEST(SfbRefiner, bad_options_are_named) {
+  for (const auto& [key, value] : std::map<std::string, std::string>{
+           {"sfb-check", "twice"}, {"sfb-time", "0"}, {"sfb-time", "soon"}, {"sfb-tme", "1"}}) {
+    EXPECT_THROW(plan("dp-allreduce+sfb", wide_products(), {{key, value}}), InputError) << key;
+  }
+}
+
+}  // namespace
+}  // namespace strato
