@@ -94,6 +94,26 @@ TEST(Json, FormatAndVersion) {
   EXPECT_EQ(error("[]"), "f: is not an object; write {…} here");
 }
 
+TEST(Json, AKeyTwiceInOneObjectIsRefused) {
+  const auto error = [](const char* text) { return message_for(text, [](auto&) {}); };
+  EXPECT_EQ(error(R"({"a": 1, "b": 2, "a": 1})"),
+            "f: a: is there more than once; keep one of them");
+  EXPECT_EQ(
+      error(R"({"machines": [{"gpus": 1}, {"gpus": [{"count": 1, "type": 2, "count": 3}]}]})"),
+      "f: machines[1].gpus[0].count: is there more than once; keep one of them");
+  EXPECT_EQ(error(R"([[], [{"x": {"y": {"": 1, "": {}}}}]])"),
+            "f: [1][0].x.y.: is there more than once; keep one of them");
+  EXPECT_EQ(error(R"({"\u0061": 1, "a": 2})"), "f: a: is there more than once; keep one of them");
+  EXPECT_EQ(error(R"([{"a": 1}, {"a": {"a": [{"a": 2}, {"a": 3}]}, "b": null}])"), "no error");
+}
+
+TEST(Json, ParsesAsTheLibraryDoes) {
+  for (const char* text :
+       {"null", "1", "[]", "{}", R"("x")", R"([1, -2, 3.5, 1e300, true, false, null, "ü", [], {}])",
+        R"({"z": {"y": [{"x": 1}, [[2]], {}]}, "a": "\ud83d\ude00", "m": [18446744073709551615]})"})
+    EXPECT_EQ(JsonView::parse(text, "f").json().dump(), Json::parse(text).dump()) << text;
+}
+
 TEST(Json, ViewsOutliveTheRoot) {
   const JsonView inner = JsonView::parse(R"({"a": {"b": [1, 2]}})", "f").at("a").at("b");
   EXPECT_EQ(inner.items()[1].integer(), 2);
