@@ -1,5 +1,6 @@
 #include "core/store/connection.h"
 
+#include <SQLiteCpp/Backup.h>
 #include <fmt/format.h>
 #include <sqlite3.h>
 
@@ -179,11 +180,22 @@ std::string immutable_uri(const fs::path& file) {
   return uri + "?immutable=1";
 }
 
-void check_readable(SQLite::Database& database, const fs::path& file,
-                    std::span<const Migration> steps) {
-  if (checked_version(database, file, steps.back().to) == steps.back().to) return;
-  throw InputError(file.string(), "", "has an older schema and is opened for reading only",
-                   "open it once for writing");
+// An older file that may not be written is brought up to date in memory, as it is at this moment.
+std::unique_ptr<SQLite::Database> up_to_date(std::unique_ptr<SQLite::Database> database,
+                                             const fs::path& file,
+                                             std::span<const Migration> steps) {
+  const int version = checked_version(*database, file, steps.back().to);
+  if (version == steps.back().to) return database;
+  if (version == 0) {
+    throw InputError(file.string(), "", "is empty and is opened for reading only",
+                     "open it once for writing");
+  }
+  auto copy =
+      std::make_unique<SQLite::Database>(":memory:", SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
+  SQLite::Backup(*copy, *database).executeStep(-1);
+  migrate(*copy, file, steps);
+  copy->exec("PRAGMA query_only = ON");
+  return copy;
 }
 
 // A file in a folder that may not be written has no shared memory for its log; when no log is left
@@ -193,8 +205,7 @@ std::unique_ptr<SQLite::Database> open_to_read(const fs::path& file,
   try {
     auto database =
         std::make_unique<SQLite::Database>(file.string(), SQLite::OPEN_READONLY, kBusyMilliseconds);
-    check_readable(*database, file, steps);
-    return database;
+    return up_to_date(std::move(database), file, steps);
   } catch (const SQLite::Exception& error) {
     const int code = error.getErrorCode() & 0xff;
     if ((code != SQLITE_CANTOPEN && code != SQLITE_READONLY) || !fs::exists(file)) throw;
@@ -202,8 +213,7 @@ std::unique_ptr<SQLite::Database> open_to_read(const fs::path& file,
   }
   auto database = std::make_unique<SQLite::Database>(
       immutable_uri(file), SQLite::OPEN_READONLY | SQLite::OPEN_URI, kBusyMilliseconds);
-  check_readable(*database, file, steps);
-  return database;
+  return up_to_date(std::move(database), file, steps);
 }
 
 }  // namespace

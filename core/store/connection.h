@@ -23,7 +23,8 @@ struct Migration {
 };
 std::span<const Migration> migrations();
 
-// Opens (creates unless `read_only`), migrates to the last of `steps`. Throws InputError.
+// Opens (creates unless `read_only`), migrates to the last of `steps`: with `read_only` a copy in
+// memory, never the file. Throws InputError.
 std::unique_ptr<SQLite::Database> open_database(const std::filesystem::path& file, bool read_only,
                                                 std::span<const Migration> steps = migrations());
 

@@ -89,7 +89,8 @@ struct LossPoint {
 class Workspace {
  public:
   static constexpr int kSchemaVersion = 2;
-  // Opens, or creates when there is no such file. `read_only` never writes, not even the schema.
+  // Opens, or creates when there is no such file. `read_only` never writes, not even the schema: a
+  // file of an older version is read into memory as it is now, and data_version() stays.
   explicit Workspace(const std::filesystem::path& file, bool read_only = false);
   ~Workspace();
   Workspace(Workspace&&) noexcept;
@@ -117,6 +118,7 @@ class Workspace {
   std::optional<StoredStrategy> strategy(StrategyRow id) const;
   std::optional<StoredRun> run(RunRow id) const;
   std::vector<HistoryPoint> history(RunRow run) const;
+  // Throws InputError when it is damaged; all else of the run stays usable.
   std::optional<std::string> tree(RunRow run) const;
 
   std::vector<StoredTraining> trainings() const;

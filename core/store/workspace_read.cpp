@@ -194,7 +194,7 @@ std::optional<std::string> Workspace::tree(RunRow run) const {
       return state_->unpacked(row, 0);
     } catch (const InputError&) {
       throw InputError(state_->file.string(), "run " + std::to_string(run),
-                       "its search tree is damaged",
+                       "the search tree is damaged",
                        "search again from the start, or restore a copy of the workspace");
     }
   });
