@@ -1,0 +1,19 @@
+// The trainer of the planner `tag` (TAG 4.2.2 and 5.2): searches on random models and clusters make
+// examples, the network learns from them, and later searches are guided by it.
+//
+// Work goes in rounds: a few searches side by side with the network as it is, then a few steps of
+// the optimizer on minibatches drawn from the latest examples. Everything follows from the seed and
+// from counters, so a training that goes on from a checkpoint makes the weights that it would have
+// made without the pause, whatever the number of threads. (With a budget of time instead of steps,
+// the learning rate follows the clock, and runs differ.)
+#pragma once
+
+#include <memory>
+
+#include "core/search/trainer.h"
+
+namespace strato::tag {
+
+std::unique_ptr<Trainer> make_trainer();
+
+}  // namespace strato::tag

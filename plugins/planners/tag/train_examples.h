@@ -1,0 +1,58 @@
+// Searches of a training, and the examples that come of them.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/graph/byte_io.h"
+#include "plugins/planners/tag/network.h"
+#include "plugins/planners/tag/train_ground.h"
+
+namespace strato::tag {
+
+// An example without its features, which follow from it: small enough to keep many in a checkpoint.
+struct Record {
+  GroundKey ground;
+  std::vector<std::int32_t> decided;  // actions of the first groups in the search's order
+  std::vector<std::pair<std::int32_t, float>> target;  // (action, frequency), frequencies above 0
+  friend bool operator==(const Record&, const Record&) = default;
+};
+void write(ByteWriter& out, const Record& record);
+Record read_record(ByteReader& in);
+
+// The prior of a network that is being trained; it does not change while this lives.
+class TrainingPrior final : public PriorProvider {
+ public:
+  TrainingPrior(const Network& network, const Ground& ground)
+      : network_(network), ground_(ground) {}
+  std::vector<std::vector<float>> priors(const Problem& problem,
+                                         const std::vector<Decision>& actions,
+                                         std::span<const PriorQuery> queries) override;
+
+ private:
+  const Network& network_;
+  const Ground& ground_;
+};
+
+struct SearchOrder {
+  GroundKey key;
+  std::uint64_t seed = 1;
+  bool uniform = false;  // without the network's prior
+};
+
+// One search on one thread and what is learned from it; depends on its arguments only. Empty when
+// it was stopped.
+std::vector<Record> search_records(const Ground& ground, const SearchOrder& order,
+                                   const Network& network, const TrainSettings& settings,
+                                   std::stop_token stop);
+
+// The features of records of one ground, in order; the target is empty where nothing legal is left
+// of it. Throws InputError for a record that does not fit the ground.
+std::vector<Example> make_examples(const Ground& ground, std::span<const Record> records);
+
+}  // namespace strato::tag
