@@ -53,6 +53,7 @@ void declare(CLI::App& app, Command& command) {
   add_export(app, command);
   add_list(app, command);
   add_runs(app, command);
+  add_train(app, command);
 }
 
 }  // namespace
