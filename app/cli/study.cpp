@@ -7,6 +7,7 @@
 #include "app/cli/output.h"
 #include "app/cli/study_fit.h"
 #include "app/cli/study_report.h"
+#include "app/cli/study_table.h"
 #include "core/base/error.h"
 #include "core/base/file.h"
 
@@ -17,6 +18,8 @@ namespace {
 struct StudyOptions {
   std::vector<std::string> files;
   std::string calibration, calibrate;
+  SearchLimits limits;
+  bool no_search = false;
 };
 
 // `given` as it is when there is such a file, else the bundled study of that name.
@@ -57,40 +60,105 @@ Calibration fitted(const StudyOptions& options, std::span<const Study> studies,
   return parse_calibration(calibration_json(calibration), options.calibrate);  // as written
 }
 
-int study(const StudyOptions& options, const Command& command) {
+// Step times of all studies: what is predicted, and the calibrations it is predicted with.
+struct StepTimes {
+  std::vector<Study> studies;  // `cases` point into it
+  std::vector<StudyCase> cases;
+  std::vector<Prediction> predictions;
+
+  std::span<const StudyCase> cases_of(std::size_t study) const { return part(cases, study); }
+  std::span<const Prediction> predictions_of(std::size_t study) const {
+    return part(predictions, study);
+  }
+
+ private:
+  template <class T>
+  std::span<const T> part(const std::vector<T>& all, std::size_t study) const {
+    std::size_t begin = 0;
+    for (std::size_t s = 0; s < study; ++s) begin += studies[s].cells.size();
+    return std::span(all).subspan(begin, studies[study].cells.size());
+  }
+};
+
+StepTimes predict_steps(const StudyOptions& options, std::span<const StudyFile> files) {
+  StepTimes steps;
+  for (const StudyFile& file : files)
+    if (file.steps) steps.studies.push_back(*file.steps);
+  steps.cases = prepare(steps.studies);
+  std::optional<Calibration> fit_of_all;
+  if (!options.calibrate.empty()) fit_of_all = fitted(options, steps.studies, steps.cases);
+  for (std::size_t s = 0; s < steps.studies.size(); ++s) {
+    const std::string& name =
+        options.calibration.empty() ? steps.studies[s].calibration : options.calibration;
+    const Calibration calibration = fit_of_all ? *fit_of_all : named_calibration(name);
+    steps.studies[s].calibration = calibration.name;
+    const auto predictions = predict_all(steps.cases_of(s), calibration);
+    steps.predictions.insert(steps.predictions.end(), predictions.begin(), predictions.end());
+  }
+  return steps;
+}
+
+std::vector<StudyFile> read_studies(const StudyOptions& options) {
   std::vector<fs::path> paths;
-  std::vector<Study> studies;
+  std::vector<StudyFile> files;
   for (const std::string& file : options.files) paths.push_back(study_path(file));
   check_writable(options.calibrate, paths);
-  for (const fs::path& path : paths) studies.push_back(read_study(path));
-  const std::vector<StudyCase> cases = prepare(studies);
-  std::optional<Calibration> fit_of_all;
-  if (!options.calibrate.empty()) fit_of_all = fitted(options, studies, cases);
-
-  Json list = Json::array();
-  std::vector<Prediction> everything;
-  for (std::size_t begin = 0, s = 0; s < studies.size(); ++s) {
-    const std::string& name =
-        options.calibration.empty() ? studies[s].calibration : options.calibration;
-    const Calibration calibration = fit_of_all ? *fit_of_all : named_calibration(name);
-    studies[s].calibration = calibration.name;
-    const auto of_study = std::span(cases).subspan(begin, studies[s].cells.size());
-    const std::vector<Prediction> predictions = predict_all(of_study, calibration);
-    everything.insert(everything.end(), predictions.begin(), predictions.end());
-    if (command.json)
-      list.push_back(study_json(of_study, predictions));
-    else
-      print(study_text(of_study, predictions) + "\n");
-    begin += studies[s].cells.size();
+  for (const fs::path& path : paths) {
+    files.push_back(read_study_file(path));
+    if (files.back().searches && !options.calibration.empty())
+      files.back().searches->calibration = options.calibration;
   }
-  if (command.json)
-    print(Json{{"studies", list},
-               {"summary", all_summaries_json(cases, everything)},
-               {"wall_s", command.wall_seconds()}}
-              .dump() +
-          "\n");
-  else if (studies.size() > 1)
-    print("All tables together\n" + all_summaries_text(cases, everything));
+  return files;
+}
+
+// Tables as they are made: a later one may take long.
+class Output {
+ public:
+  explicit Output(const Command& command) : command_(command) {}
+  void add(const Json& json, const std::string& text) {
+    if (command_.json)
+      list_.push_back(json);
+    else
+      print((printed_++ > 0 ? "\n" : "") + text);
+    flush_output();
+  }
+  void finish(const StepTimes& steps) {
+    if (command_.json)
+      print(Json{{"studies", list_},
+                 {"summary", all_summaries_json(steps.cases, steps.predictions)},
+                 {"wall_s", command_.wall_seconds()}}
+                .dump() +
+            "\n");
+    else if (steps.studies.size() > 1)
+      print("\nAll step times together\n" + all_summaries_text(steps.cases, steps.predictions));
+  }
+
+ private:
+  const Command& command_;
+  Json list_ = Json::array();
+  int printed_ = 0;
+};
+
+int study(const StudyOptions& options, const Command& command) {
+  Interrupt interrupt;
+  const std::vector<StudyFile> files = read_studies(options);
+  const StepTimes steps = predict_steps(options, files);
+  const bool search = !options.no_search && options.calibrate.empty();
+  StudySearches searches(interrupt);
+  Output output(command);
+  interrupt.arm();
+  for (std::size_t f = 0, s = 0; f < files.size(); ++f) {
+    if (files[f].searches && search) {
+      const StudyMaker maker{*files[f].searches, options.limits, searches};
+      const StudyTable table = make_table(maker);
+      output.add(table_json(maker, table), table_text(maker, table));
+    }
+    if (!files[f].steps) continue;
+    output.add(study_json(steps.cases_of(s), steps.predictions_of(s)),
+               study_text(steps.cases_of(s), steps.predictions_of(s)));
+    ++s;
+  }
+  output.finish(steps);
   return Done;
 }
 
@@ -106,6 +174,19 @@ void add_study(CLI::App& app, Command& command) {
   sub->add_option("--calibrate", options->calibrate,
                   "Fit the constants to the cells that are meant for it; write them to this file")
       ->excludes(calibration);
+  sub->add_option("--iterations", options->limits.iterations,
+                  "Evaluations of each search; default: what the study says")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40));
+  sub->add_option("--seeds", options->limits.seeds, "Searches with this many seeds: means of them")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1000));
+  sub->add_option("--topologies", options->limits.topologies,
+                  "Random clusters for each model; default: what the study says")
+      ->check(CLI::Range(1, 1'000'000));
+  sub->add_option("--threads", options->limits.threads,
+                  "Of a search; 0: one for each core; does not change the result")
+      ->check(CLI::Range(0, 4096));
+  sub->add_flag("--no-search", options->no_search, "Predict step times only: run no planner");
   sub->callback(
       [options, &command] { command.action = [=, &command] { return study(*options, command); }; });
 }

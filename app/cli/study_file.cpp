@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <tuple>
 
 #include "core/base/file.h"
 #include "core/base/json.h"
@@ -55,6 +56,18 @@ StudyRow read_row(const JsonView& json) {
   return row;
 }
 
+// It would count twice in every summary.
+void check_new(const JsonView& json, const std::vector<StudyRow>& rows, const StudyRow& row) {
+  const auto same = [&](const StudyRow& other) {
+    return std::tie(row.label, row.model, row.batch, row.dimensions, row.exchange) ==
+           std::tie(other.label, other.model, other.batch, other.dimensions, other.exchange);
+  };
+  if (std::ranges::any_of(rows, same)) {
+    json.fail(fmt::format("\"{}\" is there twice, with the same model and batch", row.label),
+              "keep one of them, or give them labels of their own");
+  }
+}
+
 constexpr double kLeastValue = 1e-9, kMostValue = 1e12;  // seconds, or samples per second
 
 void read_values(const JsonView& json, std::size_t row, Study& study) {
@@ -82,8 +95,8 @@ void read_values(const JsonView& json, std::size_t row, Study& study) {
 Study parse_study(std::string_view json, const std::string& file) {
   const JsonView root = JsonView::parse(json, file);
   root.expect_format("stratoscope-study", 1);
-  root.allow_only({"format", "version", "name", "source", "note", "calibration", "unit", "batch",
-                   "columns", "rows"});
+  root.allow_only({"format", "version", "kind", "name", "source", "note", "calibration", "unit",
+                   "batch", "columns", "rows"});
   Study study;
   study.file = file;
   study.name = root.at("name").string();
@@ -95,7 +108,9 @@ Study parse_study(std::string_view json, const std::string& file) {
     study.columns.push_back(read_column(column));
   const std::vector<JsonView> rows = root.at("rows").items();
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    study.rows.push_back(read_row(rows[i]));
+    StudyRow row = read_row(rows[i]);
+    check_new(rows[i], study.rows, row);
+    study.rows.push_back(std::move(row));
     read_values(rows[i].at("values"), i, study);
   }
   if (study.cells.empty()) root.at("rows").fail("have no values", "add what the paper reports");

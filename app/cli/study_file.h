@@ -20,7 +20,7 @@ enum class Exchange {
 
 struct StudyColumn {
   std::string label, cluster;  // cluster: a file, or the name of a sample
-  int gpus_per_machine = 1;    // that are used
+  int gpus_per_machine = 1;    // that are used; 0: all
 };
 
 struct StudyRow {

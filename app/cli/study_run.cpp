@@ -54,20 +54,24 @@ Part part_of(const Graph& graph, const OpGroup& group) {
   return updates_a_table(graph, group.ops.front()) ? Tables : Variables;
 }
 
-// The cluster with `gpus_per_machine` GPUs in each machine.
-std::string restricted(const StudyColumn& column, int& machines) {
+// The cluster with `gpus_per_machine` GPUs in each machine (0: all), and how many those are.
+std::string restricted(const StudyColumn& column, int& machines, int& used) {
   Json json = Json::parse(load_cluster(column.cluster)->json());
-  machines = 0;
+  machines = used = 0;
   for (Json& machine : json["machines"]) {
-    machines += machine.value("count", 1);
+    const int count = machine.value("count", 1);
     Json& gpus = machine["gpus"];
-    if (gpus.size() != 1 || gpus[0].value("count", 1) < column.gpus_per_machine) {
-      throw InputError(cluster_path(column.cluster).string(), "machines",
-                       fmt::format("have no {} equal GPUs each, which column \"{}\" uses",
-                                   column.gpus_per_machine, column.label),
-                       "take another cluster or fewer GPUs");
+    const int wanted =
+        column.gpus_per_machine > 0 ? column.gpus_per_machine : gpus[0].value("count", 1);
+    machines += count;
+    used += count * wanted;
+    if (gpus.size() != 1 || gpus[0].value("count", 1) < wanted) {
+      throw InputError(
+          cluster_path(column.cluster).string(), "machines",
+          fmt::format("have no {} equal GPUs each, which column \"{}\" uses", wanted, column.label),
+          "take another cluster or fewer GPUs");
     }
-    gpus[0]["count"] = column.gpus_per_machine;
+    gpus[0]["count"] = wanted;
   }
   return json.dump();
 }
@@ -200,8 +204,7 @@ std::vector<StudyCase> prepare(std::span<const Study> studies) {
   for (const Study& study : studies) {
     for (const StudyCell& cell : study.cells) {
       StudyCase made{&study, cell, nullptr, nullptr, {}, 1, 1};
-      made.cluster = restricted(made.column(), made.machines);
-      made.gpus = made.machines * made.column().gpus_per_machine;
+      made.cluster = restricted(made.column(), made.machines, made.gpus);
       const std::int64_t batch = made.row().batch * (study.per_gpu_batch ? made.gpus : 1);
       Model& model = models[{made.row().model, batch, made.row().dimensions}];
       if (!model.graph) {

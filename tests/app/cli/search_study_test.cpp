@@ -1,0 +1,214 @@
+// Studies whose cells are what planners find: every kind from end to end, what is refused, planners
+// that are not there, and Ctrl-C.
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "core/base/json.h"
+#include "tests/app/cli/run_cli.h"
+#include "tests/core/store/temporary_folder.h"
+
+namespace strato {
+namespace {
+
+const char* kSpeedup = R"({
+  "format": "stratoscope-study", "version": 1, "kind": "speedup", "name": "small",
+  "source": "nowhere", "iterations": 24, "groups": 6,
+  "columns": [{"label": "A", "planner": "mcts", "over": "dp-allreduce", "cluster": "tag-2x1080ti"},
+              {"label": "B", "planner": "dp-allreduce", "over": "dp-allreduce",
+               "cluster": "tag-2x1080ti"},
+              {"label": "C", "planner": "mcts", "over": "dp-ps", "cluster": "tag-testbed",
+               "range": [1, 400]}],
+  "rows": [{"label": "AlexNet", "model": "alexnet", "batch": 8, "values": [50, 20, null]},
+           {"label": "LeNet", "model": "lenet", "batch": 8, "values": [50, null, "OOM"]}]
+})";
+
+class SearchStudy : public ::testing::Test {
+ protected:
+  std::string file(const std::string& text) {
+    const std::string path = folder_ / "study.json";
+    std::ofstream(path) << text;
+    return path;
+  }
+  static std::string replaced(std::string text, const std::string& from, const std::string& to) {
+    const auto at = text.find(from);
+    EXPECT_NE(at, std::string::npos) << from;
+    return text.replace(at, from.size(), to);
+  }
+  Json json_of(const std::string& text, std::vector<std::string> more = {}) {
+    std::vector<std::string> arguments = {"study", file(text), "--json"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const CliResult result = run_cli(arguments);
+    EXPECT_EQ(result.status, 0) << result.err;
+    return Json::parse(result.out);
+  }
+  TemporaryFolder folder_;
+};
+
+TEST_F(SearchStudy, SpeedupsAreStepTimesOverOneAnother) {
+  const Json study = json_of(kSpeedup)["studies"][0];
+  EXPECT_EQ(study["kind"], "speedup");
+  ASSERT_EQ(study["rows"].size(), 2u);
+  const Json& cells = study["rows"][0]["cells"];
+  EXPECT_EQ(cells[0]["theirs"], 50);
+  EXPECT_EQ(cells[1]["ours"], 0);  // over itself
+  double own = 0, base = 0;
+  for (const Json& search : study["searches"]) {
+    if (search["model"] != "AlexNet" || search["cluster"] != "tag-2x1080ti") continue;
+    (search["planner"] == "mcts" ? own : base) = search["step_time_s"].get<double>();
+  }
+  EXPECT_NEAR(cells[0]["ours"].get<double>(), 100 * (base / own - 1), 1e-6);
+  EXPECT_EQ(cells[0]["step_time_s"], own);
+  EXPECT_GE(cells[0]["ours"].get<double>(), 0);
+}
+
+TEST_F(SearchStudy, DirectionsAreTold) {
+  const CliResult result = run_cli({"study", file(kSpeedup)});
+  ASSERT_EQ(result.status, 0) << result.err;
+  EXPECT_NE(result.out.find("differs: AlexNet, B: as fast (0.0 %), in the paper faster"),
+            std::string::npos)
+      << result.out;
+  EXPECT_NE(result.out.find("LeNet, C: the paper ran out of memory, we do not"), std::string::npos)
+      << result.out;
+  EXPECT_NE(result.out.find("C: 1 % to 400 % in the paper; ours"), std::string::npos) << result.out;
+}
+
+TEST_F(SearchStudy, ResultsDoNotDependOnThreads) {
+  const std::string path = file(kSpeedup);
+  const auto text = [&](const char* threads) {
+    return run_cli({"study", path, "--seeds", "2", "--threads", threads}).out;
+  };
+  const std::string one = text("1");
+  EXPECT_NE(one.find("mean of 2 seeds"), std::string::npos) << one;
+  EXPECT_EQ(one, text("3"));
+}
+
+TEST_F(SearchStudy, APlannerThatIsNotThereLeavesItsColumnOnly) {
+  const std::string text = replaced(kSpeedup, "\"planner\": \"dp-allreduce\", \"over\"",
+                                    "\"planner\": \"no-such+sfb\", \"over\"");
+  const Json study = json_of(text)["studies"][0];
+  EXPECT_EQ(study["rows"][0]["cells"][1]["missing"], "not built");
+  EXPECT_TRUE(study["rows"][0]["cells"][0]["ours"].is_number());
+}
+
+TEST_F(SearchStudy, WhatAPlannerRefusesIsANote) {
+  const std::string text = replaced(kSpeedup, "\"over\": \"dp-ps\"",
+                                    "\"set\": {\"nonsense\": \"{model}\"}, \"over\": \"dp-ps\"");
+  const Json study = json_of(text)["studies"][0];
+  EXPECT_EQ(study["rows"][0]["cells"][2]["missing"], "refused");
+  ASSERT_EQ(study["notes"].size(), 3u);  // one a model, and the range's
+  EXPECT_NE(study["notes"][0].get<std::string>().find("nonsense=alexnet"), std::string::npos)
+      << study["notes"];
+}
+
+TEST_F(SearchStudy, IterationsAreOverRandomClusters) {
+  const char* text = R"({
+    "format": "stratoscope-study", "version": 1, "kind": "iterations", "name": "small",
+    "source": "nowhere", "iterations": 40, "groups": 6, "topologies": 2, "first_seed": 7,
+    "columns": [{"label": "one", "planner": "mcts"}, {"label": "two", "planner": "no-such"}],
+    "rows": [{"label": "AlexNet", "model": "alexnet", "batch": 64, "values": [60, 10]}]})";
+  const Json study = json_of(text, {"--topologies", "3"})["studies"][0];
+  const Json& cells = study["rows"][0]["cells"];
+  EXPECT_EQ(study["topologies"], 3);
+  EXPECT_EQ(cells[0]["clusters"], 3);
+  EXPECT_LE(cells[0]["beaten"].get<int>(), 3);
+  if (cells[0]["beaten"] == 0) {
+    EXPECT_EQ(cells[0]["missing"], "never");
+  } else {
+    EXPECT_GE(cells[0]["ours"].get<double>(), 1);
+    EXPECT_LE(cells[0]["ours"].get<double>(), 40);
+  }
+  EXPECT_EQ(cells[1]["missing"], "not built");
+  EXPECT_EQ(study["directions"]["compared"], 0);
+}
+
+TEST_F(SearchStudy, StrategiesAreCounted) {
+  const char* text = R"({
+    "format": "stratoscope-study", "version": 1, "kind": "strategy", "name": "small",
+    "source": "nowhere", "cluster": "tag-testbed", "groups": 6, "planner": "dp-allreduce",
+    "columns": [{"label": "V100", "gpu": "V100-SXM2-32GB"}, {"label": "1080Ti", "gpu": "GTX-1080-Ti"},
+                {"label": "PS", "exchange": "ps"}, {"label": "AR", "exchange": "allreduce"}],
+    "rows": [{"label": "AlexNet", "model": "alexnet", "batch": 64, "values": [4, 0.1, 100, 0]}]})";
+  const Json all = json_of(text)["studies"][0];
+  const Json& cells = all["rows"][0]["cells"];
+  EXPECT_DOUBLE_EQ(cells[0]["ours"].get<double>(), 4);
+  EXPECT_DOUBLE_EQ(cells[1]["ours"].get<double>(), 8);
+  EXPECT_DOUBLE_EQ(cells[2]["ours"].get<double>(), 0);
+  EXPECT_DOUBLE_EQ(cells[3]["ours"].get<double>(), 100);
+  EXPECT_DOUBLE_EQ(cells[3]["ours_by_bytes"].get<double>(), 100);
+  EXPECT_EQ(all["directions"]["compared"], 3);
+  EXPECT_EQ(all["directions"]["differ"].size(), 2u) << all["directions"];
+
+  const Json ps =
+      json_of(replaced(text, "dp-allreduce", "dp-ps"))["studies"][0]["rows"][0]["cells"];
+  EXPECT_DOUBLE_EQ(ps[2]["ours"].get<double>(), 100);
+  EXPECT_DOUBLE_EQ(ps[3]["ours"].get<double>(), 0);
+  const Json one =
+      json_of(replaced(text, "dp-allreduce", "single-device"))["studies"][0]["rows"][0]["cells"];
+  EXPECT_DOUBLE_EQ(one[0]["ours"].get<double>() + one[1]["ours"].get<double>(), 1);
+  EXPECT_DOUBLE_EQ(one[2]["ours"].get<double>() + one[3]["ours"].get<double>(), 0);
+}
+
+TEST_F(SearchStudy, NothingIsDuplicatedWithoutSfb) {
+  const char* text = R"({
+    "format": "stratoscope-study", "version": 1, "kind": "duplicated", "name": "small",
+    "source": "nowhere", "cluster": "tag-2x1080ti", "groups": 6,
+    "columns": [{"label": "DP", "planner": "dp-allreduce"}],
+    "rows": [{"label": "AlexNet", "model": "alexnet", "batch": 4}],
+    "op_types": [{"label": "MatMul", "types": ["MatMul", "Gemm"], "value": 336}]})";
+  const Json study = json_of(text)["studies"][0];
+  ASSERT_EQ(study["rows"].size(), 1u);
+  EXPECT_EQ(study["rows"][0]["ours"], 0);
+  EXPECT_EQ(study["rows"][0]["theirs"], 336);
+  EXPECT_EQ(study["directions"]["differ"].size(), 1u);
+}
+
+TEST_F(SearchStudy, ATableWithSfbIsAStepTimeTable) {
+  const char* text = R"({
+    "format": "stratoscope-study", "version": 1, "kind": "sfb", "name": "small",
+    "source": "nowhere", "cluster": "tag-2x1080ti", "groups": 6, "iterations": 16,
+    "columns": [{"label": "DP", "planner": "dp-allreduce"},
+                {"label": "DP with SFB", "planner": "mcts", "over": "DP"}],
+    "rows": [{"label": "AlexNet", "model": "alexnet", "batch": 4, "values": [0.05, 0.04]}]})";
+  const Json both = json_of(text);
+  ASSERT_EQ(both["studies"].size(), 2u);
+  EXPECT_EQ(both["studies"][0]["kind"], "sfb");
+  EXPECT_EQ(both["studies"][1]["cells"].size(), 1u);
+  EXPECT_EQ(both["summary"]["calibrate"]["cells"], 1);
+  const Json steps = json_of(text, {"--no-search"});
+  ASSERT_EQ(steps["studies"].size(), 1u);
+  EXPECT_EQ(steps["studies"][0], both["studies"][1]);
+  const CliResult result = run_cli({"study", file(text)});
+  EXPECT_NE(result.out.find("25.0 %"), std::string::npos) << result.out;  // the paper's speed-up
+}
+
+TEST_F(SearchStudy, BadFilesAreRefusedWithTheirPlace) {
+  const auto refuse = [&](const std::string& from, const std::string& to,
+                          const std::string& place) {
+    const CliResult result = run_cli({"study", file(replaced(kSpeedup, from, to))});
+    EXPECT_EQ(result.status, 2) << to << result.out;
+    EXPECT_NE(result.err.find(place), std::string::npos) << result.err;
+  };
+  refuse("\"speedup\"", "\"speed\"", "kind");
+  refuse("\"speedup\"", "7", "kind");
+  refuse("\"planner\": \"mcts\", ", "", "columns[0]");
+  refuse(", \"over\": \"dp-allreduce\"", "", "columns[0]");
+  refuse(", \"cluster\": \"tag-2x1080ti\"", "", "columns[0]");
+  refuse("[1, 400]", "[1]", "columns[2].range");
+  refuse("[50, 20, null]", "[50, 20]", "rows[0].values");
+  refuse("[50, 20, null]", "[50, 20, \"oom\"]", "rows[0].values[2]");
+  refuse("\"iterations\": 24", "\"iterations\": 0", "iterations");
+  refuse("\"cluster\": \"tag-testbed\"", "\"cluster\": \"no-such\"", "no-such");
+  refuse("\"model\": \"lenet\"", "\"model\": \"no-such\"", "no-such");
+  refuse("\"groups\": 6", "\"groups\": 6, \"calibration\": \"no-such\"", "no-such");
+}
+
+TEST_F(SearchStudy, CtrlCPrintsWhatIsDone) {
+  const std::string path = file(kSpeedup);
+  OnTerminal terminal({"study", path, "--iterations", "1000000"});
+  ASSERT_TRUE(terminal.wait_for_text("of 1000000", 1));
+  EXPECT_EQ(terminal.interrupt(), 0);
+}
+
+}  // namespace
+}  // namespace strato
