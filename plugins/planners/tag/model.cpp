@@ -202,19 +202,21 @@ at::Tensor Model::attend(const Relation& r, const at::Tensor& messages, const at
   return (messages.reshape(split) * weights).sum(over).flatten(-2);
 }
 
-// Every source to every target: `source` and `edge` broadcast to [.., .., B, width].
+// Every source to every target.
 at::Tensor Model::dense(const Relation& r, const at::Tensor& source, const at::Tensor& edge,
                         const at::Tensor& target, std::int64_t over) const {
   const at::Tensor from = (product(source, r.source) + parameters[r.bias]).unsqueeze(1 - over);
-  return attend(r, at::relu(from + product(edge, r.edge)), target, over);
+  return attend(r, product(edge, r.edge).add_(from).relu_(), target, over);
 }
 
 // Along the edges of the op groups, summed by the incidence matrix.
 at::Tensor Model::op_from_op(const Relation& r, const Nodes& nodes, const Batch& batch) const {
   const std::int64_t edges = batch.sources.size(0), heads = size_.heads, width = size_.width;
   const at::Tensor edge = (product(batch.op_op, r.edge) + parameters[r.bias]).unsqueeze(1);
-  const at::Tensor messages =
-      at::relu(product(nodes.op, r.source).index_select(0, batch.sources) + edge);  // [E, B, width]
+  const at::Tensor messages = product(nodes.op, r.source)
+                                  .index_select(0, batch.sources)
+                                  .add_(edge)
+                                  .relu_();  // [E, B, width]
   const at::Tensor logits = at::leaky_relu(
       product(messages, r.key) + product(nodes.op, r.query).index_select(0, batch.targets),
       kAttentionSlope);

@@ -10,6 +10,12 @@
 namespace strato::tag {
 namespace {
 
+// LibTorch's own threads cost more than they bring on tensors of this size, and callers run side by
+// side on threads of their own. Concerns the calling thread (and new ones until they say otherwise).
+void on_one_thread() {
+  if (at::get_num_threads() != 1) at::set_num_threads(1);
+}
+
 at::Tensor from_floats(std::span<const float> values, const at::Device& device) {
   return at::from_blob(const_cast<float*>(values.data()),
                        {static_cast<std::int64_t>(values.size())}, at::kFloat)
@@ -75,6 +81,7 @@ template <class Use>
 double Network::State::for_each_run(std::span<const Example> examples, Use&& use) const {
   const double weight = total_weight(examples);
   if (weight <= 0) return 0;
+  on_one_thread();
   double sum = 0;
   while (!examples.empty()) {
     const std::span<const Example> run = first_run(examples);
@@ -135,6 +142,7 @@ const std::string& Network::note() const { return state_->note; }
 std::vector<std::vector<float>> Network::forward(
     const ProblemFeatures& problem, std::span<const StateFeatures* const> queries) const {
   if (queries.empty()) return {};
+  on_one_thread();
   const at::NoGradGuard no_gradient;
   const Batch batch(problem, queries, state_->size.paper, state_->device);
   const at::Tensor rows =

@@ -1,0 +1,62 @@
+// Problems, states and networks for the tests of TAG's network.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/base/random.h"
+#include "core/plugin/plugin.h"
+#include "core/search/baselines.h"
+#include "plugins/planners/tag/network.h"
+#include "tests/core/search/toy.h"
+
+namespace strato::tag {
+
+inline const PluginRegistry& registry() {
+  static const PluginRegistry plugins({std::string(STRATO_BINARY_DIR) + "/plugins"});
+  return plugins;
+}
+
+inline Graph sample_model(const std::string& model, std::int64_t batch) {
+  const std::string file =
+      std::string(STRATO_SOURCE_DIR) + "/sample_graphs/models/" + model + ".onnx";
+  ImportOptions options;
+  options.batch = batch;
+  return registry().importer_for(file)->import(file, options);
+}
+
+inline Problem sample(const std::string& model, std::int64_t batch, const std::string& cluster) {
+  return make_problem(sample_model(model, batch), toy::sample_cluster(cluster), {});
+}
+
+// Decides the first `depth` groups by random actions and asks for the next one.
+class RandomState {
+ public:
+  RandomState(const Problem& problem, const FeatureMaker& maker, std::size_t depth,
+              std::uint64_t seed) {
+    partial_.groups.resize(problem.grouping->size());
+    Random random(seed);
+    for (std::size_t g = 0; g < depth; ++g)
+      partial_.groups[GroupId(g)] = maker.actions()[random.below(maker.actions().size())];
+    score_ = simulate_strategy(problem, complete(partial_, *problem.cluster)).score;
+    features_ =
+        std::make_shared<const StateFeatures>(maker.state({partial_, GroupId(depth), score_}));
+  }
+  const Strategy& partial() const { return partial_; }
+  const Score& score() const { return score_; }
+  const StateFeatures& features() const { return *features_; }
+  std::shared_ptr<const StateFeatures> shared() const { return features_; }
+
+ private:
+  Strategy partial_;
+  Score score_;
+  std::shared_ptr<const StateFeatures> features_;
+};
+
+inline FeatureMaker maker_of(const Problem& problem, const ActionOptions& options = {}) {
+  return {problem, make_actions(problem, options)};
+}
+
+}  // namespace strato::tag
