@@ -1,6 +1,7 @@
 #include "app/explorer/header_bar.h"
 
 #include <QActionGroup>
+#include <QCheckBox>
 #include <QComboBox>
 #include <QDir>
 #include <QEvent>
@@ -109,6 +110,7 @@ HeaderBar::HeaderBar(Session& session, QWidget* parent)
   build();
   connect(&session_, &Session::problem_changed, this, &HeaderBar::refresh);
   connect(&session_, &Session::strategy_changed, this, &HeaderBar::refresh_names);
+  connect(&session_, &Session::strategy_changed, this, &HeaderBar::refresh_search);
   connect(&session_, &Session::outcome_changed, this, &HeaderBar::refresh_vital_signs);
   connect(&session_, &Session::explanation_changed, this, &HeaderBar::refresh_vital_signs);
   connect(&session_, &Session::search_changed, this, &HeaderBar::refresh_search);
@@ -118,9 +120,10 @@ HeaderBar::HeaderBar(Session& session, QWidget* parent)
   connect(cluster_->menu(), &QMenu::aboutToShow, this, &HeaderBar::build_cluster_menu);
   connect(main_, &QPushButton::clicked, this, &HeaderBar::search_or_pause);
   connect(second_, &QPushButton::clicked, this, [this] {
+    if (session_.search().state != SearchState::Idle) return session_.stop_search();
+    if (!session_.snapshot().edited.empty()) return continue_with_edits();
     const PlannerOptions more = planner_options();
-    session_.search().state == SearchState::Idle ? session_.continue_search(&more)
-                                                 : session_.stop_search();
+    session_.continue_search(&more);
   });
   refresh();
 }
@@ -135,6 +138,7 @@ void HeaderBar::build() {
   strategy_->setTextFormat(Qt::PlainText);
   strategy_->setMinimumWidth(60);
   fill_planners();
+  fill_refiners();
   budget_->setEditable(true);
   budget_->setInsertPolicy(QComboBox::NoInsert);
   budget_->addItems({QStringLiteral("200 iterations"), QStringLiteral("800 iterations"),
@@ -149,7 +153,9 @@ void HeaderBar::build() {
   above->addWidget(cluster_);
   above->addSpacing(4 * style::kGrid);
   above->addWidget(strategy_, 1);
-  for (QWidget* widget : std::initializer_list<QWidget*>{planner_, budget_, main_, second_}) {
+  above->addWidget(planner_);
+  for (const auto& [name, box] : refiners_) above->addWidget(box);
+  for (QWidget* widget : std::initializer_list<QWidget*>{budget_, main_, second_}) {
     above->addWidget(widget);
   }
   auto* below = new QHBoxLayout;
@@ -177,7 +183,30 @@ void HeaderBar::fill_planners() {
   planner_->setEnabled(planner_->count() > 0);
 }
 
-QString HeaderBar::planner() const { return planner_->currentText(); }
+// What goes over a planner's result, one box each: "SFB".
+void HeaderBar::fill_refiners() {
+  for (const PluginInfo& refiner : session_.plugins().list(PluginKind::Refiner)) {
+    auto* box = new QCheckBox(text(refiner.name).toUpper(), this);
+    box->setToolTip(refiner.name == "sfb"
+                        ? QStringLiteral("Duplicate small factors (SFB): devices exchange the "
+                                         "factors of a gradient where that is less than the gradient")
+                        : text(refiner.summary));
+    refiners_.emplace_back(text(refiner.name), box);
+  }
+}
+
+QString HeaderBar::planner() const {
+  QString name = planner_->currentText();
+  for (const auto& [refiner, box] : refiners_) {
+    if (box->isChecked()) name += QLatin1Char('+') + refiner;
+  }
+  return name;
+}
+
+void HeaderBar::continue_with_edits() {
+  const PlannerOptions more = planner_options();
+  session_.continue_with_edits(&more);
+}
 
 PlannerOptions HeaderBar::planner_options() const {
   PlannerOptions options;
@@ -404,11 +433,20 @@ void HeaderBar::refresh_search() {
                  : search.state == SearchState::Running ? QStringLiteral("Pause")
                                                         : QStringLiteral("Continue"));
   main_->setEnabled(ready);
-  second_->setText(idle ? QStringLiteral("Continue") : QStringLiteral("Stop"));
+  const auto edits = session_.snapshot().edited.size();
+  second_->setText(!idle        ? QStringLiteral("Stop")
+                   : edits == 0 ? QStringLiteral("Continue")
+                                : QStringLiteral("Continue, edits pinned"));
   second_->setVisible(!idle || search.can_continue);
-  second_->setToolTip(idle ? QStringLiteral("Goes on in the tree of %1").arg(search.run)
-                           : QStringLiteral("Stops and keeps the best so far"));
+  second_->setToolTip(
+      !idle        ? QStringLiteral("Stops and keeps the best so far")
+      : edits == 0 ? QStringLiteral("Goes on in the tree of %1").arg(search.run)
+                   : QStringLiteral("Goes on in the tree of %1 and keeps to what you decided for "
+                                    "%2 (Ctrl+F5 goes on without)")
+                         .arg(search.run, edits == 1 ? QStringLiteral("one group")
+                                                     : QStringLiteral("%1 groups").arg(edits)));
   planner_->setEnabled(idle && planner_->count() > 0);
+  for (const auto& [name, box] : refiners_) box->setEnabled(idle);
   budget_->setEnabled(idle);
 }
 

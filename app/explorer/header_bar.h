@@ -6,6 +6,7 @@
 
 #include "views/models/session.h"
 
+class QCheckBox;
 class QComboBox;
 class QLabel;
 class QPushButton;
@@ -18,9 +19,10 @@ class HeaderBar : public QWidget {
  public:
   explicit HeaderBar(Session& session, QWidget* parent = nullptr);
 
-  QString planner() const;
+  QString planner() const;  // with the refiners that are switched on: "tag+sfb"
   PlannerOptions planner_options() const;
   void search_or_pause();  // what the main button says
+  void continue_with_edits();
 
  signals:
   void open_model_wanted();
@@ -35,6 +37,7 @@ class HeaderBar : public QWidget {
   void build_model_menu();
   void build_cluster_menu();
   void fill_planners();
+  void fill_refiners();
   void refresh();
   void refresh_names();
   void refresh_vital_signs();
@@ -49,6 +52,7 @@ class HeaderBar : public QWidget {
   QString error_text_;
   QLabel *step_, *speedup_, *bound_, *memory_, *delta_;
   QComboBox *planner_, *budget_;
+  std::vector<std::pair<QString, QCheckBox*>> refiners_;  // by name
   QPushButton *main_, *second_;
 };
 

@@ -57,6 +57,20 @@ constexpr ViewKey kPlacementKeys[] = {
     {"Change a weight or mode", "F2"},
     {"Select several groups", "Shift or Ctrl with arrows or clicks"}};
 
+constexpr ViewKey kSearchKeys[] = {{"Pin the decision, or remove the pin", "P"},
+                                   {"Boost the branch twice, four times", "B, Shift+B"},
+                                   {"Normal weight", "N"},
+                                   {"Exclude the branch, or allow it again", "X"},
+                                   {"Search deeper here", "D"},
+                                   {"Search only the selected groups", "O"},
+                                   {"Show the strategy", "Enter"},
+                                   {"Replay the search", "R"},
+                                   {"In the replay: play, pause", "Space"},
+                                   {"In the replay: a step back, forward", "Left, Right"},
+                                   {"In the replay: start, end", "Home, End"},
+                                   {"In the replay: faster, slower", "+, −"},
+                                   {"End the replay", "Esc, R"}};
+
 }  // namespace
 
 KeyTable::KeyTable(const QMainWindow& window, QWidget* parent) : QDialog(parent) {
@@ -78,6 +92,9 @@ KeyTable::KeyTable(const QMainWindow& window, QWidget* parent) : QDialog(parent)
   QTreeWidgetItem* placement = add_section(*tree, QStringLiteral("In the placement matrix"));
   for (const ViewKey& key : kPlacementKeys)
     add_row(placement, QString::fromUtf8(key.what), QString::fromUtf8(key.keys));
+  QTreeWidgetItem* search = add_section(*tree, QStringLiteral("In the search tree"));
+  for (const ViewKey& key : kSearchKeys)
+    add_row(search, QString::fromUtf8(key.what), QString::fromUtf8(key.keys));
   for (int i = 0; i < tree->topLevelItemCount(); ++i) tree->topLevelItem(i)->setExpanded(true);
   auto* layout = new QVBoxLayout(this);
   layout->setContentsMargins(8, 8, 8, 8);

@@ -197,16 +197,22 @@ void MainWindow::build_run_menu() {
                                    [this] { session_.continue_search(); });
   QAction* stop = menu->addAction(QStringLiteral("S&top"), QKeySequence(QStringLiteral("Shift+F5")),
                                   this, [this] { session_.stop_search(); });
-  const auto refresh = [this, search, go_on, stop] {
+  QAction* with_edits = menu->addAction(QStringLiteral("Continue with &Edits Pinned"),
+                                        QKeySequence(QStringLiteral("Ctrl+Shift+F5")), header_,
+                                        &HeaderBar::continue_with_edits);
+  const auto refresh = [this, search, go_on, with_edits, stop] {
     const SearchStatus& status = session_.search();
     search->setText(status.state == SearchState::Running ? QStringLiteral("&Pause")
                                                          : QStringLiteral("&Search"));
     search->setEnabled(session_.snapshot().problem && status.state != SearchState::Paused);
     go_on->setEnabled(status.state == SearchState::Paused || status.can_continue);
+    with_edits->setEnabled(status.state == SearchState::Idle && status.can_continue &&
+                           !session_.snapshot().edited.empty());
     stop->setEnabled(status.state != SearchState::Idle);
   };
   connect(&session_, &Session::search_changed, this, refresh);
   connect(&session_, &Session::problem_changed, this, refresh);
+  connect(&session_, &Session::strategy_changed, this, refresh);
   refresh();
   menu->addSeparator();
   build_simulation_actions(*menu);

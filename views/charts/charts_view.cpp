@@ -57,11 +57,15 @@ QChartView* make_view(QChart* chart, QWidget* parent) {
 }  // namespace
 
 struct ChartsView::Parts {
-  QChart *history = new QChart, *use = new QChart, *memory = new QChart;
-  QChartView *history_view = nullptr, *use_view = nullptr, *memory_view = nullptr;
+  QChart *history = new QChart, *use = new QChart, *memory = new QChart, *training = new QChart;
+  QChartView *history_view = nullptr, *use_view = nullptr, *memory_view = nullptr,
+             *training_view = nullptr;
   QLineSeries *best = new QLineSeries, *baseline = new QLineSeries, *bound = new QLineSeries;
   QValueAxis *evaluations = value_axis(QStringLiteral("Evaluations")),
              *step = value_axis(QStringLiteral("Step time (ms)"));
+  QLineSeries *loss = new QLineSeries, *held_out = new QLineSeries;
+  QValueAxis *steps = value_axis(QStringLiteral("Steps")),
+             *nats = value_axis(QStringLiteral("Loss (nats)"));
   QBoxLayout* layout = nullptr;
 };
 
@@ -76,6 +80,10 @@ ChartsView::ChartsView(Session& session, QWidget* parent)
   connect(timer_, &QTimer::timeout, this, &ChartsView::refresh);
   connect(&session_, &Session::search_changed, this, &ChartsView::refresh_soon);
   connect(&session_, &Session::problem_changed, this, &ChartsView::refresh_soon);
+  connect(&session_, &Session::workspace_changed, this, [this] {
+    training_stale_ = true;
+    refresh_soon();
+  });
   connect(&session_, &Session::outcome_changed, this, [this] {
     devices_stale_ = true;
     refresh_soon();
@@ -102,6 +110,17 @@ void ChartsView::build() {
   p.history_view = make_view(p.history, this);
   p.use_view = make_view(p.use, nullptr);
   p.memory_view = make_view(p.memory, nullptr);
+  p.loss->setName(QStringLiteral("Loss"));
+  p.held_out->setName(QStringLiteral("Held out"));
+  p.training->addAxis(p.steps, Qt::AlignBottom);
+  p.training->addAxis(p.nats, Qt::AlignLeft);
+  for (QLineSeries* series : {p.loss, p.held_out}) {
+    p.training->addSeries(series);
+    series->attachAxis(p.steps);
+    series->attachAxis(p.nats);
+  }
+  p.training_view = make_view(p.training, this);
+  p.training_view->hide();  // until the workspace has a training
   auto* devices = new QWidget;
   auto* row = new QHBoxLayout(devices);
   row->setContentsMargins(0, 0, 0, 0);
@@ -116,7 +135,11 @@ void ChartsView::build() {
   p.layout = new QBoxLayout(QBoxLayout::TopToBottom, this);
   p.layout->setContentsMargins(0, 0, 0, 0);
   p.layout->setSpacing(style::kGrid);
-  p.layout->addWidget(p.history_view, 2);
+  auto* curves = new QHBoxLayout;
+  curves->setSpacing(style::kGrid);
+  curves->addWidget(p.history_view, 1);
+  curves->addWidget(p.training_view, 1);
+  p.layout->addLayout(curves, 2);
   p.layout->addWidget(area, 3);
 }
 
@@ -145,6 +168,7 @@ void ChartsView::changeEvent(QEvent* event) {
 
 void ChartsView::refresh() {
   refresh_history();
+  if (training_stale_) refresh_training();
   if (devices_stale_) refresh_devices();
   recolour();
 }
@@ -174,6 +198,36 @@ void ChartsView::refresh_history() {
   p.history->setTitle(points.empty()
                           ? QStringLiteral("Best step time: no search yet")
                           : QStringLiteral("Best step time of %1").arg(session_.search().run));
+}
+
+// The latest training that has begun.
+void ChartsView::refresh_training() {
+  Parts& p = *parts_;
+  training_stale_ = false;
+  std::vector<LossPoint> losses;
+  QString planner;
+  if (const Workspace* workspace = session_.workspace()) {
+    const std::vector<StoredTraining> trainings = workspace->trainings();
+    for (auto training = trainings.rbegin(); training != trainings.rend() && losses.empty();
+         ++training) {
+      losses = workspace->losses(training->id);
+      planner = QString::fromStdString(training->planner);
+    }
+  }
+  p.training_view->setVisible(!losses.empty());
+  if (losses.empty()) return;
+  const std::vector<QPointF> loss = loss_over_steps(losses, false),
+                             held_out = loss_over_steps(losses, true);
+  p.loss->replace(QList<QPointF>(loss.begin(), loss.end()));
+  p.held_out->replace(QList<QPointF>(held_out.begin(), held_out.end()));
+  p.held_out->setVisible(!held_out.empty());
+  double most = 0;
+  for (const std::vector<QPointF>* curve : {&loss, &held_out}) {
+    for (const QPointF& point : *curve) most = std::max(most, point.y());
+  }
+  set_range(*p.steps, std::max<double>(1, static_cast<double>(losses.back().step)));
+  set_range(*p.nats, round_up(std::max(most, 1e-3)));
+  p.training->setTitle(QStringLiteral("Training loss of %1").arg(planner));
 }
 
 namespace {
@@ -299,7 +353,9 @@ void ChartsView::recolour() {
   p.best->setPen(QPen(style::kind_colour(TaskKind::Compute, dark), 2.5));
   p.baseline->setPen(QPen(style::muted_text(palette()), 1.5, Qt::DashLine));
   p.bound->setPen(QPen(style::kind_colour(TaskKind::Transfer, dark), 1.5, Qt::DotLine));
-  for (QChart* chart : {p.history, p.use, p.memory}) recolour_chart(*chart, palette(), font());
+  p.loss->setPen(QPen(style::kind_colour(TaskKind::Compute, dark), 2));
+  p.held_out->setPen(QPen(style::kind_colour(TaskKind::AllReduce, dark), 2, Qt::DashLine));
+  for (QChart* chart : {p.history, p.use, p.memory, p.training}) recolour_chart(*chart, palette(), font());
 }
 
 }  // namespace strato

@@ -1,5 +1,6 @@
 // Three charts: best step time over evaluations against data parallel, how each device spends the
-// step, and the peak memory of each device against what it has. All decimated; no OpenGL.
+// step, and the peak memory of each device against what it has; and the loss of the latest training,
+// when the workspace has one. All decimated; no OpenGL.
 #pragma once
 
 #include <QWidget>
@@ -28,13 +29,14 @@ class ChartsView : public QWidget {
   void refresh_soon();
   void refresh();
   void refresh_history();
+  void refresh_training();
   void refresh_devices();
   void recolour();
 
   Session& session_;
   std::unique_ptr<Parts> parts_;
   QTimer* timer_;
-  bool devices_stale_ = true;
+  bool devices_stale_ = true, training_stale_ = true;
 };
 
 }  // namespace strato

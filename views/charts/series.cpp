@@ -40,6 +40,18 @@ std::vector<QPointF> best_over_evaluations(const std::vector<HistoryPoint>& hist
   return decimated(points, most);
 }
 
+std::vector<QPointF> loss_over_steps(const std::vector<LossPoint>& losses, bool held_out,
+                                     std::size_t most) {
+  std::vector<QPointF> points;
+  for (const LossPoint& point : losses) {
+    const auto x = static_cast<double>(point.step);
+    if (!held_out) points.emplace_back(x, point.loss);
+    if (held_out && point.held_out_loss) points.emplace_back(x, *point.held_out_loss);
+  }
+  std::erase_if(points, [](const QPointF& point) { return !std::isfinite(point.y()); });
+  return decimated(points, most);
+}
+
 StepRange step_range(const std::vector<QPointF>& curve, double baseline, double bound) {
   double low = baseline, high = baseline;
   if (!curve.empty()) {

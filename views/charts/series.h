@@ -19,6 +19,10 @@ std::vector<QPointF> best_over_evaluations(const std::vector<HistoryPoint>& hist
 // At most `most` points: of each run of neighbours the first, the lowest and the highest stay.
 std::vector<QPointF> decimated(const std::vector<QPointF>& points, std::size_t most);
 
+// The loss of a training over its steps, decimated; `held_out`: where it was measured.
+std::vector<QPointF> loss_over_steps(const std::vector<LossPoint>& losses, bool held_out,
+                                     std::size_t most = kMostPoints);
+
 // What the step-time axis shows (ms): the curve without its first twentieth, which falls steeply; the
 // baseline and the bound where they lie near; never a curve squeezed into a line.
 struct StepRange {

@@ -13,6 +13,7 @@ PlacementModel::PlacementModel(Session& session, QObject* parent)
     : QAbstractTableModel(parent), session_(session) {
   connect(&session_, &Session::problem_changed, this, &PlacementModel::reset);
   connect(&session_, &Session::strategy_changed, this, &PlacementModel::refresh);
+  connect(&session_, &Session::tree_changed, this, &PlacementModel::refresh_pins);
   reset();
 }
 
@@ -33,6 +34,16 @@ void PlacementModel::refresh() {
   if (rows_ == 0) return;
   emit dataChanged(index(0, ModeOfGroup), index(rows_ - 1, columns_ - 1));
   emit headerDataChanged(Qt::Horizontal, FirstDeviceGroup, columns_ - 1);
+}
+
+void PlacementModel::refresh_pins() {
+  if (rows_ > 0) emit dataChanged(index(0, Name), index(rows_ - 1, Name), {PinnedRole});
+}
+
+bool PlacementModel::is_pinned(int row) const {
+  const auto tree = session_.tree();
+  return tree && static_cast<std::size_t>(row) < tree->pinned.size() &&
+         tree->pinned[group_at(row)].has_value();
 }
 
 int PlacementModel::rowCount(const QModelIndex& parent) const {
@@ -68,16 +79,20 @@ QVariant PlacementModel::group_data(int row, int column, int role) const {
   if (role == TimeShareRole) {
     return total_seconds_ > 0 ? to_seconds(group.compute_time) / total_seconds_ : 0.0;
   }
+  if (role == PinnedRole) return column == Name && is_pinned(row);
   if (role == ModeRole) return decision ? static_cast<int>(decision->mode) : -1;
   if (role == Qt::TextAlignmentRole) {
     const bool number = column == Ops || column == Time || column == Parameters;
     return QVariant((number ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter);
   }
   if (role == Qt::ToolTipRole && column == Name) {
-    return QStringLiteral("%1: %2 ops, %3 of compute in the mean over the cluster's devices")
-        .arg(text(group.name))
-        .arg(group.ops.size())
-        .arg(style::time(group.compute_time));
+    const QString facts =
+        QStringLiteral("%1: %2 ops, %3 of compute in the mean over the cluster's devices")
+            .arg(text(group.name))
+            .arg(group.ops.size())
+            .arg(style::time(group.compute_time));
+    return is_pinned(row) ? facts + QStringLiteral("\nPinned: the search keeps to its decision")
+                          : facts;
   }
   const bool sort = role == SortRole;
   if (!sort && role != Qt::DisplayRole && role != Qt::EditRole) return {};

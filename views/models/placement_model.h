@@ -25,6 +25,7 @@ class PlacementModel : public QAbstractTableModel {
     SplitsRole,       // bool: whether weights mean something here
     ModeRole,         // int
     TimeShareRole,    // double: of all groups' compute time
+    PinnedRole,       // bool: the search keeps to the decision of this group
     SummaryRole,      // QString of headerData: the column's sum
   };
 
@@ -54,6 +55,8 @@ class PlacementModel : public QAbstractTableModel {
   QString load_of(DeviceGroupId group) const;
   void reset();
   void refresh();
+  void refresh_pins();
+  bool is_pinned(int row) const;
 
   Session& session_;
   int rows_ = 0, columns_ = 0;

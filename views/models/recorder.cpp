@@ -29,6 +29,20 @@ std::string options_text(const PlannerOptions& options) {
 
 }  // namespace
 
+PlannerOptions options_of(const StoredRun& run) {
+  PlannerOptions options;
+  if (run.options.empty()) return options;
+  const JsonView view =
+      JsonView::parse(run.options, "options of run " + std::to_string(run.id));
+  if (const auto count = view.find("iterations")) options.iterations = count->integer(1);
+  if (const auto budget = view.find("budget")) options.budget_seconds = budget->number(0);
+  if (const auto seed = view.find("seed")) options.seed = seed->json().get<std::uint64_t>();
+  if (const auto set = view.find("set"); set && set->is_object()) {
+    for (const auto& [key, value] : set->members()) options.set[key] = value.string();
+  }
+  return options;
+}
+
 Recorder::Recorder(Callbacks callbacks)
     : state_(std::make_unique<State>()),
       callbacks_(std::move(callbacks)),

@@ -25,6 +25,8 @@ struct RecordedStrategy {
   Score score;
 };
 
+PlannerOptions options_of(const StoredRun& run);  // defaults for what it does not say
+
 class Recorder {
  public:
   struct Callbacks {  // called on the recorder's thread

@@ -17,6 +17,7 @@ Session::Session(QObject* parent) : QObject(parent) {
   };
   callbacks.run_started = [this](RunRow run) {
     post([this, run] {
+      state_->shown_run = run;
       search_.run = QStringLiteral("%1 #%2").arg(search_.planner).arg(run);
       emit search_changed();
     });

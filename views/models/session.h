@@ -18,6 +18,7 @@
 #include "core/store/workspace.h"
 #include "views/models/selection.h"
 #include "views/models/simulation.h"
+#include "views/models/steering.h"
 
 namespace strato {
 
@@ -28,6 +29,7 @@ struct Snapshot {
   std::shared_ptr<const Problem> problem;  // null: nothing is open
   Strategy strategy;                       // complete
   QString label;                           // "mcts #3, edited"
+  std::vector<GroupId> edited;             // decided by hand since it was found, ascending
   std::shared_ptr<const Outcome> outcome;
   std::shared_ptr<const Outcome> baseline;         // data parallel with AllReduce, simulated alike
   std::shared_ptr<const Outcome> before;           // the outcome before the last edit, or null
@@ -46,10 +48,18 @@ struct SearchStatus {
   QString run;                // "mcts #3"; empty: nothing was searched yet
   QString note;               // of the finished run: e.g. that a baseline won
   bool can_continue = false;  // finished or stopped with a tree to go on from
+  QString tree_error;         // why the stored run is shown without its tree
   Progress progress;
   std::int64_t target_iterations = 0;  // 0: a time budget
   double target_seconds = 0;
   std::vector<HistoryPoint> history;  // of this run
+};
+
+// Another run of the same problem, beside the one that is shown.
+struct ComparedRun {
+  RunRow run = 0;
+  QString name;  // "tag #4"
+  std::shared_ptr<const SearchTree> tree;
 };
 
 class Session : public QObject {
@@ -116,6 +126,19 @@ class Session : public QObject {
   void show_best_found();  // of the latest search; nothing without one
   const SearchStatus& search() const { return search_; }
   std::shared_ptr<const SearchTree> tree() const { return tree_; }
+  const PlannerOptions& search_options() const;  // that the tree was made with
+
+  // --- steering the tree (session_steer.cpp)
+  // ------------------------------------------------------------------
+  Steering steering() const;  // as it is, or will be as soon as the running search has taken it
+  // One undoable step, stored with the run at once. A running search goes on with it.
+  void steer(const Steering& wanted, const QString& label);
+  // Goes on from the tree with what was decided by hand (snapshot().edited) pinned.
+  void continue_with_edits(const PlannerOptions* more = nullptr);
+  std::vector<StoredRun> runs_to_compare() const;  // others of this problem, the latest first
+  void compare_with(RunRow run);  // asynchronous; compared_changed tells
+  void stop_comparing();
+  const std::optional<ComparedRun>& compared() const { return compared_; }
 
   // --- exports
   // ----------------------------------------------------------------------------------------
@@ -134,6 +157,7 @@ class Session : public QObject {
   void simulation_changed();   // another way of simulating was chosen
   void search_changed();       // state or progress
   void tree_changed();
+  void compared_changed();
   void workspace_changed();
   void busy_changed();
   void message(const QString& text);  // for the status line
@@ -142,6 +166,7 @@ class Session : public QObject {
  private:
   struct State;
   friend class StrategyCommand;
+  friend class SteerCommand;
   friend class SearchObserver;
   using LoadJob = std::function<void(struct Loader&)>;
 
@@ -153,7 +178,7 @@ class Session : public QObject {
   void show_same_problem(const struct LoadedProblem& loaded);
   void show_latest_of_workspace();
   void show_history(const struct LoadedProblem& loaded);
-  void apply(const Strategy& strategy, const QString& label);
+  void apply(const struct ShownStrategy& shown);
   void simulate();
   void show_outcome(std::shared_ptr<const Outcome> outcome);
   void take_order(const Strategy& strategy);
@@ -167,6 +192,9 @@ class Session : public QObject {
   void launch(double budget_seconds);
   void abandon_search();
   bool resume_after_pause();
+  bool resume_after_steering();
+  void apply_steering(const Steering& steering);
+  void take_tree(std::shared_ptr<const SearchTree> tree);
   void go_on_from_tree(double budget_seconds);
   void begin_following();
   void end_following();
@@ -186,6 +214,7 @@ class Session : public QObject {
   QUndoStack undo_stack_;
   SearchStatus search_;
   std::shared_ptr<const SearchTree> tree_;
+  std::optional<ComparedRun> compared_;
 };
 
 }  // namespace strato

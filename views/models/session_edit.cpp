@@ -1,5 +1,7 @@
 // Editing: every change of the strategy is one undoable step, simulated in the background and
 // stored.
+#include <algorithm>
+
 #include "core/base/error.h"
 #include "core/base/file.h"
 #include "core/base/json.h"
@@ -15,6 +17,19 @@ namespace {
 QString edited(const QString& label) {
   const QString suffix = QStringLiteral(", edited");
   return label.endsWith(suffix) ? label : label + suffix;
+}
+
+// The groups edited so far and those that `strategy` decides otherwise.
+std::vector<GroupId> with_changed(const Snapshot& snapshot, const Strategy& strategy) {
+  std::vector<GroupId> edited;
+  for (std::size_t g = 0; g < strategy.groups.size(); ++g) {
+    const GroupId group(g);
+    if (std::ranges::binary_search(snapshot.edited, group) ||
+        strategy.groups[group] != snapshot.strategy.groups[group]) {
+      edited.push_back(group);
+    }
+  }
+  return edited;
 }
 
 Score score_of(const Problem& problem, const Strategy& strategy) {
@@ -50,11 +65,11 @@ StrategyCommand::StrategyCommand(Session& session, ShownStrategy before, ShownSt
 
 void StrategyCommand::undo() {
   session_.state_->follows = false;
-  session_.apply(before_.strategy, before_.label);
+  session_.apply(before_);
 }
 
 void StrategyCommand::redo() {
-  if (!std::exchange(skip_redo_, false)) session_.apply(after_.strategy, after_.label);
+  if (!std::exchange(skip_redo_, false)) session_.apply(after_);
 }
 
 void Session::edit(const Strategy& strategy, const QString& label) {
@@ -69,8 +84,9 @@ void Session::edit(const Strategy& strategy, const QString& label) {
   const Digest parent = snapshot_.strategy.digest();
   record(snapshot_.strategy, snapshot_.label, parent,
          Origin::Import);  // unless it is stored already
-  undo_stack_.push(new StrategyCommand(*this, {snapshot_.strategy, snapshot_.label},
-                                       {strategy, edited(snapshot_.label)}, label));
+  undo_stack_.push(new StrategyCommand(
+      *this, {snapshot_.strategy, snapshot_.label, snapshot_.edited},
+      {strategy, edited(snapshot_.label), with_changed(snapshot_, strategy)}, label));
   record(strategy, label, parent, Origin::Edit);
 }
 
@@ -82,14 +98,16 @@ void Session::decide(const std::vector<GroupId>& groups, const Decision& decisio
 void Session::show_found(const Strategy& strategy, const QString& label) {
   if (!snapshot_.problem || strategy == snapshot_.strategy) return;
   end_following();
-  undo_stack_.push(new StrategyCommand(*this, {snapshot_.strategy, snapshot_.label},
+  undo_stack_.push(new StrategyCommand(*this,
+                                       {snapshot_.strategy, snapshot_.label, snapshot_.edited},
                                        {strategy, label}, QStringLiteral("show %1").arg(label)));
 }
 
-void Session::apply(const Strategy& strategy, const QString& label) {
+void Session::apply(const ShownStrategy& shown) {
   state_->next_before.reset();
-  snapshot_.strategy = strategy;
-  snapshot_.label = label;
+  snapshot_.strategy = shown.strategy;
+  snapshot_.label = shown.label;
+  snapshot_.edited = shown.edited;
   emit strategy_changed();
   simulate();
 }

@@ -78,10 +78,20 @@ ProblemOptions options_of(const PlanFile& plan) {
   return options;
 }
 
-std::shared_ptr<const SearchTree> read_tree(const Workspace& workspace, RunRow run) {
-  const auto bytes = workspace.tree(run);
-  if (!bytes) return nullptr;
-  return std::make_shared<const SearchTree>(parse_search_tree(*bytes));
+struct StoredTree {
+  std::shared_ptr<const SearchTree> tree;
+  QString error;
+};
+
+// The rest of a run is worth showing without its tree.
+StoredTree read_tree(const Workspace& workspace, RunRow run) {
+  try {
+    const auto bytes = workspace.tree(run);
+    if (!bytes) return {};
+    return {std::make_shared<const SearchTree>(parse_search_tree(*bytes)), {}};
+  } catch (const InputError& error) {
+    return {nullptr, QString::fromUtf8(error.what())};
+  }
 }
 
 void take_run(Loader& loader, const Workspace& workspace, RunRow row) {
@@ -89,11 +99,13 @@ void take_run(Loader& loader, const Workspace& workspace, RunRow row) {
   take_sources(loader, workspace, run.model, run.cluster);
   std::optional<StoredStrategy> best;
   if (run.best) best = workspace.strategy(*run.best);
-  loader.choose = [run, best, history = workspace.history(row), tree = read_tree(workspace, row),
+  loader.choose = [run, best, options = options_of(run), history = workspace.history(row), stored = read_tree(workspace, row),
                    file = workspace.file().string()](LoadedProblem& loaded) {
     loaded.run = run;
+    loaded.run_options = options;
     loaded.history = history;
-    loaded.tree = tree;
+    loaded.tree = stored.tree;
+    loaded.tree_error = stored.error;
     if (!best) return;
     choose_strategy(loaded, *best, file);
     loaded.label = QStringLiteral("%1 #%2").arg(QString::fromStdString(run.planner)).arg(run.id);
@@ -362,7 +374,12 @@ void Session::show_history(const LoadedProblem& loaded) {
   state_->request = {};
   state_->request.job = job;
   state_->request.planner = search_.planner;
+  state_->request.options = loaded.run_options;
   state_->recorder.adopt_run(*loaded.run);
+  search_.tree_error = loaded.tree_error;
+  state_->shown_run = loaded.run->id;
+  ++state_->tree_epoch;
+  stop_comparing();
   tree_ = loaded.tree;
   emit tree_changed();
   emit search_changed();
@@ -376,6 +393,7 @@ void Session::show_same_problem(const LoadedProblem& loaded) {
   if (loaded.run && search_.state == SearchState::Idle) show_history(loaded);
   if (loaded.strategy == snapshot_.strategy) {
     snapshot_.label = loaded.label;
+    snapshot_.edited.clear();
     emit strategy_changed();
     if (simulation_ != before) simulate();
     return;
@@ -411,6 +429,9 @@ void Session::show_loaded(LoadedProblem loaded) {
   take_snapshot(loaded);
   search_ = {};
   tree_.reset();
+  ++state_->tree_epoch;
+  state_->shown_run.reset();
+  stop_comparing();
   state_->best_found.reset();
   if (!same_shape) {
     state_->recorder.problem(loaded.model, loaded.cluster, loaded.prepared.problem);

@@ -71,8 +71,7 @@ class SearchObserver : public Observer {
     if (!due(last_tree_, kTreeEvery)) return;
     send([&session = session_, job = request_.job, tree] {
       if (job != session.state_->request.job) return;
-      session.tree_ = tree;
-      emit session.tree_changed();
+      session.take_tree(tree);
     });
   }
 
@@ -115,6 +114,10 @@ void Session::start_search(const QString& planner, const PlannerOptions& options
   search_ = {};
   search_.planner = planner;
   tree_.reset();
+  ++state_->tree_epoch;
+  state_->shown_run.reset();
+  state_->to_steer.reset();
+  stop_comparing();
   state_->request = {state_->request.job, planner, options, nullptr, nullptr, 0, 0, 0};
   state_->best_found.reset();
   state_->best_recorded = {};
@@ -195,7 +198,7 @@ void Session::search_found(std::uint64_t job, const Strategy& strategy, const Sc
 void Session::follow_best() {
   if (!state_->follows || busy() || !state_->best_found) return;
   const Strategy& best = state_->best_found->first;
-  if (best != snapshot_.strategy) apply(best, search_.run);
+  if (best != snapshot_.strategy) apply({best, search_.run});
 }
 
 void Session::show_best_found() {
@@ -203,8 +206,9 @@ void Session::show_best_found() {
 }
 
 void Session::begin_following() {
+  if (state_->follows) return;  // it goes on
   state_->follows = true;
-  state_->followed_from = {snapshot_.strategy, snapshot_.label};
+  state_->followed_from = {snapshot_.strategy, snapshot_.label, snapshot_.edited};
   state_->outcome_followed_from = snapshot_.outcome;
 }
 
@@ -212,7 +216,7 @@ void Session::end_following() {
   if (!std::exchange(state_->follows, false)) return;
   if (snapshot_.strategy == state_->followed_from.strategy) return;
   undo_stack_.push(new StrategyCommand(*this, state_->followed_from,
-                                       {snapshot_.strategy, snapshot_.label},
+                                       {snapshot_.strategy, snapshot_.label, snapshot_.edited},
                                        QStringLiteral("search %1").arg(search_.run), true));
   if (snapshot_.outcome != state_->outcomes.find({snapshot_.strategy.digest(), simulation_})) {
     state_->next_before = std::move(state_->outcome_followed_from);  // its simulation is under way
@@ -245,7 +249,7 @@ void Session::search_finished(std::uint64_t job, const PlanResult& result) {
     tree_ = result.tree;
     search_.progress.iterations = tree_->iterations;
   }
-  if (resume_after_pause()) return;
+  if (resume_after_steering() || resume_after_pause()) return;
   search_.note = QString::fromStdString(result.note);
   search_.state = SearchState::Idle;
   search_.can_continue = tree_ != nullptr;
@@ -255,7 +259,7 @@ void Session::search_finished(std::uint64_t job, const PlanResult& result) {
   state_->recorder.finish_run(state_->search_stopped ? RunState::Stopped : RunState::Finished,
                               result.note);
   if (state_->follows && state_->best_found->first != snapshot_.strategy) {
-    apply(state_->best_found->first, search_.run);
+    apply({state_->best_found->first, search_.run});
   }
   end_following();
   explain_the_rest();
@@ -278,6 +282,7 @@ bool Session::resume_after_pause() {
 void Session::search_failed(std::uint64_t job, const QString& text) {
   if (job != state_->request.job || search_.state == SearchState::Idle) return;
   search_.state = SearchState::Idle;
+  if (state_->to_steer) apply_steering(*std::exchange(state_->to_steer, {}));
   state_->recorder.finish_run(RunState::Failed, text.toStdString());
   end_following();
   explain_the_rest();
@@ -328,9 +333,10 @@ void Session::abandon_search() {
   ++state_->request.job;
   record_best();
   state_->recorder.tree(tree_);
-  state_->recorder.finish_run(RunState::Stopped, {});
   end_following();
   search_.state = SearchState::Idle;
+  if (state_->to_steer) apply_steering(*std::exchange(state_->to_steer, {}));
+  state_->recorder.finish_run(RunState::Stopped, {});
 }
 
 // The planner soon returns with the best that it has: search_finished() then shows and stores it.

@@ -30,14 +30,17 @@ struct LoadedProblem {
   std::shared_ptr<const Outcome> outcome, baseline;
   CostSources costs;
   std::optional<StoredRun> run;  // the run shown, with its history and tree
+  PlannerOptions run_options;
   std::vector<HistoryPoint> history;
   std::shared_ptr<const SearchTree> tree;
+  QString tree_error;                  // why there is none
   std::vector<std::string> unmatched;  // what of a stored strategy or plan did not fit
 };
 
 struct ShownStrategy {
   Strategy strategy;
   QString label;
+  std::vector<GroupId> edited = {};  // decided by hand since it was found
 };
 
 // Lives on the load worker. Sources are kept from job to job, so that a model and a cluster opened
@@ -124,6 +127,10 @@ struct Session::State {
   std::optional<std::pair<Strategy, Score>> best_found;
   Digest best_recorded;
   QString run_label;  // "mcts #3"
+  std::uint64_t tree_epoch = 0;        // changes with the run that the tree belongs to
+  std::optional<Steering> to_steer;    // taken as soon as the running search has stopped
+  std::uint64_t compare_job = 0;
+  std::optional<RunRow> shown_run;  // whose tree is shown, once it is stored
   double last_heartbeat = -1;
 
   Recorder recorder;
@@ -146,6 +153,21 @@ class StrategyCommand : public QUndoCommand {
   Session& session_;
   ShownStrategy before_, after_;
   bool skip_redo_;
+};
+
+// One undoable step of steering. Without effect once another run's tree is shown.
+class SteerCommand : public QUndoCommand {
+ public:
+  SteerCommand(Session& session, Steering before, Steering after, const QString& text);
+  void undo() override;
+  void redo() override;
+
+ private:
+  void apply(const Steering& steering);
+
+  Session& session_;
+  const std::uint64_t epoch_;
+  Steering before_, after_;
 };
 
 }  // namespace strato

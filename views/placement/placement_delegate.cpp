@@ -5,6 +5,7 @@
 #include <QSpinBox>
 #include <algorithm>
 
+#include "views/style/marks.h"
 #include "views/style/style.h"
 
 namespace strato {
@@ -43,7 +44,12 @@ void PlacementDelegate::paint(QPainter* painter, const QStyleOptionViewItem& opt
   } else if (index.column() == PlacementModel::Time) {
     paint_time(painter, option, index);
   } else {
-    const QRect rect = option.rect.adjusted(2 * style::kGrid, 0, -2 * style::kGrid, 0);
+    QRect rect = option.rect.adjusted(2 * style::kGrid, 0, -2 * style::kGrid, 0);
+    if (index.data(PlacementModel::PinnedRole).toBool()) {
+      style::draw_pin(*painter, QRectF(rect.left() - 4, rect.center().y() - 6, 11, 12),
+                      option.palette.color(QPalette::Text));
+      rect.setLeft(rect.left() + 3 * style::kGrid);
+    }
     painter->setPen(option.palette.color(QPalette::Text));
     const QString text =
         option.fontMetrics.elidedText(index.data().toString(), Qt::ElideMiddle, rect.width());

@@ -9,7 +9,8 @@ namespace {
 
 class Layout {
  public:
-  Layout(const SearchTree& tree, const IcicleOptions& options) : tree_(tree), options_(options) {}
+  Layout(const TreeMoment& moment, const IcicleOptions& options)
+      : moment_(moment), options_(options) {}
 
   std::vector<IcicleCell> run(std::int32_t top, double width) {
     cells_.push_back({top, QRectF(0, 0, width, options_.row_height), 0});
@@ -25,15 +26,20 @@ class Layout {
   // The most visited share the width by visits; what has no place of its own gets a narrow strip at
   // the end.
   void add_children(const IcicleCell& cell) {
-    const std::vector<std::int32_t> children = children_by_visits(tree_, cell.vertex);
+    std::vector<std::int32_t> children = children_by_visits(moment_.tree(), cell.vertex);
+    std::erase_if(children, [&](std::int32_t child) { return !moment_.exists(child); });
     std::size_t placed =
         std::min(children.size(), static_cast<std::size_t>(options_.most_children));
     double room = 0, sum = 0;
     for (; placed > 0; --placed) {
       room = cell.box.width() - (placed < children.size() ? rest_width(cell) : 0);
       sum = 0;
-      for (std::size_t i = 0; i < placed; ++i) sum += weight(children[i]);
-      if (room * weight(children[placed - 1]) / sum >= options_.least_width) break;
+      double least = weight(children.front());
+      for (std::size_t i = 0; i < placed; ++i) {
+        sum += weight(children[i]);
+        least = std::min(least, weight(children[i]));
+      }
+      if (room * least / sum >= options_.least_width) break;
     }
     double x = cell.box.left();
     for (std::size_t i = 0; i < placed; ++i) {
@@ -55,21 +61,20 @@ class Layout {
   }
 
   double weight(std::int32_t id) const {
-    return std::max(1, tree_.vertices[static_cast<std::size_t>(id)].visits);
+    return std::max(1, moment_.visits(id));
   }
 
-  const SearchTree& tree_;
+  const TreeMoment& moment_;
   const IcicleOptions& options_;
   std::vector<IcicleCell> cells_;
 };
 
 }  // namespace
 
-std::vector<IcicleCell> icicle(const SearchTree& tree, std::int32_t top, double width,
+std::vector<IcicleCell> icicle(const TreeMoment& moment, std::int32_t top, double width,
                                const IcicleOptions& options) {
-  if (tree.vertices.empty() || top < 0 || static_cast<std::size_t>(top) >= tree.vertices.size())
-    return {};
-  return Layout(tree, options).run(top, width);
+  if (top < 0 || static_cast<std::size_t>(top) >= moment.tree().vertices.size()) return {};
+  return Layout(moment, options).run(top, width);
 }
 
 double icicle_height(const std::vector<IcicleCell>& cells) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/search/search_tree.h"
+#include "views/search/tree_moment.h"
 
 namespace strato {
 
@@ -22,8 +23,9 @@ struct IcicleOptions {
   int most_depth = 64;
 };
 
-// From `top` down, in [0, width]; parents come before children.
-std::vector<IcicleCell> icicle(const SearchTree& tree, std::int32_t top, double width,
+// From `top` down, in [0, width]; parents come before children. In a replay what does not exist yet
+// is left out, and places keep their order.
+std::vector<IcicleCell> icicle(const TreeMoment& moment, std::int32_t top, double width,
                                const IcicleOptions& options);
 double icicle_height(const std::vector<IcicleCell>& cells);
 

@@ -5,6 +5,7 @@
 #include <QPainter>
 #include <QScrollBar>
 #include <QToolTip>
+#include <algorithm>
 #include <cmath>
 
 #include "views/style/style.h"
@@ -26,21 +27,24 @@ IcicleWidget::IcicleWidget(const SearchTreeModel& model, QWidget* parent)
 
 void IcicleWidget::tree_changed() {
   current_ = hovered_ = -1;
-  layout();
+  layout(true);
 }
+
+void IcicleWidget::moment_changed() { layout(false); }
 
 void IcicleWidget::set_current(std::int32_t vertex) {
   current_ = vertex;
   viewport()->update();
 }
 
-void IcicleWidget::layout() {
+void IcicleWidget::layout(bool rescale) {
   cells_.clear();
   if (model_.tree()) {
     IcicleOptions options;
-    cells_ = icicle(*model_.tree(), 0, viewport()->width() - 16, options);
-    least_ = 1e18, most_ = -1e18;
+    cells_ = icicle(model_.moment(), 0, viewport()->width() - 16, options);
+    if (rescale) least_ = 1e18, most_ = -1e18;
     for (const IcicleCell& cell : cells_) {
+      if (!rescale) break;
       const SearchTree::Vertex& v = model_.tree()->vertices[static_cast<std::size_t>(cell.vertex)];
       if (cell.rest > 0 || v.visits == 0 || v.value() <= -1) continue;
       least_ = std::min(least_, v.value());
@@ -55,25 +59,27 @@ void IcicleWidget::layout() {
   viewport()->update();
 }
 
-void IcicleWidget::resizeEvent(QResizeEvent*) { layout(); }
+void IcicleWidget::resizeEvent(QResizeEvent*) { layout(!model_.replay()); }
 
 QString IcicleWidget::text_of(const IcicleCell& cell) const {
   if (cell.rest > 0)
     return cell.box.width() < 90 ? QStringLiteral("+%1").arg(cell.rest)
                                  : tr("%1 more").arg(cell.rest);
-  if (cell.vertex == 0) return tr("start · %1 visits").arg(model_.tree()->vertices[0].visits);
+  if (cell.vertex == 0) return tr("start · %1 visits").arg(model_.moment().visits(0));
   return model_.action_text(cell.vertex);
 }
 
 void IcicleWidget::paint_cell(QPainter& painter, const IcicleCell& cell) {
   const bool dark = style::is_dark(palette());
-  const SearchTree::Vertex& v = model_.tree()->vertices[static_cast<std::size_t>(cell.vertex)];
   const QRectF box = cell.box.adjusted(0, 0, -1, -1);
   const double span = most_ > least_ ? most_ - least_ : 1;
   QColor fill = palette().color(QPalette::Window);
   if (cell.rest == 0) {
-    fill = v.visits > 0 && v.value() <= -1 ? style::infeasible(dark)
-                                           : style::ramp((v.value() - least_) / span, dark);
+    const TreeMoment now = model_.moment();
+    const double value = now.value(cell.vertex);
+    fill = now.visits(cell.vertex) > 0 && value <= -1
+               ? style::infeasible(dark)
+               : style::ramp(std::clamp((value - least_) / span, 0.0, 1.0), dark);
   }
   if (cell.rest > 0) {
     painter.fillRect(box, QBrush(style::muted_text(palette()), Qt::Dense6Pattern));
@@ -83,12 +89,14 @@ void IcicleWidget::paint_cell(QPainter& painter, const IcicleCell& cell) {
   if (box.width() >= (cell.rest > 0 ? 28 : 40)) {
     const QRectF inside = box.adjusted(6, 0, -4, 0);
     QFont font = painter.font();
-    font.setBold(cell.rest == 0 && model_.on_best_path(cell.vertex));
+    font.setBold(cell.rest == 0 && model_.is_highlighted(cell.vertex));
+    font.setStrikeOut(cell.rest == 0 && (model_.marks(cell.vertex) & SearchTreeModel::Excluded));
     painter.setFont(font);
     painter.setPen(cell.rest > 0 ? palette().color(QPalette::WindowText) : style::text_on(fill));
     painter.drawText(inside, Qt::AlignLeft | Qt::AlignVCenter,
                      QFontMetricsF(font).elidedText(text_of(cell), Qt::ElideRight, inside.width()));
     font.setBold(false);
+    font.setStrikeOut(false);
     painter.setFont(font);
   }
 }
@@ -117,7 +125,7 @@ void IcicleWidget::paint_scale(QPainter& painter) {
   painter.setBrush(Qt::NoBrush);
   painter.drawRect(x, strip.center().y() - 5, 16, 10);
   x += 24;
-  text(tr("best path"));
+  text(model_.replay() ? tr("path of this step") : tr("best path"));
 }
 
 void IcicleWidget::paintEvent(QPaintEvent*) {
@@ -131,7 +139,12 @@ void IcicleWidget::paintEvent(QPaintEvent*) {
   for (const IcicleCell& cell : cells_) {
     if (cell.rest > 0) continue;
     const QRectF box = cell.box.adjusted(1, 1, -2, -2);
-    if (model_.on_best_path(cell.vertex)) {
+    if (model_.is_new(cell.vertex)) {  // it flashes by being the only one
+      painter.setPen(QPen(palette().color(QPalette::Text), 3));
+      painter.drawRect(box);
+      continue;
+    }
+    if (model_.is_highlighted(cell.vertex)) {
       painter.setPen(QPen(style::selection(dark), 2));
       painter.drawRect(box);
     }
@@ -190,8 +203,9 @@ bool IcicleWidget::viewportEvent(QEvent* event) {
   QString text = QStringLiteral("<b>%1</b>").arg(text_of(*cell).toHtmlEscaped());
   if (cell->rest == 0) {
     text += tr("<br>%1 visits, value %2, prior %3")
-                .arg(v.visits)
-                .arg(style::significant(v.value()), style::significant(v.prior));
+                .arg(model_.moment().visits(cell->vertex))
+                .arg(style::significant(model_.moment().value(cell->vertex)),
+                     style::significant(v.prior));
     if (v.step_time_ns > 0) text += tr("<br>step time %1").arg(style::time(Nanos(v.step_time_ns)));
   }
   QToolTip::showText(help->globalPos(), text, viewport());

@@ -15,6 +15,7 @@ class IcicleWidget : public QAbstractScrollArea {
  public:
   explicit IcicleWidget(const SearchTreeModel& model, QWidget* parent = nullptr);
   void tree_changed();
+  void moment_changed();  // another step of a replay: the colours keep their scale
   void set_current(std::int32_t vertex);
 
  signals:
@@ -31,7 +32,7 @@ class IcicleWidget : public QAbstractScrollArea {
   bool viewportEvent(QEvent*) override;
 
  private:
-  void layout();
+  void layout(bool rescale);
   const IcicleCell* cell_at(const QPoint& at) const;
   QString text_of(const IcicleCell& cell) const;
   void paint_cell(QPainter& painter, const IcicleCell& cell);

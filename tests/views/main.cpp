@@ -1,3 +1,4 @@
+// Tests with widgets run without a screen, and find resources and plugins in the build folder.
 #include <gtest/gtest.h>
 
 #include <QApplication>

@@ -1,0 +1,24 @@
+#include "views/style/marks.h"
+
+#include <QPainter>
+#include <QPolygonF>
+
+namespace strato::style {
+
+void draw_pin(QPainter& painter, const QRectF& box, const QColor& colour) {
+  const auto at = [&](double x, double y) {
+    return QPointF(box.left() + x * box.width(), box.top() + y * box.height());
+  };
+  painter.save();
+  painter.setRenderHint(QPainter::Antialiasing);
+  painter.setPen(Qt::NoPen);
+  painter.setBrush(colour);
+  painter.drawRoundedRect(QRectF(at(0.22, 0.05), at(0.78, 0.2)), 1, 1);
+  painter.drawPolygon(QPolygonF({at(0.34, 0.2), at(0.66, 0.2), at(0.7, 0.45), at(0.3, 0.45)}));
+  painter.drawRoundedRect(QRectF(at(0.14, 0.45), at(0.86, 0.6)), 1, 1);
+  painter.setPen(QPen(colour, 1.3));
+  painter.drawLine(at(0.5, 0.6), at(0.5, 0.98));
+  painter.restore();
+}
+
+}  // namespace strato::style
