@@ -1,25 +1,146 @@
-// The planner "tag" (TAG 4.2): tree search with the graph network's prior.
+// The planner "tag" (TAG 4.2): tree search with the graph network's prior, and sufficient factor
+// broadcasting in every strategy that it looks at.
+#include <map>
+#include <mutex>
+
+#include "core/base/error.h"
 #include "core/plugin/plugin.h"
+#include "core/program/sfb/sfb.h"
+#include "core/search/trainer.h"
 #include "core/search/tree_search.h"
+#include "plugins/planners/tag/prior.h"
+#include "plugins/planners/tag/train.h"
 
 namespace {
 
 using namespace strato;
 
+struct TagOptions {
+  TreeSearchOptions search;
+  std::filesystem::path weights;
+  bool network = true;
+  double mix = 0.1;
+  bool sfb = true;
+  bool paper = false;
+
+  static TagOptions from(const PlannerOptions& given);
+};
+
+TagOptions TagOptions::from(const PlannerOptions& given) {
+  TagOptions options;
+  options.search = TreeSearchOptions::from(given);
+  options.paper = given.text("variant", "default") == "paper";
+  options.weights = given.text("weights", "");
+  options.network = given.choice("prior", "network", {"network", "uniform"}) == "network";
+  options.mix = given.number("mix", options.paper ? 0 : options.mix);
+  if (options.mix < 0 || options.mix > 1)
+    throw InputError("", "--set mix=" + given.text("mix", ""), "the value is out of range",
+                     "give a number from 0 to 1");
+  options.sfb = given.boolean("sfb", options.sfb);
+  return options;
+}
+
+// Weights are read once: every plan of this process shares them.
+std::shared_ptr<const tag::Network> shared_network(const std::filesystem::path& file) {
+  static std::mutex mutex;
+  static std::map<std::filesystem::path, std::pair<std::filesystem::file_time_type,
+                                                   std::shared_ptr<const tag::Network>>>
+      loaded;
+  std::error_code gone;
+  const auto written = std::filesystem::last_write_time(file, gone);
+  const std::scoped_lock lock(mutex);
+  auto& [time, network] = loaded[file];
+  if (network == nullptr || gone || time != written) {
+    network = std::make_shared<const tag::Network>(tag::Network::load(file));
+    time = written;
+  }
+  return network;
+}
+
 class Tag final : public Planner {
  public:
   std::string name() const override { return "tag"; }
   bool wants_feedback() const override { return true; }
-  std::vector<OptionHelp> options() const override { return TreeSearchOptions::help(); }
-
+  std::vector<OptionHelp> options() const override;
+  Trainer* trainer() override {
+    if (trainer_ == nullptr) trainer_ = tag::make_trainer();
+    return trainer_.get();
+  }
   PlanResult plan(const Problem& problem, Evaluator& evaluator, const PlannerOptions& options,
                   Observer& observer, std::stop_token stop,
-                  std::shared_ptr<const SearchTree> resume) override {
-    const auto prior = make_uniform_prior();
-    return tree_search(problem, evaluator, *prior, options, TreeSearchOptions::from(options),
-                       observer, stop, std::move(resume));
-  }
+                  std::shared_ptr<const SearchTree> resume) override;
+
+ private:
+  PriorProvider& prior(const TagOptions& options, std::string& note);
+
+  std::unique_ptr<PriorProvider> prior_;
+  std::string prior_key_;
+  std::unique_ptr<Trainer> trainer_;
 };
+
+std::vector<OptionHelp> Tag::options() const {
+  std::vector<OptionHelp> help = TreeSearchOptions::help();
+  help.push_back({"weights", "", "file of the network's weights; empty: the bundled ones"});
+  help.push_back({"prior", "network", "network, or uniform: the search without it"});
+  help.push_back({"mix", "0.1", "part of the prior that is uniform (variant=paper: 0)"});
+  help.push_back({"sfb", "true", "sufficient factor broadcasting where it is cheaper"});
+  return help;
+}
+
+// Kept from plan to plan while the options say the same: a steered search goes on with what it
+// knows.
+PriorProvider& Tag::prior(const TagOptions& options, std::string& note) {
+  const auto file = options.weights.empty() ? tag::bundled_weights() : options.weights;
+  const bool missing = options.weights.empty() && !std::filesystem::exists(file);
+  if (!options.network || missing) {
+    if (options.network)
+      note = "; no network, the prior is uniform: " + file.string() +
+             " is missing (stratoscope-cli train tag makes it)";
+    prior_ = make_uniform_prior();
+    prior_key_.clear();
+    return *prior_;
+  }
+  const auto network = shared_network(file);
+  const std::string key = file.string() + "|" + std::to_string(options.mix) + "|" +
+                          std::to_string(reinterpret_cast<std::uintptr_t>(network.get()));
+  if (key != prior_key_) prior_ = std::make_unique<tag::NetworkPrior>(network, options.mix);
+  prior_key_ = key;
+  return *prior_;
+}
+
+PlanResult Tag::plan(const Problem& problem, Evaluator& evaluator, const PlannerOptions& common,
+                     Observer& observer, std::stop_token stop,
+                     std::shared_ptr<const SearchTree> resume) {
+  TagOptions options = TagOptions::from(common);
+  std::string note;
+  PriorProvider& prior = this->prior(options, note);
+  std::unique_ptr<SfbSolver> sfb;
+  if (options.sfb) {
+    SfbOptions how;
+    how.costs = options.paper ? SfbCosts::Printed : SfbCosts::CostModel;
+    how.method = SfbMethod::MinimumCut;
+    how.threads = common.threads;
+    sfb = std::make_unique<SfbSolver>(problem.graph, problem.grouping, problem.cluster, problem.cost,
+                                      how);
+    options.search.finish = [&sfb](Strategy& strategy) { sfb->apply(strategy); };
+  }
+  PlanResult result = tree_search(problem, evaluator, prior, common, options.search, observer, stop,
+                                  std::move(resume));
+  if (!result.strategy.duplicated.empty()) {
+    Strategy without = result.strategy;
+    without.duplicated.clear();
+    const Score score = evaluator.evaluate(without);
+    ++result.evaluations;
+    if (score.better_than(result.score)) {
+      result.strategy = std::move(without);
+      result.score = score;
+    } else {
+      note += "; " + std::to_string(result.strategy.duplicated.size()) + " ops duplicated by SFB";
+    }
+  }
+  result.note += note;
+  return result;
+}
 
 std::unique_ptr<Planner> make(std::string_view) { return std::make_unique<Tag>(); }
 
