@@ -1,10 +1,14 @@
 #include "core/program/emitter.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "core/base/error.h"
 
 namespace strato {
+Emitter::Emitter(const Tables& tables)
+    : tables_(tables), links_(tables.cluster->device_count() * tables.cluster->device_count()) {}
+
 void Emitter::start(Program& program) {
   program_ = &program;
   dependencies_.clear();
@@ -46,11 +50,14 @@ TaskId Emitter::keep_store(TaskId row) {
   return task;
 }
 
-TaskId Emitter::commit_transfer(const Task& task, const Path& path) {
-  CHECK(!path.links.empty(), "a transfer without a path");
-  for (LinkId link : path.links) resources_.push_back(program_->link(link));
-  push_sorted_unique(resources_, program_->resources);
-  return commit(task);
+std::span<const ResourceId> Emitter::links(DeviceId from, DeviceId to) {
+  std::vector<ResourceId>& known =
+      links_[from.index() * tables_.cluster->device_count() + to.index()];
+  if (!known.empty()) return known;
+  for (LinkId link : tables_.cluster->path(from, to).links) known.push_back(program_->link(link));
+  CHECK(!known.empty(), "a transfer without a path");
+  std::sort(known.begin(), known.end());
+  return known;
 }
 
 TaskId Emitter::commit_collective(const Task& task, std::span<const DeviceId> members,

@@ -24,7 +24,7 @@ struct Instance {
 
 class Emitter {
  public:
-  explicit Emitter(const Tables& tables) : tables_(tables) {}
+  explicit Emitter(const Tables& tables);
   void start(Program& program);
 
   // Delta lowering: `program` is a store that only grows. A task is known by the row that it was
@@ -73,7 +73,10 @@ class Emitter {
     program_->resources.end_row();
     return commit(task);
   }
-  TaskId commit_transfer(const Task& task, const Path& path);
+  TaskId commit_transfer(const Task& task) {
+    program_->resources.push_row(links(task.device, task.target));
+    return commit(task);
+  }
   TaskId commit_collective(const Task& task, std::span<const DeviceId> members,
                            std::span<const LinkId> links);
 
@@ -93,6 +96,7 @@ class Emitter {
   }
   BufferId write_again();
   void list_readers(TaskId row);
+  std::span<const ResourceId> links(DeviceId from, DeviceId to);  // ascending
   TaskId keep_store(TaskId row);
   // Empties the values, of which there are nearly always a few, often in order already.
   template <class T>
@@ -128,7 +132,7 @@ class Emitter {
   std::vector<std::size_t> parameters_;       // cells of the parameters that the task reads
   std::vector<std::int32_t> reader_of_cell_;  // heads of lists in readers_
   std::vector<Reader> readers_;
-  std::vector<ResourceId> resources_;
+  std::vector<std::vector<ResourceId>> links_;  // from device x to device; empty: not asked yet
   Store* store_ = nullptr;
   TaskId replaced_;
   std::size_t replaced_row_ = 0, replaced_writes_ = 0;

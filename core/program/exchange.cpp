@@ -130,9 +130,9 @@ Instance Exchange::parameter(TensorId tensor, DeviceId device) {
 }
 
 Instance Exchange::slice(TensorId tensor, DeviceId device, std::int32_t begin, std::int32_t end) {
-  if (const Instance* here = local(tensor, device, begin, end)) return *here;
-  if (const Instance* here = covering(tensor, device, begin, end))
-    return split(tensor, Instance(*here), begin, end);
+  const Here here = find(tensor, device, begin, end);
+  if (here.exact) return *here.exact;
+  if (here.covering) return split(tensor, Instance(*here.covering), begin, end);
   const Made& made = made_[tensor];
   if (made.form == Form::Whole) {
     const DeviceId source = nearest(tensor, made.layout, device);
@@ -145,11 +145,12 @@ Instance Exchange::slice(TensorId tensor, DeviceId device, std::int32_t begin, s
   for (const Shard& owner : placement_.layout(made.layout).shards) {
     const std::int32_t from = std::max(begin, owner.begin), to = std::min(end, owner.end);
     if (from >= to) continue;
-    if (const Instance* here = local(tensor, device, from, to)) {
-      pieces.push_back(*here);
+    if (owner.device == device) {
+      pieces.push_back(slice(tensor, device, from, to));
+    } else if (const Instance* copy = here.copies ? local(tensor, device, from, to) : nullptr) {
+      pieces.push_back(*copy);
     } else {
-      const Instance piece = slice(tensor, owner.device, from, to);
-      pieces.push_back(owner.device == device ? piece : transfer(tensor, piece, device));
+      pieces.push_back(transfer(tensor, slice(tensor, owner.device, from, to), device));
     }
   }
   const Instance result = pieces.size() == 1 ? pieces[0] : concat(tensor, device, pieces);
@@ -199,21 +200,27 @@ const Instance* Exchange::local(TensorId tensor, DeviceId device, std::int32_t b
   return nullptr;
 }
 
-// An instance on the device that holds these samples and more: the first that was made.
-const Instance* Exchange::covering(TensorId tensor, DeviceId device, std::int32_t begin,
-                                   std::int32_t end) const {
-  const Made& made = made_[tensor];
-  const auto covers = [&](const Instance& here) {
-    return here.device == device && here.begin <= begin && here.end >= end;
+Exchange::Here Exchange::find(TensorId tensor, DeviceId device, std::int32_t begin,
+                              std::int32_t end) const {
+  Here result;
+  const auto covers = [&](const Instance& here) { return here.begin <= begin && here.end >= end; };
+  const auto is_exact = [&](const Instance& here) {
+    return here.begin == begin && here.end == end;
   };
-  if (const std::int32_t at = placement_.layout(made.layout).position[device.index()];
-      at >= 0 && covers(made_at(made, static_cast<std::size_t>(at))))
-    return &made_at(made, static_cast<std::size_t>(at));
-  const Instance* first = nullptr;
-  for (std::int32_t i = made.extras; i >= 0; i = instances_[static_cast<std::size_t>(i)].next)
-    if (covers(instances_[static_cast<std::size_t>(i)]))
-      first = &instances_[static_cast<std::size_t>(i)];
-  return first;
+  const Made& made = made_[tensor];
+  const Instance* own = nullptr;
+  if (const std::int32_t at = placement_.layout(made.layout).position[device.index()]; at >= 0)
+    own = &made_at(made, static_cast<std::size_t>(at));
+  if (own && is_exact(*own)) return {own, own, false};
+  for (std::int32_t i = made.extras; i >= 0; i = instances_[static_cast<std::size_t>(i)].next) {
+    const Instance& here = instances_[static_cast<std::size_t>(i)];
+    if (here.device != device) continue;
+    result.copies = true;
+    if (is_exact(here)) result.exact = &here;
+    if (covers(here)) result.covering = &here;  // the last in the list was made first
+  }
+  if (own && covers(*own)) result.covering = own;
+  return result;
 }
 
 // Equally near copies take turns.
@@ -254,10 +261,6 @@ Instance Exchange::remember(TensorId tensor, Instance instance) {
   instance.next = std::exchange(extras, static_cast<std::int32_t>(instances_.size()));
   instances_.push_back(instance);
   return instance;
-}
-
-Bytes Exchange::bytes_of(TensorId tensor, std::int32_t begin, std::int32_t end) const {
-  return slice_bytes(tables_.tensors[tensor], begin, end, tables_.batch);
 }
 
 void Exchange::list_residents() const {

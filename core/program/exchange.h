@@ -75,7 +75,9 @@ class Exchange {
   // gradient is made and before the first update.
   void fuse_gradients(Bytes limit);
 
-  Bytes bytes_of(TensorId tensor, std::int32_t begin, std::int32_t end) const;
+  Bytes bytes_of(TensorId tensor, std::int32_t begin, std::int32_t end) const {
+    return slice_bytes(tables_.tensors[tensor], begin, end, tables_.batch);
+  }
 
   // Writes program.residents from what was read so far.
   void list_residents() const;
@@ -134,8 +136,13 @@ class Exchange {
   }
   const Instance* local(TensorId tensor, DeviceId device, std::int32_t begin,
                         std::int32_t end) const;
-  const Instance* covering(TensorId tensor, DeviceId device, std::int32_t begin,
-                           std::int32_t end) const;
+  // What a device has of slices, or of a whole tensor that carries the batch.
+  struct Here {
+    const Instance* exact = nullptr;     // exactly these samples
+    const Instance* covering = nullptr;  // them and more: what the device made, or its first copy
+    bool copies = false;                 // it has some, of these samples or others
+  };
+  Here find(TensorId tensor, DeviceId device, std::int32_t begin, std::int32_t end) const;
   DeviceId nearest(TensorId tensor, LayoutId copies, DeviceId to);
   bool needed_by_owners_only(TensorId tensor);
   bool may_reduce_in_place(TensorId tensor) const;

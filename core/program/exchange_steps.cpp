@@ -61,7 +61,7 @@ Instance Exchange::send(TensorId tensor, const Instance& from, DeviceId to) {
   task.latency = std::min(path.latency, task.duration);
   emitter_.read(from);
   Instance made{emitter_.write(tensor, to, task.bytes), {}, to, from.begin, from.end};
-  made.task = emitter_.commit_transfer(task, path);
+  made.task = emitter_.commit_transfer(task);
   return made;
 }
 
@@ -150,7 +150,7 @@ void Exchange::return_parameter(TensorId parameter, OpId update, TaskId updated)
     task.latency = std::min(path.latency, task.duration);
     emitter_.depend(updated);
     emitter_.overwrite(tables_.tensors[parameter].slot, home.device);
-    emitter_.commit_transfer(task, path);
+    emitter_.commit_transfer(task);
   }
 }
 

@@ -51,6 +51,8 @@ void LowerState::sort_inputs(OpId op) {
       to_bring.push_back(i);
     }
   }
+  // What they wait for is sorted for each shard: nearly always it then is in order already.
+  std::sort(at_hand.begin(), at_hand.end());
 }
 
 void LowerState::bring_inputs(OpId op, std::size_t shard) {
@@ -61,6 +63,7 @@ void LowerState::bring_inputs(OpId op, std::size_t shard) {
 // One task for each of the shards, which have their inputs.
 void LowerState::compute(OpId op, std::size_t first_shard, std::size_t end_shard) {
   const Layout& layout = placement.layout(op);
+  const std::span<const TensorId> outputs = tables.outputs(op);
   Task task;
   task.kind = tables.ops[op].kind;
   task.op = op;
@@ -71,12 +74,10 @@ void LowerState::compute(OpId op, std::size_t first_shard, std::size_t end_shard
     for (const std::size_t first : at_hand) emitter.read(exchange.instance(first + s));
     for (const Instance& instance : brought) emitter.read(instance);
     for (const std::int32_t slot : at_home) emitter.read_parameter(slot, shard.device);
-    if (task.kind == TaskKind::Update)
-      for (TensorId input : tables.inputs(op))
-        if (tables.updates_here(op, input))
-          emitter.overwrite(tables.tensors[input].slot, shard.device);
+    if (task.kind == TaskKind::Update) overwrite_parameters(op, shard.device);
     last_task = emitter.next_task();
-    write_outputs(op, layout, s);
+    for (std::size_t o = 0; o < outputs.size(); ++o)
+      set_output(o, s, make(outputs[o], shard, layout.sharded, task.kind));
     task.device = shard.device;
     task.first_sample = shard.begin;
     task.samples = shard.end - shard.begin;
@@ -85,23 +86,25 @@ void LowerState::compute(OpId op, std::size_t first_shard, std::size_t end_shard
   }
 }
 
-void LowerState::write_outputs(OpId op, const Layout& layout, std::size_t index) {
-  const Shard& shard = layout.shards[index];
-  const std::span<const TensorId> outputs = tables.outputs(op);
-  for (std::size_t o = 0; o < outputs.size(); ++o) {
-    const TensorFacts& facts = tables.tensors[outputs[o]];
-    const bool all = layout.sharded && facts.kind == BatchKind::Whole;
-    Instance made;
-    made.device = shard.device;
-    made.begin = all ? 0 : shard.begin;
-    made.end = all ? tables.batch : shard.end;
-    made.task = last_task;
-    made.exclusive = true;
-    if (tables.ops[op].kind != TaskKind::Update)
-      made.buffer = emitter.write(outputs[o], shard.device,
-                                  slice_bytes(facts, shard.begin, shard.end, tables.batch));
-    set_output(o, index, made);
-  }
+// An output of the next task.
+Instance LowerState::make(TensorId output, const Shard& shard, bool sharded, TaskKind kind) {
+  const TensorFacts& facts = tables.tensors[output];
+  const bool all = sharded && facts.kind == BatchKind::Whole;
+  Instance made;
+  made.device = shard.device;
+  made.begin = all ? 0 : shard.begin;
+  made.end = all ? tables.batch : shard.end;
+  made.task = last_task;
+  made.exclusive = true;
+  if (kind != TaskKind::Update)
+    made.buffer = emitter.write(output, shard.device,
+                                slice_bytes(facts, shard.begin, shard.end, tables.batch));
+  return made;
+}
+
+void LowerState::overwrite_parameters(OpId update, DeviceId device) {
+  for (TensorId input : tables.inputs(update))
+    if (tables.updates_here(update, input)) emitter.overwrite(tables.tensors[input].slot, device);
 }
 
 void LowerState::declare_outputs(OpId op) {

@@ -46,7 +46,8 @@ struct LowerState {
   }
   void bring_inputs(OpId op, std::size_t shard);
   void compute(OpId op, std::size_t first_shard, std::size_t end_shard);
-  void write_outputs(OpId op, const Layout& layout, std::size_t shard);
+  Instance make(TensorId output, const Shard& shard, bool sharded, TaskKind kind);
+  void overwrite_parameters(OpId update, DeviceId device);
 
   Tables tables;
   Placement placement;
