@@ -11,7 +11,8 @@
 namespace strato {
 namespace {
 
-constexpr std::int32_t kNew = -2;  // best_child's word for "expand the next action"
+constexpr std::int32_t kNew = -2;          // best_child's word for "expand the next action"
+constexpr std::size_t kFirstUniform = 48;  // strategies to see before others while nothing fits
 
 [[noreturn]] void does_not_fit(const std::string& what) {
   throw InputError("", "search tree", "it does not fit this search: " + what,
@@ -36,7 +37,7 @@ std::vector<GroupId> search_order(const Problem& problem, const Decision& data_p
 
 TreeState::TreeState(const Problem& problem, const TreeSearchOptions& options, std::uint64_t seed,
                      const SearchTree* steering)
-    : options_(options), actions_(make_actions(problem, options.actions)) {
+    : options_(options), memory_(problem), actions_(make_actions(problem, options.actions)) {
   free_actions_ = actions_.size();
   order_ = search_order(problem, actions_.front(), options.order_by_cost);
   const std::vector<Decision> free_actions = actions_;
@@ -160,8 +161,8 @@ std::int32_t TreeState::best_child(std::int32_t id) {
     if (score > best_score) best = child_id, best_score = score;
   }
   if (!has_next(at)) return best;
-  // While nothing fits in memory, values say little: see every uniform strategy first.
-  const bool uniform = static_cast<std::size_t>(at.depth) == first_free_;
+  // While nothing fits in memory, values say little: see the first uniform strategies.
+  const bool uniform = static_cast<std::size_t>(at.depth) == first_free_ && open < kFirstUniform;
   if (uniform && !any_feasible_ && options_.graded_overflow) return kNew;
   if (any_open && !may_widen(options_, visits, open)) return best;
   const double prior = at.prior_row < 0
@@ -177,16 +178,44 @@ std::int32_t TreeState::expand(std::int32_t id) {
   {
     const TreeNode& at = node(id);
     child.parent = id;
-    child.action = action_at(at, static_cast<std::size_t>(at.cursor));
+    const bool relieve = options_.graded_overflow && !any_feasible_ &&
+                         static_cast<std::size_t>(at.depth) > first_free_;
+    child.action =
+        relieve ? roomiest_action(id) : action_at(at, static_cast<std::size_t>(at.cursor));
     child.depth = at.depth + 1;
     child.first_action = first_action_below(id, child.action);
     child.prior = prior_of(at, child.action);
   }
   nodes_.push_back(std::move(child));
   TreeNode& at = node(id);
+  const std::int32_t next = action_at(at, static_cast<std::size_t>(at.cursor));
+  at.in_order = at.in_order && nodes_.back().action == next;
   at.children.push_back(child_id);
   advance(at);
   return child_id;
+}
+
+// While nothing fits in memory: what leaves the most room beside the groups that are decided.
+std::int32_t TreeState::roomiest_action(std::int32_t id) const {
+  const TreeNode& here = node(id);
+  const GroupId group = order_[static_cast<std::size_t>(here.depth)];
+  std::vector<double> loads(memory_.device_count(), 0.0);
+  for (std::int32_t at = id; node(at).parent >= 0; at = node(at).parent)
+    memory_.add(order_[static_cast<std::size_t>(node(at).depth - 1)],
+                actions_[static_cast<std::size_t>(node(at).action)], loads);
+  std::vector<bool> open(actions_.size(), false);
+  for (std::int32_t child : here.children)
+    open[static_cast<std::size_t>(node(child).action)] = true;
+  std::int32_t best = -1;
+  double least = std::numeric_limits<double>::infinity();
+  for (std::size_t place = 0; place < action_count(here); ++place) {
+    const std::int32_t action = action_at(here, place);
+    if (open[static_cast<std::size_t>(action)]) continue;
+    const double full = memory_.fullness(group, actions_[static_cast<std::size_t>(action)], loads);
+    if (full < least) best = action, least = full;
+  }
+  CHECK(best >= 0, "an action that is not open yet");
+  return best;
 }
 
 std::int32_t TreeState::select() {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/search/local_search.h"
+#include "core/search/memory_estimate.h"
 #include "core/search/search_tree.h"
 #include "core/search/tree_search.h"
 
@@ -57,6 +58,8 @@ class TreeState {
   // all that could be chosen waits for its evaluation, or nothing is left.
   std::int32_t select();
   bool exhausted() const { return node(start_).done; }
+  bool any_feasible() const { return any_feasible_; }
+  const MemoryEstimate& memory() const { return memory_; }
   bool has_focus() const { return start_ != 0; }
   // Whether the strategy is below an excluded vertex.
   bool is_excluded(const ActionVector& actions) const;
@@ -93,6 +96,7 @@ class TreeState {
   std::size_t action_count(const TreeNode& node) const;
   std::int32_t action_at(const TreeNode& node, std::size_t place) const;
   std::int32_t expand(std::int32_t id);
+  std::int32_t roomiest_action(std::int32_t id) const;
   std::int32_t best_child(std::int32_t id);
   double value(const TreeNode& node) const;
   void mark_done(std::int32_t id);
@@ -102,6 +106,7 @@ class TreeState {
   }
 
   const TreeSearchOptions options_;
+  MemoryEstimate memory_;
   std::vector<Decision> actions_;
   std::size_t free_actions_ = 0;
   IdVector<GroupId, std::optional<Decision>> pins_;
