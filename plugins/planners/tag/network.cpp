@@ -103,7 +103,7 @@ Network Network::make(const NetworkSize& size, std::uint64_t seed) {
         "a width that the heads divide");
   auto state = std::make_unique<State>(size);
   const at::NoGradGuard no_gradient;
-  state->model.parameters.allocate(seed, state->device);
+  state->model.start(seed, state->device);
   state->mean = at::zeros_like(state->model.parameters.values);
   state->square = at::zeros_like(state->mean);
   return Network(std::move(state));
