@@ -61,8 +61,8 @@ class Model {
   explicit Model(const NetworkSize& size);
 
   Parameters parameters;
-  // The first values of a network that has learned nothing: random, and (not in the paper's variant)
-  // as if it knew that actions which look fast, or follow the first group, are better.
+  // The first values of a network that has learned nothing: random, and (not in the paper's
+  // variant) as if it knew that actions which look fast, or follow the first group, are better.
   void start(std::uint64_t seed, const at::Device& device);
   // Logarithms of the probabilities, [A, B].
   at::Tensor log_probabilities(const Batch& batch) const;

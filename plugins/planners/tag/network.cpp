@@ -11,7 +11,8 @@ namespace strato::tag {
 namespace {
 
 // LibTorch's own threads cost more than they bring on tensors of this size, and callers run side by
-// side on threads of their own. Concerns the calling thread (and new ones until they say otherwise).
+// side on threads of their own. Concerns the calling thread (and new ones until they say
+// otherwise).
 void on_one_thread() {
   if (at::get_num_threads() != 1) at::set_num_threads(1);
 }
