@@ -36,7 +36,7 @@ class DeltaLowering {
                                   // means anything any more
     std::vector<TaskId> added;    // handles never used before
     std::vector<TaskId> removed;  // gone
-    std::vector<TaskId> changed;  // other dependencies, or another place in the emission order
+    std::vector<TaskId> changed;  // other dependencies or reads, or another place in the order
   };
   // The change from the last strategy to this one. Starts anew when more than a part of all ops is
   // to be lowered again.
@@ -44,9 +44,11 @@ class DeltaLowering {
 
   void forget();  // the next strategy is lowered anew
 
-  // Would lower() start anew, as far as a comparison of the decisions can tell?
-  bool is_far(const Strategy& complete) const;
-  static bool are_far(const Strategy& a, const Strategy& b, const Grouping& grouping);
+  static bool is_plain(const Strategy& strategy);  // no buckets, no priorities
+  // Can lower() follow the change from one to the other, as far as a comparison of the decisions
+  // can tell? And from the last one that was lowered to this one?
+  static bool are_near(const Strategy& a, const Strategy& b, const Grouping& grouping);
+  bool is_near(const Strategy& complete) const;
 
   // All tasks that were lowered, rows of tasks that are gone included. Dependencies are handles,
   // reads and writes are buffers' handles; rows of dependencies and reads are sorted by handle.

@@ -17,7 +17,7 @@ class BlockObserver {
  public:
   virtual ~BlockObserver() = default;
   // An input of a shard is brought: `ask` tells them apart, ascending within an op.
-  virtual void bring(std::uint32_t ask, TensorId tensor) = 0;
+  virtual void bring(std::uint32_t ask) = 0;
   // The task of a shard comes next.
   virtual void compute(std::size_t shard) = 0;
 };
@@ -38,7 +38,7 @@ struct LowerState {
   Instance bring(OpId op, std::size_t shard, std::size_t input) {
     const std::span<const TensorId> inputs = tables.inputs(op);
     const std::size_t ask = shard * inputs.size() + input;
-    if (observer) observer->bring(static_cast<std::uint32_t>(ask), inputs[input]);
+    if (observer) observer->bring(static_cast<std::uint32_t>(ask));
     return exchange.input(op, inputs[input], shard);
   }
   void set_output(std::size_t output, std::size_t shard, const Instance& instance) {

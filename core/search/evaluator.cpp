@@ -73,11 +73,9 @@ class SimulatingEvaluator final : public Evaluator {
         delta_ = std::make_unique<DeltaEvaluator>(problem.graph, problem.grouping, problem.cluster,
                                                   problem.cost);
       }
-      const bool plain = strategy.bucket == Bytes(0) && strategy.priorities.empty();
-      const bool near = plain && (delta_->is_near(strategy) ||
-                                  !DeltaLowering::are_far(strategy, last_, *problem.grouping));
-      if (near) return evaluate_delta(strategy, with_feedback);
-      if (plain) last_ = strategy;
+      if (delta_->is_near(strategy) || DeltaLowering::are_near(strategy, last_, *problem.grouping))
+        return evaluate_delta(strategy, with_feedback);
+      if (DeltaLowering::is_plain(strategy)) last_ = strategy;
       return evaluate_in_full(problem, strategy, with_feedback);
     }
 

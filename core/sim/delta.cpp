@@ -49,7 +49,7 @@ void DeltaEvaluator::State::take(const Timeline& from) {
   result.devices = from.devices;
   result.link_busy = from.link_busy;
   result.feasible = from.feasible;
-  result.tasks = result.lowered = result.replayed = from.tasks.size();
+  result.tasks = result.lowered = from.tasks.size();
   result.full = true;
 }
 
@@ -71,7 +71,6 @@ void DeltaEvaluator::State::take_replay() {
   for (std::size_t l = 0; l < cluster.links().size(); ++l)
     result.link_busy[LinkId(l)] = Nanos(replay.busy(store.link(LinkId(l))));
   result.tasks = lowering.task_count();
-  result.replayed = replay.replayed();
   result.full = false;
 }
 
@@ -107,9 +106,8 @@ void DeltaEvaluator::State::follow(const DeltaLowering::Change& change) {
 
 void DeltaEvaluator::State::evaluate(const Strategy& partial) {
   const Strategy strategy = complete(partial, *cluster);
-  const bool plain = strategy.bucket == Bytes(0) && strategy.priorities.empty();
-  if (!plain) return evaluate_outside(strategy);
-  if (last == Last::Full && !replay_ready && !lowering.is_far(strategy)) {
+  if (!DeltaLowering::is_plain(strategy)) return evaluate_outside(strategy);
+  if (last == Last::Full && !replay_ready && lowering.is_near(strategy)) {
     replay.start(lowering, timeline.tasks);
     meter.start(lowering);
     replay_ready = true;
@@ -135,8 +133,7 @@ const DeltaEvaluator::Result& DeltaEvaluator::evaluate(const Strategy& strategy)
 }
 
 bool DeltaEvaluator::is_near(const Strategy& strategy) const {
-  const bool plain = strategy.bucket == Bytes(0) && strategy.priorities.empty();
-  return plain && !state_->lowering.is_far(complete(strategy, *state_->cluster));
+  return state_->lowering.is_near(complete(strategy, *state_->cluster));
 }
 
 const DeltaEvaluator::Result& DeltaEvaluator::result() const { return state_->result; }

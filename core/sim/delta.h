@@ -31,10 +31,9 @@ class DeltaEvaluator {
     IdVector<LinkId, Nanos> link_busy;
     bool feasible = true;  // every device fits
     // How it was come by:
-    bool full = true;          // not from the strategy before
-    std::size_t tasks = 0;     // of the program
-    std::size_t lowered = 0;   // tasks made anew or with other dependencies
-    std::size_t replayed = 0;  // tasks timed again, some several times
+    bool full = true;         // not from the strategy before
+    std::size_t tasks = 0;    // of the program
+    std::size_t lowered = 0;  // tasks made anew or with other dependencies
   };
   // Groups that are not decided are completed as in complete().
   const Result& evaluate(const Strategy& strategy);

@@ -42,7 +42,6 @@ class Replay {
   std::int64_t duration(std::size_t task) const { return nodes_[task].duration; }
   std::int64_t busy(ResourceId resource) const { return busy_[resource.index()]; }
   Nanos step_time() const;
-  std::size_t replayed() const { return pending_.size(); }
 
  private:
   static constexpr std::size_t kStride = 256;

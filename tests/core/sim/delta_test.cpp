@@ -106,7 +106,6 @@ TEST(Delta, TheSameStrategyAgainDoesNothing) {
   layers.compare(strategy);
   EXPECT_FALSE(layers.delta.result().full);
   EXPECT_EQ(layers.delta.result().lowered, 0u);
-  EXPECT_EQ(layers.delta.result().replayed, 0u);
 }
 
 TEST(Delta, BucketsAndPrioritiesAreEvaluatedInFull) {
