@@ -72,18 +72,19 @@ void neighbours(benchmark::State& state, SfbMethod method) {
     while (chosen.empty())
       for (std::size_t i = 0; i < groups.size(); ++i)
         if (random.below(2) == 0) chosen.push_back(DeviceGroupId(i));
-    strategy.groups[GroupId(random.below(strategy.groups.size()))] = decision_on_groups(
-        *testbed().cluster, chosen,
-        random.below(2) == 0 ? Mode::ReplicateAllReduce : Mode::ReplicatePs);
+    strategy.groups[GroupId(random.below(strategy.groups.size()))] =
+        decision_on_groups(*testbed().cluster, chosen,
+                           random.below(2) == 0 ? Mode::ReplicateAllReduce : Mode::ReplicatePs);
     solved += solver.solve(strategy).solved;
   }
-  state.counters["solved_each"] =
-      benchmark::Counter(solved, benchmark::Counter::kAvgIterations);
+  state.counters["solved_each"] = benchmark::Counter(solved, benchmark::Counter::kAvgIterations);
 }
 BENCHMARK_CAPTURE(neighbours, sfb_neighbour_by_cbc, SfbMethod::Cbc)
-    ->Unit(benchmark::kMillisecond)->Iterations(300);
+    ->Unit(benchmark::kMillisecond)
+    ->Iterations(300);
 BENCHMARK_CAPTURE(neighbours, sfb_neighbour_by_cut, SfbMethod::MinimumCut)
-    ->Unit(benchmark::kMillisecond)->Iterations(300);
+    ->Unit(benchmark::kMillisecond)
+    ->Iterations(300);
 
 }  // namespace
 }  // namespace strato

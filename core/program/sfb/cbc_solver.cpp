@@ -16,7 +16,9 @@ namespace {
 class Stopper final : public CbcEventHandler {
  public:
   explicit Stopper(std::stop_token stop) : stop_(std::move(stop)) {}
-  CbcAction event(CbcEvent) override { return stop_.stop_requested() ? CbcEventHandler::stop : noAction; }
+  CbcAction event(CbcEvent) override {
+    return stop_.stop_requested() ? CbcEventHandler::stop : noAction;
+  }
   CbcEventHandler* clone() const override { return new Stopper(*this); }
 
  private:
@@ -116,7 +118,8 @@ SfbSolution solve_by_cbc(const SfbProgram& program, double seconds, std::stop_to
     for (std::size_t i = 0; i < choice.size(); ++i) choice[i] = best[i] > 0.5 ? 1 : 0;
     CHECK(is_feasible(program, choice), "Cbc breaks a constraint");
     const double saved = objective(program, choice);
-    if (saved < -1e-9 * program.gain) solution.choice = std::move(choice), solution.objective = saved;
+    if (saved < -1e-9 * program.gain)
+      solution.choice = std::move(choice), solution.objective = saved;
   }
   solution.optimal = model.isProvenOptimal();
   return solution;

@@ -13,7 +13,8 @@
 // The first constraint need not be told: take out of any choice the ops without a duplicated
 // reader, one after the other. No tensor enters the cut by that, since each one's readers are out
 // already; their times and the cuts before them go. The smallest optimum satisfies it by itself: it
-// is what can be reached from the start, and an op is reached over a tensor from one of its readers.
+// is what can be reached from the start, and an op is reached over a tensor from one of its
+// readers.
 //
 // The least flow that proves a cut is also the quick answer to most gradients: as soon as it
 // reaches the gain, nothing is to be won, and it stops.

@@ -1,12 +1,25 @@
 #include "core/program/sfb/replicas.h"
 
 #include <algorithm>
-#include <map>
+#include <string>
 #include <utility>
 
 #include "core/base/error.h"
 
 namespace strato {
+namespace {
+
+Digest shape_of(const Replicas::Group& group) {
+  std::string bytes;
+  const auto add = [&](auto value) {
+    bytes.append(reinterpret_cast<const char*>(&value), sizeof value);
+  };
+  for (const DeviceId device : group.devices) add(device.value());
+  for (const std::int64_t samples : group.samples) add(samples);
+  return digest_of(bytes);
+}
+
+}  // namespace
 
 Replicas::Replicas(const Tables& tables, const Strategy& complete) : tables_(tables) {
   place_groups(complete);
@@ -19,7 +32,6 @@ Replicas::Replicas(const Tables& tables, const Strategy& complete) : tables_(tab
 void Replicas::place_groups(const Strategy& complete) {
   CHECK(complete.is_complete() && complete.groups.size() == tables_.grouping->size(),
         "strategy of another grouping, or not complete");
-  std::map<std::pair<std::vector<DeviceId>, std::vector<std::int64_t>>, std::int32_t> shapes;
   for (const std::optional<Decision>& decision : complete.groups) {
     Group group;
     group.mode = decision->mode;
@@ -32,8 +44,7 @@ void Replicas::place_groups(const Strategy& complete) {
       group.samples.push_back(samples[i]);
     }
     group.spread = group.mode == Mode::ModelParallel && group.devices.size() > 1;
-    const auto next = static_cast<std::int32_t>(shapes.size());
-    group.shape = shapes.try_emplace({group.devices, group.samples}, next).first->second;
+    group.shape = shape_of(group);
     groups_.push_back(std::move(group));
   }
 }

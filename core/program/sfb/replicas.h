@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/base/digest.h"
 #include "core/program/tables.h"
 #include "core/strategy/strategy.h"
 
@@ -17,7 +18,7 @@ class Replicas {
     std::vector<DeviceId> devices;      // that have samples, ascending
     std::vector<std::int64_t> samples;  // of each, when it is sharded
     bool spread = false;                // model parallel on several devices
-    std::int32_t shape = 0;             // equal for groups with equal devices and samples
+    Digest shape;                       // of devices and samples
   };
   Replicas(const Tables& tables, const Strategy& complete);
 

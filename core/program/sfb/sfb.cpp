@@ -54,7 +54,8 @@ Answer solve_program(const SfbProgram& program, const SfbOptions& options, std::
   const bool gains = solved->solution.objective < 0;
   if (!gains || options.method == SfbMethod::MinimumCut) return solved;
   const SfbSolution found = solve_by_cbc(program, options.seconds_per_program, std::move(stop));
-  const double better = solved->solution.objective - found.objective, rounding = 1e-4 * program.gain;
+  const double better = solved->solution.objective - found.objective,
+               rounding = 1e-4 * program.gain;
   CHECK(better < rounding, "Cbc finds a better choice than the minimum cut");
   CHECK(!found.optimal || better > -rounding, "Cbc's optimum is worse than the minimum cut");
   solved->solution.optimal = found.optimal;
@@ -175,12 +176,14 @@ void SfbSolver::State::remember(const std::vector<Asked*>& unknown,
   const std::lock_guard lock(mutex);
   std::unordered_map<std::string_view, Answer> now;
   for (Asked* each : solved) {
-    if (!stopped) each->answer = by_signature.try_emplace(each->signature, each->answer).first->second;
+    if (!stopped)
+      each->answer = by_signature.try_emplace(each->signature, each->answer).first->second;
     now.emplace(each->signature, each->answer);
   }
   for (Asked* each : unknown) {
     if (!each->answer) each->answer = now.at(each->signature);
-    each->known = std::make_shared<const Known>(each->program.gain, std::move(each->kept), each->answer);
+    each->known =
+        std::make_shared<const Known>(each->program.gain, std::move(each->kept), each->answer);
     if (!stopped) by_key.try_emplace(each->key, each->known);
   }
 }
@@ -202,8 +205,7 @@ SfbGradient SfbSolver::State::describe(const Asked& asked) const {
     if (solution.choice[i] && i != SfbProgram::kUpdate)
       gradient.duplicate.push_back(site.ops[site_op(known.kept[i])]);
   for (std::size_t i = 0; i < site.updates.size(); ++i)  // a server's is to run everywhere
-    if (asked.state.sync[i] == SiteState::Sync::Ps)
-      gradient.duplicate.push_back(site.updates[i]);
+    if (asked.state.sync[i] == SiteState::Sync::Ps) gradient.duplicate.push_back(site.updates[i]);
   std::ranges::sort(gradient.duplicate);
   return gradient;
 }
@@ -237,7 +239,8 @@ SfbReport SfbSolver::solve(const Strategy& complete, std::stop_token stop) {
   for (const State::Asked& each : asked) {
     report.gradients.push_back(state.describe(each));
     const int next = static_cast<int>(number.size());
-    report.gradients.back().subgraph = number.try_emplace(each.known->answer.get(), next).first->second;
+    report.gradients.back().subgraph =
+        number.try_emplace(each.known->answer.get(), next).first->second;
   }
   report.subgraphs = static_cast<int>(number.size());
   return report;

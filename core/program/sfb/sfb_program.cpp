@@ -49,7 +49,8 @@ std::vector<double> times_of_ways(const SfbProgram& program) {
       program.time[SfbProgram::kGradient] + program.time[SfbProgram::kUpdate];
   std::vector<char> done(ops, 0);
   while (!open.empty()) {
-    const auto nearest = std::ranges::min_element(open, {}, [&](std::size_t each) { return way[each]; });
+    const auto nearest =
+        std::ranges::min_element(open, {}, [&](std::size_t each) { return way[each]; });
     const std::size_t op = *nearest;
     open.erase(nearest);
     if (std::exchange(done[op], 1)) continue;

@@ -18,8 +18,8 @@
 namespace strato {
 
 struct SfbTensor {
-  int maker = -1;  // an op of the program; -1: never duplicated
-  double cost = 0;  // ns to have it whole on every device
+  int maker = -1;            // an op of the program; -1: never duplicated
+  double cost = 0;           // ns to have it whole on every device
   std::vector<int> readers;  // ops of the program, ascending
   friend bool operator==(const SfbTensor&, const SfbTensor&) = default;
 };

@@ -27,8 +27,12 @@ class Weights {
  public:
   Weights(const Tables& tables, const Replicas::Group& group, bool fused, SfbCosts costs,
           double tau)
-      : tables_(tables), group_(group), fused_(fused), printed_(costs == SfbCosts::Printed),
-        tau_(tau), devices_(static_cast<double>(group.devices.size())) {
+      : tables_(tables),
+        group_(group),
+        fused_(fused),
+        printed_(costs == SfbCosts::Printed),
+        tau_(tau),
+        devices_(static_cast<double>(group.devices.size())) {
     for (std::size_t i = 0; i < group.devices.size(); ++i)
       kinds_.emplace(tables.cluster->device(group.devices[i]).type, group.samples[i]);
   }
@@ -38,9 +42,9 @@ class Weights {
     double most = 0;
     for (const auto& [gpu, samples] : kinds_) {
       const Nanos shard = tables_.cost->compute(op, gpu, samples);
-      most = std::max(most, printed_ ? (devices_ - 1) * number(shard)
-                                     : number(tables_.cost->compute(op, gpu, tables_.batch)) -
-                                           number(shard));
+      most = std::max(
+          most, printed_ ? (devices_ - 1) * number(shard)
+                         : number(tables_.cost->compute(op, gpu, tables_.batch)) - number(shard));
     }
     return most;
   }
@@ -98,9 +102,9 @@ Need need_of(const SfbSite& site, const SfbSite::Edge& edge, const SiteState& st
   const std::vector<DeviceId>& devices = replicas.group(site.producer).devices;
   if (facts.kind == BatchKind::Whole || replicas.is_whole_on(facts.op, devices)) return Need::Free;
   if (facts.kind == BatchKind::Partial && replicas.is_sharded(facts.op)) return Need::Sum;
-  const bool gathered =
-      std::ranges::any_of(tables.graph->consumers(edge.tensor),
-                          [&](OpId reader) { return replicas.is_whole_on(reader, devices); });
+  const bool gathered = std::ranges::any_of(tables.graph->consumers(edge.tensor), [&](OpId reader) {
+    return replicas.is_whole_on(reader, devices);
+  });
   return gathered || (edge.maker >= 0 && !state.sharded[static_cast<std::size_t>(edge.maker)])
              ? Need::Free
              : Need::Gather;
@@ -118,8 +122,11 @@ SiteState state_of(const SfbSite& site, const Tables& tables, const Strategy& co
   const Replicas::Group& group = replicas.group(site.producer);
   if (!replicates(group.mode) || !replicas.is_sharded(site.producer)) return state;
   state.fused = complete.bucket > Bytes(0);
+  state.sync.reserve(site.updates.size());
   for (const OpId update : site.updates) state.sync.push_back(sync_of(update, group, replicas));
   if (!state.synchronises()) return state;
+  state.sharded.reserve(site.ops.size());
+  state.needs.reserve(site.edges.size());
   for (const OpId op : site.ops) state.sharded.push_back(replicas.is_sharded(op) ? 1 : 0);
   for (const SfbSite::Edge& edge : site.edges)
     state.needs.push_back(need_of(site, edge, state, tables, replicas));
@@ -128,13 +135,12 @@ SiteState state_of(const SfbSite& site, const Tables& tables, const Strategy& co
 
 std::string key_of(const SiteState& state, const Replicas::Group& group) {
   std::string key;
+  key.reserve(1 + sizeof(Digest) + state.sync.size() + state.sharded.size() + state.needs.size());
   const auto add = [&](auto value) {
     key.append(reinterpret_cast<const char*>(&value), sizeof value);
   };
   add(static_cast<char>(state.fused ? 'f' : 'l'));
-  add(group.devices.size());
-  for (const DeviceId device : group.devices) add(device.value());
-  for (const std::int64_t samples : group.samples) add(samples);
+  add(group.shape.high), add(group.shape.low);
   for (const Sync sync : state.sync) add(static_cast<char>(sync));
   key.append(state.sharded.data(), state.sharded.size());
   for (const Need need : state.needs) add(static_cast<char>(need));
@@ -148,11 +154,10 @@ double bottleneck_bandwidth(const Tables& tables, const std::vector<DeviceId>& d
     for (const DeviceId to : devices) {
       if (from == to) continue;
       const Path& path = tables.cluster->path(from, to);
-      const Nanos more =
-          tables.cost->transfer(path, kTwice) - tables.cost->transfer(path, kOnce);
-      const double bandwidth = more > Nanos(0)
-                                   ? static_cast<double>(kOnce.value) / static_cast<double>(more.value)
-                                   : path.bandwidth * 1e-9;
+      const Nanos more = tables.cost->transfer(path, kTwice) - tables.cost->transfer(path, kOnce);
+      const double bandwidth =
+          more > Nanos(0) ? static_cast<double>(kOnce.value) / static_cast<double>(more.value)
+                          : path.bandwidth * 1e-9;
       least = std::min(least, bandwidth);
     }
   return least;

@@ -44,8 +44,13 @@ class Refinement {
  public:
   Refinement(const Problem& problem, Evaluator& evaluator, PlanResult planned,
              const SfbRefinement& options, Observer& observer, std::stop_token stop)
-      : problem_(problem), evaluator_(evaluator), planned_(std::move(planned)), options_(options),
-        observer_(observer), stop_(std::move(stop)), best_(planned_.strategy),
+      : problem_(problem),
+        evaluator_(evaluator),
+        planned_(std::move(planned)),
+        options_(options),
+        observer_(observer),
+        stop_(std::move(stop)),
+        best_(planned_.strategy),
         best_score_(planned_.score) {}
 
   PlanResult run() {
@@ -91,7 +96,8 @@ class Refinement {
     for (auto& [subgraph, with] : classes) {
       std::ranges::sort(with.ops);
       with.ops.erase(std::unique(with.ops.begin(), with.ops.end()), with.ops.end());
-      const bool known = std::ranges::any_of(classes_, [&](const Class& c) { return c.ops == with.ops; });
+      const bool known =
+          std::ranges::any_of(classes_, [&](const Class& c) { return c.ops == with.ops; });
       if (!known) classes_.push_back(std::move(with));
     }
   }
@@ -102,7 +108,7 @@ class Refinement {
     strategy.duplicated = duplicated;
     const Score score = evaluator_.evaluate(strategy);
     ++evaluations_;
-    if (!score.better_than(best_score_)) return false;
+    if (!improves(score)) return false;
     best_ = std::move(strategy);
     best_score_ = score;
     Progress progress;
@@ -112,6 +118,13 @@ class Refinement {
     return true;
   }
 
+  // Where nothing fits into memory, not even the plan, less overflow than the plan's is no aim by
+  // itself: it would cost speed and still not fit.
+  bool improves(const Score& score) const {
+    if (score.feasible || best_score_.feasible) return score.better_than(best_score_);
+    return score.overflow <= planned_.score.overflow && score.step_time < best_score_.step_time;
+  }
+
   void by_classes() {
     std::ranges::stable_sort(classes_, std::ranges::greater(), &Class::gain);
     bool changed = true;
@@ -119,8 +132,9 @@ class Refinement {
       changed = false;
       for (const Class& with : classes_) {
         const bool in = std::ranges::includes(best_.duplicated, with.ops);
-        const Ops other = in ? united(without(best_.duplicated, with.ops), planned_.strategy.duplicated)
-                             : united(best_.duplicated, with.ops);
+        const Ops other =
+            in ? united(without(best_.duplicated, with.ops), planned_.strategy.duplicated)
+               : united(best_.duplicated, with.ops);
         changed = try_out(other) || changed;
       }
     }

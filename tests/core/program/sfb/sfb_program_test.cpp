@@ -1,4 +1,6 @@
 // The integer program against brute force over all choices: Cbc and the minimum cut.
+#include "core/program/sfb/sfb_program.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -7,7 +9,6 @@
 
 #include "core/base/random.h"
 #include "core/program/sfb/cbc_solver.h"
-#include "core/program/sfb/sfb_program.h"
 
 namespace strato {
 namespace {
@@ -16,7 +17,11 @@ namespace {
 // inputs from outside; tensors may have several readers.
 SfbProgram random_program(std::size_t ops, Random& random) {
   SfbProgram program;
-  const auto amount = [&](int most) { return random.below(4) == 0 ? 0.0 : 1.0 + static_cast<double>(random.below(static_cast<std::uint64_t>(most))); };
+  const auto amount = [&](int most) {
+    return random.below(4) == 0
+               ? 0.0
+               : 1.0 + static_cast<double>(random.below(static_cast<std::uint64_t>(most)));
+  };
   for (std::size_t i = 0; i < ops; ++i) program.time.push_back(amount(20));
   program.time[SfbProgram::kUpdate] = random.below(2) == 0 ? 0 : amount(5);
   for (std::size_t maker = 2; maker < ops; ++maker) {
@@ -108,8 +113,7 @@ TEST(SfbProgram, nothing_is_duplicated_when_it_only_breaks_even) {
 
 TEST(SfbProgram, a_tensor_with_two_readers_is_in_the_cut_once) {
   // g reads a and b, which both read t: 40 once, or a's and b's results for 30 each.
-  const SfbProgram program = {
-      {5, 0, 1, 1}, {{2, 30, {0}}, {3, 30, {0}}, {-1, 40, {2, 3}}}, 50};
+  const SfbProgram program = {{5, 0, 1, 1}, {{2, 30, {0}}, {3, 30, {0}}, {-1, 40, {2, 3}}}, 50};
   EXPECT_DOUBLE_EQ(solve_by_cut(program).objective, 5 + 1 + 1 + 40 - 50);
   EXPECT_DOUBLE_EQ(solve_by_cbc(program, 60).objective, 5 + 1 + 1 + 40 - 50);
 }
@@ -150,11 +154,11 @@ TEST(SfbProgram, many_threads_get_the_same_answers) {
   std::vector<std::thread> threads;
   for (std::size_t t = 0; t < 4; ++t)
     threads.emplace_back([&, t] {
-      for (std::size_t i = t; i < programs.size(); i += 4) together[i] = solve_by_cbc(programs[i], 60);
+      for (std::size_t i = t; i < programs.size(); i += 4)
+        together[i] = solve_by_cbc(programs[i], 60);
     });
   for (std::thread& thread : threads) thread.join();
-  for (std::size_t i = 0; i < programs.size(); ++i)
-    EXPECT_EQ(alone[i].choice, together[i].choice);
+  for (std::size_t i = 0; i < programs.size(); ++i) EXPECT_EQ(alone[i].choice, together[i].choice);
 }
 
 }  // namespace

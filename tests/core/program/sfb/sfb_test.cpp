@@ -91,8 +91,7 @@ TEST(Sfb, more_devices_and_uneven_shares) {
       solver_of(bench).solve(bench.everywhere(Mode::ReplicateAllReduce, {0, 1, 2, 3}));
   EXPECT_EQ(report.gradients[0].before, Nanos(2 * 3 * 64 * 64 * 4 / 4));
   EXPECT_EQ(report.gradients[0].after, Nanos(3 * 20 + 3 * 512 * 8));
-  report = solver_of(bench).solve(
-      bench.everywhere(Mode::ReplicateAllReduce, {0, 1, 2}, {1, 6, 1}));
+  report = solver_of(bench).solve(bench.everywhere(Mode::ReplicateAllReduce, {0, 1, 2}, {1, 6, 1}));
   EXPECT_EQ(report.gradients[0].after, Nanos(2 * 60 + 2 * 512 * 8));
   // A device without a sample is not among the D.
   report = solver_of(bench).solve(
@@ -146,12 +145,16 @@ TEST(Sfb, the_cut_goes_through_the_narrowest_tensor) {
   EXPECT_EQ(report.gradients[0].after, Nanos(3 * 20 + 16 + 16));
   SfbOptions near;
   near.max_distance = 1;
-  EXPECT_TRUE(solver_of(bench, near).solve(bench.everywhere(Mode::ReplicateAllReduce, {0, 1}))
-                  .duplicated().empty());
+  EXPECT_TRUE(solver_of(bench, near)
+                  .solve(bench.everywhere(Mode::ReplicateAllReduce, {0, 1}))
+                  .duplicated()
+                  .empty());
   // The subgraph ends where the op group does.
   const Bench split(bench.graph, toy::cluster(2, 1), {{"widen", 1}, {"narrow", 1}});
-  EXPECT_TRUE(solver_of(split).solve(split.everywhere(Mode::ReplicateAllReduce, {0, 1}))
-                  .duplicated().empty());
+  EXPECT_TRUE(solver_of(split)
+                  .solve(split.everywhere(Mode::ReplicateAllReduce, {0, 1}))
+                  .duplicated()
+                  .empty());
 }
 
 std::vector<std::pair<std::string, int>> by_layer(int layers) {
