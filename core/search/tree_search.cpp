@@ -110,7 +110,7 @@ class TreeSearch {
     std::int64_t baseline_ns = 0;    // of data parallelism; 0 in older files
     std::uint64_t pinned_since = 0;  // number of back-ups before the pins became what they are
     Digest pins;
-    std::size_t packed = 0;  // packings that were tried
+    bool packed = false;     // pack_round was there
     std::string_view local;  // of the local improvement
   };
   static Saved parse_state(const SearchTree& tree);
@@ -146,7 +146,7 @@ class TreeSearch {
   bool wants_prior(std::int32_t leaf) const;
   void back_up(Batch batch);
   bool polish_round(std::size_t want);
-  bool pack_round(std::size_t want);
+  bool pack_round();
   bool is_polish_turn(std::size_t want) const;
   bool may_polish() const { return local_.has_incumbent() && !tree_.has_focus(); }
   void ask_priors(const std::vector<Leaf>& leaves, const std::vector<Score>& scores);
@@ -172,7 +172,8 @@ class TreeSearch {
   double largest_memory_ = 1;
 
   std::unordered_map<Digest, Known> known_;  // of the tree, by completed actions
-  std::size_t pinned_since_ = 0, packed_ = 0;
+  std::size_t pinned_since_ = 0;
+  bool packed_ = false;
   Nanos baseline_time_;
   std::optional<Score> best_;  // of local_'s incumbent
   std::int64_t tree_iterations_ = 0, polish_iterations_ = 0, evaluations_ = 0;
@@ -348,25 +349,20 @@ bool TreeSearch::polish_round(std::size_t want) {
   return true;
 }
 
-// TAG 3.3: from where nothing fits on to more aggressive model parallelism. False when there is no
-// need, or nothing left to try.
-bool TreeSearch::pack_round(std::size_t want) {
-  if (!options_.graded_overflow || !best_ || best_->feasible || tree_.has_focus()) return false;
+// TAG 3.3: from where nothing fits on to more aggressive model parallelism. Once, and a handful of
+// evaluations that are no iterations. False when there is no need.
+bool TreeSearch::pack_round() {
+  if (packed_ || !options_.graded_overflow || !best_ || best_->feasible) return false;
+  packed_ = true;
   const std::vector<Decision>& actions = tree_.actions();
-  const auto packings =
+  std::vector<ActionVector> packings =
       tree_.memory().packings(std::span(actions).first(tree_.free_action_count()));
-  std::vector<ActionVector> batch;
-  for (; packed_ < packings.size() && batch.size() < want; ++packed_) {
-    ActionVector packing = packings[packed_];
+  for (ActionVector& packing : packings)
     for (std::size_t g = 0; g < tree_.pinned().size(); ++g)
       if (tree_.pinned()[g] >= 0) packing[g] = tree_.pinned()[g];
-    batch.push_back(std::move(packing));
-  }
-  if (batch.empty()) return false;
-  const std::vector<Score> scores = evaluate(batch);
-  polish_iterations_ += static_cast<std::int64_t>(batch.size());
-  for (std::size_t i = 0; i < batch.size(); ++i) consider(batch[i], scores[i]);
-  return true;
+  const std::vector<Score> scores = evaluate(packings);
+  for (std::size_t i = 0; i < packings.size(); ++i) consider(packings[i], scores[i]);
+  return !packings.empty();
 }
 
 // Depends on counters only, so that a resumed search takes the same turns.
@@ -395,7 +391,7 @@ std::string TreeSearch::state() const {
   for (std::int64_t number :
        {polish_iterations_, baseline_time_.value, static_cast<std::int64_t>(pinned_since_)})
     text += std::to_string(number) + " ";
-  return text + pins.hex() + " " + std::to_string(packed_) + "/" + local_.state();
+  return text + pins.hex() + " " + (packed_ ? "1" : "0") + "/" + local_.state();
 }
 
 // "polish_iterations/local" of older files, or "polish_iterations baseline pinned_since
@@ -429,8 +425,7 @@ TreeSearch::Saved TreeSearch::parse_state(const SearchTree& tree) {
   saved.pinned_since =
       static_cast<std::uint64_t>(number(words[2], static_cast<std::int64_t>(tree.log.size())));
   saved.pins = Digest::from_hex(words[3]);
-  saved.packed =
-      static_cast<std::size_t>(number(words[4], std::numeric_limits<std::int64_t>::max()));
+  saved.packed = number(words[4], 1) == 1;
   return saved;
 }
 
@@ -442,7 +437,7 @@ void TreeSearch::restore(const SearchTree& tree) {
   const bool pins_changed = saved.pins != digest_of_pins(tree_);
   pinned_since_ = pins_changed ? tree.log.size() : saved.pinned_since;
   tree_.restore(tree, pins_changed ? std::numeric_limits<std::size_t>::max() : pinned_since_);
-  packed_ = pins_changed ? 0 : saved.packed;
+  packed_ = saved.packed && !pins_changed;
   polish_iterations_ = saved.polish_iterations;
   tree_iterations_ = tree.iterations - polish_iterations_;
   if (!tree_.node(0).evaluated) return evaluate_root();
@@ -536,8 +531,8 @@ PlanResult TreeSearch::run(std::stop_token stop, const SearchTree* resume) {
     const std::int64_t most = common_.budget_seconds > 0 ? options_.batch : left;
     const auto want = static_cast<std::size_t>(std::min<std::int64_t>(options_.batch, most));
     const bool polishing = is_polish_turn(want);
-    bool worked = tree_iterations_ >= kFirstTree && pack_round(want);
-    if (!worked) worked = polishing ? polish_round(want) : tree_round(want);
+    if (tree_iterations_ >= kFirstTree) pack_round();
+    bool worked = polishing ? polish_round(want) : tree_round(want);
     if (!worked)
       worked =
           polishing ? tree_round(want) : options_.polish > 0 && may_polish() && polish_round(want);
