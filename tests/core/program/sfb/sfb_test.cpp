@@ -47,6 +47,31 @@ std::shared_ptr<const Graph> dense(std::int64_t batch, std::int64_t h1, std::int
 const std::vector<std::pair<std::string, int>> kDenseGroups = {
     {"before", 1}, {"dense", 1}, {"seed", 1}, {"dw", 0}, {"apply", 0}};
 
+// toy::chain() with matrices for parameters.
+std::shared_ptr<const Graph> dense_chain(std::int64_t batch, int layers, std::int64_t width) {
+  toy::Model model(batch);
+  std::vector<TensorId> x = {model.input("x", width)}, w;
+  std::vector<OpId> forward;
+  for (int i = 1; i <= layers; ++i) {
+    Tensor matrix;
+    matrix.name = "w" + std::to_string(i);
+    matrix.role = TensorRole::Parameter;
+    matrix.shape = {width, width};
+    w.push_back(model.builder().add_tensor(matrix));
+    x.push_back(model.layer("f" + std::to_string(i), {x.back(), w.back()}, width));
+    forward.push_back(model.last());
+  }
+  TensorId gradient = model.seed("seed", x.back());
+  for (int i = layers; i >= 1; --i) {
+    const auto at = static_cast<std::size_t>(i - 1);
+    const std::string n = std::to_string(i);
+    const TensorId of_w = model.gradient("gw" + n, forward[at], 1, gradient, {x[at]});
+    if (i > 1) gradient = model.gradient("gx" + n, forward[at], 0, gradient, {w[at]});
+    model.update("u" + n, w[at], of_w);
+  }
+  return std::move(model).build();
+}
+
 // b samples, h1 = h2 = 64, fp32: 16 KiB to synchronise, 2 * b * 64 * 4 bytes to send around.
 // Two devices: before = L, after = (b / 2) * 10 of time + 512 b.
 TEST(Sfb, a_dense_layer_is_duplicated_when_the_batch_is_small) {
@@ -239,6 +264,39 @@ TEST(Sfb, lowered_the_gradient_is_not_synchronised) {
   }
 }
 
+TEST(Sfb, whatever_is_found_lowers_to_a_program_without_that_synchronisation) {
+  Bench bench(dense_chain(6, 8, 48), toy::cluster(2, 2), by_layer(8));
+  SfbSolver printed = solver_of(bench), modelled = [&] {
+    SfbOptions options;
+    options.costs = SfbCosts::CostModel;
+    return solver_of(bench, options);
+  }();
+  Random random(13);
+  std::size_t found = 0;
+  for (int i = 0; i < 60; ++i) {
+    Strategy strategy = bench.everywhere(Mode::ReplicateAllReduce, {0, 1, 2, 3});
+    for (auto& decision : strategy.groups) {
+      std::vector<int> devices, weights;
+      for (int d = 0; d < 4; ++d)
+        if (random.below(3) > 0)
+          devices.push_back(d), weights.push_back(1 + static_cast<int>(random.below(3)));
+      if (!devices.empty() && random.below(2) == 0)
+        decision = Bench::decision(static_cast<Mode>(random.below(4)), devices, weights);
+    }
+    const SfbReport report = (i % 2 == 0 ? printed : modelled).apply(strategy);
+    const auto program = bench.lower(strategy);  // verified
+    EXPECT_GT(bench.run(strategy).step_time, Nanos(0));
+    for (const SfbGradient& gradient : report.gradients) {
+      EXPECT_LE(gradient.after, gradient.before);
+      if (gradient.duplicate.empty()) continue;
+      ++found;
+      for (const Task& task : program->tasks)
+        EXPECT_FALSE(is_communication(task.kind) && task.op == gradient.producer) << i;
+    }
+  }
+  EXPECT_GT(found, 30U);
+}
+
 TEST(Sfb, a_stop_or_no_time_gives_a_valid_answer) {
   const Bench bench(dense(4, 64, 64), toy::cluster(2, 1), kDenseGroups);
   const Strategy strategy = bench.everywhere(Mode::ReplicateAllReduce, {0, 1});
@@ -258,7 +316,7 @@ TEST(Sfb, a_stop_or_no_time_gives_a_valid_answer) {
 }
 
 TEST(Sfb, both_methods_and_any_number_of_threads_agree) {
-  const Bench bench(toy::chain(6, 10, 48), toy::cluster(2, 2));
+  const Bench bench(dense_chain(6, 10, 48), toy::cluster(2, 2), by_layer(10));
   SfbOptions cut;
   cut.method = SfbMethod::MinimumCut;
   SfbSolver shared = solver_of(bench), by_cut = solver_of(bench, cut);
