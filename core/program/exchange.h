@@ -7,20 +7,19 @@
 // - a slice comes from the device's own copy (Split), or from the nearest copy or the owners of the
 //   slices that overlap it: Split there, Transfer, and Concat where there are several pieces;
 // - a whole tensor comes from the nearest copy (same device group, same machine, others; equally
-// near ones take
-//   turns); from slices by one AllGather when exactly their owners need it, else by Transfers and
-//   a Concat; from partial sums by one AllReduce when exactly their owners need it and the makers'
-//   or the reader's group is ReplicateAllReduce, else by Transfers to the first device in need, a
-//   Sum there, and Transfers from there to others; with buckets, AllReduces are fused beforehand
-//   (see exchange_fusion.cpp);
+//   near ones take turns); from slices by one AllGather when exactly their owners need it, else by
+//   Transfers and a Concat; from partial sums by one AllReduce when exactly their owners need it
+//   and the makers' or the reader's group is ReplicateAllReduce, else by Transfers to the first
+//   device in need, a Sum there, and Transfers from there to others; with buckets, AllReduces are
+//   fused beforehand (see exchange_fusion.cpp);
 // - every task of an exchange has the priority of the first of the tensor's readers in the
-// execution
-//   order: it is in nobody else's interest. What sends an updated parameter back has its update's;
+//   execution order: it is in nobody else's interest. What sends an updated parameter back has its
+//   update's;
 // - an AllReduce works in place, unless a partial sum that it would overwrite has another reader;
 // - parameters are at home where their update op's group is placed, and are fetched from the
-// nearest home at
-//   the start of the step elsewhere; all other tensors without a producer are resident where they
-//   are read.
+// nearest
+//   home at the start of the step elsewhere; all other tensors without a producer are resident
+//   where they are read.
 #pragma once
 
 #include <algorithm>

@@ -10,6 +10,19 @@
 #include "core/program/symmetry.h"
 
 namespace strato {
+namespace {
+
+Instance output_of(const TensorFacts& facts, const Shard& shard, bool sharded, std::int32_t batch) {
+  const bool all = sharded && facts.kind == BatchKind::Whole;
+  Instance made;
+  made.device = shard.device;
+  made.begin = all ? 0 : shard.begin;
+  made.end = all ? batch : shard.end;
+  made.exclusive = true;
+  return made;
+}
+
+}  // namespace
 
 struct Lowering::State : LowerState {
   using LowerState::LowerState;
@@ -76,30 +89,21 @@ void LowerState::compute(OpId op, std::size_t first_shard, std::size_t end_shard
     for (const std::int32_t slot : at_home) emitter.read_parameter(slot, shard.device);
     if (task.kind == TaskKind::Update) overwrite_parameters(op, shard.device);
     last_task = emitter.next_task();
-    for (std::size_t o = 0; o < outputs.size(); ++o)
-      set_output(o, s, make(outputs[o], shard, layout.sharded, task.kind));
+    for (std::size_t o = 0; o < outputs.size(); ++o) {
+      const TensorFacts& facts = tables.tensors[outputs[o]];
+      Instance made = output_of(facts, shard, layout.sharded, tables.batch);
+      made.task = last_task;
+      if (task.kind != TaskKind::Update)
+        made.buffer = emitter.write(outputs[o], shard.device,
+                                    slice_bytes(facts, shard.begin, shard.end, tables.batch));
+      set_output(o, s, made);
+    }
     task.device = shard.device;
     task.first_sample = shard.begin;
     task.samples = shard.end - shard.begin;
     task.duration = tables.op_time(shard.costs, op);
     emitter.commit_compute(task);
   }
-}
-
-// An output of the next task.
-Instance LowerState::make(TensorId output, const Shard& shard, bool sharded, TaskKind kind) {
-  const TensorFacts& facts = tables.tensors[output];
-  const bool all = sharded && facts.kind == BatchKind::Whole;
-  Instance made;
-  made.device = shard.device;
-  made.begin = all ? 0 : shard.begin;
-  made.end = all ? tables.batch : shard.end;
-  made.task = last_task;
-  made.exclusive = true;
-  if (kind != TaskKind::Update)
-    made.buffer = emitter.write(output, shard.device,
-                                slice_bytes(facts, shard.begin, shard.end, tables.batch));
-  return made;
 }
 
 void LowerState::overwrite_parameters(OpId update, DeviceId device) {

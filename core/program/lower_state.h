@@ -46,7 +46,6 @@ struct LowerState {
   }
   void bring_inputs(OpId op, std::size_t shard);
   void compute(OpId op, std::size_t first_shard, std::size_t end_shard);
-  Instance make(TensorId output, const Shard& shard, bool sharded, TaskKind kind);
   void overwrite_parameters(OpId update, DeviceId device);
 
   Tables tables;
