@@ -36,6 +36,14 @@ void Session::steer(const Steering& wanted, const QString& label) {
   if (!tree_) return;
   const Steering before = steering();
   if (wanted == before) return;
+  try {
+    Strategy pinned = snapshot_.strategy;
+    for (const auto& [group, decision] : wanted.pinned) pinned.groups.at(group.index()) = decision;
+    validate(pinned, *snapshot_.problem->grouping, *snapshot_.problem->cluster);
+  } catch (const InputError& error) {
+    emit failed(QString::fromUtf8(error.what()));
+    return;
+  }
   undo_stack_.push(new SteerCommand(*this, before, wanted, label));
 }
 

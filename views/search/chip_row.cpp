@@ -11,7 +11,7 @@
 namespace strato {
 namespace {
 
-constexpr int kMostText = 190;  // px of a chip's words
+constexpr int kMostText = 160;  // px of a chip's words
 
 // A click, or space, removes what it stands for.
 class ChipButton : public QToolButton {
@@ -93,7 +93,7 @@ void ChipRow::lay_out() {
   more->setPopupMode(QToolButton::InstantPopup);
   more->setAutoRaise(true);
   more->setMenu(new QMenu(more));
-  const int end = width() - more->fontMetrics().horizontalAdvance(tr("and 888 more")) - 40;
+  const int end = width() - more->fontMetrics().horizontalAdvance(tr("and 88 more")) - 24;
   int left = 2 * style::kGrid;
   std::size_t shown = 0;
   for (; shown < chips_.size(); ++shown) {

@@ -135,10 +135,13 @@ PuctTable::PuctTable(const SearchTreeModel& names, QWidget* parent)
   QHeaderView* header = table_->horizontalHeader();
   header->setHighlightSections(false);
   header->setMinimumSectionSize(32);
+  table_->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+  setMinimumWidth(360);
   header->setSectionResizeMode(PuctModel::Choice, QHeaderView::Stretch);
   const int digit = fontMetrics().horizontalAdvance(QLatin1Char('0'));
   for (int column = 1; column < PuctModel::ColumnCount; ++column) {
-    header->resizeSection(column, (column == PuctModel::Exploration ? 8 : 6) * digit + 8);
+    const int digits = column == PuctModel::Visits ? 4 : column == PuctModel::Exploration ? 7 : 6;
+    header->resizeSection(column, digits * digit + 8);
   }
   auto* layout = new QVBoxLayout(this);
   layout->setContentsMargins(0, 0, 0, 0);
@@ -161,7 +164,7 @@ void PuctTable::show_choice(const TreeReplay& before, std::int32_t vertex, std::
     if (vertex > 0) title += tr(" after %1").arg(names_.action_text(vertex));
     if (model_.rowCount() == 0) title += tr(": not reached yet");
   }
-  title_->setText(fontMetrics().elidedText(title, Qt::ElideRight, std::max(80, width() - 24)));
+  title_->setText(fontMetrics().elidedText(title, Qt::ElideRight, std::max(300, width() - 24)));
   title_->setToolTip(title);
 }
 

@@ -208,7 +208,7 @@ int SearchTreeModel::marks(std::int32_t id) const {
   if (id == tree_->focus) marks |= Focus;
   if (is_new(id)) marks |= New;
   if (on_step_path(id)) marks |= OnPath;
-  if (pair_ && id > 0 && id == pair_->parts) marks |= Parts;
+  if (pair_ && id > 0 && id == pair_->parts && pair_->best != pair_->other_best) marks |= Parts;
   return marks;
 }
 
@@ -241,7 +241,7 @@ QString SearchTreeModel::decision_text(const Decision& decision) const {
     QString part = QString::fromStdString(cluster.groups()[group].name);
     if (share.devices < share.of)
       part += QStringLiteral(" (%1 of %2)").arg(share.devices).arg(share.of);
-    parts << part + QLatin1Char(' ') + style::percent(share.share);
+    parts << part + QStringLiteral(" %1 %").arg(qRound(100 * share.share));
   }
   const std::string_view mode = label_of(decision.mode);
   return QString::fromUtf8(mode.data(), static_cast<qsizetype>(mode.size())) + tr(" on ") +
@@ -356,9 +356,9 @@ QVariant SearchTreeModel::text(std::int32_t id, int column) const {
   }
 }
 
-QVariant SearchTreeModel::font(std::int32_t id) const {
+QVariant SearchTreeModel::font(std::int32_t id, int column) const {
   const bool bold = is_highlighted(id);
-  const bool struck = marks(id) & Excluded;
+  const bool struck = column == Action && (marks(id) & Excluded);
   if (!bold && !struck) return {};
   QFont font;
   font.setBold(bold);
@@ -379,7 +379,7 @@ QVariant SearchTreeModel::data(const QModelIndex& index, int role) const {
                  ? QVariant(style::muted_text(QGuiApplication::palette()))
                  : QVariant();
     case Qt::FontRole:
-      return font(id);
+      return font(id, index.column());
     case Qt::ToolTipRole:
       return tooltip(id);
     case VertexRole:
@@ -398,7 +398,7 @@ QVariant SearchTreeModel::headerData(int section, Qt::Orientation orientation, i
   if (orientation != Qt::Horizontal) return {};
   static const char* const names[] = {QT_TR_NOOP("Decision"), QT_TR_NOOP("Group"),
                                       QT_TR_NOOP("Visits"),   QT_TR_NOOP("Value"),
-                                      QT_TR_NOOP("Visits ′"), QT_TR_NOOP("Value ′"),
+                                      QT_TR_NOOP("Visits′"),  QT_TR_NOOP("Value′"),
                                       QT_TR_NOOP("Prior"),    QT_TR_NOOP("Step time")};
   static const char* const help[] = {
       QT_TR_NOOP("Where the group of this row goes"),

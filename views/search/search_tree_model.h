@@ -95,7 +95,7 @@ class SearchTreeModel : public QAbstractItemModel {
   void figures_changed();
   QString tooltip(std::int32_t id) const;
   QVariant text(std::int32_t id, int column) const;
-  QVariant font(std::int32_t id) const;
+  QVariant font(std::int32_t id, int column) const;
 
   std::shared_ptr<const SearchTree> tree_;
   std::shared_ptr<const Problem> problem_;

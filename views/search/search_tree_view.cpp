@@ -154,6 +154,8 @@ void SearchTreeView::update_columns() {
   const bool compares = model_.compares(), wide = width() >= 720;
   splitter_->setOrientation(wide ? Qt::Horizontal : Qt::Vertical);
   beside_->setOrientation(wide ? Qt::Vertical : Qt::Horizontal);
+  // In a narrow replay the rows tell N and Q, and the table of the choice gets the overview's place.
+  overview_->setVisible(wide || !replay_->active());
   view_->setColumnHidden(SearchTreeModel::Prior, width() < 900 || compares);
   view_->setColumnHidden(SearchTreeModel::StepTime, compares && width() < 1000);
   view_->setColumnHidden(SearchTreeModel::OtherVisits, !compares);
@@ -170,12 +172,12 @@ void SearchTreeView::update_tree() {
     return;
   }
   if (session_.compared()) return update_comparison();
-  show_tree(session_.tree(), session_.snapshot().problem);
+  const auto& problem = session_.snapshot().problem;
+  show_tree(problem ? session_.tree() : nullptr, problem);
 }
 
 void SearchTreeView::show_tree(std::shared_ptr<const SearchTree> tree,
                                std::shared_ptr<const Problem> problem) {
-  if (!problem) tree = nullptr;
   if (replay_->active()) bar_->replay_action()->setChecked(false);
   const bool had_tree = model_.tree() != nullptr;
   model_.show(std::move(tree), std::move(problem));
@@ -184,8 +186,9 @@ void SearchTreeView::show_tree(std::shared_ptr<const SearchTree> tree,
   bar_->setVisible(model_.tree() != nullptr);
   if (model_.tree()) {
     if (!had_tree || !view_->isExpanded(model_.index(0, 0))) expand_best_path();
-    bar_->set_current(model_.vertex_at(view_->currentIndex()));
-    overview_->set_current(model_.vertex_at(view_->currentIndex()));
+    const QModelIndex current = view_->currentIndex();
+    bar_->set_current(model_.vertex_at(current));
+    overview_->set_current(current.isValid() ? model_.vertex_at(current) : -1);
   } else {
     preview_->hide();
     empty_->setText(session_.search().tree_error.isEmpty()
@@ -271,25 +274,30 @@ void SearchTreeView::replay(bool on) {
   replay_->setVisible(on);
   if (on) {
     preview_->hide();
+    if (splitter_->orientation() == Qt::Horizontal) splitter_->setSizes({width() - 400, 400});
     options_ = options_of(session_.search_options());
     replay_->begin(model_.tree());
     replay_->setFocus();
+    update_columns();
     return;
   }
   replay_->end();
   opened_by_step_.clear();
   model_.show_moment(nullptr);
+  update_columns();
   view_->setFocus();
   update_tree();  // what came meanwhile
 }
 
 void SearchTreeView::show_step() {
   const TreeReplay &before = replay_->before(), &after = replay_->after();
-  model_.show_moment(&after);
+  const bool told = after.steps() > 0;
+  model_.show_moment(told ? &after : nullptr);
+  puct_->setVisible(told);
   const std::vector<std::int32_t> path = after.path();
   open_step_path(path);
   overview_->moment_changed();
-  if (after.steps() == 0) {
+  if (!told) {
     replay_->tell(tr("This tree was stored without its history: continue or repeat the search to "
                      "watch it."));
   } else {
@@ -321,7 +329,9 @@ void SearchTreeView::open_step_path(const std::vector<std::int32_t>& path) {
     if (std::ranges::find(opened, *old) == opened.end()) view_->collapse(*old);
   }
   opened_by_step_ = std::move(opened);
-  if (path.size() > 1) view_->scrollTo(model_.index_of(path.back()));
+  if (path.size() > 1) {
+    view_->scrollTo(model_.index_of(path.back()), QAbstractItemView::PositionAtCenter);
+  }
 }
 
 // --- comparison

@@ -28,7 +28,7 @@ QToolButton* make_button(QAction* action, QWidget* parent) {
 
 QToolButton* make_menu_button(const QString& text, QMenu* menu, QWidget* parent) {
   auto* button = new QToolButton(parent);
-  button->setText(text);
+  button->setText(text + QStringLiteral("   "));  // room for the arrow
   button->setMenu(menu);
   button->setPopupMode(QToolButton::InstantPopup);
   button->setAutoRaise(true);
@@ -70,10 +70,11 @@ void SteerBar::build(QWidget& keys) {
                          tr("The search leaves this branch alone"), keys);
   deeper_ = make_action(tr("Search deeper here…"), QStringLiteral("D"),
                         tr("More iterations below this branch only"), keys);
-  only_ = make_action(tr("Only selected"), QStringLiteral("O"),
+  only_ = make_action(tr("Search only the selected groups"), QStringLiteral("O"),
                       tr("Search only the groups selected in the graph or the placement matrix; "
                          "all others stay as they are shown"),
                       keys);
+  only_->setIconText(tr("Only selected"));
   replay_ = make_action(tr("Replay"), QStringLiteral("R"),
                         tr("Step through the search: selection, expansion, evaluation, back-up"),
                         keys);
@@ -256,6 +257,13 @@ void SteerBar::refresh_chips() {
         session_.steer(steering, label);
       };
     };
+    for (const auto& [group, decision] : now.pinned) {
+      const QString name = model_.name_of_group(group);
+      const QString words = name + QStringLiteral(" → ") + model_.decision_text(decision);
+      chips.push_back({words, tr("Pinned: %1. A click removes the pin").arg(words), true,
+                       without(tr("unpin %1").arg(name),
+                               [group](Steering& s) { s.pinned.erase(group); })});
+    }
     if (!now.focus.empty()) {
       chips.push_back({tr("below %1").arg(name_of(now.focus)),
                        tr("The search starts here. A click lets it start at the top again"), false,
@@ -269,13 +277,6 @@ void SteerBar::refresh_chips() {
                        : tr("Boosted: %1. A click makes it normal again").arg(name),
            false,
            without(tr("normal weight"), [path](Steering& s) { s.weights.erase(path); })});
-    }
-    for (const auto& [group, decision] : now.pinned) {
-      const QString name = model_.name_of_group(group);
-      const QString words = name + QStringLiteral(" → ") + model_.decision_text(decision);
-      chips.push_back({words, tr("Pinned: %1. A click removes the pin").arg(words), true,
-                       without(tr("unpin %1").arg(name),
-                               [group](Steering& s) { s.pinned.erase(group); })});
     }
   }
   chips_->show_chips(std::move(chips),
@@ -292,8 +293,10 @@ void SteerBar::refresh() {
   const auto pinned = here ? now.pinned.find(*group()) : now.pinned.end();
   const bool is_pinned = pinned != now.pinned.end() && pinned->second == *decision();
   const bool excluded = weight != now.weights.end() && weight->second == 0;
-  pin_->setText(is_pinned ? tr("Unpin") : tr("Pin"));
-  exclude_->setText(excluded ? tr("Allow again") : tr("Exclude"));
+  pin_->setText(is_pinned ? tr("Unpin this decision") : tr("Pin this decision"));
+  pin_->setIconText(is_pinned ? tr("Unpin") : tr("Pin"));
+  exclude_->setText(excluded ? tr("Allow this branch again") : tr("Exclude this branch"));
+  exclude_->setIconText(excluded ? tr("Allow again") : tr("Exclude"));
   for (QAction* action : {pin_, boost2_, boost4_, exclude_}) action->setEnabled(here);
   normal_->setEnabled(here && weight != now.weights.end());
   const bool open = here && !is_left_alone(*model_.tree(), current_);

@@ -32,8 +32,7 @@ QString choice(const TreeReplay& before, std::int32_t parent, std::int32_t child
     if (best_row(rows) == i) {
       if (rows.size() > 1) text += QStringLiteral(" was the largest of %1").arg(rows.size());
     } else {
-      text += QStringLiteral(" was the largest left: better ones waited for their evaluation or "
-                             "were searched out");
+      text += QStringLiteral(" (better ones were waiting or searched out)");
     }
     return text;
   }
@@ -68,12 +67,15 @@ QString evaluation(const TreeReplay& after, std::int32_t leaf) {
 QString back_up(const TreeReplay& before, const TreeReplay& after,
                 const std::vector<std::int32_t>& path, const SearchTreeModel& names) {
   const std::int32_t shown = path.size() > 1 ? path[1] : path[0];
-  const QString name = shown == 0 ? QStringLiteral("the start") : names.action_text(shown);
+  const QString name = shown == 0 ? QStringLiteral("the start")
+                       : path.size() == 2
+                           ? QStringLiteral("there")
+                           : QStringLiteral("<b>%1</b> …").arg(names.group_text(shown).toHtmlEscaped());
   QString text = QStringLiteral("backed up to %1 %2")
                      .arg(path.size())
                      .arg(path.size() == 1 ? QStringLiteral("vertex") : QStringLiteral("vertices"));
   text += QStringLiteral("; %1: N %2 → %3")
-              .arg(name.toHtmlEscaped())
+              .arg(name)
               .arg(before.visits(shown))
               .arg(after.visits(shown));
   if (before.visits(shown) == 0) return text + QStringLiteral(", Q %1").arg(number(after.value(shown)));

@@ -183,21 +183,39 @@ TEST_F(SessionSteering, EditsByHandArePinnedWhenTheSearchGoesOn) {
   EXPECT_TRUE(failures_.isEmpty()) << failures_.join('\n').toStdString();
 }
 
-TEST_F(SessionSteering, APinOutsideTheClusterIsToldInWords) {
+TEST_F(SessionSteering, APinOutsideTheClusterIsRefusedInWords) {
   open_lenet();
   search();
   Steering steering;
   steering.pinned.emplace(GroupId(0), decision_on_device(DeviceId(77)));
   session_.steer(steering, "nowhere");
-  PlannerOptions more;
-  more.iterations = 10;
-  session_.continue_search(&more);
-  wait_for_end();
   ASSERT_EQ(failures_.size(), 1);
   EXPECT_FALSE(failures_[0].contains('\n'));
-  session_.undo_stack().undo();
+  EXPECT_TRUE(session_.steering().empty());
   go_on(10);
   EXPECT_EQ(failures_.size(), 1) << failures_.join('\n').toStdString();
+}
+
+// Everything of VGG19's size on one small device does not fit: that is a result, with its reasons.
+TEST_F(SessionSteering, APinThatCannotFitIsAResult) {
+  ImportOptions import;
+  import.batch = 1 << 15;
+  ProblemOptions options;
+  options.grouping.max_groups = 6;
+  session_.open_cluster(sample("clusters/tag-2x1080ti.json"));
+  session_.open_model(sample("models/vgg19.onnx"), import, options);
+  session_.settle();
+  search(20);
+  Steering steering;
+  for (std::size_t g = 0; g < problem().grouping->size(); ++g) {
+    steering.pinned.emplace(GroupId(g), decision_on_device(DeviceId(0)));
+  }
+  session_.steer(steering, "all on one");
+  go_on(10);
+  EXPECT_EQ(session_.search().state, SearchState::Idle);
+  EXPECT_FALSE(session_.snapshot().outcome->timeline->feasible);
+  EXPECT_FALSE(session_.search().note.isEmpty());
+  EXPECT_EQ(session_.steering(), steering);
 }
 
 TEST_F(SessionSteering, AnotherRunOfTheProblemIsComparedAndOneOfAnotherIsNot) {

@@ -3,10 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <QAbstractItemModelTester>
-#include <QElapsedTimer>
 #include <QTest>
 #include <QTreeView>
 #include <cstdio>
+#include <ctime>
 
 #include "tests/views/search/sample_tree.h"
 #include "views/search/icicle.h"
@@ -97,7 +97,7 @@ TEST(SearchTreeView, WhatIsOpenAndChosenStaysWhenTheTreeGrows) {
   Session session;
   SearchTreeView view(session);
   view.resize(900, 500);
-  view.model().show(growing.tree(), nullptr);
+  view.show_tree(growing.tree(), nullptr);
   SearchTreeModel& model = view.model();
   model.fetchMore(model.index(0, 0));
   ASSERT_GT(model.rowCount(model.index(0, 0)), 1);
@@ -105,7 +105,7 @@ TEST(SearchTreeView, WhatIsOpenAndChosenStaysWhenTheTreeGrows) {
   view.tree_view().setCurrentIndex(model.index(1, 0, model.index(0, 0)));
   const auto chosen = model.path_to(model.vertex_at(view.tree_view().currentIndex()));
   growing.grow(400);
-  model.show(growing.tree(), nullptr);
+  view.show_tree(growing.tree(), nullptr);
   EXPECT_EQ(model.path_to(model.vertex_at(view.tree_view().currentIndex())), chosen);
   EXPECT_TRUE(view.tree_view().isExpanded(model.index_of(model.find({chosen[0]}))));
 }
@@ -175,7 +175,7 @@ TEST(Replay, RowsShowTheFiguresOfTheirStep) {
   Session session;
   SearchTreeView view(session);
   view.resize(900, 600);
-  view.model().show(tree, nullptr);
+  view.show_tree(tree, nullptr);
   view.replay(true);
   view.replay_panel().seek(40);
   SearchTreeModel& model = view.model();
@@ -223,21 +223,20 @@ TEST(SearchTreeView, FiftyThousandVerticesAreSmooth) {
   Session session;
   SearchTreeView view(session);
   view.resize(900, 700);
-  QElapsedTimer timer;
   const auto measure = [&](const char* what, int times, auto&& work) {
-    timer.start();
+    const std::clock_t begin = std::clock();  // of the processor: others may have it, too
     for (int i = 0; i < times; ++i) work(i);
-    std::printf("[ %7.2f ms ] %s\n", static_cast<double>(timer.nsecsElapsed()) * 1e-6 / times,
-                what);
+    std::printf("[ %7.2f ms ] %s\n",
+                1e3 * static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC / times, what);
   };
-  measure("show a tree of 50,000 vertices", 1, [&](int) { view.model().show(first, nullptr); });
+  measure("show a tree of 50,000 vertices", 1, [&](int) { view.show_tree(first, nullptr); });
   SearchTreeModel& model = view.model();
   for (int row = 0; row < model.rowCount(); ++row) view.tree_view().expand(model.index(row, 0));
   view.grab();
-  measure("take the next snapshot", 1, [&](int) { model.show(second, nullptr); });
+  measure("take the next snapshot", 1, [&](int) { view.show_tree(second, nullptr); });
   measure("paint", 10, [&](int) { view.grab(); });
   measure("lay out the overview", 10,
-          [&](int) { EXPECT_FALSE(icicle(TreeMoment(*second), 0, 300, {}).empty()); });
+          [&](int) { EXPECT_FALSE(icicle(TreeMoment(*second), 0, 900, {}).empty()); });
   measure("begin a replay", 1, [&](int) { view.replay(true); });
   measure("one step back", 10, [&](int) { view.replay_panel().move(-1); });
   measure("one step and paint", 10, [&](int) {
