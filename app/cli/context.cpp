@@ -4,9 +4,11 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <set>
 
 #include "app/cli/output.h"
 #include "core/base/error.h"
@@ -116,6 +118,8 @@ CostSources CostOptions::sources() const {
   Profile all;
   for (const std::string& file : profiles) {
     Profile profile = read_profile(file);
+    if (const std::string warning = mixture_warning(all, profile); !warning.empty())
+      remark(warning);
     all = all.empty() ? std::move(profile) : merge(all, profile);
   }
   if (!profiles.empty()) sources.profile = std::make_shared<const Profile>(std::move(all));
@@ -132,6 +136,24 @@ std::vector<fs::path> CostOptions::files() const {
   std::vector<fs::path> files(profiles.begin(), profiles.end());
   files.emplace_back(calibration);
   return files;
+}
+
+std::string mixture_warning(const Profile& a, const Profile& b) {
+  const bool same_host = a.host == b.host, same_software = a.software == b.software;
+  if (same_host && same_software) return "";
+  std::set<std::pair<std::string_view, std::string_view>> measured;
+  for (const OpProfile& op : a.ops) measured.emplace(op.gpu, op.signature);
+  const auto shared = std::ranges::count_if(b.ops, [&](const OpProfile& op) {
+    return measured.contains({op.gpu, op.signature});
+  });
+  if (shared == 0) return "";
+  const auto origin = [&](const Profile& each) {
+    const auto named = [](const std::string& text) { return text.empty() ? "unknown" : text; };
+    return same_software ? named(each.host)
+                         : fmt::format("{} with {}", named(each.host), named(each.software));
+  };
+  return fmt::format("{} kinds of op were measured on {} and on {}: the mean of both counts",
+                     shared, origin(a), origin(b));
 }
 
 std::string describe(const CostSources& sources) {
@@ -153,6 +175,10 @@ Problem problem_of(const Graph& graph, std::shared_ptr<const Cluster> cluster,
                    const ProblemOptions& options) {
   std::vector<std::string> warnings;
   Problem problem = make_problem(graph, std::move(cluster), options, &warnings);
+  if (options.costs.profile != nullptr && options.costs.profile->ops.empty()) {
+    warnings.push_back(fmt::format("profile \"{}\" has no op: all op times are analytic",
+                                   options.costs.profile->name));
+  }
   for (const std::string& warning : warnings) remark(warning);
   return problem;
 }
@@ -203,7 +229,8 @@ ProblemOptions ModelOptions::problem_options() const {
 
 void PlannerChoice::declare(CLI::App& command, bool with_planner) {
   if (with_planner)
-    command.add_option("--planner", planner, "See: list planners")->capture_default_str();
+    command.add_option("--planner", planner, "See: list planners; NAME+sfb: see list refiners")
+        ->capture_default_str();
   auto* count = command.add_option("--iterations", iterations, "Evaluations of a search")
                     ->capture_default_str()
                     ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40));

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/base/json.h"
+#include "core/cost/profile.h"
 #include "core/plugin/plugin.h"
 #include "core/search/problem.h"
 #include "core/store/workspace.h"
@@ -29,6 +30,9 @@ struct CostOptions {
   CostSources sources() const;                       // throws InputError
   std::vector<std::filesystem::path> files() const;  // what is read
 };
+// What is odd about pooling two profiles: the same ops measured on another machine or with other
+// software. Empty: nothing.
+std::string mixture_warning(const Profile& a, const Profile& b);
 // In words, for people and to tell whether two results were made from the same: "" for the standard
 // calibration alone.
 std::string describe(const CostSources& sources);
@@ -71,6 +75,7 @@ struct LoadedModel {
   std::shared_ptr<const Graph> graph;  // forward
   ProblemOptions options;
   ImportOptions import;
+  CostOptions cost_files;  // where options.costs came from
 };
 
 const PluginRegistry& plugins();  // manifests are read on first use

@@ -54,6 +54,7 @@ void declare(CLI::App& app, Command& command) {
   add_list(app, command);
   add_runs(app, command);
   add_train(app, command);
+  add_tree(app, command);
 }
 
 }  // namespace

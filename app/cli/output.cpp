@@ -21,6 +21,7 @@ std::size_t width_of(std::string_view text) {
 }
 
 bool is_quantity(std::string_view cell) {
+  if (cell.size() > 1 && cell[0] == '-') cell.remove_prefix(1);
   return !cell.empty() && (std::isdigit(static_cast<unsigned char>(cell[0])) != 0 || cell == "-");
 }
 
@@ -39,6 +40,7 @@ void remark(std::string_view text) { fmt::print(stderr, "stratoscope-cli: {}\n",
 std::string Table::text() const {
   std::vector<std::size_t> width(rows_[0].size(), 0);
   std::vector<bool> right(rows_[0].size(), rows_.size() > 1);
+  for (const std::size_t column : left_) right[column] = false;
   for (std::size_t r = 0; r < rows_.size(); ++r) {
     for (std::size_t c = 0; c < rows_[r].size(); ++c) {
       width[c] = std::max(width[c], width_of(rows_[r][c]));

@@ -18,11 +18,14 @@ class Table {
  public:
   explicit Table(std::vector<std::string> header) { rows_.push_back(std::move(header)); }
   void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
+  // This column goes to the left whatever its cells begin with: names and words.
+  void align_left(std::size_t column) { left_.push_back(column); }
   bool empty() const { return rows_.size() == 1; }
   std::string text() const;
 
  private:
   std::vector<std::vector<std::string>> rows_;
+  std::vector<std::size_t> left_;
 };
 
 // One line that is written over in place; nothing at all when standard error is not a terminal.

@@ -24,12 +24,17 @@ int plan(const PlanOptions& options, const Command& command) {
                                options.workspace});
   check_writable(options.output, others);
   LoadedModel model = load_model(options.model);
+  model.cost_files = options.costs;
   model.options.costs = options.costs.sources();
   const Problem problem = problem_of(*model.graph, load_cluster(options.cluster), model.options);
   std::optional<Workspace> workspace;
   if (!options.workspace.empty()) workspace.emplace(options.workspace);
-  SearchJob job{&model,  &problem,  options.planner.planner, planner_options, nullptr,
-                nullptr, &interrupt};
+  SearchJob job;
+  job.model = &model;
+  job.problem = &problem;
+  job.planner = options.planner.planner;
+  job.options = planner_options;
+  job.interrupt = &interrupt;
   if (workspace) job.workspace = &*workspace;
   const SearchOutcome outcome = search(job);
   if (!options.output.empty()) write_plan_file(options.output, model, outcome);

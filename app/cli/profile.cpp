@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <thread>
 
 #include "app/cli/command.h"
 #include "app/cli/context.h"
@@ -12,6 +13,7 @@
 #include "app/cli/output.h"
 #include "app/cli/profile_report.h"
 #include "core/base/error.h"
+#include "core/base/quantity_text.h"
 #include "core/graph/transform.h"
 
 namespace strato::cli {
@@ -104,11 +106,35 @@ std::string device_type(const std::string& device) {  // "cuda:0" -> "cuda"
   return device.substr(0, device.find(':'));
 }
 
+// What the op with the largest tensors holds at once: less than a step takes.
+Bytes largest_op(const Graph& graph) {
+  Bytes largest;
+  for (std::size_t i = 0; i < graph.op_count(); ++i) {
+    Bytes held;
+    for (const auto* tensors : {&graph.op(OpId(i)).inputs, &graph.op(OpId(i)).outputs})
+      for (const TensorId id : *tensors)
+        if (id.valid()) held += graph.tensor(id).bytes();
+    largest = std::max(largest, held);
+  }
+  return largest;
+}
+
+// The engine's library would refuse it in its own words, which lead elsewhere.
+void check_memory(const Graph& graph, const EngineDevice& device) {
+  const Bytes needed = largest_op(graph);
+  if (needed <= device.memory) return;
+  throw InputError("", fmt::format("batch {}", graph.batch()),
+                   fmt::format("one op alone holds {}, and {} has {}", bytes_text(needed),
+                               device.name, bytes_text(device.memory)),
+                   "give smaller batches with --batches");
+}
+
 ProfileResult measure_all(const ProfileCommand& options, const Choice& choice,
                           Interrupt& interrupt) {
   ProfileResult result;
   const auto graphs = graphs_of(options, result.model);
   result.graph = graphs.front();
+  for (const auto& graph : graphs) check_memory(*graph, choice.device);
   result.device = options.device;
   MeasureOptions how;
   how.repetitions = options.repetitions;
@@ -131,8 +157,20 @@ ProfileResult measure_all(const ProfileCommand& options, const Choice& choice,
   return result;
 }
 
+// More threads than cores wait for each other: some are fair to try, a thousand measure nothing.
+void check_threads(int threads) {
+  constexpr int kPerCore = 4;
+  const int cores = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+  if (threads <= kPerCore * cores) return;
+  throw InputError(
+      "", "--threads",
+      fmt::format("{} threads are too many for the {} cores of this machine", threads, cores),
+      fmt::format("give 1 to {}", cores));
+}
+
 int profile(const ProfileCommand& options, const Command& command) {
   Interrupt interrupt;
+  check_threads(options.threads);
   check_writable(options.output, {model_path(options.model.graph), options.merged});
   optimizer_from(options.model.optimizer);
   const Profile other = options.merged.empty() ? Profile() : read_profile(options.merged);
@@ -147,6 +185,10 @@ int profile(const ProfileCommand& options, const Command& command) {
   }
   result.profile.name = profile_name(result);
   result.profile = normalised(std::move(result.profile));
+  if (const std::string warning = mixture_warning(result.profile, other); !warning.empty()) {
+    result.warnings.push_back(warning);
+    remark(warning);
+  }
   const Profile all = other.empty() ? result.profile : merge(result.profile, other);
   if (!options.output.empty()) write_profile(options.output, all);
   result.output = options.output;

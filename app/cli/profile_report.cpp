@@ -119,6 +119,7 @@ Json profile_json(const ProfileResult& result, double wall_seconds) {
     json["median_error"] = gpu->median_error;
     json["worst_error"] = gpu->worst_error;
   }
+  if (!result.warnings.empty()) json["warnings"] = result.warnings;
   if (!result.output.empty()) json["profile"] = result.output;
   return json;
 }

@@ -16,6 +16,7 @@ struct ProfileResult {
   Profile profile;                     // of this measurement alone
   std::vector<MeasuredStep> steps;     // by falling batch size
   std::vector<OpTime> ops;             // at the largest batch
+  std::vector<std::string> warnings;   // one sentence each
   bool stopped = false;                // by Ctrl-C
 };
 

@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
-#include "core/base/json.h"
+#include <algorithm>
+
+#include "app/cli/stored_run.h"
 #include "core/base/quantity_text.h"
 #include "core/strategy/strategy_file.h"
 
@@ -10,29 +12,12 @@ namespace strato::cli {
 namespace {
 
 constexpr auto kDrawEvery = std::chrono::milliseconds(100);
+// A crash loses at most a second; a large tree takes a while to write, and is written less often.
 constexpr auto kWriteEvery = std::chrono::milliseconds(500);
+constexpr auto kWriteAtLeastEvery = std::chrono::milliseconds(900);
+constexpr int kBetweenWrites = 4;  // times as long as the last one took
 
 }  // namespace
-
-std::string options_text(const PlannerOptions& options) {
-  return Json{{"iterations", options.iterations},
-              {"budget", options.budget_seconds},
-              {"seed", options.seed},
-              {"set", options.set}}
-      .dump();
-}
-
-PlannerOptions options_from(const StoredRun& run) {
-  const JsonView view = JsonView::parse(run.options, fmt::format("options of run {}", run.id));
-  PlannerOptions options;
-  if (const auto count = view.find("iterations")) options.iterations = count->integer(1);
-  if (const auto budget = view.find("budget")) options.budget_seconds = budget->number(0);
-  options.seed = view.at("seed").json().get<std::uint64_t>();
-  if (const auto set = view.find("set"); set && set->is_object()) {
-    for (const auto& [key, value] : set->members()) options.set[key] = value.string();
-  }
-  return options;
-}
 
 Recorder::Recorder(const Problem& problem, std::string planner, const PlannerOptions& options)
     : problem_(problem), planner_(std::move(planner)), options_(options) {}
@@ -42,9 +27,10 @@ void Recorder::record(Workspace& workspace, const LoadedModel& model, Nanos base
   run_.model = workspace.add(row_of(model, problem_));
   run_.cluster = workspace.add(row_of(*problem_.cluster));
   run_.planner = planner_;
-  run_.options = options_text(options_);
+  run_.options = options_text(options_, model);
   run_.baseline_ns = baseline.value;
   run_.id = workspace.add(run_);
+  lock_.emplace(workspace.file(), run_.id);
 }
 
 void Recorder::continue_run(Workspace& workspace, const StoredRun& run) {
@@ -78,7 +64,7 @@ void Recorder::finish(const PlanResult* result, RunState state) {
 
 void Recorder::on_progress(const Progress& progress) {
   draw(progress);
-  if (Clock::now() - written_ >= kWriteEvery) write(progress);
+  if (Clock::now() >= write_next_) write(progress);
 }
 
 void Recorder::on_improvement(const Strategy& strategy, const Score& score,
@@ -119,10 +105,13 @@ void Recorder::note(const Progress& progress) {
 
 void Recorder::write(const Progress& progress) {
   if (workspace_ == nullptr) return;
-  written_ = Clock::now();
+  const auto begin = Clock::now();
   note(progress);
   write_pending();
   workspace_->update(run_);
+  const auto end = Clock::now();
+  write_next_ = end + std::clamp<Clock::duration>(kBetweenWrites * (end - begin), kWriteEvery,
+                                                  kWriteAtLeastEvery);
 }
 
 void Recorder::write_pending() {
@@ -133,8 +122,15 @@ void Recorder::write_pending() {
     run_.best = add(strategy, score, fmt::format("{}, {} evaluations", planner_, run_.evaluations));
     pending_best_.reset();
   }
-  if (pending_tree_) workspace_->save_tree(run_.id, serialise(*pending_tree_));
+  if (pending_tree_) save(*pending_tree_);
   pending_tree_.reset();
+}
+
+void Recorder::save(const SearchTree& tree) {
+  if (keeps_focus_ || tree.focus < 0) return workspace_->save_tree(run_.id, serialise(tree));
+  SearchTree whole = tree;
+  whole.focus = -1;
+  workspace_->save_tree(run_.id, serialise(whole));
 }
 
 StrategyRow Recorder::add(const Strategy& strategy, const Score& score, const std::string& label) {

@@ -12,6 +12,7 @@
 #include "app/cli/context.h"
 #include "app/cli/output.h"
 #include "core/search/planner.h"
+#include "core/store/run_lock.h"
 #include "core/store/workspace.h"
 
 namespace strato::cli {
@@ -23,7 +24,10 @@ class Recorder final : public Observer {
 
   // Records from now on, as a new run, or as more of an old one.
   void record(Workspace& workspace, const LoadedModel& model, Nanos baseline);
+  // The caller holds its RunLock.
   void continue_run(Workspace& workspace, const StoredRun& run);
+  // A focus is for this search only: the tree is stored without it.
+  void forget_focus() { keeps_focus_ = false; }
   // The last word; `result` is null when the search failed.
   void finish(const PlanResult* result, RunState state);
   std::optional<RunRow> run() const;
@@ -40,14 +44,17 @@ class Recorder final : public Observer {
   void note(const Progress& progress);
   void write(const Progress& progress);
   void write_pending();
+  void save(const SearchTree& tree);
   StrategyRow add(const Strategy& strategy, const Score& score, const std::string& label);
 
   const Problem& problem_;
   std::string planner_;
   PlannerOptions options_;
   ProgressLine line_;
-  Clock::time_point start_ = Clock::now(), drawn_{}, written_{};
+  Clock::time_point start_ = Clock::now(), drawn_{}, write_next_{};
   Workspace* workspace_ = nullptr;
+  std::optional<RunLock> lock_;  // of a new run
+  bool keeps_focus_ = true;
   StoredRun run_;
   double seconds_before_ = 0;  // of the searches that this one continues
   std::int64_t evaluations_before_ = 0;
@@ -55,8 +62,5 @@ class Recorder final : public Observer {
   std::shared_ptr<const SearchTree> pending_tree_;
   std::vector<HistoryPoint> pending_history_;
 };
-
-std::string options_text(const PlannerOptions& options);
-PlannerOptions options_from(const StoredRun& run);
 
 }  // namespace strato::cli

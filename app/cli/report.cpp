@@ -89,6 +89,12 @@ std::string error_text(const ErrorBar& error) {
                      time_text(error.high));
 }
 
+std::string beaten_text(const Verdict& verdict) {
+  if (!verdict.evaluations_to_beat_data_parallel) return "";
+  return fmt::format(" (faster than data parallel after {})",
+                     *verdict.evaluations_to_beat_data_parallel);
+}
+
 std::string headline(const Verdict& verdict) {
   const Problem& problem = *verdict.problem;
   std::string text =
@@ -147,19 +153,23 @@ std::vector<std::string> infeasible_reasons(const Timeline& timeline) {
 }
 
 Json result_json(const Verdict& verdict) {
-  return {{"planner", verdict.planner},
-          {"seed", verdict.seed},
-          {"step_time_s", to_seconds(verdict.outcome.timeline->step_time)},
-          {"step_time_low_s", to_seconds(verdict.error.low)},
-          {"step_time_high_s", to_seconds(verdict.error.high)},
-          {"baseline_step_time_s", to_seconds(verdict.baseline.timeline->step_time)},
-          {"speedup", verdict.speedup()},
-          {"lower_bound_s", to_seconds(verdict.lower_bound)},
-          {"feasible", verdict.feasible()},
-          {"baseline_feasible", verdict.baseline.timeline->feasible},
-          {"tasks", verdict.outcome.program->tasks.size()},
-          {"evaluations", verdict.evaluations},
-          {"note", verdict.note}};
+  Json json = {{"planner", verdict.planner},
+               {"seed", verdict.seed},
+               {"step_time_s", to_seconds(verdict.outcome.timeline->step_time)},
+               {"step_time_low_s", to_seconds(verdict.error.low)},
+               {"step_time_high_s", to_seconds(verdict.error.high)},
+               {"baseline_step_time_s", to_seconds(verdict.baseline.timeline->step_time)},
+               {"speedup", verdict.speedup()},
+               {"lower_bound_s", to_seconds(verdict.lower_bound)},
+               {"feasible", verdict.feasible()},
+               {"baseline_feasible", verdict.baseline.timeline->feasible},
+               {"tasks", verdict.outcome.program->tasks.size()},
+               {"evaluations", verdict.evaluations},
+               {"note", verdict.note}};
+  if (verdict.evaluations_to_beat_data_parallel) {
+    json["evaluations_to_beat_data_parallel"] = *verdict.evaluations_to_beat_data_parallel;
+  }
+  return json;
 }
 
 Json verdict_json(const Verdict& verdict, double wall_seconds) {
@@ -192,7 +202,7 @@ std::string verdict_text(const Verdict& verdict, double wall_seconds) {
   text += fmt::format("  speed-up       {}\n", factor_text(verdict.speedup()));
   text += fmt::format("  lower bound    {}\n", time_text(verdict.lower_bound));
   text += fmt::format("  tasks          {}\n", verdict.outcome.program->tasks.size());
-  text += fmt::format("  evaluations    {}\n", verdict.evaluations);
+  text += fmt::format("  evaluations    {}{}\n", verdict.evaluations, beaten_text(verdict));
   text += fmt::format("  took           {}\n", time_text(nanos_from_seconds(wall_seconds)));
   if (!verdict.note.empty()) text += fmt::format("  note           {}\n", verdict.note);
   text += "\n" + devices_text(timeline);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,7 @@ struct Verdict {
   std::string planner;
   std::uint64_t seed = 0;
   std::int64_t evaluations = 0;
+  std::optional<std::int64_t> evaluations_to_beat_data_parallel;
   std::string note;
   bool stopped = false;  // by Ctrl-C
 

@@ -1,42 +1,25 @@
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 
 #include "app/cli/command.h"
+#include "app/cli/continue_run.h"
 #include "app/cli/output.h"
-#include "app/cli/recorder.h"
-#include "app/cli/search.h"
+#include "app/cli/stored_run.h"
 #include "core/base/error.h"
+#include "core/base/json.h"
 #include "core/base/quantity_text.h"
+#include "core/store/run_lock.h"
 #include "core/strategy/strategy_file.h"
 
 namespace strato::cli {
 namespace {
 
 struct RunsOptions {
-  std::string workspace, output;
+  std::string workspace;
   RunRow id = 0;
-  PlannerChoice planner;
+  ContinueOptions resume;
 };
-
-// Looking must not make a file where there is none. A reader that may write still opens for
-// writing: only then does SQLite take its log away when it leaves.
-Workspace open_existing(const std::string& file, bool must_write) {
-  std::error_code error;
-  if (!std::filesystem::exists(file, error)) {
-    throw InputError(file, "", "is not there", "check the name; plan --workspace makes one");
-  }
-  const std::filesystem::path folder = std::filesystem::absolute(file).parent_path();
-  const bool may_write = ::access(file.c_str(), W_OK) == 0 && ::access(folder.c_str(), W_OK) == 0;
-  return Workspace(file, !must_write && !may_write);
-}
-
-StoredRun find_run(const Workspace& workspace, RunRow id) {
-  if (auto run = workspace.run(id)) return *std::move(run);
-  throw InputError(workspace.file().string(), "", fmt::format("has no run {}", id),
-                   "see: runs list");
-}
 
 Json run_json(const StoredRun& run, const std::string& model, const std::string& cluster) {
   return {{"run", run.id},
@@ -108,6 +91,17 @@ std::string best_text(const Workspace& workspace, const StoredRun& run) {
   return text + table.text();
 }
 
+constexpr const char* kGoodTree = "can be continued";
+
+// A damaged tree takes nothing else of the run with it.
+std::string tree_words(const Workspace& workspace, const StoredRun& run) {
+  try {
+    return find_tree(workspace, run) ? kGoodTree : "none";
+  } catch (const InputError& error) {
+    return fmt::format("{}; begin a new one: runs resume {} --afresh", error.problem(), run.id);
+  }
+}
+
 int show_run(const RunsOptions& options, const Command& command) {
   const Workspace workspace = open_existing(options.workspace, false);
   const StoredRun run = find_run(workspace, options.id);
@@ -122,7 +116,9 @@ int show_run(const RunsOptions& options, const Command& command) {
                                  {"elapsed_s", point.elapsed_seconds},
                                  {"best_s", to_seconds(Nanos(point.best_ns))}});
     }
-    json["resumable"] = workspace.tree(run.id).has_value();
+    const std::string tree = tree_words(workspace, run);
+    json["resumable"] = tree == kGoodTree;
+    json["tree"] = tree;
     if (run.best)
       json["strategy"] = Json::parse(workspace.strategy(*run.best).value_or(StoredStrategy{}).json);
     print(json.dump() + "\n");
@@ -136,38 +132,20 @@ int show_run(const RunsOptions& options, const Command& command) {
                       factor_text(speedup(run)));
   text += fmt::format("  evaluations    {} in {}\n  history        {} points\n", run.evaluations,
                       time_text(nanos_from_seconds(run.wall_seconds)), history.size());
+  text += fmt::format("  tree           {}\n", tree_words(workspace, run));
   if (!run.note.empty()) text += fmt::format("  note           {}\n", run.note);
   print(text + best_text(workspace, run));
   return Done;
 }
 
 int resume_run(const RunsOptions& options, const Command& command) {
-  Interrupt interrupt;
-  check_writable(options.output, {options.workspace});
-  Workspace workspace = open_existing(options.workspace, true);
-  const StoredRun run = find_run(workspace, options.id);
-  const LoadedModel model = model_from(workspace.model(run.model).value());
-  const StoredCluster cluster = workspace.cluster(run.cluster).value();
-  const Problem problem = make_problem(
-      *model.graph,
-      std::make_shared<const Cluster>(parse_cluster(cluster.json, cluster.name, GpuCatalogue())),
-      model.options);
-  PlannerOptions planner_options = options_from(run);
-  planner_options.iterations = options.planner.iterations;
-  planner_options.threads = options.planner.threads;
-  planner_options.budget_seconds =
-      options.planner.budget ? parse_duration(*options.planner.budget, "--budget") : 0;
-  const SearchOutcome outcome =
-      search({&model, &problem, run.planner, planner_options, &workspace, &run, &interrupt});
-  if (!options.output.empty()) write_plan_file(options.output, model, outcome);
-  print(command.json ? verdict_json(outcome.verdict, command.wall_seconds()).dump() + "\n"
-                     : verdict_text(outcome.verdict, command.wall_seconds()));
-  return outcome.verdict.feasible() ? Done : Infeasible;
+  return resume_stored_run(options.workspace, options.id, options.resume, command);
 }
 
 int delete_run(const RunsOptions& options, const Command& command) {
   Workspace workspace = open_existing(options.workspace, true);
-  workspace.remove_run(find_run(workspace, options.id).id);
+  const RunLock lock(workspace.file(), find_run(workspace, options.id).id);
+  workspace.remove_run(options.id);
   print(command.json ? Json{{"deleted", options.id}}.dump() + "\n"
                      : fmt::format("run {} deleted\n", options.id));
   return Done;
@@ -198,14 +176,9 @@ void add_runs(CLI::App& app, Command& command) {
   add_action(*runs, command, options, "delete", "Delete a run; its strategies stay", delete_run);
   CLI::App* resume =
       add_action(*runs, command, options, "resume", "Go on with a tree search", resume_run);
-  auto* count = resume->add_option("--iterations", options->planner.iterations, "More evaluations")
-                    ->capture_default_str()
-                    ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40));
-  resume->add_option("--budget", options->planner.budget, "Time instead: 10s, 2m, 1h")
-      ->excludes(count);
-  resume->add_option("--threads", options->planner.threads, "0: one for each core")
-      ->check(CLI::Range(0, 4096));
-  resume->add_option("-o,--output", options->output, "Plan file to write");
+  options->resume.declare(*resume);
+  resume->add_flag("--afresh", options->resume.afresh,
+                   "Leave the stored tree, which may be damaged, and begin a new one");
   // Called after the inner callback, when there is one.
   runs->callback([=, &command] {
     if (!command.action) command.action = [=, &command] { return list_runs(*options, command); };

@@ -9,16 +9,6 @@
 namespace strato::cli {
 namespace {
 
-std::shared_ptr<const SearchTree> stored_tree(const Workspace& workspace, const StoredRun& run) {
-  const auto bytes = workspace.tree(run.id);
-  if (!bytes) {
-    throw InputError(workspace.file().string(), fmt::format("run {}", run.id),
-                     fmt::format("has no search tree: {} cannot be continued", run.planner),
-                     "plan again with more iterations");
-  }
-  return std::make_shared<const SearchTree>(parse_search_tree(*bytes));
-}
-
 // A relative name counts from the plan's folder, so that it holds wherever the plan is read from.
 std::filesystem::path seen_from(const std::filesystem::path& plan,
                                 const std::filesystem::path& model) {
@@ -32,11 +22,11 @@ SearchOutcome search(const SearchJob& job) {
   Interrupt& interrupt = *job.interrupt;
   const auto planner = plugins().planner(job.planner);
   const Problem& problem = *job.problem;
-  const auto tree = job.resume == nullptr ? nullptr : stored_tree(*job.workspace, *job.resume);
   SearchOutcome outcome;
   outcome.verdict.problem = job.problem;
   outcome.verdict.baseline = simulate_strategy(problem, data_parallel(problem));
   Recorder recorder(problem, job.planner, job.options);
+  if (job.forget_focus) recorder.forget_focus();
   if (job.resume != nullptr) {
     recorder.continue_run(*job.workspace, *job.resume);
   } else if (job.workspace != nullptr) {
@@ -44,7 +34,8 @@ SearchOutcome search(const SearchJob& job) {
   }
   interrupt.arm();
   try {
-    outcome.result = run_planner(*planner, problem, job.options, recorder, interrupt.token(), tree);
+    outcome.result =
+        run_planner(*planner, problem, job.options, recorder, interrupt.token(), job.tree);
   } catch (...) {
     recorder.finish(nullptr, RunState::Failed);
     throw;
@@ -57,6 +48,8 @@ SearchOutcome search(const SearchJob& job) {
   outcome.verdict.planner = job.planner;
   outcome.verdict.seed = job.options.seed;
   outcome.verdict.evaluations = outcome.result.evaluations;
+  outcome.verdict.evaluations_to_beat_data_parallel =
+      outcome.result.evaluations_to_beat_data_parallel;
   outcome.verdict.note = outcome.result.note;
   outcome.verdict.stopped = interrupt.requested();
   return outcome;

@@ -15,9 +15,11 @@ struct SearchJob {
   const Problem* problem = nullptr;
   std::string planner;
   PlannerOptions options;
-  Workspace* workspace = nullptr;     // null: nothing is stored
-  const StoredRun* resume = nullptr;  // a run of `workspace` to go on with
-  Interrupt* interrupt = nullptr;     // stops the search, with the best so far
+  Workspace* workspace = nullptr;          // null: nothing is stored
+  const StoredRun* resume = nullptr;       // a run of `workspace` to go on with
+  std::shared_ptr<const SearchTree> tree;  // of `resume`; null: from the start
+  bool forget_focus = false;               // the tree is stored without its focus
+  Interrupt* interrupt = nullptr;          // stops the search, with the best so far
 };
 
 struct SearchOutcome {

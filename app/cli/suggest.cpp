@@ -32,6 +32,12 @@ const CLI::App& chosen_command(const CLI::App& app) {
   return parsed.empty() ? app : chosen_command(*parsed.front());
 }
 
+// "stratoscope-cli tree pin"
+std::string full_name(const CLI::App& command) {
+  const CLI::App* parent = command.get_parent();
+  return (parent == nullptr ? "" : full_name(*parent) + " ") + command.get_name();
+}
+
 std::vector<std::string> known_names(const CLI::App& app, bool options) {
   std::vector<std::string> names;
   if (options) {
@@ -73,8 +79,7 @@ std::string nearest(std::string_view word, const std::vector<std::string>& known
 std::string usage_problem(const CLI::App& app, const CLI::ParseError& error, int argc,
                           const char* const* argv) {
   const CLI::App& command = chosen_command(app);
-  const std::string help = fmt::format("; see {}{} --help", app.get_name(),
-                                       &command == &app ? "" : " " + command.get_name());
+  const std::string help = fmt::format("; see {} --help", full_name(command));
   std::vector<std::string> extra = app.remaining(true);
   // With no subcommand understood the parser only says that one is missing.
   if (extra.empty() && &command == &app && argc > 1) extra.emplace_back(argv[1]);
