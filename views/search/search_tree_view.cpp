@@ -23,6 +23,7 @@ namespace strato {
 namespace {
 
 constexpr int kMostPreviewed = 6;  // decisions told in the line below
+constexpr int kTallReplay = 520;   // px: the overview and the table of the choice above each other
 
 QLabel* make_line(QWidget* parent) {
   auto* label = new QLabel(parent);
@@ -154,10 +155,12 @@ void SearchTreeView::update_columns() {
   const bool compares = model_.compares(), wide = width() >= 720;
   splitter_->setOrientation(wide ? Qt::Horizontal : Qt::Vertical);
   beside_->setOrientation(wide ? Qt::Vertical : Qt::Horizontal);
-  // In a narrow replay the rows tell N and Q, and the table of the choice gets the overview's place.
-  overview_->setVisible(wide || !replay_->active());
+  // In a small replay the rows tell N and Q, and the table of the choice gets the overview's place.
+  const bool replays = replay_->active();
+  overview_->setVisible(!replays || (wide && height() >= kTallReplay));
   view_->setColumnHidden(SearchTreeModel::Prior, width() < 900 || compares);
-  view_->setColumnHidden(SearchTreeModel::StepTime, compares && width() < 1000);
+  view_->setColumnHidden(SearchTreeModel::StepTime,
+                         width() < 1000 && (compares || (replays && wide)));
   view_->setColumnHidden(SearchTreeModel::OtherVisits, !compares);
   view_->setColumnHidden(SearchTreeModel::OtherValue, !compares);
 }
@@ -274,7 +277,7 @@ void SearchTreeView::replay(bool on) {
   replay_->setVisible(on);
   if (on) {
     preview_->hide();
-    if (splitter_->orientation() == Qt::Horizontal) splitter_->setSizes({width() - 400, 400});
+    if (splitter_->orientation() == Qt::Horizontal) splitter_->setSizes({width() - 370, 370});
     options_ = options_of(session_.search_options());
     replay_->begin(model_.tree());
     replay_->setFocus();

@@ -5,7 +5,7 @@
 namespace strato {
 namespace {
 
-constexpr std::size_t kMostChoices = 3;  // that are told of the path, the last ones
+constexpr std::size_t kMostChoices = 2;  // that are told of the path, the last ones
 
 const SearchTree::Vertex& vertex(const TreeReplay& replay, std::int32_t id) {
   return replay.tree().vertices[static_cast<std::size_t>(id)];
@@ -48,7 +48,9 @@ QString selection(const TreeReplay& before, const std::vector<std::int32_t>& pat
     choices << choice(before, path[i - 1], path[i], names, options);
   }
   const QString skipped =
-      begin > 1 ? QStringLiteral("%1 decisions down, then to ").arg(begin - 1) : QString();
+      begin == 1   ? QString()
+      : begin == 2 ? QStringLiteral("one decision down, then to ")
+                   : QStringLiteral("%1 decisions down, then to ").arg(begin - 1);
   return QStringLiteral("Selection went ") + skipped + choices.join(QStringLiteral(", then "));
 }
 
