@@ -19,6 +19,20 @@ void expect_refused(const std::vector<std::string>& arguments, const std::string
   EXPECT_NE(result.err.find(text), std::string::npos) << result.err;
 }
 
+TEST(Profile, SaysWhenItCoversNothing) {
+  TemporaryFolder folder;
+  write_file(folder / "empty.json",
+             R"({"format": "stratoscope-profile", "version": 1, "name": "nothing",
+                 "units": {"time": "us", "bytes": "B"}, "ops": []})");
+  const CliResult result =
+      run_cli({"plan", "--graph", sample_model("lenet"), "--batch", "2", "--cluster", "local-cpu",
+               "--planner", "single-device", "--profile", folder / "empty.json"});
+  EXPECT_EQ(result.status, 0) << result.err;
+  EXPECT_NE(result.err.find("profile \"nothing\" has no op: all op times are analytic"),
+            std::string::npos)
+      << result.err;
+}
+
 TEST(Profile, RefusesBadInput) {
   TemporaryFolder folder;
   const std::string lenet = sample_model("lenet");
@@ -27,6 +41,12 @@ TEST(Profile, RefusesBadInput) {
                  "broken.json");
   expect_refused({"profile", "--graph", lenet, "--batch", "2", "-o", lenet}, "also another file");
   expect_refused({"profile", "--graph", lenet, "--batches", "2,x"}, "--batches");
+  write_file(
+      folder / "twice.json",
+      R"({"format": "stratoscope-profile", "version": 1, "ops": [{"gpu": "a", "gpu": "b"}]})");
+  expect_refused({"plan", "--graph", lenet, "--batch", "2", "--cluster", "local-cpu", "--profile",
+                  folder / "twice.json"},
+                 "twice.json: ops[0].gpu: is there more than once");
   expect_refused({"plan", "--graph", lenet, "--batch", "2", "--cluster", "local-cpu", "--profile",
                   folder / "broken.json"},
                  "broken.json");
@@ -46,6 +66,10 @@ TEST(Profile, RefusesWhatTheEngineCannot) {
                  "there is no device \"cuda:7\"");
   expect_refused({"profile", "--graph", lenet, "--batch", "2", "--optimizer", "magic"}, "magic");
   expect_refused({"profile", "--graph", lenet}, "--batch");
+  expect_refused({"profile", "--graph", lenet, "--batch", "2", "--threads", "4096"},
+                 "4096 threads are too many");
+  expect_refused({"profile", "--graph", lenet, "--batches", "2,2147483647"},
+                 "batch 2147483647: one op alone holds");
 }
 
 Json json_of(const CliResult& result) {
@@ -128,10 +152,31 @@ TEST(Profile, MergesWithAnother) {
   }
 }
 
+TEST(Profile, SaysWhenItPoolsWhatAnotherMachineMeasured) {
+  TemporaryFolder folder;
+  run_cli(measure(folder / "a.json", {"--batches", "2"}));
+  Json other = Json::parse(read_file(folder / "a.json"));
+  const CliResult same =
+      run_cli(measure(folder / "b.json", {"--batches", "2", "--merge", folder / "a.json"}));
+  EXPECT_EQ(same.err, "");
+  other["host"] = "another machine";
+  write_file(folder / "c.json", other.dump());
+  const CliResult mixed = run_cli(
+      measure(folder / "d.json", {"--batches", "2", "--merge", folder / "c.json", "--json"}));
+  EXPECT_NE(mixed.err.find("and on another machine: the mean of both counts"), std::string::npos)
+      << mixed.err;
+  EXPECT_EQ(json_of(mixed)["warnings"].size(), 1u);
+  const CliResult planned =
+      run_cli({"plan", "--graph", sample_model("lenet"), "--batch", "2", "--cluster", "local-cpu",
+               "--planner", "single-device", "--profile", folder / "a.json", "--profile",
+               folder / "c.json"});
+  EXPECT_NE(planned.err.find("another machine"), std::string::npos) << planned.err;
+}
+
 TEST(Profile, StopsWithWhatItHas) {
   TemporaryFolder folder;
-  OnTerminal profile({"profile", "--graph", sample_model("lenet"), "--batch", "32",
-                      "--repetitions", "100000", "--threads", "1", "-o", folder / "p.json"});
+  OnTerminal profile({"profile", "--graph", sample_model("lenet"), "--batch", "32", "--repetitions",
+                      "100000", "--threads", "1", "-o", folder / "p.json"});
   ASSERT_TRUE(profile.wait_for_text("batch 32 (1 of 4)", 20)) << "rounds, the first to warm up";
   EXPECT_EQ(profile.interrupt(), 0);
   const Json file = Json::parse(read_file(folder / "p.json"));
