@@ -89,6 +89,8 @@ void LocalSearch::pin(std::vector<std::int32_t> pinned, std::size_t free_actions
 void LocalSearch::restart_from(ActionVector strategy, const Score& score) {
   incumbent_ = std::move(strategy);
   score_ = score;
+  away_.clear();
+  neighbours_done_ = false;
   tried_.clear();
   together_.clear();
 }
@@ -125,8 +127,7 @@ ActionVector LocalSearch::apply(const Move& move, ActionVector strategy) const {
 // An action that shares the device set or the mode with the group's own.
 std::int32_t LocalSearch::related_action(Random& random, std::int32_t group) const {
   const auto& legal = ranked_[static_cast<std::size_t>(group)];
-  const Decision& own =
-      actions_[static_cast<std::size_t>(incumbent_[static_cast<std::size_t>(group)])];
+  const Decision& own = actions_[static_cast<std::size_t>(base()[static_cast<std::size_t>(group)])];
   std::vector<std::int32_t> related;
   for (std::int32_t a : legal) {
     const Decision& other = actions_[static_cast<std::size_t>(a)];
@@ -146,7 +147,7 @@ std::int32_t LocalSearch::random_action(Random& random, std::int32_t kind,
   const double choice = random.uniform();
   if (choice < 0.3) return related_action(random, group);
   if (choice < 0.55) {
-    const std::int32_t other = incumbent_[random.below(incumbent_.size())];
+    const std::int32_t other = base()[random.below(base().size())];
     if (static_cast<std::size_t>(other) < free_actions_) return other;
   }
   if (choice < 0.65) return legal[random.below(legal.size())];
@@ -167,48 +168,94 @@ LocalSearch::Move LocalSearch::random_move(Random& random) const {
   return move;
 }
 
-std::vector<ActionVector> LocalSearch::propose(std::size_t count) {
-  Random random(seed_ ^ (0x9e3779b97f4a7c15ULL * static_cast<std::uint64_t>(++step_)));
-  proposals_.clear();
-  proposal_moves_.clear();
-  const auto add = [&](ActionVector strategy, std::vector<Move> moves) {
-    if (strategy == incumbent_ || std::ranges::find(proposals_, strategy) != proposals_.end())
-      return;
-    if (forbidden_ && forbidden_(strategy)) return;
-    proposals_.push_back(std::move(strategy));
-    proposal_moves_.push_back(std::move(moves));
-  };
+bool LocalSearch::add(ActionVector strategy, std::vector<Move> moves) {
+  if (strategy == base() || std::ranges::find(proposals_, strategy) != proposals_.end())
+    return false;
+  if (forbidden_ && forbidden_(strategy)) return false;
+  proposals_.push_back(std::move(strategy));
+  proposal_moves_.push_back(std::move(moves));
+  return true;
+}
+
+void LocalSearch::add_together(std::size_t count) {
   if (together_.size() > 1) {
-    ActionVector all = incumbent_;
+    ActionVector all = base();
     for (const Move& move : together_) all = apply(move, std::move(all));
     add(std::move(all), together_);
   }
   for (const Move& move : together_)
-    if (proposals_.size() < count) add(apply(move, incumbent_), {move});
+    if (proposals_.size() < count) add(apply(move, base()), {move});
   together_.clear();
-  const bool all_pinned = std::ranges::none_of(weight_, [](double weight) { return weight > 0; });
-  if (all_pinned) return proposals_;
+}
+
+void LocalSearch::add_neighbours(Random& random, std::size_t count) {
   for (std::size_t attempt = 0; attempt < 50 * count && proposals_.size() < count; ++attempt) {
     const Move move = random_move(random);
-    if (!tried_.insert(move).second) continue;
-    add(apply(move, incumbent_), {move});
+    if (tried_.insert(move).second) add(apply(move, base()), {move});
   }
+}
+
+// Two moves at once; each pair's strategy once.
+void LocalSearch::add_pairs(Random& random, std::size_t count) {
+  for (std::size_t attempt = 0; attempt < 50 * count && proposals_.size() < count; ++attempt) {
+    const Move first = random_move(random), second = random_move(random);
+    ActionVector strategy = apply(second, apply(first, base()));
+    const Digest hash = Hasher().numbers(std::span<const std::int32_t>(strategy)).finish();
+    if (!tried_pairs_.insert(static_cast<std::int64_t>(hash.low)).second) continue;
+    add(std::move(strategy), {first, second});
+  }
+}
+
+// At another good strategy, or, when there is none left, at the incumbent for its pairs.
+bool LocalSearch::start_again() {
+  away_.clear();
+  tried_.clear();
+  std::optional<Start> start = starts_ ? starts_(used_starts_) : std::nullopt;
+  neighbours_done_ = !start;
+  if (!start) return false;
+  used_starts_.insert(start->number);
+  away_ = std::move(start->strategy);
+  away_score_ = start->score;
+  return true;
+}
+
+std::vector<ActionVector> LocalSearch::propose(std::size_t count) {
+  Random random(seed_ ^ (0x9e3779b97f4a7c15ULL * static_cast<std::uint64_t>(++step_)));
+  proposals_.clear();
+  proposal_moves_.clear();
+  pairs_turn_ = !away_.empty() && step_ % 2 == 0;
+  if (!pairs_turn_) add_together(count);
+  const bool all_pinned = std::ranges::none_of(weight_, [](double weight) { return weight > 0; });
+  if (all_pinned) return proposals_;
+  if (!neighbours_done_ && !pairs_turn_) {
+    add_neighbours(random, count);
+    while (proposals_.empty() && start_again()) add_neighbours(random, count);
+  }
+  if (neighbours_done_ || pairs_turn_) add_pairs(random, count);
   return proposals_;
 }
 
 void LocalSearch::take(const ActionVector& strategy, const Score& score, std::size_t winner) {
   for (const Move& move : proposal_moves_[winner])
     ++successes_[static_cast<std::size_t>(move.kind)];
+  tried_.clear();
+  if (is_away() && !score.better_than(score_)) {
+    away_ = strategy;
+    away_score_ = score;
+    return;
+  }
   incumbent_ = strategy;
   score_ = score;
-  tried_.clear();
+  away_.clear();
+  neighbours_done_ = false;
 }
 
 bool LocalSearch::accept(std::span<const Score> scores) {
   CHECK(scores.size() == proposals_.size(), "one score a proposal");
+  const Score before = is_away() ? away_score_ : score_;
   std::vector<std::size_t> better;
   for (std::size_t i = 0; i < scores.size(); ++i)
-    if (scores[i].better_than(score_)) better.push_back(i);
+    if (scores[i].better_than(before)) better.push_back(i);
   if (better.empty()) return false;
   std::ranges::stable_sort(
       better, [&](std::size_t a, std::size_t b) { return scores[a].better_than(scores[b]); });
@@ -216,7 +263,7 @@ bool LocalSearch::accept(std::span<const Score> scores) {
     if (proposal_moves_[better[i]].size() == 1)
       together_.push_back(proposal_moves_[better[i]].front());
   take(proposals_[better.front()], scores[better.front()], better.front());
-  return true;
+  return away_.empty();
 }
 
 std::string LocalSearch::state() const {
@@ -231,12 +278,18 @@ std::string LocalSearch::state() const {
   row(successes_, number);
   row(tried_, move);
   row(together_, move);
+  row(tried_pairs_, number);
+  row(away_, number);
+  number(static_cast<int>(neighbours_done_));
+  number(away_score_.step_time.value);
+  row(used_starts_, number);
   return text;
 }
 
 void LocalSearch::restore(std::string_view state) {
   const auto rows = parse_rows(state);
-  if (rows.size() != 6 || rows[0].size() != 1 || rows[2].size() != kKinds) damaged();
+  if ((rows.size() != 6 && rows.size() != 9) || rows[0].size() != 1 || rows[2].size() != kKinds)
+    damaged();
   if (rows[1].size() != 0 && rows[1].size() != ranked_.size()) damaged();
   const auto below = [](std::int64_t value, std::size_t bound) {
     if (value < 0 || static_cast<std::size_t>(value) >= bound) damaged();
@@ -258,6 +311,15 @@ void LocalSearch::restore(std::string_view state) {
   const std::vector<Move> tried = moves(rows[3]);
   tried_ = {tried.begin(), tried.end()};
   together_ = moves(rows[4]);
+  if (rows.size() == 6) return;  // an older file
+  if (rows[6].size() != 0 && rows[6].size() != ranked_.size()) damaged();
+  if (rows[7].size() < 2) damaged();
+  tried_pairs_ = {rows[5].begin(), rows[5].end()};
+  away_.clear();
+  for (std::int64_t action : rows[6]) away_.push_back(below(action, actions_.size()));
+  neighbours_done_ = rows[7][0] != 0;
+  away_score_ = {Nanos(rows[7][1]), true, Bytes(0), nullptr};  // only what fits is started from
+  used_starts_ = {rows[7].begin() + 2, rows[7].end()};
 }
 
 }  // namespace strato

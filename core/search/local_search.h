@@ -1,12 +1,14 @@
 // Improves one complete strategy by changing the decision of a group, or of several that belong
 // together: those around it, those that are decided alike, those of them with more parameters for
 // their work, a stretch along the graph. Proposals come from a seed and a step number; better ones
-// are kept, and improvements found side by side are tried together. Its whole state is a line of
+// are kept, and improvements found side by side are tried together. From a local optimum it goes on
+// at other good strategies, and then to neighbours of neighbours. Its whole state is a line of
 // text.
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -31,17 +33,27 @@ class LocalSearch {
   // Groups that a person has decided (by group id the action, or -1; empty: none) are never
   // changed. Actions from `free_actions` on belong to them: no other group is given one.
   void pin(std::vector<std::int32_t> pinned, std::size_t free_actions);
-  // Strategies that are never proposed.
+  // Strategies that are never proposed: illegal ones, or those that are known.
   void forbid(std::function<bool(const ActionVector&)> forbidden) {
     forbidden_ = std::move(forbidden);
   }
+
+  // Where to start again from a local optimum: a strategy with its score, by a number that is not
+  // among those used so far.
+  struct Start {
+    std::int64_t number;
+    ActionVector strategy;
+    Score score;
+  };
+  using Starts = std::function<std::optional<Start>(const std::set<std::int64_t>& used)>;
+  void start_again_from(Starts starts) { starts_ = std::move(starts); }
 
   bool has_incumbent() const { return !incumbent_.empty(); }
   const ActionVector& incumbent() const { return incumbent_; }
   // A better strategy from elsewhere: start from it.
   void restart_from(ActionVector strategy, const Score& score);
 
-  // Neighbours of the incumbent that were not tried yet; fewer than `count` near a local optimum.
+  // Up to `count` strategies that were not tried yet; fewer when there are few.
   std::vector<ActionVector> propose(std::size_t count);
   // Scores of the last proposals, in order. True when the incumbent improved.
   bool accept(std::span<const Score> scores);
@@ -61,6 +73,13 @@ class LocalSearch {
   Move random_move(Random& random) const;
   std::int32_t random_action(Random& random, std::int32_t kind, std::int32_t group) const;
   std::int32_t related_action(Random& random, std::int32_t group) const;
+  bool add(ActionVector strategy, std::vector<Move> moves);
+  void add_together(std::size_t count);
+  void add_neighbours(Random& random, std::size_t count);
+  void add_pairs(Random& random, std::size_t count);
+  bool start_again();
+  bool is_away() const { return !away_.empty() && !pairs_turn_; }
+  const ActionVector& base() const { return is_away() ? away_ : incumbent_; }
   void take(const ActionVector& strategy, const Score& score, std::size_t winner);
 
   const std::vector<Decision> actions_;
@@ -79,9 +98,17 @@ class LocalSearch {
   Score score_;
   std::int64_t step_ = 0;
   std::vector<std::int64_t> successes_ = std::vector<std::int64_t>(kKinds, 0);
-  std::set<Move> tried_;        // since the incumbent changed
+  std::set<Move> tried_;  // since the incumbent changed
+  // While it is away from the incumbent: where, and how good that is. Empty: at the incumbent.
+  ActionVector away_;
+  Score away_score_;
+  bool neighbours_done_ = false;  // of the incumbent, and no start is left
+  std::set<std::int64_t> used_starts_;
+  std::set<std::int64_t> tried_pairs_;  // hashes of neighbours of neighbours
+  Starts starts_;
   std::vector<Move> together_;  // improvements that were found beside the one taken
 
+  bool pairs_turn_ = false;  // these proposals are pairs at the incumbent, although it is away
   std::vector<ActionVector> proposals_;
   std::vector<std::vector<Move>> proposal_moves_;
 };

@@ -96,6 +96,12 @@ ActionVector MemoryEstimate::pack(std::span<const std::int32_t> bins,
   return result;
 }
 
+ActionVector MemoryEstimate::with_large_ones_split(ActionVector packing, double room) const {
+  for (std::size_t g = 0; g < packing.size(); ++g)
+    if (needs_[GroupId(g)].activations > room / 4) packing[g] = 0;
+  return packing;
+}
+
 std::vector<ActionVector> MemoryEstimate::packings(std::span<const Decision> actions) const {
   std::vector<std::int32_t> single;  // actions on one device
   for (std::size_t a = 0; a < actions.size(); ++a)
@@ -110,13 +116,15 @@ std::vector<ActionVector> MemoryEstimate::packings(std::span<const Decision> act
   std::ranges::stable_sort(largest, std::greater(),
                            [&](std::int32_t a) { return capacity(device_of(a)); });
   std::vector<ActionVector> result;
+  const double smallest = largest.empty() ? 0 : capacity(device_of(largest.back()));
   for (std::size_t count = single.size(); count >= 2; count = (count + 1) / 2) {
     std::vector<std::int32_t> bins(largest.begin(),
                                    largest.begin() + static_cast<std::ptrdiff_t>(count));
     std::ranges::sort(bins, {}, device_of);  // neighbours along the graph stay in one machine
     for (double alive : {1.0, 0.0, 0.3}) {
-      ActionVector packing = pack(bins, actions, alive);
-      if (std::ranges::find(result, packing) == result.end()) result.push_back(std::move(packing));
+      const ActionVector packing = pack(bins, actions, alive);
+      for (ActionVector one : {packing, with_large_ones_split(packing, smallest)})
+        if (std::ranges::find(result, one) == result.end()) result.push_back(std::move(one));
     }
     if (count == 2) break;
   }

@@ -26,9 +26,10 @@ class MemoryEstimate {
   void add(GroupId group, const Decision& decision, std::vector<double>& loads) const;
 
   // Complete strategies that put stretches of the graph on one device after another, in proportion
-  // to its memory: for the largest devices alone up to all of them, and for several guesses of how
-  // much of the activations is alive at once. `actions` has to hold the devices' own actions; those
-  // without are not used. No duplicates; may be empty.
+  // to its memory: for the largest devices alone up to all of them, for several guesses of how much
+  // of the activations is alive at once, and with groups whose activations are too many for one
+  // device under `actions[0]`: data parallelism. `actions` has to hold the devices' own actions;
+  // those without are not used. No duplicates; may be empty.
   std::vector<ActionVector> packings(std::span<const Decision> actions) const;
 
  private:
@@ -39,6 +40,7 @@ class MemoryEstimate {
   };
   ActionVector pack(std::span<const std::int32_t> bins, std::span<const Decision> actions,
                     double alive) const;
+  ActionVector with_large_ones_split(ActionVector packing, double room) const;
 
   Problem problem_;
   IdVector<GroupId, Need> needs_;

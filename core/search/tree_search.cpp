@@ -98,7 +98,10 @@ class TreeSearch {
           std::max(largest_memory_,
                    static_cast<double>(problem.cluster->gpu_types()[group.type].memory.value));
     local_.pin(tree_.pinned(), tree_.free_action_count());
-    local_.forbid([this](const ActionVector& actions) { return tree_.is_excluded(actions); });
+    local_.forbid([this](const ActionVector& actions) {
+      return known_.contains(key_of(actions)) || tree_.is_excluded(actions);
+    });
+    local_.start_again_from([this](const auto& used) { return next_start(used); });
   }
 
   PlanResult run(std::stop_token stop, const SearchTree* resume);
@@ -145,6 +148,7 @@ class TreeSearch {
   Batch collect(std::size_t want);
   bool wants_prior(std::int32_t leaf) const;
   void back_up(Batch batch);
+  std::optional<LocalSearch::Start> next_start(const std::set<std::int64_t>& used) const;
   bool polish_round(std::size_t want);
   bool pack_round();
   bool is_polish_turn(std::size_t want) const;
@@ -334,6 +338,23 @@ TreeSearch::Known TreeSearch::learn(const ActionVector& actions, const Score& sc
   const Known known{reward_of(score), std::max<std::int64_t>(score.step_time.value, 1)};
   known_.emplace(key_of(actions), known);
   return known;
+}
+
+// The best uniform strategy that local improvement has not started from.
+std::optional<LocalSearch::Start> TreeSearch::next_start(const std::set<std::int64_t>& used) const {
+  std::int32_t best = -1;
+  for (std::int32_t id = 0; id < static_cast<std::int32_t>(tree_.nodes().size()); ++id) {
+    const TreeNode& node = tree_.node(id);
+    const bool uniform = node.first_action >= 0 && tree_.node(node.parent).first_action < 0;
+    if (!uniform || node.closed || node.stale || node.reward <= -1 || used.contains(node.action))
+      continue;
+    if (best < 0 || node.reward > tree_.node(best).reward) best = id;
+  }
+  if (best < 0) return std::nullopt;
+  const TreeNode& node = tree_.node(best);
+  return LocalSearch::Start{node.action,
+                            tree_.completed_actions(best),
+                            {Nanos(node.step_time_ns), true, Bytes(0), nullptr}};
 }
 
 bool TreeSearch::polish_round(std::size_t want) {

@@ -18,7 +18,13 @@
 //   together;
 //   - an infeasible strategy's reward says how far it is over memory;
 //   - part of the evaluations goes to improving the best strategy by changing a few groups
-//   (local_search.h).
+//   (local_search.h);
+//   - while nothing fits in memory, what leaves the most room is tried first, and groups are spread
+//   over devices in stretches along the graph (memory_estimate.h; TAG 3.3).
+//
+// A person steers through the tree that is resumed (steer.h): pinned groups are decided so in every
+// strategy that is evaluated (undecided groups follow the first group that is free), excluded
+// branches are left alone, and with a focus all leaves are below it while local improvement rests.
 #pragma once
 
 #include <functional>
@@ -84,7 +90,8 @@ struct TreeSearchOptions {
 
 // Deterministic for (problem, options, seed) when iterations and not time is the limit. Goes on
 // from `resume` as if it had never stopped when the earlier number of iterations was a multiple of
-// the batch. Throws InputError when `resume` does not fit the problem or the options.
+// the batch and the steering is what it was. Another prior, limit or weighting may go on with it,
+// but actions, order and seed have to be the same: else an InputError.
 PlanResult tree_search(const Problem& problem, Evaluator& evaluator, PriorProvider& prior,
                        const PlannerOptions& common, const TreeSearchOptions& options,
                        Observer& observer, std::stop_token stop,

@@ -38,19 +38,21 @@ inline std::shared_ptr<const Cluster> small_cluster(int fast, int slow) {
 
 // A chain of matrix products (with parameters) and activations on `batch` samples, one op group a
 // layer when grouped by hand.
-inline Graph chain(int layers, std::int64_t batch, std::int64_t width) {
+// From `widths`[i] to `widths`[i + 1].
+inline Graph chain(const std::vector<std::int64_t>& widths, std::int64_t batch) {
   GraphBuilder builder("chain", batch);
   TensorId at = builder.add_tensor({.name = "x",
                                     .role = TensorRole::Input,
-                                    .shape = {batch, width},
+                                    .shape = {batch, widths[0]},
                                     .producer = {},
                                     .batch = {},
                                     .data = {}});
-  for (int i = 0; i < layers; ++i) {
+  for (std::size_t i = 0; i + 1 < widths.size(); ++i) {
+    const std::int64_t width = widths[i + 1];
     const std::string n = std::to_string(i);
     const TensorId w = builder.add_tensor({.name = "w" + n,
                                            .role = TensorRole::Parameter,
-                                           .shape = {width, width},
+                                           .shape = {widths[i], width},
                                            .producer = {},
                                            .batch = {},
                                            .data = {}});
@@ -73,6 +75,10 @@ inline Graph chain(int layers, std::int64_t batch, std::int64_t width) {
     at = z;
   }
   return std::move(builder).build();
+}
+
+inline Graph chain(int layers, std::int64_t batch, std::int64_t width) {
+  return chain(std::vector<std::int64_t>(static_cast<std::size_t>(layers) + 1, width), batch);
 }
 
 // The forward chain, its layers as op groups.
