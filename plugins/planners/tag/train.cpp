@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <deque>
 #include <numbers>
 
 #include "core/base/error.h"
@@ -13,6 +12,7 @@
 #include "core/base/json.h"
 #include "core/base/parallel.h"
 #include "core/base/random.h"
+#include "plugins/planners/tag/train_buffer.h"
 #include "plugins/planners/tag/train_checkpoint.h"
 #include "plugins/planners/tag/train_peers.h"
 
@@ -32,22 +32,15 @@ class Training {
   TrainingResult run();
 
  private:
-  // An example with the record that it can be made from again.
-  struct Kept {
-    Record record;
-    Example example;
-  };
-
   void resume(Checkpoint checkpoint);
   void agree_on_start();
+  std::vector<Record> search_all(std::span<const SearchOrder> orders);
   void keep(const std::vector<Record>& records);
-  std::vector<Kept> with_features(const std::vector<Record>& records);
   SearchOrder order_of(std::int64_t search, int rank) const;
   SearchOrder held_out_order(int search) const;
   void hold_out();
-  bool search_round();
+  void search_round();
   bool searches_are_due() const;
-  std::vector<Example> minibatch() const;
   bool share(bool halt, LearnOptions& options);
   bool learn();
   double rate() const;
@@ -68,7 +61,7 @@ class Training {
   Grounds grounds_;
   Peers peers_;
   Network network_;
-  std::deque<Kept> buffer_;  // oldest first
+  ExampleBuffer buffer_;
   std::vector<Example> held_out_;
 
   std::int64_t step_ = 0, searches_ = 0, examples_ = 0;
@@ -94,7 +87,8 @@ Training::Training(const TrainingOptions& options, TrainingObserver& observer, s
       settings_(TrainSettings::from(options)),
       grounds_(options, settings_),
       peers_(options.rank, options.processes, options.master, settings_.patience),
-      network_(first_network(settings_, options.seed)) {
+      network_(first_network(settings_, options.seed)),
+      buffer_(grounds_, settings_.buffer, options.threads) {
   if (auto checkpoint = read_checkpoint(checkpoint_file(), fingerprint()))
     resume(*std::move(checkpoint));
 }
@@ -122,16 +116,11 @@ void Training::resume(Checkpoint checkpoint) {
   elapsed_before_ = checkpoint.elapsed_seconds;
   loss_sum_ = checkpoint.loss * static_cast<double>(checkpoint.losses);
   losses_ = checkpoint.losses;
-  for (const Record& record : checkpoint.records) {
-    const bool known = record.ground.model >= 0 && record.ground.model < grounds_.model_count() &&
-                       record.ground.cluster >= 0 &&
-                       record.ground.cluster < grounds_.cluster_count();
-    if (!known)
-      throw InputError(checkpoint_file().string(), "", "an example is of an unknown model",
-                       "start the training without it, or give another --checkpoint");
+  try {
+    buffer_.add({checkpoint.records.begin(), checkpoint.records.end()});
+  } catch (const InputError& error) {
+    throw InputError(checkpoint_file().string(), error.place(), error.problem(), error.remedy());
   }
-  for (Kept& kept : with_features({checkpoint.records.begin(), checkpoint.records.end()}))
-    buffer_.push_back(std::move(kept));
 }
 
 // All processes begin at the same step with the same weights.
@@ -155,34 +144,8 @@ bool Training::finished() const {
                                      : step_ >= options_.steps;
 }
 
-// Records of one search stand together, so their features are made together.
-std::vector<Training::Kept> Training::with_features(const std::vector<Record>& records) {
-  std::vector<std::pair<std::size_t, std::size_t>> runs;  // of one ground
-  for (std::size_t i = 0; i < records.size(); ++i) {
-    if (i == 0 || records[i].ground != records[i - 1].ground) runs.emplace_back(i, i);
-    runs.back().second = i + 1;
-  }
-  std::vector<std::vector<Kept>> made(runs.size());
-  parallel_for(runs.size(), options_.threads, [&](std::size_t r) {
-    const auto ground = grounds_.ground(records[runs[r].first].ground);
-    const std::span run(records.begin() + static_cast<std::ptrdiff_t>(runs[r].first),
-                        runs[r].second - runs[r].first);
-    std::vector<Example> examples = make_examples(*ground, run);
-    for (std::size_t i = 0; i < run.size(); ++i)
-      if (!examples[i].target.empty()) made[r].push_back({run[i], std::move(examples[i])});
-  });
-  std::vector<Kept> all;
-  for (auto& run : made)
-    for (Kept& kept : run) all.push_back(std::move(kept));
-  return all;
-}
-
 void Training::keep(const std::vector<Record>& records) {
-  for (Kept& kept : with_features(records)) {
-    buffer_.push_back(std::move(kept));
-    ++examples_;
-  }
-  while (buffer_.size() > static_cast<std::size_t>(settings_.buffer)) buffer_.pop_front();
+  examples_ += static_cast<std::int64_t>(buffer_.add(records));
   if (!buffer_.empty()) return;
   throw InputError(
       "", "training",
@@ -211,51 +174,43 @@ SearchOrder Training::held_out_order(int search) const {
   return order;
 }
 
-// The same searches in every process and after every pause: they do not see the network.
-void Training::hold_out() {
-  std::vector<std::vector<Record>> records(static_cast<std::size_t>(settings_.held_out));
-  observer_.on_phase("searching what only measures");
-  parallel_for(records.size(), options_.threads, [&](std::size_t i) {
-    const SearchOrder order = held_out_order(static_cast<int>(i));
-    records[i] = search_records(*grounds_.ground(order.key), order, network_, settings_, stop_);
+// One after another, whatever the number of threads.
+std::vector<Record> Training::search_all(std::span<const SearchOrder> orders) {
+  std::vector<std::vector<Record>> records(orders.size());
+  parallel_for(orders.size(), options_.threads, [&](std::size_t i) {
+    const auto ground = grounds_.ground(orders[i].key);
+    records[i] = search_records(*ground, orders[i], network_, settings_, stop_);
   });
   std::vector<Record> all;
   for (const auto& some : records) all.insert(all.end(), some.begin(), some.end());
-  for (Kept& kept : with_features(all)) held_out_.push_back(std::move(kept.example));
+  return all;
+}
+
+// The same searches in every process and after every pause: they do not see the network.
+void Training::hold_out() {
+  std::vector<SearchOrder> orders;
+  for (int i = 0; i < settings_.held_out; ++i) orders.push_back(held_out_order(i));
+  observer_.on_phase("searching what only measures");
+  for (auto& [record, example] : with_features(grounds_, search_all(orders), options_.threads))
+    held_out_.push_back(std::move(example));
 }
 
 bool Training::searches_are_due() const {
   return searches_ < (step_ / settings_.updates + 1) * settings_.searches;
 }
 
-// False when it was stopped: then nothing is kept of it, and it is done again.
-bool Training::search_round() {
-  std::vector<std::vector<Record>> records(static_cast<std::size_t>(settings_.searches));
-  const SearchOrder first = order_of(searches_, options_.rank);
-  observer_.on_phase(fmt::format("searching {} on {}", grounds_.model_name(first.key.model),
-                                 grounds_.cluster(first.key.cluster).name()));
-  parallel_for(records.size(), options_.threads, [&](std::size_t i) {
-    const SearchOrder order = order_of(searches_ + static_cast<std::int64_t>(i), options_.rank);
-    records[i] = search_records(*grounds_.ground(order.key), order, network_, settings_, stop_);
-  });
-  if (stop_.stop_requested()) return false;
-  std::vector<Record> all;
-  for (const auto& some : records) all.insert(all.end(), some.begin(), some.end());
-  keep(all);
+// When it is stopped amid, nothing is kept of it, and it is done again.
+void Training::search_round() {
+  std::vector<SearchOrder> orders;
+  for (int i = 0; i < settings_.searches; ++i)
+    orders.push_back(order_of(searches_ + i, options_.rank));
+  const GroundKey& first = orders.front().key;
+  observer_.on_phase(fmt::format("searching {} on {}", grounds_.model_name(first.model),
+                                 grounds_.cluster(first.cluster).name()));
+  const std::vector<Record> records = search_all(orders);
+  if (stop_.stop_requested()) return;
+  keep(records);
   searches_ += settings_.searches;
-  return true;
-}
-
-// Examples of one problem side by side, because they are computed together.
-std::vector<Example> Training::minibatch() const {
-  Random random(stream(options_.seed, "minibatch", step_, options_.rank));
-  std::vector<std::size_t> chosen;
-  for (int i = 0; i < settings_.minibatch; ++i) chosen.push_back(random.below(buffer_.size()));
-  std::ranges::sort(chosen, {},
-                    [&](std::size_t i) { return std::pair(buffer_[i].record.ground, i); });
-  std::vector<Example> batch;
-  for (const std::size_t i : chosen) batch.push_back(buffer_[i].example);
-  return batch;
 }
 
 // Rises over the first steps, then falls as a cosine to a twentieth.
@@ -294,7 +249,8 @@ bool Training::share(bool halt, LearnOptions& options) {
 // One step of all processes, or of none when one of them stops: false then.
 bool Training::learn() {
   const bool halt = stop_.stop_requested() || finished();
-  const double loss = halt ? 0 : network_.backward(minibatch());
+  Random random(stream(options_.seed, "minibatch", step_, options_.rank));
+  const double loss = halt ? 0 : network_.backward(buffer_.minibatch(settings_.minibatch, random));
   LearnOptions options = settings_.learn;
   options.rate = rate();
   if (!share(halt, options)) return false;
@@ -359,7 +315,7 @@ void Training::save() {
     if (losses_ > 0) checkpoint.loss = loss_sum_ / static_cast<double>(losses_);
     checkpoint.network = network_.bytes("{}");
     checkpoint.optimizer = network_.optimizer_state();
-    for (const Kept& kept : buffer_) checkpoint.records.push_back(kept.record);
+    checkpoint.records = buffer_.records();
     write_file(checkpoint_file(), to_bytes(checkpoint));
   }
   if (!options_.output.empty() && options_.rank == 0) network_.save(options_.output, note());

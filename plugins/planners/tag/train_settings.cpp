@@ -22,6 +22,7 @@ std::string to_text(const Targets& targets) {
   add(targets.visits, "visits");
   add(targets.best, "best");
   add(targets.values, "values");
+  add(targets.root, "root");
   return text;
 }
 
@@ -32,7 +33,10 @@ std::string to_text(const Targets& targets) {
 
 Targets parse_targets(const std::string& text) {
   Targets targets;
-  if (text == "both") return {true, true, false};
+  if (text == "both") {
+    targets.visits = targets.best = true;
+    return targets;
+  }
   for (std::size_t at = 0; at <= text.size();) {
     const std::size_t end = std::min(text.find('+', at), text.size());
     const std::string name = text.substr(at, end - at);
@@ -42,9 +46,11 @@ Targets parse_targets(const std::string& text) {
       targets.best = true;
     } else if (name == "values") {
       targets.values = true;
+    } else if (name == "root") {
+      targets.root = true;
     } else {
       refuse("targets", text, "\"" + name + "\" is no target",
-             "give visits, best or values, or some of them: visits+best");
+             "give visits, best, values or root, or some of them: best+root");
     }
     at = end + 1;
   }
@@ -108,7 +114,7 @@ using S = TrainSettings;
 
 std::vector<Field> search_fields() {
   return {
-      {"targets", "visits (the paper), best, values, or several: visits+best", true,
+      {"targets", "visits (the paper), best, values, root, or several: best+root", true,
        [](const S& s) { return to_text(s.targets); },
        [](S& s, const PlannerOptions& given) {
          s.targets = parse_targets(given.text("targets", to_text(s.targets)));
@@ -203,7 +209,8 @@ const std::vector<Field>& fields() {
 
 TrainSettings defaults() {
   TrainSettings settings;
-  settings.targets = parse_targets("both");
+  settings.targets = parse_targets("best+root");
+  settings.learn.rate = 2e-3;
   return settings;
 }
 
