@@ -140,18 +140,25 @@ void Network::save(const std::filesystem::path& file, std::string_view note) con
 const NetworkSize& Network::size() const { return state_->size; }
 const std::string& Network::note() const { return state_->note; }
 
+// In chunks of one size, filled up with copies: then every row goes the same way through the same
+// kernels, and is the same to the last bit whatever else is asked.
 std::vector<std::vector<float>> Network::forward(
     const ProblemFeatures& problem, std::span<const StateFeatures* const> queries) const {
-  if (queries.empty()) return {};
+  constexpr std::size_t kChunk = 8;
   on_one_thread();
   const at::NoGradGuard no_gradient;
-  const Batch batch(problem, queries, state_->size.paper, state_->device);
-  const at::Tensor rows =
-      at::exp(state_->model.log_probabilities(batch)).t().contiguous().to(at::kCPU);
   std::vector<std::vector<float>> result;
-  for (std::int64_t b = 0; b < batch.queries; ++b) {
-    const float* row = rows.data_ptr<float>() + b * batch.actions;
-    result.emplace_back(row, row + batch.actions);
+  for (std::size_t begin = 0; begin < queries.size(); begin += kChunk) {
+    const auto asked = queries.subspan(begin, std::min(kChunk, queries.size() - begin));
+    std::vector<const StateFeatures*> chunk(asked.begin(), asked.end());
+    chunk.resize(kChunk, asked.back());
+    const Batch batch(problem, chunk, state_->size.paper, state_->device);
+    const at::Tensor rows =
+        at::exp(state_->model.log_probabilities(batch)).t().contiguous().to(at::kCPU);
+    for (std::size_t b = 0; b < asked.size(); ++b) {
+      const float* row = rows.data_ptr<float>() + b * problem.actions();
+      result.emplace_back(row, row + problem.actions());
+    }
   }
   return result;
 }
