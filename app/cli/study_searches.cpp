@@ -29,9 +29,10 @@ class StudyObserver final : public Observer {
     if (progress.best) text += ", best " + time_text(progress.best->step_time);
     line_.show(text);
   }
-  // The first one is the best of the baselines; a better one beats data parallelism, too.
-  void on_improvement(const Strategy&, const Score&, const Progress& progress) override {
-    if (search_.until_beaten && improvements_++ > 0) stop_.request_stop();
+  // The first one is the best of the baselines; a better one that fits beats data parallelism, too.
+  void on_improvement(const Strategy&, const Score& score, const Progress& progress) override {
+    const bool baseline = improvements_++ == 0;
+    if (search_.until_beaten && !baseline && score.feasible) stop_.request_stop();
     on_progress(progress);
   }
 

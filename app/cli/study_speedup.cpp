@@ -122,6 +122,12 @@ bool repeats_an_earlier_one(const SearchStudy& study, std::size_t column) {
                      });
 }
 
+std::string step_time_header(const SearchColumn& column) {
+  return (column.set.empty() ? fmt::format("{} on {}", column.planner, column.cluster)
+                             : column.label) +
+         ", s";
+}
+
 std::string seconds_text(const Speed& speed) {
   return speed.seconds ? value_text(*speed.seconds, StudyUnit::Seconds) : speed.missing;
 }
@@ -174,9 +180,7 @@ StudyTable speedup_table(const StudyMaker& maker) {
     header.push_back(column.range ? column.label : "ours");
   }
   for (std::size_t c = 0; c < study.columns.size(); ++c) {
-    if (!repeats_an_earlier_one(study, c))
-      header.push_back(
-          fmt::format("{} on {}, s", study.columns[c].planner, study.columns[c].cluster));
+    if (!repeats_an_earlier_one(study, c)) header.push_back(step_time_header(study.columns[c]));
   }
   table.cells.push_back(std::move(header));
   std::vector<std::vector<double>> ours(study.columns.size());
