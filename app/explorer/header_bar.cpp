@@ -187,10 +187,11 @@ void HeaderBar::fill_planners() {
 void HeaderBar::fill_refiners() {
   for (const PluginInfo& refiner : session_.plugins().list(PluginKind::Refiner)) {
     auto* box = new QCheckBox(text(refiner.name).toUpper(), this);
-    box->setToolTip(refiner.name == "sfb"
-                        ? QStringLiteral("Duplicate small factors (SFB): devices exchange the "
-                                         "factors of a gradient where that is less than the gradient")
-                        : text(refiner.summary));
+    box->setToolTip(
+        refiner.name == "sfb"
+            ? QStringLiteral("Duplicate small factors (SFB): devices exchange the "
+                             "factors of a gradient where that is less than the gradient")
+            : text(refiner.summary));
     refiners_.emplace_back(text(refiner.name), box);
   }
 }

@@ -355,7 +355,8 @@ void ChartsView::recolour() {
   p.bound->setPen(QPen(style::kind_colour(TaskKind::Transfer, dark), 1.5, Qt::DotLine));
   p.loss->setPen(QPen(style::kind_colour(TaskKind::Compute, dark), 2));
   p.held_out->setPen(QPen(style::kind_colour(TaskKind::AllReduce, dark), 2, Qt::DashLine));
-  for (QChart* chart : {p.history, p.use, p.memory, p.training}) recolour_chart(*chart, palette(), font());
+  for (QChart* chart : {p.history, p.use, p.memory, p.training})
+    recolour_chart(*chart, palette(), font());
 }
 
 }  // namespace strato

@@ -1,6 +1,6 @@
 // Three charts: best step time over evaluations against data parallel, how each device spends the
-// step, and the peak memory of each device against what it has; and the loss of the latest training,
-// when the workspace has one. All decimated; no OpenGL.
+// step, and the peak memory of each device against what it has; and the loss of the latest
+// training, when the workspace has one. All decimated; no OpenGL.
 #pragma once
 
 #include <QWidget>

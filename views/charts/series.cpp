@@ -56,10 +56,15 @@ StepRange step_range(const std::vector<QPointF>& curve, double baseline, double 
   double low = baseline, high = baseline;
   if (!curve.empty()) {
     low = high = curve.back().y();
-    const double early = curve.front().x() + 0.05 * (curve.back().x() - curve.front().x());
+    const double twentieth = 0.05 * (curve.back().x() - curve.front().x());
+    double settled = curve.front().x() + twentieth;
+    double last = curve.front().y();
     for (const QPointF& point : curve) {
       low = std::min(low, point.y());
-      if (point.x() >= early) high = std::max(high, point.y());
+      // A search that goes on with new pins begins again with what it knows under them.
+      if (point.y() > last) settled = point.x() + twentieth;
+      if (point.x() >= settled) high = std::max(high, point.y());
+      last = point.y();
     }
     if (baseline > 0 && baseline <= 1.5 * high) high = std::max(high, baseline);
   }

@@ -23,8 +23,8 @@ std::vector<QPointF> decimated(const std::vector<QPointF>& points, std::size_t m
 std::vector<QPointF> loss_over_steps(const std::vector<LossPoint>& losses, bool held_out,
                                      std::size_t most = kMostPoints);
 
-// What the step-time axis shows (ms): the curve without its first twentieth, which falls steeply; the
-// baseline and the bound where they lie near; never a curve squeezed into a line.
+// What the step-time axis shows (ms): the curve without its first twentieth, which falls steeply;
+// the baseline and the bound where they lie near; never a curve squeezed into a line.
 struct StepRange {
   double low = 0, high = 1, tick = 0.2;
 };

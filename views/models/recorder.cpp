@@ -32,8 +32,7 @@ std::string options_text(const PlannerOptions& options) {
 PlannerOptions options_of(const StoredRun& run) {
   PlannerOptions options;
   if (run.options.empty()) return options;
-  const JsonView view =
-      JsonView::parse(run.options, "options of run " + std::to_string(run.id));
+  const JsonView view = JsonView::parse(run.options, "options of run " + std::to_string(run.id));
   if (const auto count = view.find("iterations")) options.iterations = count->integer(1);
   if (const auto budget = view.find("budget")) options.budget_seconds = budget->number(0);
   if (const auto seed = view.find("seed")) options.seed = seed->json().get<std::uint64_t>();

@@ -136,7 +136,7 @@ class Session : public QObject {
   // Goes on from the tree with what was decided by hand (snapshot().edited) pinned.
   void continue_with_edits(const PlannerOptions* more = nullptr);
   std::vector<StoredRun> runs_to_compare() const;  // others of this problem, the latest first
-  void compare_with(RunRow run);  // asynchronous; compared_changed tells
+  void compare_with(RunRow run);                   // asynchronous; compared_changed tells
   void stop_comparing();
   const std::optional<ComparedRun>& compared() const { return compared_; }
 

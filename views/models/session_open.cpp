@@ -99,7 +99,8 @@ void take_run(Loader& loader, const Workspace& workspace, RunRow row) {
   take_sources(loader, workspace, run.model, run.cluster);
   std::optional<StoredStrategy> best;
   if (run.best) best = workspace.strategy(*run.best);
-  loader.choose = [run, best, options = options_of(run), history = workspace.history(row), stored = read_tree(workspace, row),
+  loader.choose = [run, best, options = options_of(run), history = workspace.history(row),
+                   stored = read_tree(workspace, row),
                    file = workspace.file().string()](LoadedProblem& loaded) {
     loaded.run = run;
     loaded.run_options = options;

@@ -126,9 +126,9 @@ struct Session::State {
   bool order_taken = false;     // of the search's strategies, once
   std::optional<std::pair<Strategy, Score>> best_found;
   Digest best_recorded;
-  QString run_label;  // "mcts #3"
-  std::uint64_t tree_epoch = 0;        // changes with the run that the tree belongs to
-  std::optional<Steering> to_steer;    // taken as soon as the running search has stopped
+  QString run_label;                 // "mcts #3"
+  std::uint64_t tree_epoch = 0;      // changes with the run that the tree belongs to
+  std::optional<Steering> to_steer;  // taken as soon as the running search has stopped
   std::uint64_t compare_job = 0;
   std::optional<RunRow> shown_run;  // whose tree is shown, once it is stored
   double last_heartbeat = -1;

@@ -140,8 +140,7 @@ void Session::compare_with(RunRow row) {
         throw InputError(file.string(), "run " + std::to_string(row), "is of another problem",
                          "compare runs of one model on one cluster");
       }
-      compared = {row,
-                  QStringLiteral("%1 #%2").arg(QString::fromStdString(run->planner)).arg(row),
+      compared = {row, QStringLiteral("%1 #%2").arg(QString::fromStdString(run->planner)).arg(row),
                   std::move(tree)};
     } catch (const std::exception& thrown) {
       error = QString::fromUtf8(thrown.what());

@@ -25,8 +25,8 @@ struct Steering {
 };
 
 Steering steering_of(const SearchTree& tree);
-// The tree with this steering and no other. Branches that the tree does not have are forgotten, and a
-// focus that is left alone.
+// The tree with this steering and no other. Branches that the tree does not have are forgotten, and
+// a focus that is left alone.
 std::shared_ptr<const SearchTree> steered(const SearchTree& tree, const Steering& steering);
 
 Steering::Path path_to(const SearchTree& tree, std::int32_t vertex);

@@ -60,9 +60,7 @@ class Layout {
     cells_.push_back({vertex, QRectF(x, above.box.bottom(), width, options_.row_height), rest});
   }
 
-  double weight(std::int32_t id) const {
-    return std::max(1, moment_.visits(id));
-  }
+  double weight(std::int32_t id) const { return std::max(1, moment_.visits(id)); }
 
   const TreeMoment& moment_;
   const IcicleOptions& options_;

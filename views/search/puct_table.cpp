@@ -75,7 +75,8 @@ QVariant PuctModel::data(const QModelIndex& index, int role) const {
   const PuctRow& row = rows_[static_cast<std::size_t>(index.row())];
   switch (role) {
     case Qt::DisplayRole:
-      return (index.row() == taken_ && index.column() == Choice ? QStringLiteral("▸ ") : QString()) +
+      return (index.row() == taken_ && index.column() == Choice ? QStringLiteral("▸ ")
+                                                                : QString()) +
              text(row, index.column());
     case Qt::TextAlignmentRole:
       return QVariant((index.column() == Choice ? Qt::AlignLeft : Qt::AlignRight) |
@@ -140,7 +141,7 @@ PuctTable::PuctTable(const SearchTreeModel& names, QWidget* parent)
   header->setSectionResizeMode(PuctModel::Choice, QHeaderView::Stretch);
   const int digit = fontMetrics().horizontalAdvance(QLatin1Char('0'));
   for (int column = 1; column < PuctModel::ColumnCount; ++column) {
-    const int digits = column == PuctModel::Visits ? 4 : column == PuctModel::Exploration ? 7 : 6;
+    const int digits = column == PuctModel::Visits ? 4 : column == PuctModel::Prior ? 6 : 7;
     header->resizeSection(column, digits * digit + 8);
   }
   auto* layout = new QVBoxLayout(this);

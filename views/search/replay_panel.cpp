@@ -137,8 +137,7 @@ void ReplayPanel::play(bool on) {
 }
 
 double ReplayPanel::speed() const {
-  return kSpeeds[std::clamp(speed_->currentIndex(), 0,
-                            static_cast<int>(std::size(kSpeeds)) - 1)];
+  return kSpeeds[std::clamp(speed_->currentIndex(), 0, static_cast<int>(std::size(kSpeeds)) - 1)];
 }
 
 void ReplayPanel::tick() {

@@ -1,6 +1,6 @@
 // Paints rows of the search tree: a patch for every device group that a decision uses before its
-// words, what a person has told the search (pinned, boosted, excluded, starts here), and in a replay
-// the path of the step.
+// words, what a person has told the search (pinned, boosted, excluded, starts here), and in a
+// replay the path of the step.
 #pragma once
 
 #include <QStyledItemDelegate>
@@ -22,8 +22,8 @@ class SearchTreeDelegate : public QStyledItemDelegate {
                       const QModelIndex& index) const;
   int paint_marks(QPainter& painter, const QStyleOptionViewItem& option, int marks, float weight,
                   QRect room) const;
-  int paint_devices(QPainter& painter, const QStyleOptionViewItem& option,
-                    const Decision& decision, QRect room) const;
+  int paint_devices(QPainter& painter, const QStyleOptionViewItem& option, const Decision& decision,
+                    QRect room) const;
 
   const SearchTreeModel& model_;
 };

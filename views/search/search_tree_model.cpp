@@ -28,11 +28,10 @@ void SearchTreeModel::show(std::shared_ptr<const SearchTree> tree,
                            std::shared_ptr<const Problem> problem) {
   if (tree && tree->vertices.empty()) tree = nullptr;
   if (tree == tree_ && problem == problem_) return;
-  const bool goes_on = tree && tree_ && !pair_ && !replay_ && problem == problem_ &&
-                       tree->order == tree_->order &&
-                       tree->actions.size() >= tree_->actions.size() &&
-                       std::equal(tree_->actions.begin(), tree_->actions.end(),
-                                  tree->actions.begin());
+  const bool goes_on =
+      tree && tree_ && !pair_ && !replay_ && problem == problem_ && tree->order == tree_->order &&
+      tree->actions.size() >= tree_->actions.size() &&
+      std::equal(tree_->actions.begin(), tree_->actions.end(), tree->actions.begin());
   if (!goes_on || !update(tree)) reset(std::move(tree), std::move(problem));
 }
 
@@ -125,8 +124,7 @@ void SearchTreeModel::sort() {
   }
   const QModelIndexList before = persistentIndexList();
   QModelIndexList after;
-  for (const QModelIndex& index : before)
-    after << index_of_item(item_at(index), index.column());
+  for (const QModelIndex& index : before) after << index_of_item(item_at(index), index.column());
   changePersistentIndexList(before, after);
   emit layoutChanged({}, VerticalSortHint);
 }
@@ -319,7 +317,8 @@ QString SearchTreeModel::tooltip(std::int32_t id) const {
   if (marks & Pinned) text += tr("<br>pinned: the search keeps to it");
   if (v.weight > 1) text += tr("<br>boosted: its prior counts %1 times").arg(v.weight);
   if (v.weight == 0) text += tr("<br>excluded: the search leaves it alone");
-  if (!(v.weight == 0) && (marks & Excluded)) text += tr("<br>left alone because of a pin or above");
+  if (!(v.weight == 0) && (marks & Excluded))
+    text += tr("<br>left alone because of a pin or above");
   if (marks & Focus) text += tr("<br>the search starts here");
   if (marks & Parts) text += tr("<br>the best paths of the two runs part below it");
   return text + tr("<br>double click shows this strategy");
@@ -396,10 +395,9 @@ QVariant SearchTreeModel::data(const QModelIndex& index, int role) const {
 
 QVariant SearchTreeModel::headerData(int section, Qt::Orientation orientation, int role) const {
   if (orientation != Qt::Horizontal) return {};
-  static const char* const names[] = {QT_TR_NOOP("Decision"), QT_TR_NOOP("Group"),
-                                      QT_TR_NOOP("Visits"),   QT_TR_NOOP("Value"),
-                                      QT_TR_NOOP("Visits′"),  QT_TR_NOOP("Value′"),
-                                      QT_TR_NOOP("Prior"),    QT_TR_NOOP("Step time")};
+  static const char* const names[] = {
+      QT_TR_NOOP("Decision"), QT_TR_NOOP("Group"),  QT_TR_NOOP("Visits"), QT_TR_NOOP("Value"),
+      QT_TR_NOOP("Visits′"),  QT_TR_NOOP("Value′"), QT_TR_NOOP("Prior"),  QT_TR_NOOP("Step time")};
   static const char* const help[] = {
       QT_TR_NOOP("Where the group of this row goes"),
       QT_TR_NOOP("The group that is decided at this depth"),

@@ -1,7 +1,7 @@
 // A search tree as a Qt item model: one row per tried action, most visited first, fetched when a
 // vertex is opened. A later snapshot of the same search keeps every row that is there (what is open
-// and chosen stays so), adds what is new and sorts again; another tree resets the model. In a replay
-// the rows keep their places, and show N and Q of its step.
+// and chosen stays so), adds what is new and sorts again; another tree resets the model. In a
+// replay the rows keep their places, and show N and Q of its step.
 #pragma once
 
 #include <QAbstractItemModel>
@@ -20,7 +20,17 @@ namespace strato {
 class SearchTreeModel : public QAbstractItemModel {
   Q_OBJECT
  public:
-  enum Column { Action, Group, Visits, Value, OtherVisits, OtherValue, Prior, StepTime, ColumnCount };
+  enum Column {
+    Action,
+    Group,
+    Visits,
+    Value,
+    OtherVisits,
+    OtherValue,
+    Prior,
+    StepTime,
+    ColumnCount
+  };
   enum Role { VertexRole = Qt::UserRole, MarkRole, MutedRole };
   enum Mark { Pinned = 1, Boosted = 2, Excluded = 4, Focus = 8, New = 16, OnPath = 32, Parts = 64 };
   using Path = std::vector<std::int32_t>;  // actions from the root

@@ -277,6 +277,7 @@ void SearchTreeView::replay(bool on) {
   replay_->setVisible(on);
   if (on) {
     preview_->hide();
+    sizes_before_replay_ = splitter_->sizes();
     if (splitter_->orientation() == Qt::Horizontal) splitter_->setSizes({width() - 370, 370});
     options_ = options_of(session_.search_options());
     replay_->begin(model_.tree());
@@ -288,6 +289,7 @@ void SearchTreeView::replay(bool on) {
   opened_by_step_.clear();
   model_.show_moment(nullptr);
   update_columns();
+  splitter_->setSizes(sizes_before_replay_);
   view_->setFocus();
   update_tree();  // what came meanwhile
 }
@@ -301,8 +303,9 @@ void SearchTreeView::show_step() {
   open_step_path(path);
   overview_->moment_changed();
   if (!told) {
-    replay_->tell(tr("This tree was stored without its history: continue or repeat the search to "
-                     "watch it."));
+    replay_->tell(
+        tr("This tree was stored without its history: continue or repeat the search to "
+           "watch it."));
   } else {
     replay_->tell(step_story(before, after, model_, options_));
   }
@@ -322,8 +325,8 @@ void SearchTreeView::open_step_path(const std::vector<std::int32_t>& path) {
   std::vector<QPersistentModelIndex> opened;
   for (std::size_t i = 1; i + 1 < path.size(); ++i) {
     const QModelIndex index = model_.index_of(path[i]);
-    const bool by_step = std::ranges::find(opened_by_step_, QPersistentModelIndex(index)) !=
-                         opened_by_step_.end();
+    const bool by_step =
+        std::ranges::find(opened_by_step_, QPersistentModelIndex(index)) != opened_by_step_.end();
     if (view_->isExpanded(index) && !by_step) continue;
     view_->expand(index);
     opened.emplace_back(index);
@@ -351,11 +354,11 @@ void SearchTreeView::update_comparison() {
   }
   if (replay_->active()) bar_->replay_action()->setChecked(false);
   model_.show(session_.tree(), session_.snapshot().problem);
-  model_.compare(
-      std::make_shared<const TreePair>(pair_trees(*session_.tree(), *compared->tree)));
+  model_.compare(std::make_shared<const TreePair>(pair_trees(*session_.tree(), *compared->tree)));
   overview_->tree_changed();
   for (const std::int32_t vertex : model_.pair()->best) view_->expand(model_.index_of(vertex));
-  for (const std::int32_t vertex : model_.pair()->other_best) view_->expand(model_.index_of(vertex));
+  for (const std::int32_t vertex : model_.pair()->other_best)
+    view_->expand(model_.index_of(vertex));
   note_->setText(comparison_text());
   note_->show();
   update_columns();
@@ -374,8 +377,8 @@ QString SearchTreeView::comparison_text() const {
   const QString here = session_.search().run.toHtmlEscaped(),
                 there = session_.compared()->name.toHtmlEscaped();
   QString text = tr("Visits and Value: %1 · with ′: %2. ").arg(here, there);
-  const auto depth = static_cast<std::size_t>(
-      model_.tree()->vertices[static_cast<std::size_t>(pair.parts)].depth);
+  const auto depth =
+      static_cast<std::size_t>(model_.tree()->vertices[static_cast<std::size_t>(pair.parts)].depth);
   const bool same = pair.best == pair.other_best;
   if (same) {
     text += tr("Both best paths are the same.");

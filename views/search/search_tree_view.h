@@ -3,6 +3,7 @@
 // decisions, a double click shows its strategy in the whole window.
 #pragma once
 
+#include <QList>
 #include <QPersistentModelIndex>
 #include <QWidget>
 #include <vector>
@@ -71,6 +72,7 @@ class SearchTreeView : public QWidget {
   QLabel *empty_, *preview_, *note_;
   TreeSearchOptions options_;  // of the run that is replayed
   std::vector<QPersistentModelIndex> opened_by_step_;
+  QList<int> sizes_before_replay_;
   bool stale_ = false;  // a tree came while nobody looked
 };
 

@@ -75,9 +75,9 @@ void SteerBar::build(QWidget& keys) {
                          "all others stay as they are shown"),
                       keys);
   only_->setIconText(tr("Only selected"));
-  replay_ = make_action(tr("Replay"), QStringLiteral("R"),
-                        tr("Step through the search: selection, expansion, evaluation, back-up"),
-                        keys);
+  replay_ =
+      make_action(tr("Replay"), QStringLiteral("R"),
+                  tr("Step through the search: selection, expansion, evaluation, back-up"), keys);
   replay_->setCheckable(true);
   connect(pin_, &QAction::triggered, this, &SteerBar::toggle_pin);
   connect(boost2_, &QAction::triggered, this, [this] { set_weight(2); });
@@ -134,8 +134,8 @@ void SteerBar::fill_iterations(QMenu& menu, bool deeper) {
   }
   menu.addAction(tr("Other…"), this, [this, go] {
     bool ok = false;
-    const int iterations = QInputDialog::getInt(this, tr("Search"), tr("Iterations"), 800, 1,
-                                                1'000'000, 100, &ok);
+    const int iterations =
+        QInputDialog::getInt(this, tr("Search"), tr("Iterations"), 800, 1, 1'000'000, 100, &ok);
     if (ok) go(iterations);
   });
 }
@@ -151,8 +151,7 @@ void SteerBar::fill_compare_menu() {
         QStringLiteral("%1 #%2").arg(QString::fromStdString(run.planner)).arg(run.id);
     const QString time =
         run.best_ns > 0 ? QStringLiteral("   ") + style::time(Nanos(run.best_ns)) : QString();
-    compare_menu_->addAction(name + time, this,
-                             [this, id = run.id] { session_.compare_with(id); });
+    compare_menu_->addAction(name + time, this, [this, id = run.id] { session_.compare_with(id); });
   }
   if (compare_menu_->isEmpty()) {
     compare_menu_->addAction(tr("No other run of this model on this cluster"))->setEnabled(false);
@@ -233,8 +232,9 @@ void SteerBar::search_only_selected() {
       steering.pinned.insert_or_assign(GroupId(g), *shown.groups[GroupId(g)]);
     }
   }
-  session_.steer(steering, tr("search only %1")
-                               .arg(names_of(selected, *session_.snapshot().problem->grouping)));
+  session_.steer(
+      steering,
+      tr("search only %1").arg(names_of(selected, *session_.snapshot().problem->grouping)));
 }
 
 QString SteerBar::name_of(const Steering::Path& path) const {
@@ -260,9 +260,9 @@ void SteerBar::refresh_chips() {
     for (const auto& [group, decision] : now.pinned) {
       const QString name = model_.name_of_group(group);
       const QString words = name + QStringLiteral(" → ") + model_.decision_text(decision);
-      chips.push_back({words, tr("Pinned: %1. A click removes the pin").arg(words), true,
-                       without(tr("unpin %1").arg(name),
-                               [group](Steering& s) { s.pinned.erase(group); })});
+      chips.push_back(
+          {words, tr("Pinned: %1. A click removes the pin").arg(words), true,
+           without(tr("unpin %1").arg(name), [group](Steering& s) { s.pinned.erase(group); })});
     }
     if (!now.focus.empty()) {
       chips.push_back({tr("below %1").arg(name_of(now.focus)),
@@ -275,8 +275,7 @@ void SteerBar::refresh_chips() {
           {weight == 0 ? tr("not %1").arg(name) : tr("×%1 %2").arg(weight).arg(name),
            weight == 0 ? tr("Excluded: %1. A click allows it again").arg(name)
                        : tr("Boosted: %1. A click makes it normal again").arg(name),
-           false,
-           without(tr("normal weight"), [path](Steering& s) { s.weights.erase(path); })});
+           false, without(tr("normal weight"), [path](Steering& s) { s.weights.erase(path); })});
     }
   }
   chips_->show_chips(std::move(chips),

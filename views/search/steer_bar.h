@@ -1,6 +1,6 @@
 // What a person can tell the search, as a tool bar over its tree and as a context menu: pin, boost,
-// exclude, search deeper, search only the selected groups; and, as chips that one click removes, all
-// that was told.
+// exclude, search deeper, search only the selected groups; and, as chips that one click removes,
+// all that was told.
 #pragma once
 
 #include <QWidget>
@@ -33,7 +33,6 @@ class SteerBar : public QWidget {
   void set_weight(float weight);
   void search_deeper(std::int64_t iterations);
   void search_only_selected();
-
 
  private:
   void build(QWidget& keys);

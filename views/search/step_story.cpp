@@ -47,10 +47,10 @@ QString selection(const TreeReplay& before, const std::vector<std::int32_t>& pat
   for (std::size_t i = begin; i < path.size(); ++i) {
     choices << choice(before, path[i - 1], path[i], names, options);
   }
-  const QString skipped =
-      begin == 1   ? QString()
-      : begin == 2 ? QStringLiteral("one decision down, then to ")
-                   : QStringLiteral("%1 decisions down, then to ").arg(begin - 1);
+  const QString skipped = begin == 1 ? QString()
+                          : begin == 2
+                              ? QStringLiteral("one decision down, then to ")
+                              : QStringLiteral("%1 decisions down, then to ").arg(begin - 1);
   return QStringLiteral("Selection went ") + skipped + choices.join(QStringLiteral(", then "));
 }
 
@@ -69,10 +69,11 @@ QString evaluation(const TreeReplay& after, std::int32_t leaf) {
 QString back_up(const TreeReplay& before, const TreeReplay& after,
                 const std::vector<std::int32_t>& path, const SearchTreeModel& names) {
   const std::int32_t shown = path.size() > 1 ? path[1] : path[0];
-  const QString name = shown == 0 ? QStringLiteral("the start")
-                       : path.size() == 2
-                           ? QStringLiteral("there")
-                           : QStringLiteral("<b>%1</b> …").arg(names.group_text(shown).toHtmlEscaped());
+  const QString name =
+      shown == 0 ? QStringLiteral("the start")
+      : path.size() == 2
+          ? QStringLiteral("there")
+          : QStringLiteral("<b>%1</b> …").arg(names.group_text(shown).toHtmlEscaped());
   QString text = QStringLiteral("backed up to %1 %2")
                      .arg(path.size())
                      .arg(path.size() == 1 ? QStringLiteral("vertex") : QStringLiteral("vertices"));
@@ -80,7 +81,8 @@ QString back_up(const TreeReplay& before, const TreeReplay& after,
               .arg(name)
               .arg(before.visits(shown))
               .arg(after.visits(shown));
-  if (before.visits(shown) == 0) return text + QStringLiteral(", Q %1").arg(number(after.value(shown)));
+  if (before.visits(shown) == 0)
+    return text + QStringLiteral(", Q %1").arg(number(after.value(shown)));
   return text +
          QStringLiteral(", Q %1 → %2").arg(number(before.value(shown)), number(after.value(shown)));
 }
@@ -98,8 +100,9 @@ std::size_t best_row(const std::vector<PuctRow>& rows) {
 QString step_story(const TreeReplay& before, const TreeReplay& after, const SearchTreeModel& names,
                    const TreeSearchOptions& options) {
   if (after.step() == 0) {
-    return QStringLiteral("Before the first step: the tree is empty. Step forward to see how "
-                          "selection, expansion, evaluation and back-up make it grow.");
+    return QStringLiteral(
+        "Before the first step: the tree is empty. Step forward to see how "
+        "selection, expansion, evaluation and back-up make it grow.");
   }
   const std::vector<std::int32_t> path = after.path();
   const std::int32_t leaf = path.back();

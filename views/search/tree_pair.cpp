@@ -68,16 +68,15 @@ class Union {
     both_->vertices.push_back(vertex);
     pair_.first.push_back(first);
     second_vertex_.push_back(second);
-    pair_.other.push_back(second < 0 ? TreePair::Figures()
-                                     : TreePair::Figures{at(second_, second).visits,
-                                                         at(second_, second).value()});
+    pair_.other.push_back(
+        second < 0 ? TreePair::Figures()
+                   : TreePair::Figures{at(second_, second).visits, at(second_, second).value()});
     const auto place = static_cast<std::int32_t>(both_->vertices.size() - 1);
     if (first >= 0) remember(place_of_first_, first, place);
     if (second >= 0) remember(place_of_second_, second, place);
   }
 
-  static void remember(std::vector<std::int32_t>& places, std::int32_t vertex,
-                       std::int32_t place) {
+  static void remember(std::vector<std::int32_t>& places, std::int32_t vertex, std::int32_t place) {
     if (places.size() <= static_cast<std::size_t>(vertex)) {
       places.resize(static_cast<std::size_t>(vertex) + 1, -1);
     }

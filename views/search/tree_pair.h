@@ -19,7 +19,8 @@ struct TreePair {
   std::vector<std::int32_t> first;         // vertex of the first tree, or -1
   std::vector<std::int32_t> best, other_best;  // the two best paths, in vertices of `both`
   std::int32_t parts = 0;                      // the last vertex that is on both best paths
-  // Depth from which the second tree decides groups in another order and cannot be compared; -1: none.
+  // Depth from which the second tree decides groups in another order and cannot be compared; -1:
+  // none.
   std::int32_t differs_from_depth = -1;
 };
 

@@ -1,5 +1,5 @@
-// A person steers a search in the real window by keys: search, pin, continue, boost, replay back and
-// forward, close, open again: the tree is the same.
+// A person steers a search in the real window by keys: search, pin, continue, boost, replay back
+// and forward, close, open again: the tree is the same.
 #include <gtest/gtest.h>
 
 #include <QAction>
@@ -117,8 +117,8 @@ TEST_F(SearchJourneyTest, ADamagedTreeIsToldWhereTheTreeWouldBe) {
     Explorer explorer;
     explorer.session.open_workspace(file.toStdString(), false);
     explorer.window.open({sample("models/lenet.onnx"), sample("clusters/tag-2x1080ti.json")});
-    ASSERT_TRUE(QTest::qWaitFor(
-        [&] { return explorer.session.snapshot().outcome != nullptr; }, kPatience));
+    ASSERT_TRUE(
+        QTest::qWaitFor([&] { return explorer.session.snapshot().outcome != nullptr; }, kPatience));
     explorer.session.settle();
     PlannerOptions options;
     options.iterations = 40;

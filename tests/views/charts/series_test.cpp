@@ -58,5 +58,20 @@ TEST(Series, AxesEndAtRoundNumbers) {
   EXPECT_DOUBLE_EQ(round_up(0), 1);
 }
 
+TEST(StepRange, ASearchThatBeginsAgainDoesNotStretchTheAxis) {
+  std::vector<QPointF> curve;
+  for (int x = 0; x <= 100; ++x) curve.emplace_back(x, x < 5 ? 130 : 95);
+  curve.emplace_back(100, 900);  // a pin: the best known is far worse, for a moment
+  curve.emplace_back(102, 900);
+  for (int x = 102; x <= 200; ++x) curve.emplace_back(x, 103);
+  EXPECT_LT(step_range(curve, 136, 79).high, 200);
+}
+
+TEST(Losses, HeldOutOnesAreDrawnWhereTheyWereMeasured) {
+  const std::vector<LossPoint> losses = {{0, 3.0, 3.1, 0}, {10, 2.0, {}, 1}, {20, 1.5, 1.9, 2}};
+  EXPECT_EQ(loss_over_steps(losses, false), (std::vector<QPointF>{{0, 3.0}, {10, 2.0}, {20, 1.5}}));
+  EXPECT_EQ(loss_over_steps(losses, true), (std::vector<QPointF>{{0, 3.1}, {20, 1.9}}));
+}
+
 }  // namespace
 }  // namespace strato

@@ -1,5 +1,5 @@
-// Steering a search from the window's session: respected, undone, stored at once, and the same after
-// the workspace is opened again.
+// Steering a search from the window's session: respected, undone, stored at once, and the same
+// after the workspace is opened again.
 #include "tests/views/models/fixture.h"
 
 namespace strato {
@@ -147,8 +147,8 @@ TEST_F(SessionSteering, ARunningSearchGoesOnWithIt) {
   PlannerOptions options;
   options.iterations = 1'000'000;
   session_.start_search("mcts", options);
-  ASSERT_TRUE(wait_until(
-      [&] { return session_.tree() && session_.tree()->vertices[0].child_count > 1; }));
+  ASSERT_TRUE(
+      wait_until([&] { return session_.tree() && session_.tree()->vertices[0].child_count > 1; }));
   const GroupId group = session_.tree()->order[0];
   Steering steering;
   steering.pinned.emplace(group, decision_on_device(DeviceId(0)));

@@ -23,8 +23,8 @@ class GrowingTree {
       std::vector<std::int32_t> path;
       while (known_.contains(path) && path.size() < depth_) {
         // Prefers low actions: trees get deep.
-        path.push_back(static_cast<std::int32_t>(
-            std::min(random_() % actions_, random_() % actions_)));
+        path.push_back(
+            static_cast<std::int32_t>(std::min(random_() % actions_, random_() % actions_)));
       }
       known_.emplace(path, reward(path));
       log_.push_back(path);

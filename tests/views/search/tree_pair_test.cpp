@@ -79,8 +79,7 @@ TEST(Steering, GoesIntoATreeAndComesBack) {
     for (int i = 0; i < 3; ++i) {
       const auto v = static_cast<std::int32_t>(1 + random() % (tree->vertices.size() - 1));
       steering.weights[path_to(*tree, v)] = i == 0 ? 0.0F : static_cast<float>(2 * i);
-      steering.pinned[GroupId(random() % 20)] = {Mode::Duplicate,
-                                                 {{DeviceId(random() % 4), 1}}};
+      steering.pinned[GroupId(random() % 20)] = {Mode::Duplicate, {{DeviceId(random() % 4), 1}}};
     }
     const auto told = steered(*tree, steering);
     EXPECT_EQ(steering_of(*told), steering);
