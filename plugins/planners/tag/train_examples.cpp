@@ -67,13 +67,16 @@ void add_visits(const SearchTree& tree, const GroundKey& key, int least,
   }
 }
 
-// Depths to learn from on the way to one strategy: the root, where the search begins, and others
-// that lie the denser the closer they are to it, as the search's visits do.
+// Depths to learn from on the way to one strategy: the first three always, where most of the
+// search's visits are and where the dearest groups are decided, and others that lie the denser the
+// closer they are to the root.
 std::vector<std::size_t> chosen_depths(std::size_t groups, int count, Random& random) {
-  std::vector<std::size_t> depths = {0};
-  for (int i = 1; i < count; ++i) {
+  constexpr int kAlways = 3;
+  std::vector<std::size_t> depths;
+  for (int i = 0; i < count; ++i) {
     const double u = random.uniform();
-    depths.push_back(static_cast<std::size_t>(u * u * static_cast<double>(groups)));
+    const auto drawn = static_cast<std::size_t>(u * u * static_cast<double>(groups));
+    depths.push_back(i < kAlways ? std::min(static_cast<std::size_t>(i), groups - 1) : drawn);
   }
   std::ranges::sort(depths);
   depths.erase(std::ranges::unique(depths).begin(), depths.end());
