@@ -227,7 +227,7 @@ std::vector<Record> search_records(const Ground& ground, const SearchOrder& orde
       records.push_back(record);
       records.back().target = {{best[depth], 1.0F}};
     }
-    if (!settings.targets.values && !(settings.targets.root && depth == 0)) continue;
+    if (!settings.targets.values) continue;
     fill_values(costs_of_next(ground, *evaluator, record.decided), settings.temperature, record);
     records.push_back(std::move(record));
   }

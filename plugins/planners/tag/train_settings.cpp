@@ -22,7 +22,6 @@ std::string to_text(const Targets& targets) {
   add(targets.visits, "visits");
   add(targets.best, "best");
   add(targets.values, "values");
-  add(targets.root, "root");
   return text;
 }
 
@@ -46,11 +45,9 @@ Targets parse_targets(const std::string& text) {
       targets.best = true;
     } else if (name == "values") {
       targets.values = true;
-    } else if (name == "root") {
-      targets.root = true;
     } else {
       refuse("targets", text, "\"" + name + "\" is no target",
-             "give visits, best, values or root, or some of them: best+root");
+             "give visits, best or values, or some of them: best+values");
     }
     at = end + 1;
   }
@@ -114,7 +111,7 @@ using S = TrainSettings;
 
 std::vector<Field> search_fields() {
   return {
-      {"targets", "visits (the paper), best, values, root, or several: best+root", true,
+      {"targets", "visits (the paper), best, values, or several: best+values", true,
        [](const S& s) { return to_text(s.targets); },
        [](S& s, const PlannerOptions& given) {
          s.targets = parse_targets(given.text("targets", to_text(s.targets)));
@@ -209,8 +206,7 @@ const std::vector<Field>& fields() {
 
 TrainSettings defaults() {
   TrainSettings settings;
-  settings.targets = parse_targets("best+root");
-  settings.learn.rate = 2e-3;
+  settings.targets = parse_targets("best+values");
   return settings;
 }
 

@@ -14,20 +14,19 @@ struct Targets {
   bool visits = false;  // pi = softmax(ln N) over its children (the paper)
   bool best = false;    // the next decision of the best strategy found
   bool values = false;  // what every next decision gives, the rest following the first
-  bool root = false;    // the same at the root only, where it is one strategy for all
 };
 
 struct TrainSettings {
   Targets targets;
-  int iterations = 300;       // of a search
+  int iterations = 200;       // of a search
   double polish = 0.75;       // part of them that improves the best strategy locally
   int visits = 16;            // vertices with fewer are not learned from (the paper: 800)
-  int depths = 5;             // vertices of the best strategy that are learned from
+  int depths = 4;             // vertices of the best strategy that are learned from
   double temperature = 0.05;  // of `values`: by how much (ln of time) a decision may be worse
   double uniform = 0.5;       // part of the searches with a uniform prior
   int groups = 60;
   int searches = 4;  // a round
-  int updates = 24;  // steps of the optimizer a round
+  int updates = 12;  // steps of the optimizer a round
   int minibatch = 24;
   int buffer = 3000;  // latest examples that are learned from
   LearnOptions learn;
