@@ -27,13 +27,14 @@ Json json_of(const CliResult& result, int status = 0) {
 
 class Tree : public ::testing::Test {
  protected:
-  // Searches LeNet on two GPUs as a new run.
-  Json plan_with(const std::string& planner, const std::vector<std::string>& more = {}) {
+  // Searches LeNet as a new run; on two GPUs there is an end to that.
+  Json plan_with(const std::string& planner, const std::vector<std::string>& more = {},
+                 const std::string& cluster = "tag-2x1080ti") {
     std::vector<std::string> arguments = {"plan", "--json", "--workspace", file()};
     for (const auto& [option, value] :
          {std::pair<std::string, std::string>{"--graph", sample_model("lenet")},
           {"--batch", "64"},
-          {"--cluster", sample_cluster("tag-2x1080ti")},
+          {"--cluster", sample_cluster(cluster)},
           {"--planner", planner},
           {"--groups", "6"},
           {"--iterations", "120"}})
@@ -291,7 +292,7 @@ bool wait_for_tree(const fs::path& file, std::size_t least) {
 }
 
 TEST_F(Tree, CtrlCStoresWhatWasSearched) {
-  plan();
+  plan_with("mcts", {}, "tag-testbed");
   const std::string group = json({"show", "--depth", "1"})["tree"]["children"][0]["group"];
   json({"pin", group, "allreduce:all"});
   const int before = json({"show"})["iterations"];
@@ -314,7 +315,7 @@ TEST_F(Tree, CtrlCStoresWhatWasSearched) {
 }
 
 TEST_F(Tree, SurvivesBeingKilledAtAnyMoment) {
-  plan();
+  plan_with("mcts", {}, "tag-testbed");
   json({"exclude", "root/1"});
   const pid_t push =
       start_cli({"tree", "--workspace", file(), "--run", "1", "push", "root/0", "--budget", "1h"});
