@@ -2,6 +2,7 @@
 
 #include "core/base/error.h"
 #include "core/base/json.h"
+#include "core/store/run_lock.h"
 #include "core/strategy/strategy_file.h"
 
 namespace strato {
@@ -14,6 +15,15 @@ struct Recorder::State {
   ClusterRow cluster = 0;
   std::map<Digest, StrategyRow> rows;  // of the problem's strategies that were stored or shown
   std::optional<StoredRun> run;
+  std::unique_ptr<RunLock> lock;  // while the run is searched
+
+  void leave_run() {
+    lock.reset();
+    run.reset();
+  }
+  void lock_run() {
+    if (!lock) lock = std::make_unique<RunLock>(workspace->file(), run->id);
+  }
 };
 
 namespace {
@@ -71,7 +81,7 @@ void Recorder::problem(const ModelSource& model, const ClusterSource& cluster,
   post([this, model, cluster, problem](State& state) {
     state.problem = problem;
     state.rows.clear();
-    state.run.reset();
+    state.leave_run();
     if (!state.workspace) return;
     state.model = state.workspace->add(row_of(model, *problem));
     state.cluster = state.workspace->add(row_of(cluster));
@@ -115,6 +125,7 @@ void Recorder::start_run(const std::string& planner, const PlannerOptions& optio
                          Nanos baseline) {
   post([this, planner, options, baseline](State& state) {
     if (!state.workspace || !state.problem) return;
+    state.leave_run();
     StoredRun run;
     run.model = state.model;
     run.cluster = state.cluster;
@@ -123,18 +134,23 @@ void Recorder::start_run(const std::string& planner, const PlannerOptions& optio
     run.baseline_ns = baseline.value;
     run.id = state.workspace->add(run);
     state.run = run;
+    state.lock_run();
     callbacks_.run_started(run.id);
     callbacks_.written();
   });
 }
 
 void Recorder::adopt_run(const StoredRun& run) {
-  post([run](State& state) { state.run = run; });
+  post([run](State& state) {
+    state.leave_run();
+    state.run = run;
+  });
 }
 
 void Recorder::progress(const HistoryPoint& point, RunState run_state) {
   post([point, run_state](State& state) {
     if (!state.run) return;
+    state.lock_run();
     state.workspace->add_history(state.run->id, point);
     state.run->state = run_state;
     state.run->evaluations = point.evaluations;
@@ -156,7 +172,11 @@ void Recorder::best(const RecordedStrategy& recorded) {
 
 void Recorder::tree(std::shared_ptr<const SearchTree> tree) {
   post([tree](State& state) {
-    if (state.run && tree) state.workspace->save_tree(state.run->id, serialise(*tree));
+    if (!state.run || !tree) return;
+    const bool searched = state.lock != nullptr;
+    state.lock_run();
+    state.workspace->save_tree(state.run->id, serialise(*tree));
+    if (!searched) state.lock.reset();  // steered between searches
   });
 }
 
@@ -166,6 +186,7 @@ void Recorder::finish_run(RunState run_state, const std::string& note) {
     state.run->state = run_state;
     state.run->note = note;
     state.workspace->update(*state.run);
+    state.lock.reset();
     callbacks_.written();
   });
 }

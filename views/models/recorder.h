@@ -1,6 +1,7 @@
 // Writes what happens in a session into its workspace, on a thread of its own: problems, strategies
 // with their parents, runs with history and tree. Calls return at once and are done in order; what
-// is queued at the end is still written. Without an open workspace everything is silently dropped.
+// is queued at the end is still written. A run is locked (core/store/run_lock.h) while it is searched
+// and whenever its tree is written. Without an open workspace everything is silently dropped.
 // GUI thread only.
 #pragma once
 

@@ -5,6 +5,7 @@
 #include <QThread>
 
 #include "core/base/error.h"
+#include "core/store/run_lock.h"
 #include "views/models/session_state.h"
 
 namespace strato {
@@ -73,7 +74,10 @@ void Session::rename_strategy(StrategyRow strategy, const QString& label) {
 }
 
 void Session::remove_run(RunRow run) {
-  state_->recorder.change([run](Workspace& workspace) { workspace.remove_run(run); });
+  state_->recorder.change([run](Workspace& workspace) {
+    const RunLock lock(workspace.file(), run);
+    workspace.remove_run(run);
+  });
 }
 
 void Session::settle() {

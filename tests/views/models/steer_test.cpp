@@ -1,5 +1,6 @@
 // Steering a search from the window's session: respected, undone, stored at once, and the same
 // after the workspace is opened again.
+#include "core/store/run_lock.h"
 #include "tests/views/models/fixture.h"
 
 namespace strato {
@@ -77,6 +78,30 @@ TEST_F(SessionSteering, APinIsRespectedStoredAndTheSameAfterReopening) {
   ASSERT_TRUE(wait_until([&] { return other.search().state == SearchState::Idle; }));
   EXPECT_GT(other.tree()->iterations, session_.tree()->iterations);
   EXPECT_EQ(other.steering(), steering);
+}
+
+TEST_F(SessionSteering, WritesNothingOverWhatAnotherProgramIsChanging) {
+  open_workspace();
+  open_lenet();
+  search();
+  const RunRow run = session_.workspace()->runs().back().id;
+  const std::string before = stored_tree(run);
+  std::optional<RunLock> other(std::in_place, session_.workspace()->file(), run);
+  Steering steering;
+  steering.weights[path_to(*session_.tree(), second_best())] = 4;
+  session_.steer(steering, "boost");
+  session_.settle();
+  EXPECT_TRUE(stored_tree(run) == before);
+  ASSERT_TRUE(wait_until([&] { return !failures_.isEmpty(); }));
+  EXPECT_TRUE(failures_.join(' ').contains("another program"));
+  session_.remove_run(run);
+  session_.settle();
+  EXPECT_TRUE(session_.workspace()->run(run).has_value());
+  failures_.clear();
+  other.reset();
+  session_.steer(Steering(), "normal");
+  session_.settle();
+  EXPECT_EQ(stored_tree(run), serialise(*session_.tree()));
 }
 
 TEST_F(SessionSteering, EveryStepIsUndone) {
