@@ -1,14 +1,10 @@
 #include "core/search/tree_search.h"
 
 #include <algorithm>
-#include <charconv>
-#include <chrono>
-#include <limits>
-#include <unordered_map>
 #include <utility>
 
 #include "core/base/error.h"
-#include "core/search/tree_state.h"
+#include "core/search/tree_searcher.h"
 
 namespace strato {
 namespace {
@@ -29,160 +25,32 @@ std::vector<std::vector<std::int32_t>> ranked_by_group(const TreeState& tree) {
   return ranked;
 }
 
-Digest key_of(const ActionVector& actions) {
-  return Hasher().numbers(std::span<const std::int32_t>(actions)).finish();
-}
-
-Digest digest_of_pins(const TreeState& tree) {
-  Hasher hasher;
-  for (std::int32_t action : tree.pinned()) {
-    hasher.number(action);
-    if (action < 0) continue;
-    const Decision& decision = tree.actions()[static_cast<std::size_t>(action)];
-    hasher.number(decision.mode);
-    for (const DeviceShare& share : decision.devices)
-      hasher.number(share.device.value()).number(share.weight);
-  }
-  return tree.pinned().empty() ? Digest() : hasher.finish();
-}
-
-// Tells the observer, but not more often than it is good for.
-class Reporter {
- public:
-  explicit Reporter(Observer& observer) : observer_(observer) {}
-
-  double elapsed() const { return seconds(Clock::now() - start_); }
-  void improvement(const Strategy& strategy, const Progress& progress) {
-    observer_.on_improvement(strategy, *progress.best, progress);
-  }
-  void progress(const Progress& progress, bool last) {
-    if (!last && elapsed() - last_progress_ < 0.1) return;
-    last_progress_ = elapsed();
-    observer_.on_progress(progress);
-  }
-  // `make` copies the tree: called only when it is time.
-  template <class Make>
-  void tree(Make&& make) {
-    if (elapsed() - last_tree_ < 0.5) return;
-    last_tree_ = elapsed();
-    observer_.on_tree(make());
-  }
-
- private:
-  using Clock = std::chrono::steady_clock;
-  static double seconds(Clock::duration d) { return std::chrono::duration<double>(d).count(); }
-
-  Observer& observer_;
-  Clock::time_point start_ = Clock::now();
-  double last_progress_ = 0, last_tree_ = 0;
-};
-
 constexpr std::int64_t kFirstTree = 48;  // iterations before anything else
 
-class TreeSearch {
- public:
-  TreeSearch(const Problem& problem, Evaluator& evaluator, PriorProvider& prior,
-             const PlannerOptions& common, const TreeSearchOptions& options, Observer& observer,
-             const SearchTree* resume)
-      : problem_(problem),
-        evaluator_(evaluator),
-        prior_(prior),
-        common_(common),
-        options_(options),
-        observer_(observer),
-        report_(observer),
-        tree_(problem, options, common.seed, resume),
-        local_(problem, tree_.actions(), ranked_by_group(tree_), common.seed) {
-    for (const DeviceGroup& group : problem.cluster->groups())
-      largest_memory_ =
-          std::max(largest_memory_,
-                   static_cast<double>(problem.cluster->gpu_types()[group.type].memory.value));
-    local_.pin(tree_.pinned(), tree_.free_action_count());
-    local_.forbid([this](const ActionVector& actions) {
-      return known_.contains(key_of(actions)) || tree_.is_excluded(actions);
-    });
-    local_.start_again_from([this](const auto& used) { return next_start(used); });
-  }
+}  // namespace
 
-  PlanResult run(std::stop_token stop, const SearchTree* resume);
-
- private:
-  // What is kept beside the tree itself, as text in SearchTree::random_state.
-  struct Saved {
-    std::int64_t polish_iterations = 0;
-    std::int64_t baseline_ns = 0;    // of data parallelism; 0 in older files
-    std::uint64_t pinned_since = 0;  // number of back-ups before the pins became what they are
-    Digest pins;
-    bool packed = false;     // pack_round was there
-    std::string_view local;  // of the local improvement
-  };
-  static Saved parse_state(const SearchTree& tree);
-  std::string state() const;
-  struct Leaf {
-    std::int32_t node;
-    std::size_t evaluation;  // index into the batch
-  };
-  struct Batch {
-    std::vector<Leaf> leaves;
-    std::vector<ActionVector> fresh;  // strategies to evaluate
-    // Known ones, of vertices that need a prior: their scores are asked for again, behind the
-    // fresh ones, and cost no iteration.
-    std::vector<ActionVector> again;
-    std::vector<std::size_t> is_again;  // indices of leaves whose evaluation counts from there
-    std::size_t repeats = 0;
-  };
-  struct Known {
-    float reward;
-    std::int64_t step_time_ns;
-  };
-  Known learn(const ActionVector& actions, const Score& score);
-
-  void evaluate_root();
-  void evaluate_baseline();
-  void restore(const SearchTree& tree);
-  void restore_known();
-  void restore_incumbent(bool pins_changed);
-  std::int32_t best_known_vertex() const;
-  Strategy finished(const ActionVector& actions) const;
-  bool tree_round(std::size_t want);
-  Batch collect(std::size_t want);
-  bool wants_prior(std::int32_t leaf) const;
-  void back_up(Batch batch);
-  std::optional<LocalSearch::Start> next_start(const std::set<std::int64_t>& used) const;
-  bool polish_round(std::size_t want);
-  bool pack_round();
-  bool is_polish_turn(std::size_t want) const;
-  bool may_polish() const { return local_.has_incumbent() && !tree_.has_focus(); }
-  void ask_priors(const std::vector<Leaf>& leaves, const std::vector<Score>& scores);
-  std::vector<Score> evaluate(const std::vector<ActionVector>& batch);
-  void accept_anything();
-  void consider(const ActionVector& actions, const Score& score);
-  void improved();
-  float reward_of(const Score& score) const;
-  Progress progress() const;
-  std::shared_ptr<const SearchTree> snapshot() const;
-  std::string note() const;
-  std::string pinned_note() const;
-
-  const Problem& problem_;
-  Evaluator& evaluator_;
-  PriorProvider& prior_;
-  const PlannerOptions& common_;
-  const TreeSearchOptions& options_;
-  Observer& observer_;
-  Reporter report_;
-  TreeState tree_;
-  LocalSearch local_;
-  double largest_memory_ = 1;
-
-  std::unordered_map<Digest, Known> known_;  // of the tree, by completed actions
-  std::size_t pinned_since_ = 0;
-  bool packed_ = false;
-  Nanos baseline_time_;
-  std::optional<Score> best_;  // of local_'s incumbent
-  std::int64_t tree_iterations_ = 0, polish_iterations_ = 0, evaluations_ = 0;
-  std::int64_t tree_wins_ = 0, polish_wins_ = 0;
-};
+TreeSearch::TreeSearch(const Problem& problem, Evaluator& evaluator, PriorProvider& prior,
+                       const PlannerOptions& common, const TreeSearchOptions& options,
+                       Observer& observer, const SearchTree* resume)
+    : problem_(problem),
+      evaluator_(evaluator),
+      prior_(prior),
+      common_(common),
+      options_(options),
+      observer_(observer),
+      report_(observer),
+      tree_(problem, options, common.seed, resume),
+      local_(problem, tree_.actions(), ranked_by_group(tree_), common.seed) {
+  for (const DeviceGroup& group : problem.cluster->groups())
+    largest_memory_ =
+        std::max(largest_memory_,
+                 static_cast<double>(problem.cluster->gpu_types()[group.type].memory.value));
+  local_.pin(tree_.pinned(), tree_.free_action_count());
+  local_.forbid([this](const ActionVector& actions) {
+    return known_.contains(key_of(actions)) || tree_.is_excluded(actions);
+  });
+  local_.start_again_from([this](const auto& used) { return next_start(used); });
+}
 
 Strategy TreeSearch::finished(const ActionVector& actions) const {
   Strategy strategy = tree_.strategy_of(actions);
@@ -406,108 +274,6 @@ std::shared_ptr<const SearchTree> TreeSearch::snapshot() const {
   return tree;
 }
 
-std::string TreeSearch::state() const {
-  const Digest pins = digest_of_pins(tree_);
-  std::string text;
-  for (std::int64_t number :
-       {polish_iterations_, baseline_time_.value, static_cast<std::int64_t>(pinned_since_)})
-    text += std::to_string(number) + " ";
-  return text + pins.hex() + " " + (packed_ ? "1" : "0") + "/" + local_.state();
-}
-
-// "polish_iterations/local" of older files, or "polish_iterations baseline pinned_since
-// pins/local".
-TreeSearch::Saved TreeSearch::parse_state(const SearchTree& tree) {
-  const auto damaged = [] {
-    throw InputError("", "search tree", "its state is damaged", "run the search again");
-  };
-  const std::string_view state = tree.random_state;
-  const std::size_t slash = state.find('/');
-  if (slash == std::string_view::npos) damaged();
-  std::vector<std::string_view> words;
-  for (std::size_t begin = 0; begin <= slash;) {
-    const std::size_t end = std::min(state.find(' ', begin), slash);
-    words.push_back(state.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  if (words.size() != 1 && words.size() != 5) damaged();
-  const auto number = [&](std::string_view word, std::int64_t most) {
-    std::int64_t value = 0;
-    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
-    if (error != std::errc() || end != word.data() + word.size() || value < 0 || value > most)
-      damaged();
-    return value;
-  };
-  Saved saved;
-  saved.polish_iterations = number(words[0], tree.iterations);
-  saved.local = state.substr(slash + 1);
-  if (words.size() == 1) return saved;
-  saved.baseline_ns = number(words[1], std::numeric_limits<std::int64_t>::max());
-  saved.pinned_since =
-      static_cast<std::uint64_t>(number(words[2], static_cast<std::int64_t>(tree.log.size())));
-  saved.pins = Digest::from_hex(words[3]);
-  saved.packed = number(words[4], 1) == 1;
-  return saved;
-}
-
-void TreeSearch::restore(const SearchTree& tree) {
-  if (tree.seed != common_.seed)
-    throw InputError("", "search tree", "it was made with seed " + std::to_string(tree.seed),
-                     "resume with that seed, or start a new search");
-  const Saved saved = parse_state(tree);
-  const bool pins_changed = saved.pins != digest_of_pins(tree_);
-  pinned_since_ = pins_changed ? tree.log.size() : saved.pinned_since;
-  tree_.restore(tree, pins_changed ? std::numeric_limits<std::size_t>::max() : pinned_since_);
-  packed_ = saved.packed && !pins_changed;
-  polish_iterations_ = saved.polish_iterations;
-  tree_iterations_ = tree.iterations - polish_iterations_;
-  if (!tree_.node(0).evaluated) return evaluate_root();
-  local_.restore(saved.local);
-  baseline_time_ = Nanos(saved.baseline_ns > 0 ? saved.baseline_ns : tree_.node(0).step_time_ns);
-  restore_known();
-  restore_incumbent(pins_changed);
-}
-
-void TreeSearch::restore_known() {
-  for (std::size_t i = 0; i < tree_.nodes().size(); ++i) {
-    const TreeNode& node = tree_.nodes()[i];
-    if (node.closed || node.stale) continue;
-    known_.emplace(key_of(tree_.completed_actions(static_cast<std::int32_t>(i))),
-                   Known{node.reward, node.step_time_ns});
-  }
-}
-
-// Of vertices that may be the result; -1: there is none.
-std::int32_t TreeSearch::best_known_vertex() const {
-  std::int32_t best = -1;
-  for (std::size_t i = 0; i < tree_.nodes().size(); ++i) {
-    const auto id = static_cast<std::int32_t>(i);
-    const TreeNode& node = tree_.node(id);
-    if (node.closed || node.stale || (best >= 0 && node.reward <= tree_.node(best).reward))
-      continue;
-    if (!tree_.is_excluded(tree_.completed_actions(id))) best = id;
-  }
-  return best;
-}
-
-// Steering may have made the incumbent illegal: then it gets the pins, or, in an excluded branch,
-// the best that is known outside takes its place.
-void TreeSearch::restore_incumbent(bool pins_changed) {
-  ActionVector best = local_.has_incumbent() ? local_.incumbent() : tree_.completed_actions(0);
-  for (std::size_t g = 0; g < tree_.pinned().size(); ++g)
-    if (tree_.pinned()[g] >= 0) best[g] = tree_.pinned()[g];
-  if (tree_.is_excluded(best)) {
-    const std::int32_t vertex = best_known_vertex();
-    if (vertex < 0) return local_.restart_from({}, {});
-    best = tree_.completed_actions(vertex);
-  }
-  best_ = evaluate({best}).front();
-  if (!pins_changed && local_.has_incumbent() && local_.incumbent() == best)
-    return local_.set_incumbent_score(*best_);
-  local_.restart_from(best, *best_);
-  improved();
-}
-
 std::string TreeSearch::note() const {
   std::string text = std::to_string(tree_iterations_) + " iterations in the tree (" +
                      std::to_string(tree_wins_) + " improvements, " +
@@ -572,8 +338,6 @@ PlanResult TreeSearch::run(std::stop_token stop, const SearchTree* resume) {
   observer_.on_tree(result.tree);
   return result;
 }
-
-}  // namespace
 
 std::unique_ptr<PriorProvider> make_uniform_prior() { return std::make_unique<UniformPrior>(); }
 

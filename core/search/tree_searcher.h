@@ -1,0 +1,113 @@
+// A running tree search. Internal to tree_search.cpp (the rounds), tree_resume.cpp (going on from a
+// stored tree) and reporter.h.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <set>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "core/search/local_search.h"
+#include "core/search/reporter.h"
+#include "core/search/tree_search.h"
+#include "core/search/tree_state.h"
+
+namespace strato {
+
+inline Digest key_of(const ActionVector& actions) {
+  return Hasher().numbers(std::span<const std::int32_t>(actions)).finish();
+}
+
+class TreeSearch {
+ public:
+  TreeSearch(const Problem& problem, Evaluator& evaluator, PriorProvider& prior,
+             const PlannerOptions& common, const TreeSearchOptions& options, Observer& observer,
+             const SearchTree* resume);
+
+  PlanResult run(std::stop_token stop, const SearchTree* resume);
+
+ private:
+  // What is kept beside the tree itself, as text in SearchTree::random_state.
+  struct Saved {
+    std::int64_t polish_iterations = 0;
+    std::int64_t baseline_ns = 0;    // of data parallelism; 0 in older files
+    std::uint64_t pinned_since = 0;  // number of back-ups before the pins became what they are
+    Digest pins;
+    bool packed = false;     // pack_round was there
+    std::string_view local;  // of the local improvement
+  };
+  static Saved parse_state(const SearchTree& tree);
+  std::string state() const;
+  struct Leaf {
+    std::int32_t node;
+    std::size_t evaluation;  // index into the batch
+  };
+  struct Batch {
+    std::vector<Leaf> leaves;
+    std::vector<ActionVector> fresh;  // strategies to evaluate
+    // Known ones, of vertices that need a prior: their scores are asked for again, behind the
+    // fresh ones, and cost no iteration.
+    std::vector<ActionVector> again;
+    std::vector<std::size_t> is_again;  // indices of leaves whose evaluation counts from there
+    std::size_t repeats = 0;
+  };
+  struct Known {
+    float reward;
+    std::int64_t step_time_ns;
+  };
+  Known learn(const ActionVector& actions, const Score& score);
+
+  void evaluate_root();
+  void evaluate_baseline();
+  void restore(const SearchTree& tree);
+  void restore_known();
+  void restore_incumbent(bool pins_changed);
+  std::int32_t best_known_vertex() const;
+  Strategy finished(const ActionVector& actions) const;
+  bool tree_round(std::size_t want);
+  Batch collect(std::size_t want);
+  bool wants_prior(std::int32_t leaf) const;
+  void back_up(Batch batch);
+  std::optional<LocalSearch::Start> next_start(const std::set<std::int64_t>& used) const;
+  bool polish_round(std::size_t want);
+  bool pack_round();
+  bool is_polish_turn(std::size_t want) const;
+  bool may_polish() const { return local_.has_incumbent() && !tree_.has_focus(); }
+  void ask_priors(const std::vector<Leaf>& leaves, const std::vector<Score>& scores);
+  std::vector<Score> evaluate(const std::vector<ActionVector>& batch);
+  void accept_anything();
+  void consider(const ActionVector& actions, const Score& score);
+  void improved();
+  float reward_of(const Score& score) const;
+  Progress progress() const;
+  std::shared_ptr<const SearchTree> snapshot() const;
+  std::string note() const;
+  std::string pinned_note() const;
+
+  const Problem& problem_;
+  Evaluator& evaluator_;
+  PriorProvider& prior_;
+  const PlannerOptions& common_;
+  const TreeSearchOptions& options_;
+  Observer& observer_;
+  Reporter report_;
+  TreeState tree_;
+  LocalSearch local_;
+  double largest_memory_ = 1;
+
+  std::unordered_map<Digest, Known> known_;  // of the tree, by completed actions
+  std::size_t pinned_since_ = 0;
+  bool packed_ = false;
+  Nanos baseline_time_;
+  std::optional<Score> best_;  // of local_'s incumbent
+  std::int64_t tree_iterations_ = 0, polish_iterations_ = 0, evaluations_ = 0;
+  std::int64_t tree_wins_ = 0, polish_wins_ = 0;
+};
+
+}  // namespace strato
