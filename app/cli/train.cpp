@@ -93,13 +93,22 @@ TrainingOptions training_options(const TrainOptions& options) {
   return training;
 }
 
-void load(const TrainOptions& options, TrainingOptions& training) {
-  for (const ModelChoice& choice : chosen_models(options)) {
-    ModelOptions model;
-    model.graph = choice.graph;
-    model.batch = choice.batch;
-    training.models.push_back({choice.name, load_model(model).graph});
+std::shared_ptr<const Graph> graph_of(const ModelChoice& choice) {
+  ModelOptions model;
+  model.graph = choice.graph;
+  model.batch = choice.batch;
+  try {
+    return load_model(model).graph;
+  } catch (const InputError& error) {
+    if (choice.batch || error.remedy().find("--batch") == std::string::npos) throw;
+    throw InputError(error.file(), error.place(), error.problem(),
+                     "give the batch with the model: " + choice.graph + "=32");
   }
+}
+
+void load(const TrainOptions& options, TrainingOptions& training) {
+  for (const ModelChoice& choice : chosen_models(options))
+    training.models.push_back({choice.name, graph_of(choice)});
   for (const std::string& cluster : options.clusters)
     training.clusters.push_back(load_cluster(cluster));
 }

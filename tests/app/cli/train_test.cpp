@@ -120,6 +120,7 @@ TEST(TrainCommand, RefusesWhatItCannotDo) {
   expect_refused({"train", "mcts", "lenet=8", "-o", weights}, "learns nothing");
   expect_refused({"train", "tga", "lenet=8", "-o", weights}, "tga");
   expect_refused({"train", "tag", "lenet=8"}, "-o");
+  expect_refused({"train", "tag", "lenet", "-o", weights}, "with the model: lenet=32");
   expect_refused({"train", "tag", "lenet=many", "-o", weights}, "no batch");
   expect_refused({"train", "tag", "no_such_model=8", "-o", weights}, "is not there");
   expect_refused({"train", "tag", "lenet=8", "--without", "vgg19", "-o", weights}, "lenet");
