@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <chrono>
 #include <map>
-#include <thread>
 
 #include "core/base/file.h"
 #include "core/base/json.h"
@@ -303,19 +302,19 @@ std::vector<std::string> long_search(const TemporaryFolder& folder) {
 // Waits until the search has written history of more than `least` seconds, at most a minute; how far
 // into the search it reaches, in seconds.
 double wait_for_history(const fs::path& file, double least = 0) {
-  for (int i = 0; i < 600; ++i) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(100));
-    if (!fs::exists(file)) continue;
+  double reached = 0;
+  const bool written = wait_until([&] {
+    if (!fs::exists(file)) return false;
     try {
       const Workspace workspace(file);
-      if (workspace.runs().empty()) continue;
+      if (workspace.runs().empty()) return false;
       const auto history = workspace.history(workspace.runs()[0].id);
-      if (history.size() >= 2 && history.back().elapsed_seconds > least)
-        return history.back().elapsed_seconds;
+      if (history.size() >= 2) reached = history.back().elapsed_seconds;
     } catch (const std::exception&) {  // not made yet
     }
-  }
-  return 0;
+    return reached > least;
+  });
+  return written ? reached : 0;
 }
 
 TEST(Interrupted, CtrlCStopsCleanlyWithTheBestSoFar) {

@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <csignal>
 #include <regex>
 #include <utility>
@@ -73,6 +74,15 @@ int wait_for(pid_t child) {
   int status = 0;
   ::waitpid(child, &status, 0);
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+bool wait_until(const std::function<bool()>& condition) {
+  using Clock = std::chrono::steady_clock;
+  for (const auto end = Clock::now() + std::chrono::minutes(1); Clock::now() < end;) {
+    if (condition()) return true;
+    ::poll(nullptr, 0, 1);
+  }
+  return false;
 }
 
 OnTerminal::OnTerminal(const std::vector<std::string>& arguments) {

@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,8 @@ CliResult run_cli(const std::vector<std::string>& arguments);
 // Starts it with its output going to /dev/null.
 pid_t start_cli(const std::vector<std::string>& arguments);
 int wait_for(pid_t child);
+// Asks every millisecond, for at most a minute, until it is so; false when it never was.
+bool wait_until(const std::function<bool()>& condition);
 
 // Starts it on a terminal of its own, where it shows progress.
 class OnTerminal {

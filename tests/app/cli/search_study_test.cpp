@@ -2,11 +2,9 @@
 // that are not there, and Ctrl-C.
 #include <gtest/gtest.h>
 
-#include <fstream>
-
 #include "core/base/json.h"
 #include "tests/app/cli/run_cli.h"
-#include "tests/core/store/temporary_folder.h"
+#include "tests/app/cli/study_fixture.h"
 
 namespace strato {
 namespace {
@@ -23,18 +21,8 @@ const char* kSpeedup = R"({
            {"label": "LeNet", "model": "lenet", "batch": 8, "values": [50, null, "OOM"]}]
 })";
 
-class SearchStudy : public ::testing::Test {
+class SearchStudy : public StudyFixture {
  protected:
-  std::string file(const std::string& text) {
-    const std::string path = folder_ / "study.json";
-    std::ofstream(path) << text;
-    return path;
-  }
-  static std::string replaced(std::string text, const std::string& from, const std::string& to) {
-    const auto at = text.find(from);
-    EXPECT_NE(at, std::string::npos) << from;
-    return text.replace(at, from.size(), to);
-  }
   Json json_of(const std::string& text, std::vector<std::string> more = {}) {
     std::vector<std::string> arguments = {"study", file(text), "--json"};
     arguments.insert(arguments.end(), more.begin(), more.end());
@@ -42,7 +30,6 @@ class SearchStudy : public ::testing::Test {
     EXPECT_EQ(result.status, 0) << result.err;
     return Json::parse(result.out);
   }
-  TemporaryFolder folder_;
 };
 
 TEST_F(SearchStudy, SpeedupsAreStepTimesOverOneAnother) {

@@ -1,12 +1,10 @@
 // The study command: tables, summaries, the halves, what is refused, and a fit from end to end.
 #include <gtest/gtest.h>
 
-#include <fstream>
-
 #include "core/base/file.h"
 #include "core/base/json.h"
 #include "tests/app/cli/run_cli.h"
-#include "tests/core/store/temporary_folder.h"
+#include "tests/app/cli/study_fixture.h"
 
 namespace strato {
 namespace {
@@ -25,20 +23,7 @@ const char* kSmall = R"({
             "values": [400, 500, 450]}]
 })";
 
-class StudyCommand : public ::testing::Test {
- protected:
-  std::string file(const std::string& text) {
-    const std::string path = folder_ / "study.json";
-    std::ofstream(path) << text;
-    return path;
-  }
-  static std::string replaced(std::string text, const std::string& from, const std::string& to) {
-    const auto at = text.find(from);
-    EXPECT_NE(at, std::string::npos) << from;
-    return text.replace(at, from.size(), to);
-  }
-  TemporaryFolder folder_;
-};
+class StudyCommand : public StudyFixture {};
 
 TEST_F(StudyCommand, HalvesAreAChessBoard) {
   const CliResult result = run_cli({"study", file(kSmall), "--json"});

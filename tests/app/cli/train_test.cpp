@@ -3,7 +3,6 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include <chrono>
 #include <thread>
 
 #include "core/base/file.h"
@@ -101,8 +100,7 @@ TEST(TrainCommand, AKilledProcessEndsTheOthersWithTheCheckpointKept) {
   };
   const pid_t other = start_cli(rank("1"));
   std::thread killer([&] {
-    for (int i = 0; i < 1200 && !fs::exists(folder / "c.rank1"); ++i)
-      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    wait_until([&] { return fs::exists(folder / "c.rank1"); });
     ::kill(other, SIGKILL);
     wait_for(other);
   });

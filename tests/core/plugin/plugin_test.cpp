@@ -8,6 +8,7 @@
 #include "core/base/error.h"
 #include "core/base/file.h"
 #include "tests/core/store/temporary_folder.h"
+#include "tests/message_of.h"
 
 namespace strato {
 namespace {
@@ -23,16 +24,6 @@ void put(const fs::path& folder, const std::string& text, bool with_library = tr
   fs::create_directories(folder);
   write_file(folder / "plugin.json", text);
   if (with_library) fs::copy_file(TEST_PLUGIN_LIBRARY, folder / "plugin.so");
-}
-
-template <class Body>
-std::string message_of(Body body) {
-  try {
-    body();
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "no error";
 }
 
 TEST(PluginRegistry, AThirdPartyPluginInThePathWorks) {

@@ -4,27 +4,12 @@
 #include <chrono>
 
 #include "core/base/error.h"
-#include "core/plugin/plugin.h"
 #include "core/program/sfb/sfb.h"
 #include "core/search/baselines.h"
-#include "tests/core/search/toy.h"
+#include "tests/plugins/shipped.h"
 
 namespace strato {
 namespace {
-
-const PluginRegistry& registry() {
-  static const PluginRegistry plugins({std::string(STRATO_BINARY_DIR) + "/plugins"});
-  return plugins;
-}
-
-Problem sample(const std::string& model, std::int64_t batch, const std::string& cluster) {
-  const std::string file =
-      std::string(STRATO_SOURCE_DIR) + "/sample_graphs/models/" + model + ".onnx";
-  ImportOptions options;
-  options.batch = batch;
-  return make_problem(registry().importer_for(file)->import(file, options),
-                      toy::sample_cluster(cluster), {});
-}
 
 PlanResult plan(const std::string& planner, const Problem& problem,
                 std::map<std::string, std::string> set = {}, std::stop_token stop = {}) {

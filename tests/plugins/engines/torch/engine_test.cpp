@@ -1,24 +1,17 @@
 // The engine as a plugin: whole steps, updates, memory, bad models.
 #include <numeric>
 
+#include "tests/message_of.h"
 #include "tests/plugins/engines/torch/small_model.h"
+#include "tests/plugins/shipped.h"
 
 namespace strato {
 namespace {
 
-const PluginRegistry& registry() {
-  static const PluginRegistry all({std::string(STRATO_BINARY_DIR) + "/plugins"});
-  return all;
-}
-
 std::shared_ptr<const Graph> sample(const std::string& name, std::int64_t batch,
                                     Optimizer optimizer) {
-  const std::string file =
-      std::string(STRATO_SOURCE_DIR) + "/sample_graphs/models/" + name + ".onnx";
-  ImportOptions options;
-  options.batch = batch;
-  const Graph model = registry().importer_for(file)->import(file, options);
-  return std::make_shared<const Graph>(make_training_graph(simplify(model, false), optimizer));
+  return std::make_shared<const Graph>(
+      make_training_graph(simplify(sample_model(name, batch), false), optimizer));
 }
 
 double loss_after_step(Execution& execution, TensorId loss) {
@@ -189,16 +182,6 @@ TEST(TorchEngine, StopsBetweenOps) {
   stop.request_stop();
   EXPECT_FALSE(execution->run_step({}, stop.get_token()));
   EXPECT_TRUE(execution->run_step());
-}
-
-template <class Body>
-std::string message_of(Body body) {
-  try {
-    body();
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "no error";
 }
 
 TEST(TorchEngine, NamesWhatItDoesNotKnow) {

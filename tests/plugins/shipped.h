@@ -1,0 +1,28 @@
+// The plugins as they are shipped, and the sample models as problems.
+#pragma once
+
+#include <string>
+
+#include "core/plugin/plugin.h"
+#include "tests/core/search/toy.h"
+
+namespace strato {
+
+inline const PluginRegistry& registry() {
+  static const PluginRegistry plugins({std::string(STRATO_BINARY_DIR) + "/plugins"});
+  return plugins;
+}
+
+inline Graph sample_model(const std::string& model, std::int64_t batch) {
+  const std::string file =
+      std::string(STRATO_SOURCE_DIR) + "/sample_graphs/models/" + model + ".onnx";
+  ImportOptions options;
+  options.batch = batch;
+  return registry().importer_for(file)->import(file, options);
+}
+
+inline Problem sample(const std::string& model, std::int64_t batch, const std::string& cluster) {
+  return make_problem(sample_model(model, batch), toy::sample_cluster(cluster), {});
+}
+
+}  // namespace strato
