@@ -67,6 +67,8 @@ class SimulatingEvaluator final : public Evaluator {
   class Worker {
    public:
     Score evaluate(const Problem& problem, const Strategy& strategy, bool with_feedback) {
+      if (strategy.grouping != nullptr && strategy.grouping->digest() != problem.grouping->digest())
+        return simulate_strategy(problem, strategy, with_feedback).score;
       if (!lowering_) {
         lowering_ = std::make_unique<Lowering>(problem.graph, problem.grouping, problem.cluster,
                                                problem.cost);
@@ -162,8 +164,9 @@ std::unique_ptr<Evaluator> make_caching_evaluator(Evaluator& inner, const Cluste
   return std::make_unique<CachingEvaluator>(inner, cluster);
 }
 
-Outcome simulate_strategy(const Problem& problem, const Strategy& strategy, bool with_feedback,
+Outcome simulate_strategy(const Problem& given, const Strategy& strategy, bool with_feedback,
                           const SimulateOptions& options) {
+  const Problem problem = problem_for(given, strategy);
   Lowering lowering(problem.graph, problem.grouping, problem.cluster, problem.cost);
   Simulator simulator;
   Outcome outcome;

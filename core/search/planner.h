@@ -25,6 +25,10 @@ struct PlannerOptions {
   std::uint64_t seed = 1;
   int threads = 0;                         // 0: one per core; the result does not depend on it
   std::map<std::string, std::string> set;  // planner's own options (--set key=value)
+  // Complete strategies in the problem's groups that are known already: searches start from them,
+  // other planners ignore them.
+  std::vector<Strategy> seeds;
+  bool record_steps = false;  // fill PlanResult::steps where the planner can; costs time and memory
 
   // Reads an own option; throws InputError for text that does not parse.
   std::string text(std::string_view key, std::string_view fallback) const;
@@ -53,14 +57,23 @@ class Observer {
   virtual void on_tree(std::shared_ptr<const SearchTree>) {}  // a snapshot, now and then
 };
 
+struct PlanningSteps;  // core/search/schedule/steps.h
+
 struct PlanResult {
-  Strategy strategy;  // complete
+  Strategy strategy;  // complete; may have groups of its own: see problem_for()
   Score score;
   std::int64_t evaluations = 0;
   // After how many evaluations the first strategy was faster than data parallel with AllReduce (TAG
   // table 7); set by run_planner.
   std::optional<std::int64_t> evaluations_to_beat_data_parallel;
   std::string note;                        // e.g. that a baseline won, and which
+  // What else the planner can say about its result, for people, in order: a proven bound, a gap,
+  // how much was fused.
+  struct Fact {
+    std::string name, value;
+  };
+  std::vector<Fact> facts;
+  std::shared_ptr<const PlanningSteps> steps;  // of a white-box planner that was asked; else null
   std::shared_ptr<const SearchTree> tree;  // of a tree search; else null
 };
 

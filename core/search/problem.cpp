@@ -36,4 +36,10 @@ Problem with_grouping(const Problem& problem, Grouping grouping) {
   return result;
 }
 
+Problem problem_for(const Problem& problem, const Strategy& strategy) {
+  Problem result = problem;
+  if (strategy.grouping != nullptr) result.grouping = strategy.grouping;
+  return result;
+}
+
 }  // namespace strato

@@ -9,6 +9,7 @@
 #include "core/graph/graph.h"
 #include "core/graph/grouping.h"
 #include "core/graph/transform.h"
+#include "core/strategy/strategy.h"
 
 namespace strato {
 
@@ -34,5 +35,7 @@ Problem make_problem(const Graph& model, std::shared_ptr<const Cluster> cluster,
                      const ProblemOptions& options, std::vector<std::string>* warnings = nullptr);
 // The same with a grouping that is already known (a plan's, a person's).
 Problem with_grouping(const Problem& problem, Grouping grouping);
+// The problem in the groups of this strategy: where a strategy is shown, lowered or changed.
+Problem problem_for(const Problem& problem, const Strategy& strategy);
 
 }  // namespace strato

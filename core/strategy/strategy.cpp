@@ -127,6 +127,7 @@ bool Strategy::is_complete() const {
 Digest Strategy::digest() const {
   Hasher hasher;
   hasher.text("strategy 1").number(groups.size());
+  if (grouping != nullptr) hasher.digest(grouping->digest());
   for (const std::optional<Decision>& decision : groups) {
     hasher.number(decision.has_value());
     if (!decision) continue;
@@ -139,8 +140,22 @@ Digest Strategy::digest() const {
   if (bucket > Bytes(0)) hasher.text("bucket").number(bucket.value);
   if (!duplicated.empty()) hasher.text("duplicated").number(duplicated.size());
   for (const OpId op : duplicated) hasher.number(op.value());
+  if (!splits.empty()) hasher.text("splits").number(splits.size());
+  for (const OpSplit& split : splits) {
+    hasher.number(split.op.value()).number(split.axis).number(split.parts.size());
+    for (const DeviceShare& part : split.parts)
+      hasher.number(part.device.value()).number(part.weight);
+  }
   if (!priorities.empty()) hasher.text("priorities").numbers(std::span(priorities));
   return hasher.finish();
+}
+
+bool operator==(const Strategy& a, const Strategy& b) {
+  const auto whose = [](const Strategy& strategy) {
+    return strategy.grouping ? strategy.grouping->digest() : Digest();
+  };
+  return a.groups == b.groups && a.bucket == b.bucket && a.duplicated == b.duplicated &&
+         a.splits == b.splits && a.priorities == b.priorities && whose(a) == whose(b);
 }
 
 Decision decision_on_groups(const Cluster& cluster, std::span<const DeviceGroupId> groups,

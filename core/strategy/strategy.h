@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -40,6 +41,16 @@ struct Decision {
   friend bool operator==(const Decision&, const Decision&) = default;
 };
 
+// An op that several devices compute together, each a slice of its outputs (FastT 5.2,
+// SplitOperation): of the channels of a convolution, of the columns of a matrix product. Every part
+// has the whole batch.
+struct OpSplit {
+  OpId op;
+  int axis = 1;                    // of the first output; one of split_axes() (core/graph/split_axes.h)
+  std::vector<DeviceShare> parts;  // ascending by device, at least two; slices in this order
+  friend bool operator==(const OpSplit&, const OpSplit&) = default;
+};
+
 struct Strategy {
   IdVector<GroupId, std::optional<Decision>> groups;  // one entry per op group
   // Gradients that the same devices all-reduce are fused, in the order in which they are made, into
@@ -50,13 +61,19 @@ struct Strategy {
   // twice. An update of a ReplicatePs group in it runs on every device; elsewhere an entry that
   // changes nothing is legal.
   std::vector<OpId> duplicated;
+  // Ops split along another axis than the batch, ascending by op, no op twice; what their groups
+  // say does not hold for them.
+  std::vector<OpSplit> splits;
   // Execution order (FastT 5): by op, smaller runs first; its transfers and collectives have it,
   // too. Empty: first in, first out.
   std::vector<std::int32_t> priorities;
+  // Whose groups these are; null: the problem's. A planner that decides op by op makes its own
+  // groups, of the ops that it decides alike (core/search/schedule/placement.h).
+  std::shared_ptr<const Grouping> grouping;
 
   bool is_complete() const;
   Digest digest() const;
-  friend bool operator==(const Strategy&, const Strategy&) = default;
+  friend bool operator==(const Strategy&, const Strategy&);  // equal groupings by digest
 };
 
 // All devices of the device groups, equal shares.
@@ -71,7 +88,8 @@ Strategy complete(const Strategy& partial, const Cluster& cluster);
 std::vector<std::int64_t> apportion(std::int64_t batch, std::span<const DeviceShare> shares);
 
 // Throws InputError (place: the group) when a decision names no device, repeats one, has them out of order,
-// names one outside the cluster, or has a weight below 1; or when the strategy is for another number of groups.
+// names one outside the cluster, or has a weight below 1; or when the strategy is for another number of groups,
+// or its duplicated or split ops are out of order or outside the graph.
 void validate(const Strategy& strategy, const Grouping& grouping, const Cluster& cluster);
 
 // Which groups differ, in words a person reads: "conv4 (12 ops): AllReduce on v100 -> PS on v100, 1080ti-0".

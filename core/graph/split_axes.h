@@ -1,0 +1,24 @@
+// Along which axes, other than the batch, an op can be divided into parts that are computed on
+// their own: the channels of a convolution, the columns of a matrix product, the heads of an
+// attention (FastT 5.2: "parallelisable dimensions"; FlexFlow's attribute and parameter
+// dimensions).
+#pragma once
+
+#include <vector>
+
+#include "core/graph/graph.h"
+
+namespace strato {
+
+struct SplitAxis {
+  int axis = 0;  // of the first output: the parts' outputs concatenate along it
+  std::vector<int>
+      inputs;  // by input: the axis of which a part needs its slice only; -1: all of it
+  friend bool operator==(const SplitAxis&, const SplitAxis&) = default;
+};
+
+// Ascending by axis; never the batch axis; empty: the op cannot be split. Extents are at least two.
+// Also of gradient ops (a convolution's weight gradient splits along its output channels).
+std::vector<SplitAxis> split_axes(const Graph& graph, OpId op);
+
+}  // namespace strato

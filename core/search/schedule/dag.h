@@ -1,0 +1,96 @@
+// The graph that list schedulers see: nodes with times and memory, edges with bytes. A node is an
+// op, a replica of one, or a cluster of ops. Plain numbers in compressed rows, so that 100,000
+// nodes are scheduled in milliseconds; nothing in this folder recurses along the graph.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/base/units.h"
+#include "core/cluster/cluster.h"
+#include "core/search/problem.h"
+
+namespace strato {
+
+using NodeIndex = std::int32_t;
+
+struct DagEdge {
+  NodeIndex node;     // the other end
+  std::int32_t edge;  // index of the edge: the same seen from both ends
+};
+
+// Nodes are in a topological order: every edge goes to a larger index.
+class Dag {
+ public:
+  std::size_t size() const { return memory_.size(); }
+  std::size_t edge_count() const { return bytes_.size(); }
+  std::span<const DagEdge> successors(NodeIndex node) const;    // ascending by node
+  std::span<const DagEdge> predecessors(NodeIndex node) const;  // ascending by node
+  Bytes bytes(std::int32_t edge) const { return bytes_[static_cast<std::size_t>(edge)]; }
+  Nanos time(NodeIndex node, GpuTypeId gpu) const;
+  // What the node takes of its device's memory for as long as the step lasts: parameters with
+  // gradients and optimizer state, and what the forward pass keeps for the backward one.
+  Bytes memory(NodeIndex node) const { return memory_[static_cast<std::size_t>(node)]; }
+  // Nodes with the same number, 0 or more, have to be on one device (a parameter, all that read it
+  // and its update: Celeritas 6.1). -1: free.
+  std::int32_t colocation(NodeIndex node) const {
+    return colocation_[static_cast<std::size_t>(node)];
+  }
+  std::int32_t colocation_count() const { return colocation_count_; }
+  std::size_t gpu_type_count() const { return gpu_types_; }
+
+ private:
+  friend class DagBuilder;
+  std::size_t gpu_types_ = 0;
+  std::int32_t colocation_count_ = 0;
+  std::vector<Nanos> time_;  // node x GPU type
+  std::vector<Bytes> memory_, bytes_;
+  std::vector<std::int32_t> colocation_, successor_begin_, predecessor_begin_;
+  std::vector<DagEdge> successors_, predecessors_;
+};
+
+class DagBuilder {
+ public:
+  explicit DagBuilder(std::size_t gpu_types);
+  // `times`: one per GPU type. Nodes are numbered as they are added.
+  NodeIndex add_node(std::span<const Nanos> times, Bytes memory, std::int32_t colocation = -1);
+  // from < to (CHECK). Several edges between two nodes become one with the sum of their bytes.
+  void add_edge(NodeIndex from, NodeIndex to, Bytes bytes);
+  Dag build() &&;
+
+ private:
+  struct RawEdge {
+    NodeIndex from, to;
+    Bytes bytes;
+  };
+  Dag dag_;
+  std::vector<RawEdge> edges_;
+};
+
+// One node per op, numbered as the ops are. An edge carries the bytes of the producer's outputs
+// that the consumer reads. Ops that touch one parameter share a co-location group.
+Dag dag_of(const Problem& problem);
+
+// One node per cluster: times, memory and bytes between clusters add up. `cluster_of` numbers
+// clusters from 0 without gaps, such that every edge goes to the same cluster or a larger one
+// (CHECK). A cluster that holds nodes of several co-location groups makes them one.
+Dag contract(const Dag& dag, std::span<const std::int32_t> cluster_of);
+
+// How long the bytes of each edge take between two devices. Pairs of devices with equal paths share
+// their times. Refers to nothing that it was made from.
+class TransferTimes {
+ public:
+  TransferTimes(const Dag& dag, const Cluster& cluster, const CostModel& cost);
+  Nanos time(std::int32_t edge, DeviceId from, DeviceId to) const;  // 0 on one device
+  Nanos longest(std::int32_t edge) const;                           // over all pairs; 0: one device
+  Nanos mean(std::int32_t edge) const;                              // over all ordered pairs
+
+ private:
+  std::size_t devices_ = 0, classes_ = 0;
+  std::vector<std::int32_t> class_of_pair_;
+  std::vector<Nanos> time_;  // edge x class
+  std::vector<Nanos> longest_, mean_;
+};
+
+}  // namespace strato
