@@ -28,6 +28,8 @@ struct PlannerOptions {
   // Complete strategies in the problem's groups that are known already: searches start from them,
   // other planners ignore them.
   std::vector<Strategy> seeds;
+  // False: the planner's own result, even where a simple baseline is better (studies of papers).
+  bool floor = true;
   bool record_steps = false;  // fill PlanResult::steps where the planner can; costs time and memory
 
   // Reads an own option; throws InputError for text that does not parse.
@@ -66,7 +68,7 @@ struct PlanResult {
   // After how many evaluations the first strategy was faster than data parallel with AllReduce (TAG
   // table 7); set by run_planner.
   std::optional<std::int64_t> evaluations_to_beat_data_parallel;
-  std::string note;                        // e.g. that a baseline won, and which
+  std::string note;  // e.g. that a baseline won, and which
   // What else the planner can say about its result, for people, in order: a proven bound, a gap,
   // how much was fused.
   struct Fact {
@@ -74,7 +76,7 @@ struct PlanResult {
   };
   std::vector<Fact> facts;
   std::shared_ptr<const PlanningSteps> steps;  // of a white-box planner that was asked; else null
-  std::shared_ptr<const SearchTree> tree;  // of a tree search; else null
+  std::shared_ptr<const SearchTree> tree;      // of a tree search; else null
 };
 
 struct OptionHelp {

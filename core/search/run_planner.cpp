@@ -195,7 +195,7 @@ PlanResult run_planner(Planner& planner, const Problem& problem, const PlannerOp
   CountingEvaluator counting(*simulating);
   const auto caching = make_caching_evaluator(counting, *problem.cluster);
   PlanResult result;
-  if (planner.is_baseline()) {
+  if (planner.is_baseline() || !options.floor) {
     result = planner.plan(problem, *caching, options, observer, stop, std::move(resume));
   } else {
     result =
