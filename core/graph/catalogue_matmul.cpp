@@ -3,35 +3,10 @@
 #include <algorithm>
 
 #include "core/graph/catalogue_rows.h"
+#include "core/graph/contractions.h"
 
 namespace strato {
 namespace {
-
-// transA, transB of com.microsoft's FusedMatMul; MatMul has neither.
-std::string swapped_if(bool swap, std::string letters) {
-  if (swap && letters.size() >= 2)
-    std::swap(letters[letters.size() - 1], letters[letters.size() - 2]);
-  return letters;
-}
-
-// Outer axes align from the right: "abmk,abkn->abmn".
-Letters matmul_letters(const OpReader& op) {
-  const std::size_t rank_a = op.in(0).size(), rank_b = op.in(1).size();
-  const std::size_t outer = std::max<std::size_t>({rank_a, rank_b, 2}) - 2;
-  std::string axes;
-  for (std::size_t i = 0; i < outer; ++i) axes += static_cast<char>('A' + i);
-  const auto operand = [&](std::size_t rank, std::string_view inner, char alone) {
-    if (rank < 2) return std::string(rank, alone);
-    return axes.substr(outer - (rank - 2)) + std::string(inner);
-  };
-  const bool trans_a = op->integer("transA", 0) != 0, trans_b = op->integer("transB", 0) != 0;
-  Letters letters = {{swapped_if(trans_a, operand(rank_a, "mk", 'k')),
-                      swapped_if(trans_b, operand(rank_b, "kn", 'k'))},
-                     axes};
-  if (rank_a >= 2) letters.result += 'm';
-  if (rank_b >= 2) letters.result += 'n';
-  return letters;
-}
 
 double matmul_flops(const OpReader& op) {
   return 2 * op.elements() *
@@ -44,39 +19,10 @@ double gemm_flops(const OpReader& op) {
 }
 
 BatchAnswer gemm_batch(BatchFlow& flow) {
-  const bool trans_a = flow.op->integer("transA", 0) != 0;
-  const bool trans_b = flow.op->integer("transB", 0) != 0;
-  const std::string bias =
-      std::string("mn").substr(2 - std::min<std::size_t>(2, flow.op.in(2).size()));
-  const BatchAnswer answer =
-      batch_contracted(flow, {{trans_a ? "km" : "mk", trans_b ? "nk" : "kn", bias}, "mn"});
+  const BatchAnswer answer = batch_contracted(flow, gemm_letters(flow.op));
   const bool adds_bias_to_sum =
       answer && answer->kind == BatchKind::Partial && flow.op.has_input(2);
   return adds_bias_to_sum ? std::nullopt : answer;
-}
-
-// "bij,bjk->bik"; an equation without "->" keeps the letters that occur once, ascending.
-Letters einsum_letters(const OpReader& op) {
-  std::string equation = op->text("equation", "");
-  std::erase(equation, ' ');
-  const std::size_t arrow = equation.find("->");
-  const std::string left = equation.substr(0, arrow);
-  Letters letters = {{std::string()}, {}};
-  for (const char c : left) {
-    if (c == ',') {
-      letters.operands.emplace_back();
-    } else {
-      letters.operands.back() += c;
-    }
-  }
-  if (arrow != std::string::npos) {
-    letters.result = equation.substr(arrow + 2);
-  } else {
-    for (char c = 'A'; c <= 'z'; ++c) {
-      if (std::count(left.begin(), left.end(), c) == 1) letters.result += c;
-    }
-  }
-  return letters;
 }
 
 // The extent that a letter stands for.

@@ -18,7 +18,9 @@ struct SplitAxis {
 };
 
 // Ascending by axis; never the batch axis; empty: the op cannot be split. Extents are at least two.
-// Also of gradient ops (a convolution's weight gradient splits along its output channels).
+// Also of gradient ops (a convolution's weight gradient splits along its output channels), and of
+// updates, where `axis` is the parameter's. Further outputs are divided as the first is, along the
+// axis that stands for the same. Not views: they make nothing.
 std::vector<SplitAxis> split_axes(const Graph& graph, OpId op);
 
 }  // namespace strato
