@@ -1,0 +1,27 @@
+// m-TOPO (Jeon et al.: "Baechi: fast device placement of machine learning graphs", SoCC 2020): the
+// ops in breadth-first topological order fill one device after another, each up to an equal share
+// of the memory needed and the largest op. Time plays no part.
+//
+// A device that is smaller than its share takes what it holds, the others more. A node without room
+// on this device and those after it goes to the emptiest. The first node of a co-location group
+// decides for all of it, and its device takes the memory of all; in the paper's variant that of the
+// nodes seen so far, which may be too many in the end (Celeritas 6.1, 6.4).
+#pragma once
+
+#include "core/search/schedule/schedule.h"
+#include "core/search/schedule/steps.h"
+
+namespace strato::baechi {
+
+struct MemoryTopoOptions {
+  double memory = 1;           // part of every device's memory that may be used
+  bool reserve_groups = true;  // false: the paper's variant
+};
+Schedule memory_topo(const Dag& dag, const TransferTimes& transfers, const Cluster& cluster,
+                     const MemoryTopoOptions& options, PlanningSteps* steps = nullptr);
+
+// What each device may be filled up to: L + largest, but not above its capacity, with the least L
+// for which the devices together hold all L's (all that they can, where that is not enough).
+std::vector<Bytes> shares_of(Bytes total, Bytes largest, std::vector<Bytes> capacities);
+
+}  // namespace strato::baechi

@@ -1,0 +1,40 @@
+// The planner "heft": see schedule.h.
+#include "core/plugin/plugin.h"
+#include "core/search/schedule/plan_by_schedule.h"
+#include "plugins/planners/heft/schedule.h"
+
+namespace {
+
+using namespace strato;
+
+class Heft final : public Planner {
+ public:
+  std::string name() const override { return "heft"; }
+  bool is_baseline() const override { return true; }
+  std::vector<OptionHelp> options() const override {
+    return {{"order", "true", "ops run in the order of the schedule; false: first in, first out"},
+            {"variant", "default", "paper: one schedule, even where the simulator finds no fit"}};
+  }
+
+  PlanResult plan(const Problem& problem, Evaluator& evaluator, const PlannerOptions& options,
+                  Observer& observer, std::stop_token stop,
+                  std::shared_ptr<const SearchTree>) override {
+    const Dag dag = dag_of(problem);
+    const TransferTimes transfers(dag, *problem.cluster, *problem.cost);
+    BySchedule how;
+    how.algorithm = "HEFT (Topcuoglu et al. 2002, section 4.1)";
+    how.retry = options.choice("variant", "default", {"default", "paper"}) == "default";
+    how.with_order = options.boolean("order", true);
+    return plan_by_schedule(problem, dag, evaluator, options, observer, stop, how,
+                            [&](double memory, PlanningSteps* steps) {
+                              return heft::schedule(dag, transfers, *problem.cluster, memory,
+                                                    steps);
+                            });
+  }
+};
+
+std::unique_ptr<Planner> make(std::string_view) { return std::make_unique<Heft>(); }
+
+}  // namespace
+
+STRATOSCOPE_PLANNER(make)
