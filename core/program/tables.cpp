@@ -11,16 +11,18 @@ bool no_work(const Op& op) {
   return op.work.flops == 0 && op.work.batch_bytes.value == 0 && op.work.fixed_bytes.value == 0;
 }
 
-// An alias takes over one input's bytes and readiness. Other inputs may only be known before the
-// step.
-bool is_alias(const Graph& graph, const Op& op, std::span<const TensorId> inputs) {
-  if (op.phase == Phase::Update || !(op.view || no_work(op)) || inputs.empty()) return false;
-  for (std::size_t i = 1; i < inputs.size(); ++i)
-    if (graph.tensor(inputs[i]).producer.valid()) return false;
-  return true;
-}
-
 }  // namespace
+
+bool is_alias(const Graph& graph, OpId id) {
+  const Op& op = graph.op(id);
+  if (op.phase == Phase::Update || !(op.view || no_work(op))) return false;
+  TensorId first;
+  for (const TensorId input : op.inputs) {
+    if (!first.valid()) first = input;
+    if (input.valid() && input != first && graph.tensor(input).producer.valid()) return false;
+  }
+  return first.valid();
+}
 
 Tables::Tables(std::shared_ptr<const Graph> graph_, std::shared_ptr<const Grouping> grouping_,
                std::shared_ptr<const Cluster> cluster_, std::shared_ptr<const CostModel> cost_)
@@ -72,7 +74,7 @@ void Tables::describe_ops() {
     OpFacts& facts = ops[OpId(i)];
     facts.kind = op.phase == Phase::Update ? TaskKind::Update : TaskKind::Compute;
     facts.splittable = op.split != Splittability::None && op.phase != Phase::Update;
-    facts.alias = is_alias(*graph, op, inputs(OpId(i)));
+    facts.alias = is_alias(*graph, OpId(i));
   }
 }
 

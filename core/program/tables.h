@@ -48,6 +48,10 @@ struct OpFacts {
   bool alias = false;  // makes no task: its outputs are its first input's bytes
 };
 
+// Does this op make no task? It takes over one input's bytes and readiness; others may only be known
+// before the step.
+bool is_alias(const Graph& graph, OpId op);
+
 class Tables {
  public:
   Tables(std::shared_ptr<const Graph> graph, std::shared_ptr<const Grouping> grouping,
