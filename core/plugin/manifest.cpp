@@ -37,6 +37,15 @@ std::vector<std::string> extensions_of(const JsonView& manifest) {
   return extensions;
 }
 
+Effort effort_of(const JsonView& manifest, PluginKind kind) {
+  const auto given = manifest.find("effort");
+  if (!given) return Effort::Quick;
+  if (kind != PluginKind::Planner) given->fail("is only for planners", "leave it out");
+  for (const Effort effort : {Effort::Quick, Effort::Slow, Effort::Search, Effort::Portfolio})
+    if (given->string() == name_of(effort)) return effort;
+  given->fail("is not an effort", "write \"quick\", \"slow\", \"search\" or \"portfolio\"");
+}
+
 }  // namespace
 
 std::string lower_case(std::string text) {
@@ -50,13 +59,14 @@ std::vector<PluginInfo> read_manifest(const std::filesystem::path& folder, Plugi
   const std::filesystem::path file = folder / "plugin.json";
   const JsonView manifest = JsonView::parse(read_file(file), file.string());
   check_format(manifest, kind);
-  manifest.allow_only({"format", "version", "kind", "names", "summary", "extensions"});
+  manifest.allow_only({"format", "version", "kind", "names", "summary", "extensions", "effort"});
   const auto summary = manifest.find("summary");
+  const Effort effort = effort_of(manifest, kind);
   std::vector<PluginInfo> plugins;
   for (const JsonView& name : manifest.at("names").items()) {
     if (name.string().empty()) name.fail("is empty", "give a name");
     plugins.push_back({kind, name.string(), summary ? summary->string() : "",
-                       extensions_of(manifest), folder / "plugin.so"});
+                       extensions_of(manifest), folder / "plugin.so", effort});
   }
   if (plugins.empty()) manifest.at("names").fail("is empty", "name what the plugin serves");
   return plugins;

@@ -34,6 +34,20 @@ std::string_view name_of(PluginKind kind) {
   return "plugin";
 }
 
+std::string_view name_of(Effort effort) {
+  switch (effort) {
+    case Effort::Quick:
+      return "quick";
+    case Effort::Slow:
+      return "slow";
+    case Effort::Search:
+      return "search";
+    case Effort::Portfolio:
+      return "portfolio";
+  }
+  return "quick";
+}
+
 struct PluginRegistry::State {
   std::map<std::pair<PluginKind, std::string>, PluginInfo> plugins;
   std::vector<std::string> warnings;
@@ -45,11 +59,11 @@ struct PluginRegistry::State {
   std::vector<std::string> names(PluginKind kind) const;
   const PluginInfo& find(PluginKind kind, std::string_view name) const;
 
-  template <class T>
-  std::unique_ptr<T> make(const PluginInfo& plugin, const char* function) {
-    using Make = T* (*)(const char*);
+  template <class T, class... Further>
+  std::unique_ptr<T> make(const PluginInfo& plugin, const char* function, Further... further) {
+    using Make = T* (*)(const char*, Further...);
     const auto make_object = reinterpret_cast<Make>(libraries.symbol(plugin.library, function));
-    std::unique_ptr<T> object(make_object(plugin.name.c_str()));
+    std::unique_ptr<T> object(make_object(plugin.name.c_str(), further...));
     if (object == nullptr) {
       throw InputError(plugin.library.string(), "",
                        fmt::format("does not make \"{}\"", plugin.name),
@@ -137,7 +151,7 @@ std::unique_ptr<Planner> PluginRegistry::planner(std::string_view name) const {
   const std::size_t plus = name.rfind('+');
   if (plus == std::string_view::npos) {
     return state_->make<Planner>(state_->find(PluginKind::Planner, name),
-                                 "stratoscope_make_planner");
+                                 "stratoscope_make_planner", this);
   }
   return refined(planner(name.substr(0, plus)),
                  state_->make<Refiner>(state_->find(PluginKind::Refiner, name.substr(plus + 1)),

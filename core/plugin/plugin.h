@@ -3,7 +3,7 @@
 //
 // A plugin is a folder <plugin path>/<kind>s/<name>/ with plugin.json and plugin.so:
 //   {"format": "stratoscope-plugin", "version": 1, "kind": "planner", "names": ["mcts"],
-//    "summary": "Monte-Carlo tree search (TAG 4.2.2)", "extensions": [".onnx"]}
+//    "summary": "Monte-Carlo tree search (TAG 4.2.2)", "extensions": [".onnx"], "effort": "search"}
 // The library exports one C function for its kind, which makes an object by name (see the macros
 // below).
 #pragma once
@@ -15,6 +15,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "core/graph/graph.h"
@@ -52,6 +53,16 @@ class Exporter {
   virtual std::string write(const ExportInput& input) = 0;
 };
 
+// What a planner spends, from its manifest's "effort" (without one: Quick). A planner that runs others
+// (plugins/planners/auto) goes by it, so that it need not know them by name.
+enum class Effort {
+  Quick,      // "quick": one answer, soon, whatever the iterations and the budget
+  Slow,       // "slow": one answer, some time later
+  Search,     // "search": spends its iterations or its budget, and starts from PlannerOptions::seeds
+  Portfolio,  // "portfolio": runs other planners
+};
+std::string_view name_of(Effort effort);
+
 enum class PluginKind { Importer, Planner, Refiner, Exporter, Launcher, Engine };
 std::string_view name_of(PluginKind kind);  // "importer", ...
 
@@ -61,6 +72,7 @@ struct PluginInfo {
   std::string summary;
   std::vector<std::string> extensions;  // of importers and exporters: ".onnx"
   std::filesystem::path library;
+  Effort effort = Effort::Quick;  // of planners
 };
 
 // Scans manifests only; a library is loaded when an object of it is made, and stays loaded.
@@ -77,7 +89,8 @@ class PluginRegistry {
   const std::vector<std::string>& warnings() const;     // manifests that could not be read
 
   // Unknown name: InputError that lists what there is. A planner's name may carry refiners:
-  // "dp-allreduce+sfb" plans as dp-allreduce does, and the refiner "sfb" goes over the result.
+  // "dp-allreduce+sfb" plans as dp-allreduce does, and the refiner "sfb" goes over the result. A
+  // planner that runs others refers to this registry, which has to outlive it.
   std::unique_ptr<Planner> planner(std::string_view name) const;
   std::unique_ptr<Importer> importer_for(const std::filesystem::path& file) const;  // by extension
   std::unique_ptr<Exporter> exporter(std::string_view name) const;
@@ -90,11 +103,24 @@ class PluginRegistry {
 
 }  // namespace strato
 
+namespace strato {
+// Calls make(name), or make(name, registry) for a planner that runs other planners.
+template <class Make>
+std::unique_ptr<Planner> make_planner_with(Make&& make, std::string_view name,
+                                           const PluginRegistry& registry) {
+  if constexpr (std::is_invocable_v<Make, std::string_view, const PluginRegistry&>)
+    return make(name, registry);
+  else
+    return make(name);
+}
+}  // namespace strato
+
 // In one .cpp file of the plugin; the function takes the name asked for (a library may serve
-// several).
-#define STRATOSCOPE_PLANNER(make)                                                    \
-  extern "C" strato::Planner* stratoscope_make_planner(const char* name) {           \
-    return std::unique_ptr<strato::Planner>(make(std::string_view(name))).release(); \
+// several). That of a planner may take the registry behind the name (make_planner_with).
+#define STRATOSCOPE_PLANNER(make)                                                       \
+  extern "C" strato::Planner* stratoscope_make_planner(                                 \
+      const char* name, const strato::PluginRegistry* registry) {                       \
+    return strato::make_planner_with(make, std::string_view(name), *registry).release(); \
   }
 #define STRATOSCOPE_REFINER(make)                                                    \
   extern "C" strato::Refiner* stratoscope_make_refiner(const char* name) {           \
