@@ -73,7 +73,8 @@ void find_breakpoints(const Dag& dag, std::span<const Nanos> edge_times, Window 
       least = total[index(i)];
       best = i;
     }
-    for (const DagEdge& edge : dag.predecessors(node)) inward[index(place_of[index(edge.node)])] = 0;
+    for (const DagEdge& edge : dag.predecessors(node))
+      inward[index(place_of[index(edge.node)])] = 0;
     fusion.cost[index(j)] = Nanos(least);
     fusion.before[index(j)] = best;
   }

@@ -43,8 +43,9 @@ Case random_case(Random& random, std::int32_t nodes, int groups = 0) {
     if (result.dag.predecessors(i).empty()) ready.push_back(i);
   }
   while (!ready.empty()) {
-    std::swap(ready[static_cast<std::size_t>(below(random, static_cast<std::int32_t>(ready.size())))],
-              ready.back());
+    std::swap(
+        ready[static_cast<std::size_t>(below(random, static_cast<std::int32_t>(ready.size())))],
+        ready.back());
     const NodeIndex node = ready.back();
     ready.pop_back();
     result.sequence.push_back(node);
@@ -59,7 +60,8 @@ Nanos cut_cost(const Case& c, const std::vector<std::int32_t>& cluster_of) {
   Nanos cost;
   for (NodeIndex i = 0; i < static_cast<NodeIndex>(c.dag.size()); ++i) {
     for (const DagEdge& edge : c.dag.successors(i))
-      if (cluster_of[static_cast<std::size_t>(i)] != cluster_of[static_cast<std::size_t>(edge.node)])
+      if (cluster_of[static_cast<std::size_t>(i)] !=
+          cluster_of[static_cast<std::size_t>(edge.node)])
         cost += c.edge_times[static_cast<std::size_t>(edge.edge)];
   }
   return cost;

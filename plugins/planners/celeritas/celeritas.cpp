@@ -1,0 +1,242 @@
+// celeritas and order-place: Celeritas (sections 4 and 5). Ops are fused into clusters of
+// consecutive ones of the CPD-TOPO order by Kernighan's dynamic program (core/search/schedule/
+// fusion.h), and the clusters placed in order (placing.h). order-place with range=1 and order=dfs
+// or m is the placement of the Standard Evaluation (4.2.2).
+//
+// Beyond the paper (variant=paper leaves it out): a placement that the simulator finds not to fit
+// is made again with less of every device's memory; and celeritas begins with what order-place
+// finds, tries smaller clusters, adjusting and not, by the earliest finish, fast devices first, in
+// the order of the schedule, and takes what the simulator finds fastest. How much it tries falls
+// with the size of the graph, so that it stays quick.
+#include <algorithm>
+#include <map>
+#include <tuple>
+#include <utility>
+
+#include "core/base/error.h"
+#include "core/base/quantity_text.h"
+#include "core/plugin/plugin.h"
+#include "core/search/schedule/placement.h"
+#include "plugins/planners/celeritas/planning.h"
+
+namespace {
+
+using namespace strato;
+using namespace strato::celeritas;
+
+const std::vector<OptionHelp> kRecipeOptions = {
+    {"variant", "default", "default, or paper: one placement, as in Celeritas 5"},
+    {"order", "cpd", "topological order: cpd, dfs or m"},
+    {"range", "200", "R: ops in one cluster at most; 1: no fusion"},
+    {"cluster-memory", "0.25", "M: a cluster's part of the smallest device's memory"},
+    {"memory", "1", "part of every device's memory to be used"},
+    {"insert", "true", "nodes may be put into idle time between others"},
+    {"transfer-tasks", "true", "transfers occupy the devices' communication, one at a time"},
+};
+
+double part_of(const PlannerOptions& options, std::string_view key, double fallback) {
+  const double value = options.number(key, fallback);
+  if (value > 0 && value <= 1) return value;
+  throw InputError("", "--set " + std::string(key) + "=" + options.text(key, ""),
+                   "is not a part of a device's memory", "give a number above 0, up to 1");
+}
+
+Recipe recipe_from(const PlannerOptions& options) {
+  Recipe recipe;
+  const std::string order = options.choice("order", "cpd", {"cpd", "dfs", "m"});
+  recipe.order = order == "cpd" ? Order::Cpd : order == "dfs" ? Order::Dfs : Order::M;
+  recipe.range = options.integer("range", recipe.range);
+  if (recipe.range < 1)
+    throw InputError("", "--set range=" + options.text("range", ""), "is below 1",
+                     "give a whole number from 1 on");
+  recipe.cluster_memory = part_of(options, "cluster-memory", recipe.cluster_memory);
+  recipe.memory = part_of(options, "memory", recipe.memory);
+  recipe.insert = options.boolean("insert", recipe.insert);
+  recipe.transfers_are_tasks = options.boolean("transfer-tasks", recipe.transfers_are_tasks);
+  return recipe;
+}
+
+struct Attempt {
+  Recipe recipe;
+  std::shared_ptr<const Coarse> coarse;
+  Placed placed;
+  Strategy strategy;
+  Score score;
+};
+
+// Makes placements after recipes and keeps the best.
+class Planning {
+ public:
+  Planning(const Problem& problem, Evaluator& evaluator, Observer& observer)
+      : fine_(problem), evaluator_(evaluator), observer_(observer) {}
+
+  const Attempt& best() const { return *best_; }
+
+  // Evaluates them together; the first among equally good ones wins.
+  void attempt(const std::vector<Recipe>& recipes) {
+    std::vector<Attempt> attempts;
+    std::vector<Strategy> strategies;
+    for (const Recipe& recipe : recipes) {
+      attempts.push_back(make(recipe));
+      strategies.push_back(attempts.back().strategy);
+    }
+    const std::vector<Score> scores = evaluator_.evaluate(strategies);
+    for (std::size_t i = 0; i < attempts.size(); ++i) {
+      attempts[i].score = scores[i];
+      ++evaluations_;
+      if (best_ && !scores[i].better_than(best_->score)) continue;
+      best_ = std::make_unique<Attempt>(std::move(attempts[i]));
+      observer_.on_improvement(best_->strategy, best_->score,
+                               {evaluations_, evaluations_, 0, best_->score});
+    }
+  }
+
+  // The best one again with less of every device's memory until it fits. What is more than the
+  // devices hold gets no smaller by that.
+  void shrink_memory(const std::stop_token& stop) {
+    const Recipe recipe = best_->recipe;
+    for (const double part : {0.9, 0.8, 0.65, 0.5, 0.35}) {
+      if (best_->score.feasible || !best_->placed.schedule.fits || stop.stop_requested()) return;
+      Recipe smaller = recipe;
+      smaller.memory *= part;
+      attempt({smaller});
+    }
+  }
+
+  // What order-place finds, then others than the paper's `recipe`.
+  void explore(const Recipe& recipe, const std::stop_token& stop) {
+    Recipe in_order = recipe;
+    in_order.adjust = false;
+    attempt({in_order});
+    shrink_memory(stop);
+    std::vector<Recipe> recipes = alternatives(recipe);
+    const double memory = best_->recipe.memory;  // that Order-Place needs to fit
+    for (std::size_t i = recipes.size(); memory < recipe.memory && i-- > 0;) {
+      recipes.insert(recipes.begin() + static_cast<std::ptrdiff_t>(i), recipes[i]);
+      recipes[i].memory = memory;
+    }
+    recipes.resize(std::min(recipes.size(), tries()));
+    if (!stop.stop_requested()) attempt(recipes);
+    if (stop.stop_requested() || tries() < 4) return;
+    shrink_memory(stop);
+    Recipe enforced = best_->recipe;
+    enforced.enforce_order = true;
+    attempt({enforced});
+  }
+
+  PlanResult result(const PlannerOptions& options) const {
+    PlanResult result;
+    result.strategy = best_->strategy;
+    result.score = best_->score;
+    result.evaluations = evaluations_;
+    result.facts = facts();
+    if (!best_->placed.schedule.fits)
+      result.note = "not everything found room: what did not went to the emptiest device";
+    if (options.record_steps) result.steps = steps_of(fine_, *best_->coarse, best_->recipe);
+    return result;
+  }
+
+ private:
+  // Strategies that are simulated at once: some 100,000 ops.
+  std::size_t tries() const {
+    return std::clamp<std::size_t>(100'000 / std::max<std::size_t>(fine_.dag.size(), 1), 1, 24);
+  }
+
+  // The most promising first, the paper's before them.
+  std::vector<Recipe> alternatives(const Recipe& paper) const {
+    std::vector<Recipe> recipes = {paper};
+    Recipe other = paper;
+    other.by_finish = true;
+    other.fastest_first = true;
+    for (const std::int64_t divisor : {4, 16, 1, 64}) {
+      other.range = std::max<std::int64_t>(1, paper.range / divisor);
+      for (const bool adjust : {true, false}) {
+        other.adjust = adjust;
+        recipes.push_back(other);
+      }
+    }
+    return recipes;
+  }
+
+  Attempt make(const Recipe& recipe) {
+    Attempt attempt;
+    attempt.recipe = recipe;
+    auto& coarse = coarse_[{recipe.order, recipe.range, recipe.cluster_memory}];
+    if (coarse == nullptr) coarse = std::make_shared<const Coarse>(coarsen(fine_, recipe));
+    attempt.coarse = coarse;
+    attempt.placed = place(fine_, *coarse, recipe);
+    attempt.strategy = strategy_of(fine_.problem, attempt.placed.schedule,
+                                   coarse->fusion.cluster_of, recipe.enforce_order);
+    return attempt;
+  }
+
+  std::vector<PlanResult::Fact> facts() const {
+    const Coarse& coarse = *best_->coarse;
+    const Recipe& recipe = best_->recipe;
+    std::vector<PlanResult::Fact> facts;
+    facts.push_back(
+        {"nodes", std::to_string(fine_.dag.size()) + " -> " + std::to_string(coarse.dag.size())});
+    facts.push_back({"communication to computing",
+                     significant_text(communication_to_computing(fine_.weights)) + " -> " +
+                         significant_text(communication_to_computing(coarse.weights))});
+    facts.push_back({"moves", std::to_string(best_->placed.moves)});
+    facts.push_back({"range", std::to_string(recipe.range)});
+    if (recipe.memory < 1) facts.push_back({"memory planned with", percent_text(recipe.memory)});
+    return facts;
+  }
+
+  Fine fine_;
+  Evaluator& evaluator_;
+  Observer& observer_;
+  std::map<std::tuple<Order, std::int64_t, double>, std::shared_ptr<const Coarse>> coarse_;
+  std::unique_ptr<Attempt> best_;
+  std::int64_t evaluations_ = 0;
+};
+
+class OrderPlace final : public Planner {
+ public:
+  std::string name() const override { return "order-place"; }
+  bool is_baseline() const override { return true; }
+  std::vector<OptionHelp> options() const override { return kRecipeOptions; }
+
+  PlanResult plan(const Problem& problem, Evaluator& evaluator, const PlannerOptions& options,
+                  Observer& observer, std::stop_token stop,
+                  std::shared_ptr<const SearchTree>) override {
+    Recipe recipe = recipe_from(options);
+    recipe.adjust = false;
+    const bool paper = options.choice("variant", "default", {"default", "paper"}) == "paper";
+    Planning planning(problem, evaluator, observer);
+    planning.attempt({recipe});
+    if (!paper) planning.shrink_memory(stop);
+    return planning.result(options);
+  }
+};
+
+class Celeritas final : public Planner {
+ public:
+  std::string name() const override { return "celeritas"; }
+  std::vector<OptionHelp> options() const override { return kRecipeOptions; }
+
+  PlanResult plan(const Problem& problem, Evaluator& evaluator, const PlannerOptions& options,
+                  Observer& observer, std::stop_token stop,
+                  std::shared_ptr<const SearchTree>) override {
+    const Recipe recipe = recipe_from(options);
+    const bool paper = options.choice("variant", "default", {"default", "paper"}) == "paper";
+    Planning planning(problem, evaluator, observer);
+    if (paper) {
+      planning.attempt({recipe});
+    } else {
+      planning.explore(recipe, stop);
+    }
+    return planning.result(options);
+  }
+};
+
+std::unique_ptr<Planner> make(std::string_view name) {
+  if (name == "order-place") return std::make_unique<OrderPlace>();
+  return std::make_unique<Celeritas>();
+}
+
+}  // namespace
+
+STRATOSCOPE_PLANNER(make)
