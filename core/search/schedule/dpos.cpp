@@ -1,0 +1,502 @@
+#include "core/search/schedule/dpos.h"
+
+#include <algorithm>
+#include <numeric>
+#include <queue>
+#include <utility>
+
+#include "core/base/error.h"
+
+namespace strato {
+namespace {
+
+constexpr std::size_t kCheckpoints = 16;
+
+std::size_t index(NodeIndex node) { return static_cast<std::size_t>(node); }
+
+}  // namespace
+
+Dpos::Dpos(const Dag& dag, const Cluster& cluster, const CostModel& cost,
+           const DposOptions& options)
+    : cluster_(cluster),
+      options_(options),
+      devices_(options.devices),
+      transfers_(cluster, cost),
+      dag_(dag, transfers_) {
+  if (devices_.empty())
+    for (std::size_t d = 0; d < cluster.device_count(); ++d) devices_.emplace_back(d);
+  ready_.resize(cluster.device_count());
+  grow();
+  rank_all();
+  order_.resize(dag_.size());
+  std::iota(order_.begin(), order_.end(), 0);
+  std::ranges::stable_sort(order_, std::greater(), [&](NodeIndex node) { return rank(node); });
+  for (std::size_t i = 0; i < order_.size(); ++i)
+    place_[index(order_[i])] = static_cast<std::int32_t>(i);
+  if (!order_.empty()) path_ = path_from(order_.front());
+  for (const NodeIndex node : path_) on_path_[index(node)] = 1;
+  std::size_t count = 0;
+  Run all;
+  all.tail = order_;
+  all.path = path_;
+  all.keep = true;
+  last_ = run(all, placed_, count);
+}
+
+Dpos::State Dpos::empty_state() const {
+  State state;
+  state.idle.resize(cluster_.device_count());
+  for (std::size_t d = 0; d < cluster_.device_count(); ++d)
+    state.left.push_back(Bytes(static_cast<std::int64_t>(
+        static_cast<double>(cluster_.gpu(DeviceId(d)).memory.value) * options_.memory)));
+  state.group_at.resize(dag_.group_count());
+  return state;
+}
+
+void Dpos::grow() {
+  rank_.resize(dag_.size());
+  old_rank_.resize(dag_.size());
+  changed_.resize(dag_.size());
+  on_path_.resize(dag_.size());
+  place_.resize(dag_.size(), -1);
+  placed_.resize(dag_.size());
+}
+
+Nanos Dpos::longest_time(NodeIndex node) const {
+  Nanos longest;
+  for (const DeviceId device : devices_) longest = std::max(longest, time(node, device));
+  return longest;
+}
+
+Nanos Dpos::rank_from_successors(NodeIndex node) const {
+  Nanos most;
+  for (const EditableDag::Half& half : dag_.successors(node))
+    most = std::max(most, transfers_.longest(half.row) + rank(half.node));
+  return longest_time(node) + most;
+}
+
+void Dpos::rank_all() {
+  for (std::size_t i = dag_.size(); i-- > 0;)
+    rank_[i] = old_rank_[i] = rank_from_successors(static_cast<NodeIndex>(i));
+}
+
+std::vector<NodeIndex> Dpos::path_from(NodeIndex entry) const {
+  std::vector<NodeIndex> path;
+  for (NodeIndex node = entry; node >= 0;) {
+    path.push_back(node);
+    NodeIndex next = -1;
+    for (const EditableDag::Half& half : dag_.successors(node))
+      if (next < 0 || before(half.node, rank(half.node), next, rank(next))) next = half.node;
+    node = next;
+  }
+  return path;
+}
+
+// --- Placing ---
+
+// What has to be free on a device for the node; nothing where its group already has its memory.
+Bytes Dpos::need(NodeIndex node, const std::vector<DeviceId>& group_at) const {
+  const std::int32_t group = dag_.colocation(node);
+  if (group < 0) return dag_.memory(node);
+  return group_at[static_cast<std::size_t>(group)].valid() ? Bytes() : dag_.group_memory(group);
+}
+
+DeviceId Dpos::choose_path_device(std::span<const NodeIndex> remaining, const State& state) const {
+  DeviceId best;
+  unsigned __int128 best_sum = 0, best_count = 1;
+  std::vector<std::int32_t> groups;  // that are simulated to be there
+  for (const DeviceId device : devices_) {
+    Bytes left = state.left[device.index()];
+    unsigned __int128 sum = 0, count = 0;
+    groups.clear();
+    for (const NodeIndex node : remaining) {
+      const std::int32_t group = dag_.colocation(node);
+      if (group >= 0) {
+        const DeviceId demanded = state.group_at[static_cast<std::size_t>(group)];
+        if (demanded.valid() && demanded != device) continue;
+        if (demanded.valid() || std::ranges::find(groups, group) != groups.end()) {
+          sum += static_cast<std::uint64_t>(time(node, device).value);
+          ++count;
+          continue;
+        }
+      }
+      const Bytes bytes = need(node, state.group_at);
+      if (bytes > left) break;
+      left -= bytes;
+      if (group >= 0) groups.push_back(group);
+      sum += static_cast<std::uint64_t>(time(node, device).value);
+      ++count;
+    }
+    if (count == 0) continue;
+    if (best.valid() && sum * best_count >= best_sum * count) continue;
+    best = device;
+    best_sum = sum;
+    best_count = count;
+  }
+  return best;
+}
+
+DeviceId Dpos::emptiest(const State& state) const {
+  return *std::ranges::max_element(devices_, {},
+                                   [&](DeviceId device) { return state.left[device.index()]; });
+}
+
+// When all inputs of the node are on each device.
+void Dpos::find_ready(NodeIndex node, std::span<const Placed> placed) {
+  for (const DeviceId device : devices_) ready_[device.index()] = {};
+  for (const EditableDag::Half& half : dag_.predecessors(node)) {
+    const Placed& from = placed[index(half.node)];
+    const Nanos* times = transfers_.times_of(half.row);
+    const std::uint16_t* kinds = transfers_.class_of(from.device);
+    for (const DeviceId device : devices_) {
+      Nanos& ready = ready_[device.index()];
+      ready = std::max(ready, from.finish + times[kinds[device.index()]]);
+    }
+  }
+}
+
+DeviceId Dpos::earliest_finish(NodeIndex node, const State& state) const {
+  const Bytes bytes = need(node, state.group_at);
+  DeviceId best;
+  Nanos least;
+  for (const DeviceId device : devices_) {
+    if (bytes > state.left[device.index()]) continue;
+    const Nanos duration = time(node, device);
+    if (best.valid() && ready_[device.index()] + duration >= least) continue;
+    const Nanos finish =
+        state.idle[device.index()].earliest(ready_[device.index()], duration) + duration;
+    if (best.valid() && finish >= least) continue;
+    best = device;
+    least = finish;
+  }
+  return best;
+}
+
+DeviceId Dpos::select(NodeIndex node, std::span<const NodeIndex> remaining, std::size_t place,
+                      State& state, const Run& run, PlanningSteps::Why& why) {
+  const std::int32_t group = dag_.colocation(node);
+  if (group >= 0 && state.group_at[static_cast<std::size_t>(group)].valid()) {
+    why = PlanningSteps::Why::Colocated;
+    return state.group_at[static_cast<std::size_t>(group)];
+  }
+  const Bytes bytes = need(node, state.group_at);
+  DeviceId device;
+  if (!remaining.empty()) {
+    why = PlanningSteps::Why::CriticalPath;
+    if (!state.path_device.valid() || bytes > state.left[state.path_device.index()]) {
+      const DeviceId next = choose_path_device(remaining, state);
+      if (next.valid()) {
+        state.path_device = next;
+        if (run.keep) choices_.push_back({place, next, state.left, state.group_at});
+      }
+    }
+    if (state.path_device.valid() && bytes <= state.left[state.path_device.index()])
+      device = state.path_device;
+  } else {
+    why = PlanningSteps::Why::EarliestFinish;
+    device = earliest_finish(node, state);
+  }
+  if (device.valid()) return device;
+  why = PlanningSteps::Why::BestEffort;
+  return emptiest(state);
+}
+
+void Dpos::put(NodeIndex node, State& state, const Placed& placed) const {
+  const std::int32_t group = dag_.colocation(node);
+  const Bytes bytes = need(node, state.group_at);
+  Bytes& left = state.left[placed.device.index()];
+  state.fits = state.fits && bytes <= left;
+  left -= bytes;
+  if (group >= 0) state.group_at[static_cast<std::size_t>(group)] = placed.device;
+  state.idle[placed.device.index()].occupy(placed.start, placed.finish - placed.start);
+  state.makespan = std::max(state.makespan, placed.finish);
+}
+
+// The state before the first node to be placed again: from the last checkpoint before it, with what
+// was placed since.
+Dpos::State Dpos::resume(const Run& run, std::span<const Placed> placed) const {
+  State state;
+  std::size_t at = 0;
+  const auto known = std::ranges::upper_bound(checkpoints_, run.restart, {}, &Checkpoint::place);
+  if (known == checkpoints_.begin()) {
+    state = empty_state();
+  } else {
+    state = std::prev(known)->state;
+    at = std::prev(known)->place;
+  }
+  auto choice = std::ranges::lower_bound(choices_, at, {}, &Choice::place);
+  for (; at < run.restart; ++at) {
+    for (; choice != choices_.end() && choice->place == at; ++choice)
+      state.path_device = choice->device;
+    const NodeIndex node = node_at(run, at);
+    put(node, state, placed[index(node)]);
+  }
+  return state;
+}
+
+Dpos::State Dpos::run(const Run& run, std::vector<Placed>& placed, std::size_t& count) {
+  if (run.keep) {
+    std::erase_if(choices_, [&](const Choice& choice) { return choice.place >= run.restart; });
+    std::erase_if(checkpoints_, [&](const Checkpoint& point) { return point.place > run.restart; });
+  }
+  State state = resume(run, placed);
+  std::size_t on_path = 0;  // of the path's nodes: those before are placed
+  const std::size_t stride = std::max<std::size_t>(64, run.end() / kCheckpoints + 1);
+  for (std::size_t at = run.restart; at < run.end() && state.makespan < run.limit; ++at) {
+    const bool is_known = !checkpoints_.empty() && checkpoints_.back().place >= at;
+    if (run.keep && at > 0 && at % stride == 0 && !is_known) checkpoints_.push_back({at, state});
+    const NodeIndex node = node_at(run, at);
+    std::span<const NodeIndex> remaining;
+    if (options_.critical_path_device && on_path_[index(node)]) {
+      while (run.path[on_path] != node) ++on_path;
+      remaining = run.path.subspan(on_path);
+    }
+    find_ready(node, placed);
+    PlanningSteps::Why why;
+    const DeviceId device = select(node, remaining, at, state, run, why);
+    const Nanos duration = time(node, device);
+    const Nanos start = state.idle[device.index()].earliest(ready_[device.index()], duration);
+    placed[index(node)] = {start, start + duration, device};
+    if (run.steps) record(node, state, why, placed[index(node)], *run.steps);
+    put(node, state, placed[index(node)]);
+    ++count;
+  }
+  return state;
+}
+
+// --- Changes ---
+
+void Dpos::rank_again(const DagEdit& edit, std::span<const NodeIndex> touched, std::size_t old_size,
+                      Change& change) {
+  const auto later = [&](NodeIndex a, NodeIndex b) { return dag_.key(a) < dag_.key(b); };
+  std::priority_queue<NodeIndex, std::vector<NodeIndex>, decltype(later)> queue(later);
+  for (const NodeIndex node : edit.removed) {
+    changed_[index(node)] = 1;
+    change.changed.push_back(node);
+  }
+  for (const NodeIndex node : touched) queue.push(node);
+  for (std::size_t node = old_size; node < dag_.size(); ++node)
+    queue.push(static_cast<NodeIndex>(node));
+  NodeIndex last = -1;
+  while (!queue.empty()) {
+    const NodeIndex node = queue.top();
+    queue.pop();
+    if (node == last) continue;
+    last = node;
+    ++change.ranked;
+    const Nanos rank_now = rank_from_successors(node);
+    const bool added = index(node) >= old_size;
+    if (!added && rank_now == rank(node)) continue;
+    rank_[index(node)] = rank_now;
+    changed_[index(node)] = 1;
+    change.changed.push_back(node);
+    for (const EditableDag::Half& half : dag_.predecessors(node)) queue.push(half.node);
+  }
+}
+
+void Dpos::order_again(std::span<const NodeIndex> touched, Change& change) {
+  std::vector<NodeIndex> moved;
+  change.place = order_.size();
+  for (const NodeIndex node : change.changed) {
+    const std::int32_t old = place_[index(node)];
+    if (old >= 0) change.place = std::min(change.place, static_cast<std::size_t>(old));
+    if (!dag_.has(node)) continue;
+    moved.push_back(node);
+  }
+  std::ranges::sort(moved,
+                    [&](NodeIndex a, NodeIndex b) { return before(a, rank(a), b, rank(b)); });
+  if (!moved.empty()) {
+    const NodeIndex first = moved.front();
+    const auto at = std::partition_point(order_.begin(), order_.end(), [&](NodeIndex node) {
+      return before(node, old_rank_[index(node)], first, rank(first));
+    });
+    change.place = std::min(change.place, static_cast<std::size_t>(at - order_.begin()));
+  }
+  change.tail.reserve(order_.size() - change.place + moved.size());
+  std::size_t next = 0;
+  for (std::size_t i = change.place; i < order_.size(); ++i) {
+    const NodeIndex node = order_[i];
+    if (changed_[index(node)]) continue;
+    for (; next < moved.size() && before(moved[next], rank(moved[next]), node, rank(node)); ++next)
+      change.tail.push_back(moved[next]);
+    change.tail.push_back(node);
+  }
+  change.tail.insert(change.tail.end(), moved.begin() + static_cast<std::ptrdiff_t>(next),
+                     moved.end());
+  // The order may be the same for longer, although ranks are not.
+  change.restart = change.place;
+  for (const NodeIndex node : touched) changed_[index(node)] |= 2;
+  for (const NodeIndex node : change.tail) {
+    if (change.restart >= order_.size() || order_[change.restart] != node) break;
+    if (changed_[index(node)] & 2) break;  // it has other neighbours
+    ++change.restart;
+  }
+  for (const NodeIndex node : touched) changed_[index(node)] &= ~2;
+}
+
+// The schedule also changes where a node comes on the critical path, leaves it, or the path's
+// device was chosen for other nodes.
+void Dpos::find_restart(Change& change) {
+  if (!options_.critical_path_device) return;
+  const NodeIndex entry = change.place > 0      ? order_.front()
+                          : change.tail.empty() ? -1
+                                                : change.tail.front();
+  if (entry >= 0) change.path = path_from(entry);
+  const auto limit = [&](NodeIndex node) {
+    const std::int32_t old = place_[index(node)];
+    if (old >= 0) change.restart = std::min(change.restart, static_cast<std::size_t>(old));
+  };
+  for (const NodeIndex node : change.path) on_path_[index(node)] |= 2;
+  for (const NodeIndex node : path_)
+    if (on_path_[index(node)] == 1) limit(node);
+  for (const NodeIndex node : change.path)
+    if (on_path_[index(node)] == 2) limit(node);
+  for (const NodeIndex node : path_) on_path_[index(node)] = 0;
+  for (const NodeIndex node : change.path) on_path_[index(node)] = 1;
+  for (const Choice& choice : choices_) {
+    if (choice.place >= change.restart) break;
+    const NodeIndex chosen_for = order_[choice.place];
+    const auto at = std::ranges::find(change.path, chosen_for);
+    State state;
+    state.left = choice.left;
+    state.group_at = choice.group_at;
+    const std::span<const NodeIndex> remaining(at, change.path.end());
+    if (choose_path_device(remaining, state) == choice.device) continue;
+    change.restart = choice.place;
+    break;
+  }
+}
+
+// Who comes first of a group takes memory for all of it.
+void Dpos::restart_before_group(std::int32_t group, Change& change) const {
+  for (std::size_t at = 0; at < change.restart; ++at)
+    if (dag_.colocation(order_[at]) == group) change.restart = at;
+}
+
+Dpos::Change Dpos::change(const DagEdit& edit) {
+  Change change;
+  std::vector<NodeIndex> touched;
+  const std::size_t old_size = dag_.size();
+  dag_.apply(edit, touched);
+  grow();
+  rank_again(edit, touched, old_size, change);
+  order_again(touched, change);
+  find_restart(change);
+  for (const NodeIndex node : edit.removed)
+    if (dag_.colocation(node) >= 0) restart_before_group(dag_.colocation(node), change);
+  return change;
+}
+
+void Dpos::forget(const Change& change, std::size_t old_size) {
+  if (options_.critical_path_device) {
+    for (const NodeIndex node : change.path) on_path_[index(node)] = 0;
+    for (const NodeIndex node : path_) on_path_[index(node)] = 1;
+  }
+  for (const NodeIndex node : change.changed) {
+    rank_[index(node)] = old_rank_[index(node)];
+    changed_[index(node)] = 0;
+  }
+  dag_.undo();
+  rank_.resize(old_size);
+  old_rank_.resize(old_size);
+  changed_.resize(old_size);
+  on_path_.resize(old_size);
+  place_.resize(old_size);
+  placed_.resize(old_size);
+}
+
+Dpos::Trial Dpos::trial(const DagEdit& edit, Nanos limit) {
+  const std::size_t old_size = dag_.size();
+  const Change changed = change(edit);
+  trial_placed_ = placed_;
+  Run again;
+  again.tail = changed.tail;
+  again.first = changed.place;
+  again.restart = changed.restart;
+  again.path = changed.path;
+  again.limit = limit;
+  Trial trial;
+  trial.ranked = changed.ranked;
+  const State state = run(again, trial_placed_, trial.placed);
+  trial.makespan = state.makespan;
+  trial.fits = state.fits;
+  forget(changed, old_size);
+  return trial;
+}
+
+void Dpos::take(const DagEdit& edit) {
+  Change changed = change(edit);
+  for (const NodeIndex node : changed.changed) {
+    old_rank_[index(node)] = rank(node);
+    changed_[index(node)] = 0;
+    place_[index(node)] = -1;
+  }
+  order_.resize(changed.place);
+  order_.insert(order_.end(), changed.tail.begin(), changed.tail.end());
+  for (std::size_t i = changed.place; i < order_.size(); ++i)
+    place_[index(order_[i])] = static_cast<std::int32_t>(i);
+  if (options_.critical_path_device) path_ = std::move(changed.path);
+  Run again;
+  again.tail = order_;
+  again.restart = changed.restart;
+  again.path = path_;
+  again.keep = true;
+  std::size_t count = 0;
+  last_ = run(again, placed_, count);
+}
+
+// --- Results ---
+
+void Dpos::record(NodeIndex node, const State& state, PlanningSteps::Why why, const Placed& placed,
+                  std::vector<PlanningSteps::Step>& steps) const {
+  PlanningSteps::Step step;
+  step.node = node;
+  step.device = placed.device;
+  step.start = placed.start;
+  step.finish = placed.finish;
+  step.why = why;
+  const Bytes bytes = need(node, state.group_at);
+  if (why != PlanningSteps::Why::Colocated)
+    for (const DeviceId device : devices_) {
+      const Nanos duration = time(node, device);
+      const Nanos start = state.idle[device.index()].earliest(ready_[device.index()], duration);
+      step.candidates.push_back(
+          {device, start, start + duration, bytes <= state.left[device.index()]});
+    }
+  steps.push_back(std::move(step));
+}
+
+// Places everything once more and keeps nothing else of it.
+std::vector<PlanningSteps::Step> Dpos::steps() {
+  std::vector<PlanningSteps::Step> steps;
+  std::vector<Placed> placed(dag_.size());
+  Run all;
+  all.tail = order_;
+  all.path = path_;
+  all.steps = &steps;
+  std::size_t count = 0;
+  run(all, placed, count);
+  return steps;
+}
+
+Schedule Dpos::schedule() const {
+  std::vector<NodeIndex> alive;
+  for (std::size_t i = 0; i < dag_.size(); ++i)
+    if (dag_.has(static_cast<NodeIndex>(i))) alive.push_back(static_cast<NodeIndex>(i));
+  std::ranges::sort(alive, {}, [&](NodeIndex node) { return dag_.key(node); });
+  Schedule schedule;
+  schedule.memory.resize(cluster_.device_count());
+  for (const NodeIndex node : alive) {
+    schedule.device.push_back(device(node));
+    schedule.start.push_back(start(node));
+    schedule.finish.push_back(finish(node));
+    schedule.memory[device(node).index()] += dag_.memory(node);
+  }
+  schedule.makespan = makespan();
+  schedule.fits = true;
+  for (std::size_t d = 0; d < schedule.memory.size(); ++d)
+    schedule.fits = schedule.fits && schedule.memory[d] <= cluster_.gpu(DeviceId(d)).memory;
+  return schedule;
+}
+
+}  // namespace strato
