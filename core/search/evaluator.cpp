@@ -39,8 +39,59 @@ void unfold(Timeline& timeline, const Fold& fold) {
   }
 }
 
-// A search asks for neighbours: each thread's delta evaluator is set up by the first of them. Which
-// worker takes which strategy is a race, but every score depends on its strategy alone.
+// Evaluates strategies of one grouping, one at a time. A search asks for neighbours: the delta
+// evaluator is set up by the first of them.
+class GroupedEvaluator {
+ public:
+  explicit GroupedEvaluator(const Problem& problem)
+      : problem_(problem),
+        lowering_(problem.graph, problem.grouping, problem.cluster, problem.cost) {}
+
+  const Digest& grouping() const { return problem_.grouping->digest(); }
+
+  Score evaluate(const Strategy& strategy, bool with_feedback) {
+    if ((delta_ && delta_->is_near(strategy)) ||
+        DeltaLowering::are_near(strategy, last_, *problem_.grouping))
+      return evaluate_delta(strategy, with_feedback);
+    if (DeltaLowering::is_plain(strategy)) last_ = strategy;
+    return evaluate_in_full(strategy, with_feedback);
+  }
+
+ private:
+  Score evaluate_delta(const Strategy& strategy, bool with_feedback) {
+    if (!delta_)
+      delta_ = std::make_unique<DeltaEvaluator>(problem_.graph, problem_.grouping, problem_.cluster,
+                                                problem_.cost);
+    Score score = score_of(delta_->evaluate(strategy));
+    if (with_feedback) score.feedback = std::make_shared<const Feedback>(delta_->feedback());
+    return score;
+  }
+
+  Score evaluate_in_full(const Strategy& strategy, bool with_feedback) {
+    LowerOptions options;
+    options.fold = &fold_;
+    timeline_.program.reset();
+    if (program_.use_count() != 1) program_ = std::make_shared<Program>();
+    lowering_.lower(strategy, *program_, options);
+    simulator_.simulate(program_, {}, timeline_);
+    unfold(timeline_, fold_);
+    Score score = score_of(timeline_);
+    if (with_feedback)
+      score.feedback = std::make_shared<const Feedback>(feedback(timeline_, *problem_.grouping));
+    return score;
+  }
+
+  Problem problem_;
+  Lowering lowering_;
+  Simulator simulator_;
+  std::shared_ptr<Program> program_;  // its arrays, and the timeline's, are reused
+  Timeline timeline_;
+  Fold fold_;
+  std::unique_ptr<DeltaEvaluator> delta_;
+  Strategy last_;  // that was evaluated in full
+};
+
+// Which worker takes which strategy is a race, but every score depends on its strategy alone.
 class SimulatingEvaluator final : public Evaluator {
  public:
   SimulatingEvaluator(const Problem& problem, int threads, bool with_feedback)
@@ -53,7 +104,9 @@ class SimulatingEvaluator final : public Evaluator {
     std::atomic<std::size_t> next = 0;
     parallel_for(used, static_cast<int>(used), [&](std::size_t w) {
       for (std::size_t i; (i = next.fetch_add(1)) < strategies.size();)
-        scores[i] = workers_[w].evaluate(problem_, strategies[i], with_feedback_);
+        scores[i] = workers_[w]
+                        .evaluator_for(problem_, strategies[i])
+                        .evaluate(strategies[i], with_feedback_);
     });
     return scores;
   }
@@ -64,51 +117,18 @@ class SimulatingEvaluator final : public Evaluator {
     return std::max<std::size_t>(1, std::thread::hardware_concurrency());
   }
 
-  class Worker {
-   public:
-    Score evaluate(const Problem& problem, const Strategy& strategy, bool with_feedback) {
-      if (strategy.grouping != nullptr && strategy.grouping->digest() != problem.grouping->digest())
-        return simulate_strategy(problem, strategy, with_feedback).score;
-      if (!lowering_) {
-        lowering_ = std::make_unique<Lowering>(problem.graph, problem.grouping, problem.cluster,
-                                               problem.cost);
-        delta_ = std::make_unique<DeltaEvaluator>(problem.graph, problem.grouping, problem.cluster,
-                                                  problem.cost);
-      }
-      if (delta_->is_near(strategy) || DeltaLowering::are_near(strategy, last_, *problem.grouping))
-        return evaluate_delta(strategy, with_feedback);
-      if (DeltaLowering::is_plain(strategy)) last_ = strategy;
-      return evaluate_in_full(problem, strategy, with_feedback);
+  // For the problem's groups, and for the last others that a strategy brought along.
+  struct Worker {
+    GroupedEvaluator& evaluator_for(const Problem& problem, const Strategy& strategy) {
+      const bool foreign =
+          strategy.grouping != nullptr && strategy.grouping->digest() != problem.grouping->digest();
+      std::unique_ptr<GroupedEvaluator>& evaluator = foreign ? others : own;
+      if (!evaluator || (foreign && evaluator->grouping() != strategy.grouping->digest()))
+        evaluator =
+            std::make_unique<GroupedEvaluator>(foreign ? problem_for(problem, strategy) : problem);
+      return *evaluator;
     }
-
-   private:
-    Score evaluate_delta(const Strategy& strategy, bool with_feedback) {
-      Score score = score_of(delta_->evaluate(strategy));
-      if (with_feedback) score.feedback = std::make_shared<const Feedback>(delta_->feedback());
-      return score;
-    }
-
-    Score evaluate_in_full(const Problem& problem, const Strategy& strategy, bool with_feedback) {
-      LowerOptions options;
-      options.fold = &fold_;
-      timeline_.program.reset();
-      if (program_.use_count() != 1) program_ = std::make_shared<Program>();
-      lowering_->lower(strategy, *program_, options);
-      simulator_.simulate(program_, {}, timeline_);
-      unfold(timeline_, fold_);
-      Score score = score_of(timeline_);
-      if (with_feedback)
-        score.feedback = std::make_shared<const Feedback>(feedback(timeline_, *problem.grouping));
-      return score;
-    }
-
-    std::unique_ptr<Lowering> lowering_;
-    Simulator simulator_;
-    std::shared_ptr<Program> program_;  // its arrays, and the timeline's, are reused
-    Timeline timeline_;
-    Fold fold_;
-    std::unique_ptr<DeltaEvaluator> delta_;
-    Strategy last_;  // that was evaluated in full
+    std::unique_ptr<GroupedEvaluator> own, others;
   };
 
   Problem problem_;

@@ -40,6 +40,11 @@ void ensure_action(SearchTree& tree, const Decision& decision) {
   tree.actions.push_back(decision);
 }
 
+void check_in_groups(const SearchTree& tree, const Strategy& strategy) {
+  CHECK(strategy.grouping == nullptr && strategy.groups.size() == tree.order.size(),
+        "a strategy in the search tree's groups");
+}
+
 [[noreturn]] void no_such_vertex(std::string_view text, const std::string& problem) {
   throw InputError("", "vertex '" + std::string(text) + "'", problem,
                    "name one as root/3/0 (children by number), best, or #17");
@@ -101,6 +106,9 @@ void unpin(SearchTree& tree, GroupId group) {
 
 void restrict_to(SearchTree& tree, std::span<const GroupId> groups, const Strategy& strategy) {
   for (GroupId group : groups) need_group(tree, group);
+  if (strategy.grouping != nullptr)
+    throw InputError("", "strategy", "it has op groups of its own, which the search tree has not",
+                     "give a strategy in the groups of the search");
   if (strategy.groups.size() != tree.order.size() || !strategy.is_complete())
     throw InputError("", "strategy", "it does not decide every op group of the search tree",
                      "give a complete strategy of the same problem");
@@ -165,6 +173,7 @@ std::string vertex_path(const SearchTree& tree, std::int32_t vertex) {
 }
 
 bool is_forbidden(const SearchTree& tree, const Strategy& strategy) {
+  check_in_groups(tree, strategy);
   for (std::size_t g = 0; g < tree.pinned.size(); ++g)
     if (tree.pinned[GroupId(g)] && tree.pinned[GroupId(g)] != strategy.groups[GroupId(g)])
       return true;
@@ -178,6 +187,7 @@ bool is_forbidden(const SearchTree& tree, const Strategy& strategy) {
 }
 
 Strategy with_pins(const SearchTree& tree, Strategy strategy) {
+  check_in_groups(tree, strategy);
   for (std::size_t g = 0; g < tree.pinned.size(); ++g)
     if (tree.pinned[GroupId(g)]) strategy.groups[GroupId(g)] = tree.pinned[GroupId(g)];
   return strategy;

@@ -20,7 +20,7 @@ namespace strato {
 void pin(SearchTree& tree, GroupId group, const Decision& decision);
 void unpin(SearchTree& tree, GroupId group);
 // Searches only `groups`: all others are pinned to what the complete `strategy` decides for them,
-// and pins of `groups` are kept.
+// and pins of `groups` are kept. A strategy with groups of its own says nothing about the tree's.
 void restrict_to(SearchTree& tree, std::span<const GroupId> groups, const Strategy& strategy);
 // Boosts (> 1) or damps the edge to a vertex; 0 excludes it with all that is below: such strategies
 // are never the result either. Not for the root.
@@ -34,8 +34,8 @@ void set_focus(SearchTree& tree, std::int32_t vertex);
 std::int32_t resolve_vertex(const SearchTree& tree, std::string_view text);
 std::string vertex_path(const SearchTree& tree, std::int32_t vertex);  // "root/3/0"
 
-// Whether steering forbids a complete strategy: it contradicts a pin, or lies in an excluded
-// branch.
+// Whether steering forbids a complete strategy in the tree's groups: it contradicts a pin, or lies
+// in an excluded branch.
 bool is_forbidden(const SearchTree& tree, const Strategy& strategy);
 // The strategy with the pinned decisions instead of its own.
 Strategy with_pins(const SearchTree& tree, Strategy strategy);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <optional>
 
 #include "core/base/error.h"
 #include "core/base/quantity_text.h"
@@ -103,6 +104,40 @@ std::string describe_duplicated(std::span<const OpId> before, std::span<const Op
   return fmt::format("{} ({} changed)", text, with_commas(changed.size()));
 }
 
+// Ops of one group whose decision changed alike.
+struct Change {
+  const std::optional<Decision>*before, *after;
+  std::size_t ops = 0;
+};
+
+void add(std::vector<Change>& changes, const std::optional<Decision>& before,
+         const std::optional<Decision>& after) {
+  if (before == after) return;
+  const auto known = std::ranges::find_if(changes, [&](const Change& change) {
+    return *change.before == before && *change.after == after;
+  });
+  if (known == changes.end()) {
+    changes.push_back({&before, &after, 1});
+  } else {
+    ++known->ops;
+  }
+}
+
+// "conv4 (12 ops): AllReduce on v100 -> on v100:0"; of a part of the group "conv4 (5 of 12 ops)".
+std::string describe(const Change& change, const OpGroup& group, const Cluster& cluster) {
+  const auto text = [&](const std::optional<Decision>& decision) {
+    return decision ? describe(*decision, cluster) : std::string("undecided");
+  };
+  const std::size_t all = group.ops.size();
+  return fmt::format("{} ({}{} op{}): {} -> {}", group.name,
+                     change.ops < all ? fmt::format("{} of ", change.ops) : "", all,
+                     all == 1 ? "" : "s", text(*change.before), text(*change.after));
+}
+
+const Grouping& grouping_of(const Strategy& strategy, const Grouping& problems) {
+  return strategy.grouping ? *strategy.grouping : problems;
+}
+
 }  // namespace
 
 std::string describe(const Decision& decision, const Cluster& cluster) {
@@ -113,20 +148,25 @@ std::string describe(const Decision& decision, const Cluster& cluster) {
 
 std::vector<std::string> describe_difference(const Strategy& before, const Strategy& after,
                                              const Grouping& grouping, const Cluster& cluster) {
-  CHECK(before.groups.size() == grouping.size() && after.groups.size() == grouping.size(),
-        "strategies of one grouping are compared");
-  const auto text = [&](const std::optional<Decision>& decision) {
-    return decision ? describe(*decision, cluster) : std::string("undecided");
-  };
+  const Grouping& of_before = grouping_of(before, grouping);
+  const Grouping& of_after = grouping_of(after, grouping);
+  CHECK(before.groups.size() == of_before.size() && after.groups.size() == of_after.size(),
+        "strategies have the decisions of their groups");
+  // The names of the larger groups, each with what its ops are told in the smaller ones.
+  const bool after_is_finer = of_after.size() >= of_before.size();
+  const Grouping& named = after_is_finer ? of_before : of_after;
+  const Grouping& finer = after_is_finer ? of_after : of_before;
   std::vector<std::string> lines;
-  for (std::size_t i = 0; i < grouping.size(); ++i) {
-    const GroupId id(i);
-    if (before.groups[id] == after.groups[id]) continue;
-    const OpGroup& group = grouping.group(id);
-    lines.push_back(fmt::format("{} ({} op{}): {} -> {}", group.name, group.ops.size(),
-                                group.ops.size() == 1 ? "" : "s", text(before.groups[id]),
-                                text(after.groups[id])));
+  for (std::size_t i = 0; i < named.size(); ++i) {
+    std::vector<Change> changes;
+    for (const OpId op : named.group(GroupId(i)).ops)
+      add(changes, before.groups[of_before.group_of(op)], after.groups[of_after.group_of(op)]);
+    for (const Change& change : changes)
+      lines.push_back(describe(change, named.group(GroupId(i)), cluster));
   }
+  if (named.digest() != finer.digest())
+    lines.push_back(fmt::format("op groups: {} -> {}", with_commas(of_before.size()),
+                                with_commas(of_after.size())));
   if (before.bucket != after.bucket) {
     lines.push_back(fmt::format("gradient buckets: {} -> {}", describe_bucket(before.bucket),
                                 describe_bucket(after.bucket)));

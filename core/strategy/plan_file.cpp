@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "core/base/error.h"
 #include "core/base/file.h"
 #include "core/strategy/strategy_json.h"
@@ -90,16 +88,10 @@ BoundPlan bind_plan(const PlanFile& plan, const Graph& graph, const Cluster& clu
   BoundPlan bound;
   bound.same_graph = plan.graph_digest == graph.digest();
   RestoredGrouping restored = restore_grouping(plan.strategy, graph, op_times);
-  Rebound rebound = bind_strategy(plan.strategy, graph, restored.grouping, cluster, op_times);
+  Rebound rebound = bind_strategy(plan.strategy, graph, restored, cluster, op_times);
   bound.grouping = std::move(restored.grouping);
   bound.strategy = std::move(rebound.strategy);
   bound.unmatched = std::move(rebound.unmatched);
-  for (std::string& line : restored.unmatched) {  // both report ops that the model lacks
-    const auto& known = bound.unmatched;
-    if (std::find(known.begin(), known.end(), line) == known.end()) {
-      bound.unmatched.push_back(std::move(line));
-    }
-  }
   return bound;
 }
 

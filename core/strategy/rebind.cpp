@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <set>
 #include <unordered_map>
 
@@ -247,6 +248,16 @@ std::int32_t neighbours_group(const Graph& graph, const Op& op,
   return kNone;
 }
 
+// The same sets of ops, whatever their order and names.
+bool divide_alike(const Grouping& a, const Grouping& b) {
+  if (a.size() != b.size()) return false;
+  for (const OpGroup& group : a.groups()) {
+    const GroupId other = b.group_of(group.ops.front());
+    if (b.group(other).ops != group.ops) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 bool NamedStrategy::names_ops() const {
@@ -304,6 +315,29 @@ RestoredGrouping restore_grouping(const NamedStrategy& named, const Graph& graph
   }
   if (unknown > 1) result.unmatched.back() += fmt::format(", nor are {} more", unknown - 1);
   result.grouping = Grouping(graph, group_of, op_times);
+  return result;
+}
+
+Rebound bind_strategy(const NamedStrategy& named, const Graph& graph,
+                      const RestoredGrouping& restored, const Cluster& cluster,
+                      std::span<const Nanos> op_times) {
+  Rebound result = bind_strategy(named, graph, restored.grouping, cluster, op_times);
+  for (const std::string& line : restored.unmatched) {  // both report ops that the model lacks
+    if (std::ranges::find(result.unmatched, line) == result.unmatched.end())
+      result.unmatched.push_back(line);
+  }
+  return result;
+}
+
+Rebound restore_strategy(const NamedStrategy& named, const Graph& graph, const Grouping& problems,
+                         const Cluster& cluster, std::span<const Nanos> op_times) {
+  if (!named.names_ops()) return bind_strategy(named, graph, problems, cluster, op_times);
+  RestoredGrouping restored = restore_grouping(named, graph, op_times);
+  const bool own = !divide_alike(restored.grouping, problems);
+  if (!own) restored.grouping = problems;
+  Rebound result = bind_strategy(named, graph, restored, cluster, op_times);
+  if (own)
+    result.strategy.grouping = std::make_shared<const Grouping>(std::move(restored.grouping));
   return result;
 }
 

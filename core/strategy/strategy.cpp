@@ -206,6 +206,10 @@ std::vector<std::int64_t> apportion(std::int64_t batch, std::span<const DeviceSh
 }
 
 void validate(const Strategy& strategy, const Grouping& grouping, const Cluster& cluster) {
+  if (strategy.grouping != nullptr && strategy.grouping->digest() != grouping.digest()) {
+    throw InputError("", "strategy", "has op groups of its own",
+                     "look at it in the grouping that it was made with");
+  }
   if (strategy.groups.size() != grouping.size()) {
     throw InputError("", "strategy",
                      fmt::format("is for {} op groups, the model has {}", strategy.groups.size(),

@@ -88,4 +88,15 @@ struct RestoredGrouping {
 RestoredGrouping restore_grouping(const NamedStrategy& named, const Graph& graph,
                                   std::span<const Nanos> op_times);
 
+// Bound to it; says of both what did not match.
+Rebound bind_strategy(const NamedStrategy& named, const Graph& graph,
+                      const RestoredGrouping& restored, const Cluster& cluster,
+                      std::span<const Nanos> op_times);
+
+// The strategy as it was when it was named: in the problem's groups where it was made with them,
+// else with groups of its own (Strategy::grouping), which hold the ops as the file has them. Without
+// listed ops: as bind_strategy has it.
+Rebound restore_strategy(const NamedStrategy& named, const Graph& graph, const Grouping& problems,
+                         const Cluster& cluster, std::span<const Nanos> op_times);
+
 }  // namespace strato

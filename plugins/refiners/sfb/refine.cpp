@@ -44,7 +44,7 @@ class Refinement {
  public:
   Refinement(const Problem& problem, Evaluator& evaluator, PlanResult planned,
              const SfbRefinement& options, Observer& observer, std::stop_token stop)
-      : problem_(problem),
+      : problem_(problem_for(problem, planned.strategy)),
         evaluator_(evaluator),
         planned_(std::move(planned)),
         options_(options),
@@ -163,7 +163,7 @@ class Refinement {
                        types.size() > 5 ? ", ..." : "");
   }
 
-  const Problem& problem_;
+  const Problem problem_;  // in the plan's groups
   Evaluator& evaluator_;
   PlanResult planned_;
   const SfbRefinement& options_;

@@ -286,5 +286,65 @@ TEST(BadStrategyFile, OtherFormatsAndNewerVersions) {
   EXPECT_EQ(message("").substr(0, 24), "s.json: line 1, column 1");
 }
 
+TEST(Restoring, BringsGroupsOfItsOwnBack) {
+  const toy::Problem p, finer(4, 3);
+  Strategy strategy;
+  strategy.grouping = std::make_shared<const Grouping>(finer.grouping);
+  for (std::size_t g = 0; g < 3; ++g)
+    strategy.groups.emplace_back(decision_on_device(DeviceId(g)));
+  strategy.priorities.assign(p.graph->op_count(), 2);
+  const NamedStrategy named = parse_strategy(
+      strategy_json(name_strategy(strategy, *p.graph, *strategy.grouping, *p.cluster)), "test");
+  const Rebound back = restore_strategy(named, *p.graph, p.grouping, *p.cluster, p.times);
+  EXPECT_TRUE(back.unmatched.empty());
+  EXPECT_EQ(back.strategy, strategy);
+  EXPECT_EQ(back.strategy.digest(), strategy.digest());
+  ASSERT_NE(back.strategy.grouping, nullptr);
+  EXPECT_EQ(back.strategy.grouping->digest(), strategy.grouping->digest());
+}
+
+TEST(Restoring, KeepsTheProblemsGroupsWhereTheyAreTheSame) {
+  const toy::Problem p;
+  Strategy strategy;
+  for (std::size_t g = 0; g < 4; ++g) strategy.groups.emplace_back(decision_on_device(DeviceId(g)));
+  const NamedStrategy named = name_strategy(strategy, *p.graph, p.grouping, *p.cluster);
+  EXPECT_EQ(restore_strategy(named, *p.graph, p.grouping, *p.cluster, p.times).strategy, strategy);
+  // Costs that have changed since put the groups into another order.
+  std::vector<Nanos> slower = p.times;
+  for (std::size_t i = 0; i < slower.size(); ++i) slower[i] = Nanos(static_cast<std::int64_t>(i));
+  const Grouping turned(*p.graph, p.group_of, slower);
+  const Rebound back = restore_strategy(named, *p.graph, turned, *p.cluster, p.times);
+  EXPECT_EQ(back.strategy.grouping, nullptr);
+  EXPECT_TRUE(back.unmatched.empty());
+  for (std::size_t i = 0; i < p.graph->op_count(); ++i) {
+    EXPECT_EQ(back.strategy.groups[turned.group_of(OpId(i))],
+              strategy.groups[p.grouping.group_of(OpId(i))]);
+  }
+}
+
+TEST(Restoring, BindsByNameWhereNoOpsAreListed) {
+  const toy::Problem p;
+  Strategy strategy;
+  for (std::size_t g = 0; g < 4; ++g) strategy.groups.emplace_back(decision_on_device(DeviceId(g)));
+  NamedStrategy named = name_strategy(strategy, *p.graph, p.grouping, *p.cluster);
+  for (NamedGroup& group : named.groups) group.ops.clear();
+  EXPECT_EQ(restore_strategy(named, *p.graph, p.grouping, *p.cluster, p.times).strategy, strategy);
+}
+
+TEST(Restoring, OfAnotherModelSaysOnceWhatIsMissing) {
+  const toy::Problem p, larger(5, 5);
+  Strategy strategy;
+  for (std::size_t g = 0; g < 4; ++g) strategy.groups.emplace_back(decision_on_device(DeviceId(g)));
+  NamedStrategy named = name_strategy(strategy, *p.graph, p.grouping, *p.cluster);
+  named.groups[0].ops.push_back("nobody");
+  const Rebound back =
+      restore_strategy(named, *larger.graph, larger.grouping, *larger.cluster, larger.times);
+  ASSERT_NE(back.strategy.grouping, nullptr);
+  EXPECT_NO_THROW(validate(back.strategy, *back.strategy.grouping, *larger.cluster));
+  std::size_t said = 0;
+  for (const std::string& line : back.unmatched) said += line.find("\"nobody\"") != line.npos;
+  EXPECT_EQ(said, 1u);
+}
+
 }  // namespace
 }  // namespace strato

@@ -296,6 +296,31 @@ TEST(Words, OfDifferences) {
   EXPECT_NE(lines[1].find("ops): undecided -> Duplicate on v100:0, v100:1"), std::string::npos);
 }
 
+TEST(Words, OfOtherGroupsByTheirOps) {
+  const toy::Problem p, pairs(4, 2);  // 8 ops: two groups of two and six ops
+  Strategy whole;
+  whole.groups.assign(2, p.on({"v100:0"}));
+  whole.grouping = std::make_shared<const Grouping>(pairs.grouping);
+  Strategy divided;
+  divided.groups.assign(4, p.on({"v100:0"}));
+  const auto words = [&](const Strategy& before, const Strategy& after) {
+    return describe_difference(before, after, p.grouping, *p.cluster);
+  };
+  EXPECT_EQ(words(whole, divided), std::vector<std::string>{"op groups: 2 -> 4"});
+  divided.groups[p.grouping.group_of(OpId(4))] = p.on({"v100:1"});
+  const OpGroup& large = pairs.grouping.group(pairs.grouping.group_of(OpId(4)));
+  ASSERT_EQ(large.ops.size(), 6u);
+  EXPECT_EQ(words(whole, divided),
+            (std::vector<std::string>{large.name + " (2 of 6 ops): on v100:0 -> on v100:1",
+                                      "op groups: 2 -> 4"}));
+  EXPECT_EQ(words(divided, whole),
+            (std::vector<std::string>{large.name + " (2 of 6 ops): on v100:1 -> on v100:0",
+                                      "op groups: 4 -> 2"}));
+  Strategy moved = whole;
+  moved.groups[GroupId(0)] = p.on({"v100:2"});
+  EXPECT_EQ(words(whole, moved).size(), 1u);  // both have the same groups of their own
+}
+
 TEST(Words, OfDuplicatedOps) {
   const toy::Problem p;
   Strategy before;

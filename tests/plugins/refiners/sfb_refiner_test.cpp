@@ -52,6 +52,29 @@ TEST(SfbRefiner, wide_layers_and_few_samples_are_faster_with_it) {
   }
 }
 
+TEST(SfbRefiner, a_plan_with_groups_of_its_own_is_refined_in_them) {
+  const std::string build = STRATO_BINARY_DIR;
+  const PluginRegistry with_tests({build + "/plugins", build + "/test_plugins"});
+  ProblemOptions problem_options;
+  problem_options.grouping.max_groups = 2;
+  const Problem problem =
+      make_problem(toy::chain(4, 4, 2048), toy::sample_cluster("tag-2x1080ti"), problem_options);
+  PlannerOptions options;
+  options.set = {{"stretches", "2"}};
+  Observer quiet;
+  const PlanResult planned =
+      run_planner(*with_tests.planner("op-by-op"), problem, options, quiet, {});
+  ASSERT_NE(planned.strategy.grouping, nullptr);
+  const PlanResult refined =
+      run_planner(*with_tests.planner("op-by-op+sfb"), problem, options, quiet, {});
+  EXPECT_LE(refined.score.step_time, planned.score.step_time);
+  EXPECT_EQ(refined.note.find("no gradient has to be synchronised"), std::string::npos)
+      << refined.note;
+  ASSERT_NE(refined.strategy.grouping, nullptr);
+  EXPECT_EQ(refined.strategy.grouping->digest(), planned.strategy.grouping->digest());
+  EXPECT_EQ(simulate_strategy(problem, refined.strategy).score.step_time, refined.score.step_time);
+}
+
 TEST(SfbRefiner, many_samples_leave_the_plan_as_it_is) {
   const Problem problem =
       make_problem(toy::chain(3, 8192, 64), toy::sample_cluster("tag-2x1080ti"), {});

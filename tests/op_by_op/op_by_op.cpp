@@ -1,0 +1,51 @@
+// "op-by-op": decides each op by itself, whatever its group: stretches of ops, in turn replicated
+// and on every device, shorter ones from try to try. A baseline, so that its results are kept
+// however slow.
+#include "core/plugin/plugin.h"
+#include "core/search/baselines.h"
+#include "core/search/schedule/placement.h"
+
+namespace {
+
+using namespace strato;
+
+Strategy in_stretches(const Problem& problem, std::size_t stretches) {
+  const std::size_t ops = problem.graph->op_count(), devices = problem.cluster->device_count();
+  std::vector<Decision> choices = {*data_parallel(problem).groups[GroupId(0)]};
+  for (std::size_t d = 0; d < devices; ++d) choices.push_back(decision_on_device(DeviceId(d)));
+  std::vector<std::int32_t> choice_of;
+  for (std::size_t i = 0; i < ops; ++i)
+    choice_of.push_back(static_cast<std::int32_t>(i * stretches / ops % choices.size()));
+  return strategy_by_ops(problem, choice_of, choices);
+}
+
+class OpByOp final : public Planner {
+ public:
+  std::string name() const override { return "op-by-op"; }
+  bool is_baseline() const override { return true; }
+  std::vector<OptionHelp> options() const override {
+    return {{"stretches", "7", "how often the device changes along the ops"}};
+  }
+
+  PlanResult plan(const Problem& problem, Evaluator& evaluator, const PlannerOptions& options,
+                  Observer& observer, std::stop_token, std::shared_ptr<const SearchTree>) override {
+    const auto most = static_cast<std::size_t>(options.integer("stretches", 7));
+    PlanResult result;
+    for (std::size_t stretches = 2; stretches <= most; ++stretches) {
+      result.strategy = in_stretches(problem, stretches);
+      result.score = evaluator.evaluate(result.strategy);
+      const auto done = static_cast<std::int64_t>(stretches) - 1;
+      observer.on_improvement(result.strategy, result.score, {done, done, 0, result.score});
+    }
+    result.note = "every op by itself";
+    result.facts = {{"stretches", std::to_string(most)},
+                    {"groups", std::to_string(result.strategy.groups.size())}};
+    return result;
+  }
+};
+
+std::unique_ptr<Planner> make(std::string_view) { return std::make_unique<OpByOp>(); }
+
+}  // namespace
+
+STRATOSCOPE_PLANNER(make)
