@@ -54,6 +54,9 @@ class Dpos {
   Nanos transfer(const EditableDag::Half& half, DeviceId from, DeviceId to) const {
     return transfers_.time(half.row, from, to);
   }
+  Nanos longest_transfer(const EditableDag::Half& half) const {  // over all pairs of devices
+    return transfers_.longest(half.row);
+  }
   Bytes transfer_bytes(const EditableDag::Half& half) const { return transfers_.bytes(half.row); }
   std::span<const DeviceId> devices() const { return devices_; }
 
