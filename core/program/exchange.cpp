@@ -20,6 +20,8 @@ void Exchange::start(Program& program) {
   if (generation_ != placement_.generation() || collective_costs_.size() > kMostCollectives)
     collective_costs_.clear();
   generation_ = placement_.generation();
+  parts_.clear();
+  resident_slices_.clear();
   resident_.assign(tables_.slots.size() * tables_.cluster->device_count(), Range());
   for (OpId update : tables_.updates)
     for (TensorId input : tables_.inputs(update))
@@ -27,7 +29,9 @@ void Exchange::start(Program& program) {
 }
 
 void Exchange::add_homes(TensorId parameter) {
-  for (const Shard& home : placement_.homes(tables_.tensors[parameter].op).shards)
+  const Layout& homes = placement_.homes(tables_.tensors[parameter].op);
+  if (homes.is_split()) return add_split_homes(parameter);
+  for (const Shard& home : homes.shards)
     resident_[cell(parameter, home.device)].add(0, tables_.batch);
 }
 
@@ -123,13 +127,16 @@ void Exchange::read_resident(OpId op, TensorId tensor) {
 
 Instance Exchange::parameter(TensorId tensor, DeviceId device) {
   const Layout& homes = placement_.homes(tables_.tensors[tensor].op);
-  if (homes.has(device)) return resident(tensor, device, 0, tables_.batch);
+  if (homes.has(device) && !homes.is_split()) return resident(tensor, device, 0, tables_.batch);
   if (const Instance* here = local(tensor, device, 0, tables_.batch)) return *here;
+  if (homes.is_split()) return gather(tensor, device);
   const DeviceId home = nearest(tensor, placement_.homes_id(tables_.tensors[tensor].op), device);
   return transfer(tensor, resident(tensor, home, 0, tables_.batch), device);
 }
 
 Instance Exchange::slice(TensorId tensor, DeviceId device, std::int32_t begin, std::int32_t end) {
+  if (made_[tensor].form == Form::Parts && !local(tensor, device, 0, tables_.batch))
+    gather(tensor, device);
   const Here here = find(tensor, device, begin, end);
   if (here.exact) return *here.exact;
   if (here.covering) return split(tensor, Instance(*here.covering), begin, end);
@@ -168,6 +175,7 @@ Instance Exchange::whole(OpId reader, TensorId tensor, DeviceId device) {
         static_cast<std::size_t>(placement_.layout(made.layout).position[source.index()]);
     return transfer(tensor, Instance(made_at(made, shard)), device);
   }
+  if (made.form == Form::Parts) return gather(tensor, device);
   if (made.form == Form::Partials && made.root.valid())
     return transfer(tensor, Instance(*local(tensor, made.root, 0, tables_.batch)), device);
 
@@ -209,8 +217,8 @@ Exchange::Here Exchange::find(TensorId tensor, DeviceId device, std::int32_t beg
   };
   const Made& made = made_[tensor];
   const Instance* own = nullptr;
-  if (const std::int32_t at = placement_.layout(made.layout).position[device.index()]; at >= 0)
-    own = &made_at(made, static_cast<std::size_t>(at));
+  const std::int32_t at = placement_.layout(made.layout).position[device.index()];
+  if (at >= 0 && made.form != Form::Parts) own = &made_at(made, static_cast<std::size_t>(at));
   if (own && is_exact(*own)) return {own, own, false};
   for (std::int32_t i = made.extras; i >= 0; i = instances_[static_cast<std::size_t>(i)].next) {
     const Instance& here = instances_[static_cast<std::size_t>(i)];
@@ -271,6 +279,8 @@ void Exchange::list_residents() const {
       if (const Range range = resident_[slot * devices + d]; range.end > range.begin)
         program_->residents.push_back({tables_.slots[slot], DeviceId(d),
                                        bytes_of(tables_.slots[slot], range.begin, range.end)});
+      else if (!resident_slices_.empty())
+        list_resident_slice(tables_.slots[slot], DeviceId(d));
 }
 
 }  // namespace strato

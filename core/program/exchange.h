@@ -15,6 +15,10 @@
 // - every task of an exchange has the priority of the first of the tensor's readers in the
 //   execution order: it is in nobody else's interest. What sends an updated parameter back has its
 //   update's;
+// - a part of an op that is split along another axis than the batch reads slices along its inputs'
+//   axes (exchange_parts.cpp): a Split where the tensor stands, then a Transfer; what such an op
+//   makes stands in parts, which other readers gather by Transfers and a Concat, and a reader that
+//   is split along the same axis takes as they are;
 // - an AllReduce works in place, unless a partial sum that it would overwrite has another reader;
 // - parameters are at home where their update op's group is placed, and are fetched from the
 // nearest
@@ -23,6 +27,7 @@
 #pragma once
 
 #include <algorithm>
+#include <map>
 #include <span>
 #include <unordered_map>
 #include <utility>
@@ -32,6 +37,17 @@
 #include "core/program/placement.h"
 
 namespace strato {
+
+// A part of a tensor along another axis than the batch.
+struct AxisSlice {
+  int axis = -1;  // -1: all of it
+  std::int32_t begin = 0, end = 1, extent = 1;
+  friend bool operator==(const AxisSlice&, const AxisSlice&) = default;
+};
+
+inline AxisSlice slice_of(const Layout& split, std::size_t part, int axis) {
+  return {axis, split.cuts[part], split.cuts[part + 1], split.cuts.back()};
+}
 
 class Exchange {
  public:
@@ -56,6 +72,13 @@ class Exchange {
   // the first is returned.
   std::size_t begin_output(TensorId tensor, LayoutId layout);
   void set_output(std::size_t at, const Instance& instance) { instances_[at] = instance; }
+
+  // What a part of a split op reads of an input; adds the tasks that bring it there.
+  Instance part_input(OpId op, TensorId tensor, DeviceId device, const AxisSlice& slice);
+  // The output was declared in the layout of a split op. axis: of this output; -1 when it is not
+  // known along which of its axes it is divided.
+  void stand_in_parts(TensorId output, int axis);
+  Bytes bytes_of(TensorId tensor, const AxisSlice& slice) const;
 
   // Delta lowering. What was made stays; copies that exchanges made of it are forgotten.
   void forget_copies(TensorId tensor);
@@ -82,7 +105,7 @@ class Exchange {
   void list_residents() const;
 
  private:
-  enum class Form : std::uint8_t { Absent, Whole, Slices, Partials };
+  enum class Form : std::uint8_t { Absent, Whole, Slices, Partials, Parts };
   struct Made {
     std::int32_t first = -1;  // in instances_, one for each shard of the layout
     LayoutId layout = -1;
@@ -113,12 +136,37 @@ class Exchange {
   Instance split(TensorId tensor, const Instance& from, std::int32_t begin, std::int32_t end);
   Instance concat(TensorId tensor, DeviceId device, std::span<const Instance> pieces);
   Instance transfer(TensorId tensor, const Instance& from, DeviceId to);
-  Instance send(TensorId tensor, const Instance& from, DeviceId to);
+  Instance send(TensorId tensor, const Instance& from, DeviceId to, Bytes bytes);
   Instance sum_at(TensorId tensor, DeviceId root);
   void all_gather(TensorId tensor);
   void all_reduce(TensorId tensor);
   const CollectiveCost& collective_cost(Collective kind, TensorId tensor, Bytes bytes);
   Task communication(TaskKind kind, TensorId tensor) const;
+
+  // Parts along other axes (exchange_parts.cpp).
+  struct PartCopy {
+    AxisSlice slice;
+    Instance instance;
+  };
+  struct Parts {
+    int axis = -1;  // along which it was made in parts
+    std::vector<PartCopy> copies;
+  };
+  void add_split_homes(TensorId parameter);
+  bool is_in_parts(TensorId tensor, int axis) const;
+  LayoutId owners(TensorId tensor) const;
+  Instance gather(TensorId tensor, DeviceId device);
+  Instance join(TensorId tensor, DeviceId device, const AxisSlice& slice);
+  void collect_pieces(TensorId tensor, DeviceId device, const AxisSlice& slice);
+  Instance piece(TensorId tensor, std::size_t part, DeviceId device, const AxisSlice& slice);
+  Instance whole_near(OpId reader, TensorId tensor, DeviceId device);
+  Instance cut(TensorId tensor, const Instance& from, const AxisSlice& slice);
+  Instance send_slice(TensorId tensor, const Instance& from, DeviceId to, const AxisSlice& slice);
+  Instance concat_pieces(TensorId tensor, DeviceId device, Bytes bytes);
+  Instance resident_slice(TensorId tensor, DeviceId device, const AxisSlice& slice);
+  void list_resident_slice(TensorId tensor, DeviceId device) const;
+  const Instance* local_slice(TensorId tensor, DeviceId device, const AxisSlice& slice) const;
+  Nanos move_time(DeviceId device, Bytes moved) const;
 
   // Buckets (exchange_fusion.cpp).
   struct Bucket {
@@ -179,6 +227,9 @@ class Exchange {
   std::vector<Instance> spare_pieces_;            // memory for slices that are put together
   IdVector<TensorId, std::int32_t> priority_of_;  // of the tasks that bring it; empty: all 0
   std::span<const std::int32_t> priorities_;      // by op
+  std::unordered_map<TensorId, Parts> parts_;     // of split ops; looked up, never walked
+  std::map<std::pair<DeviceId, TensorId>, AxisSlice> resident_slices_;
+  std::vector<Instance> pieces_;  // being put together
   std::vector<TensorId> fusible_;
   std::vector<Bucket> buckets_;
 };

@@ -49,14 +49,14 @@ Instance Exchange::concat(TensorId tensor, DeviceId device, std::span<const Inst
   return remember(tensor, made);
 }
 
-Instance Exchange::send(TensorId tensor, const Instance& from, DeviceId to) {
+Instance Exchange::send(TensorId tensor, const Instance& from, DeviceId to, Bytes bytes) {
   Task task = communication(TaskKind::Transfer, tensor);
   const Path& path = tables_.cluster->path(from.device, to);
   task.device = from.device;
   task.target = to;
   task.first_sample = from.begin;
   task.samples = from.end - from.begin;
-  task.bytes = bytes_of(tensor, from.begin, from.end);
+  task.bytes = bytes;
   task.duration = std::max(Nanos(1), tables_.cost->transfer(path, task.bytes));
   task.latency = std::min(path.latency, task.duration);
   emitter_.read(from);
@@ -66,7 +66,7 @@ Instance Exchange::send(TensorId tensor, const Instance& from, DeviceId to) {
 }
 
 Instance Exchange::transfer(TensorId tensor, const Instance& from, DeviceId to) {
-  return remember(tensor, send(tensor, from, to));
+  return remember(tensor, send(tensor, from, to, bytes_of(tensor, from.begin, from.end)));
 }
 
 Instance Exchange::sum_at(TensorId tensor, DeviceId root) {
@@ -75,7 +75,8 @@ Instance Exchange::sum_at(TensorId tensor, DeviceId root) {
   std::vector<Instance> terms;
   for (std::size_t i = 0; i < owners.shards.size(); ++i) {
     const Instance term = made_at(made, i);
-    terms.push_back(term.device == root ? term : send(tensor, term, root));
+    terms.push_back(term.device == root ? term
+                                        : send(tensor, term, root, tables_.tensors[tensor].bytes));
   }
   Task task = communication(TaskKind::Sum, tensor);
   const Bytes bytes = task.bytes;

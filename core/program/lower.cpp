@@ -58,7 +58,8 @@ void LowerState::sort_inputs(OpId op) {
     } else if (facts.source == Source::Resident) {
       exchange.read_resident(op, inputs[i]);
     } else if (facts.source == Source::Parameter &&
-               placement.homes(facts.op).has_all(placement.layout(layout))) {
+               placement.homes(facts.op).has_all(placement.layout(layout)) &&
+               !placement.homes(facts.op).is_split()) {
       at_home.push_back(facts.slot);
     } else {
       to_bring.push_back(i);
@@ -140,8 +141,10 @@ void LowerState::lower_alias(OpId op) {
 void LowerState::lower_op(OpId op) {
   declare_outputs(op);
   if (tables.ops[op].alias) return lower_alias(op);
+  const Layout& layout = placement.layout(op);
+  if (layout.is_split()) return lower_split(op);
   sort_inputs(op);
-  const std::size_t shards = placement.layout(op).shards.size();
+  const std::size_t shards = layout.shards.size();
   brought.clear();
   if (to_bring.empty()) {
     compute(op, 0, shards);

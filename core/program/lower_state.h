@@ -33,6 +33,7 @@ struct LowerState {
   void start(Program& into);
   void lower_op(OpId op);
   void lower_alias(OpId op);
+  void lower_split(OpId op);  // lower_split.cpp
   void declare_outputs(OpId op);
   void sort_inputs(OpId op);
   Instance bring(OpId op, std::size_t shard, std::size_t input) {
@@ -46,6 +47,8 @@ struct LowerState {
   }
   void bring_inputs(OpId op, std::size_t shard);
   void compute(OpId op, std::size_t first_shard, std::size_t end_shard);
+  void bring_slices(OpId op, std::size_t part);
+  void compute_part(OpId op, std::size_t part);
   void overwrite_parameters(OpId update, DeviceId device);
 
   Tables tables;

@@ -49,6 +49,7 @@ void Placement::forget() {
   layouts_.clear();
   layout_by_hash_.clear();
   folded_layouts_.clear();
+  split_layouts_.clear();
   tables_.forget();
   for (Decision& decision : placed_) decision.devices.clear();
   for (std::size_t d = 0; d < tables_.cluster->device_count(); ++d) {
@@ -164,7 +165,8 @@ void Placement::place_updates() {
     if (mode_[group] != Mode::ReplicatePs) continue;
     const std::vector<Shard>& replicas = layout(homes_[update]).shards;
     const Shard& server = replicas[next_server_[group]++ % replicas.size()];
-    if (!duplicated_[update]) layout_of_[update] = server.device.value();
+    if (!duplicated_[update] && !layout(homes_[update]).is_split())
+      layout_of_[update] = server.device.value();
   }
 }
 
@@ -209,6 +211,7 @@ void Placement::unfold() {
 
 void Placement::place(const Strategy& complete) {
   unfold();
+  take_splits_back();
   CHECK(complete.groups.size() == tables_.grouping->size(), "strategy of another grouping");
   if (layouts_.size() >= kMostLayouts || tables_.is_large()) forget();
   for (std::size_t g = 0; g < complete.groups.size(); ++g) {
@@ -219,6 +222,7 @@ void Placement::place(const Strategy& complete) {
   }
   mark_duplicated(complete.duplicated);
   place_ops();
+  if (!complete.splits.empty()) place_splits(complete.splits);
   place_updates();
 }
 

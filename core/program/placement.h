@@ -10,12 +10,16 @@
 // - An op is sharded only if each of its partial inputs is made by shards with exactly the same
 //   layout.
 // - Whatever has one device is simply whole there.
+// - Ops that the strategy splits along another axis than the batch (FastT 5.2) have a layout of
+//   their own: a part on each of their devices, of the whole batch. What their groups say does not
+//   hold for them; a split update's parameter and state are kept in parts, too.
 //
 // Layouts, and what follows from them alone, are remembered from strategy to strategy; a group that
 // is decided as it was before keeps its layouts.
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <span>
 #include <unordered_map>
 #include <vector>
@@ -37,12 +41,23 @@ struct Layout {
   bool sharded = false;
   std::vector<Shard> shards;           // ascending by device
   std::vector<std::int32_t> position;  // by device: its shard, or -1
+  // Of a split op: shard i makes [cuts[i], cuts[i + 1]) along its axis. Else empty.
+  std::vector<std::int32_t> cuts;
+  bool is_split() const { return !cuts.empty(); }
   bool has(DeviceId device) const { return position[device.index()] >= 0; }
   bool has_all(const Layout& other) const {  // of its devices
     for (const Shard& shard : other.shards)
       if (!has(shard.device)) return false;
     return true;
   }
+};
+
+// An op that is split along another axis than the batch.
+struct PlacedSplit {
+  OpId op;
+  int axis = 0;             // of its first output; of an update: of its parameter
+  std::vector<int> inputs;  // by Tables::inputs(): the axis that a part has its slice of; -1: all
+  LayoutId displaced = -1;  // what the op's group says
 };
 
 struct Fold;  // symmetry.h
@@ -59,6 +74,9 @@ class Placement {
   // Where the parameters that `update` updates are kept.
   LayoutId homes_id(OpId update) const { return homes_[update]; }
   const Layout& homes(OpId update) const { return layout(homes_[update]); }
+
+  bool has_splits() const { return !splits_.empty(); }
+  const PlacedSplit& split(OpId op) const;  // of an op whose layout is_split()
 
   // The devices of a layout that are nearest to a device which has none of its shards: in its
   // device group, else in its machine, else all. Ascending.
@@ -96,6 +114,10 @@ class Placement {
   void place_parts(GroupId group, const Decision& decision);
   void mark_duplicated(std::span<const OpId> ops);
   void place_ops();
+  void place_splits(std::span<const OpSplit> splits);
+  void place_split(const OpSplit& split);
+  void take_splits_back();
+  LayoutId intern_parts(const OpSplit& split, std::int64_t extent);
   void place_updates();
   bool may_shard(OpId op, LayoutId layout) const;
   LayoutId folded(LayoutId id, const Fold& fold);
@@ -108,6 +130,8 @@ class Placement {
   IdVector<OpId, LayoutId> layout_of_, homes_;
   IdVector<OpId, LayoutId> unfolded_layout_of_, unfolded_homes_;  // empty: not folded
   IdVector<OpId, char> duplicated_;
+  std::vector<PlacedSplit> splits_;  // ascending by op
+  std::map<std::vector<std::int32_t>, LayoutId> split_layouts_;  // by devices and cuts
   std::unordered_multimap<LayoutId, LayoutId> folded_layouts_;  // by what they are a part of
   std::vector<LayoutId> folded_now_;                            // by layout, of this fold; or -1
   IdVector<GroupId, Mode> mode_;

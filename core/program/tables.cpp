@@ -114,6 +114,12 @@ void Tables::forget() {
   column_of_.clear();
 }
 
+const std::vector<SplitAxis>& Tables::split_axes(OpId op) {
+  const auto [at, fresh] = split_axes_.try_emplace(op);
+  if (fresh) at->second = strato::split_axes(*graph, op);
+  return at->second;
+}
+
 std::span<const std::int32_t> Tables::parts(GroupId group, int count) {
   const auto [at, fresh] = parts_.try_emplace({group, count});
   if (fresh) {

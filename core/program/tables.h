@@ -14,6 +14,7 @@
 
 #include "core/cost/cost_model.h"
 #include "core/graph/grouping.h"
+#include "core/graph/split_axes.h"
 #include "core/program/program.h"
 
 namespace strato {
@@ -93,6 +94,9 @@ class Tables {
   bool is_large() const;  // so many costs are remembered that they had better be forgotten
   void forget();
 
+  // See core/graph/split_axes.h.
+  const std::vector<SplitAxis>& split_axes(OpId op);
+
   // The model-parallel part of each op of the group (ops of one layer stay together).
   std::span<const std::int32_t> parts(GroupId group, int count);
 
@@ -112,6 +116,7 @@ class Tables {
   std::vector<CostColumn> columns_;
   std::map<std::pair<GpuTypeId, std::int32_t>, Column> column_of_;
   std::map<std::pair<GroupId, int>, std::vector<std::int32_t>> parts_;
+  std::map<OpId, std::vector<SplitAxis>> split_axes_;
   std::vector<Nanos> mean_times_;
 };
 
