@@ -131,7 +131,7 @@ class FavouriteChildPlanner final : public BaechiPlanner {
     std::vector<OptionHelp> all = BaechiPlanner::options();
     all.push_back(
         {"threshold", "0.5", "a child is the favourite where x is below this; variant=paper: 0.1"});
-    all.push_back({"piece", "300",
+    all.push_back({"piece", "200",
                    "nodes in one linear program for the favourite children; 0: all greedily"});
     return all;
   }

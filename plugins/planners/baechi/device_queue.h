@@ -44,6 +44,7 @@ class Arrivals {
 struct DeviceQueue {
   Arrivals arrivals;    // by when a node's inputs are on this device
   Arrivals everywhere;  // by when they are on all devices
+  Arrivals instant;     // of nodes that take no time here: they wait for inputs only
   Nanos idle;           // from then on
   Nanos held;           // for the favourite child until then; idle or earlier: not held
   Rank child = -1;      // held for it

@@ -65,26 +65,32 @@ class EarliestTaskFirst {
 
   // Its inputs are known: every device that may have it gets to see it.
   void enqueue(NodeIndex node) {
-    if (const auto demanded = scheduling_.demanded(node)) return enqueue(node, *demanded);
+    const auto demanded = scheduling_.demanded(node);
+    arrivals_.clear();
     Nanos everywhere;
     for (std::size_t d = 0; d < queues_.size(); ++d) {
-      const Nanos arrival = scheduling_.inputs_at(node, DeviceId(d));
-      everywhere = std::max(everywhere, arrival);
-      add(node, queues_[d], arrival);
+      const bool allowed = !demanded || *demanded == DeviceId(d);
+      arrivals_.push_back(allowed ? scheduling_.inputs_at(node, DeviceId(d)) : Nanos());
+      everywhere = std::max(everywhere, arrivals_.back());
     }
-    if (favourites_ == nullptr) return;
-    for (DeviceQueue& queue : queues_) queue.everywhere.add(everywhere, rank_[at(node)]);
+    for (std::size_t d = 0; d < queues_.size(); ++d)
+      if (!demanded || *demanded == DeviceId(d)) add(node, DeviceId(d), arrivals_[d], everywhere);
   }
 
-  void enqueue(NodeIndex node, DeviceId only) {
-    const Nanos arrival = scheduling_.inputs_at(node, only);
-    add(node, queues_[only.index()], arrival);
-    if (favourites_ != nullptr) queues_[only.index()].everywhere.add(arrival, rank_[at(node)]);
+  void add(NodeIndex node, DeviceId device, Nanos arrival, Nanos everywhere) {
+    DeviceQueue& queue = queues_[device.index()];
+    const Rank rank = rank_[at(node)];
+    if (queue.child == rank) queue.child_arrival = arrival;
+    if (is_instant(node, device)) {
+      queue.instant.add(arrival, rank);
+      return;
+    }
+    queue.arrivals.add(arrival, rank);
+    if (favourites_ != nullptr) queue.everywhere.add(everywhere, rank);
   }
 
-  void add(NodeIndex node, DeviceQueue& queue, Nanos arrival) {
-    queue.arrivals.add(arrival, rank_[at(node)]);
-    if (queue.child == rank_[at(node)]) queue.child_arrival = arrival;
+  bool is_instant(NodeIndex node, DeviceId device) const {
+    return dag_.time(node, cluster_.device(device).type) <= Nanos();
   }
 
   // Whether a device can forget a ready node: it is placed, has to be elsewhere, or has no room
@@ -109,6 +115,15 @@ class EarliestTaskFirst {
     return false;
   }
 
+  // Less is better. Of equal devices one that is not held for another node.
+  auto key(const Choice& choice) const {
+    const bool favourite = choice.why == Why::FavouriteParent;
+    const bool intrudes = !favourite && queues_[choice.device.index()].is_held();
+    const Nanos time = dag_.time(choice.node, cluster_.device(choice.device).type);
+    return std::tuple(choice.start, !favourite, rank_[at(choice.node)], intrudes, time,
+                      choice.device);
+  }
+
   Choice next() {
     Choice best;
     for (std::size_t d = 0; d < queues_.size(); ++d) {
@@ -126,26 +141,23 @@ class EarliestTaskFirst {
     return best;
   }
 
-  std::tuple<Nanos, bool, Rank, Nanos, DeviceId> key(const Choice& choice) const {
-    const Nanos time = dag_.time(choice.node, cluster_.device(choice.device).type);
-    return {choice.start, choice.why != Why::FavouriteParent, rank_[at(choice.node)], time,
-            choice.device};
-  }
-
   Choice first_on(DeviceId device) {
     DeviceQueue& queue = queues_[device.index()];
     const auto gone = [&](Rank rank) { return is_gone(rank, device); };
     if (queue.child >= 0 && !may_get(device, node_at_[at(queue.child)])) release(queue);
     Choice best;
-    if (queue.child_arrival)
-      best = {node_at_[at(queue.child)], device, std::max(queue.idle, *queue.child_arrival),
-              Why::FavouriteParent};
-    const auto consider = [&](const std::optional<std::pair<Nanos, Rank>>& entry, Nanos from) {
+    const auto consider = [&](const std::optional<std::pair<Nanos, Rank>>& entry, Nanos from,
+                              Why why = Why::EarliestStart) {
       if (!entry) return;
-      const Nanos start = std::max(entry->first, from);
-      if (best.node >= 0 && best.start <= start) return;
-      best = {node_at_[at(entry->second)], device, start, Why::EarliestStart};
+      const Choice choice{node_at_[at(entry->second)], device, std::max(entry->first, from), why};
+      if (best.node < 0 || key(choice) < key(best)) best = choice;
     };
+    if (queue.child_arrival) {
+      const bool instant = is_instant(node_at_[at(queue.child)], device);
+      consider(std::pair(*queue.child_arrival, queue.child), instant ? Nanos() : queue.idle,
+               Why::FavouriteParent);
+    }
+    consider(queue.instant.first(Nanos(-1), gone), {});
     if (queue.is_held()) {
       const auto urgent = queue.everywhere.first(queue.idle, gone);
       if (urgent && urgent->first < queue.held) {
@@ -168,8 +180,10 @@ class EarliestTaskFirst {
     const bool decides = !scheduling_.demanded(choice.node).has_value();
     scheduling_.place(choice.node, choice.device);
     DeviceQueue& queue = queues_[choice.device.index()];
-    queue.idle = std::max(queue.idle, scheduling_.finish(choice.node));
-    release(queue);
+    if (!is_instant(choice.node, choice.device)) {
+      queue.idle = scheduling_.finish(choice.node);
+      release(queue);
+    }
     if (favourites_ != nullptr) hold_for_child_of(choice.node, queue);
     if (decides && dag_.colocation(choice.node) >= 0) gather(dag_.colocation(choice.node));
     for (const DagEdge& edge : dag_.successors(choice.node))
@@ -178,9 +192,11 @@ class EarliestTaskFirst {
 
   void hold_for_child_of(NodeIndex node, DeviceQueue& queue) {
     const NodeIndex child = favourites_->child[at(node)];
-    if (child < 0) return;
+    if (child < 0 || (queue.is_held() && queue.child != rank_[at(node)])) return;
+    release(queue);
     for (const DagEdge& edge : dag_.successors(node))
-      if (edge.node == child) queue.held = queue.idle + transfers_.mean(edge.edge);
+      if (edge.node == child)
+        queue.held = std::max(queue.idle, scheduling_.finish(node)) + transfers_.mean(edge.edge);
     queue.child = rank_[at(child)];
   }
 
@@ -188,8 +204,7 @@ class EarliestTaskFirst {
   // them, and so may this one.
   void gather(std::int32_t group) {
     for (const NodeIndex node : members_[at(group)])
-      if (missing_[at(node)] == 0 && !scheduling_.is_placed(node))
-        enqueue(node, *scheduling_.demanded(node));
+      if (missing_[at(node)] == 0 && !scheduling_.is_placed(node)) enqueue(node);
   }
 
   void record(const Choice& choice) {
@@ -218,6 +233,7 @@ class EarliestTaskFirst {
   std::vector<std::vector<NodeIndex>> members_;  // by co-location group
   std::vector<DeviceQueue> queues_;
   std::vector<NodeIndex> homeless_;
+  std::vector<Nanos> arrivals_;  // of one node, by device
 };
 
 }  // namespace

@@ -10,7 +10,8 @@
 // child for as long as a transfer to it takes (mean). Meanwhile only the child may start there, or
 // an urgent node: one whose inputs are on all devices already, so that nothing is won by having it
 // elsewhere. A device whose favourite child went elsewhere is free at once. At equal starts the
-// favourite child comes first.
+// favourite child comes first. A node that takes no time needs no device: it waits for its inputs
+// alone.
 //
 // A pair's start is max(inputs there, device idle), so each device has the ready nodes in two
 // heaps: those whose inputs are there already, by rank, and the others by arrival. Idle times only

@@ -28,29 +28,50 @@ class Columns {
   int edges_, nodes_;
 };
 
-double longest_path(const FavouriteProgram& program) {
-  std::vector<double> start;
-  for (const auto& node : program.nodes) start.push_back(node.earliest);
+// Longest paths when every transfer is paid, and the whole when none is.
+struct Paths {
+  std::vector<double> before, after;  // by node: to its start, from its end
+  double longest = 0;
+  double shortest = 0;  // no makespan is below
+};
+
+Paths paths_of(const FavouriteProgram& program) {
+  const auto at = [](int index) { return static_cast<std::size_t>(index); };
   std::vector<std::vector<int>> out(program.nodes.size());
   for (std::size_t e = 0; e < program.edges.size(); ++e)
-    out[static_cast<std::size_t>(program.edges[e].from)].push_back(static_cast<int>(e));
-  double longest = 0;
+    out[at(program.edges[e].from)].push_back(static_cast<int>(e));
+  Paths paths;
+  for (const auto& node : program.nodes) {
+    paths.before.push_back(node.earliest);
+    paths.after.push_back(node.after);
+  }
+  std::vector<double> free = paths.before;
   for (std::size_t i = 0; i < program.nodes.size(); ++i) {
     const auto& node = program.nodes[i];
-    longest = std::max(longest, start[i] + node.time + node.after);
+    paths.shortest = std::max(paths.shortest, free[i] + node.time + node.after);
     for (const int e : out[i]) {
-      const auto& edge = program.edges[static_cast<std::size_t>(e)];
-      double& to = start[static_cast<std::size_t>(edge.to)];
-      to = std::max(to, start[i] + node.time + edge.transfer);
+      const auto& edge = program.edges[at(e)];
+      free[at(edge.to)] = std::max(free[at(edge.to)], free[i] + node.time);
+      paths.before[at(edge.to)] =
+          std::max(paths.before[at(edge.to)], paths.before[i] + node.time + edge.transfer);
     }
   }
-  return longest;
+  for (std::size_t i = program.nodes.size(); i-- > 0;) {
+    for (const int e : out[i]) {
+      const auto& edge = program.edges[at(e)];
+      paths.after[i] = std::max(paths.after[i], edge.transfer + program.nodes[at(edge.to)].time +
+                                                    paths.after[at(edge.to)]);
+    }
+    paths.longest =
+        std::max(paths.longest, paths.before[i] + program.nodes[i].time + paths.after[i]);
+  }
+  return paths;
 }
 
 class Rows {
  public:
-  Rows(const FavouriteProgram& program, double unit)
-      : program_(program), columns_(program), unit_(unit) {
+  Rows(const FavouriteProgram& program, const Paths& paths, double unit)
+      : program_(program), paths_(paths), columns_(program), unit_(unit) {
     matrix_.setDimensions(0, columns_.count());
     add_precedence();
     add_ends();
@@ -70,15 +91,24 @@ class Rows {
     }
     for (std::size_t i = 0; i < program_.nodes.size(); ++i)
       lower[program_.edges.size() + i] = program_.nodes[i].earliest * unit_;
+    lower.back() = paths_.shortest * unit_;
     cost.back() = 1;
     model.loadProblem(matrix_, lower.data(), upper.data(), cost.data(), least_.data(),
                       most_.data());
   }
 
  private:
+  // Paths that are no longer than the shortest makespan with all of their transfers bind nobody:
+  // their rows are left out.
+  bool matters(double path) const { return path > paths_.shortest; }
+
   void add_precedence() {  // t_j - t_i + c y >= p_i + c
     for (int e = 0; e < static_cast<int>(program_.edges.size()); ++e) {
       const auto& edge = program_.edges[static_cast<std::size_t>(e)];
+      const auto from = static_cast<std::size_t>(edge.from), to = static_cast<std::size_t>(edge.to);
+      if (!matters(paths_.before[from] + program_.nodes[from].time + edge.transfer +
+                   program_.nodes[to].time + paths_.after[to]))
+        continue;
       const double transfer = edge.transfer * unit_;
       const int index[] = {columns_.start(edge.to), columns_.start(edge.from), columns_.saved(e)};
       const double value[] = {1, -1, transfer};
@@ -88,10 +118,11 @@ class Rows {
 
   void add_ends() {  // w - t_i >= p_i + what comes after
     for (int i = 0; i < static_cast<int>(program_.nodes.size()); ++i) {
+      const auto& node = program_.nodes[static_cast<std::size_t>(i)];
+      if (!matters(paths_.before[static_cast<std::size_t>(i)] + node.time + node.after)) continue;
       const int index[] = {columns_.makespan(), columns_.start(i)};
       const double value[] = {1, -1};
-      add(2, index, value, time(i) + program_.nodes[static_cast<std::size_t>(i)].after * unit_,
-          COIN_DBL_MAX);
+      add(2, index, value, time(i) + node.after * unit_, COIN_DBL_MAX);
     }
   }
 
@@ -117,6 +148,7 @@ class Rows {
   }
 
   const FavouriteProgram& program_;
+  const Paths& paths_;
   Columns columns_;
   double unit_;
   CoinPackedMatrix matrix_{false, 0, 0};
@@ -128,13 +160,13 @@ class Rows {
 std::optional<FavouriteSolution> solve(const FavouriteProgram& program) {
   FavouriteSolution solution;
   solution.saved.assign(program.edges.size(), 0);
-  const double longest = longest_path(program);
-  solution.makespan = longest;
-  if (longest <= 0 || program.edges.empty()) return solution;
-  const double unit = kUnits / longest;
+  const Paths paths = paths_of(program);
+  solution.makespan = paths.longest;
+  if (paths.longest <= 0 || program.edges.empty()) return solution;
+  const double unit = kUnits / paths.longest;
   ClpSimplex model;
   model.setLogLevel(0);
-  Rows(program, unit).load(model);
+  Rows(program, paths, unit).load(model);
   model.setMaximumIterations(model.numberRows() * 20 + 1000);
   model.dual();
   if (!model.isProvenOptimal()) return std::nullopt;

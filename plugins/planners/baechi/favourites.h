@@ -30,7 +30,7 @@ namespace strato::baechi {
 
 struct FavouriteOptions {
   double threshold = 0.5;
-  int piece = 300;  // nodes; 0: no program, all greedily
+  int piece = 200;  // nodes; 0: no program, all greedily
 };
 
 struct Favourites {
