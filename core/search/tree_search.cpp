@@ -25,6 +25,21 @@ std::vector<std::vector<std::int32_t>> ranked_by_group(const TreeState& tree) {
   return ranked;
 }
 
+bool has_own_groups(const Strategy& strategy, const Problem& problem) {
+  return strategy.grouping != nullptr && strategy.grouping->digest() != problem.grouping->digest();
+}
+
+// Throws InputError for a seed that is no strategy of this problem.
+std::vector<Strategy> seeds_in_groups_of(const Problem& problem,
+                                         const std::vector<Strategy>& seeds) {
+  std::vector<Strategy> result;
+  for (const Strategy& seed : seeds) {
+    validate(seed, *problem_for(problem, seed).grouping, *problem.cluster);
+    if (!has_own_groups(seed, problem)) result.push_back(complete(seed, *problem.cluster));
+  }
+  return result;
+}
+
 constexpr std::int64_t kFirstTree = 48;  // iterations before anything else
 
 }  // namespace
@@ -39,7 +54,8 @@ TreeSearch::TreeSearch(const Problem& problem, Evaluator& evaluator, PriorProvid
       options_(options),
       observer_(observer),
       report_(observer),
-      tree_(problem, options, common.seed, resume),
+      seeds_(seeds_in_groups_of(problem, common.seeds)),
+      tree_(problem, options, common.seed, resume, seeds_),
       local_(problem, tree_.actions(), ranked_by_group(tree_), common.seed) {
   for (const DeviceGroup& group : problem.cluster->groups())
     largest_memory_ =
@@ -75,7 +91,11 @@ float TreeSearch::reward_of(const Score& score) const {
   return static_cast<float>(-1 - overflow / (overflow + largest_memory_));
 }
 
-void TreeSearch::improved() { report_.improvement(finished(local_.incumbent()), progress()); }
+void TreeSearch::improved() {
+  const Progress now = progress();
+  if (best_seed_ && best_seed_->second.better_than(*best_)) return;  // it was told of a better one
+  report_.improvement(finished(local_.incumbent()), now);
+}
 
 void TreeSearch::consider(const ActionVector& actions, const Score& score) {
   if (best_ && !score.better_than(*best_)) return;
@@ -103,6 +123,30 @@ void TreeSearch::evaluate_root() {
   tree_.back_up(0, known.reward, known.step_time_ns);
   ask_priors({{0, 0}}, {score});
   consider(actions, score);
+}
+
+// The best of them is where local improvement starts. What they say beside the decisions of their
+// groups is not searched: as they are, they are only a bound that the result keeps.
+void TreeSearch::evaluate_seeds() {
+  for (const Strategy& seed : seeds_) {
+    const ActionVector actions = tree_.actions_of(seed);
+    if (!tree_.is_excluded(actions)) consider(actions, evaluate({actions}).front());
+  }
+  for (const Strategy& seed : common_.seeds) keep_seed(seed);
+}
+
+// Not while a person steers: who asks for groups to be decided so means the result, too.
+void TreeSearch::keep_seed(const Strategy& seed) {
+  if (!tree_.pinned().empty() || tree_.has_excluded()) return;
+  const Strategy whole = complete(seed, *problem_.cluster);
+  ++evaluations_;
+  const Score score = evaluator_.evaluate(whole);
+  if (best_ && !score.better_than(*best_)) return;
+  if (best_seed_ && !score.better_than(best_seed_->second)) return;
+  best_seed_ = {whole, score};
+  Progress now = progress();
+  now.best = score;
+  report_.improvement(whole, now);
 }
 
 void TreeSearch::ask_priors(const std::vector<Leaf>& leaves, const std::vector<Score>& scores) {
@@ -262,7 +306,9 @@ bool TreeSearch::is_polish_turn(std::size_t want) const {
 }
 
 Progress TreeSearch::progress() const {
-  return {tree_iterations_ + polish_iterations_, evaluations_, report_.elapsed(), best_};
+  std::optional<Score> best = best_;
+  if (best_seed_ && (!best || best_seed_->second.better_than(*best))) best = best_seed_->second;
+  return {tree_iterations_ + polish_iterations_, evaluations_, report_.elapsed(), best};
 }
 
 std::shared_ptr<const SearchTree> TreeSearch::snapshot() const {
@@ -312,6 +358,7 @@ PlanResult TreeSearch::run(std::stop_token stop, const SearchTree* resume) {
     evaluate_root();
   const std::int64_t limit =
       tree_iterations_ + polish_iterations_ + std::max<std::int64_t>(common_.iterations, 0);
+  evaluate_seeds();
   while (!stop.stop_requested()) {
     const std::int64_t left = limit - tree_iterations_ - polish_iterations_;
     if (common_.budget_seconds > 0 ? report_.elapsed() >= common_.budget_seconds : left <= 0) break;
@@ -328,14 +375,24 @@ PlanResult TreeSearch::run(std::stop_token stop, const SearchTree* resume) {
     report_.tree([this] { return snapshot(); });
   }
   if (!best_) accept_anything();
+  report_.progress(progress(), true);
+  PlanResult result = this->result();
+  observer_.on_tree(result.tree);
+  return result;
+}
+
+PlanResult TreeSearch::result() {
   PlanResult result;
   result.strategy = finished(local_.incumbent());
   result.score = *best_;
   result.evaluations = evaluations_;
   result.note = note();
   result.tree = snapshot();
-  report_.progress(progress(), true);
-  observer_.on_tree(result.tree);
+  if (best_seed_ && best_seed_->second.better_than(*best_)) {
+    result.strategy = best_seed_->first;
+    result.score = best_seed_->second;
+    result.note += "; nothing faster than a strategy that was known before";
+  }
   return result;
 }
 

@@ -25,6 +25,13 @@
 // A person steers through the tree that is resumed (steer.h): pinned groups are decided so in every
 // strategy that is evaluated (undecided groups follow the first group that is free), excluded
 // branches are left alone, and with a focus all leaves are below it while local improvement rests.
+//
+// PlannerOptions::seeds are evaluated first, beyond the iterations; the best is where local
+// improvement starts, and the result is never worse than any of them (with pins: than any of them
+// with the pins). Their decisions that are no actions become further actions of the tree, which no
+// other group is given: so a stored tree of a seeded search goes on without its seeds. A seed with
+// groups of its own, splits or an order counts as it is, but only what it says about the problem's
+// groups is searched on from.
 #pragma once
 
 #include <functional>

@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "core/search/local_search.h"
@@ -66,6 +67,8 @@ class TreeSearch {
   void evaluate_root();
   void evaluate_baseline();
   void restore(const SearchTree& tree);
+  void evaluate_seeds();
+  void keep_seed(const Strategy& seed);
   void restore_known();
   void restore_incumbent(bool pins_changed);
   std::int32_t best_known_vertex() const;
@@ -88,6 +91,7 @@ class TreeSearch {
   Progress progress() const;
   std::shared_ptr<const SearchTree> snapshot() const;
   std::string note() const;
+  PlanResult result();
   std::string pinned_note() const;
 
   const Problem& problem_;
@@ -97,6 +101,7 @@ class TreeSearch {
   const TreeSearchOptions& options_;
   Observer& observer_;
   Reporter report_;
+  const std::vector<Strategy> seeds_;  // those whose decisions the search can take over
   TreeState tree_;
   LocalSearch local_;
   double largest_memory_ = 1;
@@ -106,6 +111,8 @@ class TreeSearch {
   bool packed_ = false;
   Nanos baseline_time_;
   std::optional<Score> best_;  // of local_'s incumbent
+  // The best seed as it was given, when that is better than what its decisions alone are worth.
+  std::optional<std::pair<Strategy, Score>> best_seed_;
   std::int64_t tree_iterations_ = 0, polish_iterations_ = 0, evaluations_ = 0;
   std::int64_t tree_wins_ = 0, polish_wins_ = 0;
 };

@@ -36,7 +36,7 @@ std::vector<GroupId> search_order(const Problem& problem, const Decision& data_p
 }  // namespace
 
 TreeState::TreeState(const Problem& problem, const TreeSearchOptions& options, std::uint64_t seed,
-                     const SearchTree* steering)
+                     const SearchTree* steering, std::span<const Strategy> known)
     : options_(options), memory_(problem), actions_(make_actions(problem, options.actions)) {
   free_actions_ = actions_.size();
   order_ = search_order(problem, actions_.front(), options.order_by_cost);
@@ -45,6 +45,7 @@ TreeState::TreeState(const Problem& problem, const TreeSearchOptions& options, s
     take_actions(problem, *steering);
     take_pins(*steering);
   }
+  for (const Strategy& strategy : known) take_decisions(strategy);
   while (first_free_ < order_.size() && pin_at(first_free_) >= 0) ++first_free_;
   ranked_ = rank_actions(problem, free_actions, order_, seed, options.noise, first_free_);
   for (const auto& ranks : ranked_) {
@@ -82,6 +83,26 @@ void TreeState::take_pins(const SearchTree& steering) {
   for (std::size_t g = 0; g < pinned_.size(); ++g)
     if (const auto& pin = pins_[GroupId(g)])
       pinned_[g] = static_cast<std::int32_t>(std::ranges::find(actions_, *pin) - actions_.begin());
+}
+
+// Actions are few, but groups are many and mostly decided alike.
+void TreeState::take_decisions(const Strategy& known) {
+  for (std::size_t g = 0; g < known.groups.size(); ++g) {
+    const Decision& decision = *known.groups[GroupId(g)];
+    if (g > 0 && decision == *known.groups[GroupId(g - 1)]) continue;
+    if (std::ranges::find(actions_, decision) == actions_.end()) actions_.push_back(decision);
+  }
+}
+
+ActionVector TreeState::actions_of(const Strategy& known) const {
+  ActionVector actions(order_.size());
+  for (std::size_t g = 0; g < actions.size(); ++g) {
+    const auto found = std::ranges::find(actions_, *known.groups[GroupId(g)]);
+    CHECK(found != actions_.end(), "a strategy whose decisions are actions");
+    actions[g] = static_cast<std::int32_t>(found - actions_.begin());
+    if (!pinned_.empty() && pinned_[g] >= 0) actions[g] = pinned_[g];
+  }
+  return actions;
 }
 
 bool TreeState::follows_first(const TreeNode& node) const {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -39,14 +40,15 @@ struct TreeNode {
 class TreeState {
  public:
   // `steering`: pins and further actions come from there; null: none. Throws InputError when they
-  // do not fit. The vertices come with restore().
+  // do not fit. The vertices come with restore(). Decisions of `known` (complete strategies in the
+  // problem's groups) that are no actions become further actions, behind those that are free.
   TreeState(const Problem& problem, const TreeSearchOptions& options, std::uint64_t seed,
-            const SearchTree* steering = nullptr);
+            const SearchTree* steering = nullptr, std::span<const Strategy> known = {});
 
   const std::vector<Decision>& actions() const { return actions_; }
   const std::vector<GroupId>& order() const { return order_; }
   const std::vector<std::vector<std::int32_t>>& ranked() const { return ranked_; }
-  // Those beyond are legal for the group that is pinned to them only.
+  // Those beyond are legal for the group that is pinned to them, or has them in a known strategy.
   std::size_t free_action_count() const { return free_actions_; }
   // By group id: the action that it is pinned to, or -1; empty: none is pinned.
   const std::vector<std::int32_t>& pinned() const { return pinned_; }
@@ -63,8 +65,11 @@ class TreeState {
   bool has_focus() const { return start_ != 0; }
   // Whether the strategy is below an excluded vertex.
   bool is_excluded(const ActionVector& actions) const;
+  bool has_excluded() const { return !excluded_.empty(); }
   ActionVector completed_actions(std::int32_t id) const;  // by group id, undecided ones filled
   Strategy strategy_of(const ActionVector& actions) const;
+  // The inverse, with the pins instead of its own decisions; for the strategies that were `known`.
+  ActionVector actions_of(const Strategy& known) const;
 
   void add_virtual_visit(std::int32_t leaf, int change);
   void set_priors(std::int32_t id, const std::vector<float>& priors);
@@ -79,6 +84,7 @@ class TreeState {
  private:
   void take_actions(const Problem& problem, const SearchTree& steering);
   void take_pins(const SearchTree& steering);
+  void take_decisions(const Strategy& known);
   void restore_node(const SearchTree& tree, std::int32_t id);
   void restore_priors(const SearchTree& tree);
   void restore_order(std::int32_t id);
