@@ -1,0 +1,286 @@
+// Ops split along random axes, over random models and strategies: every part reads exactly the
+// slices that its axis asks for, everything else reads whole tensors, and no work is lost.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "core/graph/split_axes.h"
+#include "core/program/lower.h"
+#include "core/program/tables.h"
+#include "core/sim/simulate.h"
+#include "tests/core/graph/model_kit.h"
+#include "tests/core/sim/expect_same.h"
+#include "tests/property/random_problem.h"
+
+namespace strato {
+namespace {
+
+// A chain of layers with side branches: perceptrons with attention-like products, or convolutions.
+class RandomModel {
+ public:
+  RandomModel(Random& random, std::int64_t batch) : random_(random), batch_(batch), kit_(batch) {}
+
+  std::shared_ptr<const Graph> grow() {
+    const bool images = random_.below(2) == 0;
+    TensorId x = images ? kit_.input("x", {batch_, size(), 4, 4})
+                        : kit_.input("x", {batch_, size(), size()});
+    const std::size_t layers = 2 + random_.below(5);
+    for (std::size_t i = 0; i < layers; ++i) x = images ? image_layer(x) : sequence_layer(x);
+    if (images) x = kit_.op("GlobalAveragePool", {x});
+    if (images) x = kit_.reshape(x, {batch_, shape(x)[1]});
+    kit_.op("MatMul", {x, weight({shape(x).back(), size()})});
+    const Optimizer optimizer = random_.below(2) == 0 ? Optimizer::Adam : Optimizer::Sgd;
+    const Graph forward = kit_.build();
+    if (random_.below(5) == 0) return std::make_shared<const Graph>(forward);
+    return std::make_shared<const Graph>(make_training_graph(forward, optimizer));
+  }
+
+ private:
+  std::int64_t size() { return 1 + static_cast<std::int64_t>(random_.below(9)); }
+  const Shape& shape(TensorId id) { return kit_.builder.tensor(id).shape; }
+  TensorId weight(Shape shape) {
+    return kit_.weight("w" + std::to_string(weights_++), std::move(shape));
+  }
+
+  TensorId image_layer(TensorId x) {
+    const std::int64_t channels = shape(x)[1];
+    switch (random_.below(5)) {
+      case 0:
+        return kit_.op("Relu", {x});
+      case 1: {
+        const Shape one = {channels};
+        return kit_.op("BatchNormalization",
+                       {x, weight(one), weight(one), weight(one), weight(one)});
+      }
+      case 2:
+        return kit_.op("Add", {x, kit_.op("Relu", {x})});
+      default:
+        return kit_.op("Conv", {x, weight({size(), channels, 1, 1})});
+    }
+  }
+
+  TensorId sequence_layer(TensorId x) {
+    const Shape of = shape(x);
+    switch (random_.below(6)) {
+      case 0:
+        return kit_.op("Gelu", {x});
+      case 1:
+        return kit_.op("LayerNormalization", {x, weight({of[2]}), weight({of[2]})});
+      case 2:
+        return kit_.op("Softmax", {x});
+      case 3:
+        return kit_.op("MatMul", {x, kit_.op("MatMul", {kit_.transpose(x, {0, 2, 1}), x})});
+      case 4:
+        return kit_.op("Add", {x, weight({of[2]})});
+      default:
+        return kit_.op("MatMul", {x, weight({of[2], size()})});
+    }
+  }
+
+  Random& random_;
+  std::int64_t batch_;
+  ModelKit kit_;
+  int weights_ = 0;
+};
+
+RandomProblem model_problem(Random& random) {
+  RandomProblem problem = random_problem(random);  // its cluster
+  problem.graph = RandomModel(random, 1 + static_cast<std::int64_t>(random.below(9))).grow();
+  std::vector<std::int32_t> group_of(problem.graph->op_count());
+  for (std::int32_t& group : group_of) group = static_cast<std::int32_t>(random.below(4));
+  const std::vector<Nanos> times(problem.graph->op_count(), Nanos(1000));
+  problem.grouping = std::make_shared<const Grouping>(*problem.graph, group_of, times);
+  problem.cost = make_analytic_cost_model(problem.graph, problem.cluster);
+  return problem;
+}
+
+std::vector<OpSplit> random_splits(const RandomProblem& problem, Random& random) {
+  std::vector<OpSplit> splits;
+  const std::uint64_t one_in = 1 + random.below(5);
+  const bool alike = random.below(2) == 0;  // all on the same devices: slices fit each other
+  std::vector<DeviceShare> parts;
+  for (std::size_t i = 0; i < problem.graph->op_count(); ++i) {
+    const std::vector<SplitAxis> axes = split_axes(*problem.graph, OpId(i));
+    if (axes.empty() || random.below(one_in) != 0) continue;
+    if (!alike || parts.empty()) {
+      parts.clear();
+      for (std::size_t d = 0; d < problem.cluster->device_count(); ++d)
+        if (random.below(3) != 0)
+          parts.push_back({DeviceId(d), 1 + static_cast<std::int32_t>(random.below(3))});
+    }
+    if (parts.size() >= 2) splits.push_back({OpId(i), axes[random.below(axes.size())].axis, parts});
+    if (parts.size() < 2) parts.clear();
+  }
+  return splits;
+}
+
+std::int64_t part_of(std::int64_t all, std::int64_t from, std::int64_t to, std::int64_t extent) {
+  return std::max<std::int64_t>(1, all * to / extent - all * from / extent);
+}
+
+// Looks at the program with nothing but the graph and the strategy.
+class Checker {
+ public:
+  Checker(const RandomProblem& problem, const Strategy& strategy, const Program& program)
+      : problem_(problem), strategy_(strategy), graph_(*problem.graph), program_(program) {}
+
+  void check() {
+    for (const OpSplit& split : strategy_.splits) check_split(split);
+    for (std::size_t i = 0; i < program_.tasks.size(); ++i) check_whole(TaskId(i));
+    check_parameters();
+  }
+
+ private:
+  bool computes(const Task& task, OpId op) const {
+    return task.op == op && (task.kind == TaskKind::Compute || task.kind == TaskKind::Update);
+  }
+
+  void check_split(const OpSplit& split) {
+    split_.insert(split.op);
+    const Op& op = graph_.op(split.op);
+    const TensorId made = op.outputs.empty() ? op.inputs[0] : op.outputs[0];
+    const std::int64_t extent = graph_.tensor(made).shape[static_cast<std::size_t>(split.axis)];
+    std::vector<SplitAxis> axes = split_axes(graph_, split.op);
+    const SplitAxis axis = *std::find_if(
+        axes.begin(), axes.end(), [&](const SplitAxis& known) { return known.axis == split.axis; });
+    const std::vector<std::int64_t> sizes = apportion(extent, split.parts);
+    std::map<DeviceId, std::pair<std::int64_t, std::int64_t>> range;
+    std::int64_t from = 0;
+    for (std::size_t i = 0; i < sizes.size(); from += sizes[i++])
+      if (sizes[i] > 0) range[split.parts[i].device] = {from, from + sizes[i]};
+    std::size_t tasks = 0;
+    for (std::size_t i = 0; i < program_.tasks.size(); ++i) {
+      if (!computes(program_.tasks[TaskId(i)], split.op)) continue;
+      ++tasks;
+      const auto at = range.find(program_.tasks[TaskId(i)].device);
+      ASSERT_NE(at, range.end());
+      check_part(TaskId(i), axis, at->second.first, at->second.second, extent);
+    }
+    EXPECT_EQ(tasks, range.size());
+  }
+
+  void check_part(TaskId id, const SplitAxis& axis, std::int64_t from, std::int64_t to,
+                  std::int64_t extent) {
+    const Task& task = program_.tasks[id];
+    EXPECT_EQ(task.samples, graph_.batch());
+    const Op& op = graph_.op(task.op);
+    const GpuTypeId gpu = problem_.cluster->device(task.device).type;
+    const std::int64_t all =
+        std::max<std::int64_t>(1, problem_.cost->compute(task.op, gpu, graph_.batch()).value);
+    const std::int64_t share = (all * (to - from) + extent - 1) / extent;
+    EXPECT_GE(task.duration.value, share);
+    EXPECT_LE(task.duration.value, all);
+    for (std::size_t i = 0; i < op.inputs.size(); ++i) {
+      const bool twice = std::count(op.inputs.begin(), op.inputs.end(), op.inputs[i]) > 1;
+      if (twice || !op.inputs[i].valid()) continue;
+      const std::int64_t bytes = bytes_of(op.inputs[i]);
+      expect_read(id, op.inputs[i], axis.inputs[i] < 0 ? bytes : part_of(bytes, from, to, extent));
+    }
+    const auto writes = program_.writes[id.index()];
+    ASSERT_EQ(writes.size(), op.outputs.size());
+    for (std::size_t o = 0; o < writes.size(); ++o)
+      EXPECT_EQ(program_.buffers[writes[o]].bytes.value,
+                part_of(bytes_of(op.outputs[o]), from, to, extent));
+  }
+
+  // Ops that are not split and not sharded read all of what they read.
+  void check_whole(TaskId id) {
+    const Task& task = program_.tasks[id];
+    if (task.kind != TaskKind::Compute && task.kind != TaskKind::Update) return;
+    if (split_.contains(task.op) || task.samples != graph_.batch()) return;
+    for (const TensorId input : graph_.op(task.op).inputs)
+      if (input.valid()) expect_read(id, input, bytes_of(input));
+  }
+
+  std::int64_t bytes_of(TensorId tensor) const {
+    return std::max<std::int64_t>(1, graph_.tensor(tensor).bytes().value);
+  }
+
+  // What comes from an op, through views, is read from a buffer on the device; sums over part of
+  // the batch have the bytes of the whole.
+  void expect_read(TaskId id, TensorId tensor, std::int64_t bytes) {
+    TensorId root = tensor;
+    while (graph_.tensor(root).producer.valid() && is_alias(graph_, graph_.tensor(root).producer))
+      root = graph_.op(graph_.tensor(root).producer).inputs[0];
+    if (!graph_.tensor(root).producer.valid()) return;
+    const auto reads = program_.reads[id.index()];
+    EXPECT_TRUE(
+        std::any_of(reads.begin(), reads.end(),
+                    [&](BufferId buffer) { return program_.buffers[buffer].bytes.value == bytes; }))
+        << program_.task_name(id) << " reads " << graph_.tensor(tensor).name;
+  }
+
+  // Of a parameter whose update is split each device has its slice, and nobody else has any.
+  void check_parameters() {
+    for (const OpSplit& split : strategy_.splits) {
+      const Op& op = graph_.op(split.op);
+      if (op.phase != Phase::Update) continue;
+      for (const TensorId tensor : op.inputs) {
+        if (graph_.tensor(tensor).producer.valid()) continue;
+        Bytes bytes;
+        for (const Resident& resident : program_.residents)
+          if (resident.tensor == tensor) bytes += resident.bytes;
+        EXPECT_EQ(bytes, Bytes(bytes_of(tensor))) << graph_.tensor(tensor).name;
+      }
+    }
+  }
+
+  const RandomProblem& problem_;
+  const Strategy& strategy_;
+  const Graph& graph_;
+  const Program& program_;
+  std::set<OpId> split_;
+};
+
+TEST(Splits, PartsReadTheirSlicesAndOthersReadWholeTensors) {
+  std::size_t splits = 0, joined = 0;
+  for (std::uint64_t seed = 0; seed < 600 && !testing::Test::HasFailure(); ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Random random(seed);
+    const RandomProblem problem = model_problem(random);
+    Strategy strategy =
+        seed % 3 == 0 ? random_data_parallel(problem, random) : random_strategy(problem, random);
+    strategy.splits = random_splits(problem, random);
+    validate(strategy, *problem.grouping, *problem.cluster);
+    Lowering lowering(problem.graph, problem.grouping, problem.cluster, problem.cost);
+    LowerOptions options;
+    options.verify = true;
+    const auto program = std::make_shared<const Program>(lowering.lower(strategy, options));
+    Checker(problem, strategy, *program).check();
+    splits += strategy.splits.size();
+    joined += static_cast<std::size_t>(
+        std::count_if(program->tasks.begin(), program->tasks.end(),
+                      [](const Task& task) { return task.kind == TaskKind::Concat; }));
+
+    Simulator simulator;
+    const Timeline timeline = simulator.simulate(program);
+    Bytes parameters;
+    for (const Resident& resident : program->residents) parameters += resident.bytes;
+    Bytes peaks;
+    for (const auto& device : timeline.devices) peaks += device.peak;
+    EXPECT_GE(peaks, parameters);
+  }
+  EXPECT_GT(splits, 2000u);
+  EXPECT_GT(joined, 2000u);
+}
+
+// Whatever was lowered before, and with or without a fold, the program is the same.
+TEST(Splits, OneLoweringServesManyStrategies) {
+  for (std::uint64_t seed = 0; seed < 60 && !testing::Test::HasFailure(); ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Random random(seed);
+    const RandomProblem problem = model_problem(random);
+    Lowering lowering(problem.graph, problem.grouping, problem.cluster, problem.cost);
+    for (int round = 0; round < 8; ++round) {
+      Strategy strategy = random_strategy(problem, random);
+      if (random.below(3) != 0) strategy.splits = random_splits(problem, random);
+      Lowering fresh(problem.graph, problem.grouping, problem.cluster, problem.cost);
+      expect_same(lowering.lower(strategy), fresh.lower(strategy));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace strato
