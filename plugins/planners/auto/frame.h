@@ -1,0 +1,46 @@
+// What a strategy says beyond one decision a group of the problem, held fast while a search changes
+// the decisions: groups of its own, splits, an execution order, gradient buckets, duplicated ops.
+#pragma once
+
+#include <vector>
+
+#include "core/search/planner.h"
+
+namespace strato::portfolio {
+
+class Frame {
+ public:
+  // The problem's groups and nothing else.
+  explicit Frame(const Problem& problem) : problem_(problem) {}
+  // All that is `strategy`'s own.
+  Frame(const Problem& problem, const Strategy& strategy);
+
+  // Whether a strategy says anything beyond decisions for the problem's groups.
+  static bool is_needed(const Problem& problem, const Strategy& strategy);
+
+  const Problem& problem() const { return problem_; }  // in the groups of the frame
+  bool is_plain() const { return plain_; }
+  // Whether the strategy is in the same groups.
+  bool holds(const Strategy& strategy) const;
+  Strategy inside(const Strategy& strategy) const;    // its decisions only
+  Strategy complete(const Strategy& inside) const;    // with what the frame holds fast
+
+ private:
+  Problem problem_;
+  bool plain_ = true;
+  Strategy rest_;  // without groups
+};
+
+// Scores the decisions that a search asks for inside a frame. Refers to both.
+class FramedEvaluator final : public Evaluator {
+ public:
+  FramedEvaluator(Evaluator& inner, const Frame& frame) : inner_(inner), frame_(frame) {}
+  using Evaluator::evaluate;
+  std::vector<Score> evaluate(std::span<const Strategy> strategies) override;
+
+ private:
+  Evaluator& inner_;
+  const Frame& frame_;
+};
+
+}  // namespace strato::portfolio
