@@ -105,6 +105,7 @@ TEST(PluginRegistry, BadManifestsAreWarningsAndTheRestWorks) {
       {manifest("planner", R"("")"), "names[0]: is empty"},
       {manifest("planner", R"("n")", R"(, "colour": 1)"), "colour: is not a known key"},
       {manifest("planner", R"("n")", R"(, "extensions": ["onnx"])"), "is not an extension"},
+      {manifest("planner", R"("n")", R"(, "effort": "huge")"), "effort: is not an effort"},
       {"[]", "is not an object"},
   };
   int number = 0;
@@ -121,6 +122,19 @@ TEST(PluginRegistry, BadManifestsAreWarningsAndTheRestWorks) {
   }
   EXPECT_EQ(registry.list(PluginKind::Planner).size(), 1u);
   EXPECT_EQ(registry.planner("good")->name(), "good");
+}
+
+TEST(PluginRegistry, APlannersEffortIsWhatItsManifestSays) {
+  const TemporaryFolder folder;
+  put(folder / "planners/a", manifest("planner", R"("a")"), false);
+  put(folder / "planners/b", manifest("planner", R"("b")", R"(, "effort": "search")"), false);
+  put(folder / "refiners/c", manifest("refiner", R"("c")", R"(, "effort": "quick")"), false);
+  const PluginRegistry plugins({folder.path()});
+  const auto planners = plugins.list(PluginKind::Planner);
+  ASSERT_EQ(planners.size(), 2U);
+  EXPECT_EQ(planners[0].effort, Effort::Quick) << "without a word";
+  EXPECT_EQ(planners[1].effort, Effort::Search);
+  EXPECT_TRUE(plugins.list(PluginKind::Refiner).empty()) << "efforts are of planners";
 }
 
 TEST(PluginRegistry, ImportersAreChosenByExtensionInAnyCase) {
