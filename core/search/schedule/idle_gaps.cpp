@@ -6,9 +6,10 @@
 
 namespace strato {
 
-void IdleGaps::Chunk::refresh() {
-  longest = {};
+Nanos IdleGaps::Chunk::longest() const {
+  Nanos longest;
   for (std::size_t i = 0; i < count; ++i) longest = std::max(longest, gaps[i].end - gaps[i].begin);
+  return longest;
 }
 
 std::size_t IdleGaps::first_chunk(Nanos end) const {
@@ -21,8 +22,8 @@ std::size_t IdleGaps::first_chunk(Nanos end) const {
 Nanos IdleGaps::earliest(Nanos ready, Nanos duration) const {
   if (ready >= end_) return ready;
   for (std::size_t c = first_chunk(ready + duration); c < chunks_.size(); ++c) {
+    if (longest_[c] < duration) continue;
     const Chunk& chunk = chunks_[c];
-    if (chunk.longest < duration) continue;
     for (std::size_t i = 0; i < chunk.count; ++i) {
       const Nanos start = std::max(ready, chunk.gaps[i].begin);
       if (start + duration <= chunk.gaps[i].end) return start;
@@ -31,25 +32,30 @@ Nanos IdleGaps::earliest(Nanos ready, Nanos duration) const {
   return end_;
 }
 
+void IdleGaps::add_chunk(std::size_t before, const Chunk& chunk) {
+  chunks_.insert(chunks_.begin() + static_cast<std::ptrdiff_t>(before), chunk);
+  longest_.insert(longest_.begin() + static_cast<std::ptrdiff_t>(before), chunk.longest());
+}
+
+void IdleGaps::split(std::size_t c) {
+  constexpr std::size_t half = Chunk::kMost / 2;
+  Chunk upper;
+  std::copy(chunks_[c].gaps.begin() + half, chunks_[c].gaps.end(), upper.gaps.begin());
+  upper.count = Chunk::kMost - half;
+  chunks_[c].count = half;
+  refresh(c);
+  add_chunk(c + 1, upper);
+}
+
 void IdleGaps::insert(std::size_t c, std::size_t at, Gap gap) {
-  if (chunks_.empty()) chunks_.emplace_back();
-  if (c == chunks_.size()) {
-    --c;
+  if (c == chunks_.size()) {  // behind all others: full chunks stay full
+    if (chunks_.empty() || chunks_.back().count == Chunk::kMost) add_chunk(c, Chunk());
+    c = chunks_.size() - 1;
     at = chunks_[c].count;
   }
   if (chunks_[c].count == Chunk::kMost) {
-    const std::size_t half = Chunk::kMost / 2;
-    Chunk upper;
-    std::copy(chunks_[c].gaps.begin() + half, chunks_[c].gaps.end(), upper.gaps.begin());
-    upper.count = Chunk::kMost - half;
-    upper.refresh();
-    chunks_[c].count = half;
-    chunks_[c].refresh();
-    chunks_.insert(chunks_.begin() + static_cast<std::ptrdiff_t>(c) + 1, upper);
-    if (at > half) {
-      ++c;
-      at -= half;
-    }
+    split(c);
+    if (at > chunks_[c].count) at -= chunks_[c++].count;
   }
   Chunk& chunk = chunks_[c];
   const auto first = chunk.gaps.begin() + static_cast<std::ptrdiff_t>(at);
@@ -57,7 +63,7 @@ void IdleGaps::insert(std::size_t c, std::size_t at, Gap gap) {
                      chunk.gaps.begin() + static_cast<std::ptrdiff_t>(chunk.count) + 1);
   *first = gap;
   ++chunk.count;
-  chunk.longest = std::max(chunk.longest, gap.end - gap.begin);
+  longest_[c] = std::max(longest_[c], gap.end - gap.begin);
 }
 
 void IdleGaps::erase(std::size_t c, std::size_t at) {
@@ -65,8 +71,10 @@ void IdleGaps::erase(std::size_t c, std::size_t at) {
   const auto first = chunk.gaps.begin() + static_cast<std::ptrdiff_t>(at);
   std::copy(first + 1, chunk.gaps.begin() + static_cast<std::ptrdiff_t>(chunk.count), first);
   --chunk.count;
-  chunk.refresh();
-  if (chunk.count == 0) chunks_.erase(chunks_.begin() + static_cast<std::ptrdiff_t>(c));
+  refresh(c);
+  if (chunk.count > 0) return;
+  chunks_.erase(chunks_.begin() + static_cast<std::ptrdiff_t>(c));
+  longest_.erase(longest_.begin() + static_cast<std::ptrdiff_t>(c));
 }
 
 void IdleGaps::occupy(Nanos start, Nanos duration) {
@@ -87,10 +95,10 @@ void IdleGaps::occupy(Nanos start, Nanos duration) {
   if (gap.begin == start && gap.end == end) return erase(c, at);
   if (gap.begin == start || gap.end == end) {
     chunk.gaps[at] = gap.begin == start ? Gap{end, gap.end} : Gap{gap.begin, start};
-    return chunk.refresh();
+    return refresh(c);
   }
   chunk.gaps[at] = {gap.begin, start};
-  chunk.refresh();
+  refresh(c);
   insert(c, at + 1, {end, gap.end});
 }
 

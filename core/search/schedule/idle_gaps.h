@@ -24,17 +24,21 @@ class IdleGaps {
     Nanos begin, end;
   };
   struct Chunk {  // ascending, at least one
-    static constexpr std::size_t kMost = 32;
+    static constexpr std::size_t kMost = 64;
     std::size_t count = 0;
-    Nanos longest;
     std::array<Gap, kMost> gaps;
-    void refresh();
+    Nanos longest() const;
   };
   std::size_t first_chunk(Nanos end) const;  // with a gap that ends at `end` or later
   void insert(std::size_t chunk, std::size_t at, Gap gap);
   void erase(std::size_t chunk, std::size_t at);
 
-  std::vector<Chunk> chunks_;  // none is empty
+  void refresh(std::size_t chunk) { longest_[chunk] = chunks_[chunk].longest(); }
+  void add_chunk(std::size_t before, const Chunk& chunk);
+  void split(std::size_t chunk);
+
+  std::vector<Chunk> chunks_;   // none is empty
+  std::vector<Nanos> longest_;  // by chunk; side by side, since searches read little else
   Nanos end_;
 };
 
