@@ -50,7 +50,8 @@ class Scheduling {
     double memory = 1;   // part of every device's memory that may be used
     // Every transfer occupies the sender's and the receiver's communication stream, one at a time
     // (Celeritas 6.1), instead of costing time alone. Those of a node are sent in the order in
-    // which their senders finish.
+    // which their senders finish. For dags of up to some 10,000 nodes: with insertion, looking for
+    // a moment when both streams are idle takes longer the more transfers there are.
     bool transfers_are_tasks = false;
   };
   Scheduling(const Dag& dag, const TransferTimes& transfers, const Cluster& cluster,
