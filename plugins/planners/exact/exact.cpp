@@ -1,0 +1,110 @@
+// Placement and schedule by integer programming, in the style of Pesto (Hafeez et al. 2021,
+// "Towards optimal placement and scheduling of DNN operations with Pesto"): the graph is coarsened
+// to few nodes, Cbc finds the placement and order with the shortest makespan (program.h), and ops
+// follow their nodes. A result comes with its proven bound and gap, which hold for the coarse nodes
+// and whole ops: replication is not in this space.
+#include <string>
+#include <utility>
+
+#include "core/base/error.h"
+#include "core/plugin/plugin.h"
+#include "core/search/schedule/placement.h"
+#include "plugins/planners/exact/coarsen.h"
+#include "plugins/planners/exact/solve.h"
+
+namespace strato::exact {
+namespace {
+
+std::string fixed(double value, int digits) {
+  std::string text = std::to_string(value);
+  return text.substr(0, text.find('.') + static_cast<std::size_t>(digits) + 1);
+}
+
+std::string milliseconds(Nanos time) {
+  return fixed(static_cast<double>(time.value) * 1e-6, 3) + " ms";
+}
+
+struct Settings {
+  double seconds = 10;
+  std::int64_t nodes = 40;
+
+  static Settings from(const PlannerOptions& options) {
+    Settings settings;
+    settings.seconds = options.number("limit", settings.seconds);
+    if (settings.seconds < 0)
+      throw InputError("", "--set limit=" + options.text("limit", ""), "the limit is negative",
+                       "give seconds, such as 10");
+    if (options.budget_seconds > 0)
+      settings.seconds = std::min(settings.seconds, options.budget_seconds);
+    settings.nodes = options.integer("nodes", settings.nodes);
+    if (settings.nodes < 2 || settings.nodes > 200)
+      throw InputError("", "--set nodes=" + options.text("nodes", ""),
+                       "the number of nodes is out of range", "give a whole number from 2 to 200");
+    return settings;
+  }
+};
+
+std::vector<PlanResult::Fact> facts_of(const Solution& solution, std::size_t nodes) {
+  const Schedule& schedule = solution.schedule;
+  std::vector<PlanResult::Fact> facts{{"coarse nodes", std::to_string(nodes)}};
+  if (!schedule.fits) {
+    facts.push_back({"memory", solution.proven ? "no placement of these nodes fits (proven)"
+                                               : "no placement that fits was found"});
+    return facts;
+  }
+  const auto gap = static_cast<double>((schedule.makespan - solution.bound).value) /
+                   static_cast<double>(std::max<std::int64_t>(schedule.makespan.value, 1));
+  facts.push_back({"makespan", milliseconds(schedule.makespan)});
+  facts.push_back({"bound", milliseconds(solution.bound)});
+  facts.push_back({"gap", solution.proven ? "0 % (optimal)" : fixed(100 * gap, 2) + " %"});
+  facts.push_back({"list schedule", milliseconds(solution.first_makespan)});
+  return facts;
+}
+
+class Exact final : public Planner {
+ public:
+  std::string name() const override { return "exact"; }
+  std::vector<OptionHelp> options() const override {
+    return {{"limit", "10", "seconds for the integer program; a smaller time budget holds, too"},
+            {"nodes", "40", "a larger graph is coarsened to so many nodes"}};
+  }
+
+  PlanResult plan(const Problem& problem, Evaluator& evaluator, const PlannerOptions& options,
+                  Observer& observer, std::stop_token stop,
+                  std::shared_ptr<const SearchTree>) override {
+    const Settings settings = Settings::from(options);
+    const Coarse coarse = coarsen(problem, static_cast<std::size_t>(settings.nodes));
+    const TransferTimes transfers(coarse.dag, *problem.cluster, *problem.cost);
+    const Solution solution =
+        solve(coarse.dag, transfers, *problem.cluster, settings.seconds, std::move(stop));
+    PlanResult result = best_of(problem, evaluator, solution.schedule, coarse.node_of);
+    result.facts = facts_of(solution, coarse.dag.size());
+    if (!solution.schedule.fits)
+      result.note = result.facts.back().value + ": each node is whole on one device";
+    observer.on_improvement(result.strategy, result.score,
+                            {1, result.evaluations, 0, result.score});
+    return result;
+  }
+
+ private:
+  // In the order of the schedule, or first in first out: inside of a node the simulator knows more.
+  static PlanResult best_of(const Problem& problem, Evaluator& evaluator, const Schedule& schedule,
+                            const std::vector<NodeIndex>& node_of) {
+    const std::vector<Strategy> strategies{strategy_of(problem, schedule, node_of, true),
+                                           strategy_of(problem, schedule, node_of, false)};
+    const std::vector<Score> scores = evaluator.evaluate(strategies);
+    const std::size_t best = scores[1].better_than(scores[0]) ? 1 : 0;
+    PlanResult result;
+    result.strategy = strategies[best];
+    result.score = scores[best];
+    result.evaluations = 2;
+    return result;
+  }
+};
+
+std::unique_ptr<Planner> make(std::string_view) { return std::make_unique<Exact>(); }
+
+}  // namespace
+}  // namespace strato::exact
+
+STRATOSCOPE_PLANNER(strato::exact::make)

@@ -1,0 +1,73 @@
+// Data parallelism on all devices as Horovod does it (Sergeev & Del Balso 2018, "Horovod: fast and
+// easy distributed deep learning in TensorFlow", sections 3 and 4): gradients go into fusion buckets
+// in the order in which the backward pass makes them, and a full bucket is all-reduced by a ring
+// while the backward pass goes on.
+#include <array>
+#include <string>
+
+#include "core/base/error.h"
+#include "core/plugin/plugin.h"
+#include "core/search/baselines.h"
+
+namespace {
+
+using namespace strato;
+
+constexpr std::int64_t kMegabyte = 1 << 20;  // HOROVOD_FUSION_THRESHOLD counts these
+constexpr double kDefault = 64;
+constexpr std::array<double, 6> kTried = {0, 1, 4, 16, 64, 128};
+
+Bytes bucket_option(const PlannerOptions& options) {
+  const double megabytes = options.number("bucket", kDefault);
+  if (megabytes < 0 || megabytes > 1e6)
+    throw InputError("", "--set bucket=" + options.text("bucket", ""),
+                     "a bucket cannot have this size",
+                     "give megabytes from 0 (no fusion) to 1000000, such as 64");
+  return Bytes(static_cast<std::int64_t>(megabytes * kMegabyte));
+}
+
+std::string megabytes(Bytes bucket) {
+  std::string text = std::to_string(static_cast<double>(bucket.value) / kMegabyte);
+  text.erase(text.find_last_not_of('0') + 1);
+  if (text.back() == '.') text.pop_back();
+  return text + " MB";
+}
+
+class Horovod final : public Planner {
+ public:
+  std::string name() const override { return "horovod"; }
+  bool is_baseline() const override { return true; }
+  std::vector<OptionHelp> options() const override {
+    return {{"bucket", "64", "largest fusion bucket in MB (2^20 bytes); 0: gradients one by one"},
+            {"tune", "false", "try buckets of 0, 1, 4, 16, 64 and 128 MB and take the fastest"}};
+  }
+
+  PlanResult plan(const Problem& problem, Evaluator& evaluator, const PlannerOptions& options,
+                  Observer& observer, std::stop_token, std::shared_ptr<const SearchTree>) override {
+    std::vector<Strategy> strategies{data_parallel(problem)};
+    strategies.front().bucket = bucket_option(options);
+    if (options.boolean("tune", false))
+      for (const double size : kTried) {
+        strategies.push_back(strategies.front());
+        strategies.back().bucket = Bytes(static_cast<std::int64_t>(size * kMegabyte));
+      }
+    const std::vector<Score> scores = evaluator.evaluate(strategies);
+    std::size_t best = 0;
+    for (std::size_t i = 1; i < scores.size(); ++i)
+      if (scores[i].better_than(scores[best])) best = i;
+    PlanResult result;
+    result.strategy = strategies[best];
+    result.score = scores[best];
+    result.evaluations = static_cast<std::int64_t>(scores.size());
+    result.facts.push_back({"fusion bucket", megabytes(result.strategy.bucket)});
+    const Progress done{result.evaluations, result.evaluations, 0, result.score};
+    observer.on_improvement(result.strategy, result.score, done);
+    return result;
+  }
+};
+
+std::unique_ptr<Planner> make(std::string_view) { return std::make_unique<Horovod>(); }
+
+}  // namespace
+
+STRATOSCOPE_PLANNER(make)
