@@ -41,11 +41,11 @@ class FusedGroups {
     return groups;
   }
 
-  // Empty when no range gives few enough. Fusion takes nodes * range: it starts with what would be
-  // just enough if all clusters were full.
+  // Empty when no range gives few enough. Fusion takes nodes * range, so the small ones come first;
+  // one cluster with another of the way back makes a group, so full clusters would be too many.
   std::vector<std::int32_t> smallest(int max_groups, double memory) const {
     const auto ops = static_cast<std::int64_t>(dag_.size());
-    for (std::int64_t range = (ops + max_groups - 1) / max_groups;; range += range / 4 + 1) {
+    for (std::int64_t range = 1 + ops / (8 * std::int64_t{max_groups});; range += range / 5 + 1) {
       Groups groups = with(std::min(range, ops), memory);
       if (groups.count <= max_groups) return groups.group_of;
       if (range >= ops) return {};

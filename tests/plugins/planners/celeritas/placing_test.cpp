@@ -34,7 +34,9 @@ class Placing : public testing::Test {
     const TransferTimes times = transfers(dag);
     Placed placed = place(dag, times, cluster(), order, options_, steps);
     // What does not fit is no valid schedule, and says so.
-    if (placed.schedule.fits) EXPECT_EQ(problem_with(placed.schedule, dag, times, cluster()), "");
+    if (placed.schedule.fits) {
+      EXPECT_EQ(problem_with(placed.schedule, dag, times, cluster()), "");
+    }
     return placed;
   }
   static NodeIndex add(DagBuilder& builder, std::int64_t microseconds, std::int64_t bytes = 0,
