@@ -1,14 +1,15 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <filesystem>
 
 #include "app/cli/command.h"
+#include "app/cli/compare_report.h"
+#include "app/cli/context.h"
+#include "app/cli/interrupt.h"
 #include "app/cli/output.h"
-#include "app/cli/recorder.h"
-#include "app/cli/search.h"
 #include "core/base/error.h"
 #include "core/base/quantity_text.h"
-#include "core/search/baselines.h"
 
 namespace strato::cli {
 namespace {
@@ -16,21 +17,25 @@ namespace {
 struct CompareOptions {
   ModelOptions model;
   CostOptions costs;
-  std::string cluster;
+  std::string graphs, clusters;
   std::vector<std::string> planners;
   PlannerChoice planner;
 };
 
-struct Row {
-  std::string planner, note;
-  std::optional<PlanResult> result;  // nothing: it does not serve this problem
-  double wall_seconds = 0;
-};
+// "a,b,c", or a file with a comma in its name.
+std::vector<std::string> names_in(const std::string& given) {
+  if (std::filesystem::exists(given)) return {given};
+  std::vector<std::string> names;
+  for (std::size_t begin = 0; begin <= given.size();) {
+    const std::size_t end = std::min(given.find(',', begin), given.size());
+    names.push_back(given.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return names;
+}
 
-// "all": every planner there is, and one that does not serve the problem is only noted.
-std::vector<std::string> chosen_planners(const CompareOptions& options, bool& all) {
-  all = options.planners == std::vector<std::string>{"all"};
-  if (!all) {
+std::vector<std::string> chosen_planners(const CompareOptions& options) {
+  if (options.planners != std::vector<std::string>{"all"}) {
     for (const std::string& name : options.planners) plugins().planner(name);
     return options.planners;
   }
@@ -39,115 +44,100 @@ std::vector<std::string> chosen_planners(const CompareOptions& options, bool& al
   return names;
 }
 
-Row run_one(const std::string& name, bool may_refuse, const Problem& problem,
-            const PlannerOptions& options, Interrupt& interrupt) {
-  const auto start = std::chrono::steady_clock::now();
-  Row row{name, "", {}, 0};
-  try {
-    const auto planner = plugins().planner(name);
-    Recorder observer(problem, name, options);
-    row.result = run_planner(*planner, problem, options, observer, interrupt.token());
-    row.note = row.result->note;
-  } catch (const InputError& error) {
-    if (!may_refuse) throw;
-    row.note = error.what();
+std::vector<TournamentProblem> problems_of(const CompareOptions& options) {
+  std::vector<std::shared_ptr<const Cluster>> clusters;
+  for (const std::string& name : names_in(options.clusters))
+    clusters.push_back(load_cluster(name));
+  const CostSources costs = options.costs.sources();
+  std::vector<TournamentProblem> problems;
+  for (const std::string& name : names_in(options.graphs)) {
+    ModelOptions asked = options.model;
+    asked.graph = name;
+    LoadedModel model = load_model(asked);
+    model.options.costs = costs;
+    for (const auto& cluster : clusters)
+      problems.push_back(
+          {fmt::format("{} on {}", model.name, cluster->name()), problem_of(model, cluster)});
   }
-  row.wall_seconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  return row;
+  return problems;
 }
 
-const Row* best_of(const std::vector<Row>& rows) {
-  const Row* best = nullptr;
-  for (const Row& row : rows) {
-    if (!row.result) continue;
-    if (best == nullptr || row.result->score.better_than(best->result->score)) best = &row;
-  }
-  return best;
-}
+// One line on a terminal: how far it is, and what was done last.
+class CompareProgress final : public TournamentObserver {
+ public:
+  explicit CompareProgress(const TournamentSetup& setup) : setup_(setup) {}
 
-Json compare_json(const Problem& problem, const std::vector<Row>& rows, const Score& baseline,
-                  Nanos bound, double wall_seconds) {
-  Json list = Json::array();
-  for (const Row& row : rows) {
-    Json entry = {{"planner", row.planner}};
-    if (row.result) {
-      const Score& score = row.result->score;
-      entry["step_time_s"] = to_seconds(score.step_time);
-      entry["speedup"] = baseline.step_time / score.step_time;
-      entry["feasible"] = score.feasible;
-      entry["evaluations"] = row.result->evaluations;
+  void on_start(std::size_t problem, std::size_t planner) override {
+    if (done_ == 0) line_.show(fmt::format("{}...", named(problem, planner)));
+  }
+  void on_cell(const TournamentCell& cell, const TournamentProgress& progress) override {
+    done_ = progress.done;
+    line_.show(fmt::format(
+        "{} of {}, {} s; {}: {}", progress.done, progress.cells,
+        significant_text(progress.elapsed_seconds), named(cell.problem, cell.planner),
+        cell.has_result() ? time_text(cell.result.score.step_time) : "does not serve it"));
+  }
+
+ private:
+  std::string named(std::size_t problem, std::size_t planner) const {
+    return setup_.planners[planner] +
+           (setup_.problems.size() > 1 ? ", " + setup_.problems[problem].name : "");
+  }
+  const TournamentSetup& setup_;
+  ProgressLine line_;
+  std::size_t done_ = 0;
+};
+
+// A planner that refuses a problem is a row with words; when nobody took any problem, that is what
+// is wrong.
+void refuse_when_all_did(const Tournament& tournament) {
+  const TournamentCell* refusal = nullptr;
+  for (const auto& row : tournament.cells)
+    for (const auto& cell : row) {
+      if (cell && cell->has_result()) return;
+      if (cell && refusal == nullptr) refusal = &*cell;
     }
-    entry["note"] = row.note;
-    entry["wall_s"] = row.wall_seconds;
-    list.push_back(std::move(entry));
-  }
-  const Row* best = best_of(rows);
-  return {{"model", problem.graph->name()},
-          {"cluster", problem.cluster->name()},
-          {"batch", problem.graph->batch()},
-          {"baseline_step_time_s", to_seconds(baseline.step_time)},
-          {"baseline_feasible", baseline.feasible},
-          {"lower_bound_s", to_seconds(bound)},
-          {"best", best == nullptr ? Json() : Json(best->planner)},
-          {"wall_s", wall_seconds},
-          {"planners", list}};
+  if (refusal != nullptr) throw InputError("", "", refusal->error, "");
 }
 
-std::string compare_text(const Problem& problem, const std::vector<Row>& rows,
-                         const Score& baseline, Nanos bound) {
-  Table table({"planner", "step time", "speed-up", "fits", "evaluations", "took", "note"});
-  for (const Row& row : rows) {
-    const std::string took = time_text(nanos_from_seconds(row.wall_seconds));
-    if (!row.result) {
-      table.add({row.planner, "-", "-", "-", "-", took, row.note});
-      continue;
-    }
-    const Score& score = row.result->score;
-    table.add({row.planner, time_text(score.step_time),
-               factor_text(baseline.step_time / score.step_time), score.feasible ? "yes" : "no",
-               std::to_string(row.result->evaluations), took, row.note});
+bool all_fit(const Tournament& tournament) {
+  for (std::size_t p = 0; p < tournament.cells.size(); ++p) {
+    const TournamentCell* best = tournament.best(p);
+    if (best == nullptr || !best->result.score.feasible) return false;
   }
-  std::string text =
-      fmt::format("{} on {}, batch {}, {} op groups; data parallel {}{}, lower bound {}\n\n",
-                  problem.graph->name(), problem.cluster->name(), problem.graph->batch(),
-                  problem.grouping->size(), time_text(baseline.step_time),
-                  baseline.feasible ? "" : " (does not fit)", time_text(bound));
-  return text + table.text();
+  return true;
 }
 
 int compare(const CompareOptions& options, const Command& command) {
   Interrupt interrupt;
-  const PlannerOptions planner_options = options.planner.options();
-  bool all = false;
-  const std::vector<std::string> names = chosen_planners(options, all);
-  LoadedModel model = load_model(options.model);
-  model.options.costs = options.costs.sources();
-  const Problem problem = problem_of(*model.graph, load_cluster(options.cluster), model.options);
-  const Score baseline = simulate_strategy(problem, data_parallel(problem), false).score;
-  const Nanos bound = lower_bound(problem);
+  TournamentSetup setup;
+  setup.options = options.planner.options();
+  setup.planners = chosen_planners(options);
+  setup.problems = problems_of(options);
   interrupt.arm();
-  std::vector<Row> rows;
-  for (const std::string& name : names) {
-    rows.push_back(run_one(name, all, problem, planner_options, interrupt));
-    if (interrupt.requested()) break;
+  Tournament tournament;
+  {
+    CompareProgress progress(setup);
+    tournament = run_tournament(
+        setup, [](std::string_view name) { return plugins().planner(name); }, progress,
+        interrupt.token());
   }
-  if (command.json) {
-    print(compare_json(problem, rows, baseline, bound, command.wall_seconds()).dump() + "\n");
-  } else {
-    print(compare_text(problem, rows, baseline, bound));
-  }
-  const Row* best = best_of(rows);
-  return best != nullptr && best->result->score.feasible ? Done : Infeasible;
+  refuse_when_all_did(tournament);
+  print(command.json ? compare_json(setup, tournament, command.wall_seconds()).dump() + "\n"
+                     : compare_text(setup, tournament));
+  return all_fit(tournament) ? Done : Infeasible;
 }
 
 }  // namespace
 
 void add_compare(CLI::App& app, Command& command) {
-  CLI::App* sub = add_command(app, command, "compare", "Several planners on one problem");
+  CLI::App* sub =
+      add_command(app, command, "compare", "Several planners on one problem, or on several");
   const auto options = std::make_shared<CompareOptions>();
-  options->model.declare(*sub);
-  sub->add_option("--cluster", options->cluster, "Cluster file, or the name of a sample")
+  sub->add_option("--graph", options->graphs, "Model files, or names of samples: a,b,c")
+      ->required();
+  options->model.declare_without_graph(*sub);
+  sub->add_option("--cluster", options->clusters, "Cluster files, or names of samples: a,b,c")
       ->required();
   sub->add_option("--planners", options->planners, "a,b,c or all")->required()->delimiter(',');
   options->planner.declare(*sub, false);
