@@ -105,6 +105,18 @@ ImportOptions import_of(const JsonView& noted, std::int64_t batch) {
   return import;
 }
 
+Problem problem_by(GroupingMethod method, const Graph& graph,
+                   std::shared_ptr<const Cluster> cluster, const ProblemOptions& options) {
+  std::vector<std::string> warnings;
+  Problem problem = make_problem(graph, std::move(cluster), options, method, &warnings);
+  if (options.costs.profile != nullptr && options.costs.profile->ops.empty()) {
+    warnings.push_back(fmt::format("profile \"{}\" has no op: all op times are analytic",
+                                   options.costs.profile->name));
+  }
+  for (const std::string& warning : warnings) remark(warning);
+  return problem;
+}
+
 }  // namespace
 
 void CostOptions::declare(CLI::App& command) {
@@ -173,14 +185,11 @@ std::string describe(const CostSources& sources) {
 
 Problem problem_of(const Graph& graph, std::shared_ptr<const Cluster> cluster,
                    const ProblemOptions& options) {
-  std::vector<std::string> warnings;
-  Problem problem = make_problem(graph, std::move(cluster), options, &warnings);
-  if (options.costs.profile != nullptr && options.costs.profile->ops.empty()) {
-    warnings.push_back(fmt::format("profile \"{}\" has no op: all op times are analytic",
-                                   options.costs.profile->name));
-  }
-  for (const std::string& warning : warnings) remark(warning);
-  return problem;
+  return problem_by(GroupingMethod::Metis, graph, std::move(cluster), options);
+}
+
+Problem problem_of(const LoadedModel& model, std::shared_ptr<const Cluster> cluster) {
+  return problem_by(model.grouping, *model.graph, std::move(cluster), model.options);
 }
 
 void ModelOptions::declare(CLI::App& command) {
@@ -193,6 +202,11 @@ void ModelOptions::declare_without_graph(CLI::App& command) {
   command.add_option("--groups", groups, "Op groups at most")
       ->capture_default_str()
       ->check(CLI::Range(1, 1'000'000));
+  command
+      .add_option("--grouping", grouping,
+                  "How ops are grouped: metis, or fusion along a topological order (Celeritas)")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"metis", "fusion"}));
 }
 
 void ModelOptions::declare_binding(CLI::App& command) {
@@ -274,6 +288,7 @@ fs::path cluster_path(const std::string& given) {
 LoadedModel load_model(const ModelOptions& options) {
   LoadedModel model;
   model.options = options.problem_options();
+  model.grouping = grouping_method_from(options.grouping);
   model.import = options.import_options();
   model.path = model_path(options.graph);
   model.name = model.path.stem().string();
@@ -341,6 +356,8 @@ StoredModel row_of(const LoadedModel& model, const Problem& problem) {
                   {"training", model.options.training},
                   {"optimizer", std::string(name_of(model.options.optimizer))},
                   {"groups", model.options.grouping.max_groups}};
+  if (model.grouping != GroupingMethod::Metis)
+    options["grouping"] = std::string(name_of(model.grouping));
   note_import(model.import, options);
   return {0,
           model.name,
@@ -366,6 +383,8 @@ LoadedModel model_from(const StoredModel& row) {
   model.options.training = options.at("training").boolean();
   model.options.optimizer = optimizer_from(options.at("optimizer").string());
   model.options.grouping.max_groups = static_cast<int>(options.at("groups").integer(1, 1'000'000));
+  if (const auto grouping = options.find("grouping"))
+    model.grouping = grouping_method_from(grouping->string());
   return model;
 }
 

@@ -12,6 +12,7 @@
 #include "core/cost/profile.h"
 #include "core/plugin/plugin.h"
 #include "core/search/problem.h"
+#include "core/search/schedule/fused_grouping.h"
 #include "core/store/workspace.h"
 #include "core/strategy/plan_file.h"
 
@@ -44,6 +45,7 @@ struct ModelOptions {
   std::size_t batch_axis = 0;
   std::string optimizer = "adam";
   int groups = 60;
+  std::string grouping = "metis";
   bool inference = false;
 
   void declare(CLI::App& command);  // with --graph, which is required
@@ -74,9 +76,13 @@ struct LoadedModel {
   std::string name;                    // for people: the file's name without its ending
   std::shared_ptr<const Graph> graph;  // forward
   ProblemOptions options;
+  GroupingMethod grouping = GroupingMethod::Metis;
   ImportOptions import;
   CostOptions cost_files;  // where options.costs came from
 };
+
+// The same of a model in the groups that it was asked for.
+Problem problem_of(const LoadedModel& model, std::shared_ptr<const Cluster> cluster);
 
 const PluginRegistry& plugins();  // manifests are read on first use
 

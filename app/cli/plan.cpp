@@ -26,7 +26,7 @@ int plan(const PlanOptions& options, const Command& command) {
   LoadedModel model = load_model(options.model);
   model.cost_files = options.costs;
   model.options.costs = options.costs.sources();
-  const Problem problem = problem_of(*model.graph, load_cluster(options.cluster), model.options);
+  const Problem problem = problem_of(model, load_cluster(options.cluster));
   std::optional<Workspace> workspace;
   if (!options.workspace.empty()) workspace.emplace(options.workspace);
   SearchJob job;

@@ -84,9 +84,8 @@ StoredProblem stored_problem(const Workspace& workspace, const StoredRun& run) {
   restore_costs(run, workspace.file().string(), stored.model);
   const StoredCluster cluster = workspace.cluster(run.cluster).value();
   stored.problem = problem_of(
-      *stored.model.graph,
-      std::make_shared<const Cluster>(parse_cluster(cluster.json, cluster.name, GpuCatalogue())),
-      stored.model.options);
+      stored.model,
+      std::make_shared<const Cluster>(parse_cluster(cluster.json, cluster.name, GpuCatalogue())));
   return stored;
 }
 

@@ -19,6 +19,8 @@ std::string options_text(const ModelSource& model) {
   json["training"] = model.options.training;
   json["optimizer"] = std::string(name_of(model.options.optimizer));
   json["groups"] = model.options.grouping.max_groups;
+  if (model.grouping != GroupingMethod::Metis)
+    json["grouping"] = std::string(name_of(model.grouping));
   return json.dump();
 }
 
@@ -34,6 +36,13 @@ ProblemOptions parse_options(const StoredModel& row) {
     options.grouping.max_groups = static_cast<int>(groups->integer(1, 100000));
   }
   return options;
+}
+
+GroupingMethod parse_grouping(const StoredModel& row) {
+  if (row.options.empty()) return GroupingMethod::Metis;
+  const JsonView view = JsonView::parse(row.options, "model '" + row.name + "' of the workspace");
+  const auto grouping = view.find("grouping");
+  return grouping ? grouping_method_from(grouping->string()) : GroupingMethod::Metis;
 }
 
 PreparedProblem with_baseline(Problem made) {
@@ -80,6 +89,7 @@ ModelSource model_from(const StoredModel& row) {
   model.graph = std::make_shared<const Graph>(parse_graph(row.content, "model of the workspace"));
   model.import.batch = model.graph->batch();
   model.options = parse_options(row);
+  model.grouping = parse_grouping(row);
   return model;
 }
 
@@ -128,8 +138,8 @@ PreparedProblem prepare(const ModelSource& model, const ClusterSource& cluster,
   ProblemOptions options = model.options;
   options.costs = costs;
   std::vector<std::string> warnings;
-  PreparedProblem prepared =
-      with_baseline(make_problem(*model.graph, cluster.cluster, options, &warnings));
+  PreparedProblem prepared = with_baseline(
+      make_problem(*model.graph, cluster.cluster, options, model.grouping, &warnings));
   prepared.warnings = std::move(warnings);
   prepared.coverage = coverage_text(*prepared.problem, costs);
   return prepared;

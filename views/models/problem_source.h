@@ -9,6 +9,7 @@
 
 #include "core/plugin/plugin.h"
 #include "core/search/evaluator.h"
+#include "core/search/schedule/fused_grouping.h"
 #include "core/store/workspace.h"
 
 namespace strato {
@@ -19,6 +20,7 @@ struct ModelSource {
   std::shared_ptr<const Graph> graph;  // as imported, forward only
   ImportOptions import;
   ProblemOptions options;
+  GroupingMethod grouping = GroupingMethod::Metis;
 };
 
 struct ClusterSource {
