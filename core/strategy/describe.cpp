@@ -104,6 +104,25 @@ std::string describe_duplicated(std::span<const OpId> before, std::span<const Op
   return fmt::format("{} ({} changed)", text, with_commas(changed.size()));
 }
 
+// How many ops are split in one of them only, or in another way.
+std::size_t changed_splits(std::span<const OpSplit> before, std::span<const OpSplit> after) {
+  std::size_t changed = 0;
+  auto a = before.begin(), b = after.begin();
+  while (a != before.end() || b != after.end()) {
+    const bool only_before = b == after.end() || (a != before.end() && a->op < b->op);
+    const bool only_after = a == before.end() || (b != after.end() && b->op < a->op);
+    changed += only_before || only_after || *a != *b;
+    if (!only_after) ++a;
+    if (!only_before) ++b;
+  }
+  return changed;
+}
+
+std::string describe_splits(std::span<const OpSplit> before, std::span<const OpSplit> after) {
+  return fmt::format("ops split: {} -> {} ({} changed)", with_commas(before.size()),
+                     with_commas(after.size()), with_commas(changed_splits(before, after)));
+}
+
 // Ops of one group whose decision changed alike.
 struct Change {
   const std::optional<Decision>*before, *after;
@@ -173,6 +192,7 @@ std::vector<std::string> describe_difference(const Strategy& before, const Strat
   }
   if (before.duplicated != after.duplicated)
     lines.push_back(describe_duplicated(before.duplicated, after.duplicated));
+  if (before.splits != after.splits) lines.push_back(describe_splits(before.splits, after.splits));
   if (before.priorities != after.priorities) {
     lines.push_back(fmt::format("execution order: {} -> {}", describe_order(before.priorities),
                                 describe_order(after.priorities)));

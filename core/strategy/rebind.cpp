@@ -8,6 +8,7 @@
 #include <unordered_map>
 
 #include "core/base/error.h"
+#include "core/graph/split_axes.h"
 #include "core/strategy/strategy_file.h"
 
 namespace strato {
@@ -45,11 +46,18 @@ std::vector<std::int32_t> file_groups_of_ops(const NamedStrategy& named, const G
   return result;
 }
 
+void report_missing(std::string_view list, std::span<const std::string_view> missing,
+                    std::size_t all, std::vector<std::string>& unmatched) {
+  if (missing.empty()) return;
+  unmatched.push_back(fmt::format("{}: {} of its {} ops are not in the model, such as \"{}\"", list,
+                                  missing.size(), all, missing.front()));
+}
+
 class Binder {
  public:
   Binder(const NamedStrategy& named, const Graph& graph, const Grouping& grouping,
          const Cluster& cluster, std::span<const Nanos> op_times)
-      : named_(named), grouping_(grouping), cluster_(cluster), op_times_(op_times) {
+      : named_(named), graph_(graph), grouping_(grouping), cluster_(cluster), op_times_(op_times) {
     file_group_of_ = file_groups_of_ops(named, graph, result_.unmatched);
   }
 
@@ -58,40 +66,78 @@ class Binder {
     result_.strategy.groups.resize(grouping_.size());
     for (std::size_t i = 0; i < grouping_.size(); ++i) bind_group(GroupId(i));
     report_groups_without_match();
+    bind_splits();
     return std::move(result_);
   }
 
  private:
   void bind_devices() {
-    std::set<std::string_view> missing;
     for (const NamedGroup& group : named_.groups) {
-      decisions_.push_back(decide(group, missing));
+      decisions_.push_back(decide(group));
       if (!group.mode || decisions_.back()) continue;
       result_.unmatched.push_back(fmt::format(
           "group \"{}\": none of its devices is in the cluster, left undecided", group.name));
     }
   }
 
-  std::optional<Decision> decide(const NamedGroup& group, std::set<std::string_view>& missing) {
-    if (!group.mode) return std::nullopt;
+  // Devices that are named go before those that their device group stands for. Reports each name
+  // that the cluster lacks once.
+  std::vector<DeviceShare> bind_shares(
+      std::span<const std::pair<std::string, std::int32_t>> devices) {
     std::map<DeviceId, std::int32_t> weights;
-    for (const auto& [name, weight] : group.devices) {
+    for (const auto& [name, weight] : devices) {
       if (const DeviceId device = cluster_.find_device(name); device.valid())
         weights[device] = weight;
     }
-    for (const auto& [name, weight] : group.devices) {
+    for (const auto& [name, weight] : devices) {
       if (cluster_.find_device(name).valid()) continue;
       if (const DeviceGroupId all = cluster_.find_group(name); all.valid()) {
         for (const DeviceId device : cluster_.groups()[all].devices)
           weights.emplace(device, weight);
-      } else if (missing.insert(name).second) {
+      } else if (missing_devices_.insert(name).second) {
         result_.unmatched.push_back(
             fmt::format("device \"{}\" is not in the cluster, dropped", name));
       }
     }
-    if (weights.empty()) return std::nullopt;
-    Decision decision{*group.mode, {}};
-    for (const auto& [device, weight] : weights) decision.devices.push_back({device, weight});
+    std::vector<DeviceShare> shares;
+    for (const auto& [device, weight] : weights) shares.push_back({device, weight});
+    return shares;
+  }
+
+  void bind_splits() {
+    const OpsByName ops = ops_by_name(graph_);
+    std::vector<std::string_view> missing;
+    for (const NamedSplit& named : named_.splits) {
+      const auto found = ops.find(named.op);
+      if (found == ops.end()) {
+        missing.push_back(named.op);
+        continue;
+      }
+      OpSplit split{OpId(found->second), named.axis, bind_shares(named.devices)};
+      if (!is_possible(split, named.op)) continue;
+      result_.strategy.splits.push_back(std::move(split));
+    }
+    std::ranges::sort(result_.strategy.splits, {}, &OpSplit::op);
+    report_missing("splits", missing, named_.splits.size(), result_.unmatched);
+  }
+
+  bool is_possible(const OpSplit& split, const std::string& name) {
+    const std::vector<SplitAxis> axes = split_axes(graph_, split.op);
+    const bool divides = std::ranges::find(axes, split.axis, &SplitAxis::axis) != axes.end();
+    if (!divides) {
+      result_.unmatched.push_back(
+          fmt::format("split of \"{}\": axis {} does not divide it, dropped", name, split.axis));
+    } else if (split.parts.size() < 2) {
+      result_.unmatched.push_back(fmt::format(
+          "split of \"{}\": fewer than two of its devices are in the cluster, dropped", name));
+    }
+    return divides && split.parts.size() >= 2;
+  }
+
+  std::optional<Decision> decide(const NamedGroup& group) {
+    if (!group.mode) return std::nullopt;
+    Decision decision{*group.mode, bind_shares(group.devices)};
+    if (decision.devices.empty()) return std::nullopt;
     return decision;
   }
 
@@ -156,21 +202,16 @@ class Binder {
   }
 
   const NamedStrategy& named_;
+  const Graph& graph_;
   const Grouping& grouping_;
   const Cluster& cluster_;
   std::span<const Nanos> op_times_;
   std::vector<std::int32_t> file_group_of_;         // one per op
   std::vector<std::optional<Decision>> decisions_;  // one per group of the file
   std::set<std::int32_t> matched_;
+  std::set<std::string_view> missing_devices_;  // reported already
   Rebound result_;
 };
-
-void report_missing(std::string_view list, std::span<const std::string_view> missing,
-                    std::size_t all, std::vector<std::string>& unmatched) {
-  if (missing.empty()) return;
-  unmatched.push_back(fmt::format("{}: {} of its {} ops are not in the model, such as \"{}\"", list,
-                                  missing.size(), all, missing.front()));
-}
 
 std::vector<OpId> bind_ops(std::string_view list, std::span<const std::string> names,
                            const Graph& graph, std::vector<std::string>& unmatched) {
@@ -284,6 +325,13 @@ NamedStrategy name_strategy(const Strategy& strategy, const Graph& graph, const 
   }
   named.bucket = strategy.bucket;
   for (const OpId op : strategy.duplicated) named.duplicated.push_back(graph.op(op).name);
+  for (const OpSplit& split : strategy.splits) {
+    NamedSplit& entry = named.splits.emplace_back();
+    entry.op = graph.op(split.op).name;
+    entry.axis = split.axis;
+    for (const DeviceShare& part : split.parts)
+      entry.devices.emplace_back(cluster.device(part.device).name, part.weight);
+  }
   if (!strategy.priorities.empty()) named.order = name_order(strategy.priorities, graph);
   return named;
 }

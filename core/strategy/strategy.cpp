@@ -43,15 +43,13 @@ std::vector<std::int64_t> apportion_equally(std::int64_t batch, std::size_t part
   return samples;
 }
 
-void validate(const Decision& decision, const std::string& place, const Cluster& cluster) {
+void validate_shares(std::span<const DeviceShare> shares, const std::string& place,
+                     const Cluster& cluster) {
   const auto fail = [&](std::string problem, const char* remedy) {
     throw InputError("", place, std::move(problem), remedy);
   };
-  if (decision.devices.empty()) fail("names no device", "give at least one, or leave it undecided");
-  if (static_cast<std::size_t>(decision.mode) >= kModes.size())
-    fail("has no known mode", "choose one");
   DeviceId last;
-  for (const DeviceShare& share : decision.devices) {
+  for (const DeviceShare& share : shares) {
     if (!share.device.valid() || share.device.index() >= cluster.device_count()) {
       fail(fmt::format("names device number {}, which the cluster does not have",
                        share.device.value()),
@@ -67,6 +65,16 @@ void validate(const Decision& decision, const std::string& place, const Cluster&
     }
     last = share.device;
   }
+}
+
+void validate(const Decision& decision, const std::string& place, const Cluster& cluster) {
+  const auto fail = [&](std::string problem, const char* remedy) {
+    throw InputError("", place, std::move(problem), remedy);
+  };
+  if (decision.devices.empty()) fail("names no device", "give at least one, or leave it undecided");
+  if (static_cast<std::size_t>(decision.mode) >= kModes.size())
+    fail("has no known mode", "choose one");
+  validate_shares(decision.devices, place, cluster);
 }
 
 // The groups are a partition of all ops, so they know how many there are.
@@ -91,19 +99,38 @@ void validate_order(const Strategy& strategy, const Grouping& grouping) {
       "give one for each op, or none");
 }
 
-void validate_duplicated(const Strategy& strategy, const Grouping& grouping) {
-  const auto fail = [](std::string problem, const char* remedy) {
-    throw InputError("", "duplicated ops", std::move(problem), remedy);
+// Ascending, each once, of the model.
+void validate_ops(std::span<const OpId> listed, const char* place, const Grouping& grouping) {
+  const auto fail = [&](std::string problem, const char* remedy) {
+    throw InputError("", place, std::move(problem), remedy);
   };
   const std::size_t ops = op_count(grouping);
   OpId last;
-  for (const OpId op : strategy.duplicated) {
+  for (const OpId op : listed) {
     if (!op.valid() || op.index() >= ops)
       fail(fmt::format("have op number {}, the model has {} ops", op.value(), ops),
            "choose an op of the model");
     if (op == last) fail(fmt::format("have op number {} twice", op.value()), "name each op once");
     if (op < last) fail(fmt::format("have op number {} out of order", op.value()), "sort the ops");
     last = op;
+  }
+}
+
+// Whether an axis divides its op only the graph tells (split_axes.h).
+void validate_splits(const Strategy& strategy, const Grouping& grouping, const Cluster& cluster) {
+  std::vector<OpId> ops;
+  for (const OpSplit& split : strategy.splits) ops.push_back(split.op);
+  validate_ops(ops, "split ops", grouping);
+  for (const OpSplit& split : strategy.splits) {
+    const std::string place = fmt::format("split of op number {}", split.op.value());
+    if (split.axis < 0) {
+      throw InputError("", place, fmt::format("is along axis {}", split.axis), "count axes from 0");
+    }
+    if (split.parts.size() < 2) {
+      throw InputError("", place, fmt::format("has {} parts", split.parts.size()),
+                       "give at least two devices, or do not split it");
+    }
+    validate_shares(split.parts, place, cluster);
   }
 }
 
@@ -222,7 +249,8 @@ void validate(const Strategy& strategy, const Grouping& grouping, const Cluster&
              fmt::format("group \"{}\"", grouping.group(GroupId(i)).name), cluster);
   }
   validate_order(strategy, grouping);
-  validate_duplicated(strategy, grouping);
+  validate_ops(strategy.duplicated, "duplicated ops", grouping);
+  validate_splits(strategy, grouping, cluster);
 }
 
 }  // namespace strato

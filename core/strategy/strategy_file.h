@@ -4,13 +4,18 @@
 //   {"format": "stratoscope-strategy", "version": 1, "groups": [
 //     {"name": "features.28", "mode": "replicate-ps", "devices": {"v100:0": 1, "v100:1": 3},
 //      "ops": ["features.28", "features.28/grad"]}, ...],
-//    "bucket_bytes": 25000000, "duplicated": ["fc6/grad_w", ...], "order": ["embed", ...]}
+//    "bucket_bytes": 25000000, "duplicated": ["fc6/grad_w", ...],
+//    "splits": [{"op": "conv1", "axis": 1, "devices": {"v100:0": 1, "v100:1": 1}}, ...],
+//    "order": ["embed", ...]}
 //
 // All parts of a group but its name may be missing: without mode and devices it is undecided,
 // without ops it means the op group of that name. A device group's name ("v100") stands for all its
-// devices. "bucket_bytes" (0: no gradient buckets), "duplicated" and "order" may be missing.
+// devices. "bucket_bytes" (0: no gradient buckets), "duplicated", "splits" and "order" may be
+// missing.
 // "duplicated" lists ops of replicated groups that every device of their group computes on the
-// whole batch (sufficient factor broadcasting). "order" is either a list of ops in the order in
+// whole batch (sufficient factor broadcasting). "splits" are ops that several devices compute
+// together, each a slice along the axis (counted from 0; of an update: the parameter's) in
+// proportion to its weight. "order" is either a list of ops in the order in
 // which they run, those not listed after all that are; or an object with the priorities of ops,
 // smaller first, 0 for those not in it.
 #pragma once
@@ -43,11 +48,19 @@ struct NamedOrder {
   friend bool operator==(const NamedOrder&, const NamedOrder&) = default;
 };
 
+struct NamedSplit {
+  std::string op;
+  int axis = 0;
+  std::vector<std::pair<std::string, std::int32_t>> devices;  // name and weight
+  friend bool operator==(const NamedSplit&, const NamedSplit&) = default;
+};
+
 // A strategy that is bound to no graph, grouping or cluster.
 struct NamedStrategy {
   std::vector<NamedGroup> groups;
   Bytes bucket;
   std::vector<std::string> duplicated;  // each op once
+  std::vector<NamedSplit> splits;       // each op once
   std::optional<NamedOrder> order;      // nothing: first in, first out
   bool names_ops() const;  // at least one group lists ops: a grouping can be restored from it
   friend bool operator==(const NamedStrategy&, const NamedStrategy&) = default;
@@ -60,7 +73,7 @@ std::string strategy_json(const NamedStrategy& strategy);
 void write_strategy(const std::filesystem::path& file, const NamedStrategy& strategy);
 // Throw InputError with the exact place: not JSON, another format, a newer version, an unknown
 // mode, a weight below 1, an op in two groups, a name twice, a negative bucket, an op twice in the
-// order or among the duplicated ones, a priority out of range.
+// order or among the duplicated or split ones, a priority or an axis out of range.
 NamedStrategy parse_strategy(std::string_view json, const std::string& file);
 NamedStrategy read_strategy(const std::filesystem::path& file);
 
@@ -73,8 +86,9 @@ struct Rebound {
 
 // Each of our groups takes the decision of the file's group that holds most of its ops by time
 // (ties: the first in the file); devices that the cluster does not have are dropped, as are ops of
-// the order, and duplicated ones, that the graph does not have. `op_times`: of every op of the
-// graph, see mean_op_times; empty: every op counts the same.
+// the order, and duplicated and split ones, that the graph does not have; so is a split along an
+// axis that does not divide its op, or with fewer than two devices left. `op_times`: of every op of
+// the graph, see mean_op_times; empty: every op counts the same.
 Rebound bind_strategy(const NamedStrategy& named, const Graph& graph, const Grouping& grouping,
                       const Cluster& cluster, std::span<const Nanos> op_times = {});
 
@@ -94,8 +108,8 @@ Rebound bind_strategy(const NamedStrategy& named, const Graph& graph,
                       std::span<const Nanos> op_times);
 
 // The strategy as it was when it was named: in the problem's groups where it was made with them,
-// else with groups of its own (Strategy::grouping), which hold the ops as the file has them. Without
-// listed ops: as bind_strategy has it.
+// else with groups of its own (Strategy::grouping), which hold the ops as the file has them.
+// Without listed ops: as bind_strategy has it.
 Rebound restore_strategy(const NamedStrategy& named, const Graph& graph, const Grouping& problems,
                          const Cluster& cluster, std::span<const Nanos> op_times);
 

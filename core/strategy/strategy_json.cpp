@@ -13,6 +13,9 @@ namespace strato {
 namespace {
 
 constexpr std::int64_t kMaxWeight = 1'000'000;
+constexpr std::int64_t kMaxAxis = 63;
+
+using NamedShares = std::vector<std::pair<std::string, std::int32_t>>;
 
 Mode read_mode(const JsonView& view) {
   const std::string name = view.string();
@@ -21,11 +24,19 @@ Mode read_mode(const JsonView& view) {
             "modes: replicate-allreduce, replicate-ps, duplicate, model-parallel");
 }
 
-void read_devices(const JsonView& view, NamedGroup& group) {
+NamedShares read_devices(const JsonView& view) {
+  NamedShares devices;
   for (const auto& [name, weight] : view.members()) {
-    group.devices.emplace_back(name, static_cast<std::int32_t>(weight.integer(1, kMaxWeight)));
+    devices.emplace_back(name, static_cast<std::int32_t>(weight.integer(1, kMaxWeight)));
   }
-  if (group.devices.empty()) view.fail("names no device", "give at least one: {\"v100:0\": 1}");
+  if (devices.empty()) view.fail("names no device", "give at least one: {\"v100:0\": 1}");
+  return devices;
+}
+
+Json devices_to_json(const NamedShares& devices) {
+  Json json = Json::object();
+  for (const auto& [name, weight] : devices) json[name] = weight;
+  return json;
 }
 
 NamedGroup read_group(const JsonView& view) {
@@ -33,7 +44,7 @@ NamedGroup read_group(const JsonView& view) {
   NamedGroup group;
   group.name = view.at("name").string();
   if (const auto mode = view.find("mode")) group.mode = read_mode(*mode);
-  if (const auto devices = view.find("devices")) read_devices(*devices, group);
+  if (const auto devices = view.find("devices")) group.devices = read_devices(*devices);
   if (group.mode && group.devices.empty()) view.fail("has a mode and no \"devices\"", "add them");
   if (!group.mode && !group.devices.empty()) view.fail("has devices and no \"mode\"", "add it");
   return group;
@@ -45,8 +56,7 @@ Json groups_to_json(const NamedStrategy& strategy) {
     Json json = {{"name", group.name}};
     if (group.mode) {
       json["mode"] = name_of(*group.mode);
-      Json& devices = json["devices"] = Json::object();
-      for (const auto& [name, weight] : group.devices) devices[name] = weight;
+      json["devices"] = devices_to_json(group.devices);
     }
     if (!group.ops.empty()) json["ops"] = group.ops;
     groups.push_back(std::move(json));
@@ -103,6 +113,31 @@ std::vector<std::string> read_ops(const JsonView& view) {
   return ops;
 }
 
+Json splits_to_json(std::span<const NamedSplit> splits) {
+  Json json = Json::array();
+  for (const NamedSplit& split : splits) {
+    json.push_back(
+        {{"op", split.op}, {"axis", split.axis}, {"devices", devices_to_json(split.devices)}});
+  }
+  return json;
+}
+
+std::vector<NamedSplit> read_splits(const JsonView& view) {
+  std::vector<NamedSplit> splits;
+  std::unordered_set<std::string> seen;
+  for (const JsonView& item : view.items()) {
+    item.allow_only({"op", "axis", "devices", "note"});
+    NamedSplit split;
+    split.op = item.at("op").string();
+    split.axis = static_cast<int>(item.at("axis").integer(0, kMaxAxis));
+    split.devices = read_devices(item.at("devices"));
+    if (!seen.insert(split.op).second)
+      item.at("op").fail(fmt::format("\"{}\" is there twice", split.op), "split each op once");
+    splits.push_back(std::move(split));
+  }
+  return splits;
+}
+
 void read_order_list(const JsonView& view, NamedOrder& order) {
   for (std::string& name : read_ops(view))
     order.ops.emplace_back(std::move(name), static_cast<std::int32_t>(order.ops.size()));
@@ -130,6 +165,7 @@ void add_strategy(Json& root, const NamedStrategy& strategy) {
   if (strategy.bucket > Bytes(0)) root["bucket_bytes"] = strategy.bucket.value;
   root["groups"] = groups_to_json(strategy);
   if (!strategy.duplicated.empty()) root["duplicated"] = strategy.duplicated;
+  if (!strategy.splits.empty()) root["splits"] = splits_to_json(strategy.splits);
   if (strategy.order) root["order"] = order_to_json(*strategy.order);
 }
 
@@ -138,6 +174,7 @@ NamedStrategy strategy_from_json(const JsonView& root) {
   if (const auto bucket = root.find("bucket_bytes")) strategy.bucket = Bytes(bucket->integer(0));
   read_groups(root.at("groups"), strategy);
   if (const auto ops = root.find("duplicated")) strategy.duplicated = read_ops(*ops);
+  if (const auto splits = root.find("splits")) strategy.splits = read_splits(*splits);
   if (const auto order = root.find("order")) strategy.order = read_order(*order);
   return strategy;
 }
@@ -155,7 +192,8 @@ void write_strategy(const std::filesystem::path& file, const NamedStrategy& stra
 NamedStrategy parse_strategy(std::string_view json, const std::string& file) {
   const JsonView root = JsonView::parse(json, file);
   root.expect_format("stratoscope-strategy", 1);
-  root.allow_only({"format", "version", "note", "bucket_bytes", "groups", "duplicated", "order"});
+  root.allow_only(
+      {"format", "version", "note", "bucket_bytes", "groups", "duplicated", "splits", "order"});
   return strategy_from_json(root);
 }
 
