@@ -2,9 +2,10 @@
 
 Reads a file of the lines
   devices N
-  node TIME_NS
+  node TIME_NS GROUP
   edge FROM TO TRANSFER_NS
-All devices are equal, a transfer takes equally long between each pair, and memory is plenty.
+Nodes of one group, 0 or more, go to one device. All devices are equal, a transfer takes equally
+long between each pair, and memory is plenty.
 Prints "SECONDS MAKESPAN_NS": of the scheduling alone, without reading.
 """
 
@@ -26,7 +27,7 @@ def read(file):
         if kind == "devices":
             devices = numbers[0]
         elif kind == "node":
-            graph.add_node(graph.number_of_nodes(), time=numbers[0])
+            graph.add_node(graph.number_of_nodes(), time=numbers[0], group=numbers[1])
         else:
             graph.add_edge(numbers[0], numbers[1], transfer=numbers[2])
     return graph, devices
@@ -47,9 +48,18 @@ def m_etf(graph, devices):
     idle = [0] * devices
     waiting = [[] for _ in range(devices)]  # (arrival, tie, node)
     there = [[] for _ in range(devices)]  # (tie, node)
+    members, group_at = {}, {}
+    for node, group in graph.nodes(data="group"):
+        if group >= 0:
+            members.setdefault(group, []).append(node)
+
+    def is_gone(node, device):
+        return node in placed or group_at.get(graph.nodes[node]["group"], device) != device
 
     def enqueue(node):
         for device in range(devices):
+            if is_gone(node, device):
+                continue
             arrival = 0
             for parent, edge in graph.pred[node].items():
                 transfer = edge["transfer"] if placed[parent] != device else 0
@@ -58,11 +68,11 @@ def m_etf(graph, devices):
 
     def first(device):
         later, now = waiting[device], there[device]
-        while later and (later[0][0] <= idle[device] or later[0][2] in placed):
+        while later and (later[0][0] <= idle[device] or is_gone(later[0][2], device)):
             _, tie, node = heapq.heappop(later)
-            if node not in placed:
+            if not is_gone(node, device):
                 heapq.heappush(now, (tie, node))
-        while now and now[0][1] in placed:
+        while now and is_gone(now[0][1], device):
             heapq.heappop(now)
         if now:
             return (idle[device], *now[0], device)
@@ -75,6 +85,12 @@ def m_etf(graph, devices):
         start, _, node, device = min(choice for choice in map(first, range(devices)) if choice)
         placed[node] = device
         finish[node] = idle[device] = start + graph.nodes[node]["time"]
+        group = graph.nodes[node]["group"]
+        if group >= 0 and group not in group_at:
+            group_at[group] = device
+            for member in members[group]:
+                if missing[member] == 0 and member not in placed:
+                    enqueue(member)
         for child in graph.adj[node]:
             missing[child] -= 1
             if missing[child] == 0:
