@@ -8,7 +8,6 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <set>
 
 #include "app/cli/output.h"
 #include "core/base/error.h"
@@ -126,21 +125,9 @@ void CostOptions::declare(CLI::App& command) {
 }
 
 CostSources CostOptions::sources() const {
-  CostSources sources;
-  Profile all;
-  for (const std::string& file : profiles) {
-    Profile profile = read_profile(file);
-    if (const std::string warning = mixture_warning(all, profile); !warning.empty())
-      remark(warning);
-    all = all.empty() ? std::move(profile) : merge(all, profile);
-  }
-  if (!profiles.empty()) sources.profile = std::make_shared<const Profile>(std::move(all));
-  if (calibration.empty()) return sources;
-  std::error_code error;
-  const bool file = fs::exists(calibration, error) || calibration.find('/') != std::string::npos ||
-                    calibration.ends_with(".json");
-  sources.calibration = std::make_shared<const Calibration>(
-      file ? read_calibration(calibration) : bundled_calibration(calibration));
+  std::vector<std::string> warnings;
+  CostSources sources = read_costs(*this, &warnings);
+  for (const std::string& warning : warnings) remark(warning);
   return sources;
 }
 
@@ -148,39 +135,6 @@ std::vector<fs::path> CostOptions::files() const {
   std::vector<fs::path> files(profiles.begin(), profiles.end());
   files.emplace_back(calibration);
   return files;
-}
-
-std::string mixture_warning(const Profile& a, const Profile& b) {
-  const bool same_host = a.host == b.host, same_software = a.software == b.software;
-  if (same_host && same_software) return "";
-  std::set<std::pair<std::string_view, std::string_view>> measured;
-  for (const OpProfile& op : a.ops) measured.emplace(op.gpu, op.signature);
-  const auto shared = std::ranges::count_if(b.ops, [&](const OpProfile& op) {
-    return measured.contains({op.gpu, op.signature});
-  });
-  if (shared == 0) return "";
-  const auto origin = [&](const Profile& each) {
-    const auto named = [](const std::string& text) { return text.empty() ? "unknown" : text; };
-    return same_software ? named(each.host)
-                         : fmt::format("{} with {}", named(each.host), named(each.software));
-  };
-  return fmt::format("{} kinds of op were measured on {} and on {}: the mean of both counts",
-                     shared, origin(a), origin(b));
-}
-
-std::string describe(const CostSources& sources) {
-  std::string text;
-  const bool standard = sources.calibration == nullptr ||
-                        sources.calibration->digest() == Calibration::standard().digest();
-  if (!standard) {
-    text = fmt::format("calibration \"{}\" ({})", sources.calibration->name,
-                       sources.calibration->digest().hex().substr(0, 8));
-  }
-  if (sources.profile != nullptr) {
-    text += fmt::format("{}profile \"{}\" ({})", text.empty() ? "" : " and ", sources.profile->name,
-                        sources.profile->digest().hex().substr(0, 8));
-  }
-  return text;
 }
 
 Problem problem_of(const Graph& graph, std::shared_ptr<const Cluster> cluster,

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/base/json.h"
-#include "core/cost/profile.h"
+#include "core/cost/cost_files.h"
 #include "core/plugin/plugin.h"
 #include "core/search/problem.h"
 #include "core/search/schedule/fused_grouping.h"
@@ -22,21 +22,11 @@ class App;
 
 namespace strato::cli {
 
-// Where costs come from, beside the analytic model.
-struct CostOptions {
-  std::vector<std::string> profiles;  // files, merged
-  std::string calibration;            // file, or the name of a bundled one; empty: the standard
-
+struct CostOptions : CostFiles {
   void declare(CLI::App& command);
   CostSources sources() const;                       // throws InputError
   std::vector<std::filesystem::path> files() const;  // what is read
 };
-// What is odd about pooling two profiles: the same ops measured on another machine or with other
-// software. Empty: nothing.
-std::string mixture_warning(const Profile& a, const Profile& b);
-// In words, for people and to tell whether two results were made from the same: "" for the standard
-// calibration alone.
-std::string describe(const CostSources& sources);
 
 struct ModelOptions {
   std::string graph;  // file, or the name of a bundled sample

@@ -6,6 +6,7 @@
 
 #include "app/cli/stored_run.h"
 #include "core/base/quantity_text.h"
+#include "core/search/run_record.h"
 #include "core/strategy/strategy_file.h"
 
 namespace strato::cli {
@@ -55,7 +56,7 @@ void Recorder::finish(const PlanResult* result, RunState state) {
     pending_best_.reset();
     run_.best = add(result->strategy, result->score, planner_);
     run_.best_ns = result->score.step_time.value;
-    run_.note = result->note;
+    run_.note = note_with_facts(*result);
     write({0, result->evaluations, 0, result->score});
   } else {
     workspace_->update(run_);
@@ -139,8 +140,9 @@ StrategyRow Recorder::add(const Strategy& strategy, const Score& score, const st
   row.cluster = run_.cluster;
   row.run = run_.id;
   row.label = label;
-  row.json = strategy_json(
-      name_strategy(strategy, *problem_.graph, *problem_.grouping, *problem_.cluster));
+  row.json =
+      strategy_json(name_strategy(strategy, *problem_.graph,
+                                  *problem_for(problem_, strategy).grouping, *problem_.cluster));
   row.digest = strategy.digest();
   row.step_time_ns = score.step_time.value;
   row.feasible = score.feasible;

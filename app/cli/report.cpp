@@ -95,11 +95,21 @@ std::string beaten_text(const Verdict& verdict) {
                      *verdict.evaluations_to_beat_data_parallel);
 }
 
+std::string facts_text(const std::vector<PlanResult::Fact>& facts) {
+  if (facts.empty()) return "";
+  std::size_t width = 0;
+  for (const PlanResult::Fact& fact : facts) width = std::max(width, fact.name.size());
+  std::string text = "\nFacts\n";
+  for (const auto& [name, value] : facts) text += fmt::format("  {:<{}}  {}\n", name, width, value);
+  return text;
+}
+
 std::string headline(const Verdict& verdict) {
   const Problem& problem = *verdict.problem;
   std::string text =
-      fmt::format("{} on {}, batch {}, {} op groups", problem.graph->name(),
-                  problem.cluster->name(), problem.graph->batch(), problem.grouping->size());
+      fmt::format("{} on {}, batch {}, {} {}op groups", problem.graph->name(),
+                  problem.cluster->name(), problem.graph->batch(), problem.grouping->size(),
+                  verdict.own_groups ? "own " : "");
   if (!verdict.planner.empty()) text += fmt::format(", {}, seed {}", verdict.planner, verdict.seed);
   return text + (verdict.stopped ? " (stopped early)\n" : "\n");
 }
@@ -115,7 +125,7 @@ double Verdict::speedup() const {
 Verdict make_verdict(const Problem& problem, const Strategy& strategy,
                      const SimulateOptions& options) {
   Verdict verdict;
-  verdict.problem = &problem;
+  verdict.problem = std::make_shared<const Problem>(problem_for(problem, strategy));
   verdict.outcome = simulate_strategy(problem, strategy, true, options);
   verdict.baseline = simulate_strategy(problem, data_parallel(problem), true, options);
   verdict.lower_bound = lower_bound(problem);
@@ -169,6 +179,7 @@ Json result_json(const Verdict& verdict) {
   if (verdict.evaluations_to_beat_data_parallel) {
     json["evaluations_to_beat_data_parallel"] = *verdict.evaluations_to_beat_data_parallel;
   }
+  for (const auto& [name, value] : verdict.facts) json["facts"][name] = value;
   return json;
 }
 
@@ -205,6 +216,7 @@ std::string verdict_text(const Verdict& verdict, double wall_seconds) {
   text += fmt::format("  evaluations    {}{}\n", verdict.evaluations, beaten_text(verdict));
   text += fmt::format("  took           {}\n", time_text(nanos_from_seconds(wall_seconds)));
   if (!verdict.note.empty()) text += fmt::format("  note           {}\n", verdict.note);
+  text += facts_text(verdict.facts);
   text += "\n" + devices_text(timeline);
   if (!baseline.feasible)
     text += "\nMemory of data parallelism at its peak\n" + breakdown_text(baseline);

@@ -3,28 +3,32 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "core/base/json.h"
 #include "core/search/evaluator.h"
+#include "core/search/planner.h"
 #include "core/search/problem.h"
 #include "core/sim/explain.h"
 
 namespace strato::cli {
 
 struct Verdict {
-  const Problem* problem = nullptr;
+  std::shared_ptr<const Problem> problem;  // in the groups of the strategy
   Outcome outcome;
   Outcome baseline;  // data parallel with AllReduce on all devices
   Nanos lower_bound;
   ErrorBar error;  // of outcome's step time
+  bool own_groups = false;  // the strategy divides the groups that it was searched in
   std::string planner;
   std::uint64_t seed = 0;
   std::int64_t evaluations = 0;
   std::optional<std::int64_t> evaluations_to_beat_data_parallel;
   std::string note;
+  std::vector<PlanResult::Fact> facts;
   bool stopped = false;  // by Ctrl-C
 
   bool feasible() const { return outcome.timeline->feasible; }

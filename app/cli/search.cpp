@@ -23,7 +23,6 @@ SearchOutcome search(const SearchJob& job) {
   const auto planner = plugins().planner(job.planner);
   const Problem& problem = *job.problem;
   SearchOutcome outcome;
-  outcome.verdict.problem = job.problem;
   outcome.verdict.baseline = simulate_strategy(problem, data_parallel(problem));
   Recorder recorder(problem, job.planner, job.options);
   if (job.forget_focus) recorder.forget_focus();
@@ -42,6 +41,9 @@ SearchOutcome search(const SearchJob& job) {
   }
   recorder.finish(&outcome.result, interrupt.requested() ? RunState::Stopped : RunState::Finished);
   outcome.run = recorder.run();
+  outcome.verdict.problem =
+      std::make_shared<const Problem>(problem_for(problem, outcome.result.strategy));
+  outcome.verdict.own_groups = outcome.result.strategy.grouping != nullptr;
   outcome.verdict.outcome = simulate_strategy(problem, outcome.result.strategy);
   outcome.verdict.lower_bound = lower_bound(problem);
   outcome.verdict.error = error_bar(*outcome.verdict.outcome.timeline, *problem.cost);
@@ -51,6 +53,7 @@ SearchOutcome search(const SearchJob& job) {
   outcome.verdict.evaluations_to_beat_data_parallel =
       outcome.result.evaluations_to_beat_data_parallel;
   outcome.verdict.note = outcome.result.note;
+  outcome.verdict.facts = outcome.result.facts;
   outcome.verdict.stopped = interrupt.requested();
   return outcome;
 }

@@ -28,7 +28,7 @@ struct SearchOutcome {
   std::optional<RunRow> run;
 };
 
-// The verdict refers to job.problem. Throws InputError.
+// Throws InputError.
 SearchOutcome search(const SearchJob& job);
 
 // The plan file for a result.

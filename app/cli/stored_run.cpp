@@ -3,61 +3,27 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "app/cli/output.h"
 #include "core/base/error.h"
-#include "core/base/json.h"
+#include "core/search/run_record.h"
 
 namespace strato::cli {
 namespace fs = std::filesystem;
 namespace {
 
-JsonView options_of(const StoredRun& run) {
-  return JsonView::parse(run.options, fmt::format("options of run {}", run.id));
-}
-
-// The workspace outlives the folder that the command was given in.
-std::string absolute(const std::string& file) {
-  return fs::absolute(file).lexically_normal().string();
-}
-
-Json costs_json(const LoadedModel& model) {
-  Json json = {{"are", describe(model.options.costs)}};
-  for (const std::string& file : model.cost_files.profiles)
-    json["profiles"].push_back(absolute(file));
-  const std::string& calibration = model.cost_files.calibration;
-  if (!calibration.empty()) {
-    std::error_code error;
-    json["calibration"] = fs::exists(calibration, error) ? absolute(calibration) : calibration;
-  }
-  return json;
+RunOptions run_options(const StoredRun& run) {
+  return parse_run_options(run.options, fmt::format("options of run {}", run.id));
 }
 
 // Reads the costs that the run was made with again.
 void restore_costs(const StoredRun& run, const std::string& workspace, LoadedModel& model) {
-  const auto costs = options_of(run).find("costs");
+  const auto costs = run_options(run).costs;
   if (!costs) return;
-  if (const auto profiles = costs->find("profiles")) {
-    for (const JsonView& file : profiles->items())
-      model.cost_files.profiles.push_back(file.string());
-  }
-  if (const auto calibration = costs->find("calibration"))
-    model.cost_files.calibration = calibration->string();
-  const std::string then = costs->at("are").string();
-  const std::string place = fmt::format("run {}", run.id);
-  const std::string remedy = "put the file back as it was, or plan again";
-  try {
-    model.options.costs = model.cost_files.sources();
-  } catch (const InputError& error) {
-    throw InputError(workspace, place,
-                     fmt::format("was made with the costs of {}, which cannot be read: {}: {}",
-                                 then, error.file(), error.problem()),
-                     remedy);
-  }
-  if (const std::string now = describe(model.options.costs); now != then) {
-    throw InputError(workspace, place,
-                     fmt::format("was made with the costs of {}, and its files hold {} now", then,
-                                 now.empty() ? "others" : now),
-                     remedy);
-  }
+  std::vector<std::string> warnings;
+  static_cast<CostFiles&>(model.cost_files) = costs->files;
+  model.options.costs =
+      strato::restore_costs(*costs, workspace, fmt::format("run {}", run.id), &warnings);
+  for (const std::string& warning : warnings) remark(warning);
 }
 
 }  // namespace
@@ -90,25 +56,10 @@ StoredProblem stored_problem(const Workspace& workspace, const StoredRun& run) {
 }
 
 std::string options_text(const PlannerOptions& options, const LoadedModel& model) {
-  Json json = {{"iterations", options.iterations},
-               {"budget", options.budget_seconds},
-               {"seed", options.seed},
-               {"set", options.set}};
-  if (!describe(model.options.costs).empty()) json["costs"] = costs_json(model);
-  return json.dump();
+  return run_options_text({options, run_costs(model.cost_files, model.options.costs)});
 }
 
-PlannerOptions options_from(const StoredRun& run) {
-  const JsonView view = options_of(run);
-  PlannerOptions options;
-  if (const auto count = view.find("iterations")) options.iterations = count->integer(1);
-  if (const auto budget = view.find("budget")) options.budget_seconds = budget->number(0);
-  options.seed = view.at("seed").json().get<std::uint64_t>();
-  if (const auto set = view.find("set"); set && set->is_object()) {
-    for (const auto& [key, value] : set->members()) options.set[key] = value.string();
-  }
-  return options;
-}
+PlannerOptions options_from(const StoredRun& run) { return run_options(run).planner; }
 
 std::shared_ptr<const SearchTree> find_tree(const Workspace& workspace, const StoredRun& run) {
   try {

@@ -152,6 +152,7 @@ Strategy best_of(const OpenTree& open, const SearchTree& tree) {
   }
   const Problem& problem = open.problem();
   const auto named = parse_strategy(row->json, "strategy of the workspace");
+  // One with groups of its own is read as the tree's groups have most of it.
   const Rebound bound =
       bind_strategy(named, *problem.graph, *problem.grouping, *problem.cluster,
                     mean_op_times(*problem.graph, *problem.cluster, *problem.cost));

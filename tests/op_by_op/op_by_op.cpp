@@ -1,6 +1,8 @@
 // "op-by-op": decides each op by itself, whatever its group: stretches of ops, in turn replicated
 // and on every device, shorter ones from try to try. A baseline, so that its results are kept
 // however slow.
+#include <algorithm>
+
 #include "core/plugin/plugin.h"
 #include "core/search/baselines.h"
 #include "core/search/schedule/placement.h"
@@ -10,12 +12,18 @@ namespace {
 using namespace strato;
 
 Strategy in_stretches(const Problem& problem, std::size_t stretches) {
-  const std::size_t ops = problem.graph->op_count(), devices = problem.cluster->device_count();
+  const std::size_t devices = problem.cluster->device_count();
   std::vector<Decision> choices = {*data_parallel(problem).groups[GroupId(0)]};
   for (std::size_t d = 0; d < devices; ++d) choices.push_back(decision_on_device(DeviceId(d)));
+  const auto is_forward = [](const Op& op) { return !op.forward.valid(); };
+  const auto count =
+      static_cast<std::size_t>(std::ranges::count_if(problem.graph->ops(), is_forward));
   std::vector<std::int32_t> choice_of;
-  for (std::size_t i = 0; i < ops; ++i)
-    choice_of.push_back(static_cast<std::int32_t>(i * stretches / ops % choices.size()));
+  std::size_t place = 0;  // among the forward ops; all others are where theirs is
+  for (const Op& op : problem.graph->ops())
+    choice_of.push_back(
+        is_forward(op) ? static_cast<std::int32_t>(place++ * stretches / count % choices.size())
+                       : choice_of[op.forward.index()]);
   return strategy_by_ops(problem, choice_of, choices);
 }
 
