@@ -46,8 +46,7 @@ std::vector<std::string> chosen_planners(const CompareOptions& options) {
 
 std::vector<TournamentProblem> problems_of(const CompareOptions& options) {
   std::vector<std::shared_ptr<const Cluster>> clusters;
-  for (const std::string& name : names_in(options.clusters))
-    clusters.push_back(load_cluster(name));
+  for (const std::string& name : names_in(options.clusters)) clusters.push_back(load_cluster(name));
   const CostSources costs = options.costs.sources();
   std::vector<TournamentProblem> problems;
   for (const std::string& name : names_in(options.graphs)) {

@@ -86,12 +86,11 @@ std::string problems_text(const TournamentSetup& setup, const Tournament& tourna
   for (std::size_t p = 0; p < setup.problems.size(); ++p) {
     if (!tournament.facts[p]) continue;
     const TournamentFacts& facts = *tournament.facts[p];
-    std::vector<std::string> row = {
-        std::to_string(p + 1), setup.problems[p].name,
-        std::to_string(setup.problems[p].problem.graph->batch()),
-        time_text(facts.data_parallel.step_time) +
-            (facts.data_parallel.feasible ? "" : " (does not fit)"),
-        time_text(facts.lower_bound)};
+    std::vector<std::string> row = {std::to_string(p + 1), setup.problems[p].name,
+                                    std::to_string(setup.problems[p].problem.graph->batch()),
+                                    time_text(facts.data_parallel.step_time) +
+                                        (facts.data_parallel.feasible ? "" : " (does not fit)"),
+                                    time_text(facts.lower_bound)};
     const TournamentCell* best = tournament.best(p);
     if (times) {
       for (std::size_t planner = 0; planner < setup.planners.size(); ++planner)
@@ -110,8 +109,8 @@ std::string problems_text(const TournamentSetup& setup, const Tournament& tourna
 }
 
 std::string ranking_text(const TournamentSetup& setup, const Tournament& tournament) {
-  std::vector<std::string> header = {"planner", "mean rank", "best on", "fits on", "speed-up",
-                                     "took"};
+  std::vector<std::string> header = {"planner", "mean rank", "best on",
+                                     "fits on", "speed-up",  "took"};
   for (std::size_t p = 0; p < setup.problems.size(); ++p) header.push_back(std::to_string(p + 1));
   Table table(header);
   for (const TournamentRow& row : tournament.ranking()) {
@@ -214,8 +213,7 @@ std::string compare_text(const TournamentSetup& setup, const Tournament& tournam
   return refusals.empty() ? text : text + "\n" + refusals;
 }
 
-Json compare_json(const TournamentSetup& setup, const Tournament& tournament,
-                  double wall_seconds) {
+Json compare_json(const TournamentSetup& setup, const Tournament& tournament, double wall_seconds) {
   if (setup.problems.size() == 1 && tournament.facts[0]) {
     Json json = problem_json(setup, tournament, 0);
     json["wall_s"] = wall_seconds;

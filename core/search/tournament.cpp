@@ -115,8 +115,8 @@ class Run {
     auto& place = result_.cells[p][planner];
     place = std::move(cell);
     ++done_;
-    observer_.on_cell(*place, {done_, setup_.problems.size() * setup_.planners.size(),
-                               seconds_since(start_)});
+    observer_.on_cell(
+        *place, {done_, setup_.problems.size() * setup_.planners.size(), seconds_since(start_)});
   }
 
   TournamentCell planned(std::size_t p, std::size_t planner) {

@@ -49,10 +49,10 @@ struct TournamentCell {
   double seconds_to_best = 0;  // from the start until it had what it returned
   bool stopped = false;        // ended by the stop token: the best until then
 
-  double speedup = 0;         // over data parallelism, feasible or not
-  double above_bound = 0;     // step time / lower bound - 1
-  double memory_part = 0;     // the fullest device's peak as part of its capacity
-  Bytes memory_peak;          // of that device
+  double speedup = 0;      // over data parallelism, feasible or not
+  double above_bound = 0;  // step time / lower bound - 1
+  double memory_part = 0;  // the fullest device's peak as part of its capacity
+  Bytes memory_peak;       // of that device
   bool has_result() const { return error.empty(); }
 };
 

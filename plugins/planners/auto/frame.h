@@ -22,8 +22,8 @@ class Frame {
   bool is_plain() const { return plain_; }
   // Whether the strategy is in the same groups.
   bool holds(const Strategy& strategy) const;
-  Strategy inside(const Strategy& strategy) const;    // its decisions only
-  Strategy complete(const Strategy& inside) const;    // with what the frame holds fast
+  Strategy inside(const Strategy& strategy) const;  // its decisions only
+  Strategy complete(const Strategy& inside) const;  // with what the frame holds fast
 
  private:
   Problem problem_;

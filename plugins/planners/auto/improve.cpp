@@ -8,9 +8,10 @@
 namespace strato::portfolio {
 namespace {
 
-constexpr std::size_t kSeeds = 4;            // for each arm: the best, and some that are different
-constexpr std::int64_t kShortestTurn = 96;   // half of it is a tree search's first look around
-constexpr std::size_t kLargestFrame = 2048;  // groups: beyond, a few hundred evaluations say nothing
+constexpr std::size_t kSeeds = 4;           // for each arm: the best, and some that are different
+constexpr std::int64_t kShortestTurn = 96;  // half of it is a tree search's first look around
+constexpr std::size_t kLargestFrame =
+    2048;  // groups: beyond, a few hundred evaluations say nothing
 
 }  // namespace
 
@@ -50,8 +51,12 @@ std::vector<Portfolio::Arm> Portfolio::arms() {
         arm.name += " around the best's own groups or order";
       }
       if (arm.tree == nullptr) ++arm.seed;  // not the same search again
+      arm.best = scores_.contains(entrant.name) ? scores_[entrant.name] : leader_.score();
       arms.push_back(std::move(arm));
     }
+  // Where there is little to spend, it is for who was best on its own.
+  std::ranges::stable_sort(arms,
+                           [](const Arm& a, const Arm& b) { return a.best.better_than(b.best); });
   return arms;
 }
 
@@ -63,8 +68,7 @@ void Portfolio::take_turn(Arm& arm, std::int64_t iterations, double budget_secon
   const std::int64_t count_before = evaluator_.count();
   const bool shows_tree = arm.frame->is_plain() && arm.name == tree_of_;
   try {
-    PlanResult result =
-        run_one(arm.name, *arm.planner, *arm.frame, options, arm.tree, shows_tree);
+    PlanResult result = run_one(arm.name, *arm.planner, *arm.frame, options, arm.tree, shows_tree);
     arm.tree = result.tree;
     if (arm.tree == nullptr) ++arm.seed;
     if (arm.frame->is_plain()) trees_[arm.name] = arm.tree;
@@ -74,7 +78,8 @@ void Portfolio::take_turn(Arm& arm, std::int64_t iterations, double budget_secon
     arm.refused = true;
   }
   searched_ += iterations;
-  const double spent = static_cast<double>(std::max<std::int64_t>(1, evaluator_.count() - count_before));
+  const double spent =
+      static_cast<double>(std::max<std::int64_t>(1, evaluator_.count() - count_before));
   arm.gain = 0;
   if (!leader_.score().better_than(before)) return;
   arm.gain = (before.feasible == leader_.score().feasible

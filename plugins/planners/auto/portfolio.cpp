@@ -130,6 +130,7 @@ void Portfolio::run_all(Effort effort, double budget_seconds) {
       if (effort == Effort::Search) searched_ += options_.iterations;
       if (result.tree != nullptr && tree_of_.empty()) tree_of_ = entrant.name;
       trees_[entrant.name] = result.tree;
+      scores_[entrant.name] = result.score;
       found_.push_back({std::move(result.strategy), result.score});
     } catch (const InputError& error) {
       refused_.emplace_back(entrant.name, error.what());

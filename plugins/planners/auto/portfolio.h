@@ -77,7 +77,7 @@ class Portfolio {
   const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 
   Leader leader_;
-  Leader::Step start_from_;  // the best of those that do not search
+  Leader::Step start_from_;         // the best of those that do not search
   std::size_t improved_since_ = 0;  // steps of the leader before it was improved
   struct Found {
     Strategy strategy;
@@ -86,7 +86,8 @@ class Portfolio {
   std::vector<Found> found_;  // by each planner
   std::vector<std::pair<std::string, std::string>> refused_;
   std::map<std::string, std::shared_ptr<const SearchTree>> trees_;  // of the searches
-  std::string tree_of_;                                            // whose tree is the result's
+  std::map<std::string, Score> scores_;                             // of the searches
+  std::string tree_of_;                                             // whose tree is the result's
   std::deque<Frame> frames_;
   std::size_t ran_ = 0;
   std::int64_t searched_ = 0, planned_ = 0;  // iterations

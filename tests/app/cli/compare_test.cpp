@@ -10,9 +10,9 @@ namespace {
 std::vector<std::string> arguments(const std::string& graphs, const std::string& clusters,
                                    const std::string& planners,
                                    const std::vector<std::string>& more = {}) {
-  std::vector<std::string> result = {"compare",   "--graph", graphs,        "--batch", "64",
-                                     "--cluster", clusters,  "--planners",  planners,  "--iterations",
-                                     "30"};
+  std::vector<std::string> result = {"compare", "--graph",      graphs,   "--batch",
+                                     "64",      "--cluster",    clusters, "--planners",
+                                     planners,  "--iterations", "30"};
   result.insert(result.end(), more.begin(), more.end());
   return result;
 }
@@ -25,8 +25,8 @@ Json json_of(const CliResult& result) {
 TEST(Compare, one_problem_has_a_row_for_each_planner) {
   const CliResult result = run_cli(arguments("lenet", "tag-2x1080ti", "dp-allreduce,mcts"));
   EXPECT_EQ(result.status, 0) << result.err;
-  for (const char* word : {"planner", "step time", "above bound", "fullest device", "mcts", "1.00x",
-                           "lower bound"})
+  for (const char* word :
+       {"planner", "step time", "above bound", "fullest device", "mcts", "1.00x", "lower bound"})
     EXPECT_NE(result.out.find(word), std::string::npos) << word;
 }
 

@@ -100,8 +100,7 @@ TEST(Seeds, a_stored_tree_goes_on_as_if_it_had_not_stopped_with_and_without_its_
   const PlanResult whole = run();
   run.options.iterations = 160;
   const PlanResult half = run();
-  const auto stored =
-      std::make_shared<const SearchTree>(parse_search_tree(serialise(*half.tree)));
+  const auto stored = std::make_shared<const SearchTree>(parse_search_tree(serialise(*half.tree)));
   const PlanResult rest = run(stored);
   EXPECT_TRUE(serialise(*rest.tree) == serialise(*whole.tree));
   run.options.seeds.clear();

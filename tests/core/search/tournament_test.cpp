@@ -25,7 +25,8 @@ class Sample final : public Planner {
                   Observer& observer, std::stop_token stop,
                   std::shared_ptr<const SearchTree> resume) override {
     EXPECT_EQ(options.threads, 1);
-    if (name_ == "refuses") throw InputError("", "the graph", "is not to my liking", "give another");
+    if (name_ == "refuses")
+      throw InputError("", "the graph", "is not to my liking", "give another");
     if (name_ == "breaks") CHECK(false, "a bug");
     if (name_ == "search")
       return tree_search(problem, evaluator, *make_uniform_prior(), options,
@@ -103,8 +104,8 @@ TEST(Tournament, every_planner_meets_every_problem_once) {
       EXPECT_GE(cell.above_bound, 0);
       double fullest = 0;
       for (const DeviceUse& use : outcome.timeline->devices)
-        fullest = std::max(fullest, static_cast<double>(use.peak.value) /
-                                        static_cast<double>(use.capacity.value));
+        fullest = std::max(
+            fullest, static_cast<double>(use.peak.value) / static_cast<double>(use.capacity.value));
       EXPECT_DOUBLE_EQ(cell.memory_part, fullest);
       EXPECT_GT(cell.memory_peak, Bytes(0));
       EXPECT_LE(cell.seconds_to_best, cell.wall_seconds);
