@@ -41,6 +41,16 @@ ErrorKey key_of(const Program& program, const Task& task, CostSource source) {
           is_op ? program.graph->op(task.op).family : OpFamily::Other};
 }
 
+// What is done in less than the op's time on its samples is a part of a split op.
+Estimate explain_op(const Program& program, const Task& task, const CostModel& cost) {
+  const GpuTypeId gpu = program.cluster->device(task.device).type;
+  Estimate estimate = cost.explain_compute(task.op, gpu, task.samples);
+  if (task.duration >= estimate.time) return estimate;
+  estimate.time = task.duration;
+  estimate.detail += estimate.detail.empty() ? "a slice of the op" : "; a slice of the op";
+  return estimate;
+}
+
 }  // namespace
 
 Estimate explain_task(const Timeline& timeline, TaskId id, const CostModel& cost) {
@@ -49,8 +59,7 @@ Estimate explain_task(const Timeline& timeline, TaskId id, const CostModel& cost
   switch (task.kind) {
     case TaskKind::Compute:
     case TaskKind::Update:
-      return cost.explain_compute(task.op, program.cluster->device(task.device).type,
-                                  task.samples);
+      return explain_op(program, task, cost);
     case TaskKind::Split:
     case TaskKind::Concat:
     case TaskKind::Sum:
@@ -59,8 +68,7 @@ Estimate explain_task(const Timeline& timeline, TaskId id, const CostModel& cost
     case TaskKind::Transfer:
       return cost.explain_transfer(program.cluster->path(task.device, task.target), task.bytes);
     default:
-      return cost.explain_collective(collective_of(task.kind), members_of(program, id),
-                                     task.bytes);
+      return cost.explain_collective(collective_of(task.kind), members_of(program, id), task.bytes);
   }
 }
 

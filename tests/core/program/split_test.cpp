@@ -5,6 +5,7 @@
 #include "core/base/error.h"
 #include "core/program/delta_lower.h"
 #include "core/program/symmetry.h"
+#include "core/sim/explain.h"
 #include "tests/core/program/toy.h"
 
 namespace strato {
@@ -118,6 +119,16 @@ TEST_F(Split, APartWithoutAColumnDropsOut) {
   const auto program = bench.lower(strategy);
   EXPECT_FALSE(find(*program, "m @m0:1").valid());
   EXPECT_TRUE(find(*program, "m @m0:2").valid());
+}
+
+TEST_F(Split, APartIsExplainedByItsSlice) {
+  Strategy strategy = on({0});
+  split(strategy, "m", 1, {3, 1});
+  const Timeline timeline = bench.run(strategy);
+  const TaskId part = find(*timeline.program, "m @m0:1");
+  EXPECT_EQ(explain_task(timeline, part, *bench.costs).time, Nanos(10));
+  const TaskId whole = find(*timeline.program, "seed @m0:0");
+  EXPECT_EQ(explain_task(timeline, whole, *bench.costs).time, Nanos(40));
 }
 
 // Weights stay where their columns are computed: nothing of them travels.
