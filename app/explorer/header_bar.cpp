@@ -71,6 +71,11 @@ void add_samples(QMenu& menu, const char* folder, const QString& pattern, Header
   }
 }
 
+// Edits of a strategy with groups of its own say nothing about those of the search.
+std::size_t edits_to_pin(const Snapshot& snapshot) {
+  return snapshot.has_own_groups() ? 0 : snapshot.edited.size();
+}
+
 }  // namespace
 
 bool parse_budget(const QString& input, PlannerOptions& options) {
@@ -121,7 +126,7 @@ HeaderBar::HeaderBar(Session& session, QWidget* parent)
   connect(main_, &QPushButton::clicked, this, &HeaderBar::search_or_pause);
   connect(second_, &QPushButton::clicked, this, [this] {
     if (session_.search().state != SearchState::Idle) return session_.stop_search();
-    if (!session_.snapshot().edited.empty()) return continue_with_edits();
+    if (edits_to_pin(session_.snapshot()) > 0) return continue_with_edits();
     const PlannerOptions more = planner_options();
     session_.continue_search(&more);
   });
@@ -434,7 +439,7 @@ void HeaderBar::refresh_search() {
                  : search.state == SearchState::Running ? QStringLiteral("Pause")
                                                         : QStringLiteral("Continue"));
   main_->setEnabled(ready);
-  const auto edits = session_.snapshot().edited.size();
+  const auto edits = edits_to_pin(session_.snapshot());
   second_->setText(!idle        ? QStringLiteral("Stop")
                    : edits == 0 ? QStringLiteral("Continue")
                                 : QStringLiteral("Continue, edits pinned"));

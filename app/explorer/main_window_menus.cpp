@@ -207,7 +207,8 @@ void MainWindow::build_run_menu() {
     search->setEnabled(session_.snapshot().problem && status.state != SearchState::Paused);
     go_on->setEnabled(status.state == SearchState::Paused || status.can_continue);
     with_edits->setEnabled(status.state == SearchState::Idle && status.can_continue &&
-                           !session_.snapshot().edited.empty());
+                           !session_.snapshot().edited.empty() &&
+                           !session_.snapshot().has_own_groups());
     stop->setEnabled(status.state != SearchState::Idle);
   };
   connect(&session_, &Session::search_changed, this, refresh);

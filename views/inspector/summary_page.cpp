@@ -218,7 +218,7 @@ void SummaryPage::show_facts() {
   for (const Task& task : timeline.program->tasks) communication += is_communication(task.kind);
   QString step = style::time(timeline.step_time);
   if (signs.error) step += QStringLiteral(" ± ") + rounded_percent(signs.error->relative);
-  facts_->show_facts({
+  std::vector<Fact> facts = {
       {QStringLiteral("Step time"), step, QStringLiteral("Simulated, with its standard error")},
       {QStringLiteral("Data parallel"),
        style::time(snapshot.baseline->timeline->step_time) +
@@ -232,7 +232,19 @@ void SummaryPage::show_facts() {
            .arg(style::count(static_cast<double>(timeline.tasks.size())),
                 style::count(static_cast<double>(communication))),
        {}},
-  });
+  };
+  if (snapshot.has_own_groups()) {
+    facts.push_back({QStringLiteral("Op groups"),
+                     QStringLiteral("%1, its own").arg(snapshot.problem->grouping->size()),
+                     QStringLiteral("This strategy divides the %1 op groups of searches")
+                         .arg(snapshot.opened->grouping->size())});
+  }
+  if (snapshot.label == session_.search().run) {
+    for (const auto& [name, value] : session_.search().facts)
+      facts.push_back({QString::fromStdString(name), QString::fromStdString(value),
+                       QStringLiteral("Told by %1").arg(session_.search().planner)});
+  }
+  facts_->show_facts(facts);
 }
 
 void SummaryPage::show_why() {

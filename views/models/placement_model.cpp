@@ -42,7 +42,8 @@ void PlacementModel::refresh_pins() {
 
 bool PlacementModel::is_pinned(int row) const {
   const auto tree = session_.tree();
-  return tree && static_cast<std::size_t>(row) < tree->pinned.size() &&
+  return tree && !session_.snapshot().has_own_groups() &&
+         static_cast<std::size_t>(row) < tree->pinned.size() &&
          tree->pinned[group_at(row)].has_value();
 }
 

@@ -130,6 +130,7 @@ PreparedProblem regrouped(const PreparedProblem& prepared, Grouping grouping) {
   PreparedProblem result = with_baseline(with_grouping(*prepared.problem, std::move(grouping)));
   result.warnings = prepared.warnings;
   result.coverage = prepared.coverage;
+  result.regrouped = true;
   return result;
 }
 
@@ -152,6 +153,7 @@ PreparedProblem recosted(const PreparedProblem& before, const CostSources& costs
   PreparedProblem prepared = with_baseline(std::move(problem));
   prepared.warnings = std::move(warnings);
   prepared.coverage = coverage_text(*prepared.problem, costs);
+  prepared.regrouped = before.regrouped;
   return prepared;
 }
 

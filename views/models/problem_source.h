@@ -35,6 +35,7 @@ struct PreparedProblem {
   Nanos lower_bound;
   std::vector<std::string> warnings;  // what of the costs could not be used
   std::string coverage;               // what a profile knows of the model; empty without one
+  bool regrouped = false;             // not in the groups that the model's options ask for
 };
 
 ModelSource import_model(const PluginRegistry& plugins, const std::filesystem::path& file,

@@ -1,7 +1,6 @@
 #include "views/models/recorder.h"
 
 #include "core/base/error.h"
-#include "core/base/json.h"
 #include "core/store/run_lock.h"
 #include "core/strategy/strategy_file.h"
 
@@ -25,32 +24,6 @@ struct Recorder::State {
     if (!lock) lock = std::make_unique<RunLock>(workspace->file(), run->id);
   }
 };
-
-namespace {
-
-std::string options_text(const PlannerOptions& options) {
-  Json json;
-  json["iterations"] = options.iterations;
-  json["budget"] = options.budget_seconds;
-  json["seed"] = options.seed;
-  json["set"] = options.set;
-  return json.dump();
-}
-
-}  // namespace
-
-PlannerOptions options_of(const StoredRun& run) {
-  PlannerOptions options;
-  if (run.options.empty()) return options;
-  const JsonView view = JsonView::parse(run.options, "options of run " + std::to_string(run.id));
-  if (const auto count = view.find("iterations")) options.iterations = count->integer(1);
-  if (const auto budget = view.find("budget")) options.budget_seconds = budget->number(0);
-  if (const auto seed = view.find("seed")) options.seed = seed->json().get<std::uint64_t>();
-  if (const auto set = view.find("set"); set && set->is_object()) {
-    for (const auto& [key, value] : set->members()) options.set[key] = value.string();
-  }
-  return options;
-}
 
 Recorder::Recorder(Callbacks callbacks)
     : state_(std::make_unique<State>()),
@@ -101,7 +74,7 @@ StrategyRow Recorder::add(State& state, const RecordedStrategy& recorded,
   row.run = run;
   row.origin = recorded.origin;
   row.label = recorded.label;
-  const Problem& problem = *state.problem;
+  const Problem problem = problem_for(*state.problem, recorded.strategy);
   row.json = strategy_json(
       name_strategy(recorded.strategy, *problem.graph, *problem.grouping, *problem.cluster));
   row.digest = recorded.strategy.digest();
@@ -121,8 +94,7 @@ void Recorder::strategy(const RecordedStrategy& recorded) {
   });
 }
 
-void Recorder::start_run(const std::string& planner, const PlannerOptions& options,
-                         Nanos baseline) {
+void Recorder::start_run(const std::string& planner, const RunOptions& options, Nanos baseline) {
   post([this, planner, options, baseline](State& state) {
     if (!state.workspace || !state.problem) return;
     state.leave_run();
@@ -130,7 +102,7 @@ void Recorder::start_run(const std::string& planner, const PlannerOptions& optio
     run.model = state.model;
     run.cluster = state.cluster;
     run.planner = planner;
-    run.options = options_text(options);
+    run.options = run_options_text(options);
     run.baseline_ns = baseline.value;
     run.id = state.workspace->add(run);
     state.run = run;
@@ -187,6 +159,24 @@ void Recorder::finish_run(RunState run_state, const std::string& note) {
     state.run->note = note;
     state.workspace->update(*state.run);
     state.lock.reset();
+    callbacks_.written();
+  });
+}
+
+void Recorder::kept_run(const StoredRun& done, const HistoryPoint& end,
+                        const RecordedStrategy& best, std::function<void(RunRow)> kept) {
+  post([this, done, end, best, kept](State& state) {
+    if (!state.workspace || !state.problem) return;
+    StoredRun run = done;
+    run.model = state.model;
+    run.cluster = state.cluster;
+    run.id = state.workspace->add(run);
+    RecordedStrategy named = best;
+    named.label += " #" + std::to_string(run.id);
+    run.best = add(state, named, run.id);
+    state.workspace->add_history(run.id, end);
+    state.workspace->update(run);
+    kept(run.id);
     callbacks_.written();
   });
 }

@@ -12,6 +12,7 @@
 #include <string>
 
 #include "core/search/planner.h"
+#include "core/search/run_record.h"
 #include "core/store/workspace.h"
 #include "views/models/problem_source.h"
 #include "views/models/worker.h"
@@ -25,8 +26,6 @@ struct RecordedStrategy {
   std::optional<Digest> parent;  // of the strategy that it was edited from
   Score score;
 };
-
-PlannerOptions options_of(const StoredRun& run);  // defaults for what it does not say
 
 class Recorder {
  public:
@@ -42,12 +41,16 @@ class Recorder {
   void problem(const ModelSource& model, const ClusterSource& cluster,
                std::shared_ptr<const Problem> problem);
   void strategy(const RecordedStrategy& recorded);
-  void start_run(const std::string& planner, const PlannerOptions& options, Nanos baseline);
+  void start_run(const std::string& planner, const RunOptions& options, Nanos baseline);
   void adopt_run(const StoredRun& run);  // later calls go on with a run that is there already
   void progress(const HistoryPoint& point, RunState state);
   void best(const RecordedStrategy& recorded);  // of the run; becomes its best strategy
   void tree(std::shared_ptr<const SearchTree> tree);
   void finish_run(RunState state, const std::string& note);
+  // A run that is done already, beside the one that is searched; `kept` is called on the recorder's
+  // thread. `run`: planner, options, state, figures and history's end; `best` is its strategy.
+  void kept_run(const StoredRun& run, const HistoryPoint& end, const RecordedStrategy& best,
+                std::function<void(RunRow)> kept);
   void change(std::function<void(Workspace&)> change);  // renames, removals
   void wait();
 

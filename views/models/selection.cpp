@@ -84,6 +84,17 @@ void Selection::hover_group(std::optional<GroupId> group) {
   emit hover_changed();
 }
 
+void Selection::regroup(std::vector<GroupId> groups) {
+  groups_ = std::move(groups);
+  hovered_.reset();
+  task_.reset();
+}
+
+void Selection::tell() {
+  emit hover_changed();
+  emit changed();
+}
+
 void Selection::drop_task() {
   if (!task_) return;
   task_.reset();

@@ -42,6 +42,9 @@ class Selection : public QObject {
   void hover_group(std::optional<GroupId> group);
   void drop_task();  // another outcome is shown: task ids of the old one mean nothing
   void clear();
+  // Groups have other ids from now on: takes these without a word, until tell() does.
+  void regroup(std::vector<GroupId> groups);
+  void tell();
 
  signals:
   void changed();

@@ -13,6 +13,7 @@
 #include <memory>
 #include <vector>
 
+#include "core/cost/cost_files.h"
 #include "core/plugin/plugin.h"
 #include "core/search/planner.h"
 #include "core/store/workspace.h"
@@ -26,8 +27,11 @@ struct Explanation;  // explanation.h
 
 // Everything about one strategy on one problem; immutable, shared between views and threads.
 struct Snapshot {
-  std::shared_ptr<const Problem> problem;  // null: nothing is open
-  Strategy strategy;                       // complete
+  std::shared_ptr<const Problem> problem;  // in the strategy's groups; null: nothing is open
+  // In the groups that it was opened with: what searches and their trees are about. Is `problem`
+  // unless the strategy has groups of its own.
+  std::shared_ptr<const Problem> opened;
+  Strategy strategy;                       // complete; its grouping, when it has one, is problem's
   QString label;                           // "mcts #3, edited"
   std::vector<GroupId> edited;             // decided by hand since it was found, ascending
   std::shared_ptr<const Outcome> outcome;
@@ -36,8 +40,11 @@ struct Snapshot {
   Nanos lower_bound;                               // holds for every way of simulating
   std::shared_ptr<const Explanation> explanation;  // of the outcome; null: not there yet
   CostSources costs;                               // what was opened beside the analytic model
+  CostFiles cost_files;                            // where it came from
   QString coverage;                                // what the profile knows of the model
   QStringList warnings;                            // of the problem: what could not be used
+
+  bool has_own_groups() const { return problem != opened; }
 };
 
 enum class SearchState { Idle, Running, Paused };
@@ -47,6 +54,7 @@ struct SearchStatus {
   QString planner;
   QString run;                // "mcts #3"; empty: nothing was searched yet
   QString note;               // of the finished run: e.g. that a baseline won
+  std::vector<PlanResult::Fact> facts;  // that its planner told, when it was searched here
   bool can_continue = false;  // finished or stopped with a tree to go on from
   QString tree_error;         // why the stored run is shown without its tree
   Progress progress;
@@ -60,6 +68,15 @@ struct ComparedRun {
   RunRow run = 0;
   QString name;  // "tag #4"
   std::shared_ptr<const SearchTree> tree;
+};
+
+// What a planner has found outside of the session's own search.
+struct KeptResult {
+  QString planner;
+  PlannerOptions options;
+  PlanResult result;
+  double seconds = 0, seconds_to_best = 0;
+  bool stopped = false;
 };
 
 class Session : public QObject {
@@ -140,6 +157,14 @@ class Session : public QObject {
   void stop_comparing();
   const std::optional<ComparedRun>& compared() const { return compared_; }
 
+  // --- results of tournaments (session_tournament.cpp)
+  // ------------------------------------------------------------------------------------------
+  // In all views, as the end of a search is; one undoable step. Of the problem that is open.
+  void show_result(const Strategy& strategy, const QString& label);
+  // In the workspace, as a run of its own beside those that were searched; `kept` gets its name
+  // ("heft #3") once it is stored. False without a workspace.
+  bool keep_result(const KeptResult& result, std::function<void(const QString&)> kept);
+
   // --- exports
   // ----------------------------------------------------------------------------------------
   void export_plan(const std::filesystem::path& file);
@@ -150,7 +175,9 @@ class Session : public QObject {
   void settle();
 
  signals:
-  void problem_changed();      // another model, cluster or grouping: everything is new
+  // Another model, cluster or grouping (a strategy with groups of its own is shown, or no longer):
+  // everything is new.
+  void problem_changed();
   void strategy_changed();     // at once after an edit, before it is simulated
   void outcome_changed();      // a new outcome is in the snapshot, not yet explained
   void explanation_changed();  // all or a part of the explanation is in the snapshot
@@ -179,10 +206,11 @@ class Session : public QObject {
   void show_latest_of_workspace();
   void show_history(const struct LoadedProblem& loaded);
   void apply(const struct ShownStrategy& shown);
+  void take_groups();
   void simulate();
   void show_outcome(std::shared_ptr<const Outcome> outcome);
   void take_order(const Strategy& strategy);
-  void recost(const QString& text, std::function<void(CostSources&)> change);
+  void recost(const QString& text, std::function<void(CostSources&, CostFiles&)> change);
   void explain();
   void explain_the_rest();
   void record(const Strategy& strategy, const QString& label, const Digest& parent, Origin origin);

@@ -19,9 +19,15 @@ QString edited(const QString& label) {
   return label.endsWith(suffix) ? label : label + suffix;
 }
 
+bool have_same_groups(const Strategy& a, const Strategy& b) {
+  if (!a.grouping || !b.grouping) return a.grouping == b.grouping;
+  return a.grouping->digest() == b.grouping->digest();
+}
+
 // The groups edited so far and those that `strategy` decides otherwise.
 std::vector<GroupId> with_changed(const Snapshot& snapshot, const Strategy& strategy) {
   std::vector<GroupId> edited;
+  if (!have_same_groups(strategy, snapshot.strategy)) return edited;
   for (std::size_t g = 0; g < strategy.groups.size(); ++g) {
     const GroupId group(g);
     if (std::ranges::binary_search(snapshot.edited, group) ||
@@ -75,7 +81,8 @@ void StrategyCommand::redo() {
 void Session::edit(const Strategy& strategy, const QString& label) {
   if (!snapshot_.problem || strategy == snapshot_.strategy) return;
   try {
-    validate(strategy, *snapshot_.problem->grouping, *snapshot_.problem->cluster);
+    const Problem problem = problem_for(*snapshot_.opened, strategy);
+    validate(strategy, *problem.grouping, *problem.cluster);
   } catch (const InputError& error) {
     emit failed(QString::fromUtf8(error.what()));
     return;
@@ -108,8 +115,23 @@ void Session::apply(const ShownStrategy& shown) {
   snapshot_.strategy = shown.strategy;
   snapshot_.label = shown.label;
   snapshot_.edited = shown.edited;
+  take_groups();
   emit strategy_changed();
   simulate();
+}
+
+// The problem is shown in the groups of the strategy. What is selected stays so, by its ops.
+void Session::take_groups() {
+  const Problem wanted = problem_for(*snapshot_.opened, snapshot_.strategy);
+  const std::shared_ptr<const Grouping> before = snapshot_.problem->grouping;
+  if (wanted.grouping->digest() == before->digest()) return;
+  selection_.regroup(selection_.op()
+                         ? std::vector{wanted.grouping->group_of(*selection_.op())}
+                         : groups_with_ops_of(selection_.groups(), *before, *wanted.grouping));
+  const bool own = wanted.grouping->digest() != snapshot_.opened->grouping->digest();
+  snapshot_.problem = own ? std::make_shared<const Problem>(wanted) : snapshot_.opened;
+  emit problem_changed();
+  selection_.tell();
 }
 
 // Shows the outcome of the strategy and of what it is compared with, both simulated as the session
@@ -126,7 +148,7 @@ void Session::simulate() {
   }
   begin_busy(QStringLiteral("Simulating"));
   state_->simulate.post([this, job, key, known, baseline, strategy = snapshot_.strategy,
-                         problem = snapshot_.problem]() mutable {
+                         problem = snapshot_.opened]() mutable {
     QString error;
     try {
       const Strategy reference = data_parallel(*problem);
@@ -145,7 +167,7 @@ void Session::simulate() {
     post([this, job, key, known, baseline, error, problem] {
       end_busy();
       if (!error.isEmpty()) emit failed(error);
-      if (!error.isEmpty() || problem != snapshot_.problem) return;
+      if (!error.isEmpty() || problem != snapshot_.opened) return;
       state_->outcomes.put(key, known);
       state_->baselines[key.simulation] = baseline;
       if (job != state_->outcome_job) return;
@@ -188,14 +210,14 @@ void Session::record(const Strategy& strategy, const QString& label, const Diges
   RecordedStrategy recorded{strategy, label.toStdString(), origin, {}, {}};
   if (origin == Origin::Edit) recorded.parent = parent;
   ++state_->to_record;
-  state_->simulate.post([this, recorded, problem = snapshot_.problem] {
+  state_->simulate.post([this, recorded, problem = snapshot_.opened] {
     post([this, recorded, problem] {
       const auto known = state_->outcomes.find({recorded.strategy.digest(), {}});
       state_->simulate.post([this, recorded, problem, known]() mutable {
         recorded.score = known ? known->score : score_of(*problem, recorded.strategy);
         post([this, recorded, problem] {
           --state_->to_record;
-          if (problem == snapshot_.problem) state_->recorder.strategy(recorded);
+          if (problem == snapshot_.opened) state_->recorder.strategy(recorded);
         });
       });
     });

@@ -6,6 +6,7 @@
 #include "core/cost/calibration.h"
 #include "core/cost/profile.h"
 #include "core/search/baselines.h"
+#include "core/search/run_record.h"
 #include "core/strategy/plan_file.h"
 #include "core/strategy/strategy_file.h"
 #include "views/models/session.h"
@@ -53,8 +54,8 @@ std::vector<Nanos> op_times(const Problem& problem) {
 void choose_strategy(LoadedProblem& loaded, const StoredStrategy& stored, const std::string& file) {
   const Problem& problem = *loaded.prepared.problem;
   const NamedStrategy named = parse_strategy(stored.json, file);
-  const Rebound bound =
-      bind_strategy(named, *problem.graph, *problem.grouping, *problem.cluster, op_times(problem));
+  const Rebound bound = restore_strategy(named, *problem.graph, *problem.grouping, *problem.cluster,
+                                         op_times(problem));
   loaded.strategy = complete(bound.strategy, *problem.cluster);
   loaded.label = QString::fromStdString(stored.label);
   loaded.unmatched = bound.unmatched;
@@ -94,21 +95,69 @@ StoredTree read_tree(const Workspace& workspace, RunRow run) {
   }
 }
 
+// The costs that a run was made with, so that its figures and its tree hold; else says why not.
+std::string take_costs(Loader& loader, const std::optional<RunCosts>& wanted,
+                       const std::string& file, RunRow run) {
+  if (describe(loader.costs) == (wanted ? wanted->are : std::string())) return {};
+  CostSources costs;
+  try {
+    if (wanted) costs = restore_costs(*wanted, file, "run " + std::to_string(run));
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  loader.costs = std::move(costs);
+  loader.cost_files = wanted ? wanted->files : CostFiles();
+  loader.prepared.reset();
+  return {};
+}
+
+// A search that was begun in a plan's groups has those of its best strategy, one that was begun
+// after costs were opened has the groups of the costs before: where that is so, they are shown.
+void find_groups_of(const SearchTree& tree, const std::optional<StoredStrategy>& best,
+                    const std::string& file, LoadedProblem& loaded) {
+  const auto take = [&](PreparedProblem other) {
+    if (other.problem->digest() != tree.problem) return false;
+    loaded.prepared = std::move(other);
+    loaded.prepared.regrouped = true;
+    return true;
+  };
+  const Problem& problem = *loaded.prepared.problem;
+  if (tree.problem == problem.digest()) return;
+  if (!describe(loaded.costs).empty() &&
+      take(recosted(prepare(loaded.model, loaded.cluster, {}), loaded.costs)))
+    return;
+  const NamedStrategy named = best ? parse_strategy(best->json, file) : NamedStrategy();
+  if (!named.names_ops()) return;
+  RestoredGrouping restored = restore_grouping(named, *problem.graph, op_times(problem));
+  if (restored.grouping.size() == tree.order.size())
+    take(regrouped(loaded.prepared, std::move(restored.grouping)));
+}
+
 void take_run(Loader& loader, const Workspace& workspace, RunRow row) {
   const auto run = require(workspace.run(row), workspace.file(), "run " + std::to_string(row));
+  const RunOptions options =
+      parse_run_options(run.options, "options of run " + std::to_string(run.id));
+  std::string trouble = take_costs(loader, options.costs, workspace.file().string(), run.id);
   take_sources(loader, workspace, run.model, run.cluster);
+  StoredTree stored = read_tree(workspace, row);
+  const bool in_others =
+      loader.prepared && loader.prepared->regrouped &&
+      !(stored.tree && stored.tree->problem == loader.prepared->problem->digest());
+  if (in_others) loader.prepared.reset();
   std::optional<StoredStrategy> best;
   if (run.best) best = workspace.strategy(*run.best);
-  loader.choose = [run, best, options = options_of(run), history = workspace.history(row),
-                   stored = read_tree(workspace, row),
+  loader.choose = [run, best, options = options.planner, trouble = std::move(trouble),
+                   history = workspace.history(row), stored = std::move(stored),
                    file = workspace.file().string()](LoadedProblem& loaded) {
+    if (stored.tree) find_groups_of(*stored.tree, best, file, loaded);
     loaded.run = run;
     loaded.run_options = options;
     loaded.history = history;
     loaded.tree = stored.tree;
     loaded.tree_error = stored.error;
+    if (best) choose_strategy(loaded, *best, file);
+    if (!trouble.empty()) loaded.unmatched.push_back(trouble);
     if (!best) return;
-    choose_strategy(loaded, *best, file);
     loaded.label = QStringLiteral("%1 #%2").arg(QString::fromStdString(run.planner)).arg(run.id);
   };
 }
@@ -123,6 +172,7 @@ LoadedProblem Loader::load(Simulation simulation) {
   loaded.cluster = *cluster;
   loaded.prepared = *prepared;
   loaded.costs = costs;
+  loaded.cost_files = cost_files;
   if (choose) std::exchange(choose, {})(loaded);
   prepared = loaded.prepared;
   if (loaded.strategy.groups.empty()) {
@@ -230,14 +280,16 @@ void Session::open_cluster(const std::filesystem::path& file) {
   });
 }
 
-void Session::recost(const QString& text, std::function<void(CostSources&)> change) {
+void Session::recost(const QString& text, std::function<void(CostSources&, CostFiles&)> change) {
   const std::shared_ptr<const Grouping> grouping =
-      snapshot_.problem ? snapshot_.problem->grouping : nullptr;
+      snapshot_.opened ? snapshot_.opened->grouping : nullptr;
   const ShownStrategy shown{snapshot_.strategy, snapshot_.label};
   load(text, [this, change = std::move(change), grouping, shown](Loader& loader) {
     CostSources costs = loader.costs;
-    change(costs);
+    CostFiles files = loader.cost_files;
+    change(costs, files);
     loader.costs = std::move(costs);
+    loader.cost_files = std::move(files);
     if (!loader.prepared) {
       if (!loader.model) {
         post([this] { emit message(QStringLiteral("Costs are read: open a model")); });
@@ -247,7 +299,8 @@ void Session::recost(const QString& text, std::function<void(CostSources&)> chan
     const bool same = loader.prepared->problem->grouping == grouping;
     loader.prepared = recosted(*loader.prepared, loader.costs);
     loader.choose = [keep = same ? shown : loader.last](LoadedProblem& loaded) {
-      if (keep.strategy.groups.size() != loaded.prepared.problem->grouping->size()) return;
+      const Problem problem = problem_for(*loaded.prepared.problem, keep.strategy);
+      if (keep.strategy.groups.size() != problem.grouping->size()) return;
       loaded.strategy = keep.strategy;
       loaded.label = keep.label;
     };
@@ -255,19 +308,24 @@ void Session::recost(const QString& text, std::function<void(CostSources&)> chan
 }
 
 void Session::open_profile(const std::filesystem::path& file) {
-  recost(opening(file), [file](CostSources& costs) {
+  recost(opening(file), [file](CostSources& costs, CostFiles& files) {
     costs.profile = std::make_shared<const Profile>(read_profile(file));
+    files.profiles = {file.string()};
   });
 }
 
 void Session::open_calibration(const std::filesystem::path& file) {
-  recost(opening(file), [file](CostSources& costs) {
+  recost(opening(file), [file](CostSources& costs, CostFiles& files) {
     costs.calibration = std::make_shared<const Calibration>(read_calibration(file));
+    files.calibration = file.string();
   });
 }
 
 void Session::close_costs() {
-  recost(QStringLiteral("Closing the profile"), [](CostSources& costs) { costs = {}; });
+  recost(QStringLiteral("Closing the profile"), [](CostSources& costs, CostFiles& files) {
+    costs = {};
+    files = {};
+  });
 }
 
 void Session::open_workspace(const std::filesystem::path& file, bool show_latest) {
@@ -283,7 +341,7 @@ void Session::open_workspace(const std::filesystem::path& file, bool show_latest
   if (show_latest) {
     show_latest_of_workspace();
   } else if (state_->model && snapshot_.problem) {
-    state_->recorder.problem(*state_->model, *state_->cluster, snapshot_.problem);
+    state_->recorder.problem(*state_->model, *state_->cluster, snapshot_.opened);
   }
   emit workspace_changed();
 }
@@ -409,14 +467,15 @@ void Session::show_loaded(LoadedProblem loaded) {
                      .arg(loaded.unmatched.size())
                      .arg(QString::fromStdString(loaded.unmatched.front())));
   }
-  if (loaded.prepared.problem == snapshot_.problem) {
+  if (loaded.prepared.problem == snapshot_.opened) {
     show_same_problem(loaded);
     return;
   }
   abandon_search();
-  const bool same_shape = snapshot_.problem &&
-                          loaded.prepared.problem->grouping == snapshot_.problem->grouping &&
-                          loaded.prepared.problem->cluster == snapshot_.problem->cluster;
+  const bool same_shape = snapshot_.opened &&
+                          loaded.prepared.problem->grouping == snapshot_.opened->grouping &&
+                          loaded.prepared.problem->cluster == snapshot_.opened->cluster;
+  const std::shared_ptr<const Problem> shown_before = snapshot_.problem;
   state_->model = loaded.model;
   state_->cluster = loaded.cluster;
   ++state_->outcome_job;
@@ -437,6 +496,8 @@ void Session::show_loaded(LoadedProblem loaded) {
   if (!same_shape) {
     state_->recorder.problem(loaded.model, loaded.cluster, loaded.prepared.problem);
   }
+  if (same_shape && !(snapshot_.problem->grouping->digest() == shown_before->grouping->digest()))
+    selection_.clear();
   take_order(loaded.strategy);
   explain();
   emit problem_changed();
@@ -450,13 +511,19 @@ void Session::show_loaded(LoadedProblem loaded) {
 
 void Session::take_snapshot(const LoadedProblem& loaded) {
   snapshot_ = {};
-  snapshot_.problem = loaded.prepared.problem;
+  snapshot_.opened = snapshot_.problem = loaded.prepared.problem;
+  if (loaded.strategy.grouping &&
+      loaded.strategy.grouping->digest() != snapshot_.opened->grouping->digest()) {
+    snapshot_.problem =
+        std::make_shared<const Problem>(problem_for(*snapshot_.opened, loaded.strategy));
+  }
   snapshot_.baseline = loaded.baseline;
   snapshot_.lower_bound = loaded.prepared.lower_bound;
   snapshot_.strategy = loaded.strategy;
   snapshot_.label = loaded.label;
   snapshot_.outcome = loaded.outcome;
   snapshot_.costs = loaded.costs;
+  snapshot_.cost_files = loaded.cost_files;
   snapshot_.coverage = QString::fromStdString(loaded.prepared.coverage);
   for (const std::vector<std::string>* list : {&loaded.prepared.warnings, &loaded.unmatched}) {
     for (const std::string& text : *list) snapshot_.warnings << QString::fromStdString(text);

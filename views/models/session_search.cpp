@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "core/base/error.h"
+#include "core/search/run_record.h"
 #include "views/models/session.h"
 #include "views/models/session_state.h"
 
@@ -123,7 +124,8 @@ void Session::start_search(const QString& planner, const PlannerOptions& options
   state_->best_recorded = {};
   state_->last_heartbeat = -1;
   search_.run = QStringLiteral("%1 #%2").arg(planner).arg(++state_->runs_without_workspace);
-  state_->recorder.start_run(planner.toStdString(), options,
+  state_->recorder.start_run(planner.toStdString(),
+                             {options, run_costs(snapshot_.cost_files, snapshot_.costs)},
                              state_->baselines[Simulation{}]->timeline->step_time);
   state_->order_taken = false;
   if (simulation_ != Simulation{}) {
@@ -150,7 +152,7 @@ void Session::launch(double budget_seconds) {
   emit search_changed();
   SearchRequest own = request;
   own.options.budget_seconds = budget_seconds;
-  state_->search_thread = std::thread([this, request = std::move(own), problem = snapshot_.problem,
+  state_->search_thread = std::thread([this, request = std::move(own), problem = snapshot_.opened,
                                        last = std::move(state_->search_thread)]() mutable {
     if (last.joinable()) last.join();  // a search that was abandoned is about to end
     try {
@@ -251,13 +253,14 @@ void Session::search_finished(std::uint64_t job, const PlanResult& result) {
   }
   if (resume_after_steering() || resume_after_pause()) return;
   search_.note = QString::fromStdString(result.note);
+  search_.facts = result.facts;
   search_.state = SearchState::Idle;
   search_.can_continue = tree_ != nullptr;
   state_->recorder.progress(search_.history.back(), RunState::Running);
   record_best();
   state_->recorder.tree(tree_);
   state_->recorder.finish_run(state_->search_stopped ? RunState::Stopped : RunState::Finished,
-                              result.note);
+                              note_with_facts(result));
   if (state_->follows && state_->best_found->first != snapshot_.strategy) {
     apply({state_->best_found->first, search_.run});
   }

@@ -29,6 +29,7 @@ struct LoadedProblem {
   Simulation simulation;  // of the two outcomes
   std::shared_ptr<const Outcome> outcome, baseline;
   CostSources costs;
+  CostFiles cost_files;
   std::optional<StoredRun> run;  // the run shown, with its history and tree
   PlannerOptions run_options;
   std::vector<HistoryPoint> history;
@@ -49,6 +50,7 @@ struct Loader {
   std::optional<ModelSource> model;
   std::optional<ClusterSource> cluster;
   CostSources costs;
+  CostFiles cost_files;                     // where they came from
   std::optional<PreparedProblem> prepared;  // of model, cluster and costs as they are
   ShownStrategy last;                       // what the latest load has chosen on it
   // Makes the strategy to show from the prepared problem; empty: data parallel.

@@ -37,9 +37,11 @@ void Session::steer(const Steering& wanted, const QString& label) {
   const Steering before = steering();
   if (wanted == before) return;
   try {
-    Strategy pinned = snapshot_.strategy;
+    const Problem& problem = *snapshot_.opened;
+    Strategy pinned;
+    pinned.groups.resize(problem.grouping->size());
     for (const auto& [group, decision] : wanted.pinned) pinned.groups.at(group.index()) = decision;
-    validate(pinned, *snapshot_.problem->grouping, *snapshot_.problem->cluster);
+    validate(pinned, *problem.grouping, *problem.cluster);
   } catch (const InputError& error) {
     emit failed(QString::fromUtf8(error.what()));
     return;
@@ -94,6 +96,12 @@ void Session::take_tree(std::shared_ptr<const SearchTree> tree) {
 
 void Session::continue_with_edits(const PlannerOptions* more) {
   if (!tree_ || search_.state != SearchState::Idle || snapshot_.edited.empty()) return;
+  if (snapshot_.has_own_groups()) {
+    emit failed(
+        QStringLiteral("The edits are of op groups that the search does not have: show a "
+                       "strategy of the search and edit that"));
+    return;
+  }
   Steering steering = this->steering();
   steering.focus.clear();
   for (const GroupId group : snapshot_.edited) {

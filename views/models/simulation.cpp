@@ -5,8 +5,9 @@
 
 namespace strato {
 
-Strategy ordered(const Problem& problem, const Strategy& strategy, const Simulation& simulation) {
+Strategy ordered(const Problem& given, const Strategy& strategy, const Simulation& simulation) {
   if (simulation.order == TaskOrder::Fifo || !strategy.priorities.empty()) return strategy;
+  const Problem problem = problem_for(given, strategy);
   Lowering lowering(problem.graph, problem.grouping, problem.cluster, problem.cost);
   Strategy result = strategy;
   result.priorities = upward_rank_priorities(lowering.lower(strategy));

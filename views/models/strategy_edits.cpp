@@ -175,6 +175,18 @@ Strategy with_decision(const Strategy& strategy, std::span<const GroupId> groups
   return changed(strategy, groups, [&](GroupId, Decision& old) { old = decision; });
 }
 
+std::vector<GroupId> groups_with_ops_of(std::span<const GroupId> groups, const Grouping& from,
+                                        const Grouping& to) {
+  std::vector<GroupId> result;
+  for (const GroupId group : groups) {
+    if (group.index() >= from.size()) continue;
+    for (const OpId op : from.group(group).ops) result.push_back(to.group_of(op));
+  }
+  std::sort(result.begin(), result.end());
+  result.erase(std::unique(result.begin(), result.end()), result.end());
+  return result;
+}
+
 QString names_of(std::span<const GroupId> groups, const Grouping& grouping) {
   if (groups.size() == 1) return QString::fromStdString(grouping.group(groups[0]).name);
   return QStringLiteral("%1 groups").arg(groups.size());

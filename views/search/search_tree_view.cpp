@@ -11,6 +11,7 @@
 #include <algorithm>
 
 #include "core/base/error.h"
+#include "views/models/strategy_edits.h"
 #include "views/search/icicle_widget.h"
 #include "views/search/puct_table.h"
 #include "views/search/replay_panel.h"
@@ -166,7 +167,7 @@ void SearchTreeView::update_columns() {
 }
 
 void SearchTreeView::update_tree() {
-  if (replay_->active() && session_.tree() && model_.problem() == session_.snapshot().problem) {
+  if (replay_->active() && session_.tree() && model_.problem() == session_.snapshot().opened) {
     bar_->refresh();
     return;  // a replay shows the tree that it began with
   }
@@ -175,7 +176,7 @@ void SearchTreeView::update_tree() {
     return;
   }
   if (session_.compared()) return update_comparison();
-  const auto& problem = session_.snapshot().problem;
+  const auto& problem = session_.snapshot().opened;
   show_tree(problem ? session_.tree() : nullptr, problem);
 }
 
@@ -242,13 +243,15 @@ void SearchTreeView::preview(std::int32_t vertex) {
     text += tr("  =  %1").arg(style::time(Nanos(v.step_time_ns)));
   preview_->setText(text);
   preview_->setVisible(!replay_->active());
-  if (!groups.empty() && groups.front().index() < session_.snapshot().strategy.groups.size()) {
-    session_.selection().select_group(groups.front());  // the last decided
+  const Snapshot& shown = session_.snapshot();
+  if (!groups.empty() && shown.opened && groups.front().index() < shown.opened->grouping->size()) {
+    session_.selection().select_groups(groups_with_ops_of(  // the last decided
+        std::span(groups).first(1), *shown.opened->grouping, *shown.problem->grouping));
   }
 }
 
 void SearchTreeView::open(std::int32_t vertex) {
-  const auto& problem = session_.snapshot().problem;
+  const auto& problem = session_.snapshot().opened;
   if (!model_.tree() || !problem || vertex < 0) return;
   const Strategy partial = model_.tree()->strategy_at(vertex, problem->grouping->size());
   session_.show_found(complete(partial, *problem->cluster),
@@ -353,7 +356,7 @@ void SearchTreeView::update_comparison() {
     return;
   }
   if (replay_->active()) bar_->replay_action()->setChecked(false);
-  model_.show(session_.tree(), session_.snapshot().problem);
+  model_.show(session_.tree(), session_.snapshot().opened);
   model_.compare(std::make_shared<const TreePair>(pair_trees(*session_.tree(), *compared->tree)));
   overview_->tree_changed();
   for (const std::int32_t vertex : model_.pair()->best) view_->expand(model_.index_of(vertex));

@@ -226,6 +226,7 @@ void SteerBar::search_only_selected() {
   const std::vector<GroupId>& selected = session_.selection().groups();
   const Strategy& shown = session_.snapshot().strategy;
   if (selected.empty() || !session_.tree() || !shown.is_complete()) return;
+  if (session_.snapshot().has_own_groups()) return;
   Steering steering = session_.steering();
   for (std::size_t g = 0; g < shown.groups.size(); ++g) {
     if (!std::ranges::binary_search(selected, GroupId(g))) {
@@ -304,6 +305,7 @@ void SteerBar::refresh() {
   continue_menu_->setEnabled(idle && session_.search().can_continue);
   const auto selected = session_.selection().groups().size();
   only_->setEnabled(tree && selected > 0 && model_.problem() &&
+                    !session_.snapshot().has_own_groups() &&
                     selected < model_.problem()->grouping->size());
   refresh_chips();
 }

@@ -1,0 +1,91 @@
+// The whole window while strategies with groups of their own come and go: every view is drawn in
+// each state.
+#include <gtest/gtest.h>
+
+#include <QTableView>
+#include <QTemporaryDir>
+#include <QTest>
+#include <cstdlib>
+
+#include "app/explorer/main_window.h"
+#include "views/placement/placement_view.h"
+
+namespace strato {
+namespace {
+
+[[maybe_unused]] const int kPluginPath =
+    setenv("STRATOSCOPE_PLUGIN_PATH", STRATO_BINARY_DIR "/test_plugins", 1);
+constexpr int kPatience = 30'000;  // ms
+
+QString sample(const char* name) {
+  return QStringLiteral(STRATO_SOURCE_DIR "/sample_graphs/") + QString::fromUtf8(name);
+}
+
+class OwnGroupsInTheWindow : public ::testing::Test {
+ protected:
+  OwnGroupsInTheWindow() : window_(session_, false) {
+    QObject::connect(&session_, &Session::failed, [this](const QString& text) { failed_ << text; });
+    window_.resize(1280, 800);
+    window_.show();
+    window_.open({sample("models/lenet.onnx"), sample("clusters/tag-testbed.json")});
+    (void)QTest::qWaitFor([&] { return session_.snapshot().outcome != nullptr; }, kPatience);
+    session_.settle();
+  }
+
+  void search(const char* planner) {
+    PlannerOptions options;
+    options.iterations = 40;
+    session_.start_search(planner, options);
+    ASSERT_TRUE(
+        QTest::qWaitFor([&] { return session_.search().state == SearchState::Idle; }, kPatience));
+    ASSERT_TRUE(failed_.isEmpty()) << failed_.join('\n').toStdString();
+  }
+
+  // Alt+1 ... Alt+9 are the views.
+  void draw_everything() {
+    session_.settle();
+    for (int key = Qt::Key_1; key <= Qt::Key_9; ++key) {
+      QTest::keyClick(&window_, static_cast<Qt::Key>(key), Qt::AltModifier);
+      QTest::qWait(20);
+      EXPECT_FALSE(window_.grab().isNull());
+    }
+    const auto* placement = window_.findChild<PlacementView*>();
+    ASSERT_TRUE(placement);
+    EXPECT_EQ(placement->findChild<QTableView*>()->model()->rowCount(),
+              static_cast<int>(session_.snapshot().problem->grouping->size()));
+  }
+
+  Session session_;
+  MainWindow window_;
+  QStringList failed_;
+};
+
+TEST_F(OwnGroupsInTheWindow, ComeAndGo) {
+  ASSERT_TRUE(session_.snapshot().outcome);
+  const auto opened = session_.snapshot().opened;
+  session_.selection().select_group(GroupId(opened->grouping->size() - 1));
+  draw_everything();
+  ASSERT_NO_FATAL_FAILURE(search("op-by-op"));
+  ASSERT_TRUE(session_.snapshot().has_own_groups());
+  const GroupId last(session_.snapshot().problem->grouping->size() - 1);
+  session_.selection().select_group(last);
+  session_.selection().hover_group(last);
+  draw_everything();
+  session_.decide({last}, decision_on_device(DeviceId(5)), "move");
+  draw_everything();
+  session_.selection().hover_group(last);
+  ASSERT_NO_FATAL_FAILURE(search("mcts"));
+  EXPECT_FALSE(session_.snapshot().has_own_groups());
+  draw_everything();
+  while (session_.undo_stack().canUndo()) {
+    session_.undo_stack().undo();
+    draw_everything();
+  }
+  while (session_.undo_stack().canRedo()) session_.undo_stack().redo();
+  draw_everything();
+  EXPECT_EQ(session_.snapshot().opened, opened);
+  EXPECT_TRUE(failed_.isEmpty()) << failed_.join('\n').toStdString();
+}
+
+}  // namespace
+}  // namespace strato
