@@ -13,15 +13,11 @@ std::string text(const char* format, Values... values) {
   return line;
 }
 
-std::string milliseconds(Nanos time) {
-  return text("%.3f ms", to_seconds(time) * 1e3);
-}
+std::string milliseconds(Nanos time) { return text("%.3f ms", to_seconds(time) * 1e3); }
 
 }  // namespace
 
-double Bound::ratio() const {
-  return least > Nanos() ? finish / least : finish > Nanos() ? 0 : 1;
-}
+double Bound::ratio() const { return least > Nanos() ? finish / least : finish > Nanos() ? 0 : 1; }
 
 Bound bound_of(const Dpos& dpos) {
   Bound bound;

@@ -1,6 +1,6 @@
-// FastT (sections 3 to 5): DPOS (Algorithm 1, core/search/schedule/dpos.h) and OS-DPOS (Algorithm 2,
-// os_dpos.h) on the data-parallel graph where data parallelism fits, otherwise on the model's graph
-// (replica_graph.h). The schedule's order is enforced as priorities.
+// FastT (sections 3 to 5): DPOS (Algorithm 1, core/search/schedule/dpos.h) and OS-DPOS (Algorithm
+// 2, os_dpos.h) on the data-parallel graph where data parallelism fits, otherwise on the model's
+// graph (replica_graph.h). The schedule's order is enforced as priorities.
 //
 // Beyond the paper (variant=paper leaves it out): gradients may also be summed by servers or
 // all-reduced, in buckets, and the order need not be enforced (translate.h); fewer devices, the
@@ -13,6 +13,7 @@
 #include <optional>
 #include <utility>
 
+#include "core/base/error.h"
 #include "core/plugin/plugin.h"
 #include "core/search/baselines.h"
 #include "plugins/planners/fastt/bound.h"
@@ -71,8 +72,11 @@ class Planning {
         graph_(options.choice("graph", is_paper_ ? "auto" : "best",
                               {"best", "auto", "data-parallel", "model"})) {
     split_options_.axes = options.boolean("axes", true);
-    split_options_.patience =
-        static_cast<int>(options.integer("patience", is_paper_ ? 0 : 8));
+    const std::int64_t patience = options.integer("patience", is_paper_ ? 0 : 8);
+    if (patience < 0 || patience > 1'000'000)
+      throw InputError("", "--set patience=" + options.text("patience", ""),
+                       "is not a number of ops", "give a whole number from 0 on");
+    split_options_.patience = static_cast<int>(patience);
   }
 
   PlanResult run() {
@@ -109,8 +113,7 @@ class Planning {
     const std::vector<DeviceId> devices = by_speed(problem_);
     const std::size_t all = devices.size();
     const bool fits = evaluate(data_parallel(problem_)).feasible;
-    const bool from_data_parallel =
-        graph_ == "data-parallel" || (graph_ != "model" && fits);
+    const bool from_data_parallel = graph_ == "data-parallel" || (graph_ != "model" && fits);
     std::vector<Recipe> recipes;
     const auto add = [&](std::size_t replicas, std::size_t count, bool path_device) {
       Recipe recipe;
@@ -201,11 +204,11 @@ class Planning {
     const std::size_t count = best.plan.dpos->devices().size();
     facts.push_back({"devices used", std::to_string(count) + " of " +
                                          std::to_string(problem_.cluster->device_count())});
-    facts.push_back({"scheduled graph", best.recipe.replicas > 1
-                                            ? "data parallel, " +
-                                                  std::to_string(best.plan.graph.replicas()) +
-                                                  " replicas"
-                                            : "model"});
+    facts.push_back(
+        {"scheduled graph",
+         best.recipe.replicas > 1
+             ? "data parallel, " + std::to_string(best.plan.graph.replicas()) + " replicas"
+             : "model"});
     facts.push_back({"gradients", std::string(name_of(best.translation.sync))});
     facts.push_back({"order enforced", best.translation.with_order ? "yes" : "no"});
     facts.push_back({"ops split", std::to_string(best.splits) + " (of " +

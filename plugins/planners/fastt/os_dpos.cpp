@@ -59,8 +59,8 @@ class Splitter {
     if (!untouched) return;  // a replica is in parts
     const Tensor& made = problem_.graph->tensor(problem_.graph->op(op).outputs.front());
     const std::int64_t extent = made.shape[static_cast<std::size_t>(axis.axis)];
-    const auto most = std::min<std::int64_t>(
-        extent, static_cast<std::int64_t>(plan_.dpos->devices().size()));
+    const auto most =
+        std::min<std::int64_t>(extent, static_cast<std::int64_t>(plan_.dpos->devices().size()));
     for (int parts = 2; parts <= most && !stop_.stop_requested(); ++parts)
       try_one(split_axis(problem_, plan_.graph.nodes, *plan_.dpos, replicas, axis, parts));
   }
@@ -103,8 +103,7 @@ class Splitter {
 Plan make_plan(const Problem& problem, std::size_t replicas, const DposOptions& options) {
   Plan plan;
   plan.graph = replica_graph(problem, replicas);
-  plan.dpos =
-      std::make_unique<Dpos>(plan.graph.dag, *problem.cluster, *problem.cost, options);
+  plan.dpos = std::make_unique<Dpos>(plan.graph.dag, *problem.cluster, *problem.cost, options);
   plan.split_axis.assign(problem.graph->op_count(), kBatchAxis);
   return plan;
 }
@@ -132,8 +131,7 @@ std::vector<NodeIndex> scheduled_critical_path(const Dpos& dpos) {
     path.push_back(node);
     NodeIndex next = -1;
     for (const EditableDag::Half& half : dpos.dag().successors(node))
-      if (next < 0 || at(half.node) > at(next) ||
-          (at(half.node) == at(next) && half.node < next))
+      if (next < 0 || at(half.node) > at(next) || (at(half.node) == at(next) && half.node < next))
         next = half.node;
     node = next;
   }

@@ -141,15 +141,13 @@ class Builder {
     const std::size_t count = role_[id] == Role::Single ? 1 : result_.replicas();
     const bool alias = is_alias(graph_, id);
     for (std::size_t r = 0; r < count; ++r) {
-      const std::int64_t samples =
-          role_[id] == Role::Replica ? result_.samples[r] : result_.batch;
-      const NodeIndex node =
-          add({role_[id], id, {}, static_cast<std::int32_t>(r), samples},
-              state + kept_[id] * samples / result_.batch,
-              is_update(id) ? group_of(id) : -1, [&](GpuTypeId gpu) {
-                return alias ? Nanos()
-                             : std::max(Nanos(1), problem_.cost->compute(id, gpu, samples));
-              });
+      const std::int64_t samples = role_[id] == Role::Replica ? result_.samples[r] : result_.batch;
+      const NodeIndex node = add(
+          {role_[id], id, {}, static_cast<std::int32_t>(r), samples},
+          state + kept_[id] * samples / result_.batch, is_update(id) ? group_of(id) : -1,
+          [&](GpuTypeId gpu) {
+            return alias ? Nanos() : std::max(Nanos(1), problem_.cost->compute(id, gpu, samples));
+          });
       result_.of_op[id].push_back(node);
       for (const TensorId input : inputs) add_input(input, id, node, r);
     }

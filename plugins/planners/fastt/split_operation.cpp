@@ -50,8 +50,8 @@ class Splitting {
     Bytes memory;
     for (const NodeIndex node : split_.edit.removed) memory += dpos_.dag().memory(node);
     for (std::size_t p = 0; p < weights_.size(); ++p) {
-      parts_.push_back(add(role, split_.op, samples[p],
-                           rounded_part(memory, weights_[p], total_), times(p)));
+      parts_.push_back(
+          add(role, split_.op, samples[p], rounded_part(memory, weights_[p], total_), times(p)));
       for (const auto& [source, cut, whole] : sources_)
         split_.edit.edges.push_back(
             {source, parts_.back(), rounded_part(cut, weights_[p], total_) + whole});
@@ -117,9 +117,9 @@ class Splitting {
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       if (!inputs[i].valid()) continue;
       const Tensor& tensor = graph_.tensor(inputs[i]);
-      const bool is_here = source.tensor.valid() ? source.tensor == inputs[i]
-                                                 : tensor.producer.valid() &&
-                                                       tensor.producer == source.op;
+      const bool is_here = source.tensor.valid()
+                               ? source.tensor == inputs[i]
+                               : tensor.producer.valid() && tensor.producer == source.op;
       if (!is_here) continue;
       all += tensor.bytes().value;
       if (is_cut(i, tensor)) cut += tensor.bytes().value;
@@ -169,9 +169,8 @@ std::optional<Split> split_batch(const Problem& problem, const std::vector<NodeI
   for (int p = 0; p < parts; ++p) shares.push_back({DeviceId(static_cast<std::size_t>(p)), 1});
   const std::vector<std::int64_t> samples = apportion(info.samples, shares);
   Splitting splitting(problem, nodes, dpos, {node}, samples);
-  splitting.add_inputs([](std::size_t, const Tensor& tensor) {
-    return tensor.batch.kind == BatchKind::Batched;
-  });
+  splitting.add_inputs(
+      [](std::size_t, const Tensor& tensor) { return tensor.batch.kind == BatchKind::Batched; });
   splitting.add_parts(Role::Part, samples, [&](std::size_t p) {
     std::vector<Nanos> times;
     for (std::size_t type = 0; type < splitting.types(); ++type)

@@ -24,8 +24,8 @@ class Translating {
       const std::vector<DeviceShare> shares = shares_of(op);
       if (plan_.split_axis[op] != kBatchAxis && shares.size() > 1)
         splits_.push_back({op, plan_.split_axis[op], shares});
-      choice_of_[i] = choice(graph_.op(op).phase == Phase::Update ? update(op, shares)
-                                                                  : decision(op, shares));
+      choice_of_[i] =
+          choice(graph_.op(op).phase == Phase::Update ? update(op, shares) : decision(op, shares));
     }
     Strategy strategy = strategy_by_ops(problem_, choice_of_, choices_);
     strategy.bucket = translation_.bucket;
