@@ -73,9 +73,8 @@ Coarse coarsen(const Problem& problem, std::size_t nodes) {
     coarse.dag = std::move(ops);
     return coarse;
   }
-  const bool backward = std::ranges::any_of(graph.ops(), [](const Op& op) {
-    return !is_forward(op);
-  });
+  const bool backward =
+      std::ranges::any_of(graph.ops(), [](const Op& op) { return !is_forward(op); });
   const std::size_t parts = std::max<std::size_t>(1, backward ? nodes / 2 : nodes);
   const std::vector<std::int32_t> block = blocks_of(problem, parts);
   const std::int32_t blocks = 1 + *std::ranges::max_element(block);

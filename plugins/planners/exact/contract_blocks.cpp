@@ -127,8 +127,8 @@ class Contraction {
 
 // Stretches of the given order (which is topological) with about equal weights.
 std::vector<std::int32_t> stretches(const std::vector<double>& weights, std::size_t parts) {
-  const double all = std::accumulate(weights.begin(), weights.end(), 0.0) +
-                     static_cast<double>(weights.size());
+  const double all =
+      std::accumulate(weights.begin(), weights.end(), 0.0) + static_cast<double>(weights.size());
   std::vector<std::int32_t> part;
   double before = 0;
   for (const double weight : weights) {

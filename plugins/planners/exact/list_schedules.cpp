@@ -157,10 +157,33 @@ std::vector<NodeIndex> topological_by(const Dag& dag, std::span<const std::int64
 
 Schedule schedule_in_order(const Dag& dag, const TransferTimes& transfers, const Cluster& cluster,
                            std::span<const DeviceId> device, std::span<const NodeIndex> order) {
-  Scheduling scheduling(dag, transfers, cluster, {});
-  for (const NodeIndex node : order)
-    scheduling.place(node, device[static_cast<std::size_t>(node)]);
-  return std::move(scheduling).finished();
+  Schedule schedule;
+  schedule.device.assign(device.begin(), device.end());
+  schedule.start.resize(dag.size());
+  schedule.finish.resize(dag.size());
+  schedule.memory.resize(cluster.device_count());
+  std::vector<DeviceTimeline> timelines(cluster.device_count());
+  for (const NodeIndex node : order) {
+    const auto at = static_cast<std::size_t>(node);
+    const DeviceId here = device[at];
+    const Nanos time = dag.time(node, cluster.device(here).type);
+    Nanos start;
+    for (const DagEdge& edge : dag.predecessors(node)) {
+      const auto before = static_cast<std::size_t>(edge.node);
+      start = std::max(start,
+                       schedule.finish[before] + transfers.time(edge.edge, device[before], here));
+    }
+    if (time > Nanos()) {
+      start = timelines[here.index()].earliest(start, time);
+      timelines[here.index()].occupy(start, time);
+    }
+    schedule.start[at] = start;
+    schedule.finish[at] = start + time;
+    schedule.makespan = std::max(schedule.makespan, start + time);
+    schedule.memory[here.index()] += dag.memory(node);
+  }
+  schedule.fits = overflow(schedule, cluster) == Bytes(0);
+  return schedule;
 }
 
 Schedule best_list_schedule(const Dag& dag, const TransferTimes& transfers, const Cluster& cluster,

@@ -9,7 +9,8 @@
 
 namespace strato::exact {
 
-// The nodes where they are told to be, each at its earliest start in this (topological) order.
+// The nodes where they are told to be, each at its earliest start in this (topological) order, idle
+// time included; one that takes no time starts when its inputs are there.
 Schedule schedule_in_order(const Dag& dag, const TransferTimes& transfers, const Cluster& cluster,
                            std::span<const DeviceId> device, std::span<const NodeIndex> order);
 

@@ -123,8 +123,10 @@ void Program::list_columns() {
   int column = placements_;
   for (std::size_t i = 0; i < node_count_; ++i)
     for (std::size_t j = i + 1; j < node_count_; ++j) {
-      if (reaches_[i][j] != 0) continue;
       const auto a = static_cast<NodeIndex>(i), b = static_cast<NodeIndex>(j);
+      bool may_compete = false;
+      for (std::size_t d = 0; d < devices_; ++d) may_compete = may_compete || compete(a, b, d);
+      if (reaches_[i][j] != 0 || !may_compete) continue;
       orders_.push_back({a, b, column++});
       orders_.push_back({b, a, column++});
     }
@@ -137,8 +139,7 @@ void Program::list_columns() {
     lower_[at] = std::min(head_[i], horizon_);
     upper_[at] = std::max(horizon_ - tail_[i], lower_[at]);
   }
-  for (std::size_t i = 0; i < node_count_; ++i)
-    lower_.back() = std::max(lower_.back(), head_[i]);
+  for (std::size_t i = 0; i < node_count_; ++i) lower_.back() = std::max(lower_.back(), head_[i]);
   upper_.back() = horizon_;
 }
 
@@ -227,16 +228,24 @@ void Program::add_edge_rows(NodeIndex from, const DagEdge& edge) {
   }
 }
 
+bool Program::compete(NodeIndex a, NodeIndex b, std::size_t device) const {
+  return time(a, device) > 0 && time(b, device) > 0;
+}
+
 void Program::add_order_rows() {
   for (std::size_t k = 0; k < orders_.size(); k += 2) {
     const Order& there = orders_[k];
     const Order& back = orders_[k + 1];
     const std::int32_t a = class_of_[static_cast<std::size_t>(there.first)];
     const std::int32_t b = class_of_[static_cast<std::size_t>(there.second)];
-    add_row({{there.column, 1}, {back.column, 1}}, a == b ? 1 : 0, 1);
-    for (std::size_t d = 0; d < devices_ && a != b; ++d)
-      add_row({{there.column, 1}, {back.column, 1}, {placement(a, d), -1}, {placement(b, d), -1}},
-              -1, kFree);
+    add_row({{there.column, 1}, {back.column, 1}}, 0, 1);
+    for (std::size_t d = 0; d < devices_; ++d) {
+      if (!compete(there.first, there.second, d)) continue;
+      std::vector<std::pair<int, double>> terms{
+          {there.column, 1}, {back.column, 1}, {placement(a, d), -1}};
+      if (a != b) terms.emplace_back(placement(b, d), -1);
+      add_row(std::move(terms), a == b ? 0 : -1, kFree);
+    }
   }
   for (const Order& order : orders_) {
     // f[i] is at most horizon - tail(i), s[j] at least head(j).
@@ -280,10 +289,10 @@ std::vector<double> Program::solution_of(const Schedule& schedule) const {
   for (const Order& order : orders_) {
     const auto first = static_cast<std::size_t>(order.first);
     const auto second = static_cast<std::size_t>(order.second);
-    const auto key = [&](std::size_t node) {
-      return std::tuple(schedule.start[node], schedule.finish[node], node);
-    };
-    if (schedule.device[first] == schedule.device[second] && key(first) < key(second))
+    const bool takes_time = schedule.start[first] < schedule.finish[first] &&
+                            schedule.start[second] < schedule.finish[second];
+    if (takes_time && schedule.device[first] == schedule.device[second] &&
+        schedule.start[first] < schedule.start[second])
       solution[static_cast<std::size_t>(order.column)] = 1;
   }
   solution.back() = scaled(schedule.makespan);

@@ -7,14 +7,15 @@
 //   C       makespan: minimised
 //
 //   sum of x[c,d] over d = 1;  sum of memory(c) x[c,d] over c <= capacity(d)
-//   s[j] >= f[i] + sum over e of t(d,e) x[j,e] - (longest t(d,.)) (1 - x[i,d])   edge i -> j, each d
-//   o[i,j] + o[j,i] >= x[i,d] + x[j,d] - 1;  s[j] >= f[i] - M (1 - o[i,j])
-//   C >= f[i] + tail(i);  C >= work of each device
-//   x[c,d'] <= sum over earlier classes c' of x[c',d]   d, d' neighbours among equal devices
+//   s[j] >= f[i] + sum over e of t(d,e) x[j,e] - (longest t(d,.)) (1 - x[i,d])   edge i -> j, each
+//   d o[i,j] + o[j,i] >= x[i,d] + x[j,d] - 1;  s[j] >= f[i] - M (1 - o[i,j]) C >= f[i] + tail(i);
+//   C >= work of each device x[c,d'] <= sum over earlier classes c' of x[c',d]   d, d' neighbours
+//   among equal devices
 //
 // Transfers cost time but occupy nothing, as in the schedules of core/search/schedule (Pesto also
-// queues them on links). M comes from longest paths before and behind the nodes and the makespan of
-// a known schedule. Times are scaled, so that this makespan is 1,000.
+// queues them on links); nodes without time there (views) do not occupy a device. M comes from
+// longest paths before and behind the nodes and the makespan of a known schedule. Times are scaled,
+// so that this makespan is 1,000.
 #pragma once
 
 #include <cstdint>
@@ -48,7 +49,7 @@ class Program {
   // a solution says: devices, and the order in which nodes start.
   std::vector<double> solution_of(const Schedule& schedule) const;
   struct Choice {
-    std::vector<DeviceId> device;   // by node
+    std::vector<DeviceId> device;  // by node
     std::vector<NodeIndex> order;  // by start, as far as that is topological
   };
   Choice choice_of(std::span<const double> solution) const;
@@ -65,6 +66,7 @@ class Program {
   }
   int start(NodeIndex node) const { return first_start_ + node; }
   double time(NodeIndex node, std::size_t device) const;
+  bool compete(NodeIndex a, NodeIndex b, std::size_t device) const;  // both take time there
   void find_classes();
   void find_distances();
   void find_reachable();

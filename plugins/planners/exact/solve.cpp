@@ -30,9 +30,7 @@ class Deadline {
                                 std::chrono::duration<double>(std::min(seconds, 1e6)))),
         stop_(std::move(stop)) {}
   bool is_over() const { return stop_.stop_requested() || Clock::now() >= end_; }
-  double seconds_left() const {
-    return std::chrono::duration<double>(end_ - Clock::now()).count();
-  }
+  double seconds_left() const { return std::chrono::duration<double>(end_ - Clock::now()).count(); }
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -64,9 +62,7 @@ class ClpStopper final : public ClpEventHandler {
 
 void load(const Program& program, OsiClpSolverInterface& solver) {
   const double infinity = solver.getInfinity();
-  const auto open = [&](double bound) {
-    return std::clamp(bound, -infinity, infinity);
-  };
+  const auto open = [&](double bound) { return std::clamp(bound, -infinity, infinity); };
   CoinPackedMatrix matrix(false, 0, 0);
   matrix.setDimensions(0, program.columns());
   std::vector<double> least, most;
@@ -193,8 +189,8 @@ class Solving {
     std::vector<std::int64_t> place(dag_.size());
     for (std::size_t at = 0; at < choice.order.size(); ++at)
       place[static_cast<std::size_t>(choice.order[at])] = static_cast<std::int64_t>(at);
-    Schedule schedule = schedule_in_order(dag_, transfers_, cluster_, choice.device,
-                                          topological_by(dag_, place));
+    Schedule schedule =
+        schedule_in_order(dag_, transfers_, cluster_, choice.device, topological_by(dag_, place));
     CHECK(schedule.fits, "Cbc breaks a memory limit");
     if (!solution_.schedule.fits || schedule.makespan < solution_.schedule.makespan)
       solution_.schedule = std::move(schedule);

@@ -8,10 +8,10 @@
 namespace strato::exact {
 
 struct Solution {
-  Schedule schedule;      // the best that was found; its `fits` says whether memory suffices
-  Nanos bound;            // no schedule that fits is shorter
-  bool proven = false;    // the schedule is optimal or, where it does not fit, none does
-  Nanos first_makespan;   // of the list schedule that the program started from
+  Schedule schedule;     // the best that was found; its `fits` says whether memory suffices
+  Nanos bound;           // no schedule that fits is shorter
+  bool proven = false;   // the schedule is optimal or, where it does not fit, none does
+  Nanos first_makespan;  // of the list schedule that the program started from
 };
 
 // Stops after `seconds`, or soon after it is asked to, with the best so far. When it ends before,
