@@ -21,9 +21,9 @@ struct Plan {
 Plan make_plan(const Problem& problem, std::size_t replicas, const DposOptions& options);
 
 struct SplitOptions {
-  bool axes = true;                 // other axes than the batch, too
-  int patience = 0;                 // how many ops may not be worth splitting before it ends
-  std::size_t trials = 20'000'000;  // ends after about as many nodes that were placed again
+  bool axes = true;                // other axes than the batch, too
+  int patience = 0;                // how many ops may not be worth splitting before it ends
+  std::size_t trials = 8'000'000;  // ends after about as many nodes that were placed again
 };
 // Fills plan.trials: the best split of each op, in order. The number of splits that were taken.
 int os_dpos(const Problem& problem, Plan& plan, const SplitOptions& options,
