@@ -1,5 +1,5 @@
 """The Transformer (Vaswani et al., 2017), 6 + 6 layers: base (d_model 512, d_ff 2048, 8 heads) and
-big (1024, 4096, 16).
+big (1024, 4096, 16); and with 12 + 12 layers (2048, 2048, 16).
 """
 
 import math
@@ -51,13 +51,13 @@ class DecoderLayer(nn.Module):
 
 
 class Transformer(nn.Module):
-    def __init__(self, hidden, inner, heads, vocabulary):
+    def __init__(self, hidden, inner, heads, vocabulary, layers=LAYERS):
         super().__init__()
         self.scale = math.sqrt(hidden)
         self.source = Embedding(vocabulary, LENGTH, hidden)
         self.target = Embedding(vocabulary, LENGTH, hidden)
-        self.encoder = nn.ModuleList(EncoderLayer(hidden, inner, heads) for _ in range(LAYERS))
-        self.decoder = nn.ModuleList(DecoderLayer(hidden, inner, heads) for _ in range(LAYERS))
+        self.encoder = nn.ModuleList(EncoderLayer(hidden, inner, heads) for _ in range(layers))
+        self.decoder = nn.ModuleList(DecoderLayer(hidden, inner, heads) for _ in range(layers))
         self.generator = linear(hidden, vocabulary)
         self.dropout = nn.Dropout(DROPOUT)
         self.causal_mask = torch.full((LENGTH, LENGTH), -10000.0).triu(1)
@@ -80,6 +80,12 @@ def transformer():
 def transformer_big():
     # Both languages share a vocabulary of about 33,700 subwords (Tensor2Tensor, WMT English-German).
     return sentences(Transformer(1024, 4096, 16, vocabulary=33_708), vocabulary=33_708)
+
+
+def transformer_deep():
+    # Celeritas, 6.2.1. Where d_model alone is set, Tensor2Tensor's base keeps its d_ff of 2048.
+    model = Transformer(2048, 2048, 16, vocabulary=33_708, layers=12)
+    return sentences(model, vocabulary=33_708)
 
 
 def sentences(model, vocabulary):

@@ -1,4 +1,4 @@
-"""Image classifiers: LeNet-5 written here, the others as torchvision defines them.
+"""Image networks: LeNet-5 and some more written here, the others as torchvision defines them.
 
 Each function gives a model, its example inputs and the sizes of its logits for one image.
 """
@@ -98,6 +98,38 @@ class PreActivationBlock(nn.Module):
 def inception_v3():
     model = torchvision.models.inception_v3(aux_logits=False, init_weights=False)
     return model, image(3, 299), [CLASSES]
+
+
+class Hologram(nn.Module):
+    """Tensor Holography (Shi et al., 2021): amplitude and phase of three colours from an image with
+    depth. 30 convolutions of 3 x 3, all but the last with 24 filters; residual blocks of two.
+    """
+
+    def __init__(self, layers=30, filters=24):
+        super().__init__()
+        self.first = self.layer(4, filters)
+        pairs = range((layers - 2) // 2)
+        self.blocks = nn.ModuleList(
+            nn.Sequential(self.layer(filters, filters), self.layer(filters, filters))
+            for _ in pairs
+        )
+        self.last = nn.Conv2d(filters, 6, 3, padding=1)
+
+    @staticmethod
+    def layer(inputs, outputs):
+        conv = nn.Conv2d(inputs, outputs, 3, padding=1)
+        return nn.Sequential(conv, nn.BatchNorm2d(outputs), nn.ReLU())
+
+    def forward(self, x):
+        x = self.first(x)
+        for block in self.blocks:
+            x = x + block(x)
+        return self.last(x)
+
+
+def tensor_holography():
+    size = 512  # with which a batch of 16 takes 30 GB, as Celeritas 6.2.1 has it
+    return Hologram(), image(4, size), [6, size, size]
 
 
 def image(channels, size):
