@@ -180,10 +180,10 @@ std::vector<char> recurrent_ops(const Graph& graph) {
   for (std::size_t i = 0; i < graph.op_count(); ++i) {
     const Op& op = graph.op(OpId(i));
     if (!is_forward(op) || op.family == OpFamily::Embedding) continue;
-    recurrent[i] = op.family == OpFamily::Recurrent ||
-                   std::ranges::any_of(op.inputs, [&](TensorId input) {
-                     return input.valid() && readers[input.index()] >= kSteps;
-                   });
+    recurrent[i] =
+        op.family == OpFamily::Recurrent || std::ranges::any_of(op.inputs, [&](TensorId input) {
+          return input.valid() && readers[input.index()] >= kSteps;
+        });
   }
   return recurrent;
 }
@@ -208,12 +208,13 @@ std::vector<DeviceId> round_robin(const Problem& problem, const Layers& layers) 
     if (recurrent[i]) mine = Recurrent;
   }
   std::vector<DeviceId> device_of;
-  std::int64_t stage = -1;
+  std::int64_t stage = 0;
+  bool started = false;  // what comes before the first one belongs to it
   Kind current = Little;
   for (const Kind layer : kind) {
-    const bool starts = layer >= Embedding || (layer == Much && current != Much);
-    if (starts || stage < 0) {
-      ++stage;
+    if (layer >= Embedding || (layer == Much && current != Much)) {
+      if (started) ++stage;
+      started = true;
       current = layer;
     }
     device_of.emplace_back(stage % static_cast<std::int64_t>(problem.cluster->device_count()));

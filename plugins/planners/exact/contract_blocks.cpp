@@ -40,15 +40,10 @@ class Contraction {
         const double weight = weight_[at(a)] + weight_[at(b)];
         pairs.emplace_back((chain ? 0.5 : 1) * weight - gain, a, b);
       }
-    // Neighbours in a topological order, too: parallel branches.
-    for (std::size_t i = 0; i + 1 < order.size(); ++i)
-      if (!successors_[at(order[i])].contains(order[i + 1]))
-        pairs.emplace_back(1.5 * (weight_[at(order[i])] + weight_[at(order[i + 1])]), order[i],
-                           order[i + 1]);
     std::ranges::sort(pairs);
     for (const auto& [cost, a, b] : pairs)
       if (!has_way_around(a, b)) return merge(a, b);
-    CHECK(false, "neighbours in a topological order can be merged");
+    merge_unconnected(order);
   }
 
   std::vector<std::int32_t> blocks() const {
@@ -82,6 +77,16 @@ class Contraction {
   }
 
   bool is_alive(std::size_t vertex) const { return weight_[vertex] >= 0; }
+
+  // No edges are left: the lightest neighbours in a topological order.
+  void merge_unconnected(const std::vector<std::int32_t>& order) {
+    std::size_t best = 1;
+    for (std::size_t i = 2; i < order.size(); ++i)
+      if (weight_[at(order[i - 1])] + weight_[at(order[i])] <
+          weight_[at(order[best - 1])] + weight_[at(order[best])])
+        best = i;
+    merge(order[best - 1], order[best]);
+  }
 
   // A path from `from` to `to` beside the edge.
   bool has_way_around(std::int32_t from, std::int32_t to) const {

@@ -83,6 +83,7 @@ class Improver {
 
  private:
   static constexpr int kPasses = 20;
+  static constexpr std::int64_t kMostTried = 20'000;  // schedules: a second or two
 
   void list_classes() {
     std::vector<std::int32_t> class_of(static_cast<std::size_t>(dag_.colocation_count()), -1);
@@ -108,12 +109,14 @@ class Improver {
            std::pair(overflow(b, cluster_), b.makespan);
   }
 
-  bool move(const std::vector<NodeIndex>& nodes, Schedule& schedule) const {
+  bool move(const std::vector<NodeIndex>& nodes, Schedule& schedule) {
     bool better = false;
     for (std::size_t d = 0; d < cluster_.device_count() && !stop_.stop_requested(); ++d) {
+      if (tried_ >= kMostTried) break;
       std::vector<DeviceId> device = schedule.device;
       if (device[static_cast<std::size_t>(nodes.front())] == DeviceId(d)) continue;
       for (const NodeIndex node : nodes) device[static_cast<std::size_t>(node)] = DeviceId(d);
+      ++tried_;
       Schedule moved = of(device);
       if (!is_better(moved, schedule)) continue;
       schedule = std::move(moved);
@@ -129,6 +132,7 @@ class Improver {
   std::vector<NodeIndex> order_;
   std::vector<std::vector<NodeIndex>> classes_;
   std::optional<Schedule> best_;
+  std::int64_t tried_ = 0;
 };
 
 }  // namespace

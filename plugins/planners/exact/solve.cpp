@@ -122,6 +122,27 @@ Nanos latest_end(const Dag& dag, const TransferTimes& transfers) {
   return end;
 }
 
+// Nothing is shorter than the longest path, nor than all work shared evenly, at each node's best
+// times.
+Nanos simple_bound(const Dag& dag, const Cluster& cluster) {
+  std::vector<Nanos> ready(dag.size());
+  Nanos longest, work;
+  for (std::size_t i = 0; i < dag.size(); ++i) {
+    const auto node = static_cast<NodeIndex>(i);
+    Nanos time = Nanos::max();
+    for (std::size_t type = 0; type < dag.gpu_type_count(); ++type)
+      time = std::min(time, dag.time(node, GpuTypeId(type)));
+    const Nanos end = ready[i] + time;
+    work += time;
+    longest = std::max(longest, end);
+    for (const DagEdge& edge : dag.successors(node))
+      ready[static_cast<std::size_t>(edge.node)] =
+          std::max(ready[static_cast<std::size_t>(edge.node)], end);
+  }
+  const auto devices = static_cast<std::int64_t>(cluster.device_count());
+  return std::max(longest, Nanos((work.value + devices - 1) / devices));
+}
+
 class Solving {
  public:
   Solving(const Dag& dag, const TransferTimes& transfers, const Cluster& cluster, Schedule first,
@@ -133,6 +154,7 @@ class Solving {
         program_(dag, transfers, cluster,
                  first.fits ? first.makespan : latest_end(dag, transfers)) {
     solution_.first_makespan = first.makespan;
+    solution_.bound = simple_bound(dag, cluster);
     solution_.schedule = std::move(first);
   }
 
@@ -147,7 +169,7 @@ class Solving {
     if (solver.isProvenPrimalInfeasible()) {
       finish();
     } else if (solver.isProvenOptimal()) {
-      solution_.bound = program_.bound_of(solver.getObjValue());
+      raise_bound(solver.getObjValue());
       branch(solver);
     }
     return std::move(solution_);

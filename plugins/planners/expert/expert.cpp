@@ -25,8 +25,8 @@ class Expert final : public Planner {
     result.strategy = strategy_by_ops(problem, choice_of, choices);
     result.score = evaluator.evaluate(result.strategy);
     result.evaluations = 1;
-    result.facts.push_back({"layers", is_recurrent(problem) ? "recurrent: round robin"
-                                                            : "in blocks of equal work"});
+    result.facts.push_back(
+        {"layers", is_recurrent(problem) ? "recurrent: round robin" : "in blocks of equal work"});
     observer.on_improvement(result.strategy, result.score, {1, 1, 0, result.score});
     return result;
   }

@@ -90,9 +90,9 @@ bool Chain::accept(std::span<const Score> scores) {
 }
 
 bool Chain::is_stuck() const {
-  const auto groups = static_cast<std::int64_t>(at_.groups.size());
+  const auto neighbours = static_cast<std::int64_t>(changeable_.size() * actions_.size());
   const std::int64_t since = steps_ - improved_at_;
-  return since > groups && 2 * since > steps_;
+  return since > neighbours && 2 * since > steps_;
 }
 
 }  // namespace strato::mcmc

@@ -43,7 +43,7 @@ class Chain {
   double best_cost() const { return best_cost_; }
   std::int64_t steps() const { return steps_; }
   std::int64_t acceptances() const { return acceptances_; }
-  // Half of its steps, and as many as it has groups, brought no improvement.
+  // Half of its steps, and as many as a strategy has neighbours, brought no improvement.
   bool is_stuck() const;
 
  private:

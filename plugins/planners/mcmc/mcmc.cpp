@@ -2,8 +2,9 @@
 // networks", section 6.2): Markov chains over the configurations of op groups. A proposal gives a
 // random group a random configuration; it is accepted with probability min(1, exp(beta (old -
 // new))), costs being step times over data parallelism's. Chains start from the strategies that
-// exist and from random ones; a chain ends when half of its time brought no improvement. The
-// evaluator simulates neighbours incrementally, as section 5.3 of the paper does.
+// exist and from random ones. A chain ends when half of its time brought no improvement, the search
+// when half of its budget brought none. The evaluator simulates neighbours incrementally, as
+// section 5.3 of the paper does.
 //
 // Beyond the paper: all chains run side by side on one budget, and those that are behind are given
 // up when a quarter and when half of it is spent; while nothing is accepted, a chain's next
@@ -26,7 +27,7 @@ namespace strato::mcmc {
 namespace {
 
 struct Settings {
-  double beta = 500;
+  double beta = 2000;
   std::int64_t restarts = 1;
   bool per_op = false;
 
@@ -59,7 +60,7 @@ class Search {
 
   PlanResult run(std::stop_token stop) {
     start();
-    while (!stop.stop_requested() && spent() < 1 && round()) {
+    while (!stop.stop_requested() && spent() < 1 && spent() - improved_at_ < 0.5 && round()) {
       give_up_those_behind();
       report_.progress(progress(), false);
     }
@@ -76,27 +77,27 @@ class Search {
     for (const Start& start : starts) strategies.push_back(start.strategy);
     const std::vector<Score> scores = evaluate(strategies);
     scale_ = CostScale(*problem_.cluster, scores.front().step_time);
-    const std::size_t other = best_other_baseline(starts, scores);
+    const std::size_t other = best_other_uniform(starts, scores);
     for (std::size_t i = 0; i < starts.size(); ++i) {
       consider(strategies[i], scores[i]);
-      if (i > 0 && i < other_baselines_end(starts) && i != other) continue;
+      if (i > 0 && i < others_end(starts) && i != other) continue;
       groups_.push_back(starts[i].groups);  // lives as long as its chain
-      chains_.emplace_back(std::move(strategies[i]), scores[i], scale_, *starts[i].groups,
-                           actions_, settings_.beta, chain_seed(i));
+      chains_.emplace_back(std::move(strategies[i]), scores[i], scale_, *starts[i].groups, actions_,
+                           settings_.beta, chain_seed(i));
     }
     first_chains_ = chains_.size();
   }
 
-  static std::size_t other_baselines_end(const std::vector<Start>& starts) {
-    return static_cast<std::size_t>(
-        std::ranges::find(starts, "expert", &Start::name) - starts.begin());
+  static std::size_t others_end(const std::vector<Start>& starts) {
+    return static_cast<std::size_t>(std::ranges::find(starts, "expert", &Start::name) -
+                                    starts.begin());
   }
 
-  // One chain from the simple baselines beside data parallelism is enough.
-  static std::size_t best_other_baseline(const std::vector<Start>& starts,
-                                         const std::vector<Score>& scores) {
+  // One chain from a strategy with one configuration beside data parallelism is enough.
+  static std::size_t best_other_uniform(const std::vector<Start>& starts,
+                                        const std::vector<Score>& scores) {
     std::size_t best = 1;
-    for (std::size_t i = 2; i < other_baselines_end(starts); ++i)
+    for (std::size_t i = 2; i < others_end(starts); ++i)
       if (scores[i].better_than(scores[best])) best = i;
     return best;
   }
@@ -108,9 +109,9 @@ class Search {
   // Of the budget, 0 to 1.
   double spent() const {
     if (options_.budget_seconds > 0) return report_.elapsed() / options_.budget_seconds;
-    return options_.iterations > 0 ? static_cast<double>(iterations_) /
-                                         static_cast<double>(options_.iterations)
-                                   : 1;
+    return options_.iterations > 0
+               ? static_cast<double>(iterations_) / static_cast<double>(options_.iterations)
+               : 1;
   }
 
   // Every chain that is not stuck makes its next proposals. False when there was nothing to do.
@@ -164,13 +165,11 @@ class Search {
     if (best_score_ && !score.better_than(*best_score_)) return;
     best_ = strategy;
     best_score_ = score;
-    ++improvements_;
+    improved_at_ = spent();
     report_.improvement(best_, progress());
   }
 
-  Progress progress() const {
-    return {iterations_, evaluations_, report_.elapsed(), best_score_};
-  }
+  Progress progress() const { return {iterations_, evaluations_, report_.elapsed(), best_score_}; }
 
   PlanResult result() {
     std::int64_t steps = steps_given_up_, acceptances = acceptances_;
@@ -200,7 +199,8 @@ class Search {
   std::size_t first_chains_ = 0;
   Strategy best_;
   std::optional<Score> best_score_;
-  std::int64_t iterations_ = 0, evaluations_ = 0, improvements_ = 0;
+  std::int64_t iterations_ = 0, evaluations_ = 0;
+  double improved_at_ = 0;  // of the budget
   std::int64_t steps_given_up_ = 0, acceptances_ = 0;
 };
 
@@ -209,7 +209,7 @@ class Mcmc final : public Planner {
   std::string name() const override { return "mcmc"; }
   std::vector<OptionHelp> options() const override {
     return {
-        {"beta", "500", "how strictly slower proposals are refused; 0: never"},
+        {"beta", "2000", "how strictly slower proposals are refused; 0: never"},
         {"restarts", "1", "chains that start from random strategies"},
         {"per-op", "false", "every layer has a configuration of its own, not every op group"},
     };

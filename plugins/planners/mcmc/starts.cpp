@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/base/random.h"
+#include "core/search/actions.h"
 #include "core/search/baselines.h"
 #include "core/search/schedule/layers.h"
 
@@ -25,8 +26,7 @@ Strategy in_groups(const Problem& problem, const std::shared_ptr<const Grouping>
 // Every group whole on the device that an expert gives most of its work to.
 Strategy expert(const Problem& problem, const std::shared_ptr<const Grouping>& groups) {
   const std::vector<DeviceId> device_of = expert_devices(problem);
-  const std::vector<Nanos> times =
-      mean_op_times(*problem.graph, *problem.cluster, *problem.cost);
+  const std::vector<Nanos> times = mean_op_times(*problem.graph, *problem.cluster, *problem.cost);
   Strategy strategy;
   for (const OpGroup& group : groups->groups()) {
     std::vector<Nanos> work(problem.cluster->device_count());
@@ -37,6 +37,25 @@ Strategy expert(const Problem& problem, const std::shared_ptr<const Grouping>& g
   }
   if (groups != problem.grouping) strategy.grouping = groups;
   return strategy;
+}
+
+// The whole graph under one configuration: those that look fastest, such as data parallelism on the
+// fast devices alone.
+void add_uniform(const Problem& problem, const std::shared_ptr<const Grouping>& groups,
+                 const std::vector<Decision>& actions, std::vector<Start>& starts) {
+  constexpr std::size_t kMost = 12;
+  const ActionEstimate estimate(problem);
+  std::vector<std::pair<double, std::size_t>> ranked;
+  for (std::size_t a = 0; a < actions.size(); ++a)
+    ranked.emplace_back(estimate.graph_seconds(actions[a]), a);
+  std::ranges::sort(ranked);
+  ranked.resize(std::min(ranked.size(), kMost));
+  for (const auto& [seconds, action] : ranked) {
+    Strategy strategy;
+    strategy.groups.assign(groups->size(), actions[action]);
+    if (groups != problem.grouping) strategy.grouping = groups;
+    starts.push_back({"uniform", std::move(strategy), groups});
+  }
 }
 
 }  // namespace
@@ -52,8 +71,8 @@ std::shared_ptr<const Grouping> groups_by_layers(const Problem& problem) {
   if (distinct.size() == problem.grouping->size()) return problem.grouping;
   std::vector<std::int32_t> group_of;
   for (const auto& pair : pairs)
-    group_of.push_back(static_cast<std::int32_t>(std::ranges::lower_bound(distinct, pair) -
-                                                 distinct.begin()));
+    group_of.push_back(
+        static_cast<std::int32_t>(std::ranges::lower_bound(distinct, pair) - distinct.begin()));
   const auto times = mean_op_times(*problem.graph, *problem.cluster, *problem.cost);
   return std::make_shared<const Grouping>(*problem.graph, group_of, times);
 }
@@ -66,6 +85,7 @@ std::vector<Start> make_starts(const Problem& problem, std::shared_ptr<const Gro
   for (Baseline& baseline : simple_baselines(problem))
     starts.push_back(
         {baseline.name, in_groups(problem, groups, std::move(baseline.strategy)), groups});
+  add_uniform(problem, groups, actions, starts);
   starts.push_back({"expert", expert(problem, groups), groups});
   Random source(seed ^ 0x2545f4914f6cdd1dULL);
   for (std::int64_t r = 0; r < random; ++r) {

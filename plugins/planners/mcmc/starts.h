@@ -20,8 +20,9 @@ struct Start {
 // configuration per op.
 std::shared_ptr<const Grouping> groups_by_layers(const Problem& problem);
 
-// In `groups`: data parallelism first, the other simple baselines, the expert's placement,
-// `random` strategies, then `seeds` (in the problem's groups, or in their own, which they keep).
+// In `groups`: data parallelism first, the other simple baselines and other strategies with one
+// configuration for all groups, the expert's placement, `random` strategies, then `seeds` (in the
+// problem's groups, or in their own, which they keep).
 std::vector<Start> make_starts(const Problem& problem, std::shared_ptr<const Grouping> groups,
                                const std::vector<Decision>& actions,
                                const std::vector<Strategy>& seeds, std::int64_t random,
