@@ -105,6 +105,7 @@ void MainWindow::build_views() {
   add("Placement", "placement", placement_);
   add("Cluster", "cluster", new ClusterView(session_));
   add("Search", "search", new SearchTreeView(session_));
+  add("Planner Steps", "planning", new PlanningView(session_));
   add("Charts", "charts", new ChartsView(session_));
   cursor_ = new QLabel;
   auto* timeline = new TimelineView(session_);

@@ -6,6 +6,7 @@
 #include "views/graph/group_graph_view.h"
 #include "views/inspector/inspector_view.h"
 #include "views/placement/placement_view.h"
+#include "views/planning/planning_view.h"
 #include "views/search/search_tree_view.h"
 #include "views/timeline/timeline_view.h"
 #include "views/workspace/workspace_view.h"

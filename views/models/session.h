@@ -144,6 +144,9 @@ class Session : public QObject {
   const SearchStatus& search() const { return search_; }
   std::shared_ptr<const SearchTree> tree() const { return tree_; }
   const PlannerOptions& search_options() const;  // that the tree was made with
+  // Of the latest search, when it was made here and its planner records them; about the ops of
+  // snapshot().problem's graph.
+  std::shared_ptr<const PlanningSteps> planning_steps() const { return planning_steps_; }
 
   // --- steering the tree (session_steer.cpp)
   // ------------------------------------------------------------------
@@ -184,6 +187,7 @@ class Session : public QObject {
   void simulation_changed();   // another way of simulating was chosen
   void search_changed();       // state or progress
   void tree_changed();
+  void planning_steps_changed();
   void compared_changed();
   void workspace_changed();
   void busy_changed();
@@ -223,6 +227,7 @@ class Session : public QObject {
   bool resume_after_steering();
   void apply_steering(const Steering& steering);
   void take_tree(std::shared_ptr<const SearchTree> tree);
+  void take_planning_steps(std::shared_ptr<const PlanningSteps> steps);
   void go_on_from_tree(double budget_seconds);
   void begin_following();
   void end_following();
@@ -242,6 +247,7 @@ class Session : public QObject {
   QUndoStack undo_stack_;
   SearchStatus search_;
   std::shared_ptr<const SearchTree> tree_;
+  std::shared_ptr<const PlanningSteps> planning_steps_;
   std::optional<ComparedRun> compared_;
 };
 

@@ -440,6 +440,7 @@ void Session::show_history(const LoadedProblem& loaded) {
   ++state_->tree_epoch;
   stop_comparing();
   tree_ = loaded.tree;
+  take_planning_steps(nullptr);
   emit tree_changed();
   emit search_changed();
 }
@@ -489,6 +490,7 @@ void Session::show_loaded(LoadedProblem loaded) {
   take_snapshot(loaded);
   search_ = {};
   tree_.reset();
+  take_planning_steps(nullptr);
   ++state_->tree_epoch;
   state_->shown_run.reset();
   stop_comparing();

@@ -5,6 +5,7 @@
 
 #include "core/base/error.h"
 #include "core/search/run_record.h"
+#include "views/models/planning_replay.h"
 #include "views/models/session.h"
 #include "views/models/session_state.h"
 
@@ -18,6 +19,16 @@ constexpr double kHeartbeat = 0.9;  // seconds between two stored points of hist
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+// For the view that replays them: where that costs little. Refiners follow a "+" in the name.
+bool records_steps(const PluginRegistry& plugins, const std::string& planner,
+                   const Problem& problem) {
+  const std::vector<PluginInfo> planners = plugins.list(PluginKind::Planner);
+  const auto found =
+      std::ranges::find(planners, planner.substr(0, planner.find('+')), &PluginInfo::name);
+  return found != planners.end() && found->effort == Effort::Quick &&
+         steps_fit_memory(problem.graph->ops().size(), problem.cluster->device_count());
 }
 
 }  // namespace
@@ -115,11 +126,14 @@ void Session::start_search(const QString& planner, const PlannerOptions& options
   search_ = {};
   search_.planner = planner;
   tree_.reset();
+  take_planning_steps(nullptr);
   ++state_->tree_epoch;
   state_->shown_run.reset();
   state_->to_steer.reset();
   stop_comparing();
   state_->request = {state_->request.job, planner, options, nullptr, nullptr, 0, 0, 0};
+  state_->request.options.record_steps =
+      records_steps(plugins_, planner.toStdString(), *snapshot_.opened);
   state_->best_found.reset();
   state_->best_recorded = {};
   state_->last_heartbeat = -1;
@@ -252,6 +266,7 @@ void Session::search_finished(std::uint64_t job, const PlanResult& result) {
     search_.progress.iterations = tree_->iterations;
   }
   if (resume_after_steering() || resume_after_pause()) return;
+  take_planning_steps(result.steps);
   search_.note = QString::fromStdString(result.note);
   search_.facts = result.facts;
   search_.state = SearchState::Idle;
@@ -327,6 +342,12 @@ void Session::continue_search(const PlannerOptions* more) {
     state_->request.options.budget_seconds = more->budget_seconds;
   }
   go_on_from_tree(state_->request.options.budget_seconds);
+}
+
+void Session::take_planning_steps(std::shared_ptr<const PlanningSteps> steps) {
+  if (steps == planning_steps_) return;
+  planning_steps_ = std::move(steps);
+  emit planning_steps_changed();
 }
 
 // Another search or problem comes: keeps what this one has found and does not wait for its end.

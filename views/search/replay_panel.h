@@ -1,6 +1,5 @@
-// The strip that steps through the history of a search tree: to the start, back, play, forward, to
-// the end, a slider, the speed; and a sentence about the step. Keys, when it has the focus: space
-// plays, left and right step, page up and down go by a hundredth, home and end.
+// The strip that steps through the history of a search tree (views/style/transport_bar.h has the
+// keys, which work when this has the focus), and a sentence about the step.
 #pragma once
 
 #include <QWidget>
@@ -8,13 +7,12 @@
 
 #include "core/search/tree_replay.h"
 
-class QComboBox;
 class QLabel;
-class QSlider;
-class QTimer;
-class QToolButton;
 
 namespace strato {
+namespace style {
+class TransportBar;
+}
 
 class ReplayPanel : public QWidget {
   Q_OBJECT
@@ -42,17 +40,11 @@ class ReplayPanel : public QWidget {
   void paintEvent(QPaintEvent* event) override;
 
  private:
-  void tick();
-  void refresh();
-  double speed() const;  // steps a second
+  void show_step();
 
   std::unique_ptr<TreeReplay> before_, after_;
-  QToolButton *first_, *back_, *play_, *forward_, *last_;
-  QSlider* slider_;
-  QLabel *step_, *story_;
-  QComboBox* speed_;
-  QTimer* timer_;
-  double due_ = 0;  // parts of a step that the clock owes
+  style::TransportBar* bar_;
+  QLabel* story_;
 };
 
 }  // namespace strato
