@@ -6,6 +6,7 @@
 #include <map>
 
 #include "app/cli/context.h"
+#include "app/cli/study_cluster.h"
 #include "core/base/error.h"
 #include "core/base/parallel.h"
 #include "core/search/baselines.h"
@@ -52,28 +53,6 @@ Part part_of(const Graph& graph, const OpGroup& group) {
   if (is_embedding(op)) return Tables;
   if (op.phase != Phase::Update) return Replicas;
   return updates_a_table(graph, group.ops.front()) ? Tables : Variables;
-}
-
-// The cluster with `gpus_per_machine` GPUs in each machine (0: all), and how many those are.
-std::string restricted(const StudyColumn& column, int& machines, int& used) {
-  Json json = Json::parse(load_cluster(column.cluster)->json());
-  machines = used = 0;
-  for (Json& machine : json["machines"]) {
-    const int count = machine.value("count", 1);
-    Json& gpus = machine["gpus"];
-    const int wanted =
-        column.gpus_per_machine > 0 ? column.gpus_per_machine : gpus[0].value("count", 1);
-    machines += count;
-    used += count * wanted;
-    if (gpus.size() != 1 || gpus[0].value("count", 1) < wanted) {
-      throw InputError(
-          cluster_path(column.cluster).string(), "machines",
-          fmt::format("have no {} equal GPUs each, which column \"{}\" uses", wanted, column.label),
-          "take another cluster or fewer GPUs");
-    }
-    gpus[0]["count"] = wanted;
-  }
-  return json.dump();
 }
 
 // Adds the host's memory as a machine that is wired to the first one, and computes updates. Two
@@ -204,7 +183,12 @@ std::vector<StudyCase> prepare(std::span<const Study> studies) {
   for (const Study& study : studies) {
     for (const StudyCell& cell : study.cells) {
       StudyCase made{&study, cell, nullptr, nullptr, {}, 1, 1};
-      made.cluster = restricted(made.column(), made.machines, made.gpus);
+      const StudyColumn& column = made.column();
+      const RestrictedCluster cluster =
+          restricted_cluster(column.cluster, column.gpus_per_machine, column.label);
+      made.cluster = cluster.json;
+      made.machines = cluster.machines;
+      made.gpus = cluster.gpus;
       const std::int64_t batch = made.row().batch * (study.per_gpu_batch ? made.gpus : 1);
       Model& model = models[{made.row().model, batch, made.row().dimensions}];
       if (!model.graph) {

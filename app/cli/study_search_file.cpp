@@ -14,8 +14,19 @@ namespace {
 constexpr std::int64_t kMaxBatch = (std::int64_t{1} << 31) - 1;
 constexpr double kMostValue = 1e12;
 constexpr std::string_view kStepTimes = "step-times";
-constexpr std::array<std::string_view, 5> kKinds = {"speedup", "sfb", "iterations", "strategy",
-                                                    "duplicated"};
+constexpr int kMostGpus = 1024;
+constexpr std::array<std::string_view, 7> kKinds = {
+    "speedup", "sfb", "iterations", "strategy", "duplicated", "placements", "splits"};
+constexpr std::array<std::string_view, 6> kMeasures = {"step-time",   "planning-time", "nodes",
+                                                       "fused-nodes", "ccr",           "fused-ccr"};
+
+Measure measure_from(const JsonView& json) {
+  const std::string text = json.string();
+  const auto found = std::find(kMeasures.begin(), kMeasures.end(), text);
+  if (found == kMeasures.end())
+    json.fail(fmt::format("is \"{}\"", text), fmt::format("write {}", fmt::join(kMeasures, ", ")));
+  return static_cast<Measure>(found - kMeasures.begin());
+}
 
 SearchStudyKind kind_from(const JsonView& json) {
   const std::string text = json.string();
@@ -28,11 +39,15 @@ SearchStudyKind kind_from(const JsonView& json) {
 }
 
 SearchColumn read_column(const JsonView& json, const SearchColumn& common, SearchStudyKind kind) {
-  json.allow_only({"label", "planner", "cluster", "over", "set", "range", "gpu", "exchange"});
+  json.allow_only({"label", "planner", "cluster", "gpus", "over", "set", "range", "gpu", "exchange",
+                   "measure"});
   SearchColumn column = common;
   column.label = json.at("label").string();
   if (const auto planner = json.find("planner")) column.planner = planner->string();
   if (const auto cluster = json.find("cluster")) column.cluster = cluster->string();
+  if (const auto gpus = json.find("gpus"))
+    column.gpus = static_cast<int>(gpus->integer(1, kMostGpus));
+  if (const auto measure = json.find("measure")) column.measure = measure_from(*measure);
   if (const auto over = json.find("over")) column.over = over->string();
   if (const auto gpu = json.find("gpu")) column.gpu = gpu->string();
   if (const auto exchange = json.find("exchange")) column.exchange = exchange->string();
@@ -45,7 +60,8 @@ SearchColumn read_column(const JsonView& json, const SearchColumn& common, Searc
     column.range = {ends[0].number(-kMostValue, kMostValue),
                     ends[1].number(-kMostValue, kMostValue)};
   }
-  if (column.planner.empty()) json.fail("names no planner", "add \"planner\"");
+  if (column.planner.empty() && !is_of_fusion(column.measure))
+    json.fail("names no planner", "add \"planner\"");
   if (column.cluster.empty() && kind != SearchStudyKind::Iterations)
     json.fail("names no cluster", "add \"cluster\", here or for the whole study");
   if (kind == SearchStudyKind::Speedup && column.over.empty())
@@ -67,7 +83,7 @@ Reported read_reported(const JsonView& json) {
 }
 
 SearchRow read_row(const JsonView& json, std::size_t columns) {
-  json.allow_only({"label", "model", "batch", "dimensions", "values"});
+  json.allow_only({"label", "model", "batch", "dimensions", "cluster", "gpus", "values"});
   SearchRow row;
   row.label = json.at("label").string();
   row.model = json.at("model").string();
@@ -76,6 +92,8 @@ SearchRow read_row(const JsonView& json, std::size_t columns) {
     for (const auto& [name, value] : dimensions->members())
       row.dimensions[name] = value.integer(1, kMaxBatch);
   }
+  if (const auto cluster = json.find("cluster")) row.cluster = cluster->string();
+  if (const auto gpus = json.find("gpus")) row.gpus = static_cast<int>(gpus->integer(1, kMostGpus));
   row.values.resize(columns);
   const auto values = json.find("values");
   if (!values) return row;
@@ -98,10 +116,29 @@ OpTypeRow read_op_type(const JsonView& json) {
   return row;
 }
 
+OpRow read_op(const JsonView& json) {
+  json.allow_only({"label", "op", "milliseconds", "kilobytes", "split"});
+  OpRow row;
+  row.label = json.at("label").string();
+  row.op = json.at("op").string();
+  if (const auto time = json.find("milliseconds")) row.milliseconds = time->number(0, kMostValue);
+  if (const auto size = json.find("kilobytes")) row.kilobytes = size->number(0, kMostValue);
+  row.is_split = json.at("split").boolean();
+  return row;
+}
+
+bool per_gpu(const JsonView& json) {
+  const std::string text = json.string();
+  if (text != "global" && text != "per-gpu")
+    json.fail(fmt::format("is \"{}\"", text), "write global or per-gpu");
+  return text == "per-gpu";
+}
+
 SearchStudy read_searches(const JsonView& root, SearchStudyKind kind, const std::string& file) {
-  root.allow_only({"format", "version", "kind", "name", "source", "note", "calibration",
-                   "iterations", "groups", "topologies", "first_seed", "cluster", "planner",
-                   "columns", "rows", "op_types"});
+  root.allow_only({"format",  "version",     "kind",       "name",     "source",
+                   "note",    "calibration", "iterations", "groups",   "floor",
+                   "batch",   "topologies",  "first_seed", "cluster",  "gpus",
+                   "planner", "columns",     "rows",       "op_types", "ops"});
   SearchStudy study;
   study.kind = kind;
   study.file = file;
@@ -111,17 +148,23 @@ SearchStudy read_searches(const JsonView& root, SearchStudyKind kind, const std:
   if (const auto count = root.find("iterations")) study.iterations = count->integer(1, 1'000'000);
   if (const auto count = root.find("groups"))
     study.groups = static_cast<int>(count->integer(1, 1'000'000));
+  study.floor = kind != SearchStudyKind::Placements && kind != SearchStudyKind::Splits;
+  if (const auto floor = root.find("floor")) study.floor = floor->boolean();
+  if (const auto batch = root.find("batch")) study.per_gpu_batch = per_gpu(*batch);
   if (const auto count = root.find("topologies"))
     study.topologies = static_cast<int>(count->integer(1, 1'000'000));
   if (const auto seed = root.find("first_seed"))
     study.first_seed = static_cast<std::uint64_t>(seed->integer(0));
   SearchColumn common;
   if (const auto cluster = root.find("cluster")) common.cluster = cluster->string();
+  if (const auto gpus = root.find("gpus"))
+    common.gpus = static_cast<int>(gpus->integer(1, kMostGpus));
   if (const auto planner = root.find("planner")) common.planner = planner->string();
   const std::vector<JsonView> columns = root.at("columns").items();
   for (const JsonView& column : columns) study.columns.push_back(read_column(column, common, kind));
   if (columns.empty()) root.at("columns").fail("is empty", "add what is compared");
-  if (kind == SearchStudyKind::Duplicated && columns.size() != 1)
+  const bool has_one = kind == SearchStudyKind::Duplicated || kind == SearchStudyKind::Splits;
+  if (has_one && columns.size() != 1)
     root.at("columns").fail("has more than one column", "keep one");
   for (const JsonView& row : root.at("rows").items())
     study.rows.push_back(read_row(row, columns.size()));
@@ -129,6 +172,9 @@ SearchStudy read_searches(const JsonView& root, SearchStudyKind kind, const std:
   if (kind == SearchStudyKind::Duplicated) {
     for (const JsonView& row : root.at("op_types").items())
       study.op_types.push_back(read_op_type(row));
+  }
+  if (kind == SearchStudyKind::Splits) {
+    for (const JsonView& row : root.at("ops").items()) study.ops.push_back(read_op(row));
   }
   return study;
 }

@@ -6,6 +6,7 @@
 
 #include "app/cli/context.h"
 #include "app/cli/output.h"
+#include "app/cli/study_cluster.h"
 #include "core/base/error.h"
 #include "core/base/quantity_text.h"
 #include "core/cluster/random_cluster.h"
@@ -71,7 +72,17 @@ PlannerOptions options_of(const StudySearch& search, const SearchLimits& limits)
   options.seed = search.seed;
   options.threads = limits.threads;
   options.set = search.set;
+  options.floor = search.floor;
+  options.record_steps = search.with_steps;
   return options;
+}
+
+std::shared_ptr<const Cluster> cluster_of(const StudySearch& search) {
+  if (search.cluster.empty())
+    return std::make_shared<const Cluster>(random_cluster(search.topology));
+  if (search.gpus == 0) return load_cluster(search.cluster);
+  const RestrictedCluster part = restricted_cluster(search.cluster, search.gpus, search.planner);
+  return std::make_shared<const Cluster>(parse_cluster(part.json, search.cluster, GpuCatalogue()));
 }
 
 }  // namespace
@@ -84,18 +95,19 @@ const Problem& StudySearches::problem(const StudySearch& search) {
   key.iterations = 0;
   key.seed = 0;
   key.until_beaten = false;
+  key.with_steps = false;
   if (problem_ && key == problem_of_) return *problem_;
-  auto& graph = models_[{search.model, search.batch, search.dimensions}];
+  auto cluster = cluster_of(search);
+  std::int64_t batch = search.batch;
+  if (search.per_gpu_batch) batch *= static_cast<std::int64_t>(cluster->device_count());
+  auto& graph = models_[{search.model, batch, search.dimensions}];
   ModelOptions options;
   options.graph = search.model;
-  options.batch = search.batch;
+  options.batch = batch;
   options.groups = search.groups;
   for (const auto& [name, value] : search.dimensions)
     options.dimensions.push_back(fmt::format("{}={}", name, value));
   if (!graph) graph = load_model(options).graph;
-  auto cluster = search.cluster.empty()
-                     ? std::make_shared<const Cluster>(random_cluster(search.topology))
-                     : load_cluster(search.cluster);
   ProblemOptions problem_options = options.problem_options();
   CostOptions costs;
   if (search.calibration != "standard") costs.calibration = search.calibration;
@@ -119,8 +131,10 @@ StudyResult StudySearches::search(const StudySearch& search, const SearchLimits&
   try {
     const auto planner = plugins().planner(search.planner);
     StudyObserver observer(title, search, stop);
+    const auto begin = Clock::now();
     const PlanResult plan =
         run_planner(*planner, problem, options_of(search, limits), observer, stop.get_token());
+    result.planning_seconds = std::chrono::duration<double>(Clock::now() - begin).count();
     if (stopped()) return result;
     result.score = plan.score;
     result.evaluations = plan.evaluations;
@@ -128,6 +142,8 @@ StudyResult StudySearches::search(const StudySearch& search, const SearchLimits&
     result.note = plan.note;
     result.summary = summarise(problem, plan.strategy);
     result.duplicated = duplicated_types(problem, plan.strategy);
+    result.facts = plan.facts;
+    result.steps = plan.steps;
     result.state = StudyResult::Found;
   } catch (const InputError& error) {
     result.state = StudyResult::Refused;
@@ -153,10 +169,10 @@ Json StudySearches::json(const StudySearch& search) const {
   if (found == results_.end()) return {{"state", "not done"}};
   const StudyResult& result = found->second;
   Json json = {{"planner", search.planner}, {"seed", search.seed}};
-  if (!search.cluster.empty())
-    json["cluster"] = search.cluster;
-  else
-    json["topology"] = search.topology;
+  if (!search.cluster.empty()) json["cluster"] = search.cluster;
+  if (search.gpus > 0) json["gpus_per_machine"] = search.gpus;
+  if (!search.set.empty()) json["set"] = search.set;
+  if (search.cluster.empty()) json["topology"] = search.topology;
   if (result.state != StudyResult::Found) {
     json["state"] = result.state == StudyResult::NotBuilt ? "not built" : "refused";
     if (!result.note.empty()) json["note"] = result.note;
@@ -175,6 +191,8 @@ Json StudySearches::json(const StudySearch& search) const {
                        {"ps_by_bytes", result.summary.ps_bytes}};
   json["duplicated"] = result.duplicated;
   json["note"] = result.note;
+  for (const PlanResult::Fact& fact : result.facts) json["facts"][fact.name] = fact.value;
+  json["planning_s"] = result.planning_seconds;
   json["wall_s"] = result.wall_seconds;
   return json;
 }

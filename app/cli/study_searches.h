@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <tuple>
+#include <vector>
 
 #include "app/cli/interrupt.h"
 #include "app/cli/study_search_file.h"
@@ -29,6 +30,8 @@ struct StudySearch {
   std::int64_t batch = 1;
   std::map<std::string, std::int64_t> dimensions;
   std::string cluster, calibration;
+  int gpus = 0;                // of each machine; 0: all
+  bool per_gpu_batch = false;  // `batch` is each GPU's
   std::uint64_t topology = 0;
   int groups = 60;
   std::string planner;
@@ -36,6 +39,8 @@ struct StudySearch {
   std::int64_t iterations = 200;
   std::uint64_t seed = 1;
   bool until_beaten = false;  // stops when data parallelism is beaten
+  bool floor = true;          // PlannerOptions::floor
+  bool with_steps = false;    // PlannerOptions::record_steps
   auto operator<=>(const StudySearch&) const = default;
 };
 
@@ -53,6 +58,9 @@ struct StudyResult {
   std::optional<std::int64_t> evaluations_to_beat;
   StrategySummary summary;
   std::map<std::string, int> duplicated;
+  std::vector<PlanResult::Fact> facts;
+  std::shared_ptr<const PlanningSteps> steps;  // when they were asked for
+  double planning_seconds = 0;                 // of the planner alone
   double wall_seconds = 0;
 };
 
@@ -64,12 +72,13 @@ class StudySearches {
   // planner refuses is a result.
   const StudyResult& run(const StudySearch& search, const SearchLimits& limits,
                          const std::string& title);
+  // Of the search; kept until another one is asked for.
+  const Problem& problem(const StudySearch& search);
   bool stopped() const { return interrupt_.requested(); }
   Json json(const StudySearch& search) const;  // of one that was run
 
  private:
   using ModelKey = std::tuple<std::string, std::int64_t, std::map<std::string, std::int64_t>>;
-  const Problem& problem(const StudySearch& search);
   StudyResult search(const StudySearch& search, const SearchLimits& limits,
                      const std::string& title);
 

@@ -23,6 +23,7 @@ SearchColumn other_column(const SearchStudy& study, const SearchColumn& column) 
   SearchColumn other;
   other.label = other.planner = column.over;
   other.cluster = column.cluster;
+  other.gpus = column.gpus;
   return other;
 }
 
@@ -83,8 +84,8 @@ void compare_columns(const SearchStudy& study, const SearchRow& row,
       const SearchColumn &left = study.columns[a], &right = study.columns[b];
       const double* theirs_a = std::get_if<double>(&row.values[a]);
       const double* theirs_b = std::get_if<double>(&row.values[b]);
-      if (left.cluster != right.cluster || left.over != right.over || theirs_a == nullptr ||
-          theirs_b == nullptr || !speeds[a].percent || !speeds[b].percent)
+      if (left.cluster != right.cluster || left.gpus != right.gpus || left.over != right.over ||
+          theirs_a == nullptr || theirs_b == nullptr || !speeds[a].percent || !speeds[b].percent)
         continue;
       const int wanted = sign_of(*theirs_a - *theirs_b, kSameSpeed);
       const int got = sign_of(*speeds[a].percent - *speeds[b].percent, kSameSpeed);
@@ -118,13 +119,15 @@ bool repeats_an_earlier_one(const SearchStudy& study, std::size_t column) {
   return std::any_of(study.columns.begin(),
                      study.columns.begin() + static_cast<std::ptrdiff_t>(column),
                      [&](const SearchColumn& c) {
-                       return c.planner == at.planner && c.cluster == at.cluster && c.set == at.set;
+                       return c.planner == at.planner && c.cluster == at.cluster &&
+                              c.gpus == at.gpus && c.set == at.set;
                      });
 }
 
 std::string step_time_header(const SearchColumn& column) {
-  return (column.set.empty() ? fmt::format("{} on {}", column.planner, column.cluster)
-                             : column.label) +
+  return (column.set.empty() && column.gpus == 0
+              ? fmt::format("{} on {}", column.planner, column.cluster)
+              : column.label) +
          ", s";
 }
 

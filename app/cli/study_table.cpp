@@ -68,7 +68,10 @@ StudySearch StudyMaker::search(const SearchRow& row, const SearchColumn& column)
   search.model = row.model;
   search.batch = row.batch;
   search.dimensions = row.dimensions;
-  search.cluster = column.cluster;
+  search.cluster = row.cluster.empty() ? column.cluster : row.cluster;
+  search.gpus = row.gpus > 0 ? row.gpus : column.gpus;
+  search.per_gpu_batch = study.per_gpu_batch;
+  search.floor = study.floor;
   search.calibration = study.calibration;
   search.groups = study.groups;
   search.planner = column.planner;
@@ -109,6 +112,10 @@ StudyTable make_table(const StudyMaker& maker) {
       return strategy_table(maker);
     case SearchStudyKind::Duplicated:
       return duplicated_table(maker);
+    case SearchStudyKind::Placements:
+      return placements_table(maker);
+    case SearchStudyKind::Splits:
+      return splits_table(maker);
   }
   return {};
 }

@@ -54,6 +54,8 @@ StudyTable sfb_table(const StudyMaker& maker);
 StudyTable iterations_table(const StudyMaker& maker);
 StudyTable strategy_table(const StudyMaker& maker);
 StudyTable duplicated_table(const StudyMaker& maker);
+StudyTable placements_table(const StudyMaker& maker);
+StudyTable splits_table(const StudyMaker& maker);
 StudyTable make_table(const StudyMaker& maker);  // of the study's kind
 
 std::string table_text(const StudyMaker& maker, const StudyTable& table);

@@ -1,0 +1,179 @@
+// Planners beside each other, and what fusion leaves: Celeritas tables 2 to 4, FastT tables 3, 4
+// and 6.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <tuple>
+
+#include "app/cli/study_fusion.h"
+#include "app/cli/study_table.h"
+#include "core/base/quantity_text.h"
+
+namespace strato::cli {
+namespace {
+
+constexpr double kSame = 0.01;  // relative: times that are no farther apart are equal
+
+double figure_of(const FusionFigures& figures, Measure measure) {
+  switch (measure) {
+    case Measure::Nodes:
+      return static_cast<double>(figures.nodes);
+    case Measure::FusedNodes:
+      return static_cast<double>(figures.fused_nodes);
+    case Measure::Ccr:
+      return figures.ccr;
+    default:
+      return figures.fused_ccr;
+  }
+}
+
+StudyValue planned_value(const StudyMaker& maker, const SearchRow& row, std::size_t at,
+                         StudyTable& table) {
+  const SearchColumn& column = maker.study.columns[at];
+  StudyValue value{row.values[at], {}, ""};
+  double sum = 0;
+  for (int seed = 1; seed <= maker.limits.seeds; ++seed) {
+    StudySearch search = maker.search(row, column);
+    search.seed = static_cast<std::uint64_t>(seed);
+    const StudyResult& found = maker.run(search, row, table);
+    value.missing = missing_text(found);
+    // A strategy that does not fit took its time to be found, too.
+    if (value.missing == "OOM" && column.measure == Measure::PlanningTime) value.missing.clear();
+    if (!value.missing.empty()) return value;
+    sum += column.measure == Measure::PlanningTime ? found.planning_seconds
+                                                   : to_seconds(found.score.step_time);
+  }
+  value.ours = sum / maker.limits.seeds;
+  return value;
+}
+
+StudyValue value_of(const StudyMaker& maker, const SearchRow& row, std::size_t at,
+                    StudyTable& table) {
+  const SearchColumn& column = maker.study.columns[at];
+  if (!is_of_fusion(column.measure)) return planned_value(maker, row, at, table);
+  if (maker.searches.stopped()) return {row.values[at], {}, "-"};
+  const Problem& problem = maker.searches.problem(maker.search(row, column));
+  return {row.values[at], figure_of(fusion_figures(problem), column.measure), ""};
+}
+
+std::string reported(const Reported& theirs) {
+  if (const double* number = std::get_if<double>(&theirs)) return significant_text(*number, 4);
+  return reported_text(theirs, StudyUnit::Number);
+}
+
+std::string ours(const StudyValue& value) {
+  return value.ours ? significant_text(*value.ours, 4) : value.missing;
+}
+
+// What a method is ranked by: out of memory is behind everything; nothing where it is not known.
+std::optional<double> rank_of(const Reported& theirs) {
+  if (const double* number = std::get_if<double>(&theirs)) return *number;
+  if (std::holds_alternative<OutOfMemory>(theirs)) return std::numeric_limits<double>::infinity();
+  return std::nullopt;
+}
+std::optional<double> rank_of(const StudyValue& value) {
+  if (value.missing == "OOM") return std::numeric_limits<double>::infinity();
+  return value.ours;
+}
+
+int compare_times(double a, double b) {
+  if (a == b) return 0;  // both out of memory, too
+  if (std::isinf(a) || std::isinf(b)) return a < b ? -1 : 1;
+  return sign_of(a - b, kSame * std::min(a, b));
+}
+
+// Columns that a paper's reader compares: the same figure on the same GPUs.
+bool are_rivals(const SearchColumn& a, const SearchColumn& b) {
+  return !is_of_fusion(a.measure) &&
+         std::tie(a.measure, a.cluster, a.gpus) == std::tie(b.measure, b.cluster, b.gpus);
+}
+
+std::string_view words(int sign) {
+  return sign < 0 ? "is ahead of" : sign > 0 ? "is behind" : "is as good as";
+}
+
+void compare_rivals(const SearchStudy& study, const SearchRow& row,
+                    const std::vector<StudyValue>& values, Directions& directions) {
+  for (std::size_t a = 0; a < values.size(); ++a) {
+    for (std::size_t b = a + 1; b < values.size(); ++b) {
+      if (!are_rivals(study.columns[a], study.columns[b])) continue;
+      const auto theirs_a = rank_of(values[a].theirs), theirs_b = rank_of(values[b].theirs);
+      const auto ours_a = rank_of(values[a]), ours_b = rank_of(values[b]);
+      if (!theirs_a || !theirs_b || !ours_a || !ours_b) continue;
+      const int wanted = compare_times(*theirs_a, *theirs_b), got = compare_times(*ours_a, *ours_b);
+      directions.compare(wanted == got, fmt::format("{}: {} {} {}, in the paper {} it", row.label,
+                                                    study.columns[a].label, words(got),
+                                                    study.columns[b].label, words(wanted)));
+    }
+  }
+}
+
+// Labels from the best to the worst, equal ones joined by "=".
+std::string order_text(std::vector<std::pair<double, std::string>> methods) {
+  std::ranges::stable_sort(methods, {}, [](const auto& method) { return method.first; });
+  std::string text;
+  for (std::size_t i = 0; i < methods.size(); ++i) {
+    if (i > 0) text += compare_times(methods[i - 1].first, methods[i].first) == 0 ? " = " : " < ";
+    text += methods[i].second + (std::isinf(methods[i].first) ? " (OOM)" : "");
+  }
+  return text;
+}
+
+// The order of methods in a row, the paper's and ours; of those that both have.
+void note_order(const SearchStudy& study, const SearchRow& row,
+                const std::vector<StudyValue>& values, StudyTable& table) {
+  std::vector<bool> done(values.size());
+  for (std::size_t first = 0; first < values.size(); ++first) {
+    std::vector<std::pair<double, std::string>> theirs, ours;
+    for (std::size_t c = first; c < values.size(); ++c) {
+      if (done[c] || !are_rivals(study.columns[first], study.columns[c])) continue;
+      done[c] = true;
+      const auto their_rank = rank_of(values[c].theirs), our_rank = rank_of(values[c]);
+      if (!their_rank || !our_rank) continue;
+      theirs.emplace_back(*their_rank, study.columns[c].label);
+      ours.emplace_back(*our_rank, study.columns[c].label);
+    }
+    if (theirs.size() < 3) continue;  // of two, the direction says it
+    table.notes.push_back(fmt::format("{}, paper: {}", row.label, order_text(theirs)));
+    table.notes.push_back(fmt::format("{}, ours:  {}", row.label, order_text(ours)));
+  }
+}
+
+bool is_in_paper(const SearchStudy& study, std::size_t column) {
+  return std::ranges::any_of(study.rows, [&](const SearchRow& row) {
+    return !std::holds_alternative<std::monostate>(row.values[column]);
+  });
+}
+
+}  // namespace
+
+StudyTable placements_table(const StudyMaker& maker) {
+  const SearchStudy& study = maker.study;
+  StudyTable table;
+  table.cells.push_back({"model"});
+  for (std::size_t c = 0; c < study.columns.size(); ++c) {
+    const std::string& label = study.columns[c].label;
+    if (is_in_paper(study, c)) table.cells[0].push_back(label + ": paper");
+    table.cells[0].push_back(is_in_paper(study, c) ? "ours" : label);
+  }
+  for (const SearchRow& row : study.rows) {
+    std::vector<StudyValue> values;
+    std::vector<std::string> line = {row.label};
+    Json cells = Json::array();
+    for (std::size_t c = 0; c < study.columns.size(); ++c) {
+      values.push_back(value_of(maker, row, c, table));
+      if (is_in_paper(study, c)) line.push_back(reported(row.values[c]));
+      line.push_back(ours(values.back()));
+      cells.push_back(value_json(study.columns[c], values.back()));
+    }
+    compare_rivals(study, row, values, table.directions);
+    note_order(study, row, values, table);
+    table.rows.push_back({{"model", row.label}, {"batch", row.batch}, {"cells", cells}});
+    table.cells.push_back(std::move(line));
+  }
+  return table;
+}
+
+}  // namespace strato::cli
