@@ -10,7 +10,6 @@
 #include <CglProbing.hpp>
 #include <ClpEventHandler.hpp>
 #include <CoinPackedMatrix.hpp>
-#include <CoinPackedVector.hpp>
 #include <OsiClpSolverInterface.hpp>
 #include <algorithm>
 #include <chrono>
@@ -63,16 +62,21 @@ class ClpStopper final : public ClpEventHandler {
 void load(const Program& program, OsiClpSolverInterface& solver) {
   const double infinity = solver.getInfinity();
   const auto open = [&](double bound) { return std::clamp(bound, -infinity, infinity); };
-  CoinPackedMatrix matrix(false, 0, 0);
-  matrix.setDimensions(0, program.columns());
-  std::vector<double> least, most;
+  std::vector<CoinBigIndex> begin{0};
+  std::vector<int> columns;
+  std::vector<double> factors, least, most;
   for (const Row& row : program.rows()) {
-    CoinPackedVector vector;
-    for (const auto& [column, factor] : row.terms) vector.insert(column, factor);
-    matrix.appendRow(vector);
+    for (const auto& [column, factor] : row.terms) {
+      columns.push_back(column);
+      factors.push_back(factor);
+    }
+    begin.push_back(static_cast<CoinBigIndex>(columns.size()));
     least.push_back(open(row.least));
     most.push_back(open(row.most));
   }
+  const CoinPackedMatrix matrix(false, program.columns(), static_cast<int>(least.size()),
+                                begin.back(), factors.data(), columns.data(), begin.data(),
+                                nullptr);
   std::vector<double> cost(static_cast<std::size_t>(program.columns()), 0);
   cost.back() = 1;
   solver.loadProblem(matrix, program.lower().data(), program.upper().data(), cost.data(),
