@@ -156,6 +156,10 @@ void apply_floor(PlanResult& result, const Planner& planner, const Floor& floor)
   if (!result.note.empty()) note += "; " + result.note;
   result.note = std::move(note);
   if (!baseline_won) return;
+  // What it says about itself, and its steps, are of what it found.
+  if (!result.facts.empty())
+    result.facts.insert(result.facts.begin(), {"facts of", planner.name() + "'s own (" +
+                                                               outcome_words(result.score) + ")"});
   result.strategy = floor.baseline.strategy;
   result.score = floor.score;
 }
