@@ -56,7 +56,4 @@ class HeaderBar : public QWidget {
   QPushButton *main_, *second_;
 };
 
-// "800 iterations", "30 s", "2 min" -> options; false when it is none of them.
-bool parse_budget(const QString& text, PlannerOptions& options);
-
 }  // namespace strato

@@ -71,6 +71,9 @@ constexpr ViewKey kSearchKeys[] = {{"Pin the decision, or remove the pin", "P"},
                                    {"In the replay: faster, slower", "+, −"},
                                    {"End the replay", "Esc, R"}};
 
+constexpr ViewKey kTournamentKeys[] = {{"Show the strategy in all views", "Up, Down, click"},
+                                       {"Keep it in the workspace", "Enter, double click"}};
+
 }  // namespace
 
 KeyTable::KeyTable(const QMainWindow& window, QWidget* parent) : QDialog(parent) {
@@ -95,6 +98,9 @@ KeyTable::KeyTable(const QMainWindow& window, QWidget* parent) : QDialog(parent)
   QTreeWidgetItem* search = add_section(*tree, QStringLiteral("In the search tree"));
   for (const ViewKey& key : kSearchKeys)
     add_row(search, QString::fromUtf8(key.what), QString::fromUtf8(key.keys));
+  QTreeWidgetItem* tournament = add_section(*tree, QStringLiteral("In the tournament"));
+  for (const ViewKey& key : kTournamentKeys)
+    add_row(tournament, QString::fromUtf8(key.what), QString::fromUtf8(key.keys));
   for (int i = 0; i < tree->topLevelItemCount(); ++i) tree->topLevelItem(i)->setExpanded(true);
   auto* layout = new QVBoxLayout(this);
   layout->setContentsMargins(8, 8, 8, 8);

@@ -106,6 +106,8 @@ void MainWindow::build_views() {
   add("Cluster", "cluster", new ClusterView(session_));
   add("Search", "search", new SearchTreeView(session_));
   add("Planner Steps", "planning", new PlanningView(session_));
+  tournament_ = new TournamentView(session_);
+  add("Tournament", "tournament", tournament_);
   add("Charts", "charts", new ChartsView(session_));
   cursor_ = new QLabel;
   auto* timeline = new TimelineView(session_);

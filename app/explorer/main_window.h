@@ -22,6 +22,7 @@ namespace strato {
 
 class HeaderBar;
 class PlacementView;
+class TournamentView;
 
 class MainWindow : public QMainWindow {
   Q_OBJECT
@@ -55,6 +56,7 @@ class MainWindow : public QMainWindow {
   void build_view_menu();
   void build_strategy_menu();
   void build_run_menu();
+  void build_tournament_action(QMenu& menu);
   void build_simulation_actions(QMenu& menu);
   void build_cost_actions(QMenu& menu);
   void build_window_menu();
@@ -91,6 +93,7 @@ class MainWindow : public QMainWindow {
   std::vector<NamedView> views_;  // those in tabs
   NamedView timeline_, inspector_;
   PlacementView* placement_ = nullptr;
+  TournamentView* tournament_ = nullptr;
   QDockWidget *workspace_dock_, *inspector_dock_;
   QLabel *activity_, *cursor_;
   QProgressBar* progress_;

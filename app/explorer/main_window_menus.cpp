@@ -19,6 +19,7 @@
 #include "app/explorer/open_files.h"
 #include "core/search/baselines.h"
 #include "views/placement/placement_view.h"
+#include "views/tournament/tournament_view.h"
 
 namespace strato {
 namespace {
@@ -216,7 +217,28 @@ void MainWindow::build_run_menu() {
   connect(&session_, &Session::strategy_changed, this, refresh);
   refresh();
   menu->addSeparator();
+  build_tournament_action(*menu);
+  menu->addSeparator();
   build_simulation_actions(*menu);
+}
+
+void MainWindow::build_tournament_action(QMenu& menu) {
+  QAction* action =
+      menu.addAction(QString(), QKeySequence(Qt::Key_F8), this, [this] {
+        show_view(tournament_);
+        tournament_->run_or_stop();
+      });
+  action->setToolTip(QStringLiteral("The chosen planners side by side on this problem"));
+  const TournamentModel& model = tournament_->model();
+  const auto refresh = [this, action, &model] {
+    action->setText(model.running() ? QStringLiteral("Stop the T&ournament")
+                                    : QStringLiteral("T&ournament of Planners"));
+    action->setEnabled(session_.snapshot().problem && !model.stopping());
+  };
+  connect(&model, &TournamentModel::changed, action, refresh);
+  connect(&session_, &Session::problem_changed, action, refresh);
+  menu.setToolTipsVisible(true);
+  refresh();
 }
 
 // Two switches; the timeline has the same ones.

@@ -9,4 +9,5 @@
 #include "views/planning/planning_view.h"
 #include "views/search/search_tree_view.h"
 #include "views/timeline/timeline_view.h"
+#include "views/tournament/tournament_view.h"
 #include "views/workspace/workspace_view.h"

@@ -1,0 +1,81 @@
+// Planners whose results tests know: of a fixed strategy, one that refuses, one that waits.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <thread>
+
+#include "core/base/error.h"
+#include "core/search/baselines.h"
+#include "core/search/tournament.h"
+#include "views/models/strategy_edits.h"
+
+namespace strato {
+
+inline Strategy all_on(const Problem& problem, int device) {
+  std::vector<GroupId> groups;
+  for (std::size_t g = 0; g < problem.grouping->size(); ++g) groups.emplace_back(g);
+  return with_decision(data_parallel(problem), groups,
+                       decision_on_device(DeviceId(static_cast<std::size_t>(device))));
+}
+
+// "dp", "dp-again": data parallel; "one": all on device 0; "refuses": throws; "waits": reports
+// something, and ends when it is stopped or `released`; "fails": a bug.
+class TinyPlanner final : public Planner {
+ public:
+  TinyPlanner(std::string name, const std::atomic<bool>& released)
+      : name_(std::move(name)), released_(released) {}
+  std::string name() const override { return name_; }
+  PlanResult plan(const Problem& problem, Evaluator& evaluator, const PlannerOptions&,
+                  Observer& observer, std::stop_token stop,
+                  std::shared_ptr<const SearchTree>) override {
+    if (name_ == "refuses") throw InputError("", "", "it has no use for lenet", "");
+    if (name_ == "fails") throw std::runtime_error("a bug");
+    PlanResult result;
+    result.strategy = name_ == "one" ? all_on(problem, 0) : data_parallel(problem);
+    result.score = evaluator.evaluate(result.strategy);
+    result.evaluations = 1;
+    result.facts = {{"proven", "nothing"}};
+    if (name_ == "waits") {
+      Progress progress{40, 40, 0.1, result.score};
+      observer.on_improvement(result.strategy, result.score, progress);
+      observer.on_progress(progress);
+      while (!stop.stop_requested() && !released_)
+        std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    }
+    return result;
+  }
+
+ private:
+  const std::string name_;
+  const std::atomic<bool>& released_;
+};
+
+inline PlannerFactory tiny_factory(const std::atomic<bool>& released) {
+  return [&released](std::string_view name) {
+    return std::make_unique<TinyPlanner>(std::string(name), released);
+  };
+}
+
+inline std::vector<PluginInfo> tiny_planners() {
+  std::vector<PluginInfo> planners;
+  const auto add = [&](const char* name, Effort effort) {
+    planners.push_back({PluginKind::Planner, name, std::string("Tiny: ") + name, {}, {}, effort});
+  };
+  add("dp", Effort::Quick);
+  add("dp-again", Effort::Quick);
+  add("one", Effort::Quick);
+  add("refuses", Effort::Slow);
+  add("waits", Effort::Search);
+  return planners;
+}
+
+inline PlannerOptions as_they_are(int threads = 2) {
+  PlannerOptions options;
+  options.iterations = 100;
+  options.floor = false;
+  options.threads = threads;
+  return options;
+}
+
+}  // namespace strato
