@@ -14,7 +14,8 @@
 namespace strato::cli {
 namespace {
 
-constexpr double kSame = 0.01;  // relative: times that are no farther apart are equal
+// Relative: figures that are no farther apart are equal. Wall times are noisy.
+constexpr double kSameStep = 0.005, kSamePlanning = 0.25;
 
 double figure_of(const FusionFigures& figures, Measure measure) {
   switch (measure) {
@@ -58,6 +59,11 @@ StudyValue value_of(const StudyMaker& maker, const SearchRow& row, std::size_t a
   return {row.values[at], figure_of(fusion_figures(problem), column.measure), ""};
 }
 
+std::optional<double> number(const Reported& theirs) {
+  const double* value = std::get_if<double>(&theirs);
+  return value != nullptr ? std::optional(*value) : std::nullopt;
+}
+
 std::string reported(const Reported& theirs) {
   if (const double* number = std::get_if<double>(&theirs)) return significant_text(*number, 4);
   return reported_text(theirs, StudyUnit::Number);
@@ -78,10 +84,11 @@ std::optional<double> rank_of(const StudyValue& value) {
   return value.ours;
 }
 
-int compare_times(double a, double b) {
+int compare_times(double a, double b, Measure measure) {
   if (a == b) return 0;  // both out of memory, too
   if (std::isinf(a) || std::isinf(b)) return a < b ? -1 : 1;
-  return sign_of(a - b, kSame * std::min(a, b));
+  const double same = measure == Measure::PlanningTime ? kSamePlanning : kSameStep;
+  return sign_of(a - b, same * std::min(a, b));
 }
 
 // Columns that a paper's reader compares: the same figure on the same GPUs.
@@ -102,7 +109,10 @@ void compare_rivals(const SearchStudy& study, const SearchRow& row,
       const auto theirs_a = rank_of(values[a].theirs), theirs_b = rank_of(values[b].theirs);
       const auto ours_a = rank_of(values[a]), ours_b = rank_of(values[b]);
       if (!theirs_a || !theirs_b || !ours_a || !ours_b) continue;
-      const int wanted = compare_times(*theirs_a, *theirs_b), got = compare_times(*ours_a, *ours_b);
+      if (std::isinf(*theirs_a) && std::isinf(*theirs_b)) continue;  // which would be faster?
+      const Measure measure = study.columns[a].measure;
+      const int wanted = compare_times(*theirs_a, *theirs_b, measure);
+      const int got = compare_times(*ours_a, *ours_b, measure);
       directions.compare(wanted == got, fmt::format("{}: {} {} {}, in the paper {} it", row.label,
                                                     study.columns[a].label, words(got),
                                                     study.columns[b].label, words(wanted)));
@@ -111,11 +121,14 @@ void compare_rivals(const SearchStudy& study, const SearchRow& row,
 }
 
 // Labels from the best to the worst, equal ones joined by "=".
-std::string order_text(std::vector<std::pair<double, std::string>> methods) {
+std::string order_text(std::vector<std::pair<double, std::string>> methods, Measure measure) {
   std::ranges::stable_sort(methods, {}, [](const auto& method) { return method.first; });
   std::string text;
   for (std::size_t i = 0; i < methods.size(); ++i) {
-    if (i > 0) text += compare_times(methods[i - 1].first, methods[i].first) == 0 ? " = " : " < ";
+    if (i > 0) {
+      const int sign = compare_times(methods[i - 1].first, methods[i].first, measure);
+      text += sign == 0 ? " = " : " < ";
+    }
     text += methods[i].second + (std::isinf(methods[i].first) ? " (OOM)" : "");
   }
   return text;
@@ -136,15 +149,39 @@ void note_order(const SearchStudy& study, const SearchRow& row,
       ours.emplace_back(*our_rank, study.columns[c].label);
     }
     if (theirs.size() < 3) continue;  // of two, the direction says it
-    table.notes.push_back(fmt::format("{}, paper: {}", row.label, order_text(theirs)));
-    table.notes.push_back(fmt::format("{}, ours:  {}", row.label, order_text(ours)));
+    const Measure measure = study.columns[first].measure;
+    table.notes.push_back(fmt::format("{}, paper: {}", row.label, order_text(theirs, measure)));
+    table.notes.push_back(fmt::format("{}, ours:  {}", row.label, order_text(ours, measure)));
   }
 }
 
-bool is_in_paper(const SearchStudy& study, std::size_t column) {
-  return std::ranges::any_of(study.rows, [&](const SearchRow& row) {
-    return !std::holds_alternative<std::monostate>(row.values[column]);
-  });
+std::optional<double> value_with(const SearchStudy& study, const std::vector<StudyValue>& values,
+                                 Measure measure, bool theirs) {
+  for (std::size_t c = 0; c < values.size(); ++c)
+    if (study.columns[c].measure == measure)
+      return theirs ? number(values[c].theirs) : values[c].ours;
+  return std::nullopt;
+}
+
+// "NMT: 165 times fewer nodes in the paper, 34 here".
+void note_fusion(const SearchStudy& study, const SearchRow& row,
+                 const std::vector<StudyValue>& values, StudyTable& table) {
+  for (const auto& [before, after, what] :
+       {std::tuple(Measure::Nodes, Measure::FusedNodes, "fewer nodes"),
+        std::tuple(Measure::Ccr, Measure::FusedCcr, "less communication to computing")}) {
+    std::vector<double> times;
+    for (const bool theirs : {true, false}) {
+      const auto all = value_with(study, values, before, theirs);
+      const auto left = value_with(study, values, after, theirs);
+      if (all && left && *left > 0) times.push_back(*all / *left);
+    }
+    if (times.size() != 2) continue;
+    table.notes.push_back(fmt::format("{}: {} times {} in the paper, {} here", row.label,
+                                      significant_text(times[0], 3), what,
+                                      significant_text(times[1], 3)));
+    table.directions.compare((times[0] > 1) == (times[1] > 1),
+                             fmt::format("{}: fusion leaves more", row.label));
+  }
 }
 
 }  // namespace
@@ -170,6 +207,7 @@ StudyTable placements_table(const StudyMaker& maker) {
     }
     compare_rivals(study, row, values, table.directions);
     note_order(study, row, values, table);
+    note_fusion(study, row, values, table);
     table.rows.push_back({{"model", row.label}, {"batch", row.batch}, {"cells", cells}});
     table.cells.push_back(std::move(line));
   }

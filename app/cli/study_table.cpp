@@ -42,6 +42,9 @@ std::string direction_text(const Directions& directions) {
 
 std::string effort_text(const StudyMaker& maker) {
   const SearchStudy& study = maker.study;
+  const bool searches =
+      study.kind != SearchStudyKind::Placements && study.kind != SearchStudyKind::Splits;
+  if (!searches && maker.limits.seeds == 1) return "Calibration " + study.calibration;
   std::string text =
       fmt::format("{} evaluations a search", maker.limits.iterations.value_or(study.iterations));
   text += maker.limits.seeds == 1 ? ", one seed"
@@ -183,6 +186,12 @@ Json value_json(const SearchColumn& column, const StudyValue& value) {
                {"ours", value.ours ? Json(*value.ours) : Json()}};
   if (!value.ours) json["missing"] = value.missing == "-" ? "not reached" : value.missing;
   return json;
+}
+
+bool is_in_paper(const SearchStudy& study, std::size_t column) {
+  return std::ranges::any_of(study.rows, [&](const SearchRow& row) {
+    return !std::holds_alternative<std::monostate>(row.values[column]);
+  });
 }
 
 std::string missing_text(const StudyResult& result) {

@@ -67,6 +67,7 @@ std::string reported_text(const Reported& reported, StudyUnit unit);
 std::string ours_text(const StudyValue& value, StudyUnit unit);
 Json reported_json(const Reported& reported);
 Json value_json(const SearchColumn& column, const StudyValue& value);
+bool is_in_paper(const SearchStudy& study, std::size_t column);  // it has a value of some row
 std::string missing_text(const StudyResult& result);  // why it has no strategy
 // -1, 0 or 1: `value` is below, about, or above zero.
 int sign_of(double value, double tolerance);
