@@ -117,12 +117,13 @@ OpTypeRow read_op_type(const JsonView& json) {
 }
 
 OpRow read_op(const JsonView& json) {
-  json.allow_only({"label", "op", "milliseconds", "kilobytes", "split"});
+  json.allow_only({"label", "op", "milliseconds", "thousand_parameters", "split"});
   OpRow row;
   row.label = json.at("label").string();
   row.op = json.at("op").string();
   if (const auto time = json.find("milliseconds")) row.milliseconds = time->number(0, kMostValue);
-  if (const auto size = json.find("kilobytes")) row.kilobytes = size->number(0, kMostValue);
+  if (const auto size = json.find("thousand_parameters"))
+    row.thousand_parameters = size->number(0, kMostValue);
   row.is_split = json.at("split").boolean();
   return row;
 }

@@ -58,7 +58,7 @@ struct SearchRow {
 
 struct OpRow {  // of "splits"; nothing: the paper does not say
   std::string label, op;
-  std::optional<double> milliseconds, kilobytes;
+  std::optional<double> milliseconds, thousand_parameters;
   bool is_split = false;
 };
 

@@ -19,12 +19,12 @@ OpId op_named(const SearchStudy& study, const Graph& graph, const std::string& n
                    "take a name from 'stratoscope-cli inspect --graph MODEL'");
 }
 
-double parameter_kilobytes(const Graph& graph, const Op& op) {
-  Bytes bytes;
+double thousand_parameters(const Graph& graph, const Op& op) {
+  std::int64_t elements = 0;
   for (const TensorId input : op.inputs)
     if (input.valid() && graph.tensor(input).role == TensorRole::Parameter)
-      bytes += graph.tensor(input).bytes();
-  return static_cast<double>(bytes.value) / 1000;
+      elements += graph.tensor(input).elements();
+  return static_cast<double>(elements) / 1000;
 }
 
 // "Conv 16, MatMul 2": how many ops of each type are split.
@@ -58,15 +58,16 @@ void add_op(const StudyMaker& maker, const Problem& problem, const PlanningSteps
   const auto devices = static_cast<std::int64_t>(problem.cluster->device_count());
   const std::int64_t samples = std::max<std::int64_t>(1, problem.graph->batch() / devices);
   const double time = to_seconds(problem.cost->compute(id, device.type, samples)) * 1e3;
-  const double size = parameter_kilobytes(*problem.graph, op);
+  const double size = thousand_parameters(*problem.graph, op);
   const bool split = is_split(steps, id);
   table.cells.push_back({row.label, optional_text(row.milliseconds), significant_text(time, 4),
-                         optional_text(row.kilobytes), significant_text(size, 4),
+                         optional_text(row.thousand_parameters), significant_text(size, 4),
                          row.is_split ? "yes" : "no", split ? "yes" : "no"});
   table.rows.push_back(
       {{"op", row.label},
        {"milliseconds", {{"theirs", optional_json(row.milliseconds)}, {"ours", time}}},
-       {"kilobytes", {{"theirs", optional_json(row.kilobytes)}, {"ours", size}}},
+       {"thousand_parameters",
+        {{"theirs", optional_json(row.thousand_parameters)}, {"ours", size}}},
        {"split", {{"theirs", row.is_split}, {"ours", split}}}});
   table.directions.compare(split == row.is_split,
                            fmt::format("{}: {} here, in the paper it is{}", row.label,
@@ -78,7 +79,8 @@ void add_op(const StudyMaker& maker, const Problem& problem, const PlanningSteps
 StudyTable splits_table(const StudyMaker& maker) {
   const SearchStudy& study = maker.study;
   StudyTable table;
-  table.cells.push_back({"op", "ms: paper", "ours", "KB: paper", "ours", "split: paper", "ours"});
+  table.cells.push_back(
+      {"op", "ms: paper", "ours", "1000 parameters: paper", "ours", "split: paper", "ours"});
   for (const SearchRow& row : study.rows) {
     StudySearch search = maker.search(row, study.columns.front());
     search.with_steps = true;

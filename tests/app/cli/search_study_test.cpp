@@ -190,6 +190,108 @@ TEST_F(SearchStudy, BadFilesAreRefusedWithTheirPlace) {
   refuse("\"groups\": 6", "\"groups\": 6, \"calibration\": \"no-such\"", "no-such");
 }
 
+const char* kPlacements = R"({
+  "format": "stratoscope-study", "version": 1, "kind": "placements", "name": "small",
+  "source": "nowhere", "cluster": "celeritas",
+  "columns": [{"label": "one", "planner": "single-device"},
+              {"label": "DP", "planner": "dp-allreduce", "gpus": 4},
+              {"label": "same", "planner": "dp-allreduce", "gpus": 4},
+              {"label": "Celeritas", "planner": "celeritas", "set": {"variant": "paper"}},
+              {"label": "Metis", "planner": "metis", "measure": "planning-time"},
+              {"label": "nodes", "measure": "nodes"}, {"label": "merged", "measure": "fused-nodes"},
+              {"label": "CCR", "measure": "ccr"}, {"label": "merged CCR", "measure": "fused-ccr"}],
+  "rows": [{"label": "AlexNet", "model": "alexnet", "batch": 256,
+            "values": [0.1, 0.2, 0.3, 0.1, null, 100, 10, 30, 3]}]})";
+
+TEST_F(SearchStudy, PlacementsAreThePlannersOwn) {
+  const Json study = json_of(kPlacements)["studies"][0];
+  EXPECT_EQ(study["kind"], "placements");
+  const Json& cells = study["rows"][0]["cells"];
+  const auto ours = [&](std::size_t column) { return cells[column]["ours"].get<double>(); };
+  EXPECT_LT(ours(1), ours(0));  // four GPUs beat one
+  EXPECT_GT(ours(3), ours(1));  // without the floor, which would be data parallelism
+  EXPECT_EQ(ours(1), ours(2));
+  EXPECT_GT(ours(4), 0);
+  EXPECT_GT(ours(5), ours(6));  // fusion merges
+  EXPECT_GT(ours(7), ours(8));
+  const Json alone = json_of(replaced(kPlacements, "\"gpus\": 4}", "\"gpus\": 1}"));
+  EXPECT_EQ(alone["studies"][0]["rows"][0]["cells"][1]["ours"], cells[0]["ours"]);
+}
+
+TEST_F(SearchStudy, RivalsAreRankedOnTheSameGpus) {
+  const Json directions = json_of(kPlacements)["studies"][0]["directions"];
+  // one and Celeritas, DP and same; fewer nodes and less communication
+  EXPECT_EQ(directions["compared"], 4);
+  ASSERT_GE(directions["differ"].size(), 1u);
+  const std::string text = directions["differ"].dump();
+  EXPECT_NE(text.find("AlexNet: DP is as good as same, in the paper is ahead of it"),
+            std::string::npos)
+      << text;
+}
+
+TEST_F(SearchStudy, WhatRunsOutOfMemoryIsLast) {
+  const char* text = R"({
+    "format": "stratoscope-study", "version": 1, "kind": "placements", "name": "small",
+    "source": "nowhere", "cluster": "tag-2x1080ti",
+    "columns": [{"label": "one", "planner": "single-device"},
+                {"label": "DP", "planner": "dp-allreduce"}, {"label": "PS", "planner": "dp-ps"}],
+    "rows": [{"label": "VGG", "model": "vgg19", "batch": 128, "values": ["OOM", 2, "OOM"]}]})";
+  const CliResult result = run_cli({"study", file(text)});
+  ASSERT_EQ(result.status, 0) << result.err;
+  EXPECT_NE(result.out.find("VGG, paper: DP < one (OOM) = PS (OOM)"), std::string::npos)
+      << result.out;
+  EXPECT_NE(result.out.find("< one (OOM)\n"), std::string::npos) << result.out;
+  EXPECT_NE(result.out.find("of 2 comparisons"), std::string::npos) << result.out;
+}
+
+TEST_F(SearchStudy, ABatchPerGpuGrowsWithThem) {
+  const std::string text =
+      replaced(kSpeedup, "\"groups\": 6", "\"groups\": 6, \"batch\": \"per-gpu\"");
+  const std::string twice = replaced(kSpeedup, "\"model\": \"lenet\", \"batch\": 8",
+                                     "\"model\": \"lenet\", \"batch\": 16");
+  const auto time = [&](const std::string& study) {
+    return json_of(study)["studies"][0]["rows"][1]["cells"][1]["step_time_s"].get<double>();
+  };
+  EXPECT_EQ(time(text), time(twice));  // on two GPUs
+}
+
+const char* kSplits = R"({
+  "format": "stratoscope-study", "version": 1, "kind": "splits", "name": "small",
+  "source": "nowhere", "cluster": "fastt-8xv100", "gpus": 2,
+  "columns": [{"label": "FastT", "planner": "fastt"}],
+  "rows": [{"label": "VGG-19", "model": "vgg19", "batch": 64}],
+  "ops": [{"label": "conv1_1", "op": "/features/features.0/Conv", "milliseconds": 2,
+           "thousand_parameters": 1.792, "split": true}]})";
+
+TEST_F(SearchStudy, SplitOpsAreTold) {
+  const Json study = json_of(kSplits)["studies"][0];
+  const Json& op = study["rows"][0];
+  EXPECT_EQ(op["op"], "conv1_1");
+  EXPECT_DOUBLE_EQ(op["thousand_parameters"]["ours"].get<double>(), 1.792);  // 3 * 3 * 3 * 64 + 64
+  EXPECT_GT(op["milliseconds"]["ours"].get<double>(), 0);
+  EXPECT_TRUE(op["split"]["ours"].is_boolean());
+  EXPECT_EQ(study["directions"]["compared"], 1);
+}
+
+TEST_F(SearchStudy, BadPlacementsAndSplitsAreRefusedWithTheirPlace) {
+  const auto refuse = [&](const char* study, const std::string& from, const std::string& to,
+                          const std::string& place) {
+    const CliResult result = run_cli({"study", file(replaced(study, from, to))});
+    EXPECT_EQ(result.status, 2) << to << result.out;
+    EXPECT_NE(result.err.find(place), std::string::npos) << result.err;
+  };
+  refuse(kPlacements, "\"planning-time\"", "\"time\"", "columns[4].measure");
+  refuse(kPlacements, "\"planner\": \"metis\", ", "", "columns[4]");
+  refuse(kPlacements, "\"gpus\": 4", "\"gpus\": 0", "columns[1].gpus");
+  refuse(kPlacements, "\"gpus\": 4", "\"gpus\": 5", "celeritas");
+  refuse(kPlacements, "\"batch\": 256", "\"batch\": 256, \"gpus\": -1", "rows[0].gpus");
+  refuse(kPlacements, "\"cluster\"", "\"batch\": \"each\", \"cluster\"", "batch");
+  refuse(kPlacements, "\"cluster\"", "\"floor\": 1, \"cluster\"", "floor");
+  refuse(kSplits, "features.0/Conv", "no/such", "no/such");
+  refuse(kSplits, "\"split\": true", "\"split\": 1", "ops[0].split");
+  refuse(kSplits, "\"milliseconds\": 2", "\"milliseconds\": -2", "ops[0].milliseconds");
+}
+
 TEST_F(SearchStudy, CtrlCPrintsWhatIsDone) {
   const std::string path = file(kSpeedup);
   OnTerminal terminal({"study", path, "--iterations", "1000000"});
