@@ -220,8 +220,9 @@ TEST_F(SearchStudy, PlacementsAreThePlannersOwn) {
 
 TEST_F(SearchStudy, RivalsAreRankedOnTheSameGpus) {
   const Json directions = json_of(kPlacements)["studies"][0]["directions"];
-  // one and Celeritas, DP and same; fewer nodes and less communication
-  EXPECT_EQ(directions["compared"], 4);
+  // one and Celeritas, DP and same, fewer nodes; all in one cluster, nothing is left to compare of
+  // the communication
+  EXPECT_EQ(directions["compared"], 3);
   ASSERT_GE(directions["differ"].size(), 1u);
   const std::string text = directions["differ"].dump();
   EXPECT_NE(text.find("AlexNet: DP is as good as same, in the paper is ahead of it"),
@@ -235,7 +236,7 @@ TEST_F(SearchStudy, WhatRunsOutOfMemoryIsLast) {
     "source": "nowhere", "cluster": "tag-2x1080ti",
     "columns": [{"label": "one", "planner": "single-device"},
                 {"label": "DP", "planner": "dp-allreduce"}, {"label": "PS", "planner": "dp-ps"}],
-    "rows": [{"label": "VGG", "model": "vgg19", "batch": 128, "values": ["OOM", 2, "OOM"]}]})";
+    "rows": [{"label": "VGG", "model": "vgg19", "batch": 200, "values": ["OOM", 2, "OOM"]}]})";
   const CliResult result = run_cli({"study", file(text)});
   ASSERT_EQ(result.status, 0) << result.err;
   EXPECT_NE(result.out.find("VGG, paper: DP < one (OOM) = PS (OOM)"), std::string::npos)
