@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <numeric>
+#include <utility>
 
 #include "core/base/error.h"
 #include "views/style/style.h"
@@ -251,8 +252,24 @@ bool TournamentModel::show(int row) {
   const Entry& entry = at(row);
   if (entry.state != RowState::Done) return false;
   const QString label = entry.kept.isEmpty() ? text_of(entry.planner) : entry.kept;
+  match_order(entry.strategy);
   session_.show_result(entry.strategy, label);
   return true;
+}
+
+// A strategy with priorities of its own turns the window to them (Session::show_result); the next
+// one without is shown first in, first out again, as it was compared.
+void TournamentModel::match_order(const Strategy& strategy) {
+  Simulation simulation = session_.simulation();
+  const bool own_order = !strategy.priorities.empty();
+  if (own_order && simulation.order == TaskOrder::Fifo) order_taken_ = true;
+  if (!own_order && std::exchange(order_taken_, false)) simulation.order = TaskOrder::Fifo;
+  session_.set_simulation(simulation);
+  if (simulation.fair_links || (!own_order && simulation.order == TaskOrder::Priority)) {
+    emit session_.message(
+        tr("A tournament compares strategies first in, first out on exclusive "
+           "links; they are shown as chosen here"));
+  }
 }
 
 void TournamentModel::keep(int row, std::function<void(const QString&)> told) {
@@ -331,7 +348,7 @@ QString TournamentModel::words(int row) const {
   QStringList lines{note(entry)};
   if (entry.state == RowState::Done) {
     const TournamentCell& cell = *entry.cell;
-    lines.prepend(tr("%1 evaluations, took %2, had its best after %3; the fullest device holds %4")
+    lines.prepend(tr("evaluations: %1, took %2, had its best after %3; the fullest device holds %4")
                       .arg(cell.result.evaluations)
                       .arg(seconds_text(cell.wall_seconds), seconds_text(cell.seconds_to_best),
                            style::bytes(cell.memory_peak)));
@@ -482,7 +499,9 @@ QVariant TournamentModel::headerData(int section, Qt::Orientation orientation, i
   if (role == Qt::DisplayRole) return QString::fromUtf8(names[section]);
   if (role == Qt::ToolTipRole) return QString::fromUtf8(help[section]);
   if (role == Qt::TextAlignmentRole)
-    return QVariant((section == PlannerName || section == Note ? Qt::AlignLeft : Qt::AlignRight) |
+    return QVariant((section == PlannerName || section == Speedup || section == Note
+                         ? Qt::AlignLeft
+                         : Qt::AlignRight) |
                     Qt::AlignVCenter);
   return {};
 }

@@ -102,6 +102,7 @@ class TournamentModel : public QAbstractTableModel {
   void finished(std::uint64_t job, std::shared_ptr<const TournamentCell> cell,
                 const TournamentProgress& progress);
   void ended(std::uint64_t job, const QString& error);
+  void match_order(const Strategy& strategy);
   void settle_row(std::size_t entry);
   void tell_rows(std::size_t first, std::size_t last);
   QString text(const Entry& entry, int column) const;
@@ -123,6 +124,7 @@ class TournamentModel : public QAbstractTableModel {
   std::uint64_t job_ = 0;
   std::size_t done_ = 0;
   bool running_ = false;
+  bool order_taken_ = false;  // the window simulates by priority because a row asked for it
   QElapsedTimer since_;
   double took_ = 0;
   QTimer tick_;

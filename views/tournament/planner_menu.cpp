@@ -13,11 +13,11 @@ QString section_name(Effort effort) {
     case Effort::Quick:
       return PlannerMenu::tr("Quick: one answer, soon");
     case Effort::Slow:
-      return PlannerMenu::tr("Slow: one answer, some time later");
+      return PlannerMenu::tr("Slow: one answer, later");
     case Effort::Search:
       return PlannerMenu::tr("Searches: spend the budget");
     case Effort::Portfolio:
-      return PlannerMenu::tr("Portfolios: run other planners");
+      return PlannerMenu::tr("Portfolios: run others");
   }
   return {};
 }

@@ -60,7 +60,7 @@ void TournamentDelegate::paint_speedup(QPainter& painter, const QStyleOptionView
   if (item.state & QStyle::State_Selected)
     painter.fillRect(item.rect, item.palette.color(QPalette::Highlight));
   const double figures =
-      item.fontMetrics.horizontalAdvance(QStringLiteral("00.0×")) + 3 * style::kGrid;
+      item.fontMetrics.horizontalAdvance(QStringLiteral("0.000×")) + 3 * style::kGrid;
   const double bound = model_.marks() ? model_.marks()->bound_speedup : 0;
   const SpeedupScale scale = speedup_scale(item.rect, figures, bound);
   const QColor text = item.palette.color(QPalette::Text);

@@ -33,14 +33,14 @@ int width_in_digits(int column) {
     case TournamentModel::Rank:
       return 4;
     case TournamentModel::PlannerName:
-      return 24;
+      return 21;
     case TournamentModel::Speedup:
-      return 26;
+      return 23;
     case TournamentModel::AboveBound:
     case TournamentModel::Evaluations:
       return 13;
     case TournamentModel::Note:
-      return 28;
+      return 12;
     default:
       return 11;
   }
@@ -155,12 +155,12 @@ void TournamentView::build() {
   words_->setWordWrap(true);
   words_->setTextInteractionFlags(Qt::TextSelectableByMouse);
   words_->setAlignment(Qt::AlignLeft | Qt::AlignTop);
-  words_->setFixedHeight(2 * fontMetrics().lineSpacing() + style::kGrid);
+  words_->setFixedHeight(2 * fontMetrics().lineSpacing());
   for (QLabel* label : {legend_, words_})
     label->setContentsMargins(2 * style::kGrid, 0, 2 * style::kGrid, 0);
   auto* filled = new QWidget(this);
   auto* rows = new QVBoxLayout(filled);
-  rows->setContentsMargins(0, 0, 0, 0);
+  rows->setContentsMargins(0, 0, 0, style::kGrid);
   rows->setSpacing(style::kGrid);
   rows->addWidget(legend_);
   rows->addWidget(table_, 1);
@@ -246,7 +246,8 @@ void TournamentView::refresh_words() {
                     : tr("Click a row to see its strategy in all views; Enter or a double click "
                          "keeps it in the workspace");
   }
-  words_->setText(text);
+  words_->setText(  // two lines; the tip has all
+      fontMetrics().elidedText(text, Qt::ElideRight, std::max(200, 2 * width() * 23 / 25)));
   words_->setToolTip(text);
 }
 
@@ -311,6 +312,7 @@ void TournamentView::resize_columns() {
 void TournamentView::resizeEvent(QResizeEvent* event) {
   QWidget::resizeEvent(event);
   resize_columns();
+  refresh_words();
 }
 
 // The chosen row is filled lightly, so that the bars keep their colours.

@@ -19,8 +19,9 @@ inline Strategy all_on(const Problem& problem, int device) {
                        decision_on_device(DeviceId(static_cast<std::size_t>(device))));
 }
 
-// "dp", "dp-again": data parallel; "one": all on device 0; "refuses": throws; "waits": reports
-// something, and ends when it is stopped or `released`; "fails": a bug.
+// "dp", "dp-again": data parallel; "ordered": that with priorities; "one": all on device 0;
+// "refuses": throws; "waits": reports something, and ends when it is stopped or `released`;
+// "fails": a bug.
 class TinyPlanner final : public Planner {
  public:
   TinyPlanner(std::string name, const std::atomic<bool>& released)
@@ -33,6 +34,7 @@ class TinyPlanner final : public Planner {
     if (name_ == "fails") throw std::runtime_error("a bug");
     PlanResult result;
     result.strategy = name_ == "one" ? all_on(problem, 0) : data_parallel(problem);
+    if (name_ == "ordered") result.strategy.priorities.assign(problem.graph->op_count(), 1);
     result.score = evaluator.evaluate(result.strategy);
     result.evaluations = 1;
     result.facts = {{"proven", "nothing"}};

@@ -190,6 +190,23 @@ TEST_F(TournamentTable, ShowsStrategiesUndoably) {
   EXPECT_EQ(model_.shown_row(), -1);
 }
 
+TEST_F(TournamentTable, ShowsStrategiesInTheOrderThatTheyWereComparedIn) {
+  open_lenet();
+  run_to_the_end({"one", "ordered"});
+  model_.show(row_of("ordered"));
+  EXPECT_EQ(session_.simulation().order, TaskOrder::Priority);
+  model_.show(row_of("one"));
+  session_.settle();
+  EXPECT_EQ(session_.simulation(), Simulation{});
+  EXPECT_EQ(step_time(), model_.cell(row_of("one"))->result.score.step_time);
+  session_.set_simulation({TaskOrder::Priority, false});  // a person's choice stays, with a word
+  model_.show(row_of("ordered"));
+  QSignalSpy message(&session_, &Session::message);
+  model_.show(row_of("one"));
+  EXPECT_EQ(session_.simulation().order, TaskOrder::Priority);
+  EXPECT_EQ(message.count(), 1);
+}
+
 TEST_F(TournamentTable, ShowsAndKeepsStrategiesWithGroupsOfTheirOwn) {
   open_workspace();
   open_lenet();
