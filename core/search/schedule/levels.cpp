@@ -71,6 +71,7 @@ Weights longest_weights(const Dag& dag, const TransferTimes& transfers) {
 }
 
 Weights mean_weights(const Dag& dag, const Cluster& cluster, const TransferTimes& transfers) {
+  CHECK(dag.gpu_type_count() == cluster.gpu_types().size(), "times for each GPU type");
   std::vector<std::int64_t> devices(dag.gpu_type_count(), 0);
   for (const Device& device : cluster.devices()) ++devices[device.type.index()];
   Weights weights{std::vector<Nanos>(dag.size()), std::vector<Nanos>(dag.edge_count())};

@@ -166,9 +166,9 @@ inline DagBuilder star_dag(int leaves, std::int64_t time, std::int64_t bytes) {
 }
 
 inline DagBuilder scattered_dag(int nodes, std::int64_t time, Bytes memory,
-                                std::int32_t colocation = -1) {
-  DagBuilder builder(1);
-  const Nanos times[] = {Nanos(time)};
+                                std::int32_t colocation = -1, std::size_t gpu_types = 1) {
+  DagBuilder builder(gpu_types);
+  const std::vector<Nanos> times(gpu_types, Nanos(time));
   for (int i = 0; i < nodes; ++i) builder.add_node(times, memory, colocation);
   return builder;
 }

@@ -144,7 +144,7 @@ TEST(Sct, a_device_waits_for_the_favourite_child) {
 
 TEST(EtfAndSct, what_fits_nowhere_is_placed_all_the_same) {
   for (const std::int32_t group : {-1, 0}) {
-    const toy::Case of(toy::scattered_dag(7, 1, Bytes(std::int64_t{40} << 30), group),
+    const toy::Case of(toy::scattered_dag(7, 1, Bytes(std::int64_t{40} << 30), group, 2),
                        toy::small_cluster(2, 1));
     for (const Schedule& schedule : {etf(of), sct(of)}) {
       EXPECT_EQ(of.problem_with(schedule), "");
