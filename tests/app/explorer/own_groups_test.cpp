@@ -23,11 +23,12 @@ QString sample(const char* name) {
 
 class OwnGroupsInTheWindow : public ::testing::Test {
  protected:
+  // More ops than groups, so that op-by-op divides some.
   OwnGroupsInTheWindow() : window_(session_, false) {
     QObject::connect(&session_, &Session::failed, [this](const QString& text) { failed_ << text; });
     window_.resize(1280, 800);
     window_.show();
-    window_.open({sample("models/lenet.onnx"), sample("clusters/tag-testbed.json")});
+    window_.open({sample("models/inception_v3.onnx"), sample("clusters/tag-testbed.json")});
     (void)QTest::qWaitFor([&] { return session_.snapshot().outcome != nullptr; }, kPatience);
     session_.settle();
   }
