@@ -184,13 +184,14 @@ PlanningReplay::Ready PlanningReplay::ready(std::size_t position, std::size_t mo
 QString PlanningReplay::note(const PlanningSteps::Step& step,
                              const PlanningSteps::Candidate& candidate) const {
   if (candidate.device == step.device) return QString::fromStdString(sentence(step.why));
+  if (step.why == PlanningSteps::Why::Colocated) return QStringLiteral("is not allowed");
   if (!candidate.fits) return QStringLiteral("has no room in memory");
   const Nanos later = candidate.finish - step.finish;
-  if (later.value > 0) return QStringLiteral("finishes %1 later").arg(style::time(later));
+  if (later.value > 0) return QStringLiteral("%1 later").arg(style::time(later));
   if (later.value < 0) {
-    return QStringLiteral("would finish %1 sooner").arg(style::time(Nanos(-later.value)));
+    return QStringLiteral("%1 sooner").arg(style::time(Nanos(-later.value)));
   }
-  return QStringLiteral("finishes at the same time");
+  return QStringLiteral("at the same time");
 }
 
 std::vector<std::int32_t> PlanningReplay::breaks(std::size_t place) const {

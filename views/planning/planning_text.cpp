@@ -77,37 +77,33 @@ QString place_story(const PlanningReplay& replay, std::size_t position, const Pr
   const PlanningSteps::Step& step = *replay.step(position);
   const std::size_t ops = replay.steps().nodes[at(step.node)].size();
   QString story =
-      tr("%1%2 goes to %3, %4 to %5: %6.")
+      tr("%1%2 goes to %3, %4 to %5: %6")
           .arg(node_name(replay, step.node), ops > 1 ? tr(" (%1 ops)").arg(ops) : QString(),
                device_name(*problem.cluster, step.device), style::time(step.start),
                style::time(step.finish), QString::fromStdString(sentence(step.why)));
-  if (!step.remark.empty()) story += tr(" %1.").arg(QString::fromStdString(step.remark));
-  story += tr(" All so far takes %1.").arg(style::time(replay.makespan(position)));
+  if (!step.remark.empty()) story += tr("; ") + QString::fromStdString(step.remark);
+  story += tr(". All so far takes %1.").arg(style::time(replay.makespan(position)));
   return story;
 }
 
 QString axis_text(const PlanningSteps::Trial& trial) {
-  return tr("axis %1, %2 parts").arg(trial.axis).arg(trial.parts);
+  return trial.axis < 0 ? tr("by samples, %1 parts").arg(trial.parts)
+                        : tr("axis %1, %2 parts").arg(trial.axis).arg(trial.parts);
 }
 
 QString split_story(const PlanningReplay& replay, std::size_t position, const Problem& problem) {
   const PlanningSteps::Trial& trial = replay.steps().trials[replay.tried(position) - 1];
-  return tr("%1 in %2 parts along axis %3: everything takes %4, %5.")
-      .arg(op_name(problem, trial.op))
-      .arg(trial.parts)
-      .arg(trial.axis)
-      .arg(style::time(trial.makespan),
+  return tr("%1 split %2: everything takes %3, %4.")
+      .arg(op_name(problem, trial.op), axis_text(trial), style::time(trial.makespan),
            trial.taken ? tr("the shortest so far: it is kept") : tr("no shorter: it is dropped"));
 }
 
 PlanningRows cluster_rows(const PlanningReplay& replay, std::size_t place, const Problem& problem) {
   const PlanningSteps::Fusion& fusion = replay.steps().fusion;
-  PlanningRows table{tr("Clusters of the cheapest way so far"),
-                     {tr("From op"), tr("Ops"), tr("Left between")},
-                     false,
-                     {},
-                     {},
-                     -1};
+  PlanningRows table;
+  table.title = tr("Clusters of the cheapest way so far");
+  table.headers = {tr("From op"), tr("Ops"), tr("Left between")};
+  table.paths = true;
   const auto breaks = replay.breaks(place);
   for (std::size_t i = breaks.size() - 1; i > 0 && table.rows.size() < kMostRows; --i) {
     const auto from = static_cast<std::size_t>(breaks[i - 1]),
@@ -122,8 +118,10 @@ PlanningRows cluster_rows(const PlanningReplay& replay, std::size_t place, const
 
 PlanningRows order_rows(const PlanningReplay& replay) {
   const auto& order = replay.steps().ranking.order;
-  PlanningRows table{
-      tr("The order of the nodes"), {tr("Node"), tr("Place"), tr("Rank")}, false, {}, {}, -1};
+  PlanningRows table;
+  table.title = tr("The order of the nodes");
+  table.headers = {tr("Node"), tr("#"), tr("Rank")};
+  table.paths = true;
   for (std::size_t i = 0; i < order.size() && i < kMostRows; ++i) {
     table.rows.push_back({node_name(replay, order[i]), count(i + 1), rank_of(replay, order[i])});
     table.nodes.push_back(order[i]);
@@ -133,12 +131,10 @@ PlanningRows order_rows(const PlanningReplay& replay) {
 
 PlanningRows device_rows(const PlanningReplay& replay, const PlanningSteps::Step& step,
                          const Problem& problem) {
-  PlanningRows table{tr("Devices compared"),
-                     {tr("Device"), tr("Start"), tr("Finish"), tr("Note")},
-                     true,
-                     {},
-                     {},
-                     -1};
+  PlanningRows table;
+  table.title = tr("Devices compared");
+  table.headers = {tr("Device"), tr("Start"), tr("Finish"), tr("Note")};
+  table.last_is_text = true;
   const auto add = [&](const PlanningSteps::Candidate& candidate) {
     if (candidate.device == step.device) table.marked = static_cast<int>(table.rows.size());
     table.rows.push_back({device_name(*problem.cluster, candidate.device),
@@ -154,12 +150,11 @@ PlanningRows device_rows(const PlanningReplay& replay, const PlanningSteps::Step
 }
 
 PlanningRows trial_rows(const PlanningReplay& replay, std::size_t tried, const Problem& problem) {
-  PlanningRows table{tr("Splits tried, the latest first"),
-                     {tr("Op"), tr("Makespan"), tr("Split")},
-                     true,
-                     {},
-                     {},
-                     -1};
+  PlanningRows table;
+  table.title = tr("Splits tried, the latest first");
+  table.headers = {tr("Op"), tr("Makespan"), tr("Split")};
+  table.last_is_text = true;
+  table.paths = true;
   for (std::size_t i = tried; i-- > 0 && table.rows.size() < kMostRows;) {
     const PlanningSteps::Trial& trial = replay.steps().trials[i];
     table.rows.push_back({op_name(problem, trial.op), style::time(trial.makespan),
@@ -233,12 +228,11 @@ PlanningRows ready_rows(const PlanningReplay& replay, std::size_t position) {
   const auto now = replay.node(position);
   if (!now) return {};
   const PlanningReplay::Ready ready = replay.ready(position);
-  PlanningRows table{tr("Ready: %1 nodes, in their order").arg(ready.count),
-                     {tr("Node"), tr("Place"), tr("Rank")},
-                     false,
-                     {},
-                     ready.first,
-                     -1};
+  PlanningRows table;
+  table.title = tr("Ready: %1 nodes, in their order").arg(ready.count);
+  table.headers = {tr("Node"), tr("#"), tr("Rank")};
+  table.paths = true;
+  table.nodes = ready.first;
   if (ready.count == 1) table.title = tr("Ready: 1 node");
   for (const NodeIndex node : ready.first) {
     if (node == *now) table.marked = static_cast<int>(table.rows.size());

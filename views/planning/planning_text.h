@@ -14,6 +14,7 @@ struct PlanningRows {
   QString title;
   QStringList headers;        // the first column is text, the others are figures
   bool last_is_text = false;  // but for the last, which is text and gets the room
+  bool paths = false;         // the first column are names, whose ends say most
   std::vector<QStringList> rows;
   std::vector<NodeIndex> nodes;  // of the rows, where they are nodes; else empty
   int marked = -1;               // the row that was taken

@@ -38,6 +38,16 @@ void check_ops(const PlanningSteps& steps, const Graph& graph) {
   }
 }
 
+class ElidedLabel : public QLabel {
+ protected:
+  void paintEvent(QPaintEvent*) override {
+    QPainter painter(this);
+    painter.setPen(palette().color(QPalette::WindowText));
+    painter.drawText(contentsRect(), Qt::AlignLeft | Qt::AlignVCenter,
+                     fontMetrics().elidedText(text(), Qt::ElideRight, contentsRect().width()));
+  }
+};
+
 QToolButton* make_button(const QString& text, const QString& tip) {
   auto* button = new QToolButton;
   button->setText(text);
@@ -109,7 +119,7 @@ QWidget* PlanningView::build_header() {
   auto* row = new QHBoxLayout(header);
   row->setContentsMargins(2 * style::kGrid, style::kGrid, 2 * style::kGrid, style::kGrid);
   row->setSpacing(style::kGrid);
-  algorithm_ = new QLabel;
+  algorithm_ = new ElidedLabel;
   algorithm_->setTextFormat(Qt::PlainText);
   algorithm_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
   phases_ = new QHBoxLayout;
@@ -137,7 +147,8 @@ QWidget* PlanningView::build_body() {
   down_->addWidget(canvas_);
   down_->addWidget(strip_);
   down_->setStretchFactor(0, 3);
-  down_->setStretchFactor(1, 1);
+  down_->setStretchFactor(1, 2);
+  down_->setSizes({300, 200});
   tables_->addWidget(compared_);
   tables_->addWidget(ready_);
   tables_->setStretchFactor(0, 3);
@@ -165,6 +176,7 @@ void PlanningView::connect_parts() {
     });
   }
   connect(follow_, &QToolButton::toggled, canvas_, &SlotCanvas::set_follow);
+  connect(follow_, &QToolButton::toggled, strip_, &SequenceStrip::set_follow);
   connect(fit_, &QToolButton::clicked, this, [this] {
     follow_->setChecked(false);
     canvas_->fit_all();
@@ -201,16 +213,24 @@ void PlanningView::show_steps(std::shared_ptr<const PlanningSteps> steps,
     if (!trouble.isEmpty()) empty_->setText(trouble);
     return;
   }
-  algorithm_->setText(QString::fromStdString(replay_->steps().algorithm));
-  algorithm_->setToolTip(algorithm_->text());
   fill_phases();
   transport_->begin(replay_->size(), replay_->size());
   show_position();
   canvas_->fit_all();
+  tell_algorithm();
+}
+
+// A baseline may have won: then these are not the steps to the strategy that is shown.
+void PlanningView::tell_algorithm() {
+  QString text = QString::fromStdString(replay_->steps().algorithm);
+  const QString& note = session_.search().note;
+  if (!note.isEmpty()) text += QStringLiteral(" · ") + note;
+  algorithm_->setText(text);
+  algorithm_->setToolTip(text);
 }
 
 void PlanningView::refresh_empty() {
-  if (replay_) return;
+  if (replay_) return tell_algorithm();
   const SearchStatus& search = session_.search();
   const bool open = session_.snapshot().problem != nullptr;
   const bool idle = search.state == SearchState::Idle;
@@ -274,8 +294,8 @@ void PlanningView::show_position() {
   }
   const bool places = phase == PlanningPhase::Place || phase == PlanningPhase::Split;
   canvas_->setVisible(places);
-  follow_->setVisible(places);
-  fit_->setVisible(places);
+  follow_->setVisible(phase != PlanningPhase::Rank);
+  fit_->setVisible(phase != PlanningPhase::Rank);
   canvas_->set_position(position);
   strip_->set_position(position);
   compared_->show_rows(compared_rows(*replay_, position, *problem_));

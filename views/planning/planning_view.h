@@ -56,6 +56,7 @@ class PlanningView : public QWidget {
   QWidget* build_body();
   void connect_parts();
   void take_steps();
+  void tell_algorithm();
   void refresh_empty();
   void fill_phases();
   void show_position();

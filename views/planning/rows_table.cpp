@@ -105,6 +105,7 @@ void RowsTable::show_rows(PlanningRows rows) {
   const bool other = rows.headers != model_.rows().headers;
   title_->setText(rows.title);
   model_.show(std::move(rows));
+  table_->setTextElideMode(model_.rows().paths ? Qt::ElideLeft : Qt::ElideRight);
   if (other) size_columns();
   if (model_.rows().marked >= 0) table_->scrollTo(model_.index(model_.rows().marked, 0));
 }
@@ -119,10 +120,10 @@ void RowsTable::size_columns() {
     const bool last = notes && column + 1 == columns;
     const bool rest = notes ? last : column == 0;
     header->setSectionResizeMode(column, rest ? QHeaderView::Stretch : QHeaderView::Fixed);
-    if (!rest) {
-      const int wide = fontMetrics().horizontalAdvance(model_.rows().headers[column]);
-      header->resizeSection(column, std::max(wide + 12, (column == 0 ? 12 : 9) * digit));
-    }
+    if (rest) continue;
+    const int wide = fontMetrics().horizontalAdvance(model_.rows().headers[column]);
+    const int digits = column > 0 ? 8 : model_.rows().paths ? 14 : 9;
+    header->resizeSection(column, std::max(wide + 12, digits * digit + 8));
   }
 }
 

@@ -16,6 +16,8 @@ namespace strato {
 namespace {
 
 constexpr double kSides = 2 * style::kGrid;
+constexpr double kPaleness = 0.3;     // of what is placed: the node of the step stands out
+constexpr double kFollowedWidth = 6;  // px of an op, when it follows
 
 std::size_t at(NodeIndex node) { return static_cast<std::size_t>(node); }
 
@@ -33,20 +35,46 @@ void SequenceStrip::show_replay(std::shared_ptr<const PlanningReplay> replay,
                                 std::shared_ptr<const Problem> problem) {
   replay_ = std::move(replay);
   problem_ = std::move(problem);
-  highest_rank_ = highest_cost_ = 1;
+  highest_rank_ = 1;
   position_ = 0;
   if (!replay_) return update();
   position_ = replay_->size();
   for (const Nanos rank : replay_->steps().ranking.value)
     highest_rank_ = std::max(highest_rank_, static_cast<double>(rank.value));
-  for (const Nanos cost : replay_->steps().fusion.cost)
-    highest_cost_ = std::max(highest_cost_, static_cast<double>(cost.value));
-  update();
+  choose_window();
 }
 
 void SequenceStrip::set_position(std::size_t position) {
   position_ = position;
+  choose_window();
+}
+
+void SequenceStrip::set_follow(bool follow) {
+  follow_ = follow;
+  choose_window();
+}
+
+void SequenceStrip::resizeEvent(QResizeEvent*) { choose_window(); }
+
+// The ranks' shape is seen as a whole only; breakpoints only from near.
+void SequenceStrip::choose_window() {
   update();
+  first_ = 0;
+  shown_ = std::max<std::size_t>(1, places());
+  if (!replay_ || !fuses()) return;
+  const auto room = static_cast<std::size_t>(std::max(10.0, plot().width() / kFollowedWidth));
+  const std::size_t known = replay_->fused(position_);
+  if (follow_ && room < shown_) {
+    const std::size_t before = room * 3 / 4;  // more of what is known than of what comes
+    first_ = std::min(known > before ? known - before : 0, shown_ - room);
+    shown_ = room;
+  }
+  const auto& cost = replay_->steps().fusion.cost;
+  const auto begin = cost.begin() + static_cast<std::ptrdiff_t>(first_);
+  const auto [low, high] =
+      std::minmax_element(begin, begin + static_cast<std::ptrdiff_t>(shown_) + 1);
+  lowest_cost_ = static_cast<double>(low->value);
+  highest_cost_ = std::max(lowest_cost_ + 1, static_cast<double>(high->value));
 }
 
 // From the start until the last op of the sequence is cut.
@@ -69,15 +97,16 @@ QRectF SequenceStrip::plot() const {
 
 double SequenceStrip::x_of(std::size_t place) const {
   const QRectF area = plot();
-  return area.left() + area.width() * static_cast<double>(place) /
-                           static_cast<double>(std::max<std::size_t>(1, places()));
+  return area.left() + area.width() * (static_cast<double>(place) - static_cast<double>(first_)) /
+                           static_cast<double>(shown_);
 }
 
 std::optional<std::size_t> SequenceStrip::place_at(double x) const {
   const QRectF area = plot();
   if (places() == 0 || x < area.left() || x >= area.right()) return {};
   const double part = (x - area.left()) / area.width();
-  return std::min(places() - 1, static_cast<std::size_t>(part * static_cast<double>(places())));
+  return std::min(places() - 1,
+                  first_ + static_cast<std::size_t>(part * static_cast<double>(shown_)));
 }
 
 QColor SequenceStrip::colour_of(NodeIndex node) const {
@@ -87,15 +116,19 @@ QColor SequenceStrip::colour_of(NodeIndex node) const {
   }
   const DeviceId device = replay_->steps().steps[step].device;
   if (device.index() >= problem_->cluster->device_count()) return style::muted_text(palette());
-  return style::device_colour(*problem_->cluster, device, style::is_dark(palette()));
+  return mixed(style::device_colour(*problem_->cluster, device, style::is_dark(palette())),
+               palette().color(QPalette::Base), kPaleness);
 }
 
 QString SequenceStrip::title() const {
   const PlanningSteps& steps = replay_->steps();
   if (fuses()) {
-    return tr("%1 ops in sequence · communication left between clusters, up to %2")
+    return tr("Ops %1 to %2 of %3 · communication left, %4 to %5")
+        .arg(first_ + 1)
+        .arg(first_ + shown_)
         .arg(places())
-        .arg(style::time(Nanos(static_cast<std::int64_t>(highest_cost_))));
+        .arg(style::time(Nanos(static_cast<std::int64_t>(lowest_cost_))),
+             style::time(Nanos(static_cast<std::int64_t>(highest_cost_))));
   }
   if (steps.ranking.value.empty()) return tr("%1 nodes").arg(places());
   return tr("%1 nodes in their order · %2, up to %3")
@@ -174,13 +207,16 @@ void SequenceStrip::paint_fusion(QPainter& painter) {
   const double bottom = area.bottom();
   const auto y_of = [&](std::size_t place) {
     return bottom - 6 -
-           (area.height() - 8) * static_cast<double>(fusion.cost[place].value) / highest_cost_;
+           (area.height() - 8) * (static_cast<double>(fusion.cost[place].value) - lowest_cost_) /
+               (highest_cost_ - lowest_cost_);
   };
   painter.fillRect(QRectF(area.left(), bottom - 4, area.width(), 4), mixed(ground, ink, 0.12));
+  painter.setClipRect(area.adjusted(-4, -4, 4, 4));
   const auto breaks = replay_->breaks(known);
   for (std::size_t i = 0; i + 1 < breaks.size(); ++i) {  // neighbouring clusters look different
     const double from = x_of(static_cast<std::size_t>(breaks[i])),
                  to = x_of(static_cast<std::size_t>(breaks[i + 1]));
+    if (to < area.left() || from > area.right()) continue;
     painter.fillRect(QRectF(from, area.top(), to - from, bottom - 4 - area.top()),
                      mixed(ground, ink, i % 2 == 0 ? 0.05 : 0.11));
     painter.fillRect(QRectF(from, bottom - 4, to - from, 4),
@@ -188,7 +224,7 @@ void SequenceStrip::paint_fusion(QPainter& painter) {
   }
   QPolygonF line;
   double last_x = -10;
-  for (std::size_t place = 0; place <= known; ++place) {
+  for (std::size_t place = first_; place <= std::min(known, first_ + shown_); ++place) {
     const double x = x_of(place);
     if (x - last_x < 0.7 && place < known) continue;
     line << QPointF(x, y_of(place));

@@ -18,7 +18,8 @@
 namespace strato {
 namespace {
 
-constexpr int kSmallestRow = 16, kTallestRow = 34;
+constexpr int kSmallestRow = 16, kTallestRow = 48;
+constexpr double kPaleness = 0.3;    // of what is placed: the node of the step stands out
 constexpr double kFold = 3;          // px: less is folded with its neighbours
 constexpr double kSmallest = 5;      // px: the node of the step and its candidates are seen
 constexpr double kNodesInView = 40;  // of the usual length, when it follows
@@ -264,8 +265,10 @@ void SlotCanvas::paint_axis(QPainter& painter) {
     painter.setPen(mixed(ground, ink, 0.15));
     painter.drawLine(QPointF(x, height - 4), QPointF(x, height));
     painter.setPen(style::muted_text(palette()));
-    painter.drawText(QPointF(x + 3, fontMetrics().ascent() + 1),
-                     axis_label(t, step, static_cast<std::int64_t>(mapping_.end())));
+    const QString label = axis_label(t, step, static_cast<std::int64_t>(mapping_.end()));
+    const double right = x + 3 + fontMetrics().horizontalAdvance(label);
+    if (x + 3 < gutter_ || right > viewport()->width()) continue;
+    painter.drawText(QPointF(x + 3, fontMetrics().ascent() + 1), label);
   }
   const double end = mapping_.x(static_cast<double>(replay_->makespan(position_).value));
   painter.setPen(QPen(style::muted_text(palette()), 1, Qt::DashLine));
@@ -276,7 +279,7 @@ void SlotCanvas::paint_axis(QPainter& painter) {
 void SlotCanvas::paint_block(QPainter& painter, const QRectF& box, const QColor& colour,
                              bool many) {
   const QColor ground = palette().color(QPalette::Base);
-  painter.fillRect(box, many ? mixed(colour, ground, 0.35) : colour);
+  painter.fillRect(box, many ? mixed(colour, ground, 0.4) : colour);
 }
 
 void SlotCanvas::paint_row(QPainter& painter, DeviceId device) {
@@ -295,9 +298,10 @@ void SlotCanvas::paint_row(QPainter& painter, DeviceId device) {
                                             Qt::ElideMiddle, gutter_ - 3 * style::kGrid));
   painter.setClipRect(QRectF(gutter_, fontMetrics().height() + style::kGrid,
                              viewport()->width() - gutter_, viewport()->height()));
-  const QColor colour = device.index() < problem_->cluster->device_count()
-                            ? style::device_colour(*problem_->cluster, device, dark)
-                            : style::muted_text(palette());
+  const QColor colour = mixed(device.index() < problem_->cluster->device_count()
+                                  ? style::device_colour(*problem_->cluster, device, dark)
+                                  : style::muted_text(palette()),
+                              ground, kPaleness);
   const QColor gold = style::critical(dark);
   const auto placed = static_cast<std::int32_t>(replay_->placed(position_));
   QRectF folded;
@@ -334,8 +338,9 @@ void SlotCanvas::paint_row(QPainter& painter, DeviceId device) {
 
 // The outlines first: what was taken lies on top.
 void SlotCanvas::paint_step(QPainter& painter, const PlanningSteps::Step& step) {
+  const bool compared = step.why != PlanningSteps::Why::Colocated;
   for (const auto& candidate : step.candidates) {
-    if (candidate.device != step.device) paint_candidate(painter, candidate);
+    if (compared && candidate.device != step.device) paint_candidate(painter, candidate);
   }
   QRectF box = box_of(step.device, step.start, step.finish);
   box.setWidth(std::max(box.width() - 1, kSmallest));
@@ -368,7 +373,8 @@ void SlotCanvas::paint_candidate(QPainter& painter, const PlanningSteps::Candida
   paint_finish(painter, box, candidate.fits ? style::time(candidate.finish) : tr("no room"), false);
 }
 
-// Beside the box, where that is in sight; on its own ground, since nodes may be there already.
+// Beside the box, or in it, where that is in sight; on its own ground, since nodes may be there
+// already.
 void SlotCanvas::paint_finish(QPainter& painter, const QRectF& box, const QString& text,
                               bool taken) {
   QFont bold = font();
@@ -376,11 +382,15 @@ void SlotCanvas::paint_finish(QPainter& painter, const QRectF& box, const QStrin
   const QFontMetricsF metrics(bold);
   const double width = metrics.horizontalAdvance(text) + 2 * style::kGrid;
   double left = box.right() + 3;
-  if (left + width > viewport()->width()) left = box.left() - 3 - width;
-  if (left < gutter_) left = viewport()->width() - width - 2;
+  if (left + width > viewport()->width()) {
+    const double inside = viewport()->width() - width - 3;
+    left = inside > box.left() + 2 ? std::min(inside, box.right() - width - 3)
+                                   : box.left() - 3 - width;
+  }
+  left = std::max(left, gutter_ + 1.0);
   const QRectF chip(left, box.top() + 1, width, box.height() - 2);
   QColor ground = palette().color(QPalette::Base);
-  ground.setAlphaF(0.88f);
+  ground.setAlphaF(0.95f);
   painter.fillRect(chip, ground);
   painter.setFont(bold);
   painter.setPen(palette().color(QPalette::Text));

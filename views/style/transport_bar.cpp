@@ -4,12 +4,13 @@
 #include <QHBoxLayout>
 #include <QKeyEvent>
 #include <QLabel>
+#include <QPainter>
 #include <QSlider>
-#include <QStyle>
 #include <QTimer>
 #include <QToolButton>
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "views/style/style.h"
 
@@ -20,9 +21,8 @@ constexpr double kSpeeds[] = {0.5, 1, 2, 5, 20, 100, 1000};
 constexpr int kUsualSpeed = 2;
 constexpr int kTick = 40;  // ms: faster replays go several steps a tick
 
-QToolButton* make_button(QWidget* parent, QStyle::StandardPixmap icon, const QString& tip) {
+QToolButton* make_button(QWidget* parent, const QString& tip) {
   auto* button = new QToolButton(parent);
-  button->setIcon(parent->style()->standardIcon(icon));
   button->setAutoRaise(true);
   button->setToolTip(tip);
   button->setAccessibleName(tip);
@@ -30,15 +30,58 @@ QToolButton* make_button(QWidget* parent, QStyle::StandardPixmap icon, const QSt
   return button;
 }
 
+// Marks from left to right: ">" a triangle forward, "<" one back, "|" a bar.
+void draw(QPainter& painter, const QString& marks, const QColor& colour) {
+  painter.setRenderHint(QPainter::Antialiasing);
+  painter.setPen(Qt::NoPen);
+  painter.setBrush(colour);
+  const bool single = marks.size() == 1;  // play: larger
+  const auto width_of = [&](QChar mark) {
+    return mark == QLatin1Char('|') ? 4.0 : single ? 10.0 : 6.0;
+  };
+  double width = 0;
+  for (const QChar mark : marks) width += width_of(mark);
+  double x = (16 - width) / 2;
+  const double top = single ? 2.5 : 4, bottom = 16 - top;
+  for (const QChar mark : marks) {
+    const double right = x + width_of(mark);
+    if (mark == QLatin1Char('|')) {
+      painter.drawRect(QRectF(x + 1, top, 2, bottom - top));
+    } else if (mark == QLatin1Char('>')) {
+      painter.drawPolygon(QPolygonF{{x, top}, {right, 8}, {x, bottom}});
+    } else {
+      painter.drawPolygon(QPolygonF{{right, top}, {x, 8}, {right, bottom}});
+    }
+    x = right;
+  }
+}
+
+// In the palette's colours, which the style's own icons do not follow.
+QIcon make_icon(const QWidget& widget, const QString& marks) {
+  QIcon icon;
+  for (const auto& [mode, group] : {std::pair{QIcon::Normal, QPalette::Active},
+                                    std::pair{QIcon::Disabled, QPalette::Disabled}}) {
+    const double scale = widget.devicePixelRatioF();
+    QPixmap pixmap((QSizeF(16, 16) * scale).toSize());
+    pixmap.setDevicePixelRatio(scale);
+    pixmap.fill(Qt::transparent);
+    QPainter painter(&pixmap);
+    draw(painter, marks, widget.palette().color(group, QPalette::ButtonText));
+    painter.end();
+    icon.addPixmap(pixmap, mode);
+  }
+  return icon;
+}
+
 }  // namespace
 
 TransportBar::TransportBar(QWidget* parent)
     : QWidget(parent),
-      first_(make_button(this, QStyle::SP_MediaSkipBackward, tr("To the start (Home)"))),
-      back_(make_button(this, QStyle::SP_MediaSeekBackward, tr("One step back (Left)"))),
-      play_(make_button(this, QStyle::SP_MediaPlay, tr("Play, pause (Space)"))),
-      forward_(make_button(this, QStyle::SP_MediaSeekForward, tr("One step forward (Right)"))),
-      last_(make_button(this, QStyle::SP_MediaSkipForward, tr("To the end (End)"))),
+      first_(make_button(this, tr("To the start (Home)"))),
+      back_(make_button(this, tr("One step back (Left)"))),
+      play_(make_button(this, tr("Play, pause (Space)"))),
+      forward_(make_button(this, tr("One step forward (Right)"))),
+      last_(make_button(this, tr("To the end (End)"))),
       slider_(new QSlider(Qt::Horizontal, this)),
       step_(new QLabel(this)),
       speed_(new QComboBox(this)),
@@ -73,6 +116,20 @@ void TransportBar::build() {
   layout_->addWidget(step_);
   layout_->addSpacing(kGrid);
   layout_->addWidget(speed_);
+  draw_icons();
+}
+
+void TransportBar::draw_icons() {
+  first_->setIcon(make_icon(*this, QStringLiteral("|<")));
+  back_->setIcon(make_icon(*this, QStringLiteral("<<")));
+  play_->setIcon(make_icon(*this, playing() ? QStringLiteral("||") : QStringLiteral(">")));
+  forward_->setIcon(make_icon(*this, QStringLiteral(">>")));
+  last_->setIcon(make_icon(*this, QStringLiteral(">|")));
+}
+
+void TransportBar::changeEvent(QEvent* event) {
+  if (event->type() == QEvent::PaletteChange) draw_icons();
+  QWidget::changeEvent(event);
 }
 
 void TransportBar::set_slider_tip(const QString& tip) { slider_->setToolTip(tip); }
@@ -115,8 +172,7 @@ void TransportBar::play(bool on) {
   } else {
     timer_->stop();
   }
-  play_->setIcon(
-      QWidget::style()->standardIcon(playing() ? QStyle::SP_MediaPause : QStyle::SP_MediaPlay));
+  draw_icons();
 }
 
 double TransportBar::speed() const {

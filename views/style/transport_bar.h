@@ -35,8 +35,12 @@ class TransportBar : public QWidget {
  signals:
   void moved();  // also when it was sought where it is
 
+ protected:
+  void changeEvent(QEvent* event) override;
+
  private:
   void build();
+  void draw_icons();
   void tick();
   void refresh();
   double speed() const;  // steps a second

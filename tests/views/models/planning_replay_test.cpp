@@ -161,10 +161,13 @@ TEST(PlanningReplay, NotesCompareWithTheDeviceTaken) {
     return replay.note(step, {DeviceId(device), Nanos(), Nanos(finish), fits}).toStdString();
   };
   EXPECT_EQ(note(0, 2'000'000, true), "finishes first here");
-  EXPECT_EQ(note(1, 3'500'000, true), "finishes 1.50 ms later");
-  EXPECT_EQ(note(1, 1'500'000, true), "would finish 500 µs sooner");
-  EXPECT_EQ(note(1, 2'000'000, true), "finishes at the same time");
+  EXPECT_EQ(note(1, 3'500'000, true), "1.50 ms later");
+  EXPECT_EQ(note(1, 1'500'000, true), "500 µs sooner");
+  EXPECT_EQ(note(1, 2'000'000, true), "at the same time");
   EXPECT_EQ(note(1, 1'500'000, false), "has no room in memory");
+  step.why = PlanningSteps::Why::Colocated;  // then no device was compared with another
+  EXPECT_EQ(note(1, 1'500'000, true), "is not allowed");
+  EXPECT_EQ(note(1, 1'500'000, false), "is not allowed");
 }
 
 TEST(PlanningReplay, TellsTheOpsOfEveryPosition) {
