@@ -108,9 +108,9 @@ TEST(PluginRegistry, BadManifestsAreWarningsAndTheRestWorks) {
       {manifest("planner", R"("n")", R"(, "effort": "huge")"), "effort: is not an effort"},
       {"[]", "is not an object"},
   };
-  int number = 0;
+  char letter = 'a';  // warnings come in the order of the folders' names
   for (const auto& [text, problem] : bad)
-    put(folder / ("planners/bad" + std::to_string(number++)), text, false);
+    put(folder / (std::string("planners/bad_") + letter++), text, false);
   put(folder / "planners/good", manifest("planner", R"("good")"));
   fs::create_directories(folder / "planners/empty");
   write_file(folder / "planners/stray.txt", "not a folder");
