@@ -10,6 +10,7 @@
 #include "core/store/workspace.h"
 #include "tests/app/cli/run_cli.h"
 #include "tests/core/store/temporary_folder.h"
+#include "tests/free_port.h"
 
 #ifdef STRATO_TORCH
 namespace strato {
@@ -93,7 +94,7 @@ TEST(TrainCommand, CtrlCKeepsWeightsAndSaysHowToGoOn) {
 
 TEST(TrainCommand, AKilledProcessEndsTheOthersWithTheCheckpointKept) {
   TemporaryFolder folder;
-  const std::string master = "127.0.0.1:" + std::to_string(40000 + ::getpid() % 20000);
+  const std::string master = free_master();
   const auto rank = [&](const char* number) {
     return train_arguments({"--steps", "100000000", "--checkpoint", folder / "c", "--rank", number,
                             "--processes", "2", "--master", master, "--set", "patience=3"});

@@ -4,7 +4,6 @@
 #include "plugins/planners/tag/train.h"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <cmath>
 #include <future>
@@ -16,6 +15,7 @@
 #include "plugins/planners/tag/train_peers.h"
 #include "tests/core/search/toy.h"
 #include "tests/core/store/temporary_folder.h"
+#include "tests/free_port.h"
 
 namespace strato::tag {
 namespace {
@@ -276,12 +276,6 @@ TEST(TrainExamples, RecordsComeBackAndMakeTheSameFeatures) {
 }
 
 // --- Several processes ------------------------------------------------------------------------
-
-// A port that was free a moment ago.
-std::string free_master() {
-  static int next = 20000 + static_cast<int>(::getpid() % 20000);
-  return "127.0.0.1:" + std::to_string(next++);
-}
 
 TEST(TrainPeers, EveryoneGetsEverybodysNumbersInOrderOfRank) {
   const std::string master = free_master();
