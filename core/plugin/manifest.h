@@ -11,7 +11,8 @@ namespace strato {
 
 inline constexpr PluginKind kPluginKinds[] = {PluginKind::Importer, PluginKind::Planner,
                                               PluginKind::Refiner,  PluginKind::Exporter,
-                                              PluginKind::Launcher, PluginKind::Engine};
+                                              PluginKind::Launcher, PluginKind::Engine,
+                                              PluginKind::Transport};
 
 // One entry for every name that the manifest `folder`/plugin.json serves. Throws InputError.
 std::vector<PluginInfo> read_manifest(const std::filesystem::path& folder, PluginKind kind);

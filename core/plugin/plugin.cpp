@@ -30,6 +30,8 @@ std::string_view name_of(PluginKind kind) {
       return "launcher";
     case PluginKind::Engine:
       return "engine";
+    case PluginKind::Transport:
+      return "transport";
   }
   return "plugin";
 }
@@ -165,6 +167,22 @@ std::unique_ptr<Exporter> PluginRegistry::exporter(std::string_view name) const 
 
 std::unique_ptr<Engine> PluginRegistry::engine(std::string_view name) const {
   return state_->make<Engine>(state_->find(PluginKind::Engine, name), "stratoscope_make_engine");
+}
+
+std::unique_ptr<RankEngine> PluginRegistry::rank_engine(std::string_view name) const {
+  return state_->make<RankEngine>(state_->find(PluginKind::Engine, name),
+                                  "stratoscope_make_rank_engine");
+}
+
+std::unique_ptr<Transport> PluginRegistry::transport(std::string_view name,
+                                                     const Meeting& meeting) const {
+  return state_->make<Transport>(state_->find(PluginKind::Transport, name),
+                                 "stratoscope_make_transport", &meeting);
+}
+
+std::unique_ptr<Launcher> PluginRegistry::launcher(std::string_view name) const {
+  return state_->make<Launcher>(state_->find(PluginKind::Launcher, name),
+                                "stratoscope_make_launcher");
 }
 
 std::unique_ptr<Importer> PluginRegistry::importer_for(const fs::path& file) const {

@@ -20,6 +20,8 @@
 
 #include "core/graph/graph.h"
 #include "core/plugin/engine.h"
+#include "core/plugin/launcher.h"
+#include "core/plugin/rank_engine.h"
 #include "core/search/planner.h"
 #include "core/search/refiner.h"
 
@@ -63,7 +65,7 @@ enum class Effort {
 };
 std::string_view name_of(Effort effort);
 
-enum class PluginKind { Importer, Planner, Refiner, Exporter, Launcher, Engine };
+enum class PluginKind { Importer, Planner, Refiner, Exporter, Launcher, Engine, Transport };
 std::string_view name_of(PluginKind kind);  // "importer", ...
 
 struct PluginInfo {
@@ -95,6 +97,9 @@ class PluginRegistry {
   std::unique_ptr<Importer> importer_for(const std::filesystem::path& file) const;  // by extension
   std::unique_ptr<Exporter> exporter(std::string_view name) const;
   std::unique_ptr<Engine> engine(std::string_view name) const;
+  std::unique_ptr<RankEngine> rank_engine(std::string_view name) const;  // of kind Engine, too
+  std::unique_ptr<Transport> transport(std::string_view name, const Meeting& meeting) const;
+  std::unique_ptr<Launcher> launcher(std::string_view name) const;
 
  private:
   struct State;
@@ -137,4 +142,18 @@ std::unique_ptr<Planner> make_planner_with(Make&& make, std::string_view name,
 #define STRATOSCOPE_ENGINE(make)                                                    \
   extern "C" strato::Engine* stratoscope_make_engine(const char* name) {            \
     return std::unique_ptr<strato::Engine>(make(std::string_view(name))).release(); \
+  }
+#define STRATOSCOPE_RANK_ENGINE(make)                                                   \
+  extern "C" strato::RankEngine* stratoscope_make_rank_engine(const char* name) {       \
+    return std::unique_ptr<strato::RankEngine>(make(std::string_view(name))).release(); \
+  }
+// make(const Meeting&); throws InputError when the ranks do not meet.
+#define STRATOSCOPE_TRANSPORT(make)                                                       \
+  extern "C" strato::Transport* stratoscope_make_transport(const char*,                   \
+                                                           const strato::Meeting* meet) { \
+    return std::unique_ptr<strato::Transport>(make(*meet)).release();                     \
+  }
+#define STRATOSCOPE_LAUNCHER(make)                                                    \
+  extern "C" strato::Launcher* stratoscope_make_launcher(const char* name) {          \
+    return std::unique_ptr<strato::Launcher>(make(std::string_view(name))).release(); \
   }

@@ -136,12 +136,13 @@ class Exchange {
   Instance split(TensorId tensor, const Instance& from, std::int32_t begin, std::int32_t end);
   Instance concat(TensorId tensor, DeviceId device, std::span<const Instance> pieces);
   Instance transfer(TensorId tensor, const Instance& from, DeviceId to);
-  Instance send(TensorId tensor, const Instance& from, DeviceId to, Bytes bytes);
+  Instance send(TensorId tensor, const Instance& from, DeviceId to, const AxisSlice& slice = {});
   Instance sum_at(TensorId tensor, DeviceId root);
   void all_gather(TensorId tensor);
   void all_reduce(TensorId tensor);
   const CollectiveCost& collective_cost(Collective kind, TensorId tensor, Bytes bytes);
   Task communication(TaskKind kind, TensorId tensor) const;
+  static void set_slice(Task& task, const AxisSlice& slice);
 
   // Parts along other axes (exchange_parts.cpp).
   struct PartCopy {
@@ -162,7 +163,7 @@ class Exchange {
   Instance whole_near(OpId reader, TensorId tensor, DeviceId device);
   Instance cut(TensorId tensor, const Instance& from, const AxisSlice& slice);
   Instance send_slice(TensorId tensor, const Instance& from, DeviceId to, const AxisSlice& slice);
-  Instance concat_pieces(TensorId tensor, DeviceId device, Bytes bytes);
+  Instance concat_pieces(TensorId tensor, DeviceId device, const AxisSlice& slice);
   Instance resident_slice(TensorId tensor, DeviceId device, const AxisSlice& slice);
   void list_resident_slice(TensorId tensor, DeviceId device) const;
   const Instance* local_slice(TensorId tensor, DeviceId device, const AxisSlice& slice) const;

@@ -84,13 +84,13 @@ Instance Exchange::whole_near(OpId reader, TensorId tensor, DeviceId device) {
 Instance Exchange::gather(TensorId tensor, DeviceId device) {
   const std::int32_t extent = placement_.layout(owners(tensor)).cuts.back();
   collect_pieces(tensor, device, {parts_[tensor].axis, 0, extent, extent});
-  return remember(tensor, concat_pieces(tensor, device, tables_.tensors[tensor].bytes));
+  return remember(tensor, concat_pieces(tensor, device, {parts_[tensor].axis, 0, extent, extent}));
 }
 
 Instance Exchange::join(TensorId tensor, DeviceId device, const AxisSlice& slice) {
   collect_pieces(tensor, device, slice);
   if (pieces_.size() == 1) return pieces_[0];
-  const Instance joined = concat_pieces(tensor, device, bytes_of(tensor, slice));
+  const Instance joined = concat_pieces(tensor, device, slice);
   parts_[tensor].copies.push_back({slice, joined});
   return joined;
 }
@@ -125,6 +125,7 @@ Instance Exchange::cut(TensorId tensor, const Instance& from, const AxisSlice& s
   if (const Instance* here = local_slice(tensor, from.device, slice)) return *here;
   Task task = communication(TaskKind::Split, tensor);
   const Bytes bytes = bytes_of(tensor, slice);
+  set_slice(task, slice);
   task.device = from.device;
   task.bytes = 2 * bytes;
   task.duration = move_time(from.device, task.bytes);
@@ -137,13 +138,15 @@ Instance Exchange::cut(TensorId tensor, const Instance& from, const AxisSlice& s
 
 Instance Exchange::send_slice(TensorId tensor, const Instance& from, DeviceId to,
                               const AxisSlice& slice) {
-  const Instance made = send(tensor, from, to, bytes_of(tensor, slice));
+  const Instance made = send(tensor, from, to, slice);
   parts_[tensor].copies.push_back({slice, made});
   return made;
 }
 
-Instance Exchange::concat_pieces(TensorId tensor, DeviceId device, Bytes bytes) {
+Instance Exchange::concat_pieces(TensorId tensor, DeviceId device, const AxisSlice& slice) {
   Task task = communication(TaskKind::Concat, tensor);
+  const Bytes bytes = bytes_of(tensor, slice);
+  set_slice(task, slice);
   task.device = device;
   task.bytes = 2 * bytes;
   task.duration = move_time(device, task.bytes);

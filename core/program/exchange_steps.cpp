@@ -17,6 +17,12 @@ Task Exchange::communication(TaskKind kind, TensorId tensor) const {
   return task;
 }
 
+void Exchange::set_slice(Task& task, const AxisSlice& slice) {
+  task.axis = static_cast<std::int8_t>(slice.axis);
+  task.first_sample = slice.begin;
+  task.samples = slice.end - slice.begin;
+}
+
 Instance Exchange::split(TensorId tensor, const Instance& from, std::int32_t begin,
                          std::int32_t end) {
   Task task = communication(TaskKind::Split, tensor);
@@ -49,14 +55,19 @@ Instance Exchange::concat(TensorId tensor, DeviceId device, std::span<const Inst
   return remember(tensor, made);
 }
 
-Instance Exchange::send(TensorId tensor, const Instance& from, DeviceId to, Bytes bytes) {
+Instance Exchange::send(TensorId tensor, const Instance& from, DeviceId to, const AxisSlice& slice) {
   Task task = communication(TaskKind::Transfer, tensor);
   const Path& path = tables_.cluster->path(from.device, to);
   task.device = from.device;
   task.target = to;
-  task.first_sample = from.begin;
-  task.samples = from.end - from.begin;
-  task.bytes = bytes;
+  if (slice.axis >= 0) {
+    set_slice(task, slice);
+    task.bytes = bytes_of(tensor, slice);
+  } else {
+    task.first_sample = from.begin;
+    task.samples = from.end - from.begin;
+    task.bytes = bytes_of(tensor, from.begin, from.end);
+  }
   task.duration = std::max(Nanos(1), tables_.cost->transfer(path, task.bytes));
   task.latency = std::min(path.latency, task.duration);
   emitter_.read(from);
@@ -66,7 +77,7 @@ Instance Exchange::send(TensorId tensor, const Instance& from, DeviceId to, Byte
 }
 
 Instance Exchange::transfer(TensorId tensor, const Instance& from, DeviceId to) {
-  return remember(tensor, send(tensor, from, to, bytes_of(tensor, from.begin, from.end)));
+  return remember(tensor, send(tensor, from, to));
 }
 
 Instance Exchange::sum_at(TensorId tensor, DeviceId root) {
@@ -76,7 +87,7 @@ Instance Exchange::sum_at(TensorId tensor, DeviceId root) {
   for (std::size_t i = 0; i < owners.shards.size(); ++i) {
     const Instance term = made_at(made, i);
     terms.push_back(term.device == root ? term
-                                        : send(tensor, term, root, tables_.tensors[tensor].bytes));
+                                        : send(tensor, term, root));
   }
   Task task = communication(TaskKind::Sum, tensor);
   const Bytes bytes = task.bytes;

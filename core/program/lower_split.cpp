@@ -45,7 +45,9 @@ void LowerState::compute_part(OpId op, std::size_t part) {
   task.op = op;
   task.priority = exchange.priority(op);
   task.device = shard.device;
-  task.samples = tables.batch;
+  task.axis = static_cast<std::int8_t>(slice.axis);
+  task.first_sample = slice.begin;
+  task.samples = slice.end - slice.begin;
   const Nanos all = tables.op_time(shard.costs, op);
   const GpuTypeId gpu = tables.cluster->device(shard.device).type;
   task.duration =

@@ -21,6 +21,8 @@ std::string_view name_of(TaskKind kind) {
       return "AllReduce";
     case TaskKind::AllGather:
       return "AllGather";
+    case TaskKind::ReduceScatter:
+      return "ReduceScatter";
     case TaskKind::Reduce:
       return "Reduce";
     case TaskKind::Broadcast:
@@ -53,7 +55,9 @@ std::string Program::task_name(TaskId id) const {
   if (task.device.valid() && (!is_communication(task.kind) || task.target.valid()))
     name += " @" + cluster->device(task.device).name;
   if (task.target.valid()) name += ">" + cluster->device(task.target).name;
-  if (task.samples != graph->batch())
+  if (task.axis >= 0)
+    name += " axis " + std::to_string(task.axis);
+  if (task.axis >= 0 || task.samples != graph->batch())
     name += " [" + std::to_string(task.first_sample) + "," +
             std::to_string(task.first_sample + task.samples) + ")";
   return name;

@@ -27,7 +27,7 @@ using BufferId = Id<struct BufferTag>;
 using ResourceId = Id<struct ResourceTag>;
 
 enum class TaskKind : std::uint8_t {
-  Compute, Split, Concat, Sum, Transfer, AllReduce, AllGather, Reduce, Broadcast, Update,
+  Compute, Split, Concat, Sum, Transfer, AllReduce, AllGather, ReduceScatter, Reduce, Broadcast, Update,
 };
 std::string_view name_of(TaskKind kind);
 inline bool is_communication(TaskKind kind) {
@@ -37,15 +37,21 @@ inline bool is_communication(TaskKind kind) {
 
 struct Task {
   TaskKind kind = TaskKind::Compute;
+  // What first_sample and samples count: -1 samples of the batch, else elements along this axis, of the
+  // tensor, or of the first output of an op that is split (of an update: its parameter).
+  std::int8_t axis = -1;
   OpId op;              // the op computed, or whose output is moved
   TensorId tensor;      // the tensor moved or reshuffled; invalid for Compute and Update
   DeviceId device;      // where it runs; a transfer's source; a collective's first member
   DeviceId target;      // a transfer's destination; invalid otherwise
-  std::int32_t first_sample = 0, samples = 0;  // the slice of the batch it works on
+  std::int32_t first_sample = 0, samples = 0;  // the slice that it works on, of the batch or along `axis`
   Bytes bytes;          // moved by communication, read + written by a local reshuffle
   Nanos duration;       // from the cost model that it was lowered with
   Nanos latency;        // of communication: the part of the duration that needs no bandwidth
   std::int32_t priority = 0;  // smaller runs first
+
+  // A part of a split op has the whole batch.
+  std::int64_t samples_of(std::int64_t batch) const { return axis < 0 ? samples : batch; }
 };
 
 struct Buffer {

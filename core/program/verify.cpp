@@ -70,7 +70,7 @@ class Verifier {
     CHECK(task.duration > Nanos(0), at(id) + " takes no time");
     CHECK(device_exists(task.device), at(id) + " has no device");
     CHECK(task.first_sample >= 0 && task.samples > 0 &&
-              task.first_sample + task.samples <= program_.graph->batch(),
+              (task.axis >= 0 || task.first_sample + task.samples <= program_.graph->batch()),
           at(id) + " works outside the batch");
     const bool computes = task.kind == TaskKind::Compute || task.kind == TaskKind::Update;
     CHECK(!computes || (task.op.valid() && task.op.index() < program_.graph->op_count()),

@@ -31,9 +31,12 @@ class BufferNames {
   static std::string describe(const Program& program, const Buffer& buffer, const Task& writer) {
     const Tensor& tensor = program.graph->tensor(buffer.tensor);
     std::string name = tensor.name;
-    if (tensor.batch.kind == BatchKind::Partial && writer.samples != program.graph->batch())
+    if (writer.axis >= 0)
+      name += " axis " + std::to_string(writer.axis) + " [" + std::to_string(writer.first_sample) +
+              "," + std::to_string(writer.first_sample + writer.samples) + ")";
+    if (tensor.batch.kind == BatchKind::Partial && writer.samples_of(program.graph->batch()) != program.graph->batch())
       name += " partial";
-    if (writer.samples != program.graph->batch() && tensor.batch.kind != BatchKind::Whole)
+    if (writer.axis < 0 && writer.samples != program.graph->batch() && tensor.batch.kind != BatchKind::Whole)
       name += "[" + std::to_string(writer.first_sample) + "," +
               std::to_string(writer.first_sample + writer.samples) + ")";
     if (writer.kind == TaskKind::Transfer)

@@ -16,6 +16,8 @@ Collective collective_of(TaskKind kind) {
   switch (kind) {
     case TaskKind::AllGather:
       return Collective::AllGather;
+    case TaskKind::ReduceScatter:
+      return Collective::ReduceScatter;
     case TaskKind::Reduce:
       return Collective::Reduce;
     case TaskKind::Broadcast:
@@ -41,11 +43,11 @@ ErrorKey key_of(const Program& program, const Task& task, CostSource source) {
           is_op ? program.graph->op(task.op).family : OpFamily::Other};
 }
 
-// What is done in less than the op's time on its samples is a part of a split op.
 Estimate explain_op(const Program& program, const Task& task, const CostModel& cost) {
   const GpuTypeId gpu = program.cluster->device(task.device).type;
-  Estimate estimate = cost.explain_compute(task.op, gpu, task.samples);
-  if (task.duration >= estimate.time) return estimate;
+  Estimate estimate =
+      cost.explain_compute(task.op, gpu, task.samples_of(program.graph->batch()));
+  if (task.axis < 0) return estimate;
   estimate.time = task.duration;
   estimate.detail += estimate.detail.empty() ? "a slice of the op" : "; a slice of the op";
   return estimate;

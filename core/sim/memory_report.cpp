@@ -63,7 +63,7 @@ class Advisor {
     std::int64_t samples = 0;
     for (const Task& task : program_.tasks)
       if (task.kind == TaskKind::Compute && task.device == report_.device)
-        samples = std::max<std::int64_t>(samples, task.samples);
+        samples = std::max(samples, task.samples_of(program_.graph->batch()));
     Bytes growing;
     for (const HeldBuffer& held : held_)
       if (alive(held) && is_batched(held.tensor)) growing += held.bytes;

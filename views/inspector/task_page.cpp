@@ -122,7 +122,14 @@ void TaskPage::refresh() {
                    false, estimated},
                   {QStringLiteral("From"), cost_source_text(cost), {}, false, estimated}});
   }
-  if (task.samples > 0) {
+  if (task.axis >= 0) {
+    facts.push_back({QStringLiteral("Slice"),
+                     QStringLiteral("%1 to %2 of axis %3")
+                         .arg(task.first_sample)
+                         .arg(task.first_sample + task.samples)
+                         .arg(task.axis),
+                     {}});
+  } else if (task.samples > 0) {
     facts.push_back({QStringLiteral("Samples"),
                      QStringLiteral("%1 of %2").arg(task.samples).arg(program.graph->batch()),
                      {}});

@@ -120,6 +120,8 @@ QString kind_label(TaskKind kind) {
       return QStringLiteral("AllReduce");
     case TaskKind::AllGather:
       return QStringLiteral("AllGather");
+    case TaskKind::ReduceScatter:
+      return QStringLiteral("ReduceScatter");
     case TaskKind::Reduce:
       return QStringLiteral("reduce");
     case TaskKind::Broadcast:

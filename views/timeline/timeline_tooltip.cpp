@@ -26,7 +26,12 @@ QString TimelineCanvas::describe(TaskId id) const {
   rows += line(tr("starts at"), style::time(times.start));
   if (times.start > times.ready)
     rows += line(tr("waited, ready"), style::time(times.start - times.ready));
-  if (task.samples > 0) {
+  if (task.axis >= 0) {
+    rows += line(tr("slice"), tr("%1 to %2 of axis %3")
+                                  .arg(task.first_sample)
+                                  .arg(task.first_sample + task.samples)
+                                  .arg(task.axis));
+  } else if (task.samples > 0) {
     rows += line(tr("samples"),
                  QStringLiteral("%1 of %2").arg(task.samples).arg(program.graph->batch()));
   }

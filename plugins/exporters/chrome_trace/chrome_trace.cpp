@@ -67,7 +67,10 @@ class TimelineTrace {
           fmt::format(R"(,"tensor":{})", trace::quoted(program_.graph->tensor(task.tensor).name));
     }
     if (task.bytes > Bytes(0)) text += fmt::format(R"(,"bytes":{})", task.bytes.value);
-    if (task.samples > 0) {
+    if (task.axis >= 0) {
+      text += fmt::format(R"(,"axis":{},"first":{},"extent":{})", int{task.axis}, task.first_sample,
+                          task.samples);
+    } else if (task.samples > 0) {
       text += fmt::format(R"(,"samples":{},"first_sample":{})", task.samples, task.first_sample);
     }
     return text + fmt::format(R"(,"priority":{},"waited_ns":{}}})", task.priority,

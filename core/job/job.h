@@ -1,0 +1,106 @@
+// A job: a plan made ready to run, as a folder that a launcher hands to the workers.
+//
+//   job.json      what runs, versions and digests; options; no code, no absolute paths
+//   graph.bin     the training graph (core/graph/graph_file.h)
+//   rank-<r>.bin  one rank's program (core/program/rank_program.h)
+//   secret        random, readable by its owner only; every peer presents it
+//   log-<r>.txt   what the rank wrote to standard error
+//   result.json, tasks.bin   what rank 0 gathered at the end
+//   checkpoint-<step>/       see app/worker
+//
+// Written to a temporary name and renamed: a folder with job.json is whole. Everything read is
+// checked before use: sizes, digests, names that would leave the folder. Throws InputError.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/graph/graph.h"
+#include "core/program/rank_program.h"
+
+namespace strato {
+
+struct JobOptions {
+  std::string engine = "torch";    // a plugin: "torch" computes, "replay" takes the simulated times
+  std::string transport = "gloo";  // a plugin: "gloo", "nccl"
+  std::string device = "cpu";      // "cpu", "cuda"
+  int steps = 5;
+  int warm_up = 1;  // of the steps: not in the mean step time
+  std::uint64_t seed = 1;
+  int threads = 1;
+  std::optional<double> learning_rate;
+  std::chrono::seconds timeout{60};  // a rank without progress for so long is hung
+  int checkpoint_every = 0;          // steps; 0: none but what `keep_parameters` asks
+  bool keep_parameters = false;      // write a checkpoint after the last step
+  std::string resume;                // name of a checkpoint folder inside the job's; empty: fresh
+};
+
+struct Job {
+  static constexpr int kVersion = 1;
+  std::string name;  // of the plan
+  JobOptions options;
+  std::shared_ptr<const Graph> graph;
+  RankPrograms programs;
+  std::vector<std::string> devices;  // by rank: the device's name in the cluster
+  std::vector<int> machines;         // by rank: the machine's index in the cluster
+  Nanos predicted;                   // simulated step time
+};
+
+void stage_job(const std::filesystem::path& folder, const Job& job);
+
+// What one rank needs; the other ranks' programs are not read.
+struct RankJob {
+  JobOptions options;
+  std::string name;
+  int rank = 0, ranks = 1;
+  std::vector<std::string> devices;
+  std::vector<DeviceId> device_of_rank;
+  std::shared_ptr<const Graph> graph;
+  RankProgram program;
+  std::string digest;  // of all programs together: peers compare it before the first step
+  std::string secret;
+};
+RankJob load_rank(const std::filesystem::path& folder, int rank);
+
+// ---- what comes back
+
+// Rank 0 writes one JSON object a line to standard output; launchers forward it.
+struct JobEvent {
+  enum class Kind : std::uint8_t {
+    Started,  // all ranks have met
+    Step,     // one step ended everywhere
+    Failed,   // a rank failed; `rank` and `text` say which and why
+    Finished  // result.json and tasks.bin are written
+  } kind = Kind::Started;
+  int rank = 0;
+  std::int64_t step = 0;
+  Nanos step_time;
+  std::optional<double> loss;
+  std::string text;
+};
+std::string to_json_line(const JobEvent& event);               // without the newline
+std::optional<JobEvent> parse_event(const std::string& line);  // nothing: not an event
+
+// One task as it was executed, nanoseconds from the start of the measured step, on rank 0's clock.
+// A transfer or collective has one for each rank that took part.
+struct MeasuredTask {
+  TaskId task;
+  int rank = 0;
+  Nanos start, end;
+};
+struct JobResult {
+  std::vector<Nanos> step_times;  // by step, warm-up included
+  Nanos step_time;                // median of the steps after the warm-up
+  std::vector<double> losses;     // by step; empty with the replay engine
+  std::vector<Bytes> peaks;       // by rank
+  std::vector<MeasuredTask> tasks;  // of the step whose time is nearest to the median
+};
+void write_result(const std::filesystem::path& folder, const JobResult& result);
+JobResult read_result(const std::filesystem::path& folder);
+
+}  // namespace strato

@@ -1,0 +1,123 @@
+// What one rank of a launched plan does: the tasks of one device as instructions on values, made
+// from the same program that was simulated.
+//
+// The builder follows what every buffer holds (all of its tensor, some samples, a partial sum, a
+// slice along an axis) from task to task, and fails when a task would read what is not there: so it
+// is also the proof that a lowered program computes what its graph says.
+//
+// Order: one order of all tasks, in which each comes after its dependencies (as a rule by start in
+// the simulated timeline), is restricted to each rank and its two streams. A rank executes each
+// stream's instructions in their order; `waits` are what an instruction needs from the other stream.
+// All ranks issue the collectives and transfers that they share in the same order.
+//
+// Immutable values once built; safe to read from any thread.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/program/program.h"
+
+namespace strato {
+
+using ValueId = Id<struct ValueTag>;  // of one rank
+
+// How much of its tensor a value holds.
+struct Piece {
+  enum class Form : std::uint8_t {
+    Whole,
+    Samples,  // [begin, end) of the batch
+    Partial,  // the sum over samples [begin, end) only; the ranks' values add up
+    Slice,    // [begin, end) along `axis`, of every sample
+  } form = Form::Whole;
+  std::int8_t axis = -1;
+  std::int32_t begin = 0, end = 0;
+  friend bool operator==(const Piece&, const Piece&) = default;
+};
+std::string describe(const Piece& piece);  // "whole", "samples [0,8)", "axis 1 [0,32)"
+
+// The shape of a piece of a tensor of a graph with this batch.
+Shape shape_of(const Tensor& tensor, const Piece& piece, std::int64_t batch);
+
+struct Value {
+  TensorId tensor;
+  Piece piece;
+  // Lives from step to step: a parameter, its state, a constant, an input (which is loaded anew
+  // before each step).
+  bool resident = false;
+};
+
+enum class InstructionKind : std::uint8_t {
+  Compute,        // op on reads (the op's inputs in order; invalid: omitted) -> writes (its outputs)
+  View,           // the same of an op that makes no task: writes share the memory of reads[0]
+  Update,         // in place on parameter and state
+  Split,          // writes[0] is the part `piece` of reads[0]
+  Concat,         // writes[0] is made of all reads, in the order of their begins
+  Sum,            // writes[0] is the sum of the reads
+  Send,           // reads[0] to `peer`
+  Receive,        // writes[0] from `peer`; a resident value is overwritten in place
+  AllReduce,      // sums each of the reads over the members; in place, or into the writes
+  AllGather,      // writes[0] is made of the members' reads[0], in their order
+  ReduceScatter,  // writes[0] is this member's piece of the sum of the members' reads[0]
+};
+std::string_view name_of(InstructionKind kind);  // "compute", "all-reduce", ...
+
+enum class Stream : std::uint8_t { Compute, Communication };
+
+struct Instruction {
+  InstructionKind kind = InstructionKind::Compute;
+  Stream stream = Stream::Compute;
+  TaskId task;    // of the program; of a view: the task that needs it first
+  OpId op;        // of Compute, View, Update
+  Piece piece;    // of an op: what of its outputs it makes; else what writes[0] holds
+  DeviceId peer;  // of Send and Receive
+  Nanos duration; // as simulated: what the replay engine takes
+  Bytes bytes;    // as simulated
+};
+
+struct RankProgram {
+  static constexpr int kVersion = 1;
+
+  int rank = 0;
+  DeviceId device;
+  IdVector<ValueId, Value> values;
+  std::vector<Instruction> instructions;  // in the order of both streams together
+  Rows<ValueId> reads, writes;            // row = instruction; invalid ids: omitted inputs
+  Rows<ValueId> releases;                 // row = instruction; values that nobody reads after it
+  Rows<std::uint32_t> waits;              // row = instruction; earlier instructions of the other
+                                          // stream that end before it starts, ascending
+  Rows<DeviceId> members;                 // row = instruction; of collectives, ascending
+};
+
+struct RankPrograms {
+  std::shared_ptr<const Graph> graph;
+  std::vector<RankProgram> ranks;  // one for each device that has a task, ascending by device
+  int rank_of(DeviceId device) const;  // -1: it has none
+  Digest digest() const;
+};
+
+// `order`: every task once, each after its dependencies. Throws InvariantError naming the task when
+// the program does not compute what its graph says.
+RankPrograms rank_programs(const Program& program, std::span<const TaskId> order);
+
+// Proves that ranks that execute their streams in order, each instruction blocking its stream until
+// it is done, all end: sends meet receives of the same tensor and size in the same order for each
+// pair of ranks, collectives have the same members and order everywhere, and no instruction waits
+// for itself through others. Throws InputError (file: `name`) naming the instructions of the cycle,
+// or what has no counterpart.
+void check_termination(const RankPrograms& programs, const std::string& name);
+
+// The instruction in words: "rank 1 #12: all-reduce grad(conv1.w) whole with v100:0, v100:1".
+std::string describe(const RankPrograms& programs, std::size_t rank, std::size_t instruction,
+                     const Cluster& cluster);
+
+// Compact, with version and checksum. read: throws InputError (file: `name`) for anything that
+// write did not make; ids are in range of `graph` then.
+std::string write_rank_program(const RankProgram& program);
+RankProgram read_rank_program(std::string_view bytes, const Graph& graph, const std::string& name);
+
+}  // namespace strato
