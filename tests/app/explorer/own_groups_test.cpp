@@ -47,7 +47,7 @@ class OwnGroupsInTheWindow : public ::testing::Test {
     session_.settle();
     for (int key = Qt::Key_1; key <= Qt::Key_9; ++key) {
       QTest::keyClick(&window_, static_cast<Qt::Key>(key), Qt::AltModifier);
-      QTest::qWait(20);
+      QCoreApplication::processEvents();
       EXPECT_FALSE(window_.grab().isNull());
     }
     const auto* placement = window_.findChild<PlacementView*>();

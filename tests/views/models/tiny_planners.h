@@ -1,9 +1,9 @@
 // Planners whose results tests know: of a fixed strategy, one that refuses, one that waits.
 #pragma once
 
-#include <atomic>
-#include <chrono>
-#include <thread>
+#include <condition_variable>
+#include <mutex>
+#include <stop_token>
 
 #include "core/base/error.h"
 #include "core/search/baselines.h"
@@ -19,13 +19,31 @@ inline Strategy all_on(const Problem& problem, int device) {
                        decision_on_device(DeviceId(static_cast<std::size_t>(device))));
 }
 
+// Closed until a test opens it.
+class Gate {
+ public:
+  void open() {
+    const std::lock_guard lock(mutex_);
+    open_ = true;
+    opened_.notify_all();
+  }
+  void wait(std::stop_token stop) {
+    std::unique_lock lock(mutex_);
+    opened_.wait(lock, stop, [this] { return open_; });
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable_any opened_;
+  bool open_ = false;
+};
+
 // "dp", "dp-again": data parallel; "ordered": that with priorities; "one": all on device 0;
-// "refuses": throws; "waits": reports something, and ends when it is stopped or `released`;
+// "refuses": throws; "waits": reports something, and ends when it is stopped or the gate opens;
 // "fails": a bug.
 class TinyPlanner final : public Planner {
  public:
-  TinyPlanner(std::string name, const std::atomic<bool>& released)
-      : name_(std::move(name)), released_(released) {}
+  TinyPlanner(std::string name, Gate& gate) : name_(std::move(name)), gate_(gate) {}
   std::string name() const override { return name_; }
   PlanResult plan(const Problem& problem, Evaluator& evaluator, const PlannerOptions&,
                   Observer& observer, std::stop_token stop,
@@ -42,20 +60,19 @@ class TinyPlanner final : public Planner {
       Progress progress{40, 40, 0.1, result.score};
       observer.on_improvement(result.strategy, result.score, progress);
       observer.on_progress(progress);
-      while (!stop.stop_requested() && !released_)
-        std::this_thread::sleep_for(std::chrono::milliseconds(2));
+      gate_.wait(stop);
     }
     return result;
   }
 
  private:
   const std::string name_;
-  const std::atomic<bool>& released_;
+  Gate& gate_;
 };
 
-inline PlannerFactory tiny_factory(const std::atomic<bool>& released) {
-  return [&released](std::string_view name) {
-    return std::make_unique<TinyPlanner>(std::string(name), released);
+inline PlannerFactory tiny_factory(Gate& gate) {
+  return [&gate](std::string_view name) {
+    return std::make_unique<TinyPlanner>(std::string(name), gate);
   };
 }
 

@@ -31,8 +31,8 @@ class TournamentTable : public SessionTest {
   QString text(int row, int column) const { return model_.index(row, column).data().toString(); }
   int row_of(const char* planner) const { return static_cast<int>(planners().indexOf(planner)); }
 
-  std::atomic<bool> released_ = false;
-  TournamentModel model_{session_, tiny_planners(), tiny_factory(released_)};
+  Gate gate_;
+  TournamentModel model_{session_, tiny_planners(), tiny_factory(gate_)};
   std::unique_ptr<QAbstractItemModelTester> tester_;
 };
 
@@ -122,7 +122,7 @@ TEST_F(TournamentTable, FillsWhileOthersRun) {
   EXPECT_EQ(planners().mid(2), (QStringList{"waits", "refuses"}));
   EXPECT_EQ(model_.state(2), RowState::Running);
   EXPECT_EQ(text(0, TournamentModel::Rank), "1");
-  released_ = true;
+  gate_.open();
   ASSERT_TRUE(wait_until([&] { return !model_.running(); }));
   EXPECT_EQ(planners().back(), "refuses");
   EXPECT_EQ(model_.state(2), RowState::Done);
@@ -166,7 +166,7 @@ TEST_F(TournamentTable, TellsABugAndEnds) {
 TEST_F(TournamentTable, EndsWithWhatRuns) {
   open_lenet();
   {
-    TournamentModel model(session_, tiny_planners(), tiny_factory(released_));
+    TournamentModel model(session_, tiny_planners(), tiny_factory(gate_));
     model.run({"waits", "waits"}, as_they_are());
     ASSERT_TRUE(wait_until([&] { return model.state(0) == RowState::Running; }));
   }

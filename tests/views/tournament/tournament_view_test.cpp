@@ -41,8 +41,8 @@ class TournamentInAView : public SessionTest {
     return false;
   }
 
-  std::atomic<bool> released_ = false;
-  TournamentView view_{session_, tiny_planners(), tiny_factory(released_)};
+  Gate gate_;
+  TournamentView view_{session_, tiny_planners(), tiny_factory(gate_)};
 };
 
 TEST(SpeedupScale, IsLinearAndEndsBehindTheBound) {
@@ -114,7 +114,7 @@ TEST_F(TournamentInAView, FocusAloneShowsNothing) {
   const int count = session_.undo_stack().count();
   view_.activateWindow();
   table().setFocus();
-  QTest::qWait(20);
+  QCoreApplication::processEvents();
   EXPECT_EQ(session_.undo_stack().count(), count);
   EXPECT_FALSE(table().selectionModel()->hasSelection());
   QTest::keyClick(&table(), Qt::Key_Down);
@@ -129,7 +129,7 @@ TEST_F(TournamentInAView, ChoosingARowStaysWithItAsRowsMove) {
   const int row = name_at(0) == "one" ? 0 : 1;
   click(row);
   EXPECT_EQ(session_.snapshot().label, "one");
-  released_ = true;
+  gate_.open();
   ASSERT_TRUE(wait_until([&] { return !view_.model().running(); }));
   const QModelIndexList selected = table().selectionModel()->selectedRows();
   ASSERT_EQ(selected.size(), 1);
@@ -167,7 +167,7 @@ TEST_F(TournamentInAView, StopsAndRunsAgain) {
   view_.run_or_stop();
   EXPECT_FALSE(view_.model().running());
   view_.set_budget(QStringLiteral("5 s"));
-  released_ = true;
+  gate_.open();
   view_.run_or_stop();
   ASSERT_TRUE(wait_until([&] { return !view_.model().running(); }));
 }
@@ -188,11 +188,11 @@ TEST_F(TournamentInAView, NarrowViewsKeepWhatMatters) {
   open_lenet();
   run_to_the_end({"one"});
   view_.resize(420, 300);
-  QTest::qWait(1);
+  QCoreApplication::processEvents();
   EXPECT_TRUE(table().isColumnHidden(TournamentModel::TimeToBest));
   EXPECT_FALSE(table().isColumnHidden(TournamentModel::Speedup));
   view_.resize(1600, 300);
-  QTest::qWait(1);
+  QCoreApplication::processEvents();
   EXPECT_FALSE(table().isColumnHidden(TournamentModel::TimeToBest));
 }
 
