@@ -3,8 +3,8 @@
 #include "app/cli/command.h"
 #include "app/cli/context.h"
 #include "app/cli/output.h"
-#include "core/base/file.h"
 #include "core/base/json.h"
+#include "core/plugin/export.h"
 #include "core/search/evaluator.h"
 
 namespace strato::cli {
@@ -17,16 +17,21 @@ struct ExportOptions {
 
 int export_plan(const ExportOptions& options, const Command& command) {
   const auto exporter = plugins().exporter(options.format);
-  check_writable(options.output, options.source.files());
+  if (exporter->makes_folder()) {
+    check_export_folder(options.output);
+  } else {
+    check_writable(options.output, options.source.files());
+  }
   const LoadedPlan plan = load_plan(options.source);
   for (const std::string& line : plan.unmatched) remark(line);
   const Outcome outcome = simulate_strategy(plan.problem, plan.strategy);
-  const std::string content = exporter->write({plan.problem, plan.strategy, outcome});
-  write_file(options.output, content);
+  const Exported exported =
+      write_export(*exporter, {plan.problem, plan.strategy, outcome}, options.output);
   if (command.json) {
     print(Json{{"format", options.format},
                {"path", options.output},
-               {"bytes", content.size()},
+               {"files", exported.files},
+               {"bytes", exported.bytes},
                {"unmatched", plan.unmatched}}
               .dump() +
           "\n");
@@ -43,7 +48,7 @@ void add_export(CLI::App& app, Command& command) {
   const auto options = std::make_shared<ExportOptions>();
   options->source.declare(*sub);
   sub->add_option("--format", options->format, "See: list exporters")->required();
-  sub->add_option("-o,--output", options->output, "File to write")->required();
+  sub->add_option("-o,--output", options->output, "File to write; a new folder for formats of several files")->required();
   sub->callback([options, &command] {
     command.action = [=, &command] { return export_plan(*options, command); };
   });

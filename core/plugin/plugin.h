@@ -48,11 +48,19 @@ struct ExportInput {
   const Outcome& outcome;
 };
 
-// A result -> file content. Throws InputError for options that it cannot serve.
+// One of the files of a folder: `name` is relative to it, with '/' between folders, never above it.
+struct ExportedFile {
+  std::string name, content;
+};
+
+// A result -> the content of one file, or a folder of files: an exporter has one of the two (see
+// core/plugin/export.h, which writes either). Throws InputError for what it cannot serve.
 class Exporter {
  public:
   virtual ~Exporter() = default;
-  virtual std::string write(const ExportInput& input) = 0;
+  virtual bool makes_folder() const { return false; }
+  virtual std::string write(const ExportInput& input);
+  virtual std::vector<ExportedFile> write_folder(const ExportInput& input);
 };
 
 // What a planner spends, from its manifest's "effort" (without one: Quick). A planner that runs others

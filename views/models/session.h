@@ -171,6 +171,7 @@ class Session : public QObject {
   // --- exports
   // ----------------------------------------------------------------------------------------
   void export_plan(const std::filesystem::path& file);
+  // Of an exporter that makes a folder: `file` is the folder.
   void export_with(const QString& exporter, const std::filesystem::path& file);
 
   // Blocks until loading, simulating, explaining and storing are done and shown (a search may go
@@ -237,7 +238,7 @@ class Session : public QObject {
   void search_failed(std::uint64_t job, const QString& text);
   void record_best();
   void follow_best();
-  void write_file_later(const std::filesystem::path& file, std::function<std::string()> content);
+  void write_later(const std::filesystem::path& file, std::function<void()> write);
 
   std::unique_ptr<State> state_;
   Snapshot snapshot_;

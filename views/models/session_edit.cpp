@@ -5,6 +5,7 @@
 #include "core/base/error.h"
 #include "core/base/file.h"
 #include "core/base/json.h"
+#include "core/plugin/export.h"
 #include "core/search/baselines.h"
 #include "core/strategy/plan_file.h"
 #include "views/models/session.h"
@@ -224,14 +225,13 @@ void Session::record(const Strategy& strategy, const QString& label, const Diges
   });
 }
 
-void Session::write_file_later(const std::filesystem::path& file,
-                               std::function<std::string()> content) {
+void Session::write_later(const std::filesystem::path& file, std::function<void()> write) {
   const QString name = QString::fromStdString(file.filename().string());
   begin_busy(QStringLiteral("Writing %1").arg(name));
-  state_->simulate.post([this, file, name, content = std::move(content)] {
+  state_->simulate.post([this, name, write = std::move(write)] {
     QString error;
     try {
-      write_file(file, content());
+      write();
     } catch (const std::exception& thrown) {
       error = QString::fromUtf8(thrown.what());
     }
@@ -248,7 +248,7 @@ void Session::write_file_later(const std::filesystem::path& file,
 
 void Session::export_plan(const std::filesystem::path& file) {
   if (!snapshot_.outcome || !state_->model) return;
-  write_file_later(file, [model = *state_->model, snapshot = snapshot_, simulation = simulation_] {
+  write_later(file, [file, model = *state_->model, snapshot = snapshot_, simulation = simulation_] {
     const Problem& problem = *snapshot.problem;
     PlanFile plan;
     plan.graph_file = model.path.string();
@@ -267,15 +267,15 @@ void Session::export_plan(const std::filesystem::path& file) {
     result["fair_links"] = simulation.fair_links;
     result["label"] = snapshot.label.toStdString();
     plan.result_json = result.dump();
-    return plan_json(plan);
+    write_file(file, plan_json(plan));
   });
 }
 
 void Session::export_with(const QString& exporter, const std::filesystem::path& file) {
   if (!snapshot_.outcome) return;
-  write_file_later(file, [this, name = exporter.toStdString(), snapshot = snapshot_] {
+  write_later(file, [this, file, name = exporter.toStdString(), snapshot = snapshot_] {
     const ExportInput input{*snapshot.problem, snapshot.strategy, *snapshot.outcome};
-    return plugins_.exporter(name)->write(input);
+    write_export(*plugins_.exporter(name), input, file);
   });
 }
 

@@ -197,8 +197,8 @@ TEST_F(OwnGroups, ArePartOfAPlan) {
   session_.export_plan(file);
   session_.settle();
   for (const PluginInfo& exporter : session_.plugins().list(PluginKind::Exporter)) {
-    session_.export_with(QString::fromStdString(exporter.name),
-                         folder_.filePath("exported").toStdString());
+    const QString name = QString::fromStdString(exporter.name);
+    session_.export_with(name, folder_.filePath(name).toStdString());
   }
   session_.settle();
   EXPECT_TRUE(failures_.isEmpty()) << failures_.join('\n').toStdString();
