@@ -6,7 +6,7 @@ namespace strato {
 
 void ByteReader::damaged(const char* how) const {
   throw InputError(file_, "byte " + std::to_string(at_),
-                   std::string("the stored graph is damaged: ") + how, "import the model again");
+                   std::string(words_.thing) + " is damaged: " + how, words_.remedy);
 }
 
 }  // namespace strato

@@ -38,8 +38,14 @@ class ByteWriter {
 
 class ByteReader {
  public:
+  struct Words {  // of messages
+    const char* thing = "the stored graph";
+    const char* remedy = "import the model again";
+  };
   // Borrows both. `file` is used in messages.
-  ByteReader(std::string_view bytes, const std::string& file) : bytes_(bytes), file_(file) {}
+  ByteReader(std::string_view bytes, const std::string& file) : ByteReader(bytes, file, Words()) {}
+  ByteReader(std::string_view bytes, const std::string& file, const Words& words)
+      : bytes_(bytes), file_(file), words_(words) {}
 
   template <PlainNumber T>
   T number() {
@@ -66,6 +72,7 @@ class ByteReader {
  private:
   std::string_view bytes_;
   const std::string& file_;
+  Words words_;
   std::size_t at_ = 0;
 };
 

@@ -77,4 +77,14 @@ std::vector<SplitAxis> split_axes(const Graph& graph, OpId id) {
   return letters ? AxisFinder(reader, *letters).find() : std::vector<SplitAxis>();
 }
 
+int split_output_axis(const Graph& graph, OpId id, std::size_t output, int axis) {
+  const OpReader reader(graph.op(id), graph.ops(), graph.tensors());
+  const auto letters = axis_letters(reader);
+  const auto first = static_cast<std::size_t>(axis);
+  if (!letters || output >= letters->outputs.size() || letters->outputs[0].size() <= first)
+    return -1;
+  const std::size_t at = letters->outputs[output].find(letters->outputs[0][first]);
+  return at == std::string::npos ? -1 : static_cast<int>(at);
+}
+
 }  // namespace strato

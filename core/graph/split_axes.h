@@ -23,4 +23,8 @@ struct SplitAxis {
 // axis that stands for the same. Not views: they make nothing.
 std::vector<SplitAxis> split_axes(const Graph& graph, OpId op);
 
+// Along which of its axes an output of an op is divided that is split along `axis` of its first
+// output; -1: the op cannot be split so.
+int split_output_axis(const Graph& graph, OpId op, std::size_t output, int axis);
+
 }  // namespace strato

@@ -6,9 +6,11 @@
 // is also the proof that a lowered program computes what its graph says.
 //
 // Order: one order of all tasks, in which each comes after its dependencies (as a rule by start in
-// the simulated timeline), is restricted to each rank and its two streams. A rank executes each
-// stream's instructions in their order; `waits` are what an instruction needs from the other stream.
-// All ranks issue the collectives and transfers that they share in the same order.
+// the simulated timeline), is restricted to each rank and its two streams. A rank starts each
+// stream's instructions in their order, and those of the compute stream end before the next one
+// starts; communication may go on while the next one of its stream is under way. `waits` are what
+// an instruction needs beyond that. All ranks issue the collectives and transfers that they share
+// in the same order.
 //
 // Immutable values once built; safe to read from any thread.
 #pragma once
@@ -40,29 +42,32 @@ struct Piece {
 };
 std::string describe(const Piece& piece);  // "whole", "samples [0,8)", "axis 1 [0,32)"
 
-// The shape of a piece of a tensor of a graph with this batch.
+// The shape of a piece of a tensor of a graph with this batch, and what it takes without padding.
 Shape shape_of(const Tensor& tensor, const Piece& piece, std::int64_t batch);
+Bytes bytes_of(const Tensor& tensor, const Piece& piece, std::int64_t batch);
 
 struct Value {
   TensorId tensor;
-  Piece piece;
+  Piece piece;  // as it is first written: an AllReduce in place makes a partial sum the whole one
   // Lives from step to step: a parameter, its state, a constant, an input (which is loaded anew
   // before each step).
   bool resident = false;
 };
 
 enum class InstructionKind : std::uint8_t {
-  Compute,        // op on reads (the op's inputs in order; invalid: omitted) -> writes (its outputs)
-  View,           // the same of an op that makes no task: writes share the memory of reads[0]
-  Update,         // in place on parameter and state
-  Split,          // writes[0] is the part `piece` of reads[0]
-  Concat,         // writes[0] is made of all reads, in the order of their begins
-  Sum,            // writes[0] is the sum of the reads
-  Send,           // reads[0] to `peer`
-  Receive,        // writes[0] from `peer`; a resident value is overwritten in place
-  AllReduce,      // sums each of the reads over the members; in place, or into the writes
-  AllGather,      // writes[0] is made of the members' reads[0], in their order
-  ReduceScatter,  // writes[0] is this member's piece of the sum of the members' reads[0]
+  Compute,    // op on reads (the op's inputs in order; invalid: omitted) -> writes (its outputs)
+  View,       // the same of an op that makes no task: writes share the memory of reads[0];
+              // other inputs are invalid where nothing of them is needed
+  Update,     // in place on parameter and state
+  Split,      // writes[0] is the part `piece` of reads[0]
+  Concat,     // writes[0] is made of all reads, in the order of their begins
+  Sum,        // writes[0] is the sum of the reads
+  Send,       // reads[0] to `peer`; perhaps under the name of the tensor that it is a view of
+  Receive,    // writes[0] from `peer`; a resident value is overwritten in place
+  AllReduce,  // sums each of the reads over the members; in place when there are no writes, else
+              // one read into one write
+  AllGather,  // writes[0] is made of the members' reads[0], in their order; `cuts` says how
+  ReduceScatter,  // writes[0] is this member's piece of the sum of the members' reads[0]; `cuts`
 };
 std::string_view name_of(InstructionKind kind);  // "compute", "all-reduce", ...
 
@@ -71,12 +76,15 @@ enum class Stream : std::uint8_t { Compute, Communication };
 struct Instruction {
   InstructionKind kind = InstructionKind::Compute;
   Stream stream = Stream::Compute;
-  TaskId task;    // of the program; of a view: the task that needs it first
-  OpId op;        // of Compute, View, Update
-  Piece piece;    // of an op: what of its outputs it makes; else what writes[0] holds
-  DeviceId peer;  // of Send and Receive
-  Nanos duration; // as simulated: what the replay engine takes
-  Bytes bytes;    // as simulated
+  TaskId task;  // of the program; of a view: the task that needs it first
+  OpId op;      // of Compute, View, Update
+  Piece piece;  // of an op: the samples or the slice that it works on; else what is made: of a Send
+                // what is sent, of an AllGather the piece that is put together, of a ReduceScatter
+                // this member's
+  DeviceId peer;   // of Send and Receive
+  Nanos duration;  // as simulated: what the replay engine takes; of a view: 0
+  Bytes bytes;     // as simulated
+  friend bool operator==(const Instruction&, const Instruction&) = default;
 };
 
 struct RankProgram {
@@ -87,15 +95,21 @@ struct RankProgram {
   IdVector<ValueId, Value> values;
   std::vector<Instruction> instructions;  // in the order of both streams together
   Rows<ValueId> reads, writes;            // row = instruction; invalid ids: omitted inputs
-  Rows<ValueId> releases;                 // row = instruction; values that nobody reads after it
-  Rows<std::uint32_t> waits;              // row = instruction; earlier instructions of the other
-                                          // stream that end before it starts, ascending
-  Rows<DeviceId> members;                 // row = instruction; of collectives, ascending
+  // row = instruction; values that nobody reads after it ends. Every reader has ended then: it is
+  // the instruction itself, before it on the compute stream, or waited for.
+  Rows<ValueId> releases;
+  // row = instruction; earlier instructions that end before it starts, ascending: of the other
+  // stream, and of communication also of its own.
+  Rows<std::uint32_t> waits;
+  Rows<DeviceId> members;  // row = instruction; of collectives, ascending
+  // row = instruction; of AllGather and ReduceScatter, one more than members: member i's piece is
+  // [cuts[i], cuts[i + 1]), of the batch, or along the axis of that piece.
+  Rows<std::int32_t> cuts;
 };
 
 struct RankPrograms {
   std::shared_ptr<const Graph> graph;
-  std::vector<RankProgram> ranks;  // one for each device that has a task, ascending by device
+  std::vector<RankProgram> ranks;      // one for each device that has a task, ascending by device
   int rank_of(DeviceId device) const;  // -1: it has none
   Digest digest() const;
 };

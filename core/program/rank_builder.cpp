@@ -1,0 +1,319 @@
+#include "core/program/rank_builder.h"
+
+#include <algorithm>
+
+#include "core/base/error.h"
+#include "core/graph/split_axes.h"
+#include "core/program/collective.h"
+#include "core/program/tables.h"
+
+namespace strato {
+namespace {
+
+using Form = Piece::Form;
+
+bool is_trained(const Graph& graph, TensorId id) {
+  const Tensor& tensor = graph.tensor(id);
+  return !tensor.producer.valid() && tensor.role == TensorRole::Parameter &&
+         graph.update_of(id).valid();
+}
+
+}  // namespace
+
+RankBuilder::RankBuilder(const Program& program)
+    : program_(program),
+      graph_(*program.graph),
+      batch_(static_cast<std::int32_t>(program.graph->batch())),
+      rank_of_(program.cluster->device_count()),
+      value_of_(program.buffers.size()),
+      holds_(program.buffers.size()),
+      placed_of_(program.tasks.size()) {
+  std::vector<bool> works(rank_of_.size());
+  for (std::size_t i = 0; i < program.tasks.size(); ++i) {
+    const Task& task = program.tasks[TaskId(i)];
+    works[task.device.index()] = true;
+    if (task.target.valid()) works[task.target.index()] = true;
+    for (const DeviceId member : members_of(program, TaskId(i))) works[member.index()] = true;
+  }
+  for (std::size_t d = 0; d < works.size(); ++d) {
+    rank_of_[d] = drafts_.size();
+    if (works[d]) drafts_.emplace_back(graph_, DeviceId(d));
+  }
+  list_kept_slices();
+}
+
+// A parameter whose update is split is kept in parts, where they are updated.
+void RankBuilder::list_kept_slices() {
+  for (const Task& task : program_.tasks)
+    if (task.kind == TaskKind::Update && task.axis >= 0) {
+      const TensorId parameter = graph_.op(task.op).inputs.front();
+      kept_[{task.device, parameter}] =
+          slice(parameter, task.axis, task.first_sample, task.first_sample + task.samples);
+    }
+}
+
+void RankBuilder::fail(TensorId tensor, const std::string& problem) const {
+  throw InvariantError("task " + std::to_string(id_.value()) + " (" + program_.task_name(id_) +
+                       "), tensor " + graph_.tensor(tensor).name + ": " + problem);
+}
+
+void RankBuilder::add(TaskId task) {
+  id_ = task;
+  task_ = &program_.tasks[task];
+  placed_of_[task].first = static_cast<std::int32_t>(placed_.size());
+  switch (task_->kind) {
+    case TaskKind::Compute:
+    case TaskKind::Update:
+      compute();
+      break;
+    case TaskKind::Split:
+      split();
+      break;
+    case TaskKind::Concat:
+      concat();
+      break;
+    case TaskKind::Sum:
+      sum();
+      break;
+    case TaskKind::Transfer:
+      transfer();
+      break;
+    case TaskKind::AllReduce:
+      all_reduce();
+      break;
+    case TaskKind::AllGather:
+      all_gather();
+      break;
+    case TaskKind::ReduceScatter:
+      reduce_scatter();
+      break;
+    case TaskKind::Reduce:
+    case TaskKind::Broadcast:
+      fail(task_->tensor, "no rank can do this");
+  }
+  placed_of_[task].second = static_cast<std::int32_t>(placed_.size());
+}
+
+RankPrograms RankBuilder::finish() && {
+  RankPrograms result;
+  result.graph = program_.graph;
+  for (RankDraft& draft : drafts_)
+    result.ranks.push_back(std::move(draft).finish(static_cast<int>(result.ranks.size())));
+  return result;
+}
+
+Instruction RankBuilder::instruction(InstructionKind kind) const {
+  Instruction result;
+  result.kind = kind;
+  result.stream = is_communication(task_->kind) ? Stream::Communication : Stream::Compute;
+  result.task = id_;
+  result.duration = task_->duration;
+  result.bytes = task_->bytes;
+  return result;
+}
+
+// It waits for what its task waits for, as far as that is on the same device. What does not
+// communicate cannot wait for another one.
+void RankBuilder::emit(DeviceId device, const RankDraft::Parts& parts) {
+  RankDraft& into = draft(device);
+  const RankDraft::Index index = into.add(parts);
+  for (const TaskId dependency : program_.dependencies[id_.index()]) {
+    bool here = false;
+    const auto [first, last] = placed_of_[dependency];
+    for (std::int32_t i = first; i < last; ++i) {
+      const Placed& earlier = placed_[static_cast<std::size_t>(i)];
+      if (earlier.device != device) continue;
+      into.need(index, earlier.index);
+      here = true;
+    }
+    if (!here && parts.what.stream == Stream::Compute)
+      fail(task_->tensor.valid() ? task_->tensor : graph_.op(task_->op).inputs.front(),
+           "waits for a task of another device");
+  }
+  placed_.push_back({device, index});
+}
+
+// ---- pieces
+
+Piece RankBuilder::samples(TensorId tensor, std::int32_t begin, std::int32_t end) const {
+  const BatchKind kind =
+      is_trained(graph_, tensor) ? BatchKind::Whole : graph_.tensor(tensor).batch.kind;
+  if (kind == BatchKind::Whole || (begin == 0 && end == batch_)) return {};
+  return {kind == BatchKind::Batched ? Form::Samples : Form::Partial, -1, begin, end};
+}
+
+Piece RankBuilder::slice(TensorId tensor, int axis, std::int32_t begin, std::int32_t end) const {
+  const Shape& shape = graph_.tensor(tensor).shape;
+  const auto at = static_cast<std::size_t>(axis);
+  expect(at < shape.size() && begin >= 0 && begin < end && end <= shape[at], tensor,
+         "it has no such slice");
+  if (begin == 0 && end == shape[at]) return {};
+  return {Form::Slice, static_cast<std::int8_t>(axis), begin, end};
+}
+
+Piece RankBuilder::of_task(TensorId tensor) const {
+  const std::int32_t begin = task_->first_sample, end = begin + task_->samples;
+  return task_->axis < 0 ? samples(tensor, begin, end) : slice(tensor, task_->axis, begin, end);
+}
+
+Piece RankBuilder::kept(TensorId tensor, DeviceId device, const Piece& otherwise) const {
+  if (!is_trained(graph_, tensor)) return otherwise;
+  const auto known = kept_.find({device, tensor});
+  return known == kept_.end() ? Piece() : known->second;
+}
+
+Piece RankBuilder::output_piece(const Op& op, std::size_t output) const {
+  const TensorId tensor = op.outputs[output];
+  if (task_->axis < 0) return of_task(tensor);
+  const int axis = split_output_axis(graph_, task_->op, output, task_->axis);
+  expect(axis >= 0, tensor, "it is not known along which axis it is divided");
+  return slice(tensor, axis, task_->first_sample, task_->first_sample + task_->samples);
+}
+
+// By input. One that a part reads in two ways is needed as a whole.
+std::vector<Piece> RankBuilder::input_pieces(const Op& op) const {
+  std::vector<Piece> result(op.inputs.size());
+  const std::int32_t begin = task_->first_sample, end = begin + task_->samples;
+  std::vector<SplitAxis> axes;
+  if (task_->axis >= 0) axes = split_axes(graph_, task_->op);
+  const auto split = std::find_if(axes.begin(), axes.end(), [&](const SplitAxis& candidate) {
+    return candidate.axis == task_->axis;
+  });
+  expect(task_->axis < 0 || split != axes.end(), op.inputs.front(), "its op has no such axis");
+  for (std::size_t i = 0; i < op.inputs.size(); ++i) {
+    const TensorId input = op.inputs[i];
+    if (!input.valid()) continue;
+    if (task_->axis < 0) {
+      result[i] = samples(input, begin, end);
+      continue;
+    }
+    int axis = split->inputs[i];
+    for (std::size_t j = 0; j < op.inputs.size(); ++j)
+      if (op.inputs[j] == input && split->inputs[j] != axis) axis = -1;
+    if (axis >= 0) result[i] = slice(input, axis, begin, end);
+  }
+  return result;
+}
+
+// Of a piece along an axis; -1: along the batch.
+RankBuilder::Range RankBuilder::range_of(TensorId tensor, const Piece& piece, int axis) const {
+  if (piece.form != Form::Whole) return {piece.begin, piece.end};
+  if (axis < 0) return {0, batch_};
+  return {0,
+          static_cast<std::int32_t>(graph_.tensor(tensor).shape[static_cast<std::size_t>(axis)])};
+}
+
+void RankBuilder::expect_tiles(TensorId tensor, std::vector<Range> ranges, Range whole) const {
+  std::sort(ranges.begin(), ranges.end());
+  std::int32_t next = whole.first;
+  for (const Range& range : ranges) {
+    expect(range.first == next, tensor, "its pieces overlap or leave a gap");
+    next = range.second;
+  }
+  expect(next == whole.second, tensor, "its pieces are not all of it");
+}
+
+// ---- values
+
+ValueId RankBuilder::find(TensorId tensor, const Piece& piece, const Instruction& reader,
+                          DeviceId device) {
+  for (const BufferId buffer : program_.reads[id_.index()])
+    if (const Buffer& of = program_.buffers[buffer];
+        of.device == device && of.tensor == tensor && holds_[buffer] == piece)
+      return value_of_[buffer];
+  const OpId producer = graph_.tensor(tensor).producer;
+  if (!producer.valid()) return find_resident(tensor, piece, device);
+  if (!is_alias(graph_, producer)) return {};
+  return find_view(producer, tensor, piece, reader, device);
+}
+
+ValueId RankBuilder::find_resident(TensorId tensor, const Piece& piece, DeviceId device) {
+  const auto& residents = program_.residents;
+  const auto at = std::lower_bound(residents.begin(), residents.end(), std::pair(device, tensor),
+                                   [](const Resident& resident, const auto& wanted) {
+                                     return std::pair(resident.device, resident.tensor) < wanted;
+                                   });
+  if (at == residents.end() || at->device != device || at->tensor != tensor) return {};
+  if (kept(tensor, device, piece) != piece) return {};
+  return draft(device).resident(tensor, piece);
+}
+
+ValueId RankBuilder::find_view(OpId op, TensorId tensor, const Piece& piece,
+                               const Instruction& reader, DeviceId device) {
+  std::vector<ValueId> inputs;
+  ValueId base;
+  TensorId first;
+  for (const TensorId input : graph_.op(op).inputs) {
+    inputs.push_back({});
+    if (!input.valid()) continue;
+    if (!first.valid()) {
+      first = input;
+      base = find(input, piece, reader, device);
+      if (!base.valid()) return {};
+    }
+    if (input == first) {
+      inputs.back() = base;
+    } else if (!is_trained(graph_, input)) {
+      inputs.back() = find_resident(input, {}, device);
+    }
+  }
+  return draft(device).view(op, tensor, piece, base, inputs, reader);
+}
+
+ValueId RankBuilder::find_bytes(TensorId tensor, const Piece& piece, const Instruction& reader,
+                                DeviceId device) {
+  const OpId producer = graph_.tensor(tensor).producer;
+  if (producer.valid() && graph_.op(producer).view && is_alias(graph_, producer)) {
+    for (const BufferId buffer : program_.reads[id_.index()])
+      if (const Buffer& of = program_.buffers[buffer];
+          of.device == device && of.tensor == tensor && holds_[buffer] == piece)
+        return value_of_[buffer];
+    const TensorId input = graph_.op(producer).inputs.front();
+    if (input.valid() && piece.form != Form::Slice &&
+        bytes_of(graph_.tensor(input), piece, batch_) ==
+            bytes_of(graph_.tensor(tensor), piece, batch_))
+      return find_bytes(input, piece, reader, device);
+  }
+  return find(tensor, piece, reader, device);
+}
+
+ValueId RankBuilder::get(TensorId tensor, const Piece& piece, const Instruction& reader,
+                         DeviceId device) {
+  const ValueId value = find(tensor, piece, reader, device);
+  if (!value.valid()) fail(tensor, "\"" + describe(piece) + "\" is not on the device");
+  return value;
+}
+
+ValueId RankBuilder::bind(BufferId buffer, const Piece& piece) {
+  const Buffer& to = program_.buffers[buffer];
+  const Bytes bytes = bytes_of(graph_.tensor(to.tensor), piece, batch_);
+  expect(to.bytes == std::max(Bytes(1), bytes), to.tensor, "its buffer has another size");
+  holds_[buffer] = piece;
+  return value_of_[buffer] = draft(to.device).make(to.tensor, piece);
+}
+
+std::vector<BufferId> RankBuilder::on_device(std::span<const BufferId> buffers,
+                                             DeviceId device) const {
+  std::vector<BufferId> result;
+  for (const BufferId buffer : buffers)
+    if (program_.buffers[buffer].device == device) result.push_back(buffer);
+  return result;
+}
+
+RankPrograms rank_programs(const Program& program, std::span<const TaskId> order) {
+  CHECK(order.size() == program.tasks.size(), "an order of another number of tasks");
+  RankBuilder builder(program);
+  std::vector<bool> done(program.tasks.size());
+  for (const TaskId task : order) {
+    CHECK(task.valid() && task.index() < done.size() && !done[task.index()],
+          "an order with a task twice");
+    for (const TaskId dependency : program.dependencies[task.index()])
+      CHECK(done[dependency.index()],
+            program.task_name(task) + " comes before " + program.task_name(dependency));
+    done[task.index()] = true;
+    builder.add(task);
+  }
+  return std::move(builder).finish();
+}
+
+}  // namespace strato

@@ -1,0 +1,95 @@
+// Builds the programs of all ranks from the tasks of a program, one task after the other (internal
+// to core/program).
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/program/program.h"
+#include "core/program/rank_draft.h"
+#include "core/program/rank_program.h"
+
+namespace strato {
+
+class RankBuilder {
+ public:
+  explicit RankBuilder(const Program& program);
+  void add(TaskId task);
+  RankPrograms finish() &&;
+
+ private:
+  struct Placed {  // what a task became on one device
+    DeviceId device;
+    RankDraft::Index index;
+  };
+  struct Part {
+    Piece piece;
+    ValueId value;
+  };
+  using Range = std::pair<std::int32_t, std::int32_t>;
+
+  [[noreturn]] void fail(TensorId tensor, const std::string& problem) const;
+  void expect(bool holds, TensorId tensor, const char* problem) const {
+    if (!holds) fail(tensor, problem);
+  }
+  void list_kept_slices();
+  RankDraft& draft(DeviceId device) { return drafts_[rank_of_[device.index()]]; }
+
+  // Pieces.
+  Piece samples(TensorId tensor, std::int32_t begin, std::int32_t end) const;
+  Piece slice(TensorId tensor, int axis, std::int32_t begin, std::int32_t end) const;
+  Piece of_task(TensorId tensor) const;  // what the task says of its tensor
+  Piece kept(TensorId tensor, DeviceId device, const Piece& otherwise) const;
+  Piece output_piece(const Op& op, std::size_t output) const;
+  std::vector<Piece> input_pieces(const Op& op) const;
+  Range range_of(TensorId tensor, const Piece& piece, int axis) const;
+  void expect_tiles(TensorId tensor, std::vector<Range> ranges, Range whole) const;
+
+  // What the task's reads, residents and views of them hold; invalid: they lack it.
+  ValueId find(TensorId tensor, const Piece& piece, const Instruction& reader, DeviceId device);
+  ValueId find_resident(TensorId tensor, const Piece& piece, DeviceId device);
+  ValueId find_view(OpId op, TensorId tensor, const Piece& piece, const Instruction& reader,
+                    DeviceId device);
+  // The same, or something of other shape with the same bytes.
+  ValueId find_bytes(TensorId tensor, const Piece& piece, const Instruction& reader,
+                     DeviceId device);
+  ValueId get(TensorId tensor, const Piece& piece, const Instruction& reader, DeviceId device);
+  ValueId bind(BufferId buffer, const Piece& piece);
+  std::vector<BufferId> on_device(std::span<const BufferId> buffers, DeviceId device) const;
+
+  // Tasks.
+  Instruction instruction(InstructionKind kind) const;
+  void emit(DeviceId device, const RankDraft::Parts& parts);
+  void compute();
+  void split();
+  void concat();
+  void sum();
+  void transfer();
+  void all_reduce();
+  void all_gather();
+  void reduce_scatter();
+  Piece split_source() const;
+  std::vector<Part> concat_parts(const Instruction& what, const Piece& made);
+  std::vector<Piece> gathered_pieces(std::span<const DeviceId> members) const;
+  Piece partial_of(BufferId buffer) const;
+
+  const Program& program_;
+  const Graph& graph_;
+  std::int32_t batch_;
+  std::vector<std::size_t> rank_of_;  // by device
+  std::vector<RankDraft> drafts_;
+  IdVector<BufferId, ValueId> value_of_;
+  IdVector<BufferId, Piece> holds_;                      // now
+  std::map<std::pair<DeviceId, TensorId>, Piece> kept_;  // of parameters that are kept in slices
+  std::vector<Placed> placed_;
+  IdVector<TaskId, Range> placed_of_;  // by task: in placed_
+  TaskId id_;                          // being added
+  const Task* task_ = nullptr;
+};
+
+}  // namespace strato

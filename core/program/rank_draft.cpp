@@ -1,0 +1,129 @@
+#include "core/program/rank_draft.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace strato {
+
+ValueId RankDraft::add_value(const Value& value) {
+  const ValueId id = values_.next_id();
+  values_.push_back({value, ValueId(), kNone});
+  return id;
+}
+
+ValueId RankDraft::make(TensorId tensor, const Piece& piece) {
+  return add_value({tensor, piece, false});
+}
+
+ValueId RankDraft::resident(TensorId tensor, const Piece& piece) {
+  std::vector<ValueId>& known = residents_[tensor];
+  for (const ValueId id : known)
+    if (values_[id].what.piece == piece) return id;
+  known.push_back(add_value({tensor, piece, true}));
+  return known.back();
+}
+
+RankDraft::Place RankDraft::place_after(Index writer) const {
+  const Place own = next_place();
+  if (writer == kNone) return {-1, own.anchor};
+  return {places_[writer].anchor, own.anchor};
+}
+
+ValueId RankDraft::view(OpId op, TensorId tensor, const Piece& piece, ValueId base,
+                        std::span<const ValueId> inputs, const Instruction& reader) {
+  const Op& what = graph_.op(op);
+  std::vector<ValueId>& made = views_[{op, base}];
+  if (made.empty()) {
+    Instruction view;
+    view.kind = InstructionKind::View;
+    view.task = reader.task;
+    view.op = op;
+    view.piece = piece;
+    const Index writer = values_[base].writer;
+    const bool early = reader.stream == Stream::Communication &&
+                       (writer == kNone || instructions_[writer].stream == Stream::Compute);
+    for (const TensorId output : what.outputs) {
+      made.push_back(make(output, piece));
+      values_[made.back()].base = root(base);
+    }
+    add_at(early ? place_after(writer) : next_place(),
+           {.what = view, .reads = inputs, .writes = made});
+  }
+  const auto at = std::find(what.outputs.begin(), what.outputs.end(), tensor);
+  return made[static_cast<std::size_t>(at - what.outputs.begin())];
+}
+
+void RankDraft::forget_views(ValueId base) {
+  std::erase_if(views_, [&](const auto& view) { return root(view.first.second) == root(base); });
+}
+
+// A view is made by its op, and is what its base is.
+void RankDraft::need_writers(Index reader, ValueId value) {
+  for (const ValueId id : {value, root(value)})
+    if (const Index writer = values_[id].writer; writer != kNone && writer != reader)
+      need(reader, writer);
+}
+
+void RankDraft::note_writer(Index index, const Parts& parts) {
+  for (const ValueId id : parts.writes) values_[id].writer = index;
+  const bool in_place = parts.what.kind == InstructionKind::Update ||
+                        (parts.what.kind == InstructionKind::AllReduce && parts.writes.empty());
+  if (!in_place) return;
+  for (const ValueId id : parts.reads) {
+    if (!id.valid()) continue;
+    const TensorRole role = graph_.tensor(values_[id].what.tensor).role;
+    const bool kept = role != TensorRole::Parameter && role != TensorRole::OptimizerState;
+    if (parts.what.kind == InstructionKind::Update && kept) continue;
+    values_[id].writer = values_[root(id)].writer = index;
+  }
+}
+
+RankDraft::Index RankDraft::add_at(const Place& place, const Parts& parts) {
+  const auto index = static_cast<Index>(instructions_.size());
+  for (const ValueId id : parts.reads)
+    if (id.valid()) need_writers(index, id);
+  note_writer(index, parts);
+  instructions_.push_back(parts.what);
+  places_.push_back(place);
+  reads_.push_row(parts.reads);
+  writes_.push_row(parts.writes);
+  members_.push_row(parts.members);
+  cuts_.push_row(parts.cuts);
+  return index;
+}
+
+RankDraft::Index RankDraft::add(const Parts& parts) { return add_at(next_place(), parts); }
+
+std::vector<RankDraft::Index> RankDraft::in_order() const {
+  std::vector<Index> order(instructions_.size());
+  std::iota(order.begin(), order.end(), Index{0});
+  const auto earlier = [&](Index a, Index b) { return places_[a] < places_[b]; };
+  if (!std::is_sorted(order.begin(), order.end(), earlier))
+    std::sort(order.begin(), order.end(), earlier);
+  return order;
+}
+
+RankProgram RankDraft::finish(int rank) && {
+  RankProgram program;
+  program.rank = rank;
+  program.device = device_;
+  IdVector<ValueId, ValueId> base_of;
+  for (const Known& known : values_) {
+    program.values.push_back(known.what);
+    base_of.push_back(known.base);
+  }
+  std::vector<Index> now(instructions_.size());
+  for (const Index index : in_order()) {
+    now[index] = static_cast<Index>(program.instructions.size());
+    program.instructions.push_back(instructions_[index]);
+    program.reads.push_row(reads_[index]);
+    program.writes.push_row(writes_[index]);
+    program.members.push_row(members_[index]);
+    program.cuts.push_row(cuts_[index]);
+  }
+  for (Need& need : needs_) need = {now[need.later], now[need.earlier]};
+  order_streams(program, std::move(needs_), base_of);
+  return program;
+}
+
+}  // namespace strato

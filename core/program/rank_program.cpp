@@ -1,0 +1,128 @@
+#include "core/program/rank_program.h"
+
+#include <algorithm>
+#include <functional>
+
+#include "core/base/error.h"
+#include "core/program/rank_names.h"
+
+namespace strato {
+namespace {
+
+std::string range(std::int32_t begin, std::int32_t end) {
+  return "[" + std::to_string(begin) + "," + std::to_string(end) + ")";
+}
+
+const std::string& subject(const Graph& graph, const RankProgram& program, std::size_t index) {
+  const Instruction& instruction = program.instructions[index];
+  if (instruction.op.valid()) return graph.op(instruction.op).name;
+  const auto writes = program.writes[index];
+  const ValueId value = writes.empty() ? program.reads[index].front() : writes.front();
+  return graph.tensor(program.values[value].tensor).name;
+}
+
+}  // namespace
+
+std::string describe(const Piece& piece) {
+  switch (piece.form) {
+    case Piece::Form::Whole:
+      return "whole";
+    case Piece::Form::Samples:
+      return "samples " + range(piece.begin, piece.end);
+    case Piece::Form::Partial:
+      return "the sum over samples " + range(piece.begin, piece.end);
+    case Piece::Form::Slice:
+      return "axis " + std::to_string(piece.axis) + " " + range(piece.begin, piece.end);
+  }
+  return "whole";
+}
+
+Shape shape_of(const Tensor& tensor, const Piece& piece, std::int64_t batch) {
+  Shape shape = tensor.shape;
+  if (piece.form == Piece::Form::Samples && tensor.batch.kind == BatchKind::Batched) {
+    std::int64_t& extent = shape[static_cast<std::size_t>(tensor.batch.axis)];
+    extent = extent / batch * (piece.end - piece.begin);
+  } else if (piece.form == Piece::Form::Slice) {
+    shape[static_cast<std::size_t>(piece.axis)] = piece.end - piece.begin;
+  }
+  return shape;
+}
+
+Bytes bytes_of(const Tensor& tensor, const Piece& piece, std::int64_t batch) {
+  std::int64_t elements = 1;
+  for (const std::int64_t extent : shape_of(tensor, piece, batch)) elements *= extent;
+  return Bytes(elements * size_of(tensor.type));
+}
+
+std::string_view name_of(InstructionKind kind) {
+  switch (kind) {
+    case InstructionKind::Compute:
+      return "compute";
+    case InstructionKind::View:
+      return "view";
+    case InstructionKind::Update:
+      return "update";
+    case InstructionKind::Split:
+      return "split";
+    case InstructionKind::Concat:
+      return "concat";
+    case InstructionKind::Sum:
+      return "sum";
+    case InstructionKind::Send:
+      return "send";
+    case InstructionKind::Receive:
+      return "receive";
+    case InstructionKind::AllReduce:
+      return "all-reduce";
+    case InstructionKind::AllGather:
+      return "all-gather";
+    case InstructionKind::ReduceScatter:
+      return "reduce-scatter";
+  }
+  return "compute";
+}
+
+int RankPrograms::rank_of(DeviceId device) const {
+  const auto at = std::lower_bound(
+      ranks.begin(), ranks.end(), device,
+      [](const RankProgram& rank, DeviceId wanted) { return rank.device < wanted; });
+  return at != ranks.end() && at->device == device ? static_cast<int>(at - ranks.begin()) : -1;
+}
+
+Digest RankPrograms::digest() const {
+  Hasher hasher;
+  hasher.text("rank programs").number(RankProgram::kVersion).digest(graph->digest());
+  hasher.number(ranks.size());
+  for (const RankProgram& rank : ranks) hasher.digest(digest_of(write_rank_program(rank)));
+  return hasher.finish();
+}
+
+std::string describe_instruction(const RankPrograms& programs, std::size_t rank,
+                                 std::size_t instruction, const DeviceNames& device) {
+  const RankProgram& program = programs.ranks[rank];
+  const Instruction& what = program.instructions[instruction];
+  std::string text = "rank " + std::to_string(program.rank) + " #" + std::to_string(instruction) +
+                     ": " + std::string(name_of(what.kind)) + " " +
+                     subject(*programs.graph, program, instruction);
+  const std::size_t reduced = program.reads[instruction].size();
+  if (what.kind == InstructionKind::AllReduce && reduced > 1)
+    text += " and " + std::to_string(reduced - 1) + " more";
+  text += " " + describe(what.piece);
+  if (what.kind == InstructionKind::Send) text += " to " + device(what.peer);
+  if (what.kind == InstructionKind::Receive) text += " from " + device(what.peer);
+  const char* before = " with ";
+  for (const DeviceId member : program.members[instruction]) {
+    if (member == program.device) continue;
+    text += before + device(member);
+    before = ", ";
+  }
+  return text;
+}
+
+std::string describe(const RankPrograms& programs, std::size_t rank, std::size_t instruction,
+                     const Cluster& cluster) {
+  return describe_instruction(programs, rank, instruction,
+                              [&](DeviceId device) { return cluster.device(device).name; });
+}
+
+}  // namespace strato
