@@ -129,6 +129,7 @@ Instance Exchange::parameter(TensorId tensor, DeviceId device) {
   const Layout& homes = placement_.homes(tables_.tensors[tensor].op);
   if (homes.has(device) && !homes.is_split()) return resident(tensor, device, 0, tables_.batch);
   if (const Instance* here = local(tensor, device, 0, tables_.batch)) return *here;
+  if (homes.is_split() && is_gathered_at_home(tensor)) return all_gather_parts(tensor, device);
   if (homes.is_split()) return gather(tensor, device);
   const DeviceId home = nearest(tensor, placement_.homes_id(tables_.tensors[tensor].op), device);
   return transfer(tensor, resident(tensor, home, 0, tables_.batch), device);
@@ -180,9 +181,8 @@ Instance Exchange::whole(OpId reader, TensorId tensor, DeviceId device) {
     return transfer(tensor, Instance(*local(tensor, made.root, 0, tables_.batch)), device);
 
   const bool all = !made.no_collective && needed_by_owners_only(tensor);
-  const bool reduce = placement_.mode(tables_.tensors[tensor].op) == Mode::ReplicateAllReduce ||
-                      placement_.mode(reader) == Mode::ReplicateAllReduce;
-  made.no_collective = !all || (made.form == Form::Partials && !reduce);
+  made.no_collective =
+      !all || (made.form == Form::Partials && !is_reduced_at_once(tensor, reader));
   if (made.form == Form::Slices && made.no_collective)
     return slice(tensor, device, 0, tables_.batch);
   if (made.form == Form::Partials && made.no_collective) return sum_at(tensor, device);
@@ -238,21 +238,12 @@ DeviceId Exchange::nearest(TensorId tensor, LayoutId copies, DeviceId to) {
   return near[static_cast<std::size_t>(made_[tensor].fetches++) % near.size()];
 }
 
-// Do exactly the owners of the slices or partial sums read the whole tensor?
+// Do exactly the owners of the slices or partial sums read the whole tensor? (Shards read slices or
+// partial sums.)
 bool Exchange::needed_by_owners_only(TensorId tensor) {
-  const Layout& owners = placement_.layout(made_[tensor].layout);
-  ++mark_;
-  std::size_t needed = 0;
-  for (OpId consumer : tables_.graph->consumers(tensor)) {
-    const Layout& readers = placement_.layout(consumer);
-    if (readers.sharded) continue;  // reads slices or partial sums
-    for (const Shard& reader : readers.shards) {
-      if (!owners.has(reader.device)) return false;
-      needed += marked_[reader.device] != mark_;
-      marked_[reader.device] = mark_;
-    }
-  }
-  return needed == owners.shards.size();
+  return needed_by_all_of(placement_.layout(made_[tensor].layout), tensor, [&](OpId consumer) {
+    return placement_.layout(consumer).sharded;
+  });
 }
 
 bool Exchange::may_reduce_in_place(TensorId tensor) const {

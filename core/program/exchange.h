@@ -12,6 +12,10 @@
 //   and the makers' or the reader's group is ReplicateAllReduce, else by Transfers to the first
 //   device in need, a Sum there, and Transfers from there to others; with buckets, AllReduces are
 //   fused beforehand (see exchange_fusion.cpp);
+// - partial sums of which exactly their owners need just slices along one axis, each another one,
+//   are brought there by one ReduceScatter where they would be all-reduced otherwise; a parameter
+//   that is kept in parts and read whole by exactly the devices that keep them, by one AllGather at
+//   the start of the step (exchange_scatter.cpp);
 // - every task of an exchange has the priority of the first of the tensor's readers in the
 //   execution order: it is in nobody else's interest. What sends an updated parameter back has its
 //   update's;
@@ -140,7 +144,7 @@ class Exchange {
   Instance sum_at(TensorId tensor, DeviceId root);
   void all_gather(TensorId tensor);
   void all_reduce(TensorId tensor);
-  const CollectiveCost& collective_cost(Collective kind, TensorId tensor, Bytes bytes);
+  const CollectiveCost& collective_cost(Collective kind, LayoutId layout, Bytes bytes);
   Task communication(TaskKind kind, TensorId tensor) const;
   static void set_slice(Task& task, const AxisSlice& slice);
 
@@ -169,6 +173,18 @@ class Exchange {
   const Instance* local_slice(TensorId tensor, DeviceId device, const AxisSlice& slice) const;
   Nanos move_time(DeviceId device, Bytes moved) const;
 
+  // Collectives of parts (exchange_scatter.cpp).
+  struct SliceRead {
+    LayoutId layout = -1;  // of the op that reads; -1: it reads no slices along an axis
+    int axis = -1;         // of the tensor
+    friend bool operator==(const SliceRead&, const SliceRead&) = default;
+  };
+  SliceRead slice_read_by(OpId op, TensorId tensor) const;
+  bool is_scattered(TensorId tensor, const SliceRead& read) const;
+  void reduce_scatter(TensorId tensor, const SliceRead& read);
+  bool is_gathered_at_home(TensorId parameter);
+  Instance all_gather_parts(TensorId parameter, DeviceId device);
+
   // Buckets (exchange_fusion.cpp).
   struct Bucket {
     std::vector<TensorId> gradients;
@@ -193,6 +209,26 @@ class Exchange {
   Here find(TensorId tensor, DeviceId device, std::int32_t begin, std::int32_t end) const;
   DeviceId nearest(TensorId tensor, LayoutId copies, DeviceId to);
   bool needed_by_owners_only(TensorId tensor);
+  bool is_reduced_at_once(TensorId tensor, OpId reader) const {  // not at a server
+    return placement_.mode(tables_.tensors[tensor].op) == Mode::ReplicateAllReduce ||
+           placement_.mode(reader) == Mode::ReplicateAllReduce;
+  }
+  // Do exactly the layout's devices read the whole tensor? Consumers for which `leaves_out` is true
+  // do not count.
+  template <class Predicate>
+  bool needed_by_all_of(const Layout& owners, TensorId tensor, Predicate leaves_out) {
+    ++mark_;
+    std::size_t needed = 0;
+    for (OpId consumer : tables_.graph->consumers(tensor)) {
+      if (leaves_out(consumer)) continue;
+      for (const Shard& reader : placement_.layout(consumer).shards) {
+        if (!owners.has(reader.device)) return false;
+        needed += marked_[reader.device] != mark_;
+        marked_[reader.device] = mark_;
+      }
+    }
+    return needed == owners.shards.size();
+  }
   bool may_reduce_in_place(TensorId tensor) const;
   const Instance& made_at(const Made& made, std::size_t index) const {
     return instances_[static_cast<std::size_t>(made.first) + index];

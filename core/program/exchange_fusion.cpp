@@ -5,8 +5,8 @@
 // soon as it can be: it depends on its gradients only, becomes ready when the last of them is
 // there, and overlaps with the backward pass that goes on. Like the AllReduce of one gradient it
 // works in place, on buffers that lie side by side from the start, so nothing is copied. Gradients
-// that need anything else (a server, a copy of their own, another reader before the updates) stay
-// as they are.
+// that need anything else (a server, a copy of their own, another reader before the updates, just a
+// slice on each device) stay as they are.
 #include <algorithm>
 
 #include "core/base/error.h"
@@ -20,10 +20,9 @@ bool Exchange::is_fusible(TensorId tensor) {
   if (made.form != Form::Partials || made.root.valid() || made.extras >= 0 || made.no_collective)
     return false;
   const auto consumers = tables_.graph->consumers(tensor);
-  const bool reduce = !consumers.empty() &&
-                      (placement_.mode(tables_.tensors[tensor].op) == Mode::ReplicateAllReduce ||
-                       placement_.mode(consumers.front()) == Mode::ReplicateAllReduce);
-  return reduce && needed_by_owners_only(tensor) && may_reduce_in_place(tensor);
+  const bool reduce = !consumers.empty() && is_reduced_at_once(tensor, consumers.front());
+  return reduce && needed_by_owners_only(tensor) && may_reduce_in_place(tensor) &&
+         !is_scattered(tensor, slice_read_by(consumers.front(), tensor));
 }
 
 void Exchange::list_fusible() {
@@ -71,7 +70,8 @@ void Exchange::reduce(Bucket& bucket) {
   if (bucket.gradients.size() == 1) {
     all_reduce(first);
   } else {
-    const CollectiveCost& cost = collective_cost(Collective::AllReduce, first, bucket.bytes);
+    const CollectiveCost& cost =
+        collective_cost(Collective::AllReduce, made_[first].layout, bucket.bytes);
     Task task = communication(TaskKind::AllReduce, first);
     task.device = members_.front();
     task.bytes = bucket.bytes;

@@ -3,8 +3,9 @@
 //
 // A slice comes from the device's own copy of the tensor (Split), or from the nearest copy: Split
 // there, then a Transfer of the slice. What carries the batch in slices, or is a sum over it still
-// to be made, is brought together on the device first, as for a Duplicate op. What is made in parts
-// goes as it is to a reader that is split along the same axis; any other gathers it.
+// to be made, is brought together on the device first, as for a Duplicate op, unless one collective
+// does for all parts (exchange_scatter.cpp). What is made in parts goes as it is to a reader that is
+// split along the same axis; any other gathers it.
 #include <algorithm>
 
 #include "core/base/error.h"
@@ -49,6 +50,11 @@ Instance Exchange::part_input(OpId op, TensorId tensor, DeviceId device, const A
   if (source == Source::Resident) return resident_slice(tensor, device, slice);
   if (const Instance* here = local_slice(tensor, device, slice)) return *here;
   if (is_in_parts(tensor, slice.axis)) return join(tensor, device, slice);
+  if (const SliceRead read = slice_read_by(op, tensor);
+      is_reduced_at_once(tensor, op) && is_scattered(tensor, read)) {
+    reduce_scatter(tensor, read);
+    return *local_slice(tensor, device, slice);
+  }
   const Instance made = cut(tensor, whole_near(op, tensor, device), slice);
   return made.device == device ? made : send_slice(tensor, made, device, slice);
 }

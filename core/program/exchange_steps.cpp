@@ -17,7 +17,9 @@ Task Exchange::communication(TaskKind kind, TensorId tensor) const {
   return task;
 }
 
+// Parts along an axis that is not known count as the whole batch.
 void Exchange::set_slice(Task& task, const AxisSlice& slice) {
+  if (slice.axis < 0) return;
   task.axis = static_cast<std::int8_t>(slice.axis);
   task.first_sample = slice.begin;
   task.samples = slice.end - slice.begin;
@@ -60,14 +62,10 @@ Instance Exchange::send(TensorId tensor, const Instance& from, DeviceId to, cons
   const Path& path = tables_.cluster->path(from.device, to);
   task.device = from.device;
   task.target = to;
-  if (slice.axis >= 0) {
-    set_slice(task, slice);
-    task.bytes = bytes_of(tensor, slice);
-  } else {
-    task.first_sample = from.begin;
-    task.samples = from.end - from.begin;
-    task.bytes = bytes_of(tensor, from.begin, from.end);
-  }
+  task.first_sample = from.begin;
+  task.samples = from.end - from.begin;
+  task.bytes = slice == AxisSlice() ? bytes_of(tensor, from.begin, from.end) : bytes_of(tensor, slice);
+  set_slice(task, slice);
   task.duration = std::max(Nanos(1), tables_.cost->transfer(path, task.bytes));
   task.latency = std::min(path.latency, task.duration);
   emitter_.read(from);
@@ -86,8 +84,7 @@ Instance Exchange::sum_at(TensorId tensor, DeviceId root) {
   std::vector<Instance> terms;
   for (std::size_t i = 0; i < owners.shards.size(); ++i) {
     const Instance term = made_at(made, i);
-    terms.push_back(term.device == root ? term
-                                        : send(tensor, term, root));
+    terms.push_back(term.device == root ? term : send(tensor, term, root));
   }
   Task task = communication(TaskKind::Sum, tensor);
   const Bytes bytes = task.bytes;
@@ -102,9 +99,8 @@ Instance Exchange::sum_at(TensorId tensor, DeviceId root) {
   return remember(tensor, sum);
 }
 
-// Sets members_, too.
-const CollectiveCost& Exchange::collective_cost(Collective kind, TensorId tensor, Bytes bytes) {
-  const LayoutId layout = made_[tensor].layout;
+// Of the layout's devices. Sets members_, too.
+const CollectiveCost& Exchange::collective_cost(Collective kind, LayoutId layout, Bytes bytes) {
   members_.clear();
   for (const Shard& owner : placement_.layout(layout).shards) members_.push_back(owner.device);
   const auto [at, fresh] = collective_costs_.try_emplace({layout, kind, bytes});
@@ -119,7 +115,7 @@ const CollectiveCost& Exchange::collective_cost(Collective kind, TensorId tensor
 void Exchange::all_gather(TensorId tensor) {
   const Made made = made_[tensor];
   Task task = communication(TaskKind::AllGather, tensor);
-  const CollectiveCost& cost = collective_cost(Collective::AllGather, tensor, task.bytes);
+  const CollectiveCost& cost = collective_cost(Collective::AllGather, made.layout, task.bytes);
   task.device = members_.front();
   task.duration = cost.duration;
   task.latency = std::min(cost.latency, cost.duration);
@@ -134,7 +130,7 @@ void Exchange::all_reduce(TensorId tensor) {
   const Made made = made_[tensor];
   const bool in_place = may_reduce_in_place(tensor);
   Task task = communication(TaskKind::AllReduce, tensor);
-  const CollectiveCost& cost = collective_cost(Collective::AllReduce, tensor, task.bytes);
+  const CollectiveCost& cost = collective_cost(Collective::AllReduce, made.layout, task.bytes);
   task.device = members_.front();
   task.duration = cost.duration;
   task.latency = std::min(cost.latency, cost.duration);

@@ -85,6 +85,8 @@ class Verifier {
     check_writes(id, task);
     check_reads(id, task);
     if (task.kind == TaskKind::AllReduce) check_sum(id, task);
+    if (task.kind == TaskKind::ReduceScatter) check_scatter(id, task);
+    if (task.kind == TaskKind::AllGather) check_gather(id, task);
   }
 
   void check_resources(TaskId id, const Task& task) {
@@ -141,6 +143,47 @@ class Verifier {
       if (program_.buffers[buffer].device == device)
         tensors.push_back(program_.buffers[buffer].tensor);
     return tensors;
+  }
+
+  // A ReduceScatter sums up one tensor, of which every member has terms and gets one slice. The
+  // slices make up the whole; one of no byte counts as one byte.
+  void check_scatter(TaskId id, const Task& task) {
+    Bytes slices;
+    for (DeviceId member : members_of(program_, id)) {
+      CHECK(tensors_on(id, member) == std::vector{task.tensor},
+            at(id) + " sums up something else on a member");
+      CHECK(read_on(id, member) == task.bytes, at(id) + " moves other bytes than it reads");
+      slices += written_on(id, member);
+    }
+    CHECK(slices >= task.bytes, at(id) + " loses a part of the sum");
+  }
+
+  // An AllGather has a slice from every member, or what is resident there (or a view of that), and
+  // leaves all of it on every one.
+  void check_gather(TaskId id, const Task& task) {
+    for (DeviceId member : members_of(program_, id)) {
+      CHECK(tensors_on(id, member).size() == 1 || resident_[place(task.tensor, member)] ||
+                program_.graph->tensor(task.tensor).producer.valid(),
+            at(id) + " has nothing from a member");
+      CHECK(written_on(id, member) == task.bytes, at(id) + " does not leave all on a member");
+    }
+  }
+  Bytes bytes_on(std::span<const BufferId> buffers, DeviceId device) const {
+    Bytes bytes;
+    std::size_t count = 0;
+    for (BufferId buffer : buffers) {
+      if (program_.buffers[buffer].device != device) continue;
+      bytes += program_.buffers[buffer].bytes;
+      ++count;
+    }
+    CHECK(count <= 1, "a collective has several buffers on a member");
+    return bytes;
+  }
+  Bytes read_on(TaskId id, DeviceId device) const {
+    return bytes_on(program_.reads[id.index()], device);
+  }
+  Bytes written_on(TaskId id, DeviceId device) const {
+    return bytes_on(program_.writes[id.index()], device);
   }
 
   bool takes_part(const Task& task, TaskId id, DeviceId device) const {

@@ -164,7 +164,10 @@ class Checker {
   void check_part(TaskId id, const SplitAxis& axis, std::int64_t from, std::int64_t to,
                   std::int64_t extent) {
     const Task& task = program_.tasks[id];
-    EXPECT_EQ(task.samples, graph_.batch());
+    const bool all_of_it = to - from == extent;  // the only part: the op is whole
+    EXPECT_EQ(task.axis, all_of_it ? -1 : axis.axis);
+    EXPECT_EQ(task.first_sample, from);
+    EXPECT_EQ(task.samples, all_of_it ? graph_.batch() : to - from);
     const Op& op = graph_.op(task.op);
     const GpuTypeId gpu = problem_.cluster->device(task.device).type;
     const std::int64_t all =
@@ -266,6 +269,91 @@ TEST(Splits, PartsReadTheirSlicesAndOthersReadWholeTensors) {
   EXPECT_GT(joined, 2000u);
 }
 
+// Replicas on all devices that keep every parameter in parts (ZeRO), as far as updates can be split.
+Strategy random_sharded(const RandomProblem& problem, Random& random) {
+  Strategy strategy;
+  Decision all;
+  for (std::size_t d = 0; d < problem.cluster->device_count(); ++d)
+    all.devices.push_back({DeviceId(d), 1 + static_cast<std::int32_t>(random.below(2))});
+  strategy.groups.assign(problem.grouping->size(), all);
+  if (random.below(2) == 0) strategy.bucket = Bytes(64);
+  for (std::size_t i = 0; i < problem.graph->op_count(); ++i) {
+    const std::vector<SplitAxis> axes = split_axes(*problem.graph, OpId(i));
+    if (problem.graph->op(OpId(i)).phase != Phase::Update || axes.empty()) continue;
+    const int axis = axes[random.below(axes.size())].axis;
+    if (all.devices.size() >= 2) strategy.splits.push_back({OpId(i), axis, all.devices});
+  }
+  return strategy;
+}
+
+std::set<DeviceId> devices_of(const Program& program, OpId op) {
+  std::set<DeviceId> devices;
+  for (const Task& task : program.tasks)
+    if (task.op == op && (task.kind == TaskKind::Compute || task.kind == TaskKind::Update))
+      devices.insert(task.device);
+  return devices;
+}
+
+// How often a tensor is moved by tasks of each kind.
+std::map<TaskKind, int> moves_of(const Program& program, TensorId tensor) {
+  std::map<TaskKind, int> moves;
+  for (const Task& task : program.tasks)
+    if (task.tensor == tensor) ++moves[task.kind];
+  return moves;
+}
+
+bool is_sum_of_shards(const Program& program, TensorId gradient) {
+  const Graph& graph = *program.graph;
+  if (graph.tensor(gradient).batch.kind != BatchKind::Partial) return false;
+  for (const Task& task : program.tasks)
+    if (task.op == graph.tensor(gradient).producer && task.kind == TaskKind::Compute)
+      return task.samples < graph.batch();
+  return false;
+}
+
+// What replicas with split updates synchronise travels by one collective a direction, wherever the
+// same devices compute and update.
+TEST(Splits, ReplicasThatUpdatePartsScatterAndGather) {
+  std::size_t scattered = 0, gathered = 0;
+  for (std::uint64_t seed = 0; seed < 400 && !testing::Test::HasFailure(); ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Random random(seed);
+    const RandomProblem problem = model_problem(random);
+    const Strategy strategy = random_sharded(problem, random);
+    Lowering lowering(problem.graph, problem.grouping, problem.cluster, problem.cost);
+    LowerOptions options;
+    options.verify = true;
+    const auto program = std::make_shared<const Program>(lowering.lower(strategy, options));
+    Checker(problem, strategy, *program).check();
+    Simulator().simulate(program);
+    for (const OpSplit& split : strategy.splits) {
+      const Op& update = problem.graph->op(split.op);
+      const TensorId parameter = update.inputs[0], gradient = update.inputs[1];
+      const std::set<DeviceId> keepers = devices_of(*program, split.op);
+      if (keepers.size() < 2) continue;
+      std::map<TaskKind, int> moves = moves_of(*program, gradient);
+      const OpId maker = problem.graph->tensor(gradient).producer;
+      if (is_sum_of_shards(*program, gradient) && devices_of(*program, maker) == keepers &&
+          problem.graph->consumers(gradient).size() == 1) {
+        EXPECT_EQ(moves, (std::map<TaskKind, int>{{TaskKind::ReduceScatter, 1}}));
+        ++scattered;
+      }
+      std::set<DeviceId> readers;
+      bool views = false;
+      for (const OpId reader : problem.graph->consumers(parameter)) {
+        views = views || is_alias(*problem.graph, reader);
+        if (reader != split.op) readers.merge(devices_of(*program, reader));
+      }
+      if (readers != keepers || views) continue;
+      moves = moves_of(*program, parameter);
+      EXPECT_EQ(moves, (std::map<TaskKind, int>{{TaskKind::AllGather, 1}}));
+      ++gathered;
+    }
+  }
+  EXPECT_GT(scattered, 200u);
+  EXPECT_GT(gathered, 200u);
+}
+
 // Whatever was lowered before, and with or without a fold, the program is the same.
 TEST(Splits, OneLoweringServesManyStrategies) {
   for (std::uint64_t seed = 0; seed < 60 && !testing::Test::HasFailure(); ++seed) {
@@ -276,6 +364,7 @@ TEST(Splits, OneLoweringServesManyStrategies) {
     for (int round = 0; round < 8; ++round) {
       Strategy strategy = random_strategy(problem, random);
       if (random.below(3) != 0) strategy.splits = random_splits(problem, random);
+      if (random.below(3) == 0) strategy = random_sharded(problem, random);
       Lowering fresh(problem.graph, problem.grouping, problem.cluster, problem.cost);
       expect_same(lowering.lower(strategy), fresh.lower(strategy));
     }

@@ -1,0 +1,128 @@
+// Sharded data parallelism: what is kept where, and what it costs beside plain data parallelism.
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "core/base/error.h"
+#include "core/search/baselines.h"
+#include "tests/plugins/shipped.h"
+
+namespace strato {
+namespace {
+
+PlanResult sharded(const Problem& problem, std::map<std::string, std::string> set = {}) {
+  PlannerOptions options;
+  options.set = std::move(set);
+  Observer quiet;
+  return run_planner(*registry().planner("sharded-dp"), problem, options, quiet, {});
+}
+
+Problem training_chain(std::shared_ptr<const Cluster> cluster, std::int64_t batch,
+                       std::int64_t width) {
+  return make_problem(toy::chain(3, batch, width), std::move(cluster), {});
+}
+
+Bytes kept(const Program& program, DeviceId device) {
+  Bytes bytes;
+  for (const Resident& resident : program.residents) {
+    const TensorRole role = program.graph->tensor(resident.tensor).role;
+    const bool lasts = role == TensorRole::Parameter || role == TensorRole::OptimizerState;
+    if (lasts && resident.device == device) bytes += resident.bytes;
+  }
+  return bytes;
+}
+
+std::map<TaskKind, int> kinds(const Program& program) {
+  std::map<TaskKind, int> count;
+  for (const Task& task : program.tasks) ++count[task.kind];
+  return count;
+}
+
+Bytes peak(const Timeline& timeline) {
+  Bytes most;
+  for (const auto& device : timeline.devices) most = std::max(most, device.peak);
+  return most;
+}
+
+TEST(ShardedDp, every_device_keeps_one_part_in_n) {
+  for (const int devices : {2, 4, 8}) {
+    const Problem problem = training_chain(toy::small_cluster(devices, 0), 8, 256);
+    const Bytes all = kept(*simulate_strategy(problem, on_one_device(problem, DeviceId(0))).program,
+                           DeviceId(0));
+    const Outcome outcome = simulate_strategy(problem, sharded(problem).strategy);
+    for (int d = 0; d < devices; ++d)
+      EXPECT_EQ(kept(*outcome.program, DeviceId(static_cast<std::size_t>(d))), all / devices);
+    std::map<TaskKind, int> count = kinds(*outcome.program);
+    EXPECT_EQ(count[TaskKind::ReduceScatter], 3);
+    EXPECT_EQ(count[TaskKind::AllGather], 3);
+    EXPECT_EQ(count[TaskKind::Update], 3 * devices);
+    for (const TaskKind none : {TaskKind::AllReduce, TaskKind::Transfer, TaskKind::Sum,
+                                TaskKind::Split, TaskKind::Concat})
+      EXPECT_EQ(count[none], 0) << name_of(none);
+  }
+}
+
+TEST(ShardedDp, the_whole_is_data_parallelism_when_every_parameter_is_small) {
+  const Problem problem = training_chain(toy::small_cluster(4, 0), 8, 64);
+  EXPECT_EQ(sharded(problem, {{"smallest", "1000"}, {"bucket", "0"}}).strategy,
+            data_parallel(problem));
+  EXPECT_EQ(sharded(problem, {{"smallest", "16"}}).strategy.splits.size(), 3u);
+  EXPECT_EQ(sharded(problem, {{"smallest", "17"}}).strategy.splits.size(), 0u);
+}
+
+TEST(ShardedDp, an_axis_that_is_too_short_is_passed_over) {
+  const Problem problem =
+      make_problem(toy::chain({2, 4, 8}, 8), toy::small_cluster(4, 0), {});  // 2 x 4, 4 x 8
+  const Strategy strategy = sharded(problem, {{"smallest", "0"}}).strategy;
+  ASSERT_EQ(strategy.splits.size(), 2u);
+  std::map<Shape, int> axes;
+  for (const OpSplit& split : strategy.splits) {
+    const TensorId parameter = problem.graph->op(split.op).inputs[0];
+    axes[problem.graph->tensor(parameter).shape] = split.axis;
+  }
+  EXPECT_EQ(axes, (std::map<Shape, int>{{{2, 4}, 1}, {{4, 8}, 0}}));
+  const Problem wide =
+      make_problem(toy::chain({2, 4, 8}, 16), toy::small_cluster(8, 0), {});
+  EXPECT_EQ(sharded(wide, {{"smallest", "0"}}).strategy.splits.size(), 1u);
+}
+
+TEST(ShardedDp, devices_without_samples_keep_nothing) {
+  const Problem problem = training_chain(toy::small_cluster(4, 0), 3, 256);
+  const Outcome outcome = simulate_strategy(problem, sharded(problem).strategy);
+  EXPECT_EQ(kept(*outcome.program, DeviceId(3)), Bytes(0));
+  EXPECT_EQ(kinds(*outcome.program)[TaskKind::ReduceScatter], 3);
+  const Problem alone = training_chain(toy::small_cluster(1, 0), 8, 256);
+  EXPECT_TRUE(sharded(alone).strategy.splits.empty());
+  const Problem one_sample = training_chain(toy::small_cluster(4, 0), 1, 256);
+  EXPECT_TRUE(sharded(one_sample).strategy.splits.empty());
+}
+
+TEST(ShardedDp, no_updates_no_parts) {
+  const Problem problem = toy::chain_problem(toy::small_cluster(4, 0), 3);
+  EXPECT_TRUE(sharded(problem).strategy.splits.empty());
+}
+
+// The same bytes travel; state and gradients take less room.
+TEST(ShardedDp, large_models_need_less_memory_and_hardly_more_time) {
+  for (const char* model : {"bert_large", "vgg19"}) {
+    const Problem problem = sample(model, 16, "fastt-8xv100");
+    const Outcome plain = simulate_strategy(problem, data_parallel(problem));
+    const PlanResult result = sharded(problem);
+    const Outcome parts = simulate_strategy(problem, result.strategy);
+    EXPECT_LT(peak(*parts.timeline).value, 0.75 * static_cast<double>(peak(*plain.timeline).value))
+        << model;
+    EXPECT_LT(result.score.step_time.value,
+              1.15 * static_cast<double>(plain.score.step_time.value))
+        << model;
+  }
+}
+
+TEST(ShardedDp, bad_sizes_are_refused) {
+  const Problem problem = toy::chain_problem(toy::small_cluster(2, 0), 2);
+  for (const char* key : {"smallest", "bucket"})
+    for (const char* size : {"-1", "1e10", "many", "nan"})
+      EXPECT_THROW(sharded(problem, {{key, size}}), InputError) << key << size;
+}
+
+}  // namespace
+}  // namespace strato
