@@ -15,13 +15,6 @@ Nanos share_of(Nanos time, const AxisSlice& slice) {
   return Nanos(static_cast<std::int64_t>((all + slice.extent - 1) / slice.extent));
 }
 
-// Along which of its axes an output is divided as the first is. Where the shape does not tell, it
-// is not known.
-int axis_of_output(const Graph& graph, const Op& op, std::size_t output, int axis) {
-  const bool alike = graph.tensor(op.outputs[output]).shape == graph.tensor(op.outputs[0]).shape;
-  return alike ? axis : -1;
-}
-
 }  // namespace
 
 void LowerState::bring_slices(OpId op, std::size_t part) {
@@ -68,7 +61,8 @@ void LowerState::lower_split(OpId op) {
   const Op& what = tables.graph->op(op);
   const int axis = placement.split(op).axis;
   for (std::size_t o = 0; o < what.outputs.size(); ++o)
-    exchange.stand_in_parts(what.outputs[o], axis_of_output(*tables.graph, what, o, axis));
+    exchange.stand_in_parts(
+        what.outputs[o], o == 0 ? axis : split_output_axis(*tables.graph, op, o, axis));
   for (std::size_t part = 0; part < placement.layout(op).shards.size(); ++part) {
     bring_slices(op, part);
     compute_part(op, part);

@@ -165,7 +165,8 @@ Piece RankBuilder::kept(TensorId tensor, DeviceId device, const Piece& otherwise
 Piece RankBuilder::output_piece(const Op& op, std::size_t output) const {
   const TensorId tensor = op.outputs[output];
   if (task_->axis < 0) return of_task(tensor);
-  const int axis = split_output_axis(graph_, task_->op, output, task_->axis);
+  const int axis =
+      output == 0 ? task_->axis : split_output_axis(graph_, task_->op, output, task_->axis);
   expect(axis >= 0, tensor, "it is not known along which axis it is divided");
   return slice(tensor, axis, task_->first_sample, task_->first_sample + task_->samples);
 }

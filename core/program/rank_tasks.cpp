@@ -142,9 +142,9 @@ void RankBuilder::transfer() {
   what.piece =
       buffers.empty() ? kept(tensor, task_->device, of_task(tensor)) : holds_[buffers.front()];
   const Range said{task_->first_sample, task_->first_sample + task_->samples};
-  expect(buffers.size() <= 1 && range_of(tensor, what.piece, task_->axis) == said &&
-             (what.piece.form != Form::Slice || what.piece.axis == task_->axis),
-         tensor, "another piece of it is there to be sent");
+  const bool fits = buffers.size() <= 1 && range_of(tensor, what.piece, task_->axis) == said &&
+                    (what.piece.form != Form::Slice || what.piece.axis == task_->axis);
+  if (!fits) fail(tensor, "\"" + describe(what.piece) + "\" is there, not what is to be sent");
   what.peer = task_->target;
   const ValueId from = find_bytes(tensor, what.piece, what, task_->device);
   expect(from.valid(), tensor, "what is to be sent is not there");
