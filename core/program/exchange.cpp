@@ -181,8 +181,7 @@ Instance Exchange::whole(OpId reader, TensorId tensor, DeviceId device) {
     return transfer(tensor, Instance(*local(tensor, made.root, 0, tables_.batch)), device);
 
   const bool all = !made.no_collective && needed_by_owners_only(tensor);
-  made.no_collective =
-      !all || (made.form == Form::Partials && !is_reduced_at_once(tensor, reader));
+  made.no_collective = !all || (made.form == Form::Partials && !is_reduced_at_once(tensor, reader));
   if (made.form == Form::Slices && made.no_collective)
     return slice(tensor, device, 0, tables_.batch);
   if (made.form == Form::Partials && made.no_collective) return sum_at(tensor, device);
@@ -241,9 +240,8 @@ DeviceId Exchange::nearest(TensorId tensor, LayoutId copies, DeviceId to) {
 // Do exactly the owners of the slices or partial sums read the whole tensor? (Shards read slices or
 // partial sums.)
 bool Exchange::needed_by_owners_only(TensorId tensor) {
-  return needed_by_all_of(placement_.layout(made_[tensor].layout), tensor, [&](OpId consumer) {
-    return placement_.layout(consumer).sharded;
-  });
+  return needed_by_all_of(placement_.layout(made_[tensor].layout), tensor,
+                          [&](OpId consumer) { return placement_.layout(consumer).sharded; });
 }
 
 bool Exchange::may_reduce_in_place(TensorId tensor) const {

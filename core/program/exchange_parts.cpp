@@ -4,8 +4,8 @@
 // A slice comes from the device's own copy of the tensor (Split), or from the nearest copy: Split
 // there, then a Transfer of the slice. What carries the batch in slices, or is a sum over it still
 // to be made, is brought together on the device first, as for a Duplicate op, unless one collective
-// does for all parts (exchange_scatter.cpp). What is made in parts goes as it is to a reader that is
-// split along the same axis; any other gathers it.
+// does for all parts (exchange_scatter.cpp). What is made in parts goes as it is to a reader that
+// is split along the same axis; any other gathers it.
 #include <algorithm>
 
 #include "core/base/error.h"

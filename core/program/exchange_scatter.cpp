@@ -37,8 +37,7 @@ void Exchange::reduce_scatter(TensorId tensor, const SliceRead& read) {
   const Layout& readers = placement_.layout(read.layout);
   const std::int32_t extent = readers.cuts.back();
   Task task = communication(TaskKind::ReduceScatter, tensor);
-  const CollectiveCost& cost =
-      collective_cost(Collective::ReduceScatter, made.layout, task.bytes);
+  const CollectiveCost& cost = collective_cost(Collective::ReduceScatter, made.layout, task.bytes);
   set_slice(task, {read.axis, 0, extent, extent});
   task.device = members_.front();
   task.duration = cost.duration;

@@ -57,14 +57,16 @@ Instance Exchange::concat(TensorId tensor, DeviceId device, std::span<const Inst
   return remember(tensor, made);
 }
 
-Instance Exchange::send(TensorId tensor, const Instance& from, DeviceId to, const AxisSlice& slice) {
+Instance Exchange::send(TensorId tensor, const Instance& from, DeviceId to,
+                        const AxisSlice& slice) {
   Task task = communication(TaskKind::Transfer, tensor);
   const Path& path = tables_.cluster->path(from.device, to);
   task.device = from.device;
   task.target = to;
   task.first_sample = from.begin;
   task.samples = from.end - from.begin;
-  task.bytes = slice == AxisSlice() ? bytes_of(tensor, from.begin, from.end) : bytes_of(tensor, slice);
+  task.bytes =
+      slice == AxisSlice() ? bytes_of(tensor, from.begin, from.end) : bytes_of(tensor, slice);
   set_slice(task, slice);
   task.duration = std::max(Nanos(1), tables_.cost->transfer(path, task.bytes));
   task.latency = std::min(path.latency, task.duration);

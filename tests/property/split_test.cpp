@@ -269,7 +269,8 @@ TEST(Splits, PartsReadTheirSlicesAndOthersReadWholeTensors) {
   EXPECT_GT(joined, 2000u);
 }
 
-// Replicas on all devices that keep every parameter in parts (ZeRO), as far as updates can be split.
+// Replicas on all devices that keep every parameter in parts (ZeRO), as far as updates can be
+// split.
 Strategy random_sharded(const RandomProblem& problem, Random& random) {
   Strategy strategy;
   Decision all;

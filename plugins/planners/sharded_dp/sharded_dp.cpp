@@ -1,6 +1,6 @@
-// Sharded data parallelism (Rajbhandari, Rasley, Ruwase, He 2020, "ZeRO: memory optimizations toward
-// training trillion parameter models", sections 5.1 to 5.3): replicas on all devices, each of which
-// updates and keeps its part of every parameter and of its optimizer state. Gradients are
+// Sharded data parallelism (Rajbhandari, Rasley, Ruwase, He 2020, "ZeRO: memory optimizations
+// toward training trillion parameter models", sections 5.1 to 5.3): replicas on all devices, each
+// of which updates and keeps its part of every parameter and of its optimizer state. Gradients are
 // reduce-scattered as they are made; parameters are all-gathered at the start of the step and stay
 // until the backward pass has read them. So it is stage 2, with the gather of stage 1 and 2 moved
 // from the end of a step to the start of the next one; stage 3 would gather again for the backward
@@ -76,9 +76,11 @@ class ShardedDp final : public Planner {
   std::string name() const override { return "sharded-dp"; }
   bool is_baseline() const override { return true; }
   std::vector<OptionHelp> options() const override {
-    return {{"smallest", "64", "parameters below this many KB (2^10 bytes) stay whole on every device"},
-            {"bucket", "64", "largest fusion bucket, in MB (2^20 bytes), of gradients of whole "
-                             "parameters; 0: one by one"}};
+    return {
+        {"smallest", "64", "parameters below this many KB (2^10 bytes) stay whole on every device"},
+        {"bucket", "64",
+         "largest fusion bucket, in MB (2^20 bytes), of gradients of whole "
+         "parameters; 0: one by one"}};
   }
 
   PlanResult plan(const Problem& problem, Evaluator& evaluator, const PlannerOptions& options,

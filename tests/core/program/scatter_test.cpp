@@ -45,8 +45,7 @@ std::shared_ptr<const Graph> product(bool watched) {
 class Scatter : public testing::Test {
  protected:
   static constexpr int kDevices = 4;
-  explicit Scatter(bool watched = false)
-      : bench(product(watched), toy::cluster(1, kDevices + 1)) {}
+  explicit Scatter(bool watched = false) : bench(product(watched), toy::cluster(1, kDevices + 1)) {}
 
   Strategy sharded(std::vector<int> weights = {1, 1, 1, 1}, int axis = 0) const {
     Strategy strategy = bench.everywhere(Mode::ReplicateAllReduce, {0, 1, 2, 3});
@@ -99,8 +98,7 @@ TEST_F(Scatter, OneCollectiveADirection) {
     const std::size_t gather = find(*program, "AllGather").index();
     EXPECT_EQ(sizes(*program, program->writes[gather]), std::vector(kDevices, Bytes(kBytes)));
     // AllGather w; m, seed and gw of two samples each; ReduceScatter; a quarter of u.
-    EXPECT_EQ(bench.run(sharded()).step_time,
-              Nanos(100 + kBytes + 3 * 2 * 10 + 100 + kBytes + 2));
+    EXPECT_EQ(bench.run(sharded()).step_time, Nanos(100 + kBytes + 3 * 2 * 10 + 100 + kBytes + 2));
   }
 }
 

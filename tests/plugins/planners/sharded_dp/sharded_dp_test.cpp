@@ -47,8 +47,8 @@ Bytes peak(const Timeline& timeline) {
 TEST(ShardedDp, every_device_keeps_one_part_in_n) {
   for (const int devices : {2, 4, 8}) {
     const Problem problem = training_chain(toy::small_cluster(devices, 0), 8, 256);
-    const Bytes all = kept(*simulate_strategy(problem, on_one_device(problem, DeviceId(0))).program,
-                           DeviceId(0));
+    const Bytes all =
+        kept(*simulate_strategy(problem, on_one_device(problem, DeviceId(0))).program, DeviceId(0));
     const Outcome outcome = simulate_strategy(problem, sharded(problem).strategy);
     for (int d = 0; d < devices; ++d)
       EXPECT_EQ(kept(*outcome.program, DeviceId(static_cast<std::size_t>(d))), all / devices);
@@ -81,8 +81,7 @@ TEST(ShardedDp, an_axis_that_is_too_short_is_passed_over) {
     axes[problem.graph->tensor(parameter).shape] = split.axis;
   }
   EXPECT_EQ(axes, (std::map<Shape, int>{{{2, 4}, 1}, {{4, 8}, 0}}));
-  const Problem wide =
-      make_problem(toy::chain({2, 4, 8}, 16), toy::small_cluster(8, 0), {});
+  const Problem wide = make_problem(toy::chain({2, 4, 8}, 16), toy::small_cluster(8, 0), {});
   EXPECT_EQ(sharded(wide, {{"smallest", "0"}}).strategy.splits.size(), 1u);
 }
 
@@ -111,8 +110,7 @@ TEST(ShardedDp, large_models_need_less_memory_and_hardly_more_time) {
     const Outcome parts = simulate_strategy(problem, result.strategy);
     EXPECT_LT(peak(*parts.timeline).value, 0.75 * static_cast<double>(peak(*plain.timeline).value))
         << model;
-    EXPECT_LT(result.score.step_time.value,
-              1.15 * static_cast<double>(plain.score.step_time.value))
+    EXPECT_LT(result.score.step_time.value, 1.15 * static_cast<double>(plain.score.step_time.value))
         << model;
   }
 }
