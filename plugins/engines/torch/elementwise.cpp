@@ -118,6 +118,38 @@ double drop_ratio(const Site& site) {
   return ratio;
 }
 
+// A part of a split op has its slice of the mask that all of the op has.
+class KeepMask {
+ public:
+  explicit KeepMask(const Site& site)
+      : KeepMask(whole_input(site), site.graph().batch(), site->name) {
+    if (site.part() != nullptr) part_ = *site.part();
+  }
+
+  at::Tensor operator()(const Shard& shard, double ratio) const {
+    const at::Tensor mask = at::empty(shape_.on(shard), at::TensorOptions().dtype(at::kBool));
+    noise_.keep_mask(shard, ratio, mask.data_ptr<bool>());
+    if (part_.extent == 0) return mask;
+    return mask.narrow(part_.axis, part_.begin, part_.end - part_.begin).contiguous();
+  }
+
+ private:
+  KeepMask(const Tensor& tensor, std::int64_t batch, std::string_view name)
+      : noise_(tensor, batch, name), shape_(tensor, batch) {}
+
+  static Tensor whole_input(const Site& site) {
+    Tensor tensor = site.input(0);
+    if (const AxisPart* part = site.part(); part != nullptr) {
+      tensor.shape[static_cast<std::size_t>(part->axis)] = part->extent;
+    }
+    return tensor;
+  }
+
+  Noise noise_;
+  LocalShape shape_;
+  AxisPart part_;  // extent 0: none
+};
+
 Kernel dropout(const Site& site) {
   const bool two = site.output_count() > 1;
   if (!site.graph().is_training()) {
@@ -127,11 +159,9 @@ Kernel dropout(const Site& site) {
       return out;
     };
   }
-  const Noise noise(site.input(0), site.graph().batch(), site->name);
-  return [ratio = drop_ratio(site), noise, two](const Tensors& in, const Shard& shard) {
-    const at::Tensor mask = at::empty(in[0].sizes(), at::TensorOptions().dtype(at::kBool));
-    noise.keep_mask(shard, ratio, mask.data_ptr<bool>());
-    const at::Tensor on_device = mask.to(in[0].device());
+  return [ratio = drop_ratio(site), mask_of = KeepMask(site), two](const Tensors& in,
+                                                                   const Shard& shard) {
+    const at::Tensor on_device = mask_of(shard, ratio).to(in[0].device());
     Tensors out = {in[0].mul(on_device).mul_(1 / (1 - ratio))};
     if (two) out.push_back(on_device);
     return out;

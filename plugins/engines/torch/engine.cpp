@@ -1,5 +1,4 @@
 // The plugin's entry: LibTorch as a compute engine, on the CPU.
-#include <fmt/format.h>
 #include <torch/version.h>
 #include <unistd.h>
 
@@ -11,6 +10,8 @@
 #include "plugins/engines/torch/execution.h"
 #include "plugins/engines/torch/kernel.h"
 #include "plugins/engines/torch/memory.h"
+#include "plugins/engines/torch/rank_execution.h"
+#include "plugins/engines/torch/stored.h"
 
 namespace strato::torch_engine {
 namespace {
@@ -46,17 +47,32 @@ class TorchEngine final : public Engine {
 
   std::unique_ptr<Execution> prepare(std::shared_ptr<const Graph> graph,
                                      const EngineOptions& options) const override {
-    if (options.device != "cpu") {
-      throw InputError("", "--device", fmt::format("there is no device \"{}\"", options.device),
-                       "use cpu");
-    }
+    check_device(options.device);
     return make_execution(std::move(graph), options);
   }
 };
 
+class TorchRankEngine final : public RankEngine {
+ public:
+  TorchRankEngine() { count_allocations(); }
+
+  std::string software() const override { return "LibTorch " TORCH_VERSION; }
+
+  std::unique_ptr<RankExecution> prepare(std::shared_ptr<const Graph> graph,
+                                         std::shared_ptr<const RankProgram> program,
+                                         const RankOptions& options) const override {
+    check_device(options.device);
+    return make_rank_execution(std::move(graph), std::move(program), options);
+  }
+};
+
 std::unique_ptr<Engine> make(std::string_view) { return std::make_unique<TorchEngine>(); }
+std::unique_ptr<RankEngine> make_for_ranks(std::string_view) {
+  return std::make_unique<TorchRankEngine>();
+}
 
 }  // namespace
 }  // namespace strato::torch_engine
 
 STRATOSCOPE_ENGINE(strato::torch_engine::make)
+STRATOSCOPE_RANK_ENGINE(strato::torch_engine::make_for_ranks)

@@ -4,33 +4,15 @@
 #include <time.h>
 
 #include <algorithm>
-#include <cstring>
 
 #include "core/base/error.h"
 #include "plugins/engines/torch/kernel.h"
 #include "plugins/engines/torch/memory.h"
+#include "plugins/engines/torch/stored.h"
 #include "plugins/engines/torch/values.h"
 
 namespace strato::torch_engine {
 namespace {
-
-bool lives_on(TensorRole role) {
-  return role == TensorRole::Input || role == TensorRole::Parameter ||
-         role == TensorRole::Constant || role == TensorRole::OptimizerState;
-}
-
-double default_learning_rate(const Graph& graph) {
-  for (const Op& op : graph.ops()) {
-    if (op.type == "ApplyAdam") return 0.001;
-  }
-  return 0.01;
-}
-
-// The first line of the library's message, without where in its sources it comes from.
-std::string reason_of(const c10::Error& error) {
-  const std::string message = error.what_without_backtrace();
-  return message.substr(0, std::min(message.find('\n'), std::size_t{200}));
-}
 
 class TorchExecution final : public Execution {
  public:
@@ -86,8 +68,7 @@ class TorchExecution final : public Execution {
   std::string read(TensorId id) const override {
     const at::Tensor& value = values_[id];
     CHECK(value.defined(), "a tensor that is not kept");
-    const at::Tensor host = value.cpu().contiguous();
-    return {static_cast<const char*>(host.data_ptr()), host.nbytes()};
+    return elements_of(value);
   }
 
   void write(TensorId id, const std::string& elements) override {
@@ -148,17 +129,20 @@ class TorchExecution final : public Execution {
   void store(TensorId id, const std::string& elements) {
     const Tensor& tensor = graph_->tensor(id);
     const LocalShape shape(tensor, graph_->batch());
-    at::Tensor value = at::empty(shape.on(shard_), scalar_type(tensor.type));
-    if (value.nbytes() != elements.size()) {
-      throw InputError("", fmt::format("tensor \"{}\"", tensor.name),
-                       fmt::format("has {} bytes instead of {}", elements.size(), value.nbytes()),
-                       "give all its elements");
-    }
-    if (!elements.empty()) std::memcpy(value.data_ptr(), elements.data(), elements.size());
-    values_[id] = std::move(value);
+    values_[id] = from_elements(tensor, shape.on(shard_), elements);
   }
 
   void run(const Step& step) {
+    try {
+      compute(step);
+    } catch (const InputError&) {
+      abandon();
+      throw;
+    }
+    for (const TensorId id : step.releases) values_[id] = at::Tensor();
+  }
+
+  void compute(const Step& step) {
     const Op& op = graph_->op(step.op);
     inputs_.clear();
     for (const TensorId id : op.inputs) {
@@ -174,27 +158,13 @@ class TorchExecution final : public Execution {
     }
     if (!checked_) check_outputs(op);
     inputs_.clear();
-    for (const TensorId id : step.releases) values_[id] = at::Tensor();
-  }
-
-  [[noreturn]] void refuse(const Op& op, const std::string& reason) {
-    abandon();
-    const bool memory = reason.find("memory") != std::string::npos;
-    throw InputError("", fmt::format("op \"{}\" ({})", op.name, op.type),
-                     fmt::format("LibTorch refuses it: {}", reason),
-                     memory ? "take a smaller batch" : "export the model without it");
   }
 
   // In the first step: what comes out is what the graph says.
-  void check_outputs(const Op& op) {
+  void check_outputs(const Op& op) const {
     for (const TensorId id : op.outputs) {
       const Tensor& tensor = graph_->tensor(id);
-      const Shape expected = LocalShape(tensor, graph_->batch()).on(shard_);
-      if (!values_[id].defined()) refuse(op, "it does not make \"" + tensor.name + "\"");
-      if (values_[id].sizes() != at::IntArrayRef(expected) ||
-          values_[id].scalar_type() != scalar_type(tensor.type)) {
-        refuse(op, fmt::format("\"{}\" gets another shape or type than in the graph", tensor.name));
-      }
+      check_output(op, tensor, LocalShape(tensor, graph_->batch()).on(shard_), values_[id]);
     }
   }
 

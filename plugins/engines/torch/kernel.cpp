@@ -62,16 +62,17 @@ KernelMaker find_kernel(std::string_view type) {
   return found == all.end() ? nullptr : found->second;
 }
 
-Kernel make_kernel(const Graph& graph, OpId id) {
-  const Op& op = graph.op(id);
-  const KernelMaker make = find_kernel(op.type);
+Kernel make_kernel(const Site& site) {
+  const KernelMaker make = find_kernel(site->type);
   if (make == nullptr) {
-    throw InputError("", fmt::format("op \"{}\"", op.name),
-                     fmt::format("the engine \"torch\" has no kernel for {}", op.type),
+    throw InputError("", fmt::format("op \"{}\"", site->name),
+                     fmt::format("the engine \"torch\" has no kernel for {}", site->type),
                      "export the model without it");
   }
-  return make(Site(graph, op));
+  return make(site);
 }
+
+Kernel make_kernel(const Graph& graph, OpId id) { return make_kernel(Site(graph, graph.op(id))); }
 
 at::ScalarType scalar_type(DataType type) {
   switch (type) {

@@ -32,14 +32,25 @@ class LocalShape {
   int axis_ = -1;
 };
 
+// The slice that a part of a split op makes of the op's first output.
+struct AxisPart {
+  int axis = 0;
+  std::int64_t begin = 0, end = 0;
+  std::int64_t extent = 0;  // of all parts together
+};
+
 // An op as its kernel's maker reads it. Kernels copy what they need: graph and site end before.
 class Site : public OpReader {
  public:
   Site(const Graph& graph, const Op& op)
       : OpReader(op, graph.ops(), graph.tensors()), graph_(graph) {}
+  // A part of a split op, with tensors of the part's shapes (part_kernel.h).
+  Site(const Graph& graph, const OpReader& reader, const AxisPart* part)
+      : OpReader(reader), graph_(graph), part_(part) {}
 
   const Graph& graph() const { return graph_; }
-  Site of_forward() const { return Site(graph_, forward().op()); }
+  const AxisPart* part() const { return part_; }  // null: the op is not split
+  Site of_forward() const { return Site(graph_, forward(), part_); }
   std::vector<std::int64_t> wrt() const { return op().integers("wrt"); }  // of a gradient op
   LocalShape local(const Tensor& tensor) const { return {tensor, graph_.batch()}; }
   LocalShape local_out(std::size_t i = 0) const { return local(output(i)); }
@@ -50,6 +61,7 @@ class Site : public OpReader {
 
  private:
   const Graph& graph_;
+  const AxisPart* part_ = nullptr;
 };
 
 using KernelMaker = Kernel (*)(const Site&);
@@ -70,6 +82,7 @@ KernelTable update_kernels();
 // Null when the type is unknown.
 KernelMaker find_kernel(std::string_view type);
 // Throws InputError naming the type when it is unknown.
+Kernel make_kernel(const Site& site);
 Kernel make_kernel(const Graph& graph, OpId op);
 
 // ---- for kernels

@@ -252,20 +252,20 @@ at::Tensor with_axes(const at::Tensor& t, const std::vector<std::int64_t>& axes,
 Kernel sum_grad(const Site& site) {
   const Site forward = site.of_forward();
   const bool mean = forward->type == "ReduceMean";
-  return [axes = axes_of(forward), mean, shape = site.local_out()](const Tensors& in,
-                                                                     const Shard& shard) {
+  double count = 1;  // of the whole tensor, also on a part of it: a mean over the batch is not split
+  for (const std::int64_t axis : axes_of(forward)) {
+    count *= static_cast<double>(extent(forward.in(0), axis));
+  }
+  return [axes = axes_of(forward), mean, count, shape = site.local_out()](const Tensors& in,
+                                                                            const Shard& shard) {
     const Shape to = shape.on(shard);
     at::Tensor dy = with_axes(in[0], axes, to);
-    double count = 1;
-    for (const std::int64_t axis : axes) {
-      count *= static_cast<double>(to[static_cast<std::size_t>(axis)]);
-    }
     if (mean) dy = dy.div(count);
     return Tensors{dy.expand(to).contiguous()};
   };
 }
 
-Kernel extreme_grad(const Site& site) {  // dy, input, output
+Kernel reduced_extreme_grad(const Site& site) {  // dy, input, output
   return of_inputs([axes = axes_of(site.of_forward())](const Tensors& in) {
     const Shape to = in[1].sizes().vec();
     return in[1].eq(with_axes(in[2], axes, to)).mul(with_axes(in[0], axes, to));
@@ -302,11 +302,11 @@ KernelTable movement_kernels() {
       {"Pad", pad},
       {"PadGrad", pad_grad},
       {"ReduceMax", reduction<Reduce::Max>},
-      {"ReduceMaxGrad", extreme_grad},
+      {"ReduceMaxGrad", reduced_extreme_grad},
       {"ReduceMean", reduction<Reduce::Mean>},
       {"ReduceMeanGrad", sum_grad},
       {"ReduceMin", reduction<Reduce::Min>},
-      {"ReduceMinGrad", extreme_grad},
+      {"ReduceMinGrad", reduced_extreme_grad},
       {"ReduceSum", reduction<Reduce::Sum>},
       {"ReduceSumGrad", sum_grad},
       {"Reshape", view},

@@ -1,0 +1,19 @@
+// Kernels of ops that are split along another axis than the batch (core/graph/split_axes.h): the
+// same makers, on a copy of the op whose tensors have the part's shapes. Include in .cpp files only.
+#pragma once
+
+#include <vector>
+
+#include "core/program/rank_program.h"
+#include "plugins/engines/torch/kernel.h"
+
+namespace strato::torch_engine {
+
+// What the part needs of each input; invalid inputs get Whole.
+std::vector<Piece> part_inputs(const Graph& graph, OpId op, const Piece& part);
+
+// `part`: the slice that it makes of the first output (of an update: of its parameter). Throws
+// InputError naming the op when it cannot be computed in such parts.
+Kernel make_part_kernel(const Graph& graph, OpId op, const Piece& part);
+
+}  // namespace strato::torch_engine

@@ -1,0 +1,25 @@
+// Cutting and joining the pieces of a tensor. Include in .cpp files only.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/graph/graph.h"
+#include "core/program/rank_program.h"
+#include "plugins/engines/torch/aten.h"
+
+namespace strato::torch_engine {
+
+// Whether all of `inner` is in `outer`.
+bool holds(const Tensor& tensor, const Piece& outer, const Piece& inner, std::int64_t batch);
+
+// What `to` names of a value that holds `from`: shares its memory, not contiguous as a rule. Samples
+// of a merged axis (BatchLayout::blocks) are taken from every run. Precondition: holds(from, to).
+at::Tensor cut(const at::Tensor& value, const Tensor& tensor, const Piece& from, const Piece& to,
+               std::int64_t batch);
+
+// One tensor of all parts, which follow each other along what `to` is a piece of.
+at::Tensor joined(const std::vector<at::Tensor>& parts, const Tensor& tensor,
+                  const std::vector<Piece>& pieces, const Piece& to, std::int64_t batch);
+
+}  // namespace strato::torch_engine

@@ -1,0 +1,281 @@
+#include "plugins/transports/gloo/admission.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <sys/random.h>
+
+#include <algorithm>
+#include <cstring>
+#include <list>
+#include <system_error>
+
+#include "core/base/error.h"
+
+namespace strato::gloo_transport {
+namespace {
+
+constexpr char kMagic[8] = {'s', 't', 'r', 'a', 't', 'o', 'g', '1'};
+constexpr std::size_t kSecretSize = 256;  // on the wire, filled up with zeros
+constexpr std::size_t kTokenSize = 32;
+constexpr std::size_t kMostStrangers = 64;  // connections that have not said who they are yet
+constexpr std::size_t kMostText = 1 << 24;
+
+struct Hello {
+  char magic[8] = {};
+  std::int32_t rank = 0, ranks = 0;
+  std::uint32_t secret_size = 0;
+  char secret[kSecretSize] = {};
+};
+
+Hello hello_of(const Meeting& meeting) {
+  Hello hello;
+  std::memcpy(hello.magic, kMagic, sizeof kMagic);
+  hello.rank = meeting.rank;
+  hello.ranks = meeting.ranks;
+  hello.secret_size = static_cast<std::uint32_t>(meeting.secret.size());
+  std::memcpy(hello.secret, meeting.secret.data(), meeting.secret.size());
+  return hello;
+}
+
+std::string place_of(const Meeting& meeting) {
+  return fmt::format("rank {} of {}", meeting.rank, meeting.ranks);
+}
+
+std::string random_token() {
+  std::string token(kTokenSize, '\0');
+  CHECK(::getrandom(token.data(), token.size(), 0) == static_cast<ssize_t>(token.size()),
+        "the system has no random numbers");
+  return token;
+}
+
+// ---- rank 0
+
+class Reception {
+ public:
+  explicit Reception(const Meeting& meeting)
+      : meeting_(meeting), deadline_(Clock::now() + meeting.timeout), expected_(hello_of(meeting)) {
+    admitted_.resize(static_cast<std::size_t>(meeting.ranks));
+    try {
+      listener_ = listen_on(meeting.interface.empty() ? meeting.host : meeting.interface,
+                            meeting.port);
+    } catch (const std::system_error& error) {
+      throw InputError("", place_of(meeting),
+                       fmt::format("cannot listen on {}:{} ({})", meeting.host, meeting.port,
+                                   error.code().message()),
+                       "take another port, or the machine's own address");
+    }
+  }
+
+  Roster receive_all() {
+    while (!missing().empty()) {
+      std::vector<int> watched = {listener_.descriptor()};
+      for (const Stranger& each : strangers_) watched.push_back(each.socket.descriptor());
+      if (!wait_readable(watched, deadline_)) give_up();
+      let_in();
+      listen_to_strangers();
+    }
+    return hand_out();
+  }
+
+ private:
+  struct Stranger {
+    Socket socket;
+    std::string said;
+  };
+
+  std::vector<std::size_t> missing() const {
+    std::vector<std::size_t> ranks;
+    for (std::size_t i = 1; i < admitted_.size(); ++i) {
+      if (!admitted_[i].is_open()) ranks.push_back(i);
+    }
+    return ranks;
+  }
+
+  [[noreturn]] void give_up() const {
+    throw InputError("", place_of(meeting_),
+                     fmt::format("rank {} did not come within {} s", fmt::join(missing(), ", "),
+                                 std::chrono::duration<double>(meeting_.timeout).count()),
+                     "see the logs of those ranks");
+  }
+
+  void let_in() {
+    while (true) {
+      Socket socket = accept_from(listener_);
+      if (!socket.is_open()) return;
+      if (strangers_.size() >= kMostStrangers) strangers_.pop_front();
+      strangers_.push_back({std::move(socket), {}});
+    }
+  }
+
+  void listen_to_strangers() {
+    for (auto each = strangers_.begin(); each != strangers_.end();) {
+      each = hear(*each) ? strangers_.erase(each) : std::next(each);
+    }
+  }
+
+  // True: it has become a rank, or is to be gone.
+  bool hear(Stranger& stranger) {
+    char bytes[sizeof(Hello)];
+    try {
+      const std::size_t most = sizeof(Hello) - stranger.said.size();
+      stranger.said.append(bytes, stranger.socket.receive_some({bytes, most}));
+      if (stranger.said.size() < sizeof(Hello)) return false;
+      Hello hello;
+      std::memcpy(&hello, stranger.said.data(), sizeof hello);
+      const std::string refusal = refusal_of(hello);
+      stranger.socket.send_text(refusal, deadline_);
+      if (refusal.empty()) {
+        admitted_[static_cast<std::size_t>(hello.rank)] = std::move(stranger.socket);
+      }
+    } catch (const std::system_error&) {  // it has gone again
+    }
+    return true;
+  }
+
+  // The secret first: strangers learn nothing about the job.
+  std::string refusal_of(const Hello& hello) const {
+    const std::string ours(expected_.secret, kSecretSize), theirs(hello.secret, kSecretSize);
+    const bool same_size = hello.secret_size == expected_.secret_size;
+    if (!equal(ours, theirs) || !same_size ||
+        !std::equal(std::begin(kMagic), std::end(kMagic), hello.magic)) {
+      return "the secret is not this job's";
+    }
+    if (hello.ranks != meeting_.ranks) {
+      return fmt::format("it counts {} ranks, rank 0 counts {}", hello.ranks, meeting_.ranks);
+    }
+    if (hello.rank < 1 || hello.rank >= meeting_.ranks) return "there is no such rank";
+    if (admitted_[static_cast<std::size_t>(hello.rank)].is_open()) return "the rank is there twice";
+    return {};
+  }
+
+  Roster hand_out() {
+    const std::size_t ranks = admitted_.size();
+    std::vector<std::vector<std::string>> tokens(ranks, std::vector<std::string>(ranks));
+    for (std::size_t a = 0; a < ranks; ++a) {
+      for (std::size_t b = a + 1; b < ranks; ++b) tokens[a][b] = tokens[b][a] = random_token();
+      tokens[a][a] = std::string(kTokenSize, '\0');
+    }
+    for (std::size_t i = 1; i < ranks; ++i) {
+      try {
+        admitted_[i].send_text(fmt::format("{}", fmt::join(tokens[i], "")), deadline_);
+      } catch (const std::system_error&) {
+        throw InputError("", place_of(meeting_), fmt::format("rank {} is lost", i),
+                         "see the log of that rank");
+      }
+    }
+    return {listener_.local_address(), std::move(admitted_), std::move(tokens[0])};
+  }
+
+  const Meeting& meeting_;
+  Deadline deadline_;
+  Hello expected_;
+  Socket listener_;
+  std::vector<Socket> admitted_;
+  std::list<Stranger> strangers_;
+};
+
+// ---- the others
+
+Roster report(const Meeting& meeting) {
+  const Deadline deadline = Clock::now() + meeting.timeout;
+  std::string refusal, tokens;
+  Roster roster;
+  try {
+    Socket socket = connect_to(meeting.host, meeting.port, meeting.interface, deadline);
+    const Hello hello = hello_of(meeting);
+    socket.send({reinterpret_cast<const char*>(&hello), sizeof hello}, deadline);
+    refusal = socket.receive_text(kMostText, deadline);
+    if (refusal.empty()) tokens = socket.receive_text(kMostText, deadline + meeting.timeout);
+    roster.address = socket.local_address();
+    roster.connections.push_back(std::move(socket));
+  } catch (const std::system_error& error) {
+    throw InputError("", place_of(meeting),
+                     fmt::format("rank 0 does not answer at {}:{} ({})", meeting.host, meeting.port,
+                                 error.code().message()),
+                     "see the log of rank 0");
+  }
+  if (!refusal.empty()) {
+    throw InputError("", place_of(meeting), fmt::format("rank 0 refuses it: {}", refusal),
+                     "start all ranks from the same job folder");
+  }
+  const auto ranks = static_cast<std::size_t>(meeting.ranks);
+  CHECK(tokens.size() == ranks * kTokenSize, "rank 0 sent other tokens than for all ranks");
+  for (std::size_t i = 0; i < ranks; ++i) {
+    roster.tokens.push_back(tokens.substr(i * kTokenSize, kTokenSize));
+  }
+  return roster;
+}
+
+[[noreturn]] void lost_while_meeting(const Meeting& meeting, std::size_t rank) {
+  throw InputError("", place_of(meeting), fmt::format("rank {} is lost", rank),
+                   fmt::format("see the log of rank {}", rank));
+}
+
+std::string packed(const std::vector<std::string>& texts) {
+  std::string all;
+  for (const std::string& text : texts) {
+    const std::uint64_t size = text.size();
+    all.append(reinterpret_cast<const char*>(&size), sizeof size).append(text);
+  }
+  return all;
+}
+
+std::vector<std::string> unpacked(const std::string& all) {
+  std::vector<std::string> texts;
+  for (std::size_t at = 0; at < all.size();) {
+    std::uint64_t size = 0;
+    CHECK(all.size() - at >= sizeof size, "a list of texts that ends early");
+    std::memcpy(&size, all.data() + at, sizeof size);
+    at += sizeof size;
+    CHECK(size <= all.size() - at, "a list of texts that ends early");
+    texts.push_back(all.substr(at, size));
+    at += size;
+  }
+  return texts;
+}
+
+}  // namespace
+
+bool equal(const std::string& a, const std::string& b) {
+  if (a.size() != b.size()) return false;
+  unsigned char difference = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    difference |= static_cast<unsigned char>(a[i] ^ b[i]);
+  }
+  return difference == 0;
+}
+
+Roster admit(const Meeting& meeting) {
+  if (meeting.rank < 0 || meeting.rank >= meeting.ranks) {
+    throw InputError("", place_of(meeting), "there is no such rank", "ranks count from 0");
+  }
+  if (meeting.secret.size() > kSecretSize) {
+    throw InputError("", place_of(meeting), "the secret is too long",
+                     fmt::format("take at most {} bytes", kSecretSize));
+  }
+  return meeting.rank == 0 ? Reception(meeting).receive_all() : report(meeting);
+}
+
+std::vector<std::string> exchange(const Meeting& meeting, const Roster& roster,
+                                  const std::string& own) {
+  const Deadline deadline = Clock::now() + meeting.timeout;
+  std::size_t rank = 0;
+  try {
+    if (meeting.rank != 0) {
+      roster.connections[0].send_text(own, deadline);
+      return unpacked(roster.connections[0].receive_text(kMostText, deadline));
+    }
+    std::vector<std::string> texts = {own};
+    for (rank = 1; rank < roster.connections.size(); ++rank) {
+      texts.push_back(roster.connections[rank].receive_text(kMostText, deadline));
+    }
+    for (rank = 1; rank < roster.connections.size(); ++rank) {
+      roster.connections[rank].send_text(packed(texts), deadline);
+    }
+    return texts;
+  } catch (const std::system_error&) {
+    lost_while_meeting(meeting, rank);
+  }
+}
+
+}  // namespace strato::gloo_transport

@@ -1,0 +1,24 @@
+// Gloo's connections between all ranks of a job, each verified.
+#pragma once
+
+#include <gloo/context.h>
+
+#include <memory>
+
+#include "core/plugin/rank_engine.h"
+#include "plugins/transports/gloo/admission.h"
+
+namespace strato::gloo_transport {
+
+// Names what Gloo's messages are told apart by, beside the tag. Gloo's own collectives have the
+// numbers from 1 to 8 there.
+enum class Lane : std::uint8_t { Transfer = 0xa1, Gather, Scatter, Text, Token };
+inline std::uint64_t slot_of(Lane lane, std::uint32_t tag) {
+  return std::uint64_t{static_cast<std::uint8_t>(lane)} << 56 | std::uint64_t{tag} << 8;
+}
+
+// Blocks until every pair of ranks is connected and has exchanged its token. Throws InputError
+// naming a rank that is lost or presents another token.
+std::shared_ptr<gloo::Context> connect_all(const Meeting& meeting, const Roster& roster);
+
+}  // namespace strato::gloo_transport

@@ -1,0 +1,209 @@
+#include "plugins/transports/gloo/socket.h"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <memory>
+#include <system_error>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace strato::gloo_transport {
+namespace {
+
+constexpr auto kRetry = std::chrono::milliseconds(20);
+
+[[noreturn]] void fail(int error) { throw std::system_error(error, std::generic_category()); }
+
+int milliseconds_to(Deadline deadline) {
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()).count();
+  return static_cast<int>(std::clamp<std::int64_t>(left, 0, 1 << 30));
+}
+
+void wait_for(int descriptor, short events, Deadline deadline) {
+  pollfd wanted{descriptor, events, 0};
+  for (;;) {
+    const int ready = ::poll(&wanted, 1, milliseconds_to(deadline));
+    if (ready > 0) return;
+    if (ready == 0) fail(ETIMEDOUT);
+    if (errno != EINTR) fail(errno);
+  }
+}
+
+struct FreeAddresses {
+  void operator()(addrinfo* list) const { ::freeaddrinfo(list); }
+};
+using Addresses = std::unique_ptr<addrinfo, FreeAddresses>;
+
+Addresses resolve(const std::string& host, std::uint16_t port, int flags) {
+  addrinfo wanted{};
+  wanted.ai_socktype = SOCK_STREAM;
+  wanted.ai_flags = flags | AI_NUMERICSERV;
+  addrinfo* found = nullptr;
+  const std::string service = std::to_string(port);
+  if (::getaddrinfo(host.c_str(), service.c_str(), &wanted, &found) != 0) fail(EADDRNOTAVAIL);
+  return Addresses(found);
+}
+
+Socket make_socket(const addrinfo& address) {
+  Socket socket(::socket(address.ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  if (!socket.is_open()) fail(errno);
+  return socket;
+}
+
+void bind_to(const Socket& socket, const addrinfo& address) {
+  const int on = 1;
+  ::setsockopt(socket.descriptor(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+  if (::bind(socket.descriptor(), address.ai_addr, address.ai_addrlen) != 0) fail(errno);
+}
+
+void send_at_once(const Socket& socket) {
+  const int on = 1;
+  ::setsockopt(socket.descriptor(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+}
+
+Socket try_connect(const addrinfo& address, const std::string& from, Deadline deadline) {
+  Socket socket = make_socket(address);
+  if (!from.empty()) bind_to(socket, *resolve(from, 0, 0));
+  if (::connect(socket.descriptor(), address.ai_addr, address.ai_addrlen) != 0) {
+    if (errno != EINPROGRESS) fail(errno);
+    wait_for(socket.descriptor(), POLLOUT, deadline);
+    int error = 0;
+    socklen_t size = sizeof error;
+    ::getsockopt(socket.descriptor(), SOL_SOCKET, SO_ERROR, &error, &size);
+    if (error != 0) fail(error);
+  }
+  send_at_once(socket);
+  return socket;
+}
+
+sockaddr_storage name_of(int descriptor) {
+  sockaddr_storage address{};
+  socklen_t size = sizeof address;
+  if (::getsockname(descriptor, reinterpret_cast<sockaddr*>(&address), &size) != 0) fail(errno);
+  return address;
+}
+
+}  // namespace
+
+Socket::Socket(Socket&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
+Socket& Socket::operator=(Socket&& other) noexcept {
+  Socket old(std::exchange(descriptor_, std::exchange(other.descriptor_, -1)));
+  return *this;
+}
+Socket::~Socket() {
+  if (is_open()) ::close(descriptor_);
+}
+
+std::string Socket::local_address() const {
+  const sockaddr_storage address = name_of(descriptor_);
+  char text[NI_MAXHOST] = "";
+  const int error =
+      ::getnameinfo(reinterpret_cast<const sockaddr*>(&address), sizeof address, text, sizeof text,
+                    nullptr, 0, NI_NUMERICHOST);
+  if (error != 0) fail(EADDRNOTAVAIL);
+  return text;
+}
+
+std::uint16_t Socket::local_port() const {
+  const sockaddr_storage address = name_of(descriptor_);
+  return ntohs(address.ss_family == AF_INET6
+                   ? reinterpret_cast<const sockaddr_in6*>(&address)->sin6_port
+                   : reinterpret_cast<const sockaddr_in*>(&address)->sin_port);
+}
+
+void Socket::send(std::span<const char> bytes, Deadline deadline) const {
+  while (!bytes.empty()) {
+    const ssize_t sent = ::send(descriptor_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+    if (sent >= 0) {
+      bytes = bytes.subspan(static_cast<std::size_t>(sent));
+    } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
+      wait_for(descriptor_, POLLOUT, deadline);
+    } else if (errno != EINTR) {
+      fail(errno);
+    }
+  }
+}
+
+std::size_t Socket::receive_some(std::span<char> bytes) const {
+  const ssize_t got = ::recv(descriptor_, bytes.data(), bytes.size(), 0);
+  if (got > 0) return static_cast<std::size_t>(got);
+  if (got == 0) fail(ECONNRESET);
+  if (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR) return 0;
+  fail(errno);
+}
+
+void Socket::receive(std::span<char> bytes, Deadline deadline) const {
+  while (!bytes.empty()) {
+    const std::size_t got = receive_some(bytes);
+    bytes = bytes.subspan(got);
+    if (got == 0) wait_for(descriptor_, POLLIN, deadline);
+  }
+}
+
+void Socket::send_text(const std::string& text, Deadline deadline) const {
+  const std::uint64_t size = text.size();
+  std::string message(sizeof size, '\0');
+  std::memcpy(message.data(), &size, sizeof size);
+  send(message + text, deadline);
+}
+
+std::string Socket::receive_text(std::size_t most, Deadline deadline) const {
+  std::uint64_t size = 0;
+  char header[sizeof size];
+  receive(header, deadline);
+  std::memcpy(&size, header, sizeof size);
+  if (size > most) fail(EMSGSIZE);
+  std::string text(size, '\0');
+  receive(text, deadline);
+  return text;
+}
+
+Socket listen_on(const std::string& address, std::uint16_t port) {
+  const Addresses found = resolve(address, port, AI_PASSIVE);
+  Socket socket = make_socket(*found);
+  bind_to(socket, *found);
+  if (::listen(socket.descriptor(), SOMAXCONN) != 0) fail(errno);
+  return socket;
+}
+
+Socket accept_from(const Socket& listener) {
+  Socket socket(::accept4(listener.descriptor(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+  if (socket.is_open()) send_at_once(socket);
+  return socket;
+}
+
+Socket connect_to(const std::string& host, std::uint16_t port, const std::string& from,
+                  Deadline deadline) {
+  for (;;) {
+    try {
+      const Addresses found = resolve(host, port, 0);
+      return try_connect(*found, from, deadline);
+    } catch (const std::system_error&) {
+      if (Clock::now() + kRetry >= deadline) throw;
+    }
+    std::this_thread::sleep_for(kRetry);
+  }
+}
+
+bool wait_readable(std::span<const int> descriptors, Deadline deadline) {
+  std::vector<pollfd> wanted;
+  for (const int descriptor : descriptors) wanted.push_back({descriptor, POLLIN, 0});
+  for (;;) {
+    const int ready = ::poll(wanted.data(), wanted.size(), milliseconds_to(deadline));
+    if (ready >= 0) return ready > 0;
+    if (errno != EINTR) fail(errno);
+  }
+}
+
+}  // namespace strato::gloo_transport

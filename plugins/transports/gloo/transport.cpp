@@ -1,0 +1,350 @@
+// The plugin's entry: Gloo over TCP. Transfers and the gathering and scattering of pieces are Gloo's
+// messages, which its own thread moves; reductions run one after another in a thread of ours.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <gloo/allreduce.h>
+#include <gloo/barrier.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <map>
+#include <numeric>
+
+#include "core/base/error.h"
+#include "core/plugin/plugin.h"
+#include "plugins/transports/gloo/admission.h"
+#include "plugins/transports/gloo/group.h"
+#include "plugins/transports/gloo/mesh.h"
+#include "plugins/transports/gloo/sums.h"
+#include "plugins/transports/gloo/task_queue.h"
+#include "plugins/transports/gloo/watch.h"
+
+namespace strato::gloo_transport {
+namespace {
+
+using gloo::transport::UnboundBuffer;
+using Bytes = std::span<std::byte>;
+
+constexpr auto kNewsTime = std::chrono::milliseconds(500);  // until a death is known everywhere
+constexpr auto kLeaveTime = std::chrono::seconds(2);
+constexpr std::uint64_t kMostText = std::uint64_t{1} << 32;
+
+// The ranks of a job as Gloo knows them, and what is known of their lives.
+class Connections {
+ public:
+  explicit Connections(const Meeting& meeting) : meeting_(meeting) {
+    Roster roster = admit(meeting);
+    for (const Socket& each : roster.connections) {
+      if (each.is_open()) roster.address = each.local_address();
+    }
+    context_ = connect_all(meeting, roster);
+    watch_ = std::make_unique<Watch>(meeting.rank, std::move(roster.connections));
+  }
+  ~Connections() {
+    if (!failed_) watch_->leave(kLeaveTime);
+  }
+
+  const Meeting& meeting() const { return meeting_; }
+  const std::shared_ptr<gloo::Context>& context() const { return context_; }
+
+  // Runs what uses Gloo; its errors in our words, naming who died or else who does not answer.
+  template <class Body>
+  void guarded(std::span<const int> others, Body body) {
+    try {
+      body();
+    } catch (const InputError&) {
+      throw;
+    } catch (const std::exception&) {
+      fail(others);
+    }
+  }
+
+ private:
+  [[noreturn]] void fail(std::span<const int> others) {
+    failed_ = true;
+    const std::string place = fmt::format("rank {} of {}", meeting_.rank, meeting_.ranks);
+    if (const int lost = watch_->lost(kNewsTime); lost >= 0) {
+      throw InputError("", place, fmt::format("rank {} is lost: its connection broke", lost),
+                       fmt::format("see the log of rank {}", lost));
+    }
+    std::vector<int> peers;
+    std::copy_if(others.begin(), others.end(), std::back_inserter(peers),
+                 [this](int rank) { return rank != meeting_.rank; });
+    throw InputError("", place,
+                     fmt::format("rank {} does not answer within {} s", fmt::join(peers, ", "),
+                                 std::chrono::duration<double>(meeting_.timeout).count()),
+                     "see the logs of those ranks");
+  }
+
+  Meeting meeting_;
+  std::shared_ptr<gloo::Context> context_;
+  std::unique_ptr<Watch> watch_;
+  std::atomic<bool> failed_ = false;
+};
+
+class Done final : public Pending {
+ public:
+  void wait() override {}
+};
+
+class Queued final : public Pending {
+ public:
+  explicit Queued(std::future<void> done) : done_(std::move(done)) {}
+  void wait() override { done_.get(); }
+
+ private:
+  std::future<void> done_;
+};
+
+// Messages under way, and what is to be done when they have come.
+class Messages final : public Pending {
+ public:
+  Messages(Connections& connections, Lane lane, std::uint32_t tag)
+      : connections_(connections), slot_(slot_of(lane, tag)) {}
+
+  void send(int to, Bytes bytes) { start(to, bytes, true); }
+  void receive(int from, Bytes bytes) { start(from, bytes, false); }
+  Bytes receive_aside(int from, std::size_t size) {
+    aside_.emplace_back(size);
+    receive(from, aside_.back());
+    return aside_.back();
+  }
+  void then(std::function<void()> finish) { finish_ = std::move(finish); }
+
+  void wait() override {
+    const auto timeout = connections_.meeting().timeout;
+    for (const Message& each : messages_) {
+      connections_.guarded({&each.peer, 1}, [&] {
+        each.sends ? each.buffer->waitSend(timeout) : each.buffer->waitRecv(timeout);
+      });
+    }
+    messages_.clear();
+    if (finish_) std::exchange(finish_, nullptr)();
+  }
+
+ private:
+  struct Message {
+    std::unique_ptr<UnboundBuffer> buffer;
+    int peer;
+    bool sends;
+  };
+
+  void start(int peer, Bytes bytes, bool sends) {
+    if (bytes.empty()) return;
+    connections_.guarded({&peer, 1}, [&] {
+      auto buffer = connections_.context()->createUnboundBuffer(bytes.data(), bytes.size());
+      sends ? buffer->send(peer, slot_) : buffer->recv(peer, slot_);
+      messages_.push_back({std::move(buffer), peer, sends});
+    });
+  }
+
+  Connections& connections_;
+  std::uint64_t slot_;
+  std::vector<Message> messages_;
+  std::vector<std::vector<std::byte>> aside_;
+  std::function<void()> finish_;
+};
+
+void set_output(gloo::AllreduceOptions& options, Bytes bytes, DataType type) {
+  const auto elements = bytes.size() / static_cast<std::size_t>(size_of(type));
+  switch (size_of(type)) {  // Gloo wants a type for its size only
+    case 8:
+      return options.setOutput(reinterpret_cast<std::uint64_t*>(bytes.data()), elements);
+    case 4:
+      return options.setOutput(reinterpret_cast<std::uint32_t*>(bytes.data()), elements);
+    case 2:
+      return options.setOutput(reinterpret_cast<std::uint16_t*>(bytes.data()), elements);
+    default:
+      return options.setOutput(reinterpret_cast<std::uint8_t*>(bytes.data()), elements);
+  }
+}
+
+class GlooTransport final : public Transport {
+ public:
+  explicit GlooTransport(const Meeting& meeting) : connections_(meeting) {}
+
+  std::unique_ptr<Pending> send(int to, std::uint32_t tag, Bytes bytes) override {
+    auto message = std::make_unique<Messages>(connections_, Lane::Transfer, tag);
+    message->send(to, bytes);
+    return message;
+  }
+  std::unique_ptr<Pending> receive(int from, std::uint32_t tag, Bytes bytes) override {
+    auto message = std::make_unique<Messages>(connections_, Lane::Transfer, tag);
+    message->receive(from, bytes);
+    return message;
+  }
+
+  std::unique_ptr<Pending> all_reduce(std::span<const int> members, std::uint32_t tag,
+                                      DataType type, std::vector<Bytes> values) override {
+    SumFunction sum = sum_of(type);
+    std::erase_if(values, [](Bytes each) { return each.empty(); });
+    if (members.size() < 2 || values.empty()) return std::make_unique<Done>();
+    std::vector<int> ranks(members.begin(), members.end());
+    return queued(ranks, [this, ranks, tag, type, sum = std::move(sum),
+                          values = std::move(values)] {
+      if (values.size() == 1) return reduce(ranks, tag, type, sum, values[0]);
+      std::vector<std::byte> together = joined(values);
+      reduce(ranks, tag, type, sum, together);
+      hand_back(together, values);
+    });
+  }
+
+  std::unique_ptr<Pending> all_gather(std::span<const int> members, std::uint32_t tag,
+                                      std::vector<Bytes> pieces) override {
+    auto messages = std::make_unique<Messages>(connections_, Lane::Gather, tag);
+    const std::size_t own = place_in(members);
+    CHECK(pieces.size() == members.size(), "one piece a member");
+    for (std::size_t i = 0; i < members.size(); ++i) {
+      if (i == own) continue;
+      messages->send(members[i], pieces[own]);
+      messages->receive(members[i], pieces[i]);
+    }
+    return messages;
+  }
+
+  // Everybody sums its own piece, in the order of the members: the same bits in every run.
+  std::unique_ptr<Pending> reduce_scatter(std::span<const int> members, std::uint32_t tag,
+                                          DataType type, std::vector<Bytes> pieces) override {
+    auto messages = std::make_unique<Messages>(connections_, Lane::Scatter, tag);
+    const std::size_t own = place_in(members);
+    CHECK(pieces.size() == members.size(), "one piece a member");
+    std::vector<Bytes> terms;
+    for (std::size_t i = 0; i < members.size(); ++i) {
+      if (i == own) {
+        terms.push_back(pieces[own]);
+        continue;
+      }
+      messages->send(members[i], pieces[i]);
+      terms.push_back(messages->receive_aside(members[i], pieces[own].size()));
+    }
+    messages->then([sum = sum_of(type), type, own, terms = std::move(terms)] {
+      const Bytes piece = terms[own];
+      std::vector<std::byte> total(terms[0].begin(), terms[0].end());
+      const std::size_t count = piece.size() / static_cast<std::size_t>(size_of(type));
+      for (std::size_t i = 1; i < terms.size(); ++i) {
+        sum(total.data(), total.data(), terms[i].data(), count);
+      }
+      if (!piece.empty()) std::memcpy(piece.data(), total.data(), piece.size());
+    });
+    return messages;
+  }
+
+  void barrier() override {
+    if (ranks() < 2) return;
+    std::vector<int> all(static_cast<std::size_t>(ranks()));
+    std::iota(all.begin(), all.end(), 0);
+    queued(all, [this] {
+      gloo::BarrierOptions options(connections_.context());
+      options.setTimeout(connections_.meeting().timeout);
+      gloo::barrier(options);
+    })->wait();
+  }
+
+  std::vector<std::string> gather(const std::string& text) override {
+    if (connections_.meeting().rank == 0) return gather_here(text);
+    std::uint64_t size = text.size();
+    std::string bytes = text;
+    transfer_text(0, std::as_writable_bytes(std::span(&size, 1)), true);
+    transfer_text(0, std::as_writable_bytes(std::span(bytes)), true);
+    return {};
+  }
+
+ private:
+  int ranks() const { return connections_.meeting().ranks; }
+
+  std::size_t place_in(std::span<const int> members) const {
+    const auto found = std::find(members.begin(), members.end(), connections_.meeting().rank);
+    CHECK(found != members.end(), "a collective without this rank");
+    return static_cast<std::size_t>(found - members.begin());
+  }
+
+  std::unique_ptr<Pending> queued(std::vector<int> members, std::function<void()> work) {
+    return std::make_unique<Queued>(
+        queue_.push([this, members = std::move(members), work = std::move(work)] {
+          connections_.guarded(members, work);
+        }));
+  }
+
+  void reduce(const std::vector<int>& members, std::uint32_t tag, DataType type,
+              const SumFunction& sum, Bytes bytes) {
+    auto& group = groups_[members];
+    if (!group) group = make_group(connections_.context(), members);
+    gloo::AllreduceOptions options(group);
+    options.setTag(tag);
+    options.setTimeout(connections_.meeting().timeout);
+    options.setReduceFunction(sum);
+    set_output(options, bytes, type);
+    gloo::allreduce(options);
+  }
+
+  static std::vector<std::byte> joined(const std::vector<Bytes>& values) {
+    std::vector<std::byte> together;
+    for (const Bytes each : values) together.insert(together.end(), each.begin(), each.end());
+    return together;
+  }
+  static void hand_back(const std::vector<std::byte>& together, const std::vector<Bytes>& values) {
+    std::size_t at = 0;
+    for (const Bytes each : values) {
+      std::memcpy(each.data(), together.data() + at, each.size());
+      at += each.size();
+    }
+  }
+
+  void transfer_text(int peer, Bytes bytes, bool sends) {
+    Messages message(connections_, Lane::Text, 0);
+    sends ? message.send(peer, bytes) : message.receive(peer, bytes);
+    message.wait();
+  }
+
+  std::vector<std::string> gather_here(const std::string& own) {
+    std::vector<std::string> texts = {own};
+    for (int rank = 1; rank < ranks(); ++rank) {
+      std::uint64_t size = 0;
+      transfer_text(rank, std::as_writable_bytes(std::span(&size, 1)), false);
+      CHECK(size < kMostText, fmt::format("rank {} reports too much", rank));
+      std::string text(size, '\0');
+      transfer_text(rank, std::as_writable_bytes(std::span(text)), false);
+      texts.push_back(std::move(text));
+    }
+    return texts;
+  }
+
+  Connections connections_;
+  std::map<std::vector<int>, std::shared_ptr<gloo::Context>> groups_;  // the queue's thread's
+  TaskQueue queue_;
+};
+
+// A job of one rank: nobody to talk to.
+class AloneTransport final : public Transport {
+ public:
+  std::unique_ptr<Pending> send(int, std::uint32_t, Bytes) override { return nobody(); }
+  std::unique_ptr<Pending> receive(int, std::uint32_t, Bytes) override { return nobody(); }
+  std::unique_ptr<Pending> all_reduce(std::span<const int>, std::uint32_t, DataType,
+                                      std::vector<Bytes>) override {
+    return std::make_unique<Done>();
+  }
+  std::unique_ptr<Pending> all_gather(std::span<const int>, std::uint32_t,
+                                      std::vector<Bytes>) override {
+    return std::make_unique<Done>();
+  }
+  std::unique_ptr<Pending> reduce_scatter(std::span<const int>, std::uint32_t, DataType,
+                                          std::vector<Bytes>) override {
+    return std::make_unique<Done>();
+  }
+  void barrier() override {}
+  std::vector<std::string> gather(const std::string& text) override { return {text}; }
+
+ private:
+  [[noreturn]] static std::unique_ptr<Pending> nobody() { CHECK(false, "a job of one rank"); }
+};
+
+std::unique_ptr<Transport> make(const Meeting& meeting) {
+  if (meeting.ranks == 1) return std::make_unique<AloneTransport>();
+  return std::make_unique<GlooTransport>(meeting);
+}
+
+}  // namespace
+}  // namespace strato::gloo_transport
+
+STRATOSCOPE_TRANSPORT(strato::gloo_transport::make)
