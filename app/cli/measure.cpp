@@ -27,9 +27,9 @@ double quantile(const std::vector<double>& ascending, double share) {
 }
 
 // The ops of a graph by signature, and what each took in every timed step.
-class Table {
+class SignatureTimes {
  public:
-  explicit Table(const Graph& graph) : row_of_(graph.op_count(), -1) {
+  explicit SignatureTimes(const Graph& graph) : row_of_(graph.op_count(), -1) {
     std::map<std::string, int> rows;
     for (std::size_t i = 0; i < graph.op_count(); ++i) {
       if (!graph.op(OpId(i)).view) rows.emplace(op_signature(graph, OpId(i)), 0);
@@ -96,7 +96,7 @@ Measured measure(const Engine& engine, std::shared_ptr<const Graph> graph,
                  const MeasureOptions& options, const std::stop_token& stop,
                  const std::function<void(double)>& progress) {
   const auto execution = engine.prepare(graph, options.engine);
-  Table table(*graph);
+  SignatureTimes table(*graph);
   std::vector<Nanos> times(graph->op_count());
   std::vector<double> whole, wall;
   int repetitions = options.repetitions;

@@ -107,11 +107,6 @@ struct Ratio {
   std::string text() const { return other > 0 ? fmt::format("{:.2f}", sum / other) : "not known"; }
 };
 
-std::optional<double> number(const Reported& reported) {
-  const double* value = std::get_if<double>(&reported);
-  return value != nullptr ? std::optional(*value) : std::nullopt;
-}
-
 void note_ratios(const SearchStudy& study, const std::vector<std::vector<Cell>>& rows,
                  StudyTable& table) {
   for (std::size_t c = 0; c < study.columns.size(); ++c) {

@@ -59,11 +59,6 @@ StudyValue value_of(const StudyMaker& maker, const SearchRow& row, std::size_t a
   return {row.values[at], figure_of(fusion_figures(problem), column.measure), ""};
 }
 
-std::optional<double> number(const Reported& theirs) {
-  const double* value = std::get_if<double>(&theirs);
-  return value != nullptr ? std::optional(*value) : std::nullopt;
-}
-
 std::string reported(const Reported& theirs) {
   if (const double* number = std::get_if<double>(&theirs)) return significant_text(*number, 4);
   return reported_text(theirs, StudyUnit::Number);

@@ -166,6 +166,11 @@ std::string value_text(double value, StudyUnit unit) {
   return {};
 }
 
+std::optional<double> number(const Reported& reported) {
+  const double* value = std::get_if<double>(&reported);
+  return value != nullptr ? std::optional(*value) : std::nullopt;
+}
+
 std::string reported_text(const Reported& reported, StudyUnit unit) {
   if (const double* number = std::get_if<double>(&reported)) return value_text(*number, unit);
   return std::holds_alternative<OutOfMemory>(reported) ? "OOM" : "-";

@@ -63,6 +63,7 @@ Json table_json(const StudyMaker& maker, const StudyTable& table);
 
 // Pieces that the kinds share.
 std::string value_text(double value, StudyUnit unit);
+std::optional<double> number(const Reported& reported);  // nothing: none was printed
 std::string reported_text(const Reported& reported, StudyUnit unit);
 std::string ours_text(const StudyValue& value, StudyUnit unit);
 Json reported_json(const Reported& reported);

@@ -91,9 +91,9 @@ Step step_of(TreeReplay& replay, std::size_t number, const TreeSearchOptions& op
   return step;
 }
 
-class Printer {
+class ReplayPrinter {
  public:
-  Printer(const SearchTree& tree, const Problem& problem) : tree_(tree), problem_(problem) {}
+  ReplayPrinter(const SearchTree& tree, const Problem& problem) : tree_(tree), problem_(problem) {}
 
   std::string text(const Step& step) const {
     std::string text = fmt::format("step {} of {}: {}\n", step.number, tree_.log.size(),
@@ -212,7 +212,7 @@ class Printer {
 
 std::string replay_text(TreeReplay& replay, const Problem& problem,
                         const TreeSearchOptions& options, const ReplayRange& range) {
-  const Printer printer(replay.tree(), problem);
+  const ReplayPrinter printer(replay.tree(), problem);
   std::string text;
   for (std::size_t number = range.from; number <= range.to; ++number)
     text += (text.empty() ? "" : "\n") + printer.text(step_of(replay, number, options, range));
@@ -221,7 +221,7 @@ std::string replay_text(TreeReplay& replay, const Problem& problem,
 
 Json replay_json(TreeReplay& replay, const Problem& problem, const TreeSearchOptions& options,
                  const ReplayRange& range) {
-  const Printer printer(replay.tree(), problem);
+  const ReplayPrinter printer(replay.tree(), problem);
   Json steps = Json::array();
   for (std::size_t number = range.from; number <= range.to; ++number)
     steps.push_back(printer.json(step_of(replay, number, options, range)));
