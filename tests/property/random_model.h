@@ -1,0 +1,20 @@
+// Random small training graphs of real ops: perceptrons, attention, convolutions, recurrent merges
+// of time and batch, embeddings; with views, ops of several outputs, shared weights and splits
+// along other axes than the batch.
+#pragma once
+
+#include <vector>
+
+#include "core/base/random.h"
+#include "tests/property/random_problem.h"
+
+namespace strato {
+
+// On a random cluster, with random groups.
+RandomProblem random_model_problem(Random& random);
+// Often none, else any number of ops, each along one of its axes; or updates alone, where the group
+// of the first is replicated (sharded data parallelism).
+std::vector<OpSplit> random_splits(const RandomProblem& problem, const Strategy& strategy,
+                                   Random& random);
+
+}  // namespace strato
