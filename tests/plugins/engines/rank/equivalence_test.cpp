@@ -1,0 +1,226 @@
+// A plan's result is one device's: parameters and optimizer state after three steps, for random
+// strategies, in any order of instructions that the rank programs allow.
+//
+// Everything is computed in doubles, so that 1e-9 tells a wrong sum from another order of its terms.
+// Batch normalisation takes the statistics of the samples at hand, so that shards differ from one
+// device by design: its ops (and their gradients) are computed on the whole batch here, by
+// duplication.
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "core/cost/cost_model.h"
+#include "core/program/lower.h"
+#include "core/program/rank_program.h"
+#include "tests/plugins/engines/rank/in_process_run.h"
+#include "tests/plugins/engines/rank/small_nets.h"
+#include "tests/plugins/engines/torch/small_model.h"
+#include "tests/property/random_model.h"
+
+namespace strato {
+namespace {
+
+constexpr int kSteps = 3;
+constexpr double kRate = 0.02;
+
+const RankEngine& rank_engine() {
+  static const PluginRegistry registry({std::string(STRATO_BINARY_DIR) + "/plugins"});
+  static const std::unique_ptr<RankEngine> engine = registry.rank_engine("torch");
+  return *engine;
+}
+
+bool is_trained(TensorRole role) {
+  return role == TensorRole::Parameter || role == TensorRole::OptimizerState;
+}
+
+bool is_batch_norm(const Op& op) { return op.type.starts_with("BatchNormalization"); }
+
+void duplicate_batch_norm(const Graph& graph, Strategy& strategy) {
+  std::set<OpId> ops(strategy.duplicated.begin(), strategy.duplicated.end());
+  for (std::size_t i = 0; i < graph.op_count(); ++i) {
+    if (is_batch_norm(graph.op(OpId(i)))) ops.insert(OpId(i));
+  }
+  strategy.duplicated.assign(ops.begin(), ops.end());
+}
+
+std::vector<TaskId> random_order(const Program& program, Random& random) {
+  std::vector<std::size_t> missing(program.tasks.size());
+  std::vector<std::vector<TaskId>> next(program.tasks.size());
+  std::vector<TaskId> ready, order;
+  for (std::size_t i = 0; i < missing.size(); ++i) {
+    missing[i] = program.dependencies[i].size();
+    for (const TaskId before : program.dependencies[i]) next[before.index()].push_back(TaskId(i));
+    if (missing[i] == 0) ready.push_back(TaskId(i));
+  }
+  while (!ready.empty()) {
+    std::swap(ready[random.below(ready.size())], ready.back());
+    order.push_back(ready.back());
+    ready.pop_back();
+    for (const TaskId task : next[order.back().index()]) {
+      if (--missing[task.index()] == 0) ready.push_back(task);
+    }
+  }
+  return order;
+}
+
+// What one device has after three steps; and the last loss.
+struct Reference {
+  explicit Reference(std::shared_ptr<const Graph> of) : graph(std::move(of)) {
+    const auto execution = prepared(graph, kRate, 5);
+    for (const Op& op : graph->ops()) {
+      if (op.phase == Phase::Loss) loss_tensor = op.outputs[0];
+    }
+    if (loss_tensor.valid()) execution->keep(loss_tensor);
+    for (int step = 0; step < kSteps; ++step) execution->run_step();
+    if (loss_tensor.valid()) loss = numbers(execution->read(loss_tensor))[0];
+    for (std::size_t i = 0; i < graph->tensor_count(); ++i) {
+      const Tensor& tensor = graph->tensor(TensorId(i));
+      elements.push_back(is_trained(tensor.role) ? numbers(execution->read(TensorId(i)))
+                                                 : std::vector<double>());
+    }
+  }
+  std::shared_ptr<const Graph> graph;
+  TensorId loss_tensor;
+  double loss = 0;
+  IdVector<TensorId, std::vector<double>> elements;
+};
+
+// The slice of all elements along the piece's axis.
+std::vector<double> part_of(const std::vector<double>& all, const Tensor& tensor,
+                            const Piece& piece) {
+  if (piece.form == Piece::Form::Whole) return all;
+  std::size_t inner = 1;
+  const auto axis = static_cast<std::size_t>(piece.axis);
+  for (std::size_t i = axis + 1; i < tensor.shape.size(); ++i) {
+    inner *= static_cast<std::size_t>(tensor.shape[i]);
+  }
+  std::vector<double> part;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const auto index = static_cast<std::int64_t>(i / inner) % tensor.shape[axis];
+    if (index >= piece.begin && index < piece.end) part.push_back(all[i]);
+  }
+  return part;
+}
+
+double largest(const std::vector<double>& values) {
+  double result = 0;
+  for (const double value : values) result = std::max(result, std::abs(value));
+  return result;
+}
+
+void expect_same(const std::vector<double>& found, const std::vector<double>& expected,
+                 const std::string& what) {
+  ASSERT_EQ(found.size(), expected.size()) << what;
+  // Adam makes steps of the rounding of gradients that are zero (a bias before a normalisation).
+  const double scale = std::max(largest(expected), 1.0);
+  double worst = 0;
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    worst = std::max(worst, std::abs(found[i] - expected[i]));
+  }
+  EXPECT_LE(worst, 1e-9 * scale) << what;
+}
+
+void expect_trained_alike(InProcessRun& run, const Reference& reference) {
+  for (std::size_t r = 0; r < run.programs().ranks.size(); ++r) {
+    const RankProgram& program = run.programs().ranks[r];
+    for (std::size_t i = 0; i < program.values.size(); ++i) {
+      const Value& value = program.values[ValueId(i)];
+      const Tensor& tensor = reference.graph->tensor(value.tensor);
+      if (!value.resident || !is_trained(tensor.role)) continue;
+      expect_same(numbers(run.rank(r).read(ValueId(i))),
+                  part_of(reference.elements[value.tensor], tensor, value.piece),
+                  "rank " + std::to_string(r) + ": " + tensor.name + " " + describe(value.piece));
+      if (testing::Test::HasFailure()) return;
+    }
+  }
+}
+
+// Losses of shards add up; a rank that has the whole batch has all of it.
+void expect_same_loss(InProcessRun& run, const Reference& reference) {
+  if (!reference.loss_tensor.valid()) return;
+  double sum = 0;
+  const OpId op = reference.graph->tensor(reference.loss_tensor).producer;
+  for (std::size_t r = 0; r < run.programs().ranks.size(); ++r) {
+    const auto loss = run.rank(r).loss();
+    if (!loss) continue;
+    for (const Instruction& each : run.programs().ranks[r].instructions) {
+      if (each.op != op || each.piece.form == Piece::Form::Samples) continue;
+      EXPECT_NEAR(*loss, reference.loss, 1e-9);
+      return;
+    }
+    sum += *loss;
+  }
+  EXPECT_NEAR(sum, reference.loss, 1e-9);
+}
+
+void run_and_compare(const RandomProblem& problem, const Strategy& strategy,
+                     const Reference& reference, Random& random) {
+  Lowering lowering(problem.graph, problem.grouping, problem.cluster, problem.cost);
+  const Program program = lowering.lower(strategy);
+  const auto programs =
+      std::make_shared<const RankPrograms>(rank_programs(program, random_order(program, random)));
+  check_termination(*programs, "plan");
+  RankOptions options;
+  options.seed = 5;
+  options.learning_rate = kRate;
+  InProcessRun run(programs, rank_engine(), options);
+  for (int step = 1; step <= kSteps; ++step) run.run_step(step, random);
+  expect_trained_alike(run, reference);
+  expect_same_loss(run, reference);
+}
+
+Strategy any_strategy(const RandomProblem& problem, Random& random) {
+  Strategy strategy = random.below(3) == 0 ? random_data_parallel(problem, random)
+                                           : random_strategy(problem, random);
+  strategy.splits = random_splits(problem, strategy, random);
+  std::erase_if(strategy.splits, [&](const OpSplit& split) {
+    return is_batch_norm(problem.graph->op(split.op));
+  });
+  duplicate_batch_norm(*problem.graph, strategy);
+  return strategy;
+}
+
+RandomProblem problem_of(std::shared_ptr<const Graph> graph, Random& random) {
+  RandomProblem problem = random_model_problem(random);  // its cluster
+  problem.graph = std::move(graph);
+  std::vector<std::int32_t> group_of(problem.graph->op_count());
+  const std::uint64_t groups = 1 + random.below(5);
+  for (std::int32_t& group : group_of) group = static_cast<std::int32_t>(random.below(groups));
+  const std::vector<Nanos> times(problem.graph->op_count(), Nanos(1000));
+  problem.grouping = std::make_shared<const Grouping>(*problem.graph, group_of, times);
+  problem.cost = make_analytic_cost_model(problem.graph, problem.cluster);
+  return problem;
+}
+
+class SmallNets : public testing::TestWithParam<int> {};
+
+TEST_P(SmallNets, TrainAsOnOneDeviceUnderAnyStrategy) {
+  const auto optimizer = static_cast<Optimizer>(GetParam() % 3);
+  Random random(static_cast<std::uint64_t>(GetParam()) + 1);
+  for (const SmallNet& net : small_nets(7, optimizer)) {
+    const Reference reference(net.graph);
+    for (int i = 0; i < 5; ++i) {
+      SCOPED_TRACE(net.name + ", strategy " + std::to_string(i));
+      const RandomProblem problem = problem_of(net.graph, random);
+      run_and_compare(problem, any_strategy(problem, random), reference, random);
+      if (testing::Test::HasFailure()) return;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, SmallNets, testing::Range(0, 8));
+
+TEST(RandomModels, TrainAsOnOneDevice) {
+  for (std::uint64_t seed = 1; seed <= 150; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Random random(seed);
+    RandomProblem problem = random_model_problem(random);
+    problem = problem_of(std::make_shared<const Graph>(in_double(*problem.graph)), random);
+    const Reference reference(problem.graph);
+    run_and_compare(problem, any_strategy(problem, random), reference, random);
+    if (testing::Test::HasFailure()) return;
+  }
+}
+
+}  // namespace
+}  // namespace strato

@@ -1,0 +1,256 @@
+#include "tests/plugins/engines/rank/in_process_run.h"
+
+#include <algorithm>
+#include <cstring>
+#include <stdexcept>
+
+#include "core/base/error.h"
+
+namespace strato {
+namespace {
+
+bool sends_or_receives(InstructionKind kind) {
+  return kind == InstructionKind::Send || kind == InstructionKind::Receive;
+}
+
+template <class T>
+void add(std::span<std::byte> to, std::span<const std::byte> term) {
+  for (std::size_t at = 0; at < to.size(); at += sizeof(T)) {
+    T a, b;
+    std::memcpy(&a, to.data() + at, sizeof a);
+    std::memcpy(&b, term.data() + at, sizeof b);
+    a = static_cast<T>(a + b);
+    std::memcpy(to.data() + at, &a, sizeof a);
+  }
+}
+
+void add(DataType type, std::span<std::byte> to, std::span<const std::byte> term) {
+  CHECK(to.size() == term.size(), "terms of different sizes");
+  if (type == DataType::F64) return add<double>(to, term);
+  if (type == DataType::F32) return add<float>(to, term);
+  CHECK(type == DataType::I64, "a sum of another type");
+  add<std::int64_t>(to, term);
+}
+
+std::span<std::byte> bytes_of(std::string& text) {
+  return std::as_writable_bytes(std::span(text));
+}
+
+// How the pieces of a tensor lie in it: `runs` times one after another, of so many bytes an index.
+struct Layout {
+  Layout(const Tensor& tensor, const Piece& piece, std::int64_t extent, std::size_t bytes) {
+    const bool slice = piece.form == Piece::Form::Slice;
+    const auto axis = static_cast<std::size_t>(slice ? piece.axis : tensor.batch.axis);
+    for (std::size_t i = 0; i < axis; ++i) runs *= static_cast<std::size_t>(tensor.shape[i]);
+    if (!slice) runs *= static_cast<std::size_t>(tensor.batch.blocks);
+    each = bytes / runs / static_cast<std::size_t>(extent);
+    row = bytes / runs;
+  }
+  // Copies between a piece and the whole.
+  void copy(std::span<std::byte> whole, std::span<std::byte> piece, std::int32_t begin,
+            std::int32_t end, bool to_whole) const {
+    const std::size_t length = static_cast<std::size_t>(end - begin) * each;
+    for (std::size_t run = 0; run < runs; ++run) {
+      std::byte* in_whole = whole.data() + run * row + static_cast<std::size_t>(begin) * each;
+      std::byte* in_piece = piece.data() + run * length;
+      if (length > 0) std::memcpy(to_whole ? in_whole : in_piece, to_whole ? in_piece : in_whole,
+                                  length);
+    }
+  }
+  std::size_t runs = 1, each = 0, row = 0;
+};
+
+}  // namespace
+
+InProcessRun::InProcessRun(std::shared_ptr<const RankPrograms> programs, const RankEngine& engine,
+                           const RankOptions& options)
+    : programs_(std::move(programs)) {
+  for (const RankProgram& program : programs_->ranks) {
+    Rank& rank = ranks_.emplace_back();
+    rank.program = &program;
+    rank.execution = engine.prepare(
+        programs_->graph, std::shared_ptr<const RankProgram>(programs_, &program), options);
+    for (std::size_t i = 0; i < program.instructions.size(); ++i) {
+      rank.streams[static_cast<int>(program.instructions[i].stream)].push_back(
+          static_cast<std::uint32_t>(i));
+    }
+  }
+}
+
+const Instruction& InProcessRun::at(const Place& place) const {
+  return ranks_[place.rank].program->instructions[place.instruction];
+}
+
+std::span<std::byte> InProcessRun::read_memory(const Place& place, std::size_t i) {
+  const Rank& rank = ranks_[place.rank];
+  return rank.execution->memory(rank.program->reads[place.instruction][i]);
+}
+std::span<std::byte> InProcessRun::write_memory(const Place& place, std::size_t i) {
+  const Rank& rank = ranks_[place.rank];
+  return rank.execution->memory(rank.program->writes[place.instruction][i]);
+}
+
+void InProcessRun::run_step(std::int64_t step, Random& random) {
+  for (Rank& rank : ranks_) {
+    rank.execution->begin_step(step);
+    rank.next[0] = rank.next[1] = 0;
+    rank.started.assign(rank.program->instructions.size(), false);
+    rank.ended = rank.started;
+  }
+  while (act(random)) {
+  }
+  for (const Rank& rank : ranks_) {
+    const bool all = std::find(rank.ended.begin(), rank.ended.end(), false) == rank.ended.end();
+    if (!all) throw std::logic_error("the ranks wait for each other");
+  }
+}
+
+// One thing that may happen next; false: nothing may.
+bool InProcessRun::act(Random& random) {
+  std::vector<std::pair<std::size_t, int>> starts;
+  for (std::size_t r = 0; r < ranks_.size(); ++r) {
+    for (const int stream : {0, 1}) {
+      if (may_start(ranks_[r], stream)) starts.emplace_back(r, stream);
+    }
+  }
+  std::vector<std::vector<Place>> finishes;
+  for (const Place& place : under_way_) {
+    std::vector<Place> members;
+    if (all_there(place, members)) finishes.push_back(std::move(members));
+  }
+  if (starts.empty() && finishes.empty()) return false;
+  const std::size_t choice = random.below(starts.size() + finishes.size());
+  if (choice < starts.size()) {
+    start(starts[choice].first, starts[choice].second);
+  } else {
+    finish(finishes[choice - starts.size()]);
+  }
+  return true;
+}
+
+bool InProcessRun::may_start(const Rank& rank, int stream) const {
+  const auto& line = rank.streams[stream];
+  const std::size_t next = rank.next[stream];
+  if (next == line.size()) return false;
+  const auto waits = rank.program->waits[line[next]];
+  return std::all_of(waits.begin(), waits.end(),
+                     [&rank](std::uint32_t other) { return rank.ended[other]; });
+}
+
+void InProcessRun::start(std::size_t r, int stream) {
+  Rank& rank = ranks_[r];
+  const std::size_t i = rank.streams[stream][rank.next[stream]++];
+  rank.started[i] = true;
+  if (static_cast<Stream>(stream) == Stream::Compute) {
+    rank.execution->run(i);
+    return end({r, i});
+  }
+  for (const ValueId id : rank.program->writes[i]) rank.execution->memory(id);
+  under_way_.push_back({r, i});
+}
+
+void InProcessRun::end(const Place& place) {
+  Rank& rank = ranks_[place.rank];
+  rank.ended[place.instruction] = true;
+  for (const ValueId id : rank.program->releases[place.instruction]) rank.execution->release(id);
+}
+
+// Asked of the first member only: its rank, or the sender.
+bool InProcessRun::all_there(const Place& place, std::vector<Place>& members) const {
+  const Instruction& instruction = at(place);
+  if (instruction.kind == InstructionKind::Receive) return false;
+  const auto find = [&](DeviceId device) {
+    return std::find_if(under_way_.begin(), under_way_.end(), [&](const Place& other) {
+      const Instruction& there = at(other);
+      const bool same = there.task == instruction.task && ranks_[other.rank].program->device == device;
+      return same && (!sends_or_receives(instruction.kind) ||
+                      (there.kind == InstructionKind::Receive &&
+                       there.peer == ranks_[place.rank].program->device));
+    });
+  };
+  members = {place};
+  if (instruction.kind == InstructionKind::Send) {
+    const auto other = find(instruction.peer);
+    if (other == under_way_.end()) return false;
+    members.push_back(*other);
+    return true;
+  }
+  const auto devices = ranks_[place.rank].program->members[place.instruction];
+  if (devices[0] != ranks_[place.rank].program->device) return false;
+  for (const DeviceId device : devices.subspan(1)) {
+    const auto other = find(device);
+    if (other == under_way_.end()) return false;
+    members.push_back(*other);
+  }
+  return true;
+}
+
+void InProcessRun::finish(const std::vector<Place>& members) {
+  const InstructionKind kind = at(members[0]).kind;
+  if (kind == InstructionKind::Send) transfer(members[0], members[1]);
+  if (kind == InstructionKind::AllReduce) all_reduce(members);
+  if (kind == InstructionKind::AllGather) all_gather(members);
+  if (kind == InstructionKind::ReduceScatter) reduce_scatter(members);
+  for (const Place& place : members) {
+    std::erase_if(under_way_, [&place](const Place& other) {
+      return other.rank == place.rank && other.instruction == place.instruction;
+    });
+    end(place);
+  }
+}
+
+void InProcessRun::transfer(const Place& from, const Place& to) {
+  const auto source = read_memory(from), target = write_memory(to);
+  CHECK(source.size() == target.size(), "a transfer between values of different sizes");
+  if (!source.empty()) std::memcpy(target.data(), source.data(), source.size());
+}
+
+void InProcessRun::all_reduce(const std::vector<Place>& members) {
+  const RankProgram& first = *ranks_[members[0].rank].program;
+  const auto reads = first.reads[members[0].instruction];
+  for (std::size_t i = 0; i < reads.size(); ++i) {
+    const DataType type = programs_->graph->tensor(first.values[reads[i]].tensor).type;
+    const auto term = read_memory(members[0], i);
+    std::vector<std::byte> total(term.begin(), term.end());
+    for (std::size_t m = 1; m < members.size(); ++m) add(type, total, read_memory(members[m], i));
+    for (const Place& place : members) {
+      const bool in_place = ranks_[place.rank].program->writes[place.instruction].empty();
+      const auto to = in_place ? read_memory(place, i) : write_memory(place, i);
+      std::copy(total.begin(), total.end(), to.begin());
+    }
+  }
+}
+
+void InProcessRun::all_gather(const std::vector<Place>& members) {
+  const RankProgram& first = *ranks_[members[0].rank].program;
+  const std::size_t row = members[0].instruction;
+  const Value& value = first.values[first.writes[row][0]];
+  const Tensor& tensor = programs_->graph->tensor(value.tensor);
+  const auto cuts = first.cuts[row];
+  const Piece piece = first.values[first.reads[row][0]].piece;
+  for (const Place& to : members) {
+    const auto whole = write_memory(to);
+    const Layout layout(tensor, piece, cuts.back(), whole.size());
+    for (std::size_t m = 0; m < members.size(); ++m) {
+      layout.copy(whole, read_memory(members[m]), cuts[m], cuts[m + 1], true);
+    }
+  }
+}
+
+void InProcessRun::reduce_scatter(const std::vector<Place>& members) {
+  const RankProgram& first = *ranks_[members[0].rank].program;
+  const std::size_t row = members[0].instruction;
+  const Tensor& tensor = programs_->graph->tensor(first.values[first.reads[row][0]].tensor);
+  const auto term = read_memory(members[0]);
+  std::string total(reinterpret_cast<const char*>(term.data()), term.size());
+  for (std::size_t m = 1; m < members.size(); ++m) {
+    add(tensor.type, bytes_of(total), read_memory(members[m]));
+  }
+  const auto cuts = first.cuts[row];
+  const Layout layout(tensor, at(members[0]).piece, cuts.back(), total.size());
+  for (std::size_t m = 0; m < members.size(); ++m) {
+    layout.copy(bytes_of(total), write_memory(members[m]), cuts[m], cuts[m + 1], false);
+  }
+}
+
+}  // namespace strato

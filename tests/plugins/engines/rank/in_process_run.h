@@ -1,0 +1,55 @@
+// All ranks of a plan in one process: their instructions in a random order that the plan allows,
+// bytes copied where a transport would move them, as late as it may.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/base/random.h"
+#include "core/plugin/rank_engine.h"
+
+namespace strato {
+
+class InProcessRun {
+ public:
+  InProcessRun(std::shared_ptr<const RankPrograms> programs, const RankEngine& engine,
+               const RankOptions& options);
+
+  // Throws std::logic_error when the ranks wait for each other.
+  void run_step(std::int64_t step, Random& random);
+  RankExecution& rank(std::size_t i) { return *ranks_[i].execution; }
+  const RankPrograms& programs() const { return *programs_; }
+
+ private:
+  struct Rank {
+    const RankProgram* program;
+    std::unique_ptr<RankExecution> execution;
+    std::vector<std::uint32_t> streams[2];  // instructions
+    std::size_t next[2] = {0, 0};
+    std::vector<bool> started, ended;
+  };
+  struct Place {
+    std::size_t rank, instruction;
+  };
+
+  bool may_start(const Rank& rank, int stream) const;
+  void start(std::size_t rank, int stream);
+  void end(const Place& place);
+  bool all_there(const Place& place, std::vector<Place>& members) const;
+  void finish(const std::vector<Place>& members);
+  void transfer(const Place& from, const Place& to);
+  void all_reduce(const std::vector<Place>& members);
+  void all_gather(const std::vector<Place>& members);
+  void reduce_scatter(const std::vector<Place>& members);
+  const Instruction& at(const Place& place) const;
+  std::span<std::byte> read_memory(const Place& place, std::size_t i = 0);
+  std::span<std::byte> write_memory(const Place& place, std::size_t i = 0);
+  bool act(Random& random);
+
+  std::shared_ptr<const RankPrograms> programs_;
+  std::vector<Rank> ranks_;
+  std::vector<Place> under_way_;
+};
+
+}  // namespace strato

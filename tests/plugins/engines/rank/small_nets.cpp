@@ -1,0 +1,179 @@
+#include "tests/plugins/engines/rank/small_nets.h"
+
+#include "core/graph/copy_graph.h"
+#include "tests/core/graph/model_kit.h"
+
+namespace strato {
+namespace {
+
+constexpr std::int64_t kOne = 1;
+
+class NetKit : public ModelKit {
+ public:
+  explicit NetKit(std::int64_t of) : ModelKit(of), batch(of) {}
+
+  TensorId w(Shape shape) { return weight("w" + std::to_string(weights_++), std::move(shape)); }
+  TensorId batch_norm(TensorId x, std::int64_t channels) {
+    const Shape one = {channels};
+    return op("BatchNormalization", {x, w(one), w(one), w(one), w(one)});
+  }
+  TensorId conv(TensorId x, std::int64_t in, std::int64_t out, std::int64_t window) {
+    const std::int64_t pad = window / 2;
+    return op("Conv", {x, w({out, in, window, window}), w({out})},
+              {{"pads", std::vector<std::int64_t>{pad, pad, pad, pad}}});
+  }
+  TensorId linear(TensorId x, std::int64_t in, std::int64_t out) {
+    return op("Add", {op("MatMul", {x, w({in, out})}), w({out})});
+  }
+  TensorId pool(TensorId x) {
+    return op("MaxPool", {x}, {{"kernel_shape", std::vector<std::int64_t>{2, 2}},
+                               {"strides", std::vector<std::int64_t>{2, 2}}});
+  }
+  TensorId labels() { return input("labels", {batch}, DataType::I64); }
+  void classify(TensorId scores) { op("SoftmaxCrossEntropyLoss", {scores, labels()}); }
+
+  std::int64_t batch;
+
+ private:
+  int weights_ = 0;
+};
+
+Graph convolutional(std::int64_t batch) {
+  NetKit kit(batch);
+  TensorId x = kit.input("x", {batch, 2, 8, 8});
+  x = kit.op("Relu", {kit.batch_norm(kit.conv(x, 2, 4, 3), 4)});
+  x = kit.pool(x);
+  x = kit.op("Relu", {kit.conv(x, 4, 6, 3)});
+  x = kit.shaped("Dropout", {x}, {{batch, 6, 4, 4}, {batch, 6, 4, 4}});
+  x = kit.op("Flatten", {kit.op("AveragePool", {x}, {{"kernel_shape",
+                                                      std::vector<std::int64_t>{2, 2}}})});
+  x = kit.op("Gemm", {x, kit.w({6 * 3 * 3, 5}), kit.w({5})});
+  kit.classify(x);
+  return kit.build();
+}
+
+Graph inception(std::int64_t batch) {
+  NetKit kit(batch);
+  const TensorId x = kit.op("Relu", {kit.conv(kit.input("x", {batch, 3, 6, 6}), 3, 4, 1)});
+  const TensorId one = kit.conv(x, 4, 2, 1);
+  const TensorId three = kit.conv(kit.op("Relu", {kit.conv(x, 4, 2, 1)}), 2, 3, 3);
+  const TensorId five = kit.conv(kit.op("Relu", {kit.conv(x, 4, 1, 1)}), 1, 2, 5);
+  const TensorId pooled =
+      kit.conv(kit.op("MaxPool", {x}, {{"kernel_shape", std::vector<std::int64_t>{3, 3}},
+                                       {"pads", std::vector<std::int64_t>{1, 1, 1, 1}}}),
+               4, 1, 1);
+  TensorId y = kit.op("Concat", {one, three, five, pooled}, {{"axis", kOne}});
+  y = kit.op("Flatten", {kit.op("GlobalAveragePool", {kit.op("Relu", {y})})});
+  kit.classify(kit.linear(y, 8, 4));
+  return kit.build();
+}
+
+// Two heads; positions are a parameter that is broadcast over the samples.
+Graph transformer(std::int64_t batch) {
+  NetKit kit(batch);
+  const std::int64_t steps = 4, width = 6, heads = 2, each = width / heads;
+  const TensorId ids = kit.input("ids", {batch, steps}, DataType::I64);
+  TensorId x = kit.op("Add", {kit.op("Gather", {kit.w({9, width}), ids}), kit.w({steps, width})});
+  const auto split = [&](TensorId from, std::vector<std::int64_t> permutation) {
+    return kit.transpose(kit.reshape(from, {batch, steps, heads, each}), std::move(permutation));
+  };
+  const TensorId q = split(kit.linear(x, width, width), {0, 2, 1, 3});
+  const TensorId k = split(kit.linear(x, width, width), {0, 2, 3, 1});
+  const TensorId v = split(kit.linear(x, width, width), {0, 2, 1, 3});
+  const TensorId weights = kit.op("Softmax", {kit.op("MatMul", {q, k})}, {{"axis", -kOne}});
+  const TensorId mixed = kit.transpose(kit.op("MatMul", {weights, v}), {0, 2, 1, 3});
+  x = kit.op("Add", {x, kit.linear(kit.reshape(mixed, {batch, steps, width}), width, width)});
+  x = kit.op("LayerNormalization", {x, kit.w({width}), kit.w({width})});
+  x = kit.op("Add", {x, kit.linear(kit.op("Gelu", {kit.linear(x, width, 8)}), 8, width)});
+  x = kit.op("ReduceMean", {x}, {{"axes", std::vector<std::int64_t>{1}}, {"keepdims", 0 * kOne}});
+  kit.classify(kit.linear(x, width, 5));
+  return kit.build();
+}
+
+// Time outermost, merged with the samples for the product with the inputs.
+Graph recurrent(std::int64_t batch) {
+  NetKit kit(batch);
+  const std::int64_t steps = 3, in = 4, width = 3;
+  const TensorId turned = kit.transpose(kit.input("x", {batch, steps, in}), {1, 0, 2});
+  const TensorId rows = kit.reshape(turned, {steps * batch, in});
+  const TensorId inputs = kit.reshape(kit.linear(rows, in, 4 * width), {steps, batch, 4 * width});
+  const TensorId again = kit.w({width, 4 * width});
+  TensorId hidden, cell;
+  for (std::int64_t t = 0; t < steps; ++t) {
+    const TensorId now =
+        kit.shaped("Slice", {inputs, kit.constant("from", {t}), kit.constant("to", {t + 1}),
+                             kit.constant("axes", {0})},
+                   {{1, batch, 4 * width}});
+    TensorId gates = kit.reshape(now, {batch, 4 * width});
+    if (hidden.valid()) gates = kit.op("Add", {gates, kit.op("MatMul", {hidden, again})});
+    const Shape part = {batch, width};
+    const TensorId first = kit.shaped("Split", {gates}, {part, part, part, part}, {{"axis", kOne}});
+    const auto gate = [&](std::size_t i) { return TensorId(first.index() + i); };
+    const TensorId input_gate = kit.op("Sigmoid", {gate(0)}), candidate = kit.op("Tanh", {gate(3)});
+    const TensorId fresh = kit.op("Mul", {input_gate, candidate});
+    const TensorId forget = kit.op("Sigmoid", {gate(1)});
+    cell = cell.valid() ? kit.op("Add", {kit.op("Mul", {forget, cell}), fresh})
+                        : kit.op("Add", {fresh, kit.op("Mul", {forget, fresh})});
+    hidden = kit.op("Mul", {kit.op("Sigmoid", {gate(2)}), kit.op("Tanh", {cell})});
+  }
+  kit.classify(kit.linear(hidden, width, 4));
+  return kit.build();
+}
+
+// Few of the rows of the tables are touched; the loss is of numbers, made by the training graph.
+Graph embedding(std::int64_t batch) {
+  NetKit kit(batch);
+  const TensorId users = kit.op("Gather", {kit.w({40, 5}), kit.input("user", {batch}, DataType::I64)});
+  const TensorId table = kit.w({60, 5});
+  const TensorId items =
+      kit.op("Gather", {table, kit.input("items", {batch, 3}, DataType::I64)});
+  const TensorId taste =
+      kit.op("ReduceSum", {items, kit.constant("axes", {1})}, {{"keepdims", 0 * kOne}});
+  const TensorId both = kit.op("Concat", {users, taste}, {{"axis", kOne}});
+  kit.linear(kit.op("Tanh", {kit.linear(both, 10, 6)}), 6, 1);
+  return kit.build();
+}
+
+std::string as_doubles(const std::string& floats) {
+  std::string bytes;
+  for (std::size_t at = 0; at < floats.size(); at += sizeof(float)) {
+    float value = 0;
+    std::memcpy(&value, floats.data() + at, sizeof value);
+    const double wide = value;
+    bytes.append(reinterpret_cast<const char*>(&wide), sizeof wide);
+  }
+  return bytes;
+}
+
+}  // namespace
+
+Graph in_double(const Graph& graph) {
+  GraphBuilder builder = builder_with_tensors(graph);
+  for (std::size_t i = 0; i < graph.tensor_count(); ++i) {
+    Tensor& tensor = builder.tensor(TensorId(i));
+    if (tensor.type != DataType::F32) continue;
+    tensor.type = DataType::F64;
+    if (tensor.data) tensor.data = std::make_shared<const std::string>(as_doubles(*tensor.data));
+  }
+  for (const Op& op : graph.ops()) {
+    if (op.type == "Dropout") builder.tensor(op.outputs[1]).type = DataType::Bool;
+    builder.add_op(op);
+  }
+  return std::move(builder).build();
+}
+
+std::vector<SmallNet> small_nets(std::int64_t batch, Optimizer optimizer) {
+  std::vector<SmallNet> nets;
+  const auto add = [&](std::string name, const Graph& forward) {
+    nets.push_back({std::move(name), std::make_shared<const Graph>(make_training_graph(
+                                         in_double(forward), optimizer))});
+  };
+  add("convolutional", convolutional(batch));
+  add("inception", inception(batch));
+  add("transformer", transformer(batch));
+  add("recurrent", recurrent(batch));
+  add("embedding", embedding(batch));
+  return nets;
+}
+
+}  // namespace strato
