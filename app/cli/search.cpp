@@ -4,7 +4,9 @@
 
 #include "app/cli/recorder.h"
 #include "core/base/error.h"
+#include "core/program/rank_program.h"
 #include "core/search/baselines.h"
+#include "core/sim/execution_order.h"
 
 namespace strato::cli {
 namespace {
@@ -14,6 +16,12 @@ std::filesystem::path seen_from(const std::filesystem::path& plan,
                                 const std::filesystem::path& model) {
   if (model.is_absolute()) return model;
   return std::filesystem::relative(model, std::filesystem::absolute(plan).parent_path());
+}
+
+PlanRanks ranks_of(const Timeline& timeline) {
+  const RankPrograms programs = rank_programs(*timeline.program, execution_order(timeline));
+  return {RankProgram::kVersion, static_cast<std::int64_t>(programs.ranks.size()),
+          programs.digest()};
 }
 
 }  // namespace
@@ -75,6 +83,7 @@ void write_plan_file(const std::filesystem::path& file, const LoadedModel& model
   const std::string costs = describe(model.options.costs);
   if (!costs.empty()) result["costs"] = costs;
   plan.result_json = result.dump();
+  plan.ranks = ranks_of(*outcome.verdict.outcome.timeline);
   write_plan(file, plan);
 }
 

@@ -90,10 +90,16 @@ int RankPrograms::rank_of(DeviceId device) const {
 }
 
 Digest RankPrograms::digest() const {
+  std::vector<Digest> digests;
+  for (const RankProgram& rank : ranks) digests.push_back(digest_of(write_rank_program(rank)));
+  return digest_of_ranks(graph->digest(), digests);
+}
+
+Digest digest_of_ranks(const Digest& graph, std::span<const Digest> ranks) {
   Hasher hasher;
-  hasher.text("rank programs").number(RankProgram::kVersion).digest(graph->digest());
+  hasher.text("rank programs").number(RankProgram::kVersion).digest(graph);
   hasher.number(ranks.size());
-  for (const RankProgram& rank : ranks) hasher.digest(digest_of(write_rank_program(rank)));
+  for (const Digest& rank : ranks) hasher.digest(rank);
   return hasher.finish();
 }
 

@@ -114,6 +114,9 @@ struct RankPrograms {
   Digest digest() const;
 };
 
+// The digest of rank programs from their graph's and those of their write_rank_program(), by rank.
+Digest digest_of_ranks(const Digest& graph, std::span<const Digest> ranks);
+
 // `order`: every task once, each after its dependencies. Throws InvariantError naming the task when
 // the program does not compute what its graph says.
 RankPrograms rank_programs(const Program& program, std::span<const TaskId> order);

@@ -28,6 +28,12 @@ void read_graph(const JsonView& view, PlanFile& plan) {
   plan.optimizer = view.at("optimizer").string();
 }
 
+PlanRanks read_ranks(const JsonView& view) {
+  view.allow_only({"version", "count", "digest"});
+  return {view.at("version").integer(1), view.at("count").integer(1),
+          read_digest(view.at("digest"))};
+}
+
 std::string object_text(const JsonView& view) {
   if (!view.is_object()) view.fail("is not an object", "write {…} here");
   return view.json().dump();
@@ -46,6 +52,10 @@ std::string plan_json(const PlanFile& plan) {
                  {"optimizer", plan.optimizer}}},
                {"result", Json::parse(plan.result_json)},
                {"cluster", Json::parse(plan.cluster_json)}};
+  if (plan.ranks)
+    json["ranks"] = {{"version", plan.ranks->version},
+                     {"count", plan.ranks->count},
+                     {"digest", plan.ranks->digest.hex()}};
   add_strategy(json, plan.strategy);
   return json.dump(2) + "\n";
 }
@@ -55,12 +65,13 @@ void write_plan(const fs::path& file, const PlanFile& plan) { write_file(file, p
 PlanFile parse_plan(std::string_view json, const std::string& file) {
   const JsonView root = JsonView::parse(json, file);
   root.expect_format("stratoscope-plan", 1);
-  root.allow_only({"format", "version", "note", "graph", "result", "cluster", "bucket_bytes",
-                   "groups", "duplicated", "splits", "order"});
+  root.allow_only({"format", "version", "note", "graph", "result", "cluster", "ranks",
+                   "bucket_bytes", "groups", "duplicated", "splits", "order"});
   PlanFile plan;
   read_graph(root.at("graph"), plan);
   if (const auto result = root.find("result")) plan.result_json = object_text(*result);
   plan.cluster_json = object_text(root.at("cluster"));
+  if (const auto ranks = root.find("ranks")) plan.ranks = read_ranks(*ranks);
   plan.strategy = strategy_from_json(root);
   return plan;
 }

@@ -4,12 +4,22 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "core/strategy/strategy_file.h"
 
 namespace strato {
+
+// The programs of the ranks that run the plan (core/program/rank_program.h), as their digest: who
+// makes them again from the plan can tell that they are the same.
+struct PlanRanks {
+  std::int64_t version = 1;  // of rank programs
+  std::int64_t count = 1;
+  Digest digest;
+  friend bool operator==(const PlanRanks&, const PlanRanks&) = default;
+};
 
 struct PlanFile {
   // Where the model is, and how its training graph is made.
@@ -25,6 +35,7 @@ struct PlanFile {
   // One JSON object: step_time_s, baseline_step_time_s, feasible, planner, seed and what else is
   // known.
   std::string result_json = "{}";
+  std::optional<PlanRanks> ranks;
 };
 
 std::string plan_json(const PlanFile& plan);

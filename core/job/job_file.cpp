@@ -1,0 +1,171 @@
+#include "core/job/job_file.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "core/base/error.h"
+#include "core/base/file.h"
+#include "core/base/json.h"
+
+namespace strato {
+namespace {
+
+constexpr std::string_view kFormat = "stratoscope-job";
+constexpr std::int64_t kMaxInt = std::numeric_limits<int>::max();
+constexpr std::int64_t kMaxTimeout = 30 * 24 * 3600;  // a month, in seconds
+
+std::string dump(const Json& json) {
+  return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+Digest read_digest(const JsonView& view) {
+  try {
+    return Digest::from_hex(view.string());
+  } catch (const InputError& error) {
+    if (!error.place().empty()) throw;
+    view.fail(error.problem(), error.remedy());
+  }
+}
+
+Json to_json(const StagedFile& file) {
+  return {{"bytes", file.bytes}, {"digest", file.digest.hex()}};
+}
+StagedFile read_staged_file(const JsonView& view) {
+  return {static_cast<std::uintmax_t>(view.at("bytes").integer(0)), read_digest(view.at("digest"))};
+}
+
+Json to_json(const JobOptions& options) {
+  Json json = {{"engine", options.engine},
+               {"transport", options.transport},
+               {"device", options.device},
+               {"steps", options.steps},
+               {"warm_up", options.warm_up},
+               {"seed", options.seed},
+               {"threads", options.threads},
+               {"timeout_s", options.timeout.count()},
+               {"checkpoint_every", options.checkpoint_every},
+               {"keep_parameters", options.keep_parameters},
+               {"resume", options.resume}};
+  if (options.learning_rate) json["learning_rate"] = *options.learning_rate;
+  return json;
+}
+
+int small(const JsonView& view, std::int64_t low) {
+  return static_cast<int>(view.integer(low, kMaxInt));
+}
+
+JobOptions read_options(const JsonView& view) {
+  view.allow_only({"engine", "transport", "device", "steps", "warm_up", "seed", "threads",
+                   "timeout_s", "checkpoint_every", "keep_parameters", "resume", "learning_rate"});
+  JobOptions options;
+  options.engine = view.at("engine").string();
+  options.transport = view.at("transport").string();
+  options.device = view.at("device").string();
+  options.steps = small(view.at("steps"), 1);
+  options.warm_up = small(view.at("warm_up"), 0);
+  const JsonView seed = view.at("seed");
+  if (!seed.json().is_number_unsigned()) seed.fail("is not a number from 0", "stage the job again");
+  options.seed = seed.json().get<std::uint64_t>();
+  options.threads = small(view.at("threads"), 1);
+  options.timeout = std::chrono::seconds(view.at("timeout_s").integer(1, kMaxTimeout));
+  options.checkpoint_every = small(view.at("checkpoint_every"), 0);
+  options.keep_parameters = view.at("keep_parameters").boolean();
+  options.resume = view.at("resume").string();
+  if (const auto rate = view.find("learning_rate")) options.learning_rate = rate->number();
+  return options;
+}
+
+// A word that is no path.
+bool is_plain(const std::string& name) {
+  return !name.empty() && name.size() <= 64 && std::all_of(name.begin(), name.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+           c == '_' || c == ':';
+  });
+}
+
+}  // namespace
+
+StagedFile staged(const std::string& content) { return {content.size(), digest_of(content)}; }
+
+std::string read_staged(const std::filesystem::path& file, const StagedFile& expected) {
+  std::error_code error;
+  const std::uintmax_t bytes = std::filesystem::file_size(file, error);
+  if (error)
+    throw InputError(file.string(), "", "is not there: " + error.message(), "stage the job again");
+  if (bytes != expected.bytes)
+    throw InputError(file.string(), "",
+                     fmt::format("has {} bytes instead of {}", bytes, expected.bytes),
+                     "stage the job again");
+  std::string content = read_file(file);
+  if (digest_of(content) != expected.digest)
+    throw InputError(file.string(), "", "is not the file that was staged (its digest differs)",
+                     "stage the job again");
+  return content;
+}
+
+void check_options(const JobOptions& options, const std::string& file) {
+  const auto refuse = [&](const char* place, const char* problem, const char* remedy) {
+    throw InputError(file, std::string("options.") + place, problem, remedy);
+  };
+  if (!is_plain(options.engine)) refuse("engine", "is no plugin's name", "name an engine");
+  if (!is_plain(options.transport)) refuse("transport", "is no plugin's name", "name a transport");
+  if (!is_plain(options.device)) refuse("device", "is no device", "give cpu or cuda");
+  if (options.steps < 1) refuse("steps", "is below 1", "give at least 1");
+  if (options.warm_up < 0) refuse("warm_up", "is below 0", "give 0 or more");
+  if (options.threads < 1) refuse("threads", "is below 1", "give at least 1");
+  if (options.timeout.count() < 1 || options.timeout.count() > kMaxTimeout)
+    refuse("timeout", "is out of range", "give a second to a month");
+  if (options.checkpoint_every < 0) refuse("checkpoint_every", "is below 0", "give 0 or more");
+  if (!options.resume.empty() && !is_plain(options.resume))
+    refuse("resume", "is not the name of a checkpoint in the job's folder",
+           "give a name such as checkpoint-5");
+}
+
+std::string to_json(const JobFile& job) {
+  Json ranks = Json::array();
+  for (const JobFile::Rank& rank : job.ranks)
+    ranks.push_back({{"device", rank.device},
+                     {"id", rank.id.value()},
+                     {"machine", rank.machine},
+                     {"program", to_json(rank.program)}});
+  Json graph = to_json(job.graph);
+  graph["graph"] = job.graph_digest.hex();
+  return dump(Json{{"format", kFormat},
+                   {"version", Job::kVersion},
+                   {"name", job.name},
+                   {"predicted_ns", job.predicted.value},
+                   {"options", to_json(job.options)},
+                   {"graph", std::move(graph)},
+                   {"programs", job.programs.hex()},
+                   {"ranks", std::move(ranks)}});
+}
+
+JobFile parse_job(const std::string& json, const std::string& file) {
+  const JsonView root = JsonView::parse(json, file);
+  root.expect_format(kFormat, Job::kVersion);
+  root.allow_only(
+      {"format", "version", "name", "predicted_ns", "options", "graph", "programs", "ranks"});
+  JobFile job;
+  job.name = root.at("name").string();
+  job.predicted = Nanos(root.at("predicted_ns").integer(0));
+  job.options = read_options(root.at("options"));
+  check_options(job.options, file);
+  job.graph = read_staged_file(root.at("graph"));
+  job.graph_digest = read_digest(root.at("graph").at("graph"));
+  job.programs = read_digest(root.at("programs"));
+  std::vector<Digest> digests;
+  for (const JsonView& rank : root.at("ranks").items()) {
+    job.ranks.push_back({rank.at("device").string(),
+                         DeviceId(static_cast<std::size_t>(rank.at("id").integer(0, kMaxInt))),
+                         small(rank.at("machine"), 0), read_staged_file(rank.at("program"))});
+    digests.push_back(job.ranks.back().program.digest);
+  }
+  if (job.ranks.empty()) root.at("ranks").fail("is empty", "stage the job again");
+  if (digest_of_ranks(job.graph_digest, digests) != job.programs)
+    root.at("programs").fail("is not the digest of the ranks' programs", "stage the job again");
+  return job;
+}
+
+}  // namespace strato

@@ -1,0 +1,73 @@
+#include <algorithm>
+
+#include "core/base/error.h"
+#include "core/base/file.h"
+#include "core/graph/graph_file.h"
+#include "core/job/job_file.h"
+
+namespace strato {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kSecretDigits = 64;
+
+std::string read_secret(const fs::path& file) {
+  const std::string secret = read_file(file);
+  const bool whole = secret.size() == kSecretDigits &&
+                     secret.find_first_not_of("0123456789abcdef") == std::string::npos;
+  if (!whole) throw InputError(file.string(), "", "is not a job's secret", "stage the job again");
+  return secret;
+}
+
+std::shared_ptr<const Graph> read_graph(const fs::path& file, const JobFile& job) {
+  auto graph =
+      std::make_shared<const Graph>(parse_graph(read_staged(file, job.graph), file.string()));
+  if (graph->digest() != job.graph_digest)
+    throw InputError(file.string(), "", "is understood otherwise than when it was staged",
+                     "run the job with the program version that staged it");
+  return graph;
+}
+
+}  // namespace
+
+RankJob load_rank(const fs::path& folder, int rank) {
+  const fs::path at = folder / "job.json";
+  const JobFile job = parse_job(read_file(at), at.string());
+  const auto ranks = static_cast<int>(job.ranks.size());
+  if (rank < 0 || rank >= ranks)
+    throw InputError(at.string(), "ranks",
+                     "there is no rank " + std::to_string(rank) + " of " + std::to_string(ranks),
+                     "start as many ranks as the job has");
+  RankJob result;
+  result.options = job.options;
+  result.name = job.name;
+  result.rank = rank;
+  result.ranks = ranks;
+  for (const JobFile::Rank& of : job.ranks) {
+    result.devices.push_back(of.device);
+    result.device_of_rank.push_back(of.id);
+  }
+  result.graph = read_graph(folder / "graph.bin", job);
+  const JobFile::Rank& own = job.ranks[static_cast<std::size_t>(rank)];
+  const fs::path file = folder / rank_file(rank);
+  result.program = read_rank_program(read_staged(file, own.program), *result.graph, file.string());
+  const auto& devices = result.device_of_rank;
+  const auto is_rank = [&](DeviceId device) {
+    return std::find(devices.begin(), devices.end(), device) != devices.end();
+  };
+  bool fits = result.program.rank == rank && result.program.device == own.id;
+  for (std::size_t i = 0; i < result.program.instructions.size(); ++i) {
+    const DeviceId peer = result.program.instructions[i].peer;
+    const auto members = result.program.members[i];
+    fits = fits && (!peer.valid() || is_rank(peer)) &&
+           std::all_of(members.begin(), members.end(), is_rank);
+  }
+  if (!fits)
+    throw InputError(file.string(), "", "is the program of other ranks", "stage the job again");
+  result.digest = job.programs.hex();
+  result.secret = read_secret(folder / "secret");
+  return result;
+}
+
+}  // namespace strato
