@@ -1,0 +1,249 @@
+// Execution traces for ASTRA-sim and other readers of MLCommons' Chakra, one a device:
+//
+//   trace.N.et        of device N of the cluster, in its order: messages by trace.proto, each after
+//                     its size as a varint; first the metadata, then nodes
+//   comm_groups.json  {"1": [0, 1], ...}: the members of the collectives that not all devices join
+//   devices.json      which device is which, and the simulated step time
+//
+// Compute, reshuffling and updating are compute nodes, with duration, flops and bytes; a transfer is
+// a send node at its source and a receive node at its destination with the same tag; a collective is
+// a node at each of its members. Data dependencies are the program's. Control dependencies keep each
+// stream of a device in the order in which it was simulated, which is one order over all devices: so
+// sends and receives that block cannot wait for each other in a circle. Node ids ascend in it, too.
+//
+//   AstraSim... --workload-configuration=FOLDER/trace --comm-group-configuration=FOLDER/comm_groups.json
+#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
+#include <google/protobuf/util/delimited_message_util.h>
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "core/base/json.h"
+#include "core/plugin/plugin.h"
+#include "core/program/collective.h"
+#include "core/sim/execution_order.h"
+#include "trace.pb.h"
+
+namespace strato {
+namespace {
+
+namespace proto = stratoscope::chakra;
+
+constexpr const char* kSchemaVersion = "0.0.4";
+
+void append(std::string& text, const google::protobuf::Message& message) {
+  google::protobuf::io::StringOutputStream stream(&text);
+  google::protobuf::util::SerializeDelimitedToZeroCopyStream(message, &stream);
+}
+
+proto::Attribute& add_attribute(proto::Node& node, const char* name) {
+  proto::Attribute& attribute = *node.add_attributes();
+  attribute.set_name(name);
+  return attribute;
+}
+
+std::uint64_t microseconds(Nanos time) {
+  return static_cast<std::uint64_t>((time.value + 500) / 1000);
+}
+
+proto::Collective collective_of(TaskKind kind) {
+  switch (kind) {
+    case TaskKind::AllGather:
+      return proto::ALL_GATHER;
+    case TaskKind::ReduceScatter:
+      return proto::REDUCE_SCATTER;
+    case TaskKind::Reduce:
+      return proto::REDUCE;
+    case TaskKind::Broadcast:
+      return proto::BROADCAST;
+    default:
+      return proto::ALL_REDUCE;
+  }
+}
+
+class Traces {
+ public:
+  explicit Traces(const ExportInput& input)
+      : timeline_(*input.outcome.timeline),
+        program_(*timeline_.program),
+        devices_(program_.cluster->device_count()),
+        number_of_(program_.tasks.size()),
+        content_(devices_),
+        last_compute_(devices_, kNone),
+        last_communication_(devices_, kNone) {}
+
+  std::vector<ExportedFile> write() {
+    for (std::string& content : content_) append(content, metadata());
+    std::uint64_t number = 0;
+    for (const TaskId task : execution_order(timeline_)) {
+      number_of_[task] = ++number;
+      write_task(task);
+    }
+    std::vector<ExportedFile> files;
+    for (std::size_t i = 0; i < devices_; ++i) {
+      if (last_compute_[i] == kNone && last_communication_[i] == kNone) write_idle(DeviceId(i));
+      files.push_back({"trace." + std::to_string(i) + ".et", std::move(content_[i])});
+    }
+    Json groups = Json::object();
+    for (const auto& [members, id] : groups_) groups[std::to_string(id)] = members;
+    files.push_back({"comm_groups.json", groups.dump() + "\n"});
+    files.push_back({"devices.json", devices().dump(1) + "\n"});
+    return files;
+  }
+
+ private:
+  static constexpr std::uint64_t kNone = ~std::uint64_t{0};
+
+  proto::Metadata metadata() const {
+    proto::Metadata metadata;
+    metadata.set_version(kSchemaVersion);
+    proto::Attribute& model = *metadata.add_attributes();
+    model.set_name("model");
+    model.set_string_value(program_.graph->name());
+    return metadata;
+  }
+
+  Json devices() const {
+    Json json{{"model", program_.graph->name()},
+              {"cluster", program_.cluster->name()},
+              {"step_time_ns", timeline_.step_time.value}};
+    for (const Device& device : program_.cluster->devices()) json["devices"].push_back(device.name);
+    return json;
+  }
+
+  std::vector<DeviceId> devices_of(TaskId id) const {
+    const Task& task = program_.tasks[id];
+    if (task.kind == TaskKind::Transfer) return {task.device, task.target};
+    if (is_communication(task.kind)) return members_of(program_, id);
+    return {task.device};
+  }
+
+  bool runs_on(TaskId id, DeviceId device) const {
+    const std::vector<DeviceId> devices = devices_of(id);
+    return std::find(devices.begin(), devices.end(), device) != devices.end();
+  }
+
+  void write_task(TaskId id) {
+    for (const DeviceId device : devices_of(id)) write_node(id, device);
+  }
+
+  void write_node(TaskId id, DeviceId device) {
+    const Task& task = program_.tasks[id];
+    proto::Node node;
+    node.set_id(number_of_[id]);
+    node.set_name(program_.task_name(id));
+    node.set_start_microseconds(microseconds(timeline_.tasks[id].start));
+    const Nanos duration = timeline_.tasks[id].end - timeline_.tasks[id].start;
+    node.set_duration_microseconds(microseconds(duration));
+    add_attribute(node, "is_cpu_op").set_bool_value(false);
+    add_attribute(node, "duration_ns").set_int64_value(duration.value);
+    add_dependencies(node, id, device);
+    if (task.kind == TaskKind::Transfer) {
+      describe_transfer(node, task, device == task.device);
+    } else if (is_communication(task.kind)) {
+      describe_collective(node, id);
+    } else {
+      describe_compute(node, task);
+    }
+    append(content_[device.index()], node);
+  }
+
+  void add_dependencies(proto::Node& node, TaskId id, DeviceId device) {
+    for (const TaskId before : program_.dependencies[id.index()]) {
+      if (runs_on(before, device)) node.add_needs(number_of_[before]);
+    }
+    auto& last = is_communication(program_.tasks[id].kind) ? last_communication_ : last_compute_;
+    std::uint64_t& before = last[device.index()];
+    const auto& needs = node.needs();
+    if (before != kNone && std::find(needs.begin(), needs.end(), before) == needs.end()) {
+      node.add_ordered_after(before);
+    }
+    before = node.id();
+  }
+
+  void describe_compute(proto::Node& node, const Task& task) const {
+    node.set_kind(proto::COMPUTE);
+    double flops = 0;
+    Bytes bytes = task.bytes;
+    if (task.op.valid() && (task.kind == TaskKind::Compute || task.kind == TaskKind::Update)) {
+      const Op& op = program_.graph->op(task.op);
+      double part = static_cast<double>(task.samples) / static_cast<double>(program_.graph->batch());
+      if (task.axis >= 0) part = part_of_split(op, task);
+      flops = op.work.flops * part;
+      const double moved = static_cast<double>(op.work.batch_bytes.value) * part;
+      bytes = Bytes(static_cast<std::int64_t>(moved)) + op.work.fixed_bytes;
+    }
+    add_attribute(node, "num_ops").set_uint64_value(static_cast<std::uint64_t>(flops));
+    add_attribute(node, "tensor_size")
+        .set_uint64_value(static_cast<std::uint64_t>(std::max<std::int64_t>(1, bytes.value)));
+  }
+
+  double part_of_split(const Op& op, const Task& task) const {
+    const TensorId whole = op.outputs.empty() ? op.inputs[0] : op.outputs[0];
+    const Shape& shape = program_.graph->tensor(whole).shape;
+    return static_cast<double>(task.samples) /
+           static_cast<double>(shape[static_cast<std::size_t>(task.axis)]);
+  }
+
+  void describe_transfer(proto::Node& node, const Task& task, bool sends) const {
+    node.set_kind(sends ? proto::SEND : proto::RECEIVE);
+    add_attribute(node, "comm_src").set_int32_value(task.device.value());
+    add_attribute(node, "comm_dst").set_int32_value(task.target.value());
+    add_attribute(node, "comm_tag").set_int32_value(static_cast<std::int32_t>(node.id()));
+    add_attribute(node, "comm_size").set_int64_value(task.bytes.value);
+  }
+
+  // The size of what one member brings.
+  void describe_collective(proto::Node& node, TaskId id) {
+    const Task& task = program_.tasks[id];
+    const std::vector<DeviceId> members = members_of(program_, id);
+    const auto count = static_cast<std::int64_t>(members.size());
+    const bool pieces = task.kind == TaskKind::AllGather;
+    const std::int64_t bytes = pieces ? (task.bytes.value + count - 1) / count : task.bytes.value;
+    node.set_kind(proto::COLLECTIVE);
+    add_attribute(node, "comm_type").set_int64_value(collective_of(task.kind));
+    add_attribute(node, "comm_size").set_int64_value(bytes);
+    if (members.size() == devices_) return;  // nothing said: all of them
+    std::vector<int> ranks;
+    for (const DeviceId member : members) ranks.push_back(member.value());
+    const auto group = groups_.try_emplace(ranks, static_cast<int>(groups_.size()) + 1).first;
+    add_attribute(node, "pg_name").set_string_value(std::to_string(group->second));
+  }
+
+  // Readers want one node at least.
+  void write_idle(DeviceId device) {
+    proto::Node node;
+    node.set_id(program_.tasks.size() + 1);
+    node.set_name("idle");
+    append(content_[device.index()], node);
+  }
+
+  const Timeline& timeline_;
+  const Program& program_;
+  std::size_t devices_;
+  IdVector<TaskId, std::uint64_t> number_of_;  // in the order, from 1
+  std::vector<std::string> content_;            // by device
+  std::vector<std::uint64_t> last_compute_, last_communication_;
+  std::map<std::vector<int>, int> groups_;  // members: id
+};
+
+class ChakraExporter final : public Exporter {
+ public:
+  bool makes_folder() const override { return true; }
+  std::vector<ExportedFile> write_folder(const ExportInput& input) override {
+    return Traces(input).write();
+  }
+};
+
+std::unique_ptr<Exporter> make_exporter(std::string_view name) {
+  if (name != "chakra") return nullptr;
+  return std::make_unique<ChakraExporter>();
+}
+
+}  // namespace
+}  // namespace strato
+
+STRATOSCOPE_EXPORTER(strato::make_exporter)

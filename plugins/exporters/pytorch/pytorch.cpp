@@ -1,0 +1,286 @@
+// A folder that torchrun trains by the plan: train.py, which is the same for every plan, the training
+// graph (graph.json) and the program of each rank (rank-0.json, ...): data, never code.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "core/base/error.h"
+#include "core/plugin/plugin.h"
+#include "core/program/rank_program.h"
+#include "core/sim/execution_order.h"
+#include "plugins/exporters/pytorch/graph_json.h"
+#include "plugins/exporters/pytorch/train_text.h"
+
+namespace strato::pytorch_export {
+namespace {
+
+const char* word_of(Piece::Form form) {
+  switch (form) {
+    case Piece::Form::Whole:
+      return "whole";
+    case Piece::Form::Samples:
+      return "samples";
+    case Piece::Form::Partial:
+      return "partial";
+    case Piece::Form::Slice:
+      return "slice";
+  }
+  return "whole";
+}
+
+Json piece_json(const Piece& piece) {
+  return {word_of(piece.form), int{piece.axis}, piece.begin, piece.end};
+}
+
+template <class Ids>
+Json numbers_of(const Ids& ids) {
+  Json json = Json::array();
+  for (const auto id : ids) json.push_back(id.value());
+  return json;
+}
+
+// The op whose first output is the loss that is reported; invalid: none.
+OpId loss_op(const Graph& graph) {
+  for (std::size_t i = 0; i < graph.op_count(); ++i) {
+    const Op& op = graph.op(OpId(i));
+    if (op.family == OpFamily::Loss && op.phase != Phase::Backward) return OpId(i);
+  }
+  return {};
+}
+
+std::string line(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+class Folder {
+ public:
+  explicit Folder(const ExportInput& input)
+      : timeline_(*input.outcome.timeline),
+        cluster_(*timeline_.program->cluster),
+        programs_(rank_programs(*timeline_.program, execution_order(timeline_))),
+        graph_(*programs_.graph),
+        loss_(loss_op(graph_)) {
+    check_termination(programs_, graph_.name());
+    list_groups();
+    count_losses();
+  }
+
+  std::vector<ExportedFile> write() {
+    Json graph = graph_json(graph_);
+    graph["ranks"] = programs_.ranks.size();
+    graph["groups"] = groups_;
+    graph["parameters"] = parameters();
+    std::vector<ExportedFile> files{{"train.py", kTrainText},
+                                    {"README.md", readme()},
+                                    {"graph.json", line(graph) + "\n"}};
+    for (const RankProgram& rank : programs_.ranks) {
+      files.push_back({fmt::format("rank-{}.json", rank.rank), rank_text(rank)});
+    }
+    return files;
+  }
+
+ private:
+  std::vector<int> ranks_of(std::span<const DeviceId> devices) const {
+    std::vector<int> ranks;
+    for (const DeviceId device : devices) ranks.push_back(programs_.rank_of(device));
+    return ranks;
+  }
+
+  // Every rank makes all process groups, in one order.
+  void list_groups() {
+    std::set<std::vector<int>> groups;
+    for (const RankProgram& rank : programs_.ranks) {
+      for (std::size_t i = 0; i < rank.instructions.size(); ++i) {
+        if (!rank.members[i].empty()) groups.insert(ranks_of(rank.members[i]));
+      }
+    }
+    groups_.assign(groups.begin(), groups.end());
+  }
+
+  std::size_t group_of(const std::vector<int>& ranks) const {
+    const auto at = std::lower_bound(groups_.begin(), groups_.end(), ranks);
+    return static_cast<std::size_t>(at - groups_.begin());
+  }
+
+  template <class Visit>
+  void visit_losses(const RankProgram& rank, Visit&& visit) const {
+    for (std::size_t i = 0; i < rank.instructions.size() && loss_.valid(); ++i) {
+      const Instruction& instruction = rank.instructions[i];
+      if (instruction.kind == InstructionKind::Compute && instruction.op == loss_) {
+        visit(instruction, rank.writes[i][0]);
+      }
+    }
+  }
+
+  void count_losses() {
+    for (const RankProgram& rank : programs_.ranks) {
+      visit_losses(rank, [&](const Instruction& instruction, ValueId) {
+        ++computed_[{instruction.piece.begin, instruction.piece.end}];
+      });
+    }
+  }
+
+  // The value of the loss that this rank computes, and its share of it: ranks that compute the same
+  // samples count once together.
+  Json loss_of(const RankProgram& rank) const {
+    Json json{-1, 0};
+    visit_losses(rank, [&](const Instruction& instruction, ValueId value) {
+      const int times = computed_.at({instruction.piece.begin, instruction.piece.end});
+      json = {value.value(), 1.0 / times};
+    });
+    return json;
+  }
+
+  // Where a parameter is after a step: with who updates it; frozen, with who has it. Each piece once.
+  Json parameters() const {
+    Json json = Json::array();
+    for (std::size_t i = 0; i < graph_.tensor_count(); ++i) {
+      if (graph_.tensor(TensorId(i)).role != TensorRole::Parameter) continue;
+      Json owners = owners_of(TensorId(i));
+      if (!owners.empty()) json.push_back({i, std::move(owners)});
+    }
+    return json;
+  }
+
+  Json owners_of(TensorId parameter) const {
+    const bool trained = graph_.update_of(parameter).valid();
+    Json owners = Json::array();
+    std::set<std::pair<int, int>> seen;
+    for (const RankProgram& rank : programs_.ranks) {
+      for (const ValueId id : trained ? updated(rank, parameter) : held(rank, parameter)) {
+        const Piece& piece = rank.values[id].piece;
+        if (seen.insert({piece.begin, piece.end}).second) {
+          owners.push_back({rank.rank, id.value(), piece_json(piece)});
+        }
+      }
+    }
+    return owners;
+  }
+
+  static std::vector<ValueId> updated(const RankProgram& rank, TensorId parameter) {
+    std::vector<ValueId> values;
+    for (std::size_t i = 0; i < rank.instructions.size(); ++i) {
+      if (rank.instructions[i].kind != InstructionKind::Update) continue;
+      const ValueId value = rank.reads[i][0];
+      if (rank.values[value].tensor == parameter) values.push_back(value);
+    }
+    return values;
+  }
+
+  static std::vector<ValueId> held(const RankProgram& rank, TensorId parameter) {
+    for (std::size_t i = 0; i < rank.values.size(); ++i) {
+      const Value& value = rank.values[ValueId(i)];
+      const bool whole = value.piece.form == Piece::Form::Whole;
+      if (value.tensor == parameter && value.resident && whole) return {ValueId(i)};
+    }
+    return {};
+  }
+
+  // One value and one instruction a line.
+  std::string rank_text(const RankProgram& rank) const {
+    std::string text = fmt::format("{{\"rank\": {}, \"device\": {}, \"loss\": {},\n\"values\": [\n",
+                                   rank.rank, line(Json(cluster_.device(rank.device).name)),
+                                   line(loss_of(rank)));
+    for (std::size_t i = 0; i < rank.values.size(); ++i) {
+      const Value& value = rank.values[ValueId(i)];
+      Json row{value.tensor.value()};
+      for (const Json& part : piece_json(value.piece)) row.push_back(part);
+      row.push_back(value.resident ? 1 : 0);
+      text += line(row) + (i + 1 < rank.values.size() ? ",\n" : "\n");
+    }
+    text += "],\n\"instructions\": [\n";
+    for (std::size_t i = 0; i < rank.instructions.size(); ++i) {
+      text += line(instruction_json(rank, i)) + (i + 1 < rank.instructions.size() ? ",\n" : "\n");
+    }
+    return text + "]}\n";
+  }
+
+  Json instruction_json(const RankProgram& rank, std::size_t i) const {
+    const Instruction& instruction = rank.instructions[i];
+    Json json{{"do", name_of(instruction.kind)}};
+    if (instruction.op.valid()) {
+      json["op"] = instruction.op.value();
+      json["name"] = graph_.op(instruction.op).name;
+    }
+    json["piece"] = piece_json(instruction.piece);
+    json["reads"] = numbers_of(rank.reads[i]);
+    json["writes"] = numbers_of(rank.writes[i]);
+    json["waits"] = std::vector<std::uint32_t>(rank.waits[i].begin(), rank.waits[i].end());
+    json["releases"] = numbers_of(rank.releases[i]);
+    if (instruction.peer.valid()) {
+      json["peer"] = programs_.rank_of(instruction.peer);
+      json["tag"] = instruction.task.value();
+    }
+    if (!rank.members[i].empty()) json["group"] = group_of(ranks_of(rank.members[i]));
+    if (!rank.cuts[i].empty()) {
+      json["cuts"] = std::vector<std::int32_t>(rank.cuts[i].begin(), rank.cuts[i].end());
+    }
+    return json;
+  }
+
+  std::string readme() const;
+
+  const Timeline& timeline_;
+  const Cluster& cluster_;
+  RankPrograms programs_;
+  const Graph& graph_;
+  OpId loss_;
+  std::vector<std::vector<int>> groups_;
+  std::map<std::pair<int, int>, int> computed_;  // samples of the loss: ranks that compute them
+};
+
+std::string Folder::readme() const {
+  std::string devices;
+  for (const RankProgram& rank : programs_.ranks) {
+    devices += fmt::format("| {} | {} | {} |\n", rank.rank, cluster_.device(rank.device).name,
+                           cluster_.gpu(rank.device).name);
+  }
+  return fmt::format(
+      R"(# {0} on {1}
+
+A training plan that PyTorch runs, one process a device (PyTorch 1.13 or newer, nothing else):
+
+    torchrun --nproc_per_node {2} train.py --steps 3 --keep out
+
+(Where torchrun 1.13 fails in `to_map`, it meets Python 3.11: add `-r 1 -t 1`.) On several machines
+start torchrun on each (`--nnodes`, `--node_rank`, `--rdzv_endpoint`), with as many processes as it has
+devices below, in this order. `--backend nccl` where each process has a GPU of its
+own, `gloo` without; `train.py --help` says more. Rank 0 prints the loss of each step;
+`--keep out` writes the parameters, by name, to out/parameters.pt.
+
+Parameters and inputs are synthetic, made from `--seed`: the same as Stratoscope's own engine makes, which
+reaches the same parameters up to rounding. The global batch is {3}.
+
+| file | |
+|---|---|
+| train.py | the program, the same for every plan; the only file that is executed |
+| graph.json | the training graph: tensors, ops, gradients and updates |
+| rank-R.json | what rank R does in a step |
+
+| rank | device | GPU of the plan |
+|---|---|---|
+{4})",
+      graph_.name(), cluster_.name(), programs_.ranks.size(), graph_.batch(), devices);
+}
+
+class PytorchExporter final : public Exporter {
+ public:
+  bool makes_folder() const override { return true; }
+  std::vector<ExportedFile> write_folder(const ExportInput& input) override {
+    return Folder(input).write();
+  }
+};
+
+std::unique_ptr<Exporter> make_exporter(std::string_view name) {
+  if (name != "pytorch") return nullptr;
+  return std::make_unique<PytorchExporter>();
+}
+
+}  // namespace
+}  // namespace strato::pytorch_export
+
+STRATOSCOPE_EXPORTER(strato::pytorch_export::make_exporter)

@@ -1,0 +1,1231 @@
+"""Trains the model of this folder as the plan says: one process a device.
+
+    torchrun --nproc_per_node N train.py --steps 3
+
+graph.json    the training graph: tensors and ops; gradients and updates are ops like others
+rank-R.json   what rank R does in a step: instructions that read and write values (tensors or pieces
+              of them), on a compute and a communication stream, in one order over all ranks
+
+Parameters and inputs are functions of the seed, the tensor's name and the sample, so every rank makes
+its part of the same numbers. A loss is divided by the count of the global batch: losses and gradients
+of the ranks add up. Of this folder, nothing but this file is executed.
+"""
+import argparse
+import base64
+import datetime
+import json
+import math
+import os
+import pathlib
+import sys
+
+import torch
+import torch.distributed as dist
+import torch.nn.functional as F
+
+aten = torch.ops.aten
+
+DTYPES = {name: getattr(torch, name) for name in (
+    "float64", "float32", "float16", "bfloat16", "int64", "int32", "int16", "int8", "uint8", "bool")}
+
+
+# ---- the graph
+
+
+class Tensor:
+    def __init__(self, row):
+        self.name = row["name"]
+        self.dtype = DTYPES[row["type"]]
+        self.role = row["role"]
+        self.shape = row["shape"]
+        self.batch_axis = row.get("batch_axis", -1)  # -1: does not carry the samples
+        self.blocks = row.get("blocks", 1)           # runs of samples along that axis
+        self.initial = row.get("initial")
+        self.data = base64.b64decode(row["data"]) if "data" in row else None
+
+    def elements(self):
+        """Of a constant whose elements are in the graph; else None."""
+        if self.data is None:
+            return None
+        flat = torch.frombuffer(bytearray(self.data), dtype=self.dtype) if self.data else torch.empty(0)
+        return flat.to(self.dtype).reshape(self.shape)
+
+
+class Op:
+    def __init__(self, row):
+        self.name = row["name"]
+        self.type = row["type"]
+        self.inputs = row["inputs"]  # tensors; -1: omitted
+        self.outputs = row["outputs"]
+        self.attributes = row.get("attributes", {})
+        self.forward = row.get("forward", -1)
+
+
+class Graph:
+    def __init__(self, content):
+        self.batch = content["batch"]
+        self.training = content["training"]
+        self.tensors = [Tensor(row) for row in content["tensors"]]
+        self.ops = [Op(row) for row in content["ops"]]
+        self.groups = content["groups"]          # members of collectives, the same order on all ranks
+        self.parameters = content["parameters"]  # [tensor, [[rank, value], ...]]: who has which piece
+
+
+class Piece:
+    """How much of its tensor a value holds: all, some samples, a sum over some samples, a slice."""
+
+    def __init__(self, row):
+        self.form, self.axis, self.begin, self.end = row
+
+    def __eq__(self, other):
+        return vars(self) == vars(other)
+
+
+WHOLE = Piece(["whole", -1, 0, 0])
+
+
+def shape_of(tensor, piece, batch):
+    shape = list(tensor.shape)
+    if piece.form == "samples" and tensor.batch_axis >= 0:
+        shape[tensor.batch_axis] = shape[tensor.batch_axis] // batch * (piece.end - piece.begin)
+    elif piece.form == "slice":
+        shape[piece.axis] = piece.end - piece.begin
+    return shape
+
+
+def by_samples(value, tensor, samples):
+    """As [outer, runs, samples, rest]."""
+    outer = math.prod(tensor.shape[:tensor.batch_axis])
+    return value.reshape(outer, tensor.blocks, samples, -1)
+
+
+def cut(value, tensor, have, want, batch):
+    """The piece `want` of a value that holds the piece `have`."""
+    if have == want:
+        return value
+    if want.form == "slice":
+        first = have.begin if have.form == "slice" else 0
+        return value.narrow(want.axis, want.begin - first, want.end - want.begin).contiguous()
+    if want.form != "samples" or tensor.batch_axis < 0:
+        return value
+    first, last = (have.begin, have.end) if have.form == "samples" else (0, batch)
+    part = by_samples(value, tensor, last - first).narrow(2, want.begin - first, want.end - want.begin)
+    return part.reshape(shape_of(tensor, want, batch)).contiguous()
+
+
+def joined(parts, pieces, tensor, want, batch):
+    order = sorted(range(len(parts)), key=lambda i: pieces[i].begin)
+    if pieces[0].form == "slice":
+        return torch.cat([parts[i] for i in order], pieces[0].axis)
+    runs = [by_samples(parts[i], tensor, pieces[i].end - pieces[i].begin) for i in order]
+    return torch.cat(runs, 2).reshape(shape_of(tensor, want, batch))
+
+
+# ---- numbers that depend on the seed, a name, the sample and the place only
+
+MASK = (1 << 64) - 1
+
+
+def signed(number):
+    number &= MASK
+    return number - (1 << 64) if number >> 63 else number
+
+
+def shifted(bits, count):
+    """Right, filled with zeros."""
+    return (bits >> count) & ((1 << (64 - count)) - 1)
+
+
+def mixed(bits):
+    """splitmix64 of each element (Steele, Lea, Flood 2014); 64-bit products wrap."""
+    bits = bits + signed(0x9E3779B97F4A7C15)
+    bits = (bits ^ shifted(bits, 30)) * signed(0xBF58476D1CE4E5B9)
+    bits = (bits ^ shifted(bits, 27)) * signed(0x94D049BB133111EB)
+    return bits ^ shifted(bits, 31)
+
+
+def hashed(text):  # FNV-1a
+    number = 0xCBF29CE484222325
+    for byte in text.encode():
+        number = ((number ^ byte) * 0x100000001B3) & MASK
+    return number
+
+
+def noise(tensor, batch, name, seed, first, samples, salt=0):
+    """53 random bits for each element of these samples (of a tensor without samples: of all)."""
+    key = mixed(mixed(torch.tensor([signed(seed ^ hashed(name))])) + salt)
+    if tensor.batch_axis < 0:
+        first, samples, blocks, run = 0, 1, 1, math.prod(tensor.shape)
+    else:
+        outer = math.prod(tensor.shape[:tensor.batch_axis])
+        inner = math.prod(tensor.shape[tensor.batch_axis + 1:])
+        blocks = outer * tensor.blocks
+        run = tensor.shape[tensor.batch_axis] // (tensor.blocks * batch) * inner
+    starts = mixed(key + torch.arange(first, first + samples))
+    blocks = torch.arange(blocks) * run
+    places = blocks[:, None, None] + starts[None, :, None] + torch.arange(run)[None, None, :]
+    return shifted(mixed(places), 11).flatten()
+
+
+def in_type(values, dtype):
+    """Half precision is cut, not rounded."""
+    if dtype == torch.bfloat16:
+        return (values.float().view(torch.int32) >> 16).to(torch.int16).view(torch.bfloat16)
+    if dtype == torch.float16:
+        short = (values.float().view(torch.int32) & ~0x1FFF).view(torch.float32)
+        return torch.where(short.abs() < 2.0 ** -14, torch.zeros_like(short), short).half()
+    return values.to(dtype)
+
+
+def initial_value(tensor, piece, batch, seed):
+    if piece.form == "slice":
+        return cut(initial_value(tensor, WHOLE, batch, seed), tensor, WHOLE, piece, batch)
+    kind, low, high = tensor.initial
+    if kind == "data":
+        return cut(tensor.elements(), tensor, WHOLE, piece, batch)
+    shape = shape_of(tensor, piece, batch)
+    if kind == "fill":
+        return in_type(torch.full(shape, low, dtype=torch.float64), tensor.dtype)
+    first, last = (piece.begin, piece.end) if piece.form == "samples" else (0, batch)
+    unit = noise(tensor, batch, tensor.name, seed, first, last - first).double() * 2.0 ** -53
+    if kind == "uniform":
+        values = low + (high - low) * unit
+    else:  # integers below `high`
+        values = (unit * high).long().clamp_max(int(high) - 1)
+    return in_type(values, tensor.dtype).reshape(shape)
+
+
+# ---- ops: from an op to a function of its inputs
+
+
+class Site:
+    """An op where it is computed: on some samples, or a slice of its outputs."""
+
+    def __init__(self, run, op, piece=WHOLE, shapes=()):
+        self.run, self.graph, self.op, self.piece = run, run.graph, op, piece
+        self.shapes = shapes  # of the outputs, here
+
+    def of_forward(self):
+        if self.op.forward < 0:
+            return self
+        return Site(self.run, self.graph.ops[self.op.forward], self.piece, self.shapes)
+
+    def get(self, key, fallback=None):
+        return self.op.attributes.get(key, fallback)
+
+    def input(self, slot):
+        return self.graph.tensors[self.op.inputs[slot]]
+
+    def output(self, slot=0):
+        return self.graph.tensors[self.op.outputs[slot]]
+
+    def has_input(self, slot):
+        return slot < len(self.op.inputs) and self.op.inputs[slot] >= 0
+
+    def axis(self, fallback, shape):
+        axis = self.get("axis", fallback)
+        return axis + len(shape) if axis < 0 else axis
+
+    def list(self, key, slot):
+        """Integers that are an attribute, or a constant input."""
+        if self.get(key) is not None:
+            return self.get(key)
+        if not self.has_input(slot) or self.input(slot).data is None:
+            return None
+        return self.input(slot).elements().flatten().tolist()
+
+    def setting(self, key, slot, fallback):
+        """A number that is an attribute, or a constant input."""
+        values = self.list(key, slot)
+        if values is None:
+            return fallback
+        return values[0] if isinstance(values, list) else values
+
+
+# Every row of these tables is: op type -> function from a Site to a function of the op's inputs.
+
+OPS = {}
+
+
+def ops(*types):
+    def add(make):
+        for each in types:
+            OPS[each] = make
+        return make
+    return add
+
+
+def same(function):
+    """For ops that are one function, whatever their attributes."""
+    return lambda site: function
+
+
+def summed(function):
+    """A gradient of an operand that may have been broadcast."""
+    return lambda site: lambda *x: function(*x).sum_to_size(site.shapes[0])
+
+
+OPS.update({
+    "Abs": same(torch.abs), "AbsGrad": same(lambda dy, x: dy * x.sign()),
+    "Ceil": same(torch.ceil), "Floor": same(torch.floor), "Round": same(torch.round),
+    "Sign": same(torch.sign), "Not": same(torch.logical_not), "Neg": same(torch.neg),
+    "NegGrad": same(lambda dy, *_: -dy),
+    "Cos": same(torch.cos), "CosGrad": same(lambda dy, x: -(dy * x.sin())),
+    "Sin": same(torch.sin), "SinGrad": same(lambda dy, x: dy * x.cos()),
+    "Erf": same(torch.erf),
+    "ErfGrad": same(lambda dy, x: (-x.square()).exp() * (2 / math.sqrt(math.pi)) * dy),
+    "Exp": same(torch.exp), "ExpGrad": same(lambda dy, y: dy * y),
+    "Log": same(torch.log), "LogGrad": same(lambda dy, x: dy / x),
+    "Sqrt": same(torch.sqrt), "SqrtGrad": same(lambda dy, y: dy / (y * 2)),
+    "Reciprocal": same(torch.reciprocal), "ReciprocalGrad": same(lambda dy, y: -(dy * y * y)),
+    "Relu": same(torch.relu), "ReluGrad": same(lambda dy, y: aten.threshold_backward(dy, y, 0)),
+    "Sigmoid": same(torch.sigmoid), "SigmoidGrad": same(lambda dy, y: dy * (1 - y) * y),
+    "Tanh": same(torch.tanh), "TanhGrad": same(lambda dy, y: dy * (1 - y * y)),
+    "Silu": same(F.silu), "SiluGrad": same(lambda dy, x: aten.silu_backward(dy, x)),
+    "Swish": same(F.silu), "SwishGrad": same(lambda dy, x: aten.silu_backward(dy, x)),
+    "HardSwish": same(F.hardswish), "HardSwishGrad": same(lambda dy, x: aten.hardswish_backward(dy, x)),
+    "Softplus": same(F.softplus), "SoftplusGrad": same(lambda dy, x: dy * x.sigmoid()),
+    # Two operands.
+    "Add": same(torch.add), "Sub": same(torch.sub), "Mul": same(torch.mul), "Pow": same(torch.pow),
+    "And": same(torch.logical_and), "Or": same(torch.logical_or), "Equal": same(torch.eq),
+    "Greater": same(torch.gt), "GreaterOrEqual": same(torch.ge),
+    "Less": same(torch.lt), "LessOrEqual": same(torch.le),
+    "AddGrad": summed(lambda dy, *_: dy), "AddNGrad": summed(lambda dy, *_: dy),
+    "SumGrad": summed(lambda dy, *_: dy), "SubGradA": summed(lambda dy, *_: dy),
+    "ModGradA": summed(lambda dy, *_: dy), "SubGradB": summed(lambda dy, *_: -dy),
+    "MulGradA": summed(lambda dy, b: dy * b), "MulGradB": summed(lambda dy, a: dy * a),
+    "DivGradA": summed(lambda dy, b: dy / b),
+    "DivGradB": summed(lambda dy, a, b: -(dy * a / b.square())),
+    "PowGradA": summed(lambda dy, a, b: dy * b * a.pow(b - 1)),
+    "PowGradB": summed(lambda dy, a, b, y: dy * y * a.log()),
+    "MaxGrad": summed(lambda dy, x, y: x.eq(y) * dy), "MinGrad": summed(lambda dy, x, y: x.eq(y) * dy),
+    "Where": same(torch.where), "WhereGradA": summed(lambda dy, c: c * dy),
+    "WhereGradB": summed(lambda dy, c: c.logical_not() * dy),
+    # Any number.
+    "AddN": same(lambda *x: sum(x[1:], x[0])), "Sum": same(lambda *x: sum(x[1:], x[0])),
+    "Mean": same(lambda *x: sum(x[1:], x[0]) / len(x)),
+})
+
+
+@ops("Max", "Min")
+def extreme(site):
+    choose = torch.maximum if site.op.type == "Max" else torch.minimum
+
+    def fold(first, *others):
+        for other in others:
+            first = choose(first, other)
+        return first
+    return fold
+
+
+@ops("MeanGrad")
+def mean_grad(site):
+    count = len(site.of_forward().op.inputs)
+    return lambda dy: tuple((dy / count).sum_to_size(shape) for shape in site.shapes)
+
+
+@ops("Div")
+def div(site):
+    whole = not site.output().dtype.is_floating_point
+    return lambda a, b: torch.div(a, b, rounding_mode="trunc" if whole else None)
+
+
+@ops("Mod")
+def mod(site):
+    return torch.fmod if site.get("fmod", 0) else torch.remainder
+
+
+@ops("Gelu", "FastGelu", "GeluGrad", "FastGeluGrad")
+def gelu(site):
+    form = "tanh" if site.op.type.startswith("Fast") else site.get("approximate", "none")
+    if site.op.type.endswith("Grad"):
+        return lambda dy, x: aten.gelu_backward(dy, x, approximate=form)
+    return lambda x: F.gelu(x, approximate=form)
+
+
+@ops("LeakyRelu", "LeakyReluGrad")
+def leaky_relu(site):
+    alpha = site.get("alpha", 0.01)
+    if site.op.type == "LeakyRelu":
+        return lambda x: F.leaky_relu(x, alpha)
+    return lambda dy, y: torch.where(y > 0, dy, dy * alpha)
+
+
+@ops("Elu", "EluGrad")
+def elu(site):
+    alpha = site.get("alpha", 1.0)
+    if site.op.type == "Elu":
+        return lambda x: F.elu(x, alpha)
+    return lambda dy, y: torch.where(y > 0, dy, dy * (y + alpha))
+
+
+@ops("HardSigmoid", "HardSigmoidGrad")
+def hard_sigmoid(site):
+    alpha, beta = site.get("alpha", 0.2), site.get("beta", 0.5)
+    if site.op.type == "HardSigmoid":
+        return lambda x: (x * alpha + beta).clamp(0, 1)
+    return lambda dy, x: dy * ((x * alpha + beta > 0) & (x * alpha + beta < 1)) * alpha
+
+
+@ops("Clip", "ClipGrad")
+def clip(site):
+    forward = site.of_forward()
+    low = forward.setting("min", 1, -math.inf)
+    high = forward.setting("max", 2, math.inf)
+    if site.op.type == "Clip":
+        return lambda x, *_: x.clamp(low, high)
+    return lambda dy, x: ((x >= low) & (x <= high)) * dy
+
+
+@ops("Cast", "CastGrad")
+def cast(site):
+    return lambda x, *_: x.to(site.output().dtype)
+
+
+@ops("Dropout")
+def dropout(site):
+    ratio = site.setting("ratio", 1, 0.5)
+    if not site.graph.training:
+        return lambda x, *_: (x, torch.ones_like(x, dtype=torch.bool))
+    tensor, batch, piece = site.input(0), site.graph.batch, site.piece
+    first, last = (piece.begin, piece.end) if piece.form == "samples" else (0, batch)
+    shape = shape_of(tensor, piece if piece.form == "samples" else WHOLE, batch)
+
+    def drop(x, *_):
+        bits = noise(tensor, batch, site.op.name, site.run.seed, first, last - first, site.run.step)
+        keeps = (bits >= int(ratio * 2.0 ** 53)).reshape(shape)
+        if piece.form == "slice":
+            keeps = keeps.narrow(piece.axis, piece.begin, piece.end - piece.begin)
+        keeps = keeps.to(x.device)
+        return x * keeps * (1 / (1 - ratio)), keeps
+    return drop
+
+
+@ops("DropoutGrad")
+def dropout_grad(site):
+    ratio = site.of_forward().setting("ratio", 1, 0.5)
+    return lambda dy, keeps: dy * keeps * (1 / (1 - ratio))
+
+
+# Products.
+
+
+def turned(matrix, turn):
+    return matrix.transpose(-1, -2) if turn and matrix.dim() >= 2 else matrix
+
+
+@ops("MatMul", "FusedMatMul", "MatMulGradA", "FusedMatMulGradA", "MatMulGradB", "FusedMatMulGradB")
+def matmul(site):
+    forward = site.of_forward()
+    turn_a, turn_b = forward.get("transA", 0), forward.get("transB", 0)
+    alpha = forward.get("alpha", 1.0)
+    row, column = len(forward.input(0).shape) == 1, len(forward.input(1).shape) == 1
+    to = site.shapes[0]
+
+    def of_a(a):
+        return a.unsqueeze(0) if row else turned(a, turn_a)
+
+    def of_b(b):
+        return b.unsqueeze(-1) if column else turned(b, turn_b)
+
+    def of_y(dy):
+        dy = dy.unsqueeze(-1) if column else dy
+        return dy.unsqueeze(-2) if row else dy
+
+    def grad_a(dy, b):
+        gradient = of_y(dy) @ of_b(b).transpose(-1, -2)
+        gradient = turned(gradient, turn_a and not row) * alpha
+        return gradient.sum_to_size([1, *to] if row else to).reshape(to)
+
+    def grad_b(dy, a):
+        dy, a = of_y(dy), of_a(a)
+        if len(to) <= 2:  # one matrix for all: one product over all rows
+            dy, a = dy.reshape(-1, dy.shape[-1]), a.reshape(-1, a.shape[-1])
+        gradient = turned(a.transpose(-1, -2) @ dy, turn_b and not column) * alpha
+        return gradient.sum_to_size([*to, 1] if column else to).reshape(to)
+
+    if site.op.type.endswith("GradA"):
+        return grad_a
+    if site.op.type.endswith("GradB"):
+        return grad_b
+    return lambda a, b: ((of_a(a) @ of_b(b)) * alpha).reshape(to)
+
+
+@ops("Gemm", "GemmGradInput", "GemmGradWeight", "GemmGradBias")
+def gemm(site):
+    forward = site.of_forward()
+    turn_a, turn_b = forward.get("transA", 0), forward.get("transB", 0)
+    alpha, beta = forward.get("alpha", 1.0), forward.get("beta", 1.0)
+
+    def product(a, b, c=None):
+        a, b = turned(a, turn_a), turned(b, turn_b)
+        return (a @ b) * alpha if c is None else torch.addmm(c, a, b, beta=beta, alpha=alpha)
+
+    def grad_input(dy, b):
+        b = turned(b, not turn_b)
+        return (b.t() @ dy.t() if turn_a else dy @ b) * alpha
+
+    def grad_weight(dy, a):
+        a = turned(a, not turn_a)
+        return (dy.t() @ a.t() if turn_b else a @ dy) * alpha
+
+    return {"Gemm": product, "GemmGradInput": grad_input, "GemmGradWeight": grad_weight,
+            "GemmGradBias": lambda dy, *_: (dy * beta).sum_to_size(site.shapes[0])}[site.op.type]
+
+
+# Sliding windows: ONNX's uneven padding is done before, even padding by the library.
+
+
+class Window:
+    def __init__(self, forward, kernel):
+        rank = len(kernel)
+        pads = forward.get("pads") or [0] * (2 * rank)
+        self.kernel = list(kernel)
+        self.stride = (list(forward.get("strides") or []) + [1] * rank)[:rank]
+        self.dilation = (list(forward.get("dilations") or []) + [1] * rank)[:rank]
+        self.begin, self.end = [], []
+        automatic = forward.get("auto_pad", "NOTSET")
+        backward = forward.op.type == "ConvTranspose"
+        for i in range(rank):
+            into, out = forward.input(0).shape[i + 2], forward.output().shape[i + 2]
+            large, small = (out, into) if backward else (into, out)
+            reach = self.dilation[i] * (self.kernel[i] - 1) + 1
+            first = last = 0
+            if automatic.startswith("SAME"):
+                total = max((small - 1) * self.stride[i] + reach - large, 0)
+                first = total - total // 2 if automatic == "SAME_LOWER" else total // 2
+                last = total - first
+            elif automatic == "NOTSET":
+                first, last = pads[i], pads[i + rank]
+            if forward.get("ceil_mode", 0):  # the last window is rounded up
+                last = max(last, (out - 1) * self.stride[i] + reach - into - first)
+            self.begin.append(first)
+            self.end.append(last)
+        self.even = self.begin == self.end
+
+    def pads(self, sign=1):  # of the last axis first
+        return [sign * pad for both in zip(self.begin[::-1], self.end[::-1]) for pad in both]
+
+    def padding(self):
+        return self.begin if self.even else [0] * len(self.begin)
+
+    def padded(self, x, value=0.0):
+        return x if self.even else F.pad(x, self.pads(), value=value)
+
+    def cropped(self, x):
+        return x if self.even else F.pad(x, self.pads(-1))
+
+    def padded_shape(self, shape):
+        if self.even:
+            return shape
+        more = [a + b for a, b in zip(self.begin, self.end)]
+        return [*shape[:2], *(extent + pad for extent, pad in zip(shape[2:], more))]
+
+
+@ops("Conv", "ConvGradInput", "ConvGradWeight", "ConvTranspose", "ConvTransposeGradInput",
+     "ConvTransposeGradWeight")
+def convolution(site):
+    forward = site.of_forward()
+    transposed = forward.op.type == "ConvTranspose"
+    window = Window(forward, forward.input(1).shape[2:])
+    extra = (list(forward.get("output_padding") or []) + [0] * len(window.kernel))[:len(window.kernel)]
+    groups = forward.get("group", 1)
+    if groups > 1 and site.piece.form == "slice":  # only groups of one channel are split
+        groups = site.piece.end - site.piece.begin
+    how = (window.stride, window.padding(), window.dilation, transposed, extra, groups)
+
+    def gradient(dy, x, w, wanted):
+        return aten.convolution_backward(dy, x, w, None, *how, wanted)
+
+    def grad_input(dy, w):
+        x = dy.new_empty(window.padded_shape(site.shapes[0]))  # its shape is read
+        return window.cropped(gradient(dy, x, w, [True, False, False])[0])
+
+    def grad_weight(dy, x):
+        w = dy.new_empty(site.shapes[0])
+        return gradient(dy, window.padded(x), w, [False, True, False])[1]
+
+    if site.op.type.endswith("GradInput"):
+        return grad_input
+    if site.op.type.endswith("GradWeight"):
+        return grad_weight
+    return lambda x, w, b=None: torch.convolution(window.padded(x), w, b, *how)
+
+
+@ops("ConvGradBias", "ConvTransposeGradBias")
+def convolution_grad_bias(site):
+    return lambda dy, *_: dy.sum([0, *range(2, dy.dim())])
+
+
+@ops("MaxPool", "MaxPoolGrad", "AveragePool", "AveragePoolGrad")
+def pool(site):
+    forward = site.of_forward()
+    window = Window(forward, forward.get("kernel_shape"))
+    # The library's limit on its own padding.
+    window.even = not forward.get("ceil_mode", 0) and all(
+        a == b and 2 * a <= k for a, b, k in zip(window.begin, window.end, window.kernel))
+    with_pads = bool(forward.get("count_include_pad", 0))
+    kernel, stride, padding = window.kernel, window.stride, window.padding()
+
+    def largest(x):
+        return aten.max_pool2d_with_indices(x, kernel, stride, padding, window.dilation, False)
+
+    def max_grad(dy, x, *_):
+        x = window.padded(x, -math.inf)
+        return window.cropped(aten.max_pool2d_with_indices_backward(
+            dy, x, kernel, stride, padding, window.dilation, False, largest(x)[1]))
+
+    def counts(shape, like):  # elements of each window that count
+        ones = torch.ones([1, 1, *shape[2:]], dtype=like.dtype, device=like.device)
+        ones = F.pad(ones, window.pads(), value=1.0 if with_pads else 0.0)
+        return F.avg_pool2d(ones, kernel, stride)
+
+    def average(x):
+        if window.even:
+            return F.avg_pool2d(x, kernel, stride, padding, False, with_pads)
+        return F.avg_pool2d(window.padded(x), kernel, stride) / counts(x.shape, x)
+
+    def average_grad(dy, *_):
+        shape = site.shapes[0]
+        x = dy.new_empty(window.padded_shape(shape))  # its shape is read
+        if window.even:
+            return aten.avg_pool2d_backward(dy, x, kernel, stride, padding, False, with_pads, None)
+        share = dy / counts(shape, dy)
+        return window.cropped(aten.avg_pool2d_backward(share, x, kernel, stride, [0, 0], False, True, None))
+
+    return {"MaxPool": lambda x: largest(window.padded(x, -math.inf))[0], "MaxPoolGrad": max_grad,
+            "AveragePool": average, "AveragePoolGrad": average_grad}[site.op.type]
+
+
+OPS.update({
+    "GlobalAveragePool": same(lambda x: x.mean(list(range(2, x.dim())), keepdim=True)),
+    "GlobalAveragePoolGrad": lambda site: lambda dy, *_: (
+        dy / math.prod(site.shapes[0][2:])).expand(site.shapes[0]),
+    "GlobalMaxPool": same(lambda x: x.amax(list(range(2, x.dim())), keepdim=True)),
+    "GlobalMaxPoolGrad": same(lambda dy, x, y: x.eq(y) * dy),
+})
+
+
+# Elements elsewhere: views, copies, lookups; reductions.
+
+
+@ops("Flatten", "FlattenGrad", "Identity", "NoOp", "Reshape", "ReshapeGrad", "Squeeze", "SqueezeGrad",
+     "Unsqueeze", "UnsqueezeGrad")
+def view(site):
+    return lambda x, *_: x.view(site.shapes[0])
+
+
+@ops("Transpose", "TransposeGrad")
+def transpose(site):
+    forward = site.of_forward()
+    rank = len(forward.input(0).shape)
+    order = list(forward.get("perm") or range(rank - 1, -1, -1))
+    if site.op.type.endswith("Grad"):
+        order = [order.index(i) for i in range(rank)]
+    return lambda x, *_: x.permute(order)
+
+
+@ops("Expand")
+def expand(site):
+    return lambda x, *_: x.expand(site.shapes[0])
+
+
+@ops("ExpandGrad")
+def expand_grad(site):
+    return lambda dy, *_: dy.sum_to_size(site.shapes[0])
+
+
+@ops("Tile")
+def tile(site):
+    repeats = site.list("repeats", 1)
+    return lambda x, *_: x.repeat(repeats)
+
+
+@ops("Concat")
+def concat(site):
+    axis = site.axis(0, site.output().shape)
+    return lambda *x: torch.cat(x, axis)
+
+
+@ops("ConcatGrad")
+def concat_grad(site):
+    forward = site.of_forward()
+    axis = forward.axis(0, forward.output().shape)
+    lengths = [forward.input(i).shape[axis] for i in range(len(forward.op.inputs))]
+    return lambda dy: tuple(dy.narrow(axis, sum(lengths[:i]), lengths[i]) for i in site.get("wrt"))
+
+
+@ops("Split")
+def split(site):
+    axis = site.axis(0, site.input(0).shape)
+    return lambda x, *_: torch.split(x, [shape[axis] for shape in site.shapes], axis)
+
+
+@ops("SplitGrad")
+def split_grad(site):
+    forward = site.of_forward()
+    axis = forward.axis(0, forward.input(0).shape)
+    return lambda *dy: torch.cat(dy, axis)
+
+
+@ops("Slice", "SliceGrad")
+def slices(site):
+    forward = site.of_forward()
+    starts, ends = forward.list("starts", 1), forward.list("ends", 2)
+    axes = forward.list("axes", 3) or list(range(len(starts)))
+    steps = forward.list("steps", 4) or [1] * len(starts)
+    where = [slice(None)] * len(forward.input(0).shape)
+    for axis, start, end, step in zip(axes, starts, ends, steps):
+        where[axis] = slice(start, end, step)
+    where = tuple(where)
+
+    def grad(dy, *_):
+        gradient = dy.new_zeros(site.shapes[0])
+        gradient[where] = dy
+        return gradient
+    return grad if site.op.type.endswith("Grad") else lambda x, *_: x[where]
+
+
+@ops("Pad", "PadGrad")
+def pad(site):
+    forward = site.of_forward()
+    pads, rank = forward.list("pads", 1), len(forward.input(0).shape)
+    sign = -1 if site.op.type.endswith("Grad") else 1
+    value = site.setting("value", 2, 0.0) if sign > 0 else 0.0
+    flat = [sign * pads[i + side] for i in range(rank - 1, -1, -1) for side in (0, rank)]
+    return lambda x, *_: F.pad(x, flat, value=float(value))
+
+
+def lookup(forward):
+    axis = forward.axis(0, forward.input(0).shape)
+    extent = forward.input(0).shape[axis]
+    wraps = forward.input(1).role != "input"  # negative ones count from the back
+
+    def flat(indices):
+        indices = indices.flatten().long()
+        return torch.where(indices < 0, indices + extent, indices) if wraps else indices
+    return axis, extent, flat
+
+
+@ops("Gather")
+def gather(site):
+    axis, _, flat = lookup(site)
+    return lambda x, indices: x.index_select(axis, flat(indices)).view(site.shapes[0])
+
+
+@ops("GatherGrad")
+def gather_grad(site):
+    axis, extent, flat = lookup(site.of_forward())
+    to = site.shapes[0]
+
+    def grad(dy, indices, *_):
+        indices = flat(indices)
+        if axis == 0:
+            rows = dy.reshape(indices.numel(), -1)
+            return aten.embedding_dense_backward(rows, indices, extent, -1, False).view(to)
+        shape = [*to[:axis], indices.numel(), *to[axis + 1:]]
+        return dy.new_zeros(to).index_add(axis, indices, dy.reshape(shape))
+    return grad
+
+
+@ops("GatherElements")
+def gather_elements(site):
+    axis = site.axis(0, site.input(0).shape)
+    return lambda x, indices: x.gather(axis, indices.long())
+
+
+@ops("GatherElementsGrad")
+def gather_elements_grad(site):
+    forward = site.of_forward()
+    axis = forward.axis(0, forward.input(0).shape)
+    return lambda dy, indices, *_: dy.new_zeros(site.shapes[0]).scatter_add_(axis, indices.long(), dy)
+
+
+def reduced_axes(forward):
+    rank = len(forward.input(0).shape)
+    axes = forward.list("axes", 1) or []
+    if not axes and not forward.get("noop_with_empty_axes", 0):
+        axes = range(rank)
+    return sorted({axis + rank if axis < 0 else axis for axis in axes})
+
+
+@ops("ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin")
+def reduction(site):
+    axes, keep = reduced_axes(site), bool(site.get("keepdims", 1))
+    reduce = {"ReduceSum": torch.sum, "ReduceMean": torch.mean, "ReduceMax": torch.amax,
+              "ReduceMin": torch.amin}[site.op.type]
+    return lambda x, *_: reduce(x, axes, keepdim=keep) if axes else x
+
+
+def with_axes(value, axes, shape):
+    """A reduced tensor with its axes back, each of extent one."""
+    return value.reshape([1 if i in axes else extent for i, extent in enumerate(shape)])
+
+
+@ops("ReduceSumGrad", "ReduceMeanGrad")
+def reduction_grad(site):
+    forward = site.of_forward()
+    axes = reduced_axes(forward)
+    mean = forward.op.type == "ReduceMean"
+    count = math.prod(forward.input(0).shape[axis] for axis in axes) if mean else 1
+    to = site.shapes[0]
+    return lambda dy, *_: (with_axes(dy, axes, to) / count).expand(to)
+
+
+@ops("ReduceMaxGrad", "ReduceMinGrad")
+def extreme_grad(site):
+    axes = reduced_axes(site.of_forward())
+    return lambda dy, x, y: x.eq(with_axes(y, axes, x.shape)) * with_axes(dy, axes, x.shape)
+
+
+@ops("ArgMax", "ArgMin")
+def place_of_extreme(site):
+    find = torch.argmax if site.op.type == "ArgMax" else torch.argmin
+    axis, keep = site.axis(0, site.input(0).shape), bool(site.get("keepdims", 1))
+    return lambda x: find(x, axis, keepdim=keep)
+
+
+# Normalisations, softmax, losses. Gradients find the statistics again.
+
+
+def wanted_of(site):
+    return [i in site.get("wrt") for i in range(3)]
+
+
+def chosen(gradients, wanted):
+    return tuple(gradient for gradient, want in zip(gradients, wanted) if want)
+
+
+@ops("BatchNormalization")
+def batch_norm(site):
+    training, epsilon = site.graph.training, site.get("epsilon", 1e-5)
+
+    def normalize(x, scale, shift, mean=None, variance=None):
+        if training:  # with the statistics of the samples at hand
+            mean = variance = None
+        return aten.native_batch_norm(x, scale, shift, mean, variance, training, 0.1, epsilon)[0]
+    return normalize
+
+
+@ops("BatchNormalizationGrad")
+def batch_norm_grad(site):
+    wanted, epsilon = wanted_of(site), site.get("epsilon", 1e-5)
+
+    def grad(dy, x, scale, *_):
+        axes = [0, *range(2, x.dim())]
+        variance, mean = torch.var_mean(x, axes, unbiased=False)
+        inverse = (variance + epsilon).rsqrt()
+        return chosen(aten.native_batch_norm_backward(dy, x, scale, None, None, mean, inverse, True,
+                                                      epsilon, wanted), wanted)
+    return grad
+
+
+def layer_shape(forward):
+    first = forward.axis(-1, forward.input(0).shape)
+    return first, forward.input(0).shape[first:], forward.get("epsilon", 1e-5)
+
+
+@ops("LayerNormalization")
+def layer_norm(site):
+    _, shape, epsilon = layer_shape(site)
+    return lambda x, scale, shift=None: aten.native_layer_norm(x, shape, scale, shift, epsilon)
+
+
+@ops("LayerNormalizationGrad")
+def layer_norm_grad(site):
+    first, shape, epsilon = layer_shape(site.of_forward())
+    wanted = wanted_of(site)
+
+    def grad(dy, x, scale, *_):
+        variance, mean = torch.var_mean(x, list(range(first, x.dim())), unbiased=False, keepdim=True)
+        inverse = (variance + epsilon).rsqrt()
+        return chosen(aten.native_layer_norm_backward(dy, x, shape, mean, inverse, scale,
+                                                      torch.zeros_like(scale), wanted), wanted)
+    return grad
+
+
+@ops("Softmax", "LogSoftmax", "SoftmaxGrad", "LogSoftmaxGrad")
+def softmax(site):
+    axis = site.axis(-1, site.input(0).shape)
+    return {"Softmax": lambda x: torch.softmax(x, axis),
+            "LogSoftmax": lambda x: torch.log_softmax(x, axis),
+            "SoftmaxGrad": lambda dy, y: y * (dy - (dy * y).sum(axis, keepdim=True)),
+            "LogSoftmaxGrad": lambda dy, y: dy - y.exp() * dy.sum(axis, keepdim=True)}[site.op.type]
+
+
+class ClassLoss:
+    def __init__(self, forward):
+        self.axis = forward.axis(1, forward.input(0).shape)
+        self.ignored = forward.get("ignore_index", -100)
+        self.keeps = forward.get("reduction", "mean") == "none"
+        mean = forward.get("reduction", "mean") == "mean"
+        self.count = math.prod(forward.input(1).shape) if mean else 1  # of the whole batch
+
+    def value(self, log_probability, labels):
+        rows = log_probability.movedim(self.axis, -1).reshape(-1, log_probability.shape[self.axis])
+        loss = F.nll_loss(rows, labels.flatten().long(), ignore_index=self.ignored,
+                          reduction="none" if self.keeps else "sum")
+        return loss.view(labels.shape) if self.keeps else loss / self.count
+
+    def gradient(self, start, labels, dy):
+        """`start` with 1 taken off at each label; zero where labels are ignored."""
+        hits = labels.long().clamp_min(0).unsqueeze(self.axis)
+        start = start.scatter_add(self.axis, hits, start.new_full(hits.shape, -1))
+        scale = labels.ne(self.ignored).unsqueeze(self.axis).to(start.dtype) / self.count
+        if dy is not None:
+            scale = scale * (dy.unsqueeze(self.axis) if self.keeps else dy.reshape([]))
+        return start * scale
+
+
+@ops("SoftmaxCrossEntropy", "SoftmaxCrossEntropyLoss")
+def cross_entropy(site):
+    loss = ClassLoss(site)
+
+    def value(scores, labels):
+        log_probability = torch.log_softmax(scores, loss.axis)
+        return loss.value(log_probability, labels), log_probability
+    return value
+
+
+@ops("SoftmaxCrossEntropyGrad", "SoftmaxCrossEntropyLossGrad")
+def cross_entropy_grad(site):
+    forward = site.of_forward()
+    loss = ClassLoss(forward)
+    kept = len(forward.op.outputs) > 1  # then it reads the log-probabilities
+    weighted = len(site.op.inputs) > 2  # with the loss's own gradient
+
+    def grad(*x):
+        dy, scores, labels = x if weighted else (None, *x)
+        return loss.gradient(scores.exp() if kept else torch.softmax(scores, loss.axis), labels, dy)
+    return grad
+
+
+@ops("NegativeLogLikelihoodLoss")
+def negative_log_likelihood(site):
+    return ClassLoss(site).value
+
+
+@ops("NegativeLogLikelihoodLossGrad")
+def negative_log_likelihood_grad(site):
+    loss = ClassLoss(site.of_forward())
+    return lambda dy, labels, *_: loss.gradient(dy.new_zeros(site.shapes[0]), labels, dy)
+
+
+@ops("MeanSquaredLoss", "MeanSquaredLossGrad")
+def squared_loss(site):
+    count = math.prod(site.of_forward().input(0).shape)  # of the whole batch
+    if site.op.type == "MeanSquaredLoss":
+        return lambda a, b: (a - b).square().sum() / count
+    if len(site.op.inputs) > 2:  # with the loss's own gradient
+        return lambda dy, a, b: (a - b) * (2 / count) * dy.reshape([])
+    return lambda a, b: (a - b) * (2 / count)
+
+
+# Updates: in place on the parameter and its state.
+
+
+@ops("ApplySgd")
+def sgd(site):
+    def update(parameter, gradient):
+        parameter.sub_(gradient, alpha=site.run.learning_rate)
+    return update
+
+
+@ops("ApplyMomentum")
+def momentum(site):
+    def update(parameter, gradient, velocity):
+        velocity.mul_(0.9).add_(gradient)
+        parameter.sub_(velocity, alpha=site.run.learning_rate)
+    return update
+
+
+@ops("ApplyAdam")
+def adam(site):  # Kingma and Ba 2015, Algorithm 1
+    beta1, beta2, epsilon = 0.9, 0.999, 1e-8
+
+    def update(parameter, gradient, mean, square):
+        step = site.run.step
+        mean.lerp_(gradient, 1 - beta1)
+        square.mul_(beta2).addcmul_(gradient, gradient, value=1 - beta2)
+        scale = square.sqrt().div_(math.sqrt(1 - beta2 ** step)).add_(epsilon)
+        parameter.addcdiv_(mean, scale, value=-site.run.learning_rate / (1 - beta1 ** step))
+    return update
+
+
+# ---- a rank
+
+
+class Value:
+    def __init__(self, graph, row):
+        self.tensor = graph.tensors[row[0]]
+        self.piece = Piece(row[1:5])
+        self.resident = bool(row[5])
+        self.shape = shape_of(self.tensor, self.piece, graph.batch)
+        self.data = None
+
+
+class Rank:
+    def __init__(self, graph, program, options, device):
+        self.graph, self.device = graph, device
+        self.seed, self.step = options.seed, 0
+        adam_used = any(op.type == "ApplyAdam" for op in graph.ops)
+        default = 0.001 if adam_used else 0.01
+        self.learning_rate = default if options.learning_rate is None else options.learning_rate
+        self.loss_value, self.loss_share = program["loss"]
+        self.loss = 0.0
+        self.values = [Value(graph, row) for row in program["values"]]
+        for value in self.values:
+            if value.resident:
+                data = initial_value(value.tensor, value.piece, graph.batch, self.seed)
+                value.data = data.contiguous().to(device)
+        self.groups = [dist.new_group(members) for members in graph.groups]
+        self.pending = {}  # communication under way: instruction -> (works, what follows)
+        self.program = program["instructions"]
+        self.steps = [self.prepare(instruction) for instruction in self.program]
+
+    def prepare(self, instruction):
+        """What the instruction does, as a function; communication starts there and ends in end()."""
+        reads = [self.values[i] if i >= 0 else None for i in instruction["reads"]]
+        writes = [self.values[i] for i in instruction["writes"]]
+        kind = instruction["do"]
+        if kind in ("compute", "view", "update"):
+            return self.prepare_op(instruction, reads, writes)
+        return getattr(self, kind.replace("-", "_"))(instruction, reads, writes)
+
+    def prepare_op(self, instruction, reads, writes):
+        op = self.graph.ops[instruction["op"]]
+        if op.type not in OPS:
+            sys.exit(f"op {op.name}: train.py does not know {op.type}")
+        site = Site(self, op, Piece(instruction["piece"]), [value.shape for value in writes])
+        kernel = OPS[op.type](site)
+        is_view = instruction["do"] == "view"
+
+        def run():
+            inputs = [value.data if value else None for value in reads]
+            while inputs and inputs[-1] is None:
+                inputs.pop()
+            outputs = kernel(*inputs)
+            if isinstance(outputs, torch.Tensor):
+                outputs = (outputs,)
+            for value, output in zip(writes, outputs or ()):
+                value.data = output if is_view else own(output, inputs)
+        return run
+
+    def split(self, _, reads, writes):
+        source, made = reads[0], writes[0]
+
+        def run():
+            part = cut(source.data, source.tensor, source.piece, made.piece, self.graph.batch)
+            made.data = own(part, [source.data])
+        return run
+
+    def concat(self, _, reads, writes):
+        made = writes[0]
+
+        def run():
+            made.data = joined([value.data for value in reads], [value.piece for value in reads],
+                               made.tensor, made.piece, self.graph.batch).contiguous()
+        return run
+
+    def sum(self, _, reads, writes):
+        def run():
+            total = reads[0].data.clone()
+            for value in reads[1:]:
+                total += value.data
+            writes[0].data = total
+        return run
+
+    # Communication: each starts and returns what is under way and what is to be done at its end.
+
+    def send(self, instruction, reads, _):
+        return lambda: ([dist.isend(reads[0].data.view(-1), instruction["peer"],
+                                    tag=instruction["tag"])], None)
+
+    def receive(self, instruction, _, writes):
+        made = writes[0]
+
+        def run():
+            if not made.resident:
+                made.data = self.empty(made.shape, made.tensor)
+            return [dist.irecv(made.data.view(-1), instruction["peer"], tag=instruction["tag"])], None
+        return run
+
+    def all_reduce(self, instruction, reads, writes):
+        group = self.groups[instruction["group"]]
+        made = writes or reads
+
+        def run():
+            # One message, of the widest type where gradients have several.
+            flat = torch.cat([value.data.reshape(-1) for value in reads])
+            summed_type = torch.float32 if flat.dtype in (torch.float16, torch.bfloat16) else flat.dtype
+            flat = flat.to(summed_type)
+
+            def end():
+                for value, part in zip(made, flat.split([value.data.numel() for value in reads])):
+                    part = part.to(value.tensor.dtype)
+                    if writes:
+                        value.data = part.reshape(value.shape).clone()
+                    else:
+                        value.data.view(-1).copy_(part)
+            return [dist.all_reduce(flat, group=group, async_op=True)], end
+        return run
+
+    def all_gather(self, instruction, reads, writes):
+        group, made = self.groups[instruction["group"]], writes[0]
+        whole = Piece(instruction["piece"])
+        form = ["slice", whole.axis] if whole.form == "slice" else ["samples", -1]
+        cuts = instruction["cuts"]
+        pieces = [Piece([*form, *ends]) for ends in zip(cuts, cuts[1:])]
+        shapes = [shape_of(made.tensor, piece, self.graph.batch) for piece in pieces]
+        longest = max(math.prod(shape) for shape in shapes)
+
+        def run():  # pieces of one length for the library
+            own_part = F.pad(reads[0].data.reshape(-1), [0, longest - reads[0].data.numel()])
+            parts = [torch.empty_like(own_part) for _ in pieces]
+
+            def end():
+                cropped = [part[:math.prod(s)].reshape(s) for part, s in zip(parts, shapes)]
+                made.data = joined(cropped, pieces, made.tensor, made.piece, self.graph.batch).contiguous()
+            return [dist.all_gather(parts, own_part, group=group, async_op=True)], end
+        return run
+
+    def reduce_scatter(self, instruction, reads, writes):  # Gloo has none of its own
+        group, made = self.groups[instruction["group"]], writes[0]
+
+        def run():
+            total = reads[0].data.clone()
+
+            def end():
+                made.data = cut(total, made.tensor, WHOLE, made.piece, self.graph.batch)
+            return [dist.all_reduce(total, group=group, async_op=True)], end
+        return run
+
+    def empty(self, shape, tensor):
+        return torch.empty(shape, dtype=tensor.dtype, device=self.device)
+
+    def end(self, index):
+        works, then = self.pending.pop(index, ((), None))
+        for work in works:
+            work.wait()
+        if then:
+            then()
+
+    def run_step(self):
+        self.step += 1
+        self.loss = 0.0
+        for index, (instruction, run) in enumerate(zip(self.program, self.steps)):
+            for earlier in instruction["waits"]:
+                self.end(earlier)
+            under_way = run()
+            if under_way is not None:
+                self.pending[index] = under_way
+            if self.loss_value in instruction["writes"] and instruction["do"] == "compute":
+                self.loss = self.values[self.loss_value].data.double().sum().item() * self.loss_share
+            for value in instruction["releases"]:
+                self.release(index, self.values[value])
+        for index in sorted(self.pending):
+            self.end(index)
+
+    def release(self, index, value):
+        """Now, or when the instruction that read it last ends."""
+        if index not in self.pending:
+            value.data = None
+            return
+        works, then = self.pending[index]
+
+        def both():
+            if then:
+                then()
+            value.data = None
+        self.pending[index] = (works, both)
+
+
+def own(tensor, inputs):
+    """Contiguous, and in memory of its own."""
+    tensor = tensor.contiguous()
+    if any(x is not None and x.data_ptr() == tensor.data_ptr() for x in inputs):
+        return tensor.clone()
+    return tensor
+
+
+# ---- the job
+
+
+def total_loss(rank):
+    loss = torch.tensor([rank.loss], dtype=torch.float64, device=rank.device)
+    dist.all_reduce(loss)
+    return loss.item()
+
+
+def keep_parameters(rank, folder):
+    """All parameters by name into one file, which torch.load reads."""
+    here = dist.get_rank()
+    kept = {}
+    for number, owners in rank.graph.parameters:
+        tensor = rank.graph.tensors[number]
+        parts, pieces = [], []
+        for owner, index, row in owners:
+            piece = Piece(row)
+            if owner == here and here != 0:
+                dist.send(rank.values[index].data.contiguous(), 0)
+            if here == 0:
+                part = rank.values[index].data if owner == 0 else rank.empty(
+                    shape_of(tensor, piece, rank.graph.batch), tensor)
+                if owner != 0:
+                    dist.recv(part, owner)
+                parts.append(part)
+                pieces.append(piece)
+        if here == 0:
+            whole = parts[0] if len(parts) == 1 else joined(parts, pieces, tensor, WHOLE, rank.graph.batch)
+            kept[tensor.name] = whole.cpu().clone()
+    if here == 0:
+        pathlib.Path(folder).mkdir(parents=True, exist_ok=True)
+        torch.save(kept, pathlib.Path(folder) / "parameters.pt")
+
+
+def train(folder, options, device):
+    """The steps of the plan in `folder`, once the ranks have met."""
+    number, ranks = dist.get_rank(), dist.get_world_size()
+    content = json.loads((folder / "graph.json").read_text())
+    if ranks != content["ranks"]:
+        sys.exit(f"the plan is for {content['ranks']} processes, not {ranks}")
+    program = json.loads((folder / f"rank-{number}.json").read_text())
+    with torch.no_grad():
+        rank = Rank(Graph(content), program, options, device)
+        for step in range(1, options.steps + 1):
+            rank.run_step()
+            loss = total_loss(rank)
+            if number == 0:
+                print(f"step {step}: loss {loss:.6g}", flush=True)
+        if options.keep:
+            keep_parameters(rank, options.keep)
+
+
+def parse_options(arguments=None):
+    parser = argparse.ArgumentParser(description="Trains as the plan says; start it with torchrun.")
+    parser.add_argument("--steps", type=int, default=3)
+    parser.add_argument("--seed", type=int, default=1, help="parameters, inputs, dropout")
+    parser.add_argument("--learning-rate", type=float, help="0.01; of Adam 0.001")
+    parser.add_argument("--backend", choices=["gloo", "nccl"], help="nccl where there is a GPU a process")
+    parser.add_argument("--keep", metavar="DIR", help="write the parameters to DIR/parameters.pt")
+    parser.add_argument("--timeout", type=float, default=300, help="seconds to wait for another rank")
+    return parser.parse_args(arguments)
+
+
+def main():
+    options = parse_options()
+    if "RANK" not in os.environ:
+        sys.exit("start it with torchrun: torchrun --nproc_per_node N train.py")
+    local, together = int(os.environ.get("LOCAL_RANK", 0)), int(os.environ.get("LOCAL_WORLD_SIZE", 1))
+    backend = options.backend or ("nccl" if torch.cuda.device_count() >= together else "gloo")
+    device = torch.device("cuda", local) if backend == "nccl" else torch.device("cpu")
+    if backend == "nccl":
+        torch.cuda.set_device(device)
+    dist.init_process_group(backend, timeout=datetime.timedelta(seconds=options.timeout))
+    train(pathlib.Path(__file__).resolve().parent, options, device)
+    dist.barrier()
+    dist.destroy_process_group()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,182 @@
+// Device placement and order as JSON, for whoever rewrites a TensorFlow graph by node name:
+//
+//   {"format": "stratoscope-tensorflow", "version": 1,
+//    "model": "vgg19", "batch": 96, "cluster": "TAG testbed",
+//    "devices": {"v100:0": "/job:worker/replica:0/task:0/device:GPU:0", ...},
+//    "nodes": {
+//      "conv1": {"mode": "replicate-allreduce", "devices": ["/job:worker/...", "/job:worker/..."],
+//                "samples": [[0, 64], [64, 96]], "priority": 3},
+//      "fc6":   {"devices": ["/job:worker/...", "/job:worker/..."],
+//                "split": {"axis": 1, "slices": [[0, 2048], [2048, 4096]]}},
+//      "relu":  {"mode": "model-parallel", "devices": ["/job:worker/..."]}, ...},
+//    "order": {"/job:worker/replica:0/task:0/device:GPU:0": ["conv1", "relu", ...], ...}}
+//
+// A task is a machine of the cluster, a GPU's number its place in its machine. A node's key is the op's
+// name in the model; ops of the training graph (gradients, updates) are named after theirs.
+//   devices   who computes the op, ascending; of a reshape or other view: who computes its input
+//   mode      how the copies are kept equal (the group's; "duplicate" where each computes everything)
+//   samples   of each device, [first, last) of the global batch; missing where one device has all, or
+//             every device has
+//   split     each device makes a slice of the first output along `axis`, of the whole batch; of an
+//             update: a slice of the parameter
+//   priority  smaller runs first; missing where the strategy has no order
+//   order     what each device computes, one after the other, as simulated
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "core/base/json.h"
+#include "core/plugin/plugin.h"
+
+namespace strato {
+namespace {
+
+std::vector<std::string> device_names(const Cluster& cluster) {
+  std::vector<std::string> names;
+  IdVector<MachineId, int> gpus(cluster.machines().size(), 0);
+  for (const Device& device : cluster.devices()) {
+    names.push_back("/job:worker/replica:0/task:" + std::to_string(device.machine.value()) +
+                    "/device:GPU:" + std::to_string(gpus[device.machine]++));
+  }
+  return names;
+}
+
+std::string line(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+class Placed {
+ public:
+  explicit Placed(const ExportInput& input)
+      : input_(input),
+        program_(*input.outcome.timeline->program),
+        graph_(*program_.graph),
+        strategy_(complete(input.strategy, *program_.cluster)),
+        names_(device_names(*program_.cluster)),
+        tasks_of_(graph_.op_count()) {
+    for (std::size_t i = 0; i < program_.tasks.size(); ++i) {
+      const Task& task = program_.tasks[TaskId(i)];
+      const bool computes = task.kind == TaskKind::Compute || task.kind == TaskKind::Update;
+      if (computes && task.op.valid()) tasks_of_[task.op].push_back(TaskId(i));
+    }
+    for (std::vector<TaskId>& tasks : tasks_of_) {
+      std::sort(tasks.begin(), tasks.end(), [&](TaskId a, TaskId b) {
+        return program_.tasks[a].device < program_.tasks[b].device;
+      });
+    }
+  }
+
+  // One node a line.
+  std::string write() const {
+    Json about{{"format", "stratoscope-tensorflow"},
+               {"version", 1},
+               {"model", graph_.name()},
+               {"batch", graph_.batch()},
+               {"cluster", program_.cluster->name()}};
+    for (std::size_t i = 0; i < names_.size(); ++i) {
+      about["devices"][program_.cluster->device(DeviceId(i)).name] = names_[i];
+    }
+    std::string text = line(about);
+    text.back() = ',';  // of the closing brace
+    text += "\n\"nodes\": {";
+    for (std::size_t i = 0; i < graph_.op_count(); ++i) {
+      text += (i > 0 ? ",\n" : "\n") + line(graph_.op(OpId(i)).name) + ": " + line(node(OpId(i)));
+    }
+    return text + "},\n\"order\": " + line(order()) + "}\n";
+  }
+
+ private:
+  const std::string& name_of_device(DeviceId device) const { return names_[device.index()]; }
+
+  // A view is where its input is made, or where it is read first.
+  OpId placed_as(OpId op) const {
+    OpId at = op;
+    while (tasks_of_[at].empty() && !graph_.op(at).inputs.empty()) {
+      const TensorId input = graph_.op(at).inputs[0];
+      const OpId maker = input.valid() ? graph_.tensor(input).producer : OpId();
+      if (!maker.valid()) break;
+      at = maker;
+    }
+    if (!tasks_of_[at].empty() || graph_.op(op).outputs.empty()) return at;
+    for (const OpId reader : graph_.consumers(graph_.op(op).outputs[0])) {
+      if (!tasks_of_[reader].empty()) return reader;
+    }
+    return at;
+  }
+
+  bool is_split(OpId op) const {
+    return std::any_of(strategy_.splits.begin(), strategy_.splits.end(),
+                       [op](const OpSplit& split) { return split.op == op; });
+  }
+
+  std::string_view mode_of(OpId op) const {
+    const auto& duplicated = strategy_.duplicated;
+    if (std::binary_search(duplicated.begin(), duplicated.end(), op)) {
+      return name_of(Mode::Duplicate);
+    }
+    return name_of(strategy_.groups[input_.problem.grouping->group_of(op)]->mode);
+  }
+
+  Json node(OpId op) const {
+    Json json;
+    const std::vector<TaskId>& tasks = tasks_of_[placed_as(op)];
+    const bool split = !tasks_of_[op].empty() && program_.tasks[tasks[0]].axis >= 0;
+    if (!split && !is_split(op)) json["mode"] = mode_of(op);
+    json["devices"] = Json::array();
+    Json ranges = Json::array();
+    bool shares = false;
+    for (const TaskId id : tasks) {
+      const Task& task = program_.tasks[id];
+      json["devices"].push_back(name_of_device(task.device));
+      ranges.push_back({task.first_sample, task.first_sample + task.samples});
+      shares = shares || task.samples < graph_.batch();
+    }
+    if (split) {
+      json["split"] = {{"axis", program_.tasks[tasks[0]].axis}, {"slices", ranges}};
+    } else if (shares && graph_.op(op).phase != Phase::Update) {
+      json["samples"] = ranges;
+    }
+    if (!strategy_.priorities.empty()) json["priority"] = strategy_.priorities[op.index()];
+    return json;
+  }
+
+  Json order() const {
+    const Timeline& timeline = *input_.outcome.timeline;
+    std::vector<TaskId> tasks;
+    for (const std::vector<TaskId>& some : tasks_of_) {
+      tasks.insert(tasks.end(), some.begin(), some.end());
+    }
+    std::sort(tasks.begin(), tasks.end(), [&](TaskId a, TaskId b) {
+      return std::pair(timeline.tasks[a].start, a) < std::pair(timeline.tasks[b].start, b);
+    });
+    Json json = Json::object();
+    for (const std::string& name : names_) json[name] = Json::array();
+    for (const TaskId id : tasks) {
+      const Task& task = program_.tasks[id];
+      json[name_of_device(task.device)].push_back(graph_.op(task.op).name);
+    }
+    return json;
+  }
+
+  const ExportInput& input_;
+  const Program& program_;
+  const Graph& graph_;
+  Strategy strategy_;
+  std::vector<std::string> names_;  // by device
+  IdVector<OpId, std::vector<TaskId>> tasks_of_;
+};
+
+class TensorflowExporter final : public Exporter {
+ public:
+  std::string write(const ExportInput& input) override { return Placed(input).write(); }
+};
+
+std::unique_ptr<Exporter> make_exporter(std::string_view name) {
+  if (name != "tensorflow") return nullptr;
+  return std::make_unique<TensorflowExporter>();
+}
+
+}  // namespace
+}  // namespace strato
+
+STRATOSCOPE_EXPORTER(strato::make_exporter)
