@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-Strategy some_strategy(const toy::Problem& p) {
+Strategy detailed_strategy(const toy::Problem& p) {
   Strategy strategy;
   strategy.groups.resize(p.grouping.size());
   strategy.groups[GroupId(0)] = p.on({"v100:0", "p100-1:1"}, Mode::ReplicatePs);
@@ -37,7 +37,7 @@ PlanFile some_plan(const toy::Problem& p) {
   plan.batch = p.graph->batch();
   plan.optimizer = "adam";
   plan.cluster_json = p.cluster->json();
-  plan.strategy = name_strategy(some_strategy(p), *p.graph, p.grouping, *p.cluster);
+  plan.strategy = name_strategy(detailed_strategy(p), *p.graph, p.grouping, *p.cluster);
   plan.result_json = R"({"step_time_s":0.25,"feasible":true,"planner":"mcts","seed":1})";
   return plan;
 }
@@ -56,6 +56,22 @@ TEST(Plan, RoundTrip) {
   EXPECT_EQ(plan_json(read), text);
 }
 
+TEST(Plan, NamesTheProgramsOfItsRanks) {
+  const toy::Problem p;
+  PlanFile plan = some_plan(p);
+  EXPECT_FALSE(parse_plan(plan_json(plan), "p.json").ranks);
+  plan.ranks = PlanRanks{2, 8, Digest{7, 9}};
+  const std::string text = plan_json(plan);
+  EXPECT_EQ(parse_plan(text, "p.json").ranks, plan.ranks);
+  EXPECT_EQ(plan_json(parse_plan(text, "p.json")), text);
+  for (const auto& [key, value] : std::initializer_list<std::pair<const char*, Json>>{
+           {"count", 0}, {"version", 0}, {"digest", "short"}, {"digest", 5}, {"more", 1}}) {
+    Json json = Json::parse(text);
+    json["ranks"][key] = value;
+    EXPECT_THROW(parse_plan(json.dump(), "p.json"), InputError) << key;
+  }
+}
+
 TEST(Plan, ClusterNeedsNoCatalogue) {
   const toy::Problem p;
   const Cluster cluster = plan_cluster(parse_plan(plan_json(some_plan(p)), "p.json"), "p.json");
@@ -68,7 +84,7 @@ TEST(Plan, BindsToItsGraphExactly) {
   const BoundPlan bound = bind_plan(plan, *p.graph, *p.cluster, p.times);
   EXPECT_TRUE(bound.same_graph);
   EXPECT_EQ(bound.grouping.digest(), p.grouping.digest());
-  EXPECT_EQ(bound.strategy, some_strategy(p));
+  EXPECT_EQ(bound.strategy, detailed_strategy(p));
   EXPECT_TRUE(bound.unmatched.empty());
 }
 
