@@ -109,17 +109,6 @@ Strategy strategy_of(const StudyCase& study_case, const Cluster& cluster) {
   return strategy;
 }
 
-// That one process starts: those of all GPUs of a machine.
-double kernels_of_a_process(const StudyCase& study_case, const Program& program) {
-  double kernels = 0;
-  for (const Task& task : program.tasks) {
-    if (is_communication(task.kind) || program.cluster->gpu(task.device).name == kHost) continue;
-    const bool whole = task.kind == TaskKind::Compute || task.kind == TaskKind::Update;
-    kernels += whole ? study_case.graph->op(task.op).work.kernels : 1;
-  }
-  return kernels / study_case.machines;
-}
-
 // A replica reads its samples one after the other; a step's samples come from one process, in which
 // kReaders replicas read at once.
 double input_seconds(const StudyCase& study_case, const Calibration& calibration) {
@@ -152,6 +141,16 @@ std::shared_ptr<const Graph> training_graph(const ModelKey& key) {
 }
 
 }  // namespace
+
+double kernels_of_a_process(const StudyCase& study_case, const Program& program) {
+  double kernels = 0;
+  for (const Task& task : program.tasks) {
+    if (is_communication(task.kind) || program.cluster->gpu(task.device).name == kHost) continue;
+    const bool whole = task.kind == TaskKind::Compute || task.kind == TaskKind::Update;
+    kernels += whole ? program.graph->op(task.op).work.kernels : 1;
+  }
+  return kernels / study_case.machines;
+}
 
 double StudyCase::speed(double step_seconds) const {
   return static_cast<double>(graph->batch()) * row().items / step_seconds;

@@ -8,6 +8,7 @@
 #include "app/cli/study_file.h"
 #include "core/cost/calibration.h"
 #include "core/graph/grouping.h"
+#include "core/program/program.h"
 
 namespace strato::cli {
 
@@ -49,6 +50,9 @@ struct Simulated {
 
 // Imports every model once for every batch. `studies` must outlive the result. Throws InputError.
 std::vector<StudyCase> prepare(std::span<const Study> studies);
+
+// Kernels of the program that one process starts: those of all GPUs of a machine.
+double kernels_of_a_process(const StudyCase& study_case, const Program& program);
 
 // All of these are safe from any thread.
 Digest simulation_key(const StudyCase& study_case, const Calibration& calibration);

@@ -83,7 +83,7 @@ Reported read_reported(const JsonView& json) {
 }
 
 SearchRow read_row(const JsonView& json, std::size_t columns) {
-  json.allow_only({"label", "model", "batch", "dimensions", "cluster", "gpus", "values"});
+  json.allow_only({"label", "model", "batch", "dimensions", "cluster", "gpus", "over", "values"});
   SearchRow row;
   row.label = json.at("label").string();
   row.model = json.at("model").string();
@@ -94,6 +94,7 @@ SearchRow read_row(const JsonView& json, std::size_t columns) {
   }
   if (const auto cluster = json.find("cluster")) row.cluster = cluster->string();
   if (const auto gpus = json.find("gpus")) row.gpus = static_cast<int>(gpus->integer(1, kMostGpus));
+  if (const auto over = json.find("over")) row.over = over->string();
   row.values.resize(columns);
   const auto values = json.find("values");
   if (!values) return row;
@@ -136,10 +137,10 @@ bool per_gpu(const JsonView& json) {
 }
 
 SearchStudy read_searches(const JsonView& root, SearchStudyKind kind, const std::string& file) {
-  root.allow_only({"format",  "version",     "kind",       "name",     "source",
-                   "note",    "calibration", "iterations", "groups",   "floor",
-                   "batch",   "topologies",  "first_seed", "cluster",  "gpus",
-                   "planner", "columns",     "rows",       "op_types", "ops"});
+  root.allow_only({"format",      "version",    "kind",     "name",    "source",  "note",
+                   "calibration", "iterations", "groups",   "floor",   "batch",   "topologies",
+                   "first_seed",  "cluster",    "gpus",     "planner", "columns", "rows",
+                   "op_types",    "ops",        "framework"});
   SearchStudy study;
   study.kind = kind;
   study.file = file;
@@ -152,6 +153,7 @@ SearchStudy read_searches(const JsonView& root, SearchStudyKind kind, const std:
   study.floor = kind != SearchStudyKind::Placements && kind != SearchStudyKind::Splits;
   if (const auto floor = root.find("floor")) study.floor = floor->boolean();
   if (const auto batch = root.find("batch")) study.per_gpu_batch = per_gpu(*batch);
+  if (const auto framework = root.find("framework")) study.framework = framework->boolean();
   if (const auto count = root.find("topologies"))
     study.topologies = static_cast<int>(count->integer(1, 1'000'000));
   if (const auto seed = root.find("first_seed"))

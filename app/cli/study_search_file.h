@@ -39,7 +39,7 @@ struct SearchColumn {
   std::string label, planner;
   std::string cluster;  // empty: the study's
   int gpus = 0;         // of each machine; 0: all
-  std::string over;     // planner that a speed-up is over; empty: none
+  std::string over;     // column or planner that a speed-up is over; empty: none
   std::map<std::string, std::string>
       set;  // planner's options; {model}: the row's; {resources}: their folder
   std::optional<std::pair<double, double>> range;  // all that the paper says of its cells
@@ -53,6 +53,7 @@ struct SearchRow {
   std::map<std::string, std::int64_t> dimensions;
   std::string cluster;           // empty: the columns'
   int gpus = 0;                  // of each machine; 0: as many as the columns say
+  std::string over;              // of "speedup"; empty: as the columns say
   std::vector<Reported> values;  // by column
 };
 
@@ -75,6 +76,7 @@ struct SearchStudy {
   int groups = 60;
   bool floor = true;             // PlannerOptions::floor
   bool per_gpu_batch = false;    // a row's batch is each GPU's (weak scaling)
+  bool framework = false;        // of "speedup": steps take a framework's own time, too
   int topologies = 10;           // of "iterations"
   std::uint64_t first_seed = 1;  // of its random clusters
   std::vector<SearchColumn> columns;

@@ -7,6 +7,7 @@
 #include "app/cli/context.h"
 #include "app/cli/output.h"
 #include "app/cli/study_cluster.h"
+#include "app/cli/study_run.h"
 #include "core/base/error.h"
 #include "core/base/quantity_text.h"
 #include "core/cluster/random_cluster.h"
@@ -85,6 +86,54 @@ std::shared_ptr<const Cluster> cluster_of(const StudySearch& search) {
   return std::make_shared<const Cluster>(parse_cluster(part.json, search.cluster, GpuCatalogue()));
 }
 
+// The search's problem as a cell of a study of step times, with variables in the host's memory.
+class StepTimes {
+ public:
+  explicit StepTimes(const StudySearch& search) {
+    study_.per_gpu_batch = search.per_gpu_batch;
+    study_.columns = {{search.planner, search.cluster, search.gpus}};
+    study_.rows = {
+        {search.model, search.model, search.batch, search.dimensions, Exchange::Host, 1}};
+    study_.cells.resize(1);
+    cell_ = prepare(std::span(&study_, 1)).front();
+    CostOptions costs;
+    if (search.calibration != "standard") costs.calibration = search.calibration;
+    if (const auto given = costs.sources().calibration) calibration_ = *given;
+  }
+  StepTimes(const StepTimes&) = delete;
+  StepTimes& operator=(const StepTimes&) = delete;
+
+  Simulated at_host() const { return simulate(cell_, calibration_); }
+  Nanos with_framework(const Simulated& step) const {
+    return nanos_from_seconds(predict(cell_, step, calibration_).seconds);
+  }
+  Nanos with_framework(const Problem& problem, const Strategy& strategy) const {
+    const Outcome outcome = simulate_strategy(problem_for(problem, strategy), strategy, false);
+    return with_framework({to_seconds(outcome.timeline->step_time),
+                           kernels_of_a_process(cell_, *outcome.program), true});
+  }
+
+ private:
+  Study study_;
+  StudyCase cell_;
+  Calibration calibration_ = Calibration::standard();
+};
+
+// Data parallelism as the studies of step times have it in rows of exchange "host": there is no
+// such planner, since a problem's cluster has no host.
+constexpr std::string_view kAtHost = "dp-host";
+
+StudyResult at_host(const StudySearch& search) {
+  const StepTimes times(search);
+  const Simulated step = times.at_host();
+  StudyResult result;
+  result.state = StudyResult::Found;
+  result.score.step_time =
+      search.framework ? times.with_framework(step) : nanos_from_seconds(step.seconds);
+  result.score.feasible = step.fits;
+  return result;
+}
+
 }  // namespace
 
 // Cells next to each other mostly share their problem, so that only the last one is kept.
@@ -119,6 +168,7 @@ const Problem& StudySearches::problem(const StudySearch& search) {
 
 StudyResult StudySearches::search(const StudySearch& search, const SearchLimits& limits,
                                   const std::string& title) {
+  if (search.planner == kAtHost) return at_host(search);
   StudyResult result;
   if (!is_built(search.planner)) {
     result.state = StudyResult::NotBuilt;
@@ -137,6 +187,8 @@ StudyResult StudySearches::search(const StudySearch& search, const SearchLimits&
     result.planning_seconds = std::chrono::duration<double>(Clock::now() - begin).count();
     if (stopped()) return result;
     result.score = plan.score;
+    if (search.framework)
+      result.score.step_time = StepTimes(search).with_framework(problem, plan.strategy);
     result.evaluations = plan.evaluations;
     result.evaluations_to_beat = plan.evaluations_to_beat_data_parallel;
     result.note = plan.note;

@@ -41,6 +41,7 @@ struct StudySearch {
   bool until_beaten = false;  // stops when data parallelism is beaten
   bool floor = true;          // PlannerOptions::floor
   bool with_steps = false;    // PlannerOptions::record_steps
+  bool framework = false;     // the step takes a framework's own time, too
   auto operator<=>(const StudySearch&) const = default;
 };
 

@@ -16,12 +16,17 @@ struct Speed {
   std::string missing;  // in place of the percentage, or of both
 };
 
+const std::string& over_of(const SearchRow& row, const SearchColumn& column) {
+  return row.over.empty() || column.over.empty() ? column.over : row.over;
+}
+
 // What a column is faster than: a column of that name, else a planner.
-SearchColumn other_column(const SearchStudy& study, const SearchColumn& column) {
+SearchColumn other_column(const SearchStudy& study, const SearchRow& row,
+                          const SearchColumn& column) {
   for (const SearchColumn& other : study.columns)
-    if (other.label == column.over) return other;
+    if (other.label == over_of(row, column)) return other;
   SearchColumn other;
-  other.label = other.planner = column.over;
+  other.label = other.planner = over_of(row, column);
   other.cluster = column.cluster;
   other.gpus = column.gpus;
   return other;
@@ -39,11 +44,12 @@ Speed speed_of(const StudyMaker& maker, const SearchRow& row, const SearchColumn
     if (!speed.missing.empty()) return speed;
     seconds += to_seconds(ours.score.step_time) / maker.limits.seeds;
     if (column.over.empty()) continue;
-    StudySearch other = maker.search(row, other_column(maker.study, column));
+    StudySearch other = maker.search(row, other_column(maker.study, row, column));
     other.seed = search.seed;
     const StudyResult& base = maker.run(other, row, table);
     const std::string missing = missing_text(base);
-    if (!missing.empty()) speed.missing = missing == "OOM" ? column.over + " OOM" : missing;
+    if (!missing.empty())
+      speed.missing = missing == "OOM" ? over_of(row, column) + " OOM" : missing;
     percent += 100 * (base.score.step_time / ours.score.step_time - 1) / maker.limits.seeds;
     if (speed.missing == "-") return speed;
   }

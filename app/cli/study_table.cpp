@@ -75,6 +75,7 @@ StudySearch StudyMaker::search(const SearchRow& row, const SearchColumn& column)
   search.gpus = row.gpus > 0 ? row.gpus : column.gpus;
   search.per_gpu_batch = study.per_gpu_batch;
   search.floor = study.floor;
+  search.framework = study.framework;
   search.calibration = study.calibration;
   search.groups = study.groups;
   search.planner = column.planner;

@@ -49,6 +49,32 @@ TEST_F(SearchStudy, SpeedupsAreStepTimesOverOneAnother) {
   EXPECT_GE(cells[0]["ours"].get<double>(), 0);
 }
 
+// Variables at the host: slower than on the GPUs, and what a row says is stronger.
+TEST_F(SearchStudy, SpeedupsOverDataParallelismAtTheHost) {
+  const std::string text = R"({
+    "format": "stratoscope-study", "version": 1, "kind": "speedup", "name": "host",
+    "source": "nowhere", "floor": false, "calibration": "tensorflow-1.14",
+    "cluster": "fastt-8xv100", "gpus": 2,
+    "columns": [{"label": "A", "planner": "dp-allreduce", "over": "dp-host"},
+                {"label": "B", "planner": "dp-host", "over": "dp-host"}],
+    "rows": [{"label": "AlexNet", "model": "alexnet", "batch": 64},
+             {"label": "AllReduce", "model": "alexnet", "batch": 64, "over": "dp-allreduce"}]
+  })";
+  const Json rows = json_of(text)["studies"][0]["rows"];
+  EXPECT_GT(rows[0]["cells"][0]["ours"], 10);
+  EXPECT_EQ(rows[0]["cells"][1]["ours"], 0);
+  EXPECT_EQ(rows[1]["cells"][0]["ours"], 0);
+  EXPECT_LT(rows[1]["cells"][1]["ours"], -5);
+  // With the framework's own time steps are longer and differ less.
+  const std::string with =
+      replaced(text, "\"floor\": false", "\"floor\": false, \"framework\": true");
+  const Json framed = json_of(with)["studies"][0]["rows"];
+  for (const int column : {0, 1})
+    EXPECT_GT(framed[0]["cells"][column]["step_time_s"].get<double>(),
+              rows[0]["cells"][column]["step_time_s"].get<double>());
+  EXPECT_LT(framed[0]["cells"][0]["ours"], rows[0]["cells"][0]["ours"]);
+}
+
 TEST_F(SearchStudy, DirectionsAreTold) {
   const CliResult result = run_cli({"study", file(kSpeedup)});
   ASSERT_EQ(result.status, 0) << result.err;
