@@ -1,6 +1,8 @@
 // Celeritas from a problem to a strategy on training graphs of 36,000 and 100,000 ops and 4 equal
 // GPUs (limits: 150 ms and 0.6 s), as the paper has it and without simulating the result; and the
-// planner as it is shipped, which simulates what it tries.
+// planner as it is shipped, which simulates what it tries, without and with the baselines that
+// `plan` measures it against, and with so little of the devices' memory (in percent) that what it
+// tries differs.
 #include <benchmark/benchmark.h>
 
 #include "core/plugin/plugin.h"
@@ -52,7 +54,8 @@ void BM_CeleritasPlanner(benchmark::State& state) {
   static const PluginRegistry plugins;
   const Problem& problem = problem_of(state.range(0));
   PlannerOptions options;
-  options.floor = false;
+  options.floor = state.range(1) != 0;
+  options.set["memory"] = std::to_string(0.01 * static_cast<double>(state.range(2)));
   Observer quiet;
   for (auto _ : state) {
     const PlanResult result =
@@ -61,7 +64,12 @@ void BM_CeleritasPlanner(benchmark::State& state) {
     state.counters["step_ms"] = to_seconds(result.score.step_time) * 1e3;
   }
 }
-BENCHMARK(BM_CeleritasPlanner)->Arg(36'000)->Arg(100'000)->Unit(benchmark::kMillisecond);
+BENCHMARK(BM_CeleritasPlanner)
+    ->ArgNames({"", "baselines", "memory"})
+    ->ArgsProduct({{36'000, 100'000}, {0, 1}, {100, 5}})
+    ->MeasureProcessCPUTime()
+    ->UseRealTime()
+    ->Unit(benchmark::kMillisecond);
 
 }  // namespace
 }  // namespace strato
