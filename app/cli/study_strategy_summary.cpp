@@ -29,11 +29,11 @@ TensorId behind_views(const Graph& graph, TensorId tensor) {
 
 enum How : int { AtServer = 1, ByCollective = 2 };
 
-// How tensors are summed over devices: by an AllReduce, or by sums on one device.
+// How tensors are summed over devices: by a collective, or by sums on one device.
 std::map<TensorId, int> summed(const Program& program) {
   std::map<TensorId, int> how;
   for (const Task& task : program.tasks) {
-    if (task.kind == TaskKind::AllReduce)
+    if (task.kind == TaskKind::AllReduce || task.kind == TaskKind::ReduceScatter)
       how[behind_views(*program.graph, task.tensor)] |= ByCollective;
     if (task.kind == TaskKind::Sum) how[behind_views(*program.graph, task.tensor)] |= AtServer;
   }
