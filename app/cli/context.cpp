@@ -276,7 +276,8 @@ LoadedPlan load_plan(const PlanSource& source) {
   options.training = file.optimizer != kNoOptimizer;
   if (options.training) options.optimizer = optimizer_from(file.optimizer);
   options.grouping.max_groups = 1;  // the plan brings its own grouping
-  const auto model = import_graph(path, import_of(result_of(file), file.batch));
+  const ImportOptions import = import_of(result_of(file), file.batch);
+  const auto model = import_graph(path, import);
   auto cluster = source.cluster.empty()
                      ? std::make_shared<const Cluster>(plan_cluster(file, source.plan))
                      : load_cluster(source.cluster);
@@ -293,6 +294,9 @@ LoadedPlan load_plan(const PlanSource& source) {
     loaded.unmatched.insert(loaded.unmatched.begin(), "the model is not the plan's");
   const JsonView result = result_of(file);
   note_other_costs(result, options.costs);
+  options.grouping.max_groups = static_cast<int>(file.strategy.groups.size());
+  loaded.model = {path,   path.stem().string(), model, options, GroupingMethod::Metis,
+                  import, source.costs};
   if (const auto planner = result.find("planner")) loaded.planner = planner->string();
   if (const auto seed = result.find("seed"); seed && seed->json().is_number_unsigned()) {
     loaded.seed = seed->json().get<std::uint64_t>();

@@ -90,6 +90,7 @@ struct LoadedPlan {
   std::vector<std::string> unmatched;  // what did not fit, in words
   std::string planner;
   std::uint64_t seed = 0;
+  LoadedModel model;  // for the workspace
 };
 struct PlanSource {
   std::string plan, graph, cluster;  // graph and cluster: empty for the plan's own

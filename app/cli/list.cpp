@@ -72,15 +72,17 @@ void add_list(CLI::App& app, Command& command) {
   const auto what = std::make_shared<std::string>();
   sub->add_option("what", *what,
                   "planners, refiners (PLANNER+REFINER), importers, exporters, launchers, "
-                  "engines or gpus")
+                  "engines, transports or gpus")
       ->required()
       ->check(CLI::IsMember(
-          {"planners", "refiners", "importers", "exporters", "launchers", "engines", "gpus"}));
+          {"planners", "refiners", "importers", "exporters", "launchers", "engines", "transports",
+           "gpus"}));
   sub->callback([what, &command] {
     command.action = [what, &command] {
       if (*what == "gpus") return list_gpus(command);
       for (const PluginKind kind : {PluginKind::Importer, PluginKind::Planner, PluginKind::Refiner,
-                                    PluginKind::Exporter, PluginKind::Engine}) {
+                                    PluginKind::Exporter, PluginKind::Engine,
+                                    PluginKind::Transport}) {
         if (*what == std::string(name_of(kind)) + "s") return list_plugins(kind, *what, command);
       }
       return list_plugins(PluginKind::Launcher, *what, command);

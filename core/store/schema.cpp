@@ -58,7 +58,19 @@ CREATE TABLE loss (
 ) WITHOUT ROWID;
 )sql";
 
-constexpr Migration kMigrations[] = {{1, kVersion1}, {2, kVersion2}};
+constexpr const char* kVersion3 = R"sql(
+CREATE TABLE launch (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  strategy INTEGER NOT NULL REFERENCES strategy(id) ON DELETE CASCADE,
+  launcher TEXT NOT NULL, options TEXT NOT NULL, state INTEGER NOT NULL,
+  predicted_ns INTEGER NOT NULL, measured_ns INTEGER NOT NULL, note TEXT NOT NULL,
+  created TEXT NOT NULL,
+  codec INTEGER NOT NULL, size INTEGER NOT NULL, bytes BLOB NOT NULL
+);
+CREATE INDEX launch_strategy ON launch(strategy);
+)sql";
+
+constexpr Migration kMigrations[] = {{1, kVersion1}, {2, kVersion2}, {3, kVersion3}};
 
 }  // namespace
 

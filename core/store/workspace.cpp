@@ -20,6 +20,19 @@ std::string_view name_of(RunState state) {
   }
   return "unknown";
 }
+
+std::string_view name_of(LaunchState state) {
+  switch (state) {
+    case LaunchState::Finished:
+      return "finished";
+    case LaunchState::Failed:
+      return "failed";
+    case LaunchState::Cancelled:
+      return "cancelled";
+  }
+  return "unknown";
+}
+
 namespace {
 
 using Statement = SQLite::Statement;
@@ -238,6 +251,26 @@ void Workspace::add_loss(TrainingRow training, const LossPoint& point) {
     }
     insert.bind(5, point.elapsed_seconds);
     insert.exec();
+  });
+}
+
+LaunchRow Workspace::add(const StoredLaunch& launch) {
+  const store::Packed packed = store::pack(launch.result);
+  return state_->write([&]() -> LaunchRow {
+    Statement insert = state_->prepare(
+        "INSERT INTO launch (strategy, launcher, options, state, predicted_ns, measured_ns, note, "
+        "created, codec, size, bytes) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+    insert.bind(1, launch.strategy);
+    bind_text(insert, 2, launch.launcher);
+    bind_text(insert, 3, launch.options);
+    insert.bind(4, static_cast<int>(launch.state));
+    insert.bind(5, launch.predicted_ns);
+    insert.bind(6, launch.measured_ns);
+    bind_text(insert, 7, launch.note);
+    bind_text(insert, 8, created_or_now(launch.created, *state_->database));
+    bind_packed(insert, 9, packed);
+    insert.exec();
+    return state_->database->getLastInsertRowid();
   });
 }
 

@@ -24,6 +24,7 @@ using ClusterRow = std::int64_t;
 using StrategyRow = std::int64_t;
 using RunRow = std::int64_t;
 using TrainingRow = std::int64_t;
+using LaunchRow = std::int64_t;
 
 struct StoredModel {
   ModelRow id = 0;
@@ -86,9 +87,23 @@ struct LossPoint {
   double elapsed_seconds = 0;
 };
 
+enum class LaunchState : std::uint8_t { Finished, Failed, Cancelled };
+std::string_view name_of(LaunchState state);  // "finished", ...
+struct StoredLaunch {  // of a strategy on real processes
+  LaunchRow id = 0;
+  StrategyRow strategy = 0;
+  std::string launcher;
+  std::string options;  // JSON: engine, transport, device, steps, settings
+  LaunchState state = LaunchState::Finished;
+  std::int64_t predicted_ns = 0, measured_ns = 0;  // step times; measured: 0 when it failed
+  std::string note;                                // the cause when it failed
+  std::string created;                             // ISO 8601, UTC
+  std::string result;  // text of the measured result (core/job/job.h); may be empty
+};
+
 class Workspace {
  public:
-  static constexpr int kSchemaVersion = 2;
+  static constexpr int kSchemaVersion = 3;
   // Opens, or creates when there is no such file. `read_only` never writes, not even the schema: a
   // file of an older version is read into memory as it is now, and data_version() stays.
   explicit Workspace(const std::filesystem::path& file, bool read_only = false);
@@ -106,6 +121,7 @@ class Workspace {
   void save_tree(RunRow run, std::string_view bytes);
   TrainingRow add(const StoredTraining& training);
   void add_loss(TrainingRow training, const LossPoint& point);
+  LaunchRow add(const StoredLaunch& launch);
   void remove_run(RunRow run);  // with its history and tree; strategies stay
   void rename_strategy(StrategyRow strategy, std::string_view label);
 
@@ -123,6 +139,9 @@ class Workspace {
 
   std::vector<StoredTraining> trainings() const;
   std::vector<LossPoint> losses(TrainingRow training) const;  // ascending by step
+
+  std::vector<StoredLaunch> launches() const;  // without result
+  std::optional<StoredLaunch> launch(LaunchRow id) const;
 
   std::optional<std::string> setting(std::string_view key) const;
   void set_setting(std::string_view key, std::string_view value);

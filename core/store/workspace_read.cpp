@@ -44,6 +44,21 @@ StoredStrategy strategy_from(Statement& row) {
   return strategy;
 }
 
+// Columns: as in kLaunches.
+StoredLaunch launch_from(Statement& row) {
+  StoredLaunch launch;
+  launch.id = row.getColumn(0).getInt64();
+  launch.strategy = row.getColumn(1).getInt64();
+  launch.launcher = text(row, 2);
+  launch.options = text(row, 3);
+  launch.state = static_cast<LaunchState>(row.getColumn(4).getInt());
+  launch.predicted_ns = row.getColumn(5).getInt64();
+  launch.measured_ns = row.getColumn(6).getInt64();
+  launch.note = text(row, 7);
+  launch.created = text(row, 8);
+  return launch;
+}
+
 // Columns: as in kRunColumns.
 StoredRun run_from(Statement& row) {
   StoredRun run;
@@ -69,6 +84,13 @@ constexpr const char* kRuns =
 constexpr const char* kRun =
     "SELECT id, model, cluster, planner, options, state, best, baseline_ns, best_ns, evaluations, "
     "wall_seconds, note, created FROM run WHERE id = ?";
+
+constexpr const char* kLaunches =
+    "SELECT id, strategy, launcher, options, state, predicted_ns, measured_ns, note, created FROM "
+    "launch ORDER BY id";
+constexpr const char* kLaunch =
+    "SELECT id, strategy, launcher, options, state, predicted_ns, measured_ns, note, created, "
+    "codec, size, bytes FROM launch WHERE id = ?";
 
 // Every row of `sql` through `read`.
 template <class Read>
@@ -225,6 +247,21 @@ std::vector<LossPoint> Workspace::losses(TrainingRow training) const {
       point.elapsed_seconds = row.getColumn(3).getDouble();
       return point;
     });
+  });
+}
+
+std::vector<StoredLaunch> Workspace::launches() const {
+  return state_->guarded([&] { return rows(state_->prepare(kLaunches), launch_from); });
+}
+
+std::optional<StoredLaunch> Workspace::launch(LaunchRow id) const {
+  return state_->guarded([&]() -> std::optional<StoredLaunch> {
+    Statement row = state_->prepare(kLaunch);
+    row.bind(1, id);
+    if (!row.executeStep()) return std::nullopt;
+    StoredLaunch launch = launch_from(row);
+    launch.result = state_->unpacked(row, 9);
+    return launch;
   });
 }
 

@@ -26,7 +26,9 @@ const std::map<std::string, Folders> kCoreMayInclude = {
     {"search/schedule",
      {"base", "graph", "cluster", "cost", "strategy", "program", "sim", "search"}},
     {"store", {"base"}},
-    {"plugin", {"base", "graph", "cluster", "cost", "strategy", "program", "sim", "search"}},
+    {"job", {"base", "graph", "cluster", "cost", "strategy", "program"}},
+    {"measured", {"base", "graph", "cluster", "cost", "strategy", "program", "sim", "job"}},
+    {"plugin", {"base", "graph", "cluster", "cost", "strategy", "program", "sim", "search", "job"}},
 };
 
 struct Include {

@@ -1,0 +1,213 @@
+#include <CLI/CLI.hpp>
+#include <algorithm>
+
+#include "app/cli/command.h"
+#include "app/cli/context.h"
+#include "app/cli/interrupt.h"
+#include "app/cli/launch_job.h"
+#include "app/cli/launch_report.h"
+#include "app/cli/output.h"
+#include "app/cli/report.h"
+#include "app/cli/stored_run.h"
+#include "core/base/error.h"
+#include "core/base/file.h"
+#include "core/measured/result_text.h"
+
+namespace strato::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct LaunchCommand {
+  PlanSource source;
+  JobOptions job;
+  std::string launcher = "local", folder, trace, workspace, parameters, timeout = "60s";
+  std::vector<std::string> set;
+
+  std::map<std::string, std::string> settings() const {
+    std::map<std::string, std::string> settings;
+    for (const std::string& text : set) {
+      const std::size_t equals = text.find('=');
+      if (equals == std::string::npos || equals == 0)
+        throw InputError("", "--set", "\"" + text + "\" has no value", "write key=value");
+      settings[text.substr(0, equals)] = text.substr(equals + 1);
+    }
+    return settings;
+  }
+  JobOptions options() const {
+    JobOptions options = job;
+    options.keep_parameters = !parameters.empty();
+    options.timeout = std::chrono::seconds(
+        std::max<std::int64_t>(1, static_cast<std::int64_t>(parse_duration(timeout, "--timeout"))));
+    return options;
+  }
+};
+
+LaunchRequest request_of(const LaunchCommand& options, const Job& job, const fs::path& folder) {
+  LaunchRequest request;
+  request.folder = folder;
+  request.worker = worker_program();
+  request.ranks = static_cast<int>(job.programs.ranks.size());
+  request.machines = job.machines;
+  request.settings = options.settings();
+  return request;
+}
+
+std::vector<DeviceId> devices_of(const Job& job) {
+  std::vector<DeviceId> devices;
+  for (const RankProgram& rank : job.programs.ranks) devices.push_back(rank.device);
+  return devices;
+}
+
+void warn_of_memory(const Timeline& timeline) {
+  for (const std::string& reason : infeasible_reasons(timeline))
+    remark("the plan does not fit: " + reason);
+}
+
+void store(const LaunchCommand& options, const LoadedPlan& plan, const Outcome& outcome,
+           const JobEnd& end, const JobResult& result) {
+  if (options.workspace.empty()) return;
+  Workspace workspace(options.workspace);
+  StoredStrategy strategy;
+  strategy.model = workspace.add(row_of(plan.model, plan.problem));
+  strategy.cluster = workspace.add(row_of(*plan.problem.cluster));
+  strategy.origin = Origin::Import;
+  strategy.label = "launched plan" + (plan.planner.empty() ? "" : " of " + plan.planner);
+  strategy.json = strategy_json(name_strategy(plan.strategy, *plan.problem.graph,
+                                              *plan.problem.grouping, *plan.problem.cluster));
+  strategy.digest = plan.strategy.digest();
+  strategy.step_time_ns = outcome.score.step_time.value;
+  strategy.feasible = outcome.score.feasible;
+  StoredLaunch launch;
+  launch.strategy = workspace.add(strategy);
+  launch.launcher = options.launcher;
+  launch.options = Json{{"engine", options.job.engine},
+                        {"transport", options.job.transport},
+                        {"device", options.job.device},
+                        {"steps", options.job.steps},
+                        {"set", options.settings()}}
+                       .dump();
+  launch.state = end.state == JobState::Finished    ? LaunchState::Finished
+                 : end.state == JobState::Cancelled ? LaunchState::Cancelled
+                                                    : LaunchState::Failed;
+  launch.predicted_ns = outcome.score.step_time.value;
+  launch.measured_ns = result.step_time.value;
+  launch.note = end.problem;
+  if (launch.state == LaunchState::Finished) launch.result = result_text(result);
+  workspace.add(launch);
+}
+
+void write_trace(const LaunchCommand& options, const LoadedPlan& plan, const Outcome& outcome,
+                 const Timeline& measured) {
+  if (options.trace.empty()) return;
+  Outcome as_measured = outcome;
+  as_measured.timeline = std::make_shared<const Timeline>(measured);
+  write_file(options.trace, plugins().exporter("chrome-trace")->write({plan.problem, plan.strategy,
+                                                                       as_measured}));
+}
+
+void keep_parameters(const LaunchCommand& options, const fs::path& folder) {
+  if (options.parameters.empty()) return;
+  std::error_code error;
+  fs::copy(folder / ("checkpoint-" + std::to_string(options.job.steps)), options.parameters,
+           fs::copy_options::recursive | fs::copy_options::overwrite_existing, error);
+  if (error) {
+    throw InputError(options.parameters, "", "cannot be written: " + error.message(),
+                     "choose another folder");
+  }
+}
+
+int report_end(const LaunchCommand& options, const JobEnd& end, JobFolder& folder,
+               const Command& command) {
+  const bool cancelled = end.state == JobState::Cancelled;
+  if (!cancelled) folder.keep();
+  if (command.json) {
+    print(Json{{"launcher", options.launcher},
+               {"state", std::string(name_of(end.state))},
+               {"problem", end.problem},
+               {"logs", cancelled ? "" : folder.path().string()}}
+              .dump() +
+          "\n");
+  }
+  remark(cancelled ? "cancelled; no process is left"
+                   : "the job failed: " + end.problem + "; logs are in " + folder.path().string());
+  return ExternalFailure;
+}
+
+int launch(const LaunchCommand& options, const Command& command) {
+  Interrupt interrupt;
+  check_writable(options.trace, options.source.files());
+  const auto launcher = plugins().launcher(options.launcher);
+  const LoadedPlan plan = load_plan(options.source);
+  for (const std::string& line : plan.unmatched) remark(line);
+  const Outcome outcome = simulate_strategy(plan.problem, plan.strategy);
+  warn_of_memory(*outcome.timeline);
+  const Job job = job_of(plan, outcome, options.options(), options.source.plan);
+  JobFolder folder(options.folder, options.launcher != "local");
+  stage_job(folder.path(), job);
+  interrupt.arm();
+  const auto launched = launcher->launch(request_of(options, job, folder.path()));
+  JobEnd end = follow(*launched, job.options, interrupt);
+  if (end.state != JobState::Finished) {
+    store(options, plan, outcome, end, {});
+    return report_end(options, end, folder, command);
+  }
+  LaunchReport report{options.launcher, job.options, read_result(folder.path()), {}};
+  const Timeline measured = measured_timeline(*outcome.timeline, report.result, devices_of(job));
+  report.comparison = compare_timelines(*outcome.timeline, measured, report.result.step_time);
+  keep_parameters(options, folder.path());
+  write_trace(options, plan, outcome, measured);
+  store(options, plan, outcome, end, report.result);
+  print(command.json ? launch_json(report, command.wall_seconds()).dump() + "\n"
+                     : launch_text(report, command.wall_seconds()));
+  return Done;
+}
+
+void declare_job(CLI::App& sub, LaunchCommand& options) {
+  JobOptions& job = options.job;
+  sub.add_option("--steps", job.steps, "Steps")->capture_default_str()->check(
+      CLI::Range(1, 1'000'000'000));
+  sub.add_option("--warm-up", job.warm_up, "Steps that the mean leaves out")
+      ->capture_default_str()
+      ->check(CLI::Range(0, 1'000'000));
+  sub.add_option("--engine", job.engine, "torch computes; replay takes the simulated times")
+      ->capture_default_str();
+  sub.add_option("--transport", job.transport, "See: list transports")->capture_default_str();
+  sub.add_option("--device", job.device, "cpu or cuda")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"cpu", "cuda"}));
+  sub.add_option("--threads", job.threads, "Of the CPU, for one op")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 4096));
+  sub.add_option("--seed", job.seed, "Of parameters and synthetic inputs")->capture_default_str();
+  sub.add_option("--learning-rate", job.learning_rate, "Else 0.01, of Adam 0.001");
+  sub.add_option("--timeout", options.timeout, "A rank without progress for so long is hung")
+      ->capture_default_str();
+  sub.add_option("--checkpoint-every", job.checkpoint_every, "Steps; 0: no checkpoints")
+      ->capture_default_str()
+      ->check(CLI::Range(0, 1'000'000'000));
+  sub.add_option("--resume", job.resume, "A checkpoint in the folder of --job: checkpoint-5");
+}
+
+}  // namespace
+
+void add_launch(CLI::App& app, Command& command) {
+  CLI::App* sub = add_command(app, command, "launch", "Run a plan on real processes");
+  const auto options = std::make_shared<LaunchCommand>();
+  options->source.declare(*sub);
+  sub->add_option("--launcher", options->launcher, "See: list launchers")->capture_default_str();
+  sub->add_option("--set", options->set, "A launcher's own setting: key=value");
+  sub->add_option("--job", options->folder,
+                  "Folder of the job, which all nodes see; else a temporary one");
+  sub->add_option("--workspace", options->workspace, "Store what was measured (.strata)");
+  sub->add_option("--trace", options->trace,
+                  "Write the measured timeline as a Chrome trace (ui.perfetto.dev)");
+  sub->add_option("--keep-parameters", options->parameters,
+                  "Folder for the parameters after the last step (.npy)");
+  declare_job(*sub, *options);
+  sub->callback([options, &command] {
+    command.action = [=, &command] { return launch(*options, command); };
+  });
+}
+
+}  // namespace strato::cli

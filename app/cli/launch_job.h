@@ -1,0 +1,47 @@
+// A plan as a job: staged in a folder, started by a launcher, followed to its end.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "app/cli/context.h"
+#include "app/cli/interrupt.h"
+#include "app/cli/output.h"
+#include "core/job/job.h"
+#include "core/plugin/launcher.h"
+#include "core/search/evaluator.h"
+
+namespace strato::cli {
+
+// The rank programs in the order of the simulated timeline, proved to end. Throws InputError naming
+// `file`.
+Job job_of(const LoadedPlan& plan, const Outcome& outcome, const JobOptions& options,
+           const std::string& file);
+
+// A folder for the job: `given`, made when it is not there, or a temporary one, in the working
+// folder when other machines have to see it.
+class JobFolder {
+ public:
+  JobFolder(const std::string& given, bool shared);
+  ~JobFolder();  // takes a temporary one away, unless it is kept
+  JobFolder(const JobFolder&) = delete;
+  JobFolder& operator=(const JobFolder&) = delete;
+  const std::filesystem::path& path() const { return path_; }
+  void keep() { temporary_ = false; }
+
+ private:
+  std::filesystem::path path_;
+  bool temporary_;
+};
+
+std::filesystem::path worker_program();  // beside this one
+
+// Shows the events of a job until it ends; Ctrl-C cancels it.
+struct JobEnd {
+  JobState state = JobState::Failed;
+  std::string problem;  // of a failed job: the rank and the cause
+};
+JobEnd follow(LaunchedJob& job, const JobOptions& options, Interrupt& interrupt);
+
+}  // namespace strato::cli

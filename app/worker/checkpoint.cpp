@@ -1,0 +1,216 @@
+#include "app/worker/checkpoint.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <map>
+#include <system_error>
+#include <vector>
+
+#include "app/worker/bytes.h"
+#include "app/worker/cut_layout.h"
+#include "app/worker/npy.h"
+#include "core/base/error.h"
+#include "core/base/file.h"
+#include "core/base/json.h"
+
+namespace strato::worker {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kFormat = "stratoscope-checkpoint";
+constexpr int kVersion = 1;
+
+bool is_kept(const Tensor& tensor) {
+  return tensor.role == TensorRole::Parameter || tensor.role == TensorRole::OptimizerState;
+}
+
+fs::path rank_file(const fs::path& folder, int rank) {
+  return folder / ("rank-" + std::to_string(rank) + ".bin");
+}
+
+// Where a slice lies in its whole tensor: the middle one of three pieces.
+struct SliceLayout {
+  std::array<std::int32_t, 4> cuts;
+  CutLayout layout;
+  SliceLayout(const Tensor& tensor, const Piece& piece)
+      : cuts{0, piece.begin, piece.end,
+             static_cast<std::int32_t>(tensor.shape[static_cast<std::size_t>(piece.axis)])},
+        layout(tensor, piece, cuts, static_cast<std::size_t>(tensor.bytes().value)) {}
+  SliceLayout(const SliceLayout&) = delete;
+};
+
+void write_own(const CheckpointRank& rank, const fs::path& folder) {
+  std::string out;
+  for (std::size_t i = 0; i < rank.program.values.size(); ++i) {
+    const Value& value = rank.program.values[ValueId(i)];
+    if (!value.resident || !is_kept(rank.graph.tensor(value.tensor))) continue;
+    const std::string elements = rank.execution.read(ValueId(i));
+    put(out, value.tensor.value());
+    put(out, value.piece);
+    put(out, elements.size());
+    out += elements;
+  }
+  write_file(rank_file(folder, rank.rank), out);
+}
+
+// Puts the ranks' pieces together, one tensor at a time.
+class Merger {
+ public:
+  Merger(const Graph& graph, fs::path folder) : graph_(graph), folder_(std::move(folder)) {}
+
+  void add_rank(int rank) {
+    const std::string content = read_file(rank_file(folder_, rank));
+    Taker taker(content, rank_file(folder_, rank).string());
+    while (!taker.empty()) {
+      const auto index = taker.take<std::int32_t>();
+      const auto piece = taker.take<Piece>();
+      const auto size = taker.take<std::size_t>();
+      add(TensorId(static_cast<std::size_t>(index)), piece, taker.take(size));
+    }
+  }
+
+  void finish(std::int64_t step) {
+    if (!partial_.empty()) {
+      throw InputError(folder_.string(), "",
+                       "no rank holds all of " + graph_.tensor(partial_.begin()->first).name,
+                       "this is a fault of the plan: please report it");
+    }
+    const Json index = {
+        {"format", kFormat}, {"version", kVersion}, {"step", step}, {"tensors", tensors_}};
+    write_file(folder_ / "index.json", index.dump(1) + "\n");
+  }
+
+ private:
+  struct Partial {
+    std::string bytes;
+    std::vector<std::pair<std::int32_t, std::int32_t>> there;
+  };
+
+  void add(TensorId id, const Piece& piece, std::string_view elements) {
+    if (written_.contains(id)) return;
+    if (piece.form == Piece::Form::Whole) return write(id, elements);
+    const Tensor& tensor = graph_.tensor(id);
+    const SliceLayout slice(tensor, piece);
+    Partial& partial = partial_[id];
+    partial.bytes.resize(static_cast<std::size_t>(tensor.bytes().value));
+    slice.layout.put(std::as_bytes(std::span(elements)), 1,
+                     std::as_writable_bytes(std::span(partial.bytes)));
+    partial.there.emplace_back(piece.begin, piece.end);
+    if (covers(partial, slice.cuts.back())) write(id, std::string(std::move(partial.bytes)));
+  }
+
+  static bool covers(Partial& partial, std::int32_t extent) {
+    std::sort(partial.there.begin(), partial.there.end());
+    std::int32_t end = 0;
+    for (const auto& [begin, until] : partial.there) {
+      if (begin > end) return false;
+      end = std::max(end, until);
+    }
+    return end >= extent;
+  }
+
+  void write(TensorId id, std::string_view elements) {
+    const Tensor& tensor = graph_.tensor(id);
+    const std::string file = std::to_string(tensors_.size()) + ".npy";
+    write_file(folder_ / file, npy_header(tensor.type, tensor.shape) + std::string(elements));
+    tensors_.push_back({{"name", tensor.name},
+                        {"file", file},
+                        {"role", tensor.role == TensorRole::Parameter ? "parameter" : "state"},
+                        {"type", std::string(name_of(tensor.type))},
+                        {"shape", tensor.shape}});
+    written_[id] = true;
+    partial_.erase(id);
+  }
+
+  const Graph& graph_;
+  fs::path folder_;
+  Json tensors_ = Json::array();
+  std::map<TensorId, bool> written_;
+  std::map<TensorId, Partial> partial_;
+};
+
+void make_folder(const fs::path& folder) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error) {
+    throw InputError(folder.string(), "", "cannot be made: " + error.message(),
+                     "make room, or choose a job folder that you may write to");
+  }
+}
+
+void merge(const CheckpointRank& rank, const fs::path& folder, std::int64_t step) {
+  Merger merger(rank.graph, folder);
+  for (int other = 0; other < rank.ranks; ++other) merger.add_rank(other);
+  merger.finish(step);
+  std::error_code ignored;
+  for (int other = 0; other < rank.ranks; ++other) fs::remove(rank_file(folder, other), ignored);
+}
+
+// A number and ".npy": it cannot leave the folder.
+bool is_own_file(const std::string& name) {
+  return name.size() > 4 && name.ends_with(".npy") &&
+         name.find_first_not_of("0123456789") == name.size() - 4;
+}
+
+std::map<std::string, fs::path> files_of(const JsonView& index, const fs::path& folder) {
+  std::map<std::string, fs::path> files;
+  for (const JsonView& tensor : index.at("tensors").items()) {
+    const std::string file = tensor.at("file").string();
+    if (!is_own_file(file))
+      tensor.at("file").fail("is not a file of the checkpoint", "resume from another checkpoint");
+    files[tensor.at("name").string()] = folder / file;
+  }
+  return files;
+}
+
+std::string piece_of(std::string whole, const Tensor& tensor, const Piece& piece) {
+  if (piece.form == Piece::Form::Whole) return whole;
+  const SliceLayout slice(tensor, piece);
+  std::string part(slice.layout.bytes(1), '\0');
+  slice.layout.take(std::as_bytes(std::span(whole)), 1,
+                    std::as_writable_bytes(std::span(part)));
+  return part;
+}
+
+}  // namespace
+
+void save_checkpoint(const CheckpointRank& rank, std::int64_t step,
+                     const std::function<void()>& barrier) {
+  const fs::path folder = rank.job / ("checkpoint-" + std::to_string(step));
+  make_folder(folder);
+  std::error_code ignored;
+  if (rank.rank == 0) fs::remove(folder / "index.json", ignored);
+  write_own(rank, folder);
+  barrier();
+  if (rank.rank == 0) merge(rank, folder, step);
+  barrier();
+}
+
+std::int64_t resume_checkpoint(const CheckpointRank& rank, const std::string& name) {
+  if (name.find('/') != std::string::npos || name == "..") {
+    throw InputError(name, "", "is not a folder inside the job's",
+                     "give the name of a checkpoint, such as checkpoint-5");
+  }
+  const fs::path folder = rank.job / name;
+  const JsonView index =
+      JsonView::parse(read_file(folder / "index.json"), (folder / "index.json").string());
+  index.expect_format(kFormat, kVersion);
+  const auto files = files_of(index, folder);
+  for (std::size_t i = 0; i < rank.program.values.size(); ++i) {
+    const Value& value = rank.program.values[ValueId(i)];
+    const Tensor& tensor = rank.graph.tensor(value.tensor);
+    if (!value.resident || !is_kept(tensor)) continue;
+    const auto file = files.find(tensor.name);
+    if (file == files.end()) {
+      throw InputError((folder / "index.json").string(), "", "has no tensor " + tensor.name,
+                       "resume from a checkpoint of the same model");
+    }
+    rank.execution.write(ValueId(i), piece_of(read_npy(file->second, tensor.type, tensor.shape),
+                                              tensor, value.piece));
+  }
+  return index.at("step").integer(0);
+}
+
+}  // namespace strato::worker

@@ -1,0 +1,38 @@
+// Checkpoints: parameters and optimizer state after a step, as files that need no Stratoscope and no
+// pickle to be read:
+//
+//   checkpoint-<step>/index.json   names, types, shapes; written last: with it the checkpoint is whole
+//   checkpoint-<step>/<i>.npy      one tensor
+//
+// While one is written, each rank's part lies beside them as rank-<r>.bin. A checkpoint can be
+// resumed by another plan of the same model: every rank takes its pieces of the whole tensors.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+
+#include "core/graph/graph.h"
+#include "core/plugin/rank_engine.h"
+#include "core/program/rank_program.h"
+
+namespace strato::worker {
+
+struct CheckpointRank {
+  std::filesystem::path job;  // folder
+  const Graph& graph;
+  const RankProgram& program;
+  RankExecution& execution;
+  int rank = 0, ranks = 1;
+};
+
+// Every rank calls it; `barrier` lets the ranks meet. Throws InputError (a full disk, no rank holds
+// all of a tensor), or what `barrier` throws.
+void save_checkpoint(const CheckpointRank& rank, std::int64_t step,
+                     const std::function<void()>& barrier);
+
+// Fills what this rank holds from the job's folder `name`, and returns the step after which it was
+// written. Throws InputError when it is not whole or of another model.
+std::int64_t resume_checkpoint(const CheckpointRank& rank, const std::string& name);
+
+}  // namespace strato::worker

@@ -1,0 +1,209 @@
+#include "app/worker/communicator.h"
+
+#include <algorithm>
+#include <cstring>
+#include <functional>
+#include <map>
+#include <utility>
+
+#include "app/worker/cut_layout.h"
+#include "core/base/error.h"
+
+namespace strato::worker {
+namespace {
+
+using Bytespan = std::span<std::byte>;
+
+class Plain final : public Operation {
+ public:
+  explicit Plain(std::unique_ptr<Pending> pending) : pending_(std::move(pending)) {}
+  void finish() override {
+    on_transport([&] { pending_->wait(); });
+  }
+
+ private:
+  std::unique_ptr<Pending> pending_;
+};
+
+// Memory in which pieces lie one after the other, for as long as the operation goes on.
+struct Scratch {
+  std::vector<std::byte> memory;
+  std::vector<Bytespan> pieces;
+
+  explicit Scratch(const CutLayout& layout) {
+    std::size_t bytes = 0;
+    for (std::size_t i = 0; i < layout.count(); ++i) bytes += layout.bytes(i);
+    memory.resize(bytes);
+    Bytespan rest(memory);
+    for (std::size_t i = 0; i < layout.count(); ++i) {
+      pieces.push_back(rest.first(layout.bytes(i)));
+      rest = rest.subspan(layout.bytes(i));
+    }
+  }
+};
+
+class Scratched final : public Operation {
+ public:
+  Scratched(std::unique_ptr<Scratch> scratch, std::unique_ptr<Pending> pending,
+            std::function<void(const Scratch&)> after)
+      : scratch_(std::move(scratch)), pending_(std::move(pending)), after_(std::move(after)) {}
+  void finish() override {
+    on_transport([&] { pending_->wait(); });
+    after_(*scratch_);
+  }
+
+ private:
+  std::unique_ptr<Scratch> scratch_;
+  std::unique_ptr<Pending> pending_;
+  std::function<void(const Scratch&)> after_;
+};
+
+std::uint32_t tag_of(const Instruction& instruction) {
+  return static_cast<std::uint32_t>(instruction.task.value());
+}
+
+void copy(Bytespan from, Bytespan to) {
+  CHECK(from.size() == to.size(), "a collective's values have different sizes");
+  std::memcpy(to.data(), from.data(), from.size());
+}
+
+}  // namespace
+
+Communicator::Communicator(const Graph& graph, const RankProgram& program,
+                           std::span<const DeviceId> device_of_rank, RankExecution& execution,
+                           Transport& transport)
+    : graph_(graph), program_(program), execution_(execution), transport_(transport) {
+  for (std::size_t rank = 0; rank < device_of_rank.size(); ++rank)
+    rank_of_.emplace(device_of_rank[rank], static_cast<int>(rank));
+  assign_lanes();
+}
+
+void Communicator::assign_lanes() {
+  std::map<std::vector<std::int32_t>, std::size_t> known;
+  lane_.assign(program_.instructions.size(), 0);
+  for (std::size_t i = 0; i < program_.instructions.size(); ++i) {
+    const Instruction& instruction = program_.instructions[i];
+    if (instruction.stream != Stream::Communication) continue;
+    std::vector<std::int32_t> key;
+    const bool collective = !instruction.peer.valid();
+    key.push_back(collective ? -1 : static_cast<std::int32_t>(instruction.kind));
+    if (!collective) key.push_back(instruction.peer.value());
+    for (const DeviceId member : program_.members[i]) key.push_back(member.value());
+    lane_[i] = known.emplace(std::move(key), known.size()).first->second;
+  }
+  lanes_ = known.size();
+}
+
+int Communicator::rank_of(DeviceId device) const {
+  const auto found = rank_of_.find(device);
+  CHECK(found != rank_of_.end(), "a rank program talks to a device that has no rank");
+  return found->second;
+}
+
+std::vector<int> Communicator::ranks_of(std::span<const DeviceId> devices) const {
+  std::vector<int> ranks;
+  for (const DeviceId device : devices) ranks.push_back(rank_of(device));
+  std::sort(ranks.begin(), ranks.end());
+  return ranks;
+}
+
+DataType Communicator::type_of(ValueId value) const {
+  return graph_.tensor(program_.values[value].tensor).type;
+}
+
+std::unique_ptr<Operation> Communicator::issue(std::size_t index) {
+  switch (program_.instructions[index].kind) {
+    case InstructionKind::Send:
+      return send(index);
+    case InstructionKind::Receive:
+      return receive(index);
+    case InstructionKind::AllReduce:
+      return all_reduce(index);
+    case InstructionKind::AllGather:
+      return all_gather(index);
+    case InstructionKind::ReduceScatter:
+      return reduce_scatter(index);
+    default:
+      break;
+  }
+  check_failed("is_communication(kind)", __FILE__, __LINE__,
+               "an instruction of the communication stream does not communicate");
+}
+
+std::unique_ptr<Operation> Communicator::send(std::size_t index) {
+  const Instruction& what = program_.instructions[index];
+  const Bytespan bytes = execution_.memory(program_.reads[index][0]);
+  return std::make_unique<Plain>(
+      on_transport([&] { return transport_.send(rank_of(what.peer), tag_of(what), bytes); }));
+}
+
+std::unique_ptr<Operation> Communicator::receive(std::size_t index) {
+  const Instruction& what = program_.instructions[index];
+  const Bytespan bytes = execution_.memory(program_.writes[index][0]);
+  return std::make_unique<Plain>(
+      on_transport([&] { return transport_.receive(rank_of(what.peer), tag_of(what), bytes); }));
+}
+
+std::unique_ptr<Operation> Communicator::all_reduce(std::size_t index) {
+  const auto reads = program_.reads[index], writes = program_.writes[index];
+  std::vector<Bytespan> values;
+  for (std::size_t i = 0; i < reads.size(); ++i) {
+    const bool in_place = writes.empty() || writes[i] == reads[i];
+    values.push_back(execution_.memory(in_place ? reads[i] : writes[i]));
+    if (!in_place) copy(execution_.memory(reads[i]), values.back());
+  }
+  return std::make_unique<Plain>(on_transport([&] {
+    return transport_.all_reduce(ranks_of(program_.members[index]),
+                                 tag_of(program_.instructions[index]), type_of(reads[0]),
+                                 std::move(values));
+  }));
+}
+
+std::unique_ptr<Operation> Communicator::all_gather(std::size_t index) {
+  const ValueId read = program_.reads[index][0], write = program_.writes[index][0];
+  const auto members = program_.members[index];
+  const auto self = static_cast<std::size_t>(
+      std::find(members.begin(), members.end(), program_.device) - members.begin());
+  const std::uint32_t tag = tag_of(program_.instructions[index]);
+  const Bytespan whole = execution_.memory(write);
+  const Value& value = program_.values[read];
+  const CutLayout layout(graph_.tensor(value.tensor), value.piece, program_.cuts[index],
+                         whole.size());
+  if (layout.contiguous()) {
+    std::vector<Bytespan> pieces;
+    for (std::size_t i = 0; i < layout.count(); ++i) pieces.push_back(layout.part(whole, i));
+    copy(execution_.memory(read), pieces[self]);
+    return std::make_unique<Plain>(on_transport(
+        [&] { return transport_.all_gather(ranks_of(members), tag, std::move(pieces)); }));
+  }
+  auto scratch = std::make_unique<Scratch>(layout);
+  copy(execution_.memory(read), scratch->pieces[self]);
+  auto pending = on_transport(
+      [&] { return transport_.all_gather(ranks_of(members), tag, scratch->pieces); });
+  return std::make_unique<Scratched>(
+      std::move(scratch), std::move(pending), [layout, whole](const Scratch& filled) {
+        for (std::size_t i = 0; i < layout.count(); ++i) layout.put(filled.pieces[i], i, whole);
+      });
+}
+
+// The terms are copied: a transport adds in place, and others may read the value still.
+std::unique_ptr<Operation> Communicator::reduce_scatter(std::size_t index) {
+  const ValueId read = program_.reads[index][0], write = program_.writes[index][0];
+  const auto members = program_.members[index];
+  const auto self = static_cast<std::size_t>(
+      std::find(members.begin(), members.end(), program_.device) - members.begin());
+  const Bytespan whole = execution_.memory(read), sum = execution_.memory(write);
+  const CutLayout layout(graph_.tensor(program_.values[write].tensor),
+                         program_.values[write].piece, program_.cuts[index], whole.size());
+  auto scratch = std::make_unique<Scratch>(layout);
+  for (std::size_t i = 0; i < layout.count(); ++i) layout.take(whole, i, scratch->pieces[i]);
+  auto pending = on_transport([&] {
+    return transport_.reduce_scatter(ranks_of(members), tag_of(program_.instructions[index]),
+                                     type_of(read), scratch->pieces);
+  });
+  return std::make_unique<Scratched>(
+      std::move(scratch), std::move(pending),
+      [self, sum](const Scratch& done) { copy(done.pieces[self], sum); });
+}
+
+}  // namespace strato::worker

@@ -1,0 +1,37 @@
+// How the pieces of an all-gather or a reduce-scatter lie in the value that they make up: piece i is
+// the units [cuts[i], cuts[i + 1]) of every run, so that it has gaps wherever there is more than one
+// run.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "core/graph/graph.h"
+#include "core/program/rank_program.h"
+
+namespace strato::worker {
+
+class CutLayout {
+ public:
+  // `piece`: the form of one of the pieces, of samples or along an axis. `bytes`: of all together.
+  CutLayout(const Tensor& tensor, const Piece& piece, std::span<const std::int32_t> cuts,
+            std::size_t bytes);
+
+  std::size_t count() const { return cuts_.size() - 1; }
+  std::size_t bytes(std::size_t piece) const;
+  // The piece where it lies in `whole`; only when contiguous().
+  std::span<std::byte> part(std::span<std::byte> whole, std::size_t piece) const;
+  bool contiguous() const { return runs_ == 1; }
+  void take(std::span<const std::byte> whole, std::size_t piece, std::span<std::byte> out) const;
+  void put(std::span<const std::byte> in, std::size_t piece, std::span<std::byte> whole) const;
+
+ private:
+  std::size_t offset(std::size_t run, std::size_t piece) const;
+  std::size_t width(std::size_t piece) const;  // bytes in one run
+
+  std::span<const std::int32_t> cuts_;
+  std::size_t runs_ = 1, unit_ = 0;  // unit: bytes of one sample, or of one element along the axis
+};
+
+}  // namespace strato::worker

@@ -1,0 +1,133 @@
+#include "app/worker/guard.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+
+#include "core/job/run_files.h"
+
+namespace strato::worker {
+namespace {
+
+constexpr int kKilledBy = 128;  // what a shell reports for a program that a signal ended
+
+sigset_t watched_signals() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGINT);
+  sigaddset(&signals, SIGTERM);
+  return signals;
+}
+
+}  // namespace
+
+void Guard::end_process(int status) {
+  std::fflush(stderr);
+  std::_Exit(status);
+}
+
+Guard::Guard(Watched watched, Events& events, End end)
+    : watched_(std::move(watched)), events_(events), end_(std::move(end)) {
+  const sigset_t signals = watched_signals();
+  ::pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  thread_ = std::jthread([this](const std::stop_token& stop) { watch(stop); });
+}
+
+Guard::~Guard() {
+  thread_.request_stop();
+  thread_.join();
+  const sigset_t signals = watched_signals();
+  ::pthread_sigmask(SIG_UNBLOCK, &signals, nullptr);
+}
+
+void Guard::expect_progress(std::function<Activity()> activity,
+                            std::function<std::string(int)> name,
+                            std::chrono::milliseconds timeout) {
+  const std::lock_guard lock(mutex_);
+  activity_ = std::move(activity);
+  name_ = std::move(name);
+  timeout_ = timeout;
+  last_ = activity_().ended;
+  moved_ = Clock::now();
+}
+
+void Guard::expect_nothing() {
+  const std::lock_guard lock(mutex_);
+  activity_ = nullptr;
+}
+
+void Guard::say(const std::string& text) const {
+  std::fprintf(stderr, "rank %d: %s\n", watched_.rank, text.c_str());
+}
+
+void Guard::watch(const std::stop_token& stop) {
+  while (!stop.stop_requested() && look()) {
+  }
+}
+
+// Waits one tick, for a signal.
+bool Guard::look() {
+  return !ended_by_signal() && !ended_by_launcher() && !ended_by_failure() && !ended_by_silence();
+}
+
+bool Guard::ended_by_signal() {
+  const sigset_t signals = watched_signals();
+  const auto tick = watched_.tick.count();
+  const timespec wait{tick / 1000, tick % 1000 * 1'000'000};
+  const int signal = ::sigtimedwait(&signals, nullptr, &wait);
+  if (signal <= 0) return false;
+  say(fmt::format("ended by signal {}", signal));
+  end_(kKilledBy + signal);
+  return true;
+}
+
+bool Guard::ended_by_launcher() const {
+  pollfd input{STDIN_FILENO, 0, 0};
+  if (!watched_.leash || ::poll(&input, 1, 0) <= 0) return false;
+  say("its launcher has ended");
+  end_(kFailed);
+  return true;
+}
+
+bool Guard::ended_by_failure() {
+  const auto failure = find_failure(watched_.folder);
+  if (!failure || failure->rank == watched_.rank) return false;
+  say(fmt::format("ends because rank {} failed: {}", failure->rank, failure->text));
+  events_.tell_failure(failure->rank, failure->text);
+  end_(kFailed);
+  return true;
+}
+
+bool Guard::ended_by_silence() {
+  const std::lock_guard lock(mutex_);
+  if (!activity_) return false;
+  const auto now = Clock::now();
+  const Activity activity = activity_();
+  if (activity.ended != last_) {
+    last_ = activity.ended;
+    moved_ = now;
+    return false;
+  }
+  const bool waits = activity.running < 0;
+  if (now - moved_ < (waits ? timeout_ * 5 / 4 : timeout_)) return false;
+  fail(fmt::format("hung {} for {:.3g} s",
+                   waits ? "waiting for other ranks" : "in " + name_(activity.running),
+                   std::chrono::duration<double>(now - moved_).count()));
+  return true;
+}
+
+void Guard::fail(const std::string& text) {
+  say(text);
+  record_failure(watched_.folder, {watched_.rank, text});
+  const auto first = find_failure(watched_.folder);
+  events_.tell_failure(first ? first->rank : watched_.rank, first ? first->text : text);
+  end_(kFailed);
+}
+
+}  // namespace strato::worker

@@ -1,0 +1,149 @@
+#include "app/worker/worker.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <new>
+#include <thread>
+
+#include "app/worker/guard.h"
+#include "app/worker/meeting.h"
+#include "app/worker/session.h"
+#include "core/base/error.h"
+#include "core/job/job.h"
+#include "core/job/run_files.h"
+
+namespace strato::worker {
+namespace {
+
+using namespace std::chrono_literals;
+
+// How long a rank whose peer went away waits for that one to say why.
+constexpr auto kPatience = 1500ms;
+
+void log_to(const std::filesystem::path& folder, int rank) {
+  const auto file = folder / fmt::format("log-{}.txt", rank);
+  const int log = ::open(file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+  if (log < 0) return;  // what cannot be logged goes to the launcher's own error output
+  ::dup2(log, STDERR_FILENO);
+  ::close(log);
+}
+
+Meeting meeting_of(const WorkerArguments& arguments, const RankJob& job) {
+  Meeting meeting;
+  meeting.rank = job.rank;
+  meeting.ranks = job.ranks;
+  meeting.secret = job.secret;
+  meeting.timeout = job.options.timeout;
+  meeting.interface = arguments.interface;
+  const MeetingPlace place = meeting_place(arguments, meeting.timeout);
+  meeting.host = place.host;
+  meeting.port = place.port;
+  return meeting;
+}
+
+RankOptions options_of(const RankJob& job) {
+  RankOptions options;
+  options.device = job.options.device;
+  options.seed = job.options.seed;
+  options.threads = job.options.threads;
+  options.learning_rate = job.options.learning_rate;
+  return options;
+}
+
+std::shared_ptr<const RankProgram> program_of(const RankJob& job) {
+  return {std::shared_ptr<const RankProgram>(), &job.program};  // the job outlives its use
+}
+
+struct Failure {
+  RankFailure what;
+  bool consequence = false;  // of something that another rank may still have to tell
+};
+
+Failure failure_of(const std::exception_ptr& thrown, int rank) {
+  try {
+    std::rethrow_exception(thrown);
+  } catch (const OtherRankFailure& error) {
+    return {{error.rank(), error.what()}};
+  } catch (const PeerFailure& error) {
+    return {{rank, error.what()}, true};
+  } catch (const std::bad_alloc&) {
+    return {{rank, "the machine's memory is exhausted; take a smaller batch or more devices"}};
+  } catch (const std::exception& error) {
+    return {{rank, error.what()}};
+  }
+}
+
+// The first failure of the job, once this rank's own is told.
+RankFailure tell(const std::filesystem::path& folder, const Failure& failure) {
+  const auto until =
+      std::chrono::steady_clock::now() + (failure.consequence ? kPatience : 0ms);
+  while (std::chrono::steady_clock::now() < until && !find_failure(folder))
+    std::this_thread::sleep_for(20ms);
+  record_failure(folder, failure.what);
+  return find_failure(folder).value_or(failure.what);
+}
+
+// Ends the process as it is: threads may be stuck in a transport that is broken.
+[[noreturn]] void end_failed(const WorkerArguments& arguments, Events& events,
+                             const std::exception_ptr& thrown) {
+  const Failure failure = failure_of(thrown, arguments.rank);
+  std::fprintf(stderr, "rank %d: %s\n", failure.what.rank, failure.what.text.c_str());
+  const RankFailure first = tell(arguments.job, failure);
+  events.tell_failure(first.rank, first.text);
+  Guard::end_process(kFailed);
+  std::abort();
+}
+
+// Runs the rank, and ends the process where it fails: before anything is destroyed.
+void run_rank(const WorkerArguments& arguments, const PluginRegistry& plugins, Events& events,
+              Guard& guard) try {
+  const RankJob job = load_rank(arguments.job, arguments.rank);
+  const auto engine = plugins.rank_engine(job.options.engine);
+  const auto execution = engine->prepare(job.graph, program_of(job), options_of(job));
+  const Meeting meeting = meeting_of(arguments, job);
+  const auto transport =
+      on_transport([&] { return plugins.transport(job.options.transport, meeting); });
+  std::fprintf(stderr, "rank %d of %d: %s, %s, met at %s:%d\n", job.rank, job.ranks,
+               job.devices[static_cast<std::size_t>(job.rank)].c_str(),
+               engine->software().c_str(), meeting.host.c_str(), meeting.port);
+  RankSession session({job, arguments.job, *execution, *transport, events, &guard,
+                       engine->software()});
+  try {
+    session.run();
+  } catch (...) {
+    end_failed(arguments, events, std::current_exception());
+  }
+} catch (...) {
+  end_failed(arguments, events, std::current_exception());
+}
+
+}  // namespace
+
+int rank_of_environment() {
+  for (const char* name : {"SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMI_RANK"}) {
+    const char* text = std::getenv(name);
+    if (text == nullptr) continue;
+    char* end = nullptr;
+    const long rank = std::strtol(text, &end, 10);
+    if (end != text && *end == '\0' && rank >= 0 && rank < 1'000'000) return static_cast<int>(rank);
+  }
+  return -1;
+}
+
+int run_worker(const WorkerArguments& arguments, const PluginRegistry& plugins) {
+  ::signal(SIGPIPE, SIG_IGN);
+  log_to(arguments.job, arguments.rank);
+  Events events(arguments.rank == 0 ? STDOUT_FILENO : -1);
+  Guard guard({arguments.job, arguments.rank, arguments.leash}, events);
+  run_rank(arguments, plugins, events, guard);
+  return kDone;
+}
+
+}  // namespace strato::worker

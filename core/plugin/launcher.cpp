@@ -1,0 +1,21 @@
+#include "core/plugin/launcher.h"
+
+namespace strato {
+
+std::string_view name_of(JobState state) {
+  switch (state) {
+    case JobState::Waiting:
+      return "waiting";
+    case JobState::Running:
+      return "running";
+    case JobState::Finished:
+      return "finished";
+    case JobState::Failed:
+      return "failed";
+    case JobState::Cancelled:
+      return "cancelled";
+  }
+  return "unknown";
+}
+
+}  // namespace strato

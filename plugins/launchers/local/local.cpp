@@ -1,0 +1,196 @@
+// The launcher "local": every rank is a process of this machine. They end with the process that
+// started them, so a job cannot be attached to again.
+#include <fmt/format.h>
+#include <poll.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+
+#include "core/base/error.h"
+#include "core/job/job.h"
+#include "core/job/run_files.h"
+#include "core/plugin/plugin.h"
+#include "plugins/launchers/local/rank_process.h"
+
+namespace strato {
+namespace {
+
+using namespace std::chrono_literals;
+using Clock = std::chrono::steady_clock;
+namespace fs = std::filesystem;
+
+// What ranks get to end by themselves: after SIGTERM, and once one of them has failed (the others
+// then learn of it, and rank 0 tells the cause).
+constexpr auto kGrace = 2s;
+constexpr auto kTick = 20ms;
+
+std::vector<std::string> arguments_of(const LaunchRequest& request, int rank) {
+  return {request.worker.string(), "--job",  request.folder.string(), "--rank",
+          std::to_string(rank),    "--interface", "127.0.0.1",        "--leash"};
+}
+
+class LocalJob final : public LaunchedJob {
+ public:
+  explicit LocalJob(const LaunchRequest& request) : folder_(request.folder) {
+    Pipe output = Pipe::make();
+    for (int rank = 0; rank < request.ranks; ++rank) {
+      ranks_.emplace_back(arguments_of(request, rank),
+                          folder_ / fmt::format("log-{}.txt", rank),
+                          rank == 0 ? output.write.get() : -1);
+    }
+    output_ = std::move(output.read);
+  }
+  ~LocalJob() override { cancel(); }
+
+  std::string id() const override { return fmt::format("local:{}", ranks_.front().pid()); }
+
+  std::optional<std::string> next_line(std::chrono::milliseconds wait) override {
+    const auto until = Clock::now() + wait;
+    for (;;) {
+      const auto left =
+          std::chrono::duration_cast<std::chrono::milliseconds>(until - Clock::now());
+      const auto now = std::clamp<std::chrono::milliseconds>(left, 0ms, kTick);
+      look();
+      if (pending_.find('\n') == std::string::npos) wait_for_output(now);
+      if (auto line = take_line()) return line;
+      if (left <= 0ms || (!output_.open() && !any_running())) return std::nullopt;
+    }
+  }
+
+  JobState state() override {
+    look();
+    if (any_running()) return JobState::Running;
+    if (cancelled_) return JobState::Cancelled;
+    return problem().empty() ? JobState::Finished : JobState::Failed;
+  }
+
+  std::string problem() override {
+    look();
+    return problem_;
+  }
+
+  void cancel() override {
+    if (!any_running()) return;
+    cancelled_ = true;
+    end_all();
+  }
+
+ private:
+  std::vector<RankProcess*> ranks_running() {
+    std::vector<RankProcess*> running;
+    for (RankProcess& rank : ranks_) {
+      if (rank.running()) running.push_back(&rank);
+    }
+    return running;
+  }
+  bool any_running() { return !ranks_running().empty(); }
+
+  std::optional<std::string> take_line() {
+    const std::size_t end = pending_.find('\n');
+    if (end == std::string::npos) return std::nullopt;
+    std::string line = pending_.substr(0, end);
+    pending_.erase(0, end + 1);
+    return line;
+  }
+
+  void wait_for_output(std::chrono::milliseconds wait) {
+    if (output_.open()) return read_more(wait);
+    const auto running = ranks_running();
+    if (!running.empty()) running.front()->wait(wait);
+  }
+
+  void read_more(std::chrono::milliseconds wait) {
+    pollfd input{output_.get(), POLLIN, 0};
+    if (::poll(&input, 1, static_cast<int>(wait.count())) <= 0) return;
+    std::array<char, 4096> bytes;
+    const ssize_t size = ::read(output_.get(), bytes.data(), bytes.size());
+    if (size > 0) {
+      pending_.append(bytes.data(), static_cast<std::size_t>(size));
+    } else if (size == 0 || errno != EINTR) {
+      output_.close();
+    }
+  }
+
+  // Notes the first rank that failed, and ends the others when they do not end by themselves.
+  void look() {
+    if (cancelled_) return;
+    for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
+      // A rank that was killed is the cause, whatever the others say of it.
+      if (ranks_[rank].killed_by_signal() && !ended_here_ && !killed_) {
+        killed_ = true;
+        note(fmt::format("rank {} {}", rank, ranks_[rank].problem()));
+      } else if (problem_.empty() && !ranks_[rank].problem().empty()) {
+        note(cause(static_cast<int>(rank)));
+      }
+    }
+    if (!problem_.empty() && !ended_here_ && Clock::now() > failed_at_ + kGrace) end_all();
+  }
+
+  void note(std::string problem) {
+    if (problem_.empty()) failed_at_ = Clock::now();
+    problem_ = std::move(problem);
+  }
+
+  std::string cause(int rank) {
+    if (const auto failure = find_failure(folder_))
+      return fmt::format("rank {}: {}", failure->rank, failure->text);
+    const std::string last = last_log_line(folder_, rank);
+    return fmt::format("rank {} {}{}", rank, ranks_[static_cast<std::size_t>(rank)].problem(),
+                       last.empty() ? "" : ": " + last);
+  }
+
+  void end_all() {
+    ended_here_ = true;
+    for (RankProcess& rank : ranks_) rank.signal(SIGTERM);
+    const auto until = Clock::now() + kGrace;
+    for (RankProcess& rank : ranks_) {
+      rank.wait(std::chrono::duration_cast<std::chrono::milliseconds>(until - Clock::now()));
+      rank.signal(SIGKILL);
+      rank.wait(kGrace);
+    }
+  }
+
+  fs::path folder_;
+  std::vector<RankProcess> ranks_;
+  Handle output_;
+  std::string pending_;
+  std::string problem_;
+  Clock::time_point failed_at_;
+  bool killed_ = false, cancelled_ = false, ended_here_ = false;
+};
+
+class LocalLauncher final : public Launcher {
+ public:
+  std::vector<std::pair<std::string, std::string>> settings() const override { return {}; }
+
+  std::unique_ptr<LaunchedJob> launch(const LaunchRequest& request) override {
+    if (!request.settings.empty()) {
+      throw InputError("", "", "the launcher local has no setting " + request.settings.begin()->first,
+                       "leave it out");
+    }
+    std::error_code ignored;
+    if (!fs::exists(request.worker, ignored)) {
+      throw InputError(request.worker.string(), "", "is not there",
+                       "build or install stratoscope-worker beside this program");
+    }
+    clear_run_files(request.folder);
+    return std::make_unique<LocalJob>(request);
+  }
+
+  std::unique_ptr<LaunchedJob> attach(const std::string& id, const fs::path&) override {
+    throw InputError("", "", id + " cannot be attached to",
+                     "processes of this machine end with the program that started them");
+  }
+};
+
+}  // namespace
+}  // namespace strato
+
+STRATOSCOPE_LAUNCHER(
+    [](std::string_view) -> std::unique_ptr<strato::Launcher> {
+      return std::make_unique<strato::LocalLauncher>();
+    })

@@ -1,0 +1,140 @@
+#include "app/worker/checkpoint.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <future>
+
+#include "app/worker/npy.h"
+#include "core/base/error.h"
+#include "core/base/file.h"
+#include "tests/app/worker/fakes.h"
+#include "tests/app/worker/hand_program.h"
+#include "tests/core/store/temporary_folder.h"
+#include "tests/message_of.h"
+
+namespace strato::worker {
+namespace {
+
+const Shape kShape = {2, 6};
+
+struct Holder {
+  Holder(std::shared_ptr<const Graph> of, const HandProgram& hand, Hub& hub)
+      : graph(std::move(of)),
+        program(hand.program()),
+        execution(*graph, program),
+        transport(hub, program.rank) {}
+  CheckpointRank rank(const TemporaryFolder& folder, int ranks) {
+    return {folder.path(), *graph, program, execution, program.rank, ranks};
+  }
+  void save(const TemporaryFolder& folder, int ranks) {
+    save_checkpoint(rank(folder, ranks), 3, [&] { transport.barrier(); });
+  }
+  void fill(std::size_t value, float first) {
+    for (float& each : execution.floats(value)) each = first++;
+  }
+
+  std::shared_ptr<const Graph> graph;
+  RankProgram program;
+  FakeExecution execution;
+  FakeTransport transport;
+};
+
+HandProgram with_columns(int rank, std::int32_t begin, std::int32_t end) {
+  HandProgram hand(rank, 2);
+  hand.piece(1, {Piece::Form::Slice, 1, begin, end});
+  return hand;
+}
+
+// Tensor 0 is whole on both ranks, tensor 1 in columns; then one rank takes all of it.
+TEST(Checkpoint, SlicesOfRanksBecomeWholeAndAnotherPlanResumes) {
+  const auto graph = graph_of(2, kShape);
+  TemporaryFolder folder;
+  Hub hub(2);
+  Holder a(graph, with_columns(0, 0, 2), hub), b(graph, with_columns(1, 2, 6), hub);
+  a.fill(0, 1);
+  b.fill(0, 1);
+  a.fill(1, 100);
+  b.fill(1, 200);
+  auto other = std::async(std::launch::async, [&] { b.save(folder, 2); });
+  a.save(folder, 2);
+  other.get();
+  EXPECT_FALSE(std::filesystem::exists(folder / "checkpoint-3/rank-0.bin"));
+
+  Hub alone(1);
+  Holder whole(graph, HandProgram(0, 2), alone);
+  EXPECT_EQ(resume_checkpoint(whole.rank(folder, 1), "checkpoint-3"), 3);
+  const std::vector<float> expected = {100, 101, 200, 201, 202, 203, 102, 103, 204, 205, 206, 207};
+  const auto values = whole.execution.floats(1);
+  EXPECT_EQ(std::vector<float>(values.begin(), values.end()), expected);
+  EXPECT_EQ(whole.execution.floats(0)[11], 12);
+
+  Holder middle(graph, with_columns(0, 1, 3), alone);
+  resume_checkpoint(middle.rank(folder, 1), "checkpoint-3");
+  const auto part = middle.execution.floats(1);
+  EXPECT_EQ(std::vector<float>(part.begin(), part.end()), (std::vector<float>{101, 200, 103, 204}));
+}
+
+TEST(Checkpoint, ATensorOfWhichAPartIsNowhereIsAnError) {
+  const auto graph = graph_of(2, kShape);
+  TemporaryFolder folder;
+  Hub hub(1);
+  Holder a(graph, with_columns(0, 0, 5), hub);
+  a.fill(0, 1);
+  a.fill(1, 1);
+  const std::string message = message_of([&] { a.save(folder, 1); });
+  EXPECT_NE(message.find("no rank holds all of t1"), std::string::npos) << message;
+  EXPECT_FALSE(std::filesystem::exists(folder / "checkpoint-3/index.json"));
+}
+
+class SavedCheckpoint : public ::testing::Test {
+ protected:
+  SavedCheckpoint() : hub(1), holder(graph_of(2, kShape), HandProgram(0, 2), hub) {
+    holder.fill(0, 1);
+    holder.fill(1, 1);
+    holder.save(folder, 1);
+  }
+  std::string resume(const std::string& name = "checkpoint-3") {
+    return message_of([&] { resume_checkpoint(holder.rank(folder, 1), name); });
+  }
+  TemporaryFolder folder;
+  Hub hub;
+  Holder holder;
+};
+
+TEST_F(SavedCheckpoint, IsRefusedWhenItsIndexLeavesTheFolder) {
+  const auto file = folder / "checkpoint-3/index.json";
+  std::string text = read_file(file);
+  text.replace(text.find("0.npy"), 5, "../0.npy");
+  write_file(file, text);
+  EXPECT_NE(resume().find("is not a file of the checkpoint"), std::string::npos) << resume();
+  EXPECT_NE(resume("../other").find("is not a folder inside"), std::string::npos);
+  EXPECT_NE(resume("..").find("is not a folder inside"), std::string::npos);
+}
+
+TEST_F(SavedCheckpoint, IsRefusedWhenATensorIsCutShortOrOfAnotherShape) {
+  const auto file = folder / "checkpoint-3/1.npy";
+  const std::string content = read_file(file);
+  write_file(file, content.substr(0, content.size() - 1));
+  EXPECT_NE(resume().find("is not whole"), std::string::npos) << resume();
+  write_file(file, npy_header(DataType::F32, {6, 2}) + content.substr(content.size() - 48));
+  EXPECT_NE(resume().find("another type or shape"), std::string::npos) << resume();
+}
+
+TEST_F(SavedCheckpoint, IsRefusedWithoutItsIndex) {
+  std::filesystem::remove(folder / "checkpoint-3/index.json");
+  EXPECT_NE(resume(), "no error");
+}
+
+TEST(Npy, HeaderIsAlignedAndNamesTypeAndShape) {
+  const std::string header = npy_header(DataType::F32, {3, 4});
+  EXPECT_EQ(header.size() % 64, 0u);
+  EXPECT_EQ(header.substr(1, 5), "NUMPY");
+  EXPECT_NE(header.find("{'descr': '<f4', 'fortran_order': False, 'shape': (3,4,), }"),
+            std::string::npos);
+  EXPECT_EQ(header.back(), '\n');
+  EXPECT_NE(npy_header(DataType::I64, {}).find("'shape': ()"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace strato::worker
