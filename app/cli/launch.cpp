@@ -11,6 +11,7 @@
 #include "app/cli/stored_run.h"
 #include "core/base/error.h"
 #include "core/base/file.h"
+#include "core/measured/make_job.h"
 #include "core/measured/result_text.h"
 
 namespace strato::cli {
@@ -51,12 +52,6 @@ LaunchRequest request_of(const LaunchCommand& options, const Job& job, const fs:
   request.machines = job.machines;
   request.settings = options.settings();
   return request;
-}
-
-std::vector<DeviceId> devices_of(const Job& job) {
-  std::vector<DeviceId> devices;
-  for (const RankProgram& rank : job.programs.ranks) devices.push_back(rank.device);
-  return devices;
 }
 
 void warn_of_memory(const Timeline& timeline) {
@@ -142,7 +137,7 @@ int launch(const LaunchCommand& options, const Command& command) {
   for (const std::string& line : plan.unmatched) remark(line);
   const Outcome outcome = simulate_strategy(plan.problem, plan.strategy);
   warn_of_memory(*outcome.timeline);
-  const Job job = job_of(plan, outcome, options.options(), options.source.plan);
+  const Job job = make_job(*outcome.timeline, plan.model.name, options.options());
   JobFolder folder(options.folder, options.launcher != "local");
   stage_job(folder.path(), job);
   interrupt.arm();
@@ -153,7 +148,7 @@ int launch(const LaunchCommand& options, const Command& command) {
     return report_end(options, end, folder, command);
   }
   LaunchReport report{options.launcher, job.options, read_result(folder.path()), {}};
-  const Timeline measured = measured_timeline(*outcome.timeline, report.result, devices_of(job));
+  const Timeline measured = measured_timeline(*outcome.timeline, report.result, devices_of(job.programs));
   report.comparison = compare_timelines(*outcome.timeline, measured, report.result.step_time);
   keep_parameters(options, folder.path());
   write_trace(options, plan, outcome, measured);

@@ -10,7 +10,6 @@
 
 #include "core/base/error.h"
 #include "core/base/quantity_text.h"
-#include "core/sim/execution_order.h"
 
 namespace strato::cli {
 namespace {
@@ -69,23 +68,6 @@ class Follower {
 
 }  // namespace
 
-Job job_of(const LoadedPlan& plan, const Outcome& outcome, const JobOptions& options,
-           const std::string& file) {
-  Job job;
-  job.name = plan.model.name;
-  job.options = options;
-  job.graph = outcome.program->graph;
-  job.programs = rank_programs(*outcome.program, execution_order(*outcome.timeline));
-  check_termination(job.programs, file);
-  for (const RankProgram& rank : job.programs.ranks) {
-    const Device& device = outcome.program->cluster->device(rank.device);
-    job.devices.push_back(device.name);
-    job.machines.push_back(static_cast<int>(device.machine.index()));
-  }
-  job.predicted = outcome.timeline->step_time;
-  return job;
-}
-
 JobFolder::JobFolder(const std::string& given, bool shared)
     : path_(given.empty() ? temporary_folder(shared) : made_folder(given)),
       temporary_(given.empty()) {}
@@ -93,10 +75,6 @@ JobFolder::JobFolder(const std::string& given, bool shared)
 JobFolder::~JobFolder() {
   std::error_code ignored;
   if (temporary_) fs::remove_all(path_, ignored);
-}
-
-fs::path worker_program() {
-  return fs::read_symlink("/proc/self/exe").parent_path() / "stratoscope-worker";
 }
 
 JobEnd follow(LaunchedJob& job, const JobOptions& options, Interrupt& interrupt) {

@@ -5,19 +5,12 @@
 #include <string>
 #include <vector>
 
-#include "app/cli/context.h"
 #include "app/cli/interrupt.h"
 #include "app/cli/output.h"
 #include "core/job/job.h"
 #include "core/plugin/launcher.h"
-#include "core/search/evaluator.h"
 
 namespace strato::cli {
-
-// The rank programs in the order of the simulated timeline, proved to end. Throws InputError naming
-// `file`.
-Job job_of(const LoadedPlan& plan, const Outcome& outcome, const JobOptions& options,
-           const std::string& file);
 
 // A folder for the job: `given`, made when it is not there, or a temporary one, in the working
 // folder when other machines have to see it.
@@ -34,8 +27,6 @@ class JobFolder {
   std::filesystem::path path_;
   bool temporary_;
 };
-
-std::filesystem::path worker_program();  // beside this one
 
 // Shows the events of a job until it ends; Ctrl-C cancels it.
 struct JobEnd {

@@ -1,0 +1,106 @@
+#include "core/measured/learn.h"
+
+#include <map>
+#include <optional>
+#include <tuple>
+#include <utility>
+
+namespace strato {
+namespace {
+
+using Pair = std::pair<std::string, std::string>;
+using Members = std::pair<Collective, std::vector<std::string>>;
+
+std::optional<Collective> collective_of(TaskKind kind) {
+  switch (kind) {
+    case TaskKind::AllReduce:
+      return Collective::AllReduce;
+    case TaskKind::AllGather:
+      return Collective::AllGather;
+    case TaskKind::ReduceScatter:
+      return Collective::ReduceScatter;
+    case TaskKind::Reduce:
+      return Collective::Reduce;
+    case TaskKind::Broadcast:
+      return Collective::Broadcast;
+    default:
+      return std::nullopt;
+  }
+}
+
+std::vector<std::string> members_of(const Program& program, TaskId id) {
+  std::vector<std::string> names;
+  for (const ResourceId resource : program.resources[id.index()]) {
+    if (resource.index() >= 2 * program.cluster->device_count()) continue;
+    names.push_back(program.cluster->device(DeviceId(resource.index() / 2)).name);
+  }
+  return names;
+}
+
+class Learner {
+ public:
+  explicit Learner(const Timeline& measured)
+      : measured_(measured), program_(*measured.program), signatures_(program_.graph->op_count()) {}
+
+  Profile learn() {
+    for (std::size_t i = 0; i < program_.tasks.size(); ++i) {
+      const TaskTimes& times = measured_.tasks[TaskId(i)];
+      if (times.end > times.start) take(TaskId(i), times.end - times.start);
+    }
+    add_sized();
+    return normalised(std::move(profile_));
+  }
+
+ private:
+  void take(TaskId id, Nanos time) {
+    const Task& task = program_.tasks[id];
+    const Cluster& cluster = *program_.cluster;
+    if (task.kind == TaskKind::Compute || task.kind == TaskKind::Update) return take_op(task, time);
+    if (task.bytes.value <= 0) return;
+    const SizedMeasurement point{task.bytes, time, Nanos(0), 1};
+    if (task.kind == TaskKind::Transfer) {
+      transfers_[{cluster.device(task.device).name, cluster.device(task.target).name}].push_back(
+          point);
+    } else if (const auto kind = collective_of(task.kind)) {
+      collectives_[{*kind, members_of(program_, id)}].push_back(point);
+    }
+  }
+
+  void take_op(const Task& task, Nanos time) {
+    const Graph& graph = *program_.graph;
+    if (task.axis >= 0) return;
+    std::string& signature = signatures_[task.op.index()];
+    if (signature.empty()) signature = op_signature(graph, task.op);
+    const std::int64_t samples =
+        follows_batch(graph, task.op) && task.samples > 0 ? task.samples : 1;
+    profile_.ops.push_back(
+        {signature, program_.cluster->gpu(task.device).name, {{samples, time, Nanos(0), 1}}});
+  }
+
+  // A line needs two points.
+  void add_sized() {
+    const auto two_sizes = [](const std::vector<SizedMeasurement>& points) {
+      for (const SizedMeasurement& point : points)
+        if (point.bytes != points.front().bytes) return true;
+      return false;
+    };
+    for (auto& [pair, points] : transfers_)
+      if (two_sizes(points)) profile_.transfers.push_back({pair.first, pair.second, points});
+    for (auto& [members, points] : collectives_)
+      if (two_sizes(points))
+        profile_.collectives.push_back({members.first, members.second, points});
+  }
+
+  const Timeline& measured_;
+  const Program& program_;
+  std::vector<std::string> signatures_;  // by op; empty: not asked for yet
+  std::map<Pair, std::vector<SizedMeasurement>> transfers_;
+  std::map<Members, std::vector<SizedMeasurement>> collectives_;
+  Profile profile_;
+};
+
+}  // namespace
+
+Profile learned_profile(const Timeline& measured) { return Learner(measured).learn(); }
+
+}  // namespace strato

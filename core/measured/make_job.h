@@ -1,0 +1,25 @@
+// From a simulated strategy to a job that launchers start: the one way that the command line and the
+// window share.
+//
+// Pure but for worker_program; safe from any thread.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "core/job/job.h"
+#include "core/sim/simulate.h"
+
+namespace strato {
+
+// Ranks execute their tasks in the order in which they start in `predicted`. Throws InputError when
+// the programs might not end (core/program/rank_program.h); `name`: of the plan.
+Job make_job(const Timeline& predicted, const std::string& name, const JobOptions& options);
+
+// By rank, ascending by device: the devices that have a task.
+std::vector<DeviceId> devices_of(const RankPrograms& programs);
+
+// stratoscope-worker: beside the running program, else under home_directory(). It may not be there.
+std::filesystem::path worker_program();
+
+}  // namespace strato

@@ -1,0 +1,94 @@
+// Measured times become a profile, and a strategy a job.
+#include "core/measured/learn.h"
+
+#include <gtest/gtest.h>
+
+#include "core/measured/make_job.h"
+#include "tests/core/program/toy.h"
+
+namespace strato {
+namespace {
+
+using toy::Bench;
+
+Timeline slower(Timeline timeline, std::int64_t times) {
+  for (TaskTimes& task : timeline.tasks) {
+    task.start = task.start * times;
+    task.end = task.end * times;
+  }
+  timeline.step_time = timeline.step_time * times;
+  return timeline;
+}
+
+const OpProfile* find(const Profile& profile, const std::string& signature) {
+  for (const OpProfile& op : profile.ops)
+    if (op.signature == signature) return &op;
+  return nullptr;
+}
+
+TEST(Learned, OpsUnderTheirGpuWithTheirSamples) {
+  Bench bench(toy::training_chain(4, 2, 8), toy::cluster(1, 2));
+  const Timeline timeline = bench.run(bench.everywhere(Mode::ReplicateAllReduce, {0, 1}));
+  const Profile profile = learned_profile(slower(timeline, 3));
+  const Graph& graph = *timeline.program->graph;
+  std::size_t checked = 0;
+  for (const Task& task : timeline.program->tasks) {
+    if (task.kind != TaskKind::Compute && task.kind != TaskKind::Update) continue;
+    const OpProfile* op = find(profile, op_signature(graph, task.op));
+    ASSERT_TRUE(op) << graph.op(task.op).name;
+    EXPECT_EQ(op->gpu, timeline.program->cluster->gpu(task.device).name);
+    ASSERT_EQ(op->measurements.size(), 1u);
+    EXPECT_EQ(op->measurements[0].samples, follows_batch(graph, task.op) ? 2 : 1);
+    EXPECT_EQ(op->measurements[0].time, task.duration * 3) << graph.op(task.op).name;
+    EXPECT_GE(op->measurements[0].repetitions, 2);  // on both devices
+    ++checked;
+  }
+  EXPECT_GT(checked, 4u);
+  EXPECT_EQ(parse_profile(profile_json(profile), "learned").digest(), profile.digest());
+}
+
+TEST(Learned, WhatWasNotTimedTeachesNothing) {
+  Bench bench(toy::training_chain(4, 2, 8), toy::cluster(1, 2));
+  const Timeline timeline = bench.run(bench.everywhere(Mode::ReplicateAllReduce, {0, 1}));
+  EXPECT_TRUE(learned_profile(slower(timeline, 0)).empty());
+}
+
+TEST(Learned, CommunicationNeedsTwoSizes) {
+  Bench bench(toy::training_chain(4, 2, 8), toy::cluster(1, 2));
+  const Timeline timeline = bench.run(bench.everywhere(Mode::ReplicateAllReduce, {0, 1}));
+  const Profile equal = learned_profile(timeline);
+  std::vector<Bytes> sizes;
+  for (const Task& task : timeline.program->tasks)
+    if (task.kind == TaskKind::AllReduce) sizes.push_back(task.bytes);
+  ASSERT_GE(sizes.size(), 2u);
+  const bool two = sizes.front() != sizes.back();
+  EXPECT_EQ(equal.collectives.size(), two ? 1u : 0u);
+  Timeline other = timeline;
+  auto program = std::make_shared<Program>(*timeline.program);
+  for (Task& task : program->tasks) {
+    if (task.kind != TaskKind::AllReduce) continue;
+    task.bytes = task.bytes * 2;
+    break;
+  }
+  other.program = program;
+  const Profile varied = learned_profile(other);
+  ASSERT_EQ(varied.collectives.size(), 1u);
+  EXPECT_EQ(varied.collectives[0].devices, (std::vector<std::string>{"m0:0", "m0:1"}));
+}
+
+TEST(MadeJob, HasARankForEachDeviceWithATask) {
+  Bench bench(toy::training_chain(4, 2, 8), toy::cluster(2, 2));
+  const Timeline timeline = bench.run(bench.everywhere(Mode::ReplicateAllReduce, {1, 2}));
+  JobOptions options;
+  options.steps = 7;
+  const Job job = make_job(timeline, "chain", options);
+  EXPECT_EQ(job.name, "chain");
+  EXPECT_EQ(job.options.steps, 7);
+  EXPECT_EQ(job.devices, (std::vector<std::string>{"m0:1", "m1:0"}));
+  EXPECT_EQ(job.machines, (std::vector<int>{0, 1}));
+  EXPECT_EQ(job.predicted, timeline.step_time);
+  EXPECT_EQ(devices_of(job.programs), (std::vector<DeviceId>{DeviceId(1), DeviceId(2)}));
+}
+
+}  // namespace
+}  // namespace strato
