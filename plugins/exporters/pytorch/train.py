@@ -1007,8 +1007,10 @@ class Rank:
             outputs = kernel(*inputs)
             if isinstance(outputs, torch.Tensor):
                 outputs = (outputs,)
+            others = list(inputs)
             for value, output in zip(writes, outputs or ()):
-                value.data = output if is_view else own(output, inputs)
+                value.data = output if is_view else own(output, others)
+                others.append(value.data)
         return run
 
     def split(self, _, reads, writes):
@@ -1072,10 +1074,9 @@ class Rank:
 
     def all_gather(self, instruction, reads, writes):
         group, made = self.groups[instruction["group"]], writes[0]
-        whole = Piece(instruction["piece"])
-        form = ["slice", whole.axis] if whole.form == "slice" else ["samples", -1]
+        form, axis = reads[0].piece.form, reads[0].piece.axis  # samples, or slices
         cuts = instruction["cuts"]
-        pieces = [Piece([*form, *ends]) for ends in zip(cuts, cuts[1:])]
+        pieces = [Piece([form, axis, *ends]) for ends in zip(cuts, cuts[1:])]
         shapes = [shape_of(made.tensor, piece, self.graph.batch) for piece in pieces]
         longest = max(math.prod(shape) for shape in shapes)
 
@@ -1140,10 +1141,15 @@ class Rank:
         self.pending[index] = (works, both)
 
 
+def memory_of(tensor):
+    storage = tensor.untyped_storage() if hasattr(tensor, "untyped_storage") else tensor.storage()
+    return storage.data_ptr()
+
+
 def own(tensor, inputs):
-    """Contiguous, and in memory of its own."""
+    """Contiguous, and in memory of its own: what shares an input's would change with it."""
     tensor = tensor.contiguous()
-    if any(x is not None and x.data_ptr() == tensor.data_ptr() for x in inputs):
+    if any(x is not None and memory_of(x) == memory_of(tensor) for x in inputs):
         return tensor.clone()
     return tensor
 

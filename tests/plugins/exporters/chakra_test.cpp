@@ -38,7 +38,7 @@ class Wire {
 
 enum Kind { kComp = 4, kSend = 5, kReceive = 6, kCollective = 7 };
 
-struct Attribute {
+struct NodeAttribute {
   std::uint64_t number = 0;
   std::string text;
 };
@@ -47,7 +47,7 @@ struct Node {
   std::uint64_t id = 0, kind = 0, start = 0, duration = 0;
   std::string name;
   std::vector<std::uint64_t> control, data;
-  std::map<std::string, Attribute> attributes;
+  std::map<std::string, NodeAttribute> attributes;
   std::uint64_t number(const std::string& key) const { return attributes.at(key).number; }
 };
 
@@ -57,9 +57,9 @@ void read_ids(Wire& wire, std::uint64_t type, std::vector<std::uint64_t>& ids) {
   while (!packed.at_end()) ids.push_back(packed.varint());
 }
 
-std::pair<std::string, Attribute> read_attribute(std::string_view bytes) {
+std::pair<std::string, NodeAttribute> read_attribute(std::string_view bytes) {
   Wire wire(bytes);
-  std::pair<std::string, Attribute> result;
+  std::pair<std::string, NodeAttribute> result;
   while (!wire.at_end()) {
     const std::uint64_t key = wire.varint();
     if (key == (1 << 3 | 2)) {
