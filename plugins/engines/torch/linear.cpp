@@ -52,7 +52,7 @@ Shape matrix_shape(const Shape& shape, bool vector_is_row) {
 
 Kernel matmul_grad_a(const Site& site) {
   return [p = Product(site.of_forward()), shape = site.local_out()](const Tensors& in,
-                                                                     const Shard& shard) {
+                                                                    const Shard& shard) {
     const Shape to = shape.on(shard);
     const at::Tensor gradient = at::matmul(p.y(in[0]), p.b(in[1]).transpose(-1, -2));
     const at::Tensor turned = p.scaled(turned_if(p.turn_a && !p.row, gradient));
@@ -62,7 +62,7 @@ Kernel matmul_grad_a(const Site& site) {
 
 Kernel matmul_grad_b(const Site& site) {
   return [p = Product(site.of_forward()), shape = site.local_out()](const Tensors& in,
-                                                                     const Shard& shard) {
+                                                                    const Shard& shard) {
     const Shape to = shape.on(shard);
     at::Tensor y = p.y(in[0]), a = p.a(in[1]);
     if (to.size() <= 2) {  // one matrix for all: one product over all rows, not a sum of products
@@ -87,7 +87,7 @@ struct Gemm {
   double alpha, beta;
 };
 
-at::Tensor product(const at::Tensor& a, const at::Tensor& b, double alpha) {
+at::Tensor matrix_product(const at::Tensor& a, const at::Tensor& b, double alpha) {
   const at::Tensor y = at::mm(a, b);
   return alpha == 1 ? y : y.mul(alpha);
 }
@@ -95,7 +95,7 @@ at::Tensor product(const at::Tensor& a, const at::Tensor& b, double alpha) {
 Kernel gemm(const Site& site) {
   return of_inputs([g = Gemm(site)](const Tensors& in) {
     const at::Tensor a = turned_if(g.turn_a, in[0]), b = turned_if(g.turn_b, in[1]);
-    if (in.size() < 3 || !in[2].defined()) return product(a, b, g.alpha);
+    if (in.size() < 3 || !in[2].defined()) return matrix_product(a, b, g.alpha);
     return at::addmm(in[2], a, b, g.beta, g.alpha);
   });
 }
@@ -103,14 +103,14 @@ Kernel gemm(const Site& site) {
 Kernel gemm_grad_input(const Site& site) {
   return of_inputs([g = Gemm(site.of_forward())](const Tensors& in) {
     const at::Tensor b = turned_if(!g.turn_b, in[1]);
-    return g.turn_a ? product(b.t(), in[0].t(), g.alpha) : product(in[0], b, g.alpha);
+    return g.turn_a ? matrix_product(b.t(), in[0].t(), g.alpha) : matrix_product(in[0], b, g.alpha);
   });
 }
 
 Kernel gemm_grad_weight(const Site& site) {
   return of_inputs([g = Gemm(site.of_forward())](const Tensors& in) {
     const at::Tensor a = turned_if(!g.turn_a, in[1]);
-    return g.turn_b ? product(in[0].t(), a.t(), g.alpha) : product(a, in[0], g.alpha);
+    return g.turn_b ? matrix_product(in[0].t(), a.t(), g.alpha) : matrix_product(a, in[0], g.alpha);
   });
 }
 
@@ -140,9 +140,9 @@ struct Convolution {
   }
   at::Tensor backward(const at::Tensor& y, const at::Tensor& x, const at::Tensor& w,
                       std::array<bool, 3> wanted) const {
-    auto gradients = at::convolution_backward(y, x, w, c10::nullopt, window.stride,
-                                              window.native_padding(), window.dilation, transposed,
-                                              extra, groups, wanted);
+    auto gradients =
+        at::convolution_backward(y, x, w, c10::nullopt, window.stride, window.native_padding(),
+                                 window.dilation, transposed, extra, groups, wanted);
     return wanted[0] ? std::get<0>(gradients) : std::get<1>(gradients);
   }
 

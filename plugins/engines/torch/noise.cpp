@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "plugins/engines/torch/extents.h"
+
 namespace strato::torch_engine {
 namespace {
 
@@ -17,12 +19,6 @@ std::uint64_t hashed(std::string_view text) {  // FNV-1a
   std::uint64_t hash = 0xcbf29ce484222325;
   for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
   return hash;
-}
-
-std::int64_t extent_product(const Shape& shape, std::size_t first, std::size_t last) {
-  std::int64_t result = 1;
-  for (std::size_t i = first; i < last; ++i) result *= shape[i];
-  return result;
 }
 
 double unit(std::uint64_t bits) { return static_cast<double>(bits >> 11) * 0x1.0p-53; }
@@ -50,8 +46,8 @@ void Noise::fill(const Shard& shard, std::uint64_t salt, T* to, F of_bits) const
   for (std::int64_t block = 0; block < outer_ * blocks_; ++block) {
     for (std::int64_t sample = 0; sample < samples; ++sample) {
       const std::int64_t number = batched_ ? shard.first_sample + sample : 0;
-      const std::uint64_t start = mixed(key + static_cast<std::uint64_t>(number)) +
-                                  static_cast<std::uint64_t>(block * run);
+      const std::uint64_t start =
+          mixed(key + static_cast<std::uint64_t>(number)) + static_cast<std::uint64_t>(block * run);
       for (std::int64_t i = 0; i < run; ++i) {
         *to++ = of_bits(mixed(start + static_cast<std::uint64_t>(i)));
       }
@@ -60,9 +56,8 @@ void Noise::fill(const Shard& shard, std::uint64_t salt, T* to, F of_bits) const
 }
 
 void Noise::uniform(const Shard& shard, double low, double high, float* to) const {
-  fill(shard, 0, to, [=](std::uint64_t bits) {
-    return static_cast<float>(low + (high - low) * unit(bits));
-  });
+  fill(shard, 0, to,
+       [=](std::uint64_t bits) { return static_cast<float>(low + (high - low) * unit(bits)); });
 }
 
 void Noise::uniform(const Shard& shard, double low, double high, double* to) const {

@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <numeric>
 #include <utility>
 
 #include "core/base/error.h"
+#include "plugins/engines/torch/extents.h"
 
 namespace strato::torch_engine {
 namespace {
@@ -31,13 +31,6 @@ Range slice_of(const Tensor& tensor, const Piece& piece, int axis) {
 
 bool within(const Range& inner, const Range& outer) {
   return outer.begin <= inner.begin && inner.end <= outer.end;
-}
-
-std::int64_t extent_product(const Shape& shape, std::size_t first, std::size_t last) {
-  const auto begin = shape.begin();
-  return std::accumulate(begin + static_cast<std::ptrdiff_t>(first),
-                         begin + static_cast<std::ptrdiff_t>(last), std::int64_t{1},
-                         std::multiplies<>());
 }
 
 // [outer, runs, samples, rest]: the third axis counts samples.
@@ -82,7 +75,8 @@ at::Tensor joined(const std::vector<at::Tensor>& parts, const Tensor& tensor,
   std::stable_sort(order.begin(), order.end(),
                    [&](std::size_t a, std::size_t b) { return pieces[a].begin < pieces[b].begin; });
   const bool slices = pieces[order[0]].form == Form::Slice;
-  CHECK(slices || is_batched(tensor), "joins pieces of \"" + tensor.name + "\", which has no batch");
+  CHECK(slices || is_batched(tensor),
+        "joins pieces of \"" + tensor.name + "\", which has no batch");
   std::vector<at::Tensor> sorted;
   for (const std::size_t i : order) {
     sorted.push_back(slices ? parts[i]

@@ -211,6 +211,8 @@ Roster report(const Meeting& meeting) {
                    fmt::format("see the log of rank {}", rank));
 }
 
+}  // namespace
+
 std::string packed(const std::vector<std::string>& texts) {
   std::string all;
   for (const std::string& text : texts) {
@@ -233,8 +235,6 @@ std::vector<std::string> unpacked(const std::string& all) {
   }
   return texts;
 }
-
-}  // namespace
 
 bool equal(const std::string& a, const std::string& b) {
   if (a.size() != b.size()) return false;

@@ -33,6 +33,10 @@ Roster admit(const Meeting& meeting);
 std::vector<std::string> exchange(const Meeting& meeting, const Roster& roster,
                                   const std::string& own);
 
+// A list of texts as one.
+std::string packed(const std::vector<std::string>& texts);
+std::vector<std::string> unpacked(const std::string& all);
+
 // Takes as long for texts that differ early as for equal ones.
 bool equal(const std::string& a, const std::string& b);
 

@@ -1,56 +1,60 @@
 #include "plugins/transports/gloo/mesh.h"
 
 #include <fmt/format.h>
-#include <gloo/rendezvous/context.h>
+#include <gloo/transport/address.h>
+#include <gloo/transport/context.h>
+#include <gloo/transport/pair.h>
 #include <gloo/transport/tcp/device.h>
 #include <gloo/transport/unbound_buffer.h>
 
 #include <algorithm>
-#include <charconv>
-#include <optional>
 
 #include "core/base/error.h"
 
 namespace strato::gloo_transport {
 namespace {
 
-// The addresses of Gloo's ports, by way of the admitted connections. Gloo sets its own and then asks
-// for all the others.
-class AddressBook final : public gloo::rendezvous::Store {
+// Gloo's own way to meet asks a store that all ranks reach: here the admitted connections are one.
+class Mesh final : public gloo::Context {
  public:
-  AddressBook(const Meeting& meeting, const Roster& roster) : meeting_(meeting), roster_(roster) {}
-
-  void set(const std::string&, const std::vector<char>& data) override {
-    own_.assign(data.begin(), data.end());
+  Mesh(const Meeting& meeting, const Roster& roster)
+      : gloo::Context(meeting.rank, meeting.ranks) {
+    const gloo::transport::tcp::attr address(roster.address.c_str());
+    device_ = gloo::transport::tcp::CreateDevice(address);
+    transportContext_ = device_->createContext(meeting.rank, meeting.ranks);
+    // Gloo waits five times as long for a connection.
+    transportContext_->setTimeout(std::max(meeting.timeout / 5, std::chrono::milliseconds(1)));
+    const std::vector<std::string> ports = exchange(meeting, roster, packed(own_ports()));
+    for (int peer = 0; peer < size; ++peer) {
+      if (peer != rank) connect(peer, unpacked(ports.at(static_cast<std::size_t>(peer))));
+    }
+    transportContext_->setTimeout(meeting.timeout);
+    setTimeout(meeting.timeout);
   }
-  std::vector<char> get(const std::string& rank) override {
-    if (!all_) all_ = exchange(meeting_, roster_, own_);
-    std::size_t number = all_->size();
-    std::from_chars(rank.data(), rank.data() + rank.size(), number);
-    CHECK(number < all_->size(), "Gloo asks for something else than a rank's address");
-    const std::string& address = (*all_)[number];
-    return {address.begin(), address.end()};
-  }
-  void wait(const std::vector<std::string>&) override {}
-  void wait(const std::vector<std::string>&, const std::chrono::milliseconds&) override {}
 
  private:
-  const Meeting& meeting_;
-  const Roster& roster_;
-  std::string own_;
-  std::optional<std::vector<std::string>> all_;
+  // By peer: where this rank waits for it.
+  std::vector<std::string> own_ports() {
+    std::vector<std::string> ports(static_cast<std::size_t>(size));
+    for (int peer = 0; peer < size; ++peer) {
+      if (peer == rank) continue;
+      const std::vector<char> bytes = transportContext_->createPair(peer)->address().bytes();
+      ports[static_cast<std::size_t>(peer)].assign(bytes.begin(), bytes.end());
+    }
+    return ports;
+  }
+
+  void connect(int peer, const std::vector<std::string>& theirs) {
+    const std::string& port = theirs.at(static_cast<std::size_t>(rank));
+    transportContext_->getPair(peer)->connect({port.begin(), port.end()});
+  }
 };
 
-std::shared_ptr<gloo::Context> connect(const Meeting& meeting, const Roster& roster) {
-  gloo::transport::tcp::attr address(roster.address.c_str());
-  auto device = gloo::transport::tcp::CreateDevice(address);
-  auto context = std::make_shared<gloo::rendezvous::Context>(meeting.rank, meeting.ranks);
-  // Gloo waits five times as long for a connection.
-  context->setTimeout(std::max(meeting.timeout / 5, std::chrono::milliseconds(1)));
-  AddressBook book(meeting, roster);
-  context->connectFullMesh(book, device);
-  context->setTimeout(meeting.timeout);
-  return context;
+// Without where in Gloo's sources it comes from.
+std::string reason_of(const std::exception& error) {
+  const std::string text = error.what();
+  const std::size_t place = text.find("] ");
+  return text.substr(text.starts_with('[') && place != std::string::npos ? place + 2 : 0);
 }
 
 [[noreturn]] void stranger(const Meeting& meeting, int rank, const std::string& problem) {
@@ -97,13 +101,13 @@ void verify(const Meeting& meeting, const Roster& roster, gloo::Context& context
 std::shared_ptr<gloo::Context> connect_all(const Meeting& meeting, const Roster& roster) {
   std::shared_ptr<gloo::Context> context;
   try {
-    context = connect(meeting, roster);
+    context = std::make_shared<Mesh>(meeting, roster);
     verify(meeting, roster, *context);
   } catch (const InputError&) {
     throw;
-  } catch (const std::exception&) {
+  } catch (const std::exception& error) {
     throw InputError("", fmt::format("rank {} of {}", meeting.rank, meeting.ranks),
-                     "cannot connect to all other ranks",
+                     "cannot connect to all other ranks: " + reason_of(error),
                      "see their logs, and whether a firewall is between the machines");
   }
   return context;

@@ -28,7 +28,7 @@ using Bytes = std::span<std::byte>;
 
 constexpr auto kNewsTime = std::chrono::milliseconds(500);  // until a death is known everywhere
 constexpr auto kLeaveTime = std::chrono::seconds(2);
-constexpr std::uint64_t kMostText = std::uint64_t{1} << 32;
+constexpr std::uint64_t kMostReported = std::uint64_t{1} << 32;
 
 // The ranks of a job as Gloo knows them, and what is known of their lives.
 class Connections {
@@ -302,7 +302,7 @@ class GlooTransport final : public Transport {
     for (int rank = 1; rank < ranks(); ++rank) {
       std::uint64_t size = 0;
       transfer_text(rank, std::as_writable_bytes(std::span(&size, 1)), false);
-      CHECK(size < kMostText, fmt::format("rank {} reports too much", rank));
+      CHECK(size < kMostReported, fmt::format("rank {} reports too much", rank));
       std::string text(size, '\0');
       transfer_text(rank, std::as_writable_bytes(std::span(text)), false);
       texts.push_back(std::move(text));

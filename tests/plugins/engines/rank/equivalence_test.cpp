@@ -217,6 +217,7 @@ TEST(RandomModels, TrainAsOnOneDevice) {
     RandomProblem problem = random_model_problem(random);
     problem = problem_of(std::make_shared<const Graph>(in_double(*problem.graph)), random);
     const Reference reference(problem.graph);
+    if (!std::isfinite(reference.loss)) continue;  // a model that cannot be trained
     run_and_compare(problem, any_strategy(problem, random), reference, random);
     if (testing::Test::HasFailure()) return;
   }

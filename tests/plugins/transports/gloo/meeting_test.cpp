@@ -1,0 +1,151 @@
+// Who may take part, and what the others say when a rank is gone.
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <chrono>
+
+#include "tests/message_of.h"
+#include "tests/plugins/transports/gloo/rank_processes.h"
+
+namespace strato {
+namespace {
+
+using namespace std::chrono_literals;
+using Clock = std::chrono::steady_clock;
+
+void expect_contains(const std::string& message, const std::string& part) {
+  EXPECT_NE(message.find(part), std::string::npos) << message;
+}
+
+void reduce_forever(Transport& transport, std::vector<int> members) {
+  std::vector<double> values(1000, 1);
+  for (std::uint32_t i = 0;; ++i) {
+    transport.all_reduce(members, i, DataType::F64, {std::as_writable_bytes(std::span(values))})
+        ->wait();
+  }
+}
+
+TEST(GlooMeeting, RefusesAnotherSecret) {
+  RankProcesses ranks(2, 1500ms);
+  ranks.start(0, [](const Meeting& meeting) {
+    expect_contains(message_of([&] { gloo_transport(meeting); }), "rank 1 did not come");
+  });
+  ranks.start(1, [](Meeting meeting) {
+    for (const std::string secret : {"of another test", "", "of this tesT", "of this test\0x"}) {
+      meeting.secret = secret;
+      expect_contains(message_of([&] { gloo_transport(meeting); }),
+                      "the secret is not this job's");
+    }
+  });
+  ranks.join();
+}
+
+TEST(GlooMeeting, RefusesARankThatIsThereOrIsNoRank) {
+  RankProcesses ranks(2, 1500ms);
+  ranks.start(0, [](const Meeting& meeting) {
+    expect_contains(message_of([&] { gloo_transport(meeting); }), "rank 1 did not come");
+  });
+  ranks.start(1, [](Meeting meeting) {
+    meeting.ranks = 3;
+    expect_contains(message_of([&] { gloo_transport(meeting); }), "it counts 3 ranks");
+    meeting.rank = 3;
+    expect_contains(message_of([&] { gloo_transport(meeting); }), "there is no such rank");
+  });
+  ranks.join();
+}
+
+int connect_to(std::uint16_t port) {
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(port);
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  for (;;) {
+    const int socket = ::socket(AF_INET, SOCK_STREAM, 0);
+    if (::connect(socket, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0) return socket;
+    ::close(socket);
+  }
+}
+
+// They say nothing, too little, or anything, and stay.
+TEST(GlooMeeting, StrangersDoNotKeepTheRanksApart) {
+  RankProcesses ranks(2);
+  const auto meet = [](const Meeting& meeting) { gloo_transport(meeting)->barrier(); };
+  ranks.start(0, meet);
+  std::vector<int> sockets;
+  for (int i = 0; i < 100; ++i) {
+    sockets.push_back(connect_to(ranks.meeting().port));
+    const std::string noise(static_cast<std::size_t>(i) * 11, static_cast<char>(i));
+    ::send(sockets.back(), noise.data(), noise.size(), MSG_NOSIGNAL);
+  }
+  ranks.start(1, meet);
+  ranks.join();
+  for (const int socket : sockets) ::close(socket);
+}
+
+TEST(GlooMeeting, NamesTheRanksThatDoNotCome) {
+  RankProcesses ranks(4, 1000ms);
+  ranks.start(0, [](const Meeting& meeting) {
+    expect_contains(message_of([&] { gloo_transport(meeting); }), "rank 1, 3 did not come");
+  });
+  ranks.start(2, [](const Meeting& meeting) {
+    expect_contains(message_of([&] { gloo_transport(meeting); }), "rank 0 does not answer");
+  });
+  ranks.join();
+}
+
+TEST(GlooMeeting, NamesRank0WhenNobodyListens) {
+  RankProcesses ranks(2, 300ms);
+  ranks.start(1, [](const Meeting& meeting) {
+    expect_contains(message_of([&] { gloo_transport(meeting); }), "rank 0 does not answer");
+  });
+  ranks.join();
+}
+
+TEST(GlooMeeting, NamesARankThatIsKilled) {
+  for (const int victim : {0, 2}) {
+    RankProcesses ranks(4);
+    ranks.start_all([victim](const Meeting& meeting) {
+      const auto transport = gloo_transport(meeting);
+      transport->barrier();
+      const auto start = Clock::now();
+      if (meeting.rank == victim) ::raise(SIGKILL);
+      const std::string message =
+          message_of([&] { reduce_forever(*transport, {0, 1, 2, 3}); });
+      expect_contains(message, "rank " + std::to_string(victim) + " is lost");
+      EXPECT_LT(Clock::now() - start, 10s);
+    });
+    ranks.join({victim});
+  }
+}
+
+TEST(GlooMeeting, NamesASenderThatIsKilled) {
+  RankProcesses ranks(3);
+  ranks.start_all([](const Meeting& meeting) {
+    const auto transport = gloo_transport(meeting);
+    transport->barrier();
+    if (meeting.rank == 1) ::raise(SIGKILL);
+    std::vector<std::byte> bytes(100);
+    expect_contains(message_of([&] { transport->receive(1, 5, bytes)->wait(); }),
+                    "rank 1 is lost");
+  });
+  ranks.join({1});
+}
+
+TEST(GlooMeeting, NamesARankThatHangs) {
+  RankProcesses ranks(2, 1000ms);
+  ranks.start_all([](const Meeting& meeting) {
+    const auto transport = gloo_transport(meeting);
+    transport->barrier();
+    if (meeting.rank == 1) ::raise(SIGSTOP);
+    expect_contains(message_of([&] { reduce_forever(*transport, {0, 1}); }),
+                    "rank 1 does not answer within 1 s");
+    ::_exit(testing::Test::HasFailure() ? 1 : 0);  // the other one never leaves
+  });
+  ranks.join_only(0);
+}
+
+}  // namespace
+}  // namespace strato
