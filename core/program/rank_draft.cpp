@@ -31,31 +31,38 @@ RankDraft::Place RankDraft::place_after(Index writer) const {
 
 ValueId RankDraft::view(OpId op, TensorId tensor, const Piece& piece, ValueId base,
                         std::span<const ValueId> inputs, const Instruction& reader) {
-  const Op& what = graph_.op(op);
-  std::vector<ValueId>& made = views_[{op, base}];
-  if (made.empty()) {
-    Instruction view;
-    view.kind = InstructionKind::View;
-    view.task = reader.task;
-    view.op = op;
-    view.piece = piece;
-    const Index writer = values_[base].writer;
-    const bool early = reader.stream == Stream::Communication &&
-                       (writer == kNone || instructions_[writer].stream == Stream::Compute);
-    for (const TensorId output : what.outputs) {
-      made.push_back(make(output, piece));
-      values_[made.back()].base = root(base);
-    }
-    add_at(early ? place_after(writer) : next_place(),
-           {.what = view, .reads = inputs, .writes = made});
-  }
-  const auto at = std::find(what.outputs.begin(), what.outputs.end(), tensor);
-  return made[static_cast<std::size_t>(at - what.outputs.begin())];
+  std::vector<View>& views = views_[root(base)];
+  auto known = std::find_if(views.begin(), views.end(),
+                            [&](const View& view) { return view.op == op && view.base == base; });
+  if (known == views.end())
+    known = views.insert(views.end(), {op, base, add_view(op, piece, base, inputs, reader)});
+  const auto& outputs = graph_.op(op).outputs;
+  const auto at = std::find(outputs.begin(), outputs.end(), tensor);
+  return known->made[static_cast<std::size_t>(at - outputs.begin())];
 }
 
-void RankDraft::forget_views(ValueId base) {
-  std::erase_if(views_, [&](const auto& view) { return root(view.first.second) == root(base); });
+std::vector<ValueId> RankDraft::add_view(OpId op, const Piece& piece, ValueId base,
+                                         std::span<const ValueId> inputs,
+                                         const Instruction& reader) {
+  Instruction view;
+  view.kind = InstructionKind::View;
+  view.task = reader.task;
+  view.op = op;
+  view.piece = piece;
+  const Index writer = values_[base].writer;
+  const bool early = reader.stream == Stream::Communication &&
+                     (writer == kNone || instructions_[writer].stream == Stream::Compute);
+  std::vector<ValueId> made;
+  for (const TensorId output : graph_.op(op).outputs) {
+    made.push_back(make(output, piece));
+    values_[made.back()].base = root(base);
+  }
+  add_at(early ? place_after(writer) : next_place(),
+         {.what = view, .reads = inputs, .writes = made});
+  return made;
 }
+
+void RankDraft::forget_views(ValueId base) { views_.erase(root(base)); }
 
 // A view is made by its op, and is what its base is.
 void RankDraft::need_writers(Index reader, ValueId value) {

@@ -3,10 +3,8 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <span>
 #include <unordered_map>
-#include <utility>
 #include <vector>
 
 #include "core/program/rank_program.h"
@@ -56,6 +54,11 @@ class RankDraft {
     ValueId base;  // of a view: the value whose memory it shares, itself no view
     Index writer;  // the last one; kNone: there from the start
   };
+  struct View {
+    OpId op;
+    ValueId base;
+    std::vector<ValueId> made;
+  };
   struct Place {  // in the order of execution: right after an instruction, or its own
     std::int64_t anchor = 0, then = 0;
     friend auto operator<=>(const Place&, const Place&) = default;
@@ -68,6 +71,8 @@ class RankDraft {
   Place next_place() const { return {static_cast<std::int64_t>(instructions_.size()), 0}; }
   Place place_after(Index writer) const;
   void need_writers(Index reader, ValueId value);
+  std::vector<ValueId> add_view(OpId op, const Piece& piece, ValueId base,
+                                std::span<const ValueId> inputs, const Instruction& reader);
   void note_writer(Index index, const Parts& parts);
   std::vector<Index> in_order() const;
 
@@ -75,7 +80,7 @@ class RankDraft {
   DeviceId device_;
   IdVector<ValueId, Known> values_;
   std::unordered_map<TensorId, std::vector<ValueId>> residents_;
-  std::map<std::pair<OpId, ValueId>, std::vector<ValueId>> views_;  // by op and base
+  std::unordered_map<ValueId, std::vector<View>> views_;  // by root
   std::vector<Instruction> instructions_;
   std::vector<Place> places_;
   Rows<ValueId> reads_, writes_;
