@@ -5,13 +5,15 @@
 //   comm_groups.json  {"1": [0, 1], ...}: the members of the collectives that not all devices join
 //   devices.json      which device is which, and the simulated step time
 //
-// Compute, reshuffling and updating are compute nodes, with duration, flops and bytes; a transfer is
-// a send node at its source and a receive node at its destination with the same tag; a collective is
-// a node at each of its members. Data dependencies are the program's. Control dependencies keep each
-// stream of a device in the order in which it was simulated, which is one order over all devices: so
-// sends and receives that block cannot wait for each other in a circle. Node ids ascend in it, too.
+// Compute, reshuffling and updating are compute nodes, with duration, flops and bytes; a transfer
+// is a send node at its source and a receive node at its destination with the same tag; a
+// collective is a node at each of its members. Data dependencies are the program's. Control
+// dependencies keep each stream of a device in the order in which it was simulated, which is one
+// order over all devices: so sends and receives that block cannot wait for each other in a circle.
+// Node ids ascend in it, too.
 //
-//   AstraSim... --workload-configuration=FOLDER/trace --comm-group-configuration=FOLDER/comm_groups.json
+//   AstraSim... --workload-configuration=FOLDER/trace
+//   --comm-group-configuration=FOLDER/comm_groups.json
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 #include <google/protobuf/util/delimited_message_util.h>
@@ -170,7 +172,8 @@ class Traces {
     Bytes bytes = task.bytes;
     if (task.op.valid() && (task.kind == TaskKind::Compute || task.kind == TaskKind::Update)) {
       const Op& op = program_.graph->op(task.op);
-      double part = static_cast<double>(task.samples) / static_cast<double>(program_.graph->batch());
+      double part =
+          static_cast<double>(task.samples) / static_cast<double>(program_.graph->batch());
       if (task.axis >= 0) part = part_of_split(op, task);
       flops = op.work.flops * part;
       const double moved = static_cast<double>(op.work.batch_bytes.value) * part;
@@ -225,7 +228,7 @@ class Traces {
   const Program& program_;
   std::size_t devices_;
   IdVector<TaskId, std::uint64_t> number_of_;  // in the order, from 1
-  std::vector<std::string> content_;            // by device
+  std::vector<std::string> content_;           // by device
   std::vector<std::uint64_t> last_compute_, last_communication_;
   std::map<std::vector<int>, int> groups_;  // members: id
 };

@@ -73,13 +73,6 @@ Json tensor_json(const Graph& graph, TensorId id) {
   return json;
 }
 
-template <class Ids>
-Json numbers_of(const Ids& ids) {
-  Json json = Json::array();
-  for (const auto id : ids) json.push_back(id.value());
-  return json;
-}
-
 Json op_json(const Op& op) {
   Json json{{"name", op.name},
             {"type", op.type},

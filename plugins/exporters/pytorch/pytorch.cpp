@@ -1,5 +1,5 @@
-// A folder that torchrun trains by the plan: train.py, which is the same for every plan, the training
-// graph (graph.json) and the program of each rank (rank-0.json, ...): data, never code.
+// A folder that torchrun trains by the plan: train.py, which is the same for every plan, the
+// training graph (graph.json) and the program of each rank (rank-0.json, ...): data, never code.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -36,13 +36,6 @@ Json piece_json(const Piece& piece) {
   return {word_of(piece.form), int{piece.axis}, piece.begin, piece.end};
 }
 
-template <class Ids>
-Json numbers_of(const Ids& ids) {
-  Json json = Json::array();
-  for (const auto id : ids) json.push_back(id.value());
-  return json;
-}
-
 // The op whose first output is the loss that is reported; invalid: none.
 OpId loss_op(const Graph& graph) {
   for (std::size_t i = 0; i < graph.op_count(); ++i) {
@@ -74,9 +67,8 @@ class Folder {
     graph["ranks"] = programs_.ranks.size();
     graph["groups"] = groups_;
     graph["parameters"] = parameters();
-    std::vector<ExportedFile> files{{"train.py", kTrainText},
-                                    {"README.md", readme()},
-                                    {"graph.json", line(graph) + "\n"}};
+    std::vector<ExportedFile> files{
+        {"train.py", kTrainText}, {"README.md", readme()}, {"graph.json", line(graph) + "\n"}};
     for (const RankProgram& rank : programs_.ranks) {
       files.push_back({fmt::format("rank-{}.json", rank.rank), rank_text(rank)});
     }
@@ -135,7 +127,8 @@ class Folder {
     return json;
   }
 
-  // Where a parameter is after a step: with who updates it; frozen, with who has it. Each piece once.
+  // Where a parameter is after a step: with who updates it; frozen, with who has it. Each piece
+  // once.
   Json parameters() const {
     Json json = Json::array();
     for (std::size_t i = 0; i < graph_.tensor_count(); ++i) {
@@ -182,9 +175,9 @@ class Folder {
 
   // One value and one instruction a line.
   std::string rank_text(const RankProgram& rank) const {
-    std::string text = fmt::format("{{\"rank\": {}, \"device\": {}, \"loss\": {},\n\"values\": [\n",
-                                   rank.rank, line(Json(cluster_.device(rank.device).name)),
-                                   line(loss_of(rank)));
+    std::string text =
+        fmt::format("{{\"rank\": {}, \"device\": {}, \"loss\": {},\n\"values\": [\n", rank.rank,
+                    line(Json(cluster_.device(rank.device).name)), line(loss_of(rank)));
     for (std::size_t i = 0; i < rank.values.size(); ++i) {
       const Value& value = rank.values[ValueId(i)];
       Json row{value.tensor.value()};

@@ -11,11 +11,12 @@
 //      "relu":  {"mode": "model-parallel", "devices": ["/job:worker/..."]}, ...},
 //    "order": {"/job:worker/replica:0/task:0/device:GPU:0": ["conv1", "relu", ...], ...}}
 //
-// A task is a machine of the cluster, a GPU's number its place in its machine. A node's key is the op's
-// name in the model; ops of the training graph (gradients, updates) are named after theirs.
+// A task is a machine of the cluster, a GPU's number its place in its machine. A node's key is the
+// op's name in the model; ops of the training graph (gradients, updates) are named after theirs.
 //   devices   who computes the op, ascending; of a reshape or other view: who computes its input
-//   mode      how the copies are kept equal (the group's; "duplicate" where each computes everything)
-//   samples   of each device, [first, last) of the global batch; missing where one device has all, or
+//   mode      how the copies are kept equal (the group's; "duplicate" where each computes
+//   everything) samples   of each device, [first, last) of the global batch; missing where one
+//   device has all, or
 //             every device has
 //   split     each device makes a slice of the first output along `axis`, of the whole batch; of an
 //             update: a slice of the parameter

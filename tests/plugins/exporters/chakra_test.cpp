@@ -36,14 +36,14 @@ class Wire {
   std::string_view bytes_;
 };
 
-enum Kind { kComp = 4, kSend = 5, kReceive = 6, kCollective = 7 };
+enum NodeKind { kComp = 4, kSend = 5, kReceive = 6, kCollective = 7 };
 
 struct NodeAttribute {
   std::uint64_t number = 0;
   std::string text;
 };
 
-struct Node {
+struct TraceNode {
   std::uint64_t id = 0, kind = 0, start = 0, duration = 0;
   std::string name;
   std::vector<std::uint64_t> control, data;
@@ -74,9 +74,9 @@ std::pair<std::string, NodeAttribute> read_attribute(std::string_view bytes) {
   return result;
 }
 
-Node read_node(std::string_view bytes) {
+TraceNode read_node(std::string_view bytes) {
   Wire wire(bytes);
-  Node node;
+  TraceNode node;
   while (!wire.at_end()) {
     const std::uint64_t key = wire.varint(), field = key >> 3;
     if (field == 1)
@@ -101,7 +101,7 @@ Node read_node(std::string_view bytes) {
   return node;
 }
 
-using Trace = std::vector<Node>;
+using Trace = std::vector<TraceNode>;
 
 Trace read_trace(const std::string& content) {
   Wire wire(content);
@@ -113,8 +113,8 @@ Trace read_trace(const std::string& content) {
   return trace;
 }
 
-struct Job {
-  explicit Job(const Exportable& plan) {
+struct TracedJob {
+  explicit TracedJob(const Exportable& plan) {
     const auto files = exported_folder("chakra", plan);
     for (std::size_t i = 0; i < plan.problem.cluster->device_count(); ++i) {
       traces.push_back(read_trace(files.at("trace." + std::to_string(i) + ".et")));
@@ -122,7 +122,7 @@ struct Job {
     groups = Json::parse(files.at("comm_groups.json"));
     EXPECT_EQ(files.size(), traces.size() + 2);
   }
-  std::vector<std::size_t> members_of(const Node& node) const {
+  std::vector<std::size_t> members_of(const TraceNode& node) const {
     if (node.attributes.contains("pg_name")) return groups.at(node.attributes.at("pg_name").text);
     std::vector<std::size_t> all(traces.size());
     for (std::size_t i = 0; i < all.size(); ++i) all[i] = i;
@@ -134,16 +134,16 @@ struct Job {
 
 // Runs the job as a simulator does that has one compute and one communication stream a rank, where
 // what communicates starts when all its ranks are there. Returns how many nodes were left.
-std::size_t left_after_running(const Job& job) {
+std::size_t left_after_running(const TracedJob& job) {
   std::vector<std::set<std::uint64_t>> done(job.traces.size());
   std::vector<std::vector<bool>> ran;
   for (const Trace& trace : job.traces) ran.emplace_back(trace.size(), false);
-  const auto ready = [&](std::size_t rank, const Node& node) {
+  const auto ready = [&](std::size_t rank, const TraceNode& node) {
     const auto is_done = [&](std::uint64_t id) { return done[rank].contains(id); };
     return std::all_of(node.control.begin(), node.control.end(), is_done) &&
            std::all_of(node.data.begin(), node.data.end(), is_done);
   };
-  const auto partners = [&](std::size_t rank, const Node& node) {
+  const auto partners = [&](std::size_t rank, const TraceNode& node) {
     if (node.kind == kSend) return std::vector<std::size_t>{rank, node.number("comm_dst")};
     if (node.kind == kReceive) return std::vector<std::size_t>{node.number("comm_src"), rank};
     if (node.kind == kCollective) return job.members_of(node);
@@ -158,7 +158,7 @@ std::size_t left_after_running(const Job& job) {
   for (bool moved = true; std::exchange(moved, false);) {
     for (std::size_t r = 0; r < job.traces.size(); ++r) {
       for (std::size_t i = 0; i < job.traces[r].size(); ++i) {
-        const Node& node = job.traces[r][i];
+        const TraceNode& node = job.traces[r][i];
         if (ran[r][i] || !ready(r, node)) continue;
         const auto ranks = partners(r, node);
         const bool all = std::all_of(ranks.begin(), ranks.end(), [&](std::size_t other) {
@@ -181,13 +181,13 @@ std::size_t left_after_running(const Job& job) {
 }
 
 void expect_sound(const Exportable& plan) {
-  const Job job(plan);
+  const TracedJob job(plan);
   const Program& program = *plan.outcome.program;
   std::size_t nodes = 0;
-  std::map<std::uint64_t, std::vector<const Node*>> sends, receives, collectives;
+  std::map<std::uint64_t, std::vector<const TraceNode*>> sends, receives, collectives;
   for (std::size_t r = 0; r < job.traces.size(); ++r) {
     std::uint64_t last = 0;
-    for (const Node& node : job.traces[r]) {
+    for (const TraceNode& node : job.traces[r]) {
       EXPECT_GT(node.id, last);  // ascending: dependencies come first
       last = node.id;
       for (const std::uint64_t id : node.data) EXPECT_LT(id, node.id);
@@ -219,14 +219,14 @@ void expect_sound(const Exportable& plan) {
   EXPECT_EQ(nodes, expected);
   ASSERT_EQ(sends.size(), receives.size());
   for (const auto& [id, send] : sends) {
-    const Node& receive = *receives.at(id).at(0);
+    const TraceNode& receive = *receives.at(id).at(0);
     for (const char* key : {"comm_src", "comm_dst", "comm_tag", "comm_size"}) {
       EXPECT_EQ(send.at(0)->number(key), receive.number(key)) << key;
     }
   }
   for (const auto& [id, members] : collectives) {
     EXPECT_EQ(members.size(), job.members_of(*members[0]).size());
-    for (const Node* member : members) {
+    for (const TraceNode* member : members) {
       EXPECT_EQ(member->number("comm_type"), members[0]->number("comm_type"));
       EXPECT_EQ(member->number("comm_size"), members[0]->number("comm_size"));
     }
@@ -258,9 +258,9 @@ TEST(Chakra, RandomStrategiesEnd) {
 
 TEST(Chakra, CollectivesSayWhatOneMemberBrings) {
   const Exportable plan = lenet(Mode::ReplicateAllReduce, {{DeviceId(0), 1}, {DeviceId(1), 1}});
-  const Job job(plan);
+  const TracedJob job(plan);
   std::uint64_t bytes = 0;
-  for (const Node& node : job.traces[0]) {
+  for (const TraceNode& node : job.traces[0]) {
     if (node.kind != kCollective) continue;
     EXPECT_EQ(node.number("comm_type"), 0u);
     EXPECT_EQ(job.members_of(node), (std::vector<std::size_t>{0, 1}));
