@@ -1,6 +1,7 @@
 #include "plugins/transports/gloo/group.h"
 
 #include <gloo/transport/context.h>
+#include <gloo/transport/pair.h>
 #include <gloo/transport/unbound_buffer.h>
 
 #include <algorithm>
@@ -63,6 +64,9 @@ class GroupTransport final : public gloo::transport::Context {
 
   std::unique_ptr<gloo::transport::Pair>& createPair(int) override {
     CHECK(false, "a group makes no connections");
+  }
+  std::unique_ptr<gloo::transport::Pair>& getPair(int place) override {
+    return all_->getPair(members_[static_cast<std::size_t>(place)]);
   }
   std::unique_ptr<UnboundBuffer> createUnboundBuffer(void* data, std::size_t size) override {
     return std::make_unique<GroupBuffer>(members_, all_->createUnboundBuffer(data, size));

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 #include <gloo/allreduce.h>
 #include <gloo/barrier.h>
+#include <gloo/common/error.h>
 
 #include <algorithm>
 #include <atomic>
@@ -55,7 +56,7 @@ class Connections {
       body();
     } catch (const InputError&) {
       throw;
-    } catch (const std::exception&) {
+    } catch (const gloo::Exception&) {
       fail(others);
     }
   }
