@@ -1,7 +1,6 @@
 #include "core/cost/sample_curve.h"
 
 #include <algorithm>
-#include <limits>
 
 #include "core/base/error.h"
 
@@ -9,7 +8,6 @@ namespace strato {
 namespace {
 
 constexpr double kDisturbed = 1.5;
-constexpr double kEndless = std::numeric_limits<double>::infinity();
 
 struct Level {
   double samples, time, weight;

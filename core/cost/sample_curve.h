@@ -17,6 +17,7 @@
 #include <span>
 #include <vector>
 
+#include "core/cost/line_piece.h"
 #include "core/cost/profile.h"
 
 namespace strato {
@@ -26,11 +27,7 @@ class SampleCurve {
   // Ascending by samples, unique, at least one. With one point alone the curve is level.
   explicit SampleCurve(std::span<const OpMeasurement> points);
 
-  double nanos(double samples) const {
-    const Piece* piece = pieces_.data();
-    while (samples >= piece->until) ++piece;
-    return piece->time + piece->slope * (samples - piece->from);
-  }
+  double nanos(double samples) const { return time_on_line(pieces_, samples); }
 
   // Only one size is known: one was measured, or all but one were disturbed.
   bool of_one_size() const { return pieces_.size() == 1; }
@@ -38,11 +35,7 @@ class SampleCurve {
   bool keeps(const OpMeasurement& point) const;
 
  private:
-  struct Piece {
-    double from, until;  // samples
-    double time, slope;  // nanoseconds at `from`, per sample
-  };
-  std::vector<Piece> pieces_;  // the last one has no end
+  std::vector<LinePiece> pieces_;
 };
 
 }  // namespace strato

@@ -2,14 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "core/base/error.h"
 
 namespace strato {
 namespace {
 
-constexpr double kEndless = std::numeric_limits<double>::infinity();
 constexpr std::size_t kMostPieces = 4;
 constexpr std::size_t kMostPlaces = 64;  // for knots: with more sizes, evenly many of them
 constexpr double kNoise = 0.01;
@@ -174,7 +172,7 @@ SizeCurve::SizeCurve(std::span<const SizedMeasurement> given) {
     pieces_.push_back({a.size, i + 2 < best.size() ? b.size : kEndless, a.time, slope});
   }
   // Down to zero bytes, but not below zero.
-  Piece& first = pieces_.front();
+  LinePiece& first = pieces_.front();
   if (first.time < first.slope * first.from) {
     pieces_.insert(pieces_.begin(), {0, first.from, 0, first.time / first.from});
   }

@@ -16,6 +16,7 @@
 #include <span>
 #include <vector>
 
+#include "core/cost/line_piece.h"
 #include "core/cost/profile.h"
 
 namespace strato {
@@ -26,10 +27,7 @@ class SizeCurve {
   explicit SizeCurve(std::span<const SizedMeasurement> points);
 
   Nanos at(Bytes bytes) const {
-    const auto size = static_cast<double>(bytes.value);
-    const Piece* piece = pieces_.data();
-    while (size >= piece->until) ++piece;
-    return nanos_from((piece->time + piece->slope * (size - piece->from)) * (1 - 1e-12));
+    return nanos_from(time_on_line(pieces_, static_cast<double>(bytes.value)) * (1 - 1e-12));
   }
   Nanos latency() const { return at(Bytes(0)); }
 
@@ -40,11 +38,7 @@ class SizeCurve {
   double error() const { return error_; }  // relative standard error of the measurements about it
 
  private:
-  struct Piece {
-    double from, until;  // bytes
-    double time, slope;  // nanoseconds at `from`, per byte
-  };
-  std::vector<Piece> pieces_;  // the last one has no end
+  std::vector<LinePiece> pieces_;
   Bytes first_, last_;
   double error_ = 0;
 };

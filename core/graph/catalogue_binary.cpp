@@ -29,7 +29,7 @@ OpRule variadic(std::string_view type, Linearity linear, GradientRule gradient_r
   return rule;
 }
 
-OpRule predicate(std::string_view type) {
+OpRule binary_predicate(std::string_view type) {
   OpRule rule = binary(type, 1, Linearity::None, nullptr);
   rule.shape = shape_broadcast_bool;
   return rule;
@@ -60,28 +60,28 @@ OpRules binary_rules() {
   return {
       binary("Add", 1, Joint, passed_gradient),
       variadic("AddN", Joint, passed_gradient),
-      predicate("And"),
+      binary_predicate("And"),
       integer("BitShift"),
       integer("BitwiseAnd"),
       integer("BitwiseOr"),
       integer("BitwiseXor"),
       binary("Div", 1, First, operand_gradients({x(1)}, {x(0), x(1)})),
-      predicate("Equal"),
-      predicate("Greater"),
-      predicate("GreaterOrEqual"),
-      predicate("Less"),
-      predicate("LessOrEqual"),
+      binary_predicate("Equal"),
+      binary_predicate("Greater"),
+      binary_predicate("GreaterOrEqual"),
+      binary_predicate("Less"),
+      binary_predicate("LessOrEqual"),
       variadic("Max", None, extreme_gradient),
       variadic("Mean", Joint, gradient()),
       variadic("Min", None, extreme_gradient),
       binary("Mod", 1, None, gradients({{"GradA", "grad_a", 0, {}, true}})),
       binary("Mul", 1, Each, operand_gradients({x(1)}, {x(0)})),
-      predicate("Or"),
+      binary_predicate("Or"),
       binary("Pow", 10, None, operand_gradients({x(0), x(1)}, {x(0), x(1), y(0)})),
       binary("Sub", 1, Joint, subtract),
       variadic("Sum", Joint, passed_gradient),
       where(),
-      predicate("Xor"),
+      binary_predicate("Xor"),
   };
 }
 

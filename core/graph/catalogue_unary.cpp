@@ -21,7 +21,7 @@ OpRule linear(std::string_view type, GradientRule gradient_rule) {
   return rule;
 }
 
-OpRule predicate(std::string_view type) {
+OpRule unary_predicate(std::string_view type) {
   OpRule rule = unary(type, cheap, nullptr);
   rule.shape = shape_broadcast_bool;
   return rule;
@@ -117,13 +117,13 @@ OpRules unary_rules() {
       unary("Gelu", costly, reads_input),
       unary("HardSigmoid", 2, reads_input),
       unary("HardSwish", 3, reads_input),
-      predicate("IsInf"),
-      predicate("IsNaN"),
+      unary_predicate("IsInf"),
+      unary_predicate("IsNaN"),
       unary("LeakyRelu", 2, reads_output),
       unary("Log", costly, reads_input),
       unary("Mish", 2 * costly, reads_input),
       linear("Neg", gradient()),
-      predicate("Not"),
+      unary_predicate("Not"),
       leaky("PRelu"),
       unary("QuantizeLinear", 2, nullptr),
       unary("QuickGelu", costly, reads_input),

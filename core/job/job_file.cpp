@@ -12,11 +12,11 @@
 namespace strato {
 namespace {
 
-constexpr std::string_view kFormat = "stratoscope-job";
+constexpr std::string_view kJobFormat = "stratoscope-job";
 constexpr std::int64_t kMaxInt = std::numeric_limits<int>::max();
 constexpr std::int64_t kMaxTimeout = 30 * 24 * 3600;  // a month, in seconds
 
-std::string dump(const Json& json) {
+std::string indented(const Json& json) {
   return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
@@ -132,19 +132,19 @@ std::string to_json(const JobFile& job) {
                      {"program", to_json(rank.program)}});
   Json graph = to_json(job.graph);
   graph["graph"] = job.graph_digest.hex();
-  return dump(Json{{"format", kFormat},
-                   {"version", Job::kVersion},
-                   {"name", job.name},
-                   {"predicted_ns", job.predicted.value},
-                   {"options", to_json(job.options)},
-                   {"graph", std::move(graph)},
-                   {"programs", job.programs.hex()},
-                   {"ranks", std::move(ranks)}});
+  return indented(Json{{"format", kJobFormat},
+                       {"version", Job::kVersion},
+                       {"name", job.name},
+                       {"predicted_ns", job.predicted.value},
+                       {"options", to_json(job.options)},
+                       {"graph", std::move(graph)},
+                       {"programs", job.programs.hex()},
+                       {"ranks", std::move(ranks)}});
 }
 
 JobFile parse_job(const std::string& json, const std::string& file) {
   const JsonView root = JsonView::parse(json, file);
-  root.expect_format(kFormat, Job::kVersion);
+  root.expect_format(kJobFormat, Job::kVersion);
   root.allow_only(
       {"format", "version", "name", "predicted_ns", "options", "graph", "programs", "ranks"});
   JobFile job;

@@ -10,7 +10,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kFormat = "stratoscope-job-result";
+constexpr std::string_view kResultFormat = "stratoscope-job-result";
 constexpr std::string_view kMagic = "STRATOMT";
 constexpr std::uint32_t kTasksVersion = 1;
 constexpr std::size_t kTaskBytes = 24;
@@ -67,7 +67,7 @@ void write_result(const fs::path& folder, const JobResult& result) {
   write_file(folder / "tasks.bin", tasks);
   Json losses = Json::array();
   for (const double loss : result.losses) losses.push_back(real_json(loss));
-  const Json json = {{"format", kFormat},
+  const Json json = {{"format", kResultFormat},
                      {"version", 1},
                      {"step_time_ns", result.step_time.value},
                      {"step_times_ns", values_of(result.step_times)},
@@ -80,7 +80,7 @@ void write_result(const fs::path& folder, const JobResult& result) {
 JobResult read_result(const fs::path& folder) {
   const fs::path file = folder / "result.json";
   const JsonView root = JsonView::parse(read_file(file), file.string());
-  root.expect_format(kFormat, 1);
+  root.expect_format(kResultFormat, 1);
   JobResult result;
   result.step_time = Nanos(root.at("step_time_ns").integer(0));
   for (const JsonView& time : root.at("step_times_ns").items())

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/error.h"
+#include "core/program/ascending.h"
 #include "core/program/tables.h"
 
 namespace strato {
@@ -19,11 +20,6 @@ bool is_collective(Kind kind) {
   return kind == Kind::AllReduce || kind == Kind::AllGather || kind == Kind::ReduceScatter;
 }
 bool has_cuts(Kind kind) { return kind == Kind::AllGather || kind == Kind::ReduceScatter; }
-
-template <class T>
-bool ascending(std::span<const T> values) {
-  return std::adjacent_find(values.begin(), values.end(), std::greater_equal<>()) == values.end();
-}
 
 class Validator {
  public:

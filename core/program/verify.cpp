@@ -3,16 +3,12 @@
 #include <functional>
 
 #include "core/base/error.h"
+#include "core/program/ascending.h"
 #include "core/program/collective.h"
 #include "core/program/lower.h"
 
 namespace strato {
 namespace {
-
-template <class T>
-bool ascending(std::span<const T> values) {
-  return std::adjacent_find(values.begin(), values.end(), std::greater_equal<>()) == values.end();
-}
 
 class Verifier {
  public:

@@ -5,12 +5,11 @@
 #include <cmath>
 #include <utility>
 
+#include "core/base/at.h"
 #include "core/base/error.h"
 
 namespace strato {
 namespace {
-
-std::size_t at(std::int32_t vertex) { return static_cast<std::size_t>(vertex); }
 
 void need_group(const SearchTree& tree, GroupId group) {
   if (group.valid() && group.index() < tree.order.size()) return;

@@ -6,13 +6,12 @@
 #include <numeric>
 #include <utility>
 
+#include "core/base/at.h"
 #include "core/base/error.h"
 #include "core/search/puct.h"
 
 namespace strato {
 namespace {
-
-std::size_t at(std::int32_t vertex) { return static_cast<std::size_t>(vertex); }
 
 float prior_of_unopened(const SearchTree& tree, std::int32_t vertex, std::int32_t first_unopened) {
   if (first_unopened >= 0) return tree.vertices[at(first_unopened)].prior;

@@ -27,9 +27,9 @@ class Stopper final : public CbcEventHandler {
 
 // Columns: the ops' a, then the tensors' b. Times in units of the gain, so that Clp's tolerances
 // mean the same for every program.
-class Rows {
+class Constraints {
  public:
-  explicit Rows(const SfbProgram& program)
+  explicit Constraints(const SfbProgram& program)
       : program_(program), ops_(static_cast<int>(program.time.size())) {
     add_reader_rows();
     add_cut_rows();
@@ -102,7 +102,7 @@ SfbSolution solve_by_cbc(const SfbProgram& program, double seconds, std::stop_to
   OsiClpSolverInterface solver;
   solver.messageHandler()->setLogLevel(0);
   solver.getModelPtr()->setLogLevel(0);
-  Rows(program).load(solver);
+  Constraints(program).load(solver);
   CbcModel model(solver);
   model.setLogLevel(0);
   model.solver()->messageHandler()->setLogLevel(0);

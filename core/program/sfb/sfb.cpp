@@ -15,6 +15,19 @@
 #include "core/program/sfb/weights.h"
 
 namespace strato {
+
+struct SfbSolved {
+  SfbSolution solution;
+  bool by_cbc = false;
+};
+using SfbAnswer = std::shared_ptr<const SfbSolved>;  // one for all equal programs
+
+struct SfbKnown {  // of one site under certain decisions
+  double gain = 0;
+  std::vector<int> kept;  // see reduce()
+  SfbAnswer answer;
+};
+
 namespace {
 
 constexpr std::size_t kMostKnown = 200'000;  // answers; some 100 MB. Beyond, all are forgotten
@@ -34,22 +47,11 @@ std::string signature(const SfbProgram& program) {
   return text;
 }
 
-struct Solved {
-  SfbSolution solution;
-  bool by_cbc = false;
-};
-using Answer = std::shared_ptr<const Solved>;  // one for all equal programs
-
-struct Known {  // of one site under certain decisions
-  double gain = 0;
-  std::vector<int> kept;  // see reduce()
-  Answer answer;
-};
-
 // Both find an optimum; the cut's is taken, so that the answer is the same whichever of several Cbc
 // comes upon, and however much time it has.
-Answer solve_program(const SfbProgram& program, const SfbOptions& options, std::stop_token stop) {
-  auto solved = std::make_shared<Solved>();
+SfbAnswer solve_program(const SfbProgram& program, const SfbOptions& options,
+                        std::stop_token stop) {
+  auto solved = std::make_shared<SfbSolved>();
   solved->solution = solve_by_cut(program);
   const bool gains = solved->solution.objective < 0;
   if (!gains || options.method == SfbMethod::MinimumCut) return solved;
@@ -86,12 +88,12 @@ struct SfbSolver::State {
     std::size_t site;
     SiteState state;
     std::string key;
-    std::shared_ptr<const Known> known;
+    std::shared_ptr<const SfbKnown> known;
     // Otherwise:
     SfbProgram program;
     std::string signature;
     std::vector<int> kept;
-    Answer answer;
+    SfbAnswer answer;
   };
 
   std::vector<Asked> ask(const Strategy& complete, const Replicas& replicas);
@@ -107,8 +109,8 @@ struct SfbSolver::State {
   const std::vector<SfbSite> sites;
   const SfbOptions options;
   std::mutex mutex;  // guards what follows
-  std::unordered_map<std::string, std::shared_ptr<const Known>> by_key;
-  std::unordered_map<std::string, Answer> by_signature;
+  std::unordered_map<std::string, std::shared_ptr<const SfbKnown>> by_key;
+  std::unordered_map<std::string, SfbAnswer> by_signature;
   std::map<std::vector<DeviceId>, double> taus;
 };
 
@@ -174,7 +176,7 @@ std::vector<SfbSolver::State::Asked*> SfbSolver::State::not_yet_solved(
 void SfbSolver::State::remember(const std::vector<Asked*>& unknown,
                                 const std::vector<Asked*>& solved, bool stopped) {
   const std::lock_guard lock(mutex);
-  std::unordered_map<std::string_view, Answer> now;
+  std::unordered_map<std::string_view, SfbAnswer> now;
   for (Asked* each : solved) {
     if (!stopped)
       each->answer = by_signature.try_emplace(each->signature, each->answer).first->second;
@@ -183,14 +185,14 @@ void SfbSolver::State::remember(const std::vector<Asked*>& unknown,
   for (Asked* each : unknown) {
     if (!each->answer) each->answer = now.at(each->signature);
     each->known =
-        std::make_shared<const Known>(each->program.gain, std::move(each->kept), each->answer);
+        std::make_shared<const SfbKnown>(each->program.gain, std::move(each->kept), each->answer);
     if (!stopped) by_key.try_emplace(each->key, each->known);
   }
 }
 
 SfbGradient SfbSolver::State::describe(const Asked& asked) const {
   const SfbSite& site = sites[asked.site];
-  const Known& known = *asked.known;
+  const SfbKnown& known = *asked.known;
   const SfbSolution& solution = known.answer->solution;
   SfbGradient gradient;
   gradient.producer = site.producer;
@@ -235,7 +237,7 @@ SfbReport SfbSolver::solve(const Strategy& complete, std::stop_token stop) {
   report.solved = static_cast<int>(fresh.size());
   for (const State::Asked* each : fresh) report.by_cbc += each->answer->by_cbc;
   state.remember(unknown, fresh, stop.stop_requested());
-  std::unordered_map<const Solved*, int> number;
+  std::unordered_map<const SfbSolved*, int> number;
   for (const State::Asked& each : asked) {
     report.gradients.push_back(state.describe(each));
     const int next = static_cast<int>(number.size());

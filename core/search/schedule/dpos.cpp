@@ -5,14 +5,13 @@
 #include <queue>
 #include <utility>
 
+#include "core/base/at.h"
 #include "core/base/error.h"
 
 namespace strato {
 namespace {
 
 constexpr std::size_t kCheckpoints = 16;
-
-std::size_t index(NodeIndex node) { return static_cast<std::size_t>(node); }
 
 }  // namespace
 
@@ -32,9 +31,9 @@ Dpos::Dpos(const Dag& dag, const Cluster& cluster, const CostModel& cost,
   std::iota(order_.begin(), order_.end(), 0);
   std::ranges::stable_sort(order_, std::greater(), [&](NodeIndex node) { return rank(node); });
   for (std::size_t i = 0; i < order_.size(); ++i)
-    place_[index(order_[i])] = static_cast<std::int32_t>(i);
+    place_[at(order_[i])] = static_cast<std::int32_t>(i);
   if (!order_.empty()) path_ = path_from(order_.front());
-  for (const NodeIndex node : path_) on_path_[index(node)] = 1;
+  for (const NodeIndex node : path_) on_path_[at(node)] = 1;
   std::size_t count = 0;
   Run all;
   all.tail = order_;
@@ -145,7 +144,7 @@ DeviceId Dpos::emptiest(const State& state) const {
 void Dpos::find_ready(NodeIndex node, std::span<const Placed> placed) {
   for (const DeviceId device : devices_) ready_[device.index()] = {};
   for (const EditableDag::Half& half : dag_.predecessors(node)) {
-    const Placed& from = placed[index(half.node)];
+    const Placed& from = placed[at(half.node)];
     const Nanos* times = transfers_.times_of(half.row);
     const std::uint16_t* kinds = transfers_.class_of(from.device);
     for (const DeviceId device : devices_) {
@@ -216,20 +215,20 @@ void Dpos::put(NodeIndex node, State& state, const Placed& placed) const {
 // was placed since.
 Dpos::State Dpos::resume(const Run& run, std::span<const Placed> placed) const {
   State state;
-  std::size_t at = 0;
+  std::size_t place = 0;
   const auto known = std::ranges::upper_bound(checkpoints_, run.restart, {}, &Checkpoint::place);
   if (known == checkpoints_.begin()) {
     state = empty_state();
   } else {
     state = std::prev(known)->state;
-    at = std::prev(known)->place;
+    place = std::prev(known)->place;
   }
-  auto choice = std::ranges::lower_bound(choices_, at, {}, &Choice::place);
-  for (; at < run.restart; ++at) {
-    for (; choice != choices_.end() && choice->place == at; ++choice)
+  auto choice = std::ranges::lower_bound(choices_, place, {}, &Choice::place);
+  for (; place < run.restart; ++place) {
+    for (; choice != choices_.end() && choice->place == place; ++choice)
       state.path_device = choice->device;
-    const NodeIndex node = node_at(run, at);
-    put(node, state, placed[index(node)]);
+    const NodeIndex node = node_at(run, place);
+    put(node, state, placed[at(node)]);
   }
   return state;
 }
@@ -242,23 +241,24 @@ Dpos::State Dpos::run(const Run& run, std::vector<Placed>& placed, std::size_t& 
   State state = resume(run, placed);
   std::size_t on_path = 0;  // of the path's nodes: those before are placed
   const std::size_t stride = std::max<std::size_t>(64, run.end() / kCheckpoints + 1);
-  for (std::size_t at = run.restart; at < run.end() && state.makespan < run.limit; ++at) {
-    const bool is_known = !checkpoints_.empty() && checkpoints_.back().place >= at;
-    if (run.keep && at > 0 && at % stride == 0 && !is_known) checkpoints_.push_back({at, state});
-    const NodeIndex node = node_at(run, at);
+  for (std::size_t place = run.restart; place < run.end() && state.makespan < run.limit; ++place) {
+    const bool is_known = !checkpoints_.empty() && checkpoints_.back().place >= place;
+    if (run.keep && place > 0 && place % stride == 0 && !is_known)
+      checkpoints_.push_back({place, state});
+    const NodeIndex node = node_at(run, place);
     std::span<const NodeIndex> remaining;
-    if (options_.critical_path_device && on_path_[index(node)]) {
+    if (options_.critical_path_device && on_path_[at(node)]) {
       while (run.path[on_path] != node) ++on_path;
       remaining = run.path.subspan(on_path);
     }
     find_ready(node, placed);
     PlanningSteps::Why why;
-    const DeviceId device = select(node, remaining, at, state, run, why);
+    const DeviceId device = select(node, remaining, place, state, run, why);
     const Nanos duration = time(node, device);
     const Nanos start = state.idle[device.index()].earliest(ready_[device.index()], duration);
-    placed[index(node)] = {start, start + duration, device};
-    if (run.steps) record(node, state, why, placed[index(node)], *run.steps);
-    put(node, state, placed[index(node)]);
+    placed[at(node)] = {start, start + duration, device};
+    if (run.steps) record(node, state, why, placed[at(node)], *run.steps);
+    put(node, state, placed[at(node)]);
     ++count;
   }
   return state;
@@ -271,7 +271,7 @@ void Dpos::rank_again(const DagEdit& edit, std::span<const NodeIndex> touched, s
   const auto later = [&](NodeIndex a, NodeIndex b) { return dag_.key(a) < dag_.key(b); };
   std::priority_queue<NodeIndex, std::vector<NodeIndex>, decltype(later)> queue(later);
   for (const NodeIndex node : edit.removed) {
-    changed_[index(node)] = 1;
+    changed_[at(node)] = 1;
     change.changed.push_back(node);
   }
   for (const NodeIndex node : touched) queue.push(node);
@@ -285,10 +285,10 @@ void Dpos::rank_again(const DagEdit& edit, std::span<const NodeIndex> touched, s
     last = node;
     ++change.ranked;
     const Nanos rank_now = rank_from_successors(node);
-    const bool added = index(node) >= old_size;
+    const bool added = at(node) >= old_size;
     if (!added && rank_now == rank(node)) continue;
-    rank_[index(node)] = rank_now;
-    changed_[index(node)] = 1;
+    rank_[at(node)] = rank_now;
+    changed_[at(node)] = 1;
     change.changed.push_back(node);
     for (const EditableDag::Half& half : dag_.predecessors(node)) queue.push(half.node);
   }
@@ -298,7 +298,7 @@ void Dpos::order_again(std::span<const NodeIndex> touched, Change& change) {
   std::vector<NodeIndex> moved;
   change.place = order_.size();
   for (const NodeIndex node : change.changed) {
-    const std::int32_t old = place_[index(node)];
+    const std::int32_t old = place_[at(node)];
     if (old >= 0) change.place = std::min(change.place, static_cast<std::size_t>(old));
     if (!dag_.has(node)) continue;
     moved.push_back(node);
@@ -307,16 +307,16 @@ void Dpos::order_again(std::span<const NodeIndex> touched, Change& change) {
                     [&](NodeIndex a, NodeIndex b) { return before(a, rank(a), b, rank(b)); });
   if (!moved.empty()) {
     const NodeIndex first = moved.front();
-    const auto at = std::partition_point(order_.begin(), order_.end(), [&](NodeIndex node) {
-      return before(node, old_rank_[index(node)], first, rank(first));
+    const auto begin = std::partition_point(order_.begin(), order_.end(), [&](NodeIndex node) {
+      return before(node, old_rank_[at(node)], first, rank(first));
     });
-    change.place = std::min(change.place, static_cast<std::size_t>(at - order_.begin()));
+    change.place = std::min(change.place, static_cast<std::size_t>(begin - order_.begin()));
   }
   change.tail.reserve(order_.size() - change.place + moved.size());
   std::size_t next = 0;
   for (std::size_t i = change.place; i < order_.size(); ++i) {
     const NodeIndex node = order_[i];
-    if (changed_[index(node)]) continue;
+    if (changed_[at(node)]) continue;
     for (; next < moved.size() && before(moved[next], rank(moved[next]), node, rank(node)); ++next)
       change.tail.push_back(moved[next]);
     change.tail.push_back(node);
@@ -325,13 +325,13 @@ void Dpos::order_again(std::span<const NodeIndex> touched, Change& change) {
                      moved.end());
   // The order may be the same for longer, although ranks are not.
   change.restart = change.place;
-  for (const NodeIndex node : touched) changed_[index(node)] |= 2;
+  for (const NodeIndex node : touched) changed_[at(node)] |= 2;
   for (const NodeIndex node : change.tail) {
     if (change.restart >= order_.size() || order_[change.restart] != node) break;
-    if (changed_[index(node)] & 2) break;  // it has other neighbours
+    if (changed_[at(node)] & 2) break;  // it has other neighbours
     ++change.restart;
   }
-  for (const NodeIndex node : touched) changed_[index(node)] &= ~2;
+  for (const NodeIndex node : touched) changed_[at(node)] &= ~2;
 }
 
 // The schedule also changes where a node comes on the critical path, leaves it, or the path's
@@ -343,16 +343,16 @@ void Dpos::find_restart(Change& change) {
                                                 : change.tail.front();
   if (entry >= 0) change.path = path_from(entry);
   const auto limit = [&](NodeIndex node) {
-    const std::int32_t old = place_[index(node)];
+    const std::int32_t old = place_[at(node)];
     if (old >= 0) change.restart = std::min(change.restart, static_cast<std::size_t>(old));
   };
-  for (const NodeIndex node : change.path) on_path_[index(node)] |= 2;
+  for (const NodeIndex node : change.path) on_path_[at(node)] |= 2;
   for (const NodeIndex node : path_)
-    if (on_path_[index(node)] == 1) limit(node);
+    if (on_path_[at(node)] == 1) limit(node);
   for (const NodeIndex node : change.path)
-    if (on_path_[index(node)] == 2) limit(node);
-  for (const NodeIndex node : path_) on_path_[index(node)] = 0;
-  for (const NodeIndex node : change.path) on_path_[index(node)] = 1;
+    if (on_path_[at(node)] == 2) limit(node);
+  for (const NodeIndex node : path_) on_path_[at(node)] = 0;
+  for (const NodeIndex node : change.path) on_path_[at(node)] = 1;
   for (const Choice& choice : choices_) {
     if (choice.place >= change.restart) break;
     const NodeIndex chosen_for = order_[choice.place];
@@ -389,12 +389,12 @@ Dpos::Change Dpos::change(const DagEdit& edit) {
 
 void Dpos::forget(const Change& change, std::size_t old_size) {
   if (options_.critical_path_device) {
-    for (const NodeIndex node : change.path) on_path_[index(node)] = 0;
-    for (const NodeIndex node : path_) on_path_[index(node)] = 1;
+    for (const NodeIndex node : change.path) on_path_[at(node)] = 0;
+    for (const NodeIndex node : path_) on_path_[at(node)] = 1;
   }
   for (const NodeIndex node : change.changed) {
-    rank_[index(node)] = old_rank_[index(node)];
-    changed_[index(node)] = 0;
+    rank_[at(node)] = old_rank_[at(node)];
+    changed_[at(node)] = 0;
   }
   dag_.undo();
   rank_.resize(old_size);
@@ -427,14 +427,14 @@ Dpos::Trial Dpos::trial(const DagEdit& edit, Nanos limit) {
 void Dpos::take(const DagEdit& edit) {
   Change changed = change(edit);
   for (const NodeIndex node : changed.changed) {
-    old_rank_[index(node)] = rank(node);
-    changed_[index(node)] = 0;
-    place_[index(node)] = -1;
+    old_rank_[at(node)] = rank(node);
+    changed_[at(node)] = 0;
+    place_[at(node)] = -1;
   }
   order_.resize(changed.place);
   order_.insert(order_.end(), changed.tail.begin(), changed.tail.end());
   for (std::size_t i = changed.place; i < order_.size(); ++i)
-    place_[index(order_[i])] = static_cast<std::int32_t>(i);
+    place_[at(order_[i])] = static_cast<std::int32_t>(i);
   if (options_.critical_path_device) path_ = std::move(changed.path);
   Run again;
   again.tail = order_;

@@ -3,12 +3,11 @@
 #include <algorithm>
 #include <limits>
 
+#include "core/base/at.h"
 #include "core/base/error.h"
 
 namespace strato {
 namespace {
-
-std::size_t index(std::int32_t i) { return static_cast<std::size_t>(i); }
 
 // Which breakpoints may precede the next one: from `low` on. Every condition, once broken, stays
 // broken as the cluster grows, so `low` never goes back.
@@ -20,11 +19,11 @@ class Window {
   std::int32_t low() const { return low_; }
   // The cluster gets the node at `place` as its last one.
   void add(const std::vector<NodeIndex>& sequence, std::int32_t place) {
-    const NodeIndex node = sequence[index(place)];
+    const NodeIndex node = sequence[at(place)];
     memory_ += dag_.memory(node);
-    if (!label_.empty() && label_[index(node)] >= 0) {
-      if (label_[index(node)] != last_label_) drop(sequence, last_labelled_ + 1);
-      last_label_ = label_[index(node)];
+    if (!label_.empty() && label_[at(node)] >= 0) {
+      if (label_[at(node)] != last_label_) drop(sequence, last_labelled_ + 1);
+      last_label_ = label_[at(node)];
       last_labelled_ = place;
     }
     drop(sequence, place + 1 - limits_.range);
@@ -33,7 +32,7 @@ class Window {
 
  private:
   void drop(const std::vector<NodeIndex>& sequence, std::int32_t to) {
-    for (; low_ < to; ++low_) memory_ -= dag_.memory(sequence[index(low_)]);
+    for (; low_ < to; ++low_) memory_ -= dag_.memory(sequence[at(low_)]);
   }
 
   const Dag& dag_;
@@ -50,56 +49,55 @@ class Window {
 void find_breakpoints(const Dag& dag, std::span<const Nanos> edge_times, Window window,
                       Fusion& fusion) {
   const auto nodes = static_cast<std::int32_t>(fusion.sequence.size());
-  std::vector<std::int32_t> place_of(index(nodes));
-  for (std::int32_t p = 0; p < nodes; ++p) place_of[index(fusion.sequence[index(p)])] = p;
-  std::vector<std::int64_t> total(index(nodes)), inward(index(nodes));  // S(i) + cost(i, j), by i
-  fusion.cost.assign(index(nodes) + 1, Nanos());
-  fusion.before.assign(index(nodes) + 1, 0);
+  std::vector<std::int32_t> place_of(at(nodes));
+  for (std::int32_t p = 0; p < nodes; ++p) place_of[at(fusion.sequence[at(p)])] = p;
+  std::vector<std::int64_t> total(at(nodes)), inward(at(nodes));  // S(i) + cost(i, j), by i
+  fusion.cost.assign(at(nodes) + 1, Nanos());
+  fusion.before.assign(at(nodes) + 1, 0);
   for (std::int32_t j = 1; j <= nodes; ++j) {
-    const NodeIndex node = fusion.sequence[index(j - 1)];
+    const NodeIndex node = fusion.sequence[at(j - 1)];
     window.add(fusion.sequence, j - 1);
     std::int64_t outward = 0;
-    for (const DagEdge& edge : dag.successors(node)) outward += edge_times[index(edge.edge)].value;
+    for (const DagEdge& edge : dag.successors(node)) outward += edge_times[at(edge.edge)].value;
     for (const DagEdge& edge : dag.predecessors(node))
-      inward[index(place_of[index(edge.node)])] += edge_times[index(edge.edge)].value;
+      inward[at(place_of[at(edge.node)])] += edge_times[at(edge.edge)].value;
 
-    total[index(j - 1)] = fusion.cost[index(j - 1)].value;
+    total[at(j - 1)] = fusion.cost[at(j - 1)].value;
     std::int64_t least = std::numeric_limits<std::int64_t>::max(), taken_back = 0;
     std::int32_t best = j - 1;
     for (std::int32_t i = j - 1; i >= window.low(); --i) {
-      taken_back += inward[index(i)];
-      total[index(i)] += outward - taken_back;
-      if (total[index(i)] > least) continue;
-      least = total[index(i)];
+      taken_back += inward[at(i)];
+      total[at(i)] += outward - taken_back;
+      if (total[at(i)] > least) continue;
+      least = total[at(i)];
       best = i;
     }
-    for (const DagEdge& edge : dag.predecessors(node))
-      inward[index(place_of[index(edge.node)])] = 0;
-    fusion.cost[index(j)] = Nanos(least);
-    fusion.before[index(j)] = best;
+    for (const DagEdge& edge : dag.predecessors(node)) inward[at(place_of[at(edge.node)])] = 0;
+    fusion.cost[at(j)] = Nanos(least);
+    fusion.before[at(j)] = best;
   }
 }
 
 void cut(Fusion& fusion) {
   const auto nodes = static_cast<std::int32_t>(fusion.sequence.size());
-  for (std::int32_t j = nodes; j > 0; j = fusion.before[index(j)]) fusion.breaks.push_back(j);
+  for (std::int32_t j = nodes; j > 0; j = fusion.before[at(j)]) fusion.breaks.push_back(j);
   fusion.breaks.push_back(0);
   std::ranges::reverse(fusion.breaks);
-  fusion.cluster_of.resize(index(nodes));
+  fusion.cluster_of.resize(at(nodes));
   for (std::size_t c = 0; c + 1 < fusion.breaks.size(); ++c) {
     for (std::int32_t p = fusion.breaks[c]; p < fusion.breaks[c + 1]; ++p)
-      fusion.cluster_of[index(fusion.sequence[index(p)])] = static_cast<std::int32_t>(c);
+      fusion.cluster_of[at(fusion.sequence[at(p)])] = static_cast<std::int32_t>(c);
   }
 }
 
 // By node: the cluster of the first node of its co-location group; -1: free.
 std::vector<std::int32_t> labels(const Dag& dag, const Fusion& fusion) {
-  std::vector<std::int32_t> first(index(dag.colocation_count()), -1), label(dag.size(), -1);
+  std::vector<std::int32_t> first(at(dag.colocation_count()), -1), label(dag.size(), -1);
   for (NodeIndex node : fusion.sequence) {
     const std::int32_t group = dag.colocation(node);
     if (group < 0) continue;
-    if (first[index(group)] < 0) first[index(group)] = fusion.cluster_of[index(node)];
-    label[index(node)] = first[index(group)];
+    if (first[at(group)] < 0) first[at(group)] = fusion.cluster_of[at(node)];
+    label[at(node)] = first[at(group)];
   }
   return label;
 }

@@ -2,12 +2,11 @@
 
 #include <algorithm>
 
+#include "core/base/at.h"
 #include "core/base/error.h"
 
 namespace strato {
 namespace {
-
-std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
 
 void check(const Dag& dag, const Weights& weights) {
   CHECK(weights.node.size() == dag.size() && weights.edge.size() == dag.edge_count(),

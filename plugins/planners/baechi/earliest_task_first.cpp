@@ -5,6 +5,7 @@
 #include <tuple>
 #include <utility>
 
+#include "core/base/at.h"
 #include "core/base/error.h"
 #include "core/search/schedule/plan_by_schedule.h"
 #include "plugins/planners/baechi/device_queue.h"
@@ -13,8 +14,6 @@ namespace strato::baechi {
 namespace {
 
 using Why = PlanningSteps::Why;
-
-std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
 
 std::vector<NodeIndex> by_level(std::span<const Nanos> levels) {
   std::vector<NodeIndex> order(levels.size());

@@ -5,12 +5,12 @@
 #include <tuple>
 #include <utility>
 
+#include "core/base/at.h"
 #include "plugins/planners/baechi/favourite_program.h"
 
 namespace strato::baechi {
 namespace {
 
-std::size_t at(std::int32_t index) { return static_cast<std::size_t>(index); }
 double real(Nanos time) { return static_cast<double>(time.value); }
 
 struct Edge {

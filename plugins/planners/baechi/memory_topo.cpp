@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/base/at.h"
 #include "core/search/schedule/levels.h"
 #include "core/search/schedule/plan_by_schedule.h"
 
@@ -10,8 +11,6 @@ namespace strato::baechi {
 namespace {
 
 using Why = PlanningSteps::Why;
-
-std::size_t at(NodeIndex index) { return static_cast<std::size_t>(index); }
 
 class MemoryTopo {
  public:

@@ -11,9 +11,10 @@
 namespace strato::tag {
 namespace {
 
-constexpr std::string_view kMagic = "stratoscope-tag-training 1\n";
+constexpr std::string_view kCheckpointMagic = "stratoscope-tag-training 1\n";
 constexpr std::size_t kDigestBytes = 16;
-constexpr const char* kRemedy = "start the training without it, or give another --checkpoint";
+constexpr const char* kCheckpointRemedy =
+    "start the training without it, or give another --checkpoint";
 
 std::string digest_bytes(std::string_view content) {
   const Digest digest = strato::digest_of(content);
@@ -60,19 +61,19 @@ std::string to_bytes(const Checkpoint& checkpoint) {
   out.number(static_cast<std::uint32_t>(checkpoint.records.size()));
   for (const Record& record : checkpoint.records) write(out, record);
   const std::string content = std::move(out).take();
-  return std::string(kMagic) + digest_bytes(content) + content;
+  return std::string(kCheckpointMagic) + digest_bytes(content) + content;
 }
 
 Checkpoint parse_checkpoint(std::string_view bytes, const std::string& file) {
-  if (!bytes.starts_with(kMagic.substr(0, kMagic.find(' '))))
-    throw InputError(file, "", "is no checkpoint of a training of 'tag'", kRemedy);
-  if (!bytes.starts_with(kMagic))
-    throw InputError(file, "", "is a checkpoint of another version", kRemedy);
-  bytes.remove_prefix(kMagic.size());
+  if (!bytes.starts_with(kCheckpointMagic.substr(0, kCheckpointMagic.find(' '))))
+    throw InputError(file, "", "is no checkpoint of a training of 'tag'", kCheckpointRemedy);
+  if (!bytes.starts_with(kCheckpointMagic))
+    throw InputError(file, "", "is a checkpoint of another version", kCheckpointRemedy);
+  bytes.remove_prefix(kCheckpointMagic.size());
   const std::string_view sum = bytes.substr(0, kDigestBytes);
   bytes.remove_prefix(sum.size());
   if (sum != digest_bytes(bytes))
-    throw InputError(file, "", "the checkpoint is damaged or cut short", kRemedy);
+    throw InputError(file, "", "the checkpoint is damaged or cut short", kCheckpointRemedy);
   ByteReader in(bytes, file);
   Checkpoint checkpoint;
   checkpoint.fingerprint = in.text();

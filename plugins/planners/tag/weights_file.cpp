@@ -13,10 +13,10 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "numbers are written as they are");
 
-constexpr std::string_view kMagic("STRATAG\0", 8);
+constexpr std::string_view kWeightsMagic("STRATAG\0", 8);
 // To be raised whenever the same numbers would mean something else: columns, layers, their order.
 constexpr std::uint32_t kVersion = 1;
-constexpr const char* kRemedy =
+constexpr const char* kWeightsRemedy =
     "give weights made by this version (stratoscope-cli train tag), or none to use the bundled "
     "ones";
 
@@ -26,7 +26,7 @@ struct Header {
   std::uint32_t note_bytes;
   std::uint64_t parameters;
 };
-constexpr std::size_t kStart = kMagic.size() + sizeof(Header);
+constexpr std::size_t kStart = kWeightsMagic.size() + sizeof(Header);
 
 template <class T>
 void append(std::string& bytes, const T& value) {
@@ -42,7 +42,7 @@ bool plausible(const Header& h) {
 }  // namespace
 
 std::string write_weights(const WeightsFile& weights) {
-  std::string bytes(kMagic);
+  std::string bytes(kWeightsMagic);
   append(bytes, Header{kVersion, weights.size.width, weights.size.layers, weights.size.heads,
                        weights.size.paper ? 1 : 0, static_cast<std::uint32_t>(weights.note.size()),
                        weights.parameters.size()});
@@ -55,13 +55,14 @@ std::string write_weights(const WeightsFile& weights) {
 
 WeightsFile parse_weights(std::string_view bytes, const std::string& file) {
   const auto refuse = [&](const std::string& problem) {
-    throw InputError(file, "", problem, kRemedy);
+    throw InputError(file, "", problem, kWeightsRemedy);
   };
-  if (bytes.substr(0, kMagic.size()) != kMagic.substr(0, bytes.size()) || bytes.empty())
+  if (bytes.substr(0, kWeightsMagic.size()) != kWeightsMagic.substr(0, bytes.size()) ||
+      bytes.empty())
     refuse("not a file of weights of the planner tag");
   if (bytes.size() < kStart) refuse("the file ends in its header");
   Header header;
-  std::memcpy(&header, bytes.data() + kMagic.size(), sizeof header);
+  std::memcpy(&header, bytes.data() + kWeightsMagic.size(), sizeof header);
   if (header.version != kVersion)
     refuse("weights of version " + std::to_string(header.version) +
            "; this program reads version " + std::to_string(kVersion));
