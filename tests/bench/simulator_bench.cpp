@@ -46,7 +46,7 @@ enum class Kind { DataParallel, Visited, Random };
 
 // A training chain in ten groups, lowered for 16 devices (of a million tasks: 64).
 std::shared_ptr<const Program> chain_program(int layers, int machines, Kind kind) {
-  const auto graph = toy::chain(256, layers, 64);
+  const auto graph = toy::training_chain(256, layers, 64);
   const auto cluster = toy::cluster(machines, 4);
   std::vector<std::int32_t> group_of(graph->op_count());
   for (std::size_t i = 0; i < group_of.size(); ++i)

@@ -8,10 +8,9 @@
 
 #include <atomic>
 #include <csignal>
-#include <functional>
 #include <thread>
 
-#include "core/base/error.h"
+#include "tests/message_of.h"
 
 namespace strato {
 namespace {
@@ -36,15 +35,6 @@ class Files : public testing::Test {
   fs::path folder_;
 };
 
-std::string message(const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "no error";
-}
-
 TEST_F(Files, RoundTripOfAnyBytes) {
   const std::string content("a\0b\r\n\xff", 6);
   write_file(folder_ / "x", content);
@@ -61,31 +51,31 @@ TEST_F(Files, LargeContent) {
 }
 
 TEST_F(Files, MissingFileIsNamed) {
-  const std::string text = message([&] { read_file(folder_ / "none.json"); });
+  const std::string text = message_of([&] { read_file(folder_ / "none.json"); });
   EXPECT_EQ(text.rfind((folder_ / "none.json").string() + ": cannot be opened", 0), 0u) << text;
 }
 
 TEST_F(Files, AFolderIsNotAFile) {
-  EXPECT_NE(message([&] { read_file(folder_); }).find("is a folder"), std::string::npos);
-  EXPECT_NE(message([&] { write_file(folder_, "x"); }).find("cannot be replaced"),
+  EXPECT_NE(message_of([&] { read_file(folder_); }).find("is a folder"), std::string::npos);
+  EXPECT_NE(message_of([&] { write_file(folder_, "x"); }).find("cannot be replaced"),
             std::string::npos);
   EXPECT_EQ(entries(), 0u);
 }
 
 TEST_F(Files, MissingFolderIsAnError) {
-  EXPECT_NE(message([&] { write_file(folder_ / "no" / "x", "x"); }).find("cannot be written"),
+  EXPECT_NE(message_of([&] { write_file(folder_ / "no" / "x", "x"); }).find("cannot be written"),
             std::string::npos);
 }
 
 TEST_F(Files, ReadOnlyFolderIsAnErrorAndKeepsTheOldFile) {
   if (::geteuid() == 0) {  // root may write everywhere but into the kernel's own folders
-    EXPECT_NE(message([] { write_file("/proc/strato", "x"); }).find("cannot be written"),
+    EXPECT_NE(message_of([] { write_file("/proc/strato", "x"); }).find("cannot be written"),
               std::string::npos);
     return;
   }
   write_file(folder_ / "x", "old");
   fs::permissions(folder_, fs::perms::owner_read | fs::perms::owner_exec);
-  EXPECT_NE(message([&] { write_file(folder_ / "x", "new"); }).find("cannot be written"),
+  EXPECT_NE(message_of([&] { write_file(folder_ / "x", "new"); }).find("cannot be written"),
             std::string::npos);
   EXPECT_EQ(read_file(folder_ / "x"), "old");
 }
@@ -103,7 +93,7 @@ TEST_F(Files, ADeviceOrPipeIsWrittenAndNeverReplaced) {
   write_file(folder_ / "null", "gone");
   EXPECT_TRUE(fs::is_character_file(folder_ / "null"));
   fs::create_symlink("/dev/full", folder_ / "full");
-  EXPECT_NE(message([&] { write_file(folder_ / "full", "x"); }).find("cannot be written"),
+  EXPECT_NE(message_of([&] { write_file(folder_ / "full", "x"); }).find("cannot be written"),
             std::string::npos);
   const fs::path pipe = folder_ / "pipe";
   ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
@@ -125,7 +115,8 @@ TEST_F(Files, AFullDiskIsAnErrorAndKeepsTheOldFile) {
   small.rlim_cur = 1 << 16;
   std::signal(SIGXFSZ, SIG_IGN);
   ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
-  const std::string text = message([&] { write_file(folder_ / "x", std::string(1 << 20, 'n')); });
+  const std::string text =
+      message_of([&] { write_file(folder_ / "x", std::string(1 << 20, 'n')); });
   ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
   EXPECT_NE(text.find("cannot be written"), std::string::npos) << text;
   EXPECT_EQ(read_file(folder_ / "x"), "old");

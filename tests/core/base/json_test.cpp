@@ -5,26 +5,19 @@
 
 #include <functional>
 
-#include "core/base/error.h"
+#include "tests/message_of.h"
 
 namespace strato {
 namespace {
 
-std::string message(const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "no error";
-}
-
 std::string message_for(const std::string& text, const std::function<void(const JsonView&)>& read) {
-  return message([&] { read(JsonView::parse(text, "f")); });
+  return message_of([&] { read(JsonView::parse(text, "f")); });
 }
 
 TEST(Json, SyntaxErrorsNameLineAndColumn) {
-  const auto error = [](const char* text) { return message([&] { JsonView::parse(text, "f"); }); };
+  const auto error = [](const char* text) {
+    return message_of([&] { JsonView::parse(text, "f"); });
+  };
   EXPECT_EQ(error("{\n  \"a\": 1,\n  b}").substr(0, 40),
             "f: line 3, column 3: is not valid JSON h");
   EXPECT_NE(error("").find("f: line 1, column 1: "), std::string::npos);
@@ -36,7 +29,7 @@ TEST(Json, SyntaxErrorsNameLineAndColumn) {
 
 TEST(Json, DeepNestingIsNoCrash) {
   const std::string deep(200'000, '[');
-  EXPECT_NE(message([&] { JsonView::parse(deep, "f"); }), "no error");
+  EXPECT_NE(message_of([&] { JsonView::parse(deep, "f"); }), "no error");
 }
 
 TEST(Json, WrongValuesNameTheirPlace) {

@@ -23,15 +23,9 @@ constexpr const char* kValid = R"({
   "network": {"latency_us": 1}
 })";
 
-const GpuCatalogue& catalogue() {
-  static const GpuCatalogue value =
-      GpuCatalogue::read(std::string(STRATO_SOURCE_DIR) + "/resources/gpus.json");
-  return value;
-}
-
 std::string message_of(const std::string& text) {
   try {
-    parse_cluster(text, "c.json", catalogue());
+    parse_cluster(text, "c.json", GpuCatalogue::bundled());
   } catch (const InputError& error) {
     EXPECT_EQ(error.file(), "c.json");
     EXPECT_FALSE(error.remedy().empty());
@@ -188,7 +182,7 @@ TEST(BadClusterText, EveryByteChangedIsFineOrAnInputError) {
     for (const char byte : {'\0', '-', '9', '"', '}'}) {
       const char before = std::exchange(text[i], byte);
       try {
-        parse_cluster(text, "c.json", catalogue());
+        parse_cluster(text, "c.json", GpuCatalogue::bundled());
       } catch (const InputError&) {
       }
       text[i] = before;
@@ -214,7 +208,7 @@ TEST(ValidCluster, OneDeviceWithoutAnyLink) {
 TEST(ValidCluster, DedicatedLinkReplacesTheNetwork) {
   Json json = Json::parse(kValid);
   json["links"] = {{{"between", {"b-0", "a"}}, {"bandwidth_GBps", 7}, {"latency_us", 3}}};
-  const Cluster cluster = parse_cluster(json.dump(), "c.json", catalogue());
+  const Cluster cluster = parse_cluster(json.dump(), "c.json", GpuCatalogue::bundled());
   const Path& path = cluster.path(cluster.find_device("a:1"), cluster.find_device("b-0:0"));
   ASSERT_EQ(path.links.size(), 2u);  // b's GPU has no port of its own
   EXPECT_EQ(cluster.links()[path.links[0]].name, "a:1>fabric");
@@ -229,7 +223,7 @@ TEST(ValidCluster, DedicatedLinkReplacesTheNetwork) {
 TEST(ValidCluster, SwitchWithABandwidthIsALink) {
   Json json = Json::parse(kValid);
   json["network"] = {{"latency_us", 2}, {"bandwidth_GBps", 0.5}};
-  const Cluster cluster = parse_cluster(json.dump(), "c.json", catalogue());
+  const Cluster cluster = parse_cluster(json.dump(), "c.json", GpuCatalogue::bundled());
   const Path& path = cluster.path(cluster.find_device("b-0:0"), cluster.find_device("b-1:0"));
   ASSERT_EQ(path.links.size(), 3u);
   EXPECT_EQ(cluster.links()[path.links[1]].name, "network");
@@ -241,7 +235,7 @@ TEST(ValidCluster, SwitchWithABandwidthIsALink) {
 TEST(ValidCluster, SeveralTypesInAMachineMakeSeveralGroups) {
   Json json = Json::parse(kValid);
   json["machines"][0]["gpus"].push_back(Json{{"type", "L40S"}, {"count", 2}});
-  const Cluster cluster = parse_cluster(json.dump(), "c.json", catalogue());
+  const Cluster cluster = parse_cluster(json.dump(), "c.json", GpuCatalogue::bundled());
   EXPECT_TRUE(cluster.find_group("a/Toy").valid());
   const DeviceGroup& group = cluster.groups()[cluster.find_group("a/L40S")];
   ASSERT_EQ(group.devices.size(), 2u);
@@ -252,7 +246,7 @@ TEST(ValidCluster, SeveralTypesInAMachineMakeSeveralGroups) {
 TEST(ValidCluster, DigestIsOfTheContent) {
   const Json valid = Json::parse(kValid);
   const auto digest = [](const Json& json) {
-    return parse_cluster(json.dump(), "c.json", catalogue()).digest();
+    return parse_cluster(json.dump(), "c.json", GpuCatalogue::bundled()).digest();
   };
   Json same = valid, other = valid;
   same["note"] = "a remark";
@@ -263,17 +257,17 @@ TEST(ValidCluster, DigestIsOfTheContent) {
 }
 
 TEST(Catalogue, FindsNamesAndAliasesInAnyCase) {
-  ASSERT_NE(catalogue().find("gtx 1080 TI"), nullptr);
-  EXPECT_EQ(catalogue().find("gtx 1080 TI")->name, "GTX-1080-Ti");
-  EXPECT_EQ(catalogue().find("GTX-1080-Ti"), catalogue().find("1080ti"));
-  EXPECT_EQ(catalogue().find(""), nullptr);
-  EXPECT_EQ(catalogue().nearest("V100 SXM2").front().substr(0, 9), "V100-SXM2");
+  ASSERT_NE(GpuCatalogue::bundled().find("gtx 1080 TI"), nullptr);
+  EXPECT_EQ(GpuCatalogue::bundled().find("gtx 1080 TI")->name, "GTX-1080-Ti");
+  EXPECT_EQ(GpuCatalogue::bundled().find("GTX-1080-Ti"), GpuCatalogue::bundled().find("1080ti"));
+  EXPECT_EQ(GpuCatalogue::bundled().find(""), nullptr);
+  EXPECT_EQ(GpuCatalogue::bundled().nearest("V100 SXM2").front().substr(0, 9), "V100-SXM2");
   EXPECT_TRUE(GpuCatalogue().nearest("V100").empty());
 }
 
 TEST(Catalogue, IsPlausible) {
-  EXPECT_GE(catalogue().gpus().size(), 25u);
-  for (const GpuType& gpu : catalogue().gpus()) {
+  EXPECT_GE(GpuCatalogue::bundled().gpus().size(), 25u);
+  for (const GpuType& gpu : GpuCatalogue::bundled().gpus()) {
     const auto peak = [&](Precision p) { return gpu.peak_flops[static_cast<std::size_t>(p)]; };
     EXPECT_GT(peak(Precision::Fp32), 3e12) << gpu.name;
     EXPECT_LT(peak(Precision::Fp32), 2e14) << gpu.name;

@@ -9,12 +9,6 @@
 namespace strato {
 namespace {
 
-const GpuCatalogue& catalogue() {
-  static const GpuCatalogue value =
-      GpuCatalogue::read(std::filesystem::path(STRATO_SOURCE_DIR) / "resources/gpus.json");
-  return value;
-}
-
 constexpr double kGbps = 1e9 / 8;
 
 TEST(RandomCluster, StaysInThePapersRangesAndReachesTheirEnds) {
@@ -22,7 +16,7 @@ TEST(RandomCluster, StaysInThePapersRangesAndReachesTheirEnds) {
   std::set<std::size_t> machines, gpus;
   std::set<std::string> types;
   for (std::uint64_t seed = 0; seed < 400; ++seed) {
-    const Cluster cluster = random_cluster(seed, options, catalogue());
+    const Cluster cluster = random_cluster(seed, options, GpuCatalogue::bundled());
     machines.insert(cluster.machines().size());
     EXPECT_EQ(cluster.groups().size(), cluster.machines().size()) << "one type a machine";
     for (const DeviceGroup& group : cluster.groups()) {
@@ -48,8 +42,8 @@ TEST(RandomCluster, StaysInThePapersRangesAndReachesTheirEnds) {
 TEST(RandomCluster, SeedDecidesAndItsTextReadsBack) {
   std::set<Digest> digests;
   for (std::uint64_t seed = 0; seed < 50; ++seed) {
-    const Cluster cluster = random_cluster(seed, {}, catalogue());
-    EXPECT_EQ(cluster.digest(), random_cluster(seed, {}, catalogue()).digest());
+    const Cluster cluster = random_cluster(seed, {}, GpuCatalogue::bundled());
+    EXPECT_EQ(cluster.digest(), random_cluster(seed, {}, GpuCatalogue::bundled()).digest());
     EXPECT_EQ(cluster.name(), "random " + std::to_string(seed));
     const Cluster again = parse_cluster(cluster.json(), "saved", GpuCatalogue());
     EXPECT_EQ(again.digest(), cluster.digest()) << "no catalogue is needed to read it back";
@@ -61,15 +55,15 @@ TEST(RandomCluster, SeedDecidesAndItsTextReadsBack) {
 TEST(RandomCluster, RefusesWhatCannotBeDrawn) {
   RandomClusterOptions options;
   options.gpus = {"no such GPU"};
-  EXPECT_THROW(random_cluster(1, options, catalogue()), InputError);
+  EXPECT_THROW(random_cluster(1, options, GpuCatalogue::bundled()), InputError);
   options.gpus.clear();
-  EXPECT_THROW(random_cluster(1, options, catalogue()), InputError);
+  EXPECT_THROW(random_cluster(1, options, GpuCatalogue::bundled()), InputError);
   options = {};
   options.most_machines = 0;
-  EXPECT_THROW(random_cluster(1, options, catalogue()), InputError);
+  EXPECT_THROW(random_cluster(1, options, GpuCatalogue::bundled()), InputError);
   options = {};
   options.least_gpus = 9;
-  EXPECT_THROW(random_cluster(1, options, catalogue()), InputError);
+  EXPECT_THROW(random_cluster(1, options, GpuCatalogue::bundled()), InputError);
 }
 
 }  // namespace

@@ -15,13 +15,9 @@ namespace {
 namespace fs = std::filesystem;
 const fs::path kSource = STRATO_SOURCE_DIR;
 
-const GpuCatalogue& catalogue() {
-  static const GpuCatalogue value = GpuCatalogue::read(kSource / "resources/gpus.json");
-  return value;
-}
-
 Cluster sample(const std::string& name) {
-  return read_cluster(kSource / "sample_graphs/clusters" / (name + ".json"), catalogue());
+  return read_cluster(kSource / "sample_graphs/clusters" / (name + ".json"),
+                      GpuCatalogue::bundled());
 }
 
 std::vector<fs::path> sample_files() {
@@ -42,7 +38,7 @@ std::vector<std::string> names_of(const Cluster& cluster, const Path& path) {
 class SampleCluster : public testing::TestWithParam<fs::path> {};
 
 TEST_P(SampleCluster, HasConsistentIds) {
-  const Cluster cluster = read_cluster(GetParam(), catalogue());
+  const Cluster cluster = read_cluster(GetParam(), GpuCatalogue::bundled());
   ASSERT_GT(cluster.device_count(), 0u);
   std::set<std::string> names;
   std::size_t grouped = 0;
@@ -61,13 +57,13 @@ TEST_P(SampleCluster, HasConsistentIds) {
 }
 
 TEST_P(SampleCluster, HasUniqueLinkNames) {
-  const Cluster cluster = read_cluster(GetParam(), catalogue());
+  const Cluster cluster = read_cluster(GetParam(), GpuCatalogue::bundled());
   std::set<std::string> names;
   for (const Link& link : cluster.links()) EXPECT_TRUE(names.insert(link.name).second) << link.name;
 }
 
 TEST_P(SampleCluster, HasPathsThatAreSymmetricInStructure) {
-  const Cluster cluster = read_cluster(GetParam(), catalogue());
+  const Cluster cluster = read_cluster(GetParam(), GpuCatalogue::bundled());
   for (std::size_t a = 0; a < cluster.device_count(); ++a) {
     EXPECT_TRUE(cluster.path(DeviceId(a), DeviceId(a)).links.empty());
     for (std::size_t b = 0; b < a; ++b) {
@@ -85,7 +81,7 @@ TEST_P(SampleCluster, HasPathsThatAreSymmetricInStructure) {
 }
 
 TEST_P(SampleCluster, PathBandwidthAndLatencyFollowFromLinks) {
-  const Cluster cluster = read_cluster(GetParam(), catalogue());
+  const Cluster cluster = read_cluster(GetParam(), GpuCatalogue::bundled());
   for (std::size_t a = 0; a < cluster.device_count(); ++a) {
     for (std::size_t b = 0; b < cluster.device_count(); ++b) {
       if (a == b) continue;
@@ -103,7 +99,7 @@ TEST_P(SampleCluster, PathBandwidthAndLatencyFollowFromLinks) {
 }
 
 TEST_P(SampleCluster, NormalisedTextReadsBackWithoutACatalogue) {
-  const Cluster cluster = read_cluster(GetParam(), catalogue());
+  const Cluster cluster = read_cluster(GetParam(), GpuCatalogue::bundled());
   const Cluster again = parse_cluster(cluster.json(), "embedded", GpuCatalogue());
   EXPECT_EQ(again.digest(), cluster.digest());
   EXPECT_EQ(again.json(), cluster.json());
@@ -121,8 +117,8 @@ TEST(SampleClusters, AreAllThere) { EXPECT_EQ(sample_files().size(), 24u); }
 TEST(SampleClusters, ExampleInTheReadmeLoads) {
   const std::string text = read_file(kSource / "sample_graphs/clusters/README.md");
   const std::size_t begin = text.find("```json") + 7;
-  const Cluster cluster =
-      parse_cluster(text.substr(begin, text.find("```", begin) - begin), "README", catalogue());
+  const Cluster cluster = parse_cluster(text.substr(begin, text.find("```", begin) - begin),
+                                        "README", GpuCatalogue::bundled());
   EXPECT_EQ(cluster.device_count(), 8u);
   EXPECT_EQ(cluster.bandwidth(cluster.find_group("small-0"), cluster.find_group("small-1")), 5e9);
 }

@@ -45,7 +45,7 @@ struct Measured {
   std::vector<std::string> warnings;
 };
 
-OpMeasurement at(std::int64_t samples, std::int64_t time, std::int64_t spread = 0) {
+OpMeasurement measured_at(std::int64_t samples, std::int64_t time, std::int64_t spread = 0) {
   return {samples, Nanos(time), Nanos(spread), 30};
 }
 
@@ -64,7 +64,7 @@ TEST(MeasuredCosts, OfNoProfileOrAnEmptyOneAreAnalytic) {
 }
 
 TEST(MeasuredCosts, AreTheMediansWhereMeasured) {
-  const Measured s(profile_of({at(8, 111'111), at(64, 777'777, 7'777)}));
+  const Measured s(profile_of({measured_at(8, 111'111), measured_at(64, 777'777, 7'777)}));
   const OpId op = s.graph->find_op("m2");
   EXPECT_EQ(s.cost->compute(op, s.gpu(kV100), 8), Nanos(111'111));
   EXPECT_EQ(s.cost->compute(op, s.gpu(kV100), 64), Nanos(777'777));
@@ -76,7 +76,8 @@ TEST(MeasuredCosts, AreTheMediansWhereMeasured) {
 }
 
 TEST(MeasuredCosts, AreFittedBetweenAndBeyondMeasurements) {
-  const Measured s(profile_of({at(8, 100'000), at(16, 180'000), at(32, 340'000)}));
+  const Measured s(
+      profile_of({measured_at(8, 100'000), measured_at(16, 180'000), measured_at(32, 340'000)}));
   const OpId op = s.graph->find_op("m0");
   const GpuTypeId gpu = s.gpu(kV100);
   EXPECT_EQ(s.cost->compute(op, gpu, 24), Nanos(260'000));
@@ -92,14 +93,14 @@ TEST(MeasuredCosts, AreFittedBetweenAndBeyondMeasurements) {
 
 // Sums of a step's costs stay in range, whatever was measured.
 TEST(MeasuredCosts, BeyondSteepMeasurementsStopAtElevenDays) {
-  const Measured s(profile_of({at(1, 1), at(2, 900'000'000'000'000)}), "tag-testbed",
-                   toy::chain(1, 1'000'000));
+  const Measured s(profile_of({measured_at(1, 1), measured_at(2, 900'000'000'000'000)}),
+                   "tag-testbed", toy::chain(1, 1'000'000));
   EXPECT_EQ(s.cost->compute(s.graph->find_op("m0"), s.gpu(kV100), 1'000'000),
             Nanos(1'000'000'000'000'000));
 }
 
 TEST(MeasuredCosts, ScaleTheRooflineThroughASinglePoint) {
-  const Measured s(profile_of({at(32, 123'457)}));
+  const Measured s(profile_of({measured_at(32, 123'457)}));
   const OpId op = s.graph->find_op("m0");
   const GpuTypeId gpu = s.gpu(kV100);
   EXPECT_EQ(s.cost->compute(op, gpu, 32), Nanos(123'457));
@@ -111,7 +112,7 @@ TEST(MeasuredCosts, ScaleTheRooflineThroughASinglePoint) {
 
 // A disturbed measurement leaves one size: that does not make the op's time the same at all sizes.
 TEST(MeasuredCosts, ScaleTheRooflineThroughTheOnlyUndisturbedPoint) {
-  const Measured s(profile_of({at(8, 200'000), at(32, 123'457)}));
+  const Measured s(profile_of({measured_at(8, 200'000), measured_at(32, 123'457)}));
   const OpId op = s.graph->find_op("m0");
   const GpuTypeId gpu = s.gpu(kV100);
   EXPECT_EQ(s.cost->compute(op, gpu, 32), Nanos(123'457));
@@ -122,7 +123,7 @@ TEST(MeasuredCosts, ScaleTheRooflineThroughTheOnlyUndisturbedPoint) {
 }
 
 TEST(MeasuredCosts, AreAnalyticWhereNothingWasMeasured) {
-  const Measured s(profile_of({at(32, 123'457)}));
+  const Measured s(profile_of({measured_at(32, 123'457)}));
   const OpId relu = s.graph->find_op("r0"), matmul = s.graph->find_op("m0");
   EXPECT_EQ(s.cost->compute(relu, s.gpu(kV100), 64), s.analytic->compute(relu, s.gpu(kV100), 64));
   const GpuTypeId other = s.gpu("GTX-1080-Ti");
@@ -166,7 +167,7 @@ TEST(MeasuredCosts, ScaleTheRestOfAFamilyByItsMedianRatio) {
     const auto time = static_cast<double>(plain.analytic->compute(OpId(i), gpu, 64).value);
     profile.ops.push_back({op_signature(*graph, OpId(i)),
                            kV100,
-                           {at(64, static_cast<std::int64_t>(time * ratios[i]))}});
+                           {measured_at(64, static_cast<std::int64_t>(time * ratios[i]))}});
   }
   const Measured s(profile, "tag-testbed", graph);
   const double ratio =
@@ -182,12 +183,12 @@ TEST(MeasuredCosts, ScaleTheRestOfAFamilyByItsMedianRatio) {
 }
 
 TEST(MeasuredCosts, KnowAGpuByItsAliases) {
-  const Measured s(profile_of({at(64, 123'456)}, "v100 32gb"));
+  const Measured s(profile_of({measured_at(64, 123'456)}, "v100 32gb"));
   EXPECT_EQ(s.cost->compute(s.graph->find_op("m0"), s.gpu(kV100), 64), Nanos(123'456));
 }
 
 TEST(MeasuredCosts, WarnOfAnotherGpu) {
-  const Measured s(profile_of({at(64, 1000)}, "H100"));
+  const Measured s(profile_of({measured_at(64, 1000)}, "H100"));
   EXPECT_TRUE(s.warned("H100"));
   EXPECT_TRUE(s.warned(kV100));
   const OpId op = s.graph->find_op("m0");
@@ -195,15 +196,15 @@ TEST(MeasuredCosts, WarnOfAnotherGpu) {
 }
 
 TEST(MeasuredCosts, WarnOfOtherSignaturesAndOfWhatIsMissing) {
-  Profile profile = profile_of({at(64, 1000)});
-  profile.ops.push_back({"Gelu(float32[B,7])->(float32[B,7])", kV100, {at(64, 1000)}});
+  Profile profile = profile_of({measured_at(64, 1000)});
+  profile.ops.push_back({"Gelu(float32[B,7])->(float32[B,7])", kV100, {measured_at(64, 1000)}});
   const Measured s(profile);
   EXPECT_TRUE(s.warned("1 of the profile's 2 measured kinds of op are not in chain: Gelu"));
   EXPECT_TRUE(s.warned("1 of 2 kinds of op in chain were not measured on V100-SXM2-32GB"));
 }
 
 TEST(MeasuredCosts, ShareWhatOneModelMeasuredAtAnyBatchSize) {
-  const Measured s(profile_of({at(8, 100'000), at(16, 180'000)}), "tag-testbed",
+  const Measured s(profile_of({measured_at(8, 100'000), measured_at(16, 180'000)}), "tag-testbed",
                    toy::chain(2, 256));
   EXPECT_EQ(s.cost->compute(s.graph->find_op("m1"), s.gpu(kV100), 16), Nanos(180'000));
 }
@@ -211,8 +212,9 @@ TEST(MeasuredCosts, ShareWhatOneModelMeasuredAtAnyBatchSize) {
 TEST(MeasuredCosts, ViewsStayFree) {
   const auto graph = toy::chain(1);
   Profile profile;
-  profile.ops.push_back(
-      {op_signature(*graph, graph->find_op("v")), kV100, {at(1, 1000), at(64, 5000)}});
+  profile.ops.push_back({op_signature(*graph, graph->find_op("v")),
+                         kV100,
+                         {measured_at(1, 1000), measured_at(64, 5000)}});
   const Measured s(profile, "tag-testbed", graph);
   EXPECT_EQ(s.cost->compute(graph->find_op("v"), s.gpu(kV100), 64), Nanos(0));
 }
@@ -226,15 +228,16 @@ TEST(MeasuredCosts, OfOpsThatDoNotFollowTheBatchAreOneLevel) {
   ASSERT_TRUE(update.valid());
   ASSERT_FALSE(follows_batch(*graph, update));
   Profile profile;
-  profile.ops.push_back({op_signature(*graph, update), kV100, {at(8, 1000), at(64, 3000)}});
+  profile.ops.push_back(
+      {op_signature(*graph, update), kV100, {measured_at(8, 1000), measured_at(64, 3000)}});
   const Measured s(profile, "tag-testbed", graph);
   EXPECT_EQ(s.cost->compute(update, s.gpu(kV100), 64), Nanos(2000));
   EXPECT_EQ(s.cost->explain_compute(update, s.gpu(kV100), 64).source, CostSource::Profile);
 }
 
 TEST(MeasuredCosts, DigestCoversTheProfile) {
-  const Measured a(profile_of({at(8, 1000)})), same(profile_of({at(8, 1000)}));
-  const Measured other(profile_of({at(8, 1001)}));
+  const Measured a(profile_of({measured_at(8, 1000)})), same(profile_of({measured_at(8, 1000)}));
+  const Measured other(profile_of({measured_at(8, 1001)}));
   EXPECT_EQ(a.cost->digest(), same.cost->digest());
   EXPECT_NE(a.cost->digest(), other.cost->digest());
   EXPECT_NE(a.cost->digest(), a.analytic->digest());
@@ -251,9 +254,10 @@ TEST(MeasuredCosts, AreWhatTheirExplanationsSay) {
     for (std::size_t i = 0; i < graph->op_count(); ++i) {
       OpProfile op{op_signature(*graph, OpId(i)), random.below(2) == 0 ? kV100 : "GTX-1080-Ti", {}};
       for (std::uint64_t j = 1 + random.below(4); j > 0; --j) {
-        op.measurements.push_back(at(static_cast<std::int64_t>(1 + random.below(32)),
-                                     static_cast<std::int64_t>(1 + random.below(1'000'000)),
-                                     static_cast<std::int64_t>(random.below(1000))));
+        op.measurements.push_back(
+            measured_at(static_cast<std::int64_t>(1 + random.below(32)),
+                        static_cast<std::int64_t>(1 + random.below(1'000'000)),
+                        static_cast<std::int64_t>(random.below(1000))));
       }
       if (random.below(3) > 0) profile.ops.push_back(std::move(op));
     }

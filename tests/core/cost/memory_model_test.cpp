@@ -12,12 +12,13 @@
 namespace strato {
 namespace {
 
-using Points = std::vector<MemoryPoint>;
+using MemoryPoints = std::vector<MemoryPoint>;
 
 MemoryPoint on_line(std::int64_t batch) { return {batch, Bytes(3'000'000 + 12'345 * batch)}; }
 
 TEST(MemoryModel, RecoversALineExactly) {
-  const auto model = MemoryModel::rough(Points{on_line(1), on_line(2), on_line(4), on_line(8)});
+  const auto model =
+      MemoryModel::rough(MemoryPoints{on_line(1), on_line(2), on_line(4), on_line(8)});
   ASSERT_TRUE(model);
   EXPECT_EQ(model->fixed(), Bytes(3'000'000));
   EXPECT_NEAR(model->bytes_per_sample(), 12'345, 1e-6);
@@ -32,7 +33,7 @@ TEST(MemoryModel, RecoversAnyLine) {
   EXPECT_TRUE(rc::check([] {
     const auto fixed = *rc::gen::inRange<std::int64_t>(0, 1LL << 35);
     const auto slope = *rc::gen::inRange<std::int64_t>(1, 1LL << 28);
-    Points points;
+    MemoryPoints points;
     for (const std::int64_t batch : {1, 2, 4, 8, 16}) {
       points.push_back({batch, Bytes(fixed + slope * batch)});
     }
@@ -44,24 +45,24 @@ TEST(MemoryModel, RecoversAnyLine) {
 }
 
 TEST(MemoryModel, NeedsTwoBatchSizes) {
-  EXPECT_FALSE(MemoryModel::rough(Points{}));
-  EXPECT_FALSE(MemoryModel::rough(Points{on_line(4)}));
-  EXPECT_FALSE(MemoryModel::rough(Points{on_line(4), {4, Bytes(5)}}));
+  EXPECT_FALSE(MemoryModel::rough(MemoryPoints{}));
+  EXPECT_FALSE(MemoryModel::rough(MemoryPoints{on_line(4)}));
+  EXPECT_FALSE(MemoryModel::rough(MemoryPoints{on_line(4), {4, Bytes(5)}}));
 }
 
 TEST(MemoryModel, HasNoNegativeParts) {
   // Falls with the batch: a level. Steeper than proportional: through nothing.
-  const auto falling = MemoryModel::rough(Points{{1, Bytes(1000)}, {8, Bytes(900)}});
+  const auto falling = MemoryModel::rough(MemoryPoints{{1, Bytes(1000)}, {8, Bytes(900)}});
   EXPECT_EQ(falling->bytes_per_sample(), 0);
   EXPECT_GE(falling->at(100), Bytes(900));
-  const auto steep = MemoryModel::rough(Points{{1, Bytes(100)}, {2, Bytes(1000)}});
+  const auto steep = MemoryModel::rough(MemoryPoints{{1, Bytes(100)}, {2, Bytes(1000)}});
   EXPECT_EQ(steep->fixed(), Bytes(0));
   EXPECT_GT(steep->bytes_per_sample(), 0);
 }
 
 TEST(MemoryModel, SaysHowGoodItIs) {
   Random random(1);
-  Points points;
+  MemoryPoints points;
   for (std::int64_t batch = 1; batch <= 64; ++batch) {
     const double noise = random.uniform(0.95, 1.05);
     points.push_back({batch, Bytes(std::llround(1e9 * noise) + 20'000'000 * batch)});
@@ -73,9 +74,9 @@ TEST(MemoryModel, SaysHowGoodItIs) {
 }
 
 TEST(MemoryModel, IsExactWhereTheFullBatchWasMeasured) {
-  const auto rough = MemoryModel::rough(Points{on_line(1), on_line(4)});
+  const auto rough = MemoryModel::rough(MemoryPoints{on_line(1), on_line(4)});
   const Bytes told = rough->at(64);
-  const MemoryModel model = rough->refine(Points{{64, Bytes(2 * told.value)}});
+  const MemoryModel model = rough->refine(MemoryPoints{{64, Bytes(2 * told.value)}});
   EXPECT_EQ(model.at(64), Bytes(2 * told.value));
   EXPECT_EQ(model.at(4), on_line(4).bytes);
   EXPECT_EQ(model.at(34).value, (on_line(4).bytes.value + 2 * told.value) / 2);

@@ -9,14 +9,14 @@
 namespace strato {
 namespace {
 
-using Points = std::vector<OpMeasurement>;
+using OpMeasurements = std::vector<OpMeasurement>;
 
 OpMeasurement at(std::int64_t samples, std::int64_t time, std::int64_t repetitions = 10) {
   return {samples, Nanos(time), Nanos(0), repetitions};
 }
 
 TEST(SampleCurve, GoesThroughItsPointsAndStraightBetween) {
-  const SampleCurve curve(Points{at(4, 100), at(8, 200), at(16, 1000)});
+  const SampleCurve curve(OpMeasurements{at(4, 100), at(8, 200), at(16, 1000)});
   EXPECT_DOUBLE_EQ(curve.nanos(4), 100);
   EXPECT_DOUBLE_EQ(curve.nanos(6), 150);
   EXPECT_DOUBLE_EQ(curve.nanos(8), 200);
@@ -27,7 +27,7 @@ TEST(SampleCurve, GoesThroughItsPointsAndStraightBetween) {
 TEST(SampleCurve, IsExactForALineEverywhere) {
   const auto line = [](std::int64_t n) { return 5000 + 37 * n; };
   const SampleCurve curve(
-      Points{at(2, line(2)), at(8, line(8)), at(16, line(16)), at(32, line(32))});
+      OpMeasurements{at(2, line(2)), at(8, line(8)), at(16, line(16)), at(32, line(32))});
   for (const std::int64_t n : {1, 3, 20, 64, 1000}) {
     EXPECT_NEAR(curve.nanos(static_cast<double>(n)), static_cast<double>(line(n)), 1e-6) << n;
   }
@@ -35,34 +35,34 @@ TEST(SampleCurve, IsExactForALineEverywhere) {
 
 TEST(SampleCurve, NeverFallsBelowTheEndsShareOfItself) {
   // Steeper than proportional at both ends: fixed costs would be negative.
-  const SampleCurve curve(Points{at(4, 100), at(8, 1000)});
+  const SampleCurve curve(OpMeasurements{at(4, 100), at(8, 1000)});
   EXPECT_DOUBLE_EQ(curve.nanos(1), 25);
   EXPECT_DOUBLE_EQ(curve.nanos(16), 2000);
 }
 
 TEST(SampleCurve, LeavesOutADisturbedMeasurement) {
-  const SampleCurve curve(Points{at(4, 100), at(8, 900), at(16, 400), at(32, 800)});
+  const SampleCurve curve(OpMeasurements{at(4, 100), at(8, 900), at(16, 400), at(32, 800)});
   EXPECT_DOUBLE_EQ(curve.nanos(8), 200);
   EXPECT_FALSE(curve.keeps(at(8, 900)));
   EXPECT_TRUE(curve.keeps(at(16, 400)));
 }
 
 TEST(SampleCurve, LevelsSmallFalls) {
-  const SampleCurve curve(Points{at(4, 100), at(8, 220, 30), at(16, 200, 10), at(32, 800)});
+  const SampleCurve curve(OpMeasurements{at(4, 100), at(8, 220, 30), at(16, 200, 10), at(32, 800)});
   EXPECT_DOUBLE_EQ(curve.nanos(8), 215);
   EXPECT_DOUBLE_EQ(curve.nanos(16), 215);
   EXPECT_DOUBLE_EQ(curve.nanos(12), 215);
 }
 
 TEST(SampleCurve, OfOnePointIsLevel) {
-  const SampleCurve curve(Points{at(8, 100)});
+  const SampleCurve curve(OpMeasurements{at(8, 100)});
   for (const double n : {1.0, 8.0, 100.0}) EXPECT_DOUBLE_EQ(curve.nanos(n), 100);
 }
 
 TEST(SampleCurve, IsPositiveAndNeverFallsWhateverWasMeasured) {
   EXPECT_TRUE(rc::check([] {
     Random random(*rc::gen::arbitrary<std::uint32_t>());
-    Points points;
+    OpMeasurements points;
     std::int64_t samples = 0;
     for (std::uint64_t i = 1 + random.below(8); i > 0; --i) {
       samples += static_cast<std::int64_t>(1 + random.below(20));

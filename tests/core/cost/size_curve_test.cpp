@@ -13,11 +13,11 @@
 namespace strato {
 namespace {
 
-using Points = std::vector<SizedMeasurement>;
+using SizedMeasurements = std::vector<SizedMeasurement>;
 
 // 1 KB to 1 GB, doubling.
-Points measured(const std::function<double(double)>& nanos) {
-  Points points;
+SizedMeasurements measured(const std::function<double(double)>& nanos) {
+  SizedMeasurements points;
   for (std::int64_t bytes = 1024; bytes <= std::int64_t{1} << 30; bytes *= 2) {
     const double time = nanos(static_cast<double>(bytes));
     points.push_back({Bytes(bytes), Nanos(std::llround(time)), Nanos(0), 10});
@@ -73,7 +73,7 @@ TEST(SizeCurve, AveragesNoise) {
 
 TEST(SizeCurve, OfTwoPointsIsTheirLine) {
   const SizeCurve curve(
-      Points{{Bytes(1000), Nanos(2000), {}, 1}, {Bytes(2000), Nanos(3000), {}, 1}});
+      SizedMeasurements{{Bytes(1000), Nanos(2000), {}, 1}, {Bytes(2000), Nanos(3000), {}, 1}});
   EXPECT_EQ(curve.at(Bytes(0)), Nanos(1000));
   EXPECT_EQ(curve.at(Bytes(1500)), Nanos(2500));
   EXPECT_EQ(curve.at(Bytes(10'000)), Nanos(11'000));
@@ -81,7 +81,7 @@ TEST(SizeCurve, OfTwoPointsIsTheirLine) {
 
 TEST(SizeCurve, NeverGoesBelowZeroAtZeroBytes) {
   const SizeCurve curve(
-      Points{{Bytes(1000), Nanos(1000), {}, 1}, {Bytes(2000), Nanos(3000), {}, 1}});
+      SizedMeasurements{{Bytes(1000), Nanos(1000), {}, 1}, {Bytes(2000), Nanos(3000), {}, 1}});
   EXPECT_EQ(curve.latency(), Nanos(0));
   EXPECT_EQ(curve.at(Bytes(500)), Nanos(500));
   EXPECT_EQ(curve.at(Bytes(1000)), Nanos(1000));
@@ -90,7 +90,7 @@ TEST(SizeCurve, NeverGoesBelowZeroAtZeroBytes) {
 TEST(SizeCurve, IsSoundWhateverWasMeasured) {
   EXPECT_TRUE(rc::check([] {
     Random random(*rc::gen::arbitrary<std::uint32_t>());
-    Points points;
+    SizedMeasurements points;
     std::int64_t bytes = static_cast<std::int64_t>(random.below(2));
     for (std::uint64_t i = 2 + random.below(30); i > 0; --i) {
       bytes += static_cast<std::int64_t>(1 + random.below(1'000'000));
@@ -110,7 +110,7 @@ TEST(SizeCurve, IsSoundWhateverWasMeasured) {
 }
 
 TEST(SizeCurve, TakesVeryManySizes) {
-  Points points;
+  SizedMeasurements points;
   for (std::int64_t i = 1; i <= 20'000; ++i) {
     points.push_back({Bytes(i * 1000), Nanos(5000 + i * 100), Nanos(0), 1});
   }

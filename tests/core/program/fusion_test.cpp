@@ -21,7 +21,7 @@ class ThreeLayers : public testing::Test {
     strategy.bucket = Bytes(bucket);
     return bench.run(strategy);
   }
-  Bench bench{toy::chain(4, 3, 8), toy::cluster(1, 2)};
+  Bench bench{toy::training_chain(4, 3, 8), toy::cluster(1, 2)};
 };
 
 TEST_F(ThreeLayers, WithoutBucketsEachGradientPaysTheLatency) {
@@ -70,7 +70,7 @@ TEST_F(ThreeLayers, TheVerifierSeesADamagedBucket) {
 }
 
 TEST(Fusion, BucketsAreOfTheSameMembersWhateverTheirShares) {
-  Bench bench(toy::chain(4, 4, 8), toy::cluster(1, 3),
+  Bench bench(toy::training_chain(4, 4, 8), toy::cluster(1, 3),
               {{"f2", 1}, {"gw2", 1}, {"u2", 1}, {"f4", 2}, {"gw4", 2}, {"u4", 2}});
   Strategy strategy = bench.everywhere(Mode::ReplicateAllReduce, {0, 1});
   strategy.groups[bench.group("f2")] =
@@ -85,7 +85,7 @@ TEST(Fusion, BucketsAreOfTheSameMembersWhateverTheirShares) {
 }
 
 TEST(Fusion, LeavesParameterServersAlone) {
-  Bench bench(toy::chain(4, 3, 8), toy::cluster(1, 2), {{"f2", 1}, {"gw2", 1}, {"u2", 1}});
+  Bench bench(toy::training_chain(4, 3, 8), toy::cluster(1, 2), {{"f2", 1}, {"gw2", 1}, {"u2", 1}});
   for (const bool all : {true, false}) {
     Strategy strategy = bench.everywhere(Mode::ReplicatePs, {0, 1});
     if (!all)

@@ -28,7 +28,7 @@ Bytes resident_bytes(const Program& program, int device) {
 }
 
 TEST(Lower, OneDeviceRunsEveryOpOnceAndExchangesNothing) {
-  Bench bench(toy::chain(4, 3, 8), toy::cluster(1, 2));
+  Bench bench(toy::training_chain(4, 3, 8), toy::cluster(1, 2));
   for (Mode mode :
        {Mode::ReplicateAllReduce, Mode::ReplicatePs, Mode::Duplicate, Mode::ModelParallel}) {
     const auto program = bench.lower(bench.everywhere(mode, {1}));
@@ -40,7 +40,7 @@ TEST(Lower, OneDeviceRunsEveryOpOnceAndExchangesNothing) {
 }
 
 TEST(Lower, DataParallelShardsOpsAndReducesEachGradientOnceInPlace) {
-  Bench bench(toy::chain(6, 3, 8), toy::cluster(2, 2));
+  Bench bench(toy::training_chain(6, 3, 8), toy::cluster(2, 2));
   const auto program = bench.lower(bench.everywhere(Mode::ReplicateAllReduce, {0, 1, 2}));
   EXPECT_EQ(count(*program, TaskKind::AllReduce), 3u);
   EXPECT_EQ(count(*program, TaskKind::Update), 9u);
@@ -62,7 +62,7 @@ TEST(Lower, DataParallelShardsOpsAndReducesEachGradientOnceInPlace) {
 }
 
 TEST(Lower, AnUpdateWaitsForTheReadersOfTheOldParameter) {
-  Bench bench(toy::chain(4, 2, 8), toy::cluster(1, 2));
+  Bench bench(toy::training_chain(4, 2, 8), toy::cluster(1, 2));
   const auto program = bench.lower(bench.everywhere(Mode::ReplicateAllReduce, {0, 1}));
   EXPECT_TRUE(depends(*program, find(*program, "u2 @m0:0"), find(*program, "gx2 @m0:0")));
   EXPECT_TRUE(depends(*program, find(*program, "u2 @m0:1"), find(*program, "gx2 @m0:1")));
@@ -74,12 +74,12 @@ TEST(Lower, AnUpdateWaitsForTheReadersOfTheOldParameter) {
 }
 
 TEST(Lower, UnevenSharesAndDevicesWithoutSamples) {
-  Bench bench(toy::chain(4, 1, 8), toy::cluster(1, 4));
+  Bench bench(toy::training_chain(4, 1, 8), toy::cluster(1, 4));
   const auto uneven = bench.lower(bench.everywhere(Mode::ReplicateAllReduce, {0, 2}, {3, 1}));
   EXPECT_EQ(uneven->tasks[find(*uneven, "f1 @m0:0 [0,3)")].duration, Nanos(30));
   EXPECT_EQ(uneven->tasks[find(*uneven, "f1 @m0:2 [3,4)")].duration, Nanos(10));
 
-  Bench small(toy::chain(2, 1, 8), toy::cluster(1, 4));
+  Bench small(toy::training_chain(2, 1, 8), toy::cluster(1, 4));
   const auto program = small.lower(small.everywhere(Mode::ReplicateAllReduce, {0, 1, 2, 3}));
   EXPECT_EQ(count(*program, TaskKind::Update), 2u);
   EXPECT_EQ(resident_bytes(*program, 2), Bytes(0));
@@ -119,7 +119,8 @@ TEST(Lower, ParameterServersTakeTurnsAndKeepTheState) {
 }
 
 TEST(Lower, DuplicateAfterReplicateGathersOnce) {
-  Bench bench(toy::chain(4, 1, 8), toy::cluster(1, 4), {{"seed", 1}, {"gw1", 1}, {"u1", 1}});
+  Bench bench(toy::training_chain(4, 1, 8), toy::cluster(1, 4),
+              {{"seed", 1}, {"gw1", 1}, {"u1", 1}});
   Strategy strategy = bench.everywhere(Mode::ReplicateAllReduce, {0, 1});
   strategy.groups[bench.group("seed")] = Bench::decision(Mode::Duplicate, {0, 1});
   auto program = bench.lower(strategy);
@@ -137,7 +138,8 @@ TEST(Lower, DuplicateAfterReplicateGathersOnce) {
 }
 
 TEST(Lower, OtherShardsComeFromTheOwnersThatOverlap) {
-  Bench bench(toy::chain(12, 1, 8), toy::cluster(1, 4), {{"seed", 1}, {"gw1", 1}, {"u1", 1}});
+  Bench bench(toy::training_chain(12, 1, 8), toy::cluster(1, 4),
+              {{"seed", 1}, {"gw1", 1}, {"u1", 1}});
   Strategy strategy = bench.everywhere(Mode::ReplicateAllReduce, {0, 1});
   strategy.groups[bench.group("seed")] = Bench::decision(Mode::ReplicateAllReduce, {1, 2, 3});
   const auto program = bench.lower(strategy);
@@ -151,7 +153,7 @@ TEST(Lower, OtherShardsComeFromTheOwnersThatOverlap) {
 }
 
 TEST(Lower, GradientsOfOtherDevicesAreSummedAtOneRootAndPassedOn) {
-  Bench bench(toy::chain(4, 1, 8), toy::cluster(1, 4), {{"u1", 1}});
+  Bench bench(toy::training_chain(4, 1, 8), toy::cluster(1, 4), {{"u1", 1}});
   Strategy strategy = bench.everywhere(Mode::ReplicateAllReduce, {0, 1});
   strategy.groups[bench.group("u1")] = Bench::decision(Mode::Duplicate, {1, 2});
   const auto program = bench.lower(strategy);
@@ -244,7 +246,7 @@ TEST(Lower, AnOpWhosePartialInputsComeFromOtherShardsRunsWhole) {
 }
 
 TEST(Lower, PassesAreNamedAndResultsDoNotDependOnEarlierCalls) {
-  Bench bench(toy::chain(4, 2, 8), toy::cluster(2, 2),
+  Bench bench(toy::training_chain(4, 2, 8), toy::cluster(2, 2),
               {{"f2", 1}, {"gw2", 1}, {"gx2", 1}, {"u2", 1}});
   std::vector<std::string> passes;
   LowerOptions options;
@@ -354,7 +356,7 @@ TEST(Duplicated, AnUpdateOfServersRunsOnEveryDevice) {
 }
 
 TEST(Duplicated, OtherUpdatesKeepTheirServers) {
-  Bench bench(toy::chain(4, 4, 8), toy::cluster(1, 2));
+  Bench bench(toy::training_chain(4, 4, 8), toy::cluster(1, 2));
   Strategy strategy = bench.everywhere(Mode::ReplicatePs, {0, 1});
   strategy.duplicated = {bench.graph->find_op("u2")};
   const auto program = bench.lower(strategy);
@@ -388,7 +390,7 @@ TEST(Duplicated, ChangesNothingWhereEveryOpIsWholeAlready) {
 }
 
 TEST(Verify, CatchesBrokenPrograms) {
-  Bench bench(toy::chain(4, 2, 8), toy::cluster(1, 2), {{"f2", 1}});
+  Bench bench(toy::training_chain(4, 2, 8), toy::cluster(1, 2), {{"f2", 1}});
   Strategy strategy = bench.everywhere(Mode::ReplicateAllReduce, {0, 1});
   strategy.groups[bench.group("f2")] = Bench::decision(Mode::Duplicate, {1});
   const auto program = bench.lower(strategy);

@@ -13,7 +13,7 @@ using toy::Bench;
 using toy::find;
 
 TEST(Ranks, OfAChainCountDown) {
-  Bench bench(toy::chain(4, 2, 8), toy::cluster(1, 2));
+  Bench bench(toy::training_chain(4, 2, 8), toy::cluster(1, 2));
   const auto program = bench.lower(bench.everywhere(Mode::ReplicateAllReduce, {0}));
   const auto ranks = upward_ranks(*program);
   // f1 f2 seed gx2 gw1 u1 at 40 ns each, an update 7.
@@ -29,13 +29,13 @@ TEST(Ranks, OfAChainCountDown) {
 }
 
 TEST(Ranks, CountCommunication) {
-  Bench bench(toy::chain(4, 1, 8), toy::cluster(1, 2));
+  Bench bench(toy::training_chain(4, 1, 8), toy::cluster(1, 2));
   const auto program = bench.lower(bench.everywhere(Mode::ReplicateAllReduce, {0, 1}));
   EXPECT_EQ(upward_ranks(*program)[find(*program, "gw1 @m0:1")], Nanos(20 + 132 + 7));
 }
 
 TEST(Ranks, BoundTheStepFromBelow) {
-  Bench bench(toy::chain(4, 5, 8), toy::cluster(2, 2), {{"f2", 1}, {"gw3", 1}});
+  Bench bench(toy::training_chain(4, 5, 8), toy::cluster(2, 2), {{"f2", 1}, {"gw3", 1}});
   Strategy strategy = bench.everywhere(Mode::ReplicateAllReduce, {0, 1, 2});
   strategy.groups[bench.group("f2")] = Bench::decision(Mode::ModelParallel, {1, 3});
   const Timeline timeline = bench.run(strategy);
@@ -45,7 +45,7 @@ TEST(Ranks, BoundTheStepFromBelow) {
 }
 
 TEST(Priorities, AreOfTheOpAndOfTheFirstReaderOfWhatMoves) {
-  Bench bench(toy::chain(4, 3, 8), toy::cluster(1, 2), {{"f2", 1}, {"gw2", 1}, {"u2", 1}});
+  Bench bench(toy::training_chain(4, 3, 8), toy::cluster(1, 2), {{"f2", 1}, {"gw2", 1}, {"u2", 1}});
   Strategy strategy = bench.everywhere(Mode::ReplicateAllReduce, {0});
   strategy.groups[bench.group("f2")] = Bench::decision(Mode::ReplicateAllReduce, {1});
   const auto of = [&](const char* op) { return bench.graph->find_op(op).index(); };
@@ -64,7 +64,7 @@ TEST(Priorities, AreOfTheOpAndOfTheFirstReaderOfWhatMoves) {
 }
 
 TEST(Priorities, DecideWhatRunsFirst) {
-  Bench bench(toy::chain(4, 2, 8), toy::cluster(1, 1));
+  Bench bench(toy::training_chain(4, 2, 8), toy::cluster(1, 1));
   Strategy strategy = bench.everywhere(Mode::ReplicateAllReduce, {0});
   const Timeline first = bench.run(strategy);
   const auto starts = [&](const Timeline& timeline, const char* name) {
@@ -78,7 +78,7 @@ TEST(Priorities, DecideWhatRunsFirst) {
 }
 
 TEST(Priorities, OfAnotherGraphAreRefused) {
-  Bench bench(toy::chain(4, 2, 8), toy::cluster(1, 1));
+  Bench bench(toy::training_chain(4, 2, 8), toy::cluster(1, 1));
   Strategy strategy = bench.everywhere(Mode::ReplicateAllReduce, {0});
   strategy.priorities = {1, 2};
   EXPECT_THROW(bench.run(strategy), InvariantError);

@@ -16,7 +16,7 @@ constexpr std::int64_t kBatch = 8, kRows = 12, kColumns = 8;
 constexpr std::int64_t kBytes = 4 * kRows * kColumns;  // of w, its gradient, each of its moments
 
 // y = x w with Adam: ops m, seed, gw, u. `watched`: another op reads the gradient as well.
-std::shared_ptr<const Graph> product(bool watched) {
+std::shared_ptr<const Graph> product_with_adam(bool watched) {
   toy::Model model(kBatch);
   const TensorId x = model.input("x", kRows);
   const auto kept = [&](const std::string& name) {
@@ -45,7 +45,8 @@ std::shared_ptr<const Graph> product(bool watched) {
 class Scatter : public testing::Test {
  protected:
   static constexpr int kDevices = 4;
-  explicit Scatter(bool watched = false) : bench(product(watched), toy::cluster(1, kDevices + 1)) {}
+  explicit Scatter(bool watched = false)
+      : bench(product_with_adam(watched), toy::cluster(1, kDevices + 1)) {}
 
   Strategy sharded(std::vector<int> weights = {1, 1, 1, 1}, int axis = 0) const {
     Strategy strategy = bench.everywhere(Mode::ReplicateAllReduce, {0, 1, 2, 3});

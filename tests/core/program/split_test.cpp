@@ -17,7 +17,7 @@ using toy::find;
 
 // y = x w, 4 samples, 6 to 8 columns: x has 96 bytes, w 192, y 128. Ops: m, seed, gw, u; with
 // `before` an op f in front that makes x.
-std::shared_ptr<const Graph> product(bool before = false) {
+std::shared_ptr<const Graph> product_with_sgd(bool before = false) {
   toy::Model model(4);
   TensorId x = model.input("x", 6);
   if (before) x = model.layer("f", {x}, 6);
@@ -43,7 +43,7 @@ std::vector<DeviceShare> shares(std::vector<int> weights) {
 
 class Split : public testing::Test {
  protected:
-  explicit Split(bool before = false) : bench(product(before), toy::cluster(1, 4)) {}
+  explicit Split(bool before = false) : bench(product_with_sgd(before), toy::cluster(1, 4)) {}
 
   Strategy on(std::vector<int> devices, Mode mode = Mode::Duplicate) const {
     return bench.everywhere(mode, std::move(devices));

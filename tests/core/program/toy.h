@@ -149,7 +149,7 @@ class Model {
 // A chain of `layers` layers with one parameter each ("w1", ...), its backward pass and its
 // updates. Ops: f1 f2 ... seed, then for the last layer first: gw, gx (not of the first layer);
 // then u1 u2 ...
-inline std::shared_ptr<const Graph> chain(std::int64_t batch, int layers, std::int64_t width) {
+inline std::shared_ptr<const Graph> training_chain(std::int64_t batch, int layers, std::int64_t width) {
   Model model(batch);
   std::vector<TensorId> x = {model.input("x", width)}, w, grads;
   std::vector<OpId> forward;

@@ -13,8 +13,6 @@ namespace strato {
 namespace {
 
 // Not among the actions: two devices of two machines, unequal shares.
-Decision odd_decision() { return {Mode::ReplicatePs, {{DeviceId(1), 2}, {DeviceId(6), 5}}}; }
-
 // Told of a few strategies that are much faster than the landscape around them.
 struct Seeded {
   Problem problem = toy::chain_problem(toy::sample_cluster("tag-testbed"), 6);
@@ -47,7 +45,7 @@ struct Seeded {
 
 TEST(Seeds, the_result_is_never_worse_even_without_iterations) {
   Seeded run;
-  Strategy odd = run.all(odd_decision());
+  Strategy odd = run.all(toy::odd_decision());
   odd.groups[GroupId(3)] = decision_on_device(DeviceId(2));
   run.fast = {run.all(decision_on_device(DeviceId(4))), odd};
   run.options.seeds = run.fast;
@@ -63,7 +61,7 @@ TEST(Seeds, the_result_is_never_worse_even_without_iterations) {
 TEST(Seeds, further_decisions_stay_with_the_groups_that_have_them) {
   Seeded run;
   Strategy odd = run.all(decision_on_device(DeviceId(0)));
-  odd.groups[GroupId(3)] = odd_decision();
+  odd.groups[GroupId(3)] = toy::odd_decision();
   run.options.seeds = {odd};
   run.options.iterations = 400;
   run.fast = {odd};
@@ -72,9 +70,9 @@ TEST(Seeds, further_decisions_stay_with_the_groups_that_have_them) {
   std::size_t kept = 0;
   for (const Strategy& strategy : run.seen)
     for (std::size_t g = 0; g < strategy.groups.size(); ++g) {
-      if (strategy.groups[GroupId(g)] != odd_decision()) continue;
+      if (strategy.groups[GroupId(g)] != toy::odd_decision()) continue;
       ++kept;
-      EXPECT_TRUE(g == 3 || strategy.groups[GroupId(3)] == odd_decision()) << g;
+      EXPECT_TRUE(g == 3 || strategy.groups[GroupId(3)] == toy::odd_decision()) << g;
     }
   EXPECT_GT(kept, 50U) << "local improvement is around the seed";
 }
@@ -92,7 +90,7 @@ TEST(Seeds, without_seeds_nothing_changes_and_known_actions_add_none) {
 
 TEST(Seeds, a_stored_tree_goes_on_as_if_it_had_not_stopped_with_and_without_its_seeds) {
   Seeded run;
-  Strategy odd = run.all(odd_decision());
+  Strategy odd = run.all(toy::odd_decision());
   odd.groups[GroupId(0)] = decision_on_device(DeviceId(2));
   run.options.seeds = {odd, run.all(decision_on_device(DeviceId(5)))};
   run.fast = {odd};
@@ -113,7 +111,7 @@ TEST(Seeds, may_be_given_to_a_tree_that_had_none) {
   Seeded run;
   run.options.iterations = 160;
   const PlanResult before = run();
-  run.fast = {run.all(odd_decision())};
+  run.fast = {run.all(toy::odd_decision())};
   run.options.seeds = run.fast;
   run.options.iterations = 80;
   const PlanResult after = run(before.tree);
@@ -141,7 +139,7 @@ TEST(Seeds, pins_hold_for_them) {
   run.options.iterations = 160;
   SearchTree tree = *run().tree;
   pin(tree, GroupId(2), decision_on_device(DeviceId(1)));
-  run.options.seeds = {run.all(odd_decision())};
+  run.options.seeds = {run.all(toy::odd_decision())};
   run.fast = run.options.seeds;
   const PlanResult result = run(std::make_shared<const SearchTree>(tree));
   for (const Strategy& strategy : run.seen)

@@ -38,8 +38,6 @@ struct Steered {
 Decision on_device(int device) { return decision_on_device(DeviceId(device)); }
 
 // Not in the table: two devices of two machines, unequal shares.
-Decision odd_decision() { return {Mode::ReplicatePs, {{DeviceId(1), 2}, {DeviceId(6), 5}}}; }
-
 TEST(Steer, every_strategy_has_the_pins_from_then_on) {
   for (const char* polish : {"0", "0.75"}) {
     Steered run;
@@ -47,18 +45,18 @@ TEST(Steer, every_strategy_has_the_pins_from_then_on) {
     run.options.set = {{"polish", polish}};
     SearchTree tree = *run().tree;
     const std::size_t actions = tree.actions.size();
-    pin(tree, GroupId(2), odd_decision());
+    pin(tree, GroupId(2), toy::odd_decision());
     pin(tree, GroupId(0), on_device(3));
     EXPECT_EQ(tree.actions.size(), actions + 1);
     const PlanResult result = run(tree);
     EXPECT_GE(run.seen.size(), 190U);
     for (const Strategy& strategy : run.seen) {
-      EXPECT_EQ(strategy.groups[GroupId(2)], odd_decision());
+      EXPECT_EQ(strategy.groups[GroupId(2)], toy::odd_decision());
       EXPECT_EQ(strategy.groups[GroupId(0)], on_device(3));
       for (std::size_t g : {1U, 3U, 4U, 5U})
-        EXPECT_NE(strategy.groups[GroupId(g)], odd_decision()) << g;
+        EXPECT_NE(strategy.groups[GroupId(g)], toy::odd_decision()) << g;
     }
-    EXPECT_EQ(result.strategy.groups[GroupId(2)], odd_decision());
+    EXPECT_EQ(result.strategy.groups[GroupId(2)], toy::odd_decision());
     EXPECT_EQ(result.tree->actions.size(), actions + 1);
     EXPECT_EQ(result.tree->iterations, 400);
     EXPECT_FALSE(is_forbidden(*result.tree, result.strategy));
@@ -74,7 +72,7 @@ TEST(Steer, steered_searches_resume_exactly_too) {
     run.options.set = {{"backup", backup}};
     run.options.iterations = 160;
     SearchTree tree = *run().tree;
-    pin(tree, GroupId(1), odd_decision());
+    pin(tree, GroupId(1), toy::odd_decision());
     set_weight(tree, tree.vertices[0].first_child + 1, 3);
     set_weight(tree, tree.vertices[0].first_child + 2, 0);
     const PlanResult half = run(tree);
@@ -91,14 +89,14 @@ TEST(Steer, unpinning_opens_everything_again) {
   run.options.iterations = 120;
   const SearchTree free = *run().tree;
   SearchTree tree = free;
-  pin(tree, GroupId(0), odd_decision());
+  pin(tree, GroupId(0), toy::odd_decision());
   tree = *run(tree).tree;
   unpin(tree, GroupId(0));
   EXPECT_TRUE(tree.pinned.empty());
   const PlanResult result = run(tree);
   std::size_t others = 0;
   for (const Strategy& strategy : run.seen)
-    others += strategy.groups[GroupId(0)] != odd_decision() ? 1 : 0;
+    others += strategy.groups[GroupId(0)] != toy::odd_decision() ? 1 : 0;
   EXPECT_GT(others, 20U);
   for (std::size_t v = 0; v < result.tree->vertices.size(); ++v) {
     const auto children = result.tree->children(static_cast<std::int32_t>(v));
@@ -288,12 +286,12 @@ TEST(Steer, priors_of_another_planner_go_on) {
   const PlanResult back = run(*guided.tree);
   EXPECT_EQ(back.tree->iterations, 480);
   SearchTree pinned = *guided.tree;  // rows of priors become longer
-  pin(pinned, GroupId(1), odd_decision());
+  pin(pinned, GroupId(1), toy::odd_decision());
   const auto steered =
       tree_search(run.problem, evaluator, favour, run.options, search, quiet, {},
                   std::make_shared<const SearchTree>(parse_search_tree(serialise(pinned))));
   EXPECT_EQ(steered.tree->priors.size() % steered.tree->actions.size(), 0U);
-  EXPECT_EQ(steered.strategy.groups[GroupId(1)], odd_decision());
+  EXPECT_EQ(steered.strategy.groups[GroupId(1)], toy::odd_decision());
 }
 
 TEST(Steer, strategies_are_finished_before_they_are_evaluated) {

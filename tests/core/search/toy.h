@@ -81,6 +81,9 @@ inline Graph chain(int layers, std::int64_t batch, std::int64_t width) {
   return chain(std::vector<std::int64_t>(static_cast<std::size_t>(layers) + 1, width), batch);
 }
 
+// One that no planner comes upon by itself.
+inline Decision odd_decision() { return {Mode::ReplicatePs, {{DeviceId(1), 2}, {DeviceId(6), 5}}}; }
+
 // The forward chain, its layers as op groups.
 inline Problem chain_problem(std::shared_ptr<const Cluster> cluster, int layers,
                              std::int64_t batch = 8, std::int64_t width = 256) {

@@ -30,7 +30,7 @@ namespace strato {
 namespace {
 
 TEST(Allocation, NoneInTheSteadyState) {
-  toy::Bench bench(toy::chain(4, 20, 8), toy::cluster(2, 2));
+  toy::Bench bench(toy::training_chain(4, 20, 8), toy::cluster(2, 2));
   const auto program = bench.lower(bench.everywhere(Mode::ReplicateAllReduce, {0, 1, 2, 3}));
   auto other = std::make_shared<Program>(*program);
   other->tasks.front().priority = 1;  // simulated by events

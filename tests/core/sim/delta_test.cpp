@@ -24,7 +24,7 @@ struct Layers {
     return result;
   }
   explicit Layers(int layers)
-      : bench(toy::chain(8, layers, 16), toy::cluster(2, 2), groups(layers)),
+      : bench(toy::training_chain(8, layers, 16), toy::cluster(2, 2), groups(layers)),
         delta(bench.graph, bench.grouping, bench.cluster, bench.costs) {}
 
   Decision decision(Random& random) const {

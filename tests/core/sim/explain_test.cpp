@@ -38,7 +38,7 @@ std::vector<std::string> gap_texts(const Timeline& timeline, std::size_t device)
 using Texts = std::vector<std::string>;
 
 TEST(PathPieces, CollectivesThatQueueUpWaitForTheLink) {
-  Bench bench(toy::chain(4, 2, 8), toy::cluster(1, 2));
+  Bench bench(toy::training_chain(4, 2, 8), toy::cluster(1, 2));
   const Timeline timeline = bench.run(bench.everywhere(Mode::ReplicateAllReduce, {0, 1}));
   EXPECT_EQ(texts(timeline),
             (Texts{"compute [0,20) f1 @m0:0 [0,2)", "compute [20,40) f2 @m0:0 [0,2)",
@@ -52,7 +52,7 @@ TEST(PathPieces, CollectivesThatQueueUpWaitForTheLink) {
 }
 
 TEST(PathPieces, ReadyOpsWaitForTheirDevice) {
-  Bench bench(toy::chain(4, 2, 8), toy::cluster(1, 1));
+  Bench bench(toy::training_chain(4, 2, 8), toy::cluster(1, 1));
   const Timeline timeline = bench.run(bench.everywhere(Mode::ReplicateAllReduce, {0}));
   EXPECT_EQ(texts(timeline),
             (Texts{"compute [0,40) f1 @m0:0", "compute [40,80) f2 @m0:0",
@@ -63,7 +63,7 @@ TEST(PathPieces, ReadyOpsWaitForTheirDevice) {
 }
 
 TEST(PathPieces, TheLastMemberOfACollectiveIsAStraggler) {
-  Bench bench(toy::chain(4, 1, 8), toy::cluster(1, 2));
+  Bench bench(toy::training_chain(4, 1, 8), toy::cluster(1, 2));
   const Timeline timeline =
       bench.run(bench.everywhere(Mode::ReplicateAllReduce, {0, 1}, {3, 1}));
   EXPECT_EQ(texts(timeline),
@@ -77,7 +77,7 @@ TEST(PathPieces, TheLastMemberOfACollectiveIsAStraggler) {
 }
 
 TEST(PathPieces, StragglersCountOnceHalfOfTheMembersAreReady) {
-  Bench bench(toy::chain(8, 1, 8), toy::cluster(1, 4));
+  Bench bench(toy::training_chain(8, 1, 8), toy::cluster(1, 4));
   const Timeline timeline =
       bench.run(bench.everywhere(Mode::ReplicateAllReduce, {0, 1, 2, 3}, {1, 1, 3, 3}));
   EXPECT_EQ(time_of(timeline, Reason::Straggler), Nanos(60));  // ready at 30, 30, 90, 90
@@ -86,7 +86,7 @@ TEST(PathPieces, StragglersCountOnceHalfOfTheMembersAreReady) {
 }
 
 TEST(PathPieces, AnIncastWaitsForItsLinkAndHasNoStraggler) {
-  Bench bench(toy::chain(3, 1, 8), toy::cluster(1, 3));
+  Bench bench(toy::training_chain(3, 1, 8), toy::cluster(1, 3));
   const Timeline timeline = bench.run(bench.everywhere(Mode::ReplicatePs, {0, 1, 2}));
   EXPECT_EQ(time_of(timeline, Reason::Straggler), Nanos(0));
   EXPECT_EQ(time_of(timeline, Reason::Compute), Nanos(30 + 7));
@@ -96,7 +96,7 @@ TEST(PathPieces, AnIncastWaitsForItsLinkAndHasNoStraggler) {
 }
 
 TEST(PathPieces, TheLastTermOfASumIsAStraggler) {
-  Bench bench(toy::chain(6, 1, 8), toy::cluster(1, 3));
+  Bench bench(toy::training_chain(6, 1, 8), toy::cluster(1, 3));
   const Timeline timeline = bench.run(bench.everywhere(Mode::ReplicatePs, {0, 1, 2}, {1, 1, 4}));
   EXPECT_EQ(time_of(timeline, Reason::Straggler), Nanos(90));  // from 30 to 120
 }
@@ -155,7 +155,7 @@ const WhatIf& asked(const std::vector<WhatIf>& list, const std::string& name) {
 }
 
 TEST(WhatIf, NetworkAndDevices) {
-  Bench bench(toy::chain(4, 2, 8), toy::cluster(1, 2));
+  Bench bench(toy::training_chain(4, 2, 8), toy::cluster(1, 2));
   const Timeline timeline = bench.run(bench.everywhere(Mode::ReplicateAllReduce, {0, 1}));
   const std::vector<WhatIf> list = what_if(timeline, {});
   // u2 follows gw1 on the device.
@@ -202,7 +202,7 @@ TEST(WhatIf, ALinkHelpsUntilAnotherIsTheSlowest) {
 }
 
 TEST(WhatIf, StopsAndDoesNotDependOnThreads) {
-  Bench bench(toy::chain(8, 3, 8), toy::cluster(2, 2));
+  Bench bench(toy::training_chain(8, 3, 8), toy::cluster(2, 2));
   const Timeline timeline = bench.run(bench.everywhere(Mode::ReplicateAllReduce, {0, 1, 2, 3}));
   std::stop_source stop;
   stop.request_stop();
@@ -233,7 +233,7 @@ class UnsureCosts : public toy::Costs {
 };
 
 TEST(ErrorBar, ErrorsOfOneKindGoTogether) {
-  Bench bench(toy::chain(4, 2, 8), toy::cluster(1, 2));
+  Bench bench(toy::training_chain(4, 2, 8), toy::cluster(1, 2));
   const Timeline timeline = bench.run(bench.everywhere(Mode::ReplicateAllReduce, {0, 1}));
   const UnsureCosts costs(bench.graph, bench.cluster);
   const ErrorBar bar = error_bar(timeline, costs);
@@ -247,7 +247,7 @@ TEST(ErrorBar, ErrorsOfOneKindGoTogether) {
 }
 
 TEST(ErrorBar, TasksSayWhatTheyWereLoweredWith) {
-  Bench bench(toy::chain(6, 2, 8), toy::cluster(2, 2), {{"f2", 1}, {"gw2", 1}, {"u2", 1}});
+  Bench bench(toy::training_chain(6, 2, 8), toy::cluster(2, 2), {{"f2", 1}, {"gw2", 1}, {"u2", 1}});
   Strategy strategy = bench.everywhere(Mode::ReplicateAllReduce, {0, 1, 2});
   strategy.groups[bench.group("f2")] = Bench::decision(Mode::ReplicatePs, {1, 3});
   const Timeline timeline = bench.run(strategy);
@@ -258,7 +258,7 @@ TEST(ErrorBar, TasksSayWhatTheyWereLoweredWith) {
 }
 
 TEST(MemoryReport, PeakByRoleAndLargest) {
-  Bench bench(toy::chain(4, 2, 8), toy::cluster(1, 1));
+  Bench bench(toy::training_chain(4, 2, 8), toy::cluster(1, 1));
   const Timeline timeline = bench.run(bench.everywhere(Mode::Duplicate, {0}));
   const MemoryReport report = memory_report(timeline, DeviceId(0));
   EXPECT_EQ(report.peak, timeline.devices[DeviceId(0)].peak);
@@ -275,7 +275,7 @@ TEST(MemoryReport, PeakByRoleAndLargest) {
 
 // f1:0 (3 GB) is kept for gw2 while f2:0 and seed:0 come; 11.8 GB of memory.
 TEST(MemoryReport, AdviceHasTrueFigures) {
-  Bench bench(toy::chain(4, 3, 200'000'000), toy::cluster(1, 2));  // 3.2 GB an activation
+  Bench bench(toy::training_chain(4, 3, 200'000'000), toy::cluster(1, 2));  // 3.2 GB an activation
   const Timeline timeline = bench.run(bench.everywhere(Mode::ReplicateAllReduce, {0}));
   const MemoryReport report = memory_report(timeline, DeviceId(0), bench.grouping.get());
   ASSERT_FALSE(timeline.feasible);
@@ -289,7 +289,7 @@ TEST(MemoryReport, AdviceHasTrueFigures) {
 }
 
 TEST(Why, SaysWhatDominates) {
-  Bench bench(toy::chain(4, 2, 8), toy::cluster(1, 2));
+  Bench bench(toy::training_chain(4, 2, 8), toy::cluster(1, 2));
   const Timeline timeline = bench.run(bench.everywhere(Mode::ReplicateAllReduce, {0, 1}));
   const std::string text = why(timeline, what_if(timeline, {}), {}, Nanos(100));
   EXPECT_NE(text.find("351 ns"), std::string::npos) << text;
@@ -301,7 +301,7 @@ TEST(Why, SaysWhatDominates) {
 }
 
 TEST(Why, OfOneDeviceIsASentenceToo) {
-  Bench bench(toy::chain(4, 2, 8), toy::cluster(1, 2));
+  Bench bench(toy::training_chain(4, 2, 8), toy::cluster(1, 2));
   const Timeline timeline = bench.run(bench.everywhere(Mode::ModelParallel, {0}));
   WhatIf device;
   device.what = WhatIf::What::Device;

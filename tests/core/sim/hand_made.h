@@ -35,7 +35,7 @@ class HandMade {
  public:
   HandMade() : HandMade(uneven_cluster()) {}
   explicit HandMade(std::shared_ptr<const Cluster> cluster) {
-    program_.graph = chain(1, 1, 8);
+    program_.graph = training_chain(1, 1, 8);
     program_.cluster = std::move(cluster);
   }
 

@@ -17,7 +17,7 @@ TaskTimes times(const Timeline& timeline, const std::string& name, int n = 0) {
 }
 
 TEST(Simulate, AChainOnOneDeviceIsTheSumOfItsOps) {
-  Bench bench(toy::chain(4, 1, 8), toy::cluster(1, 1));
+  Bench bench(toy::training_chain(4, 1, 8), toy::cluster(1, 1));
   const Timeline timeline = bench.run(bench.everywhere(Mode::ReplicateAllReduce, {0}));
   EXPECT_EQ(timeline.step_time, Nanos(3 * 40 + 7));
   const DeviceUse& use = timeline.devices[DeviceId(0)];
@@ -32,7 +32,7 @@ TEST(Simulate, AChainOnOneDeviceIsTheSumOfItsOps) {
 }
 
 TEST(Simulate, AllReduceOverlapsComputationAndCollectivesQueueUp) {
-  Bench bench(toy::chain(4, 2, 8), toy::cluster(1, 2));
+  Bench bench(toy::training_chain(4, 2, 8), toy::cluster(1, 2));
   const Timeline timeline = bench.run(bench.everywhere(Mode::ReplicateAllReduce, {0, 1}));
   EXPECT_EQ(times(timeline, "gw2 @m0:0").end, Nanos(80));
   EXPECT_EQ(times(timeline, "gw1 @m0:1").end, Nanos(120));
@@ -80,7 +80,7 @@ TEST(Simulate, TransfersOnDisjointLinksRunInParallel) {
 }
 
 TEST(Simulate, AParameterServerIsAnIncast) {
-  Bench bench(toy::chain(3, 1, 8), toy::cluster(1, 3));
+  Bench bench(toy::training_chain(3, 1, 8), toy::cluster(1, 3));
   const Timeline timeline = bench.run(bench.everywhere(Mode::ReplicatePs, {0, 1, 2}));
   EXPECT_EQ(times(timeline, "Transfer gw1:0 @m0:1>m0:0").start, Nanos(30));
   EXPECT_EQ(times(timeline, "Transfer gw1:0 @m0:2>m0:0").start, Nanos(62));
@@ -106,7 +106,7 @@ TEST(Simulate, DuplicateAfterReplicateWaitsForOneGather) {
 }
 
 TEST(Simulate, UnevenSharesTakeUnevenTime) {
-  Bench bench(toy::chain(4, 1, 8), toy::cluster(1, 2));
+  Bench bench(toy::training_chain(4, 1, 8), toy::cluster(1, 2));
   const Timeline timeline = bench.run(bench.everywhere(Mode::ReplicateAllReduce, {0, 1}, {3, 1}));
   EXPECT_EQ(times(timeline, "gw1 @m0:0").end, Nanos(90));
   EXPECT_EQ(times(timeline, "gw1 @m0:1").end, Nanos(30));
@@ -114,7 +114,7 @@ TEST(Simulate, UnevenSharesTakeUnevenTime) {
 }
 
 TEST(Simulate, AStepThatDoesNotFitIsInfeasibleWithItsTensors) {
-  Bench bench(toy::chain(1, 1, 1'500'000'000), toy::cluster(1, 1));  // 6 GB each
+  Bench bench(toy::training_chain(1, 1, 1'500'000'000), toy::cluster(1, 1));  // 6 GB each
   const Timeline timeline = bench.run(bench.everywhere(Mode::Duplicate, {0}));
   const DeviceUse& use = timeline.devices[DeviceId(0)];
   EXPECT_FALSE(timeline.feasible);
@@ -129,7 +129,7 @@ TEST(Simulate, AStepThatDoesNotFitIsInfeasibleWithItsTensors) {
 }
 
 TEST(Simulate, TheSameProgramGivesTheSameTimeline) {
-  Bench bench(toy::chain(8, 3, 8), toy::cluster(2, 2), {{"f2", 1}, {"gw2", 1}, {"u2", 1}});
+  Bench bench(toy::training_chain(8, 3, 8), toy::cluster(2, 2), {{"f2", 1}, {"gw2", 1}, {"u2", 1}});
   Strategy strategy = bench.everywhere(Mode::ReplicateAllReduce, {0, 1, 2});
   strategy.groups[bench.group("f2")] = Bench::decision(Mode::ReplicatePs, {1, 3});
   const auto program = bench.lower(strategy);
@@ -140,7 +140,7 @@ TEST(Simulate, TheSameProgramGivesTheSameTimeline) {
 }
 
 TEST(CriticalPath, FollowsWhatEachTaskWaitedForLast) {
-  Bench bench(toy::chain(4, 2, 8), toy::cluster(1, 2));
+  Bench bench(toy::training_chain(4, 2, 8), toy::cluster(1, 2));
   const Timeline timeline = bench.run(bench.everywhere(Mode::ReplicateAllReduce, {0, 1}));
   const auto path = critical_path(timeline);
   std::vector<std::string> names;
@@ -157,7 +157,7 @@ TEST(CriticalPath, FollowsWhatEachTaskWaitedForLast) {
 }
 
 TEST(Feedback, SaysHowGroupsDevicesAndLinksWereUsed) {
-  Bench bench(toy::chain(4, 2, 8), toy::cluster(2, 1));
+  Bench bench(toy::training_chain(4, 2, 8), toy::cluster(2, 1));
   const Timeline timeline = bench.run(bench.everywhere(Mode::ReplicateAllReduce, {0, 1}));
   const Feedback told = feedback(timeline, *bench.grouping);
   ASSERT_EQ(told.groups.size(), 1u);
@@ -187,7 +187,7 @@ TEST(Dump, ABufferIsFreedByItsLastReaderAndByTheLargerIdOnATie) {
 }
 
 TEST(Dump, NamesEveryBufferOnceOnADevice) {
-  Bench bench(toy::chain(4, 1, 8), toy::cluster(1, 2));
+  Bench bench(toy::training_chain(4, 1, 8), toy::cluster(1, 2));
   const std::string text =
       dump_tasks(bench.run(bench.everywhere(Mode::ReplicateAllReduce, {0, 1})));
   EXPECT_EQ(text.substr(0, text.find('\n')), R"~({"resident":{"m0:0":96,"m0:1":96}})~");

@@ -10,7 +10,7 @@
 namespace strato {
 namespace {
 
-Strategy some_strategy(const toy::Problem& p) {
+Strategy weighted_strategy(const toy::Problem& p) {
   Strategy strategy;
   strategy.groups.resize(p.grouping.size());
   strategy.groups[GroupId(0)] = p.on({"v100:0", "v100:1"});
@@ -37,7 +37,7 @@ bool mentions(const std::vector<std::string>& lines, const std::string& text) {
 
 TEST(StrategyFile, RoundTrip) {
   const toy::Problem p;
-  const Strategy strategy = some_strategy(p);
+  const Strategy strategy = weighted_strategy(p);
   const std::string text = strategy_json(named(p, strategy));
   const NamedStrategy read = parse_strategy(text, "s.json");
   EXPECT_EQ(read, named(p, strategy));
@@ -70,7 +70,7 @@ TEST(StrategyFile, BucketDuplicatedOpsAndOrderRoundTripExactly) {
   const toy::Problem p;
   const std::size_t ops = p.graph->op_count();
   EXPECT_TRUE(rc::check([&] {
-    Strategy strategy = some_strategy(p);
+    Strategy strategy = weighted_strategy(p);
     strategy.bucket = Bytes(*rc::gen::inRange<std::int64_t>(0, 1 << 30));
     for (std::size_t i = 0; i < ops; ++i)
       if (*rc::gen::inRange(0, 4) == 0) strategy.duplicated.push_back(OpId(i));
@@ -133,7 +133,7 @@ TEST(StrategyFile, DuplicatedOpsAreBoundByName) {
 
 TEST(StrategyFile, RestoresTheGrouping) {
   const toy::Problem p;
-  const RestoredGrouping restored = restore_grouping(named(p, some_strategy(p)), *p.graph, p.times);
+  const RestoredGrouping restored = restore_grouping(named(p, weighted_strategy(p)), *p.graph, p.times);
   EXPECT_EQ(restored.grouping.digest(), p.grouping.digest());
   EXPECT_TRUE(restored.unmatched.empty());
 }
@@ -154,7 +154,7 @@ TEST(Rebinding, OntoAnotherGroupingTakesTheGroupWithMostTime) {
 
 TEST(Rebinding, OntoASmallerClusterDropsDevices) {
   toy::Problem p;
-  const NamedStrategy file = named(p, some_strategy(p));
+  const NamedStrategy file = named(p, weighted_strategy(p));
   p.cluster = toy::sample_cluster("celeritas");  // v100:0 to v100:3
   const Rebound rebound = bind(file, p);
   EXPECT_EQ(rebound.strategy.groups[GroupId(0)]->devices,
@@ -167,7 +167,7 @@ TEST(Rebinding, OntoASmallerClusterDropsDevices) {
 
 TEST(Rebinding, OntoAChangedModel) {
   const toy::Problem before(4, 4), after(2, 2);
-  const Rebound shrunk = bind(named(before, some_strategy(before)), after);
+  const Rebound shrunk = bind(named(before, weighted_strategy(before)), after);
   EXPECT_EQ(shrunk.strategy.groups.size(), after.grouping.size());
   EXPECT_TRUE(mentions(shrunk.unmatched, "are not in the model, such as"));
   Strategy partial;

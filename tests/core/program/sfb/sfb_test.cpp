@@ -47,7 +47,7 @@ std::shared_ptr<const Graph> dense(std::int64_t batch, std::int64_t h1, std::int
 const std::vector<std::pair<std::string, int>> kDenseGroups = {
     {"before", 1}, {"dense", 1}, {"seed", 1}, {"dw", 0}, {"apply", 0}};
 
-// toy::chain() with matrices for parameters.
+// toy::training_chain() with matrices for parameters.
 std::shared_ptr<const Graph> dense_chain(std::int64_t batch, int layers, std::int64_t width) {
   toy::Model model(batch);
   std::vector<TensorId> x = {model.input("x", width)}, w;
@@ -126,7 +126,7 @@ TEST(Sfb, more_devices_and_uneven_shares) {
 
 TEST(Sfb, what_every_device_has_is_not_sent) {
   // x is the data itself: each device can read the whole batch of it.
-  const Bench bench(toy::chain(8, 1, 256), toy::cluster(2, 1), {{"f1", 1}, {"seed", 1}});
+  const Bench bench(toy::training_chain(8, 1, 256), toy::cluster(2, 1), {{"f1", 1}, {"seed", 1}});
   const SfbReport report =
       solver_of(bench).solve(bench.everywhere(Mode::ReplicateAllReduce, {0, 1}));
   ASSERT_EQ(report.gradients.size(), 1U);
@@ -191,7 +191,7 @@ std::vector<std::pair<std::string, int>> by_layer(int layers) {
 }
 
 TEST(Sfb, equal_layers_share_one_program) {
-  const Bench bench(toy::chain(4, 12, 64), toy::cluster(2, 1), by_layer(12));
+  const Bench bench(toy::training_chain(4, 12, 64), toy::cluster(2, 1), by_layer(12));
   SfbSolver solver = solver_of(bench);
   Strategy strategy = bench.everywhere(Mode::ReplicateAllReduce, {0, 1});
   const SfbReport first = solver.solve(strategy);
@@ -205,7 +205,7 @@ TEST(Sfb, equal_layers_share_one_program) {
 }
 
 TEST(Sfb, a_neighbour_solves_only_what_changed) {
-  const Bench bench(toy::chain(4, 6, 64), toy::cluster(2, 2), by_layer(6));
+  const Bench bench(toy::training_chain(4, 6, 64), toy::cluster(2, 2), by_layer(6));
   SfbSolver solver = solver_of(bench);
   Strategy strategy = bench.everywhere(Mode::ReplicateAllReduce, {0, 1, 2, 3});
   solver.solve(strategy);
@@ -217,7 +217,7 @@ TEST(Sfb, a_neighbour_solves_only_what_changed) {
 }
 
 TEST(Sfb, nothing_to_synchronise) {
-  const Bench bench(toy::chain(4, 3, 64), toy::cluster(2, 1));
+  const Bench bench(toy::training_chain(4, 3, 64), toy::cluster(2, 1));
   for (const Strategy& strategy :
        {bench.everywhere(Mode::ReplicateAllReduce, {1}), bench.everywhere(Mode::Duplicate, {0, 1}),
         bench.everywhere(Mode::ModelParallel, {0, 1}),
@@ -347,7 +347,7 @@ TEST(Sfb, both_methods_and_any_number_of_threads_agree) {
 }
 
 TEST(Sfb, bottleneck_is_the_slowest_path) {
-  const Bench bench(toy::chain(4, 1, 4), toy::cluster(2, 2));
+  const Bench bench(toy::training_chain(4, 1, 4), toy::cluster(2, 2));
   const auto real = make_analytic_cost_model(bench.graph, bench.cluster);
   const Tables tables(bench.graph, bench.grouping, bench.cluster, real);
   const double inside = bottleneck_bandwidth(tables, {DeviceId(0), DeviceId(1)});

@@ -169,7 +169,7 @@ TEST(TransferTimes, AreTheCostModels) {
   Random random(4);
   for (std::uint64_t seed = 0; seed < 12; ++seed) {
     const auto cluster = std::make_shared<const Cluster>(random_cluster(seed));
-    const auto graph = toy::chain(4, 2, 4);
+    const auto graph = toy::training_chain(4, 2, 4);
     const auto cost = make_analytic_cost_model(graph, cluster);
     const Dag dag = random_dag(random, {.nodes = 25, .bytes = 1'000'000'000});
     const TransferTimes times(dag, *cluster, *cost);
@@ -216,7 +216,7 @@ Problem problem_of(std::shared_ptr<const Graph> graph) {
 
 // f1 f2 seed gw2 gx2 gw1 u1 u2, each tensor 4 x 8 floats, each parameter 8 floats.
 TEST(DagOf, TrainingChain) {
-  const Problem problem = problem_of(toy::chain(4, 2, 8));
+  const Problem problem = problem_of(toy::training_chain(4, 2, 8));
   const Graph& graph = *problem.graph;
   const Dag dag = dag_of(problem);
   ASSERT_EQ(dag.size(), graph.op_count());

@@ -1,107 +1,43 @@
-// Random dags, clusters and edits for the tests of DPOS, and Algorithm 1 of FastT once more in the
-// plainest way: what the real one is compared with.
+// Random edits for the tests of DPOS, and Algorithm 1 of FastT once more in the plainest way: what
+// the real one is compared with.
 #pragma once
 
 #include <algorithm>
-#include <memory>
-#include <random>
-#include <string>
-#include <utility>
 #include <vector>
 
 #include "core/search/schedule/dpos.h"
+#include "tests/core/search/schedule/dag_cases.h"
 
 namespace strato::dpos_cases {
 
-using Random = std::mt19937_64;
-inline std::int64_t below(Random& random, std::int64_t n) {
-  return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(n));
-}
-
-// One machine a type; `counts` GPUs of each, all links alike but for the way between machines.
-inline std::shared_ptr<const Cluster> cluster(std::vector<std::pair<std::string, int>> machines) {
-  std::string json =
-      R"({"format": "stratoscope-cluster", "version": 1, "name": "toy", "machines": [)";
-  for (std::size_t i = 0; i < machines.size(); ++i)
-    json += (i ? ", " : "") + std::string(R"({"name": "m)") + std::to_string(i) +
-            R"(", "gpus": [{"type": ")" + machines[i].first + R"(", "count": )" +
-            std::to_string(machines[i].second) +
-            R"(}], "fabric": {"bandwidth_GBps": 100, "latency_us": 2},
-               "nic": {"bandwidth_GBps": 10, "latency_us": 5}})";
-  json += R"(], "network": {"latency_us": 1}})";
-  return std::make_shared<const Cluster>(parse_cluster(json, "toy", GpuCatalogue::bundled()));
-}
-
-// A byte takes a nanosecond inside a machine and three between machines.
-class ByteCost final : public CostModel {
- public:
-  Nanos compute(OpId, GpuTypeId, std::int64_t) const override { return Nanos(1); }
-  Nanos local_move(GpuTypeId, Bytes) const override { return Nanos(1); }
-  Nanos transfer(const Path& path, Bytes bytes) const override {
-    return Nanos(bytes.value * (path.bandwidth > 50e9 ? 1 : 3));
-  }
-  CollectiveCost collective(Collective, std::span<const DeviceId>, Bytes) const override {
-    return {};
-  }
-  const Digest& digest() const override { return digest_; }
-
- private:
-  Digest digest_;
-};
-
-struct Shape {
-  std::size_t nodes = 10, types = 1;
-  std::int64_t most_time = 10, most_bytes = 10, most_memory = 1, groups = 0;
-  std::int64_t one_edge_in = 3;  // of all pairs
-};
-
-inline Dag random_dag(Random& random, const Shape& shape) {
-  DagBuilder builder(shape.types);
-  for (std::size_t i = 0; i < shape.nodes; ++i) {
-    std::vector<Nanos> times;
-    for (std::size_t t = 0; t < shape.types; ++t)
-      times.emplace_back(below(random, shape.most_time + 1));
-    const bool grouped = shape.groups > 0 && below(random, 3) == 0;
-    builder.add_node(times, Bytes(below(random, shape.most_memory + 1)),
-                     grouped ? static_cast<std::int32_t>(below(random, shape.groups)) : -1);
-  }
-  for (std::size_t to = 1; to < shape.nodes; ++to)
-    for (std::size_t from = 0; from < to; ++from)
-      if (below(random, shape.one_edge_in) == 0)
-        builder.add_edge(static_cast<NodeIndex>(from), static_cast<NodeIndex>(to),
-                         Bytes(below(random, shape.most_bytes + 1)));
-  return std::move(builder).build();
-}
-
 // Replaces a node of the first graph by 1 to 4 others, with nodes on its way in and out as
 // SplitOperation has them.
-inline DagEdit random_split(Random& random, const Dpos& dpos, std::size_t types,
-                            const Shape& shape) {
+inline DagEdit random_split(Random& random, const Dpos& dpos, const dag_cases::Kind& kind) {
   const EditableDag& dag = dpos.dag();
   NodeIndex node = 0;
   std::vector<NodeIndex> whole;
-  for (std::size_t i = 0; i < shape.nodes; ++i)
+  for (std::size_t i = 0; i < kind.nodes; ++i)
     if (dag.has(static_cast<NodeIndex>(i))) whole.push_back(static_cast<NodeIndex>(i));
   if (whole.empty()) return {};
-  node = whole[static_cast<std::size_t>(below(random, static_cast<std::int64_t>(whole.size())))];
+  node = whole[random.below(whole.size())];
   DagEdit edit;
   edit.removed.push_back(node);
   const auto add = [&] {
     DagEdit::Node added;
-    for (std::size_t t = 0; t < types; ++t)
-      added.times.emplace_back(below(random, shape.most_time + 1));
-    added.memory = Bytes(below(random, shape.most_memory + 1));
+    for (std::size_t t = 0; t < kind.types; ++t)
+      added.times.emplace_back(static_cast<std::int64_t>(random.below(kind.times)));
+    added.memory = Bytes(static_cast<std::int64_t>(random.below(kind.memory)));
     added.place = node;
     edit.added.push_back(added);
     return static_cast<NodeIndex>(dag.size() + edit.added.size() - 1);
   };
-  const auto bytes = [&] { return Bytes(below(random, shape.most_bytes + 1)); };
+  const auto bytes = [&] { return Bytes(static_cast<std::int64_t>(random.below(kind.bytes))); };
   std::vector<NodeIndex> from, parts;
   for (const auto& half : dag.predecessors(node)) {
-    from.push_back(below(random, 2) == 0 ? half.node : add());
+    from.push_back(random.below(2) == 0 ? half.node : add());
     if (from.back() != half.node) edit.edges.push_back({half.node, from.back(), bytes()});
   }
-  for (std::int64_t p = 1 + below(random, 4); p > 0; --p) {
+  for (std::uint64_t p = 1 + random.below(4); p > 0; --p) {
     parts.push_back(add());
     for (const NodeIndex source : from) edit.edges.push_back({source, parts.back(), bytes()});
   }

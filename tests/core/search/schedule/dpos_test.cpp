@@ -11,15 +11,11 @@
 namespace strato {
 namespace {
 
-using dpos_cases::below;
-using dpos_cases::ByteCost;
+using dag_cases::ByteCost;
+using dag_cases::Kind;
+using dag_cases::random_dag;
 using dpos_cases::PlainDpos;
-using dpos_cases::Random;
-using dpos_cases::random_dag;
 using dpos_cases::random_split;
-using dpos_cases::Shape;
-
-const auto v100s = [](int count) { return dpos_cases::cluster({{"V100-SXM2-32GB", count}}); };
 
 void expect_same(const Schedule& a, const Schedule& b, const std::string& where) {
   ASSERT_TRUE(a.device == b.device) << where;
@@ -36,37 +32,36 @@ Dag chain(std::size_t nodes, Nanos time, Bytes bytes) {
   return std::move(builder).build();
 }
 
-Shape random_shape(Random& random, std::size_t types) {
-  Shape shape;
-  shape.nodes = static_cast<std::size_t>(1 + below(random, 40));
-  shape.types = types;
-  shape.most_time = 1 + below(random, 20);
-  shape.most_bytes = below(random, 20);
-  shape.groups = below(random, 2) * 5;
-  shape.one_edge_in = 2 + below(random, 12);
+Kind random_kind(Random& random, std::size_t types) {
+  Kind kind{.nodes = 1 + random.below(40),
+            .types = types,
+            .times = 2 + random.below(20),
+            .bytes = 1 + random.below(20),
+            .memory = 2,
+            .one_edge_in = 2 + random.below(12),
+            .groups = random.below(2) * 5};
   // At times memory for about half of all nodes.
-  if (below(random, 2) == 0) shape.most_memory = std::int64_t{1} << 31;
-  return shape;
+  if (random.below(2) == 0) kind.memory = std::uint64_t{1} << 31;
+  return kind;
 }
 
 DposOptions random_options(Random& random, const Cluster& cluster) {
   DposOptions options;
-  options.critical_path_device = below(random, 4) != 0;
-  if (below(random, 3) == 0) options.memory = 0.3;
-  if (below(random, 3) == 0)
+  options.critical_path_device = random.below(4) != 0;
+  if (random.below(3) == 0) options.memory = 0.3;
+  if (random.below(3) == 0)
     for (std::size_t d = 0; d < cluster.device_count(); ++d)
-      if (d == 0 || below(random, 2) == 0) options.devices.emplace_back(d);
+      if (d == 0 || random.below(2) == 0) options.devices.emplace_back(d);
   return options;
 }
 
 TEST(Dpos, does_what_algorithm_1_says) {
-  const auto clusters = {v100s(1), v100s(3),
-                         dpos_cases::cluster({{"V100-SXM2-32GB", 2}, {"GTX-1080-Ti", 2}})};
+  const auto clusters = {dag_cases::cluster(1), dag_cases::cluster(3), dag_cases::cluster(2, 2)};
   const ByteCost cost;
   for (const auto& cluster : clusters)
     for (std::uint64_t seed = 0; seed < 300; ++seed) {
       Random random(seed);
-      const Dag dag = random_dag(random, random_shape(random, cluster->gpu_types().size()));
+      const Dag dag = random_dag(random, random_kind(random, cluster->gpu_types().size()));
       const DposOptions options = random_options(random, *cluster);
       const TransferTimes transfers(dag, *cluster, cost);
       const Dpos dpos(dag, *cluster, cost, options);
@@ -80,18 +75,18 @@ TEST(Dpos, does_what_algorithm_1_says) {
 // A trial says what the edited graph's schedule would be and changes nothing; what is taken is as
 // if it had been so from the start.
 TEST(Dpos, edits_are_as_from_scratch) {
-  const auto cluster = dpos_cases::cluster({{"V100-SXM2-32GB", 2}, {"GTX-1080-Ti", 2}});
+  const auto cluster = dag_cases::cluster(2, 2);
   const ByteCost cost;
   std::size_t saved = 0, all = 0;
   for (std::uint64_t seed = 0; seed < 400; ++seed) {
     Random random(seed);
-    Shape shape = random_shape(random, cluster->gpu_types().size());
-    shape.nodes *= seed % 8 == 0 ? 10 : 1;  // more than one checkpoint
+    Kind kind = random_kind(random, cluster->gpu_types().size());
+    kind.nodes *= seed % 8 == 0 ? 10 : 1;  // more than one checkpoint
     const DposOptions options = random_options(random, *cluster);
-    Dpos dpos(random_dag(random, shape), *cluster, cost, options);
+    Dpos dpos(random_dag(random, kind), *cluster, cost, options);
     for (int i = 0; i < 6; ++i) {
       const std::string where = "seed " + std::to_string(seed) + " edit " + std::to_string(i);
-      const DagEdit edit = random_split(random, dpos, cluster->gpu_types().size(), shape);
+      const DagEdit edit = random_split(random, dpos, kind);
       const Schedule before = dpos.schedule();
       const Nanos makespan = dpos.makespan();
       const Dpos::Trial trial = dpos.trial(edit);
@@ -176,15 +171,14 @@ BoundStudy study_bound(bool critical_path_device) {
   const ByteCost cost;
   BoundStudy study;
   for (const int devices : {2, 3}) {
-    const auto cluster = v100s(devices);
+    const auto cluster = dag_cases::cluster(devices);
     for (std::uint64_t seed = 0; seed < 1500; ++seed) {
       Random random(seed);
-      Shape shape;
-      shape.nodes = static_cast<std::size_t>(2 + below(random, 6));
-      shape.most_time = 1 + below(random, 12);
-      shape.most_bytes = below(random, 2) * below(random, 12);
-      shape.one_edge_in = 1 + below(random, 6);
-      const Dag dag = random_dag(random, shape);
+      const Dag dag = random_dag(random, {.nodes = 2 + random.below(6),
+                                          .times = 2 + random.below(12),
+                                          .bytes = 1 + random.below(2) * random.below(12),
+                                          .memory = 2,
+                                          .one_edge_in = 1 + random.below(6)});
       const TransferTimes transfers(dag, *cluster, cost);
       DposOptions options;
       options.critical_path_device = critical_path_device;
@@ -215,7 +209,7 @@ TEST(Dpos, theorem_1_holds_with_the_critical_path_device) {
 }
 
 TEST(Dpos, a_chain_stays_on_one_device) {
-  const auto cluster = v100s(4);
+  const auto cluster = dag_cases::cluster(4);
   const ByteCost cost;
   const Dpos dpos(chain(100, Nanos(7), Bytes(3)), *cluster, cost, {});
   EXPECT_EQ(dpos.makespan(), Nanos(700));
@@ -225,7 +219,7 @@ TEST(Dpos, a_chain_stays_on_one_device) {
 }
 
 TEST(Dpos, independent_nodes_spread) {
-  const auto cluster = v100s(4);
+  const auto cluster = dag_cases::cluster(4);
   const ByteCost cost;
   DagBuilder builder(1);
   const Nanos time(5);
@@ -237,7 +231,7 @@ TEST(Dpos, independent_nodes_spread) {
 // The path's device is the one with the smallest average time, even where the first node alone is
 // slower there; the rest goes on where it has memory.
 TEST(Dpos, the_path_moves_on_when_its_device_is_full) {
-  const auto cluster = v100s(3);
+  const auto cluster = dag_cases::cluster(3);
   const ByteCost cost;
   DagBuilder builder(1);
   const Nanos time(5);
@@ -252,7 +246,7 @@ TEST(Dpos, the_path_moves_on_when_its_device_is_full) {
 
 TEST(Dpos, takes_the_critical_path_device_although_another_would_finish_first) {
   // Type 0 is slow for the first node and fast for the other two.
-  const auto cluster = dpos_cases::cluster({{"V100-SXM2-32GB", 1}, {"GTX-1080-Ti", 1}});
+  const auto cluster = dag_cases::cluster(1, 1);
   const ByteCost cost;
   DagBuilder builder(2);
   for (const auto& times : {std::vector{Nanos(20), Nanos(10)}, std::vector{Nanos(1), Nanos(50)}})
@@ -266,13 +260,10 @@ TEST(Dpos, takes_the_critical_path_device_although_another_would_finish_first) {
 }
 
 TEST(Dpos, steps_tell_every_candidate) {
-  const auto cluster = v100s(3);
+  const auto cluster = dag_cases::cluster(3);
   const ByteCost cost;
   Random random(3);
-  Shape shape;
-  shape.nodes = 30;
-  shape.groups = 3;
-  const Dag dag = random_dag(random, shape);
+  const Dag dag = random_dag(random, {.nodes = 30, .groups = 3});
   Dpos dpos(dag, *cluster, cost, {});
   const Schedule before = dpos.schedule();
   const auto steps = dpos.steps();
@@ -295,14 +286,14 @@ TEST(Dpos, steps_tell_every_candidate) {
 // --- Odd input ---
 
 TEST(Dpos, no_node_and_one_node) {
-  const auto cluster = v100s(2);
+  const auto cluster = dag_cases::cluster(2);
   const ByteCost cost;
   EXPECT_EQ(Dpos(DagBuilder(1).build(), *cluster, cost, {}).makespan(), Nanos());
   EXPECT_EQ(Dpos(chain(1, Nanos(4), Bytes()), *cluster, cost, {}).makespan(), Nanos(4));
 }
 
 TEST(Dpos, a_node_larger_than_any_device_makes_it_not_fit) {
-  const auto cluster = v100s(2);
+  const auto cluster = dag_cases::cluster(2);
   const ByteCost cost;
   DagBuilder builder(1);
   const Nanos time(5);
@@ -316,7 +307,7 @@ TEST(Dpos, a_node_larger_than_any_device_makes_it_not_fit) {
 }
 
 TEST(Dpos, a_group_larger_than_any_device_stays_together) {
-  const auto cluster = v100s(2);
+  const auto cluster = dag_cases::cluster(2);
   const ByteCost cost;
   DagBuilder builder(1);
   const Nanos time(5);
@@ -329,7 +320,7 @@ TEST(Dpos, a_group_larger_than_any_device_stays_together) {
 }
 
 TEST(Dpos, zero_costs_and_equal_ranks_keep_the_order_of_the_graph) {
-  const auto cluster = v100s(2);
+  const auto cluster = dag_cases::cluster(2);
   const ByteCost cost;
   const Dpos dpos(chain(50, Nanos(), Bytes()), *cluster, cost, {});
   EXPECT_EQ(dpos.makespan(), Nanos());
@@ -339,7 +330,7 @@ TEST(Dpos, zero_costs_and_equal_ranks_keep_the_order_of_the_graph) {
 }
 
 TEST(Dpos, a_long_chain_and_a_wide_star) {
-  const auto cluster = v100s(4);
+  const auto cluster = dag_cases::cluster(4);
   const ByteCost cost;
   constexpr std::size_t kNodes = 100'000;
   EXPECT_EQ(Dpos(chain(kNodes, Nanos(3), Bytes(1)), *cluster, cost, {}).makespan(),

@@ -4,34 +4,34 @@
 #include <gtest/gtest.h>
 
 #include <numeric>
-#include <random>
+
+#include "core/base/random.h"
 
 namespace strato {
 namespace {
 
-struct Case {
+struct FusionCase {
   Dag dag;
   std::vector<Nanos> edge_times;
   std::vector<NodeIndex> sequence;
 };
 
-using Random = std::mt19937_64;
 std::int32_t below(Random& random, std::int32_t n) {
-  return static_cast<std::int32_t>(random() % static_cast<std::uint64_t>(n));
+  return static_cast<std::int32_t>(random.below(static_cast<std::uint64_t>(n)));
 }
 
-Case random_case(Random& random, std::int32_t nodes, int groups = 0) {
+FusionCase random_case(Random& random, std::int32_t nodes, int groups = 0) {
   DagBuilder builder(1);
   for (std::int32_t i = 0; i < nodes; ++i) {
     const Nanos time(below(random, 5));
     builder.add_node(std::span(&time, 1), Bytes(below(random, 10)),
-                     groups > 0 && random() % 2 == 0 ? below(random, groups) : -1);
+                     groups > 0 && random.below(2) == 0 ? below(random, groups) : -1);
   }
   for (std::int32_t to = 1; to < nodes; ++to) {
     for (std::int32_t from = 0; from < to; ++from)
-      if (random() % 3 == 0) builder.add_edge(from, to, Bytes(below(random, 100)));
+      if (random.below(3) == 0) builder.add_edge(from, to, Bytes(below(random, 100)));
   }
-  Case result{std::move(builder).build(), {}, {}};
+  FusionCase result{std::move(builder).build(), {}, {}};
   for (std::size_t e = 0; e < result.dag.edge_count(); ++e)
     result.edge_times.emplace_back(result.dag.bytes(static_cast<std::int32_t>(e)).value);
   // Any topological order: a random source first.
@@ -56,7 +56,7 @@ Case random_case(Random& random, std::int32_t nodes, int groups = 0) {
 }
 
 // Communication between clusters when the sequence is cut before the places in `breaks`.
-Nanos cut_cost(const Case& c, const std::vector<std::int32_t>& cluster_of) {
+Nanos cut_cost(const FusionCase& c, const std::vector<std::int32_t>& cluster_of) {
   Nanos cost;
   for (NodeIndex i = 0; i < static_cast<NodeIndex>(c.dag.size()); ++i) {
     for (const DagEdge& edge : c.dag.successors(i))
@@ -67,7 +67,7 @@ Nanos cut_cost(const Case& c, const std::vector<std::int32_t>& cluster_of) {
   return cost;
 }
 
-std::vector<std::int32_t> clusters_of(const Case& c, std::uint64_t breaks_after) {
+std::vector<std::int32_t> clusters_of(const FusionCase& c, std::uint64_t breaks_after) {
   std::vector<std::int32_t> cluster_of(c.dag.size());
   std::int32_t cluster = 0;
   for (std::size_t p = 0; p < c.sequence.size(); ++p) {
@@ -77,8 +77,8 @@ std::vector<std::int32_t> clusters_of(const Case& c, std::uint64_t breaks_after)
   return cluster_of;
 }
 
-bool within(const Case& c, const std::vector<std::int32_t>& cluster_of, const FusionLimits& limits,
-            const std::vector<std::int32_t>& label) {
+bool within(const FusionCase& c, const std::vector<std::int32_t>& cluster_of,
+            const FusionLimits& limits, const std::vector<std::int32_t>& label) {
   std::vector<std::int32_t> nodes(c.dag.size()), labelled(c.dag.size(), -1);
   std::vector<Bytes> memory(c.dag.size());
   for (std::size_t i = 0; i < c.dag.size(); ++i) {
@@ -94,7 +94,7 @@ bool within(const Case& c, const std::vector<std::int32_t>& cluster_of, const Fu
   return true;
 }
 
-Nanos best_by_brute_force(const Case& c, const FusionLimits& limits,
+Nanos best_by_brute_force(const FusionCase& c, const FusionLimits& limits,
                           const std::vector<std::int32_t>& label) {
   Nanos best = Nanos::max();
   for (std::uint64_t breaks = 0; breaks < std::uint64_t{1} << (c.dag.size() - 1); ++breaks) {
@@ -107,7 +107,7 @@ Nanos best_by_brute_force(const Case& c, const FusionLimits& limits,
 TEST(Fusion, is_optimal_among_all_breakpoints) {
   for (std::uint64_t seed = 0; seed < 400; ++seed) {
     Random random(seed);
-    const Case c = random_case(random, 1 + below(random, 10));
+    const FusionCase c = random_case(random, 1 + below(random, 10));
     const FusionLimits limits{1 + below(random, 10), Bytes(1 + below(random, 40))};
     std::vector<std::int32_t> label;
     if (seed % 2 == 1) {
@@ -123,7 +123,7 @@ TEST(Fusion, is_optimal_among_all_breakpoints) {
 // The table can be replayed: every entry is the cheapest way to cut what is before it.
 TEST(Fusion, breakpoints_follow_from_the_table) {
   Random random(7);
-  const Case c = random_case(random, 60);
+  const FusionCase c = random_case(random, 60);
   const Fusion fusion = fuse(c.dag, c.edge_times, c.sequence, {12, Bytes(50)});
   ASSERT_EQ(fusion.cost.size(), 61U);
   ASSERT_EQ(fusion.breaks.front(), 0);
@@ -171,7 +171,7 @@ TEST(Fusion, of_nothing_and_of_one_node) {
 TEST(Fusion, makes_an_acyclic_dag_with_the_same_work) {
   for (std::uint64_t seed = 0; seed < 100; ++seed) {
     Random random(seed);
-    const Case c = random_case(random, 1 + below(random, 60), 5);
+    const FusionCase c = random_case(random, 1 + below(random, 60), 5);
     const Fusion fusion =
         fuse_colocated(c.dag, c.edge_times, c.sequence, {1 + below(random, 12), Bytes(40)});
     const Dag coarse = contract(c.dag, fusion.cluster_of);
@@ -188,7 +188,7 @@ TEST(Fusion, makes_an_acyclic_dag_with_the_same_work) {
 TEST(Fusion, nodes_of_one_colocation_group_stay_in_one_and_groups_that_start_apart_stay_apart) {
   for (std::uint64_t seed = 0; seed < 100; ++seed) {
     Random random(seed);
-    const Case c = random_case(random, 50, 8);
+    const FusionCase c = random_case(random, 50, 8);
     const FusionLimits limits{6, Bytes::max()};
     const Fusion first = fuse(c.dag, c.edge_times, c.sequence, limits);
     const Fusion fusion = fuse_colocated(c.dag, c.edge_times, c.sequence, limits);
@@ -257,7 +257,7 @@ TEST(Fusion, merging_the_ends_of_an_edge_makes_a_cycle_exactly_when_there_is_ano
   int with = 0, without = 0;
   for (std::uint64_t seed = 0; seed < 60; ++seed) {
     Random random(seed);
-    const Case c = random_case(random, 2 + below(random, 10));
+    const FusionCase c = random_case(random, 2 + below(random, 10));
     for (NodeIndex u = 0; u < static_cast<NodeIndex>(c.dag.size()); ++u) {
       for (const DagEdge& edge : c.dag.successors(u)) {
         const bool other = has_path_beside_the_edge(c.dag, u, edge.node);

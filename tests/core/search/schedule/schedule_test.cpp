@@ -73,11 +73,11 @@ TEST(DeviceTimeline, IsBusyOnce) {
   EXPECT_EQ(timeline.earliest(Nanos(0), Nanos(5), false), Nanos(20));
 }
 
-struct Case {
+struct ScheduleCase {
   Dag dag;
   std::shared_ptr<const Cluster> cluster;
   TransferTimes transfers;
-  Case(Dag dag_, std::shared_ptr<const Cluster> cluster_)
+  ScheduleCase(Dag dag_, std::shared_ptr<const Cluster> cluster_)
       : dag(std::move(dag_)),
         cluster(std::move(cluster_)),
         transfers(dag, *cluster, dag_cases::ByteCost()) {}
@@ -90,7 +90,7 @@ struct Case {
 };
 
 // Nodes by rank, each where it finishes first among the devices with room.
-Schedule heft(const Case& c, const Scheduling::Options& options) {
+Schedule heft(const ScheduleCase& c, const Scheduling::Options& options) {
   Scheduling scheduling = c.scheduling(options);
   for (const NodeIndex node : cpd_topo(c.dag, longest_weights(c.dag, c.transfers))) {
     DeviceId best;
@@ -110,12 +110,12 @@ Schedule heft(const Case& c, const Scheduling::Options& options) {
 TEST(Scheduling, MakesValidSchedules) {
   Random random(8);
   for (int round = 0; round < 400; ++round) {
-    const Case c(random_dag(random, {.nodes = random.below(40),
-                                     .types = 2,
-                                     .bytes = 1 + random.below(20),
-                                     .one_edge_in = 1 + random.below(12),
-                                     .groups = random.below(6)}),
-                 dag_cases::cluster(1 + static_cast<int>(random.below(3)), 2));
+    const ScheduleCase c(random_dag(random, {.nodes = random.below(40),
+                                             .types = 2,
+                                             .bytes = 1 + random.below(20),
+                                             .one_edge_in = 1 + random.below(12),
+                                             .groups = random.below(6)}),
+                         dag_cases::cluster(1 + static_cast<int>(random.below(3)), 2));
     const Scheduling::Options options{.insert = random.below(3) > 0,
                                       .transfers_are_tasks = random.below(2) > 0};
     EXPECT_EQ(c.problem(heft(c, options)), "");
@@ -124,9 +124,10 @@ TEST(Scheduling, MakesValidSchedules) {
 
 // Times 2 5 1 1 3; on one device 12; the two short ones wait, unless a second device takes them.
 TEST(Scheduling, ForkJoin) {
-  const Case c(dag_cases::dag({2, 5, 1, 1, 3},
-                              {{0, 1, 1}, {0, 2, 1}, {0, 3, 1}, {1, 4, 1}, {2, 4, 1}, {3, 4, 1}}),
-               dag_cases::cluster(2));
+  const ScheduleCase c(
+      dag_cases::dag({2, 5, 1, 1, 3},
+                     {{0, 1, 1}, {0, 2, 1}, {0, 3, 1}, {1, 4, 1}, {2, 4, 1}, {3, 4, 1}}),
+      dag_cases::cluster(2));
   Scheduling scheduling = c.scheduling();
   scheduling.place(0, kFirst);
   scheduling.place(1, kFirst);
@@ -143,7 +144,7 @@ TEST(Scheduling, ForkJoin) {
 }
 
 TEST(Scheduling, InsertsIntoIdleTime) {
-  const Case c(dag_cases::dag({1, 5, 3, 4}, {{0, 1, 4}}), dag_cases::cluster(2));
+  const ScheduleCase c(dag_cases::dag({1, 5, 3, 4}, {{0, 1, 4}}), dag_cases::cluster(2));
   for (const bool insert : {true, false}) {
     Scheduling scheduling = c.scheduling({.insert = insert});
     scheduling.place(0, kFirst);
@@ -158,13 +159,15 @@ TEST(Scheduling, InsertsIntoIdleTime) {
 TEST(Scheduling, TransfersOccupyStreams) {
   const auto cluster = dag_cases::cluster(4);
   for (const bool tasks : {true, false}) {
-    const Case out(dag_cases::dag({1, 1, 1, 1}, {{0, 1, 10}, {0, 2, 10}, {0, 3, 10}}), cluster);
+    const ScheduleCase out(dag_cases::dag({1, 1, 1, 1}, {{0, 1, 10}, {0, 2, 10}, {0, 3, 10}}),
+                           cluster);
     Scheduling scheduling = out.scheduling({.transfers_are_tasks = tasks});
     for (NodeIndex i = 0; i < 4; ++i) scheduling.place(i, DeviceId(static_cast<std::size_t>(i)));
     EXPECT_EQ(scheduling.start(2), tasks ? Nanos(21) : Nanos(11));
     EXPECT_EQ(scheduling.start(3), tasks ? Nanos(31) : Nanos(11));
 
-    const Case in(dag_cases::dag({3, 1, 2, 1}, {{0, 3, 10}, {1, 3, 10}, {2, 3, 10}}), cluster);
+    const ScheduleCase in(dag_cases::dag({3, 1, 2, 1}, {{0, 3, 10}, {1, 3, 10}, {2, 3, 10}}),
+                          cluster);
     Scheduling fan = in.scheduling({.transfers_are_tasks = tasks});
     for (NodeIndex i = 0; i < 3; ++i) fan.place(i, DeviceId(static_cast<std::size_t>(i)));
     EXPECT_EQ(fan.inputs_at(3, DeviceId(3)), tasks ? Nanos(31) : Nanos(13));
@@ -174,8 +177,8 @@ TEST(Scheduling, TransfersOccupyStreams) {
 
 TEST(Scheduling, AGroupIsOnOneDeviceAndTakesItsMemoryAtOnce) {
   const std::int64_t half = 16'000'000'000;  // of a V100
-  const Case c(dag_cases::dag({1, 1, 1, 1}, {}, {0, 0, 0, -1}, {half, half, half, half}),
-               dag_cases::cluster(2));
+  const ScheduleCase c(dag_cases::dag({1, 1, 1, 1}, {}, {0, 0, 0, -1}, {half, half, half, half}),
+                       dag_cases::cluster(2));
   Scheduling scheduling = c.scheduling();
   EXPECT_FALSE(scheduling.demanded(0).has_value());
   EXPECT_FALSE(scheduling.has_room(0, kFirst));  // with the other two
@@ -196,13 +199,13 @@ TEST(Scheduling, AGroupIsOnOneDeviceAndTakesItsMemoryAtOnce) {
 }
 
 TEST(Scheduling, PartOfTheMemory) {
-  const Case c(dag_cases::dag({1}, {}, {}, {20'000'000'000}), dag_cases::cluster(1));
+  const ScheduleCase c(dag_cases::dag({1}, {}, {}, {20'000'000'000}), dag_cases::cluster(1));
   EXPECT_TRUE(c.scheduling().has_room(0, kFirst));
   EXPECT_FALSE(c.scheduling({.memory = 0.5}).has_room(0, kFirst));
 }
 
 TEST(Scheduling, RefusesWrongOrders) {
-  const Case c(dag_cases::chain(2), dag_cases::cluster(1));
+  const ScheduleCase c(dag_cases::chain(2), dag_cases::cluster(1));
   Scheduling scheduling = c.scheduling();
   EXPECT_THROW(scheduling.place(1, kFirst), InvariantError);
   scheduling.place(0, kFirst);
@@ -211,14 +214,14 @@ TEST(Scheduling, RefusesWrongOrders) {
 }
 
 TEST(Scheduling, NothingToDo) {
-  const Case c(DagBuilder(1).build(), dag_cases::cluster(1));
+  const ScheduleCase c(DagBuilder(1).build(), dag_cases::cluster(1));
   EXPECT_EQ(c.problem(c.scheduling().finished()), "");
 }
 
 TEST(Scheduling, LongChainsAndLargeStars) {
   for (const std::int32_t nodes : {100'000}) {
     for (Dag dag : {dag_cases::chain(nodes), dag_cases::star(nodes)}) {
-      const Case c(std::move(dag), dag_cases::cluster(4));
+      const ScheduleCase c(std::move(dag), dag_cases::cluster(4));
       EXPECT_EQ(c.problem(heft(c, {})), "");
     }
   }
@@ -237,8 +240,8 @@ TEST(Scheduling, ManyGapsThatNobodyFits) {
 
 TEST(ProblemWith, FindsWhatIsWrong) {
   // 0 -> 1 over ten bytes, 2 and 3 together, all of 2 ns.
-  const Case c(dag_cases::dag({2, 2, 2, 2}, {{0, 1, 10}}, {-1, -1, 0, 0}, {1, 1, 1, 1}),
-               dag_cases::cluster(2, 1));
+  const ScheduleCase c(dag_cases::dag({2, 2, 2, 2}, {{0, 1, 10}}, {-1, -1, 0, 0}, {1, 1, 1, 1}),
+                       dag_cases::cluster(2, 1));
   Scheduling scheduling = c.scheduling();
   scheduling.place(0, kFirst);
   scheduling.place(1, kSecond);
@@ -278,8 +281,8 @@ TEST(ProblemWith, FindsWhatIsWrong) {
 TEST(ProblemWith, RandomMutations) {
   Random random(9);
   for (int round = 0; round < 300; ++round) {
-    const Case c(random_dag(random, {.nodes = 2 + random.below(12), .one_edge_in = 2}),
-                 dag_cases::cluster(2));
+    const ScheduleCase c(random_dag(random, {.nodes = 2 + random.below(12), .one_edge_in = 2}),
+                         dag_cases::cluster(2));
     Schedule schedule = heft(c, {});
     ASSERT_EQ(c.problem(schedule), "");
     const std::size_t node = random.below(c.dag.size());
