@@ -19,13 +19,10 @@
 #include "views/models/explanation.h"
 #include "views/models/vital_signs.h"
 #include "views/style/style.h"
+#include "views/style/text.h"
 
 namespace strato {
 namespace {
-
-QString text(std::string_view value) {
-  return QString::fromUtf8(value.data(), static_cast<qsizetype>(value.size()));
-}
 
 QToolButton* make_chooser(QWidget* parent) {
   auto* button = new QToolButton(parent);

@@ -19,12 +19,11 @@
 #include "app/explorer/open_files.h"
 #include "core/search/baselines.h"
 #include "views/placement/placement_view.h"
+#include "views/style/text.h"
 #include "views/tournament/tournament_view.h"
 
 namespace strato {
 namespace {
-
-QString text(const std::string& value) { return QString::fromStdString(value); }
 
 }  // namespace
 

@@ -8,15 +8,10 @@
 #include "views/inspector/facts.h"
 #include "views/models/explanation.h"
 #include "views/style/style.h"
+#include "views/style/text.h"
 
 namespace strato {
-namespace {
-
-QString text(std::string_view value) {
-  return QString::fromUtf8(value.data(), static_cast<qsizetype>(value.size()));
-}
-
-}  // namespace
+namespace {}  // namespace
 
 DevicePage::DevicePage(Session& session, QWidget* parent)
     : QWidget(parent),

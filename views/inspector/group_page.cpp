@@ -17,13 +17,10 @@
 #include "views/models/explanation.h"
 #include "views/models/strategy_edits.h"
 #include "views/style/style.h"
+#include "views/style/text.h"
 
 namespace strato {
 namespace {
-
-QString text(std::string_view value) {
-  return QString::fromUtf8(value.data(), static_cast<qsizetype>(value.size()));
-}
 
 QIcon swatch(const QColor& colour) {
   QPixmap pixmap(24, 24);

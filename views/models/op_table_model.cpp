@@ -3,15 +3,10 @@
 #include <algorithm>
 
 #include "views/style/style.h"
+#include "views/style/text.h"
 
 namespace strato {
-namespace {
-
-QString text(std::string_view value) {
-  return QString::fromUtf8(value.data(), static_cast<qsizetype>(value.size()));
-}
-
-}  // namespace
+namespace {}  // namespace
 
 OpTableModel::OpTableModel(Session& session, QObject* parent)
     : QAbstractTableModel(parent), session_(session) {

@@ -1,13 +1,10 @@
 #include "views/models/placement_model.h"
 
 #include "views/style/style.h"
+#include "views/style/text.h"
 
 namespace strato {
-namespace {
-
-QString text(const std::string& value) { return QString::fromStdString(value); }
-
-}  // namespace
+namespace {}  // namespace
 
 PlacementModel::PlacementModel(Session& session, QObject* parent)
     : QAbstractTableModel(parent), session_(session) {

@@ -8,14 +8,14 @@
 
 #include "core/base/error.h"
 #include "views/style/style.h"
+#include "views/style/text.h"
 
 namespace strato {
 namespace {
 
-constexpr int kTick = 250;  // ms between two looks at the clock
+constexpr int kClockTick = 250;  // ms between two looks at the clock
 using Clock = std::chrono::steady_clock;
 
-QString text_of(const std::string& value) { return QString::fromStdString(value); }
 QString seconds_text(double seconds) { return style::time(nanos_from_seconds(seconds)); }
 
 }  // namespace
@@ -59,7 +59,7 @@ TournamentModel::TournamentModel(Session& session, std::vector<PluginInfo> plann
       session_(session),
       planners_(std::move(planners)),
       make_(std::move(make)) {
-  tick_.setInterval(kTick);
+  tick_.setInterval(kClockTick);
   connect(&tick_, &QTimer::timeout, this, [this] {
     if (!order_.empty()) tell_rows(0, order_.size() - 1);
     emit ticked();
@@ -244,14 +244,14 @@ void TournamentModel::tell_rows(std::size_t first, std::size_t last) {
 // --- rows
 // -------------------------------------------------------------------------------------------
 
-QString TournamentModel::planner(int row) const { return text_of(at(row).planner); }
+QString TournamentModel::planner(int row) const { return strato::text(at(row).planner); }
 TournamentModel::RowState TournamentModel::state(int row) const { return at(row).state; }
 const TournamentCell* TournamentModel::cell(int row) const { return at(row).cell.get(); }
 
 bool TournamentModel::show(int row) {
   const Entry& entry = at(row);
   if (entry.state != RowState::Done) return false;
-  const QString label = entry.kept.isEmpty() ? text_of(entry.planner) : entry.kept;
+  const QString label = entry.kept.isEmpty() ? strato::text(entry.planner) : entry.kept;
   match_order(entry.strategy);
   session_.show_result(entry.strategy, label);
   return true;
@@ -277,8 +277,8 @@ void TournamentModel::keep(int row, std::function<void(const QString&)> told) {
   if (entry.state != RowState::Done) return told(tr("There is no result to keep yet"));
   if (!entry.kept.isEmpty()) return told(tr("Kept already, as %1").arg(entry.kept));
   const TournamentCell& cell = *entry.cell;
-  const KeptResult result{text_of(entry.planner), options_,    cell.result, cell.wall_seconds,
-                          cell.seconds_to_best,   cell.stopped};
+  const KeptResult result{strato::text(entry.planner), options_,    cell.result, cell.wall_seconds,
+                          cell.seconds_to_best,        cell.stopped};
   const bool open = session_.keep_result(
       result,
       [this, job = job_, index = order_[static_cast<std::size_t>(row)], told](const QString& name) {
@@ -326,7 +326,7 @@ QString TournamentModel::note(const Entry& entry) const {
     case RowState::Left:
       return tr("not begun, or not done, when it was stopped");
     case RowState::Refused:
-      return tr("does not serve this problem: %1").arg(text_of(entry.cell->error));
+      return tr("does not serve this problem: %1").arg(strato::text(entry.cell->error));
     case RowState::Running: {
       const double done = fraction(entry);
       return done > 0 ? tr("runs, %1").arg(style::percent(done)) : tr("runs");
@@ -337,9 +337,9 @@ QString TournamentModel::note(const Entry& entry) const {
   QStringList parts;
   if (!entry.kept.isEmpty()) parts << tr("kept as %1").arg(entry.kept);
   if (entry.cell->stopped) parts << tr("stopped");
-  if (!entry.cell->result.note.empty()) parts << text_of(entry.cell->result.note);
+  if (!entry.cell->result.note.empty()) parts << strato::text(entry.cell->result.note);
   for (const auto& [name, value] : entry.cell->result.facts)
-    parts << text_of(name) + QStringLiteral(": ") + text_of(value);
+    parts << strato::text(name) + QStringLiteral(": ") + strato::text(value);
   return parts.join(QStringLiteral("; "));
 }
 
@@ -358,7 +358,7 @@ QString TournamentModel::words(int row) const {
 }
 
 QString TournamentModel::text(const Entry& entry, int column) const {
-  if (column == PlannerName) return text_of(entry.planner);
+  if (column == PlannerName) return strato::text(entry.planner);
   if (column == Note) return note(entry);
   const Score* best = best_of(entry);
   if (best != nullptr && column == StepTime) return style::time(best->step_time);
@@ -423,7 +423,7 @@ QVariant TournamentModel::sort_key(const Entry& entry, int column) const {
 QString TournamentModel::tip(const Entry& entry, int column) const {
   if (column == PlannerName) {
     const auto info = std::ranges::find(planners_, entry.planner, &PluginInfo::name);
-    return info == planners_.end() ? QString() : text_of(info->summary);
+    return info == planners_.end() ? QString() : strato::text(info->summary);
   }
   if (column == Memory && entry.state == RowState::Done) {
     return (entry.cell->result.score.feasible ? tr("Fits: the fullest device holds %1")

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "views/style/style.h"
+#include "views/style/text.h"
 
 namespace strato {
 
@@ -43,8 +44,6 @@ struct WorkspaceModel::Node {
 namespace {
 
 using Strategies = std::map<std::optional<StrategyRow>, std::vector<const StoredStrategy*>>;
-
-QString text(const std::string& value) { return QString::fromStdString(value); }
 
 QString time_or_nothing(std::int64_t nanos) {
   return nanos > 0 ? style::time(Nanos(nanos)) : QString();

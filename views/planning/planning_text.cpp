@@ -2,14 +2,13 @@
 
 #include <algorithm>
 
+#include "core/base/at.h"
 #include "views/style/style.h"
 
 namespace strato {
 namespace {
 
 constexpr std::size_t kMostRows = 200;
-
-std::size_t at(NodeIndex node) { return static_cast<std::size_t>(node); }
 
 QString tr(const char* text) { return QString::fromUtf8(text); }
 

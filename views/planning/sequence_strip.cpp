@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/base/at.h"
+#include "views/planning/pale.h"
 #include "views/planning/planning_text.h"
 #include "views/style/style.h"
 #include "views/timeline/slice_colours.h"
@@ -16,10 +18,7 @@ namespace strato {
 namespace {
 
 constexpr double kSides = 2 * style::kGrid;
-constexpr double kPaleness = 0.3;     // of what is placed: the node of the step stands out
 constexpr double kFollowedWidth = 6;  // px of an op, when it follows
-
-std::size_t at(NodeIndex node) { return static_cast<std::size_t>(node); }
 
 }  // namespace
 
@@ -116,8 +115,8 @@ QColor SequenceStrip::colour_of(NodeIndex node) const {
   }
   const DeviceId device = replay_->steps().steps[step].device;
   if (device.index() >= problem_->cluster->device_count()) return style::muted_text(palette());
-  return mixed(style::device_colour(*problem_->cluster, device, style::is_dark(palette())),
-               palette().color(QPalette::Base), kPaleness);
+  return pale(style::device_colour(*problem_->cluster, device, style::is_dark(palette())),
+              palette().color(QPalette::Base));
 }
 
 QString SequenceStrip::title() const {

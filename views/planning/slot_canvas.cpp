@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "views/planning/pale.h"
 #include "views/planning/planning_text.h"
 #include "views/style/fitting_name.h"
 #include "views/style/style.h"
@@ -19,7 +20,6 @@ namespace strato {
 namespace {
 
 constexpr int kSmallestRow = 16, kTallestRow = 48;
-constexpr double kPaleness = 0.3;    // of what is placed: the node of the step stands out
 constexpr double kFold = 3;          // px: less is folded with its neighbours
 constexpr double kSmallest = 5;      // px: the node of the step and its candidates are seen
 constexpr double kNodesInView = 40;  // of the usual length, when it follows
@@ -298,10 +298,10 @@ void SlotCanvas::paint_row(QPainter& painter, DeviceId device) {
                                             Qt::ElideMiddle, gutter_ - 3 * style::kGrid));
   painter.setClipRect(QRectF(gutter_, fontMetrics().height() + style::kGrid,
                              viewport()->width() - gutter_, viewport()->height()));
-  const QColor colour = mixed(device.index() < problem_->cluster->device_count()
-                                  ? style::device_colour(*problem_->cluster, device, dark)
-                                  : style::muted_text(palette()),
-                              ground, kPaleness);
+  const QColor colour = pale(device.index() < problem_->cluster->device_count()
+                                 ? style::device_colour(*problem_->cluster, device, dark)
+                                 : style::muted_text(palette()),
+                             ground);
   const QColor gold = style::critical(dark);
   const auto placed = static_cast<std::int32_t>(replay_->placed(position_));
   QRectF folded;

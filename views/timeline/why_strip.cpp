@@ -4,13 +4,12 @@
 
 #include "views/models/explanation.h"
 #include "views/style/style.h"
+#include "views/style/text.h"
 #include "views/timeline/slice_colours.h"
 #include "views/timeline/slice_row.h"
 
 namespace strato {
 namespace {
-
-QString text(const std::string& value) { return QString::fromStdString(value); }
 
 QString device_of(const Program& program, TaskId task) {
   const DeviceId device = program.tasks[task].device;

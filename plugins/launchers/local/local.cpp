@@ -28,9 +28,52 @@ namespace fs = std::filesystem;
 constexpr auto kGrace = 2s;
 constexpr auto kTick = 20ms;
 
+const std::vector<std::pair<std::string, std::string>> kSettings = {
+    {"address", "where ranks listen, by rank, separated by commas (127.0.0.1)"},
+    {"cores", "the core that each rank is bound to, by rank (taskset)"},
+    {"namespace", "the network namespace of each rank, by rank (ip netns)"},
+};
+
+// The rank's entry of a list that starts again when it is too short; empty: not given.
+std::string entry_of(const LaunchRequest& request, const std::string& setting, int rank) {
+  const auto found = request.settings.find(setting);
+  if (found == request.settings.end()) return {};
+  std::vector<std::string> entries(1);
+  for (const char c : found->second) {
+    if (c == ',') {
+      entries.emplace_back();
+    } else {
+      entries.back() += c;
+    }
+  }
+  return entries[static_cast<std::size_t>(rank) % entries.size()];
+}
+
 std::vector<std::string> arguments_of(const LaunchRequest& request, int rank) {
-  return {request.worker.string(), "--job",  request.folder.string(), "--rank",
-          std::to_string(rank),    "--interface", "127.0.0.1",        "--leash"};
+  std::vector<std::string> result;
+  const auto add = [&](std::initializer_list<std::string> more) {
+    result.insert(result.end(), more.begin(), more.end());
+  };
+  if (const std::string name = entry_of(request, "namespace", rank); !name.empty())
+    add({"ip", "netns", "exec", name});
+  if (const std::string core = entry_of(request, "cores", rank); !core.empty())
+    add({"taskset", "-c", core});
+  const std::string address = entry_of(request, "address", rank);
+  add({request.worker.string(), "--job", request.folder.string(), "--rank", std::to_string(rank),
+       "--interface", address.empty() ? "127.0.0.1" : address, "--leash"});
+  return result;
+}
+
+void check_settings(const LaunchRequest& request) {
+  for (const auto& [name, value] : request.settings) {
+    const bool known = std::any_of(kSettings.begin(), kSettings.end(),
+                                   [&](const auto& setting) { return setting.first == name; });
+    if (!known || value.empty() || value.front() == '-') {
+      throw InputError("", "--set " + name,
+                       known ? "has no value" : "is no setting of the launcher local",
+                       "give address, cores or namespace, one value for each rank: a,b,c");
+    }
+  }
 }
 
 class LocalJob final : public LaunchedJob {
@@ -165,13 +208,10 @@ class LocalJob final : public LaunchedJob {
 
 class LocalLauncher final : public Launcher {
  public:
-  std::vector<std::pair<std::string, std::string>> settings() const override { return {}; }
+  std::vector<std::pair<std::string, std::string>> settings() const override { return kSettings; }
 
   std::unique_ptr<LaunchedJob> launch(const LaunchRequest& request) override {
-    if (!request.settings.empty()) {
-      throw InputError("", "", "the launcher local has no setting " + request.settings.begin()->first,
-                       "leave it out");
-    }
+    check_settings(request);
     std::error_code ignored;
     if (!fs::exists(request.worker, ignored)) {
       throw InputError(request.worker.string(), "", "is not there",

@@ -71,7 +71,7 @@ pid_t spawn(const std::vector<std::string>& arguments, const FileActions& files)
   const Attributes attributes;
   pid_t pid = -1;
   const int error =
-      ::posix_spawn(&pid, vector[0], files.get(), attributes.get(), vector.data(), environ);
+      ::posix_spawnp(&pid, vector[0], files.get(), attributes.get(), vector.data(), environ);
   check(error, "cannot start " + arguments[0]);
   return pid;
 }
