@@ -151,10 +151,10 @@ int delete_run(const RunsOptions& options, const Command& command) {
   return Done;
 }
 
-using Action = int (*)(const RunsOptions&, const Command&);
+using RunsAction = int (*)(const RunsOptions&, const Command&);
 
 CLI::App* add_action(CLI::App& runs, Command& command, const std::shared_ptr<RunsOptions>& options,
-                     const std::string& name, const std::string& help, Action action) {
+                     const std::string& name, const std::string& help, RunsAction action) {
   CLI::App* sub = add_command(runs, command, name, help);
   sub->fallthrough();
   if (action != list_runs) sub->add_option("run", options->id, "Number of the run")->required();

@@ -5,13 +5,12 @@
 #include <algorithm>
 #include <tuple>
 
+#include "app/cli/study_limits.h"
 #include "core/base/file.h"
 #include "core/base/json.h"
 
 namespace strato::cli {
 namespace {
-
-constexpr std::int64_t kMaxBatch = (std::int64_t{1} << 31) - 1;
 
 // One of two words.
 bool choice(const JsonView& json, std::string_view no, std::string_view yes) {
@@ -68,7 +67,7 @@ void check_new(const JsonView& json, const std::vector<StudyRow>& rows, const St
   }
 }
 
-constexpr double kLeastValue = 1e-9, kMostValue = 1e12;  // seconds, or samples per second
+constexpr double kLeastValue = 1e-9;  // seconds, or samples per second
 
 void read_values(const JsonView& json, std::size_t row, Study& study) {
   const std::vector<JsonView> values = json.items();

@@ -92,7 +92,7 @@ bool are_rivals(const SearchColumn& a, const SearchColumn& b) {
          std::tie(a.measure, a.cluster, a.gpus) == std::tie(b.measure, b.cluster, b.gpus);
 }
 
-std::string_view words(int sign) {
+std::string_view standing(int sign) {
   return sign < 0 ? "is ahead of" : sign > 0 ? "is behind" : "is as good as";
 }
 
@@ -109,8 +109,8 @@ void compare_rivals(const SearchStudy& study, const SearchRow& row,
       const int wanted = compare_times(*theirs_a, *theirs_b, measure);
       const int got = compare_times(*ours_a, *ours_b, measure);
       directions.compare(wanted == got, fmt::format("{}: {} {} {}, in the paper {} it", row.label,
-                                                    study.columns[a].label, words(got),
-                                                    study.columns[b].label, words(wanted)));
+                                                    study.columns[a].label, standing(got),
+                                                    study.columns[b].label, standing(wanted)));
     }
   }
 }

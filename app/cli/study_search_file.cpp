@@ -5,14 +5,13 @@
 #include <algorithm>
 #include <array>
 
+#include "app/cli/study_limits.h"
 #include "core/base/file.h"
 #include "core/base/json.h"
 
 namespace strato::cli {
 namespace {
 
-constexpr std::int64_t kMaxBatch = (std::int64_t{1} << 31) - 1;
-constexpr double kMostValue = 1e12;
 constexpr std::string_view kStepTimes = "step-times";
 constexpr int kMostGpus = 1024;
 constexpr std::array<std::string_view, 7> kKinds = {

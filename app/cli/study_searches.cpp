@@ -87,9 +87,9 @@ std::shared_ptr<const Cluster> cluster_of(const StudySearch& search) {
 }
 
 // The search's problem as a cell of a study of step times, with variables in the host's memory.
-class StepTimes {
+class PlacedStepTimes {
  public:
-  explicit StepTimes(const StudySearch& search) {
+  explicit PlacedStepTimes(const StudySearch& search) {
     study_.per_gpu_batch = search.per_gpu_batch;
     study_.columns = {{search.planner, search.cluster, search.gpus}};
     study_.rows = {
@@ -100,8 +100,8 @@ class StepTimes {
     if (search.calibration != "standard") costs.calibration = search.calibration;
     if (const auto given = costs.sources().calibration) calibration_ = *given;
   }
-  StepTimes(const StepTimes&) = delete;
-  StepTimes& operator=(const StepTimes&) = delete;
+  PlacedStepTimes(const PlacedStepTimes&) = delete;
+  PlacedStepTimes& operator=(const PlacedStepTimes&) = delete;
 
   Simulated at_host() const { return simulate(cell_, calibration_); }
   Nanos with_framework(const Simulated& step) const {
@@ -124,7 +124,7 @@ class StepTimes {
 constexpr std::string_view kAtHost = "dp-host";
 
 StudyResult at_host(const StudySearch& search) {
-  const StepTimes times(search);
+  const PlacedStepTimes times(search);
   const Simulated step = times.at_host();
   StudyResult result;
   result.state = StudyResult::Found;
@@ -188,7 +188,7 @@ StudyResult StudySearches::search(const StudySearch& search, const SearchLimits&
     if (stopped()) return result;
     result.score = plan.score;
     if (search.framework)
-      result.score.step_time = StepTimes(search).with_framework(problem, plan.strategy);
+      result.score.step_time = PlacedStepTimes(search).with_framework(problem, plan.strategy);
     result.evaluations = plan.evaluations;
     result.evaluations_to_beat = plan.evaluations_to_beat_data_parallel;
     result.note = plan.note;

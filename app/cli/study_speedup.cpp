@@ -58,7 +58,9 @@ Speed speed_of(const StudyMaker& maker, const SearchRow& row, const SearchColumn
   return speed;
 }
 
-std::string_view words(int sign) { return sign > 0 ? "faster" : sign < 0 ? "slower" : "as fast"; }
+std::string_view speed_words(int sign) {
+  return sign > 0 ? "faster" : sign < 0 ? "slower" : "as fast";
+}
 
 void compare_with_paper(const SearchRow& row, const SearchColumn& column, const Reported& theirs,
                         const Speed& ours, Directions& directions) {
@@ -80,8 +82,8 @@ void compare_with_paper(const SearchRow& row, const SearchColumn& column, const 
   }
   const int got = sign_of(*ours.percent, kSameSpeed);
   directions.compare(got >= wanted && got <= or_else,
-                     fmt::format("{}: {} ({:.1f} %), in the paper {}", where, words(got),
-                                 *ours.percent, words(wanted)));
+                     fmt::format("{}: {} ({:.1f} %), in the paper {}", where, speed_words(got),
+                                 *ours.percent, speed_words(wanted)));
 }
 
 // Two columns on one cluster: the paper has one of them ahead, and so should we.

@@ -244,7 +244,7 @@ int compare_trees(const TreeOptions& options, const Command& command) {
   return Done;
 }
 
-using Action = int (*)(const TreeOptions&, const Command&);
+using TreeAction = int (*)(const TreeOptions&, const Command&);
 
 class Declared {
  public:
@@ -260,7 +260,7 @@ class Declared {
   }
 
  private:
-  CLI::App* add(const std::string& name, const std::string& help, Action action) {
+  CLI::App* add(const std::string& name, const std::string& help, TreeAction action) {
     CLI::App* sub = add_command(*tree_, command_, name, help);
     sub->fallthrough();
     sub->callback([options = options_, action, &command = command_] {
