@@ -16,20 +16,6 @@ namespace strato {
 namespace {
 namespace fs = std::filesystem;
 
-void expect_refused(const std::vector<std::string>& arguments,
-                    const std::vector<std::string>& parts) {
-  std::string command;
-  for (const std::string& argument : arguments) command += " " + argument;
-  const CliResult result = run_cli(arguments);
-  EXPECT_EQ(result.status, 2) << command << "\n" << result.err;
-  EXPECT_EQ(result.out, "") << command;
-  EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1) << command << "\n"
-                                                                       << result.err;
-  for (const std::string& part : parts) {
-    EXPECT_NE(result.err.find(part), std::string::npos) << part << " is not in: " << result.err;
-  }
-}
-
 class BadInput : public ::testing::Test {
  protected:
   void refuse_plan(const std::string& graph, const std::string& cluster,

@@ -17,11 +17,6 @@ std::vector<std::string> arguments(const std::string& graphs, const std::string&
   return result;
 }
 
-Json json_of(const CliResult& result) {
-  EXPECT_EQ(result.status, 0) << result.err;
-  return Json::parse(result.out);
-}
-
 TEST(Compare, one_problem_has_a_row_for_each_planner) {
   const CliResult result = run_cli(arguments("lenet", "tag-2x1080ti", "dp-allreduce,mcts"));
   EXPECT_EQ(result.status, 0) << result.err;

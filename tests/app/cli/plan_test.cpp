@@ -17,14 +17,6 @@ namespace strato {
 namespace {
 namespace fs = std::filesystem;
 
-Json json_of(const CliResult& result) {
-  EXPECT_EQ(result.err, "");
-  EXPECT_EQ(std::count(result.out.begin(), result.out.end(), '\n'), 1);
-  Json json = Json::parse(result.out, nullptr, false);
-  EXPECT_TRUE(json.is_object()) << result.out;
-  return json;
-}
-
 // A small search; what `more` names replaces the default.
 std::vector<std::string> plan_arguments(const std::vector<std::string>& more) {
   const std::pair<const char*, std::string> defaults[] = {

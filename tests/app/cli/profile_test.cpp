@@ -12,13 +12,6 @@ namespace strato {
 namespace {
 namespace fs = std::filesystem;
 
-void expect_refused(const std::vector<std::string>& arguments, const std::string& text) {
-  const CliResult result = run_cli(arguments);
-  EXPECT_EQ(result.status, 2) << result.err;
-  EXPECT_EQ(result.out, "");
-  EXPECT_NE(result.err.find(text), std::string::npos) << result.err;
-}
-
 TEST(Profile, SaysWhenItCoversNothing) {
   TemporaryFolder folder;
   write_file(folder / "empty.json",
@@ -38,24 +31,24 @@ TEST(Profile, RefusesBadInput) {
   const std::string lenet = sample_model("lenet");
   write_file(folder / "broken.json", "{");
   expect_refused({"profile", "--graph", lenet, "--batch", "2", "--merge", folder / "broken.json"},
-                 "broken.json");
-  expect_refused({"profile", "--graph", lenet, "--batch", "2", "-o", lenet}, "also another file");
-  expect_refused({"profile", "--graph", lenet, "--batches", "2,x"}, "--batches");
+                 {"broken.json"});
+  expect_refused({"profile", "--graph", lenet, "--batch", "2", "-o", lenet}, {"also another file"});
+  expect_refused({"profile", "--graph", lenet, "--batches", "2,x"}, {"--batches"});
   write_file(
       folder / "twice.json",
       R"({"format": "stratoscope-profile", "version": 1, "ops": [{"gpu": "a", "gpu": "b"}]})");
   expect_refused({"plan", "--graph", lenet, "--batch", "2", "--cluster", "local-cpu", "--profile",
                   folder / "twice.json"},
-                 "twice.json: ops[0].gpu: is there more than once");
+                 {"twice.json: ops[0].gpu: is there more than once"});
   expect_refused({"plan", "--graph", lenet, "--batch", "2", "--cluster", "local-cpu", "--profile",
                   folder / "broken.json"},
-                 "broken.json");
+                 {"broken.json"});
   expect_refused({"plan", "--graph", lenet, "--batch", "2", "--cluster", "local-cpu",
                   "--calibration", "nobody"},
-                 "nobody");
+                 {"nobody"});
   expect_refused({"plan", "--graph", lenet, "--batch", "2", "--cluster", "local-cpu",
                   "--calibration", folder / "absent.json"},
-                 "absent.json");
+                 {"absent.json"});
 }
 
 #ifdef STRATO_TORCH
@@ -63,20 +56,13 @@ TEST(Profile, RefusesBadInput) {
 TEST(Profile, RefusesWhatTheEngineCannot) {
   const std::string lenet = sample_model("lenet");
   expect_refused({"profile", "--graph", lenet, "--batch", "2", "--device", "cuda:7"},
-                 "there is no device \"cuda:7\"");
-  expect_refused({"profile", "--graph", lenet, "--batch", "2", "--optimizer", "magic"}, "magic");
-  expect_refused({"profile", "--graph", lenet}, "--batch");
+                 {"there is no device \"cuda:7\""});
+  expect_refused({"profile", "--graph", lenet, "--batch", "2", "--optimizer", "magic"}, {"magic"});
+  expect_refused({"profile", "--graph", lenet}, {"--batch"});
   expect_refused({"profile", "--graph", lenet, "--batch", "2", "--threads", "4096"},
-                 "4096 threads are too many");
+                 {"4096 threads are too many"});
   expect_refused({"profile", "--graph", lenet, "--batches", "2,2147483647"},
-                 "batch 2147483647: one op alone holds");
-}
-
-Json json_of(const CliResult& result) {
-  EXPECT_EQ(result.status, 0) << result.err;
-  Json json = Json::parse(result.out, nullptr, false);
-  EXPECT_TRUE(json.is_object()) << result.out;
-  return json;
+                 {"batch 2147483647: one op alone holds"});
 }
 
 std::vector<std::string> measure(const fs::path& output, const std::vector<std::string>& more) {
@@ -188,7 +174,7 @@ TEST(Profile, StopsWithWhatItHas) {
 
 TEST(Profile, SaysThatThereIsNoEngine) {
   expect_refused({"profile", "--graph", sample_model("lenet"), "--batch", "2"},
-                 "no compute engine");
+                 {"no compute engine"});
 }
 
 #endif

@@ -1,11 +1,13 @@
 #include "tests/app/cli/run_cli.h"
 
 #include <fcntl.h>
+#include <gtest/gtest.h>
 #include <poll.h>
 #include <pty.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <regex>
@@ -116,6 +118,29 @@ int OnTerminal::interrupt() {
   char buffer[4096];
   while (::read(screen_, buffer, sizeof buffer) > 0) continue;  // until it closes the terminal
   return wait_for(std::exchange(child_, -1));
+}
+
+Json json_of(const CliResult& result, int status) {
+  EXPECT_EQ(result.status, status);
+  EXPECT_EQ(result.err, "");
+  EXPECT_EQ(std::count(result.out.begin(), result.out.end(), '\n'), 1);
+  Json json = Json::parse(result.out, nullptr, false);
+  EXPECT_TRUE(json.is_object()) << result.out;
+  return json;
+}
+
+void expect_refused(const std::vector<std::string>& arguments,
+                    const std::vector<std::string>& parts) {
+  std::string command;
+  for (const std::string& argument : arguments) command += " " + argument;
+  const CliResult result = run_cli(arguments);
+  EXPECT_EQ(result.status, 2) << command << "\n" << result.err;
+  EXPECT_EQ(result.out, "") << command;
+  EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1) << command << "\n"
+                                                                       << result.err;
+  for (const std::string& part : parts) {
+    EXPECT_NE(result.err.find(part), std::string::npos) << part << " is not in: " << result.err;
+  }
 }
 
 std::string without_times(const std::string& text) {

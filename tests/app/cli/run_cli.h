@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "core/base/json.h"
+
 namespace strato {
 
 struct CliResult {
@@ -16,6 +18,12 @@ struct CliResult {
 };
 
 CliResult run_cli(const std::vector<std::string>& arguments);
+
+// The one JSON object in one line that it printed, with no errors or warnings beside it.
+Json json_of(const CliResult& result, int status = 0);
+// Refused as wrong input: nothing printed, and one line of error that has all `parts`.
+void expect_refused(const std::vector<std::string>& arguments,
+                    const std::vector<std::string>& parts);
 
 // Starts it with its output going to /dev/null.
 pid_t start_cli(const std::vector<std::string>& arguments);

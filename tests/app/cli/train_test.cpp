@@ -28,19 +28,6 @@ std::vector<std::string> train_arguments(const std::vector<std::string>& more) {
   return arguments;
 }
 
-Json json_of(const CliResult& result) {
-  EXPECT_EQ(result.status, 0) << result.err;
-  return Json::parse(result.out);
-}
-
-void expect_refused(const std::vector<std::string>& arguments, const std::string& part) {
-  const CliResult result = run_cli(arguments);
-  EXPECT_EQ(result.status, 2) << result.out;
-  EXPECT_EQ(result.out, "");
-  EXPECT_NE(result.err.find(part), std::string::npos) << result.err;
-  EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1) << result.err;
-}
-
 TEST(TrainCommand, WritesWeightsThatAPlanUsesAndStoresTheCurve) {
   TemporaryFolder folder;
   const Json json = json_of(run_cli(train_arguments(
@@ -116,21 +103,21 @@ TEST(TrainCommand, AKilledProcessEndsTheOthersWithTheCheckpointKept) {
 TEST(TrainCommand, RefusesWhatItCannotDo) {
   TemporaryFolder folder;
   const std::string weights = folder / "w.bin";
-  expect_refused({"train", "mcts", "lenet=8", "-o", weights}, "learns nothing");
-  expect_refused({"train", "tga", "lenet=8", "-o", weights}, "tga");
-  expect_refused({"train", "tag", "lenet=8"}, "-o");
-  expect_refused({"train", "tag", "lenet", "-o", weights}, "with the model: lenet=32");
-  expect_refused({"train", "tag", "lenet=many", "-o", weights}, "no batch");
-  expect_refused({"train", "tag", "no_such_model=8", "-o", weights}, "is not there");
-  expect_refused({"train", "tag", "lenet=8", "--without", "vgg19", "-o", weights}, "lenet");
+  expect_refused({"train", "mcts", "lenet=8", "-o", weights}, {"learns nothing"});
+  expect_refused({"train", "tga", "lenet=8", "-o", weights}, {"tga"});
+  expect_refused({"train", "tag", "lenet=8"}, {"-o"});
+  expect_refused({"train", "tag", "lenet", "-o", weights}, {"with the model: lenet=32"});
+  expect_refused({"train", "tag", "lenet=many", "-o", weights}, {"no batch"});
+  expect_refused({"train", "tag", "no_such_model=8", "-o", weights}, {"is not there"});
+  expect_refused({"train", "tag", "lenet=8", "--without", "vgg19", "-o", weights}, {"lenet"});
   expect_refused({"train", "tag", "lenet=8", "--without", "lenet", "-o", weights},
-                 "no model is left");
-  expect_refused({"train", "tag", "lenet=8", "-o", weights, "--set", "targets=luck"}, "luck");
-  expect_refused({"train", "tag", "lenet=8", "-o", weights, "--processes", "2"}, "host:port");
-  expect_refused({"train", "tag", "lenet=8", "-o", folder / "none" / "w.bin"}, "none");
+                 {"no model is left"});
+  expect_refused({"train", "tag", "lenet=8", "-o", weights, "--set", "targets=luck"}, {"luck"});
+  expect_refused({"train", "tag", "lenet=8", "-o", weights, "--processes", "2"}, {"host:port"});
+  expect_refused({"train", "tag", "lenet=8", "-o", folder / "none" / "w.bin"}, {"none"});
   write_file(folder / "c", "not a checkpoint");
   expect_refused(train_arguments({"--steps", "2", "--checkpoint", folder / "c"}),
-                 "is no checkpoint");
+                 {"is no checkpoint"});
   EXPECT_FALSE(fs::exists(weights));
 }
 

@@ -16,13 +16,6 @@ namespace strato {
 namespace {
 namespace fs = std::filesystem;
 
-Json json_of(const CliResult& result, int status = 0) {
-  EXPECT_EQ(result.status, status) << result.err;
-  Json json = Json::parse(result.out, nullptr, false);
-  EXPECT_TRUE(json.is_object()) << result.out << result.err;
-  return json;
-}
-
 class Tree : public ::testing::Test {
  protected:
   // Searches LeNet as a new run; on two GPUs there is an end to that.

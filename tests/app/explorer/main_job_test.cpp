@@ -22,17 +22,12 @@
 #include "app/explorer/notice_strip.h"
 #include "core/cost/profile.h"
 #include "core/strategy/plan_file.h"
+#include "tests/app/explorer/sample.h"
 #include "views/models/placement_model.h"
 #include "views/placement/placement_view.h"
 
 namespace strato {
 namespace {
-
-constexpr int kPatience = 20'000;  // ms
-
-QString sample(const char* name) {
-  return QStringLiteral(STRATO_SOURCE_DIR "/sample_graphs/") + QString::fromUtf8(name);
-}
 
 // Types `file` into the file dialog as soon as one opens. The dialog runs its own event loop, so
 // this is to be called before what opens it.

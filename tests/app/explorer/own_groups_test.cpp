@@ -8,6 +8,7 @@
 #include <cstdlib>
 
 #include "app/explorer/main_window.h"
+#include "tests/app/explorer/sample.h"
 #include "views/placement/placement_view.h"
 
 namespace strato {
@@ -15,12 +16,6 @@ namespace {
 
 [[maybe_unused]] const int kPluginPath =
     setenv("STRATOSCOPE_PLUGIN_PATH", STRATO_BINARY_DIR "/test_plugins", 1);
-constexpr int kPatience = 30'000;  // ms
-
-QString sample(const char* name) {
-  return QStringLiteral(STRATO_SOURCE_DIR "/sample_graphs/") + QString::fromUtf8(name);
-}
-
 class OwnGroupsInTheWindow : public ::testing::Test {
  protected:
   // More ops than groups, so that op-by-op divides some.

@@ -9,6 +9,7 @@
 #include <QTreeView>
 
 #include "app/explorer/main_window.h"
+#include "tests/app/explorer/sample.h"
 #include "views/search/chip_row.h"
 #include "views/search/puct_table.h"
 #include "views/search/replay_panel.h"
@@ -17,12 +18,6 @@
 
 namespace strato {
 namespace {
-
-constexpr int kPatience = 30'000;  // ms
-
-QString sample(const char* name) {
-  return QStringLiteral(STRATO_SOURCE_DIR "/sample_graphs/") + QString::fromUtf8(name);
-}
 
 class SearchJourneyTest : public ::testing::Test {
  protected:

@@ -9,16 +9,11 @@
 #include <QTest>
 
 #include "app/explorer/main_window.h"
+#include "tests/app/explorer/sample.h"
 #include "views/tournament/tournament_view.h"
 
 namespace strato {
 namespace {
-
-constexpr int kPatience = 60'000;  // ms
-
-QString sample(const char* name) {
-  return QStringLiteral(STRATO_SOURCE_DIR "/sample_graphs/") + QString::fromUtf8(name);
-}
 
 TEST(TournamentJourney, RunsShowsAndKeeps) {
   const QTemporaryDir folder;

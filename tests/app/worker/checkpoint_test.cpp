@@ -16,7 +16,7 @@
 namespace strato::worker {
 namespace {
 
-const Shape kShape = {2, 6};
+const Shape kStoredShape = {2, 6};
 
 struct Holder {
   Holder(std::shared_ptr<const Graph> of, const HandProgram& hand, Hub& hub)
@@ -48,7 +48,7 @@ HandProgram with_columns(int rank, std::int32_t begin, std::int32_t end) {
 
 // Tensor 0 is whole on both ranks, tensor 1 in columns; then one rank takes all of it.
 TEST(Checkpoint, SlicesOfRanksBecomeWholeAndAnotherPlanResumes) {
-  const auto graph = graph_of(2, kShape);
+  const auto graph = graph_of(2, kStoredShape);
   TemporaryFolder folder;
   Hub hub(2);
   Holder a(graph, with_columns(0, 0, 2), hub), b(graph, with_columns(1, 2, 6), hub);
@@ -76,7 +76,7 @@ TEST(Checkpoint, SlicesOfRanksBecomeWholeAndAnotherPlanResumes) {
 }
 
 TEST(Checkpoint, ATensorOfWhichAPartIsNowhereIsAnError) {
-  const auto graph = graph_of(2, kShape);
+  const auto graph = graph_of(2, kStoredShape);
   TemporaryFolder folder;
   Hub hub(1);
   Holder a(graph, with_columns(0, 0, 5), hub);
@@ -89,7 +89,7 @@ TEST(Checkpoint, ATensorOfWhichAPartIsNowhereIsAnError) {
 
 class SavedCheckpoint : public ::testing::Test {
  protected:
-  SavedCheckpoint() : hub(1), holder(graph_of(2, kShape), HandProgram(0, 2), hub) {
+  SavedCheckpoint() : hub(1), holder(graph_of(2, kStoredShape), HandProgram(0, 2), hub) {
     holder.fill(0, 1);
     holder.fill(1, 1);
     holder.save(folder, 1);

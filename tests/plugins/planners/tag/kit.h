@@ -14,6 +14,8 @@
 
 namespace strato::tag {
 
+inline constexpr NetworkSize kTiny{.width = 8, .layers = 2, .heads = 2};
+
 inline const PluginRegistry& registry() {
   static const PluginRegistry plugins({std::string(STRATO_BINARY_DIR) + "/plugins"});
   return plugins;

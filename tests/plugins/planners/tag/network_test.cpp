@@ -13,7 +13,6 @@
 namespace strato::tag {
 namespace {
 
-constexpr NetworkSize kTiny{.width = 8, .layers = 2, .heads = 2};
 constexpr NetworkSize kTinyPaper{.width = 8, .layers = 2, .heads = 2, .paper = true};
 
 class Networks : public testing::TestWithParam<NetworkSize> {};

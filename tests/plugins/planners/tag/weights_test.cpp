@@ -10,8 +10,6 @@
 namespace strato::tag {
 namespace {
 
-constexpr NetworkSize kTiny{.width = 8, .layers = 2, .heads = 2};
-
 std::filesystem::path scratch(const std::string& name) {
   return std::filesystem::path(testing::TempDir()) / ("tag_weights_" + name);
 }

@@ -1,0 +1,15 @@
+// What the tests of the whole window share.
+#pragma once
+
+#include <QString>
+
+namespace strato {
+
+constexpr int kPatience = 60'000;  // ms
+
+// A bundled file: sample("models/lenet.onnx").
+inline QString sample(const char* name) {
+  return QStringLiteral(STRATO_SOURCE_DIR "/sample_graphs/") + QString::fromUtf8(name);
+}
+
+}  // namespace strato
