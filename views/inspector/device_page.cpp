@@ -11,8 +11,6 @@
 #include "views/style/text.h"
 
 namespace strato {
-namespace {}  // namespace
-
 DevicePage::DevicePage(Session& session, QWidget* parent)
     : QWidget(parent),
       session_(session),

@@ -6,8 +6,6 @@
 #include "views/style/text.h"
 
 namespace strato {
-namespace {}  // namespace
-
 OpTableModel::OpTableModel(Session& session, QObject* parent)
     : QAbstractTableModel(parent), session_(session) {
   connect(&session_, &Session::problem_changed, this, [this] { show({}); });

@@ -4,8 +4,6 @@
 #include "views/style/text.h"
 
 namespace strato {
-namespace {}  // namespace
-
 PlacementModel::PlacementModel(Session& session, QObject* parent)
     : QAbstractTableModel(parent), session_(session) {
   connect(&session_, &Session::problem_changed, this, &PlacementModel::reset);
