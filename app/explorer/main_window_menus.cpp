@@ -23,10 +23,6 @@
 #include "views/tournament/tournament_view.h"
 
 namespace strato {
-namespace {
-
-}  // namespace
-
 void MainWindow::build_menus() {
   build_file_menu();
   build_edit_menu();
