@@ -11,6 +11,7 @@
 #include "views/style/text.h"
 
 namespace strato {
+
 DevicePage::DevicePage(Session& session, QWidget* parent)
     : QWidget(parent),
       session_(session),

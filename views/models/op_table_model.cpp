@@ -6,6 +6,7 @@
 #include "views/style/text.h"
 
 namespace strato {
+
 OpTableModel::OpTableModel(Session& session, QObject* parent)
     : QAbstractTableModel(parent), session_(session) {
   connect(&session_, &Session::problem_changed, this, [this] { show({}); });

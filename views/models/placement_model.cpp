@@ -4,6 +4,7 @@
 #include "views/style/text.h"
 
 namespace strato {
+
 PlacementModel::PlacementModel(Session& session, QObject* parent)
     : QAbstractTableModel(parent), session_(session) {
   connect(&session_, &Session::problem_changed, this, &PlacementModel::reset);
