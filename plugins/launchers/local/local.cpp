@@ -170,7 +170,8 @@ class LocalJob final : public LaunchedJob {
         note(cause(static_cast<int>(rank)));
       }
     }
-    if (!problem_.empty() && !ended_here_ && Clock::now() > failed_at_ + kGrace) end_all();
+    const bool told = killed_ || Clock::now() > failed_at_ + kGrace;
+    if (!problem_.empty() && !ended_here_ && told) end_all();
   }
 
   void note(std::string problem) {

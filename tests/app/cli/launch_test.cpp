@@ -1,0 +1,81 @@
+// launch: a plan on real processes of this machine, with the replay engine.
+#include <gtest/gtest.h>
+
+#include "core/base/file.h"
+#include "core/store/workspace.h"
+#include "tests/app/cli/run_cli.h"
+#include "tests/core/store/temporary_folder.h"
+
+#ifdef STRATO_GLOO
+
+namespace strato {
+namespace {
+
+class Launch : public ::testing::Test {
+ protected:
+  Launch() {
+    const CliResult planned =
+        run_cli({"plan", "--graph", sample_model("lenet").string(), "--batch", "32", "--cluster",
+                 sample_cluster("tag-2x1080ti").string(), "--planner", "dp-allreduce", "-o", plan});
+    EXPECT_EQ(planned.status, 0) << planned.err;
+  }
+  std::vector<std::string> launch(const std::vector<std::string>& more) const {
+    std::vector<std::string> all = {"launch", "--plan", plan, "--engine", "replay"};
+    all.insert(all.end(), more.begin(), more.end());
+    return all;
+  }
+  TemporaryFolder folder;
+  std::string plan = folder / "plan.json";
+};
+
+TEST_F(Launch, TellsMeasuredBesidePredictedAndStoresIt) {
+  const std::string workspace = folder / "a.strata";
+  const Json json = json_of(run_cli(launch({"--steps", "4", "--json", "--workspace", workspace,
+                                            "--trace", (folder / "t.json").string()})));
+  EXPECT_EQ(json["steps"], 4);
+  EXPECT_EQ(json["step_times_s"].size(), 4u);
+  EXPECT_GT(json["measured_s"].get<double>(), 0);
+  EXPECT_EQ(json["devices"].size(), 2u);
+  EXPECT_FALSE(json["ops"].empty());
+  EXPECT_FALSE(json["links"].empty());
+  EXPECT_FALSE(read_file(folder / "t.json").empty());
+  const Workspace stored(workspace, true);
+  ASSERT_EQ(stored.launches().size(), 1u);
+  EXPECT_EQ(stored.launches()[0].launcher, "local");
+  EXPECT_EQ(stored.launches()[0].state, LaunchState::Finished);
+  EXPECT_FALSE(stored.launch(1)->result.empty());
+}
+
+TEST_F(Launch, KeepsItsFilesInTheFolderThatItWasGiven) {
+  const CliResult result = run_cli(launch({"--steps", "2", "--job", (folder / "job").string(),
+                                           "--keep-parameters", (folder / "kept").string()}));
+  EXPECT_EQ(result.status, 0) << result.err;
+  EXPECT_NE(result.out.find("measured"), std::string::npos);
+  EXPECT_TRUE(std::filesystem::exists(folder / "job/log-1.txt"));
+  EXPECT_TRUE(std::filesystem::exists(folder / "kept/index.json"));
+  EXPECT_TRUE(std::filesystem::exists(folder / "kept/0.npy"));
+}
+
+TEST_F(Launch, AFailureOfARankIsStatus3AndKeepsTheLogs) {
+  const CliResult result = run_cli(launch({"--resume", "checkpoint-9"}));
+  EXPECT_EQ(result.status, 3);
+  EXPECT_NE(result.err.find("the job failed: rank "), std::string::npos) << result.err;
+  EXPECT_NE(result.err.find("logs are in "), std::string::npos) << result.err;
+}
+
+TEST_F(Launch, CtrlCCancelsIt) {
+  OnTerminal terminal(launch({"--steps", "1000000"}));
+  EXPECT_TRUE(terminal.wait_for_text("step ", 2));
+  EXPECT_EQ(terminal.interrupt(), 3);
+}
+
+TEST_F(Launch, WrongInputIsRefused) {
+  expect_refused(launch({"--launcher", "nowhere"}), {"no launcher \"nowhere\"", "local"});
+  expect_refused(launch({"--set", "partition=gpu"}), {"partition", "is no setting of the launcher local"});
+  expect_refused(launch({"--set", "partition"}), {"has no value"});
+}
+
+}  // namespace
+}  // namespace strato
+
+#endif
