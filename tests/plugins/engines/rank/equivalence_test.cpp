@@ -138,6 +138,7 @@ void expect_trained_alike(InProcessRun& run, const Reference& reference) {
 // Losses of shards add up; a rank that has the whole batch has all of it.
 void expect_same_loss(InProcessRun& run, const Reference& reference) {
   if (!reference.loss_tensor.valid()) return;
+  const double tolerance = 1e-9 * std::max(1.0, std::abs(reference.loss));
   double sum = 0;
   const OpId op = reference.graph->tensor(reference.loss_tensor).producer;
   for (std::size_t r = 0; r < run.programs().ranks.size(); ++r) {
@@ -145,12 +146,12 @@ void expect_same_loss(InProcessRun& run, const Reference& reference) {
     if (!loss) continue;
     for (const Instruction& each : run.programs().ranks[r].instructions) {
       if (each.op != op || each.piece.form == Piece::Form::Samples) continue;
-      EXPECT_NEAR(*loss, reference.loss, 1e-9);
+      EXPECT_NEAR(*loss, reference.loss, tolerance);
       return;
     }
     sum += *loss;
   }
-  EXPECT_NEAR(sum, reference.loss, 1e-9);
+  EXPECT_NEAR(sum, reference.loss, tolerance);
 }
 
 void run_and_compare(const RandomProblem& problem, const Strategy& strategy,
