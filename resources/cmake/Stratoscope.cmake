@@ -106,6 +106,8 @@ function(strato_test folder)
   target_include_directories(${target} PRIVATE ${CMAKE_SOURCE_DIR})
   target_compile_definitions(${target} PRIVATE STRATO_SOURCE_DIR="${CMAKE_SOURCE_DIR}"
                                                STRATO_BINARY_DIR="${CMAKE_BINARY_DIR}")
+  # What is tested is optimised; the tests themselves need not be, and compile a third quicker so.
+  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
   target_link_libraries(${target} PRIVATE ${depends} ${ARG_PRIVATE_LINK} GTest::gtest_main)
   if(ARG_NEEDS_PLUGINS)
     get_property(plugins GLOBAL PROPERTY STRATO_PLUGINS)
