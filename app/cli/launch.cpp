@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 struct LaunchCommand {
   PlanSource source;
   JobOptions job;
-  std::string launcher = "local", folder, trace, workspace, parameters, timeout = "60s";
+  std::string launcher = "local", links = "exclusive", folder, trace, workspace, parameters, timeout = "60s";
   std::vector<std::string> set;
 
   std::map<std::string, std::string> settings() const {
@@ -135,7 +135,8 @@ int launch(const LaunchCommand& options, const Command& command) {
   const auto launcher = plugins().launcher(options.launcher);
   const LoadedPlan plan = load_plan(options.source);
   for (const std::string& line : plan.unmatched) remark(line);
-  const Outcome outcome = simulate_strategy(plan.problem, plan.strategy);
+  const Outcome outcome =
+      simulate_strategy(plan.problem, plan.strategy, false, {true, options.links == "fair"});
   warn_of_memory(*outcome.timeline);
   const Job job = make_job(*outcome.timeline, plan.model.name, options.options());
   JobFolder folder(options.folder, options.launcher != "local");
@@ -190,6 +191,10 @@ void add_launch(CLI::App& app, Command& command) {
   CLI::App* sub = add_command(app, command, "launch", "Run a plan on real processes");
   const auto options = std::make_shared<LaunchCommand>();
   options->source.declare(*sub);
+  sub->add_option("--links", options->links,
+                  "Of the prediction: exclusive: one at a time; fair: shared max-min")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"exclusive", "fair"}));
   sub->add_option("--launcher", options->launcher, "See: list launchers")->capture_default_str();
   sub->add_option("--set", options->set, "A launcher's own setting: key=value");
   sub->add_option("--job", options->folder,
