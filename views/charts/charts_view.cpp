@@ -5,11 +5,9 @@
 #include <QChart>
 #include <QChartView>
 #include <QEvent>
-#include <QGraphicsLayout>
 #include <QGridLayout>
 #include <QHorizontalBarSeries>
 #include <QHorizontalStackedBarSeries>
-#include <QLegend>
 #include <QLegendMarker>
 #include <QLineSeries>
 #include <QScrollArea>
@@ -18,6 +16,7 @@
 #include <algorithm>
 #include <ranges>
 
+#include "views/charts/chart_look.h"
 #include "views/charts/series.h"
 #include "views/models/explanation.h"
 #include "views/style/style.h"
@@ -27,32 +26,6 @@ namespace {
 
 constexpr int kTallEnough = 460;  // for charts above each other instead of side by side
 constexpr int kWideEnough = 640;  // for charts side by side
-
-QValueAxis* value_axis(const QString& title) {
-  auto* axis = new QValueAxis;
-  axis->setTitleText(title);
-  axis->setLabelFormat(QStringLiteral("%g"));
-  axis->setTickType(QValueAxis::TicksDynamic);
-  axis->setTickAnchor(0);
-  return axis;
-}
-
-void set_range(QValueAxis& axis, double most) {
-  axis.setRange(0, most);
-  axis.setTickInterval(round_up(most / 5));
-}
-
-QChartView* make_view(QChart* chart, QWidget* parent) {
-  chart->setAnimationOptions(QChart::NoAnimation);
-  chart->setMargins(QMargins(4, 4, 12, 4));
-  chart->setBackgroundRoundness(0);
-  chart->layout()->setContentsMargins(0, 0, 0, 0);
-  auto* view = new QChartView(chart, parent);
-  view->setRenderHint(QPainter::Antialiasing);
-  view->setFrameShape(QFrame::NoFrame);
-  view->setMinimumSize(200, 140);
-  return view;
-}
 
 }  // namespace
 
@@ -107,9 +80,9 @@ void ChartsView::build() {
   p.history->setTitle(QStringLiteral("Best step time"));
   p.use->setTitle(QStringLiteral("Time per device"));
   p.memory->setTitle(QStringLiteral("Peak memory per device"));
-  p.history_view = make_view(p.history, this);
-  p.use_view = make_view(p.use, nullptr);
-  p.memory_view = make_view(p.memory, nullptr);
+  p.history_view = make_chart_view(p.history, this);
+  p.use_view = make_chart_view(p.use, nullptr);
+  p.memory_view = make_chart_view(p.memory, nullptr);
   p.loss->setName(QStringLiteral("Loss"));
   p.held_out->setName(QStringLiteral("Held out"));
   p.training->addAxis(p.steps, Qt::AlignBottom);
@@ -119,7 +92,7 @@ void ChartsView::build() {
     series->attachAxis(p.steps);
     series->attachAxis(p.nats);
   }
-  p.training_view = make_view(p.training, this);
+  p.training_view = make_chart_view(p.training, this);
   p.training_view->hide();  // until the workspace has a training
   auto* devices = new QWidget;
   auto* row = new QHBoxLayout(devices);
@@ -190,8 +163,7 @@ void ChartsView::refresh_history() {
   level(p.bound, to_seconds(snapshot.lower_bound) * 1e3);
   set_range(*p.evaluations, last);
   const StepRange range = step_range(points, baseline, to_seconds(snapshot.lower_bound) * 1e3);
-  p.step->setRange(range.low, range.high);
-  p.step->setTickInterval(range.tick);
+  set_range(*p.step, range.low, range.high, range.tick);
   p.baseline->setVisible(baseline > 0 && baseline <= range.high);
   p.bound->setVisible(snapshot.lower_bound.value > 0 &&
                       to_seconds(snapshot.lower_bound) * 1e3 >= range.low);
@@ -300,30 +272,6 @@ void add_memory(QChart& chart, const Timeline& timeline, const QStringList& name
   set_range(*axis, round_up(most));
   show_bars(chart, series, names, axis);
   if (!overflow) chart.legend()->markers(series).at(1)->setVisible(false);
-}
-
-void recolour_chart(QChart& chart, const QPalette& palette, const QFont& font) {
-  const QColor text = palette.color(QPalette::WindowText);
-  const QColor muted = style::muted_text(palette);
-  QColor grid = text;
-  grid.setAlphaF(0.12f);
-  chart.setBackgroundBrush(palette.color(QPalette::Base));
-  chart.setTitleBrush(text);
-  QFont title = font;
-  title.setWeight(QFont::DemiBold);
-  chart.setTitleFont(title);
-  chart.legend()->setLabelColor(text);
-  chart.legend()->setFont(font);
-  chart.legend()->setAlignment(Qt::AlignTop);
-  chart.legend()->setMarkerShape(QLegend::MarkerShapeRectangle);
-  for (QAbstractAxis* axis : chart.axes()) {
-    axis->setLabelsBrush(muted);
-    axis->setTitleBrush(muted);
-    axis->setTitleFont(font);
-    axis->setLabelsFont(font);
-    axis->setGridLineColor(grid);
-    axis->setLinePenColor(grid);
-  }
 }
 
 }  // namespace
