@@ -181,6 +181,17 @@ void Recorder::kept_run(const StoredRun& done, const HistoryPoint& end,
   });
 }
 
+void Recorder::launch(const RecordedStrategy& recorded, const StoredLaunch& done) {
+  post([this, recorded, done](State& state) {
+    if (!state.workspace || !state.problem) return;
+    const auto known = state.rows.find(recorded.strategy.digest());
+    StoredLaunch launch = done;
+    launch.strategy = known != state.rows.end() ? known->second : add(state, recorded, {});
+    state.workspace->add(launch);
+    callbacks_.written();
+  });
+}
+
 void Recorder::change(std::function<void(Workspace&)> change) {
   post([this, change](State& state) {
     if (!state.workspace) return;

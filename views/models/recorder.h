@@ -51,6 +51,7 @@ class Recorder {
   // thread. `run`: planner, options, state, figures and history's end; `best` is its strategy.
   void kept_run(const StoredRun& run, const HistoryPoint& end, const RecordedStrategy& best,
                 std::function<void(RunRow)> kept);
+  void launch(const RecordedStrategy& recorded, const StoredLaunch& launch);  // of that strategy
   void change(std::function<void(Workspace&)> change);  // renames, removals
   void wait();
 

@@ -24,6 +24,9 @@ Session::Session(QObject* parent) : QObject(parent) {
     });
   };
   state_ = std::make_unique<State>(std::move(callbacks));
+  // Before any view hears of it.
+  connect(this, &Session::outcome_changed, this, &Session::fit_measured);
+  connect(this, &Session::problem_changed, this, &Session::fit_measured);
 }
 
 Session::~Session() {

@@ -23,7 +23,8 @@
 
 namespace strato {
 
-struct Explanation;  // explanation.h
+struct Explanation;   // explanation.h
+struct MeasuredStep;  // launch_run.h
 
 // Everything about one strategy on one problem; immutable, shared between views and threads.
 struct Snapshot {
@@ -168,6 +169,17 @@ class Session : public QObject {
   // ("heft #3") once it is stored. False without a workspace.
   bool keep_result(const KeptResult& result, std::function<void(const QString&)> kept);
 
+  // --- launches (session_launch.cpp)
+  // -----------------------------------------------------------------------------------------
+  // What the latest launch took; null: none. Views show it over the outcome while that has the same
+  // tasks: an edit hides it, undo brings it back, other costs stay beside it.
+  void show_measured(std::shared_ptr<const MeasuredStep> measured);
+  // Beside the outcome as it is now; null: the strategy shown is not the one that was launched.
+  const std::shared_ptr<const MeasuredStep>& measured() const { return measured_; }
+  // In the workspace, with its strategy. Nothing without a workspace.
+  void keep_launch(const Strategy& strategy, const QString& label, const Score& score,
+                   const StoredLaunch& launch);
+
   // --- exports
   // ----------------------------------------------------------------------------------------
   void export_plan(const std::filesystem::path& file);
@@ -190,6 +202,7 @@ class Session : public QObject {
   void tree_changed();
   void planning_steps_changed();
   void compared_changed();
+  void measured_changed();
   void workspace_changed();
   void busy_changed();
   void message(const QString& text);  // for the status line
@@ -221,6 +234,7 @@ class Session : public QObject {
   void record(const Strategy& strategy, const QString& label, const Digest& parent, Origin origin);
   void begin_busy(const QString& text);
   void end_busy();
+  void fit_measured();
 
   void launch(double budget_seconds);
   void abandon_search();
@@ -250,6 +264,7 @@ class Session : public QObject {
   std::shared_ptr<const SearchTree> tree_;
   std::shared_ptr<const PlanningSteps> planning_steps_;
   std::optional<ComparedRun> compared_;
+  std::shared_ptr<const MeasuredStep> launched_, measured_;  // as it was, and beside the outcome
 };
 
 }  // namespace strato

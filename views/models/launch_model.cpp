@@ -1,0 +1,324 @@
+#include "views/models/launch_model.h"
+
+#include <QDateTime>
+#include <QDir>
+#include <QRegularExpression>
+#include <utility>
+
+#include "core/base/error.h"
+#include "core/base/json.h"
+#include "core/measured/learn.h"
+#include "core/measured/make_job.h"
+#include "core/measured/result_text.h"
+#include "views/style/style.h"
+
+namespace strato {
+namespace {
+
+constexpr qsizetype kMostLog = 1 << 20;  // characters of a rank's log: of more, the end
+
+QString text_of(const std::string& value) { return QString::fromStdString(value); }
+
+LaunchModel::State state_of(JobState state) {
+  switch (state) {
+    case JobState::Waiting:
+      return LaunchModel::State::Waiting;
+    case JobState::Running:
+      return LaunchModel::State::Running;
+    case JobState::Finished:
+      return LaunchModel::State::Finished;
+    case JobState::Failed:
+      return LaunchModel::State::Failed;
+    case JobState::Cancelled:
+      return LaunchModel::State::Cancelled;
+  }
+  return LaunchModel::State::Failed;
+}
+
+LaunchState stored_state(JobState state) {
+  if (state == JobState::Finished) return LaunchState::Finished;
+  return state == JobState::Cancelled ? LaunchState::Cancelled : LaunchState::Failed;
+}
+
+int rank_in(const QString& problem) {
+  static const QRegularExpression pattern(QStringLiteral("\\brank (\\d+)"));
+  const QRegularExpressionMatch match = pattern.match(problem);
+  return match.hasMatch() ? match.captured(1).toInt() : -1;
+}
+
+// Where other machines see it, too: beside the workspace, else here.
+QDir parent_folder(const LaunchChoice& choice, const Session& session) {
+  if (!choice.folder.empty()) return QDir(text_of(choice.folder.string()));
+  if (choice.launcher == "local") return QDir::temp();
+  const Workspace* workspace = session.workspace();
+  return workspace ? QDir(text_of(workspace->file().parent_path().string())) : QDir::current();
+}
+
+}  // namespace
+
+// On the launch's thread: sends copies to the model's thread.
+class LaunchSender final : public LaunchListener {
+ public:
+  LaunchSender(LaunchModel& model, std::uint64_t job) : model_(model), job_(job) {}
+  void on_state(JobState state) override {
+    send([&model = model_, job = job_, state] { model.take_state(job, state); });
+  }
+  void on_event(const JobEvent& event) override {
+    send([&model = model_, job = job_, event] { model.take_event(job, event); });
+  }
+  void on_output(const std::string& line) override {
+    send([&model = model_, job = job_, text = text_of(line) + QLatin1Char('\n')] {
+      model.take_log(job, 0, text);
+    });
+  }
+  void on_log(int rank, const std::string& text) override {
+    send([&model = model_, job = job_, rank, text = text_of(text)] {
+      model.take_log(job, rank, text);
+    });
+  }
+
+ private:
+  template <class Function>
+  void send(Function function) {
+    QMetaObject::invokeMethod(&model_, std::move(function), Qt::QueuedConnection);
+  }
+  LaunchModel& model_;
+  const std::uint64_t job_;
+};
+
+LaunchModel::LaunchModel(Session& session, LauncherFactory make, QObject* parent)
+    : QObject(parent), session_(session), make_(std::move(make)) {}
+
+LaunchModel::~LaunchModel() { stop_.request_stop(); }
+
+bool LaunchModel::running() const {
+  return state_ == State::Staging || state_ == State::Waiting || state_ == State::Running;
+}
+
+QString LaunchModel::log(int rank) const {
+  return rank >= 0 && rank < ranks() ? logs_[static_cast<std::size_t>(rank)] : QString();
+}
+
+double LaunchModel::seconds() const {
+  return running() ? static_cast<double>(since_.elapsed()) / 1000 : took_;
+}
+
+Nanos LaunchModel::predicted() const {
+  return plan_.predicted ? plan_.predicted->step_time : Nanos(0);
+}
+
+void LaunchModel::reset(const LaunchChoice& choice) {
+  const Snapshot& snapshot = session_.snapshot();
+  stop_ = std::stop_source();
+  ++job_;
+  state_ = State::Staging;
+  problem_.clear();
+  failed_rank_ = -1;
+  steps_.clear();
+  measured_.reset();
+  learned_.reset();
+  learning_ = false;
+  problem_of_plan_ = snapshot.problem;
+  strategy_ = snapshot.strategy;
+  strategy_label_ = snapshot.label;
+  simulation_ = session_.simulation();
+  score_ = snapshot.outcome->score;
+  plan_ = {session_.model_name().toStdString(), snapshot.outcome->timeline, choice, {},
+           worker_program()};
+  const std::size_t ranks = preview_launch(*plan_.predicted, choice, {}).ranks.size();
+  logs_.assign(ranks, QString());
+  label_ = ranks == 1 ? tr("%1 on one rank").arg(snapshot.label)
+                      : tr("%1 on %2 ranks").arg(snapshot.label).arg(ranks);
+  since_.start();
+}
+
+bool LaunchModel::make_folder(const LaunchChoice& choice) {
+  const QDir parent = parent_folder(choice, session_);
+  temporary_.reset();
+  folder_.clear();
+  if (choice.folder.empty()) {
+    temporary_ =
+        std::make_unique<QTemporaryDir>(parent.filePath(QStringLiteral("stratoscope-job-XXXXXX")));
+    plan_.folder = temporary_->path().toStdString();
+    if (!temporary_->isValid()) fail(tr("%1: %2").arg(parent.path(), temporary_->errorString()));
+    return temporary_->isValid();
+  }
+  const QString name = QStringLiteral("%1-%2").arg(
+      session_.model_name(),
+      QDateTime::currentDateTime().toString(QStringLiteral("yyyyMMdd-hhmmss-zzz")));
+  folder_ = parent.absoluteFilePath(name);
+  plan_.folder = folder_.toStdString();
+  if (QDir().mkpath(folder_)) return true;
+  fail(tr("%1: cannot be made; choose a folder that you may write to").arg(folder_));
+  return false;
+}
+
+void LaunchModel::start(const LaunchChoice& choice) {
+  if (running() || !session_.snapshot().outcome) return;
+  reset(choice);
+  if (!make_folder(choice)) return;
+  worker_.post([this, job = job_, plan = plan_, token = stop_.get_token()] {
+    LaunchSender sender(*this, job);
+    const LaunchEnd end = run_launch(plan, make_, sender, token);
+    QMetaObject::invokeMethod(this, [this, job, end] { take_end(job, end); }, Qt::QueuedConnection);
+  });
+  emit changed();
+}
+
+void LaunchModel::cancel() {
+  if (!running()) return;
+  stop_.request_stop();
+  emit changed();
+}
+
+void LaunchModel::fail(const QString& problem) {
+  took_ = seconds();
+  state_ = State::Failed;
+  problem_ = problem;
+  emit changed();
+}
+
+// --- what the launch tells
+// -------------------------------------------------------------------------------------------
+
+void LaunchModel::take_state(std::uint64_t job, JobState state) {
+  if (job != job_ || !running()) return;
+  const State next = state_of(state);
+  if (next != State::Waiting && next != State::Running) return;  // the end comes by itself
+  state_ = next;
+  emit changed();
+}
+
+void LaunchModel::take_event(std::uint64_t job, const JobEvent& event) {
+  if (job != job_) return;
+  switch (event.kind) {
+    case JobEvent::Kind::Started:
+      state_ = State::Running;
+      emit changed();
+      break;
+    case JobEvent::Kind::Step:
+      state_ = State::Running;
+      steps_.push_back({event.step, event.step_time, event.loss});
+      emit stepped();
+      break;
+    case JobEvent::Kind::Failed:
+      failed_rank_ = event.rank;
+      problem_ = tr("rank %1: %2").arg(event.rank).arg(text_of(event.text));
+      emit changed();
+      break;
+    case JobEvent::Kind::Finished:
+      break;
+  }
+}
+
+void LaunchModel::take_log(std::uint64_t job, int rank, const QString& text) {
+  if (job != job_ || rank < 0 || rank >= ranks()) return;
+  QString& log = logs_[static_cast<std::size_t>(rank)];
+  log += text;
+  if (log.size() > kMostLog) log.remove(0, log.size() - kMostLog);
+  emit logged(rank);
+}
+
+void LaunchModel::take_end(std::uint64_t job, const LaunchEnd& end) {
+  if (job != job_) return;
+  took_ = static_cast<double>(since_.elapsed()) / 1000;
+  state_ = state_of(end.state);
+  if (!end.problem.empty()) {
+    problem_ = text_of(end.problem);
+    if (const int rank = rank_in(problem_); rank >= 0) failed_rank_ = rank;
+  }
+  if (state_ == State::Failed && problem_.isEmpty()) problem_ = tr("the job failed; see the logs");
+  if (state_ != State::Failed) problem_.clear();
+  measured_ = end.measured;
+  if (measured_) {
+    session_.show_measured(measured_);
+    emit session_.message(tr("Launched: %1 measured, %2 predicted (%3)")
+                              .arg(style::time(measured_->comparison.measured),
+                                   style::time(measured_->comparison.predicted),
+                                   style::signed_percent(measured_->comparison.error())));
+  } else if (state_ == State::Failed) {
+    emit session_.message(tr("The launch failed: %1").arg(problem_));
+  }
+  store(end);
+  emit changed();
+}
+
+void LaunchModel::store(const LaunchEnd& end) {
+  if (!session_.workspace() || session_.snapshot().problem != problem_of_plan_) return;
+  const JobOptions& options = plan_.choice.options;
+  StoredLaunch launch;
+  launch.launcher = plan_.choice.launcher;
+  launch.options = Json{{"engine", options.engine},
+                        {"transport", options.transport},
+                        {"device", options.device},
+                        {"steps", options.steps},
+                        {"set", plan_.choice.settings}}
+                       .dump();
+  launch.state = stored_state(end.state);
+  launch.predicted_ns = plan_.predicted->step_time.value;
+  launch.note = end.problem;
+  if (end.measured) {
+    launch.measured_ns = end.measured->result.step_time.value;
+    launch.result = result_text(end.measured->result);
+  }
+  session_.keep_launch(strategy_, strategy_label_, score_, launch);
+}
+
+// --- learning
+// -------------------------------------------------------------------------------------------
+
+std::filesystem::path LaunchModel::profile_file() const {
+  const std::string name = session_.model_name().toStdString() + "-learned.profile.json";
+  if (const Workspace* workspace = session_.workspace())
+    return workspace->file().parent_path() / name;
+  return folder_.isEmpty() ? std::filesystem::path(QDir::tempPath().toStdString()) / name
+                           : std::filesystem::path(folder_.toStdString()) / name;
+}
+
+void LaunchModel::learn() {
+  if (!measured_ || learning_) return;
+  learning_ = true;
+  learned_.reset();
+  worker_.post([this, job = job_, measured = measured_, problem = *problem_of_plan_,
+                strategy = strategy_, simulation = simulation_, costs = session_.snapshot().costs,
+                file = profile_file()]() mutable {
+    std::optional<Learned> learned;
+    QString error;
+    try {
+      Profile profile = learned_profile(*measured->timeline);
+      learned = {measured->comparison.error(), 0, profile.ops.size(), file, false};
+      profile.host = "a launch of " + problem.graph->name();
+      if (costs.profile) profile = refit(*costs.profile, profile);
+      profile.name = problem.graph->name() + ", learned from a launch";
+      write_profile(file, profile);
+      costs.profile = std::make_shared<const Profile>(std::move(profile));
+      problem.cost = make_cost_model(problem.graph, problem.cluster, costs);
+      const Outcome outcome = simulate_as(problem, strategy, simulation);
+      learned->error_after =
+          measured->comparison.measured / outcome.timeline->step_time - 1;
+    } catch (const std::exception& thrown) {
+      learned.reset();
+      error = text_of(thrown.what());
+    }
+    QMetaObject::invokeMethod(
+        this,
+        [this, job, learned, error] {
+          if (job != job_) return;
+          learning_ = false;
+          learned_ = learned;
+          if (!error.isEmpty()) emit session_.failed(error);
+          emit changed();
+        },
+        Qt::QueuedConnection);
+  });
+  emit changed();
+}
+
+void LaunchModel::use_learned() {
+  if (!learned_ || learned_->used) return;
+  learned_->used = true;
+  session_.open_profile(learned_->file);
+  emit changed();
+}
+
+}  // namespace strato

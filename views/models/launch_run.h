@@ -1,0 +1,55 @@
+// A launch from beginning to end, on the thread of its caller: stage, start, follow, gather.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+
+#include "core/measured/measured.h"
+#include "core/plugin/launcher.h"
+#include "views/models/launch_preview.h"
+
+namespace strato {
+
+using LauncherFactory = std::function<std::unique_ptr<Launcher>(std::string_view)>;
+
+// Told on the thread of run_launch, one call at a time.
+class LaunchListener {
+ public:
+  virtual ~LaunchListener() = default;
+  virtual void on_state(JobState state) = 0;  // Waiting once it is staged
+  virtual void on_event(const JobEvent& event) = 0;
+  virtual void on_output(const std::string& line) = 0;        // of rank 0, that is no event
+  virtual void on_log(int rank, const std::string& text) = 0;  // what was added to its log
+};
+
+struct LaunchPlan {
+  std::string name;
+  std::shared_ptr<const Timeline> predicted;
+  LaunchChoice choice;
+  std::filesystem::path folder;  // of the job; is made
+  std::filesystem::path worker;
+};
+
+// What a finished job took, beside what was predicted.
+struct MeasuredStep {
+  std::shared_ptr<const Timeline> predicted, timeline;
+  JobResult result;
+  Comparison comparison;
+  std::vector<DeviceId> devices;  // by rank
+};
+
+struct LaunchEnd {
+  JobState state = JobState::Failed;
+  std::string problem;                           // with the rank and the cause; empty: none
+  std::shared_ptr<const MeasuredStep> measured;  // of a job that finished
+};
+
+// Blocks; never throws. `stop` cancels the job: no process of it is left when this returns.
+LaunchEnd run_launch(const LaunchPlan& plan, const LauncherFactory& make, LaunchListener& listener,
+                     const std::stop_token& stop);
+
+}  // namespace strato

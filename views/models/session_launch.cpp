@@ -1,0 +1,65 @@
+// What a launch took, beside the outcome that is shown.
+#include "views/models/launch_run.h"
+#include "views/models/session.h"
+#include "views/models/session_state.h"
+
+namespace strato {
+namespace {
+
+bool same_work(const Task& a, const Task& b) {
+  return a.kind == b.kind && a.axis == b.axis && a.op == b.op && a.tensor == b.tensor &&
+         a.device == b.device && a.target == b.target && a.first_sample == b.first_sample &&
+         a.samples == b.samples;
+}
+
+// Whatever they cost, and in whatever order they run.
+bool same_tasks(const Program& a, const Program& b) {
+  if (a.tasks.size() != b.tasks.size()) return false;
+  if (a.graph != b.graph && a.graph->digest() != b.graph->digest()) return false;
+  if (a.cluster != b.cluster && a.cluster->digest() != b.cluster->digest()) return false;
+  for (std::size_t i = 0; i < a.tasks.size(); ++i)
+    if (!same_work(a.tasks[TaskId(i)], b.tasks[TaskId(i)])) return false;
+  return true;
+}
+
+std::shared_ptr<const MeasuredStep> beside(std::shared_ptr<const Timeline> predicted,
+                                           const MeasuredStep& launched) {
+  auto measured = std::make_shared<MeasuredStep>(launched);
+  measured->predicted = std::move(predicted);
+  measured->timeline = std::make_shared<const Timeline>(
+      measured_timeline(*measured->predicted, launched.result, launched.devices));
+  measured->comparison = compare_timelines(*measured->predicted, *measured->timeline,
+                                           launched.result.step_time);
+  return measured;
+}
+
+}  // namespace
+
+void Session::show_measured(std::shared_ptr<const MeasuredStep> measured) {
+  launched_ = std::move(measured);
+  fit_measured();
+}
+
+void Session::fit_measured() {
+  const auto shown = snapshot_.outcome ? snapshot_.outcome->timeline : nullptr;
+  std::shared_ptr<const MeasuredStep> fitting;
+  if (launched_ && shown) {
+    if (launched_->predicted == shown) {
+      fitting = launched_;
+    } else if (measured_ && measured_->predicted == shown) {
+      return;
+    } else if (same_tasks(*launched_->predicted->program, *shown->program)) {
+      fitting = beside(shown, *launched_);
+    }
+  }
+  if (fitting == measured_) return;
+  measured_ = std::move(fitting);
+  emit measured_changed();
+}
+
+void Session::keep_launch(const Strategy& strategy, const QString& label, const Score& score,
+                          const StoredLaunch& launch) {
+  state_->recorder.launch({strategy, label.toStdString(), Origin::Edit, {}, score}, launch);
+}
+
+}  // namespace strato
