@@ -38,14 +38,22 @@ void TimelineCanvas::update_palette() {
 }
 
 double TimelineCanvas::whole() const {
-  return rows_ ? std::max<double>(1, static_cast<double>(rows_->timeline->step_time.value)) : 1;
+  if (!rows_) return 1;
+  Nanos whole = rows_->timeline->step_time;
+  if (rows_->measured && scene_.filter.step != StepShown::Simulated)
+    whole = std::max(whole, rows_->measured->step_time);
+  return std::max<double>(1, static_cast<double>(whole.value));
 }
 
 void TimelineCanvas::show_rows(std::shared_ptr<const TimelineRows> rows, Nanos lower_bound) {
   const double old_whole = whole();
   const bool was_fitted = !rows_ || scene_.mapping.span() >= old_whole * 0.999;
   const bool same_cluster = rows && rows_ && rows->sections == rows_->sections;
+  const bool had_measured = rows_ && rows_->measured;
   rows_ = std::move(rows);
+  const bool has_measured = rows_ && rows_->measured;
+  if (has_measured != had_measured)  // one comes: it is what a person wants to see
+    scene_.filter.step = has_measured ? StepShown::Both : StepShown::Simulated;
   scene_.rows = rows_.get();
   scene_.lower_bound = lower_bound;
   scene_.hovered.reset();
@@ -65,6 +73,7 @@ void TimelineCanvas::show_rows(std::shared_ptr<const TimelineRows> rows, Nanos l
   layout();
   read_selection();
   view_changed();
+  if (has_measured != had_measured) emit step_shown_changed();
 }
 
 void TimelineCanvas::show_explanation(std::shared_ptr<const Explanation> explanation) {
@@ -98,6 +107,17 @@ void TimelineCanvas::set_show_memory(bool on) {
 void TimelineCanvas::set_show_links(bool on) {
   scene_.filter.links = on;
   layout();
+}
+
+void TimelineCanvas::set_step_shown(StepShown shown) {
+  if (!rows_ || !rows_->measured) shown = StepShown::Simulated;
+  if (shown == scene_.filter.step) return;
+  const bool fitted = scene_.mapping.span() >= whole() * 0.999;
+  scene_.filter.step = shown;
+  if (fitted) scene_.mapping.fit(0, whole());
+  layout();
+  view_changed();
+  emit step_shown_changed();
 }
 
 void TimelineCanvas::layout() {
@@ -240,7 +260,7 @@ const Gap* TimelineCanvas::gap_at(const QPoint& at) const {
     return nullptr;
   }
   const TimelineRow& row = rows_->rows[found->row];
-  if (row.kind != RowKind::Compute) return nullptr;
+  if (row.kind != RowKind::Compute || row.measured) return nullptr;
   return scene_.reasons->gaps[row.device].at(
       static_cast<std::int64_t>(scene_.mapping.time(at.x())));
 }

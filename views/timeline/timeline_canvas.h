@@ -24,6 +24,8 @@ class TimelineCanvas : public QAbstractScrollArea {
   void set_show_why(bool on);
   void set_show_memory(bool on);
   void set_show_links(bool on);
+  void set_step_shown(StepShown shown);  // Simulated, while there is no measured step
+  StepShown step_shown() const { return scene_.filter.step; }
   const SliceColours& colours() const { return scene_.colours; }
   void paint_to(QPainter& painter, const QSize& size);
 
@@ -34,6 +36,7 @@ class TimelineCanvas : public QAbstractScrollArea {
  signals:
   void cursor_info(const QString& text);
   void colours_changed();
+  void step_shown_changed();
 
  protected:
   void paintEvent(QPaintEvent*) override;

@@ -79,6 +79,9 @@ bool TimelineCanvas::handle_selection_key(int key, const QString& text) {
     case Qt::Key_M:
       toggle_mark();
       return true;
+    case Qt::Key_O:
+      set_step_shown(static_cast<StepShown>((static_cast<int>(scene_.filter.step) + 1) % 3));
+      return true;
     case Qt::Key_R:
       if (const auto span = selected_span()) session_.selection().select_range(span);
       return true;
@@ -116,8 +119,12 @@ void TimelineCanvas::step_in_row(int direction) {
   }
   const auto places = places_of(*rows_, *scene_.task);
   if (places.empty()) return;
-  const SliceRow& slices = rows_->rows[places.front().row].slices;
-  const auto next = static_cast<std::ptrdiff_t>(places.front().slice) + direction;
+  const auto in_sight = std::ranges::find_if(places, [this](const RowSlice& at) {
+    return scene_.layout.place_of(at.row).has_value();
+  });
+  const RowSlice from = in_sight == places.end() ? places.front() : *in_sight;
+  const SliceRow& slices = rows_->rows[from.row].slices;
+  const auto next = static_cast<std::ptrdiff_t>(from.slice) + direction;
   if (next < 0 || next >= static_cast<std::ptrdiff_t>(slices.size())) return;
   const TaskId task = slices.task[static_cast<std::size_t>(next)];
   select_task(task);

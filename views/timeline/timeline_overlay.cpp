@@ -109,14 +109,21 @@ void TimelinePainter::paint_markers(QPainter& painter, const QSize& size) {
     painter.drawLine(QPointF(x, kAxisHeight), QPointF(x, size.height()));
     const QString text = name + QLatin1Char(' ') + style::time(time);
     const double width = metrics.horizontalAdvance(text) + 8;
-    const QRectF box(x - width - 2, scene_.top() + 2, width, metrics.height());
+    const bool room = x - width - 2 >= scene_.mapping.left;
+    const QRectF box(room ? x - width - 2 : x + 2, scene_.top() + 2, width, metrics.height());
     painter.fillRect(box, ground_);
     painter.drawText(box, Qt::AlignCenter, text);
   };
   if (scene_.lower_bound.value > 0) {
     marker(scene_.lower_bound, QStringLiteral("bound"), QPen(ink_, 1, Qt::DashLine));
   }
-  marker(scene_.rows->timeline->step_time, QStringLiteral("step"), QPen(ink_, 1));
+  const StepShown shown = scene_.filter.step;
+  if (shown != StepShown::Measured)
+    marker(scene_.rows->timeline->step_time, QStringLiteral("step"), QPen(ink_, 1));
+  if (shown != StepShown::Simulated && scene_.rows->measured) {
+    marker(scene_.rows->measured->step_time, QStringLiteral("measured"),
+           QPen(style::selection(dark_), 1));
+  }
 }
 
 void TimelinePainter::paint_labels(QPainter& painter, const QSize& size) {
@@ -146,13 +153,16 @@ void TimelinePainter::paint_label(QPainter& painter, const RowLayout::Place& pla
     fill.setAlphaF(0.15f);
     painter.fillRect(QRect(0, y, width - 1, place.height), fill);
   }
-  const bool header = row.kind == RowKind::Header, strong = header || row.kind == RowKind::Compute;
+  const bool band = place.height == kBandHeight;  // of a row above it
+  const bool header = row.kind == RowKind::Header;
+  const bool strong = header || (row.kind == RowKind::Compute && !band);
   QFont font = scene_.font;
   if (!strong) font = small_;
   font.setBold(header);
   QString right;
   bool alarm = false;
-  const double step = std::max<double>(1, static_cast<double>(timeline.step_time.value));
+  const Nanos row_step = scene_.rows->timeline_of(row).step_time;
+  const double step = std::max<double>(1, static_cast<double>(row_step.value));
   if (row.kind == RowKind::Memory) {
     const DeviceUse& use = timeline.devices[row.device];
     right = style::bytes(use.peak) + QStringLiteral(" / ") + style::bytes(use.capacity);
@@ -172,7 +182,9 @@ void TimelinePainter::paint_label(QPainter& painter, const RowLayout::Place& pla
   const double room = box.width() - right_width - 8;
   painter.drawText(
       box, Qt::AlignLeft | Qt::AlignVCenter,
-      QFontMetricsF(font).elidedText(QString::fromStdString(row.label), Qt::ElideMiddle, room));
+      QFontMetricsF(font).elidedText(
+          band ? QStringLiteral("measured") : QString::fromStdString(row.label), Qt::ElideMiddle,
+          room));
   if (!header) return;
   const auto section = static_cast<std::size_t>(row.section);
   const bool closed = section < scene_.filter.collapsed.size() && scene_.filter.collapsed[section];

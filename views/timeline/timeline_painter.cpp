@@ -129,7 +129,8 @@ void TimelinePainter::paint_row(QPainter& painter, const RowLayout::Place& place
   } else if (row.kind == RowKind::Memory) {
     paint_memory(painter, place);
   } else {
-    if (row.kind == RowKind::Compute && scene_.why && scene_.reasons) paint_gaps(painter, place);
+    if (row.kind == RowKind::Compute && !row.measured && scene_.why && scene_.reasons)
+      paint_gaps(painter, place);
     fold_slices(row.slices, scene_.mapping,
                 [&](const Fold& fold) { paint_fold(painter, place, fold); });
   }
@@ -194,7 +195,7 @@ void TimelinePainter::paint_fold(QPainter& painter, const RowLayout::Place& plac
     if (density < 0.95) colour = mixed(ground_, colour, 0.3 + 0.7 * density);
     painter.fillRect(box, colour);
   }
-  if (fold.count() == 1 && box.width() >= kMinTextWidth) {
+  if (fold.count() == 1 && box.width() >= kMinTextWidth && place.height >= kRowHeight) {
     paint_slice_text(painter, box, slices.task[fold.first], hatched, dim);
   }
 }
@@ -236,7 +237,7 @@ void TimelinePainter::paint_header(QPainter& painter, const RowLayout::Place& pl
   if (section >= scene_.filter.collapsed.size() || !scene_.filter.collapsed[section]) return;
   std::vector<const SliceRow*> streams;
   for (const TimelineRow& row : scene_.rows->rows) {
-    if (row.section != header.section) continue;
+    if (row.section != header.section || row.measured) continue;
     if (row.kind == RowKind::Compute || row.kind == RowKind::Link) streams.push_back(&row.slices);
   }
   if (streams.empty()) return;

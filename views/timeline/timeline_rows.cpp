@@ -29,6 +29,29 @@ std::vector<SliceRow> lanes_of(std::vector<TaskId> tasks, const Timeline& timeli
   return lanes;
 }
 
+// Ranks may have many transfers and collectives under way at once: one more lane for each would push
+// all else out of sight. What finds no free lane waits for the first that ends.
+std::vector<SliceRow> measured_lanes(std::vector<TaskId> tasks, const Timeline& measured) {
+  constexpr std::size_t kMostLanes = 3;
+  std::erase_if(tasks, [&](TaskId task) {
+    return measured.tasks[task].end <= measured.tasks[task].start;
+  });
+  sort_by_start(tasks, measured);
+  std::vector<SliceRow> lanes(1);
+  const auto free_from = [](const SliceRow& lane) {
+    return lane.size() == 0 ? std::int64_t{0} : lane.end.back();
+  };
+  for (const TaskId task : tasks) {
+    const TaskTimes& times = measured.tasks[task];
+    auto lane = std::ranges::min_element(lanes, {}, free_from);
+    if (free_from(*lane) > times.start.value && lanes.size() < kMostLanes)
+      lane = lanes.emplace(lanes.end());
+    const std::int64_t start = std::max(times.start.value, free_from(*lane));
+    if (start < times.end.value) lane->add(start, times.end.value, task);
+  }
+  return lanes;
+}
+
 struct Sorter {  // tasks to the rows that show them
   TaskLists streams, links;
 
@@ -54,8 +77,10 @@ struct Sorter {  // tasks to the rows that show them
 
 class Maker {
  public:
-  explicit Maker(std::shared_ptr<const Timeline> timeline) : sorter_(*timeline) {
+  Maker(std::shared_ptr<const Timeline> timeline, std::shared_ptr<const Timeline> measured)
+      : sorter_(*timeline) {
     result_.timeline = std::move(timeline);
+    result_.measured = std::move(measured);
     result_.memory = memory_curves(*result_.timeline);
     result_.critical = critical_path(*result_.timeline);
   }
@@ -71,7 +96,8 @@ class Maker {
     add_links(cluster);
     for (const TimelineRow& row : result_.rows) result_.slice_count += row.slices.size();
     for (const CriticalStep& step : result_.critical) {
-      result_.critical_places.push_back(places_of(result_, step.task));
+      auto& places = result_.critical_places.emplace_back(places_of(result_, step.task));
+      std::erase_if(places, [&](const RowSlice& at) { return result_.rows[at.row].measured; });
     }
     return std::move(result_);
   }
@@ -92,16 +118,26 @@ class Maker {
     return result_.rows.emplace_back(std::move(row));
   }
 
+  // The tasks of one stream or link, as simulated and as measured.
+  void add_slices(RowKind kind, const std::string& label, const std::vector<TaskId>& tasks,
+                  DeviceId device, LinkId link) {
+    const auto fill = [&](SliceRow& lane, bool measured) {
+      TimelineRow& row = add(kind, label);
+      row.device = device;
+      row.link = link;
+      row.slices = std::move(lane);
+      row.measured = measured;
+    };
+    for (SliceRow& lane : lanes_of(tasks, *result_.timeline)) fill(lane, false);
+    if (!result_.measured) return;
+    for (SliceRow& lane : measured_lanes(tasks, *result_.measured)) fill(lane, true);
+  }
+
   void add_device(DeviceId device) {
     const std::string& name = result_.timeline->program->cluster->device(device).name;
-    for (const RowKind kind : {RowKind::Compute, RowKind::Communication}) {
-      const std::size_t stream = 2 * device.index() + (kind == RowKind::Communication ? 1 : 0);
-      for (SliceRow& lane : lanes_of(std::move(sorter_.streams[stream]), *result_.timeline)) {
-        TimelineRow& row = add(kind, kind == RowKind::Compute ? name : "comm");
-        row.device = device;
-        row.slices = std::move(lane);
-      }
-    }
+    const std::size_t stream = 2 * device.index();
+    add_slices(RowKind::Compute, name, sorter_.streams[stream], device, {});
+    add_slices(RowKind::Communication, "comm", sorter_.streams[stream + 1], device, {});
     add(RowKind::Memory, "memory").device = device;
   }
 
@@ -110,11 +146,7 @@ class Maker {
     for (std::size_t l = 0; l < cluster.links().size(); ++l) {
       if (sorter_.links[l].empty()) continue;
       if (std::exchange(first, false)) header("links");
-      for (SliceRow& lane : lanes_of(std::move(sorter_.links[l]), *result_.timeline)) {
-        TimelineRow& row = add(RowKind::Link, cluster.links()[LinkId(l)].name);
-        row.link = LinkId(l);
-        row.slices = std::move(lane);
-      }
+      add_slices(RowKind::Link, cluster.links()[LinkId(l)].name, sorter_.links[l], {}, LinkId(l));
     }
   }
 
@@ -126,22 +158,28 @@ bool shown(const TimelineRow& row, const RowFilter& filter, bool links_section) 
   if (links_section && !filter.links) return false;
   if (row.kind == RowKind::Header) return true;
   if (row.kind == RowKind::Memory && !filter.memory) return false;
+  const bool sliced = row.kind != RowKind::Memory;
+  if (sliced && filter.step != StepShown::Both &&
+      row.measured != (filter.step == StepShown::Measured))
+    return false;
   const auto section = static_cast<std::size_t>(row.section);
   return section >= filter.collapsed.size() || !filter.collapsed[section];
 }
 
 }  // namespace
 
-TimelineRows make_rows(std::shared_ptr<const Timeline> timeline) {
-  return Maker(std::move(timeline)).make();
+TimelineRows make_rows(std::shared_ptr<const Timeline> timeline,
+                       std::shared_ptr<const Timeline> measured) {
+  return Maker(std::move(timeline), std::move(measured)).make();
 }
 
 std::vector<RowSlice> places_of(const TimelineRows& rows, TaskId task) {
   std::vector<RowSlice> places;
-  const auto start = static_cast<double>(rows.timeline->tasks[task].start.value);
   for (std::size_t r = 0; r < rows.rows.size(); ++r) {
     const SliceRow& slices = rows.rows[r].slices;
     if (slices.size() == 0) continue;
+    const auto start =
+        static_cast<double>(rows.timeline_of(rows.rows[r]).tasks[task].start.value);
     std::size_t i = slices.first_starting(start, 0);
     while (i < slices.size() && slices.start[i] == static_cast<std::int64_t>(start)) {
       if (slices.task[i] == task) places.push_back({r, i});
@@ -186,7 +224,10 @@ RowLayout layout_rows(const TimelineRows& rows, const RowFilter& filter) {
     const bool next_device = row.device.valid() && device.valid() && row.device != device;
     if (next_device || (row.kind == RowKind::Header && r > 0)) layout.height += kDeviceGap;
     device = row.device;
-    const int height = row.kind == RowKind::Header ? kHeaderHeight : kRowHeight;
+    const bool band = row.measured && filter.step == StepShown::Both;
+    const int height = row.kind == RowKind::Header ? kHeaderHeight
+                       : band                      ? kBandHeight
+                                                   : kRowHeight;
     layout.places.push_back({r, layout.height, height});
     layout.height += height;
   }
@@ -198,6 +239,7 @@ RangeSummary summarise(const TimelineRows& rows, std::int64_t from, std::int64_t
   RangeSummary summary;
   for (const TimelineRow& row : rows.rows) {
     if (row.kind != RowKind::Compute && row.kind != RowKind::Communication) continue;
+    if (row.measured) continue;
     const SliceRow& slices = row.slices;
     if (row.kind == RowKind::Compute) {
       ++summary.devices;

@@ -1,6 +1,6 @@
 // A timeline as rows for the eye: per machine a header, per device a compute row, a communication
-// row and a memory row, then the links in use. Pure data, made once per outcome; safe to build on
-// any thread.
+// row and a memory row, then the links in use. Under each row of slices, when the same step was
+// measured, stands what it took. Pure data, made once per outcome; safe to build on any thread.
 #pragma once
 
 #include <memory>
@@ -23,6 +23,7 @@ struct TimelineRow {
   DeviceId device;  // of device rows
   LinkId link;      // of link rows
   SliceRow slices;  // empty for headers and memory rows
+  bool measured = false;  // its slices are as measured, else as simulated
 };
 
 struct RowSlice {
@@ -32,19 +33,27 @@ struct RowSlice {
 
 struct TimelineRows {
   std::shared_ptr<const Timeline> timeline;
+  std::shared_ptr<const Timeline> measured;  // of the same program; null: was not measured
   std::vector<TimelineRow> rows;
   int sections = 0;
   IdVector<DeviceId, MemoryCurve> memory;
   std::vector<CriticalStep> critical;
   std::vector<std::vector<RowSlice>> critical_places;  // of each critical step (see places_of)
   std::size_t slice_count = 0;
+
+  const Timeline& timeline_of(const TimelineRow& row) const {
+    return row.measured ? *measured : *timeline;
+  }
 };
 
 // A collective is in the communication row of each member; a transfer in its source's (a second
-// communication row is made when some overlap); links show both.
-TimelineRows make_rows(std::shared_ptr<const Timeline> timeline);
+// communication row is made when some overlap); links show both. `measured` is of the same program;
+// tasks that took no time there are left out.
+TimelineRows make_rows(std::shared_ptr<const Timeline> timeline,
+                       std::shared_ptr<const Timeline> measured = nullptr);
 
-// Every row that shows the task; device rows come before link rows.
+// Every row that shows the task; device rows come before link rows, and as simulated before as
+// measured.
 std::vector<RowSlice> places_of(const TimelineRows& rows, TaskId task);
 
 // Per row the slices for which `wanted(task)` holds, ascending: what a selection lights up.
@@ -74,11 +83,14 @@ struct RowLayout {
   std::optional<std::size_t> place_at(int y) const;  // index into places
   std::optional<std::size_t> place_of(std::size_t row) const;
 };
+enum class StepShown : std::uint8_t { Simulated, Measured, Both };
 struct RowFilter {
   std::vector<bool> collapsed;  // per section; missing: open
   bool memory = true, links = true;
+  StepShown step = StepShown::Simulated;
 };
 inline constexpr int kRowHeight = 18, kHeaderHeight = 20, kDeviceGap = 4;
+inline constexpr int kBandHeight = 12;  // of a measured row under its simulated one
 RowLayout layout_rows(const TimelineRows& rows, const RowFilter& filter);
 
 // What fills a stretch of time, over all devices.

@@ -10,13 +10,25 @@ QString line(const QString& label, const QString& value) {
       .arg(label, value.toHtmlEscaped());
 }
 
+QString measured_lines(const TaskTimes& simulated, const TaskTimes& measured) {
+  const Nanos took = measured.end - measured.start, expected = simulated.end - simulated.start;
+  if (took.value <= 0) return line(QObject::tr("measured"), QObject::tr("not timed"));
+  QString text = style::time(took);
+  if (expected.value > 0)
+    text += QStringLiteral(" (%1)").arg(style::signed_percent(took / expected - 1));
+  return line(QObject::tr("measured"), text) +
+         line(QObject::tr("measured start"), style::time(measured.start));
+}
+
 }  // namespace
 
 QString TimelineCanvas::describe(TaskId id) const {
   const Program& program = *rows_->timeline->program;
   const Task& task = program.tasks[id];
   const TaskTimes& times = rows_->timeline->tasks[id];
-  QString rows = line(tr("duration"), style::time(times.end - times.start));
+  QString rows = line(rows_->measured ? tr("simulated") : tr("duration"),
+                      style::time(times.end - times.start));
+  if (rows_->measured) rows += measured_lines(times, rows_->measured->tasks[id]);
   const auto& problem = session_.snapshot().problem;
   if (problem && problem->graph == program.graph) {
     const Estimate cost = explain_task(*rows_->timeline, id, *problem->cost);

@@ -8,6 +8,7 @@
 #include <QVBoxLayout>
 #include <QtConcurrent>
 
+#include "views/models/launch_run.h"
 #include "views/style/style.h"
 #include "views/timeline/legend_strip.h"
 
@@ -46,6 +47,7 @@ TimelineView::TimelineView(Session& session, QWidget* parent) : QWidget(parent),
   connect(&session.selection(), &Selection::range_changed, this, &TimelineView::update_summary);
   connect(&session, &Session::outcome_changed, this, &TimelineView::outcome_changed);
   connect(&session, &Session::problem_changed, this, &TimelineView::outcome_changed);
+  connect(&session, &Session::measured_changed, this, &TimelineView::outcome_changed);
   connect(&session, &Session::explanation_changed, this,
           [this] { canvas_->show_explanation(session_.snapshot().explanation); });
   connect(&building_, &QFutureWatcherBase::finished, this, [this] {
@@ -72,6 +74,7 @@ QWidget* TimelineView::make_bar() {
   legend_ = new LegendStrip(bar);
   row->addWidget(colour_);
   row->addWidget(legend_, 1);
+  row->addWidget(make_step_choice(bar));
   row->addWidget(make_simulation_switch(bar));
   row->addWidget(make_show_menu(bar));
   auto* fit = new QToolButton(bar);
@@ -86,6 +89,23 @@ QWidget* TimelineView::make_bar() {
   connect(colour_, &QComboBox::currentIndexChanged, this,
           [this](int index) { canvas_->set_colour_mode(static_cast<ColourMode>(index)); });
   return bar;
+}
+
+// There only while the step was measured.
+QComboBox* TimelineView::make_step_choice(QWidget* bar) {
+  step_ = new QComboBox(bar);
+  step_->addItems({tr("Simulated"), tr("Measured"), tr("Both")});
+  step_->setToolTip(tr("The step as simulated, as measured by the launch, or one above the other (O)"));
+  step_->setAccessibleName(tr("Simulated or measured step"));
+  step_->setFocusPolicy(Qt::TabFocus);
+  step_->hide();
+  connect(step_, &QComboBox::currentIndexChanged, this,
+          [this](int index) { canvas_->set_step_shown(static_cast<StepShown>(index)); });
+  connect(canvas_, &TimelineCanvas::step_shown_changed, this, [this] {
+    step_->setVisible(canvas_->rows() && canvas_->rows()->measured);
+    step_->setCurrentIndex(static_cast<int>(canvas_->step_shown()));
+  });
+  return step_;
 }
 
 QToolButton* TimelineView::make_show_menu(QWidget* bar) {
@@ -182,21 +202,26 @@ void TimelineView::render_to(QPainter& painter, QSize size) { canvas_->paint_to(
 void TimelineView::outcome_changed() {
   const Snapshot& snapshot = session_.snapshot();
   canvas_->show_explanation(snapshot.explanation);
-  show_timeline(snapshot.outcome ? snapshot.outcome->timeline : nullptr, snapshot.lower_bound);
+  const auto& measured = session_.measured();
+  show_timeline(snapshot.outcome ? snapshot.outcome->timeline : nullptr, snapshot.lower_bound,
+                measured ? measured->timeline : nullptr);
 }
 
-void TimelineView::show_timeline(std::shared_ptr<const Timeline> timeline, Nanos lower_bound) {
+void TimelineView::show_timeline(std::shared_ptr<const Timeline> timeline, Nanos lower_bound,
+                                 std::shared_ptr<const Timeline> measured) {
   building_.setFuture({});  // a result under way is stale
   lower_bound_ = lower_bound;
   if (!timeline) {
     canvas_->show_rows(nullptr, Nanos(0));
   } else if (timeline->tasks.size() <= kTasksBuiltAtOnce) {
-    canvas_->show_rows(std::make_shared<const TimelineRows>(make_rows(std::move(timeline))),
-                       lower_bound);
+    canvas_->show_rows(
+        std::make_shared<const TimelineRows>(make_rows(std::move(timeline), std::move(measured))),
+        lower_bound);
   } else {
-    building_.setFuture(QtConcurrent::run([timeline = std::move(timeline)] {
-      return std::make_shared<const TimelineRows>(make_rows(timeline));
-    }));
+    building_.setFuture(QtConcurrent::run(
+        [timeline = std::move(timeline), measured = std::move(measured)] {
+          return std::make_shared<const TimelineRows>(make_rows(timeline, measured));
+        }));
   }
   update_summary();
 }

@@ -25,7 +25,9 @@ class TimelineView : public QWidget {
   // Everything at the zoom of the view, for a PNG or SVG.
   void render_to(QPainter& painter, QSize size);
   // For what is not a session's: a test, a picture, a recorded step.
-  void show_timeline(std::shared_ptr<const Timeline> timeline, Nanos lower_bound);
+  // `measured`: of the same program; null: was not measured.
+  void show_timeline(std::shared_ptr<const Timeline> timeline, Nanos lower_bound,
+                     std::shared_ptr<const Timeline> measured = nullptr);
   TimelineCanvas& canvas() { return *canvas_; }
 
  signals:
@@ -37,11 +39,12 @@ class TimelineView : public QWidget {
   QWidget* make_bar();
   QToolButton* make_show_menu(QWidget* bar);
   QWidget* make_simulation_switch(QWidget* bar);
+  QComboBox* make_step_choice(QWidget* bar);
   void refresh_simulation();
 
   Session& session_;
   TimelineCanvas* canvas_;
-  QComboBox* colour_;
+  QComboBox *colour_, *step_;
   QToolButton *fifo_, *priority_, *fair_;
   LegendStrip* legend_;
   QLabel* summary_;

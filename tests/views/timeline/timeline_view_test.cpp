@@ -92,6 +92,92 @@ TEST(View, PaintsEmptyRandomAndLargeTimelines) {
   view.render_to(painter, target.size());
 }
 
+// Every task 1.5 times as long and as late; every seventh was not timed.
+std::shared_ptr<const Timeline> measured_of(const Timeline& timeline) {
+  Timeline measured = timeline;
+  for (std::size_t t = 0; t < measured.tasks.size(); ++t) {
+    TaskTimes& times = measured.tasks[TaskId(t)];
+    times.start = times.ready = Nanos(times.start.value * 3 / 2);
+    times.end = t % 7 == 0 ? times.start : Nanos(times.end.value * 3 / 2);
+  }
+  measured.step_time = Nanos(timeline.step_time.value * 3 / 2);
+  return std::make_shared<const Timeline>(std::move(measured));
+}
+
+TEST(Measured, StandsUnderTheSimulatedRows) {
+  const auto timeline = sample(400, 7);
+  const auto measured = measured_of(*timeline);
+  const TimelineRows plain = make_rows(timeline), rows = make_rows(timeline, measured);
+  std::size_t simulated = 0;
+  for (const TimelineRow& row : rows.rows) simulated += row.measured ? 0 : 1;
+  EXPECT_EQ(simulated, plain.rows.size());
+  for (std::size_t t = 0; t < timeline->tasks.size(); ++t) {
+    std::size_t as_measured = 0;
+    for (const RowSlice& at : places_of(rows, TaskId(t))) {
+      const TimelineRow& row = rows.rows[at.row];
+      as_measured += row.measured ? 1 : 0;
+      EXPECT_EQ(row.slices.start[at.slice], rows.timeline_of(row).tasks[TaskId(t)].start.value);
+    }
+    const std::size_t as_simulated = t % 7 == 0 ? 0 : places_of(plain, TaskId(t)).size();
+    EXPECT_LE(as_measured, as_simulated);  // where many overlap, some wait for a lane
+    if (!is_communication(timeline->program->tasks[TaskId(t)].kind)) {
+      EXPECT_EQ(as_measured, as_simulated);
+    }
+  }
+  for (const auto& places : rows.critical_places)
+    for (const RowSlice& at : places) EXPECT_FALSE(rows.rows[at.row].measured);
+  const RangeSummary a = summarise(plain, 0, timeline->step_time.value),
+                     b = summarise(rows, 0, timeline->step_time.value);
+  EXPECT_EQ(a.tasks, b.tasks);
+  EXPECT_EQ(a.devices, b.devices);
+}
+
+TEST(Measured, IsShownAloneOrBelow) {
+  const auto timeline = sample(200, 8);
+  const TimelineRows rows = make_rows(timeline, measured_of(*timeline));
+  RowFilter filter;
+  const RowLayout simulated = layout_rows(rows, filter);
+  filter.step = StepShown::Measured;
+  const RowLayout measured = layout_rows(rows, filter);
+  filter.step = StepShown::Both;
+  const RowLayout both = layout_rows(rows, filter);
+  EXPECT_EQ(both.places.size(), rows.rows.size());
+  for (const auto& place : simulated.places) EXPECT_FALSE(rows.rows[place.row].measured);
+  for (const auto& place : measured.places) {
+    const TimelineRow& row = rows.rows[place.row];
+    EXPECT_TRUE(row.measured || row.kind == RowKind::Header || row.kind == RowKind::Memory);
+    EXPECT_GE(place.height, kRowHeight);
+  }
+  for (const auto& place : both.places) {
+    EXPECT_EQ(place.height == kBandHeight, rows.rows[place.row].measured);
+  }
+}
+
+TEST(Measured, ComesIntoSightAndGoesByAKey) {
+  Session session;
+  TimelineView view(session);
+  view.resize(1000, 400);
+  view.show();
+  const auto timeline = sample(300, 9);
+  TimelineCanvas& canvas = view.canvas();
+  view.show_timeline(timeline, Nanos(0));
+  QTest::keyClick(&canvas, Qt::Key_O);
+  EXPECT_EQ(canvas.step_shown(), StepShown::Simulated);  // there is no other
+  view.show_timeline(timeline, Nanos(0), measured_of(*timeline));
+  EXPECT_EQ(canvas.step_shown(), StepShown::Both);
+  EXPECT_TRUE(canvas.describe(TaskId(1)).contains(QStringLiteral("measured")));
+  EXPECT_TRUE(canvas.describe(TaskId(0)).contains(QStringLiteral("not timed")));
+  for (const StepShown next : {StepShown::Simulated, StepShown::Measured, StepShown::Both}) {
+    QTest::keyClick(&canvas, Qt::Key_O);
+    EXPECT_EQ(canvas.step_shown(), next);
+    EXPECT_FALSE(view.grab().isNull());
+    for (const char key : {'.', ',', 'f', 'w', 's'}) QTest::keyClick(&canvas, key);
+  }
+  view.show_timeline(timeline, Nanos(0));
+  EXPECT_EQ(canvas.step_shown(), StepShown::Simulated);
+  EXPECT_FALSE(canvas.describe(TaskId(1)).contains(QStringLiteral("measured")));
+}
+
 TEST(View, KeysZoomPanAndSelectRanges) {
   Session session;
   TimelineView view(session);
