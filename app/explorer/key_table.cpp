@@ -51,6 +51,7 @@ constexpr ViewKey kTimelineKeys[] = {{"Zoom about the cursor", "W, S, Ctrl+wheel
                                      {"Follow a dependency", "[ ]"},
                                      {"Make the selection the range", "R"},
                                      {"Mark", "M"},
+                                     {"Simulated, measured, both", "O"},
                                      {"Search", "/, Ctrl+F"}};
 constexpr ViewKey kPlacementKeys[] = {
     {"Use or leave the devices of a cell", "Space, click"},
@@ -73,6 +74,12 @@ constexpr ViewKey kSearchKeys[] = {{"Pin the decision, or remove the pin", "P"},
 
 constexpr ViewKey kTournamentKeys[] = {{"Show the strategy in all views", "Up, Down, click"},
                                        {"Keep it in the workspace", "Enter, double click"}};
+
+constexpr ViewKey kLaunchKeys[] = {
+    {"Show what would run where, then launch or cancel", "F9"},
+    {"Next and previous page", "Ctrl+Tab, Ctrl+Shift+Tab"},
+    {"Launcher, engine, transport, device, steps", "Alt+L, G, T, O, P"},
+    {"Select the op, link or device in all views", "Up, Down, click"}};
 
 }  // namespace
 
@@ -101,6 +108,9 @@ KeyTable::KeyTable(const QMainWindow& window, QWidget* parent) : QDialog(parent)
   QTreeWidgetItem* tournament = add_section(*tree, QStringLiteral("In the tournament"));
   for (const ViewKey& key : kTournamentKeys)
     add_row(tournament, QString::fromUtf8(key.what), QString::fromUtf8(key.keys));
+  QTreeWidgetItem* launch = add_section(*tree, QStringLiteral("In the launch view"));
+  for (const ViewKey& key : kLaunchKeys)
+    add_row(launch, QString::fromUtf8(key.what), QString::fromUtf8(key.keys));
   for (int i = 0; i < tree->topLevelItemCount(); ++i) tree->topLevelItem(i)->setExpanded(true);
   auto* layout = new QVBoxLayout(this);
   layout->setContentsMargins(8, 8, 8, 8);

@@ -109,6 +109,8 @@ void MainWindow::build_views() {
   tournament_ = new TournamentView(session_);
   add("Tournament", "tournament", tournament_);
   add("Charts", "charts", new ChartsView(session_));
+  launch_ = new LaunchView(session_);
+  add("Launch", "launch", launch_);
   cursor_ = new QLabel;
   auto* timeline = new TimelineView(session_);
   connect(timeline, &TimelineView::cursor_info, cursor_, &QLabel::setText);

@@ -21,6 +21,7 @@ class QToolButton;
 namespace strato {
 
 class HeaderBar;
+class LaunchView;
 class PlacementView;
 class TournamentView;
 
@@ -57,6 +58,7 @@ class MainWindow : public QMainWindow {
   void build_strategy_menu();
   void build_run_menu();
   void build_tournament_action(QMenu& menu);
+  void build_launch_action(QMenu& menu);
   void build_simulation_actions(QMenu& menu);
   void build_cost_actions(QMenu& menu);
   void build_window_menu();
@@ -94,6 +96,7 @@ class MainWindow : public QMainWindow {
   NamedView timeline_, inspector_;
   PlacementView* placement_ = nullptr;
   TournamentView* tournament_ = nullptr;
+  LaunchView* launch_ = nullptr;
   QDockWidget *workspace_dock_, *inspector_dock_;
   QLabel *activity_, *cursor_;
   QProgressBar* progress_;

@@ -23,6 +23,7 @@
 #include "views/tournament/tournament_view.h"
 
 namespace strato {
+
 void MainWindow::build_menus() {
   build_file_menu();
   build_edit_menu();
@@ -213,6 +214,7 @@ void MainWindow::build_run_menu() {
   refresh();
   menu->addSeparator();
   build_tournament_action(*menu);
+  build_launch_action(*menu);
   menu->addSeparator();
   build_simulation_actions(*menu);
 }
@@ -233,6 +235,26 @@ void MainWindow::build_tournament_action(QMenu& menu) {
   connect(&model, &TournamentModel::changed, action, refresh);
   connect(&session_, &Session::problem_changed, action, refresh);
   menu.setToolTipsVisible(true);
+  refresh();
+}
+
+// The first press shows what would run where; the next ones do what the view's button says.
+void MainWindow::build_launch_action(QMenu& menu) {
+  QAction* action = menu.addAction(QString(), QKeySequence(Qt::Key_F9), this, [this] {
+    const bool visible = launch_->isVisible();
+    show_view(launch_);
+    launch_->setFocus();
+    if (visible) launch_->start_or_cancel();
+  });
+  action->setToolTip(QStringLiteral("The strategy shown on real processes"));
+  const LaunchModel& model = launch_->model();
+  const auto refresh = [this, action, &model] {
+    action->setText(model.running() ? QStringLiteral("Cancel the &Launch")
+                                    : QStringLiteral("&Launch the Strategy"));
+    action->setEnabled(session_.snapshot().problem && !model.cancelling());
+  };
+  connect(&model, &LaunchModel::changed, action, refresh);
+  connect(&session_, &Session::problem_changed, action, refresh);
   refresh();
 }
 

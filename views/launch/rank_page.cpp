@@ -1,0 +1,114 @@
+#include "views/launch/rank_page.h"
+
+#include <QEvent>
+#include <QHeaderView>
+#include <QLabel>
+#include <QTableWidget>
+#include <QVBoxLayout>
+
+#include "views/style/style.h"
+
+namespace strato {
+namespace {
+
+enum Column { Rank, Device, Gpu, Machine, Memory, Capacity, Tasks, ColumnCount };
+
+bool is_number(int column) {
+  return column == Rank || column == Memory || column == Capacity || column == Tasks;
+}
+
+QString text(const RankPreview& rank, int column) {
+  switch (column) {
+    case Rank:
+      return QString::number(rank.rank);
+    case Device:
+      return rank.name;
+    case Gpu:
+      return rank.gpu;
+    case Machine:
+      return rank.machine;
+    case Memory:
+      return style::bytes(rank.peak);
+    case Capacity:
+      return style::bytes(rank.capacity);
+    default:
+      return QString::number(rank.tasks);
+  }
+}
+
+}  // namespace
+
+RankPage::RankPage(Session& session, QWidget* parent)
+    : QWidget(parent),
+      session_(session),
+      warnings_(new QLabel(this)),
+      table_(new QTableWidget(0, ColumnCount, this)) {
+  table_->setHorizontalHeaderLabels({tr("Rank"), tr("Device"), tr("Type"), tr("Machine"),
+                                     tr("Memory, predicted"), tr("It has"), tr("Tasks")});
+  for (int column = 0; column < ColumnCount; ++column) {
+    table_->horizontalHeaderItem(column)->setTextAlignment(
+        Qt::AlignVCenter | (is_number(column) ? Qt::AlignRight : Qt::AlignLeft));
+  }
+  table_->horizontalHeader()->setStretchLastSection(false);
+  table_->horizontalHeader()->setHighlightSections(false);
+  table_->verticalHeader()->hide();
+  table_->verticalHeader()->setDefaultSectionSize(fontMetrics().height() + 2 * style::kGrid);
+  table_->setShowGrid(false);
+  table_->setFrameShape(QFrame::NoFrame);
+  table_->setSelectionBehavior(QAbstractItemView::SelectRows);
+  table_->setSelectionMode(QAbstractItemView::SingleSelection);
+  table_->setEditTriggers(QAbstractItemView::NoEditTriggers);
+  table_->setTabKeyNavigation(false);
+  table_->setAccessibleName(tr("Ranks"));
+  warnings_->setWordWrap(true);
+  warnings_->setTextFormat(Qt::PlainText);
+  warnings_->setContentsMargins(2 * style::kGrid, style::kGrid, 2 * style::kGrid, style::kGrid);
+  auto* column = new QVBoxLayout(this);
+  column->setContentsMargins(0, 0, 0, 0);
+  column->setSpacing(0);
+  column->addWidget(warnings_);
+  column->addWidget(table_, 1);
+  connect(table_, &QTableWidget::itemSelectionChanged, this, [this] {
+    const int row = table_->currentRow();
+    if (row >= 0 && row < static_cast<int>(preview_.ranks.size()) && table_->hasFocus())
+      session_.selection().select_device(preview_.ranks[static_cast<std::size_t>(row)].device);
+  });
+  show_preview({});
+}
+
+void RankPage::show_preview(const LaunchPreview& preview) {
+  preview_ = preview;
+  QStringList lines;
+  for (const QString& warning : preview.warnings) lines << QStringLiteral("⚠ ") + warning;
+  warnings_->setText(lines.join(QLatin1Char('\n')));
+  warnings_->setVisible(!lines.isEmpty());
+  table_->setRowCount(static_cast<int>(preview.ranks.size()));
+  for (int row = 0; row < table_->rowCount(); ++row) {
+    const RankPreview& rank = preview.ranks[static_cast<std::size_t>(row)];
+    for (int column = 0; column < ColumnCount; ++column) {
+      auto* item = new QTableWidgetItem(text(rank, column));
+      item->setTextAlignment(Qt::AlignVCenter |
+                             (is_number(column) ? Qt::AlignRight : Qt::AlignLeft));
+      table_->setItem(row, column, item);
+    }
+  }
+  table_->resizeColumnsToContents();
+  for (int column = 0; column < ColumnCount; ++column)
+    table_->setColumnWidth(column, table_->columnWidth(column) + 4 * style::kGrid);
+  recolour();
+}
+
+void RankPage::recolour() {
+  const QColor red = style::infeasible(style::is_dark(palette()));
+  for (int row = 0; row < table_->rowCount(); ++row) {
+    if (!preview_.ranks[static_cast<std::size_t>(row)].fits())
+      table_->item(row, Memory)->setForeground(red);
+  }
+}
+
+void RankPage::changeEvent(QEvent* event) {
+  if (event->type() == QEvent::PaletteChange) recolour();
+  QWidget::changeEvent(event);
+}
+
+}  // namespace strato
