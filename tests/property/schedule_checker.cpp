@@ -30,9 +30,9 @@ DumpedTask parse_task(const json& line) {
   return task;
 }
 
-class Checker {
+class ScheduleChecker {
  public:
-  explicit Checker(const DumpedSchedule& schedule) : schedule_(schedule) {}
+  explicit ScheduleChecker(const DumpedSchedule& schedule) : schedule_(schedule) {}
 
   ScheduleReport run() {
     check_order_and_ids();
@@ -202,6 +202,8 @@ DumpedSchedule parse_schedule(std::string_view dump) {
   return schedule;
 }
 
-ScheduleReport check_schedule(const DumpedSchedule& schedule) { return Checker(schedule).run(); }
+ScheduleReport check_schedule(const DumpedSchedule& schedule) {
+  return ScheduleChecker(schedule).run();
+}
 
 }  // namespace strato

@@ -121,9 +121,9 @@ std::int64_t part_of(std::int64_t all, std::int64_t from, std::int64_t to, std::
 }
 
 // Looks at the program with nothing but the graph and the strategy.
-class Checker {
+class SplitChecker {
  public:
-  Checker(const RandomProblem& problem, const Strategy& strategy, const Program& program)
+  SplitChecker(const RandomProblem& problem, const Strategy& strategy, const Program& program)
       : problem_(problem), strategy_(strategy), graph_(*problem.graph), program_(program) {}
 
   void check() {
@@ -251,7 +251,7 @@ TEST(Splits, PartsReadTheirSlicesAndOthersReadWholeTensors) {
     LowerOptions options;
     options.verify = true;
     const auto program = std::make_shared<const Program>(lowering.lower(strategy, options));
-    Checker(problem, strategy, *program).check();
+    SplitChecker(problem, strategy, *program).check();
     splits += strategy.splits.size();
     joined += static_cast<std::size_t>(
         std::count_if(program->tasks.begin(), program->tasks.end(),
@@ -325,7 +325,7 @@ TEST(Splits, ReplicasThatUpdatePartsScatterAndGather) {
     LowerOptions options;
     options.verify = true;
     const auto program = std::make_shared<const Program>(lowering.lower(strategy, options));
-    Checker(problem, strategy, *program).check();
+    SplitChecker(problem, strategy, *program).check();
     Simulator().simulate(program);
     for (const OpSplit& split : strategy.splits) {
       const Op& update = problem.graph->op(split.op);

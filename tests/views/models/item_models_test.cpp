@@ -1,7 +1,7 @@
-#include <QAbstractItemModelTester>
 #include <QSignalSpy>
 
 #include "tests/views/models/fixture.h"
+#include "tests/views/models/model_tester.h"
 #include "views/models/op_table_model.h"
 #include "views/models/placement_model.h"
 #include "views/models/strategy_edits.h"
@@ -11,8 +11,6 @@ namespace strato {
 namespace {
 
 using ItemModels = SessionTest;
-constexpr auto kFatal = QAbstractItemModelTester::FailureReportingMode::Fatal;
-
 TEST_F(ItemModels, PlacementFollowsTheStrategy) {
   PlacementModel model(session_);
   const QAbstractItemModelTester tester(&model, kFatal);

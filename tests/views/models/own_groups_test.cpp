@@ -1,12 +1,12 @@
 // Strategies that divide the op groups of the problem: the window shows them in their own groups,
 // and goes back to the problem's.
-#include <QAbstractItemModelTester>
 #include <cstdlib>
 
 #include "core/search/baselines.h"
 #include "core/search/run_record.h"
 #include "core/strategy/strategy_file.h"
 #include "tests/views/models/fixture.h"
+#include "tests/views/models/model_tester.h"
 #include "views/models/op_table_model.h"
 #include "views/models/placement_model.h"
 #include "views/models/strategy_edits.h"
@@ -17,7 +17,6 @@ namespace {
 // The planner op-by-op (tests/op_by_op); before any session looks for plugins.
 [[maybe_unused]] const int kPluginPath =
     setenv("STRATOSCOPE_PLUGIN_PATH", STRATO_BINARY_DIR "/test_plugins", 1);
-constexpr auto kFatal = QAbstractItemModelTester::FailureReportingMode::Fatal;
 
 class OwnGroups : public SessionTest {
  protected:

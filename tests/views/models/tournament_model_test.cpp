@@ -1,17 +1,16 @@
 // The table of a tournament while it runs, after it was stopped, and when something else is opened.
 #include "views/models/tournament_model.h"
 
-#include <QAbstractItemModelTester>
 #include <QSignalSpy>
 
 #include "core/store/workspace.h"
 #include "tests/views/models/fixture.h"
+#include "tests/views/models/model_tester.h"
 #include "tests/views/models/tiny_planners.h"
 
 namespace strato {
 namespace {
 
-constexpr auto kFatal = QAbstractItemModelTester::FailureReportingMode::Fatal;
 using RowState = TournamentModel::RowState;
 
 class TournamentTable : public SessionTest {

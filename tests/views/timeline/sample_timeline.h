@@ -109,4 +109,8 @@ inline std::shared_ptr<const Timeline> random_timeline(std::shared_ptr<const Gra
   return std::make_shared<const Timeline>(Simulator().simulate(program));
 }
 
+inline std::shared_ptr<const Timeline> sample(int tasks, unsigned seed) {
+  return random_timeline(chain_graph(40), even_cluster(2, 4), tasks, seed);
+}
+
 }  // namespace strato::test

@@ -11,9 +11,7 @@
 namespace strato {
 namespace {
 
-std::shared_ptr<const Timeline> sample(int tasks, unsigned seed) {
-  return test::random_timeline(test::chain_graph(40), test::even_cluster(2, 4), tasks, seed);
-}
+using test::sample;
 
 TEST(Rows, EveryTaskIsInTheRowsOfItsResources) {
   const auto timeline = sample(500, 1);

@@ -12,9 +12,7 @@
 namespace strato {
 namespace {
 
-std::shared_ptr<const Timeline> sample(int tasks, unsigned seed) {
-  return test::random_timeline(test::chain_graph(40), test::even_cluster(2, 4), tasks, seed);
-}
+using test::sample;
 
 std::shared_ptr<const Explanation> reasons_of(std::shared_ptr<const Timeline> timeline) {
   auto reasons = std::make_shared<PathReasons>();
