@@ -1,5 +1,6 @@
 #include "core/measured/learn.h"
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <tuple>
@@ -37,6 +38,25 @@ std::vector<std::string> members_of(const Program& program, TaskId id) {
   return names;
 }
 
+struct Moved {
+  Bytes bytes;
+  Nanos start, end;
+};
+
+// Messages of the same devices share their links when several are under way: each took what passed
+// since the one before it had ended.
+std::vector<SizedMeasurement> one_by_one(std::vector<Moved> moved) {
+  std::ranges::stable_sort(moved, {}, &Moved::end);
+  std::vector<SizedMeasurement> points;
+  Nanos last(0);
+  for (const Moved& each : moved) {
+    const Nanos took = each.end - std::max(each.start, last);
+    last = each.end;
+    if (took > Nanos(0)) points.push_back({each.bytes, took, Nanos(0), 1});
+  }
+  return points;
+}
+
 class Learner {
  public:
   explicit Learner(const Timeline& measured)
@@ -45,19 +65,20 @@ class Learner {
   Profile learn() {
     for (std::size_t i = 0; i < program_.tasks.size(); ++i) {
       const TaskTimes& times = measured_.tasks[TaskId(i)];
-      if (times.end > times.start) take(TaskId(i), times.end - times.start);
+      if (times.end > times.start) take(TaskId(i), times);
     }
     add_sized();
     return normalised(std::move(profile_));
   }
 
  private:
-  void take(TaskId id, Nanos time) {
+  void take(TaskId id, const TaskTimes& times) {
     const Task& task = program_.tasks[id];
     const Cluster& cluster = *program_.cluster;
-    if (task.kind == TaskKind::Compute || task.kind == TaskKind::Update) return take_op(task, time);
+    if (task.kind == TaskKind::Compute || task.kind == TaskKind::Update)
+      return take_op(task, times.end - times.start);
     if (task.bytes.value <= 0) return;
-    const SizedMeasurement point{task.bytes, time, Nanos(0), 1};
+    const Moved point{task.bytes, times.start, times.end};
     if (task.kind == TaskKind::Transfer) {
       transfers_[{cluster.device(task.device).name, cluster.device(task.target).name}].push_back(
           point);
@@ -84,18 +105,22 @@ class Learner {
         if (point.bytes != points.front().bytes) return true;
       return false;
     };
-    for (auto& [pair, points] : transfers_)
+    for (const auto& [pair, moved] : transfers_) {
+      const auto points = one_by_one(moved);
       if (two_sizes(points)) profile_.transfers.push_back({pair.first, pair.second, points});
-    for (auto& [members, points] : collectives_)
+    }
+    for (const auto& [members, moved] : collectives_) {
+      const auto points = one_by_one(moved);
       if (two_sizes(points))
         profile_.collectives.push_back({members.first, members.second, points});
+    }
   }
 
   const Timeline& measured_;
   const Program& program_;
   std::vector<std::string> signatures_;  // by op; empty: not asked for yet
-  std::map<Pair, std::vector<SizedMeasurement>> transfers_;
-  std::map<Members, std::vector<SizedMeasurement>> collectives_;
+  std::map<Pair, std::vector<Moved>> transfers_;
+  std::map<Members, std::vector<Moved>> collectives_;
   Profile profile_;
 };
 

@@ -76,6 +76,26 @@ TEST(Learned, CommunicationNeedsTwoSizes) {
   EXPECT_EQ(varied.collectives[0].devices, (std::vector<std::string>{"m0:0", "m0:1"}));
 }
 
+TEST(Learned, MessagesUnderWayTogetherShareTheTime) {
+  Bench bench(toy::training_chain(4, 2, 8), toy::cluster(1, 2));
+  Timeline timeline = bench.run(bench.everywhere(Mode::ReplicateAllReduce, {0, 1}));
+  auto program = std::make_shared<Program>(*timeline.program);
+  std::int64_t count = 0;
+  for (std::size_t i = 0; i < program->tasks.size(); ++i) {
+    Task& task = program->tasks[TaskId(i)];
+    timeline.tasks[TaskId(i)].start = timeline.tasks[TaskId(i)].end = Nanos(0);
+    if (task.kind != TaskKind::AllReduce) continue;
+    task.bytes = Bytes(++count * 1000);
+    timeline.tasks[TaskId(i)] = {Nanos(100), Nanos(100), Nanos(100 + 50 * count)};
+  }
+  timeline.program = program;
+  const Profile profile = learned_profile(timeline);
+  ASSERT_EQ(profile.collectives.size(), 1u);
+  EXPECT_EQ(profile.collectives[0].measurements.size(), static_cast<std::size_t>(count));
+  for (const SizedMeasurement& point : profile.collectives[0].measurements)
+    EXPECT_EQ(point.time, Nanos(50));
+}
+
 TEST(MadeJob, HasARankForEachDeviceWithATask) {
   Bench bench(toy::training_chain(4, 2, 8), toy::cluster(2, 2));
   const Timeline timeline = bench.run(bench.everywhere(Mode::ReplicateAllReduce, {1, 2}));
