@@ -88,7 +88,7 @@ void StepCharts::refresh() {
   }
   const double last = std::max(2.0, static_cast<double>(model_.steps_asked()));
   for (QValueAxis* axis : {p.time_steps, p.loss_steps}) {
-    axis->setTickAnchor(1);
+    axis->setTickAnchor(last <= 10 ? 1 : 0);
     set_range(*axis, 1, last, std::max(1.0, round_up((last - 1) / 5)));
   }
   const auto show = [](QLineSeries& series, const std::vector<QPointF>& points) {

@@ -103,6 +103,7 @@ void TimelinePainter::paint_range(QPainter& painter, const QSize& size) {
 void TimelinePainter::paint_markers(QPainter& painter, const QSize& size) {
   painter.setFont(small_);
   const QFontMetricsF metrics(small_);
+  QRectF last;  // the label before
   const auto marker = [&](Nanos time, const QString& name, const QPen& pen) {
     const double x = std::round(scene_.mapping.x(static_cast<double>(time.value))) + 0.5;
     painter.setPen(pen);
@@ -110,7 +111,9 @@ void TimelinePainter::paint_markers(QPainter& painter, const QSize& size) {
     const QString text = name + QLatin1Char(' ') + style::time(time);
     const double width = metrics.horizontalAdvance(text) + 8;
     const bool room = x - width - 2 >= scene_.mapping.left;
-    const QRectF box(room ? x - width - 2 : x + 2, scene_.top() + 2, width, metrics.height());
+    QRectF box(room ? x - width - 2 : x + 2, scene_.top() + 2, width, metrics.height());
+    if (box.intersects(last)) box.translate(0, metrics.height());
+    last = box;
     painter.fillRect(box, ground_);
     painter.drawText(box, Qt::AlignCenter, text);
   };
