@@ -1,6 +1,7 @@
 // stratoscope-worker: one rank of a launched plan (worker.h). Launchers start it; people seldom do.
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <cstdlib>
 
 #include "app/worker/guard.h"
 #include "app/worker/worker.h"
@@ -26,7 +27,8 @@ int main(int argc, char** argv) {
   app.add_option("--rank", arguments.rank, "From 0; else as Slurm, Open MPI or PMI says");
   app.add_option("--host", arguments.host, "Where rank 0 listens; else as the folder says");
   app.add_option("--port", arguments.port, "Where rank 0 listens; else a free one");
-  app.add_option("--interface", arguments.interface, "Address to listen on, and on no other");
+  app.add_option("--interface", arguments.interface,
+                 "Address or network interface (eth0) to listen on, and on no other");
   app.add_flag("--leash", arguments.leash, "End when standard input ends");
   try {
     app.parse(argc, argv);
@@ -37,5 +39,7 @@ int main(int argc, char** argv) {
   }
   if (arguments.rank < 0) return complain("no rank: give --rank");
   arguments.job = job;
+  // mpirun gives its standard input to rank 0 only; it ends the others when rank 0 has ended.
+  if (arguments.rank > 0 && std::getenv("OMPI_COMM_WORLD_RANK") != nullptr) arguments.leash = false;
   return run_worker(arguments, strato::PluginRegistry());
 }

@@ -11,6 +11,13 @@
 
 namespace strato::worker {
 
+// "eth0" as its address, an address as it is. Throws InputError when the interface has none.
+std::string address_of_interface(const std::string& interface);
+
+// Where other machines reach this one: the address of its name, unless that is one that only this
+// machine knows (127.0.1.1); then that of its first network. The loopback where there is no other.
+std::string own_address();
+
 // A port that nobody listens on at this address (empty: at any). Throws InputError when the address
 // is not this machine's.
 std::uint16_t free_port(const std::string& address);

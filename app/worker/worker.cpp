@@ -35,7 +35,8 @@ void log_to(const std::filesystem::path& folder, int rank) {
   ::close(log);
 }
 
-Meeting meeting_of(const WorkerArguments& arguments, const RankJob& job) {
+Meeting meeting_of(WorkerArguments arguments, const RankJob& job) {
+  arguments.interface = address_of_interface(arguments.interface);
   Meeting meeting;
   meeting.rank = job.rank;
   meeting.ranks = job.ranks;

@@ -14,7 +14,8 @@ struct WorkerArguments {
   int rank = -1;
   std::string host;        // of rank 0; empty: from the job's folder, where rank 0 writes it
   std::uint16_t port = 0;  // 0: rank 0 takes a free one
-  std::string interface;   // address to listen on; empty: the one that reaches the host
+  // Address or network interface to listen on; empty: the one that reaches the host.
+  std::string interface;
   bool leash = false;      // ends when standard input does
 };
 

@@ -16,6 +16,7 @@ using Folders = std::set<std::string>;
 
 const std::map<std::string, Folders> kCoreMayInclude = {
     {"base", {}},
+    {"process", {"base"}},
     {"graph", {"base"}},
     {"cluster", {"base"}},
     {"cost", {"base", "graph", "cluster"}},

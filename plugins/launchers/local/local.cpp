@@ -1,19 +1,17 @@
 // The launcher "local": every rank is a process of this machine. They end with the process that
 // started them, so a job cannot be attached to again.
 #include <fmt/format.h>
-#include <poll.h>
 #include <signal.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <array>
-#include <cerrno>
 #include <chrono>
 
 #include "core/base/error.h"
 #include "core/job/job.h"
 #include "core/job/run_files.h"
+#include "core/plugin/launch_request.h"
 #include "core/plugin/plugin.h"
+#include "core/process/line_reader.h"
 #include "plugins/launchers/local/rank_process.h"
 
 namespace strato {
@@ -36,10 +34,8 @@ const std::vector<std::pair<std::string, std::string>> kSettings = {
 
 // The rank's entry of a list that starts again when it is too short; empty: not given.
 std::string entry_of(const LaunchRequest& request, const std::string& setting, int rank) {
-  const auto found = request.settings.find(setting);
-  if (found == request.settings.end()) return {};
   std::vector<std::string> entries(1);
-  for (const char c : found->second) {
+  for (const char c : setting_of(request, setting)) {
     if (c == ',') {
       entries.emplace_back();
     } else {
@@ -64,32 +60,20 @@ std::vector<std::string> arguments_of(const LaunchRequest& request, int rank) {
   return result;
 }
 
-void check_settings(const LaunchRequest& request) {
-  for (const auto& [name, value] : request.settings) {
-    const bool known = std::any_of(kSettings.begin(), kSettings.end(),
-                                   [&](const auto& setting) { return setting.first == name; });
-    if (!known || value.empty() || value.front() == '-') {
-      throw InputError("", "--set " + name,
-                       known ? "has no value" : "is no setting of the launcher local",
-                       "give address, cores or namespace, one value for each rank: a,b,c");
-    }
-  }
-}
-
 class LocalJob final : public LaunchedJob {
  public:
   explicit LocalJob(const LaunchRequest& request) : folder_(request.folder) {
     Pipe output = Pipe::make();
     for (int rank = 0; rank < request.ranks; ++rank) {
-      ranks_.emplace_back(arguments_of(request, rank),
-                          folder_ / fmt::format("log-{}.txt", rank),
-                          rank == 0 ? output.write.get() : -1);
+      ranks_.push_back(start_rank(arguments_of(request, rank),
+                                  folder_ / fmt::format("log-{}.txt", rank),
+                                  rank == 0 ? output.write.get() : -1));
     }
-    output_ = std::move(output.read);
+    output_ = LineReader(std::move(output.read));
   }
   ~LocalJob() override { cancel(); }
 
-  std::string id() const override { return fmt::format("local:{}", ranks_.front().pid()); }
+  std::string id() const override { return fmt::format("local:{}", ranks_.front().process.pid()); }
 
   std::optional<std::string> next_line(std::chrono::milliseconds wait) override {
     const auto until = Clock::now() + wait;
@@ -98,8 +82,9 @@ class LocalJob final : public LaunchedJob {
           std::chrono::duration_cast<std::chrono::milliseconds>(until - Clock::now());
       const auto now = std::clamp<std::chrono::milliseconds>(left, 0ms, kTick);
       look();
-      if (pending_.find('\n') == std::string::npos) wait_for_output(now);
-      if (auto line = take_line()) return line;
+      if (auto line = output_.take()) return line;
+      wait_for_output(now);
+      if (auto line = output_.take()) return line;
       if (left <= 0ms || (!output_.open() && !any_running())) return std::nullopt;
     }
   }
@@ -123,50 +108,31 @@ class LocalJob final : public LaunchedJob {
   }
 
  private:
-  std::vector<RankProcess*> ranks_running() {
-    std::vector<RankProcess*> running;
+  std::vector<ChildProcess*> ranks_running() {
+    std::vector<ChildProcess*> running;
     for (RankProcess& rank : ranks_) {
-      if (rank.running()) running.push_back(&rank);
+      if (rank.process.running()) running.push_back(&rank.process);
     }
     return running;
   }
   bool any_running() { return !ranks_running().empty(); }
 
-  std::optional<std::string> take_line() {
-    const std::size_t end = pending_.find('\n');
-    if (end == std::string::npos) return std::nullopt;
-    std::string line = pending_.substr(0, end);
-    pending_.erase(0, end + 1);
-    return line;
-  }
-
   void wait_for_output(std::chrono::milliseconds wait) {
-    if (output_.open()) return read_more(wait);
+    if (output_.open()) return output_.read_more(wait);
     const auto running = ranks_running();
     if (!running.empty()) running.front()->wait(wait);
-  }
-
-  void read_more(std::chrono::milliseconds wait) {
-    pollfd input{output_.get(), POLLIN, 0};
-    if (::poll(&input, 1, static_cast<int>(wait.count())) <= 0) return;
-    std::array<char, 4096> bytes;
-    const ssize_t size = ::read(output_.get(), bytes.data(), bytes.size());
-    if (size > 0) {
-      pending_.append(bytes.data(), static_cast<std::size_t>(size));
-    } else if (size == 0 || errno != EINTR) {
-      output_.close();
-    }
   }
 
   // Notes the first rank that failed, and ends the others when they do not end by themselves.
   void look() {
     if (cancelled_) return;
     for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
+      ChildProcess& process = ranks_[rank].process;
       // A rank that was killed is the cause, whatever the others say of it.
-      if (ranks_[rank].killed_by_signal() && !ended_here_ && !killed_) {
+      if (process.killed_by_signal() && !ended_here_ && !killed_) {
         killed_ = true;
-        note(fmt::format("rank {} {}", rank, ranks_[rank].problem()));
-      } else if (problem_.empty() && !ranks_[rank].problem().empty()) {
+        note(fmt::format("rank {} {}", rank, process.problem()));
+      } else if (problem_.empty() && !process.problem().empty()) {
         note(cause(static_cast<int>(rank)));
       }
     }
@@ -183,25 +149,25 @@ class LocalJob final : public LaunchedJob {
     if (const auto failure = find_failure(folder_))
       return fmt::format("rank {}: {}", failure->rank, failure->text);
     const std::string last = last_log_line(folder_, rank);
-    return fmt::format("rank {} {}{}", rank, ranks_[static_cast<std::size_t>(rank)].problem(),
+    return fmt::format("rank {} {}{}", rank, ranks_[static_cast<std::size_t>(rank)].process.problem(),
                        last.empty() ? "" : ": " + last);
   }
 
   void end_all() {
     ended_here_ = true;
-    for (RankProcess& rank : ranks_) rank.signal(SIGTERM);
+    for (RankProcess& rank : ranks_) rank.process.signal(SIGTERM);
     const auto until = Clock::now() + kGrace;
     for (RankProcess& rank : ranks_) {
-      rank.wait(std::chrono::duration_cast<std::chrono::milliseconds>(until - Clock::now()));
-      rank.signal(SIGKILL);
-      rank.wait(kGrace);
+      rank.process.wait(
+          std::chrono::duration_cast<std::chrono::milliseconds>(until - Clock::now()));
+      rank.process.signal(SIGKILL);
+      rank.process.wait(kGrace);
     }
   }
 
   fs::path folder_;
   std::vector<RankProcess> ranks_;
-  Handle output_;
-  std::string pending_;
+  LineReader output_;
   std::string problem_;
   Clock::time_point failed_at_;
   bool killed_ = false, cancelled_ = false, ended_here_ = false;
@@ -212,12 +178,7 @@ class LocalLauncher final : public Launcher {
   std::vector<std::pair<std::string, std::string>> settings() const override { return kSettings; }
 
   std::unique_ptr<LaunchedJob> launch(const LaunchRequest& request) override {
-    check_settings(request);
-    std::error_code ignored;
-    if (!fs::exists(request.worker, ignored)) {
-      throw InputError(request.worker.string(), "", "is not there",
-                       "build or install stratoscope-worker beside this program");
-    }
+    check_request(request, "local", kSettings);
     clear_run_files(request.folder);
     return std::make_unique<LocalJob>(request);
   }

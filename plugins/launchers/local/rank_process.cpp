@@ -1,161 +1,16 @@
 #include "plugins/launchers/local/rank_process.h"
 
-#include <fcntl.h>
-#include <fmt/format.h>
-#include <signal.h>
-#include <spawn.h>
-#include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <array>
-#include <cerrno>
-#include <thread>
 #include <utility>
 
-#include "core/base/error.h"
-
 namespace strato {
-namespace {
 
-using namespace std::chrono_literals;
-
-void check(int error, const std::string& what) {
-  if (error == 0) return;
-  throw InputError("", "", fmt::format("{}: {}", what, ::strerror(error)),
-                   "end other programs, or raise the limits of processes and open files");
-}
-
-class FileActions {
- public:
-  FileActions() { check(::posix_spawn_file_actions_init(&actions_), "cannot start a process"); }
-  ~FileActions() { ::posix_spawn_file_actions_destroy(&actions_); }
-  FileActions(const FileActions&) = delete;
-  FileActions& operator=(const FileActions&) = delete;
-  void move(int from, int to) {
-    check(::posix_spawn_file_actions_adddup2(&actions_, from, to), "cannot start a process");
-  }
-  const posix_spawn_file_actions_t* get() const { return &actions_; }
-
- private:
-  posix_spawn_file_actions_t actions_;
-};
-
-// A process group of its own, and no signal blocked or ignored.
-class Attributes {
- public:
-  Attributes() {
-    check(::posix_spawnattr_init(&attributes_), "cannot start a process");
-    sigset_t none, all;
-    sigemptyset(&none);
-    sigfillset(&all);
-    ::posix_spawnattr_setsigmask(&attributes_, &none);
-    ::posix_spawnattr_setsigdefault(&attributes_, &all);
-    ::posix_spawnattr_setpgroup(&attributes_, 0);
-    ::posix_spawnattr_setflags(
-        &attributes_, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-  }
-  ~Attributes() { ::posix_spawnattr_destroy(&attributes_); }
-  Attributes(const Attributes&) = delete;
-  Attributes& operator=(const Attributes&) = delete;
-  const posix_spawnattr_t* get() const { return &attributes_; }
-
- private:
-  posix_spawnattr_t attributes_;
-};
-
-pid_t spawn(const std::vector<std::string>& arguments, const FileActions& files) {
-  std::vector<char*> vector;
-  for (const std::string& argument : arguments) vector.push_back(const_cast<char*>(argument.c_str()));
-  vector.push_back(nullptr);
-  const Attributes attributes;
-  pid_t pid = -1;
-  const int error =
-      ::posix_spawnp(&pid, vector[0], files.get(), attributes.get(), vector.data(), environ);
-  check(error, "cannot start " + arguments[0]);
-  return pid;
-}
-
-}  // namespace
-
-Handle& Handle::operator=(Handle&& other) noexcept {
-  if (this != &other) {
-    close();
-    value_ = other.release();
-  }
-  return *this;
-}
-
-void Handle::close() {
-  if (value_ >= 0) ::close(value_);
-  value_ = -1;
-}
-
-int Handle::release() { return std::exchange(value_, -1); }
-
-Pipe Pipe::make() {
-  std::array<int, 2> ends{};
-  if (::pipe2(ends.data(), O_CLOEXEC) != 0) check(errno, "cannot make a pipe");
-  return {Handle(ends[0]), Handle(ends[1])};
-}
-
-RankProcess::RankProcess(const std::vector<std::string>& arguments,
-                         const std::filesystem::path& log, int output) {
-  const Handle file(::open(log.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0644));
-  if (!file.open()) {
-    throw InputError(log.string(), "", fmt::format("cannot be written: {}", ::strerror(errno)),
-                     "choose a job folder that you may write to");
-  }
+RankProcess start_rank(const std::vector<std::string>& arguments, const std::filesystem::path& log,
+                       int output) {
+  const Handle file = open_log(log);
   Pipe leash = Pipe::make();
-  FileActions files;
-  files.move(leash.read.get(), STDIN_FILENO);
-  files.move(output >= 0 ? output : file.get(), STDOUT_FILENO);
-  files.move(file.get(), STDERR_FILENO);
-  pid_ = spawn(arguments, files);
-  leash_ = std::move(leash.write);
-}
-
-RankProcess::RankProcess(RankProcess&& other) noexcept
-    : pid_(std::exchange(other.pid_, -1)),
-      status_(std::exchange(other.status_, std::nullopt)),
-      leash_(std::move(other.leash_)) {}
-
-RankProcess::~RankProcess() {
-  if (pid_ < 0) return;
-  signal(SIGKILL);
-  while (!status_) look(0);
-}
-
-void RankProcess::look(int options) {
-  if (status_ || pid_ < 0) return;
-  int status = 0;
-  const pid_t found = ::waitpid(pid_, &status, options);
-  if (found == pid_) status_ = status;
-  if (found < 0 && errno != EINTR) status_ = 0;  // another one has waited for it
-}
-
-bool RankProcess::running() {
-  look(WNOHANG);
-  return !status_;
-}
-
-bool RankProcess::killed_by_signal() { return !running() && WIFSIGNALED(*status_); }
-
-std::string RankProcess::problem() {
-  if (running() || *status_ == 0) return "";
-  if (!WIFSIGNALED(*status_)) return fmt::format("ended with status {}", WEXITSTATUS(*status_));
-  const int number = WTERMSIG(*status_);
-  return fmt::format("was killed by signal {} ({})", number, ::strsignal(number));
-}
-
-void RankProcess::signal(int number) {
-  if (running()) ::kill(-pid_, number);
-}
-
-bool RankProcess::wait(std::chrono::milliseconds time) {
-  const auto until = std::chrono::steady_clock::now() + time;
-  while (running() && std::chrono::steady_clock::now() < until) std::this_thread::sleep_for(2ms);
-  return !running();
+  return {ChildProcess(arguments,
+                       {leash.read.get(), output >= 0 ? output : file.get(), file.get()}),
+          std::move(leash.write)};
 }
 
 }  // namespace strato

@@ -1,21 +1,16 @@
 // Jobs on real processes: what is told, and that no process is left whatever happens to a rank.
-#include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
-#include <fstream>
-#include <iterator>
 #include <thread>
 
 #include "core/base/error.h"
 #include "core/base/file.h"
 #include "core/job/run_files.h"
-#include "core/plugin/plugin.h"
-#include "tests/core/job/staged_job.h"
-#include "tests/core/store/temporary_folder.h"
 #include "tests/message_of.h"
+#include "tests/plugins/launchers/launcher_test.h"
 
 namespace strato {
 namespace {
@@ -25,73 +20,9 @@ namespace fs = std::filesystem;
 
 constexpr int kRanks = 3;
 
-std::vector<std::string> words_of(const fs::path& cmdline) {
-  std::ifstream file(cmdline, std::ios::binary);
-  std::vector<std::string> words;
-  for (std::string word; std::getline(file, word, '\0');) words.push_back(word);
-  return words;
-}
-
-// Processes that run this job, by rank.
-std::map<int, pid_t> workers_of(const fs::path& folder) {
-  std::map<int, pid_t> workers;
-  std::error_code ignored;
-  for (const auto& entry : fs::directory_iterator("/proc", ignored)) {
-    const std::string name = entry.path().filename().string();
-    if (name.find_first_not_of("0123456789") != std::string::npos) continue;
-    const auto words = words_of(entry.path() / "cmdline");
-    if (words.size() > 4 && words[1] == "--job" && words[2] == folder.string())
-      workers[std::stoi(words[4])] = std::stoi(name);
-  }
-  return workers;
-}
-
-class Local : public ::testing::Test {
+class Local : public LauncherTest {
  protected:
-  Local() {
-    job.options.engine = "replay";
-    job.options.steps = 3;
-    job.options.timeout = 30s;
-  }
-
-  // Every task takes so long.
-  void slow(Nanos each) {
-    for (RankProgram& rank : job.programs.ranks) {
-      for (Instruction& instruction : rank.instructions) instruction.duration = each;
-    }
-  }
-  std::unique_ptr<LaunchedJob> launch() {
-    stage_job(folder.path(), job);
-    return launcher->launch(request());
-  }
-  LaunchRequest request() const {
-    return {folder.path(), STRATO_WORKER, kRanks, std::vector<int>(kRanks, 0), {}};
-  }
-  // All events until the job's end.
-  static std::vector<JobEvent> events_of(LaunchedJob& job) {
-    std::vector<JobEvent> events;
-    for (;;) {
-      while (const auto line = job.next_line(50ms)) {
-        if (const auto event = parse_event(*line)) events.push_back(*event);
-      }
-      if (job.state() != JobState::Running) return events;
-    }
-  }
-  static void wait_for(LaunchedJob& job, JobEvent::Kind kind) {
-    for (;;) {
-      const auto line = job.next_line(50ms);
-      if (!line && job.state() != JobState::Running) break;
-      const auto event = line ? parse_event(*line) : std::nullopt;
-      if (event && event->kind == kind) return;
-    }
-    FAIL() << job.problem();
-  }
-  void expect_none_left() { EXPECT_TRUE(workers_of(folder.path()).empty()); }
-
-  TemporaryFolder folder;
-  Job job = toy::job(kRanks);
-  PluginRegistry plugins{{fs::path(STRATO_BINARY_DIR) / "plugins"}};
-  std::unique_ptr<Launcher> launcher = plugins.launcher("local");
+  Local() : LauncherTest("local", kRanks) {}
 };
 
 TEST_F(Local, RunsAJobToItsEndAndLeavesItsResult) {
@@ -133,8 +64,7 @@ TEST_F(Local, ReplayedTasksTakeAsLongAsTheyWereSimulated) {
 
 // Before the ranks have met, and at any time while they run.
 TEST_F(Local, ARankThatIsKilledIsNamed) {
-  slow(Nanos(1'000'000));
-  job.options.steps = 100'000;
+  endless();
   for (int round = 0; round < 6; ++round) {
     const int victim = round % kRanks;
     const auto launched = launch();
@@ -154,8 +84,7 @@ TEST_F(Local, ARankThatIsKilledIsNamed) {
 }
 
 TEST_F(Local, ARankThatHangsIsNamed) {
-  slow(Nanos(1'000'000));
-  job.options.steps = 100'000;
+  endless();
   job.options.timeout = 2s;
   const auto launched = launch();
   wait_for(*launched, JobEvent::Kind::Step);
@@ -193,8 +122,7 @@ TEST_F(Local, ARankWithAnotherProgramIsRefused) {
 }
 
 TEST_F(Local, CancelEndsEveryRank) {
-  slow(Nanos(1'000'000));
-  job.options.steps = 100'000;
+  endless();
   const auto launched = launch();
   wait_for(*launched, JobEvent::Kind::Step);
   EXPECT_EQ(workers_of(folder.path()).size(), static_cast<std::size_t>(kRanks));
@@ -213,8 +141,7 @@ TEST_F(Local, CancelRightAfterTheStart) {
 }
 
 TEST_F(Local, RanksEndWithTheProcessThatStartedThem) {
-  slow(Nanos(1'000'000));
-  job.options.steps = 100'000;
+  endless();
   stage_job(folder.path(), job);
   const pid_t starter = ::fork();
   if (starter == 0) {

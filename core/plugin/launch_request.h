@@ -1,0 +1,23 @@
+// What every launcher does with a request before it starts anything.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/plugin/launcher.h"
+
+namespace strato {
+
+// Throws InputError: a setting that is not among `known` or has no proper value, no worker.
+void check_request(const LaunchRequest& request, const std::string& launcher,
+                   const std::vector<std::pair<std::string, std::string>>& known);
+
+// Empty: not given.
+std::string setting_of(const LaunchRequest& request, const std::string& name);
+
+// By rank, from 0 in the order in which machines first occur: the node it runs on. Machines beyond
+// `most` nodes share them again from the first; 0: as many as there are machines.
+std::vector<int> nodes_of(const LaunchRequest& request, int most);
+
+}  // namespace strato

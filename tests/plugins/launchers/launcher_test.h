@@ -1,0 +1,123 @@
+// Jobs of real workers that replay a toy program, whoever starts them.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/job/job.h"
+#include "core/plugin/plugin.h"
+#include "tests/core/job/staged_job.h"
+#include "tests/core/store/temporary_folder.h"
+
+namespace strato {
+
+inline std::vector<std::string> strings_of(const std::filesystem::path& file) {
+  std::ifstream input(file, std::ios::binary);
+  std::vector<std::string> strings;
+  for (std::string each; std::getline(input, each, '\0');) strings.push_back(each);
+  return strings;
+}
+
+// What "--rank" says, or the environment that the launcher made; -1: it is not known yet.
+inline int rank_of_process(const std::filesystem::path& process,
+                           const std::vector<std::string>& words) {
+  if (words.size() > 4 && words[3] == "--rank") return std::stoi(words[4]);
+  for (const std::string& each : strings_of(process / "environ")) {
+    for (const std::string name : {"SLURM_PROCID=", "OMPI_COMM_WORLD_RANK="})
+      if (each.starts_with(name)) return std::stoi(each.substr(name.size()));
+  }
+  return -1;
+}
+
+// Processes that run the job of this folder, by rank.
+inline std::map<int, pid_t> workers_of(const std::filesystem::path& folder) {
+  std::map<int, pid_t> workers;
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc", ignored)) {
+    const std::string name = entry.path().filename().string();
+    if (name.find_first_not_of("0123456789") != std::string::npos) continue;
+    const auto words = strings_of(entry.path() / "cmdline");
+    if (words.size() > 2 && words[1] == "--job" && words[2] == folder.string())
+      workers[rank_of_process(entry.path(), words)] = std::stoi(name);
+  }
+  return workers;
+}
+
+inline bool under_way(LaunchedJob& job) {
+  const JobState state = job.state();
+  return state == JobState::Waiting || state == JobState::Running;
+}
+
+// All events until the job's end.
+inline std::vector<JobEvent> events_of(LaunchedJob& job) {
+  std::vector<JobEvent> events;
+  const auto take = [&](const std::string& line) {
+    if (const auto event = parse_event(line)) events.push_back(*event);
+  };
+  do {
+    while (const auto line = job.next_line(std::chrono::milliseconds(50))) take(*line);
+  } while (under_way(job));
+  while (const auto line = job.next_line(std::chrono::milliseconds(0))) take(*line);
+  return events;
+}
+
+inline void wait_for(LaunchedJob& job, JobEvent::Kind kind) {
+  for (;;) {
+    const auto line = job.next_line(std::chrono::milliseconds(50));
+    if (!line && !under_way(job)) break;
+    const auto event = line ? parse_event(*line) : std::nullopt;
+    if (event && event->kind == kind) return;
+  }
+  FAIL() << job.problem();
+}
+
+class LauncherTest : public ::testing::Test {
+ protected:
+  LauncherTest(const std::string& name, int ranks)
+      : ranks_(ranks), job(toy::job(ranks)), launcher(plugins.launcher(name)) {
+    job.options.engine = "replay";
+    job.options.steps = 3;
+    job.options.timeout = std::chrono::seconds(30);
+  }
+
+  // Every task takes so long.
+  void slow(Nanos each) {
+    for (RankProgram& rank : job.programs.ranks) {
+      for (Instruction& instruction : rank.instructions) instruction.duration = each;
+    }
+  }
+  // Goes on until something ends it.
+  void endless() {
+    slow(Nanos(1'000'000));
+    job.options.steps = 100'000;
+  }
+  LaunchRequest request() const {
+    LaunchRequest request{folder.path(), STRATO_WORKER, ranks_,
+                          std::vector<int>(static_cast<std::size_t>(ranks_), 0), {}};
+    return request;
+  }
+  std::unique_ptr<LaunchedJob> launch(const LaunchRequest& request) {
+    stage_job(folder.path(), job);
+    return launcher->launch(request);
+  }
+  std::unique_ptr<LaunchedJob> launch() { return launch(request()); }
+  void expect_none_left() { EXPECT_TRUE(workers_of(folder.path()).empty()); }
+
+ private:
+  int ranks_;
+
+ protected:
+  TemporaryFolder folder;
+  Job job;
+  PluginRegistry plugins{{std::filesystem::path(STRATO_BINARY_DIR) / "plugins"}};
+  std::unique_ptr<Launcher> launcher;
+};
+
+}  // namespace strato
