@@ -149,6 +149,7 @@ TEST(Profile, SaysWhenItPoolsWhatAnotherMachineMeasured) {
   write_file(folder / "c.json", other.dump());
   const CliResult mixed = run_cli(
       measure(folder / "d.json", {"--batches", "2", "--merge", folder / "c.json", "--json"}));
+  EXPECT_EQ(mixed.status, 0);
   EXPECT_NE(mixed.err.find("and on another machine: the mean of both counts"), std::string::npos)
       << mixed.err;
   EXPECT_EQ(Json::parse(mixed.out)["warnings"].size(), 1u);
