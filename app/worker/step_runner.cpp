@@ -137,7 +137,11 @@ void StepRunner::drain(Lane& lane) {
 void StepRunner::finish(std::uint32_t instruction, Operation& operation) {
   try {
     operation.finish();
-    spans_[instruction].end = now_ns();
+    // What shares a lane goes over the wire in order: before, it waited for its turn.
+    std::int64_t& lane_end = lanes_[communicator_.lane(instruction)]->ended;
+    Span& span = spans_[instruction];
+    span.start = std::max(span.start, lane_end);
+    lane_end = span.end = now_ns();
     release(instruction);
     done_[place_[instruction]].raise(step_);
     ended_.fetch_add(1, std::memory_order_relaxed);

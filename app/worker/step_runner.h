@@ -68,6 +68,7 @@ class StepRunner {
     std::deque<std::pair<std::uint32_t, std::unique_ptr<Operation>>> queue;  // by instruction
     std::condition_variable pushed;
     std::thread thread;
+    std::int64_t ended = 0;  // its last operation; its thread's
   };
   // What an instruction waits for, as counts of the other streams.
   struct Needs {
