@@ -1,12 +1,10 @@
 #include "app/worker/communicator.h"
 
 #include <algorithm>
-#include <cstring>
 #include <functional>
 #include <map>
 #include <utility>
 
-#include "app/worker/cut_layout.h"
 #include "core/base/error.h"
 
 namespace strato::worker {
@@ -27,14 +25,14 @@ class Plain final : public Operation {
 
 // Memory in which pieces lie one after the other, for as long as the operation goes on.
 struct Scratch {
-  std::vector<std::byte> memory;
+  std::shared_ptr<std::byte> memory;
   std::vector<Bytespan> pieces;
 
-  explicit Scratch(const CutLayout& layout) {
+  Scratch(const CutLayout& layout, const ValueMemory& values) {
     std::size_t bytes = 0;
     for (std::size_t i = 0; i < layout.count(); ++i) bytes += layout.bytes(i);
-    memory.resize(bytes);
-    Bytespan rest(memory);
+    memory = values.scratch(bytes);
+    Bytespan rest(memory.get(), bytes);
     for (std::size_t i = 0; i < layout.count(); ++i) {
       pieces.push_back(rest.first(layout.bytes(i)));
       rest = rest.subspan(layout.bytes(i));
@@ -62,17 +60,16 @@ std::uint32_t tag_of(const Instruction& instruction) {
   return static_cast<std::uint32_t>(instruction.task.value());
 }
 
-void copy(Bytespan from, Bytespan to) {
-  CHECK(from.size() == to.size(), "a collective's values have different sizes");
-  std::memcpy(to.data(), from.data(), from.size());
-}
-
 }  // namespace
 
 Communicator::Communicator(const Graph& graph, const RankProgram& program,
                            std::span<const DeviceId> device_of_rank, RankExecution& execution,
                            Transport& transport)
-    : graph_(graph), program_(program), execution_(execution), transport_(transport) {
+    : graph_(graph),
+      program_(program),
+      execution_(execution),
+      memory_(execution),
+      transport_(transport) {
   for (std::size_t rank = 0; rank < device_of_rank.size(); ++rank)
     rank_of_.emplace(device_of_rank[rank], static_cast<int>(rank));
   assign_lanes();
@@ -92,6 +89,16 @@ void Communicator::assign_lanes() {
     lane_[i] = known.emplace(std::move(key), known.size()).first->second;
   }
   lanes_ = known.size();
+}
+
+void Communicator::copy(ValueId from, Bytespan to) {
+  const Bytespan bytes = execution_.memory(from);
+  CHECK(bytes.size() == to.size(), "a collective's values have different sizes");
+  memory_.copy({to.data(), to.size(), bytes.data(), bytes.size(), bytes.size()});
+}
+
+CutLayout::Copy Communicator::row_copy() const {
+  return [this](const RowCopy& rows) { memory_.copy(rows); };
 }
 
 int Communicator::rank_of(DeviceId device) const {
@@ -150,7 +157,7 @@ std::unique_ptr<Operation> Communicator::all_reduce(std::size_t index) {
   for (std::size_t i = 0; i < reads.size(); ++i) {
     const bool in_place = writes.empty() || writes[i] == reads[i];
     values.push_back(execution_.memory(in_place ? reads[i] : writes[i]));
-    if (!in_place) copy(execution_.memory(reads[i]), values.back());
+    if (!in_place) copy(reads[i], values.back());
   }
   return std::make_unique<Plain>(on_transport([&] {
     return transport_.all_reduce(ranks_of(program_.members[index]),
@@ -172,17 +179,19 @@ std::unique_ptr<Operation> Communicator::all_gather(std::size_t index) {
   if (layout.contiguous()) {
     std::vector<Bytespan> pieces;
     for (std::size_t i = 0; i < layout.count(); ++i) pieces.push_back(layout.part(whole, i));
-    copy(execution_.memory(read), pieces[self]);
+    copy(read, pieces[self]);
     return std::make_unique<Plain>(on_transport(
         [&] { return transport_.all_gather(ranks_of(members), tag, std::move(pieces)); }));
   }
-  auto scratch = std::make_unique<Scratch>(layout);
-  copy(execution_.memory(read), scratch->pieces[self]);
+  auto scratch = std::make_unique<Scratch>(layout, memory_);
+  copy(read, scratch->pieces[self]);
   auto pending = on_transport(
       [&] { return transport_.all_gather(ranks_of(members), tag, scratch->pieces); });
   return std::make_unique<Scratched>(
-      std::move(scratch), std::move(pending), [layout, whole](const Scratch& filled) {
-        for (std::size_t i = 0; i < layout.count(); ++i) layout.put(filled.pieces[i], i, whole);
+      std::move(scratch), std::move(pending),
+      [layout, whole, copy = row_copy()](const Scratch& filled) {
+        for (std::size_t i = 0; i < layout.count(); ++i)
+          layout.put(filled.pieces[i], i, whole, copy);
       });
 }
 
@@ -195,15 +204,21 @@ std::unique_ptr<Operation> Communicator::reduce_scatter(std::size_t index) {
   const Bytespan whole = execution_.memory(read), sum = execution_.memory(write);
   const CutLayout layout(graph_.tensor(program_.values[write].tensor),
                          program_.values[write].piece, program_.cuts[index], whole.size());
-  auto scratch = std::make_unique<Scratch>(layout);
-  for (std::size_t i = 0; i < layout.count(); ++i) layout.take(whole, i, scratch->pieces[i]);
+  auto scratch = std::make_unique<Scratch>(layout, memory_);
+  for (std::size_t i = 0; i < layout.count(); ++i) {
+    layout.take(whole, i, scratch->pieces[i], row_copy());
+  }
   auto pending = on_transport([&] {
     return transport_.reduce_scatter(ranks_of(members), tag_of(program_.instructions[index]),
                                      type_of(read), scratch->pieces);
   });
   return std::make_unique<Scratched>(
       std::move(scratch), std::move(pending),
-      [self, sum](const Scratch& done) { copy(done.pieces[self], sum); });
+      [self, sum, copy = row_copy()](const Scratch& done) {
+        const Bytespan piece = done.pieces[self];
+        CHECK(piece.size() == sum.size(), "a piece has another size than its value");
+        copy({sum.data(), sum.size(), piece.data(), piece.size(), piece.size()});
+      });
 }
 
 }  // namespace strato::worker

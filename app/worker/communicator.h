@@ -9,6 +9,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "app/worker/cut_layout.h"
+#include "app/worker/value_memory.h"
 #include "core/plugin/rank_engine.h"
 #include "core/program/rank_program.h"
 
@@ -59,6 +61,8 @@ class Communicator {
   std::vector<int> ranks_of(std::span<const DeviceId> devices) const;
   DataType type_of(ValueId value) const;
   void assign_lanes();
+  void copy(ValueId from, std::span<std::byte> to);
+  CutLayout::Copy row_copy() const;
 
   std::unique_ptr<Operation> send(std::size_t index);
   std::unique_ptr<Operation> receive(std::size_t index);
@@ -69,6 +73,7 @@ class Communicator {
   const Graph& graph_;
   const RankProgram& program_;
   RankExecution& execution_;
+  ValueMemory memory_;
   Transport& transport_;
   std::unordered_map<DeviceId, int> rank_of_;
   std::vector<std::size_t> lane_;  // by instruction

@@ -1,7 +1,5 @@
 #include "app/worker/cut_layout.h"
 
-#include <cstring>
-
 #include "core/base/error.h"
 
 namespace strato::worker {
@@ -35,30 +33,27 @@ std::size_t CutLayout::width(std::size_t piece) const {
 
 std::size_t CutLayout::bytes(std::size_t piece) const { return runs_ * width(piece); }
 
-std::size_t CutLayout::offset(std::size_t run, std::size_t piece) const {
-  const auto units = static_cast<std::size_t>(cuts_.back() - cuts_.front());
-  return (run * units + static_cast<std::size_t>(cuts_[piece] - cuts_.front())) * unit_;
+std::size_t CutLayout::offset(std::size_t piece) const {
+  return static_cast<std::size_t>(cuts_[piece] - cuts_.front()) * unit_;
 }
 
 std::span<std::byte> CutLayout::part(std::span<std::byte> whole, std::size_t piece) const {
   CHECK(contiguous(), "the piece has gaps");
-  return whole.subspan(offset(0, piece), width(piece));
+  return whole.subspan(offset(piece), width(piece));
 }
 
 void CutLayout::take(std::span<const std::byte> whole, std::size_t piece,
-                     std::span<std::byte> out) const {
+                     std::span<std::byte> out, const Copy& copy) const {
   const std::size_t size = width(piece);
   CHECK(out.size() == runs_ * size, "a piece has another size than its value");
-  for (std::size_t run = 0; run < runs_; ++run)
-    std::memcpy(out.data() + run * size, whole.data() + offset(run, piece), size);
+  copy({out.data(), size, whole.data() + offset(piece), pitch(), size, runs_});
 }
 
-void CutLayout::put(std::span<const std::byte> in, std::size_t piece,
-                    std::span<std::byte> whole) const {
+void CutLayout::put(std::span<const std::byte> in, std::size_t piece, std::span<std::byte> whole,
+                    const Copy& copy) const {
   const std::size_t size = width(piece);
   CHECK(in.size() == runs_ * size, "a piece has another size than its value");
-  for (std::size_t run = 0; run < runs_; ++run)
-    std::memcpy(whole.data() + offset(run, piece), in.data() + run * size, size);
+  copy({whole.data() + offset(piece), pitch(), in.data(), size, size, runs_});
 }
 
 }  // namespace strato::worker

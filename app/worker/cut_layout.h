@@ -5,8 +5,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 
+#include "app/worker/value_memory.h"
 #include "core/graph/graph.h"
 #include "core/program/rank_program.h"
 
@@ -23,11 +25,15 @@ class CutLayout {
   // The piece where it lies in `whole`; only when contiguous().
   std::span<std::byte> part(std::span<std::byte> whole, std::size_t piece) const;
   bool contiguous() const { return runs_ == 1; }
-  void take(std::span<const std::byte> whole, std::size_t piece, std::span<std::byte> out) const;
-  void put(std::span<const std::byte> in, std::size_t piece, std::span<std::byte> whole) const;
+  using Copy = std::function<void(const RowCopy&)>;
+  void take(std::span<const std::byte> whole, std::size_t piece, std::span<std::byte> out,
+            const Copy& copy = copy_on_host) const;
+  void put(std::span<const std::byte> in, std::size_t piece, std::span<std::byte> whole,
+           const Copy& copy = copy_on_host) const;
 
  private:
-  std::size_t offset(std::size_t run, std::size_t piece) const;
+  std::size_t offset(std::size_t piece) const;  // in the first run
+  std::size_t pitch() const { return static_cast<std::size_t>(cuts_.back() - cuts_.front()) * unit_; }
   std::size_t width(std::size_t piece) const;  // bytes in one run
 
   std::span<const std::int32_t> cuts_;

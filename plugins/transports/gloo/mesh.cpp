@@ -14,6 +14,11 @@
 namespace strato::gloo_transport {
 namespace {
 
+using admission::equal;
+using admission::exchange;
+using admission::packed;
+using admission::unpacked;
+
 // Gloo's own way to meet asks a store that all ranks reach: here the admitted connections are one.
 class Mesh final : public gloo::Context {
  public:

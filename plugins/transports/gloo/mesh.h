@@ -1,4 +1,8 @@
 // Gloo's connections between all ranks of a job, each verified.
+//
+// Gloo knows no authentication: whoever connects to a port of it is taken for a peer. Therefore its
+// ports are handed out on the admitted connections only, and both ends of every connection of Gloo's
+// exchange the pair's token before anything else.
 #pragma once
 
 #include <gloo/context.h>
@@ -6,9 +10,11 @@
 #include <memory>
 
 #include "core/plugin/rank_engine.h"
-#include "plugins/transports/gloo/admission.h"
+#include "plugins/transports/meeting/admission.h"
 
 namespace strato::gloo_transport {
+
+using admission::Roster;
 
 // Names what Gloo's messages are told apart by, beside the tag. Gloo's own collectives have the
 // numbers from 1 to 8 there.

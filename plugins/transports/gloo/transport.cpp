@@ -1,7 +1,6 @@
 // The plugin's entry: Gloo over TCP. Transfers and the gathering and scattering of pieces are Gloo's
 // messages, which its own thread moves; reductions run one after another in a thread of ours.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <gloo/allreduce.h>
 #include <gloo/barrier.h>
 #include <gloo/common/error.h>
@@ -14,20 +13,23 @@
 
 #include "core/base/error.h"
 #include "core/plugin/plugin.h"
-#include "plugins/transports/gloo/admission.h"
 #include "plugins/transports/gloo/group.h"
 #include "plugins/transports/gloo/mesh.h"
 #include "plugins/transports/gloo/sums.h"
 #include "plugins/transports/gloo/task_queue.h"
-#include "plugins/transports/gloo/watch.h"
+#include "plugins/transports/meeting/admission.h"
+#include "plugins/transports/meeting/alone.h"
+#include "plugins/transports/meeting/failure.h"
+#include "plugins/transports/meeting/watch.h"
 
 namespace strato::gloo_transport {
 namespace {
 
+using admission::Socket;
+using admission::Watch;
 using gloo::transport::UnboundBuffer;
 using Bytes = std::span<std::byte>;
 
-constexpr auto kNewsTime = std::chrono::milliseconds(500);  // until a death is known everywhere
 constexpr auto kLeaveTime = std::chrono::seconds(2);
 constexpr std::uint64_t kMostReported = std::uint64_t{1} << 32;
 
@@ -35,7 +37,7 @@ constexpr std::uint64_t kMostReported = std::uint64_t{1} << 32;
 class Connections {
  public:
   explicit Connections(const Meeting& meeting) : meeting_(meeting) {
-    Roster roster = admit(meeting);
+    Roster roster = admission::admit(meeting);
     for (const Socket& each : roster.connections) {
       if (each.is_open()) roster.address = each.local_address();
     }
@@ -64,29 +66,13 @@ class Connections {
  private:
   [[noreturn]] void fail(std::span<const int> others) {
     failed_ = true;
-    const std::string place = fmt::format("rank {} of {}", meeting_.rank, meeting_.ranks);
-    if (const int lost = watch_->lost(kNewsTime); lost >= 0) {
-      throw InputError("", place, fmt::format("rank {} is lost: its connection broke", lost),
-                       fmt::format("see the log of rank {}", lost));
-    }
-    std::vector<int> peers;
-    std::copy_if(others.begin(), others.end(), std::back_inserter(peers),
-                 [this](int rank) { return rank != meeting_.rank; });
-    throw InputError("", place,
-                     fmt::format("rank {} does not answer within {} s", fmt::join(peers, ", "),
-                                 std::chrono::duration<double>(meeting_.timeout).count()),
-                     "see the logs of those ranks");
+    admission::throw_failure(meeting_, *watch_, others);
   }
 
   Meeting meeting_;
   std::shared_ptr<gloo::Context> context_;
   std::unique_ptr<Watch> watch_;
   std::atomic<bool> failed_ = false;
-};
-
-class Done final : public Pending {
- public:
-  void wait() override {}
 };
 
 class Queued final : public Pending {
@@ -180,7 +166,7 @@ class GlooTransport final : public Transport {
                                       DataType type, std::vector<Bytes> values) override {
     SumFunction sum = sum_of(type);
     std::erase_if(values, [](Bytes each) { return each.empty(); });
-    if (members.size() < 2 || values.empty()) return std::make_unique<Done>();
+    if (members.size() < 2 || values.empty()) return std::make_unique<admission::Done>();
     std::vector<int> ranks(members.begin(), members.end());
     return queued(ranks, [this, ranks, tag, type, sum = std::move(sum),
                           values = std::move(values)] {
@@ -316,32 +302,8 @@ class GlooTransport final : public Transport {
   TaskQueue queue_;
 };
 
-// A job of one rank: nobody to talk to.
-class AloneTransport final : public Transport {
- public:
-  std::unique_ptr<Pending> send(int, std::uint32_t, Bytes) override { return nobody(); }
-  std::unique_ptr<Pending> receive(int, std::uint32_t, Bytes) override { return nobody(); }
-  std::unique_ptr<Pending> all_reduce(std::span<const int>, std::uint32_t, DataType,
-                                      std::vector<Bytes>) override {
-    return std::make_unique<Done>();
-  }
-  std::unique_ptr<Pending> all_gather(std::span<const int>, std::uint32_t,
-                                      std::vector<Bytes>) override {
-    return std::make_unique<Done>();
-  }
-  std::unique_ptr<Pending> reduce_scatter(std::span<const int>, std::uint32_t, DataType,
-                                          std::vector<Bytes>) override {
-    return std::make_unique<Done>();
-  }
-  void barrier() override {}
-  std::vector<std::string> gather(const std::string& text) override { return {text}; }
-
- private:
-  [[noreturn]] static std::unique_ptr<Pending> nobody() { CHECK(false, "a job of one rank"); }
-};
-
 std::unique_ptr<Transport> make(const Meeting& meeting) {
-  if (meeting.ranks == 1) return std::make_unique<AloneTransport>();
+  if (meeting.ranks == 1) return std::make_unique<admission::AloneTransport>();
   return std::make_unique<GlooTransport>(meeting);
 }
 

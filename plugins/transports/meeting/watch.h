@@ -9,9 +9,9 @@
 #include <thread>
 #include <vector>
 
-#include "plugins/transports/gloo/socket.h"
+#include "plugins/transports/meeting/socket.h"
 
-namespace strato::gloo_transport {
+namespace strato::admission {
 
 // Thread safe.
 class Watch {
@@ -49,4 +49,4 @@ class Watch {
   std::thread thread_;
 };
 
-}  // namespace strato::gloo_transport
+}  // namespace strato::admission

@@ -1,4 +1,4 @@
-#include "plugins/transports/gloo/admission.h"
+#include "plugins/transports/meeting/admission.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -11,7 +11,7 @@
 
 #include "core/base/error.h"
 
-namespace strato::gloo_transport {
+namespace strato::admission {
 namespace {
 
 constexpr char kMagic[8] = {'s', 't', 'r', 'a', 't', 'o', 'g', '1'};
@@ -278,4 +278,4 @@ std::vector<std::string> exchange(const Meeting& meeting, const Roster& roster,
   }
 }
 
-}  // namespace strato::gloo_transport
+}  // namespace strato::admission

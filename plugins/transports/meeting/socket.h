@@ -8,7 +8,7 @@
 #include <span>
 #include <string>
 
-namespace strato::gloo_transport {
+namespace strato::admission {
 
 using Clock = std::chrono::steady_clock;
 using Deadline = Clock::time_point;
@@ -47,4 +47,4 @@ Socket connect_to(const std::string& host, std::uint16_t port, const std::string
 // Waits until one of the descriptors can be read; false: the deadline passed.
 bool wait_readable(std::span<const int> descriptors, Deadline deadline);
 
-}  // namespace strato::gloo_transport
+}  // namespace strato::admission

@@ -1,4 +1,4 @@
-#include "plugins/transports/gloo/watch.h"
+#include "plugins/transports/meeting/watch.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -11,7 +11,7 @@
 
 #include "core/base/error.h"
 
-namespace strato::gloo_transport {
+namespace strato::admission {
 namespace {
 
 constexpr char kLost = 'L', kLeft = 'B';
@@ -125,4 +125,4 @@ void Watch::tell_all(char what, int rank) {
   }
 }
 
-}  // namespace strato::gloo_transport
+}  // namespace strato::admission

@@ -1,9 +1,8 @@
-// Who takes part in a job: before a rank opens anything of Gloo's, it presents the job's secret at
-// rank 0, on a connection that stays open until the end and tells when a rank dies.
+// Who takes part in a job: before a rank opens anything of a transport's, it presents the job's
+// secret at rank 0, on a connection that stays open until the end and tells when a rank dies.
 //
-// Gloo knows no authentication: whoever connects to a port of it is taken for a peer. Therefore its
-// ports and, for each pair of ranks, a fresh random token are handed out on the admitted connections
-// only, and both ends of every connection of Gloo's exchange the pair's token before anything else.
+// What a transport needs to connect (ports, a fresh random token for each pair of ranks, NCCL's
+// unique id) is handed out on the admitted connections only.
 //
 // This keeps out strangers who can reach the ports: other users of the machines, other jobs, port
 // scanners, a stale worker of an earlier job. It does not hide or sign what is sent: whoever reads
@@ -15,9 +14,9 @@
 #include <vector>
 
 #include "core/plugin/rank_engine.h"
-#include "plugins/transports/gloo/socket.h"
+#include "plugins/transports/meeting/socket.h"
 
-namespace strato::gloo_transport {
+namespace strato::admission {
 
 struct Roster {
   std::string address;              // on which this rank listens
@@ -40,4 +39,4 @@ std::vector<std::string> unpacked(const std::string& all);
 // Takes as long for texts that differ early as for equal ones.
 bool equal(const std::string& a, const std::string& b);
 
-}  // namespace strato::gloo_transport
+}  // namespace strato::admission

@@ -1,4 +1,4 @@
-#include "plugins/transports/gloo/socket.h"
+#include "plugins/transports/meeting/socket.h"
 
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -18,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-namespace strato::gloo_transport {
+namespace strato::admission {
 namespace {
 
 constexpr auto kRetry = std::chrono::milliseconds(20);
@@ -206,4 +206,4 @@ bool wait_readable(std::span<const int> descriptors, Deadline deadline) {
   }
 }
 
-}  // namespace strato::gloo_transport
+}  // namespace strato::admission

@@ -1,0 +1,73 @@
+#include "plugins/engines/replay_buffers/value_buffers.h"
+
+#include <fmt/format.h>
+
+#include <new>
+#include <utility>
+
+#include "core/base/error.h"
+
+namespace strato::replay {
+
+ValueBuffers::ValueBuffers(std::shared_ptr<const Graph> graph,
+                           std::shared_ptr<const RankProgram> program, Memory memory,
+                           std::string where)
+    : graph_(std::move(graph)),
+      program_(std::move(program)),
+      where_(std::move(where)),
+      pool_(memory) {
+  for (const Value& value : program_->values) {
+    sizes_.push_back(static_cast<std::size_t>(
+        bytes_of(graph_->tensor(value.tensor), value.piece, graph_->batch()).value));
+    buffers_.push_back(no_buffer());
+  }
+  for (std::size_t i = 0; i < sizes_.size(); ++i) {
+    if (program_->values[ValueId(i)].resident) take(ValueId(i));
+  }
+}
+
+std::span<std::byte> ValueBuffers::memory(ValueId id) {
+  take(id);
+  return {buffers_[id].get(), sizes_[id]};
+}
+
+void ValueBuffers::take_writes(std::size_t instruction) {
+  for (const ValueId id : program_->writes[instruction]) {
+    if (id.valid()) take(id);
+  }
+}
+
+void ValueBuffers::release(ValueId id) {
+  if (program_->values[id].resident) return;
+  pool_.give_back(std::exchange(buffers_[id], no_buffer()), sizes_[id]);
+}
+
+std::span<const std::byte> ValueBuffers::present(ValueId id) const {
+  CHECK(buffers_[id] != nullptr, "a value that is not there");
+  return {buffers_[id].get(), sizes_[id]};
+}
+
+std::span<std::byte> ValueBuffers::to_fill(ValueId id, const std::string& elements) {
+  if (elements.size() != sizes_[id]) {
+    throw InputError("", fmt::format("tensor \"{}\"", tensor_of(id).name),
+                     fmt::format("has {} bytes instead of {}", elements.size(), sizes_[id]),
+                     "give all its elements");
+  }
+  return memory(id);
+}
+
+void ValueBuffers::take(ValueId id) {
+  if (buffers_[id]) return;
+  try {
+    buffers_[id] = pool_.take(sizes_[id]);
+  } catch (const std::bad_alloc&) {
+    throw InputError("", fmt::format("tensor \"{}\"", tensor_of(id).name),
+                     where_ + " memory does not suffice", "take a smaller batch");
+  }
+}
+
+const Tensor& ValueBuffers::tensor_of(ValueId id) const {
+  return graph_->tensor(program_->values[id].tensor);
+}
+
+}  // namespace strato::replay

@@ -1,0 +1,18 @@
+// Which GPU a rank computes on.
+#pragma once
+
+#include <string>
+
+namespace strato::replay_cuda {
+
+// "cuda": the rank's place on its machine (as srun or mpirun says, else its number), modulo the
+// GPUs; "cuda:2": that one. Throws InputError for another name, or a GPU that is not there.
+int gpu_index(const std::string& device, int local_rank, int gpus);
+
+// From the environment of srun, mpirun or torchrun; else `rank`.
+int local_rank(int rank);
+
+// How many there are. Throws InputError when there is none, or no driver.
+int gpu_count();
+
+}  // namespace strato::replay_cuda

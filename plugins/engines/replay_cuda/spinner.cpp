@@ -1,0 +1,75 @@
+#include "plugins/engines/replay_cuda/spinner.h"
+
+#include <algorithm>
+#include <chrono>
+#include <vector>
+
+#include "plugins/engines/replay_cuda/cuda_check.h"
+#include "plugins/engines/replay_cuda/spin_kernels.h"
+
+namespace strato::replay_cuda {
+namespace {
+
+constexpr std::int64_t kSampled = 5'000'000;  // ns
+constexpr int kClockRounds = 3, kLaunches = 101;
+
+}  // namespace
+
+Nanos host_now() {
+  return Nanos(std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1));
+}
+
+Spinner::Spinner() {
+  cuda_check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "making a stream");
+  calibrate_clocks();
+  calibrate_overhead();
+}
+
+Spinner::~Spinner() { cudaStreamDestroy(stream_); }
+
+void Spinner::spin(Nanos time) {
+  const SpinPlan plan = spin_plan(time, calibration_);
+  if (plan.clock == SpinPlan::Clock::None) return;
+  launch(plan);
+  cuda_check(cudaStreamSynchronize(stream_), "waiting for a kernel");
+}
+
+void Spinner::launch(const SpinPlan& plan) {
+  cuda_check(plan.clock == SpinPlan::Clock::Cycles ? spin_cycles(stream_, plan.count)
+                                                   : spin_nanoseconds(stream_, plan.count),
+             "starting a kernel");
+}
+
+// The last round counts: the GPU has raised its clock rate by then.
+void Spinner::calibrate_clocks() {
+  ClockSample* sample = nullptr;
+  cuda_check(cudaMallocHost(&sample, sizeof *sample), "taking pinned memory");
+  cudaError_t status = cudaSuccess;
+  for (int i = 0; i < kClockRounds && status == cudaSuccess; ++i) {
+    status = sample_clocks(stream_, kSampled, sample);
+    if (status == cudaSuccess) status = cudaStreamSynchronize(stream_);
+  }
+  if (status == cudaSuccess) {
+    calibration_.tick = Nanos(std::max<std::int64_t>(sample->tick, 1));
+    calibration_.cycles_per_nano =
+        static_cast<double>(sample->cycles) / static_cast<double>(sample->nanoseconds);
+  }
+  cudaFreeHost(sample);
+  cuda_check(status, "calibrating the kernels");
+}
+
+// Each kernel is started once, as CUDA may load it then, and wait for the whole device.
+void Spinner::calibrate_overhead() {
+  launch({SpinPlan::Clock::Nanoseconds, 0});
+  std::vector<Nanos> times;
+  for (int i = 0; i < kLaunches; ++i) {
+    const Nanos start = host_now();
+    launch({SpinPlan::Clock::Cycles, 0});
+    cuda_check(cudaStreamSynchronize(stream_), "waiting for a kernel");
+    times.push_back(host_now() - start);
+  }
+  std::nth_element(times.begin(), times.begin() + kLaunches / 2, times.end());
+  calibration_.overhead = times[kLaunches / 2];
+}
+
+}  // namespace strato::replay_cuda

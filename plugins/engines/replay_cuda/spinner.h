@@ -1,0 +1,33 @@
+// Keeps one GPU's compute stream busy for a given time.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include "plugins/engines/replay_cuda/spin_plan.h"
+
+namespace strato::replay_cuda {
+
+// Of one thread. The GPU is to be current in it.
+class Spinner {
+ public:
+  Spinner();  // calibrates: some 20 ms
+  ~Spinner();
+  Spinner(const Spinner&) = delete;
+  Spinner& operator=(const Spinner&) = delete;
+
+  // Returns when the kernel is done.
+  void spin(Nanos time);
+  const SpinClocks& calibration() const { return calibration_; }
+
+ private:
+  void launch(const SpinPlan& plan);
+  void calibrate_clocks();
+  void calibrate_overhead();
+
+  cudaStream_t stream_ = nullptr;
+  SpinClocks calibration_;
+};
+
+Nanos host_now();  // of the monotonic clock
+
+}  // namespace strato::replay_cuda

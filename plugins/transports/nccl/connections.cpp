@@ -1,0 +1,267 @@
+#include "plugins/transports/nccl/connections.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <numeric>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "core/base/error.h"
+#include "plugins/transports/meeting/failure.h"
+#include "plugins/transports/nccl/message.h"
+#include "plugins/transports/nccl/schedule.h"
+
+namespace strato::nccl_transport {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto kLeaveTime = 2s;
+constexpr auto kSpinTime = 200us;   // until a thread that waits sleeps between two looks
+constexpr auto kSleepTime = 20us;
+constexpr auto kCareTime = 20ms;    // between two looks at whether all is well
+
+ncclConfig_t in_background() {
+  ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+  config.blocking = 0;
+  return config;
+}
+
+std::string place_of(const Meeting& meeting) {
+  return fmt::format("rank {} of {}", meeting.rank, meeting.ranks);
+}
+
+}  // namespace
+
+Connections::Connections(const Meeting& meeting) : meeting_(meeting) {
+  check(cudaGetDevice(&gpu_));
+  on_gpu();
+  try {
+    meet();
+    make_channels();
+  } catch (...) {
+    abort_all();
+    throw;
+  }
+}
+
+// All ranks are done before any of them takes its memory from under the others; so nothing is under
+// way, and the communicators need no farewell of their own.
+Connections::~Connections() {
+  if (!failed_) watch_->leave(kLeaveTime);
+  cudaSetDevice(gpu_);
+  abort_all();
+  for (const cudaStream_t stream : streams_) cudaStreamDestroy(stream);
+}
+
+void Connections::on_gpu() const { check(cudaSetDevice(gpu_)); }
+
+void Connections::meet() {
+  admission::Roster roster = admission::admit(meeting_);
+  for (const admission::Socket& each : roster.connections) {
+    if (each.is_open()) roster.address = each.local_address();
+  }
+  const std::string interface = interface_with(roster.address);
+  if (!interface.empty()) ::setenv("NCCL_SOCKET_IFNAME", ("=" + interface).c_str(), 0);
+
+  ncclUniqueId id{};
+  if (meeting_.rank == 0) id = fresh_id();
+  const std::string own(id.internal, meeting_.rank == 0 ? sizeof id.internal : 0);
+  const std::string known = admission::exchange(meeting_, roster, own).at(0);
+  CHECK(known.size() == sizeof id.internal, "rank 0 sent something else than an id of NCCL's");
+  std::memcpy(id.internal, known.data(), known.size());
+
+  watch_ = std::make_unique<admission::Watch>(meeting_.rank, std::move(roster.connections));
+  world_.members.resize(static_cast<std::size_t>(meeting_.ranks));
+  std::iota(world_.members.begin(), world_.members.end(), 0);
+  world_.communicator = join(id, meeting_.rank, meeting_.ranks);
+  world_.stream = make_stream();
+}
+
+void Connections::make_channels() {
+  for (int round = 0; round < round_count(meeting_.ranks); ++round) {
+    for (const bool upwards : {true, false}) make_channels_with(round, upwards);
+  }
+}
+
+// Every rank takes part, also one that meets nobody in this round.
+void Connections::make_channels_with(int round, bool upwards) {
+  const int partner = partner_in(round, meeting_.rank, meeting_.ranks);
+  int blocks = 0;
+  check(cudaDeviceGetAttribute(&blocks, cudaDevAttrMultiProcessorCount, gpu_));
+  ncclConfig_t config = in_background();
+  config.maxCTAs = blocks_of_channel(meeting_.ranks, blocks);
+  const int color = partner < 0 ? NCCL_SPLIT_NOCOLOR : std::min(partner, meeting_.rank);
+  ncclComm_t split = nullptr;
+  settle(world_.communicator,
+         ncclCommSplit(world_.communicator, color, meeting_.rank, &split, &config),
+         world_.members);
+  if (partner < 0) return;
+  CHECK(split != nullptr, "NCCL has split off nothing");
+  communicators_.push_back(split);
+  Channel channel{split, make_stream(), {meeting_.rank, partner}};
+  std::sort(channel.members.begin(), channel.members.end());
+  settle(split, ncclInProgress, channel.members);
+  auto& channels = upwards == (meeting_.rank < partner) ? to_ : from_;
+  channels.emplace(partner, std::move(channel));
+  use_once(partner, upwards);
+}
+
+void Connections::use_once(int partner, bool upwards) {
+  std::byte byte{};
+  const bool sends = upwards == (meeting_.rank < partner);
+  Message message(*this, sends ? to(partner) : from(partner));
+  sends ? message.send(partner, {&byte, 1}) : message.receive(partner, {&byte, 1});
+  message.wait();
+}
+
+const Channel& Connections::group(std::span<const int> members) {
+  if (members.size() == world_.members.size()) return world_;
+  std::vector<int> key(members.begin(), members.end());
+  const auto known = groups_.find(key);
+  if (known != groups_.end()) return known->second;
+  const auto place = std::find(key.begin(), key.end(), meeting_.rank) - key.begin();
+  const ncclUniqueId id = id_of_group(members);
+  Channel channel{join(id, static_cast<int>(place), static_cast<int>(key.size())), world_.stream,
+                  key};
+  return groups_.emplace(std::move(key), std::move(channel)).first->second;
+}
+
+ncclUniqueId Connections::id_of_group(std::span<const int> members) {
+  ncclUniqueId id{};
+  const auto bytes = std::as_writable_bytes(std::span(id.internal));
+  if (members[0] != meeting_.rank) {
+    Message message(*this, from(members[0]));
+    message.receive(members[0], bytes);
+    message.wait();
+    return id;
+  }
+  id = fresh_id();
+  for (const int other : members.subspan(1)) {
+    Message message(*this, to(other));
+    message.send(other, bytes);
+    message.wait();
+  }
+  return id;
+}
+
+ncclUniqueId Connections::fresh_id() {
+  ncclUniqueId id{};
+  check(ncclGetUniqueId(&id), {});
+  return id;
+}
+
+ncclComm_t Connections::join(const ncclUniqueId& id, int place, int members) {
+  const std::lock_guard lock(mutex_);
+  ncclConfig_t config = in_background();
+  ncclComm_t joined = nullptr;
+  const ncclResult_t status = ncclCommInitRankConfig(&joined, members, id, place, &config);
+  if (joined != nullptr) communicators_.push_back(joined);
+  settle(joined, status, world_.members);
+  return joined;
+}
+
+// Aborting takes the mutex, too; so what waits here looks whether something has failed meanwhile.
+void Connections::settle(ncclComm_t communicator, ncclResult_t status,
+                         std::span<const int> members) {
+  const auto end = Time::now() + meeting_.timeout;
+  while (status == ncclInProgress) {
+    if (failed_ || Time::now() > end) fail(members, "");
+    if (watch_ != nullptr && watch_->lost() >= 0) fail(members, "");
+    std::this_thread::sleep_for(kSleepTime);
+    ncclResult_t now = ncclSuccess;
+    check(ncclCommGetAsyncError(communicator, &now), members);
+    status = now;
+  }
+  check(status, members);
+}
+
+void Connections::start(const Channel& channel, const Calls& calls, cudaEvent_t done) {
+  const std::lock_guard lock(mutex_);
+  if (failed_) fail(channel.members, "");
+  check(ncclGroupStart(), channel.members);
+  const ncclResult_t called = calls(channel.communicator, channel.stream);
+  const ncclResult_t ended = ncclGroupEnd();
+  if (called != ncclSuccess && called != ncclInProgress) check(called, channel.members);
+  settle(channel.communicator, ended, channel.members);
+  check(cudaEventRecord(done, channel.stream));
+}
+
+void Connections::wait(const Channel& channel, cudaEvent_t done) {
+  const auto begin = Time::now();
+  auto cared = begin;
+  for (;;) {
+    const cudaError_t status = cudaEventQuery(done);
+    if (failed_) fail(channel.members, "");  // what was aborted looks done
+    if (status == cudaSuccess) return;
+    if (status != cudaErrorNotReady) fail(channel.members, cudaGetErrorString(status));
+    const auto now = Time::now();
+    if (now - begin > meeting_.timeout) fail(channel.members, "");
+    if (now - cared > kCareTime) {
+      look_after(channel);
+      cared = now;
+    }
+    if (now - begin > kSpinTime) std::this_thread::sleep_for(kSleepTime);
+  }
+}
+
+// The mutex: a communicator may be aborted by another thread.
+void Connections::look_after(const Channel& channel) {
+  if (watch_->lost() >= 0) fail(channel.members, "");
+  const std::unique_lock lock(mutex_, std::try_to_lock);
+  if (!lock.owns_lock() || failed_) return;
+  ncclResult_t status = ncclSuccess;
+  if (ncclCommGetAsyncError(channel.communicator, &status) != ncclSuccess ||
+      (status != ncclSuccess && status != ncclInProgress)) {
+    fail(channel.members, ncclGetErrorString(status));
+  }
+}
+
+cudaStream_t Connections::make_stream() {
+  cudaStream_t stream = nullptr;
+  check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+  streams_.push_back(stream);
+  return stream;
+}
+
+void Connections::check(ncclResult_t status, std::span<const int> members) {
+  if (status == ncclSuccess || status == ncclInProgress) return;
+  const char* detail = ncclGetLastError(world_.communicator);
+  fail(members, fmt::format("{}{}{}", ncclGetErrorString(status),
+                            detail == nullptr || *detail == '\0' ? "" : ": ",
+                            detail == nullptr ? "" : detail));
+}
+
+void Connections::check(cudaError_t status) const {
+  if (status == cudaSuccess) return;
+  throw InputError("", place_of(meeting_),
+                   fmt::format("the GPU cannot be used ({})", cudaGetErrorString(status)),
+                   "take --transport gloo where there is none");
+}
+
+// A rank that died explains what NCCL or CUDA say about it.
+void Connections::fail(std::span<const int> members, const std::string& reason) {
+  failed_ = true;
+  abort_all();
+  constexpr auto kNewsTime = 500ms;
+  const bool died = watch_ != nullptr && watch_->lost(kNewsTime) >= 0;
+  if (watch_ != nullptr && (died || reason.empty()))
+    admission::throw_failure(meeting_, *watch_, members);
+  throw InputError("", place_of(meeting_),
+                   fmt::format("NCCL fails among ranks {} ({})", fmt::join(members, ", "),
+                               reason.empty() ? "timeout" : reason),
+                   "set NCCL_DEBUG=INFO and see the logs of those ranks");
+}
+
+void Connections::abort_all() {
+  const std::lock_guard lock(mutex_);
+  if (std::exchange(aborted_, true)) return;
+  for (const ncclComm_t each : communicators_) ncclCommAbort(each);
+}
+
+}  // namespace strato::nccl_transport

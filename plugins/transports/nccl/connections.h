@@ -1,0 +1,96 @@
+// The ranks of a job as NCCL knows them, and what is known of their lives.
+//
+// NCCL runs what is asked of one communicator in that order, and a transfer blocks its stream until
+// its peer takes part. So each pair of ranks has a communicator and a stream for each direction:
+// transfers wait for their own peer only, and a send never for a receive. Collectives have a
+// communicator for each set of members and one stream for all of them: the ranks issue those that
+// they share in one order, so that in one stream they cannot wait for each other in a circle.
+//
+// The channels of pairs are split off the communicator of all ranks (ncclCommSplit) at the start, in
+// an order that all ranks know, and used once, so that nothing is connected and no kernel loaded
+// while others run. A split takes all ranks, and only the members learn of a set; so theirs are made
+// when they first ask for them, with an id that the first member sends the others over the channels.
+//
+// NCCL knows no authentication: its unique ids travel on admitted connections and NCCL's own only.
+#pragma once
+
+#include <cuda_runtime.h>
+#include <nccl.h>
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include "core/plugin/rank_engine.h"
+#include "plugins/transports/meeting/admission.h"
+#include "plugins/transports/meeting/watch.h"
+
+namespace strato::nccl_transport {
+
+struct Channel {
+  ncclComm_t communicator = nullptr;
+  cudaStream_t stream = nullptr;
+  std::vector<int> members;  // ascending
+};
+
+class Connections {
+ public:
+  // On the calling thread's current GPU. Throws InputError: no GPU, ranks that do not come, NCCL.
+  explicit Connections(const Meeting& meeting);
+  // Blocks until all ranks are done, or for a moment.
+  ~Connections();
+  Connections(const Connections&) = delete;
+  Connections& operator=(const Connections&) = delete;
+
+  const Meeting& meeting() const { return meeting_; }
+  const Channel& to(int peer) const { return to_.at(peer); }
+  const Channel& from(int peer) const { return from_.at(peer); }
+  // One thread issues.
+  const Channel& group(std::span<const int> members);
+
+  // Starts what `calls` asks of NCCL as one group; `done` is recorded behind it. Throws InputError.
+  using Calls = std::function<ncclResult_t(ncclComm_t, cudaStream_t)>;
+  void start(const Channel& channel, const Calls& calls, cudaEvent_t done);
+  // Any thread. Throws InputError naming who died or does not answer; nothing goes on then.
+  void wait(const Channel& channel, cudaEvent_t done);
+  // CUDA knows a current GPU for each thread.
+  void on_gpu() const;
+
+ private:
+  using Time = std::chrono::steady_clock;
+
+  void meet();
+  void make_channels();
+  void make_channels_with(int round, bool upwards);
+  void use_once(int partner, bool upwards);
+  ncclComm_t join(const ncclUniqueId& id, int place, int members);
+  ncclUniqueId id_of_group(std::span<const int> members);
+  ncclUniqueId fresh_id();
+  // Waits until NCCL has done what it was asked, which goes on in the background.
+  void settle(ncclComm_t communicator, ncclResult_t status, std::span<const int> members);
+  cudaStream_t make_stream();
+  void check(ncclResult_t status, std::span<const int> members);
+  void check(cudaError_t status) const;
+  void look_after(const Channel& channel);
+  [[noreturn]] void fail(std::span<const int> members, const std::string& reason);
+  void abort_all();
+
+  Meeting meeting_;
+  int gpu_ = 0;
+  Channel world_;
+  std::map<int, Channel> to_, from_;  // by peer
+  std::map<std::vector<int>, Channel> groups_;
+  std::vector<cudaStream_t> streams_;
+  std::vector<ncclComm_t> communicators_;
+  std::recursive_mutex mutex_;  // over all calls of NCCL that start something or end everything
+  std::atomic<bool> failed_ = false;
+  bool aborted_ = false;
+  std::unique_ptr<admission::Watch> watch_;
+};
+
+}  // namespace strato::nccl_transport

@@ -1,0 +1,163 @@
+// The plugin's entry: transfers and collectives by NCCL, on the GPU that the engine has made current.
+// Memory may be the GPU's or the host's; host memory takes a detour through pinned buffers.
+//
+// What an operation reads is ready when it is called (the engine's run() returns when its kernel is
+// done) and what it made is there when wait() returns: so no stream waits for another one's events.
+#include <nccl.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <numeric>
+
+#include "core/base/error.h"
+#include "core/plugin/plugin.h"
+#include "plugins/transports/meeting/alone.h"
+#include "plugins/transports/nccl/connections.h"
+#include "plugins/transports/nccl/data_type.h"
+#include "plugins/transports/nccl/message.h"
+
+namespace strato::nccl_transport {
+namespace {
+
+using admission::Done;
+using Bytes = std::span<std::byte>;
+
+constexpr std::uint64_t kMostReported = std::uint64_t{1} << 32;
+
+// Runs `call` for each piece, in their order, until one fails.
+template <class Call>
+ncclResult_t each_of(const std::vector<Bytes>& pieces, Call call) {
+  for (std::size_t i = 0; i < pieces.size(); ++i) {
+    if (pieces[i].empty()) continue;
+    const ncclResult_t status = call(i);
+    if (status != ncclSuccess && status != ncclInProgress) return status;
+  }
+  return ncclSuccess;
+}
+
+bool all_empty(const std::vector<Bytes>& values) {
+  return std::all_of(values.begin(), values.end(), [](Bytes each) { return each.empty(); });
+}
+
+class NcclTransport final : public Transport {
+ public:
+  explicit NcclTransport(const Meeting& meeting) : connections_(meeting) {}
+
+  std::unique_ptr<Pending> send(int to, std::uint32_t, Bytes bytes) override {
+    if (bytes.empty()) return std::make_unique<Done>();
+    auto message = std::make_unique<Message>(connections_, connections_.to(to));
+    message->send(to, bytes);
+    return message;
+  }
+  std::unique_ptr<Pending> receive(int from, std::uint32_t, Bytes bytes) override {
+    if (bytes.empty()) return std::make_unique<Done>();
+    auto message = std::make_unique<Message>(connections_, connections_.from(from));
+    message->receive(from, bytes);
+    return message;
+  }
+
+  std::unique_ptr<Pending> all_reduce(std::span<const int> members, std::uint32_t, DataType type,
+                                      std::vector<Bytes> values) override {
+    const ncclDataType_t element = sum_type_of(type);
+    if (members.size() < 2 || all_empty(values)) return std::make_unique<Done>();
+    return collective(members, values, [=](const Pieces& data, Call call) {
+      return each_of(values, [&](std::size_t i) {
+        return ncclAllReduce(data[i], data[i], count(values[i], type), element, ncclSum,
+                             call.communicator, call.stream);
+      });
+    });
+  }
+
+  // Pieces may differ in size, which NCCL's own all-gather does not know: each is broadcast.
+  std::unique_ptr<Pending> all_gather(std::span<const int> members, std::uint32_t,
+                                      std::vector<Bytes> pieces) override {
+    CHECK(pieces.size() == members.size(), "one piece a member");
+    if (members.size() < 2 || all_empty(pieces)) return std::make_unique<Done>();
+    return collective(members, pieces, [=](const Pieces& data, Call call) {
+      return each_of(pieces, [&](std::size_t i) {
+        return ncclBroadcast(data[i], data[i], pieces[i].size(), ncclInt8, static_cast<int>(i),
+                             call.communicator, call.stream);
+      });
+    });
+  }
+
+  // As above: each piece is reduced to its member. The others' terms stay as they are.
+  std::unique_ptr<Pending> reduce_scatter(std::span<const int> members, std::uint32_t,
+                                          DataType type, std::vector<Bytes> pieces) override {
+    CHECK(pieces.size() == members.size(), "one piece a member");
+    const ncclDataType_t element = sum_type_of(type);
+    if (members.size() < 2 || all_empty(pieces)) return std::make_unique<Done>();
+    return collective(members, pieces, [=](const Pieces& data, Call call) {
+      return each_of(pieces, [&](std::size_t i) {
+        return ncclReduce(data[i], data[i], count(pieces[i], type), element, ncclSum,
+                          static_cast<int>(i), call.communicator, call.stream);
+      });
+    });
+  }
+
+  void barrier() override {
+    std::vector<int> all(static_cast<std::size_t>(ranks()));
+    std::iota(all.begin(), all.end(), 0);
+    std::int32_t nothing = 0;
+    all_reduce(all, 0, DataType::I32, {std::as_writable_bytes(std::span(&nothing, 1))})->wait();
+  }
+
+  std::vector<std::string> gather(const std::string& text) override {
+    if (connections_.meeting().rank == 0) return gather_here(text);
+    std::uint64_t size = text.size();
+    std::string bytes = text;
+    send(0, 0, std::as_writable_bytes(std::span(&size, 1)))->wait();
+    send(0, 0, std::as_writable_bytes(std::span(bytes)))->wait();
+    return {};
+  }
+
+ private:
+  using Pieces = std::vector<std::byte*>;
+  struct Call {
+    ncclComm_t communicator;
+    cudaStream_t stream;
+  };
+
+  int ranks() const { return connections_.meeting().ranks; }
+  static std::size_t count(Bytes bytes, DataType type) {
+    return bytes.size() / static_cast<std::size_t>(size_of(type));
+  }
+
+  template <class Body>
+  std::unique_ptr<Pending> collective(std::span<const int> members, const std::vector<Bytes>& spans,
+                                      const Body& body) {
+    auto message = std::make_unique<Message>(connections_, connections_.group(members));
+    Pieces data;
+    for (const Bytes each : spans) data.push_back(message->reachable(each, true));
+    message->start([&](ncclComm_t communicator, cudaStream_t stream) {
+      return body(data, Call{communicator, stream});
+    });
+    return message;
+  }
+
+  std::vector<std::string> gather_here(const std::string& own) {
+    std::vector<std::string> texts = {own};
+    for (int rank = 1; rank < ranks(); ++rank) {
+      std::uint64_t size = 0;
+      receive(rank, 0, std::as_writable_bytes(std::span(&size, 1)))->wait();
+      CHECK(size < kMostReported, "rank " + std::to_string(rank) + " reports too much");
+      std::string text(size, '\0');
+      receive(rank, 0, std::as_writable_bytes(std::span(text)))->wait();
+      texts.push_back(std::move(text));
+    }
+    return texts;
+  }
+
+  Connections connections_;
+};
+
+std::unique_ptr<Transport> make(const Meeting& meeting) {
+  if (meeting.ranks == 1) return std::make_unique<admission::AloneTransport>();
+  return std::make_unique<NcclTransport>(meeting);
+}
+
+}  // namespace
+}  // namespace strato::nccl_transport
+
+STRATOSCOPE_TRANSPORT(strato::nccl_transport::make)
