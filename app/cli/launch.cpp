@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
@@ -23,6 +25,7 @@ struct LaunchCommand {
   PlanSource source;
   JobOptions job;
   std::string launcher = "local", links = "exclusive", folder, trace, workspace, parameters, timeout = "60s";
+  std::string attach;  // a job that was launched before
   std::vector<std::string> set;
 
   std::map<std::string, std::string> settings() const {
@@ -52,6 +55,39 @@ LaunchRequest request_of(const LaunchCommand& options, const Job& job, const fs:
   request.machines = job.machines;
   request.settings = options.settings();
   return request;
+}
+
+// "slurm" of --attach slurm:4711.
+std::string launcher_of(const LaunchCommand& options) {
+  const std::size_t colon = options.attach.find(':');
+  if (colon == std::string::npos || options.folder.empty()) {
+    throw InputError("", "--attach", "needs the job and its folder",
+                     "write --attach slurm:4711 --job FOLDER");
+  }
+  return options.attach.substr(0, colon);
+}
+
+// Stages the job and starts it, or finds one that was launched with the same plan. `job` gets the
+// options that it was staged with.
+std::unique_ptr<LaunchedJob> start(const LaunchCommand& options, Job& job, const fs::path& folder,
+                                   Interrupt& interrupt) {
+  const auto launcher = plugins().launcher(options.launcher);
+  if (options.attach.empty()) {
+    stage_job(folder, job);
+    interrupt.arm();
+    auto launched = launcher->launch(request_of(options, job, folder));
+    if (options.launcher != "local")
+      remark(fmt::format("job {} in {}", launched->id(), folder.string()));
+    return launched;
+  }
+  const RankJob staged = load_rank(folder, 0);
+  if (staged.digest != job.programs.digest().hex()) {
+    throw InputError(folder.string(), "", "is the job of another plan",
+                     "give the plan, and the options, that it was launched with");
+  }
+  job.options = staged.options;
+  interrupt.arm();
+  return launcher->attach(options.attach, folder);
 }
 
 void warn_of_memory(const Timeline& timeline) {
@@ -129,21 +165,21 @@ int report_end(const LaunchCommand& options, const JobEnd& end, JobFolder& folde
   return ExternalFailure;
 }
 
-int launch(const LaunchCommand& options, const Command& command) {
+int launch(LaunchCommand options, const Command& command) {
   Interrupt interrupt;
+  if (!options.attach.empty()) options.launcher = launcher_of(options);
   check_writable(options.trace, options.source.files());
-  const auto launcher = plugins().launcher(options.launcher);
+  plugins().launcher(options.launcher);  // before anything that takes long: is there one?
   const LoadedPlan plan = load_plan(options.source);
   for (const std::string& line : plan.unmatched) remark(line);
   const Outcome outcome =
       simulate_strategy(plan.problem, plan.strategy, false, {true, options.links == "fair"});
   warn_of_memory(*outcome.timeline);
-  const Job job = make_job(*outcome.timeline, plan.model.name, options.options());
+  Job job = make_job(*outcome.timeline, plan.model.name, options.options());
   JobFolder folder(options.folder, options.launcher != "local");
-  stage_job(folder.path(), job);
-  interrupt.arm();
-  const auto launched = launcher->launch(request_of(options, job, folder.path()));
-  JobEnd end = follow(*launched, job.options, interrupt);
+  const auto launched = start(options, job, folder.path(), interrupt);
+  options.job = job.options;
+  const JobEnd end = follow(*launched, job.options, interrupt);
   if (end.state != JobState::Finished) {
     store(options, plan, outcome, end, {});
     return report_end(options, end, folder, command);
@@ -199,6 +235,8 @@ void add_launch(CLI::App& app, Command& command) {
   sub->add_option("--set", options->set, "A launcher's own setting: key=value");
   sub->add_option("--job", options->folder,
                   "Folder of the job, which all nodes see; else a temporary one");
+  sub->add_option("--attach", options->attach,
+                  "Follow a job that was launched before, as slurm:4711; with its --job");
   sub->add_option("--workspace", options->workspace, "Store what was measured (.strata)");
   sub->add_option("--trace", options->trace,
                   "Write the measured timeline as a Chrome trace (ui.perfetto.dev)");

@@ -65,7 +65,8 @@ class Attributes {
 
 pid_t spawn(const std::vector<std::string>& arguments, const FileActions& files) {
   std::vector<char*> vector;
-  for (const std::string& argument : arguments) vector.push_back(const_cast<char*>(argument.c_str()));
+  for (const std::string& argument : arguments)
+    vector.push_back(const_cast<char*>(argument.c_str()));
   vector.push_back(nullptr);
   const Attributes attributes;
   pid_t pid = -1;

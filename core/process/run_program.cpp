@@ -32,8 +32,7 @@ void read_some(Handle& from, std::string& into) {
 // Until both have ended; false: the time is over.
 bool read_all(Handle& output, Handle& error, ProgramResult& result, Clock::time_point until) {
   while (output.open() || error.open()) {
-    const auto left =
-        std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now()).count();
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now()).count();
     // poll() passes over what is closed: -1.
     std::array<pollfd, 2> inputs{pollfd{output.get(), POLLIN, 0}, pollfd{error.get(), POLLIN, 0}};
     if (left <= 0) return false;

@@ -8,9 +8,9 @@ RankProcess start_rank(const std::vector<std::string>& arguments, const std::fil
                        int output) {
   const Handle file = open_log(log);
   Pipe leash = Pipe::make();
-  return {ChildProcess(arguments,
-                       {leash.read.get(), output >= 0 ? output : file.get(), file.get()}),
-          std::move(leash.write)};
+  return {
+      ChildProcess(arguments, {leash.read.get(), output >= 0 ? output : file.get(), file.get()}),
+      std::move(leash.write)};
 }
 
 }  // namespace strato

@@ -30,8 +30,7 @@ std::vector<std::string> hosts_of(const LaunchRequest& request) {
   const std::string file = setting_of(request, "hostfile");
   if (file.empty()) return {};
   const std::vector<std::string> hosts = hosts_in(read_file(file));
-  if (hosts.empty())
-    throw InputError(file, "", "names no host", "write one a line: node1 slots=4");
+  if (hosts.empty()) throw InputError(file, "", "names no host", "write one a line: node1 slots=4");
   return hosts;
 }
 
@@ -69,9 +68,9 @@ std::string host_of_each_rank(const LaunchRequest& request, const std::vector<st
 std::vector<std::string> prepare(const LaunchRequest& request) {
   const std::vector<std::string> hosts = hosts_of(request);
   write_file(request.folder / kHosts, host_of_each_rank(request, hosts));
-  std::vector<std::string> result = {"mpirun", "-np", std::to_string(request.ranks),
-                                     "--map-by", "seq", "--bind-to", "none", "--hostfile",
-                                     (request.folder / kHosts).string()};
+  std::vector<std::string> result = {"mpirun",   "-np",        std::to_string(request.ranks),
+                                     "--map-by", "seq",        "--bind-to",
+                                     "none",     "--hostfile", (request.folder / kHosts).string()};
   const auto add = [&](std::initializer_list<std::string> more) {
     result.insert(result.end(), more.begin(), more.end());
   };

@@ -17,8 +17,8 @@ std::vector<std::string> hosts_in(const std::string& text);
 // One line a rank, for mpirun's sequential mapping. Without hosts: this machine.
 std::string host_of_each_rank(const LaunchRequest& request, const std::vector<std::string>& hosts);
 
-// Writes mpi-hosts.txt into the job's folder. Throws InputError when the host file cannot be read or
-// has no host.
+// Writes mpi-hosts.txt into the job's folder. Throws InputError when the host file cannot be read
+// or has no host.
 std::vector<std::string> prepare(const LaunchRequest& request);
 
 }  // namespace strato::mpi

@@ -1,6 +1,6 @@
 // The launcher "mpi": mpirun starts the ranks on the hosts of a host file and forwards what rank 0
-// writes. The ranks end with mpirun, and mpirun with the process that started it, so a job cannot be
-// attached to again.
+// writes. The ranks end with mpirun, and mpirun with the process that started it, so a job cannot
+// be attached to again.
 #include <fmt/format.h>
 #include <signal.h>
 
@@ -81,8 +81,7 @@ class MpiJob final : public LaunchedJob {
     const auto until = Clock::now() + wait;
     for (;;) {
       if (auto line = started_.output.take()) return line;
-      const auto left =
-          std::chrono::duration_cast<std::chrono::milliseconds>(until - Clock::now());
+      const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - Clock::now());
       wait_for_output(std::clamp<std::chrono::milliseconds>(left, 0ms, kTick));
       if (auto line = started_.output.take()) return line;
       if (left <= 0ms || (!started_.output.open() && !started_.mpirun.running()))
@@ -152,7 +151,6 @@ class MpiLauncher final : public Launcher {
 }  // namespace
 }  // namespace strato::mpi
 
-STRATOSCOPE_LAUNCHER(
-    [](std::string_view) -> std::unique_ptr<strato::Launcher> {
-      return std::make_unique<strato::mpi::MpiLauncher>();
-    })
+STRATOSCOPE_LAUNCHER([](std::string_view) -> std::unique_ptr<strato::Launcher> {
+  return std::make_unique<strato::mpi::MpiLauncher>();
+})

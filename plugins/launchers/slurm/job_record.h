@@ -1,5 +1,5 @@
-// What Slurm says of a job: the controller (scontrol) while it remembers the job, accounting (sacct)
-// where there is any.
+// What Slurm says of a job: the controller (scontrol) while it remembers the job, accounting
+// (sacct) where there is any.
 #pragma once
 
 #include <optional>

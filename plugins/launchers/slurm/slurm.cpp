@@ -27,9 +27,9 @@ namespace fs = std::filesystem;
 
 constexpr const char* kPrefix = "slurm:";
 constexpr auto kTick = 20ms;
-constexpr auto kAsk = 1s;   // controllers serve many: no more often than this
+constexpr auto kAsk = 1s;    // controllers serve many: no more often than this
 constexpr auto kGone = 60s;  // Slurm waits up to 30 s (KillWait) before it kills
-constexpr auto kLag = 10s;  // until files that another node wrote are seen here
+constexpr auto kLag = 10s;   // until files that another node wrote are seen here
 
 class SlurmJob final : public LaunchedJob {
  public:
@@ -42,8 +42,7 @@ class SlurmJob final : public LaunchedJob {
     const auto until = Clock::now() + wait;
     for (;;) {
       if (auto line = lines_.take()) return line;
-      const auto left =
-          std::chrono::duration_cast<std::chrono::milliseconds>(until - Clock::now());
+      const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - Clock::now());
       if (left <= 0ms || ended(state())) return std::nullopt;
       std::this_thread::sleep_for(std::min<std::chrono::milliseconds>(left, kTick));
     }
@@ -124,7 +123,8 @@ class SlurmLauncher final : public Launcher {
   }
 
   std::unique_ptr<LaunchedJob> attach(const std::string& id, const fs::path& folder) override {
-    const std::string number = id.starts_with(kPrefix) ? id.substr(std::string(kPrefix).size()) : "";
+    const std::string number =
+        id.starts_with(kPrefix) ? id.substr(std::string(kPrefix).size()) : "";
     if (!is_number(number))
       throw InputError("", "", "\"" + id + "\" is no job of Slurm", "write slurm:NUMBER");
     if (first_line(folder / kId) != number) {
@@ -138,7 +138,6 @@ class SlurmLauncher final : public Launcher {
 }  // namespace
 }  // namespace strato::slurm
 
-STRATOSCOPE_LAUNCHER(
-    [](std::string_view) -> std::unique_ptr<strato::Launcher> {
-      return std::make_unique<strato::slurm::SlurmLauncher>();
-    })
+STRATOSCOPE_LAUNCHER([](std::string_view) -> std::unique_ptr<strato::Launcher> {
+  return std::make_unique<strato::slurm::SlurmLauncher>();
+})

@@ -61,8 +61,7 @@ Layout layout_of(const LaunchRequest& request) {
   for (const int node : layout.nodes) layout.most = std::max(layout.most, ++ranks[node]);
   layout.node_count = static_cast<int>(ranks.size());
   if (count_of(request, "nodes") > layout.node_count) {
-    throw InputError("", "--set nodes",
-                     fmt::format("the plan has {} machines", layout.node_count),
+    throw InputError("", "--set nodes", fmt::format("the plan has {} machines", layout.node_count),
                      "give at most so many nodes");
   }
   return layout;
@@ -85,7 +84,8 @@ void write_files(const LaunchRequest& request, const Layout& layout) {
 std::vector<std::string> of_each_task(const LaunchRequest& request) {
   std::vector<std::string> result;
   for (const char* name : {"gpus-per-task", "cpus-per-task"}) {
-    if (const int count = count_of(request, name)) result.push_back(fmt::format("--{}={}", name, count));
+    if (const int count = count_of(request, name))
+      result.push_back(fmt::format("--{}={}", name, count));
   }
   return result;
 }
@@ -99,12 +99,16 @@ bool exclusive(const LaunchRequest& request) {
 
 // Every node is asked for as much as the fullest one needs: Slurm may then choose any.
 std::vector<std::string> sbatch_arguments(const LaunchRequest& request, const Layout& layout) {
-  std::vector<std::string> result = {
-      "sbatch", "--parsable", "--no-requeue", "--job-name=stratoscope",
-      "--chdir=" + request.folder.string(), fmt::format("--output={}", kEvents),
-      fmt::format("--error={}", kLog), fmt::format("--nodes={}", layout.node_count),
-      fmt::format("--ntasks={}", layout.node_count * layout.most),
-      fmt::format("--ntasks-per-node={}", layout.most)};
+  std::vector<std::string> result = {"sbatch",
+                                     "--parsable",
+                                     "--no-requeue",
+                                     "--job-name=stratoscope",
+                                     "--chdir=" + request.folder.string(),
+                                     fmt::format("--output={}", kEvents),
+                                     fmt::format("--error={}", kLog),
+                                     fmt::format("--nodes={}", layout.node_count),
+                                     fmt::format("--ntasks={}", layout.node_count * layout.most),
+                                     fmt::format("--ntasks-per-node={}", layout.most)};
   for (const char* name : {"partition", "account", "time"}) {
     if (const std::string value = setting_of(request, name); !value.empty())
       result.push_back(fmt::format("--{}={}", name, value));

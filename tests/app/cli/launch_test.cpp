@@ -73,6 +73,11 @@ TEST_F(Launch, WrongInputIsRefused) {
   expect_refused(launch({"--launcher", "nowhere"}), {"no launcher \"nowhere\"", "local"});
   expect_refused(launch({"--set", "partition=gpu"}), {"partition", "is no setting of the launcher local"});
   expect_refused(launch({"--set", "partition"}), {"has no value"});
+  expect_refused(launch({"--attach", "slurm:1"}), {"--attach", "needs the job and its folder"});
+  const std::string job = (folder / "job").string();
+  EXPECT_EQ(run_cli(launch({"--steps", "1", "--job", job})).status, 0);
+  expect_refused(launch({"--attach", "slurm:1", "--job", job}), {"is not the folder of slurm:1"});
+  expect_refused(launch({"--attach", "local:1", "--job", job}), {"cannot be attached to"});
 }
 
 }  // namespace

@@ -99,8 +99,11 @@ class LauncherTest : public ::testing::Test {
     job.options.steps = 100'000;
   }
   LaunchRequest request() const {
-    LaunchRequest request{folder.path(), STRATO_WORKER, ranks_,
-                          std::vector<int>(static_cast<std::size_t>(ranks_), 0), {}};
+    LaunchRequest request{folder.path(),
+                          STRATO_WORKER,
+                          ranks_,
+                          std::vector<int>(static_cast<std::size_t>(ranks_), 0),
+                          {}};
     return request;
   }
   std::unique_ptr<LaunchedJob> launch(const LaunchRequest& request) {

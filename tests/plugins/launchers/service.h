@@ -33,8 +33,7 @@ class Service {
     Pipe input = Pipe::make(), output = Pipe::make();
   };
   Service(const std::vector<std::string>& arguments, Streams streams)
-      : process_(arguments,
-                 {streams.input.read.get(), streams.output.write.get(), STDERR_FILENO}),
+      : process_(arguments, {streams.input.read.get(), streams.output.write.get(), STDERR_FILENO}),
         leash_(std::move(streams.input.write)) {
     streams.output.write.close();
     LineReader output(std::move(streams.output.read));

@@ -108,9 +108,9 @@ TEST_F(Mpi, WrongSettingsAreRefused) {
   EXPECT_NE(refusal("hostfile", "/nonexistent/hosts").find("/nonexistent/hosts"),
             std::string::npos);
   EXPECT_NE(refusal("partition", "gpu").find("no setting of the launcher mpi"), std::string::npos);
-  EXPECT_NE(message_of([&] { launcher->attach("mpi:1", folder.path()); })
-                .find("cannot be attached to"),
-            std::string::npos);
+  EXPECT_NE(
+      message_of([&] { launcher->attach("mpi:1", folder.path()); }).find("cannot be attached to"),
+      std::string::npos);
 }
 
 class MpiOverSsh : public Mpi {
