@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "app/cli/output.h"
 #include "core/base/quantity_text.h"
@@ -41,6 +42,12 @@ std::string table_of(const std::string& header, const std::vector<Difference>& d
 
 std::string loss_text(const std::vector<double>& losses) {
   if (losses.empty()) return "";
+  const auto bad = std::find_if(losses.begin(), losses.end(),
+                                [](double loss) { return !std::isfinite(loss); });
+  if (bad != losses.end()) {
+    return fmt::format("loss           not finite from step {} on: try a smaller --learning-rate\n",
+                       bad - losses.begin() + 1);
+  }
   return fmt::format("loss           {} -> {}\n", significant_text(losses.front(), 6),
                      significant_text(losses.back(), 6));
 }
