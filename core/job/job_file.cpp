@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "core/base/digest_json.h"
 #include "core/base/error.h"
 #include "core/base/file.h"
 #include "core/base/json.h"
@@ -18,15 +19,6 @@ constexpr std::int64_t kMaxTimeout = 30 * 24 * 3600;  // a month, in seconds
 
 std::string indented(const Json& json) {
   return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
-}
-
-Digest read_digest(const JsonView& view) {
-  try {
-    return Digest::from_hex(view.string());
-  } catch (const InputError& error) {
-    if (!error.place().empty()) throw;
-    view.fail(error.problem(), error.remedy());
-  }
 }
 
 Json to_json(const StagedFile& file) {

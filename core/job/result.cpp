@@ -1,3 +1,4 @@
+#include "core/base/digest_json.h"
 #include "core/base/error.h"
 #include "core/base/file.h"
 #include "core/base/json.h"
@@ -94,7 +95,7 @@ JobResult read_result(const fs::path& folder) {
     result.peaks.push_back(Bytes(peak.integer(0)));
   const JsonView tasks = root.at("tasks");
   const StagedFile expected{static_cast<std::uintmax_t>(tasks.at("bytes").integer(0)),
-                            Digest::from_hex(tasks.at("digest").string())};
+                            read_digest(tasks.at("digest"))};
   const fs::path measured = folder / "tasks.bin";
   result.tasks =
       read_tasks(read_staged(measured, expected), result.peaks.size(), measured.string());

@@ -2,9 +2,10 @@
 
 #include <algorithm>
 #include <map>
-#include <optional>
 #include <tuple>
 #include <utility>
+
+#include "core/program/collective.h"
 
 namespace strato {
 namespace {
@@ -12,29 +13,10 @@ namespace {
 using Pair = std::pair<std::string, std::string>;
 using Members = std::pair<Collective, std::vector<std::string>>;
 
-std::optional<Collective> collective_of(TaskKind kind) {
-  switch (kind) {
-    case TaskKind::AllReduce:
-      return Collective::AllReduce;
-    case TaskKind::AllGather:
-      return Collective::AllGather;
-    case TaskKind::ReduceScatter:
-      return Collective::ReduceScatter;
-    case TaskKind::Reduce:
-      return Collective::Reduce;
-    case TaskKind::Broadcast:
-      return Collective::Broadcast;
-    default:
-      return std::nullopt;
-  }
-}
-
-std::vector<std::string> members_of(const Program& program, TaskId id) {
+std::vector<std::string> member_names(const Program& program, TaskId id) {
   std::vector<std::string> names;
-  for (const ResourceId resource : program.resources[id.index()]) {
-    if (resource.index() >= 2 * program.cluster->device_count()) continue;
-    names.push_back(program.cluster->device(DeviceId(resource.index() / 2)).name);
-  }
+  for (const DeviceId member : members_of(program, id))
+    names.push_back(program.cluster->device(member).name);
   return names;
 }
 
@@ -83,7 +65,7 @@ class Learner {
       transfers_[{cluster.device(task.device).name, cluster.device(task.target).name}].push_back(
           point);
     } else if (const auto kind = collective_of(task.kind)) {
-      collectives_[{*kind, members_of(program_, id)}].push_back(point);
+      collectives_[{*kind, member_names(program_, id)}].push_back(point);
     }
   }
 

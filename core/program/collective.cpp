@@ -14,6 +14,23 @@ std::vector<DeviceId> members_of(const Program& program, TaskId task) {
   return members;
 }
 
+std::optional<Collective> collective_of(TaskKind kind) {
+  switch (kind) {
+    case TaskKind::AllReduce:
+      return Collective::AllReduce;
+    case TaskKind::AllGather:
+      return Collective::AllGather;
+    case TaskKind::ReduceScatter:
+      return Collective::ReduceScatter;
+    case TaskKind::Reduce:
+      return Collective::Reduce;
+    case TaskKind::Broadcast:
+      return Collective::Broadcast;
+    default:
+      return std::nullopt;
+  }
+}
+
 std::vector<TensorId> tensors_of(const Program& program, TaskId task) {
   const Task& of = program.tasks[task];
   if (gradient_count(program, task) <= 1) return {of.tensor};

@@ -3,11 +3,16 @@
 // buffers that it reads do.
 #pragma once
 
+#include <optional>
 #include <vector>
 
+#include "core/cost/cost_model.h"
 #include "core/program/program.h"
 
 namespace strato {
+
+// Nothing: a task of this kind is no collective.
+std::optional<Collective> collective_of(TaskKind kind);
 
 // Members of a collective (its communication streams), ascending; of other tasks: none.
 std::vector<DeviceId> members_of(const Program& program, TaskId task);

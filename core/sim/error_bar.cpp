@@ -3,6 +3,7 @@
 #include <map>
 #include <tuple>
 
+#include "core/program/collective.h"
 #include "core/sim/explain.h"
 
 namespace strato {
@@ -11,29 +12,6 @@ namespace {
 // Of local copies, for which cost models give no estimate: launch and memory bandwidth are known
 // well, how near a copy comes to them is not.
 constexpr double kReshuffleError = 0.25;
-
-Collective collective_of(TaskKind kind) {
-  switch (kind) {
-    case TaskKind::AllGather:
-      return Collective::AllGather;
-    case TaskKind::ReduceScatter:
-      return Collective::ReduceScatter;
-    case TaskKind::Reduce:
-      return Collective::Reduce;
-    case TaskKind::Broadcast:
-      return Collective::Broadcast;
-    default:
-      return Collective::AllReduce;
-  }
-}
-
-std::vector<DeviceId> members_of(const Program& program, TaskId task) {
-  std::vector<DeviceId> members;
-  for (ResourceId resource : program.resources[task.index()])
-    if (resource.index() < 2 * program.cluster->device_count())
-      members.push_back(DeviceId(resource.index() / 2));
-  return members;
-}
 
 // Errors with equal keys go together: one source, and one op family or kind of communication.
 using ErrorKey = std::tuple<CostSource, TaskKind, OpFamily>;
@@ -70,7 +48,8 @@ Estimate explain_task(const Timeline& timeline, TaskId id, const CostModel& cost
     case TaskKind::Transfer:
       return cost.explain_transfer(program.cluster->path(task.device, task.target), task.bytes);
     default:
-      return cost.explain_collective(collective_of(task.kind), members_of(program, id), task.bytes);
+      return cost.explain_collective(*collective_of(task.kind), members_of(program, id),
+                                     task.bytes);
   }
 }
 

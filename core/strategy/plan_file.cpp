@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "core/base/digest_json.h"
 #include "core/base/error.h"
 #include "core/base/file.h"
 #include "core/strategy/strategy_json.h"
@@ -9,15 +10,6 @@
 namespace strato {
 namespace fs = std::filesystem;
 namespace {
-
-Digest read_digest(const JsonView& view) {
-  try {
-    return Digest::from_hex(view.string());
-  } catch (const InputError& error) {
-    if (!error.place().empty()) throw;
-    view.fail(error.problem(), error.remedy());
-  }
-}
 
 void read_graph(const JsonView& view, PlanFile& plan) {
   view.allow_only({"file", "name", "digest", "batch", "optimizer"});
