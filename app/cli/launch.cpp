@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -65,6 +66,15 @@ std::string launcher_of(const LaunchCommand& options) {
                      "write --attach slurm:4711 --job FOLDER");
   }
   return options.attach.substr(0, colon);
+}
+
+// Before anything is started: ranks would find it out one by one.
+void check_plugin(PluginKind kind, const std::string& name) {
+  std::vector<std::string> known;
+  for (const PluginInfo& plugin : plugins().list(kind)) known.push_back(plugin.name);
+  if (std::find(known.begin(), known.end(), name) != known.end()) return;
+  throw InputError("", fmt::format("--{}", name_of(kind)), fmt::format("there is no \"{}\"", name),
+                   fmt::format("choose one of: {}", fmt::join(known, ", ")));
 }
 
 // Stages the job and starts it, or finds one that was launched with the same plan. `job` gets the
@@ -170,6 +180,8 @@ int launch(LaunchCommand options, const Command& command) {
   if (!options.attach.empty()) options.launcher = launcher_of(options);
   check_writable(options.trace, options.source.files());
   plugins().launcher(options.launcher);  // before anything that takes long: is there one?
+  check_plugin(PluginKind::Engine, options.job.engine);
+  check_plugin(PluginKind::Transport, options.job.transport);
   const LoadedPlan plan = load_plan(options.source);
   for (const std::string& line : plan.unmatched) remark(line);
   const Outcome outcome =

@@ -51,7 +51,7 @@ std::uint64_t microseconds(Nanos time) {
   return static_cast<std::uint64_t>((time.value + 500) / 1000);
 }
 
-proto::Collective collective_of(TaskKind kind) {
+proto::Collective collective_type(TaskKind kind) {
   switch (kind) {
     case TaskKind::AllGather:
       return proto::ALL_GATHER;
@@ -207,7 +207,7 @@ class Traces {
     const bool pieces = task.kind == TaskKind::AllGather;
     const std::int64_t bytes = pieces ? (task.bytes.value + count - 1) / count : task.bytes.value;
     node.set_kind(proto::COLLECTIVE);
-    add_attribute(node, "comm_type").set_int64_value(collective_of(task.kind));
+    add_attribute(node, "comm_type").set_int64_value(collective_type(task.kind));
     add_attribute(node, "comm_size").set_int64_value(bytes);
     if (members.size() == devices_) return;  // nothing said: all of them
     std::vector<int> ranks;
