@@ -12,8 +12,8 @@
 
 namespace strato {
 
-// "127.0.0.1:PORT" with a port that the system says nobody uses.
-inline std::string free_master() {
+// One that the system says nobody uses.
+inline int free_port() {
   const int socket = ::socket(AF_INET, SOCK_STREAM, 0);
   sockaddr_in address{};
   address.sin_family = AF_INET;
@@ -23,7 +23,9 @@ inline std::string free_master() {
   CHECK(socket >= 0 && ::bind(socket, plain, size) == 0 && ::getsockname(socket, plain, &size) == 0,
         "no port is free");
   ::close(socket);
-  return "127.0.0.1:" + std::to_string(ntohs(address.sin_port));
+  return ntohs(address.sin_port);
 }
+
+inline std::string free_master() { return "127.0.0.1:" + std::to_string(free_port()); }
 
 }  // namespace strato

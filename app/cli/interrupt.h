@@ -7,6 +7,8 @@
 #include <stop_token>
 #include <thread>
 
+#include "core/process/end_signals.h"
+
 namespace strato::cli {
 
 class Interrupt {
@@ -23,6 +25,7 @@ class Interrupt {
  private:
   void watch(const std::stop_token& end);
 
+  EndSignals signals_;
   std::stop_source stop_;
   std::atomic<bool> armed_ = false;
   std::jthread watcher_;

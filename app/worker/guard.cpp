@@ -2,9 +2,6 @@
 
 #include <fmt/format.h>
 #include <poll.h>
-#include <pthread.h>
-#include <signal.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -13,19 +10,6 @@
 #include "core/job/run_files.h"
 
 namespace strato::worker {
-namespace {
-
-constexpr int kKilledBy = 128;  // what a shell reports for a program that a signal ended
-
-sigset_t watched_signals() {
-  sigset_t signals;
-  sigemptyset(&signals);
-  sigaddset(&signals, SIGINT);
-  sigaddset(&signals, SIGTERM);
-  return signals;
-}
-
-}  // namespace
 
 void Guard::end_process(int status) {
   std::fflush(stderr);
@@ -34,16 +18,12 @@ void Guard::end_process(int status) {
 
 Guard::Guard(Watched watched, Events& events, End end)
     : watched_(std::move(watched)), events_(events), end_(std::move(end)) {
-  const sigset_t signals = watched_signals();
-  ::pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   thread_ = std::jthread([this](const std::stop_token& stop) { watch(stop); });
 }
 
 Guard::~Guard() {
   thread_.request_stop();
   thread_.join();
-  const sigset_t signals = watched_signals();
-  ::pthread_sigmask(SIG_UNBLOCK, &signals, nullptr);
 }
 
 void Guard::expect_progress(std::function<Activity()> activity,
@@ -77,13 +57,10 @@ bool Guard::look() {
 }
 
 bool Guard::ended_by_signal() {
-  const sigset_t signals = watched_signals();
-  const auto tick = watched_.tick.count();
-  const timespec wait{tick / 1000, tick % 1000 * 1'000'000};
-  const int signal = ::sigtimedwait(&signals, nullptr, &wait);
-  if (signal <= 0) return false;
+  const int signal = EndSignals::wait(watched_.tick);
+  if (signal == 0) return false;
   say(fmt::format("ended by signal {}", signal));
-  end_(kKilledBy + signal);
+  end_(EndSignals::kKilledBy + signal);
   return true;
 }
 

@@ -16,6 +16,7 @@
 #include <thread>
 
 #include "app/worker/events.h"
+#include "core/process/end_signals.h"
 
 namespace strato::worker {
 
@@ -63,6 +64,7 @@ class Guard {
   void say(const std::string& text) const;
   void fail(const std::string& text);
 
+  EndSignals signals_;
   Watched watched_;
   Events& events_;
   End end_;

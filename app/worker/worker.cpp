@@ -49,8 +49,8 @@ Meeting meeting_of(WorkerArguments arguments, const RankJob& job) {
   return meeting;
 }
 
-RankOptions options_of(const RankJob& job) {
-  RankOptions options;
+EngineOptions options_of(const RankJob& job) {
+  EngineOptions options;
   options.device = job.options.device;
   options.seed = job.options.seed;
   options.threads = job.options.threads;

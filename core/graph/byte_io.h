@@ -55,6 +55,12 @@ class ByteReader {
     at_ += sizeof value;
     return value;
   }
+  template <class E>
+  E enumerated(E last) {  // of an enumeration that starts at 0
+    const auto value = number<std::underlying_type_t<E>>();
+    if (value > static_cast<std::underlying_type_t<E>>(last)) damaged("a value is out of range");
+    return static_cast<E>(value);
+  }
   std::string text() {
     const std::size_t size = count(1);
     at_ += size;

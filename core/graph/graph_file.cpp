@@ -72,14 +72,6 @@ class GraphReader {
   }
 
  private:
-  template <class E>
-  E enumerated(E last) {
-    const auto value = in_.number<std::underlying_type_t<E>>();
-    if (value > static_cast<std::underlying_type_t<E>>(last))
-      in_.damaged("a value is out of range");
-    return static_cast<E>(value);
-  }
-
   template <class T>
   std::vector<T> list() {
     std::vector<T> result(in_.count(sizeof(T)));
@@ -105,10 +97,10 @@ class GraphReader {
   Tensor tensor() {
     Tensor result;
     result.name = in_.text();
-    result.type = enumerated(DataType::Bool);
-    result.role = enumerated(TensorRole::Gradient);
+    result.type = in_.enumerated(DataType::Bool);
+    result.role = in_.enumerated(TensorRole::Gradient);
     result.shape = list<std::int64_t>();
-    result.batch.kind = enumerated(BatchKind::Partial);
+    result.batch.kind = in_.enumerated(BatchKind::Partial);
     result.batch.axis = in_.number<std::int32_t>();
     const auto rank = static_cast<std::int32_t>(result.shape.size());
     if (result.batch.axis < -1 || result.batch.axis >= rank) in_.damaged("an axis is out of range");
@@ -138,7 +130,7 @@ class GraphReader {
     Op result;
     result.name = in_.text();
     result.type = in_.text();
-    result.phase = enumerated(Phase::Update);
+    result.phase = in_.enumerated(Phase::Update);
     result.forward = id<OpId>(ops_, true);
     result.inputs = ids(true);
     result.outputs = ids(false);

@@ -14,16 +14,10 @@
 #include <vector>
 
 #include "core/graph/graph.h"
+#include "core/plugin/engine.h"
 #include "core/program/rank_program.h"
 
 namespace strato {
-
-struct RankOptions {
-  std::string device = "cpu";
-  std::uint64_t seed = 1;               // parameters, synthetic inputs, dropout
-  int threads = 1;                      // of the CPU, for one op
-  std::optional<double> learning_rate;  // nothing: 0.01, of Adam 0.001
-};
 
 // The values of a rank on its device. run() is called by the compute stream's thread, memory() by
 // either stream's; never at the same time for one value (the rank program's waits see to it).
@@ -58,7 +52,7 @@ class RankEngine {
   // Throws InputError for an unknown device, or naming an op that is not supported.
   virtual std::unique_ptr<RankExecution> prepare(std::shared_ptr<const Graph> graph,
                                                  std::shared_ptr<const RankProgram> program,
-                                                 const RankOptions& options) const = 0;
+                                                 const EngineOptions& options) const = 0;
 };
 
 // How a collective or transfer goes on; destroy it only when it is done.

@@ -51,14 +51,6 @@ class RankReader {
   }
 
  private:
-  template <class E>
-  E enumerated(E last) {
-    const auto value = in_.number<std::underlying_type_t<E>>();
-    if (value > static_cast<std::underlying_type_t<E>>(last))
-      in_.damaged("a value is out of range");
-    return static_cast<E>(value);
-  }
-
   template <class I>
   I id() {
     const auto value = in_.number<std::int32_t>();
@@ -68,7 +60,7 @@ class RankReader {
 
   Piece piece() {
     Piece result;
-    result.form = enumerated(Piece::Form::Slice);
+    result.form = in_.enumerated(Piece::Form::Slice);
     result.axis = in_.number<std::int8_t>();
     result.begin = in_.number<std::int32_t>();
     result.end = in_.number<std::int32_t>();
@@ -98,8 +90,8 @@ class RankReader {
 
   void read_instruction(RankProgram& program) {
     Instruction what;
-    what.kind = enumerated(InstructionKind::ReduceScatter);
-    what.stream = enumerated(Stream::Communication);
+    what.kind = in_.enumerated(InstructionKind::ReduceScatter);
+    what.stream = in_.enumerated(Stream::Communication);
     what.task = id<TaskId>();
     what.op = id<OpId>();
     what.piece = piece();

@@ -10,111 +10,11 @@
 #include "core/program/lower.h"
 #include "core/program/tables.h"
 #include "core/sim/simulate.h"
-#include "tests/core/graph/model_kit.h"
 #include "tests/core/sim/expect_same.h"
-#include "tests/property/random_problem.h"
+#include "tests/property/random_model.h"
 
 namespace strato {
 namespace {
-
-// A chain of layers with side branches: perceptrons with attention-like products, or convolutions.
-class RandomModel {
- public:
-  RandomModel(Random& random, std::int64_t batch) : random_(random), batch_(batch), kit_(batch) {}
-
-  std::shared_ptr<const Graph> grow() {
-    const bool images = random_.below(2) == 0;
-    TensorId x = images ? kit_.input("x", {batch_, size(), 4, 4})
-                        : kit_.input("x", {batch_, size(), size()});
-    const std::size_t layers = 2 + random_.below(5);
-    for (std::size_t i = 0; i < layers; ++i) x = images ? image_layer(x) : sequence_layer(x);
-    if (images) x = kit_.op("GlobalAveragePool", {x});
-    if (images) x = kit_.reshape(x, {batch_, shape(x)[1]});
-    kit_.op("MatMul", {x, weight({shape(x).back(), size()})});
-    const Optimizer optimizer = random_.below(2) == 0 ? Optimizer::Adam : Optimizer::Sgd;
-    const Graph forward = kit_.build();
-    if (random_.below(5) == 0) return std::make_shared<const Graph>(forward);
-    return std::make_shared<const Graph>(make_training_graph(forward, optimizer));
-  }
-
- private:
-  std::int64_t size() { return 1 + static_cast<std::int64_t>(random_.below(9)); }
-  const Shape& shape(TensorId id) { return kit_.builder.tensor(id).shape; }
-  TensorId weight(Shape shape) {
-    return kit_.weight("w" + std::to_string(weights_++), std::move(shape));
-  }
-
-  TensorId image_layer(TensorId x) {
-    const std::int64_t channels = shape(x)[1];
-    switch (random_.below(5)) {
-      case 0:
-        return kit_.op("Relu", {x});
-      case 1: {
-        const Shape one = {channels};
-        return kit_.op("BatchNormalization",
-                       {x, weight(one), weight(one), weight(one), weight(one)});
-      }
-      case 2:
-        return kit_.op("Add", {x, kit_.op("Relu", {x})});
-      default:
-        return kit_.op("Conv", {x, weight({size(), channels, 1, 1})});
-    }
-  }
-
-  TensorId sequence_layer(TensorId x) {
-    const Shape of = shape(x);
-    switch (random_.below(6)) {
-      case 0:
-        return kit_.op("Gelu", {x});
-      case 1:
-        return kit_.op("LayerNormalization", {x, weight({of[2]}), weight({of[2]})});
-      case 2:
-        return kit_.op("Softmax", {x});
-      case 3:
-        return kit_.op("MatMul", {x, kit_.op("MatMul", {kit_.transpose(x, {0, 2, 1}), x})});
-      case 4:
-        return kit_.op("Add", {x, weight({of[2]})});
-      default:
-        return kit_.op("MatMul", {x, weight({of[2], size()})});
-    }
-  }
-
-  Random& random_;
-  std::int64_t batch_;
-  ModelKit kit_;
-  int weights_ = 0;
-};
-
-RandomProblem model_problem(Random& random) {
-  RandomProblem problem = random_problem(random);  // its cluster
-  problem.graph = RandomModel(random, 1 + static_cast<std::int64_t>(random.below(9))).grow();
-  std::vector<std::int32_t> group_of(problem.graph->op_count());
-  for (std::int32_t& group : group_of) group = static_cast<std::int32_t>(random.below(4));
-  const std::vector<Nanos> times(problem.graph->op_count(), Nanos(1000));
-  problem.grouping = std::make_shared<const Grouping>(*problem.graph, group_of, times);
-  problem.cost = make_analytic_cost_model(problem.graph, problem.cluster);
-  return problem;
-}
-
-std::vector<OpSplit> random_splits(const RandomProblem& problem, Random& random) {
-  std::vector<OpSplit> splits;
-  const std::uint64_t one_in = 1 + random.below(5);
-  const bool alike = random.below(2) == 0;  // all on the same devices: slices fit each other
-  std::vector<DeviceShare> parts;
-  for (std::size_t i = 0; i < problem.graph->op_count(); ++i) {
-    const std::vector<SplitAxis> axes = split_axes(*problem.graph, OpId(i));
-    if (axes.empty() || random.below(one_in) != 0) continue;
-    if (!alike || parts.empty()) {
-      parts.clear();
-      for (std::size_t d = 0; d < problem.cluster->device_count(); ++d)
-        if (random.below(3) != 0)
-          parts.push_back({DeviceId(d), 1 + static_cast<std::int32_t>(random.below(3))});
-    }
-    if (parts.size() >= 2) splits.push_back({OpId(i), axes[random.below(axes.size())].axis, parts});
-    if (parts.size() < 2) parts.clear();
-  }
-  return splits;
-}
 
 std::int64_t part_of(std::int64_t all, std::int64_t from, std::int64_t to, std::int64_t extent) {
   return std::max<std::int64_t>(1, all * to / extent - all * from / extent);
@@ -239,13 +139,13 @@ class SplitChecker {
 
 TEST(Splits, PartsReadTheirSlicesAndOthersReadWholeTensors) {
   std::size_t splits = 0, joined = 0;
-  for (std::uint64_t seed = 0; seed < 600 && !testing::Test::HasFailure(); ++seed) {
+  for (std::uint64_t seed = 0; seed < 900 && !testing::Test::HasFailure(); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Random random(seed);
-    const RandomProblem problem = model_problem(random);
+    const RandomProblem problem = random_model_problem(random);
     Strategy strategy =
         seed % 3 == 0 ? random_data_parallel(problem, random) : random_strategy(problem, random);
-    strategy.splits = random_splits(problem, random);
+    strategy.splits = random_splits(problem, strategy, random);
     validate(strategy, *problem.grouping, *problem.cluster);
     Lowering lowering(problem.graph, problem.grouping, problem.cluster, problem.cost);
     LowerOptions options;
@@ -319,7 +219,7 @@ TEST(Splits, ReplicasThatUpdatePartsScatterAndGather) {
   for (std::uint64_t seed = 0; seed < 400 && !testing::Test::HasFailure(); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Random random(seed);
-    const RandomProblem problem = model_problem(random);
+    const RandomProblem problem = random_model_problem(random);
     const Strategy strategy = random_sharded(problem, random);
     Lowering lowering(problem.graph, problem.grouping, problem.cluster, problem.cost);
     LowerOptions options;
@@ -360,11 +260,11 @@ TEST(Splits, OneLoweringServesManyStrategies) {
   for (std::uint64_t seed = 0; seed < 60 && !testing::Test::HasFailure(); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Random random(seed);
-    const RandomProblem problem = model_problem(random);
+    const RandomProblem problem = random_model_problem(random);
     Lowering lowering(problem.graph, problem.grouping, problem.cluster, problem.cost);
     for (int round = 0; round < 8; ++round) {
       Strategy strategy = random_strategy(problem, random);
-      if (random.below(3) != 0) strategy.splits = random_splits(problem, random);
+      if (random.below(3) != 0) strategy.splits = random_splits(problem, strategy, random);
       if (random.below(3) == 0) strategy = random_sharded(problem, random);
       Lowering fresh(problem.graph, problem.grouping, problem.cluster, problem.cost);
       expect_same(lowering.lower(strategy), fresh.lower(strategy));

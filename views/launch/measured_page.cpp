@@ -11,6 +11,7 @@
 #include <QTableView>
 #include <QVBoxLayout>
 
+#include "views/style/list_table.h"
 #include "views/style/style.h"
 
 namespace strato {
@@ -82,18 +83,11 @@ QTableView* MeasuredPage::make_table(DifferenceModel& model, const QString& name
   QHeaderView* header = table->horizontalHeader();
   header->setSortIndicatorClearable(true);
   header->setSortIndicator(-1, Qt::AscendingOrder);
-  header->setHighlightSections(false);
   header->setSectionResizeMode(DifferenceModel::Name, QHeaderView::Stretch);
   const int digit = fontMetrics().horizontalAdvance(QLatin1Char('0'));
   for (int column = DifferenceModel::Tasks; column < DifferenceModel::ColumnCount; ++column)
     table->setColumnWidth(column, (column == DifferenceModel::Tasks ? 8 : 13) * digit);
-  table->verticalHeader()->hide();
-  table->verticalHeader()->setDefaultSectionSize(fontMetrics().height() + 2 * style::kGrid);
-  table->setShowGrid(false);
-  table->setFrameShape(QFrame::NoFrame);
-  table->setSelectionBehavior(QAbstractItemView::SelectRows);
-  table->setSelectionMode(QAbstractItemView::SingleSelection);
-  table->setEditTriggers(QAbstractItemView::NoEditTriggers);
+  style::as_list(*table);
   table->setTextElideMode(Qt::ElideMiddle);
   table->setWordWrap(false);
   table->setTabKeyNavigation(false);

@@ -6,6 +6,7 @@
 #include <QTableWidget>
 #include <QVBoxLayout>
 
+#include "views/style/list_table.h"
 #include "views/style/style.h"
 
 namespace strato {
@@ -50,14 +51,7 @@ RankPage::RankPage(Session& session, QWidget* parent)
         Qt::AlignVCenter | (is_number(column) ? Qt::AlignRight : Qt::AlignLeft));
   }
   table_->horizontalHeader()->setStretchLastSection(false);
-  table_->horizontalHeader()->setHighlightSections(false);
-  table_->verticalHeader()->hide();
-  table_->verticalHeader()->setDefaultSectionSize(fontMetrics().height() + 2 * style::kGrid);
-  table_->setShowGrid(false);
-  table_->setFrameShape(QFrame::NoFrame);
-  table_->setSelectionBehavior(QAbstractItemView::SelectRows);
-  table_->setSelectionMode(QAbstractItemView::SingleSelection);
-  table_->setEditTriggers(QAbstractItemView::NoEditTriggers);
+  style::as_list(*table_);
   table_->setTabKeyNavigation(false);
   table_->setAccessibleName(tr("Ranks"));
   warnings_->setWordWrap(true);

@@ -13,6 +13,7 @@
 
 #include "views/placement/placement_delegate.h"
 #include "views/placement/placement_header.h"
+#include "views/style/list_table.h"
 #include "views/style/style.h"
 
 namespace strato {
@@ -52,11 +53,7 @@ void PlacementView::build() {
   table_->setHorizontalHeader(new PlacementHeader(session_, table_));
   table_->setSortingEnabled(true);
   table_->horizontalHeader()->setSortIndicator(PlacementModel::Time, Qt::DescendingOrder);
-  table_->verticalHeader()->hide();
-  table_->verticalHeader()->setDefaultSectionSize(fontMetrics().height() + 2 * style::kGrid);
-  table_->setShowGrid(false);
-  table_->setFrameShape(QFrame::NoFrame);
-  table_->setSelectionBehavior(QAbstractItemView::SelectRows);
+  style::as_list(*table_);
   table_->setSelectionMode(QAbstractItemView::ExtendedSelection);
   table_->setEditTriggers(QAbstractItemView::EditKeyPressed);
   table_->setContextMenuPolicy(Qt::CustomContextMenu);

@@ -15,6 +15,7 @@
 #include <algorithm>
 
 #include "views/models/budget.h"
+#include "views/style/list_table.h"
 #include "views/style/style.h"
 #include "views/tournament/tournament_delegate.h"
 
@@ -122,16 +123,9 @@ void TournamentView::build_table() {
   QHeaderView* header = table_->horizontalHeader();
   header->setSortIndicatorClearable(true);
   header->setSortIndicator(-1, Qt::AscendingOrder);
-  header->setHighlightSections(false);
   header->setStretchLastSection(true);
   header->setMinimumSectionSize(24);
-  table_->verticalHeader()->hide();
-  table_->verticalHeader()->setDefaultSectionSize(fontMetrics().height() + 2 * style::kGrid);
-  table_->setShowGrid(false);
-  table_->setFrameShape(QFrame::NoFrame);
-  table_->setSelectionBehavior(QAbstractItemView::SelectRows);
-  table_->setSelectionMode(QAbstractItemView::SingleSelection);
-  table_->setEditTriggers(QAbstractItemView::NoEditTriggers);
+  style::as_list(*table_);
   table_->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
   table_->setTextElideMode(Qt::ElideRight);
   table_->setWordWrap(false);

@@ -61,7 +61,7 @@ class ReplayEngine final : public RankEngine {
 
   std::unique_ptr<RankExecution> prepare(std::shared_ptr<const Graph> graph,
                                          std::shared_ptr<const RankProgram> program,
-                                         const RankOptions& options) const override {
+                                         const EngineOptions& options) const override {
     if (options.device != "cpu") {
       throw InputError("", "--device", fmt::format("there is no device \"{}\"", options.device),
                        "use cpu");

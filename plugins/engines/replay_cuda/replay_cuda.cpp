@@ -125,7 +125,7 @@ class CudaReplayEngine final : public RankEngine {
 
   std::unique_ptr<RankExecution> prepare(std::shared_ptr<const Graph> graph,
                                          std::shared_ptr<const RankProgram> program,
-                                         const RankOptions& options) const override {
+                                         const EngineOptions& options) const override {
     // Streams that share one of the device's queues would wait for each other; 8 are the default.
     ::setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
     const int gpu = gpu_index(options.device, local_rank(program->rank), gpu_count());

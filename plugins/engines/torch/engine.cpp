@@ -60,7 +60,7 @@ class TorchRankEngine final : public RankEngine {
 
   std::unique_ptr<RankExecution> prepare(std::shared_ptr<const Graph> graph,
                                          std::shared_ptr<const RankProgram> program,
-                                         const RankOptions& options) const override {
+                                         const EngineOptions& options) const override {
     check_device(options.device);
     return make_rank_execution(std::move(graph), std::move(program), options);
   }

@@ -33,7 +33,7 @@ Shard shard_of(const Piece& piece, const Shard& whole) {
 class TorchRankExecution final : public RankExecution {
  public:
   TorchRankExecution(std::shared_ptr<const Graph> graph, std::shared_ptr<const RankProgram> program,
-                     const RankOptions& options)
+                     const EngineOptions& options)
       : graph_(std::move(graph)),
         program_(std::move(program)),
         values_(*graph_, *program_),
@@ -272,7 +272,7 @@ class TorchRankExecution final : public RankExecution {
 
 std::unique_ptr<RankExecution> make_rank_execution(std::shared_ptr<const Graph> graph,
                                                    std::shared_ptr<const RankProgram> program,
-                                                   const RankOptions& options) {
+                                                   const EngineOptions& options) {
   try {
     return std::make_unique<TorchRankExecution>(std::move(graph), std::move(program), options);
   } catch (const c10::Error& error) {

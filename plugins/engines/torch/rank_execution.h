@@ -11,6 +11,6 @@ namespace strato::torch_engine {
 // Throws InputError: see RankEngine::prepare().
 std::unique_ptr<RankExecution> make_rank_execution(std::shared_ptr<const Graph> graph,
                                                    std::shared_ptr<const RankProgram> program,
-                                                   const RankOptions& options);
+                                                   const EngineOptions& options);
 
 }  // namespace strato::torch_engine

@@ -5,6 +5,7 @@
 #include <QTest>
 
 #include "app/explorer/main_window.h"
+#include "tests/app/explorer/sample.h"
 #include "views/launch/launch_view.h"
 #include "views/models/launch_run.h"
 #include "views/timeline/timeline_view.h"
@@ -13,11 +14,6 @@ namespace strato {
 namespace {
 
 using State = LaunchModel::State;
-constexpr int kPatience = 60'000;  // ms
-
-QString sample(const char* name) {
-  return QStringLiteral(STRATO_SOURCE_DIR "/sample_graphs/") + QString::fromUtf8(name);
-}
 
 TEST(LaunchJourney, WatchesOverlaysAndCancels) {
   Session session;

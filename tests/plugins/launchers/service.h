@@ -12,6 +12,8 @@
 
 #include "core/process/child_process.h"
 #include "core/process/line_reader.h"
+#include "tests/core/store/temporary_folder.h"
+#include "tests/free_port.h"
 
 namespace strato {
 
@@ -47,6 +49,24 @@ class Service {
   ChildProcess process_;
   Handle leash_;
   std::string said_;
+};
+
+// A service with a folder and free ports of its own: SCRIPT FOLDER PORT...
+struct ClusterService {
+  TemporaryFolder folder;
+  Service service;
+
+  // `script`: beside the tests of the launchers.
+  ClusterService(const std::string& script, int ports) : service(arguments(script, ports)) {}
+
+ private:
+  std::vector<std::string> arguments(const std::string& script, int ports) const {
+    std::vector<std::string> result = {
+        std::string(STRATO_SOURCE_DIR) + "/tests/plugins/launchers/" + script,
+        folder.path().string()};
+    for (int i = 0; i < ports; ++i) result.push_back(std::to_string(free_port()));
+    return result;
+  }
 };
 
 }  // namespace strato

@@ -33,16 +33,6 @@ bool is_trained(TensorRole role) {
   return role == TensorRole::Parameter || role == TensorRole::OptimizerState;
 }
 
-bool is_batch_norm(const Op& op) { return op.type.starts_with("BatchNormalization"); }
-
-void duplicate_batch_norm(const Graph& graph, Strategy& strategy) {
-  std::set<OpId> ops(strategy.duplicated.begin(), strategy.duplicated.end());
-  for (std::size_t i = 0; i < graph.op_count(); ++i) {
-    if (is_batch_norm(graph.op(OpId(i)))) ops.insert(OpId(i));
-  }
-  strategy.duplicated.assign(ops.begin(), ops.end());
-}
-
 std::vector<TaskId> random_order(const Program& program, Random& random) {
   std::vector<std::size_t> missing(program.tasks.size());
   std::vector<std::vector<TaskId>> next(program.tasks.size());
@@ -161,7 +151,7 @@ void run_and_compare(const RandomProblem& problem, const Strategy& strategy,
   const auto programs =
       std::make_shared<const RankPrograms>(rank_programs(program, random_order(program, random)));
   check_termination(*programs, "plan");
-  RankOptions options;
+  EngineOptions options;
   options.seed = 5;
   options.learning_rate = kRate;
   InProcessRun run(programs, rank_engine(), options);
@@ -174,9 +164,6 @@ Strategy any_strategy(const RandomProblem& problem, Random& random) {
   Strategy strategy = random.below(3) == 0 ? random_data_parallel(problem, random)
                                            : random_strategy(problem, random);
   strategy.splits = random_splits(problem, strategy, random);
-  std::erase_if(strategy.splits, [&](const OpSplit& split) {
-    return is_batch_norm(problem.graph->op(split.op));
-  });
   duplicate_batch_norm(*problem.graph, strategy);
   return strategy;
 }

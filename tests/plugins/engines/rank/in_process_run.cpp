@@ -63,7 +63,7 @@ struct Layout {
 }  // namespace
 
 InProcessRun::InProcessRun(std::shared_ptr<const RankPrograms> programs, const RankEngine& engine,
-                           const RankOptions& options)
+                           const EngineOptions& options)
     : programs_(std::move(programs)) {
   for (const RankProgram& program : programs_->ranks) {
     Rank& rank = ranks_.emplace_back();

@@ -14,7 +14,7 @@ namespace strato {
 class InProcessRun {
  public:
   InProcessRun(std::shared_ptr<const RankPrograms> programs, const RankEngine& engine,
-               const RankOptions& options);
+               const EngineOptions& options);
 
   // Throws std::logic_error when the ranks wait for each other.
   void run_step(std::int64_t step, Random& random);

@@ -1,5 +1,7 @@
 #include "tests/plugins/engines/rank/small_nets.h"
 
+#include <set>
+
 #include "core/graph/copy_graph.h"
 #include "tests/core/graph/model_kit.h"
 
@@ -174,6 +176,16 @@ std::vector<SmallNet> small_nets(std::int64_t batch, Optimizer optimizer) {
   add("recurrent", recurrent(batch));
   add("embedding", embedding(batch));
   return nets;
+}
+
+void duplicate_batch_norm(const Graph& graph, Strategy& strategy) {
+  const auto is_one = [&](OpId op) { return graph.op(op).type.starts_with("BatchNormalization"); };
+  std::set<OpId> ops(strategy.duplicated.begin(), strategy.duplicated.end());
+  for (std::size_t i = 0; i < graph.op_count(); ++i) {
+    if (is_one(OpId(i))) ops.insert(OpId(i));
+  }
+  strategy.duplicated.assign(ops.begin(), ops.end());
+  std::erase_if(strategy.splits, [&](const OpSplit& split) { return is_one(split.op); });
 }
 
 }  // namespace strato

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/graph/transform.h"
+#include "core/strategy/strategy.h"
 
 namespace strato {
 
@@ -18,5 +19,9 @@ struct SmallNet {
 std::vector<SmallNet> small_nets(std::int64_t batch, Optimizer optimizer);
 // All floating-point tensors as doubles.
 Graph in_double(const Graph& graph);
+
+// Batch normalisation takes the statistics of the samples at hand: every device gets all of them,
+// and none a part of the op.
+void duplicate_batch_norm(const Graph& graph, Strategy& strategy);
 
 }  // namespace strato

@@ -126,7 +126,7 @@ TEST(Replay, KeepsWhatIsWrittenToResidents) {
 
 TEST(Replay, RefusesADeviceThatIsNotThere) {
   const auto graph = line();
-  RankOptions options;
+  EngineOptions options;
   options.device = "cuda";
   EXPECT_NE(message_of([&] {
               registry().rank_engine("replay")->prepare(graph, half_of(*graph, Nanos(1)), options);

@@ -116,33 +116,22 @@ TEST_F(Mpi, WrongSettingsAreRefused) {
 class MpiOverSsh : public Mpi {
  protected:
   static void SetUpTestSuite() {
-    home = std::make_unique<TemporaryFolder>();
-    const std::string place = free_master();
-    hosts = std::make_unique<Service>(std::vector<std::string>{
-        std::string(STRATO_SOURCE_DIR) + "/tests/plugins/launchers/mpi/hosts",
-        home->path().string(), place.substr(place.find(':') + 1)});
+    hosts = std::make_unique<ClusterService>("mpi/hosts", 1);
   }
-  static void TearDownTestSuite() {
-    hosts.reset();
-    home.reset();
-  }
+  static void TearDownTestSuite() { hosts.reset(); }
   void SetUp() override {
-    if (!hosts->ready()) GTEST_SKIP() << hosts->said();
+    if (!hosts->service.ready()) GTEST_SKIP() << hosts->service.said();
   }
   LaunchRequest on_two_hosts() const {
     LaunchRequest two = request();
     two.machines = {0, 1};
-    two.settings = {{"hostfile", (*home / "hosts.txt").string()},
-                    {"plm_rsh_agent", "ssh -F " + (*home / "ssh_config").string()}};
+    two.settings = {{"hostfile", (hosts->folder / "hosts.txt").string()},
+                    {"plm_rsh_agent", "ssh -F " + (hosts->folder / "ssh_config").string()}};
     return two;
   }
 
-  static std::unique_ptr<TemporaryFolder> home;
-  static std::unique_ptr<Service> hosts;
+  static inline std::unique_ptr<ClusterService> hosts;
 };
-
-std::unique_ptr<TemporaryFolder> MpiOverSsh::home;
-std::unique_ptr<Service> MpiOverSsh::hosts;
 
 TEST_F(MpiOverSsh, RunsAJobOnTwoHosts) {
   const auto launched = launch(on_two_hosts());

@@ -15,28 +15,17 @@ namespace {
 using namespace std::chrono_literals;
 namespace fs = std::filesystem;
 
-std::string free_port() {
-  const std::string place = free_master();
-  return place.substr(place.find(':') + 1);
-}
-
 class Slurm : public LauncherTest {
  protected:
   static void SetUpTestSuite() {
-    home = std::make_unique<TemporaryFolder>();
-    cluster = std::make_unique<Service>(std::vector<std::string>{
-        std::string(STRATO_SOURCE_DIR) + "/tests/plugins/launchers/slurm/cluster",
-        home->path().string(), free_port(), free_port(), free_port()});
-    ::setenv("SLURM_CONF", (*home / "slurm.conf").c_str(), 1);
+    cluster = std::make_unique<ClusterService>("slurm/cluster", 3);
+    ::setenv("SLURM_CONF", (cluster->folder / "slurm.conf").c_str(), 1);
   }
-  static void TearDownTestSuite() {
-    cluster.reset();
-    home.reset();
-  }
+  static void TearDownTestSuite() { cluster.reset(); }
   Slurm() : LauncherTest("slurm", 2) {}
   void SetUp() override {
-    if (cluster->said().starts_with("not installed")) GTEST_SKIP() << cluster->said();
-    ASSERT_TRUE(cluster->ready()) << cluster->said();
+    if (cluster->service.said().starts_with("not installed")) GTEST_SKIP() << cluster->service.said();
+    ASSERT_TRUE(cluster->service.ready()) << cluster->service.said();
   }
   LaunchRequest on_two_nodes() const {
     LaunchRequest two = request();
@@ -44,12 +33,8 @@ class Slurm : public LauncherTest {
     return two;
   }
 
-  static std::unique_ptr<TemporaryFolder> home;
-  static std::unique_ptr<Service> cluster;
+  static inline std::unique_ptr<ClusterService> cluster;
 };
-
-std::unique_ptr<TemporaryFolder> Slurm::home;
-std::unique_ptr<Service> Slurm::cluster;
 
 TEST_F(Slurm, RunsAJobOnTwoNodes) {
   const auto launched = launch(on_two_nodes());
