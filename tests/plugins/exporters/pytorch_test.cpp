@@ -152,23 +152,10 @@ RandomProblem on_toy_cluster(std::shared_ptr<const Graph> graph, int fast, int s
   return problem;
 }
 
-bool is_batch_norm(const Op& op) { return op.type.starts_with("BatchNormalization"); }
-
-// Batch normalisation takes the statistics of the samples at hand: it gets all of them.
-void duplicate_batch_norm(const Graph& graph, Strategy& strategy) {
-  std::set<OpId> ops(strategy.duplicated.begin(), strategy.duplicated.end());
-  for (std::size_t i = 0; i < graph.op_count(); ++i) {
-    if (is_batch_norm(graph.op(OpId(i)))) ops.insert(OpId(i));
-  }
-  strategy.duplicated.assign(ops.begin(), ops.end());
-  std::erase_if(strategy.splits,
-                [&](const OpSplit& split) { return is_batch_norm(graph.op(split.op)); });
-}
-
 class Pytorch : public testing::Test {
  protected:
   void SetUp() override {
-    if (python().empty()) GTEST_SKIP() << "no python3 here has torch and numpy (python3-torch)";
+    ASSERT_FALSE(python().empty()) << "no python3 here has torch and numpy: app/setup installs them";
   }
 
   // Exports it; false when the plan is for another number of ranks.

@@ -43,25 +43,25 @@ TEST_F(Local, RunsAJobToItsEndAndLeavesItsResult) {
   expect_none_left();
 }
 
-// Together: what one takes too long, because others had the core, the next one makes up for.
+// An instruction that follows another one directly makes up for up to 20 us by which that one was late
+// (plugins/engines/replay); 1 us for clocks that drift apart.
 TEST_F(Local, ReplayedTasksTakeAsLongAsTheyWereSimulated) {
   slow(Nanos(3'000'000));
   const auto launched = launch();
   events_of(*launched);
   ASSERT_EQ(launched->state(), JobState::Finished) << launched->problem();
-  std::int64_t computed = 0, together = 0;
+  std::size_t computed = 0;
   for (const MeasuredTask& task : read_result(folder.path()).tasks) {
     for (const RankProgram& rank : job.programs.ranks) {
       if (rank.rank != task.rank) continue;
       for (const Instruction& instruction : rank.instructions) {
         if (instruction.task != task.task || instruction.kind != InstructionKind::Compute) continue;
         ++computed;
-        together += (task.end - task.start).value;
+        EXPECT_GE((task.end - task.start).value, 3'000'000 - 21'000);
       }
     }
   }
-  EXPECT_GT(computed, 0);
-  EXPECT_GE(together, computed * 2'900'000);
+  EXPECT_GT(computed, 0u);
 }
 
 // Before the ranks have met, and at any time while they run.

@@ -1,7 +1,8 @@
 // Of the NCCL transport what can be tested without a GPU.
 #include <gtest/gtest.h>
 
-#include <filesystem>
+#include <cstdlib>
+
 #include <set>
 #include <string>
 
@@ -63,7 +64,7 @@ TEST(NcclTypes, OnesThatCanBeSummedAreNamed) {
 }
 
 TEST(NcclTransport, SaysThatThereIsNoGpuBeforeItWaitsForOthers) {
-  if (std::filesystem::exists("/dev/nvidiactl")) GTEST_SKIP() << "there is a GPU";
+  ::setenv("CUDA_VISIBLE_DEVICES", "", 1);  // nor on a machine that has one
   const PluginRegistry shipped({std::string(STRATO_BINARY_DIR) + "/plugins"});
   Meeting meeting;
   meeting.ranks = 2;
