@@ -4,21 +4,12 @@
 #include "core/base/file.h"
 #include "core/graph/graph_file.h"
 #include "core/job/job_file.h"
+#include "core/job/job_folder.h"
 
 namespace strato {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr std::size_t kSecretDigits = 64;
-
-std::string read_secret(const fs::path& file) {
-  const std::string secret = read_file(file);
-  const bool whole = secret.size() == kSecretDigits &&
-                     secret.find_first_not_of("0123456789abcdef") == std::string::npos;
-  if (!whole) throw InputError(file.string(), "", "is not a job's secret", "stage the job again");
-  return secret;
-}
 
 std::shared_ptr<const Graph> read_graph(const fs::path& file, const JobFile& job) {
   auto graph =
@@ -66,7 +57,7 @@ RankJob load_rank(const fs::path& folder, int rank) {
   if (!fits)
     throw InputError(file.string(), "", "is the program of other ranks", "stage the job again");
   result.digest = job.programs.hex();
-  result.secret = read_secret(folder / "secret");
+  result.secret = read_secret(folder);
   return result;
 }
 

@@ -18,6 +18,7 @@ const std::map<std::string, Folders> kCoreMayInclude = {
     {"base", {}},
     {"process", {"base"}},
     {"graph", {"base"}},
+    {"data", {"base", "graph"}},
     {"cluster", {"base"}},
     {"cost", {"base", "graph", "cluster"}},
     {"strategy", {"base", "graph", "cluster"}},
@@ -28,8 +29,11 @@ const std::map<std::string, Folders> kCoreMayInclude = {
      {"base", "graph", "cluster", "cost", "strategy", "program", "sim", "search"}},
     {"store", {"base"}},
     {"job", {"base", "graph", "cluster", "cost", "strategy", "program"}},
-    {"measured", {"base", "graph", "cluster", "cost", "strategy", "program", "sim", "job"}},
-    {"plugin", {"base", "graph", "cluster", "cost", "strategy", "program", "sim", "search", "job"}},
+    {"measured", {"base", "graph", "cluster", "cost", "strategy", "program", "sim", "search", "job"}},
+    {"plugin",
+     {"base", "graph", "data", "cluster", "cost", "strategy", "program", "sim", "search", "job"}},
+    {"profiling",
+     {"base", "graph", "cluster", "cost", "strategy", "program", "sim", "search", "job", "plugin"}},
 };
 
 struct Include {
