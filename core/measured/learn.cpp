@@ -106,7 +106,87 @@ class Learner {
   Profile profile_;
 };
 
+std::int64_t size_of(const OpMeasurement& point) { return point.samples; }
+std::int64_t size_of(const SizedMeasurement& point) { return point.bytes.value; }
+
+auto subject_of(const OpProfile& op) { return std::tie(op.gpu, op.signature); }
+auto subject_of(const TransferProfile& transfer) { return std::tie(transfer.from, transfer.to); }
+auto subject_of(const CollectiveProfile& collective) {
+  return std::tie(collective.kind, collective.devices);
+}
+
+// Time at `size` between the points (ascending); 0 outside of them.
+template <class Point>
+double time_between(const std::vector<Point>& points, std::int64_t size) {
+  const auto above =
+      std::ranges::lower_bound(points, size, {}, [](const Point& point) { return size_of(point); });
+  if (above == points.end()) return 0;
+  const auto high = static_cast<double>(above->time.value);
+  if (size_of(*above) == size) return high;
+  if (above == points.begin()) return 0;
+  const auto below = above - 1;
+  const auto low = static_cast<double>(below->time.value);
+  return low + (high - low) * static_cast<double>(size - size_of(*below)) /
+                   static_cast<double>(size_of(*above) - size_of(*below));
+}
+
+// The middle factor from known times to those of the runs; 0: there is none.
+template <class Point>
+double factor_of(const std::vector<Point>& known, const std::vector<Point>& learned) {
+  std::vector<double> factors;
+  for (const Point& point : learned)
+    if (const double time = time_between(known, size_of(point)); time > 0)
+      factors.push_back(static_cast<double>(point.time.value) / time);
+  if (factors.empty()) return 0;
+  const auto middle = factors.begin() + static_cast<std::ptrdiff_t>(factors.size() / 2);
+  std::nth_element(factors.begin(), middle, factors.end());
+  return *middle;
+}
+
+template <class Point>
+std::vector<Point> moved_to(const std::vector<Point>& known, const std::vector<Point>& learned) {
+  std::vector<Point> points = learned;
+  const double factor = factor_of(known, learned);
+  for (Point point : known) {
+    const bool again = std::ranges::any_of(
+        learned, [&](const Point& other) { return size_of(other) == size_of(point); });
+    if (again || factor == 0) continue;
+    point.time = std::max(Nanos(1), nanos_from(static_cast<double>(point.time.value) * factor));
+    point.spread = nanos_from(static_cast<double>(point.spread.value) * factor);
+    points.push_back(point);
+  }
+  return points;
+}
+
+// Both ascending by what they are of.
+template <class Entry>
+std::vector<Entry> with_learned(std::vector<Entry> known, const std::vector<Entry>& learned) {
+  constexpr auto before = [](const Entry& a, const Entry& b) {
+    return subject_of(a) < subject_of(b);
+  };
+  std::vector<Entry> added;
+  for (const Entry& entry : learned) {
+    const auto same = std::lower_bound(known.begin(), known.end(), entry, before);
+    if (same == known.end() || before(entry, *same)) {
+      added.push_back(entry);
+    } else {
+      same->measurements = moved_to(same->measurements, entry.measurements);
+    }
+  }
+  known.insert(known.end(), added.begin(), added.end());
+  return known;
+}
+
 }  // namespace
+
+Profile with_learned(const Profile& known, const Profile& learned) {
+  Profile result = normalised(known);
+  const Profile taught = normalised(learned);
+  result.ops = with_learned(std::move(result.ops), taught.ops);
+  result.transfers = with_learned(std::move(result.transfers), taught.transfers);
+  result.collectives = with_learned(std::move(result.collectives), taught.collectives);
+  return normalised(std::move(result));
+}
 
 Profile learned_profile(const Timeline& measured) { return Learner(measured).learn(); }
 

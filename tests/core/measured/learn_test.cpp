@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "core/measured/make_job.h"
+#include "core/measured/retime.h"
 #include "tests/core/program/toy.h"
 
 namespace strato {
@@ -94,6 +95,77 @@ TEST(Learned, MessagesUnderWayTogetherShareTheTime) {
   EXPECT_EQ(profile.collectives[0].measurements.size(), static_cast<std::size_t>(count));
   for (const SizedMeasurement& point : profile.collectives[0].measurements)
     EXPECT_EQ(point.time, Nanos(50));
+}
+
+Profile profile_of(std::vector<OpMeasurement> ops, std::vector<SizedMeasurement> transfers) {
+  Profile profile;
+  if (!ops.empty()) profile.ops.push_back({"Relu", "Fast", std::move(ops)});
+  if (!transfers.empty()) profile.transfers.push_back({"a", "b", std::move(transfers)});
+  return profile;
+}
+
+TEST(WithLearned, OtherSizesMoveWithWhatWasMeasuredAgain) {
+  const Profile known =
+      profile_of({{8, Nanos(100), Nanos(10), 50}, {16, Nanos(200), Nanos(0), 50}},
+                 {{Bytes(100), Nanos(10), Nanos(0)}, {Bytes(300), Nanos(30), Nanos(0)}});
+  const Profile learned =
+      profile_of({{12, Nanos(450), Nanos(0), 1}},
+                 {{Bytes(100), Nanos(5), Nanos(0)}, {Bytes(200), Nanos(10), Nanos(0)}});
+  const Profile both = with_learned(known, learned);
+  ASSERT_EQ(both.ops.size(), 1u);
+  const auto& points = both.ops[0].measurements;
+  ASSERT_EQ(points.size(), 3u);
+  EXPECT_EQ(points[0].time, Nanos(300));
+  EXPECT_EQ(points[0].spread, Nanos(30));
+  EXPECT_EQ(points[1].time, Nanos(450));
+  EXPECT_EQ(points[2].time, Nanos(600));
+  ASSERT_EQ(both.transfers.size(), 1u);
+  const auto& sizes = both.transfers[0].measurements;
+  ASSERT_EQ(sizes.size(), 3u);
+  EXPECT_EQ(sizes[0].time, Nanos(5));
+  EXPECT_EQ(sizes[2].time, Nanos(15));
+}
+
+TEST(WithLearned, SizesThatNothingRelatesAreLeftOut) {
+  const Profile known =
+      profile_of({{8, Nanos(100), Nanos(0), 50}, {16, Nanos(200), Nanos(0), 50}}, {});
+  const Profile both = with_learned(known, profile_of({{64, Nanos(100), Nanos(0), 1}}, {}));
+  ASSERT_EQ(both.ops[0].measurements.size(), 1u);
+  EXPECT_EQ(both.ops[0].measurements[0].samples, 64);
+}
+
+TEST(WithLearned, NothingLearnedOrKnownChangesNothing) {
+  const Profile some = profile_of({{8, Nanos(100), Nanos(0), 5}},
+                                  {{Bytes(1), Nanos(1), Nanos(0)}, {Bytes(2), Nanos(3), Nanos(0)}});
+  EXPECT_EQ(with_learned(some, {}).digest(), some.digest());
+  EXPECT_EQ(with_learned({}, some).digest(), some.digest());
+  EXPECT_EQ(with_learned(some, some).digest(), some.digest());
+}
+
+TEST(Retimed, HasTheOtherCostsAndTheSameTasks) {
+  class Slower final : public toy::Costs {
+   public:
+    using Costs::Costs;
+    Nanos compute(OpId op, GpuTypeId gpu, std::int64_t samples) const override {
+      return Costs::compute(op, gpu, samples) * 3;
+    }
+  };
+  Bench bench(toy::training_chain(4, 2, 8), toy::cluster(1, 2));
+  for (const Mode mode : {Mode::ReplicateAllReduce, Mode::ReplicatePs, Mode::ModelParallel}) {
+    const auto program = bench.lower(bench.everywhere(mode, {0, 1}));
+    const Slower slower(bench.graph, bench.cluster);
+    const auto same = retimed(*program, *bench.costs, *bench.costs);
+    const auto other = retimed(*program, *bench.costs, slower);
+    EXPECT_EQ(change_of_times(*program, *same), 0);
+    EXPECT_GT(change_of_times(*program, *other), 0);
+    for (std::size_t i = 0; i < program->tasks.size(); ++i) {
+      const Task &before = program->tasks[TaskId(i)], &after = other->tasks[TaskId(i)];
+      EXPECT_EQ(same->tasks[TaskId(i)].duration, before.duration);
+      const bool computes = before.kind == TaskKind::Compute || before.kind == TaskKind::Update;
+      EXPECT_EQ(after.duration, before.duration * (computes ? 3 : 1))
+          << program->task_name(TaskId(i));
+    }
+  }
 }
 
 TEST(MadeJob, HasARankForEachDeviceWithATask) {
