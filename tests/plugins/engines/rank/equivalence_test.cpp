@@ -7,12 +7,11 @@
 // duplication.
 #include <algorithm>
 #include <cmath>
-#include <set>
 
-#include "core/cost/cost_model.h"
 #include "core/program/lower.h"
 #include "core/program/rank_program.h"
 #include "tests/plugins/engines/rank/in_process_run.h"
+#include "tests/plugins/engines/rank/net_problem.h"
 #include "tests/plugins/engines/rank/small_nets.h"
 #include "tests/plugins/engines/torch/small_model.h"
 #include "tests/property/random_model.h"
@@ -20,60 +19,11 @@
 namespace strato {
 namespace {
 
-constexpr int kSteps = 3;
-constexpr double kRate = 0.02;
-
 const RankEngine& rank_engine() {
   static const PluginRegistry registry({std::string(STRATO_BINARY_DIR) + "/plugins"});
   static const std::unique_ptr<RankEngine> engine = registry.rank_engine("torch");
   return *engine;
 }
-
-bool is_trained(TensorRole role) {
-  return role == TensorRole::Parameter || role == TensorRole::OptimizerState;
-}
-
-std::vector<TaskId> random_order(const Program& program, Random& random) {
-  std::vector<std::size_t> missing(program.tasks.size());
-  std::vector<std::vector<TaskId>> next(program.tasks.size());
-  std::vector<TaskId> ready, order;
-  for (std::size_t i = 0; i < missing.size(); ++i) {
-    missing[i] = program.dependencies[i].size();
-    for (const TaskId before : program.dependencies[i]) next[before.index()].push_back(TaskId(i));
-    if (missing[i] == 0) ready.push_back(TaskId(i));
-  }
-  while (!ready.empty()) {
-    std::swap(ready[random.below(ready.size())], ready.back());
-    order.push_back(ready.back());
-    ready.pop_back();
-    for (const TaskId task : next[order.back().index()]) {
-      if (--missing[task.index()] == 0) ready.push_back(task);
-    }
-  }
-  return order;
-}
-
-// What one device has after three steps; and the last loss.
-struct Reference {
-  explicit Reference(std::shared_ptr<const Graph> of) : graph(std::move(of)) {
-    const auto execution = prepared(graph, kRate, 5);
-    for (const Op& op : graph->ops()) {
-      if (op.phase == Phase::Loss) loss_tensor = op.outputs[0];
-    }
-    if (loss_tensor.valid()) execution->keep(loss_tensor);
-    for (int step = 0; step < kSteps; ++step) execution->run_step();
-    if (loss_tensor.valid()) loss = numbers(execution->read(loss_tensor))[0];
-    for (std::size_t i = 0; i < graph->tensor_count(); ++i) {
-      const Tensor& tensor = graph->tensor(TensorId(i));
-      elements.push_back(is_trained(tensor.role) ? numbers(execution->read(TensorId(i)))
-                                                 : std::vector<double>());
-    }
-  }
-  std::shared_ptr<const Graph> graph;
-  TensorId loss_tensor;
-  double loss = 0;
-  IdVector<TensorId, std::vector<double>> elements;
-};
 
 // The slice of all elements along the piece's axis.
 std::vector<double> part_of(const std::vector<double>& all, const Tensor& tensor,
@@ -90,12 +40,6 @@ std::vector<double> part_of(const std::vector<double>& all, const Tensor& tensor
     if (index >= piece.begin && index < piece.end) part.push_back(all[i]);
   }
   return part;
-}
-
-double largest(const std::vector<double>& values) {
-  double result = 0;
-  for (const double value : values) result = std::max(result, std::abs(value));
-  return result;
 }
 
 void expect_same(const std::vector<double>& found, const std::vector<double>& expected,
@@ -152,32 +96,12 @@ void run_and_compare(const RandomProblem& problem, const Strategy& strategy,
       std::make_shared<const RankPrograms>(rank_programs(program, random_order(program, random)));
   check_termination(*programs, "plan");
   EngineOptions options;
-  options.seed = 5;
+  options.seed = kSeed;
   options.learning_rate = kRate;
   InProcessRun run(programs, rank_engine(), options);
   for (int step = 1; step <= kSteps; ++step) run.run_step(step, random);
   expect_trained_alike(run, reference);
   expect_same_loss(run, reference);
-}
-
-Strategy any_strategy(const RandomProblem& problem, Random& random) {
-  Strategy strategy = random.below(3) == 0 ? random_data_parallel(problem, random)
-                                           : random_strategy(problem, random);
-  strategy.splits = random_splits(problem, strategy, random);
-  duplicate_batch_norm(*problem.graph, strategy);
-  return strategy;
-}
-
-RandomProblem problem_of(std::shared_ptr<const Graph> graph, Random& random) {
-  RandomProblem problem = random_model_problem(random);  // its cluster
-  problem.graph = std::move(graph);
-  std::vector<std::int32_t> group_of(problem.graph->op_count());
-  const std::uint64_t groups = 1 + random.below(5);
-  for (std::int32_t& group : group_of) group = static_cast<std::int32_t>(random.below(groups));
-  const std::vector<Nanos> times(problem.graph->op_count(), Nanos(1000));
-  problem.grouping = std::make_shared<const Grouping>(*problem.graph, group_of, times);
-  problem.cost = make_analytic_cost_model(problem.graph, problem.cluster);
-  return problem;
 }
 
 class SmallNets : public testing::TestWithParam<int> {};

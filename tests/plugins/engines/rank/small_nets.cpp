@@ -149,11 +149,13 @@ std::string as_doubles(const std::string& floats) {
 
 }  // namespace
 
-Graph in_double(const Graph& graph) {
+Graph in_double(const Graph& graph) { return with_numbers(graph, DataType::F64); }
+
+Graph with_numbers(const Graph& graph, DataType type) {
   GraphBuilder builder = builder_with_tensors(graph);
   for (std::size_t i = 0; i < graph.tensor_count(); ++i) {
     Tensor& tensor = builder.tensor(TensorId(i));
-    if (tensor.type != DataType::F32) continue;
+    if (tensor.type != DataType::F32 || type == DataType::F32) continue;
     tensor.type = DataType::F64;
     if (tensor.data) tensor.data = std::make_shared<const std::string>(as_doubles(*tensor.data));
   }
@@ -164,11 +166,11 @@ Graph in_double(const Graph& graph) {
   return std::move(builder).build();
 }
 
-std::vector<SmallNet> small_nets(std::int64_t batch, Optimizer optimizer) {
+std::vector<SmallNet> small_nets(std::int64_t batch, Optimizer optimizer, DataType type) {
   std::vector<SmallNet> nets;
   const auto add = [&](std::string name, const Graph& forward) {
     nets.push_back({std::move(name), std::make_shared<const Graph>(make_training_graph(
-                                         in_double(forward), optimizer))});
+                                         with_numbers(forward, type), optimizer))});
   };
   add("convolutional", convolutional(batch));
   add("inception", inception(batch));

@@ -1,5 +1,5 @@
-// Small training graphs of the kinds of nets that people train, in double precision: a plan's result
-// then differs from one device's by rounding alone.
+// Small training graphs of the kinds of nets that people train. In double precision a plan's result
+// differs from one device's by rounding alone.
 #pragma once
 
 #include <memory>
@@ -16,8 +16,11 @@ struct SmallNet {
   std::shared_ptr<const Graph> graph;
 };
 
-std::vector<SmallNet> small_nets(std::int64_t batch, Optimizer optimizer);
-// All floating-point tensors as doubles.
+// `type`: of their numbers, F32 or F64.
+std::vector<SmallNet> small_nets(std::int64_t batch, Optimizer optimizer,
+                                 DataType type = DataType::F64);
+// All floating-point tensors as F32 or F64; masks of dropout as what the engine makes.
+Graph with_numbers(const Graph& graph, DataType type);
 Graph in_double(const Graph& graph);
 
 // Batch normalisation takes the statistics of the samples at hand: every device gets all of them,

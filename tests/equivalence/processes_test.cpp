@@ -1,0 +1,156 @@
+// A plan's result on worker processes is one process's: parameters and optimizer state after three
+// steps, for random strategies over five small nets, on 2 to 8 processes that meet through Gloo.
+//
+// $STRATOSCOPE_STRATEGIES says how many (tests/equivalence/run --full: 200). SGD and momentum are
+// computed in floats. Adam is computed in doubles: it divides gradients by their size, so that in
+// floats the rounding of zero makes a whole step.
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+
+#include "core/base/file.h"
+#include "core/base/json.h"
+#include "core/program/rank_program.h"
+#include "tests/plugins/engines/rank/net_problem.h"
+#include "tests/plugins/engines/rank/small_nets.h"
+#include "tests/plugins/launchers/launcher_test.h"
+
+namespace strato {
+namespace {
+
+constexpr double kLimit = 1e-5;
+constexpr int kShort = 10;  // strategies
+constexpr std::int64_t kBatch = 7;
+
+int strategy_count() {
+  const char* text = std::getenv("STRATOSCOPE_STRATEGIES");
+  return text == nullptr ? kShort : std::atoi(text);
+}
+
+// Two machines, or one, of GPUs of two types.
+std::shared_ptr<const Cluster> cluster_of(std::uint64_t devices) {
+  const auto machine = [](const std::string& name, const std::string& gpu, std::uint64_t count) {
+    return R"({"name":")" + name + R"(","gpus":[{"type":")" + gpu + R"(","count":)" +
+           std::to_string(count) +
+           R"(}],"fabric":{"kind":"pcie3x16","bandwidth_GBps":12,"latency_us":4},)" +
+           R"("nic":{"kind":"100GbE","bandwidth_GBps":12.5,"latency_us":6}})";
+  };
+  const std::uint64_t first = (devices + 1) / 2;
+  const std::string machines = machine("a", "GTX-1080-Ti", first) + "," +
+                               machine("b", "V100-SXM2-32GB", devices - first);
+  return std::make_shared<const Cluster>(
+      parse_cluster(R"({"format":"stratoscope-cluster","version":1,"name":"two","machines":[)" +
+                        machines + R"(],"network":{"latency_us":1}})",
+                    "two.json", GpuCatalogue::bundled()));
+}
+
+// One that at least two devices take part in.
+Job random_job(const std::shared_ptr<const Graph>& graph, Random& random) {
+  for (;;) {
+    const RandomProblem problem = problem_of(graph, random, cluster_of(2 + random.below(7)));
+    Lowering lowering(problem.graph, problem.grouping, problem.cluster, problem.cost);
+    const Program program = lowering.lower(any_strategy(problem, random));
+    Job job;
+    job.programs = rank_programs(program, random_order(program, random));
+    if (job.programs.ranks.size() < 2) continue;
+    job.graph = job.programs.graph;
+    job.name = "equivalence";
+    for (const RankProgram& rank : job.programs.ranks) {
+      job.devices.push_back(problem.cluster->device(rank.device).name);
+      job.machines.push_back(0);
+    }
+    job.options.engine = "torch";
+    job.options.steps = kSteps;
+    job.options.seed = kSeed;
+    job.options.learning_rate = kRate;
+    job.options.keep_parameters = true;
+    return job;
+  }
+}
+
+struct Worst {
+  double parameters = 0, states = 0;
+};
+
+// Of a .npy file: after the magic, the version and a header whose size is in two bytes.
+std::string elements_of(const std::filesystem::path& npy) {
+  const std::string bytes = read_file(npy);
+  const auto byte = [&](std::size_t i) { return static_cast<std::size_t>(bytes.at(i)) & 0xff; };
+  return bytes.substr(10 + byte(8) + 256 * byte(9));
+}
+
+// Beside the largest element of the tensor; at least beside what one step may change, since some are
+// nothing but the rounding of zero (a bias before a normalisation).
+double difference(const std::vector<double>& found, const std::vector<double>& expected) {
+  double worst = 0;
+  for (std::size_t i = 0; i < found.size(); ++i)
+    worst = std::max(worst, std::abs(found[i] - expected[i]));
+  return worst / std::max(largest(expected), kRate);
+}
+
+void compare(const std::filesystem::path& checkpoint, const Reference& reference, Worst& worst) {
+  std::map<std::string, std::string> files;
+  const Json index = Json::parse(read_file(checkpoint / "index.json"));
+  for (const Json& tensor : index["tensors"]) files[tensor["name"]] = tensor["file"];
+  for (std::size_t i = 0; i < reference.graph->tensor_count(); ++i) {
+    const Tensor& tensor = reference.graph->tensor(TensorId(i));
+    if (!is_trained(tensor.role)) continue;
+    ASSERT_TRUE(files.contains(tensor.name)) << tensor.name;
+    const auto found = values_of(elements_of(checkpoint / files[tensor.name]), tensor.type);
+    const auto& expected = reference.elements[TensorId(i)];
+    ASSERT_EQ(found.size(), expected.size()) << tensor.name;
+    const double off = difference(found, expected);
+    if (tensor.role != TensorRole::Parameter) {
+      worst.states = std::max(worst.states, off);
+      continue;
+    }
+    EXPECT_LE(off, kLimit) << tensor.name;
+    worst.parameters = std::max(worst.parameters, off);
+  }
+}
+
+class Equivalence : public LauncherTest {
+ protected:
+  Equivalence() : LauncherTest("local", 1) {}
+
+  void run_and_compare(const Reference& reference, Random& random) {
+    const Job random_one = random_job(reference.graph, random);
+    const TemporaryFolder at;
+    stage_job(at / "job", random_one);
+    const auto ranks = static_cast<int>(random_one.programs.ranks.size());
+    const auto launched =
+        launcher->launch({at / "job", STRATO_WORKER, ranks, random_one.machines, {}});
+    events_of(*launched);
+    ASSERT_EQ(launched->state(), JobState::Finished) << launched->problem();
+    compare(at / "job" / ("checkpoint-" + std::to_string(kSteps)), reference, worst);
+    processes += ranks;
+  }
+
+  Worst worst;
+  int processes = 0;
+};
+
+TEST_F(Equivalence, WorkersTrainAsOneProcessUnderAnyStrategy) {
+  const auto start = std::chrono::steady_clock::now();
+  const int count = strategy_count();
+  Random random(11);
+  for (int i = 0; i < count; ++i) {
+    const auto optimizer = static_cast<Optimizer>(i % 3);
+    const auto type = optimizer == Optimizer::Adam ? DataType::F64 : DataType::F32;
+    const auto nets = small_nets(kBatch, optimizer, type);
+    const SmallNet& net = nets[static_cast<std::size_t>(i) % nets.size()];
+    SCOPED_TRACE(net.name + ", strategy " + std::to_string(i));
+    run_and_compare(Reference(net.graph), random);
+    if (testing::Test::HasFailure()) return;
+  }
+  std::printf("%d strategies on %d processes in %.0f s: parameters differ by %.2g at most, optimizer "
+              "states by %.2g\n",
+              count, processes,
+              std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(),
+              worst.parameters, worst.states);
+}
+
+}  // namespace
+}  // namespace strato

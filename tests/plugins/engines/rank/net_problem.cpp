@@ -1,0 +1,88 @@
+#include "tests/plugins/engines/rank/net_problem.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/cost/cost_model.h"
+#include "tests/plugins/engines/rank/small_nets.h"
+#include "tests/plugins/engines/torch/small_model.h"
+#include "tests/property/random_model.h"
+
+namespace strato {
+
+bool is_trained(TensorRole role) {
+  return role == TensorRole::Parameter || role == TensorRole::OptimizerState;
+}
+
+std::vector<double> values_of(const std::string& bytes, DataType type) {
+  if (type == DataType::F64) return numbers(bytes);
+  CHECK(type == DataType::F32, "numbers of another type");
+  const std::vector<float> floats = numbers<float>(bytes);
+  return {floats.begin(), floats.end()};
+}
+
+double largest(const std::vector<double>& values) {
+  double result = 0;
+  for (const double value : values) result = std::max(result, std::abs(value));
+  return result;
+}
+
+Reference::Reference(std::shared_ptr<const Graph> of) : graph(std::move(of)) {
+  const auto execution = prepared(graph, kRate, kSeed);
+  for (const Op& op : graph->ops()) {
+    if (op.phase == Phase::Loss) loss_tensor = op.outputs[0];
+  }
+  if (loss_tensor.valid()) execution->keep(loss_tensor);
+  for (int step = 0; step < kSteps; ++step) execution->run_step();
+  if (loss_tensor.valid())
+    loss = values_of(execution->read(loss_tensor), graph->tensor(loss_tensor).type).at(0);
+  for (std::size_t i = 0; i < graph->tensor_count(); ++i) {
+    const Tensor& tensor = graph->tensor(TensorId(i));
+    elements.push_back(is_trained(tensor.role) ? values_of(execution->read(TensorId(i)), tensor.type)
+                                               : std::vector<double>());
+  }
+}
+
+RandomProblem problem_of(std::shared_ptr<const Graph> graph, Random& random,
+                         std::shared_ptr<const Cluster> cluster) {
+  RandomProblem problem;
+  problem.cluster = cluster ? std::move(cluster) : random_model_problem(random).cluster;
+  problem.graph = std::move(graph);
+  std::vector<std::int32_t> group_of(problem.graph->op_count());
+  const std::uint64_t groups = 1 + random.below(5);
+  for (std::int32_t& group : group_of) group = static_cast<std::int32_t>(random.below(groups));
+  const std::vector<Nanos> times(problem.graph->op_count(), Nanos(1000));
+  problem.grouping = std::make_shared<const Grouping>(*problem.graph, group_of, times);
+  problem.cost = make_analytic_cost_model(problem.graph, problem.cluster);
+  return problem;
+}
+
+Strategy any_strategy(const RandomProblem& problem, Random& random) {
+  Strategy strategy = random.below(3) == 0 ? random_data_parallel(problem, random)
+                                           : random_strategy(problem, random);
+  strategy.splits = random_splits(problem, strategy, random);
+  duplicate_batch_norm(*problem.graph, strategy);
+  return strategy;
+}
+
+std::vector<TaskId> random_order(const Program& program, Random& random) {
+  std::vector<std::size_t> missing(program.tasks.size());
+  std::vector<std::vector<TaskId>> next(program.tasks.size());
+  std::vector<TaskId> ready, order;
+  for (std::size_t i = 0; i < missing.size(); ++i) {
+    missing[i] = program.dependencies[i].size();
+    for (const TaskId before : program.dependencies[i]) next[before.index()].push_back(TaskId(i));
+    if (missing[i] == 0) ready.push_back(TaskId(i));
+  }
+  while (!ready.empty()) {
+    std::swap(ready[random.below(ready.size())], ready.back());
+    order.push_back(ready.back());
+    ready.pop_back();
+    for (const TaskId task : next[order.back().index()]) {
+      if (--missing[task.index()] == 0) ready.push_back(task);
+    }
+  }
+  return order;
+}
+
+}  // namespace strato

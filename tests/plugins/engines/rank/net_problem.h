@@ -1,0 +1,39 @@
+// A model to be trained under a random strategy, and what one device makes of it.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "core/base/random.h"
+#include "core/program/lower.h"
+#include "tests/property/random_problem.h"
+
+namespace strato {
+
+constexpr int kSteps = 3;
+constexpr double kRate = 0.02;
+constexpr std::uint64_t kSeed = 5;
+
+bool is_trained(TensorRole role);  // parameters and optimizer state
+
+// Elements of F32 or F64.
+std::vector<double> values_of(const std::string& bytes, DataType type);
+double largest(const std::vector<double>& values);  // of the absolute values; 0: there are none
+
+// What one device has after three steps; and the last loss.
+struct Reference {
+  explicit Reference(std::shared_ptr<const Graph> of);
+  std::shared_ptr<const Graph> graph;
+  TensorId loss_tensor;
+  double loss = 0;
+  IdVector<TensorId, std::vector<double>> elements;  // empty: not trained
+};
+
+// Random groups; on a random cluster, or on the one that is given.
+RandomProblem problem_of(std::shared_ptr<const Graph> graph, Random& random,
+                         std::shared_ptr<const Cluster> cluster = nullptr);
+Strategy any_strategy(const RandomProblem& problem, Random& random);
+// Each task after its dependencies.
+std::vector<TaskId> random_order(const Program& program, Random& random);
+
+}  // namespace strato
