@@ -42,6 +42,11 @@ void Guard::expect_nothing() {
   activity_ = nullptr;
 }
 
+void Guard::expect_ranks(std::function<std::optional<LostRank>()> lost) {
+  const std::lock_guard lock(mutex_);
+  lost_ = std::move(lost);
+}
+
 void Guard::say(const std::string& text) const {
   std::fprintf(stderr, "rank %d: %s\n", watched_.rank, text.c_str());
 }
@@ -53,7 +58,8 @@ void Guard::watch(const std::stop_token& stop) {
 
 // Waits one tick, for a signal.
 bool Guard::look() {
-  return !ended_by_signal() && !ended_by_launcher() && !ended_by_failure() && !ended_by_silence();
+  return !ended_by_signal() && !ended_by_launcher() && !ended_by_failure() && !ended_by_loss() &&
+         !ended_by_silence();
 }
 
 bool Guard::ended_by_signal() {
@@ -81,6 +87,17 @@ bool Guard::ended_by_failure() {
   return true;
 }
 
+// One that broke down may still tell why; one that is stopped tells nothing.
+bool Guard::ended_by_loss() {
+  const std::lock_guard lock(mutex_);
+  const auto lost = lost_ ? lost_() : std::nullopt;
+  if (!lost) return false;
+  if (!lost_at_) lost_at_ = Clock::now();
+  if (!lost->stopped && Clock::now() - *lost_at_ < kPatience) return false;
+  fail(lost->rank, lost->problem);
+  return true;
+}
+
 bool Guard::ended_by_silence() {
   const std::lock_guard lock(mutex_);
   if (!activity_) return false;
@@ -93,17 +110,18 @@ bool Guard::ended_by_silence() {
   }
   const bool waits = activity.running < 0;
   if (now - moved_ < (waits ? timeout_ * 5 / 4 : timeout_)) return false;
-  fail(fmt::format("hung {} for {:.3g} s",
+  fail(watched_.rank,
+       fmt::format("hung {} for {:.3g} s",
                    waits ? "waiting for other ranks" : "in " + name_(activity.running),
                    std::chrono::duration<double>(now - moved_).count()));
   return true;
 }
 
-void Guard::fail(const std::string& text) {
-  say(text);
-  record_failure(watched_.folder, {watched_.rank, text});
+void Guard::fail(int rank, const std::string& text) {
+  say(rank == watched_.rank ? text : fmt::format("ends because rank {} {}", rank, text));
+  record_failure(watched_.folder, {rank, text});
   const auto first = find_failure(watched_.folder);
-  events_.tell_failure(first ? first->rank : watched_.rank, first ? first->text : text);
+  events_.tell_failure(first ? first->rank : rank, first ? first->text : text);
   end_(kFailed);
 }
 

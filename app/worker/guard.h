@@ -1,7 +1,7 @@
-// The thread that ends a worker when it should not go on: another rank has failed, the launcher has
-// gone, it was told to end (SIGTERM, SIGINT), or nothing has moved for too long. The other threads
-// may be anywhere then, also inside a library that waits for ever, so it ends the process at once;
-// files are written whole or not at all.
+// The thread that ends a worker when it should not go on: another rank has failed or is lost, the
+// launcher has gone, it was told to end (SIGTERM, SIGINT), or nothing has moved for too long. The
+// other threads may be anywhere then, also inside a library that waits for ever, so it ends the
+// process at once; files are written whole or not at all.
 //
 // Make it before any other thread starts: they inherit the blocked signals.
 #pragma once
@@ -11,14 +11,19 @@
 #include <filesystem>
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <thread>
 
 #include "app/worker/events.h"
+#include "core/plugin/rank_engine.h"
 #include "core/process/end_signals.h"
 
 namespace strato::worker {
+
+// How long a rank whose peer went away waits for that one to say why.
+constexpr std::chrono::milliseconds kPatience{1500};
 
 // Exit statuses of a worker.
 enum WorkerStatus : int { kDone = 0, kBadUsage = 2, kFailed = 3 };
@@ -52,6 +57,10 @@ class Guard {
                        std::chrono::milliseconds timeout);
   void expect_nothing();  // neither is called any more when this returns
 
+  // From now on no rank may be lost. Nothing: any may; what was given is not called any more when
+  // this returns.
+  void expect_ranks(std::function<std::optional<LostRank>()> lost);
+
  private:
   using Clock = std::chrono::steady_clock;
 
@@ -60,9 +69,10 @@ class Guard {
   bool ended_by_signal();
   bool ended_by_launcher() const;
   bool ended_by_failure();
+  bool ended_by_loss();
   bool ended_by_silence();
   void say(const std::string& text) const;
-  void fail(const std::string& text);
+  void fail(int rank, const std::string& text);
 
   EndSignals signals_;
   Watched watched_;
@@ -71,6 +81,8 @@ class Guard {
   std::mutex mutex_;
   std::function<Activity()> activity_;
   std::function<std::string(int)> name_;
+  std::function<std::optional<LostRank>()> lost_;
+  std::optional<Clock::time_point> lost_at_;
   std::chrono::milliseconds timeout_{0};
   std::uint64_t last_ = 0;
   Clock::time_point moved_;

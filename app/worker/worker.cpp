@@ -24,9 +24,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// How long a rank whose peer went away waits for that one to say why.
-constexpr auto kPatience = 1500ms;
-
 void log_to(const std::filesystem::path& folder, int rank) {
   const auto file = folder / fmt::format("log-{}.txt", rank);
   const int log = ::open(file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
@@ -44,6 +41,8 @@ Meeting meeting_of(WorkerArguments arguments, const RankJob& job) {
   meeting.timeout = job.options.timeout;
   meeting.interface = arguments.interface;
   const MeetingPlace place = meeting_place(arguments, meeting.timeout);
+  // Where rank 0 has told the place, it listens; else it may still be about to start.
+  if (!arguments.host.empty() && arguments.port != 0) meeting.connect = meeting.timeout;
   meeting.host = place.host;
   meeting.port = place.port;
   return meeting;
@@ -116,8 +115,10 @@ void run_rank(const WorkerArguments& arguments, const PluginRegistry& plugins, E
                engine->software().c_str(), meeting.host.c_str(), meeting.port);
   RankSession session({job, arguments.job, *execution, *transport, events, &guard,
                        engine->software()});
+  guard.expect_ranks([&transport] { return transport->lost(); });
   try {
     session.run();
+    guard.expect_ranks(nullptr);
   } catch (...) {
     end_failed(arguments, events, std::current_exception());
   }

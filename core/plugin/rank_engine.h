@@ -71,6 +71,16 @@ struct Meeting {
   std::string interface;           // address to listen on; empty: the one that reaches `host`
   std::string secret;              // of the job: every peer presents it before any payload is read
   std::chrono::milliseconds timeout{10'000};
+  // How long a rank may take to answer once it is known to listen (at most `timeout`), and how long
+  // one of those that have met may give no sign of life. One that computes for long gives signs.
+  std::chrono::milliseconds connect{8'000}, silence{5'000};
+};
+
+// A rank that others can do nothing with any more.
+struct LostRank {
+  int rank = 0;
+  std::string problem;  // "is lost: its connection broke"
+  bool stopped = false;  // its process is there, or its machine cannot be reached: it tells nothing
 };
 
 // Moves bytes between ranks. Operations start when called and go on in the background; two with the
@@ -96,6 +106,8 @@ class Transport {
   virtual void barrier() = 0;
   // Small texts to rank 0 (results, errors, times), in rank order; empty elsewhere. Blocks.
   virtual std::vector<std::string> gather(const std::string& text) = 0;
+  // The first rank that is known to be lost, whether an operation waits for it or not. Any thread.
+  virtual std::optional<LostRank> lost() const { return std::nullopt; }
 };
 
 }  // namespace strato

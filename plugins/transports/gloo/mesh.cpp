@@ -27,8 +27,9 @@ class Mesh final : public gloo::Context {
     const gloo::transport::tcp::attr address(roster.address.c_str());
     device_ = gloo::transport::tcp::CreateDevice(address);
     transportContext_ = device_->createContext(meeting.rank, meeting.ranks);
-    // Gloo waits five times as long for a connection.
-    transportContext_->setTimeout(std::max(meeting.timeout / 5, std::chrono::milliseconds(1)));
+    // All listen by now. Gloo waits five times as long for a connection.
+    const auto most = std::min(meeting.connect, meeting.timeout);
+    transportContext_->setTimeout(std::max(most / 5, std::chrono::milliseconds(1)));
     const std::vector<std::string> ports = exchange(meeting, roster, packed(own_ports()));
     for (int peer = 0; peer < size; ++peer) {
       if (peer != rank) connect(peer, unpacked(ports.at(static_cast<std::size_t>(peer))));

@@ -44,7 +44,7 @@ class Connections {
       if (each.is_open()) roster.address = each.local_address();
     }
     context_ = connect_all(meeting, roster);
-    watch_ = std::make_unique<Watch>(meeting.rank, std::move(roster.connections));
+    watch_ = std::make_unique<Watch>(meeting, std::move(roster.connections));
   }
   ~Connections() {
     if (!failed_) watch_->leave(kLeaveTime);
@@ -52,6 +52,7 @@ class Connections {
 
   const Meeting& meeting() const { return meeting_; }
   const std::shared_ptr<gloo::Context>& context() const { return context_; }
+  std::optional<LostRank> lost() const { return watch_->lost(); }
 
   // Runs what uses Gloo; its errors in our words, naming who died or else who does not answer.
   template <class Body>
@@ -184,8 +185,7 @@ class GlooTransport final : public Transport {
     auto messages = std::make_unique<Messages>(connections_, Lane::Gather, tag);
     const std::size_t own = place_in(members);
     CHECK(pieces.size() == members.size(), "one piece a member");
-    for (std::size_t i = 0; i < members.size(); ++i) {
-      if (i == own) continue;
+    for (const std::size_t i : from_next(own, members.size())) {
       messages->send(members[i], pieces[own]);
       messages->receive(members[i], pieces[i]);
     }
@@ -198,14 +198,10 @@ class GlooTransport final : public Transport {
     auto messages = std::make_unique<Messages>(connections_, Lane::Scatter, tag);
     const std::size_t own = place_in(members);
     CHECK(pieces.size() == members.size(), "one piece a member");
-    std::vector<Bytes> terms;
-    for (std::size_t i = 0; i < members.size(); ++i) {
-      if (i == own) {
-        terms.push_back(pieces[own]);
-        continue;
-      }
+    std::vector<Bytes> terms(members.size(), pieces[own]);
+    for (const std::size_t i : from_next(own, members.size())) {
       messages->send(members[i], pieces[i]);
-      terms.push_back(messages->receive_aside(members[i], pieces[own].size()));
+      terms[i] = messages->receive_aside(members[i], pieces[own].size());
     }
     messages->then([sum = sum_of(type), type, own, terms = std::move(terms)] {
       const Bytes piece = terms[own];
@@ -238,6 +234,7 @@ class GlooTransport final : public Transport {
     transfer_text(0, std::as_writable_bytes(std::span(bytes)), true);
     return {};
   }
+  std::optional<LostRank> lost() const override { return connections_.lost(); }
 
  private:
   int ranks() const { return connections_.meeting().ranks; }
@@ -246,6 +243,14 @@ class GlooTransport final : public Transport {
     const auto found = std::find(members.begin(), members.end(), connections_.meeting().rank);
     CHECK(found != members.end(), "a collective without this rank");
     return static_cast<std::size_t>(found - members.begin());
+  }
+
+  // The others, each rank's from its own next one on: so no two begin with the same one, whose link
+  // would be full while all other links are idle.
+  static std::vector<std::size_t> from_next(std::size_t own, std::size_t count) {
+    std::vector<std::size_t> others;
+    for (std::size_t i = 1; i < count; ++i) others.push_back((own + i) % count);
+    return others;
   }
 
   std::unique_ptr<Pending> queued(std::vector<int> members, std::function<void()> work) {

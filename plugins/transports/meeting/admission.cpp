@@ -5,9 +5,11 @@
 #include <sys/random.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <list>
 #include <system_error>
+#include <thread>
 
 #include "core/base/error.h"
 
@@ -19,6 +21,7 @@ constexpr std::size_t kSecretSize = 256;  // on the wire, filled up with zeros
 constexpr std::size_t kTokenSize = 32;
 constexpr std::size_t kMostStrangers = 64;  // connections that have not said who they are yet
 constexpr std::size_t kMostText = 1 << 24;
+constexpr auto kRetry = std::chrono::milliseconds(20);
 
 struct Hello {
   char magic[8] = {};
@@ -70,7 +73,7 @@ class Reception {
     while (!missing().empty()) {
       std::vector<int> watched = {listener_.descriptor()};
       for (const Stranger& each : strangers_) watched.push_back(each.socket.descriptor());
-      if (!wait_readable(watched, deadline_)) give_up();
+      if (Clock::now() >= deadline_ || !wait_readable(watched, deadline_)) give_up();
       let_in();
       listen_to_strangers();
     }
@@ -98,10 +101,12 @@ class Reception {
                      "see the logs of those ranks");
   }
 
+  // Not more than so many at a time: a flood must not keep those who speak from being heard.
   void let_in() {
-    while (true) {
+    for (std::size_t i = 0; i < kMostStrangers; ++i) {
       Socket socket = accept_from(listener_);
       if (!socket.is_open()) return;
+      if (strangers_.size() >= kMostStrangers) listen_to_strangers();
       if (strangers_.size() >= kMostStrangers) strangers_.pop_front();
       strangers_.push_back({std::move(socket), {}});
     }
@@ -176,30 +181,46 @@ class Reception {
 
 // ---- the others
 
+// Rank 0's answer to the hello on `socket`: why it refuses this rank, if it does.
+std::string present(const Meeting& meeting, Socket& socket, Deadline deadline) {
+  const Hello hello = hello_of(meeting);
+  for (;;) {
+    try {
+      socket = connect_to(meeting.host, meeting.port, meeting.interface, deadline);
+      socket.send({reinterpret_cast<const char*>(&hello), sizeof hello}, deadline);
+      return socket.receive_text(kMostText, deadline);
+    } catch (const std::system_error&) {  // others may have crowded it out: once more
+      if (Clock::now() + kRetry >= deadline) throw;
+    }
+    std::this_thread::sleep_for(kRetry);
+  }
+}
+
 Roster report(const Meeting& meeting) {
-  const Deadline deadline = Clock::now() + meeting.timeout;
+  const Deadline start = Clock::now();
   std::string refusal, tokens;
   Roster roster;
   try {
-    Socket socket = connect_to(meeting.host, meeting.port, meeting.interface, deadline);
-    const Hello hello = hello_of(meeting);
-    socket.send({reinterpret_cast<const char*>(&hello), sizeof hello}, deadline);
-    refusal = socket.receive_text(kMostText, deadline);
-    if (refusal.empty()) tokens = socket.receive_text(kMostText, deadline + meeting.timeout);
+    Socket socket;
+    refusal = present(meeting, socket, start + std::min(meeting.connect, meeting.timeout));
+    if (refusal.empty()) tokens = socket.receive_text(kMostText, start + 2 * meeting.timeout);
     roster.address = socket.local_address();
     roster.connections.push_back(std::move(socket));
   } catch (const std::system_error& error) {
     throw InputError("", place_of(meeting),
                      fmt::format("rank 0 does not answer at {}:{} ({})", meeting.host, meeting.port,
                                  error.code().message()),
-                     "see the log of rank 0");
+                     "see the log of rank 0, and whether a firewall is between the machines");
   }
   if (!refusal.empty()) {
     throw InputError("", place_of(meeting), fmt::format("rank 0 refuses it: {}", refusal),
                      "start all ranks from the same job folder");
   }
   const auto ranks = static_cast<std::size_t>(meeting.ranks);
-  CHECK(tokens.size() == ranks * kTokenSize, "rank 0 sent other tokens than for all ranks");
+  if (tokens.size() != ranks * kTokenSize) {
+    throw InputError("", place_of(meeting), "rank 0 sends other tokens than for all ranks",
+                     "start all ranks from the same job folder and with the same program");
+  }
   for (std::size_t i = 0; i < ranks; ++i) {
     roster.tokens.push_back(tokens.substr(i * kTokenSize, kTokenSize));
   }
@@ -223,14 +244,17 @@ std::string packed(const std::vector<std::string>& texts) {
 }
 
 std::vector<std::string> unpacked(const std::string& all) {
+  const auto take_size = [](std::size_t size, std::size_t left) {
+    if (size > left) throw std::system_error(EBADMSG, std::generic_category());
+    return size;
+  };
   std::vector<std::string> texts;
   for (std::size_t at = 0; at < all.size();) {
     std::uint64_t size = 0;
-    CHECK(all.size() - at >= sizeof size, "a list of texts that ends early");
+    take_size(sizeof size, all.size() - at);
     std::memcpy(&size, all.data() + at, sizeof size);
     at += sizeof size;
-    CHECK(size <= all.size() - at, "a list of texts that ends early");
-    texts.push_back(all.substr(at, size));
+    texts.push_back(all.substr(at, take_size(size, all.size() - at)));
     at += size;
   }
   return texts;

@@ -32,7 +32,7 @@ Roster admit(const Meeting& meeting);
 std::vector<std::string> exchange(const Meeting& meeting, const Roster& roster,
                                   const std::string& own);
 
-// A list of texts as one.
+// A list of texts as one. unpacked() throws std::system_error when it ends early.
 std::string packed(const std::vector<std::string>& texts);
 std::vector<std::string> unpacked(const std::string& all);
 

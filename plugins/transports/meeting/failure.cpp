@@ -20,9 +20,9 @@ constexpr auto kNewsTime = std::chrono::milliseconds(500);
 
 void throw_failure(const Meeting& meeting, const Watch& watch, std::span<const int> others) {
   const std::string place = fmt::format("rank {} of {}", meeting.rank, meeting.ranks);
-  if (const int lost = watch.lost(kNewsTime); lost >= 0) {
-    throw InputError("", place, fmt::format("rank {} is lost: its connection broke", lost),
-                     fmt::format("see the log of rank {}", lost));
+  if (const auto lost = watch.lost(kNewsTime)) {
+    throw InputError("", place, fmt::format("rank {} {}", lost->rank, lost->problem),
+                     fmt::format("see the log of rank {}", lost->rank));
   }
   std::vector<int> peers;
   std::copy_if(others.begin(), others.end(), std::back_inserter(peers),

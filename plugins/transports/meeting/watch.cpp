@@ -1,6 +1,7 @@
 #include "plugins/transports/meeting/watch.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,8 +15,9 @@
 namespace strato::admission {
 namespace {
 
-constexpr char kLost = 'L', kLeft = 'B';
+constexpr char kLost = 'L', kSilent = 'S', kLeft = 'B', kAlive = 'A';
 constexpr auto kSendTime = std::chrono::seconds(1);
+constexpr int kSignsInSilence = 8;  // so often a rank speaks in the time after which it is missed
 
 using Notice = std::array<char, 1 + sizeof(std::int32_t)>;
 
@@ -27,10 +29,14 @@ Notice notice_of(char what, std::int32_t rank) {
 
 }  // namespace
 
-Watch::Watch(int rank, std::vector<Socket> connections) : rank_(rank) {
+// Of two that cannot reach each other rank 0 speaks first: it knows who else is there.
+Watch::Watch(const Meeting& meeting, std::vector<Socket> connections)
+    : rank_(meeting.rank),
+      silence_(meeting.rank == 0 ? meeting.silence : meeting.silence * 5 / 4),
+      beaten_(Clock::now()) {
   for (std::size_t i = 0; i < connections.size(); ++i) {
     if (!connections[i].is_open()) continue;
-    peers_.push_back({rank == 0 ? static_cast<int>(i) : 0, std::move(connections[i])});
+    peers_.push_back({rank_ == 0 ? static_cast<int>(i) : 0, std::move(connections[i]), {}});
   }
   int ends[2];
   CHECK(::pipe2(ends, O_CLOEXEC | O_NONBLOCK) == 0, "the system has no more descriptors");
@@ -45,16 +51,16 @@ Watch::~Watch() {
   thread_.join();
 }
 
-int Watch::lost(std::chrono::milliseconds patience) const {
+std::optional<LostRank> Watch::lost(std::chrono::milliseconds patience) const {
   std::unique_lock lock(mutex_);
-  news_.wait_for(lock, patience, [this] { return lost_ >= 0; });
+  news_.wait_for(lock, patience, [this] { return lost_.has_value(); });
   return lost_;
 }
 
 void Watch::leave(std::chrono::milliseconds patience) {
   std::unique_lock lock(mutex_);
   if (rank_ != 0) tell_all(kLeft, rank_);
-  news_.wait_for(lock, patience, [this] { return lost_ >= 0 || all_left(); });
+  news_.wait_for(lock, patience, [this] { return lost_ || all_left(); });
   if (rank_ == 0) tell_all(kLeft, rank_);
 }
 
@@ -71,13 +77,28 @@ void Watch::run() {
       if (!peer.gone) watched.push_back(peer.socket.descriptor());
     }
     try {
-      wait_readable(watched, Clock::now() + std::chrono::hours(1));
+      wait_readable(watched, beaten_ + silence_ / kSignsInSilence);
     } catch (const std::system_error&) {
       return;
     }
     for (Peer& peer : peers_) {
       if (!peer.gone && !stop_) hear(peer);
     }
+    if (!stop_ && Clock::now() >= beaten_ + silence_ / kSignsInSilence) beat();
+  }
+}
+
+// Who slept itself (all ranks were suspended together) has heard nobody, and blames nobody.
+void Watch::beat() {
+  const std::lock_guard lock(mutex_);
+  const auto now = Clock::now();
+  const bool slept = now - beaten_ > silence_ / 2;
+  beaten_ = now;
+  tell_all(kAlive, rank_);
+  for (Peer& peer : peers_) {
+    if (slept && peer.heard) peer.heard = now;
+    const bool speaks = peer.heard && !peer.gone && !peer.left;
+    if (speaks && now - *peer.heard > silence_) lose(peer.rank, true);
   }
 }
 
@@ -89,28 +110,33 @@ void Watch::hear(Peer& peer) {
     peer.socket.receive(std::span(notice).subspan(got), Clock::now() + kSendTime);
     std::int32_t rank = 0;
     std::memcpy(&rank, notice.data() + 1, sizeof rank);
-    if (notice[0] == kLost) return lose(rank);
-    note_left(peer);
+    note(peer, notice[0], rank);
   } catch (const std::system_error&) {
     const std::lock_guard lock(mutex_);
     peer.gone = true;
-    if (!peer.left && lost_ < 0) {
-      lost_ = peer.rank;
-      tell_all(kLost, lost_);
-    }
+    if (!peer.left) lose(peer.rank, false);
     news_.notify_all();
   }
 }
 
-void Watch::note_left(Peer& peer) {
+void Watch::note(Peer& peer, char what, int rank) {
   const std::lock_guard lock(mutex_);
-  peer.left = true;
+  peer.heard = Clock::now();
+  if (what == kLeft) peer.left = true;
+  if (what == kLost || what == kSilent) lose(rank, what == kSilent);
   news_.notify_all();
 }
 
-void Watch::lose(int rank) {
-  const std::lock_guard lock(mutex_);
-  if (lost_ < 0) lost_ = rank;
+// The first one is the cause, or nearest to it. What rank 0 knows all others learn.
+void Watch::lose(int rank, bool silent) {
+  if (lost_) return;
+  lost_ = {rank,
+           silent ? fmt::format("gives no sign of life for {:.3g} s: its process is stopped, or its "
+                                "machine cannot be reached",
+                                std::chrono::duration<double>(silence_).count())
+                  : "is lost: its connection broke",
+           silent};
+  if (rank_ == 0) tell_all(silent ? kSilent : kLost, rank);
   news_.notify_all();
 }
 

@@ -1,14 +1,19 @@
-// Learns, on the connections of the admission, that a rank has died or has left, and tells the
+// Learns, on the connections of the admission, that a rank has died, hangs or has left, and tells the
 // others through rank 0.
+//
+// Every rank and rank 0 give each other signs of life. A process that was stopped, or a machine that
+// cannot be reached, falls silent; one that computes for long does not: a thread of its own speaks.
 #pragma once
 
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <vector>
 
+#include "core/plugin/rank_engine.h"
 #include "plugins/transports/meeting/socket.h"
 
 namespace strato::admission {
@@ -17,11 +22,11 @@ namespace strato::admission {
 class Watch {
  public:
   // `connections`: rank 0 by rank, the others to rank 0 alone.
-  Watch(int rank, std::vector<Socket> connections);
+  Watch(const Meeting& meeting, std::vector<Socket> connections);
   ~Watch();
 
-  // The first rank that went without leaving; -1: none so far. Waits so long for news.
-  int lost(std::chrono::milliseconds patience = {}) const;
+  // The first rank that went without leaving, or fell silent. Waits so long for news.
+  std::optional<LostRank> lost(std::chrono::milliseconds patience = {}) const;
   // Says that this rank is done, and waits until all others are, or one is lost, or so long.
   void leave(std::chrono::milliseconds patience);
 
@@ -29,22 +34,26 @@ class Watch {
   struct Peer {
     int rank = 0;
     Socket socket;
+    std::optional<Clock::time_point> heard;  // nothing: it has not begun to speak
     bool left = false, gone = false;
   };
 
   void run();
   void hear(Peer& peer);
-  void lose(int rank);
-  void note_left(Peer& peer);
+  void note(Peer& peer, char what, int rank);
+  void beat();
+  void lose(int rank, bool silent);  // with the mutex held
   void tell_all(char what, int rank);
   bool all_left() const;  // with the mutex held
 
   int rank_;
+  std::chrono::milliseconds silence_;
+  Clock::time_point beaten_;  // when this one last gave a sign
   std::vector<Peer> peers_;
   Socket wake_, waker_;  // a pipe; closing the second ends the thread's waiting
   mutable std::mutex mutex_;
   mutable std::condition_variable news_;
-  int lost_ = -1;
+  std::optional<LostRank> lost_;
   std::atomic<bool> stop_ = false;
   std::thread thread_;
 };

@@ -76,7 +76,7 @@ void Connections::meet() {
   CHECK(known.size() == sizeof id.internal, "rank 0 sent something else than an id of NCCL's");
   std::memcpy(id.internal, known.data(), known.size());
 
-  watch_ = std::make_unique<admission::Watch>(meeting_.rank, std::move(roster.connections));
+  watch_ = std::make_unique<admission::Watch>(meeting_, std::move(roster.connections));
   world_.members.resize(static_cast<std::size_t>(meeting_.ranks));
   std::iota(world_.members.begin(), world_.members.end(), 0);
   world_.communicator = join(id, meeting_.rank, meeting_.ranks);
@@ -172,7 +172,7 @@ void Connections::settle(ncclComm_t communicator, ncclResult_t status,
   const auto end = Time::now() + meeting_.timeout;
   while (status == ncclInProgress) {
     if (failed_ || Time::now() > end) fail(members, "");
-    if (watch_ != nullptr && watch_->lost() >= 0) fail(members, "");
+    if (watch_ != nullptr && watch_->lost()) fail(members, "");
     std::this_thread::sleep_for(kSleepTime);
     ncclResult_t now = ncclSuccess;
     check(ncclCommGetAsyncError(communicator, &now), members);
@@ -212,7 +212,7 @@ void Connections::wait(const Channel& channel, cudaEvent_t done) {
 
 // The mutex: a communicator may be aborted by another thread.
 void Connections::look_after(const Channel& channel) {
-  if (watch_->lost() >= 0) fail(channel.members, "");
+  if (watch_->lost()) fail(channel.members, "");
   const std::unique_lock lock(mutex_, std::try_to_lock);
   if (!lock.owns_lock() || failed_) return;
   ncclResult_t status = ncclSuccess;
@@ -249,7 +249,7 @@ void Connections::fail(std::span<const int> members, const std::string& reason) 
   failed_ = true;
   abort_all();
   constexpr auto kNewsTime = 500ms;
-  const bool died = watch_ != nullptr && watch_->lost(kNewsTime) >= 0;
+  const bool died = watch_ != nullptr && watch_->lost(kNewsTime).has_value();
   if (watch_ != nullptr && (died || reason.empty()))
     admission::throw_failure(meeting_, *watch_, members);
   throw InputError("", place_of(meeting_),

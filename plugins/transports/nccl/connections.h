@@ -48,6 +48,7 @@ class Connections {
   Connections& operator=(const Connections&) = delete;
 
   const Meeting& meeting() const { return meeting_; }
+  std::optional<LostRank> lost() const { return watch_->lost(); }
   const Channel& to(int peer) const { return to_.at(peer); }
   const Channel& from(int peer) const { return from_.at(peer); }
   // One thread issues.

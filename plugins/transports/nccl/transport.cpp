@@ -103,6 +103,7 @@ class NcclTransport final : public Transport {
     all_reduce(all, 0, DataType::I32, {std::as_writable_bytes(std::span(&nothing, 1))})->wait();
   }
 
+  std::optional<LostRank> lost() const override { return connections_.lost(); }
   std::vector<std::string> gather(const std::string& text) override {
     if (connections_.meeting().rank == 0) return gather_here(text);
     std::uint64_t size = text.size();

@@ -1,8 +1,5 @@
 // Who may take part, and what the others say when a rank is gone.
-#include <arpa/inet.h>
-#include <netinet/in.h>
 #include <signal.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -55,34 +52,6 @@ TEST(GlooMeeting, RefusesARankThatIsThereOrIsNoRank) {
     expect_contains(message_of([&] { gloo_transport(meeting); }), "there is no such rank");
   });
   ranks.join();
-}
-
-int connect_to(std::uint16_t port) {
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_port = htons(port);
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  for (;;) {
-    const int socket = ::socket(AF_INET, SOCK_STREAM, 0);
-    if (::connect(socket, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0) return socket;
-    ::close(socket);
-  }
-}
-
-// They say nothing, too little, or anything, and stay.
-TEST(GlooMeeting, StrangersDoNotKeepTheRanksApart) {
-  RankProcesses ranks(2);
-  const auto meet = [](const Meeting& meeting) { gloo_transport(meeting)->barrier(); };
-  ranks.start(0, meet);
-  std::vector<int> sockets;
-  for (int i = 0; i < 100; ++i) {
-    sockets.push_back(connect_to(ranks.meeting().port));
-    const std::string noise(static_cast<std::size_t>(i) * 11, static_cast<char>(i));
-    ::send(sockets.back(), noise.data(), noise.size(), MSG_NOSIGNAL);
-  }
-  ranks.start(1, meet);
-  ranks.join();
-  for (const int socket : sockets) ::close(socket);
 }
 
 TEST(GlooMeeting, NamesTheRanksThatDoNotCome) {
@@ -145,6 +114,70 @@ TEST(GlooMeeting, NamesARankThatHangs) {
     ::_exit(testing::Test::HasFailure() ? 1 : 0);  // the other one never leaves
   });
   ranks.join_only(0);
+}
+
+Meeting with_silence(Meeting meeting) {
+  meeting.silence = 400ms;
+  return meeting;
+}
+
+std::optional<LostRank> lost_within(const Transport& transport, std::chrono::milliseconds time) {
+  for (const auto until = Clock::now() + time; Clock::now() < until;) {
+    if (auto lost = transport.lost()) return lost;
+  }
+  return std::nullopt;
+}
+
+// Nobody waits for it: all compute.
+TEST(GlooMeeting, MissesARankThatIsStopped) {
+  for (const int victim : {0, 2}) {
+    RankProcesses ranks(3);
+    ranks.start_all([victim](const Meeting& meeting) {
+      const auto transport = gloo_transport(with_silence(meeting));
+      transport->barrier();
+      EXPECT_FALSE(lost_within(*transport, 200ms));  // they speak by then
+      if (meeting.rank == victim) ::raise(SIGSTOP);
+      const auto lost = lost_within(*transport, 5s);
+      ASSERT_TRUE(lost);
+      EXPECT_EQ(lost->rank, victim);
+      EXPECT_TRUE(lost->stopped);
+      expect_contains(lost->problem, "gives no sign of life for 0.");
+      ::_exit(testing::Test::HasFailure() ? 1 : 0);
+    });
+    for (const int rank : {0, 1, 2}) {
+      if (rank != victim) ranks.join_only(rank);
+    }
+  }
+}
+
+TEST(GlooMeeting, DoesNotMissARankThatComputesForLong) {
+  RankProcesses ranks(2);
+  ranks.start_all([](const Meeting& meeting) {
+    const auto transport = gloo_transport(with_silence(meeting));
+    transport->barrier();
+    volatile std::uint64_t sum = 0;
+    for (const auto until = Clock::now() + 1500ms; Clock::now() < until;) {
+      for (std::uint64_t i = 0; i < 1'000'000; ++i) sum = sum + i;
+    }
+    EXPECT_FALSE(transport->lost());
+    transport->barrier();
+  });
+  ranks.join();
+}
+
+// As a queue suspends a job for a more urgent one.
+TEST(GlooMeeting, RanksThatWereAllSuspendedGoOn) {
+  RankProcesses ranks(3);
+  ranks.start_all([](const Meeting& meeting) {
+    const auto transport = gloo_transport(with_silence(meeting));
+    transport->barrier();
+    EXPECT_FALSE(lost_within(*transport, 200ms));
+    ::raise(SIGSTOP);
+    EXPECT_FALSE(lost_within(*transport, 1000ms));
+    transport->barrier();
+  });
+  ranks.suspend_all_for(1s);
+  ranks.join();
 }
 
 }  // namespace

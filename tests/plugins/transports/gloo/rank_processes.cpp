@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <thread>
 #include <utility>
 
 #include "core/plugin/plugin.h"
@@ -63,6 +64,16 @@ void RankProcesses::join(const std::vector<int>& but_for) {
 
 void RankProcesses::join_only(int rank) {
   EXPECT_EQ(ended(static_cast<std::size_t>(rank)), 0) << "rank " << rank;
+}
+
+void RankProcesses::suspend_all_for(std::chrono::milliseconds time) {
+  for (const int process : processes_) {
+    int status = 0;
+    ::waitpid(process, &status, WUNTRACED);
+    EXPECT_TRUE(WIFSTOPPED(status));
+  }
+  std::this_thread::sleep_for(time);
+  for (const int process : processes_) ::kill(process, SIGCONT);
 }
 
 int RankProcesses::ended(std::size_t rank) {

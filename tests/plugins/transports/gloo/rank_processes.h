@@ -27,6 +27,8 @@ class RankProcesses {
   // Waits for all; expects that they end well, but for these.
   void join(const std::vector<int>& but_for = {});
   void join_only(int rank);  // the others end with this object
+  // Waits until each has stopped itself (SIGSTOP), and lets them go on so much later.
+  void suspend_all_for(std::chrono::milliseconds time);
 
  private:
   int ended(std::size_t rank);  // its status
