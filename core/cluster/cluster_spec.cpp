@@ -27,13 +27,14 @@ LinkSpec read_link(const JsonView& view) {
     link.latency_us = latency->number(0, kMaxLatencyUs);
   }
   if (const auto kind = view.find("kind")) link.kind = kind->string();
+  if (const auto note = view.find("note")) link.note = note->string();
   return link;
 }
 
 std::optional<LinkSpec> find_link(const JsonView& machine, std::string_view key) {
   const auto view = machine.find(key);
   if (!view) return std::nullopt;
-  view->allow_only({"kind", "bandwidth_GBps", "latency_us"});
+  view->allow_only({"kind", "bandwidth_GBps", "latency_us", "note"});
   return read_link(*view);
 }
 
@@ -132,6 +133,7 @@ class SpecReader {
     machine.fabric = find_link(view, "fabric");
     machine.host_link = find_link(view, "host_link");
     machine.nic = find_link(view, "nic");
+    if (const auto note = view.find("note")) machine.note = note->string();
     if (devices > 1 && !machine.fabric) {
       view.fail("has several GPUs and no \"fabric\"", "add the link that joins them");
     }
@@ -162,6 +164,7 @@ class SpecReader {
     if (const auto bandwidth = view.find("bandwidth_GBps")) {
       network.bandwidth_gbps = read_bandwidth(*bandwidth);
     }
+    if (const auto note = view.find("note")) network.note = note->string();
     spec_.network = network;
   }
 
@@ -228,6 +231,7 @@ Json link_to_json(const LinkSpec& link) {
   if (!link.kind.empty()) json["kind"] = link.kind;
   json["bandwidth_GBps"] = link.bandwidth_gbps;
   json["latency_us"] = link.latency_us;
+  if (!link.note.empty()) json["note"] = link.note;
   return json;
 }
 
@@ -241,6 +245,7 @@ Json machine_to_json(const MachineSpec& machine) {
   if (machine.fabric) json["fabric"] = link_to_json(*machine.fabric);
   if (machine.host_link) json["host_link"] = link_to_json(*machine.host_link);
   if (machine.nic) json["nic"] = link_to_json(*machine.nic);
+  if (!machine.note.empty()) json["note"] = machine.note;
   return json;
 }
 
@@ -269,6 +274,7 @@ Json spec_to_json(const ClusterSpec& spec) {
     json["network"]["latency_us"] = spec.network->latency_us;
     if (spec.network->bandwidth_gbps)
       json["network"]["bandwidth_GBps"] = *spec.network->bandwidth_gbps;
+    if (!spec.network->note.empty()) json["network"]["note"] = spec.network->note;
   }
   for (const PairSpec& pair : spec.links) {
     Json link = {{"between", Json::array({pair.from, pair.to})}};

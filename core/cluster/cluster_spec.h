@@ -16,6 +16,7 @@ struct LinkSpec {
   std::string kind;  // for people only
   double bandwidth_gbps = 0;
   double latency_us = 0;
+  std::string note = {};  // for people only, as all notes
 
   double bandwidth() const { return bandwidth_gbps * 1e9; }
   Nanos latency() const { return Nanos(std::llround(latency_us * 1e3)); }
@@ -31,6 +32,7 @@ struct MachineSpec {
   std::int64_t count = 1;
   std::vector<GpuCount> gpus;
   std::optional<LinkSpec> fabric, host_link, nic;
+  std::string note = {};
 
   std::vector<std::string> names()
       const;  // "v100", or "v100-0", "v100-1", ... when there are several
@@ -39,6 +41,7 @@ struct MachineSpec {
 struct NetworkSpec {
   double latency_us = 0;
   std::optional<double> bandwidth_gbps;  // of the switch as a whole, when it is a bottleneck
+  std::string note = {};
 };
 
 struct PairSpec {
