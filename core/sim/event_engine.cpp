@@ -110,7 +110,7 @@ void EventEngine::begin_flow(TaskId id) {
   const Task& task = program_->tasks[id];
   const auto links = program_->resources[id.index()].subspan(queued(id).size());
   phase_[id.index()] = Phase::Flow;
-  links_.add(id, links, task.duration - task.latency, now_);
+  links_.add(id, links, task.duration - task.latency, now_, task.kind == TaskKind::Transfer);
 }
 
 void EventEngine::share_links() {

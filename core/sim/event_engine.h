@@ -3,7 +3,8 @@
 //
 // Fair links: a task that communicates queues for its streams only (a transfer has none and starts
 // when it is ready), spends its latency, then is a flow (fluid_links.h) with the rest of its
-// duration as work, and holds its streams until the flow ends. Reuses its arrays. Not thread safe.
+// duration as work, and holds its streams until the flow ends; transfers between the same two devices
+// flow one after the other. Reuses its arrays. Not thread safe.
 // Private to this folder.
 #pragma once
 

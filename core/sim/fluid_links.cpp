@@ -17,8 +17,8 @@ std::uint64_t capacity_of(double bandwidth) {
   return static_cast<std::uint64_t>(std::clamp(bandwidth, 1.0, 1e14) * 65536.0);
 }
 
-std::size_t hash(std::span<const ResourceId> links) {
-  std::size_t value = 1469598103934665603u;
+std::size_t hash(std::span<const ResourceId> links, bool in_order) {
+  std::size_t value = 1469598103934665603u + (in_order ? 1 : 0);
   for (const ResourceId id : links) value = (value ^ id.index()) * 1099511628211u;
   return value ^ (value >> 29);
 }
@@ -43,18 +43,20 @@ void FluidLinks::start(const Program& program) {
   mark_ = 0;
 }
 
-std::int32_t FluidLinks::bundle_of(std::span<const ResourceId> links) {
+std::int32_t FluidLinks::bundle_of(std::span<const ResourceId> links, bool in_order) {
   if (2 * bundle_count_ >= table_.size()) {  // few are distinct: starting anew is rare
     table_.assign(4 * table_.size(), -1);
     for (std::size_t i = 0; i < bundle_count_; ++i) {
-      std::size_t at = hash(bundles_[i].links) % table_.size();
+      std::size_t at = hash(bundles_[i].links, bundles_[i].in_order) % table_.size();
       while (table_[at] >= 0) at = (at + 1) % table_.size();
       table_[at] = static_cast<std::int32_t>(i);
     }
   }
-  std::size_t at = hash(links) % table_.size();
-  for (; table_[at] >= 0; at = (at + 1) % table_.size())
-    if (std::ranges::equal(bundle(table_[at]).links, links)) return table_[at];
+  std::size_t at = hash(links, in_order) % table_.size();
+  for (; table_[at] >= 0; at = (at + 1) % table_.size()) {
+    const Bundle& known = bundle(table_[at]);
+    if (known.in_order == in_order && std::ranges::equal(known.links, links)) return table_[at];
+  }
   table_[at] = static_cast<std::int32_t>(bundle_count_);
   if (bundle_count_ == bundles_.size()) bundles_.emplace_back();
   Bundle& made = bundles_[bundle_count_++];
@@ -62,7 +64,8 @@ std::int32_t FluidLinks::bundle_of(std::span<const ResourceId> links) {
   made.full_rate = std::numeric_limits<std::uint64_t>::max();
   for (const ResourceId id : links) made.full_rate = std::min(made.full_rate, link(id).capacity);
   made.rate = made.speed = 0;
-  made.served = 0;
+  made.served = made.last_end = 0;
+  made.in_order = in_order;
   made.since = Nanos(0);
   made.flows.clear();
   made.told = {};
@@ -96,14 +99,17 @@ void FluidLinks::leave(std::int32_t index, Nanos now) {
   set_rate(bundle(index), 0, now);
 }
 
-void FluidLinks::add(TaskId task, std::span<const ResourceId> links, Nanos work, Nanos now) {
+void FluidLinks::add(TaskId task, std::span<const ResourceId> links, Nanos work, Nanos now,
+                     bool in_order) {
   CHECK(work > Nanos(0), "a flow without work");
-  const std::int32_t index = bundle_of(links);
+  const std::int32_t index = bundle_of(links, in_order);
   bundle_of_[task.index()] = index;
   Bundle& joined = bundle(index);
   if (joined.flows.empty()) join(index, now);
-  joined.flows.push_back(
-      {joined.served_at(now) + (static_cast<Wide>(work.value) << kSpeedBits), task});
+  Wide begin = joined.served_at(now);
+  if (in_order && !joined.flows.empty()) begin = joined.last_end;
+  joined.last_end = begin + (static_cast<Wide>(work.value) << kSpeedBits);
+  joined.flows.push_back({joined.last_end, task});
   std::push_heap(joined.flows.begin(), joined.flows.end(), std::greater<>());
   mark_dirty(joined);
 }
@@ -141,7 +147,7 @@ void FluidLinks::collect(std::int32_t dirty) {
     at.open = 0;
     for (const std::int32_t index : at.bundles) {
       Bundle& user = bundle(index);
-      at.open += static_cast<std::uint32_t>(user.flows.size());
+      at.open += user.shares();
       if (user.seen == mark_) continue;
       user.seen = mark_;
       user.fixed = false;
@@ -161,8 +167,8 @@ void FluidLinks::fix(Link& full, std::uint64_t share) {
     found_[static_cast<std::size_t>(index)] = share;
     for (const ResourceId id : user.links) {
       Link& other = link(id);
-      other.left -= share * user.flows.size();
-      other.open -= static_cast<std::uint32_t>(user.flows.size());
+      other.left -= share * user.shares();
+      other.open -= user.shares();
     }
   }
 }

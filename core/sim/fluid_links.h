@@ -5,9 +5,14 @@
 // go on (progressive filling). Rates change only when a flow begins or ends, and only those of
 // flows that share links with it, directly or through others.
 //
+// Transfers from one device to another are messages on one connection: they go one after the other,
+// in the order in which they came, and together have the share of one flow. So it is with TCP and
+// with the channels of NCCL, and the first message is there long before the last one.
+//
 // Flows through the same links have the same rate: they are one bundle. A bundle counts the work
 // that it has served to each of its flows; a flow ends when that has grown by the flow's work. So a
-// change costs time by bundle, however many flows there are.
+// change costs time by bundle, however many flows there are. A bundle in order serves one flow at a
+// time: a flow ends when all work up to its own is served.
 //
 // Whole-number arithmetic, so that every machine agrees: bandwidths in 2^-16 bytes per second, the
 // speed of a flow in 2^-60 of its full speed, both rounded down, so that no link carries more
@@ -32,8 +37,9 @@ class FluidLinks {
   };
 
   void start(const Program& program);
-  // A flow of `task` begins at `now` with `work` > 0; one without links goes at full speed.
-  void add(TaskId task, std::span<const ResourceId> links, Nanos work, Nanos now);
+  // A flow of `task` begins at `now` with `work` > 0; one without links goes at full speed. In
+  // order: after those through the same links that came before it.
+  void add(TaskId task, std::span<const ResourceId> links, Nanos work, Nanos now, bool in_order);
   // Is `now` the end of `task` that was told last?
   bool ends_at(TaskId task, Nanos now) const {
     const Bundle& of = bundles_[static_cast<std::size_t>(bundle_of_[task.index()])];
@@ -62,9 +68,14 @@ class FluidLinks {
     Wide served = 0;              // at `since`, in 2^-60 ns
     Nanos since;
     std::vector<Flow> flows;  // a heap, the first to end on top
+    Wide last_end = 0;        // of those in order
+    bool in_order = false;
     Change told;
     std::uint32_t seen = 0;
     bool fixed = false;
+    std::uint32_t shares() const {  // of each of its links
+      return in_order ? 1 : static_cast<std::uint32_t>(flows.size());
+    }
     Wide served_at(Nanos now) const {
       return served + static_cast<Wide>(speed) * static_cast<Wide>((now - since).value);
     }
@@ -80,7 +91,7 @@ class FluidLinks {
   Link& link(ResourceId id) { return links_[id.index() - streams_]; }
 
   Bundle& bundle(std::int32_t index) { return bundles_[static_cast<std::size_t>(index)]; }
-  std::int32_t bundle_of(std::span<const ResourceId> links);
+  std::int32_t bundle_of(std::span<const ResourceId> links, bool in_order);
   void join(std::int32_t index, Nanos now);
   void leave(std::int32_t index, Nanos now);
   void mark_dirty(const Bundle& changed);

@@ -24,13 +24,41 @@ TEST(FairLinks, OneFlowTakesItsDuration) {
 
 TEST(FairLinks, TwoFlowsOnOneLinkTakeTwiceAsLong) {
   HandMade made;
+  const auto link = made.links(0, 1);
+  const TaskId a = made.on_links(link, 100), b = made.on_links(link, 100);
+  const TaskId c = made.transfer(1, 2, 100), d = made.on_links(made.links(1, 2), 100);
+  const Timeline fair = made.fair();
+  for (const TaskId task : {a, b, c, d}) EXPECT_EQ(end(fair, task), 200);
+  EXPECT_EQ(end(made.exclusive(), a), 100);
+  EXPECT_EQ(end(made.exclusive(), b), 200);
+}
+
+// Messages between the same two devices go one after the other, their latencies at once.
+TEST(FairLinks, MessagesOfOneConnectionKeepTheirOrder) {
+  HandMade made;
   const TaskId a = made.transfer(0, 1, 100, {.latency = 10});
-  const TaskId b = made.transfer(0, 1, 100, {.latency = 10});
+  const TaskId b = made.transfer(0, 1, 50, {.latency = 10});
+  const TaskId back = made.transfer(1, 0, 70, {.latency = 10});
   const Timeline fair = made.fair(), exclusive = made.exclusive();
-  EXPECT_EQ(end(fair, a), 10 + 2 * 90);  // latencies overlap
-  EXPECT_EQ(end(fair, b), 10 + 2 * 90);
-  EXPECT_EQ(end(exclusive, a), 100);
-  EXPECT_EQ(end(exclusive, b), 200);
+  EXPECT_EQ(end(fair, a), 100);
+  EXPECT_EQ(end(fair, b), 140);
+  EXPECT_EQ(end(fair, back), 70);
+  EXPECT_EQ(end(exclusive, b), 150);
+}
+
+// Four messages of one connection get as much of the link as one of another connection.
+TEST(FairLinks, ConnectionsShareALinkNotMessages) {
+  HandMade made;
+  std::vector<TaskId> many;
+  for (int i = 0; i < 4; ++i) many.push_back(made.transfer(1, 0, 100));
+  const TaskId other = made.transfer(2, 0, 100);
+  const TaskId late = made.transfer(1, 0, 100, {.after = {other}});
+  const Timeline fair = made.fair();
+  EXPECT_EQ(end(fair, many[0]), 200);
+  EXPECT_EQ(end(fair, other), 200);
+  EXPECT_EQ(end(fair, many[1]), 300);  // alone from here on
+  EXPECT_EQ(end(fair, many[3]), 500);
+  EXPECT_EQ(end(fair, late), 600);
 }
 
 TEST(FairLinks, ThreeFlowsDoNotCostANanosecondOfRounding) {
@@ -43,7 +71,7 @@ TEST(FairLinks, ALateFlowSharesFromThenOn) {
   HandMade made;
   const TaskId work = made.compute(0, 40);
   const TaskId first = made.transfer(0, 1, 100);
-  const TaskId second = made.transfer(0, 1, 100, {.after = {work}});
+  const TaskId second = made.on_links(made.links(0, 1), 100, {.after = {work}});
   const Timeline fair = made.fair();
   EXPECT_EQ(end(fair, first), 160);   // 40 alone, then 60 at half speed
   EXPECT_EQ(end(fair, second), 200);  // 60 of 100 at 160, then alone

@@ -57,7 +57,7 @@ class HandMade {
   }
   TaskId on_links(std::vector<ResourceId> resources, std::int64_t duration,
                   const Extra& extra = {}) {
-    return add(TaskKind::Transfer, std::move(resources), duration, extra);
+    return add(TaskKind::Broadcast, std::move(resources), duration, extra);
   }
   std::vector<ResourceId> links(int from, int to) const {
     std::vector<ResourceId> result;
