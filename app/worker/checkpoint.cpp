@@ -9,18 +9,16 @@
 
 #include "app/worker/bytes.h"
 #include "app/worker/cut_layout.h"
-#include "app/worker/npy.h"
 #include "core/base/error.h"
 #include "core/base/file.h"
-#include "core/base/json.h"
+#include "core/data/npy.h"
+#include "core/data/tensor_folder.h"
+#include "core/data/weights.h"
 
 namespace strato::worker {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr const char* kFormat = "stratoscope-checkpoint";
-constexpr int kVersion = 1;
 
 bool is_kept(const Tensor& tensor) {
   return tensor.role == TensorRole::Parameter || tensor.role == TensorRole::OptimizerState;
@@ -58,7 +56,8 @@ void write_own(const CheckpointRank& rank, const fs::path& folder) {
 // Puts the ranks' pieces together, one tensor at a time.
 class Merger {
  public:
-  Merger(const Graph& graph, fs::path folder) : graph_(graph), folder_(std::move(folder)) {}
+  Merger(const Graph& graph, const fs::path& folder)
+      : graph_(graph), folder_(folder), writer_(folder) {}
 
   void add_rank(int rank) {
     const std::string content = read_file(rank_file(folder_, rank));
@@ -77,9 +76,7 @@ class Merger {
                        "no rank holds all of " + graph_.tensor(partial_.begin()->first).name,
                        "this is a fault of the plan: please report it");
     }
-    const Json index = {
-        {"format", kFormat}, {"version", kVersion}, {"step", step}, {"tensors", tensors_}};
-    write_file(folder_ / "index.json", index.dump(1) + "\n");
+    writer_.finish(step);
   }
 
  private:
@@ -113,20 +110,16 @@ class Merger {
 
   void write(TensorId id, std::string_view elements) {
     const Tensor& tensor = graph_.tensor(id);
-    const std::string file = std::to_string(tensors_.size()) + ".npy";
-    write_file(folder_ / file, npy_header(tensor.type, tensor.shape) + std::string(elements));
-    tensors_.push_back({{"name", tensor.name},
-                        {"file", file},
-                        {"role", tensor.role == TensorRole::Parameter ? "parameter" : "state"},
-                        {"type", std::string(name_of(tensor.type))},
-                        {"shape", tensor.shape}});
+    const char* role = tensor.role == TensorRole::Parameter ? "parameter" : "state";
+    writer_.add({tensor.name, tensor.type, tensor.shape}, role,
+                [elements](const TensorSource::Take& take) { take(elements); });
     written_[id] = true;
     partial_.erase(id);
   }
 
   const Graph& graph_;
   fs::path folder_;
-  Json tensors_ = Json::array();
+  TensorFolderWriter writer_;
   std::map<TensorId, bool> written_;
   std::map<TensorId, Partial> partial_;
 };
@@ -148,30 +141,44 @@ void merge(const CheckpointRank& rank, const fs::path& folder, std::int64_t step
   for (int other = 0; other < rank.ranks; ++other) fs::remove(rank_file(folder, other), ignored);
 }
 
-// A number and ".npy": it cannot leave the folder.
-bool is_own_file(const std::string& name) {
-  return name.size() > 4 && name.ends_with(".npy") &&
-         name.find_first_not_of("0123456789") == name.size() - 4;
-}
-
-std::map<std::string, fs::path> files_of(const JsonView& index, const fs::path& folder) {
+std::map<std::string, fs::path> files_of(const TensorFolder& index) {
   std::map<std::string, fs::path> files;
-  for (const JsonView& tensor : index.at("tensors").items()) {
-    const std::string file = tensor.at("file").string();
-    if (!is_own_file(file))
-      tensor.at("file").fail("is not a file of the checkpoint", "resume from another checkpoint");
-    files[tensor.at("name").string()] = folder / file;
-  }
+  for (const FolderTensor& tensor : index.tensors) files[tensor.tensor.name] = tensor.file;
   return files;
 }
 
-std::string piece_of(std::string whole, const Tensor& tensor, const Piece& piece) {
-  if (piece.form == Piece::Form::Whole) return whole;
+// What a rank holds of a tensor; only that is read of the file.
+std::string piece_of(const fs::path& path, const Tensor& tensor, const Piece& piece) {
+  const NpyFile file(path);
+  if (file.type() != tensor.type || file.shape() != tensor.shape) {
+    throw InputError(path.string(), "", "is of another type or shape than the plan's tensor",
+                     "resume from a checkpoint of the same model");
+  }
+  if (piece.form == Piece::Form::Whole) return std::string(file.elements());
   const SliceLayout slice(tensor, piece);
   std::string part(slice.layout.bytes(1), '\0');
-  slice.layout.take(std::as_bytes(std::span(whole)), 1,
+  slice.layout.take(std::as_bytes(std::span(file.elements())), 1,
                     std::as_writable_bytes(std::span(part)));
   return part;
+}
+
+// Fills what this rank holds of the tensors that `is_wanted`.
+template <class Wanted>
+void fill(const CheckpointRank& rank, const fs::path& folder, const TensorFolder& index,
+          const Wanted& is_wanted) {
+  const auto files = files_of(index);
+  for (std::size_t i = 0; i < rank.program.values.size(); ++i) {
+    const Value& value = rank.program.values[ValueId(i)];
+    const Tensor& tensor = rank.graph.tensor(value.tensor);
+    if (!value.resident || !is_wanted(tensor)) continue;
+    const auto file = files.find(tensor.name);
+    if (file != files.end()) {
+      rank.execution.write(ValueId(i), piece_of(file->second, tensor, value.piece));
+    } else if (tensor.role != TensorRole::Constant) {
+      throw InputError((folder / "index.json").string(), "", "has no tensor " + tensor.name,
+                       "resume from a checkpoint of the same model");
+    }
+  }
 }
 
 }  // namespace
@@ -194,23 +201,16 @@ std::int64_t resume_checkpoint(const CheckpointRank& rank, const std::string& na
                      "give the name of a checkpoint, such as checkpoint-5");
   }
   const fs::path folder = rank.job / name;
-  const JsonView index =
-      JsonView::parse(read_file(folder / "index.json"), (folder / "index.json").string());
-  index.expect_format(kFormat, kVersion);
-  const auto files = files_of(index, folder);
-  for (std::size_t i = 0; i < rank.program.values.size(); ++i) {
-    const Value& value = rank.program.values[ValueId(i)];
-    const Tensor& tensor = rank.graph.tensor(value.tensor);
-    if (!value.resident || !is_kept(tensor)) continue;
-    const auto file = files.find(tensor.name);
-    if (file == files.end()) {
-      throw InputError((folder / "index.json").string(), "", "has no tensor " + tensor.name,
-                       "resume from a checkpoint of the same model");
-    }
-    rank.execution.write(ValueId(i), piece_of(read_npy(file->second, tensor.type, tensor.shape),
-                                              tensor, value.piece));
-  }
-  return index.at("step").integer(0);
+  const TensorFolder index = read_tensor_folder(folder);
+  fill(rank, folder, index, is_kept);
+  return index.step;
+}
+
+void load_weights(const CheckpointRank& rank) {
+  const fs::path folder = weights_folder(rank.job);
+  fill(rank, folder, read_tensor_folder(folder), [](const Tensor& tensor) {
+    return tensor.role == TensorRole::Parameter || is_unknown_constant(tensor);
+  });
 }
 
 }  // namespace strato::worker

@@ -1,8 +1,7 @@
 // Checkpoints: parameters and optimizer state after a step, as files that need no Stratoscope and no
 // pickle to be read:
 //
-//   checkpoint-<step>/index.json   names, types, shapes; written last: with it the checkpoint is whole
-//   checkpoint-<step>/<i>.npy      one tensor
+//   checkpoint-<step>/   as core/data/tensor_folder.h has it
 //
 // While one is written, each rank's part lies beside them as rank-<r>.bin. A checkpoint can be
 // resumed by another plan of the same model: every rank takes its pieces of the whole tensors.
@@ -34,5 +33,9 @@ void save_checkpoint(const CheckpointRank& rank, std::int64_t step,
 // Fills what this rank holds from the job's folder `name`, and returns the step after which it was
 // written. Throws InputError when it is not whole or of another model.
 std::int64_t resume_checkpoint(const CheckpointRank& rank, const std::string& name);
+
+// Fills the parameters that this rank holds from the weights that the job was staged with
+// (core/data/weights.h); of a split parameter its slice only is read. Throws InputError.
+void load_weights(const CheckpointRank& rank);
 
 }  // namespace strato::worker

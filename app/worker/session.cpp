@@ -50,12 +50,14 @@ RankSession::RankSession(const Parts& parts)
     : parts_(parts),
       job_(parts.job),
       runner_(*job_.graph, job_.program, job_.device_of_rank, parts.execution, parts.transport),
-      history_(job_.program.instructions.size()) {}
+      history_(job_.program.instructions.size()) {
+  if (job_.options.inputs) inputs_.emplace(parts.folder, *job_.graph, job_.program);
+}
 
 void RankSession::run() {
   agree();
   align(first_);
-  resume();
+  load_parameters();
   barrier();
   JobEvent started;
   started.text = parts_.software;
@@ -103,8 +105,12 @@ CheckpointRank RankSession::checkpoint_rank() const {
   return {parts_.folder, *job_.graph, job_.program, parts_.execution, job_.rank, job_.ranks};
 }
 
+void RankSession::load_parameters() {
+  if (!job_.options.resume.empty()) return resume();
+  if (job_.options.weights) load_weights(checkpoint_rank());
+}
+
 void RankSession::resume() {
-  if (job_.options.resume.empty()) return;
   const std::int64_t step = resume_checkpoint(checkpoint_rank(), job_.options.resume);
   if (step >= job_.options.steps) {
     throw InputError(job_.options.resume, "",
@@ -117,6 +123,7 @@ void RankSession::resume() {
 
 void RankSession::run_step(std::int64_t step) {
   parts_.execution.begin_step(step);
+  if (inputs_) inputs_->load(step, parts_.execution);
   barrier();
   if (parts_.guard != nullptr) {
     parts_.guard->expect_progress(

@@ -6,6 +6,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "app/worker/checkpoint.h"
 #include "app/worker/events.h"
 #include "app/worker/guard.h"
+#include "app/worker/inputs.h"
 #include "app/worker/measurement.h"
 #include "app/worker/step_runner.h"
 #include "core/job/job.h"
@@ -50,6 +52,7 @@ class RankSession {
 
  private:
   void agree();
+  void load_parameters();
   void resume();
   void run_step(std::int64_t step);
   void report_step(std::int64_t step);
@@ -65,6 +68,7 @@ class RankSession {
   Parts parts_;
   const RankJob& job_;
   StepRunner runner_;
+  std::optional<RankInputs> inputs_;  // nothing: synthetic ones, of the engine
   SpanHistory history_;
   std::int64_t first_step_ = 1;
   bool same_clock_ = false;                // all ranks are on one machine

@@ -6,6 +6,7 @@
 //   secret        random, readable by its owner only; every peer presents it
 //   log-<r>.txt   what the rank wrote to standard error
 //   result.json, tasks.bin   what rank 0 gathered at the end
+//   weights/, inputs/        parameters and input batches that are not synthetic (core/data)
 //   checkpoint-<step>/       see app/worker
 //
 // Written to a temporary name and renamed: a folder with job.json is whole. Everything read is
@@ -15,6 +16,7 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -38,6 +40,8 @@ struct JobOptions {
   int checkpoint_every = 0;          // steps; 0: none but what `keep_parameters` asks
   bool keep_parameters = false;      // write a checkpoint after the last step
   std::string resume;                // name of a checkpoint folder inside the job's; empty: fresh
+  bool weights = false;              // parameters are in the folder's weights/, else seeded
+  bool inputs = false;               // input batches are in the folder's inputs/, else synthetic
 };
 
 struct Job {
@@ -49,6 +53,8 @@ struct Job {
   std::vector<std::string> devices;  // by rank: the device's name in the cluster
   std::vector<int> machines;         // by rank: the machine's index in the cluster
   Nanos predicted;                   // simulated step time
+  // Writes weights/ and inputs/ into the new folder; may be empty when the options ask for neither.
+  std::function<void(const std::filesystem::path& folder)> write_data;
 };
 
 void stage_job(const std::filesystem::path& folder, const Job& job);

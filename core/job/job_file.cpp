@@ -39,7 +39,9 @@ Json to_json(const JobOptions& options) {
                {"timeout_s", options.timeout.count()},
                {"checkpoint_every", options.checkpoint_every},
                {"keep_parameters", options.keep_parameters},
-               {"resume", options.resume}};
+               {"resume", options.resume},
+               {"weights", options.weights},
+               {"inputs", options.inputs}};
   if (options.learning_rate) json["learning_rate"] = *options.learning_rate;
   return json;
 }
@@ -50,7 +52,8 @@ int small(const JsonView& view, std::int64_t low) {
 
 JobOptions read_options(const JsonView& view) {
   view.allow_only({"engine", "transport", "device", "steps", "warm_up", "seed", "threads",
-                   "timeout_s", "checkpoint_every", "keep_parameters", "resume", "learning_rate"});
+                   "timeout_s", "checkpoint_every", "keep_parameters", "resume", "weights", "inputs",
+                   "learning_rate"});
   JobOptions options;
   options.engine = view.at("engine").string();
   options.transport = view.at("transport").string();
@@ -65,6 +68,8 @@ JobOptions read_options(const JsonView& view) {
   options.checkpoint_every = small(view.at("checkpoint_every"), 0);
   options.keep_parameters = view.at("keep_parameters").boolean();
   options.resume = view.at("resume").string();
+  options.weights = view.at("weights").boolean();
+  options.inputs = view.at("inputs").boolean();
   if (const auto rate = view.find("learning_rate")) options.learning_rate = rate->number();
   return options;
 }

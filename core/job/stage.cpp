@@ -14,6 +14,7 @@ void check(const Job& job, const std::string& name) {
   CHECK(job.graph && job.programs.graph == job.graph, "a job of another graph");
   CHECK(ranks >= 1 && job.devices.size() == ranks && job.machines.size() == ranks,
         "a job with another number of devices than ranks");
+  CHECK(job.write_data || (!job.options.weights && !job.options.inputs), "a job without its data");
   check_options(job.options, name);
   check_termination(job.programs, name);
 }
@@ -26,6 +27,8 @@ void write_contents(const fs::path& folder, const Job& job) {
   const std::string graph = serialise(*job.graph);
   write_file(folder / "graph.bin", graph);
   file.graph = staged(graph);
+  for (const char* data : {"weights", "inputs"}) fs::remove_all(folder / data);
+  if (job.write_data) job.write_data(folder);
   file.graph_digest = job.graph->digest();
   std::vector<Digest> digests;
   for (std::size_t r = 0; r < job.programs.ranks.size(); ++r) {

@@ -8,6 +8,9 @@
 
 namespace strato::onnx_import {
 
+// As the graph has a name of the file: text that every file and window can show.
+std::string graph_name(const std::string& name);
+
 // Keeps what the model's results depend on. Throws InputError when nothing is left, and as
 // GraphBuilder does.
 Graph build_graph(const Translation& translation, const Binding& binding, const std::string& name,

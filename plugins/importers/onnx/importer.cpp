@@ -4,12 +4,14 @@
 #include <string_view>
 
 #include "core/plugin/plugin.h"
+#include "core/plugin/tensor_files.h"
 #include "plugins/importers/onnx/bind.h"
 #include "plugins/importers/onnx/build.h"
 #include "plugins/importers/onnx/read_model.h"
 #include "plugins/importers/onnx/spread.h"
 #include "plugins/importers/onnx/translate.h"
 #include "plugins/importers/onnx/uses.h"
+#include "plugins/importers/onnx/weights.h"
 
 namespace strato::onnx_import {
 namespace {
@@ -20,22 +22,9 @@ class OnnxImporter : public Importer {
     const Model model = read_model(file);
     const Uses uses(model.proto.graph());
     const Binding binding = bind_inputs(model, uses, options);
-    const std::string name = file.stem().string();
-    if (binding.file_batch == 0 || binding.file_batch == binding.batch) {
-      return finished(translate(model, uses, binding, nullptr), binding, name, model.file);
-    }
-    ImportOptions as_stored = options;
-    as_stored.batch.reset();
-    const Translation original =
-        translate(model, uses, bind_inputs(model, uses, as_stored), nullptr);
-    return finished(translate(model, uses, binding, &original), binding, name, model.file);
-  }
-
- private:
-  static Graph finished(Translation translation, const Binding& binding, const std::string& name,
-                        const std::string& file) {
+    Translation translation = translate_at(model, uses, binding, options);
     spread_linear_layers(translation);
-    return build_graph(translation, binding, name, file);
+    return build_graph(translation, binding, file.stem().string(), model.file);
   }
 };
 
@@ -45,3 +34,4 @@ std::unique_ptr<Importer> make(std::string_view) { return std::make_unique<OnnxI
 }  // namespace strato::onnx_import
 
 STRATOSCOPE_IMPORTER(strato::onnx_import::make)
+STRATOSCOPE_WEIGHTS(strato::onnx_import::open_weights)

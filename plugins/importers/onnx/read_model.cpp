@@ -1,17 +1,10 @@
 #include "plugins/importers/onnx/read_model.h"
 
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include <cerrno>
-#include <cstring>
 #include <limits>
 #include <optional>
-#include <string_view>
 
 #include "core/base/error.h"
+#include "core/base/mapped_file.h"
 #include "plugins/importers/onnx/wire_format.h"
 
 namespace strato::onnx_import {
@@ -22,48 +15,8 @@ constexpr std::int64_t kNewestIr = 100;      // newer ones have so far only adde
 constexpr std::int64_t kNewestOpset = 1000;  // beyond any that is plausible
 constexpr const char* kExportAgain = "copy or export the file again";
 
-// A read-only view of a whole file, which may be larger than the memory.
-class MappedFile {
- public:
-  explicit MappedFile(const std::string& name) {
-    handle_ = ::open(name.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (handle_ < 0) fail(name, "cannot be opened");
-    struct stat status {};
-    if (::fstat(handle_, &status) != 0) fail(name, "cannot be opened");
-    if (!S_ISREG(status.st_mode)) refuse(name, "is not a regular file", "give an ONNX file");
-    if (status.st_size == 0) refuse(name, "is empty", kExportAgain);
-    size_ = static_cast<std::size_t>(status.st_size);
-    data_ = ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, handle_, 0);
-    if (data_ == MAP_FAILED) fail(name, "cannot be read");
-  }
-  ~MappedFile() {
-    if (data_ != MAP_FAILED) ::munmap(data_, size_);
-    if (handle_ >= 0) ::close(handle_);
-  }
-  MappedFile(const MappedFile&) = delete;
-  MappedFile& operator=(const MappedFile&) = delete;
-
-  std::string_view bytes() const { return {static_cast<const char*>(data_), size_}; }
-
- private:
-  // A constructor that throws runs no destructor: the handle is closed here.
-  [[noreturn]] void refuse(const std::string& name, const std::string& problem,
-                           const char* remedy) {
-    if (handle_ >= 0) ::close(handle_);
-    throw InputError(name, "", problem, remedy);
-  }
-  [[noreturn]] void fail(const std::string& name, const char* what) {
-    const std::string reason = std::strerror(errno);
-    refuse(name, std::string(what) + ": " + reason, "check the name and the permissions");
-  }
-
-  int handle_ = -1;
-  void* data_ = MAP_FAILED;
-  std::size_t size_ = 0;
-};
-
 onnx::ModelProto parse(const std::string& file) {
-  const MappedFile mapped(file);
+  const MappedFile mapped(file, "an ONNX file");
   std::optional<std::string> bytes = without_payloads(mapped.bytes(), kKeptPayload);
   if (!bytes) throw InputError(file, "", "is not an ONNX model, or a damaged one", kExportAgain);
   if (bytes->size() > static_cast<std::size_t>(std::numeric_limits<int>::max())) {

@@ -14,6 +14,7 @@ struct Model {
   std::map<std::string, int> opsets;  // domain ("" is ONNX's own) -> version; "" is always there
   std::string file;                   // for messages
   std::filesystem::path folder;       // where external data would be
+  bool with_weights = false;          // asked for: entries then know where their elements are
 };
 
 // Throws InputError when the file cannot be read, is no ONNX model, is damaged, or has no ops.

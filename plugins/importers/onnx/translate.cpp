@@ -90,8 +90,14 @@ class Translator {
     const bool lone = element_count(facts.shape) == 1 && facts.shape.empty();
     const bool weight = is_floating(*type) && !uses_.only_as_setting(name, lone);
     if (!weight) facts.value = read_value(tensor, model_.folder);
-    add(name, weight ? TensorRole::Parameter : TensorRole::Constant, std::move(facts)).stored =
-        true;
+    Entry& entry = add(name, weight ? TensorRole::Parameter : TensorRole::Constant, std::move(facts));
+    entry.stored = true;
+    note_origin(entry, tensor);
+  }
+
+  void note_origin(Entry& entry, const onnx::TensorProto& tensor) const {
+    if (model_.with_weights && entry.facts.value == nullptr)
+      entry.origin = std::make_shared<const onnx::TensorProto>(tensor);
   }
 
   void add_sparse(const onnx::SparseTensorProto& sparse) {
@@ -230,7 +236,8 @@ class Translator {
       Facts facts{*type, Shape(tensor.dims().begin(), tensor.dims().end()), nullptr};
       const bool weight = is_floating(*type) && !facts.shape.empty() && uses_.as_weight(name);
       if (!weight) facts.value = read_value(tensor, model_.folder);
-      add(name, weight ? TensorRole::Parameter : TensorRole::Constant, std::move(facts));
+      note_origin(add(name, weight ? TensorRole::Parameter : TensorRole::Constant, std::move(facts)),
+                  tensor);
       return true;
     }
     if (node.attribute_size() == 0) fail(label_of(node), "has no value", "export the model again");
@@ -283,6 +290,7 @@ class Translator {
       return false;
     Entry& copy = add(node.output(0), TensorRole::Parameter, inputs[0]->facts);
     copy.stored = true;
+    copy.origin = inputs[0]->origin;
     return true;
   }
 
@@ -294,12 +302,13 @@ class Translator {
         !uses_.as_weight(node.output(0))) {
       return false;
     }
-    DataType type = DataType::F32;
-    if (const auto* value = find_attribute(node, "value")) {
-      type = data_type_of(value->t().data_type()).value_or(type);
-    }
+    onnx::TensorProto fill;  // one element
+    fill.set_data_type(onnx::TensorProto::FLOAT);
+    fill.add_float_data(0);
+    if (const auto* value = find_attribute(node, "value")) fill = value->t();
+    const DataType type = data_type_of(fill.data_type()).value_or(DataType::F32);
     if (!is_floating(type)) return false;
-    add(node.output(0), TensorRole::Parameter, {type, shape->ints, nullptr});
+    note_origin(add(node.output(0), TensorRole::Parameter, {type, shape->ints, nullptr}), fill);
     return true;
   }
 
@@ -365,6 +374,7 @@ class Translator {
     Entry state = *inputs[slot];
     state.facts.shape[1] = change().to;
     state.facts.value = nullptr;
+    state.origin = nullptr;  // the file has another batch's
     out_.entries.push_back(std::move(state));
     inputs[slot] = &out_.entries.back();
   }
@@ -446,6 +456,16 @@ class Translator {
 Translation translate(const Model& model, const Uses& uses, const Binding& binding,
                       const Translation* original) {
   return Translator(model, uses, binding, original).run();
+}
+
+Translation translate_at(const Model& model, const Uses& uses, const Binding& binding,
+                         const ImportOptions& options) {
+  if (binding.file_batch == 0 || binding.file_batch == binding.batch)
+    return translate(model, uses, binding, nullptr);
+  ImportOptions as_stored = options;
+  as_stored.batch.reset();
+  const Translation original = translate(model, uses, bind_inputs(model, uses, as_stored), nullptr);
+  return translate(model, uses, binding, &original);
 }
 
 }  // namespace strato::onnx_import

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -24,6 +25,9 @@ struct Entry {  // one tensor
   Facts facts;          // a value is known of constants only
   int batch_axis = -1;  // of inputs
   bool stored = false;  // an initializer of the file
+  // Where the elements are of what the file holds and `facts` has not, as far as they were asked for;
+  // of one element: all are like it.
+  std::shared_ptr<const onnx::TensorProto> origin = nullptr;
 };
 
 struct TranslatedOp {
@@ -44,5 +48,9 @@ struct Translation {
 // that batch are adjusted to binding.batch. Throws InputError.
 Translation translate(const Model& model, const Uses& uses, const Binding& binding,
                       const Translation* original);
+
+// With the original where the binding's batch is another one than the file's.
+Translation translate_at(const Model& model, const Uses& uses, const Binding& binding,
+                         const ImportOptions& options);
 
 }  // namespace strato::onnx_import

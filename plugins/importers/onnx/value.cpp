@@ -3,11 +3,12 @@
 #include <onnx/onnx_pb.h>
 
 #include <bit>
-#include <charconv>
 #include <cmath>
 #include <cstring>
 #include <fstream>
 #include <limits>
+
+#include "plugins/importers/onnx/external_data.h"
 
 namespace strato::onnx_import {
 namespace {
@@ -63,31 +64,6 @@ template <class T>
 void read_raw_as(std::string_view bytes, std::size_t count, std::vector<std::int64_t>& ints) {
   for (std::size_t i = 0; i < count; ++i) {
     ints.push_back(static_cast<std::int64_t>(element_at<T>(bytes, i)));
-  }
-}
-
-std::size_t raw_size(int type) {
-  switch (type) {
-    case TensorProto::INT64:
-    case TensorProto::UINT64:
-    case TensorProto::DOUBLE:
-      return 8;
-    case TensorProto::INT32:
-    case TensorProto::UINT32:
-    case TensorProto::FLOAT:
-      return 4;
-    case TensorProto::INT16:
-    case TensorProto::UINT16:
-      return 2;
-    case TensorProto::FLOAT16:
-    case TensorProto::BFLOAT16:
-      return 2;
-    case TensorProto::INT8:
-    case TensorProto::UINT8:
-    case TensorProto::BOOL:
-      return 1;
-    default:
-      return 0;
   }
 }
 
@@ -188,34 +164,44 @@ bool read_typed(const TensorProto& tensor, std::size_t count, Value& value) {
   return value.size() == count;
 }
 
-std::uint64_t number_in(const std::string& text) {
-  std::uint64_t number = 0;
-  std::from_chars(text.data(), text.data() + text.size(), number);
-  return number;
-}
-
-// The tensor's bytes in the file that it names, when that lies beside or below the model. Empty:
-// not there.
+// The tensor's bytes in the file that it names. Empty: not there.
 std::string read_external(const TensorProto& tensor, std::size_t bytes,
                           const std::filesystem::path& folder) {
-  std::filesystem::path location;
-  std::uint64_t offset = 0;
-  for (const auto& entry : tensor.external_data()) {
-    if (entry.key() == "location")
-      location = std::filesystem::path(entry.value()).lexically_normal();
-    if (entry.key() == "offset") offset = number_in(entry.value());
-  }
-  if (location.empty() || location.is_absolute() || *location.begin() == "..") return {};
-  std::error_code error;
-  if (!std::filesystem::is_regular_file(folder / location, error)) return {};
-  std::ifstream stream(folder / location, std::ios::binary);
+  const ExternalPlace place = external_place(tensor, folder);
+  if (!place.problem.empty()) return {};
+  std::ifstream stream(place.file, std::ios::binary);
   std::string content(bytes, '\0');
-  stream.seekg(static_cast<std::streamoff>(offset));
+  stream.seekg(static_cast<std::streamoff>(place.offset));
   stream.read(content.data(), static_cast<std::streamsize>(bytes));
   return stream.gcount() == static_cast<std::streamsize>(bytes) ? content : std::string();
 }
 
 }  // namespace
+
+std::size_t raw_size(int type) {
+  switch (type) {
+    case TensorProto::INT64:
+    case TensorProto::UINT64:
+    case TensorProto::DOUBLE:
+      return 8;
+    case TensorProto::INT32:
+    case TensorProto::UINT32:
+    case TensorProto::FLOAT:
+      return 4;
+    case TensorProto::INT16:
+    case TensorProto::UINT16:
+      return 2;
+    case TensorProto::FLOAT16:
+    case TensorProto::BFLOAT16:
+      return 2;
+    case TensorProto::INT8:
+    case TensorProto::UINT8:
+    case TensorProto::BOOL:
+      return 1;
+    default:
+      return 0;
+  }
+}
 
 std::optional<DataType> data_type_of(int onnx_type) {
   switch (onnx_type) {

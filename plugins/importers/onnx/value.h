@@ -50,6 +50,9 @@ std::shared_ptr<const Value> read_value(const onnx::TensorProto& tensor,
                                         const std::filesystem::path& folder);
 void write_value(const Value& value, onnx::TensorProto& tensor);
 
+// Bytes of one element in raw_data and in external files; 0: not supported.
+std::size_t raw_size(int onnx_type);
+
 std::string little_endian(const Value& value);  // as Tensor::data has it
 double rounded(double element, DataType type);  // to the precision of a floating-point type
 

@@ -1,6 +1,7 @@
 #include "plugins/importers/onnx/wire_format.h"
 
 #include <cstdint>
+#include <vector>
 
 namespace strato::onnx_import {
 namespace {
@@ -50,17 +51,6 @@ bool is_tensor_data(std::uint32_t field) {
   return (field >= 4 && field <= 7) || (field >= 9 && field <= 11);
 }
 
-bool read_varint(std::string_view bytes, std::size_t& at, std::uint64_t& value) {
-  value = 0;
-  for (int shift = 0; shift < 64; shift += 7) {
-    if (at >= bytes.size()) return false;
-    const auto byte = static_cast<unsigned char>(bytes[at++]);
-    value |= static_cast<std::uint64_t>(byte & 0x7f) << shift;
-    if ((byte & 0x80) == 0) return true;
-  }
-  return false;
-}
-
 void append_varint(std::string& out, std::uint64_t value) {
   for (; value >= 0x80; value >>= 7) out.push_back(static_cast<char>(value | 0x80));
   out.push_back(static_cast<char>(value));
@@ -107,24 +97,43 @@ bool read_field(std::string_view bytes, std::size_t& at, Field& field) {
 
 class Rewriter {
  public:
-  explicit Rewriter(std::size_t limit) : limit_(limit) {}
+  Rewriter(std::string_view whole, std::size_t limit) : whole_(whole), limit_(limit) {}
 
   bool rewrite(Kind kind, std::string_view in, std::string& out, int depth) {
     if (depth > kMaxDepth) return false;
     std::size_t data = 0;
+    std::vector<Field> payloads;
     Field field;
     for (std::size_t at = 0; at < in.size();) {
       if (!read_field(in, at, field)) return false;
       if (kind == Kind::Tensor && is_tensor_data(field.number)) {
         data += field.whole.size();  // repeated fields that are not packed add up
+        if (payloads.size() < 2) payloads.push_back(field);
         if (data > limit_) continue;
       }
       if (!copy(kind, field, out, depth)) return false;
     }
+    if (data > limit_ && payloads.size() == 1 && payloads[0].delimited) note(payloads[0], out);
     return true;
   }
 
  private:
+  // Another entry of external_data (field 13), which has a key and a value.
+  void note(const Field& payload, std::string& out) const {
+    const std::string value = std::to_string(payload.number) + " " +
+                              std::to_string(payload.content.data() - whole_.data()) + " " +
+                              std::to_string(payload.content.size());
+    std::string entry;
+    append_text(entry, 1, kPayloadKey);
+    append_text(entry, 2, value);
+    append_text(out, 13, entry);
+  }
+  static void append_text(std::string& out, std::uint32_t field, std::string_view text) {
+    append_varint(out, std::uint64_t{field} << 3 | 2);
+    append_varint(out, text.size());
+    out.append(text);
+  }
+
   bool copy(Kind kind, const Field& field, std::string& out, int depth) {
     const std::optional<Kind> child = child_of(kind, field.number);
     if (!child || !field.delimited || field.content.size() <= limit_) {
@@ -139,14 +148,26 @@ class Rewriter {
     return true;
   }
 
+  std::string_view whole_;
   std::size_t limit_;
 };
 
 }  // namespace
 
+bool read_varint(std::string_view bytes, std::size_t& at, std::uint64_t& value) {
+  value = 0;
+  for (int shift = 0; shift < 64; shift += 7) {
+    if (at >= bytes.size()) return false;
+    const auto byte = static_cast<unsigned char>(bytes[at++]);
+    value |= static_cast<std::uint64_t>(byte & 0x7f) << shift;
+    if ((byte & 0x80) == 0) return true;
+  }
+  return false;
+}
+
 std::optional<std::string> without_payloads(std::string_view model, std::size_t limit) {
   std::string out;
-  if (!Rewriter(limit).rewrite(Kind::Model, model, out, 0)) return std::nullopt;
+  if (!Rewriter(model, limit).rewrite(Kind::Model, model, out, 0)) return std::nullopt;
   return out;
 }
 

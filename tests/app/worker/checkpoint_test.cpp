@@ -5,9 +5,9 @@
 #include <fstream>
 #include <future>
 
-#include "app/worker/npy.h"
 #include "core/base/error.h"
 #include "core/base/file.h"
+#include "core/data/npy.h"
 #include "tests/app/worker/fakes.h"
 #include "tests/app/worker/hand_program.h"
 #include "tests/core/store/temporary_folder.h"

@@ -1,0 +1,42 @@
+#include "app/worker/inputs.h"
+
+#include <array>
+#include <string>
+
+#include "app/worker/cut_layout.h"
+
+namespace strato::worker {
+
+RankInputs::RankInputs(const std::filesystem::path& job, const Graph& graph,
+                       const RankProgram& program)
+    : graph_(graph), program_(program), staged_(open_inputs(job, graph)) {
+  for (std::size_t i = 0; i < program.values.size(); ++i) {
+    const Value& value = program.values[ValueId(i)];
+    for (std::size_t input = 0; input < staged_.inputs.size() && value.resident; ++input) {
+      if (staged_.inputs[input].tensor == value.tensor) held_.push_back({ValueId(i), input});
+    }
+  }
+}
+
+void RankInputs::load(std::int64_t step, RankExecution& execution) const {
+  for (const Held& held : held_) execution.write(held.value, elements(held, step));
+}
+
+std::string RankInputs::elements(const Held& held, std::int64_t step) const {
+  const StagedInput& input = staged_.inputs[held.input];
+  const Piece& piece = program_.values[held.value].piece;
+  if (piece.form == Piece::Form::Samples)
+    return batch_of(input, graph_, staged_.samples, step, piece.begin, piece.end);
+  std::string whole = batch_of(input, graph_, staged_.samples, step, 0, graph_.batch());
+  if (piece.form != Piece::Form::Slice) return whole;
+  const Tensor& tensor = graph_.tensor(input.tensor);
+  const std::array<std::int32_t, 4> cuts = {
+      0, piece.begin, piece.end,
+      static_cast<std::int32_t>(tensor.shape[static_cast<std::size_t>(piece.axis)])};
+  const CutLayout layout(tensor, piece, cuts, whole.size());
+  std::string part(layout.bytes(1), '\0');
+  layout.take(std::as_bytes(std::span(whole)), 1, std::as_writable_bytes(std::span(part)));
+  return part;
+}
+
+}  // namespace strato::worker

@@ -1,0 +1,67 @@
+#include "core/plugin/tensor_files.h"
+
+#include <algorithm>
+#include <string>
+
+#include "core/base/error.h"
+#include "core/plugin/library.h"
+
+namespace strato {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Libraries stay loaded, whoever loaded them.
+template <class Function>
+Function* function_of(const PluginInfo& plugin, const char* name) {
+  Libraries libraries;
+  return reinterpret_cast<Function*>(libraries.symbol(plugin.library, name));
+}
+
+const char* const kPytorchPlugin = "torch";
+
+template <class Function>
+Function* pytorch_function(const PluginRegistry& plugins, const fs::path& file, const char* name) {
+  for (const PluginInfo& plugin : plugins.list(PluginKind::Engine)) {
+    if (plugin.name == kPytorchPlugin) return function_of<Function>(plugin, name);
+  }
+  throw InputError(file.string(), "", "needs LibTorch, without which this program was built",
+                   "use .npy files, which need nothing");
+}
+
+std::string ending_of(const fs::path& file) {
+  std::string ending = file.extension().string();
+  std::transform(ending.begin(), ending.end(), ending.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return ending;
+}
+
+}  // namespace
+
+std::unique_ptr<TensorSource> open_weights(const PluginRegistry& plugins, const fs::path& model,
+                                           const ImportOptions& options) {
+  using Open = TensorSource*(const fs::path*, const ImportOptions*);
+  const std::string ending = ending_of(model);
+  for (const PluginInfo& plugin : plugins.list(PluginKind::Importer)) {
+    const auto& serves = plugin.extensions;
+    if (std::find(serves.begin(), serves.end(), ending) == serves.end()) continue;
+    return std::unique_ptr<TensorSource>(
+        function_of<Open>(plugin, "stratoscope_open_weights")(&model, &options));
+  }
+  throw InputError(model.string(), "", "is no model file that an importer reads",
+                   "see stratoscope-cli list importers");
+}
+
+std::unique_ptr<TensorSource> open_pytorch(const PluginRegistry& plugins, const fs::path& file) {
+  using Open = TensorSource*(const fs::path*);
+  return std::unique_ptr<TensorSource>(
+      pytorch_function<Open>(plugins, file, "stratoscope_open_pytorch")(&file));
+}
+
+void write_pytorch(const PluginRegistry& plugins, const fs::path& file,
+                   const TensorSource& tensors) {
+  using Write = void(const fs::path*, const TensorSource*);
+  pytorch_function<Write>(plugins, file, "stratoscope_write_pytorch")(&file, &tensors);
+}
+
+}  // namespace strato

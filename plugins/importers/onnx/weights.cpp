@@ -1,0 +1,180 @@
+#include "plugins/importers/onnx/weights.h"
+
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <map>
+#include <optional>
+#include <unordered_set>
+#include <utility>
+
+#include "core/base/error.h"
+#include "core/base/mapped_file.h"
+#include "plugins/importers/onnx/bind.h"
+#include "plugins/importers/onnx/build.h"
+#include "plugins/importers/onnx/external_data.h"
+#include "plugins/importers/onnx/read_model.h"
+#include "plugins/importers/onnx/translate.h"
+#include "plugins/importers/onnx/uses.h"
+#include "plugins/importers/onnx/wire_format.h"
+
+namespace strato::onnx_import {
+namespace {
+
+namespace fs = std::filesystem;
+using onnx::TensorProto;
+
+constexpr std::size_t kPieceBytes = std::size_t{1} << 20;
+constexpr const char* kExportAgain = "copy or export the model again";
+// Fields of a TensorProto that hold the elements as they are in memory; the others have packed
+// numbers of varying length.
+constexpr std::uint32_t kFloatData = 4, kRawData = 9, kDoubleData = 10;
+
+// Data that were left out of the message: a field of the model file.
+struct Payload {
+  std::uint32_t field = 0;
+  std::uint64_t offset = 0, size = 0;
+};
+std::optional<Payload> payload_of(const TensorProto& tensor) {
+  std::optional<Payload> payload;
+  for (const auto& entry : tensor.external_data()) {
+    if (entry.key() != kPayloadKey) continue;
+    unsigned long long offset = 0, size = 0;
+    unsigned field = 0;
+    if (std::sscanf(entry.value().c_str(), "%u %llu %llu", &field, &offset, &size) == 3)
+      payload = Payload{field, offset, size};
+  }
+  return payload;
+}
+
+class OnnxWeights final : public TensorSource {
+ public:
+  OnnxWeights(const fs::path& file, const ImportOptions& options)
+      : name_(file.string()), folder_(file.parent_path()) {
+    Model model = read_model(file);
+    model.with_weights = true;
+    const Uses uses(model.proto.graph());
+    const Binding binding = bind_inputs(model, uses, options);
+    for (const Entry& entry : translate_at(model, uses, binding, options).entries) add(entry);
+  }
+
+  const std::string& file() const override { return name_; }
+  const std::vector<StoredTensor>& tensors() const override { return tensors_; }
+  std::string note() const override { return note_; }
+
+  void read(std::size_t index, const Take& take) const override {
+    const TensorProto& origin = *origins_[index];
+    const std::size_t width = raw_size(origin.data_type());
+    const auto type = data_type_of(origin.data_type());
+    if (width == 0 || !type || static_cast<std::size_t>(size_of(*type)) != width)
+      fail(index, "is of a type that cannot be trained", "convert it to float32");
+    if (origin.data_location() == TensorProto::EXTERNAL) return read_external(index, take);
+    if (const auto payload = payload_of(origin)) return read_payload(index, *payload, take);
+    const std::shared_ptr<const Value> value = read_value(origin, folder_);
+    if (value == nullptr) fail(index, "is not whole, or stored in parts", kExportAgain);
+    const std::string elements = little_endian(*value);
+    if (value->size() != 1) return take_all(index, elements, take);
+    for (std::size_t left = bytes_of(index) / width; left > 0; --left) take(elements);
+  }
+
+ private:
+  void add(const Entry& entry) {
+    if (entry.origin == nullptr) return;
+    if (entry.role != TensorRole::Parameter && entry.role != TensorRole::Constant) return;
+    if (entry.origin->data_location() == TensorProto::EXTERNAL) {
+      const ExternalPlace place = external_place(*entry.origin, folder_);
+      if (place.absent) note_ = place.problem;
+      if (place.absent) return;
+    }
+    StoredTensor tensor{graph_name(entry.name), entry.facts.type, entry.facts.shape};
+    if (!names_.insert(tensor.name).second) return;
+    tensors_.push_back(std::move(tensor));
+    origins_.push_back(entry.origin);
+  }
+
+  [[noreturn]] void fail(std::size_t index, const std::string& problem,
+                         const std::string& remedy) const {
+    throw InputError(name_, "\"" + tensors_[index].name + "\"", problem, remedy);
+  }
+
+  std::size_t bytes_of(std::size_t index) const {
+    const StoredTensor& tensor = tensors_[index];
+    const auto count = static_cast<std::size_t>(element_count(tensor.shape).value_or(0));
+    return count * static_cast<std::size_t>(size_of(tensor.type));
+  }
+
+  void take_all(std::size_t index, std::string_view elements, const Take& take) const {
+    if (elements.size() != bytes_of(index)) {
+      fail(index, fmt::format("has {} bytes instead of {}", elements.size(), bytes_of(index)),
+           kExportAgain);
+    }
+    take(elements);
+  }
+
+  void read_external(std::size_t index, const Take& take) const {
+    const ExternalPlace place = external_place(*origins_[index], folder_);
+    if (!place.problem.empty()) fail(index, place.problem, "put the model's files into one folder");
+    const std::size_t bytes = bytes_of(index);
+    if (place.length.value_or(bytes) != bytes) {
+      fail(index, fmt::format("has {} bytes instead of {}", *place.length, bytes), kExportAgain);
+    }
+    const std::string_view content = bytes == 0 ? std::string_view() : mapped(place.file);
+    if (place.offset > content.size() || bytes > content.size() - place.offset) {
+      fail(index,
+           fmt::format("needs {} bytes from {} on of \"{}\", which has {}", bytes, place.offset,
+                       place.file.filename().string(), content.size()),
+           kExportAgain);
+    }
+    take(content.substr(place.offset, bytes));
+  }
+
+  void read_payload(std::size_t index, const Payload& payload, const Take& take) const {
+    const std::string_view model = mapped(name_);
+    if (payload.offset > model.size() || payload.size > model.size() - payload.offset)
+      fail(index, "is not whole", kExportAgain);
+    const std::string_view content = model.substr(payload.offset, payload.size);
+    const bool as_it_is = payload.field == kRawData || payload.field == kFloatData ||
+                          payload.field == kDoubleData;
+    if (as_it_is) return take_all(index, content, take);
+    read_numbers(index, content, take);
+  }
+
+  void read_numbers(std::size_t index, std::string_view content, const Take& take) const {
+    const auto width = static_cast<std::size_t>(size_of(tensors_[index].type));
+    std::size_t at = 0, total = 0;
+    std::string piece;
+    for (std::uint64_t number = 0; read_varint(content, at, number);) {
+      piece.append(reinterpret_cast<const char*>(&number), width);
+      total += width;
+      if (piece.size() < kPieceBytes) continue;
+      take(piece);
+      piece.clear();
+    }
+    take(piece);
+    if (at != content.size() || total != bytes_of(index))
+      fail(index, "has another number of elements than its shape says", kExportAgain);
+  }
+
+  std::string_view mapped(const fs::path& file) const {
+    std::unique_ptr<MappedFile>& open = files_[file];
+    if (open == nullptr) open = std::make_unique<MappedFile>(file, "the file of the weights");
+    return open->bytes();
+  }
+
+  std::string name_;
+  fs::path folder_;
+  std::string note_;
+  std::vector<StoredTensor> tensors_;
+  std::vector<std::shared_ptr<const TensorProto>> origins_;
+  std::unordered_set<std::string> names_;
+  mutable std::map<fs::path, std::unique_ptr<MappedFile>> files_;
+};
+
+}  // namespace
+
+std::unique_ptr<TensorSource> open_weights(const fs::path& file, const ImportOptions& options) {
+  return std::make_unique<OnnxWeights>(file, options);
+}
+
+}  // namespace strato::onnx_import
