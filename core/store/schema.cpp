@@ -70,7 +70,14 @@ CREATE TABLE launch (
 CREATE INDEX launch_strategy ON launch(strategy);
 )sql";
 
-constexpr Migration kMigrations[] = {{1, kVersion1}, {2, kVersion2}, {3, kVersion3}};
+// Where a job that outlives the program is found again.
+constexpr const char* kVersion4 = R"sql(
+ALTER TABLE launch ADD COLUMN job TEXT NOT NULL DEFAULT '';
+ALTER TABLE launch ADD COLUMN folder TEXT NOT NULL DEFAULT '';
+)sql";
+
+constexpr Migration kMigrations[] = {
+    {1, kVersion1}, {2, kVersion2}, {3, kVersion3}, {4, kVersion4}};
 
 }  // namespace
 

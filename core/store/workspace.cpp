@@ -29,6 +29,8 @@ std::string_view name_of(LaunchState state) {
       return "failed";
     case LaunchState::Cancelled:
       return "cancelled";
+    case LaunchState::Running:
+      return "running";
   }
   return "unknown";
 }
@@ -259,7 +261,8 @@ LaunchRow Workspace::add(const StoredLaunch& launch) {
   return state_->write([&]() -> LaunchRow {
     Statement insert = state_->prepare(
         "INSERT INTO launch (strategy, launcher, options, state, predicted_ns, measured_ns, note, "
-        "created, codec, size, bytes) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+        "created, codec, size, bytes, job, folder, id) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, "
+        "?, ?)");
     insert.bind(1, launch.strategy);
     bind_text(insert, 2, launch.launcher);
     bind_text(insert, 3, launch.options);
@@ -269,8 +272,39 @@ LaunchRow Workspace::add(const StoredLaunch& launch) {
     bind_text(insert, 7, launch.note);
     bind_text(insert, 8, created_or_now(launch.created, *state_->database));
     bind_packed(insert, 9, packed);
+    bind_text(insert, 12, launch.job);
+    bind_text(insert, 13, launch.folder);
+    bind_optional(insert, 14, launch.id != 0 ? std::optional(launch.id) : std::nullopt);
     insert.exec();
     return state_->database->getLastInsertRowid();
+  });
+}
+
+void Workspace::update(const StoredLaunch& launch) {
+  const store::Packed packed = store::pack(launch.result);
+  state_->write([&] {
+    Statement update = state_->prepare(
+        "UPDATE launch SET state = ?, measured_ns = ?, note = ?, codec = ?, size = ?, bytes = ?, "
+        "job = ?, folder = ? WHERE id = ?");
+    update.bind(1, static_cast<int>(launch.state));
+    update.bind(2, launch.measured_ns);
+    bind_text(update, 3, launch.note);
+    bind_packed(update, 4, packed);
+    bind_text(update, 7, launch.job);
+    bind_text(update, 8, launch.folder);
+    update.bind(9, launch.id);
+    if (update.exec() == 0) {
+      throw InputError(state_->file.string(), "", "has no launch " + std::to_string(launch.id),
+                       "it may have been deleted by another program");
+    }
+  });
+}
+
+void Workspace::remove_launch(LaunchRow launch) {
+  state_->write([&] {
+    Statement remove = state_->prepare("DELETE FROM launch WHERE id = ?");
+    remove.bind(1, launch);
+    remove.exec();
   });
 }
 

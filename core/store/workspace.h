@@ -87,7 +87,8 @@ struct LossPoint {
   double elapsed_seconds = 0;
 };
 
-enum class LaunchState : std::uint8_t { Finished, Failed, Cancelled };
+// Running: when the program that launched it was left; attaching to `job` tells how it is now.
+enum class LaunchState : std::uint8_t { Finished, Failed, Cancelled, Running };
 std::string_view name_of(LaunchState state);  // "finished", ...
 struct StoredLaunch {  // of a strategy on real processes
   LaunchRow id = 0;
@@ -99,11 +100,12 @@ struct StoredLaunch {  // of a strategy on real processes
   std::string note;                                // the cause when it failed
   std::string created;                             // ISO 8601, UTC
   std::string result;  // text of the measured result (core/job/job.h); may be empty
+  std::string job, folder;  // for Launcher::attach(): "slurm:4711", and its folder; may be empty
 };
 
 class Workspace {
  public:
-  static constexpr int kSchemaVersion = 3;
+  static constexpr int kSchemaVersion = 4;
   // Opens, or creates when there is no such file. `read_only` never writes, not even the schema: a
   // file of an older version is read into memory as it is now, and data_version() stays.
   explicit Workspace(const std::filesystem::path& file, bool read_only = false);
@@ -121,7 +123,9 @@ class Workspace {
   void save_tree(RunRow run, std::string_view bytes);
   TrainingRow add(const StoredTraining& training);
   void add_loss(TrainingRow training, const LossPoint& point);
-  LaunchRow add(const StoredLaunch& launch);
+  LaunchRow add(const StoredLaunch& launch);  // with its id when it has one: comes back
+  void update(const StoredLaunch& launch);    // state, measured, note, result, job and folder
+  void remove_launch(LaunchRow launch);
   void remove_run(RunRow run);  // with its history and tree; strategies stay
   void rename_strategy(StrategyRow strategy, std::string_view label);
 

@@ -56,6 +56,8 @@ StoredLaunch launch_from(Statement& row) {
   launch.measured_ns = row.getColumn(6).getInt64();
   launch.note = text(row, 7);
   launch.created = text(row, 8);
+  launch.job = text(row, 9);
+  launch.folder = text(row, 10);
   return launch;
 }
 
@@ -86,11 +88,11 @@ constexpr const char* kRun =
     "wall_seconds, note, created FROM run WHERE id = ?";
 
 constexpr const char* kLaunches =
-    "SELECT id, strategy, launcher, options, state, predicted_ns, measured_ns, note, created FROM "
-    "launch ORDER BY id";
+    "SELECT id, strategy, launcher, options, state, predicted_ns, measured_ns, note, created, job, "
+    "folder FROM launch ORDER BY id";
 constexpr const char* kLaunch =
-    "SELECT id, strategy, launcher, options, state, predicted_ns, measured_ns, note, created, "
-    "codec, size, bytes FROM launch WHERE id = ?";
+    "SELECT id, strategy, launcher, options, state, predicted_ns, measured_ns, note, created, job, "
+    "folder, codec, size, bytes FROM launch WHERE id = ?";
 
 // Every row of `sql` through `read`.
 template <class Read>
@@ -260,7 +262,7 @@ std::optional<StoredLaunch> Workspace::launch(LaunchRow id) const {
     row.bind(1, id);
     if (!row.executeStep()) return std::nullopt;
     StoredLaunch launch = launch_from(row);
-    launch.result = state_->unpacked(row, 9);
+    launch.result = state_->unpacked(row, 11);
     return launch;
   });
 }

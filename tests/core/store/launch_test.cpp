@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "core/base/error.h"
+#include "core/store/connection.h"
 #include "core/store/workspace.h"
 #include "tests/core/store/temporary_folder.h"
 
@@ -55,6 +56,68 @@ TEST(StoredLaunch, ComesBackAsItWasAlsoFromAnotherProgram) {
   EXPECT_EQ(reader.launch(second)->note, failed.note);
   EXPECT_EQ(name_of(reader.launch(second)->state), "failed");
   EXPECT_FALSE(reader.launch(99).has_value());
+}
+
+TEST(StoredLaunch, IsChangedWhenItsJobEnds) {
+  TemporaryFolder folder;
+  Workspace workspace(folder / "a.strata");
+  StoredLaunch launch;
+  launch.strategy = add_strategy(workspace);
+  launch.launcher = "slurm";
+  launch.state = LaunchState::Running;
+  launch.job = "slurm:4711";
+  launch.folder = "/shared/\"jobs\"/1";
+  launch.id = workspace.add(launch);
+  EXPECT_EQ(workspace.launches().at(0).job, "slurm:4711");
+  EXPECT_EQ(workspace.launches()[0].folder, launch.folder);
+  EXPECT_EQ(name_of(workspace.launch(launch.id)->state), "running");
+  launch.state = LaunchState::Finished;
+  launch.measured_ns = 7;
+  launch.result = std::string(5000, 'r');
+  workspace.update(launch);
+  const StoredLaunch read = *Workspace(folder / "a.strata", true).launch(launch.id);
+  EXPECT_EQ(read.state, LaunchState::Finished);
+  EXPECT_EQ(read.measured_ns, 7);
+  EXPECT_EQ(read.result, launch.result);
+  launch.id = 99;
+  EXPECT_THROW(workspace.update(launch), InputError);
+}
+
+TEST(StoredLaunch, GoesAndComesBackAsItWas) {
+  TemporaryFolder folder;
+  Workspace workspace(folder / "a.strata");
+  StoredLaunch launch;
+  launch.strategy = add_strategy(workspace);
+  workspace.add(launch);
+  const LaunchRow second = workspace.add(launch);
+  const StoredLaunch kept = *workspace.launch(second);
+  workspace.remove_launch(second);
+  EXPECT_EQ(workspace.launches().size(), 1u);
+  EXPECT_EQ(workspace.add(kept), second);
+  EXPECT_EQ(workspace.launch(second)->created, kept.created);
+  EXPECT_THROW(workspace.add(kept), InputError);
+}
+
+// The third version of the file, which knew no jobs.
+TEST(StoredLaunch, OfAnOlderFileHasNoJob) {
+  TemporaryFolder folder;
+  {
+    const auto database =
+        store::open_database(folder / "a.strata", false, store::migrations().first(3));
+    database->exec(
+        "INSERT INTO value VALUES ('01', 0, 2, '{}');"
+        "INSERT INTO model VALUES (1, 'm', '', '{}', '0', '01');"
+        "INSERT INTO cluster VALUES (1, 'c', '0', '01');"
+        "INSERT INTO strategy VALUES (1, 1, 1, NULL, NULL, 0, 's', '0', '01', 1, 1, '');"
+        "INSERT INTO launch VALUES (1, 1, 'local', '{}', 0, 1, 2, '', '2026-01-01', 0, 1, 'R');");
+  }
+  for (const bool read_only : {true, false}) {
+    const Workspace workspace(folder / "a.strata", read_only);
+    const StoredLaunch launch = *workspace.launch(1);
+    EXPECT_EQ(launch.result, "R");
+    EXPECT_EQ(launch.measured_ns, 2);
+    EXPECT_EQ(launch.job + launch.folder, "");
+  }
 }
 
 TEST(StoredLaunch, NeedsItsStrategy) {
