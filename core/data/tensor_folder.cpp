@@ -62,7 +62,7 @@ bool is_own_file(const std::string& name) {
          name.find_first_not_of("0123456789") == name.size() - 4;
 }
 
-DataType type_in(const JsonView& view) {
+DataType tensor_type(const JsonView& view) {
   const std::string name = view.string();
   for (int i = 0; i <= static_cast<int>(DataType::Bool); ++i) {
     if (name_of(static_cast<DataType>(i)) == name) return static_cast<DataType>(i);
@@ -73,7 +73,7 @@ DataType type_in(const JsonView& view) {
 FolderTensor tensor_in(const JsonView& view, const fs::path& folder) {
   FolderTensor tensor;
   tensor.tensor.name = view.at("name").string();
-  tensor.tensor.type = type_in(view.at("type"));
+  tensor.tensor.type = tensor_type(view.at("type"));
   for (const JsonView& extent : view.at("shape").items())
     tensor.tensor.shape.push_back(extent.integer(0));
   tensor.role = view.at("role").string();

@@ -21,7 +21,7 @@ constexpr std::size_t kSecretSize = 256;  // on the wire, filled up with zeros
 constexpr std::size_t kTokenSize = 32;
 constexpr std::size_t kMostStrangers = 64;  // connections that have not said who they are yet
 constexpr std::size_t kMostText = 1 << 24;
-constexpr auto kRetry = std::chrono::milliseconds(20);
+constexpr auto kAnotherTry = std::chrono::milliseconds(20);
 
 struct Hello {
   char magic[8] = {};
@@ -190,9 +190,9 @@ std::string present(const Meeting& meeting, Socket& socket, Deadline deadline) {
       socket.send({reinterpret_cast<const char*>(&hello), sizeof hello}, deadline);
       return socket.receive_text(kMostText, deadline);
     } catch (const std::system_error&) {  // others may have crowded it out: once more
-      if (Clock::now() + kRetry >= deadline) throw;
+      if (Clock::now() + kAnotherTry >= deadline) throw;
     }
-    std::this_thread::sleep_for(kRetry);
+    std::this_thread::sleep_for(kAnotherTry);
   }
 }
 
