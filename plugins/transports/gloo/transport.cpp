@@ -1,5 +1,5 @@
-// The plugin's entry: Gloo over TCP. Transfers and the gathering and scattering of pieces are Gloo's
-// messages, which its own thread moves; reductions run one after another in a thread of ours.
+// The plugin's entry: Gloo over TCP. Transfers are Gloo's messages, which its own thread moves;
+// collectives run one after another in a thread of ours.
 #include <fmt/format.h>
 #include <gloo/allreduce.h>
 #include <gloo/barrier.h>
@@ -15,6 +15,7 @@
 #include "core/plugin/plugin.h"
 #include "plugins/transports/gloo/group.h"
 #include "plugins/transports/gloo/mesh.h"
+#include "plugins/transports/gloo/ring.h"
 #include "plugins/transports/gloo/sums.h"
 #include "plugins/transports/gloo/task_queue.h"
 #include "plugins/transports/meeting/admission.h"
@@ -87,7 +88,7 @@ class Queued final : public Pending {
   std::future<void> done_;
 };
 
-// Messages under way, and what is to be done when they have come.
+// Messages under way.
 class Messages final : public Pending {
  public:
   Messages(Connections& connections, Lane lane, std::uint32_t tag)
@@ -95,12 +96,6 @@ class Messages final : public Pending {
 
   void send(int to, Bytes bytes) { start(to, bytes, true); }
   void receive(int from, Bytes bytes) { start(from, bytes, false); }
-  Bytes receive_aside(int from, std::size_t size) {
-    aside_.emplace_back(size);
-    receive(from, aside_.back());
-    return aside_.back();
-  }
-  void then(std::function<void()> finish) { finish_ = std::move(finish); }
 
   void wait() override {
     const auto timeout = connections_.meeting().timeout;
@@ -110,7 +105,6 @@ class Messages final : public Pending {
       });
     }
     messages_.clear();
-    if (finish_) std::exchange(finish_, nullptr)();
   }
 
  private:
@@ -132,8 +126,6 @@ class Messages final : public Pending {
   Connections& connections_;
   std::uint64_t slot_;
   std::vector<Message> messages_;
-  std::vector<std::vector<std::byte>> aside_;
-  std::function<void()> finish_;
 };
 
 void set_output(gloo::AllreduceOptions& options, Bytes bytes, DataType type) {
@@ -174,45 +166,33 @@ class GlooTransport final : public Transport {
     return queued(ranks, [this, ranks, tag, type, sum = std::move(sum),
                           values = std::move(values)] {
       if (values.size() == 1) return reduce(ranks, tag, type, sum, values[0]);
-      std::vector<std::byte> together = joined(values);
-      reduce(ranks, tag, type, sum, together);
-      hand_back(together, values);
+      join(values);
+      reduce(ranks, tag, type, sum, together_);
+      hand_back(values);
     });
   }
 
   std::unique_ptr<Pending> all_gather(std::span<const int> members, std::uint32_t tag,
                                       std::vector<Bytes> pieces) override {
-    auto messages = std::make_unique<Messages>(connections_, Lane::Gather, tag);
+    std::vector<int> ranks(members.begin(), members.end());
     const std::size_t own = place_in(members);
     CHECK(pieces.size() == members.size(), "one piece a member");
-    for (const std::size_t i : from_next(own, members.size())) {
-      messages->send(members[i], pieces[own]);
-      messages->receive(members[i], pieces[i]);
-    }
-    return messages;
+    return queued(ranks, [this, ranks, own, tag, pieces = std::move(pieces)] {
+      ring_all_gather(ring(ranks, own, slot_of(Lane::Gather, tag)), pieces);
+    });
   }
 
-  // Everybody sums its own piece, in the order of the members: the same bits in every run.
   std::unique_ptr<Pending> reduce_scatter(std::span<const int> members, std::uint32_t tag,
                                           DataType type, std::vector<Bytes> pieces) override {
-    auto messages = std::make_unique<Messages>(connections_, Lane::Scatter, tag);
+    SumFunction sum = sum_of(type);
+    std::vector<int> ranks(members.begin(), members.end());
     const std::size_t own = place_in(members);
     CHECK(pieces.size() == members.size(), "one piece a member");
-    std::vector<Bytes> terms(members.size(), pieces[own]);
-    for (const std::size_t i : from_next(own, members.size())) {
-      messages->send(members[i], pieces[i]);
-      terms[i] = messages->receive_aside(members[i], pieces[own].size());
-    }
-    messages->then([sum = sum_of(type), type, own, terms = std::move(terms)] {
-      const Bytes piece = terms[own];
-      std::vector<std::byte> total(terms[0].begin(), terms[0].end());
-      const std::size_t count = piece.size() / static_cast<std::size_t>(size_of(type));
-      for (std::size_t i = 1; i < terms.size(); ++i) {
-        sum(total.data(), total.data(), terms[i].data(), count);
-      }
-      if (!piece.empty()) std::memcpy(piece.data(), total.data(), piece.size());
+    return queued(ranks, [this, ranks, own, tag, type, sum = std::move(sum),
+                          pieces = std::move(pieces)] {
+      ring_reduce_scatter(ring(ranks, own, slot_of(Lane::Scatter, tag)), pieces, sum,
+                          static_cast<std::size_t>(size_of(type)));
     });
-    return messages;
   }
 
   void barrier() override {
@@ -245,19 +225,15 @@ class GlooTransport final : public Transport {
     return static_cast<std::size_t>(found - members.begin());
   }
 
-  // The others, each rank's from its own next one on: so no two begin with the same one, whose link
-  // would be full while all other links are idle.
-  static std::vector<std::size_t> from_next(std::size_t own, std::size_t count) {
-    std::vector<std::size_t> others;
-    for (std::size_t i = 1; i < count; ++i) others.push_back((own + i) % count);
-    return others;
-  }
-
   std::unique_ptr<Pending> queued(std::vector<int> members, std::function<void()> work) {
     return std::make_unique<Queued>(
         queue_.push([this, members = std::move(members), work = std::move(work)] {
           connections_.guarded(members, work);
         }));
+  }
+
+  Ring ring(const std::vector<int>& members, std::size_t own, std::uint64_t slot) const {
+    return {*connections_.context(), members, own, slot, connections_.meeting().timeout};
   }
 
   void reduce(const std::vector<int>& members, std::uint32_t tag, DataType type,
@@ -274,15 +250,22 @@ class GlooTransport final : public Transport {
     gloo::allreduce(options);
   }
 
-  static std::vector<std::byte> joined(const std::vector<Bytes>& values) {
-    std::vector<std::byte> together;
-    for (const Bytes each : values) together.insert(together.end(), each.begin(), each.end());
-    return together;
-  }
-  static void hand_back(const std::vector<std::byte>& together, const std::vector<Bytes>& values) {
+  // Fused tensors lie one after the other in memory that is kept: new pages for each sum cost about
+  // as much as the sum.
+  void join(const std::vector<Bytes>& values) {
+    std::size_t size = 0;
+    for (const Bytes each : values) size += each.size();
+    together_.resize(size);
     std::size_t at = 0;
     for (const Bytes each : values) {
-      std::memcpy(each.data(), together.data() + at, each.size());
+      std::memcpy(together_.data() + at, each.data(), each.size());
+      at += each.size();
+    }
+  }
+  void hand_back(const std::vector<Bytes>& values) const {
+    std::size_t at = 0;
+    for (const Bytes each : values) {
+      std::memcpy(each.data(), together_.data() + at, each.size());
       at += each.size();
     }
   }
@@ -308,6 +291,7 @@ class GlooTransport final : public Transport {
 
   Connections connections_;
   std::map<std::vector<int>, std::shared_ptr<gloo::Context>> groups_;  // the queue's thread's
+  std::vector<std::byte> together_;  // the queue's thread's
   TaskQueue queue_;
 };
 

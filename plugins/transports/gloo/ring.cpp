@@ -1,0 +1,90 @@
+#include "plugins/transports/gloo/ring.h"
+
+#include <gloo/transport/context.h>
+#include <gloo/transport/unbound_buffer.h>
+
+#include <memory>
+
+namespace strato::gloo_transport {
+namespace {
+
+using Bytes = std::span<std::byte>;
+
+// What comes from the member before, and what goes to the next one. Receiving is prepared for all
+// rounds at once, so that no round waits until the receiver has said that it is ready.
+class Rounds {
+ public:
+  explicit Rounds(const Ring& ring) : ring_(ring) {}
+
+  void expect(Bytes bytes) {
+    received_.push_back(buffer(bytes));
+    if (!bytes.empty()) received_.back()->recv(before(), slot(received_.size() - 1));
+  }
+  void send(Bytes bytes) {
+    sent_.push_back(buffer(bytes));
+    if (!bytes.empty()) sent_.back()->send(next(), slot(sent_.size() - 1));
+  }
+  void await(std::size_t round) {
+    if (received_[round] != nullptr) received_[round]->waitRecv(nullptr, ring_.timeout);
+  }
+  void await_sent() {
+    for (const auto& each : sent_) {
+      if (each != nullptr) each->waitSend(nullptr, ring_.timeout);
+    }
+  }
+
+ private:
+  using Buffer = std::unique_ptr<gloo::transport::UnboundBuffer>;
+
+  // Nothing for an empty piece, which is not sent.
+  Buffer buffer(Bytes bytes) {
+    return bytes.empty() ? nullptr : ring_.context.createUnboundBuffer(bytes.data(), bytes.size());
+  }
+  std::uint64_t slot(std::size_t round) const { return ring_.slot | (round & 0xff); }
+  int next() const { return ring_.members[(ring_.own + 1) % ring_.members.size()]; }
+  int before() const {
+    return ring_.members[(ring_.own + ring_.members.size() - 1) % ring_.members.size()];
+  }
+
+  const Ring& ring_;
+  std::vector<Buffer> received_, sent_;
+};
+
+// The place of the member that stands so many places before this one.
+std::size_t back(const Ring& ring, std::size_t places) {
+  const std::size_t n = ring.members.size();
+  return (ring.own + 2 * n - places) % n;
+}
+
+}  // namespace
+
+void ring_all_gather(const Ring& ring, std::span<const Bytes> pieces) {
+  const std::size_t rounds = ring.members.size() - 1;
+  if (rounds == 0) return;
+  Rounds at(ring);
+  for (std::size_t i = 0; i < rounds; ++i) at.expect(pieces[back(ring, i + 1)]);
+  for (std::size_t i = 0; i < rounds; ++i) {
+    if (i > 0) at.await(i - 1);
+    at.send(pieces[back(ring, i)]);
+  }
+  at.await(rounds - 1);
+  at.await_sent();
+}
+
+void ring_reduce_scatter(const Ring& ring, std::span<const Bytes> pieces, const SumFunction& sum,
+                         std::size_t element_size) {
+  const std::size_t rounds = ring.members.size() - 1;
+  std::vector<std::vector<std::byte>> terms;  // sums of the members before, by round
+  for (std::size_t i = 0; i < rounds; ++i) terms.emplace_back(pieces[back(ring, i + 2)].size());
+  Rounds at(ring);
+  for (std::vector<std::byte>& term : terms) at.expect(term);
+  for (std::size_t i = 0; i < rounds; ++i) {
+    at.send(pieces[back(ring, i + 1)]);
+    at.await(i);
+    const Bytes piece = pieces[back(ring, i + 2)];
+    sum(piece.data(), piece.data(), terms[i].data(), piece.size() / element_size);
+  }
+  at.await_sent();
+}
+
+}  // namespace strato::gloo_transport
