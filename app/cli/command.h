@@ -46,5 +46,6 @@ void add_list(CLI::App& app, Command& command);
 void add_runs(CLI::App& app, Command& command);
 void add_train(CLI::App& app, Command& command);
 void add_tree(CLI::App& app, Command& command);
+void add_tune(CLI::App& app, Command& command);
 
 }  // namespace strato::cli

@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -8,55 +7,31 @@
 #include "app/cli/context.h"
 #include "app/cli/interrupt.h"
 #include "app/cli/launch_job.h"
+#include "app/cli/launch_options.h"
 #include "app/cli/launch_report.h"
 #include "app/cli/output.h"
 #include "app/cli/report.h"
-#include "app/cli/stored_run.h"
+#include "app/cli/stored_launch.h"
 #include "core/base/error.h"
 #include "core/base/file.h"
 #include "core/measured/make_job.h"
-#include "core/measured/result_text.h"
 
 namespace strato::cli {
 namespace {
 
 namespace fs = std::filesystem;
 
-struct LaunchCommand {
+struct LaunchCommand : LaunchOptions {
   PlanSource source;
-  JobOptions job;
-  std::string launcher = "local", links = "exclusive", folder, trace, workspace, parameters, timeout = "60s";
+  std::string links = "exclusive", folder, trace, workspace, parameters;
   std::string attach;  // a job that was launched before
-  std::vector<std::string> set;
 
-  std::map<std::string, std::string> settings() const {
-    std::map<std::string, std::string> settings;
-    for (const std::string& text : set) {
-      const std::size_t equals = text.find('=');
-      if (equals == std::string::npos || equals == 0)
-        throw InputError("", "--set", "\"" + text + "\" has no value", "write key=value");
-      settings[text.substr(0, equals)] = text.substr(equals + 1);
-    }
-    return settings;
-  }
   JobOptions options() const {
-    JobOptions options = job;
+    JobOptions options = job_options();
     options.keep_parameters = !parameters.empty();
-    options.timeout = std::chrono::seconds(
-        std::max<std::int64_t>(1, static_cast<std::int64_t>(parse_duration(timeout, "--timeout"))));
     return options;
   }
 };
-
-LaunchRequest request_of(const LaunchCommand& options, const Job& job, const fs::path& folder) {
-  LaunchRequest request;
-  request.folder = folder;
-  request.worker = worker_program();
-  request.ranks = static_cast<int>(job.programs.ranks.size());
-  request.machines = job.machines;
-  request.settings = options.settings();
-  return request;
-}
 
 // "slurm" of --attach slurm:4711.
 std::string launcher_of(const LaunchCommand& options) {
@@ -66,15 +41,6 @@ std::string launcher_of(const LaunchCommand& options) {
                      "write --attach slurm:4711 --job FOLDER");
   }
   return options.attach.substr(0, colon);
-}
-
-// Before anything is started: ranks would find it out one by one.
-void check_plugin(PluginKind kind, const std::string& name) {
-  std::vector<std::string> known;
-  for (const PluginInfo& plugin : plugins().list(kind)) known.push_back(plugin.name);
-  if (std::find(known.begin(), known.end(), name) != known.end()) return;
-  throw InputError("", fmt::format("--{}", name_of(kind)), fmt::format("there is no \"{}\"", name),
-                   fmt::format("choose one of: {}", fmt::join(known, ", ")));
 }
 
 // Stages the job and starts it, or finds one that was launched with the same plan. `job` gets the
@@ -109,33 +75,9 @@ void store(const LaunchCommand& options, const LoadedPlan& plan, const Outcome& 
            const JobEnd& end, const JobResult& result) {
   if (options.workspace.empty()) return;
   Workspace workspace(options.workspace);
-  StoredStrategy strategy;
-  strategy.model = workspace.add(row_of(plan.model, plan.problem));
-  strategy.cluster = workspace.add(row_of(*plan.problem.cluster));
-  strategy.origin = Origin::Import;
-  strategy.label = "launched plan" + (plan.planner.empty() ? "" : " of " + plan.planner);
-  strategy.json = strategy_json(name_strategy(plan.strategy, *plan.problem.graph,
-                                              *plan.problem.grouping, *plan.problem.cluster));
-  strategy.digest = plan.strategy.digest();
-  strategy.step_time_ns = outcome.score.step_time.value;
-  strategy.feasible = outcome.score.feasible;
-  StoredLaunch launch;
-  launch.strategy = workspace.add(strategy);
-  launch.launcher = options.launcher;
-  launch.options = Json{{"engine", options.job.engine},
-                        {"transport", options.job.transport},
-                        {"device", options.job.device},
-                        {"steps", options.job.steps},
-                        {"set", options.settings()}}
-                       .dump();
-  launch.state = end.state == JobState::Finished    ? LaunchState::Finished
-                 : end.state == JobState::Cancelled ? LaunchState::Cancelled
-                                                    : LaunchState::Failed;
-  launch.predicted_ns = outcome.score.step_time.value;
-  launch.measured_ns = result.step_time.value;
-  launch.note = end.problem;
-  if (launch.state == LaunchState::Finished) launch.result = result_text(result);
-  workspace.add(launch);
+  const std::string label = "launched plan" + (plan.planner.empty() ? "" : " of " + plan.planner);
+  store_launch(workspace, options, {plan.model, plan.problem, plan.strategy, label, outcome.score},
+               end, result);
 }
 
 void write_trace(const LaunchCommand& options, const LoadedPlan& plan, const Outcome& outcome,
@@ -179,9 +121,7 @@ int launch(LaunchCommand options, const Command& command) {
   Interrupt interrupt;
   if (!options.attach.empty()) options.launcher = launcher_of(options);
   check_writable(options.trace, options.source.files());
-  plugins().launcher(options.launcher);  // before anything that takes long: is there one?
-  check_plugin(PluginKind::Engine, options.job.engine);
-  check_plugin(PluginKind::Transport, options.job.transport);
+  options.check();  // before anything that takes long
   const LoadedPlan plan = load_plan(options.source);
   for (const std::string& line : plan.unmatched) remark(line);
   const Outcome outcome =
@@ -209,24 +149,10 @@ int launch(LaunchCommand options, const Command& command) {
 
 void declare_job(CLI::App& sub, LaunchCommand& options) {
   JobOptions& job = options.job;
-  sub.add_option("--steps", job.steps, "Steps")->capture_default_str()->check(
-      CLI::Range(1, 1'000'000'000));
-  sub.add_option("--warm-up", job.warm_up, "Steps that the mean leaves out")
-      ->capture_default_str()
-      ->check(CLI::Range(0, 1'000'000));
-  sub.add_option("--engine", job.engine, "torch computes; replay takes the simulated times")
-      ->capture_default_str();
-  sub.add_option("--transport", job.transport, "See: list transports")->capture_default_str();
-  sub.add_option("--device", job.device, "cpu or cuda")
-      ->capture_default_str()
-      ->check(CLI::IsMember({"cpu", "cuda"}));
   sub.add_option("--threads", job.threads, "Of the CPU, for one op")
       ->capture_default_str()
       ->check(CLI::Range(1, 4096));
   sub.add_option("--seed", job.seed, "Of parameters and synthetic inputs")->capture_default_str();
-  sub.add_option("--learning-rate", job.learning_rate, "Else 0.01, of Adam 0.001");
-  sub.add_option("--timeout", options.timeout, "A rank without progress for so long is hung")
-      ->capture_default_str();
   sub.add_option("--checkpoint-every", job.checkpoint_every, "Steps; 0: no checkpoints")
       ->capture_default_str()
       ->check(CLI::Range(0, 1'000'000'000));
@@ -243,8 +169,7 @@ void add_launch(CLI::App& app, Command& command) {
                   "Of the prediction: exclusive: one at a time; fair: shared max-min")
       ->capture_default_str()
       ->check(CLI::IsMember({"exclusive", "fair"}));
-  sub->add_option("--launcher", options->launcher, "See: list launchers")->capture_default_str();
-  sub->add_option("--set", options->set, "A launcher's own setting: key=value");
+  options->declare(*sub);
   sub->add_option("--job", options->folder,
                   "Folder of the job, which all nodes see; else a temporary one");
   sub->add_option("--attach", options->attach,

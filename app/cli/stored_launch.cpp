@@ -1,0 +1,49 @@
+#include "app/cli/stored_launch.h"
+
+#include "core/measured/result_text.h"
+
+namespace strato::cli {
+namespace {
+
+LaunchState stored_state(JobState state) {
+  return state == JobState::Finished    ? LaunchState::Finished
+         : state == JobState::Cancelled ? LaunchState::Cancelled
+                                        : LaunchState::Failed;
+}
+
+StrategyRow store_strategy(Workspace& workspace, const LaunchedPlan& plan) {
+  StoredStrategy strategy;
+  strategy.model = workspace.add(row_of(plan.model, plan.problem));
+  strategy.cluster = workspace.add(row_of(*plan.problem.cluster));
+  strategy.origin = Origin::Import;
+  strategy.label = plan.label;
+  strategy.json = strategy_json(name_strategy(plan.strategy, *plan.problem.graph,
+                                              *plan.problem.grouping, *plan.problem.cluster));
+  strategy.digest = plan.strategy.digest();
+  strategy.step_time_ns = plan.predicted.step_time.value;
+  strategy.feasible = plan.predicted.feasible;
+  return workspace.add(strategy);
+}
+
+}  // namespace
+
+void store_launch(Workspace& workspace, const LaunchOptions& options, const LaunchedPlan& plan,
+                  const JobEnd& end, const JobResult& result) {
+  StoredLaunch launch;
+  launch.strategy = store_strategy(workspace, plan);
+  launch.launcher = options.launcher;
+  launch.options = Json{{"engine", options.job.engine},
+                        {"transport", options.job.transport},
+                        {"device", options.job.device},
+                        {"steps", options.job.steps},
+                        {"set", options.settings()}}
+                       .dump();
+  launch.state = stored_state(end.state);
+  launch.predicted_ns = plan.predicted.step_time.value;
+  launch.measured_ns = result.step_time.value;
+  launch.note = end.problem;
+  if (launch.state == LaunchState::Finished) launch.result = result_text(result);
+  workspace.add(launch);
+}
+
+}  // namespace strato::cli

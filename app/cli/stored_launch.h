@@ -1,0 +1,25 @@
+// What was launched, with its strategy, in a workspace.
+#pragma once
+
+#include <string>
+
+#include "app/cli/context.h"
+#include "app/cli/launch_job.h"
+#include "app/cli/launch_options.h"
+#include "core/search/evaluator.h"
+
+namespace strato::cli {
+
+struct LaunchedPlan {
+  const LoadedModel& model;
+  const Problem& problem;  // in the groups of the strategy
+  const Strategy& strategy;
+  std::string label;
+  Score predicted;
+};
+
+// `result`: of a job that finished.
+void store_launch(Workspace& workspace, const LaunchOptions& options, const LaunchedPlan& plan,
+                  const JobEnd& end, const JobResult& result);
+
+}  // namespace strato::cli

@@ -1,0 +1,100 @@
+#include "app/cli/tune_run.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+
+#include "app/cli/launch_job.h"
+#include "app/cli/stored_launch.h"
+#include "core/base/error.h"
+#include "core/measured/make_job.h"
+#include "core/measured/retime.h"
+
+namespace strato::cli {
+namespace {
+
+// What the ranks are given: an engine that replays takes the tasks' durations.
+Timeline timeline_to_run(const RoundSetting& setting, const TunePlan& plan) {
+  Timeline timeline = *plan.predicted.timeline;
+  if (setting.replayed)
+    timeline.program = retimed(*timeline.program, *plan.problem.cost, *setting.replayed);
+  return timeline;
+}
+
+// The device of "rank 3: ... memory ..."; nothing: it failed of something else.
+std::optional<DeviceId> exhausted_device(std::string problem, const RankPrograms& programs) {
+  std::transform(problem.begin(), problem.end(), problem.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  constexpr std::string_view kRank = "rank ";
+  const std::size_t at = problem.find(kRank);
+  if (at == std::string::npos || problem.find("memory") == std::string::npos) return std::nullopt;
+  std::size_t rank = 0;
+  bool digits = false;
+  for (std::size_t i = at + kRank.size(); i < problem.size() && i < at + kRank.size() + 6; ++i) {
+    if (std::isdigit(static_cast<unsigned char>(problem[i])) == 0) break;
+    rank = 10 * rank + static_cast<std::size_t>(problem[i] - '0');
+    digits = true;
+  }
+  if (!digits || rank >= programs.ranks.size()) return std::nullopt;
+  return programs.ranks[rank].device;
+}
+
+PlanRun failed_run(std::string problem) {
+  PlanRun run;
+  run.state = PlanRun::State::Failed;
+  run.problem = std::move(problem);
+  return run;
+}
+
+PlanRun run_of(const RoundSetting& setting, const Job& job, const JobEnd& end, JobFolder& folder) {
+  PlanRun run;
+  run.devices = devices_of(job.programs);
+  if (end.state == JobState::Finished) {
+    run.result = read_result(folder.path());
+  } else if (end.state == JobState::Cancelled || setting.interrupt.requested()) {
+    run.state = PlanRun::State::Stopped;
+  } else {
+    folder.keep();
+    run = failed_run(end.problem + "; logs are in " + folder.path().string());
+    run.exhausted = exhausted_device(end.problem, job.programs);
+  }
+  return run;
+}
+
+void store_round(const RoundSetting& setting, const TunePlan& plan, const JobEnd& end,
+                 const JobResult& result) {
+  if (setting.workspace == nullptr) return;
+  const Problem problem = problem_for(setting.problem, plan.strategy);
+  const std::string label = fmt::format("tune, round {}: {}", plan.round, plan.made_by);
+  store_launch(*setting.workspace, setting.options,
+               {setting.model, problem, plan.strategy, label, plan.predicted.score}, end, result);
+}
+
+}  // namespace
+
+PlanRun run_round(const RoundSetting& setting, const TunePlan& plan) {
+  Job job;
+  try {
+    job =
+        make_job(timeline_to_run(setting, plan), setting.model.name, setting.options.job_options());
+  } catch (const InputError& error) {  // its ranks might wait for each other
+    store_round(setting, plan, {JobState::Failed, error.what()}, {});
+    return failed_run(error.what());
+  }
+  job.predicted = plan.predicted.score.step_time;
+  const std::string& given = setting.folder;
+  JobFolder folder(given.empty() ? "" : fmt::format("{}/round-{}", given, plan.round),
+                   setting.options.launcher != "local");
+  stage_job(folder.path(), job);
+  setting.interrupt.arm();
+  const auto launched = plugins()
+                            .launcher(setting.options.launcher)
+                            ->launch(request_of(setting.options, job, folder.path()));
+  const JobEnd end = follow(*launched, job.options, setting.interrupt);
+  PlanRun run = run_of(setting, job, end, folder);
+  store_round(setting, plan, end, run.result);
+  return run;
+}
+
+}  // namespace strato::cli

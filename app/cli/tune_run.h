@@ -1,0 +1,28 @@
+// A round of `tune` on real processes: staged, launched, followed, stored.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "app/cli/context.h"
+#include "app/cli/interrupt.h"
+#include "app/cli/launch_options.h"
+#include "core/measured/tune.h"
+
+namespace strato::cli {
+
+struct RoundSetting {
+  const LaunchOptions& options;
+  const LoadedModel& model;
+  const Problem& problem;  // as it was given: of the cluster that strategies are stored with
+  // What ops take in truth, of engines that replay; null: the engine knows.
+  std::shared_ptr<const CostModel> replayed;
+  std::string folder;    // of all rounds; empty: temporary ones
+  Workspace* workspace;  // null: nothing is stored
+  Interrupt& interrupt;
+};
+
+// A job that fails is a failed run; throws InputError where it cannot be started at all.
+PlanRun run_round(const RoundSetting& setting, const TunePlan& plan);
+
+}  // namespace strato::cli
