@@ -137,6 +137,17 @@ class Tuner {
       round.verdict = judge(round);
     }
     result_.rounds.push_back(std::move(round));
+    forget_tasks();
+  }
+
+  // A program of thousands of tasks is kept of the best round and of the last one only.
+  void forget_tasks() {
+    for (std::size_t i = 0; i + 1 < result_.rounds.size(); ++i) {
+      if (result_.best == i) continue;
+      result_.rounds[i].plan.predicted.program.reset();
+      result_.rounds[i].plan.predicted.timeline.reset();
+      result_.rounds[i].result.tasks = {};
+    }
   }
 
   void learn_memory(const TunePlan& plan, DeviceId device) {
@@ -226,7 +237,7 @@ std::string_view name_of(TuneResult::End end) {
     case TuneResult::End::Stopped:
       return "stopped";
     case TuneResult::End::Nothing:
-      return "no strategy is left that fits";
+      return "no strategy is left to run";
   }
   return "unknown";
 }

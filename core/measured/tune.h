@@ -83,6 +83,7 @@ struct TuneResult {
     Stopped,  // by a person
     Nothing,  // nothing is left that is thought to fit and did not fail
   } end = End::Rounds;
+  // Programs, timelines and measured tasks are null or empty but of the best and the last one.
   std::vector<TuneRound> rounds;
   std::optional<std::size_t> first, best;  // rounds that were measured; none when all failed
   Nanos best_measured;                     // of `best`, the least of all its runs

@@ -288,7 +288,7 @@ void LaunchModel::learn() {
       Profile profile = learned_profile(*measured->timeline);
       learned = {measured->comparison.error(), 0, profile.ops.size(), file, false};
       profile.host = "a launch of " + problem.graph->name();
-      if (costs.profile) profile = refit(*costs.profile, profile);
+      if (costs.profile) profile = with_learned(*costs.profile, profile);
       profile.name = problem.graph->name() + ", learned from a launch";
       write_profile(file, profile);
       costs.profile = std::make_shared<const Profile>(std::move(profile));
