@@ -6,6 +6,7 @@
 #include "app/cli/command.h"
 #include "app/cli/context.h"
 #include "app/cli/interrupt.h"
+#include "app/cli/launch_data.h"
 #include "app/cli/launch_job.h"
 #include "app/cli/launch_options.h"
 #include "app/cli/launch_report.h"
@@ -23,12 +24,13 @@ namespace fs = std::filesystem;
 
 struct LaunchCommand : LaunchOptions {
   PlanSource source;
-  std::string links = "exclusive", folder, trace, workspace, parameters;
+  LaunchData data;
+  std::string links = "exclusive", folder, trace, workspace;
   std::string attach;  // a job that was launched before
 
   JobOptions options() const {
     JobOptions options = job_options();
-    options.keep_parameters = !parameters.empty();
+    options.keep_parameters = !data.keep.empty();
     return options;
   }
 };
@@ -89,17 +91,6 @@ void write_trace(const LaunchCommand& options, const LoadedPlan& plan, const Out
                                                                        as_measured}));
 }
 
-void keep_parameters(const LaunchCommand& options, const fs::path& folder) {
-  if (options.parameters.empty()) return;
-  std::error_code error;
-  fs::copy(folder / ("checkpoint-" + std::to_string(options.job.steps)), options.parameters,
-           fs::copy_options::recursive | fs::copy_options::overwrite_existing, error);
-  if (error) {
-    throw InputError(options.parameters, "", "cannot be written: " + error.message(),
-                     "choose another folder");
-  }
-}
-
 int report_end(const LaunchCommand& options, const JobEnd& end, JobFolder& folder,
                const Command& command) {
   const bool cancelled = end.state == JobState::Cancelled;
@@ -128,6 +119,7 @@ int launch(LaunchCommand options, const Command& command) {
       simulate_strategy(plan.problem, plan.strategy, false, {true, options.links == "fair"});
   warn_of_memory(*outcome.timeline);
   Job job = make_job(*outcome.timeline, plan.model.name, options.options());
+  if (options.attach.empty()) options.data.add_to(job, plan.model);
   JobFolder folder(options.folder, options.launcher != "local");
   const auto launched = start(options, job, folder.path(), interrupt);
   options.job = job.options;
@@ -139,7 +131,7 @@ int launch(LaunchCommand options, const Command& command) {
   LaunchReport report{options.launcher, job.options, read_result(folder.path()), {}};
   const Timeline measured = measured_timeline(*outcome.timeline, report.result, devices_of(job.programs));
   report.comparison = compare_timelines(*outcome.timeline, measured, report.result.step_time);
-  keep_parameters(options, folder.path());
+  options.data.keep_parameters(folder.path(), options.job.steps);
   write_trace(options, plan, outcome, measured);
   store(options, plan, outcome, end, report.result);
   print(command.json ? launch_json(report, command.wall_seconds()).dump() + "\n"
@@ -177,8 +169,7 @@ void add_launch(CLI::App& app, Command& command) {
   sub->add_option("--workspace", options->workspace, "Store what was measured (.strata)");
   sub->add_option("--trace", options->trace,
                   "Write the measured timeline as a Chrome trace (ui.perfetto.dev)");
-  sub->add_option("--keep-parameters", options->parameters,
-                  "Folder for the parameters after the last step (.npy)");
+  options->data.declare(*sub);
   declare_job(*sub, *options);
   sub->callback([options, &command] {
     command.action = [=, &command] { return launch(*options, command); };

@@ -7,9 +7,11 @@
 
 #include "core/base/error.h"
 #include "core/plugin/plugin.h"
+#include "core/plugin/tensor_files.h"
 #include "plugins/engines/torch/execution.h"
 #include "plugins/engines/torch/kernel.h"
 #include "plugins/engines/torch/memory.h"
+#include "plugins/engines/torch/pytorch_files.h"
 #include "plugins/engines/torch/rank_execution.h"
 #include "plugins/engines/torch/stored.h"
 
@@ -76,3 +78,4 @@ std::unique_ptr<RankEngine> make_for_ranks(std::string_view) {
 
 STRATOSCOPE_ENGINE(strato::torch_engine::make)
 STRATOSCOPE_RANK_ENGINE(strato::torch_engine::make_for_ranks)
+STRATOSCOPE_PYTORCH_FILES(strato::torch_engine::open_pytorch, strato::torch_engine::write_pytorch)
