@@ -43,7 +43,7 @@ std::int64_t measured_ops(const ProfileResult& result) {
 
 std::string steps_text(const ProfileResult& result) {
   Table table({"batch", "step", "spread", "wall clock", "sum of ops", "steps", "peak memory"});
-  for (const MeasuredStep& step : result.steps) {
+  for (const ProfiledStep& step : result.steps) {
     const bool whole = step.repetitions > 0;
     table.add({std::to_string(step.batch), whole ? time_text(step.time) : "-",
                whole ? time_text(step.spread) : "-", whole ? time_text(step.wall) : "-",
@@ -71,9 +71,9 @@ std::string expensive_text(const ProfileResult& result) {
 
 std::string profile_name(const ProfileResult& result) {
   std::string batches;
-  for (const MeasuredStep& step : result.steps) batches += fmt::format(" {}", step.batch);
+  for (const ProfiledStep& step : result.steps) batches += fmt::format(" {}", step.batch);
   std::string name = fmt::format("{}, batch{}", result.model, batches);
-  const MeasuredStep& largest = result.steps.front();
+  const ProfiledStep& largest = result.steps.front();
   if (largest.repetitions > 0) {
     name += fmt::format("; a step of {} took {}, spread {}", largest.batch, time_text(largest.time),
                         time_text(largest.spread));
@@ -83,7 +83,7 @@ std::string profile_name(const ProfileResult& result) {
 
 Json profile_json(const ProfileResult& result, double wall_seconds) {
   Json steps = Json::array(), expensive = Json::array();
-  for (const MeasuredStep& step : result.steps) {
+  for (const ProfiledStep& step : result.steps) {
     steps.push_back({{"batch", step.batch},
                      {"step_time_s", to_seconds(step.time)},
                      {"spread_s", to_seconds(step.spread)},
@@ -98,7 +98,7 @@ Json profile_json(const ProfileResult& result, double wall_seconds) {
                          {"time_s", to_seconds(op->measurement.time)},
                          {"spread_s", to_seconds(op->measurement.spread)}});
   }
-  const MeasuredStep& largest = result.steps.front();
+  const ProfiledStep& largest = result.steps.front();
   Json json = {{"model", result.model},
                {"device", result.device},
                {"host", result.profile.host},

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "app/cli/measure.h"
 #include "core/base/json.h"
+#include "core/profiling/op_times.h"
 
 namespace strato::cli {
 
@@ -14,7 +14,7 @@ struct ProfileResult {
   std::string model, device, output;
   std::shared_ptr<const Graph> graph;  // at the largest batch
   Profile profile;                     // of this measurement alone
-  std::vector<MeasuredStep> steps;     // by falling batch size
+  std::vector<ProfiledStep> steps;     // by falling batch size
   std::vector<OpTime> ops;             // at the largest batch
   std::vector<std::string> warnings;   // one sentence each
   bool stopped = false;                // by Ctrl-C

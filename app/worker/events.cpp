@@ -20,11 +20,12 @@ void write_all(int handle, std::string_view text) {
 
 }  // namespace
 
-void Events::tell(const JobEvent& event) {
+void Events::tell(const JobEvent& event) { tell_line(to_json_line(event)); }
+
+void Events::tell_line(const std::string& line) {
   if (handle_ < 0) return;
-  const std::string line = to_json_line(event) + "\n";
   const std::lock_guard lock(mutex_);
-  write_all(handle_, line);
+  write_all(handle_, line + "\n");
 }
 
 void Events::tell_failure(int rank, const std::string& text) {

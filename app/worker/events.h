@@ -3,6 +3,7 @@
 #pragma once
 
 #include <mutex>
+#include <string>
 
 #include "core/job/job.h"
 
@@ -13,6 +14,7 @@ class Events {
   // `handle`: -1 tells nothing.
   explicit Events(int handle) : handle_(handle) {}
   void tell(const JobEvent& event);
+  void tell_line(const std::string& line);  // an event as JSON, without the newline
   // Only the first time.
   void tell_failure(int rank, const std::string& text);
 

@@ -13,10 +13,12 @@
 #include <thread>
 
 #include "app/worker/guard.h"
+#include "app/worker/measure_session.h"
 #include "app/worker/meeting.h"
 #include "app/worker/session.h"
 #include "core/base/error.h"
 #include "core/job/job.h"
+#include "core/job/measure_job.h"
 #include "core/job/run_files.h"
 
 namespace strato::worker {
@@ -32,13 +34,14 @@ void log_to(const std::filesystem::path& folder, int rank) {
   ::close(log);
 }
 
-Meeting meeting_of(WorkerArguments arguments, const RankJob& job) {
+Meeting meeting_of(WorkerArguments arguments, int ranks, const std::string& secret,
+                   std::chrono::milliseconds timeout) {
   arguments.interface = address_of_interface(arguments.interface);
   Meeting meeting;
-  meeting.rank = job.rank;
-  meeting.ranks = job.ranks;
-  meeting.secret = job.secret;
-  meeting.timeout = job.options.timeout;
+  meeting.rank = arguments.rank;
+  meeting.ranks = ranks;
+  meeting.secret = secret;
+  meeting.timeout = timeout;
   meeting.interface = arguments.interface;
   const MeetingPlace place = meeting_place(arguments, meeting.timeout);
   // Where rank 0 has told the place, it listens; else it may still be about to start.
@@ -107,7 +110,7 @@ void run_rank(const WorkerArguments& arguments, const PluginRegistry& plugins, E
   const RankJob job = load_rank(arguments.job, arguments.rank);
   const auto engine = plugins.rank_engine(job.options.engine);
   const auto execution = engine->prepare(job.graph, program_of(job), options_of(job));
-  const Meeting meeting = meeting_of(arguments, job);
+  const Meeting meeting = meeting_of(arguments, job.ranks, job.secret, job.options.timeout);
   const auto transport =
       on_transport([&] { return plugins.transport(job.options.transport, meeting); });
   std::fprintf(stderr, "rank %d of %d: %s, %s, met at %s:%d\n", job.rank, job.ranks,
@@ -115,6 +118,47 @@ void run_rank(const WorkerArguments& arguments, const PluginRegistry& plugins, E
                engine->software().c_str(), meeting.host.c_str(), meeting.port);
   RankSession session({job, arguments.job, *execution, *transport, events, &guard,
                        engine->software()});
+  guard.expect_ranks([&transport] { return transport->lost(); });
+  try {
+    session.run();
+    guard.expect_ranks(nullptr);
+  } catch (...) {
+    end_failed(arguments, events, std::current_exception());
+  }
+} catch (...) {
+  end_failed(arguments, events, std::current_exception());
+}
+
+// An engine that holds nothing but messages, where the device is not the host's.
+std::unique_ptr<RankExecution> execution_for_messages(const PluginRegistry& plugins,
+                                                      const MeasureJobOptions& options, int rank) {
+  if (options.device == "cpu") return nullptr;
+  const auto engine = plugins.rank_engine(options.engine);
+  auto program = std::make_shared<RankProgram>();
+  program->rank = rank;
+  auto graph = std::make_shared<const Graph>(GraphBuilder("messages", 1).build());
+  EngineOptions how;
+  how.device = options.device;
+  return engine->prepare(std::move(graph), std::move(program), how);
+}
+
+// The same as run_rank, of a measurement job.
+void run_measuring(const WorkerArguments& arguments, const PluginRegistry& plugins, Events& events,
+                   Guard& guard) try {
+  const StagedMeasureJob staged = load_measure_job(arguments.job, arguments.rank);
+  const MeasureJobOptions& options = staged.job.options;
+  const auto engine =
+      staged.job.graphs.empty() ? std::unique_ptr<Engine>() : plugins.engine(options.engine);
+  const auto execution = execution_for_messages(plugins, options, arguments.rank);
+  // A rank may wait for the next command as long as others measure.
+  const Meeting meeting = meeting_of(arguments, static_cast<int>(staged.job.ranks.size()),
+                                     staged.secret, options.timeout + options.budget);
+  const auto transport =
+      on_transport([&] { return plugins.transport(options.transport, meeting); });
+  std::fprintf(stderr, "rank %d of %d measures, met at %s:%d\n", arguments.rank, meeting.ranks,
+               meeting.host.c_str(), meeting.port);
+  MeasureSession session({staged, arguments.rank, arguments.job, engine.get(), execution.get(),
+                          *transport, events, &guard});
   guard.expect_ranks([&transport] { return transport->lost(); });
   try {
     session.run();
@@ -144,7 +188,7 @@ int run_worker(const WorkerArguments& arguments, const PluginRegistry& plugins) 
   log_to(arguments.job, arguments.rank);
   Events events(arguments.rank == 0 ? STDOUT_FILENO : -1);
   Guard guard({arguments.job, arguments.rank, arguments.leash}, events);
-  run_rank(arguments, plugins, events, guard);
+  (is_measure_job(arguments.job) ? run_measuring : run_rank)(arguments, plugins, events, guard);
   return kDone;
 }
 

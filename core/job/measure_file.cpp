@@ -112,9 +112,10 @@ void check_measure_job(const MeasureJob& job, const std::string& file) {
   if (options.budget.count() > kMostBudget)
     refuse("options.budget", "is more than a month", "give less time");
   if (options.repetitions < 1) refuse("options.repetitions", "is below 1", "give at least 1");
-  if (options.smallest.value < 1 || options.largest < options.smallest ||
+  if (options.smallest.value < 1 || options.largest < 2 * options.smallest ||
       options.largest.value > kMostBytes)
-    refuse("options.smallest_bytes", "and largest_bytes are no range of sizes", "give 1 to 2^40");
+    refuse("options.largest_bytes", "is not at least twice smallest_bytes, and at most 2^40",
+           "give two sizes or more");
   if (job.ranks.empty()) refuse("ranks", "is empty", "name the devices to measure");
   if (job.graphs.empty() && job.probes.empty())
     refuse("", "has nothing to measure", "give a model, or more than one device");

@@ -11,9 +11,9 @@
 #include "core/cost/profile.h"
 #include "core/plugin/engine.h"
 
-namespace strato::cli {
+namespace strato {
 
-struct MeasuredStep {
+struct ProfiledStep {
   std::int64_t batch = 1;
   // Of whole steps without timers, by the engine's clock: median, half of the middle 50 %.
   Nanos time, spread;
@@ -30,20 +30,32 @@ struct OpTime {
   OpMeasurement measurement;
 };
 
-struct Measured {
-  MeasuredStep step;
+struct ProfiledGraph {
+  ProfiledStep step;
   std::vector<OpTime> ops;  // ascending by signature, without views; empty when stopped too soon
 };
 
-struct MeasureOptions {
+struct OpTimesOptions {
   EngineOptions engine;
   int repetitions = 5;  // at least; short steps get more, until they have taken half a second
 };
 
 // `progress` is told the share that is done, 0 to 1. Stopped: what there is until then.
-Measured measure(const Engine& engine, std::shared_ptr<const Graph> graph,
-                 const MeasureOptions& options, const std::stop_token& stop,
+ProfiledGraph measure_ops(const Engine& engine, std::shared_ptr<const Graph> graph,
+                 const OpTimesOptions& options, const std::stop_token& stop,
                  const std::function<void(double)>& progress);
+
+// Adds what was measured to a profile, under the GPU type's name. Ops whose time does not depend on
+// the batch are best measured beside the largest one, and left out of the others.
+void add_ops(Profile& profile, const ProfiledGraph& measured, const std::string& model,
+             const std::string& gpu, bool largest_batch);
+
+// The batch, its half, its quarter and its eighth, as far as they are whole.
+std::vector<std::int64_t> halves(std::int64_t batch);
+
+// Throws InputError when one op alone needs more than the device has: the engine's library would
+// refuse it in its own words, which lead elsewhere.
+void check_memory(const Graph& graph, const EngineDevice& device);
 
 // Median and half of the middle 50 %; `values` is not empty.
 struct Middle {
@@ -51,4 +63,4 @@ struct Middle {
 };
 Middle middle_of(std::vector<double> values);
 
-}  // namespace strato::cli
+}  // namespace strato

@@ -1,11 +1,16 @@
-#include "app/cli/measure.h"
+#include "core/profiling/op_times.h"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <map>
 
-namespace strato::cli {
+#include "core/base/error.h"
+#include "core/base/quantity_text.h"
+
+namespace strato {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -85,15 +90,53 @@ int repetitions_for(double step_nanos, int least) {
   return std::max(least, static_cast<int>(std::min<double>(enough, kMostRepetitions)));
 }
 
+// What the op with the largest tensors holds at once: less than a step takes.
+Bytes largest_op(const Graph& graph) {
+  Bytes largest;
+  for (std::size_t i = 0; i < graph.op_count(); ++i) {
+    Bytes held;
+    for (const auto* tensors : {&graph.op(OpId(i)).inputs, &graph.op(OpId(i)).outputs})
+      for (const TensorId id : *tensors)
+        if (id.valid()) held += graph.tensor(id).bytes();
+    largest = std::max(largest, held);
+  }
+  return largest;
+}
+
 }  // namespace
+
+void add_ops(Profile& profile, const ProfiledGraph& measured, const std::string& model,
+             const std::string& gpu, bool largest_batch) {
+  for (const OpTime& op : measured.ops) {
+    if (op.follows_batch || largest_batch)
+      profile.ops.push_back({op.signature, gpu, {op.measurement}});
+  }
+  if (!measured.ops.empty())
+    profile.memory.push_back({model, gpu, measured.step.batch, measured.step.peak});
+}
+
+std::vector<std::int64_t> halves(std::int64_t batch) {
+  std::vector<std::int64_t> result = {batch};
+  while (result.size() < 4 && result.back() > 1) result.push_back(result.back() / 2);
+  return result;
+}
+
+void check_memory(const Graph& graph, const EngineDevice& device) {
+  const Bytes needed = largest_op(graph);
+  if (needed <= device.memory) return;
+  throw InputError("", fmt::format("batch {}", graph.batch()),
+                   fmt::format("one op alone holds {}, and {} has {}", bytes_text(needed),
+                               device.name, bytes_text(device.memory)),
+                   "give smaller batches with --batches");
+}
 
 Middle middle_of(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   return {quantile(values, 0.5), (quantile(values, 0.75) - quantile(values, 0.25)) / 2};
 }
 
-Measured measure(const Engine& engine, std::shared_ptr<const Graph> graph,
-                 const MeasureOptions& options, const std::stop_token& stop,
+ProfiledGraph measure_ops(const Engine& engine, std::shared_ptr<const Graph> graph,
+                 const OpTimesOptions& options, const std::stop_token& stop,
                  const std::function<void(double)>& progress) {
   const auto execution = engine.prepare(graph, options.engine);
   SignatureTimes table(*graph);
@@ -113,7 +156,7 @@ Measured measure(const Engine& engine, std::shared_ptr<const Graph> graph,
     whole.push_back(static_cast<double>(time.value));
     wall.push_back(nanos_since(start));
   }
-  Measured measured;
+  ProfiledGraph measured;
   measured.step.batch = graph->batch();
   measured.step.peak = execution->peak_memory();
   measured.step.repetitions = static_cast<std::int64_t>(whole.size());
@@ -128,4 +171,4 @@ Measured measure(const Engine& engine, std::shared_ptr<const Graph> graph,
   return measured;
 }
 
-}  // namespace strato::cli
+}  // namespace strato

@@ -1,0 +1,22 @@
+// What was measured over a cluster, for a person and for a script: how much of the model's step and
+// of the cluster's communication the profile covers.
+#pragma once
+
+#include <string>
+
+#include "core/profiling/measure_on.h"
+
+namespace strato::cli {
+
+struct ClusterProfileReport {
+  const MeasureJob& job;
+  const Cluster& cluster;
+  const MeasureResult& result;
+  std::string launcher, output;
+};
+
+std::string cluster_profile_json(const ClusterProfileReport& report, double wall_seconds);
+std::string cluster_profile_text(const ClusterProfileReport& report);
+std::string unfinished_json(const MeasureRun& run, const std::string& logs);
+
+}  // namespace strato::cli
