@@ -1,0 +1,24 @@
+// What this machine has: asked of the system and of the driver of its GPUs.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "app/worker/worker.h"
+#include "core/cluster/machine_report.h"
+
+namespace strato::worker {
+
+// Where it is asked; a test has its own.
+struct SystemPlaces {
+  std::filesystem::path proc = "/proc", sys = "/sys";
+  std::string nvml = "libnvidia-ml.so.1";  // loaded when there is one
+};
+
+// Never throws for what the machine does not tell.
+MachineReport report_machine(const SystemPlaces& places = {});
+
+// One rank of a discovery (core/job/discovery_job.h). Returns the exit status.
+int run_report(const WorkerArguments& arguments);
+
+}  // namespace strato::worker

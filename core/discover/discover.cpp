@@ -1,0 +1,148 @@
+#include "core/discover/discover.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <numeric>
+#include <optional>
+#include <set>
+#include <sstream>
+
+#include "core/base/error.h"
+#include "core/base/file.h"
+#include "core/cluster/discovered_cluster.h"
+#include "core/discover/measured_links.h"
+#include "core/job/discovery_job.h"
+#include "core/job/job.h"
+
+namespace strato {
+namespace {
+
+using namespace std::chrono_literals;
+
+bool goes_on(JobState state) { return state == JobState::Waiting || state == JobState::Running; }
+
+int hosts_named(const std::string& file) {
+  std::set<std::string> hosts;
+  std::istringstream lines(read_file(file));
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream words(line.substr(0, line.find('#')));
+    std::string host;
+    if (!(words >> host)) continue;
+    hosts.insert(host == "127.0.0.1" || host == "::1" ? "localhost" : host);
+  }
+  if (hosts.empty())
+    throw InputError(file, "", "names no host", "write one a line: node1 slots=4");
+  return static_cast<int>(hosts.size());
+}
+
+LaunchRequest request_of(const DiscoverOptions& options, int machines) {
+  LaunchRequest request;
+  request.folder = options.folder;
+  request.worker = options.worker;
+  request.ranks = machines;
+  request.machines.resize(static_cast<std::size_t>(machines));
+  std::iota(request.machines.begin(), request.machines.end(), 0);
+  request.settings = options.settings;
+  return request;
+}
+
+// Until the job's end; what rank 0 told of a failure.
+std::string follow(LaunchedJob& job, const std::stop_token& stop) {
+  std::string told;
+  const auto take = [&](const std::string& line) {
+    const auto event = parse_event(line);
+    if (event && event->kind == JobEvent::Kind::Failed)
+      told = fmt::format("rank {}: {}", event->rank, event->text);
+  };
+  while (goes_on(job.state())) {
+    if (stop.stop_requested()) job.cancel();
+    if (const auto line = job.next_line(50ms)) take(*line);
+  }
+  while (const auto line = job.next_line(0ms)) take(*line);
+  return told;
+}
+
+// The reports of all machines, or nothing with the state and problem in `result`.
+std::vector<MachineReport> gather_reports(Launcher& launcher, const DiscoverOptions& options,
+                                          int machines, const std::stop_token& stop,
+                                          Discovered& result) {
+  stage_discovery(options.folder, {machines, 60s});
+  const auto job = launcher.launch(request_of(options, machines));
+  const std::string told = follow(*job, stop);
+  result.state = job->state();
+  result.problem = job->problem().empty() ? told : job->problem();
+  if (result.state != JobState::Finished) return {};
+  return read_reports(options.folder);
+}
+
+void remark_on(const std::vector<MachineReport>& reports, Discovered& result) {
+  std::set<std::string> hosts;
+  for (const MachineReport& report : reports) {
+    if (!hosts.insert(report.host).second)
+      result.remarks.push_back(fmt::format("two ranks ran on {}: it is there twice", report.host));
+    if (report.gpus.empty())
+      result.remarks.push_back(fmt::format("{} has no GPU: {}", report.host, report.gpu_problem));
+  }
+}
+
+std::string interface_of(const DiscoverOptions& options) {
+  const auto found = options.settings.find("interface");
+  return found == options.settings.end() ? "" : found->second;
+}
+
+void measure(Launcher& launcher, const DiscoverOptions& options, const GpuCatalogue& catalogue,
+             const std::stop_token& stop, const std::function<void(const std::string&)>& progress,
+             Discovered& result) {
+  const Cluster cluster = parse_cluster(result.cluster, "the discovered cluster", catalogue);
+  if (cluster.device_count() < 2) {
+    result.remarks.emplace_back("there is one device: nothing to measure between");
+    return;
+  }
+  const LinkMeasurement measured =
+      measure_links(launcher, {cluster, options.folder / "measure", options.worker,
+                               options.settings}, stop, progress);
+  result.state = measured.state;
+  result.problem = measured.problem;
+  if (measured.state != JobState::Finished) return;
+  for (const std::string& note : measured.notes) result.remarks.push_back(note);
+  result.cluster =
+      with_measured_links(result.cluster, "the discovered cluster", measured.links, catalogue);
+}
+
+}  // namespace
+
+int machines_named(const std::map<std::string, std::string>& settings) {
+  if (const auto file = settings.find("hostfile"); file != settings.end())
+    return hosts_named(file->second);
+  const auto nodes = settings.find("nodes");
+  if (nodes == settings.end()) return 1;
+  const std::string& text = nodes->second;
+  int count = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
+  if (error != std::errc() || end != text.data() + text.size() || count < 1) {
+    throw InputError("", "--set nodes", "\"" + text + "\" is no positive number",
+                     "write nodes=2");
+  }
+  return count;
+}
+
+Discovered discover(Launcher& launcher, const DiscoverOptions& options,
+                    const GpuCatalogue& catalogue, const std::stop_token& stop,
+                    const std::function<void(const std::string&)>& progress) {
+  Discovered result;
+  const int machines = machines_named(options.settings);
+  progress(machines == 1 ? "asking one machine" : fmt::format("asking {} machines", machines));
+  const auto reports = gather_reports(launcher, options, machines, stop, result);
+  if (reports.empty()) return result;
+  remark_on(reports, result);
+  result.cluster = discovered_cluster(
+      reports, {options.name, options.source, options.cpu_devices, interface_of(options)},
+      catalogue);
+  if (options.measure) measure(launcher, options, catalogue, stop, progress, result);
+  return result;
+}
+
+}  // namespace strato

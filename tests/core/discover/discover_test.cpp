@@ -1,0 +1,131 @@
+// Discovery by real workers: of this machine, under a Slurm of two nodes and over SSH, which the test
+// starts, each where there is one to start.
+#include "core/discover/discover.h"
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <atomic>
+#include <thread>
+
+#include "core/base/file.h"
+#include "core/job/discovery_job.h"
+#include "core/plugin/plugin.h"
+#include "tests/message_of.h"
+#include "tests/plugins/launchers/service.h"
+
+namespace strato {
+namespace {
+
+class Discover : public ::testing::Test {
+ protected:
+  DiscoverOptions options(const std::string& launcher) const {
+    DiscoverOptions options;
+    options.launcher = launcher;
+    options.folder = folder.path();
+    options.worker = STRATO_WORKER;
+    options.source = "a test";
+    return options;
+  }
+  Discovered run(const DiscoverOptions& options, const std::stop_token& stop = {}) {
+    return discover(*plugins.launcher(options.launcher), options, GpuCatalogue::bundled(), stop,
+                    [&](const std::string& text) { told.push_back(text); });
+  }
+  static Cluster read(const Discovered& found) {
+    return parse_cluster(found.cluster, "test", GpuCatalogue::bundled());
+  }
+  void SetUp() override { ::unsetenv("LD_LIBRARY_PATH"); }
+
+  TemporaryFolder folder;
+  std::vector<std::string> told;
+  PluginRegistry plugins{{std::filesystem::path(STRATO_BINARY_DIR) / "plugins"}};
+};
+
+TEST_F(Discover, ThisMachine) {
+  DiscoverOptions here = options("local");
+  here.name = "Here";
+  const Discovered found = run(here);
+  ASSERT_EQ(found.state, JobState::Finished) << found.problem;
+  const Cluster cluster = read(found);
+  EXPECT_EQ(cluster.name(), "Here");
+  EXPECT_EQ(cluster.machines().size(), 1u);
+  EXPECT_FALSE(told.empty());
+}
+
+// The driver of the workers' GPUs is the test's own.
+TEST_F(Discover, TheGpusOfThisMachine) {
+  ::setenv("LD_LIBRARY_PATH", STRATO_FAKE_NVML_FOLDER, 1);
+  ::setenv("STRATO_FAKE_NVML", "v100", 1);
+  const Discovered found = run(options("local"));
+  ASSERT_EQ(found.state, JobState::Finished) << found.problem;
+  EXPECT_EQ(read(found).device_count(), 8u);
+  EXPECT_TRUE(found.remarks.empty());
+}
+
+TEST_F(Discover, AWorkerThatFailsIsNamed) {
+  DiscoverOptions wrong = options("local");
+  wrong.worker = "/bin/false";
+  const Discovered found = run(wrong);
+  EXPECT_EQ(found.state, JobState::Failed);
+  EXPECT_NE(found.problem.find("rank 0"), std::string::npos) << found.problem;
+}
+
+TEST_F(Discover, MachinesAreCountedByTheSettings) {
+  EXPECT_EQ(machines_named({}), 1);
+  EXPECT_EQ(machines_named({{"nodes", "3"}, {"partition", "gpu"}}), 3);
+  write_file(folder / "hosts", "a slots=2\nb # c\n\n# d\na\nlocalhost\n127.0.0.1\n");
+  EXPECT_EQ(machines_named({{"hostfile", (folder / "hosts").string()}}), 3);
+  write_file(folder / "none", "#\n");
+  for (const char* wrong : {"0", "-1", "two", "2x", ""})
+    EXPECT_NE(message_of([&] { machines_named({{"nodes", wrong}}); }).find("positive number"),
+              std::string::npos);
+  EXPECT_NE(message_of([&] { machines_named({{"hostfile", (folder / "none").string()}}); })
+                .find("names no host"),
+            std::string::npos);
+}
+
+TEST_F(Discover, AFolderIsReadWithCare) {
+  EXPECT_FALSE(is_discovery(folder.path()));
+  stage_discovery(folder.path(), {2, std::chrono::seconds(5)});
+  EXPECT_TRUE(is_discovery(folder.path()));
+  EXPECT_EQ(load_discovery(folder.path()).ranks, 2);
+  EXPECT_NE(message_of([&] { read_reports(folder.path()); }).find("is not there"),
+            std::string::npos);
+  write_file(folder / "machine-0.json", "{");
+  EXPECT_THROW(read_reports(folder.path()), InputError);
+  stage_discovery(folder.path(), {1, std::chrono::seconds(5)});
+  EXPECT_FALSE(find_report(folder.path(), 0));
+  EXPECT_THROW(stage_discovery(folder.path(), {0, std::chrono::seconds(5)}), InputError);
+}
+
+TEST_F(Discover, TwoNodesOfSlurm) {
+  ClusterService slurm("slurm/cluster", 3);
+  if (slurm.service.said().starts_with("not installed")) GTEST_SKIP() << slurm.service.said();
+  ASSERT_TRUE(slurm.service.ready()) << slurm.service.said();
+  ::setenv("SLURM_CONF", (slurm.folder / "slurm.conf").c_str(), 1);
+  DiscoverOptions two = options("slurm");
+  two.settings = {{"nodes", "2"}};
+  const Discovered found = run(two);
+  ::unsetenv("SLURM_CONF");
+  ASSERT_EQ(found.state, JobState::Finished) << found.problem;
+  const Cluster cluster = read(found);
+  ASSERT_EQ(cluster.machines().size(), 2u);
+  EXPECT_EQ(cluster.machines()[MachineId(0)].name, "one");
+  EXPECT_EQ(cluster.machines()[MachineId(1)].name, "two");
+}
+
+TEST_F(Discover, TwoHostsOverSsh) {
+  ClusterService hosts("mpi/hosts", 1);
+  if (!hosts.service.ready()) GTEST_SKIP() << hosts.service.said();
+  DiscoverOptions two = options("mpi");
+  two.settings = {{"hostfile", (hosts.folder / "hosts.txt").string()},
+                  {"plm_rsh_agent", "ssh -F " + (hosts.folder / "ssh_config").string()}};
+  const Discovered found = run(two);
+  ASSERT_EQ(found.state, JobState::Finished) << found.problem;
+  EXPECT_EQ(read(found).machines().size(), 2u);
+  ASSERT_FALSE(found.remarks.empty());  // both are this machine
+  EXPECT_NE(found.remarks[0].find("two ranks ran on"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace strato
