@@ -34,6 +34,9 @@ const std::map<std::string, Folders> kCoreMayInclude = {
      {"base", "graph", "data", "cluster", "cost", "strategy", "program", "sim", "search", "job"}},
     {"profiling",
      {"base", "graph", "cluster", "cost", "strategy", "program", "sim", "search", "job", "plugin"}},
+    {"discover",
+     {"base", "graph", "cluster", "cost", "strategy", "program", "sim", "search", "job", "plugin",
+      "profiling"}},
 };
 
 struct Include {
