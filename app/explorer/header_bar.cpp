@@ -272,6 +272,7 @@ void HeaderBar::build_cluster_menu() {
   QMenu& menu = *cluster_->menu();
   menu.clear();
   menu.addAction(QStringLiteral("Open cluster…"), this, &HeaderBar::open_cluster_wanted);
+  menu.addAction(QStringLiteral("Discover cluster…"), this, &HeaderBar::discover_wanted);
   menu.addSeparator();
   add_samples(menu, "clusters", QStringLiteral("*.json"), *this);
 }

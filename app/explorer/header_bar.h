@@ -27,6 +27,7 @@ class HeaderBar : public QWidget {
  signals:
   void open_model_wanted();
   void open_cluster_wanted();
+  void discover_wanted();
   void sample_wanted(const QString& file);
 
  protected:

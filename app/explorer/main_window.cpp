@@ -64,6 +64,7 @@ MainWindow::MainWindow(Session& session, bool remembers)
     choose_and_open(QStringLiteral("Open cluster"),
                     QStringLiteral("Clusters (*.json);;All files (*)"));
   });
+  connect(header_, &HeaderBar::discover_wanted, this, &MainWindow::discover_cluster);
   connect(header_, &HeaderBar::sample_wanted, this, [this](const QString& file) { open({file}); });
   if (remembers_) {
     const QSettings settings;
@@ -240,6 +241,12 @@ void MainWindow::open_sample() {
         QString::fromStdString((home / "models" / "vgg19.onnx").string())});
 }
 
+void MainWindow::discover_cluster() {
+  if (discover_ == nullptr) discover_ = new DiscoverDialog(session_, this);
+  discover_->show();
+  discover_->raise();
+}
+
 void MainWindow::remember_files(const QStringList& files) {
   if (!remembers_) return;
   QSettings settings;
@@ -302,6 +309,7 @@ void MainWindow::search_perspective() {
 }
 
 void MainWindow::closeEvent(QCloseEvent* event) {
+  if (!launch_->may_close()) return event->ignore();
   if (remembers_) {
     QSettings settings;
     settings.setValue(QStringLiteral("window/geometry"), saveGeometry());

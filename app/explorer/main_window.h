@@ -20,6 +20,7 @@ class QToolButton;
 
 namespace strato {
 
+class DiscoverDialog;
 class HeaderBar;
 class LaunchView;
 class PlacementView;
@@ -66,6 +67,7 @@ class MainWindow : public QMainWindow {
 
   void choose_and_open(const QString& title, const QString& filter);
   void open_sample();
+  void discover_cluster();
   void export_plan();
   void export_with(const QString& exporter, const QString& suffix);
   void export_picture(bool svg);
@@ -97,6 +99,7 @@ class MainWindow : public QMainWindow {
   PlacementView* placement_ = nullptr;
   TournamentView* tournament_ = nullptr;
   LaunchView* launch_ = nullptr;
+  DiscoverDialog* discover_ = nullptr;  // made when it is first asked for
   QDockWidget *workspace_dock_, *inspector_dock_;
   QLabel *activity_, *cursor_;
   QProgressBar* progress_;

@@ -52,6 +52,8 @@ void MainWindow::build_file_menu() {
                                                       QStringLiteral("Workspaces (*.strata)"));
     if (!file.isEmpty()) session_.open_workspace(file.toStdString(), false);
   });
+  menu->addAction(QStringLiteral("&Discover Cluster…"), this, &MainWindow::discover_cluster)
+      ->setToolTip(QStringLiteral("Machines tell what they have, and make a cluster"));
   build_cost_actions(*menu);
   recent_ = menu->addMenu(QStringLiteral("Open &Recent"));
   connect(recent_, &QMenu::aboutToShow, this, &MainWindow::fill_recent_files);

@@ -5,6 +5,7 @@
 #include "views/cluster/cluster_view.h"
 #include "views/graph/group_graph_view.h"
 #include "views/inspector/inspector_view.h"
+#include "views/launch/discover_dialog.h"
 #include "views/launch/launch_view.h"
 #include "views/placement/placement_view.h"
 #include "views/planning/planning_view.h"

@@ -3,11 +3,14 @@
 #include <QEvent>
 #include <QHBoxLayout>
 #include <QLabel>
+#include <QMessageBox>
 #include <QProgressBar>
 #include <QPushButton>
 #include <QTabWidget>
 #include <QVBoxLayout>
+#include <utility>
 
+#include "views/launch/history_page.h"
 #include "views/launch/log_page.h"
 #include "views/launch/measured_page.h"
 #include "views/launch/rank_page.h"
@@ -38,7 +41,8 @@ LaunchView::LaunchView(Session& session, const LaunchOffer& offer, LauncherFacto
       ranks_(new RankPage(session, this)),
       charts_(new StepCharts(*model_, this)),
       logs_(new LogPage(*model_, this)),
-      measured_(new MeasuredPage(session, *model_, this)) {
+      measured_(new MeasuredPage(session, *model_, this)),
+      history_(new HistoryPage(session, *model_, this)) {
   build();
   tick_.setInterval(250);
   draw_.setInterval(100);
@@ -57,6 +61,9 @@ LaunchView::LaunchView(Session& session, const LaunchOffer& offer, LauncherFacto
   });
   connect(model_, &LaunchModel::logged, logs_, &LogPage::add);
   connect(&session_, &Session::measured_changed, measured_, &MeasuredPage::refresh);
+  connect(&session_, &Session::measured_changed, this, &LaunchView::refresh_preview);
+  connect(&history_->launches(), &QAbstractItemModel::modelReset, this,
+          &LaunchView::offer_to_follow);
   connect(&session_, &Session::outcome_changed, this, &LaunchView::refresh);
   connect(&session_, &Session::problem_changed, this, &LaunchView::refresh);
   refresh();
@@ -86,6 +93,7 @@ void LaunchView::build() {
   pages_->addTab(charts_, tr("Progress"));
   pages_->addTab(logs_, tr("Logs"));
   pages_->addTab(measured_, tr("Measured"));
+  pages_->addTab(history_, tr("History"));
   auto* column = new QVBoxLayout(this);
   column->setContentsMargins(0, 0, 0, 0);
   column->setSpacing(style::kGrid);
@@ -116,12 +124,50 @@ void LaunchView::refresh() {
   refresh_preview();
   charts_->refresh();
   measured_->refresh();
+  history_->refresh();
+}
+
+// Once for each that is found in a workspace.
+void LaunchView::offer_to_follow() {
+  const int row = history_->launches().left_running();
+  if (row < 0 || model_->running()) return;
+  const StoredLaunch& launch = history_->launches().launch(row);
+  if (std::exchange(offered_, launch.id) == launch.id) return;
+  pages_->setCurrentIndex(History);
+  emit session_.message(tr("%1 was left running: Launch, History, Follow Again shows how it is")
+                            .arg(QString::fromStdString(launch.job)));
+}
+
+bool LaunchView::may_close() {
+  if (!model_->can_be_left()) return true;
+  QMessageBox question(QMessageBox::Question, tr("A job is running"),
+                       tr("%1 of %2 is running.")
+                           .arg(QString::fromStdString(model_->job()), model_->label()),
+                       QMessageBox::NoButton, this);
+  question.setInformativeText(
+      session_.workspace() ? tr("Left running, it goes on without this window; the workspace "
+                                "offers to follow it again.")
+                           : tr("Left running, it goes on without this window. Without a "
+                                "workspace only its folder knows of it: %1")
+                                 .arg(model_->folder()));
+  auto* leave = question.addButton(tr("&Leave Running"), QMessageBox::AcceptRole);
+  auto* cancel = question.addButton(tr("&Cancel the Job"), QMessageBox::DestructiveRole);
+  question.addButton(tr("&Stay Here"), QMessageBox::RejectRole);
+  question.setDefaultButton(leave);
+  question.exec();
+  if (question.clickedButton() == leave) model_->leave();
+  if (question.clickedButton() == cancel) model_->cancel();
+  return question.clickedButton() == leave || question.clickedButton() == cancel;
 }
 
 // The page that answers what a person wants to know next.
 void LaunchView::turn_page() {
   const State state = model_->state();
   if (state == last_) return;
+  if (model_->from_workspace() && !model_->running()) {  // looked up: the list stays in sight
+    last_ = state;
+    return;
+  }
   if (state == State::Staging) {
     logs_->reset();
     pages_->setCurrentIndex(Progress);
@@ -137,9 +183,11 @@ void LaunchView::turn_page() {
 void LaunchView::refresh_preview() {
   const auto& outcome = session_.snapshot().outcome;
   if (!isVisible()) return;
+  const auto& measured = session_.measured();
   ranks_->show_preview(outcome ? preview_launch(*outcome->timeline, form_->choice(),
                                                 ThisMachine::look())
-                               : LaunchPreview());
+                               : LaunchPreview(),
+                       measured ? measured->result.peaks : std::vector<Bytes>());
 }
 
 QString LaunchView::step_text() const {
@@ -166,10 +214,14 @@ QString LaunchView::status_text() const {
     case State::Running:
       return tr("%1: %2, %3").arg(model_->label(), step_text(), time);
     case State::Finished:
+      if (model_->from_workspace() && model_->seconds() <= 0)
+        return tr("%1, as it is in the workspace").arg(model_->label());
       return tr("%1: finished after %2").arg(model_->label(), time);
     case State::Failed:
       return tr("%1: failed: %2").arg(model_->label(), model_->problem());
     case State::Cancelled:
+      if (model_->from_workspace() && model_->seconds() <= 0)
+        return tr("%1: was cancelled").arg(model_->label());
       return tr("%1: cancelled after %2; no process is left").arg(model_->label(), time);
   }
   if (nothing_to_launch_with_)

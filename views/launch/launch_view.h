@@ -15,6 +15,7 @@ class QTabWidget;
 
 namespace strato {
 
+class HistoryPage;
 class LogPage;
 class MeasuredPage;
 class RankPage;
@@ -29,20 +30,24 @@ class LaunchView : public QWidget {
              QWidget* parent = nullptr);
 
   void start_or_cancel();  // what the button says
+  // Asks about a job that could go on without this program; false: the window stays open.
+  bool may_close();
   LaunchModel& model() { return *model_; }
   LaunchForm& form() { return *form_; }
   MeasuredPage& measured_page() { return *measured_; }
+  HistoryPage& history_page() { return *history_; }
 
  protected:
   void changeEvent(QEvent* event) override;
   void showEvent(QShowEvent* event) override;
 
  private:
-  enum Page { Ranks, Settings, Progress, Logs, Measured };
+  enum Page { Ranks, Settings, Progress, Logs, Measured, History };
   void build();
   void refresh();
   void refresh_status();
   void refresh_preview();
+  void offer_to_follow();
   void turn_page();
   QString status_text() const;
   QString step_text() const;
@@ -59,8 +64,10 @@ class LaunchView : public QWidget {
   StepCharts* charts_;
   LogPage* logs_;
   MeasuredPage* measured_;
+  HistoryPage* history_;
   QTimer tick_, draw_;
   LaunchModel::State last_ = LaunchModel::State::Idle;
+  LaunchRow offered_ = 0;  // that was left running
 };
 
 }  // namespace strato

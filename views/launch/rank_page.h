@@ -15,7 +15,8 @@ class RankPage : public QWidget {
   Q_OBJECT
  public:
   explicit RankPage(Session& session, QWidget* parent = nullptr);
-  void show_preview(const LaunchPreview& preview);
+  // `peaks`: measured, by rank; empty without a launch of the plan shown.
+  void show_preview(const LaunchPreview& preview, const std::vector<Bytes>& peaks = {});
 
  protected:
   void changeEvent(QEvent* event) override;
@@ -27,6 +28,8 @@ class RankPage : public QWidget {
   QLabel* warnings_;
   QTableWidget* table_;
   LaunchPreview preview_;
+  std::vector<Bytes> peaks_;
+  QLabel* hint_;
 };
 
 }  // namespace strato

@@ -6,10 +6,8 @@
 #include <utility>
 
 #include "core/base/error.h"
-#include "core/base/json.h"
 #include "core/measured/learn.h"
 #include "core/measured/make_job.h"
-#include "core/measured/result_text.h"
 #include "views/style/style.h"
 
 namespace strato {
@@ -35,11 +33,6 @@ LaunchModel::State state_of(JobState state) {
   return LaunchModel::State::Failed;
 }
 
-LaunchState stored_state(JobState state) {
-  if (state == JobState::Finished) return LaunchState::Finished;
-  return state == JobState::Cancelled ? LaunchState::Cancelled : LaunchState::Failed;
-}
-
 int rank_in(const QString& problem) {
   static const QRegularExpression pattern(QStringLiteral("\\brank (\\d+)"));
   const QRegularExpressionMatch match = pattern.match(problem);
@@ -62,6 +55,9 @@ class LaunchSender final : public LaunchListener {
   LaunchSender(LaunchModel& model, std::uint64_t job) : model_(model), job_(job) {}
   void on_state(JobState state) override {
     send([&model = model_, job = job_, state] { model.take_state(job, state); });
+  }
+  void on_launched(const std::string& name) override {
+    send([&model = model_, job = job_, name] { model.take_launched(job, name); });
   }
   void on_event(const JobEvent& event) override {
     send([&model = model_, job = job_, event] { model.take_event(job, event); });
@@ -87,9 +83,15 @@ class LaunchSender final : public LaunchListener {
 };
 
 LaunchModel::LaunchModel(Session& session, LauncherFactory make, QObject* parent)
-    : QObject(parent), session_(session), make_(std::move(make)) {}
+    : QObject(parent), session_(session), make_(std::move(make)) {
+  connect(&session_, &Session::busy_changed, this, [this] {
+    if (pending_ && !session_.busy()) take_pending();
+  });
+}
 
-LaunchModel::~LaunchModel() { stop_.request_stop(); }
+LaunchModel::~LaunchModel() {
+  if (!left_) stop_.request_stop();
+}
 
 bool LaunchModel::running() const {
   return state_ == State::Staging || state_ == State::Waiting || state_ == State::Running;
@@ -110,7 +112,13 @@ Nanos LaunchModel::predicted() const {
 void LaunchModel::reset(const LaunchChoice& choice) {
   const Snapshot& snapshot = session_.snapshot();
   stop_ = std::stop_source();
+  leave_ = std::stop_source();
   ++job_;
+  pending_.reset();
+  end_.reset();
+  row_ = 0;
+  keeping_ = from_workspace_ = left_ = launched_ = false;
+  job_name_.clear();
   state_ = State::Staging;
   problem_.clear();
   failed_rank_ = -1;
@@ -157,12 +165,17 @@ void LaunchModel::start(const LaunchChoice& choice) {
   if (running() || !session_.snapshot().outcome) return;
   reset(choice);
   if (!make_folder(choice)) return;
-  worker_.post([this, job = job_, plan = plan_, token = stop_.get_token()] {
+  post_run();
+  emit changed();
+}
+
+void LaunchModel::post_run() {
+  worker_.post([this, job = job_, plan = plan_, token = stop_.get_token(),
+                leave = leave_.get_token()] {
     LaunchSender sender(*this, job);
-    const LaunchEnd end = run_launch(plan, make_, sender, token);
+    const LaunchEnd end = run_launch(plan, make_, sender, token, leave);
     QMetaObject::invokeMethod(this, [this, job, end] { take_end(job, end); }, Qt::QueuedConnection);
   });
-  emit changed();
 }
 
 void LaunchModel::cancel() {
@@ -222,6 +235,12 @@ void LaunchModel::take_log(std::uint64_t job, int rank, const QString& text) {
 void LaunchModel::take_end(std::uint64_t job, const LaunchEnd& end) {
   if (job != job_) return;
   took_ = static_cast<double>(since_.elapsed()) / 1000;
+  if (end.state == JobState::Running) {  // left
+    state_ = State::Idle;
+    emit session_.message(tr("%1 goes on; its workspace offers to follow it").arg(text_of(job_name_)));
+    emit changed();
+    return;
+  }
   state_ = state_of(end.state);
   if (!end.problem.empty()) {
     problem_ = text_of(end.problem);
@@ -241,27 +260,6 @@ void LaunchModel::take_end(std::uint64_t job, const LaunchEnd& end) {
   }
   store(end);
   emit changed();
-}
-
-void LaunchModel::store(const LaunchEnd& end) {
-  if (!session_.workspace() || session_.snapshot().problem != problem_of_plan_) return;
-  const JobOptions& options = plan_.choice.options;
-  StoredLaunch launch;
-  launch.launcher = plan_.choice.launcher;
-  launch.options = Json{{"engine", options.engine},
-                        {"transport", options.transport},
-                        {"device", options.device},
-                        {"steps", options.steps},
-                        {"set", plan_.choice.settings}}
-                       .dump();
-  launch.state = stored_state(end.state);
-  launch.predicted_ns = plan_.predicted->step_time.value;
-  launch.note = end.problem;
-  if (end.measured) {
-    launch.measured_ns = end.measured->result.step_time.value;
-    launch.result = result_text(end.measured->result);
-  }
-  session_.keep_launch(strategy_, strategy_label_, score_, launch);
 }
 
 // --- learning

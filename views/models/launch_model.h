@@ -1,10 +1,13 @@
 // The launch of the strategy shown: starts it on a thread of its own, follows it, and keeps what it
 // told (state, steps, losses, logs) and in the end what was measured, which all views then show.
-// Destroying it cancels what runs and waits for its end. GUI thread only.
+// A launch that the workspace has is shown the same way, and one whose job goes on without this program
+// is followed again. Destroying it cancels what runs, unless it was left, and waits for its end. GUI
+// thread only.
 #pragma once
 
 #include <QElapsedTimer>
 #include <QObject>
+#include <QPointer>
 #include <QTemporaryDir>
 #include <memory>
 #include <optional>
@@ -41,6 +44,18 @@ class LaunchModel : public QObject {
   // Nothing without an outcome, or while one runs.
   void start(const LaunchChoice& choice);
   void cancel();  // what runs ends within seconds
+  // The job that runs goes on when this program has ended; the workspace knows it as running.
+  bool can_be_left() const;
+  void leave();  // follows it no more
+
+  // --- launches of the workspace (launch_model_stored.cpp)
+  // Shows its strategy in all views, and what it took here. Nothing while one runs.
+  void show_stored(LaunchRow launch);
+  // Follows the job of one that was left running, with its strategy in all views.
+  void follow_stored(LaunchRow launch);
+  LaunchRow stored_row() const { return row_; }  // of what is shown here; 0: of none
+  bool from_workspace() const { return from_workspace_; }
+  const std::string& job() const { return job_name_; }  // "slurm:4711"; empty: not launched yet
 
   State state() const { return state_; }
   bool running() const;
@@ -77,7 +92,15 @@ class LaunchModel : public QObject {
   void take_event(std::uint64_t job, const JobEvent& event);
   void take_log(std::uint64_t job, int rank, const QString& text);
   void take_end(std::uint64_t job, const LaunchEnd& end);
+  void take_launched(std::uint64_t job, const std::string& name);
   void store(const LaunchEnd& end);
+  StoredLaunch stored_launch() const;
+  void keep(const StoredLaunch& launch);
+  void post_run();
+  void open_stored(LaunchRow launch, bool follow);
+  void take_pending();
+  void take_stored(std::uint64_t job, const StoredLaunch& launch,
+                   std::shared_ptr<const MeasuredStep> measured, const QString& error);
   void fail(const QString& problem);
   std::filesystem::path profile_file() const;
 
@@ -100,7 +123,18 @@ class LaunchModel : public QObject {
   QElapsedTimer since_;
   double took_ = 0;
   std::uint64_t job_ = 0;
-  std::stop_source stop_;
+  struct Pending {
+    StoredLaunch launch;
+    QString label;
+    bool follow = false;
+  };
+  std::optional<Pending> pending_;   // until its strategy is shown
+  std::optional<StoredLaunch> end_;  // to be stored as soon as its row is known
+  std::filesystem::path stored_in_;  // the workspace of row_
+  LaunchRow row_ = 0;
+  bool keeping_ = false, from_workspace_ = false, left_ = false, launched_ = false;
+  std::string job_name_;
+  std::stop_source stop_, leave_;
   Worker worker_{Worker::OnExit::DropQueued};  // last: ends first
 };
 

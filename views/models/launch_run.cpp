@@ -76,7 +76,7 @@ void drain(LaunchedJob& job, Told& told, LaunchListener& listener) {
 }
 
 LaunchEnd follow(LaunchedJob& job, LogReader& logs, LaunchListener& listener,
-                 const std::stop_token& stop) {
+                 const std::stop_token& stop, const std::stop_token& leave) {
   Told told;
   JobState last = JobState::Waiting;
   for (;;) {
@@ -85,6 +85,7 @@ LaunchEnd follow(LaunchedJob& job, LogReader& logs, LaunchListener& listener,
       drain(job, told, listener);
       return {JobState::Cancelled, {}, nullptr};
     }
+    if (leave.stop_requested()) return {JobState::Running, {}, nullptr};
     if (const auto line = job.next_line(kTick)) told.take(*line, listener);
     const JobState state = job.state();
     if (state != last) listener.on_state(last = state);
@@ -98,10 +99,11 @@ LaunchEnd follow(LaunchedJob& job, LogReader& logs, LaunchListener& listener,
   }
 }
 
-std::shared_ptr<const MeasuredStep> gather(const LaunchPlan& plan, const Job& job) {
+std::shared_ptr<const MeasuredStep> gather(const LaunchPlan& plan, const Job& job,
+                                           JobResult result) {
   auto measured = std::make_shared<MeasuredStep>();
   measured->predicted = plan.predicted;
-  measured->result = read_result(plan.folder);
+  measured->result = std::move(result);
   measured->devices = devices_of(job.programs);
   measured->timeline = std::make_shared<const Timeline>(
       measured_timeline(*plan.predicted, measured->result, measured->devices));
@@ -120,30 +122,55 @@ LaunchRequest request_of(const LaunchPlan& plan, const Job& job) {
   return request;
 }
 
+std::unique_ptr<LaunchedJob> launched_job(const LaunchPlan& plan, const Job& job,
+                                          Launcher& launcher) {
+  if (plan.job.empty()) return launcher.launch(request_of(plan, job));
+  if (load_rank(plan.folder, 0).digest != job.programs.digest().hex()) {
+    throw InputError(plan.folder.string(), "", "is the job of another plan, or of other costs",
+                     "open the strategy and the costs that it was launched with");
+  }
+  return launcher.attach(plan.job, plan.folder);
+}
+
 LaunchEnd run(const LaunchPlan& plan, const LauncherFactory& make, LaunchListener& listener,
-              const std::stop_token& stop) {
+              const std::stop_token& stop, const std::stop_token& leave) {
   const Job job = make_job(*plan.predicted, plan.name, plan.choice.options);
-  stage_job(plan.folder, job);
+  if (plan.job.empty()) stage_job(plan.folder, job);
   if (stop.stop_requested()) return {JobState::Cancelled, {}, nullptr};
   const std::unique_ptr<Launcher> launcher = make(plan.choice.launcher);
   listener.on_state(JobState::Waiting);
   LogReader logs(plan.folder, job.programs.ranks.size());
-  const std::unique_ptr<LaunchedJob> launched = launcher->launch(request_of(plan, job));
-  LaunchEnd end = follow(*launched, logs, listener, stop);
+  const std::unique_ptr<LaunchedJob> launched = launched_job(plan, job, *launcher);
+  listener.on_launched(launched->id());
+  LaunchEnd end = follow(*launched, logs, listener, stop, leave);
   logs.tell(listener);
-  if (end.state == JobState::Finished) end.measured = gather(plan, job);
+  if (end.state == JobState::Finished) end.measured = gather(plan, job, read_result(plan.folder));
   return end;
 }
 
 }  // namespace
 
+bool outlives_the_program(const std::string& job) { return job.starts_with("slurm:"); }
+
 LaunchEnd run_launch(const LaunchPlan& plan, const LauncherFactory& make, LaunchListener& listener,
-                     const std::stop_token& stop) {
+                     const std::stop_token& stop, const std::stop_token& leave) {
   try {
-    return run(plan, make, listener, stop);
+    return run(plan, make, listener, stop, leave);
   } catch (const std::exception& error) {
     return {JobState::Failed, error.what(), nullptr};
   }
+}
+
+std::shared_ptr<const MeasuredStep> measured_from(const LaunchPlan& plan, const JobResult& result) {
+  const Job job = make_job(*plan.predicted, plan.name, plan.choice.options);
+  const auto ranks = static_cast<int>(job.programs.ranks.size());
+  for (const MeasuredTask& task : result.tasks) {
+    if (task.task.index() < plan.predicted->tasks.size() && task.rank >= 0 && task.rank < ranks)
+      continue;
+    throw InputError("", "", "the stored launch has tasks that its plan lacks",
+                     "it was made with another version or other costs");
+  }
+  return gather(plan, job, result);
 }
 
 }  // namespace strato

@@ -181,13 +181,14 @@ void Recorder::kept_run(const StoredRun& done, const HistoryPoint& end,
   });
 }
 
-void Recorder::launch(const RecordedStrategy& recorded, const StoredLaunch& done) {
-  post([this, recorded, done](State& state) {
+void Recorder::launch(const RecordedStrategy& recorded, const StoredLaunch& done,
+                      std::function<void(LaunchRow)> kept) {
+  post([this, recorded, done, kept = std::move(kept)](State& state) {
     if (!state.workspace || !state.problem) return;
     const auto known = state.rows.find(recorded.strategy.digest());
     StoredLaunch launch = done;
     launch.strategy = known != state.rows.end() ? known->second : add(state, recorded, {});
-    state.workspace->add(launch);
+    kept(state.workspace->add(launch));
     callbacks_.written();
   });
 }

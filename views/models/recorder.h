@@ -51,7 +51,9 @@ class Recorder {
   // thread. `run`: planner, options, state, figures and history's end; `best` is its strategy.
   void kept_run(const StoredRun& run, const HistoryPoint& end, const RecordedStrategy& best,
                 std::function<void(RunRow)> kept);
-  void launch(const RecordedStrategy& recorded, const StoredLaunch& launch);  // of that strategy
+  // Of that strategy; `kept` is called on the recorder's thread.
+  void launch(const RecordedStrategy& recorded, const StoredLaunch& launch,
+              std::function<void(LaunchRow)> kept);
   void change(std::function<void(Workspace&)> change);  // renames, removals
   void wait();
 

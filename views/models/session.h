@@ -176,9 +176,11 @@ class Session : public QObject {
   void show_measured(std::shared_ptr<const MeasuredStep> measured);
   // Beside the outcome as it is now; null: the strategy shown is not the one that was launched.
   const std::shared_ptr<const MeasuredStep>& measured() const { return measured_; }
-  // In the workspace, with its strategy. Nothing without a workspace.
+  // In the workspace, with its strategy; `kept` gets its row. Nothing without a workspace.
   void keep_launch(const Strategy& strategy, const QString& label, const Score& score,
-                   const StoredLaunch& launch);
+                   const StoredLaunch& launch, std::function<void(LaunchRow)> kept = {});
+  void update_launch(const StoredLaunch& launch);  // one that is kept
+  void remove_launch(LaunchRow launch);            // one undoable step
 
   // --- exports
   // ----------------------------------------------------------------------------------------

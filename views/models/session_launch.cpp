@@ -1,4 +1,5 @@
 // What a launch took, beside the outcome that is shown.
+#include "core/base/error.h"
 #include "views/models/launch_run.h"
 #include "views/models/session.h"
 #include "views/models/session_state.h"
@@ -58,8 +59,55 @@ void Session::fit_measured() {
 }
 
 void Session::keep_launch(const Strategy& strategy, const QString& label, const Score& score,
-                          const StoredLaunch& launch) {
-  state_->recorder.launch({strategy, label.toStdString(), Origin::Edit, {}, score}, launch);
+                          const StoredLaunch& launch, std::function<void(LaunchRow)> kept) {
+  state_->recorder.launch({strategy, label.toStdString(), Origin::Edit, {}, score}, launch,
+                          [this, kept = std::move(kept)](LaunchRow row) {
+                            if (kept) post([kept, row] { kept(row); });
+                          });
+}
+
+void Session::update_launch(const StoredLaunch& launch) {
+  state_->recorder.change([launch](Workspace& workspace) { workspace.update(launch); });
+}
+
+namespace {
+
+// Takes a launch out of the workspace, and puts it back as it was.
+class LaunchRemoval final : public QUndoCommand {
+ public:
+  using Change = std::function<void(std::function<void(Workspace&)>)>;
+  LaunchRemoval(StoredLaunch launch, Change change)
+      : QUndoCommand(QStringLiteral("Delete Launch")),
+        launch_(std::move(launch)),
+        change_(std::move(change)) {}
+  void redo() override {
+    change_([row = launch_.id](Workspace& workspace) { workspace.remove_launch(row); });
+  }
+  void undo() override {
+    change_([launch = launch_](Workspace& workspace) { workspace.add(launch); });
+  }
+
+ private:
+  const StoredLaunch launch_;
+  const Change change_;
+};
+
+}  // namespace
+
+void Session::remove_launch(LaunchRow row) {
+  if (!state_->workspace) return;
+  try {
+    const auto launch = state_->workspace->launch(row);
+    if (!launch) return;
+    const auto file = state_->workspace->file();
+    undo_stack_.push(new LaunchRemoval(*launch, [this, file](std::function<void(Workspace&)> change) {
+      state_->recorder.change([file, change = std::move(change)](Workspace& workspace) {
+        if (workspace.file() == file) change(workspace);  // another one may be open by now
+      });
+    }));
+  } catch (const InputError& error) {
+    emit failed(QString::fromUtf8(error.what()));
+  }
 }
 
 }  // namespace strato

@@ -43,6 +43,7 @@ class FakeCluster {
     });
   }
   void refuse(const std::string& problem) { refusal_ = problem; }  // before the launch
+  void name(const std::string& job) { name_ = job; }               // the same: "slurm:1"
 
   std::filesystem::path folder() {
     const std::lock_guard lock(mutex_);
@@ -53,6 +54,7 @@ class FakeCluster {
     return request_;
   }
   int launched() const { return launched_; }
+  int attached() const { return attached_; }
   int alive() const { return alive_; }  // jobs that run or whose launcher still holds them
   bool cancelled() const { return cancelled_; }
 
@@ -70,9 +72,9 @@ class FakeCluster {
   std::condition_variable changed_;
   std::deque<std::string> lines_;
   JobState state_ = JobState::Running;
-  std::string problem_, refusal_;
+  std::string problem_, refusal_, name_ = "fake:1";
   LaunchRequest request_;
-  std::atomic<int> launched_ = 0, alive_ = 0;
+  std::atomic<int> launched_ = 0, attached_ = 0, alive_ = 0;
   std::atomic<bool> cancelled_ = false;
 };
 
@@ -80,7 +82,7 @@ class FakeJob final : public LaunchedJob {
  public:
   explicit FakeJob(FakeCluster& cluster) : cluster_(cluster) { ++cluster_.alive_; }
   ~FakeJob() override { --cluster_.alive_; }
-  std::string id() const override { return "fake:1"; }
+  std::string id() const override { return cluster_.name_; }
   std::optional<std::string> next_line(std::chrono::milliseconds wait) override {
     std::unique_lock lock(cluster_.mutex_);
     cluster_.changed_.wait_for(lock, wait, [&] {
@@ -127,8 +129,12 @@ class FakeLauncher final : public Launcher {
     ++cluster_.launched_;
     return job;
   }
-  std::unique_ptr<LaunchedJob> attach(const std::string&, const std::filesystem::path&) override {
-    throw InputError("", "", "fakes are not attached to", "");
+  std::unique_ptr<LaunchedJob> attach(const std::string& id,
+                                      const std::filesystem::path& folder) override {
+    if (id != cluster_.name_ || folder != cluster_.folder())
+      throw InputError("", "", id + " is not known", "");
+    ++cluster_.attached_;
+    return std::make_unique<FakeJob>(cluster_);
   }
 
  private:
