@@ -18,6 +18,7 @@ void Guard::end_process(int status) {
 
 Guard::Guard(Watched watched, Events& events, End end)
     : watched_(std::move(watched)), events_(events), end_(std::move(end)) {
+  reserve_failure(watched_.folder);
   thread_ = std::jthread([this](const std::stop_token& stop) { watch(stop); });
 }
 

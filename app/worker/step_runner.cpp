@@ -1,17 +1,22 @@
 #include "app/worker/step_runner.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <limits>
+#include <new>
 #include <utility>
 
 #include "app/worker/clock.h"
 #include "core/base/error.h"
 
 namespace strato::worker {
+
 StepRunner::StepRunner(const Graph& graph, const RankProgram& program,
                        std::span<const DeviceId> device_of_rank, RankExecution& execution,
                        Transport& transport)
-    : program_(program),
+    : graph_(graph),
+      program_(program),
       execution_(execution),
       communicator_(graph, program, device_of_rank, execution, transport),
       spans_(program.instructions.size()) {
@@ -78,9 +83,10 @@ bool StepRunner::await(const Needs& needs) const {
 }
 
 void StepRunner::compute() {
-  std::uint32_t count = 0;
+  std::uint32_t count = 0, at = 0;
   try {
     for (const std::uint32_t instruction : compute_) {
+      at = instruction;
       if (!await(needs_[instruction]) || stopped_.load(std::memory_order_relaxed)) return;
       Span& span = spans_[instruction];
       running_.store(static_cast<int>(instruction), std::memory_order_relaxed);
@@ -93,7 +99,7 @@ void StepRunner::compute() {
       ended_.fetch_add(1, std::memory_order_relaxed);
     }
   } catch (...) {
-    fail(std::current_exception());
+    fail_at(at);
   }
 }
 
@@ -109,7 +115,12 @@ void StepRunner::issue_step() {
   for (const std::uint32_t instruction : communication_) {
     if (!await(needs_[instruction])) return;
     spans_[instruction].start = now_ns();
-    auto operation = communicator_.issue(instruction);
+    std::unique_ptr<Operation> operation;
+    try {
+      operation = communicator_.issue(instruction);
+    } catch (...) {
+      return fail_at(instruction);
+    }
     Lane& lane = *lanes_[communicator_.lane(instruction)];
     {
       const std::lock_guard lock(lane.mutex);
@@ -146,7 +157,7 @@ void StepRunner::finish(std::uint32_t instruction, Operation& operation) {
     done_[place_[instruction]].raise(step_);
     ended_.fetch_add(1, std::memory_order_relaxed);
   } catch (...) {
-    fail(std::current_exception());
+    fail_at(instruction);
   }
 }
 
@@ -169,6 +180,26 @@ void StepRunner::fail(std::exception_ptr failure) {
     if (failure_ == nullptr) failure_ = std::move(failure);
   }
   stop();
+}
+
+// Engines name the op that their memory does not suffice for; what else takes memory does not.
+void StepRunner::fail_at(std::uint32_t index) try {
+  throw;
+} catch (const std::bad_alloc&) {
+  const Instruction& instruction = program_.instructions[index];
+  std::int64_t bytes = 0;
+  for (const auto& row : {program_.reads[index], program_.writes[index]}) {
+    for (const ValueId value : row) {
+      if (value.valid()) bytes += graph_.tensor(program_.values[value].tensor).bytes().value;
+    }
+  }
+  fail(std::make_exception_ptr(InputError(
+      "", fmt::format("instruction {} ({}{})", index, name_of(instruction.kind),
+                      instruction.op.valid() ? " " + graph_.op(instruction.op).name : ""),
+      fmt::format("the machine's memory does not suffice for its tensors of {} bytes", bytes),
+      "take a smaller batch or more devices")));
+} catch (...) {
+  fail(std::current_exception());
 }
 
 void StepRunner::stop() {

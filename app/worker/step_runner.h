@@ -86,8 +86,10 @@ class StepRunner {
   bool await(const Needs& needs) const;
   void release(std::size_t instruction);
   void fail(std::exception_ptr failure);
+  void fail_at(std::uint32_t instruction);  // with what is being caught
   void rethrow();
 
+  const Graph& graph_;
   const RankProgram& program_;
   RankExecution& execution_;
   Communicator communicator_;

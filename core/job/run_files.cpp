@@ -1,8 +1,10 @@
 #include "core/job/run_files.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <fstream>
+#include <mutex>
 #include <system_error>
 
 #include "core/base/error.h"
@@ -33,6 +35,42 @@ void write_first(const fs::path& folder, const std::string& name, const std::str
   fs::remove(own, ignored);
 }
 
+// A file without a name: whatever happens to the process, it leaves none behind.
+class Reserve {
+ public:
+  void take(const fs::path& folder) {
+    const std::lock_guard lock(mutex_);
+    close();
+    file_ = ::open(folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0644);
+    if (file_ >= 0 && ::fallocate(file_, FALLOC_FL_KEEP_SIZE, 0, kBytes) != 0) close();
+  }
+  // Its own process's first failure counts.
+  void become(const fs::path& name, const std::string& content) {
+    const std::lock_guard lock(mutex_);
+    if (file_ < 0 || content.size() > kBytes) return;
+    const std::string link = "/proc/self/fd/" + std::to_string(file_);
+    if (::write(file_, content.data(), content.size()) == static_cast<ssize_t>(content.size()))
+      (void)::linkat(AT_FDCWD, link.c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW);
+    close();
+  }
+
+ private:
+  static constexpr std::size_t kBytes = 16384;
+
+  void close() {
+    if (file_ >= 0) ::close(file_);
+    file_ = -1;
+  }
+
+  std::mutex mutex_;
+  int file_ = -1;
+};
+
+Reserve& reserve() {
+  static Reserve one;
+  return one;
+}
+
 }  // namespace
 
 void write_meeting(const fs::path& folder, const MeetingPlace& place) {
@@ -48,9 +86,21 @@ std::optional<MeetingPlace> find_meeting(const fs::path& folder) {
                       static_cast<std::uint16_t>(json.at("port").integer(1, 65'535))};
 }
 
+void reserve_failure(const fs::path& folder) noexcept {
+  try {
+    reserve().take(folder);
+  } catch (const std::exception&) {
+  }
+}
+
 void record_failure(const fs::path& folder, const RankFailure& failure) noexcept {
   try {
-    write_first(folder, kFailure, dump(Json{{"rank", failure.rank}, {"text", failure.text}}));
+    const std::string content = dump(Json{{"rank", failure.rank}, {"text", failure.text}});
+    try {
+      write_first(folder, kFailure, content);
+    } catch (const InputError&) {
+      reserve().become(folder / kFailure, content);
+    }
   } catch (const std::exception&) {
   }
 }

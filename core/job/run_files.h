@@ -26,8 +26,11 @@ struct RankFailure {
   int rank = 0;
   std::string text;
 };
-// Does nothing when a failure is there already, or when the folder cannot be written (a full disk):
-// the log has it too.
+// Takes room in the folder for what record_failure() of this process may have to write once its disk
+// is full. Does nothing where the file system cannot (NFS).
+void reserve_failure(const std::filesystem::path& folder) noexcept;
+// Does nothing when a failure is there already, or when the folder cannot be written: the log has it
+// too.
 void record_failure(const std::filesystem::path& folder, const RankFailure& failure) noexcept;
 std::optional<RankFailure> find_failure(const std::filesystem::path& folder);
 

@@ -73,7 +73,7 @@ struct Meeting {
   std::chrono::milliseconds timeout{10'000};
   // How long a rank may take to answer once it is known to listen (at most `timeout`), and how long
   // one of those that have met may give no sign of life. One that computes for long gives signs.
-  std::chrono::milliseconds connect{8'000}, silence{5'000};
+  std::chrono::milliseconds connect{6'000}, silence{5'000};
 };
 
 // A rank that others can do nothing with any more.

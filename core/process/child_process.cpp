@@ -87,7 +87,9 @@ ChildProcess::ChildProcess(const std::vector<std::string>& arguments, const Stre
 }
 
 ChildProcess::ChildProcess(ChildProcess&& other) noexcept
-    : pid_(std::exchange(other.pid_, -1)), status_(std::exchange(other.status_, std::nullopt)) {}
+    : pid_(std::exchange(other.pid_, -1)),
+      status_(std::exchange(other.status_, std::nullopt)),
+      stopped_(other.stopped_) {}
 
 ChildProcess::~ChildProcess() {
   if (pid_ < 0) return;
@@ -98,15 +100,19 @@ ChildProcess::~ChildProcess() {
 void ChildProcess::look(int options) {
   if (status_ || pid_ < 0) return;
   int status = 0;
-  const pid_t found = ::waitpid(pid_, &status, options);
-  if (found == pid_) status_ = status;
+  const pid_t found = ::waitpid(pid_, &status, options | WUNTRACED | WCONTINUED);
   if (found < 0 && errno != EINTR) status_ = 0;  // another one has waited for it
+  if (found != pid_) return;
+  stopped_ = WIFSTOPPED(status);
+  if (!WIFSTOPPED(status) && !WIFCONTINUED(status)) status_ = status;
 }
 
 bool ChildProcess::running() {
   look(WNOHANG);
   return !status_;
 }
+
+bool ChildProcess::stopped() { return running() && stopped_; }
 
 bool ChildProcess::killed_by_signal() { return !running() && WIFSIGNALED(*status_); }
 

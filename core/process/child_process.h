@@ -31,6 +31,7 @@ class ChildProcess {
   // well.
   std::string problem();
   bool killed_by_signal();
+  bool stopped();  // by SIGSTOP or the like, and has not gone on
   void signal(int number);  // to its group
   // Waits at most so long for its end.
   bool wait(std::chrono::milliseconds time);
@@ -40,6 +41,7 @@ class ChildProcess {
 
   pid_t pid_ = -1;
   std::optional<int> status_;  // of waitpid()
+  bool stopped_ = false;
 };
 
 }  // namespace strato

@@ -38,7 +38,8 @@ Pipe Pipe::make() {
 }
 
 Handle open_log(const std::filesystem::path& file) {
-  Handle log(::open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0644));
+  Handle log(::open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC | O_NOFOLLOW,
+                    0644));
   if (!log.open()) {
     throw InputError(file.string(), "", fmt::format("cannot be written: {}", ::strerror(errno)),
                      "choose a job folder that you may write to");

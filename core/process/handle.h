@@ -26,7 +26,7 @@ struct Pipe {
   static Pipe make();  // closed in programs that are started; throws InputError
 };
 
-// Emptied, for writing at its end. Throws InputError.
+// Emptied, for writing at its end; never what a link of this name leads to. Throws InputError.
 Handle open_log(const std::filesystem::path& file);
 
 }  // namespace strato

@@ -4,6 +4,8 @@
 // $STRATOSCOPE_STRATEGIES says how many (tests/equivalence/run --full: 200). SGD and momentum are
 // computed in floats. Adam is computed in doubles: it divides gradients by their size, so that in
 // floats the rounding of zero makes a whole step.
+#include <signal.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -150,6 +152,77 @@ TEST_F(Equivalence, WorkersTrainAsOneProcessUnderAnyStrategy) {
               count, processes,
               std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(),
               worst.parameters, worst.states);
+}
+
+// ---- a run that was interrupted goes on from its checkpoint as if nothing had been
+
+int newest_checkpoint(const std::filesystem::path& folder, std::int64_t steps) {
+  for (std::int64_t step = steps; step > 0; --step) {
+    if (std::filesystem::exists(folder / ("checkpoint-" + std::to_string(step)) / "index.json"))
+      return static_cast<int>(step);
+  }
+  return 0;
+}
+
+// All tensors' bytes, by name.
+std::map<std::string, std::string> trained(const std::filesystem::path& checkpoint) {
+  std::map<std::string, std::string> all;
+  const Json index = Json::parse(read_file(checkpoint / "index.json"));
+  for (const Json& tensor : index["tensors"])
+    all[tensor["name"]] = elements_of(checkpoint / tensor["file"].get<std::string>());
+  return all;
+}
+
+class Interrupted : public LauncherTest {
+ protected:
+  static constexpr int kLast = 8;
+
+  Interrupted() : LauncherTest("local", 1) {}
+
+  std::unique_ptr<LaunchedJob> launch_at(const std::filesystem::path& at, const Job& of) {
+    stage_job(at, of);
+    return launcher->launch({at, STRATO_WORKER, static_cast<int>(of.programs.ranks.size()),
+                             of.machines, {}});
+  }
+  // Kills a rank somewhere behind the first step.
+  static void kill_one(LaunchedJob& launched, const std::filesystem::path& at, Random& random) {
+    const auto steps = 1 + random.below(kLast - 2);
+    for (std::uint64_t i = 0; i < steps; ++i) wait_for(launched, JobEvent::Kind::Step);
+    const auto until = std::chrono::steady_clock::now() + random.below(8) * std::chrono::milliseconds(1);
+    while (std::chrono::steady_clock::now() < until) continue;
+    const auto workers = workers_of(at);
+    if (workers.empty()) return;
+    const auto victim = std::next(workers.begin(), static_cast<std::ptrdiff_t>(random.below(workers.size())));
+    ::kill(victim->second, SIGKILL);
+    events_of(launched);
+  }
+};
+
+TEST_F(Interrupted, RunsEndWithTheSameBits) {
+  Random random(3);
+  const int rounds = std::max(2, strategy_count() / 8);
+  for (int round = 0; round < rounds; ++round) {
+    const auto nets = small_nets(kBatch, static_cast<Optimizer>((round + 1) % 3), DataType::F32);
+    const SmallNet& net = nets[static_cast<std::size_t>(round + 2) % nets.size()];
+    SCOPED_TRACE(net.name + ", round " + std::to_string(round));
+    Job of = random_job(net.graph, random);
+    of.options.steps = kLast;
+    of.options.checkpoint_every = 1;
+    const TemporaryFolder at;
+    const auto last = [&](const char* name) { return at / name / ("checkpoint-" + std::to_string(kLast)); };
+    events_of(*launch_at(at / "whole", of));
+    kill_one(*launch_at(at / "broken", of), at / "broken", random);
+    const int newest = newest_checkpoint(at / "broken", kLast);
+    ASSERT_GT(newest, 0);
+    if (newest < kLast) {
+      of.options.resume = "checkpoint-" + std::to_string(newest);
+      const auto again = launch_at(at / "broken", of);
+      events_of(*again);
+      ASSERT_EQ(again->state(), JobState::Finished) << again->problem();
+    }
+    EXPECT_EQ(trained(last("broken")), trained(last("whole"))) << "from step " << newest;
+    if (testing::Test::HasFailure()) return;
+  }
 }
 
 }  // namespace

@@ -62,7 +62,8 @@ void ValueBuffers::take(ValueId id) {
     buffers_[id] = pool_.take(sizes_[id]);
   } catch (const std::bad_alloc&) {
     throw InputError("", fmt::format("tensor \"{}\"", tensor_of(id).name),
-                     where_ + " memory does not suffice", "take a smaller batch");
+                     fmt::format("needs {} bytes, and {} memory does not suffice", sizes_[id], where_),
+                     "take a smaller batch or more devices");
   }
 }
 

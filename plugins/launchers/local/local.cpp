@@ -24,6 +24,8 @@ namespace fs = std::filesystem;
 // What ranks get to end by themselves: after SIGTERM, and once one of them has failed (the others
 // then learn of it, and rank 0 tells the cause).
 constexpr auto kGrace = 2s;
+// A rank that was stopped (SIGSTOP) and does not go on within this time fails the job.
+constexpr auto kStopped = 4s;
 constexpr auto kTick = 20ms;
 
 const std::vector<std::pair<std::string, std::string>> kSettings = {
@@ -82,9 +84,9 @@ class LocalJob final : public LaunchedJob {
           std::chrono::duration_cast<std::chrono::milliseconds>(until - Clock::now());
       const auto now = std::clamp<std::chrono::milliseconds>(left, 0ms, kTick);
       look();
-      if (auto line = output_.take()) return line;
+      if (auto line = take_line()) return line;
       wait_for_output(now);
-      if (auto line = output_.take()) return line;
+      if (auto line = take_line()) return line;
       if (left <= 0ms || (!output_.open() && !any_running())) return std::nullopt;
     }
   }
@@ -123,6 +125,16 @@ class LocalJob final : public LaunchedJob {
     if (!running.empty()) running.front()->wait(wait);
   }
 
+  // A rank that could not write its failure down (a full disk) has told it to rank 0, or is rank 0.
+  std::optional<std::string> take_line() {
+    auto line = output_.take();
+    const auto event = line ? parse_event(*line) : std::nullopt;
+    if (event && event->kind == JobEvent::Kind::Failed && told_.empty())
+      told_ = fmt::format("rank {}: {}", event->rank, event->text);
+    if (unexplained_ && !told_.empty()) note(told_);
+    return line;
+  }
+
   // Notes the first rank that failed, and ends the others when they do not end by themselves.
   void look() {
     if (cancelled_) return;
@@ -131,31 +143,51 @@ class LocalJob final : public LaunchedJob {
       // A rank that was killed is the cause, whatever the others say of it.
       if (process.killed_by_signal() && !ended_here_ && !killed_) {
         killed_ = true;
-        note(fmt::format("rank {} {}", rank, process.problem()));
+        const std::string problem = process.problem();
+        const bool by_force = problem.find("signal 9") != std::string::npos;
+        note(fmt::format("rank {} {}{}", rank, problem, by_force ? kWhoKills : ""));
       } else if (problem_.empty() && !process.problem().empty()) {
-        note(cause(static_cast<int>(rank)));
+        note_cause(static_cast<int>(rank));
+      } else if (stopped_for_long(ranks_[rank])) {
+        note(fmt::format("rank {} was stopped (SIGSTOP), and did not go on within {} s", rank,
+                         kStopped.count()));
+        killed_ = true;
       }
     }
     const bool told = killed_ || Clock::now() > failed_at_ + kGrace;
     if (!problem_.empty() && !ended_here_ && told) end_all();
   }
 
+  bool stopped_for_long(RankProcess& rank) const {
+    if (!problem_.empty() || !rank.process.stopped()) {
+      rank.stopped_at.reset();
+      return false;
+    }
+    if (!rank.stopped_at) rank.stopped_at = Clock::now();
+    return Clock::now() - *rank.stopped_at > kStopped;
+  }
+
   void note(std::string problem) {
     if (problem_.empty()) failed_at_ = Clock::now();
     problem_ = std::move(problem);
+    unexplained_ = false;
   }
 
-  std::string cause(int rank) {
+  void note_cause(int rank) {
     if (const auto failure = find_failure(folder_))
-      return fmt::format("rank {}: {}", failure->rank, failure->text);
+      return note(fmt::format("rank {}: {}", failure->rank, failure->text));
     const std::string last = last_log_line(folder_, rank);
-    return fmt::format("rank {} {}{}", rank, ranks_[static_cast<std::size_t>(rank)].process.problem(),
-                       last.empty() ? "" : ": " + last);
+    note(fmt::format("rank {} {}{}", rank, ranks_[static_cast<std::size_t>(rank)].process.problem(),
+                     last.empty() ? "" : ": " + last));
+    unexplained_ = last.empty();
   }
 
   void end_all() {
     ended_here_ = true;
-    for (RankProcess& rank : ranks_) rank.process.signal(SIGTERM);
+    for (RankProcess& rank : ranks_) {
+      rank.process.signal(SIGTERM);
+      rank.process.signal(SIGCONT);  // one that is stopped hears it then
+    }
     const auto until = Clock::now() + kGrace;
     for (RankProcess& rank : ranks_) {
       rank.process.wait(
@@ -168,9 +200,9 @@ class LocalJob final : public LaunchedJob {
   fs::path folder_;
   std::vector<RankProcess> ranks_;
   LineReader output_;
-  std::string problem_;
+  std::string problem_, told_;  // told_: by rank 0
   Clock::time_point failed_at_;
-  bool killed_ = false, cancelled_ = false, ended_here_ = false;
+  bool unexplained_ = false, killed_ = false, cancelled_ = false, ended_here_ = false;
 };
 
 class LocalLauncher final : public Launcher {

@@ -10,7 +10,8 @@ RankProcess start_rank(const std::vector<std::string>& arguments, const std::fil
   Pipe leash = Pipe::make();
   return {
       ChildProcess(arguments, {leash.read.get(), output >= 0 ? output : file.get(), file.get()}),
-      std::move(leash.write)};
+      std::move(leash.write),
+      {}};
 }
 
 }  // namespace strato

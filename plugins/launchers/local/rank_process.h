@@ -2,7 +2,9 @@
 // process does.
 #pragma once
 
+#include <chrono>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,6 +16,7 @@ namespace strato {
 struct RankProcess {
   ChildProcess process;
   Handle leash;
+  std::optional<std::chrono::steady_clock::time_point> stopped_at;
 };
 
 // `output`: where its standard output goes; -1: into the log. Throws InputError.

@@ -49,8 +49,9 @@ std::string killed_rank(const std::string& line) {
       R"(process rank (\d+) with PID \d+ on node (\S+) exited on (signal \d+ .*)\.$)");
   std::smatch match;
   if (!std::regex_search(line, match, pattern)) return "";
-  return fmt::format("rank {} on {} was killed by {}", match[1].str(), match[2].str(),
-                     match[3].str());
+  const std::string signal = match[3];
+  return fmt::format("rank {} on {} was killed by {}{}", match[1].str(), match[2].str(), signal,
+                     signal.starts_with("signal 9 ") ? kWhoKills : "");
 }
 
 struct MpiLog {

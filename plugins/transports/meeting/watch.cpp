@@ -34,9 +34,10 @@ Watch::Watch(const Meeting& meeting, std::vector<Socket> connections)
     : rank_(meeting.rank),
       silence_(meeting.rank == 0 ? meeting.silence : meeting.silence * 5 / 4),
       beaten_(Clock::now()) {
+  const auto begun = beaten_ + std::min(meeting.connect, meeting.timeout);
   for (std::size_t i = 0; i < connections.size(); ++i) {
     if (!connections[i].is_open()) continue;
-    peers_.push_back({rank_ == 0 ? static_cast<int>(i) : 0, std::move(connections[i]), {}});
+    peers_.push_back({rank_ == 0 ? static_cast<int>(i) : 0, std::move(connections[i]), begun});
   }
   int ends[2];
   CHECK(::pipe2(ends, O_CLOEXEC | O_NONBLOCK) == 0, "the system has no more descriptors");
@@ -71,6 +72,7 @@ bool Watch::all_left() const {
 }
 
 void Watch::run() {
+  beat();
   while (!stop_) {
     std::vector<int> watched = {wake_.descriptor()};
     for (const Peer& peer : peers_) {
@@ -96,9 +98,8 @@ void Watch::beat() {
   beaten_ = now;
   tell_all(kAlive, rank_);
   for (Peer& peer : peers_) {
-    if (slept && peer.heard) peer.heard = now;
-    const bool speaks = peer.heard && !peer.gone && !peer.left;
-    if (speaks && now - *peer.heard > silence_) lose(peer.rank, true);
+    if (slept) peer.heard = std::max(peer.heard, now);
+    if (!peer.gone && !peer.left && now - peer.heard > silence_) lose(peer.rank, true);
   }
 }
 

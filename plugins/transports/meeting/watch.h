@@ -34,7 +34,7 @@ class Watch {
   struct Peer {
     int rank = 0;
     Socket socket;
-    std::optional<Clock::time_point> heard;  // nothing: it has not begun to speak
+    Clock::time_point heard;  // before it has spoken: when it will have begun
     bool left = false, gone = false;
   };
 

@@ -9,8 +9,8 @@
 
 namespace strato::toy {
 
-inline Job job(int devices = 3) {
-  Bench bench(training_chain(12, 2, 8), cluster(1, devices));
+inline Job job(int devices = 3, std::int64_t width = 8) {
+  Bench bench(training_chain(12, 2, width), cluster(1, devices));
   std::vector<int> all;
   for (int d = 0; d < devices; ++d) all.push_back(d);
   const Timeline timeline = bench.run(bench.everywhere(Mode::ReplicateAllReduce, all));
