@@ -45,6 +45,7 @@ class Connections {
       if (each.is_open()) roster.address = each.local_address();
     }
     context_ = connect_all(meeting, roster);
+    downwards_ = connect_all(meeting, roster);
     watch_ = std::make_unique<Watch>(meeting, std::move(roster.connections));
   }
   ~Connections() {
@@ -53,6 +54,10 @@ class Connections {
 
   const Meeting& meeting() const { return meeting_; }
   const std::shared_ptr<gloo::Context>& context() const { return context_; }
+  // For a message from one rank to another. A receiver tells Gloo's sender on their connection that
+  // it is ready; were it the one on which the receiver sends to this sender, the word would wait
+  // behind all that is queued there. So each way has connections of its own.
+  gloo::Context& context(int from, int to) const { return from < to ? *context_ : *downwards_; }
   std::optional<LostRank> lost() const { return watch_->lost(); }
 
   // Runs what uses Gloo; its errors in our words, naming who died or else who does not answer.
@@ -74,7 +79,7 @@ class Connections {
   }
 
   Meeting meeting_;
-  std::shared_ptr<gloo::Context> context_;
+  std::shared_ptr<gloo::Context> context_, downwards_;
   std::unique_ptr<Watch> watch_;
   std::atomic<bool> failed_ = false;
 };
@@ -117,7 +122,9 @@ class Messages final : public Pending {
   void start(int peer, Bytes bytes, bool sends) {
     if (bytes.empty()) return;
     connections_.guarded({&peer, 1}, [&] {
-      auto buffer = connections_.context()->createUnboundBuffer(bytes.data(), bytes.size());
+      const int own = connections_.meeting().rank;
+      gloo::Context& context = connections_.context(sends ? own : peer, sends ? peer : own);
+      auto buffer = context.createUnboundBuffer(bytes.data(), bytes.size());
       sends ? buffer->send(peer, slot_) : buffer->recv(peer, slot_);
       messages_.push_back({std::move(buffer), peer, sends});
     });
