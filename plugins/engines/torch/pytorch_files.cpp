@@ -5,6 +5,7 @@
 #include <cstring>
 #include <fstream>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 #include "core/base/error.h"
@@ -48,9 +49,13 @@ class PytorchFile final : public TensorSource {
     } catch (const InputError&) {
       throw;
     } catch (const std::exception& error) {
-      const auto* known = dynamic_cast<const c10::Error*>(&error);
-      refuse("holds other things than tensors, which are never read, or is damaged: " +
-                 (known != nullptr ? reason_of(*known) : std::string(error.what())),
+      const std::string_view reason = error.what();
+      const std::size_t what = reason.find("nknown ");  // with the name of a class or function
+      refuse("holds other things than a tensor, or a plain dictionary or list of tensors, which are "
+             "never read, or is damaged" +
+                 (what == std::string_view::npos
+                      ? ""
+                      : fmt::format(" (u{})", reason.substr(what, reason.find('\n') - what))),
              kSaveTensors);
     }
   }

@@ -246,7 +246,9 @@ own, `gloo` without; `train.py --help` says more. Rank 0 prints the loss of each
 `--keep out` writes the parameters, by name, to out/parameters.pt.
 
 Parameters and inputs are synthetic, made from `--seed`: the same as Stratoscope's own engine makes, which
-reaches the same parameters up to rounding. The global batch is {3}.
+reaches the same parameters up to rounding. With `--weights JOB/weights --inputs JOB/inputs`, of the folder
+of a job that Stratoscope launched on real data (or another checkpoint of it), both are those (NumPy reads
+them). The global batch is {3}.
 
 | file | |
 |---|---|

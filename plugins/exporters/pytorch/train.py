@@ -177,6 +177,35 @@ def in_type(values, dtype):
     return values.to(dtype)
 
 
+def stored(folder):
+    """The .npy files of a folder with an index.json, by the names of their tensors."""
+    rows = json.loads((pathlib.Path(folder) / "index.json").read_text())
+    return {row["name"]: pathlib.Path(folder) / row["file"]
+            for row in rows["tensors" if "tensors" in rows else "inputs"]}
+
+
+def array(file, dtype):
+    """A view of the file: what is not looked at is not read."""
+    import numpy
+    numbers = numpy.load(file, mmap_mode="c", allow_pickle=False)
+    if dtype == torch.bfloat16:  # stored as its 16 bits
+        return torch.from_numpy(numbers.view(numpy.int16)).view(dtype)
+    return torch.from_numpy(numbers)
+
+
+def batch_of(samples, tensor, piece, batch, step):
+    """The piece's samples of the step's batch; after the last sample comes the first."""
+    if tensor.batch_axis < 0:
+        return cut(samples, tensor, WHOLE, piece, batch)
+    if piece.form != "samples":
+        whole = Piece(["samples", -1, 0, batch])
+        return cut(batch_of(samples, tensor, whole, batch, step), tensor, WHOLE, piece, batch)
+    chosen = (torch.arange(piece.begin, piece.end) + (step - 1) * batch) % len(samples)
+    outer = math.prod(tensor.shape[:tensor.batch_axis])
+    part = samples[chosen].reshape(len(chosen), outer, tensor.blocks, -1)
+    return part.permute(1, 2, 0, 3).reshape(shape_of(tensor, piece, batch))
+
+
 def initial_value(tensor, piece, batch, seed):
     if piece.form == "slice":
         return cut(initial_value(tensor, WHOLE, batch, seed), tensor, WHOLE, piece, batch)
@@ -978,10 +1007,28 @@ class Rank:
             if value.resident:
                 data = initial_value(value.tensor, value.piece, graph.batch, self.seed)
                 value.data = data.contiguous().to(device)
+        if options.weights:
+            self.load_weights(stored(options.weights))
+        files = stored(options.inputs) if options.inputs else {}
+        self.inputs = {tensor.name: array(files[tensor.name], tensor.dtype)
+                       for tensor in graph.tensors if tensor.role == "input" and tensor.name in files}
         self.groups = [dist.new_group(members) for members in graph.groups]
         self.pending = {}  # communication under way: instruction -> (works, what follows)
         self.program = program["instructions"]
         self.steps = [self.prepare(instruction) for instruction in self.program]
+
+    def load_weights(self, files):
+        for value in self.values:
+            tensor = value.tensor
+            if value.resident and tensor.role in ("parameter", "constant") and tensor.name in files:
+                whole = array(files[tensor.name], tensor.dtype)
+                value.data.copy_(cut(whole, tensor, WHOLE, value.piece, self.graph.batch))
+
+    def load_inputs(self):
+        for value in self.values:
+            samples = self.inputs.get(value.tensor.name)
+            if value.resident and value.tensor.role == "input" and samples is not None:
+                value.data.copy_(batch_of(samples, value.tensor, value.piece, self.graph.batch, self.step))
 
     def prepare(self, instruction):
         """What the instruction does, as a function; communication starts there and ends in end()."""
@@ -1113,6 +1160,7 @@ class Rank:
 
     def run_step(self):
         self.step += 1
+        self.load_inputs()
         self.loss = 0.0
         for index, (instruction, run) in enumerate(zip(self.program, self.steps)):
             for earlier in instruction["waits"]:
@@ -1213,6 +1261,8 @@ def parse_options(arguments=None):
     parser.add_argument("--seed", type=int, default=1, help="parameters, inputs, dropout")
     parser.add_argument("--learning-rate", type=float, help="0.01; of Adam 0.001")
     parser.add_argument("--backend", choices=["gloo", "nccl"], help="nccl where there is a GPU a process")
+    parser.add_argument("--weights", metavar="DIR", help="parameters to start from, as launch keeps them")
+    parser.add_argument("--inputs", metavar="DIR", help="samples, as launch has them in its job's inputs/")
     parser.add_argument("--keep", metavar="DIR", help="write the parameters to DIR/parameters.pt")
     parser.add_argument("--timeout", type=float, default=300, help="seconds to wait for another rank")
     return parser.parse_args(arguments)
