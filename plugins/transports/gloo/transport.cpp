@@ -253,7 +253,8 @@ class GlooTransport final : public Transport {
     options.setReduceFunction(sum);
     set_output(options, bytes, type);
     using Algorithm = gloo::AllreduceOptions::Algorithm;
-    options.setAlgorithm(bytes.size() <= kFewRounds ? Algorithm::BCUBE : Algorithm::RING);
+    const bool few = bytes.size() <= kFewRounds && members.size() > 2;  // of two, both are the same
+    options.setAlgorithm(few ? Algorithm::BCUBE : Algorithm::RING);
     gloo::allreduce(options);
   }
 
