@@ -38,6 +38,7 @@ HistoryPage::HistoryPage(Session& session, LaunchModel& model, QWidget* parent)
   column->setContentsMargins(0, 0, 0, 0);
   column->addWidget(pages_);
   connect(launches_, &QAbstractItemModel::modelReset, this, &HistoryPage::refresh);
+  connect(&session_, &Session::workspace_changed, this, &HistoryPage::refresh);
   connect(table_, &QTableView::clicked, this, &HistoryPage::show_chosen);
   connect(table_, &QTableView::activated, this, &HistoryPage::show_chosen);
   connect(table_->selectionModel(), &QItemSelectionModel::selectionChanged, this,
