@@ -106,8 +106,10 @@ SizedMeasurement Probing::measure(const Probe& probe, Bytes bytes,
   std::vector<double> times = round(probe, {bytes.value, count + (brief ? 1 : 0)});
   if (brief) times.erase(times.begin());
   const Middle middle = middle_of(times);
-  return {bytes, nanos_from(std::max(middle.median - answer_, 1.0)), nanos_from(middle.spread),
-          count};
+  // A message takes at least as long as its answer, which is as small as can be.
+  const double least = answer_ > 0 ? middle.median / 2 : 0;
+  return {bytes, nanos_from(std::max({middle.median - answer_, least, 1.0})),
+          nanos_from(middle.spread), count};
 }
 
 std::vector<SizedMeasurement> Probing::lead(const Probe& probe, SizeRange sizes,

@@ -44,6 +44,7 @@ MeasureRun follow_measuring(LaunchedJob& launched, const std::filesystem::path& 
                             const std::function<void(const MeasureEvent&)>& progress) {
   Listener listener(progress);
   MeasureRun run;
+  run.state = JobState::Waiting;
   do {
     if (stop.stop_requested()) launched.cancel();
     if (const auto line = launched.next_line(100ms)) {

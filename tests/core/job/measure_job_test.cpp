@@ -32,7 +32,8 @@ std::string refused(const fs::path& folder, int rank = 0) {
 std::set<std::vector<int>> sets_in(const MeasureJob& job, Collective kind) {
   std::set<std::vector<int>> sets;
   for (const Probe& probe : job.probes) {
-    if (probe.collective == kind) EXPECT_TRUE(sets.insert(probe.members).second);
+    if (probe.collective != kind) continue;
+    EXPECT_TRUE(sets.insert(probe.members).second);
   }
   return sets;
 }
@@ -120,6 +121,7 @@ TEST(MeasureJob, TakesTheFolderOfAnotherJob) {
   EXPECT_FALSE(fs::exists(at / "job" / "graph-0.bin"));
   EXPECT_FALSE(fs::exists(at / "job" / "profile.json"));
   EXPECT_EQ(load_rank(at / "job", 0).ranks, 3);
+  fs::create_directory(at / "mine");
   write_file(at / "mine" / "thesis.txt", "years of work");
   EXPECT_NE(message_of([&] { stage_measure_job(at / "mine", small_job()); }).find("no job's"),
             std::string::npos);
@@ -173,6 +175,7 @@ TEST(MeasureJob, IsRefusedWhenAnyFileIsCutOrDamaged) {
     fs::remove(file);
     EXPECT_NE(refused(at / "job").find(name), std::string::npos);
     write_file(file, whole);
+    fs::permissions(file, fs::perms::owner_read | fs::perms::owner_write);  // a secret's
     EXPECT_EQ(refused(at / "job"), "no error");
   }
   EXPECT_NE(refused(at / "job", 3).find("no rank 3 of 3"), std::string::npos);
