@@ -172,7 +172,7 @@ TEST_F(WeightValues, OutsideTheModelsFolderAreRefused) {
   std::filesystem::create_symlink(elsewhere / "w.bin", folder_ / "link.bin");
   std::filesystem::create_symlink(elsewhere / "", folder_ / "door");
   external(3, {{"location", ""}});
-  for (const std::string location :
+  for (const std::string& location :
        {std::string("../w.bin"), (elsewhere / "w.bin").string(), std::string("link.bin"),
         std::string("door/w.bin"), std::string("a/../../w.bin"), std::string("/etc/passwd"),
         std::string("..")}) {
