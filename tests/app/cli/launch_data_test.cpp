@@ -1,0 +1,118 @@
+// launch on real data: a network with PyTorch's own initial weights, trained on two ranks, becomes what
+// plain PyTorch makes of it.
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdio>
+
+#include "core/base/file.h"
+#include "tests/app/cli/run_cli.h"
+#include "tests/core/store/temporary_folder.h"
+
+#if defined(STRATO_GLOO) && defined(STRATO_TORCH)
+
+namespace strato {
+namespace {
+
+// Its exit status; what it says goes to `log`.
+int run_program(std::vector<std::string> words, const std::string& log) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    if (std::freopen(log.c_str(), "w", stdout) == nullptr || ::dup2(1, 2) < 0) ::_exit(126);
+    ::setenv("OMP_NUM_THREADS", "1", 1);
+    std::vector<char*> pointers;
+    for (std::string& word : words) pointers.push_back(word.data());
+    pointers.push_back(nullptr);
+    ::execvp(pointers[0], pointers.data());
+    ::_exit(127);
+  }
+  return wait_for(child);
+}
+
+// The system's python3 may have torch where another one in the path has none.
+const std::string& python() {
+  static const std::string found = [] {
+    for (const std::string& name : {std::string("python3"), std::string("/usr/bin/python3")}) {
+      if (run_program({name, "-c", "import torch, numpy"}, "/dev/null") == 0) return name;
+    }
+    return std::string();
+  }();
+  return found;
+}
+
+class LaunchData : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (python().empty()) GTEST_SKIP() << "no python3 with torch";
+    said("make", {folder.path()});
+    const CliResult planned =
+        run_cli({"plan", "--graph", folder / "network.onnx", "--batch", "8", "--cluster",
+                 sample_cluster("tag-2x1080ti").string(), "--planner", "dp-allreduce",
+                 "--optimizer", "momentum", "-o", folder / "plan.json"});
+    ASSERT_EQ(planned.status, 0) << planned.err;
+  }
+  // Of real_data.py, which has to succeed.
+  std::string said(const std::string& what, const std::vector<std::string>& more) {
+    std::vector<std::string> words = {
+        python(), std::string(STRATO_SOURCE_DIR) + "/tests/app/cli/real_data.py", what};
+    words.insert(words.end(), more.begin(), more.end());
+    EXPECT_EQ(run_program(words, folder / "said"), 0) << read_file(folder / "said");
+    return read_file(folder / "said");
+  }
+  std::vector<std::string> launch(const std::vector<std::string>& more) const {
+    std::vector<std::string> all = {"launch",  "--plan",          folder / "plan.json",
+                                    "--steps", "3",               "--learning-rate",
+                                    "0.05"};
+    all.insert(all.end(), more.begin(), more.end());
+    return all;
+  }
+  TemporaryFolder folder;
+};
+
+TEST_F(LaunchData, TrainsAsPlainPytorchDoes) {
+  const CliResult own = run_cli(launch({"--inputs", folder / "inputs", "--keep-parameters",
+                                        folder / "out.pt"}));
+  ASSERT_EQ(own.status, 0) << own.err;
+  EXPECT_NE(own.err.find("10 parameters"), std::string::npos) << own.err;
+  said("compare", {folder / "out.pt", folder / "expected.pt"});
+
+  const CliResult other = run_cli(launch({"--weights", folder / "start.pt", "--inputs",
+                                          folder / "inputs.pt", "--keep-parameters",
+                                          folder / "out.safetensors"}));
+  ASSERT_EQ(other.status, 0) << other.err;
+  const CliResult kept = run_cli(launch({"--weights", folder / "out.safetensors", "--inputs",
+                                         folder / "inputs", "--keep-parameters", folder / "out"}));
+  ASSERT_EQ(kept.status, 0) << kept.err;
+  EXPECT_TRUE(std::filesystem::exists(folder / "out/index.json"));
+}
+
+TEST_F(LaunchData, IsRefusedBeforeAnythingStarts) {
+  const std::string inputs = folder / "inputs", images = folder / "inputs/images.npy",
+                    label = folder / "inputs/label.npy";
+  expect_refused(launch({"--weights", "nothing"}), {"--weights", "there is no \"nothing\""});
+  for (const char* file : {"code.pt", "harmful.pt", "ordered.pt"}) {
+    expect_refused(launch({"--weights", folder / file}),
+                   {file, "never read", "dict(model.state_dict())"});
+    expect_refused(launch({"--inputs", folder / file}), {file, "never read"});
+  }
+  EXPECT_FALSE(std::filesystem::exists(folder / "harmed"));
+  expect_refused(launch({"--weights", label}), {"label.npy"});
+  expect_refused(launch({"--inputs", folder / "none"}), {"neither a folder nor a .pt file"});
+  expect_refused(launch({"--inputs", "images=" + images}),
+                 {"no array for \"scores/label\"", "images: float32 [N, 3, 16, 16]"});
+  expect_refused(launch({"--inputs", inputs, "--inputs", "picture=" + images}),
+                 {"no input \"picture\""});
+  expect_refused(launch({"--inputs", "images=" + images, "--inputs",
+                         "label=" + (folder / "wrong_label.npy").string()}),
+                 {"wrong_label.npy", "has 10 at element 3, and indices go from 0 to 9"});
+  expect_refused(launch({"--inputs", "images=" + images, "--inputs",
+                         "label=" + (folder / "objects.npy").string()}),
+                 {"objects.npy", "pickles are never read"});
+  expect_refused(launch({"--weights", "model", "--resume", "checkpoint-1"}), {"--resume brings"});
+}
+
+}  // namespace
+}  // namespace strato
+
+#endif
