@@ -17,8 +17,8 @@ class MeasureLocally : public ::testing::Test {
   static constexpr int kRanks = 3;
 
   MeasureLocally() : job(make_measure_job(*toy::cluster(1, kRanks), "toy", {}, {})) {
-    job.options.budget = 2s;
-    job.options.largest = Bytes(1 << 18);
+    job.options.budget = 60s;
+    job.options.largest = Bytes(1 << 13);
   }
   MeasureRun measure(const std::function<void(const MeasureEvent&)>& progress) {
     return measure_on(*launcher, job, folder.path(), STRATO_WORKER, {}, stop.get_token(), progress);
@@ -52,16 +52,16 @@ TEST_F(MeasureLocally, MeasuresTheCommunicationOfItsRanks) {
     EXPECT_EQ(pair.measurements.front().bytes, Bytes(1024));
     EXPECT_GE(pair.measurements.size(), 2u);
   }
-  EXPECT_LT(run.result.seconds, 30);
+  EXPECT_LE(run.result.seconds, 60);
   expect_none_left();
 }
 
 TEST_F(MeasureLocally, ARankThatIsKilledIsNamed) {
   endless();
   bool killed = false;
-  const MeasureRun run = measure([&](const MeasureEvent& event) {
+  const MeasureRun run = measure([&](const MeasureEvent&) {
     const auto workers = workers_of(folder.path());
-    if (killed || event.done < 1 || !workers.contains(1)) return;
+    if (killed || !workers.contains(1)) return;
     killed = ::kill(workers.at(1), SIGKILL) == 0;
   });
   EXPECT_TRUE(killed);
