@@ -17,6 +17,7 @@ MeasureJobOptions measure_options(const Cluster& cluster) {
   options.transport = gpus ? "nccl" : "gloo";
   options.device = gpus ? "cuda" : "cpu";
   options.largest = Bytes(std::int64_t{64} << 20);
+  options.budget = std::chrono::seconds(30);  // of a cluster file, not of a profile
   return options;
 }
 
