@@ -4,10 +4,13 @@
 
 #include <fstream>
 #include <future>
+#include <numeric>
 
 #include "core/base/error.h"
 #include "core/base/file.h"
 #include "core/data/npy.h"
+#include "core/data/tensor_folder.h"
+#include "core/data/weights.h"
 #include "tests/app/worker/fakes.h"
 #include "tests/app/worker/hand_program.h"
 #include "tests/core/store/temporary_folder.h"
@@ -85,6 +88,30 @@ TEST(Checkpoint, ATensorOfWhichAPartIsNowhereIsAnError) {
   const std::string message = message_of([&] { a.save(folder, 1); });
   EXPECT_NE(message.find("no rank holds all of t1"), std::string::npos) << message;
   EXPECT_FALSE(std::filesystem::exists(folder / "checkpoint-3/index.json"));
+}
+
+// Each rank takes its columns of the weights that the job was staged with.
+TEST(Checkpoint, WeightsFillWhatARankHolds) {
+  const auto graph = graph_of(2, kStoredShape);
+  TemporaryFolder folder;
+  std::vector<float> values(12);
+  std::iota(values.begin(), values.end(), 1.0F);
+  TensorFolderWriter writer(weights_folder(folder.path()));
+  const auto write = [&](const TensorSource::Take& take) {
+    take({reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float)});
+  };
+  writer.add({"t0", DataType::F32, kStoredShape}, "parameter", write);
+  writer.finish(0);
+  Hub hub(1);
+  Holder columns(graph, with_columns(0, 1, 3), hub);
+  const auto load = [&] { return message_of([&] { load_weights(columns.rank(folder, 1)); }); };
+  EXPECT_NE(load().find("has no tensor t1"), std::string::npos) << load();
+  writer.add({"t1", DataType::F32, kStoredShape}, "parameter", write);
+  writer.finish(0);
+  EXPECT_EQ(load(), "no error");
+  const auto part = columns.execution.floats(1);
+  EXPECT_EQ(std::vector<float>(part.begin(), part.end()), (std::vector<float>{2, 3, 8, 9}));
+  EXPECT_EQ(columns.execution.floats(0)[11], 12);
 }
 
 class SavedCheckpoint : public ::testing::Test {
