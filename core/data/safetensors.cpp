@@ -41,7 +41,7 @@ std::string_view word_of(DataType type) {
   CHECK(false, "a type that safetensors has no name for");
 }
 
-DataType type_in(const JsonView& view) {
+DataType type_of_word(const JsonView& view) {
   const std::string word = view.string();
   for (const auto& [type, known] : kTypes) {
     if (known == word) return type;
@@ -79,7 +79,7 @@ class SafetensorsFile final : public TensorSource {
 
  private:
   void add(const std::string& name, const JsonView& view) {
-    StoredTensor tensor{name, type_in(view.at("dtype")), {}};
+    StoredTensor tensor{name, type_of_word(view.at("dtype")), {}};
     for (const JsonView& extent : view.at("shape").items())
       tensor.shape.push_back(extent.integer(0));
     const std::vector<JsonView> offsets = view.at("data_offsets").items();

@@ -26,7 +26,7 @@ namespace fs = std::filesystem;
 using onnx::TensorProto;
 
 constexpr std::size_t kPieceBytes = std::size_t{1} << 20;
-constexpr const char* kExportAgain = "copy or export the model again";
+constexpr const char* kCopyAgain = "copy or export the model again";
 // Fields of a TensorProto that hold the elements as they are in memory; the others have packed
 // numbers of varying length.
 constexpr std::uint32_t kFloatData = 4, kRawData = 9, kDoubleData = 10;
@@ -72,7 +72,7 @@ class OnnxWeights final : public TensorSource {
     if (origin.data_location() == TensorProto::EXTERNAL) return read_external(index, take);
     if (const auto payload = payload_of(origin)) return read_payload(index, *payload, take);
     const std::shared_ptr<const Value> value = read_value(origin, folder_);
-    if (value == nullptr) fail(index, "is not whole, or stored in parts", kExportAgain);
+    if (value == nullptr) fail(index, "is not whole, or stored in parts", kCopyAgain);
     const std::string elements = little_endian(*value);
     if (value->size() != 1) return take_all(index, elements, take);
     for (std::size_t left = bytes_of(index) / width; left > 0; --left) take(elements);
@@ -107,7 +107,7 @@ class OnnxWeights final : public TensorSource {
   void take_all(std::size_t index, std::string_view elements, const Take& take) const {
     if (elements.size() != bytes_of(index)) {
       fail(index, fmt::format("has {} bytes instead of {}", elements.size(), bytes_of(index)),
-           kExportAgain);
+           kCopyAgain);
     }
     take(elements);
   }
@@ -117,14 +117,14 @@ class OnnxWeights final : public TensorSource {
     if (!place.problem.empty()) fail(index, place.problem, "put the model's files into one folder");
     const std::size_t bytes = bytes_of(index);
     if (place.length.value_or(bytes) != bytes) {
-      fail(index, fmt::format("has {} bytes instead of {}", *place.length, bytes), kExportAgain);
+      fail(index, fmt::format("has {} bytes instead of {}", *place.length, bytes), kCopyAgain);
     }
     const std::string_view content = bytes == 0 ? std::string_view() : mapped(place.file);
     if (place.offset > content.size() || bytes > content.size() - place.offset) {
       fail(index,
            fmt::format("needs {} bytes from {} on of \"{}\", which has {}", bytes, place.offset,
                        place.file.filename().string(), content.size()),
-           kExportAgain);
+           kCopyAgain);
     }
     take(content.substr(place.offset, bytes));
   }
@@ -132,7 +132,7 @@ class OnnxWeights final : public TensorSource {
   void read_payload(std::size_t index, const Payload& payload, const Take& take) const {
     const std::string_view model = mapped(name_);
     if (payload.offset > model.size() || payload.size > model.size() - payload.offset)
-      fail(index, "is not whole", kExportAgain);
+      fail(index, "is not whole", kCopyAgain);
     const std::string_view content = model.substr(payload.offset, payload.size);
     const bool as_it_is = payload.field == kRawData || payload.field == kFloatData ||
                           payload.field == kDoubleData;
@@ -153,7 +153,7 @@ class OnnxWeights final : public TensorSource {
     }
     take(piece);
     if (at != content.size() || total != bytes_of(index))
-      fail(index, "has another number of elements than its shape says", kExportAgain);
+      fail(index, "has another number of elements than its shape says", kCopyAgain);
   }
 
   std::string_view mapped(const fs::path& file) const {
