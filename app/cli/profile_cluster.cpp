@@ -97,7 +97,9 @@ int profile_cluster(const ProfileOptions& options, const Command& command) {
   const Profile all =
       other.empty() ? run.result.profile : merge(run.result.profile, other);
   if (!options.output.empty()) write_profile(options.output, all);
-  for (const std::string& note : run.result.notes) remark(note);
+  for (const std::string& note : run.result.notes) {
+    if (!command.json) remark(note);
+  }
   const ClusterProfileReport report{job, *cluster, run.result, options.launch.launcher,
                                     options.output};
   print(command.json ? cluster_profile_json(report, command.wall_seconds()) + "\n"
