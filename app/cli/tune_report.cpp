@@ -41,8 +41,9 @@ std::string round_text(const TuneRound& round) {
 }
 
 std::string tune_text(const TuneResult& result, double wall_seconds) {
-  const std::string end = fmt::format("{} after {} rounds and {} s\n", name_of(result.end),
-                                      result.rounds.size(), significant_text(wall_seconds));
+  const std::string end =
+      fmt::format("{} after {} round{} and {} s\n", name_of(result.end), result.rounds.size(),
+                  result.rounds.size() == 1 ? "" : "s", significant_text(wall_seconds));
   if (!result.best) return fmt::format("\nno strategy ran: {}", end);
   const TuneRound &first = result.rounds[*result.first], &best = result.rounds[*result.best];
   return fmt::format(
