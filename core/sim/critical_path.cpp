@@ -81,6 +81,15 @@ std::vector<ChainStep> Causes::chain_to(TaskId task, Nanos since) const {
 TaskId Causes::sharer(TaskId task) const {
   constexpr std::ptrdiff_t neighbours = 64;  // on each link
   const TaskTimes& mine = timeline_.tasks[task];
+  const Task& own = timeline_.program->tasks[task];
+  // What came later, or waits behind it on the same connection, did not hold it up.
+  const auto holds_up = [&](TaskId id) {
+    const Task& what = timeline_.program->tasks[id];
+    const bool behind = own.kind == TaskKind::Transfer && what.kind == own.kind &&
+                        what.device == own.device && what.target == own.target &&
+                        timeline_.tasks[id].end > mine.end;
+    return id != task && !behind && timeline_.tasks[id].start <= mine.start + own.duration;
+  };
   TaskId best = task;
   Nanos longest;
   for (ResourceId resource : timeline_.program->resources[task.index()]) {
@@ -92,7 +101,7 @@ TaskId Causes::sharer(TaskId task) const {
     for (const auto stop = last - at > neighbours ? at + neighbours : last; at != stop; ++at) {
       const TaskTimes& other = timeline_.tasks[*at];
       const Nanos together = std::min(mine.end, other.end) - std::max(mine.start, other.start);
-      if (*at == task || together <= longest) continue;
+      if (together <= longest || !holds_up(*at)) continue;
       longest = together;
       best = *at;
     }
