@@ -101,7 +101,9 @@ int discover_cluster(const DiscoverCommand& given, const Command& command) {
                [&](const std::string& text) { line.show(text); });
   line.clear();
   if (found.state != JobState::Finished) return report_end(found, folder);
-  for (const std::string& each : found.remarks) remark(each);
+  for (const std::string& each : found.remarks) {
+    if (!command.json) remark(each);
+  }
   write_file(given.output, found.cluster);
   const Cluster cluster = read_cluster(given.output, GpuCatalogue::bundled());
   print(command.json
