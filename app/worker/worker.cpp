@@ -28,7 +28,8 @@ using namespace std::chrono_literals;
 
 void log_to(const std::filesystem::path& folder, int rank) {
   const auto file = folder / fmt::format("log-{}.txt", rank);
-  const int log = ::open(file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+  const int log =
+      ::open(file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0644);
   if (log < 0) return;  // what cannot be logged goes to the launcher's own error output
   ::dup2(log, STDERR_FILENO);
   ::close(log);

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/random.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -57,6 +58,22 @@ void write_secret_file(const fs::path& path) {
       written == static_cast<ssize_t>(secret.size()) && ::fsync(handle) == 0 ? 0 : errno;
   ::close(handle);
   if (code != 0) fail(path, "cannot be written", code);
+}
+
+struct stat status_of(const fs::path& path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0) fail(path, "cannot be read", errno);
+  return status;
+}
+
+// Whoever may write to it decides what runs, and where logs go. A group may: people share projects.
+void check_owner(const fs::path& folder) {
+  const struct stat status = status_of(folder);
+  if ((status.st_mode & S_IWOTH) != 0)
+    throw InputError(folder.string(), "", "may be written by everybody",
+                     "take that away (chmod o-w), or choose another job folder");
+  if (status.st_uid != ::geteuid() && status.st_uid != 0 && ::geteuid() != 0)
+    throw InputError(folder.string(), "", "belongs to another user", "choose another job folder");
 }
 
 // A folder beside the job's that gets its name in the end, or goes.
@@ -122,8 +139,11 @@ void clear(const fs::path& folder) {
 void write_secret(const fs::path& folder) { write_secret_file(folder / "secret"); }
 
 std::string read_secret(const fs::path& folder) {
+  check_owner(folder);
   const fs::path file = folder / "secret";
   const std::string secret = read_file(file);
+  if ((status_of(file).st_mode & (S_IRWXG | S_IRWXO)) != 0)
+    throw InputError(file.string(), "", "is not for its owner alone", "stage the job again");
   const bool whole = secret.size() == kSecretDigits &&
                      secret.find_first_not_of("0123456789abcdef") == std::string::npos;
   if (!whole) throw InputError(file.string(), "", "is not a job's secret", "stage the job again");
@@ -133,6 +153,7 @@ std::string read_secret(const fs::path& folder) {
 void stage_folder(const fs::path& folder, const std::function<void(const fs::path&)>& write) {
   try {
     if (fs::exists(folder)) {
+      check_owner(folder);
       clear(folder);
       return write(folder);
     }

@@ -3,12 +3,14 @@
 #include <gtest/gtest.h>
 
 #include <future>
+#include <new>
 #include <random>
 #include <semaphore>
 #include <thread>
 
 #include "tests/app/worker/fakes.h"
 #include "tests/app/worker/hand_program.h"
+#include "tests/message_of.h"
 
 namespace strato::worker {
 namespace {
@@ -76,6 +78,18 @@ TEST(StepRunner, WhatIsReceivedIsThereWhenItIsWaitedFor) {
     other.get();
     EXPECT_EQ(seen, static_cast<float>(step));
   }
+}
+
+TEST(StepRunner, NamesTheInstructionThatTheMemoryDoesNotSufficeFor) {
+  const auto graph = graph_of(1, kShape);
+  Hub hub(1);
+  Rank rank(graph, HandProgram(0, 1).compute().compute({.reads = {0}}), hub);
+  rank.execution.on_run = [](std::size_t instruction) {
+    if (instruction == 1) throw std::bad_alloc();
+  };
+  const std::string message = message_of([&] { rank.runner.run(); });
+  EXPECT_NE(message.find("instruction 1 ("), std::string::npos) << message;
+  EXPECT_NE(message.find("its tensors of 96 bytes"), std::string::npos) << message;
 }
 
 // Both send before they receive, and a send is done only when it is received.

@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <set>
+#include <utility>
 
 #include "core/base/error.h"
 #include "core/base/file.h"
@@ -85,6 +86,46 @@ TEST(Job, KeepsItsSecret) {
       EXPECT_EQ(read_file(at / name / file).find(*secrets.rbegin()), std::string::npos);
   }
   EXPECT_EQ(secrets.size(), 2u);
+}
+
+TEST(Job, IsForItsOwnerAlone) {
+  const TemporaryFolder at;
+  const fs::path folder = at / "job";
+  stage_job(folder, toy::job());
+  const auto may_others = [&](const fs::path& path, fs::perms what) {
+    fs::permissions(path, what, fs::perm_options::add);
+    const std::string staged = message_of([&] { stage_job(folder, toy::job()); });
+    const std::string loaded = refusal(folder);
+    fs::permissions(path, what, fs::perm_options::remove);
+    return std::pair(staged, loaded);
+  };
+  const auto [staged, loaded] = may_others(folder, fs::perms::others_write);
+  EXPECT_NE(staged.find("may be written by everybody"), std::string::npos) << staged;
+  EXPECT_NE(loaded.find("may be written by everybody"), std::string::npos) << loaded;
+  EXPECT_EQ(may_others(folder, fs::perms::group_write), std::pair(std::string("no error"), std::string("no error")));
+  for (const fs::perms readers : {fs::perms::group_read, fs::perms::others_read, fs::perms::others_write}) {
+    stage_job(folder, toy::job());
+    fs::permissions(folder / "secret", readers, fs::perm_options::add);
+    EXPECT_NE(refusal(folder).find("is not for its owner alone"), std::string::npos) << refusal(folder);
+  }
+}
+
+// A link of that name that leads out of the folder is neither followed nor emptied.
+TEST(Job, FilesAreNotWrittenThroughLinks) {
+  const TemporaryFolder at;
+  stage_job(at / "job", toy::job());
+  write_file(at / "mine", "kept");
+  for (const char* name : {"graph.bin", "rank-0.bin", "job.json", "meeting.json", "failure.json"}) {
+    fs::remove(at / "job" / name);
+    fs::create_symlink(at / "mine", at / "job" / name);
+  }
+  record_failure(at / "job", {1, "cause"});
+  write_meeting(at / "job", {"127.0.0.1", 1});
+  stage_job(at / "job", toy::job());
+  EXPECT_EQ(read_file(at / "mine"), "kept");
+  for (const char* name : {"graph.bin", "rank-0.bin", "job.json"})
+    EXPECT_FALSE(fs::is_symlink(at / "job" / name)) << name;
+  EXPECT_EQ(refusal(at / "job"), "no error");
 }
 
 // An earlier secret that everybody can read, or that leads elsewhere, is replaced.

@@ -15,7 +15,7 @@ class SmallDisk {
   explicit SmallDisk(const fs::path& at) : at_(at) {
     if (::geteuid() == 0 && ::unshare(CLONE_NEWNS) == 0 &&
         ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0)
-      mounted_ = ::mount("none", at.c_str(), "tmpfs", 0, "size=2m") == 0;
+      mounted_ = ::mount("none", at.c_str(), "tmpfs", 0, "size=2m,mode=0700") == 0;
   }
   ~SmallDisk() {
     if (mounted_) ::umount2(at_.c_str(), MNT_DETACH);
