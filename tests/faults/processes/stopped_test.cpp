@@ -32,10 +32,11 @@ TEST_F(Faults, ARankThatIsStoppedForAMomentGoesOn) {
 }
 
 // No launcher sees it, as under Slurm or mpirun: the ranks miss its signs of life.
+// (The shell waits for the worker, also when both are told to end.)
 TEST_F(Faults, ARankThatFallsSilentIsNamedByTheOthers) {
   endless();
   stage_job(folder.path(), job);
-  const auto launched = launcher->launch(with_worker("\"$worker\" \"$@\"\nexit $?"));
+  const auto launched = launcher->launch(with_worker("trap : TERM\n\"$worker\" \"$@\"\nexit $?"));
   wait_for(*launched, JobEvent::Kind::Step);
   ::kill(worker(1), SIGSTOP);
   expect_problem(*launched, "rank 1: gives no sign of life for 5 s", "stopped");
