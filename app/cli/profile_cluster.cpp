@@ -79,7 +79,8 @@ int report_unfinished(const MeasureRun& run, JobFolder& folder, const Command& c
 int profile_cluster(const ProfileOptions& options, const Command& command) {
   Interrupt interrupt;
   options.launch.check();
-  check_writable(options.output, {options.merged, options.cluster});
+  check_writable(options.output, {model_path(options.model.graph), options.merged,
+                                  cluster_path(options.cluster)});
   const MeasureJobOptions how = job_options(options);
   const Profile other = options.merged.empty() ? Profile() : read_profile(options.merged);
   const auto cluster = load_cluster(options.cluster);
