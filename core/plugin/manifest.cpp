@@ -41,9 +41,10 @@ Effort effort_of(const JsonView& manifest, PluginKind kind) {
   const auto given = manifest.find("effort");
   if (!given) return Effort::Quick;
   if (kind != PluginKind::Planner) given->fail("is only for planners", "leave it out");
-  for (const Effort effort : {Effort::Quick, Effort::Slow, Effort::Search, Effort::Portfolio})
+  for (const Effort effort : {Effort::Quick, Effort::Slow, Effort::Search, Effort::Learning,
+                              Effort::Portfolio})
     if (given->string() == name_of(effort)) return effort;
-  given->fail("is not an effort", "write \"quick\", \"slow\", \"search\" or \"portfolio\"");
+  given->fail("is not an effort", "write \"quick\", \"slow\", \"search\", \"learning\" or \"portfolio\"");
 }
 
 }  // namespace

@@ -44,6 +44,8 @@ std::string_view name_of(Effort effort) {
       return "slow";
     case Effort::Search:
       return "search";
+    case Effort::Learning:
+      return "learning";
     case Effort::Portfolio:
       return "portfolio";
   }

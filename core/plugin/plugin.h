@@ -69,7 +69,8 @@ enum class Effort {
   Quick,      // "quick": one answer, soon, whatever the iterations and the budget
   Slow,       // "slow": one answer, some time later
   Search,     // "search": spends its iterations or its budget, and starts from PlannerOptions::seeds
-  Portfolio,  // "portfolio": runs other planners
+  Learning,   // "learning": a search that trains a network on the problem; slow for what it finds
+  Portfolio,  // "portfolio": runs other planners, but none that learn
 };
 std::string_view name_of(Effort effort);
 

@@ -62,7 +62,7 @@ class Auto final : public Planner {
   const std::vector<Entrant>& all() const {
     if (!entrants_.empty()) return entrants_;
     for (const PluginInfo& plugin : registry_.list(PluginKind::Planner)) {
-      if (plugin.effort == Effort::Portfolio) continue;
+      if (plugin.effort >= Effort::Learning) continue;
       Entrant& entrant = entrants_.emplace_back(Entrant{plugin.name, plugin.effort, nullptr, ""});
       try {
         entrant.planner = registry_.planner(plugin.name);

@@ -38,7 +38,7 @@ TEST(Auto, is_never_worse_than_any_planner_at_equal_iterations) {
     EXPECT_EQ(simulate_strategy(problem, best.strategy, false).score.step_time,
               best.score.step_time);
     for (const PluginInfo& plugin : registry().list(PluginKind::Planner)) {
-      if (plugin.effort == Effort::Portfolio) continue;
+      if (plugin.effort >= Effort::Learning) continue;
       try {
         const PlanResult other = plan(plugin.name, problem, options);
         EXPECT_FALSE(other.score.better_than(best.score)) << plugin.name << " on " << model;

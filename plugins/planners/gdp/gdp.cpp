@@ -1,0 +1,131 @@
+// The planner "gdp" (GDP): a policy that places ops on devices, learned by trying.
+//
+// It starts from weights that were trained on many graphs and adapts them to this one
+// ("GDP-generalization + finetune", section 4.3), or from nothing ("GDP-one").
+#include <fmt/format.h>
+
+#include "core/base/error.h"
+#include "core/plugin/plugin.h"
+#include "plugins/planners/gdp/planner_options.h"
+#include "plugins/planners/gdp/planners.h"
+#include "plugins/planners/gdp/ppo.h"
+#include "plugins/planners/gdp/train.h"
+
+namespace strato::gdp {
+namespace {
+
+struct GdpOptions {
+  PpoOptions ppo;
+  PlacementOptions task;
+  NetworkSize size;
+  std::string mode, weights;
+
+  static GdpOptions from(const PlannerOptions& given);
+};
+
+GdpOptions GdpOptions::from(const PlannerOptions& given) {
+  GdpOptions options;
+  const bool paper = given.choice("variant", "default", {"default", "paper"}) == "paper";
+  if (paper) options.ppo = PpoOptions::of_paper();
+  options.size.paper = options.task.paper = paper;
+  options.task.replicate = given.boolean("replicate", !paper);
+  options.task.colocate = colocate_from(given, paper ? "parameters" : "gradients");
+  options.ppo.rollouts = whole_option(given, "rollouts", options.ppo.rollouts, 10'000);
+  options.ppo.minibatches = whole_option(given, "minibatches", options.ppo.minibatches, 10'000);
+  options.ppo.epochs = whole_option(given, "epochs", options.ppo.epochs, 1'000);
+  options.ppo.changes = number_option(given, "changes", options.ppo.changes, 1);
+  options.ppo.learn.imitation = number_option(given, "imitation", paper ? 0 : 0.3, 100);
+  options.ppo.learn.rate = number_option(given, "rate", options.ppo.learn.rate, 10);
+  options.ppo.learn.entropy = number_option(given, "entropy", options.ppo.learn.entropy, 10);
+  options.size.segment = whole_option(given, "segment", options.size.segment, 4096);
+  options.size.attention = given.boolean("attention", true);
+  options.size.superposition = given.boolean("superposition", true);
+  options.mode = given.choice("mode", paper ? "one" : "finetune", {"finetune", "one", "zero-shot"});
+  options.ppo.learns = options.mode != "zero-shot";
+  options.weights = given.text("weights", "");
+  return options;
+}
+
+// Fresh, or a copy of weights that are there.
+Network network_for(const GdpOptions& options, std::uint64_t seed, std::string& note) {
+  if (options.mode == "one") return Network::make(options.size, seed);
+  if (!options.weights.empty()) return Network::load(options.weights);
+  const bool ours = options.size == NetworkSize{};
+  if (ours && std::filesystem::exists(bundled_weights())) return Network::load(bundled_weights());
+  note = ours ? "; from fresh weights (stratoscope-cli train gdp makes trained ones)"
+              : "; from fresh weights: the bundled ones are of other sizes";
+  return Network::make(options.size, seed);
+}
+
+class Gdp final : public Planner {
+ public:
+  std::string name() const override { return "gdp"; }
+  std::vector<OptionHelp> options() const override;
+  Trainer* trainer() override {
+    if (trainer_ == nullptr) trainer_ = make_trainer();
+    return trainer_.get();
+  }
+  PlanResult plan(const Problem& problem, Evaluator& evaluator, const PlannerOptions& options,
+                  Observer& observer, std::stop_token stop,
+                  std::shared_ptr<const SearchTree> resume) override;
+
+ private:
+  std::unique_ptr<Trainer> trainer_;
+};
+
+std::vector<OptionHelp> Gdp::options() const {
+  return {
+      {"mode", "finetune",
+       "finetune: adapt trained weights to this graph; one: from nothing (variant=paper); "
+       "zero-shot: draw from the trained policy, learn nothing"},
+      {"weights", "", "file of the network's weights; empty: the bundled ones"},
+      {"replicate", "true", "a unit may run on all devices, not only on one (variant=paper: false)"},
+      {"colocate", "gradients",
+       "gradients: a backward op goes with its forward op; parameters: only what reads a "
+       "parameter and its update stay together (variant=paper)"},
+      {"rollouts", "32", "placements tried a round (variant=paper: 400)"},
+      {"minibatches", "2", "steps an epoch (variant=paper: 40)"},
+      {"epochs", "2", "times that a round is learned from (variant=paper: 5)"},
+      {"changes", "0.5", "part of the trials that change one block of the best placement"},
+      {"imitation", "0.3", "weight of giving the best placement as the answer (variant=paper: 0)"},
+      {"rate", "0.001", "of learning (Adam)"},
+      {"entropy", "0.05", "weight of the policy's entropy: how long it keeps trying other things"},
+      {"segment", "128", "units that attend to each other and to the segment before"},
+      {"attention", "true", "false: every unit on its own (GDP 4.4)"},
+      {"superposition", "true", "false: layers are not conditioned on the graph (GDP 4.4)"},
+      {"variant", "default", "paper: as printed, with tables 3 and 4"},
+  };
+}
+
+PlanResult Gdp::plan(const Problem& problem, Evaluator& evaluator, const PlannerOptions& common,
+                     Observer& observer, std::stop_token stop,
+                     std::shared_ptr<const SearchTree>) {
+  const GdpOptions options = GdpOptions::from(common);
+  std::string note;
+  Network network = network_for(options, common.seed, note);
+  PlacementOptions task_options = options.task;
+  task_options.neighbours = network.size().neighbours;
+  PlacementTask task(problem, evaluator, task_options);
+  Budget budget(task, common, observer, std::move(stop));
+  task.evaluate(task.known_placements());
+  RoundReport last;
+  std::int64_t rounds = 0;
+  for (; budget.left() > 0; ++rounds) {
+    last = play_round(network, task, options.ppo, rounds, common.seed, budget.left());
+    budget.report(false);
+  }
+  budget.report(true);
+  PlanResult result = result_of(task);
+  result.note = fmt::format("{} rounds on {} units{}", rounds, task.units().count, note);
+  result.facts = {{"Units placed as one", std::to_string(task.units().count)},
+                  {"Choices of a unit", std::to_string(task.choices().size())},
+                  {"Policy's entropy", fmt::format("{:.3f} nats", last.entropy)},
+                  {"Mean reward of the last round", fmt::format("{:.3f}", last.mean_reward)}};
+  return result;
+}
+
+}  // namespace
+
+std::unique_ptr<Planner> make_gdp() { return std::make_unique<Gdp>(); }
+
+}  // namespace strato::gdp

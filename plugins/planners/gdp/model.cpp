@@ -1,0 +1,164 @@
+#include "plugins/planners/gdp/model.h"
+
+#include <cmath>
+
+#include "core/base/error.h"
+
+namespace strato::gdp {
+namespace {
+
+template <class T>
+at::Tensor tensor_of(const std::vector<T>& values, std::vector<std::int64_t> shape,
+                     at::ScalarType type, const at::Device& device) {
+  return at::from_blob(const_cast<T*>(values.data()), shape, type).clone().to(device);
+}
+
+}  // namespace
+
+Inputs::Inputs(const GraphFeatures& graph, const at::Device& device)
+    : units(graph.units), neighbours(graph.neighbours) {
+  unit = tensor_of(graph.unit, {units, kUnitColumns}, at::kFloat, device);
+  type = tensor_of(graph.type, {units}, at::kLong, device);
+  adjacent = tensor_of(graph.adjacent, {units * neighbours}, at::kLong, device);
+  choice = tensor_of(graph.choice, {graph.choices, kChoiceColumns}, at::kFloat, device);
+  choice_row = at::arange(graph.choices, type.options()).remainder(kChoiceRows);
+}
+
+Model::Aggregate Model::aggregate() {
+  const std::int64_t width = size_.graph_width;
+  return {parameters.matrix(width, width), parameters.declare({width}, 0),
+          parameters.matrix(width, width), parameters.matrix(width, width),
+          parameters.declare({width}, 0), size_.paper ? Norm{} : norm(width)};
+}
+
+Model::Norm Model::norm(std::int64_t width) {
+  return {parameters.declare({width}, 0, 1), parameters.declare({width}, 0)};
+}
+
+Model::Transformer Model::transformer() {
+  const std::int64_t width = size_.width, inner = size_.inner;
+  const std::int64_t attention = static_cast<std::int64_t>(size_.heads) * size_.head_width;
+  Transformer t{};
+  t.before_attention = norm(width);
+  t.before_inner = norm(width);
+  if (size_.attention) {
+    t.query = parameters.matrix(width, attention);
+    t.key = parameters.matrix(width, attention);
+    t.value = parameters.matrix(width, attention);
+    t.out = parameters.matrix(attention, width, 0.5);
+  }
+  t.inner = parameters.matrix(width, inner);
+  t.inner_bias = parameters.declare({inner}, 0);
+  t.outer = parameters.matrix(inner, width, 0.5);
+  t.outer_bias = parameters.declare({width}, 0);
+  return t;
+}
+
+Model::Model(const NetworkSize& size) : size_(size) {
+  type_rows_ = parameters.declare({kTypes, size.graph_width}, 0.1);
+  unit_in_ = parameters.matrix(kUnitColumns, size.graph_width);
+  unit_bias_ = parameters.declare({size.graph_width}, 0);
+  for (int i = 0; i < size.graph_layers; ++i) aggregates_.push_back(aggregate());
+  to_width_ = parameters.matrix(size.graph_width, size.width);
+  if (size.superposition) {
+    conditioner_ = transformer();
+    condition_out_ = parameters.matrix(size.width, size.width, 0.1);
+  }
+  for (int i = 0; i < size.layers; ++i) layers_.push_back(transformer());
+  last_ = norm(size.width);
+  place_ = parameters.matrix(size.width, size.width);
+  if (!size.paper) choice_in_ = parameters.matrix(kChoiceColumns, size.width);
+  choice_rows_ = parameters.declare({kChoiceRows, size.width}, 0.5);
+}
+
+at::Tensor Model::product(const at::Tensor& rows, std::size_t weight) const {
+  return at::matmul(rows, parameters[weight]);
+}
+
+at::Tensor Model::normed(const at::Tensor& rows, const Norm& norm) const {
+  return at::layer_norm(rows, {rows.size(1)}, parameters[norm.scale], parameters[norm.shift]);
+}
+
+// GDP Equations 2 and 3, with a residual connection and a norm where it is not the paper's variant:
+// without them units of deep graphs grow alike, and learning is slow. A row of zeros stands for the neighbours that are not there: no maximum
+// of sigmoids is below it.
+at::Tensor Model::embed(const Inputs& graph) const {
+  at::Tensor unit = graph.unit;
+  if (size_.paper) {  // type and shape alone
+    unit = unit.clone();
+    unit.narrow(1, kUnitColumns - kCostColumns, kCostColumns).zero_();
+  }
+  at::Tensor h = at::relu(product(unit, unit_in_) + parameters[unit_bias_] +
+                          parameters[type_rows_].index_select(0, graph.type));
+  const at::Tensor nobody = at::zeros({1, size_.graph_width}, h.options());
+  for (const Aggregate& a : aggregates_) {
+    const at::Tensor sent =
+        at::sigmoid(product(h, a.neighbour) + parameters[a.neighbour_bias]);
+    const at::Tensor heard = at::cat({sent, nobody})
+                                 .index_select(0, graph.adjacent)
+                                 .view({graph.units, graph.neighbours, size_.graph_width})
+                                 .amax(1);
+    const at::Tensor next =
+        at::relu(product(h, a.own) + product(heard, a.from_neighbours) + parameters[a.bias]);
+    h = size_.paper ? next : normed(h + next, a.norm);
+  }
+  return h;
+}
+
+// Multi-head attention within segments and to the segment before. [N, width] to [N, width].
+at::Tensor Model::attend(const Transformer& t, const at::Tensor& rows) const {
+  const std::int64_t units = rows.size(0), length = std::min<std::int64_t>(size_.segment, units);
+  const std::int64_t segments = (units + length - 1) / length, padded = segments * length;
+  const std::int64_t heads = size_.heads, head = size_.head_width;
+  const at::Tensor all =
+      at::constant_pad_nd(rows, {0, 0, 0, padded - units}).view({segments, length, size_.width});
+  // What each segment sees: the one before (nothing, for the first), then itself.
+  const at::Tensor before =
+      at::constant_pad_nd(all.detach().narrow(0, 0, segments - 1), {0, 0, 0, 0, 1, 0});
+  const at::Tensor seen = at::cat({before, all}, 1);
+  const auto split = [&](const at::Tensor& tensor) {  // [segments, heads, ., head]
+    return tensor.view({segments, -1, heads, head}).transpose(1, 2);
+  };
+  const at::Tensor query = split(product(all, t.query));
+  const at::Tensor key = split(product(seen, t.key)), value = split(product(seen, t.value));
+  const at::Tensor place = at::arange(2 * length, rows.options().dtype(at::kLong)) - length;
+  const at::Tensor begin =
+      at::arange(segments, rows.options().dtype(at::kLong)).mul(length).unsqueeze(1);
+  const at::Tensor unit = begin + place.unsqueeze(0);  // whom a column of `seen` stands for
+  const at::Tensor mask =
+      at::zeros(unit.sizes(), rows.options())
+          .masked_fill(unit.lt(0).logical_or(unit.ge(units)), -1e9)
+          .view({segments, 1, 1, 2 * length});
+  const at::Tensor logits =
+      at::matmul(query, key.transpose(2, 3)) / std::sqrt(static_cast<double>(head)) + mask;
+  const at::Tensor mixed = at::matmul(at::softmax(logits, -1), value);
+  return product(mixed.transpose(1, 2).reshape({padded, heads * head}), t.out).narrow(0, 0, units);
+}
+
+// Norms come before their layers, which keeps learning stable without a warm-up.
+at::Tensor Model::run(const Transformer& t, const at::Tensor& rows,
+                      const at::Tensor& condition) const {
+  const auto conditioned = [&](const at::Tensor& x) {
+    return condition.defined() ? x * condition : x;
+  };
+  at::Tensor x = rows;
+  if (size_.attention) x = x + attend(t, conditioned(normed(x, t.before_attention)));
+  const at::Tensor inner = at::relu(product(conditioned(normed(x, t.before_inner)), t.inner) +
+                                    parameters[t.inner_bias]);
+  return x + product(inner, t.outer) + parameters[t.outer_bias];
+}
+
+at::Tensor Model::log_probabilities(const Inputs& graph) const {
+  at::Tensor x = product(embed(graph), to_width_), condition;
+  if (size_.superposition)
+    condition = 1 + at::tanh(product(run(conditioner_, x, {}), condition_out_));
+  for (const Transformer& layer : layers_) x = run(layer, x, condition);
+  x = normed(x, last_);
+  if (condition.defined()) x = x * condition;
+  at::Tensor choice = parameters[choice_rows_].index_select(0, graph.choice_row);
+  if (!size_.paper) choice = choice + product(graph.choice, choice_in_);
+  const at::Tensor scores = at::matmul(product(x, place_), choice.t());
+  return at::log_softmax(scores / std::sqrt(static_cast<double>(size_.width)), 1);
+}
+
+}  // namespace strato::gdp

@@ -1,0 +1,114 @@
+#include "plugins/planners/gdp/placement_task.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/search/baselines.h"
+#include "core/search/schedule/layers.h"
+#include "core/search/schedule/placement.h"
+
+namespace strato::gdp {
+namespace {
+
+std::vector<Decision> choices_for(const Problem& problem, bool replicate) {
+  const Cluster& cluster = *problem.cluster;
+  std::vector<Decision> choices;
+  for (std::size_t d = 0; d < cluster.device_count(); ++d)
+    choices.push_back(decision_on_device(DeviceId(d)));
+  if (!replicate || cluster.device_count() < 2) return choices;
+  std::vector<DeviceGroupId> all;
+  for (std::size_t g = 0; g < cluster.groups().size(); ++g) all.emplace_back(g);
+  for (const Mode mode : {Mode::ReplicateAllReduce, Mode::ReplicatePs})
+    choices.push_back(decision_on_groups(cluster, all, mode));
+  std::vector<DeviceId> devices;
+  for (std::size_t d = 0; d < cluster.device_count(); ++d) devices.emplace_back(d);
+  Decision proportional{Mode::ReplicateAllReduce,
+                        proportional_shares(cluster, graph_times(problem), devices)};
+  if (proportional != choices[cluster.device_count()]) choices.push_back(std::move(proportional));
+  return choices;
+}
+
+}  // namespace
+
+PlacementTask::PlacementTask(const Problem& problem, Evaluator& evaluator, const PlacementOptions& options)
+    : problem_(problem),
+      evaluator_(evaluator),
+      options_(options),
+      dag_(dag_of(problem)),
+      units_(units_of(problem, dag_, options.colocate)),
+      choices_(choices_for(problem, options.replicate)),
+      features_(features_of(problem, dag_, units_, choices_, options.neighbours)) {
+  for (const OpId leader : units_.leader)
+    group_of_.push_back(problem.grouping->group_of(leader).value());
+  for (const Device& device : problem.cluster->devices())
+    capacity_ += static_cast<double>(problem.cluster->gpu_types()[device.type].memory.value);
+}
+
+Strategy PlacementTask::strategy(const Placement& placement) const {
+  std::vector<std::int32_t> choice_of;
+  choice_of.reserve(units_.of_op.size());
+  for (const std::int32_t unit : units_.of_op)
+    choice_of.push_back(placement[static_cast<std::size_t>(unit)]);
+  return strategy_by_ops(problem_, choice_of, choices_);
+}
+
+std::vector<Placement> PlacementTask::known_placements() const {
+  const auto units = static_cast<std::size_t>(units_.count);
+  const std::size_t devices = problem_.cluster->device_count();
+  std::vector<Placement> known;
+  std::vector<char> seen(problem_.cluster->gpu_types().size(), 0);
+  for (std::size_t c = 0; c < choices_.size(); ++c) {
+    if (c < devices) {  // one device of each GPU type
+      char& type = seen[problem_.cluster->device(DeviceId(c)).type.index()];
+      if (type++ > 0) continue;
+    }
+    known.emplace_back(units, static_cast<std::int32_t>(c));
+  }
+  const std::vector<DeviceId> expert = expert_devices(problem_);
+  Placement by_hand;
+  for (const OpId leader : units_.leader) by_hand.push_back(expert[leader.index()].value());
+  known.push_back(std::move(by_hand));
+  return known;
+}
+
+Placement PlacementTask::canonical(const Placement& placement) const {
+  const Cluster& cluster = *problem_.cluster;
+  std::vector<std::int32_t> name(choices_.size(), -1);
+  std::vector<std::size_t> used(cluster.groups().size(), 0);
+  Placement result;
+  result.reserve(placement.size());
+  for (const std::int32_t choice : placement) {
+    const auto at = static_cast<std::size_t>(choice);
+    if (name[at] < 0 && at < cluster.device_count()) {
+      const DeviceGroupId group = cluster.device(DeviceId(at)).group;
+      name[at] = cluster.groups()[group].devices[used[group.index()]++].value();
+    }
+    result.push_back(name[at] < 0 ? choice : name[at]);
+  }
+  return result;
+}
+
+std::vector<Score> PlacementTask::evaluate(const std::vector<Placement>& placements) {
+  std::vector<Strategy> strategies;
+  for (const Placement& placement : placements) strategies.push_back(strategy(placement));
+  std::vector<Score> scores = evaluator_.evaluate(strategies);
+  evaluations_ += std::ssize(scores);
+  for (std::size_t i = 0; i < scores.size(); ++i) {
+    if (best_score_ && !scores[i].better_than(*best_score_)) continue;
+    best_ = placements[i];
+    best_strategy_ = strategies[i];
+    best_score_ = scores[i];
+    if (found) found(best_strategy_, *best_score_);
+  }
+  if (!reference_) reference_ = std::max(1e-9, to_seconds(best_score_->step_time));
+  return scores;
+}
+
+double PlacementTask::reward(const Score& score) const {
+  const double time = -std::sqrt(to_seconds(score.step_time) / reference_.value_or(1));
+  if (score.feasible) return time;
+  if (options_.paper) return -10;
+  return std::max(-10.0, time - 1 - 10 * static_cast<double>(score.overflow.value) / capacity_);
+}
+
+}  // namespace strato::gdp

@@ -1,0 +1,38 @@
+// What the planners of this plugin share: options with ranges, and the budget of a search.
+#pragma once
+
+#include <stop_token>
+#include <string>
+
+#include "core/search/reporter.h"
+#include "plugins/planners/gdp/placement_task.h"
+
+namespace strato::gdp {
+
+// Throw InputError outside of 1 to `most`, or 0 to `most`.
+int whole_option(const PlannerOptions& given, const std::string& key, int fallback, int most);
+double number_option(const PlannerOptions& given, const std::string& key, double fallback,
+                     double most);
+Colocate colocate_from(const PlannerOptions& given, const std::string& fallback);
+
+// How much of a search is left, and what its observer is told. Refers to all that it is given.
+class Budget {
+ public:
+  Budget(PlacementTask& task, const PlannerOptions& options, Observer& observer, std::stop_token stop);
+  // Evaluations; 0 when it is over.
+  std::int64_t left() const;
+  void report(bool last);
+
+ private:
+  Progress progress() const;
+
+  PlacementTask& task_;
+  const PlannerOptions& options_;
+  const std::stop_token stop_;
+  Reporter reporter_;
+};
+
+// The best of the task, without note and facts.
+PlanResult result_of(const PlacementTask& task);
+
+}  // namespace strato::gdp

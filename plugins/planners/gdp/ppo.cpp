@@ -1,0 +1,217 @@
+#include "plugins/planners/gdp/ppo.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <numeric>
+#include <unordered_map>
+
+namespace strato::gdp {
+namespace {
+
+double gumbel(Random& random) { return -std::log(-std::log(random.uniform() + 1e-18) + 1e-18); }
+
+using Blocks = std::vector<std::int32_t>;  // block by unit
+
+Blocks every_unit(std::size_t units) {
+  Blocks block(units);
+  std::iota(block.begin(), block.end(), 0);
+  return block;
+}
+
+// Runs of a power of two of units.
+Blocks runs(std::size_t units, Random& random) {
+  const auto doublings = static_cast<std::uint64_t>(std::bit_width(units));
+  const std::size_t length = std::size_t{1} << random.below(doublings);
+  const std::size_t offset = random.below(length);
+  Blocks block(units);
+  for (std::size_t u = 0; u < units; ++u)
+    block[u] = static_cast<std::int32_t>((u + offset) / length);
+  return block;
+}
+
+Blocks blocks_for(const PlacementTask& task, std::size_t trial, Random& random) {
+  const auto units = static_cast<std::size_t>(task.units().count);
+  if (trial % 3 == 0) return task.group_of();
+  return trial % 3 == 1 ? runs(units, random) : every_unit(units);
+}
+
+Trial trial_of(const Probabilities& policy, const Placement& placement) {
+  Trial trial;
+  trial.choice_of = placement;
+  for (std::int32_t u = 0; u < policy.units; ++u) {
+    const auto chosen = static_cast<std::size_t>(placement[static_cast<std::size_t>(u)]);
+    trial.logarithm.push_back(policy.row(u)[chosen]);
+  }
+  return trial;
+}
+
+// The best placement with one block drawn.
+struct Change {
+  Placement placement;
+  std::vector<float> drawn;  // by unit: 1 in the block
+};
+
+Change change(const Probabilities& policy, const PlacementTask& task, std::size_t trial, Random& random) {
+  const Blocks block = trial % 2 == 0 ? task.group_of()
+                                      : runs(static_cast<std::size_t>(policy.units), random);
+  const Placement fresh = draw(policy, block, random);
+  const std::int32_t chosen = block[random.below(block.size())];
+  Change change{task.best(), std::vector<float>(block.size(), 0.0F)};
+  for (std::size_t u = 0; u < block.size(); ++u) {
+    if (block[u] != chosen) continue;
+    change.placement[u] = fresh[u];
+    change.drawn[u] = 1;
+  }
+  return change;
+}
+
+// Advantages as multiples of their spread, so that one rate of learning fits every graph.
+void standardise(std::span<Trial> trials, double around) {
+  constexpr double kMost = 3, kSmall = 1e-5;
+  double square = 0;
+  for (const Trial& trial : trials)
+    square += (trial.advantage - around) * (trial.advantage - around) /
+              static_cast<double>(trials.size());
+  for (Trial& trial : trials)
+    trial.advantage =
+        std::clamp((trial.advantage - around) / (std::sqrt(square) + kSmall), -kMost, kMost);
+}
+
+double mean_advantage(std::span<const Trial> trials) {
+  double sum = 0;
+  for (const Trial& trial : trials) sum += trial.advantage;
+  return trials.empty() ? 0 : sum / static_cast<double>(trials.size());
+}
+
+// Changes of other blocks that are better than what they changed, all in one.
+Placement together(const Placement& base, std::span<const Change> changes,
+                   std::span<const Score> scores, const Score& before) {
+  std::vector<std::size_t> better;
+  for (std::size_t i = 0; i < changes.size(); ++i)
+    if (scores[i].better_than(before)) better.push_back(i);
+  if (better.size() < 2) return {};
+  std::ranges::stable_sort(
+      better, [&](std::size_t a, std::size_t b) { return scores[a].better_than(scores[b]); });
+  Placement all = base;
+  std::vector<char> taken(base.size(), 0);
+  for (const std::size_t i : better) {
+    const Change& change = changes[i];
+    bool free = true;
+    for (std::size_t u = 0; u < taken.size(); ++u) free &= change.drawn[u] == 0 || taken[u] == 0;
+    if (!free) continue;
+    for (std::size_t u = 0; u < taken.size(); ++u) {
+      if (change.drawn[u] == 0) continue;
+      all[u] = change.placement[u];
+      taken[u] = 1;
+    }
+  }
+  return all;
+}
+
+void learn(Network& network, const PlacementTask& task, std::vector<Trial>& trials,
+           const PpoOptions& options, Random& random) {
+  const Placement answer = options.paper ? Placement() : task.canonical(task.best());
+  const auto batches = std::min<std::size_t>(static_cast<std::size_t>(options.minibatches),
+                                             trials.size());
+  for (int epoch = 0; epoch < options.epochs; ++epoch) {
+    random.shuffle(std::span(trials));
+    for (std::size_t b = 0; b < batches; ++b) {
+      const std::size_t begin = trials.size() * b / batches;
+      const std::size_t end = trials.size() * (b + 1) / batches;
+      network.improve(task.features(), std::span(trials).subspan(begin, end - begin),
+                      options.learn, answer);
+    }
+  }
+}
+
+}  // namespace
+
+PpoOptions PpoOptions::of_paper() {
+  PpoOptions options;
+  options.rollouts = 400;
+  options.minibatches = 40;
+  options.epochs = 5;
+  options.paper = true;
+  return options;
+}
+
+Placement draw(const Probabilities& policy, std::span<const std::int32_t> block, Random& random) {
+  const auto choices = static_cast<std::size_t>(policy.choices);
+  std::unordered_map<std::int32_t, std::vector<double>> noise;
+  Placement placement;
+  placement.reserve(block.size());
+  for (std::int32_t u = 0; u < policy.units; ++u) {
+    std::vector<double>& mine = noise[block[static_cast<std::size_t>(u)]];
+    while (mine.size() < choices) mine.push_back(gumbel(random));
+    const std::span<const float> row = policy.row(u);
+    std::size_t best = 0;
+    for (std::size_t c = 1; c < choices; ++c)
+      if (row[c] + mine[c] > row[best] + mine[best]) best = c;
+    placement.push_back(static_cast<std::int32_t>(best));
+  }
+  return placement;
+}
+
+Placement greedy(const Probabilities& policy) {
+  Placement placement;
+  for (std::int32_t u = 0; u < policy.units; ++u)
+    placement.push_back(static_cast<std::int32_t>(std::ranges::max_element(policy.row(u)) -
+                                                  policy.row(u).begin()));
+  return placement;
+}
+
+RoundReport play_round(Network& network, PlacementTask& task, const PpoOptions& options, std::int64_t round,
+                       std::uint64_t seed, std::int64_t most) {
+  Random random(seed * 0x9e3779b97f4a7c15ULL + static_cast<std::uint64_t>(round));
+  const Probabilities policy = network.probabilities(task.features());
+  const auto trials = static_cast<std::size_t>(
+      std::clamp<std::int64_t>(options.rollouts, 1, std::max<std::int64_t>(most, 1)));
+  const Placement base = task.best();
+  const Score before = *task.best_score();
+
+  std::vector<Placement> placements;
+  std::vector<Change> changes;
+  if (!options.paper) {
+    placements.push_back(task.promising.empty() ? greedy(policy) : std::move(task.promising));
+    task.promising.clear();
+    const auto wanted = static_cast<std::size_t>(options.changes * static_cast<double>(trials));
+    while (changes.size() < wanted) changes.push_back(change(policy, task, changes.size(), random));
+  }
+  while (placements.size() + changes.size() < trials) {
+    const Blocks blocks = options.paper ? every_unit(static_cast<std::size_t>(policy.units))
+                                        : blocks_for(task, placements.size(), random);
+    placements.push_back(draw(policy, blocks, random));
+  }
+  const std::size_t whole = placements.size();
+  for (const Change& change : changes) placements.push_back(change.placement);
+
+  const std::vector<Score> scores = task.evaluate(placements);
+  RoundReport report{0, -1e300, policy.entropy, 0, static_cast<int>(scores.size())};
+  std::vector<Trial> tried;
+  const double usual = task.mean_reward();
+  for (std::size_t i = 0; i < scores.size(); ++i) {
+    const double reward = task.reward(scores[i]);
+    report.best_reward = std::max(report.best_reward, reward);
+    report.infeasible += scores[i].feasible ? 0 : 1;
+    tried.push_back(trial_of(policy, placements[i]));
+    tried.back().advantage = options.paper ? reward - usual : reward;
+    if (i >= whole) {
+      tried.back().drawn = changes[i - whole].drawn;
+      continue;
+    }
+    report.mean_reward += reward / static_cast<double>(whole);
+    task.count_reward(reward);
+  }
+  if (!options.paper) {
+    task.promising = together(base, changes, std::span(scores).subspan(whole), before);
+    const std::span changed = std::span(tried).subspan(whole);
+    standardise(changed, task.reward(before));
+    const std::span drawn = std::span(tried).first(whole);
+    standardise(drawn, mean_advantage(drawn));
+  }
+  if (options.learns) learn(network, task, tried, options, random);
+  return report;
+}
+
+}  // namespace strato::gdp

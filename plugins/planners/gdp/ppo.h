@@ -1,0 +1,48 @@
+// Proximal policy optimisation of placements (GDP 3 and 6.1): rounds of drawing placements from the
+// policy, evaluating them, and improving the policy on them.
+//
+// Beyond the paper, which draws every op on its own and learns from whole placements:
+// - The Gumbel noise that a drawing adds to the logarithms of the probabilities is shared by the
+//   units of a block (an op group, or a run of units in graph order; blocks change from trial to
+//   trial). Each unit's own probabilities stay what they are, so Equation 4 and PPO's ratios hold;
+//   but neighbours go to a device together, and large graphs are not cut everywhere.
+// - Half of the trials change the best placement so far: one block is drawn, the others are given.
+//   Only the drawn units learn from it, and their advantage is against the best placement: much
+//   less noise than when all units change at once. The changes of one round that are better are
+//   tried together in the next.
+// - The best placement so far is also a model answer, learned by imitation: of those that differ
+//   only in the names of equal devices, always the same one.
+// The paper's variant does none of these, and takes the running mean of rewards as its baseline.
+#pragma once
+
+#include <cstdint>
+
+#include "core/base/random.h"
+#include "plugins/planners/gdp/placement_task.h"
+
+namespace strato::gdp {
+
+struct PpoOptions {
+  int rollouts = 32, minibatches = 2, epochs = 2;
+  LearnOptions learn;
+  double changes = 0.5;  // part of the trials that change the best placement
+  bool learns = true;  // false: only draws (zero-shot)
+  bool paper = false;
+  static PpoOptions of_paper();  // GDP table 4
+};
+
+struct RoundReport {
+  double mean_reward = 0, best_reward = 0, entropy = 0;
+  int infeasible = 0, trials = 0;
+};
+
+// One placement drawn; `block`: by unit, whose noise is shared.
+Placement draw(const Probabilities& policy, std::span<const std::int32_t> block, Random& random);
+// The most probable choice of each unit.
+Placement greedy(const Probabilities& policy);
+
+// A round of at most `most` evaluations. Deterministic in (network, task, round, seed).
+RoundReport play_round(Network& network, PlacementTask& task, const PpoOptions& options, std::int64_t round,
+                       std::uint64_t seed, std::int64_t most);
+
+}  // namespace strato::gdp

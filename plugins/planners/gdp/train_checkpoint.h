@@ -1,0 +1,24 @@
+// A training as it stands between two visits, in one file.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+
+namespace strato::gdp {
+
+struct Checkpoint {
+  std::string fingerprint;  // settings, models and clusters: all that shapes the weights
+  std::int64_t visits = 0, evaluations = 0;
+  double elapsed_seconds = 0;
+  std::string network, optimizer;  // as Network makes them
+};
+
+void write_checkpoint(const std::filesystem::path& file, const Checkpoint& checkpoint);
+// Nothing when there is no such file. Throws InputError when it is damaged, or belongs to another
+// training.
+std::optional<Checkpoint> read_checkpoint(const std::filesystem::path& file,
+                                          const std::string& fingerprint);
+
+}  // namespace strato::gdp

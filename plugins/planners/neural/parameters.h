@@ -1,0 +1,73 @@
+// The parameters of a small network on LibTorch: one tensor of values, one of gradients, and views
+// of parts of them, so that copying, averaging and stepping are single operations.
+//
+// For .cpp files of planners that learn. Not thread safe.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "plugins/planners/neural/aten.h"
+
+namespace strato::neural {
+
+class Parameters {
+ public:
+  // Declares a parameter; `spread` is the range of its first values around `fill`.
+  std::size_t declare(std::vector<std::int64_t> shape, double spread, double fill = 0);
+  // A matrix [in, out] with the spread of Glorot and Bengio (2010), times `gain`.
+  std::size_t matrix(std::int64_t in, std::int64_t out, double gain = 1);
+  // After the last declaration: first values, drawn in the order of declaration.
+  void allocate(std::uint64_t seed, const at::Device& device);
+  void move_to(const at::Device& device);
+
+  // A leaf whose gradient is a part of `gradients`.
+  const at::Tensor& operator[](std::size_t index) const { return views_[index]; }
+  std::size_t size() const { return size_; }
+
+  // Flat copies, in the order of declaration.
+  std::vector<float> copy() const;
+  void assign(std::span<const float> flat);
+
+  at::Tensor values, gradients;
+
+ private:
+  struct Part {
+    std::vector<std::int64_t> shape;
+    std::size_t begin, length;
+    double spread, fill;
+  };
+  void make_views();
+
+  std::vector<Part> parts_;
+  std::size_t size_ = 0;
+  std::vector<at::Tensor> views_;
+};
+
+// AdamW (Loshchilov and Hutter 2019) with the usual constants.
+struct AdamOptions {
+  double rate = 1e-3;
+  double weight_decay = 1e-4;
+  double clip = 1.0;  // most length of the gradient; 0: any
+};
+
+class Adam {
+ public:
+  // One step along parameters.gradients.
+  void step(Parameters& parameters, const AdamOptions& options);
+  // Moments and number of steps, for a checkpoint.
+  std::string state() const;
+  // Throws InputError when it is of other parameters, or cut.
+  void restore(std::string_view state, const Parameters& parameters);
+
+ private:
+  at::Tensor mean_, square_;
+  std::int64_t steps_ = 0;
+};
+
+// LibTorch's own threads cost more than they bring on small tensors, and callers run side by side
+// on threads of their own. Concerns the calling thread.
+void on_one_thread();
+
+}  // namespace strato::neural

@@ -1,0 +1,185 @@
+// gdp as it is shipped, and its rounds.
+#include <gtest/gtest.h>
+
+#include "core/base/error.h"
+#include "core/search/schedule/layers.h"
+#include "core/search/schedule/placement.h"
+#include "plugins/planners/gdp/train.h"
+#include "tests/core/store/temporary_folder.h"
+#include "tests/plugins/planners/gdp/kit.h"
+#include "tests/plugins/shipped.h"
+
+namespace strato::gdp {
+namespace {
+
+PlanResult plan(const Problem& problem, PlannerOptions options,
+                std::map<std::string, std::string> set) {
+  options.set = std::move(set);
+  options.floor = false;
+  Observer quiet;
+  return run_planner(*registry().planner("gdp"), problem, options, quiet, {});
+}
+
+PlannerOptions evaluations(std::int64_t count) {
+  PlannerOptions options;
+  options.iterations = count;
+  return options;
+}
+
+Score expert_score(const Problem& problem) {
+  const std::vector<DeviceId> devices = expert_devices(problem);
+  std::vector<std::int32_t> choice_of;
+  for (const DeviceId device : devices) choice_of.push_back(device.value());
+  std::vector<Decision> choices;
+  for (std::size_t d = 0; d < problem.cluster->device_count(); ++d)
+    choices.push_back(decision_on_device(DeviceId(d)));
+  return simulate_strategy(problem, strategy_by_ops(problem, choice_of, choices)).score;
+}
+
+TEST(Gdp, IsSoundAndBeatsThePersonOnEveryVariant) {
+  const Problem problem = sample("lenet", 64, "gdp");
+  for (const std::map<std::string, std::string>& set :
+       {std::map<std::string, std::string>{{"mode", "one"}},
+        {{"mode", "one"}, {"replicate", "false"}},
+        {{"mode", "zero-shot"}},
+        {{"mode", "one"}, {"attention", "false"}, {"superposition", "false"}},
+        {{"variant", "paper"}, {"rollouts", "20"}, {"minibatches", "2"}, {"epochs", "1"}}}) {
+    const PlanResult result = plan(problem, evaluations(60), set);
+    const Problem own = problem_for(problem, result.strategy);
+    ASSERT_TRUE(result.strategy.is_complete());
+    validate(result.strategy, *own.grouping, *own.cluster);
+    const Score score = simulate_strategy(problem, result.strategy).score;
+    EXPECT_EQ(score.step_time, result.score.step_time);
+    EXPECT_FALSE(expert_score(problem).better_than(result.score));
+    EXPECT_LE(result.evaluations, 60);
+    const bool whole = set.contains("variant") || set.contains("replicate");
+    for (const auto& decision : result.strategy.groups)
+      EXPECT_TRUE(!whole || decision->devices.size() == 1);
+  }
+}
+
+TEST(Gdp, DoesNotDependOnThreads) {
+  const Problem problem = sample("lenet", 64, "gdp");
+  PlannerOptions one = evaluations(80), four = evaluations(80);
+  one.threads = 1;
+  four.threads = 4;
+  const PlanResult a = plan(problem, one, {}), b = plan(problem, four, {});
+  EXPECT_EQ(a.strategy, b.strategy);
+  PlannerOptions other = one;
+  other.seed = 2;
+  EXPECT_NO_THROW(plan(problem, other, {}));
+}
+
+TEST(Gdp, CopesWithLittle) {
+  for (const int machines : {1, 2}) {
+    const Problem problem =
+        make_problem(toy::chain(1, 8, 16), toy::small_cluster(machines, 0), {});
+    EXPECT_TRUE(plan(problem, evaluations(20), {}).score.feasible) << machines;
+    EXPECT_TRUE(plan(problem, evaluations(0), {}).score.feasible) << machines;
+  }
+}
+
+TEST(Gdp, StopsWithTheBestThatItHas) {
+  const Problem problem = sample("lenet", 64, "gdp");
+  std::stop_source stop;
+  stop.request_stop();
+  Observer quiet;
+  const PlanResult result =
+      run_planner(*registry().planner("gdp"), problem, evaluations(100'000), quiet, stop.get_token());
+  EXPECT_TRUE(result.strategy.is_complete());
+}
+
+TEST(Gdp, RefusesOptions) {
+  const Problem problem = make_problem(toy::chain(3, 8, 16), toy::small_cluster(2, 0), {});
+  for (const auto& [key, value] :
+       std::map<std::string, std::string>{{"mode", "both"}, {"rollouts", "0"}, {"epochs", "-1"},
+                                          {"changes", "1.5"}, {"rate", "nan"}, {"colocate", "all"},
+                                          {"weights", "/nowhere.bin"}, {"segment", "1e9"}})
+    EXPECT_THROW(plan(problem, evaluations(10), {{key, value}}), InputError) << key;
+}
+
+TEST(Round, TriesBetterChangesTogether) {
+  Ground ground(24, 4);
+  Network network = Network::make(tiny_network(), 1);
+  PpoOptions options;
+  options.changes = 0.9;
+  for (std::int64_t round = 0; round < 12; ++round) {
+    const Score before = *ground.task.best_score();
+    const RoundReport report = play_round(network, ground.task, options, round, 1, 1'000'000);
+    EXPECT_EQ(report.trials, options.rollouts);
+    EXPECT_FALSE(before.better_than(*ground.task.best_score()));
+    if (ground.task.promising.empty()) continue;
+    EXPECT_EQ(ground.task.promising.size(), static_cast<std::size_t>(ground.task.units().count));
+  }
+  EXPECT_EQ(play_round(network, ground.task, options, 99, 1, 5).trials, 5);
+}
+
+TEST(Reward, IsWorseForLaterAndForWhatDoesNotFit) {
+  Ground ground(6, 2);
+  const Score best = *ground.task.best_score();
+  EXPECT_NEAR(ground.task.reward(best), -1, 1e-9);
+  Score later = best;
+  later.step_time = best.step_time * 4;
+  EXPECT_NEAR(ground.task.reward(later), -2, 1e-6);
+  Score full = best;
+  full.feasible = false;
+  full.overflow = Bytes(1);
+  EXPECT_LT(ground.task.reward(full), -1.99);
+  Score fuller = full;
+  fuller.overflow = Bytes(std::int64_t{1} << 33);
+  EXPECT_LT(ground.task.reward(fuller), ground.task.reward(full));
+  EXPECT_GE(ground.task.reward(fuller), -10);
+}
+
+TrainingOptions tiny_training() {
+  TrainingOptions options;
+  options.models.push_back({"chain", std::make_shared<const Graph>(toy::chain(5, 64, 512))});
+  options.clusters = {toy::small_cluster(2, 1), toy::small_cluster(2, 2)};
+  options.random_clusters = 0;
+  options.steps = 4;
+  options.threads = 1;
+  options.set = {{"rollouts", "8"}, {"rounds", "2"}, {"held-out", "1"}, {"report", "2"}};
+  return options;
+}
+
+TEST(Train, GoesOnAsIfThereHadBeenNoPause) {
+  TemporaryFolder folder;
+  TrainingObserver quiet;
+  TrainingOptions straight = tiny_training();
+  straight.output = folder / "straight.bin";
+  const TrainingResult result = make_trainer()->train(straight, quiet, {});
+  EXPECT_EQ(result.last.step, 4);
+  EXPECT_FALSE(result.stopped);
+  EXPECT_TRUE(result.last.held_out_loss.has_value());
+
+  TrainingOptions paused = tiny_training();
+  paused.checkpoint = folder / "check";
+  paused.output = folder / "paused.bin";
+  paused.steps = 2;
+  make_trainer()->train(paused, quiet, {});
+  paused.steps = 4;
+  make_trainer()->train(paused, quiet, {});
+  EXPECT_EQ(Network::load(straight.output).parameters(), Network::load(paused.output).parameters());
+
+  paused.seed = 7;  // another training
+  EXPECT_THROW(make_trainer()->train(paused, quiet, {}), InputError);
+  const Problem problem = make_problem(toy::chain(3, 64, 512), toy::small_cluster(2, 0), {});
+  EXPECT_NO_THROW(
+      plan(problem, evaluations(20), {{"weights", straight.output.string()}, {"mode", "zero-shot"}}));
+}
+
+TEST(Train, RefusesWhatItCannotUse) {
+  TrainingObserver quiet;
+  TrainingOptions nothing = tiny_training();
+  nothing.models.clear();
+  EXPECT_THROW(make_trainer()->train(nothing, quiet, {}), InputError);
+  TrainingOptions unknown = tiny_training();
+  unknown.set["speed"] = "9";
+  EXPECT_THROW(make_trainer()->train(unknown, quiet, {}), InputError);
+  TrainingOptions nowhere = tiny_training();
+  nowhere.set["device"] = "abacus";
+  EXPECT_THROW(make_trainer()->train(nowhere, quiet, {}), InputError);
+}
+
+}  // namespace
+}  // namespace strato::gdp
