@@ -117,7 +117,7 @@ Trainer& trainer_of(Planner& planner) {
   Trainer* trainer = planner.trainer();
   if (trainer != nullptr) return *trainer;
   throw InputError("", planner.name(), "this planner learns nothing: there is nothing to train",
-                   "train a planner that learns, such as tag");
+                   "train a planner that learns: tag, gdp");
 }
 
 void check_files(const TrainOptions& options) {
@@ -179,7 +179,7 @@ int train(const TrainOptions& options, const Command& command) {
 }
 
 void declare_data(CLI::App& sub, TrainOptions& options) {
-  sub.add_option("planner", options.planner, "A planner that learns, such as tag")->required();
+  sub.add_option("planner", options.planner, "A planner that learns: tag, gdp")->required();
   sub.add_option("graphs", options.graphs,
                  "Models: files or names of samples, with =BATCH behind; default: TAG's six");
   sub.add_option("--models", options.models, "The same as one list: vgg19,bert_small=96")

@@ -175,10 +175,7 @@ std::vector<float> Network::parameters() const { return state_->model.parameters
 void Network::set_parameters(std::span<const float> values) {
   state_->model.parameters.assign(values);
 }
-std::vector<float> Network::gradients() const {
-  const at::Tensor flat = state_->model.parameters.gradients.to(at::kCPU);
-  return {flat.data_ptr<float>(), flat.data_ptr<float>() + flat.numel()};
-}
+std::vector<float> Network::gradients() const { return state_->model.parameters.gradient_copy(); }
 std::string Network::optimizer_state() const { return state_->adam.state(); }
 void Network::restore_optimizer(std::string_view bytes) {
   state_->adam.restore(bytes, state_->model.parameters);
@@ -189,6 +186,7 @@ void Network::move_to(const std::string& name) {
     const at::Device device(name);
     if (device.is_cuda() && !at::hasCUDA()) throw InputError("", name, "no GPU", "");
     state_->model.parameters.move_to(device);
+    state_->adam.move_to(device);
     state_->device = device;
   } catch (const std::exception&) {
     throw InputError("", "device " + name, "LibTorch cannot compute there",

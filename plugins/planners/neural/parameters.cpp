@@ -67,6 +67,8 @@ void Parameters::make_views() {
 
 std::vector<float> Parameters::copy() const { return floats_of(values); }
 
+std::vector<float> Parameters::gradient_copy() const { return floats_of(gradients); }
+
 void Parameters::assign(std::span<const float> flat) {
   CHECK(flat.size() == size_, "one value a parameter");
   const at::NoGradGuard no_gradient;
@@ -91,6 +93,12 @@ void Adam::step(Parameters& parameters, const AdamOptions& options) {
   parameters.values.mul_(1 - options.rate * options.weight_decay);
   parameters.values.addcdiv_(mean_, (square_ / square_scale).sqrt_().add_(kSmall),
                              -options.rate / mean_scale);
+}
+
+void Adam::move_to(const at::Device& device) {
+  if (!mean_.defined()) return;
+  mean_ = mean_.to(device);
+  square_ = square_.to(device);
 }
 
 std::string Adam::state() const {

@@ -28,6 +28,7 @@ class Parameters {
 
   // Flat copies, in the order of declaration.
   std::vector<float> copy() const;
+  std::vector<float> gradient_copy() const;
   void assign(std::span<const float> flat);
 
   at::Tensor values, gradients;
@@ -56,6 +57,7 @@ class Adam {
  public:
   // One step along parameters.gradients.
   void step(Parameters& parameters, const AdamOptions& options);
+  void move_to(const at::Device& device);
   // Moments and number of steps, for a checkpoint.
   std::string state() const;
   // Throws InputError when it is of other parameters, or cut.

@@ -2,8 +2,6 @@
 
 #include <cmath>
 
-#include "core/base/random.h"
-
 namespace strato::tag {
 namespace {
 
@@ -59,43 +57,6 @@ at::Tensor indices(const std::vector<std::int32_t>& values) {
 
 }  // namespace
 
-std::size_t Parameters::declare(std::vector<std::int64_t> shape, double spread, double fill) {
-  std::size_t length = 1;
-  for (std::int64_t extent : shape) length *= static_cast<std::size_t>(extent);
-  parts_.push_back({std::move(shape), size_, length, spread, fill});
-  size_ += length;
-  return parts_.size() - 1;
-}
-
-void Parameters::allocate(std::uint64_t seed, const at::Device& device) {
-  Random random(seed);
-  std::vector<float> start;
-  for (const Part& part : parts_)
-    for (std::size_t i = 0; i < part.length; ++i)
-      start.push_back(static_cast<float>(part.fill + random.uniform(-part.spread, part.spread)));
-  values = at::tensor(start).to(device);
-  gradients = at::zeros_like(values);
-  make_views();
-}
-
-void Parameters::move_to(const at::Device& device) {
-  values = values.to(device);
-  gradients = gradients.to(device);
-  make_views();
-}
-
-void Parameters::make_views() {
-  views_.clear();
-  for (const Part& part : parts_) {
-    const auto begin = static_cast<std::int64_t>(part.begin);
-    const auto length = static_cast<std::int64_t>(part.length);
-    at::Tensor leaf = values.narrow(0, begin, length).view(part.shape).detach();
-    leaf.set_requires_grad(true);
-    leaf.mutable_grad() = gradients.narrow(0, begin, length).view(part.shape);
-    views_.push_back(std::move(leaf));
-  }
-}
-
 Batch::Batch(const ProblemFeatures& problem, std::span<const StateFeatures* const> states,
              bool paper, const at::Device& where)
     : queries(static_cast<std::int64_t>(states.size())),
@@ -140,24 +101,20 @@ Batch::Batch(const ProblemFeatures& problem, std::span<const StateFeatures* cons
   next = put(indices(rows));
 }
 
-std::size_t Model::matrix(std::int64_t in, std::int64_t out, double gain) {
-  return parameters.declare({in, out}, gain * std::sqrt(6.0 / static_cast<double>(in + out)));
-}
-
 Model::Relation Model::relation(std::int64_t edge_columns) {
   const std::int64_t width = size_.width, heads = size_.heads;
-  return {matrix(width, width), matrix(edge_columns, width), parameters.declare({width}, 0),
-          matrix(width, heads), matrix(width, heads)};
+  return {parameters.matrix(width, width), parameters.matrix(edge_columns, width), parameters.declare({width}, 0),
+          parameters.matrix(width, heads), parameters.matrix(width, heads)};
 }
 
 Model::Model(const NetworkSize& size) : size_(size) {
   const Columns c = columns(size.paper);
   const std::int64_t width = size.width;
-  op_in_ = matrix(c.op, width);
-  op_state_in_ = matrix(c.op_state, width);
+  op_in_ = parameters.matrix(c.op, width);
+  op_state_in_ = parameters.matrix(c.op_state, width);
   op_bias_ = parameters.declare({width}, 0);
-  device_in_ = matrix(c.device, width);
-  device_state_in_ = matrix(c.device_state, width);
+  device_in_ = parameters.matrix(c.device, width);
+  device_state_in_ = parameters.matrix(c.device_state, width);
   device_bias_ = parameters.declare({width}, 0);
   for (int i = 0; i < size.layers; ++i) {
     Layer layer{};
@@ -174,14 +131,14 @@ Model::Model(const NetworkSize& size) : size_(size) {
     layers_.push_back(layer);
   }
   const std::int64_t out = size.paper ? 1 : width;
-  use_out_ = matrix(width, out);
-  group_out_ = matrix(width, out);
-  action_out_ = matrix(c.action, out);
+  use_out_ = parameters.matrix(width, out);
+  group_out_ = parameters.matrix(width, out);
+  action_out_ = parameters.matrix(c.action, out);
   hidden_bias_ = parameters.declare({out}, 0);
   if (size.paper) return;
-  share_out_ = matrix(width, out);
-  slice_out_ = matrix(c.slice, out);
-  score_out_ = matrix(out, 1, 0.1);
+  share_out_ = parameters.matrix(width, out);
+  slice_out_ = parameters.matrix(c.slice, out);
+  score_out_ = parameters.matrix(out, 1, 0.1);
   slice_skip_ = parameters.declare({c.slice, 1}, 0);
 }
 

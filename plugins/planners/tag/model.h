@@ -6,36 +6,10 @@
 #include <span>
 #include <vector>
 
-#include "plugins/planners/tag/aten.h"
+#include "plugins/planners/neural/parameters.h"
 #include "plugins/planners/tag/network.h"
 
 namespace strato::tag {
-
-// All parameters of a network behind each other in one tensor, and their gradients in another; each
-// parameter is a view of a part. So copying, averaging and stepping are single operations.
-class Parameters {
- public:
-  // Declares a parameter; `spread` is the range of its first values (0: all `fill`).
-  std::size_t declare(std::vector<std::int64_t> shape, double spread, double fill = 0);
-  void allocate(std::uint64_t seed, const at::Device& device);
-  void move_to(const at::Device& device);
-
-  const at::Tensor& operator[](std::size_t index) const { return views_[index]; }
-  at::Tensor values, gradients;
-  std::size_t size() const { return size_; }
-
- private:
-  struct Part {
-    std::vector<std::int64_t> shape;
-    std::size_t begin, length;
-    double spread, fill;
-  };
-  void make_views();
-
-  std::vector<Part> parts_;
-  std::size_t size_ = 0;
-  std::vector<at::Tensor> views_;
-};
 
 // Queries of one problem as tensors. Nodes come first and the batch second, so that messages are
 // gathered by whole rows.
@@ -60,7 +34,7 @@ class Model {
  public:
   explicit Model(const NetworkSize& size);
 
-  Parameters parameters;
+  neural::Parameters parameters;
   // The first values of a network that has learned nothing: random, and (not in the paper's
   // variant) as if it knew that actions which look fast, or follow the first group, are better.
   void start(std::uint64_t seed, const at::Device& device);
@@ -80,7 +54,6 @@ class Model {
     at::Tensor op, device;  // [N, B, width], [M, B, width]
   };
   Relation relation(std::int64_t edge_columns);
-  std::size_t matrix(std::int64_t in, std::int64_t out, double gain = 1);
   at::Tensor product(const at::Tensor& rows, std::size_t weight) const;
   at::Tensor attend(const Relation& r, const at::Tensor& messages, const at::Tensor& target,
                     std::int64_t over) const;

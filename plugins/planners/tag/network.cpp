@@ -1,7 +1,5 @@
 #include "plugins/planners/tag/network.h"
 
-#include <cstring>
-
 #include "core/base/error.h"
 #include "core/base/file.h"
 #include "plugins/planners/tag/model.h"
@@ -10,24 +8,11 @@
 namespace strato::tag {
 namespace {
 
-// LibTorch's own threads cost more than they bring on tensors of this size, and callers run side by
-// side on threads of their own. Concerns the calling thread (and new ones until they say
-// otherwise).
-void on_one_thread() {
-  if (at::get_num_threads() != 1) at::set_num_threads(1);
-}
-
 at::Tensor from_floats(std::span<const float> values, const at::Device& device) {
   return at::from_blob(const_cast<float*>(values.data()),
                        {static_cast<std::int64_t>(values.size())}, at::kFloat)
       .clone()
       .to(device);
-}
-
-std::vector<float> to_floats(const at::Tensor& tensor) {
-  const at::Tensor here = tensor.detach().to(at::kCPU).contiguous();
-  const float* begin = here.data_ptr<float>();
-  return {begin, begin + here.numel()};
 }
 
 std::vector<const StateFeatures*> states_of(std::span<const Example> examples) {
@@ -63,8 +48,7 @@ struct Network::State {
   std::string note;
   Model model;
   at::Device device = at::kCPU;
-  at::Tensor mean, square;  // Adam's moments
-  std::int64_t steps = 0;
+  neural::Adam adam;
 };
 
 at::Tensor Network::State::run_loss(std::span<const Example> run) const {
@@ -82,7 +66,7 @@ template <class Use>
 double Network::State::for_each_run(std::span<const Example> examples, Use&& use) const {
   const double weight = total_weight(examples);
   if (weight <= 0) return 0;
-  on_one_thread();
+  neural::on_one_thread();
   double sum = 0;
   while (!examples.empty()) {
     const std::span<const Example> run = first_run(examples);
@@ -105,8 +89,6 @@ Network Network::make(const NetworkSize& size, std::uint64_t seed) {
   auto state = std::make_unique<State>(size);
   const at::NoGradGuard no_gradient;
   state->model.start(seed, state->device);
-  state->mean = at::zeros_like(state->model.parameters.values);
-  state->square = at::zeros_like(state->mean);
   return Network(std::move(state));
 }
 
@@ -145,7 +127,7 @@ const std::string& Network::note() const { return state_->note; }
 std::vector<std::vector<float>> Network::forward(
     const ProblemFeatures& problem, std::span<const StateFeatures* const> queries) const {
   constexpr std::size_t kChunk = 8;
-  on_one_thread();
+  neural::on_one_thread();
   const at::NoGradGuard no_gradient;
   std::vector<std::vector<float>> result;
   for (std::size_t begin = 0; begin < queries.size(); begin += kChunk) {
@@ -173,36 +155,16 @@ double Network::backward(std::span<const Example> examples) {
   return state_->for_each_run(examples, [](const at::Tensor& loss) { loss.backward(); });
 }
 
-// AdamW (Loshchilov and Hutter), with the usual constants.
 void Network::step(const LearnOptions& options) {
-  constexpr double kMean = 0.9, kSquare = 0.999, kSmall = 1e-8;
-  const at::NoGradGuard no_gradient;
-  State& s = *state_;
-  at::Tensor gradient = s.model.parameters.gradients;
-  const double length = gradient.norm().item<double>();
-  if (options.clip > 0 && length > options.clip) gradient = gradient * (options.clip / length);
-  ++s.steps;
-  s.mean.mul_(kMean).add_(gradient, 1 - kMean);
-  s.square.mul_(kSquare).addcmul_(gradient, gradient, 1 - kSquare);
-  const double mean_scale = 1 - std::pow(kMean, static_cast<double>(s.steps));
-  const double square_scale = 1 - std::pow(kSquare, static_cast<double>(s.steps));
-  s.model.parameters.values.mul_(1 - options.rate * options.weight_decay);
-  s.model.parameters.values.addcdiv_(s.mean, (s.square / square_scale).sqrt_().add_(kSmall),
-                                     -options.rate / mean_scale);
+  state_->adam.step(state_->model.parameters, {options.rate, options.weight_decay, options.clip});
 }
 
 std::size_t Network::parameter_count() const { return state_->model.parameters.size(); }
-std::vector<float> Network::parameters() const {
-  return to_floats(state_->model.parameters.values);
-}
-std::vector<float> Network::gradients() const {
-  return to_floats(state_->model.parameters.gradients);
-}
+std::vector<float> Network::parameters() const { return state_->model.parameters.copy(); }
+std::vector<float> Network::gradients() const { return state_->model.parameters.gradient_copy(); }
 
 void Network::set_parameters(std::span<const float> values) {
-  CHECK(values.size() == parameter_count(), "one value a parameter");
-  const at::NoGradGuard no_gradient;
-  state_->model.parameters.values.copy_(from_floats(values, at::kCPU));
+  state_->model.parameters.assign(values);
 }
 
 void Network::set_gradients(std::span<const float> values) {
@@ -211,26 +173,9 @@ void Network::set_gradients(std::span<const float> values) {
   state_->model.parameters.gradients.copy_(from_floats(values, at::kCPU));
 }
 
-std::string Network::optimizer_state() const {
-  std::string bytes(reinterpret_cast<const char*>(&state_->steps), sizeof state_->steps);
-  for (const at::Tensor& moment : {state_->mean, state_->square}) {
-    const std::vector<float> values = to_floats(moment);
-    bytes.append(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float));
-  }
-  return bytes;
-}
-
+std::string Network::optimizer_state() const { return state_->adam.state(); }
 void Network::restore_optimizer(std::string_view bytes) {
-  const std::size_t count = parameter_count();
-  if (bytes.size() != sizeof(std::int64_t) + 2 * count * sizeof(float))
-    throw InputError("", "optimizer state", "it is for a network of other sizes, or cut",
-                     "start the training anew, or take another checkpoint");
-  std::memcpy(&state_->steps, bytes.data(), sizeof state_->steps);
-  std::vector<float> values(2 * count);
-  std::memcpy(values.data(), bytes.data() + sizeof state_->steps, values.size() * sizeof(float));
-  const at::NoGradGuard no_gradient;
-  state_->mean.copy_(from_floats(std::span(values).first(count), at::kCPU));
-  state_->square.copy_(from_floats(std::span(values).last(count), at::kCPU));
+  state_->adam.restore(bytes, state_->model.parameters);
 }
 
 bool Network::has_gpu() { return at::hasCUDA(); }
@@ -241,8 +186,7 @@ void Network::move_to(const std::string& name) {
     if (device.is_cuda() && !has_gpu()) throw InputError("", name, "no GPU", "");
     const at::NoGradGuard no_gradient;
     state_->model.parameters.move_to(device);
-    state_->mean = state_->mean.to(device);
-    state_->square = state_->square.to(device);
+    state_->adam.move_to(device);
     state_->device = device;
   } catch (const std::exception&) {
     throw InputError("", "device " + name, "LibTorch cannot compute there",
