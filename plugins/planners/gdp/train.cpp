@@ -51,11 +51,13 @@ std::vector<OptionHelp> help() {
 TrainSettings settings_from(const TrainingOptions& options) {
   PlannerOptions given;
   given.set = options.set;
+  const std::vector<OptionHelp> known = help();
   for (const auto& [key, value] : options.set) {
-    const std::vector<OptionHelp> known = help();
     if (std::ranges::find(known, key, &OptionHelp::name) != known.end()) continue;
-    throw InputError("", "--set " + key + "=" + value, "the trainer has no such option",
-                     "stratoscope-cli list trainers tells them");
+    std::string list;
+    for (const OptionHelp& option : known) list += (list.empty() ? "" : ", ") + option.name;
+    throw InputError("", "--set " + key + "=" + value, "the trainer of 'gdp' has no such option",
+                     "it has: " + list);
   }
   const auto whole = [&](const std::string& key, int& value, int least) {
     const std::int64_t asked = given.integer(key, value);
