@@ -22,7 +22,9 @@ const Score* TournamentModel::best_of(const Entry& entry) const {
 double TournamentModel::fraction(const Entry& entry) const {
   if (entry.state != RowState::Running) return -1;
   const auto info = std::ranges::find(planners_, entry.planner, &PluginInfo::name);
-  if (info == planners_.end() || info->effort != Effort::Search) return -1;
+  if (info == planners_.end() ||
+      (info->effort != Effort::Search && info->effort != Effort::Learning))
+    return -1;
   const double fraction =
       options_.budget_seconds > 0
           ? entry.progress.elapsed_seconds / options_.budget_seconds

@@ -16,6 +16,8 @@ QString section_name(Effort effort) {
       return PlannerMenu::tr("Slow: one answer, later");
     case Effort::Search:
       return PlannerMenu::tr("Searches: spend the budget");
+    case Effort::Learning:
+      return PlannerMenu::tr("Learning: train a network on the problem");
     case Effort::Portfolio:
       return PlannerMenu::tr("Portfolios: run others");
   }
@@ -54,7 +56,8 @@ PlannerMenu::PlannerMenu(const std::vector<PluginInfo>& planners, QWidget* paren
                [](Effort effort) { return effort == Effort::Quick; });
   add_shortcut(tr("All"), tr("Slow ones and searches, too"), [](Effort) { return true; });
   add_shortcut(tr("None"), {}, [](Effort) { return false; });
-  for (const Effort effort : {Effort::Quick, Effort::Slow, Effort::Search, Effort::Portfolio}) {
+  for (const Effort effort : {Effort::Quick, Effort::Slow, Effort::Search, Effort::Learning,
+                              Effort::Portfolio}) {
     if (std::ranges::find(planners, effort, &PluginInfo::effort) == planners.end()) continue;
     menu_->addSection(section_name(effort));
     for (const PluginInfo& planner : planners) {
