@@ -300,7 +300,11 @@ void HeaderBar::refresh_names() {
     model_->setText(chooser_text(QStringLiteral("No model")));
   }
   QString cluster = session_.cluster_name();
-  if (problem) cluster += QStringLiteral(" · %1 GPUs").arg(problem->cluster->device_count());
+  if (problem) {
+    const std::size_t devices = problem->cluster->device_count();
+    cluster += QStringLiteral(" · ");
+    cluster += devices == 1 ? tr("1 device") : tr("%1 devices").arg(devices);
+  }
   cluster_->setText(chooser_text(cluster.isEmpty() ? QStringLiteral("No cluster") : cluster));
   const QString label = session_.snapshot().label;
   strategy_->setText(label.isEmpty() ? QString() : QStringLiteral("Strategy: %1").arg(label));
