@@ -207,6 +207,7 @@ TEST(Job, IsRefusedWhenAnyFileIsDamaged) {
     fs::remove(file);
     EXPECT_NE(refusal(at / "job").find(name), std::string::npos);
     write_file(file, whole);
+    fs::permissions(file, fs::perms::owner_read | fs::perms::owner_write);
     EXPECT_EQ(refusal(at / "job"), "no error");
   }
   for (const char* name : {"graph.bin", "rank-0.bin"}) {
