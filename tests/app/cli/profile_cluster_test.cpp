@@ -87,7 +87,8 @@ TEST(ProfileCluster, MeasuresCommunicationWithoutAModel) {
 
 std::set<std::string> signatures_in(const fs::path& profile) {
   std::set<std::string> signatures;
-  for (const Json& op : Json::parse(read_file(profile))["ops"]) signatures.insert(op["signature"]);
+  const Json json = Json::parse(read_file(profile));
+  for (const Json& op : json["ops"]) signatures.insert(op["signature"]);
   return signatures;
 }
 
