@@ -116,10 +116,11 @@ TEST_F(TournamentTable, ShowsWhatRunsAndStops) {
 TEST_F(TournamentTable, FillsWhileOthersRun) {
   open_lenet();
   model_.run({"waits", "one", "refuses", "dp"}, as_they_are(2));
-  ASSERT_TRUE(wait_until([&] { return model_.progress().done == 3; }));
+  ASSERT_TRUE(wait_until([&] {
+    return model_.progress().done == 3 && model_.state(row_of("waits")) == RowState::Running;
+  }));
   EXPECT_TRUE(model_.running());
   EXPECT_EQ(planners().mid(2), (QStringList{"waits", "refuses"}));
-  EXPECT_EQ(model_.state(2), RowState::Running);
   EXPECT_EQ(text(0, TournamentModel::Rank), "1");
   gate_.open();
   ASSERT_TRUE(wait_until([&] { return !model_.running(); }));
