@@ -35,7 +35,9 @@ Session::~Session() {
   abandon_search();
   state_->explain_stop.request_stop();
   if (state_->search_thread.joinable()) state_->search_thread.join();
-  state_.reset();  // joins the workers while all that they post to is still there
+  // Their jobs use all of the state, also each other's worker.
+  for (Worker* worker : {&state_->load, &state_->explain, &state_->simulate}) worker->end();
+  state_.reset();  // the recorder writes what is left
 }
 
 void Session::post(std::function<void()> function) {

@@ -6,19 +6,22 @@ namespace strato {
 
 Worker::Worker(OnExit on_exit) : on_exit_(on_exit), thread_([this] { work(); }) {}
 
-Worker::~Worker() {
+Worker::~Worker() { end(); }
+
+void Worker::end() {
   {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
     if (on_exit_ == OnExit::DropQueued) jobs_.clear();
   }
   wake_.notify_all();
-  thread_.join();
+  if (thread_.joinable()) thread_.join();
 }
 
 void Worker::post(std::function<void()> job) {
   {
     const std::lock_guard lock(mutex_);
+    if (stopping_ && on_exit_ == OnExit::DropQueued) return;
     jobs_.push_back(std::move(job));
   }
   wake_.notify_one();

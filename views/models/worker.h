@@ -13,12 +13,15 @@ class Worker {
  public:
   enum class OnExit { DropQueued, FinishQueued };
   explicit Worker(OnExit on_exit);
-  ~Worker();  // waits for the job under way
+  ~Worker();  // end()
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
   void post(std::function<void()> job);  // from any thread
   void wait();                           // until nothing is queued or under way
+  // Waits for the job under way, and for those queued where they are to be finished. Afterwards
+  // nothing is taken any more. Not from a job.
+  void end();
 
  private:
   void work();

@@ -1,4 +1,6 @@
+#include <chrono>
 #include <fstream>
+#include <thread>
 
 #include "core/search/baselines.h"
 #include "tests/views/models/fixture.h"
@@ -260,6 +262,18 @@ TEST_F(SessionSearch, ClosingDuringASearchKeepsItsBest) {
   const Workspace workspace(file, true);
   ASSERT_EQ(workspace.runs().size(), 1u);
   EXPECT_EQ(workspace.runs()[0].state, RunState::Stopped);
+}
+
+// A window may be closed at any moment of a load.
+TEST(SessionAlone, EndsWhileItLoads) {
+  for (int round = 0; round < 25; ++round) {
+    Session session;
+    ImportOptions import;
+    import.batch = 16;
+    session.open_cluster(sample("clusters/tag-2x1080ti.json"));
+    session.open_model(sample("models/lenet.onnx"), import, {});
+    std::this_thread::sleep_for(std::chrono::microseconds(400 * round));
+  }
 }
 
 }  // namespace
