@@ -184,9 +184,9 @@ class Interrupted : public LauncherTest {
     return launcher->launch({at, STRATO_WORKER, static_cast<int>(of.programs.ranks.size()),
                              of.machines, {}});
   }
-  // Kills a rank somewhere behind the first step.
+  // Kills a rank somewhere behind the second step, when the first one's checkpoint is there.
   static void kill_one(LaunchedJob& launched, const std::filesystem::path& at, Random& random) {
-    const auto steps = 1 + random.below(kLast - 2);
+    const auto steps = 2 + random.below(kLast - 3);
     for (std::uint64_t i = 0; i < steps; ++i) wait_for(launched, JobEvent::Kind::Step);
     const auto until = std::chrono::steady_clock::now() + random.below(8) * std::chrono::milliseconds(1);
     while (std::chrono::steady_clock::now() < until) continue;
