@@ -250,6 +250,13 @@ LoadedModel load_model(const ModelOptions& options) {
   return model;
 }
 
+LoadedModel load_model(const ModelOptions& options, const CostOptions& costs) {
+  LoadedModel model = load_model(options);
+  model.cost_files = costs;
+  model.options.costs = costs.sources();
+  return model;
+}
+
 std::shared_ptr<const Cluster> load_cluster(const std::string& given) {
   return std::make_shared<const Cluster>(
       read_cluster(cluster_path(given), GpuCatalogue::bundled()));

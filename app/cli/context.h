@@ -81,6 +81,7 @@ std::filesystem::path model_path(const std::string& given);
 std::filesystem::path cluster_path(const std::string& given);
 
 LoadedModel load_model(const ModelOptions& options);
+LoadedModel load_model(const ModelOptions& options, const CostOptions& costs);
 std::shared_ptr<const Cluster> load_cluster(const std::string& given);
 
 // A plan with the problem that it is for, from its own model and cluster or from others.

@@ -23,9 +23,7 @@ int plan(const PlanOptions& options, const Command& command) {
   others.insert(others.end(), {model_path(options.model.graph), cluster_path(options.cluster),
                                options.workspace});
   check_writable(options.output, others);
-  LoadedModel model = load_model(options.model);
-  model.cost_files = options.costs;
-  model.options.costs = options.costs.sources();
+  const LoadedModel model = load_model(options.model, options.costs);
   const Problem problem = problem_of(model, load_cluster(options.cluster));
   std::optional<Workspace> workspace;
   if (!options.workspace.empty()) workspace.emplace(options.workspace);

@@ -146,9 +146,7 @@ int tune(TuneCommand options, const Command& command) {
   Interrupt interrupt;
   options.launch.job.seed = options.planner.seed;
   check(options);
-  LoadedModel model = load_model(options.model);
-  model.cost_files = options.costs;
-  model.options.costs = options.costs.sources();
+  const LoadedModel model = load_model(options.model, options.costs);
   const Problem problem = problem_of(model, load_cluster(options.cluster));
   std::optional<Workspace> workspace;
   if (!options.workspace.empty()) workspace.emplace(options.workspace);

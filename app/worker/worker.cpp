@@ -105,7 +105,19 @@ RankFailure tell(const std::filesystem::path& folder, const Failure& failure) {
   std::abort();
 }
 
-// Runs the rank, and ends the process where it fails: before anything is destroyed.
+// Ends the process where it fails, before anything is destroyed.
+template <class Session>
+void run_to_the_end(Session& session, const Transport& transport, const WorkerArguments& arguments,
+                    Events& events, Guard& guard) {
+  guard.expect_ranks([&transport] { return transport.lost(); });
+  try {
+    session.run();
+    guard.expect_ranks(nullptr);
+  } catch (...) {
+    end_failed(arguments, events, std::current_exception());
+  }
+}
+
 void run_rank(const WorkerArguments& arguments, const PluginRegistry& plugins, Events& events,
               Guard& guard) try {
   const RankJob job = load_rank(arguments.job, arguments.rank);
@@ -119,13 +131,7 @@ void run_rank(const WorkerArguments& arguments, const PluginRegistry& plugins, E
                engine->software().c_str(), meeting.host.c_str(), meeting.port);
   RankSession session({job, arguments.job, *execution, *transport, events, &guard,
                        engine->software()});
-  guard.expect_ranks([&transport] { return transport->lost(); });
-  try {
-    session.run();
-    guard.expect_ranks(nullptr);
-  } catch (...) {
-    end_failed(arguments, events, std::current_exception());
-  }
+  run_to_the_end(session, *transport, arguments, events, guard);
 } catch (...) {
   end_failed(arguments, events, std::current_exception());
 }
@@ -160,13 +166,7 @@ void run_measuring(const WorkerArguments& arguments, const PluginRegistry& plugi
                meeting.host.c_str(), meeting.port);
   MeasureSession session({staged, arguments.rank, arguments.job, engine.get(), execution.get(),
                           *transport, events, &guard});
-  guard.expect_ranks([&transport] { return transport->lost(); });
-  try {
-    session.run();
-    guard.expect_ranks(nullptr);
-  } catch (...) {
-    end_failed(arguments, events, std::current_exception());
-  }
+  run_to_the_end(session, *transport, arguments, events, guard);
 } catch (...) {
   end_failed(arguments, events, std::current_exception());
 }

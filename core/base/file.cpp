@@ -31,14 +31,14 @@ void write_all(int handle, const fs::path& path, std::string_view content) {
 }
 
 // A device or pipe stays what it is: a rename would put a plain file in its place.
-void write_into(const fs::path& path, std::string_view content) {
+void write_into(const fs::path& path, const std::function<void(const PutPart&)>& produce) {
   const int handle = ::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
   if (handle < 0) fail(path, "cannot be written", errno, "choose another file name");
   const struct Closer {
     int handle;
     ~Closer() { ::close(handle); }
   } closer{handle};
-  write_all(handle, path, content);
+  produce([&](std::string_view part) { write_all(handle, path, part); });
 }
 
 // Owns a temporary file until it is renamed to its final name.
@@ -57,12 +57,10 @@ class TemporaryFile {
   TemporaryFile(const TemporaryFile&) = delete;
   TemporaryFile& operator=(const TemporaryFile&) = delete;
 
-  void write(std::string_view content) {
-    write_all(handle_, target_, content);
-    if (::fsync(handle_) != 0) fail(target_, "cannot be written", errno, "free some space and try again");
-  }
+  void put(std::string_view part) { write_all(handle_, target_, part); }
 
   void rename() {
+    if (::fsync(handle_) != 0) fail(target_, "cannot be written", errno, "free some space and try again");
     ::close(std::exchange(handle_, -1));
     if (::rename(name_.c_str(), target_.c_str()) != 0) {
       fail(target_, "cannot be replaced", errno, "choose another file name");
@@ -101,9 +99,14 @@ bool is_special_file(const fs::path& path) {
 }
 
 void write_file(const fs::path& path, std::string_view content) {
-  if (is_special_file(path)) return write_into(path, content);
+  write_file_in_parts(path, [content](const PutPart& put) { put(content); });
+}
+
+void write_file_in_parts(const fs::path& path,
+                         const std::function<void(const PutPart&)>& produce) {
+  if (is_special_file(path)) return write_into(path, produce);
   TemporaryFile file(path);
-  file.write(content);
+  produce([&file](std::string_view part) { file.put(part); });
   file.rename();
 }
 

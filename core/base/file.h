@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -12,6 +13,11 @@ std::string read_file(const std::filesystem::path& path);
 // Writes to a temporary name in the same folder, syncs, then renames: the file is never
 // half-written. A device or pipe is written as it is, never replaced.
 void write_file(const std::filesystem::path& path, std::string_view content);
+// The same, of content that nobody has whole: `produce` hands over one part after another. What it
+// throws leaves the file as it was.
+using PutPart = std::function<void(std::string_view)>;
+void write_file_in_parts(const std::filesystem::path& path,
+                         const std::function<void(const PutPart&)>& produce);
 
 // There, but neither a plain file nor a folder: a device, a pipe, /dev/stdout.
 bool is_special_file(const std::filesystem::path& path);

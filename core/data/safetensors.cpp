@@ -3,13 +3,11 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <cerrno>
 #include <cstring>
-#include <fstream>
-#include <system_error>
 #include <utility>
 
 #include "core/base/error.h"
+#include "core/base/file.h"
 #include "core/base/json.h"
 #include "core/base/mapped_file.h"
 
@@ -121,25 +119,14 @@ std::unique_ptr<TensorSource> open_safetensors(const fs::path& file) {
   return std::make_unique<SafetensorsFile>(file);
 }
 
-// Beside the file until it is whole.
 void write_safetensors(const fs::path& file, const TensorSource& tensors) {
-  const fs::path temporary = file.string() + ".tmp";
-  std::ofstream stream(temporary, std::ios::binary | std::ios::trunc);
-  const std::string header = header_of(tensors);
-  const std::uint64_t size = header.size();
-  stream.write(reinterpret_cast<const char*>(&size), sizeof size);
-  stream << header;
-  for (std::size_t i = 0; i < tensors.tensors().size() && stream; ++i) {
-    tensors.read(i, [&stream](std::string_view bytes) {
-      stream.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-    });
-  }
-  stream.close();
-  std::error_code error;
-  if (stream) fs::rename(temporary, file, error);
-  if (stream && !error) return;
-  fs::remove(temporary, error);
-  throw InputError(file.string(), "", "cannot be written", "choose another file, or make room");
+  write_file_in_parts(file, [&tensors](const PutPart& put) {
+    const std::string header = header_of(tensors);
+    const std::uint64_t size = header.size();
+    put({reinterpret_cast<const char*>(&size), sizeof size});
+    put(header);
+    for (std::size_t i = 0; i < tensors.tensors().size(); ++i) tensors.read(i, put);
+  });
 }
 
 }  // namespace strato

@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 
 #include <cstring>
-#include <fstream>
 #include <optional>
 #include <string_view>
 #include <utility>
 
 #include "core/base/error.h"
+#include "core/base/file.h"
 #include "core/base/mapped_file.h"
 #include "plugins/engines/torch/aten.h"
 #include "plugins/engines/torch/kernel.h"
@@ -121,18 +121,9 @@ at::Tensor tensor_of(const TensorSource& source, std::size_t index) {
   return tensor;
 }
 
-// Beside the file until it is whole.
 void write_archive(const fs::path& file, const c10::IValue& value) {
-  const fs::path temporary = file.string() + ".tmp";
   const std::vector<char> bytes = torch::jit::pickle_save(value);
-  std::ofstream stream(temporary, std::ios::binary | std::ios::trunc);
-  stream.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-  stream.close();
-  std::error_code error;
-  if (stream) fs::rename(temporary, file, error);
-  if (stream && !error) return;
-  fs::remove(temporary, error);
-  throw InputError(file.string(), "", "cannot be written", "choose another file, or make room");
+  write_file(file, {bytes.data(), bytes.size()});
 }
 
 }  // namespace

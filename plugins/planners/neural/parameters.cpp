@@ -126,6 +126,17 @@ void Adam::restore(std::string_view state, const Parameters& parameters) {
   square_ = tensor_of(std::span(values).last(count)).to(parameters.values.device());
 }
 
+at::Device device_named(const std::string& name) {
+  try {
+    const at::Device device(name);
+    at::zeros({1}, at::TensorOptions().device(device));
+    return device;
+  } catch (const std::exception&) {
+    throw InputError("", "device " + name, "LibTorch cannot compute there",
+                     "give cpu, or cuda:0 with a GPU");
+  }
+}
+
 void on_one_thread() {
   if (at::get_num_threads() != 1) at::set_num_threads(1);
 }

@@ -6,6 +6,8 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "plugins/planners/neural/aten.h"
@@ -67,6 +69,9 @@ class Adam {
   at::Tensor mean_, square_;
   std::int64_t steps_ = 0;
 };
+
+// "cpu", "cuda", "cuda:1". Throws InputError when LibTorch cannot compute there.
+at::Device device_named(const std::string& name);
 
 // LibTorch's own threads cost more than they bring on small tensors, and callers run side by side
 // on threads of their own. Concerns the calling thread.

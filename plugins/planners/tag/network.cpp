@@ -181,17 +181,10 @@ void Network::restore_optimizer(std::string_view bytes) {
 bool Network::has_gpu() { return at::hasCUDA(); }
 
 void Network::move_to(const std::string& name) {
-  try {
-    const at::Device device(name);
-    if (device.is_cuda() && !has_gpu()) throw InputError("", name, "no GPU", "");
-    const at::NoGradGuard no_gradient;
-    state_->model.parameters.move_to(device);
-    state_->adam.move_to(device);
-    state_->device = device;
-  } catch (const std::exception&) {
-    throw InputError("", "device " + name, "LibTorch cannot compute there",
-                     "give cpu, or cuda:0 with a GPU");
-  }
+  const at::NoGradGuard no_gradient;
+  state_->device = neural::device_named(name);
+  state_->model.parameters.move_to(state_->device);
+  state_->adam.move_to(state_->device);
 }
 
 std::filesystem::path bundled_weights() { return home_directory() / "resources/weights/tag.bin"; }

@@ -1,50 +1,21 @@
 // launch on real data: a network with PyTorch's own initial weights, trained on two ranks, becomes what
 // plain PyTorch makes of it.
 #include <gtest/gtest.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <cstdio>
 
 #include "core/base/file.h"
 #include "tests/app/cli/run_cli.h"
 #include "tests/core/store/temporary_folder.h"
+#include "tests/python.h"
 
 #if defined(STRATO_GLOO) && defined(STRATO_TORCH)
 
 namespace strato {
 namespace {
 
-// Its exit status; what it says goes to `log`.
-int run_program(std::vector<std::string> words, const std::string& log) {
-  const pid_t child = ::fork();
-  if (child == 0) {
-    if (std::freopen(log.c_str(), "w", stdout) == nullptr || ::dup2(1, 2) < 0) ::_exit(126);
-    ::setenv("OMP_NUM_THREADS", "1", 1);
-    std::vector<char*> pointers;
-    for (std::string& word : words) pointers.push_back(word.data());
-    pointers.push_back(nullptr);
-    ::execvp(pointers[0], pointers.data());
-    ::_exit(127);
-  }
-  return wait_for(child);
-}
-
-// The system's python3 may have torch where another one in the path has none.
-const std::string& python() {
-  static const std::string found = [] {
-    for (const std::string& name : {std::string("python3"), std::string("/usr/bin/python3")}) {
-      if (run_program({name, "-c", "import torch, numpy"}, "/dev/null") == 0) return name;
-    }
-    return std::string();
-  }();
-  return found;
-}
-
 class LaunchData : public ::testing::Test {
  protected:
   void SetUp() override {
-    if (python().empty()) GTEST_SKIP() << "no python3 with torch";
+    ASSERT_FALSE(python().empty()) << "no python3 here has torch and numpy: app/setup installs them";
     said("make", {folder.path()});
     const CliResult planned =
         run_cli({"plan", "--graph", folder / "network.onnx", "--batch", "8", "--cluster",

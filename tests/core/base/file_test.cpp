@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <csignal>
+#include <stdexcept>
 #include <thread>
 
 #include "tests/message_of.h"
@@ -34,6 +35,22 @@ class Files : public testing::Test {
   }
   fs::path folder_;
 };
+
+TEST_F(Files, AreWrittenInParts) {
+  write_file_in_parts(folder_ / "x", [](const PutPart& put) {
+    for (const char* part : {"one ", "", "two ", "three"}) put(part);
+  });
+  EXPECT_EQ(read_file(folder_ / "x"), "one two three");
+  EXPECT_THROW(write_file_in_parts(folder_ / "x",
+                                   [](const PutPart& put) {
+                                     put("half of");
+                                     throw std::runtime_error("no more");
+                                   }),
+               std::runtime_error);
+  EXPECT_EQ(read_file(folder_ / "x"), "one two three");
+  EXPECT_EQ(entries(), 1u);
+  EXPECT_NO_THROW(write_file_in_parts("/dev/null", [](const PutPart& put) { put("away"); }));
+}
 
 TEST_F(Files, RoundTripOfAnyBytes) {
   const std::string content("a\0b\r\n\xff", 6);

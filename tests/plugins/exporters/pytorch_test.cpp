@@ -1,9 +1,6 @@
 // The exported folder under torchrun: parameters after three steps are those of the project's own
-// engine on one device. Skipped where python3 has no torch.
+// engine on one device.
 #ifdef STRATO_TORCH
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <cmath>
 #include <set>
 
@@ -16,40 +13,12 @@
 #include "tests/plugins/engines/torch/gradient_cases.h"
 #include "tests/plugins/exporters/export_kit.h"
 #include "tests/property/random_model.h"
+#include "tests/python.h"
 
 namespace strato {
 namespace {
 
 namespace fs = std::filesystem;
-
-// Its exit status; what it says goes to `log`.
-int run_program(std::vector<std::string> words, const fs::path& log) {
-  const pid_t child = ::fork();
-  if (child == 0) {
-    if (std::freopen(log.c_str(), "w", stdout) == nullptr || ::dup2(1, 2) < 0) ::_exit(126);
-    ::setenv("OMP_NUM_THREADS", "1", 1);
-    std::vector<char*> pointers;
-    for (std::string& word : words) pointers.push_back(word.data());
-    pointers.push_back(nullptr);
-    ::execvp(pointers[0], pointers.data());
-    ::_exit(127);
-  }
-  int status = 0;
-  ::waitpid(child, &status, 0);
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 128;
-}
-
-// The system's python3 may have torch where another one in the path has none.
-const std::string& python() {
-  static const std::string found = [] {
-    for (const std::string name : {"python3", "/usr/bin/python3"}) {
-      const std::string test = "import torch, numpy, torch.distributed.run";
-      if (run_program({name, "-c", test}, "/dev/null") == 0) return name;
-    }
-    return std::string();
-  }();
-  return found;
-}
 
 void torchrun(int processes, std::vector<std::string> script, const TemporaryFolder& folder) {
   const std::string master = free_master();

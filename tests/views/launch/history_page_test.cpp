@@ -31,12 +31,8 @@ class HistoryInAView : public SessionTest {
     throw std::runtime_error("no button");
   }
   void launch(const char* job) {
-    cluster_.name(job);
     const int before = cluster_.launched();
-    LaunchChoice choice = fake_choice();
-    choice.launcher = "slurm";
-    choice.folder = folder_.filePath("jobs").toStdString();
-    model_.start(choice);
+    model_.start(cluster_job(cluster_, job, folder_.path()));
     ASSERT_TRUE(wait_until([&] { return cluster_.launched() > before; }));
   }
   int rows() { return page_.launches().rowCount(); }

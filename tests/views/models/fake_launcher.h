@@ -152,6 +152,15 @@ inline LaunchChoice fake_choice(int steps = 3) {
   return choice;
 }
 
+// That outlives the window: its launcher is a cluster's, and its folder a named one.
+inline LaunchChoice cluster_job(FakeCluster& cluster, const char* job, const QString& at) {
+  cluster.name(job);
+  LaunchChoice choice = fake_choice();
+  choice.launcher = "slurm";
+  choice.folder = at.toStdString() + "/jobs";
+  return choice;
+}
+
 // Every task takes `factor` times what was simulated, on the first rank.
 inline JobResult stretched(const Timeline& predicted, double factor, int steps, std::size_t ranks) {
   const auto of = [factor](Nanos time) {

@@ -24,12 +24,8 @@ class StoredLaunches : public SessionTest {
   void make_model() { model_ = std::make_unique<LaunchModel>(session_, fake_factory(cluster_)); }
 
   void launch(const char* job) {
-    cluster_.name(job);
     const int before = cluster_.launched();
-    LaunchChoice choice = fake_choice();
-    choice.launcher = "slurm";
-    choice.folder = folder_.filePath("jobs").toStdString();
-    model_->start(choice);
+    model_->start(cluster_job(cluster_, job, folder_.path()));
     ASSERT_TRUE(wait_until([&] { return cluster_.launched() > before; }));
   }
   void finish(double factor) {
