@@ -188,11 +188,15 @@ std::unique_ptr<Launcher> PluginRegistry::launcher(std::string_view name) const 
 }
 
 std::unique_ptr<Importer> PluginRegistry::importer_for(const fs::path& file) const {
+  return state_->make<Importer>(importer_info_for(file), "stratoscope_make_importer");
+}
+
+PluginInfo PluginRegistry::importer_info_for(const fs::path& file) const {
   const std::string extension = lower_case(file.extension().string());
   std::set<std::string> known;
   for (const PluginInfo& plugin : list(PluginKind::Importer)) {
     for (const std::string& each : plugin.extensions) {
-      if (each == extension) return state_->make<Importer>(plugin, "stratoscope_make_importer");
+      if (each == extension) return plugin;
       known.insert(each);
     }
   }

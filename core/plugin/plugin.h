@@ -104,6 +104,7 @@ class PluginRegistry {
   // planner that runs others refers to this registry, which has to outlive it.
   std::unique_ptr<Planner> planner(std::string_view name) const;
   std::unique_ptr<Importer> importer_for(const std::filesystem::path& file) const;  // by extension
+  PluginInfo importer_info_for(const std::filesystem::path& file) const;
   std::unique_ptr<Exporter> exporter(std::string_view name) const;
   std::unique_ptr<Engine> engine(std::string_view name) const;
   std::unique_ptr<RankEngine> rank_engine(std::string_view name) const;  // of kind Engine, too

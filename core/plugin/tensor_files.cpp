@@ -1,6 +1,5 @@
 #include "core/plugin/tensor_files.h"
 
-#include <algorithm>
 #include <string>
 
 #include "core/base/error.h"
@@ -29,27 +28,13 @@ Function* pytorch_function(const PluginRegistry& plugins, const fs::path& file, 
                    "use .npy files, which need nothing");
 }
 
-std::string ending_of(const fs::path& file) {
-  std::string ending = file.extension().string();
-  std::transform(ending.begin(), ending.end(), ending.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return ending;
-}
-
 }  // namespace
 
 std::unique_ptr<TensorSource> open_weights(const PluginRegistry& plugins, const fs::path& model,
                                            const ImportOptions& options) {
   using Open = TensorSource*(const fs::path*, const ImportOptions*);
-  const std::string ending = ending_of(model);
-  for (const PluginInfo& plugin : plugins.list(PluginKind::Importer)) {
-    const auto& serves = plugin.extensions;
-    if (std::find(serves.begin(), serves.end(), ending) == serves.end()) continue;
-    return std::unique_ptr<TensorSource>(
-        function_of<Open>(plugin, "stratoscope_open_weights")(&model, &options));
-  }
-  throw InputError(model.string(), "", "is no model file that an importer reads",
-                   "see stratoscope-cli list importers");
+  return std::unique_ptr<TensorSource>(function_of<Open>(
+      plugins.importer_info_for(model), "stratoscope_open_weights")(&model, &options));
 }
 
 std::unique_ptr<TensorSource> open_pytorch(const PluginRegistry& plugins, const fs::path& file) {

@@ -11,6 +11,8 @@
 namespace strato::gdp {
 namespace {
 
+static_assert(kFamilies == static_cast<std::int64_t>(OpFamily::Other) + 1);
+
 // A share of a whole on a scale of decades: 1 for all of it, 0 for a millionth and less.
 float decades(double share) {
   return static_cast<float>(std::clamp(1 + std::log10(std::max(share, 1e-6)) / 6, 0.0, 1.0));

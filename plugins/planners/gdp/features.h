@@ -15,7 +15,7 @@
 namespace strato::gdp {
 
 inline constexpr std::int64_t kFamilies = 14;      // of ops: columns of a one-hot
-inline constexpr std::int64_t kShapeColumns = 4;   // ln of the output's first extents
+inline constexpr std::int64_t kShapeColumns = 4;   // log2 of the output's first extents
 inline constexpr std::int64_t kCostColumns = 10;   // (+) time 2, memory 2, bytes in and out, ...
 inline constexpr std::int64_t kUnitColumns = kFamilies + kShapeColumns + kCostColumns;
 inline constexpr std::int64_t kTypes = 128;        // rows of the table of op types (by their hash)

@@ -27,7 +27,6 @@ class PlacementTask {
  public:
   PlacementTask(const Problem& problem, Evaluator& evaluator, const PlacementOptions& options);
 
-  const Problem& problem() const { return problem_; }
   const GraphFeatures& features() const { return features_; }
   const Units& units() const { return units_; }
   const std::vector<Decision>& choices() const { return choices_; }

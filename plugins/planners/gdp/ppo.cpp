@@ -175,7 +175,8 @@ RoundReport play_round(Network& network, PlacementTask& task, const PpoOptions& 
   if (!options.paper) {
     placements.push_back(task.promising.empty() ? greedy(policy) : std::move(task.promising));
     task.promising.clear();
-    const auto wanted = static_cast<std::size_t>(options.changes * static_cast<double>(trials));
+    const auto wanted = std::min(
+        trials - 1, static_cast<std::size_t>(options.changes * static_cast<double>(trials)));
     while (changes.size() < wanted) changes.push_back(change(policy, task, changes.size(), random));
   }
   while (placements.size() + changes.size() < trials) {
@@ -187,13 +188,11 @@ RoundReport play_round(Network& network, PlacementTask& task, const PpoOptions& 
   for (const Change& change : changes) placements.push_back(change.placement);
 
   const std::vector<Score> scores = task.evaluate(placements);
-  RoundReport report{0, -1e300, policy.entropy, 0, static_cast<int>(scores.size())};
+  RoundReport report{0, policy.entropy, static_cast<int>(scores.size())};
   std::vector<Trial> tried;
   const double usual = task.mean_reward();
   for (std::size_t i = 0; i < scores.size(); ++i) {
     const double reward = task.reward(scores[i]);
-    report.best_reward = std::max(report.best_reward, reward);
-    report.infeasible += scores[i].feasible ? 0 : 1;
     tried.push_back(trial_of(policy, placements[i]));
     tried.back().advantage = options.paper ? reward - usual : reward;
     if (i >= whole) {

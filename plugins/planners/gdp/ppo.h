@@ -32,8 +32,9 @@ struct PpoOptions {
 };
 
 struct RoundReport {
-  double mean_reward = 0, best_reward = 0, entropy = 0;
-  int infeasible = 0, trials = 0;
+  double mean_reward = 0;  // of the placements that were drawn whole
+  double entropy = 0;
+  int trials = 0;
 };
 
 // One placement drawn; `block`: by unit, whose noise is shared.

@@ -269,10 +269,12 @@ TrainingResult Training::run() {
   while (!finished() && !stop_.stop_requested()) {
     const std::vector<float> before = network_.parameters();
     const std::string optimizer = network_.optimizer_state();
+    const std::int64_t evaluations = evaluations_;
     const double loss = visit(visits_);
     if (stop_.stop_requested()) {
       network_.set_parameters(before);
       network_.restore_optimizer(optimizer);
+      evaluations_ = evaluations;
       break;
     }
     loss_sum_ += loss;

@@ -4,23 +4,14 @@
 #include <system_error>
 #include <vector>
 
-#include "core/base/digest.h"
 #include "core/base/error.h"
 #include "core/base/file.h"
+#include "plugins/planners/neural/sealed.h"
 
 namespace strato::tag {
 namespace {
 
 constexpr std::string_view kCheckpointMagic = "stratoscope-tag-training 1\n";
-constexpr std::size_t kDigestBytes = 16;
-constexpr const char* kCheckpointRemedy =
-    "start the training without it, or give another --checkpoint";
-
-std::string digest_bytes(std::string_view content) {
-  const Digest digest = strato::digest_of(content);
-  ByteWriter out;
-  return std::move(out.number(digest.high).number(digest.low)).take();
-}
 
 std::vector<std::string> lines_of(const std::string& text) {
   std::vector<std::string> lines;
@@ -60,21 +51,11 @@ std::string to_bytes(const Checkpoint& checkpoint) {
   out.text(checkpoint.network).text(checkpoint.optimizer);
   out.number(static_cast<std::uint32_t>(checkpoint.records.size()));
   for (const Record& record : checkpoint.records) write(out, record);
-  const std::string content = std::move(out).take();
-  return std::string(kCheckpointMagic) + digest_bytes(content) + content;
+  return neural::seal(kCheckpointMagic, std::move(out).take());
 }
 
 Checkpoint parse_checkpoint(std::string_view bytes, const std::string& file) {
-  if (!bytes.starts_with(kCheckpointMagic.substr(0, kCheckpointMagic.find(' '))))
-    throw InputError(file, "", "is no checkpoint of a training of 'tag'", kCheckpointRemedy);
-  if (!bytes.starts_with(kCheckpointMagic))
-    throw InputError(file, "", "is a checkpoint of another version", kCheckpointRemedy);
-  bytes.remove_prefix(kCheckpointMagic.size());
-  const std::string_view sum = bytes.substr(0, kDigestBytes);
-  bytes.remove_prefix(sum.size());
-  if (sum != digest_bytes(bytes))
-    throw InputError(file, "", "the checkpoint is damaged or cut short", kCheckpointRemedy);
-  ByteReader in(bytes, file);
+  ByteReader in(neural::unsealed(bytes, kCheckpointMagic, "tag", file), file);
   Checkpoint checkpoint;
   checkpoint.fingerprint = in.text();
   checkpoint.step = in.number<std::int64_t>();

@@ -111,7 +111,10 @@ TEST(Round, TriesBetterChangesTogether) {
     if (ground.task.promising.empty()) continue;
     EXPECT_EQ(ground.task.promising.size(), static_cast<std::size_t>(ground.task.units().count));
   }
-  EXPECT_EQ(play_round(network, ground.task, options, 99, 1, 5).trials, 5);
+  for (const double changes : {0.0, 0.9, 1.0}) {
+    options.changes = changes;
+    EXPECT_EQ(play_round(network, ground.task, options, 99, 1, 5).trials, 5) << changes;
+  }
 }
 
 TEST(Reward, IsWorseForLaterAndForWhatDoesNotFit) {
