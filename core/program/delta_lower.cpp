@@ -103,7 +103,7 @@ DeltaLowering::~DeltaLowering() = default;
 const DeltaLowering::Change& DeltaLowering::lower(const Strategy& strategy) {
   constexpr std::size_t kMostGarbage = 3;  // rows that are gone for each that is not
   State& state = *state_;
-  CHECK(is_plain(strategy), "delta lowering knows no buckets, no priorities and no split ops");
+  CHECK(is_plain(strategy), "delta lowering knows no buckets, priorities, split ops and variables");
   state.strategy = complete(strategy, *state.tables().cluster);
   state.lower.placement.place(state.strategy);
   const bool comparable = state.valid && state.generation == state.lower.placement.generation() &&
@@ -117,7 +117,8 @@ const DeltaLowering::Change& DeltaLowering::lower(const Strategy& strategy) {
 }
 
 bool DeltaLowering::is_plain(const Strategy& strategy) {
-  return strategy.bucket == Bytes(0) && strategy.priorities.empty() && strategy.splits.empty();
+  return strategy.bucket == Bytes(0) && strategy.priorities.empty() && strategy.splits.empty() &&
+         strategy.variables.empty();
 }
 
 bool DeltaLowering::are_near(const Strategy& a, const Strategy& b, const Grouping& grouping) {

@@ -44,7 +44,7 @@ class DeltaLowering {
 
   void forget();  // the next strategy is lowered anew
 
-  static bool is_plain(const Strategy& strategy);  // no buckets, priorities, split ops
+  static bool is_plain(const Strategy& strategy);  // no buckets, priorities, split ops, variables
   // Can lower() follow the change from one to the other, as far as a comparison of the decisions
   // can tell? And from the last one that was lowered to this one?
   static bool are_near(const Strategy& a, const Strategy& b, const Grouping& grouping);

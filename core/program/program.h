@@ -19,6 +19,7 @@
 #include "core/cluster/cluster.h"
 #include "core/graph/graph.h"
 #include "core/graph/grouping.h"
+#include "core/strategy/variable_sync.h"
 
 namespace strato {
 
@@ -40,6 +41,7 @@ struct Task {
   // What first_sample and samples count: -1 samples of the batch, else elements along this axis, of the
   // tensor, or of the first output of an op that is split (of an update: its parameter).
   std::int8_t axis = -1;
+  Encoding encoding = Encoding::None;  // of what is sent; of a Split: it encodes, of a Sum or Concat: decodes
   OpId op;              // the op computed, or whose output is moved
   TensorId tensor;      // the tensor moved or reshuffled; invalid for Compute and Update
   DeviceId device;      // where it runs; a transfer's source; a collective's first member

@@ -173,6 +173,8 @@ Digest Strategy::digest() const {
     for (const DeviceShare& part : split.parts)
       hasher.number(part.device.value()).number(part.weight);
   }
+  if (!variables.empty()) hasher.text("variables").number(variables.size());
+  for (const VariableSync& variable : variables) add_to(hasher, variable);
   if (!priorities.empty()) hasher.text("priorities").numbers(std::span(priorities));
   return hasher.finish();
 }
@@ -182,7 +184,8 @@ bool operator==(const Strategy& a, const Strategy& b) {
     return strategy.grouping ? strategy.grouping->digest() : Digest();
   };
   return a.groups == b.groups && a.bucket == b.bucket && a.duplicated == b.duplicated &&
-         a.splits == b.splits && a.priorities == b.priorities && whose(a) == whose(b);
+         a.splits == b.splits && a.variables == b.variables && a.priorities == b.priorities &&
+         whose(a) == whose(b);
 }
 
 Decision decision_on_groups(const Cluster& cluster, std::span<const DeviceGroupId> groups,

@@ -1,7 +1,8 @@
 // A strategy: every decision about how a graph runs on a cluster. An immutable value in use: edits copy.
 //
 // Here are TAG's decisions: per op group a set of devices with shares and a mode (TAG 4.2). A group that is not
-// decided yet is empty (partial strategies are legal: see complete()).
+// decided yet is empty (partial strategies are legal: see complete()). Single variables may say otherwise how
+// they are synchronised: AutoDist's node configs (core/strategy/variable_sync.h).
 #pragma once
 
 #include <cstdint>
@@ -16,6 +17,7 @@
 #include "core/base/units.h"
 #include "core/cluster/cluster.h"
 #include "core/graph/grouping.h"
+#include "core/strategy/variable_sync.h"
 
 namespace strato {
 
@@ -64,6 +66,9 @@ struct Strategy {
   // Ops split along another axis than the batch, ascending by op, no op twice; what their groups
   // say does not hold for them.
   std::vector<OpSplit> splits;
+  // How variables of replicated groups are synchronised where not as their group says (AutoDist
+  // 2.2); ascending by update op, no update twice. Elsewhere an entry that changes nothing is legal.
+  std::vector<VariableSync> variables;
   // Execution order (FastT 5): by op, smaller runs first; its transfers and collectives have it,
   // too. Empty: first in, first out.
   std::vector<std::int32_t> priorities;

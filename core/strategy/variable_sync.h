@@ -1,0 +1,67 @@
+// How one variable is synchronised: the node config of AutoDist 2.2.
+//
+// Every replica of the variable's group holds the variable and makes a gradient, a partial sum over
+// its samples. A variable is divided along one axis into parts (Partitioner), and each part goes its
+// own way (Synchronizer):
+// - AllReduce: the replicas all-reduce the part's gradient, and each updates its own copy. Parts
+//   with the same merge group are reduced as one message.
+// - Ps (Reduce, Broadcast): the replicas send the part's gradient to `server`, which sums, updates
+//   and sends the new value back. Replicas of a machine with a transfer station send to it, it sums
+//   and sends on; the new value comes back the same way (two-level). Only the server holds the
+//   part's optimizer state.
+// What is sent may be encoded (Compressor). Everything but the lossy encodings keeps the results of
+// training: a step means the same as on one device.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "core/base/digest.h"
+#include "core/base/ids.h"
+#include "core/cluster/cluster.h"
+#include "core/graph/graph.h"
+
+namespace strato {
+
+enum class Synchroniser : std::uint8_t { AllReduce, Ps };
+std::string_view name_of(Synchroniser synchroniser);  // "allreduce", "ps"
+std::optional<Synchroniser> synchroniser_from(std::string_view name);
+
+// Of gradients as they travel. New values of variables always travel as they are.
+enum class Encoding : std::uint8_t {
+  None,
+  SparseRows,  // only rows that are not zero, with their numbers: of an embedding's gradient, at most
+               // one for each index that was looked up. All-gathered instead of all-reduced. Exact.
+  Half,        // 16-bit floats; lossy
+  TopK,        // the hundredth part with the largest magnitudes, with their places; lossy
+};
+std::string_view name_of(Encoding encoding);  // "none", "sparse-rows", "half", "top-k"
+std::optional<Encoding> encoding_from(std::string_view name);
+inline bool is_lossy(Encoding encoding) {
+  return encoding == Encoding::Half || encoding == Encoding::TopK;
+}
+
+struct SyncPart {
+  Synchroniser synchroniser = Synchroniser::AllReduce;
+  Encoding encoding = Encoding::None;
+  DeviceId server;                 // Ps only; any device of the cluster
+  std::vector<DeviceId> stations;  // Ps only: transfer destinations, ascending, at most one a machine
+  std::int32_t merge_group = -1;   // AllReduce only; -1: on its own, or in the strategy's buckets
+  // AllReduce only: the reduction sequence, every replica once, in the order of the ring. Empty: the
+  // order that suits the network best, as the cost model knows it.
+  std::vector<DeviceId> sequence;
+  friend bool operator==(const SyncPart&, const SyncPart&) = default;
+};
+
+struct VariableSync {
+  OpId update;                  // the variable is the parameter that it updates
+  int axis = 0;                 // of the variable; along it the parts are as equal as can be, larger first
+  std::vector<SyncPart> parts;  // at least one, at most the axis' extent
+  friend bool operator==(const VariableSync&, const VariableSync&) = default;
+};
+
+void add_to(Hasher& hasher, const VariableSync& variable);
+
+}  // namespace strato
