@@ -1,11 +1,11 @@
 // A read-only view of a whole file, which may be larger than the memory: only what is looked at is
-// read. Safe from any thread. A file that somebody cuts short meanwhile ends the process, as with any
-// mapping.
+// read. Holds no file handle, so that there may be any number of them; a file that is replaced or
+// removed meanwhile is seen as it was. Safe from any thread. A file that somebody cuts short meanwhile
+// ends the process, as with any mapping.
 #pragma once
 
 #include <cstddef>
 #include <filesystem>
-#include <string>
 #include <string_view>
 
 namespace strato {
@@ -22,10 +22,6 @@ class MappedFile {
   std::string_view bytes() const { return {static_cast<const char*>(data_), size_}; }
 
  private:
-  [[noreturn]] void refuse(const std::string& name, const std::string& problem,
-                           const std::string& remedy);
-
-  int handle_ = -1;
   void* data_ = nullptr;
   std::size_t size_ = 0;
 };
