@@ -122,7 +122,7 @@ int compare(const CompareOptions& options, const Command& command) {
         interrupt.token());
   }
   refuse_when_all_did(tournament);
-  print(command.json ? compare_json(setup, tournament, command.wall_seconds()).dump() + "\n"
+  print(command.json ? json_text(compare_json(setup, tournament, command.wall_seconds())) + "\n"
                      : compare_text(setup, tournament));
   return all_fit(tournament) ? Done : Infeasible;
 }

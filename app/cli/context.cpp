@@ -327,7 +327,7 @@ StoredModel row_of(const LoadedModel& model, const Problem& problem) {
   return {0,
           model.name,
           fs::absolute(model.path).lexically_normal().string(),
-          options.dump(),
+          json_text(options),
           problem.graph->digest(),
           serialise(*model.graph)};
 }

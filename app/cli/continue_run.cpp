@@ -45,7 +45,7 @@ int continue_run(const Continuation& continuation, const ContinueOptions& option
   job.interrupt = &interrupt;
   const SearchOutcome outcome = search(job);
   if (!options.output.empty()) write_plan_file(options.output, continuation.stored.model, outcome);
-  print(command.json ? verdict_json(outcome.verdict, command.wall_seconds()).dump() + "\n"
+  print(command.json ? json_text(verdict_json(outcome.verdict, command.wall_seconds())) + "\n"
                      : verdict_text(outcome.verdict, command.wall_seconds()));
   return outcome.verdict.feasible() ? Done : Infeasible;
 }

@@ -28,12 +28,11 @@ int export_plan(const ExportOptions& options, const Command& command) {
   const Exported exported =
       write_export(*exporter, {plan.problem, plan.strategy, outcome}, options.output);
   if (command.json) {
-    print(Json{{"format", options.format},
-               {"path", options.output},
-               {"files", exported.files},
-               {"bytes", exported.bytes},
-               {"unmatched", plan.unmatched}}
-              .dump() +
+    print(json_text(Json{{"format", options.format},
+                         {"path", options.output},
+                         {"files", exported.files},
+                         {"bytes", exported.bytes},
+                         {"unmatched", plan.unmatched}}) +
           "\n");
   } else {
     print(options.output + " written\n");

@@ -43,14 +43,14 @@ int inspect_model(const InspectOptions& options, const Command& command) {
   Graph graph = simplify(*model.graph, options.model.inference);
   if (!options.model.inference) graph = make_training_graph(graph, model.options.optimizer);
   const GraphInspection inspection = inspect_graph(*model.graph, graph, assumed);
-  print(command.json ? inspection_json(inspection).dump() + "\n" : inspection_text(inspection));
+  print(command.json ? json_text(inspection_json(inspection)) + "\n" : inspection_text(inspection));
   return Done;
 }
 
 int inspect(InspectOptions options, const Command& command) {
   if (is_cluster(options.subject)) {
     const auto cluster = load_cluster(options.subject);
-    print(command.json ? cluster_json(*cluster).dump() + "\n" : cluster_text(*cluster));
+    print(command.json ? json_text(cluster_json(*cluster)) + "\n" : cluster_text(*cluster));
     return Done;
   }
   options.model.graph = options.subject;

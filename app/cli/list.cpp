@@ -18,7 +18,7 @@ int list_plugins(PluginKind kind, const std::string& title, const Command& comma
       list.push_back(
           {{"name", plugin.name}, {"summary", plugin.summary}, {"extensions", plugin.extensions}});
     }
-    print(Json{{title, list}}.dump() + "\n");
+    print(json_text(Json{{title, list}}) + "\n");
     return Done;
   }
   Table table({"name", "what it does"});
@@ -51,7 +51,7 @@ int list_gpus(const Command& command) {
   if (command.json) {
     Json list = Json::array();
     for (const GpuType& gpu : gpus) list.push_back(gpu_json(gpu));
-    print(Json{{"gpus", list}}.dump() + "\n");
+    print(json_text(Json{{"gpus", list}}) + "\n");
     return Done;
   }
   Table table({"name", "architecture", "year", "memory", "bandwidth", "fp32/s", "fp16/s"});

@@ -37,7 +37,7 @@ int plan(const PlanOptions& options, const Command& command) {
   const SearchOutcome outcome = search(job);
   if (!options.output.empty()) write_plan_file(options.output, model, outcome);
   if (command.json) {
-    print(verdict_json(outcome.verdict, command.wall_seconds()).dump() + "\n");
+    print(json_text(verdict_json(outcome.verdict, command.wall_seconds())) + "\n");
   } else {
     print(verdict_text(outcome.verdict, command.wall_seconds()));
     if (outcome.run)

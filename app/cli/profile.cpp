@@ -111,7 +111,7 @@ int profile(const ProfileOptions& options, const Command& command) {
   const Profile all = other.empty() ? result.profile : merge(result.profile, other);
   if (!options.output.empty()) write_profile(options.output, all);
   result.output = options.output;
-  print(command.json ? profile_json(result, command.wall_seconds()).dump() + "\n"
+  print(command.json ? json_text(profile_json(result, command.wall_seconds())) + "\n"
                      : profile_text(result));
   return Done;
 }

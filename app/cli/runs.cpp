@@ -64,7 +64,7 @@ int list_runs(const RunsOptions& options, const Command& command) {
                std::to_string(run.evaluations), run.created});
   }
   if (command.json) {
-    print(Json{{"runs", list}}.dump() + "\n");
+    print(json_text(Json{{"runs", list}}) + "\n");
   } else {
     print(table.empty() ? "no runs\n" : table.text());
   }
@@ -121,7 +121,7 @@ int show_run(const RunsOptions& options, const Command& command) {
     json["tree"] = tree;
     if (run.best)
       json["strategy"] = Json::parse(workspace.strategy(*run.best).value_or(StoredStrategy{}).json);
-    print(json.dump() + "\n");
+    print(json_text(json) + "\n");
     return Done;
   }
   std::string text = fmt::format("run {}: {} on {}, {}, {}\n", run.id, model, cluster, run.planner,
@@ -146,7 +146,7 @@ int delete_run(const RunsOptions& options, const Command& command) {
   Workspace workspace = open_existing(options.workspace, true);
   const RunLock lock(workspace.file(), find_run(workspace, options.id).id);
   workspace.remove_run(options.id);
-  print(command.json ? Json{{"deleted", options.id}}.dump() + "\n"
+  print(command.json ? json_text(Json{{"deleted", options.id}}) + "\n"
                      : fmt::format("run {} deleted\n", options.id));
   return Done;
 }

@@ -82,7 +82,7 @@ void write_plan_file(const std::filesystem::path& file, const LoadedModel& model
   note_import(model.import, result);
   const std::string costs = describe(model.options.costs);
   if (!costs.empty()) result["costs"] = costs;
-  plan.result_json = result.dump();
+  plan.result_json = json_text(result);
   plan.ranks = ranks_of(*outcome.verdict.outcome.timeline);
   write_plan(file, plan);
 }

@@ -57,7 +57,7 @@ int simulate(const SimulateCommand& options, const Command& command) {
     json["order"] = options.order;
     json["links"] = options.links;
     if (options.explain) json["explain"] = explanation_json(explain(verdict));
-    print(json.dump() + "\n");
+    print(json_text(json) + "\n");
   } else {
     print(verdict_text(verdict, command.wall_seconds()));
     if (options.explain) print(explanation_text(explain(verdict)));

@@ -32,12 +32,11 @@ void store_launch(Workspace& workspace, const LaunchOptions& options, const Laun
   StoredLaunch launch;
   launch.strategy = store_strategy(workspace, plan);
   launch.launcher = options.launcher;
-  launch.options = Json{{"engine", options.job.engine},
-                        {"transport", options.job.transport},
-                        {"device", options.job.device},
-                        {"steps", options.job.steps},
-                        {"set", options.settings()}}
-                       .dump();
+  launch.options = json_text(Json{{"engine", options.job.engine},
+                                  {"transport", options.job.transport},
+                                  {"device", options.job.device},
+                                  {"steps", options.job.steps},
+                                  {"set", options.settings()}});
   launch.state = stored_state(end.state);
   launch.predicted_ns = plan.predicted.step_time.value;
   launch.measured_ns = result.step_time.value;

@@ -124,10 +124,9 @@ class Output {
   }
   void finish(const StepTimes& steps) {
     if (command_.json)
-      print(Json{{"studies", list_},
-                 {"summary", all_summaries_json(steps.cases, steps.predictions)},
-                 {"wall_s", command_.wall_seconds()}}
-                .dump() +
+      print(json_text(Json{{"studies", list_},
+                           {"summary", all_summaries_json(steps.cases, steps.predictions)},
+                           {"wall_s", command_.wall_seconds()}}) +
             "\n");
     else if (steps.studies.size() > 1)
       print("\nAll step times together\n" + all_summaries_text(steps.cases, steps.predictions));

@@ -173,7 +173,7 @@ int train(const TrainOptions& options, const Command& command) {
   interrupt.arm();
   const TrainingResult result = trainer.train(training, recorder, interrupt.token());
   recorder.finish();
-  print(command.json ? summary_json(options, result, command.wall_seconds()).dump() + "\n"
+  print(command.json ? json_text(summary_json(options, result, command.wall_seconds())) + "\n"
                      : summary(options, result));
   return Done;
 }

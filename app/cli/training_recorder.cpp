@@ -18,16 +18,14 @@ void TrainingRecorder::record(Workspace& workspace) {
   StoredTraining training;
   training.planner = planner_;
   training.weights = options_.output.string();
-  training.options = Json{
-      {"models", models},
-      {"clusters", clusters},
-      {"random_clusters", options_.random_clusters},
-      {"steps", options_.steps},
-      {"budget", options_.budget_seconds},
-      {"seed", options_.seed},
-      {"processes", options_.processes},
-      {"set",
-       options_.set}}.dump();
+  training.options = json_text(Json{{"models", models},
+                                    {"clusters", clusters},
+                                    {"random_clusters", options_.random_clusters},
+                                    {"steps", options_.steps},
+                                    {"budget", options_.budget_seconds},
+                                    {"seed", options_.seed},
+                                    {"processes", options_.processes},
+                                    {"set", options_.set}});
   workspace_ = &workspace;
   row_ = workspace.add(training);
 }

@@ -88,7 +88,7 @@ int show(const TreeOptions& options, const Command& command) {
                  {"cluster", open.problem().cluster->name()},
                  {"planner", open.run.planner}};
     json.update(tree_json(*open.tree, open.problem(), view));
-    print(json.dump() + "\n");
+    print(json_text(json) + "\n");
   } else {
     print_header(open);
     print(tree_text(*open.tree, open.problem(), view));
@@ -106,7 +106,7 @@ int steer(const TreeOptions& options, const Command& command,
   if (command.json) {
     Json json = tree_json(tree, locked.open.problem(), {0, 0, 0});
     json.erase("tree");
-    print(Json{{"run", locked.open.run.id}, {"done", words}, {"state", json}}.dump() + "\n");
+    print(json_text(Json{{"run", locked.open.run.id}, {"done", words}, {"state", json}}) + "\n");
   } else {
     print(fmt::format("run {}: {}; go on with: tree continue\n", locked.open.run.id, words));
   }
@@ -222,7 +222,7 @@ int replay(const TreeOptions& options, const Command& command) {
   TreeReplay history(open.tree);
   const ReplayRange range = range_of(options, history.steps());
   const auto search = TreeSearchOptions::from(options_from(open.run));
-  print(command.json ? replay_json(history, open.problem(), search, range).dump() + "\n"
+  print(command.json ? json_text(replay_json(history, open.problem(), search, range)) + "\n"
                      : replay_text(history, open.problem(), search, range));
   return Done;
 }
@@ -235,7 +235,7 @@ int compare_trees(const TreeOptions& options, const Command& command) {
   if (command.json) {
     Json json = {{"run", open.run.id}, {"other", other.id}};
     json.update(comparison_json(*open.tree, *other_tree, difference, open.problem(), options.top));
-    print(json.dump() + "\n");
+    print(json_text(json) + "\n");
   } else {
     print_header(open);
     print(fmt::format("compared with run {} ({})\n", other.id, other.planner));

@@ -134,7 +134,7 @@ int status_of(const TuneResult& result) {
 }
 
 void report(const TuneCommand& options, const TuneResult& result, const Command& command) {
-  if (command.json) return print(tune_json(result, command.wall_seconds()).dump() + "\n");
+  if (command.json) return print(json_text(tune_json(result, command.wall_seconds())) + "\n");
   print(tune_text(result, command.wall_seconds()));
   if (!options.output.empty() && result.best) print("\nPlan written to " + options.output + "\n");
   if (!options.profile_output.empty() && !result.profile.empty())

@@ -116,6 +116,10 @@ Json parse_json(std::string_view text) {
 
 }  // namespace
 
+std::string json_text(const Json& json, int indent) {
+  return json.dump(indent, ' ', false, Json::error_handler_t::replace);
+}
+
 JsonView JsonView::parse(std::string_view text, std::string file) {
   try {
     auto document = std::make_shared<const Json>(parse_json(text));

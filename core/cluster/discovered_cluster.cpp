@@ -104,7 +104,7 @@ std::string discovered_cluster(const std::vector<MachineReport>& reports,
   }
   spec.gpus = types.types();
   spec.network = NetworkSpec{1, {}, "latency of the switch assumed, its bandwidth taken as enough"};
-  const std::string json = spec_to_json(spec).dump(2, ' ', false, Json::error_handler_t::replace);
+  const std::string json = json_text(spec_to_json(spec), 2);
   parse_cluster(json, "the discovered cluster", catalogue);  // its limits hold here, too
   return json + "\n";
 }
@@ -122,7 +122,7 @@ std::string with_measured_links(std::string_view cluster_json, const std::string
       writer.between(pair.first, pair.second, mean);
     }
   }
-  return spec_to_json(spec).dump(2) + "\n";
+  return json_text(spec_to_json(spec), 2) + "\n";
 }
 
 }  // namespace strato

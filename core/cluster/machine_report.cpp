@@ -81,7 +81,7 @@ std::string to_json(const MachineReport& report) {
     interfaces.push_back(
         Json{{"name", each.name}, {"infiniband", each.infiniband}, {"Mbps", each.mbps}});
   }
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);  // drivers need not say UTF-8
+  return json_text(json);  // drivers need not say UTF-8
 }
 
 MachineReport parse_machine_report(std::string_view json, const std::string& name) {

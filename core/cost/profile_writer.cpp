@@ -64,15 +64,14 @@ std::string lines_of(const char* name, const std::vector<Entry>& entries) {
   std::string result = ",\n  \"" + std::string(name) + "\": [";
   for (std::size_t i = 0; i < entries.size(); ++i) {
     result += i == 0 ? "\n    " : ",\n    ";
-    result += json_of(entries[i]).dump(-1, ' ', false, Json::error_handler_t::replace);
+    result += json_text(json_of(entries[i]));
   }
   return result + (entries.empty() ? "]" : "\n  ]");
 }
 
 std::string text_of(const char* name, const std::string& text) {
   if (text.empty()) return {};
-  return ",\n  \"" + std::string(name) +
-         "\": " + Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
+  return ",\n  \"" + std::string(name) + "\": " + json_text(Json(text));
 }
 
 }  // namespace

@@ -26,7 +26,7 @@ std::string to_json_line(const JobEvent& event) {
   if (event.step_time != Nanos()) json["step_time_ns"] = event.step_time.value;
   if (event.loss) json["loss"] = real_json(*event.loss);
   if (!event.text.empty()) json["text"] = event.text;
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return json_text(json);
 }
 
 // Other things may be on the stream: what a library prints, or half a line.

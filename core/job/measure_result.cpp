@@ -14,12 +14,11 @@ constexpr const char* kEvent = "measuring";
 }  // namespace
 
 std::string to_json_line(const MeasureEvent& event) {
-  return Json{{"event", kEvent},
-              {"what", event.what},
-              {"done", event.done},
-              {"of", event.of},
-              {"left_ms", event.left.count()}}
-      .dump(-1, ' ', false, Json::error_handler_t::replace);
+  return json_text(Json{{"event", kEvent},
+                        {"what", event.what},
+                        {"done", event.done},
+                        {"of", event.of},
+                        {"left_ms", event.left.count()}});
 }
 
 std::optional<MeasureEvent> parse_measure_event(const std::string& line) {
@@ -45,8 +44,7 @@ void write_measure_result(const fs::path& folder, const MeasureResult& result) {
                      {"version", 1},
                      {"seconds", result.seconds},
                      {"notes", result.notes}};
-  write_file(folder / "measured.json",
-             json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n");
+  write_file(folder / "measured.json", json_text(json, 1) + "\n");
 }
 
 MeasureResult read_measure_result(const fs::path& folder) {

@@ -75,7 +75,7 @@ void write_result(const fs::path& folder, const JobResult& result) {
                      {"losses", std::move(losses)},
                      {"peaks_bytes", values_of(result.peaks)},
                      {"tasks", {{"bytes", tasks.size()}, {"digest", digest_of(tasks).hex()}}}};
-  write_file(folder / "result.json", json.dump(1) + "\n");
+  write_file(folder / "result.json", json_text(json, 1) + "\n");
 }
 
 JobResult read_result(const fs::path& folder) {

@@ -21,11 +21,6 @@ constexpr const char* kFailure = "failure.json";
 constexpr std::int64_t kMaxRank = 1'000'000;
 constexpr std::streamoff kLogTail = 4096;
 
-// The text as it may stand in JSON: what a library says need not be UTF-8.
-std::string dump(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
-
 // A link fails when there is such a name: the first one stays.
 void write_first(const fs::path& folder, const std::string& name, const std::string& content) {
   const fs::path own = folder / (name + "." + std::to_string(::getpid()));
@@ -74,7 +69,7 @@ Reserve& reserve() {
 }  // namespace
 
 void write_meeting(const fs::path& folder, const MeetingPlace& place) {
-  write_file(folder / kMeeting, dump(Json{{"host", place.host}, {"port", place.port}}));
+  write_file(folder / kMeeting, json_text(Json{{"host", place.host}, {"port", place.port}}));
 }
 
 std::optional<MeetingPlace> find_meeting(const fs::path& folder) {
@@ -95,7 +90,7 @@ void reserve_failure(const fs::path& folder) noexcept {
 
 void record_failure(const fs::path& folder, const RankFailure& failure) noexcept {
   try {
-    const std::string content = dump(Json{{"rank", failure.rank}, {"text", failure.text}});
+    const std::string content = json_text(Json{{"rank", failure.rank}, {"text", failure.text}});
     try {
       write_first(folder, kFailure, content);
     } catch (const InputError&) {

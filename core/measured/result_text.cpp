@@ -27,14 +27,13 @@ std::string result_text(const JobResult& result) {
   for (const Bytes peak : result.peaks) peaks.push_back(peak.value);
   for (const MeasuredTask& task : result.tasks)
     tasks.push_back({task.task.value(), task.rank, task.start.value, task.end.value});
-  return Json{{"format", kFormat},
-              {"version", kVersion},
-              {"step_time_ns", result.step_time.value},
-              {"step_times_ns", times},
-              {"losses", result.losses},
-              {"peaks", peaks},
-              {"tasks", tasks}}
-      .dump();
+  return json_text(Json{{"format", kFormat},
+                        {"version", kVersion},
+                        {"step_time_ns", result.step_time.value},
+                        {"step_times_ns", times},
+                        {"losses", result.losses},
+                        {"peaks", peaks},
+                        {"tasks", tasks}});
 }
 
 JobResult parse_result(const std::string& text, const std::string& name) {

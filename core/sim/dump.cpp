@@ -54,7 +54,7 @@ std::string resident_line(const Timeline& timeline) {
         timeline.devices[DeviceId(d)].resident.value;
   Json line = {{"resident", std::move(bytes)}};
   if (timeline.options.fair_links) line["fair_links"] = true;
-  return line.dump() + "\n";
+  return json_text(line) + "\n";
 }
 
 std::vector<TaskId> start_order(const Timeline& timeline) {
@@ -111,7 +111,7 @@ std::string dump_tasks(const Timeline& timeline) {
       free.push_back(Json::array({names[buffer], device_name(buffer)}));
     line["alloc"] = std::move(alloc);
     line["free"] = std::move(free);
-    text += line.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+    text += json_text(line) + "\n";
   }
   return text;
 }

@@ -13,9 +13,7 @@ std::string microseconds(Nanos time) {
 
 }  // namespace
 
-std::string quoted(std::string_view text) {
-  return Json(std::string(text)).dump(-1, ' ', false, Json::error_handler_t::replace);
-}
+std::string quoted(std::string_view text) { return json_text(Json(std::string(text))); }
 
 void Writer::event(std::string_view fields) {
   if (!events_.empty()) events_ += ",\n";

@@ -45,10 +45,6 @@ OpId loss_op(const Graph& graph) {
   return {};
 }
 
-std::string line(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
-
 class Folder {
  public:
   explicit Folder(const ExportInput& input)
@@ -68,7 +64,7 @@ class Folder {
     graph["groups"] = groups_;
     graph["parameters"] = parameters();
     std::vector<ExportedFile> files{
-        {"train.py", kTrainText}, {"README.md", readme()}, {"graph.json", line(graph) + "\n"}};
+        {"train.py", kTrainText}, {"README.md", readme()}, {"graph.json", json_text(graph) + "\n"}};
     for (const RankProgram& rank : programs_.ranks) {
       files.push_back({fmt::format("rank-{}.json", rank.rank), rank_text(rank)});
     }
@@ -177,17 +173,18 @@ class Folder {
   std::string rank_text(const RankProgram& rank) const {
     std::string text =
         fmt::format("{{\"rank\": {}, \"device\": {}, \"loss\": {},\n\"values\": [\n", rank.rank,
-                    line(Json(cluster_.device(rank.device).name)), line(loss_of(rank)));
+                    json_text(Json(cluster_.device(rank.device).name)), json_text(loss_of(rank)));
     for (std::size_t i = 0; i < rank.values.size(); ++i) {
       const Value& value = rank.values[ValueId(i)];
       Json row{value.tensor.value()};
       for (const Json& part : piece_json(value.piece)) row.push_back(part);
       row.push_back(value.resident ? 1 : 0);
-      text += line(row) + (i + 1 < rank.values.size() ? ",\n" : "\n");
+      text += json_text(row) + (i + 1 < rank.values.size() ? ",\n" : "\n");
     }
     text += "],\n\"instructions\": [\n";
     for (std::size_t i = 0; i < rank.instructions.size(); ++i) {
-      text += line(instruction_json(rank, i)) + (i + 1 < rank.instructions.size() ? ",\n" : "\n");
+      text +=
+          json_text(instruction_json(rank, i)) + (i + 1 < rank.instructions.size() ? ",\n" : "\n");
     }
     return text + "]}\n";
   }

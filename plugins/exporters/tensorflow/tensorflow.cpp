@@ -42,10 +42,6 @@ std::vector<std::string> device_names(const Cluster& cluster) {
   return names;
 }
 
-std::string line(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
-
 class Placed {
  public:
   explicit Placed(const ExportInput& input)
@@ -77,13 +73,14 @@ class Placed {
     for (std::size_t i = 0; i < names_.size(); ++i) {
       about["devices"][program_.cluster->device(DeviceId(i)).name] = names_[i];
     }
-    std::string text = line(about);
+    std::string text = json_text(about);
     text.back() = ',';  // of the closing brace
     text += "\n\"nodes\": {";
     for (std::size_t i = 0; i < graph_.op_count(); ++i) {
-      text += (i > 0 ? ",\n" : "\n") + line(graph_.op(OpId(i)).name) + ": " + line(node(OpId(i)));
+      text += (i > 0 ? ",\n" : "\n") + json_text(graph_.op(OpId(i)).name) + ": " +
+              json_text(node(OpId(i)));
     }
-    return text + "},\n\"order\": " + line(order()) + "}\n";
+    return text + "},\n\"order\": " + json_text(order()) + "}\n";
   }
 
  private:
