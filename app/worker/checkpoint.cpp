@@ -112,7 +112,7 @@ class Merger {
     const Tensor& tensor = graph_.tensor(id);
     const char* role = tensor.role == TensorRole::Parameter ? "parameter" : "state";
     writer_.add({tensor.name, tensor.type, tensor.shape}, role,
-                [elements](const TensorSource::Take& take) { take(elements); });
+                [elements](const PutPart& put) { put(elements); });
     written_[id] = true;
     partial_.erase(id);
   }

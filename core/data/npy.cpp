@@ -119,6 +119,11 @@ Header header_of(std::string_view content, const std::string& file) {
 
 }  // namespace
 
+bool is_numbered_npy(std::string_view name) {
+  return name.size() > 4 && name.ends_with(".npy") &&
+         name.find_first_not_of("0123456789") == name.size() - 4;
+}
+
 std::string npy_header(DataType type, const Shape& shape) {
   std::string text =
       fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': (", description_of(type));

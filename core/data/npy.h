@@ -12,6 +12,9 @@
 
 namespace strato {
 
+// "12.npy": a number cannot lead out of its folder.
+bool is_numbered_npy(std::string_view name);
+
 // A file's content up to the elements (version 1.0 of the format).
 std::string npy_header(DataType type, const Shape& shape);
 

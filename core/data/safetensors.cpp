@@ -73,7 +73,7 @@ class SafetensorsFile final : public TensorSource {
 
   const std::string& file() const override { return name_; }
   const std::vector<StoredTensor>& tensors() const override { return tensors_; }
-  void read(std::size_t index, const Take& take) const override { take(parts_[index]); }
+  void read(std::size_t index, const PutPart& put) const override { put(parts_[index]); }
 
  private:
   void add(const std::string& name, const JsonView& view) {
@@ -108,7 +108,7 @@ std::string header_of(const TensorSource& source) {
                            {"data_offsets", {at, end}}};
     at = end;
   }
-  std::string text = header.dump(-1, ' ', false, Json::error_handler_t::replace);
+  std::string text = json_text(header);
   text.append((8 - text.size() % 8) % 8, ' ');  // the elements are aligned
   return text;
 }

@@ -50,17 +50,14 @@ void write_array(const fs::path& to, const Tensor& input, const InputArray& arra
     CHECK(as_wanted.has_value(), "an input that was not checked");
     elements = std::move(*as_wanted);
   }
-  write_file(to, npy_header(input.type, tensor.shape) + elements);
+  write_file_in_parts(to, [&](const PutPart& put) {
+    put(npy_header(input.type, tensor.shape));
+    put(elements);
+  });
 }
 
 bool is_as_wanted(const InputArray& array, const Tensor& input) {
   return !array.source && NpyFile(array.file).type() == input.type;
-}
-
-// A number and ".npy": it cannot leave the folder.
-bool is_staged_name(const std::string& name) {
-  return name.size() > 4 && name.ends_with(".npy") &&
-         name.find_first_not_of("0123456789") == name.size() - 4;
 }
 
 std::unordered_map<std::string, TensorId> inputs_by_name(const Graph& graph) {
@@ -122,7 +119,7 @@ StagedInputs open_inputs(const fs::path& job, const Graph& graph) {
   auto missing = inputs_by_name(graph);
   for (const JsonView& row : index.at("inputs").items()) {
     const std::string name = row.at("file").string();
-    if (!is_staged_name(name)) row.at("file").fail("is not a file of the folder", kStageAgain);
+    if (!is_numbered_npy(name)) row.at("file").fail("is not a file of the folder", kStageAgain);
     const auto input = missing.find(row.at("name").string());
     if (input == missing.end()) row.at("name").fail("is no input of the model", kStageAgain);
     staged.inputs.push_back(open_staged(folder / name, graph, input->second, staged.samples));

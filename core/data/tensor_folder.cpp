@@ -1,10 +1,6 @@
 #include "core/data/tensor_folder.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
-#include <cerrno>
-#include <cstring>
+#include <deque>
 #include <system_error>
 #include <utility>
 
@@ -22,46 +18,6 @@ constexpr const char* kFolderFormat = "stratoscope-checkpoint";
 constexpr int kFolderVersion = 1;
 constexpr const char* kMakeRoom = "make room, or choose a job folder that you may write to";
 
-class OutputFile {
- public:
-  explicit OutputFile(const fs::path& file)
-      : name_(file.string()),
-        handle_(::open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644)) {
-    if (handle_ < 0) fail();
-  }
-  ~OutputFile() {
-    if (handle_ >= 0) ::close(handle_);
-  }
-  OutputFile(const OutputFile&) = delete;
-  OutputFile& operator=(const OutputFile&) = delete;
-
-  void write(std::string_view bytes) {
-    while (!bytes.empty()) {
-      const ssize_t written = ::write(handle_, bytes.data(), bytes.size());
-      if (written < 0 && errno == EINTR) continue;
-      if (written < 0) fail();
-      bytes.remove_prefix(static_cast<std::size_t>(written));
-    }
-  }
-  void sync() {
-    if (::fsync(handle_) != 0) fail();
-  }
-
- private:
-  [[noreturn]] void fail() const {
-    throw InputError(name_, "", std::string("cannot be written: ") + std::strerror(errno),
-                     kMakeRoom);
-  }
-  std::string name_;
-  int handle_;
-};
-
-// A number and ".npy": it cannot leave the folder.
-bool is_own_file(const std::string& name) {
-  return name.size() > 4 && name.ends_with(".npy") &&
-         name.find_first_not_of("0123456789") == name.size() - 4;
-}
-
 DataType tensor_type(const JsonView& view) {
   const std::string name = view.string();
   for (int i = 0; i <= static_cast<int>(DataType::Bool); ++i) {
@@ -78,37 +34,46 @@ FolderTensor tensor_in(const JsonView& view, const fs::path& folder) {
     tensor.tensor.shape.push_back(extent.integer(0));
   tensor.role = view.at("role").string();
   const std::string file = view.at("file").string();
-  if (!is_own_file(file))
+  if (!is_numbered_npy(file))
     view.at("file").fail("is not a file of the checkpoint", "resume from another checkpoint");
   tensor.file = folder / file;
   return tensor;
 }
 
+// All files are open, and fit, before anything is read of them.
 class FolderSource final : public TensorSource {
  public:
   explicit FolderSource(const fs::path& folder) : name_((folder / "index.json").string()) {
-    for (FolderTensor& tensor : read_tensor_folder(folder).tensors) {
+    for (const FolderTensor& tensor : read_tensor_folder(folder).tensors) {
       if (tensor.role == "state") continue;
       tensors_.push_back(tensor.tensor);
-      files_.push_back(std::move(tensor.file));
+      open(tensor);
     }
   }
   const std::string& file() const override { return name_; }
   const std::vector<StoredTensor>& tensors() const override { return tensors_; }
-  void read(std::size_t index, const Take& take) const override {
-    const NpyFile file(files_[index]);
-    if (file.type() != tensors_[index].type || file.shape() != tensors_[index].shape) {
-      throw InputError(files_[index].string(), "", "is of another type or shape than in index.json",
-                       "take another checkpoint");
-    }
-    take(file.elements());
-  }
+  void read(std::size_t index, const PutPart& put) const override { put(files_[index].elements()); }
 
  private:
+  void open(const FolderTensor& tensor) {
+    const NpyFile& file = files_.emplace_back(tensor.file);
+    if (file.type() == tensor.tensor.type && file.shape() == tensor.tensor.shape) return;
+    throw InputError(tensor.file.string(), "", "is of another type or shape than in index.json",
+                     "take another checkpoint");
+  }
+
   std::string name_;
   std::vector<StoredTensor> tensors_;
-  std::vector<fs::path> files_;
+  std::deque<NpyFile> files_;  // by tensor
 };
+
+// write_file_in_parts() replaces a link to a file, but writes through one to a device.
+void refuse_link(const fs::path& file) {
+  std::error_code ignored;
+  if (!fs::is_symlink(fs::symlink_status(file, ignored))) return;
+  throw InputError(file.string(), "", "is a symbolic link, and is not written through",
+                   "take the link away, or choose another job folder");
+}
 
 }  // namespace
 
@@ -132,12 +97,13 @@ TensorFolderWriter::TensorFolderWriter(fs::path folder) : folder_(std::move(fold
 }
 
 void TensorFolderWriter::add(const StoredTensor& tensor, const std::string& role,
-                             const std::function<void(const TensorSource::Take&)>& write) {
+                             const std::function<void(const PutPart&)>& write) {
   const fs::path file = folder_ / (std::to_string(written_.size()) + ".npy");
-  OutputFile out(file);
-  out.write(npy_header(tensor.type, tensor.shape));
-  write([&out](std::string_view bytes) { out.write(bytes); });
-  out.sync();
+  refuse_link(file);
+  write_file_in_parts(file, [&](const PutPart& put) {
+    put(npy_header(tensor.type, tensor.shape));
+    write(put);
+  });
   written_.push_back({tensor, role, file});
 }
 

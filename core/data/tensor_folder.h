@@ -12,7 +12,6 @@
 #include <functional>
 #include <memory>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "core/data/tensor_source.h"
@@ -35,9 +34,10 @@ class TensorFolderWriter {
  public:
   // Makes the folder, and takes the index of an earlier one away.
   explicit TensorFolderWriter(std::filesystem::path folder);
-  // `write` hands the elements to what it gets, in pieces.
+  // `write` hands the elements to what it gets, in pieces. A link in the folder is never written
+  // through.
   void add(const StoredTensor& tensor, const std::string& role,
-           const std::function<void(const TensorSource::Take&)>& write);
+           const std::function<void(const PutPart&)>& write);
   void finish(std::int64_t step);
 
  private:
@@ -45,7 +45,8 @@ class TensorFolderWriter {
   std::vector<FolderTensor> written_;
 };
 
-// The parameters of such a folder.
+// The parameters of such a folder: whole, and there as long as the source is, whatever becomes of
+// the folder.
 std::unique_ptr<TensorSource> open_tensor_folder(const std::filesystem::path& folder);
 
 }  // namespace strato

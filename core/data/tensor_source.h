@@ -2,11 +2,10 @@
 #pragma once
 
 #include <cstddef>
-#include <functional>
 #include <string>
-#include <string_view>
 #include <vector>
 
+#include "core/base/file.h"
 #include "core/graph/graph.h"
 
 namespace strato {
@@ -26,11 +25,10 @@ class TensorSource {
   // Why tensors may be missing, for people: "weights.bin is not there"; or nothing.
   virtual std::string note() const { return {}; }
 
-  // The elements of tensors()[index], little endian, row by row, handed to `take` in order and in
+  // The elements of tensors()[index], little endian, row by row, handed to `put` in order and in
   // pieces, so that no tensor needs to be in memory whole. Throws InputError when the file is damaged
   // or lies where it may not.
-  using Take = std::function<void(std::string_view)>;
-  virtual void read(std::size_t index, const Take& take) const = 0;
+  virtual void read(std::size_t index, const PutPart& put) const = 0;
 };
 
 }  // namespace strato

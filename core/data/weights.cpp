@@ -28,13 +28,6 @@ bool takes(const Tensor& tensor) {
   return tensor.role == TensorRole::Parameter || is_unknown_constant(tensor);
 }
 
-std::string some_of(const std::vector<std::string>& names) {
-  const auto end = names.begin() + static_cast<std::ptrdiff_t>(std::min(names.size(), kTold));
-  std::string text = fmt::format("{}", fmt::join(names.begin(), end, ", "));
-  if (names.size() > kTold) text += fmt::format(" and {} more", names.size() - kTold);
-  return text;
-}
-
 void check_fit(const Tensor& tensor, const StoredTensor& stored, const std::string& file) {
   const std::string place = "\"" + tensor.name + "\"";
   if (stored.shape != tensor.shape) {
@@ -54,8 +47,8 @@ void check_fit(const Tensor& tensor, const StoredTensor& stored, const std::stri
 // Pieces of whole elements: what is left of one goes before the next.
 class Converter {
  public:
-  Converter(DataType from, DataType to, const TensorSource::Take& take)
-      : from_(from), to_(to), take_(take) {}
+  Converter(DataType from, DataType to, const PutPart& put)
+      : from_(from), to_(to), put_(put) {}
   void operator()(std::string_view bytes) {
     if (from_ == to_ && rest_.empty() && bytes.size() % width() == 0) return pass(bytes);
     rest_ += bytes;
@@ -71,14 +64,14 @@ class Converter {
   void pass(std::string_view elements) {
     not_finite_ = not_finite_ || has_not_finite(elements, from_);
     bytes_ += elements.size();
-    if (from_ == to_) return take_(elements);
+    if (from_ == to_) return put_(elements);
     const auto wide = converted(elements, from_, to_);
     CHECK(wide.has_value(), "a weight that does not fit");
-    take_(*wide);
+    put_(*wide);
   }
 
   DataType from_, to_;
-  const TensorSource::Take& take_;
+  const PutPart& put_;
   std::string rest_;
   bool not_finite_ = false;
   std::size_t bytes_ = 0;
@@ -90,8 +83,8 @@ bool stage_one(TensorFolderWriter& writer, const Tensor& tensor, const TensorSou
   const StoredTensor& stored = source.tensors()[index];
   bool not_finite = false;
   const char* role = tensor.role == TensorRole::Parameter ? "parameter" : "constant";
-  writer.add({tensor.name, tensor.type, tensor.shape}, role, [&](const TensorSource::Take& take) {
-    Converter convert(stored.type, tensor.type, take);
+  writer.add({tensor.name, tensor.type, tensor.shape}, role, [&](const PutPart& put) {
+    Converter convert(stored.type, tensor.type, put);
     source.read(index, [&convert](std::string_view bytes) { convert(bytes); });
     const auto expected = static_cast<std::size_t>(tensor.elements() * size_of(stored.type));
     if (convert.bytes() != expected) {
@@ -105,6 +98,13 @@ bool stage_one(TensorFolderWriter& writer, const Tensor& tensor, const TensorSou
 }
 
 }  // namespace
+
+std::string names_text(const std::vector<std::string>& names) {
+  const auto end = names.begin() + static_cast<std::ptrdiff_t>(std::min(names.size(), kTold));
+  std::string text = fmt::format("{}", fmt::join(names.begin(), end, ", "));
+  if (names.size() > kTold) text += fmt::format(" and {} more", names.size() - kTold);
+  return text;
+}
 
 bool is_unknown_constant(const Tensor& tensor) {
   return tensor.role == TensorRole::Constant && !tensor.data && !tensor.producer.valid() &&
@@ -126,7 +126,7 @@ void check_weights(const Graph& graph, const TensorSource& source) {
   const std::vector<std::string> missing = missing_parameters(graph, source);
   if (!missing.empty()) {
     const std::string note = source.note().empty() ? "" : " (" + source.note() + ")";
-    throw InputError(source.file(), "", "has no values for " + some_of(missing) + note,
+    throw InputError(source.file(), "", "has no values for " + names_text(missing) + note,
                      "give the weights of this model, or --weights seeded");
   }
   const Index index = index_of(source);

@@ -26,6 +26,9 @@ std::vector<std::string> missing_parameters(const Graph& graph, const TensorSour
 // A parameter is missing, or has another shape or a type that does not widen to the graph's.
 void check_weights(const Graph& graph, const TensorSource& source);
 
+// "a, b and 7 more": the first of many names, for a message.
+std::string names_text(const std::vector<std::string>& names);
+
 struct WeightsReport {
   std::size_t parameters = 0;
   std::int64_t bytes = 0;

@@ -62,8 +62,8 @@ class PytorchFile final : public TensorSource {
 
   const std::string& file() const override { return name_; }
   const std::vector<StoredTensor>& tensors() const override { return tensors_; }
-  void read(std::size_t index, const Take& take) const override {
-    take(elements_of(values_[index]));
+  void read(std::size_t index, const PutPart& put) const override {
+    put(elements_of(values_[index]));
   }
 
  private:

@@ -63,19 +63,19 @@ class OnnxWeights final : public TensorSource {
   const std::vector<StoredTensor>& tensors() const override { return tensors_; }
   std::string note() const override { return note_; }
 
-  void read(std::size_t index, const Take& take) const override {
+  void read(std::size_t index, const PutPart& put) const override {
     const TensorProto& origin = *origins_[index];
     const std::size_t width = raw_size(origin.data_type());
     const auto type = data_type_of(origin.data_type());
     if (width == 0 || !type || static_cast<std::size_t>(size_of(*type)) != width)
       fail(index, "is of a type that cannot be trained", "convert it to float32");
-    if (origin.data_location() == TensorProto::EXTERNAL) return read_external(index, take);
-    if (const auto payload = payload_of(origin)) return read_payload(index, *payload, take);
+    if (origin.data_location() == TensorProto::EXTERNAL) return read_external(index, put);
+    if (const auto payload = payload_of(origin)) return read_payload(index, *payload, put);
     const std::shared_ptr<const Value> value = read_value(origin, folder_);
     if (value == nullptr) fail(index, "is not whole, or stored in parts", kCopyAgain);
     const std::string elements = little_endian(*value);
-    if (value->size() != 1) return take_all(index, elements, take);
-    for (std::size_t left = bytes_of(index) / width; left > 0; --left) take(elements);
+    if (value->size() != 1) return put_all(index, elements, put);
+    for (std::size_t left = bytes_of(index) / width; left > 0; --left) put(elements);
   }
 
  private:
@@ -104,15 +104,15 @@ class OnnxWeights final : public TensorSource {
     return count * static_cast<std::size_t>(size_of(tensor.type));
   }
 
-  void take_all(std::size_t index, std::string_view elements, const Take& take) const {
+  void put_all(std::size_t index, std::string_view elements, const PutPart& put) const {
     if (elements.size() != bytes_of(index)) {
       fail(index, fmt::format("has {} bytes instead of {}", elements.size(), bytes_of(index)),
            kCopyAgain);
     }
-    take(elements);
+    put(elements);
   }
 
-  void read_external(std::size_t index, const Take& take) const {
+  void read_external(std::size_t index, const PutPart& put) const {
     const ExternalPlace place = external_place(*origins_[index], folder_);
     if (!place.problem.empty()) fail(index, place.problem, "put the model's files into one folder");
     const std::size_t bytes = bytes_of(index);
@@ -126,21 +126,21 @@ class OnnxWeights final : public TensorSource {
                        place.file.filename().string(), content.size()),
            kCopyAgain);
     }
-    take(content.substr(place.offset, bytes));
+    put(content.substr(place.offset, bytes));
   }
 
-  void read_payload(std::size_t index, const Payload& payload, const Take& take) const {
+  void read_payload(std::size_t index, const Payload& payload, const PutPart& put) const {
     const std::string_view model = mapped(name_);
     if (payload.offset > model.size() || payload.size > model.size() - payload.offset)
       fail(index, "is not whole", kCopyAgain);
     const std::string_view content = model.substr(payload.offset, payload.size);
     const bool as_it_is = payload.field == kRawData || payload.field == kFloatData ||
                           payload.field == kDoubleData;
-    if (as_it_is) return take_all(index, content, take);
-    read_numbers(index, content, take);
+    if (as_it_is) return put_all(index, content, put);
+    read_numbers(index, content, put);
   }
 
-  void read_numbers(std::size_t index, std::string_view content, const Take& take) const {
+  void read_numbers(std::size_t index, std::string_view content, const PutPart& put) const {
     const auto width = static_cast<std::size_t>(size_of(tensors_[index].type));
     std::size_t at = 0, total = 0;
     std::string piece;
@@ -148,10 +148,10 @@ class OnnxWeights final : public TensorSource {
       piece.append(reinterpret_cast<const char*>(&number), width);
       total += width;
       if (piece.size() < kPieceBytes) continue;
-      take(piece);
+      put(piece);
       piece.clear();
     }
-    take(piece);
+    put(piece);
     if (at != content.size() || total != bytes_of(index))
       fail(index, "has another number of elements than its shape says", kCopyAgain);
   }

@@ -97,8 +97,8 @@ TEST(Checkpoint, WeightsFillWhatARankHolds) {
   std::vector<float> values(12);
   std::iota(values.begin(), values.end(), 1.0F);
   TensorFolderWriter writer(weights_folder(folder.path()));
-  const auto write = [&](const TensorSource::Take& take) {
-    take({reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float)});
+  const auto write = [&](const PutPart& put) {
+    put({reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float)});
   };
   writer.add({"t0", DataType::F32, kStoredShape}, "parameter", write);
   writer.finish(0);

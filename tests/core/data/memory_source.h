@@ -33,9 +33,9 @@ class MemorySource final : public TensorSource {
   const std::string& file() const override { return name_; }
   const std::vector<StoredTensor>& tensors() const override { return tensors_; }
   // In pieces that cut elements.
-  void read(std::size_t index, const Take& take) const override {
+  void read(std::size_t index, const PutPart& put) const override {
     const std::string_view all = elements_[index];
-    for (std::size_t at = 0; at < all.size(); at += 7) take(all.substr(at, 7));
+    for (std::size_t at = 0; at < all.size(); at += 7) put(all.substr(at, 7));
   }
 
  private:

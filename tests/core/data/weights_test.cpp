@@ -164,5 +164,66 @@ TEST_F(Weights, OfAFolderThatPointsElsewhereAreRefused) {
   }
 }
 
+// Before anything is staged of it.
+TEST_F(Weights, OfADamagedCheckpointAreRefusedWhenItIsOpened) {
+  give_w();
+  give_b();
+  stage_weights(folder.path(), graph, source);
+  const auto checkpoint = weights_folder(folder.path()), file = checkpoint / "1.npy";
+  const std::string whole = read_file(file);
+  const auto open = [&] { return message_of([&] { open_tensor_folder(checkpoint); }); };
+  EXPECT_EQ(open(), "no error");
+  write_file(file, whole.substr(0, whole.size() - 1));
+  EXPECT_NE(open().find("1.npy: is not whole"), std::string::npos) << open();
+  write_file(file, npy_header(DataType::F64, {3}) + std::string(24, '\0'));
+  EXPECT_NE(open().find("of another type or shape than in index.json"), std::string::npos) << open();
+  write_file(file, npy_header(DataType::F32, {3, 1}) + std::string(12, '\0'));
+  EXPECT_NE(open().find("of another type or shape than in index.json"), std::string::npos) << open();
+  std::filesystem::remove(file);
+  EXPECT_NE(open().find("1.npy: cannot be opened"), std::string::npos) << open();
+}
+
+TEST_F(Weights, OfACheckpointSurviveIt) {
+  give_w();
+  give_b();
+  stage_weights(folder.path(), graph, source);
+  const auto opened = open_tensor_folder(weights_folder(folder.path()));
+  stage_weights(folder.path(), graph, *opened);  // in its own place
+  std::filesystem::remove_all(weights_folder(folder.path()));
+  stage_weights(folder.path(), graph, *opened);
+  EXPECT_EQ(staged("w"), kW);
+  EXPECT_EQ(staged("b"), kB);
+}
+
+TEST_F(Weights, AreNeverWrittenThroughALink) {
+  give_w();
+  give_b();
+  const auto weights = weights_folder(folder.path()), mine = folder / "mine";
+  write_file(mine, "mine");
+  for (const std::filesystem::path& target : {mine, std::filesystem::path("/dev/null")}) {
+    std::filesystem::remove_all(weights);
+    std::filesystem::create_directory(weights);
+    std::filesystem::create_symlink(target, weights / "0.npy");
+    EXPECT_NE(refusal().find("0.npy: is a symbolic link"), std::string::npos) << refusal();
+    EXPECT_FALSE(std::filesystem::exists(weights / "index.json"));
+  }
+  EXPECT_EQ(read_file(mine), "mine");
+}
+
+// What cannot be written whole is not there at all.
+TEST_F(Weights, ThatEndTooSoonLeaveNoFile) {
+  give_w();
+  source.add({"b", DataType::F32, {3}}, bytes_of<float>({1, 2}));
+  EXPECT_NE(refusal().find("has 8 bytes instead of 12"), std::string::npos) << refusal();
+  EXPECT_TRUE(std::filesystem::exists(weights_folder(folder.path()) / "0.npy"));
+  EXPECT_FALSE(std::filesystem::exists(weights_folder(folder.path()) / "1.npy"));
+}
+
+TEST(Names, AreToldUpToFive) {
+  EXPECT_EQ(names_text({}), "");
+  EXPECT_EQ(names_text({"a", "b", "c", "d", "e"}), "a, b, c, d, e");
+  EXPECT_EQ(names_text({"a", "b", "c", "d", "e", "f", "g"}), "a, b, c, d, e and 2 more");
+}
+
 }  // namespace
 }  // namespace strato
