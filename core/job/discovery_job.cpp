@@ -5,6 +5,7 @@
 #include "core/base/error.h"
 #include "core/base/file.h"
 #include "core/base/json.h"
+#include "core/job/job_folder.h"
 
 namespace strato {
 namespace {
@@ -25,16 +26,12 @@ void stage_discovery(const std::filesystem::path& folder, const DiscoveryJob& jo
     throw InputError("", "", std::to_string(job.ranks) + " machines cannot be asked",
                      "ask 1 to " + std::to_string(kMostMachines));
   }
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  for (int rank = 0; rank < job.ranks; ++rank)
-    std::filesystem::remove(report_file(folder, rank), error);
-  std::filesystem::remove(folder / kDiscovered, error);
-  write_file(folder / kDiscovery, Json{{"format", kDiscoveryFormat},
-                                       {"version", DiscoveryJob::kVersion},
-                                       {"ranks", job.ranks},
-                                       {"timeout_s", job.timeout.count()}}
-                                      .dump());
+  stage_folder(folder, [&](const std::filesystem::path& at) {
+    write_file(at / kDiscovery, json_text(Json{{"format", kDiscoveryFormat},
+                                               {"version", DiscoveryJob::kVersion},
+                                               {"ranks", job.ranks},
+                                               {"timeout_s", job.timeout.count()}}));
+  });
 }
 
 bool is_discovery(const std::filesystem::path& folder) {
@@ -62,7 +59,7 @@ std::optional<MachineReport> find_report(const std::filesystem::path& folder, in
 }
 
 void finish_discovery(const std::filesystem::path& folder, const DiscoveryJob& job) {
-  write_file(folder / kDiscovered, Json{{"machines", job.ranks}}.dump() + "\n");
+  write_file(folder / kDiscovered, json_text(Json{{"machines", job.ranks}}) + "\n");
 }
 
 std::vector<MachineReport> read_reports(const std::filesystem::path& folder) {

@@ -23,6 +23,7 @@ struct DiscoveryJob {
   std::chrono::seconds timeout{60};  // that rank 0 waits for the others
 };
 
+// The folder is a new one, or one of an earlier job, whose files go but for checkpoints.
 void stage_discovery(const std::filesystem::path& folder, const DiscoveryJob& job);
 bool is_discovery(const std::filesystem::path& folder);
 DiscoveryJob load_discovery(const std::filesystem::path& folder);

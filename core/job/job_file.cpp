@@ -7,7 +7,6 @@
 
 #include "core/base/digest_json.h"
 #include "core/base/error.h"
-#include "core/base/file.h"
 #include "core/base/json.h"
 
 namespace strato {
@@ -16,17 +15,6 @@ namespace {
 constexpr std::string_view kJobFormat = "stratoscope-job";
 constexpr std::int64_t kMaxInt = std::numeric_limits<int>::max();
 constexpr std::int64_t kMaxTimeout = 30 * 24 * 3600;  // a month, in seconds
-
-std::string indented(const Json& json) {
-  return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
-}
-
-Json to_json(const StagedFile& file) {
-  return {{"bytes", file.bytes}, {"digest", file.digest.hex()}};
-}
-StagedFile read_staged_file(const JsonView& view) {
-  return {static_cast<std::uintmax_t>(view.at("bytes").integer(0)), read_digest(view.at("digest"))};
-}
 
 Json to_json(const JobOptions& options) {
   Json json = {{"engine", options.engine},
@@ -84,24 +72,6 @@ bool is_plain(const std::string& name) {
 
 }  // namespace
 
-StagedFile staged(const std::string& content) { return {content.size(), digest_of(content)}; }
-
-std::string read_staged(const std::filesystem::path& file, const StagedFile& expected) {
-  std::error_code error;
-  const std::uintmax_t bytes = std::filesystem::file_size(file, error);
-  if (error)
-    throw InputError(file.string(), "", "is not there: " + error.message(), "stage the job again");
-  if (bytes != expected.bytes)
-    throw InputError(file.string(), "",
-                     fmt::format("has {} bytes instead of {}", bytes, expected.bytes),
-                     "stage the job again");
-  std::string content = read_file(file);
-  if (digest_of(content) != expected.digest)
-    throw InputError(file.string(), "", "is not the file that was staged (its digest differs)",
-                     "stage the job again");
-  return content;
-}
-
 void check_options(const JobOptions& options, const std::string& file) {
   const auto refuse = [&](const char* place, const char* problem, const char* remedy) {
     throw InputError(file, std::string("options.") + place, problem, remedy);
@@ -127,16 +97,16 @@ std::string to_json(const JobFile& job) {
                      {"id", rank.id.value()},
                      {"machine", rank.machine},
                      {"program", to_json(rank.program)}});
-  Json graph = to_json(job.graph);
-  graph["graph"] = job.graph_digest.hex();
-  return indented(Json{{"format", kJobFormat},
-                       {"version", Job::kVersion},
-                       {"name", job.name},
-                       {"predicted_ns", job.predicted.value},
-                       {"options", to_json(job.options)},
-                       {"graph", std::move(graph)},
-                       {"programs", job.programs.hex()},
-                       {"ranks", std::move(ranks)}});
+  return json_text(Json{{"format", kJobFormat},
+                        {"version", Job::kVersion},
+                        {"name", job.name},
+                        {"predicted_ns", job.predicted.value},
+                        {"options", to_json(job.options)},
+                        {"graph", to_json(job.graph)},
+                        {"programs", job.programs.hex()},
+                        {"ranks", std::move(ranks)}},
+                   1) +
+         "\n";
 }
 
 JobFile parse_job(const std::string& json, const std::string& file) {
@@ -149,18 +119,17 @@ JobFile parse_job(const std::string& json, const std::string& file) {
   job.predicted = Nanos(root.at("predicted_ns").integer(0));
   job.options = read_options(root.at("options"));
   check_options(job.options, file);
-  job.graph = read_staged_file(root.at("graph"));
-  job.graph_digest = read_digest(root.at("graph").at("graph"));
+  job.graph = staged_graph_from(root.at("graph"));
   job.programs = read_digest(root.at("programs"));
   std::vector<Digest> digests;
   for (const JsonView& rank : root.at("ranks").items()) {
     job.ranks.push_back({rank.at("device").string(),
                          DeviceId(static_cast<std::size_t>(rank.at("id").integer(0, kMaxInt))),
-                         small(rank.at("machine"), 0), read_staged_file(rank.at("program"))});
+                         small(rank.at("machine"), 0), staged_file_from(rank.at("program"))});
     digests.push_back(job.ranks.back().program.digest);
   }
   if (job.ranks.empty()) root.at("ranks").fail("is empty", "stage the job again");
-  if (digest_of_ranks(job.graph_digest, digests) != job.programs)
+  if (digest_of_ranks(job.graph.graph, digests) != job.programs)
     root.at("programs").fail("is not the digest of the ranks' programs", "stage the job again");
   return job;
 }

@@ -2,10 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "core/base/digest.h"
+#include "core/base/json.h"
 #include "core/job/job.h"
 
 namespace strato {
@@ -18,6 +21,19 @@ struct StagedFile {
 StagedFile staged(const std::string& content);
 // Throws InputError when the file is not the one that was staged.
 std::string read_staged(const std::filesystem::path& file, const StagedFile& expected);
+Json to_json(const StagedFile& file);
+StagedFile staged_file_from(const JsonView& view);
+
+// A file with a graph, which has to be understood as it was when it was staged.
+struct StagedGraph {
+  StagedFile file;
+  Digest graph;
+};
+StagedGraph stage_graph(const std::filesystem::path& file, const Graph& graph);
+std::shared_ptr<const Graph> read_staged(const std::filesystem::path& file,
+                                         const StagedGraph& expected);
+Json to_json(const StagedGraph& graph);
+StagedGraph staged_graph_from(const JsonView& view);
 
 struct JobFile {
   struct Rank {
@@ -29,8 +45,7 @@ struct JobFile {
   std::string name;
   JobOptions options;
   Nanos predicted;
-  StagedFile graph;
-  Digest graph_digest;
+  StagedGraph graph;
   Digest programs;
   std::vector<Rank> ranks;
 };

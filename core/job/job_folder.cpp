@@ -104,13 +104,15 @@ class NewFolder {
   bool done_ = false;
 };
 
-// The file without which a folder is no job, of either kind.
-bool is_heading(const std::string& name) { return name == "job.json" || name == "measure.json"; }
+// The file without which a folder is no job, of any kind.
+bool is_heading(const std::string& name) {
+  return name == "job.json" || name == "measure.json" || name == "discover.json";
+}
 
 bool belongs_to_job(const std::string& name) {
   constexpr std::array<std::string_view, 5> kNames = {"secret", "result.json", "tasks.bin",
                                                       "profile.json", "measured.json"};
-  constexpr std::array<std::string_view, 3> kStarts = {"rank-", "log-", "graph"};
+  constexpr std::array<std::string_view, 4> kStarts = {"rank-", "log-", "graph", "machine-"};
   const auto starts = [&](std::string_view start) { return name.starts_with(start); };
   return std::find(kNames.begin(), kNames.end(), name) != kNames.end() ||
          std::any_of(kStarts.begin(), kStarts.end(), starts);
@@ -131,6 +133,7 @@ void clear(const fs::path& folder) {
     throw InputError(folder.string(), "", "holds files that are no job's", "choose a new folder");
   for (const fs::path& file : headings) fs::remove(file);
   for (const fs::path& file : old) fs::remove(file);
+  for (const char* data : {"weights", "inputs"}) fs::remove_all(folder / data);
   clear_run_files(folder);
 }
 

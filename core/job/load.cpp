@@ -2,7 +2,6 @@
 
 #include "core/base/error.h"
 #include "core/base/file.h"
-#include "core/graph/graph_file.h"
 #include "core/job/job_file.h"
 #include "core/job/job_folder.h"
 
@@ -10,15 +9,6 @@ namespace strato {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::shared_ptr<const Graph> read_graph(const fs::path& file, const JobFile& job) {
-  auto graph =
-      std::make_shared<const Graph>(parse_graph(read_staged(file, job.graph), file.string()));
-  if (graph->digest() != job.graph_digest)
-    throw InputError(file.string(), "", "is understood otherwise than when it was staged",
-                     "run the job with the program version that staged it");
-  return graph;
-}
 
 }  // namespace
 
@@ -39,7 +29,7 @@ RankJob load_rank(const fs::path& folder, int rank) {
     result.devices.push_back(of.device);
     result.device_of_rank.push_back(of.id);
   }
-  result.graph = read_graph(folder / "graph.bin", job);
+  result.graph = read_staged(folder / "graph.bin", job.graph);
   const JobFile::Rank& own = job.ranks[static_cast<std::size_t>(rank)];
   const fs::path file = folder / rank_file(rank);
   result.program = read_rank_program(read_staged(file, own.program), *result.graph, file.string());

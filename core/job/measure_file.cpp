@@ -6,7 +6,6 @@
 #include <array>
 #include <limits>
 
-#include "core/base/digest_json.h"
 #include "core/base/error.h"
 #include "core/base/json.h"
 
@@ -130,18 +129,15 @@ std::string to_json(const MeasureFile& file) {
   Json ranks = Json::array(), graphs = Json::array(), probes = Json::array();
   for (const MeasureJob::Rank& rank : file.job.ranks)
     ranks.push_back({{"device", rank.device}, {"gpu", rank.gpu}, {"machine", rank.machine}});
-  for (const auto& [staged, graph] : file.graphs)
-    graphs.push_back(
-        {{"bytes", staged.bytes}, {"digest", staged.digest.hex()}, {"graph", graph.hex()}});
+  for (const StagedGraph& graph : file.graphs) graphs.push_back(to_json(graph));
   for (const Probe& probe : file.job.probes) probes.push_back(probe_json(probe));
-  return Json{{"format", kMeasureFormat},
-              {"version", MeasureJob::kVersion},
-              {"name", file.job.name},
-              {"options", options_json(file.job.options)},
-              {"ranks", std::move(ranks)},
-              {"graphs", std::move(graphs)},
-              {"probes", std::move(probes)}}
-             .dump(-1, ' ', false, Json::error_handler_t::replace) +
+  return json_text(Json{{"format", kMeasureFormat},
+                        {"version", MeasureJob::kVersion},
+                        {"name", file.job.name},
+                        {"options", options_json(file.job.options)},
+                        {"ranks", std::move(ranks)},
+                        {"graphs", std::move(graphs)},
+                        {"probes", std::move(probes)}}) +
          "\n";
 }
 
@@ -156,11 +152,8 @@ MeasureFile parse_measure_job(const std::string& json, const std::string& file) 
     result.job.ranks.push_back({rank.at("device").string(), rank.at("gpu").string(),
                                 count_from(rank.at("machine"), 0)});
   }
-  for (const JsonView& graph : root.at("graphs").items()) {
-    result.graphs.push_back({{static_cast<std::uintmax_t>(graph.at("bytes").integer(0)),
-                              read_digest(graph.at("digest"))},
-                             read_digest(graph.at("graph"))});
-  }
+  for (const JsonView& graph : root.at("graphs").items())
+    result.graphs.push_back(staged_graph_from(graph));
   for (const JsonView& probe : root.at("probes").items())
     result.job.probes.push_back(probe_from(probe));
   result.job.graphs.resize(result.graphs.size());

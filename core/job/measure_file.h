@@ -10,10 +10,6 @@
 namespace strato {
 
 struct MeasureFile {
-  struct StagedGraph {
-    StagedFile file;
-    Digest graph;
-  };
   MeasureJob job;  // without its graphs
   std::vector<StagedGraph> graphs;
 };

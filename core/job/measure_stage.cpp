@@ -3,7 +3,6 @@
 
 #include "core/base/error.h"
 #include "core/base/file.h"
-#include "core/graph/graph_file.h"
 #include "core/job/job_folder.h"
 #include "core/job/measure_file.h"
 
@@ -14,27 +13,14 @@ namespace fs = std::filesystem;
 
 constexpr const char* kHeading = "measure.json";
 
-std::shared_ptr<const Graph> staged_graph(const fs::path& file,
-                                          const MeasureFile::StagedGraph& expected) {
-  auto graph =
-      std::make_shared<const Graph>(parse_graph(read_staged(file, expected.file), file.string()));
-  if (graph->digest() != expected.graph)
-    throw InputError(file.string(), "", "is understood otherwise than when it was staged",
-                     "run the job with the program version that staged it");
-  return graph;
-}
-
 }  // namespace
 
 void stage_measure_job(const fs::path& folder, const MeasureJob& job) {
   check_measure_job(job, (folder / kHeading).string());
   stage_folder(folder, [&](const fs::path& at) {
     MeasureFile file{job, {}};
-    for (std::size_t i = 0; i < job.graphs.size(); ++i) {
-      const std::string graph = serialise(*job.graphs[i]);
-      write_file(at / graph_file(i), graph);
-      file.graphs.push_back({staged(graph), job.graphs[i]->digest()});
-    }
+    for (std::size_t i = 0; i < job.graphs.size(); ++i)
+      file.graphs.push_back(stage_graph(at / graph_file(i), *job.graphs[i]));
     write_secret(at);
     write_file(at / kHeading, to_json(file));  // last: the folder is whole then
   });
@@ -54,7 +40,7 @@ StagedMeasureJob load_measure_job(const fs::path& folder, int rank) {
     throw InputError(at.string(), "ranks", fmt::format("there is no rank {} of {}", rank, ranks),
                      "start as many ranks as the job has");
   for (std::size_t i = 0; i < file.graphs.size(); ++i)
-    file.job.graphs[i] = staged_graph(folder / graph_file(i), file.graphs[i]);
+    file.job.graphs[i] = read_staged(folder / graph_file(i), file.graphs[i]);
   return {std::move(file.job), digest_of(text).hex(), read_secret(folder)};
 }
 

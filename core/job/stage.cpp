@@ -1,6 +1,5 @@
 #include "core/base/error.h"
 #include "core/base/file.h"
-#include "core/graph/graph_file.h"
 #include "core/job/job_file.h"
 #include "core/job/job_folder.h"
 
@@ -24,12 +23,8 @@ void write_contents(const fs::path& folder, const Job& job) {
   file.name = job.name;
   file.options = job.options;
   file.predicted = job.predicted;
-  const std::string graph = serialise(*job.graph);
-  write_file(folder / "graph.bin", graph);
-  file.graph = staged(graph);
-  for (const char* data : {"weights", "inputs"}) fs::remove_all(folder / data);
+  file.graph = stage_graph(folder / "graph.bin", *job.graph);
   if (job.write_data) job.write_data(folder);
-  file.graph_digest = job.graph->digest();
   std::vector<Digest> digests;
   for (std::size_t r = 0; r < job.programs.ranks.size(); ++r) {
     const std::string program = write_rank_program(job.programs.ranks[r]);
@@ -38,7 +33,7 @@ void write_contents(const fs::path& folder, const Job& job) {
         {job.devices[r], job.programs.ranks[r].device, job.machines[r], staged(program)});
     digests.push_back(file.ranks.back().program.digest);
   }
-  file.programs = digest_of_ranks(file.graph_digest, digests);
+  file.programs = digest_of_ranks(file.graph.graph, digests);
   write_secret(folder);
   write_file(folder / "job.json", to_json(file));  // last: the folder is whole then
 }

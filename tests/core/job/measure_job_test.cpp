@@ -9,6 +9,7 @@
 
 #include "core/base/file.h"
 #include "core/base/json.h"
+#include "core/job/discovery_job.h"
 #include "core/job/job.h"
 #include "tests/core/job/staged_job.h"
 #include "tests/core/store/temporary_folder.h"
@@ -126,6 +127,43 @@ TEST(MeasureJob, TakesTheFolderOfAnotherJob) {
   EXPECT_NE(message_of([&] { stage_measure_job(at / "mine", small_job()); }).find("no job's"),
             std::string::npos);
   EXPECT_EQ(read_file(at / "mine" / "thesis.txt"), "years of work");
+}
+
+// A worker looks for a discovery first: none may be left beside another job, nor the other way round.
+TEST(Discovery, TakesTheFolderOfAnotherJobAndGivesItBack) {
+  const TemporaryFolder at;
+  const fs::path folder = at / "job";
+  stage_job(folder, toy::job());
+  for (const char* data : {"weights", "inputs", "checkpoint-5"}) {
+    fs::create_directory(folder / data);
+    write_file(folder / data / "0.npy", "values");
+  }
+  stage_discovery(folder, {2, std::chrono::seconds(5)});
+  EXPECT_TRUE(is_discovery(folder));
+  for (const char* gone : {"job.json", "secret", "rank-0.bin", "weights", "inputs"})
+    EXPECT_FALSE(fs::exists(folder / gone)) << gone;
+  EXPECT_TRUE(fs::exists(folder / "checkpoint-5" / "0.npy"));
+  write_report(folder, 1, {});
+  stage_discovery(folder, {1, std::chrono::seconds(5)});
+  EXPECT_FALSE(fs::exists(folder / "machine-1.json"));
+  write_report(folder, 0, {});
+  stage_measure_job(folder, small_job());
+  EXPECT_FALSE(is_discovery(folder));
+  EXPECT_FALSE(fs::exists(folder / "machine-0.json"));
+}
+
+TEST(Discovery, RefusesFoldersOfOthers) {
+  const TemporaryFolder at;
+  const auto said = [&](const char* name) {
+    return message_of([&] { stage_discovery(at / name, {1, std::chrono::seconds(5)}); });
+  };
+  fs::create_directory(at / "mine");
+  write_file(at / "mine" / "result.json", "years of work");
+  EXPECT_NE(said("mine").find("no job's"), std::string::npos) << said("mine");
+  EXPECT_EQ(read_file(at / "mine" / "result.json"), "years of work");
+  fs::create_directory(at / "open");
+  fs::permissions(at / "open", fs::perms::others_write, fs::perm_options::add);
+  EXPECT_NE(said("open").find("may be written by everybody"), std::string::npos) << said("open");
 }
 
 TEST(MeasureJob, RefusesWhatNoWorkerCanMeasure) {

@@ -1,0 +1,71 @@
+// What lies beside a job's heading: written down with size and digest, and read only if it is the same.
+#include <fmt/format.h>
+
+#include <system_error>
+
+#include "core/base/digest_json.h"
+#include "core/base/error.h"
+#include "core/base/file.h"
+#include "core/graph/graph_file.h"
+#include "core/job/job_file.h"
+
+namespace strato {
+namespace {
+
+namespace fs = std::filesystem;
+
+[[noreturn]] void refuse(const fs::path& file, const std::string& problem,
+                         const char* remedy = "stage the job again") {
+  throw InputError(file.string(), "", problem, remedy);
+}
+
+}  // namespace
+
+StagedFile staged(const std::string& content) { return {content.size(), digest_of(content)}; }
+
+std::string read_staged(const fs::path& file, const StagedFile& expected) {
+  std::error_code error;
+  const std::uintmax_t bytes = fs::file_size(file, error);
+  if (error) refuse(file, "is not there: " + error.message());
+  if (bytes != expected.bytes)
+    refuse(file, fmt::format("has {} bytes instead of {}", bytes, expected.bytes));
+  std::string content = read_file(file);
+  if (digest_of(content) != expected.digest)
+    refuse(file, "is not the file that was staged (its digest differs)");
+  return content;
+}
+
+Json to_json(const StagedFile& file) {
+  return {{"bytes", file.bytes}, {"digest", file.digest.hex()}};
+}
+
+StagedFile staged_file_from(const JsonView& view) {
+  return {static_cast<std::uintmax_t>(view.at("bytes").integer(0)), read_digest(view.at("digest"))};
+}
+
+StagedGraph stage_graph(const fs::path& file, const Graph& graph) {
+  const std::string content = serialise(graph);
+  write_file(file, content);
+  return {staged(content), graph.digest()};
+}
+
+std::shared_ptr<const Graph> read_staged(const fs::path& file, const StagedGraph& expected) {
+  auto graph =
+      std::make_shared<const Graph>(parse_graph(read_staged(file, expected.file), file.string()));
+  if (graph->digest() != expected.graph)
+    refuse(file, "is understood otherwise than when it was staged",
+           "run the job with the program version that staged it");
+  return graph;
+}
+
+Json to_json(const StagedGraph& graph) {
+  Json json = to_json(graph.file);
+  json["graph"] = graph.graph.hex();
+  return json;
+}
+
+StagedGraph staged_graph_from(const JsonView& view) {
+  return {staged_file_from(view), read_digest(view.at("graph"))};
+}
+
+}  // namespace strato
