@@ -104,13 +104,14 @@ std::string describe_duplicated(std::span<const OpId> before, std::span<const Op
   return fmt::format("{} ({} changed)", text, with_commas(changed.size()));
 }
 
-// How many ops are split in one of them only, or in another way.
-std::size_t changed_splits(std::span<const OpSplit> before, std::span<const OpSplit> after) {
+// How many entries are in one list only, or differ. Both ascend by what they are of.
+template <class Entry, class Key>
+std::size_t changed_entries(std::span<const Entry> before, std::span<const Entry> after, Key key) {
   std::size_t changed = 0;
   auto a = before.begin(), b = after.begin();
   while (a != before.end() || b != after.end()) {
-    const bool only_before = b == after.end() || (a != before.end() && a->op < b->op);
-    const bool only_after = a == before.end() || (b != after.end() && b->op < a->op);
+    const bool only_before = b == after.end() || (a != before.end() && (*a).*key < (*b).*key);
+    const bool only_after = a == before.end() || (b != after.end() && (*b).*key < (*a).*key);
     changed += only_before || only_after || *a != *b;
     if (!only_after) ++a;
     if (!only_before) ++b;
@@ -120,7 +121,15 @@ std::size_t changed_splits(std::span<const OpSplit> before, std::span<const OpSp
 
 std::string describe_splits(std::span<const OpSplit> before, std::span<const OpSplit> after) {
   return fmt::format("ops split: {} -> {} ({} changed)", with_commas(before.size()),
-                     with_commas(after.size()), with_commas(changed_splits(before, after)));
+                     with_commas(after.size()),
+                     with_commas(changed_entries(before, after, &OpSplit::op)));
+}
+
+std::string describe_variables(std::span<const VariableSync> before,
+                               std::span<const VariableSync> after) {
+  return fmt::format("variables synchronised on their own: {} -> {} ({} changed)",
+                     with_commas(before.size()), with_commas(after.size()),
+                     with_commas(changed_entries(before, after, &VariableSync::update)));
 }
 
 // Ops of one group whose decision changed alike.
@@ -193,6 +202,8 @@ std::vector<std::string> describe_difference(const Strategy& before, const Strat
   if (before.duplicated != after.duplicated)
     lines.push_back(describe_duplicated(before.duplicated, after.duplicated));
   if (before.splits != after.splits) lines.push_back(describe_splits(before.splits, after.splits));
+  if (before.variables != after.variables)
+    lines.push_back(describe_variables(before.variables, after.variables));
   if (before.priorities != after.priorities) {
     lines.push_back(fmt::format("execution order: {} -> {}", describe_order(before.priorities),
                                 describe_order(after.priorities)));

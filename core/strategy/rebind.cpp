@@ -10,6 +10,8 @@
 #include "core/base/error.h"
 #include "core/graph/split_axes.h"
 #include "core/strategy/strategy_file.h"
+#include "core/strategy/variable_check.h"
+#include "core/strategy/variable_names.h"
 
 namespace strato {
 namespace {
@@ -309,6 +311,7 @@ bool NamedStrategy::names_ops() const {
 NamedStrategy name_strategy(const Strategy& strategy, const Graph& graph, const Grouping& grouping,
                             const Cluster& cluster) {
   validate(strategy, grouping, cluster);
+  validate_variables(strategy, graph);
   NamedStrategy named;
   for (std::size_t i = 0; i < grouping.size(); ++i) {
     const OpGroup& group = grouping.group(GroupId(i));
@@ -332,6 +335,7 @@ NamedStrategy name_strategy(const Strategy& strategy, const Graph& graph, const 
     for (const DeviceShare& part : split.parts)
       entry.devices.emplace_back(cluster.device(part.device).name, part.weight);
   }
+  named.variables = name_variables(strategy.variables, graph, cluster);
   if (!strategy.priorities.empty()) named.order = name_order(strategy.priorities, graph);
   return named;
 }
@@ -342,6 +346,7 @@ Rebound bind_strategy(const NamedStrategy& named, const Graph& graph, const Grou
   Rebound result = Binder(named, graph, grouping, cluster, op_times).bind();
   result.strategy.bucket = named.bucket;
   result.strategy.duplicated = bind_ops("duplicated", named.duplicated, graph, result.unmatched);
+  bind_variables(named.variables, graph, grouping, cluster, result.strategy, result.unmatched);
   if (named.order) result.strategy.priorities = bind_order(*named.order, graph, result.unmatched);
   return result;
 }

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "core/base/error.h"
+#include "core/strategy/variable_check.h"
 
 namespace strato {
 namespace {
@@ -254,6 +255,7 @@ void validate(const Strategy& strategy, const Grouping& grouping, const Cluster&
   validate_order(strategy, grouping);
   validate_ops(strategy.duplicated, "duplicated ops", grouping);
   validate_splits(strategy, grouping, cluster);
+  validate_variables(strategy, grouping, cluster);
 }
 
 }  // namespace strato

@@ -6,16 +6,23 @@
 //      "ops": ["features.28", "features.28/grad"]}, ...],
 //    "bucket_bytes": 25000000, "duplicated": ["fc6/grad_w", ...],
 //    "splits": [{"op": "conv1", "axis": 1, "devices": {"v100:0": 1, "v100:1": 1}}, ...],
+//    "variables": [{"variable": "embed.w", "axis": 0, "parts": [
+//      {"sync": "ps", "server": "v100:0", "stations": ["v100:1", "p100:0"], "encoding": "half"},
+//      {"sync": "allreduce", "merge_group": 3, "sequence": ["v100:1", "v100:0", "p100:0"]}]}, ...],
 //    "order": ["embed", ...]}
 //
 // All parts of a group but its name may be missing: without mode and devices it is undecided,
 // without ops it means the op group of that name. A device group's name ("v100") stands for all its
-// devices. "bucket_bytes" (0: no gradient buckets), "duplicated", "splits" and "order" may be
-// missing.
+// devices. "bucket_bytes" (0: no gradient buckets), "duplicated", "splits", "variables" and "order"
+// may be missing.
 // "duplicated" lists ops of replicated groups that every device of their group computes on the
 // whole batch (sufficient factor broadcasting). "splits" are ops that several devices compute
 // together, each a slice along the axis (counted from 0; of an update: the parameter's) in
-// proportion to its weight. "order" is either a list of ops in the order in
+// proportion to its weight. "variables" are parameters that are synchronised in another way than
+// their groups say (variable_sync.h): equal parts along the axis (0 unless it is there), each with
+// "sync" ("ps" with its "server", or "allreduce"), and where it is not the default "encoding"
+// ("none", "sparse-rows", "half", "top-k"), of ps "stations", of allreduce "merge_group" and
+// "sequence". "order" is either a list of ops in the order in
 // which they run, those not listed after all that are; or an object with the priorities of ops,
 // smaller first, 0 for those not in it.
 #pragma once
@@ -55,12 +62,30 @@ struct NamedSplit {
   friend bool operator==(const NamedSplit&, const NamedSplit&) = default;
 };
 
+struct NamedPart {
+  Synchroniser synchroniser = Synchroniser::AllReduce;
+  Encoding encoding = Encoding::None;
+  std::string server;                 // a device; empty: none
+  std::vector<std::string> stations;  // devices, each once
+  std::int32_t merge_group = -1;
+  std::vector<std::string> sequence;  // devices, each once
+  friend bool operator==(const NamedPart&, const NamedPart&) = default;
+};
+
+struct NamedVariable {
+  std::string variable;  // the parameter's name
+  int axis = 0;
+  std::vector<NamedPart> parts;
+  friend bool operator==(const NamedVariable&, const NamedVariable&) = default;
+};
+
 // A strategy that is bound to no graph, grouping or cluster.
 struct NamedStrategy {
   std::vector<NamedGroup> groups;
   Bytes bucket;
   std::vector<std::string> duplicated;  // each op once
   std::vector<NamedSplit> splits;       // each op once
+  std::vector<NamedVariable> variables;  // each parameter once
   std::optional<NamedOrder> order;      // nothing: first in, first out
   bool names_ops() const;  // at least one group lists ops: a grouping can be restored from it
   friend bool operator==(const NamedStrategy&, const NamedStrategy&) = default;
@@ -73,7 +98,8 @@ std::string strategy_json(const NamedStrategy& strategy);
 void write_strategy(const std::filesystem::path& file, const NamedStrategy& strategy);
 // Throw InputError with the exact place: not JSON, another format, a newer version, an unknown
 // mode, a weight below 1, an op in two groups, a name twice, a negative bucket, an op twice in the
-// order or among the duplicated or split ones, a priority or an axis out of range.
+// order or among the duplicated or split ones, a priority or an axis out of range, a variable twice,
+// a part of it with what is not for its synchroniser.
 NamedStrategy parse_strategy(std::string_view json, const std::string& file);
 NamedStrategy read_strategy(const std::filesystem::path& file);
 
@@ -87,7 +113,8 @@ struct Rebound {
 // Each of our groups takes the decision of the file's group that holds most of its ops by time
 // (ties: the first in the file); devices that the cluster does not have are dropped, as are ops of
 // the order, and duplicated and split ones, that the graph does not have; so is a split along an
-// axis that does not divide its op, or with fewer than two devices left. `op_times`: of every op of
+// axis that does not divide its op, or with fewer than two devices left, and a variable that the
+// graph does not have or cannot divide so, or whose server is gone. `op_times`: of every op of
 // the graph, see mean_op_times; empty: every op counts the same.
 Rebound bind_strategy(const NamedStrategy& named, const Graph& graph, const Grouping& grouping,
                       const Cluster& cluster, std::span<const Nanos> op_times = {});

@@ -166,6 +166,7 @@ void add_strategy(Json& root, const NamedStrategy& strategy) {
   root["groups"] = groups_to_json(strategy);
   if (!strategy.duplicated.empty()) root["duplicated"] = strategy.duplicated;
   if (!strategy.splits.empty()) root["splits"] = splits_to_json(strategy.splits);
+  if (!strategy.variables.empty()) root["variables"] = variables_to_json(strategy.variables);
   if (strategy.order) root["order"] = order_to_json(*strategy.order);
 }
 
@@ -175,6 +176,7 @@ NamedStrategy strategy_from_json(const JsonView& root) {
   read_groups(root.at("groups"), strategy);
   if (const auto ops = root.find("duplicated")) strategy.duplicated = read_ops(*ops);
   if (const auto splits = root.find("splits")) strategy.splits = read_splits(*splits);
+  if (const auto list = root.find("variables")) strategy.variables = read_variables(*list);
   if (const auto order = root.find("order")) strategy.order = read_order(*order);
   return strategy;
 }
@@ -192,8 +194,8 @@ void write_strategy(const std::filesystem::path& file, const NamedStrategy& stra
 NamedStrategy parse_strategy(std::string_view json, const std::string& file) {
   const JsonView root = JsonView::parse(json, file);
   root.expect_format("stratoscope-strategy", 1);
-  root.allow_only(
-      {"format", "version", "note", "bucket_bytes", "groups", "duplicated", "splits", "order"});
+  root.allow_only({"format", "version", "note", "bucket_bytes", "groups", "duplicated", "splits",
+                   "variables", "order"});
   return strategy_from_json(root);
 }
 

@@ -10,4 +10,8 @@ namespace strato {
 void add_strategy(Json& root, const NamedStrategy& strategy);
 NamedStrategy strategy_from_json(const JsonView& root);
 
+// "variables" (variable_json.cpp).
+Json variables_to_json(std::span<const NamedVariable> variables);
+std::vector<NamedVariable> read_variables(const JsonView& view);
+
 }  // namespace strato

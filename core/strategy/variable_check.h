@@ -1,0 +1,47 @@
+// Checks of how single variables are synchronised, what their messages take, and words about them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "core/strategy/strategy.h"
+
+namespace strato {
+
+// Of Strategy::variables what can be told without the graph: validate() calls it. Throws InputError
+// (place: "synchronised variables", or the variable and part) for variables out of order, there
+// twice or outside the model; no part; a server or station that the cluster lacks, stations out of
+// order or two in one machine; what belongs to the other synchroniser; a merge group below -1, of
+// several encodings or sequences, or of what is gathered (sparse rows, top-k); a sequence that
+// misses or repeats a replica of its (decided, replicated) group, or names another device.
+void validate_variables(const Strategy& strategy, const Grouping& grouping, const Cluster& cluster);
+
+// What the graph tells: an op that updates no parameter, an axis that the parameter does not have,
+// more parts than its extent, sparse rows of what is not looked up alone.
+void validate_variables(const Strategy& strategy, const Graph& graph);
+
+// The parameter that an op updates; invalid: none.
+TensorId parameter_of(const Graph& graph, OpId update);
+
+// How many rows of the parameter the batch looks up at most, where its gradient comes from
+// look-ups along axis 0 alone (Gather); 0: it does not.
+std::int64_t looked_up_rows(const Graph& graph, OpId update);
+
+// What a message of a part of a variable's gradient takes, over some samples of the batch.
+// Sparse rows: as many rows as these samples look up, or all; each with its number (8 bytes).
+// Top-k: a hundredth of the elements, at least one, each with its place (8 bytes). Half: 2 bytes an
+// element.
+struct PartShape {
+  std::int64_t elements = 0, rows = 1;  // rows: along axis 0
+};
+PartShape part_shape(const Tensor& variable, int axis, std::int64_t begin, std::int64_t end);
+std::int64_t encoded_rows(const Graph& graph, OpId update, const PartShape& part,
+                          std::int64_t samples);       // of SparseRows
+std::int64_t encoded_elements(const PartShape& part);  // of TopK
+Bytes encoded_bytes(const Graph& graph, OpId update, Encoding encoding, const PartShape& part,
+                    std::int64_t samples);
+
+// "embed.w: 2 parts along axis 0: PS on v100:0 by v100:1; AllReduce, half, group 3".
+std::string describe(const VariableSync& variable, const Graph& graph, const Cluster& cluster);
+
+}  // namespace strato
