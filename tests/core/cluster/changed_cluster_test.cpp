@@ -1,0 +1,129 @@
+#include "core/cluster/changed_cluster.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+
+#include "core/base/error.h"
+#include "tests/message_of.h"
+
+namespace strato {
+namespace {
+
+std::shared_ptr<const Cluster> sample(const std::string& name) {
+  return std::make_shared<const Cluster>(
+      read_cluster(std::string(STRATO_SOURCE_DIR) + "/sample_graphs/clusters/" + name + ".json",
+                   GpuCatalogue::bundled()));
+}
+
+std::size_t devices_of(const Cluster& cluster, const std::string& machine) {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(cluster.devices(), [&](const Device& device) {
+        return device.name.starts_with(machine + ":");
+      }));
+}
+
+TEST(ChangedCluster, KindsOfTheTestbed) {
+  const auto cluster = sample("tag-testbed");
+  const std::vector<MachineKind> kinds = machine_kinds(*cluster);
+  ASSERT_EQ(kinds.size(), 3u);
+  EXPECT_EQ(kinds[0].name, "v100");
+  EXPECT_EQ(kinds[1].name, "1080ti");
+  EXPECT_EQ(kinds[1].machines.size(), 4u);
+  EXPECT_EQ(kinds[2].name, "p100");
+}
+
+TEST(ChangedCluster, NothingIsTheSameCluster) {
+  const auto cluster = sample("tag-testbed");
+  EXPECT_EQ(change_cluster(cluster, {}).cluster, cluster);
+}
+
+// Of every sample: same paths, same names.
+TEST(ChangedCluster, AsManyMachinesAsNowChangesNoPath) {
+  for (const auto& entry : std::filesystem::directory_iterator(
+           std::string(STRATO_SOURCE_DIR) + "/sample_graphs/clusters")) {
+    if (entry.path().extension() != ".json") continue;
+    const auto cluster = sample(entry.path().stem().string());
+    ClusterChange change;
+    for (const MachineKind& kind : machine_kinds(*cluster))
+      change.machines[kind.name] = static_cast<std::int64_t>(kind.machines.size());
+    const ChangedCluster same = change_cluster(cluster, change);
+    ASSERT_EQ(same.cluster->digest(), cluster->digest()) << entry.path();
+    for (std::size_t d = 0; d < cluster->device_count(); ++d) {
+      EXPECT_EQ(same.instead[DeviceId(d)], DeviceId(d));
+      EXPECT_EQ(same.like[DeviceId(d)], DeviceId(d));
+    }
+  }
+}
+
+TEST(ChangedCluster, FactorsReachTheLinksThatTheyAreAbout) {
+  const auto cluster = sample("tag-testbed");
+  ClusterChange change;
+  change.network_bandwidth = 2;
+  change.machine_bandwidth = 0.5;
+  change.latency = 4;
+  change.memory = 3;
+  const auto now = change_cluster(cluster, change).cluster;
+  ASSERT_EQ(now->links().size(), cluster->links().size());
+  for (std::size_t i = 0; i < now->links().size(); ++i) {
+    const Link &before = cluster->links()[LinkId(i)], &after = now->links()[LinkId(i)];
+    ASSERT_EQ(after.name, before.name);
+    const bool network = before.name.ends_with(">net") || before.name.starts_with("net>");
+    EXPECT_DOUBLE_EQ(after.bandwidth, before.bandwidth * (network ? 2 : 0.5)) << before.name;
+    EXPECT_EQ(after.latency, before.latency * 4) << before.name;
+  }
+  EXPECT_EQ(now->gpu(DeviceId(0)).memory, cluster->gpu(DeviceId(0)).memory * 3);
+}
+
+TEST(ChangedCluster, MoreMachinesAreCopiesAtTheEnd) {
+  const auto cluster = sample("tag-testbed");
+  ClusterChange change;
+  change.machines = {{"v100", 3}};
+  const ChangedCluster more = change_cluster(cluster, change);
+  EXPECT_EQ(more.cluster->device_count(), cluster->device_count() + 8);
+  EXPECT_EQ(devices_of(*more.cluster, "v100-1"), 4u);
+  for (std::size_t d = 0; d < cluster->device_count(); ++d) {
+    EXPECT_EQ(more.cluster->device(DeviceId(d)).name, cluster->device(DeviceId(d)).name);
+    EXPECT_EQ(more.instead[DeviceId(d)], DeviceId(d));
+  }
+  const DeviceId copy = more.cluster->find_device("v100-2:3");
+  ASSERT_TRUE(copy.valid());
+  EXPECT_EQ(cluster->device(more.like[copy]).name, "v100:3");
+}
+
+TEST(ChangedCluster, FewerMachinesLeaveTheFirst) {
+  const auto cluster = sample("tag-testbed");
+  ClusterChange change;
+  change.machines = {{"1080ti", 1}, {"p100", 0}};
+  const ChangedCluster fewer = change_cluster(cluster, change);
+  EXPECT_EQ(fewer.cluster->device_count(), 4u + 2u);
+  EXPECT_EQ(fewer.instead[cluster->find_device("1080ti-3:1")],
+            fewer.cluster->find_device("1080ti-0:1"));
+  EXPECT_FALSE(fewer.instead[cluster->find_device("p100-0:0")].valid());
+}
+
+TEST(ChangedCluster, RefusesNonsense) {
+  const auto cluster = sample("tag-testbed");
+  const auto message = [&](const ClusterChange& change) {
+    return message_of([&] { change_cluster(cluster, change); });
+  };
+  ClusterChange change;
+  for (const double factor : {0.0, -1.0, 1e9, std::nan("")}) {
+    change.network_bandwidth = factor;
+    EXPECT_NE(message(change).find("network bandwidth"), std::string::npos) << factor;
+  }
+  change = {};
+  change.machines = {{"a100", 1}};
+  EXPECT_NE(message(change).find("kinds: v100, 1080ti, p100"), std::string::npos);
+  change.machines = {{"v100", 0}, {"1080ti", 0}, {"p100", 0}};
+  EXPECT_NE(message(change).find("none is left"), std::string::npos);
+  change.machines = {{"v100", -1}};
+  EXPECT_NE(message(change).find("give 0 to"), std::string::npos);
+  change.machines = {{"v100", 1000}};
+  EXPECT_NE(message(change).find("devices in all"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace strato
