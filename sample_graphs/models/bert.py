@@ -68,6 +68,20 @@ def bert_large_340m():
     return allocate(model), tokens(64), [CLASSES]
 
 
+def bert_3l():
+    """11 M parameters, as AutoDist's has."""
+    return allocate(Bert(3, 256, 1024, 4, vocabulary=30_522)), tokens(), [CLASSES]
+
+
+def bert_6l():
+    return allocate(Bert(6, 768, 3072, 12, vocabulary=30_522)), tokens(), [CLASSES]
+
+
+def bert_12l():
+    """BERT-Base as published."""
+    return allocate(Bert(12, 768, 3072, 12, vocabulary=30_522)), tokens(), [CLASSES]
+
+
 def tokens(length=SEQUENCE):
     ids = torch.zeros(2, length, dtype=torch.int64)
     return {"input_ids": ids, "token_type_ids": ids, "attention_mask": torch.ones(2, length)}

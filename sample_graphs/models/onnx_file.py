@@ -121,6 +121,23 @@ def store_linear_weights_transposed(proto):
         node.input[:] = [renamed.get(name, name) for name in node.input]
 
 
+def share_constants(proto):
+    """The exporter writes a constant anew wherever it is read: equal ones become one initializer."""
+    graph = proto.graph
+    first, renamed = {}, {}
+    for node in [node for node in graph.node if node.op_type == "Constant"]:
+        value = node.attribute[0].t
+        key = (value.data_type, tuple(value.dims), value.raw_data)
+        if key not in first:
+            first[key] = node.output[0]
+            value.name = node.output[0]
+            graph.initializer.append(value)
+        renamed[node.output[0]] = first[key]
+        graph.node.remove(node)
+    for node in graph.node:
+        node.input[:] = [renamed.get(name, name) for name in node.input]
+
+
 def weights(proto):
     """The initializers whose bytes are left out."""
     return [t for t in proto.graph.initializer if t.data_location == onnx.TensorProto.EXTERNAL]

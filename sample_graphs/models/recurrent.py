@@ -90,6 +90,25 @@ def rnnlm():
     return writer.model("rnnlm", {"input_ids": steps}, "logits", [steps, vocabulary])
 
 
+def lm1b():
+    """The language model of Jozefowicz et al. (2016), one LSTM of 2048 projected to 512, which learns from
+    the scores of a few candidates a sentence instead of the whole vocabulary's: both tables are
+    looked up in.
+    """
+    hidden, width, vocabulary, steps, candidates = 2048, 512, 793_470, 20, 64
+    writer = Writer()
+    x = writer.dropout("drop.0", writer.embedding("embedding", "input_ids", vocabulary, width))
+    x = writer.dropout("drop.1", writer.lstm("lstm", x, width, hidden))
+    x = writer.add("by_sentence", "Transpose", x, perm=[1, 0, 2])
+    x = writer.linear("projection", x, hidden, width, bias=False)
+    table = writer.weight("softmax.table", vocabulary, width)
+    found = writer.add("softmax.candidates", "Gather", table, "candidate_ids")
+    turned = writer.add("softmax.turn", "Transpose", found, perm=[0, 2, 1])
+    writer.add("softmax", "MatMul", x, turned)
+    ids = {"input_ids": steps, "candidate_ids": candidates}
+    return writer.model("lm1b", ids, "logits", [steps, candidates])
+
+
 def gnmt():
     """GNMT (Wu et al., 2016) with 4 + 4 layers; attention after the first layer of the decoder."""
     hidden, vocabulary = 1024, 32_000

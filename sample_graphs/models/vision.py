@@ -58,6 +58,14 @@ def vgg19():
     return torchvision.models.vgg19(), image(3, 224), [CLASSES]
 
 
+def vgg16():
+    return torchvision.models.vgg16(), image(3, 224), [CLASSES]
+
+
+def densenet121():
+    return torchvision.models.densenet121(), image(3, 224), [CLASSES]
+
+
 def resnet101():
     return torchvision.models.resnet101(), image(3, 224), [CLASSES]
 

@@ -35,7 +35,12 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(Sample{"lenet", 61'706}, Sample{"alexnet", 61'100'840},
                     Sample{"vgg19", 143'667'240}, Sample{"resnet101", 44'549'160},
                     Sample{"inception_v3", 23'834'568}, Sample{"transformer", 106'766'080},
-                    Sample{"bert_small", 57'648'130}, Sample{"bert_large", 1'234'032'642}),
+                    Sample{"bert_small", 57'648'130}, Sample{"bert_large", 1'234'032'642},
+                    Sample{"vgg16", 138'357'544}, Sample{"densenet121", 7'978'856},
+                    Sample{"amoebanet", 31'694'440}, Sample{"wavenet_4x9", 4'299'648},
+                    Sample{"transformer_xl_2l", 36'610'000}, Sample{"bert_3l", 10'283'010},
+                    Sample{"rnnlm_2l", 108'095'248}, Sample{"gnmt_8l", 276'632'576},
+                    Sample{"ncf", 122'192'146}, Sample{"lm1b", 834'549'760}),
     [](const auto& info) { return std::string(info.param.name); });
 
 }  // namespace
