@@ -72,17 +72,6 @@ Json json_of(const Cluster& cluster, const Discovered& found, const std::string&
           {"wall_s", seconds}};
 }
 
-int report_end(const Discovered& found, JobFolder& folder) {
-  if (found.state == JobState::Cancelled) {
-    remark("cancelled; no process is left");
-    return ExternalFailure;
-  }
-  folder.keep();
-  remark("the machines cannot be asked: " + found.problem + "; logs are in " +
-         folder.path().string());
-  return ExternalFailure;
-}
-
 int discover_cluster(const DiscoverCommand& given, const Command& command) {
   Interrupt interrupt;
   check_writable(given.output, {});
@@ -100,14 +89,21 @@ int discover_cluster(const DiscoverCommand& given, const Command& command) {
       discover(*launcher, options, GpuCatalogue::bundled(), interrupt.token(),
                [&](const std::string& text) { line.show(text); });
   line.clear();
-  if (found.state != JobState::Finished) return report_end(found, folder);
+  if (found.state != JobState::Finished) {
+    return report_unfinished({found.state, found.problem}, "the machines cannot be asked", folder,
+                             command);
+  }
   for (const std::string& each : found.remarks) {
     if (!command.json) remark(each);
+  }
+  if (found.unmeasured) {
+    folder.keep();
+    remark("logs are in " + (folder.path() / "measure").string());
   }
   write_file(given.output, found.cluster);
   const Cluster cluster = read_cluster(given.output, GpuCatalogue::bundled());
   print(command.json
-            ? json_of(cluster, found, given.output, command.wall_seconds()).dump() + "\n"
+            ? json_text(json_of(cluster, found, given.output, command.wall_seconds())) + "\n"
             : text_of(cluster, given.output));
   return Done;
 }

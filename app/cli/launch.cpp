@@ -63,6 +63,7 @@ std::unique_ptr<LaunchedJob> start(const LaunchCommand& options, Job& job, const
     throw InputError(folder.string(), "", "is the job of another plan",
                      "give the plan, and the options, that it was launched with");
   }
+  options.data.check_kept(staged.options);
   job.options = staged.options;
   interrupt.arm();
   return launcher->attach(options.attach, folder);
@@ -91,27 +92,26 @@ void write_trace(const LaunchCommand& options, const LoadedPlan& plan, const Out
                                                                        as_measured}));
 }
 
-int report_end(const LaunchCommand& options, const JobEnd& end, JobFolder& folder,
-               const Command& command) {
-  const bool cancelled = end.state == JobState::Cancelled;
-  if (!cancelled) folder.keep();
-  if (command.json) {
-    print(Json{{"launcher", options.launcher},
-               {"state", std::string(name_of(end.state))},
-               {"problem", end.problem},
-               {"logs", cancelled ? "" : folder.path().string()}}
-              .dump() +
-          "\n");
-  }
-  remark(cancelled ? "cancelled; no process is left"
-                   : "the job failed: " + end.problem + "; logs are in " + folder.path().string());
-  return ExternalFailure;
+// What a job that has finished left: kept, compared, stored and told.
+int finish(const LaunchCommand& options, const LoadedPlan& plan, const Outcome& outcome,
+           const Job& job, const fs::path& folder, const Command& command) {
+  options.data.keep_parameters(folder, job.options.steps);
+  LaunchReport report{options.launcher, job.options, read_result(folder), {}};
+  const Timeline measured =
+      measured_timeline(*outcome.timeline, report.result, devices_of(job.programs));
+  report.comparison = compare_timelines(*outcome.timeline, measured, report.result.step_time);
+  write_trace(options, plan, outcome, measured);
+  store(options, plan, outcome, {JobState::Finished, ""}, report.result);
+  print(command.json ? json_text(launch_json(report, command.wall_seconds())) + "\n"
+                     : launch_text(report, command.wall_seconds()));
+  return Done;
 }
 
 int launch(LaunchCommand options, const Command& command) {
   Interrupt interrupt;
   if (!options.attach.empty()) options.launcher = launcher_of(options);
   check_writable(options.trace, options.source.files());
+  options.data.check(options.attach.empty() ? options.folder : "");
   options.check();  // before anything that takes long
   const LoadedPlan plan = load_plan(options.source);
   for (const std::string& line : plan.unmatched) remark(line);
@@ -125,18 +125,17 @@ int launch(LaunchCommand options, const Command& command) {
   options.job = job.options;
   const JobEnd end = follow(*launched, job.options, interrupt);
   if (end.state != JobState::Finished) {
+    if (end.state == JobState::Failed) folder.keep();
     store(options, plan, outcome, end, {});
-    return report_end(options, end, folder, command);
+    return report_unfinished(end, "the job failed", folder, command);
   }
-  LaunchReport report{options.launcher, job.options, read_result(folder.path()), {}};
-  const Timeline measured = measured_timeline(*outcome.timeline, report.result, devices_of(job.programs));
-  report.comparison = compare_timelines(*outcome.timeline, measured, report.result.step_time);
-  options.data.keep_parameters(folder.path(), options.job.steps);
-  write_trace(options, plan, outcome, measured);
-  store(options, plan, outcome, end, report.result);
-  print(command.json ? launch_json(report, command.wall_seconds()).dump() + "\n"
-                     : launch_text(report, command.wall_seconds()));
-  return Done;
+  try {
+    return finish(options, plan, outcome, job, folder.path(), command);
+  } catch (const InputError&) {
+    folder.keep();
+    remark("the job has finished, and what it left is in " + folder.path().string());
+    throw;
+  }
 }
 
 void declare_job(CLI::App& sub, LaunchCommand& options) {

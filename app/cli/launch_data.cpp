@@ -1,13 +1,14 @@
 #include "app/cli/launch_data.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <set>
 #include <system_error>
+#include <utility>
 
 #include "app/cli/output.h"
 #include "core/base/error.h"
@@ -23,19 +24,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kTold = 5;  // names in a remark
-
 bool is_pytorch(const fs::path& file) {
   return file.extension() == ".pt" || file.extension() == ".pth";
 }
 bool is_safetensors(const fs::path& file) { return file.extension() == ".safetensors"; }
-
-std::string names_text(const std::vector<std::string>& names) {
-  const auto end = names.begin() + static_cast<std::ptrdiff_t>(std::min(names.size(), kTold));
-  std::string text = fmt::format("{}", fmt::join(names.begin(), end, ", "));
-  if (names.size() > kTold) text += fmt::format(" and {} more", names.size() - kTold);
-  return text;
-}
 
 // ---- weights
 
@@ -96,13 +88,19 @@ void stage(const fs::path& folder, const Graph& graph, const TensorSource& sourc
 
 // ---- inputs
 
+// "labels=file.npy" in two; a file may have such a name, too.
+std::optional<std::pair<std::string, std::string>> name_and_file(const std::string& given) {
+  const std::size_t equals = given.find('=');
+  if (equals == std::string::npos || equals == 0 || fs::exists(given)) return std::nullopt;
+  return std::pair(given.substr(0, equals), given.substr(equals + 1));
+}
+
 class Arrays {
  public:
   void add(const std::string& given) {
-    const std::size_t equals = given.find('=');
-    if (equals != std::string::npos && equals > 0 && !fs::exists(given)) {
-      named_.insert(given.substr(0, equals));
-      return add_file(given.substr(0, equals), given.substr(equals + 1));
+    if (const auto named = name_and_file(given)) {
+      named_.insert(named->first);
+      return add_file(named->first, named->second);
     }
     if (fs::is_directory(given)) return add_folder(given);
     if (!is_pytorch(given)) {
@@ -157,6 +155,35 @@ class Arrays {
   std::set<std::string> named_;
 };
 
+// ---- where files lie
+
+bool lies_in(const fs::path& file, const fs::path& folder) {
+  std::error_code ignored;
+  const fs::path inner = fs::weakly_canonical(file, ignored);
+  const fs::path outer = fs::weakly_canonical(folder, ignored);
+  const auto end = std::mismatch(outer.begin(), outer.end(), inner.begin(), inner.end()).first;
+  return !outer.empty() && end == outer.end();
+}
+
+void check_apart(const char* option, const fs::path& file, const fs::path& job) {
+  for (const char* data : {"weights", "inputs"}) {
+    if (!lies_in(file, job / data)) continue;
+    throw InputError("", option,
+                     fmt::format("\"{}\" lies where the job's own {} go", file.string(), data),
+                     "move it out of the folder of --job, or choose another folder");
+  }
+}
+
+void check_folder(const fs::path& given) {
+  const fs::path folder = (fs::absolute(given) / "").lexically_normal().parent_path();
+  if (!fs::exists(folder)) return check_writable(folder, {});
+  if (!fs::is_directory(folder)) {
+    throw InputError(given.string(), "", "is a file, and neither .pt nor .safetensors",
+                     "name a folder, or a file of these kinds");
+  }
+  check_writable(folder / "index.json", {});
+}
+
 }  // namespace
 
 void LaunchData::declare(CLI::App& command) {
@@ -171,6 +198,26 @@ void LaunchData::declare(CLI::App& command) {
                      "synthetic");
   command.add_option("--keep-parameters", keep,
                      "Parameters after the last step: FILE.pt, FILE.safetensors, or a folder of .npy");
+}
+
+void LaunchData::check(const fs::path& job) const {
+  if (is_pytorch(keep) || is_safetensors(keep))
+    check_writable(keep, {});
+  else if (!keep.empty())
+    check_folder(keep);
+  if (job.empty()) return;
+  check_apart("--weights", weights, job);
+  for (const std::string& given : inputs) {
+    const auto named = name_and_file(given);
+    check_apart("--inputs", named ? named->second : given, job);
+  }
+}
+
+void LaunchData::check_kept(const JobOptions& staged) const {
+  const bool due = staged.checkpoint_every > 0 && staged.steps % staged.checkpoint_every == 0;
+  if (keep.empty() || staged.keep_parameters || due) return;
+  throw InputError("", "--keep-parameters", "the job was launched without, and leaves none",
+                   "leave it out, or launch the plan again");
 }
 
 void LaunchData::add_to(Job& job, const LoadedModel& model) const {

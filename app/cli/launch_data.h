@@ -17,8 +17,14 @@ struct LaunchData {
   std::string keep;                 // a folder, or a file: .pt, .safetensors
 
   void declare(CLI::App& command);
+  // Before anything runs: what it ends with can be written, and what it starts from does not lie where
+  // the new job's data goes. `job`: its folder, empty: a temporary one. Throws InputError.
+  void check(const std::filesystem::path& job) const;
   // Has the data staged with the job, once they are found to fit. Throws InputError.
   void add_to(Job& job, const LoadedModel& model) const;
+  // A job that was staged with such options leaves the parameters that are to be kept. Throws
+  // InputError.
+  void check_kept(const JobOptions& staged) const;
   // Takes what the last step left out of the job's folder. Throws InputError.
   void keep_parameters(const std::filesystem::path& job, int steps) const;
 };

@@ -4,18 +4,17 @@
 #include <stdlib.h>
 
 #include <cerrno>
-#include <chrono>
 #include <cstring>
 #include <system_error>
 
 #include "core/base/error.h"
+#include "core/base/json.h"
 #include "core/base/quantity_text.h"
 
 namespace strato::cli {
 namespace {
 
 namespace fs = std::filesystem;
-using namespace std::chrono_literals;
 
 fs::path temporary_folder(bool shared) {
   const fs::path parent = shared ? fs::current_path() : fs::temp_directory_path();
@@ -38,33 +37,11 @@ fs::path made_folder(const std::string& given) {
   return path;
 }
 
-class Follower {
- public:
-  explicit Follower(const JobOptions& options) : options_(options) {
-    line_.show("starting the ranks");
-  }
-  void take(const std::string& line) {
-    const auto event = parse_event(line);
-    if (!event) return;
-    if (event->kind == JobEvent::Kind::Failed)
-      problem_ = fmt::format("rank {}: {}", event->rank, event->text);
-    if (event->kind == JobEvent::Kind::Started) line_.show("all ranks have met");
-    if (event->kind == JobEvent::Kind::Step) line_.show(step_text(*event));
-  }
-  const std::string& problem() const { return problem_; }
-
- private:
-  std::string step_text(const JobEvent& event) const {
-    std::string text =
-        fmt::format("step {} of {}: {}", event.step, options_.steps, time_text(event.step_time));
-    if (event.loss) text += ", loss " + significant_text(*event.loss, 6);
-    return text;
-  }
-
-  const JobOptions& options_;
-  ProgressLine line_;
-  std::string problem_;
-};
+std::string step_text(const JobEvent& event, int steps) {
+  std::string text = fmt::format("step {} of {}: {}", event.step, steps, time_text(event.step_time));
+  if (event.loss) text += ", loss " + significant_text(*event.loss, 6);
+  return text;
+}
 
 }  // namespace
 
@@ -77,20 +54,31 @@ JobFolder::~JobFolder() {
   if (temporary_) fs::remove_all(path_, ignored);
 }
 
-JobEnd follow(LaunchedJob& job, const JobOptions& options, Interrupt& interrupt) {
-  Follower follower(options);
-  JobState state = JobState::Waiting;
-  do {
-    if (interrupt.requested()) job.cancel();
-    if (const auto line = job.next_line(100ms)) {
-      follower.take(*line);
-      continue;
-    }
-    state = job.state();
-  } while (state == JobState::Waiting || state == JobState::Running);
-  while (const auto line = job.next_line(0ms)) follower.take(*line);
-  const std::string problem = job.problem();
-  return {state, problem.empty() ? follower.problem() : problem};
+JobEnd follow(LaunchedJob& job, const JobOptions& options, const Interrupt& interrupt) {
+  ProgressLine shown;
+  shown.show("starting the ranks");
+  return strato::follow(job, interrupt.token(), [&](const std::string& line) {
+    const auto event = parse_event(line);
+    if (!event) return;
+    if (event->kind == JobEvent::Kind::Started) shown.show("all ranks have met");
+    if (event->kind == JobEvent::Kind::Step) shown.show(step_text(*event, options.steps));
+  });
+}
+
+int report_unfinished(const JobEnd& end, const std::string& failed, JobFolder& folder,
+                      const Command& command) {
+  const bool cancelled = end.state == JobState::Cancelled;
+  const std::string logs = cancelled ? "" : folder.path().string();
+  if (!cancelled) folder.keep();
+  if (command.json) {
+    print(json_text(Json{{"state", std::string(name_of(end.state))},
+                         {"problem", end.problem},
+                         {"logs", logs}}) +
+          "\n");
+  }
+  remark(cancelled ? "cancelled; no process is left"
+                   : failed + ": " + end.problem + "; logs are in " + logs);
+  return ExternalFailure;
 }
 
 }  // namespace strato::cli

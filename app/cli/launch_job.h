@@ -5,10 +5,11 @@
 #include <string>
 #include <vector>
 
+#include "app/cli/command.h"
 #include "app/cli/interrupt.h"
 #include "app/cli/output.h"
 #include "core/job/job.h"
-#include "core/plugin/launcher.h"
+#include "core/plugin/follow.h"
 
 namespace strato::cli {
 
@@ -29,10 +30,11 @@ class JobFolder {
 };
 
 // Shows the events of a job until it ends; Ctrl-C cancels it.
-struct JobEnd {
-  JobState state = JobState::Failed;
-  std::string problem;  // of a failed job: the rank and the cause
-};
-JobEnd follow(LaunchedJob& job, const JobOptions& options, Interrupt& interrupt);
+JobEnd follow(LaunchedJob& job, const JobOptions& options, const Interrupt& interrupt);
+
+// Of a job that has not finished: tells a person and with --json a script, keeps the logs of one that
+// failed, and returns the exit status. `failed`: "the job failed".
+int report_unfinished(const JobEnd& end, const std::string& failed, JobFolder& folder,
+                      const Command& command);
 
 }  // namespace strato::cli

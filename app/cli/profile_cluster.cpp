@@ -65,15 +65,6 @@ MeasureRun measured(const ProfileOptions& options, const MeasureJob& job, const 
                     interrupt.token(), [&](const MeasureEvent& event) { line.show(event); });
 }
 
-int report_unfinished(const MeasureRun& run, JobFolder& folder, const Command& command) {
-  const bool cancelled = run.state == JobState::Cancelled;
-  if (!cancelled) folder.keep();
-  if (command.json) print(unfinished_json(run, cancelled ? "" : folder.path().string()) + "\n");
-  remark(cancelled ? "cancelled; no process is left, and nothing is written"
-                   : "the job failed: " + run.problem + "; logs are in " + folder.path().string());
-  return ExternalFailure;
-}
-
 }  // namespace
 
 int profile_cluster(const ProfileOptions& options, const Command& command) {
@@ -94,7 +85,8 @@ int profile_cluster(const ProfileOptions& options, const Command& command) {
   const MeasureJob job = make_measure_job(*cluster, name, graphs, how);
   JobFolder folder(options.folder, options.launch.launcher != "local");
   const MeasureRun run = measured(options, job, folder, interrupt);
-  if (run.state != JobState::Finished) return report_unfinished(run, folder, command);
+  if (run.state != JobState::Finished)
+    return report_unfinished({run.state, run.problem}, "the job failed", folder, command);
   const Profile all =
       other.empty() ? run.result.profile : merge(run.result.profile, other);
   if (!options.output.empty()) write_profile(options.output, all);

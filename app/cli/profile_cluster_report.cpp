@@ -113,7 +113,7 @@ std::string cluster_profile_json(const ClusterProfileReport& report, double wall
                {"notes", report.result.notes},
                {"wall_s", wall_seconds}};
   if (!report.output.empty()) json["profile"] = report.output;
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return json_text(json);
 }
 
 std::string cluster_profile_text(const ClusterProfileReport& report) {
@@ -134,11 +134,6 @@ std::string cluster_profile_text(const ClusterProfileReport& report) {
   text += messages_text(profile);
   if (!report.output.empty()) text += "\nProfile written to " + report.output + "\n";
   return text;
-}
-
-std::string unfinished_json(const MeasureRun& run, const std::string& logs) {
-  return Json{{"state", std::string(name_of(run.state))}, {"problem", run.problem}, {"logs", logs}}
-      .dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 }  // namespace strato::cli

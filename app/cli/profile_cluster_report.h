@@ -17,6 +17,5 @@ struct ClusterProfileReport {
 
 std::string cluster_profile_json(const ClusterProfileReport& report, double wall_seconds);
 std::string cluster_profile_text(const ClusterProfileReport& report);
-std::string unfinished_json(const MeasureRun& run, const std::string& logs);
 
 }  // namespace strato::cli

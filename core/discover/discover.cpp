@@ -9,20 +9,19 @@
 #include <optional>
 #include <set>
 #include <sstream>
+#include <utility>
 
 #include "core/base/error.h"
 #include "core/base/file.h"
 #include "core/cluster/discovered_cluster.h"
 #include "core/discover/measured_links.h"
 #include "core/job/discovery_job.h"
-#include "core/job/job.h"
+#include "core/plugin/follow.h"
 
 namespace strato {
 namespace {
 
 using namespace std::chrono_literals;
-
-bool goes_on(JobState state) { return state == JobState::Waiting || state == JobState::Running; }
 
 int hosts_named(const std::string& file) {
   std::set<std::string> hosts;
@@ -49,33 +48,23 @@ LaunchRequest request_of(const DiscoverOptions& options, int machines) {
   return request;
 }
 
-// Until the job's end; what rank 0 told of a failure.
-std::string follow(LaunchedJob& job, const std::stop_token& stop) {
-  std::string told;
-  const auto take = [&](const std::string& line) {
-    const auto event = parse_event(line);
-    if (event && event->kind == JobEvent::Kind::Failed)
-      told = fmt::format("rank {}: {}", event->rank, event->text);
-  };
-  while (goes_on(job.state())) {
-    if (stop.stop_requested()) job.cancel();
-    if (const auto line = job.next_line(50ms)) take(*line);
-  }
-  while (const auto line = job.next_line(0ms)) take(*line);
-  return told;
-}
-
 // The reports of all machines, or nothing with the state and problem in `result`.
 std::vector<MachineReport> gather_reports(Launcher& launcher, const DiscoverOptions& options,
                                           int machines, const std::stop_token& stop,
                                           Discovered& result) {
   stage_discovery(options.folder, {machines, 60s});
   const auto job = launcher.launch(request_of(options, machines));
-  const std::string told = follow(*job, stop);
-  result.state = job->state();
-  result.problem = job->problem().empty() ? told : job->problem();
+  JobEnd end = follow(*job, stop, [](const std::string&) {});
+  result.state = end.state;
+  result.problem = std::move(end.problem);
   if (result.state != JobState::Finished) return {};
-  return read_reports(options.folder);
+  try {
+    return read_reports(options.folder);
+  } catch (const InputError& error) {
+    result.state = JobState::Failed;
+    result.problem = error.what();
+    return {};
+  }
 }
 
 void remark_on(const std::vector<MachineReport>& reports, Discovered& result) {
@@ -93,6 +82,18 @@ std::string interface_of(const DiscoverOptions& options) {
   return found == options.settings.end() ? "" : found->second;
 }
 
+// One that cannot even be started has failed, too.
+LinkMeasurement try_to_measure(Launcher& launcher, const LinkRequest& request,
+                               const std::stop_token& stop,
+                               const std::function<void(const std::string&)>& progress) {
+  try {
+    return measure_links(launcher, request, stop, progress);
+  } catch (const InputError& error) {
+    return {JobState::Failed, error.what(), {}, {}};
+  }
+}
+
+// What the machines told stays when the links cannot be measured.
 void measure(Launcher& launcher, const DiscoverOptions& options, const GpuCatalogue& catalogue,
              const std::stop_token& stop, const std::function<void(const std::string&)>& progress,
              Discovered& result) {
@@ -101,15 +102,19 @@ void measure(Launcher& launcher, const DiscoverOptions& options, const GpuCatalo
     result.remarks.emplace_back("there is one device: nothing to measure between");
     return;
   }
-  const LinkMeasurement measured =
-      measure_links(launcher, {cluster, options.folder / "measure", options.worker,
-                               options.settings}, stop, progress);
-  result.state = measured.state;
-  result.problem = measured.problem;
-  if (measured.state != JobState::Finished) return;
-  for (const std::string& note : measured.notes) result.remarks.push_back(note);
-  result.cluster =
-      with_measured_links(result.cluster, "the discovered cluster", measured.links, catalogue);
+  const LinkMeasurement measured = try_to_measure(
+      launcher, {cluster, options.folder / "measure", options.worker, options.settings}, stop,
+      progress);
+  if (measured.state == JobState::Cancelled) {
+    result.state = JobState::Cancelled;
+  } else if (measured.state == JobState::Finished) {
+    for (const std::string& note : measured.notes) result.remarks.push_back(note);
+    result.cluster =
+        with_measured_links(result.cluster, "the discovered cluster", measured.links, catalogue);
+  } else {
+    result.unmeasured = true;
+    result.remarks.push_back("the links are not measured: " + measured.problem);
+  }
 }
 
 }  // namespace

@@ -34,6 +34,7 @@ struct Discovered {
   std::string problem;                // of a failed one: the rank and the cause
   std::string cluster;                // text of the file
   std::vector<std::string> remarks;   // what a person should know, a sentence each
+  bool unmeasured = false;  // links could not be measured: a remark says why, and the logs more
 };
 
 // `progress` is called on this thread. Throws InputError when nothing can be started.

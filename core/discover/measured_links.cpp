@@ -13,7 +13,7 @@ MeasureJobOptions measure_options(const Cluster& cluster) {
   const bool gpus =
       std::none_of(cluster.gpu_types().begin(), cluster.gpu_types().end(),
                    [](const GpuType& type) { return type.architecture == "CPU"; });
-  options.engine = gpus ? "replay" : "torch";
+  options.engine = gpus ? "replay-cuda" : "torch";  // holds the messages on their device
   options.transport = gpus ? "nccl" : "gloo";
   options.device = gpus ? "cuda" : "cpu";
   options.largest = Bytes(std::int64_t{64} << 20);
@@ -36,7 +36,7 @@ LinkMeasurement measure_links(Launcher& launcher, const LinkRequest& request,
                               const std::stop_token& stop,
                               const std::function<void(const std::string&)>& progress) {
   const MeasureJob job = make_measure_job(request.cluster, request.cluster.name(), {},
-                                     measure_options(request.cluster));
+                                          measure_options(request.cluster));
   MeasureRun run =
       measure_on(launcher, job, request.folder, request.worker, request.settings, stop,
                  [&](const MeasureEvent& event) { progress("measuring " + event.what); });

@@ -18,4 +18,6 @@ std::string_view name_of(JobState state) {
   return "unknown";
 }
 
+bool is_over(JobState state) { return state != JobState::Waiting && state != JobState::Running; }
+
 }  // namespace strato

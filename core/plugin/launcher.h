@@ -26,6 +26,7 @@ struct LaunchRequest {
 
 enum class JobState { Waiting, Running, Finished, Failed, Cancelled };
 std::string_view name_of(JobState state);
+bool is_over(JobState state);
 
 // A job on its way. Destroying it lets the job go on where the launcher can be attached again, and
 // ends it where it cannot (local). Not thread safe.

@@ -37,7 +37,7 @@ struct ProfiledGraph {
 
 struct OpTimesOptions {
   EngineOptions engine;
-  int repetitions = 5;  // at least; short steps get more, until they have taken half a second
+  int repetitions = 5;  // at least; short steps get more, until they have taken a second
 };
 
 // `progress` is told the share that is done, 0 to 1. Stopped: what there is until then.

@@ -54,10 +54,6 @@ class LogReader {
   Clock::time_point last_;
 };
 
-bool is_over(JobState state) {
-  return state == JobState::Finished || state == JobState::Failed || state == JobState::Cancelled;
-}
-
 // What rank 0 said of a failure, where the launcher knows less.
 struct Told {
   std::string failure;

@@ -43,13 +43,13 @@ class SlurmJob final : public LaunchedJob {
     for (;;) {
       if (auto line = lines_.take()) return line;
       const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - Clock::now());
-      if (left <= 0ms || ended(state())) return std::nullopt;
+      if (left <= 0ms || is_over(state())) return std::nullopt;
       std::this_thread::sleep_for(std::min<std::chrono::milliseconds>(left, kTick));
     }
   }
 
   JobState state() override {
-    if (!ended(record_.state) && Clock::now() >= ask_at_) ask();
+    if (!is_over(record_.state) && Clock::now() >= ask_at_) ask();
     return record_.state;
   }
 
@@ -58,12 +58,12 @@ class SlurmJob final : public LaunchedJob {
   }
 
   void cancel() override {
-    if (ended(state())) return;
+    if (is_over(state())) return;
     const ProgramResult said = run_program({"scancel", number_}, kGone);
     const auto until = Clock::now() + kGone;
     do {
       ask();
-      if (ended(record_.state)) return;
+      if (is_over(record_.state)) return;
       std::this_thread::sleep_for(kTick * 5);
     } while (Clock::now() < until);
     throw InputError("", "", fmt::format("job {} is not cancelled: {}", number_, said.error),
@@ -71,10 +71,6 @@ class SlurmJob final : public LaunchedJob {
   }
 
  private:
-  static bool ended(JobState state) {
-    return state != JobState::Waiting && state != JobState::Running;
-  }
-
   void ask() {
     const Asked asked = ask_slurm(number_);
     ask_at_ = Clock::now() + kAsk;

@@ -9,6 +9,7 @@
 
 #include "core/base/file.h"
 #include "core/job/discovery_job.h"
+#include "core/job/measure_job.h"
 #include "core/plugin/plugin.h"
 #include "tests/message_of.h"
 #include "tests/plugins/launchers/service.h"
@@ -47,6 +48,7 @@ TEST_F(Discover, ThisMachine) {
   ASSERT_EQ(found.state, JobState::Finished) << found.problem;
   const Cluster cluster = read(found);
   EXPECT_EQ(cluster.name(), "Here");
+  EXPECT_TRUE(std::filesystem::exists(folder / "log-0.txt"));
   EXPECT_EQ(cluster.machines().size(), 1u);
   EXPECT_FALSE(told.empty());
 }
@@ -59,6 +61,48 @@ TEST_F(Discover, TheGpusOfThisMachine) {
   ASSERT_EQ(found.state, JobState::Finished) << found.problem;
   EXPECT_EQ(read(found).device_count(), 8u);
   EXPECT_TRUE(found.remarks.empty());
+}
+
+// Hands the first job on, and refuses the second, once it has looked at it.
+class OneJobLauncher final : public Launcher {
+ public:
+  explicit OneJobLauncher(Launcher& inner) : inner_(inner) {}
+  std::vector<std::pair<std::string, std::string>> settings() const override {
+    return inner_.settings();
+  }
+  std::unique_ptr<LaunchedJob> launch(const LaunchRequest& request) override {
+    if (!is_measure_job(request.folder)) return inner_.launch(request);
+    asked = load_measure_job(request.folder, 0).job.options;
+    throw InputError("", "", "the queue is closed", "come back tomorrow");
+  }
+  std::unique_ptr<LaunchedJob> attach(const std::string& id,
+                                      const std::filesystem::path& folder) override {
+    return inner_.attach(id, folder);
+  }
+  MeasureJobOptions asked;
+
+ private:
+  Launcher& inner_;
+};
+
+// Links that cannot be measured cost nothing of what the machines told.
+TEST_F(Discover, KeepsWhatItKnowsWhenNothingCanBeMeasured) {
+  ::setenv("LD_LIBRARY_PATH", STRATO_FAKE_NVML_FOLDER, 1);
+  ::setenv("STRATO_FAKE_NVML", "v100", 1);
+  DiscoverOptions measured = options("local");
+  measured.measure = true;
+  const auto local = plugins.launcher("local");
+  OneJobLauncher launcher(*local);
+  const Discovered found =
+      discover(launcher, measured, GpuCatalogue::bundled(), {}, [](const std::string&) {});
+  EXPECT_EQ(launcher.asked.engine, "replay-cuda");
+  EXPECT_EQ(launcher.asked.transport, "nccl");
+  EXPECT_EQ(launcher.asked.device, "cuda");
+  EXPECT_EQ(found.state, JobState::Finished) << found.problem;
+  EXPECT_TRUE(found.unmeasured);
+  ASSERT_EQ(found.remarks.size(), 1u);
+  EXPECT_NE(found.remarks[0].find("the queue is closed"), std::string::npos) << found.remarks[0];
+  EXPECT_EQ(read(found).device_count(), 8u);
 }
 
 TEST_F(Discover, AWorkerThatFailsIsNamed) {
