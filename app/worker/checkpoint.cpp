@@ -1,8 +1,6 @@
 #include "app/worker/checkpoint.h"
 
 #include <algorithm>
-#include <array>
-#include <cstring>
 #include <map>
 #include <system_error>
 #include <vector>
@@ -27,17 +25,6 @@ bool is_kept(const Tensor& tensor) {
 fs::path rank_file(const fs::path& folder, int rank) {
   return folder / ("rank-" + std::to_string(rank) + ".bin");
 }
-
-// Where a slice lies in its whole tensor: the middle one of three pieces.
-struct SliceLayout {
-  std::array<std::int32_t, 4> cuts;
-  CutLayout layout;
-  SliceLayout(const Tensor& tensor, const Piece& piece)
-      : cuts{0, piece.begin, piece.end,
-             static_cast<std::int32_t>(tensor.shape[static_cast<std::size_t>(piece.axis)])},
-        layout(tensor, piece, cuts, static_cast<std::size_t>(tensor.bytes().value)) {}
-  SliceLayout(const SliceLayout&) = delete;
-};
 
 void write_own(const CheckpointRank& rank, const fs::path& folder) {
   std::string out;
@@ -92,10 +79,9 @@ class Merger {
     const SliceLayout slice(tensor, piece);
     Partial& partial = partial_[id];
     partial.bytes.resize(static_cast<std::size_t>(tensor.bytes().value));
-    slice.layout.put(std::as_bytes(std::span(elements)), 1,
-                     std::as_writable_bytes(std::span(partial.bytes)));
+    slice.put(elements, partial.bytes);
     partial.there.emplace_back(piece.begin, piece.end);
-    if (covers(partial, slice.cuts.back())) write(id, std::string(std::move(partial.bytes)));
+    if (covers(partial, slice.extent())) write(id, std::string(std::move(partial.bytes)));
   }
 
   static bool covers(Partial& partial, std::int32_t extent) {
@@ -148,24 +134,21 @@ std::map<std::string, fs::path> files_of(const TensorFolder& index) {
 }
 
 // What a rank holds of a tensor; only that is read of the file.
-std::string piece_of(const fs::path& path, const Tensor& tensor, const Piece& piece) {
+std::string piece_of(const fs::path& path, const Tensor& tensor, const Piece& piece,
+                     const char* remedy) {
   const NpyFile file(path);
   if (file.type() != tensor.type || file.shape() != tensor.shape) {
     throw InputError(path.string(), "", "is of another type or shape than the plan's tensor",
-                     "resume from a checkpoint of the same model");
+                     remedy);
   }
   if (piece.form == Piece::Form::Whole) return std::string(file.elements());
-  const SliceLayout slice(tensor, piece);
-  std::string part(slice.layout.bytes(1), '\0');
-  slice.layout.take(std::as_bytes(std::span(file.elements())), 1,
-                    std::as_writable_bytes(std::span(part)));
-  return part;
+  return SliceLayout(tensor, piece).take(file.elements());
 }
 
-// Fills what this rank holds of the tensors that `is_wanted`.
+// Fills what this rank holds of the tensors that `is_wanted`. `remedy`: for a folder of another model.
 template <class Wanted>
 void fill(const CheckpointRank& rank, const fs::path& folder, const TensorFolder& index,
-          const Wanted& is_wanted) {
+          const Wanted& is_wanted, const char* remedy) {
   const auto files = files_of(index);
   for (std::size_t i = 0; i < rank.program.values.size(); ++i) {
     const Value& value = rank.program.values[ValueId(i)];
@@ -173,10 +156,9 @@ void fill(const CheckpointRank& rank, const fs::path& folder, const TensorFolder
     if (!value.resident || !is_wanted(tensor)) continue;
     const auto file = files.find(tensor.name);
     if (file != files.end()) {
-      rank.execution.write(ValueId(i), piece_of(file->second, tensor, value.piece));
+      rank.execution.write(ValueId(i), piece_of(file->second, tensor, value.piece, remedy));
     } else if (tensor.role != TensorRole::Constant) {
-      throw InputError((folder / "index.json").string(), "", "has no tensor " + tensor.name,
-                       "resume from a checkpoint of the same model");
+      throw InputError((folder / "index.json").string(), "", "has no tensor " + tensor.name, remedy);
     }
   }
 }
@@ -202,15 +184,16 @@ std::int64_t resume_checkpoint(const CheckpointRank& rank, const std::string& na
   }
   const fs::path folder = rank.job / name;
   const TensorFolder index = read_tensor_folder(folder);
-  fill(rank, folder, index, is_kept);
+  fill(rank, folder, index, is_kept, "resume from a checkpoint of the same model");
   return index.step;
 }
 
 void load_weights(const CheckpointRank& rank) {
   const fs::path folder = weights_folder(rank.job);
-  fill(rank, folder, read_tensor_folder(folder), [](const Tensor& tensor) {
+  const auto is_wanted = [](const Tensor& tensor) {
     return tensor.role == TensorRole::Parameter || is_unknown_constant(tensor);
-  });
+  };
+  fill(rank, folder, read_tensor_folder(folder), is_wanted, "launch the plan again");
 }
 
 }  // namespace strato::worker

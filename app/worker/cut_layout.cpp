@@ -56,4 +56,19 @@ void CutLayout::put(std::span<const std::byte> in, std::size_t piece, std::span<
   copy({whole.data() + offset(piece), pitch(), in.data(), size, size, runs_});
 }
 
+SliceLayout::SliceLayout(const Tensor& tensor, const Piece& slice)
+    : cuts_{0, slice.begin, slice.end,
+            static_cast<std::int32_t>(tensor.shape[static_cast<std::size_t>(slice.axis)])},
+      layout_(tensor, slice, cuts_, static_cast<std::size_t>(tensor.bytes().value)) {}
+
+std::string SliceLayout::take(std::string_view whole) const {
+  std::string slice(layout_.bytes(1), '\0');
+  layout_.take(std::as_bytes(std::span(whole)), 1, std::as_writable_bytes(std::span(slice)));
+  return slice;
+}
+
+void SliceLayout::put(std::string_view slice, std::string& whole) const {
+  layout_.put(std::as_bytes(std::span(slice)), 1, std::as_writable_bytes(std::span(whole)));
+}
+
 }  // namespace strato::worker

@@ -3,10 +3,13 @@
 // run.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <span>
+#include <string>
+#include <string_view>
 
 #include "app/worker/value_memory.h"
 #include "core/graph/graph.h"
@@ -38,6 +41,22 @@ class CutLayout {
 
   std::span<const std::int32_t> cuts_;
   std::size_t runs_ = 1, unit_ = 0;  // unit: bytes of one sample, or of one element along the axis
+};
+
+// Of `slice` in a whole tensor: the middle one of three pieces.
+class SliceLayout {
+ public:
+  SliceLayout(const Tensor& tensor, const Piece& slice);
+  SliceLayout(const SliceLayout&) = delete;  // the layout looks at our cuts
+  SliceLayout& operator=(const SliceLayout&) = delete;
+
+  std::int32_t extent() const { return cuts_.back(); }  // of the tensor along the slice's axis
+  std::string take(std::string_view whole) const;
+  void put(std::string_view slice, std::string& whole) const;
+
+ private:
+  std::array<std::int32_t, 4> cuts_;
+  CutLayout layout_;
 };
 
 }  // namespace strato::worker

@@ -1,6 +1,5 @@
 #include "app/worker/inputs.h"
 
-#include <array>
 #include <string>
 
 #include "app/worker/cut_layout.h"
@@ -29,14 +28,7 @@ std::string RankInputs::elements(const Held& held, std::int64_t step) const {
     return batch_of(input, graph_, staged_.samples, step, piece.begin, piece.end);
   std::string whole = batch_of(input, graph_, staged_.samples, step, 0, graph_.batch());
   if (piece.form != Piece::Form::Slice) return whole;
-  const Tensor& tensor = graph_.tensor(input.tensor);
-  const std::array<std::int32_t, 4> cuts = {
-      0, piece.begin, piece.end,
-      static_cast<std::int32_t>(tensor.shape[static_cast<std::size_t>(piece.axis)])};
-  const CutLayout layout(tensor, piece, cuts, whole.size());
-  std::string part(layout.bytes(1), '\0');
-  layout.take(std::as_bytes(std::span(whole)), 1, std::as_writable_bytes(std::span(part)));
-  return part;
+  return SliceLayout(graph_.tensor(input.tensor), piece).take(whole);
 }
 
 }  // namespace strato::worker

@@ -10,7 +10,6 @@
 #include "app/worker/profile_here.h"
 #include "app/worker/report.h"
 #include "app/worker/worker.h"
-#include "core/job/discovery_job.h"
 
 namespace {
 
@@ -85,6 +84,5 @@ int main(int argc, char** argv) {
   arguments.job = job;
   // mpirun gives its standard input to rank 0 only; it ends the others when rank 0 has ended.
   if (arguments.rank > 0 && std::getenv("OMPI_COMM_WORLD_RANK") != nullptr) arguments.leash = false;
-  if (strato::is_discovery(arguments.job)) return run_report(arguments);
   return run_worker(arguments, strato::PluginRegistry());
 }

@@ -2,24 +2,17 @@
 
 #include <fmt/format.h>
 
-#include <fstream>
 #include <set>
 
 #include "app/worker/communicator.h"
+#include "app/worker/kernel_id.h"
 #include "app/worker/measure_coordinator.h"
+#include "app/worker/report_system.h"
 #include "app/worker/session.h"
 #include "core/base/error.h"
 
 namespace strato::worker {
 namespace {
-
-// The same for all processes under one kernel, which share its processor.
-std::string kernel_id() {
-  std::ifstream file("/proc/sys/kernel/random/boot_id");
-  std::string id;
-  std::getline(file, id);
-  return id;
-}
 
 void check_same(const std::vector<MeasureGreeting>& all) {
   for (std::size_t rank = 1; rank < all.size(); ++rank) {
@@ -41,7 +34,10 @@ std::string joined_text(const std::set<std::string>& texts) {
 }  // namespace
 
 MeasureSession::MeasureSession(const Parts& parts)
-    : parts_(parts), job_(parts.staged.job), memory_(parts.execution) {}
+    : parts_(parts),
+      job_(parts.staged.job),
+      memory_(parts.execution),
+      rank_({job_, parts.rank, parts.engine, parts.transport, memory_, parts.guard}) {}
 
 MeasureGreeting MeasureSession::greeting() {
   MeasureGreeting greeting;
@@ -58,14 +54,13 @@ MeasureGreeting MeasureSession::greeting() {
 void MeasureSession::run() {
   const auto texts =
       on_transport([&, own = pack(greeting())] { return parts_.transport.gather(own); });
-  MeasureRank rank({job_, parts_.rank, parts_.engine, parts_.transport, memory_, parts_.guard});
   if (parts_.rank != 0) {
-    rank.serve();
+    rank_.serve();
   } else {
     std::vector<MeasureGreeting> greetings;
     for (const std::string& text : texts) greetings.push_back(unpack_greeting(text));
     check_same(greetings);
-    coordinate(rank, std::move(greetings));
+    coordinate(std::move(greetings));
   }
   // Nobody leaves while another still needs its connection.
   on_transport([&] { parts_.transport.barrier(); });
@@ -87,10 +82,10 @@ void MeasureSession::name(Profile& profile, const std::vector<MeasureGreeting>& 
   if (!job_.probes.empty()) profile.software += ", " + options.transport;
 }
 
-void MeasureSession::coordinate(MeasureRank& own, std::vector<MeasureGreeting> greetings) {
+void MeasureSession::coordinate(std::vector<MeasureGreeting> greetings) {
   JobEvent event;
   parts_.events.tell(event);  // started
-  MeasureCoordinator coordinator(own, parts_.transport, parts_.events, job_, greetings);
+  MeasureCoordinator coordinator(rank_, parts_.transport, parts_.events, job_, greetings);
   MeasureResult result = coordinator.run();
   result.profile = normalised(std::move(result.profile));
   name(result.profile, greetings);

@@ -37,12 +37,13 @@ class MeasureSession {
 
  private:
   MeasureGreeting greeting();
-  void coordinate(MeasureRank& own, std::vector<MeasureGreeting> greetings);
+  void coordinate(std::vector<MeasureGreeting> greetings);
   void name(Profile& profile, const std::vector<MeasureGreeting>& greetings) const;
 
   Parts parts_;
   const MeasureJob& job_;
   MessageMemory memory_;
+  MeasureRank rank_;  // the guard asks it as long as the session is there, also when run() has thrown
 };
 
 }  // namespace strato::worker

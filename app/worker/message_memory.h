@@ -10,9 +10,6 @@
 
 namespace strato::worker {
 
-// What the host can still give, of the machine's or of this control group's memory.
-Bytes memory_at_hand();
-
 class MessageMemory {
  public:
   // `execution`: of the engine whose device holds the messages; null: the host does.

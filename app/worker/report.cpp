@@ -1,21 +1,16 @@
 #include "app/worker/report.h"
 
-#include <signal.h>
 #include <unistd.h>
 
 #include <array>
 #include <chrono>
-#include <cstdio>
 #include <cstdlib>
 #include <thread>
 
-#include "app/worker/events.h"
-#include "app/worker/guard.h"
 #include "app/worker/report_nvml.h"
 #include "app/worker/report_system.h"
 #include "core/base/error.h"
 #include "core/job/discovery_job.h"
-#include "core/job/run_files.h"
 
 namespace strato::worker {
 namespace {
@@ -52,20 +47,6 @@ void tell(Events& events, JobEvent::Kind kind) {
   events.tell(event);
 }
 
-void report_rank(const WorkerArguments& arguments, Events& events) {
-  const DiscoveryJob job = load_discovery(arguments.job);
-  if (arguments.rank >= job.ranks) {
-    throw InputError(arguments.job.string(), "", "has no rank " + std::to_string(arguments.rank),
-                     "start " + std::to_string(job.ranks));
-  }
-  write_report(arguments.job, arguments.rank, report_machine());
-  if (arguments.rank != 0) return;
-  tell(events, JobEvent::Kind::Started);
-  await_reports(arguments.job, job);
-  finish_discovery(arguments.job, job);
-  tell(events, JobEvent::Kind::Finished);
-}
-
 }  // namespace
 
 MachineReport report_machine(const SystemPlaces& places) {
@@ -80,19 +61,18 @@ MachineReport report_machine(const SystemPlaces& places) {
   return report;
 }
 
-int run_report(const WorkerArguments& arguments) {
-  ::signal(SIGPIPE, SIG_IGN);
-  Events events(arguments.rank == 0 ? STDOUT_FILENO : -1);
-  Guard guard({arguments.job, arguments.rank, arguments.leash}, events);
-  try {
-    report_rank(arguments, events);
-    return kDone;
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "rank %d: %s\n", arguments.rank, error.what());
-    record_failure(arguments.job, {arguments.rank, error.what()});
-    events.tell_failure(arguments.rank, error.what());
-    return kFailed;
+void report_rank(const WorkerArguments& arguments, Events& events) {
+  const DiscoveryJob job = load_discovery(arguments.job);
+  if (arguments.rank >= job.ranks) {
+    throw InputError(arguments.job.string(), "", "has no rank " + std::to_string(arguments.rank),
+                     "start " + std::to_string(job.ranks));
   }
+  write_report(arguments.job, arguments.rank, report_machine());
+  if (arguments.rank != 0) return;
+  tell(events, JobEvent::Kind::Started);
+  await_reports(arguments.job, job);
+  finish_discovery(arguments.job, job);
+  tell(events, JobEvent::Kind::Finished);
 }
 
 }  // namespace strato::worker

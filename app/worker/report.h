@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <string>
 
+#include "app/worker/events.h"
 #include "app/worker/worker.h"
 #include "core/cluster/machine_report.h"
 
@@ -18,7 +19,7 @@ struct SystemPlaces {
 // Never throws for what the machine does not tell.
 MachineReport report_machine(const SystemPlaces& places = {});
 
-// One rank of a discovery (core/job/discovery_job.h). Returns the exit status.
-int run_report(const WorkerArguments& arguments);
+// One rank of a discovery (core/job/discovery_job.h). Rank 0 waits for the others. Throws InputError.
+void report_rank(const WorkerArguments& arguments, Events& events);
 
 }  // namespace strato::worker

@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <cstdlib>
 #include <fstream>
-#include <set>
+#include <limits>
+#include <optional>
 #include <sstream>
 #include <thread>
 
@@ -64,25 +65,50 @@ int lanes_of(const std::string& flags) {
   return has("avx") || has("asimd") ? 8 : flags.empty() ? 0 : 4;
 }
 
-// "MemTotal:       16316412 kB"
-std::int64_t total_memory(const fs::path& file) {
+constexpr std::int64_t kUnlimited = std::numeric_limits<std::int64_t>::max();
+
+// "MemTotal:       16316412 kB", "inactive_file 8192": the number after the word, where it is there.
+std::optional<std::int64_t> entry_of(const fs::path& file, const std::string& word) {
   std::ifstream input(file);
   for (std::string line; std::getline(input, line);) {
     std::istringstream words(line);
-    std::string key;
-    std::int64_t kilobytes = 0;
-    if (words >> key >> kilobytes && key == "MemTotal:") return kilobytes * 1024;
+    std::string first;
+    std::int64_t number = 0;
+    if (words >> first >> number && first == word) return number;
   }
-  return 0;
+  return std::nullopt;
 }
 
-// Of a container: "max" without a limit.
+std::optional<std::int64_t> memory_of_machine(const fs::path& proc, const char* word) {
+  const auto kilobytes = entry_of(proc / "meminfo", word);
+  return kilobytes ? std::optional(*kilobytes * 1024) : std::nullopt;
+}
+
+// Of a container, by both versions of control groups; "max" or a giant number without a limit.
+struct MemoryGroup {
+  const char *limit, *used, *stat, *unused_files;
+};
+constexpr MemoryGroup kMemoryGroups[] = {
+    {"fs/cgroup/memory.max", "fs/cgroup/memory.current", "fs/cgroup/memory.stat", "inactive_file"},
+    {"fs/cgroup/memory/memory.limit_in_bytes", "fs/cgroup/memory/memory.usage_in_bytes",
+     "fs/cgroup/memory/memory.stat", "total_inactive_file"}};
+
+std::int64_t limit_of(const fs::path& sys, const MemoryGroup& group) {
+  const double limit = number_in(sys / group.limit);
+  return limit > 0 && limit < 1e15 ? static_cast<std::int64_t>(limit) : kUnlimited;
+}
+
 std::int64_t memory_limit(const fs::path& sys) {
-  for (const char* name : {"fs/cgroup/memory.max", "fs/cgroup/memory/memory.limit_in_bytes"}) {
-    const double limit = number_in(sys / name);
-    if (limit > 0 && limit < 1e15) return static_cast<std::int64_t>(limit);
-  }
-  return 0;
+  std::int64_t least = kUnlimited;
+  for (const MemoryGroup& group : kMemoryGroups) least = std::min(least, limit_of(sys, group));
+  return least;
+}
+
+std::int64_t left_in(const fs::path& sys, const MemoryGroup& group) {
+  const std::int64_t limit = limit_of(sys, group);
+  if (limit == kUnlimited) return kUnlimited;
+  const auto used = static_cast<std::int64_t>(number_in(sys / group.used));
+  return limit - used + entry_of(sys / group.stat, group.unused_files).value_or(0);
 }
 
 // "100 Gb/sec (4X EDR)"
@@ -110,9 +136,16 @@ void ask_processor(const SystemPlaces& places, MachineReport& report) {
   report.cores = shared ? std::max(1, threads * processor.cores / processor.siblings) : threads;
   const double most = number_in(places.sys / "devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq");
   report.cpu_mhz = most > 0 ? most / 1000 : processor.mhz;
-  const std::int64_t total = total_memory(places.proc / "meminfo");
   const std::int64_t limit = memory_limit(places.sys);
-  report.memory = Bytes(limit > 0 && (total == 0 || limit < total) ? limit : total);
+  const std::int64_t total = memory_of_machine(places.proc, "MemTotal:").value_or(kUnlimited);
+  const std::int64_t memory = std::min(limit, total);
+  report.memory = Bytes(memory == kUnlimited ? 0 : memory);
+}
+
+Bytes memory_at_hand(const SystemPlaces& places) {
+  std::int64_t left = memory_of_machine(places.proc, "MemAvailable:").value_or(kUnlimited);
+  for (const MemoryGroup& group : kMemoryGroups) left = std::min(left, left_in(places.sys, group));
+  return Bytes(std::max<std::int64_t>(0, left));
 }
 
 // Bridges and the like have no device, and make their speed up.

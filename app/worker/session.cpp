@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <fstream>
 
 #include "app/worker/bytes.h"
+#include "app/worker/kernel_id.h"
 #include "core/base/error.h"
 #include "core/base/json.h"
 
@@ -15,19 +15,11 @@ namespace {
 
 constexpr std::uint32_t kChoiceTag = 0x7fff'fff1;  // no task has it
 
-// The same for all processes under one kernel, which share its clock.
-std::string boot_id() {
-  std::ifstream file("/proc/sys/kernel/random/boot_id");
-  std::string id;
-  std::getline(file, id);
-  return id;
-}
-
 Json greeting(const RankJob& job) {
   return {{"version", STRATOSCOPE_VERSION},
           {"program", RankProgram::kVersion},
           {"digest", job.digest},
-          {"boot", boot_id()}};
+          {"boot", kernel_id()}};
 }
 
 void compare(const Json& ours, const Json& theirs, int rank) {

@@ -15,8 +15,10 @@
 #include "app/worker/guard.h"
 #include "app/worker/measure_session.h"
 #include "app/worker/meeting.h"
+#include "app/worker/report.h"
 #include "app/worker/session.h"
 #include "core/base/error.h"
+#include "core/job/discovery_job.h"
 #include "core/job/job.h"
 #include "core/job/measure_job.h"
 #include "core/job/run_files.h"
@@ -157,9 +159,9 @@ void run_measuring(const WorkerArguments& arguments, const PluginRegistry& plugi
   const auto engine =
       staged.job.graphs.empty() ? std::unique_ptr<Engine>() : plugins.engine(options.engine);
   const auto execution = execution_for_messages(plugins, options, arguments.rank);
-  // A rank may wait for the next command as long as others measure.
-  const Meeting meeting = meeting_of(arguments, static_cast<int>(staged.job.ranks.size()),
-                                     staged.secret, options.timeout + options.budget);
+  Meeting meeting = meeting_of(arguments, static_cast<int>(staged.job.ranks.size()), staged.secret,
+                               options.timeout);
+  meeting.idle = options.budget;  // a rank waits for the next command as long as others measure
   const auto transport =
       on_transport([&] { return plugins.transport(options.transport, meeting); });
   std::fprintf(stderr, "rank %d of %d measures, met at %s:%d\n", arguments.rank, meeting.ranks,
@@ -167,6 +169,14 @@ void run_measuring(const WorkerArguments& arguments, const PluginRegistry& plugi
   MeasureSession session({staged, arguments.rank, arguments.job, engine.get(), execution.get(),
                           *transport, events, &guard});
   run_to_the_end(session, *transport, arguments, events, guard);
+} catch (...) {
+  end_failed(arguments, events, std::current_exception());
+}
+
+// The same, of a discovery.
+void run_discovery(const WorkerArguments& arguments, const PluginRegistry&, Events& events,
+                   Guard&) try {
+  report_rank(arguments, events);
 } catch (...) {
   end_failed(arguments, events, std::current_exception());
 }
@@ -189,7 +199,10 @@ int run_worker(const WorkerArguments& arguments, const PluginRegistry& plugins) 
   log_to(arguments.job, arguments.rank);
   Events events(arguments.rank == 0 ? STDOUT_FILENO : -1);
   Guard guard({arguments.job, arguments.rank, arguments.leash}, events);
-  (is_measure_job(arguments.job) ? run_measuring : run_rank)(arguments, plugins, events, guard);
+  const auto run = is_discovery(arguments.job)     ? run_discovery
+                   : is_measure_job(arguments.job) ? run_measuring
+                                                   : run_rank;
+  run(arguments, plugins, events, guard);
   return kDone;
 }
 

@@ -59,7 +59,8 @@ class RankEngine {
 class Pending {
  public:
   virtual ~Pending() = default;
-  // Throws InputError naming the peer or the members when the connection broke or `timeout` passed.
+  // Throws InputError naming the peer or the members when the connection broke or the
+  // meeting's patience() ended.
   virtual void wait() = 0;
 };
 
@@ -71,6 +72,10 @@ struct Meeting {
   std::string interface;           // address to listen on; empty: the one that reaches `host`
   std::string secret;              // of the job: every peer presents it before any payload is read
   std::chrono::milliseconds timeout{10'000};
+  // So much longer than `timeout` may an operation wait, once all have met: the ranks of a
+  // measurement wait for each other as long as it may last.
+  std::chrono::milliseconds idle{0};
+  std::chrono::milliseconds patience() const { return timeout + idle; }  // of an operation
   // How long a rank may take to answer once it is known to listen (at most `timeout`), and how long
   // one of those that have met may give no sign of life. One that computes for long gives signs.
   std::chrono::milliseconds connect{6'000}, silence{5'000};

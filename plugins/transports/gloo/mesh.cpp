@@ -34,8 +34,8 @@ class Mesh final : public gloo::Context {
     for (int peer = 0; peer < size; ++peer) {
       if (peer != rank) connect(peer, unpacked(ports.at(static_cast<std::size_t>(peer))));
     }
-    transportContext_->setTimeout(meeting.timeout);
-    setTimeout(meeting.timeout);
+    transportContext_->setTimeout(meeting.patience());
+    setTimeout(meeting.patience());
   }
 
  private:

@@ -103,7 +103,7 @@ class Messages final : public Pending {
   void receive(int from, Bytes bytes) { start(from, bytes, false); }
 
   void wait() override {
-    const auto timeout = connections_.meeting().timeout;
+    const auto timeout = connections_.meeting().patience();
     for (const Message& each : messages_) {
       connections_.guarded({&each.peer, 1}, [&] {
         each.sends ? each.buffer->waitSend(timeout) : each.buffer->waitRecv(timeout);
@@ -208,7 +208,7 @@ class GlooTransport final : public Transport {
     std::iota(all.begin(), all.end(), 0);
     queued(all, [this] {
       gloo::BarrierOptions options(connections_.context());
-      options.setTimeout(connections_.meeting().timeout);
+      options.setTimeout(connections_.meeting().patience());
       gloo::barrier(options);
     })->wait();
   }
@@ -240,7 +240,7 @@ class GlooTransport final : public Transport {
   }
 
   Ring ring(const std::vector<int>& members, std::size_t own, std::uint64_t slot) const {
-    return {*connections_.context(), members, own, slot, connections_.meeting().timeout};
+    return {*connections_.context(), members, own, slot, connections_.meeting().patience()};
   }
 
   void reduce(const std::vector<int>& members, std::uint32_t tag, DataType type,
@@ -249,7 +249,7 @@ class GlooTransport final : public Transport {
     if (!group) group = make_group(connections_.context(), members);
     gloo::AllreduceOptions options(group);
     options.setTag(tag);
-    options.setTimeout(connections_.meeting().timeout);
+    options.setTimeout(connections_.meeting().patience());
     options.setReduceFunction(sum);
     set_output(options, bytes, type);
     using Algorithm = gloo::AllreduceOptions::Algorithm;

@@ -29,7 +29,7 @@ void throw_failure(const Meeting& meeting, const Watch& watch, std::span<const i
                [&](int rank) { return rank != meeting.rank; });
   throw InputError("", place,
                    fmt::format("rank {} does not answer within {} s", fmt::join(peers, ", "),
-                               std::chrono::duration<double>(meeting.timeout).count()),
+                               std::chrono::duration<double>(meeting.patience()).count()),
                    "see the logs of those ranks");
 }
 

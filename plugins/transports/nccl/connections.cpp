@@ -41,9 +41,11 @@ std::string place_of(const Meeting& meeting) {
 Connections::Connections(const Meeting& meeting) : meeting_(meeting) {
   check(cudaGetDevice(&gpu_));
   on_gpu();
+  meeting_.idle = {};
   try {
     meet();
     make_channels();
+    meeting_.idle = meeting.idle;
   } catch (...) {
     abort_all();
     throw;
@@ -169,7 +171,7 @@ ncclComm_t Connections::join(const ncclUniqueId& id, int place, int members) {
 // Aborting takes the mutex, too; so what waits here looks whether something has failed meanwhile.
 void Connections::settle(ncclComm_t communicator, ncclResult_t status,
                          std::span<const int> members) {
-  const auto end = Time::now() + meeting_.timeout;
+  const auto end = Time::now() + meeting_.patience();
   while (status == ncclInProgress) {
     if (failed_ || Time::now() > end) fail(members, "");
     if (watch_ != nullptr && watch_->lost()) fail(members, "");
@@ -201,7 +203,7 @@ void Connections::wait(const Channel& channel, cudaEvent_t done) {
     if (status == cudaSuccess) return;
     if (status != cudaErrorNotReady) fail(channel.members, cudaGetErrorString(status));
     const auto now = Time::now();
-    if (now - begin > meeting_.timeout) fail(channel.members, "");
+    if (now - begin > meeting_.patience()) fail(channel.members, "");
     if (now - cared > kCareTime) {
       look_after(channel);
       cared = now;

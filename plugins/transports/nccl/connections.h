@@ -81,7 +81,7 @@ class Connections {
   [[noreturn]] void fail(std::span<const int> members, const std::string& reason);
   void abort_all();
 
-  Meeting meeting_;
+  Meeting meeting_;  // not idle before all have met
   int gpu_ = 0;
   Channel world_;
   std::map<int, Channel> to_, from_;  // by peer

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
+#include <limits>
 #include <numeric>
 
 #include "app/worker/report_nvml.h"
@@ -160,6 +161,30 @@ TEST_F(System, AMachineThatTellsNothingIsDescribedAllTheSame) {
   const Cluster cluster =
       parse_cluster(discovered_cluster({report}, {}, catalogue), "test", catalogue);
   EXPECT_EQ(cluster.device_count(), 1u);
+}
+
+// Files that the group has read lie in its memory, too, until something else needs the room.
+TEST_F(System, FilesInMemoryLeaveItAtHand) {
+  constexpr std::int64_t kAll = std::numeric_limits<std::int64_t>::max();
+  EXPECT_EQ(memory_at_hand(places()).value, kAll);
+  write("proc/meminfo", "MemTotal:        9000 kB\nMemAvailable:    8000 kB\n");
+  EXPECT_EQ(memory_at_hand(places()).value, 8'192'000);
+  write("sys/fs/cgroup/memory.max", "1000000\n");
+  write("sys/fs/cgroup/memory.current", "900000\n");
+  EXPECT_EQ(memory_at_hand(places()).value, 100'000);
+  write("sys/fs/cgroup/memory.stat", "anon 100000\ninactive_anon 7\ninactive_file 700000\n");
+  EXPECT_EQ(memory_at_hand(places()).value, 800'000);
+  write("sys/fs/cgroup/memory.max", "max\n");
+  EXPECT_EQ(memory_at_hand(places()).value, 8'192'000);
+}
+
+TEST_F(System, TheFirstVersionOfGroupsIsRead) {
+  write("sys/fs/cgroup/memory/memory.limit_in_bytes", "5000\n");
+  write("sys/fs/cgroup/memory/memory.usage_in_bytes", "6000\n");
+  EXPECT_EQ(memory_at_hand(places()).value, 0);
+  write("sys/fs/cgroup/memory/memory.stat", "inactive_file 1\ntotal_inactive_file 3000\n");
+  EXPECT_EQ(memory_at_hand(places()).value, 2000);
+  EXPECT_EQ(report_machine(places()).memory.value, 5000);
 }
 
 TEST(ThisMachine, TellsItsCoresAndMemory) {

@@ -116,6 +116,31 @@ TEST(GlooMeeting, NamesARankThatHangs) {
   ranks.join_only(0);
 }
 
+// Only those that have met wait so much longer for each other: one that never comes is missed as soon
+// as ever.
+TEST(GlooMeeting, IsNotWaitedForWhileRanksMayBeIdle) {
+  RankProcesses ranks(2, 400ms);
+  ranks.start(0, [](Meeting meeting) {
+    meeting.idle = 1h;
+    expect_contains(message_of([&] { gloo_transport(meeting); }), "rank 1 did not come");
+  });
+  ranks.join();
+}
+
+TEST(GlooMeeting, IdleRanksAreWaitedForLonger) {
+  RankProcesses ranks(2, 1000ms);
+  ranks.start_all([](Meeting meeting) {
+    meeting.idle = 1500ms;
+    const auto transport = gloo_transport(meeting);
+    transport->barrier();
+    if (meeting.rank == 1) ::raise(SIGSTOP);
+    expect_contains(message_of([&] { reduce_forever(*transport, {0, 1}); }),
+                    "rank 1 does not answer within 2.5 s");
+    ::_exit(testing::Test::HasFailure() ? 1 : 0);  // the other one never leaves
+  });
+  ranks.join_only(0);
+}
+
 Meeting with_silence(Meeting meeting) {
   meeting.silence = 400ms;
   return meeting;
