@@ -1,0 +1,126 @@
+#include "plugins/planners/autodist/communication_model.h"
+
+#include <algorithm>
+
+namespace strato::autodist {
+namespace {
+
+// theta. Messages to and from servers overlap each other, so that of their latency a part counts.
+constexpr Components kConstants = {1, 1, 1, 1, 0.25, 1};
+
+struct Message {
+  Bytes bytes;
+  std::int64_t parts = 0;
+};
+
+}  // namespace
+
+CommunicationModel::CommunicationModel(const SyncTask& task) : task_(task) {}
+
+double CommunicationModel::combine(const Components& components) {
+  double sum = 0;
+  for (std::size_t i = 0; i < kComponents; ++i) sum += kConstants[i] * components[i];
+  return sum;
+}
+
+double CommunicationModel::local_seconds(Bytes bytes) const {
+  const GpuTypeId type = task_.problem.cluster->device(task_.devices.front()).type;
+  return to_seconds(task_.problem.cost->local_move(type, bytes));
+}
+
+// Of a gradient's bytes: what a replica sends of it.
+double CommunicationModel::gradient_part(const Variable& variable, const SyncPart& part) const {
+  if (part.encoding != Encoding::SparseRows) return 1;
+  const double rows = static_cast<double>(variable.rows_bytes.value) /
+                      static_cast<double>(task_.devices.size());
+  return std::min(1.0, rows / static_cast<double>(std::max<std::int64_t>(variable.bytes.value, 1)));
+}
+
+CommunicationModel::Traffic CommunicationModel::through_server(const Variable& variable, Bytes bytes,
+                                                               const SyncPart& part) const {
+  const Cluster& cluster = *task_.problem.cluster;
+  const std::size_t home = task_.machine_of[part.server.index()];
+  const double sent = gradient_part(variable, part) * static_cast<double>(bytes.value);
+  Traffic traffic;
+  double senders = 0;
+  for (std::size_t m = 0; m < task_.machines.size(); ++m) {
+    const std::vector<DeviceId>& here = task_.machines[m];
+    const bool station = std::ranges::any_of(part.stations, [&](DeviceId device) {
+      return m != home && task_.machine_of[device.index()] == m;
+    });
+    const bool away = here.front() != part.server;
+    const Path& path = cluster.path(away ? here.front() : here.back(), part.server);
+    const auto from_here = static_cast<double>(station     ? 1
+                                               : m == home ? std::ssize(here) - 1
+                                                           : std::ssize(here));
+    if (from_here == 0 || path.bandwidth == 0) continue;
+    senders += from_here;
+    // On the way between machines what is sent and what comes back do not meet.
+    traffic.in += from_here * sent / path.bandwidth;
+    traffic.out += from_here * static_cast<double>(bytes.value) / path.bandwidth;
+    traffic.calls += 2 * (from_here + (station ? std::ssize(here) - 1 : 0)) * to_seconds(path.latency);
+  }
+  traffic.local = local_seconds(Bytes(static_cast<std::int64_t>((senders + 2) * sent)));
+  return traffic;
+}
+
+std::vector<Components> CommunicationModel::of_variables(const SyncPlan& plan) const {
+  const CostModel& cost = *task_.problem.cost;
+  std::vector<Components> all(plan.size());
+  if (task_.devices.size() < 2) return all;
+  std::map<std::int32_t, Message> messages;
+  for (std::size_t v = 0; v < plan.size(); ++v)
+    for (std::size_t p = 0; p < plan[v].parts.size(); ++p)
+      if (const std::int32_t group = plan[v].parts[p].merge_group; group >= 0) {
+        messages[group].bytes += part_bytes(task_.variables[v], plan[v], p);
+        ++messages[group].parts;
+      }
+  for (std::size_t v = 0; v < plan.size(); ++v) {
+    const Variable& variable = task_.variables[v];
+    Components& z = all[v];
+    if (plan[v].parts.size() > 1) z[Local] += local_seconds(4 * variable.bytes);
+    for (std::size_t p = 0; p < plan[v].parts.size(); ++p) {
+      const SyncPart& part = plan[v].parts[p];
+      const Bytes bytes = part_bytes(variable, plan[v], p);
+      if (part.synchroniser == Synchroniser::Ps) {
+        const Traffic traffic = through_server(variable, bytes, part);
+        z[ToServers] += traffic.in, z[FromServers] += traffic.out;
+        z[ServerCalls] += traffic.calls, z[Local] += traffic.local;
+        continue;
+      }
+      const bool rows = part.encoding == Encoding::SparseRows;
+      Message message{bytes, 1};
+      if (part.merge_group >= 0) message = messages.at(part.merge_group);
+      if (rows) message.bytes = Bytes(variable.rows_bytes.value / std::ssize(plan[v].parts));
+      const CollectiveCost whole = cost.collective(
+          rows ? Collective::AllGather : Collective::AllReduce, task_.devices, message.bytes);
+      const double share = rows ? 1
+                                : static_cast<double>(bytes.value) /
+                                      static_cast<double>(std::max<std::int64_t>(message.bytes.value, 1));
+      z[Volume] += share * to_seconds(whole.duration - std::min(whole.latency, whole.duration));
+      z[Calls] += to_seconds(whole.latency) / static_cast<double>(message.parts);
+    }
+  }
+  return all;
+}
+
+Components CommunicationModel::of_plan(const SyncPlan& plan) const {
+  Components sum{};
+  for (const Components& z : of_variables(plan))
+    for (std::size_t i = 0; i < kComponents; ++i) sum[i] += z[i];
+  if (task_.devices.size() < 2) return sum;
+  std::vector<double> in(task_.machines.size()), out = in;
+  for (std::size_t v = 0; v < plan.size(); ++v)
+    for (std::size_t p = 0; p < plan[v].parts.size(); ++p) {
+      const SyncPart& part = plan[v].parts[p];
+      if (part.synchroniser != Synchroniser::Ps) continue;
+      const Traffic traffic = through_server(task_.variables[v], part_bytes(task_.variables[v], plan[v], p), part);
+      in[task_.machine_of[part.server.index()]] += traffic.in;
+      out[task_.machine_of[part.server.index()]] += traffic.out;
+    }
+  sum[ToServers] = *std::ranges::max_element(in);
+  sum[FromServers] = *std::ranges::max_element(out);
+  return sum;
+}
+
+}  // namespace strato::autodist

@@ -1,0 +1,47 @@
+// The predefined communication model (AutoDist 2.4): what a plan's synchronisation costs, without
+// running anything. Per variable six components; T = T_sync (computation hides behind it), a linear
+// combination with fixed constants of the components accumulated over variables.
+//
+// Appendix C, which lists the paper's components, is not at hand; these are ours, in seconds:
+// collectives by bandwidth and by latency, what reaches servers, what leaves them, the latency of
+// their messages, and local work (sums at servers, cutting and stitching of parts).
+#pragma once
+
+#include <array>
+#include <map>
+#include <span>
+#include <vector>
+
+#include "plugins/planners/autodist/sync_task.h"
+
+namespace strato::autodist {
+
+inline constexpr std::size_t kComponents = 6;
+enum Component : std::size_t { Volume, Calls, ToServers, FromServers, ServerCalls, Local };
+using Components = std::array<double, kComponents>;
+
+class CommunicationModel {
+ public:
+  explicit CommunicationModel(const SyncTask& task);
+
+  // Of each variable. A message's cost is shared: by bytes, its latency equally.
+  std::vector<Components> of_variables(const SyncPlan& plan) const;
+  // Of the whole plan: sums, but for ToServers and FromServers, where nodes work side by side: the
+  // busiest node's.
+  Components of_plan(const SyncPlan& plan) const;
+  // Seconds: of_plan times the fixed constants.
+  double seconds(const SyncPlan& plan) const { return combine(of_plan(plan)); }
+  static double combine(const Components& components);
+
+ private:
+  struct Traffic {  // seconds that a part keeps its server's node busy
+    double in = 0, out = 0, calls = 0, local = 0;
+  };
+  Traffic through_server(const Variable& variable, Bytes bytes, const SyncPart& part) const;
+  double local_seconds(Bytes bytes) const;
+  double gradient_part(const Variable& variable, const SyncPart& part) const;
+
+  const SyncTask& task_;
+};
+
+}  // namespace strato::autodist

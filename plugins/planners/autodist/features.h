@@ -1,0 +1,34 @@
+// What the learned simulator sees of a plan: a row for each variable, in the order in which gradients
+// are made (AutoDist 2.4: raw features, and the predefined model's components as further ones), and
+// the components of the whole plan.
+#pragma once
+
+#include <array>
+#include <vector>
+
+#include "plugins/planners/autodist/communication_model.h"
+
+namespace strato::autodist {
+
+inline constexpr std::size_t kRawFeatures = 24;
+inline constexpr std::size_t kFeatures = kRawFeatures + kComponents;
+
+struct PlanFeatures {
+  std::vector<float> rows;                // variables x kFeatures
+  std::array<float, kComponents> whole{};  // relative to plain data parallelism's total
+};
+
+class Featurizer {
+ public:
+  explicit Featurizer(const SyncTask& task);
+  PlanFeatures of(const SyncPlan& plan) const;
+  std::size_t variables() const { return task_.variables.size(); }
+
+ private:
+  const SyncTask& task_;
+  const CommunicationModel model_;
+  double reference_ = 1;               // seconds of data parallelism in the predefined model
+  std::vector<std::vector<float>> fixed_;  // by variable: what no plan changes
+};
+
+}  // namespace strato::autodist

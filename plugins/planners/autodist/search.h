@@ -1,0 +1,107 @@
+// Algorithm 1 of AutoDist: sample, score, reject below the fidelity level, choose by score and
+// diversity, try, learn.
+//
+// Beyond the paper, each switchable: a part of the proposals are local changes of the best plans so
+// far and crossings of two of them (`changes`), and the builders' plans teach the simulator and are
+// changed like others (`known`). Deterministic in (task, options, seed, numbers of trials a round,
+// what trials showed). One thread, but for what the trial source does.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+#include "core/search/evaluator.h"
+#include "plugins/planners/autodist/builders.h"
+#include "plugins/planners/autodist/choice.h"
+#include "plugins/planners/autodist/ranker.h"
+#include "plugins/planners/autodist/sampler.h"
+
+namespace strato::autodist {
+
+// Runs strategies and says how they did: in the simulator, or on real workers. One that fails is
+// infeasible.
+using TrialSource = std::function<std::vector<Score>(std::span<const Strategy>)>;
+
+struct SearchOptions {
+  bool learned = true;       // false: the guided sampler alone ("Random+G")
+  bool known = true;         // builders' plans are known from the start
+  double changes = 0.7;      // part of a round's trials that are changes of good plans
+  int proposals = 160;       // a round, of which a few are tried
+  double diversity = 0.3;    // against scores
+  double accuracy = 0.8;     // of ranking, below the fidelity level
+  int steps = 12;            // of learning a round
+  SamplerOptions sampler;
+  RankerOptions ranker;
+};
+
+struct Trial {
+  SyncPlan plan;
+  Score score;
+  PlanFeatures features;          // where something learns
+  std::optional<double> judged;   // its score before it was tried
+  std::int64_t round = -1;        // -1: a builder's
+  bool hit = false;               // better than the best builder
+};
+
+struct RoundFigures {
+  std::optional<double> accuracy;  // of ranking this round's trials beforehand
+  bool level = false;              // whether there was a fidelity level
+  std::size_t rejected = 0;        // proposals below it
+};
+
+class Search {
+ public:
+  Search(const SyncTask& task, const SearchOptions& options, TrialSource trials, std::uint64_t seed);
+
+  // Of at most `most` builders; the first ones are the more usual ones.
+  void try_builders(std::size_t most);
+  // One round of at most `count` trials. False: there was nothing new to try.
+  bool play_round(std::size_t count);
+
+  const Trial& best() const { return trials_[best_]; }
+  bool has_best() const { return !trials_.empty(); }
+  const std::string& best_builder() const { return best_builder_name_; }
+  const std::optional<Score>& best_builder_score() const { return best_builder_score_; }
+  const std::vector<Trial>& trials() const { return trials_; }  // builders' first
+  const std::vector<RoundFigures>& rounds() const { return rounds_; }
+  std::function<void(const Trial&)> found;  // called whenever the best changes
+
+ private:
+  struct Proposal {
+    SyncPlan plan;
+    PlanFeatures features;
+    double score = 0;
+    bool changed = false;
+  };
+  std::vector<Proposal> propose(std::size_t count, Random& random);
+  bool add(std::vector<Proposal>& proposals, SyncPlan plan, bool changed);
+  SyncPlan changed(Random& random) const;
+  void reject(std::vector<Proposal>& proposals, std::size_t count, RoundFigures& figures) const;
+  std::vector<Proposal> choose(std::vector<Proposal> proposals, std::size_t count) const;
+  void try_all(std::vector<Proposal> proposals, std::int64_t round);
+  void keep(Trial trial);
+  void learn(Random& random);
+
+  const SyncTask& task_;
+  const SearchOptions options_;
+  const TrialSource run_;
+  const std::uint64_t seed_;
+  const Featurizer featurizer_;
+  std::unique_ptr<Ranker> ranker_;
+  std::vector<Trial> trials_;
+  std::size_t best_ = 0;
+  std::string best_builder_name_;
+  std::optional<Score> best_builder_score_;
+  std::vector<RoundFigures> rounds_;
+  std::unordered_set<Digest> seen_;
+  std::optional<std::size_t> level_;  // the trial whose score is the fidelity level
+};
+
+// Seconds, or what is missing in memory on top of a long time: for comparing only.
+double cost_of(const Score& score);
+
+}  // namespace strato::autodist

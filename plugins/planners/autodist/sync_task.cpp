@@ -1,0 +1,128 @@
+#include "plugins/planners/autodist/sync_task.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "core/base/error.h"
+
+namespace strato::autodist {
+namespace {
+
+constexpr std::int64_t kIndexBytes = 8;
+
+// The one lookup whose gradient this is; an invalid id where there is none.
+OpId lookup_of(const Graph& graph, TensorId gradient) {
+  const OpId producer = graph.tensor(gradient).producer;
+  if (!producer.valid() || graph.op(producer).phase != Phase::Backward) return {};
+  const OpId forward = graph.op(producer).forward;
+  if (!forward.valid() || graph.op(forward).type != "Gather") return {};
+  return graph.op(forward).integer("axis", 0) == 0 ? forward : OpId();
+}
+
+Variable variable_of(const Graph& graph, OpId update) {
+  const Op& op = graph.op(update);
+  Variable variable;
+  variable.update = update;
+  variable.parameter = op.inputs.at(0);
+  variable.gradient = op.inputs.at(1);
+  const Tensor& tensor = graph.tensor(variable.parameter);
+  variable.shape = tensor.shape;
+  variable.type = tensor.type;
+  variable.bytes = tensor.bytes();
+  const OpId lookup = lookup_of(graph, variable.gradient);
+  if (!lookup.valid() || tensor.shape.empty() || tensor.shape[0] < 2) return variable;
+  variable.sparse = true;
+  const std::int64_t row = variable.bytes.value / tensor.shape[0];
+  const std::int64_t indices = graph.tensor(graph.op(lookup).inputs.at(1)).elements();
+  variable.rows_bytes = Bytes(indices * (row + kIndexBytes));
+  return variable;
+}
+
+// By op: the part of the compute time that is over when it ends.
+std::vector<double> progress_of(const Problem& problem) {
+  const std::vector<Nanos> times = mean_op_times(*problem.graph, *problem.cluster, *problem.cost);
+  std::vector<double> after;
+  double sum = 0;
+  for (const Nanos time : times) after.push_back(sum += static_cast<double>(time.value));
+  for (double& value : after) value /= std::max(sum, 1.0);
+  return after;
+}
+
+std::vector<Variable> variables_of(const Problem& problem) {
+  const Graph& graph = *problem.graph;
+  const std::vector<double> progress = progress_of(problem);
+  std::vector<Variable> variables;
+  for (std::size_t t = 0; t < graph.tensor_count(); ++t) {
+    const OpId update = graph.update_of(TensorId(t));
+    if (!update.valid()) continue;
+    variables.push_back(variable_of(graph, update));
+    const OpId made_by = graph.tensor(variables.back().gradient).producer;
+    variables.back().ready = made_by.valid() ? progress[made_by.index()] : 0;
+  }
+  std::ranges::stable_sort(variables, {}, [&](const Variable& variable) {
+    return std::pair(graph.tensor(variable.gradient).producer, variable.update);
+  });
+  return variables;
+}
+
+}  // namespace
+
+std::int64_t Variable::most_parts(int axis) const {
+  return shape.empty() ? 1 : shape.at(static_cast<std::size_t>(axis));
+}
+
+std::vector<int> Variable::axes() const {
+  std::vector<int> result;
+  for (std::size_t axis = 0; axis < shape.size(); ++axis)
+    if (shape[axis] > 1) result.push_back(static_cast<int>(axis));
+  return result;
+}
+
+SyncTask::SyncTask(const Problem& of, Strategy given)
+    : problem(of), base(std::move(given)), variables(variables_of(of)) {
+  CHECK(base.is_complete() && base.variables.empty() && !base.groups.empty(), "data parallel");
+  for (const DeviceShare& share : base.groups.front()->devices) devices.push_back(share.device);
+  const Cluster& cluster = *problem.cluster;
+  machine_of.resize(cluster.device_count());
+  for (std::size_t m = 0; m < cluster.machines().size(); ++m) {
+    std::vector<DeviceId> here;
+    for (const DeviceId device : devices)
+      if (cluster.device(device).machine == MachineId(m)) here.push_back(device);
+    if (here.empty()) continue;
+    for (const DeviceId device : here) machine_of[device.index()] = machines.size();
+    machines.push_back(std::move(here));
+  }
+}
+
+Bytes SyncTask::bytes() const {
+  return std::accumulate(variables.begin(), variables.end(), Bytes(),
+                         [](Bytes sum, const Variable& v) { return sum + v.bytes; });
+}
+
+SyncPlan plain_plan(const SyncTask& task) {
+  SyncPlan plan;
+  for (const Variable& variable : task.variables) plan.push_back({variable.update, 0, {SyncPart()}});
+  return plan;
+}
+
+Strategy strategy_of(const SyncTask& task, const SyncPlan& plan) {
+  CHECK(plan.size() == task.variables.size(), "one config a variable");
+  Strategy strategy = task.base;
+  strategy.variables = plan;
+  std::ranges::sort(strategy.variables, {}, &VariableSync::update);
+  return strategy;
+}
+
+VariableSync in_parts(const Variable& variable, int axis, std::int64_t parts, const SyncPart& part) {
+  const std::int64_t count = std::clamp<std::int64_t>(parts, 1, variable.most_parts(axis));
+  return {variable.update, axis, std::vector<SyncPart>(static_cast<std::size_t>(count), part)};
+}
+
+Bytes part_bytes(const Variable& variable, const VariableSync& sync, std::size_t index) {
+  const std::int64_t extent = variable.most_parts(sync.axis);
+  const auto parts = std::ssize(sync.parts);
+  const std::int64_t own = extent / parts + (static_cast<std::int64_t>(index) < extent % parts);
+  return Bytes(variable.bytes.value / extent * own);
+}
+
+}  // namespace strato::autodist

@@ -1,0 +1,119 @@
+// autodist as it is shipped.
+#include <gtest/gtest.h>
+
+#include "core/base/error.h"
+#include "plugins/planners/autodist/builders.h"
+#include "tests/plugins/planners/autodist/kit.h"
+#include "tests/plugins/shipped.h"
+
+namespace strato::autodist {
+namespace {
+
+PlannerOptions evaluations(std::int64_t count, std::map<std::string, std::string> set = {}) {
+  PlannerOptions options;
+  options.iterations = count;
+  options.set = std::move(set);
+  return options;
+}
+
+PlanResult plan(const Problem& problem, const PlannerOptions& options,
+                std::shared_ptr<const SearchTree> resume = nullptr) {
+  Observer quiet;
+  return run_planner(*registry().planner("autodist"), problem, options, quiet, {}, std::move(resume));
+}
+
+Problem small_problem() {
+  return make_problem(toy::chain({64, 512, 2048, 256, 64}, 64), toy::small_cluster(2, 2), {});
+}
+
+TEST(AutoDist, IsSoundOnEveryVariant) {
+  const Problem problem = small_problem();
+  const Score plain = simulate_strategy(problem, data_parallel(problem)).score;
+  for (const std::map<std::string, std::string>& set :
+       {std::map<std::string, std::string>{},
+        {{"sampler", "random"}},
+        {{"learned", "false"}},
+        {{"variant", "paper"}},
+        {{"changes", "1"}, {"trials", "3"}}}) {
+    const PlanResult result = plan(problem, evaluations(60, set));
+    validate(result.strategy, *problem.grouping, *problem.cluster);
+    EXPECT_EQ(simulate_strategy(problem, result.strategy).score.step_time, result.score.step_time);
+    EXPECT_FALSE(plain.better_than(result.score));
+    EXPECT_FALSE(result.note.empty());
+  }
+}
+
+TEST(AutoDist, EveryBuilderIsAPlanner) {
+  const Problem problem = small_problem();
+  const SyncTask task(problem, data_parallel(problem));
+  for (const BuilderInfo& info : builder_infos()) {
+    PlannerOptions options = evaluations(1, {{"builder", std::string(info.name)}});
+    options.floor = false;
+    EXPECT_EQ(plan(problem, options).strategy,
+              strategy_of(task, build(info.name, task, {})))
+        << info.name;
+  }
+}
+
+TEST(AutoDist, KeepsToItsBudgetAndDoesNotDependOnThreads) {
+  const Problem problem = small_problem();
+  PlannerOptions one = evaluations(50), four = evaluations(50);
+  one.threads = 1;
+  one.floor = four.floor = false;
+  four.threads = 4;
+  const PlanResult a = plan(problem, one), b = plan(problem, four);
+  EXPECT_EQ(a.strategy, b.strategy);
+  EXPECT_LE(a.evaluations, 52);  // and two for the shares
+  for (const std::int64_t few : {0, 1, 5})
+    EXPECT_LE(plan(problem, evaluations(few)).evaluations, few + 10);
+}
+
+TEST(AutoDist, GoesOnFromAWorkspace) {
+  const Problem problem = small_problem();
+  PlannerOptions whole = evaluations(70), part = evaluations(50), rest = evaluations(20);
+  const PlanResult expected = plan(problem, whole);
+  const PlanResult first = plan(problem, part);
+  const auto stored = std::make_shared<SearchTree>(parse_search_tree(serialise(*first.tree)));
+  const PlanResult second = plan(problem, rest, stored);
+  EXPECT_EQ(second.tree->iterations, 70);
+  EXPECT_FALSE(first.score.better_than(second.score));
+  EXPECT_EQ(second.strategy.digest() == expected.strategy.digest(),
+            second.score.step_time == expected.score.step_time);
+  rest.seed = 2;
+  EXPECT_THROW(plan(problem, rest, stored), InputError);
+  EXPECT_THROW(plan(problem, evaluations(20, {{"changes", "0"}}), stored), InputError);
+}
+
+TEST(AutoDist, StopsWithTheBestThatItHas) {
+  std::stop_source stop;
+  stop.request_stop();
+  Observer quiet;
+  const PlanResult result = run_planner(*registry().planner("autodist"), small_problem(),
+                                        evaluations(100'000), quiet, stop.get_token());
+  EXPECT_TRUE(result.strategy.is_complete());
+}
+
+TEST(AutoDist, CopesWithNothingToSynchronise) {
+  for (const auto& [fast, slow] : {std::pair(1, 0), {2, 0}}) {
+    const Problem trained =
+        make_problem(toy::chain(1, 8, 16), toy::small_cluster(fast, slow), {});
+    EXPECT_TRUE(plan(trained, evaluations(40)).score.feasible);
+    ProblemOptions forward;
+    forward.training = false;
+    const Problem inference =
+        make_problem(toy::chain(2, 8, 16), toy::small_cluster(fast, slow), forward);
+    EXPECT_TRUE(plan(inference, evaluations(40)).score.feasible);
+  }
+}
+
+TEST(AutoDist, RefusesOptions) {
+  const Problem problem = small_problem();
+  for (const auto& [key, value] : std::map<std::string, std::string>{
+           {"builder", "magic"}, {"sampler", "both"}, {"learned", "perhaps"}, {"changes", "1.5"},
+           {"trials", "0"}, {"proposals", "-3"}, {"accuracy", "nan"}, {"chunk", "0"},
+           {"bucket", "-1"}, {"variant", "other"}, {"rate", "fast"}, {"unknown", "1"}})
+    EXPECT_THROW(plan(problem, evaluations(10, {{key, value}})), InputError) << key;
+}
+
+}  // namespace
+}  // namespace strato::autodist

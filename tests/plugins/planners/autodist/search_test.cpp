@@ -1,0 +1,216 @@
+// Algorithm 1 on trials with a known landscape, and its record.
+#include "plugins/planners/autodist/search.h"
+
+#include "core/base/error.h"
+#include "plugins/planners/autodist/report.h"
+#include "plugins/planners/autodist/trial_record.h"
+#include "tests/plugins/planners/autodist/kit.h"
+
+namespace strato::autodist {
+namespace {
+
+// Milliseconds: each variable has a config that suits it best, in a way that no model knows.
+Score scrambled(const Strategy& strategy) {
+  Score score;
+  score.feasible = true;
+  for (const VariableSync& sync : strategy.variables) {
+    const auto update = static_cast<std::size_t>(sync.update.value());
+    const bool served = sync.parts[0].synchroniser == Synchroniser::Ps;
+    const std::int64_t wanted = 1 + static_cast<std::int64_t>(update * 7 % 4);
+    const std::int64_t apart = std::abs(std::ssize(sync.parts) - wanted);
+    score.step_time += Nanos(1'000'000 + 200'000 * apart + (served == (update % 2 == 0) ? 0 : 500'000));
+  }
+  return score;
+}
+
+TrialSource source(std::int64_t* count = nullptr) {
+  return [count](std::span<const Strategy> strategies) {
+    std::vector<Score> scores;
+    for (const Strategy& strategy : strategies) scores.push_back(scrambled(strategy));
+    if (count != nullptr) *count += std::ssize(scores);
+    return scores;
+  };
+}
+
+Ground wide_ground() {
+  return Ground(make_problem(toy::chain(24, 8, 512), toy::small_cluster(2, 3), {}));
+}
+
+Search played(const SyncTask& task, const SearchOptions& options, int rounds, std::uint64_t seed = 1,
+              TrialSource trials = source()) {
+  Search search(task, options, std::move(trials), seed);
+  search.try_builders(100);
+  for (int i = 0; i < rounds; ++i) search.play_round(10);
+  return search;
+}
+
+TEST(Search, EveryVariantIsSoundAndNeverWorseThanBuilders) {
+  const Ground ground = wide_ground();
+  for (const bool learned : {false, true})
+    for (const bool known : {false, true})
+      for (const double changes : {0.0, 0.5, 1.0}) {
+        SearchOptions options;
+        options.learned = learned;
+        options.known = known;
+        options.changes = changes;
+        const Search search = played(ground.task, options, 4);
+        for (const Trial& trial : search.trials()) expect_sound(ground.task, trial.plan);
+        EXPECT_FALSE(search.best_builder_score()->better_than(search.best().score));
+        EXPECT_EQ(search.rounds().size(), 4u);
+        const auto own = std::ranges::count_if(search.trials(), [](const Trial& t) { return t.round >= 0; });
+        EXPECT_EQ(own, 40);
+        EXPECT_EQ(search.trials().back().judged.has_value(), learned);
+        EXPECT_FALSE(note_of(search).empty());
+        EXPECT_GE(facts_of(search).size(), 4u);
+      }
+}
+
+TEST(Search, FindsMoreWithTheSimulatorThanWithout) {
+  const Ground ground = wide_ground();
+  const auto best_own = [&](bool learned, std::uint64_t seed) {
+    SearchOptions options;
+    options.changes = 0;
+    options.learned = learned;
+    const Search search = played(ground.task, options, 10, seed);
+    double best = 1e9;
+    for (const Trial& trial : search.trials())
+      if (trial.round >= 0) best = std::min(best, cost_of(trial.score));
+    return best;
+  };
+  double learned = 0, random = 0;
+  for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+    learned += best_own(true, seed);
+    random += best_own(false, seed);
+  }
+  EXPECT_LT(learned, random);
+}
+
+TEST(Search, ItsRankingIsBetterThanGuessing) {
+  const Ground ground = wide_ground();
+  SearchOptions options;
+  options.changes = 0;
+  const Search search = played(ground.task, options, 12);
+  double late = 0;
+  for (std::size_t r = 6; r < 12; ++r) late += *search.rounds()[r].accuracy / 6;
+  EXPECT_GT(late, 0.55);
+  EXPECT_TRUE(std::ranges::any_of(search.rounds(), &RoundFigures::level));
+  EXPECT_TRUE(std::ranges::any_of(search.rounds(), [](const RoundFigures& r) { return r.rejected > 0; }));
+}
+
+TEST(Search, IsDeterministicAndTriesNothingTwice) {
+  const Ground ground = wide_ground();
+  const Search a = played(ground.task, {}, 3), b = played(ground.task, {}, 3);
+  ASSERT_EQ(a.trials().size(), b.trials().size());
+  std::set<Digest> seen;
+  for (std::size_t i = 0; i < a.trials().size(); ++i) {
+    EXPECT_EQ(a.trials()[i].plan, b.trials()[i].plan);
+    EXPECT_TRUE(seen.insert(strategy_of(ground.task, a.trials()[i].plan).digest()).second);
+  }
+  EXPECT_NE(played(ground.task, {}, 3, 2).trials().back().plan, a.trials().back().plan);
+}
+
+TEST(Search, HitsAreTrialsThatBeatTheBestBuilder) {
+  const Ground ground = wide_ground();
+  const Search search = played(ground.task, {}, 5);
+  int hits = 0, own = 0;
+  for (const Trial& trial : search.trials()) {
+    if (trial.round < 0) continue;
+    ++own;
+    hits += trial.score.step_time < search.best_builder_score()->step_time;
+  }
+  EXPECT_DOUBLE_EQ(*hit_rate(search.trials()), static_cast<double>(hits) / own);
+}
+
+TEST(Search, LearnsFromTrialsThatFail) {
+  const Ground ground = wide_ground();
+  int calls = 0;
+  const TrialSource failing = [&](std::span<const Strategy> strategies) {
+    std::vector<Score> scores;
+    for (const Strategy& strategy : strategies) {
+      scores.push_back(scrambled(strategy));
+      const bool served = std::ranges::any_of(strategy.variables, [](const VariableSync& sync) {
+        return sync.parts[0].synchroniser == Synchroniser::Ps;
+      });
+      if (served || ++calls % 7 == 0) scores.back() = Score{};
+    }
+    return scores;
+  };
+  const Search search = played(ground.task, {}, 6, 1, failing);
+  EXPECT_TRUE(search.best().score.feasible);
+  const Search none = played(ground.task, {}, 3, 1, [](std::span<const Strategy> strategies) {
+    return std::vector<Score>(strategies.size());
+  });
+  EXPECT_FALSE(none.best().score.feasible);
+}
+
+TEST(Search, EndsWhereThereIsLittleToTry) {
+  const Ground ground(make_problem(toy::chain(1, 8, 4), toy::small_cluster(2, 0), {}));
+  Search search(ground.task, {}, source(), 1);
+  search.try_builders(100);
+  int rounds = 0;
+  while (rounds < 1000 && search.play_round(50)) ++rounds;
+  EXPECT_LT(rounds, 1000);
+}
+
+TEST(TrialRecord, ASearchGoesOnAsIfItHadNeverStopped) {
+  const Ground ground = wide_ground();
+  const auto play = [&](TrialRecord& record, int rounds, std::int64_t& asked) {
+    RecordedTrials recorded(record, source(&asked));
+    Search search(ground.task, {}, [&](std::span<const Strategy> s) { return recorded.run(s); }, 5);
+    const std::size_t builders = recorded.next_known();
+    search.try_builders(builders > 0 ? builders : 12);
+    for (int i = 0; i < rounds; ++i) {
+      const std::size_t known = recorded.next_known();
+      search.play_round(known > 0 ? known : 8);
+    }
+    return search.trials().back().plan;
+  };
+  TrialRecord whole, part;
+  std::int64_t asked_whole = 0, asked_part = 0, asked_rest = 0;
+  const SyncPlan expected = play(whole, 5, asked_whole);
+  play(part, 2, asked_part);
+  TrialRecord again = TrialRecord::from_tree(*part.as_tree(ground.problem, 5));
+  EXPECT_EQ(again.count(), asked_part);
+  EXPECT_EQ(play(again, 5, asked_rest), expected);
+  EXPECT_EQ(asked_part + asked_rest, asked_whole);
+  EXPECT_EQ(again.as_tree(ground.problem, 5)->random_state,
+            whole.as_tree(ground.problem, 5)->random_state);
+}
+
+TEST(TrialRecord, SurvivesTheWorkspace) {
+  const Ground ground;
+  TrialRecord record;
+  record.options = "seed=1 learned=false";
+  record.batches = {{Score{Nanos(5), true, Bytes(0), nullptr}},
+                    {Score{Nanos(9), false, Bytes(77), nullptr}, Score{}}};
+  const SearchTree tree = parse_search_tree(serialise(*record.as_tree(ground.problem, 1)));
+  const TrialRecord again = TrialRecord::from_tree(tree);
+  EXPECT_EQ(again.options, record.options);
+  EXPECT_EQ(again.count(), 3);
+  EXPECT_EQ(again.batches[1][0].overflow, Bytes(77));
+  EXPECT_TRUE(again.batches[0][0].feasible);
+}
+
+TEST(TrialRecord, WhatIsDamagedIsRefused) {
+  const Ground ground;
+  TrialRecord record;
+  record.options = "seed=1";
+  record.batches = {{Score{Nanos(5), true, Bytes(0), nullptr}, Score{}}};
+  SearchTree tree = *record.as_tree(ground.problem, 1);
+  const std::string whole = tree.random_state;
+  EXPECT_NO_THROW(TrialRecord::from_tree(tree));
+  for (std::size_t length = 0; length < whole.size(); ++length) {
+    tree.random_state = whole.substr(0, length);
+    EXPECT_THROW(TrialRecord::from_tree(tree), InputError) << length;
+  }
+  for (const std::string& other : {whole + " 7", std::string("12 0 0/local"), "autodist 2\n" + whole}) {
+    tree.random_state = other;
+    EXPECT_THROW(TrialRecord::from_tree(tree), InputError);
+  }
+  RecordedTrials recorded(record, source());
+  const std::vector<Strategy> three(3, strategy_of(ground.task, plain_plan(ground.task)));
+  EXPECT_THROW(recorded.run(three), InputError);
+}
+
+}  // namespace
+}  // namespace strato::autodist
