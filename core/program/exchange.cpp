@@ -22,6 +22,7 @@ void Exchange::start(Program& program) {
   generation_ = placement_.generation();
   parts_.clear();
   resident_slices_.clear();
+  kept_.clear();
   resident_.assign(tables_.slots.size() * tables_.cluster->device_count(), Range());
   for (OpId update : tables_.updates)
     for (TensorId input : tables_.inputs(update))
@@ -268,7 +269,7 @@ void Exchange::list_residents() const {
       if (const Range range = resident_[slot * devices + d]; range.end > range.begin)
         program_->residents.push_back({tables_.slots[slot], DeviceId(d),
                                        bytes_of(tables_.slots[slot], range.begin, range.end)});
-      else if (!resident_slices_.empty())
+      else if (!resident_slices_.empty() || !kept_.empty())
         list_resident_slice(tables_.slots[slot], DeviceId(d));
 }
 

@@ -83,6 +83,12 @@ class Exchange {
   // known along which of its axes it is divided.
   void stand_in_parts(TensorId output, int axis);
   Bytes bytes_of(TensorId tensor, const AxisSlice& slice) const;
+  // Bytes of a tensor without producer are resident on the device from now on: all of them, or a
+  // slice, which was not kept there yet.
+  void keep(TensorId tensor, DeviceId device, const AxisSlice& slice);
+  // Of the layout's devices. Sets members_, too.
+  const CollectiveCost& collective_cost(Collective kind, LayoutId layout, Bytes bytes);
+  Nanos move_time(DeviceId device, Bytes moved) const;
 
   // Delta lowering. What was made stays; copies that exchanges made of it are forgotten.
   void forget_copies(TensorId tensor);
@@ -144,7 +150,6 @@ class Exchange {
   Instance sum_at(TensorId tensor, DeviceId root);
   void all_gather(TensorId tensor);
   void all_reduce(TensorId tensor);
-  const CollectiveCost& collective_cost(Collective kind, LayoutId layout, Bytes bytes);
   Task communication(TaskKind kind, TensorId tensor) const;
   static void set_slice(Task& task, const AxisSlice& slice);
 
@@ -171,7 +176,6 @@ class Exchange {
   Instance resident_slice(TensorId tensor, DeviceId device, const AxisSlice& slice);
   void list_resident_slice(TensorId tensor, DeviceId device) const;
   const Instance* local_slice(TensorId tensor, DeviceId device, const AxisSlice& slice) const;
-  Nanos move_time(DeviceId device, Bytes moved) const;
 
   // Collectives of parts (exchange_scatter.cpp).
   struct SliceRead {
@@ -211,7 +215,7 @@ class Exchange {
   bool needed_by_owners_only(TensorId tensor);
   bool is_reduced_at_once(TensorId tensor, OpId reader) const {  // not at a server
     return placement_.mode(tables_.tensors[tensor].op) == Mode::ReplicateAllReduce ||
-           placement_.mode(reader) == Mode::ReplicateAllReduce;
+           placement_.mode(reader) == Mode::ReplicateAllReduce || placement_.is_reduced(reader);
   }
   // Do exactly the layout's devices read the whole tensor? Consumers for which `leaves_out` is true
   // do not count.
@@ -266,6 +270,7 @@ class Exchange {
   std::span<const std::int32_t> priorities_;      // by op
   std::unordered_map<TensorId, Parts> parts_;     // of split ops; looked up, never walked
   std::map<std::pair<DeviceId, TensorId>, AxisSlice> resident_slices_;
+  std::map<std::pair<DeviceId, TensorId>, Bytes> kept_;  // slices, together
   std::vector<Instance> pieces_;  // being put together
   std::vector<TensorId> fusible_;
   std::vector<Bucket> buckets_;

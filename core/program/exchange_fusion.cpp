@@ -20,7 +20,8 @@ bool Exchange::is_fusible(TensorId tensor) {
   if (made.form != Form::Partials || made.root.valid() || made.extras >= 0 || made.no_collective)
     return false;
   const auto consumers = tables_.graph->consumers(tensor);
-  const bool reduce = !consumers.empty() && is_reduced_at_once(tensor, consumers.front());
+  const bool reduce = !consumers.empty() && is_reduced_at_once(tensor, consumers.front()) &&
+                      !placement_.variable(consumers.front());
   return reduce && needed_by_owners_only(tensor) && may_reduce_in_place(tensor) &&
          !is_scattered(tensor, slice_read_by(consumers.front(), tensor));
 }

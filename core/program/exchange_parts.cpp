@@ -182,8 +182,18 @@ Instance Exchange::resident_slice(TensorId tensor, DeviceId device, const AxisSl
 
 void Exchange::list_resident_slice(TensorId tensor, DeviceId device) const {
   const auto found = resident_slices_.find({device, tensor});
-  if (found == resident_slices_.end()) return;
-  program_->residents.push_back({tensor, device, bytes_of(tensor, found->second)});
+  const auto kept = kept_.find({device, tensor});
+  if (kept != kept_.end())
+    program_->residents.push_back({tensor, device, kept->second});
+  else if (found != resident_slices_.end())
+    program_->residents.push_back({tensor, device, bytes_of(tensor, found->second)});
+}
+
+void Exchange::keep(TensorId tensor, DeviceId device, const AxisSlice& slice) {
+  if (slice.axis < 0)
+    resident_[cell(tensor, device)].add(0, tables_.batch);
+  else
+    kept_[{device, tensor}] += bytes_of(tensor, slice);
 }
 
 const Instance* Exchange::local_slice(TensorId tensor, DeviceId device,

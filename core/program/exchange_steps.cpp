@@ -101,7 +101,6 @@ Instance Exchange::sum_at(TensorId tensor, DeviceId root) {
   return remember(tensor, sum);
 }
 
-// Of the layout's devices. Sets members_, too.
 const CollectiveCost& Exchange::collective_cost(Collective kind, LayoutId layout, Bytes bytes) {
   members_.clear();
   for (const Shard& owner : placement_.layout(layout).shards) members_.push_back(owner.device);

@@ -24,6 +24,17 @@ Instance output_of(const TensorFacts& facts, const Shard& shard, bool sharded, s
 
 }  // namespace
 
+namespace {
+
+// As validate() has them: they come from files and from hands. A group that is left open takes a
+// decision that a sequence was not made for.
+void check_variables(const Strategy& strategy, const Tables& tables) {
+  validate_variables(complete(strategy, *tables.cluster), *tables.grouping, *tables.cluster);
+  validate_variables(strategy, *tables.graph);
+}
+
+}  // namespace
+
 struct Lowering::State : LowerState {
   using LowerState::LowerState;
   Symmetry symmetry{tables, placement};
@@ -41,6 +52,7 @@ void LowerState::start(Program& into) {
   into.buffers.clear();
   emitter.start(into);
   exchange.start(into);
+  variables.start(into);
 }
 
 // What all shards share is looked up once.
@@ -143,6 +155,7 @@ void LowerState::lower_op(OpId op) {
   if (tables.ops[op].alias) return lower_alias(op);
   const Layout& layout = placement.layout(op);
   if (layout.is_split()) return lower_split(op);
+  if (placement.has_variables() && placement.variable(op)) return variables.lower(op);
   sort_inputs(op);
   const std::size_t shards = layout.shards.size();
   brought.clear();
@@ -173,6 +186,7 @@ Program Lowering::lower(const Strategy& strategy, const LowerOptions& options) {
 
 void Lowering::lower(const Strategy& strategy, Program& into, const LowerOptions& options) {
   State& state = *state_;
+  if (!strategy.variables.empty()) check_variables(strategy, state.tables);
   const auto pass = [&](std::string_view name, auto&& work, auto&& check) {
     const auto begin = std::chrono::steady_clock::now();
     work();

@@ -33,6 +33,8 @@ class Lowering {
   Lowering(std::shared_ptr<const Graph> graph, std::shared_ptr<const Grouping> grouping,
            std::shared_ptr<const Cluster> cluster, std::shared_ptr<const CostModel> cost);
   ~Lowering();
+  // Throws InputError when single variables cannot be synchronised as the strategy says
+  // (core/strategy/variable_check.h).
   Program lower(const Strategy& strategy, const LowerOptions& options = {});
   // The same into a program that nobody reads any more: its arrays are used again, so that a search
   // allocates nothing per task.

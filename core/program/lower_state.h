@@ -9,6 +9,7 @@
 #include "core/program/exchange.h"
 #include "core/program/placement.h"
 #include "core/program/tables.h"
+#include "core/program/variable_exchange.h"
 
 namespace strato {
 
@@ -28,7 +29,8 @@ struct LowerState {
       : tables(std::move(graph), std::move(grouping), std::move(cluster), std::move(cost)),
         placement(tables),
         emitter(tables),
-        exchange(tables, placement, emitter) {}
+        exchange(tables, placement, emitter),
+        variables(tables, placement, emitter, exchange) {}
 
   void start(Program& into);
   void lower_op(OpId op);
@@ -55,6 +57,7 @@ struct LowerState {
   Placement placement;
   Emitter emitter;
   Exchange exchange;
+  VariableExchange variables;
   Program* program = nullptr;
   BlockObserver* observer = nullptr;
   bool outputs_stay = false;  // they are declared already, with the same layout

@@ -165,7 +165,8 @@ void Placement::place_updates() {
     if (mode_[group] != Mode::ReplicatePs) continue;
     const std::vector<Shard>& replicas = layout(homes_[update]).shards;
     const Shard& server = replicas[next_server_[group]++ % replicas.size()];
-    if (!duplicated_[update] && !layout(homes_[update]).is_split())
+    if (!duplicated_[update] && !layout(homes_[update]).is_split() &&
+        !(has_variables() && (is_reduced(update) || variable(update))))
       layout_of_[update] = server.device.value();
   }
 }
@@ -221,8 +222,11 @@ void Placement::place(const Strategy& complete) {
     placed_[GroupId(g)] = decision;
   }
   mark_duplicated(complete.duplicated);
+  variables_.clear();
+  reduced_.clear();
   place_ops();
   if (!complete.splits.empty()) place_splits(complete.splits);
+  if (!complete.variables.empty()) place_variables(complete.variables);
   place_updates();
 }
 

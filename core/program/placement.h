@@ -14,10 +14,14 @@
 //   their own: a part on each of their devices, of the whole batch. What their groups say does not
 //   hold for them; a split update's parameter and state are kept in parts, too.
 //
+// - A variable of a replicated group that has an entry of its own is updated where its replicas are,
+//   or as the entry says (variable_exchange.h).
+//
 // Layouts, and what follows from them alone, are remembered from strategy to strategy; a group that
 // is decided as it was before keeps its layouts.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <span>
@@ -76,6 +80,17 @@ class Placement {
   const Layout& homes(OpId update) const { return layout(homes_[update]); }
 
   bool has_splits() const { return !splits_.empty(); }
+
+  // Updates of replicated groups whose variable has an entry of its own and a gradient that their
+  // replicas have summed up in parts, which nobody else reads (placement_variables.cpp). Elsewhere an
+  // entry changes nothing. Ascending.
+  std::span<const VariableSync> variables() const { return variables_; }
+  const VariableSync* variable(OpId update) const;  // null: none
+  // An entry that says no more than that the whole gradient is all-reduced is none of these.
+  bool is_reduced(OpId update) const {
+    return !reduced_.empty() && std::binary_search(reduced_.begin(), reduced_.end(), update);
+  }
+  bool has_variables() const { return !variables_.empty() || !reduced_.empty(); }
   const PlacedSplit& split(OpId op) const;  // of an op whose layout is_split()
 
   // The devices of a layout that are nearest to a device which has none of its shards: in its
@@ -119,6 +134,8 @@ class Placement {
   void take_splits_back();
   LayoutId intern_parts(const OpSplit& split, std::int64_t extent);
   void place_updates();
+  void place_variables(std::span<const VariableSync> variables);
+  bool may_synchronise(OpId update) const;
   bool may_shard(OpId op, LayoutId layout) const;
   LayoutId folded(LayoutId id, const Fold& fold);
 
@@ -130,6 +147,8 @@ class Placement {
   IdVector<OpId, LayoutId> layout_of_, homes_;
   IdVector<OpId, LayoutId> unfolded_layout_of_, unfolded_homes_;  // empty: not folded
   IdVector<OpId, char> duplicated_;
+  std::vector<VariableSync> variables_;
+  std::vector<OpId> reduced_;
   std::vector<PlacedSplit> splits_;  // ascending by op
   std::map<std::vector<std::int32_t>, LayoutId> split_layouts_;  // by devices and cuts
   std::unordered_multimap<LayoutId, LayoutId> folded_layouts_;  // by what they are a part of

@@ -79,13 +79,14 @@ void Tables::describe_ops() {
 }
 
 void Tables::order_ops() {
-  std::vector<bool> is_late(graph->op_count());
+  is_late_.resize(graph->op_count());
   for (std::size_t i = 0; i < graph->op_count(); ++i) {
-    is_late[i] = ops[OpId(i)].kind == TaskKind::Update;
+    char& is_late = is_late_[OpId(i)];
+    is_late = ops[OpId(i)].kind == TaskKind::Update;
     for (TensorId input : inputs(OpId(i)))
       if (const OpId producer = graph->tensor(input).producer; producer.valid())
-        is_late[i] = is_late[i] || is_late[producer.index()];
-    (is_late[i] ? late : early).push_back(OpId(i));
+        is_late = is_late || is_late_[producer];
+    (is_late ? late : early).push_back(OpId(i));
   }
 }
 

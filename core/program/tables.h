@@ -67,6 +67,7 @@ class Tables {
   // Emission order, together all ops. Updates (and what follows from them) come last: an update
   // overwrites its parameter, so it waits for every reader of the old value.
   std::vector<OpId> early, late;
+  bool is_late(OpId op) const { return is_late_[op]; }
   std::vector<OpId> updates;  // ascending by parameter
   IdVector<OpId, OpFacts> ops;
   IdVector<TensorId, TensorFacts> tensors;
@@ -111,6 +112,7 @@ class Tables {
   void describe_ops();
   void order_ops();
 
+  IdVector<OpId, char> is_late_;
   std::vector<std::uint32_t> input_begin_;
   std::vector<TensorId> inputs_;
   std::vector<CostColumn> columns_;

@@ -1,0 +1,102 @@
+// How variables with an entry of their own are synchronised (Strategy::variables; AutoDist 2.3):
+// the Partitioner, Synchronizer and Compressor of one update op, part by part.
+//
+// Of each part
+// - Partitioner: a Split cuts every replica's partial gradient, where there are several parts;
+// - Compressor: the same Split, or one of its own, encodes what is sent. What is summed up or
+//   received is decoded by the Sum, or by a Concat where there is nothing to sum up. Terms that are
+//   not sent are not encoded;
+// - Synchronizer, AllReduce: the replicas all-reduce the part, in place, and each updates its
+// slice;
+//   parts of one merge group on the same devices are one message, ready when the last of them is.
+//   What is sparse cannot be reduced on its way: it is all-gathered, and each replica sums it up;
+// - Synchronizer, PS: the terms go to the server, by the station of their machine where there is
+//   one; it sums up and sends on (in its own machine the server is the station). The server updates
+//   the slice, and the new value goes the same way back, in place into the replicas' parameter.
+//
+// Every replica keeps the whole parameter. A server that is no replica keeps its slices; optimizer
+// state stands where its slice is updated. Slices are tasks with an axis, as those of split ops;
+// one part alone is the whole, with no axis.
+#pragma once
+
+#include <map>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "core/program/emitter.h"
+#include "core/program/exchange.h"
+#include "core/program/placement.h"
+#include "core/strategy/variable_check.h"
+
+namespace strato {
+
+class VariableExchange {
+ public:
+  VariableExchange(Tables& tables, Placement& placement, Emitter& emitter, Exchange& exchange)
+      : tables_(tables), placement_(placement), emitter_(emitter), exchange_(exchange) {}
+  void start(Program& program);
+
+  // All tasks of an update op for which Placement::variable() knows an entry, its own included.
+  // Call it when every gradient is made.
+  void lower(OpId update);
+
+ private:
+  struct Part {
+    OpId update;
+    TensorId parameter, gradient;
+    const SyncPart* sync = nullptr;
+    std::size_t index = 0;
+    AxisSlice slice;  // no axis: all of it
+    PartShape shape;
+    Bytes bytes;  // as it is
+  };
+  Part part_of(const VariableSync& variable, std::size_t index) const;
+  std::span<const Shard> replicas(const Part& part) const {
+    return placement_.homes(part.update).shards;
+  }
+  // A term or sum of the part's gradient on a device.
+  struct Term {
+    Instance at;
+    Encoding encoding = Encoding::None;  // as it is there
+  };
+  Task task_of(TaskKind kind, const Part& part, DeviceId device) const;
+  Bytes encoded(const Part& part, const Instance& samples) const;
+  Bytes bytes_of(const Part& part, const Term& term) const;
+  Term partial(const Part& part, std::size_t replica) const;
+  bool is_cut(const Part& part) const { return part.slice.axis >= 0; }
+
+  // Each adds one task, or none where there is nothing to do.
+  Term cut(const Part& part, std::size_t replica, Encoding encoding, bool fresh = false);
+  Term encode(const Part& part, const Term& sum);
+  Term split(const Part& part, const Instance& from, Bytes read, Encoding encoding);
+  Term add_up(const Part& part, DeviceId device, std::span<const Term> terms);
+  TaskId update(const Part& part, DeviceId device, const Term& gradient);
+
+  // AllReduce (variable_reduction.cpp).
+  void reduce(const Part& part);
+  std::vector<Part> merged_with(const Part& part) const;
+  void all_reduce(std::span<const Part> parts);
+  void all_gather(const Part& part);
+  CollectiveCost collective_cost(Collective kind, const Part& part, Bytes bytes);
+  void set_cost(Task& task, const CollectiveCost& cost) const;
+
+  // PS (variable_server.cpp).
+  void serve(const Part& part);
+  DeviceId station_of(const Part& part, DeviceId replica) const;
+  Term send(const Part& part, const Term& term, DeviceId to);
+  Term collect(const Part& part, DeviceId station);
+  void send_back(const Part& part, TaskId updated);
+  Instance send_value(const Part& part, const Instance& from, DeviceId to);
+
+  Tables& tables_;
+  Placement& placement_;
+  Emitter& emitter_;
+  Exchange& exchange_;
+  Program* program_ = nullptr;
+  // Of merge groups that are reduced: by replica.
+  std::map<std::pair<OpId, std::size_t>, std::vector<Term>> reduced_;
+  std::vector<DeviceId> members_;  // of the collective being made
+};
+
+}  // namespace strato
