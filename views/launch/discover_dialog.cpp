@@ -21,17 +21,13 @@ namespace strato {
 namespace {
 
 // Of all that a launcher understands: what finding its machines depends on.
-bool says_where(const std::string& setting) {
-  for (const char* name : {"partition", "account", "time", "nodes", "gpus-per-task", "exclusive",
-                           "hostfile", "plm_rsh_agent", "interface"})
-    if (setting == name) return true;
-  return false;
-}
-
-QString tip_of(const std::string& setting, const std::string& meaning) {
+QString hint_of(const std::string& setting, const std::string& meaning) {
   if (setting == "nodes") return DiscoverDialog::tr("How many machines to ask; else one");
   if (setting == "hostfile") return DiscoverDialog::tr("Hosts, one a line; else this machine");
-  return text(meaning);
+  for (const char* name :
+       {"partition", "account", "time", "gpus-per-task", "exclusive", "plm_rsh_agent", "interface"})
+    if (setting == name) return text(meaning);
+  return {};
 }
 
 }  // namespace
@@ -81,7 +77,7 @@ void DiscoverDialog::build() {
   form_->addRow(tr("&Name"), name_);
   form_->addRow(tr("Devices of a machine without GPUs"), cpu_devices_);
   form_->addRow(QString(), measure_);
-  own_rows_ = form_->rowCount();
+  settings_.emplace(form_);
   status_->setWordWrap(true);
   status_->setTextFormat(Qt::PlainText);
   status_->setTextInteractionFlags(Qt::TextSelectableByMouse);
@@ -112,21 +108,10 @@ void DiscoverDialog::choose(const QString& launcher) {
 }
 
 void DiscoverDialog::fill_settings() {
-  while (form_->rowCount() > own_rows_) form_->removeRow(own_rows_);
-  settings_.clear();
+  settings_->clear();
   if (launcher_->count() == 0) return;
   try {
-    const auto launcher = make_(launcher_->currentText().toStdString());
-    for (const auto& [name, meaning] : launcher->settings()) {
-      if (!says_where(name)) continue;
-      auto* value = new QLineEdit;
-      value->setPlaceholderText(tip_of(name, meaning));
-      value->setToolTip(tip_of(name, meaning));
-      QString label = text(name).replace(QLatin1Char('_'), QLatin1Char(' '));
-      label[0] = label[0].toUpper();
-      form_->addRow(label, value);
-      settings_.push_back({name, value});
-    }
+    settings_->show(*make_(launcher_->currentText().toStdString()), hint_of);
   } catch (const InputError& error) {
     status_->setText(QString::fromUtf8(error.what()));
   }
@@ -135,10 +120,7 @@ void DiscoverDialog::fill_settings() {
 DiscoverChoice DiscoverDialog::choice() const {
   DiscoverChoice choice;
   choice.launcher = launcher_->currentText().toStdString();
-  for (const Setting& setting : settings_) {
-    const QString value = setting.value->text().trimmed();
-    if (!value.isEmpty()) choice.settings[setting.name] = value.toStdString();
-  }
+  choice.settings = settings_->values();
   choice.name = name_->text().trimmed();
   choice.cpu_devices = cpu_devices_->value();
   choice.measure = measure_->isChecked();

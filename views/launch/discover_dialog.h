@@ -3,9 +3,10 @@
 #pragma once
 
 #include <QDialog>
-#include <string>
+#include <optional>
 #include <vector>
 
+#include "views/launch/launcher_rows.h"
 #include "views/models/discover_model.h"
 
 class QCheckBox;
@@ -38,10 +39,6 @@ class DiscoverDialog : public QDialog {
   void start_or_cancel();
   void refresh();
 
-  struct Setting {
-    std::string name;
-    QLineEdit* value;
-  };
   const LauncherFactory make_;
   DiscoverModel* model_;
   QFormLayout* form_;
@@ -52,8 +49,7 @@ class DiscoverDialog : public QDialog {
   QLabel* status_;
   QProgressBar* progress_;
   QPushButton *start_, *close_;
-  std::vector<Setting> settings_;
-  int own_rows_ = 0;
+  std::optional<LauncherRows> settings_;  // as soon as the form is there
 };
 
 }  // namespace strato

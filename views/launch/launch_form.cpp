@@ -24,14 +24,6 @@ QSpinBox* number(int least, int most, int value, const QString& tip, QWidget* pa
   return box;
 }
 
-// "partition" -> "Partition"
-QString label_of(const std::string& setting) {
-  QString text = QString::fromStdString(setting);
-  text.replace(QLatin1Char('_'), QLatin1Char(' ')).replace(QLatin1Char('-'), QLatin1Char(' '));
-  if (!text.isEmpty()) text[0] = text[0].toUpper();
-  return text;
-}
-
 }  // namespace
 
 LaunchOffer LaunchOffer::of(const PluginRegistry& plugins) {
@@ -112,17 +104,17 @@ void LaunchForm::build_settings() {
   for (QSpinBox* box : {warm_up_, threads_, timeout_, seed_})
     box->setMaximumWidth(fontMetrics().horizontalAdvance(QLatin1Char('0')) * 16);
   auto* body = new QWidget;
-  rows_ = new QFormLayout(body);
-  rows_->setContentsMargins(2 * style::kGrid, 2 * style::kGrid, 2 * style::kGrid, 2 * style::kGrid);
-  rows_->setHorizontalSpacing(3 * style::kGrid);
-  rows_->setVerticalSpacing(style::kGrid);
-  rows_->addRow(tr("Warm-up steps"), warm_up_);
-  rows_->addRow(tr("Threads of a rank"), threads_);
-  rows_->addRow(tr("Timeout"), timeout_);
-  rows_->addRow(tr("Seed"), seed_);
-  rows_->addRow(tr("Learning rate"), learning_rate_);
-  rows_->addRow(tr("Folder of the job"), folder_);
-  own_rows_ = rows_->rowCount();
+  auto* rows = new QFormLayout(body);
+  rows->setContentsMargins(2 * style::kGrid, 2 * style::kGrid, 2 * style::kGrid, 2 * style::kGrid);
+  rows->setHorizontalSpacing(3 * style::kGrid);
+  rows->setVerticalSpacing(style::kGrid);
+  rows->addRow(tr("Warm-up steps"), warm_up_);
+  rows->addRow(tr("Threads of a rank"), threads_);
+  rows->addRow(tr("Timeout"), timeout_);
+  rows->addRow(tr("Seed"), seed_);
+  rows->addRow(tr("Learning rate"), learning_rate_);
+  rows->addRow(tr("Folder of the job"), folder_);
+  launcher_settings_.emplace(rows);
   auto* area = new QScrollArea(settings_);
   area->setWidget(body);
   area->setWidgetResizable(true);
@@ -133,18 +125,13 @@ void LaunchForm::build_settings() {
 }
 
 void LaunchForm::fill_launcher_settings() {
-  while (rows_->rowCount() > own_rows_) rows_->removeRow(own_rows_);
-  launcher_settings_.clear();
+  launcher_settings_->clear();
   if (launcher_->count() == 0) return;
   try {
     const auto launcher = make_(launcher_->currentText().toStdString());
-    for (const auto& [name, meaning] : launcher->settings()) {
-      auto* value = new QLineEdit;
-      value->setPlaceholderText(QString::fromStdString(meaning));
-      value->setToolTip(QString::fromStdString(meaning));
-      rows_->addRow(label_of(name), value);
-      launcher_settings_.push_back({name, value});
-    }
+    launcher_settings_->show(*launcher, [](const std::string& name, const std::string& meaning) {
+      return QString::fromStdString(meaning.empty() ? name : meaning);
+    });
   } catch (const InputError& error) {
     emit failed(QString::fromUtf8(error.what()));
   }
@@ -153,10 +140,7 @@ void LaunchForm::fill_launcher_settings() {
 LaunchChoice LaunchForm::choice() const {
   LaunchChoice choice;
   choice.launcher = launcher_->currentText().toStdString();
-  for (const Setting& setting : launcher_settings_) {
-    const QString value = setting.value->text().trimmed();
-    if (!value.isEmpty()) choice.settings[setting.name] = value.toStdString();
-  }
+  choice.settings = launcher_settings_->values();
   JobOptions& options = choice.options;
   options.engine = engine_->currentText().toStdString();
   options.transport = transport_->currentText().toStdString();

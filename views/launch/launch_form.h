@@ -3,15 +3,15 @@
 #pragma once
 
 #include <QWidget>
+#include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "core/plugin/plugin.h"
+#include "views/launch/launcher_rows.h"
 #include "views/models/launch_run.h"
 
 class QComboBox;
-class QFormLayout;
 class QLineEdit;
 class QSpinBox;
 
@@ -39,10 +39,6 @@ class LaunchForm : public QWidget {
   void failed(const QString& text);  // a launcher that cannot be loaded
 
  private:
-  struct Setting {
-    std::string name;
-    QLineEdit* value;
-  };
   QComboBox* make_choice(const std::vector<PluginInfo>& plugins, const QString& name);
   void build_row();
   void build_settings();
@@ -53,9 +49,7 @@ class LaunchForm : public QWidget {
   QSpinBox *steps_, *warm_up_, *threads_, *timeout_, *seed_;
   QLineEdit *folder_, *learning_rate_;
   QWidget* settings_;
-  QFormLayout* rows_;
-  std::vector<Setting> launcher_settings_;
-  int own_rows_ = 0;  // of `rows_`, that every launcher has
+  std::optional<LauncherRows> launcher_settings_;  // as soon as the page is there
 };
 
 }  // namespace strato

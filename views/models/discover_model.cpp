@@ -1,7 +1,6 @@
 #include "views/models/discover_model.h"
 
 #include <QDateTime>
-#include <QDir>
 #include <QTemporaryDir>
 
 #include "core/base/error.h"
@@ -23,18 +22,12 @@ DiscoverModel::DiscoverModel(Session& session, LauncherFactory make, QObject* pa
 
 DiscoverModel::~DiscoverModel() { stop_.request_stop(); }
 
-// Where other machines see the job, and where the file stays: beside the workspace, else here.
-std::filesystem::path DiscoverModel::folder_beside(const std::string& launcher) const {
-  if (const Workspace* workspace = session_.workspace()) return workspace->file().parent_path();
-  return launcher == "local" ? QDir::tempPath().toStdString() : QDir::currentPath().toStdString();
-}
-
 DiscoverModel::End DiscoverModel::run(const DiscoverChoice& choice, const LauncherFactory& make,
                                       const std::filesystem::path& folder,
                                       const std::stop_token& stop,
                                       const std::function<void(const std::string&)>& progress) {
   const QString now = QDateTime::currentDateTime().toString(QStringLiteral("yyyyMMdd-hhmmss"));
-  const QTemporaryDir job(text((folder / "stratoscope-discovery-XXXXXX").string()));
+  QTemporaryDir job(text((folder / "stratoscope-discovery-XXXXXX").string()));
   if (!job.isValid()) {
     throw InputError(folder.string(), "", "no folder can be made there",
                      "open a workspace in a folder that you may write to");
@@ -55,6 +48,10 @@ DiscoverModel::End DiscoverModel::run(const DiscoverChoice& choice, const Launch
   const Discovered found = discover(*launcher, options, GpuCatalogue::bundled(), stop, progress);
   End end{found.state, text(found.problem), {}, {}};
   for (const std::string& remark : found.remarks) end.remarks << text(remark);
+  const QString logs = tr("logs are in %1").arg(job.path());
+  job.setAutoRemove(found.state != JobState::Failed && !found.unmeasured);
+  if (found.unmeasured) end.remarks << logs;
+  if (found.state == JobState::Failed) end.problem += QStringLiteral("; ") + logs;
   if (found.state != JobState::Finished) return end;
   const auto file = folder / ("discovered-" + now.toStdString() + ".json");
   write_file(file, found.cluster);
@@ -70,7 +67,11 @@ void DiscoverModel::start(const DiscoverChoice& choice) {
   problem_.clear();
   remarks_.clear();
   file_.clear();
-  worker_.post([this, choice, folder = folder_beside(choice.launcher), stop = stop_.get_token()] {
+  // The file stays there; so does the job of a failed discovery.
+  const bool here = choice.launcher == "local" && !session_.workspace();
+  const std::filesystem::path folder =
+      here ? std::filesystem::temp_directory_path() : session_.shared_folder();
+  worker_.post([this, choice, folder, stop = stop_.get_token()] {
     const auto progress = [this](const std::string& line) {
       QMetaObject::invokeMethod(
           this,

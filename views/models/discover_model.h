@@ -51,7 +51,6 @@ class DiscoverModel : public QObject {
   static End run(const DiscoverChoice& choice, const LauncherFactory& make,
                  const std::filesystem::path& folder, const std::stop_token& stop,
                  const std::function<void(const std::string&)>& progress);
-  std::filesystem::path folder_beside(const std::string& launcher) const;
   void take_end(const End& end);
 
   Session& session_;

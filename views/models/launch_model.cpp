@@ -39,12 +39,10 @@ int rank_in(const QString& problem) {
   return match.hasMatch() ? match.captured(1).toInt() : -1;
 }
 
-// Where other machines see it, too: beside the workspace, else here.
 QDir parent_folder(const LaunchChoice& choice, const Session& session) {
   if (!choice.folder.empty()) return QDir(text_of(choice.folder.string()));
   if (choice.launcher == "local") return QDir::temp();
-  const Workspace* workspace = session.workspace();
-  return workspace ? QDir(text_of(workspace->file().parent_path().string())) : QDir::current();
+  return QDir(text_of(session.shared_folder().string()));
 }
 
 }  // namespace
@@ -89,8 +87,12 @@ LaunchModel::LaunchModel(Session& session, LauncherFactory make, QObject* parent
   });
 }
 
+// What ran and was not left is cancelled; its end comes too late for take_end().
 LaunchModel::~LaunchModel() {
-  if (!left_) stop_.request_stop();
+  if (left_ || !running()) return;
+  stop_.request_stop();
+  worker_.end();
+  if (ended_ && *ended_) store(**ended_);
 }
 
 bool LaunchModel::running() const {
@@ -170,11 +172,13 @@ void LaunchModel::start(const LaunchChoice& choice) {
 }
 
 void LaunchModel::post_run() {
+  ended_ = std::make_shared<std::optional<LaunchEnd>>();
   worker_.post([this, job = job_, plan = plan_, token = stop_.get_token(),
-                leave = leave_.get_token()] {
+                leave = leave_.get_token(), ended = ended_] {
     LaunchSender sender(*this, job);
-    const LaunchEnd end = run_launch(plan, make_, sender, token, leave);
-    QMetaObject::invokeMethod(this, [this, job, end] { take_end(job, end); }, Qt::QueuedConnection);
+    *ended = run_launch(plan, make_, sender, token, leave);
+    QMetaObject::invokeMethod(
+        this, [this, job, ended] { take_end(job, **ended); }, Qt::QueuedConnection);
   });
 }
 

@@ -98,6 +98,7 @@ class LaunchModel : public QObject {
   void keep(const StoredLaunch& launch);
   void post_run();
   void open_stored(LaunchRow launch, bool follow);
+  void take_opened(const StoredLaunch& launch, bool follow);
   void take_pending();
   void take_stored(std::uint64_t job, const StoredLaunch& launch,
                    std::shared_ptr<const MeasuredStep> measured, const QString& error);
@@ -125,10 +126,12 @@ class LaunchModel : public QObject {
   std::uint64_t job_ = 0;
   struct Pending {
     StoredLaunch launch;
-    QString label;
     bool follow = false;
+    std::shared_ptr<const Problem> problem;
+    Digest strategy;
   };
-  std::optional<Pending> pending_;   // until its strategy is shown
+  std::optional<Pending> pending_;   // its strategy is shown; until that is simulated
+  std::shared_ptr<std::optional<LaunchEnd>> ended_;  // what the worker saw of the latest run's end
   std::optional<StoredLaunch> end_;  // to be stored as soon as its row is known
   std::filesystem::path stored_in_;  // the workspace of row_
   LaunchRow row_ = 0;

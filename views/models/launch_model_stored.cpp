@@ -153,20 +153,29 @@ void LaunchModel::open_stored(LaunchRow row, bool follow) {
   const Workspace* workspace = session_.workspace();
   if (running() || !workspace) return;
   try {
-    auto launch = workspace->launch(row);
+    const auto launch = workspace->launch(row);
     if (!launch) return;
-    const auto strategy = workspace->strategy(launch->strategy);
-    pending_ = Pending{std::move(*launch), strategy ? text(strategy->label) : QString(), follow};
-    session_.show_strategy(pending_->launch.strategy);
+    session_.show_strategy(launch->strategy,
+                           [guard = QPointer<LaunchModel>(this), launch = *launch, follow] {
+                             if (guard) guard->take_opened(launch, follow);
+                           });
   } catch (const InputError& error) {
-    pending_.reset();
     emit session_.failed(QString::fromUtf8(error.what()));
   }
 }
 
+void LaunchModel::take_opened(const StoredLaunch& launch, bool follow) {
+  const Snapshot& snapshot = session_.snapshot();
+  pending_ = Pending{launch, follow, snapshot.problem, snapshot.strategy.digest()};
+  if (!session_.busy()) take_pending();
+}
+
 void LaunchModel::take_pending() {
   const Pending pending = *std::exchange(pending_, std::nullopt);
-  if (running() || !session_.workspace() || !session_.snapshot().outcome) return;
+  const Snapshot& snapshot = session_.snapshot();
+  const bool shown = snapshot.outcome && snapshot.problem == pending.problem &&
+                     snapshot.strategy.digest() == pending.strategy;
+  if (running() || !session_.workspace() || !shown) return;
   const LaunchChoice choice = choice_of(pending.launch);
   reset(choice);
   from_workspace_ = true;

@@ -60,6 +60,11 @@ void Session::end_busy() {
 
 Workspace* Session::workspace() const { return state_->workspace.get(); }
 
+std::filesystem::path Session::shared_folder() const {
+  return state_->workspace ? state_->workspace->file().parent_path()
+                           : std::filesystem::current_path();
+}
+
 const ProblemOptions* Session::problem_options() const {
   return state_->model ? &state_->model->options : nullptr;
 }

@@ -101,8 +101,12 @@ class Session : public QObject {
   // Creates it when there is none. `show_latest`: then shows its latest run or strategy.
   void open_workspace(const std::filesystem::path& file, bool show_latest = true);
   void open_plan(const std::filesystem::path& file);
-  Workspace* workspace() const;              // null until one is open
-  void show_strategy(StrategyRow strategy);  // from the workspace, with its model and cluster
+  Workspace* workspace() const;  // null until one is open
+  // That other machines see, too: beside the workspace, else the working folder.
+  std::filesystem::path shared_folder() const;
+  // From the workspace, with its model and cluster. `shown` is called when the snapshot has it, and
+  // never when it cannot be shown, or something else is opened meanwhile.
+  void show_strategy(StrategyRow strategy, std::function<void()> shown = {});
   void show_run(RunRow run);                 // its best strategy, history and tree
   void show_model(ModelRow model);           // on the cluster that is open
   void show_cluster(ClusterRow cluster);     // under the model that is open
@@ -219,7 +223,7 @@ class Session : public QObject {
 
   // The function runs in the GUI thread, unless the session is gone by then.
   void post(std::function<void()> function);
-  void load(const QString& text, LoadJob prepare);
+  void load(const QString& text, LoadJob prepare, std::function<void()> shown = {});
   void show_loaded(struct LoadedProblem loaded);
   void take_snapshot(const struct LoadedProblem& loaded);
   void show_same_problem(const struct LoadedProblem& loaded);

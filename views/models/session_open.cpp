@@ -1,14 +1,9 @@
-// Opening: models, clusters, workspaces, plans, and rows of the workspace.
-#include <algorithm>
-
+// Opening files: models, clusters, costs and plans; and loading as such.
 #include "core/base/error.h"
-#include "core/base/file.h"
 #include "core/cost/calibration.h"
 #include "core/cost/profile.h"
 #include "core/search/baselines.h"
-#include "core/search/run_record.h"
 #include "core/strategy/plan_file.h"
-#include "core/strategy/strategy_file.h"
 #include "views/models/session.h"
 #include "views/models/session_state.h"
 
@@ -21,50 +16,12 @@ QString opening(const std::filesystem::path& file) {
   return QStringLiteral("Opening %1").arg(QString::fromStdString(file.filename().string()));
 }
 
-[[noreturn]] void missing_row(const std::filesystem::path& file, const std::string& what) {
-  throw InputError(file.string(), what, "is not in the workspace",
-                   "it may have been deleted; refresh");
-}
-
-template <class T>
-T require(std::optional<T> row, const std::filesystem::path& file, const std::string& what) {
-  if (!row) missing_row(file, what);
-  return std::move(*row);
-}
-
-// Takes the model and cluster of a stored row unless they are loaded already.
-void take_sources(Loader& loader, const Workspace& workspace, ModelRow model, ClusterRow cluster) {
-  const auto stored_model = require(workspace.model(model), workspace.file(), "model");
-  const auto stored_cluster = require(workspace.cluster(cluster), workspace.file(), "cluster");
-  const bool same =
-      loader.prepared && loader.cluster && loader.model &&
-      loader.prepared->problem->graph->digest() == stored_model.digest &&
-      loader.cluster->cluster->digest() == stored_cluster.digest &&
-      row_of(*loader.model, *loader.prepared->problem).options == stored_model.options;
-  if (same) return;
-  loader.prepared.reset();
-  loader.model = model_from(stored_model);
-  loader.cluster = cluster_from(stored_cluster);
-}
-
-std::vector<Nanos> op_times(const Problem& problem) {
-  return mean_op_times(*problem.graph, *problem.cluster, *problem.cost);
-}
-
-void choose_strategy(LoadedProblem& loaded, const StoredStrategy& stored, const std::string& file) {
-  const Problem& problem = *loaded.prepared.problem;
-  const NamedStrategy named = parse_strategy(stored.json, file);
-  const Rebound bound = restore_strategy(named, *problem.graph, *problem.grouping, *problem.cluster,
-                                         op_times(problem));
-  loaded.strategy = complete(bound.strategy, *problem.cluster);
-  loaded.label = QString::fromStdString(stored.label);
-  loaded.unmatched = bound.unmatched;
-}
-
 // The plan's own grouping replaces the one that the model was prepared with.
 void choose_plan(LoadedProblem& loaded, const PlanFile& plan, const QString& label) {
   const Problem& problem = *loaded.prepared.problem;
-  BoundPlan bound = bind_plan(plan, *problem.graph, *problem.cluster, op_times(problem));
+  BoundPlan bound =
+      bind_plan(plan, *problem.graph, *problem.cluster,
+                mean_op_times(*problem.graph, *problem.cluster, *problem.cost));
   loaded.prepared = regrouped(loaded.prepared, std::move(bound.grouping));
   loaded.strategy = complete(bound.strategy, *loaded.prepared.problem->cluster);
   loaded.label = label;
@@ -77,89 +34,6 @@ ProblemOptions options_of(const PlanFile& plan) {
   if (options.training && !plan.optimizer.empty())
     options.optimizer = optimizer_from(plan.optimizer);
   return options;
-}
-
-struct StoredTree {
-  std::shared_ptr<const SearchTree> tree;
-  QString error;
-};
-
-// The rest of a run is worth showing without its tree.
-StoredTree read_tree(const Workspace& workspace, RunRow run) {
-  try {
-    const auto bytes = workspace.tree(run);
-    if (!bytes) return {};
-    return {std::make_shared<const SearchTree>(parse_search_tree(*bytes)), {}};
-  } catch (const InputError& error) {
-    return {nullptr, QString::fromUtf8(error.what())};
-  }
-}
-
-// The costs that a run was made with, so that its figures and its tree hold; else says why not.
-std::string take_costs(Loader& loader, const std::optional<RunCosts>& wanted,
-                       const std::string& file, RunRow run) {
-  if (describe(loader.costs) == (wanted ? wanted->are : std::string())) return {};
-  CostSources costs;
-  try {
-    if (wanted) costs = restore_costs(*wanted, file, "run " + std::to_string(run));
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  loader.costs = std::move(costs);
-  loader.cost_files = wanted ? wanted->files : CostFiles();
-  loader.prepared.reset();
-  return {};
-}
-
-// A search that was begun in a plan's groups has those of its best strategy, one that was begun
-// after costs were opened has the groups of the costs before: where that is so, they are shown.
-void find_groups_of(const SearchTree& tree, const std::optional<StoredStrategy>& best,
-                    const std::string& file, LoadedProblem& loaded) {
-  const auto take = [&](PreparedProblem other) {
-    if (other.problem->digest() != tree.problem) return false;
-    loaded.prepared = std::move(other);
-    loaded.prepared.regrouped = true;
-    return true;
-  };
-  const Problem& problem = *loaded.prepared.problem;
-  if (tree.problem == problem.digest()) return;
-  if (!describe(loaded.costs).empty() &&
-      take(recosted(prepare(loaded.model, loaded.cluster, {}), loaded.costs)))
-    return;
-  const NamedStrategy named = best ? parse_strategy(best->json, file) : NamedStrategy();
-  if (!named.names_ops()) return;
-  RestoredGrouping restored = restore_grouping(named, *problem.graph, op_times(problem));
-  if (restored.grouping.size() == tree.order.size())
-    take(regrouped(loaded.prepared, std::move(restored.grouping)));
-}
-
-void take_run(Loader& loader, const Workspace& workspace, RunRow row) {
-  const auto run = require(workspace.run(row), workspace.file(), "run " + std::to_string(row));
-  const RunOptions options =
-      parse_run_options(run.options, "options of run " + std::to_string(run.id));
-  std::string trouble = take_costs(loader, options.costs, workspace.file().string(), run.id);
-  take_sources(loader, workspace, run.model, run.cluster);
-  StoredTree stored = read_tree(workspace, row);
-  const bool in_others =
-      loader.prepared && loader.prepared->regrouped &&
-      !(stored.tree && stored.tree->problem == loader.prepared->problem->digest());
-  if (in_others) loader.prepared.reset();
-  std::optional<StoredStrategy> best;
-  if (run.best) best = workspace.strategy(*run.best);
-  loader.choose = [run, best, options = options.planner, trouble = std::move(trouble),
-                   history = workspace.history(row), stored = std::move(stored),
-                   file = workspace.file().string()](LoadedProblem& loaded) {
-    if (stored.tree) find_groups_of(*stored.tree, best, file, loaded);
-    loaded.run = run;
-    loaded.run_options = options;
-    loaded.history = history;
-    loaded.tree = stored.tree;
-    loaded.tree_error = stored.error;
-    if (best) choose_strategy(loaded, *best, file);
-    if (!trouble.empty()) loaded.unmatched.push_back(trouble);
-    if (!best) return;
-    loaded.label = QStringLiteral("%1 #%2").arg(QString::fromStdString(run.planner)).arg(run.id);
-  };
 }
 
 }  // namespace
@@ -201,16 +75,18 @@ void Loader::simulate(LoadedProblem& loaded, Simulation simulation) {
 
 // Errors are told at once; what was prepared before them is still shown, by the last load that
 // waits.
-void Session::load(const QString& text, LoadJob prepare) {
+void Session::load(const QString& text, LoadJob prepare, std::function<void()> shown) {
   const std::uint64_t job = ++state_->load_job;
   begin_busy(text);
-  state_->load.post([this, job, simulation = simulation_, prepare = std::move(prepare)] {
+  state_->load.post([this, job, simulation = simulation_, prepare = std::move(prepare),
+                     shown = std::move(shown)]() mutable {
     const auto tell = [this](const char* what) {
       post([this, error = QString::fromUtf8(what)] { emit failed(error); });
     };
     try {
       prepare(state_->loader);
     } catch (const std::exception& error) {
+      shown = {};
       tell(error.what());
     }
     Loader& loader = state_->loader;
@@ -218,8 +94,10 @@ void Session::load(const QString& text, LoadJob prepare) {
     if (job == state_->load_job && wanted) {
       try {
         auto loaded = std::make_shared<LoadedProblem>(loader.load(simulation));
-        post([this, job, loaded] {
-          if (job == state_->load_job) show_loaded(std::move(*loaded));
+        post([this, job, loaded, shown] {
+          if (job != state_->load_job) return;
+          show_loaded(std::move(*loaded));
+          if (shown) shown();
         });
       } catch (const std::exception& error) {
         loader.choose = {};
@@ -328,37 +206,6 @@ void Session::close_costs() {
   });
 }
 
-void Session::open_workspace(const std::filesystem::path& file, bool show_latest) {
-  try {
-    auto workspace = std::make_unique<Workspace>(file);
-    abandon_search();
-    state_->workspace = std::move(workspace);
-    state_->recorder.open(file);
-  } catch (const std::exception& error) {
-    emit failed(QString::fromUtf8(error.what()));
-    return;
-  }
-  if (show_latest) {
-    show_latest_of_workspace();
-  } else if (state_->model && snapshot_.problem) {
-    state_->recorder.problem(*state_->model, *state_->cluster, snapshot_.opened);
-  }
-  emit workspace_changed();
-}
-
-void Session::show_latest_of_workspace() {
-  const std::vector<StoredRun> runs = state_->workspace->runs();
-  const auto run = std::max_element(runs.begin(), runs.end(), [](const auto& a, const auto& b) {
-    return std::pair(a.best.has_value(), a.id) < std::pair(b.best.has_value(), b.id);
-  });
-  if (run != runs.end()) {
-    show_run(run->id);
-    return;
-  }
-  const std::vector<StoredStrategy> strategies = state_->workspace->strategies();
-  if (!strategies.empty()) show_strategy(strategies.back().id);
-}
-
 void Session::open_plan(const std::filesystem::path& file) {
   load(opening(file), [this, file](Loader& loader) {
     const PlanFile plan = read_plan(file);
@@ -373,48 +220,6 @@ void Session::open_plan(const std::filesystem::path& file) {
     loader.choose = [plan, label = QString::fromStdString(file.stem().string())](
                         LoadedProblem& loaded) { choose_plan(loaded, plan, label); };
   });
-}
-
-void Session::show_strategy(StrategyRow strategy) {
-  if (!state_->workspace) return;
-  load(QStringLiteral("Opening strategy"),
-       [file = state_->workspace->file(), strategy](Loader& loader) {
-         const Workspace workspace(file, true);
-         const auto row =
-             require(workspace.strategy(strategy), file, "strategy " + std::to_string(strategy));
-         take_sources(loader, workspace, row.model, row.cluster);
-         loader.choose = [row, file](LoadedProblem& loaded) {
-           choose_strategy(loaded, row, file.string());
-         };
-       });
-}
-
-void Session::show_run(RunRow run) {
-  if (!state_->workspace) return;
-  load(QStringLiteral("Opening run #%1").arg(run),
-       [file = state_->workspace->file(), run](Loader& loader) {
-         const Workspace workspace(file, true);
-         take_run(loader, workspace, run);
-       });
-}
-
-void Session::show_model(ModelRow model) {
-  if (!state_->workspace) return;
-  load(QStringLiteral("Opening model"), [file = state_->workspace->file(), model](Loader& loader) {
-    const Workspace workspace(file, true);
-    loader.model = model_from(require(workspace.model(model), file, "model"));
-    loader.prepared.reset();
-  });
-}
-
-void Session::show_cluster(ClusterRow cluster) {
-  if (!state_->workspace) return;
-  load(QStringLiteral("Opening cluster"),
-       [file = state_->workspace->file(), cluster](Loader& loader) {
-         const Workspace workspace(file, true);
-         loader.cluster = cluster_from(require(workspace.cluster(cluster), file, "cluster"));
-         loader.prepared.reset();
-       });
 }
 
 }  // namespace strato

@@ -63,12 +63,6 @@ void StoredLaunchesModel::refresh() {
   endResetModel();
 }
 
-int StoredLaunchesModel::row_of(LaunchRow launch) const {
-  for (std::size_t i = 0; i < rows_.size(); ++i)
-    if (rows_[i].launch.id == launch) return static_cast<int>(i);
-  return -1;
-}
-
 int StoredLaunchesModel::left_running() const {
   for (std::size_t i = 0; i < rows_.size(); ++i)
     if (rows_[i].launch.state == LaunchState::Running) return static_cast<int>(i);

@@ -25,7 +25,6 @@ class StoredLaunchesModel : public QAbstractTableModel {
 
   const StoredLaunch& launch(int row) const { return rows_[static_cast<std::size_t>(row)].launch; }
   QString plan(int row) const { return rows_[static_cast<std::size_t>(row)].plan; }
-  int row_of(LaunchRow launch) const;  // -1: it is not there
   // Of those whose job may still run, the latest; -1: there is none.
   int left_running() const;
   void refresh();

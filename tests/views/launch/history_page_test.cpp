@@ -132,6 +132,19 @@ TEST_F(DiscoverInAView, AFailureSaysWhy) {
   EXPECT_EQ(session_.cluster_name(), QString());
 }
 
+TEST_F(DiscoverInAView, TheLogsOfAFailureStay) {
+  dialog_.model().start(dialog_.choice());
+  ASSERT_TRUE(wait_until([&] { return cluster_.launched() == 1; }));
+  cluster_.log(0, "the driver does not answer\n");
+  cluster_.end(JobState::Failed, "rank 0: ended by signal 9");
+  ASSERT_TRUE(wait_until([&] { return !dialog_.model().running(); }));
+  const std::filesystem::path job = cluster_.folder();
+  EXPECT_TRUE(says(QStringLiteral("rank 0: ended by signal 9; logs are in ") +
+                   QString::fromStdString(job.string())));
+  EXPECT_TRUE(std::filesystem::exists(job / "log-0.txt"));
+  std::filesystem::remove_all(job);
+}
+
 TEST_F(DiscoverInAView, ClosingTheWindowCancels) {
   auto other = std::make_unique<DiscoverModel>(session_, fake_factory(cluster_));
   other->start({});

@@ -172,6 +172,35 @@ TEST_F(StoredLaunches, WhatCannotBeFollowedStaysAsItIs) {
   ASSERT_TRUE(wait_until([&] { return model_->problem().contains(QStringLiteral("slurm:9")); }));
 }
 
+// Nobody would offer to follow a job that has been cancelled.
+TEST_F(StoredLaunches, AJobThatClosingCancelsIsStoredAsCancelled) {
+  open_workspace();
+  open_lenet();
+  launch("slurm:11");
+  ASSERT_TRUE(wait_until([&] { return model_->stored_row() != 0; }));
+  model_.reset();
+  EXPECT_TRUE(cluster_.cancelled());
+  session_.settle();
+  ASSERT_EQ(session_.workspace()->launches().size(), 1u);
+  EXPECT_EQ(session_.workspace()->launches()[0].state, LaunchState::Cancelled);
+  ASSERT_TRUE(wait_until([&] { return list_.left_running() == -1; }));
+}
+
+// It is never shown with another strategy than its own.
+TEST_F(StoredLaunches, OneWhoseStrategyIsNotShownIsNotShown) {
+  open_workspace();
+  open_lenet();
+  launch("fake:1");
+  finish(1);
+  ASSERT_TRUE(wait_until([&] { return list_.rowCount() == 1; }));
+  make_model();
+  model_->show_stored(list_.launch(0).id);
+  session_.regroup(7);  // at the same time
+  session_.settle();
+  EXPECT_EQ(model_->stored_row(), 0);
+  EXPECT_EQ(model_->state(), State::Idle);
+}
+
 TEST_F(StoredLaunches, ALocalJobIsNotLeft) {
   open_workspace();
   open_lenet();
