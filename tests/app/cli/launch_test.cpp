@@ -1,5 +1,6 @@
 // launch: a plan on real processes of this machine, with the replay engine.
 #include <gtest/gtest.h>
+#include <stdlib.h>
 
 #include "core/base/file.h"
 #include "core/store/workspace.h"
@@ -56,6 +57,50 @@ TEST_F(Launch, KeepsItsFilesInTheFolderThatItWasGiven) {
   EXPECT_TRUE(std::filesystem::exists(folder / "kept/0.npy"));
 }
 
+// Not when the training has run for days.
+TEST_F(Launch, WhereParametersAreToGoIsCheckedFirst) {
+  const auto keep = [&](const std::filesystem::path& at) {
+    return launch({"--keep-parameters", at.string()});
+  };
+  const std::filesystem::path none = folder / "none";
+  for (const char* name : {"out.pt", "out.safetensors", "out"})
+    expect_refused(keep(none / name), {"none", "cannot be written"});
+  std::filesystem::create_directory(folder / "a.pt");
+  expect_refused(keep(folder / "a.pt"), {"a.pt", "is a folder"});
+  write_file(folder / "file", "mine");
+  expect_refused(keep(folder / "file"), {"file", "neither .pt nor .safetensors"});
+  expect_refused(keep(folder / "file/below/"), {"cannot be written"});
+  EXPECT_EQ(read_file(folder / "file"), "mine");
+  EXPECT_FALSE(std::filesystem::exists(folder / "out"));
+}
+
+TEST_F(Launch, WhatAFinishedJobLeftIsNeverLost) {
+  std::filesystem::create_directories(folder / "out/0.npy");  // in the way of a file
+  std::filesystem::create_directory(folder / "temporary");
+  ::setenv("TMPDIR", (folder / "temporary").c_str(), 1);
+  const CliResult result =
+      run_cli(launch({"--steps", "2", "--keep-parameters", (folder / "out").string()}));
+  ::unsetenv("TMPDIR");
+  EXPECT_EQ(result.status, 2);
+  EXPECT_NE(result.err.find("what it left is in "), std::string::npos) << result.err;
+  const std::filesystem::directory_iterator left(folder / "temporary");
+  ASSERT_NE(left, std::filesystem::directory_iterator());
+  EXPECT_TRUE(std::filesystem::exists(left->path() / "checkpoint-2/index.json"));
+}
+
+TEST_F(Launch, DataIsNotReadFromWhereTheJobsOwnGoes) {
+  const std::filesystem::path job = folder / "job";
+  std::filesystem::create_directories(job / "weights");
+  std::filesystem::create_directories(job / "inputs");
+  std::filesystem::create_directory_symlink(job, folder / "link");
+  for (const std::filesystem::path& weights : {job / "weights", folder / "link/weights/../weights"})
+    expect_refused(launch({"--job", job.string(), "--weights", weights.string()}),
+                   {"--weights", "lies where the job's own weights go"});
+  for (const std::string given : {"", "x="})
+    expect_refused(launch({"--job", job.string(), "--inputs", given + (job / "inputs").string()}),
+                   {"--inputs", "lies where the job's own inputs go"});
+}
+
 TEST_F(Launch, AFailureOfARankIsStatus3AndKeepsTheLogs) {
   const CliResult result = run_cli(launch({"--resume", "checkpoint-9"}));
   EXPECT_EQ(result.status, 3);
@@ -77,6 +122,8 @@ TEST_F(Launch, WrongInputIsRefused) {
   const std::string job = (folder / "job").string();
   EXPECT_EQ(run_cli(launch({"--steps", "1", "--job", job})).status, 0);
   expect_refused(launch({"--attach", "slurm:1", "--job", job}), {"is not the folder of slurm:1"});
+  expect_refused(launch({"--attach", "slurm:1", "--job", job, "--keep-parameters", folder / "out"}),
+                 {"--keep-parameters", "the job was launched without"});
   expect_refused(launch({"--attach", "local:1", "--job", job}), {"cannot be attached to"});
 }
 
