@@ -48,5 +48,6 @@ void add_runs(CLI::App& app, Command& command);
 void add_train(CLI::App& app, Command& command);
 void add_tree(CLI::App& app, Command& command);
 void add_tune(CLI::App& app, Command& command);
+void add_what_if(CLI::App& app, Command& command);
 
 }  // namespace strato::cli

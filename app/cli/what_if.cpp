@@ -1,0 +1,293 @@
+// what-if: a plan on a changed problem, curves over one parameter, and scaling tables.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <charconv>
+#include <cmath>
+
+#include "app/cli/command.h"
+#include "app/cli/context.h"
+#include "app/cli/output.h"
+#include "core/base/error.h"
+#include "core/base/quantity_text.h"
+#include "core/search/baselines.h"
+#include "core/search/what_if_curve.h"
+
+namespace strato::cli {
+namespace {
+
+struct WhatIfCommand {
+  PlanSource source;
+  std::vector<std::string> changes;
+  std::string curve, scaling;
+  std::string order = "priority", links = "exclusive";
+
+  Simulate simulate() const {
+    SimulateOptions options;
+    options.priorities = order != "fifo";
+    options.fair_links = links == "fair";
+    return [options](const Problem& problem, const Strategy& strategy) {
+      return simulate_strategy(problem, strategy, false, options);
+    };
+  }
+};
+
+double number_in(std::string_view text, const std::string& option) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value))
+    throw InputError("", option, fmt::format("\"{}\" is not a number", text), "give a number");
+  return value;
+}
+
+std::int64_t whole_in(std::string_view text, const std::string& option) {
+  const double value = number_in(text, option);
+  if (value != std::floor(value) || std::abs(value) > 1e12)
+    throw InputError("", option, fmt::format("\"{}\" is not a whole number", text),
+                     "give a whole number");
+  return static_cast<std::int64_t>(value);
+}
+
+std::string axis_names() {
+  std::string names;
+  for (int axis = 0; axis < kWhatIfAxes; ++axis)
+    names += (axis > 0 ? ", " : "") + std::string(name_of(static_cast<WhatIfAxis>(axis)));
+  return names;
+}
+
+// "network=2", "batch=64", "v100=3".
+ProblemChange parse_changes(const std::vector<std::string>& texts, const Problem& problem) {
+  ProblemChange change;
+  const std::vector<MachineKind> kinds = machine_kinds(*problem.cluster);
+  for (const std::string& text : texts) {
+    const std::size_t equals = text.find('=');
+    const std::string name = text.substr(0, equals);
+    const std::string value = equals == std::string::npos ? "" : text.substr(equals + 1);
+    if (const auto axis = what_if_axis_from(name)) {
+      change = with_value(change, *axis,
+                          *axis == WhatIfAxis::Batch
+                              ? static_cast<double>(std::max<std::int64_t>(0, whole_in(value, text)))
+                              : number_in(value, text));
+      if (*axis == WhatIfAxis::Batch) change.batch = whole_in(value, text);
+    } else if (std::ranges::find(kinds, name, &MachineKind::name) != kinds.end()) {
+      change.cluster.machines[name] = whole_in(value, text);
+    } else {
+      std::string known = axis_names();
+      for (const MachineKind& kind : kinds) known += ", " + kind.name;
+      throw InputError("", text, "is no change of the problem",
+                       fmt::format("write NAME=VALUE with one of {}", known));
+    }
+  }
+  return change;
+}
+
+Json json_of(const StepFigures& figures, const Cluster& cluster) {
+  return {{"step_time_s", to_seconds(figures.step_time)},
+          {"samples_per_s", figures.samples_per_second},
+          {"efficiency", figures.efficiency},
+          {"feasible", figures.feasible},
+          {"fullest_device", cluster.device(figures.fullest).name},
+          {"peak_bytes", figures.peak.value},
+          {"capacity_bytes", figures.capacity.value}};
+}
+
+Json json_of(const WhatIfPoint& point) {
+  if (!point.problem.empty()) return {{"problem", point.problem}};
+  const auto figures = [](const StepFigures& each) -> Json {
+    return {{"step_time_s", to_seconds(each.step_time)},
+            {"samples_per_s", each.samples_per_second},
+            {"efficiency", each.efficiency},
+            {"feasible", each.feasible}};
+  };
+  return {{"strategy", figures(point.strategy)}, {"data_parallel", figures(point.data_parallel)}};
+}
+
+std::vector<std::string> cells_of(const WhatIfPoint& point) {
+  if (!point.problem.empty()) return {point.problem};
+  std::vector<std::string> cells;
+  for (const StepFigures* each : {&point.strategy, &point.data_parallel}) {
+    cells.push_back(time_text(each->step_time) + (each->feasible ? "" : " (does not fit)"));
+    cells.push_back(fmt::format("{:.4g}", each->samples_per_second));
+    cells.push_back(percent_text(each->efficiency));
+  }
+  return cells;
+}
+
+const std::vector<std::string> kColumns = {"step time", "samples/s",     "efficiency",
+                                           "dp step",   "dp samples/s", "dp efficiency"};
+
+std::vector<std::string> joined(std::vector<std::string> left,
+                                const std::vector<std::string>& right) {
+  left.insert(left.end(), right.begin(), right.end());
+  return left;
+}
+
+// A run of what-ifs on one plan.
+class Report {
+ public:
+  Report(const WhatIfCommand& options, LoadedPlan plan)
+      : options_(options),
+        plan_(std::move(plan)),
+        changer_(plan_.problem, options.source.costs.sources()),
+        simulate_(options.simulate()) {}
+
+  void change() {
+    change_ = parse_changes(options_.changes, plan_.problem);
+    const ChangedProblem changed = changer_.apply(change_);
+    for (const std::string& line : changed.remarks) remark(line);
+    const auto figures = [&](const Problem& problem, const Strategy& strategy) {
+      return figures_of(problem, simulate_(problem, strategy));
+    };
+    const StepFigures before = figures(plan_.problem, plan_.strategy);
+    const StepFigures now = figures(changed.problem, carry_over(plan_.strategy, changed));
+    const StepFigures dp = figures(changed.problem, data_parallel(changed.problem));
+    feasible_ = now.feasible;
+    json_ = {{"change", describe(change_)},
+             {"before", json_of(before, *plan_.problem.cluster)},
+             {"strategy", json_of(now, *changed.problem.cluster)},
+             {"data_parallel", json_of(dp, *changed.problem.cluster)},
+             {"remarks", changed.remarks}};
+    Table table({describe(change_), "step time", "samples/s", "efficiency", "fullest device"});
+    const auto add = [&](const char* name, const StepFigures& each, const Cluster& cluster) {
+      table.add({name, time_text(each.step_time), fmt::format("{:.4g}", each.samples_per_second),
+                 percent_text(each.efficiency),
+                 fmt::format("{}: {} of {}{}", cluster.device(each.fullest).name,
+                             bytes_text(each.peak), bytes_text(each.capacity),
+                             each.feasible ? "" : ", does not fit")});
+    };
+    add("the plan today", before, *plan_.problem.cluster);
+    add("the plan then", now, *changed.problem.cluster);
+    add("data parallel then", dp, *changed.problem.cluster);
+    text_ += table.text();
+  }
+
+  void curve() {
+    const std::string& given = options_.curve;
+    const std::string name = given.substr(0, given.find('='));
+    const auto axis = what_if_axis_from(name);
+    if (!axis)
+      throw InputError("", "--curve", fmt::format("\"{}\" is no parameter", name),
+                       "one of " + axis_names());
+    Table table(joined({std::string(name_of(*axis))}, kColumns));
+    Json points = Json::array();
+    for (const double value : values_of(*axis)) {
+      const WhatIfPoint point = what_if_point(changer_, plan_.strategy,
+                                              with_value(change_, *axis, value), simulate_);
+      table.add(joined({fmt::format("{:.4g}", value)}, cells_of(point)));
+      Json entry = json_of(point);
+      entry["value"] = value;
+      points.push_back(std::move(entry));
+    }
+    json_["curve"] = {{"over", name_of(*axis)}, {"points", std::move(points)}};
+    text_ += "\n" + table.text();
+  }
+
+  void scaling() {
+    const std::string& given = options_.scaling;
+    const std::size_t equals = given.find('=');
+    const std::string name = given.substr(0, equals);
+    const std::vector<MachineKind> kinds = machine_kinds(*plan_.problem.cluster);
+    const auto kind = std::ranges::find(kinds, name, &MachineKind::name);
+    if (kind == kinds.end()) {
+      std::vector<std::string> names;
+      for (const MachineKind& each : kinds) names.push_back(each.name);
+      throw InputError("", "--scaling", fmt::format("\"{}\" is no kind of machine", name),
+                       fmt::format("one of {}", fmt::join(names, ", ")));
+    }
+    const std::int64_t most =
+        equals == std::string::npos ? 16 : whole_in(given.substr(equals + 1), "--scaling");
+    Table table(joined({name, "devices", "scaling", "batch"}, kColumns));
+    table.align_left(2);
+    Json points = Json::array();
+    for (const ScalingPoint& at : scaling_points(plan_.problem, change_, *kind, most)) {
+      Json entry = {{"machines", at.machines}, {"devices", at.devices}};
+      for (const bool weak : {false, true}) {
+        const ProblemChange& change = weak ? at.weak : at.strong;
+        const WhatIfPoint point = what_if_point(changer_, plan_.strategy, change, simulate_);
+        const std::int64_t batch = change.batch.value_or(plan_.problem.graph->batch());
+        table.add(joined({std::to_string(at.machines), std::to_string(at.devices),
+                          weak ? "weak" : "strong", std::to_string(batch)},
+                         cells_of(point)));
+        Json& part = entry[weak ? "weak" : "strong"] = json_of(point);
+        part["batch"] = batch;
+      }
+      points.push_back(std::move(entry));
+    }
+    json_["scaling"] = {{"kind", name}, {"points", std::move(points)}};
+    text_ += "\n" + table.text();
+  }
+
+  int finish(const Command& command) {
+    json_["wall_s"] = command.wall_seconds();
+    print(command.json ? json_text(json_) + "\n" : text_);
+    return feasible_ ? Done : Infeasible;
+  }
+
+ private:
+  // "network", or "network=0.25:8" or "network=0.25:8:12".
+  std::vector<double> values_of(WhatIfAxis axis) const {
+    const std::string& given = options_.curve;
+    const std::size_t equals = given.find('=');
+    if (equals == std::string::npos) return usual_values(axis, plan_.problem);
+    std::vector<std::string> parts;
+    for (std::size_t at = equals + 1; at <= given.size();) {
+      const std::size_t end = std::min(given.find(':', at), given.size());
+      parts.push_back(given.substr(at, end - at));
+      at = end + 1;
+    }
+    if (parts.size() < 2 || parts.size() > 3)
+      throw InputError("", "--curve", fmt::format("\"{}\" is no range", given.substr(equals + 1)),
+                       "write NAME=LOW:HIGH or NAME=LOW:HIGH:POINTS");
+    const std::int64_t points = parts.size() == 3 ? whole_in(parts[2], "--curve") : 11;
+    return what_if_values(axis, number_in(parts[0], "--curve"), number_in(parts[1], "--curve"),
+                          static_cast<int>(std::clamp<std::int64_t>(points, 0, 100000)));
+  }
+
+  const WhatIfCommand& options_;
+  LoadedPlan plan_;
+  ProblemChanger changer_;
+  Simulate simulate_;
+  ProblemChange change_;
+  bool feasible_ = true;
+  Json json_;
+  std::string text_;
+};
+
+int what_if(const WhatIfCommand& options, const Command& command) {
+  LoadedPlan plan = load_plan(options.source);
+  for (const std::string& line : plan.unmatched) remark(line);
+  Report report(options, std::move(plan));
+  report.change();
+  if (!options.curve.empty()) report.curve();
+  if (!options.scaling.empty()) report.scaling();
+  return report.finish(command);
+}
+
+}  // namespace
+
+void add_what_if(CLI::App& app, Command& command) {
+  CLI::App* sub = add_command(app, command, "what-if",
+                              "Simulate a plan on a changed problem, without planning anew");
+  const auto options = std::make_shared<WhatIfCommand>();
+  options->source.declare(*sub);
+  sub->add_option("CHANGE", options->changes,
+                  "NAME=VALUE, any number. batch=N; factors: network (bandwidth between machines), "
+                  "links (bandwidth inside machines), latency, speed (of devices), memory; or a "
+                  "kind of machines and how many (v100=3)");
+  sub->add_option("--curve", options->curve,
+                  "Also a table over one parameter: NAME, NAME=LOW:HIGH or NAME=LOW:HIGH:POINTS");
+  sub->add_option("--scaling", options->scaling,
+                  "Also strong and weak scaling over the number of a kind of machines: KIND or "
+                  "KIND=MOST");
+  sub->add_option("--order", options->order, "fifo; priority: the plan's own")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"fifo", "priority"}));
+  sub->add_option("--links", options->links, "exclusive: one at a time; fair: shared max-min")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"exclusive", "fair"}));
+  sub->callback([options, &command] {
+    command.action = [=, &command] { return what_if(*options, command); };
+  });
+}
+
+}  // namespace strato::cli

@@ -1,0 +1,87 @@
+// what-if: against the problem made anew, and its tables.
+#include <gtest/gtest.h>
+
+#include "core/base/json.h"
+#include "tests/app/cli/run_cli.h"
+#include "tests/core/store/temporary_folder.h"
+
+namespace strato {
+namespace {
+
+std::string plan_of(const TemporaryFolder& folder, const std::string& model,
+                    const std::string& batch) {
+  std::string plan = (folder / (model + batch + ".json")).string();
+  const CliResult made =
+      run_cli({"plan", "--graph", sample_model(model), "--batch", batch, "--cluster",
+               sample_cluster("tag-testbed"), "--planner", "dp-allreduce", "-o", plan});
+  EXPECT_LE(made.status, 1) << made.err;
+  return plan;
+}
+
+Json what_if(const std::string& plan, const std::vector<std::string>& more) {
+  std::vector<std::string> arguments = {"what-if", "--plan", plan, "--json"};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  const CliResult result = run_cli(arguments);
+  EXPECT_LE(result.status, 1) << result.err;
+  return Json::parse(result.out, nullptr, false);
+}
+
+// The graph is changed without its file: it has to be what the importer makes of the file.
+class WhatIfBatch : public testing::TestWithParam<const char*> {};
+
+TEST_P(WhatIfBatch, IsWhatImportingWithItGives) {
+  const TemporaryFolder folder;
+  const std::string small = plan_of(folder, GetParam(), "16"), large = plan_of(folder, GetParam(), "48");
+  const Json then = what_if(small, {"batch=48"}), made = what_if(large, {});
+  for (const char* figure : {"step_time_s", "samples_per_s", "efficiency", "peak_bytes"}) {
+    EXPECT_EQ(then["strategy"][figure], made["before"][figure]) << figure;
+    EXPECT_EQ(then["data_parallel"][figure], made["before"][figure]) << figure;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, WhatIfBatch,
+                         testing::Values("lenet", "vgg19", "inception_v3", "bert_small", "transformer",
+                                         "rnnlm", "resnet101"));
+
+TEST(WhatIfCommand, ChangesCurvesAndScaling) {
+  const TemporaryFolder folder;
+  const std::string plan = plan_of(folder, "lenet", "64");
+  const Json json = what_if(plan, {"network=2", "v100=2", "--curve", "network=0.5:4:4", "--scaling",
+                                   "1080ti=8"});
+  EXPECT_EQ(json["change"], "network x2, 2 v100");
+  EXPECT_LT(json["strategy"]["step_time_s"], json["before"]["step_time_s"]);
+  const Json& points = json["curve"]["points"];
+  ASSERT_EQ(points.size(), 4u);
+  for (std::size_t i = 1; i < points.size(); ++i)
+    EXPECT_LE(points[i]["strategy"]["step_time_s"], points[i - 1]["strategy"]["step_time_s"]);
+  ASSERT_EQ(json["scaling"]["points"].size(), 4u);  // 1, 2, 4, 8
+  EXPECT_EQ(json["scaling"]["points"][0]["strong"]["batch"], 64);
+  EXPECT_LT(json["scaling"]["points"][0]["weak"]["batch"], 64);
+  const CliResult text = run_cli({"what-if", "--plan", plan, "speed=2"});
+  EXPECT_NE(text.out.find("the plan then"), std::string::npos);
+  EXPECT_NE(text.out.find("device speed x2"), std::string::npos);
+}
+
+TEST(WhatIfCommand, RefusesNonsense) {
+  const TemporaryFolder folder;
+  const std::string plan = plan_of(folder, "lenet", "64");
+  const auto refused = [&](std::vector<std::string> more, const std::vector<std::string>& parts) {
+    more.insert(more.begin(), {"what-if", "--plan", plan});
+    expect_refused(more, parts);
+  };
+  refused({"colour=2"}, {"colour=2", "NAME=VALUE"});
+  refused({"network"}, {"network", "number"});
+  refused({"network=fast"}, {"fast", "number"});
+  refused({"network=0"}, {"network bandwidth", "factor"});
+  refused({"speed=nan"}, {"number"});
+  refused({"batch=0"}, {"batch size 0"});
+  refused({"batch=1.5"}, {"whole number"});
+  refused({"v100=0", "p100=0", "1080ti=0"}, {"none is left"});
+  refused({"--curve", "colour"}, {"colour", "network"});
+  refused({"--curve", "speed=2:1"}, {"2 to 1"});
+  refused({"--curve", "speed=2"}, {"LOW:HIGH"});
+  refused({"--scaling", "h100"}, {"h100", "v100"});
+}
+
+}  // namespace
+}  // namespace strato
