@@ -14,6 +14,7 @@
 #include <set>
 
 #include "views/inspector/facts.h"
+#include "views/inspector/variables_view.h"
 #include "views/models/explanation.h"
 #include "views/models/strategy_edits.h"
 #include "views/style/style.h"
@@ -59,6 +60,8 @@ GroupPage::GroupPage(Session& session, QWidget* parent)
       subtitle_(make_note(this)),
       boxes_(new QWidget(this)),
       modes_(new QButtonGroup(this)),
+      variables_heading_(make_heading(QStringLiteral("Variables"), this)),
+      variables_(new VariablesView(session, VariablesView::Shape::Upright, this)),
       facts_(new Facts(this)) {
   auto* layout = new QVBoxLayout(this);
   layout->setContentsMargins(0, 0, 0, 0);
@@ -66,6 +69,8 @@ GroupPage::GroupPage(Session& session, QWidget* parent)
   layout->addWidget(title_);
   layout->addWidget(subtitle_);
   build_editor(layout);
+  layout->addWidget(variables_heading_);
+  layout->addWidget(variables_);
   layout->addWidget(make_heading(QStringLiteral("What it costs"), this));
   layout->addWidget(facts_);
   build_ops(layout);
@@ -167,6 +172,9 @@ void GroupPage::refresh() {
     const QModelIndex row = sorted_ops_->mapFromSource(ops_->index(ops_->row_of(*op), 0));
     if (row.isValid()) op_table_->selectRow(row.row());
   }
+  const bool has_variables = variables_->model().rowCount() > 0;
+  variables_heading_->setVisible(has_variables);
+  variables_->setVisible(has_variables);
   rebuild_boxes();
   show_decision();
   show_figures();

@@ -17,6 +17,7 @@ class QVBoxLayout;
 namespace strato {
 
 class Facts;
+class VariablesView;
 
 class GroupPage : public QWidget {
   Q_OBJECT
@@ -44,6 +45,8 @@ class GroupPage : public QWidget {
   const Cluster* boxes_of_ = nullptr;
   QButtonGroup* modes_;
   QWidget* share_buttons_;
+  QLabel* variables_heading_;
+  VariablesView* variables_;
   Facts* facts_;
 };
 

@@ -8,9 +8,11 @@
 #include "core/plugin/export.h"
 #include "core/search/baselines.h"
 #include "core/strategy/plan_file.h"
+#include "core/strategy/variable_check.h"
 #include "views/models/session.h"
 #include "views/models/session_state.h"
 #include "views/models/strategy_edits.h"
+#include "views/models/variable_edits.h"
 
 namespace strato {
 namespace {
@@ -79,11 +81,15 @@ void StrategyCommand::redo() {
   if (!std::exchange(skip_redo_, false)) session_.apply(after_);
 }
 
-void Session::edit(const Strategy& strategy, const QString& label) {
-  if (!snapshot_.problem || strategy == snapshot_.strategy) return;
+void Session::edit(const Strategy& wanted, const QString& label) {
+  if (!snapshot_.problem || wanted == snapshot_.strategy) return;
+  Strategy strategy = wanted;
   try {
     const Problem problem = problem_for(*snapshot_.opened, strategy);
+    if (!strategy.variables.empty() && strategy.groups.size() == problem.grouping->size())
+      strategy = without_stale_sequences(strategy, *problem.grouping);
     validate(strategy, *problem.grouping, *problem.cluster);
+    validate_variables(strategy, *problem.graph);
   } catch (const InputError& error) {
     emit failed(QString::fromUtf8(error.what()));
     return;

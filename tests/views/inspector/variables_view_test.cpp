@@ -1,0 +1,146 @@
+// A person changes how variables are synchronised, through real events, and takes it back.
+#include <gtest/gtest.h>
+
+#include <QCheckBox>
+#include <QComboBox>
+#include <QLineEdit>
+#include <QMenu>
+#include <QSpinBox>
+#include <QTableView>
+#include <QTest>
+#include <QToolButton>
+
+#include "core/search/baselines.h"
+#include "tests/views/models/fixture.h"
+#include "views/inspector/group_page.h"
+#include "views/inspector/inspector_view.h"
+#include "views/inspector/sync_form.h"
+#include "views/inspector/variables_view.h"
+
+namespace strato {
+namespace {
+
+class VariablesViews : public SessionTest {
+ protected:
+  const std::vector<VariableSync>& variables() { return session_.snapshot().strategy.variables; }
+
+  static void choose(QComboBox& box, int index) {  // with the keyboard
+    box.setFocus();
+    QTest::keyClick(&box, Qt::Key_Home);
+    while (box.currentIndex() < index) {
+      const int before = box.currentIndex();
+      QTest::keyClick(&box, Qt::Key_Down);
+      ASSERT_NE(box.currentIndex(), before);
+    }
+  }
+  static void type(QSpinBox& box, const QString& text) {
+    box.selectAll();
+    QTest::keyClicks(&box, text);
+    QTest::keyClick(&box, Qt::Key_Return);
+  }
+  static void click_row(QTableView& table, int row, Qt::KeyboardModifiers keys = {}) {
+    QTest::mouseClick(table.viewport(), Qt::LeftButton, keys,
+                      table.visualRect(table.model()->index(row, 0)).center());
+  }
+};
+
+TEST_F(VariablesViews, AVariableIsEditedByHandAndTakenBack) {
+  VariablesView view(session_);
+  view.resize(1000, 420);
+  view.show();
+  open_lenet();
+  ASSERT_GT(view.model().rowCount(), 2);
+  EXPECT_FALSE(view.form().synchroniser().isEnabled());
+  click_row(view.table(), 0);
+  ASSERT_TRUE(view.form().synchroniser().isEnabled());
+  EXPECT_EQ(view.form().synchroniser().currentIndex(), 0);
+  const Nanos before = step_time();
+
+  choose(view.form().synchroniser(), 2);
+  ASSERT_EQ(variables().size(), 1u);
+  EXPECT_EQ(variables()[0].parts[0].synchroniser, Synchroniser::Ps);
+  type(view.form().parts(), "2");
+  ASSERT_EQ(variables()[0].parts.size(), 2u);
+  EXPECT_NE(variables()[0].parts[0].server, variables()[0].parts[1].server);
+  type(view.form().axis(), "1");
+  EXPECT_EQ(variables()[0].axis, 1);
+  choose(view.form().encoding(), 2);
+  EXPECT_EQ(variables()[0].parts[1].encoding, Encoding::Half);
+  QMenu* servers = view.form().servers().menu();
+  ASSERT_EQ(servers->actions().size(), 2 + 2);  // balanced, a line, two devices
+  servers->actions()[2]->trigger();             // not the first any more
+  EXPECT_EQ(variables()[0].parts[0].server, variables()[0].parts[1].server);
+  session_.settle();
+  EXPECT_TRUE(failures_.isEmpty()) << failures_.join('\n').toStdString();
+  const QModelIndex words = view.table().model()->index(0, VariableModel::Synchronised);
+  EXPECT_TRUE(words.data().toString().contains("2 parts along axis 1"))
+      << words.data().toString().toStdString();
+  while (session_.undo_stack().canUndo()) session_.undo_stack().undo();
+  session_.settle();
+  EXPECT_TRUE(variables().empty());
+  EXPECT_EQ(step_time(), before);
+  EXPECT_EQ(view.form().synchroniser().currentIndex(), 0);
+}
+
+TEST_F(VariablesViews, SeveralAreEditedAtOnceAndDifferencesAreSaid) {
+  VariablesView view(session_);
+  view.resize(1000, 420);
+  view.show();
+  open_lenet();
+  click_row(view.table(), 0);
+  choose(view.form().synchroniser(), 1);
+  type(view.form().merge_group(), "3");
+  click_row(view.table(), 2, Qt::ControlModifier);
+  EXPECT_EQ(view.form().synchroniser().currentIndex(), -1);  // one as its group
+  EXPECT_EQ(view.form().merge_group().text(), "differs");
+  type(view.form().merge_group(), "4");
+  ASSERT_EQ(variables().size(), 2u);
+  for (const VariableSync& variable : variables()) EXPECT_EQ(variable.parts[0].merge_group, 4);
+  EXPECT_EQ(view.form().synchroniser().currentIndex(), 1);
+  choose(view.form().synchroniser(), 0);
+  EXPECT_TRUE(variables().empty());
+}
+
+TEST_F(VariablesViews, TheFilterAndTheSelectionNarrowTheTable) {
+  VariablesView view(session_);
+  view.resize(1000, 420);
+  view.show();
+  open_lenet();
+  const int all = view.table().model()->rowCount();
+  QTest::keyClicks(&view.filter(), "bias");
+  EXPECT_LT(view.table().model()->rowCount(), all);
+  view.filter().clear();
+  session_.selection().select_groups({problem().grouping->group_of(view.model().update_at(0))});
+  EXPECT_LT(view.table().model()->rowCount(), all);
+  session_.selection().clear();
+  EXPECT_EQ(view.table().model()->rowCount(), all);
+}
+
+TEST_F(VariablesViews, TheInspectorShowsThoseOfTheGroup) {
+  InspectorView inspector(session_);
+  inspector.resize(290, 700);
+  inspector.show();
+  open_lenet();
+  auto* view = inspector.findChild<VariablesView*>();
+  ASSERT_TRUE(view);
+  EXPECT_FALSE(view->isVisible());
+  session_.selection().select_groups({problem().grouping->group_of(
+      [&] { return view->model().update_at(0); }())});
+  ASSERT_TRUE(wait_until([&] { return view->isVisible(); }));
+  click_row(view->table(), 0);
+  choose(view->form().synchroniser(), 2);
+  EXPECT_EQ(variables().size(), 1u);
+}
+
+TEST_F(VariablesViews, WhereNothingIsSynchronisedItSaysSo) {
+  VariablesView view(session_);
+  view.resize(1000, 420);
+  view.show();
+  open_lenet();
+  session_.edit(on_one_device(problem(), DeviceId(0)), "alone");
+  click_row(view.table(), 0);
+  EXPECT_FALSE(view.form().synchroniser().isEnabled());
+}
+
+}  // namespace
+}  // namespace strato

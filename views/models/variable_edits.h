@@ -1,0 +1,50 @@
+// What a person's edits of how variables are synchronised mean, as pure functions: strategy in,
+// strategy out. What a variable cannot have (more parts than its axis has indices, sparse rows
+// where nothing is looked up) is left out for it.
+#pragma once
+
+#include <QString>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "core/search/problem.h"
+#include "core/strategy/strategy.h"
+
+namespace strato {
+
+// The update ops of the groups' variables, of all groups when `groups` is empty; largest first.
+std::vector<OpId> variables_of(const Problem& problem, std::span<const GroupId> groups);
+
+const VariableSync* sync_of(const Strategy& strategy, OpId update);  // null: as its group
+
+// Whether there is something to synchronise: its group is replicated over several devices.
+bool is_synchronised(const Strategy& strategy, const Problem& problem, OpId update);
+
+// As its group has it, as if it had been said for the variable: what editing begins with.
+VariableSync sync_as_group(const Strategy& strategy, const Problem& problem, OpId update);
+
+// "as the group: AllReduce", "PS on v100:0, 2 parts along axis 0, two-level", "AllReduce, group 3".
+QString sync_words(const Strategy& strategy, const Problem& problem, OpId update);
+QString encoding_words(Encoding encoding);  // "none", "half (lossy)"
+QString encoding_words(const Strategy& strategy, OpId update);
+
+// What is chosen for variables; what is not there stays as each has it.
+struct SyncChoice {
+  std::optional<Synchroniser> synchroniser;
+  std::optional<int> parts, axis;
+  // The parts take turns on them; empty: balanced by bytes over the replicas.
+  std::optional<std::vector<DeviceId>> servers;
+  std::optional<bool> stations;  // two-level: the first replica in each machine that has several
+  std::optional<Encoding> encoding;
+  std::optional<std::int32_t> merge_group;  // -1: none
+};
+Strategy with_sync(const Strategy& strategy, const Problem& problem, std::span<const OpId> updates,
+                   const SyncChoice& choice);
+Strategy with_sync_of_group(const Strategy& strategy, std::span<const OpId> updates);
+
+// Reduction sequences of the groups' variables name every replica: without them once the replicas
+// are others.
+Strategy without_stale_sequences(const Strategy& strategy, const Grouping& grouping);
+
+}  // namespace strato
