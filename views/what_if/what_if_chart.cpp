@@ -1,0 +1,159 @@
+#include "views/what_if/what_if_chart.h"
+
+#include <QChart>
+#include <QChartView>
+#include <QEvent>
+#include <QLegend>
+#include <QLegendMarker>
+#include <QLineSeries>
+#include <QLogValueAxis>
+#include <QScatterSeries>
+#include <QValueAxis>
+#include <QVBoxLayout>
+#include <algorithm>
+#include <cmath>
+
+#include "views/charts/chart_look.h"
+#include "views/charts/series.h"
+#include "views/style/style.h"
+
+namespace strato {
+namespace {
+
+using Figure = WhatIfChart::Figure;
+
+QString title_of(WhatIfAxis axis) {
+  switch (axis) {
+    case WhatIfAxis::Batch:
+      return QStringLiteral("Batch (samples)");
+    case WhatIfAxis::NetworkBandwidth:
+      return QStringLiteral("Bandwidth between machines (× today)");
+    case WhatIfAxis::MachineBandwidth:
+      return QStringLiteral("Bandwidth in machines (× today)");
+    case WhatIfAxis::Latency:
+      return QStringLiteral("Latency of links (× today)");
+    case WhatIfAxis::Speed:
+      return QStringLiteral("Device speed (× today)");
+    case WhatIfAxis::Memory:
+      return QStringLiteral("Device memory (× today)");
+  }
+  return {};
+}
+
+QString title_of(Figure quantity) {
+  return quantity == Figure::StepTime           ? QStringLiteral("Step time (ms)")
+         : quantity == Figure::SamplesPerSecond ? QStringLiteral("Samples per second")
+                                                  : QStringLiteral("Efficiency (%)");
+}
+
+}  // namespace
+
+std::optional<double> figure_in(const StepFigures& figures, Figure quantity) {
+  if (figures.step_time <= Nanos(0)) return {};
+  switch (quantity) {
+    case Figure::StepTime:
+      return to_seconds(figures.step_time) * 1e3;
+    case Figure::SamplesPerSecond:
+      return figures.samples_per_second;
+    case Figure::Efficiency:
+      return figures.efficiency * 100;
+  }
+  return {};
+}
+
+struct WhatIfChart::Parts {
+  QChart* chart = new QChart;
+  QChartView* view = nullptr;
+  QLineSeries *strategy = new QLineSeries, *data_parallel = new QLineSeries;
+  QLineSeries *today = new QLineSeries, *here = new QLineSeries;
+  QScatterSeries* too_full = new QScatterSeries;
+  QLogValueAxis* x = new QLogValueAxis;
+  QValueAxis* y = value_axis({});
+};
+
+WhatIfChart::WhatIfChart(const ProblemWhatIf& what_if, QWidget* parent)
+    : QWidget(parent), what_if_(what_if), parts_(std::make_unique<Parts>()) {
+  Parts& p = *parts_;
+  p.strategy->setName(QStringLiteral("This strategy"));
+  p.data_parallel->setName(QStringLiteral("Data parallel"));
+  p.today->setName(QStringLiteral("Today"));
+  p.here->setName(QStringLiteral("Chosen"));
+  p.too_full->setName(QStringLiteral("Does not fit"));
+  p.x->setBase(2);
+  p.x->setLabelFormat(QStringLiteral("%g"));
+  p.chart->addAxis(p.x, Qt::AlignBottom);
+  p.chart->addAxis(p.y, Qt::AlignLeft);
+  for (QXYSeries* series : std::initializer_list<QXYSeries*>{p.today, p.here, p.data_parallel,
+                                                             p.strategy, p.too_full}) {
+    p.chart->addSeries(series);
+    series->attachAxis(p.x);
+    series->attachAxis(p.y);
+  }
+  p.strategy->setPointsVisible(true);
+  p.data_parallel->setPointsVisible(true);
+  p.too_full->setMarkerShape(QScatterSeries::MarkerShapeRotatedRectangle);
+  p.too_full->setMarkerSize(12);
+  p.view = make_chart_view(p.chart, this);
+  auto* layout = new QVBoxLayout(this);
+  layout->setContentsMargins(0, 0, 0, 0);
+  layout->addWidget(p.view);
+  recolour();
+}
+
+WhatIfChart::~WhatIfChart() = default;
+
+void WhatIfChart::show_figure(Figure quantity) { figure_ = quantity; }
+
+void WhatIfChart::refresh(double here, double today) {
+  Parts& p = *parts_;
+  const WhatIfCurve& curve = what_if_.curve();
+  QList<QPointF> strategy, data_parallel, too_full;
+  double most = 0;
+  for (std::size_t i = 0; i < curve.points.size(); ++i) {
+    const WhatIfPoint& point = curve.points[i];
+    const auto add = [&](const StepFigures& figures, QList<QPointF>& points) {
+      const auto value = figure_in(figures, figure_);
+      if (!value) return;
+      points << QPointF(curve.values[i], *value);
+      if (!figures.feasible) too_full << points.last();
+      most = std::max(most, *value);
+    };
+    add(point.strategy, strategy);
+    add(point.data_parallel, data_parallel);
+  }
+  p.strategy->replace(strategy);
+  p.data_parallel->replace(data_parallel);
+  p.too_full->replace(too_full);
+  p.too_full->setVisible(!too_full.empty());
+  const double high = round_up(std::max(most, 1e-6));
+  p.y->setTitleText(title_of(figure_));
+  set_range(*p.y, high);
+  p.x->setTitleText(title_of(curve.axis));
+  if (!curve.values.empty()) {
+    const double low = curve.values.front();
+    p.x->setRange(low, std::max(curve.values.back(), low * 1.01));
+  }
+  p.today->replace(QList<QPointF>{{today, 0}, {today, high}});
+  p.here->replace(QList<QPointF>{{here, 0}, {here, high}});
+  p.here->setVisible(here != today);
+  recolour();
+}
+
+void WhatIfChart::changeEvent(QEvent* event) {
+  if (event->type() == QEvent::PaletteChange) recolour();
+  QWidget::changeEvent(event);
+}
+
+void WhatIfChart::recolour() {
+  Parts& p = *parts_;
+  const bool dark = style::is_dark(palette());
+  p.strategy->setPen(QPen(style::kind_colour(TaskKind::Compute, dark), 2.5));
+  p.data_parallel->setPen(QPen(style::muted_text(palette()), 2, Qt::DashLine));
+  p.today->setPen(QPen(style::muted_text(palette()), 1, Qt::DotLine));
+  p.here->setPen(QPen(style::selection(dark), 1.5));
+  p.too_full->setColor(style::infeasible(dark));
+  p.too_full->setBorderColor(palette().color(QPalette::Base));
+  recolour_chart(*p.chart, palette(), font());
+}
+
+}  // namespace strato
