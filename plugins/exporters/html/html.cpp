@@ -1,0 +1,193 @@
+// A report of a plan for people without this program: one HTML page that loads nothing from elsewhere.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "core/base/quantity_text.h"
+#include "core/plugin/plugin.h"
+#include "core/search/baselines.h"
+#include "core/sim/explain.h"
+#include "plugins/exporters/html/markup.h"
+#include "plugins/exporters/html/page_style.h"
+#include "plugins/exporters/html/timeline_svg.h"
+
+namespace strato::html {
+namespace {
+
+constexpr std::size_t kGains = 8;
+
+class Report {
+ public:
+  explicit Report(const ExportInput& input)
+      : problem_(problem_for(input.problem, input.strategy)),
+        graph_(*problem_.graph),
+        cluster_(*problem_.cluster),
+        strategy_(complete(input.strategy, cluster_)),
+        timeline_(*input.outcome.timeline),
+        data_parallel_(
+            simulate_strategy(problem_, strato::data_parallel(problem_), false, timeline_.options)),
+        bound_(lower_bound(problem_)),
+        error_(error_bar(timeline_, *problem_.cost)),
+        gains_(what_if(timeline_, {})) {}
+
+  std::string write() {
+    const std::string title = graph_.name() + " on " + cluster_.name();
+    text_ = "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
+            "<meta name=\"viewport\" content=\"width=device-width\">\n<title>" +
+            escaped(title) + "</title>\n<style>" + kStyle + "</style></head><body>\n<h1>" +
+            escaped(title) + "</h1>\n";
+    text_ += fmt::format("<p class=\"note\">One training step of batch {} with {} ops on {} devices, simulated.</p>\n",
+                         graph_.batch(), graph_.op_count(), cluster_.device_count());
+    answers();
+    text_ += "<p>" + escaped(why(timeline_, gains_, error_, bound_)) + "</p>\n";
+    timeline();
+    critical_path();
+    gains();
+    devices();
+    groups();
+    exceptions();
+    return text_ + "</body></html>\n";
+  }
+
+ private:
+  Nanos step() const { return timeline_.step_time; }
+  double share(Nanos time) const { return step() > Nanos(0) ? time / step() : 0; }
+  void heading(const char* text) { text_ += fmt::format("<h2>{}</h2>\n", text); }
+  void answer(const std::string& figure, const std::string& what) {
+    text_ += "<div><b>" + escaped(figure) + "</b>" + escaped(what) + "</div>\n";
+  }
+
+  void answers() {
+    const double seconds = to_seconds(step());
+    text_ += "<div class=\"answers\">\n";
+    answer(time_text(step()), error_.low == error_.high
+                                  ? "a step"
+                                  : fmt::format("a step ({} to {})", time_text(error_.low),
+                                                time_text(error_.high)));
+    if (seconds > 0)
+      answer(significant_text(static_cast<double>(graph_.batch()) / seconds), "samples a second");
+    if (seconds > 0)
+      answer(factor_text(to_seconds(data_parallel_.timeline->step_time) / seconds),
+             "as fast as data parallelism (" + time_text(data_parallel_.timeline->step_time) +
+                 (data_parallel_.timeline->feasible ? ")" : ", which does not fit)"));
+    answer(time_text(bound_), "no strategy is faster");
+    text_ += "</div>\n";
+    if (timeline_.feasible) return;
+    for (std::size_t d = 0; d < timeline_.devices.size(); ++d) {
+      const DeviceUse& use = timeline_.devices[DeviceId(d)];
+      if (use.fits()) continue;
+      text_ += "<p class=\"bad\">" +
+               escaped(fmt::format("Does not fit: {} needs {} and has {}.",
+                                   cluster_.device(DeviceId(d)).name, bytes_text(use.peak),
+                                   bytes_text(use.capacity))) +
+               "</p>\n";
+    }
+  }
+
+  void timeline() {
+    heading("Timeline");
+    text_ += "<p class=\"key note\">Above what a device computes, below what it sends and receives.";
+    for (int paint = 0; paint < kPaints; ++paint)
+      text_ += fmt::format("<span class=\"{}\"></span>{}", class_of(static_cast<Paint>(paint)),
+                           label_of(static_cast<Paint>(paint)));
+    text_ += "</p>\n<div class=\"wide\">" + timeline_svg(timeline_) + "</div>\n";
+  }
+
+  void critical_path() {
+    heading("Where the time goes");
+    text_ += "<p class=\"note\">Along the critical path: what would have to be shorter for the step to be shorter.</p>\n";
+    const auto times = time_by_reason(path_pieces(timeline_));
+    std::vector<std::size_t> order;
+    for (std::size_t r = 0; r < kReasons; ++r)
+      if (times[r] > Nanos(0)) order.push_back(r);
+    std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) { return times[a] > times[b]; });
+    Table table({"", "time", "of the step", ""});
+    for (const std::size_t r : order)
+      table.row(cell(name_of(static_cast<Reason>(r))) + figure(time_text(times[r])) +
+                figure(percent_text(share(times[r]))) + bar(share(times[r])));
+    text_ += table.text();
+  }
+
+  void gains() {
+    if (gains_.empty()) return;
+    heading("What would help");
+    Table table({"if this", "were 10 % faster", "took no time"});
+    for (std::size_t i = 0; i < std::min(kGains, gains_.size()); ++i)
+      table.row(cell(gains_[i].name) + figure(time_text(gains_[i].faster)) +
+                figure(time_text(gains_[i].free)));
+    text_ += table.text();
+  }
+
+  void devices() {
+    heading("Devices");
+    Table table({"device", "GPU", "computes", "", "sends", "memory at its peak", "of", ""});
+    for (std::size_t d = 0; d < timeline_.devices.size(); ++d) {
+      const DeviceUse& use = timeline_.devices[DeviceId(d)];
+      table.row(cell(cluster_.device(DeviceId(d)).name) + cell(cluster_.gpu(DeviceId(d)).name) +
+                figure(percent_text(share(use.compute_busy))) + bar(share(use.compute_busy)) +
+                figure(percent_text(share(use.communication_busy))) + figure(bytes_text(use.peak)) +
+                figure(bytes_text(use.capacity)) + bar(use.peak / use.capacity));
+    }
+    text_ += table.text();
+  }
+
+  void groups() {
+    const Grouping& grouping = *problem_.grouping;
+    heading("Decisions");
+    Table table({"op group", "ops", "time on one device", "parameters", "runs as"});
+    for (std::size_t g = 0; g < grouping.size(); ++g) {
+      const OpGroup& group = grouping.group(GroupId(g));
+      table.row(cell(group.name) + figure(std::to_string(group.ops.size())) +
+                figure(time_text(group.compute_time)) + figure(bytes_text(group.parameter_bytes)) +
+                cell(describe(*strategy_.groups[GroupId(g)], cluster_)));
+    }
+    text_ += table.text();
+  }
+
+  // What is decided beside the groups.
+  void exceptions() {
+    std::vector<std::string> lines;
+    if (strategy_.bucket > Bytes(0))
+      lines.push_back("Gradients are all-reduced in buckets of up to " + bytes_text(strategy_.bucket) + ".");
+    const auto count = [&](std::size_t number, const char* what) {
+      if (number > 0) lines.push_back(fmt::format("{} {}.", number, what));
+    };
+    count(strategy_.duplicated.size(), "ops are computed by every replica on the whole batch (sufficient factor broadcasting)");
+    count(strategy_.splits.size(), "ops are split along another axis than the batch");
+    count(strategy_.variables.size(), "variables are synchronised in a way of their own");
+    if (!strategy_.priorities.empty()) lines.push_back("Ops run in an order of their own.");
+    for (const std::string& line : lines) text_ += "<p>" + escaped(line) + "</p>\n";
+  }
+
+  static std::string bar(double filled) {
+    return fmt::format("<td><span class=\"bar\"><i{} style=\"width:{:.1f}%\"></i></span></td>",
+                       filled > 1 ? " class=\"over\"" : "", 100 * std::clamp(filled, 0.0, 1.0));
+  }
+
+  const Problem problem_;  // in the groups of the strategy
+  const Graph& graph_;
+  const Cluster& cluster_;
+  const Strategy strategy_;
+  const Timeline& timeline_;
+  const Outcome data_parallel_;
+  const Nanos bound_;
+  const ErrorBar error_;
+  const std::vector<WhatIf> gains_;
+  std::string text_;
+};
+
+class HtmlExporter final : public Exporter {
+ public:
+  std::string write(const ExportInput& input) override { return Report(input).write(); }
+};
+
+std::unique_ptr<Exporter> make_exporter(std::string_view name) {
+  if (name != "html") return nullptr;
+  return std::make_unique<HtmlExporter>();
+}
+
+}  // namespace
+}  // namespace strato::html
+
+STRATOSCOPE_EXPORTER(strato::html::make_exporter)
