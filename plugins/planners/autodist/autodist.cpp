@@ -231,8 +231,8 @@ std::vector<OptionHelp> AutoDist::options() const {
       {"proposals", "160", "made a round, of which the simulator chooses"},
       {"diversity", "0.3", "weight of being different against the simulator's score"},
       {"accuracy", "0.8", "of ranking, below the fidelity level"},
-      {"steps", "12", "of learning a round"},
-      {"rate", "0.003", "of learning (Adam)"},
+      {"steps", "30", "of learning a round"},
+      {"rate", "0.005", "of learning (Adam)"},
       {"small", "0.0625", "MB; smaller variables are never divided"},
       {"large", "32", "MB; larger variables are always divided"},
       {"adjacent", "0.5", "part of the samples whose messages are of adjacent variables "

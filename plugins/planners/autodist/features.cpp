@@ -1,6 +1,7 @@
 #include "plugins/planners/autodist/features.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 
@@ -37,7 +38,7 @@ std::vector<float> fixed_features(const SyncTask& task, std::size_t v) {
   return {values.begin(), values.end()};
 }
 
-std::map<std::int32_t, MergeGroup> messages_of(const SyncTask& task, const SyncPlan& plan) {
+std::map<std::int32_t, MergeGroup> merge_groups_of(const SyncTask& task, const SyncPlan& plan) {
   std::map<std::int32_t, MergeGroup> messages;
   for (std::size_t v = 0; v < plan.size(); ++v)
     for (std::size_t p = 0; p < plan[v].parts.size(); ++p) {
@@ -51,60 +52,95 @@ std::map<std::int32_t, MergeGroup> messages_of(const SyncTask& task, const SyncP
   return messages;
 }
 
-// Means over a variable's parts.
-struct PartMeans {
-  double servers = 0, rows = 0, stations = 0, load = 0, place = 0;
-  double message_bytes = 0, message_parts = 0, message_ready = 0, alone = 0;
+// What a plan says of a variable, means over its parts.
+class Describer {
+ public:
+  Describer(const SyncTask& task, const SyncPlan& plan)
+      : task_(task), plan_(plan), groups_(merge_groups_of(task, plan)), loads_(loads_of(task, plan)) {}
+
+  std::array<double, 15> of(std::size_t v) const {
+    const VariableSync& sync = plan_[v];
+    const auto count = static_cast<double>(sync.parts.size());
+    Means sum;
+    for (const SyncPart& part : sync.parts) add(sum, v, part);
+    const bool with_last = v > 0 && sync.parts[0].merge_group >= 0 &&
+                           sync.parts[0].merge_group == plan_[v - 1].parts.back().merge_group;
+    const double message = sum.message_bytes / count;
+    return {log_of(count, 4),
+            sync.axis / 4.0,
+            sync.axis == 0 ? 0.0 : 1.0,
+            count > 1 ? 1.0 : 0.0,
+            sum.servers / count,
+            sum.rows / count,
+            sum.stations / count,
+            sum.load / count,
+            sum.place / count,
+            message,
+            log_of(message * static_cast<double>(task_.bytes().value), 20),
+            sum.message_parts / count,
+            sum.message_wait / count,
+            sum.alone / count,
+            with_last ? 1.0 : 0.0};
+  }
+
+ private:
+  struct Means {
+    double servers = 0, rows = 0, stations = 0, load = 0, place = 0;
+    double message_bytes = 0, message_parts = 0, message_wait = 0, alone = 0;
+  };
+  void add(Means& sum, std::size_t v, const SyncPart& part) const {
+    const auto all = static_cast<double>(std::max<std::int64_t>(task_.bytes().value, 1));
+    const auto machines = static_cast<double>(task_.machines.size());
+    sum.rows += part.encoding == Encoding::SparseRows;
+    if (part.synchroniser == Synchroniser::Ps) {
+      const std::size_t machine = task_.machine_of[part.server.index()];
+      sum.servers += 1;
+      sum.stations += !part.stations.empty();
+      sum.load += machines * static_cast<double>(loads_.by_machine()[machine].value) / all;
+      sum.place += static_cast<double>(machine) / machines;
+    } else if (part.merge_group >= 0) {
+      const MergeGroup& group = groups_.at(part.merge_group);
+      sum.message_bytes += group.bytes / all;
+      sum.message_parts += log_of(group.parts, 6);
+      sum.message_wait += group.ready - task_.variables[v].ready;
+    } else {
+      sum.alone += 1;
+    }
+  }
+
+  const SyncTask& task_;
+  const SyncPlan& plan_;
+  const std::map<std::int32_t, MergeGroup> groups_;
+  const NodeLoads loads_;
 };
 
 }  // namespace
 
 Featurizer::Featurizer(const SyncTask& task) : task_(task), model_(task) {
-  for (std::size_t v = 0; v < task.variables.size(); ++v) fixed_.push_back(fixed_features(task, v));
+  for (std::size_t v = 0; v < task.variables.size(); ++v) {
+    fixed_.push_back(fixed_features(task, v));
+    CHECK(fixed_.back().size() + 15 == kRawFeatures, "the features that are announced");
+  }
   if (!task.variables.empty()) reference_ = std::max(model_.seconds(plain_plan(task)), 1e-9);
 }
 
 PlanFeatures Featurizer::of(const SyncPlan& plan) const {
-  const auto all = static_cast<double>(std::max<std::int64_t>(task_.bytes().value, 1));
-  const auto machines = static_cast<double>(task_.machines.size());
-  const std::map<std::int32_t, MergeGroup> messages = messages_of(task_, plan);
-  const NodeLoads loads = loads_of(task_, plan);
+  const Describer describer(task_, plan);
   const std::vector<Components> components = model_.of_variables(plan);
+  const std::size_t rows = row_count();
   PlanFeatures features;
+  features.rows.assign(rows * kFeatures, 0);
   for (std::size_t v = 0; v < plan.size(); ++v) {
-    const VariableSync& sync = plan[v];
-    const auto count = static_cast<double>(sync.parts.size());
-    PartMeans means;
-    for (const SyncPart& part : sync.parts) {
-      means.rows += part.encoding == Encoding::SparseRows ? 1 / count : 0;
-      if (part.synchroniser == Synchroniser::Ps) {
-        const std::size_t machine = task_.machine_of[part.server.index()];
-        means.servers += 1 / count;
-        means.stations += part.stations.empty() ? 0 : 1 / count;
-        means.load += machines * static_cast<double>(loads.by_machine()[machine].value) / all / count;
-        means.place += static_cast<double>(machine) / machines / count;
-      } else if (part.merge_group >= 0) {
-        const MergeGroup& message = messages.at(part.merge_group);
-        means.message_bytes += message.bytes / all / count;
-        means.message_parts += log_of(message.parts, 6) / count;
-        means.message_ready += (message.ready - task_.variables[v].ready) / count;
-      } else {
-        means.alone += 1 / count;
-      }
-    }
-    const bool with_last = v > 0 && sync.parts[0].merge_group >= 0 &&
-                           sync.parts[0].merge_group == plan[v - 1].parts.back().merge_group;
-    features.rows.insert(features.rows.end(), fixed_[v].begin(), fixed_[v].end());
-    for (const double value :
-         {log_of(count, 4), sync.axis / 4.0, sync.axis == 0 ? 0.0 : 1.0, count > 1 ? 1.0 : 0.0,
-          means.servers, means.rows, means.stations, means.load, means.place, means.message_bytes,
-          log_of(means.message_bytes * all, 20), means.message_parts, means.message_ready,
-          means.alone, with_last ? 1.0 : 0.0})
-      features.rows.push_back(static_cast<float>(value));
-    for (const double z : components[v])
-      features.rows.push_back(static_cast<float>(std::sqrt(z / reference_)));
+    const std::size_t row = v * rows / plan.size();
+    // Variables v with this row: those from the first to the one before the next row's first.
+    const auto first = [&](std::size_t r) { return (r * plan.size() + rows - 1) / rows; };
+    const auto share = 1 / static_cast<double>(first(row + 1) - first(row));
+    float* to = features.rows.data() + row * kFeatures;
+    const auto add = [&](double value) { *to++ += static_cast<float>(share * value); };
+    for (const float value : fixed_[v]) add(value);
+    for (const double value : describer.of(v)) add(value);
+    for (const double z : components[v]) add(std::sqrt(z / reference_));
   }
-  CHECK(features.rows.size() == plan.size() * kFeatures, "a row for each variable");
   const Components whole = model_.of_plan(plan);
   for (std::size_t i = 0; i < kComponents; ++i)
     features.whole[i] = static_cast<float>(whole[i] / reference_);

@@ -1,8 +1,10 @@
 // What the learned simulator sees of a plan: a row for each variable, in the order in which gradients
 // are made (AutoDist 2.4: raw features, and the predefined model's components as further ones), and
-// the components of the whole plan.
+// the components of the whole plan. Where a model has very many variables, neighbours share a row:
+// their means.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <vector>
 
@@ -12,9 +14,10 @@ namespace strato::autodist {
 
 inline constexpr std::size_t kRawFeatures = 24;
 inline constexpr std::size_t kFeatures = kRawFeatures + kComponents;
+inline constexpr std::size_t kMostRows = 64;
 
 struct PlanFeatures {
-  std::vector<float> rows;                // variables x kFeatures
+  std::vector<float> rows;                // at most kMostRows, of kFeatures each
   std::array<float, kComponents> whole{};  // relative to plain data parallelism's total
 };
 
@@ -22,7 +25,7 @@ class Featurizer {
  public:
   explicit Featurizer(const SyncTask& task);
   PlanFeatures of(const SyncPlan& plan) const;
-  std::size_t variables() const { return task_.variables.size(); }
+  std::size_t row_count() const { return std::min(kMostRows, task_.variables.size()); }
 
  private:
   const SyncTask& task_;

@@ -9,7 +9,8 @@
 namespace strato::autodist {
 namespace {
 
-constexpr double kPriorScale = 5;  // score that twice the time of data parallelism costs
+constexpr double kPriorScale = 2;  // score that the logarithm of the predefined estimate costs
+constexpr double kQuick = 10;      // how much faster the estimate's own few parameters learn
 
 struct Batch {
   at::Tensor rows, whole;  // [variables, plans, features], [plans, components]
@@ -39,15 +40,21 @@ struct Ranker::State {
     hidden_bias = parameters.declare({width}, 0);
     out = parameters.declare({width, 1}, 0);
     weights = parameters.declare({static_cast<std::int64_t>(kComponents), 1}, 0);
+    trust = parameters.declare({1}, 0);
     parameters.allocate(seed, at::kCPU);
-    Components constants{};
     std::vector<float> theta;
     for (std::size_t i = 0; i < kComponents; ++i) {
-      constants = {};
-      constants[i] = 1;
-      theta.push_back(static_cast<float>(-kPriorScale * CommunicationModel::combine(constants)));
+      Components one{};
+      one[i] = 1;
+      theta.push_back(static_cast<float>(CommunicationModel::combine(one)));
     }
-    prior = at::tensor(theta).unsqueeze(1);
+    constants = at::tensor(theta).unsqueeze(1);
+  }
+
+  // -log(z * theta), scaled; both theta and the scale adapt.
+  at::Tensor estimate(const at::Tensor& whole) const {
+    const at::Tensor seconds = at::matmul(whole, constants * at::exp(kQuick * parameters[weights]));
+    return -kPriorScale * (1 + kQuick * parameters[trust]) * at::log(seconds + 1e-3);
   }
 
   at::Tensor scores(const Batch& batch) const {
@@ -64,16 +71,15 @@ struct Ranker::State {
     }
     const at::Tensor state = at::cat({h, sum / std::max<double>(1, static_cast<double>(variables))}, 1);
     const at::Tensor head = at::relu(at::matmul(state, parameters[hidden]) + parameters[hidden_bias]);
-    return (at::matmul(batch.whole, prior + parameters[weights]) + at::matmul(head, parameters[out]))
-        .squeeze(1);
+    return (estimate(batch.whole) + at::matmul(head, parameters[out])).squeeze(1);
   }
 
   RankerOptions options;
   std::int64_t width;
   neural::Parameters parameters;
   neural::Adam adam;
-  std::size_t input, recurrent, bias, hidden, hidden_bias, out, weights;
-  at::Tensor prior;
+  std::size_t input, recurrent, bias, hidden, hidden_bias, out, weights, trust;
+  at::Tensor constants;
 };
 
 Ranker::Ranker(const RankerOptions& options, std::uint64_t seed) {

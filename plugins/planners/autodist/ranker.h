@@ -19,7 +19,7 @@ namespace strato::autodist {
 
 struct RankerOptions {
   int width = 32;  // of the LSTM's state
-  double rate = 3e-3;
+  double rate = 5e-3;
   int batch = 96;  // trials of one step, all pairs of them
 };
 

@@ -33,7 +33,7 @@ struct SearchOptions {
   int proposals = 160;       // a round, of which a few are tried
   double diversity = 0.3;    // against scores
   double accuracy = 0.8;     // of ranking, below the fidelity level
-  int steps = 12;            // of learning a round
+  int steps = 30;            // of learning a round
   SamplerOptions sampler;
   RankerOptions ranker;
 };

@@ -99,13 +99,27 @@ TEST(Features, AreFiniteAndOfTheRightShape) {
     Random random(1);
     for (int i = 0; i < 100; ++i) {
       const PlanFeatures features = featurizer.of(sample_plan(ground.task, {}, random));
-      ASSERT_EQ(features.rows.size(), ground.task.variables.size() * kFeatures);
+      ASSERT_EQ(features.rows.size(), featurizer.row_count() * kFeatures);
       for (const float value : features.rows) {
         EXPECT_TRUE(std::isfinite(value));
         EXPECT_LT(std::abs(value), 50);
       }
       for (const float value : features.whole) EXPECT_TRUE(std::isfinite(value) && value >= 0);
     }
+  }
+}
+
+TEST(Features, NeighboursShareARowWhereThereAreMany) {
+  for (const int layers : {63, 64, 65, 100, 200}) {
+    const Ground ground(make_problem(toy::chain(layers, 8, 16), toy::small_cluster(2, 1), {}));
+    const Featurizer featurizer(ground.task);
+    EXPECT_EQ(featurizer.row_count(), std::min<std::size_t>(layers, kMostRows));
+    const PlanFeatures features = featurizer.of(plain_plan(ground.task));
+    ASSERT_EQ(features.rows.size(), featurizer.row_count() * kFeatures);
+    // All variables are alike: means of shapes are what each of them has.
+    for (std::size_t row = 1; row < featurizer.row_count(); ++row)
+      for (std::size_t f = 0; f < 5; ++f)
+        EXPECT_NEAR(features.rows[row * kFeatures + f], features.rows[f], 1e-6);
   }
 }
 

@@ -9,16 +9,15 @@
 namespace strato::autodist {
 namespace {
 
-// Milliseconds: each variable has a config that suits it best, in a way that no model knows.
+// Each variable has a config that suits it best, in a way that no model knows.
 Score scrambled(const Strategy& strategy) {
   Score score;
   score.feasible = true;
-  for (const VariableSync& sync : strategy.variables) {
-    const auto update = static_cast<std::size_t>(sync.update.value());
+  for (std::size_t v = 0; v < strategy.variables.size(); ++v) {
+    const VariableSync& sync = strategy.variables[v];
     const bool served = sync.parts[0].synchroniser == Synchroniser::Ps;
-    const std::int64_t wanted = 1 + static_cast<std::int64_t>(update * 7 % 4);
-    const std::int64_t apart = std::abs(std::ssize(sync.parts) - wanted);
-    score.step_time += Nanos(1'000'000 + 200'000 * apart + (served == (update % 2 == 0) ? 0 : 500'000));
+    const std::int64_t apart = std::abs(std::ssize(sync.parts) - static_cast<std::int64_t>(1 + v % 3));
+    score.step_time += Nanos(1'000'000 + 200'000 * apart + (served == (v % 2 == 0) ? 0 : 500'000));
   }
   return score;
 }
@@ -65,24 +64,24 @@ TEST(Search, EveryVariantIsSoundAndNeverWorseThanBuilders) {
       }
 }
 
-TEST(Search, FindsMoreWithTheSimulatorThanWithout) {
+TEST(Search, TriesBetterOnesWithTheSimulatorThanWithout) {
   const Ground ground = wide_ground();
-  const auto best_own = [&](bool learned, std::uint64_t seed) {
+  const auto mean_of_late_trials = [&](bool learned, std::uint64_t seed) {
     SearchOptions options;
     options.changes = 0;
     options.learned = learned;
+    double sum = 0, count = 0;
     const Search search = played(ground.task, options, 10, seed);
-    double best = 1e9;
     for (const Trial& trial : search.trials())
-      if (trial.round >= 0) best = std::min(best, cost_of(trial.score));
-    return best;
+      if (trial.round >= 5) sum += cost_of(trial.score), ++count;
+    return sum / count;
   };
   double learned = 0, random = 0;
   for (std::uint64_t seed = 1; seed <= 3; ++seed) {
-    learned += best_own(true, seed);
-    random += best_own(false, seed);
+    learned += mean_of_late_trials(true, seed);
+    random += mean_of_late_trials(false, seed);
   }
-  EXPECT_LT(learned, random);
+  EXPECT_LT(learned, 0.95 * random);
 }
 
 TEST(Search, ItsRankingIsBetterThanGuessing) {
