@@ -137,6 +137,8 @@ std::string summary(const TrainOptions& options, const TrainingResult& result) {
                                  last.step, last.searches, last.examples);
   text += fmt::format(", {} s: loss {:.4f}", significant_text(last.elapsed_seconds), last.loss);
   if (last.held_out_loss) text += fmt::format(", held out {:.4f}", *last.held_out_loss);
+  if (last.held_out_ratio)
+    text += fmt::format(", its answers there {:.3f} times the best known", *last.held_out_ratio);
   text += "\n";
   if (!options.output.empty() && options.rank == 0)
     text += "Weights written to " + options.output + "\n";
@@ -154,6 +156,7 @@ Json summary_json(const TrainOptions& options, const TrainingResult& result, dou
                {"stopped", result.stopped},  {"elapsed_s", last.elapsed_seconds},
                {"wall_s", wall_seconds}};
   if (last.held_out_loss) json["held_out_loss"] = *last.held_out_loss;
+  if (last.held_out_ratio) json["held_out_ratio"] = *last.held_out_ratio;
   if (!options.output.empty()) json["weights"] = options.output;
   if (!options.checkpoint.empty()) json["checkpoint"] = options.checkpoint;
   return json;

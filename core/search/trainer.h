@@ -41,7 +41,10 @@ struct TrainingPoint {
   std::int64_t step = 0;
   double loss = 0;                      // cross entropy on what is learned from, nats
   std::optional<double> held_out_loss;  // on searches that nothing was learned from
-  double elapsed_seconds = 0;           // over all continuations
+  // Step time of the policy's own answers there over that of the best known, geometric mean; of trainers that can
+  // tell.
+  std::optional<double> held_out_ratio;
+  double elapsed_seconds = 0;  // over all continuations
   std::int64_t searches = 0, examples = 0;
 };
 

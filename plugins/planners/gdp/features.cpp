@@ -21,6 +21,7 @@ float root(double share) { return static_cast<float>(std::sqrt(std::clamp(share,
 
 struct UnitSums {
   double time = 0, memory = 0, in = 0, out = 0;  // seconds, bytes, seconds, seconds
+  double sync = 0;                               // seconds to send its parameters
   int ops = 0, degree_in = 0, degree_out = 0;
 };
 
@@ -34,6 +35,7 @@ class FeatureMaker {
         transfers_(dag, cluster_, *problem.cost),
         weights_(mean_weights(dag, cluster_, transfers_)),
         times_(graph_times(problem)),
+        mean_bandwidth_(mean_bandwidth(*problem.cluster)),
         sums_(static_cast<std::size_t>(units.count)) {}
 
   GraphFeatures make(const std::vector<Decision>& choices, int neighbours) {
@@ -59,6 +61,7 @@ class FeatureMaker {
       UnitSums& mine = sums_[unit(op)];
       mine.time += to_seconds(weights_.node[static_cast<std::size_t>(op)]);
       mine.memory += static_cast<double>(dag_.memory(op).value);
+      mine.sync += parameter_seconds(graph_.op(OpId(static_cast<std::size_t>(op))));
       ++mine.ops;
       for (const DagEdge& edge : dag_.successors(op)) {
         if (unit(edge.node) == unit(op)) continue;
@@ -73,11 +76,37 @@ class FeatureMaker {
     }
   }
 
+  // Of those that the op updates.
+  double parameter_seconds(const Op& op) const {
+    if (op.phase != Phase::Update) return 0;
+    double bytes = 0;
+    for (const TensorId input : op.inputs)
+      if (input.valid() && graph_.tensor(input).role == TensorRole::Parameter)
+        bytes += static_cast<double>(graph_.tensor(input).bytes().value);
+    return bytes / mean_bandwidth_;
+  }
+
+  // What is the same for all units: whether the graph fits on the largest and the smallest device and on all
+  // together, how many there are, and what synchronising would cost.
+  std::vector<float> whole_graph(double time) const {
+    double memory = 0, sync = 0, capacity = 1;
+    std::vector<double> sizes;
+    for (const Device& device : cluster_.devices()) {
+      sizes.push_back(static_cast<double>(cluster_.gpu_types()[device.type].memory.value));
+      capacity += sizes.back();
+    }
+    for (const UnitSums& sums : sums_) memory += sums.memory, sync += sums.sync;
+    return {root(memory / std::ranges::max(sizes)), root(memory / std::ranges::min(sizes)),
+            root(memory / capacity), decades(sync / time),
+            static_cast<float>(std::min(2.0, std::log2(static_cast<double>(sizes.size())) / 4))};
+  }
+
   void put_units(GraphFeatures& features) const {
-    double time = 1e-12, memory = 1;
-    for (const UnitSums& sums : sums_) time += sums.time;
+    double time = 1e-12, memory = 1, all_memory = 1, time_before = 0, memory_before = 0;
+    for (const UnitSums& sums : sums_) time += sums.time, all_memory += sums.memory;
     for (const GpuType& gpu : cluster_.gpu_types())
       memory = std::max(memory, static_cast<double>(gpu.memory.value));
+    const std::vector<float> whole = whole_graph(time);
     const std::vector<Nanos> top = t_levels(dag_, weights_), bottom = b_levels(dag_, weights_);
     double longest = 1e-12;
     for (std::size_t i = 0; i < top.size(); ++i)
@@ -96,8 +125,13 @@ class FeatureMaker {
             decades(sums.memory / memory), root(sums.memory / memory), decades(sums.in / time),
             decades(sums.out / time), static_cast<float>(before), static_cast<float>(behind),
             static_cast<float>(std::min(2.0, std::log2(1.0 + sums.degree_in + sums.degree_out) / 5)),
-            static_cast<float>(std::min(2.0, std::log2(1.0 + sums.ops) / 5))})
+            static_cast<float>(std::min(2.0, std::log2(1.0 + sums.ops) / 5)),
+            decades(sums.sync / time), root(sums.sync / std::max(sums.time, 1e-12)),
+            static_cast<float>(time_before / time), static_cast<float>(memory_before / all_memory)})
         features.unit.push_back(value);
+      features.unit.insert(features.unit.end(), whole.begin(), whole.end());
+      time_before += sums.time;
+      memory_before += sums.memory;
       features.type.push_back(static_cast<std::int64_t>(
           digest_of(op.type).low % static_cast<std::uint64_t>(kTypes)));
     }
@@ -128,6 +162,16 @@ class FeatureMaker {
     }
   }
 
+  // Bytes a second, over all pairs of devices.
+  static double mean_bandwidth(const Cluster& cluster) {
+    double sum = 0;
+    int pairs = 0;
+    for (std::size_t from = 0; from < cluster.device_count(); ++from)
+      for (std::size_t to = 0; to < cluster.device_count(); ++to)
+        if (from != to) sum += cluster.path(DeviceId(from), DeviceId(to)).bandwidth, ++pairs;
+    return pairs == 0 ? 1e12 : std::max(sum / pairs, 1.0);
+  }
+
   // Means over all other devices, as a share of the best path there is.
   std::vector<double> bandwidths() const {
     const std::size_t devices = cluster_.device_count();
@@ -147,7 +191,8 @@ class FeatureMaker {
 
   void put_choices(GraphFeatures& features, const std::vector<Decision>& choices) const {
     const std::vector<double> bandwidth = bandwidths();
-    double fastest = 1e300, most_memory = 1;
+    double fastest = 1e300, most_memory = 1, needed = 1;
+    for (const UnitSums& sums : sums_) needed += sums.memory;
     for (const Nanos time : times_) fastest = std::min(fastest, to_seconds(time));
     for (const GpuType& gpu : cluster_.gpu_types())
       most_memory = std::max(most_memory, static_cast<double>(gpu.memory.value));
@@ -164,7 +209,8 @@ class FeatureMaker {
            {replicas / static_cast<double>(cluster_.device_count()),
             std::max(fastest, 1e-12) / std::max(slowest, 1e-12), memory / most_memory, reach,
             many && choice.mode == Mode::ReplicateAllReduce ? 1.0 : 0.0,
-            many && choice.mode == Mode::ReplicatePs ? 1.0 : 0.0})
+            many && choice.mode == Mode::ReplicatePs ? 1.0 : 0.0,
+            std::min(2.0, memory / needed)})
         features.choice.push_back(static_cast<float>(value));
     }
   }
@@ -176,6 +222,7 @@ class FeatureMaker {
   const TransferTimes transfers_;
   const Weights weights_;
   const IdVector<GpuTypeId, Nanos> times_;
+  const double mean_bandwidth_;
   std::vector<UnitSums> sums_;
   std::vector<std::map<std::size_t, double>> between_;  // by unit: seconds by the other unit
 };

@@ -16,11 +16,12 @@ namespace strato::gdp {
 
 inline constexpr std::int64_t kFamilies = 14;      // of ops: columns of a one-hot
 inline constexpr std::int64_t kShapeColumns = 4;   // log2 of the output's first extents
-inline constexpr std::int64_t kCostColumns = 10;   // (+) time 2, memory 2, bytes in and out, ...
+inline constexpr std::int64_t kCostColumns = 19;   // (+) time 2, memory 2, bytes in and out, ...
 inline constexpr std::int64_t kUnitColumns = kFamilies + kShapeColumns + kCostColumns;
 inline constexpr std::int64_t kTypes = 128;        // rows of the table of op types (by their hash)
-inline constexpr std::int64_t kChoiceColumns = 6;  // (+) devices, speed, memory, bandwidth, ...
+inline constexpr std::int64_t kChoiceColumns = 7;  // (+) devices, speed, memory, bandwidth, ...
 inline constexpr std::int64_t kChoiceRows = 64;    // of the table of choices (by their index)
+inline constexpr std::int64_t kTurnColumns = 2;    // decided in this round, decided now
 
 struct GraphFeatures {
   std::int32_t units = 0, neighbours = 0, choices = 0;
@@ -29,6 +30,9 @@ struct GraphFeatures {
   // units x neighbours: those with the most bytes between, in either direction; `units`: none.
   std::vector<std::int64_t> adjacent;
   std::vector<float> choice;          // choices x kChoiceColumns
+  // Of a step-wise policy (Placeto); else empty. By unit: the choice it has now, and units x kTurnColumns.
+  std::vector<std::int64_t> placed;
+  std::vector<float> turn;
 };
 
 // `choices`: what a unit may be told. At most `neighbours` of each unit (gs_knn of GDP table 3).

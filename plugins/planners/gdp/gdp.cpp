@@ -59,10 +59,11 @@ Network network_for(const GdpOptions& options, std::uint64_t seed, std::string& 
 
 class Gdp final : public Planner {
  public:
+  explicit Gdp(const PluginRegistry& registry) : registry_(registry) {}
   std::string name() const override { return "gdp"; }
   std::vector<OptionHelp> options() const override;
   Trainer* trainer() override {
-    if (trainer_ == nullptr) trainer_ = make_trainer();
+    if (trainer_ == nullptr) trainer_ = make_trainer(&registry_);
     return trainer_.get();
   }
   PlanResult plan(const Problem& problem, Evaluator& evaluator, const PlannerOptions& options,
@@ -70,6 +71,7 @@ class Gdp final : public Planner {
                   std::shared_ptr<const SearchTree> resume) override;
 
  private:
+  const PluginRegistry& registry_;
   std::unique_ptr<Trainer> trainer_;
 };
 
@@ -126,6 +128,8 @@ PlanResult Gdp::plan(const Problem& problem, Evaluator& evaluator, const Planner
 
 }  // namespace
 
-std::unique_ptr<Planner> make_gdp() { return std::make_unique<Gdp>(); }
+std::unique_ptr<Planner> make_gdp(const PluginRegistry& registry) {
+  return std::make_unique<Gdp>(registry);
+}
 
 }  // namespace strato::gdp

@@ -22,6 +22,9 @@ Inputs::Inputs(const GraphFeatures& graph, const at::Device& device)
   adjacent = tensor_of(graph.adjacent, {units * neighbours}, at::kLong, device);
   choice = tensor_of(graph.choice, {graph.choices, kChoiceColumns}, at::kFloat, device);
   choice_row = at::arange(graph.choices, type.options()).remainder(kChoiceRows);
+  if (graph.placed.empty()) return;
+  placed = tensor_of(graph.placed, {units}, at::kLong, device);
+  turn = tensor_of(graph.turn, {units, kTurnColumns}, at::kFloat, device);
 }
 
 Model::Aggregate Model::aggregate() {
@@ -69,6 +72,10 @@ Model::Model(const NetworkSize& size) : size_(size) {
   place_ = parameters.matrix(size.width, size.width);
   if (!size.paper) choice_in_ = parameters.matrix(kChoiceColumns, size.width);
   choice_rows_ = parameters.declare({kChoiceRows, size.width}, 0.5);
+  if (!size.stepwise) return;
+  placed_in_ = parameters.matrix(kChoiceColumns, size.graph_width);
+  placed_rows_ = parameters.declare({kChoiceRows, size.graph_width}, 0.5);
+  turn_in_ = parameters.matrix(kTurnColumns, size.graph_width);
 }
 
 at::Tensor Model::product(const at::Tensor& rows, std::size_t weight) const {
@@ -88,8 +95,15 @@ at::Tensor Model::embed(const Inputs& graph) const {
     unit = unit.clone();
     unit.narrow(1, kUnitColumns - kCostColumns, kCostColumns).zero_();
   }
-  at::Tensor h = at::relu(product(unit, unit_in_) + parameters[unit_bias_] +
-                          parameters[type_rows_].index_select(0, graph.type));
+  at::Tensor seen = product(unit, unit_in_) + parameters[unit_bias_] +
+                    parameters[type_rows_].index_select(0, graph.type);
+  if (size_.stepwise) {
+    CHECK(graph.placed.defined(), "a step-wise policy is told what is placed where");
+    seen = seen + product(graph.turn, turn_in_) +
+           product(graph.choice.index_select(0, graph.placed), placed_in_) +
+           parameters[placed_rows_].index_select(0, graph.placed.remainder(kChoiceRows));
+  }
+  at::Tensor h = at::relu(seen);
   const at::Tensor nobody = at::zeros({1, size_.graph_width}, h.options());
   for (const Aggregate& a : aggregates_) {
     const at::Tensor sent =

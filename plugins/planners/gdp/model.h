@@ -12,6 +12,7 @@ struct Inputs {
   std::int64_t units, neighbours;
   at::Tensor unit, type, adjacent;  // [N, .], [N], [N * neighbours]
   at::Tensor choice, choice_row;    // [A, .], [A]
+  at::Tensor placed, turn;          // [N], [N, .]; undefined unless the policy is step-wise
 };
 
 class Model {
@@ -53,6 +54,7 @@ class Model {
   std::size_t condition_out_ = 0;
   Norm last_{};
   std::size_t place_, choice_in_ = 0, choice_rows_;
+  std::size_t placed_in_ = 0, placed_rows_ = 0, turn_in_ = 0;  // of a step-wise policy
 };
 
 }  // namespace strato::gdp

@@ -15,7 +15,8 @@ Json json_of(const NetworkSize& size) {
           {"width", size.width},               {"heads", size.heads},
           {"head-width", size.head_width},     {"inner", size.inner},
           {"segment", size.segment},           {"attention", size.attention},
-          {"superposition", size.superposition}, {"paper", size.paper}};
+          {"superposition", size.superposition}, {"paper", size.paper},
+          {"stepwise", size.stepwise}};
 }
 
 NetworkSize size_from(const Json& json) {
@@ -36,6 +37,7 @@ NetworkSize size_from(const Json& json) {
   size.attention = json.at("attention").get<bool>();
   size.superposition = json.at("superposition").get<bool>();
   size.paper = json.at("paper").get<bool>();
+  size.stepwise = json.at("stepwise").get<bool>();
   return size;
 }
 
@@ -82,11 +84,20 @@ struct Network::State {
     const at::Tensor entropy = -(at::exp(all) * all).sum(1).mean();
     const at::Tensor sum = gain + options.entropy * entropy;
     if (model_answer.empty() || options.imitation == 0) return sum;
-    const at::Tensor answer =
-        at::from_blob(const_cast<std::int32_t*>(model_answer.data()), {all.size(0), 1}, at::kInt)
-            .to(at::kLong)
-            .to(device);
-    return sum + options.imitation * all.gather(1, answer).mean();
+    return sum - options.imitation * cross_entropy(all, model_answer);
+  }
+
+  static at::Tensor cross_entropy(const at::Tensor& logarithms,
+                                  std::span<const std::int32_t> choice_of) {
+    CHECK(std::ssize(choice_of) == logarithms.size(0), "one answer a unit");
+    const at::Tensor answer = at::from_blob(const_cast<std::int32_t*>(choice_of.data()),
+                                            {logarithms.size(0), 1}, at::kInt)
+                                  .to(at::kLong)
+                                  .to(logarithms.device());
+    return -logarithms.gather(1, answer).mean();
+  }
+  at::Tensor loss(const Answer& answer) const {
+    return cross_entropy(model.log_probabilities(Inputs(*answer.graph, device)), answer.choice_of);
   }
 
   NetworkSize size;
@@ -168,6 +179,25 @@ double Network::objective(const GraphFeatures& graph, std::span<const Trial> tri
   neural::on_one_thread();
   const at::NoGradGuard no_gradient;
   return state_->objective(graph, trials, options, model_answer).item<double>();
+}
+
+double Network::imitate(std::span<const Answer> answers, double rate) {
+  neural::on_one_thread();
+  state_->model.parameters.gradients.zero_();
+  double sum = 0;
+  for (const Answer& answer : answers) {
+    const at::Tensor loss = state_->loss(answer) / static_cast<double>(answers.size());
+    loss.backward();
+    sum += loss.item<double>();
+  }
+  state_->adam.step(state_->model.parameters, {rate, 1e-4, 1.0});
+  return sum;
+}
+
+double Network::loss(const Answer& answer) const {
+  neural::on_one_thread();
+  const at::NoGradGuard no_gradient;
+  return state_->loss(answer).item<double>();
 }
 
 std::size_t Network::parameter_count() const { return state_->model.parameters.size(); }

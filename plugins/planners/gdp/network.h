@@ -31,9 +31,10 @@ namespace strato::gdp {
 struct NetworkSize {  // GDP table 3
   int graph_layers = 4, neighbours = 5, graph_width = 128;
   int layers = 2, width = 128, heads = 5, head_width = 25, inner = 256;
-  int segment = 128;  // units; not in the paper
+  int segment = 128;                            // units; not in the paper
   bool attention = true, superposition = true;  // GDP 4.4
   bool paper = false;
+  bool stepwise = false;  // sees what is placed where (Placeto)
   friend bool operator==(const NetworkSize&, const NetworkSize&) = default;
 };
 
@@ -51,14 +52,20 @@ struct Probabilities {
 // A placement that was tried.
 struct Trial {
   std::vector<std::int32_t> choice_of;  // by unit
-  std::vector<float> logarithm;         // of its probability, by unit, under the policy that drew it
-  std::vector<float> drawn;             // by unit: 1, or 0 where it was given; empty: all drawn
+  std::vector<float> logarithm;  // of its probability, by unit, under the policy that drew it
+  std::vector<float> drawn;      // by unit: 1, or 0 where it was given; empty: all drawn
   double advantage = 0;
 };
 
 struct LearnOptions {
   double rate = 1e-3, clip_ratio = 0.2, entropy = 0.05;
   double imitation = 0;  // weight of the logarithm of `model_answer`'s probability
+};
+
+// A graph and what a teacher would tell its units.
+struct Answer {
+  const GraphFeatures* graph = nullptr;
+  std::span<const std::int32_t> choice_of;  // by unit
 };
 
 class Network {
@@ -84,6 +91,11 @@ class Network {
   double objective(const GraphFeatures& graph, std::span<const Trial> trials,
                    const LearnOptions& options,
                    std::span<const std::int32_t> model_answer = {}) const;
+
+  // One step of Adam at this rate on the mean of the answers' losses, which it returns as they were
+  // before. A loss is the cross entropy, nats, mean over units.
+  double imitate(std::span<const Answer> answers, double rate);
+  double loss(const Answer& answer) const;
 
   std::size_t parameter_count() const;
   std::vector<float> parameters() const;

@@ -28,6 +28,38 @@ std::vector<Decision> choices_for(const Problem& problem, bool replicate) {
   return choices;
 }
 
+// Whether a cluster with the two groups exchanged is the same cluster.
+bool are_alike(const Cluster& cluster, DeviceGroupId a, DeviceGroupId b) {
+  const auto path = [&](DeviceGroupId from, DeviceGroupId to) -> const Path& {
+    return cluster.path(cluster.groups()[from].devices.front(), cluster.groups()[to].devices.back());
+  };
+  const auto equal = [](const Path& x, const Path& y) {
+    return x.bandwidth == y.bandwidth && x.latency == y.latency;
+  };
+  const DeviceGroup &first = cluster.groups()[a], &second = cluster.groups()[b];
+  if (first.type != second.type || first.devices.size() != second.devices.size()) return false;
+  if (!equal(path(a, a), path(b, b)) || !equal(path(a, b), path(b, a))) return false;
+  for (std::size_t g = 0; g < cluster.groups().size(); ++g) {
+    const DeviceGroupId other(g);
+    if (other == a || other == b) continue;
+    if (!equal(path(a, other), path(b, other)) || !equal(path(other, a), path(other, b))) return false;
+  }
+  return true;
+}
+
+// By group: the first that it is like.
+std::vector<std::size_t> alike_groups(const Cluster& cluster) {
+  std::vector<std::size_t> alike;
+  for (std::size_t g = 0; g < cluster.groups().size(); ++g) {
+    std::size_t first = 0;
+    while (first < g &&
+           (alike[first] != first || !are_alike(cluster, DeviceGroupId(first), DeviceGroupId(g))))
+      ++first;
+    alike.push_back(first);
+  }
+  return alike;
+}
+
 }  // namespace
 
 PlacementTask::PlacementTask(const Problem& problem, Evaluator& evaluator, const PlacementOptions& options)
@@ -37,6 +69,7 @@ PlacementTask::PlacementTask(const Problem& problem, Evaluator& evaluator, const
       dag_(dag_of(problem)),
       units_(units_of(problem, dag_, options.colocate)),
       choices_(choices_for(problem, options.replicate)),
+      alike_(alike_groups(*problem.cluster)),
       features_(features_of(problem, dag_, units_, choices_, options.neighbours)) {
   for (const OpId leader : units_.leader)
     group_of_.push_back(problem.grouping->group_of(leader).value());
@@ -74,16 +107,23 @@ std::vector<Placement> PlacementTask::known_placements() const {
 Placement PlacementTask::canonical(const Placement& placement) const {
   const Cluster& cluster = *problem_.cluster;
   std::vector<std::int32_t> name(choices_.size(), -1);
-  std::vector<std::size_t> used(cluster.groups().size(), 0);
+  std::vector<std::int32_t> group_name(alike_.size(), -1);
+  std::vector<std::size_t> used(alike_.size(), 0);  // devices of a group
+  std::vector<char> taken(alike_.size(), 0);
+  const auto rename = [&](DeviceId device) {
+    const std::size_t group = cluster.device(device).group.index();
+    std::int32_t& mine = group_name[group];
+    for (std::size_t g = 0; mine < 0; ++g)
+      if (alike_[g] == alike_[group] && taken[g]++ == 0) mine = static_cast<std::int32_t>(g);
+    return cluster.groups()[DeviceGroupId(static_cast<std::size_t>(mine))].devices[used[group]++].value();
+  };
   Placement result;
   result.reserve(placement.size());
   for (const std::int32_t choice : placement) {
     const auto at = static_cast<std::size_t>(choice);
-    if (name[at] < 0 && at < cluster.device_count()) {
-      const DeviceGroupId group = cluster.device(DeviceId(at)).group;
-      name[at] = cluster.groups()[group].devices[used[group.index()]++].value();
-    }
-    result.push_back(name[at] < 0 ? choice : name[at]);
+    if (name[at] < 0)
+      name[at] = at < cluster.device_count() ? rename(DeviceId(at)) : choice;
+    result.push_back(name[at]);
   }
   return result;
 }

@@ -34,8 +34,8 @@ class PlacementTask {
   // By unit: the op group of its leader.
   const std::vector<std::int32_t>& group_of() const { return group_of_; }
 
-  // The same placement with the devices of each device group, which are alike, in the order in which
-  // units first use them: one of all placements that differ only in names.
+  // The same placement with the devices of each device group, and device groups that are alike, in the order in
+  // which units first use them: one of all placements that differ only in names.
   Placement canonical(const Placement& placement) const;
 
   // What is known before anything is learned: every unit on one device, on all, and where a person
@@ -68,6 +68,7 @@ class PlacementTask {
   const Dag dag_;
   const Units units_;
   const std::vector<Decision> choices_;
+  const std::vector<std::size_t> alike_;  // by device group: the first that it is like
   const GraphFeatures features_;
   std::vector<std::int32_t> group_of_;
   double capacity_ = 1;  // of all devices, bytes

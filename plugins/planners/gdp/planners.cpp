@@ -4,8 +4,11 @@
 
 namespace {
 
-std::unique_ptr<strato::Planner> make(std::string_view name) {
-  return name == "hdp" ? strato::gdp::make_hdp() : strato::gdp::make_gdp();
+std::unique_ptr<strato::Planner> make(std::string_view name,
+                                      const strato::PluginRegistry& registry) {
+  if (name == "hdp") return strato::gdp::make_hdp();
+  if (name == "placeto") return strato::gdp::make_placeto();
+  return strato::gdp::make_gdp(registry);
 }
 
 }  // namespace

@@ -3,11 +3,13 @@
 
 #include <memory>
 
-#include "core/search/planner.h"
+#include "core/plugin/plugin.h"
 
 namespace strato::gdp {
 
-std::unique_ptr<Planner> make_gdp();
+// `registry`: of the planners that teach in a training; must outlive the planner.
+std::unique_ptr<Planner> make_gdp(const PluginRegistry& registry);
 std::unique_ptr<Planner> make_hdp();
+std::unique_ptr<Planner> make_placeto();
 
 }  // namespace strato::gdp

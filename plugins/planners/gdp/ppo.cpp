@@ -161,6 +161,27 @@ Placement greedy(const Probabilities& policy) {
   return placement;
 }
 
+Placement greedy(const Probabilities& policy, std::span<const std::int32_t> block) {
+  std::unordered_map<std::int32_t, std::vector<double>> sums;
+  for (std::int32_t u = 0; u < policy.units; ++u) {
+    std::vector<double>& sum = sums[block[static_cast<std::size_t>(u)]];
+    sum.resize(static_cast<std::size_t>(policy.choices), 0);
+    const std::span<const float> row = policy.row(u);
+    for (std::size_t c = 0; c < row.size(); ++c) sum[c] += static_cast<double>(row[c]);
+  }
+  Placement placement;
+  for (const std::int32_t mine : block) {
+    const std::vector<double>& sum = sums[mine];
+    placement.push_back(static_cast<std::int32_t>(std::ranges::max_element(sum) - sum.begin()));
+  }
+  return placement;
+}
+
+std::vector<Placement> answers(const Probabilities& policy, const PlacementTask& task) {
+  const Blocks all(static_cast<std::size_t>(policy.units), 0);
+  return {greedy(policy), greedy(policy, task.group_of()), greedy(policy, all)};
+}
+
 RoundReport play_round(Network& network, PlacementTask& task, const PpoOptions& options, std::int64_t round,
                        std::uint64_t seed, std::int64_t most) {
   Random random(seed * 0x9e3779b97f4a7c15ULL + static_cast<std::uint64_t>(round));
@@ -173,10 +194,13 @@ RoundReport play_round(Network& network, PlacementTask& task, const PpoOptions& 
   std::vector<Placement> placements;
   std::vector<Change> changes;
   if (!options.paper) {
-    placements.push_back(task.promising.empty() ? greedy(policy) : std::move(task.promising));
+    if (round == 0) placements = answers(policy, task);
+    else placements.push_back(task.promising.empty() ? greedy(policy) : std::move(task.promising));
+    placements.resize(std::min(placements.size(), trials));
     task.promising.clear();
-    const auto wanted = std::min(
-        trials - 1, static_cast<std::size_t>(options.changes * static_cast<double>(trials)));
+    const auto wanted =
+        std::min(trials - placements.size(),
+                 static_cast<std::size_t>(options.changes * static_cast<double>(trials)));
     while (changes.size() < wanted) changes.push_back(change(policy, task, changes.size(), random));
   }
   while (placements.size() + changes.size() < trials) {

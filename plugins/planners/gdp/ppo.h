@@ -26,7 +26,7 @@ struct PpoOptions {
   int rollouts = 32, minibatches = 2, epochs = 2;
   LearnOptions learn;
   double changes = 0.5;  // part of the trials that change the best placement
-  bool learns = true;  // false: only draws (zero-shot)
+  bool learns = true;    // false: only draws (zero-shot)
   bool paper = false;
   static PpoOptions of_paper();  // GDP table 4
 };
@@ -39,11 +39,16 @@ struct RoundReport {
 
 // One placement drawn; `block`: by unit, whose noise is shared.
 Placement draw(const Probabilities& policy, std::span<const std::int32_t> block, Random& random);
-// The most probable choice of each unit.
+// The most probable choice of each unit, or of each block: that with the largest sum of logarithms.
 Placement greedy(const Probabilities& policy);
+Placement greedy(const Probabilities& policy, std::span<const std::int32_t> block);
+// What the policy says without chance: greedy by unit, by op group, and one choice for all. Units
+// decide on their own, and where two choices are nearly as good the first of these goes back and
+// forth between them.
+std::vector<Placement> answers(const Probabilities& policy, const PlacementTask& task);
 
 // A round of at most `most` evaluations. Deterministic in (network, task, round, seed).
-RoundReport play_round(Network& network, PlacementTask& task, const PpoOptions& options, std::int64_t round,
-                       std::uint64_t seed, std::int64_t most);
+RoundReport play_round(Network& network, PlacementTask& task, const PpoOptions& options,
+                       std::int64_t round, std::uint64_t seed, std::int64_t most);
 
 }  // namespace strato::gdp

@@ -4,8 +4,6 @@
 #include "core/base/error.h"
 #include "core/search/schedule/layers.h"
 #include "core/search/schedule/placement.h"
-#include "plugins/planners/gdp/train.h"
-#include "tests/core/store/temporary_folder.h"
 #include "tests/plugins/planners/gdp/kit.h"
 #include "tests/plugins/shipped.h"
 
@@ -132,56 +130,6 @@ TEST(Reward, IsWorseForLaterAndForWhatDoesNotFit) {
   fuller.overflow = Bytes(std::int64_t{1} << 33);
   EXPECT_LT(ground.task.reward(fuller), ground.task.reward(full));
   EXPECT_GE(ground.task.reward(fuller), -10);
-}
-
-TrainingOptions tiny_training() {
-  TrainingOptions options;
-  options.models.push_back({"chain", std::make_shared<const Graph>(toy::chain(5, 64, 512))});
-  options.clusters = {toy::small_cluster(2, 1), toy::small_cluster(2, 2)};
-  options.random_clusters = 0;
-  options.steps = 4;
-  options.threads = 1;
-  options.set = {{"rollouts", "8"}, {"rounds", "2"}, {"held-out", "1"}, {"report", "2"}};
-  return options;
-}
-
-TEST(Train, GoesOnAsIfThereHadBeenNoPause) {
-  TemporaryFolder folder;
-  TrainingObserver quiet;
-  TrainingOptions straight = tiny_training();
-  straight.output = folder / "straight.bin";
-  const TrainingResult result = make_trainer()->train(straight, quiet, {});
-  EXPECT_EQ(result.last.step, 4);
-  EXPECT_FALSE(result.stopped);
-  EXPECT_TRUE(result.last.held_out_loss.has_value());
-
-  TrainingOptions paused = tiny_training();
-  paused.checkpoint = folder / "check";
-  paused.output = folder / "paused.bin";
-  paused.steps = 2;
-  make_trainer()->train(paused, quiet, {});
-  paused.steps = 4;
-  make_trainer()->train(paused, quiet, {});
-  EXPECT_EQ(Network::load(straight.output).parameters(), Network::load(paused.output).parameters());
-
-  paused.seed = 7;  // another training
-  EXPECT_THROW(make_trainer()->train(paused, quiet, {}), InputError);
-  const Problem problem = make_problem(toy::chain(3, 64, 512), toy::small_cluster(2, 0), {});
-  EXPECT_NO_THROW(
-      plan(problem, evaluations(20), {{"weights", straight.output.string()}, {"mode", "zero-shot"}}));
-}
-
-TEST(Train, RefusesWhatItCannotUse) {
-  TrainingObserver quiet;
-  TrainingOptions nothing = tiny_training();
-  nothing.models.clear();
-  EXPECT_THROW(make_trainer()->train(nothing, quiet, {}), InputError);
-  TrainingOptions unknown = tiny_training();
-  unknown.set["speed"] = "9";
-  EXPECT_THROW(make_trainer()->train(unknown, quiet, {}), InputError);
-  TrainingOptions nowhere = tiny_training();
-  nowhere.set["device"] = "abacus";
-  EXPECT_THROW(make_trainer()->train(nowhere, quiet, {}), InputError);
 }
 
 }  // namespace

@@ -129,7 +129,7 @@ TEST(Network, AttendsToItsSegmentAndTheOneBefore) {
   features.unit.assign(static_cast<std::size_t>(16 * kUnitColumns), 0.1F);
   features.type.assign(16, 3);
   features.adjacent.assign(16, 16);
-  features.choice = {1, 1, 1, 1, 0, 0, 1, 0.5, 1, 1, 0, 0};
+  features.choice = {1, 1, 1, 1, 0, 0, 1, 1, 0.5, 1, 1, 0, 0, 1};
   NetworkSize size = tiny_network();  // segments of 4
   size.neighbours = 1;
   size.layers = 1;

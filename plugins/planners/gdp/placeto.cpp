@@ -1,0 +1,69 @@
+// The planner "placeto": see placeto.h.
+#include "plugins/planners/gdp/placeto.h"
+
+#include <fmt/format.h>
+
+#include "plugins/planners/gdp/planner_options.h"
+#include "plugins/planners/gdp/planners.h"
+
+namespace strato::gdp {
+namespace {
+
+class PlacetoPlanner final : public Planner {
+ public:
+  std::string name() const override { return "placeto"; }
+  std::vector<OptionHelp> options() const override {
+    const PlacetoOptions d;
+    return {{"epochs", fmt::format("{}", d.epochs), "times that an episode is learned from"},
+            {"rate", fmt::format("{}", d.learn.rate), "of learning (Adam)"},
+            {"entropy", fmt::format("{}", d.learn.entropy), "weight of the policy's entropy"},
+            {"discount", fmt::format("{}", d.discount), "of what later moves of an episode gain"},
+            {"replicate", "false", "a unit may run on all devices, not only on one"},
+            {"colocate", "parameters",
+             "parameters: what reads a parameter and its update stay together; gradients: and "
+             "backward ops with their forward ops"}};
+  }
+
+  // Every episode starts from the best of what is known before anything is learned.
+  PlanResult plan(const Problem& problem, Evaluator& evaluator, const PlannerOptions& common,
+                  Observer& observer, std::stop_token stop,
+                  std::shared_ptr<const SearchTree>) override {
+    PlacetoOptions options;
+    options.epochs = whole_option(common, "epochs", options.epochs, 1'000);
+    options.learn.rate = number_option(common, "rate", options.learn.rate, 10);
+    options.learn.entropy = number_option(common, "entropy", options.learn.entropy, 10);
+    options.discount = number_option(common, "discount", options.discount, 1);
+    PlacementOptions how;
+    how.replicate = common.boolean("replicate", false);
+    how.colocate = colocate_from(common, "parameters");
+    PlacementTask task(problem, evaluator, how);
+    Budget budget(task, common, observer, std::move(stop));
+    task.evaluate(task.known_placements());
+    const Placement start = task.best();
+    NetworkSize size;
+    size.stepwise = true;
+    Network network = Network::make(size, common.seed);
+    Placeto placeto(task, network, options);
+    Random random(common.seed);
+    std::int64_t episodes = 0;
+    Episode last;
+    for (; budget.left() > 0; ++episodes) {
+      last = placeto.play(
+          start, [&] { return budget.left() > 0; }, random);
+      placeto.learn(last);
+      budget.report(false);
+    }
+    budget.report(true);
+    PlanResult result = result_of(task);
+    result.note = fmt::format("{} episodes of {} moves", episodes, placeto.groups());
+    result.facts = {{"Moves of an episode", std::to_string(placeto.groups())},
+                    {"Policy's entropy", fmt::format("{:.3f} nats", last.entropy)}};
+    return result;
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Planner> make_placeto() { return std::make_unique<PlacetoPlanner>(); }
+
+}  // namespace strato::gdp
