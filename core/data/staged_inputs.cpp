@@ -107,7 +107,7 @@ void stage_inputs(const fs::path& job, const Graph& graph, const BoundInputs& in
       write_array(folder / name, input, array);
     rows.push_back({{"name", input.name}, {"file", name}});
   }
-  write_file(folder / "index.json", index.dump(1) + "\n");
+  write_file(folder / "index.json", json_text(index, 1) + "\n");
 }
 
 StagedInputs open_inputs(const fs::path& job, const Graph& graph) {

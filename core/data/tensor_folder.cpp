@@ -117,7 +117,7 @@ void TensorFolderWriter::finish(std::int64_t step) {
                        {"type", std::string(name_of(written.tensor.type))},
                        {"shape", written.tensor.shape}});
   }
-  write_file(folder_ / "index.json", index.dump(1) + "\n");
+  write_file(folder_ / "index.json", json_text(index, 1) + "\n");
 }
 
 std::unique_ptr<TensorSource> open_tensor_folder(const fs::path& folder) {

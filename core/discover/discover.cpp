@@ -32,8 +32,7 @@ int hosts_named(const std::string& file) {
     if (!(words >> host)) continue;
     hosts.insert(host == "127.0.0.1" || host == "::1" ? "localhost" : host);
   }
-  if (hosts.empty())
-    throw InputError(file, "", "names no host", "write one a line: node1 slots=4");
+  if (hosts.empty()) throw InputError(file, "", "names no host", "write one a line: node1 slots=4");
   return static_cast<int>(hosts.size());
 }
 
@@ -128,8 +127,7 @@ int machines_named(const std::map<std::string, std::string>& settings) {
   int count = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
   if (error != std::errc() || end != text.data() + text.size() || count < 1) {
-    throw InputError("", "--set nodes", "\"" + text + "\" is no positive number",
-                     "write nodes=2");
+    throw InputError("", "--set nodes", "\"" + text + "\" is no positive number", "write nodes=2");
   }
   return count;
 }

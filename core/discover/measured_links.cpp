@@ -10,9 +10,8 @@ namespace {
 // Between GPUs by NCCL, where every device is one; else through the processes' memory.
 MeasureJobOptions measure_options(const Cluster& cluster) {
   MeasureJobOptions options;
-  const bool gpus =
-      std::none_of(cluster.gpu_types().begin(), cluster.gpu_types().end(),
-                   [](const GpuType& type) { return type.architecture == "CPU"; });
+  const bool gpus = std::none_of(cluster.gpu_types().begin(), cluster.gpu_types().end(),
+                                 [](const GpuType& type) { return type.architecture == "CPU"; });
   options.engine = gpus ? "replay-cuda" : "torch";  // holds the messages on their device
   options.transport = gpus ? "nccl" : "gloo";
   options.device = gpus ? "cuda" : "cpu";

@@ -1,4 +1,5 @@
-// What lies beside a job's heading: written down with size and digest, and read only if it is the same.
+// What lies beside a job's heading: written down with size and digest, and read only if it is the
+// same.
 #include <fmt/format.h>
 
 #include <system_error>

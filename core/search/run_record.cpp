@@ -40,7 +40,7 @@ std::string run_options_text(const RunOptions& options) {
                {"seed", options.planner.seed},
                {"set", options.planner.set}};
   if (options.costs) json["costs"] = costs_json(*options.costs);
-  return json.dump();
+  return json_text(json);
 }
 
 RunOptions parse_run_options(const std::string& text, const std::string& name) {

@@ -49,7 +49,7 @@ std::string plan_json(const PlanFile& plan) {
                      {"count", plan.ranks->count},
                      {"digest", plan.ranks->digest.hex()}};
   add_strategy(json, plan.strategy);
-  return json.dump(2) + "\n";
+  return json_text(json, 2) + "\n";
 }
 
 void write_plan(const fs::path& file, const PlanFile& plan) { write_file(file, plan_json(plan)); }

@@ -184,7 +184,7 @@ NamedStrategy strategy_from_json(const JsonView& root) {
 std::string strategy_json(const NamedStrategy& strategy) {
   Json json = {{"format", "stratoscope-strategy"}, {"version", 1}};
   add_strategy(json, strategy);
-  return json.dump(2) + "\n";
+  return json_text(json, 2) + "\n";
 }
 
 void write_strategy(const std::filesystem::path& file, const NamedStrategy& strategy) {

@@ -78,12 +78,11 @@ StoredLaunch LaunchModel::stored_launch() const {
   const JobOptions& options = plan_.choice.options;
   StoredLaunch launch;
   launch.launcher = plan_.choice.launcher;
-  launch.options = Json{{"engine", options.engine},
-                        {"transport", options.transport},
-                        {"device", options.device},
-                        {"steps", options.steps},
-                        {"set", plan_.choice.settings}}
-                       .dump();
+  launch.options = json_text(Json{{"engine", options.engine},
+                                  {"transport", options.transport},
+                                  {"device", options.device},
+                                  {"steps", options.steps},
+                                  {"set", plan_.choice.settings}});
   launch.predicted_ns = plan_.predicted->step_time.value;
   return launch;
 }

@@ -21,7 +21,7 @@ std::string options_text(const ModelSource& model) {
   json["groups"] = model.options.grouping.max_groups;
   if (model.grouping != GroupingMethod::Metis)
     json["grouping"] = std::string(name_of(model.grouping));
-  return json.dump();
+  return json_text(json);
 }
 
 ProblemOptions parse_options(const StoredModel& row) {

@@ -272,7 +272,7 @@ void Session::export_plan(const std::filesystem::path& file) {
     result["feasible"] = snapshot.outcome->timeline->feasible;
     result["fair_links"] = simulation.fair_links;
     result["label"] = snapshot.label.toStdString();
-    plan.result_json = result.dump();
+    plan.result_json = json_text(result);
     write_file(file, plan_json(plan));
   });
 }

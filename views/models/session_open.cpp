@@ -19,9 +19,8 @@ QString opening(const std::filesystem::path& file) {
 // The plan's own grouping replaces the one that the model was prepared with.
 void choose_plan(LoadedProblem& loaded, const PlanFile& plan, const QString& label) {
   const Problem& problem = *loaded.prepared.problem;
-  BoundPlan bound =
-      bind_plan(plan, *problem.graph, *problem.cluster,
-                mean_op_times(*problem.graph, *problem.cluster, *problem.cost));
+  BoundPlan bound = bind_plan(plan, *problem.graph, *problem.cluster,
+                              mean_op_times(*problem.graph, *problem.cluster, *problem.cost));
   loaded.prepared = regrouped(loaded.prepared, std::move(bound.grouping));
   loaded.strategy = complete(bound.strategy, *loaded.prepared.problem->cluster);
   loaded.label = label;
