@@ -3,13 +3,16 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <future>
 #include <set>
+#include <stdexcept>
 #include <thread>
 
 #include "app/worker/communicator.h"
 #include "app/worker/measure_messages.h"
 #include "app/worker/measure_session.h"
 #include "app/worker/session.h"
+#include "core/job/run_files.h"
 #include "tests/app/worker/fakes.h"
 #include "tests/core/program/toy.h"
 #include "tests/core/store/temporary_folder.h"
@@ -130,6 +133,38 @@ class Measuring : public ::testing::Test {
     return "";
   }
 };
+
+// What a library throws leaves the rank in the middle of an op, and the guard asks on how far it is.
+TEST(MeasuringAlone, IsWatchedAsLongAsItsSessionIsThere) {
+  class Broken final : public Engine {
+   public:
+    std::vector<EngineDevice> devices() const override {
+      return {{"cpu", "a broken one", Bytes(std::int64_t{1} << 40)}};
+    }
+    std::string software() const override { return "broken"; }
+    bool supports(const Graph&, OpId) const override { return true; }
+    std::unique_ptr<Execution> prepare(std::shared_ptr<const Graph>,
+                                       const EngineOptions&) const override {
+      throw std::runtime_error("cannot go on");
+    }
+  };
+  StagedMeasureJob staged;
+  staged.job = make_measure_job(*toy::cluster(1, 1), "toy", {toy::training_chain(12, 2, 8)}, {});
+  staged.job.options.timeout = 1s;
+  staged.job.options.budget = 10ms;
+  const TemporaryFolder folder;
+  const Broken engine;
+  Hub hub(1);
+  FakeTransport transport(hub, 0);
+  Events events(-1);
+  std::promise<int> status;
+  Guard guard({folder.path(), 0, false, 1ms}, events, [&](int with) { status.set_value(with); });
+  MeasureSession session({staged, 0, folder.path(), &engine, nullptr, transport, events, &guard});
+  EXPECT_THROW(session.run(), std::runtime_error);
+  EXPECT_EQ(status.get_future().get(), kFailed);
+  EXPECT_NE(find_failure(folder.path())->text.find("hung in measuring a training step"),
+            std::string::npos);
+}
 
 TEST_F(Measuring, MeasuresEachOpOnceAndEveryPairAndSet) {
   EXPECT_EQ(run(), std::vector<std::string>(kRanks));
