@@ -23,7 +23,8 @@ double number_option(const PlannerOptions& given, const std::string& key, double
   const double value = given.number(key, fallback);
   if (value >= least && value <= most) return value;
   throw InputError("", fmt::format("--set {}={}", key, given.text(key, "")),
-                   "the value is out of range", fmt::format("give a number from {} to {}", least, most));
+                   "the value is out of range",
+                   fmt::format("give a number from {} to {}", least, most));
 }
 
 int whole_option(const PlannerOptions& given, const std::string& key, int fallback, int most) {
@@ -34,7 +35,8 @@ int whole_option(const PlannerOptions& given, const std::string& key, int fallba
 }
 
 Bytes megabytes_option(const PlannerOptions& given, const std::string& key, Bytes fallback) {
-  const double value = number_option(given, key, static_cast<double>(fallback.value) / kMegabyte, 0, 1e6);
+  const double value =
+      number_option(given, key, static_cast<double>(fallback.value) / kMegabyte, 0, 1e6);
   return Bytes(std::llround(value * kMegabyte));
 }
 
@@ -67,7 +69,8 @@ AutoDistOptions AutoDistOptions::from(const PlannerOptions& given) {
   search.ranker.rate = number_option(given, "rate", search.ranker.rate, 0, 10);
   options.trials = whole_option(given, "trials", options.trials, 10'000);
   options.builder = given.text("builder", "");
-  options.build.chunk = whole_option(given, "chunk", static_cast<int>(options.build.chunk), 1 << 30);
+  options.build.chunk =
+      whole_option(given, "chunk", static_cast<int>(options.build.chunk), 1 << 30);
   options.build.bucket = megabytes_option(given, "bucket", options.build.bucket);
   options.build.large = megabytes_option(given, "partition", options.build.large);
   options.build.seed = given.seed;
@@ -103,8 +106,9 @@ class Run {
         record_(std::move(record)),
         known_(record_.count()),
         trials_(record_, [&](std::span<const Strategy> s) { return evaluator.evaluate(s); }),
-        search_(task, options.search, [this](std::span<const Strategy> s) { return trials_.run(s); },
-                common.seed),
+        search_(
+            task, options.search, [this](std::span<const Strategy> s) { return trials_.run(s); },
+            common.seed),
         reporter_(observer) {
     search_.found = [this](const Trial& trial) {
       if (trials_.next_known() == 0)
@@ -146,7 +150,7 @@ class Run {
     result.evaluations = record_.count();
     result.tree = record_.as_tree(problem_, common_.seed);
     result.note = note_of(search_);
-    result.facts = facts_of(search_);
+    result.facts = facts_of(search_, task_);
     return result;
   }
 
@@ -204,8 +208,8 @@ class AutoDist final : public Planner {
     observer.on_improvement(result.strategy, result.score, {1, 1, 0, result.score});
     return result;
   }
-  static PlanResult built(const SyncTask& task, Evaluator& evaluator, const AutoDistOptions& options,
-                          Observer& observer) {
+  static PlanResult built(const SyncTask& task, Evaluator& evaluator,
+                          const AutoDistOptions& options, Observer& observer) {
     const SyncPlan plan = build(options.builder, task, options.build);
     PlanResult result = scored(strategy_of(task, plan), evaluator, observer);
     result.note = "builder " + options.builder;
@@ -222,7 +226,8 @@ std::vector<OptionHelp> AutoDist::options() const {
   return {
       {"builder", "", "a hand-designed strategy instead of a search: " + builder_names()},
       {"chunk", "64", "adjacent variables of one message (builder allreduce)"},
-      {"bucket", "64", "most MB of one message (builders horovod, parallax, allgather, random-axis)"},
+      {"bucket", "64",
+       "most MB of one message (builders horovod, parallax, allgather, random-axis)"},
       {"partition", "4", "MB from which on builders divide a variable"},
       {"sampler", "full", "random: the guided sampler without simulator and changes (Random+G)"},
       {"learned", "true", "false: nothing is learned; proposals are tried as they come"},
@@ -235,8 +240,9 @@ std::vector<OptionHelp> AutoDist::options() const {
       {"rate", "0.005", "of learning (Adam)"},
       {"small", "0.0625", "MB; smaller variables are never divided"},
       {"large", "32", "MB; larger variables are always divided"},
-      {"adjacent", "0.5", "part of the samples whose messages are of adjacent variables "
-                          "(variant=paper: 0)"},
+      {"adjacent", "0.5",
+       "part of the samples whose messages are of adjacent variables "
+       "(variant=paper: 0)"},
       {"variant", "default", "paper: as printed; builders teach nothing, and samples only"},
   };
 }

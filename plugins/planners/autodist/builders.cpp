@@ -75,7 +75,8 @@ SyncPlan divided_evenly(const SyncTask& task, const BuilderOptions& options) {
 }
 SyncPlan divided_by_size(const SyncTask& task, const BuilderOptions& options) {
   return divided(task, options, [&](const Variable& variable) {
-    const std::int64_t wanted = 1 + (variable.bytes.value - 1) / std::max(options.large.value, std::int64_t{1});
+    const std::int64_t wanted =
+        1 + (variable.bytes.value - 1) / std::max(options.large.value, std::int64_t{1});
     return std::min(wanted, 4 * std::ssize(task.devices));
   });
 }
@@ -151,10 +152,12 @@ const std::vector<Builder>& builders() {
       {{"ps-partitioned", "large variables in as many parts as there are nodes"}, divided_evenly},
       {{"ps-partitioned-size", "large variables in parts of `large` MB"}, divided_by_size},
       {{"ps-partitioned-random", "large variables in random numbers of parts"}, divided_randomly},
-      {{"ps-hierarchical", "partitioned, and a station in each machine (PS builder)"}, hierarchical},
+      {{"ps-hierarchical", "partitioned, and a station in each machine (PS builder)"},
+       hierarchical},
       {{"parallax", "sparse gradients through servers, dense ones all-reduced"}, parallax},
       {{"allgather", "sparse gradients gathered as rows, dense ones all-reduced"}, allgather},
-      {{"random-axis", "large variables divided along a random axis, then all-reduced"}, random_axis},
+      {{"random-axis", "large variables divided along a random axis, then all-reduced"},
+       random_axis},
   };
   return all;
 }
@@ -176,7 +179,8 @@ void merge_adjacent(const SyncTask& task, SyncPlan& plan, Bytes limit, std::int6
       const Bytes bytes = part_bytes(task.variables[v], plan[v], p);
       const auto [at, fresh] = open.try_emplace(task.variables[v].type, Message{next, {}, 0});
       Message& message = at->second;
-      const bool full = message.parts >= most || (message.parts > 0 && message.bytes > limit - bytes);
+      const bool full =
+          message.parts >= most || (message.parts > 0 && message.bytes > limit - bytes);
       if (full) message = {next, {}, 0};
       if (fresh || full) ++next;
       part.merge_group = message.group;

@@ -15,7 +15,8 @@ class Change {
   Change(const SyncTask& task, const SyncPlan& plan, const SamplerOptions& options, Random& random)
       : task_(task), plan_(plan), options_(options), random_(random) {
     for (const VariableSync& sync : plan_)
-      for (const SyncPart& part : sync.parts) next_group_ = std::max(next_group_, part.merge_group + 1);
+      for (const SyncPart& part : sync.parts)
+        next_group_ = std::max(next_group_, part.merge_group + 1);
   }
 
   void make_one() {
@@ -51,16 +52,15 @@ class Change {
     return plan_.size() - 1;
   }
 
-  bool is_served(std::size_t v) const {
-    return plan_[v].parts[0].synchroniser == Synchroniser::Ps;
-  }
+  bool is_served(std::size_t v) const { return plan_[v].parts[0].synchroniser == Synchroniser::Ps; }
   // Its parts reduced each on its own, or on servers that are chosen by load.
   void set(std::size_t v, VariableSync sync) {
     plan_[v] = std::move(sync);
     place(v);
     for (std::size_t p = 0; p < plan_[v].parts.size(); ++p) {
       SyncPart& part = plan_[v].parts[p];
-      const bool merges = part.synchroniser == Synchroniser::AllReduce && part.encoding == Encoding::None;
+      const bool merges =
+          part.synchroniser == Synchroniser::AllReduce && part.encoding == Encoding::None;
       part.merge_group = merges ? next_group_++ : -1;
     }
   }
@@ -146,8 +146,8 @@ class Change {
     SyncPart like = plan_[v].parts[0];
     like.merge_group = -1;
     for (int attempt = 0; attempt < 8; ++attempt) {
-      VariableSync sync = random_sync(task_, task_.variables[v], options_, is_served(v) ? 1 : 0, 0.7,
-                                      like.stations.empty() ? 0 : 1, random_);
+      VariableSync sync = random_sync(task_, task_.variables[v], options_, is_served(v) ? 1 : 0,
+                                      0.7, like.stations.empty() ? 0 : 1, random_);
       if (sync.parts.size() == plan_[v].parts.size() && sync.axis == plan_[v].axis) continue;
       return set(v, std::move(sync));
     }

@@ -70,9 +70,9 @@ std::vector<std::size_t> choose_diverse(std::span<const double> scores,
       if (taken[i] != 0) continue;
       const auto fresh = std::ranges::count_if(
           tokens[i], [&](std::uint64_t token) { return !covered.contains(token); });
-      const double part = tokens[i].empty() ? 0
-                                            : static_cast<double>(fresh) /
-                                                  static_cast<double>(tokens[i].size());
+      const double part = tokens[i].empty()
+                              ? 0
+                              : static_cast<double>(fresh) / static_cast<double>(tokens[i].size());
       const double gain = (scores[i] - low) / range + diversity * part;
       if (best == scores.size() || gain > best_gain) best = i, best_gain = gain;
     }

@@ -31,12 +31,13 @@ double CommunicationModel::local_seconds(Bytes bytes) const {
 // Of a gradient's bytes: what a replica sends of it.
 double CommunicationModel::gradient_part(const Variable& variable, const SyncPart& part) const {
   if (part.encoding != Encoding::SparseRows) return 1;
-  const double rows = static_cast<double>(variable.rows_bytes.value) /
-                      static_cast<double>(task_.devices.size());
+  const double rows =
+      static_cast<double>(variable.rows_bytes.value) / static_cast<double>(task_.devices.size());
   return std::min(1.0, rows / static_cast<double>(std::max<std::int64_t>(variable.bytes.value, 1)));
 }
 
-CommunicationModel::Traffic CommunicationModel::through_server(const Variable& variable, Bytes bytes,
+CommunicationModel::Traffic CommunicationModel::through_server(const Variable& variable,
+                                                               Bytes bytes,
                                                                const SyncPart& part) const {
   const Cluster& cluster = *task_.problem.cluster;
   const std::size_t home = task_.machine_of[part.server.index()];
@@ -58,7 +59,8 @@ CommunicationModel::Traffic CommunicationModel::through_server(const Variable& v
     // On the way between machines what is sent and what comes back do not meet.
     traffic.in += from_here * sent / path.bandwidth;
     traffic.out += from_here * static_cast<double>(bytes.value) / path.bandwidth;
-    traffic.calls += 2 * (from_here + (station ? std::ssize(here) - 1 : 0)) * to_seconds(path.latency);
+    traffic.calls +=
+        2 * (from_here + (station ? std::ssize(here) - 1 : 0)) * to_seconds(path.latency);
   }
   traffic.local = local_seconds(Bytes(static_cast<std::int64_t>((senders + 2) * sent)));
   return traffic;
@@ -94,9 +96,10 @@ std::vector<Components> CommunicationModel::of_variables(const SyncPlan& plan) c
       if (rows) message.bytes = Bytes(variable.rows_bytes.value / std::ssize(plan[v].parts));
       const CollectiveCost whole = cost.collective(
           rows ? Collective::AllGather : Collective::AllReduce, task_.devices, message.bytes);
-      const double share = rows ? 1
-                                : static_cast<double>(bytes.value) /
-                                      static_cast<double>(std::max<std::int64_t>(message.bytes.value, 1));
+      const double share =
+          rows ? 1
+               : static_cast<double>(bytes.value) /
+                     static_cast<double>(std::max<std::int64_t>(message.bytes.value, 1));
       z[Volume] += share * to_seconds(whole.duration - std::min(whole.latency, whole.duration));
       z[Calls] += to_seconds(whole.latency) / static_cast<double>(message.parts);
     }
@@ -114,7 +117,8 @@ Components CommunicationModel::of_plan(const SyncPlan& plan) const {
     for (std::size_t p = 0; p < plan[v].parts.size(); ++p) {
       const SyncPart& part = plan[v].parts[p];
       if (part.synchroniser != Synchroniser::Ps) continue;
-      const Traffic traffic = through_server(task_.variables[v], part_bytes(task_.variables[v], plan[v], p), part);
+      const Traffic traffic =
+          through_server(task_.variables[v], part_bytes(task_.variables[v], plan[v], p), part);
       in[task_.machine_of[part.server.index()]] += traffic.in;
       out[task_.machine_of[part.server.index()]] += traffic.out;
     }

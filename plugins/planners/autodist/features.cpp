@@ -56,7 +56,10 @@ std::map<std::int32_t, MergeGroup> merge_groups_of(const SyncTask& task, const S
 class Describer {
  public:
   Describer(const SyncTask& task, const SyncPlan& plan)
-      : task_(task), plan_(plan), groups_(merge_groups_of(task, plan)), loads_(loads_of(task, plan)) {}
+      : task_(task),
+        plan_(plan),
+        groups_(merge_groups_of(task, plan)),
+        loads_(loads_of(task, plan)) {}
 
   std::array<double, 15> of(std::size_t v) const {
     const VariableSync& sync = plan_[v];

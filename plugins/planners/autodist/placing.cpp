@@ -44,8 +44,8 @@ NodeLoads::NodeLoads(const SyncTask& task)
     : task_(task), by_machine_(task.machines.size()), by_device_(task.machine_of.size()) {}
 
 DeviceId NodeLoads::take(Bytes load, Random* random) {
-  const std::size_t machine =
-      least(by_machine_.size(), [&](std::size_t m) { return by_machine_[m]; }, random);
+  const std::size_t machine = least(
+      by_machine_.size(), [&](std::size_t m) { return by_machine_[m]; }, random);
   const std::vector<DeviceId>& here = task_.machines[machine];
   const DeviceId device = here[least(
       here.size(), [&](std::size_t d) { return by_device_[here[d].index()]; }, random)];

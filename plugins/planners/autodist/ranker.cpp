@@ -69,8 +69,10 @@ struct Ranker::State {
       h = gates.narrow(1, 2 * width, width) * at::tanh(c);
       sum = sum + h;
     }
-    const at::Tensor state = at::cat({h, sum / std::max<double>(1, static_cast<double>(variables))}, 1);
-    const at::Tensor head = at::relu(at::matmul(state, parameters[hidden]) + parameters[hidden_bias]);
+    const at::Tensor state =
+        at::cat({h, sum / std::max<double>(1, static_cast<double>(variables))}, 1);
+    const at::Tensor head =
+        at::relu(at::matmul(state, parameters[hidden]) + parameters[hidden_bias]);
     return (estimate(batch.whole) + at::matmul(head, parameters[out])).squeeze(1);
   }
 
@@ -119,8 +121,7 @@ double Ranker::learn(std::span<const PlanFeatures* const> plans, std::span<const
     state_->parameters.gradients.zero_();
     const at::Tensor score = state_->scores(batch_of(chosen));
     const at::Tensor lead = score.unsqueeze(1) - score.unsqueeze(0);
-    const at::Tensor loss =
-        (at::softplus(-lead) * faster).sum() / faster.sum().clamp_min(1);
+    const at::Tensor loss = (at::softplus(-lead) * faster).sum() / faster.sum().clamp_min(1);
     loss.backward();
     state_->adam.step(state_->parameters, {state_->options.rate, 1e-4, 1.0});
     sum += loss.item<double>();

@@ -1,5 +1,5 @@
-// The learned simulator Q (AutoDist 2.4, Equation 3): scores plans of one model on one cluster, higher
-// is faster, trained with a ranking loss on what trials showed.
+// The learned simulator Q (AutoDist 2.4, Equation 3): scores plans of one model on one cluster,
+// higher is faster, trained with a ranking loss on what trials showed.
 //
 // A variable-length LSTM over the rows of PlanFeatures; its last state and the mean of all states
 // give a correction to the predefined model's estimate. Before it has learned anything the

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <functional>
 
+#include "plugins/planners/autodist/limit.h"
+
 namespace strato::autodist {
 namespace {
 
@@ -41,7 +43,8 @@ std::optional<double> accuracy_of(std::span<const Trial> trials) {
 }
 
 std::span<const Trial> own_trials(const Search& search) {
-  const auto first = std::ranges::find_if(search.trials(), [](const Trial& t) { return t.round >= 0; });
+  const auto first =
+      std::ranges::find_if(search.trials(), [](const Trial& t) { return t.round >= 0; });
   return {first, search.trials().end()};
 }
 
@@ -64,17 +67,20 @@ std::optional<double> hit_rate(std::span<const Trial> trials) {
 std::string note_of(const Search& search) {
   const auto trials = own_trials(search);
   const double best = cost_of(search.best().score), built = cost_of(*search.best_builder_score());
-  std::string text = fmt::format("{} trials; best builder: {}", trials.size(), search.best_builder());
+  std::string text =
+      fmt::format("{} trials; best builder: {}", trials.size(), search.best_builder());
   if (best < built && search.best_builder_score()->feasible)
     text += fmt::format(", which takes {:.2f} times as long", built / best);
   return text;
 }
 
-std::vector<PlanResult::Fact> facts_of(const Search& search) {
+std::vector<PlanResult::Fact> facts_of(const Search& search, const SyncTask& task) {
   const auto trials = own_trials(search);
   std::vector<PlanResult::Fact> facts = {
       {"Best builder", fmt::format("{}, {:.3f} ms", search.best_builder(),
                                    1e3 * to_seconds(search.best_builder_score()->step_time))},
+      {"No exact data parallelism is below",
+       fmt::format("{:.3f} ms", 1e3 * to_seconds(data_parallel_limit(task)))},
       {"Trials better than it (hit rate)", percent(hit_rate(trials))},
       {"Hit rate by phase", by_phase(trials, hit_rate)}};
   if (trials.empty()) return facts;

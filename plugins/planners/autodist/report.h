@@ -14,6 +14,6 @@ namespace strato::autodist {
 std::optional<double> hit_rate(std::span<const Trial> trials);
 
 std::string note_of(const Search& search);
-std::vector<PlanResult::Fact> facts_of(const Search& search);
+std::vector<PlanResult::Fact> facts_of(const Search& search, const SyncTask& task);
 
 }  // namespace strato::autodist

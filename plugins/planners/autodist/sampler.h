@@ -1,7 +1,7 @@
-// The guided strategy sampler of AutoDist (2.4): random node configs, directed by three constraints.
-// (1) Small variables are never divided, large ones always. (2) What servers hold is placed after
-// everything else is known, so that every node has about the same load. (3) All-reduced parts are
-// grouped at random so that every group is of about the same size.
+// The guided strategy sampler of AutoDist (2.4): random node configs, directed by three
+// constraints. (1) Small variables are never divided, large ones always. (2) What servers hold is
+// placed after everything else is known, so that every node has about the same load. (3)
+// All-reduced parts are grouped at random so that every group is of about the same size.
 //
 // A sample first draws how it is inclined (how much goes through servers, how much is divided, into
 // how many messages), then every variable's config; so that samples differ as a whole, too. Only
@@ -14,8 +14,8 @@
 namespace strato::autodist {
 
 struct SamplerOptions {
-  Bytes small{64 << 10};                 // below: never divided
-  Bytes large{std::int64_t{32} << 20};   // from here on: always divided, where an axis allows it
+  Bytes small{64 << 10};                // below: never divided
+  Bytes large{std::int64_t{32} << 20};  // from here on: always divided, where an axis allows it
   // Part of the samples whose messages are adjacent parts, not any: what is ready at about the same
   // time is sent together (beyond the paper; 0: never).
   double adjacent = 0.5;

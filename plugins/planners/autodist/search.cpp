@@ -32,7 +32,8 @@ Search::Search(const SyncTask& task, const SearchOptions& options, TrialSource t
 }
 
 void Search::keep(Trial trial) {
-  trial.hit = trial.round >= 0 && best_builder_score_ && trial.score.better_than(*best_builder_score_);
+  trial.hit =
+      trial.round >= 0 && best_builder_score_ && trial.score.better_than(*best_builder_score_);
   trials_.push_back(std::move(trial));
   const bool better = trials_.size() == 1 || trials_.back().score.better_than(trials_[best_].score);
   if (!better) return;
@@ -127,8 +128,8 @@ std::vector<Search::Proposal> Search::propose(std::size_t count, Random& random)
   return proposals;
 }
 
-// Below the fidelity level the simulator is to be trusted: what it dislikes is not tried. But enough
-// for a round stays.
+// Below the fidelity level the simulator is to be trusted: what it dislikes is not tried. But
+// enough for a round stays.
 void Search::reject(std::vector<Proposal>& proposals, std::size_t count,
                     RoundFigures& figures) const {
   std::ranges::stable_sort(proposals, std::greater(), &Proposal::score);
@@ -158,12 +159,17 @@ std::vector<Search::Proposal> Search::choose(std::vector<Proposal> proposals,
 
 void Search::try_all(std::vector<Proposal> proposals, std::int64_t round) {
   std::vector<Strategy> strategies;
-  for (const Proposal& proposal : proposals) strategies.push_back(strategy_of(task_, proposal.plan));
+  for (const Proposal& proposal : proposals)
+    strategies.push_back(strategy_of(task_, proposal.plan));
   const std::vector<Score> scores = run_(strategies);
   CHECK(scores.size() == proposals.size(), "one score a trial");
   for (std::size_t i = 0; i < proposals.size(); ++i) {
-    Trial trial{std::move(proposals[i].plan), scores[i], std::move(proposals[i].features),
-                {},                           round,     false};
+    Trial trial{std::move(proposals[i].plan),
+                scores[i],
+                std::move(proposals[i].features),
+                {},
+                round,
+                false};
     if (ranker_) trial.judged = proposals[i].score;
     keep(std::move(trial));
   }

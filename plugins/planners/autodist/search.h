@@ -27,13 +27,13 @@ namespace strato::autodist {
 using TrialSource = std::function<std::vector<Score>(std::span<const Strategy>)>;
 
 struct SearchOptions {
-  bool learned = true;       // false: the guided sampler alone ("Random+G")
-  bool known = true;         // builders' plans are known from the start
-  double changes = 0.7;      // part of a round's trials that are changes of good plans
-  int proposals = 160;       // a round, of which a few are tried
-  double diversity = 0.3;    // against scores
-  double accuracy = 0.8;     // of ranking, below the fidelity level
-  int steps = 30;            // of learning a round
+  bool learned = true;     // false: the guided sampler alone ("Random+G")
+  bool known = true;       // builders' plans are known from the start
+  double changes = 0.7;    // part of a round's trials that are changes of good plans
+  int proposals = 160;     // a round, of which a few are tried
+  double diversity = 0.3;  // against scores
+  double accuracy = 0.8;   // of ranking, below the fidelity level
+  int steps = 30;          // of learning a round
   SamplerOptions sampler;
   RankerOptions ranker;
 };
@@ -41,10 +41,10 @@ struct SearchOptions {
 struct Trial {
   SyncPlan plan;
   Score score;
-  PlanFeatures features;          // where something learns
-  std::optional<double> judged;   // its score before it was tried
-  std::int64_t round = -1;        // -1: a builder's
-  bool hit = false;               // better than the best builder
+  PlanFeatures features;         // where something learns
+  std::optional<double> judged;  // its score before it was tried
+  std::int64_t round = -1;       // -1: a builder's
+  bool hit = false;              // better than the best builder
 };
 
 struct RoundFigures {
@@ -55,7 +55,8 @@ struct RoundFigures {
 
 class Search {
  public:
-  Search(const SyncTask& task, const SearchOptions& options, TrialSource trials, std::uint64_t seed);
+  Search(const SyncTask& task, const SearchOptions& options, TrialSource trials,
+         std::uint64_t seed);
 
   // Of at most `most` builders; the first ones are the more usual ones.
   void try_builders(std::size_t most);

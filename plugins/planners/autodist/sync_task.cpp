@@ -101,7 +101,8 @@ Bytes SyncTask::bytes() const {
 
 SyncPlan plain_plan(const SyncTask& task) {
   SyncPlan plan;
-  for (const Variable& variable : task.variables) plan.push_back({variable.update, 0, {SyncPart()}});
+  for (const Variable& variable : task.variables)
+    plan.push_back({variable.update, 0, {SyncPart()}});
   return plan;
 }
 
@@ -113,7 +114,8 @@ Strategy strategy_of(const SyncTask& task, const SyncPlan& plan) {
   return strategy;
 }
 
-VariableSync in_parts(const Variable& variable, int axis, std::int64_t parts, const SyncPart& part) {
+VariableSync in_parts(const Variable& variable, int axis, std::int64_t parts,
+                      const SyncPart& part) {
   const std::int64_t count = std::clamp<std::int64_t>(parts, 1, variable.most_parts(axis));
   return {variable.update, axis, std::vector<SyncPart>(static_cast<std::size_t>(count), part)};
 }

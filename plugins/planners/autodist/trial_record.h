@@ -13,7 +13,7 @@
 namespace strato::autodist {
 
 struct TrialRecord {
-  std::string options;                     // has to be the same to go on
+  std::string options;                      // has to be the same to go on
   std::vector<std::vector<Score>> batches;  // as they were tried together
 
   std::int64_t count() const;
@@ -22,8 +22,8 @@ struct TrialRecord {
   static TrialRecord from_tree(const SearchTree& tree);
 };
 
-// Answers from the record first, then from `inner`, whose answers are added to the record. Refers to
-// it.
+// Answers from the record first, then from `inner`, whose answers are added to the record. Refers
+// to it.
 class RecordedTrials {
  public:
   RecordedTrials(TrialRecord& record, TrialSource inner)
@@ -31,9 +31,7 @@ class RecordedTrials {
 
   std::vector<Score> run(std::span<const Strategy> strategies);
   // Trials of the next batch that is known already; 0: there is none.
-  std::size_t next_known() const {
-    return at_ < replayed_ ? record_.batches[at_].size() : 0;
-  }
+  std::size_t next_known() const { return at_ < replayed_ ? record_.batches[at_].size() : 0; }
 
  private:
   TrialRecord& record_;

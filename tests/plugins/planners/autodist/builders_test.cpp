@@ -20,8 +20,9 @@ std::vector<std::int32_t> groups_of(const SyncPlan& plan) {
 TEST(Builders, AllAreSoundOnEveryKindOfCluster) {
   for (const auto& [fast, slow] : {std::pair(2, 0), {1, 3}, {4, 1}, {3, 2}})
     for (const bool lookup : {false, true}) {
-      const Ground ground = lookup ? Ground(lookup_problem(toy::small_cluster(fast, slow), 5000, 64))
-                                   : Ground(fast, slow);
+      const Ground ground = lookup
+                                ? Ground(lookup_problem(toy::small_cluster(fast, slow), 5000, 64))
+                                : Ground(fast, slow);
       std::set<std::string> names;
       for (const BuiltPlan& built : all_builds(ground.task, 7)) {
         SCOPED_TRACE(built.name);

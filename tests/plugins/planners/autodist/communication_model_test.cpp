@@ -14,12 +14,13 @@ TEST(CommunicationModel, AllReducesCostWhatTheCostModelSays) {
   const CommunicationModel model(ground.task);
   Nanos sum;
   for (const Variable& variable : ground.task.variables)
-    sum += ground.problem.cost
-               ->collective(Collective::AllReduce, ground.task.devices, variable.bytes)
-               .duration;
+    sum +=
+        ground.problem.cost->collective(Collective::AllReduce, ground.task.devices, variable.bytes)
+            .duration;
   const Components z = model.of_plan(plain_plan(ground.task));
   EXPECT_NEAR(z[Volume] + z[Calls], to_seconds(sum), 1e-12);
-  for (const std::size_t other : {ToServers, FromServers, ServerCalls, Local}) EXPECT_EQ(z[other], 0);
+  for (const std::size_t other : {ToServers, FromServers, ServerCalls, Local})
+    EXPECT_EQ(z[other], 0);
 }
 
 TEST(CommunicationModel, OneMessageSavesLatencyAndSharesItself) {
@@ -61,7 +62,8 @@ TEST(CommunicationModel, BalancedServersShareTheTraffic) {
   const Ground ground(1, 3);
   const CommunicationModel model(ground.task);
   const double one = model.of_plan(build("ps", ground.task, {}))[ToServers];
-  EXPECT_NEAR(model.of_plan(build("ps-partitioned", ground.task, {}))[ToServers], one / 4, one / 20);
+  EXPECT_NEAR(model.of_plan(build("ps-partitioned", ground.task, {}))[ToServers], one / 4,
+              one / 20);
 }
 
 TEST(CommunicationModel, StationsSendOnceForTheirMachine) {

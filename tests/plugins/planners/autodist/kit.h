@@ -51,7 +51,8 @@ inline Problem lookup_problem(std::shared_ptr<const Cluster> cluster, std::int64
 
 // Problem and task together; the first variables of the chain are small, one is large.
 struct Ground {
-  explicit Ground(Problem given) : problem(std::move(given)), task(problem, data_parallel(problem)) {}
+  explicit Ground(Problem given)
+      : problem(std::move(given)), task(problem, data_parallel(problem)) {}
   explicit Ground(int fast = 2, int slow = 2)
       : Ground(make_problem(toy::chain({64, 64, 4096, 4096, 8, 8, 256}, 32),
                             toy::small_cluster(fast, slow), {})) {}
@@ -78,7 +79,8 @@ inline void expect_sound(const SyncTask& task, const SyncPlan& plan) {
         EXPECT_TRUE(part.stations.empty());
         EXPECT_TRUE(part.merge_group < 0 || part.encoding == Encoding::None);
         if (part.merge_group >= 0) {
-          EXPECT_EQ(type_of.try_emplace(part.merge_group, variable.type).first->second, variable.type);
+          EXPECT_EQ(type_of.try_emplace(part.merge_group, variable.type).first->second,
+                    variable.type);
         }
         continue;
       }

@@ -20,7 +20,8 @@ std::vector<Ground> grounds() {
   return all;
 }
 
-void expect_divided_by_size(const SyncTask& task, const SyncPlan& plan, const SamplerOptions& options) {
+void expect_divided_by_size(const SyncTask& task, const SyncPlan& plan,
+                            const SamplerOptions& options) {
   for (std::size_t v = 0; v < plan.size(); ++v) {
     const Variable& variable = task.variables[v];
     if (variable.bytes < options.small) {
@@ -89,7 +90,8 @@ TEST(Sampler, DependsOnTheSeedAlone) {
 TEST(Sampler, ReachesEveryAspect) {
   const Ground ground(lookup_problem(toy::small_cluster(3, 2), 200'000, 64));
   Random random(11);
-  bool served = false, reduced = false, rows = false, stations = false, alone = false, merged = false;
+  bool served = false, reduced = false, rows = false, stations = false, alone = false,
+       merged = false;
   std::set<int> axes;
   for (int i = 0; i < kSamples; ++i)
     for (const VariableSync& sync : sample_plan(ground.task, {}, random)) {
@@ -133,7 +135,8 @@ TEST(Changes, CrossingsTakeEachVariableFromOneOfTheTwo) {
   for (const Ground& ground : grounds()) {
     Random random(13);
     for (int i = 0; i < kSamples; ++i) {
-      const SyncPlan a = sample_plan(ground.task, {}, random), b = sample_plan(ground.task, {}, random);
+      const SyncPlan a = sample_plan(ground.task, {}, random),
+                     b = sample_plan(ground.task, {}, random);
       const SyncPlan crossed = crossed_plan(ground.task, a, b, random);
       expect_sound(ground.task, crossed);
       for (std::size_t v = 0; v < a.size(); ++v) {
@@ -150,7 +153,8 @@ TEST(Changes, OneVariableIsEnough) {
   const Ground ground(make_problem(toy::chain(1, 8, 64), toy::small_cluster(2, 0), {}));
   Random random(1);
   const SyncPlan plan = plain_plan(ground.task);
-  for (int i = 0; i < 50; ++i) expect_sound(ground.task, changed_plan(ground.task, plan, {}, random));
+  for (int i = 0; i < 50; ++i)
+    expect_sound(ground.task, changed_plan(ground.task, plan, {}, random));
   const Ground nothing(make_problem(toy::chain(1, 8, 64), toy::small_cluster(1, 0), {}));
   expect_sound(nothing.task, changed_plan(nothing.task, plain_plan(nothing.task), {}, random));
 }

