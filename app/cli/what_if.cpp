@@ -64,15 +64,18 @@ ProblemChange parse_changes(const std::vector<std::string>& texts, const Problem
     const std::string name = text.substr(0, equals);
     const std::string value = equals == std::string::npos ? "" : text.substr(equals + 1);
     if (const auto axis = what_if_axis_from(name)) {
-      change = with_value(change, *axis,
-                          *axis == WhatIfAxis::Batch
-                              ? static_cast<double>(std::max<std::int64_t>(0, whole_in(value, text)))
-                              : number_in(value, text));
+      change =
+          with_value(change, *axis,
+                     *axis == WhatIfAxis::Batch
+                         ? static_cast<double>(std::max<std::int64_t>(0, whole_in(value, text)))
+                         : number_in(value, text));
       if (*axis == WhatIfAxis::Batch) change.batch = whole_in(value, text);
+    } else if (name == "bandwidth") {
+      change.cluster.network_bandwidth = change.cluster.machine_bandwidth = number_in(value, text);
     } else if (std::ranges::find(kinds, name, &MachineKind::name) != kinds.end()) {
       change.cluster.machines[name] = whole_in(value, text);
     } else {
-      std::string known = axis_names();
+      std::string known = axis_names() + ", bandwidth";
       for (const MachineKind& kind : kinds) known += ", " + kind.name;
       throw InputError("", text, "is no change of the problem",
                        fmt::format("write NAME=VALUE with one of {}", known));
@@ -113,7 +116,7 @@ std::vector<std::string> cells_of(const WhatIfPoint& point) {
   return cells;
 }
 
-const std::vector<std::string> kColumns = {"step time", "samples/s",     "efficiency",
+const std::vector<std::string> kColumns = {"step time", "samples/s",    "efficiency",
                                            "dp step",   "dp samples/s", "dp efficiency"};
 
 std::vector<std::string> joined(std::vector<std::string> left,
@@ -149,11 +152,11 @@ class Report {
              {"remarks", changed.remarks}};
     Table table({describe(change_), "step time", "samples/s", "efficiency", "fullest device"});
     const auto add = [&](const char* name, const StepFigures& each, const Cluster& cluster) {
-      table.add({name, time_text(each.step_time), fmt::format("{:.4g}", each.samples_per_second),
-                 percent_text(each.efficiency),
-                 fmt::format("{}: {} of {}{}", cluster.device(each.fullest).name,
-                             bytes_text(each.peak), bytes_text(each.capacity),
-                             each.feasible ? "" : ", does not fit")});
+      table.add(
+          {name, time_text(each.step_time), fmt::format("{:.4g}", each.samples_per_second),
+           percent_text(each.efficiency),
+           fmt::format("{}: {} of {}{}", cluster.device(each.fullest).name, bytes_text(each.peak),
+                       bytes_text(each.capacity), each.feasible ? "" : ", does not fit")});
     };
     add("the plan today", before, *plan_.problem.cluster);
     add("the plan then", now, *changed.problem.cluster);
@@ -171,8 +174,8 @@ class Report {
     Table table(joined({std::string(name_of(*axis))}, kColumns));
     Json points = Json::array();
     for (const double value : values_of(*axis)) {
-      const WhatIfPoint point = what_if_point(changer_, plan_.strategy,
-                                              with_value(change_, *axis, value), simulate_);
+      const WhatIfPoint point =
+          what_if_point(changer_, plan_.strategy, with_value(change_, *axis, value), simulate_);
       table.add(joined({fmt::format("{:.4g}", value)}, cells_of(point)));
       Json entry = json_of(point);
       entry["value"] = value;
@@ -272,7 +275,8 @@ void add_what_if(CLI::App& app, Command& command) {
   options->source.declare(*sub);
   sub->add_option("CHANGE", options->changes,
                   "NAME=VALUE, any number. batch=N; factors: network (bandwidth between machines), "
-                  "links (bandwidth inside machines), latency, speed (of devices), memory; or a "
+                  "links (bandwidth inside machines), bandwidth (both), latency, speed (of "
+                  "devices), memory; or a "
                   "kind of machines and how many (v100=3)");
   sub->add_option("--curve", options->curve,
                   "Also a table over one parameter: NAME, NAME=LOW:HIGH or NAME=LOW:HIGH:POINTS");

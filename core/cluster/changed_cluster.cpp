@@ -128,7 +128,8 @@ class Changer {
       std::vector<std::string> names;
       for (const MachineKind& kind : kinds_) names.push_back(kind.name);
       if (known == kinds_.end())
-        throw InputError(cluster_.name(), "machines", fmt::format("\"{}\" is no kind of them", name),
+        throw InputError(cluster_.name(), "machines",
+                         fmt::format("\"{}\" is no kind of them", name),
                          fmt::format("kinds: {}", fmt::join(names, ", ")));
       if (count < 0 || count > kMaxDevices)
         throw InputError(cluster_.name(), "machines", fmt::format("{} of \"{}\"", count, name),

@@ -13,7 +13,8 @@ namespace strato {
 
 // Machines with equal GPUs and links; in the order of their first machine.
 struct MachineKind {
-  std::string name;  // what their names have in common: "1080ti" of "1080ti-0" to "1080ti-3"; unique
+  // What their names have in common, "1080ti" of "1080ti-0" to "1080ti-3"; unique.
+  std::string name;
   std::vector<MachineId> machines;
 };
 std::vector<MachineKind> machine_kinds(const Cluster& cluster);

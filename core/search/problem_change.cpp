@@ -52,9 +52,7 @@ class FasterDevices : public CostModel {
   }
 
  private:
-  Nanos faster(Nanos time) const {
-    return nanos_from(static_cast<double>(time.value) / speed_);
-  }
+  Nanos faster(Nanos time) const { return nanos_from(static_cast<double>(time.value) / speed_); }
 
   std::shared_ptr<const CostModel> inner_;
   double speed_;
@@ -150,8 +148,7 @@ std::shared_ptr<const Graph> ProblemChanger::graph_with(std::int64_t batch) {
   const auto known =
       std::ranges::find_if(graphs_, [&](const auto& graph) { return graph.first == batch; });
   if (known != graphs_.end()) return known->second;
-  graphs_.emplace_front(batch,
-                        std::make_shared<const Graph>(with_batch(*problem_.graph, batch)));
+  graphs_.emplace_front(batch, std::make_shared<const Graph>(with_batch(*problem_.graph, batch)));
   if (graphs_.size() > kKeptGraphs) graphs_.pop_back();
   return graphs_.front().second;
 }
@@ -167,8 +164,8 @@ ChangedProblem ProblemChanger::apply(const ProblemChange& change) {
   problem.cluster = result.cluster.cluster;
   problem.graph = graph_with(change.batch.value_or(problem_.graph->batch()));
   if (problem.graph != problem_.graph || problem.cluster != problem_.cluster) {
-    const bool measured = costs_.profile != nullptr &&
-                          !(costs_.profile->transfers.empty() && costs_.profile->collectives.empty());
+    const bool measured = costs_.profile != nullptr && !(costs_.profile->transfers.empty() &&
+                                                         costs_.profile->collectives.empty());
     const bool drop = measured && !change.cluster.keeps_links();
     if (drop)
       result.remarks.emplace_back(

@@ -69,7 +69,7 @@ struct StepFigures {
   // 1 is the best.
   double efficiency = 0;
   bool feasible = false;
-  DeviceId fullest;  // by peak / capacity
+  DeviceId fullest;      // by peak / capacity
   Bytes peak, capacity;  // of the fullest device
 };
 StepFigures figures_of(const Problem& problem, const Outcome& outcome);

@@ -25,6 +25,28 @@ enum Choice { AsGroup, ByAllReduce, ByPs };
 constexpr int kMostParts = 4096;
 constexpr int kDiffer = -2;  // of the merge group's field
 
+// A number from 0, or "none".
+class MergeField : public QSpinBox {
+ public:
+  using QSpinBox::QSpinBox;
+
+ protected:
+  QString textFromValue(int value) const override {
+    return value == -1 ? none() : QSpinBox::textFromValue(value);
+  }
+  int valueFromText(const QString& text) const override {
+    return text == none() ? -1 : QSpinBox::valueFromText(text);
+  }
+  QValidator::State validate(QString& text, int& place) const override {
+    if (text == none()) return QValidator::Acceptable;
+    if (none().startsWith(text)) return QValidator::Intermediate;
+    return QSpinBox::validate(text, place);
+  }
+
+ private:
+  static QString none() { return QStringLiteral("none"); }
+};
+
 // What all have in common; nothing where they differ.
 template <class Values>
 auto common(const Values& values) -> std::optional<typename Values::value_type> {
@@ -81,9 +103,10 @@ void SyncForm::build() {
     return box;
   };
   synchroniser_ = combo({tr("As the group"), tr("AllReduce"), tr("Parameter server")});
-  add_line(tr("Synchronised"), synchroniser_,
-           tr("AllReduce: the replicas sum gradients among each other. Parameter server: one device "
-              "sums, updates and sends the new value back."));
+  add_line(
+      tr("Synchronised"), synchroniser_,
+      tr("AllReduce: the replicas sum gradients among each other. Parameter server: one device "
+         "sums, updates and sends the new value back."));
   parts_ = spin(0, kMostParts, tr("differs"));
   add_line(tr("Parts"), parts_, tr("The variable is divided, and each part goes its own way"));
   axis_ = spin(-1, 15, tr("differs"));
@@ -98,9 +121,13 @@ void SyncForm::build() {
   add_line(tr("Encoding"), encoding_,
            tr("Of gradients as they travel. What is lossy changes the results of training; sparse "
               "rows is exact, for variables that are only looked up."));
-  merge_ = spin(kDiffer, 1 << 20, tr("differs"));
-  add_line(tr("Merge group"), merge_, tr("AllReduced parts with the same number are one message; "
-                                         "−1: on its own"));
+  merge_ = new MergeField(this);
+  merge_->setRange(kDiffer, 1 << 20);
+  merge_->setSpecialValueText(tr("differs"));
+  merge_->setKeyboardTracking(false);
+  add_line(tr("Merge group"), merge_,
+           tr("AllReduced parts with the same number are one message; none: on its own, or in the "
+              "strategy's buckets"));
   connect(synchroniser_, &QComboBox::activated, this, &SyncForm::choose_synchroniser);
   connect(parts_, &QSpinBox::valueChanged, this, [this](int parts) {
     if (parts < 1) return refresh();
@@ -149,15 +176,14 @@ void SyncForm::show_variables(std::vector<OpId> updates) {
 
 void SyncForm::refresh() {
   const Snapshot& snapshot = session_.snapshot();
-  const bool open = snapshot.problem &&
-                    snapshot.strategy.groups.size() == snapshot.problem->grouping->size();
+  const bool open =
+      snapshot.problem && snapshot.strategy.groups.size() == snapshot.problem->grouping->size();
   std::vector<VariableSync> syncs;
   if (open) {
     for (const OpId update : updates_) {
       if (!is_synchronised(snapshot.strategy, *snapshot.problem, update)) continue;
       const VariableSync* known = sync_of(snapshot.strategy, update);
-      syncs.push_back(known ? *known
-                            : sync_as_group(snapshot.strategy, *snapshot.problem, update));
+      syncs.push_back(known ? *known : sync_as_group(snapshot.strategy, *snapshot.problem, update));
     }
   }
   for (QWidget* field : std::initializer_list<QWidget*>{synchroniser_, parts_, axis_, servers_,
@@ -168,7 +194,18 @@ void SyncForm::refresh() {
                      ? tr("Select variables to change how they are synchronised.")
                      : tr("Nothing to synchronise: only where an op group is replicated over "
                           "several devices do its variables have gradients to sum."));
-  if (!syncs.empty()) show_syncs(syncs);
+  if (!syncs.empty()) {
+    show_syncs(syncs);
+    return;
+  }
+  const QSignalBlocker b1(parts_), b2(axis_), b3(merge_);
+  synchroniser_->setCurrentIndex(AsGroup);
+  encoding_->setCurrentIndex(0);
+  parts_->setValue(1);
+  axis_->setValue(0);
+  merge_->setValue(-1);
+  stations_->setChecked(false);
+  servers_->setText(tr("none"));
 }
 
 void SyncForm::show_syncs(const std::vector<VariableSync>& syncs) {
@@ -201,7 +238,7 @@ void SyncForm::show_syncs(const std::vector<VariableSync>& syncs) {
   axis_->setEnabled(*parts.rbegin() > 1);
   stations_->setEnabled(served);
   // Of three-state boxes only this code makes the third state.
-  stations_->setCheckState(two_level.size() > 1      ? Qt::PartiallyChecked
+  stations_->setCheckState(two_level.size() > 1    ? Qt::PartiallyChecked
                            : two_level.contains(1) ? Qt::Checked
                                                    : Qt::Unchecked);
   stations_->setTristate(false);

@@ -11,6 +11,7 @@
 #include <QStyledItemDelegate>
 #include <QTableView>
 #include <QVBoxLayout>
+#include <algorithm>
 
 #include "views/inspector/facts.h"
 #include "views/inspector/sync_form.h"
@@ -46,6 +47,7 @@ class VariableDelegate : public QStyledItemDelegate {
 VariablesView::VariablesView(Session& session, Shape shape, QWidget* parent)
     : QWidget(parent),
       session_(session),
+      shape_(shape),
       model_(new VariableModel(session, this)),
       sorted_(new QSortFilterProxyModel(this)),
       table_(new QTableView(this)),
@@ -96,6 +98,18 @@ void VariablesView::build_table(bool wide) {
   table_->setTextElideMode(Qt::ElideMiddle);
   const int row = table_->verticalHeader()->defaultSectionSize();
   table_->setMinimumHeight(header->sizeHint().height() + kRowsUpright * row);
+}
+
+// What tells least goes first, so that the words are read without scrolling.
+void VariablesView::resizeEvent(QResizeEvent* event) {
+  QWidget::resizeEvent(event);
+  if (shape_ == Shape::Upright) return;
+  const int digit = fontMetrics().horizontalAdvance(QLatin1Char('0'));
+  const int room = (width() - kFormWidth) / std::max(1, digit);
+  table_->setColumnHidden(VariableModel::Group, room < 120);
+  table_->setColumnHidden(VariableModel::EncodedAs, room < 100);
+  table_->setColumnHidden(VariableModel::ShapeOf, room < 80);
+  table_->setColumnWidth(VariableModel::Name, (room < 80 ? 20 : 26) * digit);
 }
 
 void VariablesView::lay_out_wide() {
@@ -154,8 +168,8 @@ void VariablesView::keep_rows() {
     const QModelIndex index = sorted_->mapFromSource(model_->index(row, 0));
     if (index.isValid()) rows.select(index, index);
   }
-  table_->selectionModel()->select(
-      rows, QItemSelectionModel::ClearAndSelect | QItemSelectionModel::Rows);
+  table_->selectionModel()->select(rows,
+                                   QItemSelectionModel::ClearAndSelect | QItemSelectionModel::Rows);
   take_rows();
   refresh_note();
 }
@@ -163,13 +177,15 @@ void VariablesView::keep_rows() {
 void VariablesView::refresh_note() {
   const int all = model_->rowCount(), by_hand = model_->by_hand();
   const bool selected = !session_.selection().groups().empty();
-  QString text = !session_.snapshot().problem ? tr("Open a model and a cluster to see its variables.")
-                 : all == 0 ? (selected ? tr("No variable is updated here.")
-                                        : tr("A model without training has no variables to update."))
-                            : tr("%1 variables%2, %3 not as their groups")
-                                  .arg(all)
-                                  .arg(selected ? tr(" of the groups selected") : QString())
-                                  .arg(by_hand == 0 ? tr("none") : QString::number(by_hand));
+  QString text =
+      !session_.snapshot().problem ? tr("Open a model and a cluster to see its variables.")
+      : all == 0                   ? (selected ? tr("No variable is updated here.")
+                                               : tr("A model without training has no variables to update."))
+                                   : tr("%1 variables%2, %3")
+                       .arg(all)
+                       .arg(selected ? tr(" of the groups selected") : QString())
+                       .arg(by_hand == 0 ? tr("all as their groups")
+                                         : tr("%1 with entries of their own").arg(by_hand));
   note_->setText(text);
 }
 

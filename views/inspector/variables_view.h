@@ -26,15 +26,19 @@ class VariablesView : public QWidget {
   SyncForm& form() { return *form_; }
   QLineEdit& filter() { return *filter_; }
 
+ protected:
+  void resizeEvent(QResizeEvent* event) override;
+
  private:
   void build_table(bool wide);
   void lay_out_wide();
   void lay_out_upright();
-  void take_rows();     // the table's selection to the form
-  void keep_rows();     // by their variables, over a reset
+  void take_rows();  // the table's selection to the form
+  void keep_rows();  // by their variables, over a reset
   void refresh_note();
 
   Session& session_;
+  const Shape shape_;
   VariableModel* model_;
   QSortFilterProxyModel* sorted_;
   QTableView* table_;

@@ -54,8 +54,8 @@ ProblemWhatIf::~ProblemWhatIf() {
 void ProblemWhatIf::take_problem() {
   const std::shared_ptr<const Problem> now = session_.snapshot().problem;
   if (now != problem_) {
-    const bool other = !now || !problem_ || now->graph != problem_->graph ||
-                       now->cluster != problem_->cluster;
+    const bool other =
+        !now || !problem_ || now->graph != problem_->graph || now->cluster != problem_->cluster;
     problem_ = now;
     changer_ = now ? std::make_shared<ProblemChanger>(*now, session_.snapshot().costs) : nullptr;
     if (other) {
@@ -108,8 +108,8 @@ void ProblemWhatIf::refresh() {
   if (ready) {
     stale_ = false;
     auto job = std::make_shared<Job>();
-    *job = {job_,   changer_, snapshot.strategy, session_.simulation(), snapshot.outcome,
-            change_, axis_,   {}};
+    *job = {job_,  changer_, snapshot.strategy, session_.simulation(), snapshot.outcome, change_,
+            axis_, {}};
     for (const MachineKind& kind : kinds_)
       if (QString::fromStdString(kind.name) == kind_) job->kind = kind;
     worker_.post([this, job] { run(job); });
@@ -161,7 +161,8 @@ void ProblemWhatIf::find_figures(const Job& job) {
     found.fullest_then = name_of_device(then, found.then.fullest);
     found.fullest_data_parallel = name_of_device(then, found.data_parallel.fullest);
     found.devices = then.cluster->device_count();
-    for (const std::string& remark : changed.remarks) found.remark += QString::fromStdString(remark);
+    for (const std::string& remark : changed.remarks)
+      found.remark += QString::fromStdString(remark);
   } catch (const InputError& error) {
     found.problem = QString::fromUtf8(error.what());
   }
@@ -195,11 +196,16 @@ void ProblemWhatIf::find_scaling(const Job& job) {
   const std::vector<ScalingPoint> points =
       scaling_points(problem, job.change, *job.kind, kMostMachines);
   WhatIfScaling scaling{QString::fromStdString(job.kind->name),
-                        static_cast<std::int64_t>(job.kind->machines.size()), points.size(), {}};
+                        static_cast<std::int64_t>(job.kind->machines.size()),
+                        points.size(),
+                        {}};
   for (const ScalingPoint& at : points) {
     if (stale(job)) return;
-    ScalingRow row{at, at.strong.batch.value_or(problem.graph->batch()),
-                   at.weak.batch.value_or(problem.graph->batch()), job.point(at.strong), {}};
+    ScalingRow row{at,
+                   at.strong.batch.value_or(problem.graph->batch()),
+                   at.weak.batch.value_or(problem.graph->batch()),
+                   job.point(at.strong),
+                   {}};
     if (stale(job)) return;
     row.weak = job.point(at.weak);
     scaling.rows.push_back(std::move(row));

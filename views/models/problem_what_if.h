@@ -1,6 +1,7 @@
-// What if the problem were another: the strategy shown, and data parallelism beside it, on a changed
-// problem, simulated in the background while a person moves sliders. A newer change drops the older
-// one's results; what was found last stays until the new figures are there. In the GUI thread.
+// What if the problem were another: the strategy shown, and data parallelism beside it, on a
+// changed problem, simulated in the background while a person moves sliders. A newer change drops
+// the older one's results; what was found last stays until the new figures are there. In the GUI
+// thread.
 #pragma once
 
 #include <QObject>
@@ -68,9 +69,9 @@ class ProblemWhatIf : public QObject {
   bool busy() const { return busy_; }
 
  signals:
-  void inputs_changed();   // another problem: other kinds, and everything as it is
+  void inputs_changed();  // another problem: other kinds, and everything as it is
   void found_changed();
-  void curve_changed();    // another point is there, or none any more
+  void curve_changed();  // another point is there, or none any more
   void scaling_changed();
   void busy_changed();
 

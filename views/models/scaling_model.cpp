@@ -80,8 +80,7 @@ QVariant ScalingModel::data(const QModelIndex& index, int role) const {
     case TodayRole:
       return row.at.machines == what_if_.scaling().today;
     case InfeasibleRole:
-      return index.column() >= StrongStep &&
-             (!point.problem.empty() || !point.strategy.feasible);
+      return index.column() >= StrongStep && (!point.problem.empty() || !point.strategy.feasible);
     default:
       return {};
   }
@@ -92,9 +91,8 @@ QVariant ScalingModel::headerData(int section, Qt::Orientation orientation, int 
   if (role == Qt::TextAlignmentRole) return QVariant(Qt::AlignRight | Qt::AlignVCenter);
   if (role == Qt::ToolTipRole) {
     return section < StrongStep ? QString()
-           : is_weak(section)
-               ? tr("Weak scaling: the batch grows with the number of devices")
-               : tr("Strong scaling: the batch stays");
+           : is_weak(section)   ? tr("Weak scaling: the batch grows with the number of devices")
+                                : tr("Strong scaling: the batch stays");
   }
   if (role != Qt::DisplayRole) return {};
   switch (section) {

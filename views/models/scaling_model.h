@@ -11,9 +11,19 @@ namespace strato {
 class ScalingModel : public QAbstractTableModel {
   Q_OBJECT
  public:
-  enum Column { Machines, Devices, StrongStep, StrongRate, StrongUse, WeakBatch, WeakStep, WeakRate,
-                WeakUse, kColumns };
-  static constexpr int TodayRole = Qt::UserRole;     // bool: as many as the cluster has
+  enum Column {
+    Machines,
+    Devices,
+    StrongStep,
+    StrongRate,
+    StrongUse,
+    WeakBatch,
+    WeakStep,
+    WeakRate,
+    WeakUse,
+    kColumns
+  };
+  static constexpr int TodayRole = Qt::UserRole;        // bool: as many as the cluster has
   static constexpr int InfeasibleRole = TodayRole + 1;  // bool: does not fit, or cannot be had
 
   explicit ScalingModel(const ProblemWhatIf& what_if, QObject* parent = nullptr);

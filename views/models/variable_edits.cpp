@@ -3,6 +3,7 @@
 #include <QStringList>
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "core/strategy/variable_check.h"
 #include "views/style/text.h"
@@ -29,12 +30,13 @@ std::int64_t extent_along(const Tensor& variable, int axis) {
 // What servers hold so far, but for these variables; and takes more.
 class ServerLoads {
  public:
-  ServerLoads(const Strategy& strategy, const Problem& problem, std::span<const OpId> except) {
+  ServerLoads(const Strategy& strategy, const Problem& problem, std::span<const OpId> except)
+      : cluster_(*problem.cluster) {
     for (const VariableSync& variable : strategy.variables) {
       if (std::ranges::find(except, variable.update) != except.end()) continue;
       const std::int64_t bytes = bytes_of_part(problem, variable);
       for (const SyncPart& part : variable.parts)
-        if (part.synchroniser == Synchroniser::Ps) loads_[part.server] += bytes;
+        if (part.synchroniser == Synchroniser::Ps) add(part.server, bytes);
     }
   }
 
@@ -43,14 +45,25 @@ class ServerLoads {
     return variable_at(*problem.graph, variable.update).bytes().value / parts;
   }
 
+  // The device that holds least, of several in the machine that does.
   DeviceId take(std::span<const DeviceId> from, std::int64_t bytes) {
-    const DeviceId least = *std::ranges::min_element(
-        from, [&](DeviceId a, DeviceId b) { return loads_[a] < loads_[b]; });
-    loads_[least] += std::max<std::int64_t>(1, bytes);
+    const auto load = [&](DeviceId device) {
+      return std::pair(loads_[device], machines_[cluster_.device(device).machine]);
+    };
+    const DeviceId least =
+        *std::ranges::min_element(from, [&](DeviceId a, DeviceId b) { return load(a) < load(b); });
+    add(least, std::max<std::int64_t>(1, bytes));
     return least;
   }
 
  private:
+  void add(DeviceId device, std::int64_t bytes) {
+    loads_[device] += bytes;
+    machines_[cluster_.device(device).machine] += bytes;
+  }
+
+  const Cluster& cluster_;
+  std::map<MachineId, std::int64_t> machines_;
   std::map<DeviceId, std::int64_t> loads_;
 };
 
@@ -78,8 +91,8 @@ class SyncEdit {
         loads_(loads) {
     const VariableSync* known = sync_of(strategy, update);
     sync_ = known ? *known : sync_as_group(strategy, problem, update);
-    two_level_ = std::ranges::any_of(
-        sync_.parts, [](const SyncPart& part) { return !part.stations.empty(); });
+    two_level_ = std::ranges::any_of(sync_.parts,
+                                     [](const SyncPart& part) { return !part.stations.empty(); });
   }
 
   VariableSync apply(const SyncChoice& choice) {
@@ -227,8 +240,7 @@ std::vector<OpId> variables_of(const Problem& problem, std::span<const GroupId> 
 }
 
 const VariableSync* sync_of(const Strategy& strategy, OpId update) {
-  const auto at =
-      std::ranges::lower_bound(strategy.variables, update, {}, &VariableSync::update);
+  const auto at = std::ranges::lower_bound(strategy.variables, update, {}, &VariableSync::update);
   return at != strategy.variables.end() && at->update == update ? &*at : nullptr;
 }
 
@@ -254,20 +266,21 @@ QString sync_words(const Strategy& strategy, const Problem& problem, OpId update
     const auto& decision = strategy.groups[problem.grouping->group_of(update)];
     return QStringLiteral("as the group: %1").arg(text(label_of(decision->mode)));
   }
-  const auto on_servers = std::ranges::count(sync->parts, Synchroniser::Ps, &SyncPart::synchroniser);
+  const auto on_servers =
+      std::ranges::count(sync->parts, Synchroniser::Ps, &SyncPart::synchroniser);
   const bool all = on_servers == static_cast<std::ptrdiff_t>(sync->parts.size());
-  QString words = on_servers == 0 ? QStringLiteral("AllReduce")
-                  : all ? QStringLiteral("PS on ") + server_words(*sync, *problem.cluster)
-                        : QStringLiteral("AllReduce and PS on ") +
-                              server_words(*sync, *problem.cluster);
+  QString words =
+      on_servers == 0 ? QStringLiteral("AllReduce")
+      : all           ? QStringLiteral("PS on ") + server_words(*sync, *problem.cluster)
+            : QStringLiteral("AllReduce and PS on ") + server_words(*sync, *problem.cluster);
   if (sync->parts.size() > 1)
     words += QStringLiteral(", %1 parts along axis %2").arg(sync->parts.size()).arg(sync->axis);
-  const bool two_level = std::ranges::any_of(
-      sync->parts, [](const SyncPart& part) { return !part.stations.empty(); });
+  const bool two_level =
+      std::ranges::any_of(sync->parts, [](const SyncPart& part) { return !part.stations.empty(); });
   if (two_level) words += QStringLiteral(", two-level");
   words += merge_words(*sync);
-  const bool ordered = std::ranges::any_of(
-      sync->parts, [](const SyncPart& part) { return !part.sequence.empty(); });
+  const bool ordered =
+      std::ranges::any_of(sync->parts, [](const SyncPart& part) { return !part.sequence.empty(); });
   if (ordered) words += QStringLiteral(", ordered ring");
   return words;
 }

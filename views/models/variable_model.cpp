@@ -77,8 +77,12 @@ QString VariableModel::text_of(OpId update, int column) const {
       return shape_text(variable);
     case Size:
       return style::bytes(variable.bytes());
-    case Synchronised:
-      return sync_words(strategy, *problem_, update);
+    case Synchronised: {  // with the encoding, whose own column may be hidden
+      const QString words = sync_words(strategy, *problem_, update);
+      const QString encoding = encoding_words(strategy, update);
+      return encoding == encoding_words(Encoding::None) ? words
+                                                        : words + QStringLiteral(", ") + encoding;
+    }
     case EncodedAs:
       return encoding_words(strategy, update);
     default:
@@ -103,8 +107,7 @@ QVariant VariableModel::data(const QModelIndex& index, int role) const {
     case ByHandRole:
       return sync_of(strategy, update) != nullptr;
     case Qt::TextAlignmentRole:
-      return QVariant((index.column() == Size ? Qt::AlignRight : Qt::AlignLeft) |
-                      Qt::AlignVCenter);
+      return QVariant((index.column() == Size ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter);
     case Qt::ToolTipRole: {
       const VariableSync* sync = sync_of(strategy, update);
       return sync ? text(describe(*sync, *problem_->graph, *problem_->cluster))

@@ -11,8 +11,8 @@
 namespace strato {
 namespace {
 
-constexpr int kSteps = 12;    // of the slider, for a factor of two
-constexpr int kDoublings = 3; // to each side
+constexpr int kSteps = 12;     // of the slider, for a factor of two
+constexpr int kDoublings = 3;  // to each side
 constexpr double kMostFactor = 1024;
 
 }  // namespace
@@ -29,8 +29,11 @@ FactorRow::FactorRow(const QString& name, const QString& tip, bool whole, QGridL
   slider_->setPageStep(kSteps);
   slider_->setTickInterval(kSteps);
   slider_->setTickPosition(QSlider::TicksBelow);
-  slider_->setMinimumWidth(72);
+  slider_->setMinimumWidth(56);
   slider_->setAccessibleName(name);
+  QPalette plain;  // the way to today is no progress: its groove is of one colour
+  plain.setColor(QPalette::Highlight, QColor(128, 128, 128, 60));
+  slider_->setPalette(plain);
   field_->setKeyboardTracking(false);
   field_->setAccessibleName(name);
   field_->setAlignment(Qt::AlignRight);

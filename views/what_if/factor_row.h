@@ -20,7 +20,7 @@ class FactorRow : public QObject {
   FactorRow(const QString& name, const QString& tip, bool whole, QGridLayout* grid,
             QWidget* parent);
 
-  void set_today(double today);  // of a factor: 1
+  void set_today(double today);   // of a factor: 1
   void show_value(double value);  // as if it had been so all along: no signal
   double value() const;
   void set_tip(const QString& tip);

@@ -9,8 +9,6 @@
 namespace strato {
 namespace {
 
-constexpr int kRows = 3;
-
 QString coloured(const QString& text, const QColor& colour) {
   return QStringLiteral("<span style='color:%1'>%2</span>").arg(colour.name(), text);
 }
@@ -20,7 +18,7 @@ QString coloured(const QString& text, const QColor& colour) {
 FiguresTable::FiguresTable(QWidget* parent)
     : QWidget(parent), grid_(new QGridLayout(this)), note_(new QLabel(this)) {
   grid_->setContentsMargins(3 * style::kGrid, 2 * style::kGrid, 3 * style::kGrid, style::kGrid);
-  grid_->setHorizontalSpacing(4 * style::kGrid);
+  grid_->setHorizontalSpacing(3 * style::kGrid);
   grid_->setVerticalSpacing(style::kGrid);
   const char* const columns[] = {"Step time", "Samples/s", "Efficiency", "Fullest device"};
   const char* const tips[] = {
@@ -34,10 +32,10 @@ FiguresTable::FiguresTable(QWidget* parent)
     grid_->addWidget(head, 0, c + 1);
     heads_.push_back(head);
   }
-  const char* const rows[] = {"Today", "Then", "Data parallel then"};
+  const char* const rows[] = {"Today", "Then", "Change", "Data parallel"};
   for (int r = 0; r < kRows; ++r) {
     auto* name = new QLabel(QString::fromUtf8(rows[r]), this);
-    if (r == 1) {
+    if (r == Then) {
       QFont font = name->font();
       font.setWeight(QFont::DemiBold);
       name->setFont(font);
@@ -53,68 +51,71 @@ FiguresTable::FiguresTable(QWidget* parent)
     }
   }
   grid_->setColumnStretch(kColumns + 1, 1);
+  // The window's docks do not give way for a longer figure.
+  setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
   note_->setWordWrap(true);
   note_->hide();
   grid_->addWidget(note_, kRows + 1, 0, 1, kColumns + 2);
 }
 
-QString FiguresTable::text_at(int row, int column) const {
-  return cells_[static_cast<std::size_t>(row * kColumns + column)]->text();
+QLabel& FiguresTable::cell(int row, int column) const {
+  return *cells_[static_cast<std::size_t>(row * kColumns + column)];
 }
 
-QString FiguresTable::change(double now, double before, bool more_is_better) const {
-  if (before <= 0 || std::abs(now / before - 1) < 5e-4) return {};
-  const bool better = (now > before) == more_is_better;
+QString FiguresTable::text_at(int row, int column) const { return cell(row, column).text(); }
+
+void FiguresTable::show_change(int column, double now, double before, bool more_is_better) {
+  const double ratio = before > 0 ? now / before : 1;
+  if (std::abs(ratio - 1) < 5e-4) return;
   const bool dark = style::is_dark(palette());
   const QColor good = dark ? QColor(0x56b4e9) : QColor(0x0072b2), bad(dark ? 0xe69f00 : 0xb35900);
-  return QStringLiteral("&nbsp;") +
-         coloured(style::signed_percent(now / before - 1), better ? good : bad);
+  cell(Change, column)
+      .setText(coloured(ratio < 3 ? style::signed_percent(ratio - 1) : style::factor(ratio),
+                        (ratio > 1) == more_is_better ? good : bad));
 }
 
-void FiguresTable::show_row(int row, const StepFigures& figures, const QString& fullest,
-                            const StepFigures* before) {
-  const auto cell = [&](int column) -> QLabel& {
-    return *cells_[static_cast<std::size_t>(row * kColumns + column)];
-  };
-  const auto with_change = [&](const QString& text, double now, double then, bool more_is_better) {
-    return before ? text + change(now, then, more_is_better) : text;
-  };
-  const StepFigures& old = before ? *before : figures;
-  cell(Step).setText(with_change(style::time(figures.step_time), to_seconds(figures.step_time),
-                                 to_seconds(old.step_time), false));
-  cell(Rate).setText(with_change(style::significant(figures.samples_per_second),
-                                 figures.samples_per_second, old.samples_per_second, true));
-  cell(Efficiency).setText(with_change(style::percent(figures.efficiency), figures.efficiency,
-                                       old.efficiency, true));
+void FiguresTable::show_row(int row, const StepFigures& figures, const QString& fullest) {
+  cell(row, Step).setText(style::time(figures.step_time));
+  cell(row, Rate).setText(style::significant(figures.samples_per_second));
+  cell(row, Efficiency).setText(style::percent(figures.efficiency));
   const QString memory =
       QStringLiteral("%1 of %2").arg(style::bytes(figures.peak), style::bytes(figures.capacity));
-  cell(Memory).setText(figures.feasible
-                           ? memory
-                           : coloured(memory + QStringLiteral(", does not fit"),
-                                      style::infeasible(style::is_dark(palette()))));
-  cell(Memory).setToolTip(fullest);
+  const bool dark = style::is_dark(palette());
+  cell(row, Memory).setText(figures.feasible ? memory : coloured(memory, style::infeasible(dark)));
+  cell(row, Memory).setToolTip(fullest);
 }
 
-void FiguresTable::clear_row(int row) {
-  for (int c = 0; c < kColumns; ++c)
-    cells_[static_cast<std::size_t>(row * kColumns + c)]->setText(QStringLiteral("–"));
+QString FiguresTable::note_of(const WhatIfFound& found) const {
+  const QColor red = style::infeasible(style::is_dark(palette()));
+  if (!found.problem.isEmpty()) return coloured(found.problem.toHtmlEscaped(), red);
+  QString note = found.remark.toHtmlEscaped();
+  if (!found.then.feasible)
+    note = coloured(tr("Then it does not fit: %1 needs %2 of %3. ")
+                        .arg(found.fullest_then.toHtmlEscaped(), style::bytes(found.then.peak),
+                             style::bytes(found.then.capacity)),
+                    red) +
+           note;
+  return note;
 }
 
 void FiguresTable::show_found(const std::optional<WhatIfFound>& found) {
   QPalette muted = palette();
   muted.setColor(QPalette::WindowText, style::muted_text(palette()));
   for (QLabel* head : heads_) head->setPalette(muted);
-  for (int row = 0; row < kRows; ++row) clear_row(row);
-  note_->setVisible(found && !(found->problem.isEmpty() && found->remark.isEmpty()));
+  for (QLabel* each : cells_) each->setText(QStringLiteral("–"));
+  note_->setText(found ? note_of(*found) : QString());
+  note_->setVisible(!note_->text().isEmpty());
   if (!found) return;
-  show_row(0, found->today, found->fullest_today, nullptr);
-  const bool dark = style::is_dark(palette());
-  note_->setText(found->problem.isEmpty()
-                     ? found->remark.toHtmlEscaped()
-                     : coloured(found->problem.toHtmlEscaped(), style::infeasible(dark)));
+  show_row(Today, found->today, found->fullest_today);
   if (!found->problem.isEmpty()) return;
-  show_row(1, found->then, found->fullest_then, &found->today);
-  show_row(2, found->data_parallel, found->fullest_data_parallel, nullptr);
+  show_row(Then, found->then, found->fullest_then);
+  show_row(DataParallel, found->data_parallel, found->fullest_data_parallel);
+  const StepFigures &now = found->then, &before = found->today;
+  show_change(Step, to_seconds(now.step_time), to_seconds(before.step_time), false);
+  show_change(Rate, now.samples_per_second, before.samples_per_second, true);
+  show_change(Efficiency, now.efficiency, before.efficiency, true);
+  show_change(Memory, static_cast<double>(now.peak.value), static_cast<double>(before.peak.value),
+              false);
 }
 
 }  // namespace strato

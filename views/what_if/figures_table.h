@@ -16,14 +16,15 @@ class FiguresTable : public QWidget {
  public:
   explicit FiguresTable(QWidget* parent = nullptr);
   void show_found(const std::optional<WhatIfFound>& found);
-  QString text_at(int row, int column) const;  // row 0: today, 1: then, 2: data parallel
+  QString text_at(int row, int column) const;  // rows: today, then, change, data parallel
 
  private:
+  enum Row { Today, Then, Change, DataParallel, kRows };
   enum Column { Step, Rate, Efficiency, Memory, kColumns };
-  void show_row(int row, const StepFigures& figures, const QString& fullest,
-                const StepFigures* before);
-  void clear_row(int row);
-  QString change(double now, double before, bool more_is_better) const;
+  QLabel& cell(int row, int column) const;
+  void show_row(int row, const StepFigures& figures, const QString& fullest);
+  void show_change(int column, double now, double before, bool more_is_better);
+  QString note_of(const WhatIfFound& found) const;
 
   QGridLayout* grid_;
   std::vector<QLabel*> cells_;  // by row and column

@@ -2,14 +2,16 @@
 
 #include <QChart>
 #include <QChartView>
+#include <QCursor>
 #include <QEvent>
 #include <QLegend>
 #include <QLegendMarker>
 #include <QLineSeries>
 #include <QLogValueAxis>
 #include <QScatterSeries>
-#include <QValueAxis>
+#include <QToolTip>
 #include <QVBoxLayout>
+#include <QValueAxis>
 #include <algorithm>
 #include <cmath>
 
@@ -43,7 +45,7 @@ QString title_of(WhatIfAxis axis) {
 QString title_of(Figure quantity) {
   return quantity == Figure::StepTime           ? QStringLiteral("Step time (ms)")
          : quantity == Figure::SamplesPerSecond ? QStringLiteral("Samples per second")
-                                                  : QStringLiteral("Efficiency (%)");
+                                                : QStringLiteral("Efficiency (%)");
 }
 
 }  // namespace
@@ -83,8 +85,7 @@ WhatIfChart::WhatIfChart(const ProblemWhatIf& what_if, QWidget* parent)
   p.x->setLabelFormat(QStringLiteral("%g"));
   p.chart->addAxis(p.x, Qt::AlignBottom);
   p.chart->addAxis(p.y, Qt::AlignLeft);
-  for (QXYSeries* series : std::initializer_list<QXYSeries*>{p.today, p.here, p.data_parallel,
-                                                             p.strategy, p.too_full}) {
+  for (QXYSeries* series : std::initializer_list<QXYSeries*>{p.today, p.here, p.strategy, p.data_parallel, p.too_full}) {
     p.chart->addSeries(series);
     series->attachAxis(p.x);
     series->attachAxis(p.y);
@@ -94,6 +95,15 @@ WhatIfChart::WhatIfChart(const ProblemWhatIf& what_if, QWidget* parent)
   p.too_full->setMarkerShape(QScatterSeries::MarkerShapeRotatedRectangle);
   p.too_full->setMarkerSize(12);
   p.view = make_chart_view(p.chart, this);
+  for (QXYSeries* series :
+       std::initializer_list<QXYSeries*>{p.strategy, p.data_parallel, p.too_full})
+    connect(series, &QXYSeries::hovered, this, [this](const QPointF& at, bool inside) {
+      if (inside) {
+        QToolTip::showText(QCursor::pos(), tip_at(at.x()), parts_->view);
+      } else {
+        QToolTip::hideText();
+      }
+    });
   auto* layout = new QVBoxLayout(this);
   layout->setContentsMargins(0, 0, 0, 0);
   layout->addWidget(p.view);
@@ -139,6 +149,27 @@ void WhatIfChart::refresh(double here, double today) {
   recolour();
 }
 
+// Of the nearest point.
+QString WhatIfChart::tip_at(double value) const {
+  const WhatIfCurve& curve = what_if_.curve();
+  std::size_t nearest = curve.points.size();
+  const auto away = [&](std::size_t i) { return std::abs(std::log(curve.values[i] / value)); };
+  for (std::size_t i = 0; i < curve.points.size(); ++i)
+    if (nearest == curve.points.size() || away(i) < away(nearest)) nearest = i;
+  if (nearest == curve.points.size() || value <= 0) return {};
+  const WhatIfPoint& point = curve.points[nearest];
+  const auto line = [](const QString& name, const StepFigures& figures) {
+    return QStringLiteral("%1: %2, %3 samples/s, %4%5")
+        .arg(name, style::time(figures.step_time), style::significant(figures.samples_per_second),
+             style::percent(figures.efficiency),
+             figures.feasible ? QString() : QStringLiteral(", does not fit"));
+  };
+  return QStringLiteral("%1 %2\n%3\n%4")
+      .arg(title_of(curve.axis), style::significant(curve.values[nearest]),
+           line(QStringLiteral("This strategy"), point.strategy),
+           line(QStringLiteral("Data parallel"), point.data_parallel));
+}
+
 void WhatIfChart::changeEvent(QEvent* event) {
   if (event->type() == QEvent::PaletteChange) recolour();
   QWidget::changeEvent(event);
@@ -154,6 +185,7 @@ void WhatIfChart::recolour() {
   p.too_full->setColor(style::infeasible(dark));
   p.too_full->setBorderColor(palette().color(QPalette::Base));
   recolour_chart(*p.chart, palette(), font());
+  p.chart->legend()->setMarkerShape(QLegend::MarkerShapeFromSeries);
 }
 
 }  // namespace strato

@@ -4,6 +4,7 @@
 
 #include <QWidget>
 #include <memory>
+#include <optional>
 
 #include "views/models/problem_what_if.h"
 
@@ -24,6 +25,7 @@ class WhatIfChart : public QWidget {
 
  private:
   struct Parts;
+  QString tip_at(double value) const;
   void recolour();
 
   const ProblemWhatIf& what_if_;

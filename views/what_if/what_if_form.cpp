@@ -106,8 +106,9 @@ void WhatIfForm::rebuild_machines() {
     QStringList gpus;
     for (const DeviceGroup& group : cluster.groups())
       if (group.machine == first)
-        gpus << QStringLiteral("%1 × %2").arg(group.devices.size()).arg(
-            text(cluster.gpu_types()[group.type].name));
+        gpus << QStringLiteral("%1 × %2")
+                    .arg(group.devices.size())
+                    .arg(text(cluster.gpu_types()[group.type].name));
     auto* label = new QLabel(tr("Machines %1").arg(text(kind.name)), machines_);
     auto* count = new QSpinBox(machines_);
     count->setRange(0, kMostMachines);

@@ -63,7 +63,8 @@ WhatIfView::WhatIfView(Session& session, QWidget* parent)
   area->setWidgetResizable(true);
   area->setFrameShape(QFrame::NoFrame);
   area->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
-  area->setMinimumWidth(form_->minimumSizeHint().width() + area->verticalScrollBar()->sizeHint().width());
+  area->setMinimumWidth(form_->minimumSizeHint().width() +
+                        area->verticalScrollBar()->sizeHint().width());
   area->setMaximumWidth(340);
   pages_->setDocumentMode(true);
   pages_->addTab(build_curve(), tr("Curve"));
@@ -97,9 +98,9 @@ WhatIfView::WhatIfView(Session& session, QWidget* parent)
 QWidget* WhatIfView::build_curve() {
   auto* page = new QWidget;
   axis_ = new QComboBox(page);
-  const char* const axes[] = {"over the batch",   "over the network's bandwidth",
+  const char* const axes[] = {"over the batch",         "over the network's bandwidth",
                               "over links in machines", "over latency",
-                              "over device speed", "over device memory"};
+                              "over device speed",      "over device memory"};
   for (const char* axis : axes) axis_->addItem(QString::fromUtf8(axis));
   axis_->setCurrentIndex(static_cast<int>(what_if_.axis()));
   axis_->setAccessibleName(tr("Parameter of the curve"));

@@ -31,7 +31,8 @@ class WhatIfBatch : public testing::TestWithParam<const char*> {};
 
 TEST_P(WhatIfBatch, IsWhatImportingWithItGives) {
   const TemporaryFolder folder;
-  const std::string small = plan_of(folder, GetParam(), "16"), large = plan_of(folder, GetParam(), "48");
+  const std::string small = plan_of(folder, GetParam(), "16"),
+                    large = plan_of(folder, GetParam(), "48");
   const Json then = what_if(small, {"batch=48"}), made = what_if(large, {});
   for (const char* figure : {"step_time_s", "samples_per_s", "efficiency", "peak_bytes"}) {
     EXPECT_EQ(then["strategy"][figure], made["before"][figure]) << figure;
@@ -40,14 +41,14 @@ TEST_P(WhatIfBatch, IsWhatImportingWithItGives) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, WhatIfBatch,
-                         testing::Values("lenet", "vgg19", "inception_v3", "bert_small", "transformer",
-                                         "rnnlm", "resnet101"));
+                         testing::Values("lenet", "vgg19", "inception_v3", "bert_small",
+                                         "transformer", "rnnlm", "resnet101"));
 
 TEST(WhatIfCommand, ChangesCurvesAndScaling) {
   const TemporaryFolder folder;
   const std::string plan = plan_of(folder, "lenet", "64");
-  const Json json = what_if(plan, {"network=2", "v100=2", "--curve", "network=0.5:4:4", "--scaling",
-                                   "1080ti=8"});
+  const Json json =
+      what_if(plan, {"network=2", "v100=2", "--curve", "network=0.5:4:4", "--scaling", "1080ti=8"});
   EXPECT_EQ(json["change"], "network x2, 2 v100");
   EXPECT_LT(json["strategy"]["step_time_s"], json["before"]["step_time_s"]);
   const Json& points = json["curve"]["points"];
@@ -57,6 +58,8 @@ TEST(WhatIfCommand, ChangesCurvesAndScaling) {
   ASSERT_EQ(json["scaling"]["points"].size(), 4u);  // 1, 2, 4, 8
   EXPECT_EQ(json["scaling"]["points"][0]["strong"]["batch"], 64);
   EXPECT_LT(json["scaling"]["points"][0]["weak"]["batch"], 64);
+  EXPECT_EQ(what_if(plan, {"bandwidth=2"})["strategy"],
+            what_if(plan, {"links=2", "network=2"})["strategy"]);
   const CliResult text = run_cli({"what-if", "--plan", plan, "speed=2"});
   EXPECT_NE(text.out.find("the plan then"), std::string::npos);
   EXPECT_NE(text.out.find("device speed x2"), std::string::npos);

@@ -18,10 +18,9 @@ std::shared_ptr<const Cluster> shared_sample(const std::string& name) {
 }
 
 std::size_t devices_of(const Cluster& cluster, const std::string& machine) {
-  return static_cast<std::size_t>(
-      std::ranges::count_if(cluster.devices(), [&](const Device& device) {
-        return device.name.starts_with(machine + ":");
-      }));
+  return static_cast<std::size_t>(std::ranges::count_if(
+      cluster.devices(),
+      [&](const Device& device) { return device.name.starts_with(machine + ":"); }));
 }
 
 TEST(ChangedCluster, KindsOfTheTestbed) {
@@ -41,8 +40,8 @@ TEST(ChangedCluster, NothingIsTheSameCluster) {
 
 // Of every sample: same paths, same names.
 TEST(ChangedCluster, AsManyMachinesAsNowChangesNoPath) {
-  for (const auto& entry : std::filesystem::directory_iterator(
-           std::string(STRATO_SOURCE_DIR) + "/sample_graphs/clusters")) {
+  for (const auto& entry : std::filesystem::directory_iterator(std::string(STRATO_SOURCE_DIR) +
+                                                               "/sample_graphs/clusters")) {
     if (entry.path().extension() != ".json") continue;
     const auto cluster = shared_sample(entry.path().stem().string());
     ClusterChange change;

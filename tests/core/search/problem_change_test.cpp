@@ -111,7 +111,8 @@ TEST_F(ProblemChanges, WhatRunsOnOneDeviceStaysOnOne) {
 // Whatever the strategy and the machines left: valid, and it runs.
 TEST_F(ProblemChanges, EveryStrategyIsCarriedOverValidly) {
   std::vector<Strategy> strategies;
-  for (const Baseline& baseline : simple_baselines(problem_)) strategies.push_back(baseline.strategy);
+  for (const Baseline& baseline : simple_baselines(problem_))
+    strategies.push_back(baseline.strategy);
   Strategy mixed = data_parallel(problem_);
   const DeviceId slow0 = problem_.cluster->find_device("slow-0:0");
   const DeviceId slow1 = problem_.cluster->find_device("slow-1:0");

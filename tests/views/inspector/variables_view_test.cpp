@@ -1,4 +1,6 @@
 // A person changes how variables are synchronised, through real events, and takes it back.
+#include "views/inspector/variables_view.h"
+
 #include <gtest/gtest.h>
 
 #include <QCheckBox>
@@ -15,7 +17,6 @@
 #include "views/inspector/group_page.h"
 #include "views/inspector/inspector_view.h"
 #include "views/inspector/sync_form.h"
-#include "views/inspector/variables_view.h"
 
 namespace strato {
 namespace {
@@ -124,8 +125,8 @@ TEST_F(VariablesViews, TheInspectorShowsThoseOfTheGroup) {
   auto* view = inspector.findChild<VariablesView*>();
   ASSERT_TRUE(view);
   EXPECT_FALSE(view->isVisible());
-  session_.selection().select_groups({problem().grouping->group_of(
-      [&] { return view->model().update_at(0); }())});
+  session_.selection().select_groups(
+      {problem().grouping->group_of([&] { return view->model().update_at(0); }())});
   ASSERT_TRUE(wait_until([&] { return view->isVisible(); }));
   click_row(view->table(), 0);
   choose(view->form().synchroniser(), 2);

@@ -162,9 +162,19 @@ TEST_F(VariableEdits, StationsAreInOtherMachinesWithSeveralReplicas) {
   const Strategy strategy = with_sync(shown(), problem(), all(), choice);
   check(strategy);
   const SyncPart& part = strategy.variables[0].parts[0];
+  SyncChoice parts;
+  parts.synchroniser = Synchroniser::Ps;
+  parts.parts = 7;
+  const std::vector<OpId> updates = all();
+  std::set<MachineId> machines;
+  const Strategy divided = with_sync(shown(), problem(), std::span(updates).first(1), parts);
+  for (const SyncPart& each : divided.variables[0].parts)
+    machines.insert(problem().cluster->device(each.server).machine);
+  EXPECT_EQ(machines.size(), 7u);       // each in another
   EXPECT_EQ(part.stations.size(), 6u);  // four machines of 1080 Ti, two of P100
   for (const DeviceId station : part.stations)
-    EXPECT_NE(problem().cluster->device(station).machine, problem().cluster->device(DeviceId(0)).machine);
+    EXPECT_NE(problem().cluster->device(station).machine,
+              problem().cluster->device(DeviceId(0)).machine);
   EXPECT_TRUE(sync_words(strategy, problem(), strategy.variables[0].update).endsWith("two-level"));
 }
 
@@ -218,8 +228,8 @@ TEST_F(VariableEdits, TheTableFollows) {
             static_cast<int>(variables_of(problem(), std::span(&group, 1)).size()));
   session_.open_cluster(sample("clusters/tag-testbed.json"));
   session_.settle();
-  EXPECT_EQ(model.rowCount(), static_cast<int>(
-                                  variables_of(problem(), session_.selection().groups()).size()));
+  EXPECT_EQ(model.rowCount(),
+            static_cast<int>(variables_of(problem(), session_.selection().groups()).size()));
 }
 
 }  // namespace
