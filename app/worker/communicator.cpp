@@ -115,7 +115,7 @@ std::vector<int> Communicator::ranks_of(std::span<const DeviceId> devices) const
 }
 
 DataType Communicator::type_of(ValueId value) const {
-  return graph_.tensor(program_.values[value].tensor).type;
+  return strato::type_of(graph_, program_.values[value]);
 }
 
 std::unique_ptr<Operation> Communicator::issue(std::size_t index) {
@@ -137,16 +137,47 @@ std::unique_ptr<Operation> Communicator::issue(std::size_t index) {
                "an instruction of the communication stream does not communicate");
 }
 
+// A slice of a parameter that is whole here: where it lies, or by memory of its own.
+std::unique_ptr<Operation> Communicator::move_slice(std::size_t index, ValueId value) {
+  const Instruction& what = program_.instructions[index];
+  const bool sends = what.kind == InstructionKind::Send;
+  const Tensor& tensor = graph_.tensor(program_.values[value].tensor);
+  const auto slice = std::make_shared<const SliceLayout>(tensor, what.piece);
+  const Bytespan whole = execution_.memory(value);
+  const auto begin = [&](Bytespan bytes) {
+    return on_transport([&] {
+      return sends ? transport_.send(rank_of(what.peer), tag_of(what), bytes)
+                   : transport_.receive(rank_of(what.peer), tag_of(what), bytes);
+    });
+  };
+  if (slice->layout().contiguous())
+    return std::make_unique<Plain>(begin(slice->layout().part(whole, SliceLayout::kMiddle)));
+  auto scratch = std::make_unique<Scratch>(slice->layout(), memory_);
+  const Bytespan bytes = scratch->pieces[SliceLayout::kMiddle];
+  if (sends) slice->layout().take(whole, SliceLayout::kMiddle, bytes, row_copy());
+  auto pending = begin(bytes);
+  return std::make_unique<Scratched>(std::move(scratch), std::move(pending),
+                                     [sends, slice, whole, copy = row_copy()](const Scratch& done) {
+                                       if (!sends)
+                                         slice->layout().put(done.pieces[SliceLayout::kMiddle],
+                                                             SliceLayout::kMiddle, whole, copy);
+                                     });
+}
+
 std::unique_ptr<Operation> Communicator::send(std::size_t index) {
   const Instruction& what = program_.instructions[index];
-  const Bytespan bytes = execution_.memory(program_.reads[index][0]);
+  const ValueId value = program_.reads[index][0];
+  if (moves_slice(what, program_.values[value])) return move_slice(index, value);
+  const Bytespan bytes = execution_.memory(value);
   return std::make_unique<Plain>(
       on_transport([&] { return transport_.send(rank_of(what.peer), tag_of(what), bytes); }));
 }
 
 std::unique_ptr<Operation> Communicator::receive(std::size_t index) {
   const Instruction& what = program_.instructions[index];
-  const Bytespan bytes = execution_.memory(program_.writes[index][0]);
+  const ValueId value = program_.writes[index][0];
+  if (moves_slice(what, program_.values[value])) return move_slice(index, value);
+  const Bytespan bytes = execution_.memory(value);
   return std::make_unique<Plain>(
       on_transport([&] { return transport_.receive(rank_of(what.peer), tag_of(what), bytes); }));
 }
@@ -174,8 +205,10 @@ std::unique_ptr<Operation> Communicator::all_gather(std::size_t index) {
   const std::uint32_t tag = tag_of(program_.instructions[index]);
   const Bytespan whole = execution_.memory(write);
   const Value& value = program_.values[read];
-  const CutLayout layout(graph_.tensor(value.tensor), value.piece, program_.cuts[index],
-                         whole.size());
+  const CutLayout layout =
+      value.encoding != Encoding::None
+          ? CutLayout(program_.cuts[index], whole.size())
+          : CutLayout(graph_.tensor(value.tensor), value.piece, program_.cuts[index], whole.size());
   if (layout.contiguous()) {
     std::vector<Bytespan> pieces;
     for (std::size_t i = 0; i < layout.count(); ++i) pieces.push_back(layout.part(whole, i));
@@ -185,14 +218,13 @@ std::unique_ptr<Operation> Communicator::all_gather(std::size_t index) {
   }
   auto scratch = std::make_unique<Scratch>(layout, memory_);
   copy(read, scratch->pieces[self]);
-  auto pending = on_transport(
-      [&] { return transport_.all_gather(ranks_of(members), tag, scratch->pieces); });
-  return std::make_unique<Scratched>(
-      std::move(scratch), std::move(pending),
-      [layout, whole, copy = row_copy()](const Scratch& filled) {
-        for (std::size_t i = 0; i < layout.count(); ++i)
-          layout.put(filled.pieces[i], i, whole, copy);
-      });
+  auto pending =
+      on_transport([&] { return transport_.all_gather(ranks_of(members), tag, scratch->pieces); });
+  return std::make_unique<Scratched>(std::move(scratch), std::move(pending),
+                                     [layout, whole, copy = row_copy()](const Scratch& filled) {
+                                       for (std::size_t i = 0; i < layout.count(); ++i)
+                                         layout.put(filled.pieces[i], i, whole, copy);
+                                     });
 }
 
 // The terms are copied: a transport adds in place, and others may read the value still.
@@ -202,8 +234,8 @@ std::unique_ptr<Operation> Communicator::reduce_scatter(std::size_t index) {
   const auto self = static_cast<std::size_t>(
       std::find(members.begin(), members.end(), program_.device) - members.begin());
   const Bytespan whole = execution_.memory(read), sum = execution_.memory(write);
-  const CutLayout layout(graph_.tensor(program_.values[write].tensor),
-                         program_.values[write].piece, program_.cuts[index], whole.size());
+  const CutLayout layout(graph_.tensor(program_.values[write].tensor), program_.values[write].piece,
+                         program_.cuts[index], whole.size());
   auto scratch = std::make_unique<Scratch>(layout, memory_);
   for (std::size_t i = 0; i < layout.count(); ++i) {
     layout.take(whole, i, scratch->pieces[i], row_copy());
@@ -213,8 +245,7 @@ std::unique_ptr<Operation> Communicator::reduce_scatter(std::size_t index) {
                                      type_of(read), scratch->pieces);
   });
   return std::make_unique<Scratched>(
-      std::move(scratch), std::move(pending),
-      [self, sum, copy = row_copy()](const Scratch& done) {
+      std::move(scratch), std::move(pending), [self, sum, copy = row_copy()](const Scratch& done) {
         const Bytespan piece = done.pieces[self];
         CHECK(piece.size() == sum.size(), "a piece has another size than its value");
         copy({sum.data(), sum.size(), piece.data(), piece.size(), piece.size()});

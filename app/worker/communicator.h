@@ -64,6 +64,7 @@ class Communicator {
   void copy(ValueId from, std::span<std::byte> to);
   CutLayout::Copy row_copy() const;
 
+  std::unique_ptr<Operation> move_slice(std::size_t index, ValueId value);
   std::unique_ptr<Operation> send(std::size_t index);
   std::unique_ptr<Operation> receive(std::size_t index);
   std::unique_ptr<Operation> all_reduce(std::size_t index);

@@ -27,6 +27,12 @@ CutLayout::CutLayout(const Tensor& tensor, const Piece& piece, std::span<const s
   unit_ = bytes / (runs_ * units);
 }
 
+CutLayout::CutLayout(std::span<const std::int32_t> cuts, std::size_t bytes) : cuts_(cuts) {
+  const auto records = static_cast<std::size_t>(cuts.back() - cuts.front());
+  CHECK(records != 0 && bytes % records == 0, "records of different sizes");
+  unit_ = bytes / records;
+}
+
 std::size_t CutLayout::width(std::size_t piece) const {
   return static_cast<std::size_t>(cuts_[piece + 1] - cuts_[piece]) * unit_;
 }

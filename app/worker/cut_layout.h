@@ -23,6 +23,9 @@ class CutLayout {
   CutLayout(const Tensor& tensor, const Piece& piece, std::span<const std::int32_t> cuts,
             std::size_t bytes);
 
+  // Of records, which lie one after the other.
+  CutLayout(std::span<const std::int32_t> cuts, std::size_t bytes);
+
   std::size_t count() const { return cuts_.size() - 1; }
   std::size_t bytes(std::size_t piece) const;
   // The piece where it lies in `whole`; only when contiguous().
@@ -50,6 +53,8 @@ class SliceLayout {
   SliceLayout(const SliceLayout&) = delete;  // the layout looks at our cuts
   SliceLayout& operator=(const SliceLayout&) = delete;
 
+  static constexpr std::size_t kMiddle = 1;
+  const CutLayout& layout() const { return layout_; }
   std::int32_t extent() const { return cuts_.back(); }  // of the tensor along the slice's axis
   std::string take(std::string_view whole) const;
   void put(std::string_view slice, std::string& whole) const;

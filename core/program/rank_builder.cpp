@@ -12,13 +12,13 @@ namespace {
 
 using Form = Piece::Form;
 
-bool is_trained(const Graph& graph, TensorId id) {
-  const Tensor& tensor = graph.tensor(id);
-  return !tensor.producer.valid() && tensor.role == TensorRole::Parameter &&
-         graph.update_of(id).valid();
-}
-
 }  // namespace
+
+bool RankBuilder::is_trained(TensorId id) const {
+  const Tensor& tensor = graph_.tensor(id);
+  return !tensor.producer.valid() && tensor.role == TensorRole::Parameter &&
+         graph_.update_of(id).valid();
+}
 
 RankBuilder::RankBuilder(const Program& program)
     : program_(program),
@@ -42,13 +42,26 @@ RankBuilder::RankBuilder(const Program& program)
   list_kept_slices();
 }
 
-// A parameter whose update is split is kept in parts, where they are updated.
+const Resident* RankBuilder::resident(TensorId tensor, DeviceId device) const {
+  const auto& residents = program_.residents;
+  const auto at = std::lower_bound(residents.begin(), residents.end(), std::pair(device, tensor),
+                                   [](const Resident& resident, const auto& wanted) {
+                                     return std::pair(resident.device, resident.tensor) < wanted;
+                                   });
+  const bool found = at != residents.end() && at->device == device && at->tensor == tensor;
+  return found ? &*at : nullptr;
+}
+
+// A parameter whose update is split is kept in parts, where they are updated; unless all of it is
+// there.
 void RankBuilder::list_kept_slices() {
   for (const Task& task : program_.tasks)
     if (task.kind == TaskKind::Update && task.axis >= 0) {
       const TensorId parameter = graph_.op(task.op).inputs.front();
-      kept_[{task.device, parameter}] =
-          slice(parameter, task.axis, task.first_sample, task.first_sample + task.samples);
+      const Resident* here = resident(parameter, task.device);
+      if (here && here->bytes >= graph_.tensor(parameter).bytes()) continue;
+      kept_[{task.device, parameter}].push_back(
+          slice(parameter, task.axis, task.first_sample, task.first_sample + task.samples));
     }
 }
 
@@ -136,8 +149,7 @@ void RankBuilder::emit(DeviceId device, const RankDraft::Parts& parts) {
 // ---- pieces
 
 Piece RankBuilder::samples(TensorId tensor, std::int32_t begin, std::int32_t end) const {
-  const BatchKind kind =
-      is_trained(graph_, tensor) ? BatchKind::Whole : graph_.tensor(tensor).batch.kind;
+  const BatchKind kind = is_trained(tensor) ? BatchKind::Whole : graph_.tensor(tensor).batch.kind;
   if (kind == BatchKind::Whole || (begin == 0 && end == batch_)) return {};
   return {kind == BatchKind::Batched ? Form::Samples : Form::Partial, -1, begin, end};
 }
@@ -157,9 +169,11 @@ Piece RankBuilder::of_task(TensorId tensor) const {
 }
 
 Piece RankBuilder::kept(TensorId tensor, DeviceId device, const Piece& otherwise) const {
-  if (!is_trained(graph_, tensor)) return otherwise;
+  if (!is_trained(tensor)) return otherwise;
   const auto known = kept_.find({device, tensor});
-  return known == kept_.end() ? Piece() : known->second;
+  if (known == kept_.end()) return Piece();
+  const std::vector<Piece>& pieces = known->second;
+  return std::ranges::find(pieces, otherwise) != pieces.end() ? otherwise : pieces.front();
 }
 
 Piece RankBuilder::output_piece(const Op& op, std::size_t output) const {
@@ -198,6 +212,8 @@ std::vector<Piece> RankBuilder::input_pieces(const Op& op) const {
 
 // Of a piece along an axis; -1: along the batch.
 RankBuilder::Range RankBuilder::range_of(TensorId tensor, const Piece& piece, int axis) const {
+  if (piece.form == Form::Partial && axis >= 0 && piece.axis == axis)
+    return {piece.from, piece.until};
   if (piece.form != Form::Whole) return {piece.begin, piece.end};
   if (axis < 0) return {0, batch_};
   return {0,
@@ -229,12 +245,7 @@ ValueId RankBuilder::find(TensorId tensor, const Piece& piece, const Instruction
 }
 
 ValueId RankBuilder::find_resident(TensorId tensor, const Piece& piece, DeviceId device) {
-  const auto& residents = program_.residents;
-  const auto at = std::lower_bound(residents.begin(), residents.end(), std::pair(device, tensor),
-                                   [](const Resident& resident, const auto& wanted) {
-                                     return std::pair(resident.device, resident.tensor) < wanted;
-                                   });
-  if (at == residents.end() || at->device != device || at->tensor != tensor) return {};
+  if (!resident(tensor, device)) return {};
   if (kept(tensor, device, piece) != piece) return {};
   return draft(device).resident(tensor, piece);
 }
@@ -254,7 +265,7 @@ ValueId RankBuilder::find_view(OpId op, TensorId tensor, const Piece& piece,
     }
     if (input == first) {
       inputs.back() = base;
-    } else if (!is_trained(graph_, input)) {
+    } else if (!is_trained(input)) {
       inputs.back() = find_resident(input, {}, device);
     }
   }
@@ -285,12 +296,22 @@ ValueId RankBuilder::get(TensorId tensor, const Piece& piece, const Instruction&
   return value;
 }
 
-ValueId RankBuilder::bind(BufferId buffer, const Piece& piece) {
+// Records fill their buffer.
+ValueId RankBuilder::bind(BufferId buffer, const Piece& piece, Encoding encoding) {
   const Buffer& to = program_.buffers[buffer];
-  const Bytes bytes = bytes_of(graph_.tensor(to.tensor), piece, batch_);
-  expect(to.bytes == std::max(Bytes(1), bytes), to.tensor, "its buffer has another size");
+  Value value{to.tensor, piece, false, encoding, 0};
+  if (encoding == Encoding::SparseRows || encoding == Encoding::TopK)
+    value.slots = static_cast<std::int32_t>(
+        to.bytes.value / slot_bytes(graph_.tensor(to.tensor), piece, encoding, batch_).value);
+  expect(to.bytes == std::max(Bytes(1), bytes_of(graph_, value)), to.tensor,
+         "its buffer has another size");
   holds_[buffer] = piece;
-  return value_of_[buffer] = draft(to.device).make(to.tensor, piece);
+  return value_of_[buffer] = draft(to.device).make(to.tensor, piece, encoding, value.slots);
+}
+
+Encoding RankBuilder::encoding_of(BufferId buffer) const {
+  const std::size_t rank = rank_of_[program_.buffers[buffer].device.index()];
+  return drafts_[rank].value(value_of_[buffer]).encoding;
 }
 
 std::vector<BufferId> RankBuilder::on_device(std::span<const BufferId> buffers,

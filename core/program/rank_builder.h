@@ -38,9 +38,11 @@ class RankBuilder {
     if (!holds) fail(tensor, problem);
   }
   void list_kept_slices();
+  const Resident* resident(TensorId tensor, DeviceId device) const;  // null: none
   RankDraft& draft(DeviceId device) { return drafts_[rank_of_[device.index()]]; }
 
   // Pieces.
+  bool is_trained(TensorId tensor) const;
   Piece samples(TensorId tensor, std::int32_t begin, std::int32_t end) const;
   Piece slice(TensorId tensor, int axis, std::int32_t begin, std::int32_t end) const;
   Piece of_task(TensorId tensor) const;  // what the task says of its tensor
@@ -59,7 +61,8 @@ class RankBuilder {
   ValueId find_bytes(TensorId tensor, const Piece& piece, const Instruction& reader,
                      DeviceId device);
   ValueId get(TensorId tensor, const Piece& piece, const Instruction& reader, DeviceId device);
-  ValueId bind(BufferId buffer, const Piece& piece);
+  ValueId bind(BufferId buffer, const Piece& piece, Encoding encoding = Encoding::None);
+  Encoding encoding_of(BufferId buffer) const;
   std::vector<BufferId> on_device(std::span<const BufferId> buffers, DeviceId device) const;
 
   // Tasks.
@@ -77,6 +80,10 @@ class RankBuilder {
   std::vector<Part> concat_parts(const Instruction& what, const Piece& made);
   std::vector<Piece> gathered_pieces(std::span<const DeviceId> members) const;
   Piece partial_of(BufferId buffer) const;
+  Piece part_of_sum(const Piece& sum) const;
+  Piece whole_sum(const Piece& term) const;
+  void gather_records(std::span<const DeviceId> members);
+  void decode(BufferId from);
 
   const Program& program_;
   const Graph& graph_;
@@ -85,7 +92,7 @@ class RankBuilder {
   std::vector<RankDraft> drafts_;
   IdVector<BufferId, ValueId> value_of_;
   IdVector<BufferId, Piece> holds_;                      // now
-  std::map<std::pair<DeviceId, TensorId>, Piece> kept_;  // of parameters that are kept in slices
+  std::map<std::pair<DeviceId, TensorId>, std::vector<Piece>> kept_;  // of parameters, in slices
   std::vector<Placed> placed_;
   IdVector<TaskId, Range> placed_of_;  // by task: in placed_
   TaskId id_;                          // being added

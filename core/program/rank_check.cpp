@@ -123,9 +123,10 @@ class TerminationCheck {
     std::vector<std::pair<TensorId, Bytes>> result;
     for (const ValueId id : (receives || whole ? of.writes : of.reads)[place.instruction]) {
       const Value& value = of.values[id];
-      const Tensor& tensor = programs_.graph->tensor(value.tensor);
+      const bool transfer = at(place).peer.valid();
       result.emplace_back(root(value.tensor),
-                          bytes_of(tensor, value.piece, programs_.graph->batch()));
+                          transfer ? moved_bytes(*programs_.graph, at(place), value)
+                                   : bytes_of(*programs_.graph, value));
     }
     return result;
   }

@@ -11,15 +11,16 @@ ValueId RankDraft::add_value(const Value& value) {
   return id;
 }
 
-ValueId RankDraft::make(TensorId tensor, const Piece& piece) {
-  return add_value({tensor, piece, false});
+ValueId RankDraft::make(TensorId tensor, const Piece& piece, Encoding encoding,
+                        std::int32_t slots) {
+  return add_value({tensor, piece, false, encoding, slots});
 }
 
 ValueId RankDraft::resident(TensorId tensor, const Piece& piece) {
   std::vector<ValueId>& known = residents_[tensor];
   for (const ValueId id : known)
     if (values_[id].what.piece == piece) return id;
-  known.push_back(add_value({tensor, piece, true}));
+  known.push_back(add_value({tensor, piece, true, Encoding::None, 0}));
   return known.back();
 }
 

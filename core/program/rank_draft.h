@@ -25,7 +25,8 @@ class RankDraft {
   const Value& value(ValueId id) const { return values_[id].what; }
 
   // A value that the next instruction writes.
-  ValueId make(TensorId tensor, const Piece& piece);
+  ValueId make(TensorId tensor, const Piece& piece, Encoding encoding = Encoding::None,
+               std::int32_t slots = 0);
   // The same value for the same piece.
   ValueId resident(TensorId tensor, const Piece& piece);
   // What a view op makes of `base`; the same value for the same base. `reader`: who needs it. What

@@ -30,7 +30,9 @@ std::string describe(const Piece& piece) {
     case Piece::Form::Samples:
       return "samples " + range(piece.begin, piece.end);
     case Piece::Form::Partial:
-      return "the sum over samples " + range(piece.begin, piece.end);
+      return "the sum over samples " + range(piece.begin, piece.end) +
+             (piece.axis < 0 ? "" : " of axis " + std::to_string(piece.axis) + " " +
+                                        range(piece.from, piece.until));
     case Piece::Form::Slice:
       return "axis " + std::to_string(piece.axis) + " " + range(piece.begin, piece.end);
   }
@@ -44,6 +46,8 @@ Shape shape_of(const Tensor& tensor, const Piece& piece, std::int64_t batch) {
     extent = extent / batch * (piece.end - piece.begin);
   } else if (piece.form == Piece::Form::Slice) {
     shape[static_cast<std::size_t>(piece.axis)] = piece.end - piece.begin;
+  } else if (piece.form == Piece::Form::Partial && piece.axis >= 0) {
+    shape[static_cast<std::size_t>(piece.axis)] = piece.until - piece.from;
   }
   return shape;
 }
@@ -52,6 +56,37 @@ Bytes bytes_of(const Tensor& tensor, const Piece& piece, std::int64_t batch) {
   std::int64_t elements = 1;
   for (const std::int64_t extent : shape_of(tensor, piece, batch)) elements *= extent;
   return Bytes(elements * size_of(tensor.type));
+}
+
+DataType type_of(const Graph& graph, const Value& value) {
+  if (value.encoding == Encoding::None) return graph.tensor(value.tensor).type;
+  return value.encoding == Encoding::Half ? DataType::F16 : DataType::U8;
+}
+
+Bytes slot_bytes(const Tensor& tensor, const Piece& piece, Encoding encoding, std::int64_t batch) {
+  constexpr Bytes kNumber(8);
+  if (encoding == Encoding::TopK) return kNumber + Bytes(size_of(tensor.type));
+  const Shape shape = shape_of(tensor, piece, batch);
+  CHECK(!shape.empty() && shape[0] > 0, "sparse rows of a tensor that has none");
+  return kNumber + bytes_of(tensor, piece, batch) / shape[0];
+}
+
+Shape shape_of(const Graph& graph, const Value& value) {
+  const Tensor& tensor = graph.tensor(value.tensor);
+  if (value.encoding == Encoding::None || value.encoding == Encoding::Half)
+    return shape_of(tensor, value.piece, graph.batch());
+  return {slot_bytes(tensor, value.piece, value.encoding, graph.batch()).value * value.slots};
+}
+
+Bytes bytes_of(const Graph& graph, const Value& value) {
+  std::int64_t elements = 1;
+  for (const std::int64_t extent : shape_of(graph, value)) elements *= extent;
+  return Bytes(elements * size_of(type_of(graph, value)));
+}
+
+Bytes moved_bytes(const Graph& graph, const Instruction& transfer, const Value& value) {
+  if (!moves_slice(transfer, value)) return bytes_of(graph, value);
+  return bytes_of(graph.tensor(value.tensor), transfer.piece, graph.batch());
 }
 
 std::string_view name_of(InstructionKind kind) {

@@ -38,6 +38,7 @@ struct Piece {
   } form = Form::Whole;
   std::int8_t axis = -1;
   std::int32_t begin = 0, end = 0;
+  std::int32_t from = 0, until = 0;  // of Partial with an axis: just [from, until) along it
   friend bool operator==(const Piece&, const Piece&) = default;
 };
 std::string describe(const Piece& piece);  // "whole", "samples [0,8)", "axis 1 [0,32)"
@@ -52,21 +53,35 @@ struct Value {
   // Lives from step to step: a parameter, its state, a constant, an input (which is loaded anew
   // before each step).
   bool resident = false;
+  // Half: elements of 16 bits. SparseRows, TopK: `slots` records, each a number (64 bits: of a row of
+  // the piece along axis 0, or of an element of the piece) and that row's or element's bytes; unused
+  // ones are zero. Other values hold their piece as it is.
+  Encoding encoding = Encoding::None;
+  std::int32_t slots = 0;
 };
+
+// A value as it lies in memory.
+DataType type_of(const Graph& graph, const Value& value);
+Shape shape_of(const Graph& graph, const Value& value);  // of records: their bytes, one axis
+Bytes bytes_of(const Graph& graph, const Value& value);
+// Of one record of an encoding that has them.
+Bytes slot_bytes(const Tensor& tensor, const Piece& piece, Encoding encoding, std::int64_t batch);
 
 enum class InstructionKind : std::uint8_t {
   Compute,    // op on reads (the op's inputs in order; invalid: omitted) -> writes (its outputs)
   View,       // the same of an op that makes no task: writes share the memory of reads[0];
               // other inputs are invalid where nothing of them is needed
   Update,     // in place on parameter and state
-  Split,      // writes[0] is the part `piece` of reads[0]
-  Concat,     // writes[0] is made of all reads, in the order of their begins
-  Sum,        // writes[0] is the sum of the reads
+  Split,      // writes[0] is the part `piece` of reads[0], encoded as it is
+  Concat,     // writes[0] is made of all reads, in the order of their begins; of one: decoded
+  Sum,        // writes[0] is the sum of the reads, which are decoded; one read of records: of these
+  // Of a resident parameter that is whole there perhaps just the slice `piece`.
   Send,       // reads[0] to `peer`; perhaps under the name of the tensor that it is a view of
   Receive,    // writes[0] from `peer`; a resident value is overwritten in place
   AllReduce,  // sums each of the reads over the members; in place when there are no writes, else
               // one read into one write
   AllGather,  // writes[0] is made of the members' reads[0], in their order; `cuts` says how
+              // (of records: in slots)
   ReduceScatter,  // writes[0] is this member's piece of the sum of the members' reads[0]; `cuts`
 };
 std::string_view name_of(InstructionKind kind);  // "compute", "all-reduce", ...
@@ -88,7 +103,7 @@ struct Instruction {
 };
 
 struct RankProgram {
-  static constexpr int kVersion = 1;
+  static constexpr int kVersion = 2;
 
   int rank = 0;
   DeviceId device;
@@ -113,6 +128,13 @@ struct RankPrograms {
   int rank_of(DeviceId device) const;  // -1: it has none
   Digest digest() const;
 };
+
+// What a Send or Receive moves of its value.
+Bytes moved_bytes(const Graph& graph, const Instruction& transfer, const Value& value);
+// Does it move just a slice of a value that is whole?
+inline bool moves_slice(const Instruction& transfer, const Value& value) {
+  return transfer.piece.form == Piece::Form::Slice && value.piece.form == Piece::Form::Whole;
+}
 
 // The digest of rank programs from their graph's and those of their write_rank_program(), by rank.
 Digest digest_of_ranks(const Digest& graph, std::span<const Digest> ranks);

@@ -17,6 +17,7 @@ constexpr ByteReader::Words kWords{"the rank's program", "stage the job again"};
 
 void write_piece(ByteWriter& out, const Piece& piece) {
   out.number(piece.form).number(piece.axis).number(piece.begin).number(piece.end);
+  out.number(piece.from).number(piece.until);
 }
 
 void write_instruction(ByteWriter& out, const Instruction& what) {
@@ -44,8 +45,8 @@ class RankReader {
     RankProgram program;
     program.rank = in_.number<std::int32_t>();
     program.device = id<DeviceId>();
-    for (std::size_t left = in_.count(15); left > 0; --left) program.values.push_back(value());
-    for (std::size_t left = in_.count(60); left > 0; --left) read_instruction(program);
+    for (std::size_t left = in_.count(28); left > 0; --left) program.values.push_back(value());
+    for (std::size_t left = in_.count(68); left > 0; --left) read_instruction(program);
     if (!in_.at_end()) in_.damaged("bytes are left over");
     return program;
   }
@@ -64,6 +65,8 @@ class RankReader {
     result.axis = in_.number<std::int8_t>();
     result.begin = in_.number<std::int32_t>();
     result.end = in_.number<std::int32_t>();
+    result.from = in_.number<std::int32_t>();
+    result.until = in_.number<std::int32_t>();
     return result;
   }
 
@@ -74,6 +77,8 @@ class RankReader {
     const auto resident = in_.number<std::uint8_t>();
     if (resident > 1) in_.damaged("a value is out of range");
     result.resident = resident == 1;
+    result.encoding = in_.enumerated(Encoding::TopK);
+    result.slots = in_.number<std::int32_t>();
     return result;
   }
 
@@ -119,6 +124,7 @@ std::string write_rank_program(const RankProgram& program) {
   for (const Value& value : program.values) {
     write_piece(body.number(value.tensor.value()), value.piece);
     body.number(static_cast<std::uint8_t>(value.resident));
+    body.number(value.encoding).number(value.slots);
   }
   body.number(static_cast<std::uint32_t>(program.instructions.size()));
   for (std::size_t i = 0; i < program.instructions.size(); ++i) {

@@ -25,8 +25,11 @@ void RankBuilder::compute() {
     what.piece = {Form::Samples, -1, begin, end};
   const std::vector<Piece> pieces = input_pieces(op);
   std::vector<ValueId> reads, writes;
-  for (std::size_t i = 0; i < op.inputs.size(); ++i)
-    reads.push_back(op.inputs[i].valid() ? get(op.inputs[i], pieces[i], what, device) : ValueId());
+  for (std::size_t i = 0; i < op.inputs.size(); ++i) {
+    const bool trained = update && i == 0;  // a part of a parameter that is whole there
+    const Piece piece = trained ? kept(op.inputs[i], device, pieces[i]) : pieces[i];
+    reads.push_back(op.inputs[i].valid() ? get(op.inputs[i], piece, what, device) : ValueId());
+  }
   const auto buffers = program_.writes[id_.index()];
   CHECK(buffers.size() == (update ? 0 : op.outputs.size()),
         program_.task_name(id_) + " does not write its outputs");
@@ -54,19 +57,41 @@ Piece RankBuilder::split_source() const {
 void RankBuilder::split() {
   const TensorId tensor = task_->tensor;
   Instruction what = instruction(InstructionKind::Split);
-  what.piece = of_task(tensor);
   const Piece source = split_source();
+  const bool of_sum = source.form == Form::Partial;
+  what.piece = of_sum ? part_of_sum(source) : of_task(tensor);
   const int axis = task_->axis;
   expect(source.form == Form::Whole || source.form == what.piece.form, tensor,
          "it is cut along another axis than what it is cut from");
   expect(source.form != Form::Slice || source.axis == axis, tensor,
          "it is cut along another axis than what it is cut from");
-  const Range all = range_of(tensor, source, axis), part = range_of(tensor, what.piece, axis);
-  expect(all.first <= part.first && part.second <= all.second, tensor,
+  const Range all =
+      of_sum && source.axis < 0 ? range_of(tensor, {}, axis) : range_of(tensor, source, axis);
+  const Range part = range_of(tensor, what.piece, axis);
+  expect((of_sum && axis < 0) || (all.first <= part.first && part.second <= all.second), tensor,
          "what it is cut from is not there");
   const ValueId from = get(tensor, source, what, task_->device);
-  const ValueId to = bind(program_.writes[id_.index()].front(), what.piece);
+  const ValueId to = bind(program_.writes[id_.index()].front(), what.piece, task_->encoding);
   emit(task_->device, {.what = what, .reads = {&from, 1}, .writes = {&to, 1}});
+}
+
+// What the task cuts of a partial sum, which may be cut so already.
+Piece RankBuilder::part_of_sum(const Piece& sum) const {
+  if (task_->axis < 0) return sum;
+  Piece part = sum;
+  const Piece along =
+      slice(task_->tensor, task_->axis, task_->first_sample, task_->first_sample + task_->samples);
+  expect(along.form == Form::Slice, task_->tensor, "its part is all of it");
+  part.axis = task_->axis;
+  part.from = along.begin;
+  part.until = along.end;
+  return part;
+}
+
+// What terms like this one, of all samples, add up to.
+Piece RankBuilder::whole_sum(const Piece& term) const {
+  if (term.axis < 0) return {};
+  return {Form::Slice, term.axis, term.from, term.until};
 }
 
 // In their order; what no buffer holds is resident.
@@ -101,7 +126,18 @@ std::vector<RankBuilder::Part> RankBuilder::concat_parts(const Instruction& what
   return parts;
 }
 
+// What one message holds.
+void RankBuilder::decode(BufferId from) {
+  Instruction what =
+      instruction(task_->kind == TaskKind::Sum ? InstructionKind::Sum : InstructionKind::Concat);
+  what.piece = holds_[from];
+  const ValueId read = value_of_[from];
+  const ValueId to = bind(program_.writes[id_.index()].front(), what.piece);
+  emit(task_->device, {.what = what, .reads = {&read, 1}, .writes = {&to, 1}});
+}
+
 void RankBuilder::concat() {
+  if (task_->encoding != Encoding::None) return decode(program_.reads[id_.index()].front());
   Instruction what = instruction(InstructionKind::Concat);
   what.piece = of_task(task_->tensor);
   std::vector<ValueId> reads;
@@ -118,7 +154,9 @@ Piece RankBuilder::partial_of(BufferId buffer) const {
 
 void RankBuilder::sum() {
   const TensorId tensor = task_->tensor;
-  const Instruction what = instruction(InstructionKind::Sum);
+  const auto buffers = program_.reads[id_.index()];
+  if (task_->encoding != Encoding::None && buffers.size() == 1) return decode(buffers.front());
+  Instruction what = instruction(InstructionKind::Sum);
   std::vector<Piece> terms;
   for (const BufferId buffer : program_.reads[id_.index()]) terms.push_back(partial_of(buffer));
   std::sort(terms.begin(), terms.end(),
@@ -126,11 +164,17 @@ void RankBuilder::sum() {
   std::vector<Range> ranges;
   std::vector<ValueId> reads;
   for (const Piece& term : terms) {
+    expect(whole_sum(term) == whole_sum(terms.front()), tensor, "its terms are of other slices");
     ranges.push_back({term.begin, term.end});
     reads.push_back(get(tensor, term, what, task_->device));
   }
-  expect_tiles(tensor, ranges, {0, batch_});
-  const ValueId to = bind(program_.writes[id_.index()].front(), {});
+  const Range all{terms.front().begin, terms.back().end};
+  expect_tiles(tensor, ranges, all);
+  Piece sum = terms.front();
+  sum.end = all.second;
+  if (all == Range{0, batch_}) sum = whole_sum(sum);
+  what.piece = sum.form == Form::Whole ? what.piece : sum;
+  const ValueId to = bind(program_.writes[id_.index()].front(), sum);
   emit(task_->device, {.what = what, .reads = reads, .writes = {&to, 1}});
 }
 
@@ -139,20 +183,27 @@ void RankBuilder::transfer() {
   const auto buffers = program_.reads[id_.index()];
   const auto written = program_.writes[id_.index()];
   Instruction what = instruction(InstructionKind::Send);
-  what.piece =
+  const Piece there =
       buffers.empty() ? kept(tensor, task_->device, of_task(tensor)) : holds_[buffers.front()];
+  // Of a parameter that is whole on both sides perhaps a slice alone.
+  const bool cuts =
+      buffers.empty() && there.form == Form::Whole && task_->axis >= 0 && is_trained(tensor);
+  what.piece = cuts ? of_task(tensor) : there;
   const Range said{task_->first_sample, task_->first_sample + task_->samples};
   const bool fits = buffers.size() <= 1 && range_of(tensor, what.piece, task_->axis) == said &&
                     (what.piece.form != Form::Slice || what.piece.axis == task_->axis);
   if (!fits) fail(tensor, "\"" + describe(what.piece) + "\" is there, not what is to be sent");
   what.peer = task_->target;
-  const ValueId from = find_bytes(tensor, what.piece, what, task_->device);
+  const ValueId from = find_bytes(tensor, there, what, task_->device);
   expect(from.valid(), tensor, "what is to be sent is not there");
   emit(task_->device, {.what = what, .reads = {&from, 1}});
   what.kind = InstructionKind::Receive;
   what.peer = task_->device;
-  const ValueId to = written.empty() ? find_resident(tensor, what.piece, task_->target)
-                                     : bind(written.front(), what.piece);
+  const Encoding encoding = buffers.empty() ? Encoding::None : encoding_of(buffers.front());
+  const ValueId to =
+      written.empty()
+          ? find_resident(tensor, kept(tensor, task_->target, what.piece), task_->target)
+          : bind(written.front(), what.piece, encoding);
   expect(to.valid(), tensor, "it arrives nowhere");
   emit(task_->target, {.what = what, .writes = {&to, 1}});
 }
@@ -160,7 +211,7 @@ void RankBuilder::transfer() {
 void RankBuilder::all_reduce() {
   const std::vector<DeviceId> members = members_of(program_, id_);
   Instruction what = instruction(InstructionKind::AllReduce);
-  std::vector<std::vector<Range>> ranges;  // by tensor
+  std::vector<std::vector<Range>> ranges;  // by value
   for (const DeviceId member : members) {
     std::vector<ValueId> reads, writes;
     const auto buffers = on_device(program_.reads[id_.index()], member);
@@ -172,11 +223,12 @@ void RankBuilder::all_reduce() {
     }
     for (const BufferId buffer : on_device(program_.writes[id_.index()], member))
       writes.push_back(bind(buffer, {}));
+    if (task_->axis >= 0) what.piece = whole_sum(holds_[buffers.front()]);
     expect(writes.empty() || writes.size() == reads.size(), task_->tensor, "its sum has no place");
     emit(member, {.what = what, .reads = reads, .writes = writes, .members = members});
     if (!writes.empty()) continue;
     for (const BufferId buffer : buffers) {
-      holds_[buffer] = {};
+      holds_[buffer] = whole_sum(holds_[buffer]);
       draft(member).forget_views(value_of_[buffer]);
     }
   }
@@ -200,9 +252,37 @@ std::vector<Piece> RankBuilder::gathered_pieces(std::span<const DeviceId> member
   return pieces;
 }
 
+// Every member's records, which are of partial sums.
+void RankBuilder::gather_records(std::span<const DeviceId> members) {
+  Instruction what = instruction(InstructionKind::AllGather);
+  std::vector<std::int32_t> cuts = {0};
+  std::vector<Range> terms;
+  std::vector<BufferId> from;
+  for (const DeviceId member : members) {
+    const auto read = on_device(program_.reads[id_.index()], member);
+    expect(read.size() == 1 && encoding_of(read.front()) == task_->encoding, task_->tensor,
+           "a member has not one term, encoded as it is said");
+    from.push_back(read.front());
+    const Piece term = partial_of(read.front());
+    terms.push_back({term.begin, term.end});
+    what.piece = whole_sum(term);
+    cuts.push_back(cuts.back() + draft(member).value(value_of_[read.front()]).slots);
+  }
+  expect_tiles(task_->tensor, terms, {0, batch_});
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    const ValueId read = value_of_[from[i]];
+    const auto written = on_device(program_.writes[id_.index()], members[i]);
+    expect(written.size() == 1, task_->tensor, "what is gathered has no place");
+    const ValueId to = bind(written.front(), what.piece, task_->encoding);
+    emit(members[i],
+         {.what = what, .reads = {&read, 1}, .writes = {&to, 1}, .members = members, .cuts = cuts});
+  }
+}
+
 void RankBuilder::all_gather() {
   const TensorId tensor = task_->tensor;
   const std::vector<DeviceId> members = members_of(program_, id_);
+  if (task_->encoding != Encoding::None) return gather_records(members);
   Instruction what = instruction(InstructionKind::AllGather);
   const std::vector<Piece> pieces = gathered_pieces(members);
   std::vector<std::int32_t> cuts = {0};

@@ -56,20 +56,31 @@ class Validator {
     bool fits = piece.axis == -1 && piece.begin >= 0 && piece.begin < piece.end &&
                 piece.end <= graph_.batch();
     if (piece.form == Form::Whole) fits = piece == Piece();
+    if (piece.form == Form::Partial && piece.axis >= 0)
+      fits = piece.begin >= 0 && piece.begin < piece.end && piece.end <= graph_.batch() &&
+             is_range(tensor, piece.axis, piece.from, piece.until);
     if (piece.form == Form::Samples) fits = fits && batched;
-    if (piece.form == Form::Slice)
-      fits = piece.axis >= 0 && static_cast<std::size_t>(piece.axis) < tensor.shape.size() &&
-             piece.begin >= 0 && piece.begin < piece.end &&
-             piece.end <= tensor.shape[static_cast<std::size_t>(piece.axis)];
+    if (piece.form == Form::Slice) fits = is_range(tensor, piece.axis, piece.begin, piece.end);
     expect(fits, "values", "a piece is not one of its tensor");
+    const bool records = has_records(value);
+    expect(value.slots >= 0 && (value.slots > 0) == records &&
+               (value.encoding == Encoding::None || !value.resident) &&
+               (value.encoding != Encoding::SparseRows || !tensor.shape.empty()),
+           "values", "an encoding is not one of its tensor");
     expect(!value.resident || !tensor.producer.valid(), "values", "a tensor is not resident");
   }
 
-  const Instruction& what() const { return program_.instructions[at_]; }
-  Bytes bytes(ValueId id) const {
-    const Value& value = program_.values[id];
-    return bytes_of(graph_.tensor(value.tensor), value.piece, graph_.batch());
+  static bool is_range(const Tensor& tensor, int axis, std::int32_t begin, std::int32_t end) {
+    return axis >= 0 && static_cast<std::size_t>(axis) < tensor.shape.size() && begin >= 0 &&
+           begin < end && end <= tensor.shape[static_cast<std::size_t>(axis)];
   }
+  static bool has_records(const Value& value) {
+    return value.encoding == Encoding::SparseRows || value.encoding == Encoding::TopK;
+  }
+
+  const Instruction& what() const { return program_.instructions[at_]; }
+  const Value& value(ValueId id) const { return program_.values[id]; }
+  Bytes bytes(ValueId id) const { return bytes_of(graph_, value(id)); }
   TensorId tensor(ValueId id) const { return id.valid() ? program_.values[id].tensor : TensorId(); }
 
   void check_instruction() const {
@@ -86,7 +97,8 @@ class Validator {
     expect(what().duration >= Nanos(0) && what().bytes >= Bytes(0), "it takes less than nothing");
     const Piece& piece = what().piece;
     expect(piece.axis >= -1 && piece.begin >= 0 && piece.begin <= piece.end &&
-               (piece.form == Form::Slice) == (piece.axis >= 0),
+               (piece.form == Form::Slice || (piece.form == Form::Partial && piece.axis >= 0)) ==
+                   (piece.axis >= 0),
            "its piece is out of range");
     if (piece.form == Form::Samples || piece.form == Form::Partial)
       expect(piece.begin < piece.end && piece.end <= graph_.batch(), "its piece is out of range");
@@ -146,7 +158,11 @@ class Validator {
   void check_bytes() const {
     const auto reads = program_.reads[at_];
     const auto writes = program_.writes[at_];
-    if (is_op(what().kind) || is_transfer(what().kind) || writes.empty()) return;
+    if (is_transfer(what().kind)) return check_transfer(value((reads.empty() ? writes : reads)[0]));
+    if (is_op(what().kind) || writes.empty()) return;
+    bool encoded = value(writes.front()).encoding != Encoding::None;
+    for (const ValueId id : reads) encoded = encoded || value(id).encoding != Encoding::None;
+    if (encoded) return check_encoded(reads, writes.front());
     const Bytes made = bytes(writes.front());
     Bytes sum;
     for (const ValueId id : reads) {
@@ -166,6 +182,46 @@ class Validator {
              "it makes another tensor than it reads");
   }
 
+  void check_transfer(const Value& moved) const {
+    const Tensor& tensor = graph_.tensor(moved.tensor);
+    expect(!moves_slice(what(), moved) ||
+               (moved.resident &&
+                is_range(tensor, what().piece.axis, what().piece.begin, what().piece.end)),
+           "it moves a slice that its value does not have");
+  }
+
+  // A Split encodes, a Concat or Sum decodes, an AllReduce adds halves, an AllGather collects.
+  void check_encoded(std::span<const ValueId> reads, ValueId write) const {
+    const Kind kind = what().kind;
+    const bool decoded = value(write).encoding == Encoding::None;
+    std::int64_t slots = 0;
+    for (const ValueId id : reads) {
+      expect(tensor(id) == tensor(write), "it makes another tensor than it reads");
+      const bool plain = value(id).encoding == Encoding::None;
+      expect(kind != Kind::Split || plain, "it encodes what is encoded");
+      const bool alike = shape_of(graph_.tensor(tensor(id)), value(id).piece, graph_.batch()) ==
+                         shape_of(graph_.tensor(tensor(id)), value(write).piece, graph_.batch());
+      expect(kind == Kind::Split || alike, "it makes another size than it reads");
+      slots += value(id).slots;
+    }
+    if (kind == Kind::Split) check_ranges(reads, write);
+    expect((kind == Kind::Concat && decoded && reads.size() == 1) ||
+               (kind == Kind::Sum && decoded) || (kind == Kind::Split && !decoded) ||
+               (kind == Kind::AllGather && has_records(value(write)) &&
+                value(write).encoding == value(reads[0]).encoding && slots <= value(write).slots),
+           "its values are encoded in other ways");
+  }
+
+  static bool is_within(const Piece& part, const Piece& all) {
+    if (all.form == Form::Whole) return part.form != Form::Partial;
+    if (all.form != part.form) return false;
+    if (all.form == Form::Partial)
+      return part.begin == all.begin && part.end == all.end &&
+             (all.axis < 0 ||
+              (all.axis == part.axis && all.from <= part.from && part.until <= all.until));
+    return all.axis == part.axis && all.begin <= part.begin && part.end <= all.end;
+  }
+
   // A part lies within what it is cut from, or made of.
   void check_ranges(std::span<const ValueId> reads, ValueId write) const {
     const Piece& made = program_.values[write].piece;
@@ -173,9 +229,7 @@ class Validator {
     for (const ValueId id : reads) {
       const Piece& part = what().kind == Kind::Split ? made : program_.values[id].piece;
       const Piece& all = what().kind == Kind::Split ? program_.values[id].piece : made;
-      expect(all.form == Form::Whole || (all.form == part.form && all.axis == part.axis &&
-                                         all.begin <= part.begin && part.end <= all.end),
-             "a part is not one of the whole");
+      expect(is_within(part, all), "a part is not one of the whole");
       if (what().kind == Kind::Split) continue;
       expect(part.begin == next, "its parts leave a gap");
       next = part.end;
@@ -188,6 +242,7 @@ class Validator {
     if (!has_cuts(what().kind)) return expect(cuts.empty(), "it has cuts");
     const bool gathers = what().kind == Kind::AllGather;
     const ValueId whole = (gathers ? program_.writes : program_.reads)[at_].front();
+    if (has_records(value(whole))) return check_slots(whole, value(program_.reads[at_].front()));
     const Piece& part =
         program_.values[(gathers ? program_.reads : program_.writes)[at_].front()].piece;
     expect(part.form == Form::Slice || part.form == Form::Samples, "its part is all of it");
@@ -202,6 +257,17 @@ class Validator {
     expect(part.begin == cuts[own] && part.end == cuts[own + 1], "its cuts are not its part's");
     expect(program_.values[whole].piece.form == (gathers ? Form::Whole : Form::Partial),
            "its whole is none");
+  }
+
+  void check_slots(ValueId whole, const Value& part) const {
+    const auto cuts = program_.cuts[at_];
+    const auto members = program_.members[at_];
+    expect(cuts.size() == members.size() + 1 && ascending(cuts) && cuts.front() == 0 &&
+               cuts.back() == value(whole).slots,
+           "its cuts are not of the whole");
+    const auto own = static_cast<std::size_t>(
+        std::lower_bound(members.begin(), members.end(), program_.device) - members.begin());
+    expect(part.slots == cuts[own + 1] - cuts[own], "its cuts are not its part's");
   }
 
   void check_use() {

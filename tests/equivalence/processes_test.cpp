@@ -11,6 +11,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <functional>
 
 #include "core/base/file.h"
 #include "core/base/json.h"
@@ -40,20 +41,23 @@ std::shared_ptr<const Cluster> cluster_of(std::uint64_t devices) {
            R"("nic":{"kind":"100GbE","bandwidth_GBps":12.5,"latency_us":6}})";
   };
   const std::uint64_t first = (devices + 1) / 2;
-  const std::string machines = machine("a", "GTX-1080-Ti", first) + "," +
-                               machine("b", "V100-SXM2-32GB", devices - first);
+  const std::string machines =
+      machine("a", "GTX-1080-Ti", first) + "," + machine("b", "V100-SXM2-32GB", devices - first);
   return std::make_shared<const Cluster>(
       parse_cluster(R"({"format":"stratoscope-cluster","version":1,"name":"two","machines":[)" +
                         machines + R"(],"network":{"latency_us":1}})",
                     "two.json", GpuCatalogue::bundled()));
 }
 
+using MakeStrategy = std::function<Strategy(const RandomProblem&, Random&)>;
+
 // One that at least two devices take part in.
-Job random_job(const std::shared_ptr<const Graph>& graph, Random& random) {
+Job random_job(const std::shared_ptr<const Graph>& graph, Random& random,
+               const MakeStrategy& strategy = any_strategy) {
   for (;;) {
     const RandomProblem problem = problem_of(graph, random, cluster_of(2 + random.below(7)));
     Lowering lowering(problem.graph, problem.grouping, problem.cluster, problem.cost);
-    const Program program = lowering.lower(any_strategy(problem, random));
+    const Program program = lowering.lower(strategy(problem, random));
     Job job;
     job.programs = rank_programs(program, random_order(program, random));
     if (job.programs.ranks.size() < 2) continue;
@@ -83,8 +87,8 @@ std::string elements_of(const std::filesystem::path& npy) {
   return bytes.substr(10 + byte(8) + 256 * byte(9));
 }
 
-// Beside the largest element of the tensor; at least beside what one step may change, since some are
-// nothing but the rounding of zero (a bias before a normalisation).
+// Beside the largest element of the tensor; at least beside what one step may change, since some
+// are nothing but the rounding of zero (a bias before a normalisation).
 double difference(const std::vector<double>& found, const std::vector<double>& expected) {
   double worst = 0;
   for (std::size_t i = 0; i < found.size(); ++i)
@@ -92,7 +96,8 @@ double difference(const std::vector<double>& found, const std::vector<double>& e
   return worst / std::max(largest(expected), kRate);
 }
 
-void compare(const std::filesystem::path& checkpoint, const Reference& reference, Worst& worst) {
+void compare(const std::filesystem::path& checkpoint, const Reference& reference, Worst& worst,
+             double limit) {
   std::map<std::string, std::string> files;
   const Json index = Json::parse(read_file(checkpoint / "index.json"));
   for (const Json& tensor : index["tensors"]) files[tensor["name"]] = tensor["file"];
@@ -108,7 +113,7 @@ void compare(const std::filesystem::path& checkpoint, const Reference& reference
       worst.states = std::max(worst.states, off);
       continue;
     }
-    EXPECT_LE(off, kLimit) << tensor.name;
+    EXPECT_LE(off, limit) << tensor.name;
     worst.parameters = std::max(worst.parameters, off);
   }
 }
@@ -117,8 +122,9 @@ class Equivalence : public LauncherTest {
  protected:
   Equivalence() : LauncherTest("local", 1) {}
 
-  void run_and_compare(const Reference& reference, Random& random) {
-    const Job random_one = random_job(reference.graph, random);
+  void run_and_compare(const Reference& reference, Random& random,
+                       const MakeStrategy& strategy = any_strategy, double limit = kLimit) {
+    const Job random_one = random_job(reference.graph, random, strategy);
     const TemporaryFolder at;
     stage_job(at / "job", random_one);
     const auto ranks = static_cast<int>(random_one.programs.ranks.size());
@@ -126,13 +132,52 @@ class Equivalence : public LauncherTest {
         launcher->launch({at / "job", STRATO_WORKER, ranks, random_one.machines, {}});
     events_of(*launched);
     ASSERT_EQ(launched->state(), JobState::Finished) << launched->problem();
-    compare(at / "job" / ("checkpoint-" + std::to_string(kSteps)), reference, worst);
+    compare(at / "job" / ("checkpoint-" + std::to_string(kSteps)), reference, worst, limit);
     processes += ranks;
   }
 
   Worst worst;
   int processes = 0;
 };
+
+// Partitioned, two-level, merged, ordered and sparse synchronisation of single variables.
+TEST_F(Equivalence, HoweverVariablesAreSynchronised) {
+  Random random(12);
+  for (int i = 0; i < strategy_count(); ++i) {
+    const auto optimizer = static_cast<Optimizer>(i % 3);
+    const auto type = optimizer == Optimizer::Adam ? DataType::F64 : DataType::F32;
+    const auto nets = small_nets(kBatch, optimizer, type);
+    const SmallNet& net = nets[static_cast<std::size_t>(i) % nets.size()];
+    SCOPED_TRACE(net.name + ", strategy " + std::to_string(i));
+    run_and_compare(Reference(net.graph), random, [](const RandomProblem& problem, Random& any) {
+      return any_synchronisation(problem, any, Messages::Exact);
+    });
+    if (testing::Test::HasFailure()) return;
+  }
+  std::printf("%d synchronisations on %d processes: parameters differ by %.2g at most\n",
+              strategy_count(), processes, worst.parameters);
+}
+
+// Not Adam: it makes steps of any size from the rounding of small gradients.
+TEST_F(Equivalence, GradientsOf16BitsDifferByLittle) {
+  constexpr double kHalves = 1e-2;
+  Random random(13);
+  const int count = (strategy_count() + 2) / 3;
+  for (int i = 0; i < count; ++i) {
+    const auto nets = small_nets(kBatch, static_cast<Optimizer>(i % 2), DataType::F32);
+    const SmallNet& net = nets[static_cast<std::size_t>(i + 1) % nets.size()];
+    SCOPED_TRACE(net.name + ", strategy " + std::to_string(i));
+    run_and_compare(
+        Reference(net.graph), random,
+        [](const RandomProblem& problem, Random& any) {
+          return any_synchronisation(problem, any, Messages::Half);
+        },
+        kHalves);
+    if (testing::Test::HasFailure()) return;
+  }
+  std::printf("%d synchronisations by halves: parameters differ by %.2g at most\n", count,
+              worst.parameters);
+}
 
 TEST_F(Equivalence, WorkersTrainAsOneProcessUnderAnyStrategy) {
   const auto start = std::chrono::steady_clock::now();
@@ -147,11 +192,12 @@ TEST_F(Equivalence, WorkersTrainAsOneProcessUnderAnyStrategy) {
     run_and_compare(Reference(net.graph), random);
     if (testing::Test::HasFailure()) return;
   }
-  std::printf("%d strategies on %d processes in %.0f s: parameters differ by %.2g at most, optimizer "
-              "states by %.2g\n",
-              count, processes,
-              std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(),
-              worst.parameters, worst.states);
+  std::printf(
+      "%d strategies on %d processes in %.0f s: parameters differ by %.2g at most, optimizer "
+      "states by %.2g\n",
+      count, processes,
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(),
+      worst.parameters, worst.states);
 }
 
 // ---- a run that was interrupted goes on from its checkpoint as if nothing had been
@@ -181,18 +227,20 @@ class Interrupted : public LauncherTest {
 
   std::unique_ptr<LaunchedJob> launch_at(const std::filesystem::path& at, const Job& of) {
     stage_job(at, of);
-    return launcher->launch({at, STRATO_WORKER, static_cast<int>(of.programs.ranks.size()),
-                             of.machines, {}});
+    return launcher->launch(
+        {at, STRATO_WORKER, static_cast<int>(of.programs.ranks.size()), of.machines, {}});
   }
   // Kills a rank somewhere behind the second step, when the first one's checkpoint is there.
   static void kill_one(LaunchedJob& launched, const std::filesystem::path& at, Random& random) {
     const auto steps = 2 + random.below(kLast - 3);
     for (std::uint64_t i = 0; i < steps; ++i) wait_for(launched, JobEvent::Kind::Step);
-    const auto until = std::chrono::steady_clock::now() + random.below(8) * std::chrono::milliseconds(1);
+    const auto until =
+        std::chrono::steady_clock::now() + random.below(8) * std::chrono::milliseconds(1);
     while (std::chrono::steady_clock::now() < until) continue;
     const auto workers = workers_of(at);
     if (workers.empty()) return;
-    const auto victim = std::next(workers.begin(), static_cast<std::ptrdiff_t>(random.below(workers.size())));
+    const auto victim =
+        std::next(workers.begin(), static_cast<std::ptrdiff_t>(random.below(workers.size())));
     ::kill(victim->second, SIGKILL);
     events_of(launched);
   }
@@ -209,7 +257,9 @@ TEST_F(Interrupted, RunsEndWithTheSameBits) {
     of.options.steps = kLast;
     of.options.checkpoint_every = 1;
     const TemporaryFolder at;
-    const auto last = [&](const char* name) { return at / name / ("checkpoint-" + std::to_string(kLast)); };
+    const auto last = [&](const char* name) {
+      return at / name / ("checkpoint-" + std::to_string(kLast));
+    };
     events_of(*launch_at(at / "whole", of));
     kill_one(*launch_at(at / "broken", of), at / "broken", random);
     const int newest = newest_checkpoint(at / "broken", kLast);

@@ -90,7 +90,8 @@ class RaceFinder {
     const bool resident = program_.values[ValueId(value)].resident;
     for (const Use& a : uses.all)
       for (const Use& b : uses.all)
-        if (a.changes && a.instruction != b.instruction && !ended_[a.instruction][b.instruction] &&
+        if (a.changes && a.instruction != b.instruction && !(resident && are_apart(a, b)) &&
+            !ended_[a.instruction][b.instruction] &&
             !ended_[b.instruction][a.instruction])
           complain(value, a.instruction,
                    "changes it while #" + std::to_string(b.instruction) + " uses it");
@@ -108,6 +109,12 @@ class RaceFinder {
         complain(value, release, "is released before #" + std::to_string(use.instruction));
     if (root_[value] == value && (uses.all.empty() || !uses.all.front().changes))
       complain(value, release, "is not written before it is read");
+  }
+  // Other slices of a parameter.
+  bool are_apart(const Use& a, const Use& b) const {
+    const Piece &one = at(a.instruction).piece, &other = at(b.instruction).piece;
+    return one.form == Piece::Form::Slice && other.form == Piece::Form::Slice &&
+           one.axis == other.axis && (one.end <= other.begin || other.end <= one.begin);
   }
   // Views of what is resident go without each other.
   bool own(std::size_t value, const Use& use) const {
@@ -174,9 +181,9 @@ class BlockingRanks {
     Rank& of = ranks_[rank];
     of.done[of.streams[stream][of.next[stream]++]] = true;
   }
-  Bytes bytes(std::size_t rank, ValueId id) const {
+  Bytes bytes(std::size_t rank, const Instruction& what, ValueId id) const {
     const Value& value = programs_.ranks[rank].values[id];
-    return bytes_of(programs_.graph->tensor(value.tensor), value.piece, programs_.graph->batch());
+    return moved_bytes(*programs_.graph, what, value);
   }
 
   bool advance(std::size_t r, std::size_t stream) {
@@ -196,7 +203,8 @@ class BlockingRanks {
     const std::size_t j = head(to, 1);
     if (j == kNone || at(to, j).kind != Kind::Receive || at(to, j).task != at(r, i).task ||
         at(to, j).peer != programs_.ranks[r].device ||
-        bytes(r, programs_.ranks[r].reads[i][0]) != bytes(to, programs_.ranks[to].writes[j][0]))
+        bytes(r, at(r, i), programs_.ranks[r].reads[i][0]) !=
+            bytes(to, at(to, j), programs_.ranks[to].writes[j][0]))
       return false;
     finish(r, 1);
     finish(to, 1);

@@ -9,6 +9,7 @@
 #include "core/base/error.h"
 #include "core/program/lower.h"
 #include "core/sim/execution_order.h"
+#include "tests/core/strategy/random_variables.h"
 #include "tests/property/random_model.h"
 #include "tests/property/rank_checker.h"
 
@@ -29,6 +30,13 @@ Case random_case(std::uint64_t seed, Random& random) {
                                     : random_data_parallel(result.problem, random);
   if (real_ops) strategy.splits = random_splits(result.problem, strategy, random);
   const RandomProblem& problem = result.problem;
+  if (seed % 2 == 0 && real_ops) {
+    std::mt19937_64 numbers(seed);
+    strategy = complete(strategy, *problem.cluster);
+    strategy.variables = RandomVariables{*problem.graph, *problem.grouping, *problem.cluster,
+                                         numbers, true}
+                             .variables(strategy);
+  }
   Lowering lowering(problem.graph, problem.grouping, problem.cluster, problem.cost);
   LowerOptions options;
   options.verify = true;

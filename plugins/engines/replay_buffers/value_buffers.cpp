@@ -17,8 +17,7 @@ ValueBuffers::ValueBuffers(std::shared_ptr<const Graph> graph,
       where_(std::move(where)),
       pool_(memory) {
   for (const Value& value : program_->values) {
-    sizes_.push_back(static_cast<std::size_t>(
-        bytes_of(graph_->tensor(value.tensor), value.piece, graph_->batch()).value));
+    sizes_.push_back(static_cast<std::size_t>(bytes_of(*graph_, value).value));
     buffers_.push_back(no_buffer());
   }
   for (std::size_t i = 0; i < sizes_.size(); ++i) {

@@ -57,6 +57,10 @@ bool holds(const Tensor& tensor, const Piece& outer, const Piece& inner, std::in
 at::Tensor cut(const at::Tensor& value, const Tensor& tensor, const Piece& from, const Piece& to,
                std::int64_t batch) {
   if (from == to) return value;
+  if (to.form == Form::Partial && to.axis >= 0) {
+    const std::int64_t first = from.axis < 0 ? 0 : from.from;
+    return value.narrow(to.axis, to.from - first, to.until - to.from);
+  }
   if (to.form == Form::Slice) {
     const Range have = slice_of(tensor, from, to.axis);
     return value.narrow(to.axis, to.begin - have.begin, to.end - to.begin);

@@ -7,10 +7,12 @@
 
 #include "core/base/error.h"
 #include "plugins/engines/torch/memory.h"
+#include "plugins/engines/torch/messages.h"
 #include "plugins/engines/torch/part_kernel.h"
 #include "plugins/engines/torch/pieces.h"
 #include "plugins/engines/torch/rank_values.h"
 #include "plugins/engines/torch/stored.h"
+#include "plugins/engines/torch/values.h"
 
 namespace strato::torch_engine {
 namespace {
@@ -223,11 +225,24 @@ class TorchRankExecution final : public RankExecution {
     const Piece& have = program_->values[from].piece;
     const Piece& want = program_->values[to].piece;
     const at::Tensor part = cut(values_.at(from), values_.tensor(to), have, want, graph_->batch());
-    values_.set(to, part.clone(at::MemoryFormat::Contiguous));
+    const Value& made = program_->values[to];
+    values_.set(to, made.encoding == Encoding::None
+                        ? part.clone(at::MemoryFormat::Contiguous)
+                        : encoded(part, made.encoding, made.slots));
+  }
+
+  // A value as `like` holds it.
+  at::Tensor plain(ValueId id, ValueId like) const {
+    const Encoding encoding = program_->values[id].encoding;
+    if (encoding == Encoding::None) return values_.at(id);
+    return decoded(values_.at(id), encoding, values_.shape(like),
+                   scalar_type(values_.tensor(like).type));
   }
 
   void concat(std::size_t i) {
-    const ValueId to = program_->writes[i][0];
+    const ValueId to = program_->writes[i][0], first = program_->reads[i][0];
+    if (program_->values[first].encoding != Encoding::None)
+      return values_.set(to, plain(first, to));
     std::vector<at::Tensor> parts;
     std::vector<Piece> pieces;
     for (const ValueId id : program_->reads[i]) {
@@ -244,9 +259,11 @@ class TorchRankExecution final : public RankExecution {
 
   void sum(std::size_t i) {
     const std::span<const ValueId> terms = program_->reads[i];
-    at::Tensor total = values_.at(terms[0]).clone();
-    for (const ValueId id : terms.subspan(1)) total.add_(values_.at(id));
-    values_.set(program_->writes[i][0], std::move(total));
+    const ValueId to = program_->writes[i][0];
+    at::Tensor total = plain(terms[0], to);
+    if (program_->values[terms[0]].encoding == Encoding::None) total = total.clone();
+    for (const ValueId id : terms.subspan(1)) total.add_(plain(id, to));
+    values_.set(to, std::move(total));
   }
 
   [[noreturn]] void refuse_instruction(std::size_t i, const std::string& reason) const {

@@ -38,7 +38,7 @@ std::vector<TensorId> loss_tensors(const Graph& graph) {
 RankValues::RankValues(const Graph& graph, const RankProgram& program)
     : graph_(graph), program_(program) {
   for (const Value& value : program.values) {
-    shapes_.push_back(shape_of(graph.tensor(value.tensor), value.piece, graph.batch()));
+    shapes_.push_back(shape_of(graph, value));
   }
   values_.resize(program.values.size());
 }
@@ -78,7 +78,7 @@ void RankValues::release(ValueId id) {
 
 std::span<std::byte> RankValues::memory(ValueId id) {
   at::Tensor& value = values_[id];
-  if (!value.defined()) value = at::empty(shapes_[id], scalar_type(tensor(id).type));
+  if (!value.defined()) value = at::empty(shapes_[id], scalar_type(type_of(graph_, program_.values[id])));
   return {static_cast<std::byte*>(value.data_ptr()), value.nbytes()};
 }
 

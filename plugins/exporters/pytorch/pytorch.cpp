@@ -54,6 +54,7 @@ class Folder {
         graph_(*programs_.graph),
         loss_(loss_op(graph_)) {
     check_termination(programs_, graph_.name());
+    for (const RankProgram& rank : programs_.ranks) refuse_parts(rank);
     list_groups();
     count_losses();
   }
@@ -187,6 +188,24 @@ class Folder {
           json_text(instruction_json(rank, i)) + (i + 1 < rank.instructions.size() ? ",\n" : "\n");
     }
     return text + "]}\n";
+  }
+
+  // What train.py cannot do yet: variables that are synchronised in parts, or encoded.
+  void refuse_parts(const RankProgram& rank) const {
+    const auto refuse = [&](TensorId tensor) {
+      throw InputError("", fmt::format("variable of \"{}\"", graph_.tensor(tensor).name),
+                       "is synchronised in parts or encoded, which train.py cannot do",
+                       "launch the plan, or leave the variable out of its \"variables\"");
+    };
+    for (const Value& value : rank.values)
+      if (value.encoding != Encoding::None ||
+          (value.piece.form == Piece::Form::Partial && value.piece.axis >= 0))
+        refuse(value.tensor);
+    for (std::size_t i = 0; i < rank.instructions.size(); ++i)
+      for (const auto* rows : {&rank.reads, &rank.writes})
+        for (const ValueId id : (*rows)[i])
+          if (rank.instructions[i].peer.valid() && moves_slice(rank.instructions[i], rank.values[id]))
+            refuse(rank.values[id].tensor);
   }
 
   Json instruction_json(const RankProgram& rank, std::size_t i) const {

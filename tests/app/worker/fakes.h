@@ -38,8 +38,7 @@ class FakeExecution final : public RankExecution {
     const std::lock_guard lock(mutex_);
     std::string& bytes = memory_[value.index()];
     const Value& what = program_.values[value];
-    bytes.resize(static_cast<std::size_t>(
-        bytes_of(graph_.tensor(what.tensor), what.piece, graph_.batch()).value));
+    bytes.resize(static_cast<std::size_t>(bytes_of(graph_, what).value));
     return std::as_writable_bytes(std::span(bytes));
   }
   void release(ValueId value) override {

@@ -1,6 +1,7 @@
 #include "tests/plugins/engines/rank/in_process_run.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <stdexcept>
 
@@ -24,17 +25,43 @@ void add(std::span<std::byte> to, std::span<const std::byte> term) {
   }
 }
 
+// As numbers of 16 bits: sign, 5 bits of exponent, 10 of the fraction.
+float number_of(std::uint16_t half) {
+  const int exponent = half >> 10 & 31, fraction = half & 1023;
+  const float size = exponent == 0 ? std::ldexp(static_cast<float>(fraction), -24)
+                                   : std::ldexp(static_cast<float>(fraction + 1024), exponent - 25);
+  return half >> 15 ? -size : size;
+}
+std::uint16_t half_of(float number) {
+  const auto sign = static_cast<std::uint16_t>(std::signbit(number) ? 1 << 15 : 0);
+  const float size = std::min(std::abs(number), 65504.0f);
+  int exponent = 0;
+  std::frexp(size, &exponent);
+  if (size == 0 || exponent < -13)  // subnormal
+    return static_cast<std::uint16_t>(sign + std::lround(std::ldexp(size, 24)));
+  const long fraction = std::lround(std::ldexp(size, 11 - exponent));  // 1024 to 2048
+  return static_cast<std::uint16_t>(sign + ((exponent + 14) << 10) + fraction - 1024);
+}
+void add_halves(std::span<std::byte> to, std::span<const std::byte> term) {
+  for (std::size_t at = 0; at < to.size(); at += 2) {
+    std::uint16_t a, b;
+    std::memcpy(&a, to.data() + at, 2);
+    std::memcpy(&b, term.data() + at, 2);
+    a = half_of(number_of(a) + number_of(b));
+    std::memcpy(to.data() + at, &a, 2);
+  }
+}
+
 void add(DataType type, std::span<std::byte> to, std::span<const std::byte> term) {
   CHECK(to.size() == term.size(), "terms of different sizes");
   if (type == DataType::F64) return add<double>(to, term);
   if (type == DataType::F32) return add<float>(to, term);
+  if (type == DataType::F16) return add_halves(to, term);
   CHECK(type == DataType::I64, "a sum of another type");
   add<std::int64_t>(to, term);
 }
 
-std::span<std::byte> bytes_of(std::string& text) {
-  return std::as_writable_bytes(std::span(text));
-}
+std::span<std::byte> bytes_of(std::string& text) { return std::as_writable_bytes(std::span(text)); }
 
 // How the pieces of a tensor lie in it: `runs` times one after another, of so many bytes an index.
 struct Layout {
@@ -46,6 +73,8 @@ struct Layout {
     each = bytes / runs / static_cast<std::size_t>(extent);
     row = bytes / runs;
   }
+  Layout(std::int64_t records, std::size_t bytes)
+      : each(bytes / static_cast<std::size_t>(records)), row(bytes) {}
   // Copies between a piece and the whole.
   void copy(std::span<std::byte> whole, std::span<std::byte> piece, std::int32_t begin,
             std::int32_t end, bool to_whole) const {
@@ -53,12 +82,17 @@ struct Layout {
     for (std::size_t run = 0; run < runs; ++run) {
       std::byte* in_whole = whole.data() + run * row + static_cast<std::size_t>(begin) * each;
       std::byte* in_piece = piece.data() + run * length;
-      if (length > 0) std::memcpy(to_whole ? in_whole : in_piece, to_whole ? in_piece : in_whole,
-                                  length);
+      if (length > 0)
+        std::memcpy(to_whole ? in_whole : in_piece, to_whole ? in_piece : in_whole, length);
     }
   }
   std::size_t runs = 1, each = 0, row = 0;
 };
+
+Layout slices_of(const Graph& graph, const Value& value, const Piece& piece, std::size_t bytes) {
+  const Tensor& tensor = graph.tensor(value.tensor);
+  return {tensor, piece, tensor.shape[static_cast<std::size_t>(piece.axis)], bytes};
+}
 
 }  // namespace
 
@@ -162,7 +196,8 @@ bool InProcessRun::all_there(const Place& place, std::vector<Place>& members) co
   const auto find = [&](DeviceId device) {
     return std::find_if(under_way_.begin(), under_way_.end(), [&](const Place& other) {
       const Instruction& there = at(other);
-      const bool same = there.task == instruction.task && ranks_[other.rank].program->device == device;
+      const bool same =
+          there.task == instruction.task && ranks_[other.rank].program->device == device;
       return same && (!sends_or_receives(instruction.kind) ||
                       (there.kind == InstructionKind::Receive &&
                        there.peer == ranks_[place.rank].program->device));
@@ -199,8 +234,29 @@ void InProcessRun::finish(const std::vector<Place>& members) {
   }
 }
 
+// All of a value, or the slice that is sent.
+std::string InProcessRun::moved(const Place& place, ValueId id) {
+  const Rank& rank = ranks_[place.rank];
+  const Value& value = rank.program->values[id];
+  const std::span<std::byte> memory = rank.execution->memory(id);
+  std::string bytes(reinterpret_cast<const char*>(memory.data()), memory.size());
+  const Piece& piece = at(place).piece;
+  if (!moves_slice(at(place), value)) return bytes;
+  bytes.resize(static_cast<std::size_t>(moved_bytes(*programs_->graph, at(place), value).value));
+  slices_of(*programs_->graph, value, piece, memory.size())
+      .copy(memory, bytes_of(bytes), piece.begin, piece.end, false);
+  return bytes;
+}
+
 void InProcessRun::transfer(const Place& from, const Place& to) {
-  const auto source = read_memory(from), target = write_memory(to);
+  std::string source = moved(from, ranks_[from.rank].program->reads[from.instruction][0]);
+  const RankProgram& program = *ranks_[to.rank].program;
+  const Value& value = program.values[program.writes[to.instruction][0]];
+  const Piece& piece = at(to).piece;
+  const auto target = write_memory(to);
+  if (moves_slice(at(to), value))
+    return slices_of(*programs_->graph, value, piece, target.size())
+        .copy(target, bytes_of(source), piece.begin, piece.end, true);
   CHECK(source.size() == target.size(), "a transfer between values of different sizes");
   if (!source.empty()) std::memcpy(target.data(), source.data(), source.size());
 }
@@ -209,7 +265,7 @@ void InProcessRun::all_reduce(const std::vector<Place>& members) {
   const RankProgram& first = *ranks_[members[0].rank].program;
   const auto reads = first.reads[members[0].instruction];
   for (std::size_t i = 0; i < reads.size(); ++i) {
-    const DataType type = programs_->graph->tensor(first.values[reads[i]].tensor).type;
+    const DataType type = type_of(*programs_->graph, first.values[reads[i]]);
     const auto term = read_memory(members[0], i);
     std::vector<std::byte> total(term.begin(), term.end());
     for (std::size_t m = 1; m < members.size(); ++m) add(type, total, read_memory(members[m], i));
@@ -228,9 +284,11 @@ void InProcessRun::all_gather(const std::vector<Place>& members) {
   const Tensor& tensor = programs_->graph->tensor(value.tensor);
   const auto cuts = first.cuts[row];
   const Piece piece = first.values[first.reads[row][0]].piece;
+  const bool records = value.encoding != Encoding::None;
   for (const Place& to : members) {
     const auto whole = write_memory(to);
-    const Layout layout(tensor, piece, cuts.back(), whole.size());
+    const Layout layout = records ? Layout(cuts.back(), whole.size())
+                                  : Layout(tensor, piece, cuts.back(), whole.size());
     for (std::size_t m = 0; m < members.size(); ++m) {
       layout.copy(whole, read_memory(members[m]), cuts[m], cuts[m + 1], true);
     }

@@ -38,6 +38,7 @@ class InProcessRun {
   void end(const Place& place);
   bool all_there(const Place& place, std::vector<Place>& members) const;
   void finish(const std::vector<Place>& members);
+  std::string moved(const Place& place, ValueId id);
   void transfer(const Place& from, const Place& to);
   void all_reduce(const std::vector<Place>& members);
   void all_gather(const std::vector<Place>& members);

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "core/cost/cost_model.h"
+#include "tests/core/strategy/random_variables.h"
 #include "tests/plugins/engines/rank/small_nets.h"
 #include "tests/plugins/engines/torch/small_model.h"
 #include "tests/property/random_model.h"
@@ -38,8 +39,9 @@ Reference::Reference(std::shared_ptr<const Graph> of) : graph(std::move(of)) {
     loss = values_of(execution->read(loss_tensor), graph->tensor(loss_tensor).type).at(0);
   for (std::size_t i = 0; i < graph->tensor_count(); ++i) {
     const Tensor& tensor = graph->tensor(TensorId(i));
-    elements.push_back(is_trained(tensor.role) ? values_of(execution->read(TensorId(i)), tensor.type)
-                                               : std::vector<double>());
+    elements.push_back(is_trained(tensor.role)
+                           ? values_of(execution->read(TensorId(i)), tensor.type)
+                           : std::vector<double>());
   }
 }
 
@@ -62,6 +64,28 @@ Strategy any_strategy(const RandomProblem& problem, Random& random) {
                                            : random_strategy(problem, random);
   strategy.splits = random_splits(problem, strategy, random);
   duplicate_batch_norm(*problem.graph, strategy);
+  return strategy;
+}
+
+Strategy any_synchronisation(const RandomProblem& problem, Random& random, Messages messages) {
+  Decision all;
+  for (std::size_t d = 0; d < problem.cluster->device_count(); ++d)
+    if (random.below(4) != 0 || d < 2)
+      all.devices.push_back({DeviceId(d), 1 + static_cast<std::int32_t>(random.below(2))});
+  Strategy strategy;
+  strategy.groups.assign(problem.grouping->size(), all);
+  for (auto& group : strategy.groups)
+    if (random.below(3) == 0) group->mode = Mode::ReplicatePs;
+  if (random.below(3) == 0) strategy.bucket = Bytes(256);
+  duplicate_batch_norm(*problem.graph, strategy);
+  std::mt19937_64 numbers(random.below(1'000'000));
+  RandomVariables any{*problem.graph, *problem.grouping, *problem.cluster, numbers,
+                      messages != Messages::Exact};
+  strategy.variables = any.variables(strategy);
+  for (VariableSync& variable : strategy.variables)
+    for (SyncPart& part : variable.parts)
+      if (messages == Messages::Half && part.encoding == Encoding::TopK)
+        part.encoding = Encoding::Half;
   return strategy;
 }
 

@@ -33,6 +33,10 @@ struct Reference {
 RandomProblem problem_of(std::shared_ptr<const Graph> graph, Random& random,
                          std::shared_ptr<const Cluster> cluster = nullptr);
 Strategy any_strategy(const RandomProblem& problem, Random& random);
+// Replicas of most of the model, on all devices or on some, and random entries for its variables.
+enum class Messages { Exact, Half, Lossy };  // Half: of reductions and servers; Lossy: top-k, too
+Strategy any_synchronisation(const RandomProblem& problem, Random& random,
+                             Messages messages = Messages::Exact);
 // Each task after its dependencies.
 std::vector<TaskId> random_order(const Program& program, Random& random);
 

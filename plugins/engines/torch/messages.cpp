@@ -1,0 +1,54 @@
+#include "plugins/engines/torch/messages.h"
+
+#include "core/base/error.h"
+
+namespace strato::torch_engine {
+namespace {
+
+constexpr std::int64_t kNumber = 8;  // bytes
+
+// Rows of the tensor, or its elements.
+at::Tensor as_rows(const at::Tensor& value, Encoding encoding) {
+  if (encoding == Encoding::TopK) return value.reshape({-1, 1});
+  return value.reshape({value.size(0), -1});
+}
+
+at::Tensor records(const at::Tensor& numbers, const at::Tensor& rows, std::int64_t slots) {
+  const std::int64_t used = numbers.numel();
+  at::Tensor all_numbers = at::zeros({slots, 1}, numbers.options());
+  at::Tensor all_rows = at::zeros({slots, rows.size(1)}, rows.options());
+  all_numbers.narrow(0, 0, used).copy_(numbers.view({used, 1}));
+  all_rows.narrow(0, 0, used).copy_(rows);
+  return at::cat({all_numbers.view(at::kByte), all_rows.view(at::kByte)}, 1).flatten();
+}
+
+}  // namespace
+
+at::Tensor encoded(const at::Tensor& value, Encoding encoding, std::int64_t slots) {
+  if (encoding == Encoding::Half) return value.to(at::kHalf).contiguous();
+  const at::Tensor rows = as_rows(value, encoding);
+  at::Tensor numbers;
+  if (encoding == Encoding::TopK) {
+    numbers = std::get<1>(rows.flatten().abs().topk(slots));
+  } else {
+    CHECK(encoding == Encoding::SparseRows, "an encoding that makes no message");
+    numbers = rows.ne(0).any(1).nonzero().flatten();
+    CHECK(numbers.numel() <= slots, "more rows have a gradient than were looked up");
+  }
+  return records(numbers.contiguous(), rows.index_select(0, numbers), slots);
+}
+
+at::Tensor decoded(const at::Tensor& message, Encoding encoding, at::IntArrayRef shape,
+                   at::ScalarType type) {
+  if (encoding == Encoding::Half) return message.to(type).view(shape);
+  at::Tensor value = at::zeros(shape, at::TensorOptions().dtype(type));
+  at::Tensor rows = as_rows(value, encoding);  // shares the memory
+  const std::int64_t unit = kNumber + rows.size(1) * static_cast<std::int64_t>(rows.element_size());
+  const at::Tensor all = message.view({-1, unit});
+  const at::Tensor numbers = all.narrow(1, 0, kNumber).contiguous().view(at::kLong).flatten();
+  const at::Tensor found = all.narrow(1, kNumber, unit - kNumber).contiguous().view(type);
+  rows.index_add_(0, numbers, found);
+  return value;
+}
+
+}  // namespace strato::torch_engine
