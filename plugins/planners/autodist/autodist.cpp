@@ -45,6 +45,7 @@ struct AutoDistOptions {
   BuilderOptions build;
   std::string builder;
   int trials = 10;
+  bool rows = true;
 
   static AutoDistOptions from(const PlannerOptions& given);
 };
@@ -68,6 +69,7 @@ AutoDistOptions AutoDistOptions::from(const PlannerOptions& given) {
   search.steps = whole_option(given, "steps", search.steps, 10'000);
   search.ranker.rate = number_option(given, "rate", search.ranker.rate, 0, 10);
   options.trials = whole_option(given, "trials", options.trials, 10'000);
+  options.rows = given.boolean("rows", true);
   options.builder = given.text("builder", "");
   options.build.chunk =
       whole_option(given, "chunk", static_cast<int>(options.build.chunk), 1 << 30);
@@ -191,7 +193,7 @@ class AutoDist final : public Planner {
                   std::shared_ptr<const SearchTree> resume) override {
     const AutoDistOptions options = AutoDistOptions::from(common);
     TrialRecord record = record_for(common, resume.get());
-    const SyncTask task(problem, base_for(problem, evaluator));
+    const SyncTask task(problem, base_for(problem, evaluator), options.rows);
     if (!options.builder.empty()) return built(task, evaluator, options, observer);
     if (task.devices.size() < 2 || task.variables.empty()) return plain(task, evaluator, observer);
     return Run(problem, task, evaluator, options, common, observer, std::move(stop),
@@ -240,6 +242,7 @@ std::vector<OptionHelp> AutoDist::options() const {
       {"rate", "0.005", "of learning (Adam)"},
       {"small", "0.0625", "MB; smaller variables are never divided"},
       {"large", "32", "MB; larger variables are always divided"},
+      {"rows", "true", "false: gradients of lookups are sent whole, as dense ones"},
       {"adjacent", "0.5",
        "part of the samples whose messages are of adjacent variables "
        "(variant=paper: 0)"},

@@ -78,10 +78,11 @@ std::vector<int> Variable::axes() const {
   return result;
 }
 
-SyncTask::SyncTask(const Problem& of, Strategy given)
+SyncTask::SyncTask(const Problem& of, Strategy given, bool rows)
     : problem(of), base(std::move(given)), variables(variables_of(of)) {
   CHECK(base.is_complete() && base.variables.empty() && !base.groups.empty(), "data parallel");
   for (const DeviceShare& share : base.groups.front()->devices) devices.push_back(share.device);
+  for (Variable& variable : variables) variable.sparse = variable.sparse && rows;
   const Cluster& cluster = *problem.cluster;
   machine_of.resize(cluster.device_count());
   for (std::size_t m = 0; m < cluster.machines().size(); ++m) {

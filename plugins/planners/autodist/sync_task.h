@@ -27,7 +27,8 @@ struct Variable {
 };
 
 struct SyncTask {
-  SyncTask(const Problem& problem, Strategy base);
+  // `rows`: false: gradients of lookups count as dense.
+  SyncTask(const Problem& problem, Strategy base, bool rows = true);
 
   const Problem problem;
   const Strategy base;            // data parallel; without node configs

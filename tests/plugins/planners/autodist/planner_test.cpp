@@ -32,7 +32,7 @@ TEST(AutoDist, IsSoundOnEveryVariant) {
   const Score plain = simulate_strategy(problem, data_parallel(problem)).score;
   for (const std::map<std::string, std::string>& set : {std::map<std::string, std::string>{},
                                                         {{"sampler", "random"}},
-                                                        {{"learned", "false"}},
+                                                        {{"learned", "false"}, {"rows", "false"}},
                                                         {{"variant", "paper"}},
                                                         {{"changes", "1"}, {"trials", "3"}}}) {
     const PlanResult result = plan(problem, evaluations(60, set));

@@ -38,6 +38,12 @@ TEST(SyncTask, GradientsOfLookupsAreSparse) {
   for (std::size_t v = 0; v < 3; ++v) EXPECT_FALSE(ground.task.variables[v].sparse) << v;
 }
 
+TEST(SyncTask, LookupsMayCountAsDense) {
+  const Problem problem = lookup_problem(toy::small_cluster(2, 0), 1000, 16);
+  const SyncTask task(problem, data_parallel(problem), false);
+  for (const Variable& variable : task.variables) EXPECT_FALSE(variable.sparse);
+}
+
 TEST(SyncTask, AnEmbeddingThatIsAlsoAProductsOperandIsDense) {
   // Its gradient is a sum of rows and of a full matrix.
   const Ground ground(sample("bert_small", 16, "tag-cloud"));
