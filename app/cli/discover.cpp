@@ -11,6 +11,7 @@
 #include "app/cli/context.h"
 #include "app/cli/interrupt.h"
 #include "app/cli/launch_job.h"
+#include "app/cli/launch_options.h"
 #include "app/cli/output.h"
 #include "core/base/error.h"
 #include "core/base/file.h"
@@ -25,17 +26,6 @@ struct DiscoverCommand {
   std::string output, folder;
   std::vector<std::string> set;
 };
-
-std::map<std::string, std::string> settings_from(const std::vector<std::string>& set) {
-  std::map<std::string, std::string> settings;
-  for (const std::string& text : set) {
-    const std::size_t equals = text.find('=');
-    if (equals == std::string::npos || equals == 0)
-      throw InputError("", "--set", "\"" + text + "\" has no value", "write key=value");
-    settings[text.substr(0, equals)] = text.substr(equals + 1);
-  }
-  return settings;
-}
 
 std::string now_text() {
   return fmt::format("{:%Y-%m-%d %H:%M} UTC", fmt::gmtime(std::time(nullptr)));
@@ -76,7 +66,7 @@ int discover_cluster(const DiscoverCommand& given, const Command& command) {
   Interrupt interrupt;
   check_writable(given.output, {});
   DiscoverOptions options = given.options;
-  options.settings = settings_from(given.set);
+  options.settings = launcher_settings(given.set, "--set");
   const auto launcher = plugins().launcher(options.launcher);
   JobFolder folder(given.folder, options.launcher != "local");
   options.folder = folder.path();

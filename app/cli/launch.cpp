@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <exception>
 
 #include "app/cli/command.h"
 #include "app/cli/context.h"
@@ -131,7 +132,7 @@ int launch(LaunchCommand options, const Command& command) {
   }
   try {
     return finish(options, plan, outcome, job, folder.path(), command);
-  } catch (const InputError&) {
+  } catch (const std::exception&) {
     folder.keep();
     remark("the job has finished, and what it left is in " + folder.path().string());
     throw;

@@ -38,7 +38,8 @@ fs::path made_folder(const std::string& given) {
 }
 
 std::string step_text(const JobEvent& event, int steps) {
-  std::string text = fmt::format("step {} of {}: {}", event.step, steps, time_text(event.step_time));
+  std::string text =
+      fmt::format("step {} of {}: {}", event.step, steps, time_text(event.step_time));
   if (event.loss) text += ", loss " + significant_text(*event.loss, 6);
   return text;
 }
@@ -71,10 +72,10 @@ int report_unfinished(const JobEnd& end, const std::string& failed, JobFolder& f
   const std::string logs = cancelled ? "" : folder.path().string();
   if (!cancelled) folder.keep();
   if (command.json) {
-    print(json_text(Json{{"state", std::string(name_of(end.state))},
-                         {"problem", end.problem},
-                         {"logs", logs}}) +
-          "\n");
+    print(
+        json_text(Json{
+            {"state", std::string(name_of(end.state))}, {"problem", end.problem}, {"logs", logs}}) +
+        "\n");
   }
   remark(cancelled ? "cancelled; no process is left"
                    : failed + ": " + end.problem + "; logs are in " + logs);

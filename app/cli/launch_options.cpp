@@ -43,15 +43,20 @@ void LaunchOptions::declare(CLI::App& command) {
       ->capture_default_str();
 }
 
-std::map<std::string, std::string> LaunchOptions::settings() const {
+std::map<std::string, std::string> launcher_settings(const std::vector<std::string>& set,
+                                                     const std::string& option) {
   std::map<std::string, std::string> settings;
   for (const std::string& text : set) {
     const std::size_t equals = text.find('=');
     if (equals == std::string::npos || equals == 0)
-      throw InputError("", set_name, "\"" + text + "\" has no value", "write key=value");
+      throw InputError("", option, "\"" + text + "\" has no value", "write key=value");
     settings[text.substr(0, equals)] = text.substr(equals + 1);
   }
   return settings;
+}
+
+std::map<std::string, std::string> LaunchOptions::settings() const {
+  return launcher_settings(set, set_name);
 }
 
 JobOptions LaunchOptions::job_options() const {

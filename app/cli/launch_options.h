@@ -15,6 +15,10 @@ class App;
 
 namespace strato::cli {
 
+// "key=value", as they are given with `option`. Throws InputError.
+std::map<std::string, std::string> launcher_settings(const std::vector<std::string>& set,
+                                                     const std::string& option);
+
 struct LaunchOptions {
   JobOptions job;
   std::string launcher = "local", timeout = "60s";

@@ -75,11 +75,11 @@ TEST_F(Launch, WhereParametersAreToGoIsCheckedFirst) {
 }
 
 TEST_F(Launch, WhatAFinishedJobLeftIsNeverLost) {
-  std::filesystem::create_directories(folder / "out/0.npy");  // in the way of a file
+  std::filesystem::create_symlink("/dev/full", folder / "out.safetensors");  // the disk is full
   std::filesystem::create_directory(folder / "temporary");
   ::setenv("TMPDIR", (folder / "temporary").c_str(), 1);
   const CliResult result =
-      run_cli(launch({"--steps", "2", "--keep-parameters", (folder / "out").string()}));
+      run_cli(launch({"--steps", "2", "--keep-parameters", (folder / "out.safetensors").string()}));
   ::unsetenv("TMPDIR");
   EXPECT_EQ(result.status, 2);
   EXPECT_NE(result.err.find("what it left is in "), std::string::npos) << result.err;

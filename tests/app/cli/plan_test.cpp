@@ -57,6 +57,20 @@ TEST(Plan, JsonHasEveryKeyAndConsistentFigures) {
   }
 }
 
+// A file's name is bytes, and need not be a text.
+TEST(Plan, TakesFilesOfAnyName) {
+  const TemporaryFolder folder;
+  const std::string model = folder / "le\xffnet.onnx", plan = folder / "a \xfe.json",
+                    workspace = folder / "\xfd.strata";
+  fs::copy_file(sample_model("lenet"), model);
+  const std::vector<std::string> more = {"--graph", model, "--planner", "dp-allreduce", "-o", plan,
+                                         "--workspace", workspace, "--json"};
+  json_of(run_cli(plan_arguments(more)));
+  EXPECT_TRUE(fs::exists(plan));
+  json_of(run_cli({"simulate", "--plan", plan, "--graph", model, "--json"}));
+  EXPECT_EQ(json_of(run_cli({"runs", "--workspace", workspace, "--json"}))["runs"].size(), 1u);
+}
+
 TEST(Plan, MemoryBreakdownOfDataParallelismAddsUp) {
   const Json json = json_of(run_cli(plan_arguments({"--json"})));
   for (const Json& device : json["baseline_devices"]) {
