@@ -30,28 +30,17 @@ class HeaderBar : public QWidget {
   void discover_wanted();
   void sample_wanted(const QString& file);
 
- protected:
-  void changeEvent(QEvent* event) override;
-
  private:
   void build();
-  void build_model_menu();
-  void build_cluster_menu();
   void fill_planners();
   void fill_refiners();
   void refresh();
   void refresh_names();
-  void refresh_vital_signs();
   void refresh_search();
-  void follow_link(const QString& link);
-  QString delta_text() const;
-  QString step_tip() const;
 
   Session& session_;
   QToolButton *model_, *cluster_;
   QLabel* strategy_;
-  QString error_text_;
-  QLabel *step_, *speedup_, *bound_, *memory_, *delta_;
   QComboBox *planner_, *budget_;
   std::vector<std::pair<QString, QCheckBox*>> refiners_;  // by name
   QPushButton *main_, *second_;
