@@ -122,10 +122,9 @@ class Run {
     search_.try_builders(batch_of(all_builds(task_, common_.seed).size()));
     while (trials_.next_known() > 0) search_.play_round(trials_.next_known());
     begun_ = reporter_.elapsed();
-    while (left() > 0 && search_.play_round(batch_of(static_cast<std::size_t>(options_.trials)))) {
-      reporter_.progress(progress(search_.best().score), false);
-      reporter_.tree([&] { return record_.as_tree(problem_, common_.seed); });
-    }
+    report();
+    while (left() > 0 && search_.play_round(batch_of(static_cast<std::size_t>(options_.trials))))
+      report();
     reporter_.progress(progress(search_.best().score), true);
     return result();
   }
@@ -141,6 +140,10 @@ class Run {
   std::size_t batch_of(std::size_t wanted) const {
     if (const std::size_t known = trials_.next_known()) return known;
     return std::min(wanted, static_cast<std::size_t>(left()));
+  }
+  void report() {
+    reporter_.progress(progress(search_.best().score), false);
+    reporter_.tree([&] { return record_.as_tree(problem_, common_.seed); });
   }
   Progress progress(const Score& best) const {
     return {record_.count(), record_.count(), reporter_.elapsed(), best};

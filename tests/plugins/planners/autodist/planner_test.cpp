@@ -93,6 +93,24 @@ TEST(AutoDist, StopsWithTheBestThatItHas) {
   EXPECT_TRUE(result.strategy.is_complete());
 }
 
+// What a run that is killed leaves behind.
+TEST(AutoDist, TellsItsStateWhileItRuns) {
+  struct Keeper final : Observer {
+    void on_tree(std::shared_ptr<const SearchTree> tree) override { last = std::move(tree); }
+    std::shared_ptr<const SearchTree> last;
+  } keeper;
+  const Problem problem = small_problem();
+  PlannerOptions options;
+  options.budget_seconds = 2;
+  const PlanResult whole =
+      run_planner(*registry().planner("autodist"), problem, options, keeper, {});
+  ASSERT_NE(keeper.last, nullptr);
+  EXPECT_LE(keeper.last->iterations, whole.tree->iterations);
+  EXPECT_TRUE(whole.tree->random_state.starts_with("autodist 1\n"));
+  EXPECT_GE(plan(problem, evaluations(10), keeper.last).tree->iterations,
+            keeper.last->iterations + 1);
+}
+
 TEST(AutoDist, CopesWithNothingToSynchronise) {
   for (const auto& [fast, slow] : {std::pair(1, 0), {2, 0}}) {
     const Problem trained = make_problem(toy::chain(1, 8, 16), toy::small_cluster(fast, slow), {});
