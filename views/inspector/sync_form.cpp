@@ -61,7 +61,8 @@ QString name_of_variables(const Problem& problem, const std::vector<OpId>& updat
 
 }  // namespace
 
-SyncForm::SyncForm(Session& session, QWidget* parent) : QWidget(parent), session_(session) {
+SyncForm::SyncForm(Session& session, bool compact, QWidget* parent)
+    : QWidget(parent), session_(session), compact_(compact) {
   build();
   connect(&session_, &Session::strategy_changed, this, &SyncForm::refresh);
   connect(&session_, &Session::problem_changed, this, [this] { show_variables({}); });
@@ -77,6 +78,7 @@ void SyncForm::add_line(const QString& name, QWidget* field, const QString& tip)
   const int line = grid_->rowCount();
   grid_->addWidget(label, line, 0);
   grid_->addWidget(field, line, 1);
+  lines_.insert(lines_.end(), {label, field});
 }
 
 void SyncForm::build() {
@@ -116,6 +118,7 @@ void SyncForm::build() {
   stations_->setToolTip(
       tr("In each machine with several replicas one of them sums first, and passes on new values"));
   grid_->addWidget(stations_, grid_->rowCount(), 1);
+  lines_.push_back(stations_);
   encoding_ = combo({encoding_words(Encoding::None), encoding_words(Encoding::SparseRows),
                      encoding_words(Encoding::Half), encoding_words(Encoding::TopK)});
   add_line(tr("Encoding"), encoding_,
@@ -189,6 +192,8 @@ void SyncForm::refresh() {
   for (QWidget* field : std::initializer_list<QWidget*>{synchroniser_, parts_, axis_, servers_,
                                                         stations_, encoding_, merge_})
     field->setEnabled(!syncs.empty());
+  if (compact_)
+    for (QWidget* line : lines_) line->setVisible(!syncs.empty());
   note_->setVisible(syncs.empty());
   note_->setText(updates_.empty()
                      ? tr("Select variables to change how they are synchronised.")

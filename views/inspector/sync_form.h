@@ -22,7 +22,8 @@ namespace strato {
 class SyncForm : public QWidget {
   Q_OBJECT
  public:
-  explicit SyncForm(Session& session, QWidget* parent = nullptr);
+  // `compact`: nothing but a line of text while there is nothing to change.
+  SyncForm(Session& session, bool compact, QWidget* parent = nullptr);
   void show_variables(std::vector<OpId> updates);
 
   QComboBox& synchroniser() { return *synchroniser_; }
@@ -45,7 +46,9 @@ class SyncForm : public QWidget {
   void edit(const Strategy& strategy, const QString& what);
 
   Session& session_;
-  std::vector<OpId> updates_;  // chosen
+  const bool compact_;
+  std::vector<QWidget*> lines_;  // labels and fields
+  std::vector<OpId> updates_;    // chosen
   QGridLayout* grid_ = nullptr;
   QLabel* note_ = nullptr;
   QComboBox *synchroniser_ = nullptr, *encoding_ = nullptr;

@@ -53,7 +53,7 @@ VariablesView::VariablesView(Session& session, Shape shape, QWidget* parent)
       table_(new QTableView(this)),
       filter_(new QLineEdit(this)),
       note_(make_note(this)),
-      form_(new SyncForm(session, this)) {
+      form_(new SyncForm(session, shape == Shape::Upright, this)) {
   const bool wide = shape == Shape::Wide;
   build_table(wide);
   if (wide) {
@@ -85,7 +85,7 @@ void VariablesView::build_table(bool wide) {
   QHeaderView* header = table_->horizontalHeader();
   header->setMinimumSectionSize(40);
   const int digit = fontMetrics().horizontalAdvance(QLatin1Char('0'));
-  table_->setColumnWidth(VariableModel::Name, (wide ? 26 : 13) * digit);
+  table_->setColumnWidth(VariableModel::Name, (wide ? 26 : 14) * digit);
   table_->setColumnWidth(VariableModel::Group, 20 * digit);
   table_->setColumnWidth(VariableModel::ShapeOf, 18 * digit);
   table_->setColumnWidth(VariableModel::Size, 9 * digit);
@@ -93,11 +93,10 @@ void VariablesView::build_table(bool wide) {
   table_->setColumnWidth(VariableModel::EncodedAs, 14 * digit);
   header->setSectionResizeMode(VariableModel::Synchronised, QHeaderView::Stretch);
   if (wide) return;
-  for (const int column : {VariableModel::Group, VariableModel::ShapeOf, VariableModel::EncodedAs})
+  for (const int column : {VariableModel::Group, VariableModel::ShapeOf, VariableModel::Size,
+                           VariableModel::EncodedAs})
     table_->setColumnHidden(column, true);
-  table_->setTextElideMode(Qt::ElideMiddle);
-  const int row = table_->verticalHeader()->defaultSectionSize();
-  table_->setMinimumHeight(header->sizeHint().height() + kRowsUpright * row);
+  table_->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
 }
 
 // What tells least goes first, so that the words are read without scrolling.
@@ -176,16 +175,21 @@ void VariablesView::keep_rows() {
 
 void VariablesView::refresh_note() {
   const int all = model_->rowCount(), by_hand = model_->by_hand();
+  if (shape_ == Shape::Upright)  // as high as its rows, up to some
+    table_->setFixedHeight(table_->horizontalHeader()->sizeHint().height() + style::kGrid +
+                           std::clamp(all, 1, kRowsUpright) *
+                               table_->verticalHeader()->defaultSectionSize());
   const bool selected = !session_.selection().groups().empty();
   QString text =
       !session_.snapshot().problem ? tr("Open a model and a cluster to see its variables.")
-      : all == 0                   ? (selected ? tr("No variable is updated here.")
-                                               : tr("A model without training has no variables to update."))
-                                   : tr("%1 variables%2, %3")
-                       .arg(all)
-                       .arg(selected ? tr(" of the groups selected") : QString())
-                       .arg(by_hand == 0 ? tr("all as their groups")
-                                         : tr("%1 with entries of their own").arg(by_hand));
+      : all == 0
+          ? (selected ? tr("No variable is updated here.")
+                      : tr("A model without training has no variables to update."))
+          : tr("%1 variables%2, %3")
+                .arg(all)
+                .arg(selected && shape_ == Shape::Wide ? tr(" of the groups selected") : QString())
+                .arg(by_hand == 0 ? tr("all as their groups")
+                                  : tr("%1 with entries of their own").arg(by_hand));
   note_->setText(text);
 }
 

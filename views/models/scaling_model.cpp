@@ -57,13 +57,17 @@ QString ScalingModel::tip_of(const ScalingRow& row, int column) const {
   const WhatIfPoint& point = point_in(row, column);
   if (!point.problem.empty()) return QString::fromStdString(point.problem);
   const QString fits = point.strategy.feasible ? QString() : tr("Does not fit into memory.\n");
-  return fits + tr("%1 machines of %2, batch %3: a step takes %4, %5 with data parallelism.\n"
-                   "Simulated, with the strategy carried over to the devices that there are.")
-                    .arg(row.at.machines)
-                    .arg(what_if_.scaling().kind)
-                    .arg(is_weak(column) ? row.weak_batch : row.strong_batch)
-                    .arg(style::time(point.strategy.step_time),
-                         style::time(point.data_parallel.step_time));
+  return fits +
+         tr("%1 machines of %2, %3 devices in all, batch %4: a step takes %5 (%6 samples/s), "
+            "with data parallelism %7.\n"
+            "Simulated, with the strategy carried over to the devices that there are.")
+             .arg(row.at.machines)
+             .arg(what_if_.scaling().kind)
+             .arg(row.at.devices)
+             .arg(is_weak(column) ? row.weak_batch : row.strong_batch)
+             .arg(style::time(point.strategy.step_time),
+                  style::significant(point.strategy.samples_per_second),
+                  style::time(point.data_parallel.step_time));
 }
 
 QVariant ScalingModel::data(const QModelIndex& index, int role) const {

@@ -169,6 +169,15 @@ void WhatIfView::hideEvent(QHideEvent* event) {
   QWidget::hideEvent(event);
 }
 
+// The table's tips have what it leaves out where there is little room.
+void WhatIfView::resizeEvent(QResizeEvent* event) {
+  QWidget::resizeEvent(event);
+  const int digit = fontMetrics().horizontalAdvance(QLatin1Char('0'));
+  const bool narrow = width() < 125 * digit;
+  for (const int column : {ScalingModel::Devices, ScalingModel::StrongRate, ScalingModel::WeakRate})
+    table_->setColumnHidden(column, narrow);
+}
+
 void WhatIfView::changeEvent(QEvent* event) {
   if (event->type() == QEvent::PaletteChange) figures_->show_found(what_if_.found());
   QWidget::changeEvent(event);
