@@ -9,6 +9,18 @@
 namespace strato::gdp {
 namespace {
 
+// Half as wide as GDP's: it is asked, and learns, once a move.
+NetworkSize network_size() {
+  NetworkSize size;
+  size.graph_width = size.width = 64;
+  size.heads = 4;
+  size.head_width = 16;
+  size.inner = 128;
+  size.superposition = false;
+  size.stepwise = true;
+  return size;
+}
+
 class PlacetoPlanner final : public Planner {
  public:
   std::string name() const override { return "placeto"; }
@@ -40,9 +52,7 @@ class PlacetoPlanner final : public Planner {
     Budget budget(task, common, observer, std::move(stop));
     task.evaluate(task.known_placements());
     const Placement start = task.best();
-    NetworkSize size;
-    size.stepwise = true;
-    Network network = Network::make(size, common.seed);
+    Network network = Network::make(network_size(), common.seed);
     Placeto placeto(task, network, options);
     Random random(common.seed);
     std::int64_t episodes = 0;

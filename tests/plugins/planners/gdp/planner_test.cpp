@@ -1,6 +1,8 @@
 // gdp as it is shipped, and its rounds.
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 #include "core/base/error.h"
 #include "core/search/schedule/layers.h"
 #include "core/search/schedule/placement.h"
@@ -54,6 +56,19 @@ TEST(Gdp, IsSoundAndBeatsThePersonOnEveryVariant) {
     for (const auto& decision : result.strategy.groups)
       EXPECT_TRUE(!whole || decision->devices.size() == 1);
   }
+}
+
+// Thirty evaluations from what was learned on other models and clusters against thirty from nothing.
+TEST(Gdp, StartsFromTheBundledWeights) {
+  EXPECT_LE(std::filesystem::file_size(bundled_weights()), 8U << 20);
+  EXPECT_EQ(Network::load(bundled_weights()).size(), NetworkSize());
+  const Problem problem = sample("gnmt", 64, "gdp");
+  const PlanResult trained = plan(problem, evaluations(30), {});
+  const PlanResult fresh = plan(problem, evaluations(30), {{"mode", "one"}});
+  EXPECT_EQ(trained.note.find("fresh"), std::string::npos);
+  EXPECT_TRUE(trained.score.better_than(fresh.score));
+  const PlanResult other = plan(problem, evaluations(5), {{"attention", "false"}});
+  EXPECT_NE(other.note.find("fresh"), std::string::npos);
 }
 
 TEST(Gdp, DoesNotDependOnThreads) {
