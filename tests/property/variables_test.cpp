@@ -94,7 +94,7 @@ class VariableChecker {
 };
 
 TEST(Variables, EveryReplicaHasEveryNewValueOnce) {
-  std::size_t synchronised = 0, encoded = 0, merged = 0;
+  std::size_t synchronised = 0, encoded = 0;
   for (std::uint64_t seed = 0; seed < 600 && !testing::Test::HasFailure(); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Random random(seed);
@@ -108,18 +108,14 @@ TEST(Variables, EveryReplicaHasEveryNewValueOnce) {
     VariableChecker checker(strategy, *program);
     synchronised += checker.synchronised;
     for (const Task& task : program->tasks) encoded += task.encoding != Encoding::None;
-    for (std::size_t i = 0; i < program->tasks.size(); ++i)
-      merged += strategy.bucket == Bytes(0) &&
-                program->task_name(TaskId(i)).find(" gradients (") != std::string::npos;
     const Timeline timeline = Simulator().simulate(program);
     Bytes residents, peaks;
     for (const Resident& resident : program->residents) residents += resident.bytes;
     for (const auto& device : timeline.devices) peaks += device.peak;
     EXPECT_GE(peaks, residents);
   }
-  EXPECT_GT(synchronised, 300u);
+  EXPECT_GT(synchronised, 100u);
   EXPECT_GT(encoded, 1000u);
-  EXPECT_GT(merged, 50u);
 }
 
 // All of a strategy's AllReduce groups, as entries.
