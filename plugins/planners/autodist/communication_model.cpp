@@ -1,6 +1,7 @@
 #include "plugins/planners/autodist/communication_model.h"
 
 #include <algorithm>
+#include <map>
 
 namespace strato::autodist {
 namespace {
@@ -8,10 +9,19 @@ namespace {
 // theta. Messages to and from servers overlap each other, so that of their latency a part counts.
 constexpr Components kConstants = {1, 1, 1, 1, 0.25, 1};
 
-struct Message {
-  Bytes bytes;
-  std::int64_t parts = 0;
-};
+using Message = CommunicationModel::Message;
+
+std::map<std::int32_t, Message> messages_of(const SyncTask& task, const SyncPlan& plan) {
+  std::map<std::int32_t, Message> messages;
+  for (std::size_t v = 0; v < plan.size(); ++v)
+    for (std::size_t p = 0; p < plan[v].parts.size(); ++p) {
+      const std::int32_t group = plan[v].parts[p].merge_group;
+      if (group < 0) continue;
+      messages[group].bytes += part_bytes(task.variables[v], plan[v], p);
+      ++messages[group].parts;
+    }
+  return messages;
+}
 
 }  // namespace
 
@@ -66,42 +76,47 @@ CommunicationModel::Traffic CommunicationModel::through_server(const Variable& v
   return traffic;
 }
 
+// A collective's part of one of those who share it.
+void CommunicationModel::add_reduced(Components& z, const Variable& variable, Bytes bytes,
+                                     Message message, bool rows) const {
+  const auto whole = static_cast<double>(std::max<std::int64_t>(message.bytes.value, 1));
+  const double share = rows ? 1 : static_cast<double>(bytes.value) / whole;
+  if (rows)  // of the table's rows those in this part
+    message.bytes = Bytes(static_cast<std::int64_t>(
+        static_cast<double>(variable.rows_bytes.value) * static_cast<double>(bytes.value) /
+        static_cast<double>(std::max<std::int64_t>(variable.bytes.value, 1))));
+  const CollectiveCost cost = task_.problem.cost->collective(
+      rows ? Collective::AllGather : Collective::AllReduce, task_.devices, message.bytes);
+  z[Volume] += share * to_seconds(cost.duration - std::min(cost.latency, cost.duration));
+  z[Calls] += to_seconds(cost.latency) / static_cast<double>(message.parts);
+}
+
+void CommunicationModel::add_served(Components& z, const Variable& variable, Bytes bytes,
+                                    const SyncPart& part) const {
+  const Traffic traffic = through_server(variable, bytes, part);
+  z[ToServers] += traffic.in;
+  z[FromServers] += traffic.out;
+  z[ServerCalls] += traffic.calls;
+  z[Local] += traffic.local;
+}
+
 std::vector<Components> CommunicationModel::of_variables(const SyncPlan& plan) const {
-  const CostModel& cost = *task_.problem.cost;
   std::vector<Components> all(plan.size());
   if (task_.devices.size() < 2) return all;
-  std::map<std::int32_t, Message> messages;
-  for (std::size_t v = 0; v < plan.size(); ++v)
-    for (std::size_t p = 0; p < plan[v].parts.size(); ++p)
-      if (const std::int32_t group = plan[v].parts[p].merge_group; group >= 0) {
-        messages[group].bytes += part_bytes(task_.variables[v], plan[v], p);
-        ++messages[group].parts;
-      }
+  const std::map<std::int32_t, Message> messages = messages_of(task_, plan);
   for (std::size_t v = 0; v < plan.size(); ++v) {
     const Variable& variable = task_.variables[v];
-    Components& z = all[v];
-    if (plan[v].parts.size() > 1) z[Local] += local_seconds(4 * variable.bytes);
+    if (plan[v].parts.size() > 1) all[v][Local] += local_seconds(4 * variable.bytes);
     for (std::size_t p = 0; p < plan[v].parts.size(); ++p) {
       const SyncPart& part = plan[v].parts[p];
       const Bytes bytes = part_bytes(variable, plan[v], p);
       if (part.synchroniser == Synchroniser::Ps) {
-        const Traffic traffic = through_server(variable, bytes, part);
-        z[ToServers] += traffic.in, z[FromServers] += traffic.out;
-        z[ServerCalls] += traffic.calls, z[Local] += traffic.local;
+        add_served(all[v], variable, bytes, part);
         continue;
       }
-      const bool rows = part.encoding == Encoding::SparseRows;
-      Message message{bytes, 1};
-      if (part.merge_group >= 0) message = messages.at(part.merge_group);
-      if (rows) message.bytes = Bytes(variable.rows_bytes.value / std::ssize(plan[v].parts));
-      const CollectiveCost whole = cost.collective(
-          rows ? Collective::AllGather : Collective::AllReduce, task_.devices, message.bytes);
-      const double share =
-          rows ? 1
-               : static_cast<double>(bytes.value) /
-                     static_cast<double>(std::max<std::int64_t>(message.bytes.value, 1));
-      z[Volume] += share * to_seconds(whole.duration - std::min(whole.latency, whole.duration));
-      z[Calls] += to_seconds(whole.latency) / static_cast<double>(message.parts);
+      const Message message =
+          part.merge_group < 0 ? Message{bytes, 1} : messages.at(part.merge_group);
+      add_reduced(all[v], variable, bytes, message, part.encoding == Encoding::SparseRows);
     }
   }
   return all;

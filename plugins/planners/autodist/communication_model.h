@@ -8,8 +8,6 @@
 #pragma once
 
 #include <array>
-#include <map>
-#include <span>
 #include <vector>
 
 #include "plugins/planners/autodist/sync_task.h"
@@ -33,11 +31,19 @@ class CommunicationModel {
   double seconds(const SyncPlan& plan) const { return combine(of_plan(plan)); }
   static double combine(const Components& components);
 
+  struct Message {  // parts that are all-reduced as one
+    Bytes bytes;
+    std::int64_t parts = 0;
+  };
+
  private:
   struct Traffic {  // seconds that a part keeps its server's node busy
     double in = 0, out = 0, calls = 0, local = 0;
   };
   Traffic through_server(const Variable& variable, Bytes bytes, const SyncPart& part) const;
+  void add_reduced(Components& z, const Variable& variable, Bytes bytes, Message message,
+                   bool rows) const;
+  void add_served(Components& z, const Variable& variable, Bytes bytes, const SyncPart& part) const;
   double local_seconds(Bytes bytes) const;
   double gradient_part(const Variable& variable, const SyncPart& part) const;
 
