@@ -229,6 +229,7 @@ void validate_variables(const Strategy& strategy, const Grouping& grouping,
 }
 
 void validate_variables(const Strategy& strategy, const Graph& graph) {
+  std::map<std::int32_t, const Tensor*> merged;  // by merge group: its first variable
   for (const VariableSync& variable : strategy.variables) {
     const std::string place = fmt::format("variable of op \"{}\"", graph.op(variable.update).name);
     const TensorId parameter = parameter_of(graph, variable.update);
@@ -248,6 +249,15 @@ void validate_variables(const Strategy& strategy, const Graph& graph) {
                 fmt::format("has {} parts, axis {} of \"{}\" has an extent of {}",
                             variable.parts.size(), variable.axis, tensor.name, extent),
                 "give at most one part for each index");
+    }
+    for (const SyncPart& part : variable.parts) {
+      if (part.merge_group < 0) continue;
+      const Tensor& first = *merged.try_emplace(part.merge_group, &tensor).first->second;
+      if (first.type != tensor.type)
+        fail_at(place,
+                fmt::format("is of {} in merge group {}, \"{}\" there of {}", name_of(tensor.type),
+                            part.merge_group, first.name, name_of(first.type)),
+                "merge variables of one type");
     }
     const bool sparse = std::ranges::any_of(
         variable.parts, [](const SyncPart& part) { return part.encoding == Encoding::SparseRows; });

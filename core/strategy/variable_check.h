@@ -17,7 +17,8 @@ namespace strato {
 void validate_variables(const Strategy& strategy, const Grouping& grouping, const Cluster& cluster);
 
 // What the graph tells: an op that updates no parameter, an axis that the parameter does not have,
-// more parts than its extent, sparse rows of what is not looked up alone.
+// more parts than its extent, sparse rows of what is not looked up alone, a merge group of variables
+// of several types.
 void validate_variables(const Strategy& strategy, const Graph& graph);
 
 // The parameter that an op updates; invalid: none.
