@@ -301,12 +301,12 @@ ValueId RankBuilder::bind(BufferId buffer, const Piece& piece, Encoding encoding
   const Buffer& to = program_.buffers[buffer];
   Value value{to.tensor, piece, false, encoding, 0};
   if (encoding == Encoding::SparseRows || encoding == Encoding::TopK)
-    value.slots = static_cast<std::int32_t>(
+    value.record_count = static_cast<std::int32_t>(
         to.bytes.value / slot_bytes(graph_.tensor(to.tensor), piece, encoding, batch_).value);
   expect(to.bytes == std::max(Bytes(1), bytes_of(graph_, value)), to.tensor,
          "its buffer has another size");
   holds_[buffer] = piece;
-  return value_of_[buffer] = draft(to.device).make(to.tensor, piece, encoding, value.slots);
+  return value_of_[buffer] = draft(to.device).make(to.tensor, piece, encoding, value.record_count);
 }
 
 Encoding RankBuilder::encoding_of(BufferId buffer) const {

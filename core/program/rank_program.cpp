@@ -75,7 +75,8 @@ Shape shape_of(const Graph& graph, const Value& value) {
   const Tensor& tensor = graph.tensor(value.tensor);
   if (value.encoding == Encoding::None || value.encoding == Encoding::Half)
     return shape_of(tensor, value.piece, graph.batch());
-  return {slot_bytes(tensor, value.piece, value.encoding, graph.batch()).value * value.slots};
+  return {slot_bytes(tensor, value.piece, value.encoding, graph.batch()).value *
+          value.record_count};
 }
 
 Bytes bytes_of(const Graph& graph, const Value& value) {

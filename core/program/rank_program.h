@@ -53,11 +53,11 @@ struct Value {
   // Lives from step to step: a parameter, its state, a constant, an input (which is loaded anew
   // before each step).
   bool resident = false;
-  // Half: elements of 16 bits. SparseRows, TopK: `slots` records, each a number (64 bits: of a row of
-  // the piece along axis 0, or of an element of the piece) and that row's or element's bytes; unused
-  // ones are zero. Other values hold their piece as it is.
+  // Half: elements of 16 bits. SparseRows, TopK: `record_count` records, each a number (64 bits: of a
+  // row of the piece along axis 0, or of an element of the piece) and that row's or element's bytes;
+  // unused ones are zero. Other values hold their piece as it is.
   Encoding encoding = Encoding::None;
-  std::int32_t slots = 0;
+  std::int32_t record_count = 0;
 };
 
 // A value as it lies in memory.
@@ -81,7 +81,7 @@ enum class InstructionKind : std::uint8_t {
   AllReduce,  // sums each of the reads over the members; in place when there are no writes, else
               // one read into one write
   AllGather,  // writes[0] is made of the members' reads[0], in their order; `cuts` says how
-              // (of records: in slots)
+              // (of records: in them)
   ReduceScatter,  // writes[0] is this member's piece of the sum of the members' reads[0]; `cuts`
 };
 std::string_view name_of(InstructionKind kind);  // "compute", "all-reduce", ...

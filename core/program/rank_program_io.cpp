@@ -78,7 +78,7 @@ class RankReader {
     if (resident > 1) in_.damaged("a value is out of range");
     result.resident = resident == 1;
     result.encoding = in_.enumerated(Encoding::TopK);
-    result.slots = in_.number<std::int32_t>();
+    result.record_count = in_.number<std::int32_t>();
     return result;
   }
 
@@ -124,7 +124,7 @@ std::string write_rank_program(const RankProgram& program) {
   for (const Value& value : program.values) {
     write_piece(body.number(value.tensor.value()), value.piece);
     body.number(static_cast<std::uint8_t>(value.resident));
-    body.number(value.encoding).number(value.slots);
+    body.number(value.encoding).number(value.record_count);
   }
   body.number(static_cast<std::uint32_t>(program.instructions.size()));
   for (std::size_t i = 0; i < program.instructions.size(); ++i) {

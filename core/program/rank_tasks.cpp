@@ -266,7 +266,7 @@ void RankBuilder::gather_records(std::span<const DeviceId> members) {
     const Piece term = partial_of(read.front());
     terms.push_back({term.begin, term.end});
     what.piece = whole_sum(term);
-    cuts.push_back(cuts.back() + draft(member).value(value_of_[read.front()]).slots);
+    cuts.push_back(cuts.back() + draft(member).value(value_of_[read.front()]).record_count);
   }
   expect_tiles(task_->tensor, terms, {0, batch_});
   for (std::size_t i = 0; i < members.size(); ++i) {

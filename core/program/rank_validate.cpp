@@ -63,7 +63,7 @@ class Validator {
     if (piece.form == Form::Slice) fits = is_range(tensor, piece.axis, piece.begin, piece.end);
     expect(fits, "values", "a piece is not one of its tensor");
     const bool records = has_records(value);
-    expect(value.slots >= 0 && (value.slots > 0) == records &&
+    expect(value.record_count >= 0 && (value.record_count > 0) == records &&
                (value.encoding == Encoding::None || !value.resident) &&
                (value.encoding != Encoding::SparseRows || !tensor.shape.empty()),
            "values", "an encoding is not one of its tensor");
@@ -202,13 +202,14 @@ class Validator {
       const bool alike = shape_of(graph_.tensor(tensor(id)), value(id).piece, graph_.batch()) ==
                          shape_of(graph_.tensor(tensor(id)), value(write).piece, graph_.batch());
       expect(kind == Kind::Split || alike, "it makes another size than it reads");
-      slots += value(id).slots;
+      slots += value(id).record_count;
     }
     if (kind == Kind::Split) check_ranges(reads, write);
     expect((kind == Kind::Concat && decoded && reads.size() == 1) ||
                (kind == Kind::Sum && decoded) || (kind == Kind::Split && !decoded) ||
                (kind == Kind::AllGather && has_records(value(write)) &&
-                value(write).encoding == value(reads[0]).encoding && slots <= value(write).slots),
+                value(write).encoding == value(reads[0]).encoding &&
+                slots <= value(write).record_count),
            "its values are encoded in other ways");
   }
 
@@ -263,11 +264,11 @@ class Validator {
     const auto cuts = program_.cuts[at_];
     const auto members = program_.members[at_];
     expect(cuts.size() == members.size() + 1 && ascending(cuts) && cuts.front() == 0 &&
-               cuts.back() == value(whole).slots,
+               cuts.back() == value(whole).record_count,
            "its cuts are not of the whole");
     const auto own = static_cast<std::size_t>(
         std::lower_bound(members.begin(), members.end(), program_.device) - members.begin());
-    expect(part.slots == cuts[own + 1] - cuts[own], "its cuts are not its part's");
+    expect(part.record_count == cuts[own + 1] - cuts[own], "its cuts are not its part's");
   }
 
   void check_use() {

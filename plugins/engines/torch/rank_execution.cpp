@@ -228,7 +228,7 @@ class TorchRankExecution final : public RankExecution {
     const Value& made = program_->values[to];
     values_.set(to, made.encoding == Encoding::None
                         ? part.clone(at::MemoryFormat::Contiguous)
-                        : encoded(part, made.encoding, made.slots));
+                        : encoded(part, made.encoding, made.record_count));
   }
 
   // A value as `like` holds it.
