@@ -42,6 +42,12 @@ std::size_t weighted(Random& random, std::span<const double> weights) {
   return weights.size() - 1;
 }
 
+// Early places more often: geometric.
+std::size_t early_place(Random& random, double mean, std::size_t count) {
+  const double place = -mean * std::log(1 - random.uniform());
+  return std::min(static_cast<std::size_t>(place), count - 1);
+}
+
 }  // namespace
 
 LocalSearch::LocalSearch(const Problem& problem, std::vector<Decision> actions,
@@ -138,23 +144,23 @@ std::int32_t LocalSearch::related_action(Random& random, std::int32_t group) con
   return related.empty() ? legal.front() : related[random.below(related.size())];
 }
 
-// For many groups at once the ranks of the first group serve better: they are those of the whole
-// graph.
+// For all that are decided alike the ranks of the first group serve better: they are those of the
+// whole graph. What is dear to synchronise does well on other, often far fewer devices, as its own
+// ranks say.
 std::int32_t LocalSearch::random_action(Random& random, std::int32_t kind,
                                         std::int32_t group) const {
-  const bool many = kind == Alike || kind == Heavy;
-  const auto& legal = ranked_[many ? 0 : static_cast<std::size_t>(group)];
+  const auto& legal = ranked_[kind == Alike ? 0 : static_cast<std::size_t>(group)];
+  if (!preferred_.empty() && random.uniform() < 0.2)
+    return preferred_[early_place(random, 4, preferred_.size())];
   const double choice = random.uniform();
-  if (choice < 0.3) return related_action(random, group);
-  if (choice < 0.55) {
+  if (choice < 0.1) return related_action(random, group);
+  if (choice < 0.35) {
     const std::int32_t other = base()[random.below(base().size())];
     if (static_cast<std::size_t>(other) < free_actions_) return other;
   }
-  if (choice < 0.65) return legal[random.below(legal.size())];
-  // Early ranks more often: geometric with a mean of about an eighth of the list.
-  const double mean = std::max(2.0, static_cast<double>(legal.size()) / 8);
-  const double rank = -mean * std::log(1 - random.uniform());
-  return legal[std::min(static_cast<std::size_t>(rank), legal.size() - 1)];
+  if (choice < 0.45) return legal[random.below(legal.size())];
+  const double mean = std::max(2.0, static_cast<double>(legal.size()) / 32);
+  return legal[early_place(random, mean, legal.size())];
 }
 
 LocalSearch::Move LocalSearch::random_move(Random& random) const {

@@ -38,6 +38,9 @@ class LocalSearch {
     forbidden_ = std::move(forbidden);
   }
 
+  // Actions that did well for all groups at once, best first: drawn more often from then on.
+  void prefer(std::vector<std::int32_t> actions) { preferred_ = std::move(actions); }
+
   // Where to start again from a local optimum: a strategy with its score, by a number that is not
   // among those used so far.
   struct Start {
@@ -88,6 +91,7 @@ class LocalSearch {
   std::vector<std::int32_t> pinned_;
   std::size_t free_actions_;
   std::function<bool(const ActionVector&)> forbidden_;
+  std::vector<std::int32_t> preferred_;
   std::vector<std::vector<std::int32_t>> neighbours_;  // by group
   std::vector<std::int32_t> along_;                    // groups in the order of their first op
   std::vector<std::int32_t> place_;                    // inverse of along_

@@ -8,6 +8,9 @@
 namespace strato {
 namespace {
 
+// One number of the state.
+constexpr int kPacked = 1, kPlain = 2;
+
 Digest digest_of_pins(const TreeState& tree) {
   Hasher hasher;
   for (std::int32_t action : tree.pinned()) {
@@ -29,11 +32,13 @@ std::string TreeSearch::state() const {
   for (std::int64_t number :
        {polish_iterations_, baseline_time_.value, static_cast<std::int64_t>(pinned_since_)})
     text += std::to_string(number) + " ";
-  return text + pins.hex() + " " + (packed_ ? "1" : "0") + "/" + local_.state();
+  const int flags = (packed_ ? kPacked : 0) + (plain_ ? kPlain : 0);
+  return text + pins.hex() + " " + std::to_string(flags) + " " + std::to_string(twin_.value) + "/" +
+         local_.state();
 }
 
 // "polish_iterations/local" of older files, or "polish_iterations baseline pinned_since
-// pins/local".
+// pins flags [twin]/local".
 TreeSearch::Saved TreeSearch::parse_state(const SearchTree& tree) {
   const auto damaged = [] {
     throw InputError("", "search tree", "its state is damaged", "run the search again");
@@ -47,7 +52,7 @@ TreeSearch::Saved TreeSearch::parse_state(const SearchTree& tree) {
     words.push_back(state.substr(begin, end - begin));
     begin = end + 1;
   }
-  if (words.size() != 1 && words.size() != 5) damaged();
+  if (words.size() != 1 && words.size() != 5 && words.size() != 6) damaged();
   const auto number = [&](std::string_view word, std::int64_t most) {
     std::int64_t value = 0;
     const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
@@ -63,7 +68,11 @@ TreeSearch::Saved TreeSearch::parse_state(const SearchTree& tree) {
   saved.pinned_since =
       static_cast<std::uint64_t>(number(words[2], static_cast<std::int64_t>(tree.log.size())));
   saved.pins = Digest::from_hex(words[3]);
-  saved.packed = number(words[4], 1) == 1;
+  const std::int64_t flags = number(words[4], kPacked + kPlain);
+  saved.packed = (flags & kPacked) != 0;
+  saved.plain = (flags & kPlain) != 0;
+  if (words.size() == 6)
+    saved.twin = Nanos(number(words[5], std::numeric_limits<std::int64_t>::max()));
   return saved;
 }
 
@@ -76,6 +85,8 @@ void TreeSearch::restore(const SearchTree& tree) {
   pinned_since_ = pins_changed ? tree.log.size() : saved.pinned_since;
   tree_.restore(tree, pins_changed ? std::numeric_limits<std::size_t>::max() : pinned_since_);
   packed_ = saved.packed && !pins_changed;
+  plain_ = saved.plain && !options_.finish_always;
+  twin_ = saved.twin;
   polish_iterations_ = saved.polish_iterations;
   tree_iterations_ = tree.iterations - polish_iterations_;
   if (!tree_.node(0).evaluated) return evaluate_root();
@@ -117,10 +128,12 @@ void TreeSearch::restore_incumbent(bool pins_changed) {
     const std::int32_t vertex = best_known_vertex();
     if (vertex < 0) return local_.restart_from({}, {});
     best = tree_.completed_actions(vertex);
+    plain_ = false;
   }
-  best_ = evaluate({best}).front();
+  best_ = evaluate_all({completed(best, plain_)}).front();
   if (!pins_changed && local_.has_incumbent() && local_.incumbent() == best)
     return local_.set_incumbent_score(*best_);
+  twin_ = Nanos(0);
   local_.restart_from(best, *best_);
   improved();
 }

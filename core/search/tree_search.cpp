@@ -63,7 +63,7 @@ TreeSearch::TreeSearch(const Problem& problem, Evaluator& evaluator, PriorProvid
                  static_cast<double>(problem.cluster->gpu_types()[group.type].memory.value));
   local_.pin(tree_.pinned(), tree_.free_action_count());
   local_.forbid([this](const ActionVector& actions) {
-    return known_.contains(key_of(actions)) || tree_.is_excluded(actions);
+    return is_known(actions) || tree_.is_excluded(actions);
   });
   local_.start_again_from([this](const auto& used) { return next_start(used); });
 }
@@ -74,10 +74,24 @@ Strategy TreeSearch::finished(const ActionVector& actions) const {
   return strategy;
 }
 
+Strategy TreeSearch::completed(const ActionVector& actions, bool plain) const {
+  return plain ? tree_.strategy_of(actions) : finished(actions);
+}
+
+// The tree knows finished strategies: without, they are others unless there was nothing to finish.
+bool TreeSearch::is_known(const ActionVector& actions) const {
+  if (!known_.contains(key_of(actions))) return false;
+  return !plain_round_ || finished(actions) == tree_.strategy_of(actions);
+}
+
 std::vector<Score> TreeSearch::evaluate(const std::vector<ActionVector>& batch) {
   std::vector<Strategy> strategies;
   for (const ActionVector& actions : batch) strategies.push_back(finished(actions));
-  evaluations_ += static_cast<std::int64_t>(batch.size());
+  return evaluate_all(strategies);
+}
+
+std::vector<Score> TreeSearch::evaluate_all(const std::vector<Strategy>& strategies) {
+  evaluations_ += static_cast<std::int64_t>(strategies.size());
   return evaluator_.evaluate(strategies);
 }
 
@@ -94,13 +108,15 @@ float TreeSearch::reward_of(const Score& score) const {
 void TreeSearch::improved() {
   const Progress now = progress();
   if (best_seed_ && best_seed_->second.better_than(*best_)) return;  // it was told of a better one
-  report_.improvement(finished(local_.incumbent()), now);
+  report_.improvement(incumbent(), now);
 }
 
 void TreeSearch::consider(const ActionVector& actions, const Score& score) {
   if (best_ && !score.better_than(*best_)) return;
   if (tree_.is_excluded(actions)) return;
   best_ = score;
+  plain_ = false;
+  twin_ = Nanos(0);
   local_.restart_from(actions, score);
   ++tree_wins_;
   improved();
@@ -269,14 +285,71 @@ std::optional<LocalSearch::Start> TreeSearch::next_start(const std::set<std::int
                             {Nanos(node.step_time_ns), true, Bytes(0), nullptr}};
 }
 
+// Decisions that did best for the whole graph, best first: for parts of it they are worth a try.
+std::vector<std::int32_t> TreeSearch::best_uniform_actions() const {
+  constexpr std::size_t kMost = 16;
+  std::vector<std::pair<float, std::int32_t>> found;
+  for (const TreeNode& node : tree_.nodes()) {
+    const bool uniform = node.first_action >= 0 && tree_.node(node.parent).first_action < 0;
+    if (!uniform || !node.evaluated || node.closed || node.stale || node.reward <= -1) continue;
+    if (static_cast<std::size_t>(node.action) < tree_.free_action_count())
+      found.emplace_back(-node.reward, node.action);
+  }
+  std::ranges::sort(found);
+  found.resize(std::min(kMost, found.size()));
+  std::vector<std::int32_t> actions;
+  for (const auto& [reward, action] : found) actions.push_back(action);
+  return actions;
+}
+
+// Whether the incumbent is another strategy without `finish`.
+bool TreeSearch::has_twin() const {
+  if (options_.finish_always || !options_.finish) return false;
+  return finished(local_.incumbent()) != tree_.strategy_of(local_.incumbent());
+}
+
+// While both ways are nearly as good, either may lead on: every other round is the twin's.
+bool TreeSearch::is_twins_turn() const {
+  constexpr double kNear = 1.01;
+  if (twin_.value == 0 || polish_iterations_ / options_.batch % 2 == 0) return false;
+  return twin_ / best_->step_time < kNear;
+}
+
+void TreeSearch::look_at_twin(const ActionVector& actions, const Score& score, Nanos other) {
+  if (!score.better_than(*best_)) {
+    twin_ = score.feasible ? score.step_time : Nanos::max();
+    return;
+  }
+  plain_ = !plain_;
+  twin_ = other;
+  best_ = score;
+  local_.restart_from(actions, score);
+}
+
 bool TreeSearch::polish_round(std::size_t want) {
-  const std::vector<ActionVector> batch = local_.propose(want);
-  if (batch.empty()) return false;
-  const std::vector<Score> scores = evaluate(batch);
-  polish_iterations_ += static_cast<std::int64_t>(batch.size());
-  if (!local_.accept(scores)) return true;
-  best_ = *std::ranges::min_element(
-      scores, [](const Score& a, const Score& b) { return a.better_than(b); });
+  const bool twin = want > 1 && twin_.value == 0 && has_twin();
+  const ActionVector before = local_.incumbent();
+  const Nanos time_before = best_->step_time;
+  plain_round_ = plain_ != is_twins_turn();
+  local_.prefer(best_uniform_actions());
+  const std::vector<ActionVector> batch = local_.propose(twin ? want - 1 : want);
+  if (batch.empty() && !twin) return false;
+  std::vector<Strategy> strategies;
+  for (const ActionVector& actions : batch) strategies.push_back(completed(actions, plain_round_));
+  if (twin) strategies.push_back(completed(before, !plain_));
+  const std::vector<Score> scores = evaluate_all(strategies);
+  polish_iterations_ += static_cast<std::int64_t>(strategies.size());
+  const auto proposed = std::span(scores).first(batch.size());
+  const bool won = local_.accept(proposed);
+  if (won) {
+    best_ = *std::ranges::min_element(
+        proposed, [](const Score& a, const Score& b) { return a.better_than(b); });
+    plain_ = plain_round_;
+    twin_ = Nanos(0);
+  }
+  const bool twin_won = twin && scores.back().better_than(*best_);
+  if (twin && (twin_won || !won)) look_at_twin(before, scores.back(), time_before);
+  if (!won && !twin_won) return true;
   ++polish_wins_;
   improved();
   return true;
@@ -346,6 +419,7 @@ std::string TreeSearch::pinned_note() const {
 // Everything that was seen is excluded: data parallelism it is, with the pins.
 void TreeSearch::accept_anything() {
   const ActionVector actions = tree_.completed_actions(0);
+  plain_ = false;
   best_ = evaluate({actions}).front();
   local_.restart_from(actions, *best_);
   improved();
@@ -383,7 +457,7 @@ PlanResult TreeSearch::run(std::stop_token stop, const SearchTree* resume) {
 
 PlanResult TreeSearch::result() {
   PlanResult result;
-  result.strategy = finished(local_.incumbent());
+  result.strategy = incumbent();
   result.score = *best_;
   result.evaluations = evaluations_;
   result.note = note();

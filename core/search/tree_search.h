@@ -19,6 +19,8 @@
 //   - an infeasible strategy's reward says how far it is over memory;
 //   - part of the evaluations goes to improving the best strategy by changing a few groups
 //   (local_search.h);
+//   - where strategies are finished (TreeSearchOptions::finish), the best one is tried without
+//   that, too, and while both ways are nearly as good, it is improved either way by turns;
 //   - while nothing fits in memory, what leaves the most room is tried first, and groups are spread
 //   over devices in stretches along the graph (memory_estimate.h; TAG 3.3).
 //
@@ -89,6 +91,9 @@ struct TreeSearchOptions {
   // Applied to every complete strategy before it is evaluated or returned; deterministic, and only
   // a function of the strategy. Empty: nothing is done.
   std::function<void(Strategy&)> finish;
+  // False: the tree looks at finished strategies, but the best one is tried without `finish`, too,
+  // and local improvement goes on with what is better.
+  bool finish_always = true;
 
   // From --set key=value; variant=paper sets what the paper says, other keys override it.
   static TreeSearchOptions from(const PlannerOptions& options);

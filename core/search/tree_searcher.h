@@ -40,7 +40,9 @@ class TreeSearch {
     std::int64_t baseline_ns = 0;    // of data parallelism; 0 in older files
     std::uint64_t pinned_since = 0;  // number of back-ups before the pins became what they are
     Digest pins;
-    bool packed = false;     // pack_round was there
+    bool packed = false;  // pack_round was there
+    bool plain = false;
+    Nanos twin;
     std::string_view local;  // of the local improvement
   };
   static Saved parse_state(const SearchTree& tree);
@@ -73,17 +75,25 @@ class TreeSearch {
   void restore_incumbent(bool pins_changed);
   std::int32_t best_known_vertex() const;
   Strategy finished(const ActionVector& actions) const;
+  Strategy incumbent() const { return completed(local_.incumbent(), plain_); }
+  Strategy completed(const ActionVector& actions, bool plain) const;
+  bool is_known(const ActionVector& actions) const;
   bool tree_round(std::size_t want);
   Batch collect(std::size_t want);
   bool wants_prior(std::int32_t leaf) const;
   void back_up(Batch batch);
   std::optional<LocalSearch::Start> next_start(const std::set<std::int64_t>& used) const;
+  std::vector<std::int32_t> best_uniform_actions() const;
+  bool has_twin() const;
+  bool is_twins_turn() const;
+  void look_at_twin(const ActionVector& actions, const Score& score, Nanos other);
   bool polish_round(std::size_t want);
   bool pack_round();
   bool is_polish_turn(std::size_t want) const;
   bool may_polish() const { return local_.has_incumbent() && !tree_.has_focus(); }
   void ask_priors(const std::vector<Leaf>& leaves, const std::vector<Score>& scores);
   std::vector<Score> evaluate(const std::vector<ActionVector>& batch);
+  std::vector<Score> evaluate_all(const std::vector<Strategy>& strategies);
   void accept_anything();
   void consider(const ActionVector& actions, const Score& score);
   void improved();
@@ -111,6 +121,9 @@ class TreeSearch {
   bool packed_ = false;
   Nanos baseline_time_;
   std::optional<Score> best_;  // of local_'s incumbent
+  bool plain_ = false;         // the incumbent is better without options_.finish
+  bool plain_round_ = false;   // these proposals of local_ are without it
+  Nanos twin_;                 // of the incumbent the other way; 0: not tried yet
   // The best seed as it was given, when that is better than what its decisions alone are worth.
   std::optional<std::pair<Strategy, Score>> best_seed_;
   std::int64_t tree_iterations_ = 0, polish_iterations_ = 0, evaluations_ = 0;

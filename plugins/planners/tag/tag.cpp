@@ -1,5 +1,6 @@
 // The planner "tag" (TAG 4.2): tree search with the graph network's prior, and sufficient factor
-// broadcasting in every strategy that it looks at.
+// broadcasting in every strategy that it looks at; beyond the paper, its best ones are tried without
+// that, too, and it goes on from what is better.
 #include <map>
 #include <mutex>
 
@@ -108,6 +109,18 @@ PriorProvider& Tag::prior(const TagOptions& options, std::string& note) {
   return *prior_;
 }
 
+// The search has mostly done so itself: then the evaluator remembers.
+void try_without_sfb(PlanResult& result, Evaluator& evaluator) {
+  if (result.strategy.duplicated.empty()) return;
+  Strategy without = result.strategy;
+  without.duplicated.clear();
+  const Score score = evaluator.evaluate(without);
+  ++result.evaluations;
+  if (!score.better_than(result.score)) return;
+  result.strategy = std::move(without);
+  result.score = score;
+}
+
 PlanResult Tag::plan(const Problem& problem, Evaluator& evaluator, const PlannerOptions& common,
                      Observer& observer, std::stop_token stop,
                      std::shared_ptr<const SearchTree> resume) {
@@ -122,22 +135,14 @@ PlanResult Tag::plan(const Problem& problem, Evaluator& evaluator, const Planner
     how.threads = common.threads;
     sfb = std::make_unique<SfbSolver>(problem.graph, problem.grouping, problem.cluster, problem.cost,
                                       how);
+    options.search.finish_always = options.paper;
     options.search.finish = [&sfb](Strategy& strategy) { sfb->apply(strategy); };
   }
   PlanResult result = tree_search(problem, evaluator, prior, common, options.search, observer, stop,
                                   std::move(resume));
-  if (!result.strategy.duplicated.empty()) {
-    Strategy without = result.strategy;
-    without.duplicated.clear();
-    const Score score = evaluator.evaluate(without);
-    ++result.evaluations;
-    if (score.better_than(result.score)) {
-      result.strategy = std::move(without);
-      result.score = score;
-    } else {
-      note += "; " + std::to_string(result.strategy.duplicated.size()) + " ops duplicated by SFB";
-    }
-  }
+  try_without_sfb(result, evaluator);
+  if (const std::size_t ops = result.strategy.duplicated.size(); ops > 0)
+    note += "; " + std::to_string(ops) + " ops duplicated by SFB";
   result.note += note;
   return result;
 }

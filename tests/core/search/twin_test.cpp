@@ -1,0 +1,124 @@
+// A search that finishes its strategies (as `tag` adds sufficient factor broadcasting) and tries
+// its best ones without that, too.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "core/base/error.h"
+#include "core/search/tree_search.h"
+#include "tests/core/search/toy.h"
+
+namespace strato {
+namespace {
+
+constexpr OpId kFinished{0};
+
+enum class Worth { Better, Worse, Depends, Nothing };
+
+// A landscape of groups that are decided alone, in which finishing is worth something, or costs.
+struct Landscape {
+  Worth worth;
+  Score operator()(const Strategy& strategy) const {
+    Score score = toy::separable(strategy);
+    if (strategy.duplicated.empty()) return score;
+    const std::size_t devices = strategy.groups[GroupId(1)]->devices.size();
+    const bool better = worth == Worth::Better || (worth == Worth::Depends && devices > 2);
+    score.step_time += Nanos(better ? -400'000 : 400'000);
+    return score;
+  }
+};
+
+class Finishing {
+ public:
+  explicit Finishing(Worth worth)
+      : problem_(toy::chain_problem(toy::small_cluster(2, 2), 5)),
+        evaluator_(*problem_.cluster, Landscape{worth}) {
+    options_.finish = [worth](Strategy& strategy) {
+      if (worth != Worth::Nothing) strategy.duplicated = {kFinished};
+    };
+    options_.finish_always = false;
+  }
+
+  PlanResult search(std::int64_t iterations, std::shared_ptr<const SearchTree> resume = nullptr) {
+    PlannerOptions common;
+    common.iterations = iterations;
+    Observer nobody;
+    return tree_search(problem_, evaluator_, *make_uniform_prior(), common, options_, nobody, {},
+                       std::move(resume));
+  }
+  TreeSearchOptions& options() { return options_; }
+  toy::FakeEvaluator& evaluator() { return evaluator_; }
+
+ private:
+  Problem problem_;
+  toy::FakeEvaluator evaluator_;
+  TreeSearchOptions options_;
+};
+
+std::shared_ptr<const SearchTree> stored(const SearchTree& tree) {
+  return std::make_shared<const SearchTree>(parse_search_tree(serialise(tree)));
+}
+
+TEST(Twin, leaves_finishing_out_where_that_is_better) {
+  Finishing search(Worth::Worse);
+  const PlanResult result = search.search(400);
+  EXPECT_TRUE(result.strategy.duplicated.empty());
+  EXPECT_EQ(search.evaluator().evaluate(result.strategy).step_time, result.score.step_time);
+  search.options().finish_always = true;
+  EXPECT_FALSE(search.search(400).strategy.duplicated.empty());
+  EXPECT_LT(result.score.step_time, search.search(400).score.step_time);
+}
+
+TEST(Twin, keeps_finishing_where_that_is_better) {
+  const PlanResult result = Finishing(Worth::Better).search(400);
+  EXPECT_FALSE(result.strategy.duplicated.empty());
+}
+
+// Nothing to finish: the same search as without, evaluation by evaluation.
+TEST(Twin, costs_nothing_where_there_is_none) {
+  Finishing search(Worth::Nothing);
+  const PlanResult with = search.search(400);
+  search.options().finish = nullptr;
+  const PlanResult without = search.search(400);
+  EXPECT_EQ(with.strategy, without.strategy);
+  EXPECT_EQ(with.evaluations, without.evaluations + 1);  // data parallelism, which is the root here
+  EXPECT_TRUE(serialise(*with.tree) == serialise(*without.tree));
+}
+
+TEST(Twin, counts_as_an_iteration) {
+  for (const Worth worth : {Worth::Better, Worth::Worse, Worth::Depends}) {
+    const PlanResult result = Finishing(worth).search(400);
+    EXPECT_EQ(result.tree->iterations, 400);
+    EXPECT_LE(result.evaluations, 400 + 2);  // data parallelism, and the root
+  }
+}
+
+TEST(Twin, stopped_anywhere_it_goes_on_as_if_it_had_not) {
+  for (const Worth worth : {Worth::Better, Worth::Worse, Worth::Depends}) {
+    Finishing search(worth);
+    const PlanResult whole = search.search(240);
+    for (std::int64_t first = 48; first < 240; first += 8) {
+      const PlanResult half = search.search(first);
+      const PlanResult rest = search.search(240 - first, stored(*half.tree));
+      EXPECT_EQ(rest.strategy, whole.strategy) << "stopped after " << first;
+      EXPECT_TRUE(serialise(*rest.tree) == serialise(*whole.tree)) << "stopped after " << first;
+    }
+  }
+}
+
+// Its last word says what the twin takes; trees of before have none.
+TEST(Twin, reads_trees_of_before_and_refuses_damaged_ones) {
+  Finishing search(Worth::Depends);
+  SearchTree tree = *search.search(96).tree;
+  const std::string state = tree.random_state;
+  const std::size_t slash = state.find('/'), space = state.rfind(' ', slash);
+  tree.random_state = state.substr(0, space) + state.substr(slash);
+  EXPECT_EQ(search.search(8, stored(tree)).tree->iterations, 104);
+  for (const char* word : {" -1", " x", " 1 2", " 99999999999999999999"}) {
+    tree.random_state = state.substr(0, space) + word + state.substr(slash);
+    EXPECT_THROW(search.search(8, stored(tree)), InputError) << word;
+  }
+}
+
+}  // namespace
+}  // namespace strato
