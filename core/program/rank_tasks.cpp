@@ -168,7 +168,9 @@ void RankBuilder::sum() {
     ranges.push_back({term.begin, term.end});
     reads.push_back(get(tensor, term, what, task_->device));
   }
-  const Range all{terms.front().begin, terms.back().end};
+  const std::int32_t begin = task_->first_sample, end = begin + task_->samples;
+  const Range all =
+      task_->axis < 0 ? Range{begin, end} : Range{terms.front().begin, terms.back().end};
   expect_tiles(tensor, ranges, all);
   Piece sum = terms.front();
   sum.end = all.second;

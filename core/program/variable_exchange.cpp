@@ -117,6 +117,10 @@ VariableExchange::Term VariableExchange::add_up(const Part& part, DeviceId devic
   const bool several =
       terms.size() > 1 || program_->tasks[terms[0].at.task].kind == TaskKind::AllGather;
   Task task = task_of(several ? TaskKind::Sum : TaskKind::Concat, part, device);
+  if (!is_cut(part)) {
+    task.first_sample = terms.front().at.begin;
+    task.samples = terms.back().at.end - task.first_sample;
+  }
   for (const Term& term : terms) {
     emitter_.read(term.at);
     task.bytes += bytes_of(part, term);
