@@ -104,16 +104,16 @@ void MainWindow::build_views() {
   add("Graph", "graph", new GroupGraphView(session_));
   placement_ = new PlacementView(session_);
   add("Placement", "placement", placement_);
-  add("Variables", "variables", new VariablesView(session_));
   add("Cluster", "cluster", new ClusterView(session_));
   add("Search", "search", new SearchTreeView(session_));
   add("Planner Steps", "planning", new PlanningView(session_));
   tournament_ = new TournamentView(session_);
   add("Tournament", "tournament", tournament_);
   add("Charts", "charts", new ChartsView(session_));
-  add("What If", "what-if", new WhatIfView(session_));
   launch_ = new LaunchView(session_);
   add("Launch", "launch", launch_);
+  add("Variables", "variables", new VariablesView(session_));
+  add("What If", "what-if", new WhatIfView(session_));
   cursor_ = new QLabel;
   auto* timeline = new TimelineView(session_);
   connect(timeline, &TimelineView::cursor_info, cursor_, &QLabel::setText);

@@ -131,10 +131,11 @@ void MainWindow::build_edit_menu() {
 
 void MainWindow::build_view_menu() {
   QMenu* menu = menuBar()->addMenu(QStringLiteral("&View"));
-  int number = 0;
+  int number = 0;  // of the ten digits
   for (const NamedView& view : views_) {
+    number = (number + 1) % 10;
     menu->addAction(QStringLiteral("&%1").arg(view.name),
-                    QKeySequence(QStringLiteral("Alt+%1").arg(++number)), this,
+                    QKeySequence(QStringLiteral("Alt+%1").arg(number)), this,
                     [this, widget = view.widget] {
                       show_view(widget);
                       widget->setFocus();

@@ -110,13 +110,14 @@ def store_linear_weights_transposed(proto):
         for name in node.input:
             readers.setdefault(name, []).append(node)
     renamed = {}
-    for node in list(graph.node):
-        weight = weights.get(node.input[0]) if node.op_type == "Transpose" else None
-        if weight is None or len(readers[weight.name]) > 1 or len(weight.dims) != 2:
+    for weight in weights.values():
+        turns = readers.get(weight.name, [])
+        if len(weight.dims) != 2 or not turns or any(n.op_type != "Transpose" for n in turns):
             continue
         weight.dims[:] = reversed(weight.dims)
-        renamed[node.output[0]] = weight.name
-        graph.node.remove(node)
+        for node in turns:
+            renamed[node.output[0]] = weight.name
+            graph.node.remove(node)
     for node in graph.node:
         node.input[:] = [renamed.get(name, name) for name in node.input]
 
