@@ -123,18 +123,16 @@ def store_linear_weights_transposed(proto):
 
 
 def share_constants(proto):
-    """The exporter writes a constant anew wherever it is read: equal ones become one initializer."""
+    """The exporter writes a constant anew wherever it is read: of equal ones the first stays."""
     graph = proto.graph
     first, renamed = {}, {}
     for node in [node for node in graph.node if node.op_type == "Constant"]:
         value = node.attribute[0].t
         key = (value.data_type, tuple(value.dims), value.raw_data)
-        if key not in first:
-            first[key] = node.output[0]
-            value.name = node.output[0]
-            graph.initializer.append(value)
-        renamed[node.output[0]] = first[key]
-        graph.node.remove(node)
+        kept = first.setdefault(key, node.output[0])
+        if kept != node.output[0]:
+            renamed[node.output[0]] = kept
+            graph.node.remove(node)
     for node in graph.node:
         node.input[:] = [renamed.get(name, name) for name in node.input]
 
