@@ -124,7 +124,7 @@ int launch(LaunchCommand options, const Command& command) {
   JobFolder folder(options.folder, options.launcher != "local");
   const auto launched = start(options, job, folder.path(), interrupt);
   options.job = job.options;
-  const JobEnd end = follow(*launched, job.options, interrupt);
+  const JobEnd end = follow(*launched, job.options, interrupt, folder);
   if (end.state != JobState::Finished) {
     if (end.state == JobState::Failed) folder.keep();
     store(options, plan, outcome, end, {});

@@ -55,15 +55,23 @@ JobFolder::~JobFolder() {
   if (temporary_) fs::remove_all(path_, ignored);
 }
 
-JobEnd follow(LaunchedJob& job, const JobOptions& options, const Interrupt& interrupt) {
+JobEnd follow(LaunchedJob& job, const JobOptions& options, const Interrupt& interrupt,
+              JobFolder& folder) {
   ProgressLine shown;
   shown.show("starting the ranks");
-  return strato::follow(job, interrupt.token(), [&](const std::string& line) {
-    const auto event = parse_event(line);
-    if (!event) return;
-    if (event->kind == JobEvent::Kind::Started) shown.show("all ranks have met");
-    if (event->kind == JobEvent::Kind::Step) shown.show(step_text(*event, options.steps));
-  });
+  try {
+    return strato::follow(job, interrupt.token(), [&](const std::string& line) {
+      const auto event = parse_event(line);
+      if (!event) return;
+      if (event->kind == JobEvent::Kind::Started) shown.show("all ranks have met");
+      if (event->kind == JobEvent::Kind::Step) shown.show(step_text(*event, options.steps));
+    });
+  } catch (const std::exception&) {
+    folder.keep();
+    shown.clear();
+    remark("the job may still run; its files are in " + folder.path().string());
+    throw;
+  }
 }
 
 int report_unfinished(const JobEnd& end, const std::string& failed, JobFolder& folder,

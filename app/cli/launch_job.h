@@ -29,8 +29,10 @@ class JobFolder {
   bool temporary_;
 };
 
-// Shows the events of a job until it ends; Ctrl-C cancels it.
-JobEnd follow(LaunchedJob& job, const JobOptions& options, const Interrupt& interrupt);
+// Shows the events of a job until it ends; Ctrl-C cancels it. The folder of one that cannot be
+// followed to its end is kept: its ranks may still write there.
+JobEnd follow(LaunchedJob& job, const JobOptions& options, const Interrupt& interrupt,
+              JobFolder& folder);
 
 // Of a job that has not finished: tells a person and with --json a script, keeps the logs of one that
 // failed, and returns the exit status. `failed`: "the job failed".

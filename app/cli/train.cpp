@@ -135,12 +135,14 @@ std::string summary(const TrainOptions& options, const TrainingResult& result) {
   const TrainingPoint& last = result.last;
   std::string text = fmt::format("{} after {} steps, {} searches, {} examples", options.planner,
                                  last.step, last.searches, last.examples);
-  text += fmt::format(", {} s: loss {:.4f}", significant_text(last.elapsed_seconds), last.loss);
+  text += fmt::format(", {} s", significant_text(last.elapsed_seconds));
+  // 0: all had been learned before.
+  if (last.loss > 0) text += fmt::format(": loss {:.4f}", last.loss);
   if (last.held_out_loss) text += fmt::format(", held out {:.4f}", *last.held_out_loss);
   if (last.held_out_ratio)
     text += fmt::format(", its answers there {:.3f} times the best known", *last.held_out_ratio);
   text += "\n";
-  if (!options.output.empty() && options.rank == 0)
+  if (!options.output.empty() && options.rank == 0 && last.step > 0)
     text += "Weights written to " + options.output + "\n";
   if (!result.stopped) return text;
   return text + (options.checkpoint.empty()

@@ -91,7 +91,7 @@ PlanRun run_round(const RoundSetting& setting, const TunePlan& plan) {
   const auto launched = plugins()
                             .launcher(setting.options.launcher)
                             ->launch(request_of(setting.options, job, folder.path()));
-  const JobEnd end = follow(*launched, job.options, setting.interrupt);
+  const JobEnd end = follow(*launched, job.options, setting.interrupt, folder);
   PlanRun run = run_of(setting, job, end, folder);
   store_round(setting, plan, end, run.result);
   return run;

@@ -38,6 +38,11 @@ struct Scratch {
       rest = rest.subspan(layout.bytes(i));
     }
   }
+  // Of one piece; the others are empty.
+  Scratch(const CutLayout& layout, std::size_t piece, const ValueMemory& values)
+      : memory(values.scratch(layout.bytes(piece))), pieces(layout.count()) {
+    pieces[piece] = Bytespan(memory.get(), layout.bytes(piece));
+  }
 };
 
 class Scratched final : public Operation {
@@ -152,7 +157,7 @@ std::unique_ptr<Operation> Communicator::move_slice(std::size_t index, ValueId v
   };
   if (slice->layout().contiguous())
     return std::make_unique<Plain>(begin(slice->layout().part(whole, SliceLayout::kMiddle)));
-  auto scratch = std::make_unique<Scratch>(slice->layout(), memory_);
+  auto scratch = std::make_unique<Scratch>(slice->layout(), SliceLayout::kMiddle, memory_);
   const Bytespan bytes = scratch->pieces[SliceLayout::kMiddle];
   if (sends) slice->layout().take(whole, SliceLayout::kMiddle, bytes, row_copy());
   auto pending = begin(bytes);

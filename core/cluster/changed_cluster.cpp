@@ -53,6 +53,10 @@ std::string common_name(const std::vector<std::string>& names) {
     const auto end = std::mismatch(common.begin(), common.end(), name.begin(), name.end()).first;
     common.erase(end, common.end());
   }
+  const auto is_inside = [&](std::size_t at) {  // of a character
+    return at < names[0].size() && (static_cast<unsigned char>(names[0][at]) & 0xC0U) == 0x80U;
+  };
+  while (!common.empty() && is_inside(common.size())) common.pop_back();
   while (!common.empty() && (common.back() == '-' || common.back() == '_' || common.back() == '.'))
     common.pop_back();
   return common.empty() ? names[0] : common;

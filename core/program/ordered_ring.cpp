@@ -1,6 +1,7 @@
 #include "core/program/ordered_ring.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 #include "core/base/error.h"
@@ -20,10 +21,14 @@ CollectiveCost ordered_ring(const Cluster& cluster, const CostModel& cost, Colle
   const std::int64_t steps = (kind == Collective::AllReduce ? 2 : 1) * (members - 1);
   Nanos longest(1), latency;
   for (std::size_t i = 0; i < sequence.size(); ++i) {
-    Path path = cluster.path(sequence[i], next(i));
+    // Who has a share of a link's bandwidth takes as long as who has all of it for more bytes, also
+    // where transfers were measured.
+    const Path& path = cluster.path(sequence[i], next(i));
+    double share = path.bandwidth;
     for (const LinkId link : path.links)
-      path.bandwidth = std::min(path.bandwidth, cluster.links()[link].bandwidth / crossings[link]);
-    longest = std::max(longest, cost.transfer(path, part));
+      share = std::min(share, cluster.links()[link].bandwidth / crossings[link]);
+    const double moved = std::ceil(static_cast<double>(part.value) * (path.bandwidth / share));
+    longest = std::max(longest, cost.transfer(path, Bytes(static_cast<std::int64_t>(moved))));
     latency = std::max(latency, path.latency);
   }
   CollectiveCost result;

@@ -152,11 +152,14 @@ void WhatIfChart::refresh(double here, double today) {
 // Of the nearest point.
 QString WhatIfChart::tip_at(double value) const {
   const WhatIfCurve& curve = what_if_.curve();
+  if (value <= 0) return {};
   std::size_t nearest = curve.points.size();
   const auto away = [&](std::size_t i) { return std::abs(std::log(curve.values[i] / value)); };
-  for (std::size_t i = 0; i < curve.points.size(); ++i)
+  for (std::size_t i = 0; i < curve.points.size(); ++i) {
+    if (!curve.points[i].problem.empty()) continue;  // it has no figures
     if (nearest == curve.points.size() || away(i) < away(nearest)) nearest = i;
-  if (nearest == curve.points.size() || value <= 0) return {};
+  }
+  if (nearest == curve.points.size()) return {};
   const WhatIfPoint& point = curve.points[nearest];
   const auto line = [](const QString& name, const StepFigures& figures) {
     return QStringLiteral("%1: %2, %3 samples/s, %4%5")

@@ -25,7 +25,7 @@ at::Tensor records(const at::Tensor& numbers, const at::Tensor& rows, std::int64
 }  // namespace
 
 at::Tensor encoded(const at::Tensor& value, Encoding encoding, std::int64_t slots) {
-  if (encoding == Encoding::Half) return value.to(at::kHalf).contiguous();
+  if (encoding == Encoding::Half) return value.to(at::kHalf, false, true).contiguous();  // a copy
   const at::Tensor rows = as_rows(value, encoding);
   at::Tensor numbers;
   if (encoding == Encoding::TopK) {
@@ -45,8 +45,9 @@ at::Tensor decoded(const at::Tensor& message, Encoding encoding, at::IntArrayRef
   at::Tensor rows = as_rows(value, encoding);  // shares the memory
   const std::int64_t unit = kNumber + rows.size(1) * static_cast<std::int64_t>(rows.element_size());
   const at::Tensor all = message.view({-1, unit});
-  const at::Tensor numbers = all.narrow(1, 0, kNumber).contiguous().view(at::kLong).flatten();
-  const at::Tensor found = all.narrow(1, kNumber, unit - kNumber).contiguous().view(type);
+  const auto own = at::MemoryFormat::Contiguous;  // contiguous() keeps the stride of a lone record
+  const at::Tensor numbers = all.narrow(1, 0, kNumber).clone(own).view(at::kLong).flatten();
+  const at::Tensor found = all.narrow(1, kNumber, unit - kNumber).clone(own).view(type);
   rows.index_add_(0, numbers, found);
   return value;
 }

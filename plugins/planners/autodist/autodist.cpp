@@ -120,8 +120,9 @@ class Run {
 
   PlanResult run() {
     search_.try_builders(batch_of(all_builds(task_, common_.seed).size()));
-    while (trials_.next_known() > 0) search_.play_round(trials_.next_known());
-    begun_ = reporter_.elapsed();
+    while (trials_.next_known() > 0 && !stop_.stop_requested())
+      if (!search_.play_round(trials_.next_known())) refuse_trials();
+    if (known_ > 0) begun_ = reporter_.elapsed();
     report();
     while (left() > 0 && search_.play_round(batch_of(static_cast<std::size_t>(options_.trials))))
       report();

@@ -113,9 +113,13 @@ std::vector<Search::Proposal> Search::propose(std::size_t count, Random& random)
   const bool may_change =
       std::ranges::any_of(trials_, [&](const Trial& t) { return options_.known || t.round >= 0; });
   std::vector<Proposal> proposals;
-  for (std::size_t attempt = 0; attempt < 4 * wanted && proposals.size() < wanted; ++attempt) {
+  // A smaller round finds the first of what a larger one finds: so a search can be followed again.
+  constexpr int kPatience = 100;
+  for (int misses = 0; misses < kPatience && proposals.size() < wanted; ++misses) {
     const bool change = may_change && random.uniform() < options_.changes;
-    add(proposals, change ? changed(random) : sample_plan(task_, options_.sampler, random), change);
+    if (add(proposals, change ? changed(random) : sample_plan(task_, options_.sampler, random),
+            change))
+      misses = -1;
   }
   if (!ranker_) return proposals;
   std::vector<const PlanFeatures*> features;

@@ -8,7 +8,7 @@
 namespace strato::autodist {
 namespace {
 
-constexpr std::string_view kMagic = "autodist 1\n";
+constexpr std::string_view kMagic = "autodist 2\n";
 
 [[noreturn]] void damaged(const std::string& problem) {
   throw InputError("", "search state", problem, "start a new search");
@@ -24,6 +24,8 @@ std::int64_t number_from(std::string_view& text) {
 }
 
 }  // namespace
+
+void refuse_trials() { damaged("its trials are not those of this search"); }
 
 std::int64_t TrialRecord::count() const {
   std::int64_t sum = 0;
@@ -76,7 +78,7 @@ TrialRecord TrialRecord::from_tree(const SearchTree& tree) {
 std::vector<Score> RecordedTrials::run(std::span<const Strategy> strategies) {
   if (at_ < replayed_) {
     const std::vector<Score>& known = record_.batches[at_++];
-    if (known.size() != strategies.size()) damaged("its trials are not those of this search");
+    if (known.size() != strategies.size()) refuse_trials();
     return known;
   }
   std::vector<Score> scores = inner_(strategies);

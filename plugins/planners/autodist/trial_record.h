@@ -22,6 +22,9 @@ struct TrialRecord {
   static TrialRecord from_tree(const SearchTree& tree);
 };
 
+// For a record whose trials another search than this one made.
+[[noreturn]] void refuse_trials();
+
 // Answers from the record first, then from `inner`, whose answers are added to the record. Refers
 // to it.
 class RecordedTrials {

@@ -57,6 +57,7 @@ class Training {
     Placement answer;
   };
   std::vector<HeldOut> held_out_;
+  std::int64_t begun_at_ = 0;  // steps of the checkpoint
   std::int64_t steps_ = 0, visits_ = 0, evaluations_ = 0, losses_ = 0;
   double loss_sum_ = 0;  // since the last point
   TrainingPoint last_;
@@ -88,7 +89,7 @@ void Training::resume() {
   observer_.on_phase("reading the checkpoint");
   network_ = Network::parse(checkpoint->network, options_.checkpoint.string());
   network_.restore_optimizer(checkpoint->optimizer);
-  steps_ = checkpoint->steps;
+  begun_at_ = steps_ = checkpoint->steps;
   visits_ = checkpoint->visits;
   evaluations_ = checkpoint->evaluations;
   elapsed_before_ = checkpoint->elapsed_seconds;
@@ -211,14 +212,14 @@ void Training::measure() {
 }
 
 void Training::report() {
-  if (losses_ == 0) return;
   last_.step = steps_;
-  last_.loss = loss_sum_ / static_cast<double>(losses_);
-  measure();
   last_.elapsed_seconds = elapsed();
   last_.searches = visits_;
   last_.examples =
       settings_.method == Method::Replay ? static_cast<std::int64_t>(memory_.size()) : evaluations_;
+  if (losses_ == 0) return;  // nothing learned since the last point
+  last_.loss = loss_sum_ / static_cast<double>(losses_);
+  measure();
   loss_sum_ = 0;
   losses_ = 0;
   observer_.on_point(last_);
@@ -238,11 +239,11 @@ std::string Training::note() const {
                {"set", set},
                {"steps", steps_},
                {"pairs", visits_},
-               {"evaluations", evaluations_},
-               {"loss", last_.loss}};
+               {"evaluations", evaluations_}};
+  if (last_.loss > 0) note["loss"] = last_.loss;
   if (last_.held_out_loss) note["held_out_loss"] = *last_.held_out_loss;
   if (last_.held_out_ratio) note["held_out_ratio"] = *last_.held_out_ratio;
-  return note.dump();
+  return json_text(note);
 }
 
 void Training::save() {
@@ -251,7 +252,9 @@ void Training::save() {
     write_checkpoint(options_.checkpoint,
                      {fingerprint(), steps_, visits_, evaluations_, elapsed(), loss_sum_, losses_,
                       network_.bytes(""), network_.optimizer_state(), memory_.records()});
-  if (!options_.output.empty()) write_file(options_.output, network_.bytes(note()));
+  // Weights that learned nothing are not worth a file that is there.
+  const bool worth = steps_ > begun_at_ || (steps_ > 0 && !std::filesystem::exists(options_.output));
+  if (!options_.output.empty() && worth) write_file(options_.output, network_.bytes(note()));
 }
 
 TrainingResult Training::run() {

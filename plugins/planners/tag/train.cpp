@@ -299,7 +299,7 @@ std::string Training::note() const {
                {"examples", examples_},
                {"loss", last_.loss}};
   if (last_.held_out_loss) note["held_out_loss"] = *last_.held_out_loss;
-  return note.dump();
+  return json_text(note);
 }
 
 void Training::save() {

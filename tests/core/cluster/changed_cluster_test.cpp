@@ -33,6 +33,28 @@ TEST(ChangedCluster, KindsOfTheTestbed) {
   EXPECT_EQ(kinds[2].name, "p100");
 }
 
+// What the names have in common ends within a character: E4 B9 99 and E4 B8 99.
+TEST(ChangedCluster, NamesAreNotCutWithinACharacter) {
+  for (const auto& [first, second] : {std::pair("\xE4\xB9\x99", "\xE4\xB8\x99"),
+                                      std::pair("gpu-\xC3\xA9", "gpu-\xC3\xA8")}) {
+    std::string machines;
+    for (const std::string name : {first, second})
+      machines += (machines.empty() ? "" : ", ") + ("{\"name\": \"" + name) +
+                  R"(", "gpus": [{"type": "GTX-1080-Ti", "count": 1}],
+          "fabric": {"bandwidth_GBps": 12, "latency_us": 4}, "nic": {"bandwidth_GBps": 10, "latency_us": 5}})";
+    const auto cluster = std::make_shared<const Cluster>(
+        parse_cluster(R"({"format": "stratoscope-cluster", "version": 1, "name": "toy", "machines": [)" +
+                          machines + R"(], "network": {"latency_us": 1}})",
+                      "toy", GpuCatalogue::bundled()));
+    const std::vector<MachineKind> kinds = machine_kinds(*cluster);
+    ASSERT_EQ(kinds.size(), 1u);
+    EXPECT_TRUE(kinds[0].name == first || kinds[0].name == "gpu") << kinds[0].name;
+    ClusterChange change;
+    change.machines[kinds[0].name] = 5;
+    EXPECT_EQ(change_cluster(cluster, change).cluster->device_count(), 5u);
+  }
+}
+
 TEST(ChangedCluster, NothingIsTheSameCluster) {
   const auto cluster = shared_sample("tag-testbed");
   EXPECT_EQ(change_cluster(cluster, {}).cluster, cluster);

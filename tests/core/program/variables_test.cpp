@@ -196,8 +196,10 @@ TEST_F(OneLayer, TheOrderOfARingMatters) {
   EXPECT_NEAR(far / near, 12 / (12.5 / 2), 0.001);  // a port's bandwidth, half of the network's
   EXPECT_EQ(ring({2, 3, 0, 1}).duration, near);
   EXPECT_EQ(ring({0, 2, 1, 3}).links.size(), ring({0, 1, 2, 3}).links.size());
-  // Of the toy costs: 2 (n - 1) steps of a quarter each.
-  EXPECT_EQ(run({reduction(-1, ids({0, 2, 1, 3}))}).step_time, Nanos(30 + 6 * 8 + 7));
+  // Of the toy costs, which know bytes alone: 2 (n - 1) steps of a quarter each, over ports that are
+  // crossed once or twice.
+  EXPECT_EQ(run({reduction(-1, ids({0, 1, 2, 3}))}).step_time, Nanos(30 + 6 * 8 + 7));
+  EXPECT_EQ(run({reduction(-1, ids({0, 2, 1, 3}))}).step_time, Nanos(30 + 6 * 16 + 7));
 }
 
 class ThreeVariables : public testing::Test {
