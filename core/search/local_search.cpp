@@ -301,6 +301,7 @@ void LocalSearch::restore(std::string_view state) {
     if (value < 0 || static_cast<std::size_t>(value) >= bound) damaged();
     return static_cast<std::int32_t>(value);
   };
+  if (rows[0][0] < 0 || rows[0][0] > std::int64_t{1} << 60) damaged();
   step_ = rows[0][0];
   incumbent_.clear();
   for (std::int64_t action : rows[1]) incumbent_.push_back(below(action, actions_.size()));

@@ -82,15 +82,18 @@ class TreeSearch {
   Batch collect(std::size_t want);
   bool wants_prior(std::int32_t leaf) const;
   void back_up(Batch batch);
+
+  // Local improvement (tree_polish.cpp).
+  bool is_polish_turn(std::size_t want) const;
   std::optional<LocalSearch::Start> next_start(const std::set<std::int64_t>& used) const;
   std::vector<std::int32_t> best_uniform_actions() const;
   bool has_twin() const;
   bool is_twins_turn() const;
   void look_at_twin(const ActionVector& actions, const Score& score, Nanos other);
   bool polish_round(std::size_t want);
-  bool pack_round();
-  bool is_polish_turn(std::size_t want) const;
   bool may_polish() const { return local_.has_incumbent() && !tree_.has_focus(); }
+
+  bool pack_round();
   void ask_priors(const std::vector<Leaf>& leaves, const std::vector<Score>& scores);
   std::vector<Score> evaluate(const std::vector<ActionVector>& batch);
   std::vector<Score> evaluate_all(const std::vector<Strategy>& strategies);
@@ -103,6 +106,8 @@ class TreeSearch {
   std::string note() const;
   PlanResult result();
   std::string pinned_note() const;
+
+  static constexpr std::int64_t kFirstTree = 48;  // iterations before anything else
 
   const Problem& problem_;
   Evaluator& evaluator_;

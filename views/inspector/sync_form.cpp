@@ -65,7 +65,6 @@ SyncForm::SyncForm(Session& session, bool compact, QWidget* parent)
     : QWidget(parent), session_(session), compact_(compact) {
   build();
   connect(&session_, &Session::strategy_changed, this, &SyncForm::refresh);
-  connect(&session_, &Session::problem_changed, this, [this] { show_variables({}); });
   refresh();
 }
 

@@ -154,12 +154,19 @@ void VariablesView::lay_out_upright() {
 
 void VariablesView::take_rows() {
   chosen_.clear();
+  chosen_of_ = graph();
   for (const QModelIndex& index : table_->selectionModel()->selectedRows())
     chosen_.push_back(model_->update_at(sorted_->mapToSource(index).row()));
   form_->show_variables(chosen_);
 }
 
+std::shared_ptr<const Graph> VariablesView::graph() const {
+  const std::shared_ptr<const Problem> problem = session_.snapshot().problem;
+  return problem ? problem->graph : nullptr;
+}
+
 void VariablesView::keep_rows() {
+  if (chosen_of_ != graph()) chosen_.clear();  // another model has other variables by these ids
   QItemSelection rows;
   for (const OpId update : chosen_) {
     const int row = model_->row_of(update);

@@ -33,6 +33,7 @@ class VariablesView : public QWidget {
   void build_table(bool wide);
   void lay_out_wide();
   void lay_out_upright();
+  std::shared_ptr<const Graph> graph() const;
   void take_rows();  // the table's selection to the form
   void keep_rows();  // by their variables, over a reset
   void refresh_note();
@@ -46,6 +47,7 @@ class VariablesView : public QWidget {
   QLabel* note_;
   SyncForm* form_;
   std::vector<OpId> chosen_;
+  std::shared_ptr<const Graph> chosen_of_;
 };
 
 }  // namespace strato

@@ -14,19 +14,13 @@ class Hdp final : public Planner {
  public:
   std::string name() const override { return "hdp"; }
   std::vector<OptionHelp> options() const override {
-    return {{"rollouts", "16", "placements tried a round"},
-            {"rate", "0.003", "of learning (Adam)"},
-            {"replicate", "false", "a unit may run on all devices, not only on one"},
-            {"colocate", "parameters",
-             "parameters: what reads a parameter and its update stay together; gradients: and "
-             "backward ops with their forward ops"}};
+    return with_whole_op_help({{"rollouts", "16", "placements tried a round"},
+                               {"rate", "0.003", "of learning (Adam)"}});
   }
   PlanResult plan(const Problem& problem, Evaluator& evaluator, const PlannerOptions& common,
                   Observer& observer, std::stop_token stop,
                   std::shared_ptr<const SearchTree>) override {
-    PlacementOptions how;
-    how.replicate = common.boolean("replicate", false);
-    how.colocate = colocate_from(common, "parameters");
+    PlacementOptions how = whole_op_placement(common);
     how.paper = true;
     const int rollouts = whole_option(common, "rollouts", 16, 10'000);
     const double rate = number_option(common, "rate", 0.003, 10);

@@ -26,14 +26,11 @@ class PlacetoPlanner final : public Planner {
   std::string name() const override { return "placeto"; }
   std::vector<OptionHelp> options() const override {
     const PlacetoOptions d;
-    return {{"epochs", fmt::format("{}", d.epochs), "times that an episode is learned from"},
-            {"rate", fmt::format("{}", d.learn.rate), "of learning (Adam)"},
-            {"entropy", fmt::format("{}", d.learn.entropy), "weight of the policy's entropy"},
-            {"discount", fmt::format("{}", d.discount), "of what later moves of an episode gain"},
-            {"replicate", "false", "a unit may run on all devices, not only on one"},
-            {"colocate", "parameters",
-             "parameters: what reads a parameter and its update stay together; gradients: and "
-             "backward ops with their forward ops"}};
+    return with_whole_op_help(
+        {{"epochs", fmt::format("{}", d.epochs), "times that an episode is learned from"},
+         {"rate", fmt::format("{}", d.learn.rate), "of learning (Adam)"},
+         {"entropy", fmt::format("{}", d.learn.entropy), "weight of the policy's entropy"},
+         {"discount", fmt::format("{}", d.discount), "of what later moves of an episode gain"}});
   }
 
   // Every episode starts from the best of what is known before anything is learned.
@@ -45,10 +42,7 @@ class PlacetoPlanner final : public Planner {
     options.learn.rate = number_option(common, "rate", options.learn.rate, 10);
     options.learn.entropy = number_option(common, "entropy", options.learn.entropy, 10);
     options.discount = number_option(common, "discount", options.discount, 1);
-    PlacementOptions how;
-    how.replicate = common.boolean("replicate", false);
-    how.colocate = colocate_from(common, "parameters");
-    PlacementTask task(problem, evaluator, how);
+    PlacementTask task(problem, evaluator, whole_op_placement(common));
     Budget budget(task, common, observer, std::move(stop));
     task.evaluate(task.known_placements());
     const Placement start = task.best();
@@ -60,7 +54,7 @@ class PlacetoPlanner final : public Planner {
     for (; budget.left() > 0; ++episodes) {
       last = placeto.play(
           start, [&] { return budget.left() > 0; }, random);
-      placeto.learn(last);
+      if (budget.left() > 0) placeto.learn(last);
       budget.report(false);
     }
     budget.report(true);

@@ -27,6 +27,21 @@ Colocate colocate_from(const PlannerOptions& given, const std::string& fallback)
   return parameters ? Colocate::Parameters : Colocate::Gradients;
 }
 
+PlacementOptions whole_op_placement(const PlannerOptions& given) {
+  PlacementOptions options;
+  options.replicate = given.boolean("replicate", false);
+  options.colocate = colocate_from(given, "parameters");
+  return options;
+}
+
+std::vector<OptionHelp> with_whole_op_help(std::vector<OptionHelp> own) {
+  own.push_back({"replicate", "false", "a unit may run on all devices, not only on one"});
+  own.push_back({"colocate", "parameters",
+                 "parameters: what reads a parameter and its update stay together; gradients: and "
+                 "backward ops with their forward ops"});
+  return own;
+}
+
 Budget::Budget(PlacementTask& task, const PlannerOptions& options, Observer& observer, std::stop_token stop)
     : task_(task), options_(options), stop_(std::move(stop)), reporter_(observer) {
   task_.found = [this](const Strategy& strategy, const Score&) {

@@ -3,6 +3,7 @@
 
 #include <stop_token>
 #include <string>
+#include <vector>
 
 #include "core/search/reporter.h"
 #include "plugins/planners/gdp/placement_task.h"
@@ -14,6 +15,12 @@ int whole_option(const PlannerOptions& given, const std::string& key, int fallba
 double number_option(const PlannerOptions& given, const std::string& key, double fallback,
                      double most);
 Colocate colocate_from(const PlannerOptions& given, const std::string& fallback);
+
+// Of the planners that place whole ops, with parameters' units, unless told otherwise ("replicate",
+// "colocate").
+PlacementOptions whole_op_placement(const PlannerOptions& given);
+// An option list that ends with these two.
+std::vector<OptionHelp> with_whole_op_help(std::vector<OptionHelp> own);
 
 // How much of a search is left, and what its observer is told. Refers to all that it is given.
 class Budget {

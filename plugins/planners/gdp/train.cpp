@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <numbers>
 
 #include "core/base/error.h"
 #include "core/base/file.h"
@@ -13,6 +12,7 @@
 #include "core/base/parallel.h"
 #include "plugins/planners/gdp/train_checkpoint.h"
 #include "plugins/planners/gdp/train_settings.h"
+#include "plugins/planners/neural/learning_rate.h"
 
 namespace strato::gdp {
 namespace {
@@ -123,16 +123,8 @@ bool Training::searches_are_due() const {
   return visits_ < settings_.first + steps_ / settings_.updates * settings_.visits;
 }
 
-// Rises over the first steps, then falls as a cosine to a twentieth.
 double Training::rate() const {
-  constexpr double kLast = 0.05, kWarmSteps = 20;
-  const double done = options_.budget_seconds > 0
-                          ? elapsed() / options_.budget_seconds
-                          : static_cast<double>(steps_) /
-                                static_cast<double>(std::max<std::int64_t>(options_.steps, 1));
-  const double fall = 0.5 * (1 + std::cos(std::numbers::pi * std::clamp(done, 0.0, 1.0)));
-  const double warm = std::min(1.0, static_cast<double>(steps_ + 1) / kWarmSteps);
-  return settings_.rate * warm * (kLast + (1 - kLast) * fall);
+  return neural::learning_rate(settings_.rate, options_, steps_, elapsed());
 }
 
 // One step on lessons that are there; false when stopped in the search for new ones, which is done

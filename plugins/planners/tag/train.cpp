@@ -5,13 +5,13 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <numbers>
 
 #include "core/base/error.h"
 #include "core/base/file.h"
 #include "core/base/json.h"
 #include "core/base/parallel.h"
 #include "core/base/random.h"
+#include "plugins/planners/neural/learning_rate.h"
 #include "plugins/planners/tag/train_buffer.h"
 #include "plugins/planners/tag/train_checkpoint.h"
 #include "plugins/planners/tag/train_peers.h"
@@ -213,16 +213,8 @@ void Training::search_round() {
   searches_ += settings_.searches;
 }
 
-// Rises over the first steps, then falls as a cosine to a twentieth.
 double Training::rate() const {
-  constexpr double kLast = 0.05, kWarmSteps = 20;
-  const double done = options_.budget_seconds > 0
-                          ? elapsed() / options_.budget_seconds
-                          : static_cast<double>(step_) /
-                                static_cast<double>(std::max<std::int64_t>(options_.steps, 1));
-  const double fall = 0.5 * (1 + std::cos(std::numbers::pi * std::clamp(done, 0.0, 1.0)));
-  const double warm = std::min(1.0, static_cast<double>(step_ + 1) / kWarmSteps);
-  return settings_.learn.rate * warm * (kLast + (1 - kLast) * fall);
+  return neural::learning_rate(settings_.learn.rate, options_, step_, elapsed());
 }
 
 // The mean gradient of all processes, and the first one's learning rate, because clocks differ.

@@ -118,6 +118,13 @@ TEST(Twin, reads_trees_of_before_and_refuses_damaged_ones) {
     tree.random_state = state.substr(0, space) + word + state.substr(slash);
     EXPECT_THROW(search.search(8, stored(tree)), InputError) << word;
   }
+  // Behind the slash, the steps of local improvement: no number to count on from.
+  const std::size_t end = state.find(';', slash);
+  ASSERT_NE(end, std::string::npos);
+  for (const char* steps : {"9223372036854775807", "-1"}) {
+    tree.random_state = state.substr(0, slash + 1) + steps + state.substr(end);
+    EXPECT_THROW(search.search(8, stored(tree)), InputError) << steps;
+  }
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include <QCheckBox>
 #include <QComboBox>
+#include <QItemSelectionModel>
 #include <QLineEdit>
 #include <QMenu>
 #include <QSpinBox>
@@ -115,6 +116,42 @@ TEST_F(VariablesViews, TheFilterAndTheSelectionNarrowTheTable) {
   EXPECT_LT(view.table().model()->rowCount(), all);
   session_.selection().clear();
   EXPECT_EQ(view.table().model()->rowCount(), all);
+}
+
+// Ops of another model may have the same numbers.
+TEST_F(VariablesViews, AnotherModelsVariablesAreNotThoseChosen) {
+  VariablesView view(session_);
+  view.resize(1000, 420);
+  view.show();
+  open_lenet();
+  click_row(view.table(), 0);
+  ASSERT_TRUE(view.form().synchroniser().isEnabled());
+  const auto before = session_.snapshot().problem;
+  ImportOptions import;
+  import.batch = 16;
+  session_.open_model(sample("models/lenet_slim.onnx"), import, {});
+  ASSERT_TRUE(wait_until([&] {
+    const auto now = session_.snapshot().problem;
+    return now && now != before && now->graph != before->graph;
+  }));
+  EXPECT_FALSE(view.table().selectionModel()->hasSelection());
+  EXPECT_FALSE(view.form().synchroniser().isEnabled());
+}
+
+// What stays the same keeps its selection, and the form has it, too.
+TEST_F(VariablesViews, AnotherClusterKeepsTheSelection) {
+  VariablesView view(session_);
+  view.resize(1000, 420);
+  view.show();
+  open_lenet();
+  click_row(view.table(), 0);
+  const auto before = session_.snapshot().problem;
+  session_.open_cluster(sample("clusters/tag-testbed.json"));
+  ASSERT_TRUE(wait_until([&] {
+    const auto now = session_.snapshot().problem;
+    return now && now->cluster != before->cluster;
+  }));
+  EXPECT_EQ(view.table().selectionModel()->hasSelection(), view.form().synchroniser().isEnabled());
 }
 
 TEST_F(VariablesViews, TheInspectorShowsThoseOfTheGroup) {

@@ -76,21 +76,7 @@ TEST(Hdp, LearnsWhatIsRewarded) {
   EXPECT_GT(second, 0.9);
 }
 
-TEST(Hdp, IsSoundAsItIsShipped) {
-  const Problem problem = sample("lenet", 64, "gdp");
-  PlannerOptions options;
-  options.iterations = 60;
-  options.floor = false;
-  Observer quiet;
-  const auto planned = [&] {
-    return run_planner(*registry().planner("hdp"), problem, options, quiet, {});
-  };
-  const PlanResult result = planned();
-  ASSERT_TRUE(result.strategy.is_complete());
-  EXPECT_EQ(simulate_strategy(problem, result.strategy).score.step_time, result.score.step_time);
-  EXPECT_LE(result.evaluations, 60);
-  EXPECT_EQ(planned().strategy, result.strategy);
-}
+TEST(Hdp, IsSoundAsItIsShipped) { sound_plan_of("hdp"); }
 
 }  // namespace
 }  // namespace strato::gdp

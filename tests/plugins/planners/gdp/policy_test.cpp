@@ -71,15 +71,6 @@ TEST(Features, AreSmallAndNameNeighboursThatExist) {
   }
 }
 
-Probabilities policy_of(const std::vector<std::vector<double>>& rows) {
-  Probabilities policy;
-  policy.units = static_cast<std::int32_t>(rows.size());
-  policy.choices = static_cast<std::int32_t>(rows[0].size());
-  for (const auto& row : rows)
-    for (const double p : row) policy.logarithm.push_back(static_cast<float>(std::log(p)));
-  return policy;
-}
-
 // Shared noise must not change what a unit does on its own, only what units do together.
 TEST(Draw, KeepsEveryUnitsProbabilities) {
   const Probabilities policy =

@@ -231,17 +231,8 @@ TEST(Canonical, FirstUsedMachineOfEqualOnesIsTheFirst) {
   EXPECT_EQ(canonical[2], 1);
 }
 
-Probabilities policy_with(const std::vector<std::vector<double>>& rows) {
-  Probabilities policy;
-  policy.units = static_cast<std::int32_t>(rows.size());
-  policy.choices = static_cast<std::int32_t>(rows[0].size());
-  for (const auto& row : rows)
-    for (const double p : row) policy.logarithm.push_back(static_cast<float>(std::log(p)));
-  return policy;
-}
-
 TEST(Greedy, TakesTheMostProbableOfAUnitOrOfABlock) {
-  const Probabilities policy = policy_with({{0.6, 0.4}, {0.1, 0.9}, {0.55, 0.45}});
+  const Probabilities policy = policy_of({{0.6, 0.4}, {0.1, 0.9}, {0.55, 0.45}});
   EXPECT_EQ(greedy(policy), (Placement{0, 1, 0}));
   EXPECT_EQ(greedy(policy, std::vector<std::int32_t>{4, 4, 2}), (Placement{1, 1, 0}));
   EXPECT_EQ(greedy(policy, std::vector<std::int32_t>{0, 0, 0}), (Placement{1, 1, 1}));
