@@ -90,7 +90,8 @@ struct LostRank {
 
 // Moves bytes between ranks. Operations start when called and go on in the background; two with the
 // same peers do so in the order of the calls. `tag` is the program's task id. Not thread safe: one
-// thread issues, any thread waits.
+// thread issues, any thread waits. The process ignores SIGPIPE, so that what is written to a rank that is
+// gone is an error of the operation.
 class Transport {
  public:
   virtual ~Transport() = default;

@@ -37,6 +37,7 @@ void RankProcesses::start(int rank, const Body& body) {
     processes_[static_cast<std::size_t>(rank)] = child;
     return;
   }
+  ::signal(SIGPIPE, SIG_IGN);  // as in every process that uses transports
   Meeting meeting = meeting_;
   meeting.rank = rank;
   try {
