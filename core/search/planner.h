@@ -10,6 +10,7 @@
 #include <stop_token>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/search/evaluator.h"
@@ -18,6 +19,8 @@
 #include "core/strategy/strategy.h"
 
 namespace strato {
+
+struct Constraints;  // core/search/constraints.h
 
 struct PlannerOptions {
   std::int64_t iterations = 800;  // evaluations, roughly; planners without a search ignore it
@@ -28,6 +31,8 @@ struct PlannerOptions {
   // Complete strategies in the problem's groups that are known already: searches start from them,
   // other planners ignore them.
   std::vector<Strategy> seeds;
+  // What a person demands of the result, whichever planner makes it: see run_planner. Null: nothing.
+  std::shared_ptr<const Constraints> constraints;
   // False: the planner's own result, even where a simple baseline is better (studies of papers).
   bool floor = true;
   bool record_steps = false;  // fill PlanResult::steps where the planner can; costs time and memory
@@ -75,6 +80,13 @@ struct PlanResult {
     std::string name, value;
   };
   std::vector<Fact> facts;
+  // What it can draw of its own course, in order: how often trials hit, what a policy earned. Curves
+  // with the same title belong into one chart; `x` and `y` name the axes.
+  struct Curve {
+    std::string title, name, x, y;
+    std::vector<std::pair<double, double>> points;  // x ascending
+  };
+  std::vector<Curve> curves;
   std::shared_ptr<const PlanningSteps> steps;  // of a white-box planner that was asked; else null
   std::shared_ptr<const SearchTree> tree;      // of a tree search; else null
 };
