@@ -4,6 +4,14 @@
 #include <numeric>
 
 namespace strato {
+namespace {
+
+// Slices along different axes always meet.
+bool overlap(const Piece& a, const Piece& b) {
+  return a.axis != b.axis || (a.begin < b.end && b.begin < a.end);
+}
+
+}  // namespace
 
 ValueId RankDraft::add_value(const Value& value) {
   const ValueId id = values_.next_id();
@@ -51,7 +59,7 @@ std::vector<ValueId> RankDraft::add_view(OpId op, const Piece& piece, ValueId ba
   view.op = op;
   view.piece = piece;
   const Index writer = values_[base].writer;
-  const bool early = reader.stream == Stream::Communication &&
+  const bool early = reader.stream == Stream::Communication && !slice_writers_.contains(base) &&
                      (writer == kNone || instructions_[writer].stream == Stream::Compute);
   std::vector<ValueId> made;
   for (const TensorId output : graph_.op(op).outputs) {
@@ -65,15 +73,40 @@ std::vector<ValueId> RankDraft::add_view(OpId op, const Piece& piece, ValueId ba
 
 void RankDraft::forget_views(ValueId base) { views_.erase(root(base)); }
 
+bool RankDraft::touches_slice(const Instruction& what, ValueId id) const {
+  const Known& known = values_[id];
+  const bool can = what.kind == InstructionKind::Update || what.kind == InstructionKind::Send ||
+                   what.kind == InstructionKind::Receive;
+  return can && what.piece.form == Piece::Form::Slice && known.what.resident &&
+         known.what.piece.form == Piece::Form::Whole && !known.base.valid();
+}
+
 // A view is made by its op, and is what its base is.
-void RankDraft::need_writers(Index reader, ValueId value) {
-  for (const ValueId id : {value, root(value)})
+void RankDraft::need_writers(Index reader, const Instruction& what, ValueId value) {
+  for (const ValueId id : {value, root(value)}) {
     if (const Index writer = values_[id].writer; writer != kNone && writer != reader)
       need(reader, writer);
+    const auto slices = slice_writers_.find(id);
+    if (slices == slice_writers_.end()) continue;
+    const bool some = touches_slice(what, value);
+    for (const SliceWriter& writer : slices->second)
+      if (!some || overlap(writer.piece, what.piece)) need(reader, writer.index);
+  }
+}
+
+void RankDraft::set_writer(Index index, const Instruction& what, ValueId id) {
+  if (!touches_slice(what, id)) {
+    values_[id].writer = index;
+    slice_writers_.erase(id);
+    return;
+  }
+  std::vector<SliceWriter>& slices = slice_writers_[id];
+  std::erase_if(slices, [&](const SliceWriter& other) { return other.piece == what.piece; });
+  slices.push_back({what.piece, index});
 }
 
 void RankDraft::note_writer(Index index, const Parts& parts) {
-  for (const ValueId id : parts.writes) values_[id].writer = index;
+  for (const ValueId id : parts.writes) set_writer(index, parts.what, id);
   const bool in_place = parts.what.kind == InstructionKind::Update ||
                         (parts.what.kind == InstructionKind::AllReduce && parts.writes.empty());
   if (!in_place) return;
@@ -82,14 +115,15 @@ void RankDraft::note_writer(Index index, const Parts& parts) {
     const TensorRole role = graph_.tensor(values_[id].what.tensor).role;
     const bool kept = role != TensorRole::Parameter && role != TensorRole::OptimizerState;
     if (parts.what.kind == InstructionKind::Update && kept) continue;
-    values_[id].writer = values_[root(id)].writer = index;
+    set_writer(index, parts.what, id);
+    if (root(id) != id) set_writer(index, parts.what, root(id));
   }
 }
 
 RankDraft::Index RankDraft::add_at(const Place& place, const Parts& parts) {
   const auto index = static_cast<Index>(instructions_.size());
   for (const ValueId id : parts.reads)
-    if (id.valid()) need_writers(index, id);
+    if (id.valid()) need_writers(index, parts.what, id);
   note_writer(index, parts);
   instructions_.push_back(parts.what);
   places_.push_back(place);

@@ -53,7 +53,12 @@ class RankDraft {
   struct Known {
     Value what;
     ValueId base;  // of a view: the value whose memory it shares, itself no view
-    Index writer;  // the last one; kNone: there from the start
+    Index writer;  // the last one of all of it; kNone: there from the start
+  };
+  // Since then: the last one of this slice of a parameter that is whole there.
+  struct SliceWriter {
+    Piece piece;
+    Index index;
   };
   struct View {
     OpId op;
@@ -71,7 +76,10 @@ class RankDraft {
   Index add_at(const Place& place, const Parts& parts);
   Place next_place() const { return {static_cast<std::int64_t>(instructions_.size()), 0}; }
   Place place_after(Index writer) const;
-  void need_writers(Index reader, ValueId value);
+  // Just its own slice of a parameter, or of its state, that is whole there.
+  bool touches_slice(const Instruction& what, ValueId id) const;
+  void need_writers(Index reader, const Instruction& what, ValueId value);
+  void set_writer(Index index, const Instruction& what, ValueId id);
   std::vector<ValueId> add_view(OpId op, const Piece& piece, ValueId base,
                                 std::span<const ValueId> inputs, const Instruction& reader);
   void note_writer(Index index, const Parts& parts);
@@ -82,6 +90,7 @@ class RankDraft {
   IdVector<ValueId, Known> values_;
   std::unordered_map<TensorId, std::vector<ValueId>> residents_;
   std::unordered_map<ValueId, std::vector<View>> views_;  // by root
+  std::unordered_map<ValueId, std::vector<SliceWriter>> slice_writers_;
   std::vector<Instruction> instructions_;
   std::vector<Place> places_;
   Rows<ValueId> reads_, writes_;

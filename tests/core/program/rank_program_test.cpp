@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "core/base/error.h"
 #include "core/graph/split_axes.h"
 #include "core/sim/execution_order.h"
@@ -161,6 +163,63 @@ TEST(RankProgram, NamesTheTaskThatReadsWhatIsNotThere) {
   } catch (const InvariantError& error) {
     EXPECT_NE(std::string(error.what()).find("Sum gw2:0"), std::string::npos) << error.what();
     EXPECT_NE(std::string(error.what()).find("gap"), std::string::npos) << error.what();
+  }
+}
+
+// Each of two servers has a half of a parameter: what one does with its own does not wait for the half
+// that arrives from the other, whichever order the tasks have.
+TEST(RankProgram, SlicesOfOneParameterDoNotWaitForEachOther) {
+  ModelKit kit(4);
+  kit.op("MatMul", {kit.input("x", {4, 8}), kit.weight("w", {8, 6})});
+  const auto graph =
+      std::make_shared<const Graph>(make_training_graph(kit.build(), Optimizer::Sgd));
+  toy::Bench bench(graph, toy::cluster(1, 2));
+  TensorId weight;
+  for (std::size_t t = 0; t < graph->tensors().size(); ++t)
+    if (graph->tensor(TensorId(t)).name == "w") weight = TensorId(t);
+  const OpId update = graph->update_of(weight);
+  const auto server = [](int device) {
+    return SyncPart{Synchroniser::Ps, Encoding::None, DeviceId(device), {}, -1, {}};
+  };
+  Strategy strategy = bench.everywhere(Mode::ReplicateAllReduce, {0, 1});
+  strategy.variables = {{update, 0, {server(0), server(1)}}};
+  const Timeline timeline = bench.run(strategy);
+  const Program& program = *timeline.program;
+  // In the order of the tasks, and with every transfer of a new value as soon as it may be.
+  std::vector<TaskId> order = execution_order(timeline), early;
+  for (const bool first : {false, true}) {
+    early.clear();
+    std::vector<char> done(program.tasks.size(), 0);
+    while (early.size() < order.size()) {
+      TaskId next;
+      for (const TaskId task : order) {
+        if (done[task.index()] != 0) continue;
+        if (!std::ranges::all_of(program.dependencies[task.index()],
+                                 [&](TaskId before) { return done[before.index()] != 0; }))
+          continue;
+        const bool arrives = program.tasks[task].kind == TaskKind::Transfer &&
+                             program.tasks[task].target == DeviceId(0);
+        if (!next.valid() || (first && arrives)) next = task;
+      }
+      done[next.index()] = 1;
+      early.push_back(next);
+    }
+    const RankPrograms ranks = rank_programs(program, early);
+    check_termination(ranks, "toy");
+    for (const RankProgram& rank : ranks.ranks) {
+      std::size_t halves = 0;
+      for (std::size_t i = 0; i < rank.instructions.size(); ++i) {
+        const Piece& piece = rank.instructions[i].piece;
+        if (piece.form != Piece::Form::Slice) continue;
+        ++halves;
+        for (const std::uint32_t wait : rank.waits[i]) {
+          const Piece& other = rank.instructions[wait].piece;
+          EXPECT_TRUE(other.form != Piece::Form::Slice || other == piece)
+              << "rank " << rank.rank << ": " << i << " waits for " << wait;
+        }
+      }
+      EXPECT_GE(halves, 3u);  // an update, what it sends, what arrives
+    }
   }
 }
 
