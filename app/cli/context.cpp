@@ -212,6 +212,7 @@ void PlannerChoice::declare(CLI::App& command, bool with_planner) {
   command.add_option("--threads", threads, "0: one for each core; does not change the result")
       ->check(CLI::Range(0, 4096));
   command.add_option("--set", set, "A planner's own option: key=value");
+  constraints.declare(command);
 }
 
 PlannerOptions PlannerChoice::options() const {
@@ -221,6 +222,7 @@ PlannerOptions PlannerChoice::options() const {
   options.seed = seed;
   options.threads = threads;
   for (const std::string& text : set) options.set.insert(key_and_value(text, "--set"));
+  options.constraints = constraints.read();
   return options;
 }
 

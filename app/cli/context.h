@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "app/cli/constraint_options.h"
 #include "core/base/json.h"
 #include "core/cost/cost_files.h"
 #include "core/plugin/plugin.h"
@@ -52,6 +53,7 @@ struct PlannerChoice {
   std::uint64_t seed = 1;
   int threads = 0;
   std::vector<std::string> set;  // key=value
+  ConstraintOptions constraints;
 
   void declare(CLI::App& command, bool with_planner);
   PlannerOptions options() const;  // throws InputError

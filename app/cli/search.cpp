@@ -6,6 +6,7 @@
 #include "core/base/error.h"
 #include "core/program/rank_program.h"
 #include "core/search/baselines.h"
+#include "core/search/bound_constraints.h"
 #include "core/sim/execution_order.h"
 
 namespace strato::cli {
@@ -30,7 +31,9 @@ SearchOutcome search(const SearchJob& job) {
   Interrupt& interrupt = *job.interrupt;
   const auto planner = plugins().planner(job.planner);
   const Problem& problem = *job.problem;
+  bind_constraints(job.options.constraints.get(), problem);  // before anything is stored
   SearchOutcome outcome;
+  outcome.constraints = job.options.constraints;
   outcome.verdict.baseline = simulate_strategy(problem, data_parallel(problem));
   Recorder recorder(problem, job.planner, job.options);
   if (job.forget_focus) recorder.forget_focus();
@@ -83,6 +86,7 @@ void write_plan_file(const std::filesystem::path& file, const LoadedModel& model
   const std::string costs = describe(model.options.costs);
   if (!costs.empty()) result["costs"] = costs;
   plan.result_json = json_text(result);
+  if (outcome.constraints) result["constraints"] = Json::parse(constraints_json(*outcome.constraints));
   plan.ranks = ranks_of(*outcome.verdict.outcome.timeline);
   write_plan(file, plan);
 }

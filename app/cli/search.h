@@ -26,6 +26,7 @@ struct SearchOutcome {
   PlanResult result;
   Verdict verdict;
   std::optional<RunRow> run;
+  std::shared_ptr<const Constraints> constraints;  // that it keeps to, or null
 };
 
 // Throws InputError.

@@ -4,6 +4,8 @@
 
 #include "core/base/error.h"
 #include "core/search/baselines.h"
+#include "core/search/bound_constraints.h"
+#include "core/search/constrained.h"
 #include "core/search/planner.h"
 #include "core/search/steer.h"
 
@@ -113,15 +115,30 @@ struct Floor {
   Score score;
 };
 
+// As the constraints leave them.
+std::vector<Baseline> constrained_baselines(const Problem& problem,
+                                            const BoundConstraints* constraints) {
+  std::vector<Baseline> baselines = simple_baselines(problem);
+  if (constraints == nullptr) return baselines;
+  for (Baseline& baseline : baselines) {
+    Strategy kept = constraints->repaired(baseline.strategy);
+    if (kept != baseline.strategy) baseline.name += " under the constraints";
+    baseline.strategy = std::move(kept);
+  }
+  return baselines;
+}
+
 // The baselines as a person's steering leaves them: with the pinned decisions, outside of what is
 // excluded.
-std::vector<Baseline> steered_baselines(const Problem& problem, const SearchTree* steering) {
-  std::vector<Baseline> baselines = simple_baselines(problem);
+std::vector<Baseline> steered_baselines(const Problem& problem, const SearchTree* steering,
+                                        const BoundConstraints* constraints) {
+  std::vector<Baseline> baselines = constrained_baselines(problem, constraints);
   if (steering == nullptr) return baselines;
   const bool pins =
       std::ranges::any_of(steering->pinned, [](const auto& pin) { return pin.has_value(); });
   for (Baseline& baseline : baselines) {
     baseline.strategy = with_pins(*steering, std::move(baseline.strategy));
+    if (constraints != nullptr) baseline.strategy = constraints->repaired(baseline.strategy);
     if (pins) baseline.name += " with the pins";
   }
   std::erase_if(baselines, [&](const Baseline& baseline) {
@@ -164,22 +181,44 @@ void apply_floor(PlanResult& result, const Planner& planner, const Floor& floor)
   result.score = floor.score;
 }
 
-PlanResult plan_above_floor(Planner& planner, const Problem& problem, Evaluator& evaluator,
-                            const PlannerOptions& options, Observer& observer, std::stop_token stop,
-                            std::shared_ptr<const SearchTree> resume,
-                            const CountingEvaluator& counting) {
-  const std::optional<Floor> floor =
-      best_baseline(steered_baselines(problem, resume.get()), evaluator);
+// One planner's run: its problem, what it is held to, and what it asks.
+struct Run {
+  Planner& planner;
+  const Problem& problem;
+  const PlannerOptions& options;
+  const BoundConstraints* constraints;  // null: none
+  Evaluator& evaluator;
+  const CountingEvaluator& counting;
+  std::stop_token stop;
+  std::shared_ptr<const SearchTree> resume;
+};
+
+// What the planner makes of strategies that keep to the constraints, and its result likewise.
+PlanResult plan_within_constraints(const Run& run, Evaluator& evaluator, Observer& observer) {
+  if (run.constraints == nullptr)
+    return run.planner.plan(run.problem, evaluator, run.options, observer, run.stop, run.resume);
+  RepairingEvaluator repairing(evaluator, *run.constraints);
+  RepairingObserver told(observer, *run.constraints);
+  PlanResult result =
+      run.planner.plan(run.problem, repairing, run.options, told, run.stop, run.resume);
+  hold_to_constraints(result, *run.constraints, run.problem, evaluator);
+  return result;
+}
+
+PlanResult plan_above_floor(const Run& run, Observer& observer) {
+  const std::optional<Floor> floor = best_baseline(
+      steered_baselines(run.problem, run.resume.get(), run.constraints), run.evaluator);
   std::optional<Score> floor_score;
   if (floor) {
     floor_score = floor->score;
     observer.on_improvement(floor->baseline.strategy, floor->score,
-                            {0, counting.count, 0, floor->score});
+                            {0, run.counting.count, 0, floor->score});
   }
   FloorObserver raised(observer, floor_score);
-  RaceEvaluator race(evaluator, *problem.cluster, evaluator.evaluate(data_parallel(problem)));
-  PlanResult result = planner.plan(problem, race, options, raised, stop, std::move(resume));
-  if (floor) apply_floor(result, planner, *floor);
+  RaceEvaluator race(run.evaluator, *run.problem.cluster,
+                     run.evaluator.evaluate(data_parallel(run.problem)));
+  PlanResult result = plan_within_constraints(run, race, raised);
+  if (floor) apply_floor(result, run.planner, *floor);
   result.evaluations_to_beat_data_parallel = race.won;
   return result;
 }
@@ -194,17 +233,16 @@ PlanResult run_planner(Planner& planner, const Problem& problem, const PlannerOp
     throw InputError("", problem.graph->name(), "the graph has no op to plan",
                      "give a model with at least one op");
   if (resume) check_belongs(*resume, problem);
+  const auto constraints = bind_constraints(options.constraints.get(), problem);
   const auto simulating =
       make_simulating_evaluator(problem, options.threads, planner.wants_feedback());
   CountingEvaluator counting(*simulating);
   const auto caching = make_caching_evaluator(counting, *problem.cluster);
-  PlanResult result;
-  if (planner.is_baseline() || !options.floor) {
-    result = planner.plan(problem, *caching, options, observer, stop, std::move(resume));
-  } else {
-    result =
-        plan_above_floor(planner, problem, *caching, options, observer, stop, resume, counting);
-  }
+  const Run run{planner,  problem,  options, constraints.get(),
+                *caching, counting, stop,    std::move(resume)};
+  const bool alone = planner.is_baseline() || !options.floor;
+  PlanResult result =
+      alone ? plan_within_constraints(run, *caching, observer) : plan_above_floor(run, observer);
   result.evaluations = counting.count;
   return result;
 }

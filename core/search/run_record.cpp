@@ -4,6 +4,7 @@
 
 #include "core/base/error.h"
 #include "core/base/json.h"
+#include "core/search/constraints.h"
 
 namespace strato {
 namespace {
@@ -39,6 +40,8 @@ std::string run_options_text(const RunOptions& options) {
                {"budget", options.planner.budget_seconds},
                {"seed", options.planner.seed},
                {"set", options.planner.set}};
+  if (options.planner.constraints && !options.planner.constraints->empty())
+    json["constraints"] = Json::parse(constraints_json(*options.planner.constraints));
   if (options.costs) json["costs"] = costs_json(*options.costs);
   return json_text(json);
 }
@@ -53,6 +56,10 @@ RunOptions parse_run_options(const std::string& text, const std::string& name) {
   if (const auto seed = view.find("seed")) planner.seed = seed->json().get<std::uint64_t>();
   if (const auto set = view.find("set"); set && set->is_object()) {
     for (const auto& [key, value] : set->members()) planner.set[key] = value.string();
+  }
+  if (const auto constraints = view.find("constraints")) {
+    planner.constraints = std::make_shared<const Constraints>(
+        parse_constraints(json_text(constraints->json()), name));
   }
   if (const auto costs = view.find("costs")) options.costs = read_run_costs(*costs);
   return options;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/base/error.h"
+#include "core/search/bound_constraints.h"
 #include "core/search/tree_searcher.h"
 
 namespace strato {
@@ -380,7 +381,15 @@ PlanResult tree_search(const Problem& problem, Evaluator& evaluator, PriorProvid
                        const PlannerOptions& common, const TreeSearchOptions& options,
                        Observer& observer, std::stop_token stop,
                        std::shared_ptr<const SearchTree> resume) {
-  return TreeSearch(problem, evaluator, prior, common, options, observer, resume.get())
+  TreeSearchOptions own = options;
+  const auto constraints = bind_constraints(common.constraints.get(), problem);
+  if (constraints) {
+    own.pins = constraints->pins();
+    own.permits = [&](GroupId group, const Decision& decision) {
+      return constraints->permits(group, decision);
+    };
+  }
+  return TreeSearch(problem, evaluator, prior, common, own, observer, resume.get())
       .run(stop, resume.get());
 }
 

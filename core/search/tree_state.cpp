@@ -41,13 +41,12 @@ TreeState::TreeState(const Problem& problem, const TreeSearchOptions& options, s
   free_actions_ = actions_.size();
   order_ = search_order(problem, actions_.front(), options.order_by_cost);
   const std::vector<Decision> free_actions = actions_;
-  if (steering != nullptr) {
-    take_actions(problem, *steering);
-    take_pins(*steering);
-  }
+  if (steering != nullptr) take_actions(problem, *steering);
+  take_pins(steering != nullptr ? steering->pinned : decltype(pins_)());
   for (const Strategy& strategy : known) take_decisions(strategy);
   while (first_free_ < order_.size() && pin_at(first_free_) >= 0) ++first_free_;
   ranked_ = rank_actions(problem, free_actions, order_, seed, options.noise, first_free_);
+  if (options_.permits) leave_out_what_is_not_permitted();
   for (const auto& ranks : ranked_) {
     position_.emplace_back(actions_.size(), -1);
     for (std::size_t place = 0; place < ranks.size(); ++place)
@@ -74,15 +73,32 @@ void TreeState::take_actions(const Problem& problem, const SearchTree& steering)
   }
 }
 
-void TreeState::take_pins(const SearchTree& steering) {
-  const bool any =
-      std::ranges::any_of(steering.pinned, [](const auto& pin) { return pin.has_value(); });
-  if (!any) return;
-  pins_ = steering.pinned;
+// A person's, and those of constraints, which come first.
+void TreeState::take_pins(const IdVector<GroupId, std::optional<Decision>>& pins) {
+  pins_ = pins;
+  if (pins_.empty()) pins_ = options_.pins;
+  for (std::size_t g = 0; g < options_.pins.size(); ++g)
+    if (const auto& pin = options_.pins[GroupId(g)]) pins_[GroupId(g)] = pin;
+  const bool any = std::ranges::any_of(pins_, [](const auto& pin) { return pin.has_value(); });
+  if (!any) return pins_.clear();
   pinned_.assign(order_.size(), -1);
-  for (std::size_t g = 0; g < pinned_.size(); ++g)
-    if (const auto& pin = pins_[GroupId(g)])
-      pinned_[g] = static_cast<std::int32_t>(std::ranges::find(actions_, *pin) - actions_.begin());
+  for (std::size_t g = 0; g < pinned_.size(); ++g) {
+    const auto& pin = pins_[GroupId(g)];
+    if (!pin) continue;
+    const auto known = std::ranges::find(actions_, *pin);
+    pinned_[g] = static_cast<std::int32_t>(known - actions_.begin());
+    if (known == actions_.end()) actions_.push_back(*pin);
+  }
+}
+
+void TreeState::leave_out_what_is_not_permitted() {
+  for (std::size_t depth = 0; depth < ranked_.size(); ++depth) {
+    std::vector<std::int32_t> left;
+    for (const std::int32_t action : ranked_[depth])
+      if (options_.permits(order_[depth], actions_[static_cast<std::size_t>(action)]))
+        left.push_back(action);
+    if (!left.empty()) ranked_[depth] = std::move(left);
+  }
 }
 
 // Actions are few, but groups are many and mostly decided alike.
