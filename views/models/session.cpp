@@ -27,6 +27,7 @@ Session::Session(QObject* parent) : QObject(parent) {
   // Before any view hears of it.
   connect(this, &Session::outcome_changed, this, &Session::fit_measured);
   connect(this, &Session::problem_changed, this, &Session::fit_measured);
+  connect(this, &Session::problem_changed, this, &Session::find_constraints);
 }
 
 Session::~Session() {

@@ -23,6 +23,7 @@
 
 namespace strato {
 
+class BoundConstraints;  // core/search/bound_constraints.h
 struct Explanation;   // explanation.h
 struct MeasuredStep;  // launch_run.h
 
@@ -138,6 +139,17 @@ class Session : public QObject {
                   const QString& label);  // e.g. from the search tree; undoable too
 
   // --- search
+  // --- constraints (session_constraints.cpp)
+  // ---------------------------------------------------------------------------------
+  // What a person demands of strategies for the open model on the open cluster, stored with the
+  // workspace. Searches and tournaments that begin from now on keep to them; edits by hand need not.
+  // Null: nothing is demanded.
+  const std::shared_ptr<const Constraints>& constraints() const { return constraints_; }
+  // The same on snapshot().opened; null: nothing is demanded.
+  const std::shared_ptr<const BoundConstraints>& bound_constraints() const { return bound_; }
+  // One undoable step. False, and `failed` says why, where no strategy could keep to them.
+  bool constrain(const Constraints& wanted, const QString& label);
+
   // -----------------------------------------------------------------------------------------
   void start_search(const QString& planner, const PlannerOptions& options);
   void pause_search();
@@ -205,6 +217,7 @@ class Session : public QObject {
   void explanation_changed();  // all or a part of the explanation is in the snapshot
   void simulation_changed();   // another way of simulating was chosen
   void search_changed();       // state or progress
+  void constraints_changed();
   void tree_changed();
   void planning_steps_changed();
   void compared_changed();
@@ -219,6 +232,7 @@ class Session : public QObject {
   friend class StrategyCommand;
   friend class SteerCommand;
   friend class SearchObserver;
+  friend class ConstrainCommand;
   using LoadJob = std::function<void(struct Loader&)>;
 
   // The function runs in the GUI thread, unless the session is gone by then.
@@ -243,6 +257,9 @@ class Session : public QObject {
   void fit_measured();
 
   void launch(double budget_seconds);
+  void apply_constraints(const Constraints& constraints);
+  void find_constraints();
+
   void abandon_search();
   bool resume_after_pause();
   bool resume_after_steering();
@@ -272,5 +289,7 @@ class Session : public QObject {
   std::optional<ComparedRun> compared_;
   std::shared_ptr<const MeasuredStep> launched_, measured_;  // as it was, and beside the outcome
 };
+  std::shared_ptr<const Constraints> constraints_;
+  std::shared_ptr<const BoundConstraints> bound_;
 
 }  // namespace strato

@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "core/base/error.h"
+#include "core/search/constraints.h"
 #include "core/search/run_record.h"
 #include "views/models/planning_replay.h"
 #include "views/models/session.h"
@@ -29,6 +30,12 @@ bool records_steps(const PluginRegistry& plugins, const std::string& planner,
       std::ranges::find(planners, planner.substr(0, planner.find('+')), &PluginInfo::name);
   return found != planners.end() && found->effort == Effort::Quick &&
          steps_fit_memory(problem.graph->ops().size(), problem.cluster->device_count());
+}
+
+// What a run began with is what its tree is about.
+bool have_equal(const std::shared_ptr<const Constraints>& a,
+                const std::shared_ptr<const Constraints>& b) {
+  return (a ? *a : Constraints()) == (b ? *b : Constraints());
 }
 
 }  // namespace
@@ -132,6 +139,7 @@ void Session::start_search(const QString& planner, const PlannerOptions& options
   state_->to_steer.reset();
   stop_comparing();
   state_->request = {state_->request.job, planner, options, nullptr, nullptr, 0, 0, 0};
+  if (!options.constraints) state_->request.options.constraints = constraints_;
   state_->request.options.record_steps =
       records_steps(plugins_, planner.toStdString(), *snapshot_.opened);
   state_->best_found.reset();
@@ -139,7 +147,8 @@ void Session::start_search(const QString& planner, const PlannerOptions& options
   state_->last_heartbeat = -1;
   search_.run = QStringLiteral("%1 #%2").arg(planner).arg(++state_->runs_without_workspace);
   state_->recorder.start_run(planner.toStdString(),
-                             {options, run_costs(snapshot_.cost_files, snapshot_.costs)},
+                             {state_->request.options,
+                              run_costs(snapshot_.cost_files, snapshot_.costs)},
                              state_->baselines[Simulation{}]->timeline->step_time);
   state_->order_taken = false;
   if (simulation_ != Simulation{}) {
@@ -342,6 +351,11 @@ void Session::continue_search(const PlannerOptions* more) {
     state_->request.options.budget_seconds = more->budget_seconds;
   }
   go_on_from_tree(state_->request.options.budget_seconds);
+  if (!have_equal(state_->request.options.constraints, constraints_)) {
+    emit message(
+        QStringLiteral("It goes on with the constraints that it began with; start a new search "
+                       "for those of now"));
+  }
 }
 
 void Session::take_planning_steps(std::shared_ptr<const PlanningSteps> steps) {

@@ -12,6 +12,7 @@
 #include <stop_token>
 #include <thread>
 
+#include "core/search/bound_constraints.h"
 #include "views/models/problem_source.h"
 #include "views/models/recorder.h"
 #include "views/models/session.h"
@@ -136,6 +137,10 @@ struct Session::State {
   double last_heartbeat = -1;
 
   Recorder recorder;
+  // By model and cluster: kept while the program runs, too, where no workspace is open.
+  std::map<std::string, Constraints> constraints;
+  std::shared_ptr<const Problem> constrained;  // that the session's constraints are bound to
+
   Loader loader;
   Worker simulate{Worker::OnExit::DropQueued};
   Worker explain{Worker::OnExit::DropQueued};
@@ -158,6 +163,22 @@ class StrategyCommand : public QUndoCommand {
 };
 
 // One undoable step of steering. Without effect once another run's tree is shown.
+// One undoable step of what is demanded of strategies. Without effect on another problem.
+class ConstrainCommand : public QUndoCommand {
+ public:
+  ConstrainCommand(Session& session, Constraints before, Constraints after, const QString& text);
+  void undo() override;
+  void redo() override;
+
+ private:
+  void apply(const Constraints& constraints);
+
+  Session& session_;
+  const std::shared_ptr<const Graph> graph_;
+  const std::shared_ptr<const Cluster> cluster_;
+  Constraints before_, after_;
+};
+
 class SteerCommand : public QUndoCommand {
  public:
   SteerCommand(Session& session, Steering before, Steering after, const QString& text);

@@ -96,6 +96,7 @@ void TournamentModel::run(const std::vector<std::string>& planners, const Planne
   problem_ = opened;
   problem_digest_ = opened->digest();
   options_ = options;
+  options_.constraints = session_.constraints();
   entries_.clear();
   for (const std::string& planner : planners) entries_.emplace_back().planner = planner;
   order_.resize(entries_.size());
@@ -109,7 +110,7 @@ void TournamentModel::run(const std::vector<std::string>& planners, const Planne
   TournamentSetup setup;
   setup.problems.push_back({opened->graph->name(), *opened});
   setup.planners = planners;
-  setup.options = options;
+  setup.options = options_;
   worker_.post([this, job = job_, setup = std::move(setup), token = stop_.get_token()] {
     QString error;
     try {
