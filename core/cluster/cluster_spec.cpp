@@ -14,6 +14,7 @@ namespace {
 
 // Wide enough for any hardware, narrow enough that every time fits in 64-bit nanoseconds.
 constexpr double kMinGBps = 1e-6, kMaxGBps = 1e6, kMaxLatencyUs = 1e6;
+constexpr double kMostPrice = 1e6;
 
 double read_bandwidth(const JsonView& view) {
   const double value = view.positive_number();
@@ -111,10 +112,25 @@ class SpecReader {
       }
       spec_.machines.push_back(std::move(machine));
     }
+    check_prices(entries);
+  }
+
+  // A cluster with prices of some machines only would look cheaper than it is.
+  void check_prices(const std::vector<JsonView>& entries) const {
+    const auto has_price = [](const MachineSpec& machine) {
+      return machine.price_per_hour.has_value();
+    };
+    const auto priced = std::ranges::find_if(spec_.machines, has_price);
+    const auto free = std::ranges::find_if_not(spec_.machines, has_price);
+    if (priced == spec_.machines.end() || free == spec_.machines.end()) return;
+    entries[static_cast<std::size_t>(free - spec_.machines.begin())].fail(
+        fmt::format("has no \"price_per_hour\", and \"{}\" has one", priced->name),
+        "give every machine one (0 is a price, too), or none");
   }
 
   MachineSpec read_machine(const JsonView& view) {
-    view.allow_only({"name", "count", "gpus", "fabric", "host_link", "nic", "note"});
+    view.allow_only({"name", "count", "gpus", "fabric", "host_link", "nic", "note",
+                     "price_per_hour"});
     MachineSpec machine;
     machine.name = read_name(view.at("name"));
     if (const auto count = view.find("count")) machine.count = count->integer(1, kMaxDevices);
@@ -134,6 +150,8 @@ class SpecReader {
     machine.host_link = find_link(view, "host_link");
     machine.nic = find_link(view, "nic");
     if (const auto note = view.find("note")) machine.note = note->string();
+    if (const auto price = view.find("price_per_hour"))
+      machine.price_per_hour = price->number(0, kMostPrice);
     if (devices > 1 && !machine.fabric) {
       view.fail("has several GPUs and no \"fabric\"", "add the link that joins them");
     }
@@ -246,6 +264,7 @@ Json machine_to_json(const MachineSpec& machine) {
   if (machine.host_link) json["host_link"] = link_to_json(*machine.host_link);
   if (machine.nic) json["nic"] = link_to_json(*machine.nic);
   if (!machine.note.empty()) json["note"] = machine.note;
+  if (machine.price_per_hour) json["price_per_hour"] = *machine.price_per_hour;
   return json;
 }
 

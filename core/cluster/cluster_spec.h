@@ -33,6 +33,7 @@ struct MachineSpec {
   std::vector<GpuCount> gpus;
   std::optional<LinkSpec> fabric, host_link, nic;
   std::string note = {};
+  std::optional<double> price_per_hour = {};  // of one machine; all machines have one, or none has
 
   std::vector<std::string> names()
       const;  // "v100", or "v100-0", "v100-1", ... when there are several

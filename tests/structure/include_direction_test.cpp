@@ -27,6 +27,7 @@ const std::map<std::string, Folders> kCoreMayInclude = {
     {"search", {"base", "graph", "cluster", "cost", "strategy", "program", "sim"}},
     {"search/schedule",
      {"base", "graph", "cluster", "cost", "strategy", "program", "sim", "search"}},
+    {"compare", {"base", "graph", "cluster", "cost", "strategy", "program", "sim", "search"}},
     {"store", {"base"}},
     {"job", {"base", "graph", "cluster", "cost", "strategy", "program"}},
     {"measured", {"base", "graph", "cluster", "cost", "strategy", "program", "sim", "search", "job"}},

@@ -1,0 +1,107 @@
+#include "core/compare/compare_plans.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/base/quantity_text.h"
+#include "core/compare/changes.h"
+
+namespace strato {
+namespace {
+
+std::string why_not(const Timeline& timeline) {
+  const Cluster& cluster = *timeline.program->cluster;
+  DeviceId worst;
+  std::size_t others = 0;
+  for (std::size_t d = 0; d < timeline.devices.size(); ++d) {
+    const DeviceUse& use = timeline.devices[DeviceId(d)];
+    if (use.fits()) continue;
+    if (worst.valid()) ++others;
+    const auto lacks = [&](DeviceId id) {
+      return timeline.devices[id].peak - timeline.devices[id].capacity;
+    };
+    if (!worst.valid() || lacks(DeviceId(d)) > lacks(worst)) worst = DeviceId(d);
+  }
+  if (!worst.valid()) return {};
+  const DeviceUse& use = timeline.devices[worst];
+  const std::string text = fmt::format("{} needs {} of {}", cluster.device(worst).name,
+                                       bytes_text(use.peak), bytes_text(use.capacity));
+  return others == 0 ? text : fmt::format("{}, and {} more", text, others);
+}
+
+PlanFigures figures_of(const PlanToCompare& plan) {
+  const Timeline& timeline = *plan.outcome.timeline;
+  PlanFigures figures;
+  figures.label = plan.label;
+  figures.model = plan.problem.graph->name();
+  figures.cluster = plan.problem.cluster->name();
+  figures.step_time = timeline.step_time;
+  figures.batch = plan.problem.graph->batch();
+  figures.fits = timeline.feasible;
+  figures.why_not = why_not(timeline);
+  return figures;
+}
+
+// What describe_difference() says beside the groups.
+std::vector<std::string> other_changes(const PlanToCompare& from, const PlanToCompare& to) {
+  const auto bucket = [](Bytes bytes) {
+    return bytes > Bytes(0) ? "up to " + bytes_text(bytes) : std::string("none");
+  };
+  const auto order = [](const Strategy& strategy) {
+    return strategy.priorities.empty() ? "first in, first out" : "its own";
+  };
+  std::vector<std::string> lines;
+  const Strategy &a = from.strategy, &b = to.strategy;
+  if (a.bucket != b.bucket)
+    lines.push_back(
+        fmt::format("gradient buckets: {} -> {}", bucket(a.bucket), bucket(b.bucket)));
+  if (a.priorities != b.priorities)
+    lines.push_back(a.priorities.empty() || b.priorities.empty()
+                        ? fmt::format("execution order: {} -> {}", order(a), order(b))
+                        : "execution order: another one");
+  return lines;
+}
+
+}  // namespace
+
+double PlanFigures::samples_per_second() const {
+  return step_time > Nanos(0) ? static_cast<double>(batch) / to_seconds(step_time) : 0;
+}
+
+std::size_t PlanComparison::differing_groups() const {
+  return static_cast<std::size_t>(std::ranges::count_if(groups, &GroupChange::differs));
+}
+
+bool PlanComparison::same_decisions() const {
+  return match.only_from.empty() && differing_groups() == 0 && variables.empty() && others.empty();
+}
+
+PlanComparison compare_plans(const PlanToCompare& from, const PlanToCompare& to) {
+  const Timeline &before = *from.outcome.timeline, &after = *to.outcome.timeline;
+  const Pair<std::vector<PathPiece>> paths{path_pieces(before), path_pieces(after)};
+  PlanComparison result;
+  result.plans = {figures_of(from), figures_of(to)};
+  result.same_cluster = from.problem.cluster->digest() == to.problem.cluster->digest();
+  result.match = match_ops(*from.problem.graph, *to.problem.graph);
+  result.causes = step_causes(before, paths.from, after, paths.to);
+  result.groups = group_changes(from, to, result.match, paths);
+  result.variables = variable_changes(from, to, result.match);
+  result.others = other_changes(from, to);
+  result.devices = device_changes(before, after);
+  result.traffic = traffic_changes(before, after);
+  result.links = links_changes(before, after);
+  result.price = {plan_price(from), plan_price(to)};
+  result.sentence = sentence_of(result);
+  return result;
+}
+
+std::string signed_time_text(Nanos time) {
+  return (time > Nanos(0) ? "+" : "") + time_text(time);
+}
+
+std::string price_text(double dollars) {
+  return "$" + significant_text(dollars);
+}
+
+}  // namespace strato

@@ -1,0 +1,77 @@
+// What makes the difference, in a sentence or two.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "core/base/quantity_text.h"
+#include "core/compare/changes.h"
+
+namespace strato {
+namespace {
+
+constexpr std::size_t kMostCauses = 3;
+constexpr double kLeastShare = 0.05;  // of the largest cause
+
+Nanos size_of(Nanos change) { return Nanos(std::abs(change.value)); }
+
+// "31 ms less waiting for 1080ti, 9.1 ms less AllReduce": of those that go one way.
+std::string causes_text(const std::vector<Cause>& causes, bool faster, std::size_t most,
+                        Nanos least) {
+  std::string text;
+  std::size_t count = 0;
+  for (const Cause& cause : causes) {
+    const Nanos change = cause.change();
+    if (change == Nanos(0) || (change < Nanos(0)) != faster || size_of(change) < least) continue;
+    if (count++ == most) break;
+    text += fmt::format("{}{} {} {}", text.empty() ? "" : ", ", time_text(size_of(change)),
+                        faster ? "less" : "more", cause.text);
+  }
+  return text;
+}
+
+std::string per_sample_text(const PlanComparison& comparison) {
+  const PlanFigures &from = comparison.plans.from, &to = comparison.plans.to;
+  if (from.batch == to.batch) return {};
+  return fmt::format(" The batches are {} and {} samples: {} samples a second instead of {}.",
+                     from.batch, to.batch, significant_text(to.samples_per_second()),
+                     significant_text(from.samples_per_second()));
+}
+
+std::string memory_text(const PlanComparison& comparison) {
+  const PlanFigures &from = comparison.plans.from, &to = comparison.plans.to;
+  if (from.fits && to.fits) return {};
+  if (!from.fits && !to.fits) return " Neither fits into memory.";
+  const PlanFigures& larger = from.fits ? to : from;
+  return fmt::format(" But {} does not fit into memory: {}.", larger.label, larger.why_not);
+}
+
+std::string no_difference_text(const PlanComparison& comparison) {
+  const std::string time = time_text(comparison.plans.to.step_time);
+  if (comparison.same_decisions()) return fmt::format("The same: a step takes {}.", time);
+  return fmt::format("A step takes {} in both, though {} op group{} decided otherwise.", time,
+                     comparison.differing_groups(),
+                     comparison.differing_groups() == 1 ? " is" : "s are");
+}
+
+}  // namespace
+
+std::string sentence_of(const PlanComparison& comparison) {
+  const Nanos change = comparison.change();
+  if (change == Nanos(0))
+    return no_difference_text(comparison) + per_sample_text(comparison) + memory_text(comparison);
+  const bool faster = change < Nanos(0);
+  std::string text = fmt::format("{} {}", time_text(size_of(change)), faster ? "faster" : "slower");
+  if (comparison.plans.from.step_time > Nanos(0))
+    text += fmt::format(" ({})", percent_text(size_of(change) / comparison.plans.from.step_time));
+  const Nanos largest =
+      comparison.causes.empty() ? Nanos(0) : size_of(comparison.causes.front().change());
+  const Nanos least(static_cast<std::int64_t>(kLeastShare * static_cast<double>(largest.value)));
+  const std::string why = causes_text(comparison.causes, faster, kMostCauses, least);
+  const std::string against = causes_text(comparison.causes, !faster, 1, least);
+  if (!why.empty()) text += ": " + why;
+  if (!against.empty()) text += (why.empty() ? ": " : "; against that, ") + against;
+  return text + "." + per_sample_text(comparison) + memory_text(comparison);
+}
+
+}  // namespace strato
