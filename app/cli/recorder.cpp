@@ -6,6 +6,7 @@
 
 #include "app/cli/stored_run.h"
 #include "core/base/quantity_text.h"
+#include "core/search/run_curves.h"
 #include "core/search/run_record.h"
 #include "core/strategy/strategy_file.h"
 
@@ -57,6 +58,8 @@ void Recorder::finish(const PlanResult* result, RunState state) {
     run_.best = add(result->strategy, result->score, planner_);
     run_.best_ns = result->score.step_time.value;
     run_.note = note_with_facts(*result);
+    if (!result->curves.empty())
+      workspace_->set_setting(curves_key(run_.id), curves_text(result->curves));
     write({0, result->evaluations, 0, result->score});
   } else {
     workspace_->update(run_);

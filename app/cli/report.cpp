@@ -7,6 +7,7 @@
 #include "app/cli/output.h"
 #include "core/base/quantity_text.h"
 #include "core/search/baselines.h"
+#include "core/search/run_curves.h"
 
 namespace strato::cli {
 namespace {
@@ -190,6 +191,7 @@ Json verdict_json(const Verdict& verdict, double wall_seconds) {
                {"groups", verdict.problem->grouping->size()}};
   json.update(result_json(verdict));
   if (verdict.stopped) json["stopped"] = true;
+  if (!verdict.curves.empty()) json["curves"] = Json::parse(curves_text(verdict.curves));
   json["wall_s"] = wall_seconds;
   json["devices"] = devices_json(*verdict.outcome.timeline, false);
   json["baseline_devices"] = devices_json(*verdict.baseline.timeline, true);

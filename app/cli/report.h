@@ -29,6 +29,7 @@ struct Verdict {
   std::optional<std::int64_t> evaluations_to_beat_data_parallel;
   std::string note;
   std::vector<PlanResult::Fact> facts;
+  std::vector<PlanResult::Curve> curves;
   bool stopped = false;  // by Ctrl-C
 
   bool feasible() const { return outcome.timeline->feasible; }

@@ -65,6 +65,7 @@ SearchOutcome search(const SearchJob& job) {
       outcome.result.evaluations_to_beat_data_parallel;
   outcome.verdict.note = outcome.result.note;
   outcome.verdict.facts = outcome.result.facts;
+  outcome.verdict.curves = outcome.result.curves;
   outcome.verdict.stopped = interrupt.requested();
   return outcome;
 }
@@ -85,8 +86,8 @@ void write_plan_file(const std::filesystem::path& file, const LoadedModel& model
   note_import(model.import, result);
   const std::string costs = describe(model.options.costs);
   if (!costs.empty()) result["costs"] = costs;
-  plan.result_json = json_text(result);
   if (outcome.constraints) result["constraints"] = Json::parse(constraints_json(*outcome.constraints));
+  plan.result_json = json_text(result);
   plan.ranks = ranks_of(*outcome.verdict.outcome.timeline);
   write_plan(file, plan);
 }

@@ -313,6 +313,9 @@ void Workspace::remove_run(RunRow run) {
     Statement remove = state_->prepare("DELETE FROM run WHERE id = ?");
     remove.bind(1, run);
     remove.exec();
+    Statement settings = state_->prepare("DELETE FROM setting WHERE key GLOB ?");
+    bind_text(settings, 1, "run/" + std::to_string(run) + "/*");
+    settings.exec();
   });
 }
 

@@ -1,10 +1,19 @@
 #include "views/models/recorder.h"
 
 #include "core/base/error.h"
+#include "core/search/run_curves.h"
 #include "core/store/run_lock.h"
 #include "core/strategy/strategy_file.h"
 
 namespace strato {
+namespace {
+
+// None: those of before stay (a run that goes on and failed then).
+void save_curves(Workspace& workspace, RunRow run, const std::vector<PlanResult::Curve>& curves) {
+  if (!curves.empty()) workspace.set_setting(curves_key(run), curves_text(curves));
+}
+
+}  // namespace
 
 // Touched on the recorder's thread only.
 struct Recorder::State {
@@ -152,9 +161,11 @@ void Recorder::tree(std::shared_ptr<const SearchTree> tree) {
   });
 }
 
-void Recorder::finish_run(RunState run_state, const std::string& note) {
-  post([this, run_state, note](State& state) {
+void Recorder::finish_run(RunState run_state, const std::string& note,
+                          const std::vector<PlanResult::Curve>& curves) {
+  post([this, run_state, note, curves](State& state) {
     if (!state.run) return;
+    save_curves(*state.workspace, state.run->id, curves);
     state.run->state = run_state;
     state.run->note = note;
     state.workspace->update(*state.run);
@@ -164,8 +175,10 @@ void Recorder::finish_run(RunState run_state, const std::string& note) {
 }
 
 void Recorder::kept_run(const StoredRun& done, const HistoryPoint& end,
-                        const RecordedStrategy& best, std::function<void(RunRow)> kept) {
-  post([this, done, end, best, kept](State& state) {
+                        const RecordedStrategy& best,
+                        const std::vector<PlanResult::Curve>& curves,
+                        std::function<void(RunRow)> kept) {
+  post([this, done, end, best, curves, kept](State& state) {
     if (!state.workspace || !state.problem) return;
     StoredRun run = done;
     run.model = state.model;
@@ -175,6 +188,7 @@ void Recorder::kept_run(const StoredRun& done, const HistoryPoint& end,
     named.label += " #" + std::to_string(run.id);
     run.best = add(state, named, run.id);
     state.workspace->add_history(run.id, end);
+    save_curves(*state.workspace, run.id, curves);
     state.workspace->update(run);
     kept(run.id);
     callbacks_.written();

@@ -46,11 +46,12 @@ class Recorder {
   void progress(const HistoryPoint& point, RunState state);
   void best(const RecordedStrategy& recorded);  // of the run; becomes its best strategy
   void tree(std::shared_ptr<const SearchTree> tree);
-  void finish_run(RunState state, const std::string& note);
+  void finish_run(RunState state, const std::string& note,
+                  const std::vector<PlanResult::Curve>& curves = {});
   // A run that is done already, beside the one that is searched; `kept` is called on the recorder's
   // thread. `run`: planner, options, state, figures and history's end; `best` is its strategy.
   void kept_run(const StoredRun& run, const HistoryPoint& end, const RecordedStrategy& best,
-                std::function<void(RunRow)> kept);
+                const std::vector<PlanResult::Curve>& curves, std::function<void(RunRow)> kept);
   // Of that strategy; `kept` is called on the recorder's thread.
   void launch(const RecordedStrategy& recorded, const StoredLaunch& launch,
               std::function<void(LaunchRow)> kept);

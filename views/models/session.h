@@ -57,6 +57,7 @@ struct SearchStatus {
   QString run;                // "mcts #3"; empty: nothing was searched yet
   QString note;               // of the finished run: e.g. that a baseline won
   std::vector<PlanResult::Fact> facts;  // that its planner told, when it was searched here
+  std::vector<PlanResult::Curve> curves;  // that its planner drew of its own course
   bool can_continue = false;  // finished or stopped with a tree to go on from
   QString tree_error;         // why the stored run is shown without its tree
   Progress progress;
@@ -138,7 +139,6 @@ class Session : public QObject {
   void show_found(const Strategy& strategy,
                   const QString& label);  // e.g. from the search tree; undoable too
 
-  // --- search
   // --- constraints (session_constraints.cpp)
   // ---------------------------------------------------------------------------------
   // What a person demands of strategies for the open model on the open cluster, stored with the
@@ -150,6 +150,7 @@ class Session : public QObject {
   // One undoable step. False, and `failed` says why, where no strategy could keep to them.
   bool constrain(const Constraints& wanted, const QString& label);
 
+  // --- search
   // -----------------------------------------------------------------------------------------
   void start_search(const QString& planner, const PlannerOptions& options);
   void pause_search();
@@ -216,8 +217,8 @@ class Session : public QObject {
   void outcome_changed();      // a new outcome is in the snapshot, not yet explained
   void explanation_changed();  // all or a part of the explanation is in the snapshot
   void simulation_changed();   // another way of simulating was chosen
-  void search_changed();       // state or progress
   void constraints_changed();
+  void search_changed();       // state or progress
   void tree_changed();
   void planning_steps_changed();
   void compared_changed();
@@ -231,8 +232,8 @@ class Session : public QObject {
   struct State;
   friend class StrategyCommand;
   friend class SteerCommand;
-  friend class SearchObserver;
   friend class ConstrainCommand;
+  friend class SearchObserver;
   using LoadJob = std::function<void(struct Loader&)>;
 
   // The function runs in the GUI thread, unless the session is gone by then.
@@ -256,10 +257,10 @@ class Session : public QObject {
   void end_busy();
   void fit_measured();
 
-  void launch(double budget_seconds);
   void apply_constraints(const Constraints& constraints);
   void find_constraints();
 
+  void launch(double budget_seconds);
   void abandon_search();
   bool resume_after_pause();
   bool resume_after_steering();
@@ -288,8 +289,8 @@ class Session : public QObject {
   std::shared_ptr<const PlanningSteps> planning_steps_;
   std::optional<ComparedRun> compared_;
   std::shared_ptr<const MeasuredStep> launched_, measured_;  // as it was, and beside the outcome
-};
   std::shared_ptr<const Constraints> constraints_;
   std::shared_ptr<const BoundConstraints> bound_;
+};
 
 }  // namespace strato

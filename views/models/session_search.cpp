@@ -278,13 +278,14 @@ void Session::search_finished(std::uint64_t job, const PlanResult& result) {
   take_planning_steps(result.steps);
   search_.note = QString::fromStdString(result.note);
   search_.facts = result.facts;
+  search_.curves = result.curves;
   search_.state = SearchState::Idle;
   search_.can_continue = tree_ != nullptr;
   state_->recorder.progress(search_.history.back(), RunState::Running);
   record_best();
   state_->recorder.tree(tree_);
   state_->recorder.finish_run(state_->search_stopped ? RunState::Stopped : RunState::Finished,
-                              note_with_facts(result));
+                              note_with_facts(result), result.curves);
   if (state_->follows && state_->best_found->first != snapshot_.strategy) {
     apply({state_->best_found->first, search_.run});
   }
@@ -350,12 +351,12 @@ void Session::continue_search(const PlannerOptions* more) {
     state_->request.options.iterations = more->iterations;
     state_->request.options.budget_seconds = more->budget_seconds;
   }
-  go_on_from_tree(state_->request.options.budget_seconds);
   if (!have_equal(state_->request.options.constraints, constraints_)) {
     emit message(
         QStringLiteral("It goes on with the constraints that it began with; start a new search "
                        "for those of now"));
   }
+  go_on_from_tree(state_->request.options.budget_seconds);
 }
 
 void Session::take_planning_steps(std::shared_ptr<const PlanningSteps> steps) {

@@ -11,6 +11,7 @@ void Session::show_history(const LoadedProblem& loaded) {
   search_.run = QStringLiteral("%1 #%2").arg(search_.planner).arg(loaded.run->id);
   search_.note = QString::fromStdString(loaded.run->note);
   search_.history = loaded.history;
+  search_.curves = loaded.curves;
   search_.progress.evaluations = loaded.run->evaluations;
   search_.progress.elapsed_seconds = loaded.run->wall_seconds;
   search_.progress.iterations = loaded.tree ? loaded.tree->iterations : loaded.run->evaluations;

@@ -36,6 +36,7 @@ struct LoadedProblem {
   std::vector<HistoryPoint> history;
   std::shared_ptr<const SearchTree> tree;
   QString tree_error;                  // why there is none
+  std::vector<PlanResult::Curve> curves;
   std::vector<std::string> unmatched;  // what of a stored strategy or plan did not fit
 };
 
@@ -136,11 +137,11 @@ struct Session::State {
   std::optional<RunRow> shown_run;  // whose tree is shown, once it is stored
   double last_heartbeat = -1;
 
-  Recorder recorder;
   // By model and cluster: kept while the program runs, too, where no workspace is open.
   std::map<std::string, Constraints> constraints;
   std::shared_ptr<const Problem> constrained;  // that the session's constraints are bound to
 
+  Recorder recorder;
   Loader loader;
   Worker simulate{Worker::OnExit::DropQueued};
   Worker explain{Worker::OnExit::DropQueued};
@@ -162,7 +163,6 @@ class StrategyCommand : public QUndoCommand {
   bool skip_redo_;
 };
 
-// One undoable step of steering. Without effect once another run's tree is shown.
 // One undoable step of what is demanded of strategies. Without effect on another problem.
 class ConstrainCommand : public QUndoCommand {
  public:
@@ -179,6 +179,7 @@ class ConstrainCommand : public QUndoCommand {
   Constraints before_, after_;
 };
 
+// One undoable step of steering. Without effect once another run's tree is shown.
 class SteerCommand : public QUndoCommand {
  public:
   SteerCommand(Session& session, Steering before, Steering after, const QString& text);

@@ -3,6 +3,7 @@
 
 #include "core/base/error.h"
 #include "core/search/baselines.h"
+#include "core/search/run_curves.h"
 #include "core/search/run_record.h"
 #include "core/strategy/strategy_file.h"
 #include "views/models/session.h"
@@ -67,6 +68,16 @@ StoredTree read_tree(const Workspace& workspace, RunRow run) {
   }
 }
 
+// Pictures only: damaged ones are not worth a word.
+std::vector<PlanResult::Curve> read_curves(const Workspace& workspace, RunRow run) {
+  try {
+    const auto text = workspace.setting(curves_key(run));
+    if (text) return parse_curves(*text, "curves of run " + std::to_string(run));
+  } catch (const InputError&) {
+  }
+  return {};
+}
+
 // The costs that a run was made with, so that its figures and its tree hold; else says why not.
 std::string take_costs(Loader& loader, const std::optional<RunCosts>& wanted,
                        const std::string& file, RunRow run) {
@@ -119,12 +130,14 @@ void take_run(Loader& loader, const Workspace& workspace, RunRow row) {
   std::optional<StoredStrategy> best;
   if (run.best) best = workspace.strategy(*run.best);
   loader.choose = [run, best, options = options.planner, trouble = std::move(trouble),
-                   history = workspace.history(row), stored = std::move(stored),
+                   history = workspace.history(row), curves = read_curves(workspace, row),
+                   stored = std::move(stored),
                    file = workspace.file().string()](LoadedProblem& loaded) {
     if (stored.tree) find_groups_of(*stored.tree, best, file, loaded);
     loaded.run = run;
     loaded.run_options = options;
     loaded.history = history;
+    loaded.curves = curves;
     loaded.tree = stored.tree;
     loaded.tree_error = stored.error;
     if (best) choose_strategy(loaded, *best, file);

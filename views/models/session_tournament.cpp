@@ -31,7 +31,7 @@ bool Session::keep_result(const KeptResult& kept_result, std::function<void(cons
   const Strategy whole = complete(result.strategy, *snapshot_.problem->cluster);
   state_->recorder.kept_run(
       run, {result.evaluations, kept_result.seconds_to_best, run.best_ns},
-      {whole, run.planner, Origin::Run, {}, result.score},
+      {whole, run.planner, Origin::Run, {}, result.score}, result.curves,
       [this, planner = kept_result.planner, kept = std::move(kept)](RunRow row) {
         post([planner, kept, row] { kept(QStringLiteral("%1 #%2").arg(planner).arg(row)); });
       });

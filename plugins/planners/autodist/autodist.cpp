@@ -157,6 +157,7 @@ class Run {
     result.tree = record_.as_tree(problem_, common_.seed);
     result.note = note_of(search_);
     result.facts = facts_of(search_, task_);
+    result.curves = curves_of(search_);
     return result;
   }
 

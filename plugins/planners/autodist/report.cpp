@@ -4,13 +4,14 @@
 
 #include <algorithm>
 #include <functional>
+#include <numeric>
 
 #include "plugins/planners/autodist/limit.h"
 
 namespace strato::autodist {
 namespace {
 
-constexpr std::size_t kPhases = 5;
+constexpr std::size_t kPhases = 5, kQuarters = 4;
 
 std::string percent(std::optional<double> part) {
   return part ? fmt::format("{:.0f} %", 100 * *part) : "-";
@@ -46,6 +47,56 @@ std::span<const Trial> own_trials(const Search& search) {
   const auto first =
       std::ranges::find_if(search.trials(), [](const Trial& t) { return t.round >= 0; });
   return {first, search.trials().end()};
+}
+
+using Points = std::vector<std::pair<double, double>>;
+
+Points hit_rates(std::span<const Trial> trials) {
+  Points points;
+  double hits = 0;
+  for (std::size_t i = 0; i < trials.size(); ++i) {
+    hits += trials[i].hit;
+    const double count = static_cast<double>(i + 1);
+    points.emplace_back(count, 100 * hits / count);
+  }
+  return points;
+}
+
+// Nothing where the best builder or all trials so far do not fit: there is no ratio then.
+Points improvements(std::span<const Trial> trials, const Score& builder) {
+  Points points;
+  std::optional<Score> best;
+  for (std::size_t i = 0; i < trials.size() && builder.feasible; ++i) {
+    if (!best || trials[i].score.better_than(*best)) best = trials[i].score;
+    if (!best->feasible || best->step_time.value <= 0) continue;
+    points.emplace_back(static_cast<double>(i + 1), builder.step_time / best->step_time);
+  }
+  return points;
+}
+
+// By trial: 0 for the slowest quarter to 3 for the fastest.
+std::vector<std::size_t> quarters_of(std::span<const Trial> trials) {
+  std::vector<std::size_t> order(trials.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_sort(order, std::greater(),
+                           [&](std::size_t t) { return cost_of(trials[t].score); });
+  std::vector<std::size_t> quarter(trials.size());
+  for (std::size_t i = 0; i < order.size(); ++i)
+    quarter[order[i]] = i * kQuarters / order.size();
+  return quarter;
+}
+
+Points accuracy_by_quarter(std::span<const Trial> trials, std::span<const std::size_t> quarter) {
+  Points points;
+  for (std::size_t q = 0; q < kQuarters; ++q) {
+    std::vector<Trial> inside;  // without what ranking does not look at
+    for (std::size_t t = 0; t < trials.size(); ++t)
+      if (quarter[t] == q)
+        inside.push_back({{}, trials[t].score, {}, trials[t].judged, trials[t].round, false});
+    if (const auto accuracy = accuracy_of(inside))
+      points.emplace_back(static_cast<double>(q + 1), 100 * *accuracy);
+  }
+  return points;
 }
 
 std::size_t trials_until_best(std::span<const Trial> trials) {
@@ -90,6 +141,26 @@ std::vector<PlanResult::Fact> facts_of(const Search& search, const SyncTask& tas
   facts.push_back({"Ranking accuracy by phase", by_phase(trials, accuracy_of)});
   facts.push_back({"Rounds with a fidelity level", std::to_string(levels)});
   return facts;
+}
+
+std::vector<PlanResult::Curve> curves_of(const Search& search) {
+  const auto trials = own_trials(search);
+  std::vector<PlanResult::Curve> curves = {
+      {"Trials better than the best builder", "Hit rate", "Trials", "% of trials so far",
+       hit_rates(trials)},
+      {"Best trial over the best builder", "Best so far", "Trials", "Times as fast",
+       improvements(trials, *search.best_builder_score())}};
+  const std::vector<std::size_t> quarter = quarters_of(trials);
+  for (std::size_t phase = 0; phase < kPhases; ++phase) {
+    const std::size_t begin = trials.size() * phase / kPhases;
+    const std::size_t count = trials.size() * (phase + 1) / kPhases - begin;
+    curves.push_back({"Ranking accuracy by speed of trials", fmt::format("Phase {}", phase + 1),
+                      "Quarter of trials (4: the fastest)", "% of pairs",
+                      accuracy_by_quarter(trials.subspan(begin, count),
+                                          std::span(quarter).subspan(begin, count))});
+  }
+  std::erase_if(curves, [](const PlanResult::Curve& curve) { return curve.points.empty(); });
+  return curves;
 }
 
 }  // namespace strato::autodist

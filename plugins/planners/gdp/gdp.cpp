@@ -6,6 +6,7 @@
 
 #include "core/base/error.h"
 #include "core/plugin/plugin.h"
+#include "plugins/planners/gdp/course.h"
 #include "plugins/planners/gdp/planner_options.h"
 #include "plugins/planners/gdp/planners.h"
 #include "plugins/planners/gdp/ppo.h"
@@ -111,9 +112,12 @@ PlanResult Gdp::plan(const Problem& problem, Evaluator& evaluator, const Planner
   Budget budget(task, common, observer, std::move(stop));
   task.evaluate(task.known_placements());
   RoundReport last;
+  Course course;
   std::int64_t rounds = 0;
   for (; budget.left() > 0; ++rounds) {
     last = play_round(network, task, options.ppo, rounds, common.seed, budget.left());
+    course.add_round(task.evaluations(), last.mean_reward, task.reward(*task.best_score()),
+                     last.entropy);
     budget.report(false);
   }
   budget.report(true);
@@ -123,6 +127,7 @@ PlanResult Gdp::plan(const Problem& problem, Evaluator& evaluator, const Planner
                   {"Choices of a unit", std::to_string(task.choices().size())},
                   {"Policy's entropy", fmt::format("{:.3f} nats", last.entropy)},
                   {"Mean reward of the last round", fmt::format("{:.3f}", last.mean_reward)}};
+  result.curves = course.curves();
   return result;
 }
 

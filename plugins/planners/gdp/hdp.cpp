@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "core/search/reporter.h"
+#include "plugins/planners/gdp/course.h"
 #include "plugins/planners/gdp/planner_options.h"
 #include "plugins/planners/gdp/planners.h"
 
@@ -29,6 +30,7 @@ class Hdp final : public Planner {
     task.evaluate(task.known_placements());
     HdpModel model(task.features(), common.seed);
     Random random(common.seed);
+    Course course;
     std::int64_t rounds = 0;
     for (; budget.left() > 0; ++rounds) {
       const int count = static_cast<int>(std::min<std::int64_t>(rollouts, budget.left()));
@@ -37,11 +39,15 @@ class Hdp final : public Planner {
       for (const HdpDraw& draw : draws) placements.push_back(draw.placement());
       std::vector<double> advantages;
       const double usual = task.mean_reward();
+      double mean_reward = 0;
       for (const Score& score : task.evaluate(placements)) {
         advantages.push_back(task.reward(score) - (rounds == 0 ? task.reward(score) : usual));
         task.count_reward(task.reward(score));
+        mean_reward += task.reward(score) / static_cast<double>(count);
       }
-      model.learn(draws, advantages, rate);
+      const double surprise = model.learn(draws, advantages, rate);
+      course.add_round(task.evaluations(), mean_reward, task.reward(*task.best_score()),
+                       surprise / task.units().count);
       budget.report(false);
     }
     budget.report(true);
@@ -50,6 +56,7 @@ class Hdp final : public Planner {
                               model.groups());
     result.facts = {{"Groups", std::to_string(model.groups())},
                     {"Mean reward", fmt::format("{:.3f}", task.mean_reward())}};
+    result.curves = course.curves();
     return result;
   }
 };

@@ -240,16 +240,18 @@ std::vector<HdpDraw> HdpModel::draw(int count, Random& random) const {
   return draws;
 }
 
-void HdpModel::learn(std::span<const HdpDraw> draws, std::span<const double> advantages,
-                     double rate) {
+double HdpModel::learn(std::span<const HdpDraw> draws, std::span<const double> advantages,
+                       double rate) {
   CHECK(draws.size() == advantages.size(), "one advantage a draw");
   neural::on_one_thread();
   std::vector<float> weights;
   for (const double advantage : advantages)
     weights.push_back(static_cast<float>(advantage / static_cast<double>(draws.size())));
   state_->parameters.gradients.zero_();
-  (-(state_->log_probabilities(draws) * at::tensor(weights)).sum()).backward();
+  const at::Tensor logarithms = state_->log_probabilities(draws);
+  (-(logarithms * at::tensor(weights)).sum()).backward();
   state_->adam.step(state_->parameters, {rate, 0, 1.0});
+  return -logarithms.mean().item<double>();
 }
 
 double HdpModel::log_probability(const HdpDraw& draw) const {

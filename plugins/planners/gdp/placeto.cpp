@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "plugins/planners/gdp/course.h"
 #include "plugins/planners/gdp/planner_options.h"
 #include "plugins/planners/gdp/planners.h"
 
@@ -51,9 +52,13 @@ class PlacetoPlanner final : public Planner {
     Random random(common.seed);
     std::int64_t episodes = 0;
     Episode last;
+    Course course;
     for (; budget.left() > 0; ++episodes) {
       last = placeto.play(
           start, [&] { return budget.left() > 0; }, random);
+      if (!last.steps.empty())
+        course.add_round(task.evaluations(), last.reward, task.reward(*task.best_score()),
+                         last.entropy);
       if (budget.left() > 0) placeto.learn(last);
       budget.report(false);
     }
@@ -62,6 +67,7 @@ class PlacetoPlanner final : public Planner {
     result.note = fmt::format("{} episodes of {} moves", episodes, placeto.groups());
     result.facts = {{"Moves of an episode", std::to_string(placeto.groups())},
                     {"Policy's entropy", fmt::format("{:.3f} nats", last.entropy)}};
+    result.curves = course.curves();
     return result;
   }
 };

@@ -33,6 +33,7 @@ struct Episode {
   };
   std::vector<Step> steps;
   double entropy = 0;  // mean over steps, nats
+  double reward = 0;   // of the placement that it ended with
 };
 
 class Placeto {

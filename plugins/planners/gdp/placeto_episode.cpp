@@ -72,6 +72,7 @@ Episode Placeto::play(const Placement& start, const std::function<bool()>& go_on
     episode.entropy += entropy_of(row);
     episode.steps.push_back(std::move(step));
   }
+  episode.reward = reward;
   if (!episode.steps.empty()) episode.entropy /= static_cast<double>(episode.steps.size());
   return episode;
 }

@@ -56,6 +56,21 @@ StoredStrategy strategy_of(const Filled& rows, const std::string& json) {
   return strategy;
 }
 
+TEST(Workspace, SettingsOfARunGoWithIt) {
+  TemporaryFolder folder;
+  Workspace workspace(folder / "a.strata");
+  const Filled rows = fill(workspace);
+  const std::string key = "run/" + std::to_string(rows.run) + "/curves";
+  const std::string other = "run/" + std::to_string(rows.run) + "0/curves";
+  workspace.set_setting(key, "[]");
+  workspace.set_setting(other, "[]");
+  workspace.set_setting("window", "docks");
+  workspace.remove_run(rows.run);
+  EXPECT_FALSE(workspace.setting(key));
+  EXPECT_TRUE(workspace.setting(other));
+  EXPECT_TRUE(workspace.setting("window"));
+}
+
 TEST(Workspace, EveryRowComesBackAfterReopening) {
   TemporaryFolder folder;
   Filled rows;

@@ -134,6 +134,53 @@ TEST(Search, HitsAreTrialsThatBeatTheBestBuilder) {
   EXPECT_DOUBLE_EQ(*hit_rate(search.trials()), static_cast<double>(hits) / own);
 }
 
+const PlanResult::Curve* curve_named(const std::vector<PlanResult::Curve>& curves,
+                                     std::string_view name) {
+  for (const PlanResult::Curve& curve : curves)
+    if (curve.name == name) return &curve;
+  return nullptr;
+}
+
+TEST(Search, ItsCurvesAreThoseOfItsTrials) {
+  const Ground ground = wide_ground();
+  const Search search = played(ground.task, light(), 8);
+  const std::vector<PlanResult::Curve> curves = curves_of(search);
+  const auto* hits = curve_named(curves, "Hit rate");
+  ASSERT_NE(hits, nullptr);
+  ASSERT_EQ(hits->points.size(), 80u);
+  EXPECT_DOUBLE_EQ(hits->points.back().second, 100 * *hit_rate(search.trials()));
+  const auto* best = curve_named(curves, "Best so far");
+  ASSERT_NE(best, nullptr);
+  for (std::size_t i = 1; i < best->points.size(); ++i)
+    EXPECT_GE(best->points[i].second, best->points[i - 1].second);
+  EXPECT_DOUBLE_EQ(best->points.back().second,
+                   search.best_builder_score()->step_time / search.best().score.step_time);
+  int phases = 0;
+  for (const PlanResult::Curve& curve : curves) {
+    if (!curve.name.starts_with("Phase")) continue;
+    ++phases;
+    for (const auto& [quarter, accuracy] : curve.points) {
+      EXPECT_TRUE(quarter >= 1 && quarter <= 4);
+      EXPECT_TRUE(accuracy >= 0 && accuracy <= 100);
+    }
+  }
+  EXPECT_GE(phases, 3);
+}
+
+TEST(Search, CurvesOfLittleAreFew) {
+  const Ground ground = wide_ground();
+  EXPECT_TRUE(curves_of(played(ground.task, light(), 0)).empty());  // builders only
+  SearchOptions unjudged = light();
+  unjudged.learned = false;
+  EXPECT_EQ(curves_of(played(ground.task, unjudged, 2)).size(), 2u);
+  const Search none = played(ground.task, light(), 2, 1, [](std::span<const Strategy> strategies) {
+    return std::vector<Score>(strategies.size());
+  });
+  const auto curves = curves_of(none);  // nothing fits: no ratio, and no pair to rank
+  ASSERT_EQ(curves.size(), 1u);
+  EXPECT_EQ(curves[0].points.back().second, 0);
+}
+
 TEST(Search, LearnsFromTrialsThatFail) {
   const Ground ground = wide_ground();
   int calls = 0;

@@ -1,6 +1,7 @@
 // gdp as it is shipped, and its rounds.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <filesystem>
 
 #include "core/base/error.h"
@@ -69,6 +70,36 @@ TEST(Gdp, StartsFromTheBundledWeights) {
   EXPECT_TRUE(trained.score.better_than(fresh.score));
   const PlanResult other = plan(problem, evaluations(5), {{"attention", "false"}});
   EXPECT_NE(other.note.find("fresh"), std::string::npos);
+}
+
+TEST(Gdp, DrawsWhatItsRoundsEarned) {
+  const Problem problem = sample("lenet", 64, "gdp");
+  for (const char* name : {"gdp", "hdp", "placeto"}) {
+    PlannerOptions options = evaluations(70);
+    options.floor = false;
+    if (std::string_view(name) == "gdp") options.set = {{"mode", "one"}};
+    Observer quiet;
+    const PlanResult result =
+        run_planner(*registry().planner(name), problem, options, quiet, {});
+    ASSERT_EQ(result.curves.size(), 3U) << name;
+    for (const PlanResult::Curve& curve : result.curves) {
+      ASSERT_FALSE(curve.points.empty());
+      EXPECT_LE(curve.points.back().first, 70) << name;
+      for (std::size_t i = 0; i < curve.points.size(); ++i) {
+        EXPECT_TRUE(std::isfinite(curve.points[i].second)) << name << " " << curve.name;
+        EXPECT_TRUE(i == 0 || curve.points[i].first >= curve.points[i - 1].first) << name;
+      }
+    }
+    const auto &mean = result.curves[0].points, &best = result.curves[1].points;
+    ASSERT_EQ(mean.size(), best.size());
+    for (std::size_t i = 0; i < mean.size(); ++i) {
+      EXPECT_LE(mean[i].second, best[i].second + 1e-9) << name;
+      EXPECT_TRUE(i == 0 || best[i].second >= best[i - 1].second) << name;
+    }
+    for (const auto& [at, entropy] : result.curves[2].points) EXPECT_GE(entropy, 0) << name;
+    EXPECT_EQ(result.curves[0].title, result.curves[1].title);
+  }
+  EXPECT_TRUE(plan(problem, evaluations(0), {{"mode", "one"}}).curves.empty());
 }
 
 TEST(Gdp, DoesNotDependOnThreads) {
