@@ -27,6 +27,25 @@ int list_plugins(PluginKind kind, const std::string& title, const Command& comma
   return Done;
 }
 
+// Of a planner, perhaps with refiners: what --set takes.
+int list_options(const std::string& planner, const Command& command) {
+  const std::vector<OptionHelp> options = plugins().planner(planner)->options();
+  if (command.json) {
+    Json list = Json::array();
+    for (const OptionHelp& option : options)
+      list.push_back(
+          {{"name", option.name}, {"default", option.default_value}, {"help", option.help}});
+    print(json_text(Json{{"planner", planner}, {"options", list}}) + "\n");
+    return Done;
+  }
+  Table table({"option", "default", "what it does"});
+  for (const OptionHelp& option : options)
+    table.add({option.name, option.default_value.empty() ? "-" : option.default_value,
+               option.help});
+  print(table.empty() ? planner + " has no options\n" : table.text());
+  return Done;
+}
+
 double peak(const GpuType& gpu, Precision precision) {
   return gpu.peak_flops[static_cast<std::size_t>(precision)];
 }
@@ -77,8 +96,13 @@ void add_list(CLI::App& app, Command& command) {
       ->check(CLI::IsMember(
           {"planners", "refiners", "importers", "exporters", "launchers", "engines", "transports",
            "gpus"}));
-  sub->callback([what, &command] {
-    command.action = [what, &command] {
+  const auto planner = std::make_shared<std::string>();
+  sub->add_option("planner", *planner, "Of planners: lists the options of this one (for --set)");
+  sub->callback([what, planner, &command] {
+    if (!planner->empty() && *what != "planners")
+      throw CLI::ValidationError("planner", "goes with \"list planners\" only");
+    command.action = [what, planner, &command] {
+      if (!planner->empty()) return list_options(*planner, command);
       if (*what == "gpus") return list_gpus(command);
       for (const PluginKind kind : {PluginKind::Importer, PluginKind::Planner, PluginKind::Refiner,
                                     PluginKind::Exporter, PluginKind::Engine,

@@ -11,6 +11,7 @@
 #include "app/explorer/header_menus.h"
 #include "app/explorer/vital_signs_row.h"
 #include "views/models/budget.h"
+#include "views/search/options_form.h"
 #include "views/style/style.h"
 #include "views/style/text.h"
 
@@ -47,6 +48,12 @@ HeaderBar::HeaderBar(Session& session, QWidget* parent)
       strategy_(new QLabel(this)),
       planner_(new QComboBox(this)),
       budget_(new QComboBox(this)),
+      options_button_(new QToolButton(this)),
+      options_(new OptionsForm(
+          [&session](const std::string& planner) {
+            return session.plugins().planner(planner)->options();
+          },
+          this)),
       main_(new QPushButton(this)),
       second_(new QPushButton(this)) {
   build();
@@ -76,6 +83,7 @@ void HeaderBar::build() {
   strategy_->setMinimumWidth(60);
   fill_planners();
   fill_refiners();
+  build_options();
   budget_->setEditable(true);
   budget_->setInsertPolicy(QComboBox::NoInsert);
   budget_->addItems({QStringLiteral("200 iterations"), QStringLiteral("800 iterations"),
@@ -92,6 +100,7 @@ void HeaderBar::build() {
   above->addWidget(strategy_, 1);
   above->addWidget(planner_);
   for (const auto& [name, box] : refiners_) above->addWidget(box);
+  above->addWidget(options_button_);
   for (QWidget* widget : std::initializer_list<QWidget*>{budget_, main_, second_}) {
     above->addWidget(widget);
   }
@@ -126,6 +135,40 @@ void HeaderBar::fill_refiners() {
   }
 }
 
+void HeaderBar::build_options() {
+  options_->setWindowFlags(Qt::Popup);
+  options_button_->setAutoRaise(true);
+  connect(options_button_, &QToolButton::clicked, this, &HeaderBar::show_options);
+  connect(options_, &OptionsForm::changed, this, &HeaderBar::refresh_options);
+  connect(planner_, &QComboBox::currentIndexChanged, this, &HeaderBar::refresh_options);
+  for (const auto& [name, box] : refiners_)
+    connect(box, &QCheckBox::toggled, this, &HeaderBar::refresh_options);
+  refresh_options();
+}
+
+void HeaderBar::show_options() {
+  if (!options_button_->isEnabled()) return;
+  options_->show_planner(planner());
+  const QSize wanted = QSize(104, 128) * style::kGrid;
+  const QRect window_area = window()->geometry();
+  options_->resize(wanted.boundedTo(window_area.size() * 0.9));
+  const QPoint below = options_button_->mapToGlobal(QPoint(0, options_button_->height()));
+  options_->move(std::max(window_area.left(),
+                          std::min(below.x(), window_area.right() - options_->width())),
+                 below.y());
+  options_->show();
+}
+
+void HeaderBar::refresh_options() {
+  const int changes = options_->changes(planner());
+  options_button_->setText(changes == 0 ? QStringLiteral("Options…")
+                                        : QStringLiteral("Options (%1)…").arg(changes));
+  const QString description = options_->description(planner());
+  options_button_->setToolTip(description.isEmpty()
+                                  ? QStringLiteral("What else the planner can be asked for")
+                                  : description);
+}
+
 QString HeaderBar::planner() const {
   QString name = planner_->currentText();
   for (const auto& [refiner, box] : refiners_) {
@@ -142,6 +185,7 @@ void HeaderBar::continue_with_edits() {
 PlannerOptions HeaderBar::planner_options() const {
   PlannerOptions options;
   parse_budget(budget_->currentText(), options);
+  options_->fill(planner(), options);
   return options;
 }
 
@@ -161,6 +205,7 @@ void HeaderBar::search_or_pause() {
         budget_->setFocus();
         return;
       }
+      options_->fill(planner(), options);
       session_.start_search(planner(), options);
     }
   }
@@ -221,6 +266,7 @@ void HeaderBar::refresh_search() {
   planner_->setEnabled(idle && planner_->count() > 0);
   for (const auto& [name, box] : refiners_) box->setEnabled(idle);
   budget_->setEnabled(idle);
+  options_button_->setEnabled(idle && planner_->count() > 0);
 }
 
 }  // namespace strato

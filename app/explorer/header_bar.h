@@ -14,6 +14,8 @@ class QToolButton;
 
 namespace strato {
 
+class OptionsForm;
+
 class HeaderBar : public QWidget {
   Q_OBJECT
  public:
@@ -23,6 +25,7 @@ class HeaderBar : public QWidget {
   PlannerOptions planner_options() const;
   void search_or_pause();  // what the main button says
   void continue_with_edits();
+  void show_options();  // of the planner that is chosen
 
  signals:
   void open_model_wanted();
@@ -34,15 +37,19 @@ class HeaderBar : public QWidget {
   void build();
   void fill_planners();
   void fill_refiners();
+  void build_options();
   void refresh();
   void refresh_names();
   void refresh_search();
+  void refresh_options();
 
   Session& session_;
   QToolButton *model_, *cluster_;
   QLabel* strategy_;
   QComboBox *planner_, *budget_;
   std::vector<std::pair<QString, QCheckBox*>> refiners_;  // by name
+  QToolButton* options_button_;
+  OptionsForm* options_;  // in a popup of its own
   QPushButton *main_, *second_;
 };
 

@@ -200,7 +200,10 @@ void MainWindow::build_run_menu() {
   QAction* with_edits = menu->addAction(QStringLiteral("Continue with &Edits Pinned"),
                                         QKeySequence(QStringLiteral("Ctrl+Shift+F5")), header_,
                                         &HeaderBar::continue_with_edits);
-  const auto refresh = [this, search, go_on, with_edits, stop] {
+  QAction* options = menu->addAction(QStringLiteral("Planner &Options…"),
+                                     QKeySequence(QStringLiteral("Ctrl+,")),
+                                     header_, &HeaderBar::show_options);
+  const auto refresh = [this, search, go_on, with_edits, stop, options] {
     const SearchStatus& status = session_.search();
     search->setText(status.state == SearchState::Running ? QStringLiteral("&Pause")
                                                          : QStringLiteral("&Search"));
@@ -210,6 +213,7 @@ void MainWindow::build_run_menu() {
                            !session_.snapshot().edited.empty() &&
                            !session_.snapshot().has_own_groups());
     stop->setEnabled(status.state != SearchState::Idle);
+    options->setEnabled(status.state == SearchState::Idle);
   };
   connect(&session_, &Session::search_changed, this, refresh);
   connect(&session_, &Session::problem_changed, this, refresh);
