@@ -2,11 +2,13 @@
 
 #include <QHeaderView>
 #include <QLabel>
+#include <QLineEdit>
 #include <QMenu>
 #include <QTreeView>
 #include <QVBoxLayout>
 
 #include "views/style/style.h"
+#include "views/workspace/workspace_filter.h"
 
 namespace strato {
 
@@ -14,10 +16,16 @@ WorkspaceView::WorkspaceView(Session& session, QWidget* parent)
     : QWidget(parent),
       session_(session),
       model_(new WorkspaceModel(session, this)),
+      filtered_(new WorkspaceFilter(this)),
+      filter_(new QLineEdit(this)),
       tree_(new QTreeView(this)),
-      empty_(new QLabel(QStringLiteral("Runs and edits are kept here once a workspace is open."),
-                        this)) {
-  tree_->setModel(model_);
+      empty_(new QLabel(this)) {
+  filtered_->setSourceModel(model_);
+  filter_->setPlaceholderText(QStringLiteral("Filter"));
+  filter_->setToolTip(QStringLiteral("Words of a name, a planner, a time, a note or a file"));
+  filter_->setClearButtonEnabled(true);
+  filter_->setAccessibleName(QStringLiteral("Filter of the workspace"));
+  tree_->setModel(filtered_);
   tree_->setFrameShape(QFrame::NoFrame);
   tree_->setHeaderHidden(true);
   tree_->setUniformRowHeights(true);
@@ -34,26 +42,40 @@ WorkspaceView::WorkspaceView(Session& session, QWidget* parent)
   empty_->setMargin(3 * style::kGrid);
   auto* layout = new QVBoxLayout(this);
   layout->setContentsMargins(0, 0, 0, 0);
+  layout->setSpacing(style::kGrid);
+  layout->addWidget(filter_);
   layout->addWidget(tree_);
   layout->addWidget(empty_);
   connect(tree_, &QTreeView::activated, this, &WorkspaceView::open);
   connect(tree_, &QWidget::customContextMenuRequested, this, &WorkspaceView::context_menu);
-  connect(model_, &QAbstractItemModel::modelReset, this, &WorkspaceView::expand_sections);
+  connect(filtered_, &QAbstractItemModel::modelReset, this, &WorkspaceView::expand_sections);
+  connect(filter_, &QLineEdit::textChanged, this, &WorkspaceView::filter_changed);
   expand_sections();
 }
 
 // Sections and runs; edits of edits open by hand. Rows are few, so this stays cheap.
 void WorkspaceView::expand_sections() {
-  for (int section = 0; section < model_->rowCount(); ++section) {
-    const QModelIndex index = model_->index(section, 0);
+  for (int section = 0; section < filtered_->rowCount(); ++section) {
+    const QModelIndex index = filtered_->index(section, 0);
     tree_->expand(index);
     tree_->setFirstColumnSpanned(section, {}, true);
-    for (int row = 0; row < std::min(model_->rowCount(index), 20); ++row) {
-      tree_->expand(model_->index(row, 0, index));
+    for (int row = 0; row < std::min(filtered_->rowCount(index), 20); ++row) {
+      tree_->expand(filtered_->index(row, 0, index));
     }
   }
-  tree_->setVisible(model_->rowCount() > 0);
-  empty_->setVisible(model_->rowCount() == 0);
+  const bool some = model_->rowCount() > 0;
+  const bool none_left = some && filtered_->rowCount() == 0;
+  empty_->setText(none_left
+                      ? QStringLiteral("Nothing here has these words.")
+                      : QStringLiteral("Runs and edits are kept here once a workspace is open."));
+  filter_->setVisible(some);
+  tree_->setVisible(some && !none_left);
+  empty_->setVisible(!some || none_left);
+}
+
+void WorkspaceView::filter_changed() {
+  filtered_->look_for(filter_->text());
+  expand_sections();
 }
 
 void WorkspaceView::open(const QModelIndex& index) {
