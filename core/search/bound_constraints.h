@@ -40,8 +40,6 @@ class BoundConstraints {
 
   // The decisions of the problem's own groups that are pinned; empty when none is.
   const IdVector<GroupId, std::optional<Decision>>& pins() const { return pins_; }
-  // Whether the problem's group may be decided so, the other groups left aside.
-  bool permits(GroupId group, const Decision& decision) const;
   // Which of describe(constraints) concern the group of this grouping, which is of the same graph.
   std::vector<std::size_t> concerning(GroupId group, const Grouping& grouping) const;
 

@@ -243,18 +243,6 @@ bool BoundConstraints::keeps(const Item& item, const Strategy& strategy,
          static_cast<std::size_t>(std::ranges::count(used, 1)) <= item.most;
 }
 
-bool BoundConstraints::permits(GroupId group, const Decision& decision) const {
-  const ConstraintRule& rule = rules_->of(group);
-  if (rule.pinned) return decision == *rule.pinned;
-  if (!rule.modes[static_cast<std::size_t>(decision.mode)]) return false;
-  for (const DeviceShare& share : decision.devices)
-    if (!rule.allowed[share.device]) return false;
-  return std::ranges::all_of(rule.items, [&](std::int32_t number) {
-    const Item& item = items_[static_cast<std::size_t>(number)];
-    return item.kind != Item::Kind::Limit || decision.devices.size() <= item.most;
-  });
-}
-
 std::vector<std::size_t> BoundConstraints::violated(const Strategy& given) const {
   const Strategy strategy = complete(given, *problem_.cluster);
   const bool own =

@@ -383,12 +383,7 @@ PlanResult tree_search(const Problem& problem, Evaluator& evaluator, PriorProvid
                        std::shared_ptr<const SearchTree> resume) {
   TreeSearchOptions own = options;
   const auto constraints = bind_constraints(common.constraints.get(), problem);
-  if (constraints) {
-    own.pins = constraints->pins();
-    own.permits = [&](GroupId group, const Decision& decision) {
-      return constraints->permits(group, decision);
-    };
-  }
+  if (constraints) own.pins = constraints->pins();
   return TreeSearch(problem, evaluator, prior, common, own, observer, resume.get())
       .run(stop, resume.get());
 }

@@ -88,10 +88,9 @@ struct TreeSearchOptions {
   double polish = 0.75;  // part of the evaluations spent on local improvement
   int batch = 8;
   ActionOptions actions;
-  // What constraints leave to the search (tree_search() fills these from PlannerOptions::constraints):
-  // decisions that groups keep, empty: none; and which others a group may be given, empty: all.
+  // Decisions that groups keep, by PlannerOptions::constraints (tree_search() fills it in); empty:
+  // none. All else that is demanded is up to the evaluator, which repairs what it is asked about.
   IdVector<GroupId, std::optional<Decision>> pins;
-  std::function<bool(GroupId, const Decision&)> permits;
   // Applied to every complete strategy before it is evaluated or returned; deterministic, and only
   // a function of the strategy. Empty: nothing is done.
   std::function<void(Strategy&)> finish;

@@ -46,7 +46,6 @@ TreeState::TreeState(const Problem& problem, const TreeSearchOptions& options, s
   for (const Strategy& strategy : known) take_decisions(strategy);
   while (first_free_ < order_.size() && pin_at(first_free_) >= 0) ++first_free_;
   ranked_ = rank_actions(problem, free_actions, order_, seed, options.noise, first_free_);
-  if (options_.permits) leave_out_what_is_not_permitted();
   for (const auto& ranks : ranked_) {
     position_.emplace_back(actions_.size(), -1);
     for (std::size_t place = 0; place < ranks.size(); ++place)
@@ -88,16 +87,6 @@ void TreeState::take_pins(const IdVector<GroupId, std::optional<Decision>>& pins
     const auto known = std::ranges::find(actions_, *pin);
     pinned_[g] = static_cast<std::int32_t>(known - actions_.begin());
     if (known == actions_.end()) actions_.push_back(*pin);
-  }
-}
-
-void TreeState::leave_out_what_is_not_permitted() {
-  for (std::size_t depth = 0; depth < ranked_.size(); ++depth) {
-    std::vector<std::int32_t> left;
-    for (const std::int32_t action : ranked_[depth])
-      if (options_.permits(order_[depth], actions_[static_cast<std::size_t>(action)]))
-        left.push_back(action);
-    if (!left.empty()) ranked_[depth] = std::move(left);
   }
 }
 

@@ -84,7 +84,6 @@ class TreeState {
  private:
   void take_actions(const Problem& problem, const SearchTree& steering);
   void take_pins(const IdVector<GroupId, std::optional<Decision>>& pins);
-  void leave_out_what_is_not_permitted();
   void take_decisions(const Strategy& known);
   void restore_node(const SearchTree& tree, std::int32_t id);
   void restore_priors(const SearchTree& tree);

@@ -10,6 +10,7 @@ PlacementModel::PlacementModel(Session& session, QObject* parent)
   connect(&session_, &Session::problem_changed, this, &PlacementModel::reset);
   connect(&session_, &Session::strategy_changed, this, &PlacementModel::refresh);
   connect(&session_, &Session::tree_changed, this, &PlacementModel::refresh_pins);
+  connect(&session_, &Session::constraints_changed, this, &PlacementModel::refresh_constraints);
   reset();
 }
 
@@ -23,11 +24,13 @@ void PlacementModel::reset() {
     for (const OpGroup& group : problem->grouping->groups()) total += group.compute_time;
   }
   total_seconds_ = to_seconds(total);
+  constraints_ = constraints_by_group(session_);
   endResetModel();
 }
 
 void PlacementModel::refresh() {
   if (rows_ == 0) return;
+  if (!constraints_.empty()) return refresh_constraints();
   emit dataChanged(index(0, ModeOfGroup), index(rows_ - 1, columns_ - 1));
   emit headerDataChanged(Qt::Horizontal, FirstDeviceGroup, columns_ - 1);
 }
@@ -36,7 +39,26 @@ void PlacementModel::refresh_pins() {
   if (rows_ > 0) emit dataChanged(index(0, Name), index(rows_ - 1, Name), {PinnedRole});
 }
 
+void PlacementModel::refresh_constraints() {
+  constraints_ = constraints_by_group(session_);
+  if (rows_ == 0) return;
+  emit dataChanged(index(0, Name), index(rows_ - 1, columns_ - 1));
+  emit headerDataChanged(Qt::Horizontal, FirstDeviceGroup, columns_ - 1);
+}
+
+const GroupConstraints& PlacementModel::constraints(int row) const {
+  static const GroupConstraints none;
+  const auto at = static_cast<std::size_t>(row);
+  return at < constraints_.size() ? constraints_[at] : none;
+}
+
+QString PlacementModel::with_constraints(QString tip, int row) const {
+  for (const QString& line : constraints(row).lines) tip += QLatin1Char('\n') + line;
+  return tip;
+}
+
 bool PlacementModel::is_pinned(int row) const {
+  if (constraints(row).pinned) return true;
   const auto tree = session_.tree();
   return tree && !session_.snapshot().has_own_groups() &&
          static_cast<std::size_t>(row) < tree->pinned.size() &&
@@ -77,6 +99,8 @@ QVariant PlacementModel::group_data(int row, int column, int role) const {
     return total_seconds_ > 0 ? to_seconds(group.compute_time) / total_seconds_ : 0.0;
   }
   if (role == PinnedRole) return column == Name && is_pinned(row);
+  if (role == TogetherRole) return column == Name && constraints(row).together;
+  if (role == ViolatedRole) return column == Name && constraints(row).violated;
   if (role == ModeRole) return decision ? static_cast<int>(decision->mode) : -1;
   if (role == Qt::TextAlignmentRole) {
     const bool number = column == Ops || column == Time || column == Parameters;
@@ -88,8 +112,9 @@ QVariant PlacementModel::group_data(int row, int column, int role) const {
             .arg(text(group.name))
             .arg(group.ops.size())
             .arg(style::time(group.compute_time));
-    return is_pinned(row) ? facts + QStringLiteral("\nPinned: the search keeps to its decision")
-                          : facts;
+    return with_constraints(
+        is_pinned(row) ? facts + QStringLiteral("\nPinned: searches keep to its decision") : facts,
+        row);
   }
   const bool sort = role == SortRole;
   if (!sort && role != Qt::DisplayRole && role != Qt::EditRole) return {};
@@ -144,13 +169,18 @@ QVariant PlacementModel::cell_data(int row, DeviceGroupId group, int role) const
       return share.of;
     case SplitsRole:
       return splits_batch(decision->mode);
+    case ForbiddenRole:
+      return group.index() < constraints(row).forbidden.size() &&
+             constraints(row).forbidden[group.index()] != 0;
     case Qt::EditRole:
     case WeightRole:
       return even ? share.weight / share.devices : 0;
     case Qt::ToolTipRole:
-      return QStringLiteral("%1: %2\nClick: use %3 or not. Double-click or F2: change its weight.")
-          .arg(text(problem()->grouping->group(group_at(row)).name),
-               describe_shares(*decision, cluster), text(cluster.groups()[group].name));
+      return with_constraints(
+          QStringLiteral("%1: %2\nClick: use %3 or not. Double-click or F2: change its weight.")
+              .arg(text(problem()->grouping->group(group_at(row)).name),
+                   describe_shares(*decision, cluster), text(cluster.groups()[group].name)),
+          row);
     default:
       return {};
   }
@@ -254,11 +284,16 @@ bool PlacementModel::setData(const QModelIndex& index, const QVariant& value, in
   return true;
 }
 
+Strategy PlacementModel::toggled(const std::vector<GroupId>& groups, DeviceGroupId device_group,
+                                 bool used) const {
+  return with_device_group(session_.snapshot().strategy, groups, *problem()->cluster, device_group,
+                           used);
+}
+
 void PlacementModel::toggle(const std::vector<GroupId>& groups, DeviceGroupId device_group,
                             bool used) {
   const Cluster& cluster = *problem()->cluster;
-  const Strategy changed =
-      with_device_group(session_.snapshot().strategy, groups, cluster, device_group, used);
+  const Strategy changed = toggled(groups, device_group, used);
   if (changed == session_.snapshot().strategy) {
     if (!used) emit session_.message(QStringLiteral("An op group needs at least one device"));
     return;

@@ -5,6 +5,7 @@
 
 #include <QAbstractTableModel>
 
+#include "views/models/constraint_edits.h"
 #include "views/models/session.h"
 #include "views/models/strategy_edits.h"
 
@@ -25,7 +26,10 @@ class PlacementModel : public QAbstractTableModel {
     SplitsRole,       // bool: whether weights mean something here
     ModeRole,         // int
     TimeShareRole,    // double: of all groups' compute time
-    PinnedRole,       // bool: the search keeps to the decision of this group
+    PinnedRole,       // bool: searches keep to the decision of this group
+    TogetherRole,     // bool: it is decided as other groups are, on demand
+    ForbiddenRole,    // bool, of a cell: the devices are not for this group
+    ViolatedRole,     // bool: the strategy shown does not keep to a constraint of this group
     SummaryRole,      // QString of headerData: the column's sum
   };
 
@@ -44,6 +48,8 @@ class PlacementModel : public QAbstractTableModel {
   // Uses or frees the device group for all the groups, as one edit.
   void toggle(const std::vector<GroupId>& groups, DeviceGroupId device_group, bool used);
   void set_mode(const std::vector<GroupId>& groups, Mode mode);
+  // What toggle() would make of the strategy shown.
+  Strategy toggled(const std::vector<GroupId>& groups, DeviceGroupId device_group, bool used) const;
 
  private:
   const Problem* problem() const { return session_.snapshot().problem.get(); }
@@ -57,10 +63,14 @@ class PlacementModel : public QAbstractTableModel {
   void refresh();
   void refresh_pins();
   bool is_pinned(int row) const;
+  void refresh_constraints();
+  const GroupConstraints& constraints(int row) const;
+  QString with_constraints(QString tip, int row) const;
 
   Session& session_;
   int rows_ = 0, columns_ = 0;
   double total_seconds_ = 0;
+  std::vector<GroupConstraints> constraints_;  // by row; empty: none
 };
 
 }  // namespace strato

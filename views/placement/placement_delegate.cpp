@@ -45,10 +45,16 @@ void PlacementDelegate::paint(QPainter* painter, const QStyleOptionViewItem& opt
     paint_time(painter, option, index);
   } else {
     QRect rect = option.rect.adjusted(2 * style::kGrid, 0, -2 * style::kGrid, 0);
+    const QColor mark = index.data(PlacementModel::ViolatedRole).toBool()
+                            ? style::infeasible(style::is_dark(option.palette))
+                            : option.palette.color(QPalette::Text);
     if (index.data(PlacementModel::PinnedRole).toBool()) {
-      style::draw_pin(*painter, QRectF(rect.left() - 4, rect.center().y() - 6, 11, 12),
-                      option.palette.color(QPalette::Text));
+      style::draw_pin(*painter, QRectF(rect.left() - 4, rect.center().y() - 6, 11, 12), mark);
       rect.setLeft(rect.left() + 3 * style::kGrid);
+    }
+    if (index.data(PlacementModel::TogetherRole).toBool()) {
+      style::draw_links(*painter, QRectF(rect.left() - 4, rect.center().y() - 5, 14, 11), mark);
+      rect.setLeft(rect.left() + 4 * style::kGrid);
     }
     painter->setPen(option.palette.color(QPalette::Text));
     const QString text =
@@ -68,6 +74,7 @@ void PlacementDelegate::paint_share(QPainter* painter, const QStyleOptionViewIte
   const bool dark = style::is_dark(option.palette);
   const QRectF patch = QRectF(option.rect).adjusted(2, 2, -2, -2);
   const int used = index.data(PlacementModel::UsedRole).toInt();
+  const bool forbidden = index.data(PlacementModel::ForbiddenRole).toBool();
   const auto& problem = session_.snapshot().problem;
   if (!problem || group.index() >= problem->cluster->groups().size()) return;
   if (used == 0) {
@@ -76,6 +83,10 @@ void PlacementDelegate::paint_share(QPainter* painter, const QStyleOptionViewIte
     painter->setPen(Qt::NoPen);
     painter->setBrush(empty);
     painter->drawRoundedRect(patch, 3, 3);
+    if (forbidden) {
+      const QRectF ring(patch.center() - QPointF(5, 5), QSizeF(10, 10));
+      style::draw_no_entry(*painter, ring, style::muted_text(option.palette));
+    }
     return;
   }
   const double share = index.data(PlacementModel::ShareRole).toDouble();
@@ -90,6 +101,12 @@ void PlacementDelegate::paint_share(QPainter* painter, const QStyleOptionViewIte
   painter->setPen(style::text_on(fill));
   const QString text = index.data().toString();
   const bool fits = option.fontMetrics.horizontalAdvance(text) <= patch.width();
+  if (forbidden) {  // by hand, against what is demanded
+    painter->setPen(QPen(style::infeasible(dark), 2));
+    painter->setBrush(Qt::NoBrush);
+    painter->drawRoundedRect(patch, 3, 3);
+    painter->setPen(style::text_on(fill));
+  }
   painter->drawText(patch, Qt::AlignCenter,
                     fits ? text : text.section(QStringLiteral(" · "), 0, 0));
 }

@@ -11,8 +11,10 @@
 #include <QVBoxLayout>
 #include <algorithm>
 
+#include "views/placement/constraint_menu.h"
 #include "views/placement/placement_delegate.h"
 #include "views/placement/placement_header.h"
+#include "views/placement/placement_preview.h"
 #include "views/style/list_table.h"
 #include "views/style/style.h"
 
@@ -39,6 +41,16 @@ PlacementView::PlacementView(Session& session, QWidget* parent)
   connect(&session_.selection(), &Selection::changed, this, &PlacementView::show_selection);
   connect(delegate_, &PlacementDelegate::mode_chosen, this, &PlacementView::choose_mode);
   connect(table_, &QWidget::customContextMenuRequested, this, &PlacementView::context_menu);
+  preview_ = new PlacementPreview(
+      session_, *model_, *table_,
+      [this](const QModelIndex& index) -> std::optional<PlacementPreview::Target> {
+        const QModelIndex source = proxy_->mapToSource(index);
+        const DeviceGroupId device_group = model_->device_group_at(source.column());
+        if (!device_group.valid()) return std::nullopt;
+        return PlacementPreview::Target{groups_at(source), device_group,
+                                        source.data(PlacementModel::UsedRole).toInt() == 0};
+      });
+  connect(preview_, &PlacementPreview::changed, this, &PlacementView::update_hint);
   tint_selection();
   resize_columns();
   update_hint();
@@ -161,7 +173,9 @@ void PlacementView::update_hint() {
   QPalette palette = this->palette();
   palette.setColor(QPalette::WindowText, style::muted_text(palette));
   hint_->setPalette(palette);
-  hint_->setText(count > 1
+  const QString effect = preview_ != nullptr ? preview_->text() : QString();
+  hint_->setText(!effect.isEmpty() ? effect
+                 : count > 1
                      ? QStringLiteral("%1 groups selected: a click changes all of them").arg(count)
                      : QStringLiteral("Click a cell to use or leave devices · F2 weight"));
 }
@@ -171,10 +185,15 @@ void PlacementView::toggle(const QModelIndex& index) {
   const DeviceGroupId device_group = model_->device_group_at(source.column());
   if (!device_group.valid()) return;
   const bool used = source.data(PlacementModel::UsedRole).toInt() > 0;
+  model_->toggle(groups_at(source), device_group, !used);
+}
+
+// What a click there changes: the selection when it is of it, else its row.
+std::vector<GroupId> PlacementView::groups_at(const QModelIndex& source) const {
   std::vector<GroupId> groups = selected_groups();
   const GroupId clicked = model_->group_at(source.row());
   if (std::find(groups.begin(), groups.end(), clicked) == groups.end()) groups = {clicked};
-  model_->toggle(groups, device_group, !used);
+  return groups;
 }
 
 // A plain press on a cell of a selected row keeps the selection, so that the click changes all of
@@ -280,6 +299,7 @@ void PlacementView::context_menu(const QPoint& position) {
   }
   menu.addAction(QStringLiteral("Equal shares"), this, [this] { edit_shares(false); });
   menu.addAction(QStringLiteral("Shares by speed"), this, [this] { edit_shares(true); });
+  add_constraint_actions(menu, session_, selected_groups(), group);
   menu.exec(table_->viewport()->mapToGlobal(position));
 }
 

@@ -1,5 +1,6 @@
 // Op groups times device groups: who computes what. A click on a cell uses or frees a device group,
 // for all selected rows at once; the mode is a choice in place; F2 on a used cell edits its weight.
+// What a click would do is shown before it is made. The context menu has what searches keep to.
 #pragma once
 
 #include <QSortFilterProxyModel>
@@ -14,6 +15,7 @@ class QTableView;
 namespace strato {
 
 class PlacementDelegate;
+class PlacementPreview;
 
 class PlacementView : public QWidget {
   Q_OBJECT
@@ -22,6 +24,7 @@ class PlacementView : public QWidget {
 
   QTableView* table() { return table_; }
   PlacementModel* model() { return model_; }
+  PlacementPreview& preview() { return *preview_; }
   void focus_filter();
 
  protected:
@@ -36,6 +39,7 @@ class PlacementView : public QWidget {
   void take_selection();  // rows -> shared selection
   void update_hint();
   std::vector<GroupId> selected_groups() const;
+  std::vector<GroupId> groups_at(const QModelIndex& source) const;
   void toggle(const QModelIndex& index);
   bool press(const QModelIndex& index, Qt::KeyboardModifiers modifiers);
   bool release(const QModelIndex& index);
@@ -51,6 +55,7 @@ class PlacementView : public QWidget {
   QLineEdit* filter_;
   QLabel* hint_;
   PlacementDelegate* delegate_;
+  PlacementPreview* preview_ = nullptr;
   QPersistentModelIndex pressed_;
   bool syncing_ = false;
 };

@@ -21,4 +21,27 @@ void draw_pin(QPainter& painter, const QRectF& box, const QColor& colour) {
   painter.restore();
 }
 
+void draw_no_entry(QPainter& painter, const QRectF& box, const QColor& colour) {
+  painter.save();
+  painter.setRenderHint(QPainter::Antialiasing);
+  painter.setPen(QPen(colour, 1.4));
+  painter.setBrush(Qt::NoBrush);
+  painter.drawEllipse(box);
+  const double half = 0.353 * box.width();
+  painter.drawLine(box.center() + QPointF(-half, half), box.center() + QPointF(half, -half));
+  painter.restore();
+}
+
+void draw_links(QPainter& painter, const QRectF& box, const QColor& colour) {
+  painter.save();
+  painter.setRenderHint(QPainter::Antialiasing);
+  painter.setPen(QPen(colour, 1.4));
+  painter.setBrush(Qt::NoBrush);
+  const QSizeF link(0.6 * box.width(), 0.5 * box.height());
+  const double top = box.center().y() - link.height() / 2, round = link.height() / 2;
+  painter.drawRoundedRect(QRectF(QPointF(box.left(), top), link), round, round);
+  painter.drawRoundedRect(QRectF(QPointF(box.right() - link.width(), top), link), round, round);
+  painter.restore();
+}
+
 }  // namespace strato::style

@@ -1,0 +1,202 @@
+#include "views/models/edit_preview.h"
+
+#include <QStringList>
+#include <algorithm>
+#include <atomic>
+
+#include "core/search/bound_constraints.h"
+#include "core/sim/delta.h"
+#include "views/style/style.h"
+#include "views/style/text.h"
+
+namespace strato {
+namespace {
+
+template <class Result>
+StepUse use_from(const Result& result) {
+  StepUse use{result.step_time, result.feasible, Bytes(0), {}};
+  for (const DeviceUse& device : result.devices) {
+    use.peaks.push_back(device.peak);
+    if (!device.fits()) use.overflow += device.peak - device.capacity;
+  }
+  return use;
+}
+
+QString with_sign(const QString& figure, bool more) {
+  return (more ? QStringLiteral("+") : QStringLiteral("−")) + figure;
+}
+
+}  // namespace
+
+StepUse use_of(const Timeline& timeline) { return use_from(timeline); }
+
+bool StepUse::better_than(const StepUse& other) const {
+  const Score mine{step_time, feasible, overflow, nullptr};
+  return mine.better_than({other.step_time, other.feasible, other.overflow, nullptr});
+}
+
+EditEffect effect_of(const Strategy& strategy, const StepUse& before, const StepUse& after) {
+  EditEffect effect;
+  effect.strategy = strategy;
+  effect.before = before.step_time;
+  effect.after = after.step_time;
+  effect.feasible_before = before.feasible;
+  effect.feasible = after.feasible;
+  for (std::size_t d = 0; d < std::min(before.peaks.size(), after.peaks.size()); ++d) {
+    const Bytes change = after.peaks[DeviceId(d)] - before.peaks[DeviceId(d)];
+    if (effect.device.valid() &&
+        std::abs(change.value) <= std::abs(effect.memory_change.value))
+      continue;
+    effect.device = DeviceId(d);
+    effect.memory_change = change;
+  }
+  return effect;
+}
+
+double EditEffect::relative() const {
+  return before.value > 0 ? (after - before) / before : 0;
+}
+
+QString EditEffect::text(const Cluster& cluster) const {
+  QStringList parts;
+  const Nanos change = after - before;
+  if (change == Nanos(0)) {
+    parts << QStringLiteral("no change of the step time");
+  } else {
+    const bool slower = change > Nanos(0);
+    parts << QStringLiteral("%1 (%2)").arg(
+        with_sign(style::time(slower ? change : before - after), slower),
+        style::signed_percent(relative()));
+  }
+  constexpr std::int64_t kWorthAWord = 1'000'000;
+  if (device.valid() && std::abs(memory_change.value) >= kWorthAWord) {
+    const bool more = memory_change > Bytes(0);
+    parts << QStringLiteral("%1 on %2").arg(
+        with_sign(style::bytes(Bytes(std::abs(memory_change.value))), more),
+        strato::text(cluster.device(device).name));
+  }
+  if (!feasible) {
+    parts << QStringLiteral("does not fit in memory");
+  } else if (!feasible_before) {
+    parts << QStringLiteral("fits in memory");
+  }
+  if (breaks_constraints) parts << QStringLiteral("against a constraint");
+  return parts.join(QStringLiteral(", "));
+}
+
+// A delta evaluation is first in, first out on links of its own; all else is simulated in full.
+struct NearSimulator::State {
+  std::shared_ptr<const Problem> problem;
+  Simulation simulation;
+  std::unique_ptr<DeltaEvaluator> delta;
+};
+
+NearSimulator::NearSimulator(std::shared_ptr<const Problem> problem, const Simulation& simulation)
+    : state_(std::make_unique<State>(State{std::move(problem), simulation, nullptr})) {}
+
+NearSimulator::~NearSimulator() = default;
+
+bool NearSimulator::is_for(const std::shared_ptr<const Problem>& problem,
+                           const Simulation& simulation) const {
+  return state_->problem == problem && state_->simulation == simulation;
+}
+
+StepUse NearSimulator::use(const Strategy& strategy) {
+  const Problem& problem = *state_->problem;
+  const bool own = strategy.grouping == nullptr ||
+                   strategy.grouping->digest() == problem.grouping->digest();
+  if (state_->simulation != Simulation{} || !own ||
+      strategy.groups.size() != problem.grouping->size())
+    return use_of(*simulate_as(problem, strategy, state_->simulation).timeline);
+  if (!state_->delta) {
+    state_->delta = std::make_unique<DeltaEvaluator>(problem.graph, problem.grouping,
+                                                     problem.cluster, problem.cost);
+  }
+  return use_from(state_->delta->evaluate(strategy));
+}
+
+// What is shown is simulated once, and all that is asked about it next to it.
+struct EditPreview::Bench {
+  std::unique_ptr<NearSimulator> simulator;
+  Strategy shown;
+  StepUse before;
+
+  EditEffect effect(const std::shared_ptr<const Problem>& problem, const Simulation& simulation,
+                    const Strategy& now, const Strategy& wanted) {
+    const bool fits = simulator && simulator->is_for(problem, simulation);
+    if (!fits || !(shown == now)) {
+      if (!fits) simulator = std::make_unique<NearSimulator>(problem, simulation);
+      before = simulator->use(now);
+      shown = now;
+    }
+    return effect_of(wanted, before, simulator->use(wanted));
+  }
+};
+
+EditPreview::EditPreview(Session& session, QObject* parent)
+    : QObject(parent),
+      session_(session),
+      latest_(std::make_shared<std::atomic<std::uint64_t>>(0)),
+      bench_(std::make_shared<Bench>()) {
+  connect(&session_, &Session::strategy_changed, this, &EditPreview::forget);
+  connect(&session_, &Session::problem_changed, this, &EditPreview::forget);
+  connect(&session_, &Session::simulation_changed, this, &EditPreview::forget);
+}
+
+EditPreview::~EditPreview() {
+  *latest_ = ++job_;
+  worker_.end();
+}
+
+void EditPreview::ask(const Strategy& strategy) {
+  const Snapshot& snapshot = session_.snapshot();
+  if (!snapshot.problem || strategy == snapshot.strategy) return forget();
+  if ((waiting_ || effect_) && asked_ == strategy) return;
+  asked_ = strategy;
+  *latest_ = ++job_;
+  effect_.reset();
+  error_.clear();
+  waiting_ = true;
+  worker_.post([this, job = job_, strategy, problem = snapshot.problem, now = snapshot.strategy,
+                latest = latest_, simulation = session_.simulation(), bench = bench_,
+                bound = session_.bound_constraints()] {
+    if (*latest != job) return;
+    std::optional<EditEffect> effect;
+    QString error;
+    try {
+      effect = bench->effect(problem, simulation, now, strategy);
+      effect->breaks_constraints = bound && !bound->violated(strategy).empty();
+    } catch (const std::exception& thrown) {
+      *bench = {};
+      error = QString::fromUtf8(thrown.what());
+    }
+    QMetaObject::invokeMethod(
+        this, [this, job, effect, error] { take(job, effect, error); }, Qt::QueuedConnection);
+  });
+  emit changed();
+}
+
+void EditPreview::take(std::uint64_t job, std::optional<EditEffect> effect, const QString& error) {
+  if (job != job_ || !waiting_) return;
+  waiting_ = false;
+  effect_ = std::move(effect);
+  error_ = error;
+  emit changed();
+}
+
+void EditPreview::forget() {
+  *latest_ = ++job_;
+  const bool had = waiting_ || effect_ || !error_.isEmpty();
+  waiting_ = false;
+  effect_.reset();
+  error_.clear();
+  if (had) emit changed();
+}
+
+QString EditPreview::text() const {
+  if (effect_) return effect_->text(*session_.snapshot().problem->cluster);
+  if (!error_.isEmpty()) return QStringLiteral("cannot be simulated: %1").arg(error_);
+  return waiting_ ? QStringLiteral("…") : QString();
+}
+
+}  // namespace strato

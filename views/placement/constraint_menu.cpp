@@ -1,0 +1,84 @@
+#include "views/placement/constraint_menu.h"
+
+#include <QMenu>
+#include <algorithm>
+
+#include "views/models/constraint_edits.h"
+#include "views/models/strategy_edits.h"
+#include "views/style/text.h"
+
+namespace strato {
+namespace {
+
+Constraints constraints_now(const Session& session) {
+  return session.constraints() ? *session.constraints() : Constraints();
+}
+
+// Those of the device group that any of the groups is told to keep out of, alone in their entry.
+std::vector<std::size_t> bans_on(DeviceGroupId device_group, const std::vector<GroupId>& groups,
+                                 const Session& session) {
+  std::vector<std::size_t> numbers;
+  const Constraints constraints = constraints_now(session);
+  const std::string& name =
+      session.snapshot().problem->cluster->groups()[device_group].name;
+  for (const std::size_t number : concerning(groups, session)) {
+    const std::size_t place = number - constraints.pins.size();
+    if (number < constraints.pins.size() || place >= constraints.forbidden.size()) continue;
+    const auto& devices = constraints.forbidden[place].devices;
+    if (std::ranges::find(devices, name) != devices.end()) numbers.push_back(number);
+  }
+  return numbers;
+}
+
+void add_ban(QMenu& menu, Session& session, const std::vector<GroupId>& groups,
+             DeviceGroupId device_group, const QString& names) {
+  const QString device =
+      text(session.snapshot().problem->cluster->groups()[device_group].name);
+  const std::vector<std::size_t> bans = bans_on(device_group, groups, session);
+  if (bans.empty()) {
+    menu.addAction(QStringLiteral("Never on %1").arg(device), &session, [&session, groups,
+                                                                         device_group, names,
+                                                                         device] {
+      session.constrain(with_forbidden(constraints_now(session), groups, device_group,
+                                       *session.snapshot().problem),
+                        QStringLiteral("%1: never on %2").arg(names, device));
+    });
+    return;
+  }
+  menu.addAction(QStringLiteral("Allow %1 again").arg(device), &session,
+                 [&session, bans, names, device] {
+                   session.constrain(without(constraints_now(session), bans),
+                                     QStringLiteral("%1: allow %2").arg(names, device));
+                 });
+}
+
+}  // namespace
+
+void add_constraint_actions(QMenu& menu, Session& session, const std::vector<GroupId>& groups,
+                            DeviceGroupId device_group) {
+  const Snapshot& snapshot = session.snapshot();
+  if (!snapshot.problem || groups.empty()) return;
+  const QString names = names_of(groups, *snapshot.problem->grouping);
+  menu.addSection(QStringLiteral("Searches keep to"));
+  menu.addAction(QStringLiteral("Keep This Decision"), &session, [&session, groups, names] {
+    session.constrain(with_pins(constraints_now(session), groups, session.snapshot()),
+                      QStringLiteral("%1: keep the decision").arg(names));
+  });
+  if (device_group.valid()) add_ban(menu, session, groups, device_group, names);
+  QAction* together =
+      menu.addAction(QStringLiteral("Decide Together"), &session, [&session, groups, names] {
+        session.constrain(
+            with_together(constraints_now(session), groups, *session.snapshot().problem),
+            QStringLiteral("%1: decide together").arg(names));
+      });
+  together->setEnabled(groups.size() > 1);
+  const std::vector<std::size_t> all = concerning(groups, session);
+  QAction* clear = menu.addAction(QStringLiteral("Lift What Is Demanded of %1").arg(names),
+                                  &session, [&session, all, names] {
+                                    session.constrain(without(constraints_now(session), all),
+                                                      QStringLiteral("%1: lift demands").arg(names));
+                                  });
+  clear->setEnabled(!all.empty());
+}
+
+}  // namespace strato
