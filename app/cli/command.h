@@ -46,6 +46,7 @@ void add_launch(CLI::App& app, Command& command);
 void add_list(CLI::App& app, Command& command);
 void add_runs(CLI::App& app, Command& command);
 void add_train(CLI::App& app, Command& command);
+void add_trials(CLI::App& app, Command& command);
 void add_tree(CLI::App& app, Command& command);
 void add_tune(CLI::App& app, Command& command);
 void add_what_if(CLI::App& app, Command& command);

@@ -6,6 +6,8 @@
 
 #include "app/cli/output.h"
 #include "app/cli/search.h"
+#include "app/cli/trial_store.h"
+#include "core/base/error.h"
 #include "core/base/json.h"
 #include "core/store/run_lock.h"
 
@@ -14,6 +16,10 @@ namespace {
 
 PlannerOptions options_for(const StoredRun& run, const ContinueOptions& options) {
   PlannerOptions planner = options_from(run);
+  if (const auto where = planner.set.find(kTrialsOn); where != planner.set.end())
+    throw InputError("", fmt::format("run {}", run.id),
+                     "was searched by trials on " + where->second + ", not by simulation",
+                     "go on with the same command: trials --workspace");
   planner.iterations = options.iterations;
   planner.threads = options.threads;
   planner.budget_seconds = options.budget ? parse_duration(*options.budget, "--budget") : 0;

@@ -57,6 +57,7 @@ void declare(CLI::App& app, Command& command) {
   add_runs(app, command);
   add_train(app, command);
   add_tree(app, command);
+  add_trials(app, command);
   add_tune(app, command);
   add_what_if(app, command);
 }

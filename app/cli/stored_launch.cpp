@@ -27,16 +27,20 @@ StrategyRow store_strategy(Workspace& workspace, const LaunchedPlan& plan) {
 
 }  // namespace
 
+std::string launch_options_text(const LaunchOptions& options) {
+  return json_text(Json{{"engine", options.job.engine},
+                        {"transport", options.job.transport},
+                        {"device", options.job.device},
+                        {"steps", options.job.steps},
+                        {"set", options.settings()}});
+}
+
 void store_launch(Workspace& workspace, const LaunchOptions& options, const LaunchedPlan& plan,
                   const JobEnd& end, const JobResult& result) {
   StoredLaunch launch;
   launch.strategy = store_strategy(workspace, plan);
   launch.launcher = options.launcher;
-  launch.options = json_text(Json{{"engine", options.job.engine},
-                                  {"transport", options.job.transport},
-                                  {"device", options.job.device},
-                                  {"steps", options.job.steps},
-                                  {"set", options.settings()}});
+  launch.options = launch_options_text(options);
   launch.state = stored_state(end.state);
   launch.predicted_ns = plan.predicted.step_time.value;
   launch.measured_ns = result.step_time.value;

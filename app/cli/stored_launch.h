@@ -18,6 +18,9 @@ struct LaunchedPlan {
   Score predicted;
 };
 
+// How a job was launched: the same text, the same way.
+std::string launch_options_text(const LaunchOptions& options);
+
 // `result`: of a job that finished.
 void store_launch(Workspace& workspace, const LaunchOptions& options, const LaunchedPlan& plan,
                   const JobEnd& end, const JobResult& result);

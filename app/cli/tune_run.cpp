@@ -66,7 +66,7 @@ void store_round(const RoundSetting& setting, const TunePlan& plan, const JobEnd
                  const JobResult& result) {
   if (setting.workspace == nullptr) return;
   const Problem problem = problem_for(setting.problem, plan.strategy);
-  const std::string label = fmt::format("tune, round {}: {}", plan.round, plan.made_by);
+  const std::string label = fmt::format("{} {}: {}", setting.what, plan.round, plan.made_by);
   store_launch(*setting.workspace, setting.options,
                {setting.model, problem, plan.strategy, label, plan.predicted.score}, end, result);
 }

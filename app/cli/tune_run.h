@@ -1,4 +1,4 @@
-// A round of `tune` on real processes: staged, launched, followed, stored.
+// A round of `tune`, or a trial, on real processes: staged, launched, followed, stored.
 #pragma once
 
 #include <memory>
@@ -20,6 +20,7 @@ struct RoundSetting {
   std::string folder;    // of all rounds; empty: temporary ones
   Workspace* workspace;  // null: nothing is stored
   Interrupt& interrupt;
+  std::string what = "tune, round";  // a round is called in the workspace
 };
 
 // A job that fails is a failed run; throws InputError where it cannot be started at all.

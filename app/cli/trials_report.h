@@ -1,0 +1,15 @@
+// What a search by trials says: a line for each trial, and what they came to.
+#pragma once
+
+#include <string>
+
+#include "core/base/json.h"
+#include "core/measured/trials.h"
+
+namespace strato::cli {
+
+std::string trial_text(std::size_t number, const Trial& trial);
+std::string trials_text(const TrialsResult& result, double wall_seconds);
+Json trials_json(const TrialsResult& result, double wall_seconds);
+
+}  // namespace strato::cli
