@@ -2,10 +2,10 @@
 // in.
 #include <benchmark/benchmark.h>
 
-#include <QGuiApplication>
 #include <QImage>
 #include <QPainter>
 
+#include "tests/bench/gui_application.h"
 #include "tests/views/timeline/sample_timeline.h"
 #include "views/timeline/timeline_painter.h"
 
@@ -29,11 +29,7 @@ std::shared_ptr<const PathReasons> reasons_of_million() {
 }
 
 void paint_million_slices(benchmark::State& state) {
-  qputenv("QT_QPA_PLATFORM", "offscreen");
-  static int count = 1;
-  static char name[] = "bench";
-  static char* arguments[] = {name, nullptr};
-  static QGuiApplication application(count, arguments);
+  need_gui_application();
   const TimelineRows& rows = million();
   TimelineScene scene;
   scene.rows = &rows;

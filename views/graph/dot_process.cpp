@@ -15,60 +15,72 @@ DotProcess::DotProcess(QObject* parent) : QObject(parent) {
     cancel();
     fall_back(tr("Graphviz took too long: this is a simple layout"));
   });
-  connect(&process_, &QProcess::finished, this, &DotProcess::finished);
-  connect(&process_, &QProcess::errorOccurred, this, [this](QProcess::ProcessError error) {
-    if (dropped_ || error != QProcess::FailedToStart) return;
-    limit_.stop();
-    fall_back(
-        tr("Graphviz's dot was not found: this is a simple layout (install the package graphviz)"));
-  });
 }
 
-DotProcess::~DotProcess() { cancel(); }
+DotProcess::~DotProcess() {
+  cancel();
+  for (QProcess* process : findChildren<QProcess*>()) process->waitForFinished(1000);
+}
 
+// The process is told to end, and goes when it has: nobody waits for it.
 void DotProcess::cancel() {
   limit_.stop();
-  dropped_ = true;
-  if (process_.state() == QProcess::NotRunning) return;
-  process_.kill();
-  process_.waitForFinished(1000);
+  if (!process_) return;
+  QProcess* process = std::exchange(process_, nullptr);
+  process->disconnect(this);
+  connect(process, &QProcess::finished, process, &QObject::deleteLater);
+  process->kill();
+  if (process->state() == QProcess::NotRunning) process->deleteLater();
+}
+
+void DotProcess::give_up() {
+  if (!process_) return;
+  cancel();
+  fall_back(tr("This is a simple layout"));
 }
 
 void DotProcess::request(const LayoutRequest& request) {
   cancel();
   request_ = request;
-  if (request.nodes.empty()) {
-    emit done({}, {});
-    return;
-  }
-  const QByteArray text = to_dot(request);
+  kept_.clear();
+  joined_ = without_isolated(request, kept_);
+  if (joined_.nodes.empty()) return answer({}, {});
+  const QByteArray text = to_dot(joined_);
   key_ = QCryptographicHash::hash(text, QCryptographicHash::Sha1);
   if (const auto found = known_.constFind(key_); found != known_.constEnd()) {
     const GraphLayout layout = *found;
-    emit done(layout, {});
-    return;
+    return answer(layout, {});
   }
-  dropped_ = false;
   limit_.start();
-  process_.start(program_, {QStringLiteral("-Tplain")});
-  process_.write(text);
-  process_.closeWriteChannel();
+  process_ = new QProcess(this);
+  connect(process_, &QProcess::finished, this, &DotProcess::finished);
+  connect(process_, &QProcess::errorOccurred, this, [this](QProcess::ProcessError error) {
+    if (error != QProcess::FailedToStart) return;
+    cancel();
+    fall_back(
+        tr("Graphviz's dot was not found: this is a simple layout (install the package graphviz)"));
+  });
+  QProcess* process = process_;
+  process->start(program_, {QStringLiteral("-Tplain")});
+  if (process != process_) return;  // it failed to start, and was answered
+  process->write(text);
+  process->closeWriteChannel();
 }
 
 void DotProcess::finished(int exit_code, QProcess::ExitStatus status) {
-  limit_.stop();
-  const QByteArray answer = process_.readAllStandardOutput();
-  if (dropped_) return;
-  const auto layout = parse_plain(answer, request_);
-  if (!layout || exit_code != 0 || status != QProcess::NormalExit) {
-    fall_back(tr("Graphviz could not lay this out: this is a simple layout"));
-    return;
-  }
+  const auto layout = parse_plain(process_->readAllStandardOutput(), joined_);
+  cancel();
+  if (!layout || exit_code != 0 || status != QProcess::NormalExit)
+    return fall_back(tr("Graphviz could not lay this out: this is a simple layout"));
   if (known_.size() >= kMostKnown) known_.clear();
   known_.insert(key_, *layout);
-  emit done(*layout, {});
+  answer(*layout, {});
 }
 
-void DotProcess::fall_back(const QString& hint) { emit done(layered_layout(request_), hint); }
+void DotProcess::fall_back(const QString& hint) { answer(layered_layout(joined_), hint); }
+
+void DotProcess::answer(const GraphLayout& joined, const QString& hint) {
+  emit done(with_isolated(joined, request_, kept_), hint);
+}
 
 }  // namespace strato

@@ -19,10 +19,12 @@ class DotProcess : public QObject {
 
   void set_program(const QString& program) { program_ = program; }  // "dot"
   // Answers with done(), at once when the answer is known. A request under way is dropped. Without
-  // dot, or past its time, the answer is the layered layout and `hint` says why.
+  // dot, or past its time, the answer is the layered layout and `hint` says why. Nodes without an
+  // edge do not go through dot, which would put them all into one row: they lie in a grid below.
   void request(const LayoutRequest& request);
-  void cancel();
-  bool is_running() const { return process_.state() != QProcess::NotRunning; }
+  void cancel();     // no answer comes
+  void give_up();    // answers a request under way with the layered layout, at once
+  bool is_running() const { return process_ != nullptr; }
 
  signals:
   void done(const strato::GraphLayout& layout, const QString& hint);
@@ -30,14 +32,15 @@ class DotProcess : public QObject {
  private:
   void finished(int exit_code, QProcess::ExitStatus status);
   void fall_back(const QString& hint);
+  void answer(const GraphLayout& joined, const QString& hint);
 
   QString program_ = QStringLiteral("dot");
-  QProcess process_;
+  QProcess* process_ = nullptr;  // of the request under way
   QTimer limit_;
-  LayoutRequest request_;
+  LayoutRequest request_, joined_;  // as asked for, and without the nodes that have no edge
+  std::vector<int> kept_;           // joined_.nodes[i] is request_.nodes[kept_[i]]
   QByteArray key_;
   QHash<QByteArray, GraphLayout> known_;
-  bool dropped_ = false;
 };
 
 }  // namespace strato

@@ -14,6 +14,7 @@
 namespace strato {
 namespace {
 constexpr double kSmallest = 0.02, kLargest = 4, kZoomStep = 1.25;
+constexpr qsizetype kLongestInfo = 120;  // letters of a name in the status line
 }  // namespace
 
 GraphCanvas::GraphCanvas(QWidget* parent) : QWidget(parent) {
@@ -99,6 +100,7 @@ void GraphCanvas::paintEvent(QPaintEvent*) {
   scene_.palette = palette();
   scene_.font = font();
   paint_graph(painter, scene_, size());
+  paint_legend(painter, scene_, size());
   paint_mini_map(painter, scene_, size());
   if (!scene_.is_laid_out()) {
     painter.setPen(style::muted_text(palette()));
@@ -149,8 +151,12 @@ void GraphCanvas::mouseMoveEvent(QMouseEvent* event) {
   emit node_hovered(node);
   if (node >= 0) {
     const GraphNode& hovered = scene_.content.nodes[static_cast<std::size_t>(node)];
-    emit cursor_info(hovered.name + QStringLiteral(" · ") + hovered.detail + QStringLiteral(" · ") +
-                     style::percent(hovered.share));
+    const auto at_node = static_cast<std::size_t>(node);
+    QStringList parts = {hovered.name.right(kLongestInfo), hovered.detail};
+    if (hovered.share > 0) parts << style::percent(hovered.share);
+    if (at_node < scene_.marks.size() && !scene_.marks[at_node].isEmpty())
+      parts << scene_.marks[at_node];
+    emit cursor_info(parts.join(QStringLiteral(" · ")));
   } else {
     emit cursor_info(QString());
   }

@@ -3,13 +3,18 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <numeric>
 
+#include "core/graph/equal_blocks.h"
+#include "views/graph/op_level.h"
 #include "views/style/style.h"
+#include "views/style/text.h"
 
 namespace strato {
 namespace {
 
 constexpr QSizeF kGroupSize(132, 44), kOpSize(132, 32), kBoundarySize(148, 32);
+constexpr qsizetype kLongestTooltip = 200;  // letters of a tooltip
 
 // Wide enough for the last part of the name, which says most; by letters, so that a layout does not
 // depend on the machine's fonts.
@@ -19,170 +24,197 @@ QSizeF group_size(const QString& name) {
           kGroupSize.height()};
 }
 
-QString text_of(const std::string& text) { return QString::fromStdString(text); }
-
 // Where in the forward pass a group lies: the mean id of its forward ops.
-std::vector<double> positions(const Problem& problem) {
+double position(const Problem& problem, GroupId group) {
   const Graph& graph = *problem.graph;
-  std::vector<double> result;
-  for (const OpGroup& group : problem.grouping->groups()) {
-    double sum = 0;
-    for (const OpId op : group.ops) {
-      const OpId forward = graph.op(op).forward;
-      sum += (forward.valid() ? forward : op).value();
-    }
-    result.push_back(group.ops.empty() ? 0 : sum / static_cast<double>(group.ops.size()));
+  const std::vector<OpId>& ops = problem.grouping->group(group).ops;
+  double sum = 0;
+  for (const OpId op : ops) {
+    const OpId forward = graph.op(op).forward;
+    sum += (forward.valid() ? forward : op).value();
   }
-  return result;
+  return ops.empty() ? 0 : sum / static_cast<double>(ops.size());
 }
 
-class OpContent {
+class GroupLevel {
  public:
-  OpContent(const Problem& problem, GroupId group, const std::vector<Nanos>& times,
-            std::size_t most)
-      : problem_(problem), graph_(*problem.graph), group_(group), times_(times) {
-    const std::vector<OpId>& all = problem.grouping->group(group).ops;
-    ops_ = all;
-    if (all.size() > most) {
-      std::stable_sort(ops_.begin(), ops_.end(), [&](OpId a, OpId b) { return time(a) > time(b); });
-      ops_.resize(most);
-      std::sort(ops_.begin(), ops_.end());
-      content_.note = QStringLiteral("The %1 longest of %2 ops").arg(most).arg(all.size());
+  GroupLevel(const Problem& problem, const GraphLevel& level, std::size_t most)
+      : problem_(problem), grouping_(*problem.grouping), groups_(level.groups) {
+    if (groups_.empty()) {
+      for (std::size_t g = 0; g < grouping_.size(); ++g) groups_.emplace_back(g);
     }
-    for (const OpId op : all) whole_ += static_cast<double>(time(op).value);
+    for (std::size_t g = 0; g < grouping_.size(); ++g)
+      positions_.push_back(position(problem, GroupId(g)));
+    for (const OpGroup& group : grouping_.groups())
+      whole_ += static_cast<double>(group.compute_time.value);
+    divide(most);
   }
 
   GraphContent make() {
-    for (const OpId op : ops_) add_op(op);
-    for (const OpId op : ops_) add_edges(op);
-    for (const auto& [ends, bytes] : bytes_) {
-      content_.edges.push_back({ends.first, ends.second, bytes, Bytes(0)});
+    for (const auto& part : parts_) content_.nodes.push_back(node_of(part));
+    std::vector<int> index(grouping_.size(), -1);
+    for (std::size_t n = 0; n < parts_.size(); ++n) {
+      for (const GroupId group : parts_[n]) index[group.index()] = static_cast<int>(n);
     }
+    std::map<std::pair<int, int>, GraphEdge> edges;
+    for (const Grouping::Edge& edge : grouping_.edges()) {
+      const int from = index[edge.from.index()], to = index[edge.to.index()];
+      if (from < 0 || to < 0 || from == to) continue;
+      const bool along = place_of(from) < place_of(to);
+      const int first = along ? from : to, second = along ? to : from;
+      GraphEdge& merged =
+          edges.try_emplace({first, second}, GraphEdge{first, second, Bytes(0), Bytes(0)})
+              .first->second;
+      (along ? merged.bytes : merged.back) += edge.bytes;
+    }
+    for (const auto& [ends, edge] : edges) content_.edges.push_back(edge);
     return std::move(content_);
   }
 
  private:
-  Nanos time(OpId op) const { return op.index() < times_.size() ? times_[op.index()] : Nanos(0); }
+  // One part a group, or even runs of neighbours where that would be too many.
+  void divide(std::size_t most) {
+    if (groups_.size() <= most) {
+      for (const GroupId group : groups_) parts_.push_back({group});
+      return;
+    }
+    std::ranges::stable_sort(groups_, {}, [&](GroupId g) { return positions_[g.index()]; });
+    const std::size_t count = std::min(most, (groups_.size() + most - 1) / most);
+    for (std::size_t c = 0; c < count; ++c) {
+      const auto at = [&](std::size_t i) {
+        return groups_.begin() + static_cast<std::ptrdiff_t>(i * groups_.size() / count);
+      };
+      parts_.emplace_back(at(c), at(c + 1));
+    }
+  }
 
-  void add_op(OpId id) {
-    const Op& op = graph_.op(id);
+  std::pair<double, int> place_of(int node) const {
+    return {positions_[parts_[static_cast<std::size_t>(node)][0].index()], node};
+  }
+
+  GraphNode node_of(const std::vector<GroupId>& part) const {
     GraphNode node;
-    node.group = group_;
-    node.op = id;
-    node.name = text_of(op.name);
-    node.detail = text_of(op.type);
-    node.share = whole_ > 0 ? static_cast<double>(time(id).value) / whole_ : 0;
-    node.phase = op.phase;
-    node.tooltip = QStringLiteral("<b>%1</b><br>%2, %3<br>%4 on average, %5")
-                       .arg(text_of(op.name).toHtmlEscaped(), text_of(op.type),
-                            QString::fromUtf8(name_of(op.phase).data()), style::time(time(id)),
-                            style::flops(op.work.flops));
-    index_[id] = static_cast<int>(content_.nodes.size());
-    content_.nodes.push_back(std::move(node));
-  }
-
-  int boundary(GroupId group, bool before) {
-    const auto [found, added] =
-        boundary_.try_emplace({group, before}, static_cast<int>(content_.nodes.size()));
-    if (added) {
-      const OpGroup& other = problem_.grouping->group(group);
-      GraphNode node;
-      node.group = group;
-      node.boundary = true;
-      node.name = text_of(other.name);
-      node.detail = before ? QStringLiteral("comes from here") : QStringLiteral("goes there");
-      node.tooltip = QStringLiteral("<b>%1</b><br>%2 ops; double click opens it")
-                         .arg(text_of(other.name).toHtmlEscaped())
-                         .arg(other.ops.size());
-      content_.nodes.push_back(std::move(node));
+    const OpGroup& first = grouping_.group(part[0]);
+    node.name = text(first.name);
+    if (part.size() > 1) {
+      node.groups = part;
+      std::ranges::sort(node.groups);
+      node.name += QStringLiteral(" … ") + text(grouping_.group(part.back()).name);
+    } else {
+      node.group = part[0];
     }
-    return found->second;
-  }
-
-  void add_edges(OpId id) {
-    const int self = index_.at(id);
-    std::vector<TensorId> inputs = graph_.op(id).inputs;
-    std::sort(inputs.begin(), inputs.end());
-    inputs.erase(std::unique(inputs.begin(), inputs.end()), inputs.end());
-    for (const TensorId tensor : inputs) {
-      if (!tensor.valid()) continue;
-      const OpId producer = graph_.tensor(tensor).producer;
-      if (!producer.valid()) continue;
-      const GroupId from = problem_.grouping->group_of(producer);
-      if (from != group_) {
-        bytes_[{boundary(from, true), self}] += graph_.tensor(tensor).bytes();
-      } else if (const auto known = index_.find(producer); known != index_.end()) {
-        bytes_[{known->second, self}] += graph_.tensor(tensor).bytes();
-      }
+    Nanos time;
+    Bytes parameters;
+    std::size_t ops = 0;
+    for (const GroupId id : part) {
+      const OpGroup& group = grouping_.group(id);
+      time += group.compute_time;
+      parameters += group.parameter_bytes;
+      ops += group.ops.size();
     }
-    for (const TensorId tensor : graph_.op(id).outputs) {
-      if (!tensor.valid()) continue;
-      std::vector<GroupId> targets;
-      for (const OpId consumer : graph_.consumers(tensor)) {
-        const GroupId to = problem_.grouping->group_of(consumer);
-        if (to != group_ && std::find(targets.begin(), targets.end(), to) == targets.end())
-          targets.push_back(to);
-      }
-      for (const GroupId to : targets)
-        bytes_[{self, boundary(to, false)}] += graph_.tensor(tensor).bytes();
-    }
+    node.share = whole_ > 0 ? static_cast<double>(time.value) / whole_ : 0;
+    node.detail = part.size() > 1 ? QStringLiteral("%1 groups").arg(part.size())
+                                  : QStringLiteral("%1 ops").arg(ops);
+    node.tooltip =
+        QStringLiteral("<b>%1</b><br>%2 ops, %3 of all compute time (%4)<br>parameters %5")
+            .arg(node.name.left(kLongestTooltip).toHtmlEscaped())
+            .arg(ops)
+            .arg(style::percent(node.share), style::time(time), style::bytes(parameters));
+    return node;
   }
 
   const Problem& problem_;
-  const Graph& graph_;
-  GroupId group_;
-  const std::vector<Nanos>& times_;
-  std::vector<OpId> ops_;
+  const Grouping& grouping_;
+  std::vector<GroupId> groups_;
+  std::vector<double> positions_;
   double whole_ = 0;
+  std::vector<std::vector<GroupId>> parts_;
   GraphContent content_;
-  std::map<OpId, int> index_;
-  std::map<std::pair<GroupId, bool>, int> boundary_;
-  std::map<std::pair<int, int>, Bytes> bytes_;
 };
+
+// Nodes that are the same block over again. A single op says little: only whole blocks count.
+void mark_equal_blocks(const Problem& problem, GraphContent& content) {
+  std::vector<std::vector<OpId>> sets;
+  std::vector<std::span<const OpId>> spans;
+  for (const GraphNode& node : content.nodes)
+    sets.push_back(node.op.valid() ? std::vector<OpId>{} : ops_of(node, *problem.grouping));
+  spans.assign(sets.begin(), sets.end());
+  const std::vector<std::size_t> first = equal_blocks(*problem.graph, spans);
+  std::vector<int> count(first.size());
+  for (const std::size_t f : first) ++count[f];
+  for (std::size_t n = 0; n < content.nodes.size(); ++n) {
+    if (sets[n].size() < 2) continue;
+    GraphNode& node = content.nodes[n];
+    node.block = static_cast<int>(first[n]);
+    node.equals = count[first[n]];
+    if (node.equals < 2) continue;
+    node.tooltip += QStringLiteral("<br>one of %1 equal blocks: E selects them all, and what you "
+                                   "then edit applies to each")
+                        .arg(node.equals);
+  }
+}
+
+// By time; ops without a time count a nanosecond.
+void add_phases(const Problem& problem, GraphContent& content, const std::vector<Nanos>& times) {
+  for (GraphNode& node : content.nodes) {
+    double whole = 0;
+    for (const OpId op : ops_of(node, *problem.grouping)) {
+      const auto time = op.index() < times.size() ? times[op.index()].value : 0;
+      const double weight = static_cast<double>(std::max<std::int64_t>(1, time));
+      node.phases[static_cast<std::size_t>(problem.graph->op(op).phase)] += weight;
+      whole += weight;
+    }
+    for (double& phase : node.phases) phase /= std::max(1.0, whole);
+  }
+}
+
+void keep_heaviest_edges(GraphContent& content) {
+  if (content.edges.size() <= kMostEdges) return;
+  content.note = QStringLiteral("The %1 heaviest of %2 edges")
+                     .arg(kMostEdges)
+                     .arg(content.edges.size());
+  const auto weight = [](const GraphEdge& edge) { return -(edge.bytes + edge.back).value; };
+  std::ranges::stable_sort(content.edges, {}, weight);
+  content.edges.resize(kMostEdges);
+  std::ranges::sort(content.edges, {}, [](const GraphEdge& e) { return std::pair(e.from, e.to); });
+}
 
 }  // namespace
 
-GraphContent content_of_groups(const Problem& problem) {
-  const Grouping& grouping = *problem.grouping;
-  GraphContent content;
-  double whole = 0;
-  for (const OpGroup& group : grouping.groups())
-    whole += static_cast<double>(group.compute_time.value);
-  for (std::size_t g = 0; g < grouping.size(); ++g) {
-    const OpGroup& group = grouping.group(GroupId(g));
-    GraphNode node;
-    node.group = GroupId(g);
-    node.name = text_of(group.name);
-    node.detail = QStringLiteral("%1 ops").arg(group.ops.size());
-    node.share = whole > 0 ? static_cast<double>(group.compute_time.value) / whole : 0;
-    node.tooltip =
-        QStringLiteral("<b>%1</b><br>%2 ops, %3 of all compute time (%4)<br>parameters %5")
-            .arg(node.name.toHtmlEscaped())
-            .arg(group.ops.size())
-            .arg(style::percent(node.share), style::time(group.compute_time),
-                 style::bytes(group.parameter_bytes));
-    content.nodes.push_back(std::move(node));
+GraphLevel level_of(const GraphNode& node, const Grouping& grouping) {
+  GraphLevel level;
+  level.name = node.name;
+  if (!node.groups.empty()) {
+    level.groups = node.groups;
+    return level;
   }
-  const std::vector<double> position = positions(problem);
-  std::map<std::pair<int, int>, GraphEdge> edges;
-  for (const Grouping::Edge& edge : grouping.edges()) {
-    if (edge.from == edge.to) continue;
-    const bool along = std::pair(position[edge.from.index()], edge.from) <
-                       std::pair(position[edge.to.index()], edge.to);
-    const int first = (along ? edge.from : edge.to).value(),
-              second = (along ? edge.to : edge.from).value();
-    GraphEdge& merged =
-        edges.try_emplace({first, second}, GraphEdge{first, second, Bytes(0), Bytes(0)})
-            .first->second;
-    (along ? merged.bytes : merged.back) += edge.bytes;
-  }
-  for (const auto& [ends, edge] : edges) content.edges.push_back(edge);
-  return content;
+  level.group = node.group;
+  level.ops = node.ops.empty() ? grouping.group(node.group).ops : node.ops;
+  return level;
 }
 
-GraphContent content_of_group(const Problem& problem, GroupId group,
-                              const std::vector<Nanos>& op_times, std::size_t most) {
-  return OpContent(problem, group, op_times, most).make();
+std::vector<OpId> ops_of(const GraphNode& node, const Grouping& grouping) {
+  if (node.boundary) return {};
+  if (node.op.valid()) return {node.op};
+  if (!node.ops.empty()) return node.ops;
+  if (node.groups.empty()) return grouping.group(node.group).ops;
+  std::vector<OpId> ops;
+  for (const GroupId group : node.groups) {
+    const auto& own = grouping.group(group).ops;
+    ops.insert(ops.end(), own.begin(), own.end());
+  }
+  std::sort(ops.begin(), ops.end());
+  return ops;
+}
+
+GraphContent content_of(const Problem& problem, const GraphLevel& level,
+                        const std::vector<Nanos>& op_times, std::size_t most) {
+  GraphContent content = level.ops.empty() ? GroupLevel(problem, level, most).make()
+                                           : content_of_ops(problem, level, op_times, most);
+  mark_equal_blocks(problem, content);
+  add_phases(problem, content, op_times);
+  keep_heaviest_edges(content);
+  return content;
 }
 
 std::vector<PlacementStripe> stripes_of(const Decision& decision, const Cluster& cluster) {
@@ -204,7 +236,9 @@ LayoutRequest layout_request(const GraphContent& content, FlowDirection directio
   LayoutRequest request;
   request.direction = direction;
   for (const GraphNode& node : content.nodes) {
-    request.nodes.push_back(node.boundary ? kBoundarySize : node.op.valid() ? kOpSize : group_size(node.name));
+    request.nodes.push_back(node.boundary     ? kBoundarySize
+                            : node.op.valid() ? kOpSize
+                                              : group_size(node.name));
   }
   for (const GraphEdge& edge : content.edges) {
     const double bytes = static_cast<double>((edge.bytes + edge.back).value);

@@ -1,10 +1,13 @@
-// What the graph view draws: the op groups of a problem, or the ops of one group with the groups
-// around it. Pure data made from a snapshot; placement is filled in apart, since it changes with
-// every edit while the layout stays.
+// What the graph view draws: the op groups of a problem, or one step down into some of them or into
+// some ops, with the groups around. Pure data made from a problem, on any thread; placement and
+// overlays are filled in apart, since they change with every edit while the layout stays.
 #pragma once
 
 #include <QString>
+#include <array>
+#include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "core/search/problem.h"
@@ -13,13 +16,22 @@
 
 namespace strato {
 
+// A node is a group, a bundle of neighbouring groups, a scope of one group's ops, an op, or a group
+// beside the opened part (boundary; without a group: all those that are too many to show).
 struct GraphNode {
-  GroupId group;          // of a group node, and of an op its own group
-  OpId op;                // of an op node
-  bool boundary = false;  // a neighbouring group beside the opened one
+  GroupId group;                // of an op and a scope: the group that they are in
+  OpId op;                      // of an op node
+  std::vector<OpId> ops;        // of a scope, ascending
+  std::vector<GroupId> groups;  // of a bundle, ascending
+  bool boundary = false;
   QString name, detail, tooltip;
-  double share = 0;  // of all compute time (groups), of the group's (ops)
-  Phase phase = Phase::Forward;
+  double share = 0;  // of all compute time (groups), of the opened ops' (scopes, ops)
+  std::array<double, 4> phases{};  // shares of its time by Phase; sum to 1 but of a boundary
+  int equals = 1;    // nodes of this level that are the same block, this one included
+  int block = -1;    // equal for those; -1: not looked for
+
+  bool is_group() const { return group.valid() && !boundary && !op.valid() && ops.empty(); }
+  bool can_open() const { return !op.valid() && (group.valid() || !groups.empty()); }
 };
 
 struct GraphEdge {
@@ -31,16 +43,30 @@ struct GraphEdge {
 struct GraphContent {
   std::vector<GraphNode> nodes;
   std::vector<GraphEdge> edges;
-  QString note;  // e.g. that only a part is shown
+  QString note;  // e.g. that not all edges are shown
 };
 
-inline constexpr std::size_t kMostNodes = 1000;
+inline constexpr std::size_t kMostNodes = 1000, kMostEdges = 3000;
+inline constexpr std::size_t kMostBoundary = 24;  // on each side
+inline constexpr std::size_t kFewOps = 48;        // so many are shown without their scopes
 
-// Both directions between two groups are one edge, drawn the way that the forward pass flows.
-GraphContent content_of_groups(const Problem& problem);
-// `op_times`: see mean_op_times; the longest kMostNodes ops when there are more.
-GraphContent content_of_group(const Problem& problem, GroupId group,
-                              const std::vector<Nanos>& op_times, std::size_t most = kMostNodes);
+// What is opened: some groups (none: all), or some ops of one group.
+struct GraphLevel {
+  QString name;                 // in the path
+  std::vector<GroupId> groups;
+  GroupId group;
+  std::vector<OpId> ops;        // ascending; empty: a level of groups
+};
+// What a node opens; a group opens into all its ops.
+GraphLevel level_of(const GraphNode& node, const Grouping& grouping);
+// Its ops: of a group and a bundle all of them; of a boundary none.
+std::vector<OpId> ops_of(const GraphNode& node, const Grouping& grouping);
+
+// `op_times`: see mean_op_times. At most kMostNodes nodes beside the boundary (more are bundled) and
+// kMostEdges edges, the heaviest; edges between groups are one for both directions, drawn the way
+// that the forward pass flows. Equal blocks are marked.
+GraphContent content_of(const Problem& problem, const GraphLevel& level,
+                        const std::vector<Nanos>& op_times, std::size_t most = kMostNodes);
 
 // Parts of a node's fill: which device groups share it, and how much each has.
 struct PlacementStripe {

@@ -39,6 +39,12 @@ std::optional<GraphLayout> parse_plain(const QByteArray& answer, const LayoutReq
 // walk closes them.
 GraphLayout layered_layout(const LayoutRequest& request);
 
+// Where many nodes have no edge: the request without them, and which nodes were kept; and the layout
+// of what was kept with the others in a grid below it.
+LayoutRequest without_isolated(const LayoutRequest& request, std::vector<int>& kept);
+GraphLayout with_isolated(const GraphLayout& joined, const LayoutRequest& request,
+                          const std::vector<int>& kept);
+
 // A long, narrow layout cut into bands that lie beside each other and run to and fro, where that is
 // drawn larger in `view`; else the layout as it is.
 GraphLayout snaked(const GraphLayout& layout, const LayoutRequest& request, const QSizeF& view);

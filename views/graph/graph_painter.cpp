@@ -11,6 +11,8 @@ namespace strato {
 namespace {
 
 constexpr double kSmallestText = 9, kLargestText = 14;  // px on the screen
+constexpr double kPlainBelow = 12;                      // px: lower boxes are plain rectangles
+constexpr double kFaint = 0.3;                          // what is not traced
 
 QColor blend(const QColor& a, const QColor& b, double part_of_b) {
   const auto mix = [&](int x, int y) {
@@ -44,11 +46,22 @@ class Painter {
   }
 
  private:
+  bool is_traced(int n) const {
+    return scene_.traced.empty() || scene_.traced[static_cast<std::size_t>(n)] != 0;
+  }
+
   bool is_lit(const GraphEdge& edge) const {
     const auto touches = [&](int n) {
       return n == scene_.hovered || scene_.selected[static_cast<std::size_t>(n)] != 0;
     };
+    if (!scene_.traced.empty()) return is_traced(edge.from) && is_traced(edge.to);
     return touches(edge.from) || touches(edge.to);
+  }
+
+  QColor edge_colour(std::size_t e, bool lit) const {
+    if (!scene_.edge_on_path.empty() && scene_.edge_on_path[e] != 0) return style::critical(dark_);
+    if (lit) return style::selection(dark_);
+    return blend(ink_, ground_, any_selected_ || !scene_.traced.empty() ? 0.82 : 0.68);
   }
 
   void paint_edge(std::size_t e, bool lit) {
@@ -57,21 +70,28 @@ class Painter {
     if (!scene_.to_view(points.boundingRect()).adjusted(-4, -4, 4, 4).intersects(view_)) return;
     const GraphEdge& edge = scene_.content.edges[e];
     const double bytes = static_cast<double>(std::max(edge.bytes, edge.back).value);
-    const double width = std::clamp(std::log10(std::max(1.0, bytes / 1e4)), 0.6, 5.0) *
-                         std::min(1.0, 0.4 + 0.6 * scene_.scale);
-    QColor colour =
-        lit ? style::selection(dark_) : blend(ink_, ground_, any_selected_ ? 0.82 : 0.68);
+    double width = std::clamp(std::log10(std::max(1.0, bytes / 1e4)), 0.6, 5.0) *
+                   std::min(1.0, 0.4 + 0.6 * scene_.scale);
+    if (!scene_.edge_on_path.empty() && scene_.edge_on_path[e] != 0) width = std::max(width, 2.0);
+    const QColor colour = edge_colour(e, lit);
+    painter_.setPen(QPen(colour, width, Qt::SolidLine, Qt::FlatCap));
+    if (scene_.scale < 0.25) return paint_small_edge(points);
     QPainterPath path(scene_.to_view(points[0]));
     for (qsizetype i = 1; i + 2 < points.size(); i += 3) {
       path.cubicTo(scene_.to_view(points[i]), scene_.to_view(points[i + 1]),
                    scene_.to_view(points[i + 2]));
     }
-    painter_.setPen(QPen(colour, width, Qt::SolidLine, Qt::FlatCap));
     painter_.setBrush(Qt::NoBrush);
     painter_.drawPath(path);
-    if (scene_.scale < 0.25) return;
     if (edge.bytes.value > 0) arrow(points[points.size() - 2], points.back(), width, colour);
     if (edge.back.value > 0) arrow(points[1], points[0], width, colour);
+  }
+
+  // From knot to knot: at this scale a curve is as good as straight, and costs ten times as much.
+  void paint_small_edge(const QPolygonF& points) {
+    QPolygonF knots;
+    for (qsizetype i = 0; i < points.size(); i += 3) knots << scene_.to_view(points[i]);
+    painter_.drawPolyline(knots);
   }
 
   void arrow(const QPointF& before, const QPointF& tip, double width, const QColor& colour) {
@@ -90,47 +110,75 @@ class Painter {
   void paint_node(std::size_t n) {
     const QRectF box = scene_.to_view(scene_.layout.nodes[n]);
     if (!box.adjusted(-4, -4, 4, 4).intersects(view_)) return;
-    const GraphNode& node = scene_.content.nodes[n];
-    const double radius = std::min(4.0, box.height() / 5);
-    QPainterPath shape;
-    shape.addRoundedRect(box, radius, radius);
-    painter_.fillPath(shape, ground_);
-    painter_.save();
-    painter_.setClipPath(shape, Qt::IntersectClip);
-    paint_fill(n, box);
-    painter_.restore();
-    const bool selected = scene_.selected[n] != 0, hovered = static_cast<int>(n) == scene_.hovered;
-    QPen pen(blend(ink_, ground_, 0.55), 1, node.boundary ? Qt::DashLine : Qt::SolidLine);
-    if (scene_.found[n] != 0) pen = QPen(style::critical(dark_), 2);
-    if (hovered) pen = QPen(ink_, 1.5);
-    if (selected) pen = QPen(style::selection(dark_), 3);
-    painter_.setPen(pen);
-    painter_.setBrush(Qt::NoBrush);
-    painter_.drawPath(shape);
-    paint_text(n, box);
+    painter_.setOpacity(is_traced(static_cast<int>(n)) ? 1 : kFaint);
+    if (box.height() < kPlainBelow) {
+      painter_.fillRect(box, ground_);
+      paint_fill(n, box);
+      painter_.setPen(outline(n));
+      painter_.setBrush(Qt::NoBrush);
+      painter_.drawRect(box);
+    } else {
+      const double radius = std::min(4.0, box.height() / 5);
+      QPainterPath shape;
+      shape.addRoundedRect(box, radius, radius);
+      painter_.fillPath(shape, ground_);
+      painter_.save();
+      painter_.setClipPath(shape, Qt::IntersectClip);
+      paint_fill(n, box);
+      painter_.restore();
+      painter_.setPen(outline(n));
+      painter_.setBrush(Qt::NoBrush);
+      painter_.drawPath(shape);
+      paint_text(n, box);
+    }
+    painter_.setOpacity(1);
   }
 
-  // A wide band of colour at the left, split from top to bottom by share, and a light tint of it
-  // all over.
+  QPen outline(std::size_t n) const {
+    const GraphNode& node = scene_.content.nodes[n];
+    if (scene_.selected[n] != 0) return QPen(style::selection(dark_), 3);
+    if (static_cast<int>(n) == scene_.hovered) return QPen(ink_, 1.5);
+    if (scene_.found[n] != 0) return QPen(style::selection(dark_), 2, Qt::DotLine);
+    if (!scene_.on_path.empty() && scene_.on_path[n] != 0) return QPen(style::critical(dark_), 2.5);
+    const bool twin = is_twin(node);
+    return QPen(blend(ink_, ground_, twin ? 0.2 : 0.55), twin ? 1.5 : 1,
+                node.boundary || twin ? Qt::DashLine : Qt::SolidLine);
+  }
+
+  // The same block as the one under the cursor.
+  bool is_twin(const GraphNode& node) const {
+    if (scene_.hovered < 0 || node.equals < 2) return false;
+    return scene_.content.nodes[static_cast<std::size_t>(scene_.hovered)].block == node.block;
+  }
+
+  // The colour that fills the whole box; none: the overlay is a category, or has no value here.
+  std::optional<QColor> quantity_fill(std::size_t n) const {
+    if (!is_quantity(scene_.overlay) || scene_.values.empty() || scene_.content.nodes[n].boundary)
+      return std::nullopt;
+    return overlay_colour(scene_.overlay, scene_.values[n], scene_.most_value, dark_);
+  }
+
+  // Categories: a wide band of colour at the left, split from top to bottom by share, and a light
+  // tint of it all over. Quantities: the whole box.
   void paint_fill(std::size_t n, const QRectF& box) {
     const GraphNode& node = scene_.content.nodes[n];
     if (node.boundary) return;
-    if (node.op.valid()) {
-      const QColor colour = style::phase_colour(node.phase, dark_);
-      painter_.fillRect(box, blend(colour, ground_, 0.82));
-      painter_.fillRect(
-          QRectF(box.topLeft(), QSizeF(6 * std::min(1.0, scene_.scale), box.height())), colour);
-    } else if (scene_.cluster) {
+    if (const auto fill = quantity_fill(n)) return painter_.fillRect(box, *fill);
+    double y = box.top();
+    const auto stripe = [&](const QColor& colour, double share) {
       const double band = std::max(3.0, 12 * std::min(1.0, scene_.scale));
-      double y = box.top();
-      for (const PlacementStripe& stripe : scene_.stripes[n]) {
-        const QColor colour =
-            style::device_group_colour(*scene_.cluster, stripe.device_group, dark_);
-        const double height = box.height() * stripe.share;
-        painter_.fillRect(QRectF(box.left(), y, box.width(), height), blend(colour, ground_, 0.84));
-        painter_.fillRect(QRectF(box.left(), y, band, height), colour);
-        y += height;
-      }
+      const double height = box.height() * share;
+      painter_.fillRect(QRectF(box.left(), y, box.width(), height), blend(colour, ground_, 0.84));
+      painter_.fillRect(QRectF(box.left(), y, band, height), colour);
+      y += height;
+    };
+    for (std::size_t p = 0; scene_.overlay == Overlay::Phase && p < node.phases.size(); ++p) {
+      if (node.phases[p] > 0)
+        stripe(style::phase_colour(static_cast<Phase>(p), dark_), node.phases[p]);
+    }
+    if (scene_.overlay == Overlay::Device && scene_.cluster) {
+      for (const PlacementStripe& part : scene_.stripes[n])
+        stripe(style::device_group_colour(*scene_.cluster, part.device_group, dark_), part.share);
     }
     if (node.share <= 0 || box.height() < 10) return;
     const double height = std::max(2.0, std::min(3.0, 3 * scene_.scale));
@@ -151,21 +199,25 @@ class Painter {
   void paint_text(std::size_t n, const QRectF& box) {
     const GraphNode& node = scene_.content.nodes[n];
     if (box.height() < kSmallestText + 3 || box.width() < 36) return;
+    const auto fill = quantity_fill(n);
+    const QColor ink = fill ? style::text_on(*fill) : ink_;
+    const QColor faint = fill ? ink : muted_;
     QFont font = scene_.font;
     font.setPixelSize(static_cast<int>(std::lround(text_px_)));
-    const double band = node.op.valid() ? 12 : 18;
-    const QRectF inside = box.adjusted(band * std::min(1.0, scene_.scale) + (node.boundary ? 0 : 1),
-                                       1, -6 * std::min(1.0, scene_.scale), -3);
-    const QString& mode = scene_.modes[n];
+    const double band = fill ? 6 : 18;
+    const QRectF inside =
+        box.adjusted(band * std::min(1.0, scene_.scale), 1, -6 * std::min(1.0, scene_.scale), -3);
+    const QString times =
+        node.equals > 1 ? QStringLiteral("×%1").arg(node.equals) : QString();
     const bool two = inside.height() >= 2.1 * text_px_;
     QFont strong = font;
     strong.setWeight(QFont::DemiBold);
     line(two ? QRectF(inside.topLeft(), QSizeF(inside.width(), inside.height() / 2)) : inside,
-         strong, ink_, node.name, QString());
+         strong, ink, node.name, two ? times : QString());
     if (!two) return;
     font.setPixelSize(static_cast<int>(std::lround(std::max(kSmallestText, text_px_ * 0.86))));
     const QRectF lower(inside.left(), inside.center().y(), inside.width(), inside.height() / 2);
-    line(lower, font, muted_, node.detail, mode);
+    line(lower, font, faint, node.detail, scene_.marks[n]);
   }
 
   void line(const QRectF& box, const QFont& font, const QColor& colour, const QString& left,
@@ -208,57 +260,6 @@ void paint_graph(QPainter& painter, const GraphScene& scene, const QSize& size) 
   painter.fillRect(QRect(QPoint(0, 0), size), scene.palette.color(QPalette::Base));
   if (!scene.is_laid_out()) return;
   Painter(painter, scene, size).paint();
-}
-
-std::optional<MiniMap> mini_map(const GraphScene& scene, const QSize& size) {
-  if (!scene.is_laid_out()) return std::nullopt;
-  if (QRectF(QPointF(-2, -2), QSizeF(size) + QSizeF(4, 4))
-          .contains(scene.to_view(scene.layout.bounds)))
-    return std::nullopt;
-  const QSizeF most(std::min(168.0, size.width() * 0.25), std::min(140.0, size.height() * 0.45));
-  const double scale = std::min(most.width() / scene.layout.bounds.width(),
-                                most.height() / scene.layout.bounds.height());
-  const QSizeF inside = scene.layout.bounds.size() * scale;
-  const QSizeF outer(std::max(32.0, inside.width()) + 8, std::max(32.0, inside.height()) + 8);
-  const QRectF box(QPointF(size.width() - outer.width() - 8, size.height() - outer.height() - 8),
-                   outer);
-  const QPointF origin = box.center() - scene.layout.bounds.center() * scale;
-  return MiniMap{box, scale, origin};
-}
-
-void paint_mini_map(QPainter& painter, const GraphScene& scene, const QSize& size) {
-  const auto map = mini_map(scene, size);
-  if (!map) return;
-  const bool dark = style::is_dark(scene.palette);
-  painter.setRenderHint(QPainter::Antialiasing, false);
-  QColor ground = scene.palette.color(QPalette::Window);
-  ground.setAlphaF(0.94f);
-  painter.fillRect(map->box, ground);
-  painter.setPen(
-      blend(scene.palette.color(QPalette::Text), scene.palette.color(QPalette::Base), 0.7));
-  painter.setBrush(Qt::NoBrush);
-  painter.drawRect(map->box);
-  painter.save();
-  painter.setClipRect(map->box);
-  for (std::size_t n = 0; n < scene.layout.nodes.size(); ++n) {
-    const QRectF node = scene.layout.nodes[n];
-    QColor colour =
-        blend(scene.palette.color(QPalette::Text), scene.palette.color(QPalette::Base), 0.5);
-    if (!scene.stripes[n].empty() && scene.cluster) {
-      colour =
-          style::device_group_colour(*scene.cluster, scene.stripes[n].front().device_group, dark);
-    }
-    if (scene.selected[n] != 0) colour = style::selection(dark);
-    painter.fillRect(QRectF(node.topLeft() * map->scale + map->origin,
-                            QSizeF(std::max(1.5, node.width() * map->scale),
-                                   std::max(1.5, node.height() * map->scale))),
-                     colour);
-  }
-  const QRectF seen(scene.to_layout(QPointF(0, 0)) * map->scale + map->origin,
-                    QSizeF(size) / scene.scale * map->scale);
-  painter.setPen(QPen(style::selection(dark), 1.5));
-  painter.drawRect(seen);
-  painter.restore();
 }
 
 }  // namespace strato

@@ -8,7 +8,7 @@
 #include <optional>
 #include <set>
 
-#include "views/graph/graph_content.h"
+#include "views/graph/overlay.h"
 
 namespace strato {
 
@@ -16,8 +16,14 @@ struct GraphScene {
   GraphContent content;
   GraphLayout layout;                                 // empty until it is known
   std::vector<std::vector<PlacementStripe>> stripes;  // per node; empty: undecided
-  std::vector<QString> modes;                         // per node: "AllReduce"
+  std::vector<QString> marks;                         // per node: "AllReduce", or the overlay's value
   std::vector<char> selected, found;                  // per node
+  std::vector<char> traced;                           // per node; empty: nothing is traced
+  std::vector<char> on_path, edge_on_path;            // critical path; empty: not shown
+  Overlay overlay = Overlay::Device;
+  std::vector<double> values;  // of a quantity, per node; empty: not known yet
+  double most_value = 0;       // the largest of them, or the farthest from 0
+  Legend legend;
   int hovered = -1;
   const Cluster* cluster = nullptr;
   double scale = 1;
@@ -35,6 +41,9 @@ struct GraphScene {
 };
 
 void paint_graph(QPainter& painter, const GraphScene& scene, const QSize& size);
+
+// What the colours mean, bottom left; gives way where there is no room.
+void paint_legend(QPainter& painter, const GraphScene& scene, const QSize& size);
 
 // Where the overview map lies (bottom right) and how it scales; nothing when all is in view.
 struct MiniMap {

@@ -1,132 +1,159 @@
 #include "views/graph/group_graph_view.h"
 
-#include <QAction>
-#include <QHBoxLayout>
 #include <QKeyEvent>
-#include <QLabel>
-#include <QLineEdit>
-#include <QMenu>
-#include <QToolButton>
 #include <QVBoxLayout>
 
-#include "views/models/strategy_edits.h"
 #include "views/style/style.h"
+#include "views/style/text.h"
 
 namespace strato {
 namespace {
 constexpr std::size_t kFewNodes = 150;  // both directions are laid out and the better one is taken
-}
+constexpr int kSearchDelayMs = 120, kStopDelayMs = 1000;
+}  // namespace
 
 GroupGraphView::GroupGraphView(Session& session, QWidget* parent)
     : QWidget(parent), session_(session) {
+  bar_ = new GraphBar(this);
   canvas_ = new GraphCanvas(this);
   auto* column = new QVBoxLayout(this);
   column->setContentsMargins(0, 0, 0, 0);
   column->setSpacing(0);
-  column->addWidget(make_bar());
+  column->addWidget(bar_);
   column->addWidget(canvas_, 1);
   setFocusProxy(canvas_);
+  search_delay_.setSingleShot(true);
+  search_delay_.setInterval(kSearchDelayMs);
+  connect(&search_delay_, &QTimer::timeout, this, &GroupGraphView::search);
+  stop_delay_.setSingleShot(true);
+  stop_delay_.setInterval(kStopDelayMs);
+  connect(&stop_delay_, &QTimer::timeout, this, [this] { bar_->show_stop(dot_.is_running()); });
   connect(&dot_, &DotProcess::done, this, &GroupGraphView::layout_done);
   connect(canvas_, &GraphCanvas::cursor_info, this, &GroupGraphView::cursor_info);
   connect(canvas_, &GraphCanvas::node_clicked, this, &GroupGraphView::clicked);
-  connect(canvas_, &GraphCanvas::node_opened, this, &GroupGraphView::opened_node);
-  connect(canvas_, &GraphCanvas::menu_wanted, this, &GroupGraphView::show_menu);
-  connect(canvas_, &GraphCanvas::node_hovered, this, [this](int node) {
-    std::optional<GroupId> group;
-    if (node >= 0) group = canvas_->scene().content.nodes[static_cast<std::size_t>(node)].group;
-    session_.selection().hover_group(group);
+  connect(canvas_, &GraphCanvas::node_opened, this, [this](int node) {
+    open_node(canvas_->scene().content.nodes[static_cast<std::size_t>(node)]);
   });
+  connect(canvas_, &GraphCanvas::menu_wanted, this, &GroupGraphView::show_menu);
+  connect(canvas_, &GraphCanvas::node_hovered, this, &GroupGraphView::hovered);
+  connect(bar_, &GraphBar::level_wanted, this,
+          [this](int depth) { go_to_level(static_cast<std::size_t>(depth)); });
+  connect(bar_, &GraphBar::fit_wanted, canvas_, &GraphCanvas::fit);
+  connect(bar_, &GraphBar::stop_wanted, &dot_, &DotProcess::give_up);
+  connect(bar_, &GraphBar::overlay_chosen, this, &GroupGraphView::set_overlay);
+  connect(bar_, &GraphBar::query_changed, this, &GroupGraphView::query_changed);
+  connect(bar_, &GraphBar::query_entered, this, &GroupGraphView::show_found);
   connect(&session, &Session::problem_changed, this, &GroupGraphView::problem_changed);
-  connect(&session, &Session::strategy_changed, this, &GroupGraphView::read_placement);
+  connect(&session, &Session::strategy_changed, this, [this] {
+    read_placement();
+    if (!bar_->query().isEmpty()) search_delay_.start();  // it may ask for devices and times
+  });
+  connect(&session, &Session::outcome_changed, this, &GroupGraphView::read_placement);
+  connect(&figures_, &GraphFigures::ready, this, &GroupGraphView::read_placement);
   connect(&session.selection(), &Selection::changed, this, &GroupGraphView::read_selection);
+  make_actions();
   problem_changed();
-}
-
-QWidget* GroupGraphView::make_bar() {
-  auto* bar = new QWidget(this);
-  auto* row = new QHBoxLayout(bar);
-  row->setContentsMargins(8, 2, 8, 2);
-  row->setSpacing(8);
-  breadcrumb_ = new QLabel(bar);
-  breadcrumb_->setTextFormat(Qt::RichText);
-  breadcrumb_->setToolTip(tr("Backspace goes up"));
-  connect(breadcrumb_, &QLabel::linkActivated, this, &GroupGraphView::go_up);
-  hint_ = new QLabel(bar);
-  hint_->setEnabled(false);
-  find_ = new QLineEdit(bar);
-  find_->setPlaceholderText(tr("Find a group or op (Ctrl+F)"));
-  find_->setClearButtonEnabled(true);
-  find_->setFixedWidth(220);
-  find_->setAccessibleName(tr("Find in the graph"));
-  connect(find_, &QLineEdit::textChanged, this, [this](const QString& text) { find(text, false); });
-  connect(find_, &QLineEdit::returnPressed, this, [this] { find(find_->text(), true); });
-  auto* fit = new QToolButton(bar);
-  fit->setText(tr("Fit"));
-  fit->setToolTip(tr("Show the whole graph (Home); Ctrl+wheel or W/S zooms, drag pans"));
-  fit->setAutoRaise(true);
-  connect(fit, &QToolButton::clicked, canvas_, &GraphCanvas::fit);
-  row->addWidget(breadcrumb_);
-  row->addWidget(hint_, 1);
-  row->addWidget(find_);
-  row->addWidget(fit);
-  for (const QKeySequence& keys : {QKeySequence(QKeySequence::Find), QKeySequence(Qt::Key_Slash)}) {
-    auto* action = new QAction(this);
-    action->setShortcut(keys);
-    action->setShortcutContext(Qt::WidgetWithChildrenShortcut);
-    connect(action, &QAction::triggered, find_, [this] {
-      find_->setFocus(Qt::ShortcutFocusReason);
-      find_->selectAll();
-    });
-    addAction(action);
-  }
-  return bar;
 }
 
 void GroupGraphView::problem_changed() {
   if (problem_ == session_.snapshot().problem && problem_) return read_placement();
   problem_ = session_.snapshot().problem;
-  op_times_.clear();
-  opened_.reset();
+  op_times_.reset();
+  levels_.clear();
+  came_from_.reset();
+  found_ops_.clear();
+  found_groups_.clear();
   canvas_->scene().cluster = problem_ ? problem_->cluster.get() : nullptr;
-  if (!problem_) {
-    dot_.cancel();
-    canvas_->set_empty_text(
-        tr("The model's op groups appear here.\nOpen a model and a cluster (Ctrl+O)."));
-    show_content({});
-    return;
-  }
-  show_content(content_of_groups(*problem_));
+  dot_.cancel();
+  canvas_->set_empty_text(
+      problem_ ? tr("Reading %1 ops…").arg(problem_->graph->op_count())
+               : tr("The model's op groups appear here.\nOpen a model and a cluster (Ctrl+O)."));
+  ++content_job_, ++search_job_;  // what is under way is about another problem
+  searching_ = false;
+  pending_ = false;
+  show_content({});
+  if (!problem_) return;
+  load_level();
+  if (!bar_->query().isEmpty()) query_changed(bar_->query());
 }
 
 void GroupGraphView::open_group(GroupId group) {
-  if (!problem_) return;
-  opened_ = group;
-  if (op_times_.empty())
-    op_times_ = mean_op_times(*problem_->graph, *problem_->cluster, *problem_->cost);
-  show_content(content_of_group(*problem_, group, op_times_));
+  if (!problem_ || group.index() >= problem_->grouping->size()) return;
+  while (!levels_.empty() && !levels_.back().ops.empty()) levels_.pop_back();
+  GraphLevel level;
+  level.name = text(problem_->grouping->group(group).name);
+  level.group = group;
+  level.ops = problem_->grouping->group(group).ops;
+  open_level(std::move(level));
+}
+
+void GroupGraphView::open_level(GraphLevel level) {
+  levels_.push_back(std::move(level));
+  load_level();
 }
 
 void GroupGraphView::go_up() {
-  if (!problem_ || !opened_) return;
-  const GroupId group = *opened_;
-  opened_.reset();
-  show_content(content_of_groups(*problem_));
-  session_.selection().select_groups({group});
+  if (!levels_.empty()) go_to_level(levels_.size() - 1);
+}
+
+// Where one came from is selected there.
+void GroupGraphView::go_to_level(std::size_t depth) {
+  if (!problem_ || depth >= levels_.size()) return;
+  came_from_ = levels_[depth];
+  levels_.resize(depth);
+  load_level();
+}
+
+// What is drawn stays until the new content is there.
+void GroupGraphView::load_level() {
+  pending_ = true;
+  dot_.cancel();
+  update_path();
+  bar_->set_hint({});
+  const GraphLevel level = levels_.empty() ? GraphLevel{} : levels_.back();
+  worker_.post([this, job = ++content_job_, problem = problem_, level, times = op_times_]() mutable {
+    if (!times) {
+      times = std::make_shared<const std::vector<Nanos>>(
+          mean_op_times(*problem->graph, *problem->cluster, *problem->cost));
+    }
+    auto content = std::make_shared<GraphContent>(content_of(*problem, level, *times));
+    QMetaObject::invokeMethod(
+        this,
+        [this, job, problem, times, content] {
+          if (problem == problem_) op_times_ = times;
+          if (job == content_job_) show_content(std::move(*content));
+        },
+        Qt::QueuedConnection);
+  });
 }
 
 void GroupGraphView::show_content(GraphContent content) {
   GraphScene& scene = canvas_->scene();
   scene.content = std::move(content);
   scene.layout = {};
+  scene.values.clear();
+  scene.on_path.clear();
+  scene.edge_on_path.clear();
+  scene.traced.clear();
+  scene.hovered = -1;
+  picked_.clear();
+  if (const auto from = std::exchange(came_from_, {}); from && from->group.valid()) {
+    if (!levels_.empty() && !levels_.back().ops.empty()) picked_ = from->ops;
+    session_.selection().select_groups({from->group});
+  }
+  scene.selected.assign(scene.content.nodes.size(), 0);
+  read_found();
   read_placement();
   read_selection();
-  update_breadcrumb();
-  hint_->setText(scene.content.note);
+  update_path();
+  bar_->set_hint(scene.content.note);
   other_.reset();
   if (scene.content.nodes.empty()) return canvas_->show_layout({});
+  pending_ = true;
   canvas_->set_empty_text(tr("Laying out %1 nodes…").arg(scene.content.nodes.size()));
   choosing_ = scene.content.nodes.size() <= kFewNodes;
   direction_ = FlowDirection::Down;
+  stop_delay_.start();
   dot_.request(layout_request(scene.content, direction_));
 }
 
@@ -135,162 +162,111 @@ void GroupGraphView::layout_done(const GraphLayout& plain, const QString& hint) 
   const LayoutRequest request = layout_request(canvas_->scene().content, direction_);
   const GraphLayout layout =
       fit_scale(plain, view) < kLegibleScale ? snaked(plain, request, view) : plain;
-  if (choosing_ && !other_ && fit_scale(layout, view) < 1) {
+  if (choosing_ && !other_ && hint.isEmpty() && fit_scale(layout, view) < 1) {
     other_ = layout;
     direction_ = FlowDirection::Right;
     return dot_.request(layout_request(canvas_->scene().content, direction_));
   }
-  if (!hint.isEmpty()) hint_->setText(hint);
+  pending_ = false;
+  stop_delay_.stop();
+  bar_->show_stop(false);
+  if (!hint.isEmpty()) bar_->set_hint(hint);
   const bool keep_first = other_ && fit_scale(*other_, view) >= fit_scale(layout, view);
   canvas_->show_layout(keep_first ? *other_ : layout);
+  const auto& selected = canvas_->scene().selected;
+  const auto first = std::ranges::find(selected, 1);
+  if (first != selected.end()) canvas_->reveal(static_cast<int>(first - selected.begin()));
 }
 
-void GroupGraphView::read_placement() {
-  GraphScene& scene = canvas_->scene();
-  const std::size_t count = scene.content.nodes.size();
-  scene.stripes.assign(count, {});
-  scene.modes.assign(count, {});
-  scene.found.resize(count);
-  scene.selected.resize(count);
-  const Strategy& strategy = session_.snapshot().strategy;
-  for (std::size_t n = 0; problem_ && n < count; ++n) {
-    const GraphNode& node = scene.content.nodes[n];
-    if (node.op.valid() || node.boundary || node.group.index() >= strategy.groups.size()) continue;
-    const auto& decision = strategy.groups[node.group];
-    if (!decision) continue;
-    scene.stripes[n] = stripes_of(*decision, *problem_->cluster);
-    scene.modes[n] = QString::fromUtf8(label_of(decision->mode).data());
+bool GroupGraphView::is_selected(const GraphNode& node) const {
+  const Selection& selection = session_.selection();
+  const GroupId opened = levels_.empty() ? GroupId() : levels_.back().group;
+  if (node.op.valid()) return selection.op() == node.op;
+  if (!node.ops.empty()) {
+    if (selection.op()) return std::ranges::binary_search(node.ops, *selection.op());
+    return node.ops == picked_ && selection.contains(node.group);
   }
-  canvas_->update();
+  if (!node.groups.empty())
+    return std::ranges::any_of(node.groups, [&](GroupId g) { return selection.contains(g); });
+  return node.group.valid() && node.group != opened && selection.contains(node.group);
 }
 
 void GroupGraphView::read_selection() {
   GraphScene& scene = canvas_->scene();
-  const Selection& selection = session_.selection();
   scene.selected.assign(scene.content.nodes.size(), 0);
-  scene.found.resize(scene.content.nodes.size());
   int first = -1;
   for (std::size_t n = 0; n < scene.content.nodes.size(); ++n) {
-    const GraphNode& node = scene.content.nodes[n];
-    const bool on = node.op.valid() ? selection.op() == node.op : selection.contains(node.group);
-    scene.selected[n] = on ? 1 : 0;
-    if (on && first < 0) first = static_cast<int>(n);
+    scene.selected[n] = is_selected(scene.content.nodes[n]) ? 1 : 0;
+    if (scene.selected[n] != 0 && first < 0) first = static_cast<int>(n);
   }
   if (first >= 0 && !canvas_->underMouse()) canvas_->reveal(first);
+  read_trace();
+  update_actions();
   canvas_->update();
 }
 
 void GroupGraphView::clicked(int node, bool extend) {
   if (node < 0) {
+    picked_.clear();
     if (!extend) session_.selection().clear();
-    return;
+    return read_selection();
   }
   const GraphNode& hit = canvas_->scene().content.nodes[static_cast<std::size_t>(node)];
+  picked_ = hit.ops;
   if (hit.op.valid()) {
     session_.selection().select_op(hit.op, hit.group);
-  } else {
+  } else if (!hit.groups.empty()) {
+    session_.selection().select_groups(hit.groups);
+  } else if (!hit.ops.empty()) {
+    session_.selection().select_groups({hit.group});
+    read_selection();  // the group may have been selected already, and the scope was not
+  } else if (hit.group.valid()) {
     session_.selection().select_group(hit.group, extend);
   }
 }
 
-void GroupGraphView::opened_node(int node) {
-  const GraphNode& hit = canvas_->scene().content.nodes[static_cast<std::size_t>(node)];
-  if (!hit.op.valid()) open_group(hit.group);
+void GroupGraphView::open_node(const GraphNode& node) {
+  if (!problem_ || !node.can_open()) return;
+  if (node.boundary) return open_group(node.group);
+  open_level(level_of(node, *problem_->grouping));
+}
+
+void GroupGraphView::hovered(int node) {
+  std::optional<GroupId> group;
+  if (node >= 0) {
+    const GraphNode& hit = canvas_->scene().content.nodes[static_cast<std::size_t>(node)];
+    if (hit.group.valid()) group = hit.group;
+  }
+  session_.selection().hover_group(group);
 }
 
 void GroupGraphView::keyPressEvent(QKeyEvent* event) {
-  if (event->key() == Qt::Key_Backspace && opened_) return go_up();
-  if (event->key() == Qt::Key_Escape && find_->hasFocus()) {
-    find_->clear();
+  if (event->key() == Qt::Key_Backspace && !levels_.empty()) return go_up();
+  if (event->key() == Qt::Key_Escape && bar_->finds()) {
+    bar_->clear_find();
     canvas_->setFocus();
     return;
   }
   QWidget::keyPressEvent(event);
 }
 
-// What can be done with the groups under the cursor: where they run, and how.
-void GroupGraphView::show_menu(int node, const QPoint& global) {
-  const GraphNode& hit = canvas_->scene().content.nodes[static_cast<std::size_t>(node)];
-  if (!session_.selection().contains(hit.group)) session_.selection().select_group(hit.group);
-  const std::vector<GroupId> groups = session_.selection().groups();
-  const Strategy& strategy = session_.snapshot().strategy;
-  if (hit.group.index() >= strategy.groups.size()) return;
-  const auto& decision = strategy.groups[hit.group];
-  const Cluster& cluster = *problem_->cluster;
-  const QString names = names_of(groups, *problem_->grouping);
-  QMenu menu(this);
-  QMenu* place = menu.addMenu(tr("Place %1 on").arg(names));
-  for (std::size_t g = 0; g < cluster.groups().size(); ++g) {
-    const DeviceGroupId id(g);
-    const QString name = QString::fromStdString(cluster.groups()[id].name);
-    const bool used = decision && share_on(*decision, cluster, id).devices > 0;
-    QAction* action = place->addAction(
-        tr("%1 (%2 × %3)")
-            .arg(name)
-            .arg(cluster.groups()[id].devices.size())
-            .arg(QString::fromStdString(cluster.gpu_types()[cluster.groups()[id].type].name)));
-    action->setCheckable(true);
-    action->setChecked(used);
-    connect(action, &QAction::triggered, this, [=, this, &cluster] {
-      session_.edit(with_device_group(session_.snapshot().strategy, groups, cluster, id, !used),
-                    used ? tr("%1 off %2").arg(names, name) : tr("%1 on %2").arg(names, name));
-    });
-  }
-  QMenu* modes = menu.addMenu(tr("Mode"));
-  for (const Mode mode :
-       {Mode::ReplicateAllReduce, Mode::ReplicatePs, Mode::Duplicate, Mode::ModelParallel}) {
-    const QString label = QString::fromUtf8(label_of(mode).data());
-    QAction* action = modes->addAction(label);
-    action->setCheckable(true);
-    action->setChecked(decision && decision->mode == mode);
-    connect(action, &QAction::triggered, this, [=, this] {
-      session_.edit(with_mode(session_.snapshot().strategy, groups, mode),
-                    tr("%1: %2").arg(names, label));
-    });
-  }
-  menu.addSeparator();
-  if (opened_ != hit.group)
-    menu.addAction(tr("Open group"), this, [=, this] { open_group(hit.group); });
-  if (opened_) menu.addAction(tr("Up to all groups"), this, &GroupGraphView::go_up);
-  menu.exec(global);
+void GroupGraphView::changeEvent(QEvent* event) {
+  QWidget::changeEvent(event);
+  if (event->type() == QEvent::PaletteChange) read_overlay();  // the legend has colours of its own
 }
 
-void GroupGraphView::find(const QString& text, bool next) {
-  GraphScene& scene = canvas_->scene();
-  std::vector<int> hits;
-  int current = -1;
-  for (std::size_t n = 0; n < scene.content.nodes.size(); ++n) {
-    const GraphNode& node = scene.content.nodes[n];
-    bool hit = !text.isEmpty() && node.name.contains(text, Qt::CaseInsensitive);
-    if (!hit && !text.isEmpty() && node.op.valid())
-      hit = node.detail.contains(text, Qt::CaseInsensitive);
-    scene.found[n] = hit ? 1 : 0;
-    if (!hit) continue;
-    if (scene.selected[n] != 0) current = static_cast<int>(hits.size());
-    hits.push_back(static_cast<int>(n));
+void GroupGraphView::update_path() {
+  if (!problem_) return bar_->set_path({}, {});
+  QStringList names = {text(problem_->graph->name())};
+  for (const GraphLevel& level : levels_) names << level.name;
+  QString count = tr("%1 groups").arg(problem_->grouping->size());
+  if (!levels_.empty()) {
+    const GraphLevel& level = levels_.back();
+    count = level.ops.empty() ? tr("%1 groups").arg(level.groups.size())
+                              : tr("%1 ops").arg(level.ops.size());
   }
-  hint_->setText(text.isEmpty() ? scene.content.note : tr("%1 found").arg(hits.size()));
-  if (next && !hits.empty()) {
-    const int node = hits[static_cast<std::size_t>(current + 1) % hits.size()];
-    clicked(node, false);
-    canvas_->centre_on(node);
-  } else if (!hits.empty()) {
-    canvas_->reveal(hits.front());
-  }
-  canvas_->update();
-}
-
-void GroupGraphView::update_breadcrumb() {
-  if (!problem_) return breadcrumb_->clear();
-  const QString model = QString::fromStdString(problem_->graph->name()).toHtmlEscaped();
-  if (!opened_) {
-    breadcrumb_->setText(tr("<b>%1</b> · %2 groups").arg(model).arg(problem_->grouping->size()));
-    return;
-  }
-  const OpGroup& group = problem_->grouping->group(*opened_);
-  breadcrumb_->setText(tr("<a href=\"up\">%1</a> › <b>%2</b> · %3 ops")
-                           .arg(model, QString::fromStdString(group.name).toHtmlEscaped())
-                           .arg(group.ops.size()));
+  bar_->set_path(names, count);
+  update_actions();
 }
 
 void GroupGraphView::render_to(QPainter& painter, QSize size) {
@@ -301,6 +277,7 @@ void GroupGraphView::render_to(QPainter& painter, QSize size) {
   copy.offset =
       QRectF(QPointF(0, 0), QSizeF(size)).center() - copy.layout.bounds.center() * copy.scale;
   paint_graph(painter, copy, size);
+  paint_legend(painter, copy, size);
 }
 
 }  // namespace strato

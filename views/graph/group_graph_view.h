@@ -1,17 +1,22 @@
-// The op-group graph of the problem, coloured by where each group runs; a group opens into its ops.
-// Laid out by Graphviz in a child process, drawn here.
+// The op-group graph of the problem; a group opens into the nested scopes of its ops, and those into
+// ops. Colours say one thing at a time; queries find and select; groups are merged and split here.
+// What a level holds is made on a worker, laid out by Graphviz in a child process, drawn here: the
+// last good picture stays meanwhile.
 #pragma once
 
+#include <QTimer>
 #include <QWidget>
+#include <functional>
 #include <optional>
 #include <vector>
 
 #include "views/graph/dot_process.h"
+#include "views/graph/graph_bar.h"
 #include "views/graph/graph_canvas.h"
+#include "views/graph/graph_figures.h"
+#include "views/graph/regroup.h"
+#include "views/graph/trace.h"
 #include "views/models/session.h"
-
-class QLabel;
-class QLineEdit;
 
 namespace strato {
 
@@ -22,41 +27,101 @@ class GroupGraphView : public QWidget {
 
   void open_group(GroupId group);
   void go_up();
-  std::optional<GroupId> opened() const { return opened_; }
+  void go_to_level(std::size_t depth);  // 0: all groups
+  const std::vector<GraphLevel>& levels() const { return levels_; }  // opened, outermost first
   GraphCanvas& canvas() { return *canvas_; }
-  bool is_laid_out() const { return canvas_->scene().is_laid_out(); }
+  GraphBar& bar() { return *bar_; }
+  // Nothing is made or laid out any more, and there is something to see.
+  bool is_laid_out() const { return !pending_ && canvas_->scene().is_laid_out(); }
+  bool is_searching() const { return searching_ || search_delay_.isActive(); }
   void render_to(QPainter& painter, QSize size);
+
+  Overlay overlay() const { return canvas_->scene().overlay; }
+  void set_overlay(Overlay overlay);
+  void show_critical_path(bool shown);
+  void set_trace(std::optional<TraceWay> way);  // of what is selected
+  void select_equal_blocks();                   // as those that are selected
+  void merge_selected();
+  void split_selected();   // by the scopes of its ops
+  void split_at_selected();  // before the selected op's layer
 
  signals:
   void cursor_info(const QString& text);
 
  protected:
   void keyPressEvent(QKeyEvent*) override;
+  void changeEvent(QEvent*) override;
 
  private:
-  QWidget* make_bar();
+  // group_graph_view.cpp: levels and layout
   void problem_changed();
+  void open_level(GraphLevel level);
+  void load_level();
   void show_content(GraphContent content);
   void layout_done(const GraphLayout& layout, const QString& hint);
-  void read_placement();
   void read_selection();
+  bool is_selected(const GraphNode& node) const;
   void clicked(int node, bool extend);
-  void opened_node(int node);
+  void open_node(const GraphNode& node);
+  void hovered(int node);
+  void update_path();
+
+  // group_graph_overlay.cpp: what the colours and marks say
+  void read_placement();
+  void read_overlay();
+  void read_path();
+  void read_trace();
+  void next_overlay(int step);
+  std::vector<PlacementStripe> stripes_of_node(const GraphNode& node,
+                                               const OpFigures* figures) const;
+  std::shared_ptr<const OpFigures> figures();
+  bool wants_figures() const;
+
+  // group_graph_search.cpp
+  void query_changed(const QString& text);
+  void search();
+  void read_found();
+  void show_found();  // selects, or goes to the next
+
+  // group_graph_actions.cpp
+  void make_actions();
+  QAction* add_action(const QString& text, const QKeySequence& keys,
+                      const std::function<void()>& run);
+  void update_actions();
   void show_menu(int node, const QPoint& global);
-  void find(const QString& text, bool next);
-  void update_breadcrumb();
+  void add_places(QMenu& menu, GroupId group);
+  void regroup(const QString& label, std::function<Strategy(const Regrouping&)> change);
 
   Session& session_;
   GraphCanvas* canvas_;
-  QLabel *breadcrumb_, *hint_;
-  QLineEdit* find_;
-  DotProcess dot_;
+  GraphBar* bar_;
   std::shared_ptr<const Problem> problem_;
-  std::vector<Nanos> op_times_;  // made when a group is first opened
-  std::optional<GroupId> opened_;
+  std::shared_ptr<const std::vector<Nanos>> op_times_;  // made with the first level
+  std::vector<GraphLevel> levels_;
+  std::vector<OpId> picked_;  // the scope that was clicked
+  std::optional<GraphLevel> came_from_;
+  std::uint64_t content_job_ = 0;
+  bool pending_ = false;                // content or layout are under way
   std::optional<GraphLayout> other_;  // the same content laid out the other way, for comparison
   FlowDirection direction_ = FlowDirection::Down;
   bool choosing_ = false;
+
+  bool path_shown_ = false;
+  std::optional<TraceWay> trace_way_;
+
+  QTimer search_delay_, stop_delay_;
+  std::uint64_t search_job_ = 0;
+  bool searching_ = false, select_when_found_ = false;
+  std::vector<char> found_ops_;  // a mark per op; empty: no query
+  std::vector<GroupId> found_groups_;
+  std::size_t shown_hit_ = 0;  // which found node is in the middle
+
+  QAction *path_action_, *inputs_action_, *outputs_action_, *equal_action_, *merge_action_,
+      *split_action_, *split_at_action_, *up_action_;
+
+  DotProcess dot_;
+  GraphFigures figures_{worker_};
+  Worker worker_{Worker::OnExit::DropQueued};  // goes first: its jobs end before what they tell does
 };
 
 }  // namespace strato

@@ -1,13 +1,15 @@
 #include "views/style/fitting_name.h"
 
+#include <algorithm>
+
 namespace strato::style {
 
 QString fitting_name(const QString& name, const QFontMetricsF& metrics, double width) {
   // Measuring costs by the letter: from the end, since most names are longer than their place.
   qsizetype begin = name.lastIndexOf(QLatin1Char('/'), name.size() - 2) + 1;
   QString text = name.mid(begin);
-  if (metrics.horizontalAdvance(text) > width) {
-    const auto most = static_cast<qsizetype>(width / metrics.averageCharWidth() * 2) + 2;
+  const auto most = static_cast<qsizetype>(std::max(0.0, width) / metrics.averageCharWidth() * 2) + 2;
+  if (text.size() > 2 * most || metrics.horizontalAdvance(text) > width) {
     return metrics.elidedText(text.left(most), Qt::ElideRight, width);
   }
   while (begin > 1) {

@@ -7,7 +7,6 @@
 
 #include "views/graph/dot_process.h"
 #include "views/graph/graph_canvas.h"
-#include "views/graph/group_graph_view.h"
 
 namespace strato {
 namespace {
@@ -143,11 +142,46 @@ TEST(Canvas, HitTestFollowsZoomAndPan) {
   EXPECT_EQ(scene.node_at(QPointF(5, 25)), -1);
 }
 
-TEST(View, EmptyStatePaints) {
-  Session session;
-  GroupGraphView view(session);
-  view.resize(600, 400);
-  EXPECT_FALSE(view.grab().isNull());
+TEST(Isolated, LieInAGridBelowTheOthers) {
+  LayoutRequest request = random_request(8, 40, 0);
+  request.edges = {{3, 7, 1}, {7, 9, 1}};
+  std::vector<int> kept;
+  const LayoutRequest joined = without_isolated(request, kept);
+  EXPECT_EQ(kept, (std::vector<int>{3, 7, 9}));
+  EXPECT_EQ(joined.edges[1].from, 1);
+  const GraphLayout layout = with_isolated(layered_layout(joined), request, kept);
+  ASSERT_EQ(layout.nodes.size(), request.nodes.size());
+  expect_no_overlap(layout);
+  for (std::size_t n = 0; n < 40; ++n) EXPECT_EQ(layout.nodes[n].size(), request.nodes[n]);
+}
+
+TEST(Isolated, AloneAreAboutAsWideAsHigh) {
+  const LayoutRequest request = random_request(8, 1000, 0);
+  DotProcess dot;
+  QSignalSpy done(&dot, &DotProcess::done);
+  dot.request(request);
+  ASSERT_EQ(done.count(), 1);  // at once
+  const auto layout = done[0][0].value<GraphLayout>();
+  expect_no_overlap(layout);
+  EXPECT_LT(layout.bounds.width(), 3 * layout.bounds.height());
+  EXPECT_LT(layout.bounds.height(), 3 * layout.bounds.width());
+}
+
+TEST(Isolated, AFewGoWithTheOthers) {
+  LayoutRequest request = random_request(2, 3, 0);
+  std::vector<int> kept;
+  EXPECT_EQ(without_isolated(request, kept).nodes.size(), 3u);
+  EXPECT_TRUE(without_isolated({}, kept).nodes.empty());
+}
+
+TEST(Dot, GivingUpAnswersAtOnce) {
+  DotProcess dot;
+  QSignalSpy done(&dot, &DotProcess::done);
+  dot.request(random_request(5, 400, 1500));
+  dot.give_up();
+  ASSERT_EQ(done.count(), 1);
+  EXPECT_FALSE(done[0][1].toString().isEmpty());
+  EXPECT_FALSE(dot.is_running());
 }
 
 }  // namespace

@@ -1,0 +1,134 @@
+// The graph view on a graph of 100,000 ops: what a frame costs while panning (the goal is 16 ms at
+// the 95th percentile), and what its worker does meanwhile.
+#include <benchmark/benchmark.h>
+
+#include <QImage>
+#include <QPainter>
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+
+#include "tests/bench/gui_application.h"
+#include "tests/bench/synthetic_graph.h"
+#include "views/graph/graph_painter.h"
+#include "views/graph/op_search.h"
+
+namespace strato {
+namespace {
+
+constexpr std::size_t kOps = 100'000;
+
+Problem in_groups(std::shared_ptr<const Graph> graph, std::size_t groups) {
+  Problem problem;
+  problem.graph = std::move(graph);
+  problem.cluster = toy::cluster(2, 4);
+  problem.cost = std::make_shared<toy::Costs>(problem.graph, problem.cluster);
+  std::vector<std::int32_t> group_of;
+  const std::size_t count = problem.graph->op_count();
+  for (std::size_t i = 0; i < count; ++i)
+    group_of.push_back(static_cast<std::int32_t>(i * groups / count));
+  problem.grouping = std::make_shared<const Grouping>(*problem.graph, group_of,
+                                                      std::vector<Nanos>(count, Nanos(1000)));
+  return problem;
+}
+
+const Problem& deep() {
+  static const Problem problem = in_groups(synthetic::training_graph(kOps), 60);
+  return problem;
+}
+
+const Problem& isolated() {
+  static const Problem problem = [] {
+    toy::Model model(8);
+    const TensorId x = model.input("x", 4);
+    for (std::size_t i = 0; i < kOps; ++i) model.layer("op_" + std::to_string(i), {x}, 4);
+    return in_groups(std::move(model).build(), 60);
+  }();
+  return problem;
+}
+
+GraphLevel widest_level(const Problem& problem) {
+  GraphLevel level;
+  level.group = GroupId(0);
+  level.ops = problem.grouping->group(GroupId(0)).ops;
+  return level;
+}
+
+GraphScene scene_of(const Problem& problem, const GraphLevel& level, Overlay overlay) {
+  need_gui_application();
+  GraphScene scene;
+  scene.content = content_of(problem, level, {});
+  const LayoutRequest request = layout_request(scene.content, FlowDirection::Down);
+  std::vector<int> kept;
+  const LayoutRequest joined = without_isolated(request, kept);
+  scene.layout = with_isolated(layered_layout(joined), request, kept);
+  const std::size_t nodes = scene.content.nodes.size();
+  scene.cluster = problem.cluster.get();
+  scene.stripes.assign(nodes, {{DeviceGroupId(0), 0.5}, {DeviceGroupId(1), 0.5}});
+  scene.marks.assign(nodes, QStringLiteral("AllReduce"));
+  scene.selected.assign(nodes, 0), scene.found.assign(nodes, 0);
+  scene.overlay = overlay;
+  for (std::size_t n = 0; n < nodes; ++n) scene.values.push_back(static_cast<double>(n));
+  scene.most_value = static_cast<double>(nodes);
+  scene.legend = legend_for(overlay, scene.content, scene.stripes, scene.cluster, 1e6, false);
+  return scene;
+}
+
+// Pans over the whole drawing, at `times` the scale at which it just fits.
+void pan(benchmark::State& state, GraphScene scene, double times) {
+  QImage image(1280, 800, QImage::Format_ARGB32_Premultiplied);
+  scene.scale = std::min(4.0, fit_scale(scene.layout, QSizeF(image.size())) * times);
+  std::vector<double> frames;
+  int step = 0;
+  for (auto _ : state) {
+    const double part = (++step % 97) / 97.0;
+    const QPointF at = scene.layout.bounds.topLeft() +
+                       QPointF(scene.layout.bounds.width(), scene.layout.bounds.height()) * part;
+    scene.offset = QPointF(640, 400) - at * scene.scale;
+    const auto begin = std::chrono::steady_clock::now();
+    QPainter painter(&image);
+    paint_graph(painter, scene, image.size());
+    paint_legend(painter, scene, image.size());
+    paint_mini_map(painter, scene, image.size());
+    painter.end();
+    const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - begin;
+    frames.push_back(took.count());
+  }
+  std::ranges::sort(frames);
+  state.counters["p95_ms"] = frames[frames.size() * 95 / 100];
+  state.counters["nodes"] = static_cast<double>(scene.content.nodes.size());
+  state.counters["edges"] = static_cast<double>(scene.content.edges.size());
+}
+
+void pan_groups(benchmark::State& state) {
+  pan(state, scene_of(deep(), {}, Overlay::Device), static_cast<double>(state.range(0)));
+}
+void pan_widest_level(benchmark::State& state) {
+  pan(state, scene_of(deep(), widest_level(deep()), Overlay::Time),
+      static_cast<double>(state.range(0)));
+}
+void pan_isolated(benchmark::State& state) {
+  pan(state, scene_of(isolated(), widest_level(isolated()), Overlay::Device),
+      static_cast<double>(state.range(0)));
+}
+BENCHMARK(pan_groups)->Arg(1)->Arg(4)->Unit(benchmark::kMillisecond);
+BENCHMARK(pan_widest_level)->Arg(1)->Arg(4)->Arg(16)->Unit(benchmark::kMillisecond);
+BENCHMARK(pan_isolated)->Arg(1)->Arg(4)->Unit(benchmark::kMillisecond);
+
+void make_groups(benchmark::State& state) {
+  for (auto _ : state) benchmark::DoNotOptimize(content_of(deep(), {}, {}));
+}
+void make_widest_level(benchmark::State& state) {
+  const GraphLevel level = widest_level(deep());
+  for (auto _ : state) benchmark::DoNotOptimize(content_of(deep(), level, {}));
+}
+void query_ops(benchmark::State& state) {
+  const OpQuery query = OpQuery::parse("type ~ layer and bytes > 4kB and not name ~ 'f1*2'");
+  for (auto _ : state) benchmark::DoNotOptimize(find_ops(query, deep(), {}, nullptr, {}));
+}
+BENCHMARK(make_groups)->Unit(benchmark::kMillisecond);
+BENCHMARK(make_widest_level)->Unit(benchmark::kMillisecond);
+BENCHMARK(query_ops)->Unit(benchmark::kMillisecond);
+
+}  // namespace
+}  // namespace strato

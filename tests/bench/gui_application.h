@@ -1,0 +1,17 @@
+// Fonts and images need an application; every benchmark of one binary shares it.
+#pragma once
+
+#include <QGuiApplication>
+
+namespace strato {
+
+inline void need_gui_application() {
+  static int count = 1;
+  static char name[] = "bench";
+  static char* arguments[] = {name, nullptr};
+  if (qGuiApp) return;
+  qputenv("QT_QPA_PLATFORM", "offscreen");
+  static QGuiApplication application(count, arguments);
+}
+
+}  // namespace strato

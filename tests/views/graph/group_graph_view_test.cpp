@@ -1,0 +1,269 @@
+// The graph view driven by real events: levels, queries, equal blocks, colours, other groups.
+#include "views/graph/group_graph_view.h"
+
+#include <QComboBox>
+#include <QLabel>
+#include <QLineEdit>
+#include <QTest>
+
+#include "tests/views/models/fixture.h"
+
+namespace strato {
+namespace {
+
+class GraphViewTest : public SessionTest {
+ protected:
+  void show() {
+    view_ = std::make_unique<GroupGraphView>(session_);
+    view_->resize(1000, 600);
+    view_->show();
+    view_->activateWindow();
+    view_->setFocus();
+    laid_out();
+  }
+  void laid_out() {
+    ASSERT_TRUE(wait_until([&] { return view_->is_laid_out() && !view_->is_searching(); }));
+  }
+  const GraphScene& scene() { return view_->canvas().scene(); }
+  std::size_t node_count() { return scene().content.nodes.size(); }
+  QPoint middle(std::size_t node) {
+    view_->canvas().centre_on(static_cast<int>(node));
+    return scene().to_view(scene().layout.nodes[node].center()).toPoint();
+  }
+  void click(std::size_t node, Qt::KeyboardModifiers keys = Qt::NoModifier) {
+    QTest::mouseClick(&view_->canvas(), Qt::LeftButton, keys, middle(node));
+  }
+  void open(std::size_t node) {
+    QTest::mouseDClick(&view_->canvas(), Qt::LeftButton, Qt::NoModifier, middle(node));
+    laid_out();
+  }
+  void press(Qt::Key key, Qt::KeyboardModifiers keys = Qt::NoModifier) {
+    QTest::keyClick(&view_->canvas(), key, keys);
+  }
+  void type(const QString& query) {
+    auto* find = view_->findChild<QLineEdit*>();
+    find->clear();
+    QTest::keyClicks(find, query);
+    laid_out();
+  }
+  void enter() {
+    QTest::keyClick(view_->findChild<QLineEdit*>(), Qt::Key_Return);
+    laid_out();
+  }
+  std::size_t found() {
+    return static_cast<std::size_t>(std::ranges::count(scene().found, 1));
+  }
+  std::size_t group_node(GroupId group) {
+    const auto& nodes = scene().content.nodes;
+    return static_cast<std::size_t>(
+        std::ranges::find(nodes, group, &GraphNode::group) - nodes.begin());
+  }
+  bool says(const QString& words) {
+    return std::ranges::any_of(view_->findChildren<QLabel*>(), [&](const QLabel* label) {
+      return !label->isHidden() && label->text().contains(words);
+    });
+  }
+
+  std::unique_ptr<GroupGraphView> view_;
+};
+
+TEST_F(GraphViewTest, OpensDownToOpsAndComesBackUp) {
+  open_lenet();
+  show();
+  ASSERT_EQ(node_count(), problem().grouping->size());
+  const GroupId group = scene().content.nodes[0].group;
+  open(0);
+  ASSERT_EQ(view_->levels().size(), 1u);
+  std::size_t ops = 0, met = 0;
+  for (const GraphNode& node : scene().content.nodes) {
+    if (!node.boundary) met += ops_of(node, *problem().grouping).size();
+  }
+  ops = problem().grouping->group(group).ops.size();
+  EXPECT_EQ(met, ops);
+  EXPECT_TRUE(says("› <b>"));
+  press(Qt::Key_Backspace);
+  laid_out();
+  EXPECT_TRUE(view_->levels().empty());
+  EXPECT_EQ(session_.selection().groups(), std::vector{group});
+  EXPECT_EQ(scene().selected[group_node(group)], 1);
+  press(Qt::Key_Return);  // opens what is selected
+  laid_out();
+  EXPECT_EQ(view_->levels().size(), 1u);
+}
+
+TEST_F(GraphViewTest, AQuerySelectsTheGroupsOfWhatItFinds) {
+  open_lenet();
+  show();
+  press(Qt::Key_Slash);
+  EXPECT_TRUE(view_->bar().finds());
+  type("type == Conv and phase == forward");
+  std::vector<GroupId> wanted;
+  for (std::size_t i = 0; i < problem().graph->op_count(); ++i) {
+    if (problem().graph->op(OpId(i)).type != "Conv") continue;
+    if (problem().graph->op(OpId(i)).phase == Phase::Forward)
+      wanted.push_back(problem().grouping->group_of(OpId(i)));
+  }
+  std::ranges::sort(wanted);
+  wanted.erase(std::unique(wanted.begin(), wanted.end()), wanted.end());
+  ASSERT_FALSE(wanted.empty());
+  EXPECT_EQ(found(), wanted.size());
+  EXPECT_TRUE(says("groups"));
+  enter();
+  EXPECT_EQ(session_.selection().groups(), wanted);
+  enter();  // the next one
+  EXPECT_EQ(session_.selection().groups(), wanted);
+  type("type == ");
+  EXPECT_TRUE(says("Column 9"));
+  EXPECT_EQ(found(), 0u);
+  type("no-such-op");
+  EXPECT_TRUE(says("nothing found"));
+  QTest::keyClick(view_->findChild<QLineEdit*>(), Qt::Key_Escape);
+  laid_out();
+  EXPECT_TRUE(view_->canvas().hasFocus() || view_->bar().query().isEmpty());
+}
+
+TEST_F(GraphViewTest, AQueryMayAskForDevicesAndTimes) {
+  open_lenet();
+  show();
+  const std::string device = problem().cluster->device(DeviceId(0)).name;
+  type(QString::fromStdString("device == " + device));
+  EXPECT_EQ(found(), node_count());  // data parallel
+  session_.decide({GroupId(0)}, decision_on_device(DeviceId(1)), "move");
+  session_.settle();
+  laid_out();
+  EXPECT_EQ(found(), node_count() - 1);
+  type("time > 10s");
+  EXPECT_EQ(found(), 0u);
+  type("time > 1ns");
+  EXPECT_GT(found(), 0u);
+}
+
+TEST_F(GraphViewTest, ColoursSayWhatIsAskedFor) {
+  open_lenet();
+  show();
+  EXPECT_EQ(view_->overlay(), Overlay::Device);
+  EXPECT_FALSE(scene().legend.entries.empty());
+  for (const Overlay overlay : kOverlays) {
+    view_->set_overlay(overlay);
+    if (is_quantity(overlay) && overlay != Overlay::SinceEdit) {
+      ASSERT_TRUE(wait_until([&] { return scene().values.size() == node_count(); }));
+      EXPECT_FALSE(scene().legend.ramp.empty());
+    }
+    EXPECT_FALSE(view_->grab().isNull());
+  }
+  view_->set_overlay(Overlay::SinceEdit);
+  EXPECT_TRUE(says("Nothing was edited yet"));
+  session_.decide({GroupId(0)}, decision_on_device(DeviceId(1)), "move");
+  session_.settle();
+  ASSERT_TRUE(wait_until([&] { return scene().values.size() == node_count(); }));
+  EXPECT_NE(scene().values[group_node(GroupId(0))], 0);
+  press(Qt::Key_O);
+  EXPECT_EQ(view_->overlay(), Overlay::AgainstBaseline);
+  press(Qt::Key_O);
+  EXPECT_EQ(view_->overlay(), Overlay::Device);
+  press(Qt::Key_O, Qt::ShiftModifier);
+  EXPECT_EQ(view_->overlay(), Overlay::AgainstBaseline);
+}
+
+TEST_F(GraphViewTest, TimesAddUpToTheTimeline) {
+  open_lenet();
+  show();
+  view_->set_overlay(Overlay::Time);
+  ASSERT_TRUE(wait_until([&] { return !scene().values.empty(); }));
+  double sum = 0, busy = 0;
+  for (const double value : scene().values) sum += value;
+  const Timeline& timeline = *session_.snapshot().outcome->timeline;
+  for (std::size_t t = 0; t < timeline.tasks.size(); ++t) {
+    const TaskKind kind = timeline.program->tasks[TaskId(t)].kind;
+    if (kind == TaskKind::Compute || kind == TaskKind::Update)
+      busy += static_cast<double>((timeline.tasks[TaskId(t)].end - timeline.tasks[TaskId(t)].start).value);
+  }
+  EXPECT_DOUBLE_EQ(sum, busy);
+}
+
+TEST_F(GraphViewTest, TheCriticalPathAndTracesAreShown) {
+  open_lenet();
+  show();
+  press(Qt::Key_C);
+  ASSERT_TRUE(wait_until([&] { return scene().on_path.size() == node_count(); }));
+  EXPECT_GT(std::ranges::count(scene().on_path, 1), 0);
+  click(0);
+  press(Qt::Key_BracketLeft);
+  ASSERT_EQ(scene().traced.size(), node_count());
+  EXPECT_EQ(scene().traced[0], 1);
+  press(Qt::Key_BracketRight);
+  EXPECT_EQ(scene().traced.size(), node_count());
+  press(Qt::Key_BracketRight);
+  EXPECT_TRUE(scene().traced.empty());
+  press(Qt::Key_C);
+  EXPECT_TRUE(scene().on_path.empty());
+}
+
+TEST_F(GraphViewTest, GroupsAreMergedAndSplitAndUndone) {
+  open_lenet();
+  show();
+  const Strategy before = session_.snapshot().strategy;
+  const std::size_t count = problem().grouping->size();
+  click(0);
+  click(1, Qt::ControlModifier);
+  ASSERT_EQ(session_.selection().groups().size(), 2u);
+  press(Qt::Key_G, Qt::ControlModifier);
+  ASSERT_TRUE(wait_until([&] { return problem().grouping->size() == count - 1; }));
+  laid_out();
+  session_.settle();
+  EXPECT_TRUE(session_.snapshot().has_own_groups());
+  EXPECT_EQ(node_count(), count - 1);
+  ASSERT_EQ(session_.selection().groups().size(), 1u);  // the merged one
+  press(Qt::Key_G, Qt::ControlModifier | Qt::ShiftModifier);
+  ASSERT_TRUE(wait_until([&] { return problem().grouping->size() > count - 1; }));
+  laid_out();
+  session_.settle();
+  session_.undo_stack().undo();
+  session_.undo_stack().undo();
+  session_.settle();
+  laid_out();
+  EXPECT_EQ(session_.snapshot().strategy, before);
+  EXPECT_FALSE(session_.snapshot().has_own_groups());
+  EXPECT_EQ(node_count(), count);
+  EXPECT_TRUE(failures_.isEmpty()) << failures_.join('\n').toStdString();
+}
+
+TEST_F(GraphViewTest, AnotherProblemAndNoneWhileAllIsUnderWay) {
+  open_lenet();
+  view_ = std::make_unique<GroupGraphView>(session_);
+  view_->resize(700, 400);
+  view_->show();
+  view_->findChild<QLineEdit*>()->setText("conv");
+  view_->set_overlay(Overlay::Blame);
+  view_->open_group(GroupId(0));
+  session_.regroup(3);
+  view_->open_group(GroupId(1));
+  session_.settle();
+  laid_out();
+  EXPECT_EQ(node_count(), problem().grouping->size());
+  view_->open_group(GroupId(99));  // there is none
+  EXPECT_TRUE(view_->levels().empty());
+  view_->open_group(GroupId(0));
+  view_.reset();  // closes during all of it
+}
+
+TEST(GraphView, EmptyStatePaints) {
+  Session session;
+  GroupGraphView view(session);
+  view.resize(600, 400);
+  view.set_overlay(Overlay::Time);
+  view.show_critical_path(true);
+  view.set_trace(TraceWay::Inputs);
+  view.merge_selected();
+  view.split_selected();
+  view.split_at_selected();
+  view.select_equal_blocks();
+  view.go_up();
+  view.open_group(GroupId(0));
+  view.findChild<QLineEdit*>()->setText("conv");
+  ASSERT_TRUE(wait_until([&] { return !view.is_searching(); }));
+  EXPECT_FALSE(view.grab().isNull());
+}
+
+}  // namespace
+}  // namespace strato

@@ -1,0 +1,212 @@
+// What can be done in the graph view: the menus, their keys, and other groups by hand.
+#include <QAction>
+#include <QMenu>
+#include <set>
+
+#include "core/base/error.h"
+#include "views/graph/group_graph_view.h"
+#include "views/models/strategy_edits.h"
+#include "views/style/text.h"
+
+namespace strato {
+
+QAction* GroupGraphView::add_action(const QString& text, const QKeySequence& keys,
+                                    const std::function<void()>& run) {
+  auto* action = new QAction(text, this);
+  action->setShortcut(keys);
+  action->setShortcutContext(Qt::WidgetWithChildrenShortcut);
+  connect(action, &QAction::triggered, this, run);
+  canvas_->addAction(action);
+  return action;
+}
+
+void GroupGraphView::make_actions() {
+  QMenu& menu = bar_->menu();
+  const auto add = [&](const QString& text, const QKeySequence& keys, auto run) {
+    QAction* action = add_action(text, keys, run);
+    menu.addAction(action);
+    return action;
+  };
+  const auto toggle = [this](TraceWay way) {
+    set_trace(trace_way_ == way ? std::nullopt : std::optional(way));
+  };
+  inputs_action_ = add(tr("Trace What It Needs"), Qt::Key_BracketLeft,
+                       [=] { toggle(TraceWay::Inputs); });
+  outputs_action_ = add(tr("Trace What Needs It"), Qt::Key_BracketRight,
+                        [=] { toggle(TraceWay::Outputs); });
+  path_action_ = add(tr("Critical Path"), Qt::Key_C, [this] { show_critical_path(!path_shown_); });
+  for (QAction* action : {inputs_action_, outputs_action_, path_action_})
+    action->setCheckable(true);
+  menu.addSeparator();
+  equal_action_ = add(tr("Select Equal Blocks"), Qt::Key_E, [this] { select_equal_blocks(); });
+  merge_action_ = add(tr("Merge Selected Groups"), QKeySequence(QStringLiteral("Ctrl+G")),
+                      [this] { merge_selected(); });
+  split_action_ = add(tr("Split Group by Scopes"), QKeySequence(QStringLiteral("Ctrl+Shift+G")),
+                      [this] { split_selected(); });
+  split_at_action_ = add(tr("Split Group before This Layer"),
+                         QKeySequence(QStringLiteral("Ctrl+Alt+G")), [this] { split_at_selected(); });
+  menu.addSeparator();
+  add(tr("Next Colours"), Qt::Key_O, [this] { next_overlay(1); });
+  add(tr("Previous Colours"), QKeySequence(QStringLiteral("Shift+O")), [this] { next_overlay(-1); });
+  up_action_ = add_action(tr("Up"), {}, [this] { go_up(); });
+  menu.addAction(up_action_);
+  for (const QKeySequence& keys : {QKeySequence(QKeySequence::Find), QKeySequence(Qt::Key_Slash)}) {
+    auto* action = new QAction(tr("Find"), this);
+    action->setShortcut(keys);
+    action->setShortcutContext(Qt::WidgetWithChildrenShortcut);
+    connect(action, &QAction::triggered, bar_, &GraphBar::focus_find);
+    addAction(action);
+  }
+}
+
+void GroupGraphView::update_actions() {
+  const Selection& selection = session_.selection();
+  const std::size_t groups = selection.groups().size();
+  inputs_action_->setChecked(trace_way_ == TraceWay::Inputs);
+  outputs_action_->setChecked(trace_way_ == TraceWay::Outputs);
+  path_action_->setChecked(path_shown_);
+  equal_action_->setEnabled(problem_ && (groups > 0 || !picked_.empty()));
+  merge_action_->setEnabled(problem_ && groups > 1);
+  split_action_->setEnabled(problem_ && groups == 1);
+  split_at_action_->setEnabled(problem_ && selection.op().has_value());
+  up_action_->setEnabled(!levels_.empty());
+}
+
+// Of a level of groups, they are selected; scopes, which no other view knows, are marked as found.
+void GroupGraphView::select_equal_blocks() {
+  GraphScene& scene = canvas_->scene();
+  std::set<int> blocks;
+  for (std::size_t n = 0; n < scene.content.nodes.size(); ++n) {
+    if (scene.selected[n] != 0 && scene.content.nodes[n].block >= 0)
+      blocks.insert(scene.content.nodes[n].block);
+  }
+  std::vector<GroupId> groups = session_.selection().groups();
+  std::size_t count = 0;
+  for (std::size_t n = 0; n < scene.content.nodes.size(); ++n) {
+    const GraphNode& node = scene.content.nodes[n];
+    if (!blocks.contains(node.block)) continue;
+    ++count;
+    if (node.is_group()) groups.push_back(node.group);
+    if (!node.ops.empty()) scene.found[n] = 1;
+  }
+  bar_->set_hint(count > 1 ? tr("%1 equal blocks").arg(count) : tr("There is no equal block"));
+  canvas_->update();
+  session_.selection().select_groups(std::move(groups));
+}
+
+void GroupGraphView::merge_selected() {
+  const std::vector<GroupId> groups = session_.selection().groups();
+  if (!problem_ || groups.size() < 2) return;
+  regroup(tr("merge %1").arg(names_of(groups, *problem_->grouping)),
+          [groups](const Regrouping& from) { return merged(from, groups); });
+}
+
+void GroupGraphView::split_selected() {
+  const std::vector<GroupId> groups = session_.selection().groups();
+  if (!problem_ || groups.size() != 1) return;
+  regroup(tr("split %1").arg(names_of(groups, *problem_->grouping)),
+          [group = groups[0]](const Regrouping& from) { return split_by_scopes(from, group); });
+}
+
+void GroupGraphView::split_at_selected() {
+  const std::optional<OpId> op = session_.selection().op();
+  if (!problem_ || !op) return;
+  regroup(tr("split before %1").arg(text(problem_->graph->op(*op).name).right(40)),
+          [op = *op](const Regrouping& from) { return split_at(from, op); });
+}
+
+// On the worker, since grouping a large graph takes a while; one undoable edit, unless the strategy
+// became another one meanwhile.
+void GroupGraphView::regroup(const QString& label,
+                             std::function<Strategy(const Regrouping&)> change) {
+  const Snapshot& shown = session_.snapshot();
+  if (!shown.problem || problem_ != shown.problem) return;
+  worker_.post([this, label, change = std::move(change), problem = shown.problem,
+                opened = shown.opened, strategy = shown.strategy, times = op_times_]() mutable {
+    QString error;
+    Strategy wanted;
+    try {
+      if (!times) {
+        times = std::make_shared<const std::vector<Nanos>>(
+            mean_op_times(*problem->graph, *problem->cluster, *problem->cost));
+      }
+      wanted = change({*problem, *opened, strategy, *times});
+    } catch (const std::exception& thrown) {
+      error = QString::fromUtf8(thrown.what());
+    }
+    QMetaObject::invokeMethod(
+        this,
+        [this, label, error, problem, strategy = std::move(strategy), wanted = std::move(wanted)] {
+          if (!error.isEmpty()) return bar_->set_hint(error);
+          if (problem != problem_ || strategy != session_.snapshot().strategy)
+            return bar_->set_hint(tr("The strategy changed meanwhile: do it again"));
+          session_.edit(wanted, label);
+        },
+        Qt::QueuedConnection);
+  });
+}
+
+// What can be done with the groups under the cursor: where they run, and how.
+void GroupGraphView::show_menu(int node, const QPoint& global) {
+  const GraphNode hit = canvas_->scene().content.nodes[static_cast<std::size_t>(node)];
+  if (!problem_ || (!hit.group.valid() && hit.groups.empty())) return;
+  const bool known = canvas_->scene().selected[static_cast<std::size_t>(node)] != 0;
+  if (!known) clicked(node, false);
+  QMenu menu(this);
+  if (hit.group.valid()) add_places(menu, hit.group);
+  menu.addSeparator();
+  if (hit.can_open()) {
+    menu.addAction(tr("Open"), this, [=, this, problem = problem_] {
+      if (problem == problem_) open_node(hit);  // it may change under an open menu
+    });
+  }
+  if (!levels_.empty()) menu.addAction(up_action_);
+  menu.addSeparator();
+  menu.addActions({inputs_action_, outputs_action_, path_action_});
+  menu.addSeparator();
+  menu.addActions({equal_action_, merge_action_, split_action_, split_at_action_});
+  menu.exec(global);
+}
+
+void GroupGraphView::add_places(QMenu& menu, GroupId group) {
+  const Strategy& strategy = session_.snapshot().strategy;
+  const std::vector<GroupId> groups = session_.selection().groups();
+  if (group.index() >= strategy.groups.size() || groups.empty()) return;
+  const auto& decision = strategy.groups[group];
+  const Cluster& cluster = *problem_->cluster;
+  const QString names = names_of(groups, *problem_->grouping);
+  QMenu* place = menu.addMenu(tr("Place %1 on").arg(names));
+  for (std::size_t g = 0; g < cluster.groups().size(); ++g) {
+    const DeviceGroupId id(g);
+    const DeviceGroup& devices = cluster.groups()[id];
+    const QString name = text(devices.name);
+    const bool used = decision && share_on(*decision, cluster, id).devices > 0;
+    QAction* action = place->addAction(tr("%1 (%2 × %3)")
+                                           .arg(name)
+                                           .arg(devices.devices.size())
+                                           .arg(text(cluster.gpu_types()[devices.type].name)));
+    action->setCheckable(true);
+    action->setChecked(used);
+    connect(action, &QAction::triggered, this, [=, this, problem = problem_] {
+      if (problem != problem_) return;
+      session_.edit(with_device_group(session_.snapshot().strategy, groups, *problem->cluster, id,
+                                      !used),
+                    used ? tr("%1 off %2").arg(names, name) : tr("%1 on %2").arg(names, name));
+    });
+  }
+  QMenu* modes = menu.addMenu(tr("Mode"));
+  for (const Mode mode :
+       {Mode::ReplicateAllReduce, Mode::ReplicatePs, Mode::Duplicate, Mode::ModelParallel}) {
+    const QString label = text(label_of(mode));
+    QAction* action = modes->addAction(label);
+    action->setCheckable(true);
+    action->setChecked(decision && decision->mode == mode);
+    connect(action, &QAction::triggered, this, [=, this, problem = problem_] {
+      if (problem != problem_) return;
+      session_.edit(with_mode(session_.snapshot().strategy, groups, mode),
+                    tr("%1: %2").arg(names, label));
+    });
+  }
+}
+
+}  // namespace strato

@@ -1,0 +1,187 @@
+// What the colours, outlines and marks of the graph view say.
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "views/graph/group_graph_view.h"
+#include "views/style/style.h"
+
+namespace strato {
+namespace {
+
+// Several decisions of the groups in one node, each counting the same.
+std::vector<PlacementStripe> blended(const std::vector<std::vector<PlacementStripe>>& all) {
+  std::map<DeviceGroupId, double> sums;
+  for (const auto& stripes : all) {
+    for (const PlacementStripe& stripe : stripes) sums[stripe.device_group] += stripe.share;
+  }
+  std::vector<PlacementStripe> result;
+  for (const auto& [group, sum] : sums)
+    result.push_back({group, sum / static_cast<double>(all.size())});
+  return result;
+}
+
+}  // namespace
+
+bool GroupGraphView::wants_figures() const {
+  return is_quantity(canvas_->scene().overlay) || path_shown_;
+}
+
+// Of the outcome shown, when something asks for them.
+std::shared_ptr<const OpFigures> GroupGraphView::figures() {
+  return wants_figures() ? figures_.of(session_.snapshot().outcome) : nullptr;
+}
+
+std::vector<PlacementStripe> GroupGraphView::stripes_of_node(const GraphNode& node,
+                                                             const OpFigures* figures) const {
+  const Strategy& strategy = session_.snapshot().strategy;
+  const Cluster& cluster = *problem_->cluster;
+  const auto of_group = [&](GroupId group) -> std::vector<PlacementStripe> {
+    if (group.index() >= strategy.groups.size() || !strategy.groups[group]) return {};
+    return stripes_of(*strategy.groups[group], cluster);
+  };
+  if (node.boundary) return {};
+  if (!node.groups.empty()) {
+    std::vector<std::vector<PlacementStripe>> all;
+    for (const GroupId group : node.groups) all.push_back(of_group(group));
+    return blended(all);
+  }
+  if (node.group.index() >= strategy.groups.size() || !strategy.groups[node.group]) return {};
+  const bool divided = strategy.groups[node.group]->mode == Mode::ModelParallel;
+  if (node.is_group() || !divided || !figures) return of_group(node.group);
+  std::vector<std::vector<PlacementStripe>> all;  // the ops' own devices
+  for (const OpId op : ops_of(node, *problem_->grouping)) {
+    for (const DeviceId device : figures->devices[op])
+      all.push_back({{cluster.device(device).group, 1.0}});
+  }
+  return all.empty() ? of_group(node.group) : blended(all);
+}
+
+void GroupGraphView::read_placement() {
+  GraphScene& scene = canvas_->scene();
+  const std::size_t count = scene.content.nodes.size();
+  scene.stripes.assign(count, {});
+  scene.marks.assign(count, {});
+  scene.found.resize(count);
+  scene.selected.resize(count);
+  const auto known = figures();
+  const Strategy& strategy = session_.snapshot().strategy;
+  for (std::size_t n = 0; problem_ && n < count; ++n) {
+    const GraphNode& node = scene.content.nodes[n];
+    scene.stripes[n] = stripes_of_node(node, known.get());
+    if (!node.is_group() || node.group.index() >= strategy.groups.size()) continue;
+    if (const auto& decision = strategy.groups[node.group])
+      scene.marks[n] = QString::fromUtf8(label_of(decision->mode).data());
+  }
+  read_overlay();
+  read_path();
+  canvas_->update();
+}
+
+// Values that are not known yet leave the old ones of the same content.
+void GroupGraphView::read_overlay() {
+  GraphScene& scene = canvas_->scene();
+  const Snapshot& shown = session_.snapshot();
+  const bool dark = style::is_dark(palette());
+  if (is_quantity(scene.overlay) && problem_) {
+    const bool since_edit = scene.overlay == Overlay::SinceEdit;
+    const auto before = since_edit ? shown.before : shown.baseline;
+    const auto now = figures();
+    const auto then = is_change(scene.overlay) ? figures_.of(before) : nullptr;
+    if (now && (then || !is_change(scene.overlay))) {
+      scene.values = overlay_values(scene.content, *problem_->grouping, scene.overlay, *now,
+                                    then.get());
+      scene.most_value = 0;
+      for (const double value : scene.values)
+        scene.most_value = std::max(scene.most_value, std::abs(value));
+    } else if (is_change(scene.overlay) && !before) {
+      scene.values.clear();
+      bar_->set_hint(since_edit ? tr("Nothing was edited yet") : tr("Nothing to compare with yet"));
+    }
+    for (std::size_t n = 0; n < scene.values.size(); ++n) {
+      if (!scene.content.nodes[n].boundary)
+        scene.marks[n] = overlay_value_text(scene.overlay, scene.values[n]);
+    }
+  }
+  const bool unknown = is_quantity(scene.overlay) && scene.values.empty();
+  scene.legend = unknown ? Legend{}
+                         : legend_for(scene.overlay, scene.content, scene.stripes, scene.cluster,
+                                      scene.most_value, dark);
+}
+
+void GroupGraphView::read_path() {
+  GraphScene& scene = canvas_->scene();
+  const auto known = path_shown_ ? figures() : nullptr;
+  if (!known || !problem_) {
+    if (!path_shown_) scene.on_path.clear(), scene.edge_on_path.clear();
+    return;
+  }
+  std::vector<int> node_of(problem_->graph->op_count(), -1);
+  for (std::size_t n = 0; n < scene.content.nodes.size(); ++n) {
+    for (const OpId op : ops_of(scene.content.nodes[n], *problem_->grouping))
+      node_of[op.index()] = static_cast<int>(n);
+  }
+  scene.on_path.assign(scene.content.nodes.size(), 0);
+  scene.edge_on_path.assign(scene.content.edges.size(), 0);
+  std::vector<std::pair<int, int>> steps;
+  int last = -1;
+  for (const OpId op : known->path) {
+    const int node = node_of[op.index()];
+    if (node >= 0) scene.on_path[static_cast<std::size_t>(node)] = 1;
+    if (node >= 0 && last >= 0 && node != last) steps.emplace_back(std::minmax(node, last));
+    last = node;
+  }
+  std::ranges::sort(steps);
+  for (std::size_t e = 0; e < scene.content.edges.size(); ++e) {
+    const GraphEdge& edge = scene.content.edges[e];
+    const std::pair<int, int> ends = std::minmax(edge.from, edge.to);
+    scene.edge_on_path[e] = std::ranges::binary_search(steps, ends) ? 1 : 0;
+  }
+}
+
+void GroupGraphView::read_trace() {
+  GraphScene& scene = canvas_->scene();
+  scene.traced.clear();
+  if (!trace_way_ || !problem_) return;
+  const Selection& selection = session_.selection();
+  std::vector<OpId> from;
+  if (selection.op()) from = {*selection.op()};
+  else if (!picked_.empty()) from = picked_;
+  for (const GroupId group : selection.groups()) {
+    if (!from.empty() && (selection.op() || !picked_.empty())) break;
+    const auto& ops = problem_->grouping->group(group).ops;
+    from.insert(from.end(), ops.begin(), ops.end());
+  }
+  if (from.empty()) return;
+  scene.traced = traced_nodes(scene.content, *problem_->grouping,
+                              trace(*problem_->graph, from, *trace_way_));
+}
+
+void GroupGraphView::set_overlay(Overlay overlay) {
+  GraphScene& scene = canvas_->scene();
+  scene.overlay = overlay;
+  scene.values.clear();
+  bar_->set_overlay(overlay);
+  bar_->set_hint(scene.content.note);
+  read_placement();
+}
+
+void GroupGraphView::next_overlay(int step) {
+  const int count = static_cast<int>(kOverlays.size());
+  const int at = static_cast<int>(overlay()) + step + count;
+  set_overlay(kOverlays[static_cast<std::size_t>(at % count)]);
+}
+
+void GroupGraphView::show_critical_path(bool shown) {
+  path_shown_ = shown;
+  update_actions();
+  read_placement();
+}
+
+void GroupGraphView::set_trace(std::optional<TraceWay> way) {
+  trace_way_ = way;
+  update_actions();
+  read_selection();
+}
+
+}  // namespace strato
