@@ -61,6 +61,8 @@ constexpr ViewKey kPlacementKeys[] = {
 constexpr ViewKey kSearchKeys[] = {{"Pin the decision, or remove the pin", "P"},
                                    {"Boost the branch twice, four times", "B, Shift+B"},
                                    {"Normal weight", "N"},
+    {"What a change would do", "Rest on the cell"},
+    {"Keep, forbid, decide together", "Menu key, right click"},
                                    {"Exclude the branch, or allow it again", "X"},
                                    {"Search deeper here", "D"},
                                    {"Search only the selected groups", "O"},

@@ -165,6 +165,11 @@ void MainWindow::build_docks() {
   inspector_ = {QStringLiteral("Inspector"), QStringLiteral("inspector"), inspector};
   inspector_dock_ =
       make_dock(QStringLiteral("Inspector"), QStringLiteral("inspector"), inspector, this);
+  history_dock_ = make_dock(QStringLiteral("History"), QStringLiteral("history"),
+                            new HistoryView(session_), this);
+  addDockWidget(Qt::LeftDockWidgetArea, history_dock_);
+  tabifyDockWidget(workspace_dock_, history_dock_);
+  workspace_dock_->raise();
   addDockWidget(Qt::RightDockWidgetArea, inspector_dock_);
 }
 
@@ -297,6 +302,8 @@ void MainWindow::explore_perspective() {
   resizeDocks({workspace_dock_, inspector_dock_}, {196, 276}, Qt::Horizontal);
   centre_->setSizes({360, 300});
   if (!views_.empty()) show_view(views_.front().widget);
+  history_dock_->show();
+  workspace_dock_->raise();
 }
 
 void MainWindow::search_perspective() {

@@ -100,7 +100,7 @@ class MainWindow : public QMainWindow {
   TournamentView* tournament_ = nullptr;
   LaunchView* launch_ = nullptr;
   DiscoverDialog* discover_ = nullptr;  // made when it is first asked for
-  QDockWidget *workspace_dock_, *inspector_dock_;
+  QDockWidget *workspace_dock_, *history_dock_, *inspector_dock_;
   QLabel *activity_, *cursor_;
   QProgressBar* progress_;
   QToolButton* cancel_;

@@ -55,6 +55,7 @@ bool MainWindow::capture(const QString& folder) {
   bool written = grab_when_settled(*this).save(folder + QStringLiteral("/window.png"));
   written &= grab_page(folder, inspector_);
   workspace_dock_->hide();
+  history_dock_->hide();
   inspector_dock_->hide();
   timeline_.widget->hide();
   for (const NamedView& view : views_) written &= grab_view(folder, view);
@@ -63,6 +64,8 @@ bool MainWindow::capture(const QString& folder) {
   written &= grab_view(folder, timeline_);
   beside_->show();
   workspace_dock_->show();
+  history_dock_->show();
+  workspace_dock_->raise();
   inspector_dock_->show();
   return written;
 }

@@ -155,6 +155,7 @@ void MainWindow::build_view_menu() {
   });
   menu->addSeparator();
   menu->addAction(workspace_dock_->toggleViewAction());
+  menu->addAction(history_dock_->toggleViewAction());
   menu->addAction(inspector_dock_->toggleViewAction());
 }
 

@@ -5,6 +5,7 @@
 #include "views/cluster/cluster_view.h"
 #include "views/graph/group_graph_view.h"
 #include "views/inspector/inspector_view.h"
+#include "views/history/history_view.h"
 #include "views/inspector/variables_view.h"
 #include "views/launch/discover_dialog.h"
 #include "views/launch/launch_view.h"

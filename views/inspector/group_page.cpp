@@ -2,6 +2,7 @@
 
 #include <QButtonGroup>
 #include <QCheckBox>
+#include <QEvent>
 #include <QGridLayout>
 #include <QHeaderView>
 #include <QLabel>
@@ -15,6 +16,8 @@
 
 #include "views/inspector/facts.h"
 #include "views/inspector/variables_view.h"
+#include "views/models/constraint_edits.h"
+#include "views/models/edit_preview.h"
 #include "views/models/explanation.h"
 #include "views/models/strategy_edits.h"
 #include "views/style/style.h"
@@ -60,6 +63,9 @@ GroupPage::GroupPage(Session& session, QWidget* parent)
       subtitle_(make_note(this)),
       boxes_(new QWidget(this)),
       modes_(new QButtonGroup(this)),
+      preview_(new EditPreview(session, this)),
+      foretold_(make_note(this)),
+      constraints_(make_note(this)),
       variables_heading_(make_heading(QStringLiteral("Variables"), this)),
       variables_(new VariablesView(session, VariablesView::Shape::Upright, this)),
       facts_(new Facts(this)) {
@@ -88,6 +94,10 @@ void GroupPage::build_editor(QVBoxLayout* layout) {
     auto* button = new QRadioButton(text(label_of(static_cast<Mode>(mode))), this);
     button->setToolTip(QString::fromUtf8(help_of(static_cast<Mode>(mode))));
     modes_->addButton(button, mode);
+    foretell(button, [this, mode] {
+      return with_mode(session_.snapshot().strategy, session_.selection().groups(),
+                       static_cast<Mode>(mode));
+    });
     grid->addWidget(button, mode / 2, mode % 2);
   }
   layout->addLayout(grid);
@@ -101,6 +111,16 @@ void GroupPage::build_editor(QVBoxLayout* layout) {
   shares->addWidget(equal);
   shares->addWidget(speed);
   layout->addWidget(share_buttons_);
+  layout->addWidget(foretold_);
+  layout->addWidget(constraints_);
+  connect(preview_, &EditPreview::changed, this, [this] { foretold_->setText(preview_->text()); });
+  foretell(equal, [this] {
+    return with_equal_shares(session_.snapshot().strategy, session_.selection().groups());
+  });
+  foretell(speed, [this] {
+    return with_proportional_shares(session_.snapshot().strategy, session_.selection().groups(),
+                                    *session_.snapshot().problem);
+  });
   connect(equal, &QPushButton::clicked, this, [this] { set_shares(false); });
   connect(speed, &QPushButton::clicked, this, [this] { set_shares(true); });
 }
@@ -141,6 +161,7 @@ void GroupPage::rebuild_boxes() {
   const Cluster* cluster = session_.snapshot().problem->cluster.get();
   if (cluster == boxes_of_) return;
   boxes_of_ = cluster;
+  for (const QCheckBox* box : box_of_) edits_.erase(box);
   qDeleteAll(box_of_);
   box_of_.clear();
   auto* grid = static_cast<QGridLayout*>(boxes_->layout());
@@ -154,6 +175,11 @@ void GroupPage::rebuild_boxes() {
                         .arg(group.devices.size())
                         .arg(text(cluster->gpu_types()[group.type].name)));
     connect(box, &QCheckBox::clicked, this, [this, g](bool on) { toggle(DeviceGroupId(g), on); });
+    foretell(box, [this, g, box] {
+      return with_device_group(session_.snapshot().strategy, session_.selection().groups(),
+                               *session_.snapshot().problem->cluster, DeviceGroupId(g),
+                               box->checkState() == Qt::Unchecked);
+    });
     grid->addWidget(box, static_cast<int>(g / 2), static_cast<int>(g % 2));
     box_of_.push_back(box);
   }
@@ -177,7 +203,40 @@ void GroupPage::refresh() {
   variables_->setVisible(has_variables);
   rebuild_boxes();
   show_decision();
+  show_constraints();
   show_figures();
+}
+
+// What searches keep to, of the groups selected.
+void GroupPage::show_constraints() {
+  QStringList lines;
+  const auto all = constraints_by_group(session_);
+  for (const GroupId group : session_.selection().groups()) {
+    if (group.index() >= all.size()) continue;
+    for (const QString& line : all[group.index()].lines)
+      if (!lines.contains(line)) lines << line;
+  }
+  constraints_->setVisible(!lines.isEmpty());
+  constraints_->setText(QStringLiteral("Searches keep to: ") + lines.join(QStringLiteral("; ")));
+}
+
+void GroupPage::foretell(QWidget* choice, std::function<Strategy()> edit) {
+  edits_[choice] = std::move(edit);
+  choice->installEventFilter(this);
+}
+
+// What a choice would do, while the cursor or the keyboard rests on it.
+bool GroupPage::eventFilter(QObject* watched, QEvent* event) {
+  const auto edit = edits_.find(watched);
+  if (edit != edits_.end()) {
+    const bool on = event->type() == QEvent::Enter || event->type() == QEvent::FocusIn;
+    const bool off = event->type() == QEvent::Leave || event->type() == QEvent::FocusOut;
+    const bool ready =
+        session_.snapshot().problem && !session_.selection().groups().empty();
+    if (on && ready) preview_->ask(edit->second());
+    if (off) preview_->forget();
+  }
+  return QWidget::eventFilter(watched, event);
 }
 
 // Of several groups, what all agree on; a box is half checked where they differ.

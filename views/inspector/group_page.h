@@ -3,6 +3,8 @@
 #pragma once
 
 #include <QWidget>
+#include <functional>
+#include <unordered_map>
 
 #include "views/models/op_table_model.h"
 #include "views/models/session.h"
@@ -16,6 +18,7 @@ class QVBoxLayout;
 
 namespace strato {
 
+class EditPreview;
 class Facts;
 class VariablesView;
 
@@ -24,6 +27,10 @@ class GroupPage : public QWidget {
  public:
   explicit GroupPage(Session& session, QWidget* parent = nullptr);
   void refresh();
+  EditPreview& preview() { return *preview_; }
+
+ protected:
+  bool eventFilter(QObject* watched, QEvent* event) override;
 
  private:
   void build_editor(QVBoxLayout* layout);
@@ -31,6 +38,8 @@ class GroupPage : public QWidget {
   void rebuild_boxes();  // one check box per device group of the cluster
   void show_decision();
   void show_figures();
+  void show_constraints();
+  void foretell(QWidget* choice, std::function<Strategy()> edit);
   void toggle(DeviceGroupId group, bool used);
   void set_mode(int mode);
   void set_shares(bool proportional);
@@ -45,6 +54,9 @@ class GroupPage : public QWidget {
   const Cluster* boxes_of_ = nullptr;
   QButtonGroup* modes_;
   QWidget* share_buttons_;
+  EditPreview* preview_;  // of the choice under the cursor
+  QLabel *foretold_, *constraints_;
+  std::unordered_map<const QObject*, std::function<Strategy()>> edits_;  // by choice
   QLabel* variables_heading_;
   VariablesView* variables_;
   Facts* facts_;

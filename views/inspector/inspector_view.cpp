@@ -8,6 +8,7 @@
 
 #include "views/inspector/device_page.h"
 #include "views/inspector/group_page.h"
+#include "views/inspector/suggestion_box.h"
 #include "views/inspector/summary_page.h"
 #include "views/inspector/task_page.h"
 #include "views/style/style.h"
@@ -22,13 +23,16 @@ InspectorView::InspectorView(Session& session, QWidget* parent)
       summary_(new SummaryPage(session)),
       group_(new GroupPage(session)),
       task_(new TaskPage(session)),
-      device_(new DevicePage(session)) {
+      device_(new DevicePage(session)),
+      suggestions_(new SuggestionBox(session, this)) {
   for (QWidget* page : std::initializer_list<QWidget*>{summary_, group_, task_, device_}) {
     stack_->addWidget(scrolled(page));
   }
   auto* layout = new QVBoxLayout(this);
   layout->setContentsMargins(0, 0, 0, 0);
-  layout->addWidget(stack_);
+  layout->setSpacing(0);
+  layout->addWidget(stack_, 1);
+  layout->addWidget(suggestions_);
   timer_->setSingleShot(true);
   timer_->setInterval(0);
   connect(timer_, &QTimer::timeout, this, &InspectorView::refresh);
@@ -37,6 +41,7 @@ InspectorView::InspectorView(Session& session, QWidget* parent)
   connect(&session_, &Session::strategy_changed, this, soon);
   connect(&session_, &Session::outcome_changed, this, soon);
   connect(&session_, &Session::explanation_changed, this, soon);
+  connect(&session_, &Session::constraints_changed, this, soon);
   connect(&session_.selection(), &Selection::changed, this, soon);
   refresh();
 }
@@ -67,6 +72,7 @@ void InspectorView::refresh() {
     stack_->setCurrentIndex(0);
     summary_->refresh();
   }
+  suggestions_->setVisible(session_.snapshot().problem && stack_->currentIndex() < 2);
 }
 
 void InspectorView::changeEvent(QEvent* event) {

@@ -13,6 +13,7 @@ namespace strato {
 
 class DevicePage;
 class GroupPage;
+class SuggestionBox;
 class SummaryPage;
 class TaskPage;
 
@@ -20,6 +21,7 @@ class InspectorView : public QWidget {
   Q_OBJECT
  public:
   explicit InspectorView(Session& session, QWidget* parent = nullptr);
+  SuggestionBox& suggestions() { return *suggestions_; }
 
  protected:
   void changeEvent(QEvent* event) override;
@@ -35,6 +37,7 @@ class InspectorView : public QWidget {
   GroupPage* group_;
   TaskPage* task_;
   DevicePage* device_;
+  SuggestionBox* suggestions_;
 };
 
 }  // namespace strato

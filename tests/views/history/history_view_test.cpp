@@ -1,0 +1,150 @@
+// The tree of edits: grows with each, keeps branches, comes back with the workspace.
+#include "views/history/history_view.h"
+
+#include <QAbstractItemModelTester>
+#include <QTableView>
+#include <QTest>
+
+#include "tests/views/models/fixture.h"
+#include "views/models/strategy_edits.h"
+
+namespace strato {
+namespace {
+
+class History : public SessionTest {
+ protected:
+  void SetUp() override {
+    view_.resize(240, 400);
+    view_.show();
+  }
+  void edit(std::size_t group, Mode mode) {
+    const std::vector<GroupId> groups = {GroupId(group)};
+    session_.edit(with_mode(session_.snapshot().strategy, groups, mode),
+                  QStringLiteral("%1 to %2").arg(group).arg(static_cast<int>(mode)));
+    session_.settle();
+  }
+  EditHistory& model() { return view_.model(); }
+  QString name(int row) { return model().index(row, EditHistory::Name).data().toString(); }
+  int level(int row) {
+    return model().index(row, EditHistory::Name).data(EditHistory::LevelRole).toInt();
+  }
+  int row_of(const QString& name) {
+    for (int row = 0; row < model().rowCount(); ++row)
+      if (this->name(row) == name) return row;
+    return -1;
+  }
+
+  HistoryView view_{session_};
+};
+
+TEST_F(History, IsAListUntilItBranches) {
+  const QAbstractItemModelTester tester(&model(),
+                                        QAbstractItemModelTester::FailureReportingMode::Fatal);
+  EXPECT_EQ(model().rowCount(), 0);
+  open_lenet();
+  EXPECT_EQ(model().rowCount(), 1);
+  const Strategy start = session_.snapshot().strategy;
+  edit(0, Mode::ModelParallel);
+  edit(1, Mode::Duplicate);
+  ASSERT_EQ(model().rowCount(), 3);
+  EXPECT_EQ(name(1), "0 to 3");
+  EXPECT_EQ(name(2), "1 to 2");
+  for (int row = 0; row < 3; ++row) EXPECT_EQ(level(row), 0) << row;
+  EXPECT_EQ(model().current_row(), 2);
+  EXPECT_FALSE(model().index(2, EditHistory::Step).data().toString().isEmpty());
+  // Undone, then edited otherwise: what was undone stays, as a branch.
+  session_.undo_stack().undo();
+  session_.settle();
+  EXPECT_EQ(model().rowCount(), 3);
+  EXPECT_EQ(model().current_row(), 1);
+  edit(2, Mode::Duplicate);
+  ASSERT_EQ(model().rowCount(), 4);
+  EXPECT_EQ(level(row_of(QStringLiteral("1 to 2"))), 1);
+  EXPECT_EQ(level(row_of(QStringLiteral("2 to 2"))), 0);
+  EXPECT_EQ(model().current_row(), row_of(QStringLiteral("2 to 2")));
+  // Back to the branch by a click, and from there by undo: no state is lost on the way.
+  const QModelIndex lost = model().index(row_of(QStringLiteral("1 to 2")), 0);
+  QTest::mouseClick(view_.table()->viewport(), Qt::LeftButton, {},
+                    view_.table()->visualRect(lost).center());
+  session_.settle();
+  EXPECT_EQ(session_.snapshot().strategy.groups[GroupId(1)]->mode, Mode::Duplicate);
+  EXPECT_EQ(session_.snapshot().strategy.groups[GroupId(2)]->mode, start.groups[GroupId(2)]->mode);
+  EXPECT_EQ(model().current_row(), row_of(QStringLiteral("1 to 2")));
+  session_.undo_stack().undo();
+  session_.settle();
+  EXPECT_EQ(model().current_row(), row_of(QStringLiteral("2 to 2")));
+  EXPECT_EQ(model().rowCount(), 4);
+}
+
+TEST_F(History, IsWalkedAndRenamedByKeyboard) {
+  open_lenet();
+  edit(0, Mode::ModelParallel);
+  edit(0, Mode::Duplicate);
+  view_.table()->setCurrentIndex(model().index(0, EditHistory::Name));
+  QTest::keyClick(view_.table(), Qt::Key_Return);
+  session_.settle();
+  EXPECT_EQ(model().current_row(), 0);
+  EXPECT_TRUE(model().setData(model().index(1, 0), QStringLiteral("my try"), Qt::EditRole));
+  EXPECT_EQ(name(1), "my try");
+  EXPECT_FALSE(model().setData(model().index(1, 0), QStringLiteral("  "), Qt::EditRole));
+  EXPECT_FALSE(model().setData(model().index(1, EditHistory::Step), 3, Qt::EditRole));
+  model().go_to(-1);
+  model().go_to(99);
+  view_.grab();
+}
+
+TEST_F(History, OfTwentyUndoStepsDuringASimulation) {
+  open_lenet();
+  for (std::size_t i = 0; i < 20; ++i) {
+    const auto mode = static_cast<Mode>(1 + i % 3);
+    session_.edit(with_mode(session_.snapshot().strategy, std::vector{GroupId(i % 8)}, mode),
+                  QStringLiteral("step %1").arg(i));
+  }
+  const int rows = model().rowCount();
+  for (int i = 0; i < 20; ++i) session_.undo_stack().undo();
+  for (int i = 0; i < 20; ++i) session_.undo_stack().redo();
+  session_.settle();
+  EXPECT_EQ(model().rowCount(), rows);
+  EXPECT_GE(rows, 20);
+  EXPECT_GE(model().current_row(), 0);
+}
+
+TEST_F(History, ComesBackWithTheWorkspace) {
+  open_workspace();
+  open_lenet();
+  edit(0, Mode::ModelParallel);
+  edit(1, Mode::Duplicate);
+  session_.undo_stack().undo();
+  edit(2, Mode::Duplicate);
+  ASSERT_TRUE(wait_until([&] { return model().rowCount() == 4; }));
+  model().setData(model().index(row_of(QStringLiteral("1 to 2")), 0), QStringLiteral("branch"),
+                  Qt::EditRole);
+  session_.settle();
+  Session other;
+  HistoryView view(other);
+  other.open_workspace(folder_.filePath("test.strata").toStdString(), true);
+  other.settle();
+  EditHistory& again = view.model();
+  ASSERT_TRUE(wait_until([&] { return again.rowCount() == 4; }));
+  int branch = -1;
+  for (int row = 0; row < 4; ++row)
+    if (again.index(row, 0).data().toString() == QStringLiteral("branch")) branch = row;
+  ASSERT_GE(branch, 0);
+  EXPECT_EQ(again.index(branch, 0).data(EditHistory::LevelRole).toInt(), 1);
+  again.go_to(branch);
+  other.settle();
+  EXPECT_EQ(other.snapshot().strategy.groups[GroupId(1)]->mode, Mode::Duplicate);
+  EXPECT_EQ(again.current_row(), branch);
+  EXPECT_EQ(again.rowCount(), 4);
+}
+
+TEST_F(History, ForgetsWhatIsOfAnotherProblem) {
+  open_lenet();
+  edit(0, Mode::ModelParallel);
+  session_.open_cluster(sample("clusters/fastt-8xv100.json"));
+  session_.settle();
+  EXPECT_EQ(model().rowCount(), 1);
+}
+
+}  // namespace
+}  // namespace strato

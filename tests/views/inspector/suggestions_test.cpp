@@ -1,0 +1,149 @@
+// Suggestions and what the inspector's choices would do.
+#include <QCheckBox>
+#include <QLabel>
+#include <QPushButton>
+#include <QTest>
+
+#include "core/search/bound_constraints.h"
+#include "tests/views/models/fixture.h"
+#include "views/inspector/group_page.h"
+#include "views/inspector/inspector_view.h"
+#include "views/inspector/suggestion_box.h"
+#include "views/models/strategy_edits.h"
+
+namespace strato {
+namespace {
+
+class SuggestionsInTheInspector : public SessionTest {
+ protected:
+  void SetUp() override {
+    view_.resize(280, 700);
+    view_.show();
+  }
+  Suggestions& suggestions() { return view_.suggestions().suggestions(); }
+  bool done() { return !suggestions().looking() && suggestions().tried() > 0; }
+  void badly_placed() {
+    Strategy strategy = session_.snapshot().strategy;
+    for (auto& decision : strategy.groups) decision->mode = Mode::ModelParallel;
+    session_.edit(strategy, QStringLiteral("all model parallel"));
+    session_.settle();
+  }
+
+  InspectorView view_{session_};
+};
+
+TEST_F(SuggestionsInTheInspector, AreProvedAndMade) {
+  open_lenet();
+  badly_placed();
+  ASSERT_TRUE(wait_until([&] { return done(); }));
+  ASSERT_FALSE(suggestions().list().empty());
+  const Suggestion best = suggestions().list().front();
+  EXPECT_EQ(best.effect.before, step_time());
+  EXPECT_LT(best.effect.after, best.effect.before);
+  const Problem& opened = *session_.snapshot().opened;
+  EXPECT_EQ(simulate_as(opened, best.effect.strategy, {}).timeline->step_time, best.effect.after);
+  for (std::size_t i = 1; i < suggestions().list().size(); ++i)
+    EXPECT_GE(suggestions().list()[i].effect.after, suggestions().list()[i - 1].effect.after);
+  const int edits = session_.undo_stack().count();
+  for (QPushButton* button : view_.suggestions().findChildren<QPushButton*>()) {
+    if (!button->isVisible()) continue;
+    QTest::mouseClick(button, Qt::LeftButton);
+    break;
+  }
+  EXPECT_TRUE(suggestions().list().empty()) << "they were about what was shown before";
+  session_.settle();
+  EXPECT_EQ(session_.undo_stack().count(), edits + 1);
+  EXPECT_EQ(step_time(), best.effect.after);
+  suggestions().apply(99);
+  EXPECT_EQ(session_.undo_stack().count(), edits + 1);
+}
+
+TEST_F(SuggestionsInTheInspector, AreAboutTheGroupsSelected) {
+  open_lenet();
+  badly_placed();
+  session_.selection().select_groups({GroupId(0)});
+  ASSERT_TRUE(wait_until([&] { return done(); }));
+  for (const Suggestion& suggestion : suggestions().list())
+    EXPECT_EQ(suggestion.groups, std::vector{GroupId(0)});
+}
+
+TEST_F(SuggestionsInTheInspector, KeepToTheConstraints) {
+  open_lenet();
+  badly_placed();
+  Constraints constraints;
+  constraints.forbidden.push_back(parse_forbid("1080ti-0"));
+  ASSERT_TRUE(session_.constrain(constraints, QStringLiteral("not there")));
+  ASSERT_TRUE(wait_until([&] { return done(); }));
+  const std::size_t broken =
+      session_.bound_constraints()->violated(session_.snapshot().strategy).size();
+  for (const Suggestion& suggestion : suggestions().list())
+    EXPECT_LE(session_.bound_constraints()->violated(suggestion.effect.strategy).size(), broken);
+}
+
+TEST_F(SuggestionsInTheInspector, AreDroppedWithWhatTheyAreAbout) {
+  open_lenet();
+  badly_placed();
+  for (int i = 0; i < 5; ++i) {
+    session_.undo_stack().undo();
+    session_.undo_stack().redo();
+    EXPECT_TRUE(suggestions().list().empty());
+  }
+  session_.settle();
+  ASSERT_TRUE(wait_until([&] { return done(); }));
+  for (const Suggestion& suggestion : suggestions().list())
+    EXPECT_EQ(suggestion.effect.before, step_time());
+}
+
+TEST_F(SuggestionsInTheInspector, AreNotWaitedForAtTheEnd) {
+  open_lenet();
+  badly_placed();
+  bool looked = false;
+  QObject::connect(&suggestions(), &Suggestions::changed,
+                   [&] { looked |= suggestions().looking(); });
+  ASSERT_TRUE(wait_until([&] { return looked; }));
+  suggestions().disconnect();
+}  // the window closes while they are looked for
+
+TEST_F(SuggestionsInTheInspector, TheChoicesTellWhatTheyWouldDo) {
+  open_lenet();
+  session_.selection().select_groups({GroupId(0)});
+  auto* page = view_.findChild<GroupPage*>();
+  ASSERT_NE(page, nullptr);
+  ASSERT_TRUE(wait_until([&] { return page->isVisible(); }));
+  QCheckBox* box = page->findChildren<QCheckBox*>().first();
+  QEvent enter(QEvent::Enter), leave(QEvent::Leave);
+  QCoreApplication::sendEvent(box, &enter);
+  ASSERT_TRUE(wait_until([&] { return page->preview().effect().has_value(); }));
+  const EditEffect effect = *page->preview().effect();
+  EXPECT_EQ(effect.before, step_time());
+  QCoreApplication::sendEvent(box, &leave);
+  EXPECT_FALSE(page->preview().effect());
+  QTest::mouseClick(box, Qt::LeftButton);
+  session_.settle();
+  EXPECT_EQ(step_time(), effect.after);
+}
+
+TEST(WeightyGroups, AreSomeOfEachKindAndNoneTwice) {
+  EXPECT_TRUE(weighty_groups(Grouping(), 8).empty());
+}
+
+TEST(EffectText, SaysWhatChanges) {
+  const Cluster cluster = read_cluster(sample("clusters/tag-2x1080ti.json"), GpuCatalogue::bundled());
+  EditEffect effect;
+  effect.before = Nanos(190'000'000);
+  effect.after = Nanos(183'900'000);
+  effect.device = DeviceId(0);
+  effect.memory_change = Bytes(400'000'000);
+  EXPECT_EQ(effect.text(cluster), QStringLiteral("−6.10 ms (−3.21 %), +400 MB on 1080ti-0:0"));
+  effect.after = effect.before;
+  effect.memory_change = Bytes(0);
+  effect.feasible = false;
+  effect.breaks_constraints = true;
+  EXPECT_EQ(effect.text(cluster),
+            QStringLiteral("no change of the step time, does not fit in memory, against a constraint"));
+  effect.before = Nanos(0);
+  EXPECT_EQ(effect.relative(), 0);
+}
+
+}  // namespace
+}  // namespace strato

@@ -1,0 +1,239 @@
+#include "views/models/edit_history.h"
+
+#include <QFont>
+#include <algorithm>
+#include <unordered_map>
+
+#include "core/base/error.h"
+#include "views/style/style.h"
+#include "views/style/text.h"
+
+namespace strato {
+
+EditHistory::EditHistory(Session& session, QObject* parent)
+    : QAbstractTableModel(parent), session_(session) {
+  connect(&session_, &Session::problem_changed, this, &EditHistory::forget);
+  connect(&session_, &Session::strategy_changed, this, &EditHistory::follow);
+  connect(&session_, &Session::outcome_changed, this, &EditHistory::take_outcome);
+  connect(&session_, &Session::workspace_changed, this, &EditHistory::read_stored);
+  connect(&session_, &Session::search_changed, this, [this] {
+    if (session_.search().state == SearchState::Idle) follow();
+  });
+  connect(&session_.undo_stack(), &QUndoStack::indexChanged, this, &EditHistory::take_name);
+  forget();
+  follow();
+}
+
+EditHistory::~EditHistory() = default;
+
+// Another model or cluster has another history; other groups of the same have not.
+void EditHistory::forget() {
+  const auto& opened = session_.snapshot().opened;
+  if (!opened || (opened->graph == graph_ && opened->cluster == cluster_)) return;
+  graph_ = opened->graph;
+  cluster_ = opened->cluster;
+  states_.clear();
+  shown_.reset();
+  version_ = -1;
+  read_stored();
+}
+
+EditHistory::State& EditHistory::state_of(const Digest& digest) {
+  const auto known = std::ranges::find(states_, digest, &State::digest);
+  if (known != states_.end()) return *known;
+  State& state = states_.emplace_back();
+  state.digest = digest;
+  return state;
+}
+
+void EditHistory::follow() {
+  const Snapshot& snapshot = session_.snapshot();
+  if (!snapshot.problem) return;
+  const bool passing =  // a search shows what it finds, one after another
+      session_.search().state != SearchState::Idle && snapshot.edited.empty();
+  if (passing) return;
+  const Digest digest = snapshot.strategy.digest();
+  if (shown_ == digest) return;
+  const bool is_new = std::ranges::find(states_, digest, &State::digest) == states_.end();
+  State& state = state_of(digest);
+  if (is_new && !snapshot.edited.empty()) state.parent = shown_;
+  if (is_new && snapshot.edited.empty()) state.name = snapshot.label;
+  if (!state.strategy) state.strategy = std::make_shared<const Strategy>(snapshot.strategy);
+  shown_ = digest;
+  arrange();
+}
+
+void EditHistory::take_name() {
+  if (!shown_) return;
+  State& state = state_of(*shown_);
+  if (!state.name.isEmpty()) return;
+  state.name = session_.undo_stack().undoText();
+  arrange();
+}
+
+void EditHistory::take_outcome() {
+  const Snapshot& snapshot = session_.snapshot();
+  if (!shown_ || !snapshot.outcome || session_.simulation() != Simulation{}) return;
+  if (snapshot.strategy.digest() != *shown_) return;
+  State& state = state_of(*shown_);
+  state.step_time = snapshot.outcome->score.step_time;
+  state.feasible = snapshot.outcome->score.feasible;
+  if (!rows_.empty())
+    emit dataChanged(index(0, 0), index(static_cast<int>(rows_.size()) - 1, kColumns - 1));
+}
+
+void EditHistory::read_stored() {
+  Workspace* workspace = session_.workspace();
+  if (workspace == nullptr || !graph_) return arrange();
+  try {
+    const std::int64_t version = workspace->data_version();
+    if (version == version_) return;
+    version_ = version;
+    std::vector<ModelRow> models;
+    for (const StoredModel& model : workspace->models())
+      if (model.digest == graph_->digest()) models.push_back(model.id);
+    std::optional<ClusterRow> cluster;
+    for (const StoredCluster& stored : workspace->clusters())
+      if (stored.digest == cluster_->digest()) cluster = stored.id;
+    std::unordered_map<StrategyRow, Digest> digests;
+    const std::vector<StoredStrategy> all = workspace->strategies();
+    for (const StoredStrategy& stored : all) digests.emplace(stored.id, stored.digest);
+    for (const StoredStrategy& stored : all) {
+      if (stored.cluster != cluster || std::ranges::find(models, stored.model) == models.end())
+        continue;
+      State& state = state_of(stored.digest);
+      state.stored = stored.id;
+      if (!stored.label.empty()) state.name = QString::fromStdString(stored.label);
+      state.step_time = Nanos(stored.step_time_ns);
+      state.feasible = stored.feasible;
+      if (stored.parent && digests.contains(*stored.parent))
+        state.parent = digests.at(*stored.parent);
+    }
+  } catch (const InputError&) {
+    version_ = -1;  // the workspace dock tells
+  }
+  arrange();
+}
+
+// Branches first, the line itself last.
+void EditHistory::add_rows(const std::vector<std::vector<std::size_t>>& children, std::size_t root,
+                           int level) {
+  std::size_t at = root;
+  bool branch = level > 0;
+  for (;;) {
+    rows_.push_back({at, level, branch});
+    branch = false;
+    if (children[at].empty()) return;
+    for (std::size_t i = 0; i + 1 < children[at].size(); ++i)
+      add_rows(children, children[at][i], level + 1);
+    at = children[at].back();
+  }
+}
+
+void EditHistory::arrange() {
+  beginResetModel();
+  rows_.clear();
+  std::unordered_map<Digest, std::size_t> place;
+  for (std::size_t i = 0; i < states_.size(); ++i) place.emplace(states_[i].digest, i);
+  std::vector<std::vector<std::size_t>> children(states_.size());
+  std::vector<std::size_t> roots;
+  for (std::size_t i = 0; i < states_.size(); ++i) {
+    const auto parent = states_[i].parent ? place.find(*states_[i].parent) : place.end();
+    // A parent is older: so there is no way around in a circle.
+    if (parent != place.end() && parent->second < i) {
+      children[parent->second].push_back(i);
+    } else {
+      roots.push_back(i);
+    }
+  }
+  for (const std::size_t root : roots)
+    if (!children[root].empty() || states_[root].digest == shown_) add_rows(children, root, 0);
+  endResetModel();
+}
+
+int EditHistory::rowCount(const QModelIndex& parent) const {
+  return parent.isValid() ? 0 : static_cast<int>(rows_.size());
+}
+
+int EditHistory::columnCount(const QModelIndex& parent) const {
+  return parent.isValid() ? 0 : kColumns;
+}
+
+int EditHistory::current_row() const {
+  for (std::size_t i = 0; i < rows_.size(); ++i)
+    if (states_[rows_[i].state].digest == shown_) return static_cast<int>(i);
+  return -1;
+}
+
+QVariant EditHistory::data(const QModelIndex& index, int role) const {
+  if (!index.isValid() || index.row() >= rowCount()) return {};
+  const Row& row = rows_[static_cast<std::size_t>(index.row())];
+  const State& state = states_[row.state];
+  const bool current = shown_ == state.digest;
+  const bool name = index.column() == Name;
+  switch (role) {
+    case Qt::DisplayRole:
+      if (!name) return state.step_time == Nanos(0) ? QString() : style::time(state.step_time);
+      return state.name.isEmpty() ? QStringLiteral("edit") : state.name;
+    case Qt::EditRole:
+      return name ? QVariant(state.name) : QVariant();
+    case Qt::ToolTipRole:
+      return QStringLiteral("%1%2\nEnter or click shows it, F2 renames it")
+          .arg(state.name, state.feasible ? QString()
+                                          : QStringLiteral("\nDoes not fit in memory"));
+    case Qt::TextAlignmentRole:
+      return QVariant((name ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);
+    case Qt::FontRole: {
+      QFont font;
+      font.setBold(current);
+      return font;
+    }
+    case LevelRole:
+      return row.level;
+    case CurrentRole:
+      return current;
+    case BranchRole:
+      return row.branch;
+    case FeasibleRole:
+      return state.feasible;
+    default:
+      return {};
+  }
+}
+
+QVariant EditHistory::headerData(int section, Qt::Orientation orientation, int role) const {
+  if (orientation != Qt::Horizontal) return {};
+  if (role == Qt::TextAlignmentRole)
+    return QVariant((section == Name ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);
+  if (role != Qt::DisplayRole) return {};
+  return section == Name ? QStringLiteral("State") : QStringLiteral("Step");
+}
+
+Qt::ItemFlags EditHistory::flags(const QModelIndex& index) const {
+  const Qt::ItemFlags flags = QAbstractTableModel::flags(index);
+  return index.isValid() && index.column() == Name ? flags | Qt::ItemIsEditable : flags;
+}
+
+bool EditHistory::setData(const QModelIndex& index, const QVariant& value, int role) {
+  const QString name = value.toString().trimmed();
+  if (role != Qt::EditRole || index.column() != Name || index.row() >= rowCount() || name.isEmpty())
+    return false;
+  State& state = states_[rows_[static_cast<std::size_t>(index.row())].state];
+  state.name = name;
+  if (state.stored) session_.rename_strategy(*state.stored, name);
+  emit dataChanged(index, index);
+  return true;
+}
+
+void EditHistory::go_to(int row) {
+  if (row < 0 || row >= rowCount()) return;
+  const State state = states_[rows_[static_cast<std::size_t>(row)].state];
+  if (state.digest == shown_) return;
+  if (state.strategy) {
+    session_.show_found(*state.strategy, state.name);
+  } else if (state.stored) {
+    session_.show_strategy(*state.stored);
+  }
+}
+
+}  // namespace strato
