@@ -41,6 +41,7 @@ void add_compare(CLI::App& app, Command& command);
 void add_study(CLI::App& app, Command& command);
 void add_profile(CLI::App& app, Command& command);
 void add_export(CLI::App& app, Command& command);
+void add_diff(CLI::App& app, Command& command);
 void add_discover(CLI::App& app, Command& command);
 void add_launch(CLI::App& app, Command& command);
 void add_list(CLI::App& app, Command& command);

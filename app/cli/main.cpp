@@ -51,6 +51,7 @@ void declare(CLI::App& app, Command& command) {
   add_study(app, command);
   add_profile(app, command);
   add_export(app, command);
+  add_diff(app, command);
   add_discover(app, command);
   add_launch(app, command);
   add_list(app, command);

@@ -1,0 +1,258 @@
+#include "app/cli/diff_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "app/cli/output.h"
+#include "core/base/quantity_text.h"
+
+namespace strato::cli {
+namespace {
+
+constexpr std::size_t kCauses = 10;
+constexpr std::size_t kRows = 20;  // of groups and of variables
+
+// --- text ---
+
+std::string plans_text(const PlanComparison& comparison) {
+  Table table({"plan", "step time", "samples/s", "memory", "model", "cluster"});
+  for (const PlanFigures* plan : {&comparison.plans.from, &comparison.plans.to})
+    table.add({plan->label, time_text(plan->step_time),
+               significant_text(plan->samples_per_second()),
+               plan->fits ? "fits" : "does not fit: " + plan->why_not, plan->model,
+               plan->cluster});
+  return table.text();
+}
+
+std::string causes_text(const PlanComparison& comparison, bool all) {
+  Table table({"from step to step", "change", "first", "second"});
+  const std::size_t most = all ? std::max<std::size_t>(comparison.causes.size(), 2) : kCauses;
+  const PlanFigures &from = comparison.plans.from, &to = comparison.plans.to;
+  for (const Cause& cause : folded(comparison.causes, most))
+    table.add({cause.text, signed_time_text(cause.change()), time_text(cause.from),
+               time_text(cause.to)});
+  if (table.empty()) return {};
+  table.add({"step time", signed_time_text(comparison.change()), time_text(from.step_time),
+             time_text(to.step_time)});
+  table.align_left(0);
+  return "\n" + table.text();
+}
+
+// One row, unless there are too many: then what is left out is counted.
+template <class Row, class Add>
+std::string rows_text(const std::vector<Row>& rows, bool all, Table& table, Add&& add) {
+  std::size_t differ = 0, shown = 0;
+  for (const Row& row : rows) {
+    if (!row.differs && !all) continue;
+    ++differ;
+    if (shown == kRows && !all) continue;
+    ++shown;
+    add(row);
+  }
+  if (table.empty()) return {};
+  const std::string more =
+      differ > shown ? fmt::format("  and {} more: --all\n", differ - shown) : std::string();
+  return "\n" + table.text() + more;
+}
+
+std::string groups_text(const PlanComparison& comparison, bool all) {
+  Table table({"op group", "ops", "first", "second", "on the path", "busy"});
+  for (const std::size_t column : {0, 2, 3}) table.align_left(column);
+  return rows_text(comparison.groups, all, table, [&](const GroupChange& row) {
+    table.add({row.name, std::to_string(row.ops), row.decision.from, row.decision.to,
+               signed_time_text(row.change()), signed_time_text(row.busy.to - row.busy.from)});
+  });
+}
+
+std::string variables_text(const PlanComparison& comparison, bool all) {
+  Table table({"variable", "size", "first", "second", "communication"});
+  for (const std::size_t column : {0, 2, 3}) table.align_left(column);
+  return rows_text(comparison.variables, all, table, [&](const VariableChange& row) {
+    table.add({row.name, bytes_text(row.bytes), row.synchronised.from, row.synchronised.to,
+               signed_time_text(row.communication.to - row.communication.from)});
+  });
+}
+
+std::string peak_text(const std::optional<DeviceUse>& use) {
+  if (!use) return "-";
+  return bytes_text(use->peak) + (use->fits() ? "" : " (too much)");
+}
+
+std::string share_text(const std::optional<DeviceUse>& use, Nanos time, Nanos step) {
+  return use && step > Nanos(0) ? percent_text(time / step) : "-";
+}
+
+std::string devices_text(const PlanComparison& comparison) {
+  Table table({"device", "memory", "then", "busy", "then", "communicates", "then"});
+  const PlanFigures &from = comparison.plans.from, &to = comparison.plans.to;
+  for (const DeviceChange& row : comparison.devices) {
+    const auto cell = [](const std::optional<DeviceUse>& use, Nanos DeviceUse::*time, Nanos step) {
+      return share_text(use, use ? (*use).*time : Nanos(0), step);
+    };
+    table.add({row.name, peak_text(row.use.from), peak_text(row.use.to),
+               cell(row.use.from, &DeviceUse::compute_busy, from.step_time),
+               cell(row.use.to, &DeviceUse::compute_busy, to.step_time),
+               cell(row.use.from, &DeviceUse::communication_busy, from.step_time),
+               cell(row.use.to, &DeviceUse::communication_busy, to.step_time)});
+  }
+  table.align_left(0);
+  return "\n" + table.text();
+}
+
+std::string traffic_text(const PlanComparison& comparison) {
+  Table table({"sent", "where", "bytes", "then", "messages", "then"});
+  for (const TrafficChange& row : comparison.traffic)
+    table.add({row.what, row.where, bytes_text(row.bytes.from), bytes_text(row.bytes.to),
+               std::to_string(row.messages.from), std::to_string(row.messages.to)});
+  std::string text = table.empty() ? std::string() : "\n" + table.text();
+  for (const LinksChange& row : comparison.links) {
+    const auto busiest = [](double busy, const std::string& which) {
+      return which.empty() ? std::string("unused")
+                           : fmt::format("{} {} busy", which, percent_text(busy));
+    };
+    text += fmt::format("  busiest link {}: {}, then {}\n", row.kind,
+                        busiest(row.busiest.from, row.which.from),
+                        busiest(row.busiest.to, row.which.to));
+  }
+  return text;
+}
+
+std::string price_rows_text(const PlanComparison& comparison) {
+  Table table({"price", "an hour", "of machines used", "a step", "a million samples"});
+  const auto add = [&](const PlanFigures& plan, const std::optional<PlanPrice>& price) {
+    if (price)
+      table.add({plan.label, price_text(price->per_hour), price_text(price->used_per_hour),
+                 price_text(price->per_step), price_text(price->per_million_samples)});
+  };
+  add(comparison.plans.from, comparison.price.from);
+  add(comparison.plans.to, comparison.price.to);
+  return table.empty() ? std::string() : "\n" + table.text();
+}
+
+// --- JSON ---
+
+Json figures_json(const PlanFigures& plan, const std::optional<PlanPrice>& price) {
+  Json json = {{"label", plan.label},
+               {"model", plan.model},
+               {"cluster", plan.cluster},
+               {"step_time_s", to_seconds(plan.step_time)},
+               {"batch", plan.batch},
+               {"samples_per_s", plan.samples_per_second()},
+               {"feasible", plan.fits}};
+  if (!plan.fits) json["infeasible"] = plan.why_not;
+  if (price)
+    json["price_usd"] = {{"per_hour", price->per_hour},
+                         {"used_per_hour", price->used_per_hour},
+                         {"per_step", price->per_step},
+                         {"per_million_samples", price->per_million_samples}};
+  return json;
+}
+
+Json seconds_json(const Pair<Nanos>& times) {
+  return {{"from", to_seconds(times.from)}, {"to", to_seconds(times.to)}};
+}
+
+Json match_json(const PlanComparison& comparison) {
+  const OpMatch& match = comparison.match;
+  return {{"same", match.same},
+          {"changed", match.changed},
+          {"renamed", match.renamed},
+          {"only_from", match.only_from.size()},
+          {"only_to", match.only_to.size()}};
+}
+
+Json causes_json(const PlanComparison& comparison) {
+  Json causes = Json::array();
+  for (const Cause& cause : comparison.causes)
+    causes.push_back({{"reason", name_of(*cause.reason)},
+                      {"what", cause.text},
+                      {"from_ns", cause.from.value},
+                      {"to_ns", cause.to.value},
+                      {"change_ns", cause.change().value}});
+  return causes;
+}
+
+Json groups_json(const PlanComparison& comparison) {
+  Json groups = Json::array();
+  for (const GroupChange& row : comparison.groups) {
+    if (!row.differs) continue;
+    groups.push_back({{"group", row.name},
+                      {"ops", row.ops},
+                      {"unmatched_ops", row.unmatched},
+                      {"from", row.decision.from},
+                      {"to", row.decision.to},
+                      {"on_path_s", seconds_json(row.on_path)},
+                      {"busy_s", seconds_json(row.busy)}});
+  }
+  return groups;
+}
+
+Json variables_json(const PlanComparison& comparison) {
+  Json variables = Json::array();
+  for (const VariableChange& row : comparison.variables)
+    variables.push_back({{"variable", row.name},
+                         {"bytes", row.bytes.value},
+                         {"from", row.synchronised.from},
+                         {"to", row.synchronised.to},
+                         {"communication_s", seconds_json(row.communication)}});
+  return variables;
+}
+
+Json use_json(const std::optional<DeviceUse>& use, Nanos idle) {
+  if (!use) return nullptr;
+  return {{"peak_bytes", use->peak.value},
+          {"capacity_bytes", use->capacity.value},
+          {"compute_s", to_seconds(use->compute_busy)},
+          {"communication_s", to_seconds(use->communication_busy)},
+          {"idle_s", to_seconds(idle)}};
+}
+
+Json devices_json(const PlanComparison& comparison) {
+  Json devices = Json::array();
+  for (const DeviceChange& row : comparison.devices)
+    devices.push_back({{"device", row.name},
+                       {"from", use_json(row.use.from, row.idle.from)},
+                       {"to", use_json(row.use.to, row.idle.to)}});
+  return devices;
+}
+
+Json traffic_json(const PlanComparison& comparison) {
+  Json traffic = Json::array();
+  for (const TrafficChange& row : comparison.traffic)
+    traffic.push_back({{"what", row.what},
+                       {"where", row.where},
+                       {"bytes", {{"from", row.bytes.from.value}, {"to", row.bytes.to.value}}},
+                       {"messages", {{"from", row.messages.from}, {"to", row.messages.to}}},
+                       {"time_s", seconds_json(row.time)}});
+  return traffic;
+}
+
+}  // namespace
+
+Json comparison_json(const PlanComparison& comparison) {
+  return {{"summary", comparison.sentence},
+          {"change_s", to_seconds(comparison.change())},
+          {"from", figures_json(comparison.plans.from, comparison.price.from)},
+          {"to", figures_json(comparison.plans.to, comparison.price.to)},
+          {"same_cluster", comparison.same_cluster},
+          {"ops", match_json(comparison)},
+          {"causes", causes_json(comparison)},
+          {"groups", groups_json(comparison)},
+          {"variables", variables_json(comparison)},
+          {"others", comparison.others},
+          {"devices", devices_json(comparison)},
+          {"traffic", traffic_json(comparison)}};
+}
+
+std::string comparison_text(const PlanComparison& comparison, bool all) {
+  std::string text = comparison.sentence + "\n\n" + plans_text(comparison);
+  if (!comparison.match.same_graph)
+    text += "\nThe models differ: " + text_of(comparison.match) + ".\n";
+  text += causes_text(comparison, all) + groups_text(comparison, all) +
+          variables_text(comparison, all);
+  for (const std::string& line : comparison.others) text += "  " + line + "\n";
+  return text + devices_text(comparison) + traffic_text(comparison) + price_rows_text(comparison);
+}
+
+}  // namespace strato::cli
