@@ -62,7 +62,7 @@ int diff(const DiffCommand& options, const Command& command) {
                            ? load(options, options.plans.front())
                            : simulated("data parallel", to.problem, data_parallel(to.problem),
                                        options.options());
-  if (from.label == to.label) {  // two files of one name
+  if (from.label == to.label && options.plans.front() != options.plans.back()) {
     from.label = options.plans.front();
     to.label = options.plans.back();
   }

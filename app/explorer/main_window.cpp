@@ -40,7 +40,10 @@ QDockWidget* make_dock(const QString& title, const QString& name, QWidget* conte
 }  // namespace
 
 MainWindow::MainWindow(Session& session, bool remembers)
-    : session_(session), remembers_(remembers), header_(new HeaderBar(session, this)) {
+    : session_(session),
+      remembers_(remembers),
+      header_(new HeaderBar(session, this)),
+      second_(new SecondPlan(session, this)) {
   setWindowTitle(QStringLiteral("Stratoscope"));
   setAcceptDrops(true);
   style::apply(*this);
@@ -114,6 +117,7 @@ void MainWindow::build_views() {
   add("Launch", "launch", launch_);
   add("Variables", "variables", new VariablesView(session_));
   add("What If", "what-if", new WhatIfView(session_));
+  add("Compare", "compare", new CompareView(session_, *second_));
   cursor_ = new QLabel;
   auto* timeline = new TimelineView(session_);
   connect(timeline, &TimelineView::cursor_info, cursor_, &QLabel::setText);
@@ -315,6 +319,17 @@ void MainWindow::search_perspective() {
   inspector_dock_->hide();
   beside_->setSizes({560, 520});
   centre_->setSizes({460, 200});
+}
+
+void MainWindow::compare_perspective() {
+  for (const NamedView& view : views_) {
+    if (view.file == QStringLiteral("placement")) put_beside(view.widget, true);
+    if (view.file == QStringLiteral("compare")) show_view(view.widget);
+  }
+  workspace_dock_->hide();
+  inspector_dock_->hide();
+  beside_->setSizes({720, 520});
+  centre_->setSizes({420, 260});
 }
 
 void MainWindow::closeEvent(QCloseEvent* event) {

@@ -24,6 +24,7 @@ class DiscoverDialog;
 class HeaderBar;
 class LaunchView;
 class PlacementView;
+class SecondPlan;
 class TournamentView;
 
 class MainWindow : public QMainWindow {
@@ -79,6 +80,7 @@ class MainWindow : public QMainWindow {
   void refresh_status();
   void explore_perspective();
   void search_perspective();
+  void compare_perspective();
   void put_beside(QWidget* view, bool beside);
   void show_view(QWidget* view);
   QWidget* current_view() const;
@@ -91,6 +93,7 @@ class MainWindow : public QMainWindow {
   Session& session_;
   const bool remembers_;
   HeaderBar* header_;
+  SecondPlan* second_;  // beside the plan that is shown, for views that compare
   QStackedWidget* pages_;  // start page, views
   QSplitter *centre_, *beside_;
   QTabWidget *tabs_, *side_tabs_;

@@ -293,6 +293,8 @@ void MainWindow::build_window_menu() {
                   &MainWindow::explore_perspective);
   menu->addAction(QStringLiteral("&Search"), QKeySequence(QStringLiteral("Ctrl+2")), this,
                   &MainWindow::search_perspective);
+  menu->addAction(QStringLiteral("&Compare"), QKeySequence(QStringLiteral("Ctrl+3")), this,
+                  &MainWindow::compare_perspective);
 }
 
 void MainWindow::build_help_menu() {

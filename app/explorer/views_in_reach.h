@@ -3,6 +3,7 @@
 
 #include "views/charts/charts_view.h"
 #include "views/cluster/cluster_view.h"
+#include "views/compare/compare_view.h"
 #include "views/graph/group_graph_view.h"
 #include "views/inspector/inspector_view.h"
 #include "views/history/history_view.h"

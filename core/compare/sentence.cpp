@@ -10,7 +10,7 @@
 namespace strato {
 namespace {
 
-constexpr std::size_t kMostCauses = 3;
+constexpr std::size_t kMostCauses = 3, kMostAgainst = 2;
 constexpr double kLeastShare = 0.05;  // of the largest cause
 
 Nanos size_of(Nanos change) { return Nanos(std::abs(change.value)); }
@@ -68,7 +68,7 @@ std::string sentence_of(const PlanComparison& comparison) {
       comparison.causes.empty() ? Nanos(0) : size_of(comparison.causes.front().change());
   const Nanos least(static_cast<std::int64_t>(kLeastShare * static_cast<double>(largest.value)));
   const std::string why = causes_text(comparison.causes, faster, kMostCauses, least);
-  const std::string against = causes_text(comparison.causes, !faster, 1, least);
+  const std::string against = causes_text(comparison.causes, !faster, kMostAgainst, least);
   if (!why.empty()) text += ": " + why;
   if (!against.empty()) text += (why.empty() ? ": " : "; against that, ") + against;
   return text + "." + per_sample_text(comparison) + memory_text(comparison);

@@ -1,0 +1,258 @@
+// The Compare view: its tables, and a story driven through real events.
+#include "views/compare/compare_view.h"
+
+#include <QAbstractItemModelTester>
+#include <QCheckBox>
+#include <QComboBox>
+#include <QLabel>
+#include <QTabWidget>
+#include <QTableView>
+#include <QtTest>
+
+#include "core/search/baselines.h"
+#include "tests/views/models/fixture.h"
+#include "views/compare/change_table.h"
+#include "views/compare/waterfall.h"
+
+namespace strato {
+namespace {
+
+class CompareViewTest : public SessionTest {
+ protected:
+  CompareViewTest() : second_(session_), view_(session_, second_) { view_.resize(800, 400); }
+
+  void settle() {
+    session_.settle();
+    view_.model().settle();
+  }
+  void show() {
+    view_.show();
+    settle();
+  }
+  void put_group_on(std::size_t group, DeviceId device) {
+    session_.decide({GroupId(group)}, decision_on_device(device), QStringLiteral("one device"));
+  }
+  const PlanComparison& comparison() { return view_.model().shown()->comparison; }
+
+  SecondPlan second_;
+  CompareView view_;
+};
+
+TEST_F(CompareViewTest, SaysWhatToDoWithoutAModel) {
+  show();
+  EXPECT_TRUE(view_.sentence().contains("Open a model"));
+  EXPECT_FALSE(view_.pages().isVisible());
+}
+
+TEST_F(CompareViewTest, DataParallelBesideItselfIsTheSame) {
+  open_lenet();
+  show();
+  ASSERT_TRUE(view_.model().shown());
+  EXPECT_TRUE(view_.sentence().startsWith("The same")) << view_.sentence().toStdString();
+  EXPECT_EQ(view_.groups().model()->rowCount(), 0);
+  EXPECT_EQ(view_.waterfall().rows().size(), 2u);
+}
+
+TEST_F(CompareViewTest, AnEditIsCompared) {
+  open_lenet();
+  show();
+  put_group_on(1, DeviceId(0));
+  settle();
+  EXPECT_EQ(comparison().plans.to.step_time, step_time());
+  EXPECT_EQ(comparison().differing_groups(), 1u);
+  ASSERT_EQ(view_.groups().model()->rowCount(), 1);
+  EXPECT_GT(view_.waterfall().rows().size(), 2u);
+  EXPECT_TRUE(view_.pages().tabText(1).contains("(1)"));
+  session_.undo_stack().undo();
+  settle();
+  EXPECT_EQ(view_.groups().model()->rowCount(), 0);
+}
+
+TEST_F(CompareViewTest, WorksOnlyWhileItIsSeen) {
+  open_lenet();
+  settle();
+  EXPECT_FALSE(second_.plan());
+  show();
+  EXPECT_TRUE(second_.plan());
+  view_.hide();
+  put_group_on(0, DeviceId(1));
+  settle();
+  EXPECT_NE(comparison().plans.to.step_time, step_time());
+  show();
+  EXPECT_EQ(comparison().plans.to.step_time, step_time());
+}
+
+TEST_F(CompareViewTest, AClickSelectsTheGroupAndTheSelectionTheRow) {
+  open_lenet();
+  put_group_on(2, DeviceId(0));
+  put_group_on(3, DeviceId(1));
+  show();
+  view_.pages().setCurrentIndex(1);
+  QTableView& table = view_.groups();
+  ASSERT_EQ(table.model()->rowCount(), 2);
+  table.sortByColumn(0, Qt::AscendingOrder);
+  for (int row = 0; row < 2; ++row) {
+    QTest::mouseClick(table.viewport(), Qt::LeftButton, {},
+                      table.visualRect(table.model()->index(row, 0)).center());
+    ASSERT_EQ(session_.selection().groups().size(), 1u);
+    const GroupId group = session_.selection().groups().front();
+    EXPECT_EQ(table.model()->index(row, 0).data().toString().toStdString(),
+              problem().grouping->group(group).name);
+  }
+  session_.selection().select_group(GroupId(2));
+  EXPECT_EQ(table.currentIndex().data().toString().toStdString(),
+            problem().grouping->group(GroupId(2)).name);
+  QTest::keyClick(&table, table.currentIndex().row() == 0 ? Qt::Key_Down : Qt::Key_Up);
+  EXPECT_EQ(session_.selection().groups(), std::vector{GroupId(3)});
+}
+
+TEST_F(CompareViewTest, WhatIsAlikeIsShownWhenAsked) {
+  open_lenet();
+  put_group_on(0, DeviceId(0));
+  show();
+  EXPECT_EQ(view_.groups().model()->rowCount(), 1);
+  view_.findChild<QCheckBox*>()->setChecked(true);
+  EXPECT_EQ(view_.groups().model()->rowCount(), static_cast<int>(problem().grouping->size()));
+}
+
+TEST_F(CompareViewTest, TheListChoosesWhatIsComparedWith) {
+  open_lenet();
+  put_group_on(0, DeviceId(0));
+  settle();
+  put_group_on(1, DeviceId(0));
+  show();
+  EXPECT_EQ(comparison().differing_groups(), 2u);
+  auto* choices = view_.findChild<QComboBox*>();
+  choices->setFocus();
+  choices->showPopup();
+  choices->hidePopup();
+  ASSERT_GE(choices->count(), 2);
+  choices->setCurrentIndex(1);  // before the last change
+  emit choices->activated(1);
+  settle();
+  EXPECT_EQ(comparison().differing_groups(), 1u);
+}
+
+TEST_F(CompareViewTest, APlanThatIsGoneSaysWhy) {
+  open_lenet();
+  show();
+  second_.choose({SecondChoice::What::File, 0, "/nowhere/plan.json"});
+  settle();
+  EXPECT_FALSE(view_.model().shown());
+  bool said = false;
+  for (const QLabel* label : view_.findChildren<QLabel*>())
+    said |= label->text().contains("/nowhere/plan.json");
+  EXPECT_TRUE(said);
+  second_.choose({});
+  settle();
+  EXPECT_TRUE(view_.model().shown());
+}
+
+TEST_F(CompareViewTest, GroupsOfItsOwnAndAnotherCluster) {
+  open_lenet();
+  show();
+  Strategy divided = session_.snapshot().strategy;
+  const Grouping& before = *problem().grouping;
+  std::vector<std::int32_t> group_of(problem().graph->op_count());
+  for (std::size_t i = 0; i < group_of.size(); ++i)
+    group_of[i] = i == 3 ? static_cast<std::int32_t>(before.size()) : before.group_of(OpId(i)).value();
+  divided.grouping = std::make_shared<const Grouping>(
+      *problem().graph, group_of,
+      mean_op_times(*problem().graph, *problem().cluster, *problem().cost));
+  divided.groups.assign(divided.grouping->size(), divided.groups.front());
+  divided.groups[divided.grouping->group_of(OpId(3))] = decision_on_device(DeviceId(1));
+  session_.show_found(divided, QStringLiteral("divided"));
+  settle();
+  EXPECT_EQ(comparison().differing_groups(), 1u);
+  EXPECT_TRUE(view_.model().has_ids_of_session());
+  session_.open_cluster(sample("clusters/mixed-a100-l40s.json"));
+  settle();
+  EXPECT_EQ(comparison().plans.to.cluster, session_.snapshot().problem->cluster->name());
+  EXPECT_TRUE(view_.model().has_ids_of_session());
+}
+
+TEST_F(CompareViewTest, FollowsTheWayOfSimulating) {
+  open_lenet();
+  put_group_on(0, DeviceId(0));
+  show();
+  session_.set_simulation({TaskOrder::Priority, true});
+  settle();
+  EXPECT_EQ(comparison().plans.to.step_time, step_time());
+  EXPECT_EQ(comparison().plans.from.step_time,
+            session_.snapshot().baseline->timeline->step_time);
+}
+
+TEST_F(CompareViewTest, ManyEditsLeaveTheLastOne) {
+  open_lenet();
+  show();
+  for (int i = 0; i < 30; ++i) put_group_on(static_cast<std::size_t>(i % 4), DeviceId(static_cast<std::size_t>(i % 2)));
+  for (int i = 0; i < 10; ++i) session_.undo_stack().undo();
+  settle();
+  EXPECT_EQ(comparison().plans.to.step_time, step_time());
+  EXPECT_EQ(view_.model().busy(), false);
+}
+
+TEST_F(CompareViewTest, ClosesDuringItsWork) {
+  open_lenet();
+  for (int i = 0; i < 5; ++i) {
+    auto* second = new SecondPlan(session_);
+    CompareView view(session_, *second);
+    view.show();
+    put_group_on(0, DeviceId(static_cast<std::size_t>(i % 2)));
+    if (i % 2 == 0) delete second;  // first, as a window's children may go
+    view.hide();
+    if (i % 2 != 0) delete second;
+  }
+  settle();
+}
+
+TEST(ChangeTable, IsAModelWhateverItShows) {
+  ChangeTable table;
+  ChangeFilter filter;
+  filter.setSourceModel(&table);
+  QAbstractItemModelTester strict(&table, QAbstractItemModelTester::FailureReportingMode::Fatal);
+  QAbstractItemModelTester sorted(&filter, QAbstractItemModelTester::FailureReportingMode::Fatal);
+  PlanComparison comparison;
+  table.show(group_rows(comparison));
+  EXPECT_EQ(table.rowCount(), 0);
+  GroupChange group;
+  group.name = std::string(10000, 'x');
+  group.decision = {"-", "on a"};
+  group.differs = true;
+  group.on_path = {Nanos(5), Nanos(3)};
+  comparison.groups = {group, GroupChange()};
+  comparison.devices = {DeviceChange()};
+  comparison.traffic = {TrafficChange()};
+  comparison.variables = {VariableChange()};
+  for (const ChangeContent& content : {group_rows(comparison), variable_rows(comparison),
+                                       device_rows(comparison), traffic_rows(comparison)}) {
+    table.show(content);
+    filter.show_all(true);
+    EXPECT_EQ(filter.rowCount(), table.rowCount());
+    for (int column = 0; column < filter.columnCount(); ++column) filter.sort(column);
+    filter.show_all(false);
+    EXPECT_EQ(filter.rowCount(), table.differing());
+  }
+}
+
+// The largest change first, whatever its sign.
+TEST(ChangeTable, SortsChangesByTheirSize) {
+  ChangeTable table;
+  ChangeFilter filter;
+  filter.setSourceModel(&table);
+  PlanComparison comparison;
+  for (const std::int64_t change : {5, -70, 30}) {
+    GroupChange group;
+    group.name = std::to_string(change);
+    group.differs = true;
+    group.on_path = {Nanos(100), Nanos(100 + change)};
+    comparison.groups.push_back(group);
+  }
+  table.show(group_rows(comparison));
+  filter.sort(4, Qt::DescendingOrder);
+  EXPECT_EQ(filter.index(0, 0).data().toString(), "-70");
+  EXPECT_EQ(filter.index(1, 0).data().toString(), "30");
+}
+
+}  // namespace
+}  // namespace strato

@@ -1,0 +1,73 @@
+// The plan that is shown beside another one: what makes the difference, in a sentence, as a waterfall
+// of the step time, and by group, variable, device and link.
+#pragma once
+
+#include <QWidget>
+
+#include "views/compare/comparison_model.h"
+
+class QCheckBox;
+class QComboBox;
+class QLabel;
+class QProgressBar;
+class QStackedWidget;
+class QTableView;
+class QTabWidget;
+
+namespace strato {
+
+class ChangeFilter;
+class ChangeTable;
+class Waterfall;
+
+class CompareView : public QWidget {
+  Q_OBJECT
+ public:
+  CompareView(Session& session, SecondPlan& second, QWidget* parent = nullptr);
+  ComparisonModel& model() { return model_; }
+  Waterfall& waterfall() { return *waterfall_; }
+  QTabWidget& pages() { return *pages_; }
+  QTableView& groups() { return *groups_.view; }
+  QString sentence() const;
+  void choose_file();  // asks for a plan file
+
+ protected:
+  void showEvent(QShowEvent* event) override;
+  void hideEvent(QHideEvent* event) override;
+  void resizeEvent(QResizeEvent* event) override;
+
+ private:
+  struct Page {
+    ChangeTable* table = nullptr;
+    ChangeFilter* filter = nullptr;
+    QTableView* view = nullptr;
+    int index = 0;  // of the tab
+  };
+  QWidget* build_choice();
+  Page build_page(const QString& name, const QString& accessible_name);
+  void fill_choices();
+  void take_choice(int index);
+  void refresh();
+  void refresh_sentence();
+  void refresh_notes();
+  void show_tables(const PlanComparison& comparison);
+  void select_row(const Page& page, const QModelIndex& index);
+  void show_selection();
+  QString figures_text(const PlanComparison& comparison) const;
+  QString price_text_of(const PlanComparison& comparison) const;
+
+  Session& session_;
+  QPointer<SecondPlan> second_;
+  ComparisonModel model_;
+  QComboBox* choices_;
+  QCheckBox* all_;
+  QLabel *sentence_, *figures_, *notes_, *links_;
+  QProgressBar* working_;
+  Waterfall* waterfall_;
+  QTabWidget* pages_;
+  Page groups_, variables_, devices_, traffic_;
+  std::shared_ptr<const ShownComparison> shown_;
+  bool selecting_ = false;
+};
+
+}  // namespace strato

@@ -1,0 +1,109 @@
+#include "views/compare/comparison_model.h"
+
+#include <QCoreApplication>
+#include <QEventLoop>
+
+namespace strato {
+
+ComparisonModel::ComparisonModel(Session& session, SecondPlan& second, QObject* parent)
+    : QObject(parent), session_(session), second_(&second) {
+  connect(&session_, &Session::outcome_changed, this, &ComparisonModel::take_outcome);
+  connect(&session_, &Session::problem_changed, this, [this] {
+    if (!session_.snapshot().problem) take_outcome();
+  });
+  connect(&second, &SecondPlan::changed, this, &ComparisonModel::refresh);
+  take_outcome();
+}
+
+ComparisonModel::~ComparisonModel() {
+  ++job_;
+  worker_.end();
+}
+
+void ComparisonModel::set_active(bool active) {
+  active_ = active;
+  if (second_) second_->use(this, active);
+  refresh();
+}
+
+bool ComparisonModel::has_ids_of_session() const {
+  const auto& problem = session_.snapshot().problem;
+  return shown_ && problem && problem->graph == shown_->problem->graph &&
+         problem->cluster == shown_->problem->cluster &&
+         problem->grouping->digest() == shown_->problem->grouping->digest();
+}
+
+// The strategy of the snapshot is the outcome's at this moment, and may be ahead of it at others.
+void ComparisonModel::take_outcome() {
+  const Snapshot& snapshot = session_.snapshot();
+  to_.reset();
+  if (snapshot.problem && snapshot.outcome)
+    to_ = {snapshot.label, snapshot.problem, snapshot.strategy, snapshot.outcome};
+  refresh();
+}
+
+void ComparisonModel::refresh() {
+  const std::shared_ptr<const OtherPlan> from = second_ ? second_->plan() : nullptr;
+  // One of them is still simulated in another way: it will be told when it is there.
+  const bool alike = from && to_ &&
+                     from->outcome->timeline->options == to_->outcome->timeline->options;
+  const bool waits = second_ && second_->busy();
+  if (!active_ || !alike) {
+    if (active_ && !from && !waits && shown_) {
+      ++job_;
+      shown_.reset();
+      compared_from_.reset();
+      busy_ = false;
+    }
+    emit changed();
+    return;
+  }
+  if (from->outcome == compared_from_ && to_->outcome == compared_to_ &&
+      from->label == label_from_ && to_->label == label_to_) {
+    emit changed();
+    return;
+  }
+  compared_from_ = from->outcome;
+  compared_to_ = to_->outcome;
+  label_from_ = from->label;
+  label_to_ = to_->label;
+  busy_ = true;
+  const std::uint64_t job = ++job_;
+  worker_.post([this, job, from, to = *to_] {
+    if (job_ != job) return;
+    std::shared_ptr<const ShownComparison> found;
+    QString problem;
+    try {
+      const PlanToCompare first{from->label.toStdString(), *from->problem, from->strategy,
+                                *from->outcome};
+      const PlanToCompare second{to.label.toStdString(), *to.problem, to.strategy, *to.outcome};
+      found = std::make_shared<const ShownComparison>(
+          ShownComparison{to.problem, compare_plans(first, second)});
+    } catch (const std::exception& thrown) {
+      problem = QString::fromUtf8(thrown.what());
+    }
+    QMetaObject::invokeMethod(
+        this, [this, job, found, problem] { finish(job, found, problem); }, Qt::QueuedConnection);
+  });
+  emit changed();
+}
+
+void ComparisonModel::finish(std::uint64_t job, std::shared_ptr<const ShownComparison> found,
+                             const QString& problem) {
+  if (job != job_) return;
+  busy_ = false;
+  if (found) shown_ = std::move(found);
+  if (!problem.isEmpty()) emit session_.message(problem);
+  emit changed();
+}
+
+void ComparisonModel::settle() {
+  while (busy_ || (second_ && second_->busy())) {
+    if (second_) second_->settle();
+    worker_.wait();
+    QCoreApplication::sendPostedEvents(this);
+    QCoreApplication::processEvents(QEventLoop::AllEvents, 10);
+  }
+}
+
+}  // namespace strato
