@@ -165,15 +165,15 @@ void MainWindow::build_docks() {
   workspace_dock_ =
       make_dock(QStringLiteral("Workspace"), QStringLiteral("workspace"), workspace, this);
   addDockWidget(Qt::LeftDockWidgetArea, workspace_dock_);
-  auto* inspector = new InspectorView(session_);
-  inspector_ = {QStringLiteral("Inspector"), QStringLiteral("inspector"), inspector};
-  inspector_dock_ =
-      make_dock(QStringLiteral("Inspector"), QStringLiteral("inspector"), inspector, this);
   history_dock_ = make_dock(QStringLiteral("History"), QStringLiteral("history"),
                             new HistoryView(session_), this);
   addDockWidget(Qt::LeftDockWidgetArea, history_dock_);
   tabifyDockWidget(workspace_dock_, history_dock_);
   workspace_dock_->raise();
+  auto* inspector = new InspectorView(session_);
+  inspector_ = {QStringLiteral("Inspector"), QStringLiteral("inspector"), inspector};
+  inspector_dock_ =
+      make_dock(QStringLiteral("Inspector"), QStringLiteral("inspector"), inspector, this);
   addDockWidget(Qt::RightDockWidgetArea, inspector_dock_);
 }
 
@@ -302,12 +302,12 @@ void MainWindow::explore_perspective() {
   }
   side_tabs_->hide();
   workspace_dock_->show();
+  history_dock_->show();
+  workspace_dock_->raise();
   inspector_dock_->show();
   resizeDocks({workspace_dock_, inspector_dock_}, {196, 276}, Qt::Horizontal);
   centre_->setSizes({360, 300});
   if (!views_.empty()) show_view(views_.front().widget);
-  history_dock_->show();
-  workspace_dock_->raise();
 }
 
 void MainWindow::search_perspective() {
