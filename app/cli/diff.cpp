@@ -6,6 +6,8 @@
 #include "app/cli/diff_report.h"
 #include "app/cli/output.h"
 #include "core/base/error.h"
+#include "core/base/file.h"
+#include "core/compare/comparison_html.h"
 #include "core/search/baselines.h"
 
 namespace strato::cli {
@@ -13,7 +15,7 @@ namespace {
 
 struct DiffCommand {
   std::vector<std::string> plans;
-  std::string graph, cluster;
+  std::string graph, cluster, report;
   CostOptions costs;
   std::string order = "priority", links = "exclusive";
   bool all = false;
@@ -57,6 +59,9 @@ SimulatedPlan load(const DiffCommand& options, const std::string& file) {
 int diff(const DiffCommand& options, const Command& command) {
   if (options.plans.size() > 2)
     throw InputError("", "--plan", "is there more than twice", "give one plan or two");
+  std::vector<std::filesystem::path> inputs = options.costs.files();
+  inputs.insert(inputs.end(), options.plans.begin(), options.plans.end());
+  check_writable(options.report, inputs);
   SimulatedPlan to = load(options, options.plans.back());
   SimulatedPlan from = options.plans.size() == 2
                            ? load(options, options.plans.front())
@@ -69,6 +74,7 @@ int diff(const DiffCommand& options, const Command& command) {
   for (const SimulatedPlan* plan : {&from, &to})
     for (const std::string& line : plan->unmatched) remark(plan->label + ": " + line);
   const PlanComparison comparison = compare_plans(from.to_compare(), to.to_compare());
+  if (!options.report.empty()) write_file(options.report, comparison_html(comparison));
   if (command.json) {
     Json json = comparison_json(comparison);
     json["from"]["unmatched"] = from.unmatched;
@@ -95,6 +101,7 @@ void add_diff(CLI::App& app, Command& command) {
   sub->add_option("--graph", options->graph, "Another model for both: file or sample");
   sub->add_option("--cluster", options->cluster, "Another cluster for both: file or sample");
   options->costs.declare(*sub);
+  sub->add_option("--report", options->report, "Also write an HTML page with pictures");
   sub->add_flag("--all", options->all, "Every cause, group and variable, not only the largest");
   sub->add_option("--order", options->order, "fifo; priority: the plans' own")
       ->capture_default_str()

@@ -143,17 +143,21 @@ QWidget* CompareView::build_choice() {
   label->setBuddy(choices_);
   auto* file = new QPushButton(tr("&Plan File…"), bar);
   file->setToolTip(tr("A plan of this or another cluster or model"));
-  all_ = new QCheckBox(tr("Show what is &alike, too"), bar);
+  report_ = new QPushButton(tr("Save Repor&t…"), bar);
+  report_->setToolTip(tr("The comparison as a page with pictures, for people without the tool"));
+  all_ = new QCheckBox(tr("Show what is a&like, too"), bar);
   auto* row = new QHBoxLayout(bar);
   row->setContentsMargins(0, 0, 0, 0);
   row->setSpacing(2 * style::kGrid);
   row->addWidget(label);
   row->addWidget(choices_, 1);
   row->addWidget(file);
+  row->addWidget(report_);
   row->addStretch(1);
   row->addWidget(all_);
   connect(choices_, &QComboBox::activated, this, &CompareView::take_choice);
   connect(file, &QPushButton::clicked, this, &CompareView::choose_file);
+  connect(report_, &QPushButton::clicked, this, &CompareView::save_report);
   return bar;
 }
 
@@ -190,6 +194,13 @@ void CompareView::choose_file() {
                                                     tr("Plans (*.json);;All files (*)"));
   if (!file.isEmpty() && second_)
     second_->choose({SecondChoice::What::File, 0, std::filesystem::path(file.toStdString())});
+}
+
+void CompareView::save_report() {
+  const QString file = QFileDialog::getSaveFileName(
+      this, tr("Save the comparison"), session_.model_name() + QStringLiteral(".comparison.html"),
+      tr("Pages (*.html)"));
+  if (!file.isEmpty()) model_.save_report(std::filesystem::path(file.toStdString()));
 }
 
 void CompareView::fill_choices() {
@@ -233,6 +244,7 @@ void CompareView::refresh() {
   }
   pages_->setVisible(shown_ != nullptr);
   all_->setVisible(shown_ != nullptr);
+  report_->setEnabled(shown_ != nullptr);
   refresh_sentence();
   refresh_notes();
 }

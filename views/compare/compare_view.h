@@ -10,6 +10,7 @@ class QCheckBox;
 class QComboBox;
 class QLabel;
 class QProgressBar;
+class QPushButton;
 class QStackedWidget;
 class QTableView;
 class QTabWidget;
@@ -30,6 +31,7 @@ class CompareView : public QWidget {
   QTableView& groups() { return *groups_.view; }
   QString sentence() const;
   void choose_file();  // asks for a plan file
+  void save_report();  // asks where
 
  protected:
   void showEvent(QShowEvent* event) override;
@@ -61,6 +63,7 @@ class CompareView : public QWidget {
   ComparisonModel model_;
   QComboBox* choices_;
   QCheckBox* all_;
+  QPushButton* report_;
   QLabel *sentence_, *figures_, *notes_, *links_;
   QProgressBar* working_;
   Waterfall* waterfall_;

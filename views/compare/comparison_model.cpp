@@ -3,6 +3,9 @@
 #include <QCoreApplication>
 #include <QEventLoop>
 
+#include "core/base/file.h"
+#include "core/compare/comparison_html.h"
+
 namespace strato {
 
 ComparisonModel::ComparisonModel(Session& session, SecondPlan& second, QObject* parent)
@@ -97,6 +100,29 @@ void ComparisonModel::finish(std::uint64_t job, std::shared_ptr<const ShownCompa
   emit changed();
 }
 
+void ComparisonModel::save_report(const std::filesystem::path& file) {
+  if (!shown_) return;
+  worker_.post([this, file, shown = shown_] {
+    QString error;
+    try {
+      write_file(file, comparison_html(shown->comparison));
+    } catch (const std::exception& thrown) {
+      error = QString::fromUtf8(thrown.what());
+    }
+    QMetaObject::invokeMethod(
+        this,
+        [this, file, error] {
+          const QString name = QString::fromStdString(file.filename().string());
+          if (error.isEmpty()) {
+            emit session_.message(tr("Wrote %1").arg(name));
+          } else {
+            emit session_.failed(error);
+          }
+        },
+        Qt::QueuedConnection);
+  });
+}
+
 void ComparisonModel::settle() {
   while (busy_ || (second_ && second_->busy())) {
     if (second_) second_->settle();
@@ -104,6 +130,8 @@ void ComparisonModel::settle() {
     QCoreApplication::sendPostedEvents(this);
     QCoreApplication::processEvents(QEventLoop::AllEvents, 10);
   }
+  worker_.wait();
+  QCoreApplication::sendPostedEvents(this);
 }
 
 }  // namespace strato

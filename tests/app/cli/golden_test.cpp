@@ -26,20 +26,23 @@ std::vector<std::string> golden_names() {
   return names;
 }
 
+std::string replaced(std::string text, const std::string& what, const std::string& by) {
+  for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what))
+    text.replace(at, what.size(), by);
+  return text;
+}
+
 // The program finds the samples beside itself.
 std::string without_home(std::string text) {
-  const std::string home = STRATO_BINARY_DIR;
-  for (std::size_t at = text.find(home); at != std::string::npos; at = text.find(home)) {
-    text.replace(at, home.size(), "@home");
-  }
-  return text;
+  return replaced(replaced(std::move(text), STRATO_BINARY_DIR, "@home"), STRATO_SOURCE_DIR,
+                  "@source");
 }
 
 std::string actual_text(const fs::path& input) {
   const JsonView test = JsonView::parse(read_file(input), input.string());
   std::vector<std::string> arguments;
   for (const JsonView& argument : test.at("arguments").items())
-    arguments.push_back(argument.string());
+    arguments.push_back(replaced(argument.string(), "@source", STRATO_SOURCE_DIR));
   const CliResult result = run_cli(arguments);
   return "exit status " + std::to_string(result.status) + "\n" + without_times(result.out) +
          (result.err.empty() ? "" : "--- standard error\n" + without_home(result.err));

@@ -9,6 +9,7 @@
 #include <QTableView>
 #include <QtTest>
 
+#include "core/base/file.h"
 #include "core/search/baselines.h"
 #include "tests/views/models/fixture.h"
 #include "views/compare/change_table.h"
@@ -180,6 +181,22 @@ TEST_F(CompareViewTest, FollowsTheWayOfSimulating) {
   EXPECT_EQ(comparison().plans.to.step_time, step_time());
   EXPECT_EQ(comparison().plans.from.step_time,
             session_.snapshot().baseline->timeline->step_time);
+}
+
+TEST_F(CompareViewTest, TheReportIsWritten) {
+  open_lenet();
+  put_group_on(0, DeviceId(0));
+  const std::filesystem::path file = folder_.filePath("report.html").toStdString();
+  view_.model().save_report(file);  // nothing to write yet
+  show();
+  EXPECT_FALSE(std::filesystem::exists(file));
+  view_.model().save_report(file);
+  settle();
+  EXPECT_NE(read_file(file).find("</html>"), std::string::npos);
+  view_.model().save_report("/nowhere/report.html");
+  settle();
+  ASSERT_EQ(failures_.size(), 1);
+  EXPECT_TRUE(failures_.front().contains("/nowhere/report.html"));
 }
 
 TEST_F(CompareViewTest, ManyEditsLeaveTheLastOne) {
