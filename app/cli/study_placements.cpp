@@ -1,5 +1,5 @@
-// Planners beside each other, and what fusion leaves: Celeritas tables 2 to 4, FastT tables 3, 4
-// and 6.
+// Planners beside each other, what they say of their own course, and what fusion leaves: Celeritas
+// tables 2 to 4, FastT tables 3, 4 and 6, GDP tables 1 and 2, AutoDist figures 5 to 9.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -30,6 +30,14 @@ double figure_of(const FusionFigures& figures, Measure measure) {
   }
 }
 
+// Nothing: the planner drew no such curve.
+std::optional<double> figure_of(const StudyResult& found, const SearchColumn& column) {
+  if (column.measure == Measure::PlanningTime) return found.planning_seconds;
+  if (column.measure == Measure::StepTime) return to_seconds(found.score.step_time);
+  const auto end = found.curve_ends.find(column.curve);
+  return end == found.curve_ends.end() ? std::nullopt : std::optional(end->second);
+}
+
 StudyValue planned_value(const StudyMaker& maker, const SearchRow& row, std::size_t at,
                          StudyTable& table) {
   const SearchColumn& column = maker.study.columns[at];
@@ -41,10 +49,14 @@ StudyValue planned_value(const StudyMaker& maker, const SearchRow& row, std::siz
     const StudyResult& found = maker.run(search, row, table);
     value.missing = missing_text(found);
     // A strategy that does not fit took its time to be found, too.
-    if (value.missing == "OOM" && column.measure == Measure::PlanningTime) value.missing.clear();
+    if (value.missing == "OOM" && column.measure != Measure::StepTime) value.missing.clear();
     if (!value.missing.empty()) return value;
-    sum += column.measure == Measure::PlanningTime ? found.planning_seconds
-                                                   : to_seconds(found.score.step_time);
+    const std::optional<double> figure = figure_of(found, column);
+    if (!figure) {
+      value.missing = "none";
+      return value;
+    }
+    sum += *figure;
   }
   value.ours = sum / maker.limits.seeds;
   return value;
@@ -68,28 +80,32 @@ std::string ours(const StudyValue& value) {
   return value.ours ? significant_text(*value.ours, 4) : value.missing;
 }
 
-// What a method is ranked by: out of memory is behind everything; nothing where it is not known.
-std::optional<double> rank_of(const Reported& theirs) {
-  if (const double* number = std::get_if<double>(&theirs)) return *number;
-  if (std::holds_alternative<OutOfMemory>(theirs)) return std::numeric_limits<double>::infinity();
-  return std::nullopt;
+// What a method is ranked by, less being better: out of memory is behind everything; nothing where
+// it is not known. Of curves more is better.
+std::optional<double> rank_of(std::optional<double> figure, bool is_out, Measure measure) {
+  if (is_out) return std::numeric_limits<double>::infinity();
+  if (figure && measure == Measure::Curve) return -*figure;
+  return figure;
 }
-std::optional<double> rank_of(const StudyValue& value) {
-  if (value.missing == "OOM") return std::numeric_limits<double>::infinity();
-  return value.ours;
+std::optional<double> their_rank(const StudyValue& value, Measure measure) {
+  return rank_of(number(value.theirs), std::holds_alternative<OutOfMemory>(value.theirs), measure);
+}
+std::optional<double> our_rank(const StudyValue& value, Measure measure) {
+  return rank_of(value.ours, value.missing == "OOM", measure);
 }
 
 int compare_times(double a, double b, Measure measure) {
   if (a == b) return 0;  // both out of memory, too
   if (std::isinf(a) || std::isinf(b)) return a < b ? -1 : 1;
   const double same = measure == Measure::PlanningTime ? kSamePlanning : kSameStep;
-  return sign_of(a - b, same * std::min(a, b));
+  return sign_of(a - b, same * std::min(std::abs(a), std::abs(b)));
 }
 
 // Columns that a paper's reader compares: the same figure on the same GPUs.
 bool are_rivals(const SearchColumn& a, const SearchColumn& b) {
   return !is_of_fusion(a.measure) &&
-         std::tie(a.measure, a.cluster, a.gpus) == std::tie(b.measure, b.cluster, b.gpus);
+         std::tie(a.measure, a.curve, a.cluster, a.gpus) ==
+             std::tie(b.measure, b.curve, b.cluster, b.gpus);
 }
 
 std::string_view standing(int sign) {
@@ -101,11 +117,12 @@ void compare_rivals(const SearchStudy& study, const SearchRow& row,
   for (std::size_t a = 0; a < values.size(); ++a) {
     for (std::size_t b = a + 1; b < values.size(); ++b) {
       if (!are_rivals(study.columns[a], study.columns[b])) continue;
-      const auto theirs_a = rank_of(values[a].theirs), theirs_b = rank_of(values[b].theirs);
-      const auto ours_a = rank_of(values[a]), ours_b = rank_of(values[b]);
+      const Measure measure = study.columns[a].measure;
+      const auto theirs_a = their_rank(values[a], measure);
+      const auto theirs_b = their_rank(values[b], measure);
+      const auto ours_a = our_rank(values[a], measure), ours_b = our_rank(values[b], measure);
       if (!theirs_a || !theirs_b || !ours_a || !ours_b) continue;
       if (std::isinf(*theirs_a) && std::isinf(*theirs_b)) continue;  // which would be faster?
-      const Measure measure = study.columns[a].measure;
       const int wanted = compare_times(*theirs_a, *theirs_b, measure);
       const int got = compare_times(*ours_a, *ours_b, measure);
       directions.compare(wanted == got, fmt::format("{}: {} {} {}, in the paper {} it", row.label,
@@ -134,17 +151,17 @@ void note_order(const SearchStudy& study, const SearchRow& row,
                 const std::vector<StudyValue>& values, StudyTable& table) {
   std::vector<bool> done(values.size());
   for (std::size_t first = 0; first < values.size(); ++first) {
+    const Measure measure = study.columns[first].measure;
     std::vector<std::pair<double, std::string>> theirs, ours;
     for (std::size_t c = first; c < values.size(); ++c) {
       if (done[c] || !are_rivals(study.columns[first], study.columns[c])) continue;
       done[c] = true;
-      const auto their_rank = rank_of(values[c].theirs), our_rank = rank_of(values[c]);
-      if (!their_rank || !our_rank) continue;
-      theirs.emplace_back(*their_rank, study.columns[c].label);
-      ours.emplace_back(*our_rank, study.columns[c].label);
+      const auto their = their_rank(values[c], measure), our = our_rank(values[c], measure);
+      if (!their || !our) continue;
+      theirs.emplace_back(*their, study.columns[c].label);
+      ours.emplace_back(*our, study.columns[c].label);
     }
     if (theirs.size() < 3) continue;  // of two, the direction says it
-    const Measure measure = study.columns[first].measure;
     table.notes.push_back(fmt::format("{}, paper: {}", row.label, order_text(theirs, measure)));
     table.notes.push_back(fmt::format("{}, ours:  {}", row.label, order_text(ours, measure)));
   }

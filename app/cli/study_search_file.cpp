@@ -16,8 +16,8 @@ constexpr std::string_view kStepTimes = "step-times";
 constexpr int kMostGpus = 1024;
 constexpr std::array<std::string_view, 7> kKinds = {
     "speedup", "sfb", "iterations", "strategy", "duplicated", "placements", "splits"};
-constexpr std::array<std::string_view, 6> kMeasures = {"step-time",   "planning-time", "nodes",
-                                                       "fused-nodes", "ccr",           "fused-ccr"};
+constexpr std::array<std::string_view, 7> kMeasures = {
+    "step-time", "planning-time", "curve", "nodes", "fused-nodes", "ccr", "fused-ccr"};
 
 Measure measure_from(const JsonView& json) {
   const std::string text = json.string();
@@ -39,7 +39,7 @@ SearchStudyKind kind_from(const JsonView& json) {
 
 SearchColumn read_column(const JsonView& json, const SearchColumn& common, SearchStudyKind kind) {
   json.allow_only({"label", "planner", "cluster", "gpus", "over", "set", "range", "gpu", "exchange",
-                   "measure"});
+                   "measure", "curve", "iterations"});
   SearchColumn column = common;
   column.label = json.at("label").string();
   if (const auto planner = json.find("planner")) column.planner = planner->string();
@@ -47,6 +47,12 @@ SearchColumn read_column(const JsonView& json, const SearchColumn& common, Searc
   if (const auto gpus = json.find("gpus"))
     column.gpus = static_cast<int>(gpus->integer(1, kMostGpus));
   if (const auto measure = json.find("measure")) column.measure = measure_from(*measure);
+  if (const auto curve = json.find("curve")) column.curve = curve->string();
+  if (column.curve.empty() == (column.measure == Measure::Curve))
+    json.fail("has one of a measure \"curve\" and the curve's name",
+              "give both, or neither: {\"measure\": \"curve\", \"curve\": \"Hit rate\"}");
+  if (const auto count = json.find("iterations"))
+    column.iterations = count->integer(1, 1'000'000);
   if (const auto over = json.find("over")) column.over = over->string();
   if (const auto gpu = json.find("gpu")) column.gpu = gpu->string();
   if (const auto exchange = json.find("exchange")) column.exchange = exchange->string();

@@ -27,8 +27,9 @@ enum class SearchStudyKind {
 };
 std::string_view name_of(SearchStudyKind kind);
 
-// What a column of "placements" has; the last four need no planner.
-enum class Measure { StepTime, PlanningTime, Nodes, FusedNodes, Ccr, FusedCcr };
+// What a column of "placements" has; the last four need no planner. Curve: the last point of one that
+// the planner drew of its own course.
+enum class Measure { StepTime, PlanningTime, Curve, Nodes, FusedNodes, Ccr, FusedCcr };
 inline bool is_of_fusion(Measure measure) { return measure >= Measure::Nodes; }
 
 // What the paper has in a cell: nothing, a number, or "OOM".
@@ -45,6 +46,8 @@ struct SearchColumn {
   std::optional<std::pair<double, double>> range;  // all that the paper says of its cells
   std::string gpu, exchange;                       // of "strategy": what is counted
   Measure measure = Measure::StepTime;             // of "placements"
+  std::string curve;                               // of Measure::Curve: its name
+  std::int64_t iterations = 0;                     // 0: the study's
 };
 
 struct SearchRow {

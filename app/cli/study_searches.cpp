@@ -195,6 +195,8 @@ StudyResult StudySearches::search(const StudySearch& search, const SearchLimits&
     result.summary = summarise(problem, plan.strategy);
     result.duplicated = duplicated_types(problem, plan.strategy);
     result.facts = plan.facts;
+    for (const PlanResult::Curve& curve : plan.curves)
+      if (!curve.points.empty()) result.curve_ends[curve.name] = curve.points.back().second;
     result.steps = plan.steps;
     result.state = StudyResult::Found;
   } catch (const InputError& error) {
@@ -244,6 +246,7 @@ Json StudySearches::json(const StudySearch& search) const {
   json["duplicated"] = result.duplicated;
   json["note"] = result.note;
   for (const PlanResult::Fact& fact : result.facts) json["facts"][fact.name] = fact.value;
+  for (const auto& [name, end] : result.curve_ends) json["curve_ends"][name] = end;
   json["planning_s"] = result.planning_seconds;
   json["wall_s"] = result.wall_seconds;
   return json;

@@ -60,6 +60,7 @@ struct StudyResult {
   StrategySummary summary;
   std::map<std::string, int> duplicated;
   std::vector<PlanResult::Fact> facts;
+  std::map<std::string, double> curve_ends;    // by name: the last point of each curve
   std::shared_ptr<const PlanningSteps> steps;  // when they were asked for
   double planning_seconds = 0;                 // of the planner alone
   double wall_seconds = 0;

@@ -80,7 +80,8 @@ StudySearch StudyMaker::search(const SearchRow& row, const SearchColumn& column)
   search.groups = study.groups;
   search.planner = column.planner;
   for (const auto& [key, value] : column.set) search.set[key] = option_text(value, row.model);
-  search.iterations = limits.iterations.value_or(study.iterations);
+  const std::int64_t usual = column.iterations > 0 ? column.iterations : study.iterations;
+  search.iterations = limits.iterations.value_or(usual);
   return search;
 }
 

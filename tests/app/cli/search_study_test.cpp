@@ -2,6 +2,8 @@
 // that are not there, and Ctrl-C.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "core/base/json.h"
 #include "tests/app/cli/run_cli.h"
 #include "tests/app/cli/study_fixture.h"
@@ -280,6 +282,53 @@ TEST_F(SearchStudy, ABatchPerGpuGrowsWithThem) {
     return json_of(study)["studies"][0]["rows"][1]["cells"][1]["step_time_s"].get<double>();
   };
   EXPECT_EQ(time(text), time(twice));  // on two GPUs
+}
+
+#ifdef STRATO_TORCH
+const char* kCurves = R"({
+  "format": "stratoscope-study", "version": 1, "kind": "placements", "name": "small",
+  "source": "nowhere", "cluster": "tag-2x1080ti", "planner": "hdp", "iterations": 30,
+  "columns": [{"label": "short", "measure": "curve", "curve": "Best so far"},
+              {"label": "long", "measure": "curve", "curve": "Best so far", "iterations": 60},
+              {"label": "none", "measure": "curve", "curve": "Hit rate"},
+              {"label": "step", "iterations": 60}],
+  "rows": [{"label": "LeNet", "model": "lenet", "batch": 64, "values": [-2, -1, 5, 1]}]})";
+
+TEST_F(SearchStudy, CurvesEndWhereThePlannerEnded) {
+  const Json study = json_of(kCurves)["studies"][0];
+  const Json& cells = study["rows"][0]["cells"];
+  EXPECT_GE(cells[1]["ours"].get<double>(), cells[0]["ours"].get<double>());
+  EXPECT_FALSE(cells[2].contains("ours") && cells[2]["ours"].is_number());
+  EXPECT_GT(cells[3]["ours"].get<double>(), 0);
+  EXPECT_EQ(study["directions"]["compared"], 1);  // more is better: short and long only
+  const Json all = json_of(kCurves)["studies"][0]["searches"];
+  EXPECT_EQ(all.size(), 2u);  // one of 30, one of 60 evaluations
+  for (const char* bad : {"\"measure\": \"curve\", \"iterations\": 60",
+                          "\"curve\": \"Best so far\", \"iterations\": 60",
+                          "\"measure\": \"curve\", \"curve\": \"Best so far\", \"iterations\": 0"})
+    expect_refused({"study", file(replaced(kCurves,
+                                           "\"measure\": \"curve\", \"curve\": \"Best so far\", "
+                                           "\"iterations\": 60",
+                                           bad))},
+                   {"columns[1]"});
+}
+#endif
+
+TEST_F(SearchStudy, ASpeedupMayBeOverTheBestOfSome) {
+  const auto over = [&](const std::string& names) {
+    const std::string text = R"({
+      "format": "stratoscope-study", "version": 1, "kind": "speedup", "name": "small",
+      "source": "nowhere", "cluster": "tag-2x1080ti",
+      "columns": [{"label": "DP", "planner": "dp-allreduce", "over": ")" + names +
+                             R"("},
+                  {"label": "one", "planner": "single-device", "over": "DP"}],
+      "rows": [{"label": "LeNet", "model": "lenet", "batch": 64}]})";
+    return json_of(text)["studies"][0]["rows"][0]["cells"][0]["ours"].get<double>();
+  };
+  const double one = over("one"), ps = over("dp-ps");
+  EXPECT_NE(one, ps);
+  EXPECT_DOUBLE_EQ(over("one|dp-ps"), std::min(one, ps));
+  EXPECT_DOUBLE_EQ(over("dp-ps|one|dp-ps"), std::min(one, ps));
 }
 
 const char* kSplits = R"({

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include "core/base/error.h"
 #include "core/base/file.h"
 #include "core/store/workspace.h"
 #include "tests/app/cli/run_cli.h"
@@ -47,7 +48,11 @@ class Trials : public ::testing::Test {
                    std::to_string(count), "--set", "trials=3", "--workspace", workspace, "--json"});
   }
   static std::size_t launches_in(const std::string& workspace) {
-    return std::filesystem::exists(workspace) ? Workspace(workspace, true).launches().size() : 0;
+    try {
+      return std::filesystem::exists(workspace) ? Workspace(workspace, true).launches().size() : 0;
+    } catch (const InputError&) {
+      return 0;  // it is just being made
+    }
   }
   TemporaryFolder folder;
 };
