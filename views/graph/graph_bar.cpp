@@ -35,6 +35,7 @@ GraphBar::GraphBar(QWidget* parent) : QWidget(parent) {
   hint_ = new QLabel(this);
   hint_->setEnabled(false);
   hint_->setTextFormat(Qt::PlainText);
+  hint_->hide();
   hint_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
   found_ = new QLabel(this);
   found_->setEnabled(false);
@@ -97,7 +98,7 @@ void GraphBar::make_overlays() {
   overlays_->setAccessibleName(tr("Colours of the graph"));
   overlays_->setToolTip(tr("What the colours mean (O, Shift+O)"));
   overlays_->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
-  overlays_->setMinimumContentsLength(10);
+  overlays_->setMinimumContentsLength(13);
   overlays_->view()->setTextElideMode(Qt::ElideNone);
   for (const Overlay overlay : kOverlays) {
     overlays_->addItem(label_of(overlay));
@@ -124,7 +125,10 @@ void GraphBar::set_path(const QStringList& names, const QString& count) {
 
 // The inner levels matter most: outer names get shorter first, then give way to a mark.
 void GraphBar::refresh_path() {
-  const int letters = path_->width() / std::max(1, fontMetrics().averageCharWidth());
+  QFont strong = font();
+  strong.setBold(true);
+  const int letter = QFontMetrics(strong).averageCharWidth() + 1;
+  const int letters = path_->width() / std::max(1, letter);
   const qsizetype last = names_.size() - 1;
   int room = letters - static_cast<int>(count_.size()) - 3;
   QStringList parts;
@@ -160,6 +164,7 @@ bool GraphBar::eventFilter(QObject* watched, QEvent* event) {
 void GraphBar::set_hint(const QString& text) {
   hint_->setText(text);
   hint_->setToolTip(text);
+  hint_->setVisible(!text.isEmpty());  // the field takes its room
 }
 
 void GraphBar::set_found(const QString& text) {

@@ -100,7 +100,6 @@ void GraphCanvas::paintEvent(QPaintEvent*) {
   scene_.palette = palette();
   scene_.font = font();
   paint_graph(painter, scene_, size());
-  paint_legend(painter, scene_, size());
   paint_mini_map(painter, scene_, size());
   if (!scene_.is_laid_out()) {
     painter.setPen(style::muted_text(palette()));

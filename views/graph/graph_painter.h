@@ -23,7 +23,6 @@ struct GraphScene {
   Overlay overlay = Overlay::Device;
   std::vector<double> values;  // of a quantity, per node; empty: not known yet
   double most_value = 0;       // the largest of them, or the farthest from 0
-  Legend legend;
   int hovered = -1;
   const Cluster* cluster = nullptr;
   double scale = 1;
@@ -41,9 +40,6 @@ struct GraphScene {
 };
 
 void paint_graph(QPainter& painter, const GraphScene& scene, const QSize& size);
-
-// What the colours mean, bottom left; gives way where there is no room.
-void paint_legend(QPainter& painter, const GraphScene& scene, const QSize& size);
 
 // Where the overview map lies (bottom right) and how it scales; nothing when all is in view.
 struct MiniMap {

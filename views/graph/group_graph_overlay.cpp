@@ -29,7 +29,17 @@ bool GroupGraphView::wants_figures() const {
 
 // Of the outcome shown, when something asks for them.
 std::shared_ptr<const OpFigures> GroupGraphView::figures() {
-  return wants_figures() ? figures_.of(session_.snapshot().outcome) : nullptr;
+  return wants_figures() ? figures_of_outcome(session_.snapshot().outcome) : nullptr;
+}
+
+// An outcome of another model may stay until the new one is simulated.
+bool GroupGraphView::is_of_problem(const std::shared_ptr<const Outcome>& outcome) const {
+  return outcome && problem_ && outcome->program->graph->digest() == problem_->graph->digest();
+}
+
+std::shared_ptr<const OpFigures> GroupGraphView::figures_of_outcome(
+    const std::shared_ptr<const Outcome>& outcome) {
+  return is_of_problem(outcome) ? figures_.of(outcome) : nullptr;
 }
 
 std::vector<PlacementStripe> GroupGraphView::stripes_of_node(const GraphNode& node,
@@ -87,7 +97,7 @@ void GroupGraphView::read_overlay() {
     const bool since_edit = scene.overlay == Overlay::SinceEdit;
     const auto before = since_edit ? shown.before : shown.baseline;
     const auto now = figures();
-    const auto then = is_change(scene.overlay) ? figures_.of(before) : nullptr;
+    const auto then = is_change(scene.overlay) ? figures_of_outcome(before) : nullptr;
     if (now && (then || !is_change(scene.overlay))) {
       scene.values = overlay_values(scene.content, *problem_->grouping, scene.overlay, *now,
                                     then.get());
@@ -99,14 +109,16 @@ void GroupGraphView::read_overlay() {
       bar_->set_hint(since_edit ? tr("Nothing was edited yet") : tr("Nothing to compare with yet"));
     }
     for (std::size_t n = 0; n < scene.values.size(); ++n) {
-      if (!scene.content.nodes[n].boundary)
-        scene.marks[n] = overlay_value_text(scene.overlay, scene.values[n]);
+      const bool tells = !scene.content.nodes[n].boundary && scene.values[n] != 0;
+      scene.marks[n] = tells ? overlay_value_text(scene.overlay, scene.values[n]) : QString();
     }
   }
   const bool unknown = is_quantity(scene.overlay) && scene.values.empty();
-  scene.legend = unknown ? Legend{}
-                         : legend_for(scene.overlay, scene.content, scene.stripes, scene.cluster,
-                                      scene.most_value, dark);
+  legend_ = unknown ? Legend{}
+                    : legend_for(scene.overlay, scene.content, scene.stripes, scene.cluster,
+                                 scene.most_value, dark);
+  if (scene.content.nodes.empty()) legend_ = {};
+  legend_line_->show_legend(legend_);
 }
 
 void GroupGraphView::read_path() {
@@ -145,10 +157,15 @@ void GroupGraphView::read_trace() {
   if (!trace_way_ || !problem_) return;
   const Selection& selection = session_.selection();
   std::vector<OpId> from;
-  if (selection.op()) from = {*selection.op()};
-  else if (!picked_.empty()) from = picked_;
+  if (selection.op() && selection.op()->index() < problem_->graph->op_count()) {
+    from = {*selection.op()};
+  } else {
+    from = picked_;
+  }
+  const bool whole_groups = from.empty();
   for (const GroupId group : selection.groups()) {
-    if (!from.empty() && (selection.op() || !picked_.empty())) break;
+    if (!whole_groups) break;
+    if (group.index() >= problem_->grouping->size()) continue;  // of the model before
     const auto& ops = problem_->grouping->group(group).ops;
     from.insert(from.end(), ops.begin(), ops.end());
   }

@@ -16,11 +16,13 @@ GroupGraphView::GroupGraphView(Session& session, QWidget* parent)
     : QWidget(parent), session_(session) {
   bar_ = new GraphBar(this);
   canvas_ = new GraphCanvas(this);
+  legend_line_ = new GraphLegend(this);
   auto* column = new QVBoxLayout(this);
   column->setContentsMargins(0, 0, 0, 0);
   column->setSpacing(0);
   column->addWidget(bar_);
   column->addWidget(canvas_, 1);
+  column->addWidget(legend_line_);
   setFocusProxy(canvas_);
   search_delay_.setSingleShot(true);
   search_delay_.setInterval(kSearchDelayMs);
@@ -88,6 +90,7 @@ void GroupGraphView::open_group(GroupId group) {
 }
 
 void GroupGraphView::open_level(GraphLevel level) {
+  came_from_.reset();
   levels_.push_back(std::move(level));
   load_level();
 }
@@ -273,11 +276,16 @@ void GroupGraphView::render_to(QPainter& painter, QSize size) {
   GraphScene copy = canvas_->scene();
   copy.palette = palette();
   copy.font = font();
+  const int line = legend_line_->sizeHint().height();
+  const QSize whole = size;
+  size.rheight() -= line;
   copy.scale = std::min(1.0, fit_scale(copy.layout, QSizeF(size)));
   copy.offset =
       QRectF(QPointF(0, 0), QSizeF(size)).center() - copy.layout.bounds.center() * copy.scale;
   paint_graph(painter, copy, size);
-  paint_legend(painter, copy, size);
+  painter.fillRect(QRect(0, size.height(), whole.width(), line), palette().window());
+  paint_legend(painter, legend_, palette(), font(),
+               QRectF(0, size.height(), whole.width(), line));
 }
 
 }  // namespace strato

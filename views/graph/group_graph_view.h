@@ -14,6 +14,7 @@
 #include "views/graph/graph_bar.h"
 #include "views/graph/graph_canvas.h"
 #include "views/graph/graph_figures.h"
+#include "views/graph/graph_legend.h"
 #include "views/graph/regroup.h"
 #include "views/graph/trace.h"
 #include "views/models/session.h"
@@ -31,6 +32,7 @@ class GroupGraphView : public QWidget {
   const std::vector<GraphLevel>& levels() const { return levels_; }  // opened, outermost first
   GraphCanvas& canvas() { return *canvas_; }
   GraphBar& bar() { return *bar_; }
+  const Legend& legend() const { return legend_; }
   // Nothing is made or laid out any more, and there is something to see.
   bool is_laid_out() const { return !pending_ && canvas_->scene().is_laid_out(); }
   bool is_searching() const { return searching_ || search_delay_.isActive(); }
@@ -75,6 +77,9 @@ class GroupGraphView : public QWidget {
   std::vector<PlacementStripe> stripes_of_node(const GraphNode& node,
                                                const OpFigures* figures) const;
   std::shared_ptr<const OpFigures> figures();
+  std::shared_ptr<const OpFigures> figures_of_outcome(
+      const std::shared_ptr<const Outcome>& outcome);
+  bool is_of_problem(const std::shared_ptr<const Outcome>& outcome) const;
   bool wants_figures() const;
 
   // group_graph_search.cpp
@@ -95,6 +100,8 @@ class GroupGraphView : public QWidget {
   Session& session_;
   GraphCanvas* canvas_;
   GraphBar* bar_;
+  GraphLegend* legend_line_;
+  Legend legend_;
   std::shared_ptr<const Problem> problem_;
   std::shared_ptr<const std::vector<Nanos>> op_times_;  // made with the first level
   std::vector<GraphLevel> levels_;

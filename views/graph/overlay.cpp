@@ -22,6 +22,13 @@ QColor mixed(const QColor& a, const QColor& b, double part) {
   return QColor(mix(a.red(), b.red()), mix(a.green(), b.green()), mix(a.blue(), b.blue()));
 }
 
+// One hue, even in lightness, from near the ground: little must not shout.
+QColor even_ramp(double part, bool dark) {
+  const QColor little(dark ? 0x2b2835 : 0xf3f1f8), half(dark ? 0x6f5f9e : 0xa59bc8),
+      much(dark ? 0xd3c2ff : 0x4a1f86);
+  return part < 0.5 ? mixed(little, half, 2 * part) : mixed(half, much, 2 * part - 1);
+}
+
 std::int64_t figure(Overlay overlay, const OpFigures& figures, OpId op) {
   switch (overlay) {
     case Overlay::Time: return figures.compute[op];
@@ -44,8 +51,8 @@ QString label_of(Overlay overlay) {
     case Overlay::Memory: return translated("Memory");
     case Overlay::Communication: return translated("Communication");
     case Overlay::Blame: return translated("Waiting caused");
-    case Overlay::SinceEdit: return translated("Change by the edit");
-    default: return translated("Change to data parallel");
+    case Overlay::SinceEdit: return translated("Since last edit");
+    default: return translated("To data parallel");
   }
 }
 
@@ -91,7 +98,7 @@ QString overlay_value_text(Overlay overlay, double value) {
 
 QColor overlay_colour(Overlay overlay, double value, double most, bool dark) {
   const double part = most > 0 ? std::clamp(value / most, -1.0, 1.0) : 0;
-  if (!is_change(overlay)) return style::ramp(part, dark);
+  if (!is_change(overlay)) return even_ramp(part, dark);
   const QColor less(dark ? 0x56b4e9 : 0x0072b2), more(dark ? 0xe8a33d : 0xc66a00);
   const QColor none(dark ? 0x3c4043 : 0xf1f3f4);
   return mixed(none, part < 0 ? less : more, std::abs(part));

@@ -34,7 +34,7 @@ std::vector<double> overlay_values(const GraphContent& content, const Grouping& 
                                    Overlay overlay, const OpFigures& now, const OpFigures* before);
 QString overlay_value_text(Overlay overlay, double value);
 
-// Changes go from blue (less) through the ground to orange (more); other quantities over an even ramp.
+// Changes go from blue (less) through the ground to orange (more); other quantities over a ramp of one hue.
 QColor overlay_colour(Overlay overlay, double value, double most, bool dark);
 
 struct Legend {

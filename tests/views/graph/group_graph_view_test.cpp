@@ -142,12 +142,12 @@ TEST_F(GraphViewTest, ColoursSayWhatIsAskedFor) {
   open_lenet();
   show();
   EXPECT_EQ(view_->overlay(), Overlay::Device);
-  EXPECT_FALSE(scene().legend.entries.empty());
+  EXPECT_FALSE(view_->legend().entries.empty());
   for (const Overlay overlay : kOverlays) {
     view_->set_overlay(overlay);
     if (is_quantity(overlay) && overlay != Overlay::SinceEdit) {
       ASSERT_TRUE(wait_until([&] { return scene().values.size() == node_count(); }));
-      EXPECT_FALSE(scene().legend.ramp.empty());
+      EXPECT_FALSE(view_->legend().ramp.empty());
     }
     EXPECT_FALSE(view_->grab().isNull());
   }
