@@ -1,5 +1,8 @@
 #include "views/models/placement_model.h"
 
+#include <set>
+
+#include "views/models/group_drag.h"
 #include "views/style/style.h"
 #include "views/style/text.h"
 
@@ -259,7 +262,31 @@ Qt::ItemFlags PlacementModel::flags(const QModelIndex& index) const {
   const bool weight = device_group_at(index.column()).valid() && index.data(SplitsRole).toBool() &&
                       index.data(UsedRole).toInt() > 0;
   if (weight || index.column() == ModeOfGroup) flags |= Qt::ItemIsEditable;
+  flags |= device_group_at(index.column()).valid() ? Qt::ItemIsDropEnabled : Qt::ItemIsDragEnabled;
   return flags;
+}
+
+QStringList PlacementModel::mimeTypes() const { return {group_drag_type()}; }
+
+QMimeData* PlacementModel::mimeData(const QModelIndexList& indexes) const {
+  if (!problem()) return nullptr;
+  std::set<GroupId> groups;
+  for (const QModelIndex& index : indexes) groups.insert(group_at(index.row()));
+  return drag_of({groups.begin(), groups.end()}, *problem());
+}
+
+bool PlacementModel::canDropMimeData(const QMimeData* data, Qt::DropAction, int, int,
+                                     const QModelIndex& parent) const {
+  return data && problem() && parent.isValid() && device_group_at(parent.column()).valid() &&
+         !dragged_groups(*data, *problem()).empty();
+}
+
+// False: the rows that were dragged stay where they are, whatever the action is called.
+bool PlacementModel::dropMimeData(const QMimeData* data, Qt::DropAction action, int row, int column,
+                                  const QModelIndex& parent) {
+  if (!canDropMimeData(data, action, row, column, parent)) return false;
+  drop_on(session_, dragged_groups(*data, *problem()), device_group_at(parent.column()));
+  return false;
 }
 
 bool PlacementModel::setData(const QModelIndex& index, const QVariant& value, int role) {

@@ -43,6 +43,15 @@ class PlacementModel : public QAbstractTableModel {
   // EditRole: a mode (int) in the mode's column, a weight (int >= 1) in a device group's.
   bool setData(const QModelIndex& index, const QVariant& value, int role) override;
 
+  // Rows are dragged as groups; on a device group's column they are placed on it alone.
+  QStringList mimeTypes() const override;
+  QMimeData* mimeData(const QModelIndexList& indexes) const override;
+  Qt::DropActions supportedDropActions() const override { return Qt::MoveAction; }
+  bool canDropMimeData(const QMimeData* data, Qt::DropAction action, int row, int column,
+                       const QModelIndex& parent) const override;
+  bool dropMimeData(const QMimeData* data, Qt::DropAction action, int row, int column,
+                    const QModelIndex& parent) override;
+
   GroupId group_at(int row) const { return GroupId(static_cast<std::size_t>(row)); }
   DeviceGroupId device_group_at(int column) const;  // invalid for the other columns
   // Uses or frees the device group for all the groups, as one edit.

@@ -125,6 +125,14 @@ Strategy with_device_group(const Strategy& strategy, std::span<const GroupId> gr
   });
 }
 
+Strategy with_only_device_group(const Strategy& strategy, std::span<const GroupId> groups,
+                                const Cluster& cluster, DeviceGroupId device_group) {
+  Strategy result = with_device_group(strategy, groups, cluster, device_group, true);
+  return changed(result, groups, [&](GroupId, Decision& decision) {
+    remove_devices(decision, [&](DeviceId d) { return !in_group(cluster, d, device_group); });
+  });
+}
+
 Strategy with_device(const Strategy& strategy, std::span<const GroupId> groups, DeviceId device,
                      bool used) {
   return changed(strategy, groups, [&](GroupId, Decision& decision) {

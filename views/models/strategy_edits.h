@@ -29,6 +29,9 @@ std::vector<DeviceGroupId> device_groups_of(const Decision& decision, const Clus
 
 Strategy with_device_group(const Strategy& strategy, std::span<const GroupId> groups,
                            const Cluster& cluster, DeviceGroupId device_group, bool used);
+// On all devices of this group, and on no other.
+Strategy with_only_device_group(const Strategy& strategy, std::span<const GroupId> groups,
+                                const Cluster& cluster, DeviceGroupId device_group);
 Strategy with_device(const Strategy& strategy, std::span<const GroupId> groups, DeviceId device,
                      bool used);
 Strategy with_mode(const Strategy& strategy, std::span<const GroupId> groups, Mode mode);

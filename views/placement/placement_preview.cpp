@@ -1,11 +1,13 @@
 #include "views/placement/placement_preview.h"
 
 #include <QCursor>
+#include <QDragMoveEvent>
 #include <QHelpEvent>
 #include <QMouseEvent>
 #include <QTableView>
 #include <QToolTip>
 
+#include "views/models/group_drag.h"
 #include "views/models/strategy_edits.h"
 #include "views/style/text.h"
 
@@ -62,6 +64,22 @@ void PlacementPreview::ask() {
   preview_.ask(wanted);
 }
 
+// What the drop would do; at once, for the cursor says the rest.
+void PlacementPreview::drag_over(const QDragMoveEvent& event) {
+  const QModelIndex index = table_.indexAt(event.position().toPoint());
+  const Snapshot& snapshot = session_.snapshot();
+  const auto target = index.isValid() ? find_(index) : std::nullopt;
+  if (!target || !snapshot.problem) return look_at({}, false);
+  const std::vector<GroupId> groups = dragged_groups(*event.mimeData(), *snapshot.problem);
+  if (groups.empty()) return;
+  const Cluster& cluster = *snapshot.problem->cluster;
+  cell_ = QPersistentModelIndex();
+  dwell_.stop();
+  what_ = QStringLiteral("Only on %1").arg(
+      strato::text(cluster.groups()[target->device_group].name));
+  preview_.ask(with_only_device_group(snapshot.strategy, groups, cluster, target->device_group));
+}
+
 QString PlacementPreview::text() const {
   const QString effect = preview_.text();
   return what_.isEmpty() || effect.isEmpty() ? QString()
@@ -85,6 +103,10 @@ bool PlacementPreview::eventFilter(QObject* watched, QEvent* event) {
     const bool cell = index.isValid() && find_(index).has_value();
     if (cell) look_at(index, true);
     if (!cell && hovered_) look_at({}, false);
+  } else if (event->type() == QEvent::DragMove) {
+    drag_over(*static_cast<QDragMoveEvent*>(event));
+  } else if (event->type() == QEvent::DragLeave || event->type() == QEvent::Drop) {
+    look_at({}, false);
   } else if (event->type() == QEvent::Leave && hovered_) {
     look_at({}, false);
   } else if (event->type() == QEvent::ToolTip && hovered_ && !text().isEmpty()) {

@@ -10,6 +10,7 @@
 #include "views/models/edit_preview.h"
 #include "views/models/placement_model.h"
 
+class QDragMoveEvent;
 class QTableView;
 
 namespace strato {
@@ -39,6 +40,7 @@ class PlacementPreview : public QObject {
  private:
   void look_at(const QModelIndex& index, bool hovered);
   void ask();
+  void drag_over(const QDragMoveEvent& event);
   void show();
 
   Session& session_;

@@ -11,6 +11,7 @@
 #include <QVBoxLayout>
 #include <algorithm>
 
+#include "views/models/group_drag.h"
 #include "views/placement/constraint_menu.h"
 #include "views/placement/placement_delegate.h"
 #include "views/placement/placement_header.h"
@@ -70,6 +71,9 @@ void PlacementView::build() {
   table_->setEditTriggers(QAbstractItemView::EditKeyPressed);
   table_->setContextMenuPolicy(Qt::CustomContextMenu);
   table_->setMouseTracking(true);
+  table_->setDragDropMode(QAbstractItemView::DragDrop);
+  table_->setDefaultDropAction(Qt::MoveAction);
+  table_->setDropIndicatorShown(false);
   table_->viewport()->installEventFilter(this);
   table_->installEventFilter(this);
   table_->setAccessibleName(QStringLiteral("Placement matrix"));
@@ -263,19 +267,7 @@ void PlacementView::edit_shares(bool proportional) {
   }
 }
 
-void PlacementView::use_only(DeviceGroupId group) {
-  const std::vector<GroupId> groups = selected_groups();
-  const Snapshot& snapshot = session_.snapshot();
-  const Cluster& cluster = *snapshot.problem->cluster;
-  Strategy strategy = with_device_group(snapshot.strategy, groups, cluster, group, true);
-  for (std::size_t g = 0; g < cluster.groups().size(); ++g) {
-    if (DeviceGroupId(g) == group) continue;
-    strategy = with_device_group(strategy, groups, cluster, DeviceGroupId(g), false);
-  }
-  session_.edit(strategy, QStringLiteral("%1: only %2")
-                              .arg(names_of(groups, *snapshot.problem->grouping),
-                                   QString::fromStdString(cluster.groups()[group].name)));
-}
+void PlacementView::use_only(DeviceGroupId group) { drop_on(session_, selected_groups(), group); }
 
 void PlacementView::context_menu(const QPoint& position) {
   const QModelIndex index = table_->indexAt(position);

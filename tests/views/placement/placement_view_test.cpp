@@ -2,12 +2,14 @@
 #include "views/placement/placement_view.h"
 
 #include <QAbstractItemModelTester>
+#include <QDragMoveEvent>
 #include <QMenu>
 #include <QTableView>
 #include <QTest>
 
 #include "core/search/bound_constraints.h"
 #include "tests/views/models/fixture.h"
+#include "views/models/group_drag.h"
 #include "views/placement/constraint_menu.h"
 #include "views/placement/placement_preview.h"
 
@@ -178,6 +180,36 @@ TEST_F(PlacementByHand, EditsByHandMayBreakThem) {
   EXPECT_EQ(session_.undo_stack().count(), 2);
   EXPECT_TRUE(in_model(0, 0).data(PlacementModel::ViolatedRole).toBool());
   EXPECT_TRUE(failures_.isEmpty());
+}
+
+TEST_F(PlacementByHand, GroupsAreDraggedOntoDevices) {
+  open_lenet();
+  PlacementModel& model = *view_.model();
+  const std::unique_ptr<QMimeData> data(model.mimeData({model.index(0, 0), model.index(2, 0)}));
+  EXPECT_EQ(dragged_groups(*data, problem()), (std::vector{GroupId(0), GroupId(2)}));
+  const int column = PlacementModel::FirstDeviceGroup + 1;
+  EXPECT_FALSE(model.canDropMimeData(data.get(), Qt::MoveAction, -1, -1, model.index(0, 0)));
+  EXPECT_TRUE(model.canDropMimeData(data.get(), Qt::MoveAction, -1, -1, model.index(4, column)));
+  // On the way, what it would do; then it is done, as one step.
+  const QPoint at = table().visualRect(cell(0, 1)).center();
+  QDragMoveEvent move(at, Qt::MoveAction, data.get(), Qt::LeftButton, Qt::NoModifier);
+  QCoreApplication::sendEvent(table().viewport(), &move);
+  ASSERT_TRUE(wait_until([&] { return told(); }));
+  const EditEffect effect = *view_.preview().preview().effect();
+  EXPECT_TRUE(view_.preview().text().startsWith(QStringLiteral("Only on 1080ti-1:")));
+  model.dropMimeData(data.get(), Qt::MoveAction, -1, -1, model.index(4, column));
+  session_.settle();
+  EXPECT_EQ(session_.snapshot().strategy, effect.strategy);
+  EXPECT_EQ(step_time(), effect.after);
+  EXPECT_EQ(session_.undo_stack().count(), 1);
+  // Of other groups, damaged, or nothing at all.
+  session_.regroup(3);
+  session_.settle();
+  EXPECT_TRUE(dragged_groups(*data, problem()).empty());
+  QMimeData other;
+  EXPECT_TRUE(dragged_groups(other, problem()).empty());
+  other.setData(group_drag_type(), QByteArray("\x00\x00\x01", 3));
+  EXPECT_TRUE(dragged_groups(other, problem()).empty());
 }
 
 TEST_F(PlacementByHand, SearchesKeepToThem) {
