@@ -17,6 +17,7 @@
 #include <ranges>
 
 #include "views/charts/chart_look.h"
+#include "views/charts/course_charts.h"
 #include "views/charts/series.h"
 #include "views/models/explanation.h"
 #include "views/style/style.h"
@@ -39,6 +40,8 @@ struct ChartsView::Parts {
   QLineSeries *loss = new QLineSeries, *held_out = new QLineSeries;
   QValueAxis *steps = value_axis(QStringLiteral("Steps")),
              *nats = value_axis(QStringLiteral("Loss (nats)"));
+  CourseCharts* course = nullptr;
+  std::vector<PlanResult::Curve> curves;  // that it shows
   QBoxLayout* layout = nullptr;
 };
 
@@ -100,8 +103,15 @@ void ChartsView::build() {
   row->setSpacing(style::kGrid);
   row->addWidget(p.use_view);
   row->addWidget(p.memory_view);
+  p.course = new CourseCharts;
+  auto* scrolled = new QWidget;
+  auto* column = new QVBoxLayout(scrolled);
+  column->setContentsMargins(0, 0, 0, 0);
+  column->setSpacing(style::kGrid);
+  column->addWidget(p.course);
+  column->addWidget(devices, 1);
   auto* area = new QScrollArea(this);
-  area->setWidget(devices);
+  area->setWidget(scrolled);
   area->setWidgetResizable(true);
   area->setFrameShape(QFrame::NoFrame);
   area->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
@@ -142,6 +152,7 @@ void ChartsView::changeEvent(QEvent* event) {
 void ChartsView::refresh() {
   refresh_history();
   if (training_stale_) refresh_training();
+  refresh_course();
   if (devices_stale_) refresh_devices();
   recolour();
 }
@@ -200,6 +211,18 @@ void ChartsView::refresh_training() {
   set_range(*p.steps, std::max<double>(1, static_cast<double>(losses.back().step)));
   set_range(*p.nats, round_up(std::max(most, 1e-3)));
   p.training->setTitle(QStringLiteral("Training loss of %1").arg(planner));
+}
+
+// The charts are made anew only when there are others: a search tells of itself many times a second.
+void ChartsView::refresh_course() {
+  Parts& p = *parts_;
+  const std::vector<PlanResult::Curve>& curves = session_.search().curves;
+  const auto same = [](const PlanResult::Curve& a, const PlanResult::Curve& b) {
+    return a.title == b.title && a.name == b.name && a.points == b.points;
+  };
+  if (std::ranges::equal(curves, p.curves, same)) return;
+  p.curves = curves;
+  p.course->show_curves(curves);
 }
 
 namespace {
@@ -305,6 +328,7 @@ void ChartsView::recolour() {
   p.held_out->setPen(QPen(style::kind_colour(TaskKind::AllReduce, dark), 2, Qt::DashLine));
   for (QChart* chart : {p.history, p.use, p.memory, p.training})
     recolour_chart(*chart, palette(), font());
+  p.course->recolour();
 }
 
 }  // namespace strato

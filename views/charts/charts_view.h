@@ -1,6 +1,7 @@
 // Three charts: best step time over evaluations against data parallel, how each device spends the
-// step, and the peak memory of each device against what it has; and the loss of the latest
-// training, when the workspace has one. All decimated; no OpenGL.
+// step, and the peak memory of each device against what it has; the loss of the latest training,
+// when the workspace has one; and what the planner of the run that is shown drew of its own course.
+// All decimated; no OpenGL.
 #pragma once
 
 #include <QWidget>
@@ -30,6 +31,7 @@ class ChartsView : public QWidget {
   void refresh();
   void refresh_history();
   void refresh_training();
+  void refresh_course();
   void refresh_devices();
   void recolour();
 
