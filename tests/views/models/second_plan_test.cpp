@@ -23,6 +23,8 @@ class SecondPlanTest : public SessionTest {
   void put_first_group_on(DeviceId device) {
     session_.decide({GroupId(0)}, decision_on_device(device), QStringLiteral("one device"));
   }
+  QObject user_;
+
   std::filesystem::path saved_plan() {
     const std::filesystem::path file = folder_.filePath("saved.json").toStdString();
     session_.export_plan(file);
@@ -38,7 +40,7 @@ TEST_F(SecondPlanTest, WorksOnlyForWhoUsesIt) {
   settle(second);
   EXPECT_FALSE(second.plan());
   EXPECT_FALSE(second.busy());
-  second.use(this, true);
+  second.use(&user_, true);
   EXPECT_TRUE(second.busy());
   second.settle();
   ASSERT_TRUE(second.plan());
@@ -53,7 +55,7 @@ TEST_F(SecondPlanTest, WorksOnlyForWhoUsesIt) {
 
 TEST_F(SecondPlanTest, NothingIsOpen) {
   SecondPlan second(session_);
-  second.use(this, true);
+  second.use(&user_, true);
   second.settle();
   EXPECT_FALSE(second.plan());
   EXPECT_TRUE(second.problem().isEmpty());
@@ -67,7 +69,7 @@ TEST_F(SecondPlanTest, NothingIsOpen) {
 TEST_F(SecondPlanTest, BeforeTheLastChange) {
   open_lenet();
   SecondPlan second(session_);
-  second.use(this, true);
+  second.use(&user_, true);
   second.choose({What::BeforeChange, 0, {}});
   settle(second);
   EXPECT_FALSE(second.plan());
@@ -93,7 +95,7 @@ TEST_F(SecondPlanTest, BeforeTheLastChange) {
 TEST_F(SecondPlanTest, FollowsTheWayOfSimulating) {
   open_lenet();
   SecondPlan second(session_);
-  second.use(this, true);
+  second.use(&user_, true);
   settle(second);
   session_.set_simulation({TaskOrder::Priority, true});
   settle(second);
@@ -111,7 +113,7 @@ TEST_F(SecondPlanTest, OfAFileForTheSameProblem) {
   const std::filesystem::path file = saved_plan();
   session_.undo_stack().undo();
   SecondPlan second(session_);
-  second.use(this, true);
+  second.use(&user_, true);
   second.choose({What::File, 0, file});
   settle(second);
   ASSERT_TRUE(second.plan()) << second.problem().toStdString();
@@ -131,7 +133,7 @@ TEST_F(SecondPlanTest, OfAFileWhoseModelIsGone) {
   text.replace(text.find(name), name.size(), "gone.onnx");
   write_file(file, text);
   SecondPlan second(session_);
-  second.use(this, true);
+  second.use(&user_, true);
   second.choose({What::File, 0, file});
   settle(second);
   EXPECT_TRUE(second.plan()) << second.problem().toStdString();
@@ -144,9 +146,9 @@ TEST_F(SecondPlanTest, OfAFileWhoseModelIsGone) {
 TEST_F(SecondPlanTest, OfAFileForAnotherClusterAndModel) {
   open_lenet();
   const std::filesystem::path file = saved_plan();
-  session_.open_cluster(sample("clusters/single-gpu.json"));
+  session_.open_cluster(sample("clusters/fastt-8xv100.json"));
   SecondPlan second(session_);
-  second.use(this, true);
+  second.use(&user_, true);
   second.choose({What::File, 0, file});
   settle(second);
   ASSERT_TRUE(second.plan()) << second.problem().toStdString();
@@ -165,7 +167,7 @@ TEST_F(SecondPlanTest, OfAFileForAnotherClusterAndModel) {
 TEST_F(SecondPlanTest, BadFilesSayWhy) {
   open_lenet();
   SecondPlan second(session_);
-  second.use(this, true);
+  second.use(&user_, true);
   settle(second);
   const std::filesystem::path file = folder_.filePath("bad.json").toStdString();
   for (const char* text : {"", "[]", "{\"format\": \"stratoscope-plan\"}", "\xff\xfe"}) {
@@ -190,7 +192,7 @@ TEST_F(SecondPlanTest, OfTheWorkspace) {
   const Strategy kept = session_.snapshot().strategy;
   put_first_group_on(DeviceId(1));
   SecondPlan second(session_);
-  second.use(this, true);
+  second.use(&user_, true);
   session_.settle();
   bool found = false;
   for (const SecondPlan::Offer& offer : second.offers()) {
@@ -215,7 +217,7 @@ TEST_F(SecondPlanTest, StaleResultsAreDropped) {
   open_lenet();
   const std::filesystem::path file = saved_plan();
   SecondPlan second(session_);
-  second.use(this, true);
+  second.use(&user_, true);
   for (int i = 0; i < 20; ++i) {
     second.choose({What::File, 0, file});
     second.choose({What::File, 0, folder_.filePath("none.json").toStdString()});
@@ -232,7 +234,7 @@ TEST_F(SecondPlanTest, ClosesDuringItsWork) {
   const std::filesystem::path file = saved_plan();
   for (int i = 0; i < 5; ++i) {
     SecondPlan second(session_);
-    second.use(this, true);
+    second.use(&user_, true);
     second.choose({What::File, 0, file});
   }
   session_.settle();
