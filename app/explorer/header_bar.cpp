@@ -109,7 +109,8 @@ void HeaderBar::build() {
                              2 * style::kGrid);
   layout->setSpacing(style::kGrid);
   layout->addLayout(above);
-  layout->addWidget(new VitalSignsRow(session_, this));
+  vital_signs_ = new VitalSignsRow(session_, this);
+  layout->addWidget(vital_signs_);
 }
 
 void HeaderBar::fill_planners() {

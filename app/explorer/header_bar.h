@@ -26,6 +26,7 @@ class HeaderBar : public QWidget {
   void search_or_pause();  // what the main button says
   void continue_with_edits();
   void show_options();  // of the planner that is chosen
+  QWidget* vital_signs() const { return vital_signs_; }
 
  signals:
   void open_model_wanted();
@@ -51,6 +52,7 @@ class HeaderBar : public QWidget {
   QToolButton* options_button_;
   OptionsForm* options_;  // in a popup of its own
   QPushButton *main_, *second_;
+  QWidget* vital_signs_ = nullptr;
 };
 
 }  // namespace strato

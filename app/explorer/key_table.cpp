@@ -1,17 +1,17 @@
 #include "app/explorer/key_table.h"
 
 #include <QAction>
+#include <QHash>
 #include <QHeaderView>
 #include <QMainWindow>
-#include <QMenu>
-#include <QMenuBar>
 #include <QTreeWidget>
 #include <QVBoxLayout>
+#include <span>
+
+#include "app/explorer/command_list.h"
 
 namespace strato {
 namespace {
-
-QString plain(QString text) { return text.remove(QLatin1Char('&')); }
 
 void add_row(QTreeWidgetItem* parent, const QString& what, const QString& keys) {
   new QTreeWidgetItem(parent, {what, keys});
@@ -25,22 +25,25 @@ QTreeWidgetItem* add_section(QTreeWidget& tree, const QString& name) {
   return section;
 }
 
-void add_menus(QTreeWidget& tree, const QMainWindow& window) {
-  for (const QAction* title : window.menuBar()->actions()) {
-    if (!title->menu()) continue;
-    QTreeWidgetItem* section = nullptr;
-    for (const QAction* action : title->menu()->actions()) {
-      if (action->shortcuts().isEmpty()) continue;
-      if (!section) section = add_section(tree, plain(title->text()));
-      add_row(section, plain(action->text()),
-              QKeySequence::listToString(action->shortcuts(), QKeySequence::NativeText));
-    }
-  }
+// Those of menus under the name of the menu, others under that of their view.
+void add_actions(QTreeWidget& tree, const QMainWindow& window) {
+  QHash<QString, QTreeWidgetItem*> sections;
+  visit_actions(window, [&](QAction& action, const QString& path) {
+    if (action.shortcuts().isEmpty()) return;
+    const QString place = path.section(QStringLiteral(" › "), 0, 0);
+    QTreeWidgetItem*& section = sections[place];
+    if (!section) section = add_section(tree, place.isEmpty() ? QStringLiteral("Window") : place);
+    add_row(section, plain_text(action.text()),
+            QKeySequence::listToString(action.shortcuts(), QKeySequence::NativeText));
+  });
 }
 
 struct ViewKey {
   const char *what, *keys;
 };
+
+constexpr ViewKey kClusterKeys[] = {{"Zoom", "W, S, Ctrl+wheel"}, {"Fit all", "Home"}};
+constexpr ViewKey kPlanningKeys[] = {{"Zoom", "W, S"}, {"Pan", "A, D"}, {"Fit the step", "F"}};
 
 constexpr ViewKey kTimelineKeys[] = {{"Zoom about the cursor", "W, S, Ctrl+wheel"},
                                      {"Pan", "A, D, Shift+drag"},
@@ -53,6 +56,18 @@ constexpr ViewKey kTimelineKeys[] = {{"Zoom about the cursor", "W, S, Ctrl+wheel
                                      {"Mark", "M"},
                                      {"Simulated, measured, both", "O"},
                                      {"Search", "/, Ctrl+F"}};
+constexpr ViewKey kGraphKeys[] = {{"Zoom about the cursor", "W, S, Ctrl+wheel"},
+                                  {"Open a level, go up", "Enter, double click; Backspace"},
+                                  {"Go to the neighbour", "Arrows"},
+                                  {"Centre on the selection, show all", "F, Home"},
+                                  {"Find by a word or a query", "/, Ctrl+F"},
+                                  {"Select what was found, then go to the next", "Enter"},
+                                  {"Trace what it needs, what needs it", "[ ]"},
+                                  {"Critical path", "C"},
+                                  {"Select equal blocks", "E"},
+                                  {"Other colours", "O, Shift+O"},
+                                  {"Merge groups, split a group", "Ctrl+G, Ctrl+Shift+G"},
+                                  {"Split a group before the selected op", "Ctrl+Alt+G"}};
 constexpr ViewKey kPlacementKeys[] = {
     {"Use or leave the devices of a cell", "Space, click"},
     {"Change a weight or mode", "F2"},
@@ -83,6 +98,27 @@ constexpr ViewKey kLaunchKeys[] = {
     {"Launcher, engine, transport, device, steps", "Alt+L, G, T, O, P"},
     {"Select the op, link or device in all views", "Up, Down, click"}};
 
+constexpr ViewKey kListKeys[] = {{"Remove the launch that is chosen", "Delete"},
+                                 {"Rename what is chosen in the workspace", "F2"}};
+constexpr ViewKey kGuideKeys[] = {{"Back, forward", "Alt+Left, Alt+Right"},
+                                  {"Overview", "Alt+Home"}};
+
+struct ViewSection {
+  const char* name;
+  std::span<const ViewKey> keys;
+};
+
+constexpr ViewSection kSections[] = {{"In the graph", kGraphKeys},
+                                     {"In the timeline", kTimelineKeys},
+                                     {"In the placement matrix", kPlacementKeys},
+                                     {"In the cluster", kClusterKeys},
+                                     {"In the search tree", kSearchKeys},
+                                     {"In the planner's steps", kPlanningKeys},
+                                     {"In the tournament", kTournamentKeys},
+                                     {"In the launch view", kLaunchKeys},
+                                     {"In lists", kListKeys},
+                                     {"In the guide", kGuideKeys}};
+
 }  // namespace
 
 KeyTable::KeyTable(const QMainWindow& window, QWidget* parent) : QDialog(parent) {
@@ -97,22 +133,12 @@ KeyTable::KeyTable(const QMainWindow& window, QWidget* parent) : QDialog(parent)
   tree->header()->setSectionResizeMode(0, QHeaderView::Stretch);
   tree->header()->setSectionResizeMode(1, QHeaderView::ResizeToContents);
   tree->header()->setStretchLastSection(false);
-  add_menus(*tree, window);
-  QTreeWidgetItem* timeline = add_section(*tree, QStringLiteral("In the timeline"));
-  for (const ViewKey& key : kTimelineKeys)
-    add_row(timeline, QString::fromUtf8(key.what), QString::fromUtf8(key.keys));
-  QTreeWidgetItem* placement = add_section(*tree, QStringLiteral("In the placement matrix"));
-  for (const ViewKey& key : kPlacementKeys)
-    add_row(placement, QString::fromUtf8(key.what), QString::fromUtf8(key.keys));
-  QTreeWidgetItem* search = add_section(*tree, QStringLiteral("In the search tree"));
-  for (const ViewKey& key : kSearchKeys)
-    add_row(search, QString::fromUtf8(key.what), QString::fromUtf8(key.keys));
-  QTreeWidgetItem* tournament = add_section(*tree, QStringLiteral("In the tournament"));
-  for (const ViewKey& key : kTournamentKeys)
-    add_row(tournament, QString::fromUtf8(key.what), QString::fromUtf8(key.keys));
-  QTreeWidgetItem* launch = add_section(*tree, QStringLiteral("In the launch view"));
-  for (const ViewKey& key : kLaunchKeys)
-    add_row(launch, QString::fromUtf8(key.what), QString::fromUtf8(key.keys));
+  add_actions(*tree, window);
+  for (const ViewSection& section : kSections) {
+    QTreeWidgetItem* item = add_section(*tree, QString::fromUtf8(section.name));
+    for (const ViewKey& key : section.keys)
+      add_row(item, QString::fromUtf8(key.what), QString::fromUtf8(key.keys));
+  }
   for (int i = 0; i < tree->topLevelItemCount(); ++i) tree->topLevelItem(i)->setExpanded(true);
   auto* layout = new QVBoxLayout(this);
   layout->setContentsMargins(8, 8, 8, 8);

@@ -1,10 +1,11 @@
-// stratoscope [FILE...]: the window. stratoscope --capture DIR [FILE...]: pictures of it, without a
-// person.
+// stratoscope [FILE...]: the window. stratoscope --capture DIR [--size WxH] [--dark] [FILE...]:
+// pictures of it, without a person (resources/help/pictures makes all that the help shows).
 #include <QApplication>
 #include <QCommandLineParser>
 #include <QStyleFactory>
 #include <QTimer>
 #include <cstdio>
+#include <optional>
 
 #include "app/explorer/main_window.h"
 #include "app/explorer/open_files.h"
@@ -33,7 +34,7 @@ QPalette dark_palette() {
 }
 
 // Opens, waits, draws. 2 when a file was bad, after one line for each.
-int capture(const QString& folder, const QStringList& files) {
+int capture(const QString& folder, const QSize& size, const QStringList& files) {
   Session session;
   int failures = 0;
   QObject::connect(&session, &Session::failed, [&](const QString& text) {
@@ -45,7 +46,7 @@ int capture(const QString& folder, const QStringList& files) {
   window.open(files);
   session.settle();
   if (failures > 0) return 2;
-  if (!window.capture(folder)) {
+  if (!window.capture(folder, size)) {
     std::fprintf(stderr,
                  "stratoscope: %s: cannot be written; check the folder and the space left\n",
                  qPrintable(folder));
@@ -69,6 +70,17 @@ int explore(const QStringList& files) {
   return QApplication::exec();
 }
 
+// "1280x800"; nothing when it is no size that a window can have.
+std::optional<QSize> size_from(const QString& text) {
+  const QStringList parts = text.split(QLatin1Char('x'));
+  if (parts.size() != 2) return std::nullopt;
+  bool wide = false, high = false;
+  const QSize size(parts[0].toInt(&wide), parts[1].toInt(&high));
+  const bool possible = size.width() >= 320 && size.height() >= 240 && size.width() <= 16384 &&
+                        size.height() <= 16384;
+  return wide && high && possible ? std::optional(size) : std::nullopt;
+}
+
 int run(QApplication& app) {
   QCommandLineParser parser;
   parser.setApplicationDescription(
@@ -79,11 +91,15 @@ int run(QApplication& app) {
       QStringLiteral("capture"),
       QStringLiteral("Draw every view of what was opened into DIR as PNG, and exit."),
       QStringLiteral("DIR"));
+  const QCommandLineOption size_option(
+      QStringLiteral("size"), QStringLiteral("Of the window in --capture: 1280x800, 800x600."),
+      QStringLiteral("WxH"), QStringLiteral("1280x800"));
   const QCommandLineOption dark(QStringLiteral("dark"),
                                 QStringLiteral("Dark colours, whatever the system's are."));
   // Read by Qt itself before this parser; listed so that --help tells.
   parser.addOptions(
       {capture_option,
+       size_option,
        dark,
        {QStringLiteral("platform"), QStringLiteral("Qt platform: xcb, wayland, offscreen."),
         QStringLiteral("NAME")}});
@@ -98,9 +114,15 @@ int run(QApplication& app) {
   if (parser.isSet(version)) parser.showVersion();
   if (parser.isSet(help)) parser.showHelp();
   if (parser.isSet(dark)) app.setPalette(dark_palette());
-  return parser.isSet(capture_option)
-             ? capture(parser.value(capture_option), parser.positionalArguments())
-             : explore(parser.positionalArguments());
+  if (!parser.isSet(capture_option)) return explore(parser.positionalArguments());
+  const auto size = size_from(parser.value(size_option));
+  if (!size) {
+    std::fprintf(stderr,
+                 "stratoscope: --size %s: is no size; write 1280x800, from 320x240 to 16384x16384\n",
+                 qPrintable(parser.value(size_option)));
+    return 2;
+  }
+  return capture(parser.value(capture_option), *size, parser.positionalArguments());
 }
 
 }  // namespace

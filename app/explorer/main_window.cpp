@@ -22,6 +22,7 @@
 #include "app/explorer/open_files.h"
 #include "app/explorer/start_page.h"
 #include "app/explorer/views_in_reach.h"
+#include "app/explorer/window_stage.h"
 #include "core/base/file.h"
 #include "views/style/style.h"
 
@@ -135,6 +136,7 @@ void MainWindow::build_views() {
   auto* start = new StartPage;
   connect(start, &StartPage::open_model_wanted, header_, &HeaderBar::open_model_wanted);
   connect(start, &StartPage::sample_wanted, this, &MainWindow::open_sample);
+  connect(start, &StartPage::lesson_wanted, this, &MainWindow::begin_first_lesson);
   connect(start, &StartPage::open_workspace_wanted, this, [this] {
     choose_and_open(QStringLiteral("Open workspace"),
                     QStringLiteral("Workspaces (*.strata);;All files (*)"));
@@ -175,6 +177,7 @@ void MainWindow::build_docks() {
   inspector_dock_ =
       make_dock(QStringLiteral("Inspector"), QStringLiteral("inspector"), inspector, this);
   addDockWidget(Qt::RightDockWidgetArea, inspector_dock_);
+  build_lessons();
 }
 
 void MainWindow::build_status_bar() {
@@ -305,6 +308,7 @@ void MainWindow::explore_perspective() {
   history_dock_->show();
   workspace_dock_->raise();
   inspector_dock_->show();
+  lesson_dock_->setVisible(lessons_->player().active());
   resizeDocks({workspace_dock_, inspector_dock_}, {196, 276}, Qt::Horizontal);
   centre_->setSizes({360, 300});
   if (!views_.empty()) show_view(views_.front().widget);

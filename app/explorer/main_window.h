@@ -4,6 +4,7 @@
 
 #include <QMainWindow>
 #include <QPointer>
+#include <memory>
 
 #include "views/models/session.h"
 
@@ -21,22 +22,26 @@ class QToolButton;
 namespace strato {
 
 class DiscoverDialog;
+class GuideWindow;
 class HeaderBar;
 class LaunchView;
+class LessonPanel;
 class PlacementView;
 class SecondPlan;
 class TournamentView;
+class WindowStage;
 
 class MainWindow : public QMainWindow {
   Q_OBJECT
  public:
   // `remembers`: window state and recent files are read from and written to the user's settings.
   MainWindow(Session& session, bool remembers);
+  ~MainWindow() override;
 
   void open(const QStringList& files);
-  // Draws every view into `folder` as PNG files; false when one cannot be written. Runs the event
-  // loop.
-  bool capture(const QString& folder);
+  // Draws the window in this size and every view into `folder` as PNG files; false when one cannot
+  // be written. Runs the event loop.
+  bool capture(const QString& folder, const QSize& size = {1280, 800});
 
  protected:
   void closeEvent(QCloseEvent* event) override;
@@ -72,6 +77,16 @@ class MainWindow : public QMainWindow {
   void export_plan();
   void export_with(const QString& exporter, const QString& suffix);
   void export_picture(bool svg);
+  void show_palette();
+  void show_guide();
+  QString guide_page() const;
+  void build_lessons();
+  void show_lessons();
+  void show_exercises();
+  void open_lesson();
+  void begin_first_lesson();
+  void use_lesson_workspace(bool on);
+  void teach_perspective();
   void show_keys();
   void show_about();
   void show_failure(const QString& text);
@@ -102,8 +117,13 @@ class MainWindow : public QMainWindow {
   PlacementView* placement_ = nullptr;
   TournamentView* tournament_ = nullptr;
   LaunchView* launch_ = nullptr;
+  GuideWindow* guide_ = nullptr;        // made when it is first asked for
+  QStringList recent_commands_;         // ids, the latest first
+  std::unique_ptr<WindowStage> stage_;  // outlives the panel
+  LessonPanel* lessons_ = nullptr;
+  QString workspace_before_lessons_;    // that one goes back to
   DiscoverDialog* discover_ = nullptr;  // made when it is first asked for
-  QDockWidget *workspace_dock_, *history_dock_, *inspector_dock_;
+  QDockWidget *workspace_dock_, *history_dock_, *inspector_dock_, *lesson_dock_ = nullptr;
   QLabel *activity_, *cursor_;
   QProgressBar* progress_;
   QToolButton* cancel_;

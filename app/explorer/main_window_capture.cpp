@@ -8,6 +8,7 @@
 #include <QTabWidget>
 
 #include "app/explorer/main_window.h"
+#include "views/lessons/lesson_panel.h"
 
 namespace strato {
 namespace {
@@ -47,9 +48,9 @@ bool MainWindow::grab_page(const QString& folder, const NamedView& view) {
   return grab_view(folder, view);
 }
 
-bool MainWindow::capture(const QString& folder) {
+bool MainWindow::capture(const QString& folder, const QSize& size) {
   if (!QDir().mkpath(folder)) return false;
-  resize(1280, 800);
+  resize(size);
   session_.settle();
   show_view(views_.front().widget);
   bool written = grab_when_settled(*this).save(folder + QStringLiteral("/window.png"));
@@ -63,10 +64,10 @@ bool MainWindow::capture(const QString& folder) {
   beside_->hide();
   written &= grab_view(folder, timeline_);
   beside_->show();
-  workspace_dock_->show();
-  history_dock_->show();
-  workspace_dock_->raise();
-  inspector_dock_->show();
+  teach_perspective();
+  lessons_->show_list();
+  written &= grab_when_settled(*this).save(folder + QStringLiteral("/lessons.png"));
+  explore_perspective();
   return written;
 }
 

@@ -1,4 +1,4 @@
-// Menus and what they do: files, exports, edits, views, strategies, runs, perspectives, help.
+// Menus and what they do: files, exports, edits, views, strategies, runs, perspectives.
 #include <QAction>
 #include <QApplication>
 #include <QDockWidget>
@@ -6,15 +6,14 @@
 #include <QFileInfo>
 #include <QHeaderView>
 #include <QMenuBar>
-#include <QMessageBox>
 #include <QPainter>
 #include <QSettings>
 #include <QStandardPaths>
 #include <QSvgGenerator>
 #include <QTabWidget>
 
+#include "app/explorer/command_list.h"
 #include "app/explorer/header_bar.h"
-#include "app/explorer/key_table.h"
 #include "app/explorer/main_window.h"
 #include "app/explorer/open_files.h"
 #include "core/search/baselines.h"
@@ -157,6 +156,7 @@ void MainWindow::build_view_menu() {
   menu->addAction(workspace_dock_->toggleViewAction());
   menu->addAction(history_dock_->toggleViewAction());
   menu->addAction(inspector_dock_->toggleViewAction());
+  menu->addAction(lesson_dock_->toggleViewAction());
 }
 
 void MainWindow::build_strategy_menu() {
@@ -173,6 +173,7 @@ void MainWindow::build_strategy_menu() {
   connect(&session_, &Session::search_changed, found,
           [this, found] { found->setEnabled(!session_.search().history.empty()); });
   found->setEnabled(false);
+  set_why_disabled(*found, QStringLiteral("nothing was searched yet"));
 }
 
 void MainWindow::show_baseline(const QString& which) {
@@ -210,6 +211,11 @@ void MainWindow::build_run_menu() {
                                                          : QStringLiteral("&Search"));
     search->setEnabled(session_.snapshot().problem && status.state != SearchState::Paused);
     go_on->setEnabled(status.state == SearchState::Paused || status.can_continue);
+    set_why_disabled(*go_on, QStringLiteral("no search to go on with"));
+    set_why_disabled(*stop, QStringLiteral("nothing is searched"));
+    set_why_disabled(*with_edits, QStringLiteral("needs a finished search and an edit since"));
+    set_why_disabled(*search, session_.snapshot().problem ? QStringLiteral("the search is paused")
+                                                          : QString());
     with_edits->setEnabled(status.state == SearchState::Idle && status.can_continue &&
                            !session_.snapshot().edited.empty() &&
                            !session_.snapshot().has_own_groups());
@@ -295,14 +301,8 @@ void MainWindow::build_window_menu() {
                   &MainWindow::search_perspective);
   menu->addAction(QStringLiteral("&Compare"), QKeySequence(QStringLiteral("Ctrl+3")), this,
                   &MainWindow::compare_perspective);
-}
-
-void MainWindow::build_help_menu() {
-  QMenu* menu = menuBar()->addMenu(QStringLiteral("&Help"));
-  QAction* keys = menu->addAction(QStringLiteral("&Keys"), this, &MainWindow::show_keys);
-  keys->setShortcuts({QKeySequence(QStringLiteral("?")), QKeySequence(Qt::Key_F1)});
-  menu->addAction(QStringLiteral("&About Stratoscope"), this, &MainWindow::show_about)
-      ->setMenuRole(QAction::AboutRole);
+  menu->addAction(QStringLiteral("&Teach"), QKeySequence(QStringLiteral("Ctrl+5")), this,
+                  &MainWindow::teach_perspective);
 }
 
 void MainWindow::choose_and_open(const QString& title, const QString& filter) {
@@ -364,20 +364,6 @@ void MainWindow::export_picture(bool svg) {
     show_failure(
         QStringLiteral("%1: cannot be written; check the folder and the space left").arg(file));
   }
-}
-
-void MainWindow::show_keys() {
-  auto* table = new KeyTable(*this, this);
-  table->setAttribute(Qt::WA_DeleteOnClose);
-  table->show();
-}
-
-void MainWindow::show_about() {
-  QMessageBox::about(
-      this, QStringLiteral("About Stratoscope"),
-      QStringLiteral("<b>Stratoscope %1</b><p>Strategy explorer for distributed DNN training.</p>"
-                     "<p>GPL-3.0-or-later. Made with Qt %2.</p>")
-          .arg(QStringLiteral(STRATOSCOPE_VERSION), QString::fromLatin1(qVersion())));
 }
 
 }  // namespace strato

@@ -110,6 +110,8 @@ QString bundled_workspace_copy() {
   return copy;
 }
 
+QString lesson_workspace() { return data_folder() + QStringLiteral("/lessons.strata"); }
+
 QString user_workspace() { return data_folder() + QStringLiteral("/workspace.strata"); }
 
 }  // namespace strato

@@ -35,6 +35,10 @@ StartPage::StartPage(QWidget* parent) : QWidget(parent) {
          "VGG19 on a cluster of fast and slow machines, where data parallelism waits for the slow "
          "ones.",
          &StartPage::sample_wanted);
+  choice("Learn it in a lesson",
+         "The first of eight short lessons in this window: what a computation graph is, and what its "
+         "training costs.",
+         &StartPage::lesson_wanted);
   choice("Open a workspace…",
          "Goes on where an earlier session, or the command line, has stopped: all runs and edits "
          "are kept.",

@@ -1,4 +1,4 @@
-// What is shown when nothing is open: three big choices, and what happens next.
+// What is shown when nothing is open: four big choices, and what happens next.
 #pragma once
 
 #include <QWidget>
@@ -13,6 +13,7 @@ class StartPage : public QWidget {
  signals:
   void open_model_wanted();
   void sample_wanted();
+  void lesson_wanted();
   void open_workspace_wanted();
 };
 

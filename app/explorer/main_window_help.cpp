@@ -1,0 +1,185 @@
+// Help: the command palette, the guide, lessons, the keys, what the program is.
+#include <QAction>
+#include <QDockWidget>
+#include <QFileDialog>
+#include <QMenuBar>
+#include <QMessageBox>
+#include <QSettings>
+#include <QSplitter>
+#include <QStackedWidget>
+#include <QTabWidget>
+#include <algorithm>
+#include <utility>
+
+#include "app/explorer/command_palette.h"
+#include "app/explorer/guide_window.h"
+#include "app/explorer/header_bar.h"
+#include "app/explorer/key_table.h"
+#include "app/explorer/main_window.h"
+#include "app/explorer/open_files.h"
+#include "app/explorer/vital_signs_row.h"
+#include "app/explorer/window_stage.h"
+#include "views/lessons/lesson_panel.h"
+
+namespace strato {
+
+MainWindow::~MainWindow() {
+  delete lesson_dock_;  // its panel knows the stage, which goes before the widgets do
+}
+
+void MainWindow::build_help_menu() {
+  QMenu* menu = menuBar()->addMenu(QStringLiteral("&Help"));
+  menu->addAction(QStringLiteral("&Guide"), QKeySequence(Qt::Key_F1), this,
+                  &MainWindow::show_guide);
+  menu->addAction(QStringLiteral("&Lessons"), QKeySequence(QStringLiteral("Shift+F1")), this,
+                  &MainWindow::show_lessons);
+  menu->addAction(QStringLiteral("&Exercise"), QKeySequence(QStringLiteral("Ctrl+Shift+F1")), this,
+                  &MainWindow::show_exercises);
+  menu->addAction(QStringLiteral("&Open Lesson…"), this, &MainWindow::open_lesson);
+  menu->addSeparator();
+  menu->addAction(QStringLiteral("Run a &Command…"), QKeySequence(QStringLiteral("Ctrl+Shift+P")),
+                  this, &MainWindow::show_palette);
+  menu->addAction(QStringLiteral("&Keys"), QKeySequence(QStringLiteral("?")), this,
+                  &MainWindow::show_keys);
+  menu->addSeparator();
+  menu->addAction(QStringLiteral("&About Stratoscope"), this, &MainWindow::show_about)
+      ->setMenuRole(QAction::AboutRole);
+}
+
+void MainWindow::show_palette() {
+  const QString key = QStringLiteral("commands");
+  if (remembers_) recent_commands_ = QSettings().value(key).toStringList();
+  const auto used = [this, key](const QString& id) {
+    recent_commands_ = with_used(recent_commands_, id);
+    if (remembers_) QSettings().setValue(key, recent_commands_);
+  };
+  const auto start = [this](const QString& planner) {
+    PlannerOptions options = header_->planner_options();
+    if (planner != header_->planner()) options.set.clear();  // they are of the chosen planner
+    session_.start_search(planner, options);
+  };
+  auto* palette =
+      new CommandPalette(collect_commands(*this, session_, start), recent_commands_, used, this);
+  palette->setAttribute(Qt::WA_DeleteOnClose);
+  palette->show();
+}
+
+// The page of the view in focus.
+void MainWindow::show_guide() {
+  if (!guide_) guide_ = new GuideWindow(this);
+  guide_->show_page(guide_page());
+  guide_->show();
+  guide_->raise();
+  guide_->activateWindow();
+}
+
+QString MainWindow::guide_page() const {
+  if (pages_->currentIndex() == 0) return QStringLiteral("index");
+  const QWidget* focus = focusWidget();
+  if (focus && inspector_.widget->isAncestorOf(focus)) return inspector_.file;
+  if (focus && workspace_dock_->isAncestorOf(focus)) return QStringLiteral("workspace");
+  if (focus && history_dock_->isAncestorOf(focus)) return QStringLiteral("history");
+  if (focus && header_->isAncestorOf(focus)) return QStringLiteral("index");
+  const QWidget* view = current_view();
+  if (view == timeline_.widget) return timeline_.file;
+  for (const NamedView& known : views_) {
+    if (known.widget == view) return known.file;
+  }
+  return QStringLiteral("index");
+}
+
+void MainWindow::build_lessons() {
+  std::vector<std::pair<QString, QWidget*>> places = {
+      {timeline_.file, timeline_.widget},
+      {inspector_.file, inspector_.widget},
+      {QStringLiteral("workspace"), workspace_dock_->widget()},
+      {QStringLiteral("header"), header_},
+      {QStringLiteral("vital-signs"), header_->vital_signs()},
+      {QStringLiteral("menu"), menuBar()}};
+  for (const NamedView& view : views_) places.emplace_back(view.file, view.widget);
+  stage_ = std::make_unique<WindowStage>(*this, std::move(places),
+                                         [this](QWidget* view) { show_view(view); });
+  lessons_ = new LessonPanel(session_, *stage_, stage_->names(), remembers_);
+  lesson_dock_ = new QDockWidget(QStringLiteral("Lessons"), this);
+  lesson_dock_->setObjectName(QStringLiteral("lessons"));
+  lesson_dock_->setWidget(lessons_);
+  lesson_dock_->setFeatures(QDockWidget::DockWidgetClosable | QDockWidget::DockWidgetMovable);
+  addDockWidget(Qt::LeftDockWidgetArea, lesson_dock_);
+  lesson_dock_->hide();
+  connect(lessons_, &LessonPanel::about_to_begin, this, [this] { use_lesson_workspace(true); });
+  connect(lessons_, &LessonPanel::left, this, [this] { use_lesson_workspace(false); });
+  connect(lesson_dock_, &QDockWidget::visibilityChanged, this, [this](bool visible) {
+    // Closed, not merely behind another: the lesson is over.
+    if (!visible && lesson_dock_->isHidden() && isVisible() && lessons_->player().active())
+      lessons_->show_list();
+  });
+}
+
+// What lessons make goes into a workspace of their own; afterwards one is back in one's own.
+void MainWindow::use_lesson_workspace(bool on) {
+  if (!remembers_) return;
+  if (!on) {
+    const QString before = std::exchange(workspace_before_lessons_, {});
+    if (!before.isEmpty()) session_.open_workspace(before.toStdString());
+    return;
+  }
+  const QString own = lesson_workspace();
+  const Workspace* open = session_.workspace();
+  const QString now = open ? QString::fromStdString(open->file().string()) : QString();
+  if (now == own) return;
+  workspace_before_lessons_ = now;
+  session_.open_workspace(own.toStdString(), false);
+}
+
+void MainWindow::show_lessons() {
+  teach_perspective();
+  lessons_->show_list();
+}
+
+void MainWindow::show_exercises() {
+  teach_perspective();
+  lessons_->show_exercises();
+}
+
+void MainWindow::open_lesson() {
+  const QString file = QFileDialog::getOpenFileName(
+      this, QStringLiteral("Open lesson"), {},
+      QStringLiteral("Lessons, exercises (*.lesson.json *.exercise.json);;All files (*)"));
+  if (file.isEmpty()) return;
+  teach_perspective();
+  lessons_->add_file(file);
+}
+
+void MainWindow::begin_first_lesson() {
+  teach_perspective();
+  if (lessons_->lessons().empty()) return lessons_->show_list();
+  lessons_->begin(lessons_->lessons().front().id);
+}
+
+// The lesson at the left, two views large.
+void MainWindow::teach_perspective() {
+  for (const NamedView& view : views_) {
+    if (side_tabs_->indexOf(view.widget) >= 0) put_beside(view.widget, false);
+  }
+  for (QDockWidget* dock : {workspace_dock_, history_dock_, inspector_dock_}) dock->hide();
+  lesson_dock_->show();
+  lesson_dock_->raise();
+  resizeDocks({lesson_dock_}, {std::clamp(width() / 4, 240, 340)}, Qt::Horizontal);
+  centre_->setSizes({400, 320});
+}
+
+void MainWindow::show_keys() {
+  auto* table = new KeyTable(*this, this);
+  table->setAttribute(Qt::WA_DeleteOnClose);
+  table->show();
+}
+
+void MainWindow::show_about() {
+  QMessageBox::about(
+      this, QStringLiteral("About Stratoscope"),
+      QStringLiteral("<b>Stratoscope %1</b><p>Strategy explorer for distributed DNN training.</p>"
+                     "<p>GPL-3.0-or-later. Made with Qt %2.</p>")
+          .arg(QStringLiteral(STRATOSCOPE_VERSION), QString::fromLatin1(qVersion())));
+}
+
+}  // namespace strato
