@@ -90,6 +90,20 @@ SliceColours by_device_group(const Program& program, bool dark) {
   return colours;
 }
 
+// Green to purple, even for colour-blind eyes; red stays infeasible, gold the critical path.
+SliceColours by_change(const Program& program, const TaskChanges& changes, bool dark) {
+  SliceColours colours;
+  colours.legend = {entry("only here", dark ? QColor(0x6f8fb8) : QColor(0x4a6fa5)),
+                    entry("much faster", dark ? QColor(0x3fae5f) : QColor(0x1b7837)),
+                    entry("faster", dark ? QColor(0x87c796) : QColor(0x7fbf7b)),
+                    entry("same", dark ? QColor(0x6a6c70) : QColor(0xbdbdbd)),
+                    entry("slower", dark ? QColor(0xb79ac8) : QColor(0xaf8dc3)),
+                    entry("much slower", dark ? QColor(0xa35fc0) : QColor(0x762a83))};
+  for (const Task& task : program.tasks)
+    colours.entry_of.push_back(static_cast<std::uint8_t>(changes.of(task)));
+  return colours;
+}
+
 }  // namespace
 
 QString label_of(ColourMode mode) {
@@ -100,6 +114,8 @@ QString label_of(ColourMode mode) {
       return QStringLiteral("Phase");
     case ColourMode::Kind:
       return QStringLiteral("Kind");
+    case ColourMode::Change:
+      return QStringLiteral("Change");
   }
   return {};
 }
@@ -132,10 +148,12 @@ QString kind_label(TaskKind kind) {
   return {};
 }
 
-SliceColours colour_tasks(const Program& program, ColourMode mode, bool dark) {
-  SliceColours colours = mode == ColourMode::Kind    ? by_kind(program, dark)
-                         : mode == ColourMode::Phase ? by_phase(program, dark)
-                                                     : by_device_group(program, dark);
+SliceColours colour_tasks(const Program& program, ColourMode mode, bool dark,
+                          const TaskChanges* changes) {
+  SliceColours colours = mode == ColourMode::Change && changes ? by_change(program, *changes, dark)
+                         : mode == ColourMode::Phase           ? by_phase(program, dark)
+                         : mode == ColourMode::DeviceGroup     ? by_device_group(program, dark)
+                                                               : by_kind(program, dark);
   for (const std::uint8_t index : colours.entry_of) colours.legend[index].used = true;
   return colours;
 }

@@ -8,10 +8,11 @@
 #include <vector>
 
 #include "core/program/program.h"
+#include "views/timeline/task_changes.h"
 
 namespace strato {
 
-enum class ColourMode : std::uint8_t { DeviceGroup, Phase, Kind };
+enum class ColourMode : std::uint8_t { DeviceGroup, Phase, Kind, Change };
 QString label_of(ColourMode mode);
 
 // What a kind of task is called on the screen: "compute", "transfer", ...
@@ -26,7 +27,9 @@ struct SliceColours {
   std::vector<Entry> legend;
   IdVector<TaskId, std::uint8_t> entry_of;
 };
-SliceColours colour_tasks(const Program& program, ColourMode mode, bool dark);
+// `changes` is for ColourMode::Change; without it that is Kind.
+SliceColours colour_tasks(const Program& program, ColourMode mode, bool dark,
+                          const TaskChanges* changes = nullptr);
 
 // Fills for one legend entry: computation solid, communication hatched, each also in a dimmed form.
 struct SliceFill {

@@ -1,6 +1,7 @@
 #include "views/timeline/timeline_canvas.h"
 
 #include <QEvent>
+#include <QLineEdit>
 #include <QScrollBar>
 #include <cmath>
 
@@ -18,6 +19,16 @@ TimelineCanvas::TimelineCanvas(Session& session, QWidget* parent)
   viewport()->setAttribute(Qt::WA_OpaquePaintEvent);
   horizontalScrollBar()->setFocusPolicy(Qt::NoFocus);
   scene_.mapping.left = label_width_;
+  words_ = new QLineEdit(viewport());
+  words_->setPlaceholderText(tr("Filter rows (L)"));
+  words_->setAccessibleName(tr("Filter rows"));
+  words_->setToolTip(tr("Shows the rows that have all of these words in the name of their machine, device, GPU, stream or link"));
+  words_->setClearButtonEnabled(true);
+  words_->setFrame(false);
+  words_->setCursor(Qt::IBeamCursor);
+  words_->installEventFilter(this);
+  words_->hide();
+  connect(words_, &QLineEdit::textChanged, this, &TimelineCanvas::filter_rows);
   update_palette();
   connect(&session.selection(), &Selection::changed, this, &TimelineCanvas::read_selection);
   connect(&session.selection(), &Selection::range_changed, this, [this] {
@@ -31,7 +42,8 @@ void TimelineCanvas::update_palette() {
   scene_.font = font();
   scene_.dpr = devicePixelRatioF();
   if (rows_) {
-    scene_.colours = colour_tasks(*rows_->timeline->program, mode_, style::is_dark(palette()));
+    scene_.colours = colour_tasks(*rows_->timeline->program, mode_, style::is_dark(palette()),
+                                  changes_.get());
     emit colours_changed();
   }
   viewport()->update();
@@ -42,15 +54,22 @@ double TimelineCanvas::whole() const {
   Nanos whole = rows_->timeline->step_time;
   if (rows_->measured && scene_.filter.step != StepShown::Simulated)
     whole = std::max(whole, rows_->measured->step_time);
+  whole = std::max(whole, least_whole_);
   return std::max<double>(1, static_cast<double>(whole.value));
 }
 
 void TimelineCanvas::show_rows(std::shared_ptr<const TimelineRows> rows, Nanos lower_bound) {
   const double old_whole = whole();
   const bool was_fitted = !rows_ || scene_.mapping.span() >= old_whole * 0.999;
-  const bool same_cluster = rows && rows_ && rows->sections == rows_->sections;
+  const auto cluster_of = [](const TimelineRows& r) { return r.timeline->program->cluster; };
+  const bool same_cluster =
+      rows && rows_ && (cluster_of(*rows) == cluster_of(*rows_) ||
+                        (cluster_of(*rows)->name() == cluster_of(*rows_)->name() &&
+                         cluster_of(*rows)->device_count() == cluster_of(*rows_)->device_count()));
   const bool had_measured = rows_ && rows_->measured;
   rows_ = std::move(rows);
+  changes_.reset();  // of the rows before
+  own_task_.reset();
   const bool has_measured = rows_ && rows_->measured;
   if (has_measured != had_measured)  // one comes: it is what a person wants to see
     scene_.filter.step = has_measured ? StepShown::Both : StepShown::Simulated;
@@ -58,7 +77,11 @@ void TimelineCanvas::show_rows(std::shared_ptr<const TimelineRows> rows, Nanos l
   scene_.lower_bound = lower_bound;
   scene_.hovered.reset();
   take_reasons();
-  if (!same_cluster) scene_.filter.collapsed.clear();
+  if (!same_cluster && rows_) {
+    scene_.filter.collapsed.clear();
+    scene_.filter.hidden.clear();
+    scene_.filter.pinned.clear();
+  }
   if (rows_) {
     std::vector<std::vector<std::uint32_t>> marked(rows_->rows.size());
     for (const auto& places : rows_->critical_places) {
@@ -73,6 +96,7 @@ void TimelineCanvas::show_rows(std::shared_ptr<const TimelineRows> rows, Nanos l
   layout();
   read_selection();
   view_changed();
+  words_->setVisible(rows_ != nullptr);
   if (has_measured != had_measured) emit step_shown_changed();
 }
 
@@ -128,11 +152,33 @@ void TimelineCanvas::layout() {
   }
   update_scroll_bars();
   viewport()->update();
+  emit rows_in_sight_changed();
+}
+
+void TimelineCanvas::set_show_arrows(bool on) {
+  arrows_ = on;
+  take_arrows();
+}
+
+void TimelineCanvas::take_arrows() {
+  scene_.before.clear();
+  scene_.after.clear();
+  viewport()->update();
+  if (!arrows_ || !rows_ || !scene_.task) return;
+  const Program& program = *rows_->timeline->program;
+  const auto& times = rows_->timeline->tasks;
+  const auto needs = program.dependencies[scene_.task->index()];
+  scene_.before.assign(needs.begin(), needs.end());
+  scene_.after = dependents_of(program, *scene_.task);
+  std::ranges::stable_sort(scene_.before, std::greater(), [&](TaskId t) { return times[t].end; });
+  std::ranges::stable_sort(scene_.after, {}, [&](TaskId t) { return times[t].start; });
+  scene_.before.resize(std::min(scene_.before.size(), kMostArrows));
+  scene_.after.resize(std::min(scene_.after.size(), kMostArrows));
 }
 
 void TimelineCanvas::read_selection() {
   const Selection& selection = session_.selection();
-  scene_.task = selection.task();
+  scene_.task = other_ ? own_task_ : selection.task();
   scene_.device = selection.device();
   scene_.link = selection.link();
   scene_.range = selection.range();
@@ -140,7 +186,8 @@ void TimelineCanvas::read_selection() {
   const auto& problem = session_.snapshot().problem;
   if (rows_ && scene_.task && scene_.task->index() >= rows_->timeline->tasks.size())
     scene_.task.reset();
-  if (rows_ && problem && !selection.groups().empty()) {
+  take_arrows();
+  if (same_graph() && !selection.groups().empty()) {
     const Program& program = *rows_->timeline->program;
     const Grouping& grouping = *problem->grouping;
     scene_.selected = mark_slices(*rows_, [&](TaskId id) {
@@ -151,11 +198,17 @@ void TimelineCanvas::read_selection() {
   viewport()->update();
 }
 
-void TimelineCanvas::paint_to(QPainter& painter, const QSize& size) {
+void TimelineCanvas::paint_to(QPainter& painter, const QSize& size,
+                              std::optional<TimeRange> range) {
   TimelineScene copy = scene_;
   copy.scroll = 0;
   copy.mapping.resize(scene_.mapping.left, size.width() - scene_.mapping.left);
   copy.hovered.reset();
+  if (range) {
+    copy.range.reset();
+    copy.mapping.fit(static_cast<double>(range->begin.value),
+                     static_cast<double>(range->end.value), 0.01);
+  }
   TimelinePainter(copy).paint(painter, size);
 }
 
@@ -179,6 +232,7 @@ void TimelineCanvas::paintEvent(QPaintEvent*) {
 
 void TimelineCanvas::resizeEvent(QResizeEvent*) {
   const bool fitted = scene_.mapping.span() >= whole() * 0.999;
+  words_->setGeometry(4, 2, label_width_ - 8, kAxisHeight - 5);
   scene_.mapping.resize(label_width_, viewport()->width() - label_width_);
   if (fitted) scene_.mapping.fit(0, whole());
   view_changed();
@@ -194,6 +248,48 @@ void TimelineCanvas::view_changed() {
   scene_.mapping.clamp(whole());
   update_scroll_bars();
   viewport()->update();
+  emit mapping_changed();
+}
+
+bool TimelineCanvas::same_graph() const {
+  const auto& problem = session_.snapshot().problem;
+  return rows_ && problem && problem->graph == rows_->timeline->program->graph;
+}
+
+void TimelineCanvas::set_other(bool other) { other_ = other; }
+
+void TimelineCanvas::show_changes(std::shared_ptr<const TaskChanges> changes) {
+  if (changes == changes_) return;
+  changes_ = std::move(changes);
+  update_palette();
+}
+
+void TimelineCanvas::set_least_whole(Nanos least) {
+  if (least == least_whole_) return;
+  const bool fitted = scene_.mapping.span() >= whole() * 0.999;
+  least_whole_ = least;
+  if (fitted) scene_.mapping.fit(0, whole());
+  view_changed();
+}
+
+void TimelineCanvas::take_view_of(const TimelineCanvas& other) {
+  label_width_ = other.label_width_;
+  scene_.mapping.left = label_width_;
+  scene_.mapping.width = std::max(1, viewport()->width() - label_width_);
+  scene_.mapping.begin = other.scene_.mapping.begin;
+  scene_.mapping.ns_per_px = other.scene_.mapping.ns_per_px;
+  words_->setGeometry(4, 2, label_width_ - 8, kAxisHeight - 5);
+  update_scroll_bars();
+  viewport()->update();
+}
+
+void TimelineCanvas::take_filter_of(const TimelineCanvas& other) {
+  const StepShown step = scene_.filter.step;
+  scene_.filter = other.scene_.filter;
+  scene_.filter.step = step;
+  const QSignalBlocker quiet(words_);
+  words_->setText(QString::fromStdString(scene_.filter.words));
+  layout();
 }
 
 // The horizontal bar counts in 1/10,000 of the whole: a bar's range is an int.
@@ -221,6 +317,7 @@ void TimelineCanvas::scrollContentsBy(int dx, int) {
     scene_.mapping.begin =
         -TimeMapping::kMargin * whole() + horizontalScrollBar()->value() * whole() / 10000;
     scene_.mapping.clamp(whole());
+    emit mapping_changed();
   }
   viewport()->update();
 }
@@ -238,7 +335,7 @@ void TimelineCanvas::zoom_to(TimeRange range) {
 
 std::optional<TimelineCanvas::Hit> TimelineCanvas::hit(const QPoint& at) const {
   if (!rows_ || at.y() < scene_.top()) return std::nullopt;
-  const auto index = scene_.layout.place_at(at.y() - scene_.top() + scene_.scroll);
+  const auto index = scene_.layout.place_at(at.y() - scene_.top(), scene_.scroll);
   if (!index) return std::nullopt;
   Hit result{scene_.layout.places[*index].row, std::nullopt};
   const SliceRow& slices = rows_->rows[result.row].slices;
@@ -273,9 +370,13 @@ std::optional<TaskId> TimelineCanvas::task_at(const QPoint& at) const {
 
 void TimelineCanvas::select_task(TaskId task) {
   const OpId op = rows_->timeline->program->tasks[task].op;
-  const auto& problem = session_.snapshot().problem;
-  if (!op.valid() || !problem) return;
-  session_.selection().select_task(task, op, problem->grouping->group_of(op));
+  if (other_) own_task_ = task;
+  if (other_ && !same_graph()) return read_selection();
+  if (!op.valid() || !same_graph()) return;
+  const GroupId group = session_.snapshot().problem->grouping->group_of(op);
+  if (!other_) return session_.selection().select_task(task, op, group);
+  session_.selection().select_op(op, group);
+  read_selection();
 }
 
 void TimelineCanvas::reveal(TaskId task) {
@@ -283,8 +384,9 @@ void TimelineCanvas::reveal(TaskId task) {
     const auto index = scene_.layout.place_of(at.row);
     if (!index) continue;
     const RowLayout::Place& place = scene_.layout.places[*index];
-    const int page = verticalScrollBar()->pageStep();
-    if (place.y < scene_.scroll) verticalScrollBar()->setValue(place.y);
+    const int page = verticalScrollBar()->pageStep(), pinned = scene_.layout.pinned_height;
+    if (place.pinned) break;
+    if (place.y - pinned < scene_.scroll) verticalScrollBar()->setValue(place.y - pinned);
     if (place.y + place.height > scene_.scroll + page) {
       verticalScrollBar()->setValue(place.y + place.height - page);
     }

@@ -6,8 +6,12 @@
 #include <memory>
 
 #include "views/models/session.h"
+#include "views/timeline/range_totals.h"
 #include "views/timeline/timeline_painter.h"
 #include "views/timeline/why_strip.h"
+
+class QLineEdit;
+class QMenu;
 
 namespace strato {
 
@@ -20,14 +24,35 @@ class TimelineCanvas : public QAbstractScrollArea {
   const std::shared_ptr<const TimelineRows>& rows() const { return rows_; }
   void show_explanation(std::shared_ptr<const Explanation> explanation);  // null: none yet
   void set_colour_mode(ColourMode mode);
+  ColourMode colour_mode() const { return mode_; }
+  // --- beside another timeline
+  void set_other(bool other);  // its tasks are not the outcome's that the session shows
+  void show_changes(std::shared_ptr<const TaskChanges> changes);  // for ColourMode::Change
+  void set_least_whole(Nanos whole);  // the longer one's step time, so that both show the same
+  void take_view_of(const TimelineCanvas& other);
+  void take_filter_of(const TimelineCanvas& other);
   void set_show_critical(bool on);
   void set_show_why(bool on);
   void set_show_memory(bool on);
   void set_show_links(bool on);
+  void set_show_arrows(bool on);
   void set_step_shown(StepShown shown);  // Simulated, while there is no measured step
   StepShown step_shown() const { return scene_.filter.step; }
+  const std::shared_ptr<const PathReasons>& reasons() const { return scene_.reasons; }
+  // --- rows (timeline_row_menu.cpp)
+  RowMask rows_in_sight() const;
+  std::size_t hidden_rows() const { return scene_.layout.hidden; }
+  const RowLayout& row_layout() const { return scene_.layout; }
+  const TimeMapping& mapping() const { return scene_.mapping; }
+  void hide_rows(const std::vector<RowKey>& keys);
+  void pin_row(RowKey key, bool on);
+  void filter_rows(const QString& words);
+  void show_all_rows();  // none is hidden or filtered out
+  void go_to(TaskId task);  // selects it and brings it into sight, out of hidden rows, too
   const SliceColours& colours() const { return scene_.colours; }
-  void paint_to(QPainter& painter, const QSize& size);
+  // All rows from the first on; `range`: at that zoom instead of the view's.
+  void paint_to(QPainter& painter, const QSize& size, std::optional<TimeRange> range = {});
+  int whole_height() const { return scene_.top() + scene_.layout.height; }  // px, of all rows
 
   void fit_all();
   void zoom_to(TimeRange range);
@@ -37,6 +62,14 @@ class TimelineCanvas : public QAbstractScrollArea {
   void cursor_info(const QString& text);
   void colours_changed();
   void step_shown_changed();
+  void rows_in_sight_changed();
+  void range_chosen();  // by a drag that has ended
+  void totals_wanted();
+  void search_wanted();
+  void compare_wanted();
+  void blink_wanted();
+  void mapping_changed();
+  void menu_opens(QMenu* menu);  // others add what they can do here
 
  protected:
   void paintEvent(QPaintEvent*) override;
@@ -50,6 +83,8 @@ class TimelineCanvas : public QAbstractScrollArea {
   void wheelEvent(QWheelEvent*) override;
   void changeEvent(QEvent*) override;
   bool viewportEvent(QEvent*) override;
+  void contextMenuEvent(QContextMenuEvent*) override;
+  bool eventFilter(QObject* watched, QEvent* event) override;
   void scrollContentsBy(int dx, int dy) override;
 
  private:
@@ -63,6 +98,13 @@ class TimelineCanvas : public QAbstractScrollArea {
   std::optional<WhyBlock> block_at(const QPoint& at) const;
   const Gap* gap_at(const QPoint& at) const;
   void take_reasons();
+  void take_arrows();
+  QString memory_text(DeviceId device, const QPoint& at) const;
+  std::optional<std::size_t> chosen_row() const;  // of the selected task, device or link
+  std::vector<RowKey> keys_of_device(DeviceId device) const;
+  void add_row_actions(QMenu& menu, std::size_t row);
+  void unhide(TaskId task);
+  bool handle_row_key(int key, bool shift);
   QString tooltip(const QPoint& at) const;
   std::optional<TaskId> task_at(const QPoint& at) const;  // a slice of its own, not a block
   void read_selection();
@@ -82,6 +124,7 @@ class TimelineCanvas : public QAbstractScrollArea {
   void hover(const QPoint& at);
   void update_cursor(const QPoint& at, Qt::KeyboardModifiers modifiers);
   double whole() const;
+  bool same_graph() const;  // as the session's
   bool handle_view_key(int key);
   bool handle_selection_key(int key, const QString& text);
 
@@ -90,12 +133,18 @@ class TimelineCanvas : public QAbstractScrollArea {
   std::shared_ptr<const Explanation> explanation_;
   TimelineScene scene_;
   ColourMode mode_ = ColourMode::Kind;
+  std::shared_ptr<const TaskChanges> changes_;
+  Nanos least_whole_;
+  std::optional<TaskId> own_task_;  // chosen here, of a timeline that is not the session's
+  bool other_ = false;
   Drag drag_ = Drag::None;
   QPoint pressed_at_, last_at_;
   double pressed_time_ = 0;
   int label_width_ = 184;
   bool focused_once_ = false;  // the second F in a row fits
   bool setting_bars_ = false;
+  bool arrows_ = true;
+  QLineEdit* words_;  // in the corner over the labels: filters rows
 };
 
 }  // namespace strato

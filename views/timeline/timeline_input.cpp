@@ -28,8 +28,11 @@ void TimelineCanvas::keyPressEvent(QKeyEvent* event) {
   if (event->key() == Qt::Key_Shift)
     update_cursor(last_at_, event->modifiers() | Qt::ShiftModifier);
   if (event->key() != Qt::Key_F) focused_once_ = false;
+  if (event->matches(QKeySequence::Find) || event->text() == QLatin1String("/"))
+    return search_wanted();
   if (rows_ && plain &&
-      (handle_view_key(event->key()) || handle_selection_key(event->key(), event->text()))) {
+      (handle_view_key(event->key()) || handle_selection_key(event->key(), event->text()) ||
+       handle_row_key(event->key(), event->modifiers() & Qt::ShiftModifier))) {
     return;
   }
   QAbstractScrollArea::keyPressEvent(event);
@@ -82,10 +85,20 @@ bool TimelineCanvas::handle_selection_key(int key, const QString& text) {
     case Qt::Key_O:
       set_step_shown(static_cast<StepShown>((static_cast<int>(scene_.filter.step) + 1) % 3));
       return true;
+    case Qt::Key_C:
+      emit compare_wanted();
+      return true;
+    case Qt::Key_B:
+      emit blink_wanted();
+      return true;
+    case Qt::Key_T:
+      emit totals_wanted();
+      return true;
     case Qt::Key_R:
       if (const auto span = selected_span()) session_.selection().select_range(span);
       return true;
     case Qt::Key_Escape:
+      own_task_.reset();
       session_.selection().select_range(std::nullopt);
       session_.selection().clear();
       return true;
@@ -142,10 +155,8 @@ void TimelineCanvas::follow(bool backwards) {
       if (!found || times[other].end > times[*found].end) found = other;
     }
   } else {
-    for (std::size_t t = scene_.task->index() + 1; t < program.tasks.size(); ++t) {
-      const auto needs = program.dependencies[t];
-      if (!std::binary_search(needs.begin(), needs.end(), *scene_.task)) continue;
-      if (!found || times[TaskId(t)].start < times[*found].start) found = TaskId(t);
+    for (const TaskId other : dependents_of(program, *scene_.task)) {
+      if (!found || times[other].start < times[*found].start) found = other;
     }
   }
   if (!found) return;
@@ -201,7 +212,9 @@ void TimelineCanvas::mouseMoveEvent(QMouseEvent* event) {
       break;
     case Drag::LabelColumn:
       label_width_ =
-          std::clamp(at.x(), kMinLabelWidth, std::min(kMaxLabelWidth, viewport()->width() / 2));
+          std::clamp(at.x(), kMinLabelWidth,
+                     std::max(kMinLabelWidth, std::min(kMaxLabelWidth, viewport()->width() / 2)));
+      words_->setGeometry(4, 2, label_width_ - 8, kAxisHeight - 5);
       scene_.mapping.resize(label_width_, viewport()->width() - label_width_);
       view_changed();
       break;
@@ -214,8 +227,9 @@ void TimelineCanvas::mouseMoveEvent(QMouseEvent* event) {
 
 void TimelineCanvas::mouseReleaseEvent(QMouseEvent* event) {
   if (drag_ == Drag::Pressed) click(event->position().toPoint());
-  drag_ = Drag::None;
+  const bool chosen = std::exchange(drag_, Drag::None) == Drag::Range;
   update_cursor(event->position().toPoint(), event->modifiers());
+  if (chosen) emit range_chosen();
 }
 
 void TimelineCanvas::click(const QPoint& at) {
@@ -314,11 +328,10 @@ void TimelineCanvas::hover(const QPoint& at) {
   const auto task = task_at(at);
   if (task != scene_.hovered) {
     scene_.hovered = task;
-    const auto& problem = session_.snapshot().problem;
     std::optional<GroupId> group;
-    if (task && problem) {
+    if (task && same_graph()) {
       const OpId op = rows_->timeline->program->tasks[*task].op;
-      if (op.valid()) group = problem->grouping->group_of(op);
+      if (op.valid()) group = session_.snapshot().problem->grouping->group_of(op);
     }
     session_.selection().hover_group(group);
     viewport()->update();

@@ -3,7 +3,9 @@
 #include <QPainterPath>
 #include <cmath>
 
+#include "views/style/marks.h"
 #include "views/style/style.h"
+#include "views/style/text.h"
 #include "views/timeline/timeline_painter.h"
 
 namespace strato {
@@ -82,6 +84,42 @@ void TimelinePainter::paint_outlines(QPainter& painter) {
   if (scene_.task) outline(*scene_.task, QPen(style::selection(dark_), 3));
 }
 
+// From what the selected slice waits for to it, and from it to what waits for it.
+void TimelinePainter::paint_arrows(QPainter& painter) {
+  if (!scene_.task || (scene_.before.empty() && scene_.after.empty())) return;
+  const auto own = first_box(places_of(*scene_.rows, *scene_.task));
+  if (!own) return;
+  painter.save();
+  painter.setRenderHint(QPainter::Antialiasing);
+  const auto right = [](const QRectF& box) { return QPointF(box.right(), box.center().y()); };
+  const auto left = [](const QRectF& box) { return QPointF(box.left(), box.center().y()); };
+  painter.setPen(QPen(ink_, 1.25));
+  for (const TaskId task : scene_.before) {
+    if (const auto box = first_box(places_of(*scene_.rows, task)))
+      paint_arrow(painter, right(*box), left(*own));
+  }
+  painter.setPen(QPen(style::selection(dark_), 1.25));
+  for (const TaskId task : scene_.after) {
+    if (const auto box = first_box(places_of(*scene_.rows, task)))
+      paint_arrow(painter, right(*own), left(*box));
+  }
+  painter.restore();
+}
+
+void TimelinePainter::paint_arrow(QPainter& painter, const QPointF& from, const QPointF& to) {
+  constexpr double kFar = 8000, kHead = 5;  // px: what is out of sight by far is drawn as if nearer
+  const double low = scene_.mapping.left - kFar, high = scene_.mapping.left + kFar;
+  const QPointF a(std::clamp(from.x(), low, high), from.y()), b(std::clamp(to.x(), low, high), to.y());
+  const double bend = std::clamp(std::abs(b.x() - a.x()) / 2, 8.0, 60.0);
+  QPainterPath path(a);
+  path.cubicTo(a + QPointF(bend, 0), b - QPointF(bend, 0), b);
+  path.moveTo(b - QPointF(kHead, kHead / 2 + 1));
+  path.lineTo(b);
+  path.lineTo(b - QPointF(kHead, -kHead / 2 - 1));
+  painter.setBrush(Qt::NoBrush);
+  painter.drawPath(path);
+}
+
 void TimelinePainter::paint_range(QPainter& painter, const QSize& size) {
   const auto band = [&](const TimeRange& range, QColor colour, float alpha) {
     const double x0 = scene_.mapping.x(static_cast<double>(range.begin.value));
@@ -133,10 +171,13 @@ void TimelinePainter::paint_labels(QPainter& painter, const QSize& size) {
   painter.save();
   const QRect column(0, scene_.top(), scene_.label_width(), size.height() - scene_.top());
   painter.fillRect(column, scene_.palette.color(QPalette::Window));
-  painter.setClipRect(column);
-  const int top = scene_.scroll, bottom = scene_.scroll + size.height() - scene_.top();
-  for (const RowLayout::Place& place : scene_.layout.places) {
-    if (place.y + place.height > top && place.y < bottom) paint_label(painter, place);
+  const int edge = scene_.layout.pinned_height;
+  for (const bool pinned : {false, true}) {
+    painter.setClipRect(pinned ? QRect(0, column.y(), column.width(), edge)
+                               : column.adjusted(0, edge, 0, 0));
+    for (const RowLayout::Place& place : scene_.layout.places) {
+      if (place.pinned == pinned && in_sight(place, size)) paint_label(painter, place);
+    }
   }
   painter.setClipping(false);
   painter.setPen(mixed(ground_, ink_, 0.18));
@@ -183,11 +224,16 @@ void TimelinePainter::paint_label(QPainter& painter, const RowLayout::Place& pla
   painter.setFont(font);
   painter.setPen(strong ? ink_ : muted_);
   const double room = box.width() - right_width - 8;
-  painter.drawText(
-      box, Qt::AlignLeft | Qt::AlignVCenter,
-      QFontMetricsF(font).elidedText(
-          band ? QStringLiteral("measured") : QString::fromStdString(row.label), Qt::ElideMiddle,
-          room));
+  QString name = band ? QStringLiteral("measured") : text(row.label);
+  if (place.pinned) {
+    const Cluster& cluster = *timeline.program->cluster;
+    if (row.device.valid() && !(strong && !band))
+      name = text(cluster.device(row.device).name) + QLatin1Char(' ') + name;
+    style::draw_pin(painter, QRectF(8, y + (place.height - 12) / 2.0, 12, 12), muted_);
+    painter.setPen(strong ? ink_ : muted_);
+  }
+  painter.drawText(box, Qt::AlignLeft | Qt::AlignVCenter,
+                   QFontMetricsF(font).elidedText(name, Qt::ElideMiddle, room));
   if (!header) return;
   const auto section = static_cast<std::size_t>(row.section);
   const bool closed = section < scene_.filter.collapsed.size() && scene_.filter.collapsed[section];

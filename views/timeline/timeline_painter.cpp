@@ -74,18 +74,37 @@ void TimelinePainter::paint(QPainter& painter, const QSize& size) {
   painter.setClipRect(QRect(scene_.label_width(), scene_.top(), size.width() - scene_.label_width(),
                             size.height() - scene_.top()));
   paint_grid(painter, size);
-  const int top = scene_.scroll, bottom = scene_.scroll + size.height() - scene_.top();
-  for (const RowLayout::Place& place : scene_.layout.places) {
-    if (place.y + place.height > top && place.y < bottom) paint_row(painter, place);
-  }
-  if (scene_.critical) paint_critical(painter);
-  paint_outlines(painter);
+  paint_rows(painter, size, false);
+  if (scene_.layout.pinned > 0) paint_rows(painter, size, true);
+  painter.setClipRect(QRect(scene_.label_width(), scene_.top(), size.width() - scene_.label_width(),
+                            size.height() - scene_.top()));
   paint_range(painter, size);
   paint_markers(painter, size);
   painter.restore();
   paint_labels(painter, size);
   if (scene_.why) paint_why(painter, size);
   paint_axis(painter, size);
+}
+
+bool TimelinePainter::in_sight(const RowLayout::Place& place, const QSize& size) const {
+  const int y = row_y(place);
+  return y < size.height() && y + place.height > scene_.top();
+}
+
+// Those that are pinned, or those that scroll under them, with what lies over them.
+void TimelinePainter::paint_rows(QPainter& painter, const QSize& size, bool pinned) {
+  const int left = scene_.label_width(), edge = scene_.top() + scene_.layout.pinned_height;
+  const int top = pinned ? scene_.top() : edge, bottom = pinned ? edge : size.height();
+  painter.setClipRect(QRect(left, top, size.width() - left, bottom - top));
+  for (const RowLayout::Place& place : scene_.layout.places) {
+    if (place.pinned == pinned && in_sight(place, size)) paint_row(painter, place);
+  }
+  if (scene_.critical) paint_critical(painter);
+  paint_outlines(painter);
+  paint_arrows(painter);
+  if (!pinned) return;
+  painter.setPen(mixed(ground_, ink_, 0.3));
+  painter.drawLine(left, edge - 1, size.width(), edge - 1);
 }
 
 void TimelinePainter::paint_axis(QPainter& painter, const QSize& size) {

@@ -38,6 +38,7 @@ struct TimelineScene {
   std::optional<LinkId> link;
   std::optional<TimeRange> range;
   std::vector<TimeRange> marks;
+  std::vector<TaskId> before, after;  // that `task` depends on, and that depend on it: as arrows
 
   QPalette palette;
   QFont font;
@@ -64,6 +65,7 @@ class TimelinePainter {
   void paint_fitting(QPainter& painter, const QRectF& box, const QStringList& texts,
                      const QColor& ground);
   void paint_grid(QPainter& painter, const QSize& size);
+  void paint_rows(QPainter& painter, const QSize& size, bool pinned);
   void paint_row(QPainter& painter, const RowLayout::Place& place);
   void paint_fold(QPainter& painter, const RowLayout::Place& place, const Fold& fold);
   void paint_slice_text(QPainter& painter, const QRectF& box, TaskId task, bool hatched, bool dim);
@@ -71,13 +73,18 @@ class TimelinePainter {
   void paint_memory(QPainter& painter, const RowLayout::Place& place);
   void paint_critical(QPainter& painter);
   void paint_outlines(QPainter& painter);
+  void paint_arrows(QPainter& painter);
+  void paint_arrow(QPainter& painter, const QPointF& from, const QPointF& to);
   void paint_range(QPainter& painter, const QSize& size);
   void paint_markers(QPainter& painter, const QSize& size);
   void paint_labels(QPainter& painter, const QSize& size);
   void paint_label(QPainter& painter, const RowLayout::Place& place);
   void hatch(QPainter& painter, const QRectF& box, const SliceFill& fill, bool dim);
 
-  int row_y(const RowLayout::Place& place) const { return scene_.top() + place.y - scene_.scroll; }
+  int row_y(const RowLayout::Place& place) const {
+    return scene_.top() + place.y - (place.pinned ? 0 : scene_.scroll);
+  }
+  bool in_sight(const RowLayout::Place& place, const QSize& size) const;
   double busiest_entry(const SliceRow& row, const Fold& fold, std::uint8_t& entry) const;
   std::optional<QRectF> first_box(
       const std::vector<RowSlice>& places) const;  // the first that is on the screen
@@ -90,6 +97,9 @@ class TimelinePainter {
   SliceFill why_transfer_, why_collective_;
   QFont small_;
 };
+
+// Of many dependencies that many are drawn, the last to end and the first to start.
+inline constexpr std::size_t kMostArrows = 40;
 
 // What a slice is about: the op computed, or the tensor moved.
 QString slice_text(const Program& program, TaskId task);

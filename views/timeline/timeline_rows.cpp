@@ -154,18 +154,6 @@ class Maker {
   TimelineRows result_;
 };
 
-bool shown(const TimelineRow& row, const RowFilter& filter, bool links_section) {
-  if (links_section && !filter.links) return false;
-  if (row.kind == RowKind::Header) return true;
-  if (row.kind == RowKind::Memory && !filter.memory) return false;
-  const bool sliced = row.kind != RowKind::Memory;
-  if (sliced && filter.step != StepShown::Both &&
-      row.measured != (filter.step == StepShown::Measured))
-    return false;
-  const auto section = static_cast<std::size_t>(row.section);
-  return section >= filter.collapsed.size() || !filter.collapsed[section];
-}
-
 }  // namespace
 
 TimelineRows make_rows(std::shared_ptr<const Timeline> timeline,
@@ -189,87 +177,18 @@ std::vector<RowSlice> places_of(const TimelineRows& rows, TaskId task) {
   return places;
 }
 
+std::vector<TaskId> dependents_of(const Program& program, TaskId task) {
+  std::vector<TaskId> found;
+  for (std::size_t t = task.index() + 1; t < program.tasks.size(); ++t) {
+    const auto needs = program.dependencies[t];
+    if (std::ranges::binary_search(needs, task)) found.emplace_back(t);
+  }
+  return found;
+}
+
 bool any_marked(const std::vector<std::uint32_t>& marked, const Fold& fold) {
   const auto found = std::lower_bound(marked.begin(), marked.end(), fold.first);
   return found != marked.end() && *found < fold.last;
-}
-
-std::optional<std::size_t> RowLayout::place_at(int y) const {
-  auto found = std::upper_bound(places.begin(), places.end(), y,
-                                [](int value, const Place& place) { return value < place.y; });
-  if (found == places.begin()) return std::nullopt;
-  --found;
-  if (y >= found->y + found->height) return std::nullopt;
-  return static_cast<std::size_t>(found - places.begin());
-}
-
-std::optional<std::size_t> RowLayout::place_of(std::size_t row) const {
-  const auto found =
-      std::lower_bound(places.begin(), places.end(), row,
-                       [](const Place& place, std::size_t r) { return place.row < r; });
-  if (found == places.end() || found->row != row) return std::nullopt;
-  return static_cast<std::size_t>(found - places.begin());
-}
-
-RowLayout layout_rows(const TimelineRows& rows, const RowFilter& filter) {
-  RowLayout layout;
-  int links = -1;  // the section of the links
-  for (const TimelineRow& row : rows.rows) {
-    if (row.kind == RowKind::Link) links = row.section;
-  }
-  DeviceId device;
-  for (std::size_t r = 0; r < rows.rows.size(); ++r) {
-    const TimelineRow& row = rows.rows[r];
-    if (!shown(row, filter, row.section == links)) continue;
-    const bool next_device = row.device.valid() && device.valid() && row.device != device;
-    if (next_device || (row.kind == RowKind::Header && r > 0)) layout.height += kDeviceGap;
-    device = row.device;
-    const bool band = row.measured && filter.step == StepShown::Both;
-    const int height = row.kind == RowKind::Header ? kHeaderHeight
-                       : band                      ? kBandHeight
-                                                   : kRowHeight;
-    layout.places.push_back({r, layout.height, height});
-    layout.height += height;
-  }
-  layout.height += kDeviceGap;
-  return layout;
-}
-
-RangeSummary summarise(const TimelineRows& rows, std::int64_t from, std::int64_t to) {
-  RangeSummary summary;
-  for (const TimelineRow& row : rows.rows) {
-    if (row.kind != RowKind::Compute && row.kind != RowKind::Communication) continue;
-    if (row.measured) continue;
-    const SliceRow& slices = row.slices;
-    if (row.kind == RowKind::Compute) {
-      ++summary.devices;
-      summary.idle += (to - from) - slices.busy_between(from, to);
-    }
-    for (std::size_t i = slices.first_after(static_cast<double>(from));
-         i < slices.size() && slices.start[i] < to; ++i) {
-      const std::int64_t time = std::min(to, slices.end[i]) - std::max(from, slices.start[i]);
-      ++summary.tasks;
-      switch (rows.timeline->program->tasks[slices.task[i]].kind) {
-        case TaskKind::Compute:
-          summary.compute += time;
-          break;
-        case TaskKind::Update:
-          summary.update += time;
-          break;
-        case TaskKind::Split:
-        case TaskKind::Concat:
-        case TaskKind::Sum:
-          summary.reshuffle += time;
-          break;
-        case TaskKind::Transfer:
-          summary.transfer += time;
-          break;
-        default:
-          summary.collective += time;
-      }
-    }
-  }
-  return summary;
 }
 
 }  // namespace strato

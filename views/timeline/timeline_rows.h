@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,14 @@ struct TimelineRow {
   SliceRow slices;  // empty for headers and memory rows
   bool measured = false;  // its slices are as measured, else as simulated
 };
+
+// Which row it is, whatever outcome is shown: the lanes of a stream or link share one key.
+struct RowKey {
+  RowKind kind = RowKind::Header;
+  std::size_t id = 0;  // of the device or link; of a header: its section
+  friend auto operator<=>(const RowKey&, const RowKey&) = default;
+};
+RowKey key_of(const TimelineRow& row);
 
 struct RowSlice {
   std::size_t row, slice;
@@ -69,18 +78,26 @@ MarkedSlices mark_slices(const TimelineRows& rows, Wanted&& wanted) {
   }
   return marked;
 }
+// The tasks that depend on it, ascending. Looks at every later task.
+std::vector<TaskId> dependents_of(const Program& program, TaskId task);
+
 bool any_marked(const std::vector<std::uint32_t>& marked, const Fold& fold);
 
-// Where rows are on the screen: those of collapsed sections and switched-off kinds are absent.
+// Where rows are on the screen: those of collapsed sections, switched-off kinds, and those hidden
+// are absent. Pinned rows come first and stay when the others scroll.
 struct RowLayout {
   struct Place {
     std::size_t row;
     int y, height;
+    bool pinned = false;
   };
   std::vector<Place> places;  // ascending by y
-  int height = 0;
+  int height = 0, pinned_height = 0;
+  std::size_t pinned = 0;  // of the places
+  std::size_t hidden = 0;  // rows by key that were hidden or filtered out
 
-  std::optional<std::size_t> place_at(int y) const;  // index into places
+  // Index into places of what is `y` px below the upper edge.
+  std::optional<std::size_t> place_at(int y, int scroll = 0) const;
   std::optional<std::size_t> place_of(std::size_t row) const;
 };
 enum class StepShown : std::uint8_t { Simulated, Measured, Both };
@@ -88,18 +105,12 @@ struct RowFilter {
   std::vector<bool> collapsed;  // per section; missing: open
   bool memory = true, links = true;
   StepShown step = StepShown::Simulated;
+  std::set<RowKey> hidden, pinned;  // a hidden header hides its section; pinned ones are never hidden
+  // Every word must be in the name of the machine, device, GPU, stream or link, in any letter case.
+  std::string words = {};
 };
 inline constexpr int kRowHeight = 18, kHeaderHeight = 20, kDeviceGap = 4;
 inline constexpr int kBandHeight = 12;  // of a measured row under its simulated one
 RowLayout layout_rows(const TimelineRows& rows, const RowFilter& filter);
-
-// What fills a stretch of time, over all devices.
-struct RangeSummary {
-  std::int64_t compute = 0, reshuffle = 0, update = 0;  // on compute streams
-  std::int64_t transfer = 0, collective = 0;            // on communication rows
-  std::int64_t idle = 0;                                // of compute streams
-  std::size_t devices = 0, tasks = 0;
-};
-RangeSummary summarise(const TimelineRows& rows, std::int64_t from, std::int64_t to);
 
 }  // namespace strato

@@ -1,5 +1,6 @@
 // What is told about the thing under the cursor.
 #include "views/style/style.h"
+#include "views/style/text.h"
 #include "views/timeline/timeline_canvas.h"
 
 namespace strato {
@@ -20,6 +21,21 @@ QString measured_lines(const TaskTimes& simulated, const TaskTimes& measured) {
          line(QObject::tr("measured start"), style::time(measured.start));
 }
 
+QString change_lines(const TaskChanges& changes, const Task& task) {
+  if (!task.op.valid()) return {};
+  const std::size_t key = TaskChanges::key_of(task);
+  const TaskChanges::Part &here = changes.here[key], &there = changes.there[key];
+  if (!there.known) return line(QObject::tr("in the other plan"), QObject::tr("is not there"));
+  const double change = here.longest / std::max(there.longest, Nanos(1)) - 1;
+  const Nanos sooner = there.first - here.first;
+  return line(QObject::tr("in the other plan"),
+              QObject::tr("%1 (here %2)")
+                  .arg(style::time(there.longest), style::signed_percent(change))) +
+         line(QObject::tr("starts"),
+              sooner.value >= 0 ? QObject::tr("%1 sooner here").arg(style::time(sooner))
+                                : QObject::tr("%1 later here").arg(style::time(Nanos(-sooner.value))));
+}
+
 }  // namespace
 
 QString TimelineCanvas::describe(TaskId id) const {
@@ -36,6 +52,7 @@ QString TimelineCanvas::describe(TaskId id) const {
     rows += line(tr("from"), cost_source_text(cost));
   }
   rows += line(tr("starts at"), style::time(times.start));
+  if (changes_) rows += change_lines(*changes_, task);
   if (times.start > times.ready)
     rows += line(tr("waited, ready"), style::time(times.start - times.ready));
   if (task.axis >= 0) {
@@ -61,13 +78,40 @@ QString TimelineCanvas::describe(TaskId id) const {
                                 QStringLiteral(" → ") +
                                 QString::fromStdString(cluster.device(task.target).name));
   }
-  if (problem && task.op.valid()) {
+  if (same_graph() && task.op.valid()) {
     const OpGroup& group = problem->grouping->group(problem->grouping->group_of(task.op));
     rows += line(tr("group"), QString::fromStdString(group.name));
   }
   return QStringLiteral("<b>%1</b><br>%2<table cellspacing=0>%3</table>")
       .arg(QString::fromStdString(program.task_name(id)).toHtmlEscaped(), kind_label(task.kind),
            rows);
+}
+
+// What is in memory under the cursor, the largest first.
+QString TimelineCanvas::memory_text(DeviceId device, const QPoint& at) const {
+  constexpr std::size_t kMostListed = 6;
+  constexpr int kNameLength = 44;
+  const Program& program = *rows_->timeline->program;
+  const Nanos moment(static_cast<std::int64_t>(scene_.mapping.time(at.x())));
+  const std::vector<Timeline::Alive> alive = rows_->timeline->alive_at(device, moment);
+  QString table;
+  Bytes listed;
+  for (std::size_t i = 0; i < std::min(alive.size(), kMostListed); ++i) {
+    QString name = text(program.graph->tensor(alive[i].tensor).name);
+    if (name.size() > kNameLength)
+      name = name.left(kNameLength / 2) + QStringLiteral("…") + name.right(kNameLength / 2);
+    if (alive[i].resident) name += tr(" (resident)");
+    table += line(name.toHtmlEscaped(), style::bytes(alive[i].bytes));
+    listed += alive[i].bytes;
+  }
+  const Bytes all(rows_->memory[device].at(moment.value));
+  if (alive.size() > kMostListed) {
+    table += line(tr("%1 more").arg(alive.size() - kMostListed), style::bytes(all - listed));
+  }
+  return tr("<b>%1</b> at %2, in %3 tensors<table cellspacing=0>%4</table>")
+      .arg(style::bytes(all), style::time(moment))
+      .arg(alive.size())
+      .arg(table);
 }
 
 QString TimelineCanvas::tooltip(const QPoint& at) const {
@@ -87,15 +131,10 @@ QString TimelineCanvas::tooltip(const QPoint& at) const {
   }
   if (row.kind == RowKind::Memory) {
     const DeviceUse& use = rows_->timeline->devices[row.device];
-    QString text =
+    const QString peak =
         tr("peak %1 of %2, %3 of them resident")
             .arg(style::bytes(use.peak), style::bytes(use.capacity), style::bytes(use.resident));
-    if (at.x() > label_width_) {
-      const auto time = static_cast<std::int64_t>(scene_.mapping.time(at.x()));
-      text = tr("<b>%1</b> here<br>").arg(style::bytes(Bytes(rows_->memory[row.device].at(time)))) +
-             text;
-    }
-    return text;
+    return at.x() > label_width_ ? memory_text(row.device, at) + peak : peak;
   }
   if (at.x() > label_width_) return {};
   const Cluster& cluster = *rows_->timeline->program->cluster;

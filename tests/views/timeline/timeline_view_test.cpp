@@ -65,14 +65,6 @@ TEST(Rows, CollapsedSectionsLeaveTheirHeader) {
   EXPECT_FALSE(open.place_at(open.height + 5));
 }
 
-TEST(Rows, SummaryOfTheWholeStepAddsUp) {
-  const auto timeline = sample(400, 4);
-  const TimelineRows rows = make_rows(timeline);
-  const RangeSummary sum = summarise(rows, 0, timeline->step_time.value);
-  EXPECT_EQ(sum.devices, 8u);
-  EXPECT_EQ(sum.compute + sum.reshuffle + sum.update + sum.idle, 8 * timeline->step_time.value);
-}
-
 TEST(View, PaintsEmptyRandomAndLargeTimelines) {
   Session session;
   TimelineView view(session);
@@ -124,9 +116,10 @@ TEST(Measured, StandsUnderTheSimulatedRows) {
   }
   for (const auto& places : rows.critical_places)
     for (const RowSlice& at : places) EXPECT_FALSE(rows.rows[at.row].measured);
-  const RangeSummary a = summarise(plain, 0, timeline->step_time.value),
-                     b = summarise(rows, 0, timeline->step_time.value);
-  EXPECT_EQ(a.tasks, b.tasks);
+  const Nanos end = timeline->step_time;
+  const RangeTotals a = add_up(plain, Nanos(0), end, {}, nullptr, nullptr),
+                    b = add_up(rows, Nanos(0), end, {}, nullptr, nullptr);
+  EXPECT_EQ(a.slices, b.slices);
   EXPECT_EQ(a.devices, b.devices);
 }
 
