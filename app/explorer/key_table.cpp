@@ -55,7 +55,14 @@ constexpr ViewKey kTimelineKeys[] = {{"Zoom about the cursor", "W, S, Ctrl+wheel
                                      {"Make the selection the range", "R"},
                                      {"Mark", "M"},
                                      {"Simulated, measured, both", "O"},
-                                     {"Search", "/, Ctrl+F"}};
+                                     {"Search", "/, Ctrl+F"},
+                                     {"Totals of the range", "T"},
+                                     {"Another plan's timeline below", "C"},
+                                     {"Blink between the two", "B"},
+                                     {"Hide the chosen row, show all", "H, Shift+H"},
+                                     {"Pin the chosen row on top", "P"},
+                                     {"Filter rows by words", "L"},
+                                     {"Rows, export, more", "Menu key, right click"}};
 constexpr ViewKey kGraphKeys[] = {{"Zoom about the cursor", "W, S, Ctrl+wheel"},
                                   {"Open a level, go up", "Enter, double click; Backspace"},
                                   {"Go to the neighbour", "Arrows"},
@@ -71,13 +78,13 @@ constexpr ViewKey kGraphKeys[] = {{"Zoom about the cursor", "W, S, Ctrl+wheel"},
 constexpr ViewKey kPlacementKeys[] = {
     {"Use or leave the devices of a cell", "Space, click"},
     {"Change a weight or mode", "F2"},
+    {"What a change would do", "Rest on the cell"},
+    {"Keep, forbid, decide together", "Menu key, right click"},
     {"Select several groups", "Shift or Ctrl with arrows or clicks"}};
 
 constexpr ViewKey kSearchKeys[] = {{"Pin the decision, or remove the pin", "P"},
                                    {"Boost the branch twice, four times", "B, Shift+B"},
                                    {"Normal weight", "N"},
-    {"What a change would do", "Rest on the cell"},
-    {"Keep, forbid, decide together", "Menu key, right click"},
                                    {"Exclude the branch, or allow it again", "X"},
                                    {"Search deeper here", "D"},
                                    {"Search only the selected groups", "O"},

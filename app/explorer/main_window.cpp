@@ -122,6 +122,7 @@ void MainWindow::build_views() {
   cursor_ = new QLabel;
   auto* timeline = new TimelineView(session_);
   connect(timeline, &TimelineView::cursor_info, cursor_, &QLabel::setText);
+  timeline->set_second_plan(*second_);
 
   timeline_ = {QStringLiteral("Timeline"), QStringLiteral("timeline"), timeline};
   beside_ = new QSplitter(Qt::Horizontal);
@@ -331,6 +332,7 @@ void MainWindow::compare_perspective() {
     if (view.file == QStringLiteral("compare")) show_view(view.widget);
   }
   workspace_dock_->hide();
+  history_dock_->hide();
   inspector_dock_->hide();
   beside_->setSizes({720, 520});
   centre_->setSizes({420, 260});
