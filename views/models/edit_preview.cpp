@@ -166,7 +166,8 @@ void EditPreview::ask(const Strategy& strategy) {
     QString error;
     try {
       effect = bench->effect(problem, simulation, now, strategy);
-      effect->breaks_constraints = bound && !bound->violated(strategy).empty();
+      effect->breaks_constraints =
+          bound && bound->violated(strategy).size() > bound->violated(now).size();
     } catch (const std::exception& thrown) {
       *bench = {};
       error = QString::fromUtf8(thrown.what());

@@ -10,7 +10,8 @@
 namespace strato {
 namespace {
 
-constexpr std::size_t kShown = 4, kForEachGroup = 2;
+constexpr std::size_t kShown = 4;
+constexpr qsizetype kLongName = 26;  // letters; names of ops differ at their ends
 constexpr std::size_t kGroups = 8, kDecisions = 24;
 constexpr double kWorthwhile = 0.002;  // of the step time
 constexpr int kSoon = 250;             // ms: a person who clicks around is not followed at once
@@ -21,7 +22,7 @@ bool is_worth_a_word(const EditEffect& effect) {
 }
 
 // The best for each group, then the best of all.
-void keep_best(std::vector<Suggestion>& found) {
+void keep_best(std::vector<Suggestion>& found, std::size_t for_each_group) {
   std::ranges::stable_sort(found, [](const Suggestion& a, const Suggestion& b) {
     if (a.effect.feasible != b.effect.feasible) return a.effect.feasible;
     return a.effect.after < b.effect.after;
@@ -30,7 +31,7 @@ void keep_best(std::vector<Suggestion>& found) {
   for (Suggestion& suggestion : found) {
     const auto same = std::ranges::count_if(
         kept, [&](const Suggestion& other) { return other.groups == suggestion.groups; });
-    if (kept.size() < kShown && static_cast<std::size_t>(same) < kForEachGroup)
+    if (kept.size() < kShown && static_cast<std::size_t>(same) < for_each_group)
       kept.push_back(std::move(suggestion));
   }
   found = std::move(kept);
@@ -81,7 +82,8 @@ std::vector<GroupId> weighty_groups(const Grouping& grouping, std::size_t count)
 
 QString suggestion_words(std::span<const GroupId> groups, const Decision& decision,
                          const Problem& problem) {
-  const QString name = names_of(groups, *problem.grouping);
+  QString name = names_of(groups, *problem.grouping);
+  if (name.size() > kLongName) name = QStringLiteral("…") + name.right(kLongName);
   if (decision.devices.size() == 1) {
     return QStringLiteral("Move %1 to %2")
         .arg(name, text(problem.cluster->device(decision.devices[0].device).name));
@@ -152,7 +154,7 @@ void Suggestions::begin() {
     std::vector<Suggestion> found;
     int tried = 0;
     const auto tell = [&](bool done) {
-      keep_best(found);
+      keep_best(found, job.targets.size() == 1 ? kShown : 1);
       QMetaObject::invokeMethod(
           this, [this, number = job.number, found, tried, done] { take(number, found, tried, done); },
           Qt::QueuedConnection);

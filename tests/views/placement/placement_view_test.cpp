@@ -150,7 +150,7 @@ TEST_F(PlacementByHand, DemandsAreMarkedAndUndone) {
   EXPECT_FALSE(in_model(0, second).data(PlacementModel::ForbiddenRole).toBool());
   EXPECT_TRUE(in_model(1, 0).data(PlacementModel::ViolatedRole).toBool()) << "it is still there";
   EXPECT_TRUE(in_model(2, 0).data(PlacementModel::TogetherRole).toBool());
-  EXPECT_TRUE(in_model(1, second).data(Qt::ToolTipRole).toString().contains("Not kept"));
+  EXPECT_TRUE(in_model(1, second).data(Qt::ToolTipRole).toString().contains("(not kept)"));
   view_.grab();  // the marks are painted
   for (int i = 0; i < 3; ++i) session_.undo_stack().undo();
   EXPECT_EQ(session_.constraints(), nullptr);
