@@ -1,6 +1,7 @@
 // Local improvement of the best strategy, in turns with the tree; and the best strategy the other
-// way: with `finish` (SFB) where it is plain, plain where it is finished.
+// way: finished (SFB) in groups where it is plain, plain in groups where it is finished.
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 #include "core/search/tree_searcher.h"
@@ -48,56 +49,145 @@ std::vector<std::int32_t> TreeSearch::best_uniform_actions() const {
   return actions;
 }
 
-// Whether the incumbent is another strategy without `finish`.
-bool TreeSearch::has_twin() const {
-  if (options_.finish_always || !options_.finish) return false;
-  return finished(local_.incumbent()) != tree_.strategy_of(local_.incumbent());
-}
-
-// While both ways are nearly as good, either may lead on: every other round is the twin's.
-bool TreeSearch::is_twins_turn() const {
-  constexpr double kNear = 1.01;
-  if (twin_.value == 0 || polish_iterations_ / options_.batch % 2 == 0) return false;
-  return twin_ / best_->step_time < kNear;
-}
-
-void TreeSearch::look_at_twin(const ActionVector& actions, const Score& score, Nanos other) {
-  if (!score.better_than(*best_)) {
-    twin_ = score.feasible ? score.step_time : Nanos::max();
-    return;
+// What a search of several groups can do otherwise with its best strategy: each group the other
+// way, or all of them at once.
+GroupFlags TreeSearch::other_way(std::size_t which) const {
+  GroupFlags flags = left_out_;
+  if (which < flags.size()) {
+    flags[which] = !flags[which];
+    return flags;
   }
-  plain_ = !plain_;
-  twin_ = other;
+  const bool all_plain = incumbent().duplicated.empty();
+  return GroupFlags(flags.size(), !all_plain);
+}
+
+// Up to `most` ways that were not tried since the incumbent changed: all at once, then group by
+// group, in every other round only while local improvement has something to propose, too.
+std::vector<std::size_t> TreeSearch::next_ways(std::size_t most) {
+  std::vector<std::size_t> ways;
+  if (plain_ || options_.finish_always || !options_.finish || most == 0) return ways;
+  const bool singles = polish_iterations_ / options_.batch % 2 == 1;
+  if (!singles && ways_tried_.back()) return ways;
+  const std::vector<std::size_t> groups = finish_.groups_of(tree_.strategy_of(local_.incumbent()));
+  if (groups.empty()) return ways;
+  if (!ways_tried_.back()) return {left_out_.size()};
+  for (const std::size_t group : groups)
+    if (ways.size() < most && !ways_tried_[group]) ways.push_back(group);
+  return ways;
+}
+
+// Where finishing gains little at the outset, it misleads more than it helps: it makes good what is
+// better done otherwise, and other decisions of its groups look worse than they are. Then the
+// search goes on plain, and the finished strategy is kept. Returns the number of evaluations.
+std::size_t TreeSearch::plain_round(std::size_t want) {
+  constexpr double kLittle = 1.02;
+  if (options_.finish_always || !options_.finish) return 0;
+  std::vector<std::pair<float, std::int32_t>> ranked;
+  for (std::size_t i = 0; i < tree_.nodes().size(); ++i) {
+    const TreeNode& node = tree_.nodes()[i];
+    if (node.evaluated && !node.closed && !node.stale)
+      ranked.emplace_back(-node.reward, static_cast<std::int32_t>(i));
+  }
+  std::ranges::sort(ranked);
+  std::vector<ActionVector> chosen;
+  std::vector<Strategy> strategies;
+  for (const auto& [reward, id] : ranked) {
+    if (chosen.size() == want) break;
+    ActionVector actions = tree_.completed_actions(id);
+    if (std::ranges::find(chosen, actions) != chosen.end() || tree_.is_excluded(actions)) continue;
+    Strategy plain = tree_.strategy_of(actions);
+    if (finished(actions) == plain) continue;
+    chosen.push_back(std::move(actions));
+    strategies.push_back(std::move(plain));
+  }
+  if (chosen.empty()) return 0;
+  const std::vector<Score> scores = evaluate_all(strategies);
+  polish_iterations_ += static_cast<std::int64_t>(scores.size());
+  const auto best = std::ranges::min_element(
+      scores, [](const Score& a, const Score& b) { return a.better_than(b); });
+  if (!best->feasible) return scores.size();
+  if (best_->feasible && best->step_time / best_->step_time > kLittle) return scores.size();
+  plain_ = true;
+  if (best_->better_than(*best)) keep_way(local_.incumbent(), left_out_, *best_);
+  take_way(chosen[static_cast<std::size_t>(best - scores.begin())],
+           GroupFlags(left_out_.size(), true), *best);
+  return scores.size();
+}
+
+void TreeSearch::keep_way(const ActionVector& actions, const GroupFlags& left_out,
+                          const Score& score) {
+  if (best_seed_ && !score.better_than(best_seed_->second)) return;
+  kept_ = {actions, left_out};
+  keep(completed(actions, left_out), score);
+}
+
+// While the search goes on plain: what it has now, finished in all groups, and in those alone that
+// have most parameters. Not to go on from. Returns the number of evaluations.
+std::size_t TreeSearch::finish_round(std::size_t want) {
+  constexpr std::int64_t kEvery = 12;  // rounds
+  if (!plain_ || ways_tried_.back() || polish_iterations_ / options_.batch % kEvery != kEvery - 1)
+    return 0;
+  ways_tried_.back() = true;
+  const ActionVector& actions = local_.incumbent();
+  const GroupFlags plain(left_out_.size(), true);
+  std::vector<GroupFlags> flags = {GroupFlags(left_out_.size(), false)};
+  for (const std::size_t group : finish_.groups_of(tree_.strategy_of(actions))) {
+    flags.push_back(plain);
+    flags.back()[group] = false;
+  }
+  if (flags.size() == 1) return 0;
+  if (flags.size() == 2) flags.pop_back();  // one group: that is all
+  flags.resize(std::min(flags.size(), want));
+  std::vector<Strategy> strategies;
+  for (const GroupFlags& left_out : flags) strategies.push_back(completed(actions, left_out));
+  const std::vector<Score> scores = evaluate_all(strategies);
+  polish_iterations_ += static_cast<std::int64_t>(scores.size());
+  for (std::size_t i = 0; i < flags.size(); ++i)
+    if (scores[i].better_than(*best_)) keep_way(actions, flags[i], scores[i]);
+  return scores.size();
+}
+
+void TreeSearch::take_way(const ActionVector& actions, GroupFlags left_out, const Score& score) {
   best_ = score;
+  left_out_ = std::move(left_out);
+  ways_tried_.assign(ways_tried_.size(), false);
   local_.restart_from(actions, score);
+  ++polish_wins_;
+  improved();
 }
 
 bool TreeSearch::polish_round(std::size_t want) {
-  const bool twin = want > 1 && twin_.value == 0 && has_twin();
+  const std::size_t done = polish_iterations_ == 0 ? plain_round(want) : finish_round(want);
+  if (done == want) return true;
+  want -= done;  // so that a round always counts the same
   const ActionVector before = local_.incumbent();
-  const Nanos time_before = best_->step_time;
-  plain_round_ = plain_ != is_twins_turn();
+  const std::vector<std::size_t> ways = next_ways(want > 1 ? 1 : 0);
   local_.prefer(best_uniform_actions());
-  const std::vector<ActionVector> batch = local_.propose(twin ? want - 1 : want);
-  if (batch.empty() && !twin) return false;
+  const std::vector<ActionVector> batch = local_.propose(want - ways.size());
+  if (batch.empty() && ways.empty()) return done > 0;
   std::vector<Strategy> strategies;
-  for (const ActionVector& actions : batch) strategies.push_back(completed(actions, plain_round_));
-  if (twin) strategies.push_back(completed(before, !plain_));
+  for (const ActionVector& actions : batch) strategies.push_back(completed(actions, left_out_));
+  std::vector<GroupFlags> flags;
+  for (const std::size_t way : ways) {
+    flags.push_back(other_way(way));
+    strategies.push_back(completed(before, flags.back()));
+    ways_tried_[way] = true;
+  }
   const std::vector<Score> scores = evaluate_all(strategies);
   polish_iterations_ += static_cast<std::int64_t>(strategies.size());
   const auto proposed = std::span(scores).first(batch.size());
+  const auto better = [](const Score& a, const Score& b) { return a.better_than(b); };
   const bool won = local_.accept(proposed);
-  if (won) {
-    best_ = *std::ranges::min_element(
-        proposed, [](const Score& a, const Score& b) { return a.better_than(b); });
-    plain_ = plain_round_;
-    twin_ = Nanos(0);
+  if (won) best_ = *std::ranges::min_element(proposed, better);
+  const auto others = std::span(scores).subspan(batch.size());
+  const auto other = std::ranges::min_element(others, better);
+  if (other != others.end() && other->better_than(*best_)) {
+    take_way(before, std::move(flags[static_cast<std::size_t>(other - others.begin())]), *other);
+  } else if (won) {
+    ways_tried_.assign(ways_tried_.size(), false);
+    ++polish_wins_;
+    improved();
   }
-  const bool twin_won = twin && scores.back().better_than(*best_);
-  if (twin && (twin_won || !won)) look_at_twin(before, scores.back(), time_before);
-  if (!won && !twin_won) return true;
-  ++polish_wins_;
-  improved();
   return true;
 }
 

@@ -32,13 +32,22 @@ std::string TreeSearch::state() const {
   for (std::int64_t number :
        {polish_iterations_, baseline_time_.value, static_cast<std::int64_t>(pinned_since_)})
     text += std::to_string(number) + " ";
-  const int flags = (packed_ ? kPacked : 0) + (plain_ ? kPlain : 0);
-  return text + pins.hex() + " " + std::to_string(flags) + " " + std::to_string(twin_.value) + "/" +
-         local_.state();
+  text += pins.hex() + " " + std::to_string((packed_ ? kPacked : 0) + (plain_ ? kPlain : 0)) + " g";
+  for (std::size_t way = 0; way < ways_tried_.size(); ++way) {
+    const bool left_out = way < left_out_.size() && left_out_[way];
+    text += static_cast<char>('0' + (left_out ? 1 : 0) + (ways_tried_[way] ? 2 : 0));
+  }
+  if (!kept_.first.empty() && best_seed_ && best_seed_->second.better_than(*best_)) {
+    text += " k";
+    for (const bool left_out : kept_.second) text += left_out ? '1' : '0';
+    for (const std::int32_t action : kept_.first) text += "," + std::to_string(action);
+  }
+  return text + "/" + local_.state();
 }
 
 // "polish_iterations/local" of older files, or "polish_iterations baseline pinned_since
-// pins flags [twin]/local".
+// pins flags [ways]/local"; where ways begins with no 'g' it is a number of before and says nothing;
+// and a last word "kflags,actions" for what is kept.
 TreeSearch::Saved TreeSearch::parse_state(const SearchTree& tree) {
   const auto damaged = [] {
     throw InputError("", "search tree", "its state is damaged", "run the search again");
@@ -52,7 +61,7 @@ TreeSearch::Saved TreeSearch::parse_state(const SearchTree& tree) {
     words.push_back(state.substr(begin, end - begin));
     begin = end + 1;
   }
-  if (words.size() != 1 && words.size() != 5 && words.size() != 6) damaged();
+  if (words.size() != 1 && (words.size() < 5 || words.size() > 7)) damaged();
   const auto number = [&](std::string_view word, std::int64_t most) {
     std::int64_t value = 0;
     const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
@@ -71,8 +80,17 @@ TreeSearch::Saved TreeSearch::parse_state(const SearchTree& tree) {
   const std::int64_t flags = number(words[4], kPacked + kPlain);
   saved.packed = (flags & kPacked) != 0;
   saved.plain = (flags & kPlain) != 0;
-  if (words.size() == 6)
-    saved.twin = Nanos(number(words[5], std::numeric_limits<std::int64_t>::max()));
+  if (words.size() > 5 && words[5].starts_with('g')) {
+    saved.ways = words[5].substr(1);
+    if (saved.ways.size() != tree.order.size() + 1 ||
+        saved.ways.find_first_not_of("0123") != std::string_view::npos)
+      damaged();
+    if (words.size() == 7) saved.kept = words[6];
+  } else if (words.size() == 7) {
+    damaged();
+  } else if (words.size() == 6) {
+    number(words[5], std::numeric_limits<std::int64_t>::max());
+  }
   return saved;
 }
 
@@ -85,8 +103,7 @@ void TreeSearch::restore(const SearchTree& tree) {
   pinned_since_ = pins_changed ? tree.log.size() : saved.pinned_since;
   tree_.restore(tree, pins_changed ? std::numeric_limits<std::size_t>::max() : pinned_since_);
   packed_ = saved.packed && !pins_changed;
-  plain_ = saved.plain && !options_.finish_always;
-  twin_ = saved.twin;
+  restore_ways(saved);
   polish_iterations_ = saved.polish_iterations;
   tree_iterations_ = tree.iterations - polish_iterations_;
   if (!tree_.node(0).evaluated) return evaluate_root();
@@ -94,6 +111,18 @@ void TreeSearch::restore(const SearchTree& tree) {
   baseline_time_ = Nanos(saved.baseline_ns > 0 ? saved.baseline_ns : tree_.node(0).step_time_ns);
   restore_known();
   restore_incumbent(pins_changed);
+  restore_kept(saved.kept);
+}
+
+void TreeSearch::restore_ways(const Saved& saved) {
+  if (options_.finish_always) return;
+  plain_ = saved.plain;
+  reset_ways();
+  for (std::size_t way = 0; way < saved.ways.size(); ++way) {
+    const int flags = saved.ways[way] - '0';
+    if (way < left_out_.size()) left_out_[way] = (flags & 1) != 0;
+    ways_tried_[way] = (flags & 2) != 0;
+  }
 }
 
 void TreeSearch::restore_known() {
@@ -118,6 +147,43 @@ std::int32_t TreeSearch::best_known_vertex() const {
   return best;
 }
 
+// Damaged: nothing like a strategy of these groups.
+void TreeSearch::restore_kept(std::string_view words) {
+  if (words.empty() || options_.finish_always) return;
+  const auto damaged = [] {
+    throw InputError("", "search tree", "the strategy that it keeps is damaged",
+                     "run the search again");
+  };
+  const std::size_t groups = tree_.order().size();
+  if (words.front() != 'k' || words.size() < groups + 1) damaged();
+  GroupFlags flags;
+  for (const char flag : words.substr(1, groups)) {
+    if (flag != '0' && flag != '1') damaged();
+    flags.push_back(flag == '1');
+  }
+  ActionVector actions;
+  for (words.remove_prefix(groups + 1); !words.empty();) {
+    if (words.front() != ',') damaged();
+    std::int32_t action = -1;
+    const auto [end, error] = std::from_chars(words.data() + 1, words.data() + words.size(), action);
+    if (error != std::errc() || action < 0 ||
+        static_cast<std::size_t>(action) >= tree_.actions().size())
+      damaged();
+    actions.push_back(action);
+    words.remove_prefix(static_cast<std::size_t>(end - words.data()));
+  }
+  if (actions.size() != groups) damaged();
+  if (tree_.is_excluded(actions) || breaks_pins(actions)) return;
+  const Score score = evaluate_all({completed(actions, flags)}).front();
+  if (score.better_than(*best_)) keep_way(actions, flags, score);
+}
+
+bool TreeSearch::breaks_pins(const ActionVector& actions) const {
+  for (std::size_t g = 0; g < tree_.pinned().size(); ++g)
+    if (tree_.pinned()[g] >= 0 && actions[g] != tree_.pinned()[g]) return true;
+  return false;
+}
+
 // Steering may have made the incumbent illegal: then it gets the pins, or, in an excluded branch,
 // the best that is known outside takes its place.
 void TreeSearch::restore_incumbent(bool pins_changed) {
@@ -128,12 +194,12 @@ void TreeSearch::restore_incumbent(bool pins_changed) {
     const std::int32_t vertex = best_known_vertex();
     if (vertex < 0) return local_.restart_from({}, {});
     best = tree_.completed_actions(vertex);
-    plain_ = false;
+    reset_ways();
   }
-  best_ = evaluate_all({completed(best, plain_)}).front();
+  best_ = evaluate_all({completed(best, left_out_)}).front();
   if (!pins_changed && local_.has_incumbent() && local_.incumbent() == best)
     return local_.set_incumbent_score(*best_);
-  twin_ = Nanos(0);
+  ways_tried_.assign(ways_tried_.size(), false);
   local_.restart_from(best, *best_);
   improved();
 }

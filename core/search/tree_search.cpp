@@ -1,6 +1,7 @@
 #include "core/search/tree_search.h"
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 #include "core/base/error.h"
@@ -54,12 +55,14 @@ TreeSearch::TreeSearch(const Problem& problem, Evaluator& evaluator, PriorProvid
       observer_(observer),
       report_(observer),
       seeds_(seeds_in_groups_of(problem, common.seeds)),
+      finish_(problem, options.finish),
       tree_(problem, options, common.seed, resume, seeds_),
       local_(problem, tree_.actions(), ranked_by_group(tree_), common.seed) {
   for (const DeviceGroup& group : problem.cluster->groups())
     largest_memory_ =
         std::max(largest_memory_,
                  static_cast<double>(problem.cluster->gpu_types()[group.type].memory.value));
+  reset_ways();
   local_.pin(tree_.pinned(), tree_.free_action_count());
   local_.forbid([this](const ActionVector& actions) {
     return is_known(actions) || tree_.is_excluded(actions);
@@ -73,19 +76,25 @@ Strategy TreeSearch::finished(const ActionVector& actions) const {
   return strategy;
 }
 
-Strategy TreeSearch::completed(const ActionVector& actions, bool plain) const {
-  return plain ? tree_.strategy_of(actions) : finished(actions);
+Strategy TreeSearch::completed(const ActionVector& actions, const GroupFlags& left_out) const {
+  return finish_.apply(tree_.strategy_of(actions), left_out);
+}
+
+Strategy TreeSearch::seen_by_tree(const ActionVector& actions) const {
+  return plain_ ? tree_.strategy_of(actions) : finished(actions);
 }
 
 // The tree knows finished strategies: without, they are others unless there was nothing to finish.
 bool TreeSearch::is_known(const ActionVector& actions) const {
   if (!known_.contains(key_of(actions))) return false;
-  return !plain_round_ || finished(actions) == tree_.strategy_of(actions);
+  const bool as_the_tree =
+      std::ranges::all_of(left_out_, [&](bool left_out) { return left_out == plain_; });
+  return as_the_tree || seen_by_tree(actions) == completed(actions, left_out_);
 }
 
 std::vector<Score> TreeSearch::evaluate(const std::vector<ActionVector>& batch) {
   std::vector<Strategy> strategies;
-  for (const ActionVector& actions : batch) strategies.push_back(finished(actions));
+  for (const ActionVector& actions : batch) strategies.push_back(seen_by_tree(actions));
   return evaluate_all(strategies);
 }
 
@@ -110,12 +119,16 @@ void TreeSearch::improved() {
   report_.improvement(incumbent(), now);
 }
 
+void TreeSearch::reset_ways() {
+  left_out_.assign(tree_.order().size(), plain_);
+  ways_tried_.assign(left_out_.size() + 1, false);
+}
+
 void TreeSearch::consider(const ActionVector& actions, const Score& score) {
   if (best_ && !score.better_than(*best_)) return;
   if (tree_.is_excluded(actions)) return;
   best_ = score;
-  plain_ = false;
-  twin_ = Nanos(0);
+  reset_ways();
   local_.restart_from(actions, score);
   ++tree_wins_;
   improved();
@@ -158,10 +171,16 @@ void TreeSearch::keep_seed(const Strategy& seed) {
   const Score score = evaluator_.evaluate(whole);
   if (best_ && !score.better_than(*best_)) return;
   if (best_seed_ && !score.better_than(best_seed_->second)) return;
-  best_seed_ = {whole, score};
+  kept_ = {};
+  keep(whole, score);
+}
+
+// What is better than the incumbent, but nothing to go on from.
+void TreeSearch::keep(Strategy strategy, const Score& score) {
+  best_seed_ = {std::move(strategy), score};
   Progress now = progress();
   now.best = score;
-  report_.improvement(whole, now);
+  report_.improvement(best_seed_->first, now);
 }
 
 void TreeSearch::ask_priors(const std::vector<Leaf>& leaves, const std::vector<Score>& scores) {
@@ -324,7 +343,7 @@ std::string TreeSearch::pinned_note() const {
 // Everything that was seen is excluded: data parallelism it is, with the pins.
 void TreeSearch::accept_anything() {
   const ActionVector actions = tree_.completed_actions(0);
-  plain_ = false;
+  reset_ways();
   best_ = evaluate({actions}).front();
   local_.restart_from(actions, *best_);
   improved();
@@ -370,7 +389,7 @@ PlanResult TreeSearch::result() {
   if (best_seed_ && best_seed_->second.better_than(*best_)) {
     result.strategy = best_seed_->first;
     result.score = best_seed_->second;
-    result.note += "; nothing faster than a strategy that was known before";
+    if (kept_.first.empty()) result.note += "; nothing faster than a strategy that was known before";
   }
   return result;
 }

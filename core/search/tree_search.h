@@ -19,8 +19,9 @@
 //   - an infeasible strategy's reward says how far it is over memory;
 //   - part of the evaluations goes to improving the best strategy by changing a few groups
 //   (local_search.h);
-//   - where strategies are finished (TreeSearchOptions::finish), the best one is tried without
-//   that, too, and while both ways are nearly as good, it is improved either way by turns;
+//   - where strategies are finished (TreeSearchOptions::finish), that is chosen group by group for the
+//   best one; where finishing gains less than two per cent at the outset, the search goes on plain,
+//   and what it has is finished now and then, without going on from there;
 //   - while nothing fits in memory, what leaves the most room is tried first, and groups are spread
 //   over devices in stretches along the graph (memory_estimate.h; TAG 3.3).
 //
@@ -94,8 +95,8 @@ struct TreeSearchOptions {
   // Applied to every complete strategy before it is evaluated or returned; deterministic, and only
   // a function of the strategy. Empty: nothing is done.
   std::function<void(Strategy&)> finish;
-  // False: the tree looks at finished strategies, but the best one is tried without `finish`, too,
-  // and local improvement goes on with what is better.
+  // False: the tree looks at finished strategies, but the best ones are tried without `finish`, too,
+  // as a whole and group by group. Then `finish` only adds to Strategy::duplicated.
   bool finish_always = true;
 
   // From --set key=value; variant=paper sets what the paper says, other keys override it.

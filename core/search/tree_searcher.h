@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "core/search/local_search.h"
+#include "core/search/partial_finish.h"
 #include "core/search/reporter.h"
 #include "core/search/tree_search.h"
 #include "core/search/tree_state.h"
@@ -42,11 +43,13 @@ class TreeSearch {
     Digest pins;
     bool packed = false;  // pack_round was there
     bool plain = false;
-    Nanos twin;
+    std::string_view ways;  // left_out_ and ways_tried_
+    std::string_view kept;  // kept_
     std::string_view local;  // of the local improvement
   };
   static Saved parse_state(const SearchTree& tree);
   std::string state() const;
+  void restore_ways(const Saved& saved);
   struct Leaf {
     std::int32_t node;
     std::size_t evaluation;  // index into the batch
@@ -71,13 +74,18 @@ class TreeSearch {
   void restore(const SearchTree& tree);
   void evaluate_seeds();
   void keep_seed(const Strategy& seed);
+  void keep(Strategy strategy, const Score& score);
+  bool breaks_pins(const ActionVector& actions) const;
+  void restore_kept(std::string_view words);
   void restore_known();
   void restore_incumbent(bool pins_changed);
   std::int32_t best_known_vertex() const;
+  Strategy seen_by_tree(const ActionVector& actions) const;
   Strategy finished(const ActionVector& actions) const;
-  Strategy incumbent() const { return completed(local_.incumbent(), plain_); }
-  Strategy completed(const ActionVector& actions, bool plain) const;
+  Strategy incumbent() const { return completed(local_.incumbent(), left_out_); }
+  Strategy completed(const ActionVector& actions, const GroupFlags& left_out) const;
   bool is_known(const ActionVector& actions) const;
+  void reset_ways();
   bool tree_round(std::size_t want);
   Batch collect(std::size_t want);
   bool wants_prior(std::int32_t leaf) const;
@@ -87,9 +95,12 @@ class TreeSearch {
   bool is_polish_turn(std::size_t want) const;
   std::optional<LocalSearch::Start> next_start(const std::set<std::int64_t>& used) const;
   std::vector<std::int32_t> best_uniform_actions() const;
-  bool has_twin() const;
-  bool is_twins_turn() const;
-  void look_at_twin(const ActionVector& actions, const Score& score, Nanos other);
+  GroupFlags other_way(std::size_t which) const;
+  std::vector<std::size_t> next_ways(std::size_t most);
+  std::size_t plain_round(std::size_t want);
+  std::size_t finish_round(std::size_t want);
+  void keep_way(const ActionVector& actions, const GroupFlags& left_out, const Score& score);
+  void take_way(const ActionVector& actions, GroupFlags left_out, const Score& score);
   bool polish_round(std::size_t want);
   bool may_polish() const { return local_.has_incumbent() && !tree_.has_focus(); }
 
@@ -117,6 +128,7 @@ class TreeSearch {
   Observer& observer_;
   Reporter report_;
   const std::vector<Strategy> seeds_;  // those whose decisions the search can take over
+  const PartialFinish finish_;
   TreeState tree_;
   LocalSearch local_;
   double largest_memory_ = 1;
@@ -126,9 +138,10 @@ class TreeSearch {
   bool packed_ = false;
   Nanos baseline_time_;
   std::optional<Score> best_;  // of local_'s incumbent
-  bool plain_ = false;         // the incumbent is better without options_.finish
-  bool plain_round_ = false;   // these proposals of local_ are without it
-  Nanos twin_;                 // of the incumbent the other way; 0: not tried yet
+  bool plain_ = false;         // the tree looks at strategies without options_.finish
+  GroupFlags left_out_;        // where the incumbent is better without options_.finish
+  std::pair<ActionVector, GroupFlags> kept_;  // what best_seed_ is, where that is no seed
+  GroupFlags ways_tried_;      // since the incumbent changed: each group the other way; last: all
   // The best seed as it was given, when that is better than what its decisions alone are worth.
   std::optional<std::pair<Strategy, Score>> best_seed_;
   std::int64_t tree_iterations_ = 0, polish_iterations_ = 0, evaluations_ = 0;

@@ -2,7 +2,10 @@
 // its best ones without that, too.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "core/base/error.h"
 #include "core/search/tree_search.h"
@@ -102,6 +105,52 @@ TEST(Twin, stopped_anywhere_it_goes_on_as_if_it_had_not) {
       const PlanResult rest = search.search(240 - first, stored(*half.tree));
       EXPECT_EQ(rest.strategy, whole.strategy) << "stopped after " << first;
       EXPECT_TRUE(serialise(*rest.tree) == serialise(*whole.tree)) << "stopped after " << first;
+    }
+  }
+}
+
+// Finishing helps one group and costs another: the search finds out which, whether all of it
+// together is much better than nothing (then it goes on finished) or worse (then plain).
+TEST(Twin, finishes_only_the_groups_that_gain) {
+  const Problem problem = toy::chain_problem(toy::small_cluster(2, 2), 5);
+  const OpId good = problem.grouping->group(GroupId(1)).ops.front();
+  const OpId bad = problem.grouping->group(GroupId(2)).ops.front();
+  for (const auto& [gain, loss] : {std::pair{900'000, 100'000}, {100'000, 900'000}}) {
+    toy::FakeEvaluator evaluator(*problem.cluster, [&](const Strategy& strategy) {
+      Score score = toy::separable(strategy);
+      for (const OpId op : strategy.duplicated) score.step_time += Nanos(op == good ? -gain : loss);
+      return score;
+    });
+    TreeSearchOptions options;
+    options.finish = [&](Strategy& strategy) {
+      strategy.duplicated = {std::min(good, bad), std::max(good, bad)};
+    };
+    options.finish_always = false;
+    PlannerOptions common;
+    common.iterations = 800;
+    Observer nobody;
+    const PlanResult result = tree_search(problem, evaluator, *make_uniform_prior(), common,
+                                          options, nobody, {}, nullptr);
+    EXPECT_EQ(result.strategy.duplicated, std::vector<OpId>{good}) << "gain " << gain;
+    EXPECT_EQ(result.score.step_time, evaluator.evaluate(result.strategy).step_time);
+    EXPECT_EQ(result.tree->iterations, 800);
+
+    // What it kept is stored, and refused when it is damaged.
+    SearchTree tree = *result.tree;
+    common.iterations = 8;
+    const auto again = [&](const SearchTree& from) {
+      return tree_search(problem, evaluator, *make_uniform_prior(), common, options, nobody, {},
+                         stored(from));
+    };
+    EXPECT_LE(again(tree).score.step_time, result.score.step_time);
+    const std::size_t kept = tree.random_state.find(" k");
+    if (kept == std::string::npos) continue;
+    const std::string state = tree.random_state;
+    const std::size_t slash = state.find('/');
+    for (const char* word : {" k", " k11111", " k01111,0,0,0,0", " k01111,0,0,0,0,99999",
+                             " k01111,0,0,0,0,-1", " k01211,0,0,0,0,0", " x01111,0,0,0,0,0"}) {
+      tree.random_state = state.substr(0, kept) + word + state.substr(slash);
+      EXPECT_THROW(again(tree), InputError) << word;
     }
   }
 }
