@@ -81,6 +81,7 @@ std::vector<std::size_t> TreeSearch::next_ways(std::size_t most) {
 // search goes on plain, and the finished strategy is kept. Returns the number of evaluations.
 std::size_t TreeSearch::plain_round(std::size_t want) {
   constexpr double kLittle = 1.02;
+  constexpr std::size_t kLook = 256;  // vertices: finishing takes its time
   if (options_.finish_always || !options_.finish) return 0;
   std::vector<std::pair<float, std::int32_t>> ranked;
   for (std::size_t i = 0; i < tree_.nodes().size(); ++i) {
@@ -89,6 +90,7 @@ std::size_t TreeSearch::plain_round(std::size_t want) {
       ranked.emplace_back(-node.reward, static_cast<std::int32_t>(i));
   }
   std::ranges::sort(ranked);
+  ranked.resize(std::min(kLook, ranked.size()));
   std::vector<ActionVector> chosen;
   std::vector<Strategy> strategies;
   for (const auto& [reward, id] : ranked) {
