@@ -61,7 +61,7 @@ QLabel* make_label(QWidget* parent) {
   label->setWordWrap(true);
   label->setTextFormat(Qt::PlainText);
   label->setTextInteractionFlags(Qt::TextSelectableByMouse);
-  label->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Minimum);
+  label->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
   return label;
 }
 
@@ -137,7 +137,7 @@ QWidget* CompareView::build_choice() {
   auto* bar = new QWidget(this);
   choices_ = new ChoiceBox([this] { fill_choices(); }, bar);
   choices_->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
-  choices_->setMinimumContentsLength(24);
+  choices_->setMinimumContentsLength(12);
   choices_->setToolTip(tr("The plan that the one shown is compared with"));
   auto* label = new QLabel(tr("&Compared with"), bar);
   label->setBuddy(choices_);
@@ -145,7 +145,8 @@ QWidget* CompareView::build_choice() {
   file->setToolTip(tr("A plan of this or another cluster or model"));
   report_ = new QPushButton(tr("Save Repor&t…"), bar);
   report_->setToolTip(tr("The comparison as a page with pictures, for people without the tool"));
-  all_ = new QCheckBox(tr("Show what is a&like, too"), bar);
+  all_ = new QCheckBox(tr("Show what is a&like, too"), pages_);
+  pages_->setCornerWidget(all_);
   auto* row = new QHBoxLayout(bar);
   row->setContentsMargins(0, 0, 0, 0);
   row->setSpacing(2 * style::kGrid);
@@ -153,8 +154,6 @@ QWidget* CompareView::build_choice() {
   row->addWidget(choices_, 1);
   row->addWidget(file);
   row->addWidget(report_);
-  row->addStretch(1);
-  row->addWidget(all_);
   connect(choices_, &QComboBox::activated, this, &CompareView::take_choice);
   connect(file, &QPushButton::clicked, this, &CompareView::choose_file);
   connect(report_, &QPushButton::clicked, this, &CompareView::save_report);
@@ -205,6 +204,8 @@ void CompareView::save_report() {
 
 void CompareView::fill_choices() {
   if (!second_) return;
+  listed_ = second_->choice();
+  listed_name_ = second_->plan() ? second_->plan()->label : QString();
   const QSignalBlocker blocker(choices_);
   choices_->clear();
   QString section;
@@ -221,8 +222,7 @@ void CompareView::fill_choices() {
   }
   if (found) return;
   // Of rows that are no longer offered, or of what was chosen elsewhere.
-  const QString name = second_->plan() ? second_->plan()->label : tr("Another plan");
-  choices_->addItem(name, QVariant::fromValue(second_->choice()));
+  choices_->addItem(listed_name_.isEmpty() ? tr("Another plan") : listed_name_, QVariant::fromValue(second_->choice()));
   choices_->setCurrentIndex(choices_->count() - 1);
 }
 
@@ -233,7 +233,9 @@ void CompareView::take_choice(int index) {
 
 void CompareView::refresh() {
   if (!second_) return;
-  if (!choices_->view()->isVisible()) fill_choices();
+  const QString name = second_->plan() ? second_->plan()->label : QString();
+  const bool listed = second_->choice() == listed_ && name == listed_name_;
+  if (!listed && !choices_->view()->isVisible()) fill_choices();
   working_->setVisible(model_.busy() || second_->busy());
   if (shown_ != model_.shown()) {
     shown_ = model_.shown();
@@ -318,7 +320,6 @@ QString CompareView::price_text_of(const PlanComparison& comparison) const {
 }
 
 void CompareView::show_tables(const PlanComparison& comparison) {
-  const bool had_groups = groups_.table->rowCount() > 0;
   groups_.table->show(group_rows(comparison));
   variables_.table->show(variable_rows(comparison));
   devices_.table->show(device_rows(comparison));
@@ -344,7 +345,7 @@ void CompareView::show_tables(const PlanComparison& comparison) {
   add_price(comparison.plans.from, comparison.price.from);
   add_price(comparison.plans.to, comparison.price.to);
   links_->setText(lines.join(QLatin1Char('\n')));
-  if (!had_groups) resizeEvent(nullptr);
+  fit_columns();
 }
 
 void CompareView::select_row(const Page& page, const QModelIndex& index) {
@@ -382,8 +383,7 @@ void CompareView::show_selection() {
 }
 
 // Words share what figures leave.
-void CompareView::resizeEvent(QResizeEvent* event) {
-  if (event != nullptr) QWidget::resizeEvent(event);
+void CompareView::fit_columns() {
   for (const Page* page : {&groups_, &variables_, &devices_, &traffic_}) {
     QHeaderView* header = page->view->horizontalHeader();
     const int columns = page->filter->columnCount();

@@ -36,7 +36,6 @@ class CompareView : public QWidget {
  protected:
   void showEvent(QShowEvent* event) override;
   void hideEvent(QHideEvent* event) override;
-  void resizeEvent(QResizeEvent* event) override;
 
  private:
   struct Page {
@@ -53,6 +52,7 @@ class CompareView : public QWidget {
   void refresh_sentence();
   void refresh_notes();
   void show_tables(const PlanComparison& comparison);
+  void fit_columns();
   void select_row(const Page& page, const QModelIndex& index);
   void show_selection();
   QString figures_text(const PlanComparison& comparison) const;
@@ -62,6 +62,8 @@ class CompareView : public QWidget {
   QPointer<SecondPlan> second_;
   ComparisonModel model_;
   QComboBox* choices_;
+  SecondChoice listed_;  // that the list was filled for, with its name
+  QString listed_name_;
   QCheckBox* all_;
   QPushButton* report_;
   QLabel *sentence_, *figures_, *notes_, *links_;
