@@ -130,7 +130,7 @@ void GraphBar::refresh_path() {
   const int letter = QFontMetrics(strong).averageCharWidth() + 1;
   const int letters = path_->width() / std::max(1, letter);
   const qsizetype last = names_.size() - 1;
-  int room = letters - static_cast<int>(count_.size()) - 3;
+  int room = letters - static_cast<int>(count_.size()) - 8;
   QStringList parts;
   for (qsizetype i = last; i >= 0; --i) {
     const int most = std::clamp(room, 8, kLongestName);

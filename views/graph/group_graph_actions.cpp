@@ -50,13 +50,11 @@ void GroupGraphView::make_actions() {
   add(tr("Previous Colours"), QKeySequence(QStringLiteral("Shift+O")), [this] { next_overlay(-1); });
   up_action_ = add_action(tr("Up"), {}, [this] { go_up(); });
   menu.addAction(up_action_);
-  for (const QKeySequence& keys : {QKeySequence(QKeySequence::Find), QKeySequence(Qt::Key_Slash)}) {
-    auto* action = new QAction(tr("Find"), this);
-    action->setShortcut(keys);
-    action->setShortcutContext(Qt::WidgetWithChildrenShortcut);
-    connect(action, &QAction::triggered, bar_, &GraphBar::focus_find);
-    addAction(action);
-  }
+  auto* find = new QAction(tr("Find"), this);
+  find->setShortcuts({QKeySequence(QKeySequence::Find), QKeySequence(Qt::Key_Slash)});
+  find->setShortcutContext(Qt::WidgetWithChildrenShortcut);
+  connect(find, &QAction::triggered, bar_, &GraphBar::focus_find);
+  addAction(find);
 }
 
 void GroupGraphView::update_actions() {

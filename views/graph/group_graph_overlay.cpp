@@ -24,7 +24,11 @@ std::vector<PlacementStripe> blended(const std::vector<std::vector<PlacementStri
 }  // namespace
 
 bool GroupGraphView::wants_figures() const {
-  return is_quantity(canvas_->scene().overlay) || path_shown_;
+  if (is_quantity(canvas_->scene().overlay) || path_shown_) return true;
+  const Strategy& strategy = session_.snapshot().strategy;  // whose ops are where, is in the outcome
+  const GroupId opened = levels_.empty() ? GroupId() : levels_.back().group;
+  return opened.valid() && opened.index() < strategy.groups.size() && strategy.groups[opened] &&
+         strategy.groups[opened]->mode == Mode::ModelParallel;
 }
 
 // Of the outcome shown, when something asks for them.

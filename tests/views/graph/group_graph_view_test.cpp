@@ -165,6 +165,25 @@ TEST_F(GraphViewTest, ColoursSayWhatIsAskedFor) {
   EXPECT_EQ(view_->overlay(), Overlay::AgainstBaseline);
 }
 
+TEST_F(GraphViewTest, OpsOfADividedGroupAreWhereTheyRun) {
+  open_lenet();
+  show();
+  ASSERT_EQ(problem().cluster->groups().size(), 2u);
+  Decision divided = decision_on_device(DeviceId(0));
+  divided.mode = Mode::ModelParallel;
+  divided.devices.push_back({DeviceId(problem().cluster->device_count() - 1), 1});
+  session_.decide({GroupId(0)}, divided, "divide");
+  session_.settle();
+  view_->open_group(GroupId(0));
+  laid_out();
+  ASSERT_TRUE(wait_until([&] {
+    for (std::size_t n = 0; n < node_count(); ++n) {
+      if (scene().content.nodes[n].op.valid() && scene().stripes[n].size() != 1) return false;
+    }
+    return true;
+  }));
+}
+
 TEST_F(GraphViewTest, TimesAddUpToTheTimeline) {
   open_lenet();
   show();
