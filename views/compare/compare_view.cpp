@@ -173,7 +173,7 @@ CompareView::Page CompareView::build_page(const QString& name, const QString& ac
   page.view->setAccessibleName(accessible_name);
   page.view->setSortingEnabled(true);
   page.view->sortByColumn(-1, Qt::DescendingOrder);
-  page.view->setTextElideMode(Qt::ElideRight);
+  page.view->setTextElideMode(Qt::ElideMiddle);
   auto* column = new QVBoxLayout(widget);
   column->setContentsMargins(0, 0, 0, 0);
   column->setSpacing(0);
