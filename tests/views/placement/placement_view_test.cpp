@@ -2,6 +2,7 @@
 #include "views/placement/placement_view.h"
 
 #include <QAbstractItemModelTester>
+#include <QDragEnterEvent>
 #include <QDragMoveEvent>
 #include <QMenu>
 #include <QTableView>
@@ -192,6 +193,8 @@ TEST_F(PlacementByHand, GroupsAreDraggedOntoDevices) {
   EXPECT_TRUE(model.canDropMimeData(data.get(), Qt::MoveAction, -1, -1, model.index(4, column)));
   // On the way, what it would do; then it is done, as one step.
   const QPoint at = table().visualRect(cell(0, 1)).center();
+  QDragEnterEvent enter(at, Qt::MoveAction, data.get(), Qt::LeftButton, Qt::NoModifier);
+  QCoreApplication::sendEvent(table().viewport(), &enter);
   QDragMoveEvent move(at, Qt::MoveAction, data.get(), Qt::LeftButton, Qt::NoModifier);
   QCoreApplication::sendEvent(table().viewport(), &move);
   ASSERT_TRUE(wait_until([&] { return told(); }));
