@@ -49,7 +49,7 @@ CurveChart::Line line_of(const PlanResult::Curve& curve) {
   return {QString::fromStdString(curve.name), decimated(points, kMostPoints)};
 }
 
-// One line: as all main lines; several: from dark to light, which reads as an order.
+// One line or two: as in all charts; more: in an order, the last one stands out most.
 QPen pen_of(std::size_t line, std::size_t lines, bool dark) {
   constexpr Qt::PenStyle kStyles[] = {Qt::SolidLine, Qt::DashLine, Qt::DotLine, Qt::DashDotLine};
   if (lines <= 2) {
@@ -57,7 +57,7 @@ QPen pen_of(std::size_t line, std::size_t lines, bool dark) {
     return {style::kind_colour(kind, dark), 2, line == 0 ? Qt::SolidLine : Qt::DashLine};
   }
   const double at = static_cast<double>(line) / static_cast<double>(lines - 1);
-  return {style::ramp(1 - 0.85 * at, dark), 2, kStyles[line % std::size(kStyles)]};
+  return {style::ramp(0.3 + 0.7 * at, dark), 2, kStyles[line % std::size(kStyles)]};
 }
 
 QChartView* view_of(const CurveChart& shown, QWidget* parent) {
@@ -134,8 +134,10 @@ void CourseCharts::arrange() {
   for (int c = 0; c < columns_; ++c) layout_->setColumnStretch(c, 0);
   columns_ = columns;
   for (QChartView* view : views_) layout_->removeWidget(view);
-  for (std::size_t i = 0; i < views_.size(); ++i)
-    layout_->addWidget(views_[i], static_cast<int>(i) / columns, static_cast<int>(i) % columns);
+  for (int i = 0; i < chart_count(); ++i) {  // the last one takes what is left of its row
+    const int at = i % columns, span = i + 1 == chart_count() ? columns - at : 1;
+    layout_->addWidget(views_[static_cast<std::size_t>(i)], i / columns, at, 1, span);
+  }
   for (int c = 0; c < columns; ++c) layout_->setColumnStretch(c, 1);
 }
 
