@@ -110,12 +110,12 @@ QVariant RangeModel::data(const QModelIndex& index, int role) const {
     case Name:
       return row.name;
     case Time:
-      return sorts ? QVariant::fromValue(row.time) : style::time(Nanos(row.time));
+      return sorts ? QVariant(qlonglong(row.time)) : style::time(Nanos(row.time));
     case Share:
       if (sorts) return std::isnan(row.share) ? -1.0 : row.share;
       return std::isnan(row.share) ? QString() : style::percent(row.share);
     default:
-      if (sorts) return QVariant::fromValue(row.amount);
+      if (sorts) return QVariant(qlonglong(row.amount));
       return page_ == RangePage::Link ? style::bytes(Bytes(row.amount))
                                       : style::count(static_cast<double>(row.amount));
   }

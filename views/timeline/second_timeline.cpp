@@ -39,13 +39,18 @@ SecondTimeline::SecondTimeline(Session& session, TimelineCanvas& first, QLabel& 
   canvas_->setAccessibleName(tr("Timeline of the other plan"));
   link(first_, *canvas_);
   link(*canvas_, first_);
+  for (TimelineCanvas* canvas : {&first_, canvas_}) {
+    connect(canvas, &TimelineCanvas::resized, this, [this] {
+      if (mode_ != Mode::Alone && first_.rows()) canvas_->take_view_of(first_);
+    });
+  }
   hide();
 }
 
 // What one of them is moved to, the other one shows, too.
 void SecondTimeline::link(TimelineCanvas& from, TimelineCanvas& to) {
   const auto follow = [this, &from, &to](auto change) {
-    if (linking_ || mode_ == Mode::Alone) return;
+    if (linking_ || mode_ == Mode::Alone || !from.rows() || !to.rows()) return;
     linking_ = true;
     change(from, to);
     linking_ = false;

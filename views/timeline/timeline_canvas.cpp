@@ -95,7 +95,7 @@ void TimelineCanvas::show_rows(std::shared_ptr<const TimelineRows> rows, Nanos l
   update_palette();
   layout();
   read_selection();
-  view_changed();
+  view_changed(false);
   words_->setVisible(rows_ != nullptr);
   if (has_measured != had_measured) emit step_shown_changed();
 }
@@ -235,7 +235,8 @@ void TimelineCanvas::resizeEvent(QResizeEvent*) {
   words_->setGeometry(4, 2, label_width_ - 8, kAxisHeight - 5);
   scene_.mapping.resize(label_width_, viewport()->width() - label_width_);
   if (fitted) scene_.mapping.fit(0, whole());
-  view_changed();
+  view_changed(false);
+  emit resized();
 }
 
 void TimelineCanvas::changeEvent(QEvent* event) {
@@ -244,11 +245,11 @@ void TimelineCanvas::changeEvent(QEvent* event) {
   QAbstractScrollArea::changeEvent(event);
 }
 
-void TimelineCanvas::view_changed() {
+void TimelineCanvas::view_changed(bool by_person) {
   scene_.mapping.clamp(whole());
   update_scroll_bars();
   viewport()->update();
-  emit mapping_changed();
+  if (by_person) emit mapping_changed();
 }
 
 bool TimelineCanvas::same_graph() const {
@@ -269,7 +270,7 @@ void TimelineCanvas::set_least_whole(Nanos least) {
   const bool fitted = scene_.mapping.span() >= whole() * 0.999;
   least_whole_ = least;
   if (fitted) scene_.mapping.fit(0, whole());
-  view_changed();
+  view_changed(false);
 }
 
 void TimelineCanvas::take_view_of(const TimelineCanvas& other) {

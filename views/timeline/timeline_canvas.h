@@ -68,7 +68,8 @@ class TimelineCanvas : public QAbstractScrollArea {
   void search_wanted();
   void compare_wanted();
   void blink_wanted();
-  void mapping_changed();
+  void mapping_changed();  // a person moved or zoomed
+  void resized();
   void menu_opens(QMenu* menu);  // others add what they can do here
 
  protected:
@@ -109,7 +110,7 @@ class TimelineCanvas : public QAbstractScrollArea {
   std::optional<TaskId> task_at(const QPoint& at) const;  // a slice of its own, not a block
   void read_selection();
   void layout();
-  void view_changed();  // mapping: clamp, scroll bars, repaint
+  void view_changed(bool by_person = true);  // mapping: clamp, scroll bars, repaint
   void update_scroll_bars();
   void update_palette();
   void click(const QPoint& at);

@@ -23,7 +23,7 @@ namespace {
 
 constexpr std::size_t kTasksBuiltAtOnce = 30'000;  // some 20 ms; more is made on a worker thread
 
-constexpr int kLeastCanvas = 420;  // px: narrower ones do not give way to totals by themselves
+constexpr int kLeastCanvas = 360;  // px: narrower ones do not give way to totals by themselves
 
 QString share(const QString& name, std::int64_t part, double whole) {
   return QStringLiteral("%1 <b>%2</b>")

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <QAbstractItemModelTester>
+#include <QSortFilterProxyModel>
 #include <random>
 
 #include "tests/views/timeline/sample_timeline.h"
@@ -195,6 +196,16 @@ TEST(RangeModel, HasAPageForEverything) {
   for (int page = 0; page < kRangePages; ++page) {
     model.show(sum, *timeline->program, &grouping, static_cast<RangePage>(page));
     ASSERT_GT(model.rowCount(), 0) << page;
+    QSortFilterProxyModel sorted;
+    sorted.setSourceModel(&model);
+    sorted.setSortRole(RangeModel::SortRole);
+    sorted.sort(RangeModel::Time, Qt::DescendingOrder);
+    for (int r = 1; r < sorted.rowCount(); ++r) {
+      const auto time = [&](int row) {
+        return model.at(sorted.mapToSource(sorted.index(row, 0)).row()).time;
+      };
+      EXPECT_GE(time(r - 1), time(r)) << page;
+    }
     for (int c = 0; c < model.columnCount(); ++c) {
       EXPECT_FALSE(model.headerData(c, Qt::Horizontal).toString().isEmpty());
       for (int r = 0; r < model.rowCount(); ++r) {

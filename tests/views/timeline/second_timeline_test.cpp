@@ -88,6 +88,13 @@ TEST_F(SecondTimelineTest, IsBelowOnTheSameScale) {
   EXPECT_EQ(pair().canvas().rows()->timeline, second_.plan()->outcome->timeline);
   EXPECT_EQ(first().colour_mode(), ColourMode::Change);
   EXPECT_TRUE(first().describe(TaskId(0)).contains(QStringLiteral("other plan")));
+  const auto whole = static_cast<double>(
+      std::max(step_time(), second_.plan()->outcome->timeline->step_time).value);
+  EXPECT_GE(first().mapping().span(), whole);  // all of both, as before
+  EXPECT_EQ(first().mapping().ns_per_px, pair().canvas().mapping().ns_per_px);
+  view_.resize(700, 450);
+  EXPECT_GE(first().mapping().span(), whole);
+  EXPECT_EQ(first().mapping().ns_per_px, pair().canvas().mapping().ns_per_px);
   QTest::keyClick(&first(), Qt::Key_W);
   QTest::keyClick(&first(), Qt::Key_D);
   EXPECT_EQ(first().mapping().begin, pair().canvas().mapping().begin);
