@@ -6,6 +6,8 @@
 #include <QLabel>
 #include <QMenu>
 #include <QPushButton>
+#include <QStyleOptionToolButton>
+#include <QStylePainter>
 #include <QToolButton>
 
 #include "app/explorer/header_menus.h"
@@ -18,8 +20,30 @@
 namespace strato {
 namespace {
 
+// Where there is no room for its text, the middle is left out.
+class Chooser : public QToolButton {
+ public:
+  using QToolButton::QToolButton;
+  QSize minimumSizeHint() const override {
+    return {fontMetrics().averageCharWidth() * 14, QToolButton::minimumSizeHint().height()};
+  }
+
+ protected:
+  void paintEvent(QPaintEvent*) override {
+    QStyleOptionToolButton option;
+    initStyleOption(&option);
+    const int missing = sizeHint().width() - width();
+    if (missing > 0)
+      option.text = option.fontMetrics.elidedText(
+          option.text, Qt::ElideMiddle,
+          option.fontMetrics.horizontalAdvance(option.text) - missing);
+    QStylePainter(this).drawComplexControl(QStyle::CC_ToolButton, option);
+  }
+};
+
 QToolButton* make_chooser(QWidget* parent) {
-  auto* button = new QToolButton(parent);
+  auto* button = new Chooser(parent);
+  button->setSizePolicy(QSizePolicy::Preferred, QSizePolicy::Fixed);
   button->setPopupMode(QToolButton::InstantPopup);
   button->setToolButtonStyle(Qt::ToolButtonTextOnly);
   button->setMenu(new QMenu(button));
@@ -80,7 +104,7 @@ void HeaderBar::build() {
   model_->setToolTip(QStringLiteral("The model: open another, change batch, optimizer or groups"));
   cluster_->setToolTip(QStringLiteral("The cluster that the model runs on"));
   strategy_->setTextFormat(Qt::PlainText);
-  strategy_->setMinimumWidth(60);
+  strategy_->setMinimumWidth(4 * style::kGrid);
   fill_planners();
   fill_refiners();
   build_options();
@@ -90,6 +114,7 @@ void HeaderBar::build() {
                      QStringLiteral("3000 iterations"), QStringLiteral("10 s"),
                      QStringLiteral("30 s"), QStringLiteral("2 min")});
   budget_->setCurrentIndex(1);
+  budget_->setMinimumWidth(fontMetrics().averageCharWidth() * 14);
   budget_->setToolTip(QStringLiteral("How long to search: iterations or time"));
   auto* above = new QHBoxLayout;
   above->setSpacing(2 * style::kGrid);
@@ -119,6 +144,7 @@ void HeaderBar::fill_planners() {
     planner_->setItemData(planner_->count() - 1, text(planner.summary), Qt::ToolTipRole);
   }
   planner_->setCurrentIndex(std::max(0, planner_->findText(QStringLiteral("mcts"))));
+  planner_->setMinimumWidth(fontMetrics().averageCharWidth() * 14);
   planner_->setToolTip(QStringLiteral("The planner: the algorithm that searches for a strategy"));
   planner_->setEnabled(planner_->count() > 0);
 }
