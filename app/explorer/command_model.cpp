@@ -7,7 +7,7 @@ namespace {
 
 constexpr int kMostRecent = 12;
 // A little for what was used before: it wins among equals and near equals.
-constexpr int kRecentWorth = 4, kPathPenalty = 12;
+constexpr int kRecentWorth = 3, kPathPenalty = 12;
 
 std::optional<CommandKind> kind_asked(const QString& query) {
   for (const CommandKind kind :

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <QAbstractItemModelTester>
+#include <QApplication>
 #include <QAction>
 #include <QLineEdit>
 #include <QMenuBar>
@@ -38,7 +39,7 @@ TEST(FuzzyMatch, StartsOfWordsAndRunsOfLettersWin) {
   EXPECT_GT(score("cs", "Continue Search"), score("cs", "accessible"));
   EXPECT_GT(score("sea", "Search"), score("sea", "Save the area"));
   EXPECT_GT(score("search", "Search"), score("search", "Research"));
-  EXPECT_GT(score("v0", "v100:0"), score("v0", "vab0"));
+  EXPECT_GT(score("v0", "v100:0"), score("v0", "v110"));
   const auto match = fuzzy_match(name("ts"), name("Continue the Search"));
   ASSERT_TRUE(match);
   EXPECT_EQ(match->positions, (QVector<int>{9, 13}));  // not the first t that comes
@@ -101,6 +102,7 @@ class CommandPaletteTest : public ::testing::Test {
     session_.settle();
   }
   CommandPalette* show_palette() {
+    QApplication::setActiveWindow(&window_);  // nobody else gives it back after a popup here
     QTest::keyClick(&window_, Qt::Key_P, Qt::ControlModifier | Qt::ShiftModifier);
     return window_.findChild<CommandPalette*>();
   }
@@ -168,6 +170,7 @@ TEST_F(CommandPaletteTest, ADisabledCommandSaysWhyAndDoesNothing) {
   EXPECT_FALSE(search->enabled);
   EXPECT_EQ(search->why_disabled, QStringLiteral("no search to go on with"));
   CommandPalette* palette = show_palette();
+  ASSERT_NE(palette, nullptr);
   QTest::keyClicks(&palette->line(), QStringLiteral(">continue the search"));
   QTest::keyClick(&palette->line(), Qt::Key_Return);
   EXPECT_TRUE(palette->isVisible());
