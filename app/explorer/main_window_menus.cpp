@@ -130,11 +130,13 @@ void MainWindow::build_edit_menu() {
 
 void MainWindow::build_view_menu() {
   QMenu* menu = menuBar()->addMenu(QStringLiteral("&View"));
-  int number = 0;  // of the ten digits
+  int number = 0;  // ten of them have a digit
   for (const NamedView& view : views_) {
-    number = (number + 1) % 10;
+    ++number;
     menu->addAction(QStringLiteral("&%1").arg(view.name),
-                    QKeySequence(QStringLiteral("Alt+%1").arg(number)), this,
+                    number < 11 ? QKeySequence(QStringLiteral("Alt+%1").arg(number % 10))
+                                : QKeySequence(),
+                    this,
                     [this, widget = view.widget] {
                       show_view(widget);
                       widget->setFocus();

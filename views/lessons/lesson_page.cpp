@@ -87,8 +87,13 @@ void LessonPage::build() {
 
 QString LessonPage::shown_text() const { return shown_; }
 
+// Exercises have a page of their own.
+bool LessonPage::has_step() const {
+  return player_.active() && !player_.lesson().steps.empty();
+}
+
 void LessonPage::refresh() {
-  if (!player_.active()) {
+  if (!has_step()) {
     highlights_.clear();
     lesson_.clear();
     pointed_ = false;
@@ -111,7 +116,7 @@ void LessonPage::refresh() {
 }
 
 void LessonPage::refresh_texts() {
-  if (!player_.active()) return;
+  if (!has_step()) return;
   ask_->setVisible(player_.asks());
   if (player_.opening() || player_.broken()) {
     shown_ = player_.opening() ? QStringLiteral("*Opening the model and the cluster…*")

@@ -31,6 +31,7 @@ class LessonPage : public QWidget {
  private:
   void build();
   void refresh();
+  bool has_step() const;
   void refresh_texts();
   void refresh_buttons();
   void point_at_places();

@@ -2,6 +2,7 @@
 // in focus.
 #include <gtest/gtest.h>
 
+#include <QApplication>
 #include <QDirIterator>
 #include <QRegularExpression>
 #include <QTabWidget>
@@ -78,6 +79,7 @@ TEST(Guide, OpensAtThePageOfTheViewInFocusAndEveryViewHasOne) {
   window.resize(1280, 800);
   window.show();
   const auto page = [&] {
+    QApplication::setActiveWindow(&window);  // the guide took the focus
     QTest::keyClick(&window, Qt::Key_F1);
     auto* guide = window.findChild<GuideWindow*>();
     EXPECT_NE(guide, nullptr);

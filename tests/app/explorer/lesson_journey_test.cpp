@@ -21,6 +21,7 @@ class LessonJourneyTest : public ::testing::Test {
     window_.resize(1280, 800);
     window_.show();
     panel_ = window_.findChild<LessonPanel*>();
+    panel_->parentWidget()->show();
   }
 
   LessonPlayer& player() { return panel_->player(); }
