@@ -7,7 +7,7 @@
 namespace strato {
 namespace {
 
-constexpr int kLetter = 1, kWordStart = 8, kTextStart = 4, kAdjacent = 6;
+constexpr int kLetter = 1, kWordStart = 8, kTextStart = 4, kAdjacent = 9;
 constexpr int kNever = std::numeric_limits<int>::min() / 2;
 // Nobody reads further; names may have any length.
 constexpr qsizetype kMostQuery = 64, kMostText = 400;

@@ -164,6 +164,7 @@ void HeaderBar::fill_refiners() {
 
 void HeaderBar::build_options() {
   options_->setWindowFlags(Qt::Popup);
+  options_->setFrameShape(QFrame::StyledPanel);
   options_button_->setAutoRaise(true);
   connect(options_button_, &QToolButton::clicked, this, &HeaderBar::show_options);
   connect(options_, &OptionsForm::changed, this, &HeaderBar::refresh_options);

@@ -35,7 +35,7 @@ QLabel* help_label(const QString& help) {
 }  // namespace
 
 OptionsForm::OptionsForm(Load load, QWidget* parent)
-    : QWidget(parent),
+    : QFrame(parent),
       load_(std::move(load)),
       title_(new QLabel(this)),
       note_(new QLabel(this)),
@@ -143,7 +143,7 @@ void OptionsForm::add_row(const OptionHelp& option) {
   field->setObjectName(text(option.name));
   field->setToolTip(text(option.help));
   rows_->addRow(text(option.name), field);
-  if (!option.help.empty()) rows_->addRow(help_label(text(option.help)));
+  if (!option.help.empty()) rows_->addRow(QString(), help_label(text(option.help)));
 }
 
 void OptionsForm::choose(const std::string& name, const QString& value) {

@@ -3,8 +3,8 @@
 // chosen is kept by planner, so that trying another one loses nothing. GUI thread only.
 #pragma once
 
+#include <QFrame>
 #include <QFutureWatcher>
-#include <QWidget>
 #include <functional>
 #include <map>
 #include <string>
@@ -20,7 +20,7 @@ class QSpinBox;
 
 namespace strato {
 
-class OptionsForm : public QWidget {
+class OptionsForm : public QFrame {
   Q_OBJECT
  public:
   using Settings = std::map<std::string, std::string>;
