@@ -64,6 +64,7 @@ QComboBox* LaunchForm::make_choice(const std::vector<PluginInfo>& plugins, const
     box->addItem(QString::fromStdString(plugin.name));
     box->setItemData(box->count() - 1, QString::fromStdString(plugin.summary), Qt::ToolTipRole);
   }
+  box->setMinimumWidth(fontMetrics().averageCharWidth() * 9);
   box->setAccessibleName(name);
   box->setToolTip(name);
   return box;

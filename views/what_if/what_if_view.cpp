@@ -81,6 +81,7 @@ WhatIfView::WhatIfView(Session& session, QWidget* parent)
   right->addWidget(figures_);
   right->addWidget(working_);
   right->addWidget(pages_, 1);
+  pages_->setMinimumWidth(60 * style::kGrid);  // what is wider can be scrolled
   auto* row = new QHBoxLayout(this);
   row->setContentsMargins(0, 0, 0, 0);
   row->setSpacing(0);
