@@ -40,7 +40,7 @@ void LessonPlayer::begin(const Lesson& lesson, std::size_t step) {
   wanted_step_ = lesson_.steps.empty() ? 0 : std::min(step, lesson_.steps.size() - 1);
   step_ = 0;
   done_.assign(lesson_.steps.size(), false);
-  active_ = opening_ = true;
+  active_ = opening_ = false;  // what follows changes what is shown before: not its business
   broken_ = has_problem_ = false;
   pending_.clear();
   error_.clear();
@@ -56,6 +56,7 @@ void LessonPlayer::begin(const Lesson& lesson, std::size_t step) {
   session_.set_simulation({});
   session_.open_cluster(lesson_.cluster);
   session_.open_model(lesson_.model, import, options);
+  active_ = opening_ = true;
   timer_.start();
   emit changed();
 }

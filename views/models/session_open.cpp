@@ -112,7 +112,7 @@ void Session::open_model(const std::filesystem::path& file, const ImportOptions&
                          const ProblemOptions& options) {
   load(opening(file), [this, file, import, options](Loader& loader) {
     loader.model = import_model(plugins_, file, import, options);
-    loader.prepared.reset();
+    loader.forget_problem();
   });
 }
 
@@ -125,7 +125,7 @@ void Session::reopen_model(const ImportOptions& import, const ProblemOptions& op
       loader.model = import_model(plugins_, loader.model->path, import, options);
     }
     loader.model->options = options;
-    loader.prepared.reset();
+    loader.forget_problem();
   });
 }
 
@@ -134,7 +134,7 @@ void Session::regroup(int max_groups) {
   load(QStringLiteral("Grouping ops"), [max_groups](Loader& loader) {
     if (!loader.model) return;
     loader.model->options.grouping.max_groups = max_groups;
-    loader.prepared.reset();
+    loader.forget_problem();
   });
 }
 
@@ -144,7 +144,7 @@ void Session::open_cluster(const std::filesystem::path& file) {
     source.path = file;
     source.cluster = std::make_shared<const Cluster>(read_cluster(file, GpuCatalogue::bundled()));
     loader.cluster = std::move(source);
-    loader.prepared.reset();
+    loader.forget_problem();
     if (!loader.model) {
       post([this, cluster = *loader.cluster] {
         state_->cluster = cluster;
@@ -215,7 +215,7 @@ void Session::open_plan(const std::filesystem::path& file) {
     cluster.cluster = std::make_shared<const Cluster>(plan_cluster(plan, file.string()));
     loader.model = std::move(model);
     loader.cluster = std::move(cluster);
-    loader.prepared.reset();
+    loader.forget_problem();
     loader.choose = [plan, label = QString::fromStdString(file.stem().string())](
                         LoadedProblem& loaded) { choose_plan(loaded, plan, label); };
   });

@@ -58,6 +58,11 @@ struct Loader {
   // Makes the strategy to show from the prepared problem; empty: data parallel.
   std::function<void(LoadedProblem&)> choose;
 
+  // There is another one, for which nothing that was to be shown is meant.
+  void forget_problem() {
+    prepared.reset();
+    choose = {};
+  }
   LoadedProblem load(Simulation simulation);
   void simulate(LoadedProblem& loaded, Simulation simulation);
 };

@@ -33,7 +33,7 @@ void take_sources(Loader& loader, const Workspace& workspace, ModelRow model, Cl
       loader.cluster->cluster->digest() == stored_cluster.digest &&
       row_of(*loader.model, *loader.prepared->problem).options == stored_model.options;
   if (same) return;
-  loader.prepared.reset();
+  loader.forget_problem();
   loader.model = model_from(stored_model);
   loader.cluster = cluster_from(stored_cluster);
 }
@@ -90,7 +90,7 @@ std::string take_costs(Loader& loader, const std::optional<RunCosts>& wanted,
   }
   loader.costs = std::move(costs);
   loader.cost_files = wanted ? wanted->files : CostFiles();
-  loader.prepared.reset();
+  loader.forget_problem();
   return {};
 }
 
@@ -126,7 +126,7 @@ void take_run(Loader& loader, const Workspace& workspace, RunRow row) {
   const bool in_others =
       loader.prepared && loader.prepared->regrouped &&
       !(stored.tree && stored.tree->problem == loader.prepared->problem->digest());
-  if (in_others) loader.prepared.reset();
+  if (in_others) loader.forget_problem();
   std::optional<StoredStrategy> best;
   if (run.best) best = workspace.strategy(*run.best);
   loader.choose = [run, best, options = options.planner, trouble = std::move(trouble),
@@ -210,7 +210,7 @@ void Session::show_model(ModelRow model) {
   load(QStringLiteral("Opening model"), [file = state_->workspace->file(), model](Loader& loader) {
     const Workspace workspace(file, true);
     loader.model = model_from(require(workspace.model(model), file, "model"));
-    loader.prepared.reset();
+    loader.forget_problem();
   });
 }
 
@@ -220,7 +220,7 @@ void Session::show_cluster(ClusterRow cluster) {
        [file = state_->workspace->file(), cluster](Loader& loader) {
          const Workspace workspace(file, true);
          loader.cluster = cluster_from(require(workspace.cluster(cluster), file, "cluster"));
-         loader.prepared.reset();
+         loader.forget_problem();
        });
 }
 

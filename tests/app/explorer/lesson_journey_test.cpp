@@ -153,6 +153,26 @@ TEST_F(LessonJourneyTest, ATeachersOwnLessonWithABrokenClusterIsToldAndLeft) {
   EXPECT_FALSE(player().active());
 }
 
+// Whatever was shown and selected before.
+TEST_F(LessonJourneyTest, BeginsInTheMiddleOfOtherWork) {
+  window_.open({sample("models/lenet.onnx"), sample("clusters/tag-2x1080ti.json")});
+  ASSERT_TRUE(QTest::qWaitFor([&] { return session_.snapshot().outcome != nullptr; }, kPatience));
+  session_.settle();
+  for (int i = 0; i < 3; ++i) {
+    session_.selection().select_group(GroupId(0));
+    session_.selection().select_device(DeviceId(0));
+    session_.set_simulation({TaskOrder::Priority, true});
+    panel_->begin(panel_->lessons()[static_cast<std::size_t>(i)].id);
+    ASSERT_NO_FATAL_FAILURE(wait_until_open());
+    EXPECT_TRUE(player().active());
+    EXPECT_EQ(session_.simulation(), Simulation{});
+  }
+  panel_->begin(panel_->lessons()[0].id);  // and again at once
+  panel_->begin(panel_->lessons()[1].id);
+  ASSERT_NO_FATAL_FAILURE(wait_until_open());
+  EXPECT_EQ(player().lesson().id, panel_->lessons()[1].id);
+}
+
 TEST_F(LessonJourneyTest, AnExerciseIsSolvedByItsHints) {
   const Lesson* exercise = nullptr;
   for (const Lesson& lesson : panel_->lessons()) {

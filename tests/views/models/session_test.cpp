@@ -276,5 +276,24 @@ TEST(SessionAlone, EndsWhileItLoads) {
   }
 }
 
+// Costs that change keep the strategy; but not on a cluster that is opened before they are read.
+TEST_F(SessionTest, AnotherClusterRightAfterOtherCostsStartsAnew) {
+  ImportOptions import;
+  import.batch = 16;
+  ProblemOptions options;
+  options.grouping.max_groups = 8;
+  open_lenet();
+  for (const char* cluster : {"clusters/local-cpu.json", "clusters/fastt-8xv100.json",
+                              "clusters/tag-2x1080ti.json"}) {
+    session_.close_costs();
+    session_.open_cluster(sample(cluster));
+    session_.open_model(sample("models/lenet.onnx"), import, options);
+    session_.settle();
+    ASSERT_TRUE(failures_.isEmpty()) << failures_.join('\n').toStdString();
+    EXPECT_EQ(session_.snapshot().label, "Data parallel") << cluster;
+    EXPECT_EQ(session_.snapshot().strategy, data_parallel(problem())) << cluster;
+  }
+}
+
 }  // namespace
 }  // namespace strato
