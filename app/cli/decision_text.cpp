@@ -11,6 +11,7 @@
 
 #include "app/cli/suggest.h"
 #include "core/base/error.h"
+#include "core/cluster/device_names.h"
 
 namespace strato::cli {
 namespace {
@@ -51,17 +52,6 @@ std::string listed(std::vector<std::string> names) {
                    fmt::format("{} has no device or device group of this name", cluster.name()),
                    fmt::format("{}its device groups: {}; a device: {}", did_you_mean(name, names),
                                listed(groups), cluster.device(DeviceId(0)).name));
-}
-
-// Empty when there is none.
-std::vector<DeviceId> devices_named(std::string_view name, const Cluster& cluster) {
-  if (const DeviceGroupId group = cluster.find_group(name); group.valid())
-    return cluster.groups()[group].devices;
-  if (const DeviceId device = cluster.find_device(name); device.valid()) return {device};
-  if (name != "all") return {};
-  std::vector<DeviceId> all;
-  for (std::size_t i = 0; i < cluster.device_count(); ++i) all.emplace_back(i);
-  return all;
 }
 
 // "v100x3": names may end in an x and digits themselves, so the whole is tried first.

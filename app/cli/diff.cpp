@@ -5,6 +5,7 @@
 #include "app/cli/context.h"
 #include "app/cli/diff_report.h"
 #include "app/cli/output.h"
+#include "app/cli/simulation_options.h"
 #include "core/base/error.h"
 #include "core/base/file.h"
 #include "core/compare/comparison_html.h"
@@ -17,15 +18,8 @@ struct DiffCommand {
   std::vector<std::string> plans;
   std::string graph, cluster, report;
   CostOptions costs;
-  std::string order = "priority", links = "exclusive";
+  SimulationOptions simulation;
   bool all = false;
-
-  SimulateOptions options() const {
-    SimulateOptions options;
-    options.priorities = order != "fifo";
-    options.fair_links = links == "fair";
-    return options;
-  }
 };
 
 struct SimulatedPlan {
@@ -51,7 +45,7 @@ SimulatedPlan simulated(const std::string& label, const Problem& problem, const 
 SimulatedPlan load(const DiffCommand& options, const std::string& file) {
   const LoadedPlan loaded = load_plan({file, options.graph, options.cluster, options.costs});
   SimulatedPlan plan = simulated(std::filesystem::path(file).stem().string(), loaded.problem,
-                                 loaded.strategy, options.options());
+                                 loaded.strategy, options.simulation.options());
   plan.unmatched = loaded.unmatched;
   return plan;
 }
@@ -66,7 +60,7 @@ int diff(const DiffCommand& options, const Command& command) {
   SimulatedPlan from = options.plans.size() == 2
                            ? load(options, options.plans.front())
                            : simulated("data parallel", to.problem, data_parallel(to.problem),
-                                       options.options());
+                                       options.simulation.options());
   if (from.label == to.label && options.plans.front() != options.plans.back()) {
     from.label = options.plans.front();
     to.label = options.plans.back();
@@ -103,12 +97,7 @@ void add_diff(CLI::App& app, Command& command) {
   options->costs.declare(*sub);
   sub->add_option("--report", options->report, "Also write an HTML page with pictures");
   sub->add_flag("--all", options->all, "Every cause, group and variable, not only the largest");
-  sub->add_option("--order", options->order, "fifo; priority: the plans' own")
-      ->capture_default_str()
-      ->check(CLI::IsMember({"fifo", "priority"}));
-  sub->add_option("--links", options->links, "exclusive: one at a time; fair: shared max-min")
-      ->capture_default_str()
-      ->check(CLI::IsMember({"exclusive", "fair"}));
+  options->simulation.declare(*sub, "fifo; priority: the plans' own");
   sub->callback([options, &command] {
     command.action = [=, &command] { return diff(*options, command); };
   });

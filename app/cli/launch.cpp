@@ -13,6 +13,7 @@
 #include "app/cli/launch_report.h"
 #include "app/cli/output.h"
 #include "app/cli/report.h"
+#include "app/cli/simulation_options.h"
 #include "app/cli/stored_launch.h"
 #include "core/base/error.h"
 #include "core/base/file.h"
@@ -157,10 +158,7 @@ void add_launch(CLI::App& app, Command& command) {
   CLI::App* sub = add_command(app, command, "launch", "Run a plan on real processes");
   const auto options = std::make_shared<LaunchCommand>();
   options->source.declare(*sub);
-  sub->add_option("--links", options->links,
-                  "Of the prediction: exclusive: one at a time; fair: shared max-min")
-      ->capture_default_str()
-      ->check(CLI::IsMember({"exclusive", "fair"}));
+  declare_links(*sub, options->links, "Of the prediction: ");
   options->declare(*sub);
   sub->add_option("--job", options->folder,
                   "Folder of the job, which all nodes see; else a temporary one");

@@ -5,6 +5,7 @@
 #include "app/cli/explain.h"
 #include "app/cli/output.h"
 #include "app/cli/report.h"
+#include "app/cli/simulation_options.h"
 #include "core/base/file.h"
 #include "core/program/ranks.h"
 
@@ -14,15 +15,8 @@ namespace {
 struct SimulateCommand {
   PlanSource source;
   std::string trace, tasks;
-  std::string order = "priority", links = "exclusive";
+  SimulationOptions simulation;
   bool explain = false;
-
-  SimulateOptions options() const {
-    SimulateOptions options;
-    options.priorities = order != "fifo";
-    options.fair_links = links == "fair";
-    return options;
-  }
 };
 
 // The plan's strategy, in the order that was asked for.
@@ -41,8 +35,8 @@ int simulate(const SimulateCommand& options, const Command& command) {
   check_writable(options.tasks, others);
   const LoadedPlan plan = load_plan(options.source);
   for (const std::string& line : plan.unmatched) remark(line);
-  const Strategy strategy = ordered(plan, options.order);
-  Verdict verdict = make_verdict(plan.problem, strategy, options.options());
+  const Strategy strategy = ordered(plan, options.simulation.order);
+  Verdict verdict = make_verdict(plan.problem, strategy, options.simulation.options());
   verdict.planner = plan.planner;
   verdict.seed = plan.seed;
   verdict.evaluations = 1;
@@ -54,8 +48,8 @@ int simulate(const SimulateCommand& options, const Command& command) {
   if (command.json) {
     Json json = verdict_json(verdict, command.wall_seconds());
     json["unmatched"] = plan.unmatched;
-    json["order"] = options.order;
-    json["links"] = options.links;
+    json["order"] = options.simulation.order;
+    json["links"] = options.simulation.links;
     if (options.explain) json["explain"] = explanation_json(explain(verdict));
     print(json_text(json) + "\n");
   } else {
@@ -77,13 +71,9 @@ void add_simulate(CLI::App& app, Command& command) {
                   "Write every task with its times, one JSON object a line");
   sub->add_flag("--explain", options->explain,
                 "Say why the step takes as long as it does, and what would help");
-  sub->add_option("--order", options->order,
-                  "fifo; priority: the plan's own; rank: longest way to the end first")
-      ->capture_default_str()
-      ->check(CLI::IsMember({"fifo", "priority", "rank"}));
-  sub->add_option("--links", options->links, "exclusive: one at a time; fair: shared max-min")
-      ->capture_default_str()
-      ->check(CLI::IsMember({"exclusive", "fair"}));
+  options->simulation.declare(*sub,
+                              "fifo; priority: the plan's own; rank: longest way to the end first",
+                              {"fifo", "priority", "rank"});
   sub->callback([options, &command] {
     command.action = [=, &command] { return simulate(*options, command); };
   });

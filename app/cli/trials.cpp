@@ -25,13 +25,9 @@ namespace {
 
 constexpr const char* kSimulator = "simulator";
 
-struct TrialsCommand {
-  ModelOptions model;
-  CostOptions costs;
-  PlannerChoice planner;
-  LaunchOptions launch;
+struct TrialsCommand : PlanAndRunOptions {
   double noise = 0;
-  std::string cluster, output, workspace, folder;
+  std::string output, workspace, folder;
 
   bool simulates() const { return launch.launcher == kSimulator; }
   std::string where() const {
@@ -165,16 +161,7 @@ void add_trials(CLI::App& app, Command& command) {
   const auto options = std::make_shared<TrialsCommand>();
   options->planner.planner = "autodist";
   options->planner.iterations = 40;
-  options->launch.set_name = "--launcher-set";
-  options->model.declare(*sub);
-  sub->add_option("--cluster", options->cluster, "Cluster file, or the name of a sample")
-      ->required();
-  options->planner.declare(*sub, true);
-  options->costs.declare(*sub);
-  options->launch.declare(*sub);
-  sub->add_option("--rank-threads", options->launch.job.threads, "Of the CPU, for one op of a rank")
-      ->capture_default_str()
-      ->check(CLI::Range(1, 4096));
+  options->declare(*sub);
   sub->add_option("--noise", options->noise,
                   "With --launcher simulator, where no cluster is: spread of measured times, as a "
                   "part of them; follows from --seed")

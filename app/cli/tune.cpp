@@ -11,6 +11,7 @@
 #include "app/cli/launch_options.h"
 #include "app/cli/output.h"
 #include "app/cli/search.h"
+#include "app/cli/simulation_options.h"
 #include "app/cli/tune_report.h"
 #include "app/cli/tune_run.h"
 #include "core/base/error.h"
@@ -19,14 +20,10 @@
 namespace strato::cli {
 namespace {
 
-struct TuneCommand {
-  ModelOptions model;
-  CostOptions costs;
-  PlannerChoice planner;
-  LaunchOptions launch;
+struct TuneCommand : PlanAndRunOptions {
   int rounds = 8;
   double stable = 0.05;
-  std::string cluster, links = "exclusive", output, profile_output, workspace, folder;
+  std::string links = "exclusive", output, profile_output, workspace, folder;
   std::string replay_cluster;
   std::vector<std::string> replay_profiles;
 
@@ -205,20 +202,8 @@ void add_tune(CLI::App& app, Command& command) {
       "stable; roll back what is slower (FastT)");
   const auto options = std::make_shared<TuneCommand>();
   options->planner.planner = "fastt";
-  options->launch.set_name = "--launcher-set";
-  options->model.declare(*sub);
-  sub->add_option("--cluster", options->cluster, "Cluster file, or the name of a sample")
-      ->required();
-  options->planner.declare(*sub, true);
-  options->costs.declare(*sub);
-  options->launch.declare(*sub);
-  sub->add_option("--rank-threads", options->launch.job.threads, "Of the CPU, for one op of a rank")
-      ->capture_default_str()
-      ->check(CLI::Range(1, 4096));
-  sub->add_option("--links", options->links,
-                  "Of the prediction: exclusive: one at a time; fair: shared max-min")
-      ->capture_default_str()
-      ->check(CLI::IsMember({"exclusive", "fair"}));
+  options->declare(*sub);
+  declare_links(*sub, options->links, "Of the prediction: ");
   sub->add_option("--rounds", options->rounds, "At most, those that fail included")
       ->capture_default_str()
       ->check(CLI::Range(1, 10'000));

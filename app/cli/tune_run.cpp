@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cctype>
 
@@ -95,6 +96,17 @@ PlanRun run_round(const RoundSetting& setting, const TunePlan& plan) {
   PlanRun run = run_of(setting, job, end, folder);
   store_round(setting, plan, end, run.result);
   return run;
+}
+
+void PlanAndRunOptions::declare(CLI::App& command) {
+  model.declare(command);
+  command.add_option("--cluster", cluster, "Cluster file, or the name of a sample")->required();
+  planner.declare(command, true);
+  costs.declare(command);
+  launch.declare(command);
+  command.add_option("--rank-threads", launch.job.threads, "Of the CPU, for one op of a rank")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 4096));
 }
 
 }  // namespace strato::cli

@@ -11,6 +11,18 @@
 
 namespace strato::cli {
 
+// What is planned, and how it is run, by commands that do both again and again.
+struct PlanAndRunOptions {
+  ModelOptions model;
+  CostOptions costs;
+  PlannerChoice planner;
+  LaunchOptions launch;
+  std::string cluster;
+
+  PlanAndRunOptions() { launch.set_name = "--launcher-set"; }  // --set is the planner's
+  void declare(CLI::App& command);
+};
+
 struct RoundSetting {
   const LaunchOptions& options;
   const LoadedModel& model;

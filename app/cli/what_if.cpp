@@ -8,6 +8,7 @@
 #include "app/cli/command.h"
 #include "app/cli/context.h"
 #include "app/cli/output.h"
+#include "app/cli/simulation_options.h"
 #include "core/base/error.h"
 #include "core/base/quantity_text.h"
 #include "core/search/baselines.h"
@@ -20,13 +21,10 @@ struct WhatIfCommand {
   PlanSource source;
   std::vector<std::string> changes;
   std::string curve, scaling;
-  std::string order = "priority", links = "exclusive";
+  SimulationOptions simulation;
 
   Simulate simulate() const {
-    SimulateOptions options;
-    options.priorities = order != "fifo";
-    options.fair_links = links == "fair";
-    return [options](const Problem& problem, const Strategy& strategy) {
+    return [options = simulation.options()](const Problem& problem, const Strategy& strategy) {
       return simulate_strategy(problem, strategy, false, options);
     };
   }
@@ -283,12 +281,7 @@ void add_what_if(CLI::App& app, Command& command) {
   sub->add_option("--scaling", options->scaling,
                   "Also strong and weak scaling over the number of a kind of machines: KIND or "
                   "KIND=MOST");
-  sub->add_option("--order", options->order, "fifo; priority: the plan's own")
-      ->capture_default_str()
-      ->check(CLI::IsMember({"fifo", "priority"}));
-  sub->add_option("--links", options->links, "exclusive: one at a time; fair: shared max-min")
-      ->capture_default_str()
-      ->check(CLI::IsMember({"exclusive", "fair"}));
+  options->simulation.declare(*sub, "fifo; priority: the plan's own");
   sub->callback([options, &command] {
     command.action = [=, &command] { return what_if(*options, command); };
   });

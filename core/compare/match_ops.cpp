@@ -5,21 +5,10 @@
 #include <map>
 #include <unordered_map>
 
-#include "core/base/digest.h"
+#include "core/graph/attribute_digest.h"
 
 namespace strato {
 namespace {
-
-void add_attribute(Hasher& hasher, const Attribute& attribute) {
-  hasher.number(attribute.index());
-  if (const auto* integer = std::get_if<std::int64_t>(&attribute)) hasher.number(*integer);
-  if (const auto* real = std::get_if<double>(&attribute)) hasher.number(*real);
-  if (const auto* text = std::get_if<std::string>(&attribute)) hasher.text(*text);
-  if (const auto* integers = std::get_if<std::vector<std::int64_t>>(&attribute))
-    hasher.numbers(std::span<const std::int64_t>(*integers));
-  if (const auto* reals = std::get_if<std::vector<double>>(&attribute))
-    hasher.numbers(std::span<const double>(*reals));
-}
 
 void add_tensors(Hasher& hasher, const Graph& graph, const std::vector<TensorId>& tensors) {
   hasher.number(tensors.size());
@@ -38,7 +27,7 @@ Digest fingerprint(const Graph& graph, const Op& op) {
   hasher.text(op.type).number(op.phase).number(op.attributes.size());
   for (const auto& [key, value] : op.attributes) {
     hasher.text(key);
-    add_attribute(hasher, value);
+    hash_attribute(hasher, value);
   }
   add_tensors(hasher, graph, op.inputs);
   add_tensors(hasher, graph, op.outputs);

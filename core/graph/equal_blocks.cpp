@@ -3,19 +3,10 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "core/graph/attribute_digest.h"
+
 namespace strato {
 namespace {
-
-void add_attribute(Hasher& hasher, const Attribute& value) {
-  hasher.number(value.index());
-  if (const auto* whole = std::get_if<std::int64_t>(&value)) hasher.number(*whole);
-  if (const auto* real = std::get_if<double>(&value)) hasher.number(*real);
-  if (const auto* text = std::get_if<std::string>(&value)) hasher.text(*text);
-  if (const auto* list = std::get_if<std::vector<std::int64_t>>(&value))
-    hasher.numbers(std::span<const std::int64_t>(*list));
-  if (const auto* list = std::get_if<std::vector<double>>(&value))
-    hasher.numbers(std::span<const double>(*list));
-}
 
 // Where a value comes from does not count, but what lives on from step to step does.
 void add_tensor(Hasher& hasher, const Tensor& tensor) {
@@ -49,7 +40,7 @@ class Block {
     Hasher hasher;
     hasher.text(op.type).number(op.phase).number(op.inputs.size()).number(op.outputs.size());
     hasher.number(op.attributes.size());
-    for (const auto& [key, value] : op.attributes) add_attribute(hasher.text(key), value);
+    for (const auto& [key, value] : op.attributes) hash_attribute(hasher.text(key), value);
     for (const TensorId output : op.outputs) {
       hasher.number(output.valid());
       if (output.valid()) add_tensor(hasher, graph_.tensor(output));

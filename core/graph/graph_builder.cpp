@@ -8,6 +8,7 @@
 
 #include "core/base/error.h"
 #include "core/graph/annotate.h"
+#include "core/graph/attribute_digest.h"
 #include "core/graph/graph.h"
 
 namespace strato {
@@ -169,19 +170,6 @@ class UniqueNames {
   std::unordered_set<std::string> taken_;
   std::unordered_map<std::string, int> next_;
 };
-
-void hash_attribute(Hasher& hasher, const Attribute& attribute) {
-  hasher.number(attribute.index());
-  if (const auto* integer = std::get_if<std::int64_t>(&attribute)) hasher.number(*integer);
-  if (const auto* real = std::get_if<double>(&attribute)) hasher.number(*real);
-  if (const auto* text = std::get_if<std::string>(&attribute)) hasher.text(*text);
-  if (const auto* integers = std::get_if<std::vector<std::int64_t>>(&attribute)) {
-    hasher.numbers(std::span<const std::int64_t>(*integers));
-  }
-  if (const auto* reals = std::get_if<std::vector<double>>(&attribute)) {
-    hasher.numbers(std::span<const double>(*reals));
-  }
-}
 
 void hash_ids(Hasher& hasher, const std::vector<TensorId>& ids) {
   hasher.number(ids.size());

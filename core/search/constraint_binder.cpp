@@ -8,6 +8,7 @@
 #include <unordered_map>
 
 #include "core/base/error.h"
+#include "core/cluster/device_names.h"
 #include "core/search/constraint_binder.h"
 
 namespace strato {
@@ -118,17 +119,6 @@ std::vector<OpId> ConstraintBinder::ops_of(const std::vector<ConstrainedOps>& al
   return ops;
 }
 
-std::vector<DeviceId> ConstraintBinder::find_devices(std::string_view name) const {
-  const Cluster& cluster = *problem_.cluster;
-  if (const DeviceGroupId group = cluster.find_group(name); group.valid())
-    return cluster.groups()[group].devices;
-  if (const DeviceId device = cluster.find_device(name); device.valid()) return {device};
-  if (name != "all") return {};
-  std::vector<DeviceId> all;
-  for (std::size_t d = 0; d < cluster.device_count(); ++d) all.emplace_back(d);
-  return all;
-}
-
 void ConstraintBinder::unknown_device(const std::string& name, const std::string& line) const {
   unknown(line, fmt::format("{} has no device or device group \"{}\"", problem_.cluster->name(), name),
           "its device groups: " + first_names(problem_.cluster->groups(), [](const DeviceGroup& group) {
@@ -138,7 +128,7 @@ void ConstraintBinder::unknown_device(const std::string& name, const std::string
 
 std::vector<DeviceId> ConstraintBinder::devices_of(const std::string& name,
                                                    const std::string& line) const {
-  std::vector<DeviceId> devices = find_devices(name);
+  std::vector<DeviceId> devices = devices_named(name, *problem_.cluster);
   if (devices.empty()) unknown_device(name, line);
   return devices;
 }
@@ -147,7 +137,7 @@ std::vector<DeviceId> ConstraintBinder::devices_of(const std::string& name,
 std::pair<std::vector<DeviceId>, std::int32_t> ConstraintBinder::share_of(
     const std::pair<std::string, std::int32_t>& named, const std::string& line) const {
   const auto& [name, weight] = named;
-  std::vector<DeviceId> devices = find_devices(name);
+  std::vector<DeviceId> devices = devices_named(name, *problem_.cluster);
   if (!devices.empty()) return {std::move(devices), weight};
   const std::size_t cross = name.rfind('x');
   if (cross == std::string::npos || cross == 0) unknown_device(name, line);
@@ -156,7 +146,7 @@ std::pair<std::vector<DeviceId>, std::int32_t> ConstraintBinder::share_of(
   std::int32_t times = 0;
   const char* last = name.data() + name.size();
   const auto [end, error] = std::from_chars(name.data() + cross + 1, last, times);
-  devices = find_devices(front);
+  devices = devices_named(front, *problem_.cluster);
   const bool number = error == std::errc() && end == last && times >= 1 && times <= 1'000'000;
   if (devices.empty() || !number) unknown_device(name, line);
   return {std::move(devices), times};

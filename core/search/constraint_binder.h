@@ -26,7 +26,6 @@ class ConstraintBinder {
  private:
   void add_listed(const ConstrainedOps& of, const std::string& line, std::vector<OpId>& ops);
   void add_named(const ConstrainedOps& of, const std::string& line, std::vector<OpId>& ops);
-  std::vector<DeviceId> find_devices(std::string_view name) const;  // empty: there is none
   std::pair<std::vector<DeviceId>, std::int32_t> share_of(
       const std::pair<std::string, std::int32_t>& named, const std::string& line) const;
   [[noreturn]] void unknown_device(const std::string& name, const std::string& line) const;

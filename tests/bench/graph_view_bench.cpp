@@ -9,6 +9,7 @@
 
 #include "tests/bench/gui_application.h"
 #include "tests/bench/synthetic_graph.h"
+#include "tests/views/graph/sample_problems.h"
 #include "views/graph/graph_painter.h"
 #include "views/graph/op_search.h"
 
@@ -17,32 +18,13 @@ namespace {
 
 constexpr std::size_t kOps = 100'000;
 
-Problem in_groups(std::shared_ptr<const Graph> graph, std::size_t groups) {
-  Problem problem;
-  problem.graph = std::move(graph);
-  problem.cluster = toy::cluster(2, 4);
-  problem.cost = std::make_shared<toy::Costs>(problem.graph, problem.cluster);
-  std::vector<std::int32_t> group_of;
-  const std::size_t count = problem.graph->op_count();
-  for (std::size_t i = 0; i < count; ++i)
-    group_of.push_back(static_cast<std::int32_t>(i * groups / count));
-  problem.grouping = std::make_shared<const Grouping>(*problem.graph, group_of,
-                                                      std::vector<Nanos>(count, Nanos(1000)));
-  return problem;
-}
-
 const Problem& deep() {
-  static const Problem problem = in_groups(synthetic::training_graph(kOps), 60);
+  static const Problem problem = test::in_even_groups(synthetic::training_graph(kOps), 60);
   return problem;
 }
 
 const Problem& isolated() {
-  static const Problem problem = [] {
-    toy::Model model(8);
-    const TensorId x = model.input("x", 4);
-    for (std::size_t i = 0; i < kOps; ++i) model.layer("op_" + std::to_string(i), {x}, 4);
-    return in_groups(std::move(model).build(), 60);
-  }();
+  static const Problem problem = test::isolated_ops(kOps, 60);
   return problem;
 }
 
