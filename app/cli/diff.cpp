@@ -20,6 +20,8 @@ struct DiffCommand {
   CostOptions costs;
   SimulationOptions simulation;
   bool all = false;
+
+  PlanSource source(const std::string& plan) const { return {plan, graph, cluster, costs}; }
 };
 
 struct SimulatedPlan {
@@ -43,7 +45,7 @@ SimulatedPlan simulated(const std::string& label, const Problem& problem, const 
 }
 
 SimulatedPlan load(const DiffCommand& options, const std::string& file) {
-  const LoadedPlan loaded = load_plan({file, options.graph, options.cluster, options.costs});
+  const LoadedPlan loaded = load_plan(options.source(file));
   SimulatedPlan plan = simulated(std::filesystem::path(file).stem().string(), loaded.problem,
                                  loaded.strategy, options.simulation.options());
   plan.unmatched = loaded.unmatched;
@@ -53,8 +55,11 @@ SimulatedPlan load(const DiffCommand& options, const std::string& file) {
 int diff(const DiffCommand& options, const Command& command) {
   if (options.plans.size() > 2)
     throw InputError("", "--plan", "is there more than twice", "give one plan or two");
-  std::vector<std::filesystem::path> inputs = options.costs.files();
-  inputs.insert(inputs.end(), options.plans.begin(), options.plans.end());
+  std::vector<std::filesystem::path> inputs;
+  for (const std::string& plan : options.plans) {
+    const auto files = options.source(plan).files();
+    inputs.insert(inputs.end(), files.begin(), files.end());
+  }
   check_writable(options.report, inputs);
   SimulatedPlan to = load(options, options.plans.back());
   SimulatedPlan from = options.plans.size() == 2

@@ -32,6 +32,9 @@ std::string launch_options_text(const LaunchOptions& options) {
                         {"transport", options.job.transport},
                         {"device", options.job.device},
                         {"steps", options.job.steps},
+                        {"warm_up", options.job.warm_up},
+                        {"threads", options.job.threads},
+                        {"timeout", options.timeout},
                         {"set", options.settings()}});
 }
 

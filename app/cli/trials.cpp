@@ -19,6 +19,8 @@
 #include "app/cli/tune_run.h"
 #include "core/base/error.h"
 #include "core/search/baselines.h"
+#include "core/search/bound_constraints.h"
+#include "core/search/planner_request.h"
 
 namespace strato::cli {
 namespace {
@@ -78,6 +80,7 @@ void write_trials_plan(const TrialsCommand& options, const LoadedModel& model,
                        const Problem& problem, const TrialsResult& result) {
   SearchOutcome outcome;
   outcome.result = result.plan;
+  outcome.constraints = options.planner.options().constraints;
   outcome.verdict = make_verdict(problem, result.plan.strategy);
   outcome.verdict.planner = options.planner.planner;
   outcome.verdict.seed = options.planner.seed;
@@ -121,6 +124,8 @@ int search_by_trials(TrialsCommand options, const Command& command) {
     ++number;
   };
   const auto planner = plugins().planner(options.planner.planner);
+  refuse_unknown_options(*planner, planner_options);  // before anything is stored
+  bind_constraints(planner_options.constraints.get(), problem);
   if (workspace) {
     if (!options.simulates())
       setting.known = known_trials(*workspace, options.launch, model, problem);

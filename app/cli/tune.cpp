@@ -105,6 +105,7 @@ void write_best(const TuneCommand& options, LoadedModel model, const Problem& pr
   learned.cost = make_cost_model(problem.graph, problem.cluster, model.options.costs);
   SearchOutcome outcome;
   outcome.result.strategy = best.plan.strategy;
+  outcome.constraints = options.planner.options().constraints;
   outcome.verdict = make_verdict(learned, best.plan.strategy, {true, options.links == "fair"});
   outcome.verdict.planner = best.plan.made_by;
   outcome.verdict.seed = options.planner.seed;

@@ -18,11 +18,10 @@ void fill_device(const Timeline& timeline, DeviceId device, std::optional<Device
   idle = timeline.step_time - use->compute_busy;
 }
 
-// By name, as the cluster's reader makes them: "v100:0>fabric", "v100:0>host", "v100>net", "network",
-// "v100>p100".
+// By name, as the cluster's reader makes them: "v100:0>fabric", "host>v100:0"; "v100>net", "network",
+// "v100>p100". No machine's name has a colon.
 bool is_in_machine(const Link& link) {
-  return link.name.find(">fabric") != std::string::npos || link.name.starts_with("fabric>") ||
-         link.name.find(">host") != std::string::npos || link.name.starts_with("host>");
+  return link.name.find(':') != std::string::npos;
 }
 
 std::vector<bool> in_machine(const Cluster& cluster) {

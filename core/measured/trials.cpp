@@ -9,6 +9,8 @@
 #include "core/base/error.h"
 #include "core/base/random.h"
 #include "core/search/baselines.h"
+#include "core/search/constrained.h"
+#include "core/search/planner_request.h"
 
 namespace strato {
 namespace {
@@ -54,13 +56,14 @@ class TrialEvaluator final : public Evaluator {
       return known_trial(strategy, *known);
     TunePlan plan{static_cast<int>(trials_.size()), made_by_, strategy, problem_,
                   simulate_strategy(problem_, strategy, false, setting_.simulation)};
-    Trial trial{strategy, plan.predicted.score, plan.predicted.score, {}, false};
+    Trial trial{strategy, plan.predicted.score, plan.predicted.score, {}};
     trial.score.feedback.reset();
     if (!trial.predicted.feasible) {
       trial.problem = "is not thought to fit into memory, and was not run";
       return trial;
     }
     const PlanRun came = setting_.run(plan);
+    trial.ran = true;
     if (came.state == PlanRun::State::Stopped) throw Interrupted();
     trial.score.feasible =
         came.state == PlanRun::State::Measured && came.result.step_time > Nanos(0);
@@ -73,7 +76,8 @@ class TrialEvaluator final : public Evaluator {
   }
 
   Trial known_trial(const Strategy& strategy, Nanos measured) const {
-    Trial trial{strategy, {}, {}, {}, true};
+    Trial trial{strategy, {}, {}, {}};
+    trial.known = trial.ran = true;
     trial.predicted =
         simulate_strategy(problem_, strategy, false, setting_.simulation).score;
     trial.score.step_time = measured;
@@ -111,27 +115,23 @@ double normal(Random& random) {
 }  // namespace
 
 std::int64_t TrialsResult::failed() const {
-  return std::ranges::count_if(trials, [](const Trial& t) { return !t.score.feasible; });
+  return std::ranges::count_if(trials, [](const Trial& t) { return t.ran && !t.score.feasible; });
 }
 
 TrialsResult plan_by_trials(const Problem& problem, Planner& planner, const PlannerOptions& options,
                             const TrialsSetting& setting, Observer& observer,
                             std::stop_token stop) {
-  const std::vector<OptionHelp> known = planner.options();
-  for (const auto& [key, value] : options.set) {
-    const std::string& wanted = key;
-    if (std::ranges::none_of(known, [&](const OptionHelp& o) { return o.name == wanted; }))
-      throw InputError("", "--set " + key + "=" + value,
-                       "planner '" + planner.name() + "' has no option '" + key + "'",
-                       "see: planners " + planner.name());
-  }
+  refuse_unknown_options(planner, options);
+  const auto constraints = bind_constraints(options.constraints.get(), problem);
   TrialEvaluator evaluator(problem, setting, "dp-allreduce");
   TrialsResult result;
   try {
-    const Score start = evaluator.evaluate(data_parallel(problem));
+    const Strategy simple = data_parallel(problem);
+    const Score start = evaluator.evaluate(constraints ? constraints->repaired(simple) : simple);
     if (start.feasible) result.start = start.step_time;
     evaluator.set_maker(planner.name());
-    result.plan = planner.plan(problem, evaluator, options, observer, std::move(stop), nullptr);
+    result.plan = plan_within(constraints.get(), planner, problem, evaluator, options, observer,
+                              std::move(stop), nullptr);
   } catch (const Interrupted&) {
     result.stopped = true;
     result.plan = result_of_trials(evaluator);

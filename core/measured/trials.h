@@ -24,6 +24,7 @@ struct Trial {
   Score predicted;
   Score score;          // the measured step time; infeasible when it failed
   std::string problem;  // why it failed
+  bool ran = false;     // now or before; else it is not thought to fit
   bool known = false;   // from before
 };
 
@@ -43,7 +44,7 @@ struct TrialsResult {
   std::vector<Trial> trials;
   std::optional<Nanos> start;  // data parallelism, measured
   bool stopped = false;        // by a person, in the middle of a trial: the planner drew no curves
-  std::int64_t failed() const;
+  std::int64_t failed() const;  // of those that ran
 };
 
 // Data parallelism first, then whatever the planner asks for; the result is the fastest of all that

@@ -9,6 +9,7 @@
 #include "core/measured/retime.h"
 #include "core/measured/smaller_memory.h"
 #include "core/search/baselines.h"
+#include "core/search/bound_constraints.h"
 
 namespace strato {
 namespace {
@@ -25,7 +26,8 @@ class Tuner {
         planner_(planner),
         options_(options),
         planning_(planning),
-        stop_(std::move(stop)) {
+        stop_(std::move(stop)),
+        constraints_(bind_constraints(options.planner.constraints.get(), problem)) {
     if (options.costs.profile) known_ = *options.costs.profile;
     result_.profile = known_;
   }
@@ -64,7 +66,7 @@ class Tuner {
   }
 
   std::optional<TunePlan> first() {
-    TunePlan plan = plan_of("dp-allreduce", data_parallel(problem_));
+    TunePlan plan = plan_of("dp-allreduce", allowed(data_parallel(problem_)));
     return can_run(plan) ? std::move(plan) : planned();
   }
 
@@ -99,10 +101,14 @@ class Tuner {
   // While nothing has run: a strategy that is not the planner's.
   std::optional<TunePlan> simple() {
     for (const Baseline& baseline : simple_baselines(problem_)) {
-      TunePlan plan = plan_of(baseline.name, baseline.strategy);
+      TunePlan plan = plan_of(baseline.name, allowed(baseline.strategy));
       if (can_run(plan)) return plan;
     }
     return std::nullopt;
+  }
+
+  Strategy allowed(const Strategy& strategy) const {
+    return constraints_ ? constraints_->repaired(strategy) : strategy;
   }
 
   TunePlan plan_of(std::string made_by, Strategy strategy) const {
@@ -206,6 +212,7 @@ class Tuner {
   const TuneOptions& options_;
   Observer& planning_;
   std::stop_token stop_;
+  const std::unique_ptr<const BoundConstraints> constraints_;  // null: none
   Profile known_, learned_;  // before the runs; from the runs alone
   std::set<Digest> seen_;    // strategies that were run
   bool stable_ = false;

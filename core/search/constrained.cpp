@@ -31,4 +31,18 @@ void hold_to_constraints(PlanResult& result, const BoundConstraints& constraints
   result.score = evaluator.evaluate(result.strategy);
 }
 
+PlanResult plan_within(const BoundConstraints* constraints, Planner& planner,
+                       const Problem& problem, Evaluator& evaluator,
+                       const PlannerOptions& options, Observer& observer, std::stop_token stop,
+                       std::shared_ptr<const SearchTree> resume) {
+  if (constraints == nullptr)
+    return planner.plan(problem, evaluator, options, observer, std::move(stop), std::move(resume));
+  RepairingEvaluator repairing(evaluator, *constraints);
+  RepairingObserver told(observer, *constraints);
+  PlanResult result =
+      planner.plan(problem, repairing, options, told, std::move(stop), std::move(resume));
+  hold_to_constraints(result, *constraints, problem, evaluator);
+  return result;
+}
+
 }  // namespace strato

@@ -38,4 +38,10 @@ class RepairingObserver final : public Observer {
 void hold_to_constraints(PlanResult& result, const BoundConstraints& constraints,
                          const Problem& problem, Evaluator& evaluator);
 
+// The planner's result under the constraints; null: there are none.
+PlanResult plan_within(const BoundConstraints* constraints, Planner& planner,
+                       const Problem& problem, Evaluator& evaluator,
+                       const PlannerOptions& options, Observer& observer, std::stop_token stop,
+                       std::shared_ptr<const SearchTree> resume);
+
 }  // namespace strato

@@ -6,6 +6,7 @@
 #include "core/search/baselines.h"
 #include "core/search/bound_constraints.h"
 #include "core/search/constrained.h"
+#include "core/search/planner_request.h"
 #include "core/search/planner.h"
 #include "core/search/steer.h"
 
@@ -74,19 +75,6 @@ class FloorObserver final : public Observer {
   Observer& inner_;
   std::optional<Score> floor_;
 };
-
-void refuse_unknown_options(const Planner& planner, const PlannerOptions& options) {
-  const std::vector<OptionHelp> known = planner.options();
-  for (const auto& [key, value] : options.set) {
-    const std::string& wanted = key;
-    if (std::ranges::any_of(known, [&](const OptionHelp& o) { return o.name == wanted; })) continue;
-    std::string list;
-    for (const OptionHelp& option : known) list += (list.empty() ? "" : ", ") + option.name;
-    throw InputError("", "--set " + key + "=" + value,
-                     "planner '" + planner.name() + "' has no option '" + key + "'",
-                     list.empty() ? "leave it out" : "it has: " + list);
-  }
-}
 
 // "12.3 ms", for notes.
 std::string milliseconds(Nanos time) {
@@ -193,16 +181,9 @@ struct Run {
   std::shared_ptr<const SearchTree> resume;
 };
 
-// What the planner makes of strategies that keep to the constraints, and its result likewise.
 PlanResult plan_within_constraints(const Run& run, Evaluator& evaluator, Observer& observer) {
-  if (run.constraints == nullptr)
-    return run.planner.plan(run.problem, evaluator, run.options, observer, run.stop, run.resume);
-  RepairingEvaluator repairing(evaluator, *run.constraints);
-  RepairingObserver told(observer, *run.constraints);
-  PlanResult result =
-      run.planner.plan(run.problem, repairing, run.options, told, run.stop, run.resume);
-  hold_to_constraints(result, *run.constraints, run.problem, evaluator);
-  return result;
+  return plan_within(run.constraints, run.planner, run.problem, evaluator, run.options, observer,
+                     run.stop, run.resume);
 }
 
 PlanResult plan_above_floor(const Run& run, Observer& observer) {
@@ -224,6 +205,19 @@ PlanResult plan_above_floor(const Run& run, Observer& observer) {
 }
 
 }  // namespace
+
+void refuse_unknown_options(const Planner& planner, const PlannerOptions& options) {
+  const std::vector<OptionHelp> known = planner.options();
+  for (const auto& [key, value] : options.set) {
+    const std::string& wanted = key;
+    if (std::ranges::any_of(known, [&](const OptionHelp& o) { return o.name == wanted; })) continue;
+    std::string list;
+    for (const OptionHelp& option : known) list += (list.empty() ? "" : ", ") + option.name;
+    throw InputError("", "--set " + key + "=" + value,
+                     "planner '" + planner.name() + "' has no option '" + key + "'",
+                     list.empty() ? "leave it out" : "it has: " + list);
+  }
+}
 
 PlanResult run_planner(Planner& planner, const Problem& problem, const PlannerOptions& options,
                        Observer& observer, std::stop_token stop,
