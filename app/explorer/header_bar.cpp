@@ -217,6 +217,18 @@ PlannerOptions HeaderBar::planner_options() const {
   return options;
 }
 
+std::optional<PlannerOptions> HeaderBar::options_for(const QString& planner) {
+  PlannerOptions options;
+  if (!parse_budget(budget_->currentText(), options)) {
+    emit session_.message(
+        QStringLiteral("Write the budget as \"800 iterations\", \"30 s\" or \"2 min\""));
+    budget_->setFocus();
+    return std::nullopt;
+  }
+  options_->fill(planner, options);
+  return options;
+}
+
 void HeaderBar::search_or_pause() {
   switch (session_.search().state) {
     case SearchState::Running:
@@ -226,15 +238,7 @@ void HeaderBar::search_or_pause() {
       session_.continue_search();
       break;
     case SearchState::Idle: {
-      PlannerOptions options;
-      if (!parse_budget(budget_->currentText(), options)) {
-        emit session_.message(
-            QStringLiteral("Write the budget as \"800 iterations\", \"30 s\" or \"2 min\""));
-        budget_->setFocus();
-        return;
-      }
-      options_->fill(planner(), options);
-      session_.start_search(planner(), options);
+      if (const auto options = options_for(planner())) session_.start_search(planner(), *options);
     }
   }
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <QWidget>
+#include <optional>
 
 #include "views/models/session.h"
 
@@ -23,6 +24,8 @@ class HeaderBar : public QWidget {
 
   QString planner() const;  // with the refiners that are switched on: "tag+sfb"
   PlannerOptions planner_options() const;
+  // For a search of its own; nothing, with a word about it, while the budget is none.
+  std::optional<PlannerOptions> options_for(const QString& planner);
   void search_or_pause();  // what the main button says
   void continue_with_edits();
   void show_options();  // of the planner that is chosen

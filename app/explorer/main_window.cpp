@@ -88,6 +88,7 @@ void MainWindow::remember_simulation(const QSettings& settings) {
       {settings.value(priority).toBool() ? TaskOrder::Priority : TaskOrder::Fifo,
        settings.value(fair).toBool()});
   connect(&session_, &Session::simulation_changed, this, [this, priority, fair] {
+    if (simulation_before_lessons_) return;  // a lesson's own
     QSettings changed;
     changed.setValue(priority, session_.simulation().order == TaskOrder::Priority);
     changed.setValue(fair, session_.simulation().fair_links);

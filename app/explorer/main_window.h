@@ -4,6 +4,7 @@
 
 #include <QMainWindow>
 #include <QPointer>
+#include <optional>
 #include <memory>
 
 #include "views/models/session.h"
@@ -121,6 +122,7 @@ class MainWindow : public QMainWindow {
   QStringList recent_commands_;         // ids, the latest first
   std::unique_ptr<WindowStage> stage_;  // outlives the panel
   LessonPanel* lessons_ = nullptr;
+  std::optional<Simulation> simulation_before_lessons_;  // while there is one
   QString workspace_before_lessons_;    // that one goes back to
   DiscoverDialog* discover_ = nullptr;  // made when it is first asked for
   QDockWidget *workspace_dock_, *history_dock_, *inspector_dock_, *lesson_dock_ = nullptr;

@@ -54,9 +54,8 @@ void MainWindow::show_palette() {
     if (remembers_) QSettings().setValue(key, recent_commands_);
   };
   const auto start = [this](const QString& planner) {
-    PlannerOptions options = header_->planner_options();
-    if (planner != header_->planner()) options.set.clear();  // they are of the chosen planner
-    session_.start_search(planner, options);
+    if (const auto options = header_->options_for(planner))
+      session_.start_search(planner, *options);
   };
   auto* palette =
       new CommandPalette(collect_commands(*this, session_, start), recent_commands_, used, this);
@@ -115,20 +114,28 @@ void MainWindow::build_lessons() {
   });
 }
 
-// What lessons make goes into a workspace of their own; afterwards one is back in one's own.
+// What lessons make goes into a workspace of their own; afterwards one is back in one's own, unless
+// another one was opened meanwhile, and steps are simulated as before.
 void MainWindow::use_lesson_workspace(bool on) {
   if (!remembers_) return;
-  if (!on) {
-    const QString before = std::exchange(workspace_before_lessons_, {});
-    if (!before.isEmpty()) session_.open_workspace(before.toStdString());
-    return;
-  }
   const QString own = lesson_workspace();
   const Workspace* open = session_.workspace();
   const QString now = open ? QString::fromStdString(open->file().string()) : QString();
-  if (now == own) return;
-  workspace_before_lessons_ = now;
-  session_.open_workspace(own.toStdString(), false);
+  if (on) {
+    if (!simulation_before_lessons_) simulation_before_lessons_ = session_.simulation();
+    if (now == own) return;
+    workspace_before_lessons_ = now;
+    session_.open_workspace(own.toStdString(), false);
+    return;
+  }
+  const QString before = std::exchange(workspace_before_lessons_, {});
+  if (now == own && before.isEmpty()) {
+    session_.open_workspace(user_workspace().toStdString(), false);
+  } else if (now == own) {
+    session_.open_workspace(before.toStdString());
+  }
+  if (const auto simulation = std::exchange(simulation_before_lessons_, std::nullopt))
+    session_.set_simulation(*simulation);
 }
 
 void MainWindow::show_lessons() {

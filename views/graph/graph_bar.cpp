@@ -11,6 +11,7 @@
 #include <QVBoxLayout>
 #include <algorithm>
 
+#include "views/style/own_escape.h"
 #include "views/style/style.h"
 
 namespace strato {
@@ -155,9 +156,7 @@ void GraphBar::resizeEvent(QResizeEvent* event) {
 
 // Escape in the field is about the field, not the window's.
 bool GraphBar::eventFilter(QObject* watched, QEvent* event) {
-  if (watched == find_ && event->type() == QEvent::ShortcutOverride &&
-      static_cast<QKeyEvent*>(event)->key() == Qt::Key_Escape)
-    event->accept();
+  if (watched == find_ && is_own_escape(*event)) event->accept();
   return QWidget::eventFilter(watched, event);
 }
 

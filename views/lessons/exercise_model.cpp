@@ -84,7 +84,8 @@ void ExerciseModel::drop_hint() {
 void ExerciseModel::look_at_outcome() {
   if (!active()) return;
   const Snapshot& snapshot = session_.snapshot();
-  if (!session_.busy() && snapshot.outcome && snapshot.outcome->score.feasible) {
+  const bool alike = session_.simulation() == Simulation{};  // as the optimum
+  if (alike && !session_.busy() && snapshot.outcome && snapshot.outcome->score.feasible) {
     const Nanos now = snapshot.outcome->score.step_time;
     if (!best_time_ || now < *best_time_) best_time_ = now;
   }
@@ -93,7 +94,9 @@ void ExerciseModel::look_at_outcome() {
 
 std::optional<int> ExerciseModel::points() const {
   const Snapshot& snapshot = session_.snapshot();
-  if (!active() || !optimum_ || session_.busy() || !snapshot.outcome || !snapshot.baseline)
+  const bool alike = session_.simulation() == Simulation{};
+  if (!active() || !optimum_ || !alike || session_.busy() || !snapshot.outcome ||
+      !snapshot.baseline)
     return std::nullopt;
   return exercise_points(snapshot.outcome->score, snapshot.baseline->score, optimum_->score);
 }

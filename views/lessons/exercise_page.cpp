@@ -82,7 +82,7 @@ void ExercisePage::refresh() {
   hint_label_->setText(hint);
   hint_label_->setVisible(!hint.isEmpty());
   hint_->setEnabled(model_.active() && !model_.looking() && told_ < 2);
-  hint_->setText(told_ == 1 ? QStringLiteral("Anot&her hint") : QStringLiteral("H&int"));
+  hint_->setText(told_ == 1 ? QStringLiteral("Another h&int") : QStringLiteral("H&int"));
   show_->setEnabled(model_.active() && model_.final());
 }
 

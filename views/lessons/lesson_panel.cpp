@@ -80,9 +80,8 @@ int LessonPanel::progress(const QString& id) const {
 void LessonPanel::remember() {
   if (!player_.active() || player_.opening() || player_.broken()) return;
   const QString& id = player_.lesson().id;
-  if (progress(id) == kDone && player_.step_number() == 0) return;  // begun again
   const int step = static_cast<int>(player_.step_number());
-  if (progress(id) == step) return;
+  if (progress(id) == kDone || progress(id) >= step) return;  // begun again
   progress_[id] = step;
   if (remembers_) QSettings().setValue(settings_key(id), step);
 }

@@ -30,7 +30,7 @@ class LessonPanel : public QWidget {
 
   void show_list();
   void show_exercises();               // the list, at the first exercise
-  void begin(const QString& id);       // from where it was left; unknown: the list
+  void begin(const QString& id);       // at its first step; unknown: the list
   void add_file(const QString& file);  // a teacher's own lesson, and begins it
   static constexpr int kDone = -1;
   int progress(const QString& id) const;  // the step that comes next, or kDone

@@ -3,6 +3,7 @@
 #include <QFont>
 #include <algorithm>
 #include <unordered_map>
+#include <utility>
 
 #include "core/base/error.h"
 #include "views/style/style.h"
@@ -15,11 +16,12 @@ EditHistory::EditHistory(Session& session, QObject* parent)
   connect(&session_, &Session::problem_changed, this, &EditHistory::forget);
   connect(&session_, &Session::strategy_changed, this, &EditHistory::follow);
   connect(&session_, &Session::outcome_changed, this, &EditHistory::take_outcome);
-  connect(&session_, &Session::workspace_changed, this, &EditHistory::read_stored);
+  connect(&session_, &Session::workspace_changed, this, &EditHistory::take_workspace);
   connect(&session_, &Session::search_changed, this, [this] {
     if (session_.search().state == SearchState::Idle) follow();
   });
   connect(&session_.undo_stack(), &QUndoStack::indexChanged, this, &EditHistory::take_name);
+  take_workspace();
   forget();
   follow();
 }
@@ -80,6 +82,18 @@ void EditHistory::take_outcome() {
   state.feasible = snapshot.outcome->score.feasible;
   if (!rows_.empty())
     emit dataChanged(index(0, 0), index(static_cast<int>(rows_.size()) - 1, kColumns - 1));
+}
+
+// Rows of another workspace mean nothing; what is known without them stays.
+void EditHistory::take_workspace() {
+  const Workspace* workspace = session_.workspace();
+  const std::filesystem::path file = workspace ? workspace->file() : std::filesystem::path();
+  if (std::exchange(workspace_, file) != file) {
+    version_ = -1;
+    std::erase_if(states_, [](const State& state) { return !state.strategy; });
+    for (State& state : states_) state.stored.reset();
+  }
+  read_stored();
 }
 
 void EditHistory::read_stored() {

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <QAbstractTableModel>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -59,6 +60,7 @@ class EditHistory : public QAbstractTableModel {
   void follow();         // another strategy is shown
   void take_name();      // of the edit that led to it
   void take_outcome();   // what it is worth
+  void take_workspace();
   void read_stored();
   State& state_of(const Digest& digest);
   void arrange();
@@ -70,6 +72,7 @@ class EditHistory : public QAbstractTableModel {
   std::vector<State> states_;  // by when they were first seen
   std::vector<Row> rows_;
   std::optional<Digest> shown_;
+  std::filesystem::path workspace_;  // that `stored` are rows of
   std::int64_t version_ = -1;
 };
 

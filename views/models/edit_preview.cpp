@@ -141,6 +141,7 @@ EditPreview::EditPreview(Session& session, QObject* parent)
   connect(&session_, &Session::strategy_changed, this, &EditPreview::forget);
   connect(&session_, &Session::problem_changed, this, &EditPreview::forget);
   connect(&session_, &Session::simulation_changed, this, &EditPreview::forget);
+  connect(&session_, &Session::constraints_changed, this, &EditPreview::forget);
   connect(&session_.selection(), &Selection::changed, this, &EditPreview::forget);
 }
 

@@ -143,9 +143,10 @@ class Session : public QObject {
   // ---------------------------------------------------------------------------------
   // What a person demands of strategies for the open model on the open cluster, stored with the
   // workspace. Searches and tournaments that begin from now on keep to them; edits by hand need not.
-  // Null: nothing is demanded.
+  // Null: nothing is demanded. Where they contradict each other in the groups that are open, they
+  // are there without being bound, and nobody keeps to them.
   const std::shared_ptr<const Constraints>& constraints() const { return constraints_; }
-  // The same on snapshot().opened; null: nothing is demanded.
+  // The same on snapshot().opened; null: there is nothing to keep to.
   const std::shared_ptr<const BoundConstraints>& bound_constraints() const { return bound_; }
   // One undoable step. False, and `failed` says why, where no strategy could keep to them.
   bool constrain(const Constraints& wanted, const QString& label);
@@ -242,7 +243,7 @@ class Session : public QObject {
   void show_loaded(struct LoadedProblem loaded);
   void take_snapshot(const struct LoadedProblem& loaded);
   void show_same_problem(const struct LoadedProblem& loaded);
-  void show_latest_of_workspace();
+  bool show_latest_of_workspace();
   void show_history(const struct LoadedProblem& loaded);
   void apply(const struct ShownStrategy& shown);
   void take_groups();
@@ -259,6 +260,7 @@ class Session : public QObject {
 
   void apply_constraints(const Constraints& constraints);
   void find_constraints();
+  void forget_constraints();  // those of another workspace
 
   void launch(double budget_seconds);
   void abandon_search();

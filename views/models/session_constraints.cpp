@@ -66,6 +66,12 @@ void Session::apply_constraints(const Constraints& constraints) {
   find_constraints();
 }
 
+void Session::forget_constraints() {
+  state_->constraints.clear();
+  state_->constrained.reset();
+  find_constraints();
+}
+
 // Of the problem that is open now: those of before where it is the same in other groups.
 void Session::find_constraints() {
   if (!snapshot_.opened || state_->constrained == snapshot_.opened) return;
@@ -81,8 +87,8 @@ void Session::find_constraints() {
       known = state_->constraints.emplace(key, stored_constraints(*state_->workspace, key)).first;
     }
     if (known != state_->constraints.end() && !known->second.empty()) {
-      bound_ = bind_constraints(&known->second, *snapshot_.opened);
       constraints_ = std::make_shared<const Constraints>(known->second);
+      bound_ = bind_constraints(constraints_.get(), *snapshot_.opened);
     }
   } catch (const InputError& error) {
     trouble = QString::fromUtf8(error.what());

@@ -139,7 +139,7 @@ void Session::start_search(const QString& planner, const PlannerOptions& options
   state_->to_steer.reset();
   stop_comparing();
   state_->request = {state_->request.job, planner, options, nullptr, nullptr, 0, 0, 0};
-  if (!options.constraints) state_->request.options.constraints = constraints_;
+  if (!options.constraints) state_->request.options.constraints = bound_ ? constraints_ : nullptr;
   state_->request.options.record_steps =
       records_steps(plugins_, planner.toStdString(), *snapshot_.opened);
   state_->best_found.reset();

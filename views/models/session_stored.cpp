@@ -159,25 +159,26 @@ void Session::open_workspace(const std::filesystem::path& file, bool show_latest
     emit failed(QString::fromUtf8(error.what()));
     return;
   }
-  if (show_latest) {
-    show_latest_of_workspace();
-  } else if (state_->model && snapshot_.problem) {
+  const bool shows = show_latest && show_latest_of_workspace();
+  if (!shows && state_->model && snapshot_.problem)
     state_->recorder.problem(*state_->model, *state_->cluster, snapshot_.opened);
-  }
+  forget_constraints();
   emit workspace_changed();
 }
 
-void Session::show_latest_of_workspace() {
+// False: it holds nothing to show.
+bool Session::show_latest_of_workspace() {
   const std::vector<StoredRun> runs = state_->workspace->runs();
   const auto run = std::max_element(runs.begin(), runs.end(), [](const auto& a, const auto& b) {
     return std::pair(a.best.has_value(), a.id) < std::pair(b.best.has_value(), b.id);
   });
   if (run != runs.end()) {
     show_run(run->id);
-    return;
+    return true;
   }
   const std::vector<StoredStrategy> strategies = state_->workspace->strategies();
   if (!strategies.empty()) show_strategy(strategies.back().id);
+  return !strategies.empty();
 }
 
 void Session::show_strategy(StrategyRow strategy, std::function<void()> shown) {

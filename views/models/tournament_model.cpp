@@ -96,7 +96,7 @@ void TournamentModel::run(const std::vector<std::string>& planners, const Planne
   problem_ = opened;
   problem_digest_ = opened->digest();
   options_ = options;
-  options_.constraints = session_.constraints();
+  options_.constraints = session_.bound_constraints() ? session_.constraints() : nullptr;
   entries_.clear();
   for (const std::string& planner : planners) entries_.emplace_back().planner = planner;
   order_.resize(entries_.size());

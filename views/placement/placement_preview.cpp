@@ -40,7 +40,8 @@ PlacementPreview::PlacementPreview(Session& session, PlacementModel& model, QTab
 }
 
 void PlacementPreview::look_at(const QModelIndex& index, bool hovered) {
-  if (index == cell_ && hovered == hovered_) return;
+  const bool nothing_told = index.isValid() || what_.isEmpty();  // a drop that came to nothing
+  if (index == cell_ && hovered == hovered_ && nothing_told) return;
   cell_ = index;
   hovered_ = hovered;
   what_.clear();

@@ -7,6 +7,7 @@
 #include <QToolButton>
 #include <QVBoxLayout>
 
+#include "views/style/own_escape.h"
 #include "views/style/style.h"
 #include "views/style/transport_bar.h"
 
@@ -74,8 +75,7 @@ void ReplayPanel::tell(const QString& story) { story_->setText(story); }
 
 // Esc ends the replay, whatever it means in the window.
 bool ReplayPanel::event(QEvent* event) {
-  if (event->type() == QEvent::ShortcutOverride &&
-      static_cast<QKeyEvent*>(event)->key() == Qt::Key_Escape) {
+  if (is_own_escape(*event)) {
     event->accept();
     return true;
   }

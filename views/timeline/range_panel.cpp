@@ -13,6 +13,7 @@
 
 #include "views/models/explanation.h"
 #include "views/style/list_table.h"
+#include "views/style/own_escape.h"
 #include "views/style/style.h"
 #include "views/timeline/timeline_canvas.h"
 
@@ -110,6 +111,14 @@ void RangePanel::focus_table() { table_->setFocus(); }
 void RangePanel::showEvent(QShowEvent* event) {
   QWidget::showEvent(event);
   refresh();
+}
+
+bool RangePanel::event(QEvent* event) {
+  if (is_own_escape(*event)) {
+    event->accept();
+    return true;
+  }
+  return QWidget::event(event);
 }
 
 void RangePanel::keyPressEvent(QKeyEvent* event) {

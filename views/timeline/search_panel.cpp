@@ -10,6 +10,7 @@
 #include <QVBoxLayout>
 
 #include "views/style/list_table.h"
+#include "views/style/own_escape.h"
 #include "views/style/style.h"
 #include "views/style/text.h"
 #include "views/timeline/timeline_canvas.h"
@@ -125,6 +126,7 @@ void SearchPanel::showEvent(QShowEvent* event) {
 }
 
 bool SearchPanel::eventFilter(QObject* watched, QEvent* event) {
+  if (is_own_escape(*event)) event->accept();
   if (event->type() != QEvent::KeyPress) return QWidget::eventFilter(watched, event);
   switch (static_cast<QKeyEvent*>(event)->key()) {
     case Qt::Key_Escape:

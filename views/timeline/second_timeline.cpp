@@ -164,6 +164,7 @@ void SecondTimeline::clear(const QString& why) {
   why_none_ = why;
   canvas_->show_rows(nullptr, Nanos(0));
   first_.show_changes(nullptr);
+  for (TimelineCanvas* canvas : {&first_, canvas_}) canvas->set_least_whole(Nanos(0));
   refresh_titles();
 }
 

@@ -179,8 +179,8 @@ void TimelineCanvas::take_arrows() {
 void TimelineCanvas::read_selection() {
   const Selection& selection = session_.selection();
   scene_.task = other_ ? own_task_ : selection.task();
-  scene_.device = selection.device();
-  scene_.link = selection.link();
+  scene_.device = same_cluster() ? selection.device() : std::nullopt;
+  scene_.link = same_cluster() ? selection.link() : std::nullopt;
   scene_.range = selection.range();
   scene_.selected.clear();
   const auto& problem = session_.snapshot().problem;
@@ -250,6 +250,11 @@ void TimelineCanvas::view_changed(bool by_person) {
   update_scroll_bars();
   viewport()->update();
   if (by_person) emit mapping_changed();
+}
+
+bool TimelineCanvas::same_cluster() const {
+  const auto& problem = session_.snapshot().problem;
+  return !problem || !rows_ || problem->cluster == rows_->timeline->program->cluster;
 }
 
 bool TimelineCanvas::same_graph() const {
@@ -375,7 +380,9 @@ void TimelineCanvas::select_task(TaskId task) {
   if (other_ && !same_graph()) return read_selection();
   if (!op.valid() || !same_graph()) return;
   const GroupId group = session_.snapshot().problem->grouping->group_of(op);
-  if (!other_) return session_.selection().select_task(task, op, group);
+  const auto& outcome = session_.snapshot().outcome;
+  const bool is_shown = !outcome || outcome->timeline == rows_->timeline;  // rows may be on their way
+  if (!other_ && is_shown) return session_.selection().select_task(task, op, group);
   session_.selection().select_op(op, group);
   read_selection();
 }

@@ -126,6 +126,7 @@ class TimelineCanvas : public QAbstractScrollArea {
   void update_cursor(const QPoint& at, Qt::KeyboardModifiers modifiers);
   double whole() const;
   bool same_graph() const;  // as the session's
+  bool same_cluster() const;  // or the session has none
   bool handle_view_key(int key);
   bool handle_selection_key(int key, const QString& text);
 

@@ -101,6 +101,7 @@ bool TimelineCanvas::handle_selection_key(int key, const QString& text) {
       own_task_.reset();
       session_.selection().select_range(std::nullopt);
       session_.selection().clear();
+      read_selection();
       return true;
     default:
       return false;
@@ -257,7 +258,9 @@ void TimelineCanvas::click(const QPoint& at) {
     }
     select_task(slices.task[best]);
   } else {
+    own_task_.reset();
     session_.selection().clear();
+    read_selection();
   }
 }
 
@@ -268,6 +271,8 @@ void TimelineCanvas::click_label(std::size_t index) {
     scene_.filter.collapsed.resize(static_cast<std::size_t>(rows_->sections));
     scene_.filter.collapsed[section] = !scene_.filter.collapsed[section];
     layout();
+  } else if (!same_cluster()) {
+    return;  // its devices and links are not those that are shown
   } else if (row.kind == RowKind::Link) {
     session_.selection().select_link(row.link);
   } else {

@@ -5,12 +5,14 @@
 #include <QMenu>
 
 #include "views/style/text.h"
+#include "views/style/own_escape.h"
 #include "views/timeline/timeline_canvas.h"
 
 namespace strato {
 
 // Of the words that filter: all that is typed is theirs.
 bool TimelineCanvas::eventFilter(QObject* watched, QEvent* event) {
+  if (watched == words_ && is_own_escape(*event)) event->accept();
   if (watched != words_ || event->type() != QEvent::KeyPress)
     return QAbstractScrollArea::eventFilter(watched, event);
   const int key = static_cast<QKeyEvent*>(event)->key();

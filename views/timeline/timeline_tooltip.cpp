@@ -46,7 +46,7 @@ QString TimelineCanvas::describe(TaskId id) const {
                       style::time(times.end - times.start));
   if (rows_->measured) rows += measured_lines(times, rows_->measured->tasks[id]);
   const auto& problem = session_.snapshot().problem;
-  if (problem && problem->graph == program.graph) {
+  if (same_graph() && same_cluster()) {
     const Estimate cost = explain_task(*rows_->timeline, id, *problem->cost);
     rows += line(tr("cost"), cost_text(cost));
     rows += line(tr("from"), cost_source_text(cost));

@@ -58,7 +58,7 @@ TimelineView::TimelineView(Session& session, QWidget* parent)
   connect(&session, &Session::measured_changed, this, &TimelineView::outcome_changed);
   connect(&session, &Session::explanation_changed, this, [this] {
     canvas_->show_explanation(session_.snapshot().explanation);
-    refresh_side();
+    range_->refresh();  // why devices are idle
   });
   connect(&building_, &QFutureWatcherBase::finished, this, [this] {
     if (building_.isCanceled() || building_.future().resultCount() == 0) return;
@@ -282,8 +282,10 @@ QToolButton* TimelineView::make_show_menu(QWidget* bar) {
   QAction* before_export = menu->addSeparator();
   connect(menu, &QMenu::aboutToShow, this, [this, menu, before_export] {
     const auto actions = menu->actions();
-    for (auto i = actions.indexOf(before_export) + 1; i < actions.size(); ++i)
-      actions[i]->menu()->deleteLater();  // of the last time
+    for (auto i = actions.indexOf(before_export) + 1; i < actions.size(); ++i) {
+      menu->removeAction(actions[i]);  // of the last time
+      actions[i]->menu()->deleteLater();
+    }
     if (canvas_->rows()) add_export_actions(*menu);
   });
   button->setMenu(menu);

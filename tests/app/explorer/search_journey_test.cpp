@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <QAction>
+#include <QApplication>
 #include <QLabel>
 #include <QTemporaryDir>
 #include <QTest>
@@ -15,6 +16,8 @@
 #include "views/search/replay_panel.h"
 #include "views/search/search_tree_view.h"
 #include "views/search/steer_bar.h"
+#include "views/timeline/search_panel.h"
+#include "views/timeline/timeline_view.h"
 
 namespace strato {
 namespace {
@@ -135,6 +138,27 @@ TEST_F(SearchJourneyTest, ADamagedTreeIsToldWhereTheTreeWouldBe) {
   EXPECT_TRUE(told);
   EXPECT_TRUE(again.session.snapshot().outcome);
   EXPECT_TRUE(again.failed.isEmpty()) << again.failed.join('\n').toStdString();
+}
+
+// Escape in the timeline's search closes it; the window's own Escape comes with the next one.
+TEST_F(SearchJourneyTest, EscapeIsTheFieldsFirst) {
+  Explorer explorer;
+  Session& session = explorer.session;
+  explorer.window.open({sample("models/lenet.onnx"), sample("clusters/tag-2x1080ti.json")});
+  ASSERT_TRUE(QTest::qWaitFor([&] { return session.snapshot().outcome != nullptr; }, kPatience));
+  session.settle();
+  QApplication::setActiveWindow(&explorer.window);
+  session.selection().select_group(GroupId(0));
+  auto* panel = explorer.window.findChild<SearchPanel*>();
+  auto* timeline = explorer.window.findChild<TimelineView*>();
+  ASSERT_NE(panel, nullptr);
+  QTest::keyClick(&timeline->canvas(), Qt::Key_Slash);
+  ASSERT_TRUE(panel->isVisible());
+  QTest::keyClick(QApplication::focusWidget(), Qt::Key_Escape);
+  EXPECT_FALSE(panel->isVisible());
+  EXPECT_TRUE(session.selection().contains(GroupId(0)));
+  QTest::keyClick(&explorer.window, Qt::Key_Escape);
+  EXPECT_FALSE(session.selection().contains(GroupId(0)));
 }
 
 }  // namespace

@@ -146,5 +146,29 @@ TEST_F(History, ForgetsWhatIsOfAnotherProblem) {
   EXPECT_EQ(model().rowCount(), 1);
 }
 
+// Rows of one workspace are other strategies in another: nothing there is renamed or shown by them.
+TEST_F(History, KnowsNoRowsOfAnotherWorkspace) {
+  open_workspace();
+  open_lenet();
+  edit(0, Mode::ModelParallel);
+  session_.settle();
+  session_.open_workspace(folder_.filePath("second.strata").toStdString(), false);
+  session_.settle();
+  edit(1, Mode::Duplicate);
+  session_.settle();
+  const Strategy shown = session_.snapshot().strategy;
+  ASSERT_EQ(model().rowCount(), 3);
+  ASSERT_EQ(model().current_row(), 2);
+  model().setData(model().index(1, EditHistory::Name), "mine", Qt::EditRole);
+  session_.settle();
+  for (const StoredStrategy& stored : session_.workspace()->strategies())
+    EXPECT_NE(stored.label, "mine");
+  model().go_to(row_of("mine"));
+  session_.settle();
+  EXPECT_EQ(session_.snapshot().strategy.groups[GroupId(0)]->mode, Mode::ModelParallel);
+  EXPECT_FALSE(session_.snapshot().strategy == shown);
+  EXPECT_TRUE(failures_.isEmpty()) << failures_.join('\n').toStdString();
+}
+
 }  // namespace
 }  // namespace strato

@@ -3,6 +3,7 @@
 #include <thread>
 
 #include "core/search/baselines.h"
+#include "core/search/constraints.h"
 #include "tests/views/models/fixture.h"
 #include "views/models/strategy_edits.h"
 #include "views/models/vital_signs.h"
@@ -293,6 +294,40 @@ TEST_F(SessionTest, AnotherClusterRightAfterOtherCostsStartsAnew) {
     EXPECT_EQ(session_.snapshot().label, "Data parallel") << cluster;
     EXPECT_EQ(session_.snapshot().strategy, data_parallel(problem())) << cluster;
   }
+}
+
+// Each workspace has the demands that were made in it, and none writes over another's.
+TEST_F(SessionTest, DemandsAreThoseOfTheWorkspace) {
+  open_workspace();
+  open_lenet();
+  Constraints demand;
+  demand.limits.push_back({{"*", {}}, 1});
+  ASSERT_TRUE(session_.constrain(demand, "one device"));
+  session_.settle();
+  session_.open_workspace(folder_.filePath("second.strata").toStdString(), false);
+  EXPECT_EQ(session_.constraints(), nullptr);
+  Constraints other;
+  other.limits.push_back({{"*", {}}, 2});
+  ASSERT_TRUE(session_.constrain(other, "two devices"));
+  session_.settle();
+  open_workspace();
+  ASSERT_NE(session_.constraints(), nullptr);
+  EXPECT_EQ(*session_.constraints(), demand);
+  EXPECT_NE(session_.bound_constraints(), nullptr);
+}
+
+// What is done after another workspace was opened under an open problem is kept there, also where
+// that has nothing to show.
+TEST_F(SessionTest, AnEmptyWorkspaceTakesWhatIsDoneInIt) {
+  open_lenet();
+  session_.open_workspace(folder_.filePath("empty.strata").toStdString());
+  session_.decide({GroupId(0)}, decision_on_device(DeviceId(0)), "by hand");
+  session_.settle();
+  session_.settle();
+  bool there = false;
+  for (const StoredStrategy& stored : session_.workspace()->strategies())
+    there |= stored.label == "by hand";
+  EXPECT_TRUE(there);
 }
 
 }  // namespace
