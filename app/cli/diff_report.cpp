@@ -27,12 +27,17 @@ std::string plans_text(const PlanComparison& comparison) {
 
 std::string causes_text(const PlanComparison& comparison, bool all) {
   Table table({"from step to step", "change", "first", "second"});
-  const std::size_t most = all ? std::max<std::size_t>(comparison.causes.size(), 2) : kCauses;
   const PlanFigures &from = comparison.plans.from, &to = comparison.plans.to;
-  for (const Cause& cause : folded(comparison.causes, most))
+  Cause alike;  // what changes nothing still is a part of both steps
+  alike.text = "the same in both";
+  for (const Cause& cause : comparison.causes)
+    if (!all && cause.change() == Nanos(0)) alike.from = alike.to += cause.to;
+  std::vector<Cause> shown = all ? comparison.causes : folded(comparison.causes, kCauses);
+  if (shown.empty()) return {};
+  if (alike.to > Nanos(0)) shown.push_back(alike);
+  for (const Cause& cause : shown)
     table.add({cause.text, signed_time_text(cause.change()), time_text(cause.from),
                time_text(cause.to)});
-  if (table.empty()) return {};
   table.add({"step time", signed_time_text(comparison.change()), time_text(from.step_time),
              time_text(to.step_time)});
   table.align_left(0);

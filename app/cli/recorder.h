@@ -23,6 +23,8 @@ class Recorder final : public Observer {
   Recorder(const Problem& problem, std::string planner, const PlannerOptions& options);
 
   // Records from now on, as a new run, or as more of an old one.
+  // What data parallelism took, once that was measured.
+  void set_baseline(Nanos baseline) { run_.baseline_ns = baseline.value; }
   void record(Workspace& workspace, const LoadedModel& model, Nanos baseline);
   // The caller holds its RunLock.
   void continue_run(Workspace& workspace, const StoredRun& run);

@@ -121,7 +121,7 @@ int search_by_trials(TrialsCommand options, const Command& command) {
   setting.report = [&](const Trial& trial) {
     if (!command.json && !options.simulates()) print(trial_text(number, trial));
     std::fflush(stdout);
-    ++number;
+    if (number++ == 0 && trial.score.feasible) recorder.set_baseline(trial.score.step_time);
   };
   const auto planner = plugins().planner(options.planner.planner);
   refuse_unknown_options(*planner, planner_options);  // before anything is stored

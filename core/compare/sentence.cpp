@@ -49,6 +49,8 @@ std::string memory_text(const PlanComparison& comparison) {
 std::string no_difference_text(const PlanComparison& comparison) {
   const std::string time = time_text(comparison.plans.to.step_time);
   if (comparison.same_decisions()) return fmt::format("The same: a step takes {}.", time);
+  if (comparison.differing_groups() == 0)
+    return fmt::format("A step takes {} in both, though they differ beside the op groups.", time);
   return fmt::format("A step takes {} in both, though {} op group{} decided otherwise.", time,
                      comparison.differing_groups(),
                      comparison.differing_groups() == 1 ? " is" : "s are");

@@ -1,4 +1,5 @@
 #include "core/search/baselines.h"
+#include "core/strategy/share_weights.h"
 
 #include <algorithm>
 #include <cmath>
@@ -36,15 +37,13 @@ std::vector<DeviceShare> proportional_shares(const Cluster& cluster,
   Nanos fastest = Nanos::max();
   for (DeviceId device : devices) fastest = std::min(fastest, times[cluster.device(device).type]);
   std::vector<DeviceShare> shares;
-  std::int32_t divisor = 0;
   for (DeviceId device : devices) {
     const Nanos time = times[cluster.device(device).type];
     const double relative = time.value > 0 ? fastest / time : 1.0;
     const auto weight = std::max(1, static_cast<std::int32_t>(std::lround(100 * relative)));
-    divisor = std::gcd(divisor, weight);
     shares.push_back({device, weight});
   }
-  for (DeviceShare& share : shares) share.weight /= divisor;
+  divide_by_common(shares);
   return shares;
 }
 

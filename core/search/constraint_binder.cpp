@@ -10,6 +10,7 @@
 #include "core/base/error.h"
 #include "core/cluster/device_names.h"
 #include "core/search/constraint_binder.h"
+#include "core/strategy/share_weights.h"
 
 namespace strato {
 namespace {
@@ -164,12 +165,7 @@ Decision ConstraintBinder::decision_of(const Constraints::Pin& pin, const std::s
     unknown(line, fmt::format("{} is named twice", problem_.cluster->device(twice->device).name),
             "name each device once");
   if (decision.devices.empty()) unknown(line, "names no device", "name at least one");
-  // 2 : 4 is 1 : 2, and shares mean nothing where the batch is not split.
-  const bool splits = pin.mode == Mode::ReplicateAllReduce || pin.mode == Mode::ReplicatePs;
-  std::int32_t divisor = 0;
-  for (const DeviceShare& share : decision.devices) divisor = std::gcd(divisor, share.weight);
-  for (DeviceShare& share : decision.devices) share.weight = splits ? share.weight / divisor : 1;
-  return decision;
+  return reduced(std::move(decision));
 }
 
 }  // namespace strato

@@ -5,6 +5,7 @@
 
 #include "core/base/error.h"
 #include "core/search/constraint_rules.h"
+#include "core/strategy/share_weights.h"
 
 namespace strato {
 namespace {
@@ -119,20 +120,20 @@ class ConstraintRepair {
 
   // Groups that belong together want what most of their compute time wants.
   Decision heaviest(const std::vector<GroupId>& groups) const {
-    std::vector<std::pair<const Decision*, Nanos>> times;
+    if (groups.size() == 1) return *after_.groups[groups.front()];
+    std::vector<std::pair<Decision, Nanos>> times;
     for (const GroupId group : groups) {
-      const Decision& decision = *after_.groups[group];
-      const auto known = std::ranges::find_if(
-          times, [&](const auto& entry) { return *entry.first == decision; });
+      Decision decision = reduced(*after_.groups[group]);
+      const auto known = std::ranges::find(times, decision, [](const auto& entry) { return entry.first; });
       const Nanos time = grouping_->group(group).compute_time;
       if (known == times.end()) {
-        times.emplace_back(&decision, time);
+        times.emplace_back(std::move(decision), time);
       } else {
         known->second += time;
       }
     }
-    return *std::ranges::max_element(times, {}, [](const auto& entry) { return entry.second; })
-                ->first;
+    return std::ranges::max_element(times, {}, [](const auto& entry) { return entry.second; })
+        ->first;
   }
 
   // Devices by how much time of the groups they have, most first; of those, faster ones.
@@ -219,8 +220,9 @@ bool BoundConstraints::keeps(const Item& item, const Strategy& strategy,
   }
   for (const GroupId group : groups) {
     const Decision& decision = *strategy.groups[group];
-    if (item.kind == Item::Kind::Pin && decision != item.pinned) return false;
-    if (item.kind == Item::Kind::Together && decision != *strategy.groups[groups.front()])
+    if (item.kind == Item::Kind::Pin && reduced(decision) != item.pinned) return false;
+    if (item.kind == Item::Kind::Together &&
+        reduced(decision) != reduced(*strategy.groups[groups.front()]))
       return false;
     if (item.kind == Item::Kind::Forbid &&
         (splits_across(decision, item.forbidden) || !modes[static_cast<std::size_t>(decision.mode)]))

@@ -175,7 +175,7 @@ void TreeSearch::restore_kept(std::string_view words) {
   if (actions.size() != groups) damaged();
   if (tree_.is_excluded(actions) || breaks_pins(actions)) return;
   const Score score = evaluate_all({completed(actions, flags)}).front();
-  if (score.better_than(*best_)) keep_way(actions, flags, score);
+  if (best_ && score.better_than(*best_)) keep_way(actions, flags, score);
 }
 
 bool TreeSearch::breaks_pins(const ActionVector& actions) const {

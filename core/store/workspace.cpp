@@ -128,7 +128,14 @@ ClusterRow Workspace::add(const StoredCluster& cluster) {
     const std::string digest = cluster.digest.hex();
     Statement known = state_->prepare("SELECT id FROM cluster WHERE digest = ?");
     bind_text(known, 1, digest);
-    if (known.executeStep()) return known.getColumn(0).getInt64();
+    if (known.executeStep()) {  // what is no part of the digest, as its price, is as of now
+      const ClusterRow row = known.getColumn(0).getInt64();
+      Statement update = state_->prepare("UPDATE cluster SET json = ?1 WHERE id = ?2 AND json <> ?1");
+      bind_text(update, 1, keep_value(*state_->database, cluster.json));
+      update.bind(2, row);
+      update.exec();
+      return row;
+    }
     Statement insert = state_->prepare("INSERT INTO cluster (name, digest, json) VALUES (?, ?, ?)");
     bind_text(insert, 1, cluster.name);
     bind_text(insert, 2, digest);

@@ -39,9 +39,11 @@ void keep_best(std::vector<Suggestion>& found, std::size_t for_each_group) {
 
 }  // namespace
 
-std::vector<Decision> plausible_decisions(const Problem& problem, GroupId group,
+std::vector<Decision> plausible_decisions(const Problem& problem,
+                                          std::span<const GroupId> groups,
                                           const Strategy& strategy,
                                           const BoundConstraints* constraints, std::size_t count) {
+  const GroupId group = groups.front();  // of groups that are alike
   const ActionEstimate estimate(problem);
   std::vector<std::pair<double, Decision>> ranked;
   Strategy tried = strategy;
@@ -51,7 +53,7 @@ std::vector<Decision> plausible_decisions(const Problem& problem, GroupId group,
   const std::size_t broken_now = broken(strategy);
   for (Decision& decision : make_actions(problem, {})) {
     if (strategy.groups[group] == decision) continue;
-    tried.groups[group] = decision;
+    for (const GroupId each : groups) tried.groups[each] = decision;
     if (broken(tried) > broken_now) continue;
     const double seconds = estimate.group_seconds(group, decision);
     ranked.emplace_back(seconds, std::move(decision));
@@ -162,15 +164,12 @@ void Suggestions::begin() {
     try {
       NearSimulator simulator(job.problem, job.simulation);
       const StepUse before = simulator.use(job.strategy);
-      const std::size_t broken =
-          job.constraints ? job.constraints->violated(job.strategy).size() : 0;
       for (const std::vector<GroupId>& groups : job.targets) {
         for (const Decision& decision :
-             plausible_decisions(*job.problem, groups.front(), job.strategy,
+             plausible_decisions(*job.problem, groups, job.strategy,
                                  job.constraints.get(), kDecisions)) {
           if (*latest != job.number) return;
           const Strategy changed = with_decision(job.strategy, groups, decision);
-          if (job.constraints && job.constraints->violated(changed).size() > broken) continue;
           ++tried;
           const EditEffect effect = effect_of(changed, before, simulator.use(changed));
           if (!is_worth_a_word(effect)) continue;

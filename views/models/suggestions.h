@@ -23,7 +23,7 @@ struct Suggestion {
 };
 
 // What to try for one group: legal decisions other than its own, most plausible first. Pure.
-std::vector<Decision> plausible_decisions(const Problem& problem, GroupId group,
+std::vector<Decision> plausible_decisions(const Problem& problem, std::span<const GroupId> groups,
                                           const Strategy& strategy,
                                           const BoundConstraints* constraints, std::size_t count);
 // Those with most compute time and most parameters, at most `count`. Pure.

@@ -10,6 +10,7 @@
 #include <QVBoxLayout>
 #include <algorithm>
 
+#include "core/search/bound_constraints.h"
 #include "core/base/error.h"
 #include "views/models/strategy_edits.h"
 #include "views/search/icicle_widget.h"
@@ -254,7 +255,14 @@ void SearchTreeView::open(std::int32_t vertex) {
   const auto& problem = session_.snapshot().opened;
   if (!model_.tree() || !problem || vertex < 0) return;
   const Strategy partial = model_.tree()->strategy_at(vertex, problem->grouping->size());
-  session_.show_found(complete(partial, *problem->cluster),
+  Strategy found = complete(partial, *problem->cluster);
+  try {  // as it was scored
+    const auto constraints =
+        bind_constraints(session_.search_options().constraints.get(), *problem);
+    if (constraints) found = constraints->repaired(found);
+  } catch (const InputError&) {  // of another problem: nobody kept to them
+  }
+  session_.show_found(found,
                       tr("search tree, depth %1")
                           .arg(model_.tree()->vertices[static_cast<std::size_t>(vertex)].depth));
 }

@@ -107,6 +107,25 @@ TEST(Constraints, leave_what_keeps_to_them_alone) {
   EXPECT_EQ(repaired(constraints, problem, strategy), strategy);
 }
 
+// 10 : 10 is 1 : 1, and weights mean nothing where the batch is not split.
+TEST(Constraints, do_not_mind_how_shares_are_written) {
+  const Problem problem = layers();
+  Constraints constraints;
+  constraints.pins.push_back(parse_pin("product0=allreduce:fast:0x10,fast:1x10"));
+  constraints.together.push_back(parse_together("product2,product3"));
+  const BoundConstraints bound(constraints, problem);
+  Strategy strategy = data_parallel(problem);
+  const auto decide = [&](int op, Mode mode, std::int32_t weight) {
+    strategy.groups[problem.grouping->group_of(OpId(op))] =
+        Decision{mode, {{DeviceId(0), weight}, {DeviceId(1), weight}}};
+  };
+  decide(0, Mode::ReplicateAllReduce, 7);
+  decide(2, Mode::Duplicate, 3);
+  decide(3, Mode::Duplicate, 1);
+  EXPECT_TRUE(bound.violations(strategy).empty());
+  EXPECT_EQ(bound.repaired(strategy), strategy);
+}
+
 TEST(Constraints, fill_partial_strategies_first) {
   const Problem problem = layers();
   Constraints constraints;

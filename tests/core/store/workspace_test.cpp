@@ -142,6 +142,11 @@ TEST(Workspace, EqualValuesAreKeptOnce) {
   const Filled rows = fill(workspace);
   EXPECT_EQ(workspace.add(lenet()), rows.model);
   EXPECT_EQ(workspace.add(testbed()), rows.cluster);
+  StoredCluster priced = testbed();  // what is no part of the digest is as it was added last
+  priced.json = R"({"machines":[], "price": 3})";
+  EXPECT_EQ(workspace.add(priced), rows.cluster);
+  EXPECT_EQ(workspace.cluster(rows.cluster)->json, priced.json);
+  EXPECT_EQ(workspace.add(testbed()), rows.cluster);
   StoredModel other = lenet();
   other.options = R"({"batch":128})";
   EXPECT_NE(workspace.add(other), rows.model) << "another batch is another model row";
