@@ -6,7 +6,8 @@ namespace strato {
 namespace {
 
 constexpr std::array<std::string_view, 2> kSynchronisers{"allreduce", "ps"};
-constexpr std::array<std::string_view, 4> kEncodings{"none", "sparse-rows", "half", "top-k"};
+constexpr std::array<std::string_view, 6> kEncodings{
+    "none", "sparse-rows", "half", "top-k", "sufficient-factors", "low-rank"};
 
 template <class Value, std::size_t N>
 std::optional<Value> value_of(std::string_view name, const std::array<std::string_view, N>& names) {
@@ -33,6 +34,7 @@ std::optional<Encoding> encoding_from(std::string_view name) {
 
 void add_to(Hasher& hasher, const VariableSync& variable) {
   hasher.number(variable.update.value()).number(variable.axis).number(variable.parts.size());
+  hasher.number(variable.staleness);
   for (const SyncPart& part : variable.parts) {
     hasher.number(static_cast<int>(part.synchroniser)).number(static_cast<int>(part.encoding));
     hasher.number(part.server.value()).number(part.merge_group);

@@ -36,11 +36,14 @@ enum class Encoding : std::uint8_t {
                // one for each index that was looked up. All-gathered instead of all-reduced. Exact.
   Half,        // 16-bit floats; lossy
   TopK,        // the hundredth part with the largest magnitudes, with their places; lossy
+  SufficientFactors,  // what the gradient is the product of, instead of it: of a matrix product's
+                      // weight. Gathered; every replica multiplies. Exact.
+  LowRank,            // PowerSGD: two thin matrices whose product is near the gradient; lossy
 };
-std::string_view name_of(Encoding encoding);  // "none", "sparse-rows", "half", "top-k"
+std::string_view name_of(Encoding encoding);  // "none", "sparse-rows", "half", "top-k", ...
 std::optional<Encoding> encoding_from(std::string_view name);
 inline bool is_lossy(Encoding encoding) {
-  return encoding == Encoding::Half || encoding == Encoding::TopK;
+  return encoding == Encoding::Half || encoding == Encoding::TopK || encoding == Encoding::LowRank;
 }
 
 struct SyncPart {
@@ -60,6 +63,9 @@ struct VariableSync {
   OpId update;                  // the variable is the parameter that it updates
   int axis = 0;                 // of the variable; along it the parts are as equal as can be, larger first
   std::vector<SyncPart> parts;  // at least one, at most the axis' extent
+  // Bounded staleness: a step may begin with values that lack the gradients of up to this many steps
+  // before it. 0: synchronous, the only one that keeps the results of training.
+  int staleness = 0;
   friend bool operator==(const VariableSync&, const VariableSync&) = default;
 };
 

@@ -295,6 +295,10 @@ QString encoding_words(Encoding encoding) {
       return QStringLiteral("half (lossy)");
     case Encoding::TopK:
       return QStringLiteral("top 1 % (lossy)");
+    case Encoding::SufficientFactors:
+      return QStringLiteral("sufficient factors");
+    case Encoding::LowRank:
+      return QStringLiteral("low rank (lossy)");
   }
   return {};
 }
