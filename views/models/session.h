@@ -17,6 +17,7 @@
 #include "core/plugin/plugin.h"
 #include "core/search/planner.h"
 #include "core/store/workspace.h"
+#include "core/strategy/strategy_file.h"
 #include "views/models/selection.h"
 #include "views/models/simulation.h"
 #include "views/models/steering.h"
@@ -26,6 +27,7 @@ namespace strato {
 class BoundConstraints;  // core/search/bound_constraints.h
 struct Explanation;   // explanation.h
 struct MeasuredStep;  // launch_run.h
+struct ModelSource;   // problem_source.h
 
 // Everything about one strategy on one problem; immutable, shared between views and threads.
 struct Snapshot {
@@ -103,6 +105,10 @@ class Session : public QObject {
   // Creates it when there is none. `show_latest`: then shows its latest run or strategy.
   void open_workspace(const std::filesystem::path& file, bool show_latest = true);
   void open_plan(const std::filesystem::path& file);
+  // A model and a cluster that are at hand, with a strategy for them, by names; what of it does not
+  // fit is dropped and told.
+  void open_problem(const ModelSource& model, std::shared_ptr<const Cluster> cluster,
+                    const NamedStrategy& strategy, const QString& label);
   Workspace* workspace() const;  // null until one is open
   // That other machines see, too: beside the workspace, else the working folder.
   std::filesystem::path shared_folder() const;
@@ -118,6 +124,7 @@ class Session : public QObject {
   void rename_strategy(StrategyRow strategy, const QString& label);
   void remove_run(RunRow run);
   const ProblemOptions* problem_options() const;  // of the open model; null without one
+  const ModelSource* model_source() const;        // null without one
   QString model_name() const;
   QString cluster_name() const;
   // Measured costs, or other constants of the analytic ones, for this and later models. The

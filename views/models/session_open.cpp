@@ -221,4 +221,24 @@ void Session::open_plan(const std::filesystem::path& file) {
   });
 }
 
+const ModelSource* Session::model_source() const {
+  return state_->model ? &*state_->model : nullptr;
+}
+
+void Session::open_problem(const ModelSource& model, std::shared_ptr<const Cluster> cluster,
+                           const NamedStrategy& strategy, const QString& label) {
+  load(QStringLiteral("Opening %1").arg(QString::fromStdString(model.name)),
+       [model, cluster = std::move(cluster), strategy, label](Loader& loader) {
+         loader.model = model;
+         loader.cluster = ClusterSource{{}, cluster};
+         loader.forget_problem();
+         loader.choose = [strategy, label](LoadedProblem& loaded) {
+           PlanFile plan;
+           plan.graph_digest = loaded.prepared.problem->graph->digest();
+           plan.strategy = strategy;
+           choose_plan(loaded, plan, label);
+         };
+       });
+}
+
 }  // namespace strato
