@@ -76,8 +76,20 @@ ALTER TABLE launch ADD COLUMN job TEXT NOT NULL DEFAULT '';
 ALTER TABLE launch ADD COLUMN folder TEXT NOT NULL DEFAULT '';
 )sql";
 
+// What people say about models (0), clusters (1), runs (2) and strategies (3). Row ids are never
+// given twice, so that nothing is said about what comes after something that was deleted.
+constexpr const char* kVersion5 = R"sql(
+CREATE TABLE annotation (
+  kind INTEGER NOT NULL, item INTEGER NOT NULL, tags TEXT NOT NULL, note TEXT NOT NULL,
+  PRIMARY KEY (kind, item)
+) WITHOUT ROWID;
+CREATE TRIGGER annotation_of_run AFTER DELETE ON run BEGIN
+  DELETE FROM annotation WHERE kind = 2 AND item = OLD.id;
+END;
+)sql";
+
 constexpr Migration kMigrations[] = {
-    {1, kVersion1}, {2, kVersion2}, {3, kVersion3}, {4, kVersion4}};
+    {1, kVersion1}, {2, kVersion2}, {3, kVersion3}, {4, kVersion4}, {5, kVersion5}};
 
 }  // namespace
 

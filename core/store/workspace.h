@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -16,6 +17,7 @@
 #include <vector>
 
 #include "core/base/digest.h"
+#include "core/store/annotation.h"
 
 namespace strato {
 
@@ -105,7 +107,7 @@ struct StoredLaunch {  // of a strategy on real processes
 
 class Workspace {
  public:
-  static constexpr int kSchemaVersion = 4;
+  static constexpr int kSchemaVersion = 5;
   // Opens, or creates when there is no such file. `read_only` never writes, not even the schema: a
   // file of an older version is read into memory as it is now, and data_version() stays.
   explicit Workspace(const std::filesystem::path& file, bool read_only = false);
@@ -126,8 +128,11 @@ class Workspace {
   LaunchRow add(const StoredLaunch& launch);  // with its id when it has one: comes back
   void update(const StoredLaunch& launch);    // state, measured, note, result, job and folder
   void remove_launch(LaunchRow launch);
-  void remove_run(RunRow run);  // with its history and tree; strategies stay
+  void remove_run(RunRow run);  // with its history, tree, tags and note; strategies stay
   void rename_strategy(StrategyRow strategy, std::string_view label);
+  // Instead of what was said about it before; an empty one takes that away. Throws InputError when
+  // there is no such row, or a tag is no word (annotation.h).
+  void annotate(const StoredItem& item, const Annotation& annotation);
 
   std::vector<StoredModel> models() const;  // without content
   std::vector<StoredCluster> clusters() const;
@@ -146,6 +151,10 @@ class Workspace {
 
   std::vector<StoredLaunch> launches() const;  // without result
   std::optional<StoredLaunch> launch(LaunchRow id) const;
+
+  // Of those that have one.
+  std::map<StoredItem, Annotation> annotations() const;
+  Annotation annotation(const StoredItem& item) const;  // empty: nothing was said
 
   std::optional<std::string> setting(std::string_view key) const;
   void set_setting(std::string_view key, std::string_view value);

@@ -91,6 +91,10 @@ void Session::remove_run(RunRow run) {
   });
 }
 
+void Session::in_workspace(std::function<void(Workspace&)> change) {
+  state_->recorder.change(std::move(change));
+}
+
 void Session::settle() {
   do {
     state_->load.wait();

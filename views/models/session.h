@@ -115,7 +115,8 @@ class Session : public QObject {
   // From the workspace, with its model and cluster. `shown` is called when the snapshot has it, and
   // never when it cannot be shown, or something else is opened meanwhile.
   void show_strategy(StrategyRow strategy, std::function<void()> shown = {});
-  void show_run(RunRow run);                 // its best strategy, history and tree
+  // Its best strategy, history and tree; `shown` as above.
+  void show_run(RunRow run, std::function<void()> shown = {});
   void show_model(ModelRow model);           // on the cluster that is open
   void show_cluster(ClusterRow cluster);     // under the model that is open
   void regroup(int max_groups);
@@ -123,6 +124,9 @@ class Session : public QObject {
   void reopen_model(const ImportOptions& import, const ProblemOptions& options);
   void rename_strategy(StrategyRow strategy, const QString& label);
   void remove_run(RunRow run);
+  // On the recorder's thread, after all that is to be written; workspace_changed tells when it is
+  // done, `failed` what it threw. Nothing without a workspace.
+  void in_workspace(std::function<void(Workspace&)> change);
   const ProblemOptions* problem_options() const;  // of the open model; null without one
   const ModelSource* model_source() const;        // null without one
   QString model_name() const;

@@ -197,13 +197,15 @@ void Session::show_strategy(StrategyRow strategy, std::function<void()> shown) {
       std::move(shown));
 }
 
-void Session::show_run(RunRow run) {
+void Session::show_run(RunRow run, std::function<void()> shown) {
   if (!state_->workspace) return;
-  load(QStringLiteral("Opening run #%1").arg(run),
-       [file = state_->workspace->file(), run](Loader& loader) {
-         const Workspace workspace(file, true);
-         take_run(loader, workspace, run);
-       });
+  load(
+      tr("Opening run #%1").arg(run),
+      [file = state_->workspace->file(), run](Loader& loader) {
+        const Workspace workspace(file, true);
+        take_run(loader, workspace, run);
+      },
+      std::move(shown));
 }
 
 void Session::show_model(ModelRow model) {
