@@ -62,7 +62,9 @@ struct Buffer {
   Bytes bytes;
 };
 
-// Bytes that live through the whole step: parameters, optimizer state, constants, the input batch.
+// Bytes that live through the whole step: parameters, optimizer state, constants, the input batch,
+// and gradients that are kept from step to step (VariableSync::staleness): a Split that writes no
+// buffer keeps what it reads, and a Split or Update that reads none has what the step before kept.
 struct Resident {
   TensorId tensor;
   DeviceId device;

@@ -21,10 +21,10 @@
 // proportion to its weight. "variables" are parameters that are synchronised in another way than
 // their groups say (variable_sync.h): equal parts along the axis (0 unless it is there), each with
 // "sync" ("ps" with its "server", or "allreduce"), and where it is not the default "encoding"
-// ("none", "sparse-rows", "half", "top-k"), of ps "stations", of allreduce "merge_group" and
-// "sequence". "order" is either a list of ops in the order in
-// which they run, those not listed after all that are; or an object with the priorities of ops,
-// smaller first, 0 for those not in it.
+// ("none", "sparse-rows", "half", "top-k", "sufficient-factors", "low-rank"), of ps "stations", of
+// allreduce "merge_group" and "sequence"; a variable may have a "staleness" (0, see there). "order"
+// is either a list of ops in the order in which they run, those not listed after all that are; or an
+// object with the priorities of ops, smaller first, 0 for those not in it.
 #pragma once
 
 #include <cstdint>
@@ -76,6 +76,7 @@ struct NamedVariable {
   std::string variable;  // the parameter's name
   int axis = 0;
   std::vector<NamedPart> parts;
+  int staleness = 0;
   friend bool operator==(const NamedVariable&, const NamedVariable&) = default;
 };
 

@@ -61,9 +61,39 @@ class VariableCheck {
     }
   }
 
+  void check_staleness(const VariableSync& variable) const {
+    if (variable.staleness < 0)
+      fail_at(place(variable), fmt::format("has a staleness of {}", variable.staleness),
+              "count from 0, which is synchronous");
+    if (variable.staleness == 0) return;
+    for (const SyncPart& part : variable.parts)
+      if (part.synchroniser != Synchroniser::Ps)
+        fail_at(place(variable),
+                fmt::format("has a staleness of {}, and is all-reduced, which all replicas do in "
+                            "the same step",
+                            variable.staleness),
+                "give all its parts servers (ps), or a staleness of 0");
+  }
+
+  // Every replica multiplies all of it for itself.
+  void check_factors(const VariableSync& variable, const SyncPart& part,
+                     const std::string& at) const {
+    if (part.encoding != Encoding::SufficientFactors) return;
+    if (part.synchroniser == Synchroniser::Ps)
+      fail_at(at, "sends sufficient factors to a server, and every replica multiplies for itself",
+              "take allreduce, or another encoding");
+    if (variable.parts.size() > 1)
+      fail_at(at, "sends sufficient factors, which are those of the whole variable",
+              "leave the variable in one part, or take another encoding");
+    if (part.merge_group >= 0 || !part.sequence.empty())
+      fail_at(at, "sends sufficient factors, and has a merge group or a reduction sequence",
+              "nothing is reduced: leave them out");
+  }
+
   void check_part(const VariableSync& variable, std::size_t index) {
     const SyncPart& part = variable.parts[index];
     const std::string at = fmt::format("{}, part {}", place(variable), index);
+    check_factors(variable, part, at);
     if (part.synchroniser == Synchroniser::Ps) {
       check_server(part, at);
     } else {
@@ -115,8 +145,7 @@ class VariableCheck {
               "count merge groups from 0, or take -1 for none");
     check_sequence(variable, part, at);
     if (part.merge_group < 0) return;
-    const bool gathered = part.encoding == Encoding::SparseRows || part.encoding == Encoding::TopK;
-    if (gathered)
+    if (is_gathered(part.encoding))
       fail_at(at,
               fmt::format("is in merge group {} and encoded as {}, which is gathered alone",
                           part.merge_group, name_of(part.encoding)),
@@ -173,36 +202,25 @@ class VariableCheck {
   std::map<std::int32_t, const SyncPart*> groups_;  // by merge group: its first part
 };
 
-// How many rows look-ups touch: with samples of the batch, and always.
-struct LookedUp {
-  std::int64_t by_batch = 0, fixed = 0;
-};
-
-// Adds those that a gradient's rows come from; false: they come from something else, too.
-bool add_look_ups(const Graph& graph, TensorId gradient, const Tensor& parameter, LookedUp& rows) {
-  const OpId producer = graph.tensor(gradient).producer;
-  if (!producer.valid()) return false;
-  const Op& op = graph.op(producer);
-  if (op.type == "GatherGrad" && op.inputs.size() >= 2) {
-    const auto rank = static_cast<std::int64_t>(parameter.shape.size());
-    const std::int64_t axis = op.integer("axis", 0);
-    const Tensor& indices = graph.tensor(op.inputs[1]);
-    const bool batched = indices.batch.kind == BatchKind::Batched;
-    (batched ? rows.by_batch : rows.fixed) += indices.elements();
-    return graph.tensor(gradient).shape == parameter.shape && (axis == 0 || axis == -rank);
-  }
-  if (op.type != "AddN" && op.type != "Add" && op.type != "Identity") return false;
-  return std::ranges::all_of(op.inputs, [&](TensorId input) {
-    return input.valid() && add_look_ups(graph, input, parameter, rows);
-  });
-}
-
-LookedUp look_ups(const Graph& graph, OpId update) {
-  const TensorId parameter = parameter_of(graph, update);
-  if (!parameter.valid() || graph.tensor(parameter).shape.empty()) return {};
-  LookedUp rows;
-  const TensorId gradient = graph.op(update).inputs[1];
-  return add_look_ups(graph, gradient, graph.tensor(parameter), rows) ? rows : LookedUp();
+void check_encodings(const VariableSync& variable, const Tensor& tensor, const Graph& graph,
+                     const std::string& place) {
+  const auto takes = [&](Encoding encoding) {
+    return std::ranges::find(variable.parts, encoding, &SyncPart::encoding) != variable.parts.end();
+  };
+  if (takes(Encoding::SparseRows) && looked_up_rows(graph, variable.update) == 0)
+    fail_at(place, fmt::format("sends sparse rows, and \"{}\" is not only looked up", tensor.name),
+            "send it as it is: its gradient has no rows of zeros");
+  if (takes(Encoding::SufficientFactors) && gradient_products(graph, variable.update).empty())
+    fail_at(place,
+            fmt::format("sends sufficient factors, and the gradient of \"{}\" is no matrix product "
+                        "over the samples",
+                        tensor.name),
+            "send it as it is: it has no factors");
+  if (takes(Encoding::LowRank) && !is_matrix(tensor))
+    fail_at(place,
+            fmt::format("is sent with a low rank, and \"{}\" is no matrix of floating point numbers",
+                        tensor.name),
+            "send it as it is, or take half or top-k");
 }
 
 std::string describe_part(const SyncPart& part, const Cluster& cluster) {
@@ -259,64 +277,8 @@ void validate_variables(const Strategy& strategy, const Graph& graph) {
                             part.merge_group, first.name, name_of(first.type)),
                 "merge variables of one type");
     }
-    const bool sparse = std::ranges::any_of(
-        variable.parts, [](const SyncPart& part) { return part.encoding == Encoding::SparseRows; });
-    if (sparse && looked_up_rows(graph, variable.update) == 0)
-      fail_at(place,
-              fmt::format("sends sparse rows, and \"{}\" is not only looked up", tensor.name),
-              "send it as it is: its gradient has no rows of zeros");
+    check_encodings(variable, tensor, graph, place);
   }
-}
-
-TensorId parameter_of(const Graph& graph, OpId update) {
-  const Op& op = graph.op(update);
-  if (op.phase != Phase::Update || op.inputs.size() < 2 || !op.inputs[0].valid() ||
-      !op.inputs[1].valid())
-    return {};
-  return graph.update_of(op.inputs[0]) == update ? op.inputs[0] : TensorId();
-}
-
-std::int64_t looked_up_rows(const Graph& graph, OpId update) {
-  const LookedUp rows = look_ups(graph, update);
-  return rows.by_batch + rows.fixed;
-}
-
-PartShape part_shape(const Tensor& variable, int axis, std::int64_t begin, std::int64_t end) {
-  PartShape part{variable.elements(), variable.shape.empty() ? 1 : variable.shape[0]};
-  if (variable.shape.empty()) return part;
-  const std::int64_t extent = variable.shape[static_cast<std::size_t>(axis)];
-  part.elements = part.elements / std::max<std::int64_t>(1, extent) * (end - begin);
-  if (axis == 0) part.rows = end - begin;
-  return part;
-}
-
-std::int64_t encoded_rows(const Graph& graph, OpId update, const PartShape& part,
-                          std::int64_t samples) {
-  const LookedUp all = look_ups(graph, update);
-  const auto of_batch = static_cast<__int128>(all.by_batch) * samples + graph.batch() - 1;
-  const std::int64_t rows = static_cast<std::int64_t>(of_batch / graph.batch()) + all.fixed;
-  return std::clamp<std::int64_t>(rows, 1, std::max<std::int64_t>(1, part.rows));
-}
-
-std::int64_t encoded_elements(const PartShape& part) {
-  return std::max<std::int64_t>(1, (part.elements + 99) / 100);
-}
-
-Bytes encoded_bytes(const Graph& graph, OpId update, Encoding encoding, const PartShape& part,
-                    std::int64_t samples) {
-  constexpr std::int64_t kNumber = 8;  // bytes of a row's number or an element's place
-  const Tensor& variable = graph.tensor(graph.op(update).inputs[0]);
-  const std::int64_t element = size_of(variable.type);
-  std::int64_t bytes = part.elements * element;
-  if (encoding == Encoding::SparseRows) {
-    const std::int64_t row = part.elements / std::max<std::int64_t>(1, part.rows) * element;
-    bytes = encoded_rows(graph, update, part, samples) * (row + kNumber);
-  } else if (encoding == Encoding::TopK) {
-    bytes = encoded_elements(part) * (element + kNumber);
-  } else if (encoding == Encoding::Half) {
-    bytes = part.elements * 2;
-  }
-  return Bytes(std::max<std::int64_t>(1, bytes));
 }
 
 std::string describe(const VariableSync& variable, const Graph& graph, const Cluster& cluster) {
@@ -325,9 +287,13 @@ std::string describe(const VariableSync& variable, const Graph& graph, const Clu
   const TensorId parameter = parameter_of(graph, variable.update);
   const std::string& name =
       parameter.valid() ? graph.tensor(parameter).name : graph.op(variable.update).name;
-  if (parts.size() == 1) return name + ": " + parts[0];
-  return fmt::format("{}: {} parts along axis {}: {}", name, parts.size(), variable.axis,
-                     fmt::join(parts, "; "));
+  std::string text = name + ": ";
+  if (parts.size() > 1)
+    text += fmt::format("{} parts along axis {}: ", parts.size(), variable.axis);
+  text += fmt::format("{}", fmt::join(parts, "; "));
+  if (variable.staleness > 0)
+    text += fmt::format("; {} step{} stale", variable.staleness, variable.staleness == 1 ? "" : "s");
+  return text;
 }
 
 }  // namespace strato

@@ -30,7 +30,7 @@ Encoding read_encoding(const JsonView& view) {
   const std::string name = view.string();
   if (const auto known = encoding_from(name)) return *known;
   view.fail(fmt::format("\"{}\" is not an encoding", name.substr(0, 64)),
-            "encodings: none, sparse-rows, half, top-k");
+            "encodings: none, sparse-rows, half, top-k, sufficient-factors, low-rank");
 }
 
 void read_ps(const JsonView& view, NamedPart& part) {
@@ -75,6 +75,7 @@ Json variables_to_json(std::span<const NamedVariable> variables) {
     for (const NamedPart& part : variable.parts) parts.push_back(to_json(part));
     Json json = {{"variable", variable.variable}};
     if (variable.axis != 0) json["axis"] = variable.axis;
+    if (variable.staleness != 0) json["staleness"] = variable.staleness;
     json["parts"] = std::move(parts);
     list.push_back(std::move(json));
   }
@@ -82,15 +83,17 @@ Json variables_to_json(std::span<const NamedVariable> variables) {
 }
 
 std::vector<NamedVariable> read_variables(const JsonView& view) {
-  constexpr std::int64_t kLastAxis = 63;
+  constexpr std::int64_t kLastAxis = 63, kMostSteps = 1'000'000'000;
   std::vector<NamedVariable> variables;
   std::unordered_set<std::string> seen;
   for (const JsonView& item : view.items()) {
-    item.allow_only({"variable", "axis", "parts", "note"});
+    item.allow_only({"variable", "axis", "parts", "staleness", "note"});
     NamedVariable& variable = variables.emplace_back();
     variable.variable = item.at("variable").string();
     if (const auto axis = item.find("axis"))
       variable.axis = static_cast<int>(axis->integer(0, kLastAxis));
+    if (const auto staleness = item.find("staleness"))
+      variable.staleness = static_cast<int>(staleness->integer(0, kMostSteps));
     for (const JsonView& part : item.at("parts").items()) variable.parts.push_back(read_part(part));
     if (variable.parts.empty())
       item.at("parts").fail("is empty", "give at least one part, or leave the variable out");

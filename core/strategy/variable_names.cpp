@@ -46,7 +46,7 @@ class VariableBinder {
  private:
   void bind(const NamedVariable& named, OpId update) {
     place_ = fmt::format("variable \"{}\"", named.variable);
-    VariableSync variable{update, named.axis, {}};
+    VariableSync variable{update, named.axis, {}, named.staleness};
     for (const NamedPart& part : named.parts) {
       if (part.synchroniser == Synchroniser::Ps && !cluster_.find_device(part.server).valid())
         return say(fmt::format("its server \"{}\" is not in the cluster, dropped", part.server));
@@ -76,6 +76,14 @@ class VariableBinder {
     if (part.encoding == Encoding::SparseRows && looked_up_rows(graph_, update) == 0) {
       part.encoding = Encoding::None;
       say("it is not only looked up, its rows are not sent as sparse ones");
+    }
+    if (part.encoding == Encoding::SufficientFactors && gradient_products(graph_, update).empty()) {
+      part.encoding = Encoding::None;
+      say("its gradient is no matrix product, factors of it are not sent");
+    }
+    if (part.encoding == Encoding::LowRank && !is_matrix(graph_.tensor(parameter_of(graph_, update)))) {
+      part.encoding = Encoding::None;
+      say("it is no matrix, it is not sent with a low rank");
     }
     return part;
   }
@@ -142,6 +150,7 @@ std::vector<NamedVariable> name_variables(std::span<const VariableSync> variable
     NamedVariable& entry = named.emplace_back();
     entry.variable = graph.tensor(parameter_of(graph, variable.update)).name;
     entry.axis = variable.axis;
+    entry.staleness = variable.staleness;
     for (const SyncPart& part : variable.parts) {
       NamedPart& to = entry.parts.emplace_back();
       to.synchroniser = part.synchroniser;

@@ -9,8 +9,19 @@
 //   and sends the new value back. Replicas of a machine with a transfer station send to it, it sums
 //   and sends on; the new value comes back the same way (two-level). Only the server holds the
 //   part's optimizer state.
-// What is sent may be encoded (Compressor). Everything but the lossy encodings keeps the results of
-// training: a step means the same as on one device.
+// What is sent may be encoded (Compressor). Everything but the lossy encodings and staleness keeps
+// the results of training: a step means the same as on one device.
+//
+// Bounded staleness (Ps only) lets a step begin before the gradients of the steps before it have
+// been applied. Every step lasts until what it started has ended, so replicas are never more than
+// one step apart; what is bounded is how old the values are that they read:
+// - 1: step t sends the gradients of step t - 1, which every replica kept, and gets the new values
+//   while it computes. Values lack exactly the gradients of the step before.
+// - 2 and more: step t sends the gradients of step t - 1 to the server, which keeps the sum, and gets
+//   the new values with those of step t - 2. Values lack exactly those of the two steps before; a
+//   larger bound changes nothing more, as there is no further step that could wait.
+// Before the first step no gradients are under way, which count as zeros: an optimizer that counts
+// steps (Adam) counts these, too.
 #pragma once
 
 #include <cstdint>
@@ -37,13 +48,18 @@ enum class Encoding : std::uint8_t {
   Half,        // 16-bit floats; lossy
   TopK,        // the hundredth part with the largest magnitudes, with their places; lossy
   SufficientFactors,  // what the gradient is the product of, instead of it: of a matrix product's
-                      // weight. Gathered; every replica multiplies. Exact.
-  LowRank,            // PowerSGD: two thin matrices whose product is near the gradient; lossy
+                      // weight. Gathered; every replica multiplies. Exact. Of a whole variable.
+  LowRank,            // PowerSGD: of a matrix, thin factors whose product is near it; lossy
 };
 std::string_view name_of(Encoding encoding);  // "none", "sparse-rows", "half", "top-k", ...
 std::optional<Encoding> encoding_from(std::string_view name);
 inline bool is_lossy(Encoding encoding) {
   return encoding == Encoding::Half || encoding == Encoding::TopK || encoding == Encoding::LowRank;
+}
+// What replicas cannot reduce on its way: every one gets all terms, and adds them up.
+inline bool is_gathered(Encoding encoding) {
+  return encoding == Encoding::SparseRows || encoding == Encoding::TopK ||
+         encoding == Encoding::LowRank;
 }
 
 struct SyncPart {
@@ -64,7 +80,7 @@ struct VariableSync {
   int axis = 0;                 // of the variable; along it the parts are as equal as can be, larger first
   std::vector<SyncPart> parts;  // at least one, at most the axis' extent
   // Bounded staleness: a step may begin with values that lack the gradients of up to this many steps
-  // before it. 0: synchronous, the only one that keeps the results of training.
+  // before it. 0: synchronous, the only one that keeps the results of training. Above: Ps parts only.
   int staleness = 0;
   friend bool operator==(const VariableSync&, const VariableSync&) = default;
 };
