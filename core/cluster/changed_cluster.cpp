@@ -18,6 +18,11 @@ ClusterSpec spec_of(const Cluster& cluster) {
   return read_spec(JsonView::parse(cluster.json(), cluster.name()), GpuCatalogue());
 }
 
+std::shared_ptr<const Cluster> parsed(const ClusterSpec& spec) {
+  return std::make_shared<const Cluster>(
+      parse_cluster(spec_to_json(spec).dump(), spec.name, GpuCatalogue()));
+}
+
 // One entry a machine, named as in the cluster.
 std::vector<MachineSpec> single_machines(const ClusterSpec& spec) {
   std::vector<MachineSpec> machines;
@@ -111,7 +116,9 @@ class Changer {
   ChangedCluster make() {
     check();
     for (const MachineKind& kind : kinds_) resize(kind);
+    replace_gpus();
     lay_out();
+    list_gpus();
     scale();
     ChangedCluster result;
     result.cluster = std::make_shared<const Cluster>(
@@ -127,18 +134,58 @@ class Changer {
     check_factor(cluster_, "machine bandwidth", change_.machine_bandwidth);
     check_factor(cluster_, "latency", change_.latency);
     check_factor(cluster_, "memory", change_.memory);
+    for (const auto& [name, gpu] : change_.gpus) kind_named(name);
     for (const auto& [name, count] : change_.machines) {
-      const auto known = std::ranges::find(kinds_, name, &MachineKind::name);
-      std::vector<std::string> names;
-      for (const MachineKind& kind : kinds_) names.push_back(kind.name);
-      if (known == kinds_.end())
-        throw InputError(cluster_.name(), "machines",
-                         fmt::format("\"{}\" is no kind of them", name),
-                         fmt::format("kinds: {}", fmt::join(names, ", ")));
+      kind_named(name);
       if (count < 0 || count > kMaxDevices)
         throw InputError(cluster_.name(), "machines", fmt::format("{} of \"{}\"", count, name),
                          fmt::format("give 0 to {}", kMaxDevices));
     }
+  }
+
+  const MachineKind& kind_named(const std::string& name) const {
+    const auto known = std::ranges::find(kinds_, name, &MachineKind::name);
+    if (known != kinds_.end()) return *known;
+    std::vector<std::string> names;
+    for (const MachineKind& kind : kinds_) names.push_back(kind.name);
+    throw InputError(cluster_.name(), "machines", fmt::format("\"{}\" is no kind of them", name),
+                     fmt::format("kinds: {}", fmt::join(names, ", ")));
+  }
+
+  // The cluster's own first: a catalogue may know another GPU by that name.
+  GpuType gpu_named(const std::string& name) const {
+    const auto own = std::ranges::find(spec_.gpus, name, &GpuType::name);
+    if (own != spec_.gpus.end()) return *own;
+    if (const GpuType* gpu = GpuCatalogue::bundled().find(name)) return *gpu;
+    throw InputError(
+        cluster_.name(), "gpus", fmt::format("\"{}\" is not a known GPU", name.substr(0, 64)),
+        fmt::format("nearest: {}", fmt::join(GpuCatalogue::bundled().nearest(name), ", ")));
+  }
+
+  void replace_gpus() {
+    for (const auto& [name, wanted] : change_.gpus) {
+      const GpuType gpu = gpu_named(wanted);
+      if (std::ranges::find(spec_.gpus, gpu.name, &GpuType::name) == spec_.gpus.end())
+        spec_.gpus.push_back(gpu);
+      for (const MachineId id : kind_named(name).machines) {
+        std::vector<GpuCount>& gpus = machines_[id.index()].gpus;
+        std::int64_t count = 0;
+        for (const GpuCount& each : gpus) count += each.count;
+        if (gpus.size() == 1 && gpus[0].type == gpu.name) continue;
+        gpus = {{gpu.name, count}};
+        for (MachineSpec& machine : machines_) machine.price_per_hour.reset();
+      }
+    }
+  }
+
+  // Those in use, in order of first use, as the reader has it.
+  void list_gpus() {
+    std::vector<GpuType> used;
+    for (const MachineSpec& machine : spec_.machines)
+      for (const GpuCount& each : machine.gpus)
+        if (std::ranges::find(used, each.type, &GpuType::name) == used.end())
+          used.push_back(*std::ranges::find(spec_.gpus, each.type, &GpuType::name));
+    spec_.gpus = std::move(used);
   }
 
   void resize(const MachineKind& kind) {
@@ -270,6 +317,30 @@ ChangedCluster change_cluster(const std::shared_ptr<const Cluster>& cluster,
   for (std::size_t d = 0; d < cluster->device_count(); ++d) same.instead.emplace_back(d);
   same.like = same.instead;
   return same;
+}
+
+std::shared_ptr<const Cluster> with_device_speed(const std::shared_ptr<const Cluster>& cluster,
+                                                 double speed) {
+  check_factor(*cluster, "device speed", speed);
+  if (speed == 1) return cluster;
+  ClusterSpec spec = spec_of(*cluster);
+  const auto renamed = [&](const std::string& name) { return fmt::format("{} x{:.3g}", name, speed); };
+  for (GpuType& gpu : spec.gpus) {
+    gpu.name = renamed(gpu.name);
+    gpu.aliases.clear();
+    gpu.memory_bandwidth *= speed;
+    for (double& rate : gpu.peak_flops) rate *= speed;
+  }
+  for (MachineSpec& machine : spec.machines)
+    for (GpuCount& gpu : machine.gpus) gpu.type = renamed(gpu.type);
+  return parsed(spec);
+}
+
+std::shared_ptr<const Cluster> with_name(const std::shared_ptr<const Cluster>& cluster,
+                                         const std::string& name) {
+  ClusterSpec spec = spec_of(*cluster);
+  spec.name = name;
+  return parsed(spec);
 }
 
 }  // namespace strato

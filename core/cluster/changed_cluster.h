@@ -26,6 +26,9 @@ struct ClusterChange {
   double latency = 1;            // of all links
   double memory = 1;             // of all devices
   std::map<std::string, std::int64_t> machines;  // how many of each kind; not named: as many as now
+  // The GPUs of each kind, by a name of the bundled catalogue or of the cluster; not named: as now.
+  // As many, in the same machines on the same links; what such machines cost is not known.
+  std::map<std::string, std::string> gpus = {};
 
   bool keeps_links() const;
   friend bool operator==(const ClusterChange&, const ClusterChange&) = default;
@@ -41,9 +44,18 @@ struct ChangedCluster {
 };
 
 // `cluster` itself when nothing changes. Throws InputError for a factor outside [1/1024, 1024], an
-// unknown kind of machines, no machine at all, too many devices, and machines that would not be
-// connected.
+// unknown kind of machines or GPU, no machine at all, too many devices, and machines that would not
+// be connected.
 ChangedCluster change_cluster(const std::shared_ptr<const Cluster>& cluster,
                               const ClusterChange& change);
+
+// The same cluster of GPUs whose peak rates and memory bandwidth are `speed` times as high, under
+// names of their own ("V100-SXM2-32GB x2"). What a kernel takes to start stays. Itself for a speed
+// of 1. Throws InputError for one outside [1/1024, 1024].
+std::shared_ptr<const Cluster> with_device_speed(const std::shared_ptr<const Cluster>& cluster,
+                                                 double speed);
+// With another name, which is no part of its digest.
+std::shared_ptr<const Cluster> with_name(const std::shared_ptr<const Cluster>& cluster,
+                                         const std::string& name);
 
 }  // namespace strato

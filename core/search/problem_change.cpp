@@ -6,8 +6,10 @@
 #include <map>
 
 #include "core/base/error.h"
+#include "core/cluster/price.h"
 #include "core/cost/profile.h"
 #include "core/graph/with_batch.h"
+#include "core/graph/with_precision.h"
 #include "core/search/baselines.h"
 
 namespace strato {
@@ -130,6 +132,7 @@ std::string describe(const ProblemChange& change) {
   const auto factor = [&](const char* what, double value) {
     if (value != 1) parts.push_back(fmt::format("{} x{:.3g}", what, value));
   };
+  if (change.precision) parts.emplace_back(name_of(*change.precision));
   factor("network", change.cluster.network_bandwidth);
   factor("links in machines", change.cluster.machine_bandwidth);
   factor("latency", change.cluster.latency);
@@ -137,18 +140,24 @@ std::string describe(const ProblemChange& change) {
   factor("memory", change.cluster.memory);
   for (const auto& [name, count] : change.cluster.machines)
     parts.push_back(fmt::format("{} {}", count, name));
+  for (const auto& [name, gpu] : change.cluster.gpus)
+    parts.push_back(fmt::format("{} with {}", name, gpu));
   return parts.empty() ? "as it is" : fmt::format("{}", fmt::join(parts, ", "));
 }
 
 ProblemChanger::ProblemChanger(Problem problem, CostSources costs)
-    : problem_(std::move(problem)), costs_(std::move(costs)) {}
+    : problem_(std::move(problem)),
+      costs_(std::move(costs)),
+      precision_(precision_of(*problem_.graph)) {}
 
-std::shared_ptr<const Graph> ProblemChanger::graph_with(std::int64_t batch) {
-  if (batch == problem_.graph->batch()) return problem_.graph;
+std::shared_ptr<const Graph> ProblemChanger::graph_with(const ProblemChange& change) {
+  const GraphKey own{problem_.graph->batch(), precision_};
+  const GraphKey key{change.batch.value_or(own.first), change.precision.value_or(own.second)};
+  if (key == own) return problem_.graph;
   const auto known =
-      std::ranges::find_if(graphs_, [&](const auto& graph) { return graph.first == batch; });
+      std::ranges::find_if(graphs_, [&](const auto& graph) { return graph.first == key; });
   if (known != graphs_.end()) return known->second;
-  graphs_.emplace_front(batch, std::make_shared<const Graph>(with_batch(*problem_.graph, batch)));
+  graphs_.emplace_front(key, std::make_shared<const Graph>(changed_graph(*problem_.graph, change)));
   if (graphs_.size() > kKeptGraphs) graphs_.pop_back();
   return graphs_.front().second;
 }
@@ -162,7 +171,7 @@ ChangedProblem ProblemChanger::apply(const ProblemChange& change) {
   ChangedProblem result{problem_, change_cluster(problem_.cluster, change.cluster), {}};
   Problem& problem = result.problem;
   problem.cluster = result.cluster.cluster;
-  problem.graph = graph_with(change.batch.value_or(problem_.graph->batch()));
+  problem.graph = graph_with(change);
   if (problem.graph != problem_.graph || problem.cluster != problem_.cluster) {
     const bool measured = costs_.profile != nullptr && !(costs_.profile->transfers.empty() &&
                                                          costs_.profile->collectives.empty());
@@ -170,11 +179,28 @@ ChangedProblem ProblemChanger::apply(const ProblemChange& change) {
     if (drop)
       result.remarks.emplace_back(
           "The network's measurements do not hold for another one: its times are computed.");
+    if (costs_.profile && change.precision && *change.precision != precision_)
+      result.remarks.emplace_back(
+          "Measured times are of the model's own precision: those of another are computed.");
+    if (!change.cluster.gpus.empty() && price_of(*problem_.cluster) && !price_of(*problem.cluster))
+      result.remarks.emplace_back("What machines with other GPUs cost is not known.");
     problem.cost = make_cost_model(problem.graph, problem.cluster,
                                    drop ? without_network(costs_) : costs_, nullptr);
   }
   if (change.speed != 1) problem.cost = std::make_shared<FasterDevices>(problem.cost, change.speed);
   return result;
+}
+
+std::shared_ptr<const Cluster> cluster_to_keep(const std::shared_ptr<const Cluster>& cluster,
+                                               const ProblemChange& change) {
+  return with_device_speed(change_cluster(cluster, change.cluster).cluster, change.speed);
+}
+
+Graph changed_graph(const Graph& model, const ProblemChange& change) {
+  const bool same_type = !change.precision || *change.precision == precision_of(model);
+  const bool same_batch = !change.batch || *change.batch == model.batch();
+  if (same_type) return with_batch(model, change.batch.value_or(model.batch()));
+  return with_precision(same_batch ? model : with_batch(model, *change.batch), *change.precision);
 }
 
 Strategy carry_over(const Strategy& strategy, const ChangedProblem& changed) {
@@ -197,6 +223,8 @@ StepFigures figures_of(const Problem& problem, const Outcome& outcome) {
   const double seconds = to_seconds(timeline.step_time);
   if (seconds > 0)
     figures.samples_per_second = static_cast<double>(problem.graph->batch()) / seconds;
+  if (const auto price = price_of(*problem.cluster); price && seconds > 0)
+    figures.per_million_samples = price->total() / 3600 / figures.samples_per_second * 1e6;
   double batches_per_second = 0;
   const auto times = graph_times(problem);
   for (const Device& device : problem.cluster->devices())

@@ -1,4 +1,4 @@
-// What if the problem itself were another: its batch, its network, its devices. A strategy for a
+// What if the problem itself were another: its batch, precision, network or devices. A strategy for a
 // problem is carried over to the changed one, so that the two can be compared.
 #pragma once
 
@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/cluster/changed_cluster.h"
+#include "core/graph/graph.h"
 #include "core/search/evaluator.h"
 #include "core/search/problem.h"
 
@@ -20,6 +21,7 @@ struct ProblemChange {
   std::optional<std::int64_t> batch;  // nothing: as it is
   double speed = 1;                   // of all devices: an op takes 1/speed of its time
   ClusterChange cluster;
+  std::optional<DataType> precision = {};  // nothing: as it is; see with_precision
 
   friend bool operator==(const ProblemChange&, const ProblemChange&) = default;
 };
@@ -35,7 +37,7 @@ struct ChangedProblem {
   std::vector<std::string> remarks;  // what could not be taken along, one sentence each
 };
 
-// Makes changed problems of one problem, and keeps the graphs of the last few batches. Not safe
+// Makes changed problems of one problem, and keeps the last few changed graphs. Not safe
 // from several threads at once.
 class ProblemChanger {
  public:
@@ -43,17 +45,26 @@ class ProblemChanger {
   ProblemChanger(Problem problem, CostSources costs);
 
   const Problem& problem() const { return problem_; }
-  // Throws InputError, as with_batch and change_cluster do, and for a speed outside
+  // Throws InputError, as with_batch, with_precision and change_cluster do, and for a speed outside
   // [1/1024, 1024].
   ChangedProblem apply(const ProblemChange& change);
 
  private:
-  std::shared_ptr<const Graph> graph_with(std::int64_t batch);
+  using GraphKey = std::pair<std::int64_t, DataType>;  // batch and precision
+  std::shared_ptr<const Graph> graph_with(const ProblemChange& change);
 
   Problem problem_;
   CostSources costs_;
-  std::deque<std::pair<std::int64_t, std::shared_ptr<const Graph>>> graphs_;  // latest first
+  DataType precision_;
+  std::deque<std::pair<GraphKey, std::shared_ptr<const Graph>>> graphs_;  // latest first
 };
+
+// The changed cluster as one that can be kept in a file: faster devices are GPUs of their own (whose
+// kernels start no faster, so that small ops take a little longer than the what-if says).
+std::shared_ptr<const Cluster> cluster_to_keep(const std::shared_ptr<const Cluster>& cluster,
+                                               const ProblemChange& change);
+// `model` (forward or training) with the batch and the precision of the change.
+Graph changed_graph(const Graph& model, const ProblemChange& change);
 
 // The strategy on the changed problem. Machines that are gone leave their work to the devices that
 // their groups still have, else to the same places of the machines that stay. More machines take
@@ -71,6 +82,8 @@ struct StepFigures {
   bool feasible = false;
   DeviceId fullest;      // by peak / capacity
   Bytes peak, capacity;  // of the fullest device
+  // US dollars for all machines; nothing where the cluster's file has no prices.
+  std::optional<double> per_million_samples = {};
 };
 StepFigures figures_of(const Problem& problem, const Outcome& outcome);
 

@@ -150,5 +150,61 @@ TEST(ChangedCluster, RefusesNonsense) {
   EXPECT_NE(message(change).find("devices in all"), std::string::npos);
 }
 
+// Other GPUs at the same places: paths and names stay, what machines cost is not known any more.
+TEST(ChangedCluster, OtherGpusAreAtTheSamePlaces) {
+  const auto cluster = shared_sample("tag-testbed");
+  ClusterChange change;
+  change.gpus = {{"1080ti", "A100-SXM4-40GB"}};
+  const ChangedCluster other = change_cluster(cluster, change);
+  ASSERT_EQ(other.cluster->device_count(), cluster->device_count());
+  EXPECT_EQ(other.like, other.instead);
+  for (std::size_t d = 0; d < cluster->device_count(); ++d) {
+    const std::string& name = cluster->device(DeviceId(d)).name;
+    EXPECT_EQ(other.cluster->device(DeviceId(d)).name, name);
+    EXPECT_EQ(other.cluster->gpu(DeviceId(d)).name == "A100-SXM4-40GB", name.starts_with("1080ti"));
+  }
+  ASSERT_EQ(other.cluster->gpu_types().size(), 3u);  // those in use, and no other
+  ASSERT_EQ(other.cluster->links().size(), cluster->links().size());
+  for (std::size_t i = 0; i < cluster->links().size(); ++i)
+    EXPECT_EQ(other.cluster->links()[LinkId(i)].bandwidth, cluster->links()[LinkId(i)].bandwidth);
+}
+
+TEST(ChangedCluster, TheSameGpusAreTheSameCluster) {
+  const auto cluster = shared_sample("tag-testbed");
+  ClusterChange change;
+  change.gpus = {{"v100", cluster->gpu(DeviceId(0)).name}};
+  EXPECT_EQ(change_cluster(cluster, change).cluster->digest(), cluster->digest());
+}
+
+// A GPU that another kind has already, and machines that go: no type is listed that nobody has.
+TEST(ChangedCluster, OtherGpusAndFewerMachines) {
+  const auto cluster = shared_sample("tag-testbed");
+  ClusterChange change;
+  change.gpus = {{"1080ti", cluster->gpu(DeviceId(0)).name}};
+  change.machines = {{"p100", 0}};
+  const auto now = change_cluster(cluster, change).cluster;
+  EXPECT_EQ(now->gpu_types().size(), 1u);
+  change.gpus = {{"1080ti", "H900"}};
+  EXPECT_THROW(change_cluster(cluster, change), InputError);
+  change.gpus = {{"a100", "T4"}};
+  EXPECT_THROW(change_cluster(cluster, change), InputError);
+}
+
+TEST(ChangedCluster, FasterDevicesAreGpusOfTheirOwn) {
+  const auto cluster = shared_sample("tag-testbed");
+  EXPECT_EQ(with_device_speed(cluster, 1), cluster);
+  const auto fast = with_device_speed(cluster, 2);
+  ASSERT_EQ(fast->device_count(), cluster->device_count());
+  for (std::size_t d = 0; d < cluster->device_count(); ++d) {
+    const GpuType &before = cluster->gpu(DeviceId(d)), &now = fast->gpu(DeviceId(d));
+    EXPECT_EQ(now.name, before.name + " x2");
+    EXPECT_DOUBLE_EQ(now.memory_bandwidth, before.memory_bandwidth * 2);
+    EXPECT_EQ(now.memory, before.memory);
+  }
+  EXPECT_THROW(with_device_speed(cluster, 0), InputError);
+  EXPECT_THROW(with_device_speed(cluster, std::nan("")), InputError);
+  EXPECT_EQ(with_name(cluster, "mine")->name(), "mine");
+}
+
 }  // namespace
 }  // namespace strato

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "core/base/error.h"
+#include "core/graph/with_precision.h"
 #include "core/search/baselines.h"
 #include "core/search/what_if_curve.h"
 #include "tests/core/search/toy.h"
@@ -190,6 +191,54 @@ TEST_F(ProblemChanges, ScalingKeepsTheBatchOrTheShareOfADevice) {
     EXPECT_EQ(*point.weak.batch, 64 / 4 * static_cast<std::int64_t>(point.devices));
   }
   EXPECT_LE(scaling_points(problem_, {}, kinds[1], 1 << 30).back().devices, kMaxDevices);
+}
+
+TEST_F(ProblemChanges, HalfPrecisionSendsHalfTheBytes) {
+  ProblemChange change;
+  change.precision = DataType::F16;
+  const ChangedProblem changed = changer_.apply(change);
+  const Graph &before = *problem_.graph, &now = *changed.problem.graph;
+  ASSERT_EQ(now.tensor_count(), before.tensor_count());
+  for (std::size_t t = 0; t < now.tensor_count(); ++t) {
+    const Tensor &old = before.tensor(TensorId(t)), &tensor = now.tensor(TensorId(t));
+    const bool halved = old.type == DataType::F32 && old.role != TensorRole::OptimizerState;
+    EXPECT_EQ(tensor.bytes().value * (halved ? 2 : 1), old.bytes().value) << old.name;
+  }
+  EXPECT_LT(with(change), with({}));
+  EXPECT_EQ(describe(change), "float16");
+  change.batch = 128;
+  EXPECT_EQ(changer_.apply(change).problem.graph->batch(), 128);
+  EXPECT_EQ(precision_of(*changer_.apply(change).problem.graph), DataType::F16);
+  change = {};
+  change.precision = DataType::F32;  // as it is
+  EXPECT_EQ(changer_.apply(change).problem.graph, problem_.graph);
+  change.precision = DataType::I8;
+  EXPECT_THROW(changer_.apply(change), InputError);
+}
+
+// There and back: the same model.
+TEST_F(ProblemChanges, PrecisionsAreChangedBack) {
+  const Graph half = with_precision(*problem_.graph, DataType::BF16);
+  EXPECT_EQ(precision_of(half), DataType::BF16);
+  EXPECT_EQ(with_precision(half, DataType::F32).digest(), problem_.graph->digest());
+  EXPECT_EQ(precision_from("bf16"), DataType::BF16);
+  EXPECT_THROW(precision_from("fp8"), InputError);
+  EXPECT_THROW(precision_from(""), InputError);
+}
+
+// What is kept is what was simulated, up to the start of kernels.
+TEST_F(ProblemChanges, TheChangedClusterCanBeKept) {
+  ProblemChange change;
+  change.cluster.network_bandwidth = 2;
+  change.cluster.machines = {{"slow", 3}};
+  EXPECT_EQ(cluster_to_keep(problem_.cluster, change)->digest(),
+            changer_.apply(change).problem.cluster->digest());
+  change.speed = 4;
+  const auto kept = cluster_to_keep(problem_.cluster, change);
+  const auto again = std::make_shared<const Cluster>(
+      parse_cluster(kept->json(), "kept", GpuCatalogue()));
+  EXPECT_EQ(again->digest(), kept->digest());
+  EXPECT_EQ(cluster_to_keep(problem_.cluster, {}), problem_.cluster);
 }
 
 }  // namespace
