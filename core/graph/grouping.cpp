@@ -73,8 +73,17 @@ void make_unique(IdVector<GroupId, OpGroup>& groups) {
   for (OpGroup& group : groups) {
     std::string name = group.name;
     for (int i = 2; !taken.insert(name).second; ++i) name = fmt::format("{} #{}", group.name, i);
-    group.name = std::move(name);
+    group.name = group.own_name = std::move(name);
   }
+}
+
+void check_name(std::string_view name) {
+  const auto is_control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; };
+  if (name.size() > kLongestGroupName)
+    throw InputError("", "name", fmt::format("has {} bytes", name.size()),
+                     fmt::format("use at most {}", kLongestGroupName));
+  if (std::ranges::any_of(name, is_control) || name.front() == ' ' || name.back() == ' ')
+    throw InputError("", "name", "has line breaks, or blanks at an end", "write it in one line");
 }
 
 // Updated here; in a graph that is not trained: read here first.
@@ -145,6 +154,27 @@ Grouping::Grouping(const Graph& graph, std::span<const std::int32_t> group_of,
   for (const GroupId group : group_of_) hasher.number(group.value());
   for (const OpGroup& group : groups_) hasher.number(group.compute_time.value);
   digest_ = hasher.finish();
+}
+
+Grouping Grouping::renamed(GroupId id, std::string_view name) const {
+  const std::string& own = groups_[id].own_name;
+  if (name.empty()) name = own;
+  if (name != own) check_name(name);
+  for (std::size_t i = 0; i < groups_.size(); ++i) {
+    const OpGroup& other = groups_[GroupId(i)];
+    // Own names stay free, so that every group can go back to its own.
+    if (GroupId(i) == id || (other.name != name && other.own_name != name)) continue;
+    throw InputError("", "name", fmt::format("another group is called \"{}\"", name),
+                     "choose another name");
+  }
+  Grouping result = *this;
+  result.groups_[id].name = name;
+  return result;
+}
+
+bool operator==(const Grouping& a, const Grouping& b) {
+  return a.digest_ == b.digest_ &&
+         std::ranges::equal(a.groups_, b.groups_, {}, &OpGroup::name, &OpGroup::name);
 }
 
 GroupId Grouping::find(std::string_view name) const {

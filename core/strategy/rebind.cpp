@@ -301,6 +301,33 @@ bool divide_alike(const Grouping& a, const Grouping& b) {
   return true;
 }
 
+// Names that a person gave to groups that are there as they were. One that is taken by now is left.
+Grouping with_names(const Grouping& grouping, const NamedStrategy& named, const Graph& graph) {
+  const OpsByName ops = ops_by_name(graph);
+  Grouping result = grouping;
+  for (const NamedGroup& group : named.groups) {
+    if (!group.renamed || group.ops.empty() || group.name.empty()) continue;
+    const auto first = ops.find(group.ops.front());
+    if (first == ops.end()) continue;
+    const GroupId id = grouping.group_of(OpId(first->second));
+    if (grouping.group(id).ops.size() != group.ops.size()) continue;
+    const bool same = std::ranges::all_of(group.ops, [&](const std::string& name) {
+      const auto op = ops.find(name);
+      return op != ops.end() && grouping.group_of(OpId(op->second)) == id;
+    });
+    try {
+      if (same) result = result.renamed(id, group.name);
+    } catch (const InputError&) {
+      continue;
+    }
+  }
+  return result;
+}
+
+bool has_names(const NamedStrategy& named) {
+  return std::ranges::any_of(named.groups, &NamedGroup::renamed);
+}
+
 }  // namespace
 
 bool NamedStrategy::names_ops() const {
@@ -317,6 +344,7 @@ NamedStrategy name_strategy(const Strategy& strategy, const Graph& graph, const 
     const OpGroup& group = grouping.group(GroupId(i));
     NamedGroup entry;
     entry.name = group.name;
+    entry.renamed = grouping.is_renamed(GroupId(i));
     for (const OpId op : group.ops) entry.ops.push_back(graph.op(op).name);
     if (const std::optional<Decision>& decision = strategy.groups[GroupId(i)]) {
       entry.mode = decision->mode;
@@ -368,6 +396,7 @@ RestoredGrouping restore_grouping(const NamedStrategy& named, const Graph& graph
   }
   if (unknown > 1) result.unmatched.back() += fmt::format(", nor are {} more", unknown - 1);
   result.grouping = Grouping(graph, group_of, op_times);
+  if (has_names(named)) result.grouping = with_names(result.grouping, named, graph);
   return result;
 }
 
@@ -386,8 +415,9 @@ Rebound restore_strategy(const NamedStrategy& named, const Graph& graph, const G
                          const Cluster& cluster, std::span<const Nanos> op_times) {
   if (!named.names_ops()) return bind_strategy(named, graph, problems, cluster, op_times);
   RestoredGrouping restored = restore_grouping(named, graph, op_times);
-  const bool own = !divide_alike(restored.grouping, problems);
-  if (!own) restored.grouping = problems;
+  const bool alike = divide_alike(restored.grouping, problems);
+  if (alike) restored.grouping = has_names(named) ? with_names(problems, named, graph) : problems;
+  const bool own = !(restored.grouping == problems);
   Rebound result = bind_strategy(named, graph, restored, cluster, op_times);
   if (own)
     result.strategy.grouping = std::make_shared<const Grouping>(std::move(restored.grouping));

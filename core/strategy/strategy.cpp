@@ -177,16 +177,19 @@ Digest Strategy::digest() const {
   if (!variables.empty()) hasher.text("variables").number(variables.size());
   for (const VariableSync& variable : variables) add_to(hasher, variable);
   if (!priorities.empty()) hasher.text("priorities").numbers(std::span(priorities));
+  for (std::size_t g = 0; grouping && g < grouping->size(); ++g) {
+    if (grouping->is_renamed(GroupId(g)))
+      hasher.text("named").number(g).text(grouping->group(GroupId(g)).name);
+  }
   return hasher.finish();
 }
 
 bool operator==(const Strategy& a, const Strategy& b) {
-  const auto whose = [](const Strategy& strategy) {
-    return strategy.grouping ? strategy.grouping->digest() : Digest();
-  };
+  const bool alike = a.grouping && b.grouping ? *a.grouping == *b.grouping
+                                              : a.grouping == b.grouping;
   return a.groups == b.groups && a.bucket == b.bucket && a.duplicated == b.duplicated &&
          a.splits == b.splits && a.variables == b.variables && a.priorities == b.priorities &&
-         whose(a) == whose(b);
+         alike;
 }
 
 Decision decision_on_groups(const Cluster& cluster, std::span<const DeviceGroupId> groups,

@@ -78,7 +78,7 @@ struct Strategy {
 
   bool is_complete() const;
   Digest digest() const;
-  friend bool operator==(const Strategy&, const Strategy&);  // equal groupings by digest
+  friend bool operator==(const Strategy&, const Strategy&);  // groupings by digest and names
 };
 
 // All devices of the device groups, equal shares.

@@ -12,7 +12,8 @@
 //    "order": ["embed", ...]}
 //
 // All parts of a group but its name may be missing: without mode and devices it is undecided,
-// without ops it means the op group of that name. A device group's name ("v100") stands for all its
+// without ops it means the op group of that name. With "renamed": true its ops are called so from
+// then on; else groups get names from their ops. A device group's name ("v100") stands for all its
 // devices. "bucket_bytes" (0: no gradient buckets), "duplicated", "splits", "variables" and "order"
 // may be missing.
 // "duplicated" lists ops of replicated groups that every device of their group computes on the
@@ -46,6 +47,7 @@ struct NamedGroup {
   std::vector<std::pair<std::string, std::int32_t>>
       devices;                   // name and weight; empty when undecided
   std::vector<std::string> ops;  // empty: the op group called `name`
+  bool renamed = false;          // `name` was given by a person
   friend bool operator==(const NamedGroup&, const NamedGroup&) = default;
 };
 

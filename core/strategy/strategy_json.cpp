@@ -40,9 +40,10 @@ Json devices_to_json(const NamedShares& devices) {
 }
 
 NamedGroup read_group(const JsonView& view) {
-  view.allow_only({"name", "mode", "devices", "ops", "note"});
+  view.allow_only({"name", "renamed", "mode", "devices", "ops", "note"});
   NamedGroup group;
   group.name = view.at("name").string();
+  if (const auto renamed = view.find("renamed")) group.renamed = renamed->boolean();
   if (const auto mode = view.find("mode")) group.mode = read_mode(*mode);
   if (const auto devices = view.find("devices")) group.devices = read_devices(*devices);
   if (group.mode && group.devices.empty()) view.fail("has a mode and no \"devices\"", "add them");
@@ -54,6 +55,7 @@ Json groups_to_json(const NamedStrategy& strategy) {
   Json groups = Json::array();
   for (const NamedGroup& group : strategy.groups) {
     Json json = {{"name", group.name}};
+    if (group.renamed) json["renamed"] = true;
     if (group.mode) {
       json["mode"] = name_of(*group.mode);
       json["devices"] = devices_to_json(group.devices);

@@ -5,6 +5,7 @@
 #include <numeric>
 #include <set>
 
+#include "core/base/error.h"
 #include "core/base/random.h"
 #include "tests/core/graph/model_kit.h"
 
@@ -80,6 +81,38 @@ TEST(Grouping, SortsAndNamesAndMeasures) {
   ASSERT_EQ(grouping.edges().size(), 1u);
   EXPECT_EQ(grouping.edges()[0].from, GroupId(1));
   EXPECT_EQ(grouping.edges()[0].bytes, graph.tensor(graph.op(OpId(0)).outputs[0]).bytes());
+}
+
+TEST(Grouping, GroupsAreRenamedByHand) {
+  const Graph graph = deep_model(2);
+  const std::vector<Nanos> times(graph.op_count(), Nanos(1));
+  std::vector<std::int32_t> group_of(graph.op_count(), 7);
+  group_of[0] = 900;
+  const Grouping plain(graph, group_of, times);
+  const GroupId id(1);
+  const std::string own = plain.group(id).name;
+  const std::string name = "\u05d0\u05d1 \U0001F680 encoder";  // right to left, and an emoji
+  const Grouping named = plain.renamed(id, name);
+  EXPECT_EQ(named.group(id).name, name);
+  EXPECT_EQ(named.group(id).own_name, own);
+  EXPECT_TRUE(named.is_renamed(id));
+  EXPECT_FALSE(named.is_renamed(GroupId(0)));
+  EXPECT_EQ(named.find(name), id);
+  EXPECT_FALSE(named.find(own).valid());
+  EXPECT_EQ(named.digest(), plain.digest());
+  EXPECT_FALSE(named == plain);
+  EXPECT_EQ(plain.group(id).name, own);  // the one that it was made of stays
+  EXPECT_EQ(named.renamed(id, ""), plain);
+  EXPECT_EQ(named.renamed(id, own), plain);
+  EXPECT_EQ(named.renamed(id, std::string(kLongestGroupName, 'x')).group(id).name.size(),
+            kLongestGroupName);
+  for (const std::string& bad :
+       {std::string(kLongestGroupName + 1, 'x'), std::string("a\nb"), std::string(" a"),
+        std::string("a "), std::string("a\0b", 3), std::string(" "), plain.group(GroupId(0)).name}) {
+    EXPECT_THROW(static_cast<void>(plain.renamed(id, bad)), InputError) << bad;
+  }
+  // A name that another group has given up stays its own.
+  EXPECT_THROW(static_cast<void>(named.renamed(GroupId(0), own)), InputError);
 }
 
 TEST(Grouping, MetisBalancesAndIsDeterministic) {

@@ -322,6 +322,35 @@ TEST(Restoring, KeepsTheProblemsGroupsWhereTheyAreTheSame) {
   }
 }
 
+TEST(Restoring, BringsNamesGivenByHandBack) {
+  const toy::Problem p;
+  Strategy plain;
+  for (std::size_t g = 0; g < 4; ++g) plain.groups.emplace_back(decision_on_device(DeviceId(g)));
+  Strategy strategy = plain;
+  strategy.grouping =
+      std::make_shared<const Grouping>(p.grouping.renamed(GroupId(2), "the slow part"));
+  EXPECT_NE(strategy, plain);
+  EXPECT_NE(strategy.digest(), plain.digest());
+  const std::string json =
+      strategy_json(name_strategy(strategy, *p.graph, *strategy.grouping, *p.cluster));
+  NamedStrategy named = parse_strategy(json, "test");
+  const Rebound back = restore_strategy(named, *p.graph, p.grouping, *p.cluster, p.times);
+  EXPECT_EQ(back.strategy, strategy);
+  EXPECT_EQ(back.strategy.digest(), strategy.digest());
+  ASSERT_NE(back.strategy.grouping, nullptr);
+  EXPECT_EQ(back.strategy.grouping->group(GroupId(2)).name, "the slow part");
+  // A name that is taken, or no name at all, is left; and one of ops that are apart by now.
+  for (const std::string& bad : {p.grouping.group(GroupId(1)).name, std::string("two\nlines")}) {
+    named.groups[2].name = bad;
+    EXPECT_EQ(restore_strategy(named, *p.graph, p.grouping, *p.cluster, p.times).strategy, plain);
+  }
+  named = parse_strategy(json, "test");
+  const toy::Problem finer(4, 3);
+  EXPECT_FALSE(finer.grouping.find("the slow part").valid());
+  const Rebound other = bind_strategy(named, *p.graph, finer.grouping, *p.cluster, p.times);
+  EXPECT_EQ(other.strategy.groups.size(), finer.grouping.size());
+}
+
 TEST(Restoring, BindsByNameWhereNoOpsAreListed) {
   const toy::Problem p;
   Strategy strategy;
