@@ -131,11 +131,11 @@ void Session::apply(const ShownStrategy& shown) {
 void Session::take_groups() {
   const Problem wanted = problem_for(*snapshot_.opened, snapshot_.strategy);
   const std::shared_ptr<const Grouping> before = snapshot_.problem->grouping;
-  if (wanted.grouping->digest() == before->digest()) return;
+  if (*wanted.grouping == *before) return;
   selection_.regroup(selection_.op()
                          ? std::vector{wanted.grouping->group_of(*selection_.op())}
                          : groups_with_ops_of(selection_.groups(), *before, *wanted.grouping));
-  const bool own = wanted.grouping->digest() != snapshot_.opened->grouping->digest();
+  const bool own = !(*wanted.grouping == *snapshot_.opened->grouping);
   snapshot_.problem = own ? std::make_shared<const Problem>(wanted) : snapshot_.opened;
   emit problem_changed();
   selection_.tell();

@@ -103,7 +103,7 @@ void Session::take_snapshot(const LoadedProblem& loaded) {
   snapshot_ = {};
   snapshot_.opened = snapshot_.problem = loaded.prepared.problem;
   if (loaded.strategy.grouping &&
-      loaded.strategy.grouping->digest() != snapshot_.opened->grouping->digest()) {
+      !(*loaded.strategy.grouping == *snapshot_.opened->grouping)) {
     snapshot_.problem =
         std::make_shared<const Problem>(problem_for(*snapshot_.opened, loaded.strategy));
   }
