@@ -24,6 +24,8 @@ Session::Session(QObject* parent) : QObject(parent) {
     });
   };
   state_ = std::make_unique<State>(std::move(callbacks));
+  connect(this, &Session::strategy_changed, this,
+          [this] { state_->recorder.shown(snapshot_.strategy.digest()); });
   // Before any view hears of it.
   connect(this, &Session::outcome_changed, this, &Session::fit_measured);
   connect(this, &Session::problem_changed, this, &Session::fit_measured);
@@ -34,6 +36,7 @@ Session::~Session() {
   undo_stack_.disconnect();
   state_->follows = false;
   abandon_search();
+  state_->store_what_waits();
   state_->explain_stop.request_stop();
   if (state_->search_thread.joinable()) state_->search_thread.join();
   // Their jobs use all of the state, also each other's worker.
@@ -102,7 +105,7 @@ void Session::settle() {
     state_->recorder.wait();
     QCoreApplication::sendPostedEvents(this);
     QCoreApplication::processEvents(QEventLoop::AllEvents, 10);
-  } while (busy() || state_->to_record > 0);
+  } while (busy() || !state_->to_record.empty());
   state_->recorder.wait();
   state_->explain.wait();
   QCoreApplication::sendPostedEvents(this);

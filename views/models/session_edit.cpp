@@ -156,6 +156,10 @@ void Session::simulate() {
   begin_busy(QStringLiteral("Simulating"));
   state_->simulate.post([this, job, key, known, baseline, strategy = snapshot_.strategy,
                          problem = snapshot_.opened]() mutable {
+    if (job != state_->outcome_job) {  // something else is to be shown by now
+      post([this] { end_busy(); });
+      return;
+    }
     QString error;
     try {
       const Strategy reference = data_parallel(*problem);
@@ -216,19 +220,36 @@ void Session::record(const Strategy& strategy, const QString& label, const Diges
   if (!state_->workspace) return;
   RecordedStrategy recorded{strategy, label.toStdString(), origin, {}, {}};
   if (origin == Origin::Edit) recorded.parent = parent;
-  ++state_->to_record;
-  state_->simulate.post([this, recorded, problem = snapshot_.opened] {
-    post([this, recorded, problem] {
-      const auto known = state_->outcomes.find({recorded.strategy.digest(), {}});
-      state_->simulate.post([this, recorded, problem, known]() mutable {
-        recorded.score = known ? known->score : score_of(*problem, recorded.strategy);
-        post([this, recorded, problem] {
-          --state_->to_record;
-          if (problem == snapshot_.opened) state_->recorder.strategy(recorded);
+  const std::uint64_t job = ++state_->record_job;
+  state_->to_record.emplace(job, recorded);
+  state_->simulate.post([this, job, problem = snapshot_.opened] {
+    post([this, job, problem] {
+      const auto waiting = state_->to_record.find(job);
+      if (waiting == state_->to_record.end()) return;
+      const RecordedStrategy& recorded = waiting->second;
+      const auto known = problem == snapshot_.opened
+                             ? state_->outcomes.find({recorded.strategy.digest(), {}})
+                             : nullptr;
+      state_->simulate.post([this, job, strategy = recorded.strategy, problem, known] {
+        const Score score = known ? known->score : score_of(*problem, strategy);
+        post([this, job, score] {
+          auto scored = state_->to_record.extract(job);
+          if (scored.empty()) return;
+          scored.mapped().score = score;
+          state_->recorder.strategy(scored.mapped());
         });
       });
     });
   });
+}
+
+void Session::State::store_what_waits() {
+  for (auto& [job, recorded] : to_record) {
+    if (const auto known = outcomes.find({recorded.strategy.digest(), {}}))
+      recorded.score = known->score;
+    recorder.strategy(recorded);
+  }
+  to_record.clear();
 }
 
 void Session::write_later(const std::filesystem::path& file, std::function<void()> write) {

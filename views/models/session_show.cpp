@@ -65,6 +65,7 @@ void Session::show_loaded(LoadedProblem loaded) {
                           loaded.prepared.problem->grouping == snapshot_.opened->grouping &&
                           loaded.prepared.problem->cluster == snapshot_.opened->cluster;
   const std::shared_ptr<const Problem> shown_before = snapshot_.problem;
+  if (!same_shape) state_->store_what_waits();
   state_->model = loaded.model;
   state_->cluster = loaded.cluster;
   ++state_->outcome_job;

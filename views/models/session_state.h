@@ -115,10 +115,14 @@ struct Session::State {
   std::optional<ClusterSource> cluster;
   std::unique_ptr<Workspace> workspace;  // the GUI thread's own connection, for reading
   int busy = 0;
-  int to_record = 0;  // strategies that are still to be scored and stored
+  // Strategies that are still to be scored before they are stored, in the order of their edits.
+  std::map<std::uint64_t, RecordedStrategy> to_record;
+  std::uint64_t record_job = 0;
+  // Without waiting for their scores: before the problem or the workspace is another one, or gone.
+  void store_what_waits();
   QString busy_text;
   std::atomic<std::uint64_t> load_job = 0;
-  std::uint64_t outcome_job = 0;
+  std::atomic<std::uint64_t> outcome_job = 0;
   OutcomeCache outcomes;
   std::map<Simulation, std::shared_ptr<const Outcome>> baselines;  // of the problem shown
   std::uint64_t explain_job = 0;

@@ -6,6 +6,7 @@
 #include "core/search/run_curves.h"
 #include "core/search/run_record.h"
 #include "core/strategy/strategy_file.h"
+#include "views/models/recovery.h"
 #include "views/models/session.h"
 #include "views/models/session_state.h"
 
@@ -153,8 +154,10 @@ void Session::open_workspace(const std::filesystem::path& file, bool show_latest
   try {
     auto workspace = std::make_unique<Workspace>(file);
     abandon_search();
+    state_->store_what_waits();
     state_->workspace = std::move(workspace);
     state_->recorder.open(file);
+    state_->recorder.change([](Workspace& opened) { end_orphaned_runs(opened); });
   } catch (const std::exception& error) {
     emit failed(QString::fromUtf8(error.what()));
     return;
@@ -168,6 +171,16 @@ void Session::open_workspace(const std::filesystem::path& file, bool show_latest
 
 // False: it holds nothing to show.
 bool Session::show_latest_of_workspace() {
+  if (const auto left = last_shown(*state_->workspace)) {  // where one stopped, also by a crash
+    if (!left->run) {
+      show_strategy(left->strategy);
+    } else if (!left->edited) {
+      show_run(*left->run);
+    } else {  // with the tree of its run
+      show_run(*left->run, [this, strategy = left->strategy] { show_strategy(strategy); });
+    }
+    return true;
+  }
   const std::vector<StoredRun> runs = state_->workspace->runs();
   const auto run = std::max_element(runs.begin(), runs.end(), [](const auto& a, const auto& b) {
     return std::pair(a.best.has_value(), a.id) < std::pair(b.best.has_value(), b.id);
