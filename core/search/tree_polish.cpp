@@ -8,9 +8,12 @@
 
 namespace strato {
 
-// Depends on counters only, so that a resumed search takes the same turns.
+// Depends on what is stored only, so that a resumed search takes the same turns. Where the decisions
+// that look best do not beat data parallelism for all groups, changing a few of it does so sooner.
 bool TreeSearch::is_polish_turn(std::size_t want) const {
-  if (options_.polish <= 0 || tree_iterations_ < kFirstTree || !may_polish()) return false;
+  if (options_.polish <= 0 || !may_polish()) return false;
+  const bool unbeaten = best_ && best_->feasible && best_->step_time >= baseline_time_;
+  if (tree_iterations_ < (unbeaten ? kFirstLook : kFirstTree)) return false;
   const auto after = static_cast<double>(polish_iterations_) + static_cast<double>(want);
   return after <= options_.polish * (static_cast<double>(tree_iterations_) + after);
 }

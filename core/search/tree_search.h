@@ -9,21 +9,20 @@
 //
 // Beyond the paper, each switchable (variant=paper switches all off):
 //   - strategies that the tree already knows are backed up at no cost; exhausted subtrees are left
-//   alone;
+//     alone;
 //   - an unvisited action is worth its parent's value less `fpu`, actions are tried in order of a
-//   rough
-//     estimate, "as the first group" first, and at most widening * visits^0.5 of them are open;
+//     rough estimate, "as the first group" first, and at most widening * visits^0.5 of them are open;
 //   - values are put on [0, 1] between the best reward and a low quantile of all rewards;
 //   - groups after the first are decided by their share of compute and gradient synchronisation
-//   together;
+//     together;
 //   - an infeasible strategy's reward says how far it is over memory;
 //   - part of the evaluations goes to improving the best strategy by changing a few groups
-//   (local_search.h);
-//   - where strategies are finished (TreeSearchOptions::finish), that is chosen group by group for the
-//   best one; where finishing gains less than two per cent at the outset, the search goes on plain,
-//   and what it has is finished now and then, without going on from there;
+//     (local_search.h), earlier where the first looks do not beat data parallelism;
+//   - where strategies are finished (TreeSearchOptions::finish), that is chosen group by group for
+//     the best one; where finishing gains less than two per cent at the outset, the search goes on
+//     plain, and what it has is finished now and then, without going on from there;
 //   - while nothing fits in memory, what leaves the most room is tried first, and groups are spread
-//   over devices in stretches along the graph (memory_estimate.h; TAG 3.3).
+//     over devices in stretches along the graph (memory_estimate.h; TAG 3.3).
 //
 // A person steers through the tree that is resumed (steer.h): pinned groups are decided so in every
 // strategy that is evaluated (undecided groups follow the first group that is free), excluded

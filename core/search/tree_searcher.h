@@ -118,7 +118,8 @@ class TreeSearch {
   PlanResult result();
   std::string pinned_note() const;
 
-  static constexpr std::int64_t kFirstTree = 48;  // iterations before anything else
+  // Iterations before anything else; before local improvement, while nothing beats data parallelism.
+  static constexpr std::int64_t kFirstTree = 48, kFirstLook = 8;
 
   const Problem& problem_;
   Evaluator& evaluator_;

@@ -102,6 +102,24 @@ TEST(TreeSearch, every_batch_size_is_deterministic_and_seeds_differ) {
   }
 }
 
+// Only one group decided otherwise helps, and no decision of all groups: local improvement does not
+// wait for the tree to try all those.
+TEST(TreeSearch, changes_single_groups_soon_while_data_parallelism_stands) {
+  const Problem problem = toy::chain_problem(toy::sample_cluster("tag-testbed"), 8);
+  Strategy undecided;
+  undecided.groups.resize(problem.grouping->size());
+  const Strategy parallel = complete(undecided, *problem.cluster);
+  SearchRun run;
+  run.options.iterations = 40;
+  run.formula = [&](const Strategy& strategy) {
+    std::int64_t changed = 0;
+    for (std::size_t g = 0; g < strategy.groups.size(); ++g)
+      changed += strategy.groups[GroupId(g)] != parallel.groups[GroupId(g)];
+    return Score{Nanos(changed == 1 ? 9'000 : 10'000 + 1'000 * changed), true, Bytes(0), nullptr};
+  };
+  EXPECT_EQ(run(problem).score.step_time, Nanos(9'000));
+}
+
 TEST(TreeSearch, resumed_search_equals_one_that_never_stopped) {
   const Problem problem = toy::chain_problem(toy::sample_cluster("tag-testbed"), 8);
   for (const char* polish : {"0", "0.5"})
