@@ -4,6 +4,7 @@
 #include "core/search/run_curves.h"
 #include "core/store/run_lock.h"
 #include "core/strategy/strategy_file.h"
+#include "views/models/recovery.h"
 
 namespace strato {
 namespace {
@@ -22,6 +23,8 @@ struct Recorder::State {
   ModelRow model = 0;
   ClusterRow cluster = 0;
   std::map<Digest, StrategyRow> rows;  // of the problem's strategies that were stored or shown
+  Digest shown;
+  bool knows_stored = false;  // rows has those of the problem that were stored before, too
   std::optional<StoredRun> run;
   std::unique_ptr<RunLock> lock;  // while the run is searched
 
@@ -63,10 +66,12 @@ void Recorder::problem(const ModelSource& model, const ClusterSource& cluster,
   post([this, model, cluster, problem](State& state) {
     state.problem = problem;
     state.rows.clear();
+    state.knows_stored = false;
     state.leave_run();
     if (!state.workspace) return;
     state.model = state.workspace->add(row_of(model, *problem));
     state.cluster = state.workspace->add(row_of(cluster));
+    keep_if_shown(state);
     callbacks_.written();
   });
 }
@@ -91,13 +96,34 @@ StrategyRow Recorder::add(State& state, const RecordedStrategy& recorded,
   row.feasible = recorded.score.feasible;
   const StrategyRow id = state.workspace->add(row);
   state.rows[row.digest] = id;
+  if (row.digest == state.shown) keep_shown(*state.workspace, id);
   return id;
+}
+
+// Until it is stored, what was shown before it stays known.
+void Recorder::keep_if_shown(State& state) {
+  if (!state.workspace || !state.problem) return;
+  if (!state.rows.contains(state.shown) && !std::exchange(state.knows_stored, true)) {
+    for (const StoredStrategy& strategy : state.workspace->strategies()) {
+      if (strategy.model == state.model && strategy.cluster == state.cluster)
+        state.rows.emplace(strategy.digest, strategy.id);
+    }
+  }
+  const auto known = state.rows.find(state.shown);
+  if (known != state.rows.end()) keep_shown(*state.workspace, known->second);
+}
+
+void Recorder::shown(const Digest& strategy) {
+  post([strategy](State& state) {
+    state.shown = strategy;
+    keep_if_shown(state);
+  });
 }
 
 void Recorder::strategy(const RecordedStrategy& recorded) {
   post([this, recorded](State& state) {
     if (!state.workspace || !state.problem) return;
-    if (state.rows.contains(recorded.strategy.digest())) return;
+    if (state.rows.contains(recorded.strategy.digest())) return keep_if_shown(state);
     add(state, recorded, {});
     callbacks_.written();
   });

@@ -2,7 +2,7 @@
 // with their parents, runs with history and tree. Calls return at once and are done in order; what
 // is queued at the end is still written. A run is locked (core/store/run_lock.h) while it is searched
 // and whenever its tree is written. Without an open workspace everything is silently dropped.
-// GUI thread only.
+// One thread calls it.
 #pragma once
 
 #include <functional>
@@ -41,6 +41,8 @@ class Recorder {
   void problem(const ModelSource& model, const ClusterSource& cluster,
                std::shared_ptr<const Problem> problem);
   void strategy(const RecordedStrategy& recorded);
+  // Of the problem; found again when the workspace is opened (recovery.h), once it is stored.
+  void shown(const Digest& strategy);
   void start_run(const std::string& planner, const RunOptions& options, Nanos baseline);
   void adopt_run(const StoredRun& run);  // later calls go on with a run that is there already
   void progress(const HistoryPoint& point, RunState state);
@@ -61,6 +63,7 @@ class Recorder {
  private:
   struct State;
   void post(std::function<void(State&)> job);
+  static void keep_if_shown(State& state);
   StrategyRow add(State& state, const RecordedStrategy& recorded, std::optional<RunRow> run);
 
   std::unique_ptr<State> state_;

@@ -2,66 +2,34 @@
 
 #include <QFont>
 #include <QTimer>
-#include <map>
+#include <algorithm>
 
-#include "views/style/style.h"
+#include "core/base/error.h"
+#include "views/models/workspace_nodes.h"
 #include "views/style/text.h"
 
 namespace strato {
-
-struct WorkspaceModel::Node {
-  Kind kind = Kind::Section;
-  std::int64_t row = 0;
-  QString name, detail, tip;
-  bool feasible = true;
-  Node* parent = nullptr;
-  int position = 0;
-  std::vector<std::unique_ptr<Node>> children;
-
-  Node& add(Kind kind_of_child, std::int64_t row_of_child, QString text) {
-    auto child = std::make_unique<Node>();
-    child->kind = kind_of_child;
-    child->row = row_of_child;
-    child->name = std::move(text);
-    child->parent = this;
-    child->position = static_cast<int>(children.size());
-    children.push_back(std::move(child));
-    return *children.back();
-  }
-
-  bool same_as(const Node& other) const {
-    if (kind != other.kind || row != other.row || name != other.name || detail != other.detail ||
-        children.size() != other.children.size()) {
-      return false;
-    }
-    for (std::size_t i = 0; i < children.size(); ++i) {
-      if (!children[i]->same_as(*other.children[i])) return false;
-    }
-    return true;
-  }
-};
-
 namespace {
 
-using Strategies = std::map<std::optional<StrategyRow>, std::vector<const StoredStrategy*>>;
-
-QString time_or_nothing(std::int64_t nanos) {
-  return nanos > 0 ? style::time(Nanos(nanos)) : QString();
+StoredKind stored_kind(WorkspaceModel::Kind kind) {
+  switch (kind) {
+    case WorkspaceModel::Kind::Model:
+      return StoredKind::Model;
+    case WorkspaceModel::Kind::Cluster:
+      return StoredKind::Cluster;
+    case WorkspaceModel::Kind::Run:
+      return StoredKind::Run;
+    default:
+      return StoredKind::Strategy;
+  }
 }
 
-QString tip_of(const StoredRun& run) {
-  QString tip = QStringLiteral("%1 #%2, %3: %4 evaluations in %5 s\nBegun %6")
-                    .arg(text(run.planner))
-                    .arg(run.id)
-                    .arg(QString::fromUtf8(name_of(run.state).data()))
-                    .arg(run.evaluations)
-                    .arg(style::significant(run.wall_seconds), text(run.created));
-  if (run.best_ns > 0 && run.baseline_ns > 0) {
-    tip += QStringLiteral("\n%1 data parallel")
-               .arg(style::factor(static_cast<double>(run.baseline_ns) /
-                                  static_cast<double>(run.best_ns)));
-  }
-  return run.note.empty() ? tip : tip + QStringLiteral("\n") + text(run.note);
+const WorkspaceModel::Node* find_node(const WorkspaceModel::Node& from, WorkspaceModel::Kind kind,
+                                      std::int64_t row) {
+  if (from.kind == kind && from.row == row && from.parent) return &from;
+  for (const auto& child : from.children)
+    if (const auto* found = find_node(*child, kind, row)) return found;
+  return nullptr;
 }
 
 }  // namespace
@@ -86,66 +54,24 @@ void WorkspaceModel::refresh() {
   auto root = std::make_unique<Node>();
   if (const Workspace* workspace = session_.workspace()) {
     version_ = workspace->data_version();
-    const std::vector<StoredStrategy> strategies = workspace->strategies();
-    std::map<StrategyRow, const StoredStrategy*> by_row;
-    Strategies edits;
-    for (const StoredStrategy& strategy : strategies) {
-      by_row[strategy.id] = &strategy;
-      edits[strategy.parent].push_back(&strategy);
-    }
-    // Edits hang below what they were made from; depth first without recursion limits of note.
-    const std::function<void(Node&, StrategyRow)> add_edits = [&](Node& node, StrategyRow parent) {
-      for (const StoredStrategy* edit : edits[parent]) {
-        if (edit->run) continue;
-        Node& child = node.add(Kind::Strategy, edit->id, text(edit->label));
-        child.detail = time_or_nothing(edit->step_time_ns);
-        child.feasible = edit->feasible;
-        child.tip = text(edit->label) + QStringLiteral("\nStored ") + text(edit->created);
-        add_edits(child, edit->id);
-      }
-    };
-    Node& models = root->add(Kind::Section, 0, QStringLiteral("Models"));
-    for (const StoredModel& model : workspace->models()) {
-      models.add(Kind::Model, model.id, text(model.name)).tip =
-          text(model.path) + QStringLiteral("\n") + text(model.options);
-    }
-    Node& clusters = root->add(Kind::Section, 1, QStringLiteral("Clusters"));
-    for (const StoredCluster& cluster : workspace->clusters()) {
-      clusters.add(Kind::Cluster, cluster.id, text(cluster.name));
-    }
-    Node& runs = root->add(Kind::Section, 2, QStringLiteral("Runs"));
-    const std::vector<StoredRun> stored_runs = workspace->runs();
-    for (auto run = stored_runs.rbegin(); run != stored_runs.rend(); ++run) {
-      Node& node = runs.add(Kind::Run, run->id,
-                            QStringLiteral("%1 #%2").arg(text(run->planner)).arg(run->id));
-      node.detail =
-          run->state == RunState::Failed ? QStringLiteral("failed") : time_or_nothing(run->best_ns);
-      node.tip = tip_of(*run);
-      if (!run->best) continue;
-      for (const StoredStrategy& strategy : strategies) {  // its bests so far may have been edited
-        if (strategy.run == run->id) add_edits(node, strategy.id);
-      }
-    }
-    Node& rest = root->add(Kind::Section, 3, QStringLiteral("Strategies"));
-    for (const StoredStrategy* strategy : edits[std::nullopt]) {
-      if (strategy->run) continue;
-      Node& node = rest.add(Kind::Strategy, strategy->id, text(strategy->label));
-      node.detail = time_or_nothing(strategy->step_time_ns);
-      node.feasible = strategy->feasible;
-      add_edits(node, strategy->id);
-    }
-    for (std::size_t i = root->children.size(); i-- > 0;) {  // no empty sections
-      if (root->children[i]->children.empty())
-        root->children.erase(root->children.begin() + static_cast<std::ptrdiff_t>(i));
-    }
-    for (std::size_t i = 0; i < root->children.size(); ++i) {
-      root->children[i]->position = static_cast<int>(i);
-    }
+    root = read_nodes(*workspace);
   }
-  if (root->same_as(*root_)) return;
+  if (root->has_same_shape(*root_)) return take_text(*root_, *root);
   beginResetModel();
   root_ = std::move(root);
   endResetModel();
+}
+
+// The same rows: views keep what they have chosen and opened.
+void WorkspaceModel::take_text(Node& node, Node& other) {
+  if (!node.has_same_text(other)) {
+    node.take_text(other);
+    if (node.parent)
+      emit dataChanged(createIndex(node.position, 0, &node),
+                       createIndex(node.position, kColumns - 1, &node));
+  }
+  for (std::size_t i = 0; i < node.children.size(); ++i)
+    take_text(*node.children[i], *other.children[i]);
 }
 
 const WorkspaceModel::Node* WorkspaceModel::node(const QModelIndex& index) const {
@@ -168,6 +94,27 @@ int WorkspaceModel::rowCount(const QModelIndex& parent) const {
 }
 int WorkspaceModel::columnCount(const QModelIndex&) const { return kColumns; }
 
+QModelIndex WorkspaceModel::find(Kind kind, std::int64_t row) const {
+  const Node* found = find_node(*root_, kind, row);
+  return found ? createIndex(found->position, 0, found) : QModelIndex();
+}
+
+std::vector<WorkspaceModel::Ancestor> WorkspaceModel::lineage(const QModelIndex& index) const {
+  std::vector<Ancestor> line;
+  if (!index.isValid()) return line;
+  const Node& item = *node(index);
+  for (const Node* at = item.origin; at; at = at->origin) {
+    line.push_back({at->kind, at->row, at->name});
+    if (line.size() <= kLongestLine) continue;
+    line.erase(line.begin() + kLongestLine / 2);  // the middle of a long one is left out
+    line[kLongestLine / 2 - 1].cut = true;
+  }
+  for (const auto& [kind, row] : {std::pair{Kind::Cluster, item.cluster}, {Kind::Model, item.model}})
+    if (const Node* part = find_node(*root_, kind, row)) line.push_back({kind, row, part->name});
+  std::ranges::reverse(line);
+  return line;
+}
+
 QVariant WorkspaceModel::data(const QModelIndex& index, int role) const {
   if (!index.isValid()) return {};
   const Node& item = *node(index);
@@ -177,8 +124,11 @@ QVariant WorkspaceModel::data(const QModelIndex& index, int role) const {
       if (index.column() == Name) return item.name;
       return item.feasible ? item.detail : item.detail + QStringLiteral(" !");
     case Qt::ToolTipRole:
-      if (!item.feasible) return item.tip + QStringLiteral("\nDoes not fit into memory");
+      if (!item.feasible) return item.tip + QLatin1Char('\n') + tr("Does not fit into memory");
       return item.tip.isEmpty() ? QVariant() : item.tip;
+    case Qt::AccessibleTextRole:
+      if (index.column() != Name || item.tags.isEmpty()) return {};
+      return tr("%1, tags: %2").arg(item.name, item.tags.join(QStringLiteral(", ")));
     case Qt::TextAlignmentRole:
       return QVariant((index.column() == Step ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter);
     case Qt::FontRole: {
@@ -190,6 +140,12 @@ QVariant WorkspaceModel::data(const QModelIndex& index, int role) const {
       return static_cast<int>(item.kind);
     case RowRole:
       return static_cast<qlonglong>(item.row);
+    case TagsRole:
+      return item.tags;
+    case NoteRole:
+      return item.note;
+    case PictureRole:
+      return static_cast<qlonglong>(item.picture);
     default:
       return {};
   }
@@ -197,7 +153,7 @@ QVariant WorkspaceModel::data(const QModelIndex& index, int role) const {
 
 QVariant WorkspaceModel::headerData(int section, Qt::Orientation orientation, int role) const {
   if (orientation != Qt::Horizontal || role != Qt::DisplayRole) return {};
-  return section == Name ? QStringLiteral("Name") : QStringLiteral("Step");
+  return section == Name ? tr("Name") : tr("Step");
 }
 
 Qt::ItemFlags WorkspaceModel::flags(const QModelIndex& index) const {
@@ -214,6 +170,23 @@ bool WorkspaceModel::setData(const QModelIndex& index, const QVariant& value, in
   if (role != Qt::EditRole || !(flags(index) & Qt::ItemIsEditable) || label.isEmpty()) return false;
   session_.rename_strategy(node(index)->row, label);  // comes back through refresh()
   return true;
+}
+
+QString WorkspaceModel::annotate(const QModelIndex& index, const QString& tags,
+                                 const QString& note) {
+  if (!index.isValid() || node(index)->kind == Kind::Section) return tr("Choose something first");
+  const Node& item = *node(index);
+  Annotation said;
+  try {
+    said = {parse_tags(tags.toStdString()), note.trimmed().toStdString()};
+  } catch (const InputError& error) {
+    return strato::text(error.what());
+  }
+  const StoredItem stored{stored_kind(item.kind), item.row};
+  session_.in_workspace([stored, said](Workspace& workspace) {
+    if (workspace.annotation(stored) != said) workspace.annotate(stored, said);
+  });
+  return {};
 }
 
 }  // namespace strato

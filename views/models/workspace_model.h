@@ -1,10 +1,11 @@
-// The open workspace as a tree: Models, Clusters, Runs (each with its best strategy and the edits
-// made from it, by parent), and Strategies that come from no run. Re-read when the session or
-// another process has written.
+// The open workspace as a tree: Models, Clusters, Runs (each with the edits made from what it found),
+// and Strategies that come from no run. Edits stand below what they were made from; a line of edits
+// without branches stands on one level. Re-read when the session or another process has written.
 #pragma once
 
 #include <QAbstractItemModel>
 #include <memory>
+#include <vector>
 
 #include "views/models/session.h"
 
@@ -15,7 +16,22 @@ class WorkspaceModel : public QAbstractItemModel {
  public:
   enum class Kind { Section, Model, Cluster, Run, Strategy };
   enum Column { Name, Step, kColumns };
-  static constexpr int KindRole = Qt::UserRole, RowRole = Qt::UserRole + 1;
+  enum Role {
+    KindRole = Qt::UserRole,  // int of Kind
+    RowRole,                  // of the workspace
+    TagsRole,                 // QStringList
+    NoteRole,                 // QString
+    PictureRole,              // of a strategy that stands for it; 0: none
+  };
+  // What a strategy or a run came from.
+  struct Ancestor {
+    Kind kind = Kind::Section;
+    std::int64_t row = 0;
+    QString name;
+    bool cut = false;  // others between it and the one before are left out
+    friend bool operator==(const Ancestor&, const Ancestor&) = default;
+  };
+  static constexpr std::size_t kLongestLine = 8;
 
   explicit WorkspaceModel(Session& session, QObject* parent = nullptr);
   ~WorkspaceModel() override;
@@ -29,12 +45,20 @@ class WorkspaceModel : public QAbstractItemModel {
   Qt::ItemFlags flags(const QModelIndex& index) const override;
   bool setData(const QModelIndex& index, const QVariant& value, int role) override;  // renames
 
+  QModelIndex find(Kind kind, std::int64_t row) const;  // invalid: it is not there
+  // Model, cluster, run and strategies, the first one first; without itself.
+  std::vector<Ancestor> lineage(const QModelIndex& index) const;
+  // Stored in the background. Why it cannot be, for people; empty: it is.
+  QString annotate(const QModelIndex& index, const QString& tags, const QString& note);
+
   void refresh();  // reads the workspace again; keeps what is there when nothing changed
   void poll();     // the same, when another process has written
 
+  struct Node;  // workspace_nodes.h
+
  private:
-  struct Node;
   const Node* node(const QModelIndex& index) const;
+  void take_text(Node& node, Node& other);
 
   Session& session_;
   std::unique_ptr<Node> root_;
