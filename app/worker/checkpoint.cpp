@@ -22,6 +22,12 @@ bool is_kept(const Tensor& tensor) {
   return tensor.role == TensorRole::Parameter || tensor.role == TensorRole::OptimizerState;
 }
 
+// A gradient that is kept for the next step (VariableSync::staleness). Every rank has its own.
+bool is_under_way(const Tensor& tensor) { return tensor.producer.valid(); }
+std::string under_way_name(const Tensor& tensor, const Piece& piece) {
+  return tensor.name + ", " + describe(piece);
+}
+
 fs::path rank_file(const fs::path& folder, int rank) {
   return folder / ("rank-" + std::to_string(rank) + ".bin");
 }
@@ -30,7 +36,8 @@ void write_own(const CheckpointRank& rank, const fs::path& folder) {
   std::string out;
   for (std::size_t i = 0; i < rank.program.values.size(); ++i) {
     const Value& value = rank.program.values[ValueId(i)];
-    if (!value.resident || !is_kept(rank.graph.tensor(value.tensor))) continue;
+    const Tensor& tensor = rank.graph.tensor(value.tensor);
+    if (!value.resident || !(is_kept(tensor) || is_under_way(tensor))) continue;
     const std::string elements = rank.execution.read(ValueId(i));
     put(out, value.tensor.value());
     put(out, value.piece);
@@ -73,6 +80,7 @@ class Merger {
   };
 
   void add(TensorId id, const Piece& piece, std::string_view elements) {
+    if (is_under_way(graph_.tensor(id))) return write_under_way(id, piece, elements);
     if (written_.contains(id)) return;
     if (piece.form == Piece::Form::Whole) return write(id, elements);
     const Tensor& tensor = graph_.tensor(id);
@@ -82,6 +90,13 @@ class Merger {
     slice.put(elements, partial.bytes);
     partial.there.emplace_back(piece.begin, piece.end);
     if (covers(partial, slice.extent())) write(id, std::string(std::move(partial.bytes)));
+  }
+
+  void write_under_way(TensorId id, const Piece& piece, std::string_view elements) {
+    const Tensor& tensor = graph_.tensor(id);
+    writer_.add(
+        {under_way_name(tensor, piece), tensor.type, shape_of(tensor, piece, graph_.batch())},
+        "under way", [elements](const PutPart& put) { put(elements); });
   }
 
   static bool covers(Partial& partial, std::int32_t extent) {
@@ -145,7 +160,27 @@ std::string piece_of(const fs::path& path, const Tensor& tensor, const Piece& pi
   return SliceLayout(tensor, piece).take(file.elements());
 }
 
-// Fills what this rank holds of the tensors that `is_wanted`. `remedy`: for a folder of another model.
+// Ranks of another plan, with other shares of the batch, begin with nothing under way.
+void fill_under_way(const CheckpointRank& rank, const TensorFolder& index) {
+  const auto files = files_of(index);
+  for (std::size_t i = 0; i < rank.program.values.size(); ++i) {
+    const Value& value = rank.program.values[ValueId(i)];
+    const Tensor& tensor = rank.graph.tensor(value.tensor);
+    if (!value.resident || !is_under_way(tensor)) continue;
+    const auto known = files.find(under_way_name(tensor, value.piece));
+    if (known == files.end()) continue;
+    const NpyFile file(known->second);
+    if (file.type() != tensor.type ||
+        file.shape() != shape_of(tensor, value.piece, rank.graph.batch()))
+      throw InputError(known->second.string(), "",
+                       "is of another type or shape than the plan's gradient",
+                       "resume from a checkpoint of the same model");
+    rank.execution.write(ValueId(i), std::string(file.elements()));
+  }
+}
+
+// Fills what this rank holds of the tensors that `is_wanted`. `remedy`: for a folder of another
+// model.
 template <class Wanted>
 void fill(const CheckpointRank& rank, const fs::path& folder, const TensorFolder& index,
           const Wanted& is_wanted, const char* remedy) {
@@ -158,7 +193,8 @@ void fill(const CheckpointRank& rank, const fs::path& folder, const TensorFolder
     if (file != files.end()) {
       rank.execution.write(ValueId(i), piece_of(file->second, tensor, value.piece, remedy));
     } else if (tensor.role != TensorRole::Constant) {
-      throw InputError((folder / "index.json").string(), "", "has no tensor " + tensor.name, remedy);
+      throw InputError((folder / "index.json").string(), "", "has no tensor " + tensor.name,
+                       remedy);
     }
   }
 }
@@ -185,6 +221,7 @@ std::int64_t resume_checkpoint(const CheckpointRank& rank, const std::string& na
   const fs::path folder = rank.job / name;
   const TensorFolder index = read_tensor_folder(folder);
   fill(rank, folder, index, is_kept, "resume from a checkpoint of the same model");
+  fill_under_way(rank, index);
   return index.step;
 }
 

@@ -45,7 +45,7 @@ class FolderSource final : public TensorSource {
  public:
   explicit FolderSource(const fs::path& folder) : name_((folder / "index.json").string()) {
     for (const FolderTensor& tensor : read_tensor_folder(folder).tensors) {
-      if (tensor.role == "state") continue;
+      if (tensor.role == "state" || tensor.role == "under way") continue;
       tensors_.push_back(tensor.tensor);
       open(tensor);
     }

@@ -20,7 +20,7 @@ namespace strato {
 
 struct FolderTensor {
   StoredTensor tensor;
-  std::string role;  // "parameter", "state", "constant"
+  std::string role;  // "parameter", "state", "constant", "under way"
   std::filesystem::path file;
 };
 struct TensorFolder {

@@ -23,6 +23,7 @@ void Exchange::start(Program& program) {
   parts_.clear();
   resident_slices_.clear();
   kept_.clear();
+  carried_.clear();
   resident_.assign(tables_.slots.size() * tables_.cluster->device_count(), Range());
   for (OpId update : tables_.updates)
     for (TensorId input : tables_.inputs(update))
@@ -127,13 +128,18 @@ void Exchange::read_resident(OpId op, TensorId tensor) {
 }
 
 Instance Exchange::parameter(TensorId tensor, DeviceId device) {
-  const Layout& homes = placement_.homes(tables_.tensors[tensor].op);
-  if (homes.has(device) && !homes.is_split()) return resident(tensor, device, 0, tables_.batch);
+  const OpId update = tables_.tensors[tensor].op;
+  const Layout& homes = placement_.homes(update);
+  const bool stale = placement_.is_stale(update);
+  const bool at_home = homes.has(device) && !homes.is_split();
+  if (at_home && !stale) return resident(tensor, device, 0, tables_.batch);
   if (const Instance* here = local(tensor, device, 0, tables_.batch)) return *here;
+  if (at_home)
+    return split(tensor, resident(tensor, device, 0, tables_.batch), 0, tables_.batch);
   if (homes.is_split() && is_gathered_at_home(tensor)) return all_gather_parts(tensor, device);
   if (homes.is_split()) return gather(tensor, device);
-  const DeviceId home = nearest(tensor, placement_.homes_id(tables_.tensors[tensor].op), device);
-  return transfer(tensor, resident(tensor, home, 0, tables_.batch), device);
+  const DeviceId home = nearest(tensor, placement_.homes_id(update), device);
+  return transfer(tensor, parameter(tensor, home), device);
 }
 
 Instance Exchange::slice(TensorId tensor, DeviceId device, std::int32_t begin, std::int32_t end) {
@@ -271,6 +277,12 @@ void Exchange::list_residents() const {
                                        bytes_of(tables_.slots[slot], range.begin, range.end)});
       else if (!resident_slices_.empty() || !kept_.empty())
         list_resident_slice(tables_.slots[slot], DeviceId(d));
+  if (carried_.empty()) return;
+  for (const auto& [at, bytes] : carried_)
+    program_->residents.push_back({at.second, at.first, bytes});
+  std::ranges::sort(program_->residents, {}, [](const Resident& resident) {
+    return std::pair(resident.device, resident.tensor);
+  });
 }
 
 }  // namespace strato

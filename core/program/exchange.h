@@ -27,7 +27,9 @@
 // - parameters are at home where their update op's group is placed, and are fetched from the
 // nearest
 //   home at the start of the step elsewhere; all other tensors without a producer are resident
-//   where they are read.
+//   where they are read;
+// - a stale parameter (VariableSync::staleness) is copied on its homes when the step begins, and
+//   read as it was then: its new value may come at any time.
 #pragma once
 
 #include <algorithm>
@@ -86,6 +88,10 @@ class Exchange {
   // Bytes of a tensor without producer are resident on the device from now on: all of them, or a
   // slice, which was not kept there yet.
   void keep(TensorId tensor, DeviceId device, const AxisSlice& slice);
+  // Bytes of a gradient stay on the device from step to step.
+  void carry(TensorId gradient, DeviceId device, Bytes bytes) {
+    carried_[{device, gradient}] += bytes;
+  }
   // Of the layout's devices. Sets members_, too.
   const CollectiveCost& collective_cost(Collective kind, LayoutId layout, Bytes bytes);
   Nanos move_time(DeviceId device, Bytes moved) const;
@@ -270,7 +276,8 @@ class Exchange {
   std::span<const std::int32_t> priorities_;      // by op
   std::unordered_map<TensorId, Parts> parts_;     // of split ops; looked up, never walked
   std::map<std::pair<DeviceId, TensorId>, AxisSlice> resident_slices_;
-  std::map<std::pair<DeviceId, TensorId>, Bytes> kept_;  // slices, together
+  std::map<std::pair<DeviceId, TensorId>, Bytes> kept_;     // slices, together
+  std::map<std::pair<DeviceId, TensorId>, Bytes> carried_;  // gradients
   std::vector<Instance> pieces_;  // being put together
   std::vector<TensorId> fusible_;
   std::vector<Bucket> buckets_;

@@ -71,7 +71,7 @@ void LowerState::sort_inputs(OpId op) {
       exchange.read_resident(op, inputs[i]);
     } else if (facts.source == Source::Parameter &&
                placement.homes(facts.op).has_all(placement.layout(layout)) &&
-               !placement.homes(facts.op).is_split()) {
+               !placement.homes(facts.op).is_split() && !placement.is_stale(facts.op)) {
       at_home.push_back(facts.slot);
     } else {
       to_bring.push_back(i);

@@ -224,8 +224,14 @@ void Placement::place(const Strategy& complete) {
   mark_duplicated(complete.duplicated);
   variables_.clear();
   reduced_.clear();
+  has_stale_ = false;
   place_ops();
   if (!complete.splits.empty()) place_splits(complete.splits);
+  if (duplicate_products(complete.variables)) {
+    take_splits_back();
+    place_ops();
+    if (!complete.splits.empty()) place_splits(complete.splits);
+  }
   if (!complete.variables.empty()) place_variables(complete.variables);
   place_updates();
 }

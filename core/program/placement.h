@@ -15,7 +15,9 @@
 //   hold for them; a split update's parameter and state are kept in parts, too.
 //
 // - A variable of a replicated group that has an entry of its own is updated where its replicas are,
-//   or as the entry says (variable_exchange.h).
+//   or as the entry says (variable_exchange.h). Where it sends sufficient factors the products that
+//   its gradient is made of are duplicated, and so is its update: then all that travels is what they
+//   read.
 //
 // Layouts, and what follows from them alone, are remembered from strategy to strategy; a group that
 // is decided as it was before keeps its layouts.
@@ -90,6 +92,10 @@ class Placement {
   bool is_reduced(OpId update) const {
     return !reduced_.empty() && std::binary_search(reduced_.begin(), reduced_.end(), update);
   }
+  // Is the parameter read as it was when the step began, and overwritten at any time?
+  bool is_stale(OpId update) const {
+    return has_stale_ && variable(update) && variable(update)->staleness > 0;
+  }
   bool has_variables() const { return !variables_.empty() || !reduced_.empty(); }
   const PlacedSplit& split(OpId op) const;  // of an op whose layout is_split()
 
@@ -135,6 +141,7 @@ class Placement {
   LayoutId intern_parts(const OpSplit& split, std::int64_t extent);
   void place_updates();
   void place_variables(std::span<const VariableSync> variables);
+  bool duplicate_products(std::span<const VariableSync> variables);
   bool may_synchronise(OpId update) const;
   bool may_shard(OpId op, LayoutId layout) const;
   LayoutId folded(LayoutId id, const Fold& fold);
@@ -149,6 +156,7 @@ class Placement {
   IdVector<OpId, char> duplicated_;
   std::vector<VariableSync> variables_;
   std::vector<OpId> reduced_;
+  bool has_stale_ = false;  // among variables_
   std::vector<PlacedSplit> splits_;  // ascending by op
   std::map<std::vector<std::int32_t>, LayoutId> split_layouts_;  // by devices and cuts
   std::unordered_multimap<LayoutId, LayoutId> folded_layouts_;  // by what they are a part of

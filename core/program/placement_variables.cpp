@@ -3,6 +3,7 @@
 
 #include "core/base/error.h"
 #include "core/program/placement.h"
+#include "core/strategy/variable_check.h"
 
 namespace strato {
 namespace {
@@ -42,6 +43,19 @@ bool Placement::may_synchronise(OpId update) const {
          std::ranges::equal(made.shards, replicas.shards, {}, &Shard::device, &Shard::device);
 }
 
+// Those of variables that send their factors; false: there are none.
+bool Placement::duplicate_products(std::span<const VariableSync> variables) {
+  bool any = false;
+  for (const VariableSync& variable : variables) {
+    if (variable.parts.front().encoding != Encoding::SufficientFactors) continue;
+    if (!may_synchronise(variable.update)) continue;
+    for (const OpId product : gradient_products(*tables_.graph, variable.update))
+      duplicated_[product] = true;
+    duplicated_[variable.update] = any = true;
+  }
+  return any;
+}
+
 void Placement::place_variables(std::span<const VariableSync> variables) {
   OpId last;
   for (const VariableSync& variable : variables) {
@@ -50,6 +64,7 @@ void Placement::place_variables(std::span<const VariableSync> variables) {
           "variables are out of order or of another graph");
     last = variable.update;
     if (!may_synchronise(variable.update)) continue;
+    has_stale_ = has_stale_ || variable.staleness > 0;
     if (is_all_reduced(variable))
       reduced_.push_back(variable.update);
     else

@@ -64,7 +64,8 @@ struct Buffer {
 
 // Bytes that live through the whole step: parameters, optimizer state, constants, the input batch,
 // and gradients that are kept from step to step (VariableSync::staleness): a Split that writes no
-// buffer keeps what it reads, and a Split or Update that reads none has what the step before kept.
+// buffer keeps what it reads, and a Split, Transfer or Update of a gradient that reads none has what
+// the step before kept.
 struct Resident {
   TensorId tensor;
   DeviceId device;

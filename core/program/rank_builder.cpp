@@ -40,6 +40,7 @@ RankBuilder::RankBuilder(const Program& program)
     if (works[d]) drafts_.emplace_back(graph_, DeviceId(d));
   }
   list_kept_slices();
+  list_carried();
 }
 
 const Resident* RankBuilder::resident(TensorId tensor, DeviceId device) const {
@@ -63,6 +64,19 @@ void RankBuilder::list_kept_slices() {
       kept_[{task.device, parameter}].push_back(
           slice(parameter, task.axis, task.first_sample, task.first_sample + task.samples));
     }
+}
+
+// A Split that writes nothing keeps it for the next step.
+void RankBuilder::list_carried() {
+  for (std::size_t i = 0; i < program_.tasks.size(); ++i) {
+    id_ = TaskId(i);
+    task_ = &program_.tasks[id_];
+    if (!keeps()) continue;
+    expect(resident(task_->tensor, task_->device), task_->tensor, "it is kept nowhere");
+    std::vector<Piece>& pieces = carried_[{task_->device, task_->tensor}];
+    pieces.push_back(of_task(task_->tensor));
+    expect(std::ranges::count(pieces, pieces.back()) == 1, task_->tensor, "it is kept twice");
+  }
 }
 
 void RankBuilder::fail(TensorId tensor, const std::string& problem) const {
@@ -296,11 +310,18 @@ ValueId RankBuilder::get(TensorId tensor, const Piece& piece, const Instruction&
   return value;
 }
 
+ValueId RankBuilder::carried(TensorId tensor, const Piece& piece, DeviceId device) {
+  const auto known = carried_.find({device, tensor});
+  if (known == carried_.end() || std::ranges::find(known->second, piece) == known->second.end())
+    return {};
+  return draft(device).resident(tensor, piece);
+}
+
 // Records fill their buffer.
 ValueId RankBuilder::bind(BufferId buffer, const Piece& piece, Encoding encoding) {
   const Buffer& to = program_.buffers[buffer];
   Value value{to.tensor, piece, false, encoding, 0};
-  if (encoding == Encoding::SparseRows || encoding == Encoding::TopK)
+  if (is_gathered(encoding))
     value.record_count = static_cast<std::int32_t>(
         to.bytes.value / slot_bytes(graph_.tensor(to.tensor), piece, encoding, batch_).value);
   expect(to.bytes == std::max(Bytes(1), bytes_of(graph_, value)), to.tensor,

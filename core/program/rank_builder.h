@@ -38,6 +38,7 @@ class RankBuilder {
     if (!holds) fail(tensor, problem);
   }
   void list_kept_slices();
+  void list_carried();
   const Resident* resident(TensorId tensor, DeviceId device) const;  // null: none
   RankDraft& draft(DeviceId device) { return drafts_[rank_of_[device.index()]]; }
 
@@ -61,6 +62,8 @@ class RankBuilder {
   ValueId find_bytes(TensorId tensor, const Piece& piece, const Instruction& reader,
                      DeviceId device);
   ValueId get(TensorId tensor, const Piece& piece, const Instruction& reader, DeviceId device);
+  // What the step before kept of a gradient; invalid: nothing.
+  ValueId carried(TensorId tensor, const Piece& piece, DeviceId device);
   ValueId bind(BufferId buffer, const Piece& piece, Encoding encoding = Encoding::None);
   Encoding encoding_of(BufferId buffer) const;
   std::vector<BufferId> on_device(std::span<const BufferId> buffers, DeviceId device) const;
@@ -77,6 +80,9 @@ class RankBuilder {
   void all_gather();
   void reduce_scatter();
   Piece split_source() const;
+  bool keeps() const {  // it writes what the next step has
+    return task_->kind == TaskKind::Split && program_.writes[id_.index()].empty();
+  }
   std::vector<Part> concat_parts(const Instruction& what, const Piece& made);
   std::vector<Piece> gathered_pieces(std::span<const DeviceId> members) const;
   Piece partial_of(BufferId buffer) const;
@@ -93,6 +99,7 @@ class RankBuilder {
   IdVector<BufferId, ValueId> value_of_;
   IdVector<BufferId, Piece> holds_;                      // now
   std::map<std::pair<DeviceId, TensorId>, std::vector<Piece>> kept_;  // of parameters, in slices
+  std::map<std::pair<DeviceId, TensorId>, std::vector<Piece>> carried_;  // of gradients
   std::vector<Placed> placed_;
   IdVector<TaskId, Range> placed_of_;  // by task: in placed_
   TaskId id_;                          // being added

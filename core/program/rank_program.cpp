@@ -67,8 +67,10 @@ Bytes slot_bytes(const Tensor& tensor, const Piece& piece, Encoding encoding, st
   constexpr Bytes kNumber(8);
   if (encoding == Encoding::TopK) return kNumber + Bytes(size_of(tensor.type));
   const Shape shape = shape_of(tensor, piece, batch);
-  CHECK(!shape.empty() && shape[0] > 0, "sparse rows of a tensor that has none");
-  return kNumber + bytes_of(tensor, piece, batch) / shape[0];
+  CHECK(!shape.empty() && shape[0] > 0, "rows of a tensor that has none");
+  const Bytes row = bytes_of(tensor, piece, batch) / shape[0];
+  if (encoding == Encoding::LowRank) return row + Bytes(shape[0] * size_of(tensor.type));
+  return kNumber + row;
 }
 
 Shape shape_of(const Graph& graph, const Value& value) {

@@ -51,11 +51,12 @@ struct Value {
   TensorId tensor;
   Piece piece;  // as it is first written: an AllReduce in place makes a partial sum the whole one
   // Lives from step to step: a parameter, its state, a constant, an input (which is loaded anew
-  // before each step).
+  // before each step), a gradient that is kept for the next step (zeros before the first).
   bool resident = false;
   // Half: elements of 16 bits. SparseRows, TopK: `record_count` records, each a number (64 bits: of a
   // row of the piece along axis 0, or of an element of the piece) and that row's or element's bytes;
-  // unused ones are zero. Other values hold their piece as it is.
+  // unused ones are zero. LowRank: `record_count` records, each a column and a row, whose products
+  // add up to the piece. Other values hold their piece as it is.
   Encoding encoding = Encoding::None;
   std::int32_t record_count = 0;
 };
@@ -72,7 +73,8 @@ enum class InstructionKind : std::uint8_t {
   View,       // the same of an op that makes no task: writes share the memory of reads[0];
               // other inputs are invalid where nothing of them is needed
   Update,     // in place on parameter and state
-  Split,      // writes[0] is the part `piece` of reads[0], encoded as it is
+  Split,      // writes[0] is the part `piece` of reads[0], encoded as it is; a resident value is
+              // overwritten in place
   Concat,     // writes[0] is made of all reads, in the order of their begins; of one: decoded
   Sum,        // writes[0] is the sum of the reads, which are decoded; one read of records: of these
   // Of a resident parameter that is whole there perhaps just the slice `piece`.

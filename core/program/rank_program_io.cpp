@@ -77,7 +77,7 @@ class RankReader {
     const auto resident = in_.number<std::uint8_t>();
     if (resident > 1) in_.damaged("a value is out of range");
     result.resident = resident == 1;
-    result.encoding = in_.enumerated(Encoding::TopK);
+    result.encoding = in_.enumerated(Encoding::LowRank);
     result.record_count = in_.number<std::int32_t>();
     return result;
   }

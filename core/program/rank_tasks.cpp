@@ -28,7 +28,11 @@ void RankBuilder::compute() {
   for (std::size_t i = 0; i < op.inputs.size(); ++i) {
     const bool trained = update && i == 0;  // a part of a parameter that is whole there
     const Piece piece = trained ? kept(op.inputs[i], device, pieces[i]) : pieces[i];
-    reads.push_back(op.inputs[i].valid() ? get(op.inputs[i], piece, what, device) : ValueId());
+    ValueId read;
+    if (update && i == 1 && program_.reads[id_.index()].empty())
+      read = carried(op.inputs[i], piece, device);
+    if (!read.valid() && op.inputs[i].valid()) read = get(op.inputs[i], piece, what, device);
+    reads.push_back(read);
   }
   const auto buffers = program_.writes[id_.index()];
   CHECK(buffers.size() == (update ? 0 : op.outputs.size()),
@@ -45,6 +49,9 @@ void RankBuilder::compute() {
 Piece RankBuilder::split_source() const {
   const auto reads = program_.reads[id_.index()];
   if (!reads.empty()) return holds_[reads.front()];
+  if (const auto of = carried_.find({task_->device, task_->tensor}); of != carried_.end())
+    for (const Piece& piece : of->second)
+      if (piece.form == Form::Partial) return piece;
   TensorId root = task_->tensor;
   while (graph_.tensor(root).producer.valid()) {
     const Op& producer = graph_.op(graph_.tensor(root).producer);
@@ -58,6 +65,7 @@ void RankBuilder::split() {
   const TensorId tensor = task_->tensor;
   Instruction what = instruction(InstructionKind::Split);
   const Piece source = split_source();
+  const bool kept_before = !keeps() && program_.reads[id_.index()].empty();
   const bool of_sum = source.form == Form::Partial;
   what.piece = of_sum ? part_of_sum(source) : of_task(tensor);
   const int axis = task_->axis;
@@ -70,8 +78,12 @@ void RankBuilder::split() {
   const Range part = range_of(tensor, what.piece, axis);
   expect((of_sum && axis < 0) || (all.first <= part.first && part.second <= all.second), tensor,
          "what it is cut from is not there");
-  const ValueId from = get(tensor, source, what, task_->device);
-  const ValueId to = bind(program_.writes[id_.index()].front(), what.piece, task_->encoding);
+  ValueId from = kept_before ? carried(tensor, source, task_->device) : ValueId();
+  if (!from.valid()) from = get(tensor, source, what, task_->device);
+  const ValueId to = keeps() ? carried(tensor, what.piece, task_->device)
+                             : bind(program_.writes[id_.index()].front(), what.piece,
+                                    task_->encoding);
+  expect(to.valid(), tensor, "it is kept as something else");
   emit(task_->device, {.what = what, .reads = {&from, 1}, .writes = {&to, 1}});
 }
 
@@ -187,6 +199,7 @@ void RankBuilder::transfer() {
   Instruction what = instruction(InstructionKind::Send);
   const Piece there =
       buffers.empty() ? kept(tensor, task_->device, of_task(tensor)) : holds_[buffers.front()];
+  const ValueId before = buffers.empty() ? carried(tensor, there, task_->device) : ValueId();
   // Of a parameter that is whole on both sides perhaps a slice alone.
   const bool cuts =
       buffers.empty() && there.form == Form::Whole && task_->axis >= 0 && is_trained(tensor);
@@ -196,7 +209,8 @@ void RankBuilder::transfer() {
                     (what.piece.form != Form::Slice || what.piece.axis == task_->axis);
   if (!fits) fail(tensor, "\"" + describe(what.piece) + "\" is there, not what is to be sent");
   what.peer = task_->target;
-  const ValueId from = find_bytes(tensor, there, what, task_->device);
+  const ValueId from =
+      before.valid() ? before : find_bytes(tensor, there, what, task_->device);
   expect(from.valid(), tensor, "what is to be sent is not there");
   emit(task_->device, {.what = what, .reads = {&from, 1}});
   what.kind = InstructionKind::Receive;

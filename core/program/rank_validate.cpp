@@ -5,6 +5,7 @@
 #include "core/base/error.h"
 #include "core/program/ascending.h"
 #include "core/program/tables.h"
+#include "core/strategy/variable_check.h"
 
 namespace strato {
 namespace {
@@ -65,9 +66,20 @@ class Validator {
     const bool records = has_records(value);
     expect(value.record_count >= 0 && (value.record_count > 0) == records &&
                (value.encoding == Encoding::None || !value.resident) &&
-               (value.encoding != Encoding::SparseRows || !tensor.shape.empty()),
+               value.encoding != Encoding::SufficientFactors &&
+               (value.encoding != Encoding::SparseRows || !tensor.shape.empty()) &&
+               (value.encoding != Encoding::LowRank || is_matrix(tensor)),
            "values", "an encoding is not one of its tensor");
-    expect(!value.resident || !tensor.producer.valid(), "values", "a tensor is not resident");
+    expect(!value.resident || !tensor.producer.valid() || is_gradient(value.tensor), "values",
+           "a tensor is not resident");
+  }
+
+  // Is it what an update adds?
+  bool is_gradient(TensorId id) const {
+    return std::ranges::any_of(graph_.consumers(id), [&](OpId reader) {
+      const Op& op = graph_.op(reader);
+      return op.phase == Phase::Update && op.inputs.size() > 1 && op.inputs[1] == id;
+    });
   }
 
   static bool is_range(const Tensor& tensor, int axis, std::int32_t begin, std::int32_t end) {
@@ -75,7 +87,7 @@ class Validator {
            begin < end && end <= tensor.shape[static_cast<std::size_t>(axis)];
   }
   static bool has_records(const Value& value) {
-    return value.encoding == Encoding::SparseRows || value.encoding == Encoding::TopK;
+    return is_gathered(value.encoding);
   }
 
   const Instruction& what() const { return program_.instructions[at_]; }
@@ -276,7 +288,9 @@ class Validator {
       expect(!id.valid() || program_.values[id].resident || state_[id] == State::There,
              "it reads what is not there");
     for (const ValueId id : program_.writes[at_]) {
-      const bool again = program_.values[id].resident && what().kind == Kind::Receive;
+      const Value& to = program_.values[id];
+      const bool kept = what().kind == Kind::Split && graph_.tensor(to.tensor).producer.valid();
+      const bool again = to.resident && (what().kind == Kind::Receive || kept);
       expect(again || (!program_.values[id].resident && state_[id] == State::Absent),
              "it writes a value again");
       state_[id] = State::There;

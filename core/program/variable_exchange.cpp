@@ -22,17 +22,25 @@ void VariableExchange::start(Program& program) {
 
 void VariableExchange::lower(OpId update) {
   const VariableSync& variable = *placement_.variable(update);
+  readers_.clear();
   for (std::size_t i = 0; i < variable.parts.size(); ++i) {
     const Part part = part_of(variable, i);
     part.sync->synchroniser == Synchroniser::Ps ? serve(part) : reduce(part);
   }
+  if (variable.staleness > 0) keep_gradients(part_of(variable, 0));
 }
 
 VariableExchange::Part VariableExchange::part_of(const VariableSync& variable,
                                                  std::size_t index) const {
   const Op& op = tables_.graph->op(variable.update);
   const Tensor& parameter = tables_.graph->tensor(op.inputs[0]);
-  Part part{variable.update, op.inputs[0], op.inputs[1], &variable.parts[index], index, {}, {}, {}};
+  Part part;
+  part.update = variable.update;
+  part.parameter = op.inputs[0];
+  part.gradient = op.inputs[1];
+  part.sync = &variable.parts[index];
+  part.index = index;
+  part.staleness = variable.staleness;
   const auto parts = static_cast<std::int64_t>(variable.parts.size());
   if (parts == 1) {
     part.shape = part_shape(parameter, 0, 0, parameter.shape.empty() ? 1 : parameter.shape[0]);
@@ -73,16 +81,26 @@ Bytes VariableExchange::bytes_of(const Part& part, const Term& term) const {
 }
 
 VariableExchange::Term VariableExchange::partial(const Part& part, std::size_t replica) const {
-  return {exchange_.instance(exchange_.first_output(part.gradient) + replica), Encoding::None};
+  const Instance& made = exchange_.instance(exchange_.first_output(part.gradient) + replica);
+  return {part.staleness > 0 ? carried(part, made) : made, Encoding::None};
 }
 
-// A replica's term. `fresh`: nobody else may read what it is.
+// A replica's term. `fresh`: nobody else may read what it is. What was kept has no buffer: it is
+// copied.
 VariableExchange::Term VariableExchange::cut(const Part& part, std::size_t replica,
                                              Encoding encoding, bool fresh) {
   const Term whole = partial(part, replica);
-  const bool as_it_is = encoding == Encoding::None && (!fresh || whole.at.exclusive);
+  const bool as_it_is =
+      encoding == Encoding::None && part.staleness == 0 && (!fresh || whole.at.exclusive);
   if (!is_cut(part) && as_it_is) return whole;
   return split(part, whole.at, part.bytes, encoding);
+}
+
+// A replica's term, as it is sent.
+VariableExchange::Term VariableExchange::outgoing(const Part& part, std::size_t replica) {
+  const bool as_it_was = part.staleness > 0 && !is_cut(part);
+  if (as_it_was && part.sync->encoding == Encoding::None) return partial(part, replica);
+  return cut(part, replica, part.sync->encoding);
 }
 
 VariableExchange::Term VariableExchange::encode(const Part& part, const Term& sum) {
@@ -107,6 +125,7 @@ VariableExchange::Term VariableExchange::split(const Part& part, const Instance&
   term.at.slot = -1;
   term.at.task = emitter_.commit_compute(task);
   term.at.exclusive = true;
+  if (!from.task.valid()) readers_[from.device].push_back(term.at.task);
   return term;
 }
 

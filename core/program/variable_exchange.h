@@ -14,6 +14,13 @@
 //   one; it sums up and sends on (in its own machine the server is the station). The server updates
 //   the slice, and the new value goes the same way back, in place into the replicas' parameter.
 //
+// Of a stale variable (VariableSync::staleness, which says what is read when) every replica keeps
+// its gradient from step to step, in one Split that comes last. What is said above then begins with
+// the gradient that was kept, and waits for nothing of this step; replicas read the parameter as it
+// was when the step began (Exchange). From staleness 2 on the server keeps the sum, too, and its
+// update and what follows begin with the sum that was kept. So the step takes as long as its
+// compute, the way to the server, or the way back, whichever is longest, and what is shared of them.
+//
 // Every replica keeps the whole parameter. A server that is no replica keeps its slices; optimizer
 // state stands where its slice is updated. Slices are tasks with an axis, as those of split ops;
 // one part alone is the whole, with no axis.
@@ -47,6 +54,7 @@ class VariableExchange {
     TensorId parameter, gradient;
     const SyncPart* sync = nullptr;
     std::size_t index = 0;
+    int staleness = 0;
     AxisSlice slice;  // no axis: all of it
     PartShape shape;
     Bytes bytes;  // as it is
@@ -68,6 +76,7 @@ class VariableExchange {
 
   // Each adds one task, or none where there is nothing to do.
   Term cut(const Part& part, std::size_t replica, Encoding encoding, bool fresh = false);
+  Term outgoing(const Part& part, std::size_t replica);
   Term encode(const Part& part, const Term& sum);
   Term split(const Part& part, const Instance& from, Bytes read, Encoding encoding);
   Term add_up(const Part& part, DeviceId device, std::span<const Term> terms);
@@ -89,6 +98,12 @@ class VariableExchange {
   void send_back(const Part& part, TaskId updated);
   Instance send_value(const Part& part, const Instance& from, DeviceId to);
 
+  // What stays from step to step (variable_stale.cpp).
+  Instance carried(const Part& part, const Instance& made) const;
+  void keep_gradients(const Part& whole);
+  void keep_sum(const Part& part, const Term& sum, TaskId updated);
+  void keep(const Part& part, const Instance& made, Bytes bytes);
+
   Tables& tables_;
   Placement& placement_;
   Emitter& emitter_;
@@ -97,6 +112,8 @@ class VariableExchange {
   // Of merge groups that are reduced: by replica.
   std::map<std::pair<OpId, std::size_t>, std::vector<Term>> reduced_;
   std::vector<DeviceId> members_;  // of the collective being made
+  // Of the gradients that replicas of the variable being lowered kept.
+  std::map<DeviceId, std::vector<TaskId>> readers_;
 };
 
 }  // namespace strato

@@ -8,8 +8,7 @@
 namespace strato {
 
 void VariableExchange::reduce(const Part& part) {
-  const bool gathered =
-      part.sync->encoding == Encoding::SparseRows || part.sync->encoding == Encoding::TopK;
+  const bool gathered = is_gathered(part.sync->encoding);
   const auto known = reduced_.find({part.update, part.index});
   if (known == reduced_.end()) gathered ? all_gather(part) : all_reduce(merged_with(part));
   const std::vector<Term> sums = std::move(reduced_.at({part.update, part.index}));

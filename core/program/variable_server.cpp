@@ -35,6 +35,7 @@ VariableExchange::Term VariableExchange::send(const Part& part, const Term& term
   sent.at.slot = -1;
   sent.at.buffer = emitter_.write(part.gradient, to, task.bytes);
   sent.at.task = emitter_.commit_transfer(task);
+  if (!term.at.task.valid()) readers_[term.at.device].push_back(sent.at.task);
   return sent;
 }
 
@@ -45,8 +46,7 @@ VariableExchange::Term VariableExchange::collect(const Part& part, DeviceId stat
   for (std::size_t i = 0; i < all.size(); ++i) {
     if (all[i].device == part.sync->server || station_of(part, all[i].device) != station) continue;
     const bool here = all[i].device == station;
-    const Term term = cut(part, i, here ? Encoding::None : part.sync->encoding);
-    terms.push_back(here ? term : send(part, term, station));
+    terms.push_back(here ? cut(part, i, Encoding::None) : send(part, outgoing(part, i), station));
   }
   if (terms.size() == 1 && terms[0].encoding == part.sync->encoding) return terms[0];
   return encode(part, add_up(part, station, terms));
@@ -62,13 +62,19 @@ void VariableExchange::serve(const Part& part) {
     if (replica == server) {
       terms.push_back(cut(part, i, Encoding::None));
     } else if (station == server) {
-      terms.push_back(send(part, cut(part, i, part.sync->encoding), server));
+      terms.push_back(send(part, outgoing(part, i), server));
     } else if (std::ranges::find(collected, station) == collected.end()) {
       collected.push_back(station);
       terms.push_back(send(part, collect(part, station), server));
     }
   }
-  send_back(part, update(part, server, add_up(part, server, terms)));
+  if (part.staleness < 2)
+    return send_back(part, update(part, server, add_up(part, server, terms)));
+  Instance kept;
+  kept.device = server;
+  const TaskId updated = update(part, server, {kept, Encoding::None});
+  keep_sum(part, add_up(part, server, terms), updated);
+  send_back(part, updated);
 }
 
 // In place where the target keeps the parameter.

@@ -203,6 +203,8 @@ class Verifier {
             at(id) + " writes on another device");
       CHECK(!task.tensor.valid() || to.tensor == task.tensor, at(id) + " writes another tensor");
     }
+    if (task.kind == TaskKind::Split && writes.empty())
+      CHECK(resident_[place(task.tensor, task.device)], at(id) + " keeps nothing");
     if (task.kind == TaskKind::Transfer && writes.empty())
       CHECK(resident_[place(task.tensor, task.target)], at(id) + " arrives nowhere");
   }

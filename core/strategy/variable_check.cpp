@@ -34,6 +34,7 @@ class VariableCheck {
                 "count axes from 0");
       if (variable.parts.empty())
         fail_at(place(variable), "has no part", "give at least one, or leave the variable out");
+      check_staleness(variable);
       for (std::size_t i = 0; i < variable.parts.size(); ++i) check_part(variable, i);
     }
   }

@@ -77,10 +77,9 @@ bool add_products(const Graph& graph, TensorId made, std::set<OpId>& products) {
   const bool sum = is_one_of(op.type, {"AddN", "Add", "Sum"});
   const bool same = op.view || is_one_of(op.type, {"Identity", "Transpose", "TransposeGrad"});
   if (op.inputs.empty() || !(sum || same)) return false;
-  return std::all_of(op.inputs.begin(), sum ? op.inputs.end() : op.inputs.begin() + 1,
-                     [&](TensorId input) {
-                       return input.valid() && add_products(graph, input, products);
-                     });
+  return std::all_of(
+      op.inputs.begin(), sum ? op.inputs.end() : op.inputs.begin() + 1,
+      [&](TensorId input) { return input.valid() && add_products(graph, input, products); });
 }
 
 std::int64_t factor_bytes(const Graph& graph, OpId update, std::int64_t samples) {

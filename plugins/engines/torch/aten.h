@@ -5,6 +5,7 @@
 #pragma push_macro("CHECK")
 #undef CHECK
 #include <ATen/ATen.h>
+#include <ATen/CPUGeneratorImpl.h>
 #include <ATen/Parallel.h>
 #undef CHECK
 #pragma pop_macro("CHECK")

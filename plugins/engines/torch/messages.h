@@ -1,7 +1,14 @@
 // Gradients as they travel (Encoding), from and to tensors. Include in .cpp files only.
 //
-// Records lie one after the other: a 64-bit number, then the bytes of a row or an element. So those
-// of several messages make one message, which stands for the sum of them.
+// Records lie one after the other: a 64-bit number, then the bytes of a row or an element; of a low
+// rank a column and a row. So those of several messages make one message, which stands for the sum
+// of them.
+//
+// Low rank: PowerSGD (Vogels and others, 2019, Algorithm 1) of each term for itself: M of n x m is
+// sent as P (n x r, orthonormal) and Q = M^T P (m x r), where P spans what M makes of random
+// vectors that are the same in every step, multiplied by M M^T once more. Exact for a gradient of
+// rank r or less. What is lost is lost: nothing is added to the next step's gradient (no error
+// feedback), as with the other lossy encodings.
 #pragma once
 
 #include "core/program/rank_program.h"

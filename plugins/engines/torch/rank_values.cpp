@@ -53,6 +53,8 @@ void RankValues::seed(const Shard& whole) {
 std::string RankValues::initial(ValueId id, const Shard& whole) const {
   const Value& value = program_.values[id];
   const Piece& piece = value.piece;
+  if (tensor(id).producer.valid())  // a gradient that no step before this one kept
+    return std::string(static_cast<std::size_t>(bytes_of(graph_, value).value), '\0');
   if (piece.form == Piece::Form::Samples && tensor(id).role == TensorRole::Input) {
     Shard shard = whole;
     shard.first_sample = piece.begin;

@@ -190,15 +190,16 @@ class Folder {
     return text + "]}\n";
   }
 
-  // What train.py cannot do yet: variables that are synchronised in parts, or encoded.
+  // What train.py cannot do yet: variables that are synchronised in parts, encoded or stale.
   void refuse_parts(const RankProgram& rank) const {
     const auto refuse = [&](TensorId tensor) {
       throw InputError("", fmt::format("variable of \"{}\"", graph_.tensor(tensor).name),
-                       "is synchronised in parts or encoded, which train.py cannot do",
+                       "is synchronised in parts, encoded or stale, which train.py cannot do",
                        "launch the plan, or leave the variable out of its \"variables\"");
     };
     for (const Value& value : rank.values)
       if (value.encoding != Encoding::None ||
+          (value.resident && graph_.tensor(value.tensor).producer.valid()) ||
           (value.piece.form == Piece::Form::Partial && value.piece.axis >= 0))
         refuse(value.tensor);
     for (std::size_t i = 0; i < rank.instructions.size(); ++i)

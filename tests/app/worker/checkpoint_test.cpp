@@ -78,6 +78,38 @@ TEST(Checkpoint, SlicesOfRanksBecomeWholeAndAnotherPlanResumes) {
   EXPECT_EQ(std::vector<float>(part.begin(), part.end()), (std::vector<float>{101, 200, 103, 204}));
 }
 
+// Tensor 2 is made by an op: a gradient that each rank keeps for the next step.
+TEST(Checkpoint, WhatIsUnderWayIsEachRanksOwn) {
+  const auto graph = graph_of(2, kStoredShape);
+  TemporaryFolder folder;
+  Hub hub(2);
+  const auto keeps = [](int rank, std::int32_t begin, std::int32_t end) {
+    HandProgram hand(rank, 3);
+    hand.piece(2, {Piece::Form::Partial, -1, begin, end});
+    return hand;
+  };
+  Holder a(graph, keeps(0, 0, 3), hub), b(graph, keeps(1, 3, 4), hub);
+  for (Holder* each : {&a, &b})
+    for (const std::size_t value : {0u, 1u}) each->fill(value, 1);
+  a.fill(2, 100);
+  b.fill(2, 200);
+  auto other = std::async(std::launch::async, [&] { b.save(folder, 2); });
+  a.save(folder, 2);
+  other.get();
+  Hub alone(1);
+  const auto resumed = [&](const HandProgram& hand) {
+    Holder holder(graph, hand, alone);
+    holder.fill(2, -50);
+    resume_checkpoint(holder.rank(folder, 1), "checkpoint-3");
+    return holder.execution.floats(2)[11];
+  };
+  EXPECT_EQ(resumed(keeps(0, 0, 3)), 111);
+  EXPECT_EQ(resumed(keeps(0, 3, 4)), 211);
+  EXPECT_EQ(resumed(keeps(0, 0, 2)), -39) << "of other samples: as it was";
+  // It is no weight that another model can take.
+  EXPECT_EQ(open_tensor_folder(folder / "checkpoint-3")->tensors().size(), 2u);
+}
+
 TEST(Checkpoint, ATensorOfWhichAPartIsNowhereIsAnError) {
   const auto graph = graph_of(2, kStoredShape);
   TemporaryFolder folder;

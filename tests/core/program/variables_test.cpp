@@ -5,6 +5,7 @@
 #include "core/program/collective.h"
 #include "core/program/ordered_ring.h"
 #include "core/program/symmetry.h"
+#include "core/strategy/variable_check.h"
 #include "tests/core/graph/model_kit.h"
 #include "tests/core/program/toy.h"
 
@@ -298,6 +299,91 @@ TEST_F(Table, SparseRowsAreGatheredOrServed) {
   EXPECT_EQ(bytes(*served, TaskKind::Transfer, Encoding::SparseRows),
             (Sizes{6 * kRow, 6 * kRow, 12 * kRow}));
   EXPECT_EQ(bytes(*served, TaskKind::Transfer, Encoding::None), Sizes(3, 16000));
+}
+
+// The same as the ops by hand.
+class Products : public testing::Test {
+ protected:
+  Products() {
+    ModelKit kit(8);
+    const TensorId x = kit.input("x", {8, 6});
+    const TensorId y = kit.op("Gemm", {x, kit.weight("w", {6, 20}), kit.weight("b", {20})});
+    kit.op("MatMul", {kit.op("Relu", {y}), kit.weight("v", {20, 10})});
+    graph = std::make_shared<const Graph>(make_training_graph(kit.build(), Optimizer::Adam));
+    bench = std::make_unique<Bench>(graph, toy::cluster(2, 2));
+    for (std::size_t i = 0; i < graph->op_count(); ++i) {
+      const TensorId of = parameter_of(*graph, OpId(i));
+      if (of.valid()) updates[graph->tensor(of).name] = OpId(i);
+    }
+  }
+  std::shared_ptr<const Graph> graph;
+  std::unique_ptr<Bench> bench;
+  std::map<std::string, OpId> updates;
+};
+
+TEST_F(Products, FactorsAreBroadcastAsDuplicatedOps) {
+  const SyncPart factors = reduction(-1, {}, Encoding::SufficientFactors);
+  for (const Mode mode : {Mode::ReplicateAllReduce, Mode::ReplicatePs}) {
+    Strategy strategy = bench->everywhere(mode, {0, 1, 3});
+    const auto before = bench->lower(strategy);
+    Strategy by_hand = strategy;
+    by_hand.duplicated = {gradient_products(*graph, updates["v"]).front(), updates["v"]};
+    std::ranges::sort(by_hand.duplicated);
+    strategy.variables = {{updates["v"], 0, {factors}}};
+    const auto found = bench->lower(strategy), expected = bench->lower(by_hand);
+    ASSERT_EQ(found->tasks.size(), expected->tasks.size());
+    for (std::size_t i = 0; i < found->tasks.size(); ++i) {
+      EXPECT_EQ(found->task_name(TaskId(i)), expected->task_name(TaskId(i)));
+      EXPECT_EQ(found->tasks[TaskId(i)].bytes, expected->tasks[TaskId(i)].bytes);
+    }
+    // What travels: the factors, 8 samples of 20 and 10 floats, instead of 20 x 10.
+    Bytes gathered;
+    for (const Task& task : found->tasks)
+      if (task.kind == TaskKind::AllGather) gathered += task.bytes;
+    const PartShape whole = part_shape(graph->tensor(graph->op(updates["v"]).inputs[0]), 0, 0, 20);
+    EXPECT_EQ(gathered, encoded_bytes(*graph, updates["v"], Encoding::SufficientFactors, whole, 8));
+    EXPECT_EQ(gathered, Bytes(8 * 30 * 4));
+    EXPECT_EQ(count(*found, TaskKind::Update), mode == Mode::ReplicatePs ? 3u + 2u : 9u);
+    EXPECT_EQ(count(*bench->lower(bench->everywhere(mode, {0, 1, 3})), TaskKind::Transfer),
+              count(*before, TaskKind::Transfer))
+        << "nothing of it stays";
+  }
+}
+
+TEST_F(Products, FactorsOfWhatIsNotReplicatedChangeNothing) {
+  const SyncPart factors = reduction(-1, {}, Encoding::SufficientFactors);
+  for (const Mode mode : {Mode::Duplicate, Mode::ModelParallel}) {
+    Strategy strategy = bench->everywhere(mode, {0, 1});
+    const auto without = bench->lower(strategy);
+    strategy.variables = {{updates["v"], 0, {factors}}, {updates["w"], 0, {factors}}};
+    std::ranges::sort(strategy.variables, {}, &VariableSync::update);
+    EXPECT_EQ(bench->lower(strategy)->tasks.size(), without->tasks.size());
+  }
+  Strategy wrong = bench->everywhere(Mode::ReplicateAllReduce, {0, 1});
+  wrong.variables = {{updates["b"], 0, {factors}}};
+  EXPECT_THROW(bench->lower(wrong), InputError);
+}
+
+TEST_F(Products, LowRanksAreGatheredOrServed) {
+  const auto bytes = [](const Program& program, TaskKind kind) {
+    std::vector<std::int64_t> all;
+    for (const Task& task : program.tasks)
+      if (task.kind == kind && task.encoding == Encoding::LowRank) all.push_back(task.bytes.value);
+    return all;
+  };
+  constexpr std::int64_t kMessage = 4 * (20 + 10) * 4;
+  Strategy strategy = bench->everywhere(Mode::ReplicateAllReduce, {0, 1, 3});
+  strategy.variables = {{updates["v"], 0, {reduction(-1, {}, Encoding::LowRank)}}};
+  EXPECT_EQ(bytes(*bench->lower(strategy), TaskKind::AllGather),
+            std::vector<std::int64_t>{3 * kMessage});
+  strategy.variables = {{updates["v"], 0, {server(1, {}, Encoding::LowRank)}}};
+  EXPECT_EQ(bytes(*bench->lower(strategy), TaskKind::Transfer),
+            (std::vector<std::int64_t>(2, kMessage)));
+  // Halves of the columns: 5 of 20 rows.
+  strategy.variables = {
+      {updates["v"], 1, {server(1, {}, Encoding::LowRank), server(0, {}, Encoding::LowRank)}}};
+  EXPECT_EQ(bytes(*bench->lower(strategy), TaskKind::Transfer),
+            (std::vector<std::int64_t>(4, 4 * (20 + 5) * 4)));
 }
 
 TEST_F(Table, OptimizerStateStandsWhereItsSliceIsUpdated) {

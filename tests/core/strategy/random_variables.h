@@ -15,7 +15,7 @@ struct RandomVariables {
   const Grouping& grouping;
   const Cluster& cluster;
   std::mt19937_64& random;
-  bool lossy = false;  // may take lossy encodings
+  bool lossy = false;  // may take lossy encodings, and be stale
   bool sparse = true;  // may take sparse rows
 
   std::int64_t below(std::int64_t end) {
@@ -27,10 +27,12 @@ struct RandomVariables {
   }
 
   Encoding encoding(OpId update) {
-    const std::int64_t choice = below(4);
+    const std::int64_t choice = below(5);
     if (choice == 1 && sparse && looked_up_rows(graph, update) > 0) return Encoding::SparseRows;
     if (choice == 2 && lossy) return Encoding::Half;
     if (choice == 3 && lossy) return Encoding::TopK;
+    if (choice == 4 && lossy && is_matrix(graph.tensor(graph.op(update).inputs[0])))
+      return Encoding::LowRank;
     return Encoding::None;
   }
 
@@ -66,6 +68,8 @@ struct RandomVariables {
   }
 
   VariableSync variable(OpId update, const Strategy& strategy) {
+    if (below(6) == 0 && !gradient_products(graph, update).empty())
+      return {update, 0, {{Synchroniser::AllReduce, Encoding::SufficientFactors, {}, {}, -1, {}}}};
     const Shape& shape = graph.tensor(graph.op(update).inputs[0]).shape;
     VariableSync variable{update, 0, {}};
     std::int64_t most = 1;
@@ -76,6 +80,9 @@ struct RandomVariables {
     for (std::int64_t parts = 1 + below(most); parts > 0; --parts)
       variable.parts.push_back(below(2) ? ps(update) : reduction(update, strategy));
     if (variable.parts.size() == 1 && shape.empty()) variable.axis = 0;
+    const bool served = std::ranges::all_of(
+        variable.parts, [](const SyncPart& part) { return part.synchroniser == Synchroniser::Ps; });
+    if (lossy && served && below(2) == 0) variable.staleness = 1 + static_cast<int>(below(3));
     return variable;
   }
 

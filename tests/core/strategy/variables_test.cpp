@@ -164,6 +164,93 @@ TEST_F(Variables, OnlyLookUpsAreSparse) {
   EXPECT_EQ(looked_up_rows(*graph, v), 0);
 }
 
+TEST_F(Variables, OnlyProductsHaveFactors) {
+  SyncPart factors;
+  factors.encoding = Encoding::SufficientFactors;
+  EXPECT_EQ(complaint({{v, 0, {factors}}}), "");
+  EXPECT_EQ(complaint({{w, 0, {factors}}}),
+            "sends sufficient factors, and the gradient of \"w\" is no matrix product over the "
+            "samples");
+  EXPECT_EQ(complaint({{v, 1, {factors, SyncPart()}}}),
+            "sends sufficient factors, which are those of the whole variable");
+  SyncPart served = server(0);
+  served.encoding = Encoding::SufficientFactors;
+  EXPECT_EQ(complaint({{v, 0, {served}}}),
+            "sends sufficient factors to a server, and every replica multiplies for itself");
+  EXPECT_EQ(complaint({{v, 0, {group(1, Encoding::SufficientFactors)}}}),
+            "sends sufficient factors, and has a merge group or a reduction sequence");
+  factors.sequence = {DeviceId(0), DeviceId(1), DeviceId(5)};
+  EXPECT_EQ(complaint({{v, 0, {factors}}}),
+            "sends sufficient factors, and has a merge group or a reduction sequence");
+  ASSERT_EQ(gradient_products(*graph, v).size(), 1u);
+  EXPECT_EQ(graph->op(gradient_products(*graph, v)[0]).type, "MatMulGradB");
+  EXPECT_TRUE(gradient_products(*graph, w).empty());
+  EXPECT_TRUE(gradient_products(*graph, OpId(0)).empty()) << "it updates nothing";
+}
+
+// Of a bias, a convolution of windows and one of points, in one and in two groups, and of a weight
+// that is there twice.
+TEST(GradientProducts, AreFoundWhereTheyAre) {
+  ModelKit kit(4);
+  const TensorId image = kit.input("image", {4, 6, 5, 5});
+  const TensorId windows = kit.op("Conv", {image, kit.weight("windows", {6, 6, 3, 3})},
+                                  {{"pads", std::vector<std::int64_t>{1, 1, 1, 1}}});
+  const TensorId points = kit.op("Conv", {windows, kit.weight("points", {6, 6, 1, 1})});
+  const TensorId halves = kit.op("Conv", {points, kit.weight("halves", {6, 3, 1, 1})},
+                                 {{"group", std::int64_t{2}}});
+  const TensorId flat = kit.op("Flatten", {halves}, {{"axis", std::int64_t{1}}});
+  const TensorId hidden =
+      kit.op("Gemm", {flat, kit.weight("first", {150, 8}), kit.weight("bias", {8})});
+  const TensorId twice = kit.weight("twice", {8, 8});
+  kit.op("MatMul", {kit.op("MatMul", {hidden, twice}), twice});
+  const Graph graph = make_training_graph(kit.build(), Optimizer::Sgd);
+  std::map<std::string, std::size_t> products;
+  for (std::size_t i = 0; i < graph.op_count(); ++i)
+    if (const TensorId of = parameter_of(graph, OpId(i)); of.valid())
+      products[graph.tensor(of).name] = gradient_products(graph, OpId(i)).size();
+  EXPECT_EQ(products, (std::map<std::string, std::size_t>{{"windows", 0},
+                                                          {"points", 1},
+                                                          {"halves", 0},
+                                                          {"first", 1},
+                                                          {"bias", 0},
+                                                          {"twice", 2}}));
+}
+
+TEST_F(Variables, OnlyMatricesHaveALowRank) {
+  SyncPart low;
+  low.encoding = Encoding::LowRank;
+  SyncPart served = server(0);
+  served.encoding = Encoding::LowRank;
+  EXPECT_EQ(complaint({{w, 1, {low, served}}, {v, 0, {low}}}), "");
+  EXPECT_EQ(complaint({{v, 0, {group(1, Encoding::LowRank)}}}),
+            "is in merge group 1 and encoded as low-rank, which is gathered alone");
+  EXPECT_TRUE(is_matrix(graph->tensor(graph->op(v).inputs[0])));
+  Tensor tensor = graph->tensor(graph->op(v).inputs[0]);
+  tensor.shape = {60};
+  EXPECT_FALSE(is_matrix(tensor));
+  tensor.shape = {6, 10};
+  tensor.type = DataType::I32;
+  EXPECT_FALSE(is_matrix(tensor));
+}
+
+TEST_F(Variables, StalenessIsOfServersAndNotBelowZero) {
+  VariableSync stale{v, 0, {server(3), server(0, {DeviceId(5)})}, 1};
+  EXPECT_EQ(complaint({stale}), "");
+  stale.staleness = 1'000'000;
+  EXPECT_EQ(complaint({stale}), "");
+  stale.staleness = -1;
+  EXPECT_EQ(complaint({stale}), "has a staleness of -1");
+  stale.staleness = 2;
+  stale.parts.push_back(SyncPart());
+  EXPECT_EQ(complaint({stale}),
+            "has a staleness of 2, and is all-reduced, which all replicas do in the same step");
+  stale.parts = {SyncPart()};
+  stale.staleness = -3;
+  EXPECT_EQ(complaint({stale}), "has a staleness of -3");
+  stale.staleness = 0;
+  EXPECT_EQ(complaint({stale}), "");
+}
+
 TEST_F(Variables, EncodedBytes) {
   const Tensor& table = graph->tensor(graph->op(w).inputs[0]);
   const PartShape whole = part_shape(table, 0, 0, 100), half = part_shape(table, 1, 0, 3);
@@ -180,6 +267,13 @@ TEST_F(Variables, EncodedBytes) {
   EXPECT_EQ(bytes(Encoding::SparseRows, few, 8), 10 * (6 * 4 + 8));  // no more than there are
   EXPECT_EQ(bytes(Encoding::TopK, whole, 8), 6 * (4 + 8));
   EXPECT_EQ(bytes(Encoding::TopK, few, 8), 1 * (4 + 8));
+  EXPECT_EQ(bytes(Encoding::LowRank, whole, 8), 4 * (100 + 6) * 4);
+  EXPECT_EQ(bytes(Encoding::LowRank, half, 1), 3 * (100 + 3) * 4);  // no more than columns
+  EXPECT_EQ(bytes(Encoding::LowRank, part_shape(table, 0, 0, 2), 1), 2 * (2 + 6) * 4);
+  // What v meets: 4 places of 6 numbers, and of 10 gradients, of each sample.
+  const PartShape all{60, 6};
+  EXPECT_EQ(encoded_bytes(*graph, v, Encoding::SufficientFactors, all, 8).value, 8 * 4 * 16 * 4);
+  EXPECT_EQ(encoded_bytes(*graph, v, Encoding::SufficientFactors, all, 3).value, 3 * 4 * 16 * 4);
   const PartShape places = part_shape(graph->tensor(graph->op(p).inputs[0]), 0, 0, 4);
   EXPECT_EQ(encoded_bytes(*graph, p, Encoding::SparseRows, places, 1).value, 4 * (6 * 4 + 8));
 }
@@ -240,6 +334,11 @@ TEST_F(Variables, WhatDoesNotFitIsDroppedInWords) {
        "variable \"v\": its reduction sequence is not of its replicas, dropped");
   says(part(R"({"sync": "allreduce", "encoding": "sparse-rows"})"),
        "variable \"v\": it is not only looked up, its rows are not sent as sparse ones");
+  says(R"([{"variable": "w", "parts": [{"sync": "allreduce", "encoding": "sufficient-factors"}]}])",
+       "variable \"w\": its gradient is no matrix product, factors of it are not sent");
+  says(R"([{"variable": "v", "staleness": 1, "parts": [{"sync": "allreduce"}]}])",
+       "variable \"v\": has a staleness of 1, and is all-reduced, which all replicas do in the same "
+       "step, dropped");
   says(R"([{"variable": "v", "axis": 2, "parts": [{"sync": "allreduce"}, {"sync": "allreduce"}]}])",
        "variable \"v\": is divided along axis 2, \"v\" has 2 axes, dropped");
 }
@@ -262,6 +361,12 @@ TEST_F(Variables, BadFilesAreToldThePlace) {
   starts(R"([{"variable": "v", "parts": []}])", "s.json: variables[0].parts: is empty");
   starts(R"([{"variable": "v", "axis": -1, "parts": [{"sync": "allreduce"}]}])",
          "s.json: variables[0].axis");
+  starts(R"([{"variable": "v", "staleness": -1, "parts": [{"sync": "ps", "server": "a"}]}])",
+         "s.json: variables[0].staleness");
+  starts(R"([{"variable": "v", "staleness": 1.5, "parts": [{"sync": "ps", "server": "a"}]}])",
+         "s.json: variables[0].staleness");
+  starts(R"([{"variable": "v", "staleness": 9999999999, "parts": [{"sync": "ps", "server": "a"}]}])",
+         "s.json: variables[0].staleness");
   starts(part(R"({})"), "s.json: variables[0].parts[0]");
   starts(part(R"({"sync": "gossip"})"), "s.json: variables[0].parts[0].sync");
   starts(part(R"({"sync": "ps"})"), "s.json: variables[0].parts[0]");
@@ -297,6 +402,14 @@ TEST_F(Variables, Words) {
           "; AllReduce, half, group 3");
   EXPECT_EQ(describe({v, 0, {order({DeviceId(5), DeviceId(0)})}}, *graph, *cluster),
             "v: AllReduce, in the order " + name(5) + ", " + name(0));
+  EXPECT_EQ(describe({v, 0, {server(0)}, 1}, *graph, *cluster),
+            "v: PS on " + name(0) + "; 1 step stale");
+  EXPECT_EQ(describe({v, 0, {server(0), server(1)}, 2}, *graph, *cluster),
+            "v: 2 parts along axis 0: PS on " + name(0) + "; PS on " + name(1) + "; 2 steps stale");
+  Strategy stale = after;
+  for (VariableSync& variable : stale.variables) variable.staleness += variable.update == w;
+  EXPECT_NE(stale.digest(), after.digest());
+  EXPECT_FALSE(stale == after);
 }
 
 }  // namespace

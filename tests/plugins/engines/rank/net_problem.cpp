@@ -67,6 +67,18 @@ Strategy any_strategy(const RandomProblem& problem, Random& random) {
   return strategy;
 }
 
+namespace {
+
+void keep_halves_only(Strategy& strategy) {
+  for (VariableSync& variable : strategy.variables) {
+    variable.staleness = 0;
+    for (SyncPart& part : variable.parts)
+      if (is_lossy(part.encoding)) part.encoding = Encoding::Half;
+  }
+}
+
+}  // namespace
+
 Strategy any_synchronisation(const RandomProblem& problem, Random& random, Messages messages) {
   Decision all;
   for (std::size_t d = 0; d < problem.cluster->device_count(); ++d)
@@ -82,10 +94,7 @@ Strategy any_synchronisation(const RandomProblem& problem, Random& random, Messa
   RandomVariables any{*problem.graph, *problem.grouping, *problem.cluster, numbers,
                       messages != Messages::Exact};
   strategy.variables = any.variables(strategy);
-  for (VariableSync& variable : strategy.variables)
-    for (SyncPart& part : variable.parts)
-      if (messages == Messages::Half && part.encoding == Encoding::TopK)
-        part.encoding = Encoding::Half;
+  if (messages == Messages::Half) keep_halves_only(strategy);
   return strategy;
 }
 
