@@ -1,6 +1,7 @@
 #include "core/program/rank_builder.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/base/error.h"
 #include "core/graph/split_axes.h"
@@ -20,13 +21,16 @@ bool RankBuilder::is_trained(TensorId id) const {
          graph_.update_of(id).valid();
 }
 
-RankBuilder::RankBuilder(const Program& program)
+RankBuilder::RankBuilder(const Program& program, DeviceId only, bool folded)
     : program_(program),
+      only_(only),
+      folded_(folded),
       graph_(*program.graph),
       batch_(static_cast<std::int32_t>(program.graph->batch())),
       rank_of_(program.cluster->device_count()),
       value_of_(program.buffers.size()),
       holds_(program.buffers.size()),
+      sent_(program.buffers.size()),
       placed_of_(program.tasks.size()) {
   std::vector<bool> works(rank_of_.size());
   for (std::size_t i = 0; i < program.tasks.size(); ++i) {
@@ -37,7 +41,11 @@ RankBuilder::RankBuilder(const Program& program)
   }
   for (std::size_t d = 0; d < works.size(); ++d) {
     rank_of_[d] = drafts_.size();
-    if (works[d]) drafts_.emplace_back(graph_, DeviceId(d));
+    if (!works[d]) continue;
+    if (wanted(DeviceId(d)))
+      drafts_.emplace_back(graph_, DeviceId(d));
+    else if (drafts_.empty())
+      ++first_rank_;
   }
   list_kept_slices();
   list_carried();
@@ -125,7 +133,8 @@ RankPrograms RankBuilder::finish() && {
   RankPrograms result;
   result.graph = program_.graph;
   for (RankDraft& draft : drafts_)
-    result.ranks.push_back(std::move(draft).finish(static_cast<int>(result.ranks.size())));
+    result.ranks.push_back(
+        std::move(draft).finish(first_rank_ + static_cast<int>(result.ranks.size())));
   return result;
 }
 
@@ -142,6 +151,7 @@ Instruction RankBuilder::instruction(InstructionKind kind) const {
 // It waits for what its task waits for, as far as that is on the same device. What does not
 // communicate cannot wait for another one.
 void RankBuilder::emit(DeviceId device, const RankDraft::Parts& parts) {
+  if (!wanted(device)) return;
   RankDraft& into = draft(device);
   const RankDraft::Index index = into.add(parts);
   for (const TaskId dependency : program_.dependencies[id_.index()]) {
@@ -248,6 +258,7 @@ void RankBuilder::expect_tiles(TensorId tensor, std::vector<Range> ranges, Range
 
 ValueId RankBuilder::find(TensorId tensor, const Piece& piece, const Instruction& reader,
                           DeviceId device) {
+  if (!wanted(device)) return kElsewhere;
   for (const BufferId buffer : program_.reads[id_.index()])
     if (const Buffer& of = program_.buffers[buffer];
         of.device == device && of.tensor == tensor && holds_[buffer] == piece)
@@ -259,6 +270,7 @@ ValueId RankBuilder::find(TensorId tensor, const Piece& piece, const Instruction
 }
 
 ValueId RankBuilder::find_resident(TensorId tensor, const Piece& piece, DeviceId device) {
+  if (!wanted(device)) return kElsewhere;
   if (!resident(tensor, device)) return {};
   if (kept(tensor, device, piece) != piece) return {};
   return draft(device).resident(tensor, piece);
@@ -288,6 +300,7 @@ ValueId RankBuilder::find_view(OpId op, TensorId tensor, const Piece& piece,
 
 ValueId RankBuilder::find_bytes(TensorId tensor, const Piece& piece, const Instruction& reader,
                                 DeviceId device) {
+  if (!wanted(device)) return kElsewhere;
   const OpId producer = graph_.tensor(tensor).producer;
   if (producer.valid() && graph_.op(producer).view && is_alias(graph_, producer)) {
     for (const BufferId buffer : program_.reads[id_.index()])
@@ -314,7 +327,7 @@ ValueId RankBuilder::carried(TensorId tensor, const Piece& piece, DeviceId devic
   const auto known = carried_.find({device, tensor});
   if (known == carried_.end() || std::ranges::find(known->second, piece) == known->second.end())
     return {};
-  return draft(device).resident(tensor, piece);
+  return wanted(device) ? draft(device).resident(tensor, piece) : kElsewhere;
 }
 
 // Records fill their buffer.
@@ -327,25 +340,44 @@ ValueId RankBuilder::bind(BufferId buffer, const Piece& piece, Encoding encoding
   expect(to.bytes == std::max(Bytes(1), bytes_of(graph_, value)), to.tensor,
          "its buffer has another size");
   holds_[buffer] = piece;
+  sent_[buffer] = {encoding, value.record_count};
+  if (!wanted(to.device)) return value_of_[buffer] = kElsewhere;
   return value_of_[buffer] = draft(to.device).make(to.tensor, piece, encoding, value.record_count);
 }
 
 Encoding RankBuilder::encoding_of(BufferId buffer) const {
-  const std::size_t rank = rank_of_[program_.buffers[buffer].device.index()];
-  return drafts_[rank].value(value_of_[buffer]).encoding;
+  return sent_[buffer].encoding;
 }
 
+const RankBuilder::RowByDevice& RankBuilder::by_device(std::span<const BufferId> row) const {
+  for (const RowByDevice& known : by_device_)
+    if (known.row == row.data()) return known;
+  RowByDevice& made = by_device_[std::exchange(next_row_, 1 - next_row_)];
+  made.row = row.data();
+  made.buffers.clear();
+  for (const BufferId buffer : row)
+    made.buffers.emplace_back(program_.buffers[buffer].device, buffer);
+  std::ranges::stable_sort(made.buffers, {}, [](const auto& entry) { return entry.first; });
+  return made;
+}
+
+// In the order of the row. Of a collective of n members it is asked n times.
 std::vector<BufferId> RankBuilder::on_device(std::span<const BufferId> buffers,
                                              DeviceId device) const {
   std::vector<BufferId> result;
-  for (const BufferId buffer : buffers)
-    if (program_.buffers[buffer].device == device) result.push_back(buffer);
+  if (buffers.empty()) return result;
+  const auto& sorted = by_device(buffers).buffers;
+  const auto here =
+      std::ranges::equal_range(sorted, device, {}, [](const auto& entry) { return entry.first; });
+  for (const auto& [at, buffer] : here) result.push_back(buffer);
   return result;
 }
 
-RankPrograms rank_programs(const Program& program, std::span<const TaskId> order) {
+namespace {
+
+RankPrograms build_ranks(const Program& program, std::span<const TaskId> order, DeviceId only) {
   CHECK(order.size() == program.tasks.size(), "an order of another number of tasks");
-  RankBuilder builder(program);
+  RankBuilder builder(program, only);
   std::vector<bool> done(program.tasks.size());
   for (const TaskId task : order) {
     CHECK(task.valid() && task.index() < done.size() && !done[task.index()],
@@ -357,6 +389,21 @@ RankPrograms rank_programs(const Program& program, std::span<const TaskId> order
     builder.add(task);
   }
   return std::move(builder).finish();
+}
+
+}  // namespace
+
+RankPrograms rank_programs(const Program& program, std::span<const TaskId> order) {
+  return build_ranks(program, order, {});
+}
+
+std::optional<RankProgram> rank_program_of(const Program& program, std::span<const TaskId> order,
+                                           DeviceId device) {
+  CHECK(device.valid() && device.index() < program.cluster->device_count(),
+        "a device of the cluster");
+  std::vector<RankProgram> ranks = build_ranks(program, order, device).ranks;
+  if (ranks.empty()) return std::nullopt;
+  return std::move(ranks.front());
 }
 
 }  // namespace strato

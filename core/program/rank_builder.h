@@ -1,5 +1,6 @@
-// Builds the programs of all ranks from the tasks of a program, one task after the other (internal
-// to core/program).
+// Builds the programs of all ranks, or that of one device alone, from the tasks of a program, one
+// task after the other (internal to core/program). Of other devices than that one it only keeps in
+// mind which piece a buffer holds: what is sent and gathered goes by it.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +19,9 @@ namespace strato {
 
 class RankBuilder {
  public:
-  explicit RankBuilder(const Program& program);
+  // `only`: the device whose program is wanted; invalid: all of them. `folded`: a program whose
+  // AllReduces lack members (see symmetry.h).
+  explicit RankBuilder(const Program& program, DeviceId only = {}, bool folded = false);
   void add(TaskId task);
   RankPrograms finish() &&;
 
@@ -32,6 +35,10 @@ class RankBuilder {
     ValueId value;
   };
   using Range = std::pair<std::int32_t, std::int32_t>;
+  struct RowByDevice {  // a row of reads or writes, sorted
+    const BufferId* row = nullptr;
+    std::vector<std::pair<DeviceId, BufferId>> buffers;
+  };
 
   [[noreturn]] void fail(TensorId tensor, const std::string& problem) const;
   void expect(bool holds, TensorId tensor, const char* problem) const {
@@ -40,6 +47,7 @@ class RankBuilder {
   void list_kept_slices();
   void list_carried();
   const Resident* resident(TensorId tensor, DeviceId device) const;  // null: none
+  bool wanted(DeviceId device) const { return !only_.valid() || device == only_; }
   RankDraft& draft(DeviceId device) { return drafts_[rank_of_[device.index()]]; }
 
   // Pieces.
@@ -66,6 +74,7 @@ class RankBuilder {
   ValueId carried(TensorId tensor, const Piece& piece, DeviceId device);
   ValueId bind(BufferId buffer, const Piece& piece, Encoding encoding = Encoding::None);
   Encoding encoding_of(BufferId buffer) const;
+  const RowByDevice& by_device(std::span<const BufferId> row) const;
   std::vector<BufferId> on_device(std::span<const BufferId> buffers, DeviceId device) const;
 
   // Tasks.
@@ -91,15 +100,27 @@ class RankBuilder {
   void gather_records(std::span<const DeviceId> members);
   void decode(BufferId from);
 
+  struct Sent {  // as what a buffer's content travels
+    Encoding encoding = Encoding::None;
+    std::int32_t records = 0;
+  };
+  static constexpr ValueId kElsewhere{0};  // a value of a device that is not wanted
+
   const Program& program_;
+  const DeviceId only_;
+  const bool folded_;
   const Graph& graph_;
   std::int32_t batch_;
   std::vector<std::size_t> rank_of_;  // by device
   std::vector<RankDraft> drafts_;
+  int first_rank_ = 0;  // of the first draft
   IdVector<BufferId, ValueId> value_of_;
   IdVector<BufferId, Piece> holds_;                      // now
+  IdVector<BufferId, Sent> sent_;
   std::map<std::pair<DeviceId, TensorId>, std::vector<Piece>> kept_;  // of parameters, in slices
   std::map<std::pair<DeviceId, TensorId>, std::vector<Piece>> carried_;  // of gradients
+  mutable RowByDevice by_device_[2];  // of the task's reads and writes
+  mutable int next_row_ = 0;
   std::vector<Placed> placed_;
   IdVector<TaskId, Range> placed_of_;  // by task: in placed_
   TaskId id_;                          // being added

@@ -17,6 +17,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -144,6 +145,12 @@ Digest digest_of_ranks(const Digest& graph, std::span<const Digest> ranks);
 // `order`: every task once, each after its dependencies. Throws InvariantError naming the task when
 // the program does not compute what its graph says.
 RankPrograms rank_programs(const Program& program, std::span<const TaskId> order);
+
+// The same for one device alone: what it has in rank_programs(), to the bit, without making those of
+// others. It takes the memory of one rank, where that of all grows with the square of their number,
+// because each names all members of its collectives. Nothing: the device has no task.
+std::optional<RankProgram> rank_program_of(const Program& program, std::span<const TaskId> order,
+                                           DeviceId device);
 
 // Proves that ranks that execute their streams in order, each instruction blocking its stream until
 // it is done, all end: sends meet receives of the same tensor and size in the same order for each

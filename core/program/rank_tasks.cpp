@@ -16,6 +16,11 @@ void RankBuilder::compute() {
   const Op& op = graph_.op(task_->op);
   const bool update = task_->kind == TaskKind::Update;
   const DeviceId device = task_->device;
+  if (!wanted(device)) {
+    const auto made = program_.writes[id_.index()];
+    for (std::size_t o = 0; o < made.size(); ++o) bind(made[o], output_piece(op, o));
+    return;
+  }
   Instruction what = instruction(update ? InstructionKind::Update : InstructionKind::Compute);
   what.op = task_->op;
   const std::int32_t begin = task_->first_sample, end = begin + task_->samples;
@@ -245,9 +250,10 @@ void RankBuilder::all_reduce() {
     if (!writes.empty()) continue;
     for (const BufferId buffer : buffers) {
       holds_[buffer] = whole_sum(holds_[buffer]);
-      draft(member).forget_views(value_of_[buffer]);
+      if (wanted(member)) draft(member).forget_views(value_of_[buffer]);
     }
   }
+  if (folded_) return;  // others have what is missing
   for (const std::vector<Range>& of : ranges) expect_tiles(task_->tensor, of, {0, batch_});
 }
 
@@ -282,7 +288,7 @@ void RankBuilder::gather_records(std::span<const DeviceId> members) {
     const Piece term = partial_of(read.front());
     terms.push_back({term.begin, term.end});
     what.piece = whole_sum(term);
-    cuts.push_back(cuts.back() + draft(member).value(value_of_[read.front()]).record_count);
+    cuts.push_back(cuts.back() + sent_[read.front()].records);
   }
   expect_tiles(task_->tensor, terms, {0, batch_});
   for (std::size_t i = 0; i < members.size(); ++i) {
