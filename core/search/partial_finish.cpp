@@ -31,4 +31,10 @@ std::vector<std::size_t> PartialFinish::groups_of(const Strategy& plain) const {
   return groups;
 }
 
+GroupFlags PartialFinish::that_matter(const GroupFlags& left_out, const Strategy& plain) const {
+  GroupFlags result(left_out.size(), false);
+  for (const std::size_t group : groups_of(plain)) result[group] = left_out[group];
+  return result;
+}
+
 }  // namespace strato

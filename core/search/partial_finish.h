@@ -23,6 +23,8 @@ class PartialFinish {
   Strategy apply(Strategy plain, const GroupFlags& left_out) const;
   // Groups in which finishing changes something, those with most parameters first.
   std::vector<std::size_t> groups_of(const Strategy& plain) const;
+  // Those of `left_out` in which finishing would change something.
+  GroupFlags that_matter(const GroupFlags& left_out, const Strategy& plain) const;
 
  private:
   std::shared_ptr<const Grouping> grouping_;

@@ -161,6 +161,18 @@ void TreeSearch::take_way(const ActionVector& actions, GroupFlags left_out, cons
   improved();
 }
 
+// Of proposals: what they change is finished in one and plain in the next, since what is best the one
+// way may look bad the other.
+std::vector<GroupFlags> TreeSearch::flags_of(const std::vector<ActionVector>& proposals) const {
+  std::vector<GroupFlags> flags(proposals.size(), left_out_);
+  if (plain_ || options_.finish_always || !options_.finish) return flags;
+  const ActionVector& now = local_.incumbent();
+  for (std::size_t i = 0; i < proposals.size(); ++i)
+    for (std::size_t group = 0; group < now.size(); ++group)
+      if (proposals[i][group] != now[group]) flags[i][group] = i % 2 == 1;
+  return flags;
+}
+
 bool TreeSearch::polish_round(std::size_t want) {
   const std::size_t done = polish_iterations_ == 0 ? plain_round(want) : finish_round(want);
   if (done == want) return true;
@@ -170,9 +182,10 @@ bool TreeSearch::polish_round(std::size_t want) {
   local_.prefer(best_uniform_actions());
   const std::vector<ActionVector> batch = local_.propose(want - ways.size());
   if (batch.empty() && ways.empty()) return done > 0;
+  std::vector<GroupFlags> flags = flags_of(batch);
   std::vector<Strategy> strategies;
-  for (const ActionVector& actions : batch) strategies.push_back(completed(actions, left_out_));
-  std::vector<GroupFlags> flags;
+  for (std::size_t i = 0; i < batch.size(); ++i)
+    strategies.push_back(completed(batch[i], flags[i]));
   for (const std::size_t way : ways) {
     flags.push_back(other_way(way));
     strategies.push_back(completed(before, flags.back()));
@@ -181,13 +194,21 @@ bool TreeSearch::polish_round(std::size_t want) {
   const std::vector<Score> scores = evaluate_all(strategies);
   polish_iterations_ += static_cast<std::int64_t>(strategies.size());
   const auto proposed = std::span(scores).first(batch.size());
-  const auto better = [](const Score& a, const Score& b) { return a.better_than(b); };
+  const auto best_from = [&](std::size_t first, std::size_t end) {
+    const auto part = std::span(scores).subspan(first, end - first);
+    const auto best = std::ranges::min_element(
+        part, [](const Score& a, const Score& b) { return a.better_than(b); });
+    return first + static_cast<std::size_t>(best - part.begin());
+  };
   const bool won = local_.accept(proposed);
-  if (won) best_ = *std::ranges::min_element(proposed, better);
-  const auto others = std::span(scores).subspan(batch.size());
-  const auto other = std::ranges::min_element(others, better);
-  if (other != others.end() && other->better_than(*best_)) {
-    take_way(before, std::move(flags[static_cast<std::size_t>(other - others.begin())]), *other);
+  if (won) {
+    const std::size_t winner = best_from(0, batch.size());
+    best_ = scores[winner];
+    if (!plain_) left_out_ = finish_.that_matter(flags[winner], tree_.strategy_of(batch[winner]));
+  }
+  const std::size_t other = best_from(batch.size(), scores.size());
+  if (other < scores.size() && scores[other].better_than(*best_)) {
+    take_way(before, std::move(flags[other]), scores[other]);
   } else if (won) {
     ways_tried_.assign(ways_tried_.size(), false);
     ++polish_wins_;

@@ -101,6 +101,7 @@ class TreeSearch {
   std::size_t finish_round(std::size_t want);
   void keep_way(const ActionVector& actions, const GroupFlags& left_out, const Score& score);
   void take_way(const ActionVector& actions, GroupFlags left_out, const Score& score);
+  std::vector<GroupFlags> flags_of(const std::vector<ActionVector>& proposals) const;
   bool polish_round(std::size_t want);
   bool may_polish() const { return local_.has_incumbent() && !tree_.has_focus(); }
 

@@ -33,9 +33,10 @@ struct Landscape {
 
 class Finishing {
  public:
-  explicit Finishing(Worth worth)
+  explicit Finishing(Worth worth) : Finishing(worth, Landscape{worth}) {}
+  Finishing(Worth worth, toy::FakeEvaluator::Formula formula)
       : problem_(toy::chain_problem(toy::small_cluster(2, 2), 5)),
-        evaluator_(*problem_.cluster, Landscape{worth}) {
+        evaluator_(*problem_.cluster, std::move(formula)) {
     options_.finish = [worth](Strategy& strategy) {
       if (worth != Worth::Nothing) strategy.duplicated = {kFinished};
     };
@@ -75,6 +76,16 @@ TEST(Twin, leaves_finishing_out_where_that_is_better) {
 TEST(Twin, keeps_finishing_where_that_is_better) {
   const PlanResult result = Finishing(Worth::Better).search(400);
   EXPECT_FALSE(result.strategy.duplicated.empty());
+}
+
+// Plain and decided otherwise at once is best, either alone is worse than neither.
+TEST(Twin, changes_a_decision_and_leaves_its_finishing_out_at_once) {
+  Finishing search(Worth::Better, [](const Strategy& strategy) {
+    const bool plain = strategy.duplicated.empty();
+    const bool other = strategy.groups[GroupId(0)]->mode == Mode::ModelParallel;
+    return Score{Nanos(plain && other ? 4'000 : plain || other ? 6'000 : 5'000), true, {}, nullptr};
+  });
+  EXPECT_EQ(search.search(400).score.step_time, Nanos(4'000));
 }
 
 // Nothing to finish: the same search as without, evaluation by evaluation.
