@@ -47,8 +47,8 @@ bool Placement::may_synchronise(OpId update) const {
 bool Placement::duplicate_products(std::span<const VariableSync> variables) {
   bool any = false;
   for (const VariableSync& variable : variables) {
-    if (variable.parts.front().encoding != Encoding::SufficientFactors) continue;
-    if (!may_synchronise(variable.update)) continue;
+    const bool factors = variable.parts.front().encoding == Encoding::SufficientFactors;
+    if (!factors || !may_synchronise(variable.update)) continue;
     for (const OpId product : gradient_products(*tables_.graph, variable.update))
       duplicated_[product] = true;
     duplicated_[variable.update] = any = true;

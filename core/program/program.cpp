@@ -49,9 +49,10 @@ std::string Program::task_name(TaskId id) const {
   if (const std::size_t gradients = gradient_count(*this, id); gradients > 1)
     return "AllReduce " + std::to_string(gradients) + " gradients (" + bytes_text(task.bytes) + ")";
   const bool is_op = task.kind == TaskKind::Compute || task.kind == TaskKind::Update;
-  std::string name = is_op
-                         ? graph->op(task.op).name
-                         : std::string(name_of(task.kind)) + " " + graph->tensor(task.tensor).name;
+  const bool keeps = task.kind == TaskKind::Split && writes[id.index()].empty();
+  std::string name = is_op ? graph->op(task.op).name
+                           : std::string(keeps ? "Keep" : name_of(task.kind)) + " " +
+                                 graph->tensor(task.tensor).name;
   if (task.device.valid() && (!is_communication(task.kind) || task.target.valid()))
     name += " @" + cluster->device(task.device).name;
   if (task.target.valid()) name += ">" + cluster->device(task.target).name;

@@ -115,9 +115,10 @@ VariableExchange::Term VariableExchange::split(const Part& part, const Instance&
     task.first_sample = from.begin;
     task.samples = from.end - from.begin;
   }
+  constexpr std::int64_t kProducts = 4;  // of a low rank, each of all of it
   const Bytes made = encoding == Encoding::None ? part.bytes : encoded(part, from);
   task.encoding = encoding;
-  task.bytes = read + made;
+  task.bytes = (encoding == Encoding::LowRank ? read * kProducts : read) + made;
   task.duration = exchange_.move_time(from.device, task.bytes);
   emitter_.read(from);
   Term term{from, encoding};

@@ -1,5 +1,7 @@
 // A bound that no strategy of the problem can beat, whatever its modes, devices, shares, buckets
 // and priorities, on exclusive and on fair links: communication is taken to be free.
+// But for staleness (VariableSync): there an update does not wait for the gradient of its own step,
+// and training means something else.
 //
 // Let t(o, k, n) be the cost model's time of op o on GPU type k for n of the B samples, c(k) the
 // number of devices of type k, and T the step time. What holds of every lowered program (the

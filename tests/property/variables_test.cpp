@@ -94,7 +94,7 @@ class VariableChecker {
 };
 
 TEST(Variables, EveryReplicaHasEveryNewValueOnce) {
-  std::size_t synchronised = 0, encoded = 0;
+  std::size_t synchronised = 0, encoded = 0, low_rank = 0, kept = 0, factors = 0;
   for (std::uint64_t seed = 0; seed < 600 && !testing::Test::HasFailure(); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Random random(seed);
@@ -107,7 +107,14 @@ TEST(Variables, EveryReplicaHasEveryNewValueOnce) {
     const auto program = std::make_shared<const Program>(lowering.lower(strategy, options));
     VariableChecker checker(strategy, *program);
     synchronised += checker.synchronised;
-    for (const Task& task : program->tasks) encoded += task.encoding != Encoding::None;
+    for (const Task& task : program->tasks) {
+      encoded += task.encoding != Encoding::None;
+      low_rank += task.encoding == Encoding::LowRank;
+    }
+    for (const Resident& resident : program->residents)
+      kept += problem.graph->tensor(resident.tensor).producer.valid();
+    for (const VariableSync& variable : strategy.variables)
+      factors += variable.parts[0].encoding == Encoding::SufficientFactors;
     const Timeline timeline = Simulator().simulate(program);
     Bytes residents, peaks;
     for (const Resident& resident : program->residents) residents += resident.bytes;
@@ -116,6 +123,9 @@ TEST(Variables, EveryReplicaHasEveryNewValueOnce) {
   }
   EXPECT_GT(synchronised, 100u);
   EXPECT_GT(encoded, 1000u);
+  EXPECT_GT(low_rank, 100u);
+  EXPECT_GT(kept, 50u);
+  EXPECT_GT(factors, 50u);
 }
 
 // All of a strategy's AllReduce groups, as entries.

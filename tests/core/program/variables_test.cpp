@@ -379,6 +379,9 @@ TEST_F(Products, LowRanksAreGatheredOrServed) {
   strategy.variables = {{updates["v"], 0, {server(1, {}, Encoding::LowRank)}}};
   EXPECT_EQ(bytes(*bench->lower(strategy), TaskKind::Transfer),
             (std::vector<std::int64_t>(2, kMessage)));
+  // It is multiplied four times before.
+  const auto encodings = bytes(*bench->lower(strategy), TaskKind::Split);
+  EXPECT_EQ(encodings, (std::vector<std::int64_t>(2, 4 * 20 * 10 * 4 + kMessage)));
   // Halves of the columns: 5 of 20 rows.
   strategy.variables = {
       {updates["v"], 1, {server(1, {}, Encoding::LowRank), server(0, {}, Encoding::LowRank)}}};
