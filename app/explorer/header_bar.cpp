@@ -116,26 +116,64 @@ void HeaderBar::build() {
   budget_->setCurrentIndex(1);
   budget_->setMinimumWidth(fontMetrics().averageCharWidth() * 14);
   budget_->setToolTip(QStringLiteral("How long to search: iterations or time"));
-  auto* above = new QHBoxLayout;
-  above->setSpacing(2 * style::kGrid);
-  above->addWidget(model_);
-  above->addWidget(new QLabel(QStringLiteral("on"), this));
-  above->addWidget(cluster_);
-  above->addSpacing(4 * style::kGrid);
-  above->addWidget(strategy_, 1);
-  above->addWidget(planner_);
-  for (const auto& [name, box] : refiners_) above->addWidget(box);
-  above->addWidget(options_button_);
-  for (QWidget* widget : std::initializer_list<QWidget*>{budget_, main_, second_}) {
-    above->addWidget(widget);
-  }
+  auto* problem = new QWidget(this);
+  auto* names = new QHBoxLayout(problem);
+  names->setContentsMargins(0, 0, 0, 0);
+  names->setSpacing(2 * style::kGrid);
+  names->addWidget(model_);
+  names->addWidget(new QLabel(QStringLiteral("on"), problem));
+  names->addWidget(cluster_);
+  names->addSpacing(4 * style::kGrid);
+  names->addWidget(strategy_, 1);
+  above_ = new QBoxLayout(QBoxLayout::LeftToRight);
+  above_->setSpacing(style::kGrid);
+  above_->addWidget(problem, 1);
+  above_->addWidget(build_search_row());
   auto* layout = new QVBoxLayout(this);
   layout->setContentsMargins(3 * style::kGrid, 2 * style::kGrid, 3 * style::kGrid,
                              2 * style::kGrid);
   layout->setSpacing(style::kGrid);
-  layout->addLayout(above);
+  layout->addLayout(above_);
   vital_signs_ = new VitalSignsRow(session_, this);
   layout->addWidget(vital_signs_);
+}
+
+QWidget* HeaderBar::build_search_row() {
+  auto* search = new QWidget(this);
+  auto* row = new QHBoxLayout(search);
+  row->setContentsMargins(0, 0, 0, 0);
+  row->setSpacing(2 * style::kGrid);
+  row->addWidget(planner_);
+  for (const auto& [name, box] : refiners_) row->addWidget(box);
+  row->addWidget(options_button_);
+  for (QWidget* widget : std::initializer_list<QWidget*>{budget_, main_, second_})
+    row->addWidget(widget);
+  row->addStretch(1);
+  return search;
+}
+
+// One below the other where they have no room beside each other.
+QSize HeaderBar::minimumSizeHint() const {
+  QSize least = QWidget::minimumSizeHint();
+  int widest = vital_signs_->minimumSizeHint().width();
+  for (int i = 0; i < above_->count(); ++i)
+    widest = std::max(widest, above_->itemAt(i)->minimumSize().width());
+  const QMargins margins = layout()->contentsMargins();
+  least.setWidth(widest + margins.left() + margins.right());
+  return least;
+}
+
+void HeaderBar::resizeEvent(QResizeEvent* event) {
+  QWidget::resizeEvent(event);
+  const QMargins margins = layout()->contentsMargins();
+  int needed = margins.left() + margins.right() + above_->spacing() +
+               fontMetrics().averageCharWidth() * 24;  // for the names
+  for (int i = 0; i < above_->count(); ++i) needed += above_->itemAt(i)->minimumSize().width();
+  const auto direction =
+      width() < needed ? QBoxLayout::TopToBottom : QBoxLayout::LeftToRight;
+  if (above_->direction() == direction) return;
+  above_->setDirection(direction);
+  updateGeometry();
 }
 
 void HeaderBar::fill_planners() {

@@ -7,6 +7,7 @@
 
 #include "views/models/session.h"
 
+class QBoxLayout;
 class QCheckBox;
 class QComboBox;
 class QLabel;
@@ -30,6 +31,10 @@ class HeaderBar : public QWidget {
   void continue_with_edits();
   void show_options();  // of the planner that is chosen
   QWidget* vital_signs() const { return vital_signs_; }
+  QSize minimumSizeHint() const override;
+
+ protected:
+  void resizeEvent(QResizeEvent* event) override;
 
  signals:
   void open_model_wanted();
@@ -39,6 +44,7 @@ class HeaderBar : public QWidget {
 
  private:
   void build();
+  QWidget* build_search_row();
   void fill_planners();
   void fill_refiners();
   void build_options();
@@ -56,6 +62,7 @@ class HeaderBar : public QWidget {
   OptionsForm* options_;  // in a popup of its own
   QPushButton *main_, *second_;
   QWidget* vital_signs_ = nullptr;
+  QBoxLayout* above_ = nullptr;  // the problem, and the search: beside or below each other
 };
 
 }  // namespace strato

@@ -2,6 +2,7 @@
 // pictures of it, without a person (resources/help/pictures makes all that the help shows).
 #include <QApplication>
 #include <QCommandLineParser>
+#include <QLocale>
 #include <QStyleFactory>
 #include <QTimer>
 #include <cstdio>
@@ -9,6 +10,7 @@
 
 #include "app/explorer/main_window.h"
 #include "app/explorer/open_files.h"
+#include "app/explorer/translations.h"
 
 namespace strato {
 namespace {
@@ -81,6 +83,17 @@ std::optional<QSize> size_from(const QString& text) {
   return wide && high && possible ? std::optional(size) : std::nullopt;
 }
 
+// Empty: the system's, or English where there are no words for that. False: there is no such.
+bool choose_language(const QString& code) {
+  const QLocale locale = code.isEmpty() ? QLocale::system() : QLocale(code);
+  if (install_translation(locale) || code.isEmpty() || locale.language() == QLocale::English)
+    return true;
+  std::fprintf(stderr,
+               "stratoscope: --language %s: there is no translation; put stratoscope_%s.qm into %s\n",
+               qPrintable(code), qPrintable(code), qPrintable(translation_folders().front()));
+  return false;
+}
+
 int run(QApplication& app) {
   QCommandLineParser parser;
   parser.setApplicationDescription(
@@ -96,11 +109,17 @@ int run(QApplication& app) {
       QStringLiteral("WxH"), QStringLiteral("1280x800"));
   const QCommandLineOption dark(QStringLiteral("dark"),
                                 QStringLiteral("Dark colours, whatever the system's are."));
+  const QCommandLineOption language(
+      QStringLiteral("language"),
+      QStringLiteral("Of the window's words, where there is a translation: de, pt_BR; en: none. "
+                     "Default: the system's."),
+      QStringLiteral("CODE"));
   // Read by Qt itself before this parser; listed so that --help tells.
   parser.addOptions(
       {capture_option,
        size_option,
        dark,
+       language,
        {QStringLiteral("platform"), QStringLiteral("Qt platform: xcb, wayland, offscreen."),
         QStringLiteral("NAME")}});
   parser.addPositionalArgument(QStringLiteral("FILE"),
@@ -113,6 +132,7 @@ int run(QApplication& app) {
   }
   if (parser.isSet(version)) parser.showVersion();
   if (parser.isSet(help)) parser.showHelp();
+  if (!choose_language(parser.value(language))) return 2;
   if (parser.isSet(dark)) app.setPalette(dark_palette());
   if (!parser.isSet(capture_option)) return explore(parser.positionalArguments());
   const auto size = size_from(parser.value(size_option));

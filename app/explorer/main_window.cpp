@@ -9,6 +9,7 @@
 #include <QMessageBox>
 #include <QMimeData>
 #include <QProgressBar>
+#include <QScreen>
 #include <QSettings>
 #include <QSplitter>
 #include <QStackedWidget>
@@ -21,6 +22,7 @@
 #include "app/explorer/notice_strip.h"
 #include "app/explorer/open_files.h"
 #include "app/explorer/start_page.h"
+#include "app/explorer/view_page.h"
 #include "app/explorer/views_in_reach.h"
 #include "app/explorer/window_stage.h"
 #include "core/base/file.h"
@@ -52,7 +54,8 @@ MainWindow::MainWindow(Session& session, bool remembers)
   build_docks();
   build_status_bar();
   build_menus();
-  resize(1280, 800);
+  const QSize usual(1280, 800);
+  resize(remembers_ ? usual.boundedTo(screen()->availableSize()) : usual);
   explore_perspective();
   connect(&session_, &Session::problem_changed, this, &MainWindow::refresh_pages);
   connect(&session_, &Session::busy_changed, this, &MainWindow::refresh_pages);
@@ -104,7 +107,7 @@ void MainWindow::build_views() {
   }
   const auto add = [this](const char* name, const char* file, QWidget* widget) {
     views_.push_back({QString::fromUtf8(name), QString::fromUtf8(file), widget});
-    tabs_->addTab(widget, QString::fromUtf8(name));
+    tabs_->addTab(new ViewPage(widget), QString::fromUtf8(name));
   };
   add("Graph", "graph", new GroupGraphView(session_));
   placement_ = new PlacementView(session_);
@@ -144,7 +147,7 @@ void MainWindow::build_views() {
                     QStringLiteral("Workspaces (*.strata);;All files (*)"));
   });
   pages_ = new QStackedWidget;
-  pages_->addWidget(start);
+  pages_->addWidget(new ViewPage(start));
   pages_->addWidget(centre_);
   auto* middle = new QWidget;
   auto* column = new QVBoxLayout(middle);
@@ -281,29 +284,34 @@ void MainWindow::put_beside(QWidget* view, bool beside) {
   for (const NamedView& known : views_) {
     if (known.widget == view) {
       (beside ? side_tabs_ : tabs_)
-          ->insertTab(beside ? side_tabs_->count() : place, view, known.name);
+          ->insertTab(beside ? side_tabs_->count() : place, ViewPage::of(view), known.name);
     }
-    if (tabs_->indexOf(known.widget) >= 0) ++place;
+    if (tabs_->indexOf(ViewPage::of(known.widget)) >= 0) ++place;
   }
   side_tabs_->setVisible(side_tabs_->count() > 0);
 }
 
 void MainWindow::show_view(QWidget* view) {
   for (QTabWidget* tabs : {tabs_, side_tabs_}) {
-    if (tabs->indexOf(view) >= 0) tabs->setCurrentWidget(view);
+    const int index = tabs->indexOf(ViewPage::of(view));
+    if (index >= 0) tabs->setCurrentIndex(index);
   }
 }
 
 QWidget* MainWindow::current_view() const {
+  const auto shown = [](const QTabWidget& tabs) {
+    const auto* page = static_cast<const ViewPage*>(tabs.currentWidget());
+    return page ? page->view() : nullptr;
+  };
   const QWidget* focus = focusWidget();
   if (focus && timeline_.widget->isAncestorOf(focus)) return timeline_.widget;
-  if (focus && side_tabs_->isAncestorOf(focus)) return side_tabs_->currentWidget();
-  return tabs_->currentWidget();
+  if (focus && side_tabs_->isAncestorOf(focus)) return shown(*side_tabs_);
+  return shown(*tabs_);
 }
 
 void MainWindow::explore_perspective() {
   for (const NamedView& view : views_) {
-    if (side_tabs_->indexOf(view.widget) >= 0) put_beside(view.widget, false);
+    if (side_tabs_->indexOf(ViewPage::of(view.widget)) >= 0) put_beside(view.widget, false);
   }
   side_tabs_->hide();
   workspace_dock_->show();
@@ -311,7 +319,8 @@ void MainWindow::explore_perspective() {
   workspace_dock_->raise();
   inspector_dock_->show();
   lesson_dock_->setVisible(lessons_->player().active());
-  resizeDocks({workspace_dock_, inspector_dock_}, {196, 276}, Qt::Horizontal);
+  if (narrow_) inspector_dock_->raise();
+  size_docks();
   centre_->setSizes({360, 300});
   if (!views_.empty()) show_view(views_.front().widget);
 }
@@ -322,6 +331,8 @@ void MainWindow::search_perspective() {
     if (view.file == QStringLiteral("search")) show_view(view.widget);
   }
   workspace_dock_->show();
+  workspace_dock_->raise();
+  for (QDockWidget* dock : moved_docks_) dock->hide();  // no room for them here
   inspector_dock_->hide();
   beside_->setSizes({560, 520});
   centre_->setSizes({460, 200});
@@ -344,6 +355,7 @@ void MainWindow::closeEvent(QCloseEvent* event) {
   if (remembers_) {
     QSettings settings;
     settings.setValue(QStringLiteral("window/geometry"), saveGeometry());
+    set_narrow(false);  // docks are remembered where they belong
     settings.setValue(QStringLiteral("window/state"), saveState());
     settings.setValue(QStringLiteral("window/centre"), centre_->saveState());
   }

@@ -48,6 +48,7 @@ class MainWindow : public QMainWindow {
   void closeEvent(QCloseEvent* event) override;
   void dragEnterEvent(QDragEnterEvent* event) override;
   void dropEvent(QDropEvent* event) override;
+  void resizeEvent(QResizeEvent* event) override;
 
  private:
   struct NamedView {
@@ -100,6 +101,9 @@ class MainWindow : public QMainWindow {
   void put_beside(QWidget* view, bool beside);
   void show_view(QWidget* view);
   QWidget* current_view() const;
+  int narrow_width() const;
+  void set_narrow(bool narrow);
+  void size_docks();
   void remember_files(const QStringList& files);
   void remember_simulation(const QSettings& settings);
   void fill_recent_files();
@@ -126,6 +130,8 @@ class MainWindow : public QMainWindow {
   QString workspace_before_lessons_;    // that one goes back to
   DiscoverDialog* discover_ = nullptr;  // made when it is first asked for
   QDockWidget *workspace_dock_, *history_dock_, *inspector_dock_, *lesson_dock_ = nullptr;
+  bool narrow_ = false;
+  std::vector<QDockWidget*> moved_docks_;  // from the left, while it is narrow
   QLabel *activity_, *cursor_;
   QProgressBar* progress_;
   QToolButton* cancel_;

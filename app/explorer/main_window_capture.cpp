@@ -51,6 +51,7 @@ bool MainWindow::grab_page(const QString& folder, const NamedView& view) {
 bool MainWindow::capture(const QString& folder, const QSize& size) {
   if (!QDir().mkpath(folder)) return false;
   resize(size);
+  explore_perspective();
   session_.settle();
   show_view(views_.front().widget);
   bool written = grab_when_settled(*this).save(folder + QStringLiteral("/window.png"));

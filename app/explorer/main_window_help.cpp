@@ -17,6 +17,7 @@
 #include "app/explorer/key_table.h"
 #include "app/explorer/main_window.h"
 #include "app/explorer/open_files.h"
+#include "app/explorer/view_page.h"
 #include "app/explorer/vital_signs_row.h"
 #include "app/explorer/window_stage.h"
 #include "views/lessons/lesson_panel.h"
@@ -166,7 +167,7 @@ void MainWindow::begin_first_lesson() {
 // The lesson at the left, two views large.
 void MainWindow::teach_perspective() {
   for (const NamedView& view : views_) {
-    if (side_tabs_->indexOf(view.widget) >= 0) put_beside(view.widget, false);
+    if (side_tabs_->indexOf(ViewPage::of(view.widget)) >= 0) put_beside(view.widget, false);
   }
   for (QDockWidget* dock : {workspace_dock_, history_dock_, inspector_dock_}) dock->hide();
   lesson_dock_->show();

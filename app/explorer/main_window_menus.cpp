@@ -16,6 +16,7 @@
 #include "app/explorer/header_bar.h"
 #include "app/explorer/main_window.h"
 #include "app/explorer/open_files.h"
+#include "app/explorer/view_page.h"
 #include "core/search/baselines.h"
 #include "views/placement/placement_view.h"
 #include "views/style/text.h"
@@ -149,7 +150,7 @@ void MainWindow::build_view_menu() {
     for (const NamedView& view : views_) {
       QAction* action = beside->addAction(view.name);
       action->setCheckable(true);
-      action->setChecked(side_tabs_->indexOf(view.widget) >= 0);
+      action->setChecked(side_tabs_->indexOf(ViewPage::of(view.widget)) >= 0);
       connect(action, &QAction::toggled, this,
               [this, widget = view.widget](bool on) { put_beside(widget, on); });
     }

@@ -48,7 +48,7 @@ StartPage::StartPage(QWidget* parent) : QWidget(parent) {
   layout->addLayout(column, 1, 1);
   layout->setRowStretch(2, 2);
   layout->setColumnStretch(0, 1);
-  layout->setColumnMinimumWidth(1, 560);
+  layout->setColumnStretch(1, 6);
   layout->setColumnStretch(2, 1);
 }
 

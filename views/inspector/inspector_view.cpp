@@ -33,6 +33,7 @@ InspectorView::InspectorView(Session& session, QWidget* parent)
   layout->setSpacing(0);
   layout->addWidget(stack_, 1);
   layout->addWidget(suggestions_);
+  setMinimumWidth(44 * fontMetrics().averageCharWidth());  // its tables and fields are not cut
   timer_->setSingleShot(true);
   timer_->setInterval(0);
   connect(timer_, &QTimer::timeout, this, &InspectorView::refresh);

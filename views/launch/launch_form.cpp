@@ -11,6 +11,7 @@
 
 #include "core/base/error.h"
 #include "views/style/style.h"
+#include "views/style/wrap_layout.h"
 
 namespace strato {
 namespace {
@@ -72,15 +73,17 @@ QComboBox* LaunchForm::make_choice(const std::vector<PluginInfo>& plugins, const
 
 void LaunchForm::build_row() {
   steps_ = number(1, 1'000'000, 5, tr("Training steps"), this);
-  auto* row = new QHBoxLayout(this);
-  row->setContentsMargins(0, 0, 0, 0);
-  row->setSpacing(style::kGrid);
+  auto* row = new style::WrapLayout(this);
   const auto add = [&](const QString& text, QWidget* widget) {
-    auto* label = new QLabel(text, this);
+    auto* pair = new QWidget(this);
+    auto* label = new QLabel(text, pair);
     label->setBuddy(widget);
-    if (row->count() > 0) row->addSpacing(style::kGrid);
-    row->addWidget(label);
-    row->addWidget(widget);
+    auto* together = new QHBoxLayout(pair);
+    together->setContentsMargins(0, 0, 0, 0);
+    together->setSpacing(style::kGrid);
+    together->addWidget(label);
+    together->addWidget(widget);
+    row->addWidget(pair);
   };
   add(tr("&Launcher"), launcher_);
   add(tr("En&gine"), engine_);

@@ -79,9 +79,8 @@ void LaunchView::build() {
   auto* bar = new QHBoxLayout;
   bar->setContentsMargins(2 * style::kGrid, style::kGrid, 2 * style::kGrid, 0);
   bar->setSpacing(2 * style::kGrid);
-  bar->addWidget(form_);
-  bar->addWidget(start_);
-  bar->addStretch(1);
+  bar->addWidget(form_, 1);
+  bar->addWidget(start_, 0, Qt::AlignTop);
   auto* line = new QHBoxLayout;
   line->setContentsMargins(2 * style::kGrid, 0, 2 * style::kGrid, 0);
   line->setSpacing(2 * style::kGrid);

@@ -187,8 +187,8 @@ void TimelineView::rows_changed() {
 QWidget* TimelineView::make_bar() {
   auto* bar = new QWidget(this);
   auto* row = new QHBoxLayout(bar);
-  row->setContentsMargins(8, 2, 8, 2);
-  row->setSpacing(8);
+  row->setContentsMargins(8, 2, 4, 2);
+  row->setSpacing(5);
   colour_ = new QComboBox(bar);
   for (const ColourMode mode :
        {ColourMode::DeviceGroup, ColourMode::Phase, ColourMode::Kind, ColourMode::Change}) {
