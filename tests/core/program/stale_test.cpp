@@ -1,6 +1,9 @@
 // Bounded staleness: closed forms of the step, what is kept from step to step, what waits for what.
 #include <gtest/gtest.h>
 
+#include <stdexcept>
+
+#include "core/base/error.h"
 #include "core/program/rank_program.h"
 #include "core/sim/delta.h"
 #include "tests/core/program/toy.h"
@@ -170,12 +173,56 @@ TEST_F(Stale, RanksKeepValues) {
       for (const RankProgram& rank : ranks.ranks) {
         const RankProgram again = read_rank_program(write_rank_program(rank), *ranks.graph, "rank");
         EXPECT_EQ(write_rank_program(again), write_rank_program(rank));
+        const auto alone = rank_program_of(*timeline.program, order, rank.device);
+        ASSERT_TRUE(alone.has_value());
+        EXPECT_EQ(write_rank_program(*alone), write_rank_program(rank));
         for (const Value& value : rank.values)
           carried += value.resident && ranks.graph->tensor(value.tensor).producer.valid();
       }
       EXPECT_EQ(carried, staleness == 1 ? 2u : 3u);
     }
   }
+}
+
+// Files that say of other values that they are kept, or are written again.
+TEST_F(Stale, RanksThatKeepSomethingElseAreRefused) {
+  Bench bench = bench_of(8);
+  const Timeline timeline = run(bench, 1);
+  std::vector<TaskId> order;
+  for (std::size_t i = 0; i < timeline.program->tasks.size(); ++i) order.push_back(TaskId(i));
+  const RankPrograms ranks = rank_programs(*timeline.program, order);
+  const auto problem = [&](auto&& change) {
+    RankProgram rank = ranks.ranks[1];
+    change(rank);
+    try {
+      read_rank_program(write_rank_program(rank), *ranks.graph, "rank");
+    } catch (const InputError& error) {
+      return error.problem();
+    }
+    return std::string();
+  };
+  const auto value = [&](RankProgram& rank, const char* tensor, bool resident) -> Value& {
+    for (Value& each : rank.values)
+      if (ranks.graph->tensor(each.tensor).name == tensor && each.resident == resident) return each;
+    throw std::logic_error("no such value");
+  };
+  EXPECT_EQ(problem([](RankProgram&) {}), "");
+  EXPECT_EQ(problem([&](RankProgram& rank) { value(rank, "f1:0", false).resident = true; }),
+            "a tensor is not resident");
+  EXPECT_EQ(problem([&](RankProgram& rank) { value(rank, "gw1:0", true).resident = false; }),
+            "it reads what is not there");
+  EXPECT_EQ(problem([&](RankProgram& rank) {
+              value(rank, "gw1:0", false).encoding = Encoding::SufficientFactors;
+            }),
+            "an encoding is not one of its tensor");
+  EXPECT_EQ(problem([&](RankProgram& rank) {
+              Value& of = value(rank, "gw1:0", false);
+              of.encoding = Encoding::LowRank;  // of a vector
+              of.record_count = 1;
+            }),
+            "an encoding is not one of its tensor");
+  EXPECT_EQ(problem([&](RankProgram& rank) { value(rank, "w1", false).resident = true; }),
+            "it writes a value again");
 }
 
 }  // namespace
