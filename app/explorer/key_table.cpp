@@ -105,6 +105,15 @@ constexpr ViewKey kLaunchKeys[] = {
     {"Launcher, engine, transport, device, steps", "Alt+L, G, T, O, P"},
     {"Select the op, link or device in all views", "Up, Down, click"}};
 
+constexpr ViewKey kVariableKeys[] = {
+    {"Select several variables, or parts of one", "Shift or Ctrl with arrows or clicks"},
+    {"All parts again", "Esc in their list"},
+    {"Earlier, later in the ring", "Alt+Up, Alt+Down"}};
+
+constexpr ViewKey kQueueKeys[] = {{"Show what it found", "Enter, double click"},
+                                  {"Earlier, later", "Alt+Up, Alt+Down"},
+                                  {"Stop it, or remove it from the queue", "Delete"}};
+
 constexpr ViewKey kListKeys[] = {{"Remove the launch that is chosen", "Delete"},
                                  {"Rename what is chosen in the workspace", "F2"}};
 constexpr ViewKey kGuideKeys[] = {{"Back, forward", "Alt+Left, Alt+Right"},
@@ -123,6 +132,8 @@ constexpr ViewSection kSections[] = {{"In the graph", kGraphKeys},
                                      {"In the planner's steps", kPlanningKeys},
                                      {"In the tournament", kTournamentKeys},
                                      {"In the launch view", kLaunchKeys},
+                                     {"In the variables", kVariableKeys},
+                                     {"In the queue", kQueueKeys},
                                      {"In lists", kListKeys},
                                      {"In the guide", kGuideKeys}};
 

@@ -63,10 +63,10 @@ int explore(const QStringList& files) {
   window.show();
   // After the first paint: an import never delays the window.
   QTimer::singleShot(0, &window, [&window, files] {
-    if (!files.isEmpty()) {
+    if (files.isEmpty()) {
+      window.open_last();
+    } else {
       window.open(files);
-    } else if (const QString bundled = bundled_workspace_copy(); !bundled.isEmpty()) {
-      window.open({bundled});
     }
   });
   return QApplication::exec();

@@ -19,6 +19,7 @@
 #include <QVBoxLayout>
 
 #include "app/explorer/header_bar.h"
+#include "app/explorer/last_workspace.h"
 #include "app/explorer/notice_strip.h"
 #include "app/explorer/open_files.h"
 #include "app/explorer/start_page.h"
@@ -79,6 +80,9 @@ MainWindow::MainWindow(Session& session, bool remembers)
     restoreState(settings.value(QStringLiteral("window/state")).toByteArray());
     centre_->restoreState(settings.value(QStringLiteral("window/centre")).toByteArray());
     remember_simulation(settings);
+    last_workspace_ = new LastWorkspace(session_, this);
+    connect(last_workspace_, &LastWorkspace::another, this,
+            [this](const QString& file) { remember_files({file}); });
   }
   refresh_pages();
   refresh_status();
@@ -117,7 +121,8 @@ void MainWindow::build_views() {
   add("Planner Steps", "planning", new PlanningView(session_));
   tournament_ = new TournamentView(session_);
   add("Tournament", "tournament", tournament_);
-  add("Charts", "charts", new ChartsView(session_));
+  charts_ = new ChartsView(session_);
+  add("Charts", "charts", charts_);
   launch_ = new LaunchView(session_);
   add("Launch", "launch", launch_);
   add("Variables", "variables", new VariablesView(session_));
@@ -169,6 +174,7 @@ void MainWindow::build_docks() {
   addDockWidget(Qt::TopDockWidgetArea, header_dock);
   auto* workspace = new WorkspaceView(session_);
   connect(workspace, &WorkspaceView::export_wanted, this, &MainWindow::export_plan);
+  connect(workspace, &WorkspaceView::convergence_wanted, this, &MainWindow::show_convergence);
   workspace_dock_ =
       make_dock(QStringLiteral("Workspace"), QStringLiteral("workspace"), workspace, this);
   addDockWidget(Qt::LeftDockWidgetArea, workspace_dock_);
@@ -176,6 +182,7 @@ void MainWindow::build_docks() {
                             new HistoryView(session_), this);
   addDockWidget(Qt::LeftDockWidgetArea, history_dock_);
   tabifyDockWidget(workspace_dock_, history_dock_);
+  build_queue();
   workspace_dock_->raise();
   auto* inspector = new InspectorView(session_);
   inspector_ = {QStringLiteral("Inspector"), QStringLiteral("inspector"), inspector};
@@ -316,6 +323,7 @@ void MainWindow::explore_perspective() {
   side_tabs_->hide();
   workspace_dock_->show();
   history_dock_->show();
+  queue_dock_->show();
   workspace_dock_->raise();
   inspector_dock_->show();
   lesson_dock_->setVisible(lessons_->player().active());
@@ -345,13 +353,14 @@ void MainWindow::compare_perspective() {
   }
   workspace_dock_->hide();
   history_dock_->hide();
+  queue_dock_->hide();
   inspector_dock_->hide();
   beside_->setSizes({720, 520});
   centre_->setSizes({420, 260});
 }
 
 void MainWindow::closeEvent(QCloseEvent* event) {
-  if (!launch_->may_close()) return event->ignore();
+  if (!launch_->may_close() || !queue_view_->may_close()) return event->ignore();
   if (remembers_) {
     QSettings settings;
     settings.setValue(QStringLiteral("window/geometry"), saveGeometry());

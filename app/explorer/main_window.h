@@ -22,12 +22,16 @@ class QToolButton;
 
 namespace strato {
 
+class ChartsView;
 class DiscoverDialog;
 class GuideWindow;
 class HeaderBar;
+class LastWorkspace;
 class LaunchView;
 class LessonPanel;
 class PlacementView;
+class QueueView;
+class RunQueue;
 class SecondPlan;
 class TournamentView;
 class WindowStage;
@@ -40,6 +44,7 @@ class MainWindow : public QMainWindow {
   ~MainWindow() override;
 
   void open(const QStringList& files);
+  void open_last();  // the workspace that was left, also by a crash; else the bundled one
   // Draws the window in this size and every view into `folder` as PNG files; false when one cannot
   // be written. Runs the event loop.
   bool capture(const QString& folder, const QSize& size = {1280, 800});
@@ -67,6 +72,9 @@ class MainWindow : public QMainWindow {
   void build_strategy_menu();
   void build_run_menu();
   void build_tournament_action(QMenu& menu);
+  void build_queue();
+  void add_to_queue(int seeds);
+  void show_convergence(const std::vector<RunRow>& runs);
   void build_launch_action(QMenu& menu);
   void build_simulation_actions(QMenu& menu);
   void build_cost_actions(QMenu& menu);
@@ -121,6 +129,10 @@ class MainWindow : public QMainWindow {
   NamedView timeline_, inspector_;
   PlacementView* placement_ = nullptr;
   TournamentView* tournament_ = nullptr;
+  ChartsView* charts_ = nullptr;
+  RunQueue* queue_ = nullptr;
+  QueueView* queue_view_ = nullptr;
+  LastWorkspace* last_workspace_ = nullptr;
   LaunchView* launch_ = nullptr;
   GuideWindow* guide_ = nullptr;        // made when it is first asked for
   QStringList recent_commands_;         // ids, the latest first
@@ -129,7 +141,7 @@ class MainWindow : public QMainWindow {
   std::optional<Simulation> simulation_before_lessons_;  // while there is one
   QString workspace_before_lessons_;    // that one goes back to
   DiscoverDialog* discover_ = nullptr;  // made when it is first asked for
-  QDockWidget *workspace_dock_, *history_dock_, *inspector_dock_, *lesson_dock_ = nullptr;
+  QDockWidget *workspace_dock_, *history_dock_, *queue_dock_ = nullptr, *inspector_dock_, *lesson_dock_ = nullptr;
   bool narrow_ = false;
   std::vector<QDockWidget*> moved_docks_;  // from the left, while it is narrow
   QLabel *activity_, *cursor_;

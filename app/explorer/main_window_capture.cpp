@@ -58,6 +58,7 @@ bool MainWindow::capture(const QString& folder, const QSize& size) {
   written &= grab_page(folder, inspector_);
   workspace_dock_->hide();
   history_dock_->hide();
+  queue_dock_->hide();
   inspector_dock_->hide();
   timeline_.widget->hide();
   for (const NamedView& view : views_) written &= grab_view(folder, view);

@@ -158,6 +158,7 @@ void MainWindow::build_view_menu() {
   menu->addSeparator();
   menu->addAction(workspace_dock_->toggleViewAction());
   menu->addAction(history_dock_->toggleViewAction());
+  menu->addAction(queue_dock_->toggleViewAction());
   menu->addAction(inspector_dock_->toggleViewAction());
   menu->addAction(lesson_dock_->toggleViewAction());
 }
@@ -229,6 +230,9 @@ void MainWindow::build_run_menu() {
   connect(&session_, &Session::problem_changed, this, refresh);
   connect(&session_, &Session::strategy_changed, this, refresh);
   refresh();
+  menu->addAction(tr("Add to &Queue"), QKeySequence(QStringLiteral("Shift+F5")), this,
+                  [this] { add_to_queue(1); })
+      ->setToolTip(tr("Searches when those before it are done, while you look at something else"));
   menu->addSeparator();
   build_tournament_action(*menu);
   build_launch_action(*menu);

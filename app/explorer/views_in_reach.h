@@ -17,4 +17,5 @@
 #include "views/timeline/timeline_view.h"
 #include "views/tournament/tournament_view.h"
 #include "views/what_if/what_if_view.h"
+#include "views/workspace/queue_view.h"
 #include "views/workspace/workspace_view.h"

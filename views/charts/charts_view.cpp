@@ -11,12 +11,15 @@
 #include <QLegendMarker>
 #include <QLineSeries>
 #include <QScrollArea>
+#include <QStackedWidget>
+#include <QTabBar>
 #include <QTimer>
 #include <QValueAxis>
 #include <algorithm>
 #include <ranges>
 
 #include "views/charts/chart_look.h"
+#include "views/charts/convergence_view.h"
 #include "views/charts/course_charts.h"
 #include "views/charts/series.h"
 #include "views/models/explanation.h"
@@ -35,11 +38,11 @@ struct ChartsView::Parts {
   QChartView *history_view = nullptr, *use_view = nullptr, *memory_view = nullptr,
              *training_view = nullptr;
   QLineSeries *best = new QLineSeries, *baseline = new QLineSeries, *bound = new QLineSeries;
-  QValueAxis *evaluations = value_axis(QStringLiteral("Evaluations")),
-             *step = value_axis(QStringLiteral("Step time (ms)"));
+  QValueAxis *evaluations = value_axis(tr("Evaluations")),
+             *step = value_axis(tr("Step time (ms)"));
   QLineSeries *loss = new QLineSeries, *held_out = new QLineSeries;
-  QValueAxis *steps = value_axis(QStringLiteral("Steps")),
-             *nats = value_axis(QStringLiteral("Loss (nats)"));
+  QValueAxis *steps = value_axis(tr("Steps")),
+             *nats = value_axis(tr("Loss (nats)"));
   CourseCharts* course = nullptr;
   std::vector<PlanResult::Curve> curves;  // that it shows
   QBoxLayout* layout = nullptr;
@@ -49,7 +52,9 @@ ChartsView::ChartsView(Session& session, QWidget* parent)
     : QWidget(parent),
       session_(session),
       parts_(std::make_unique<Parts>()),
-      timer_(new QTimer(this)) {
+      timer_(new QTimer(this)),
+      pages_(new QTabBar(this)),
+      convergence_(new ConvergenceView(session)) {
   build();
   timer_->setSingleShot(true);
   timer_->setInterval(100);
@@ -69,10 +74,34 @@ ChartsView::ChartsView(Session& session, QWidget* parent)
 ChartsView::~ChartsView() = default;
 
 void ChartsView::build() {
+  auto* stack = new QStackedWidget;
+  stack->addWidget(build_strategy_page());
+  stack->addWidget(convergence_);
+  pages_->addTab(tr("Strategy"));
+  pages_->addTab(tr("Runs Together"));
+  pages_->setTabToolTip(1, tr("How several runs converged, in one chart"));
+  pages_->setDrawBase(false);
+  pages_->setExpanding(false);
+  pages_->setAccessibleName(tr("Pages of charts"));
+  connect(pages_, &QTabBar::currentChanged, stack, &QStackedWidget::setCurrentIndex);
+  auto* column = new QVBoxLayout(this);
+  column->setContentsMargins(0, 0, 0, 0);
+  column->setSpacing(style::kGrid);
+  column->addWidget(pages_);
+  column->addWidget(stack, 1);
+}
+
+void ChartsView::show_convergence(const std::vector<RunRow>& runs) {
+  pages_->setCurrentIndex(1);
+  convergence_->show_runs(runs);
+}
+
+QWidget* ChartsView::build_strategy_page() {
   Parts& p = *parts_;
-  p.best->setName(QStringLiteral("Best so far"));
-  p.baseline->setName(QStringLiteral("Data parallel"));
-  p.bound->setName(QStringLiteral("Bound"));
+  auto* page = new QWidget;
+  p.best->setName(tr("Best so far"));
+  p.baseline->setName(tr("Data parallel"));
+  p.bound->setName(tr("Bound"));
   p.history->addAxis(p.evaluations, Qt::AlignBottom);
   p.history->addAxis(p.step, Qt::AlignLeft);
   for (QLineSeries* series : {p.baseline, p.bound, p.best}) {
@@ -80,14 +109,14 @@ void ChartsView::build() {
     series->attachAxis(p.evaluations);
     series->attachAxis(p.step);
   }
-  p.history->setTitle(QStringLiteral("Best step time"));
-  p.use->setTitle(QStringLiteral("Time per device"));
-  p.memory->setTitle(QStringLiteral("Peak memory per device"));
-  p.history_view = make_chart_view(p.history, this);
+  p.history->setTitle(tr("Best step time"));
+  p.use->setTitle(tr("Time per device"));
+  p.memory->setTitle(tr("Peak memory per device"));
+  p.history_view = make_chart_view(p.history, page);
   p.use_view = make_chart_view(p.use, nullptr);
   p.memory_view = make_chart_view(p.memory, nullptr);
-  p.loss->setName(QStringLiteral("Loss"));
-  p.held_out->setName(QStringLiteral("Held out"));
+  p.loss->setName(tr("Loss"));
+  p.held_out->setName(tr("Held out"));
   p.training->addAxis(p.steps, Qt::AlignBottom);
   p.training->addAxis(p.nats, Qt::AlignLeft);
   for (QLineSeries* series : {p.loss, p.held_out}) {
@@ -95,7 +124,7 @@ void ChartsView::build() {
     series->attachAxis(p.steps);
     series->attachAxis(p.nats);
   }
-  p.training_view = make_chart_view(p.training, this);
+  p.training_view = make_chart_view(p.training, page);
   p.training_view->hide();  // until the workspace has a training
   auto* devices = new QWidget;
   auto* row = new QHBoxLayout(devices);
@@ -110,12 +139,12 @@ void ChartsView::build() {
   column->setSpacing(style::kGrid);
   column->addWidget(p.course);
   column->addWidget(devices, 1);
-  auto* area = new QScrollArea(this);
+  auto* area = new QScrollArea(page);
   area->setWidget(scrolled);
   area->setWidgetResizable(true);
   area->setFrameShape(QFrame::NoFrame);
   area->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
-  p.layout = new QBoxLayout(QBoxLayout::TopToBottom, this);
+  p.layout = new QBoxLayout(QBoxLayout::TopToBottom, page);
   p.layout->setContentsMargins(0, 0, 0, 0);
   p.layout->setSpacing(style::kGrid);
   auto* curves = new QHBoxLayout;
@@ -124,6 +153,7 @@ void ChartsView::build() {
   curves->addWidget(p.training_view, 1);
   p.layout->addLayout(curves, 2);
   p.layout->addWidget(area, 3);
+  return page;
 }
 
 void ChartsView::resizeEvent(QResizeEvent* event) {
@@ -179,8 +209,8 @@ void ChartsView::refresh_history() {
   p.bound->setVisible(snapshot.lower_bound.value > 0 &&
                       to_seconds(snapshot.lower_bound) * 1e3 >= range.low);
   p.history->setTitle(points.empty()
-                          ? QStringLiteral("Best step time: no search yet")
-                          : QStringLiteral("Best step time of %1").arg(session_.search().run));
+                          ? tr("Best step time: no search yet")
+                          : tr("Best step time of %1").arg(session_.search().run));
 }
 
 // The latest training that has begun.
@@ -210,7 +240,7 @@ void ChartsView::refresh_training() {
   }
   set_range(*p.steps, std::max<double>(1, static_cast<double>(losses.back().step)));
   set_range(*p.nats, round_up(std::max(most, 1e-3)));
-  p.training->setTitle(QStringLiteral("Training loss of %1").arg(planner));
+  p.training->setTitle(tr("Training loss of %1").arg(planner));
 }
 
 // The charts are made anew only when there are others: a search tells of itself many times a second.
@@ -247,8 +277,8 @@ void show_bars(QChart& chart, QAbstractBarSeries* series, const QStringList& nam
   series->attachAxis(values);
 }
 
-QBarSet* make_set(const char* name, const QColor& colour, bool hatched) {
-  auto* set = new QBarSet(QString::fromUtf8(name));
+QBarSet* make_set(const QString& name, const QColor& colour, bool hatched) {
+  auto* set = new QBarSet(name);
   set->setBrush(hatched ? QBrush(colour, Qt::Dense3Pattern) : QBrush(colour));
   set->setPen(Qt::NoPen);
   return set;
@@ -257,9 +287,9 @@ QBarSet* make_set(const char* name, const QColor& colour, bool hatched) {
 // Communication that hides behind computation does not count: it costs the device no time.
 void add_use(QChart& chart, const Timeline& timeline, const QStringList& names, bool dark) {
   QColor idle(dark ? 0x4a4a4a : 0xd9d9d9);
-  QBarSet* compute = make_set("Compute", style::kind_colour(TaskKind::Compute, dark), false);
-  QBarSet* comm = make_set("Comm.", style::kind_colour(TaskKind::AllReduce, dark), true);
-  QBarSet* waits = make_set("Idle", idle, false);
+  QBarSet* compute = make_set(ChartsView::tr("Compute"), style::kind_colour(TaskKind::Compute, dark), false);
+  QBarSet* comm = make_set(ChartsView::tr("Comm."), style::kind_colour(TaskKind::AllReduce, dark), true);
+  QBarSet* waits = make_set(ChartsView::tr("Idle"), idle, false);
   const double step = std::max(1.0, static_cast<double>(timeline.step_time.value)) / 100;
   const auto all = device_times(timeline);
   for (const DeviceTimes& times : std::views::reverse(all)) {
@@ -269,15 +299,15 @@ void add_use(QChart& chart, const Timeline& timeline, const QStringList& names, 
   }
   auto* series = new QHorizontalStackedBarSeries;
   for (QBarSet* set : {compute, comm, waits}) series->append(set);
-  QValueAxis* axis = value_axis(QStringLiteral("% of the step"));
+  QValueAxis* axis = value_axis(ChartsView::tr("% of the step"));
   set_range(*axis, 100);
   show_bars(chart, series, names, axis);
 }
 
 void add_memory(QChart& chart, const Timeline& timeline, const QStringList& names, bool dark) {
-  QBarSet* used = make_set("Peak", style::kind_colour(TaskKind::Compute, dark), false);
-  QBarSet* free = make_set("Capacity", QColor(dark ? 0x4a4a4a : 0xd9d9d9), false);
-  QBarSet* over = make_set("Too much", style::infeasible(dark), false);
+  QBarSet* used = make_set(ChartsView::tr("Peak"), style::kind_colour(TaskKind::Compute, dark), false);
+  QBarSet* free = make_set(ChartsView::tr("Capacity"), QColor(dark ? 0x4a4a4a : 0xd9d9d9), false);
+  QBarSet* over = make_set(ChartsView::tr("Too much"), style::infeasible(dark), false);
   double most = 0;
   bool overflow = false;
   for (const DeviceUse& use : std::views::reverse(timeline.devices)) {
@@ -291,7 +321,7 @@ void add_memory(QChart& chart, const Timeline& timeline, const QStringList& name
   }
   auto* series = new QHorizontalStackedBarSeries;
   for (QBarSet* set : {used, over, free}) series->append(set);
-  QValueAxis* axis = value_axis(QStringLiteral("GB"));
+  QValueAxis* axis = value_axis(ChartsView::tr("GB"));
   set_range(*axis, round_up(most));
   show_bars(chart, series, names, axis);
   if (!overflow) chart.legend()->markers(series).at(1)->setVisible(false);

@@ -1,5 +1,6 @@
 #include "views/planning/planning_text.h"
 
+#include <QCoreApplication>
 #include <algorithm>
 
 #include "core/base/at.h"
@@ -10,7 +11,7 @@ namespace {
 
 constexpr std::size_t kMostRows = 200;
 
-QString tr(const char* text) { return QString::fromUtf8(text); }
+QString tr(const char* text) { return QCoreApplication::translate("PlanningText", text); }
 
 QString op_name(const Problem& problem, OpId op) {
   if (!op.valid() || op.index() >= problem.graph->ops().size()) return tr("an op");

@@ -1,5 +1,6 @@
-// The rows of a workspace that have all of the words somewhere: in their name, their figures or their
-// tip (planner, state, note, file). What is above such a row stays, and so does what is below it.
+// The rows of a workspace that have all of the words somewhere: in their name, their figures, their
+// tags, their note or their tip (planner, state, file). "tag:slow": a tag that begins so. What is
+// above such a row stays, and so does what is below it.
 #pragma once
 
 #include <QSortFilterProxyModel>
@@ -12,13 +13,13 @@ class WorkspaceFilter : public QSortFilterProxyModel {
  public:
   explicit WorkspaceFilter(QObject* parent = nullptr);
   void look_for(const QString& words);
-  bool looks() const { return !words_.isEmpty(); }
+  bool looks() const { return !words_.isEmpty() || !tags_.isEmpty(); }
 
  protected:
   bool filterAcceptsRow(int row, const QModelIndex& parent) const override;
 
  private:
-  QStringList words_;
+  QStringList words_, tags_;
 };
 
 }  // namespace strato

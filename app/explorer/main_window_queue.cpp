@@ -1,0 +1,62 @@
+// The queue of searches, runs in one chart, and where one goes on at the next start.
+#include <QDockWidget>
+#include <QStatusBar>
+
+#include "app/explorer/header_bar.h"
+#include "app/explorer/last_workspace.h"
+#include "app/explorer/main_window.h"
+#include "app/explorer/open_files.h"
+#include "views/charts/charts_view.h"
+#include "views/workspace/queue_view.h"
+
+namespace strato {
+
+void MainWindow::build_queue() {
+  queue_ = new RunQueue(
+      session_, [&plugins = session_.plugins()](std::string_view name) { return plugins.planner(name); },
+      this);
+  queue_view_ = new QueueView(session_, *queue_);
+  queue_dock_ = new QDockWidget(tr("Queue"), this);
+  queue_dock_->setObjectName(QStringLiteral("queue"));
+  queue_dock_->setWidget(queue_view_);
+  queue_dock_->setFeatures(QDockWidget::DockWidgetClosable | QDockWidget::DockWidgetMovable);
+  addDockWidget(Qt::LeftDockWidgetArea, queue_dock_);
+  tabifyDockWidget(history_dock_, queue_dock_);
+  connect(queue_view_, &QueueView::add_wanted, this, &MainWindow::add_to_queue);
+  connect(queue_view_, &QueueView::convergence_wanted, this, &MainWindow::show_convergence);
+  connect(queue_, &RunQueue::changed, this, [this] {
+    const int to_do = queue_->waiting() + (queue_->running_row() >= 0 ? 1 : 0);
+    queue_dock_->setWindowTitle(to_do == 0 ? tr("Queue") : tr("Queue (%1)").arg(to_do));
+    queue_dock_->toggleViewAction()->setText(tr("Queue"));
+  });
+}
+
+void MainWindow::add_to_queue(int seeds) {
+  const QString planner = header_->planner();
+  std::optional<PlannerOptions> options = header_->options_for(planner);
+  if (!options) return;
+  for (int i = 0; i < seeds; ++i) {
+    const QString trouble = queue_->add(planner, *options);
+    if (!trouble.isEmpty()) return statusBar()->showMessage(trouble, 8000);
+    ++options->seed;
+  }
+  queue_dock_->show();
+  queue_dock_->raise();
+}
+
+void MainWindow::show_convergence(const std::vector<RunRow>& runs) {
+  show_view(charts_);
+  charts_->show_convergence(runs);
+}
+
+void MainWindow::open_last() {
+  QString trouble;
+  QString file = LastWorkspace::to_reopen(trouble);
+  if (!file.isEmpty() && last_workspace_) last_workspace_->begins(file);
+  if (file.isEmpty()) file = bundled_workspace_copy();
+  if (!file.isEmpty()) open({file});
+  if (last_workspace_) last_workspace_->ends_when_idle();  // there may be nothing to show
+  if (!trouble.isEmpty()) statusBar()->showMessage(trouble, 20000);
+}
+
+}  // namespace strato
