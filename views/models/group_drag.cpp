@@ -1,5 +1,6 @@
 #include "views/models/group_drag.h"
 
+#include <QCoreApplication>
 #include <QDataStream>
 #include <QIODevice>
 
@@ -38,14 +39,52 @@ std::vector<GroupId> dragged_groups(const QMimeData& data, const Problem& proble
   return groups;
 }
 
-void drop_on(Session& session, const std::vector<GroupId>& groups, DeviceGroupId device_group) {
+DropPlace place_of(const Cluster& cluster, DeviceId device) {
+  return {text(cluster.device(device).name), {device}};
+}
+
+DropPlace place_of(const Cluster& cluster, DeviceGroupId group) {
+  const DeviceGroup& devices = cluster.groups()[group];
+  return {text(devices.name), {devices.devices.begin(), devices.devices.end()}};
+}
+
+DropPlace place_of(const Cluster& cluster, MachineId machine) {
+  DropPlace place{text(cluster.machines()[machine].name), {}};
+  for (std::size_t d = 0; d < cluster.device_count(); ++d) {
+    if (cluster.device(DeviceId(d)).machine == machine) place.devices.emplace_back(d);
+  }
+  return place;
+}
+
+std::vector<DropPlace> all_places(const Cluster& cluster) {
+  std::vector<DropPlace> places;
+  const auto add = [&](DropPlace place, const std::vector<DeviceId>& above) {
+    if (!place.devices.empty() && place.devices != above) places.push_back(std::move(place));
+  };
+  for (std::size_t m = 0; m < cluster.machines().size(); ++m) {
+    const DropPlace machine = place_of(cluster, MachineId(m));
+    add(machine, {});
+    for (std::size_t g = 0; g < cluster.groups().size(); ++g) {
+      if (cluster.groups()[DeviceGroupId(g)].machine != MachineId(m)) continue;
+      const DropPlace group = place_of(cluster, DeviceGroupId(g));
+      add(group, machine.devices);
+      for (const DeviceId device : group.devices) add(place_of(cluster, device), group.devices);
+    }
+  }
+  return places;
+}
+
+void drop_on(Session& session, const std::vector<GroupId>& groups, const DropPlace& place) {
   const Snapshot& snapshot = session.snapshot();
-  if (!snapshot.problem || groups.empty()) return;
-  const Cluster& cluster = *snapshot.problem->cluster;
-  session.edit(with_only_device_group(snapshot.strategy, groups, cluster, device_group),
-               QStringLiteral("%1: only %2")
-                   .arg(names_of(groups, *snapshot.problem->grouping),
-                        text(cluster.groups()[device_group].name)));
+  if (!snapshot.problem || groups.empty() || place.devices.empty()) return;
+  session.edit(with_only_devices(snapshot.strategy, groups, place.devices),
+               QCoreApplication::translate("strato::DropPlace", "%1: only %2")
+                   .arg(names_of(groups, *snapshot.problem->grouping), place.name));
+}
+
+void drop_on(Session& session, const std::vector<GroupId>& groups, DeviceGroupId device_group) {
+  const auto& problem = session.snapshot().problem;
+  if (problem) drop_on(session, groups, place_of(*problem->cluster, device_group));
 }
 
 }  // namespace strato

@@ -1,5 +1,5 @@
-// Op groups on their way from one view to another: what a drag carries. A view takes them where it
-// shows a device group (or device), and makes one edit of it.
+// Op groups on their way from one view to another: what a drag carries, and where it can end. A view
+// takes them where it shows a device, a device group or a machine, and makes one edit of it.
 #pragma once
 
 #include <QMimeData>
@@ -16,7 +16,21 @@ QMimeData* drag_of(const std::vector<GroupId>& groups, const Problem& problem);
 std::vector<GroupId> dragged_groups(const QMimeData& data, const Problem& problem);
 QString group_drag_type();
 
-// The groups on this device group alone, as one undoable edit.
+// Some devices that groups can be put on, as a person calls them.
+struct DropPlace {
+  QString name;
+  std::vector<DeviceId> devices;  // ascending, at least one
+  friend bool operator==(const DropPlace&, const DropPlace&) = default;
+};
+DropPlace place_of(const Cluster& cluster, DeviceId device);
+DropPlace place_of(const Cluster& cluster, DeviceGroupId group);
+DropPlace place_of(const Cluster& cluster, MachineId machine);
+// Machines with their device groups and devices below them. What is the same devices as the one
+// above is left out.
+std::vector<DropPlace> all_places(const Cluster& cluster);
+
+// The groups on these devices alone, as one undoable edit.
+void drop_on(Session& session, const std::vector<GroupId>& groups, const DropPlace& place);
 void drop_on(Session& session, const std::vector<GroupId>& groups, DeviceGroupId device_group);
 
 }  // namespace strato

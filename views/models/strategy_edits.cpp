@@ -127,9 +127,15 @@ Strategy with_device_group(const Strategy& strategy, std::span<const GroupId> gr
 
 Strategy with_only_device_group(const Strategy& strategy, std::span<const GroupId> groups,
                                 const Cluster& cluster, DeviceGroupId device_group) {
-  Strategy result = with_device_group(strategy, groups, cluster, device_group, true);
-  return changed(result, groups, [&](GroupId, Decision& decision) {
-    remove_devices(decision, [&](DeviceId d) { return !in_group(cluster, d, device_group); });
+  return with_only_devices(strategy, groups, cluster.groups()[device_group].devices);
+}
+
+Strategy with_only_devices(const Strategy& strategy, std::span<const GroupId> groups,
+                           std::span<const DeviceId> devices) {
+  return changed(strategy, groups, [&](GroupId, Decision& decision) {
+    const std::int32_t weight = weight_for_new(decision);
+    for (const DeviceId device : devices) add_device(decision, device, weight);
+    remove_devices(decision, [&](DeviceId d) { return std::ranges::find(devices, d) == devices.end(); });
   });
 }
 

@@ -32,6 +32,9 @@ Strategy with_device_group(const Strategy& strategy, std::span<const GroupId> gr
 // On all devices of this group, and on no other.
 Strategy with_only_device_group(const Strategy& strategy, std::span<const GroupId> groups,
                                 const Cluster& cluster, DeviceGroupId device_group);
+// On all of these devices, and on no other; without devices nothing changes.
+Strategy with_only_devices(const Strategy& strategy, std::span<const GroupId> groups,
+                           std::span<const DeviceId> devices);
 Strategy with_device(const Strategy& strategy, std::span<const GroupId> groups, DeviceId device,
                      bool used);
 Strategy with_mode(const Strategy& strategy, std::span<const GroupId> groups, Mode mode);

@@ -21,4 +21,15 @@ QString fitting_name(const QString& name, const QFontMetricsF& metrics, double w
   return text;
 }
 
+// What is cut away could never be seen: letters as wide as a quarter of the mean one fit in twice.
+QString elided(const QString& text, const QFontMetricsF& metrics, Qt::TextElideMode mode,
+               double width) {
+  const auto most = static_cast<qsizetype>(8 * std::max(0.0, width) / metrics.averageCharWidth()) + 8;
+  if (text.size() <= 2 * most) return metrics.elidedText(text, mode, width);
+  const QString ends = mode == Qt::ElideRight  ? text.left(2 * most)
+                       : mode == Qt::ElideLeft ? text.right(2 * most)
+                                               : text.left(most) + text.right(most);
+  return metrics.elidedText(ends, mode, width);
+}
+
 }  // namespace strato::style

@@ -10,4 +10,8 @@ namespace strato::style {
 // elided.
 QString fitting_name(const QString& name, const QFontMetricsF& metrics, double width);
 
+// Elided as QFontMetricsF has it, but at a cost that does not grow with the length of the text.
+QString elided(const QString& text, const QFontMetricsF& metrics, Qt::TextElideMode mode,
+               double width);
+
 }  // namespace strato::style

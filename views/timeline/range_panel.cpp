@@ -150,17 +150,19 @@ void RangePanel::refresh() {
     model_.clear();
     return;
   }
+  const bool measured = rows->measured && canvas_.step_shown() == StepShown::Measured;
   const auto range = session_.selection().range().value_or(
-      TimeRange{Nanos(0), rows->timeline->step_time});
+      TimeRange{Nanos(0), (measured ? rows->measured : rows->timeline)->step_time});
   const auto& problem = session_.snapshot().problem;
   const bool own = problem && problem->graph == rows->timeline->program->graph;
   auto grouping = own ? problem->grouping : nullptr;
   const bool at_once = rows->slice_count <= kSlicesAddedAtOnce;
   job_.ask(
       [rows = std::move(rows), grouping = std::move(grouping), reasons = canvas_.reasons(), range,
-       mask = mask()] {
-        return Made{rows, grouping,
-                    add_up(*rows, range.begin, range.end, mask, reasons.get(), grouping.get())};
+       measured, mask = mask()] {
+        return Made{rows, grouping, measured,
+                    add_up(*rows, range.begin, range.end, mask, reasons.get(), grouping.get(),
+                           measured)};
       },
       at_once);
 }
@@ -171,7 +173,8 @@ void RangePanel::show_made(const Made& made) {
   grouping_ = made.grouping;
   totals_ = std::make_unique<RangeTotals>(made.totals);
   const RangeTotals& sum = *totals_;
-  const bool whole = sum.begin == Nanos(0) && sum.end >= shown_rows_->timeline->step_time;
+  const Timeline& step = made.measured ? *shown_rows_->measured : *shown_rows_->timeline;
+  const bool whole = sum.begin == Nanos(0) && sum.end >= step.step_time;
   length_->setText(whole ? tr("Step: %1").arg(style::time(sum.length()))
                          : style::time(sum.length()));
   length_->setToolTip(tr("From %1 to %2").arg(style::time(sum.begin), style::time(sum.end)));

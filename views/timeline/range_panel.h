@@ -42,6 +42,7 @@ class RangePanel : public QWidget {
   struct Made {
     std::shared_ptr<const TimelineRows> rows;
     std::shared_ptr<const Grouping> grouping;
+    bool measured = false;
     RangeTotals totals;
   };
 

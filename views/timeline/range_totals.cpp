@@ -47,8 +47,9 @@ std::int64_t common_length(const std::vector<Interval>& a, const std::vector<Int
 class Adder {
  public:
   Adder(const TimelineRows& rows, Nanos begin, Nanos end, const RowMask& mask,
-        const PathReasons* reasons, const Grouping* grouping)
-      : rows_(rows), mask_(mask), reasons_(reasons), grouping_(grouping),
+        const PathReasons* reasons, const Grouping* grouping, bool measured)
+      : rows_(rows), mask_(mask), measured_(measured), reasons_(measured ? nullptr : reasons),
+        grouping_(grouping),
         program_(*rows.timeline->program), from_(begin.value), to_(std::max(begin, end).value) {
     totals_.begin = begin;
     totals_.end = std::max(begin, end);
@@ -72,7 +73,7 @@ class Adder {
 
  private:
   bool counts(std::size_t r) const {
-    return !rows_.rows[r].measured && (mask_.empty() || (r < mask_.size() && mask_[r]));
+    return rows_.rows[r].measured == measured_ && (mask_.empty() || (r < mask_.size() && mask_[r]));
   }
   bool is_stream(std::size_t r) const {
     const RowKind kind = rows_.rows[r].kind;
@@ -114,7 +115,7 @@ class Adder {
 
   void add_idle(const TimelineRow& row) {
     ++totals_.devices;
-    const std::int64_t step_end = rows_.timeline->step_time.value;
+    const std::int64_t step_end = rows_.timeline_of(row).step_time.value;
     const std::int64_t idle =
         std::max<std::int64_t>(0, std::min(to_, step_end) - std::max<std::int64_t>(0, from_)) -
         row.slices.busy_between(from_, to_);
@@ -173,6 +174,7 @@ class Adder {
   };
   const TimelineRows& rows_;
   const RowMask& mask_;
+  const bool measured_;
   const PathReasons* reasons_;
   const Grouping* grouping_;
   const Program& program_;
@@ -186,8 +188,8 @@ class Adder {
 }  // namespace
 
 RangeTotals add_up(const TimelineRows& rows, Nanos begin, Nanos end, const RowMask& mask,
-                   const PathReasons* reasons, const Grouping* grouping) {
-  return Adder(rows, begin, end, mask, reasons, grouping).add();
+                   const PathReasons* reasons, const Grouping* grouping, bool measured) {
+  return Adder(rows, begin, end, mask, reasons, grouping, measured && rows.measured).add();
 }
 
 }  // namespace strato

@@ -54,8 +54,8 @@ struct RangeTotals {
 using RowMask = std::vector<bool>;
 
 // `reasons` and `grouping` are of the rows' own timeline and graph; null: not known, and the parts
-// that need them stay empty.
+// that need them stay empty. `measured`: of the step as it was measured; its reasons are not known.
 RangeTotals add_up(const TimelineRows& rows, Nanos begin, Nanos end, const RowMask& mask,
-                   const PathReasons* reasons, const Grouping* grouping);
+                   const PathReasons* reasons, const Grouping* grouping, bool measured = false);
 
 }  // namespace strato

@@ -79,6 +79,7 @@ void SecondTimeline::set_mode(Mode mode) {
   if (mode == Mode::Alone) {
     job_.drop();
     plan_.reset();
+    compared_.reset();
     if (first_.colour_mode() == ColourMode::Change) first_.set_colour_mode(colours_alone_);
     first_.show_changes(nullptr);
     first_.set_least_whole(Nanos(0));
@@ -119,8 +120,10 @@ void SecondTimeline::refresh() {
                  : second_->problem().isEmpty() ? tr("There is no other plan yet")
                                                 : second_->problem());
   }
-  if (plan == plan_ && canvas_->rows() && canvas_->rows()->timeline == plan->outcome->timeline)
+  if (plan == plan_ && canvas_->rows() && canvas_->rows()->timeline == plan->outcome->timeline) {
     canvas_->show_explanation(plan->explanation);
+    if (rows == compared_) return job_.drop();  // it is drawn already
+  }
   const std::size_t tasks = plan->outcome->timeline->tasks.size() + rows->timeline->tasks.size();
   job_.ask(
       [plan, rows, known = canvas_->rows()] {
@@ -128,8 +131,7 @@ void SecondTimeline::refresh() {
         const bool same = known && known->timeline == timeline;
         return Made{rows,
                     same ? known : std::make_shared<const TimelineRows>(make_rows(timeline)),
-                    compare_tasks(*rows->timeline, *timeline),
-                    compare_tasks(*timeline, *rows->timeline), plan};
+                    compare_tasks(*rows->timeline, *timeline), plan};
       },
       tasks <= kTasksComparedAtOnce);
 }
@@ -138,6 +140,7 @@ void SecondTimeline::show_made(const Made& made) {
   if (mode_ == Mode::Alone || made.first != first_.rows()) return;
   const bool came = !plan_;
   plan_ = made.plan;
+  compared_ = made.first;
   why_none_.clear();
   linking_ = true;
   const Nanos whole = std::max(made.first->timeline->step_time, made.rows->timeline->step_time);
@@ -145,9 +148,9 @@ void SecondTimeline::show_made(const Made& made) {
   canvas_->show_explanation(plan_->explanation);
   first_.set_least_whole(whole);
   canvas_->set_least_whole(whole);
-  first_.show_changes(made.here);
-  canvas_->show_changes(made.there);
-  if (came && made.here && first_.colour_mode() != ColourMode::Change) {
+  first_.show_changes(made.changes.here);
+  canvas_->show_changes(made.changes.there);
+  if (came && made.changes.here && first_.colour_mode() != ColourMode::Change) {
     colours_alone_ = first_.colour_mode();
     first_.set_colour_mode(ColourMode::Change);
   }
@@ -161,6 +164,7 @@ void SecondTimeline::show_made(const Made& made) {
 void SecondTimeline::clear(const QString& why) {
   job_.drop();
   plan_.reset();
+  compared_.reset();
   why_none_ = why;
   canvas_->show_rows(nullptr, Nanos(0));
   first_.show_changes(nullptr);

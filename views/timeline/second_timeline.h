@@ -37,7 +37,7 @@ class SecondTimeline : public QWidget {
  private:
   struct Made {
     std::shared_ptr<const TimelineRows> first, rows;
-    std::shared_ptr<const TaskChanges> here, there;
+    BothChanges changes;
     std::shared_ptr<const OtherPlan> plan;
   };
   void link(TimelineCanvas& from, TimelineCanvas& to);
@@ -52,6 +52,7 @@ class SecondTimeline : public QWidget {
   TimelineCanvas* canvas_;
   SecondPlan* second_ = nullptr;
   std::shared_ptr<const OtherPlan> plan_;  // that is drawn
+  std::shared_ptr<const TimelineRows> compared_;  // the first's, that it is compared with
   QString why_none_;
   Mode mode_ = Mode::Alone;
   ColourMode colours_alone_ = ColourMode::Kind;  // before they were compared

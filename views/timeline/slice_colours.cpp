@@ -1,5 +1,6 @@
 #include "views/timeline/slice_colours.h"
 
+#include <QCoreApplication>
 #include <QPainter>
 #include <cmath>
 
@@ -7,6 +8,10 @@
 
 namespace strato {
 namespace {
+
+struct ColourWords {
+  Q_DECLARE_TR_FUNCTIONS(ColourWords)
+};
 
 constexpr int kTile = 6;
 
@@ -109,13 +114,13 @@ SliceColours by_change(const Program& program, const TaskChanges& changes, bool 
 QString label_of(ColourMode mode) {
   switch (mode) {
     case ColourMode::DeviceGroup:
-      return QStringLiteral("Device group");
+      return ColourWords::tr("Device group");
     case ColourMode::Phase:
-      return QStringLiteral("Phase");
+      return ColourWords::tr("Phase");
     case ColourMode::Kind:
-      return QStringLiteral("Kind");
+      return ColourWords::tr("Kind");
     case ColourMode::Change:
-      return QStringLiteral("Change");
+      return ColourWords::tr("Change");
   }
   return {};
 }
@@ -123,27 +128,27 @@ QString label_of(ColourMode mode) {
 QString kind_label(TaskKind kind) {
   switch (kind) {
     case TaskKind::Compute:
-      return QStringLiteral("compute");
+      return ColourWords::tr("compute");
     case TaskKind::Split:
-      return QStringLiteral("split");
+      return ColourWords::tr("split");
     case TaskKind::Concat:
-      return QStringLiteral("concat");
+      return ColourWords::tr("concat");
     case TaskKind::Sum:
-      return QStringLiteral("sum");
+      return ColourWords::tr("sum");
     case TaskKind::Transfer:
-      return QStringLiteral("transfer");
+      return ColourWords::tr("transfer");
     case TaskKind::AllReduce:
-      return QStringLiteral("AllReduce");
+      return ColourWords::tr("AllReduce");
     case TaskKind::AllGather:
-      return QStringLiteral("AllGather");
+      return ColourWords::tr("AllGather");
     case TaskKind::ReduceScatter:
-      return QStringLiteral("ReduceScatter");
+      return ColourWords::tr("ReduceScatter");
     case TaskKind::Reduce:
-      return QStringLiteral("reduce");
+      return ColourWords::tr("reduce");
     case TaskKind::Broadcast:
-      return QStringLiteral("broadcast");
+      return ColourWords::tr("broadcast");
     case TaskKind::Update:
-      return QStringLiteral("update");
+      return ColourWords::tr("update");
   }
   return {};
 }
@@ -156,13 +161,6 @@ SliceColours colour_tasks(const Program& program, ColourMode mode, bool dark,
                                                                : by_kind(program, dark);
   for (const std::uint8_t index : colours.entry_of) colours.legend[index].used = true;
   return colours;
-}
-
-QColor mixed(const QColor& a, const QColor& b, double part_of_b) {
-  const auto mix = [&](int x, int y) {
-    return static_cast<int>(std::lround(x * (1 - part_of_b) + y * part_of_b));
-  };
-  return QColor(mix(a.red(), b.red()), mix(a.green(), b.green()), mix(a.blue(), b.blue()));
 }
 
 SliceFill make_fill(const QColor& colour, const QColor& ground, const QColor& text, double dpr) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/program/program.h"
+#include "views/style/mixed.h"
 #include "views/timeline/task_changes.h"
 
 namespace strato {
@@ -39,6 +40,5 @@ struct SliceFill {
   QColor text, text_dim;
 };
 SliceFill make_fill(const QColor& colour, const QColor& ground, const QColor& text, double dpr);
-QColor mixed(const QColor& a, const QColor& b, double part_of_b);
 
 }  // namespace strato

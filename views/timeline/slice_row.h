@@ -1,7 +1,8 @@
 // The slices of one resource in time order, and the level of detail: what is narrower than a few
 // pixels folds into a block with a count. Folding searches ahead instead of visiting every slice,
-// so a row costs what its pixels cost (a million slices in view are some hundred blocks), and needs
-// no pyramid.
+// so a row costs what its pixels cost (a million slices in view are some hundred blocks). A pyramid
+// of blocks made before would save the search, some 2 ms of a frame of 3 million slices, and take
+// three times the memory of the slices and a quarter of a second for every outcome and colour mode.
 #pragma once
 
 #include <algorithm>

@@ -50,12 +50,15 @@ Change TaskChanges::of(const Task& task) const {
   return change <= kMuch ? Change::Slower : Change::MuchSlower;
 }
 
-std::shared_ptr<const TaskChanges> compare_tasks(const Timeline& here, const Timeline& there) {
-  if (here.program->graph != there.program->graph) return nullptr;
+BothChanges compare_tasks(const Timeline& here, const Timeline& there) {
+  if (here.program->graph != there.program->graph) return {};
   auto changes = std::make_shared<TaskChanges>();
   changes->here = parts_of_ops(here);
   changes->there = parts_of_ops(there);
-  return changes;
+  auto turned = std::make_shared<TaskChanges>();
+  turned->here = changes->there;
+  turned->there = changes->here;
+  return {std::move(changes), std::move(turned)};
 }
 
 }  // namespace strato

@@ -25,7 +25,10 @@ struct TaskChanges {
   Change of(const Task& task) const;
 };
 
-// Null when they are not of the same graph.
-std::shared_ptr<const TaskChanges> compare_tasks(const Timeline& here, const Timeline& there);
+// As seen from either of the two; null when they are not of the same graph.
+struct BothChanges {
+  std::shared_ptr<const TaskChanges> here, there;
+};
+BothChanges compare_tasks(const Timeline& here, const Timeline& there);
 
 }  // namespace strato

@@ -10,7 +10,7 @@
 namespace strato {
 
 TimelineCanvas::TimelineCanvas(Session& session, QWidget* parent)
-    : QAbstractScrollArea(parent), session_(session) {
+    : QAbstractScrollArea(parent), session_(session), order_(session), order_note_(*viewport()) {
   setFrameShape(QFrame::NoFrame);
   setFocusPolicy(Qt::StrongFocus);
   setAccessibleName(tr("Timeline"));
@@ -29,6 +29,10 @@ TimelineCanvas::TimelineCanvas(Session& session, QWidget* parent)
   words_->installEventFilter(this);
   words_->hide();
   connect(words_, &QLineEdit::textChanged, this, &TimelineCanvas::filter_rows);
+  drop_ = new GroupDrop(session, *viewport(),
+                        [this](const QPoint& at, Qt::KeyboardModifiers) { return place_at(at); });
+  connect(drop_, &GroupDrop::changed, viewport(), qOverload<>(&QWidget::update));
+  connect(&order_, &OrderEditor::changed, this, &TimelineCanvas::tell_order);
   update_palette();
   connect(&session.selection(), &Selection::changed, this, &TimelineCanvas::read_selection);
   connect(&session.selection(), &Selection::range_changed, this, [this] {
@@ -113,6 +117,7 @@ void TimelineCanvas::take_reasons() {
 }
 
 void TimelineCanvas::set_colour_mode(ColourMode mode) {
+  if (mode == mode_) return;
   mode_ = mode;
   update_palette();
 }
@@ -224,7 +229,10 @@ void TimelineCanvas::paintEvent(QPaintEvent*) {
         session_.busy() ? tr("Simulating…")
                         : tr("The timeline of one training step appears here.\nOpen a model and a "
                              "cluster (Ctrl+O) to see what each device does, and when."));
-  } else if (hasFocus()) {
+    return;
+  }
+  paint_drop(painter);
+  if (hasFocus()) {
     painter.fillRect(QRect(0, 0, viewport()->width(), 2),
                      style::selection(style::is_dark(palette())));
   }
@@ -267,7 +275,7 @@ void TimelineCanvas::set_other(bool other) { other_ = other; }
 void TimelineCanvas::show_changes(std::shared_ptr<const TaskChanges> changes) {
   if (changes == changes_) return;
   changes_ = std::move(changes);
-  update_palette();
+  if (mode_ == ColourMode::Change) update_palette();
 }
 
 void TimelineCanvas::set_least_whole(Nanos least) {

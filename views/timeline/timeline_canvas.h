@@ -5,7 +5,9 @@
 #include <QAbstractScrollArea>
 #include <memory>
 
+#include "views/drag/group_drop.h"
 #include "views/models/session.h"
+#include "views/timeline/order_editor.h"
 #include "views/timeline/range_totals.h"
 #include "views/timeline/timeline_painter.h"
 #include "views/timeline/why_strip.h"
@@ -54,6 +56,14 @@ class TimelineCanvas : public QAbstractScrollArea {
   void paint_to(QPainter& painter, const QSize& size, std::optional<TimeRange> range = {});
   int whole_height() const { return scene_.top() + scene_.layout.height; }  // px, of all rows
 
+  // --- slices that are dragged, and the keys for that (timeline_drag.cpp)
+  GroupDrop& drop() { return *drop_; }
+  OrderEditor& order() { return order_; }
+  // The chosen slice runs before the one that is before it on its device, or after the next.
+  void run_earlier() { run_beside(-1); }
+  void run_later() { run_beside(1); }
+  void run_before(TaskId other);  // the chosen one
+
   void fit_all();
   void zoom_to(TimeRange range);
   QString describe(TaskId task) const;  // tooltip: HTML
@@ -89,7 +99,7 @@ class TimelineCanvas : public QAbstractScrollArea {
   void scrollContentsBy(int dx, int dy) override;
 
  private:
-  enum class Drag { None, Pressed, Range, Pan, LabelColumn };
+  enum class Drag { None, Pressed, Range, Pan, LabelColumn, Slice };
   struct Hit {
     std::size_t row;
     std::optional<Fold> fold;
@@ -127,6 +137,18 @@ class TimelineCanvas : public QAbstractScrollArea {
   double whole() const;
   bool same_graph() const;  // as the session's
   bool same_cluster() const;  // or the session has none
+  bool is_shown() const;  // it is the timeline of the session's outcome
+  std::vector<GroupId> groups_of(TaskId task) const;
+  bool is_own_row(std::size_t row) const;
+  std::optional<DropPlace> place_at(const QPoint& at) const;
+  std::optional<OrderWish> wish_at(const QPoint& at) const;
+  bool can_carry(TaskId task) const;
+  void carry_slice();
+  bool order_event(QEvent& event);
+  void tell_order();
+  void run_beside(int step);
+  void add_order_actions(QMenu& menu, const QPoint& at);
+  void paint_drop(QPainter& painter);
   bool handle_view_key(int key);
   bool handle_selection_key(int key, const QString& text);
 
@@ -139,6 +161,11 @@ class TimelineCanvas : public QAbstractScrollArea {
   Nanos least_whole_;
   std::optional<TaskId> own_task_;  // chosen here, of a timeline that is not the session's
   bool other_ = false;
+  GroupDrop* drop_;
+  OrderEditor order_;
+  DragNote order_note_;
+  std::optional<TaskId> carried_;  // a slice that is dragged out of this timeline now
+  QPoint order_at_;
   Drag drag_ = Drag::None;
   QPoint pressed_at_, last_at_;
   double pressed_time_ = 0;

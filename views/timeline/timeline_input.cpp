@@ -2,6 +2,7 @@
 #include <QApplication>
 #include <QHelpEvent>
 #include <QKeyEvent>
+#include <QLineEdit>
 #include <QMouseEvent>
 #include <QScrollBar>
 #include <QToolTip>
@@ -34,6 +35,10 @@ void TimelineCanvas::keyPressEvent(QKeyEvent* event) {
       (handle_view_key(event->key()) || handle_selection_key(event->key(), event->text()) ||
        handle_row_key(event->key(), event->modifiers() & Qt::ShiftModifier))) {
     return;
+  }
+  if (rows_ && event->modifiers() == Qt::AltModifier) {
+    if (event->key() == Qt::Key_Left) return run_earlier();
+    if (event->key() == Qt::Key_Right) return run_later();
   }
   QAbstractScrollArea::keyPressEvent(event);
 }
@@ -186,7 +191,8 @@ void TimelineCanvas::mousePressEvent(QMouseEvent* event) {
   } else if (middle || (event->modifiers() & Qt::ShiftModifier)) {
     drag_ = Drag::Pan;
   } else {
-    drag_ = Drag::Pressed;
+    const auto task = task_at(at);
+    drag_ = task && can_carry(*task) ? Drag::Slice : Drag::Pressed;
     pressed_time_ = scene_.mapping.time(at.x());
   }
   update_cursor(at, event->modifiers());
@@ -198,6 +204,8 @@ void TimelineCanvas::mouseMoveEvent(QMouseEvent* event) {
       (at - pressed_at_).manhattanLength() > QApplication::startDragDistance() / 2) {
     drag_ = Drag::Range;
   }
+  if (drag_ == Drag::Slice && (at - pressed_at_).manhattanLength() > QApplication::startDragDistance())
+    return carry_slice();
   switch (drag_) {
     case Drag::Range: {
       const double to = std::clamp(scene_.mapping.time(at.x()), 0.0, whole());
@@ -227,7 +235,7 @@ void TimelineCanvas::mouseMoveEvent(QMouseEvent* event) {
 }
 
 void TimelineCanvas::mouseReleaseEvent(QMouseEvent* event) {
-  if (drag_ == Drag::Pressed) click(event->position().toPoint());
+  if (drag_ == Drag::Pressed || drag_ == Drag::Slice) click(event->position().toPoint());
   const bool chosen = std::exchange(drag_, Drag::None) == Drag::Range;
   update_cursor(event->position().toPoint(), event->modifiers());
   if (chosen) emit range_chosen();
@@ -321,7 +329,9 @@ void TimelineCanvas::update_cursor(const QPoint& at, Qt::KeyboardModifiers modif
       shape = Qt::OpenHandCursor;
     } else {
       const bool link = (found && found->fold) || block_at(at) || gap_at(at);
-      shape = link ? Qt::PointingHandCursor : Qt::CrossCursor;
+      const bool carries = found && found->fold && found->fold->count() == 1 &&
+                           can_carry(*task_at(at));
+      shape = carries ? Qt::OpenHandCursor : link ? Qt::PointingHandCursor : Qt::CrossCursor;
     }
   } else if (rows_ && at.y() > scene_.top()) {
     shape = Qt::PointingHandCursor;
@@ -353,6 +363,7 @@ void TimelineCanvas::hover(const QPoint& at) {
 }
 
 bool TimelineCanvas::viewportEvent(QEvent* event) {
+  if (order_event(*event)) return true;
   if (event->type() == QEvent::Leave) {
     scene_.hovered.reset();
     session_.selection().hover_group(std::nullopt);

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "views/style/marks.h"
+#include "views/style/fitting_name.h"
 #include "views/style/style.h"
 #include "views/style/text.h"
 #include "views/timeline/timeline_painter.h"
@@ -23,7 +24,7 @@ void TimelinePainter::paint_critical(QPainter& painter) {
     double drawn_to = left - 1;
     auto i =
         std::lower_bound(marked.begin(), marked.end(), slices.first_after(scene_.mapping.begin));
-    for (; i != marked.end(); ++i) {
+    while (i != marked.end()) {
       const double x0 = scene_.mapping.x(static_cast<double>(slices.start[*i]));
       const double x1 = scene_.mapping.x(static_cast<double>(slices.end[*i]));
       if (x0 > right) break;
@@ -36,32 +37,45 @@ void TimelinePainter::paint_critical(QPainter& painter) {
         const double from = std::max(x0, drawn_to);
         drawn_to = std::max(x1, from + 1);
         painter.fillRect(QRectF(from, y + place.height - 4, drawn_to - from, 3), colour);
+      } else {  // all that ends where something is drawn already
+        const std::size_t next = slices.first_after(scene_.mapping.time(drawn_to));
+        i = std::lower_bound(i + 1, marked.end(), next);
+        continue;
       }
+      ++i;
     }
   }
+  paint_critical_line(painter, colour);
+}
+
+// From step to step where the path changes rows, at most every few pixels: steps in between are
+// jumped over, so that it costs what its pixels cost.
+void TimelinePainter::paint_critical_line(QPainter& painter, const QColor& colour) {
+  constexpr double kApart = 4;  // px
   painter.save();
   painter.setRenderHint(QPainter::Antialiasing);
   painter.setPen(QPen(colour, 1));
+  const std::vector<CriticalStep>& steps = scene_.rows->critical;
+  const auto& tasks = scene_.rows->timeline->tasks;
+  const auto first_at = [&](double time, std::size_t from) {
+    const auto found = std::partition_point(
+        steps.begin() + static_cast<std::ptrdiff_t>(from), steps.end(),
+        [&](const CriticalStep& s) { return static_cast<double>(tasks[s.task].start.value) < time; });
+    return static_cast<std::size_t>(found - steps.begin());
+  };
   std::optional<QPointF> last;
-  double last_drawn = -1e9;
-  const Timeline& timeline = *scene_.rows->timeline;
-  const double view_begin = scene_.mapping.begin, view_end = scene_.mapping.end();
-  for (std::size_t i = 0; i < scene_.rows->critical.size(); ++i) {
-    const TaskTimes& times = timeline.tasks[scene_.rows->critical[i].task];
-    const auto end = static_cast<double>(times.end.value),
-               start = static_cast<double>(times.start.value);
-    if (end < view_begin || start > view_end) {
-      last.reset();
-      continue;
-    }
+  const std::size_t begin = first_at(scene_.mapping.begin, 0);
+  for (std::size_t i = begin > 0 ? begin - 1 : 0; i < steps.size();) {
+    const double x = scene_.mapping.x(static_cast<double>(tasks[steps[i].task].start.value));
+    if (x > scene_.mapping.left + scene_.mapping.width) break;
     const auto box = first_box(scene_.rows->critical_places[i]);
-    if (!box) continue;  // collapsed: the line goes on to the next that is seen
-    const QPointF from(box->left(), box->center().y());
-    if (last && std::abs(from.y() - last->y()) > 1 && from.x() - last_drawn >= 4) {
-      painter.drawLine(*last, from);
-      last_drawn = from.x();
-    }
-    last = QPointF(box->right(), from.y());
+    if (box && last && std::abs(box->center().y() - last->y()) > 1)
+      painter.drawLine(*last, QPointF(box->left(), box->center().y()));
+    const std::size_t next = std::max(i + 1, first_at(scene_.mapping.time(x + kApart), i + 1));
+    // The one before it tells where the line comes from; one that is collapsed tells nothing.
+    if (const auto before = first_box(scene_.rows->critical_places[next - 1]))
+      last = QPointF(before->right(), before->center().y());
+    i = next;
   }
   painter.restore();
 }
@@ -156,13 +170,13 @@ void TimelinePainter::paint_markers(QPainter& painter, const QSize& size) {
     painter.drawText(box, Qt::AlignCenter, text);
   };
   if (scene_.lower_bound.value > 0) {
-    marker(scene_.lower_bound, QStringLiteral("bound"), QPen(ink_, 1, Qt::DashLine));
+    marker(scene_.lower_bound, tr("bound"), QPen(ink_, 1, Qt::DashLine));
   }
   const StepShown shown = scene_.filter.step;
   if (shown != StepShown::Measured)
-    marker(scene_.rows->timeline->step_time, QStringLiteral("step"), QPen(ink_, 1));
+    marker(scene_.rows->timeline->step_time, tr("step"), QPen(ink_, 1));
   if (shown != StepShown::Simulated && scene_.rows->measured) {
-    marker(scene_.rows->measured->step_time, QStringLiteral("measured"),
+    marker(scene_.rows->measured->step_time, tr("measured"),
            QPen(style::selection(dark_), 1));
   }
 }
@@ -224,7 +238,7 @@ void TimelinePainter::paint_label(QPainter& painter, const RowLayout::Place& pla
   painter.setFont(font);
   painter.setPen(strong ? ink_ : muted_);
   const double room = box.width() - right_width - 8;
-  QString name = band ? QStringLiteral("measured") : text(row.label);
+  QString name = band ? tr("measured") : text(row.label);
   if (place.pinned) {
     const Cluster& cluster = *timeline.program->cluster;
     if (row.device.valid() && !(strong && !band))
@@ -233,7 +247,7 @@ void TimelinePainter::paint_label(QPainter& painter, const RowLayout::Place& pla
     painter.setPen(strong ? ink_ : muted_);
   }
   painter.drawText(box, Qt::AlignLeft | Qt::AlignVCenter,
-                   QFontMetricsF(font).elidedText(name, Qt::ElideMiddle, room));
+                   style::elided(name, QFontMetricsF(font), Qt::ElideMiddle, room));
   if (!header) return;
   const auto section = static_cast<std::size_t>(row.section);
   const bool closed = section < scene_.filter.collapsed.size() && scene_.filter.collapsed[section];

@@ -155,21 +155,24 @@ void TimelinePainter::paint_row(QPainter& painter, const RowLayout::Place& place
   }
 }
 
-// A folded block takes the colour that fills most of the slices looked at (all when few, else a
-// sample).
-double TimelinePainter::busiest_entry(const SliceRow& row, const Fold& fold,
-                                      std::uint8_t& entry) const {
-  std::array<std::int64_t, 256> time{};
-  const std::size_t stride = std::max<std::size_t>(1, fold.count() / 24);
+// A folded block takes the colour that fills most of the slices looked at: all when few, else a
+// sample, for each is somewhere else in memory.
+double TimelinePainter::busiest_entry(const SliceRow& row, const Fold& fold, std::uint8_t& entry) {
+  constexpr std::size_t kSample = 12;
+  std::array<std::uint8_t, 2 * kSample> seen;
+  std::size_t count = 0;
+  const std::size_t stride = std::max<std::size_t>(1, fold.count() / kSample);
   std::int64_t most = -1;
   for (std::size_t i = fold.first; i < fold.last; i += stride) {
     const std::uint8_t e = scene_.colours.entry_of[row.task[i]];
-    time[e] += row.end[i] - row.start[i];
-    if (time[e] > most) {
-      most = time[e];
+    seen[count++] = e;
+    entry_time_[e] += row.end[i] - row.start[i];
+    if (entry_time_[e] > most) {
+      most = entry_time_[e];
       entry = e;
     }
   }
+  for (std::size_t i = 0; i < count; ++i) entry_time_[seen[i]] = 0;
   const auto whole = static_cast<double>(row.end[fold.last - 1] - row.start[fold.first]);
   return whole > 0 ? static_cast<double>(row.busy(fold.first, fold.last)) / whole : 1;
 }

@@ -2,11 +2,13 @@
 // The same code draws the window, a PNG and an SVG.
 #pragma once
 
+#include <QCoreApplication>
 #include <QFont>
 #include <QPainter>
 #include <QPalette>
 #include <QRect>
 #include <QStringList>
+#include <array>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -52,6 +54,7 @@ inline constexpr int kAxisHeight = 24, kWhyHeight = 20;
 inline int TimelineScene::top() const { return kAxisHeight + (why ? kWhyHeight : 0); }
 
 class TimelinePainter {
+  Q_DECLARE_TR_FUNCTIONS(TimelinePainter)
  public:
   explicit TimelinePainter(const TimelineScene& scene);
   // The axis in the first kAxisHeight pixels, the strip of reasons, then rows and their labels.
@@ -72,6 +75,7 @@ class TimelinePainter {
   void paint_header(QPainter& painter, const RowLayout::Place& place);
   void paint_memory(QPainter& painter, const RowLayout::Place& place);
   void paint_critical(QPainter& painter);
+  void paint_critical_line(QPainter& painter, const QColor& colour);
   void paint_outlines(QPainter& painter);
   void paint_arrows(QPainter& painter);
   void paint_arrow(QPainter& painter, const QPointF& from, const QPointF& to);
@@ -85,7 +89,7 @@ class TimelinePainter {
     return scene_.top() + place.y - (place.pinned ? 0 : scene_.scroll);
   }
   bool in_sight(const RowLayout::Place& place, const QSize& size) const;
-  double busiest_entry(const SliceRow& row, const Fold& fold, std::uint8_t& entry) const;
+  double busiest_entry(const SliceRow& row, const Fold& fold, std::uint8_t& entry);
   std::optional<QRectF> first_box(
       const std::vector<RowSlice>& places) const;  // the first that is on the screen
   std::optional<QRectF> box_of(const RowSlice& place) const;
@@ -95,6 +99,7 @@ class TimelinePainter {
   QColor ground_, ink_, muted_, grid_;
   std::vector<SliceFill> fills_;  // one per legend entry
   SliceFill why_transfer_, why_collective_;
+  std::array<std::int64_t, 256> entry_time_{};  // of busiest_entry; all 0 in between
   QFont small_;
 };
 

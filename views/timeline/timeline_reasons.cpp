@@ -48,7 +48,7 @@ void TimelinePainter::paint_why(QPainter& painter, const QSize& size) {
   painter.setFont(small_);
   painter.setPen(ink_);
   painter.drawText(QRect(24, kAxisHeight, left - 32, kWhyHeight), Qt::AlignLeft | Qt::AlignVCenter,
-                   QStringLiteral("critical path"));
+                   tr("critical path"));
   painter.setClipRect(QRect(left, kAxisHeight, size.width() - left, kWhyHeight));
   if (scene_.reasons) {
     const std::vector<PathPiece>& path = scene_.reasons->path;

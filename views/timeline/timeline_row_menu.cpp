@@ -163,6 +163,7 @@ void TimelineCanvas::contextMenuEvent(QContextMenuEvent* event) {
   const auto found = by_key ? std::nullopt : hit(event->pos());
   auto* menu = new QMenu(this);
   menu->setAttribute(Qt::WA_DeleteOnClose);
+  add_order_actions(*menu, by_key ? QPoint(-1, -1) : event->pos());
   if (found) add_row_actions(*menu, found->row);
   if (const auto row = chosen_row(); by_key && row) add_row_actions(*menu, *row);
   menu->addAction(tr("Show All &Rows"), this, &TimelineCanvas::show_all_rows)

@@ -80,6 +80,7 @@ void TimelineView::connect_canvas() {
     hidden_->setVisible(hidden > 0);
     hidden_->setText(tr("%1 hidden").arg(hidden));
     if (range_->isVisible()) range_->refresh();
+    if (summary_->isVisible()) update_summary();  // of the other step now, perhaps
   });
   connect(canvas_, &TimelineCanvas::menu_opens, this,
           [this](QMenu* menu) { add_export_actions(*menu); });
@@ -404,8 +405,12 @@ void TimelineView::update_summary() {
   const bool wanted = range && rows && range->end > range->begin && side_->isHidden();
   summary_->setVisible(wanted);
   if (!wanted) return adding_.drop();
-  adding_.ask([rows, range] { return add_up(*rows, range->begin, range->end, {}, nullptr, nullptr); },
-              rows->slice_count <= kTasksBuiltAtOnce);
+  const bool measured = canvas_->step_shown() == StepShown::Measured;
+  adding_.ask(
+      [rows, range, measured] {
+        return add_up(*rows, range->begin, range->end, {}, nullptr, nullptr, measured);
+      },
+      rows->slice_count <= kTasksBuiltAtOnce);
 }
 
 void TimelineView::show_summary(const RangeTotals& sum) {

@@ -1,5 +1,6 @@
 #include "views/timeline/why_strip.h"
 
+#include <QCoreApplication>
 #include <algorithm>
 
 #include "views/models/explanation.h"
@@ -10,6 +11,10 @@
 
 namespace strato {
 namespace {
+
+struct WhyWords {
+  Q_DECLARE_TR_FUNCTIONS(WhyWords)
+};
 
 QString device_of(const Program& program, TaskId task) {
   const DeviceId device = program.tasks[task].device;
@@ -110,38 +115,38 @@ QStringList gap_texts(const Timeline& timeline, const Gap& gap) {
   const Program& program = *timeline.program;
   if (!gap.next.valid()) {
     const QString last = gap.cause.valid() ? device_of(program, gap.cause) : QString();
-    return {QStringLiteral("done, %1 still works").arg(last), QStringLiteral("done")};
+    return {WhyWords::tr("done, %1 still works").arg(last), WhyWords::tr("done")};
   }
   const QString device = gap.cause.valid() ? device_of(program, gap.cause) : QString();
   switch (gap.reason) {
     case Reason::Transfer:
-      return {QStringLiteral("waits for transfer from %1").arg(device),
-              QStringLiteral("waits for transfer"), QStringLiteral("transfer")};
+      return {WhyWords::tr("waits for transfer from %1").arg(device),
+              WhyWords::tr("waits for transfer"), WhyWords::tr("transfer")};
     case Reason::Collective: {
       const QString kind = gap.cause.valid() ? kind_label(program.tasks[gap.cause].kind)
-                                             : QStringLiteral("collective");
-      return {QStringLiteral("waits for %1").arg(kind), kind};
+                                             : WhyWords::tr("collective");
+      return {WhyWords::tr("waits for %1").arg(kind), kind};
     }
     case Reason::LinkBusy:
-      return {QStringLiteral("waits for a busy link"), QStringLiteral("waits for link"),
-              QStringLiteral("link")};
+      return {WhyWords::tr("waits for a busy link"), WhyWords::tr("waits for link"),
+              WhyWords::tr("link")};
     case Reason::Straggler:
-      return {QStringLiteral("waits for straggler %1").arg(device),
-              QStringLiteral("straggler %1").arg(device), QStringLiteral("straggler")};
+      return {WhyWords::tr("waits for straggler %1").arg(device),
+              WhyWords::tr("straggler %1").arg(device), WhyWords::tr("straggler")};
     default:
-      return {QStringLiteral("waits for %1").arg(device), device};
+      return {WhyWords::tr("waits for %1").arg(device), device};
   }
 }
 
 QString describe_gap(const Timeline& timeline, const Gap& gap) {
   const Program& program = *timeline.program;
-  return QStringLiteral("<b>Idle %1</b> (%2 of the step): %3%4%5")
+  return WhyWords::tr("<b>Idle %1</b> (%2 of the step): %3%4%5")
       .arg(style::time(gap.end - gap.begin), share_of_step((gap.end - gap.begin).value, timeline),
            gap_texts(timeline, gap).front().toHtmlEscaped(),
            task_line(
-               gap.next.valid() ? QStringLiteral("held up by") : QStringLiteral("the last task"),
+               gap.next.valid() ? WhyWords::tr("held up by") : WhyWords::tr("the last task"),
                program, gap.cause),
-           task_line(QStringLiteral("next"), program, gap.next));
+           task_line(WhyWords::tr("next"), program, gap.next));
 }
 
 QString describe_block(const Timeline& timeline, const std::vector<PathPiece>& path,
@@ -150,7 +155,7 @@ QString describe_block(const Timeline& timeline, const std::vector<PathPiece>& p
   QString result;
   for (std::size_t r = 0; r < kReasons; ++r) {
     if (block.time[r] == 0) continue;
-    result += QStringLiteral("%1<b>%2</b> %3 (%4 of the step)")
+    result += WhyWords::tr("%1<b>%2</b> %3 (%4 of the step)")
                   .arg(result.isEmpty() ? QString() : QStringLiteral("<br>"),
                        QString::fromUtf8(label_of(static_cast<Reason>(r))),
                        style::time(Nanos(block.time[r])), share_of_step(block.time[r], timeline));
@@ -158,8 +163,8 @@ QString describe_block(const Timeline& timeline, const std::vector<PathPiece>& p
   const PathPiece& longest = path[longest_piece(path, block)];
   const bool one = block.last - block.first == 1;
   result +=
-      task_line(one ? QStringLiteral("runs") : QStringLiteral("longest"), program, longest.task);
-  return result + task_line(QStringLiteral("waits"), program, longest.waiting);
+      task_line(one ? WhyWords::tr("runs") : WhyWords::tr("longest"), program, longest.task);
+  return result + task_line(WhyWords::tr("waits"), program, longest.waiting);
 }
 
 }  // namespace strato

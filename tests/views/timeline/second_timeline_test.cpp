@@ -32,7 +32,7 @@ TEST(TaskChanges, AreByTheLongestTaskOfAnOp) {
        {std::pair(100, Change::Same), std::pair(110, Change::Faster),
         std::pair(300, Change::MuchFaster), std::pair(90, Change::Slower),
         std::pair(50, Change::MuchSlower)}) {
-    const auto changes = compare_tasks(*timeline, *slower(*timeline, percent));
+    const auto changes = compare_tasks(*timeline, *slower(*timeline, percent)).here;
     ASSERT_TRUE(changes);
     for (const Task& task : tasks) EXPECT_EQ(changes->of(task), change) << percent;
   }
@@ -43,7 +43,7 @@ TEST(TaskChanges, KnowWhatIsOnlyHere) {
   const auto cluster = test::even_cluster(2, 4);
   const auto here = test::random_timeline(graph, cluster, 500, 1),
              there = test::random_timeline(graph, cluster, 30, 2);
-  const auto changes = compare_tasks(*here, *there);
+  const auto changes = compare_tasks(*here, *there).here;
   ASSERT_TRUE(changes);
   std::size_t only_here = 0;
   for (const Task& task : here->program->tasks) {
@@ -54,7 +54,7 @@ TEST(TaskChanges, KnowWhatIsOnlyHere) {
     only_here += !known;
   }
   EXPECT_GT(only_here, 0u);
-  EXPECT_FALSE(compare_tasks(*here, *test::sample(30, 2)));  // another graph
+  EXPECT_FALSE(compare_tasks(*here, *test::sample(30, 2)).here);  // another graph
 }
 
 class SecondTimelineTest : public SessionTest {

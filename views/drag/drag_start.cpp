@@ -1,0 +1,49 @@
+#include "views/drag/drag_start.h"
+
+#include <QDrag>
+#include <QPainter>
+#include <QPixmap>
+#include <QWidget>
+
+#include "views/models/group_drag.h"
+#include "views/models/strategy_edits.h"
+#include "views/style/style.h"
+
+namespace strato {
+namespace {
+
+constexpr int kLongestChip = 220;  // px
+
+// What is carried, as a chip under the cursor.
+QPixmap chip(const QWidget& from, const QString& words) {
+  const QFontMetrics metrics = from.fontMetrics();
+  const QString fitting = metrics.elidedText(words.left(200), Qt::ElideMiddle, kLongestChip);
+  const QSize size(metrics.horizontalAdvance(fitting) + 16, metrics.height() + 8);
+  const double ratio = from.devicePixelRatioF();
+  QPixmap picture(size * ratio);
+  picture.setDevicePixelRatio(ratio);
+  picture.fill(Qt::transparent);
+  QPainter painter(&picture);
+  painter.setRenderHint(QPainter::Antialiasing);
+  const QColor accent = style::selection(style::is_dark(from.palette()));
+  painter.setPen(accent);
+  painter.setBrush(from.palette().color(QPalette::Base));
+  painter.drawRoundedRect(QRectF(0.5, 0.5, size.width() - 1, size.height() - 1), 4, 4);
+  painter.setPen(from.palette().color(QPalette::Text));
+  painter.setFont(from.font());
+  painter.drawText(QRect(QPoint(0, 0), size), Qt::AlignCenter, fitting);
+  return picture;
+}
+
+}  // namespace
+
+void drag_groups(QWidget& from, const std::vector<GroupId>& groups, const Problem& problem) {
+  if (groups.empty()) return;
+  auto* drag = new QDrag(&from);  // deletes itself
+  drag->setMimeData(drag_of(groups, problem));
+  drag->setPixmap(chip(from, names_of(groups, *problem.grouping)));
+  drag->setHotSpot(QPoint(-12, -4));
+  drag->exec(Qt::MoveAction);
+}
+
+}  // namespace strato

@@ -1,0 +1,48 @@
+// "Move Selection to Device": what a drag does, by keyboard. A list of the places in the cluster,
+// filtered by what is typed; what the chosen one would do is told below before Enter does it.
+#pragma once
+
+#include <QDialog>
+
+#include "views/models/edit_preview.h"
+#include "views/models/group_drag.h"
+
+class QLabel;
+class QLineEdit;
+class QListWidget;
+
+namespace strato {
+
+class MoveDialog : public QDialog {
+  Q_OBJECT
+ public:
+  // Of the groups that are selected now. Closes when they are no longer those of the problem.
+  explicit MoveDialog(Session& session, QWidget* parent = nullptr);
+
+  EditPreview& preview() { return preview_; }
+  QListWidget& places() { return *list_; }
+  QLineEdit& filter() { return *filter_; }
+
+ protected:
+  bool eventFilter(QObject* watched, QEvent* event) override;
+
+ private:
+  void show_matching(const QString& words);
+  void ask();
+  void tell();
+  void drop();
+
+  Session& session_;
+  std::shared_ptr<const Problem> problem_;
+  std::vector<GroupId> groups_;
+  std::vector<DropPlace> all_;
+  QLineEdit* filter_;
+  QListWidget* list_;
+  QLabel* effect_;
+  EditPreview preview_;
+};
+
+// Shows it over `over`, unless nothing is selected that could be moved: false then.
+bool move_selection(Session& session, QWidget& over);
+
+}  // namespace strato
