@@ -8,20 +8,16 @@
 #include <QToolTip>
 #include <cmath>
 
+#include "views/style/fitting_name.h"
+#include "views/style/mixed.h"
 #include "views/style/style.h"
+#include "views/style/text.h"
 
 namespace strato {
 namespace {
 
 constexpr double kSmallestScale = 0.62;
 constexpr int kLegendHeight = 24;
-
-QColor blend(const QColor& a, const QColor& b, double part_of_b) {
-  const auto mix = [&](int x, int y) {
-    return static_cast<int>(std::lround(x * (1 - part_of_b) + y * part_of_b));
-  };
-  return QColor(mix(a.red(), b.red()), mix(a.green(), b.green()), mix(a.blue(), b.blue()));
-}
 
 double distance(const QPolygonF& line, const QPointF& p) {
   double best = 1e18;
@@ -48,6 +44,10 @@ ClusterCanvas::ClusterCanvas(Session& session, QWidget* parent)
   connect(&session.selection(), &Selection::changed, viewport(), qOverload<>(&QWidget::update));
   connect(&session.selection(), &Selection::hover_changed, viewport(),
           qOverload<>(&QWidget::update));
+  drop_ = new GroupDrop(session, *viewport(), [this](const QPoint& at, Qt::KeyboardModifiers keys) {
+    return place_at(at, keys);
+  });
+  connect(drop_, &GroupDrop::changed, viewport(), qOverload<>(&QWidget::update));
 }
 
 void ClusterCanvas::show_cluster(std::shared_ptr<const Cluster> cluster,
@@ -118,6 +118,7 @@ void ClusterCanvas::paintEvent(QPaintEvent*) {
                     QPointF(horizontalScrollBar()->value(), verticalScrollBar()->value()));
   painter.scale(scale_, scale_);
   paint(painter);
+  paint_drop(painter);
   painter.resetTransform();
   paint_legend(painter, viewport()->size());
 }
@@ -146,9 +147,9 @@ void ClusterCanvas::paint_machine(QPainter& painter, std::size_t m) {
   const QColor ground = palette().color(QPalette::Base), ink = palette().color(QPalette::Text);
   const QRectF& box = layout_.machines[m];
   painter.setPen(Qt::NoPen);
-  painter.setBrush(blend(ground, ink, 0.05));
+  painter.setBrush(mixed(ground, ink, 0.05));
   painter.drawRoundedRect(box, 4, 4);
-  painter.setBrush(blend(ground, ink, 0.3));
+  painter.setBrush(mixed(ground, ink, 0.3));
   painter.drawRect(layout_.fabrics[m]);
   QFont font = this->font();
   font.setPixelSize(13);
@@ -156,23 +157,24 @@ void ClusterCanvas::paint_machine(QPainter& painter, std::size_t m) {
   painter.setFont(font);
   painter.setPen(ink);
   const QRectF title(box.left() + 12, box.top(), box.width() - 24, 24);
-  const QString name = QString::fromStdString(cluster_->machines()[MachineId(m)].name);
+  const QString name = style::elided(strato::text(cluster_->machines()[MachineId(m)].name),
+                                     QFontMetricsF(font), Qt::ElideMiddle, title.width() * 0.7);
   painter.drawText(title, Qt::AlignLeft | Qt::AlignVCenter, name);
   QStringList gpus;
   for (const DeviceGroup& group : cluster_->groups()) {
     if (group.machine.index() != m) continue;
     gpus << QStringLiteral("%1 × %2")
                 .arg(group.devices.size())
-                .arg(QString::fromStdString(cluster_->gpu_types()[group.type].name));
+                .arg(strato::text(cluster_->gpu_types()[group.type].name));
   }
   const double used = QFontMetricsF(font).horizontalAdvance(name) + 12;
   font.setBold(false);
   font.setPixelSize(11);
   painter.setFont(font);
-  painter.setPen(blend(ink, ground, 0.4));
+  painter.setPen(mixed(ink, ground, 0.4));
   painter.drawText(title, Qt::AlignRight | Qt::AlignVCenter,
-                   QFontMetricsF(font).elidedText(gpus.join(QStringLiteral(", ")), Qt::ElideRight,
-                                                  title.width() - used));
+                   style::elided(gpus.join(QStringLiteral(", ")), QFontMetricsF(font), Qt::ElideRight,
+                                 title.width() - used));
 }
 
 void ClusterCanvas::paint_links(QPainter& painter) {
@@ -180,7 +182,7 @@ void ClusterCanvas::paint_links(QPainter& painter) {
   const QColor ground = palette().color(QPalette::Base), ink = palette().color(QPalette::Text);
   painter.setBrush(Qt::NoBrush);
   for (const QLineF& bus : layout_.buses) {
-    painter.setPen(QPen(blend(ground, ink, 0.3), 6, Qt::SolidLine, Qt::SquareCap));
+    painter.setPen(QPen(mixed(ground, ink, 0.3), 6, Qt::SolidLine, Qt::SquareCap));
     painter.drawLine(bus);
   }
   QFont font = this->font();
@@ -189,7 +191,7 @@ void ClusterCanvas::paint_links(QPainter& painter) {
   for (const DrawnLink& drawn : layout_.links) {
     const Link& link = cluster_->links()[drawn.link];
     const double part = busy_part(drawn.link);
-    QPen pen(part > 0 ? style::ramp(0.15 + 0.85 * part, dark) : blend(ground, ink, 0.3),
+    QPen pen(part > 0 ? style::ramp(0.15 + 0.85 * part, dark) : mixed(ground, ink, 0.3),
              link_width(link.bandwidth), Qt::SolidLine, Qt::FlatCap, Qt::MiterJoin);
     if (session_.selection().link() == drawn.link) {
       painter.setPen(QPen(style::selection(dark), pen.widthF() + 6, Qt::SolidLine, Qt::FlatCap));
@@ -201,7 +203,7 @@ void ClusterCanvas::paint_links(QPainter& painter) {
     painter.setPen(pen);
     painter.drawPolyline(drawn.line);
     if (drawn.label.isNull() || scale_ < 0.45) continue;
-    painter.setPen(blend(ink, ground, 0.3));
+    painter.setPen(mixed(ink, ground, 0.3));
     painter.drawText(QRectF(drawn.label + QPointF(2, -8), QSizeF(64, 16)),
                      Qt::AlignLeft | Qt::AlignVCenter, style::significant(link.bandwidth / 1e9));
   }
@@ -215,7 +217,7 @@ void ClusterCanvas::paint_device(QPainter& painter, DeviceId id) {
   const Device& device = cluster_->device(id);
   const QColor hue = style::device_group_colour(*cluster_, device.group, dark);
   painter.setPen(Qt::NoPen);
-  painter.setBrush(blend(hue, ground, 0.88));
+  painter.setBrush(mixed(hue, ground, 0.88));
   painter.drawRect(box);
   QString memory = style::bytes(cluster_->gpu(id).memory), busy;
   bool fits = true;
@@ -223,16 +225,16 @@ void ClusterCanvas::paint_device(QPainter& painter, DeviceId id) {
     const DeviceUse& use = timeline_->devices[id];
     fits = use.fits();
     const double level = std::clamp(use.peak / use.capacity, 0.0, 1.0);
-    painter.setBrush(fits ? blend(hue, ground, 0.55) : blend(style::infeasible(dark), ground, 0.5));
+    painter.setBrush(fits ? mixed(hue, ground, 0.55) : mixed(style::infeasible(dark), ground, 0.5));
     painter.drawRect(
         QRectF(box.left(), box.bottom() - level * box.height(), box.width(), level * box.height()));
     memory = style::bytes(use.peak);
     const double part =
         timeline_->step_time.value > 0 ? use.compute_busy / timeline_->step_time : 0;
     busy = tr("%1 busy").arg(QString::number(std::lround(100 * part)) + QStringLiteral(" %"));
-    painter.setBrush(blend(ground, ink, 0.25));
+    painter.setBrush(mixed(ground, ink, 0.25));
     painter.drawRect(QRectF(box.left(), box.bottom() - 4, box.width(), 4));
-    painter.setBrush(blend(ground, ink, 0.8));
+    painter.setBrush(mixed(ground, ink, 0.8));
     painter.drawRect(QRectF(box.left(), box.bottom() - 4, box.width() * std::min(1.0, part), 4));
   }
   painter.fillRect(QRectF(box.left(), box.top(), box.width(), 4), hue);
@@ -246,18 +248,18 @@ void ClusterCanvas::paint_device(QPainter& painter, DeviceId id) {
     painter.drawRect(box);
   }
   QFont font = this->font();
-  const auto text = [&](double y, int px, bool bold, const QColor& colour, const QString& words) {
+  const auto line = [&](double y, int px, bool bold, const QColor& colour, const QString& words) {
     font.setPixelSize(px);
     font.setBold(bold);
     painter.setFont(font);
     painter.setPen(colour);
     painter.drawText(QRectF(box.left() + 6, box.top() + y, box.width() - 10, 16),
                      Qt::AlignLeft | Qt::AlignVCenter,
-                     QFontMetricsF(font).elidedText(words, Qt::ElideMiddle, box.width() - 10));
+                     style::elided(words, QFontMetricsF(font), Qt::ElideMiddle, box.width() - 10));
   };
-  text(7, 12, true, ink, QString::fromStdString(device.name));
-  text(24, 11, false, ink, memory);
-  text(41, 11, false, ink, busy);
+  line(7, 12, true, ink, strato::text(device.name));
+  line(24, 11, false, ink, memory);
+  line(41, 11, false, ink, busy);
 }
 
 void ClusterCanvas::paint_legend(QPainter& painter, const QSize& size) {
@@ -284,11 +286,44 @@ void ClusterCanvas::paint_legend(QPainter& painter, const QSize& size) {
   text(tr("fill: peak memory, bar: busy"));
 }
 
+QPointF ClusterCanvas::to_layout(const QPointF& at) const {
+  return (at - origin_ + QPointF(horizontalScrollBar()->value(), verticalScrollBar()->value())) /
+         scale_;
+}
+
+QPoint ClusterCanvas::middle_of(DeviceId device) const {
+  const QPointF scrolled(horizontalScrollBar()->value(), verticalScrollBar()->value());
+  return (layout_.devices[device.index()].center() * scale_ + origin_ - scrolled).toPoint();
+}
+
+// Only of the cluster that the session's problem is about.
+std::optional<DropPlace> ClusterCanvas::place_at(const QPoint& at,
+                                                 Qt::KeyboardModifiers modifiers) const {
+  const auto& problem = session_.snapshot().problem;
+  if (!cluster_ || !problem || problem->cluster != cluster_) return std::nullopt;
+  const QPointF p = to_layout(at);
+  for (std::size_t d = 0; d < layout_.devices.size(); ++d) {
+    if (!layout_.devices[d].contains(p)) continue;
+    if (modifiers & Qt::ShiftModifier) return place_of(*cluster_, cluster_->device(DeviceId(d)).group);
+    return place_of(*cluster_, DeviceId(d));
+  }
+  for (std::size_t m = 0; m < layout_.machines.size(); ++m) {
+    if (layout_.machines[m].contains(p)) return place_of(*cluster_, MachineId(m));
+  }
+  return std::nullopt;
+}
+
+void ClusterCanvas::paint_drop(QPainter& painter) {
+  if (!drop_->place()) return;
+  painter.setPen(QPen(style::selection(style::is_dark(palette())), 3, Qt::DashLine));
+  painter.setBrush(Qt::NoBrush);
+  for (const DeviceId device : drop_->place()->devices)
+    painter.drawRect(layout_.devices[device.index()].adjusted(-3, -3, 3, 3));
+}
+
 ClusterCanvas::Hit ClusterCanvas::hit(const QPointF& at) const {
   if (!cluster_) return {};
-  const QPointF p =
-      (at - origin_ + QPointF(horizontalScrollBar()->value(), verticalScrollBar()->value())) /
-      scale_;
+  const QPointF p = to_layout(at);
   for (std::size_t d = 0; d < layout_.devices.size(); ++d) {
     if (layout_.devices[d].contains(p)) return {DeviceId(d), {}};
   }
@@ -310,10 +345,10 @@ void ClusterCanvas::mouseMoveEvent(QMouseEvent* event) {
   hovered_ = now;
   viewport()->update();
   QString text;
-  if (now.device.valid()) text = QString::fromStdString(cluster_->device(now.device).name);
+  if (now.device.valid()) text = strato::text(cluster_->device(now.device).name);
   if (now.link.valid()) {
     const Link& link = cluster_->links()[now.link];
-    text = QString::fromStdString(link.name) + QStringLiteral(" · ") +
+    text = strato::text(link.name) + QStringLiteral(" · ") +
            style::bandwidth(link.bandwidth);
   }
   emit cursor_info(text);
@@ -357,8 +392,8 @@ QString ClusterCanvas::tooltip(const Hit& at) const {
     const GpuType& gpu = cluster_->gpu(at.device);
     QString text =
         tr("<b>%1</b><br>%2, %3 at %4")
-            .arg(QString::fromStdString(cluster_->device(at.device).name).toHtmlEscaped(),
-                 QString::fromStdString(gpu.name).toHtmlEscaped(), style::bytes(gpu.memory),
+            .arg(strato::text(cluster_->device(at.device).name).toHtmlEscaped(),
+                 strato::text(gpu.name).toHtmlEscaped(), style::bytes(gpu.memory),
                  style::bandwidth(gpu.memory_bandwidth));
     if (!timeline_) return text;
     const DeviceUse& use = timeline_->devices[at.device];
@@ -372,7 +407,7 @@ QString ClusterCanvas::tooltip(const Hit& at) const {
   if (!at.link.valid()) return {};
   const Link& link = cluster_->links()[at.link];
   QString text = tr("<b>%1</b><br>%2, latency %3")
-                     .arg(QString::fromStdString(link.name).toHtmlEscaped(),
+                     .arg(strato::text(link.name).toHtmlEscaped(),
                           style::bandwidth(link.bandwidth), style::time(link.latency));
   if (timeline_)
     text +=

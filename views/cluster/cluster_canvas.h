@@ -1,10 +1,13 @@
-// Draws a cluster with what the outcome shown does on it; hover, click, zoom.
+// Draws a cluster with what the outcome shown does on it; hover, click, zoom. Op groups that are
+// dragged here run on the device, or machine, where they are dropped; with Shift on all devices of
+// its kind in that machine.
 #pragma once
 
 #include <QAbstractScrollArea>
 #include <optional>
 
 #include "views/cluster/cluster_layout.h"
+#include "views/drag/group_drop.h"
 #include "views/models/session.h"
 
 namespace strato {
@@ -16,6 +19,8 @@ class ClusterCanvas : public QAbstractScrollArea {
   void show_cluster(std::shared_ptr<const Cluster> cluster,
                     std::shared_ptr<const Timeline> timeline);
   void paint_to(QPainter& painter, const QSize& size);
+  GroupDrop& drop() { return *drop_; }
+  QPoint middle_of(DeviceId device) const;  // in the viewport
 
  signals:
   void cursor_info(const QString& text);
@@ -45,8 +50,12 @@ class ClusterCanvas : public QAbstractScrollArea {
   void paint_machine(QPainter& painter, std::size_t machine);
   void paint_device(QPainter& painter, DeviceId device);
   void paint_legend(QPainter& painter, const QSize& size);
+  QPointF to_layout(const QPointF& at) const;
+  std::optional<DropPlace> place_at(const QPoint& at, Qt::KeyboardModifiers modifiers) const;
+  void paint_drop(QPainter& painter);
 
   Session& session_;
+  GroupDrop* drop_;
   std::shared_ptr<const Cluster> cluster_;
   std::shared_ptr<const Timeline> timeline_;
   ClusterLayout layout_;

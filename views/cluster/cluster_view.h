@@ -18,6 +18,7 @@ class ClusterView : public QWidget {
   void show_cluster(std::shared_ptr<const Cluster> cluster,
                     std::shared_ptr<const Timeline> timeline);
   void render_to(QPainter& painter, QSize size) { canvas_->paint_to(painter, size); }
+  ClusterCanvas& canvas() { return *canvas_; }
 
  signals:
   void cursor_info(const QString& text);
