@@ -4,48 +4,28 @@
 #include <QComboBox>
 #include <QGridLayout>
 #include <QLabel>
-#include <QMenu>
 #include <QSignalBlocker>
 #include <QSpinBox>
 #include <QStandardItemModel>
-#include <QToolButton>
 #include <algorithm>
 #include <optional>
 #include <set>
 
-#include "core/strategy/variable_check.h"
+#include "views/inspector/device_field.h"
 #include "views/inspector/facts.h"
+#include "views/inspector/merge_field.h"
+#include "views/inspector/part_list.h"
+#include "views/inspector/ring_field.h"
+#include "views/inspector/sync_choices.h"
+#include "views/models/edit_preview.h"
 #include "views/style/style.h"
-#include "views/style/text.h"
 
 namespace strato {
 namespace {
 
-enum Choice { AsGroup, ByAllReduce, ByPs };
-constexpr int kMostParts = 4096;
-constexpr int kDiffer = -2;  // of the merge group's field
-
-// A number from 0, or "none".
-class MergeField : public QSpinBox {
- public:
-  using QSpinBox::QSpinBox;
-
- protected:
-  QString textFromValue(int value) const override {
-    return value == -1 ? none() : QSpinBox::textFromValue(value);
-  }
-  int valueFromText(const QString& text) const override {
-    return text == none() ? -1 : QSpinBox::valueFromText(text);
-  }
-  QValidator::State validate(QString& text, int& place) const override {
-    if (text == none()) return QValidator::Acceptable;
-    if (none().startsWith(text)) return QValidator::Intermediate;
-    return QSpinBox::validate(text, place);
-  }
-
- private:
-  static QString none() { return QStringLiteral("none"); }
-};
+constexpr int kMostParts = 4096, kMostStale = 1000;
+constexpr Encoding kEncodings[] = {Encoding::None, Encoding::SparseRows,        Encoding::Half,
+                                   Encoding::TopK, Encoding::SufficientFactors, Encoding::LowRank};
 
 // What all have in common; nothing where they differ.
 template <class Values>
@@ -54,30 +34,45 @@ auto common(const Values& values) -> std::optional<typename Values::value_type> 
   return *values.begin();
 }
 
-QString name_of_variables(const Problem& problem, const std::vector<OpId>& updates) {
-  if (updates.size() != 1) return QStringLiteral("%1 variables").arg(updates.size());
-  return text(problem.graph->tensor(parameter_of(*problem.graph, updates[0])).name);
-}
-
 }  // namespace
 
+struct SyncForm::Common {
+  std::set<int> choices, parts, axes, encodings, merges, staleness, two_level;
+  std::set<DeviceId> servers, stations;
+  std::set<std::vector<DeviceId>> sequences, replicas;
+  bool reduced = false, served = false, any_served = false;
+};
+
 SyncForm::SyncForm(Session& session, bool compact, QWidget* parent)
-    : QWidget(parent), session_(session), compact_(compact) {
+    : QWidget(parent),
+      session_(session),
+      compact_(compact),
+      preview_(new EditPreview(session, this)) {
   build();
   connect(&session_, &Session::strategy_changed, this, &SyncForm::refresh);
   refresh();
 }
 
-void SyncForm::add_line(const QString& name, QWidget* field, const QString& tip) {
+QToolButton& SyncForm::servers() { return *servers_; }
+QString SyncForm::foretold() const { return foretold_->text(); }
+QString SyncForm::refusal() const { return refused_->text(); }
+
+QWidget* SyncForm::add_line(const QString& name, QWidget* field, const QString& tip) {
+  return add_line(name, field, field, tip);
+}
+
+QWidget* SyncForm::add_line(const QString& name, QWidget* field, QWidget* labelled,
+                            const QString& tip) {
   auto* label = new QLabel(name, this);
-  label->setBuddy(field);
+  label->setBuddy(labelled);
   label->setToolTip(tip);
-  field->setToolTip(tip);
-  field->setAccessibleName(name);
+  labelled->setToolTip(tip);
+  labelled->setAccessibleName(name);
   const int line = grid_->rowCount();
-  grid_->addWidget(label, line, 0);
+  grid_->addWidget(label, line, 0, field == labelled ? Qt::AlignVCenter : Qt::AlignTop);
   grid_->addWidget(field, line, 1);
   lines_.insert(lines_.end(), {label, field});
+  return label;
 }
 
 void SyncForm::build() {
@@ -88,95 +83,84 @@ void SyncForm::build() {
   grid_->setColumnStretch(1, 1);
   note_ = make_note(this);
   grid_->addWidget(note_, 0, 0, 1, 2);
-  const auto combo = [this](const QStringList& items) {
-    auto* box = new QComboBox(this);
-    box->addItems(items);
-    box->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
-    box->setMinimumContentsLength(8);
-    box->setPlaceholderText(tr("differs"));
-    return box;
-  };
-  const auto spin = [this](int low, int high, const QString& lowest) {
-    auto* box = new QSpinBox(this);
-    box->setRange(low, high);
-    box->setSpecialValueText(lowest);
-    box->setKeyboardTracking(false);
-    return box;
-  };
-  synchroniser_ = combo({tr("As the group"), tr("AllReduce"), tr("Parameter server")});
+  build_parts();
+  synchroniser_ = make_choice({tr("As the group"), tr("AllReduce"), tr("Parameter server")},
+                              tr("differs"), this);
   add_line(
       tr("Synchronised"), synchroniser_,
       tr("AllReduce: the replicas sum gradients among each other. Parameter server: one device "
          "sums, updates and sends the new value back."));
-  parts_ = spin(0, kMostParts, tr("differs"));
+  build_message();
+  build_reduction();
+  for (QLabel** line : {&foretold_, &refused_}) {
+    *line = make_note(this);
+    grid_->addWidget(*line, grid_->rowCount(), 0, 1, 2);
+    (*line)->hide();
+  }
+  connect_fields();
+}
+
+void SyncForm::build_parts() {
+  parts_ = make_number(0, kMostParts, tr("differs"), this);
   add_line(tr("Parts"), parts_, tr("The variable is divided, and each part goes its own way"));
-  axis_ = spin(-1, 15, tr("differs"));
+  axis_ = make_number(-1, 15, tr("differs"), this);
   add_line(tr("Along axis"), axis_, tr("Counted from 0"));
-  build_servers();
+  scope_ = make_note(this);
+  grid_->addWidget(scope_, grid_->rowCount(), 0, 1, 2);
+  part_list_ = new PartList(this);
+  grid_->addWidget(part_list_, grid_->rowCount(), 0, 1, 2);
+  part_list_->setToolTip(tr("Select parts to change them alone; Esc: all again"));
+  part_lines_ = {scope_, part_list_};
+}
+
+void SyncForm::build_message() {
+  servers_ = new DeviceField(tr("Balanced over the replicas"), DeviceField::Of::Cluster, this);
+  add_line(tr("Servers"), servers_, tr("Of a parameter server; parts take turns on several"));
   stations_ = new QCheckBox(tr("Two-level"), this);
   stations_->setToolTip(
       tr("In each machine with several replicas one of them sums first, and passes on new values"));
   grid_->addWidget(stations_, grid_->rowCount(), 1);
   lines_.push_back(stations_);
-  encoding_ = combo({encoding_words(Encoding::None), encoding_words(Encoding::SparseRows),
-                     encoding_words(Encoding::Half), encoding_words(Encoding::TopK)});
+  stations_at_ =
+      new DeviceField(tr("None: straight to the server"), DeviceField::Of::EachMachine, this);
+  stations_label_ =
+      add_line(tr("Stations"), stations_at_,
+               tr("Where gradients are summed first and new values passed on: one in a machine"));
+  staleness_ = make_number(-1, kMostStale, tr("differs"), this);
+  add_line(tr("Staleness"), staleness_,
+           tr("Steps by which values may lag behind, of a parameter server. 0: synchronous, the "
+              "only one that keeps the results of training."));
+  QStringList words;
+  for (const Encoding encoding : kEncodings) words << encoding_words(encoding);
+  encoding_ = make_choice(words, tr("differs"), this);
   add_line(tr("Encoding"), encoding_,
            tr("Of gradients as they travel. What is lossy changes the results of training; sparse "
-              "rows is exact, for variables that are only looked up."));
+              "rows and sufficient factors are exact."));
+}
+
+void SyncForm::build_reduction() {
   merge_ = new MergeField(this);
-  merge_->setRange(kDiffer, 1 << 20);
-  merge_->setSpecialValueText(tr("differs"));
-  merge_->setKeyboardTracking(false);
   add_line(tr("Merge group"), merge_,
            tr("AllReduced parts with the same number are one message; none: on its own, or in the "
               "strategy's buckets"));
-  connect(synchroniser_, &QComboBox::activated, this, &SyncForm::choose_synchroniser);
-  connect(parts_, &QSpinBox::valueChanged, this, [this](int parts) {
-    if (parts < 1) return refresh();
-    SyncChoice choice;
-    choice.parts = parts;
-    this->choose(choice, tr("%n part(s)", nullptr, parts));
-  });
-  connect(axis_, &QSpinBox::valueChanged, this, [this](int axis) {
-    if (axis < 0) return refresh();
-    SyncChoice choice;
-    choice.axis = axis;
-    this->choose(choice, tr("along axis %1").arg(axis));
-  });
-  connect(stations_, &QCheckBox::clicked, this, [this](bool on) {
-    SyncChoice choice;
-    choice.stations = on;
-    this->choose(choice, on ? tr("two-level") : tr("one level"));
-  });
-  connect(encoding_, &QComboBox::activated, this, [this](int encoding) {
-    SyncChoice choice;
-    choice.encoding = static_cast<Encoding>(encoding);
-    this->choose(choice, tr("encoding %1").arg(encoding_words(*choice.encoding)));
-  });
-  connect(merge_, &QSpinBox::valueChanged, this, [this](int group) {
-    if (group == kDiffer) return refresh();
-    SyncChoice choice;
-    choice.merge_group = group;
-    this->choose(choice, group < 0 ? tr("no merge group") : tr("merge group %1").arg(group));
-  });
-}
-
-void SyncForm::build_servers() {
-  servers_ = new QToolButton(this);
-  servers_->setPopupMode(QToolButton::InstantPopup);
-  servers_->setToolButtonStyle(Qt::ToolButtonTextOnly);
-  servers_->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
-  server_menu_ = new QMenu(servers_);
-  servers_->setMenu(server_menu_);
-  add_line(tr("Servers"), servers_, tr("Of a parameter server; parts take turns on several"));
+  ring_ = new RingField(this);
+  add_line(tr("Ring order"), ring_, &ring_->choice(),
+           tr("Of an AllReduce: the order in which the replicas pass on what they summed"));
 }
 
 void SyncForm::show_variables(std::vector<OpId> updates) {
+  if (updates != updates_) {
+    const QSignalBlocker block(part_list_);
+    part_list_->clearSelection();
+    refused_->hide();
+    refused_->clear();
+  }
   updates_ = std::move(updates);
   refresh();
 }
 
 void SyncForm::refresh() {
+  preview_->forget();
   const Snapshot& snapshot = session_.snapshot();
   const bool open =
       snapshot.problem && snapshot.strategy.groups.size() == snapshot.problem->grouping->size();
@@ -188,8 +172,9 @@ void SyncForm::refresh() {
       syncs.push_back(known ? *known : sync_as_group(snapshot.strategy, *snapshot.problem, update));
     }
   }
-  for (QWidget* field : std::initializer_list<QWidget*>{synchroniser_, parts_, axis_, servers_,
-                                                        stations_, encoding_, merge_})
+  for (QWidget* field :
+       std::initializer_list<QWidget*>{synchroniser_, parts_, axis_, servers_, stations_,
+                                       stations_at_, encoding_, merge_, ring_, staleness_})
     field->setEnabled(!syncs.empty());
   if (compact_)
     for (QWidget* line : lines_) line->setVisible(!syncs.empty());
@@ -198,119 +183,115 @@ void SyncForm::refresh() {
                      ? tr("Select variables to change how they are synchronised.")
                      : tr("Nothing to synchronise: only where an op group is replicated over "
                           "several devices do its variables have gradients to sum."));
-  if (!syncs.empty()) {
+  if (syncs.empty()) {
+    show_nothing();
+  } else {
     show_syncs(syncs);
-    return;
   }
-  const QSignalBlocker b1(parts_), b2(axis_), b3(merge_);
+}
+
+void SyncForm::show_nothing() {
+  const QSignalBlocker b1(parts_), b2(axis_), b3(merge_), b4(staleness_), b5(part_list_);
   synchroniser_->setCurrentIndex(AsGroup);
   encoding_->setCurrentIndex(0);
   parts_->setValue(1);
   axis_->setValue(0);
   merge_->setValue(-1);
+  staleness_->setValue(0);
   stations_->setChecked(false);
-  servers_->setText(tr("none"));
+  servers_->clear();
+  stations_at_->clear();
+  stations_at_->hide();
+  stations_label_->hide();
+  part_list_->clear();
+  for (QWidget* line : part_lines_) line->hide();
+  ring_->show_sequence(Cluster(), {}, {}, false);
+  for (QLabel* line : {foretold_, refused_}) line->hide();
 }
 
 void SyncForm::show_syncs(const std::vector<VariableSync>& syncs) {
   const Snapshot& snapshot = session_.snapshot();
-  std::set<int> choices, parts, axes, encodings, merges, two_level;
-  std::set<DeviceId> servers;
-  bool looked_up = false, reduced = false, served = false;
+  part_list_->show_parts(syncs, *snapshot.problem);
+  const std::vector<int> only = part_list_->only();
+  Common all;
   for (const VariableSync& sync : syncs) {
-    parts.insert(static_cast<int>(sync.parts.size()));
-    axes.insert(sync.axis);
-    looked_up |= looked_up_rows(*snapshot.problem->graph, sync.update) > 0;
+    all.parts.insert(static_cast<int>(sync.parts.size()));
+    all.axes.insert(sync.axis);
+    all.staleness.insert(sync.staleness);
     const bool by_hand = sync_of(snapshot.strategy, sync.update) != nullptr;
-    for (const SyncPart& part : sync.parts) {
+    std::vector<DeviceId> replicas;
+    const auto group = snapshot.problem->grouping->group_of(sync.update);
+    for (const DeviceShare& share : snapshot.strategy.groups[group]->devices)
+      replicas.push_back(share.device);
+    all.replicas.insert(std::move(replicas));
+    for (std::size_t i = 0; i < sync.parts.size(); ++i) {
+      const SyncPart& part = sync.parts[i];
       const bool ps = part.synchroniser == Synchroniser::Ps;
-      choices.insert(!by_hand ? AsGroup : ps ? ByPs : ByAllReduce);
-      encodings.insert(static_cast<int>(part.encoding));
-      if (part.server.valid()) servers.insert(part.server);
-      if (!ps) merges.insert(part.merge_group);
-      two_level.insert(!part.stations.empty());
-      (ps ? served : reduced) = true;
+      all.any_served |= ps;
+      if (!only.empty() && !std::ranges::binary_search(only, static_cast<int>(i))) continue;
+      all.choices.insert(!by_hand ? AsGroup : ps ? ByPs : ByAllReduce);
+      all.encodings.insert(static_cast<int>(part.encoding));
+      if (part.server.valid()) all.servers.insert(part.server);
+      all.stations.insert(part.stations.begin(), part.stations.end());
+      if (!ps) all.merges.insert(part.merge_group);
+      if (!ps) all.sequences.insert(part.sequence);
+      all.two_level.insert(!part.stations.empty());
+      (ps ? all.served : all.reduced) = true;
     }
   }
-  const QSignalBlocker b1(parts_), b2(axis_), b3(merge_);
-  synchroniser_->setCurrentIndex(common(choices).value_or(-1));
-  parts_->setValue(common(parts).value_or(0));
-  axis_->setValue(common(axes).value_or(-1));
-  encoding_->setCurrentIndex(common(encodings).value_or(-1));
-  merge_->setValue(common(merges).value_or(merges.empty() ? -1 : kDiffer));
-  merge_->setEnabled(reduced);
-  axis_->setEnabled(*parts.rbegin() > 1);
-  stations_->setEnabled(served);
+  const QSignalBlocker b1(parts_), b2(axis_), b3(staleness_);
+  synchroniser_->setCurrentIndex(common(all.choices).value_or(-1));
+  parts_->setValue(common(all.parts).value_or(0));
+  axis_->setValue(common(all.axes).value_or(-1));
+  axis_->setEnabled(*all.parts.rbegin() > 1);
+  staleness_->setValue(common(all.staleness).value_or(-1));
+  staleness_->setEnabled(all.any_served);
+  for (QWidget* line : part_lines_) line->setVisible(*all.parts.rbegin() > 1);
+  scope_->setText(only.empty() ? tr("What is below is of all parts:")
+                               : tr("What is below is of the %n part(s) selected:", nullptr,
+                                    static_cast<int>(only.size())));
+  // What is as its group is so in all parts.
+  set_item_enabled(*synchroniser_, AsGroup, only.empty(), tr("Of all parts of a variable"));
+  show_reduction(syncs, all);
+  show_encodings();
+}
+
+void SyncForm::show_reduction(const std::vector<VariableSync>& syncs, const Common& all) {
+  const Snapshot& snapshot = session_.snapshot();
+  const QSignalBlocker block(merge_);
+  encoding_->setCurrentIndex(common(all.encodings).value_or(-1));
+  merge_->setValue(common(all.merges).value_or(all.merges.empty() ? -1 : MergeField::kDiffer));
+  merge_->setEnabled(all.reduced);
+  stations_->setEnabled(all.served);
   // Of three-state boxes only this code makes the third state.
-  stations_->setCheckState(two_level.size() > 1    ? Qt::PartiallyChecked
-                           : two_level.contains(1) ? Qt::Checked
-                                                   : Qt::Unchecked);
+  stations_->setCheckState(all.two_level.size() > 1    ? Qt::PartiallyChecked
+                           : all.two_level.contains(1) ? Qt::Checked
+                                                       : Qt::Unchecked);
   stations_->setTristate(false);
-  auto* items = qobject_cast<QStandardItemModel*>(encoding_->model());
-  items->item(static_cast<int>(Encoding::SparseRows))->setEnabled(looked_up);
-
-  const Cluster& cluster = *snapshot.problem->cluster;
-  server_menu_->clear();
-  server_actions_.clear();
-  balanced_ = server_menu_->addAction(tr("Balanced over the replicas"));
-  connect(balanced_, &QAction::triggered, this, [this] {
-    SyncChoice choice;
-    choice.servers.emplace();
-    this->choose(choice, tr("servers balanced"));
-  });
-  server_menu_->addSeparator();
-  for (std::size_t d = 0; d < cluster.device_count(); ++d) {
-    QAction* action = server_menu_->addAction(text(cluster.device(DeviceId(d)).name));
-    action->setCheckable(true);
-    action->setChecked(servers.contains(DeviceId(d)));
-    server_actions_.push_back(action);
-    connect(action, &QAction::triggered, this, &SyncForm::choose_servers);
-  }
-  servers_->setText(servers.empty() ? tr("none")
-                    : servers.size() <= 2
-                        ? [&] {
-                            QStringList names;
-                            for (const DeviceId server : servers)
-                              names << text(cluster.device(server).name);
-                            return names.join(QStringLiteral(", "));
-                          }()
-                        : tr("%1 devices").arg(servers.size()));
+  const auto& cluster = snapshot.problem->cluster;
+  servers_->show_devices(cluster, {all.servers.begin(), all.servers.end()});
+  stations_at_->show_devices(cluster, {all.stations.begin(), all.stations.end()});
+  stations_at_->setVisible(all.served);
+  stations_label_->setVisible(all.served);
+  const auto sequence = common(all.sequences);
+  const auto replicas = common(all.replicas);
+  ring_->setEnabled(all.reduced && !syncs.empty() && replicas.has_value());
+  ring_->show_sequence(*cluster, replicas.value_or(std::vector<DeviceId>()),
+                       sequence.value_or(std::vector<DeviceId>()), all.sequences.size() > 1);
 }
 
-void SyncForm::choose_synchroniser(int index) {
-  if (index == AsGroup) {
-    edit(with_sync_of_group(session_.snapshot().strategy, updates_), tr("as the group"));
-    return;
-  }
-  SyncChoice choice;
-  choice.synchroniser = index == ByPs ? Synchroniser::Ps : Synchroniser::AllReduce;
-  choose(choice, synchroniser_->itemText(index));
-}
-
-void SyncForm::choose_servers() {
-  SyncChoice choice;
-  choice.servers.emplace();
-  for (std::size_t d = 0; d < server_actions_.size(); ++d)
-    if (server_actions_[d]->isChecked()) choice.servers->emplace_back(d);
-  choose(choice, tr("servers"));
-}
-
-void SyncForm::choose(const SyncChoice& choice, const QString& what) {
+// Of very many variables it is told afterwards what some of them cannot have.
+void SyncForm::show_encodings() {
+  constexpr std::size_t kMostAsked = 500;
   const Snapshot& snapshot = session_.snapshot();
-  if (snapshot.problem)
-    edit(with_sync(snapshot.strategy, *snapshot.problem, updates_, choice), what);
-}
-
-// What a variable cannot have was left out: the fields say what holds.
-void SyncForm::edit(const Strategy& strategy, const QString& what) {
-  const Snapshot& snapshot = session_.snapshot();
-  if (strategy == snapshot.strategy) {
-    emit session_.message(tr("Nothing changes: %1").arg(what));
-  } else {
-    session_.edit(strategy, QStringLiteral("%1: %2").arg(
-                                name_of_variables(*snapshot.problem, updates_), what));
+  const bool ask = updates_.size() <= kMostAsked;
+  for (const Encoding encoding : kEncodings) {
+    const QString why = encoding == Encoding::None || !ask
+                            ? QString()
+                            : why_not_encoded(snapshot.strategy, *snapshot.problem, updates_,
+                                              encoding, part_list_->only());
+    set_item_enabled(*encoding_, static_cast<int>(encoding), why.isEmpty(), why);
   }
-  refresh();
 }
 
 }  // namespace strato

@@ -1,5 +1,7 @@
 // How the chosen variables are synchronised, to be changed: each field is one edit of the session,
-// undoable and simulated at once. Where the variables differ, a field says so.
+// undoable and simulated at once. Of a variable in several parts, those parts that are selected in
+// the list are changed, all when none is. Where the variables differ, a field says so. What a
+// choice would do is told while the cursor is on it; what cannot be is told with the reason.
 #pragma once
 
 #include <QWidget>
@@ -8,16 +10,20 @@
 #include "views/models/session.h"
 #include "views/models/variable_edits.h"
 
-class QAction;
 class QCheckBox;
 class QComboBox;
 class QGridLayout;
 class QLabel;
-class QMenu;
+class QListWidget;
 class QSpinBox;
 class QToolButton;
 
 namespace strato {
+
+class DeviceField;
+class EditPreview;
+class PartList;
+class RingField;
 
 class SyncForm : public QWidget {
   Q_OBJECT
@@ -29,35 +35,61 @@ class SyncForm : public QWidget {
   QComboBox& synchroniser() { return *synchroniser_; }
   QSpinBox& parts() { return *parts_; }
   QSpinBox& axis() { return *axis_; }
-  QToolButton& servers() { return *servers_; }
+  PartList& part_list() { return *part_list_; }
+  QToolButton& servers();
   QCheckBox& stations() { return *stations_; }
+  DeviceField& stations_at() { return *stations_at_; }
   QComboBox& encoding() { return *encoding_; }
   QSpinBox& merge_group() { return *merge_; }
+  RingField& ring() { return *ring_; }
+  QSpinBox& staleness() { return *staleness_; }
+  EditPreview& preview() { return *preview_; }
+  QString foretold() const;  // of the choice under the cursor
+  QString refusal() const;   // why the last choice was not taken; empty: it was
+
+ protected:
+  void enterEvent(QEnterEvent* event) override;  // a menu or list over it is closed
+  void leaveEvent(QEvent* event) override;
 
  private:
+  struct Common;  // what the chosen parts have in common
+
   void build();
-  void add_line(const QString& name, QWidget* field, const QString& tip);
-  void build_servers();
+  void build_parts();
+  void build_message();
+  void build_reduction();
+  QWidget* add_line(const QString& name, QWidget* field, const QString& tip);
+  QWidget* add_line(const QString& name, QWidget* field, QWidget* labelled, const QString& tip);
+  void connect_fields();
+  void connect_devices();
   void refresh();
+  void show_nothing();
   void show_syncs(const std::vector<VariableSync>& syncs);
+  void show_reduction(const std::vector<VariableSync>& syncs, const Common& common);
+  void show_encodings();
   void choose_synchroniser(int index);
-  void choose_servers();
-  void choose(const SyncChoice& choice, const QString& what);
-  void edit(const Strategy& strategy, const QString& what);
+  void choose(SyncChoice choice, const QString& what);
+  void foretell(SyncChoice choice);
+  void foretell_number(QSpinBox* box, std::optional<int> SyncChoice::*number, int least);
+  void forget();
+  void edit(const Strategy& strategy, const QString& what, const QStringList& refused = {});
+  QString what_is_changed(const QString& what) const;
 
   Session& session_;
   const bool compact_;
-  std::vector<QWidget*> lines_;  // labels and fields
-  std::vector<OpId> updates_;    // chosen
+  std::vector<QWidget*> lines_;       // labels and fields
+  std::vector<QWidget*> part_lines_;  // those of the list of parts
+  std::vector<OpId> updates_;         // chosen
   QGridLayout* grid_ = nullptr;
-  QLabel* note_ = nullptr;
+  QLabel *note_ = nullptr, *scope_ = nullptr, *foretold_ = nullptr, *refused_ = nullptr;
   QComboBox *synchroniser_ = nullptr, *encoding_ = nullptr;
-  QSpinBox *parts_ = nullptr, *axis_ = nullptr, *merge_ = nullptr;
-  QToolButton* servers_ = nullptr;
-  QMenu* server_menu_ = nullptr;
-  QAction* balanced_ = nullptr;
-  std::vector<QAction*> server_actions_;  // by device
+  QSpinBox *parts_ = nullptr, *axis_ = nullptr, *merge_ = nullptr, *staleness_ = nullptr;
+  PartList* part_list_ = nullptr;
+  DeviceField *servers_ = nullptr, *stations_at_ = nullptr;
+  QWidget* stations_label_ = nullptr;
   QCheckBox* stations_ = nullptr;
+  RingField* ring_ = nullptr;
+  EditPreview* preview_;
 };
 
 }  // namespace strato

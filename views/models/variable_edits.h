@@ -4,8 +4,11 @@
 #pragma once
 
 #include <QString>
+#include <QStringList>
+#include <cstdint>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "core/search/problem.h"
@@ -26,21 +29,40 @@ VariableSync sync_as_group(const Strategy& strategy, const Problem& problem, OpI
 
 // "as the group: AllReduce", "PS on v100:0, 2 parts along axis 0, two-level", "AllReduce, group 3".
 QString sync_words(const Strategy& strategy, const Problem& problem, OpId update);
+// "PS on v100:0, two-level, half (lossy)".
+QString part_words(const SyncPart& part, const Cluster& cluster);
+// Its indices [first, last) along the variable's axis.
+std::pair<std::int64_t, std::int64_t> part_range(const VariableSync& sync, const Graph& graph,
+                                                 std::size_t part);
 QString encoding_words(Encoding encoding);  // "none", "half (lossy)"
 QString encoding_words(const Strategy& strategy, OpId update);
 
-// What is chosen for variables; what is not there stays as each has it.
+// What is chosen for variables; what is not there stays as each has it. All but `parts`, `axis` and
+// `staleness` is said of single parts.
 struct SyncChoice {
+  std::vector<int> only;  // of which parts, from 0, where a variable has them; empty: of all
   std::optional<Synchroniser> synchroniser;
   std::optional<int> parts, axis;
   // The parts take turns on them; empty: balanced by bytes over the replicas.
   std::optional<std::vector<DeviceId>> servers;
   std::optional<bool> stations;  // two-level: the first replica in each machine that has several
+  std::optional<std::vector<DeviceId>> stations_at;  // the same, by hand; empty: one level
   std::optional<Encoding> encoding;
   std::optional<std::int32_t> merge_group;  // -1: none
+  // Of the ring, also of what is merged with it; empty: as the network suits.
+  std::optional<std::vector<DeviceId>> sequence;
+  std::optional<int> staleness;
 };
+// What a variable cannot have is left out for it, and told in `refused`, when given: one line for
+// each variable, with its name and why.
 Strategy with_sync(const Strategy& strategy, const Problem& problem, std::span<const OpId> updates,
-                   const SyncChoice& choice);
+                   const SyncChoice& choice, QStringList* refused = nullptr);
+// Why no strategy may have these variables so, in one line; empty: it may.
+QString why_invalid(const Strategy& strategy, const Problem& problem);
+// Why none of the variables can be encoded so; empty: at least one can.
+QString why_not_encoded(const Strategy& strategy, const Problem& problem,
+                        std::span<const OpId> updates, Encoding encoding,
+                        const std::vector<int>& only = {});
 Strategy with_sync_of_group(const Strategy& strategy, std::span<const OpId> updates);
 
 // Reduction sequences of the groups' variables name every replica: without them once the replicas

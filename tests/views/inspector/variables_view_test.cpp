@@ -9,15 +9,20 @@
 #include <QLineEdit>
 #include <QMenu>
 #include <QSpinBox>
+#include <QStandardItemModel>
 #include <QTableView>
 #include <QTest>
 #include <QToolButton>
 
 #include "core/search/baselines.h"
 #include "tests/views/models/fixture.h"
+#include "views/inspector/device_field.h"
 #include "views/inspector/group_page.h"
 #include "views/inspector/inspector_view.h"
+#include "views/inspector/part_list.h"
+#include "views/inspector/ring_field.h"
 #include "views/inspector/sync_form.h"
+#include "views/models/edit_preview.h"
 
 namespace strato {
 namespace {
@@ -82,6 +87,119 @@ TEST_F(VariablesViews, AVariableIsEditedByHandAndTakenBack) {
   EXPECT_TRUE(variables().empty());
   EXPECT_EQ(step_time(), before);
   EXPECT_EQ(view.form().synchroniser().currentIndex(), 0);
+}
+
+TEST_F(VariablesViews, ThePartsOfAVariableAreEditedOneByOne) {
+  VariablesView view(session_);
+  view.resize(1000, 700);
+  view.show();
+  open_lenet();
+  click_row(view.table(), 0);
+  SyncForm& form = view.form();
+  EXPECT_FALSE(form.part_list().isVisible());
+  type(form.parts(), "3");
+  ASSERT_TRUE(form.part_list().isVisible());
+  ASSERT_EQ(form.part_list().count(), 3);
+  const auto click_part = [&](int part, Qt::KeyboardModifiers keys = {}) {
+    QTest::mouseClick(form.part_list().viewport(), Qt::LeftButton, keys,
+                      form.part_list().visualItemRect(form.part_list().item(part)).center());
+  };
+  click_part(1);
+  ASSERT_EQ(form.part_list().only(), std::vector<int>{1});
+  choose(form.synchroniser(), 2);
+  ASSERT_EQ(variables()[0].parts.size(), 3u);
+  EXPECT_EQ(variables()[0].parts[0].synchroniser, Synchroniser::AllReduce);
+  EXPECT_EQ(variables()[0].parts[1].synchroniser, Synchroniser::Ps);
+  EXPECT_EQ(form.part_list().only(), std::vector<int>{1});  // still
+  EXPECT_TRUE(form.part_list().item(1)->text().contains("PS on"));
+  click_part(0);
+  click_part(2, Qt::ControlModifier);
+  choose(form.encoding(), 2);
+  EXPECT_EQ(variables()[0].parts[0].encoding, Encoding::Half);
+  EXPECT_EQ(variables()[0].parts[1].encoding, Encoding::None);
+  EXPECT_EQ(variables()[0].parts[2].encoding, Encoding::Half);
+  QTest::keyClick(&form.part_list(), Qt::Key_Escape);
+  EXPECT_TRUE(form.part_list().only().empty());
+  EXPECT_EQ(form.encoding().currentIndex(), -1);  // they differ
+  EXPECT_EQ(session_.undo_stack().count(), 3);    // one step each
+  session_.settle();
+  EXPECT_TRUE(failures_.isEmpty()) << failures_.join('\n').toStdString();
+}
+
+TEST_F(VariablesViews, TheRingIsOrderedByHand) {
+  VariablesView view(session_);
+  view.resize(1000, 700);
+  view.show();
+  open_lenet();
+  click_row(view.table(), 0);
+  RingField& ring = view.form().ring();
+  EXPECT_FALSE(ring.order().isVisible());
+  choose(ring.choice(), 1);
+  ASSERT_EQ(variables().size(), 1u);
+  EXPECT_EQ(variables()[0].parts[0].sequence, (std::vector<DeviceId>{DeviceId(0), DeviceId(1)}));
+  ASSERT_TRUE(ring.order().isVisible());
+  EXPECT_FALSE(ring.up().isEnabled());
+  QTest::mouseClick(&ring.down(), Qt::LeftButton);
+  EXPECT_EQ(variables()[0].parts[0].sequence, (std::vector<DeviceId>{DeviceId(1), DeviceId(0)}));
+  EXPECT_EQ(ring.order().currentRow(), 1);  // goes along
+  QTest::keyClick(&ring.order(), Qt::Key_Up, Qt::AltModifier);
+  EXPECT_EQ(variables()[0].parts[0].sequence, (std::vector<DeviceId>{DeviceId(0), DeviceId(1)}));
+  QTest::keyClick(&ring.order(), Qt::Key_Up, Qt::AltModifier);  // is the first
+  EXPECT_EQ(session_.undo_stack().count(), 3);
+  choose(ring.choice(), 0);
+  EXPECT_TRUE(variables()[0].parts[0].sequence.empty());
+  EXPECT_FALSE(ring.order().isVisible());
+  choose(view.form().synchroniser(), 2);
+  EXPECT_FALSE(ring.isEnabled());
+}
+
+TEST_F(VariablesViews, WhatCannotBeIsSaidAndNotDone) {
+  VariablesView view(session_);
+  view.resize(1000, 700);
+  view.show();
+  open_lenet();
+  click_row(view.table(), 0);
+  SyncForm& form = view.form();
+  auto* items = qobject_cast<QStandardItemModel*>(form.encoding().model());
+  ASSERT_TRUE(items);
+  const int sparse = static_cast<int>(Encoding::SparseRows);
+  EXPECT_FALSE(items->item(sparse)->isEnabled());
+  EXPECT_FALSE(items->item(sparse)->toolTip().isEmpty());
+  EXPECT_TRUE(items->item(static_cast<int>(Encoding::Half))->isEnabled());
+  EXPECT_FALSE(form.staleness().isEnabled());  // is all-reduced
+  type(form.parts(), "4000");
+  EXPECT_TRUE(form.refusal().contains("4000 parts")) << form.refusal().toStdString();
+  choose(form.synchroniser(), 2);
+  EXPECT_TRUE(form.refusal().isEmpty());
+  ASSERT_TRUE(form.staleness().isEnabled());
+  type(form.staleness(), "2");
+  EXPECT_EQ(variables()[0].staleness, 2);
+  EXPECT_TRUE(form.refusal().isEmpty());
+  session_.settle();
+  EXPECT_TRUE(failures_.isEmpty()) << failures_.join('\n').toStdString();
+}
+
+TEST_F(VariablesViews, TheEffectIsForetoldBeforeTheEdit) {
+  VariablesView view(session_);
+  view.resize(1000, 700);
+  view.show();
+  open_lenet();
+  click_row(view.table(), 0);
+  SyncForm& form = view.form();
+  const int half = static_cast<int>(Encoding::Half);
+  emit form.encoding().highlighted(half);
+  ASSERT_TRUE(wait_until([&] { return form.preview().effect().has_value(); }));
+  EXPECT_FALSE(form.foretold().isEmpty());
+  EXPECT_TRUE(variables().empty());
+  const Nanos foretold = form.preview().effect()->after;
+  choose(form.encoding(), half);
+  session_.settle();
+  EXPECT_EQ(step_time(), foretold);
+  EXPECT_TRUE(form.foretold().isEmpty());
+  form.parts().setFocus();
+  form.parts().selectAll();
+  QTest::keyClicks(&form.parts(), "3999");  // typed, and not yet taken
+  EXPECT_TRUE(form.foretold().contains("3999 parts")) << form.foretold().toStdString();
 }
 
 TEST_F(VariablesViews, SeveralAreEditedAtOnceAndDifferencesAreSaid) {

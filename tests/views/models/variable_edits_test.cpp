@@ -81,7 +81,7 @@ TEST_F(VariableEdits, PartsStayWithinTheAxis) {
 // Any sequence of choices is a valid strategy.
 TEST_F(VariableEdits, EveryChoiceAfterEveryOtherIsValid) {
   open_lenet();
-  std::vector<SyncChoice> choices(12);
+  std::vector<SyncChoice> choices(18);
   choices[0].synchroniser = Synchroniser::Ps;
   choices[1].synchroniser = Synchroniser::AllReduce;
   choices[2].parts = 3;
@@ -94,6 +94,14 @@ TEST_F(VariableEdits, EveryChoiceAfterEveryOtherIsValid) {
   choices[9].encoding = Encoding::TopK;
   choices[10].merge_group = 2;
   choices[11].merge_group = -1;
+  choices[12].encoding = Encoding::SufficientFactors;
+  choices[13].encoding = Encoding::LowRank;
+  choices[14].staleness = 2;
+  choices[15].only = {1};
+  choices[15].servers = std::vector<DeviceId>{DeviceId(0)};
+  choices[16].sequence = std::vector<DeviceId>{DeviceId(1), DeviceId(0)};
+  choices[17].only = {0};
+  choices[17].stations_at = std::vector<DeviceId>{DeviceId(0), DeviceId(1)};
   const std::vector<OpId> updates = all();
   const std::vector<OpId> some(updates.begin(), updates.begin() + 2);
   for (const SyncChoice& first : choices) {
@@ -176,6 +184,124 @@ TEST_F(VariableEdits, StationsAreInOtherMachinesWithSeveralReplicas) {
     EXPECT_NE(problem().cluster->device(station).machine,
               problem().cluster->device(DeviceId(0)).machine);
   EXPECT_TRUE(sync_words(strategy, problem(), strategy.variables[0].update).endsWith("two-level"));
+}
+
+// One part after the other; what is not said of a part stays.
+TEST_F(VariableEdits, PartsAreEditedOneByOne) {
+  open_lenet();
+  const OpId update = all()[0];
+  const auto one = std::span(&update, 1);
+  SyncChoice three, server, half, ordered;
+  three.parts = 3;
+  server.only = {1};
+  server.servers = std::vector<DeviceId>{DeviceId(1)};
+  half.only = {0, 2, 77, -1};  // parts that are not there are left out
+  half.encoding = Encoding::Half;
+  ordered.only = {2};
+  ordered.sequence = std::vector<DeviceId>{DeviceId(1), DeviceId(0)};
+  QStringList refused;
+  Strategy strategy = with_sync(shown(), problem(), one, three, &refused);
+  for (const SyncChoice& choice : {server, half, ordered})
+    strategy = with_sync(strategy, problem(), one, choice, &refused);
+  check(strategy);
+  EXPECT_TRUE(refused.isEmpty()) << refused.join('\n').toStdString();
+  const std::vector<SyncPart>& parts = sync_of(strategy, update)->parts;
+  ASSERT_EQ(parts.size(), 3u);
+  EXPECT_EQ(parts[1].synchroniser, Synchroniser::Ps);
+  EXPECT_EQ(parts[1].server, DeviceId(1));
+  EXPECT_EQ(parts[0].synchroniser, Synchroniser::AllReduce);
+  EXPECT_EQ(parts[0].encoding, Encoding::Half);
+  EXPECT_EQ(parts[1].encoding, Encoding::None);
+  EXPECT_TRUE(parts[0].sequence.empty());
+  EXPECT_EQ(parts[2].sequence, (std::vector<DeviceId>{DeviceId(1), DeviceId(0)}));
+  std::int64_t next = 0;
+  for (std::size_t i = 0; i < 3; ++i) {
+    const auto [begin, end] = part_range(*sync_of(strategy, update), *problem().graph, i);
+    EXPECT_EQ(begin, next);
+    EXPECT_LT(begin, end);
+    next = end;
+  }
+  const Shape& shape = problem().graph->tensor(parameter_of(*problem().graph, update)).shape;
+  EXPECT_EQ(next, shape[0]);
+}
+
+TEST_F(VariableEdits, WhatCannotBeIsToldWithItsReason) {
+  open_lenet();
+  const OpId update = all()[0];
+  const auto one = std::span(&update, 1);
+  const auto refused_of = [&](const SyncChoice& choice) {
+    QStringList refused;
+    check(with_sync(shown(), problem(), one, choice, &refused));
+    return refused;
+  };
+  SyncChoice choice;
+  choice.parts = 4000;
+  EXPECT_TRUE(refused_of(choice).join("").contains("4000 parts"));
+  choice = {};
+  choice.encoding = Encoding::SparseRows;
+  EXPECT_TRUE(refused_of(choice).join("").contains("sparse rows"));
+  EXPECT_FALSE(why_not_encoded(shown(), problem(), all(), Encoding::SparseRows).isEmpty());
+  EXPECT_TRUE(why_not_encoded(shown(), problem(), all(), Encoding::Half).isEmpty());
+  choice = {};
+  choice.sequence = std::vector<DeviceId>{DeviceId(1)};  // misses a replica
+  EXPECT_TRUE(refused_of(choice).join("").contains("misses replica"));
+  choice.sequence = std::vector<DeviceId>{DeviceId(1), DeviceId(1)};
+  EXPECT_TRUE(refused_of(choice).join("").contains("repeats"));
+  choice = {};
+  choice.servers = std::vector<DeviceId>{DeviceId(99)};  // outside of the cluster
+  EXPECT_EQ(refused_of(choice).size(), 1);
+  choice = {};
+  choice.synchroniser = Synchroniser::Ps;
+  choice.staleness = -3;
+  EXPECT_EQ(refused_of(choice).size(), 1);
+  choice.synchroniser = Synchroniser::AllReduce;
+  choice.staleness = 2;
+  EXPECT_EQ(refused_of(choice).size(), 1);
+}
+
+TEST_F(VariableEdits, StalenessIsOfServersAndGoesWithThem) {
+  open_lenet();
+  const OpId update = all()[0];
+  const auto one = std::span(&update, 1);
+  SyncChoice stale, reduced;
+  stale.synchroniser = Synchroniser::Ps;
+  stale.staleness = 2;
+  reduced.synchroniser = Synchroniser::AllReduce;
+  Strategy strategy = with_sync(shown(), problem(), one, stale);
+  check(strategy);
+  EXPECT_EQ(sync_of(strategy, update)->staleness, 2);
+  EXPECT_TRUE(sync_words(strategy, problem(), update).contains("2 step"));
+  strategy = with_sync(strategy, problem(), one, reduced);
+  check(strategy);
+  EXPECT_EQ(sync_of(strategy, update)->staleness, 0);
+}
+
+TEST_F(VariableEdits, StationsByHandStayUntilTheServerMoves) {
+  session_.open_cluster(sample("clusters/tag-testbed.json"));
+  ImportOptions import;
+  import.batch = 32;
+  session_.open_model(sample("models/lenet.onnx"), import, {});
+  session_.settle();
+  const OpId update = all()[0];
+  const auto one = std::span(&update, 1);
+  const Cluster& cluster = *problem().cluster;
+  std::size_t elsewhere = 0;
+  while (cluster.device(DeviceId(elsewhere)).machine == cluster.device(DeviceId(0)).machine)
+    ++elsewhere;
+  SyncChoice server, stations, encoding, moved;
+  server.servers = std::vector<DeviceId>{DeviceId(0)};
+  stations.stations_at = std::vector<DeviceId>{DeviceId(elsewhere)};
+  encoding.encoding = Encoding::Half;
+  moved.servers = stations.stations_at;
+  Strategy strategy = with_sync(shown(), problem(), one, server);
+  strategy = with_sync(strategy, problem(), one, stations);
+  strategy = with_sync(strategy, problem(), one, encoding);
+  check(strategy);
+  EXPECT_EQ(sync_of(strategy, update)->parts[0].stations, *stations.stations_at);
+  strategy = with_sync(strategy, problem(), one, moved);
+  check(strategy);
+  for (const DeviceId station : sync_of(strategy, update)->parts[0].stations)
+    EXPECT_NE(cluster.device(station).machine, cluster.device(DeviceId(elsewhere)).machine);
 }
 
 TEST_F(VariableEdits, OtherDevicesOfAGroupDropItsSequences) {

@@ -1,0 +1,33 @@
+#include "views/inspector/sync_choices.h"
+
+#include <QComboBox>
+#include <QSpinBox>
+#include <QStandardItemModel>
+
+namespace strato {
+
+QComboBox* make_choice(const QStringList& items, const QString& differs, QWidget* parent) {
+  auto* box = new QComboBox(parent);
+  box->addItems(items);
+  box->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
+  box->setMinimumContentsLength(8);
+  box->setPlaceholderText(differs);
+  return box;
+}
+
+QSpinBox* make_number(int least, int most, const QString& lowest, QWidget* parent) {
+  auto* box = new QSpinBox(parent);
+  box->setRange(least, most);
+  box->setSpecialValueText(lowest);
+  box->setKeyboardTracking(false);
+  return box;
+}
+
+void set_item_enabled(QComboBox& box, int item, bool enabled, const QString& why) {
+  auto* items = qobject_cast<QStandardItemModel*>(box.model());
+  if (!items || !items->item(item)) return;
+  items->item(item)->setEnabled(enabled);
+  items->item(item)->setToolTip(enabled ? QString() : why);
+}
+
+}  // namespace strato
