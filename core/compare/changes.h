@@ -2,12 +2,15 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/compare/compare_plans.h"
 
 namespace strato {
 
+PlanFigures plan_figures(const PlanToCompare& plan);
+std::string_view words_for(TensorRole role);  // "gradients", "parameters", "activations"
 std::vector<GroupChange> group_changes(const PlanToCompare& from, const PlanToCompare& to,
                                        const OpMatch& match,
                                        const Pair<std::vector<PathPiece>>& paths);

@@ -30,7 +30,58 @@ std::string why_not(const Timeline& timeline) {
   return others == 0 ? text : fmt::format("{}, and {} more", text, others);
 }
 
-PlanFigures figures_of(const PlanToCompare& plan) {
+// Of ops that both models have: the order that their priorities give, 0 for the first ones. Other
+// numbers in the same order are the same order.
+std::vector<std::size_t> order_of(const std::vector<std::int32_t>& priorities,
+                                  const std::vector<OpId>& ops) {
+  std::vector<std::int32_t> wanted;
+  for (const OpId op : ops) wanted.push_back(priorities[op.index()]);
+  std::vector<std::int32_t> values = wanted;
+  std::ranges::sort(values);
+  values.erase(std::ranges::unique(values).begin(), values.end());
+  std::vector<std::size_t> ranks;
+  for (const std::int32_t value : wanted)
+    ranks.push_back(static_cast<std::size_t>(std::ranges::lower_bound(values, value) -
+                                             values.begin()));
+  return ranks;
+}
+
+bool same_order(const Strategy& from, const Strategy& to, const OpMatch& match) {
+  if (from.priorities.empty() || to.priorities.empty())
+    return from.priorities.empty() == to.priorities.empty();
+  std::vector<OpId> ops_from, ops_to;
+  for (std::size_t i = 0; i < match.to_of_from.size(); ++i) {
+    if (!match.to_of_from[OpId(i)].valid()) continue;
+    ops_from.emplace_back(i);
+    ops_to.push_back(match.to_of_from[OpId(i)]);
+  }
+  return order_of(from.priorities, ops_from) == order_of(to.priorities, ops_to);
+}
+
+// What describe_difference() says beside the groups.
+std::vector<std::string> other_changes(const PlanToCompare& from, const PlanToCompare& to,
+                                       const OpMatch& match) {
+  const auto bucket = [](Bytes bytes) {
+    return bytes > Bytes(0) ? "up to " + bytes_text(bytes) : std::string("none");
+  };
+  const auto order = [](const Strategy& strategy) {
+    return strategy.priorities.empty() ? "first in, first out" : "its own";
+  };
+  std::vector<std::string> lines;
+  const Strategy &a = from.strategy, &b = to.strategy;
+  if (a.bucket != b.bucket)
+    lines.push_back(
+        fmt::format("gradient buckets: {} -> {}", bucket(a.bucket), bucket(b.bucket)));
+  if (!same_order(a, b, match))
+    lines.push_back(a.priorities.empty() || b.priorities.empty()
+                        ? fmt::format("execution order: {} -> {}", order(a), order(b))
+                        : "execution order: another one");
+  return lines;
+}
+
+}  // namespace
+
+PlanFigures plan_figures(const PlanToCompare& plan) {
   const Timeline& timeline = *plan.outcome.timeline;
   PlanFigures figures;
   figures.label = plan.label;
@@ -43,28 +94,6 @@ PlanFigures figures_of(const PlanToCompare& plan) {
   return figures;
 }
 
-// What describe_difference() says beside the groups.
-std::vector<std::string> other_changes(const PlanToCompare& from, const PlanToCompare& to) {
-  const auto bucket = [](Bytes bytes) {
-    return bytes > Bytes(0) ? "up to " + bytes_text(bytes) : std::string("none");
-  };
-  const auto order = [](const Strategy& strategy) {
-    return strategy.priorities.empty() ? "first in, first out" : "its own";
-  };
-  std::vector<std::string> lines;
-  const Strategy &a = from.strategy, &b = to.strategy;
-  if (a.bucket != b.bucket)
-    lines.push_back(
-        fmt::format("gradient buckets: {} -> {}", bucket(a.bucket), bucket(b.bucket)));
-  if (a.priorities != b.priorities)
-    lines.push_back(a.priorities.empty() || b.priorities.empty()
-                        ? fmt::format("execution order: {} -> {}", order(a), order(b))
-                        : "execution order: another one");
-  return lines;
-}
-
-}  // namespace
-
 double PlanFigures::samples_per_second() const {
   return step_time > Nanos(0) ? static_cast<double>(batch) / to_seconds(step_time) : 0;
 }
@@ -73,21 +102,26 @@ std::size_t PlanComparison::differing_groups() const {
   return static_cast<std::size_t>(std::ranges::count_if(groups, &GroupChange::differs));
 }
 
+std::size_t PlanComparison::differing_variables() const {
+  return static_cast<std::size_t>(std::ranges::count_if(variables, &VariableChange::differs));
+}
+
 bool PlanComparison::same_decisions() const {
-  return match.only_from.empty() && differing_groups() == 0 && variables.empty() && others.empty();
+  return match.only_from.empty() && differing_groups() == 0 && differing_variables() == 0 &&
+         others.empty();
 }
 
 PlanComparison compare_plans(const PlanToCompare& from, const PlanToCompare& to) {
   const Timeline &before = *from.outcome.timeline, &after = *to.outcome.timeline;
   const Pair<std::vector<PathPiece>> paths{path_pieces(before), path_pieces(after)};
   PlanComparison result;
-  result.plans = {figures_of(from), figures_of(to)};
+  result.plans = {plan_figures(from), plan_figures(to)};
   result.same_cluster = from.problem.cluster->digest() == to.problem.cluster->digest();
   result.match = match_ops(*from.problem.graph, *to.problem.graph);
   result.causes = step_causes(before, paths.from, after, paths.to);
   result.groups = group_changes(from, to, result.match, paths);
   result.variables = variable_changes(from, to, result.match);
-  result.others = other_changes(from, to);
+  result.others = other_changes(from, to, result.match);
   result.devices = device_changes(before, after);
   result.traffic = traffic_changes(before, after);
   result.links = links_changes(before, after);

@@ -73,6 +73,7 @@ struct DeviceChange {
 // What is sent, and where: "gradients" "between machines".
 struct TrafficChange {
   std::string what, where;
+  bool inside = false;  // `where`: machines, not between them
   Pair<Bytes> bytes;              // of messages, each once
   Pair<std::int64_t> messages;
   Pair<Nanos> time;               // durations, summed
@@ -95,7 +96,7 @@ struct PlanComparison {
   OpMatch match;
   std::vector<Cause> causes;            // see step_causes(); add up to change()
   std::vector<GroupChange> groups;      // largest change first; all groups
-  std::vector<VariableChange> variables;  // those that differ, largest first
+  std::vector<VariableChange> variables;  // largest first; all variables
   std::vector<std::string> others;      // "gradient buckets: none -> up to 25 MB"
   std::vector<DeviceChange> devices;    // in the order of the second cluster, then those gone
   std::vector<TrafficChange> traffic;   // most bytes first
@@ -105,6 +106,7 @@ struct PlanComparison {
 
   Nanos change() const { return plans.to.step_time - plans.from.step_time; }
   std::size_t differing_groups() const;
+  std::size_t differing_variables() const;
   bool same_decisions() const;          // for every op and variable
 };
 PlanComparison compare_plans(const PlanToCompare& from, const PlanToCompare& to);

@@ -11,6 +11,7 @@ namespace {
 
 constexpr std::size_t kBars = 9;
 constexpr std::size_t kRows = 500;  // of groups and variables
+constexpr std::size_t kMostLabel = 44;  // characters beside a bar
 
 constexpr const char* kPageStyle = R"(
 :root { color-scheme: light dark; --text: #1b1f24; --muted: #59636e; --line: #d8dee4; --page: #fff;
@@ -72,6 +73,17 @@ std::string safe(std::string_view text) {
     text.remove_prefix(std::max<std::size_t>(length, 1));
   }
   return result;
+}
+
+// At most so many characters; bytes that are none count as one.
+std::string shortened(std::string_view text, std::size_t most) {
+  std::size_t end = 0, last = 0;
+  for (std::size_t count = 0; end < text.size(); ++count) {
+    if (count == most) return std::string(text.substr(0, last)) + "…";
+    if (count + 1 == most) last = end;
+    end += std::max<std::size_t>(1, character(text.substr(end)));
+  }
+  return std::string(text);
 }
 
 std::string words(std::string_view text) { return "<td>" + safe(text) + "</td>"; }
@@ -137,7 +149,7 @@ std::string waterfall_svg(const PlanComparison& comparison) {
     const double length = std::max(1.0, room * ((bar.end - bar.begin) / high));
     const std::size_t y = row * i + 4;
     svg += fmt::format("<text x=\"0\" y=\"{}\">{}</text>", y + 15,
-                       safe(bar.label.size() > 44 ? bar.label.substr(0, 43) + "…" : bar.label));
+                       safe(shortened(bar.label, kMostLabel)));
     svg += fmt::format(
         "<rect class=\"{}\" x=\"{:.1f}\" y=\"{}\" width=\"{:.1f}\" height=\"{}\"/>", bar.kind, x,
         y + 2, length, row - 6);

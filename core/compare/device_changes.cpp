@@ -30,17 +30,9 @@ std::vector<bool> in_machine(const Cluster& cluster) {
   return result;
 }
 
-const char* what_is_sent(const Program& program, const Task& task) {
+std::string what_is_sent(const Program& program, const Task& task) {
   if (!task.tensor.valid()) return "other data";
-  switch (program.graph->tensor(task.tensor).role) {
-    case TensorRole::Gradient:
-      return "gradients";
-    case TensorRole::Parameter:
-    case TensorRole::OptimizerState:
-      return "parameters";
-    default:
-      return "activations";
-  }
+  return std::string(words_for(program.graph->tensor(task.tensor).role));
 }
 
 using TrafficMap = std::map<std::pair<std::string, std::string>, TrafficChange>;
@@ -57,10 +49,11 @@ void add_traffic(const Timeline& timeline, TrafficMap& traffic, Get&& side) {
       return resource.index() >= streams && !inside[resource.index() - streams];
     });
     const char* where = out ? kBetweenMachines : kInMachines;
-    const char* what = what_is_sent(program, task);
+    const std::string what = what_is_sent(program, task);
     TrafficChange& change = traffic[{what, where}];
     change.what = what;
     change.where = where;
+    change.inside = !out;
     const TaskTimes& times = timeline.tasks[TaskId(t)];
     side(change.bytes) += task.bytes;
     side(change.messages) += 1;

@@ -64,7 +64,9 @@ std::string composition(const std::map<int, std::size_t>& counts, const Texts& t
     order.emplace_back(count, text);
     all += count;
   }
-  std::ranges::stable_sort(order, [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::ranges::sort(order, [&](const auto& a, const auto& b) {
+    return a.first != b.first ? a.first > b.first : texts[a.second] < texts[b.second];
+  });
   std::string result;
   for (std::size_t i = 0; i < std::min(shown, order.size()); ++i)
     result += fmt::format("{}{} ({}{})", i > 0 ? "; " : "", texts[order[i].second], order[i].first,

@@ -8,24 +8,10 @@
 
 #include "core/base/error.h"
 #include "core/cluster/changed_cluster.h"
+#include "core/compare/changes.h"
 
 namespace strato {
 namespace {
-
-std::string_view words_for(TensorRole role) {
-  switch (role) {
-    case TensorRole::Parameter:
-    case TensorRole::OptimizerState:
-      return "parameters";
-    case TensorRole::Gradient:
-      return "gradients";
-    case TensorRole::Input:
-    case TensorRole::Constant:
-    case TensorRole::Activation:
-      break;
-  }
-  return "activations";
-}
 
 std::string collective_words(TaskKind kind) {
   switch (kind) {
@@ -95,6 +81,21 @@ void add_causes(const Timeline& timeline, const std::vector<PathPiece>& path, Na
 }
 
 }  // namespace
+
+std::string_view words_for(TensorRole role) {
+  switch (role) {
+    case TensorRole::Parameter:
+    case TensorRole::OptimizerState:
+      return "parameters";
+    case TensorRole::Gradient:
+      return "gradients";
+    case TensorRole::Input:
+    case TensorRole::Constant:
+    case TensorRole::Activation:
+      break;
+  }
+  return "activations";
+}
 
 IdVector<DeviceId, std::string> device_kinds(const Cluster& cluster) {
   IdVector<MachineId, std::string> machines(cluster.machines().size());

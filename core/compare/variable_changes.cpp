@@ -122,7 +122,7 @@ std::vector<VariableChange> variable_changes(const PlanToCompare& from, const Pl
       change.communication.to = times_to[op_to];
     }
     change.differs = change.synchronised.from != change.synchronised.to;
-    if (change.differs) changes.push_back(std::move(change));
+    changes.push_back(std::move(change));
   };
   for (std::size_t i = 0; i < graph_to.op_count(); ++i)
     if (is_update(graph_to, OpId(i))) add(match.from_of_to[OpId(i)], OpId(i));

@@ -250,5 +250,49 @@ TEST(ComparePlans, OtherDecisionsWithoutAChange) {
   EXPECT_EQ(comparison.others.front(), "gradient buckets: none -> up to 1.00 MB");
 }
 
+// All variables are there, alike ones too.
+TEST(ComparePlans, VariablesThatAreAlikeAreThere) {
+  const Problem problem = chain_on(2, 0);
+  Strategy other = data_parallel(problem);
+  other.groups[GroupId(0)] = decision_on_device(DeviceId(0));
+  const Plan from = plan_of("a", problem, data_parallel(problem)), to = plan_of("b", problem, other);
+  const PlanComparison comparison = compare_plans(from.it(), to.it());
+  EXPECT_EQ(comparison.variables.size(), 3u);  // of three layers
+  EXPECT_GT(comparison.differing_variables(), 0u);
+  EXPECT_LT(comparison.differing_variables(), comparison.variables.size());
+  const PlanComparison same = compare_plans(from.it(), from.it());
+  EXPECT_EQ(same.variables.size(), 3u);
+  EXPECT_EQ(same.differing_variables(), 0u);
+}
+
+// The same order of the ops is no difference, whatever their numbers are in the two models.
+TEST(ComparePlans, OrdersAreComparedByOp) {
+  const Problem three = chain_on(2, 0, {512, 512, 512, 64}), two = chain_on(2, 0, {512, 512, 64});
+  const OpMatch match = match_ops(*three.graph, *two.graph);
+  Strategy of_three = data_parallel(three), of_two = data_parallel(two);
+  of_two.priorities.assign(two.graph->op_count(), 0);
+  for (std::size_t i = 0; i < three.graph->op_count(); ++i) {
+    of_three.priorities.push_back(static_cast<std::int32_t>(i * 7919 % 1009));
+    if (const OpId other = match.to_of_from[OpId(i)]; other.valid())
+      of_two.priorities[other.index()] = of_three.priorities[i];
+  }
+  const Plan a = plan_of("a", three, of_three), b = plan_of("b", two, of_two);
+  ASSERT_NE(a.strategy.priorities, b.strategy.priorities);
+  EXPECT_TRUE(compare_plans(a.it(), b.it()).others.empty());
+  EXPECT_TRUE(compare_plans(b.it(), a.it()).others.empty());
+  Strategy turned = of_two;
+  for (std::size_t i = 0; i < two.graph->op_count(); ++i) turned.priorities[i] *= -1;
+  const Plan c = plan_of("c", two, turned);
+  ASSERT_EQ(compare_plans(a.it(), c.it()).others.size(), 1u);
+  // Other numbers, the same order.
+  Strategy scaled = of_two;
+  for (std::size_t i = 0; i < two.graph->op_count(); ++i)
+    scaled.priorities[i] = 3 * scaled.priorities[i] - 7;
+  const Plan d = plan_of("d", two, scaled);
+  EXPECT_TRUE(compare_plans(b.it(), d.it()).others.empty());
+  const Plan fifo = plan_of("e", two, data_parallel(two));
+  EXPECT_EQ(compare_plans(b.it(), fifo.it()).others.size(), 1u);
+}
+
 }  // namespace
 }  // namespace strato

@@ -49,5 +49,41 @@ TEST(ComparisonHtml, OfNothing) {
   EXPECT_EQ(page.find("nan"), std::string::npos);
 }
 
+bool is_utf8(const std::string& text) {
+  for (std::size_t i = 0; i < text.size();) {
+    const auto first = static_cast<unsigned char>(text[i]);
+    const std::size_t length = first < 0x80 ? 1 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4;
+    if (first >= 0x80 && first < 0xC2) return false;
+    for (std::size_t k = 1; k < length; ++k)
+      if (i + k >= text.size() || (static_cast<unsigned char>(text[i + k]) & 0xC0U) != 0x80U)
+        return false;
+    i += length;
+  }
+  return true;
+}
+
+// Labels beside bars are cut between characters, wherever the limit falls in their bytes.
+TEST(ComparisonHtml, LabelsAreCutBetweenCharacters) {
+  for (const std::string letter : {"\xE4\xB9\x99", "\xC3\xA9", "\xF0\x9F\x98\x80"}) {
+    for (std::size_t before = 0; before < 4; ++before) {
+      for (const std::size_t count : {43, 44, 45, 60}) {
+        PlanComparison comparison;
+        comparison.plans.from.step_time = Nanos(100);
+        std::string label(before, 'a');
+        for (std::size_t i = before; i < count; ++i) label += letter;
+        comparison.plans.from.label = label;
+        const std::string page = comparison_html(comparison);
+        EXPECT_TRUE(is_utf8(page));
+        EXPECT_EQ(page.find("\xEF\xBF\xBD"), std::string::npos) << count;  // no replacement
+        const std::string bar = "<text x=\"0\" y=\"19\">";
+        const std::size_t at = page.find(bar) + bar.size();
+        const std::string shown = page.substr(at, page.find('<', at) - at);
+        EXPECT_EQ(shown == label, count <= 44) << count << ' ' << shown;
+        EXPECT_EQ(shown.ends_with("…"), count > 44) << shown;
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace strato

@@ -1,0 +1,45 @@
+// More than two plans side by side: the figures of each, and what each decides for the op groups and
+// variables of one of them, the reference. For why one is faster than another: compare_plans. Values;
+// safe from any thread.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/compare/compare_plans.h"
+
+namespace strato {
+
+struct MatrixPlan {
+  PlanFigures figures;
+  std::optional<PlanPrice> price;
+  std::string fullest;       // the device that is filled most, by peak / capacity
+  Bytes peak, capacity;      // of it
+  Bytes sent_between, sent_inside;  // by messages between machines (each once), and inside them
+  std::size_t unmatched_ops = 0;    // of its model, that the reference's does not have
+};
+
+// An op group or variable of the reference, in all plans; the vectors are by plan.
+struct MatrixRow {
+  GroupId group;  // invalid: of a variable
+  OpId update;    // invalid: of an op group
+  std::string name;
+  std::vector<std::string> decisions;  // in words; "-": the plan's model has no such ops
+  std::vector<Nanos> times;            // of a group: of the critical path; of a variable: it travels
+  bool differs = false;                // between any two plans
+  Nanos spread() const;                // of the times
+};
+
+struct PlanMatrix {
+  std::vector<MatrixPlan> plans;      // as given; the reference is the last one
+  std::vector<MatrixRow> groups;      // largest spread first; all of the reference's
+  std::vector<MatrixRow> variables;   // so, too
+  bool same_model = true, same_cluster = true;  // for all plans
+  // The fastest one that fits; the fastest of all where none does.
+  std::size_t best() const;
+};
+// At least one plan; the last one is the reference, whose groups and variables are the rows.
+PlanMatrix compare_many(std::span<const PlanToCompare> plans);
+
+}  // namespace strato
