@@ -46,6 +46,7 @@ void add_discover(CLI::App& app, Command& command);
 void add_launch(CLI::App& app, Command& command);
 void add_list(CLI::App& app, Command& command);
 void add_runs(CLI::App& app, Command& command);
+void add_tags(CLI::App& app, Command& command);
 void add_train(CLI::App& app, Command& command);
 void add_trials(CLI::App& app, Command& command);
 void add_tree(CLI::App& app, Command& command);

@@ -56,6 +56,7 @@ void declare(CLI::App& app, Command& command) {
   add_launch(app, command);
   add_list(app, command);
   add_runs(app, command);
+  add_tags(app, command);
   add_train(app, command);
   add_tree(app, command);
   add_trials(app, command);

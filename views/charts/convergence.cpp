@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 
+#include "views/charts/convergence_view.h"
 #include "views/style/text.h"
 
 namespace strato {
@@ -38,15 +39,28 @@ ConvergenceLine line_of_run(const ConvergenceRun& run, ConvergenceOver over, Con
   return line;
 }
 
-// Of what the lines settle at: where each begins is far off, and would press all others flat.
-StepRange y_range_of(const std::vector<ConvergenceLine>& lines) {
-  double low = INFINITY, high = -INFINITY;
+constexpr double kFarWorse = 2.5;  // times
+
+// Of what the lines settle at: where each begins is far off, and would press all others flat. So
+// would a run that ends far above the best, which is beyond the end of the axis then.
+StepRange y_range_of(std::vector<ConvergenceLine>& lines, ConvergenceOf of) {
+  double low = INFINITY, high = -INFINITY, best = of == ConvergenceOf::StepTime ? INFINITY : 0;
   for (const ConvergenceLine& line : lines) {
     if (line.points.empty()) continue;
+    const double end = line.points.back().y();
+    best = of == ConvergenceOf::StepTime ? std::min(best, end) : std::max(best, end);
+  }
+  const auto is_far = [&](double y) {
+    return of == ConvergenceOf::StepTime ? y > best * kFarWorse : y * kFarWorse < best;
+  };
+  for (ConvergenceLine& line : lines) {
+    if (line.points.empty()) continue;
+    line.outside = is_far(line.points.back().y());
     const double span = line.points.back().x() - line.points.front().x();
     const double settled = line.points.front().x() + 0.02 * span;
     for (const QPointF& point : line.points) {
       if (point.x() < settled && point != line.points.back()) continue;
+      if (is_far(point.y())) continue;
       low = std::min(low, point.y());
       high = std::max(high, point.y());
     }
@@ -75,7 +89,7 @@ std::vector<ConvergenceRun> read_runs(const Workspace& workspace, const std::vec
     const auto stored = workspace.run(row);
     if (!stored) continue;
     read.push_back({row, QStringLiteral("%1 #%2").arg(text(stored->planner)).arg(row),
-                    QStringLiteral("%1 / %2").arg(models[stored->model], clusters[stored->cluster]),
+                    ConvergenceView::tr("%1 on %2").arg(models[stored->model], clusters[stored->cluster]),
                     stored->state, Nanos(stored->baseline_ns), stored->evaluations,
                     stored->wall_seconds, workspace.history(row)});
   }
@@ -106,7 +120,7 @@ ConvergenceChart chart_of(const std::vector<ConvergenceRun>& runs, ConvergenceOv
   }
   if (last <= 0) last = 1;
   chart.x_range = {0, last, round_up(last / 5)};
-  chart.y_range = y_range_of(chart.lines);
+  chart.y_range = y_range_of(chart.lines, of);
   return chart;
 }
 

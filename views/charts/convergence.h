@@ -35,6 +35,7 @@ enum class ConvergenceOf { StepTime, Speedup };  // the latter compares runs of 
 struct ConvergenceLine {
   QString name;
   std::vector<QPointF> points;  // a staircase; ms, or times as fast as data parallel
+  bool outside = false;  // all of it is far worse than the best: beyond the end of the axis
 };
 struct ConvergenceChart {
   std::vector<ConvergenceLine> lines;  // as many as runs; without points where there is none

@@ -104,13 +104,14 @@ ConvergenceView::~ConvergenceView() = default;
 void ConvergenceView::build() {
   over_->addItems({tr("over evaluations"), tr("over time")});
   over_->setAccessibleName(tr("What the runs are drawn over"));
-  of_->addItems({tr("Step time"), tr("Speed-up over data parallel")});
+  of_->addItems({tr("Step time"), tr("Speed-up")});
   of_->setAccessibleName(tr("What is drawn of the runs"));
   latest_->setText(tr("Latest Runs"));
   latest_->setToolTip(tr("The latest runs of the model and cluster that are open"));
   latest_->setAutoRaise(true);
   title_->setTextFormat(Qt::PlainText);
-  title_->setMinimumWidth(1);
+  title_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
+  title_->installEventFilter(this);
   list_->setColumnCount(3);
   list_->setHeaderLabels({tr("Run"), tr("Best"), tr("State")});
   list_->setRootIsDecorated(false);
@@ -239,13 +240,16 @@ void ConvergenceView::redraw() {
     const auto& points = shown.lines[i].points;
     lines_[i]->setName(shown.lines[i].name);
     lines_[i]->replace(QList<QPointF>(points.begin(), points.end()));
-    lines_[i]->setPointsVisible(points.size() <= 2);
+    const double extent = points.empty() ? 0 : points.back().x() - points.front().x();
+    lines_[i]->setPointsVisible(extent < 0.02 * shown.x_range.high);  // else it is not seen
+    lines_[i]->setMarkerSize(8);
   }
-  fill_list();
-  title_->setText(runs_.empty() ? QString()
-                  : are_of_one_problem(runs_)
-                      ? runs_.front().problem
-                      : tr("%1 runs of different problems").arg(runs_.size()));
+  fill_list(shown);
+  title_->setToolTip(runs_.empty() ? QString()
+                     : are_of_one_problem(runs_)
+                         ? runs_.front().problem
+                         : tr("%1 runs of different problems").arg(runs_.size()));
+  fit_title();
   const bool some = !runs_.empty();
   for (QWidget* widget : std::initializer_list<QWidget*>{view_, list_, over_, of_, title_})
     widget->setVisible(some);
@@ -259,7 +263,11 @@ void ConvergenceView::redraw() {
   recolour();
 }
 
-void ConvergenceView::fill_list() {
+void ConvergenceView::fit_title() {
+  title_->setText(title_->fontMetrics().elidedText(title_->toolTip(), Qt::ElideRight, title_->width()));
+}
+
+void ConvergenceView::fill_list(const ConvergenceChart& shown) {
   const QSignalBlocker blocker(list_);
   const bool one = are_of_one_problem(runs_);
   for (int i = 0; i < static_cast<int>(runs_.size()); ++i) {
@@ -272,7 +280,10 @@ void ConvergenceView::fill_list() {
     }
     const std::int64_t best = run.history.empty() ? 0 : run.history.back().best_ns;
     item->setText(0, one ? run.name : run.name + QStringLiteral(", ") + run.problem);
-    item->setText(1, best > 0 ? style::time(Nanos(best)) : QStringLiteral("–"));
+    const bool outside = shown.lines[static_cast<std::size_t>(i)].outside;
+    item->setText(1, best <= 0 ? QStringLiteral("–")
+                               : style::time(Nanos(best)) +
+                                     (outside ? QStringLiteral(" ↑") : QString()));
     item->setText(2, run.state == RunState::Running  ? tr("runs")
                      : run.state == RunState::Paused ? tr("paused")
                      : run.state == RunState::Failed ? tr("failed")
@@ -281,10 +292,12 @@ void ConvergenceView::fill_list() {
     const QString speed = best > 0 && run.baseline > Nanos(0)
                               ? tr(", %1 data parallel").arg(style::factor(run.baseline / Nanos(best)))
                               : QString();
-    item->setToolTip(0, tr("%1, %2: %3 evaluations in %4 s%5")
-                            .arg(run.name, run.problem)
-                            .arg(run.evaluations)
-                            .arg(style::significant(run.seconds), speed));
+    QString tip = tr("%1, %2: %3 evaluations in %4 s%5")
+                      .arg(run.name, run.problem)
+                      .arg(run.evaluations)
+                      .arg(style::significant(run.seconds), speed);
+    if (outside) tip += QLatin1Char('\n') + tr("So far from the best that the chart leaves it out");
+    for (const int column : {0, 1}) item->setToolTip(column, tip);
   }
 }
 
@@ -348,6 +361,7 @@ void ConvergenceView::changeEvent(QEvent* event) {
 }
 
 bool ConvergenceView::eventFilter(QObject* watched, QEvent* event) {
+  if (watched == title_ && event->type() == QEvent::Resize) fit_title();
   if (watched == list_ && event->type() == QEvent::KeyPress &&
       static_cast<QKeyEvent*>(event)->key() == Qt::Key_Delete) {
     remove_chosen();

@@ -51,7 +51,8 @@ class ConvergenceView : public QWidget {
   void poll();
   void take(std::uint64_t job, std::vector<ConvergenceRun> runs, const QString& error);
   void redraw();
-  void fill_list();
+  void fill_list(const ConvergenceChart& shown);
+  void fit_title();
   void recolour();
   void remove_chosen();
   void tell_point(std::size_t line, const QPointF& point);

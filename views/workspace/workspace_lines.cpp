@@ -14,7 +14,7 @@
 namespace strato {
 namespace {
 
-constexpr QSize kGlance(24, 12), kTip(240, 64);
+constexpr QSize kGlance(24, 10), kTip(240, 64);
 constexpr int kChipSide = style::kGrid;  // between a chip's text and its end, and between chips
 
 struct Chip {
@@ -28,10 +28,15 @@ QFont chip_font(const QFont& font) {
   return small;
 }
 
-// As many of the tags as fit; what is left out is counted.
+// As many of the tags as fit; what is left out is counted, and where there is hardly any room, all
+// are.
 std::vector<Chip> chips_for(const QStringList& tags, const QFontMetrics& metrics, int room) {
   std::vector<Chip> chips;
   int used = 0;
+  if (room < 10 * kChipSide) {
+    const QString count = QString::number(tags.size());
+    return {{count, metrics.horizontalAdvance(count) + 2 * kChipSide}};
+  }
   for (qsizetype i = 0; i < tags.size(); ++i) {
     QString text = metrics.elidedText(tags[i], Qt::ElideRight, std::max(room - 2 * kChipSide, 0));
     int width = metrics.horizontalAdvance(text) + 2 * kChipSide;
@@ -101,9 +106,11 @@ void WorkspaceLines::paint(QPainter* painter, const QStyleOptionViewItem& option
   QStyleOptionViewItem item(option);
   initStyleOption(&item, index);
   const QFont font = chip_font(item.font);
-  const auto chips = chips_for(tags, QFontMetrics(font), item.rect.width() / 2);
   const QStyle& look = *QApplication::style();
   const QRect place = look.subElementRect(QStyle::SE_ItemViewItemText, &item, item.widget);
+  const int name = item.fontMetrics.horizontalAdvance(item.text) + 3 * style::kGrid;
+  const auto chips =
+      chips_for(tags, QFontMetrics(font), std::max(place.width() - name, place.width() / 5));
   const int left = place.width() - width_of(chips) - 2 * style::kGrid;
   item.text = item.fontMetrics.elidedText(item.text, Qt::ElideRight, std::max(left, 0));
   look.drawControl(QStyle::CE_ItemViewItem, &item, painter, item.widget);

@@ -169,6 +169,9 @@ TEST_F(OwnGroups, ComeBackFromTheWorkspace) {
   QObject::connect(&other, &Session::failed, [&](const QString& text) { failures << text; });
   other.open_workspace(session_.workspace()->file());
   other.settle();
+  EXPECT_EQ(other.snapshot().strategy, edited);  // where one was
+  other.show_run(runs[0].id);
+  other.settle();
   EXPECT_EQ(other.snapshot().strategy, found);
   EXPECT_EQ(other.snapshot().strategy.digest(), found.digest());
   EXPECT_EQ(other.snapshot().outcome->timeline->step_time, time);

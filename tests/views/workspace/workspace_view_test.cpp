@@ -5,10 +5,14 @@
 
 #include <QAbstractItemModelTester>
 #include <QLineEdit>
+#include <QPlainTextEdit>
 #include <QTest>
 #include <QTreeView>
 
 #include "tests/views/models/fixture.h"
+#include "views/workspace/item_panel.h"
+#include "views/workspace/strategy_pictures.h"
+#include "views/workspace/workspace_lines.h"
 
 namespace strato {
 namespace {
@@ -85,6 +89,196 @@ TEST_F(WorkspaceViewTest, OpensWhatIsLeft) {
   session_.settle();
   EXPECT_EQ(names().last(), "on one more");
   EXPECT_TRUE(failures_.isEmpty()) << failures_.join('\n').toStdString();
+}
+
+// --- tags, notes, and where things come from
+// -------------------------------------------------------------------------------------------
+
+using Kind = WorkspaceModel::Kind;
+
+class WorkspaceStory : public WorkspaceViewTest {
+ protected:
+  void SetUp() override {
+    ASSERT_NO_FATAL_FAILURE(fill());
+    view_.resize(240, 600);
+    view_.show();
+    QApplication::setActiveWindow(&view_);
+    ASSERT_TRUE(QTest::qWaitForWindowExposed(&view_));
+  }
+  void settle() {
+    session_.settle();
+    session_.settle();
+  }
+  Annotation said(StoredKind kind, std::int64_t row) {
+    return session_.workspace()->annotation({kind, row});
+  }
+  StrategyRow row_of(const char* label) {
+    for (const StoredStrategy& strategy : session_.workspace()->strategies())
+      if (strategy.label == label) return strategy.id;
+    return 0;
+  }
+  QString chosen() { return view_.tree()->currentIndex().siblingAtColumn(0).data().toString(); }
+};
+
+TEST_F(WorkspaceStory, TagsAndNotesAreWrittenInPlaceAndFoundAgain) {
+  const QAbstractItemModelTester tester(view_.tree()->model(),
+                                        QAbstractItemModelTester::FailureReportingMode::Fatal);
+  ASSERT_TRUE(view_.choose(Kind::Run, 1));
+  EXPECT_TRUE(view_.panel().isVisible());
+  view_.tree()->setFocus();
+  QTest::keyClick(view_.tree(), Qt::Key_T);
+  EXPECT_TRUE(view_.panel().tags().hasFocus());
+  QTest::keyClicks(&view_.panel().tags(), "slow #Baseline slow");
+  QTest::keyClick(&view_.panel().tags(), Qt::Key_Return);
+  settle();
+  EXPECT_EQ(said(StoredKind::Run, 1).tags, (std::vector<std::string>{"Baseline", "slow"}));
+  EXPECT_EQ(chosen(), "dp-allreduce-proportional #1");  // it stays chosen
+  QTest::keyClick(&view_.panel().tags(), Qt::Key_Escape);
+  EXPECT_TRUE(view_.tree()->hasFocus());
+  QTest::keyClick(view_.tree(), Qt::Key_N);
+  EXPECT_TRUE(view_.panel().note().hasFocus());
+  QTest::keyClicks(&view_.panel().note(), "for the report");
+  ASSERT_TRUE(view_.choose(Kind::Model, 1));  // at once, not after a moment
+  settle();
+  EXPECT_EQ(said(StoredKind::Run, 1).note, "for the report");
+  EXPECT_TRUE(said(StoredKind::Model, 1).empty());
+  EXPECT_TRUE(view_.panel().note().toPlainText().isEmpty());
+  type("tag:base");
+  EXPECT_EQ(names(), QStringList({"Runs", "dp-allreduce-proportional #1", "all on one"}));
+  type("tag:slow tag:BASELINE report");
+  EXPECT_EQ(names().size(), 3);
+  type("tag:one");  // a word of a name is no tag
+  EXPECT_TRUE(names().isEmpty());
+  type("tag:");  // any
+  EXPECT_EQ(names().size(), 3);
+  EXPECT_TRUE(failures_.isEmpty()) << failures_.join('\n').toStdString();
+}
+
+TEST_F(WorkspaceStory, WrongTagsAreToldAndKeptInTheField) {
+  ASSERT_TRUE(view_.choose(Kind::Run, 2));
+  view_.panel().tags().setFocus();
+  QTest::keyClicks(&view_.panel().tags(), QString(80, 'x'));
+  QTest::keyClick(&view_.panel().tags(), Qt::Key_Return);
+  settle();
+  EXPECT_TRUE(said(StoredKind::Run, 2).empty());
+  EXPECT_EQ(view_.panel().tags().text(), QString(80, 'x'));
+  EXPECT_TRUE(failures_.isEmpty());
+}
+
+// What another program writes meanwhile does not take a word from under the fingers.
+TEST_F(WorkspaceStory, WhatIsBeingWrittenStays) {
+  ASSERT_TRUE(view_.choose(Kind::Run, 1));
+  view_.panel().tags().setFocus();
+  QTest::keyClicks(&view_.panel().tags(), "mine");
+  Workspace(session_.workspace()->file()).annotate({StoredKind::Run, 1}, {{"theirs"}, "theirs"});
+  emit session_.workspace_changed();
+  EXPECT_EQ(view_.panel().tags().text(), "mine");
+  view_.hide();  // as when the window closes: stored at once
+  settle();
+  EXPECT_EQ(said(StoredKind::Run, 1).tags, std::vector<std::string>{"mine"});
+}
+
+// The run goes while its note is being written: no box, no other's note.
+TEST_F(WorkspaceStory, WhatIsGoneTakesItsNoteAlong) {
+  ASSERT_TRUE(view_.choose(Kind::Run, 2));
+  view_.panel().note().setFocus();
+  QTest::keyClicks(&view_.panel().note(), "lost");
+  session_.remove_run(2);
+  settle();
+  view_.panel().store();
+  settle();
+  EXPECT_FALSE(view_.choose(Kind::Run, 2));
+  EXPECT_TRUE(failures_.isEmpty()) << failures_.join('\n').toStdString();
+  EXPECT_TRUE(session_.workspace()->annotations().empty());
+}
+
+TEST_F(WorkspaceStory, BackspaceGoesToWhatItCameFrom) {
+  session_.show_strategy(row_of("all on one"));
+  settle();
+  session_.decide({GroupId(1)}, decision_on_device(DeviceId(1)), "second");
+  settle();
+  session_.decide({GroupId(2)}, decision_on_device(DeviceId(1)), "third <b>");
+  settle();
+  type("third");
+  ASSERT_TRUE(view_.choose(Kind::Strategy, row_of("third <b>")));
+  EXPECT_TRUE(view_.panel().lineage().contains("dp-allreduce-proportional #1"));
+  EXPECT_TRUE(view_.panel().lineage().contains("all on one"));
+  view_.tree()->setFocus();
+  QTest::keyClick(view_.tree(), Qt::Key_Backspace);  // also where the words hide it
+  EXPECT_EQ(chosen(), "second");
+  EXPECT_TRUE(view_.filter().text().isEmpty());
+  QTest::keyClick(view_.tree(), Qt::Key_Backspace);
+  EXPECT_EQ(chosen(), "all on one");
+  QTest::keyClick(view_.tree(), Qt::Key_Backspace);
+  EXPECT_EQ(chosen(), "dp-allreduce-proportional #1");
+  QTest::keyClick(view_.tree(), Qt::Key_Backspace);
+  EXPECT_EQ(chosen(), session_.cluster_name());
+  QTest::keyClick(view_.tree(), Qt::Key_Backspace);  // it came from nothing here
+  EXPECT_EQ(chosen(), session_.cluster_name());
+  session_.remove_run(1);  // its strategies stay, and still know each other
+  settle();
+  ASSERT_TRUE(view_.choose(Kind::Strategy, row_of("third <b>")));
+  view_.show_origin();
+  EXPECT_EQ(chosen(), "second");
+}
+
+TEST_F(WorkspaceStory, PicturesAreDrawnOnceAndKept) {
+  const QSize size(24, 12);
+  const StrategyRow row = row_of("all on one");
+  StrategyPictures& pictures = view_.pictures();
+  pictures.picture(row, size, false);
+  pictures.wait();
+  ASSERT_TRUE(wait_until([&] { return !pictures.picture(row, size, false).isNull(); }));
+  EXPECT_EQ(pictures.picture(row, size, false).size(), size);
+  EXPECT_TRUE(pictures.picture(0, size, false).isNull());
+  EXPECT_TRUE(pictures.picture(row, QSize(), false).isNull());
+  pictures.picture(99999, size, false);
+  pictures.wait();
+  QCoreApplication::processEvents();
+  EXPECT_TRUE(pictures.picture(99999, size, false).isNull());
+  ASSERT_TRUE(view_.choose(Kind::Strategy, row));
+  const WorkspaceLines lines(pictures, nullptr);
+  lines.tip_html(view_.tree()->currentIndex(), false);
+  pictures.wait();
+  ASSERT_TRUE(wait_until([&] {
+    return lines.tip_html(view_.tree()->currentIndex(), false).startsWith("<img src=\"data:image/png");
+  }));
+}
+
+TEST_F(WorkspaceStory, ChosenRunsOrAllThatTheWordsLeaveGoIntoOneChart) {
+  EXPECT_EQ(view_.runs_to_chart(), (std::vector<RunRow>{2, 1}));
+  type("single");
+  EXPECT_EQ(view_.runs_to_chart(), std::vector<RunRow>{2});
+  type("");
+  ASSERT_TRUE(view_.choose(Kind::Run, 1));
+  std::vector<RunRow> wanted;
+  QObject::connect(&view_, &WorkspaceView::convergence_wanted,
+                   [&](const std::vector<RunRow>& runs) { wanted = runs; });
+  view_.tree()->setFocus();
+  QTest::keyClick(view_.tree(), Qt::Key_C);
+  EXPECT_EQ(wanted, std::vector<RunRow>{1});
+}
+
+// Weeks of work by hand in one line: on one level, and quick.
+TEST_F(WorkspaceStory, AThousandEditsInALine) {
+  {
+    Workspace workspace(session_.workspace()->file());
+    StoredStrategy strategy = *workspace.strategy(row_of("all on one"));
+    strategy.run.reset();
+    for (int i = 0; i < 1000; ++i) {
+      strategy.parent = i == 0 ? row_of("all on one") : strategy.id;
+      strategy.label = "edit " + std::to_string(i);
+      strategy.digest = digest_of(strategy.label);
+      strategy.id = workspace.add(strategy);
+    }
+  }
+  emit session_.workspace_changed();
+  ASSERT_TRUE(view_.choose(Kind::Strategy, row_of("edit 999")));
+  EXPECT_EQ(view_.tree()->currentIndex().parent().data().toString(), "dp-allreduce-proportional #1");
+  EXPECT_TRUE(view_.panel().lineage().contains("…"));
+  EXPECT_LT(view_.panel().lineage().size(), 2000);
+  view_.show_origin();
+  EXPECT_EQ(chosen(), "edit 998");
 }
 
 }  // namespace
