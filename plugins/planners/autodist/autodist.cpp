@@ -9,6 +9,7 @@
 #include "core/plugin/plugin.h"
 #include "core/search/baselines.h"
 #include "core/search/reporter.h"
+#include "plugins/planners/autodist/known_starts.h"
 #include "plugins/planners/autodist/report.h"
 #include "plugins/planners/autodist/search.h"
 #include "plugins/planners/autodist/trial_record.h"
@@ -86,12 +87,22 @@ std::string builder_names() {
   return names;
 }
 
-// Equal shares, or shares by speed where these are better.
-Strategy base_for(const Problem& problem, Evaluator& evaluator) {
-  const Strategy equal = data_parallel(problem), by_speed = data_parallel_proportional(problem);
-  if (equal == by_speed) return equal;
-  const std::vector<Score> scores = evaluator.evaluate(std::vector<Strategy>{equal, by_speed});
-  return scores[1].better_than(scores[0]) ? by_speed : equal;
+// Equal shares; or shares by speed, or those of a start strategy, where these are better.
+Strategy base_for(const Problem& problem, const std::vector<Strategy>& known,
+                  Evaluator& evaluator) {
+  std::vector<Strategy> bases = {data_parallel(problem)};
+  const auto add = [&](Strategy base) {
+    if (std::ranges::find(bases, base) == bases.end()) bases.push_back(std::move(base));
+  };
+  add(data_parallel_proportional(problem));
+  for (const Strategy& strategy : known)
+    if (auto base = base_of(complete(strategy, *problem.cluster))) add(*std::move(base));
+  if (bases.size() == 1) return bases.front();
+  const std::vector<Score> scores = evaluator.evaluate(bases);
+  std::size_t best = 0;
+  for (std::size_t b = 1; b < bases.size(); ++b)
+    if (scores[b].better_than(scores[best])) best = b;
+  return bases[best];
 }
 
 // One search: its budget, and what its observer is told.
@@ -99,13 +110,14 @@ class Run {
  public:
   Run(const Problem& problem, const SyncTask& task, Evaluator& evaluator,
       const AutoDistOptions& options, const PlannerOptions& common, Observer& observer,
-      std::stop_token stop, TrialRecord record)
+      std::stop_token stop, TrialRecord record, KnownStarts starts)
       : problem_(problem),
         task_(task),
         options_(options),
         common_(common),
         stop_(std::move(stop)),
         record_(std::move(record)),
+        starts_(std::move(starts)),
         known_(record_.count()),
         trials_(record_, [&](std::span<const Strategy> s) { return evaluator.evaluate(s); }),
         search_(
@@ -119,6 +131,9 @@ class Run {
   }
 
   PlanResult run() {
+    if (starts_.best)
+      reporter_.improvement(*starts_.best, {0, 0, reporter_.elapsed(), starts_.best_score});
+    search_.know(starts_.plans, starts_.scores);
     search_.try_builders(batch_of(all_builds(task_, common_.seed).size()));
     while (trials_.next_known() > 0 && !stop_.stop_requested())
       if (!search_.play_round(trials_.next_known())) refuse_trials();
@@ -158,7 +173,20 @@ class Run {
     result.note = note_of(search_);
     result.facts = facts_of(search_, task_);
     result.curves = curves_of(search_);
+    take_starts(result);
     return result;
+  }
+  // A start strategy is never lost: what the search cannot change may still be the best.
+  void take_starts(PlanResult& result) const {
+    if (starts_.left_out > 0)
+      result.facts.push_back(
+          {"Start strategies left out",
+           fmt::format("{}: lossy or stale, which would change the results of training",
+                       starts_.left_out)});
+    if (!starts_.best || !starts_.best_score.better_than(result.score)) return;
+    result.strategy = *starts_.best;
+    result.score = starts_.best_score;
+    result.note += "; a start strategy is the best";
   }
 
   const Problem& problem_;
@@ -167,6 +195,7 @@ class Run {
   const PlannerOptions& common_;
   const std::stop_token stop_;
   TrialRecord record_;
+  const KnownStarts starts_;
   const std::int64_t known_;
   RecordedTrials trials_;
   Search search_;
@@ -177,6 +206,7 @@ class Run {
 std::string options_text(const PlannerOptions& options) {
   std::string text = "seed=" + std::to_string(options.seed);
   for (const auto& [key, value] : options.set) text += " " + key + "=" + value;
+  if (!options.seeds.empty()) text += " starts=" + digest_of_starts(options.seeds);
   return text;
 }
 
@@ -198,11 +228,21 @@ class AutoDist final : public Planner {
                   std::shared_ptr<const SearchTree> resume) override {
     const AutoDistOptions options = AutoDistOptions::from(common);
     TrialRecord record = record_for(common, resume.get());
-    const SyncTask task(problem, base_for(problem, evaluator), options.rows);
+    const std::vector<Strategy> none;
+    const std::vector<Strategy>& known = options.builder.empty() ? common.seeds : none;
+    const SyncTask task(problem, base_for(problem, known, evaluator), options.rows);
     if (!options.builder.empty()) return built(task, evaluator, options, observer);
-    if (task.devices.size() < 2 || task.variables.empty()) return plain(task, evaluator, observer);
+    KnownStarts starts = KnownStarts::of(task, known, evaluator);
+    if (task.devices.size() < 2 || task.variables.empty()) {
+      PlanResult result = plain(task, evaluator, observer);
+      if (starts.best && starts.best_score.better_than(result.score)) {
+        result.strategy = *starts.best;
+        result.score = starts.best_score;
+      }
+      return result;
+    }
     return Run(problem, task, evaluator, options, common, observer, std::move(stop),
-               std::move(record))
+               std::move(record), std::move(starts))
         .run();
   }
 

@@ -41,6 +41,16 @@ void Search::keep(Trial trial) {
   if (found) found(trials_.back());
 }
 
+void Search::know(std::vector<SyncPlan> plans, std::span<const Score> scores) {
+  CHECK(plans.size() == scores.size() && trials_.empty(), "known plans come first, with scores");
+  for (std::size_t i = 0; i < plans.size(); ++i) {
+    if (!seen_.insert(strategy_of(task_, plans[i]).digest()).second) continue;
+    Trial trial{std::move(plans[i]), scores[i], {}, {}, -1, false};
+    if (ranker_) trial.features = featurizer_.of(trial.plan);
+    keep(std::move(trial));
+  }
+}
+
 void Search::try_builders(std::size_t most) {
   std::vector<BuiltPlan> builds = all_builds(task_, seed_);
   builds.resize(std::min(builds.size(), std::max<std::size_t>(most, 1)));

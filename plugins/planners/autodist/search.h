@@ -10,6 +10,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <unordered_set>
 #include <vector>
@@ -43,7 +44,7 @@ struct Trial {
   Score score;
   PlanFeatures features;         // where something learns
   std::optional<double> judged;  // its score before it was tried
-  std::int64_t round = -1;       // -1: a builder's
+  std::int64_t round = -1;       // -1: a builder's, or known before
   bool hit = false;              // better than the best builder
 };
 
@@ -58,6 +59,9 @@ class Search {
   Search(const SyncTask& task, const SearchOptions& options, TrialSource trials,
          std::uint64_t seed);
 
+  // Plans that were tried before the search, with what they showed; before all else. They are
+  // learned from and changed as builders' are.
+  void know(std::vector<SyncPlan> plans, std::span<const Score> scores);
   // Of at most `most` builders; the first ones are the more usual ones.
   void try_builders(std::size_t most);
   // One round of at most `count` trials. False: there was nothing new to try.

@@ -4,6 +4,10 @@
 // ("GDP-generalization + finetune", section 4.3), or from nothing ("GDP-one").
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <functional>
+#include <numeric>
+
 #include "core/base/error.h"
 #include "core/plugin/plugin.h"
 #include "plugins/planners/gdp/course.h"
@@ -19,7 +23,7 @@ struct GdpOptions {
   PpoOptions ppo;
   PlacementOptions task;
   NetworkSize size;
-  std::string mode, weights;
+  std::string mode, weights, attention_of;
 
   static GdpOptions from(const PlannerOptions& given);
 };
@@ -44,6 +48,7 @@ GdpOptions GdpOptions::from(const PlannerOptions& given) {
   options.mode = given.choice("mode", paper ? "one" : "finetune", {"finetune", "one", "zero-shot"});
   options.ppo.learns = options.mode != "zero-shot";
   options.weights = given.text("weights", "");
+  options.attention_of = given.text("attention-of", "");
   return options;
 }
 
@@ -96,14 +101,50 @@ std::vector<OptionHelp> Gdp::options() const {
       {"segment", "128", "units that attend to each other and to the segment before"},
       {"attention", "true", "false: every unit on its own (GDP 4.4)"},
       {"superposition", "true", "false: layers are not conditioned on the graph (GDP 4.4)"},
+      {"attention-of", "", "an op: tell to which others the policy attends when it places it"},
       {"variant", "default", "paper: as printed, with tables 3 and 4"},
   };
+}
+
+// Where the policy looks when it places the op: its strongest in words, all as a curve.
+void add_attention(PlanResult& result, const Problem& problem, const PlacementTask& task,
+                   const Network& network, OpId op) {
+  const std::int32_t unit = task.units().of_op[op.index()];
+  const std::vector<float> seen = network.attention(task.features(), unit);
+  if (seen.empty()) return;
+  std::vector<std::int32_t> order(seen.size());
+  std::iota(order.begin(), order.end(), 0);
+  constexpr std::size_t kTold = 5;
+  const auto most = std::min(kTold, order.size());
+  std::ranges::partial_sort(order, order.begin() + static_cast<std::ptrdiff_t>(most),
+                            std::greater(), [&](std::int32_t u) { return seen[static_cast<std::size_t>(u)]; });
+  std::string words;
+  for (std::size_t i = 0; i < most; ++i) {
+    const auto u = static_cast<std::size_t>(order[i]);
+    words += fmt::format("{}{} {:.1f} %", i == 0 ? "" : ", ",
+                         problem.graph->op(task.units().leader[u]).name, 100 * seen[u]);
+  }
+  const std::string title = "Attention of " + problem.graph->op(op).name;
+  result.facts.push_back({title, words});
+  PlanResult::Curve curve{title, "Share", "Units in the order of the graph", "% of its attention", {}};
+  for (std::size_t u = 0; u < seen.size(); ++u)
+    curve.points.emplace_back(static_cast<double>(u), 100.0 * static_cast<double>(seen[u]));
+  result.curves.push_back(std::move(curve));
+}
+
+OpId op_named(const Problem& problem, const std::string& name) {
+  if (name.empty()) return {};
+  const OpId op = problem.graph->find_op(name);
+  if (op.valid()) return op;
+  throw InputError("", "--set attention-of=" + name, "the graph has no op of this name",
+                   "give one of its ops: inspect lists them");
 }
 
 PlanResult Gdp::plan(const Problem& problem, Evaluator& evaluator, const PlannerOptions& common,
                      Observer& observer, std::stop_token stop,
                      std::shared_ptr<const SearchTree>) {
   const GdpOptions options = GdpOptions::from(common);
+  const OpId looked_at = op_named(problem, options.attention_of);
   std::string note;
   Network network = network_for(options, common.seed, note);
   PlacementOptions task_options = options.task;
@@ -111,6 +152,7 @@ PlanResult Gdp::plan(const Problem& problem, Evaluator& evaluator, const Planner
   PlacementTask task(problem, evaluator, task_options);
   Budget budget(task, common, observer, std::move(stop));
   task.evaluate(task.known_placements());
+  const Starts starts(problem, task, evaluator, common.seeds);
   RoundReport last;
   Course course;
   std::int64_t rounds = 0;
@@ -121,13 +163,14 @@ PlanResult Gdp::plan(const Problem& problem, Evaluator& evaluator, const Planner
     budget.report(false);
   }
   budget.report(true);
-  PlanResult result = result_of(task);
+  PlanResult result = starts.result_of(task);
   result.note = fmt::format("{} rounds on {} units{}", rounds, task.units().count, note);
   result.facts = {{"Units placed as one", std::to_string(task.units().count)},
                   {"Choices of a unit", std::to_string(task.choices().size())},
                   {"Policy's entropy", fmt::format("{:.3f} nats", last.entropy)},
                   {"Mean reward of the last round", fmt::format("{:.3f}", last.mean_reward)}};
   result.curves = course.curves();
+  if (looked_at.valid()) add_attention(result, problem, task, network, looked_at);
   return result;
 }
 

@@ -28,6 +28,7 @@ class Hdp final : public Planner {
     PlacementTask task(problem, evaluator, how);
     Budget budget(task, common, observer, std::move(stop));
     task.evaluate(task.known_placements());
+    const Starts starts(problem, task, evaluator, common.seeds);
     HdpModel model(task.features(), common.seed);
     Random random(common.seed);
     Course course;
@@ -51,7 +52,7 @@ class Hdp final : public Planner {
       budget.report(false);
     }
     budget.report(true);
-    PlanResult result = result_of(task);
+    PlanResult result = starts.result_of(task);
     result.note = fmt::format("{} rounds, {} units in {} groups", rounds, task.units().count,
                               model.groups());
     result.facts = {{"Groups", std::to_string(model.groups())},

@@ -120,7 +120,8 @@ at::Tensor Model::embed(const Inputs& graph) const {
 }
 
 // Multi-head attention within segments and to the segment before. [N, width] to [N, width].
-at::Tensor Model::attend(const Transformer& t, const at::Tensor& rows) const {
+at::Tensor Model::attend(const Transformer& t, const at::Tensor& rows,
+                         std::vector<at::Tensor>* attention) const {
   const std::int64_t units = rows.size(0), length = std::min<std::int64_t>(size_.segment, units);
   const std::int64_t segments = (units + length - 1) / length, padded = segments * length;
   const std::int64_t heads = size_.heads, head = size_.head_width;
@@ -145,28 +146,31 @@ at::Tensor Model::attend(const Transformer& t, const at::Tensor& rows) const {
           .view({segments, 1, 1, 2 * length});
   const at::Tensor logits =
       at::matmul(query, key.transpose(2, 3)) / std::sqrt(static_cast<double>(head)) + mask;
-  const at::Tensor mixed = at::matmul(at::softmax(logits, -1), value);
+  const at::Tensor weights = at::softmax(logits, -1);
+  if (attention != nullptr) attention->push_back(weights.mean(1));
+  const at::Tensor mixed = at::matmul(weights, value);
   return product(mixed.transpose(1, 2).reshape({padded, heads * head}), t.out).narrow(0, 0, units);
 }
 
 // Norms come before their layers, which keeps learning stable without a warm-up.
 at::Tensor Model::run(const Transformer& t, const at::Tensor& rows,
-                      const at::Tensor& condition) const {
+                      const at::Tensor& condition, std::vector<at::Tensor>* attention) const {
   const auto conditioned = [&](const at::Tensor& x) {
     return condition.defined() ? x * condition : x;
   };
   at::Tensor x = rows;
-  if (size_.attention) x = x + attend(t, conditioned(normed(x, t.before_attention)));
+  if (size_.attention) x = x + attend(t, conditioned(normed(x, t.before_attention)), attention);
   const at::Tensor inner = at::relu(product(conditioned(normed(x, t.before_inner)), t.inner) +
                                     parameters[t.inner_bias]);
   return x + product(inner, t.outer) + parameters[t.outer_bias];
 }
 
-at::Tensor Model::log_probabilities(const Inputs& graph) const {
+at::Tensor Model::log_probabilities(const Inputs& graph,
+                                    std::vector<at::Tensor>* attention) const {
   at::Tensor x = product(embed(graph), to_width_), condition;
   if (size_.superposition)
     condition = 1 + at::tanh(product(run(conditioner_, x, {}), condition_out_));
-  for (const Transformer& layer : layers_) x = run(layer, x, condition);
+  for (const Transformer& layer : layers_) x = run(layer, x, condition, attention);
   x = normed(x, last_);
   if (condition.defined()) x = x * condition;
   at::Tensor choice = parameters[choice_rows_].index_select(0, graph.choice_row);

@@ -20,8 +20,10 @@ class Model {
   explicit Model(const NetworkSize& size);
   neural::Parameters parameters;
 
-  // Logarithms of the probabilities, [N, A].
-  at::Tensor log_probabilities(const Inputs& graph) const;
+  // Logarithms of the probabilities, [N, A]. `attention`: gets one of each layer, mean over heads:
+  // [segments, length, 2 length], columns being the segment before and then the segment itself.
+  at::Tensor log_probabilities(const Inputs& graph,
+                               std::vector<at::Tensor>* attention = nullptr) const;
 
  private:
   struct Norm {
@@ -42,9 +44,11 @@ class Model {
   at::Tensor product(const at::Tensor& rows, std::size_t weight) const;
   at::Tensor normed(const at::Tensor& rows, const Norm& norm) const;
   at::Tensor embed(const Inputs& graph) const;
-  at::Tensor attend(const Transformer& t, const at::Tensor& rows) const;
+  at::Tensor attend(const Transformer& t, const at::Tensor& rows,
+                    std::vector<at::Tensor>* attention) const;
   // `condition`: what the dense layers' inputs are multiplied by; undefined: nothing.
-  at::Tensor run(const Transformer& t, const at::Tensor& rows, const at::Tensor& condition) const;
+  at::Tensor run(const Transformer& t, const at::Tensor& rows, const at::Tensor& condition,
+                 std::vector<at::Tensor>* attention = nullptr) const;
 
   const NetworkSize size_;
   std::size_t type_rows_, unit_in_, unit_bias_, to_width_;

@@ -100,9 +100,22 @@ struct Network::State {
     return cross_entropy(model.log_probabilities(Inputs(*answer.graph, device)), answer.choice_of);
   }
 
+  void step(neural::AdamOptions options) {
+    if (share) {
+      const auto [gradients, rate] = share(model.parameters.gradient_copy(), options.rate);
+      CHECK(gradients.size() == model.parameters.size(), "one value a parameter");
+      const at::NoGradGuard no_gradient;
+      model.parameters.gradients.copy_(at::from_blob(const_cast<float*>(gradients.data()),
+                                                     {std::ssize(gradients)}, at::kFloat));
+      options.rate = rate;
+    }
+    adam.step(model.parameters, options);
+  }
+
   NetworkSize size;
   Model model;
   neural::Adam adam;
+  Share share;
   at::Device device = at::kCPU;
 };
 
@@ -163,13 +176,33 @@ Probabilities Network::probabilities(const GraphFeatures& graph) const {
   return result;
 }
 
+std::vector<float> Network::attention(const GraphFeatures& graph, std::int32_t unit) const {
+  CHECK(unit >= 0 && unit < graph.units, "a unit of the graph");
+  neural::on_one_thread();
+  const at::NoGradGuard no_gradient;
+  std::vector<at::Tensor> layers;
+  state_->model.log_probabilities(Inputs(graph, state_->device), &layers);
+  if (layers.empty()) return {};
+  const std::int64_t length = layers.front().size(1), segment = unit / length;
+  at::Tensor sum = at::zeros({2 * length});
+  for (const at::Tensor& layer : layers)
+    sum += layer[segment][unit % length].to(at::kCPU) / static_cast<double>(layers.size());
+  std::vector<float> result(static_cast<std::size_t>(graph.units), 0.0F);
+  for (std::int64_t column = 0; column < 2 * length; ++column) {
+    const std::int64_t seen = (segment - 1) * length + column;
+    if (seen >= 0 && seen < graph.units)
+      result[static_cast<std::size_t>(seen)] = sum[column].item<float>();
+  }
+  return result;
+}
+
 double Network::improve(const GraphFeatures& graph, std::span<const Trial> trials,
                         const LearnOptions& options, std::span<const std::int32_t> model_answer) {
   neural::on_one_thread();
   state_->model.parameters.gradients.zero_();
   const at::Tensor objective = state_->objective(graph, trials, options, model_answer);
   (-objective).backward();
-  state_->adam.step(state_->model.parameters, {options.rate, 0, 1.0});
+  state_->step({options.rate, 0, 1.0});
   return objective.item<double>();
 }
 
@@ -190,9 +223,11 @@ double Network::imitate(std::span<const Answer> answers, double rate) {
     loss.backward();
     sum += loss.item<double>();
   }
-  state_->adam.step(state_->model.parameters, {rate, 1e-4, 1.0});
+  state_->step({rate, 1e-4, 1.0});
   return sum;
 }
+
+void Network::share_steps(Share share) { state_->share = std::move(share); }
 
 double Network::loss(const Answer& answer) const {
   neural::on_one_thread();

@@ -18,10 +18,12 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "plugins/planners/gdp/features.h"
@@ -82,6 +84,9 @@ class Network {
   std::string bytes(std::string_view note) const;
 
   Probabilities probabilities(const GraphFeatures& graph) const;
+  // How much the placement of one unit attends to each unit: mean over layers and heads, sum 1.
+  // Empty: the network has no attention.
+  std::vector<float> attention(const GraphFeatures& graph, std::int32_t unit) const;
   // One step of Adam on PPO's clipped objective (GDP 6.1), means over drawn units and trials, the
   // bonus for entropy, and (not in the paper) that of giving the model answer, a choice by unit;
   // may be empty. Returns the objective before it.
@@ -96,6 +101,11 @@ class Network {
   // before. A loss is the cross entropy, nats, mean over units.
   double imitate(std::span<const Answer> answers, double rate);
   double loss(const Answer& answer) const;
+
+  // Called before every step of improve() and imitate() with its gradients and rate; the step is made
+  // with what it returns: where several processes learn together, with the mean of theirs.
+  using Share = std::function<std::pair<std::vector<float>, double>(std::vector<float>, double)>;
+  void share_steps(Share share);
 
   std::size_t parameter_count() const;
   std::vector<float> parameters() const;

@@ -104,6 +104,19 @@ std::vector<Placement> PlacementTask::known_placements() const {
   return known;
 }
 
+std::optional<Placement> PlacementTask::placement_of(const Strategy& strategy) const {
+  const Grouping& grouping = strategy.grouping ? *strategy.grouping : *problem_.grouping;
+  if (strategy.groups.size() != grouping.size()) return std::nullopt;
+  Placement placement;
+  for (const OpId leader : units_.leader) {
+    const auto& decision = strategy.groups[grouping.group_of(leader)];
+    const auto choice = decision ? std::ranges::find(choices_, *decision) : choices_.end();
+    if (choice == choices_.end()) return std::nullopt;
+    placement.push_back(static_cast<std::int32_t>(choice - choices_.begin()));
+  }
+  return placement;
+}
+
 Placement PlacementTask::canonical(const Placement& placement) const {
   const Cluster& cluster = *problem_.cluster;
   std::vector<std::int32_t> name(choices_.size(), -1);

@@ -42,6 +42,9 @@ class PlacementTask {
   // would put it (core/search/schedule/layers.h).
   std::vector<Placement> known_placements() const;
 
+  // The same as choices of units, where each unit's decision is one; nothing where one is not.
+  std::optional<Placement> placement_of(const Strategy& strategy) const;
+
   // Scores, counted; the best is kept. Calls `found` whenever it changes.
   std::vector<Score> evaluate(const std::vector<Placement>& placements);
   std::function<void(const Strategy&, const Score&)> found;

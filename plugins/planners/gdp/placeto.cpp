@@ -46,6 +46,7 @@ class PlacetoPlanner final : public Planner {
     PlacementTask task(problem, evaluator, whole_op_placement(common));
     Budget budget(task, common, observer, std::move(stop));
     task.evaluate(task.known_placements());
+    const Starts starts(problem, task, evaluator, common.seeds);
     const Placement start = task.best();
     Network network = Network::make(network_size(), common.seed);
     Placeto placeto(task, network, options);
@@ -63,7 +64,7 @@ class PlacetoPlanner final : public Planner {
       budget.report(false);
     }
     budget.report(true);
-    PlanResult result = result_of(task);
+    PlanResult result = starts.result_of(task);
     result.note = fmt::format("{} episodes of {} moves", episodes, placeto.groups());
     result.facts = {{"Moves of an episode", std::to_string(placeto.groups())},
                     {"Policy's entropy", fmt::format("{:.3f} nats", last.entropy)}};

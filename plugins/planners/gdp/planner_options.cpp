@@ -62,10 +62,25 @@ Progress Budget::progress() const {
   return {task_.evaluations(), task_.evaluations(), reporter_.elapsed(), task_.best_score()};
 }
 
-PlanResult result_of(const PlacementTask& task) {
+Starts::Starts(const Problem& problem, PlacementTask& task, Evaluator& evaluator,
+               const std::vector<Strategy>& known) {
+  std::vector<Placement> placements;
+  for (const Strategy& given : known) {
+    const Strategy strategy = complete(given, *problem.cluster);
+    if (auto placement = task.placement_of(strategy)) placements.push_back(*std::move(placement));
+    const Score score = evaluator.evaluate(strategy);
+    if (best_ && !score.better_than(score_)) continue;
+    best_ = strategy;
+    score_ = score;
+  }
+  if (!placements.empty()) task.evaluate(placements);
+}
+
+PlanResult Starts::result_of(const PlacementTask& task) const {
   PlanResult result;
-  result.strategy = task.best_strategy();
-  result.score = *task.best_score();
+  const bool start = best_ && score_.better_than(*task.best_score());
+  result.strategy = start ? *best_ : task.best_strategy();
+  result.score = start ? score_ : *task.best_score();
   result.evaluations = task.evaluations();
   return result;
 }

@@ -1,6 +1,7 @@
 // What the planners of this plugin share: options with ranges, and the budget of a search.
 #pragma once
 
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -39,7 +40,19 @@ class Budget {
   Reporter reporter_;
 };
 
-// The best of the task, without note and facts.
-PlanResult result_of(const PlacementTask& task);
+// Strategies that the caller knows (PlannerOptions::seeds): those that the task's choices can say
+// are placements to begin from, and the best of them all is never lost.
+class Starts {
+ public:
+  // Evaluates them, after the known placements.
+  Starts(const Problem& problem, PlacementTask& task, Evaluator& evaluator,
+         const std::vector<Strategy>& known);
+  // The best of the task or of these, without note and facts.
+  PlanResult result_of(const PlacementTask& task) const;
+
+ private:
+  std::optional<Strategy> best_;
+  Score score_;
+};
 
 }  // namespace strato::gdp

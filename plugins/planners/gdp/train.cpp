@@ -13,6 +13,7 @@
 #include "plugins/planners/gdp/train_checkpoint.h"
 #include "plugins/planners/gdp/train_settings.h"
 #include "plugins/planners/neural/learning_rate.h"
+#include "plugins/planners/neural/peers.h"
 
 namespace strato::gdp {
 namespace {
@@ -30,8 +31,15 @@ class Training {
   void resume();
   void hold_out();
   bool step();
+  bool step_or_save();
   bool learn();
   bool visit();
+  bool all_go_on(bool here);
+  void agree_on_start();
+  std::filesystem::path checkpoint_file() const;
+  std::int64_t of_this_process(std::int64_t number) const {
+    return number * peers_.processes() + peers_.rank();
+  }
   bool searches_are_due() const;
   double rate() const;
   void measure();
@@ -49,6 +57,7 @@ class Training {
   const std::stop_token stop_;
   const TrainSettings settings_;
   const TrainGround ground_;
+  neural::Peers peers_;
   const TeacherOptions teacher_;
   Network network_;
   LessonMemory memory_;
@@ -73,21 +82,48 @@ Training::Training(const TrainingOptions& options, const PluginRegistry* heurist
       stop_(std::move(stop)),
       settings_(TrainSettings::from(options)),
       ground_(options, settings_.groups, settings_.held_out),
+      peers_(options.rank, options.processes, options.master, settings_.patience),
       teacher_{settings_.search, heuristics},
       network_(settings_.start.empty() ? Network::make(settings_.size, options.seed)
                                        : Network::load(settings_.start)),
       memory_(ground_, settings_.whole, network_.size().neighbours, settings_.memory) {
-  if (options.processes > 1)
-    throw InputError("", "--processes", "gdp is trained by one process", "leave it out");
   resume();
   network_.move_to(settings_.device);
+  if (peers_.processes() == 1) return;
+  network_.share_steps([this](std::vector<float> gradients, double rate) {
+    auto step = neural::share_step(peers_, std::move(gradients), rate, false);
+    CHECK(step.has_value(), "nobody halts amid a step");
+    return std::pair(std::move(step->gradients), step->rate);
+  });
+}
+
+std::filesystem::path Training::checkpoint_file() const {
+  if (options_.rank == 0 || options_.checkpoint.empty()) return options_.checkpoint;
+  return options_.checkpoint.string() + ".rank" + std::to_string(options_.rank);
+}
+
+// Whether every process does: else nobody begins the next step.
+bool Training::all_go_on(bool here) {
+  return neural::share_step(peers_, {}, 0, !here).has_value();
+}
+
+void Training::agree_on_start() {
+  if (peers_.processes() == 1) return;
+  double sum = 0;
+  for (const float value : network_.parameters()) sum += std::abs(value);
+  const std::vector<float> own = {static_cast<float>(steps_), static_cast<float>(sum)};
+  for (const auto& other : peers_.exchange(own)) {
+    if (other == own) continue;
+    throw InputError(checkpoint_file().string(), "", "the processes stand at different steps",
+                     "delete all their checkpoints, or bring those that belong together");
+  }
 }
 
 void Training::resume() {
-  const auto checkpoint = read_checkpoint(options_.checkpoint, fingerprint());
+  const auto checkpoint = read_checkpoint(checkpoint_file(), fingerprint());
   if (!checkpoint) return;
   observer_.on_phase("reading the checkpoint");
-  network_ = Network::parse(checkpoint->network, options_.checkpoint.string());
+  network_ = Network::parse(checkpoint->network, checkpoint_file().string());
   network_.restore_optimizer(checkpoint->optimizer);
   begun_at_ = steps_ = checkpoint->steps;
   visits_ = checkpoint->visits;
@@ -101,12 +137,15 @@ void Training::resume() {
 std::string Training::fingerprint() const {
   std::string text = fmt::format("seed={} {}", options_.seed, ground_.fingerprint());
   for (const auto& [key, value] : options_.set)
-    if (key != "report" && key != "device") text += " " + key + "=" + value;
+    if (key != "report" && key != "device" && key != "patience") text += " " + key + "=" + value;
+  if (options_.processes > 1)
+    text += fmt::format(" processes={} rank={}", options_.processes, options_.rank);
   return text;
 }
 
-// The same after every pause: the network is not asked.
+// The same after every pause: the network is not asked. Of several processes the first one measures.
 void Training::hold_out() {
+  if (peers_.rank() > 0) return;
   observer_.on_phase("searching what only measures");
   held_out_.resize(static_cast<std::size_t>(settings_.held_out));
   parallel_for(held_out_.size(), options_.threads, [&](std::size_t i) {
@@ -132,16 +171,19 @@ double Training::rate() const {
 bool Training::learn() {
   while (searches_are_due()) {
     const int count = visits_ == 0 ? settings_.first : settings_.visits;
+    // Every process searches pairs of its own.
+    const std::int64_t first = visits_ * peers_.processes() + peers_.rank() * count;
     observer_.on_phase(
-        fmt::format("placing {}", ground_.name(ground_.pair(visits_, settings_.whole))));
-    if (!memory_.search(visits_, count, teacher_, evaluations_, stop_)) return false;
+        fmt::format("placing {}", ground_.name(ground_.pair(first, settings_.whole))));
+    if (!memory_.search(first, count, teacher_, evaluations_, stop_)) return all_go_on(false);
     visits_ += count;
     observer_.on_phase("learning");
   }
   if (memory_.size() == 0)
     throw InputError("", "training", "none of the models fits on the clusters that were tried",
                      "add larger clusters or smaller batches");
-  Random random(training_stream(options_.seed, "minibatch", steps_));
+  if (!all_go_on(!stop_.stop_requested() && !finished())) return false;
+  Random random(training_stream(options_.seed, "minibatch", of_this_process(steps_)));
   loss_sum_ += network_.imitate(memory_.minibatch(settings_.minibatch, random), rate());
   return true;
 }
@@ -149,9 +191,12 @@ bool Training::learn() {
 // Its loss is minus the mean reward of the last round. One that is stopped amid leaves nothing
 // behind.
 bool Training::visit() {
+  if (!all_go_on(!stop_.stop_requested() && !finished())) return false;
+  // All processes make the same number of steps: none of them stops amid.
+  const bool alone = peers_.processes() == 1;
   const std::vector<float> before = network_.parameters();
   const std::string optimizer = network_.optimizer_state();
-  const Pair pair = ground_.pair(steps_, settings_.whole);
+  const Pair pair = ground_.pair(of_this_process(steps_), settings_.whole);
   observer_.on_phase(fmt::format("placing {}", ground_.name(pair)));
   const Problem problem = ground_.problem(pair);
   const auto evaluator = make_simulating_evaluator(problem, options_.threads);
@@ -161,11 +206,11 @@ bool Training::visit() {
   PlacementTask task(problem, *evaluator, how);
   task.evaluate(task.known_placements());
   double loss = 0;
-  for (int round = 0; round < settings_.rounds && !stop_.stop_requested(); ++round)
+  for (int round = 0; round < settings_.rounds && !(alone && stop_.stop_requested()); ++round)
     loss = -play_round(network_, task, settings_.ppo, round,
-                       training_stream(options_.seed, "rounds", steps_), settings_.ppo.rollouts)
+                       training_stream(options_.seed, "rounds", of_this_process(steps_)), settings_.ppo.rollouts)
                 .mean_reward;
-  if (stop_.stop_requested()) {
+  if (alone && stop_.stop_requested()) {
     network_.set_parameters(before);
     network_.restore_optimizer(optimizer);
     return false;
@@ -177,11 +222,21 @@ bool Training::visit() {
 }
 
 bool Training::step() {
-  if (stop_.stop_requested()) return false;
   if (!(settings_.method == Method::Replay ? learn() : visit())) return false;
   ++losses_;
   ++steps_;
   return true;
+}
+
+// What is done stays when a process is lost.
+bool Training::step_or_save() {
+  if (peers_.processes() == 1) return !finished() && step();
+  try {
+    return step();
+  } catch (const InputError&) {
+    save();
+    throw;
+  }
 }
 
 bool Training::finished() const {
@@ -228,6 +283,7 @@ std::string Training::note() const {
                {"models", models},
                {"clusters", clusters},
                {"random_clusters", options_.random_clusters},
+               {"processes", options_.processes},
                {"set", set},
                {"steps", steps_},
                {"pairs", visits_},
@@ -241,17 +297,18 @@ std::string Training::note() const {
 void Training::save() {
   saved_ = Clock::now();
   if (!options_.checkpoint.empty())
-    write_checkpoint(options_.checkpoint,
+    write_checkpoint(checkpoint_file(),
                      {fingerprint(), steps_, visits_, evaluations_, elapsed(), loss_sum_, losses_,
                       network_.bytes(""), network_.optimizer_state(), memory_.records()});
   // Weights that learned nothing are not worth a file that is there.
   const bool worth = steps_ > begun_at_ || (steps_ > 0 && !std::filesystem::exists(options_.output));
-  if (!options_.output.empty() && worth) write_file(options_.output, network_.bytes(note()));
+  if (!options_.output.empty() && worth && peers_.rank() == 0) write_file(options_.output, network_.bytes(note()));
 }
 
 TrainingResult Training::run() {
+  agree_on_start();
   hold_out();
-  while (!finished() && step()) {
+  while (step_or_save()) {
     if (steps_ % settings_.report == 0) report();
     if (std::chrono::duration<double>(Clock::now() - saved_).count() >= settings_.save_seconds)
       save();
@@ -259,6 +316,7 @@ TrainingResult Training::run() {
   const bool stopped = !finished();
   report();
   save();
+  peers_.leave();
   return {last_, stopped};
 }
 

@@ -53,6 +53,7 @@ std::vector<OptionHelp> TrainSettings::help() {
       {"device", "cpu", "where the network computes: cpu, cuda"},
       {"held-out", text(d.held_out), "pairs that only measure; 0: none"},
       {"report", text(d.report), "steps from point to point of the curve"},
+      {"patience", text(d.patience), "seconds until a silent process is taken for lost"},
   };
 }
 
@@ -88,6 +89,7 @@ TrainSettings TrainSettings::from(const TrainingOptions& options) {
   s.size.superposition = given.boolean("superposition", true);
   s.start = given.text("start", "");
   s.device = given.text("device", s.device);
+  s.patience = std::max(1.0, number_option(given, "patience", s.patience, 1e6));
   return s;
 }
 

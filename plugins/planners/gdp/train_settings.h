@@ -21,6 +21,7 @@ struct TrainSettings {
   int report = 50;   // steps from point to point of the curve
   int groups = 60;
   double save_seconds = 30;
+  double patience = 30;  // seconds after which a silent process is taken for lost
 
   // Replay.
   double rate = 5e-4;

@@ -1,4 +1,4 @@
-#include "plugins/planners/tag/train_peers.h"
+#include "plugins/planners/neural/peers.h"
 
 // LibTorch's logging defines a CHECK of its own.
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <chrono>
 #include <cstring>
@@ -14,7 +15,7 @@
 
 #include "core/base/error.h"
 
-namespace strato::tag {
+namespace strato::neural {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -186,4 +187,23 @@ void Peers::leave() {
   }
 }
 
-}  // namespace strato::tag
+std::optional<SharedStep> share_step(Peers& peers, std::vector<float> gradients, double rate,
+                                     bool halt) {
+  if (peers.processes() == 1)
+    return halt ? std::nullopt : std::optional(SharedStep{std::move(gradients), rate});
+  const std::size_t count = gradients.size();
+  gradients.push_back(static_cast<float>(rate));
+  gradients.push_back(halt ? 1.0F : 0.0F);
+  const auto rows = peers.exchange(gradients);
+  if (std::ranges::any_of(rows, [](const auto& row) { return row.back() != 0; }))
+    return std::nullopt;
+  SharedStep step{std::vector<float>(count, 0.0F), rows.front()[count]};
+  for (const auto& row : rows) {
+    CHECK(row.size() == count + 2, "all processes have the same network");
+    for (std::size_t i = 0; i < count; ++i) step.gradients[i] += row[i];
+  }
+  for (float& value : step.gradients) value /= static_cast<float>(rows.size());
+  return step;
+}
+
+}  // namespace strato::neural

@@ -8,11 +8,12 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
-namespace strato::tag {
+namespace strato::neural {
 
 class Peers {
  public:
@@ -33,4 +34,14 @@ class Peers {
   std::unique_ptr<State> state_;
 };
 
-}  // namespace strato::tag
+// What one step of all processes is: the mean of their gradients and the first one's rate, because
+// clocks differ. Nothing: one of them halts, and nobody steps. A process that halts still calls it,
+// with gradients of any values. One process: its own.
+struct SharedStep {
+  std::vector<float> gradients;
+  double rate = 0;
+};
+std::optional<SharedStep> share_step(Peers& peers, std::vector<float> gradients, double rate,
+                                     bool halt);
+
+}  // namespace strato::neural

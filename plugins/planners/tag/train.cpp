@@ -12,9 +12,9 @@
 #include "core/base/parallel.h"
 #include "core/base/random.h"
 #include "plugins/planners/neural/learning_rate.h"
+#include "plugins/planners/neural/peers.h"
 #include "plugins/planners/tag/train_buffer.h"
 #include "plugins/planners/tag/train_checkpoint.h"
-#include "plugins/planners/tag/train_peers.h"
 
 namespace strato::tag {
 namespace {
@@ -59,7 +59,7 @@ class Training {
   const std::stop_token stop_;
   const TrainSettings settings_;
   Grounds grounds_;
-  Peers peers_;
+  neural::Peers peers_;
   Network network_;
   ExampleBuffer buffer_;
   std::vector<Example> held_out_;
@@ -217,24 +217,15 @@ double Training::rate() const {
   return neural::learning_rate(settings_.learn.rate, options_, step_, elapsed());
 }
 
-// The mean gradient of all processes, and the first one's learning rate, because clocks differ.
-// False when one of them halts: then nobody steps.
+// False when a process halts: then nobody steps.
 bool Training::share(bool halt, LearnOptions& options) {
   if (peers_.processes() == 1) return !halt;
-  const std::size_t count = network_.parameter_count();
-  std::vector<float> own = halt ? std::vector<float>(count) : network_.gradients();
-  own.push_back(static_cast<float>(options.rate));
-  own.push_back(halt ? 1.0F : 0.0F);
-  const auto rows = peers_.exchange(own);
-  if (std::ranges::any_of(rows, [](const auto& row) { return row.back() != 0; })) return false;
-  std::vector<float> mean(count, 0.0F);
-  for (const auto& row : rows) {
-    CHECK(row.size() == own.size(), "all processes have the same network");
-    for (std::size_t i = 0; i < count; ++i) mean[i] += row[i];
-  }
-  for (float& value : mean) value /= static_cast<float>(rows.size());
-  network_.set_gradients(mean);
-  options.rate = rows.front()[count];
+  const auto shared = neural::share_step(
+      peers_, halt ? std::vector<float>(network_.parameter_count()) : network_.gradients(),
+      options.rate, halt);
+  if (!shared) return false;
+  network_.set_gradients(shared->gradients);
+  options.rate = shared->rate;
   return true;
 }
 

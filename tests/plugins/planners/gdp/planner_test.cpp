@@ -72,6 +72,30 @@ TEST(Gdp, StartsFromTheBundledWeights) {
   EXPECT_NE(other.note.find("fresh"), std::string::npos);
 }
 
+TEST(Gdp, TellsWhereItLooksWhenItPlacesAnOp) {
+  const Problem problem = sample("lenet", 64, "gdp");
+  const std::string name = problem.graph->op(OpId(1)).name;
+  PlannerOptions options = evaluations(20);
+  options.floor = false;
+  options.set = {{"mode", "one"}, {"attention-of", name}};
+  Observer quiet;
+  const auto planned = [&] {
+    return run_planner(*registry().planner("gdp"), problem, options, quiet, {});
+  };
+  const PlanResult result = planned();
+  const auto told = std::ranges::find(result.facts, "Attention of " + name, &PlanResult::Fact::name);
+  ASSERT_NE(told, result.facts.end());
+  EXPECT_NE(told->value.find(" %"), std::string::npos);
+  ASSERT_EQ(result.curves.back().title, "Attention of " + name);
+  double sum = 0;
+  for (const auto& [unit, percent] : result.curves.back().points) sum += percent;
+  EXPECT_NEAR(sum, 100, 0.1);
+  options.set["attention"] = "false";
+  EXPECT_NE(planned().curves.back().title, "Attention of " + name);
+  options.set["attention-of"] = "no such op";
+  EXPECT_THROW(planned(), InputError);
+}
+
 TEST(Gdp, DrawsWhatItsRoundsEarned) {
   const Problem problem = sample("lenet", 64, "gdp");
   for (const char* name : {"gdp", "hdp", "placeto"}) {

@@ -110,6 +110,31 @@ TEST(Network, GivesProbabilitiesAndIsTheSameTwice) {
   EXPECT_LE(p.entropy, std::log(p.choices) + 1e-6);
 }
 
+// Of every unit: shares of one whole, and nothing of what is further away than the segment before.
+TEST(Network, TellsWhereItLooks) {
+  const Ground ground(14, 3);
+  const GraphFeatures& features = ground.task.features();
+  const NetworkSize size = tiny_network();  // segments of 4
+  ASSERT_GT(features.units, 2 * size.segment);
+  const Network network = Network::make(size, 4);
+  for (std::int32_t unit = 0; unit < features.units; ++unit) {
+    const std::vector<float> seen = network.attention(features, unit);
+    ASSERT_EQ(std::ssize(seen), features.units);
+    double sum = 0;
+    for (std::int32_t other = 0; other < features.units; ++other) {
+      const float share = seen[static_cast<std::size_t>(other)];
+      const std::int32_t behind = unit / size.segment - other / size.segment;
+      EXPECT_EQ(share > 0, behind == 0 || behind == 1) << unit << " sees " << other;
+      sum += static_cast<double>(share);
+    }
+    EXPECT_NEAR(sum, 1, 1e-4) << unit;
+  }
+  EXPECT_ANY_THROW(network.attention(features, features.units));
+  NetworkSize blind = size;
+  blind.attention = false;
+  EXPECT_TRUE(Network::make(blind, 4).attention(features, 0).empty());
+}
+
 // Attention stops at the segment before: what is further away is not seen by the placement network.
 // The embedding has its own reach, so the graph here has no edges.
 TEST(Network, AttendsToItsSegmentAndTheOneBefore) {

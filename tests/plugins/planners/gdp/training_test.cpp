@@ -3,12 +3,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <future>
 
 #include "core/base/error.h"
 #include "core/base/file.h"
 #include "plugins/planners/gdp/train.h"
 #include "plugins/planners/gdp/train_checkpoint.h"
 #include "tests/core/store/temporary_folder.h"
+#include "tests/free_port.h"
 #include "tests/plugins/planners/gdp/kit.h"
 #include "tests/plugins/shipped.h"
 
@@ -82,6 +84,64 @@ TEST(Train, DoesNotDependOnThreads) {
     weights.push_back(Network::load(options.output).parameters());
   }
   EXPECT_EQ(weights[0], weights[1]);
+}
+
+// Each learns from pairs of its own, and all have one network after every step.
+TEST(TrainTogether, TwoRanksHaveOneNetwork) {
+  for (const Set& set : {kReplay, kPpo}) {
+    TemporaryFolder folder;
+    TrainingOptions options = tiny_training(set);
+    options.processes = 2;
+    options.master = free_master();
+    const auto run = [&](int rank) {
+      TrainingOptions own = options;
+      own.rank = rank;
+      own.checkpoint = folder / "c";
+      own.output = folder / "w.bin";
+      TrainingObserver quiet;
+      return make_trainer()->train(own, quiet, {});
+    };
+    const auto both = [&] {
+      auto other = std::async(std::launch::async, run, 1);
+      const TrainingResult first = run(0);
+      EXPECT_EQ(other.get().last.step, first.last.step);
+      return first;
+    };
+    EXPECT_EQ(both().last.step, 4);
+    const auto before = Network::load(folder / "w.bin").parameters();
+    EXPECT_TRUE(std::filesystem::exists(folder / "c.rank1"));
+    // They would not begin again with networks that differ.
+    options.steps = 6;
+    options.master = free_master();
+    EXPECT_EQ(both().last.step, 6);
+    EXPECT_NE(Network::load(folder / "w.bin").parameters(), before);
+    std::filesystem::remove(folder / "c.rank1");
+    options.master = free_master();
+    auto other = std::async(std::launch::async, run, 1);
+    EXPECT_THROW(run(0), InputError);
+    EXPECT_THROW(other.get(), InputError);
+  }
+}
+
+TEST(TrainTogether, OneThatStopsStopsAllAtTheSameStep) {
+  for (const Set& set : {kReplay, kPpo}) {
+    TrainingOptions options = tiny_training(set);
+    options.processes = 2;
+    options.steps = 1'000'000;
+    options.master = free_master();
+    const auto run = [&](int rank) {
+      TrainingOptions own = options;
+      own.rank = rank;
+      TrainingObserver quiet;
+      Impatient impatient;
+      return rank == 1 ? make_trainer()->train(own, impatient, impatient.stop.get_token())
+                       : make_trainer()->train(own, quiet, {});
+    };
+    auto other = std::async(std::launch::async, run, 1);
+    const TrainingResult first = run(0);
+    EXPECT_TRUE(first.stopped);
+    EXPECT_EQ(other.get().last.step, first.last.step);
+  }
 }
 
 TEST(Train, StoppedAtOnceItLeavesACheckpointToGoOnFrom) {

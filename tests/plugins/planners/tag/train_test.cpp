@@ -11,8 +11,8 @@
 
 #include "core/base/error.h"
 #include "core/base/file.h"
+#include "plugins/planners/neural/peers.h"
 #include "plugins/planners/tag/train_checkpoint.h"
-#include "plugins/planners/tag/train_peers.h"
 #include "tests/core/search/toy.h"
 #include "tests/core/store/temporary_folder.h"
 #include "tests/free_port.h"
@@ -280,7 +280,7 @@ TEST(TrainExamples, RecordsComeBackAndMakeTheSameFeatures) {
 TEST(TrainPeers, EveryoneGetsEverybodysNumbersInOrderOfRank) {
   const std::string master = free_master();
   const auto talk = [&](int rank) {
-    Peers peers(rank, 3, master, 20);
+    neural::Peers peers(rank, 3, master, 20);
     std::vector<std::vector<std::vector<float>>> heard;
     for (int round = 0; round < 4; ++round) {
       const std::vector<float> own = {static_cast<float>(rank), static_cast<float>(round)};
@@ -351,11 +351,11 @@ TEST(TrainPeers, OneThatStopsStopsAllAtTheSameStep) {
 TEST(TrainPeers, ALostOneEndsWithClearWords) {
   const std::string master = free_master();
   auto other = std::async(std::launch::async, [&] {
-    Peers peers(1, 2, master, 3);
+    neural::Peers peers(1, 2, master, 3);
     peers.exchange(std::vector<float>{1});
     peers.exchange(std::vector<float>{1});
   });
-  Peers peers(0, 2, master, 3);
+  neural::Peers peers(0, 2, master, 3);
   peers.exchange(std::vector<float>{0});
   peers.exchange(std::vector<float>{0});
   other.get();

@@ -1,0 +1,40 @@
+// Strategies that the caller knows already (PlannerOptions::seeds), as algorithm 1 can take them
+// up.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/search/evaluator.h"
+#include "plugins/planners/autodist/sync_task.h"
+
+namespace strato::autodist {
+
+// Whether training with it means what it means on one device: no lossy encoding, no staleness.
+bool keeps_results(const Strategy& strategy);
+
+// Data parallelism of it alone, which a search may begin from; nothing: it is something else.
+std::optional<Strategy> base_of(const Strategy& strategy);
+
+// What it says of each variable; nothing: it is no plan on the task's base, or has what the sampler
+// does not make (an order of the ring, sufficient factors).
+std::optional<SyncPlan> plan_of(const SyncTask& task, const Strategy& strategy);
+
+struct KnownStarts {
+  std::vector<SyncPlan> plans;   // on the task's base: changed as the search's own are
+  std::vector<Score> scores;     // of these
+  std::optional<Strategy> best;  // of all of them
+  Score best_score;
+  int left_out = 0;  // because they do not keep the results of training
+
+  // Evaluates each once.
+  static KnownStarts of(const SyncTask& task, std::span<const Strategy> known,
+                        Evaluator& evaluator);
+};
+
+// The same for the same strategies; empty: there are none.
+std::string digest_of_starts(std::span<const Strategy> known);
+
+}  // namespace strato::autodist
