@@ -7,6 +7,7 @@
 #include "core/base/file.h"
 #include "core/base/json.h"
 #include "core/plugin/export.h"
+#include "core/strategy/variable_check.h"
 #include "tests/core/store/temporary_folder.h"
 #include "tests/free_port.h"
 #include "tests/plugins/engines/rank/small_nets.h"
@@ -124,7 +125,8 @@ RandomProblem on_toy_cluster(std::shared_ptr<const Graph> graph, int fast, int s
 class Pytorch : public testing::Test {
  protected:
   void SetUp() override {
-    ASSERT_FALSE(python().empty()) << "no python3 here has torch and numpy: app/setup installs them";
+    ASSERT_FALSE(python().empty())
+        << "no python3 here has torch and numpy: app/setup installs them";
   }
 
   // Exports it; false when the plan is for another number of ranks.
@@ -228,6 +230,35 @@ TEST_F(Pytorch, TheFolderRunsByItself) {
   ASSERT_EQ(run_program({python(), "-c", unpack, folder.string() + ".kept"}, folder_ / "said"), 0)
       << read_file(folder_ / "said");
   expect_trained({plan.problem.graph, "lenet", folder});
+}
+
+// Factors of products travel as duplicated ops do, which the folder can.
+TEST_F(Pytorch, WhatItsRanksCannotDoIsRefused) {
+  const Exportable plain = lenet(Mode::ReplicateAllReduce, {{DeviceId(0), 1}, {DeviceId(1), 1}});
+  const Graph& graph = *plain.problem.graph;
+  VariableSync variable;
+  for (std::size_t i = 0; i < graph.op_count(); ++i)
+    if (!gradient_products(graph, OpId(i)).empty()) variable.update = OpId(i);
+  ASSERT_TRUE(variable.update.valid());
+  const auto problem = [&](Synchroniser synchroniser, Encoding encoding, int staleness) {
+    Strategy strategy = plain.strategy;
+    SyncPart part{synchroniser, encoding, {}, {}, -1, {}};
+    if (synchroniser == Synchroniser::Ps) part.server = DeviceId(1);
+    strategy.variables = {{variable.update, 0, {part}, staleness}};
+    try {
+      exported_folder("pytorch", Exportable(plain.problem, strategy));
+    } catch (const InputError& error) {
+      return error.problem();
+    }
+    return std::string("no error");
+  };
+  const std::string refused =
+      "is synchronised in parts, encoded or stale, which train.py cannot do";
+  EXPECT_EQ(problem(Synchroniser::Ps, Encoding::None, 0), "no error");
+  EXPECT_EQ(problem(Synchroniser::Ps, Encoding::None, 1), refused);
+  EXPECT_EQ(problem(Synchroniser::Ps, Encoding::None, 2), refused);
+  EXPECT_EQ(problem(Synchroniser::AllReduce, Encoding::LowRank, 0), refused);
+  EXPECT_EQ(problem(Synchroniser::AllReduce, Encoding::SufficientFactors, 0), "no error");
 }
 
 TEST_F(Pytorch, AWrongNumberOfProcessesIsRefused) {
