@@ -87,7 +87,12 @@ TEST(StartStrategies, OtherPlannersDoNotMind) {
   const std::vector<std::string> searching = searches();
   for (const std::string& planner : planners()) {
     if (std::ranges::find(searching, planner) != searching.end()) continue;
-    const PlanResult result = planned(planner, problem, {merged(problem), odd(problem)}, 4);
+    PlannerOptions options;
+    options.budget_seconds = 0.5;
+    options.seeds = {merged(problem), odd(problem)};
+    Observer quiet;
+    const PlanResult result =
+        run_planner(*registry().planner(planner), problem, options, quiet, {});
     EXPECT_TRUE(result.strategy.is_complete()) << planner;
   }
 }
