@@ -195,12 +195,14 @@ Json groups_json(const PlanComparison& comparison) {
 
 Json variables_json(const PlanComparison& comparison) {
   Json variables = Json::array();
-  for (const VariableChange& row : comparison.variables)
+  for (const VariableChange& row : comparison.variables) {
+    if (!row.differs) continue;
     variables.push_back({{"variable", row.name},
                          {"bytes", row.bytes.value},
                          {"from", row.synchronised.from},
                          {"to", row.synchronised.to},
                          {"communication_s", seconds_json(row.communication)}});
+  }
   return variables;
 }
 
@@ -233,7 +235,90 @@ Json traffic_json(const PlanComparison& comparison) {
   return traffic;
 }
 
+// --- more than two plans ---
+
+// "1", "2", ...: columns of plans, whose names may be long.
+std::vector<std::string> plan_columns(std::vector<std::string> before, const PlanMatrix& matrix) {
+  for (std::size_t p = 0; p < matrix.plans.size(); ++p) before.push_back(std::to_string(p + 1));
+  return before;
+}
+
+std::string matrix_plans_text(const PlanMatrix& matrix) {
+  Table table({"", "plan", "step time", "to the best", "samples/s", "fullest device",
+               "between machines", "price", "model", "cluster"});
+  table.align_left(1);
+  const Nanos best = matrix.plans[matrix.best()].figures.step_time;
+  for (std::size_t p = 0; p < matrix.plans.size(); ++p) {
+    const MatrixPlan& plan = matrix.plans[p];
+    const PlanFigures& figures = plan.figures;
+    const double above = best > Nanos(0) ? figures.step_time / best - 1 : 0;
+    table.add({std::to_string(p + 1), figures.label, time_text(figures.step_time),
+               p == matrix.best() ? "best" : fmt::format("{:+.1f} %", 100 * above),
+               significant_text(figures.samples_per_second()),
+               fmt::format("{} of {}{}", bytes_text(plan.peak), bytes_text(plan.capacity),
+                           figures.fits ? "" : " (too much)"),
+               bytes_text(plan.sent_between),
+               plan.price ? price_text(plan.price->per_million_samples) + " a million" : "-",
+               figures.model, figures.cluster});
+  }
+  return table.text();
+}
+
+// Words where the plans differ, and how long it takes in each.
+std::string matrix_rows_text(const std::vector<MatrixRow>& rows, const PlanMatrix& matrix,
+                             const char* name, bool all) {
+  Table table(plan_columns({name}, matrix));
+  for (std::size_t column = 0; column <= matrix.plans.size(); ++column) table.align_left(column);
+  return rows_text(rows, all, table, [&](const MatrixRow& row) {
+    std::vector<std::string> cells = {row.name};
+    for (std::size_t p = 0; p < row.decisions.size(); ++p)
+      cells.push_back(fmt::format("{}, {}", row.decisions[p], time_text(row.times[p])));
+    table.add(std::move(cells));
+  });
+}
+
+Json matrix_rows_json(const std::vector<MatrixRow>& rows) {
+  Json json = Json::array();
+  for (const MatrixRow& row : rows) {
+    if (!row.differs) continue;
+    Json times = Json::array();
+    for (const Nanos time : row.times) times.push_back(to_seconds(time));
+    json.push_back({{"name", row.name}, {"plans", row.decisions}, {"time_s", std::move(times)}});
+  }
+  return json;
+}
+
 }  // namespace
+
+std::string matrix_text(const PlanMatrix& matrix, bool all) {
+  std::string text = matrix_plans_text(matrix);
+  for (const MatrixPlan& plan : matrix.plans)
+    if (plan.unmatched_ops > 0)
+      text += fmt::format("  {}: {} ops are not in the model of the last plan\n", plan.figures.label,
+                          plan.unmatched_ops);
+  return text + matrix_rows_text(matrix.groups, matrix, "op group, on the path", all) +
+         matrix_rows_text(matrix.variables, matrix, "variable, travels", all);
+}
+
+Json matrix_json(const PlanMatrix& matrix) {
+  Json plans = Json::array();
+  for (const MatrixPlan& plan : matrix.plans) {
+    Json json = figures_json(plan.figures, plan.price);
+    json["fullest_device"] = plan.fullest;
+    json["peak_bytes"] = plan.peak.value;
+    json["capacity_bytes"] = plan.capacity.value;
+    json["sent_between_machines_bytes"] = plan.sent_between.value;
+    json["sent_in_machines_bytes"] = plan.sent_inside.value;
+    json["unmatched_ops"] = plan.unmatched_ops;
+    plans.push_back(std::move(json));
+  }
+  return {{"plans", std::move(plans)},
+          {"best", matrix.best()},
+          {"same_model", matrix.same_model},
+          {"same_cluster", matrix.same_cluster},
+          {"groups", matrix_rows_json(matrix.groups)},
+          {"variables", matrix_rows_json(matrix.variables)}};
+}
 
 Json comparison_json(const PlanComparison& comparison) {
   return {{"summary", comparison.sentence},

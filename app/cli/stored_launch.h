@@ -16,10 +16,13 @@ struct LaunchedPlan {
   const Strategy& strategy;
   std::string label;
   Score predicted;
+  const CostModel* replayed = nullptr;  // what ops take in truth, of engines that replay; null: as
+                                        // the problem says
 };
 
-// How a job was launched: the same text, the same way.
-std::string launch_options_text(const LaunchOptions& options);
+// How a job was launched: the same text, the same way. `replayed`: the costs that an engine which
+// replays takes its times from; for others they say nothing.
+std::string launch_options_text(const LaunchOptions& options, const CostModel& replayed);
 
 // `result`: of a job that finished.
 void store_launch(Workspace& workspace, const LaunchOptions& options, const LaunchedPlan& plan,

@@ -35,7 +35,7 @@ KnownTrial known_trials(Workspace& workspace, const LaunchOptions& options,
                         const LoadedModel& model, const Problem& problem) {
   const auto digests = digests_of(workspace, workspace.add(row_of(model, problem)),
                                   workspace.add(row_of(*problem.cluster)));
-  const std::string as = launch_options_text(options);
+  const std::string as = launch_options_text(options, *problem.cost);
   const auto known = std::make_shared<std::map<Digest, Nanos>>();
   for (const StoredLaunch& launch : workspace.launches()) {
     const auto digest = digests.find(launch.strategy);

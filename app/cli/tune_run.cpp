@@ -69,7 +69,9 @@ void store_round(const RoundSetting& setting, const TunePlan& plan, const JobEnd
   const Problem problem = problem_for(setting.problem, plan.strategy);
   const std::string label = fmt::format("{} {}: {}", setting.what, plan.round, plan.made_by);
   store_launch(*setting.workspace, setting.options,
-               {setting.model, problem, plan.strategy, label, plan.predicted.score}, end, result);
+               {setting.model, problem, plan.strategy, label, plan.predicted.score,
+                setting.replayed.get()},
+               end, result);
 }
 
 }  // namespace

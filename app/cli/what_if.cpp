@@ -1,4 +1,5 @@
-// what-if: a plan on a changed problem, curves over one parameter, and scaling tables.
+// what-if: a plan on a changed problem, beside one that is planned anew; curves over one parameter,
+// and scaling tables.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -10,7 +11,9 @@
 #include "app/cli/output.h"
 #include "app/cli/simulation_options.h"
 #include "core/base/error.h"
+#include "core/base/file.h"
 #include "core/base/quantity_text.h"
+#include "core/graph/with_precision.h"
 #include "core/search/baselines.h"
 #include "core/search/what_if_curve.h"
 
@@ -20,7 +23,9 @@ namespace {
 struct WhatIfCommand {
   PlanSource source;
   std::vector<std::string> changes;
-  std::string curve, scaling;
+  std::string curve, scaling, replan, save_cluster;
+  std::int64_t iterations = 200;
+  std::uint64_t seed = 1;
   SimulationOptions simulation;
 
   Simulate simulate() const {
@@ -70,10 +75,16 @@ ProblemChange parse_changes(const std::vector<std::string>& texts, const Problem
       if (*axis == WhatIfAxis::Batch) change.batch = whole_in(value, text);
     } else if (name == "bandwidth") {
       change.cluster.network_bandwidth = change.cluster.machine_bandwidth = number_in(value, text);
+    } else if (name == "precision") {
+      change.precision = precision_from(value);
     } else if (std::ranges::find(kinds, name, &MachineKind::name) != kinds.end()) {
-      change.cluster.machines[name] = whole_in(value, text);
+      if (GpuCatalogue::bundled().find(value) != nullptr) {
+        change.cluster.gpus[name] = value;
+      } else {
+        change.cluster.machines[name] = whole_in(value, text);
+      }
     } else {
-      std::string known = axis_names() + ", bandwidth";
+      std::string known = axis_names() + ", bandwidth, precision";
       for (const MachineKind& kind : kinds) known += ", " + kind.name;
       throw InputError("", text, "is no change of the problem",
                        fmt::format("write NAME=VALUE with one of {}", known));
@@ -83,22 +94,26 @@ ProblemChange parse_changes(const std::vector<std::string>& texts, const Problem
 }
 
 Json json_of(const StepFigures& figures, const Cluster& cluster) {
-  return {{"step_time_s", to_seconds(figures.step_time)},
+  Json json = {{"step_time_s", to_seconds(figures.step_time)},
           {"samples_per_s", figures.samples_per_second},
           {"efficiency", figures.efficiency},
           {"feasible", figures.feasible},
           {"fullest_device", cluster.device(figures.fullest).name},
           {"peak_bytes", figures.peak.value},
           {"capacity_bytes", figures.capacity.value}};
+  if (figures.per_million_samples) json["usd_per_million_samples"] = *figures.per_million_samples;
+  return json;
 }
 
 Json json_of(const WhatIfPoint& point) {
   if (!point.problem.empty()) return {{"problem", point.problem}};
   const auto figures = [](const StepFigures& each) -> Json {
-    return {{"step_time_s", to_seconds(each.step_time)},
-            {"samples_per_s", each.samples_per_second},
-            {"efficiency", each.efficiency},
-            {"feasible", each.feasible}};
+    Json json = {{"step_time_s", to_seconds(each.step_time)},
+                 {"samples_per_s", each.samples_per_second},
+                 {"efficiency", each.efficiency},
+                 {"feasible", each.feasible}};
+    if (each.per_million_samples) json["usd_per_million_samples"] = *each.per_million_samples;
+    return json;
   };
   return {{"strategy", figures(point.strategy)}, {"data_parallel", figures(point.data_parallel)}};
 }
@@ -148,17 +163,34 @@ class Report {
              {"strategy", json_of(now, *changed.problem.cluster)},
              {"data_parallel", json_of(dp, *changed.problem.cluster)},
              {"remarks", changed.remarks}};
-    Table table({describe(change_), "step time", "samples/s", "efficiency", "fullest device"});
-    const auto add = [&](const char* name, const StepFigures& each, const Cluster& cluster) {
-      table.add(
-          {name, time_text(each.step_time), fmt::format("{:.4g}", each.samples_per_second),
-           percent_text(each.efficiency),
-           fmt::format("{}: {} of {}{}", cluster.device(each.fullest).name, bytes_text(each.peak),
-                       bytes_text(each.capacity), each.feasible ? "" : ", does not fit")});
+    Table table({describe(change_), "step time", "samples/s", "efficiency", "price",
+                 "fullest device"});
+    table.align_left(5);
+    const auto add = [&](const std::string& name, const StepFigures& each, const Cluster& cluster) {
+      table.add({name, time_text(each.step_time), fmt::format("{:.4g}", each.samples_per_second),
+                 percent_text(each.efficiency),
+                 each.per_million_samples
+                     ? fmt::format("${} a million", significant_text(*each.per_million_samples))
+                     : "-",
+                 fmt::format("{}: {} of {}{}", cluster.device(each.fullest).name,
+                             bytes_text(each.peak), bytes_text(each.capacity),
+                             each.feasible ? "" : ", does not fit")});
     };
     add("the plan today", before, *plan_.problem.cluster);
     add("the plan then", now, *changed.problem.cluster);
+    if (!options_.replan.empty()) {
+      const PlanResult anew = planned_anew(changed);
+      const Problem in_groups = problem_for(changed.problem, anew.strategy);
+      const StepFigures found = figures(in_groups, anew.strategy);
+      json_["replanned"] = json_of(found, *changed.problem.cluster);
+      json_["replanned"]["planner"] = options_.replan;
+      json_["replanned"]["evaluations"] = anew.evaluations;
+      json_["replanned"]["note"] = anew.note;
+      add("planned anew by " + options_.replan, found, *changed.problem.cluster);
+    }
     add("data parallel then", dp, *changed.problem.cluster);
+    if (!options_.save_cluster.empty())
+      write_file(options_.save_cluster, cluster_to_keep(plan_.problem.cluster, change_)->json());
     text_ += table.text();
   }
 
@@ -225,6 +257,17 @@ class Report {
   }
 
  private:
+  // Searches start from the plan as it is.
+  PlanResult planned_anew(const ChangedProblem& changed) const {
+    PlannerOptions options;
+    options.iterations = options_.iterations;
+    options.seed = options_.seed;
+    const Strategy carried = carry_over(plan_.strategy, changed);
+    if (!carried.grouping) options.seeds = {carried};
+    Observer silent;
+    return run_planner(*plugins().planner(options_.replan), changed.problem, options, silent, {});
+  }
+
   // "network", or "network=0.25:8" or "network=0.25:8:12".
   std::vector<double> values_of(WhatIfAxis axis) const {
     const std::string& given = options_.curve;
@@ -255,6 +298,8 @@ class Report {
 };
 
 int what_if(const WhatIfCommand& options, const Command& command) {
+  if (!options.replan.empty()) plugins().planner(options.replan);  // refuses an unknown one
+  check_writable(options.save_cluster, options.source.files());
   LoadedPlan plan = load_plan(options.source);
   for (const std::string& line : plan.unmatched) remark(line);
   Report report(options, std::move(plan));
@@ -268,19 +313,27 @@ int what_if(const WhatIfCommand& options, const Command& command) {
 
 void add_what_if(CLI::App& app, Command& command) {
   CLI::App* sub = add_command(app, command, "what-if",
-                              "Simulate a plan on a changed problem, without planning anew");
+                              "Simulate a plan on a changed problem, beside one that is planned anew");
   const auto options = std::make_shared<WhatIfCommand>();
   options->source.declare(*sub);
   sub->add_option("CHANGE", options->changes,
                   "NAME=VALUE, any number. batch=N; factors: network (bandwidth between machines), "
                   "links (bandwidth inside machines), bandwidth (both), latency, speed (of "
-                  "devices), memory; or a "
-                  "kind of machines and how many (v100=3)");
+                  "devices), memory; precision=float16; or a kind of machines and how many "
+                  "(v100=3), or which GPUs they have (v100=A100-SXM4-40GB)");
   sub->add_option("--curve", options->curve,
                   "Also a table over one parameter: NAME, NAME=LOW:HIGH or NAME=LOW:HIGH:POINTS");
   sub->add_option("--scaling", options->scaling,
                   "Also strong and weak scaling over the number of a kind of machines: KIND or "
                   "KIND=MOST");
+  sub->add_option("--replan", options->replan,
+                  "Also plan the changed problem anew, with this planner: see list planners");
+  sub->add_option("--iterations", options->iterations, "Of the planner")
+      ->capture_default_str()
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000'000}));
+  sub->add_option("--seed", options->seed, "Of the planner")->capture_default_str();
+  sub->add_option("--save-cluster", options->save_cluster,
+                  "Also write the changed cluster, as a file to plan for");
   options->simulation.declare(*sub, "fifo; priority: the plan's own");
   sub->callback([options, &command] {
     command.action = [=, &command] { return what_if(*options, command); };

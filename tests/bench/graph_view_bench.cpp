@@ -11,6 +11,7 @@
 #include "tests/bench/synthetic_graph.h"
 #include "tests/views/graph/sample_problems.h"
 #include "views/graph/graph_painter.h"
+#include "views/graph/in_place.h"
 #include "views/graph/op_search.h"
 
 namespace strato {
@@ -113,6 +114,18 @@ void query_ops(benchmark::State& state) {
   const OpQuery query = OpQuery::parse("type ~ layer and bytes > 4kB and not name ~ 'f1*2'");
   for (auto _ : state) benchmark::DoNotOptimize(find_ops(query, deep(), {}, nullptr, {}));
 }
+// What the window's thread does when a group was opened in place and laid out: the first of 60.
+void open_in_place(benchmark::State& state) {
+  const GraphScene scene = scene_of(deep(), {}, Overlay::Device);
+  OpenedPart part;
+  part.level = level_of(scene.content.nodes[0], *deep().grouping);
+  part.inside.content = parts_of(deep(), part.level, {});
+  part.inside.layout = layered_layout(layout_request(part.inside.content, FlowDirection::Down));
+  for (auto _ : state)
+    benchmark::DoNotOptimize(with_part({scene.content, scene.layout}, part, deep()));
+  state.counters["parts"] = static_cast<double>(part.inside.content.nodes.size());
+}
+BENCHMARK(open_in_place)->Unit(benchmark::kMillisecond);
 BENCHMARK(make_groups)->Unit(benchmark::kMillisecond);
 BENCHMARK(make_widest_level)->Unit(benchmark::kMillisecond);
 BENCHMARK(query_ops)->Unit(benchmark::kMillisecond);

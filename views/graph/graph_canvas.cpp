@@ -8,6 +8,7 @@
 #include <QToolTip>
 #include <QWheelEvent>
 #include <cmath>
+#include <utility>
 
 #include "views/style/style.h"
 
@@ -36,6 +37,12 @@ void GraphCanvas::show_layout(GraphLayout layout) {
   framed_ = false;
   frame();
   update();
+}
+
+void GraphCanvas::change_layout(GraphLayout layout) {
+  scene_.layout = std::move(layout);
+  scene_.hovered = -1;
+  keep_in_view();
 }
 
 // All of it when that is legible, else the most expensive part (the first node) at a readable size.
@@ -128,14 +135,21 @@ void GraphCanvas::mousePressEvent(QMouseEvent* event) {
   down_ = true;
   const auto map = mini_map(scene_, size());
   on_map_ = map && map->box.contains(last_);
+  const bool pans = event->button() != Qt::LeftButton || (event->modifiers() & Qt::ShiftModifier);
+  carried_ = on_map_ || pans ? -1 : scene_.node_at(last_);
   if (on_map_) move_by_map(last_);
 }
 
 void GraphCanvas::mouseMoveEvent(QMouseEvent* event) {
   const QPointF at = event->position();
   if (on_map_) return move_by_map(at);
-  if (down_ && (at - pressed_).manhattanLength() > QApplication::startDragDistance() / 2.0)
-    panning_ = true;
+  const double moved = (at - pressed_).manhattanLength(), least = QApplication::startDragDistance();
+  if (down_ && carried_ >= 0 && moved > least) {
+    down_ = false;
+    emit node_dragged(std::exchange(carried_, -1));
+    return;
+  }
+  if (down_ && carried_ < 0 && moved > least / 2) panning_ = true;
   if (panning_) {
     scene_.offset += at - last_;
     last_ = at;
@@ -164,6 +178,7 @@ void GraphCanvas::mouseMoveEvent(QMouseEvent* event) {
 void GraphCanvas::mouseReleaseEvent(QMouseEvent* event) {
   const bool click = down_ && !panning_ && !on_map_;
   down_ = panning_ = on_map_ = false;
+  carried_ = -1;
   const int node = scene_.node_at(event->position());
   if (click && event->button() == Qt::LeftButton)
     emit node_clicked(node, event->modifiers() & Qt::ControlModifier);
@@ -198,6 +213,7 @@ int GraphCanvas::neighbour(int key) const {
   double best_distance = 1e18;
   for (std::size_t n = 0; n < scene_.layout.nodes.size(); ++n) {
     const QPointF way = scene_.layout.nodes[n].center() - start;
+    if (scene_.content.nodes[n].frame) continue;
     const double along = key == Qt::Key_Right  ? way.x()
                          : key == Qt::Key_Left ? -way.x()
                          : key == Qt::Key_Down ? way.y()

@@ -1,5 +1,5 @@
-// Pan, zoom, hover and click over a drawn graph; tells what was clicked, and knows nothing about
-// sessions.
+// Pan, zoom, hover and click over a drawn graph; tells what was clicked or dragged, and knows nothing
+// about sessions. A drag of the ground pans, with Shift or the middle button one of a node, too.
 #pragma once
 
 #include <QWidget>
@@ -16,6 +16,7 @@ class GraphCanvas : public QWidget {
   GraphScene& scene() { return scene_; }
   const GraphScene& scene() const { return scene_; }
   void show_layout(GraphLayout layout);  // of scene().content; frames it
+  void change_layout(GraphLayout layout);  // the same: moves and zooms nothing
   void set_empty_text(const QString& text);
   void fit();
   void centre_on(int node);
@@ -25,6 +26,7 @@ class GraphCanvas : public QWidget {
   void node_clicked(int node, bool extend);  // -1: the ground
   void node_opened(int node);
   void node_hovered(int node);
+  void node_dragged(int node);
   void menu_wanted(int node, const QPoint& global);
   void cursor_info(const QString& text);
 
@@ -50,6 +52,7 @@ class GraphCanvas : public QWidget {
   GraphScene scene_;
   QString empty_text_;
   QPointF last_, pressed_;
+  int carried_ = -1;  // the node that was pressed, until it is clear what that is
   bool panning_ = false, on_map_ = false, down_ = false, framed_ = false;
 };
 

@@ -1,5 +1,6 @@
 #include "views/graph/graph_content.h"
 
+#include <QCoreApplication>
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -12,6 +13,10 @@
 
 namespace strato {
 namespace {
+
+struct GraphWords {
+  Q_DECLARE_TR_FUNCTIONS(GraphWords)
+};
 
 constexpr QSizeF kGroupSize(132, 44), kOpSize(132, 32), kBoundarySize(148, 32);
 constexpr qsizetype kLongestTooltip = 200;  // letters of a tooltip
@@ -113,10 +118,10 @@ class GroupLevel {
       ops += group.ops.size();
     }
     node.share = whole_ > 0 ? static_cast<double>(time.value) / whole_ : 0;
-    node.detail = part.size() > 1 ? QStringLiteral("%1 groups").arg(part.size())
-                                  : QStringLiteral("%1 ops").arg(ops);
+    node.detail = part.size() > 1 ? GraphWords::tr("%1 groups").arg(part.size())
+                                  : GraphWords::tr("%1 ops").arg(ops);
     node.tooltip =
-        QStringLiteral("<b>%1</b><br>%2 ops, %3 of all compute time (%4)<br>parameters %5")
+        GraphWords::tr("<b>%1</b><br>%2 ops, %3 of all compute time (%4)<br>parameters %5")
             .arg(node.name.left(kLongestTooltip).toHtmlEscaped())
             .arg(ops)
             .arg(style::percent(node.share), style::time(time), style::bytes(parameters));
@@ -148,7 +153,7 @@ void mark_equal_blocks(const Problem& problem, GraphContent& content) {
     node.block = static_cast<int>(first[n]);
     node.equals = count[first[n]];
     if (node.equals < 2) continue;
-    node.tooltip += QStringLiteral("<br>one of %1 equal blocks: E selects them all, and what you "
+    node.tooltip += GraphWords::tr("<br>one of %1 equal blocks: E selects them all, and what you "
                                    "then edit applies to each")
                         .arg(node.equals);
   }
@@ -170,7 +175,7 @@ void add_phases(const Problem& problem, GraphContent& content, const std::vector
 
 void keep_heaviest_edges(GraphContent& content) {
   if (content.edges.size() <= kMostEdges) return;
-  content.note = QStringLiteral("The %1 heaviest of %2 edges")
+  content.note = GraphWords::tr("The %1 heaviest of %2 edges")
                      .arg(kMostEdges)
                      .arg(content.edges.size());
   const auto weight = [](const GraphEdge& edge) { return -(edge.bytes + edge.back).value; };
@@ -189,12 +194,13 @@ GraphLevel level_of(const GraphNode& node, const Grouping& grouping) {
     return level;
   }
   level.group = node.group;
+  level.opened_ops = node.ops;
   level.ops = node.ops.empty() ? grouping.group(node.group).ops : node.ops;
   return level;
 }
 
 std::vector<OpId> ops_of(const GraphNode& node, const Grouping& grouping) {
-  if (node.boundary) return {};
+  if (node.boundary || node.frame) return {};
   if (node.op.valid()) return {node.op};
   if (!node.ops.empty()) return node.ops;
   if (node.groups.empty()) return grouping.group(node.group).ops;

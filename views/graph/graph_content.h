@@ -24,6 +24,7 @@ struct GraphNode {
   std::vector<OpId> ops;        // of a scope, ascending
   std::vector<GroupId> groups;  // of a bundle, ascending
   bool boundary = false;
+  bool frame = false;           // opened in place: its parts lie on it (see in_place.h)
   QString name, detail, tooltip;
   double share = 0;  // of all compute time (groups), of the opened ops' (scopes, ops)
   std::array<double, 4> phases{};  // shares of its time by Phase; sum to 1 but of a boundary
@@ -56,6 +57,7 @@ struct GraphLevel {
   std::vector<GroupId> groups;
   GroupId group;
   std::vector<OpId> ops;        // ascending; empty: a level of groups
+  std::vector<OpId> opened_ops = {};  // of the scope that it opens; empty: all of the group
 };
 // What a node opens; a group opens into all its ops.
 GraphLevel level_of(const GraphNode& node, const Grouping& grouping);

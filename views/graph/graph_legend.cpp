@@ -1,5 +1,6 @@
 #include "views/graph/graph_legend.h"
 
+#include <QCoreApplication>
 #include <QFontMetricsF>
 #include <algorithm>
 
@@ -11,6 +12,7 @@ namespace {
 constexpr double kSide = 8, kSwatch = 12, kGap = 16, kRampWidth = 140, kLongestEntry = 160;
 
 class LegendPainter {
+  Q_DECLARE_TR_FUNCTIONS(LegendPainter)
  public:
   LegendPainter(QPainter& painter, const QPalette& palette, const QFont& font, const QRectF& box)
       : painter_(painter), palette_(palette), metrics_(font), box_(box), x_(box.left() + kSide) {
@@ -45,7 +47,7 @@ class LegendPainter {
   }
 
  private:
-  static QString more(std::size_t count) { return QStringLiteral("and %1 more").arg(count); }
+  static QString more(std::size_t count) { return tr("and %1 more").arg(count); }
 
   void swatch(double width, const QColor& colour) {
     painter_.fillRect(QRectF(x_, box_.center().y() - kSwatch / 2, width + 0.5, kSwatch), colour);

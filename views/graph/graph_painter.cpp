@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "views/style/fitting_name.h"
+#include "views/style/mixed.h"
 #include "views/style/style.h"
 
 namespace strato {
@@ -13,13 +14,6 @@ namespace {
 constexpr double kSmallestText = 9, kLargestText = 14;  // px on the screen
 constexpr double kPlainBelow = 12;                      // px: lower boxes are plain rectangles
 constexpr double kFaint = 0.3;                          // what is not traced
-
-QColor blend(const QColor& a, const QColor& b, double part_of_b) {
-  const auto mix = [&](int x, int y) {
-    return static_cast<int>(std::lround(x * (1 - part_of_b) + y * part_of_b));
-  };
-  return QColor(mix(a.red(), b.red()), mix(a.green(), b.green()), mix(a.blue(), b.blue()));
-}
 
 class Painter {
  public:
@@ -30,19 +24,24 @@ class Painter {
         dark_(style::is_dark(scene.palette)) {
     ground_ = scene.palette.color(QPalette::Base);
     ink_ = scene.palette.color(QPalette::Text);
-    muted_ = blend(ink_, ground_, 0.4);
+    muted_ = mixed(ink_, ground_, 0.4);
     text_px_ = std::clamp(12 * scene.scale, kSmallestText, kLargestText);
     for (const char s : scene.selected) any_selected_ |= s != 0;
   }
 
   void paint() {
     painter_.setRenderHint(QPainter::Antialiasing);
+    for (std::size_t n = 0; n < scene_.content.nodes.size(); ++n) {
+      if (scene_.content.nodes[n].frame) paint_frame(n);
+    }
     for (const bool lit : {false, true}) {  // lit edges lie over the others
       for (std::size_t e = 0; e < scene_.content.edges.size(); ++e) {
         if (is_lit(scene_.content.edges[e]) == lit) paint_edge(e, lit);
       }
     }
-    for (std::size_t n = 0; n < scene_.content.nodes.size(); ++n) paint_node(n);
+    for (std::size_t n = 0; n < scene_.content.nodes.size(); ++n) {
+      if (!scene_.content.nodes[n].frame) paint_node(n);
+    }
   }
 
  private:
@@ -61,7 +60,7 @@ class Painter {
   QColor edge_colour(std::size_t e, bool lit) const {
     if (!scene_.edge_on_path.empty() && scene_.edge_on_path[e] != 0) return style::critical(dark_);
     if (lit) return style::selection(dark_);
-    return blend(ink_, ground_, any_selected_ || !scene_.traced.empty() ? 0.82 : 0.68);
+    return mixed(ink_, ground_, any_selected_ || !scene_.traced.empty() ? 0.82 : 0.68);
   }
 
   void paint_edge(std::size_t e, bool lit) {
@@ -134,6 +133,22 @@ class Painter {
     painter_.setOpacity(1);
   }
 
+  // Of a node that was opened in place: a ground for its parts, and its name.
+  void paint_frame(std::size_t n) {
+    const QRectF box = scene_.to_view(scene_.layout.nodes[n]);
+    if (!box.adjusted(-4, -4, 4, 4).intersects(view_)) return;
+    painter_.setPen(outline(n));
+    painter_.setBrush(mixed(ground_, ink_, 0.05));
+    painter_.drawRoundedRect(box, 4, 4);
+    if (box.width() < 36 || 26 * scene_.scale < kSmallestText) return;
+    QFont font = scene_.font;
+    font.setPixelSize(static_cast<int>(std::lround(text_px_)));
+    font.setWeight(QFont::DemiBold);
+    line(QRectF(box.left() + 10 * scene_.scale, box.top(), box.width() - 20 * scene_.scale,
+                26 * scene_.scale),
+         font, ink_, scene_.content.nodes[n].name, scene_.content.nodes[n].detail);
+  }
+
   QPen outline(std::size_t n) const {
     const GraphNode& node = scene_.content.nodes[n];
     if (scene_.selected[n] != 0) return QPen(style::selection(dark_), 3);
@@ -141,7 +156,7 @@ class Painter {
     if (scene_.found[n] != 0) return QPen(style::selection(dark_), 2, Qt::DotLine);
     if (!scene_.on_path.empty() && scene_.on_path[n] != 0) return QPen(style::critical(dark_), 2.5);
     const bool twin = is_twin(node);
-    return QPen(blend(ink_, ground_, twin ? 0.2 : 0.55), twin ? 1.5 : 1,
+    return QPen(mixed(ink_, ground_, twin ? 0.2 : 0.55), twin ? 1.5 : 1,
                 node.boundary || twin ? Qt::DashLine : Qt::SolidLine);
   }
 
@@ -168,7 +183,7 @@ class Painter {
     const auto stripe = [&](const QColor& colour, double share) {
       const double band = std::max(3.0, 12 * std::min(1.0, scene_.scale));
       const double height = box.height() * share;
-      painter_.fillRect(QRectF(box.left(), y, box.width(), height), blend(colour, ground_, 0.84));
+      painter_.fillRect(QRectF(box.left(), y, box.width(), height), mixed(colour, ground_, 0.84));
       painter_.fillRect(QRectF(box.left(), y, band, height), colour);
       y += height;
     };
@@ -183,7 +198,7 @@ class Painter {
     if (node.share <= 0 || box.height() < 10) return;
     const double height = std::max(2.0, std::min(3.0, 3 * scene_.scale));
     const QRectF track(box.left(), box.bottom() - height, box.width(), height);
-    painter_.fillRect(track, blend(ink_, ground_, 0.85));
+    painter_.fillRect(track, mixed(ink_, ground_, 0.85));
     painter_.fillRect(QRectF(track.topLeft(), QSizeF(track.width() * bar_part(node.share), height)),
                       muted_);
   }

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "core/base/error.h"
+#include "views/drag/move_dialog.h"
 #include "views/graph/group_graph_view.h"
 #include "views/models/strategy_edits.h"
 #include "views/style/text.h"
@@ -37,6 +38,7 @@ void GroupGraphView::make_actions() {
   path_action_ = add(tr("Critical Path"), Qt::Key_C, [this] { show_critical_path(!path_shown_); });
   for (QAction* action : {inputs_action_, outputs_action_, path_action_})
     action->setCheckable(true);
+  in_place_action_ = add(tr("Open or Close in Place"), Qt::Key_Space, [this] { toggle_in_place(); });
   menu.addSeparator();
   equal_action_ = add(tr("Select Equal Blocks"), Qt::Key_E, [this] { select_equal_blocks(); });
   merge_action_ = add(tr("Merge Selected Groups"), QKeySequence(QStringLiteral("Ctrl+G")),
@@ -45,6 +47,9 @@ void GroupGraphView::make_actions() {
                       [this] { split_selected(); });
   split_at_action_ = add(tr("Split Group before This Layer"),
                          QKeySequence(QStringLiteral("Ctrl+Alt+G")), [this] { split_at_selected(); });
+  rename_action_ = add(tr("Rename Group"), Qt::Key_F2, [this] { rename_selected(); });
+  move_action_ = add(tr("Move Selection to Device…"), {},
+                     [this] { move_selection(session_, *this); });
   menu.addSeparator();
   add(tr("Next Colours"), Qt::Key_O, [this] { next_overlay(1); });
   add(tr("Previous Colours"), QKeySequence(QStringLiteral("Shift+O")), [this] { next_overlay(-1); });
@@ -67,6 +72,9 @@ void GroupGraphView::update_actions() {
   merge_action_->setEnabled(problem_ && groups > 1);
   split_action_->setEnabled(problem_ && groups == 1);
   split_at_action_->setEnabled(problem_ && selection.op().has_value());
+  rename_action_->setEnabled(problem_ && groups == 1);
+  in_place_action_->setEnabled(problem_ && (groups > 0 || selection.op()));
+  move_action_->setEnabled(problem_ && groups > 0);
   up_action_->setEnabled(!levels_.empty());
 }
 
@@ -152,17 +160,19 @@ void GroupGraphView::show_menu(int node, const QPoint& global) {
   if (!known) clicked(node, false);
   QMenu menu(this);
   if (hit.group.valid()) add_places(menu, hit.group);
+  menu.addAction(move_action_);
   menu.addSeparator();
   if (hit.can_open()) {
-    menu.addAction(tr("Open"), this, [=, this, problem = problem_] {
+    menu.addAction(hit.frame ? tr("Close") : tr("Open"), this, [=, this, problem = problem_] {
       if (problem == problem_) open_node(hit);  // it may change under an open menu
     });
+    if (!hit.frame && !hit.boundary) menu.addAction(in_place_action_);
   }
   if (!levels_.empty()) menu.addAction(up_action_);
   menu.addSeparator();
   menu.addActions({inputs_action_, outputs_action_, path_action_});
   menu.addSeparator();
-  menu.addActions({equal_action_, merge_action_, split_action_, split_at_action_});
+  menu.addActions({equal_action_, merge_action_, split_action_, split_at_action_, rename_action_});
   menu.exec(global);
 }
 

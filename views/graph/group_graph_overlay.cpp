@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <utility>
 
 #include "views/graph/group_graph_view.h"
 #include "views/style/style.h"
@@ -27,8 +28,13 @@ bool GroupGraphView::wants_figures() const {
   if (is_quantity(canvas_->scene().overlay) || path_shown_) return true;
   const Strategy& strategy = session_.snapshot().strategy;  // whose ops are where, is in the outcome
   const GroupId opened = levels_.empty() ? GroupId() : levels_.back().group;
-  return opened.valid() && opened.index() < strategy.groups.size() && strategy.groups[opened] &&
-         strategy.groups[opened]->mode == Mode::ModelParallel;
+  const auto is_divided = [&](GroupId group) {
+    return group.valid() && group.index() < strategy.groups.size() && strategy.groups[group] &&
+           strategy.groups[group]->mode == Mode::ModelParallel;
+  };
+  return is_divided(opened) || std::ranges::any_of(parts_, [&](const OpenedPart& part) {
+           return is_divided(part.level.group);
+         });
 }
 
 // Of the outcome shown, when something asks for them.
@@ -108,8 +114,10 @@ void GroupGraphView::read_overlay() {
       scene.most_value = 0;
       for (const double value : scene.values)
         scene.most_value = std::max(scene.most_value, std::abs(value));
+      if (std::exchange(hint_is_overlays_, false)) bar_->set_hint(scene.content.note);
     } else if (is_change(scene.overlay) && !before) {
       scene.values.clear();
+      hint_is_overlays_ = true;
       bar_->set_hint(since_edit ? tr("Nothing was edited yet") : tr("Nothing to compare with yet"));
     }
     for (std::size_t n = 0; n < scene.values.size(); ++n) {
@@ -182,6 +190,7 @@ void GroupGraphView::set_overlay(Overlay overlay) {
   GraphScene& scene = canvas_->scene();
   scene.overlay = overlay;
   scene.values.clear();
+  hint_is_overlays_ = false;
   bar_->set_overlay(overlay);
   bar_->set_hint(scene.content.note);
   read_placement();

@@ -3,6 +3,7 @@
 #include <QKeyEvent>
 #include <QVBoxLayout>
 
+#include "views/drag/drag_start.h"
 #include "views/style/style.h"
 #include "views/style/text.h"
 
@@ -31,11 +32,13 @@ GroupGraphView::GroupGraphView(Session& session, QWidget* parent)
   stop_delay_.setInterval(kStopDelayMs);
   connect(&stop_delay_, &QTimer::timeout, this, [this] { bar_->show_stop(dot_.is_running()); });
   connect(&dot_, &DotProcess::done, this, &GroupGraphView::layout_done);
+  connect(&part_dot_, &DotProcess::done, this, &GroupGraphView::part_laid_out);
   connect(canvas_, &GraphCanvas::cursor_info, this, &GroupGraphView::cursor_info);
   connect(canvas_, &GraphCanvas::node_clicked, this, &GroupGraphView::clicked);
   connect(canvas_, &GraphCanvas::node_opened, this, [this](int node) {
     open_node(canvas_->scene().content.nodes[static_cast<std::size_t>(node)]);
   });
+  connect(canvas_, &GraphCanvas::node_dragged, this, &GroupGraphView::drag);
   connect(canvas_, &GraphCanvas::menu_wanted, this, &GroupGraphView::show_menu);
   connect(canvas_, &GraphCanvas::node_hovered, this, &GroupGraphView::hovered);
   connect(bar_, &GraphBar::level_wanted, this,
@@ -50,7 +53,10 @@ GroupGraphView::GroupGraphView(Session& session, QWidget* parent)
     read_placement();
     if (!bar_->query().isEmpty()) search_delay_.start();  // it may ask for devices and times
   });
-  connect(&session, &Session::outcome_changed, this, &GroupGraphView::read_placement);
+  connect(&session, &Session::outcome_changed, this, [this] {
+    read_placement();
+    if (!bar_->query().isEmpty()) search_delay_.start();
+  });
   connect(&figures_, &GraphFigures::ready, this, &GroupGraphView::read_placement);
   connect(&session.selection(), &Selection::changed, this, &GroupGraphView::read_selection);
   make_actions();
@@ -58,8 +64,23 @@ GroupGraphView::GroupGraphView(Session& session, QWidget* parent)
 }
 
 void GroupGraphView::problem_changed() {
-  if (problem_ == session_.snapshot().problem && problem_) return read_placement();
+  const auto before = problem_;
   problem_ = session_.snapshot().problem;
+  if (problem_ == before && problem_) return read_placement();
+  // Other names alone: what is open stays so.
+  if (before && problem_ && before->graph == problem_->graph && before->cost == problem_->cost &&
+      before->cluster == problem_->cluster &&
+      before->grouping->digest() == problem_->grouping->digest()) {
+    for (GraphLevel& level : levels_) {
+      if (level.group.valid() && level.opened_ops.empty())
+        level.name = text(problem_->grouping->group(level.group).name);
+    }
+    ++search_job_;
+    searching_ = false;
+    load_level();
+    if (!bar_->query().isEmpty()) query_changed(bar_->query());
+    return;
+  }
   op_times_.reset();
   levels_.clear();
   came_from_.reset();
@@ -111,6 +132,7 @@ void GroupGraphView::go_to_level(std::size_t depth) {
 void GroupGraphView::load_level() {
   pending_ = true;
   dot_.cancel();
+  forget_parts();
   update_path();
   bar_->set_hint({});
   const GraphLevel level = levels_.empty() ? GraphLevel{} : levels_.back();
@@ -132,6 +154,7 @@ void GroupGraphView::load_level() {
 
 void GroupGraphView::show_content(GraphContent content) {
   GraphScene& scene = canvas_->scene();
+  forget_parts();
   scene.content = std::move(content);
   scene.layout = {};
   scene.values.clear();
@@ -175,7 +198,8 @@ void GroupGraphView::layout_done(const GraphLayout& plain, const QString& hint) 
   bar_->show_stop(false);
   if (!hint.isEmpty()) bar_->set_hint(hint);
   const bool keep_first = other_ && fit_scale(*other_, view) >= fit_scale(layout, view);
-  canvas_->show_layout(keep_first ? *other_ : layout);
+  base_ = {canvas_->scene().content, keep_first ? *other_ : layout};
+  canvas_->show_layout(base_.layout);
   const auto& selected = canvas_->scene().selected;
   const auto first = std::ranges::find(selected, 1);
   if (first != selected.end()) canvas_->reveal(static_cast<int>(first - selected.begin()));
@@ -184,6 +208,7 @@ void GroupGraphView::layout_done(const GraphLayout& plain, const QString& hint) 
 bool GroupGraphView::is_selected(const GraphNode& node) const {
   const Selection& selection = session_.selection();
   const GroupId opened = levels_.empty() ? GroupId() : levels_.back().group;
+  if (node.frame && (selection.op() || picked_ != node.ops)) return false;
   if (node.op.valid()) return selection.op() == node.op;
   if (!node.ops.empty()) {
     if (selection.op()) return std::ranges::binary_search(node.ops, *selection.op());
@@ -230,6 +255,7 @@ void GroupGraphView::clicked(int node, bool extend) {
 
 void GroupGraphView::open_node(const GraphNode& node) {
   if (!problem_ || !node.can_open()) return;
+  if (node.frame) return close_in_place(node);
   if (node.boundary) return open_group(node.group);
   open_level(level_of(node, *problem_->grouping));
 }
@@ -241,6 +267,18 @@ void GroupGraphView::hovered(int node) {
     if (hit.group.valid()) group = hit.group;
   }
   session_.selection().hover_group(group);
+}
+
+// All that is selected, or else the node's group: placed are groups, not their ops.
+void GroupGraphView::drag(int node) {
+  if (!problem_ || problem_ != session_.snapshot().problem) return;
+  const GraphNode& hit = canvas_->scene().content.nodes[static_cast<std::size_t>(node)];
+  std::vector<GroupId> groups = hit.groups;
+  if (hit.group.valid()) groups = {hit.group};
+  const std::vector<GroupId>& selected = session_.selection().groups();
+  const bool among = std::ranges::any_of(
+      groups, [&](GroupId g) { return std::ranges::find(selected, g) != selected.end(); });
+  drag_groups(*canvas_, among ? selected : groups, *problem_);
 }
 
 void GroupGraphView::keyPressEvent(QKeyEvent* event) {

@@ -15,9 +15,12 @@
 #include "views/graph/graph_canvas.h"
 #include "views/graph/graph_figures.h"
 #include "views/graph/graph_legend.h"
+#include "views/graph/in_place.h"
 #include "views/graph/regroup.h"
 #include "views/graph/trace.h"
 #include "views/models/session.h"
+
+class QLineEdit;
 
 namespace strato {
 
@@ -29,6 +32,9 @@ class GroupGraphView : public QWidget {
   void open_group(GroupId group);
   void go_up();
   void go_to_level(std::size_t depth);  // 0: all groups
+  // Among its neighbours, which stay where they are but for the room that it needs; or closes it.
+  void toggle_in_place();  // what is selected, or is around that
+  const std::vector<OpenedPart>& opened_in_place() const { return parts_; }
   const std::vector<GraphLevel>& levels() const { return levels_; }  // opened, outermost first
   GraphCanvas& canvas() { return *canvas_; }
   GraphBar& bar() { return *bar_; }
@@ -46,6 +52,7 @@ class GroupGraphView : public QWidget {
   void merge_selected();
   void split_selected();   // by the scopes of its ops
   void split_at_selected();  // before the selected op's layer
+  void rename_selected();    // by a field in its place
 
  signals:
   void cursor_info(const QString& text);
@@ -66,7 +73,17 @@ class GroupGraphView : public QWidget {
   void clicked(int node, bool extend);
   void open_node(const GraphNode& node);
   void hovered(int node);
+  void drag(int node);
   void update_path();
+
+  // group_graph_in_place.cpp
+  void open_in_place(const GraphNode& node);
+  void close_in_place(const GraphNode& frame);
+  void lay_out_part(GraphLevel level, GraphContent content);
+  void part_laid_out(const GraphLayout& layout);
+  void show_parts(const QPointF& fixed_before, const GraphLevel& fixed);
+  void forget_parts();
+  void rename_to(GroupId group, const QString& name, QLineEdit& field);
 
   // group_graph_overlay.cpp: what the colours and marks say
   void read_placement();
@@ -108,12 +125,17 @@ class GroupGraphView : public QWidget {
   std::vector<OpId> picked_;  // the scope that was clicked
   std::optional<GraphLevel> came_from_;
   std::uint64_t content_job_ = 0;
+  DrawnGraph base_;                // without what is opened in place
+  std::vector<OpenedPart> parts_;  // opened in place, in the order in which they were
+  OpenedPart part_;                // that is laid out
+  std::uint64_t part_job_ = 0;
   bool pending_ = false;                // content or layout are under way
   std::optional<GraphLayout> other_;  // the same content laid out the other way, for comparison
   FlowDirection direction_ = FlowDirection::Down;
   bool choosing_ = false;
 
   bool path_shown_ = false;
+  bool hint_is_overlays_ = false;  // the hint says that the colours have nothing to tell
   std::optional<TraceWay> trace_way_;
 
   QTimer search_delay_, stop_delay_;
@@ -124,9 +146,10 @@ class GroupGraphView : public QWidget {
   std::size_t shown_hit_ = 0;  // which found node is in the middle
 
   QAction *path_action_, *inputs_action_, *outputs_action_, *equal_action_, *merge_action_,
-      *split_action_, *split_at_action_, *up_action_;
+      *split_action_, *split_at_action_, *up_action_,
+      *move_action_, *rename_action_, *in_place_action_;
 
-  DotProcess dot_;
+  DotProcess dot_, part_dot_;
   GraphFigures figures_{worker_};
   Worker worker_{Worker::OnExit::DropQueued};  // goes first: its jobs end before what they tell does
 };

@@ -47,14 +47,14 @@ void paint_mini_map(QPainter& painter, const GraphScene& scene, const QSize& siz
   painter.setClipRect(map->box);
   for (std::size_t n = 0; n < scene.layout.nodes.size(); ++n) {
     const QRectF node = scene.layout.nodes[n];
-    QColor colour = plain;
+    QColor colour = scene.content.nodes[n].frame ? faint(scene.palette, 0.12) : plain;
     if (is_quantity(scene.overlay) && !scene.values.empty()) {
       colour = overlay_colour(scene.overlay, scene.values[n], scene.most_value, dark);
     } else if (scene.overlay == Overlay::Phase && !scene.content.nodes[n].boundary) {
       const auto& phases = scene.content.nodes[n].phases;
       const auto most = std::ranges::max_element(phases) - phases.begin();
       colour = style::phase_colour(static_cast<Phase>(most), dark);
-    } else if (!scene.stripes[n].empty() && scene.cluster) {
+    } else if (!scene.stripes[n].empty() && scene.cluster && !scene.content.nodes[n].frame) {
       colour =
           style::device_group_colour(*scene.cluster, scene.stripes[n].front().device_group, dark);
     }

@@ -1,5 +1,6 @@
 #include "views/graph/op_level.h"
 
+#include <QCoreApplication>
 #include <algorithm>
 #include <map>
 #include <set>
@@ -15,6 +16,7 @@ namespace {
 constexpr qsizetype kLongestTip = 200;
 
 class OpLevel {
+  Q_DECLARE_TR_FUNCTIONS(OpLevel)
  public:
   OpLevel(const Problem& problem, const GraphLevel& level, const std::vector<Nanos>& times)
       : problem_(problem), graph_(*problem.graph), level_(level), times_(times) {}
@@ -52,7 +54,7 @@ class OpLevel {
     node.detail = text(op.type);
     node.share = share(time(id));
     node.tooltip =
-        QStringLiteral("<b>%1</b><br>%2, %3<br>%4 on average, %5")
+        tr("<b>%1</b><br>%2, %3<br>%4 on average, %5")
             .arg(node.name.left(kLongestTip).toHtmlEscaped(), node.detail.toHtmlEscaped(),
                  text(name_of(op.phase)), style::time(time(id)), style::flops(op.work.flops));
     return node;
@@ -62,11 +64,11 @@ class OpLevel {
     GraphNode node;
     node.group = level_.group;
     node.name = text(part.name);
-    node.detail = QStringLiteral("%1 ops").arg(part.ops.size());
+    node.detail = tr("%1 ops").arg(part.ops.size());
     Nanos sum;
     for (const OpId op : part.ops) sum += time(op);
     node.share = share(sum);
-    node.tooltip = QStringLiteral("<b>%1</b><br>%2 ops, %3 on average; double click opens them")
+    node.tooltip = tr("<b>%1</b><br>%2 ops, %3 on average; double click opens them")
                        .arg(node.name.left(kLongestTip).toHtmlEscaped())
                        .arg(part.ops.size())
                        .arg(style::time(sum));
@@ -126,10 +128,10 @@ class OpLevel {
     node.group = group;
     node.boundary = true;
     node.name = text(other.name);
-    node.detail = group == level_.group ? QStringLiteral("the rest of this group")
-                  : before              ? QStringLiteral("comes from here")
-                                        : QStringLiteral("goes there");
-    node.tooltip = QStringLiteral("<b>%1</b><br>%2 ops; double click opens it")
+    node.detail = group == level_.group ? tr("the rest of this group")
+                  : before              ? tr("comes from here")
+                                        : tr("goes there");
+    node.tooltip = tr("<b>%1</b><br>%2 ops; double click opens it")
                        .arg(node.name.left(kLongestTip).toHtmlEscaped())
                        .arg(other.ops.size());
     return node;
@@ -138,9 +140,9 @@ class OpLevel {
   static GraphNode other_groups(std::size_t count, bool before) {
     GraphNode node;
     node.boundary = true;
-    node.name = QStringLiteral("%1 other groups").arg(count);
-    node.detail = before ? QStringLiteral("come from there") : QStringLiteral("go there");
-    node.tooltip = QStringLiteral("%1 groups with fewer bytes than those shown").arg(count);
+    node.name = tr("%1 other groups").arg(count);
+    node.detail = before ? tr("come from there") : tr("go there");
+    node.tooltip = tr("%1 groups with fewer bytes than those shown").arg(count);
     return node;
   }
 

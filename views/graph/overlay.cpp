@@ -5,6 +5,7 @@
 #include <cmath>
 #include <set>
 
+#include "views/style/mixed.h"
 #include "views/style/style.h"
 #include "views/style/text.h"
 
@@ -15,11 +16,6 @@ constexpr int kRampSteps = 24;
 
 QString translated(const char* text) {
   return QCoreApplication::translate("Overlay", text);
-}
-
-QColor mixed(const QColor& a, const QColor& b, double part) {
-  const auto mix = [&](int x, int y) { return static_cast<int>(std::lround(x + (y - x) * part)); };
-  return QColor(mix(a.red(), b.red()), mix(a.green(), b.green()), mix(a.blue(), b.blue()));
 }
 
 // One hue, even in lightness, from near the ground: little must not shout.

@@ -15,11 +15,27 @@ std::vector<std::int32_t> numbers_of(const Regrouping& from) {
   return numbers;
 }
 
+// Groups that stay as they are keep the names that a person gave them.
+Grouping with_names_of(const Grouping& before, Grouping grouping) {
+  for (std::size_t g = 0; g < before.size(); ++g) {
+    if (!before.is_renamed(GroupId(g))) continue;
+    const OpGroup& named = before.group(GroupId(g));
+    const GroupId now = grouping.group_of(named.ops[0]);
+    if (grouping.group(now).ops != named.ops) continue;
+    try {
+      grouping = grouping.renamed(now, named.name);
+    } catch (const InputError&) {
+      continue;  // a new group has that name of its own
+    }
+  }
+  return grouping;
+}
+
 // The new groups' decisions are those of the groups that `decided_by` names by the new numbers.
 Strategy with_groups(const Regrouping& from, const std::vector<std::int32_t>& numbers,
                      const std::vector<GroupId>& decided_by) {
-  auto grouping =
-      std::make_shared<const Grouping>(*from.shown.graph, numbers, from.op_times);
+  auto grouping = std::make_shared<const Grouping>(
+      with_names_of(*from.shown.grouping, Grouping(*from.shown.graph, numbers, from.op_times)));
   Strategy result = from.strategy;
   result.groups.clear();
   for (const OpGroup& group : grouping->groups()) {
@@ -27,7 +43,7 @@ Strategy with_groups(const Regrouping& from, const std::vector<std::int32_t>& nu
     const GroupId old = decided_by[number];
     result.groups.push_back(from.strategy.groups[old]);
   }
-  const bool as_opened = grouping->digest() == from.opened.grouping->digest();
+  const bool as_opened = *grouping == *from.opened.grouping;
   result.grouping = as_opened ? nullptr : std::move(grouping);
   return result;
 }
@@ -88,6 +104,13 @@ Strategy split_at(const Regrouping& from, OpId op) {
                      "select a later op");
   decided_by.push_back(group);
   return with_groups(from, numbers, decided_by);
+}
+
+Strategy renamed(const Regrouping& from, GroupId group, std::string_view name) {
+  auto grouping = std::make_shared<const Grouping>(from.shown.grouping->renamed(group, name));
+  Strategy result = from.strategy;
+  result.grouping = *grouping == *from.opened.grouping ? nullptr : std::move(grouping);
+  return result;
 }
 
 }  // namespace strato

@@ -28,4 +28,7 @@ Strategy split_by_scopes(const Regrouping& from, GroupId group);
 // The layers of the group before this op's become one group, those from it on another.
 Strategy split_at(const Regrouping& from, OpId op);
 
+// The group is called so; empty: as its ops are. Takes no time.
+Strategy renamed(const Regrouping& from, GroupId group, std::string_view name);
+
 }  // namespace strato

@@ -74,6 +74,7 @@ void TimelineCanvas::show_rows(std::shared_ptr<const TimelineRows> rows, Nanos l
   rows_ = std::move(rows);
   changes_.reset();  // of the rows before
   own_task_.reset();
+  carried_.reset();  // its number means another task by now
   const bool has_measured = rows_ && rows_->measured;
   if (has_measured != had_measured)  // one comes: it is what a person wants to see
     scene_.filter.step = has_measured ? StepShown::Both : StepShown::Simulated;

@@ -7,6 +7,8 @@
 #include <QTest>
 
 #include "tests/views/models/fixture.h"
+#include "views/models/strategy_edits.h"
+#include "views/style/text.h"
 
 namespace strato {
 namespace {
@@ -245,6 +247,134 @@ TEST_F(GraphViewTest, GroupsAreMergedAndSplitAndUndone) {
   EXPECT_FALSE(session_.snapshot().has_own_groups());
   EXPECT_EQ(node_count(), count);
   EXPECT_TRUE(failures_.isEmpty()) << failures_.join('\n').toStdString();
+}
+
+TEST_F(GraphViewTest, AGroupOpensInPlaceAndCloses) {
+  open_lenet();
+  show();
+  click(1);
+  const std::size_t count = node_count();
+  const GroupId group = scene().content.nodes[1].group;
+  const GraphLayout before = scene().layout;
+  press(Qt::Key_Space);
+  laid_out();
+  ASSERT_GT(node_count(), count);
+  EXPECT_TRUE(scene().content.nodes[1].frame);
+  EXPECT_TRUE(view_->levels().empty());
+  ASSERT_EQ(view_->opened_in_place().size(), 1u);
+  std::size_t ops = 0;
+  for (std::size_t n = count; n < node_count(); ++n) {
+    ops += ops_of(scene().content.nodes[n], *problem().grouping).size();
+    EXPECT_TRUE(scene().layout.nodes[1].contains(scene().layout.nodes[n]));
+  }
+  EXPECT_EQ(ops, problem().grouping->group(group).ops.size());
+  // Colours, queries and the critical path go through the parts.
+  view_->set_overlay(Overlay::Time);
+  press(Qt::Key_C);
+  ASSERT_TRUE(wait_until([&] { return scene().values.size() == node_count(); }));
+  EXPECT_EQ(scene().values[1], 0);  // a frame counts nothing twice
+  EXPECT_FALSE(view_->grab().isNull());
+  click(node_count() - 1);
+  press(Qt::Key_Space);
+  laid_out();
+  view_->canvas().fit();
+  if (scene().content.nodes[1].frame) {  // it was a scope: closes with what it is on
+    QTest::mouseDClick(&view_->canvas(), Qt::LeftButton, Qt::NoModifier,
+                       scene().to_view(scene().layout.nodes[1].topLeft() + QPointF(6, 6)).toPoint());
+    laid_out();
+  }
+  ASSERT_EQ(node_count(), count);
+  EXPECT_FALSE(scene().content.nodes[1].frame);
+  EXPECT_EQ(scene().layout.nodes, before.nodes);
+  EXPECT_TRUE(view_->opened_in_place().empty());
+  // All are open, one after the other; going down a level forgets it.
+  for (std::size_t n = 0; n < count; ++n) {
+    click(n);
+    press(Qt::Key_Space);
+    laid_out();
+  }
+  EXPECT_FALSE(view_->grab().isNull());
+  press(Qt::Key_Escape);
+  press(Qt::Key_Space);  // nothing is chosen
+  view_->open_group(group);
+  view_->toggle_in_place();  // while it is laid out
+  laid_out();
+  EXPECT_TRUE(view_->opened_in_place().empty());
+}
+
+TEST_F(GraphViewTest, GroupsAreRenamedByHand) {
+  open_workspace();
+  open_lenet();
+  show();
+  click(0);
+  const GroupId group = scene().content.nodes[0].group;
+  const std::string own = problem().grouping->group(group).name;
+  const auto field = [&]() -> QLineEdit* {
+    for (auto* edit : view_->canvas().findChildren<QLineEdit*>()) {
+      if (!edit->isHidden()) return edit;
+    }
+    return nullptr;
+  };
+  const auto call = [&](const QString& name) {
+    press(Qt::Key_F2);
+    ASSERT_NE(field(), nullptr);
+    EXPECT_EQ(field()->text().toStdString(), problem().grouping->group(group).name);
+    field()->setText(name);
+    QTest::keyClick(field(), Qt::Key_Return);
+  };
+  call(QString::fromUtf8("\u05d0\u05d1\U0001F680"));
+  session_.settle();
+  laid_out();
+  EXPECT_TRUE(problem().grouping->is_renamed(group));
+  EXPECT_EQ(scene().content.nodes[0].name, QString::fromUtf8("\u05d0\u05d1\U0001F680"));
+  EXPECT_EQ(session_.undo_stack().count(), 1);
+  EXPECT_FALSE(view_->grab().isNull());
+  const Strategy named = session_.snapshot().strategy;
+  // One that is taken, or too long, stays in the field, with words; Escape leaves it.
+  ASSERT_TRUE(wait_until([&] { return field() == nullptr; }));
+  for (const QString& bad : {text(problem().grouping->group(GroupId(2)).name), QString(300, 'x')}) {
+    call(bad);
+    ASSERT_NE(field(), nullptr);
+    EXPECT_TRUE(says(bad == QString(300, 'x') ? "at most" : "another"));
+    QTest::keyClick(field(), Qt::Key_Escape);
+    ASSERT_TRUE(wait_until([&] { return field() == nullptr; }));
+  }
+  EXPECT_EQ(session_.snapshot().strategy, named);
+  // Others that are merged leave it its name; undone, it is called as before.
+  click(1);
+  click(2, Qt::ControlModifier);
+  press(Qt::Key_G, Qt::ControlModifier);
+  ASSERT_TRUE(wait_until([&] { return session_.undo_stack().count() == 2; }));
+  session_.settle();
+  laid_out();
+  EXPECT_TRUE(problem().grouping->find("\u05d0\u05d1\U0001F680").valid());
+  session_.undo_stack().undo();
+  session_.undo_stack().undo();
+  session_.settle();
+  laid_out();
+  EXPECT_EQ(problem().grouping->group(group).name, own);
+  EXPECT_FALSE(session_.snapshot().has_own_groups());
+  EXPECT_TRUE(failures_.isEmpty()) << failures_.join('\n').toStdString();
+}
+
+TEST_F(GraphViewTest, WhatWasFoundIsFoundAnewAfterASimulation) {
+  open_lenet();
+  show();
+  type("time > 1us");
+  const auto settled = [&] { return !view_->is_searching(); };
+  session_.set_simulation({TaskOrder::Priority, true});
+  session_.settle();
+  EXPECT_TRUE(view_->is_searching());  // asked again, with the new times
+  ASSERT_TRUE(wait_until(settled));
+  // The hint of a colour that has nothing to tell goes when it has.
+  type("");
+  view_->set_overlay(Overlay::SinceEdit);
+  const bool hinted = says("Nothing was edited yet");
+  session_.edit(with_device(session_.snapshot().strategy, std::vector{GroupId(0)}, DeviceId(0), false),
+                "without a device");
+  session_.settle();
+  ASSERT_TRUE(wait_until([&] { return !scene().values.empty(); }));
+  EXPECT_FALSE(says("Nothing was edited yet")) << hinted;
 }
 
 TEST_F(GraphViewTest, AnotherProblemAndNoneWhileAllIsUnderWay) {
