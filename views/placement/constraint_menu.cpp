@@ -1,5 +1,6 @@
 #include "views/placement/constraint_menu.h"
 
+#include <QCoreApplication>
 #include <QMenu>
 #include <algorithm>
 
@@ -9,6 +10,10 @@
 
 namespace strato {
 namespace {
+
+struct DemandWords {
+  Q_DECLARE_TR_FUNCTIONS(DemandWords)
+};
 
 Constraints constraints_now(const Session& session) {
   return session.constraints() ? *session.constraints() : Constraints();
@@ -36,19 +41,19 @@ void add_ban(QMenu& menu, Session& session, const std::vector<GroupId>& groups,
       text(session.snapshot().problem->cluster->groups()[device_group].name);
   const std::vector<std::size_t> bans = bans_on(device_group, groups, session);
   if (bans.empty()) {
-    menu.addAction(QStringLiteral("Never on %1").arg(device), &session, [&session, groups,
+    menu.addAction(DemandWords::tr("Never on %1").arg(device), &session, [&session, groups,
                                                                          device_group, names,
                                                                          device] {
       session.constrain(with_forbidden(constraints_now(session), groups, device_group,
                                        *session.snapshot().problem),
-                        QStringLiteral("%1: never on %2").arg(names, device));
+                        DemandWords::tr("%1: never on %2").arg(names, device));
     });
     return;
   }
-  menu.addAction(QStringLiteral("Allow %1 again").arg(device), &session,
+  menu.addAction(DemandWords::tr("Allow %1 again").arg(device), &session,
                  [&session, bans, names, device] {
                    session.constrain(without(constraints_now(session), bans),
-                                     QStringLiteral("%1: allow %2").arg(names, device));
+                                     DemandWords::tr("%1: allow %2").arg(names, device));
                  });
 }
 
@@ -59,24 +64,24 @@ void add_constraint_actions(QMenu& menu, Session& session, const std::vector<Gro
   const Snapshot& snapshot = session.snapshot();
   if (!snapshot.problem || groups.empty()) return;
   const QString names = names_of(groups, *snapshot.problem->grouping);
-  menu.addSection(QStringLiteral("Searches keep to"));
-  menu.addAction(QStringLiteral("Keep This Decision"), &session, [&session, groups, names] {
+  menu.addSection(DemandWords::tr("Searches keep to"));
+  menu.addAction(DemandWords::tr("Keep This Decision"), &session, [&session, groups, names] {
     session.constrain(with_pins(constraints_now(session), groups, session.snapshot()),
-                      QStringLiteral("%1: keep the decision").arg(names));
+                      DemandWords::tr("%1: keep the decision").arg(names));
   });
   if (device_group.valid()) add_ban(menu, session, groups, device_group, names);
   QAction* together =
-      menu.addAction(QStringLiteral("Decide Together"), &session, [&session, groups, names] {
+      menu.addAction(DemandWords::tr("Decide Together"), &session, [&session, groups, names] {
         session.constrain(
             with_together(constraints_now(session), groups, *session.snapshot().problem),
-            QStringLiteral("%1: decide together").arg(names));
+            DemandWords::tr("%1: decide together").arg(names));
       });
   together->setEnabled(groups.size() > 1);
   const std::vector<std::size_t> all = concerning(groups, session);
-  QAction* clear = menu.addAction(QStringLiteral("Lift What Is Demanded of %1").arg(names),
+  QAction* clear = menu.addAction(DemandWords::tr("Lift What Is Demanded of %1").arg(names),
                                   &session, [&session, all, names] {
                                     session.constrain(without(constraints_now(session), all),
-                                                      QStringLiteral("%1: lift demands").arg(names));
+                                                      DemandWords::tr("%1: lift demands").arg(names));
                                   });
   clear->setEnabled(!all.empty());
 }

@@ -6,6 +6,8 @@
 #include <algorithm>
 
 #include "views/style/marks.h"
+#include "views/style/fitting_name.h"
+#include "views/style/mixed.h"
 #include "views/style/style.h"
 
 namespace strato {
@@ -17,14 +19,6 @@ constexpr Mode kModes[] = {Mode::ReplicateAllReduce, Mode::ReplicatePs, Mode::Du
 QString label(Mode mode) {
   const auto text = label_of(mode);
   return QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size()));
-}
-
-QColor mixed(const QColor& a, const QColor& b, double part) {
-  const auto mix = [part](float x, float y) {
-    return static_cast<float>(x * (1 - part) + y * part);
-  };
-  return QColor::fromRgbF(mix(a.redF(), b.redF()), mix(a.greenF(), b.greenF()),
-                          mix(a.blueF(), b.blueF()));
 }
 
 }  // namespace
@@ -58,7 +52,8 @@ void PlacementDelegate::paint(QPainter* painter, const QStyleOptionViewItem& opt
     }
     painter->setPen(option.palette.color(QPalette::Text));
     const QString text =
-        option.fontMetrics.elidedText(index.data().toString(), Qt::ElideMiddle, rect.width());
+        style::elided(index.data().toString(), QFontMetricsF(option.fontMetrics), Qt::ElideMiddle,
+                      rect.width());
     painter->drawText(rect, index.data(Qt::TextAlignmentRole).toInt(), text);
   }
   if (option.state & QStyle::State_HasFocus) {
@@ -160,7 +155,7 @@ QWidget* PlacementDelegate::createEditor(QWidget* parent, const QStyleOptionView
   }
   auto* weight = new QSpinBox(parent);
   weight->setRange(1, 1000);
-  weight->setToolTip(QStringLiteral("Part of the batch relative to the other devices"));
+  weight->setToolTip(tr("Part of the batch relative to the other devices"));
   return weight;
 }
 

@@ -3,6 +3,7 @@
 #include <QPainter>
 
 #include "views/models/placement_model.h"
+#include "views/style/fitting_name.h"
 #include "views/style/style.h"
 
 namespace strato {
@@ -47,7 +48,7 @@ void PlacementHeader::paintSection(QPainter* painter, const QRect& rect, int sec
   painter->setFont(bold);
   painter->setPen(palette().color(QPalette::WindowText));
   painter->drawText(QRect(inner.left(), inner.top(), inner.width(), half), align,
-                    QFontMetrics(bold).elidedText(name, Qt::ElideMiddle, inner.width()));
+                    style::elided(name, QFontMetricsF(bold), Qt::ElideMiddle, inner.width()));
   painter->setFont(font());
   painter->setPen(style::muted_text(palette()));
   painter->drawText(QRect(inner.left(), inner.top() + half, inner.width(), half), align,

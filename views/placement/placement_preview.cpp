@@ -60,8 +60,8 @@ void PlacementPreview::ask() {
     what_.clear();
     return preview_.forget();
   }
-  what_ = target->use ? QStringLiteral("Use %1").arg(device) : QStringLiteral("Leave %1").arg(device);
-  if (target->groups.size() > 1) what_ += QStringLiteral(" (%1 groups)").arg(target->groups.size());
+  what_ = target->use ? tr("Use %1").arg(device) : tr("Leave %1").arg(device);
+  if (target->groups.size() > 1) what_ += tr(" (%1 groups)").arg(target->groups.size());
   preview_.ask(wanted);
 }
 
@@ -76,7 +76,7 @@ void PlacementPreview::drag_over(const QDragMoveEvent& event) {
   const Cluster& cluster = *snapshot.problem->cluster;
   cell_ = QPersistentModelIndex();
   dwell_.stop();
-  what_ = QStringLiteral("Only on %1").arg(
+  what_ = tr("Only on %1").arg(
       strato::text(cluster.groups()[target->device_group].name));
   preview_.ask(with_only_device_group(snapshot.strategy, groups, cluster, target->device_group));
 }

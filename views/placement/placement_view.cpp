@@ -17,6 +17,7 @@
 #include "views/placement/placement_header.h"
 #include "views/placement/placement_preview.h"
 #include "views/style/list_table.h"
+#include "views/style/mixed.h"
 #include "views/style/style.h"
 
 namespace strato {
@@ -58,7 +59,7 @@ PlacementView::PlacementView(Session& session, QWidget* parent)
 }
 
 void PlacementView::build() {
-  filter_->setPlaceholderText(QStringLiteral("Filter groups"));
+  filter_->setPlaceholderText(tr("Filter groups"));
   filter_->setClearButtonEnabled(true);
   filter_->setMaximumWidth(220);
   table_->setModel(proxy_);
@@ -76,7 +77,7 @@ void PlacementView::build() {
   table_->setDropIndicatorShown(false);
   table_->viewport()->installEventFilter(this);
   table_->installEventFilter(this);
-  table_->setAccessibleName(QStringLiteral("Placement matrix"));
+  table_->setAccessibleName(tr("Placement matrix"));
   auto* top = new QHBoxLayout;
   top->setContentsMargins(2 * style::kGrid, style::kGrid, 2 * style::kGrid, style::kGrid);
   top->setSpacing(3 * style::kGrid);
@@ -121,10 +122,7 @@ void PlacementView::tint_selection() {
   QPalette palette = this->palette();
   const QColor base = palette.color(QPalette::Base),
                accent = style::selection(style::is_dark(palette));
-  const auto mix = [](int a, int b) { return (a * 5 + b) / 6; };
-  palette.setColor(QPalette::Highlight,
-                   QColor(mix(base.red(), accent.red()), mix(base.green(), accent.green()),
-                          mix(base.blue(), accent.blue())));
+  palette.setColor(QPalette::Highlight, mixed(base, accent, 1 / 6.0));
   palette.setColor(QPalette::HighlightedText, palette.color(QPalette::Text));
   table_->setPalette(palette);
 }
@@ -180,8 +178,8 @@ void PlacementView::update_hint() {
   const QString effect = preview_ != nullptr ? preview_->text() : QString();
   hint_->setText(!effect.isEmpty() ? effect
                  : count > 1
-                     ? QStringLiteral("%1 groups selected: a click changes all of them").arg(count)
-                     : QStringLiteral("Click a cell to use or leave devices · F2 weight"));
+                     ? tr("%1 groups selected: a click changes all of them").arg(count)
+                     : tr("Click a cell to use or leave devices · F2 weight"));
 }
 
 void PlacementView::toggle(const QModelIndex& index) {
@@ -260,10 +258,10 @@ void PlacementView::edit_shares(bool proportional) {
   const QString name = names_of(groups, *snapshot.problem->grouping);
   if (proportional) {
     session_.edit(with_proportional_shares(snapshot.strategy, groups, *snapshot.problem),
-                  QStringLiteral("%1: shares by speed").arg(name));
+                  tr("%1: shares by speed").arg(name));
   } else {
     session_.edit(with_equal_shares(snapshot.strategy, groups),
-                  QStringLiteral("%1: equal shares").arg(name));
+                  tr("%1: equal shares").arg(name));
   }
 }
 
@@ -277,20 +275,20 @@ void PlacementView::context_menu(const QPoint& position) {
   if (group.valid()) {
     const QString name =
         QString::fromStdString(session_.snapshot().problem->cluster->groups()[group].name);
-    menu.addAction(QStringLiteral("Use only %1").arg(name), this, [=, this] { use_only(group); });
-    QAction* weight = menu.addAction(QStringLiteral("Change weight on %1…").arg(name), this,
+    menu.addAction(tr("Use only %1").arg(name), this, [=, this] { use_only(group); });
+    QAction* weight = menu.addAction(tr("Change weight on %1…").arg(name), this,
                                      [=, this] { table_->edit(index); });
     weight->setEnabled(index.flags() & Qt::ItemIsEditable);
     menu.addSeparator();
   }
-  QMenu* modes = menu.addMenu(QStringLiteral("Mode"));
+  QMenu* modes = menu.addMenu(tr("Mode"));
   for (int mode = 0; mode <= static_cast<int>(Mode::ModelParallel); ++mode) {
     const auto label = label_of(static_cast<Mode>(mode));
     modes->addAction(QString::fromUtf8(label.data(), static_cast<qsizetype>(label.size())), this,
                      [=, this] { choose_mode(mode); });
   }
-  menu.addAction(QStringLiteral("Equal shares"), this, [this] { edit_shares(false); });
-  menu.addAction(QStringLiteral("Shares by speed"), this, [this] { edit_shares(true); });
+  menu.addAction(tr("Equal shares"), this, [this] { edit_shares(false); });
+  menu.addAction(tr("Shares by speed"), this, [this] { edit_shares(true); });
   add_constraint_actions(menu, session_, selected_groups(), group);
   menu.exec(table_->viewport()->mapToGlobal(position));
 }
