@@ -20,6 +20,11 @@
 // was when the step began (Exchange). From staleness 2 on the server keeps the sum, too, and its
 // update and what follows begin with the sum that was kept. So the step takes as long as its
 // compute, the way to the server, or the way back, whichever is longest, and what is shared of them.
+// It need not be shorter than a synchronous one where the network is busy all the time: with a
+// staleness of 1 gradients that were made one after the other, while others came back, are sent all
+// at once, and come back all at once. From 2 on both ways begin at once: on exclusive links, where a
+// transfer that waits holds up all behind it, they can be in each other's way and cost a few per
+// cent more than one after the other; links that are shared fairly carry both.
 //
 // Every replica keeps the whole parameter. A server that is no replica keeps its slices; optimizer
 // state stands where its slice is updated. Slices are tasks with an axis, as those of split ops;

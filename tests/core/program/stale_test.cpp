@@ -80,6 +80,27 @@ TEST_F(Stale, NeverSlowerWithMore) {
   }
 }
 
+// Each of three machines serves one of three variables, on links that carry all at once. With
+// little to compute the two ways are all there is: one after the other, as a whole, or both at
+// once.
+TEST_F(Stale, ManyServersOnFairLinks) {
+  Bench bench(toy::training_chain(12, 3, kValue), toy::cluster(3, 1));
+  SimulateOptions fair;
+  fair.fair_links = true;
+  std::vector<Nanos> steps;
+  for (const int staleness : {0, 1, 2}) {
+    Strategy strategy = bench.everywhere(Mode::ReplicateAllReduce, {0, 1, 2});
+    for (const int layer : {1, 2, 3})
+      strategy.variables.push_back({bench.graph->find_op("u" + std::to_string(layer)),
+                                    0,
+                                    {served_by(layer - 1)},
+                                    staleness});
+    steps.push_back(bench.simulator.simulate(bench.lower(strategy), fair).step_time);
+  }
+  EXPECT_LT(steps[2].value, steps[0].value * 3 / 4);
+  EXPECT_LT(steps[2].value, steps[1].value * 3 / 4);
+}
+
 TEST_F(Stale, WhatIsKeptIsResident) {
   const auto resident = [](const Timeline& timeline, const char* tensor, int device) {
     std::int64_t bytes = 0;
