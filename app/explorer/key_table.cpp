@@ -42,7 +42,11 @@ struct ViewKey {
   const char *what, *keys;
 };
 
-constexpr ViewKey kClusterKeys[] = {{"Zoom", "W, S, Ctrl+wheel"}, {"Fit all", "Home"}};
+constexpr ViewKey kClusterKeys[] = {
+    {"Zoom", "W, S, Ctrl+wheel"},
+    {"Fit all", "Home"},
+    {"Put groups on a device or machine", "Drop them on it"},
+    {"Put them on all devices of its kind in the machine", "Shift+drop"}};
 constexpr ViewKey kPlanningKeys[] = {{"Zoom", "W, S"}, {"Pan", "A, D"}, {"Fit the step", "F"}};
 
 constexpr ViewKey kTimelineKeys[] = {{"Zoom about the cursor", "W, S, Ctrl+wheel"},
@@ -55,6 +59,8 @@ constexpr ViewKey kTimelineKeys[] = {{"Zoom about the cursor", "W, S, Ctrl+wheel
                                      {"Make the selection the range", "R"},
                                      {"Mark", "M"},
                                      {"Simulated, measured, both", "O"},
+                                     {"Run a chosen slice earlier, later", "Alt+Left, Alt+Right"},
+                                     {"Run it before another, or on a device", "Drag it there"},
                                      {"Search", "/, Ctrl+F"},
                                      {"Totals of the range", "T"},
                                      {"Another plan's timeline below", "C"},
@@ -65,6 +71,10 @@ constexpr ViewKey kTimelineKeys[] = {{"Zoom about the cursor", "W, S, Ctrl+wheel
                                      {"Rows, export, more", "Menu key, right click"}};
 constexpr ViewKey kGraphKeys[] = {{"Zoom about the cursor", "W, S, Ctrl+wheel"},
                                   {"Open a level, go up", "Enter, double click; Backspace"},
+                                  {"Open in place, close again", "Space"},
+                                  {"Put groups on a device", "Drag them to a view that shows it"},
+                                  {"Pan", "A, D; drag of the ground, Shift+drag"},
+                                  {"Rename the group", "F2"},
                                   {"Go to the neighbour", "Arrows"},
                                   {"Centre on the selection, show all", "F, Home"},
                                   {"Find by a word or a query", "/, Ctrl+F"},

@@ -18,6 +18,7 @@
 #include "app/explorer/open_files.h"
 #include "app/explorer/view_page.h"
 #include "core/search/baselines.h"
+#include "views/drag/move_dialog.h"
 #include "views/placement/placement_view.h"
 #include "views/style/text.h"
 #include "views/tournament/tournament_view.h"
@@ -127,6 +128,17 @@ void MainWindow::build_edit_menu() {
                   });
   menu->addAction(QStringLiteral("&Clear Selection"), QKeySequence(Qt::Key_Escape), this,
                   [this] { session_.selection().clear(); });
+  menu->addSeparator();
+  QAction* move = menu->addAction(tr("&Move Selection to Device…"),
+                                  QKeySequence(QStringLiteral("Ctrl+M")), this,
+                                  [this] { move_selection(session_, *this); });
+  const auto refresh = [this, move] {
+    move->setEnabled(session_.snapshot().problem && !session_.selection().groups().empty());
+  };
+  connect(&session_.selection(), &Selection::changed, move, refresh);
+  connect(&session_, &Session::problem_changed, move, refresh);
+  set_why_disabled(*move, tr("no group is selected"));
+  refresh();
 }
 
 void MainWindow::build_view_menu() {
