@@ -17,9 +17,7 @@ bool is_changeable(DataType type) {
 Tensor converted(const Tensor& tensor, DataType type) {
   Tensor copy = tensor;
   copy.producer = OpId();
-  if (!is_changeable(tensor.type) || tensor.role == TensorRole::OptimizerState ||
-      tensor.type == type)
-    return copy;
+  if (!is_changeable(tensor.type) || tensor.type == type) return copy;
   copy.type = type;
   copy.data = nullptr;  // its elements were written otherwise
   return copy;

@@ -7,10 +7,10 @@
 
 namespace strato {
 
-// Inputs, parameters, activations and gradients of 32 or 16 bits become `type`; the state of
-// optimizers stays (frameworks keep it in 32 bits), as do integers and 64 bits. A second copy of the
-// parameters in 32 bits is not counted. Ops and tensors keep their ids. Forward and training graphs.
-// Pure. Throws InputError unless `type` is F32, F16 or BF16.
+// All tensors of 32 or 16 bits become `type`, as if the model's file had it so: the state of the
+// optimizer, too (a second copy in 32 bits, as some frameworks keep it, is not counted). Integers and
+// 64 bits stay. Ops and tensors keep their ids. Forward and training graphs. Pure. Throws InputError
+// unless `type` is F32, F16 or BF16.
 Graph with_precision(const Graph& graph, DataType type);
 
 // What the model is computed in mostly: of its parameters by size, else of its other tensors.

@@ -29,7 +29,7 @@ class LimitKeeper {
   }
 
  private:
-  static constexpr std::size_t kPatience = 50'000'000;  // looks at a device for a rule
+  static constexpr std::size_t kPatience = 20'000'000;  // looks at a device for a rule
 
   bool count_pinned() {
     for (std::size_t r = 0; r < rules_.size(); ++r) {

@@ -1,10 +1,15 @@
 #include "views/models/problem_what_if.h"
 
+#include <QCoreApplication>
+#include <QEventLoop>
 #include <algorithm>
 
 #include "core/base/error.h"
+#include "core/base/file.h"
 #include "core/search/baselines.h"
+#include "views/models/problem_source.h"
 #include "views/models/simulation.h"
+#include "views/models/what_if_replan.h"
 
 namespace strato {
 namespace {
@@ -214,6 +219,98 @@ void ProblemWhatIf::find_scaling(const Job& job) {
       emit scaling_changed();
     });
   }
+}
+
+namespace {
+
+// "tag-testbed (network x2, 3 v100)"; the batch and the precision are the model's.
+std::shared_ptr<const Cluster> named_cluster(const std::shared_ptr<const Cluster>& cluster,
+                                             const ProblemChange& change) {
+  const auto kept = cluster_to_keep(cluster, change);
+  ProblemChange of_cluster = change;
+  of_cluster.batch.reset();
+  of_cluster.precision.reset();
+  return kept == cluster ? kept : with_name(kept, cluster->name() + " (" + describe(of_cluster) + ")");
+}
+
+// What is opened in the place of a problem.
+struct OpenedChange {
+  ModelSource model;
+  std::shared_ptr<const Cluster> cluster;
+  NamedStrategy strategy;
+};
+
+OpenedChange opened_change(ProblemChanger& changer, ModelSource model, const ProblemChange& change,
+                           const Strategy& strategy, const ReplanFound* replanned) {
+  const ChangedProblem changed = changer.apply(change);
+  const Problem& problem = replanned != nullptr ? *replanned->problem : changed.problem;
+  OpenedChange opened;
+  opened.cluster = named_cluster(changer.problem().cluster, change);
+  opened.strategy = name_strategy(
+      replanned != nullptr ? replanned->strategy : carry_over(strategy, changed), *problem.graph,
+      *problem.grouping, *problem.cluster);
+  model.graph = std::make_shared<const Graph>(changed_graph(*model.graph, change));
+  model.import.batch = model.graph->batch();
+  opened.model = std::move(model);
+  return opened;
+}
+
+}  // namespace
+
+void ProblemWhatIf::save_cluster(const std::filesystem::path& file) {
+  if (!problem_) return;
+  worker_.post([this, file, cluster = problem_->cluster, change = change_] {
+    QString error;
+    try {
+      write_file(file, named_cluster(cluster, change)->json());
+    } catch (const std::exception& thrown) {
+      error = QString::fromUtf8(thrown.what());
+    }
+    const auto tell = [this, error, name = QString::fromStdString(file.filename().string())] {
+      if (error.isEmpty()) {
+        emit session_.message(tr("Wrote %1").arg(name));
+      } else {
+        emit session_.failed(error);
+      }
+    };
+    QMetaObject::invokeMethod(this, tell, Qt::QueuedConnection);
+  });
+}
+
+bool ProblemWhatIf::go_on(const std::shared_ptr<const ReplanFound>& replanned) {
+  const ModelSource* model = session_.model_source();
+  if (!problem_ || model == nullptr || change_ == ProblemChange()) return false;
+  if (replanned && replanned->change != change_) return false;
+  const QString label =
+      replanned ? replanned->planner + QStringLiteral(", ") +
+                      QString::fromStdString(describe(change_))
+                : session_.snapshot().label + QStringLiteral(", ") +
+                      QString::fromStdString(describe(change_));
+  worker_.post([this, replanned, label, model = *model, change = change_, changer = changer_,
+                asked = problem_, strategy = session_.snapshot().strategy] {
+    const auto tell = [this](auto function) {
+      QMetaObject::invokeMethod(this, std::move(function), Qt::QueuedConnection);
+    };
+    try {
+      auto opened = std::make_shared<OpenedChange>(
+          opened_change(*changer, model, change, strategy, replanned.get()));
+      tell([this, opened, label, asked] {
+        if (problem_ != asked) return;  // something else was opened meanwhile
+        session_.open_problem(opened->model, opened->cluster, opened->strategy, label);
+      });
+    } catch (const std::exception& thrown) {
+      tell([this, error = QString::fromUtf8(thrown.what())] { emit session_.failed(error); });
+    }
+  });
+  return true;
+}
+
+void ProblemWhatIf::settle() {
+  do {
+    worker_.wait();
+    QCoreApplication::sendPostedEvents(this);
+    QCoreApplication::processEvents(QEventLoop::AllEvents, 10);
+  } while (busy_);
 }
 
 }  // namespace strato

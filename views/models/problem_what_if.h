@@ -7,6 +7,7 @@
 #include <QObject>
 #include <QString>
 #include <atomic>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -16,6 +17,8 @@
 #include "views/models/worker.h"
 
 namespace strato {
+
+struct ReplanFound;  // what_if_replan.h
 
 // Of one change: the strategy today, then, and data parallelism then.
 struct WhatIfFound {
@@ -67,6 +70,15 @@ class ProblemWhatIf : public QObject {
   const WhatIfCurve& curve() const { return curve_; }
   const WhatIfScaling& scaling() const { return scaling_; }
   bool busy() const { return busy_; }
+
+  // The changed cluster as a file, in the background; the session tells how it went. Nothing without
+  // a problem.
+  void save_cluster(const std::filesystem::path& file);
+  // Opens the changed problem in the session, in the background, with this strategy for it (see
+  // WhatIfReplan), else with the one that is shown, carried over. The session tells what failed.
+  // False: there is nothing to open, or nothing is changed.
+  bool go_on(const std::shared_ptr<const ReplanFound>& replanned = nullptr);
+  void settle();  // until nothing is computed any more: for tests. Runs the event loop.
 
  signals:
   void inputs_changed();  // another problem: other kinds, and everything as it is

@@ -20,21 +20,26 @@ FiguresTable::FiguresTable(QWidget* parent)
   grid_->setContentsMargins(3 * style::kGrid, 2 * style::kGrid, 3 * style::kGrid, style::kGrid);
   grid_->setHorizontalSpacing(3 * style::kGrid);
   grid_->setVerticalSpacing(style::kGrid);
-  const char* const columns[] = {"Step time", "Samples/s", "Efficiency", "Fullest device"};
-  const char* const tips[] = {
-      "Simulated", "Batch over step time",
-      "Of what the devices could do at full speed without communication and waiting",
-      "Peak memory of the device that is filled most"};
+  const QString columns[] = {tr("Step time"), tr("Samples/s"), tr("Efficiency"),
+                             tr("Fullest device"), tr("$ a million")};
+  const QString tips[] = {
+      tr("Simulated"), tr("Batch over step time"),
+      tr("Of what the devices could do at full speed without communication and waiting"),
+      tr("Peak memory of the device that is filled most"),
+      tr("US dollars for a million samples: the price of all machines, as the cluster's file has "
+         "it")};
   for (int c = 0; c < kColumns; ++c) {
-    auto* head = new QLabel(QString::fromUtf8(columns[c]), this);
-    head->setToolTip(QString::fromUtf8(tips[c]));
+    auto* head = new QLabel(columns[c], this);
+    head->setToolTip(tips[c]);
     head->setAlignment(Qt::AlignRight);
     grid_->addWidget(head, 0, c + 1);
     heads_.push_back(head);
   }
-  const char* const rows[] = {"Today", "Then", "Change", "Data parallel"};
+  const QString rows[] = {tr("Today"), tr("Then"), tr("Change"), tr("Planned anew"),
+                          tr("Data parallel")};
   for (int r = 0; r < kRows; ++r) {
-    auto* name = new QLabel(QString::fromUtf8(rows[r]), this);
+    auto* name = new QLabel(rows[r], this);
+    names_.push_back(name);
     if (r == Then) {
       QFont font = name->font();
       font.setWeight(QFont::DemiBold);
@@ -83,9 +88,22 @@ void FiguresTable::show_row(int row, const StepFigures& figures, const QString& 
   const bool dark = style::is_dark(palette());
   cell(row, Memory).setText(figures.feasible ? memory : coloured(memory, style::infeasible(dark)));
   cell(row, Memory).setToolTip(fullest);
+  if (figures.per_million_samples)
+    cell(row, Price).setText(style::significant(*figures.per_million_samples));
 }
 
-QString FiguresTable::note_of(const WhatIfFound& found) const {
+// What nobody has is not there.
+void FiguresTable::show_columns(const WhatIfFound& found, bool replanned) {
+  const bool priced = found.today.per_million_samples || found.then.per_million_samples;
+  heads_[Price]->setVisible(priced);
+  names_[PlannedAnew]->setVisible(replanned);
+  for (int row = 0; row < kRows; ++row)
+    for (int column = 0; column < kColumns; ++column)
+      cell(row, column)
+          .setVisible((priced || column != Price) && (replanned || row != PlannedAnew));
+}
+
+QString FiguresTable::note_of(const WhatIfFound& found, const ReplanFound* replanned) const {
   const QColor red = style::infeasible(style::is_dark(palette()));
   if (!found.problem.isEmpty()) return coloured(found.problem.toHtmlEscaped(), red);
   QString note = found.remark.toHtmlEscaped();
@@ -95,21 +113,27 @@ QString FiguresTable::note_of(const WhatIfFound& found) const {
                              style::bytes(found.then.capacity)),
                     red) +
            note;
+  if (replanned != nullptr && !replanned->note.isEmpty())
+    note += (note.isEmpty() ? QString() : QStringLiteral("<br>")) +
+            tr("Planned anew (%1): %2").arg(replanned->planner, replanned->note).toHtmlEscaped();
   return note;
 }
 
-void FiguresTable::show_found(const std::optional<WhatIfFound>& found) {
+void FiguresTable::show_found(const std::optional<WhatIfFound>& found,
+                              const ReplanFound* replanned) {
   QPalette muted = palette();
   muted.setColor(QPalette::WindowText, style::muted_text(palette()));
   for (QLabel* head : heads_) head->setPalette(muted);
   for (QLabel* each : cells_) each->setText(QStringLiteral("–"));
-  note_->setText(found ? note_of(*found) : QString());
+  note_->setText(found ? note_of(*found, replanned) : QString());
   note_->setVisible(!note_->text().isEmpty());
+  show_columns(found ? *found : WhatIfFound(), replanned != nullptr);
   if (!found) return;
   show_row(Today, found->today, found->fullest_today);
   if (!found->problem.isEmpty()) return;
   show_row(Then, found->then, found->fullest_then);
   show_row(DataParallel, found->data_parallel, found->fullest_data_parallel);
+  if (replanned != nullptr) show_row(PlannedAnew, replanned->figures, replanned->fullest);
   const StepFigures &now = found->then, &before = found->today;
   show_change(Step, to_seconds(now.step_time), to_seconds(before.step_time), false);
   show_change(Rate, now.samples_per_second, before.samples_per_second, true);

@@ -1,10 +1,11 @@
-// Today, then, and data parallelism then, in a few figures beside each other.
+// Today, then, planned anew and data parallelism then, in a few figures beside each other.
 #pragma once
 
 #include <QWidget>
 #include <vector>
 
 #include "views/models/problem_what_if.h"
+#include "views/models/what_if_replan.h"
 
 class QGridLayout;
 class QLabel;
@@ -15,20 +16,23 @@ class FiguresTable : public QWidget {
   Q_OBJECT
  public:
   explicit FiguresTable(QWidget* parent = nullptr);
-  void show_found(const std::optional<WhatIfFound>& found);
-  QString text_at(int row, int column) const;  // rows: today, then, change, data parallel
+  enum Row { Today, Then, Change, PlannedAnew, DataParallel, kRows };
+  enum Column { Step, Rate, Efficiency, Memory, Price, kColumns };
+
+  // `replanned`: for the same change; null: its row is not there.
+  void show_found(const std::optional<WhatIfFound>& found, const ReplanFound* replanned = nullptr);
+  QString text_at(int row, int column) const;
 
  private:
-  enum Row { Today, Then, Change, DataParallel, kRows };
-  enum Column { Step, Rate, Efficiency, Memory, kColumns };
   QLabel& cell(int row, int column) const;
   void show_row(int row, const StepFigures& figures, const QString& fullest);
   void show_change(int column, double now, double before, bool more_is_better);
-  QString note_of(const WhatIfFound& found) const;
+  void show_columns(const WhatIfFound& found, bool replanned);
+  QString note_of(const WhatIfFound& found, const ReplanFound* replanned) const;
 
   QGridLayout* grid_;
   std::vector<QLabel*> cells_;  // by row and column
-  std::vector<QLabel*> heads_;
+  std::vector<QLabel*> heads_, names_;
   QLabel* note_;
 };
 

@@ -25,27 +25,36 @@ namespace {
 using Figure = WhatIfChart::Figure;
 
 QString title_of(WhatIfAxis axis) {
+  const auto tr = [](const char* source) { return WhatIfChart::tr(source); };
   switch (axis) {
     case WhatIfAxis::Batch:
-      return QStringLiteral("Batch (samples)");
+      return tr("Batch (samples)");
     case WhatIfAxis::NetworkBandwidth:
-      return QStringLiteral("Bandwidth between machines (× today)");
+      return tr("Bandwidth between machines (× today)");
     case WhatIfAxis::MachineBandwidth:
-      return QStringLiteral("Bandwidth in machines (× today)");
+      return tr("Bandwidth in machines (× today)");
     case WhatIfAxis::Latency:
-      return QStringLiteral("Latency of links (× today)");
+      return tr("Latency of links (× today)");
     case WhatIfAxis::Speed:
-      return QStringLiteral("Device speed (× today)");
+      return tr("Device speed (× today)");
     case WhatIfAxis::Memory:
-      return QStringLiteral("Device memory (× today)");
+      return tr("Device memory (× today)");
   }
   return {};
 }
 
 QString title_of(Figure quantity) {
-  return quantity == Figure::StepTime           ? QStringLiteral("Step time (ms)")
-         : quantity == Figure::SamplesPerSecond ? QStringLiteral("Samples per second")
-                                                : QStringLiteral("Efficiency (%)");
+  switch (quantity) {
+    case Figure::StepTime:
+      return WhatIfChart::tr("Step time (ms)");
+    case Figure::SamplesPerSecond:
+      return WhatIfChart::tr("Samples per second");
+    case Figure::Efficiency:
+      return WhatIfChart::tr("Efficiency (%)");
+    case Figure::Price:
+      return WhatIfChart::tr("US dollars a million samples");
+  }
+  return {};
 }
 
 }  // namespace
@@ -59,6 +68,8 @@ std::optional<double> figure_in(const StepFigures& figures, Figure quantity) {
       return figures.samples_per_second;
     case Figure::Efficiency:
       return figures.efficiency * 100;
+    case Figure::Price:
+      return figures.per_million_samples;
   }
   return {};
 }
@@ -76,16 +87,17 @@ struct WhatIfChart::Parts {
 WhatIfChart::WhatIfChart(const ProblemWhatIf& what_if, QWidget* parent)
     : QWidget(parent), what_if_(what_if), parts_(std::make_unique<Parts>()) {
   Parts& p = *parts_;
-  p.strategy->setName(QStringLiteral("This strategy"));
-  p.data_parallel->setName(QStringLiteral("Data parallel"));
-  p.today->setName(QStringLiteral("Today"));
-  p.here->setName(QStringLiteral("Chosen"));
-  p.too_full->setName(QStringLiteral("Does not fit"));
+  p.strategy->setName(tr("This strategy"));
+  p.data_parallel->setName(tr("Data parallel"));
+  p.today->setName(tr("Today"));
+  p.here->setName(tr("Chosen"));
+  p.too_full->setName(tr("Does not fit"));
   p.x->setBase(2);
   p.x->setLabelFormat(QStringLiteral("%g"));
   p.chart->addAxis(p.x, Qt::AlignBottom);
   p.chart->addAxis(p.y, Qt::AlignLeft);
-  for (QXYSeries* series : std::initializer_list<QXYSeries*>{p.today, p.here, p.strategy, p.data_parallel, p.too_full}) {
+  for (QXYSeries* series : std::initializer_list<QXYSeries*>{p.today, p.here, p.strategy,
+                                                             p.data_parallel, p.too_full}) {
     p.chart->addSeries(series);
     series->attachAxis(p.x);
     series->attachAxis(p.y);
@@ -162,15 +174,18 @@ QString WhatIfChart::tip_at(double value) const {
   if (nearest == curve.points.size()) return {};
   const WhatIfPoint& point = curve.points[nearest];
   const auto line = [](const QString& name, const StepFigures& figures) {
-    return QStringLiteral("%1: %2, %3 samples/s, %4%5")
+    return tr("%1: %2, %3 samples/s, %4%5")
         .arg(name, style::time(figures.step_time), style::significant(figures.samples_per_second),
              style::percent(figures.efficiency),
-             figures.feasible ? QString() : QStringLiteral(", does not fit"));
+             (figures.per_million_samples
+                  ? tr(", $%1 a million").arg(style::significant(*figures.per_million_samples))
+                  : QString()) +
+                 (figures.feasible ? QString() : tr(", does not fit")));
   };
   return QStringLiteral("%1 %2\n%3\n%4")
       .arg(title_of(curve.axis), style::significant(curve.values[nearest]),
-           line(QStringLiteral("This strategy"), point.strategy),
-           line(QStringLiteral("Data parallel"), point.data_parallel));
+           line(tr("This strategy"), point.strategy),
+           line(tr("Data parallel"), point.data_parallel));
 }
 
 void WhatIfChart::changeEvent(QEvent* event) {

@@ -13,7 +13,7 @@ namespace strato {
 class WhatIfChart : public QWidget {
   Q_OBJECT
  public:
-  enum class Figure { StepTime, SamplesPerSecond, Efficiency };
+  enum class Figure { StepTime, SamplesPerSecond, Efficiency, Price };
 
   explicit WhatIfChart(const ProblemWhatIf& what_if, QWidget* parent = nullptr);
   ~WhatIfChart() override;

@@ -1,19 +1,24 @@
 #include "views/what_if/what_if_view.h"
 
 #include <QComboBox>
+#include <QDoubleSpinBox>
 #include <QEvent>
+#include <QFileDialog>
 #include <QHBoxLayout>
 #include <QHeaderView>
 #include <QLabel>
 #include <QProgressBar>
+#include <QPushButton>
 #include <QScrollArea>
 #include <QScrollBar>
 #include <QSignalBlocker>
+#include <QStandardItemModel>
 #include <QStyledItemDelegate>
 #include <QTabWidget>
 #include <QTableView>
 #include <QVBoxLayout>
 
+#include "core/cluster/price.h"
 #include "views/models/scaling_model.h"
 #include "views/style/list_table.h"
 #include "views/style/style.h"
@@ -50,10 +55,12 @@ QHBoxLayout* bar_of(std::initializer_list<QWidget*> widgets) {
 
 }  // namespace
 
-WhatIfView::WhatIfView(Session& session, QWidget* parent)
+WhatIfView::WhatIfView(Session& session, QWidget* parent, const std::vector<PluginInfo>& planners,
+                       PlannerFactory make)
     : QWidget(parent),
       session_(session),
       what_if_(session),
+      replan_(session, make),
       form_(new WhatIfForm(session, what_if_)),
       figures_(new FiguresTable(this)),
       pages_(new QTabWidget(this)),
@@ -79,6 +86,8 @@ WhatIfView::WhatIfView(Session& session, QWidget* parent)
   auto* right = new QVBoxLayout;
   right->setSpacing(0);
   right->addWidget(figures_);
+  right->addWidget(
+      build_replan(make ? planners : session.plugins().list(PluginKind::Planner)));
   right->addWidget(working_);
   right->addWidget(pages_, 1);
   pages_->setMinimumWidth(60 * style::kGrid);  // what is wider can be scrolled
@@ -88,8 +97,10 @@ WhatIfView::WhatIfView(Session& session, QWidget* parent)
   row->addWidget(area, 2);
   row->addLayout(right, 5);
   connect(&what_if_, &ProblemWhatIf::inputs_changed, this, &WhatIfView::take_problem);
-  connect(&what_if_, &ProblemWhatIf::found_changed, this,
-          [this] { figures_->show_found(what_if_.found()); });
+  connect(&what_if_, &ProblemWhatIf::found_changed, this, &WhatIfView::show_figures);
+  connect(&replan_, &WhatIfReplan::changed, this, &WhatIfView::show_figures);
+  connect(form_, &WhatIfForm::save_wanted, this, &WhatIfView::save_cluster);
+  connect(form_, &WhatIfForm::go_on_wanted, this, &WhatIfView::go_on);
   connect(&what_if_, &ProblemWhatIf::curve_changed, this, &WhatIfView::refresh_curve);
   connect(&what_if_, &ProblemWhatIf::busy_changed, this,
           [this] { working_->setVisible(what_if_.busy()); });
@@ -99,14 +110,14 @@ WhatIfView::WhatIfView(Session& session, QWidget* parent)
 QWidget* WhatIfView::build_curve() {
   auto* page = new QWidget;
   axis_ = new QComboBox(page);
-  const char* const axes[] = {"over the batch",         "over the network's bandwidth",
-                              "over links in machines", "over latency",
-                              "over device speed",      "over device memory"};
-  for (const char* axis : axes) axis_->addItem(QString::fromUtf8(axis));
+  axis_->addItems({tr("over the batch"), tr("over the network's bandwidth"),
+                   tr("over links in machines"), tr("over latency"), tr("over device speed"),
+                   tr("over device memory")});
   axis_->setCurrentIndex(static_cast<int>(what_if_.axis()));
   axis_->setAccessibleName(tr("Parameter of the curve"));
   quantity_ = new QComboBox(page);
-  quantity_->addItems({tr("Step time"), tr("Samples per second"), tr("Efficiency")});
+  quantity_->addItems(
+      {tr("Step time"), tr("Samples per second"), tr("Efficiency"), tr("Price of samples")});
   quantity_->setAccessibleName(tr("Quantity of the curve"));
   chart_ = new WhatIfChart(what_if_, page);
   auto* column = new QVBoxLayout(page);
@@ -149,8 +160,117 @@ void WhatIfView::take_problem() {
   kind_->clear();
   for (const MachineKind& kind : what_if_.kinds()) kind_->addItem(text(kind.name));
   kind_->setCurrentText(what_if_.kind());
-  figures_->show_found(what_if_.found());
+  const auto& problem = session_.snapshot().problem;
+  const bool priced = problem && price_of(*problem->cluster);
+  constexpr int price = static_cast<int>(WhatIfChart::Figure::Price);
+  auto* quantities = qobject_cast<QStandardItemModel*>(quantity_->model());
+  quantities->item(price)->setEnabled(priced);
+  quantities->item(price)->setToolTip(
+      priced ? QString() : tr("The cluster's file does not say what its machines cost."));
+  if (!priced && quantity_->currentIndex() == price) {
+    quantity_->setCurrentIndex(0);
+    chart_->show_figure(WhatIfChart::Figure::StepTime);
+  }
+  show_figures();
   refresh_curve();
+}
+
+// What was planned anew is beside the figures of the same change only.
+void WhatIfView::show_figures() {
+  figures_->show_found(what_if_.found(), replanned().get());
+  refresh_replan();
+}
+
+std::shared_ptr<const ReplanFound> WhatIfView::replanned() const {
+  const auto& found = replan_.found();
+  return found && what_if_.found() && found->change == what_if_.found()->change ? found : nullptr;
+}
+
+QWidget* WhatIfView::build_replan(const std::vector<PluginInfo>& planners) {
+  auto* bar = new QWidget(this);
+  planner_ = new QComboBox(bar);
+  for (const PluginInfo& planner : planners) {
+    planner_->addItem(text(planner.name));
+    planner_->setItemData(planner_->count() - 1, text(planner.summary), Qt::ToolTipRole);
+  }
+  planner_->setCurrentIndex(std::max(0, planner_->findText(QStringLiteral("mcts"))));
+  planner_->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
+  planner_->setMinimumContentsLength(7);
+  planner_->setAccessibleName(tr("Planner of the changed problem"));
+  seconds_ = new QDoubleSpinBox(bar);
+  seconds_->setRange(1, 3600);
+  seconds_->setDecimals(0);
+  seconds_->setValue(5);
+  seconds_->setSuffix(tr(" s"));
+  seconds_->setAccessibleName(tr("Budget of the planner"));
+  seconds_->setToolTip(tr("Of planners that search; others take what they take"));
+  replan_button_ = new QPushButton(bar);
+  replan_button_->setToolTip(
+      tr("Plans the changed problem in the background, and shows it beside this strategy"));
+  replan_note_ = new QLabel(bar);
+  replan_note_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
+  replan_note_->setTextFormat(Qt::PlainText);
+  auto* row = new QHBoxLayout(bar);
+  row->setContentsMargins(3 * style::kGrid, 0, 3 * style::kGrid, style::kGrid);
+  row->setSpacing(2 * style::kGrid);
+  row->addWidget(replan_button_);
+  row->addWidget(planner_);
+  row->addWidget(seconds_);
+  row->addWidget(replan_note_, 1);
+  connect(replan_button_, &QPushButton::clicked, this, [this] {
+    if (replan_.running()) {
+      replan_.stop();
+    } else {
+      replan_.start(what_if_.change(), planner_->currentText(), seconds_->value());
+    }
+  });
+  return bar;
+}
+
+QString WhatIfView::replan_text() const {
+  if (!replan_.problem().isEmpty()) return replan_.problem();
+  if (!replan_.running()) return {};
+  const QString best =
+      replan_.best_so_far() ? tr("%1 so far").arg(style::time(*replan_.best_so_far()))
+                            : tr("planning…");
+  return replan_.change() == what_if_.change()
+             ? best
+             : tr("%1, for %2").arg(best, text(describe(replan_.change())));
+}
+
+void WhatIfView::refresh_replan() {
+  replan_button_->setText(replan_.running() ? tr("&Stop") : tr("Plan &Anew"));
+  replan_button_->setEnabled(session_.snapshot().problem && planner_->count() > 0 &&
+                             !replan_.stopping());
+  planner_->setEnabled(!replan_.running());
+  seconds_->setEnabled(!replan_.running());
+  QPalette colours = palette();
+  colours.setColor(QPalette::WindowText, replan_.problem().isEmpty()
+                                             ? style::muted_text(palette())
+                                             : style::infeasible(style::is_dark(palette())));
+  replan_note_->setPalette(colours);
+  replan_note_->setText(replan_text());
+  replan_note_->setToolTip(replan_note_->text());
+}
+
+void WhatIfView::save_cluster() {
+  const QString file = QFileDialog::getSaveFileName(
+      this, tr("Save the changed cluster"), session_.cluster_name() + QStringLiteral(".json"),
+      tr("Clusters (*.json)"));
+  if (!file.isEmpty()) what_if_.save_cluster(std::filesystem::path(file.toStdString()));
+}
+
+// With the faster of the two strategies, of those that fit.
+void WhatIfView::go_on() {
+  std::shared_ptr<const ReplanFound> better = replanned();
+  if (better && better->change != what_if_.change()) better.reset();  // the form is ahead
+  if (better) {
+    const StepFigures &anew = better->figures, &carried = what_if_.found()->then;
+    const bool is_better = anew.feasible != carried.feasible ? anew.feasible
+                                                             : anew.step_time < carried.step_time;
+    if (!is_better) better.reset();
+  }
+  what_if_.go_on(better);
 }
 
 void WhatIfView::refresh_curve() {
@@ -180,7 +300,7 @@ void WhatIfView::resizeEvent(QResizeEvent* event) {
 }
 
 void WhatIfView::changeEvent(QEvent* event) {
-  if (event->type() == QEvent::PaletteChange) figures_->show_found(what_if_.found());
+  if (event->type() == QEvent::PaletteChange) show_figures();
   QWidget::changeEvent(event);
 }
 

@@ -1,13 +1,18 @@
 // What if the problem were another: a form at the left, what becomes of the strategy at the right,
-// in figures, as a curve over one parameter, and as a table of scaling.
+// in figures, as a curve over one parameter, and as a table of scaling. The changed problem can be
+// planned anew, kept as a file, and gone on with.
 #pragma once
 
 #include <QWidget>
 
 #include "views/models/problem_what_if.h"
+#include "views/models/what_if_replan.h"
 
 class QComboBox;
+class QDoubleSpinBox;
+class QLabel;
 class QProgressBar;
+class QPushButton;
 class QTableView;
 class QTabWidget;
 
@@ -21,8 +26,13 @@ class WhatIfForm;
 class WhatIfView : public QWidget {
   Q_OBJECT
  public:
-  explicit WhatIfView(Session& session, QWidget* parent = nullptr);
+  // `planners`: of the session's plugins when `make` is empty.
+  explicit WhatIfView(Session& session, QWidget* parent = nullptr,
+                      const std::vector<PluginInfo>& planners = {}, PlannerFactory make = {});
   ProblemWhatIf& model() { return what_if_; }
+  WhatIfReplan& replan() { return replan_; }
+  QPushButton& replan_button() { return *replan_button_; }
+  QComboBox& planner() { return *planner_; }
   WhatIfForm& form() { return *form_; }
   FiguresTable& figures() { return *figures_; }
   QTabWidget& pages() { return *pages_; }
@@ -36,11 +46,20 @@ class WhatIfView : public QWidget {
  private:
   QWidget* build_curve();
   QWidget* build_scaling();
+  QWidget* build_replan(const std::vector<PluginInfo>& planners);
   void take_problem();
+  void show_figures();
   void refresh_curve();
+  void refresh_replan();
+  QString replan_text() const;
+  // For the change that the form shows; null: none.
+  std::shared_ptr<const ReplanFound> replanned() const;
+  void save_cluster();  // asks where
+  void go_on();
 
   Session& session_;
   ProblemWhatIf what_if_;
+  WhatIfReplan replan_;
   WhatIfForm* form_;
   FiguresTable* figures_;
   QTabWidget* pages_;
@@ -49,6 +68,10 @@ class WhatIfView : public QWidget {
   ScalingModel* scaling_ = nullptr;
   QTableView* table_ = nullptr;
   QProgressBar* working_;
+  QComboBox* planner_ = nullptr;
+  QDoubleSpinBox* seconds_ = nullptr;
+  QPushButton* replan_button_ = nullptr;
+  QLabel* replan_note_ = nullptr;
 };
 
 }  // namespace strato

@@ -201,7 +201,7 @@ TEST_F(ProblemChanges, HalfPrecisionSendsHalfTheBytes) {
   ASSERT_EQ(now.tensor_count(), before.tensor_count());
   for (std::size_t t = 0; t < now.tensor_count(); ++t) {
     const Tensor &old = before.tensor(TensorId(t)), &tensor = now.tensor(TensorId(t));
-    const bool halved = old.type == DataType::F32 && old.role != TensorRole::OptimizerState;
+    const bool halved = old.type == DataType::F32;
     EXPECT_EQ(tensor.bytes().value * (halved ? 2 : 1), old.bytes().value) << old.name;
   }
   EXPECT_LT(with(change), with({}));

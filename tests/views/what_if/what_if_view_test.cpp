@@ -16,6 +16,7 @@
 #include "core/search/baselines.h"
 #include "tests/views/models/fixture.h"
 #include "tests/views/models/model_tester.h"
+#include "tests/views/models/tiny_planners.h"
 #include "views/models/scaling_model.h"
 #include "views/what_if/factor_row.h"
 #include "views/what_if/figures_table.h"
@@ -68,8 +69,7 @@ TEST_F(WhatIfViews, SlidersFieldsAndMachinesAreSimulatedLive) {
   EXPECT_EQ(view.model().found()->devices, 3u);
   EXPECT_TRUE(failures_.isEmpty());
 
-  auto* reset = view.form().findChild<QPushButton*>();
-  QTest::mouseClick(reset, Qt::LeftButton);
+  QTest::mouseClick(&view.form().reset_button(), Qt::LeftButton);
   EXPECT_EQ(view.model().change(), ProblemChange());
   EXPECT_EQ(machines->value(), 2);
   EXPECT_EQ(batch.value(), 16);
@@ -127,7 +127,7 @@ TEST_F(WhatIfViews, WhatCannotBeIsSaid) {
   view.form().machines(view.model().kind())->setValue(0);
   ASSERT_TRUE(idle(view));
   EXPECT_TRUE(view.model().found()->problem.contains("none is left"));
-  EXPECT_EQ(view.figures().text_at(1, 0), QStringLiteral("–"));
+  EXPECT_EQ(view.figures().text_at(FiguresTable::Then, 0), QStringLiteral("–"));
   view.form().machines(view.model().kind())->setValue(1);
   ASSERT_TRUE(idle(view));
   EXPECT_TRUE(view.model().found()->problem.isEmpty());
@@ -179,6 +179,196 @@ TEST_F(WhatIfViews, ScalingIsATable) {
                   .data(Qt::ToolTipRole)
                   .toString()
                   .contains("data parallelism"));
+}
+
+TEST_F(WhatIfViews, OtherGpusAndPrecision) {
+  WhatIfView view(session_);
+  view.show();
+  open_lenet();
+  ASSERT_TRUE(idle(view));
+  const Nanos today = view.model().found()->then.step_time;
+  QComboBox* gpus = view.form().gpus(view.model().kind());
+  ASSERT_TRUE(gpus);
+  EXPECT_EQ(gpus->currentIndex(), 0);
+  const int faster = gpus->findData(QStringLiteral("H100-SXM5-80GB"));
+  ASSERT_GT(faster, 0);
+  gpus->setFocus();
+  QTest::keyClicks(gpus, "H100-S");  // a key chooses in a list that has the focus
+  EXPECT_EQ(gpus->currentIndex(), faster);
+  ASSERT_TRUE(idle(view));
+  const Nanos with_h100 = view.model().found()->then.step_time;
+  EXPECT_LT(with_h100, today);
+  EXPECT_GT(view.model().found()->then.capacity, view.model().found()->today.capacity);
+
+  QComboBox& precision = view.form().precision();
+  EXPECT_TRUE(precision.currentText().startsWith("float32")) << precision.currentText().toStdString();
+  precision.setFocus();
+  QTest::keyClick(&precision, Qt::Key_Down);
+  EXPECT_EQ(view.model().change().precision, DataType::F16);
+  ASSERT_TRUE(idle(view));
+  EXPECT_LT(view.model().found()->then.peak, view.model().found()->today.peak);
+  QTest::mouseClick(&view.form().reset_button(), Qt::LeftButton);
+  EXPECT_EQ(view.model().change(), ProblemChange());
+  EXPECT_EQ(gpus->currentIndex(), 0);
+  EXPECT_EQ(precision.currentIndex(), 0);
+}
+
+// The changed problem is what the window shows then: as fast as was said.
+TEST_F(WhatIfViews, GoesOnWithTheChangedProblem) {
+  WhatIfView view(session_);
+  view.show();
+  open_lenet();
+  session_.decide({GroupId(1)}, decision_on_device(DeviceId(1)), QStringLiteral("by hand"));
+  session_.settle();
+  EXPECT_FALSE(view.form().go_on_button().isEnabled());
+  EXPECT_FALSE(view.model().go_on());
+  ProblemChange change;
+  change.batch = 64;
+  change.cluster.network_bandwidth = 2;
+  change.cluster.machines = {{view.model().kind().toStdString(), 3}};
+  change.precision = DataType::F16;
+  view.model().set_change(change);
+  ASSERT_TRUE(idle(view));
+  const StepFigures said = view.model().found()->then;
+  view.form().row(WhatIfAxis::Latency).field().setValue(2);  // by hand: the form knows of the rest
+  view.form().row(WhatIfAxis::Latency).field().setValue(1);
+  ASSERT_TRUE(view.form().go_on_button().isEnabled());
+  QTest::mouseClick(&view.form().go_on_button(), Qt::LeftButton);
+  view.model().settle();
+  session_.settle();
+  ASSERT_TRUE(failures_.isEmpty()) << failures_.join('\n').toStdString();
+  EXPECT_EQ(problem().graph->batch(), 64);
+  EXPECT_EQ(problem().cluster->device_count(), 3u);
+  EXPECT_EQ(step_time(), said.step_time);
+  EXPECT_TRUE(session_.snapshot().label.contains("batch 64")) << session_.snapshot().label.toStdString();
+  EXPECT_TRUE(session_.cluster_name().contains("network x2"));
+  EXPECT_EQ(view.model().change(), ProblemChange());  // it is the problem now
+  ASSERT_TRUE(idle(view));
+  EXPECT_EQ(view.model().found()->today.step_time, said.step_time);
+}
+
+TEST_F(WhatIfViews, TheChangedClusterIsAFile) {
+  WhatIfView view(session_);
+  view.show();
+  const std::filesystem::path file = folder_.filePath("changed.json").toStdString();
+  view.model().save_cluster(file);  // there is none
+  open_lenet();
+  ProblemChange change;
+  change.speed = 2;
+  change.cluster.memory = 0.5;
+  view.model().set_change(change);
+  view.model().save_cluster(file);
+  view.model().settle();
+  const Cluster saved = read_cluster(file, GpuCatalogue());
+  EXPECT_EQ(saved.gpu(DeviceId(0)).memory.value, problem().cluster->gpu(DeviceId(0)).memory.value / 2);
+  EXPECT_TRUE(saved.gpu(DeviceId(0)).name.ends_with(" x2"));
+  EXPECT_TRUE(failures_.isEmpty());
+  view.model().save_cluster("/nowhere/changed.json");
+  view.model().settle();
+  ASSERT_EQ(failures_.size(), 1);
+  EXPECT_TRUE(failures_.front().contains("/nowhere/changed.json"));
+}
+
+class WhatIfReplans : public WhatIfViews {
+ protected:
+  void replan(WhatIfView& view, const char* planner) {
+    view.planner().setCurrentText(QString::fromUtf8(planner));
+    QTest::mouseClick(&view.replan_button(), Qt::LeftButton);
+  }
+  Gate gate_;
+};
+
+TEST_F(WhatIfReplans, PlansTheChangedProblemAnew) {
+  WhatIfView view(session_, nullptr, tiny_planners(), tiny_factory(gate_));
+  view.show();
+  EXPECT_FALSE(view.replan_button().isEnabled());  // nothing is open
+  open_lenet();
+  session_.edit(on_one_device(problem(), DeviceId(0)), "alone");
+  session_.settle();
+  ASSERT_TRUE(idle(view));
+  view.form().machines(view.model().kind())->setValue(1);
+  view.form().row(WhatIfAxis::Speed).field().setValue(2);
+  ASSERT_TRUE(idle(view));
+  replan(view, "dp");
+  view.replan().settle();
+  ASSERT_TRUE(view.replan().found());
+  const ReplanFound& found = *view.replan().found();
+  EXPECT_EQ(found.change, view.model().change());
+  EXPECT_EQ(found.problem->cluster->device_count(), 1u);
+  EXPECT_EQ(found.figures.step_time, view.model().found()->then.step_time);  // one device: the same
+  EXPECT_NE(view.figures().text_at(FiguresTable::PlannedAnew, 0), QStringLiteral("–"));
+  // Of another change it says nothing.
+  view.form().row(WhatIfAxis::Speed).field().setValue(3);
+  ASSERT_TRUE(idle(view));
+  EXPECT_EQ(view.figures().text_at(FiguresTable::PlannedAnew, 0), QStringLiteral("–"));
+  view.form().row(WhatIfAxis::Speed).field().setValue(2);
+  ASSERT_TRUE(idle(view));
+  EXPECT_NE(view.figures().text_at(FiguresTable::PlannedAnew, 0), QStringLiteral("–"));
+}
+
+// Whatever the planner finds, it is not worse than the strategy as it is; and it is gone on with.
+TEST_F(WhatIfReplans, IsNeverWorseThanTheStrategyAndIsGoneOnWith) {
+  WhatIfView view(session_, nullptr, tiny_planners(), tiny_factory(gate_));
+  view.show();
+  open_lenet();
+  session_.edit(on_one_device(problem(), DeviceId(1)), "alone");
+  session_.settle();
+  view.form().row(WhatIfAxis::NetworkBandwidth).field().setValue(0.01);
+  ASSERT_TRUE(idle(view));
+  replan(view, "dp");
+  view.replan().settle();
+  ASSERT_TRUE(view.replan().found());
+  EXPECT_LE(view.replan().found()->figures.step_time, view.model().found()->then.step_time);
+  view.form().row(WhatIfAxis::NetworkBandwidth).field().setValue(64);
+  ASSERT_TRUE(idle(view));
+  replan(view, "dp");
+  view.replan().settle();
+  const StepFigures anew = view.replan().found()->figures;
+  const Nanos best = std::min(anew.step_time, view.model().found()->then.step_time);
+  QTest::mouseClick(&view.form().go_on_button(), Qt::LeftButton);
+  view.model().settle();
+  session_.settle();
+  EXPECT_EQ(step_time(), best);
+  EXPECT_FALSE(view.replan().found());  // it was about another problem
+}
+
+TEST_F(WhatIfReplans, StopsRefusesAndIsDropped) {
+  WhatIfView view(session_, nullptr, tiny_planners(), tiny_factory(gate_));
+  view.show();
+  open_lenet();
+  ASSERT_TRUE(idle(view));
+  replan(view, "refuses");
+  view.replan().settle();
+  EXPECT_TRUE(view.replan().problem().contains("no use for lenet"));
+  EXPECT_TRUE(view.replan_button().isEnabled());
+  replan(view, "waits");
+  EXPECT_TRUE(view.replan().problem().isEmpty());
+  ASSERT_TRUE(wait_until([&] { return view.replan().best_so_far().has_value(); }));
+  EXPECT_TRUE(view.replan().running());
+  QTest::mouseClick(&view.replan_button(), Qt::LeftButton);  // stops
+  EXPECT_FALSE(view.replan_button().isEnabled());
+  view.replan().settle();
+  EXPECT_TRUE(view.replan().found());  // the best that it had
+  replan(view, "waits");
+  session_.open_cluster(sample("clusters/tag-testbed.json"));
+  session_.settle();
+  EXPECT_FALSE(view.replan().running());
+  EXPECT_FALSE(view.replan().found());
+  view.replan().start({}, QStringLiteral("fails"), 1);
+  view.replan().settle();
+  EXPECT_TRUE(view.replan().problem().contains("a bug"));
+}
+
+TEST_F(WhatIfReplans, ClosesWhileItPlans) {
+  open_lenet();
+  for (int i = 0; i < 3; ++i) {
+    WhatIfView view(session_, nullptr, tiny_planners(), tiny_factory(gate_));
+    view.show();
+    replan(view, "waits");
+    view.model().set_change({.batch = 32 + i, .cluster = {}});
+    view.model().go_on();
+  }
+  session_.settle();
 }
 
 }  // namespace
