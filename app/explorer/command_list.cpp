@@ -1,6 +1,7 @@
 #include "app/explorer/command_list.h"
 
 #include <QAction>
+#include <QCoreApplication>
 #include <QDockWidget>
 #include <QLineEdit>
 #include <QMainWindow>
@@ -90,7 +91,9 @@ class ActionVisitor {
 QString why_not(const QAction& action, const Session& session) {
   const QString own = action.property(kWhyDisabled).toString();
   if (!own.isEmpty()) return own;
-  return session.snapshot().problem ? QString() : QStringLiteral("open a model first");
+  return session.snapshot().problem
+             ? QString()
+             : QCoreApplication::translate("CommandList", "open a model first");
 }
 
 Command command_for(QAction& action, const QString& path, const Session& session) {
@@ -116,12 +119,13 @@ void add_planners(std::vector<Command>& commands, Session& session,
     Command command;
     command.kind = CommandKind::Planner;
     const QString name = text(planner.name);
-    command.title = QStringLiteral("Search with %1").arg(name);
+    command.title = QCoreApplication::translate("CommandList", "Search with %1").arg(name);
     command.path = text(planner.summary);
     command.enabled = open && idle;
-    command.why_disabled = !open   ? QStringLiteral("open a model first")
-                           : !idle ? QStringLiteral("a search is under way")
-                                   : QString();
+    command.why_disabled = !open ? QCoreApplication::translate("CommandList", "open a model first")
+                           : !idle
+                               ? QCoreApplication::translate("CommandList", "a search is under way")
+                               : QString();
     command.id = QStringLiteral("planner/") + name;
     command.run = [start, name] { start(name); };
     commands.push_back(std::move(command));
@@ -152,8 +156,10 @@ void add_groups(std::vector<Command>& commands, Session& session) {
     Command command;
     command.kind = CommandKind::Group;
     command.title = text(content.name);
-    command.path = content.ops.size() == 1 ? QStringLiteral("1 op")
-                                           : QStringLiteral("%1 ops").arg(content.ops.size());
+    command.path =
+        content.ops.size() == 1
+            ? QCoreApplication::translate("CommandList", "1 op")
+            : QCoreApplication::translate("CommandList", "%1 ops").arg(content.ops.size());
     command.id = QStringLiteral("group/") + command.title;
     command.run = [&session, group, problem = session.snapshot().problem] {
       if (session.snapshot().problem == problem) session.selection().select_group(group);
@@ -174,13 +180,13 @@ QChar prefix_of(CommandKind kind) {
 QString name_of(CommandKind kind) {
   switch (kind) {
     case CommandKind::Action:
-      return QStringLiteral("Commands");
+      return QCoreApplication::translate("CommandList", "Commands");
     case CommandKind::Planner:
-      return QStringLiteral("Planners");
+      return QCoreApplication::translate("CommandList", "Planners");
     case CommandKind::Device:
-      return QStringLiteral("Devices");
+      return QCoreApplication::translate("CommandList", "Devices");
     case CommandKind::Group:
-      return QStringLiteral("Groups");
+      return QCoreApplication::translate("CommandList", "Groups");
   }
   return {};
 }

@@ -60,10 +60,10 @@ class CommandDelegate : public QStyledItemDelegate {
 
   QString right_text(const Command& command, int row) const {
     if (!command.enabled) {
-      return command.why_disabled.isEmpty() ? QStringLiteral("not now") : command.why_disabled;
+      return command.why_disabled.isEmpty() ? tr("not now") : command.why_disabled;
     }
     if (!command.keys.isEmpty()) return command.keys;
-    return model_.is_recent(row) ? QStringLiteral("recent") : QString();
+    return model_.is_recent(row) ? tr("recent") : QString();
   }
 
   // Letter by letter only where letters stand out; returns its width.
@@ -113,10 +113,9 @@ CommandPalette::CommandPalette(std::vector<Command> commands, const QStringList&
       list_(new QListView(this)),
       note_(new QLabel(this)) {
   setObjectName(QStringLiteral("command_palette"));
-  setWindowTitle(QStringLiteral("Commands"));
-  line_->setPlaceholderText(
-      QStringLiteral("Write what you want; > commands, : planners, # devices, @ groups"));
-  line_->setAccessibleName(QStringLiteral("Command"));
+  setWindowTitle(tr("Commands"));
+  line_->setPlaceholderText(tr("Write what you want; > commands, : planners, # devices, @ groups"));
+  line_->setAccessibleName(tr("Command"));
   line_->installEventFilter(this);
   list_->setModel(model_);
   list_->setItemDelegate(new CommandDelegate(*model_, list_));
@@ -162,11 +161,10 @@ void CommandPalette::refresh() {
   list_->setCurrentIndex(model_->index(0, 0));
   list_->scrollToTop();
   const std::size_t shown = static_cast<std::size_t>(model_->rowCount());
-  note_->setText(
-      shown == 0 ? QStringLiteral("Nothing is called that; Esc closes")
-      : model_->found() > shown
-          ? QStringLiteral("%1 of %2 shown: write another letter").arg(shown).arg(model_->found())
-          : QStringLiteral("Enter runs, Up and Down choose, Esc closes"));
+  note_->setText(shown == 0 ? tr("Nothing is called that; Esc closes")
+                 : model_->found() > shown
+                     ? tr("%1 of %2 shown: write another letter").arg(shown).arg(model_->found())
+                     : tr("Enter runs, Up and Down choose, Esc closes"));
 }
 
 void CommandPalette::choose_by(int rows) {
@@ -182,9 +180,9 @@ void CommandPalette::run_current() {
   if (row < 0) return;
   const Command command = model_->command(row);
   if (!command.enabled) {
-    note_->setText(QStringLiteral("Not now: %1")
+    note_->setText(tr("Not now: %1")
                        .arg(command.why_disabled.isEmpty()
-                                ? QStringLiteral("this does not apply to what is shown")
+                                ? tr("this does not apply to what is shown")
                                 : command.why_disabled));
     return;
   }

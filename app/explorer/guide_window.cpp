@@ -65,8 +65,8 @@ void GuideBrowser::show_page(const QString& page) {
   } else if (page != kIndex) {
     show_page(kIndex);
   } else {
-    setPlainText(QStringLiteral("The guide is not here: %1 is missing. Install the program again, "
-                                "or set STRATOSCOPE_HOME to the folder that has resources/.")
+    setPlainText(tr("The guide is not here: %1 is missing. Install the program again, "
+                    "or set STRATOSCOPE_HOME to the folder that has resources/.")
                      .arg(file));
   }
 }
@@ -125,14 +125,14 @@ GuideWindow::GuideWindow(QWidget* parent)
     : QDialog(parent),
       contents_(new QListWidget(this)),
       browser_(new GuideBrowser(guide_folder(), this)) {
-  setWindowTitle(QStringLiteral("Guide"));
+  setWindowTitle(tr("Guide"));
   resize(900, 680);
   setSizeGripEnabled(true);
   contents_->setFrameShape(QFrame::NoFrame);
-  contents_->setAccessibleName(QStringLiteral("Pages of the guide"));
-  auto* back = page_button(QStringLiteral("Back"), QStringLiteral("Alt+Left"), this);
-  auto* forward = page_button(QStringLiteral("Forward"), QStringLiteral("Alt+Right"), this);
-  auto* start = page_button(QStringLiteral("Overview"), QStringLiteral("Alt+Home"), this);
+  contents_->setAccessibleName(tr("Pages of the guide"));
+  auto* back = page_button(tr("Back"), QStringLiteral("Alt+Left"), this);
+  auto* forward = page_button(tr("Forward"), QStringLiteral("Alt+Right"), this);
+  auto* start = page_button(tr("Overview"), QStringLiteral("Alt+Home"), this);
   connect(back, &QToolButton::clicked, browser_, &QTextBrowser::backward);
   connect(forward, &QToolButton::clicked, browser_, &QTextBrowser::forward);
   connect(start, &QToolButton::clicked, this, [this] { show_page(kIndex); });
@@ -161,7 +161,7 @@ void GuideWindow::fill_contents() {
     auto* item = new QListWidgetItem(title, contents_);
     item->setData(kPageRole, page);
   };
-  add(kIndex, QStringLiteral("Overview"));
+  add(kIndex, tr("Overview"));
   for (const auto& [page, title] : guide_pages(guide_folder())) add(page, title);
   connect(contents_, &QListWidget::currentItemChanged, this, [this](const QListWidgetItem* item) {
     if (!item) return;

@@ -101,8 +101,8 @@ HeaderBar::HeaderBar(Session& session, QWidget* parent)
 }
 
 void HeaderBar::build() {
-  model_->setToolTip(QStringLiteral("The model: open another, change batch, optimizer or groups"));
-  cluster_->setToolTip(QStringLiteral("The cluster that the model runs on"));
+  model_->setToolTip(tr("The model: open another, change batch, optimizer or groups"));
+  cluster_->setToolTip(tr("The cluster that the model runs on"));
   strategy_->setTextFormat(Qt::PlainText);
   strategy_->setMinimumWidth(4 * style::kGrid);
   fill_planners();
@@ -115,13 +115,13 @@ void HeaderBar::build() {
                      QStringLiteral("30 s"), QStringLiteral("2 min")});
   budget_->setCurrentIndex(1);
   budget_->setMinimumWidth(fontMetrics().averageCharWidth() * 14);
-  budget_->setToolTip(QStringLiteral("How long to search: iterations or time"));
+  budget_->setToolTip(tr("How long to search: iterations or time"));
   auto* problem = new QWidget(this);
   auto* names = new QHBoxLayout(problem);
   names->setContentsMargins(0, 0, 0, 0);
   names->setSpacing(2 * style::kGrid);
   names->addWidget(model_);
-  names->addWidget(new QLabel(QStringLiteral("on"), problem));
+  names->addWidget(new QLabel(tr("on"), problem));
   names->addWidget(cluster_);
   names->addSpacing(4 * style::kGrid);
   names->addWidget(strategy_, 1);
@@ -183,7 +183,7 @@ void HeaderBar::fill_planners() {
   }
   planner_->setCurrentIndex(std::max(0, planner_->findText(QStringLiteral("mcts"))));
   planner_->setMinimumWidth(fontMetrics().averageCharWidth() * 14);
-  planner_->setToolTip(QStringLiteral("The planner: the algorithm that searches for a strategy"));
+  planner_->setToolTip(tr("The planner: the algorithm that searches for a strategy"));
   planner_->setEnabled(planner_->count() > 0);
 }
 
@@ -191,11 +191,10 @@ void HeaderBar::fill_planners() {
 void HeaderBar::fill_refiners() {
   for (const PluginInfo& refiner : session_.plugins().list(PluginKind::Refiner)) {
     auto* box = new QCheckBox(text(refiner.name).toUpper(), this);
-    box->setToolTip(
-        refiner.name == "sfb"
-            ? QStringLiteral("Duplicate small factors (SFB): devices exchange the "
+    box->setToolTip(refiner.name == "sfb"
+                        ? tr("Duplicate small factors (SFB): devices exchange the "
                              "factors of a gradient where that is less than the gradient")
-            : text(refiner.summary));
+                        : text(refiner.summary));
     refiners_.emplace_back(text(refiner.name), box);
   }
 }
@@ -227,12 +226,10 @@ void HeaderBar::show_options() {
 
 void HeaderBar::refresh_options() {
   const int changes = options_->changes(planner());
-  options_button_->setText(changes == 0 ? QStringLiteral("Options…")
-                                        : QStringLiteral("Options (%1)…").arg(changes));
+  options_button_->setText(changes == 0 ? tr("Options…") : tr("Options (%1)…").arg(changes));
   const QString description = options_->description(planner());
-  options_button_->setToolTip(description.isEmpty()
-                                  ? QStringLiteral("What else the planner can be asked for")
-                                  : description);
+  options_button_->setToolTip(description.isEmpty() ? tr("What else the planner can be asked for")
+                                                    : description);
 }
 
 QString HeaderBar::planner() const {
@@ -258,8 +255,7 @@ PlannerOptions HeaderBar::planner_options() const {
 std::optional<PlannerOptions> HeaderBar::options_for(const QString& planner) {
   PlannerOptions options;
   if (!parse_budget(budget_->currentText(), options)) {
-    emit session_.message(
-        QStringLiteral("Write the budget as \"800 iterations\", \"30 s\" or \"2 min\""));
+    emit session_.message(tr("Write the budget as \"800 iterations\", \"30 s\" or \"2 min\""));
     budget_->setFocus();
     return std::nullopt;
   }
@@ -290,8 +286,7 @@ void HeaderBar::refresh_names() {
   const auto& problem = session_.snapshot().problem;
   const ProblemOptions* options = session_.problem_options();
   if (problem && options) {
-    QString model =
-        QStringLiteral("%1 · batch %2").arg(session_.model_name()).arg(problem->graph->batch());
+    QString model = tr("%1 · batch %2").arg(session_.model_name()).arg(problem->graph->batch());
     if (options->training) {
       QString optimizer = text(name_of(options->optimizer));
       optimizer[0] = optimizer[0].toUpper();
@@ -299,7 +294,7 @@ void HeaderBar::refresh_names() {
     }
     model_->setText(chooser_text(model));
   } else {
-    model_->setText(chooser_text(QStringLiteral("No model")));
+    model_->setText(chooser_text(tr("No model")));
   }
   QString cluster = session_.cluster_name();
   if (problem) {
@@ -307,9 +302,9 @@ void HeaderBar::refresh_names() {
     cluster += QStringLiteral(" · ");
     cluster += devices == 1 ? tr("1 device") : tr("%1 devices").arg(devices);
   }
-  cluster_->setText(chooser_text(cluster.isEmpty() ? QStringLiteral("No cluster") : cluster));
+  cluster_->setText(chooser_text(cluster.isEmpty() ? tr("No cluster") : cluster));
   const QString label = session_.snapshot().label;
-  strategy_->setText(label.isEmpty() ? QString() : QStringLiteral("Strategy: %1").arg(label));
+  strategy_->setText(label.isEmpty() ? QString() : tr("Strategy: %1").arg(label));
   strategy_->setToolTip(label);
 }
 
@@ -317,22 +312,20 @@ void HeaderBar::refresh_search() {
   const SearchStatus& search = session_.search();
   const bool idle = search.state == SearchState::Idle;
   const bool ready = session_.snapshot().problem && planner_->count() > 0;
-  main_->setText(idle                                   ? QStringLiteral("Search")
-                 : search.state == SearchState::Running ? QStringLiteral("Pause")
-                                                        : QStringLiteral("Continue"));
+  main_->setText(idle                                   ? tr("Search")
+                 : search.state == SearchState::Running ? tr("Pause")
+                                                        : tr("Continue"));
   main_->setEnabled(ready);
   const auto edits = edits_to_pin(session_.snapshot());
-  second_->setText(!idle        ? QStringLiteral("Stop")
-                   : edits == 0 ? QStringLiteral("Continue")
-                                : QStringLiteral("Continue, edits pinned"));
+  second_->setText(!idle ? tr("Stop") : edits == 0 ? tr("Continue") : tr("Continue, edits pinned"));
   second_->setVisible(!idle || search.can_continue);
   second_->setToolTip(
-      !idle        ? QStringLiteral("Stops and keeps the best so far")
-      : edits == 0 ? QStringLiteral("Goes on in the tree of %1").arg(search.run)
-                   : QStringLiteral("Goes on in the tree of %1 and keeps to what you decided for "
-                                    "%2 (Ctrl+F5 goes on without)")
-                         .arg(search.run, edits == 1 ? QStringLiteral("one group")
-                                                     : QStringLiteral("%1 groups").arg(edits)));
+      !idle ? tr("Stops and keeps the best so far")
+      : edits == 0
+          ? tr("Goes on in the tree of %1").arg(search.run)
+          : tr("Goes on in the tree of %1 and keeps to what you decided for "
+               "%2 (Ctrl+F5 goes on without)")
+                .arg(search.run, edits == 1 ? tr("one group") : tr("%1 groups").arg(edits)));
   planner_->setEnabled(idle && planner_->count() > 0);
   for (const auto& [name, box] : refiners_) box->setEnabled(idle);
   budget_->setEnabled(idle);

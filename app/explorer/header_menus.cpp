@@ -33,10 +33,10 @@ void add_batches(QMenu& menu, std::int64_t batch, HeaderBar& bar,
   for (const int value : {8, 16, 32, 64, 96, 128, 256, 512}) {
     add_choice(menu, QString::number(value), value == batch, bar, [=] { reopen(value); });
   }
-  menu.addAction(QStringLiteral("Other…"), &bar, [&bar, batch, reopen] {
+  menu.addAction(HeaderBar::tr("Other…"), &bar, [&bar, batch, reopen] {
     bool ok = false;
     const int value =
-        QInputDialog::getInt(&bar, QStringLiteral("Batch"), QStringLiteral("Samples in one step"),
+        QInputDialog::getInt(&bar, HeaderBar::tr("Batch"), HeaderBar::tr("Samples in one step"),
                              static_cast<int>(batch), 1, 1 << 20, 1, &ok);
     if (ok) reopen(value);
   });
@@ -46,8 +46,8 @@ void add_batches(QMenu& menu, std::int64_t batch, HeaderBar& bar,
 
 void fill_model_menu(QMenu& menu, Session& session, HeaderBar& bar) {
   menu.clear();
-  menu.addAction(QStringLiteral("Open model…"), &bar, &HeaderBar::open_model_wanted);
-  add_samples(*menu.addMenu(QStringLiteral("Sample models")), "models", QStringLiteral("*.onnx"),
+  menu.addAction(HeaderBar::tr("Open model…"), &bar, &HeaderBar::open_model_wanted);
+  add_samples(*menu.addMenu(HeaderBar::tr("Sample models")), "models", QStringLiteral("*.onnx"),
               bar);
   if (!session.problem_options() || !session.snapshot().problem) return;
   menu.addSeparator();
@@ -58,10 +58,10 @@ void fill_model_menu(QMenu& menu, Session& session, HeaderBar& bar) {
     import.batch = new_batch;
     session.reopen_model(import, changed);
   };
-  add_batches(*menu.addMenu(QStringLiteral("Batch: %1").arg(batch)), batch, bar,
+  add_batches(*menu.addMenu(HeaderBar::tr("Batch: %1").arg(batch)), batch, bar,
               [=](std::int64_t value) { reopen(value, options); });
   QMenu* optimizers =
-      menu.addMenu(QStringLiteral("Optimizer: %1").arg(text(name_of(options.optimizer))));
+      menu.addMenu(HeaderBar::tr("Optimizer: %1").arg(text(name_of(options.optimizer))));
   for (const Optimizer optimizer : {Optimizer::Sgd, Optimizer::Momentum, Optimizer::Adam}) {
     ProblemOptions changed = options;
     changed.optimizer = optimizer;
@@ -69,7 +69,7 @@ void fill_model_menu(QMenu& menu, Session& session, HeaderBar& bar) {
                [=] { reopen(batch, changed); });
   }
   const int most = options.grouping.max_groups;
-  QMenu* groups = menu.addMenu(QStringLiteral("Op groups: at most %1").arg(most));
+  QMenu* groups = menu.addMenu(HeaderBar::tr("Op groups: at most %1").arg(most));
   for (const int value : {10, 20, 40, 60, 100, 200}) {
     add_choice(*groups, QString::number(value), value == most, bar,
                [&session, value] { session.regroup(value); });
@@ -78,8 +78,8 @@ void fill_model_menu(QMenu& menu, Session& session, HeaderBar& bar) {
 
 void fill_cluster_menu(QMenu& menu, HeaderBar& bar) {
   menu.clear();
-  menu.addAction(QStringLiteral("Open cluster…"), &bar, &HeaderBar::open_cluster_wanted);
-  menu.addAction(QStringLiteral("Discover cluster…"), &bar, &HeaderBar::discover_wanted);
+  menu.addAction(HeaderBar::tr("Open cluster…"), &bar, &HeaderBar::open_cluster_wanted);
+  menu.addAction(HeaderBar::tr("Discover cluster…"), &bar, &HeaderBar::discover_wanted);
   menu.addSeparator();
   add_samples(menu, "clusters", QStringLiteral("*.json"), bar);
 }

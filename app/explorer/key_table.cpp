@@ -1,6 +1,7 @@
 #include "app/explorer/key_table.h"
 
 #include <QAction>
+#include <QCoreApplication>
 #include <QHash>
 #include <QHeaderView>
 #include <QMainWindow>
@@ -32,7 +33,9 @@ void add_actions(QTreeWidget& tree, const QMainWindow& window) {
     if (action.shortcuts().isEmpty()) return;
     const QString place = path.section(QStringLiteral(" › "), 0, 0);
     QTreeWidgetItem*& section = sections[place];
-    if (!section) section = add_section(tree, place.isEmpty() ? QStringLiteral("Window") : place);
+    if (!section)
+      section = add_section(
+          tree, place.isEmpty() ? QCoreApplication::translate("KeyTable", "Window") : place);
     add_row(section, plain_text(action.text()),
             QKeySequence::listToString(action.shortcuts(), QKeySequence::NativeText));
   });
@@ -150,7 +153,7 @@ constexpr ViewSection kSections[] = {{"In the graph", kGraphKeys},
 }  // namespace
 
 KeyTable::KeyTable(const QMainWindow& window, QWidget* parent) : QDialog(parent) {
-  setWindowTitle(QStringLiteral("Keys"));
+  setWindowTitle(tr("Keys"));
   resize(520, 640);
   auto* tree = new QTreeWidget(this);
   tree->setColumnCount(2);

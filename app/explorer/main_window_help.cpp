@@ -29,21 +29,19 @@ MainWindow::~MainWindow() {
 }
 
 void MainWindow::build_help_menu() {
-  QMenu* menu = menuBar()->addMenu(QStringLiteral("&Help"));
-  menu->addAction(QStringLiteral("&Guide"), QKeySequence(Qt::Key_F1), this,
-                  &MainWindow::show_guide);
-  menu->addAction(QStringLiteral("&Lessons"), QKeySequence(QStringLiteral("Shift+F1")), this,
+  QMenu* menu = menuBar()->addMenu(tr("&Help"));
+  menu->addAction(tr("&Guide"), QKeySequence(Qt::Key_F1), this, &MainWindow::show_guide);
+  menu->addAction(tr("&Lessons"), QKeySequence(QStringLiteral("Shift+F1")), this,
                   &MainWindow::show_lessons);
-  menu->addAction(QStringLiteral("&Exercise"), QKeySequence(QStringLiteral("Ctrl+Shift+F1")), this,
+  menu->addAction(tr("&Exercise"), QKeySequence(QStringLiteral("Ctrl+Shift+F1")), this,
                   &MainWindow::show_exercises);
-  menu->addAction(QStringLiteral("&Open Lesson…"), this, &MainWindow::open_lesson);
+  menu->addAction(tr("&Open Lesson…"), this, &MainWindow::open_lesson);
   menu->addSeparator();
-  menu->addAction(QStringLiteral("Run a &Command…"), QKeySequence(QStringLiteral("Ctrl+Shift+P")),
-                  this, &MainWindow::show_palette);
-  menu->addAction(QStringLiteral("&Keys"), QKeySequence(QStringLiteral("?")), this,
-                  &MainWindow::show_keys);
+  menu->addAction(tr("Run a &Command…"), QKeySequence(QStringLiteral("Ctrl+Shift+P")), this,
+                  &MainWindow::show_palette);
+  menu->addAction(tr("&Keys"), QKeySequence(QStringLiteral("?")), this, &MainWindow::show_keys);
   menu->addSeparator();
-  menu->addAction(QStringLiteral("&About Stratoscope"), this, &MainWindow::show_about)
+  menu->addAction(tr("&About Stratoscope"), this, &MainWindow::show_about)
       ->setMenuRole(QAction::AboutRole);
 }
 
@@ -100,7 +98,7 @@ void MainWindow::build_lessons() {
   stage_ = std::make_unique<WindowStage>(*this, std::move(places),
                                          [this](QWidget* view) { show_view(view); });
   lessons_ = new LessonPanel(session_, *stage_, stage_->names(), remembers_);
-  lesson_dock_ = new QDockWidget(QStringLiteral("Lessons"), this);
+  lesson_dock_ = new QDockWidget(tr("Lessons"), this);
   lesson_dock_->setObjectName(QStringLiteral("lessons"));
   lesson_dock_->setWidget(lessons_);
   lesson_dock_->setFeatures(QDockWidget::DockWidgetClosable | QDockWidget::DockWidgetMovable);
@@ -151,8 +149,8 @@ void MainWindow::show_exercises() {
 
 void MainWindow::open_lesson() {
   const QString file = QFileDialog::getOpenFileName(
-      this, QStringLiteral("Open lesson"), {},
-      QStringLiteral("Lessons, exercises (*.lesson.json *.exercise.json);;All files (*)"));
+      this, tr("Open lesson"), {},
+      tr("Lessons, exercises (*.lesson.json *.exercise.json);;All files (*)"));
   if (file.isEmpty()) return;
   teach_perspective();
   lessons_->add_file(file);
@@ -184,9 +182,9 @@ void MainWindow::show_keys() {
 
 void MainWindow::show_about() {
   QMessageBox::about(
-      this, QStringLiteral("About Stratoscope"),
-      QStringLiteral("<b>Stratoscope %1</b><p>Strategy explorer for distributed DNN training.</p>"
-                     "<p>GPL-3.0-or-later. Made with Qt %2.</p>")
+      this, tr("About Stratoscope"),
+      tr("<b>Stratoscope %1</b><p>Strategy explorer for distributed DNN training.</p>"
+         "<p>GPL-3.0-or-later. Made with Qt %2.</p>")
           .arg(QStringLiteral(STRATOSCOPE_VERSION), QString::fromLatin1(qVersion())));
 }
 

@@ -36,60 +36,54 @@ void MainWindow::build_menus() {
 }
 
 void MainWindow::build_file_menu() {
-  QMenu* menu = menuBar()->addMenu(QStringLiteral("&File"));
-  menu->addAction(QStringLiteral("&Open…"), QKeySequence::Open, this, [this] {
-    choose_and_open(QStringLiteral("Open"),
-                    QStringLiteral("Models, clusters, plans, profiles, workspaces (*.onnx *.json "
+  QMenu* menu = menuBar()->addMenu(tr("&File"));
+  menu->addAction(tr("&Open…"), QKeySequence::Open, this, [this] {
+    choose_and_open(tr("Open"), tr("Models, clusters, plans, profiles, workspaces (*.onnx *.json "
                                    "*.strata);;All files (*)"));
   });
-  menu->addAction(QStringLiteral("Open &Workspace…"), QKeySequence(QStringLiteral("Ctrl+Shift+O")),
-                  this, [this] {
-                    choose_and_open(QStringLiteral("Open workspace"),
-                                    QStringLiteral("Workspaces (*.strata);;All files (*)"));
-                  });
-  menu->addAction(QStringLiteral("&New Workspace…"), QKeySequence::New, this, [this] {
-    const QString file = QFileDialog::getSaveFileName(this, QStringLiteral("New workspace"),
-                                                      QStringLiteral("workspace.strata"),
-                                                      QStringLiteral("Workspaces (*.strata)"));
+  menu->addAction(
+      tr("Open &Workspace…"), QKeySequence(QStringLiteral("Ctrl+Shift+O")), this, [this] {
+        choose_and_open(tr("Open workspace"), tr("Workspaces (*.strata);;All files (*)"));
+      });
+  menu->addAction(tr("&New Workspace…"), QKeySequence::New, this, [this] {
+    const QString file = QFileDialog::getSaveFileName(
+        this, tr("New workspace"), QStringLiteral("workspace.strata"), tr("Workspaces (*.strata)"));
     if (!file.isEmpty()) session_.open_workspace(file.toStdString(), false);
   });
-  menu->addAction(QStringLiteral("&Discover Cluster…"), this, &MainWindow::discover_cluster)
-      ->setToolTip(QStringLiteral("Machines tell what they have, and make a cluster"));
+  menu->addAction(tr("&Discover Cluster…"), this, &MainWindow::discover_cluster)
+      ->setToolTip(tr("Machines tell what they have, and make a cluster"));
   build_cost_actions(*menu);
-  recent_ = menu->addMenu(QStringLiteral("Open &Recent"));
+  recent_ = menu->addMenu(tr("Open &Recent"));
   connect(recent_, &QMenu::aboutToShow, this, &MainWindow::fill_recent_files);
   menu->addSeparator();
-  menu->addAction(QStringLiteral("&Save Plan As…"), QKeySequence::Save, this,
-                  &MainWindow::export_plan);
-  build_export_menu(*menu->addMenu(QStringLiteral("&Export")));
+  menu->addAction(tr("&Save Plan As…"), QKeySequence::Save, this, &MainWindow::export_plan);
+  build_export_menu(*menu->addMenu(tr("&Export")));
   menu->addSeparator();
-  QAction* quit = menu->addAction(QStringLiteral("&Quit"), QKeySequence(QStringLiteral("Ctrl+Q")),
-                                  this, &QWidget::close);
+  QAction* quit =
+      menu->addAction(tr("&Quit"), QKeySequence(QStringLiteral("Ctrl+Q")), this, &QWidget::close);
   quit->setMenuRole(QAction::QuitRole);
 }
 
 void MainWindow::build_cost_actions(QMenu& menu) {
-  menu.addAction(QStringLiteral("Open &Profile…"), this,
+  menu.addAction(tr("Open &Profile…"), this,
                  [this] {
-                   choose_and_open(
-                       QStringLiteral("Open profile or calibration"),
-                       QStringLiteral("Profiles, calibrations (*.json);;All files (*)"));
+                   choose_and_open(tr("Open profile or calibration"),
+                                   tr("Profiles, calibrations (*.json);;All files (*)"));
                  })
-      ->setToolTip(QStringLiteral("Measured costs of ops and transfers"));
-  QAction* close =
-      menu.addAction(QStringLiteral("&Close Profile"), this, [this] { session_.close_costs(); });
+      ->setToolTip(tr("Measured costs of ops and transfers"));
+  QAction* close = menu.addAction(tr("&Close Profile"), this, [this] { session_.close_costs(); });
   const auto refresh = [this, close] {
     const CostSources& costs = session_.snapshot().costs;
     close->setEnabled(costs.profile || costs.calibration);
-    close->setText(!costs.profile && costs.calibration ? QStringLiteral("&Close Calibration")
-                                                       : QStringLiteral("&Close Profile"));
+    close->setText(!costs.profile && costs.calibration ? tr("&Close Calibration")
+                                                       : tr("&Close Profile"));
   };
   connect(&session_, &Session::problem_changed, this, refresh);
   refresh();
 }
 
 void MainWindow::build_export_menu(QMenu& menu) {
-  menu.addAction(QStringLiteral("&Plan (JSON)…"), this, &MainWindow::export_plan);
+  menu.addAction(tr("&Plan (JSON)…"), this, &MainWindow::export_plan);
   for (const PluginInfo& exporter : session_.plugins().list(PluginKind::Exporter)) {
     const QString suffix =
         exporter.extensions.empty() ? QString() : text(exporter.extensions.front());
@@ -99,34 +93,31 @@ void MainWindow::build_export_menu(QMenu& menu) {
     action->setToolTip(text(exporter.name));
   }
   menu.addSeparator();
-  menu.addAction(QStringLiteral("Picture of the View (P&NG)…"), this,
-                 [this] { export_picture(false); });
-  menu.addAction(QStringLiteral("Picture of the View (&SVG)…"), this,
-                 [this] { export_picture(true); });
+  menu.addAction(tr("Picture of the View (P&NG)…"), this, [this] { export_picture(false); });
+  menu.addAction(tr("Picture of the View (&SVG)…"), this, [this] { export_picture(true); });
 }
 
 void MainWindow::build_edit_menu() {
-  QMenu* menu = menuBar()->addMenu(QStringLiteral("&Edit"));
-  QAction* undo = session_.undo_stack().createUndoAction(this, QStringLiteral("&Undo"));
+  QMenu* menu = menuBar()->addMenu(tr("&Edit"));
+  QAction* undo = session_.undo_stack().createUndoAction(this, tr("&Undo"));
   undo->setShortcut(QKeySequence(QStringLiteral("Ctrl+Z")));
-  QAction* redo = session_.undo_stack().createRedoAction(this, QStringLiteral("&Redo"));
+  QAction* redo = session_.undo_stack().createRedoAction(this, tr("&Redo"));
   redo->setShortcut(QKeySequence(QStringLiteral("Ctrl+Shift+Z")));
   menu->addActions({undo, redo});
   menu->addSeparator();
-  menu->addAction(QStringLiteral("&Find Group"), QKeySequence(QStringLiteral("Ctrl+P")), this,
+  menu->addAction(tr("&Find Group"), QKeySequence(QStringLiteral("Ctrl+P")), this, [this] {
+    show_view(placement_);
+    placement_->focus_filter();
+  });
+  menu->addAction(tr("Select &All Groups"), QKeySequence(QStringLiteral("Ctrl+Shift+A")), this,
                   [this] {
-                    show_view(placement_);
-                    placement_->focus_filter();
-                  });
-  menu->addAction(QStringLiteral("Select &All Groups"),
-                  QKeySequence(QStringLiteral("Ctrl+Shift+A")), this, [this] {
                     if (!session_.snapshot().problem) return;
                     std::vector<GroupId> groups;
                     for (std::size_t g = 0; g < session_.snapshot().problem->grouping->size(); ++g)
                       groups.emplace_back(g);
                     session_.selection().select_groups(groups);
                   });
-  menu->addAction(QStringLiteral("&Clear Selection"), QKeySequence(Qt::Key_Escape), this,
+  menu->addAction(tr("&Clear Selection"), QKeySequence(Qt::Key_Escape), this,
                   [this] { session_.selection().clear(); });
   menu->addSeparator();
   QAction* move = menu->addAction(tr("&Move Selection to Device…"),
@@ -142,7 +133,7 @@ void MainWindow::build_edit_menu() {
 }
 
 void MainWindow::build_view_menu() {
-  QMenu* menu = menuBar()->addMenu(QStringLiteral("&View"));
+  QMenu* menu = menuBar()->addMenu(tr("&View"));
   int number = 0;  // ten of them have a digit
   for (const NamedView& view : views_) {
     ++number;
@@ -156,7 +147,7 @@ void MainWindow::build_view_menu() {
                     });
   }
   menu->addSeparator();
-  QMenu* beside = menu->addMenu(QStringLiteral("Show &Beside"));
+  QMenu* beside = menu->addMenu(tr("Show &Beside"));
   connect(beside, &QMenu::aboutToShow, this, [this, beside] {
     beside->clear();
     for (const NamedView& view : views_) {
@@ -176,62 +167,57 @@ void MainWindow::build_view_menu() {
 }
 
 void MainWindow::build_strategy_menu() {
-  QMenu* menu = menuBar()->addMenu(QStringLiteral("&Strategy"));
-  menu->addAction(QStringLiteral("&Data Parallel, AllReduce"), this,
+  QMenu* menu = menuBar()->addMenu(tr("&Strategy"));
+  menu->addAction(tr("&Data Parallel, AllReduce"), this,
                   [this] { show_baseline(QStringLiteral("allreduce")); });
-  menu->addAction(QStringLiteral("Data Parallel, &Shares by Speed"), this,
+  menu->addAction(tr("Data Parallel, &Shares by Speed"), this,
                   [this] { show_baseline(QStringLiteral("proportional")); });
-  menu->addAction(QStringLiteral("Data Parallel, &PS"), this,
-                  [this] { show_baseline(QStringLiteral("ps")); });
+  menu->addAction(tr("Data Parallel, &PS"), this, [this] { show_baseline(QStringLiteral("ps")); });
   menu->addSeparator();
-  QAction* found = menu->addAction(QStringLiteral("&Best of the Search"), this,
-                                   [this] { session_.show_best_found(); });
+  QAction* found =
+      menu->addAction(tr("&Best of the Search"), this, [this] { session_.show_best_found(); });
   connect(&session_, &Session::search_changed, found,
           [this, found] { found->setEnabled(!session_.search().history.empty()); });
   found->setEnabled(false);
-  set_why_disabled(*found, QStringLiteral("nothing was searched yet"));
+  set_why_disabled(*found, tr("nothing was searched yet"));
 }
 
 void MainWindow::show_baseline(const QString& which) {
   const auto& problem = session_.snapshot().problem;
   if (!problem) return;
   if (which == QStringLiteral("allreduce")) {
-    session_.show_found(data_parallel(*problem), QStringLiteral("Data parallel"));
+    session_.show_found(data_parallel(*problem), tr("Data parallel"));
   } else if (which == QStringLiteral("ps")) {
-    session_.show_found(data_parallel(*problem, Mode::ReplicatePs),
-                        QStringLiteral("Data parallel, PS"));
+    session_.show_found(data_parallel(*problem, Mode::ReplicatePs), tr("Data parallel, PS"));
   } else {
-    session_.show_found(data_parallel_proportional(*problem),
-                        QStringLiteral("Data parallel, shares by speed"));
+    session_.show_found(data_parallel_proportional(*problem), tr("Data parallel, shares by speed"));
   }
 }
 
 void MainWindow::build_run_menu() {
-  QMenu* menu = menuBar()->addMenu(QStringLiteral("&Run"));
-  QAction* search = menu->addAction(QStringLiteral("&Search"), QKeySequence(Qt::Key_F5), header_,
+  QMenu* menu = menuBar()->addMenu(tr("&Run"));
+  QAction* search = menu->addAction(tr("&Search"), QKeySequence(Qt::Key_F5), header_,
                                     &HeaderBar::search_or_pause);
-  QAction* go_on = menu->addAction(QStringLiteral("&Continue the Search"),
-                                   QKeySequence(QStringLiteral("Ctrl+F5")), this,
-                                   [this] { session_.continue_search(); });
-  QAction* stop = menu->addAction(QStringLiteral("S&top"), QKeySequence(QStringLiteral("Shift+F5")),
-                                  this, [this] { session_.stop_search(); });
-  QAction* with_edits = menu->addAction(QStringLiteral("Continue with &Edits Pinned"),
+  QAction* go_on =
+      menu->addAction(tr("&Continue the Search"), QKeySequence(QStringLiteral("Ctrl+F5")), this,
+                      [this] { session_.continue_search(); });
+  QAction* stop = menu->addAction(tr("S&top"), QKeySequence(QStringLiteral("Shift+F5")), this,
+                                  [this] { session_.stop_search(); });
+  QAction* with_edits = menu->addAction(tr("Continue with &Edits Pinned"),
                                         QKeySequence(QStringLiteral("Ctrl+Shift+F5")), header_,
                                         &HeaderBar::continue_with_edits);
-  QAction* options = menu->addAction(QStringLiteral("Planner &Options…"),
-                                     QKeySequence(QStringLiteral("Ctrl+,")),
-                                     header_, &HeaderBar::show_options);
+  QAction* options =
+      menu->addAction(tr("Planner &Options…"), QKeySequence(QStringLiteral("Ctrl+,")), header_,
+                      &HeaderBar::show_options);
   const auto refresh = [this, search, go_on, with_edits, stop, options] {
     const SearchStatus& status = session_.search();
-    search->setText(status.state == SearchState::Running ? QStringLiteral("&Pause")
-                                                         : QStringLiteral("&Search"));
+    search->setText(status.state == SearchState::Running ? tr("&Pause") : tr("&Search"));
     search->setEnabled(session_.snapshot().problem && status.state != SearchState::Paused);
     go_on->setEnabled(status.state == SearchState::Paused || status.can_continue);
-    set_why_disabled(*go_on, QStringLiteral("no search to go on with"));
-    set_why_disabled(*stop, QStringLiteral("nothing is searched"));
-    set_why_disabled(*with_edits, QStringLiteral("needs a finished search and an edit since"));
-    set_why_disabled(*search, session_.snapshot().problem ? QStringLiteral("the search is paused")
-                                                          : QString());
+    set_why_disabled(*go_on, tr("no search to go on with"));
+    set_why_disabled(*stop, tr("nothing is searched"));
+    set_why_disabled(*with_edits, tr("needs a finished search and an edit since"));
+    set_why_disabled(*search, session_.snapshot().problem ? tr("the search is paused") : QString());
     with_edits->setEnabled(status.state == SearchState::Idle && status.can_continue &&
                            !session_.snapshot().edited.empty() &&
                            !session_.snapshot().has_own_groups());
@@ -258,11 +244,10 @@ void MainWindow::build_tournament_action(QMenu& menu) {
         show_view(tournament_);
         tournament_->run_or_stop();
       });
-  action->setToolTip(QStringLiteral("The chosen planners side by side on this problem"));
+  action->setToolTip(tr("The chosen planners side by side on this problem"));
   const TournamentModel& model = tournament_->model();
   const auto refresh = [this, action, &model] {
-    action->setText(model.running() ? QStringLiteral("Stop the T&ournament")
-                                    : QStringLiteral("T&ournament of Planners"));
+    action->setText(model.running() ? tr("Stop the T&ournament") : tr("T&ournament of Planners"));
     action->setEnabled(session_.snapshot().problem && !model.stopping());
   };
   connect(&model, &TournamentModel::changed, action, refresh);
@@ -279,11 +264,10 @@ void MainWindow::build_launch_action(QMenu& menu) {
     launch_->setFocus();
     if (visible) launch_->start_or_cancel();
   });
-  action->setToolTip(QStringLiteral("The strategy shown on real processes"));
+  action->setToolTip(tr("The strategy shown on real processes"));
   const LaunchModel& model = launch_->model();
   const auto refresh = [this, action, &model] {
-    action->setText(model.running() ? QStringLiteral("Cancel the &Launch")
-                                    : QStringLiteral("&Launch the Strategy"));
+    action->setText(model.running() ? tr("Cancel the &Launch") : tr("&Launch the Strategy"));
     action->setEnabled(session_.snapshot().problem && !model.cancelling());
   };
   connect(&model, &LaunchModel::changed, action, refresh);
@@ -293,9 +277,9 @@ void MainWindow::build_launch_action(QMenu& menu) {
 
 // Two switches; the timeline has the same ones.
 void MainWindow::build_simulation_actions(QMenu& menu) {
-  QAction* priority = menu.addAction(QStringLiteral("Order Tasks by P&riority"));
+  QAction* priority = menu.addAction(tr("Order Tasks by P&riority"));
   priority->setShortcut(QKeySequence(Qt::Key_F6));
-  QAction* fair = menu.addAction(QStringLiteral("Share Links &Fairly"));
+  QAction* fair = menu.addAction(tr("Share Links &Fairly"));
   fair->setShortcut(QKeySequence(Qt::Key_F7));
   for (QAction* action : {priority, fair}) {
     action->setCheckable(true);
@@ -313,14 +297,14 @@ void MainWindow::build_simulation_actions(QMenu& menu) {
 }
 
 void MainWindow::build_window_menu() {
-  QMenu* menu = menuBar()->addMenu(QStringLiteral("&Window"));
-  menu->addAction(QStringLiteral("&Explore"), QKeySequence(QStringLiteral("Ctrl+1")), this,
+  QMenu* menu = menuBar()->addMenu(tr("&Window"));
+  menu->addAction(tr("&Explore"), QKeySequence(QStringLiteral("Ctrl+1")), this,
                   &MainWindow::explore_perspective);
-  menu->addAction(QStringLiteral("&Search"), QKeySequence(QStringLiteral("Ctrl+2")), this,
+  menu->addAction(tr("&Search"), QKeySequence(QStringLiteral("Ctrl+2")), this,
                   &MainWindow::search_perspective);
-  menu->addAction(QStringLiteral("&Compare"), QKeySequence(QStringLiteral("Ctrl+3")), this,
+  menu->addAction(tr("&Compare"), QKeySequence(QStringLiteral("Ctrl+3")), this,
                   &MainWindow::compare_perspective);
-  menu->addAction(QStringLiteral("&Teach"), QKeySequence(QStringLiteral("Ctrl+5")), this,
+  menu->addAction(tr("&Teach"), QKeySequence(QStringLiteral("Ctrl+5")), this,
                   &MainWindow::teach_perspective);
 }
 
@@ -336,23 +320,22 @@ void MainWindow::fill_recent_files() {
     recent_->addAction(QFileInfo(file).fileName(), this, [this, file] { open({file}); })
         ->setToolTip(file);
   }
-  if (recent_->isEmpty()) recent_->addAction(QStringLiteral("Nothing yet"))->setEnabled(false);
+  if (recent_->isEmpty()) recent_->addAction(tr("Nothing yet"))->setEnabled(false);
 }
 
 void MainWindow::export_plan() {
   if (!session_.snapshot().outcome) return;
   const QString file = QFileDialog::getSaveFileName(
-      this, QStringLiteral("Save plan"), session_.model_name() + QStringLiteral(".plan.json"),
-      QStringLiteral("Plans (*.json)"));
+      this, tr("Save plan"), session_.model_name() + QStringLiteral(".plan.json"),
+      tr("Plans (*.json)"));
   if (!file.isEmpty()) session_.export_plan(file.toStdString());
 }
 
 void MainWindow::export_with(const QString& exporter, const QString& suffix) {
   if (!session_.snapshot().outcome) return;
-  const QString file =
-      QFileDialog::getSaveFileName(this, QStringLiteral("Export"),
-                                   session_.model_name() + QStringLiteral(".") + exporter + suffix,
-                                   QStringLiteral("*%1").arg(suffix));
+  const QString file = QFileDialog::getSaveFileName(
+      this, tr("Export"), session_.model_name() + QStringLiteral(".") + exporter + suffix,
+      QStringLiteral("*%1").arg(suffix));
   if (!file.isEmpty()) session_.export_with(exporter, file.toStdString());
 }
 
@@ -360,9 +343,9 @@ void MainWindow::export_picture(bool svg) {
   QWidget* view = current_view();
   if (!view) return;
   const QString suffix = svg ? QStringLiteral(".svg") : QStringLiteral(".png");
-  const QString file = QFileDialog::getSaveFileName(this, QStringLiteral("Export picture"),
-                                                    session_.model_name() + suffix,
-                                                    QStringLiteral("*%1").arg(suffix));
+  const QString file =
+      QFileDialog::getSaveFileName(this, tr("Export picture"), session_.model_name() + suffix,
+                                   QStringLiteral("*%1").arg(suffix));
   if (file.isEmpty()) return;
   bool written = false;
   if (svg) {
@@ -378,10 +361,9 @@ void MainWindow::export_picture(bool svg) {
     written = view->grab().save(file);
   }
   if (written) {
-    emit session_.message(QStringLiteral("Wrote %1").arg(QFileInfo(file).fileName()));
+    emit session_.message(tr("Wrote %1").arg(QFileInfo(file).fileName()));
   } else {
-    show_failure(
-        QStringLiteral("%1: cannot be written; check the folder and the space left").arg(file));
+    show_failure(tr("%1: cannot be written; check the folder and the space left").arg(file));
   }
 }
 

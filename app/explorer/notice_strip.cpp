@@ -24,7 +24,7 @@ NoticeStrip::NoticeStrip(Session& session, QWidget* parent)
   more_->setCheckable(true);
   more_->setAutoRaise(true);
   auto* close = new QToolButton(this);
-  close->setText(QStringLiteral("Dismiss"));
+  close->setText(tr("Dismiss"));
   close->setAutoRaise(true);
   auto* row = new QHBoxLayout(this);
   row->setContentsMargins(3 * style::kGrid, style::kGrid, 2 * style::kGrid, style::kGrid);
@@ -51,10 +51,10 @@ void NoticeStrip::show_text() {
   const bool all = more_->isChecked();
   QStringList lines = all ? warnings.mid(0, kMostLines) : warnings.mid(0, 1);
   if (all && warnings.size() > kMostLines) {
-    lines << QStringLiteral("and %1 more").arg(warnings.size() - kMostLines);
+    lines << tr("and %1 more").arg(warnings.size() - kMostLines);
   }
   text_->setText(lines.join(QLatin1Char('\n')));
-  more_->setText(all ? QStringLiteral("Less") : QStringLiteral("%1 more").arg(warnings.size() - 1));
+  more_->setText(all ? tr("Less") : QStringLiteral("%1 more").arg(warnings.size() - 1));
 }
 
 }  // namespace strato

@@ -10,8 +10,8 @@
 namespace strato {
 
 StartPage::StartPage(QWidget* parent) : QWidget(parent) {
-  auto* title = new QLabel(
-      QStringLiteral("Find out how fast a model trains on a cluster, and why not faster"), this);
+  auto* title =
+      new QLabel(tr("Find out how fast a model trains on a cluster, and why not faster"), this);
   QFont large = title->font();
   large.setPointSizeF(large.pointSizeF() * 1.5);
   large.setWeight(QFont::DemiBold);
@@ -21,28 +21,33 @@ StartPage::StartPage(QWidget* parent) : QWidget(parent) {
   column->setSpacing(3 * style::kGrid);
   column->addWidget(title);
   const auto choice = [&](const char* text, const char* next, auto signal) {
-    auto* button = new QCommandLinkButton(QString::fromUtf8(text), QString::fromUtf8(next), this);
+    auto* button = new QCommandLinkButton(tr(text), tr(next), this);
     button->setIcon({});
     button->setMinimumHeight(16 * style::kGrid);
     connect(button, &QCommandLinkButton::clicked, this, signal);
     column->addWidget(button);
   };
+  choice(QT_TR_NOOP("Open a model…"),
+         QT_TR_NOOP("An ONNX file: it is imported, grouped and simulated as data parallel. Then "
+                    "search, or edit."),
+         &StartPage::open_model_wanted);
   choice(
-      "Open a model…",
-      "An ONNX file: it is imported, grouped and simulated as data parallel. Then search, or edit.",
-      &StartPage::open_model_wanted);
-  choice("Start from a sample",
-         "VGG19 on a cluster of fast and slow machines, where data parallelism waits for the slow "
-         "ones.",
-         &StartPage::sample_wanted);
-  choice("Learn it in a lesson",
-         "The first of eight short lessons in this window: what a computation graph is, and what its "
-         "training costs.",
+      QT_TR_NOOP("Start from a sample"),
+      QT_TR_NOOP(
+          "VGG19 on a cluster of fast and slow machines, where data parallelism waits for the slow "
+          "ones."),
+      &StartPage::sample_wanted);
+  choice(QT_TR_NOOP("Learn it in a lesson"),
+         QT_TR_NOOP("The first of eight short lessons in this window: what a computation graph is, "
+                    "and what its "
+                    "training costs."),
          &StartPage::lesson_wanted);
-  choice("Open a workspace…",
-         "Goes on where an earlier session, or the command line, has stopped: all runs and edits "
-         "are kept.",
-         &StartPage::open_workspace_wanted);
+  choice(
+      QT_TR_NOOP("Open a workspace…"),
+      QT_TR_NOOP(
+          "Goes on where an earlier session, or the command line, has stopped: all runs and edits "
+          "are kept."),
+      &StartPage::open_workspace_wanted);
   auto* layout = new QGridLayout(this);
   layout->setRowStretch(0, 1);
   layout->addLayout(column, 1, 1);

@@ -95,14 +95,13 @@ void VitalSignsRow::show_speedup(const VitalSigns& signs) {
   if (!signs.speedup) return;
   speedup_->setText(QStringLiteral("<b>%1</b> ").arg(style::factor(*signs.speedup)) +
                     muted(signs.baseline_feasible || !signs.feasible  // said once, at the memory
-                              ? QStringLiteral("data parallel")
-                              : QStringLiteral("data parallel, which does not fit"),
+                              ? tr("data parallel")
+                              : tr("data parallel, which does not fit"),
                           palette()));
-  speedup_->setToolTip(QStringLiteral("Data parallel with AllReduce on all devices takes %1%2")
-                           .arg(style::time(session_.snapshot().baseline->timeline->step_time),
-                                signs.baseline_feasible
-                                    ? QString()
-                                    : QStringLiteral(", and does not fit into memory")));
+  speedup_->setToolTip(
+      tr("Data parallel with AllReduce on all devices takes %1%2")
+          .arg(style::time(session_.snapshot().baseline->timeline->step_time),
+               signs.baseline_feasible ? QString() : tr(", and does not fit into memory")));
 }
 
 void VitalSignsRow::show_bound(const VitalSigns& signs) {
@@ -110,15 +109,14 @@ void VitalSignsRow::show_bound(const VitalSigns& signs) {
   if (!signs.over_bound) return;
   const QString factor = style::factor(*signs.over_bound);
   bound_->setText(
-      muted(QStringLiteral("bound "), palette()) +
+      muted(tr("bound "), palette()) +
       QStringLiteral("<b>%1</b> (%2)").arg(style::time(session_.snapshot().lower_bound), factor));
-  bound_->setToolTip(
-      QStringLiteral("No strategy can be faster; the step takes %1 this bound").arg(factor));
+  bound_->setToolTip(tr("No strategy can be faster; the step takes %1 this bound").arg(factor));
 }
 
 void VitalSignsRow::show_memory(const VitalSigns& signs) {
   const Cluster& cluster = *session_.snapshot().problem->cluster;
-  memory_->setToolTip(QStringLiteral("The fullest device at its peak"));
+  memory_->setToolTip(tr("The fullest device at its peak"));
   if (!signs.feasible) {
     memory_->setText(QStringLiteral("<a href='device:%1' style='color:%2'><b>%3</b></a>")
                          .arg(signs.worst.device.value())
@@ -127,46 +125,45 @@ void VitalSignsRow::show_memory(const VitalSigns& signs) {
     return;
   }
   const QString device = text(cluster.device(signs.worst.device).name);
-  memory_->setText(muted(QStringLiteral("memory "), palette()) +
+  memory_->setText(muted(tr("memory "), palette()) +
                    QStringLiteral("<b>%1</b> of %2 ")
                        .arg(style::bytes(signs.worst.peak), style::bytes(signs.worst.capacity)) +
-                   muted(QStringLiteral("on ") + device.toHtmlEscaped(), palette()));
+                   muted(tr("on ") + device.toHtmlEscaped(), palette()));
 }
 
 QString VitalSignsRow::delta_text(const VitalSigns& signs) const {
   if (!signs.delta) return {};
   const Nanos delta = *signs.delta;
-  if (delta.value == 0) return muted(QStringLiteral("no change since the last step"), palette());
+  if (delta.value == 0) return muted(tr("no change since the last step"), palette());
   const QString sign = delta.value > 0 ? QStringLiteral("+") : QStringLiteral("−");
   const QString value = QStringLiteral("%1%2 (%3)")
                             .arg(sign, style::time(Nanos(std::abs(delta.value))),
                                  style::signed_percent(signs.delta_fraction));
   const QColor better = style::kind_colour(TaskKind::Transfer, style::is_dark(palette()));
   return (delta.value < 0 ? coloured(value, better) : QStringLiteral("<b>%1</b>").arg(value)) +
-         muted(QStringLiteral(" since the last change"), palette());
+         muted(tr(" since the last change"), palette());
 }
 
 // How it was simulated, how sure it is, and where its costs come from.
 QString VitalSignsRow::step_tip() const {
   const Snapshot& snapshot = session_.snapshot();
   const Simulation& simulation = session_.simulation();
-  QStringList lines = {
-      QStringLiteral("Simulated time of one training step; %1, %2 links")
-          .arg(simulation.order == TaskOrder::Priority ? QStringLiteral("by priority")
-                                                       : QStringLiteral("first in, first out"),
-               simulation.fair_links ? QStringLiteral("shared") : QStringLiteral("exclusive"))};
+  QStringList lines = {tr("Simulated time of one training step; %1, %2 links")
+                           .arg(simulation.order == TaskOrder::Priority ? tr("by priority")
+                                                                        : tr("first in, first out"),
+                                simulation.fair_links ? tr("shared") : tr("exclusive"))};
   if (snapshot.explanation) {
     const ErrorBar& error = snapshot.explanation->error;
-    lines << QStringLiteral("%1 to %2 within one standard error")
+    lines << tr("%1 to %2 within one standard error")
                  .arg(style::time(error.low), style::time(error.high));
-    lines << QStringLiteral("Costs on the critical path: %1 measured, %2 fitted, %3 analytic")
+    lines << tr("Costs on the critical path: %1 measured, %2 fitted, %3 analytic")
                  .arg(rounded_percent(error.profile), rounded_percent(error.fit),
                       rounded_percent(error.analytic));
   }
   const CostSources& costs = snapshot.costs;
-  if (costs.profile) lines << QStringLiteral("Profile %1").arg(text(costs.profile->name));
+  if (costs.profile) lines << tr("Profile %1").arg(text(costs.profile->name));
   if (!snapshot.coverage.isEmpty()) lines << snapshot.coverage;
-  lines << QStringLiteral("Calibration %1")
+  lines << tr("Calibration %1")
                .arg(text((costs.calibration ? *costs.calibration : Calibration::standard()).name));
   return lines.join(QLatin1Char('\n'));
 }
