@@ -65,13 +65,10 @@ MainWindow::MainWindow(Session& session, bool remembers)
   connect(&session_, &Session::message, this,
           [this](const QString& text) { statusBar()->showMessage(text, 8000); });
   connect(&session_, &Session::failed, this, &MainWindow::show_failure);
-  connect(header_, &HeaderBar::open_model_wanted, this, [this] {
-    choose_and_open(QStringLiteral("Open model"), QStringLiteral("Models (*.onnx);;All files (*)"));
-  });
-  connect(header_, &HeaderBar::open_cluster_wanted, this, [this] {
-    choose_and_open(QStringLiteral("Open cluster"),
-                    QStringLiteral("Clusters (*.json);;All files (*)"));
-  });
+  connect(header_, &HeaderBar::open_model_wanted, this,
+          [this] { choose_and_open(tr("Open model"), tr("Models (*.onnx);;All files (*)")); });
+  connect(header_, &HeaderBar::open_cluster_wanted, this,
+          [this] { choose_and_open(tr("Open cluster"), tr("Clusters (*.json);;All files (*)")); });
   connect(header_, &HeaderBar::discover_wanted, this, &MainWindow::discover_cluster);
   connect(header_, &HeaderBar::sample_wanted, this, [this](const QString& file) { open({file}); });
   if (remembers_) {
@@ -110,30 +107,30 @@ void MainWindow::build_views() {
     tabs->setMovable(false);
   }
   const auto add = [this](const char* name, const char* file, QWidget* widget) {
-    views_.push_back({QString::fromUtf8(name), QString::fromUtf8(file), widget});
-    tabs_->addTab(new ViewPage(widget), QString::fromUtf8(name));
+    views_.push_back({tr(name), QString::fromUtf8(file), widget});
+    tabs_->addTab(new ViewPage(widget), tr(name));
   };
-  add("Graph", "graph", new GroupGraphView(session_));
+  add(QT_TR_NOOP("Graph"), "graph", new GroupGraphView(session_));
   placement_ = new PlacementView(session_);
-  add("Placement", "placement", placement_);
-  add("Cluster", "cluster", new ClusterView(session_));
-  add("Search", "search", new SearchTreeView(session_));
-  add("Planner Steps", "planning", new PlanningView(session_));
+  add(QT_TR_NOOP("Placement"), "placement", placement_);
+  add(QT_TR_NOOP("Cluster"), "cluster", new ClusterView(session_));
+  add(QT_TR_NOOP("Search"), "search", new SearchTreeView(session_));
+  add(QT_TR_NOOP("Planner Steps"), "planning", new PlanningView(session_));
   tournament_ = new TournamentView(session_);
-  add("Tournament", "tournament", tournament_);
+  add(QT_TR_NOOP("Tournament"), "tournament", tournament_);
   charts_ = new ChartsView(session_);
-  add("Charts", "charts", charts_);
+  add(QT_TR_NOOP("Charts"), "charts", charts_);
   launch_ = new LaunchView(session_);
-  add("Launch", "launch", launch_);
-  add("Variables", "variables", new VariablesView(session_));
-  add("What If", "what-if", new WhatIfView(session_));
-  add("Compare", "compare", new CompareView(session_, *second_));
+  add(QT_TR_NOOP("Launch"), "launch", launch_);
+  add(QT_TR_NOOP("Variables"), "variables", new VariablesView(session_));
+  add(QT_TR_NOOP("What If"), "what-if", new WhatIfView(session_));
+  add(QT_TR_NOOP("Compare"), "compare", new CompareView(session_, *second_));
   cursor_ = new QLabel;
   auto* timeline = new TimelineView(session_);
   connect(timeline, &TimelineView::cursor_info, cursor_, &QLabel::setText);
   timeline->set_second_plan(*second_);
 
-  timeline_ = {QStringLiteral("Timeline"), QStringLiteral("timeline"), timeline};
+  timeline_ = {tr("Timeline"), QStringLiteral("timeline"), timeline};
   beside_ = new QSplitter(Qt::Horizontal);
   beside_->addWidget(tabs_);
   beside_->addWidget(side_tabs_);
@@ -148,8 +145,7 @@ void MainWindow::build_views() {
   connect(start, &StartPage::sample_wanted, this, &MainWindow::open_sample);
   connect(start, &StartPage::lesson_wanted, this, &MainWindow::begin_first_lesson);
   connect(start, &StartPage::open_workspace_wanted, this, [this] {
-    choose_and_open(QStringLiteral("Open workspace"),
-                    QStringLiteral("Workspaces (*.strata);;All files (*)"));
+    choose_and_open(tr("Open workspace"), tr("Workspaces (*.strata);;All files (*)"));
   });
   pages_ = new QStackedWidget;
   pages_->addWidget(new ViewPage(start));
@@ -175,19 +171,17 @@ void MainWindow::build_docks() {
   auto* workspace = new WorkspaceView(session_);
   connect(workspace, &WorkspaceView::export_wanted, this, &MainWindow::export_plan);
   connect(workspace, &WorkspaceView::convergence_wanted, this, &MainWindow::show_convergence);
-  workspace_dock_ =
-      make_dock(QStringLiteral("Workspace"), QStringLiteral("workspace"), workspace, this);
+  workspace_dock_ = make_dock(tr("Workspace"), QStringLiteral("workspace"), workspace, this);
   addDockWidget(Qt::LeftDockWidgetArea, workspace_dock_);
-  history_dock_ = make_dock(QStringLiteral("History"), QStringLiteral("history"),
-                            new HistoryView(session_), this);
+  history_dock_ =
+      make_dock(tr("History"), QStringLiteral("history"), new HistoryView(session_), this);
   addDockWidget(Qt::LeftDockWidgetArea, history_dock_);
   tabifyDockWidget(workspace_dock_, history_dock_);
   build_queue();
   workspace_dock_->raise();
   auto* inspector = new InspectorView(session_);
-  inspector_ = {QStringLiteral("Inspector"), QStringLiteral("inspector"), inspector};
-  inspector_dock_ =
-      make_dock(QStringLiteral("Inspector"), QStringLiteral("inspector"), inspector, this);
+  inspector_ = {tr("Inspector"), QStringLiteral("inspector"), inspector};
+  inspector_dock_ = make_dock(tr("Inspector"), QStringLiteral("inspector"), inspector, this);
   addDockWidget(Qt::RightDockWidgetArea, inspector_dock_);
   build_lessons();
 }
@@ -199,7 +193,7 @@ void MainWindow::build_status_bar() {
   progress_->setMaximumHeight(fontMetrics().height());
   progress_->setTextVisible(false);
   cancel_ = new QToolButton;
-  cancel_->setText(QStringLiteral("Stop"));
+  cancel_->setText(tr("Stop"));
   cancel_->setAutoRaise(true);
   connect(cancel_, &QToolButton::clicked, &session_, &Session::stop_search);
   statusBar()->addWidget(activity_);
@@ -212,10 +206,9 @@ void MainWindow::refresh_pages() {
   const bool open = session_.snapshot().problem != nullptr;
   pages_->setCurrentIndex(open || session_.busy() ? 1 : 0);
   const QString model = session_.model_name();
-  setWindowTitle(
-      model.isEmpty()
-          ? QStringLiteral("Stratoscope")
-          : QStringLiteral("%1 on %2 – Stratoscope").arg(model, session_.cluster_name()));
+  setWindowTitle(model.isEmpty()
+                     ? QStringLiteral("Stratoscope")
+                     : tr("%1 on %2 – Stratoscope").arg(model, session_.cluster_name()));
 }
 
 void MainWindow::refresh_status() {
@@ -235,12 +228,11 @@ void MainWindow::refresh_status() {
                   static_cast<double>(search.target_iterations);
   progress_->setRange(0, 1000);
   progress_->setValue(static_cast<int>(1000 * std::clamp(fraction, 0.0, 1.0)));
-  activity_->setText(QStringLiteral("%1 %2: %3 iterations, %4 s")
-                         .arg(search.run, search.state == SearchState::Paused
-                                              ? QStringLiteral("paused")
-                                              : QStringLiteral("searches"))
-                         .arg(search.progress.iterations)
-                         .arg(style::significant(search.progress.elapsed_seconds)));
+  activity_->setText(
+      tr("%1 %2: %3 iterations, %4 s")
+          .arg(search.run, search.state == SearchState::Paused ? tr("paused") : tr("searches"))
+          .arg(search.progress.iterations)
+          .arg(style::significant(search.progress.elapsed_seconds)));
 }
 
 void MainWindow::show_failure(const QString& text) {
