@@ -77,6 +77,7 @@ QString MainWindow::guide_page() const {
   if (focus && inspector_.widget->isAncestorOf(focus)) return inspector_.file;
   if (focus && workspace_dock_->isAncestorOf(focus)) return QStringLiteral("workspace");
   if (focus && history_dock_->isAncestorOf(focus)) return QStringLiteral("history");
+  if (focus && queue_dock_->isAncestorOf(focus)) return QStringLiteral("workspace");
   if (focus && header_->isAncestorOf(focus)) return QStringLiteral("index");
   const QWidget* view = current_view();
   if (view == timeline_.widget) return timeline_.file;
@@ -167,7 +168,8 @@ void MainWindow::teach_perspective() {
   for (const NamedView& view : views_) {
     if (side_tabs_->indexOf(ViewPage::of(view.widget)) >= 0) put_beside(view.widget, false);
   }
-  for (QDockWidget* dock : {workspace_dock_, history_dock_, inspector_dock_}) dock->hide();
+  for (QDockWidget* dock : {workspace_dock_, history_dock_, queue_dock_, inspector_dock_})
+    dock->hide();
   lesson_dock_->show();
   lesson_dock_->raise();
   resizeDocks({lesson_dock_}, {std::clamp(width() / 4, 240, 340)}, Qt::Horizontal);
