@@ -142,6 +142,68 @@ ChangeContent traffic_rows(const PlanComparison& comparison) {
   return content;
 }
 
+ChangeContent plan_rows(const PlanMatrix& matrix) {
+  ChangeContent content;
+  content.columns = {
+      {words("Plan"), words("Step"), words("To the best"), words("Samples/s"), words("Memory"),
+       words("Sent"), words("$ a million"), words("Model"), words("Cluster")},
+      {{}, {}, words("Step time beside that of the fastest plan that fits"), {},
+       words("Peak of the device that is filled most"),
+       words("Bytes of messages between machines; those inside them are in the tip"),
+       words("US dollars for a million samples, of all machines"), {}, {}},
+      1};
+  const Nanos best = matrix.plans.empty() ? Nanos() : matrix.plans[matrix.best()].figures.step_time;
+  for (std::size_t p = 0; p < matrix.plans.size(); ++p) {
+    const MatrixPlan& plan = matrix.plans[p];
+    const PlanFigures& figures = plan.figures;
+    const double above = best > Nanos(0) ? figures.step_time / best - 1 : 0;
+    ChangeRow row;
+    row.cells = {
+        word_cell(text(figures.label)),
+        {style::time(figures.step_time), QVariant(qint64{figures.step_time.value})},
+        {p == matrix.best() ? words("best") : style::signed_percent(above), QVariant(above)},
+        {style::significant(figures.samples_per_second()), QVariant(figures.samples_per_second())},
+        {style::bytes(plan.peak), QVariant(plan.capacity > Bytes(0) ? plan.peak / plan.capacity : 0.0),
+         figures.fits ? QStringLiteral("%1: %2 / %3").arg(text(plan.fullest), style::bytes(plan.peak),
+                                                          style::bytes(plan.capacity))
+                      : text(figures.why_not),
+         !figures.fits},
+        {style::bytes(plan.sent_between), QVariant(qint64{plan.sent_between.value}),
+         words("%1 between machines, %2 inside them")
+             .arg(style::bytes(plan.sent_between), style::bytes(plan.sent_inside))},
+        {plan.price ? style::significant(plan.price->per_million_samples) : QStringLiteral("–"),
+         QVariant(plan.price ? plan.price->per_million_samples : -1.0)},
+        word_cell(text(figures.model)),
+        word_cell(text(figures.cluster))};
+    content.rows.push_back(std::move(row));
+  }
+  return content;
+}
+
+ChangeContent matrix_rows(const PlanMatrix& matrix, const std::vector<MatrixRow>& rows) {
+  ChangeContent content;
+  content.columns = {{words("Name")}, {{}}, static_cast<int>(matrix.plans.size()) + 1};
+  for (const MatrixPlan& plan : matrix.plans) {
+    content.columns.names << text(plan.figures.label);
+    content.columns.tips << text(plan.figures.label);
+  }
+  for (const MatrixRow& row : rows) {
+    ChangeRow shown;
+    shown.differs = row.differs;
+    shown.group = row.group;
+    shown.op = row.update;
+    shown.cells = {word_cell(text(row.name))};
+    for (std::size_t p = 0; p < row.decisions.size(); ++p) {
+      const QString decision = text(row.decisions[p]), time = style::time(row.times[p]);
+      shown.cells.push_back({QStringLiteral("%1  %2").arg(time, decision),
+                             QVariant(qint64{row.times[p].value}),
+                             QStringLiteral("%1\n%2").arg(decision, time)});
+    }
+    content.rows.push_back(std::move(shown));
+  }
+  return content;
+}
+
 void ChangeTable::show(ChangeContent content) {
   beginResetModel();
   content_ = std::move(content);

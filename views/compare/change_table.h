@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/compare/compare_plans.h"
+#include "core/compare/plan_matrix.h"
 
 namespace strato {
 
@@ -41,6 +42,9 @@ ChangeContent group_rows(const PlanComparison& comparison);
 ChangeContent variable_rows(const PlanComparison& comparison);
 ChangeContent device_rows(const PlanComparison& comparison);
 ChangeContent traffic_rows(const PlanComparison& comparison);
+// Of several plans: a row each, in their order; and their op groups or variables, a column each.
+ChangeContent plan_rows(const PlanMatrix& matrix);
+ChangeContent matrix_rows(const PlanMatrix& matrix, const std::vector<MatrixRow>& rows);
 
 class ChangeTable : public QAbstractTableModel {
   Q_OBJECT

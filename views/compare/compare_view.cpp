@@ -1,5 +1,6 @@
 #include "views/compare/compare_view.h"
 
+#include <QAbstractItemView>
 #include <QCheckBox>
 #include <QComboBox>
 #include <QFileDialog>
@@ -12,13 +13,14 @@
 #include <QScrollArea>
 #include <QSignalBlocker>
 #include <QStandardItemModel>
-#include <QStyledItemDelegate>
 #include <QTabWidget>
 #include <QTableView>
 #include <QVBoxLayout>
 #include <functional>
 
+#include "views/compare/change_delegate.h"
 #include "views/compare/change_table.h"
+#include "views/compare/plans_page.h"
 #include "views/compare/waterfall.h"
 #include "views/style/list_table.h"
 #include "views/style/style.h"
@@ -26,21 +28,6 @@
 
 namespace strato {
 namespace {
-
-// What does not fit is red, what is alike is pale.
-class ChangeDelegate : public QStyledItemDelegate {
- public:
-  using QStyledItemDelegate::QStyledItemDelegate;
-
- protected:
-  void initStyleOption(QStyleOptionViewItem* option, const QModelIndex& index) const override {
-    QStyledItemDelegate::initStyleOption(option, index);
-    if (index.data(ChangeTable::TooMuchRole).toBool())
-      option->palette.setColor(QPalette::Text, style::infeasible(style::is_dark(option->palette)));
-    else if (!index.data(ChangeTable::DiffersRole).toBool())
-      option->palette.setColor(QPalette::Text, style::muted_text(option->palette));
-  }
-};
 
 // What can be chosen is looked up when the list is opened.
 class ChoiceBox : public QComboBox {
@@ -109,6 +96,8 @@ CompareView::CompareView(Session& session, SecondPlan& second, QWidget* parent)
   variables_ = build_page(tr("Variables"), tr("Variables that are synchronised otherwise"));
   devices_ = build_page(tr("Devices"), tr("Memory and time of devices in both plans"));
   traffic_ = build_page(tr("Traffic"), tr("What both plans send"));
+  plans_ = new PlansPage(session, second);
+  pages_->addTab(plans_, tr("Plans"));
   links_->setContentsMargins(3 * style::kGrid, style::kGrid, 3 * style::kGrid, style::kGrid);
   pages_->widget(traffic_.index)->layout()->addWidget(links_);
   auto* top = new QVBoxLayout;
@@ -127,9 +116,14 @@ CompareView::CompareView(Session& session, SecondPlan& second, QWidget* parent)
   connect(&session_.selection(), &Selection::changed, this, &CompareView::show_selection);
   connect(all_, &QCheckBox::toggled, this, [this](bool all) {
     for (const Page* page : {&groups_, &variables_}) page->filter->show_all(all);
+    plans_->show_all(all);
     show_selection();
   });
+  connect(&plans_->plans(), &PlanSet::changed, this, &CompareView::fill_targets);
+  connect(plans_, &PlansPage::file_wanted, this, &CompareView::add_file);
+  connect(plans_, &PlansPage::pair_chosen, this, &CompareView::choose_pair);
   fill_choices();
+  fill_targets();
   refresh();
 }
 
@@ -141,6 +135,12 @@ QWidget* CompareView::build_choice() {
   choices_->setToolTip(tr("The plan that the one shown is compared with"));
   auto* label = new QLabel(tr("&Compared with"), bar);
   label->setBuddy(choices_);
+  targets_ = new QComboBox(bar);
+  targets_->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
+  targets_->setMinimumContentsLength(10);
+  targets_->setToolTip(tr("The second plan of the comparison: the one shown, or one of Plans"));
+  targets_label_ = new QLabel(tr("&to"), bar);
+  targets_label_->setBuddy(targets_);
   auto* file = new QPushButton(tr("&Plan File…"), bar);
   file->setToolTip(tr("A plan of this or another cluster or model"));
   report_ = new QPushButton(tr("Save Repor&t…"), bar);
@@ -152,9 +152,12 @@ QWidget* CompareView::build_choice() {
   row->setSpacing(2 * style::kGrid);
   row->addWidget(label);
   row->addWidget(choices_, 1);
+  row->addWidget(targets_label_);
+  row->addWidget(targets_, 1);
   row->addWidget(file);
   row->addWidget(report_);
   connect(choices_, &QComboBox::activated, this, &CompareView::take_choice);
+  connect(targets_, &QComboBox::activated, this, &CompareView::take_target);
   connect(file, &QPushButton::clicked, this, &CompareView::choose_file);
   connect(report_, &QPushButton::clicked, this, &CompareView::save_report);
   return bar;
@@ -195,6 +198,23 @@ void CompareView::choose_file() {
     second_->choose({SecondChoice::What::File, 0, std::filesystem::path(file.toStdString())});
 }
 
+void CompareView::add_file() {
+  const QString file =
+      QFileDialog::getOpenFileName(this, tr("Add a plan"), {}, tr("Plans (*.json);;All files (*)"));
+  if (!file.isEmpty())
+    plans_->plans().add(
+        {SecondChoice::What::File, 0, std::filesystem::path(file.toStdString())});
+}
+
+void CompareView::choose_pair(const std::optional<SecondChoice>& from,
+                              const std::optional<SecondChoice>& to) {
+  if (!second_ || !from) return;
+  model_.set_to(to ? plans_->plans().find(*to) : nullptr);
+  second_->choose(*from);
+  fill_targets();
+  pages_->setCurrentIndex(0);
+}
+
 void CompareView::save_report() {
   const QString file = QFileDialog::getSaveFileName(
       this, tr("Save the comparison"), session_.model_name() + QStringLiteral(".comparison.html"),
@@ -231,6 +251,27 @@ void CompareView::take_choice(int index) {
   if (choice.isValid() && second_) second_->choose(choice.value<SecondChoice>());
 }
 
+// What the comparison goes to: only where there are plans to choose from.
+void CompareView::fill_targets() {
+  if (targets_->view()->isVisible()) return;  // one is being chosen
+  const QSignalBlocker blocker(targets_);
+  targets_->clear();
+  targets_->addItem(tr("the plan shown"));
+  for (const auto& member : plans_->plans().members()) {
+    targets_->addItem(member->plan() ? member->plan()->label : tr("Another plan"),
+                      QVariant::fromValue(member->choice()));
+    if (member.get() == model_.to()) targets_->setCurrentIndex(targets_->count() - 1);
+  }
+  const bool several = targets_->count() > 1;
+  targets_->setVisible(several);
+  targets_label_->setVisible(several);
+}
+
+void CompareView::take_target(int index) {
+  const QVariant choice = targets_->itemData(index);
+  model_.set_to(choice.isValid() ? plans_->plans().find(choice.value<SecondChoice>()) : nullptr);
+}
+
 void CompareView::refresh() {
   if (!second_) return;
   const QString name = second_->plan() ? second_->plan()->label : QString();
@@ -244,7 +285,7 @@ void CompareView::refresh() {
     waterfall_->show_comparison(shown_ ? &shown_->comparison : nullptr);
     show_selection();
   }
-  pages_->setVisible(shown_ != nullptr);
+  pages_->setVisible(session_.snapshot().problem != nullptr);
   all_->setVisible(shown_ != nullptr);
   report_->setEnabled(shown_ != nullptr);
   refresh_sentence();

@@ -1,5 +1,5 @@
 // The plan that is shown beside another one: what makes the difference, in a sentence, as a waterfall
-// of the step time, and by group, variable, device and link.
+// of the step time, and by group, variable, device and link; and beside several others, in tables.
 #pragma once
 
 #include <QWidget>
@@ -19,6 +19,7 @@ namespace strato {
 
 class ChangeFilter;
 class ChangeTable;
+class PlansPage;
 class Waterfall;
 
 class CompareView : public QWidget {
@@ -29,8 +30,14 @@ class CompareView : public QWidget {
   Waterfall& waterfall() { return *waterfall_; }
   QTabWidget& pages() { return *pages_; }
   QTableView& groups() { return *groups_.view; }
+  QTableView& variables() { return *variables_.view; }
+  PlansPage& plans() { return *plans_; }
+  QComboBox& choices() { return *choices_; }
   QString sentence() const;
   void choose_file();  // asks for a plan file
+  void add_file();     // to the plans, asks for it
+  // From one plan of the page of plans to another; nothing: the plan that is shown.
+  void choose_pair(const std::optional<SecondChoice>& from, const std::optional<SecondChoice>& to);
   void save_report();  // asks where
 
  protected:
@@ -47,7 +54,9 @@ class CompareView : public QWidget {
   QWidget* build_choice();
   Page build_page(const QString& name, const QString& accessible_name);
   void fill_choices();
+  void fill_targets();
   void take_choice(int index);
+  void take_target(int index);
   void refresh();
   void refresh_sentence();
   void refresh_notes();
@@ -61,7 +70,8 @@ class CompareView : public QWidget {
   Session& session_;
   QPointer<SecondPlan> second_;
   ComparisonModel model_;
-  QComboBox* choices_;
+  QComboBox *choices_, *targets_ = nullptr;
+  QLabel* targets_label_ = nullptr;
   SecondChoice listed_;  // that the list was filled for, with its name
   QString listed_name_;
   QCheckBox* all_;
@@ -70,6 +80,7 @@ class CompareView : public QWidget {
   QProgressBar* working_;
   Waterfall* waterfall_;
   QTabWidget* pages_;
+  PlansPage* plans_;
   Page groups_, variables_, devices_, traffic_;
   std::shared_ptr<const ShownComparison> shown_;
   bool selecting_ = false;

@@ -26,6 +26,7 @@ ComparisonModel::~ComparisonModel() {
 void ComparisonModel::set_active(bool active) {
   active_ = active;
   if (second_) second_->use(this, active);
+  if (other_) other_->use(this, active);
   refresh();
 }
 
@@ -45,14 +46,41 @@ void ComparisonModel::take_outcome() {
   refresh();
 }
 
+void ComparisonModel::set_to(SecondPlan* to) {
+  if (to == other_) return;
+  if (other_) {
+    other_->use(this, false);
+    other_->disconnect(this);
+  }
+  other_ = to;
+  other_to_.reset();
+  if (other_) {
+    connect(other_, &SecondPlan::changed, this, &ComparisonModel::take_other);
+    connect(other_, &QObject::destroyed, this, [this] { refresh(); });
+    other_->use(this, active_);
+  }
+  take_other();
+}
+
+void ComparisonModel::take_other() {
+  other_to_.reset();
+  if (other_ && other_->plan()) {
+    const OtherPlan& plan = *other_->plan();
+    other_to_ = {plan.label, plan.problem, plan.strategy, plan.outcome};
+  }
+  refresh();
+}
+
 void ComparisonModel::refresh() {
   const std::shared_ptr<const OtherPlan> from = second_ ? second_->plan() : nullptr;
+  const std::optional<Side>& to_now = side_to();
   // One of them is still simulated in another way: it will be told when it is there.
-  const bool alike = from && to_ &&
-                     from->outcome->timeline->options == to_->outcome->timeline->options;
+  const bool alike = from && to_now &&
+                     from->outcome->timeline->options == to_now->outcome->timeline->options;
   const bool waits = second_ && second_->busy();
   if (!active_ || !alike) {
-    if (active_ && !from && !waits && shown_) {
+    const bool lacks_other = other_ && !other_->busy() && !to_now;
+    if (active_ && ((!from && !waits) || lacks_other) && shown_) {
       ++job_;
       shown_.reset();
       compared_from_.reset();
@@ -61,18 +89,18 @@ void ComparisonModel::refresh() {
     emit changed();
     return;
   }
-  if (from->outcome == compared_from_ && to_->outcome == compared_to_ &&
-      from->label == label_from_ && to_->label == label_to_) {
+  if (from->outcome == compared_from_ && to_now->outcome == compared_to_ &&
+      from->label == label_from_ && to_now->label == label_to_) {
     emit changed();
     return;
   }
   compared_from_ = from->outcome;
-  compared_to_ = to_->outcome;
+  compared_to_ = to_now->outcome;
   label_from_ = from->label;
-  label_to_ = to_->label;
+  label_to_ = to_now->label;
   busy_ = true;
   const std::uint64_t job = ++job_;
-  worker_.post([this, job, from, to = *to_] {
+  worker_.post([this, job, from, to = *to_now] {
     if (job_ != job) return;
     std::shared_ptr<const ShownComparison> found;
     QString problem;
@@ -124,8 +152,9 @@ void ComparisonModel::save_report(const std::filesystem::path& file) {
 }
 
 void ComparisonModel::settle() {
-  while (busy_ || (second_ && second_->busy())) {
+  while (busy_ || (second_ && second_->busy()) || (other_ && other_->busy())) {
     if (second_) second_->settle();
+    if (other_) other_->settle();
     worker_.wait();
     QCoreApplication::sendPostedEvents(this);
     QCoreApplication::processEvents(QEventLoop::AllEvents, 10);

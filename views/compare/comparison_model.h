@@ -14,7 +14,7 @@
 
 namespace strato {
 
-// Immutable. From the second plan to the one that was shown when it was made.
+// Immutable. From the second plan to the one that was shown when it was made, or to another.
 struct ShownComparison {
   std::shared_ptr<const Problem> problem;  // of the plan shown: what ids of the comparison are about
   PlanComparison comparison;
@@ -27,6 +27,9 @@ class ComparisonModel : public QObject {
   ~ComparisonModel() override;
 
   void set_active(bool active);  // only while it is seen does it, or the second plan, work
+  // Compares with this plan in the place of the one shown, while it is there; null: with that again.
+  void set_to(SecondPlan* to);
+  SecondPlan* to() const { return other_; }
 
   const std::shared_ptr<const ShownComparison>& shown() const { return shown_; }  // null: none yet
   bool busy() const { return busy_; }
@@ -50,13 +53,16 @@ class ComparisonModel : public QObject {
     std::shared_ptr<const Outcome> outcome;
   };
   void take_outcome();
+  void take_other();
+  const std::optional<Side>& side_to() const { return other_ ? other_to_ : to_; }
   void refresh();
   void finish(std::uint64_t job, std::shared_ptr<const ShownComparison> found,
               const QString& problem);
 
   Session& session_;
   QPointer<SecondPlan> second_;
-  std::optional<Side> to_;  // as it was simulated last
+  QPointer<SecondPlan> other_;
+  std::optional<Side> to_, other_to_;  // as they were simulated last
   std::shared_ptr<const Outcome> compared_from_, compared_to_;
   QString label_from_, label_to_;
   std::shared_ptr<const ShownComparison> shown_;

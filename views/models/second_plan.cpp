@@ -117,6 +117,12 @@ void SecondPlan::choose(const SecondChoice& choice) {
   refresh(true);
 }
 
+void SecondPlan::remember_as(const SecondPlan& other) {
+  if (other.opened_ != opened_) return;
+  shown_ = other.shown_;
+  before_ = other.before_;
+}
+
 bool SecondPlan::same_graph() const {
   return plan_ && opened_ && plan_->problem->graph == opened_->graph;
 }

@@ -58,6 +58,8 @@ class SecondPlan : public QObject {
   };
   std::vector<Offer> offers() const;
   const SecondChoice& choice() const { return choice_; }
+  // What was shown before the last change is what it is for the other one.
+  void remember_as(const SecondPlan& other);
   void choose(const SecondChoice& choice);
 
   // Null: not there yet, or problem() says why.

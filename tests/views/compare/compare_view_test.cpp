@@ -5,6 +5,8 @@
 #include <QCheckBox>
 #include <QComboBox>
 #include <QLabel>
+#include <QMenu>
+#include <QPushButton>
 #include <QTabWidget>
 #include <QTableView>
 #include <QtTest>
@@ -13,6 +15,7 @@
 #include "core/search/baselines.h"
 #include "tests/views/models/fixture.h"
 #include "views/compare/change_table.h"
+#include "views/compare/plans_page.h"
 #include "views/compare/waterfall.h"
 
 namespace strato {
@@ -116,6 +119,18 @@ TEST_F(CompareViewTest, WhatIsAlikeIsShownWhenAsked) {
   EXPECT_EQ(view_.groups().model()->rowCount(), static_cast<int>(problem().grouping->size()));
 }
 
+// Variables, too: those that are alike are there when they are asked for.
+TEST_F(CompareViewTest, VariablesThatAreAlikeAreShownWhenAsked) {
+  open_lenet();
+  put_group_on(0, DeviceId(0));
+  show();
+  const int differing = view_.variables().model()->rowCount();
+  EXPECT_EQ(differing, static_cast<int>(comparison().differing_variables()));
+  view_.findChild<QCheckBox*>()->setChecked(true);
+  EXPECT_GT(view_.variables().model()->rowCount(), differing);
+  EXPECT_EQ(view_.variables().model()->rowCount(), static_cast<int>(comparison().variables.size()));
+}
+
 TEST_F(CompareViewTest, TheListChoosesWhatIsComparedWith) {
   open_lenet();
   put_group_on(0, DeviceId(0));
@@ -123,7 +138,7 @@ TEST_F(CompareViewTest, TheListChoosesWhatIsComparedWith) {
   put_group_on(1, DeviceId(0));
   show();
   EXPECT_EQ(comparison().differing_groups(), 2u);
-  auto* choices = view_.findChild<QComboBox*>();
+  QComboBox* choices = &view_.choices();
   choices->setFocus();
   choices->showPopup();
   choices->hidePopup();
@@ -241,8 +256,16 @@ TEST(ChangeTable, IsAModelWhateverItShows) {
   comparison.devices = {DeviceChange()};
   comparison.traffic = {TrafficChange()};
   comparison.variables = {VariableChange()};
-  for (const ChangeContent& content : {group_rows(comparison), variable_rows(comparison),
-                                       device_rows(comparison), traffic_rows(comparison)}) {
+  PlanMatrix matrix;
+  matrix.plans.resize(3);
+  MatrixRow row;
+  row.decisions = {"-", std::string(10000, 'x'), ""};
+  row.times.resize(3);
+  matrix.groups = {row};
+  for (const ChangeContent& content :
+       {group_rows(comparison), variable_rows(comparison), device_rows(comparison),
+        traffic_rows(comparison), plan_rows(matrix), plan_rows(PlanMatrix()),
+        matrix_rows(matrix, matrix.groups), matrix_rows(PlanMatrix(), {})}) {
     table.show(content);
     filter.show_all(true);
     EXPECT_EQ(filter.rowCount(), table.rowCount());
@@ -269,6 +292,162 @@ TEST(ChangeTable, SortsChangesByTheirSize) {
   filter.sort(4, Qt::DescendingOrder);
   EXPECT_EQ(filter.index(0, 0).data().toString(), "-70");
   EXPECT_EQ(filter.index(1, 0).data().toString(), "30");
+}
+
+class PlansPageTest : public CompareViewTest {
+ protected:
+  PlansPage& page() { return view_.plans(); }
+  PlanSet& plans() { return page().plans(); }
+  void open_page() {
+    show();
+    view_.pages().setCurrentWidget(&page());
+    plans().settle();
+  }
+  // As the menu offers it.
+  QAction* offer(const QString& words) {
+    emit page().add_menu().aboutToShow();
+    for (QAction* action : page().add_menu().actions())
+      if (action->text().contains(words)) return action;
+    return nullptr;
+  }
+  void add(const QString& words) {
+    QAction* action = offer(words);
+    ASSERT_TRUE(action) << words.toStdString();
+    action->trigger();
+    plans().settle();
+  }
+  int row_of(const QString& label) {
+    for (int row = 0; row < page().table().model()->rowCount(); ++row)
+      if (page().table().model()->index(row, 0).data().toString().contains(label)) return row;
+    return -1;
+  }
+  void click(const QString& label, Qt::KeyboardModifiers keys = {}) {
+    QTableView& table = page().table();
+    QTest::mouseClick(table.viewport(), Qt::LeftButton, keys,
+                      table.visualRect(table.model()->index(row_of(label), 0)).center());
+  }
+};
+
+TEST_F(PlansPageTest, SeveralPlansAreSideBySide) {
+  open_workspace();
+  open_lenet();
+  put_group_on(0, DeviceId(0));
+  settle();
+  session_.edit(on_one_device(problem(), DeviceId(0)), QStringLiteral("alone"));
+  settle();
+  open_page();
+  EXPECT_EQ(page().table().model()->rowCount(), 1);  // the plan shown
+  add(QStringLiteral("Data parallel"));
+  EXPECT_FALSE(offer(QStringLiteral("Data parallel"))->isEnabled());  // once is enough
+  add(QStringLiteral("Before the last change"));
+  ASSERT_EQ(page().table().model()->rowCount(), 3);
+  const PlanMatrix& matrix = plans().shown()->matrix;
+  EXPECT_EQ(matrix.plans.back().figures.step_time, step_time());
+  EXPECT_EQ(matrix.plans.front().figures.step_time,
+            session_.snapshot().baseline->timeline->step_time);
+  EXPECT_EQ(page().rows().model()->columnCount(), 4);
+  EXPECT_GT(page().rows().model()->rowCount(), 0);
+  page().what().setCurrentIndex(1);
+  EXPECT_EQ(page().rows().model()->rowCount(),
+            static_cast<int>(std::ranges::count_if(matrix.variables, &MatrixRow::differs)));
+}
+
+// Two rows, and their waterfall: from the upper one to the lower one.
+TEST_F(PlansPageTest, AnyTwoAreChosenForTheWaterfall) {
+  open_lenet();
+  put_group_on(0, DeviceId(0));
+  settle();
+  session_.edit(on_one_device(problem(), DeviceId(0)), QStringLiteral("alone"));
+  settle();
+  open_page();
+  add(QStringLiteral("Data parallel"));
+  add(QStringLiteral("Before the last change"));
+  EXPECT_FALSE(page().compare_button().isEnabled());
+  click(QStringLiteral("Data parallel"));
+  click(QStringLiteral("before the last change"), Qt::ControlModifier);
+  ASSERT_TRUE(page().compare_button().isEnabled());
+  QTest::mouseClick(&page().compare_button(), Qt::LeftButton);
+  settle();
+  EXPECT_EQ(view_.pages().currentIndex(), 0);
+  ASSERT_EQ(plans().shown()->matrix.plans.size(), 3u);
+  EXPECT_EQ(comparison().plans.from.step_time,
+            session_.snapshot().baseline->timeline->step_time);
+  EXPECT_EQ(comparison().plans.to.step_time, plans().shown()->matrix.plans[1].figures.step_time);
+  EXPECT_NE(comparison().plans.to.step_time, step_time());
+  // With the plan shown, that is what is compared to.
+  view_.pages().setCurrentWidget(&page());
+  plans().settle();
+  page().table().clearSelection();
+  click(QStringLiteral("Data parallel"));
+  QTest::mouseClick(&page().compare_button(), Qt::LeftButton);
+  settle();
+  EXPECT_EQ(comparison().plans.to.step_time, step_time());
+  // The target goes: the plan shown is compared to again.
+  view_.choose_pair(SecondChoice{}, SecondChoice{SecondChoice::What::BeforeChange, 0, {}});
+  settle();
+  EXPECT_NE(comparison().plans.to.step_time, step_time());
+  plans().remove({SecondChoice::What::BeforeChange, 0, {}});
+  QCoreApplication::sendPostedEvents(nullptr, QEvent::DeferredDelete);
+  settle();
+  EXPECT_EQ(comparison().plans.to.step_time, step_time());
+}
+
+TEST_F(PlansPageTest, FollowsEditsAndLetsGo) {
+  open_lenet();
+  open_page();
+  add(QStringLiteral("Data parallel"));
+  plans().add({SecondChoice::What::File, 0, "/nowhere/plan.json"});
+  plans().settle();
+  EXPECT_EQ(page().table().model()->rowCount(), 2);
+  EXPECT_EQ(plans().problems().size(), 1);
+  put_group_on(1, DeviceId(0));
+  settle();
+  plans().settle();
+  EXPECT_EQ(plans().shown()->matrix.plans.back().figures.step_time, step_time());
+  session_.set_simulation({TaskOrder::Fifo, true});
+  settle();
+  plans().settle();
+  EXPECT_EQ(plans().shown()->matrix.plans.size(), 2u);
+  EXPECT_EQ(plans().shown()->matrix.plans.back().figures.step_time, step_time());
+  click(QStringLiteral("Data parallel"));
+  QTest::mouseClick(&page().remove_button(), Qt::LeftButton);
+  plans().settle();
+  EXPECT_EQ(page().table().model()->rowCount(), 1);
+  // Another cluster: the file is still not there, and nothing is left of the old problem.
+  session_.open_cluster(sample("clusters/tag-testbed.json"));
+  settle();
+  plans().settle();
+  EXPECT_EQ(plans().shown()->matrix.plans.back().figures.cluster, problem().cluster->name());
+  EXPECT_TRUE(plans().has_ids_of_session());
+}
+
+// As many as can be, rows of a workspace that is closed, and an end in the middle of it all.
+TEST_F(PlansPageTest, ManyPlansAndAnotherWorkspace) {
+  open_workspace();
+  open_lenet();
+  for (std::size_t i = 0; i < 12; ++i) {  // each another strategy
+    put_group_on(i % 6, DeviceId(i / 6));
+    settle();
+  }
+  open_page();
+  ASSERT_TRUE(session_.workspace());
+  std::size_t added = 0;
+  for (const StoredStrategy& strategy : session_.workspace()->strategies())
+    added += plans().add({SecondChoice::What::Strategy, strategy.id, {}}) ? 1 : 0;
+  EXPECT_EQ(added, PlanSet::kMost);
+  plans().settle();
+  EXPECT_EQ(page().table().model()->rowCount(), static_cast<int>(PlanSet::kMost) + 1);
+  EXPECT_FALSE(plans().add({}));
+  for (int column = 0; column < page().table().model()->columnCount(); ++column)
+    page().table().sortByColumn(column, Qt::AscendingOrder);
+  session_.open_workspace(folder_.filePath("other.strata").toStdString(), false);
+  settle();
+  plans().settle();
+  QCoreApplication::sendPostedEvents(nullptr, QEvent::DeferredDelete);
+  plans().settle();
+  EXPECT_TRUE(plans().members().empty());
+  plans().add({});
+  put_group_on(2, DeviceId(1));  // and closed while it works
 }
 
 }  // namespace
