@@ -88,7 +88,17 @@ ConvergenceView::ConvergenceView(Session& session, QWidget* parent)
     session_.show_run(runs_[static_cast<std::size_t>(list_->indexOfTopLevelItem(item))].run);
   });
   connect(latest_, &QToolButton::clicked, this, [this] { show_runs({}); });
-  connect(&session_, &Session::workspace_changed, this, &ConvergenceView::poll);
+  connect(&session_, &Session::workspace_changed, this,
+          [this, last = session.workspace() ? session.workspace()->file()
+                                             : std::filesystem::path()]() mutable {
+            const Workspace* workspace = session_.workspace();
+            const auto file = workspace ? workspace->file() : std::filesystem::path();
+            if (std::exchange(last, file) != file) {  // rows there are other runs
+              wanted_.clear();
+              version_ = -1;
+            }
+            poll();
+          });
   connect(&session_, &Session::problem_changed, this, [this] {
     if (wanted_.empty()) version_ = -1;
     poll();
@@ -242,7 +252,7 @@ void ConvergenceView::redraw() {
     lines_[i]->replace(QList<QPointF>(points.begin(), points.end()));
     const double extent = points.empty() ? 0 : points.back().x() - points.front().x();
     lines_[i]->setPointsVisible(extent < 0.02 * shown.x_range.high);  // else it is not seen
-    lines_[i]->setMarkerSize(8);
+    lines_[i]->setMarkerSize(5);
   }
   fill_list(shown);
   title_->setToolTip(runs_.empty() ? QString()

@@ -19,8 +19,10 @@ constexpr int kStoreAfter = 700;  // ms without a key
 
 }  // namespace
 
-ItemPanel::ItemPanel(WorkspaceModel& model, StrategyPictures& pictures, QWidget* parent)
+ItemPanel::ItemPanel(Session& session, WorkspaceModel& model, StrategyPictures& pictures,
+                     QWidget* parent)
     : QWidget(parent),
+      session_(session),
       model_(model),
       pictures_(pictures),
       picture_(new QLabel(this)),
@@ -69,8 +71,9 @@ ItemPanel::ItemPanel(WorkspaceModel& model, StrategyPictures& pictures, QWidget*
 }
 
 void ItemPanel::show_item(WorkspaceModel::Kind kind, std::int64_t row) {
-  if (kind == kind_ && row == row_) return;
+  if (kind == kind_ && row == row_ && file_ == open_file()) return;
   store();
+  file_ = open_file();
   kind_ = kind;
   row_ = row;
   changed_ = false;
@@ -88,10 +91,28 @@ void ItemPanel::typed() {
 
 void ItemPanel::store() {
   store_later_.stop();
-  if (!std::exchange(changed_, false) || !index().isValid()) return;
+  if (!std::exchange(changed_, false)) return;
+  if (file_ != open_file()) return store_elsewhere();
+  if (!index().isValid()) return;
   const QString error = model_.annotate(index(), tags_->text(), note_->toPlainText());
   show_error(error);
   changed_ = !error.isEmpty();  // another word mends it
+}
+
+std::filesystem::path ItemPanel::open_file() const {
+  return session_.workspace() ? session_.workspace()->file() : std::filesystem::path();
+}
+
+// Another workspace was opened while one was writing: what was typed belongs to the one before.
+void ItemPanel::store_elsewhere() {
+  try {
+    const auto kind = static_cast<StoredKind>(static_cast<int>(kind_) - 1);  // after Section
+    Workspace(file_).annotate({kind, row_},
+                              {parse_tags(tags_->text().toStdString()),
+                               note_->toPlainText().trimmed().toStdString()});
+  } catch (const std::exception& error) {
+    emit session_.message(QString::fromUtf8(error.what()));
+  }
 }
 
 void ItemPanel::show_error(const QString& error) {
@@ -116,6 +137,10 @@ void ItemPanel::write_note() {
 
 // A field that a person writes in, or that is not stored yet, stays as it is.
 void ItemPanel::refresh() {
+  if (file_ != open_file()) {  // rows of another workspace are other things
+    store();
+    kind_ = WorkspaceModel::Kind::Section;
+  }
   const QModelIndex item = index();
   setVisible(item.isValid());
   if (!item.isValid()) {

@@ -5,6 +5,7 @@
 
 #include <QTimer>
 #include <QWidget>
+#include <filesystem>
 
 #include "views/models/workspace_model.h"
 
@@ -19,7 +20,8 @@ class StrategyPictures;
 class ItemPanel : public QWidget {
   Q_OBJECT
  public:
-  ItemPanel(WorkspaceModel& model, StrategyPictures& pictures, QWidget* parent = nullptr);
+  ItemPanel(Session& session, WorkspaceModel& model, StrategyPictures& pictures,
+            QWidget* parent = nullptr);
 
   void show_item(WorkspaceModel::Kind kind, std::int64_t row);  // a section: nothing
   void store();  // what is typed and not stored yet
@@ -47,6 +49,10 @@ class ItemPanel : public QWidget {
   void refresh_picture();
   void show_error(const QString& error);
 
+  std::filesystem::path open_file() const;
+  void store_elsewhere();
+
+  Session& session_;
   WorkspaceModel& model_;
   StrategyPictures& pictures_;
   QLabel *picture_, *lineage_, *error_;
@@ -55,6 +61,7 @@ class ItemPanel : public QWidget {
   QTimer store_later_;
   WorkspaceModel::Kind kind_ = WorkspaceModel::Kind::Section;
   std::int64_t row_ = 0;
+  std::filesystem::path file_;  // of the workspace that it is in
   bool fresh_ = false;    // nothing of it is shown yet
   bool changed_ = false;  // by a person, and not stored
 };

@@ -29,7 +29,7 @@ WorkspaceView::WorkspaceView(Session& session, QWidget* parent)
       filter_(new QLineEdit(this)),
       tree_(new QTreeView(this)),
       empty_(new QLabel(this)),
-      panel_(new ItemPanel(*model_, *pictures_, this)) {
+      panel_(new ItemPanel(session, *model_, *pictures_, this)) {
   filtered_->setSourceModel(model_);
   filter_->setPlaceholderText(tr("Filter"));
   filter_->setToolTip(tr("Words of a name, a planner, a time, a note or a file; tag:word for a tag"));
@@ -67,6 +67,11 @@ WorkspaceView::WorkspaceView(Session& session, QWidget* parent)
   connect(filtered_, &QAbstractItemModel::modelAboutToBeReset, this, &WorkspaceView::remember);
   connect(filtered_, &QAbstractItemModel::modelReset, this, &WorkspaceView::restore);
   connect(filter_, &QLineEdit::textChanged, this, &WorkspaceView::filter_changed);
+  connect(&session_, &Session::workspace_changed, this, [this] {  // perhaps another one
+    pictures_->set_workspace(session_.workspace() ? session_.workspace()->file()
+                                                  : std::filesystem::path());
+    chosen();
+  });
   connect(panel_, &ItemPanel::wanted, this,
           [this](int kind, qint64 row) { choose(static_cast<Kind>(kind), row); });
   connect(panel_, &ItemPanel::left, tree_, [this] { tree_->setFocus(); });

@@ -178,6 +178,33 @@ TEST_F(WorkspaceStory, WhatIsBeingWrittenStays) {
   EXPECT_EQ(said(StoredKind::Run, 1).tags, std::vector<std::string>{"mine"});
 }
 
+// Another workspace is opened in the middle of a word: it goes where it was meant to go, and what has
+// the same number there gets nothing.
+TEST_F(WorkspaceStory, AnotherWorkspaceGetsNothingOfIt) {
+  ASSERT_TRUE(view_.choose(Kind::Run, 1));
+  view_.panel().tags().setFocus();
+  QTest::keyClicks(&view_.panel().tags(), "mine");
+  const std::filesystem::path first = session_.workspace()->file(),
+                              second = folder_.filePath("second.strata").toStdString();
+  {
+    const Workspace from(first, true);
+    Workspace to(second);
+    to.add(*from.model(1));
+    to.add(*from.cluster(1));
+    StoredRun run = *from.run(1);
+    run.best.reset();
+    ASSERT_EQ(to.add(run), 1);
+  }
+  QTest::keyClicks(&view_.panel().tags(), "-too");
+  session_.open_workspace(second, false);
+  settle();
+  view_.panel().store();
+  settle();
+  EXPECT_EQ(Workspace(first, true).annotation({StoredKind::Run, 1}).tags,
+            std::vector<std::string>{"mine-too"});
+  EXPECT_TRUE(Workspace(second, true).annotation({StoredKind::Run, 1}).empty());
+}
+
 // The run goes while its note is being written: no box, no other's note.
 TEST_F(WorkspaceStory, WhatIsGoneTakesItsNoteAlong) {
   ASSERT_TRUE(view_.choose(Kind::Run, 2));
