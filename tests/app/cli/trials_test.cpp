@@ -81,6 +81,27 @@ TEST_F(Trials, OnWorkersImproveAndSurviveBeingKilled) {
   EXPECT_EQ(resumed.status, 2);
 }
 
+// What was run with another learning rate, or replayed from other costs, is not known.
+TEST_F(Trials, AreKnownOnlyAsTheyWereRun) {
+  const std::string workspace = folder / "a.strata";
+  const auto known = [&](const std::vector<std::string>& more) {
+    auto command = on_workers(4, workspace);
+    command.insert(command.end(), more.begin(), more.end());
+    return json_of(run_cli(command))["known"].get<std::size_t>();
+  };
+  EXPECT_EQ(known({}), 0U);
+  EXPECT_GE(known({}), 4U);
+  EXPECT_EQ(known({"--learning-rate", "0.5"}), 0U);
+  EXPECT_GE(known({"--learning-rate", "0.5"}), 4U);
+  EXPECT_EQ(known({"--learning-rate", "0.25"}), 0U);
+  write_file(folder / "slow.json", Json{{"format", "stratoscope-calibration"}, {"version", 1},
+                                        {"name", "slow"}, {"source", "a test"},
+                                        {"transfer_scale", 0.5}}
+                                       .dump());
+  EXPECT_EQ(known({"--calibration", folder / "slow.json"}), 0U);
+  EXPECT_GE(known({}), 4U);
+}
+
 TEST_F(Trials, ThatFailTeachAndStopNothing) {
   const std::string workspace = folder / "a.strata";
   auto command = on_workers(6, workspace);

@@ -65,6 +65,26 @@ TEST(WhatIfCommand, ChangesCurvesAndScaling) {
   EXPECT_NE(text.out.find("device speed x2"), std::string::npos);
 }
 
+TEST(WhatIfCommand, OtherGpusPrecisionAndPlannedAnew) {
+  const TemporaryFolder folder;
+  const std::string plan = plan_of(folder, "lenet", "64"), file = (folder / "c.json").string();
+  const Json json = what_if(plan, {"1080ti=H100-SXM5-80GB", "v100=1", "--replan", "heft",
+                                   "--save-cluster", file});
+  EXPECT_EQ(json["change"], "1 v100, 1080ti with H100-SXM5-80GB");
+  EXPECT_EQ(json["replanned"]["planner"], "heft");
+  EXPECT_LE(json["replanned"]["step_time_s"], json["data_parallel"]["step_time_s"]);
+  // What is kept is what was simulated: a plan for it is as fast.
+  const std::string own = (folder / "own.json").string();
+  ASSERT_LE(run_cli({"plan", "--graph", sample_model("lenet"), "--batch", "64", "--cluster", file,
+                     "--planner", "dp-allreduce", "-o", own})
+                .status,
+            1);
+  EXPECT_EQ(what_if(own, {})["before"]["step_time_s"], json["data_parallel"]["step_time_s"]);
+  const Json half = what_if(plan, {"precision=half"});
+  EXPECT_LT(half["strategy"]["peak_bytes"], half["before"]["peak_bytes"]);
+  EXPECT_EQ(half["change"], "float16");
+}
+
 TEST(WhatIfCommand, RefusesNonsense) {
   const TemporaryFolder folder;
   const std::string plan = plan_of(folder, "lenet", "64");
@@ -78,6 +98,11 @@ TEST(WhatIfCommand, RefusesNonsense) {
   refused({"network=0"}, {"network bandwidth", "factor"});
   refused({"speed=nan"}, {"number"});
   refused({"batch=0"}, {"batch size 0"});
+  refused({"precision=int4"}, {"precision", "int4", "float16"});
+  refused({"v100=H900"}, {"H900"});
+  refused({"--replan", "nobody"}, {"nobody"});
+  refused({"--save-cluster", plan}, {"is written and also another file"});
+  refused({"--save-cluster", "/nowhere/c.json"}, {"/nowhere/c.json"});
   refused({"batch=1.5"}, {"whole number"});
   refused({"v100=0", "p100=0", "1080ti=0"}, {"none is left"});
   refused({"--curve", "colour"}, {"colour", "network"});
