@@ -7,6 +7,7 @@
 #include <QSignalBlocker>
 #include <QSpinBox>
 #include <QStandardItemModel>
+#include <QVBoxLayout>
 #include <algorithm>
 #include <optional>
 #include <set>
@@ -81,8 +82,6 @@ void SyncForm::build() {
   grid_->setHorizontalSpacing(2 * style::kGrid);
   grid_->setVerticalSpacing(style::kGrid);
   grid_->setColumnStretch(1, 1);
-  note_ = make_note(this);
-  grid_->addWidget(note_, 0, 0, 1, 2);
   build_parts();
   synchroniser_ = make_choice({tr("As the group"), tr("AllReduce"), tr("Parameter server")},
                               tr("differs"), this);
@@ -92,9 +91,16 @@ void SyncForm::build() {
          "sums, updates and sends the new value back."));
   build_message();
   build_reduction();
+  // Below all fields: none of them moves away from under the cursor.
+  note_ = make_note(this);
+  grid_->addWidget(note_, grid_->rowCount(), 0, 1, 2);
+  messages_ = new QWidget(this);
+  grid_->addWidget(messages_, grid_->rowCount(), 0, 1, 2);
+  auto* column = new QVBoxLayout(messages_);
+  column->setContentsMargins(0, 0, 0, 0);
   for (QLabel** line : {&foretold_, &refused_}) {
-    *line = make_note(this);
-    grid_->addWidget(*line, grid_->rowCount(), 0, 1, 2);
+    *line = make_note(messages_);
+    column->addWidget(*line);
     (*line)->hide();
   }
   connect_fields();
@@ -247,9 +253,9 @@ void SyncForm::show_syncs(const std::vector<VariableSync>& syncs) {
   staleness_->setValue(common(all.staleness).value_or(-1));
   staleness_->setEnabled(all.any_served);
   for (QWidget* line : part_lines_) line->setVisible(*all.parts.rbegin() > 1);
-  scope_->setText(only.empty() ? tr("What is below is of all parts:")
-                               : tr("What is below is of the %n part(s) selected:", nullptr,
-                                    static_cast<int>(only.size())));
+  scope_->setText(only.empty()       ? tr("Below: all parts")
+                  : only.size() == 1 ? tr("Below: part %1 alone").arg(only.front())
+                                     : tr("Below: %1 parts").arg(only.size()));
   // What is as its group is so in all parts.
   set_item_enabled(*synchroniser_, AsGroup, only.empty(), tr("Of all parts of a variable"));
   show_reduction(syncs, all);

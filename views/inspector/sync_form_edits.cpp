@@ -68,10 +68,11 @@ void SyncForm::connect_fields() {
     });
     foretell_number(box, number, least);
   };
-  on_number(parts_, &SyncChoice::parts, 1, [](int n) { return tr("%n part(s)", nullptr, n); });
+  on_number(parts_, &SyncChoice::parts, 1,
+            [](int n) { return n == 1 ? tr("one part") : tr("%1 parts").arg(n); });
   on_number(axis_, &SyncChoice::axis, 0, [](int axis) { return tr("along axis %1").arg(axis); });
   on_number(staleness_, &SyncChoice::staleness, 0,
-            [](int steps) { return tr("%n step(s) stale", nullptr, steps); });
+            [](int steps) { return tr("staleness %1").arg(steps); });
   on_number(merge_, &SyncChoice::merge_group, -1, [](int group) {
     return group < 0 ? tr("no merge group") : tr("merge group %1").arg(group);
   });

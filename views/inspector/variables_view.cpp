@@ -135,11 +135,19 @@ void VariablesView::lay_out_wide() {
   area->setWidgetResizable(true);
   area->setFrameShape(QFrame::NoFrame);
   area->setFixedWidth(kFormWidth);
+  // In sight however far the form is scrolled.
+  auto* right = new QVBoxLayout;
+  right->setSpacing(0);
+  right->addWidget(area, 1);
+  right->addWidget(&form_->messages());
+  form_->messages().setFixedWidth(kFormWidth);
+  form_->messages().layout()->setContentsMargins(3 * style::kGrid, 0, 3 * style::kGrid,
+                                                 style::kGrid);
   auto* row = new QHBoxLayout(this);
   row->setContentsMargins(0, 0, 0, 0);
   row->setSpacing(0);
   row->addLayout(left, 1);
-  row->addWidget(area);
+  row->addLayout(right);
 }
 
 void VariablesView::lay_out_upright() {

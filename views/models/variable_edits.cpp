@@ -98,7 +98,8 @@ QString sync_words(const Strategy& strategy, const Problem& problem, OpId update
   if (any([](const SyncPart& part) { return !part.sequence.empty(); }))
     words += VariableWords::tr(", ordered ring");
   if (sync->staleness > 0)
-    words += VariableWords::tr(", %n step(s) stale", nullptr, sync->staleness);
+    words += sync->staleness == 1 ? VariableWords::tr(", 1 step stale")
+                                  : VariableWords::tr(", %1 steps stale").arg(sync->staleness);
   return words;
 }
 
