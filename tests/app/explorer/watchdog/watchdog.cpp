@@ -46,7 +46,7 @@ bool TimedApplication::notify(QObject* receiver, QEvent* event) {
 
 QString TimedApplication::longest_event() const {
   return QStringLiteral("%1 ms of its own in event %2 of %3")
-      .arg(static_cast<double>(longest_.count()) / 1e6, 0, 'f', 1)
+      .arg(longest_ms(), 0, 'f', 1)
       .arg(type_)
       .arg(QString::fromLatin1(receiver_));
 }

@@ -20,6 +20,7 @@ class TimedApplication : public QApplication {
  public:
   TimedApplication(int& argc, char** argv) : QApplication(argc, argv) {}
   bool notify(QObject* receiver, QEvent* event) override;
+  double longest_ms() const { return static_cast<double>(longest_.count()) / 1e6; }
   QString longest_event() const;
   void forget() { longest_ = {}; }
 
