@@ -114,6 +114,30 @@ TEST_F(WatchdogTest, IsolatedOps) {
   ASSERT_NO_FATAL_FAILURE(open_and_look_around(stored(*isolated_ops(kManyOps), "isolated")));
 }
 
+// Of models and ops: 10,000 letters, from right to left, pictures, line breaks and marks of HTML.
+TEST_F(WatchdogTest, NamesOfAnyKind) {
+  toy::Model model(4);
+  TensorId last = model.input("x", 64);
+  const std::vector<std::string> names = {std::string(10'000, 'w'), "שכבה/ראשונה", "🚀🔥/👩‍👩‍👧‍👦",
+                                          "<b>a&b</b>\n\"'%1", "a/" + std::string(5'000, 'i') + "/b"};
+  for (const std::string& name : names) last = model.layer(name, {last}, 64);
+  const QString file = folder_.filePath(QStringLiteral("names.strata"));
+  std::string all;
+  for (const std::string& name : names) all += name;
+  store_model(file.toStdString(), *std::move(model).build(), all, 5);
+  Watchdog watchdog;
+  Explorer explorer;
+  explorer.window->open({file});
+  explorer.session.show_model(1);
+  explorer.session.show_cluster(1);
+  ASSERT_TRUE(run_until([&] { return explorer.session.snapshot().outcome && explorer.quiet(); }));
+  judge(watchdog, "names opened");
+  look_around(explorer, watchdog);
+  EXPECT_EQ(explorer.window->size(), QSize(1280, 800));
+  EXPECT_FALSE(explorer.window->grab().isNull());
+  EXPECT_TRUE(explorer.failed.isEmpty()) << explorer.failed.join('\n').left(400).toStdString();
+}
+
 TEST_F(WatchdogTest, ASearch) {
   Watchdog watchdog;
   Explorer explorer;
