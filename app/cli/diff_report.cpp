@@ -244,16 +244,14 @@ std::vector<std::string> plan_columns(std::vector<std::string> before, const Pla
 }
 
 std::string matrix_plans_text(const PlanMatrix& matrix) {
-  Table table({"", "plan", "step time", "to the best", "samples/s", "fullest device",
+  Table table({"", "plan", "step time", "a sample", "samples/s", "fullest device",
                "between machines", "price", "model", "cluster"});
   table.align_left(1);
-  const Nanos best = matrix.plans[matrix.best()].figures.step_time;
   for (std::size_t p = 0; p < matrix.plans.size(); ++p) {
     const MatrixPlan& plan = matrix.plans[p];
     const PlanFigures& figures = plan.figures;
-    const double above = best > Nanos(0) ? figures.step_time / best - 1 : 0;
     table.add({std::to_string(p + 1), figures.label, time_text(figures.step_time),
-               p == matrix.best() ? "best" : fmt::format("{:+.1f} %", 100 * above),
+               p == matrix.best() ? "best" : fmt::format("{:+.1f} %", 100 * matrix.above_best(p)),
                significant_text(figures.samples_per_second()),
                fmt::format("{} of {}{}", bytes_text(plan.peak), bytes_text(plan.capacity),
                            figures.fits ? "" : " (too much)"),

@@ -7,6 +7,7 @@
 #include <optional>
 #include <memory>
 
+#include "views/lessons/before_lessons.h"
 #include "views/models/session.h"
 
 class QActionGroup;
@@ -139,6 +140,7 @@ class MainWindow : public QMainWindow {
   std::unique_ptr<WindowStage> stage_;  // outlives the panel
   LessonPanel* lessons_ = nullptr;
   std::optional<Simulation> simulation_before_lessons_;  // while there is one
+  BeforeLessons before_lessons_;
   QString workspace_before_lessons_;    // that one goes back to
   DiscoverDialog* discover_ = nullptr;  // made when it is first asked for
   QDockWidget *workspace_dock_, *history_dock_, *queue_dock_ = nullptr, *inspector_dock_, *lesson_dock_ = nullptr;

@@ -114,8 +114,8 @@ void MainWindow::build_lessons() {
   });
 }
 
-// What lessons make goes into a workspace of their own; afterwards one is back in one's own, unless
-// another one was opened meanwhile, and steps are simulated as before.
+// What lessons make goes into a workspace of their own; afterwards one is back in one's own, with
+// what was shown there, unless another workspace or model was opened meanwhile.
 void MainWindow::use_lesson_workspace(bool on) {
   if (!remembers_) return;
   const QString own = lesson_workspace();
@@ -123,19 +123,22 @@ void MainWindow::use_lesson_workspace(bool on) {
   const QString now = open ? QString::fromStdString(open->file().string()) : QString();
   if (on) {
     if (!simulation_before_lessons_) simulation_before_lessons_ = session_.simulation();
+    before_lessons_.remember(session_);
     if (now == own) return;
     workspace_before_lessons_ = now;
     session_.open_workspace(own.toStdString(), false);
     return;
   }
   const QString before = std::exchange(workspace_before_lessons_, {});
-  if (now == own && before.isEmpty()) {
-    session_.open_workspace(user_workspace().toStdString(), false);
-  } else if (now == own) {
-    session_.open_workspace(before.toStdString());
-  }
+  BeforeLessons shown = std::exchange(before_lessons_, {});
   if (const auto simulation = std::exchange(simulation_before_lessons_, std::nullopt))
     session_.set_simulation(*simulation);
+  if (now != own) return;
+  const ModelSource* model = session_.model_source();
+  const bool in_lesson = model != nullptr && model->path == lessons_->player().lesson().model;
+  session_.open_workspace((before.isEmpty() ? user_workspace() : before).toStdString(),
+                          !before.isEmpty() && in_lesson && !shown.known());
+  if (in_lesson) shown.give_back(session_);
 }
 
 void MainWindow::show_lessons() {

@@ -66,10 +66,19 @@ Nanos MatrixRow::spread() const {
   return most - least;
 }
 
+double MatrixPlan::seconds_per_sample() const {
+  return to_seconds(figures.step_time) / static_cast<double>(std::max<std::int64_t>(1, figures.batch));
+}
+
+double PlanMatrix::above_best(std::size_t plan) const {
+  const double least = plans[best()].seconds_per_sample();
+  return least > 0 ? plans[plan].seconds_per_sample() / least - 1 : 0;
+}
+
 std::size_t PlanMatrix::best() const {
   const auto better = [](const MatrixPlan& a, const MatrixPlan& b) {
     if (a.figures.fits != b.figures.fits) return a.figures.fits;
-    return a.figures.step_time < b.figures.step_time;
+    return a.seconds_per_sample() < b.seconds_per_sample();
   };
   return static_cast<std::size_t>(std::ranges::min_element(plans, better) - plans.begin());
 }

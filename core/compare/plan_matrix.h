@@ -18,6 +18,7 @@ struct MatrixPlan {
   Bytes peak, capacity;      // of it
   Bytes sent_between, sent_inside;  // by messages between machines (each once), and inside them
   std::size_t unmatched_ops = 0;    // of its model, that the reference's does not have
+  double seconds_per_sample() const;
 };
 
 // An op group or variable of the reference, in all plans; the vectors are by plan.
@@ -36,8 +37,9 @@ struct PlanMatrix {
   std::vector<MatrixRow> groups;      // largest spread first; all of the reference's
   std::vector<MatrixRow> variables;   // so, too
   bool same_model = true, same_cluster = true;  // for all plans
-  // The fastest one that fits; the fastest of all where none does.
+  // The fastest one that fits, by sample (batches may differ); of all where none does.
   std::size_t best() const;
+  double above_best(std::size_t plan) const;  // 0.1: a sample takes 10 % longer than in the best
 };
 // At least one plan; the last one is the reference, whose groups and variables are the rows.
 PlanMatrix compare_many(std::span<const PlanToCompare> plans);

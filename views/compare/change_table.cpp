@@ -147,16 +147,15 @@ ChangeContent plan_rows(const PlanMatrix& matrix) {
   content.columns = {
       {words("Plan"), words("Step"), words("To the best"), words("Samples/s"), words("Memory"),
        words("Sent"), words("$ a million"), words("Model"), words("Cluster")},
-      {{}, {}, words("Step time beside that of the fastest plan that fits"), {},
+      {{}, {}, words("Time of a sample beside that of the fastest plan that fits"), {},
        words("Peak of the device that is filled most"),
        words("Bytes of messages between machines; those inside them are in the tip"),
        words("US dollars for a million samples, of all machines"), {}, {}},
       1};
-  const Nanos best = matrix.plans.empty() ? Nanos() : matrix.plans[matrix.best()].figures.step_time;
   for (std::size_t p = 0; p < matrix.plans.size(); ++p) {
     const MatrixPlan& plan = matrix.plans[p];
     const PlanFigures& figures = plan.figures;
-    const double above = best > Nanos(0) ? figures.step_time / best - 1 : 0;
+    const double above = matrix.above_best(p);
     ChangeRow row;
     row.cells = {
         word_cell(text(figures.label)),

@@ -70,7 +70,7 @@ void ExerciseModel::leave() {
   optimum_.reset();
   strategies_.reset();
   best_time_.reset();
-  final_ = false;
+  final_ = was_shown_ = false;
   emit changed();
 }
 
@@ -85,7 +85,7 @@ void ExerciseModel::look_at_outcome() {
   if (!active()) return;
   const Snapshot& snapshot = session_.snapshot();
   const bool alike = session_.simulation() == Simulation{};  // as the optimum
-  if (alike && !session_.busy() && snapshot.outcome && snapshot.outcome->score.feasible) {
+  if (alike && !was_shown_ && !session_.busy() && snapshot.outcome && snapshot.outcome->score.feasible) {
     const Nanos now = snapshot.outcome->score.step_time;
     if (!best_time_ || now < *best_time_) best_time_ = now;
   }
@@ -108,6 +108,12 @@ std::optional<int> ExerciseModel::best_points() const {
   best.step_time = *best_time_;
   best.feasible = true;
   return exercise_points(best, snapshot.baseline->score, optimum_->score);
+}
+
+void ExerciseModel::show_best(const QString& label) {
+  if (!active() || !optimum_) return;
+  was_shown_ = true;
+  session_.show_found(optimum_->strategy, label);
 }
 
 void ExerciseModel::want_hint() {

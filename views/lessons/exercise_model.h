@@ -29,7 +29,10 @@ class ExerciseModel : public QObject {
   bool final() const { return final_; }
   std::optional<std::uint64_t> strategies() const { return strategies_; }
   std::optional<int> points() const;       // of the strategy shown; nothing while it is computed
-  std::optional<int> best_points() const;  // since it began
+  std::optional<int> best_points() const;  // since it began, until the best was shown
+  // The optimum in all views: from now on what is shown is nobody's own.
+  void show_best(const QString& label);
+  bool was_shown() const { return was_shown_; }
 
   // Looks for the best single change of the strategy shown; hint_ready tells.
   void want_hint();
@@ -53,7 +56,7 @@ class ExerciseModel : public QObject {
   std::optional<Optimum> optimum_;
   std::optional<std::uint64_t> strategies_;
   std::optional<Nanos> best_time_;
-  bool final_ = false, looking_ = false, hint_known_ = false;
+  bool final_ = false, looking_ = false, hint_known_ = false, was_shown_ = false;
   std::optional<SingleChange> hint_;
   std::uint64_t job_ = 0, hint_job_ = 0;
   std::stop_source stop_, stop_hint_;

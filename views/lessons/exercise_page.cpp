@@ -24,18 +24,18 @@ ExercisePage::ExercisePage(Session& session, LessonPlayer& player, QWidget* pare
   points_ = new QProgressBar(this);
   points_->setRange(0, 100);
   points_->setMaximumHeight(fontMetrics().height());
-  points_->setAccessibleName(QStringLiteral("Score"));
+  points_->setAccessibleName(tr("Score"));
   score_ = new QLabel(this);
   score_->setWordWrap(true);
   hint_label_ = new QLabel(this);
   hint_label_->setWordWrap(true);
   hint_label_->setFrameShape(QFrame::StyledPanel);
   hint_label_->setMargin(2 * style::kGrid);
-  hint_ = new QPushButton(QStringLiteral("H&int"), this);
-  hint_->setToolTip(QStringLiteral("First which group, then the best single change of it"));
-  show_ = new QPushButton(QStringLiteral("Show the &best"), this);
-  show_->setToolTip(QStringLiteral("Shows the best strategy found; undo takes it back"));
-  leave_ = new QPushButton(QStringLiteral("All lessons"), this);
+  hint_ = new QPushButton(tr("H&int"), this);
+  hint_->setToolTip(tr("First which group, then the best single change of it"));
+  show_ = new QPushButton(tr("Show the &best"), this);
+  show_->setToolTip(tr("Shows the best strategy found; undo takes it back"));
+  leave_ = new QPushButton(tr("All lessons"), this);
   auto* help = new QHBoxLayout;
   help->addWidget(hint_);
   help->addWidget(show_, 1);
@@ -71,62 +71,63 @@ ExercisePage::ExercisePage(Session& session, LessonPlayer& player, QWidget* pare
 void ExercisePage::refresh() {
   if (!player_.active() || !player_.lesson().is_exercise) return;
   title_->setText(player_.lesson().title);
-  text_->show_markdown(player_.opening()  ? QStringLiteral("*Opening the model and the cluster…*")
+  text_->show_markdown(player_.opening()  ? tr("*Opening the model and the cluster…*")
                        : player_.broken() ? player_.error().toHtmlEscaped()
                                           : filled(player_.lesson().text, player_.moment()));
   const auto points = model_.points();
   points_->setValue(std::min(100, points.value_or(0)));
-  points_->setFormat(points ? QStringLiteral("%1 points").arg(*points) : QStringLiteral("…"));
+  points_->setFormat(points ? tr("%1 points").arg(*points) : QStringLiteral("…"));
   score_->setText(score_text());
   const QString hint = hint_text();
   hint_label_->setText(hint);
   hint_label_->setVisible(!hint.isEmpty());
   hint_->setEnabled(model_.active() && !model_.looking() && told_ < 2);
-  hint_->setText(told_ == 1 ? QStringLiteral("Another h&int") : QStringLiteral("H&int"));
+  hint_->setText(told_ == 1 ? tr("Another h&int") : tr("H&int"));
   show_->setEnabled(model_.active() && model_.final());
 }
 
 QString ExercisePage::space_text() const {
   const Optimum& best = *model_.optimum();
   if (!model_.final()) {
-    return model_.strategies() ? QStringLiteral("%1 of %2 strategies tried")
+    return model_.strategies() ? tr("%1 of %2 strategies tried")
                                      .arg(best.tried)
                                      .arg(*model_.strategies())
-                               : QStringLiteral("%1 strategies tried").arg(best.tried);
+                               : tr("%1 strategies tried").arg(best.tried);
   }
-  return best.proven ? QStringLiteral("the best of all %1 strategies of the search")
+  return best.proven ? tr("the best of all %1 strategies of the search")
                            .arg(*model_.strategies())
-                     : QStringLiteral("the best of %1 that were tried").arg(best.tried);
+                     : tr("the best of %1 that were tried").arg(best.tried);
 }
 
 QString ExercisePage::score_text() const {
   if (!model_.active()) return {};
-  if (!model_.optimum()) return QStringLiteral("Looking for the best…");
-  QString text = QStringLiteral("To beat: %1, %2.")
+  if (!model_.optimum()) return tr("Looking for the best…");
+  QString text = tr("To beat: %1, %2.")
                      .arg(style::time(model_.optimum()->score.step_time), space_text());
   const auto best = model_.best_points(), now = model_.points();
   if (best && *best > 0 && (!now || *best > *now))
-    text += QStringLiteral(" Your best: %1 points.").arg(*best);
+    text += model_.was_shown() ? tr(" Your best before it was shown: %1 points.").arg(*best)
+                               : tr(" Your best: %1 points.").arg(*best);
   if (model_.final() && best && *best > 100) {
-    text += QStringLiteral(" You are faster than the planner: it tries fewer shares than you.");
+    text += tr(" You are faster than the planner: it tries fewer shares than you.");
   } else if (model_.final() && best == 100) {
-    text += QStringLiteral(" You found it.");
+    text += tr(" You found it.");
   }
   return text;
 }
 
 QString ExercisePage::hint_text() const {
-  if (model_.looking()) return QStringLiteral("Trying every change of one group…");
+  if (model_.looking()) return tr("Trying every change of one group…");
   if (!model_.hint_known() || told_ == 0) return {};
   if (!model_.hint()) {
-    return QStringLiteral("No change of one group helps. Change two at once, or the shares.");
+    return tr("No change of one group helps. Change two at once, or the shares.");
   }
   const Problem& problem = *session_.snapshot().problem;
   const SingleChange& change = *model_.hint();
   if (change.group.index() >= problem.grouping->size()) return {};
   const QString group = text(problem.grouping->group(change.group).name);
-  if (told_ == 1) return QStringLiteral("Look at %1, which is selected now.").arg(group);
-  return QStringLiteral("%1: %2 makes the step %3.")
+  if (told_ == 1) return tr("Look at %1, which is selected now.").arg(group);
+  return tr("%1: %2 makes the step %3.")
       .arg(group, describe_shares(change.decision, *problem.cluster),
            style::time(change.score.step_time));
 }
@@ -146,8 +147,7 @@ void ExercisePage::give_hint() {
 }
 
 void ExercisePage::show_best() {
-  if (model_.optimum())
-    session_.show_found(model_.optimum()->strategy, QStringLiteral("Best found"));
+  model_.show_best(tr("Best found"));
 }
 
 }  // namespace strato

@@ -1,5 +1,6 @@
 #include "views/lessons/lesson_actions.h"
 
+#include <QCoreApplication>
 #include <algorithm>
 
 #include "core/base/error.h"
@@ -19,11 +20,14 @@ const QStringList& baseline_names() {
 }
 
 QString baseline_label(const QString& name) {
+  const auto words = [](const char* source) {
+    return QCoreApplication::translate("LessonActions", source);
+  };
   const qsizetype which = baseline_names().indexOf(name);
-  return which == 0   ? QStringLiteral("Data parallel")
-         : which == 1 ? QStringLiteral("Data parallel, PS")
-         : which == 2 ? QStringLiteral("Data parallel, shares by speed")
-                      : QStringLiteral("One device");
+  return which == 0   ? words("Data parallel")
+         : which == 1 ? words("Data parallel, PS")
+         : which == 2 ? words("Data parallel, shares by speed")
+                      : words("One device");
 }
 
 void decide(const LessonAction& action, Session& session) {

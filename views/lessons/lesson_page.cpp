@@ -52,20 +52,20 @@ void LessonPage::build() {
   title_->setWordWrap(true);
   progress_ = new QProgressBar(this);
   progress_->setMaximumHeight(fontMetrics().height());
-  progress_->setAccessibleName(QStringLiteral("Progress of the lesson"));
+  progress_->setAccessibleName(tr("Progress of the lesson"));
   text_ = new LessonText(this);
   ask_ = new QLabel(this);
   ask_->setWordWrap(true);
   ask_->setTextFormat(Qt::MarkdownText);
   ask_->setFrameShape(QFrame::StyledPanel);
   ask_->setMargin(2 * style::kGrid);
-  leave_ = lesson_button(QStringLiteral("All lessons"),
-                         QStringLiteral("Leaves this one; it is remembered how far you are"), this);
-  back_ = lesson_button(QStringLiteral("&Back"), QStringLiteral("The step before"), this);
-  hint_ = lesson_button(QStringLiteral("H&int"), QStringLiteral("A word that helps"), this);
-  do_ = lesson_button(QStringLiteral("&Do it for me"),
-                      QStringLiteral("Does what is asked for; undo takes it back"), this);
-  next_ = lesson_button(QStringLiteral("&Next"), QString(), this);
+  leave_ = lesson_button(tr("All lessons"),
+                         tr("Leaves this one; it is remembered how far you are"), this);
+  back_ = lesson_button(tr("&Back"), tr("The step before"), this);
+  hint_ = lesson_button(tr("H&int"), tr("A word that helps"), this);
+  do_ = lesson_button(tr("&Do it for me"),
+                      tr("Does what is asked for; undo takes it back"), this);
+  next_ = lesson_button(tr("&Next"), QString(), this);
   auto* help = new QHBoxLayout;
   help->addWidget(hint_);
   help->addWidget(do_, 1);
@@ -109,7 +109,7 @@ void LessonPage::refresh() {
   const int count = static_cast<int>(player_.lesson().steps.size());
   progress_->setRange(0, count);
   progress_->setValue(static_cast<int>(step_) + 1);
-  progress_->setFormat(QStringLiteral("Step %1 of %2").arg(step_ + 1).arg(count));
+  progress_->setFormat(tr("Step %1 of %2").arg(step_ + 1).arg(count));
   if (!pointed_ && !player_.opening() && !player_.broken()) point_at_places();
   refresh_texts();
   refresh_buttons();
@@ -119,8 +119,8 @@ void LessonPage::refresh_texts() {
   if (!has_step()) return;
   ask_->setVisible(player_.asks());
   if (player_.opening() || player_.broken()) {
-    shown_ = player_.opening() ? QStringLiteral("*Opening the model and the cluster…*")
-                               : QStringLiteral("**The lesson cannot be shown.**\n\n") +
+    shown_ = player_.opening() ? tr("*Opening the model and the cluster…*")
+                               : tr("**The lesson cannot be shown.**\n\n") +
                                      player_.error().toHtmlEscaped();
     return text_->show_markdown(shown_);
   }
@@ -131,12 +131,12 @@ void LessonPage::refresh_texts() {
     shown_ += QStringLiteral("\n\n---\n\n") + filled(step.afterwards, moment);
   }
   if (hint_shown_ && !step.hint.isEmpty() && !player_.done()) {
-    shown_ += QStringLiteral("\n\n---\n\n*Hint:* ") + filled(step.hint, moment);
+    shown_ += QStringLiteral("\n\n---\n\n") + tr("*Hint:* ") + filled(step.hint, moment);
   }
   text_->show_markdown(shown_);
   if (!player_.asks()) return;
-  ask_->setText(player_.done() ? QStringLiteral("**✓ Done.** ") + filled(step.ask, moment)
-                               : QStringLiteral("**Your turn.** ") + filled(step.ask, moment));
+  ask_->setText(player_.done() ? tr("**✓ Done.** ") + filled(step.ask, moment)
+                               : tr("**Your turn.** ") + filled(step.ask, moment));
 }
 
 void LessonPage::refresh_buttons() {
@@ -144,10 +144,10 @@ void LessonPage::refresh_buttons() {
   const bool asks = player_.asks() && !player_.done();
   back_->setEnabled(ready && step_ > 0);
   next_->setEnabled(ready && (!player_.asks() || player_.done()));
-  next_->setText(ready && player_.is_last() ? QStringLiteral("Fi&nish") : QStringLiteral("&Next"));
+  next_->setText(ready && player_.is_last() ? tr("Fi&nish") : tr("&Next"));
   next_->setDefault(next_->isEnabled());
   next_->setToolTip(next_->isEnabled() ? QString()
-                                       : QStringLiteral("Comes when what is asked for is done"));
+                                       : tr("Comes when what is asked for is done"));
   hint_->setEnabled(asks && !player_.step().hint.isEmpty());
   do_->setEnabled(asks);
 }

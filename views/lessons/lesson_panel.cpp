@@ -18,7 +18,7 @@ QString settings_key(const QString& id) { return QStringLiteral("lessons/") + id
 QString state_text(const Lesson& lesson, int progress) {
   if (progress == LessonPanel::kDone) return QStringLiteral("✓ ");
   if (lesson.is_exercise || progress == 0) return {};
-  return QStringLiteral("(%1 of %2) ").arg(progress).arg(lesson.steps.size());
+  return LessonPanel::tr("(%1 of %2) ").arg(progress).arg(lesson.steps.size());
 }
 
 }  // namespace
@@ -37,7 +37,7 @@ LessonPanel::LessonPanel(Session& session, LessonStage& stage, const QStringList
   list_->setSpacing(style::kGrid);
   list_->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
   list_->setVerticalScrollMode(QAbstractItemView::ScrollPerPixel);
-  list_->setAccessibleName(QStringLiteral("Lessons and exercises"));
+  list_->setAccessibleName(tr("Lessons and exercises"));
   errors_label_ = new QLabel(this);
   errors_label_->setWordWrap(true);
   errors_label_->setTextInteractionFlags(Qt::TextSelectableByMouse);

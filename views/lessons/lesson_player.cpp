@@ -86,7 +86,7 @@ void LessonPlayer::check_opening() {
     const auto& problem = session_.snapshot().problem;
     if (!problem || problem == left_behind_ || !error_.isEmpty()) {
       return fail(error_.isEmpty()
-                      ? QStringLiteral("The lesson's problem was not opened: begin again")
+                      ? tr("The lesson's problem was not opened: begin again")
                       : error_);
     }
     has_problem_ = true;

@@ -97,6 +97,10 @@ TEST(PlanMatrix, TheBestOneFits) {
     matrix.plans.push_back(plan);
   }
   EXPECT_EQ(matrix.best(), 2u);
+  EXPECT_DOUBLE_EQ(matrix.above_best(2), 0);
+  EXPECT_NEAR(matrix.above_best(1), 90.0 / 70 - 1, 1e-9);
+  matrix.plans[1].figures.batch = 2;  // a longer step, a shorter sample
+  EXPECT_EQ(matrix.best(), 1u);
   matrix.plans.resize(1);
   EXPECT_EQ(matrix.best(), 0u);
 }

@@ -163,6 +163,33 @@ TEST_F(ExerciseModelTest, TheBestHasAHundredPointsAndHintsLeadThere) {
   EXPECT_GE(*model_.best_points(), 100);
 }
 
+// What is shown on request is nobody's own, nor what is made of it afterwards.
+TEST_F(ExerciseModelTest, TheBestThatWasShownIsNotOnesOwn) {
+  open();
+  session_.show_found(data_parallel(*session_.snapshot().problem, Mode::ReplicatePs),
+                      QStringLiteral("PS"));
+  session_.settle();
+  model_.begin();
+  model_.show_best(QStringLiteral("best"));  // nothing is known yet
+  settle();
+  ASSERT_TRUE(model_.final());
+  const auto own = model_.best_points();
+  ASSERT_TRUE(own);
+  ASSERT_LT(*own, 100);
+  model_.show_best(QStringLiteral("best"));
+  settle();
+  EXPECT_EQ(model_.points(), 100);
+  EXPECT_EQ(model_.best_points(), own);
+  session_.undo_stack().undo();
+  settle();
+  session_.undo_stack().redo();
+  settle();
+  EXPECT_EQ(model_.best_points(), own);
+  model_.begin();  // again: what is shown counts as where one begins
+  settle();
+  EXPECT_FALSE(model_.was_shown());
+}
+
 TEST_F(ExerciseModelTest, LeavesWhenAnotherProblemIsOpenedAndEndsWhileItSearches) {
   model_.begin();  // nothing is open
   EXPECT_FALSE(model_.active());
