@@ -14,6 +14,8 @@ void colour_text(QLabel& label, const QColor& colour) {
   label.setPalette(palette);
 }
 
+constexpr qsizetype kLongLabel = 22;  // characters
+
 }  // namespace
 
 Facts::Facts(QWidget* parent) : QWidget(parent), grid_(new QGridLayout(this)) {
@@ -42,6 +44,7 @@ void Facts::show_facts(const std::vector<Fact>& facts) {
   for (std::size_t i = 0; i < facts.size(); ++i) {
     Row& row = this->row(i);
     row.label->setText(facts[i].label);
+    row.label->setWordWrap(facts[i].label.size() > kLongLabel);  // else it pushes the value out
     row.value->setText(facts[i].value);
     colour_text(*row.label, style::muted_text(palette()));
     colour_text(*row.value, facts[i].bad ? style::infeasible(style::is_dark(palette()))
