@@ -63,7 +63,11 @@ std::string name_for(const Graph& graph, const OpGroup& group, std::span<const N
     name += fmt::format("{}{}", joins ? "" : "/", from);
   }
   if (!to.empty() && to != from) name += fmt::format("..{}", to);
-  if (name.size() > longest) name.erase(0, name.size() - longest);
+  if (name.size() > longest) {
+    std::size_t cut = name.size() - longest;  // never inside a letter
+    while (cut < name.size() && (static_cast<unsigned char>(name[cut]) & 0xc0) == 0x80) ++cut;
+    name.erase(0, cut);
+  }
   const std::string& type = named_op(graph, slowest).type;
   return name.find(type) != std::string::npos ? name : fmt::format("{} {}", name, type);
 }

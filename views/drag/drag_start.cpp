@@ -4,6 +4,7 @@
 #include <QPainter>
 #include <QPixmap>
 #include <QWidget>
+#include <memory>
 
 #include "views/models/group_drag.h"
 #include "views/models/strategy_edits.h"
@@ -35,10 +36,21 @@ QPixmap chip(const QWidget& from, const QString& words) {
   return picture;
 }
 
+std::function<void(const QMimeData&)>& own_carry() {
+  static std::function<void(const QMimeData&)> carry;
+  return carry;
+}
+
 }  // namespace
+
+void carry_with(std::function<void(const QMimeData&)> carry) { own_carry() = std::move(carry); }
 
 void drag_groups(QWidget& from, const std::vector<GroupId>& groups, const Problem& problem) {
   if (groups.empty()) return;
+  if (own_carry()) {
+    const std::unique_ptr<QMimeData> data(drag_of(groups, problem));
+    return own_carry()(*data);
+  }
   auto* drag = new QDrag(&from);  // deletes itself
   drag->setMimeData(drag_of(groups, problem));
   drag->setPixmap(chip(from, names_of(groups, *problem.grouping)));

@@ -1,10 +1,12 @@
 // The beginning of a drag of op groups.
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "core/search/problem.h"
 
+class QMimeData;
 class QWidget;
 
 namespace strato {
@@ -13,5 +15,9 @@ namespace strato {
 // were dropped or Escape was pressed, after an event loop of its own: `from`, and all that the
 // caller holds, may be another by then.
 void drag_groups(QWidget& from, const std::vector<GroupId>& groups, const Problem& problem);
+
+// Carries instead of the platform, while it is set: for tests, since a platform without a screen
+// carries nothing.
+void carry_with(std::function<void(const QMimeData&)> carry);
 
 }  // namespace strato

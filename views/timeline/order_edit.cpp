@@ -59,9 +59,23 @@ std::vector<char> with_ancestors(const Graph& graph, OpId op) {
   return marked;
 }
 
-void refuse_if_needed(const Graph& graph, OpId first, OpId second) {
-  if (with_ancestors(graph, first)[second.index()] == 0) return;
-  throw InputError("", short_name(graph, first), "needs " + short_name(graph, second),
+// Also by more than data: an update waits for all that read what it changes.
+bool waits_for(const Program& program, TaskId task, TaskId other) {
+  std::vector<char> needed(task.index() + 1, 0);
+  needed[task.index()] = 1;
+  for (std::size_t t = task.index() + 1; t-- > other.index();) {
+    if (needed[t] == 0) continue;
+    if (TaskId(t) == other) return true;
+    for (const TaskId need : program.dependencies[t]) needed[need.index()] = 1;
+  }
+  return false;
+}
+
+void refuse_if_needed(const Program& program, TaskId first, TaskId second) {
+  const Graph& graph = *program.graph;
+  const OpId op = program.tasks[first].op, other = program.tasks[second].op;
+  if (with_ancestors(graph, op)[other.index()] == 0 && !waits_for(program, first, second)) return;
+  throw InputError("", short_name(graph, op), "needs " + short_name(graph, other),
                    "it can only run after it");
 }
 
@@ -79,8 +93,8 @@ Strategy with_order(const Strategy& strategy, const Timeline& shown, OrderWish w
     throw InputError("", "order", "these do not compute on one device", "choose two that do");
   if (moved.op == other.op)
     throw InputError("", short_name(graph, moved.op), "is one op", "choose another op");
-  wish.before ? refuse_if_needed(graph, moved.op, other.op)
-              : refuse_if_needed(graph, other.op, moved.op);
+  wish.before ? refuse_if_needed(program, wish.moved, wish.other)
+              : refuse_if_needed(program, wish.other, wish.moved);
   const std::vector<std::int64_t> starts = first_starts(shown, moved.device);
   std::vector<std::size_t> order(graph.op_count());
   std::iota(order.begin(), order.end(), std::size_t{0});
