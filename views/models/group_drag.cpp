@@ -59,7 +59,9 @@ DropPlace place_of(const Cluster& cluster, MachineId machine) {
 std::vector<DropPlace> all_places(const Cluster& cluster) {
   std::vector<DropPlace> places;
   const auto add = [&](DropPlace place, const std::vector<DeviceId>& above) {
-    if (!place.devices.empty() && place.devices != above) places.push_back(std::move(place));
+    if (place.devices.empty()) return;
+    if (place.devices != above) return places.push_back(std::move(place));
+    if (above.size() == 1) places.back() = std::move(place);  // goes by the device's name
   };
   for (std::size_t m = 0; m < cluster.machines().size(); ++m) {
     const DropPlace machine = place_of(cluster, MachineId(m));

@@ -26,7 +26,7 @@ DropPlace place_of(const Cluster& cluster, DeviceId device);
 DropPlace place_of(const Cluster& cluster, DeviceGroupId group);
 DropPlace place_of(const Cluster& cluster, MachineId machine);
 // Machines with their device groups and devices below them. What is the same devices as the one
-// above is left out.
+// above is left out; of a single device its own name is told.
 std::vector<DropPlace> all_places(const Cluster& cluster);
 
 // The groups on these devices alone, as one undoable edit.
