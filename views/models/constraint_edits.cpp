@@ -137,7 +137,7 @@ std::vector<GroupConstraints> constraints_by_group(const Session& session) {
       const bool broken = std::ranges::binary_search(violated, number);
       group.violated |= broken;
       const QString line = QString::fromStdString(lines[number]);
-      group.lines << (broken ? QStringLiteral("%1 (not kept)").arg(line) : line);
+      group.lines << (broken ? Session::tr("%1 (not kept)").arg(line) : line);
     }
   }
   return result;

@@ -188,13 +188,12 @@ QVariant EditHistory::data(const QModelIndex& index, int role) const {
   switch (role) {
     case Qt::DisplayRole:
       if (!name) return state.step_time == Nanos(0) ? QString() : style::time(state.step_time);
-      return state.name.isEmpty() ? QStringLiteral("edit") : state.name;
+      return state.name.isEmpty() ? tr("edit") : state.name;
     case Qt::EditRole:
       return name ? QVariant(state.name) : QVariant();
     case Qt::ToolTipRole:
-      return QStringLiteral("%1%2\nEnter or click shows it, F2 renames it")
-          .arg(state.name, state.feasible ? QString()
-                                          : QStringLiteral("\nDoes not fit in memory"));
+      return tr("%1%2\nEnter or click shows it, F2 renames it")
+          .arg(state.name, state.feasible ? QString() : tr("\nDoes not fit in memory"));
     case Qt::TextAlignmentRole:
       return QVariant((name ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);
     case Qt::FontRole: {
@@ -220,7 +219,7 @@ QVariant EditHistory::headerData(int section, Qt::Orientation orientation, int r
   if (role == Qt::TextAlignmentRole)
     return QVariant((section == Name ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);
   if (role != Qt::DisplayRole) return {};
-  return section == Name ? QStringLiteral("State") : QStringLiteral("Step");
+  return section == Name ? tr("State") : tr("Step");
 }
 
 Qt::ItemFlags EditHistory::flags(const QModelIndex& index) const {

@@ -61,7 +61,7 @@ QString EditEffect::text(const Cluster& cluster) const {
   QStringList parts;
   const Nanos change = after - before;
   if (change == Nanos(0)) {
-    parts << QStringLiteral("no change of the step time");
+    parts << EditPreview::tr("no change of the step time");
   } else {
     const bool slower = change > Nanos(0);
     parts << QStringLiteral("%1 (%2)").arg(
@@ -71,16 +71,16 @@ QString EditEffect::text(const Cluster& cluster) const {
   constexpr std::int64_t kWorthAWord = 1'000'000;
   if (device.valid() && std::abs(memory_change.value) >= kWorthAWord) {
     const bool more = memory_change > Bytes(0);
-    parts << QStringLiteral("%1 on %2").arg(
-        with_sign(style::bytes(Bytes(std::abs(memory_change.value))), more),
-        strato::text(cluster.device(device).name));
+    parts << EditPreview::tr("%1 on %2")
+                 .arg(with_sign(style::bytes(Bytes(std::abs(memory_change.value))), more),
+                      strato::text(cluster.device(device).name));
   }
   if (!feasible) {
-    parts << QStringLiteral("does not fit in memory");
+    parts << EditPreview::tr("does not fit in memory");
   } else if (!feasible_before) {
-    parts << QStringLiteral("fits in memory");
+    parts << EditPreview::tr("fits in memory");
   }
-  if (breaks_constraints) parts << QStringLiteral("against a constraint");
+  if (breaks_constraints) parts << EditPreview::tr("against a constraint");
   return parts.join(QStringLiteral(", "));
 }
 
@@ -198,7 +198,7 @@ void EditPreview::forget() {
 
 QString EditPreview::text() const {
   if (effect_) return effect_->text(*session_.snapshot().problem->cluster);
-  if (!error_.isEmpty()) return QStringLiteral("cannot be simulated: %1").arg(error_);
+  if (!error_.isEmpty()) return tr("cannot be simulated: %1").arg(error_);
   return waiting_ ? QStringLiteral("…") : QString();
 }
 

@@ -1,5 +1,6 @@
 #include "views/models/explanation.h"
 
+#include <QCoreApplication>
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -10,6 +11,10 @@
 
 namespace strato {
 namespace {
+
+struct ExplanationWords {
+  Q_DECLARE_TR_FUNCTIONS(Explanation)
+};
 
 struct Interval {
   std::int64_t begin, end;
@@ -56,9 +61,9 @@ QString greatest_change(const std::vector<PathPiece>& baseline,
     if (before[r] - now[r] > before[most] - now[most]) most = r;
   }
   if (before[most] <= now[most]) return {};
-  return QStringLiteral("Greatest gain over data parallelism: %1, %2 instead of %3.")
-      .arg(QString::fromUtf8(label_of(static_cast<Reason>(most))).toLower(), style::time(now[most]),
-           style::time(before[most]));
+  return ExplanationWords::tr("Greatest gain over data parallelism: %1, %2 instead of %3.")
+      .arg(ExplanationWords::tr(label_of(static_cast<Reason>(most))).toLower(),
+           style::time(now[most]), style::time(before[most]));
 }
 
 }  // namespace
@@ -153,19 +158,19 @@ std::vector<ReasonTime> path_composition(const Explanation& explanation) {
 const char* label_of(Reason reason) {
   switch (reason) {
     case Reason::Compute:
-      return "Computes";
+      return QT_TRANSLATE_NOOP("Explanation", "Computes");
     case Reason::Reshuffle:
-      return "Splits and joins";
+      return QT_TRANSLATE_NOOP("Explanation", "Splits and joins");
     case Reason::Transfer:
-      return "Transfers";
+      return QT_TRANSLATE_NOOP("Explanation", "Transfers");
     case Reason::Collective:
-      return "Synchronises";
+      return QT_TRANSLATE_NOOP("Explanation", "Synchronises");
     case Reason::DeviceBusy:
-      return "Device busy";
+      return QT_TRANSLATE_NOOP("Explanation", "Device busy");
     case Reason::LinkBusy:
-      return "Link busy";
+      return QT_TRANSLATE_NOOP("Explanation", "Link busy");
     case Reason::Straggler:
-      return "Waits for the slowest";
+      return QT_TRANSLATE_NOOP("Explanation", "Waits for the slowest");
   }
   return "";
 }
@@ -191,11 +196,11 @@ QString cost_source_text(const Estimate& cost) {
   if (!cost.detail.empty()) return QString::fromStdString(cost.detail);
   switch (cost.source) {
     case CostSource::Profile:
-      return QStringLiteral("measured");
+      return ExplanationWords::tr("measured");
     case CostSource::Fit:
-      return QStringLiteral("fitted to measurements");
+      return ExplanationWords::tr("fitted to measurements");
     case CostSource::Analytic:
-      return QStringLiteral("analytic model");
+      return ExplanationWords::tr("analytic model");
   }
   return {};
 }
@@ -243,17 +248,17 @@ GroupTimes group_times(const Timeline& timeline, const Grouping& grouping, Group
 const char* label_of(TensorRole role) {
   switch (role) {
     case TensorRole::Input:
-      return "Input";
+      return QT_TRANSLATE_NOOP("Explanation", "Input");
     case TensorRole::Parameter:
-      return "Parameters";
+      return QT_TRANSLATE_NOOP("Explanation", "Parameters");
     case TensorRole::Constant:
-      return "Constants";
+      return QT_TRANSLATE_NOOP("Explanation", "Constants");
     case TensorRole::OptimizerState:
-      return "Optimizer state";
+      return QT_TRANSLATE_NOOP("Explanation", "Optimizer state");
     case TensorRole::Activation:
-      return "Activations";
+      return QT_TRANSLATE_NOOP("Explanation", "Activations");
     case TensorRole::Gradient:
-      return "Gradients";
+      return QT_TRANSLATE_NOOP("Explanation", "Gradients");
   }
   return "";
 }

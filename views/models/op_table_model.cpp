@@ -57,7 +57,7 @@ QVariant OpTableModel::data(const QModelIndex& index, int role) const {
   if (role == Qt::ToolTipRole) {
     return QStringLiteral("%1 (%2, %3)%4")
         .arg(text(op.name), text(op.type), text(name_of(op.family)),
-             op.estimated ? QStringLiteral("\nUnknown op type: its work is a guess") : QString());
+             op.estimated ? tr("\nUnknown op type: its work is a guess") : QString());
   }
   const bool number = index.column() >= Flops;
   if (role == Qt::TextAlignmentRole) {
@@ -92,20 +92,20 @@ QVariant OpTableModel::headerData(int section, Qt::Orientation orientation, int 
     return QVariant((section >= Flops ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter);
   }
   if (role == Qt::ToolTipRole && section == Time) {
-    return QStringLiteral("Sum over all devices, from the simulated step");
+    return tr("Sum over all devices, from the simulated step");
   }
   if (role != Qt::DisplayRole) return {};
   switch (section) {
     case Name:
-      return QStringLiteral("Op");
+      return tr("Op");
     case Type:
-      return QStringLiteral("Type");
+      return tr("Type");
     case PhaseOfOp:
-      return QStringLiteral("Phase");
+      return tr("Phase");
     case Flops:
-      return QStringLiteral("Work");
+      return tr("Work");
     case Time:
-      return QStringLiteral("Time");
+      return tr("Time");
     default:
       return {};
   }

@@ -115,14 +115,12 @@ QVariant PlacementModel::group_data(int row, int column, int role) const {
     return QVariant((number ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter);
   }
   if (role == Qt::ToolTipRole && column == Name) {
-    const QString facts =
-        QStringLiteral("%1: %2 ops, %3 of compute in the mean over the cluster's devices")
-            .arg(text(group.name))
-            .arg(group.ops.size())
-            .arg(style::time(group.compute_time));
+    const QString facts = tr("%1: %2 ops, %3 of compute in the mean over the cluster's devices")
+                              .arg(text(group.name))
+                              .arg(group.ops.size())
+                              .arg(style::time(group.compute_time));
     return with_constraints(
-        is_pinned(row) ? facts + QStringLiteral("\nPinned: searches keep to its decision") : facts,
-        row);
+        is_pinned(row) ? facts + tr("\nPinned: searches keep to its decision") : facts, row);
   }
   const bool sort = role == SortRole;
   if (!sort && role != Qt::DisplayRole && role != Qt::EditRole) return {};
@@ -152,7 +150,7 @@ QString PlacementModel::cell_text(const DeviceGroupShare& share, const Decision&
   const QString part = share.devices < share.of
                            ? QStringLiteral("%1/%2").arg(share.devices).arg(share.of)
                            : QString();
-  if (decision.mode == Mode::Duplicate) return part.isEmpty() ? QStringLiteral("all") : part;
+  if (decision.mode == Mode::Duplicate) return part.isEmpty() ? tr("all") : part;
   const QString percent = QString::number(qRound(share.share * 100)) + QStringLiteral(" %");
   return part.isEmpty() ? percent : percent + QStringLiteral(" · ") + part;
 }
@@ -185,7 +183,7 @@ QVariant PlacementModel::cell_data(int row, DeviceGroupId group, int role) const
       return even ? share.weight / share.devices : 0;
     case Qt::ToolTipRole:
       return with_constraints(
-          QStringLiteral("%1: %2\nClick: use %3 or not. Double-click or F2: change its weight.")
+          tr("%1: %2\nClick: use %3 or not. Double-click or F2: change its weight.")
               .arg(text(problem()->grouping->group(group_at(row)).name),
                    describe_shares(*decision, cluster), text(cluster.groups()[group].name)),
           row);
@@ -219,7 +217,7 @@ QVariant PlacementModel::device_group_header(DeviceGroupId group, int role) cons
     case SummaryRole:
       return load_of(group);
     case Qt::ToolTipRole:
-      return QStringLiteral("%1: %2 × %3, does %4 of the compute time")
+      return tr("%1: %2 × %3, does %4 of the compute time")
           .arg(text(info.name))
           .arg(info.devices.size())
           .arg(gpu, load_of(group));
@@ -239,7 +237,7 @@ QVariant PlacementModel::headerData(int section, Qt::Orientation orientation, in
     return QVariant((number ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter);
   }
   if (role == SummaryRole && problem()) {
-    if (section == Name) return QStringLiteral("%1 groups").arg(rows_);
+    if (section == Name) return tr("%1 groups").arg(rows_);
     if (section == Ops) return QString::number(problem()->graph->op_count());
     if (section == Time) return style::time(nanos_from_seconds(total_seconds_));
     if (section == Parameters) return style::bytes(problem()->graph->parameter_bytes());
@@ -247,15 +245,15 @@ QVariant PlacementModel::headerData(int section, Qt::Orientation orientation, in
   if (role != Qt::DisplayRole) return {};
   switch (section) {
     case Name:
-      return QStringLiteral("Group");
+      return tr("Group");
     case Ops:
-      return QStringLiteral("Ops");
+      return tr("Ops");
     case Time:
-      return QStringLiteral("Compute");
+      return tr("Compute");
     case Parameters:
-      return QStringLiteral("Params");
+      return tr("Params");
     case ModeOfGroup:
-      return QStringLiteral("Mode");
+      return tr("Mode");
     default:
       return {};
   }
@@ -309,7 +307,7 @@ bool PlacementModel::setData(const QModelIndex& index, const QVariant& value, in
   if (number < 1 || number > 1000) return false;
   const Cluster& cluster = *problem()->cluster;
   session_.edit(with_weight(session_.snapshot().strategy, groups, cluster, device_group, number),
-                QStringLiteral("%1: weight %2 on %3")
+                tr("%1: weight %2 on %3")
                     .arg(names_of(groups, *problem()->grouping))
                     .arg(number)
                     .arg(text(cluster.groups()[device_group].name)));
@@ -327,13 +325,13 @@ void PlacementModel::toggle(const std::vector<GroupId>& groups, DeviceGroupId de
   const Cluster& cluster = *problem()->cluster;
   const Strategy changed = toggled(groups, device_group, used);
   if (changed == session_.snapshot().strategy) {
-    if (!used) emit session_.message(QStringLiteral("An op group needs at least one device"));
+    if (!used) emit session_.message(tr("An op group needs at least one device"));
     return;
   }
-  session_.edit(changed, QStringLiteral("%1: %2 %3")
-                             .arg(names_of(groups, *problem()->grouping),
-                                  used ? QStringLiteral("use") : QStringLiteral("leave"),
-                                  text(cluster.groups()[device_group].name)));
+  session_.edit(changed,
+                QStringLiteral("%1: %2 %3")
+                    .arg(names_of(groups, *problem()->grouping), used ? tr("use") : tr("leave"),
+                         text(cluster.groups()[device_group].name)));
 }
 
 void PlacementModel::set_mode(const std::vector<GroupId>& groups, Mode mode) {

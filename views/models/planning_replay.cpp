@@ -1,5 +1,6 @@
 #include "views/models/planning_replay.h"
 
+#include <QCoreApplication>
 #include <algorithm>
 #include <functional>
 #include <numeric>
@@ -10,6 +11,10 @@
 
 namespace strato {
 namespace {
+
+struct ReplayWords {
+  Q_DECLARE_TR_FUNCTIONS(PlanningReplay)
+};
 
 constexpr std::size_t kMostCandidates = 3'000'000;
 
@@ -184,14 +189,14 @@ PlanningReplay::Ready PlanningReplay::ready(std::size_t position, std::size_t mo
 QString PlanningReplay::note(const PlanningSteps::Step& step,
                              const PlanningSteps::Candidate& candidate) const {
   if (candidate.device == step.device) return QString::fromStdString(sentence(step.why));
-  if (step.why == PlanningSteps::Why::Colocated) return QStringLiteral("is not allowed");
-  if (!candidate.fits) return QStringLiteral("has no room in memory");
+  if (step.why == PlanningSteps::Why::Colocated) return ReplayWords::tr("is not allowed");
+  if (!candidate.fits) return ReplayWords::tr("has no room in memory");
   const Nanos later = candidate.finish - step.finish;
-  if (later.value > 0) return QStringLiteral("%1 later").arg(style::time(later));
+  if (later.value > 0) return ReplayWords::tr("%1 later").arg(style::time(later));
   if (later.value < 0) {
-    return QStringLiteral("%1 sooner").arg(style::time(Nanos(-later.value)));
+    return ReplayWords::tr("%1 sooner").arg(style::time(Nanos(-later.value)));
   }
-  return QStringLiteral("at the same time");
+  return ReplayWords::tr("at the same time");
 }
 
 std::vector<std::int32_t> PlanningReplay::breaks(std::size_t place) const {

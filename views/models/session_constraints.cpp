@@ -95,7 +95,7 @@ void Session::find_constraints() {
   }
   if (had || constraints_) emit constraints_changed();
   if (!trouble.isEmpty())
-    emit failed(QStringLiteral("The constraints of this problem are left out: %1").arg(trouble));
+    emit failed(tr("The constraints of this problem are left out: %1").arg(trouble));
 }
 
 }  // namespace strato

@@ -114,7 +114,7 @@ void Session::show_found(const Strategy& strategy, const QString& label) {
   end_following();
   undo_stack_.push(new StrategyCommand(*this,
                                        {snapshot_.strategy, snapshot_.label, snapshot_.edited},
-                                       {strategy, label}, QStringLiteral("show %1").arg(label)));
+                                       {strategy, label}, tr("show %1").arg(label)));
 }
 
 void Session::apply(const ShownStrategy& shown) {
@@ -153,7 +153,7 @@ void Session::simulate() {
     show_outcome(std::move(known));
     return;
   }
-  begin_busy(QStringLiteral("Simulating"));
+  begin_busy(tr("Simulating"));
   state_->simulate.post([this, job, key, known, baseline, strategy = snapshot_.strategy,
                          problem = snapshot_.opened]() mutable {
     if (job != state_->outcome_job) {  // something else is to be shown by now
@@ -200,7 +200,7 @@ void Session::take_order(const Strategy& strategy) {
   if (strategy.priorities.empty() || simulation_.order == TaskOrder::Priority) return;
   simulation_.order = TaskOrder::Priority;
   emit simulation_changed();
-  emit message(QStringLiteral("Simulated in the order that the strategy gives"));
+  emit message(tr("Simulated in the order that the strategy gives"));
 }
 
 void Session::show_outcome(std::shared_ptr<const Outcome> outcome) {
@@ -254,7 +254,7 @@ void Session::State::store_what_waits() {
 
 void Session::write_later(const std::filesystem::path& file, std::function<void()> write) {
   const QString name = QString::fromStdString(file.filename().string());
-  begin_busy(QStringLiteral("Writing %1").arg(name));
+  begin_busy(tr("Writing %1").arg(name));
   state_->simulate.post([this, name, write = std::move(write)] {
     QString error;
     try {
@@ -265,7 +265,7 @@ void Session::write_later(const std::filesystem::path& file, std::function<void(
     post([this, name, error] {
       end_busy();
       if (error.isEmpty()) {
-        emit message(QStringLiteral("Wrote %1").arg(name));
+        emit message(tr("Wrote %1").arg(name));
       } else {
         emit failed(error);
       }

@@ -77,7 +77,7 @@ class LaunchRemoval final : public QUndoCommand {
  public:
   using Change = std::function<void(std::function<void(Workspace&)>)>;
   LaunchRemoval(StoredLaunch launch, Change change)
-      : QUndoCommand(QStringLiteral("Delete Launch")),
+      : QUndoCommand(Session::tr("Delete Launch")),
         launch_(std::move(launch)),
         change_(std::move(change)) {}
   void redo() override {

@@ -13,7 +13,7 @@ namespace {
 constexpr const char* kDefaultCluster = "tag-testbed";
 
 QString opening(const std::filesystem::path& file) {
-  return QStringLiteral("Opening %1").arg(QString::fromStdString(file.filename().string()));
+  return Session::tr("Opening %1").arg(QString::fromStdString(file.filename().string()));
 }
 
 // The plan's own grouping replaces the one that the model was prepared with.
@@ -50,7 +50,7 @@ LoadedProblem Loader::load(Simulation simulation) {
   prepared = loaded.prepared;
   if (loaded.strategy.groups.empty()) {
     loaded.strategy = data_parallel(*prepared->problem);
-    loaded.label = QStringLiteral("Data parallel");
+    loaded.label = Session::tr("Data parallel");
   }
   last = {loaded.strategy, loaded.label};
   simulate(loaded, simulation);
@@ -131,7 +131,7 @@ void Session::reopen_model(const ImportOptions& import, const ProblemOptions& op
 
 void Session::regroup(int max_groups) {
   if (!state_->model) return;
-  load(QStringLiteral("Grouping ops"), [max_groups](Loader& loader) {
+  load(tr("Grouping ops"), [max_groups](Loader& loader) {
     if (!loader.model) return;
     loader.model->options.grouping.max_groups = max_groups;
     loader.forget_problem();
@@ -150,7 +150,7 @@ void Session::open_cluster(const std::filesystem::path& file) {
         state_->cluster = cluster;
         emit problem_changed();
         if (state_->busy > 1) return;  // a model is on its way
-        emit message(QStringLiteral("Cluster %1 is ready: open a model to plan for it")
+        emit message(tr("Cluster %1 is ready: open a model to plan for it")
                          .arg(QString::fromStdString(cluster.cluster->name())));
       });
     }
@@ -169,7 +169,7 @@ void Session::recost(const QString& text, std::function<void(CostSources&, CostF
     loader.cost_files = std::move(files);
     if (!loader.prepared) {
       if (!loader.model) {
-        post([this] { emit message(QStringLiteral("Costs are read: open a model")); });
+        post([this] { emit message(tr("Costs are read: open a model")); });
       }
       return;
     }
@@ -199,7 +199,7 @@ void Session::open_calibration(const std::filesystem::path& file) {
 }
 
 void Session::close_costs() {
-  recost(QStringLiteral("Closing the profile"), [](CostSources& costs, CostFiles& files) {
+  recost(tr("Closing the profile"), [](CostSources& costs, CostFiles& files) {
     costs = {};
     files = {};
   });
@@ -227,7 +227,7 @@ const ModelSource* Session::model_source() const {
 
 void Session::open_problem(const ModelSource& model, std::shared_ptr<const Cluster> cluster,
                            const NamedStrategy& strategy, const QString& label) {
-  load(QStringLiteral("Opening %1").arg(QString::fromStdString(model.name)),
+  load(tr("Opening %1").arg(QString::fromStdString(model.name)),
        [model, cluster = std::move(cluster), strategy, label](Loader& loader) {
          loader.model = model;
          loader.cluster = ClusterSource{{}, cluster};

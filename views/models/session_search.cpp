@@ -153,8 +153,8 @@ void Session::start_search(const QString& planner, const PlannerOptions& options
   state_->order_taken = false;
   if (simulation_ != Simulation{}) {
     emit message(
-        QStringLiteral("The search compares strategies first in, first out on exclusive "
-                       "links; its best is shown as chosen here"));
+        tr("The search compares strategies first in, first out on exclusive "
+           "links; its best is shown as chosen here"));
   }
   emit tree_changed();
   launch(options.budget_seconds);
@@ -242,7 +242,7 @@ void Session::end_following() {
   if (snapshot_.strategy == state_->followed_from.strategy) return;
   undo_stack_.push(new StrategyCommand(*this, state_->followed_from,
                                        {snapshot_.strategy, snapshot_.label, snapshot_.edited},
-                                       QStringLiteral("search %1").arg(search_.run), true));
+                                       tr("search %1").arg(search_.run), true));
   if (snapshot_.outcome != state_->outcomes.find({snapshot_.strategy.digest(), simulation_})) {
     state_->next_before = std::move(state_->outcome_followed_from);  // its simulation is under way
     return;
@@ -353,8 +353,8 @@ void Session::continue_search(const PlannerOptions* more) {
   }
   if (!have_equal(state_->request.options.constraints, constraints_)) {
     emit message(
-        QStringLiteral("It goes on with the constraints that it began with; start a new search "
-                       "for those of now"));
+        tr("It goes on with the constraints that it began with; start a new search "
+           "for those of now"));
   }
   go_on_from_tree(state_->request.options.budget_seconds);
 }

@@ -51,7 +51,7 @@ void Session::show_same_problem(const LoadedProblem& loaded) {
 
 void Session::show_loaded(LoadedProblem loaded) {
   if (!loaded.unmatched.empty()) {
-    emit message(QStringLiteral("%1: %2 things did not match, the first: %3")
+    emit message(tr("%1: %2 things did not match, the first: %3")
                      .arg(loaded.label)
                      .arg(loaded.unmatched.size())
                      .arg(QString::fromStdString(loaded.unmatched.front())));

@@ -98,8 +98,8 @@ void Session::continue_with_edits(const PlannerOptions* more) {
   if (!tree_ || search_.state != SearchState::Idle || snapshot_.edited.empty()) return;
   if (snapshot_.has_own_groups()) {
     emit failed(
-        QStringLiteral("The edits are of op groups that the search does not have: show a "
-                       "strategy of the search and edit that"));
+        tr("The edits are of op groups that the search does not have: show a "
+           "strategy of the search and edit that"));
     return;
   }
   Steering steering = this->steering();
@@ -108,9 +108,8 @@ void Session::continue_with_edits(const PlannerOptions* more) {
     const auto& decision = snapshot_.strategy.groups[group];
     if (decision) steering.pinned.insert_or_assign(group, *decision);
   }
-  steer(steering, snapshot_.edited.size() == 1
-                      ? QStringLiteral("pin the edit")
-                      : QStringLiteral("pin %1 edits").arg(snapshot_.edited.size()));
+  steer(steering, snapshot_.edited.size() == 1 ? tr("pin the edit")
+                                               : tr("pin %1 edits").arg(snapshot_.edited.size()));
   continue_search(more);
 }
 
@@ -131,7 +130,7 @@ std::vector<StoredRun> Session::runs_to_compare() const {
 void Session::compare_with(RunRow row) {
   if (!state_->workspace || !tree_) return;
   const std::uint64_t job = ++state_->compare_job;
-  begin_busy(QStringLiteral("Opening run #%1").arg(row));
+  begin_busy(tr("Opening run #%1").arg(row));
   state_->load.post([this, job, row, file = state_->workspace->file(), problem = tree_->problem] {
     ComparedRun compared;
     QString error;

@@ -197,7 +197,7 @@ bool Session::show_latest_of_workspace() {
 void Session::show_strategy(StrategyRow strategy, std::function<void()> shown) {
   if (!state_->workspace) return;
   load(
-      QStringLiteral("Opening strategy"),
+      tr("Opening strategy"),
       [file = state_->workspace->file(), strategy](Loader& loader) {
         const Workspace workspace(file, true);
         const auto row =
@@ -223,7 +223,7 @@ void Session::show_run(RunRow run, std::function<void()> shown) {
 
 void Session::show_model(ModelRow model) {
   if (!state_->workspace) return;
-  load(QStringLiteral("Opening model"), [file = state_->workspace->file(), model](Loader& loader) {
+  load(tr("Opening model"), [file = state_->workspace->file(), model](Loader& loader) {
     const Workspace workspace(file, true);
     loader.model = model_from(require(workspace.model(model), file, "model"));
     loader.forget_problem();
@@ -232,12 +232,11 @@ void Session::show_model(ModelRow model) {
 
 void Session::show_cluster(ClusterRow cluster) {
   if (!state_->workspace) return;
-  load(QStringLiteral("Opening cluster"),
-       [file = state_->workspace->file(), cluster](Loader& loader) {
-         const Workspace workspace(file, true);
-         loader.cluster = cluster_from(require(workspace.cluster(cluster), file, "cluster"));
-         loader.forget_problem();
-       });
+  load(tr("Opening cluster"), [file = state_->workspace->file(), cluster](Loader& loader) {
+    const Workspace workspace(file, true);
+    loader.cluster = cluster_from(require(workspace.cluster(cluster), file, "cluster"));
+    loader.forget_problem();
+  });
 }
 
 }  // namespace strato

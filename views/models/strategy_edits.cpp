@@ -1,11 +1,16 @@
 #include "views/models/strategy_edits.h"
 
+#include <QCoreApplication>
 #include <QStringList>
 #include <algorithm>
 #include <cmath>
 
 namespace strato {
 namespace {
+
+struct StrategyWords {
+  Q_DECLARE_TR_FUNCTIONS(StrategyEdits)
+};
 
 bool in_group(const Cluster& cluster, DeviceId device, DeviceGroupId group) {
   return cluster.device(device).group == group;
@@ -96,7 +101,7 @@ QString describe_shares(const Decision& decision, const Cluster& cluster) {
     parts << name + QStringLiteral(" %1 %").arg(qRound(100 * share.share));
   }
   const std::string_view mode = label_of(decision.mode);
-  return QStringLiteral("%1 on %2")
+  return StrategyWords::tr("%1 on %2")
       .arg(QString::fromUtf8(mode.data(), static_cast<qsizetype>(mode.size())),
            parts.join(QStringLiteral(", ")));
 }
@@ -203,7 +208,7 @@ std::vector<GroupId> groups_with_ops_of(std::span<const GroupId> groups, const G
 
 QString names_of(std::span<const GroupId> groups, const Grouping& grouping) {
   if (groups.size() == 1) return QString::fromStdString(grouping.group(groups[0]).name);
-  return QStringLiteral("%1 groups").arg(groups.size());
+  return StrategyWords::tr("%1 groups").arg(groups.size());
 }
 
 }  // namespace strato

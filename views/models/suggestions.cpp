@@ -87,7 +87,7 @@ QString suggestion_words(std::span<const GroupId> groups, const Decision& decisi
   QString name = names_of(groups, *problem.grouping);
   if (name.size() > kLongName) name = QStringLiteral("…") + name.right(kLongName);
   if (decision.devices.size() == 1) {
-    return QStringLiteral("Move %1 to %2")
+    return Suggestions::tr("Move %1 to %2")
         .arg(name, text(problem.cluster->device(decision.devices[0].device).name));
   }
   return QStringLiteral("%1: %2").arg(name, describe_shares(decision, *problem.cluster));

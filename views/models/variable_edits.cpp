@@ -76,7 +76,7 @@ VariableSync sync_as_group(const Strategy& strategy, const Problem& problem, OpI
 
 QString sync_words(const Strategy& strategy, const Problem& problem, OpId update) {
   if (!is_synchronised(strategy, problem, update))
-    return QStringLiteral("not synchronised: its group is not replicated");
+    return VariableWords::tr("not synchronised: its group is not replicated");
   const VariableSync* sync = sync_of(strategy, update);
   if (!sync) {
     const auto& decision = strategy.groups[problem.grouping->group_of(update)];

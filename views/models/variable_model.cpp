@@ -14,7 +14,7 @@ namespace {
 QString shape_text(const Tensor& tensor) {
   QStringList extents;
   for (const std::int64_t extent : tensor.shape) extents << QString::number(extent);
-  return extents.empty() ? QStringLiteral("scalar") : extents.join(QStringLiteral(" × "));
+  return extents.empty() ? VariableModel::tr("scalar") : extents.join(QStringLiteral(" × "));
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "views/models/vital_signs.h"
 
+#include <QCoreApplication>
 #include <algorithm>
 
 #include "views/models/explanation.h"
@@ -7,6 +8,10 @@
 
 namespace strato {
 namespace {
+
+struct VitalWords {
+  Q_DECLARE_TR_FUNCTIONS(VitalSigns)
+};
 
 std::vector<DeviceMemory> by_fullness(const Timeline& timeline) {
   std::vector<DeviceMemory> devices;
@@ -50,11 +55,11 @@ std::optional<VitalSigns> vital_signs(const Snapshot& snapshot) {
 QString why_infeasible(const VitalSigns& signs, const Cluster& cluster) {
   if (signs.too_full.empty()) return {};
   const DeviceMemory& worst = signs.too_full.front();
-  QString text = QStringLiteral("does not fit: %1 needs %2 of %3")
+  QString text = VitalWords::tr("does not fit: %1 needs %2 of %3")
                      .arg(QString::fromStdString(cluster.device(worst.device).name),
                           style::bytes(worst.peak), style::bytes(worst.capacity));
   if (signs.too_full.size() > 1) {
-    text += QStringLiteral(" (and %1 more)").arg(signs.too_full.size() - 1);
+    text += VitalWords::tr(" (and %1 more)").arg(signs.too_full.size() - 1);
   }
   return text;
 }
