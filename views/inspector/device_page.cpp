@@ -1,5 +1,6 @@
 #include "views/inspector/device_page.h"
 
+#include <QCoreApplication>
 #include <QLabel>
 #include <QVBoxLayout>
 #include <algorithm>
@@ -17,9 +18,9 @@ DevicePage::DevicePage(Session& session, QWidget* parent)
       session_(session),
       title_(make_title(this)),
       subtitle_(make_note(this)),
-      time_heading_(make_heading(QStringLiteral("Its step"), this)),
-      role_heading_(make_heading(QStringLiteral("Memory at the peak"), this)),
-      tensor_heading_(make_heading(QStringLiteral("Largest tensors then"), this)),
+      time_heading_(make_heading(tr("Its step"), this)),
+      role_heading_(make_heading(tr("Memory at the peak"), this)),
+      tensor_heading_(make_heading(tr("Largest tensors then"), this)),
       advice_(make_note(this)),
       facts_(new Facts(this)),
       times_(new BarList(this)),
@@ -60,26 +61,23 @@ void DevicePage::show_device(DeviceId device) {
   const Device& info = cluster.device(device);
   const GpuType& gpu = cluster.gpu(device);
   title_->setText(text(info.name));
-  subtitle_->setText(
-      QStringLiteral("%1 in %2").arg(text(gpu.name), text(cluster.groups()[info.group].name)));
+  subtitle_->setText(tr("%1 in %2").arg(text(gpu.name), text(cluster.groups()[info.group].name)));
   std::vector<Fact> facts = {
-      {QStringLiteral("Peak rate (FP32)"),
+      {tr("Peak rate (FP32)"),
        style::flops(gpu.peak_flops[static_cast<std::size_t>(Precision::Fp32)]) +
            QStringLiteral("/s"),
        text(gpu.sources)},
-      {QStringLiteral("Memory bandwidth"), style::bandwidth(gpu.memory_bandwidth),
-       text(gpu.sources)},
+      {tr("Memory bandwidth"), style::bandwidth(gpu.memory_bandwidth), text(gpu.sources)},
   };
   if (snapshot.outcome) {
     const DeviceUse& use = snapshot.outcome->timeline->devices[device];
-    facts.push_back(
-        {QStringLiteral("Memory"),
-         QStringLiteral("%1 of %2").arg(style::bytes(use.peak), style::bytes(use.capacity)),
-         {},
-         !use.fits()});
-    facts.push_back({QStringLiteral("Peak at"), style::time(use.peak_at), {}});
-    facts.push_back({QStringLiteral("Always there"), style::bytes(use.resident),
-                     QStringLiteral("Parameters, optimizer state, constants, the input batch")});
+    facts.push_back({tr("Memory"),
+                     tr("%1 of %2").arg(style::bytes(use.peak), style::bytes(use.capacity)),
+                     {},
+                     !use.fits()});
+    facts.push_back({tr("Peak at"), style::time(use.peak_at), {}});
+    facts.push_back({tr("Always there"), style::bytes(use.resident),
+                     tr("Parameters, optimizer state, constants, the input batch")});
     show_times(*snapshot.outcome->timeline, device);
     show_memory(*snapshot.outcome->timeline, device);
   }
@@ -89,24 +87,18 @@ void DevicePage::show_device(DeviceId device) {
 void DevicePage::show_times(const Timeline& timeline, DeviceId device) {
   const bool dark = style::is_dark(palette());
   const DeviceTimes times = device_times(timeline)[device];
-  const auto bar = [&](const char* label, Nanos time, const QColor& colour, bool hatched) {
+  const auto bar = [&](const QString& label, Nanos time, const QColor& colour, bool hatched) {
     const double fraction = timeline.step_time.value ? time / timeline.step_time : 0;
-    return Bar{QString::fromUtf8(label),
-               share_text(fraction),
-               style::time(time),
-               fraction,
-               colour,
-               hatched,
-               -1};
+    return Bar{label, share_text(fraction), style::time(time), fraction, colour, hatched, -1};
   };
   QColor idle = style::muted_text(palette());
   idle.setAlphaF(0.4f);
   times_->show_bars({
-      bar("Computes", times.compute, style::kind_colour(TaskKind::Compute, dark), false),
-      bar("Only communicates", times.communication, style::kind_colour(TaskKind::AllReduce, dark),
-          true),
-      bar("Waits", times.idle, idle, false),
-      bar("Communicates while computing", times.overlapped,
+      bar(tr("Computes"), times.compute, style::kind_colour(TaskKind::Compute, dark), false),
+      bar(tr("Only communicates"), times.communication,
+          style::kind_colour(TaskKind::AllReduce, dark), true),
+      bar(tr("Waits"), times.idle, idle, false),
+      bar(tr("Communicates while computing"), times.overlapped,
           style::kind_colour(TaskKind::Transfer, dark), true),
   });
 }
@@ -121,11 +113,12 @@ void DevicePage::show_memory(const Timeline& timeline, DeviceId device) {
   for (std::size_t role = 0; role < report.by_role.size(); ++role) {
     const Bytes held = report.by_role[role];
     if (held.value == 0) continue;
-    roles.push_back({text(label_of(static_cast<TensorRole>(role))),
-                     style::bytes(held) + QStringLiteral("   ") +
-                         share_text(report.peak.value > 0 ? held / report.peak : 0),
-                     QStringLiteral("Share of the peak; the bar is of the device's memory"),
-                     held / whole, colour, false, -1});
+    roles.push_back(
+        {QCoreApplication::translate("Explanation", label_of(static_cast<TensorRole>(role))),
+         style::bytes(held) + QStringLiteral("   ") +
+             share_text(report.peak.value > 0 ? held / report.peak : 0),
+         tr("Share of the peak; the bar is of the device's memory"), held / whole, colour, false,
+         -1});
   }
   std::stable_sort(roles.begin(), roles.end(),
                    [](const Bar& a, const Bar& b) { return a.fraction > b.fraction; });
@@ -134,12 +127,11 @@ void DevicePage::show_memory(const Timeline& timeline, DeviceId device) {
   const Program& program = *timeline.program;
   for (const MemoryReport::Held& held : report.largest) {
     const Tensor& tensor = program.graph->tensor(held.tensor);
-    QString tip = text(label_of(tensor.role));
-    if (held.resident) tip += QStringLiteral(", always there");
-    if (held.made_by.valid())
-      tip += QStringLiteral("\nmade by ") + text(program.task_name(held.made_by));
+    QString tip = QCoreApplication::translate("Explanation", label_of(tensor.role));
+    if (held.resident) tip += tr(", always there");
+    if (held.made_by.valid()) tip += tr("\nmade by ") + text(program.task_name(held.made_by));
     if (held.held_for.valid()) {
-      tip += QStringLiteral("\nheld for ") + text(program.task_name(held.held_for));
+      tip += tr("\nheld for ") + text(program.task_name(held.held_for));
     }
     tensors.push_back(
         {text(tensor.name), style::bytes(held.bytes), tip, held.bytes / whole, colour, false, -1});
@@ -153,15 +145,15 @@ void DevicePage::show_link(LinkId link) {
   const Snapshot& snapshot = session_.snapshot();
   const Link& info = snapshot.problem->cluster->links()[link];
   title_->setText(text(info.name));
-  subtitle_->setText(QStringLiteral("Link, one direction"));
-  facts_->show_facts({{QStringLiteral("Bandwidth"), style::bandwidth(info.bandwidth), {}},
-                      {QStringLiteral("Latency"), style::time(info.latency), {}}});
+  subtitle_->setText(tr("Link, one direction"));
+  facts_->show_facts({{tr("Bandwidth"), style::bandwidth(info.bandwidth), {}},
+                      {tr("Latency"), style::time(info.latency), {}}});
   if (!snapshot.outcome) return;
   const Timeline& timeline = *snapshot.outcome->timeline;
   const Nanos busy = timeline.link_busy[link];
   const double fraction = timeline.step_time.value ? busy / timeline.step_time : 0;
   times_->show_bars(
-      {{QStringLiteral("Busy"), share_text(fraction), style::time(busy), fraction,
+      {{tr("Busy"), share_text(fraction), style::time(busy), fraction,
         style::kind_colour(TaskKind::Transfer, style::is_dark(palette())), true, -1}});
 }
 

@@ -37,18 +37,18 @@ QIcon swatch(const QColor& colour) {
   return pixmap;
 }
 
-const char* help_of(Mode mode) {
+QString help_of(Mode mode) {
   switch (mode) {
     case Mode::ReplicateAllReduce:
-      return "The batch is split, gradients are summed by AllReduce";
+      return GroupPage::tr("The batch is split, gradients are summed by AllReduce");
     case Mode::ReplicatePs:
-      return "The batch is split, gradients are summed at one device per parameter";
+      return GroupPage::tr("The batch is split, gradients are summed at one device per parameter");
     case Mode::Duplicate:
-      return "Every device computes the whole batch: nothing to synchronise";
+      return GroupPage::tr("Every device computes the whole batch: nothing to synchronise");
     case Mode::ModelParallel:
-      return "The group's ops are divided over the devices";
+      return GroupPage::tr("The group's ops are divided over the devices");
   }
-  return "";
+  return {};
 }
 
 }  // namespace
@@ -66,7 +66,7 @@ GroupPage::GroupPage(Session& session, QWidget* parent)
       preview_(new EditPreview(session, this)),
       foretold_(make_note(this)),
       constraints_(make_note(this)),
-      variables_heading_(make_heading(QStringLiteral("Variables"), this)),
+      variables_heading_(make_heading(tr("Variables"), this)),
       variables_(new VariablesView(session, VariablesView::Shape::Upright, this)),
       facts_(new Facts(this)) {
   auto* layout = new QVBoxLayout(this);
@@ -77,22 +77,22 @@ GroupPage::GroupPage(Session& session, QWidget* parent)
   build_editor(layout);
   layout->addWidget(variables_heading_);
   layout->addWidget(variables_);
-  layout->addWidget(make_heading(QStringLiteral("What it costs"), this));
+  layout->addWidget(make_heading(tr("What it costs"), this));
   layout->addWidget(facts_);
   build_ops(layout);
 }
 
 void GroupPage::build_editor(QVBoxLayout* layout) {
-  layout->addWidget(make_heading(QStringLiteral("Devices"), this));
+  layout->addWidget(make_heading(tr("Devices"), this));
   new QGridLayout(boxes_);
   boxes_->layout()->setContentsMargins(0, 0, 0, 0);
   layout->addWidget(boxes_);
-  layout->addWidget(make_heading(QStringLiteral("Mode"), this));
+  layout->addWidget(make_heading(tr("Mode"), this));
   auto* grid = new QGridLayout;
   grid->setSpacing(style::kGrid);
   for (int mode = 0; mode <= static_cast<int>(Mode::ModelParallel); ++mode) {
     auto* button = new QRadioButton(text(label_of(static_cast<Mode>(mode))), this);
-    button->setToolTip(QString::fromUtf8(help_of(static_cast<Mode>(mode))));
+    button->setToolTip(help_of(static_cast<Mode>(mode)));
     modes_->addButton(button, mode);
     foretell(button, [this, mode] {
       return with_mode(session_.snapshot().strategy, session_.selection().groups(),
@@ -105,9 +105,9 @@ void GroupPage::build_editor(QVBoxLayout* layout) {
   share_buttons_ = new QWidget(this);
   auto* shares = new QHBoxLayout(share_buttons_);
   shares->setContentsMargins(0, style::kGrid, 0, 0);
-  auto* equal = new QPushButton(QStringLiteral("Equal shares"), share_buttons_);
-  auto* speed = new QPushButton(QStringLiteral("Shares by speed"), share_buttons_);
-  speed->setToolTip(QStringLiteral("Weights in proportion to each device's speed on these ops"));
+  auto* equal = new QPushButton(tr("Equal shares"), share_buttons_);
+  auto* speed = new QPushButton(tr("Shares by speed"), share_buttons_);
+  speed->setToolTip(tr("Weights in proportion to each device's speed on these ops"));
   shares->addWidget(equal);
   shares->addWidget(speed);
   layout->addWidget(share_buttons_);
@@ -126,7 +126,7 @@ void GroupPage::build_editor(QVBoxLayout* layout) {
 }
 
 void GroupPage::build_ops(QVBoxLayout* layout) {
-  ops_heading_ = make_heading(QStringLiteral("Ops"), this);
+  ops_heading_ = make_heading(tr("Ops"), this);
   layout->addWidget(ops_heading_);
   sorted_ops_->setSourceModel(ops_);
   sorted_ops_->setSortRole(OpTableModel::SortRole);
@@ -217,7 +217,7 @@ void GroupPage::show_constraints() {
       if (!lines.contains(line)) lines << line;
   }
   constraints_->setVisible(!lines.isEmpty());
-  constraints_->setText(QStringLiteral("Searches keep to: ") + lines.join(QStringLiteral("; ")));
+  constraints_->setText(tr("Searches keep to: ") + lines.join(QStringLiteral("; ")));
 }
 
 void GroupPage::foretell(QWidget* choice, std::function<Strategy()> edit) {
@@ -269,9 +269,8 @@ void GroupPage::show_decision() {
   }
   modes_->setExclusive(modes.size() == 1);
   share_buttons_->setEnabled(modes.size() == 1 && splits_batch(*modes.begin()));
-  subtitle_->setText(descriptions.size() == 1
-                         ? *descriptions.begin()
-                         : QStringLiteral("placed in %1 ways").arg(descriptions.size()));
+  subtitle_->setText(descriptions.size() == 1 ? *descriptions.begin()
+                                              : tr("placed in %1 ways").arg(descriptions.size()));
 }
 
 void GroupPage::show_figures() {
@@ -301,25 +300,23 @@ void GroupPage::show_figures() {
     times.tasks += own.tasks;
   }
   std::vector<Fact> facts = {
-      {QStringLiteral("Ops"), QString::number(ops), {}},
-      {QStringLiteral("Work"), style::flops(flops),
-       QStringLiteral("On the whole batch, in one step")},
-      {QStringLiteral("Parameters"), style::bytes(parameters), {}},
+      {tr("Ops"), QString::number(ops), {}},
+      {tr("Work"), style::flops(flops), tr("On the whole batch, in one step")},
+      {tr("Parameters"), style::bytes(parameters), {}},
   };
-  if (estimated) facts.push_back({QStringLiteral("Estimated ops"), QString::number(estimated), {}});
+  if (estimated) facts.push_back({tr("Estimated ops"), QString::number(estimated), {}});
   if (snapshot.outcome) {
     facts.insert(facts.end(),
-                 {{QStringLiteral("Computing"), style::time(times.compute),
-                   QStringLiteral("Summed over devices")},
-                  {QStringLiteral("Communicating"), style::time(times.communication),
-                   QStringLiteral("Transfers and collectives of its tensors, summed")},
-                  {QStringLiteral("Ready but waiting"), style::time(times.waiting),
-                   QStringLiteral("Its compute tasks waited this long for their device, summed")},
-                  {QStringLiteral("In the step"),
+                 {{tr("Computing"), style::time(times.compute), tr("Summed over devices")},
+                  {tr("Communicating"), style::time(times.communication),
+                   tr("Transfers and collectives of its tensors, summed")},
+                  {tr("Ready but waiting"), style::time(times.waiting),
+                   tr("Its compute tasks waited this long for their device, summed")},
+                  {tr("In the step"),
                    QStringLiteral("%1 – %2")
                        .arg(style::time(times.first_start), style::time(times.last_end))
                        .replace(QLatin1Char(' '), QChar::Nbsp),
-                   QStringLiteral("Start of its first task to the end of its last")}});
+                   tr("Start of its first task to the end of its last")}});
   }
   facts_->show_facts(facts);
 }
@@ -330,14 +327,14 @@ void GroupPage::toggle(DeviceGroupId group, bool used) {
   const Cluster& cluster = *snapshot.problem->cluster;
   const Strategy changed = with_device_group(snapshot.strategy, groups, cluster, group, used);
   if (changed == snapshot.strategy) {
-    emit session_.message(QStringLiteral("An op group needs at least one device"));
+    emit session_.message(tr("An op group needs at least one device"));
     show_decision();
     return;
   }
-  session_.edit(changed, QStringLiteral("%1: %2 %3")
-                             .arg(names_of(groups, *snapshot.problem->grouping),
-                                  used ? QStringLiteral("use") : QStringLiteral("leave"),
-                                  text(cluster.groups()[group].name)));
+  session_.edit(changed,
+                QStringLiteral("%1: %2 %3")
+                    .arg(names_of(groups, *snapshot.problem->grouping),
+                         used ? tr("use") : tr("leave"), text(cluster.groups()[group].name)));
 }
 
 void GroupPage::set_mode(int mode) {
@@ -351,12 +348,11 @@ void GroupPage::set_mode(int mode) {
 void GroupPage::set_shares(bool proportional) {
   const auto& groups = session_.selection().groups();
   const Snapshot& snapshot = session_.snapshot();
-  session_.edit(proportional
-                    ? with_proportional_shares(snapshot.strategy, groups, *snapshot.problem)
-                    : with_equal_shares(snapshot.strategy, groups),
-                QStringLiteral("%1: %2").arg(names_of(groups, *snapshot.problem->grouping),
-                                             proportional ? QStringLiteral("shares by speed")
-                                                          : QStringLiteral("equal shares")));
+  session_.edit(
+      proportional ? with_proportional_shares(snapshot.strategy, groups, *snapshot.problem)
+                   : with_equal_shares(snapshot.strategy, groups),
+      QStringLiteral("%1: %2").arg(names_of(groups, *snapshot.problem->grouping),
+                                   proportional ? tr("shares by speed") : tr("equal shares")));
 }
 
 }  // namespace strato

@@ -12,12 +12,13 @@ namespace strato {
 namespace {
 
 QString gain_of(const EditEffect& effect) {
-  if (!effect.feasible_before) return QStringLiteral("fits");
+  if (!effect.feasible_before) return SuggestionBox::tr("fits");
   return style::signed_percent(effect.relative());
 }
 
 QString proof_of(const Suggestion& suggestion, int tried, const Cluster& cluster) {
-  return QStringLiteral("%1 → %2: %3.\nSimulated as it would run; one of %4 changes that were tried.")
+  return SuggestionBox::tr(
+             "%1 → %2: %3.\nSimulated as it would run; one of %4 changes that were tried.")
       .arg(style::time(suggestion.effect.before), style::time(suggestion.effect.after),
            suggestion.effect.text(cluster))
       .arg(tried);
@@ -34,7 +35,7 @@ SuggestionBox::SuggestionBox(Session& session, QWidget* parent)
   auto* layout = new QVBoxLayout(this);
   layout->setContentsMargins(3 * style::kGrid, style::kGrid, 3 * style::kGrid, 2 * style::kGrid);
   layout->setSpacing(style::kGrid);
-  layout->addWidget(make_heading(QStringLiteral("Suggestions"), this));
+  layout->addWidget(make_heading(tr("Suggestions"), this));
   layout->addWidget(note_);
   grid_->setHorizontalSpacing(2 * style::kGrid);
   grid_->setVerticalSpacing(style::kGrid);
@@ -47,7 +48,7 @@ SuggestionBox::SuggestionBox(Session& session, QWidget* parent)
 SuggestionBox::Row& SuggestionBox::row(std::size_t number) {
   while (rows_.size() <= number) {
     const auto at = static_cast<int>(rows_.size());
-    Row row{new QLabel(this), new QLabel(this), new QPushButton(QStringLiteral("Apply"), this)};
+    Row row{new QLabel(this), new QLabel(this), new QPushButton(tr("Apply"), this)};
     row.gain->setAlignment(Qt::AlignRight | Qt::AlignVCenter);
     QFont bold = row.gain->font();
     bold.setWeight(QFont::DemiBold);
@@ -75,7 +76,7 @@ void SuggestionBox::refresh() {
     const QString proof = proof_of(list[i], suggestions_->tried(), *problem->cluster);
     row.gain->setText(gain_of(list[i].effect));
     row.words->setText(list[i].words);
-    row.apply->setAccessibleName(QStringLiteral("Apply: %1").arg(list[i].words));
+    row.apply->setAccessibleName(tr("Apply: %1").arg(list[i].words));
     for (QWidget* widget : std::initializer_list<QWidget*>{row.gain, row.words, row.apply})
       widget->setToolTip(proof);
   }
@@ -87,8 +88,8 @@ void SuggestionBox::refresh() {
   }
   const int tried = suggestions_->tried();
   const bool looking = suggestions_->looking();
-  note_->setText(looking ? QStringLiteral("Trying single changes: %1 so far…").arg(tried)
-                         : QStringLiteral("None of %1 single changes is faster").arg(tried));
+  note_->setText(looking ? tr("Trying single changes: %1 so far…").arg(tried)
+                         : tr("None of %1 single changes is faster").arg(tried));
   note_->setVisible(looking || (list.empty() && tried > 0));
 }
 

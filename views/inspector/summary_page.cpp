@@ -1,5 +1,6 @@
 #include "views/inspector/summary_page.h"
 
+#include <QCoreApplication>
 #include <QHeaderView>
 #include <QLabel>
 #include <QSortFilterProxyModel>
@@ -48,11 +49,11 @@ bool hatched(Reason reason) {
 QString meaning_of(Reason reason) {
   switch (reason) {
     case Reason::DeviceBusy:
-      return QStringLiteral("A device works, and the path's next task waits for it");
+      return SummaryPage::tr("A device works, and the path's next task waits for it");
     case Reason::LinkBusy:
-      return QStringLiteral("A link is taken, and the path's next task waits for it");
+      return SummaryPage::tr("A link is taken, and the path's next task waits for it");
     case Reason::Straggler:
-      return QStringLiteral("Others are ready and wait for the slowest");
+      return SummaryPage::tr("Others are ready and wait for the slowest");
     default:
       return {};
   }
@@ -60,13 +61,13 @@ QString meaning_of(Reason reason) {
 
 Bar bar_of(const ReasonTime& part, const Timeline& timeline, bool dark) {
   const double fraction = part.time / timeline.step_time;
-  QString tip = QStringLiteral("%1 pieces of the critical path, most of it on %2")
+  QString tip = SummaryPage::tr("%1 pieces of the critical path, most of it on %2")
                     .arg(part.pieces)
                     .arg(name_of_device(*timeline.program->cluster, part.device));
   if (const QString meaning = meaning_of(part.reason); !meaning.isEmpty()) {
     tip.prepend(meaning + QStringLiteral(".\n"));
   }
-  return {QString::fromUtf8(label_of(part.reason)),
+  return {QCoreApplication::translate("Explanation", label_of(part.reason)),
           style::time(part.time) + QStringLiteral("   ") + share_text(fraction),
           tip,
           fraction,
@@ -87,13 +88,14 @@ std::vector<Bar> bars_of(const Explanation& explanation, bool dark) {
       bars.push_back(bar_of(part, timeline, dark));
     } else {
       rest += part.time;
-      rest_tips << QStringLiteral("%1: %2").arg(QString::fromUtf8(label_of(part.reason)),
-                                                style::time(part.time));
+      rest_tips << QStringLiteral("%1: %2").arg(
+          QCoreApplication::translate("Explanation", label_of(part.reason)),
+          style::time(part.time));
     }
   }
   if (rest.value > 0) {
     const double fraction = rest / timeline.step_time;
-    bars.push_back({QStringLiteral("Other"),
+    bars.push_back({SummaryPage::tr("Other"),
                     style::time(rest) + QStringLiteral("   ") + share_text(fraction),
                     rest_tips.join(QLatin1Char('\n')), fraction, Qt::gray, false, -1});
   }
@@ -127,7 +129,7 @@ QTableView* make_table(QAbstractItemModel* model, QWidget* parent) {
   table->setTextElideMode(Qt::ElideLeft);  // names differ at their ends
   table->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
   table->setWordWrap(false);
-  table->setAccessibleName(QStringLiteral("What would make the step faster"));
+  table->setAccessibleName(SummaryPage::tr("What would make the step faster"));
   QHeaderView* header = table->horizontalHeader();
   header->setHighlightSections(false);
   header->setMinimumSectionSize(40);
@@ -151,11 +153,11 @@ SummaryPage::SummaryPage(Session& session, QWidget* parent)
       title_(make_title(this)),
       trouble_(make_note(this)),
       advice_(make_note(this)),
-      path_heading_(make_heading(QStringLiteral("Why it takes this long"), this)),
+      path_heading_(make_heading(tr("Why it takes this long"), this)),
       why_(make_note(this)),
-      what_if_heading_(make_heading(QStringLiteral("What would make it faster"), this)),
+      what_if_heading_(make_heading(tr("What would make it faster"), this)),
       what_if_note_(make_note(this)),
-      memory_heading_(make_heading(QStringLiteral("Memory at its peak"), this)),
+      memory_heading_(make_heading(tr("Memory at its peak"), this)),
       facts_(new Facts(this)),
       path_(new BarList(this)),
       memory_(new BarList(this)),
@@ -166,8 +168,8 @@ SummaryPage::SummaryPage(Session& session, QWidget* parent)
   sorted_->setSortRole(WhatIfModel::SortRole);
   table_ = make_table(sorted_, this);
   path_heading_->setToolTip(
-      QStringLiteral("The critical path: the chain of tasks, each starting when the one before it "
-                     "ends, by what it is spent on"));
+      tr("The critical path: the chain of tasks, each starting when the one before it "
+         "ends, by what it is spent on"));
   auto* layout = new QVBoxLayout(this);
   layout->setContentsMargins(0, 0, 0, 0);
   layout->setSpacing(2 * style::kGrid);
@@ -219,30 +221,28 @@ void SummaryPage::show_facts() {
   QString step = style::time(timeline.step_time);
   if (signs.error) step += QStringLiteral(" ± ") + rounded_percent(signs.error->relative);
   std::vector<Fact> facts = {
-      {QStringLiteral("Step time"), step, QStringLiteral("Simulated, with its standard error")},
-      {QStringLiteral("Data parallel"),
+      {tr("Step time"), step, tr("Simulated, with its standard error")},
+      {tr("Data parallel"),
        style::time(snapshot.baseline->timeline->step_time) +
-           (signs.baseline_feasible || !signs.feasible ? QString()
-                                                       : QStringLiteral(" (does not fit)")),
-       QStringLiteral("AllReduce over all devices with equal shares, simulated in the same way")},
-      {QStringLiteral("Lower bound"), style::time(snapshot.lower_bound),
-       QStringLiteral("No strategy can be faster on this problem")},
-      {QStringLiteral("Tasks"),
-       QStringLiteral("%1 (%2 comm.)")
+           (signs.baseline_feasible || !signs.feasible ? QString() : tr(" (does not fit)")),
+       tr("AllReduce over all devices with equal shares, simulated in the same way")},
+      {tr("Lower bound"), style::time(snapshot.lower_bound),
+       tr("No strategy can be faster on this problem")},
+      {tr("Tasks"),
+       tr("%1 (%2 comm.)")
            .arg(style::count(static_cast<double>(timeline.tasks.size())),
                 style::count(static_cast<double>(communication))),
        {}},
   };
   if (snapshot.has_own_groups()) {
-    facts.push_back({QStringLiteral("Op groups"),
-                     QStringLiteral("%1, its own").arg(snapshot.problem->grouping->size()),
-                     QStringLiteral("This strategy divides the %1 op groups of searches")
+    facts.push_back({tr("Op groups"), tr("%1, its own").arg(snapshot.problem->grouping->size()),
+                     tr("This strategy divides the %1 op groups of searches")
                          .arg(snapshot.opened->grouping->size())});
   }
   if (snapshot.label == session_.search().run) {
     for (const auto& [name, value] : session_.search().facts)
       facts.push_back({QString::fromStdString(name), QString::fromStdString(value),
-                       QStringLiteral("Told by %1").arg(session_.search().planner)});
+                       tr("Told by %1").arg(session_.search().planner)});
   }
   facts_->show_facts(facts);
 }
@@ -254,7 +254,7 @@ void SummaryPage::show_why() {
   if (stale && explanation_ && explanation_->timeline->program->graph != snapshot.problem->graph) {
     explanation_ = nullptr;  // of another model
   }
-  QString text = QStringLiteral("Looking for the reasons…");
+  QString text = tr("Looking for the reasons…");
   if (explanation_) {
     text = QString::fromStdString(explanation_->why);
     if (!explanation_->against_baseline.isEmpty()) {
@@ -269,17 +269,17 @@ void SummaryPage::show_why() {
 }
 
 void SummaryPage::show_what_ifs() {
-  constexpr const char* kParts[] = {"ops", "devices", "links"};
+  constexpr const char* kParts[] = {QT_TR_NOOP("ops"), QT_TR_NOOP("devices"), QT_TR_NOOP("links")};
   const bool done = explanation_ && explanation_->complete();
   const bool searching = session_.search().state != SearchState::Idle;
   what_if_note_->setVisible(!done || what_if_->rowCount() == 0);
   if (done) {
-    what_if_note_->setText(QStringLiteral("No single op, device or link"));
+    what_if_note_->setText(tr("No single op, device or link"));
   } else {
     const int part = explanation_ ? explanation_->parts_done : 0;
-    what_if_note_->setText(searching ? QStringLiteral("After the search")
-                                     : QStringLiteral("Trying faster %1… (%2 of %3)")
-                                           .arg(QString::fromUtf8(kParts[part]))
+    what_if_note_->setText(searching ? tr("After the search")
+                                     : tr("Trying faster %1… (%2 of %3)")
+                                           .arg(tr(kParts[part]))
                                            .arg(part + 1)
                                            .arg(kWhatIfParts));
   }
@@ -306,15 +306,14 @@ void SummaryPage::show_memory(const Timeline& timeline) {
     const DeviceUse& use = timeline.devices[device];
     bars.push_back(
         {name_of_device(cluster, device),
-         QStringLiteral("%1 of %2").arg(style::bytes(use.peak), style::bytes(use.capacity)),
-         QStringLiteral("Peak at %1").arg(style::time(use.peak_at)), fraction(device),
+         tr("%1 of %2").arg(style::bytes(use.peak), style::bytes(use.capacity)),
+         tr("Peak at %1").arg(style::time(use.peak_at)), fraction(device),
          use.fits() ? style::device_colour(cluster, device, dark) : style::infeasible(dark), false,
          device.value()});
   }
-  memory_heading_->setText(
-      devices.size() > kMostDevices
-          ? QStringLiteral("Memory at its peak: the %1 fullest").arg(kMostDevices)
-          : QStringLiteral("Memory at its peak"));
+  memory_heading_->setText(devices.size() > kMostDevices
+                               ? tr("Memory at its peak: the %1 fullest").arg(kMostDevices)
+                               : tr("Memory at its peak"));
   memory_->show_bars(std::move(bars));
 }
 

@@ -39,7 +39,7 @@ QString resources_of(const Program& program, TaskId task) {
   QStringList names;
   for (const ResourceId resource : program.resources[task.index()]) {
     if (names.size() == 6) {
-      names << QStringLiteral("and %1 more").arg(program.resources[task.index()].size() - 6);
+      names << TaskPage::tr("and %1 more").arg(program.resources[task.index()].size() - 6);
       break;
     }
     names << text(program.resource_name(resource));
@@ -55,13 +55,13 @@ QString why_it_waited(const Timeline& timeline, TaskId task) {
   const TaskId dependency = last_dependency(timeline, task);
   const QString came =
       dependency.valid()
-          ? QStringLiteral("Ready when %1 ended").arg(text(program.task_name(dependency)))
-          : QStringLiteral("Ready from the start");
-  if (times.start == times.ready) return came + QStringLiteral(", and started at once.");
+          ? TaskPage::tr("Ready when %1 ended").arg(text(program.task_name(dependency)))
+          : TaskPage::tr("Ready from the start");
+  if (times.start == times.ready) return came + TaskPage::tr(", and started at once.");
   const TaskId holder = holder_before(timeline, task);
   const QString waited = style::time(times.start - times.ready);
-  if (!holder.valid()) return came + QStringLiteral("; then waited %1.").arg(waited);
-  return came + QStringLiteral("; then waited %1 for %2, which held what it needs.")
+  if (!holder.valid()) return came + TaskPage::tr("; then waited %1.").arg(waited);
+  return came + TaskPage::tr("; then waited %1 for %2, which held what it needs.")
                     .arg(waited, text(program.task_name(holder)));
 }
 
@@ -71,7 +71,7 @@ TaskPage::TaskPage(Session& session, QWidget* parent)
       title_(make_title(this)),
       subtitle_(make_note(this)),
       why_(make_note(this)),
-      buffers_heading_(make_heading(QStringLiteral("Memory taken when it starts"), this)),
+      buffers_heading_(make_heading(tr("Memory taken when it starts"), this)),
       facts_(new Facts(this)),
       buffers_(new BarList(this)) {
   auto* layout = new QVBoxLayout(this);
@@ -80,7 +80,7 @@ TaskPage::TaskPage(Session& session, QWidget* parent)
   for (QWidget* widget : std::initializer_list<QWidget*>{title_, subtitle_, facts_}) {
     layout->addWidget(widget);
   }
-  layout->addWidget(make_heading(QStringLiteral("Why it started then"), this));
+  layout->addWidget(make_heading(tr("Why it started then"), this));
   layout->addWidget(why_);
   layout->addWidget(buffers_heading_);
   layout->addWidget(buffers_);
@@ -103,51 +103,48 @@ void TaskPage::refresh() {
   if (task.op.valid()) kind += QStringLiteral(" · ") + text(program.graph->op(task.op).type);
   subtitle_->setText(kind);
   std::vector<Fact> facts = {
-      {QStringLiteral("Duration"), style::time(times.end - times.start),
-       QStringLiteral("From its start to its end in the simulated step")},
-      {QStringLiteral("Ready"), style::time(times.ready), {}},
-      {QStringLiteral("Start"), style::time(times.start), {}},
-      {QStringLiteral("End"), style::time(times.end), {}},
+      {tr("Duration"), style::time(times.end - times.start),
+       tr("From its start to its end in the simulated step")},
+      {tr("Ready"), style::time(times.ready), {}},
+      {tr("Start"), style::time(times.start), {}},
+      {tr("End"), style::time(times.end), {}},
   };
   if (snapshot.problem) {
     const Estimate cost = explain_task(timeline, *selected, *snapshot.problem->cost);
     const bool estimated = cost.source != CostSource::Profile;
-    facts.insert(facts.begin() + 1,
-                 {{QStringLiteral("Cost"), cost_text(cost),
-                   estimated ? QStringLiteral("An estimate, with its standard error")
-                             : QStringLiteral("Measured, with its spread"),
-                   false, estimated},
-                  {QStringLiteral("From"), cost_source_text(cost), {}, false, estimated}});
+    facts.insert(facts.begin() + 1, {{tr("Cost"), cost_text(cost),
+                                      estimated ? tr("An estimate, with its standard error")
+                                                : tr("Measured, with its spread"),
+                                      false, estimated},
+                                     {tr("From"), cost_source_text(cost), {}, false, estimated}});
   }
   if (task.axis >= 0) {
-    facts.push_back({QStringLiteral("Slice"),
-                     QStringLiteral("%1 to %2 of axis %3")
+    facts.push_back({tr("Slice"),
+                     tr("%1 to %2 of axis %3")
                          .arg(task.first_sample)
                          .arg(task.first_sample + task.samples)
                          .arg(task.axis),
                      {}});
   } else if (task.samples > 0) {
-    facts.push_back({QStringLiteral("Samples"),
-                     QStringLiteral("%1 of %2").arg(task.samples).arg(program.graph->batch()),
-                     {}});
+    facts.push_back(
+        {tr("Samples"), tr("%1 of %2").arg(task.samples).arg(program.graph->batch()), {}});
   }
   if (task.bytes.value > 0) {
-    facts.push_back({QStringLiteral("Moves"), style::bytes(task.bytes), {}});
+    facts.push_back({tr("Moves"), style::bytes(task.bytes), {}});
     const double seconds = to_seconds(times.end - times.start);
     if (seconds > 0) {
-      facts.push_back({QStringLiteral("At"),
-                       style::bandwidth(static_cast<double>(task.bytes.value) / seconds),
-                       QStringLiteral("Bytes over duration")});
+      facts.push_back({tr("At"), style::bandwidth(static_cast<double>(task.bytes.value) / seconds),
+                       tr("Bytes over duration")});
     }
   }
   if (task.op.valid() && snapshot.problem) {
     facts.push_back(
-        {QStringLiteral("Group"),
+        {tr("Group"),
          text(
              snapshot.problem->grouping->group(snapshot.problem->grouping->group_of(task.op)).name),
          {}});
   }
-  facts.push_back({QStringLiteral("Occupies"), resources_of(program, *selected), {}});
+  facts.push_back({tr("Occupies"), resources_of(program, *selected), {}});
   facts_->show_facts(facts);
   why_->setText(why_it_waited(timeline, *selected));
   show_buffers(program, *selected);
