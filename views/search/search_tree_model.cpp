@@ -237,8 +237,7 @@ QString SearchTreeModel::decision_text(const Decision& decision) const {
   for (const DeviceGroupId group : device_groups_of(decision, cluster)) {
     const DeviceGroupShare share = share_on(decision, cluster, group);
     QString part = QString::fromStdString(cluster.groups()[group].name);
-    if (share.devices < share.of)
-      part += QStringLiteral(" (%1 of %2)").arg(share.devices).arg(share.of);
+    if (share.devices < share.of) part += tr(" (%1 of %2)").arg(share.devices).arg(share.of);
     parts << part + QStringLiteral(" %1 %").arg(qRound(100 * share.share));
   }
   const std::string_view mode = label_of(decision.mode);

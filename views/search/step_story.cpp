@@ -1,9 +1,15 @@
 #include "views/search/step_story.h"
 
+#include <QCoreApplication>
+
 #include "views/style/style.h"
 
 namespace strato {
 namespace {
+
+struct StoryWords {
+  Q_DECLARE_TR_FUNCTIONS(StepStory)
+};
 
 constexpr std::size_t kMostChoices = 2;  // that are told of the path, the last ones
 
@@ -28,11 +34,11 @@ QString choice(const TreeReplay& before, std::int32_t parent, std::int32_t child
     const bool opens = rows[i].child < 0 && !before.exists(child);
     if (rows[i].child != child && !(opens && (rows[i].action == action || rows[i].action < 0)))
       continue;
-    text += QStringLiteral(" because U = %1").arg(number(rows[i].score()));
+    text += StoryWords::tr(" because U = %1").arg(number(rows[i].score()));
     if (best_row(rows) == i) {
-      if (rows.size() > 1) text += QStringLiteral(" was the largest of %1").arg(rows.size());
+      if (rows.size() > 1) text += StoryWords::tr(" was the largest of %1").arg(rows.size());
     } else {
-      text += QStringLiteral(" (better ones were waiting or searched out)");
+      text += StoryWords::tr(" (better ones were waiting or searched out)");
     }
     return text;
   }
@@ -41,7 +47,7 @@ QString choice(const TreeReplay& before, std::int32_t parent, std::int32_t child
 
 QString selection(const TreeReplay& before, const std::vector<std::int32_t>& path,
                   const SearchTreeModel& names, const TreeSearchOptions& options) {
-  if (path.size() < 2) return QStringLiteral("The search began: nothing was decided");
+  if (path.size() < 2) return StoryWords::tr("The search began: nothing was decided");
   const std::size_t begin = path.size() - 1 > kMostChoices ? path.size() - kMostChoices : 1;
   QStringList choices;
   for (std::size_t i = begin; i < path.size(); ++i) {
@@ -49,34 +55,34 @@ QString selection(const TreeReplay& before, const std::vector<std::int32_t>& pat
   }
   const QString skipped = begin == 1 ? QString()
                           : begin == 2
-                              ? QStringLiteral("one decision down, then to ")
-                              : QStringLiteral("%1 decisions down, then to ").arg(begin - 1);
-  return QStringLiteral("Selection went ") + skipped + choices.join(QStringLiteral(", then "));
+                              ? StoryWords::tr("one decision down, then to ")
+                              : StoryWords::tr("%1 decisions down, then to ").arg(begin - 1);
+  return StoryWords::tr("Selection went ") + skipped + choices.join(StoryWords::tr(", then "));
 }
 
 QString evaluation(const TreeReplay& after, std::int32_t leaf) {
   const SearchTree::Vertex& v = vertex(after, leaf);
   const float reward = after.tree().log[after.step() - 1].reward;
   const QString time =
-      v.step_time_ns > 0 ? style::time(Nanos(v.step_time_ns)) : QStringLiteral("no time");
+      v.step_time_ns > 0 ? style::time(Nanos(v.step_time_ns)) : StoryWords::tr("no time");
   if (reward <= -1) {
-    return QStringLiteral("evaluated: does not fit into memory, reward %1")
+    return StoryWords::tr("evaluated: does not fit into memory, reward %1")
         .arg(signed_number(reward));
   }
-  return QStringLiteral("evaluated: %1, reward %2").arg(time, signed_number(reward));
+  return StoryWords::tr("evaluated: %1, reward %2").arg(time, signed_number(reward));
 }
 
 QString back_up(const TreeReplay& before, const TreeReplay& after,
                 const std::vector<std::int32_t>& path, const SearchTreeModel& names) {
   const std::int32_t shown = path.size() > 1 ? path[1] : path[0];
   const QString name =
-      shown == 0 ? QStringLiteral("the start")
+      shown == 0 ? StoryWords::tr("the start")
       : path.size() == 2
-          ? QStringLiteral("there")
+          ? StoryWords::tr("there")
           : QStringLiteral("<b>%1</b> …").arg(names.group_text(shown).toHtmlEscaped());
-  QString text = QStringLiteral("backed up to %1 %2")
+  QString text = StoryWords::tr("backed up to %1 %2")
                      .arg(path.size())
-                     .arg(path.size() == 1 ? QStringLiteral("vertex") : QStringLiteral("vertices"));
+                     .arg(path.size() == 1 ? StoryWords::tr("vertex") : StoryWords::tr("vertices"));
   text += QStringLiteral("; %1: N %2 → %3")
               .arg(name)
               .arg(before.visits(shown))
@@ -100,7 +106,7 @@ std::size_t best_row(const std::vector<PuctRow>& rows) {
 QString step_story(const TreeReplay& before, const TreeReplay& after, const SearchTreeModel& names,
                    const TreeSearchOptions& options) {
   if (after.step() == 0) {
-    return QStringLiteral(
+    return StoryWords::tr(
         "Before the first step: the tree is empty. Step forward to see how "
         "selection, expansion, evaluation and back-up make it grow.");
   }
@@ -108,11 +114,11 @@ QString step_story(const TreeReplay& before, const TreeReplay& after, const Sear
   const std::int32_t leaf = path.back();
   QString expansion;
   if (!after.expanded()) {
-    expansion = QStringLiteral("known already");
+    expansion = StoryWords::tr("known already");
   } else if (leaf > 0) {
-    expansion = QStringLiteral("expanded with prior %1").arg(number(vertex(after, leaf).prior));
+    expansion = StoryWords::tr("expanded with prior %1").arg(number(vertex(after, leaf).prior));
   } else {
-    expansion = QStringLiteral("everything data parallel");
+    expansion = StoryWords::tr("everything data parallel");
   }
   return selection(before, path, names, options) + QStringLiteral("; ") + expansion +
          QStringLiteral("; ") + evaluation(after, leaf) + QStringLiteral("; ") +
