@@ -64,8 +64,8 @@ HistoryView::HistoryView(Session& session, QWidget* parent)
     : QWidget(parent),
       model_(new EditHistory(session, this)),
       table_(new QTableView(this)),
-      empty_(new QLabel(QStringLiteral("Nothing was edited yet. Each change of the strategy becomes "
-                                       "a state here, and none is ever lost."),
+      empty_(new QLabel(tr("Nothing was edited yet. Each change of the strategy becomes "
+                           "a state here, and none is ever lost."),
                         this)) {
   empty_->setWordWrap(true);
   empty_->setMargin(2 * style::kGrid);
@@ -77,7 +77,7 @@ HistoryView::HistoryView(Session& session, QWidget* parent)
   table_->horizontalHeader()->setSectionResizeMode(EditHistory::Name, QHeaderView::Stretch);
   table_->horizontalHeader()->setSectionResizeMode(EditHistory::Step,
                                                    QHeaderView::ResizeToContents);
-  table_->setAccessibleName(QStringLiteral("History of edits"));
+  table_->setAccessibleName(tr("History of edits"));
   table_->installEventFilter(this);
   auto* layout = new QVBoxLayout(this);
   layout->setContentsMargins(0, 0, 0, 0);
