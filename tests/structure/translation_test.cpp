@@ -101,10 +101,11 @@ TEST_P(Translation, SentencesGoThroughTr) {
 // Folders whose words are all done; others are added as they are.
 INSTANTIATE_TEST_SUITE_P(Folders, Translation,
                          ::testing::Values("app/explorer", "views/charts", "views/cluster",
-                                           "views/compare", "views/graph", "views/launch",
-                                           "views/placement", "views/planning", "views/style",
-                                           "views/timeline", "views/tournament", "views/what_if",
-                                           "views/workspace"),
+                                           "views/compare", "views/graph", "views/history",
+                                           "views/inspector", "views/launch", "views/models",
+                                           "views/placement", "views/planning", "views/search",
+                                           "views/style", "views/timeline", "views/tournament",
+                                           "views/what_if", "views/workspace"),
                          [](const auto& info) {
                            return std::regex_replace(std::string(info.param), std::regex("/"), "_");
                          });
