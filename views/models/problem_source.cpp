@@ -1,5 +1,6 @@
 #include "views/models/problem_source.h"
 
+#include <QCoreApplication>
 #include <cmath>
 
 #include "core/base/error.h"
@@ -62,9 +63,12 @@ std::string coverage_text(const Problem& problem, const CostSources& costs) {
   for (const ProfileReport::Gpu& gpu :
        report(*costs.profile, *problem.graph, *problem.cluster).gpus) {
     if (!text.empty()) text += "\n";
-    text += gpu.name + ": " + std::to_string(gpu.measured) + " of " + std::to_string(gpu.ops) +
-            " ops measured, " + std::to_string(std::llround(100 * gpu.time_covered)) +
-            " % of their time";
+    text +=
+        QCoreApplication::translate("ProblemSource",
+                                    "%1: %2 of %3 ops measured, %4 % of their time")
+            .arg(QString::fromStdString(gpu.name), QString::number(gpu.measured),
+                 QString::number(gpu.ops), QString::number(std::llround(100 * gpu.time_covered)))
+            .toStdString();
   }
   return text;
 }
