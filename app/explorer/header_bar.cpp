@@ -318,9 +318,10 @@ void HeaderBar::refresh_search() {
   main_->setEnabled(ready);
   const auto edits = edits_to_pin(session_.snapshot());
   second_->setText(!idle ? tr("Stop") : edits == 0 ? tr("Continue") : tr("Continue, edits pinned"));
-  second_->setVisible(!idle || search.can_continue);
+  second_->setEnabled(!idle || search.can_continue);  // there all the time: the others keep their place
   second_->setToolTip(
-      !idle ? tr("Stops and keeps the best so far")
+      !idle                  ? tr("Stops and keeps the best so far")
+      : !search.can_continue ? tr("Goes on in the tree of a search: show a run that has one")
       : edits == 0
           ? tr("Goes on in the tree of %1").arg(search.run)
           : tr("Goes on in the tree of %1 and keeps to what you decided for "

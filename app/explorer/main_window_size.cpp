@@ -46,7 +46,7 @@ void MainWindow::size_docks() {
   if (narrow_) {
     resizeDocks({inspector_dock_}, {44 * fontMetrics().averageCharWidth()}, Qt::Horizontal);
   } else {
-    resizeDocks({workspace_dock_, inspector_dock_}, {196, 276}, Qt::Horizontal);
+    resizeDocks({workspace_dock_, inspector_dock_}, {228, 276}, Qt::Horizontal);  // room for three tabs
   }
 }
 
