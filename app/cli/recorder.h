@@ -23,11 +23,11 @@ class Recorder final : public Observer {
   Recorder(const Problem& problem, std::string planner, const PlannerOptions& options);
 
   // Records from now on, as a new run, or as more of an old one.
-  // What data parallelism took, once that was measured.
-  void set_baseline(Nanos baseline) { run_.baseline_ns = baseline.value; }
   void record(Workspace& workspace, const LoadedModel& model, Nanos baseline);
   // The caller holds its RunLock.
   void continue_run(Workspace& workspace, const StoredRun& run);
+  // What data parallelism took, once that was measured.
+  void set_baseline(Nanos baseline) { run_.baseline_ns = baseline.value; }
   // A focus is for this search only: the tree is stored without it.
   void forget_focus() { keeps_focus_ = false; }
   // The last word; `result` is null when the search failed.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <cctype>
 #include <charconv>
 #include <cmath>
 
@@ -16,6 +17,7 @@
 #include "core/graph/with_precision.h"
 #include "core/search/baselines.h"
 #include "core/search/what_if_curve.h"
+#include "core/strategy/variable_check.h"
 
 namespace strato::cli {
 namespace {
@@ -78,7 +80,9 @@ ProblemChange parse_changes(const std::vector<std::string>& texts, const Problem
     } else if (name == "precision") {
       change.precision = precision_from(value);
     } else if (std::ranges::find(kinds, name, &MachineKind::name) != kinds.end()) {
-      if (GpuCatalogue::bundled().find(value) != nullptr) {
+      // Names of GPUs are looked up where the cluster is changed: it may have its own.
+      const bool is_name = !value.empty() && std::isalpha(static_cast<unsigned char>(value[0]));
+      if (is_name || GpuCatalogue::bundled().find(value) != nullptr) {
         change.cluster.gpus[name] = value;
       } else {
         change.cluster.machines[name] = whole_in(value, text);
@@ -263,7 +267,7 @@ class Report {
     options.iterations = options_.iterations;
     options.seed = options_.seed;
     const Strategy carried = carry_over(plan_.strategy, changed);
-    if (!carried.grouping) options.seeds = {carried};
+    if (!carried.grouping && keeps_results(carried)) options.seeds = {carried};
     Observer silent;
     return run_planner(*plugins().planner(options_.replan), changed.problem, options, silent, {});
   }

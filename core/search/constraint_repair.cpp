@@ -190,7 +190,8 @@ class ConstraintRepair {
     const Grouping& before = has_problems_groups() ? *constraints_.problem_.grouping
                                                    : *before_.grouping;
     const auto& was = before_.groups[before.group_of(variable.update)];
-    return was == after_.groups[grouping_->group_of(variable.update)];
+    const auto& now = after_.groups[grouping_->group_of(variable.update)];
+    return was && now && reduced(*was) == reduced(*now);
   }
 
   const BoundConstraints& constraints_;

@@ -282,6 +282,14 @@ void validate_variables(const Strategy& strategy, const Graph& graph) {
   }
 }
 
+bool keeps_results(const Strategy& strategy) {
+  return std::ranges::all_of(strategy.variables, [](const VariableSync& variable) {
+    return variable.staleness == 0 &&
+           std::ranges::none_of(variable.parts,
+                                [](const SyncPart& part) { return is_lossy(part.encoding); });
+  });
+}
+
 std::string describe(const VariableSync& variable, const Graph& graph, const Cluster& cluster) {
   std::vector<std::string> parts;
   for (const SyncPart& part : variable.parts) parts.push_back(describe_part(part, cluster));

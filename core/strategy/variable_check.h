@@ -58,6 +58,9 @@ std::int64_t encoded_rank(std::int64_t rows, std::int64_t columns);
 Bytes encoded_bytes(const Graph& graph, OpId update, Encoding encoding, const PartShape& part,
                     std::int64_t samples);
 
+// Whether training with it means what it means on one device: no lossy encoding, no staleness.
+bool keeps_results(const Strategy& strategy);
+
 // "embed.w: 2 parts along axis 0: PS on v100:0 by v100:1; AllReduce, half, group 3".
 std::string describe(const VariableSync& variable, const Graph& graph, const Cluster& cluster);
 

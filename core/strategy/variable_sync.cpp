@@ -34,7 +34,8 @@ std::optional<Encoding> encoding_from(std::string_view name) {
 
 void add_to(Hasher& hasher, const VariableSync& variable) {
   hasher.number(variable.update.value()).number(variable.axis).number(variable.parts.size());
-  hasher.number(variable.staleness);
+  // Nothing for synchronous ones: their digests stay what they were.
+  if (variable.staleness != 0) hasher.text("stale").number(variable.staleness);
   for (const SyncPart& part : variable.parts) {
     hasher.number(static_cast<int>(part.synchroniser)).number(static_cast<int>(part.encoding));
     hasher.number(part.server.value()).number(part.merge_group);

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "core/base/digest.h"
+#include "core/strategy/variable_check.h"
 
 namespace strato::autodist {
 namespace {
@@ -14,14 +15,6 @@ bool is_sampled(const SyncPart& part) {
 }
 
 }  // namespace
-
-bool keeps_results(const Strategy& strategy) {
-  return std::ranges::all_of(strategy.variables, [](const VariableSync& variable) {
-    return variable.staleness == 0 &&
-           std::ranges::none_of(variable.parts,
-                                [](const SyncPart& part) { return is_lossy(part.encoding); });
-  });
-}
 
 std::optional<Strategy> base_of(const Strategy& strategy) {
   if (strategy.grouping || strategy.groups.empty()) return std::nullopt;

@@ -12,9 +12,6 @@
 
 namespace strato::autodist {
 
-// Whether training with it means what it means on one device: no lossy encoding, no staleness.
-bool keeps_results(const Strategy& strategy);
-
 // Data parallelism of it alone, which a search may begin from; nothing: it is something else.
 std::optional<Strategy> base_of(const Strategy& strategy);
 

@@ -126,6 +126,24 @@ TEST(Constraints, do_not_mind_how_shares_are_written) {
   EXPECT_EQ(bound.repaired(strategy), strategy);
 }
 
+// What a variable says of its own stays where only the weights of its group are written otherwise.
+TEST(Constraints, keep_variables_of_groups_that_stay_together) {
+  const Problem problem = layers();
+  Constraints constraints;
+  constraints.pins.push_back(parse_pin("product0=allreduce:fast:0"));
+  constraints.together.push_back(parse_together("product2,product3"));
+  Strategy strategy = data_parallel(problem);
+  for (const int op : {2, 3})
+    strategy.groups[problem.grouping->group_of(OpId(op))] =
+        Decision{Mode::ReplicateAllReduce, {{DeviceId(0), 64}, {DeviceId(1), 64}}};
+  SyncPart part;
+  part.encoding = Encoding::LowRank;
+  strategy.variables = {{OpId(2), 0, {part}}};
+  const Strategy kept = repaired(constraints, problem, strategy);
+  EXPECT_NE(kept, strategy) << "product0 was elsewhere";
+  EXPECT_EQ(kept.variables, strategy.variables);
+}
+
 TEST(Constraints, fill_partial_strategies_first) {
   const Problem problem = layers();
   Constraints constraints;
