@@ -34,7 +34,7 @@ std::vector<Placement> heuristic_placements(const PlacementTask& task, const Pro
       const PlanResult result = options.heuristics->planner(plugin.name)
                                     ->plan(problem, evaluator, {}, quiet, stop, nullptr);
       if (!result.strategy.is_complete()) continue;
-      Placement placement = placement_of(task, result.strategy);
+      Placement placement = nearest_placement(task, result.strategy);
       if (std::ranges::find(placements, placement) == placements.end())
         placements.push_back(std::move(placement));
     } catch (const std::exception&) {
@@ -119,7 +119,7 @@ class Changes {
 
 }  // namespace
 
-Placement placement_of(const PlacementTask& task, const Strategy& strategy) {
+Placement nearest_placement(const PlacementTask& task, const Strategy& strategy) {
   Placement placement;
   for (std::size_t u = 0; u < task.group_of().size(); ++u) {
     const OpId leader = task.units().leader[u];

@@ -20,7 +20,7 @@ struct TeacherOptions {
 
 // What a complete strategy of the task's problem says to each unit's leader. Where the task has no
 // such choice: all devices if the strategy says several, else the first that it names.
-Placement placement_of(const PlacementTask& task, const Strategy& strategy);
+Placement nearest_placement(const PlacementTask& task, const Strategy& strategy);
 
 // Evaluates what is known, what the heuristics find, and changes of the best: a run of units, an op
 // group, or one side of the border between two devices is told something else. The best is then

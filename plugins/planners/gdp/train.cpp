@@ -14,11 +14,13 @@
 #include "plugins/planners/gdp/train_settings.h"
 #include "plugins/planners/neural/learning_rate.h"
 #include "plugins/planners/neural/peers.h"
+#include "plugins/planners/neural/resume.h"
 
 namespace strato::gdp {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+using neural::Going;
 using Method = TrainSettings::Method;
 
 class Training {
@@ -34,8 +36,11 @@ class Training {
   bool step_or_save();
   bool learn();
   bool visit();
-  bool all_go_on(bool here);
+  void play_rounds(PlacementTask& task);
+  Going standing() const;
+  bool all_go_on(Going here);
   void agree_on_start();
+  void take_weights(const std::string& network, const std::string& optimizer);
   std::filesystem::path checkpoint_file() const;
   std::int64_t of_this_process(std::int64_t number) const {
     return number * peers_.processes() + peers_.rank();
@@ -70,6 +75,7 @@ class Training {
   std::int64_t steps_ = 0, visits_ = 0, evaluations_ = 0, losses_ = 0;
   double loss_sum_ = 0;  // since the last point
   TrainingPoint last_;
+  Going going_ = Going::On;  // of all processes
   double elapsed_before_ = 0;
   const Clock::time_point start_ = Clock::now();
   Clock::time_point saved_ = start_;
@@ -88,43 +94,53 @@ Training::Training(const TrainingOptions& options, const PluginRegistry* heurist
                                        : Network::load(settings_.start)),
       memory_(ground_, settings_.whole, network_.size().neighbours, settings_.memory) {
   resume();
+  agree_on_start();
   network_.move_to(settings_.device);
   if (peers_.processes() == 1) return;
   network_.share_steps([this](std::vector<float> gradients, double rate) {
-    auto step = neural::share_step(peers_, std::move(gradients), rate, false);
-    CHECK(step.has_value(), "nobody halts amid a step");
-    return std::pair(std::move(step->gradients), step->rate);
+    auto step = neural::share_step(peers_, std::move(gradients), rate, Going::On);
+    CHECK(step.going == Going::On, "nobody halts amid a step");
+    return std::pair(std::move(step.gradients), step.rate);
   });
 }
 
 std::filesystem::path Training::checkpoint_file() const {
-  if (options_.rank == 0 || options_.checkpoint.empty()) return options_.checkpoint;
-  return options_.checkpoint.string() + ".rank" + std::to_string(options_.rank);
+  return neural::checkpoint_of(options_.checkpoint, options_.rank);
+}
+
+Going Training::standing() const {
+  if (finished()) return Going::Finished;
+  return stop_.stop_requested() ? Going::Stopped : Going::On;
 }
 
 // Whether every process does: else nobody begins the next step.
-bool Training::all_go_on(bool here) {
-  return neural::share_step(peers_, {}, 0, !here).has_value();
+bool Training::all_go_on(Going here) {
+  going_ = neural::share_step(peers_, {}, 0, here).going;
+  return going_ == Going::On;
 }
 
+// One that is behind has its own lessons still, and searches those that it lacks.
 void Training::agree_on_start() {
   if (peers_.processes() == 1) return;
-  double sum = 0;
-  for (const float value : network_.parameters()) sum += std::abs(value);
-  const std::vector<float> own = {static_cast<float>(steps_), static_cast<float>(sum)};
-  for (const auto& other : peers_.exchange(own)) {
-    if (other == own) continue;
-    throw InputError(checkpoint_file().string(), "", "the processes stand at different steps",
-                     "delete all their checkpoints, or bring those that belong together");
-  }
+  const auto other = neural::agree_on_start(
+      peers_, {steps_, elapsed_before_, network_.bytes(""), network_.optimizer_state()});
+  if (!other) return;
+  observer_.on_phase(fmt::format("taking over the weights of step {}", other->step));
+  take_weights(other->network, other->optimizer);
+  steps_ = other->step;
+  elapsed_before_ = other->elapsed_seconds;
+}
+
+void Training::take_weights(const std::string& network, const std::string& optimizer) {
+  network_ = Network::parse(network, checkpoint_file().string());
+  network_.restore_optimizer(optimizer);
 }
 
 void Training::resume() {
   const auto checkpoint = read_checkpoint(checkpoint_file(), fingerprint());
   if (!checkpoint) return;
   observer_.on_phase("reading the checkpoint");
-  network_ = Network::parse(checkpoint->network, checkpoint_file().string());
-  network_.restore_optimizer(checkpoint->optimizer);
+  take_weights(checkpoint->network, checkpoint->optimizer);
   begun_at_ = steps_ = checkpoint->steps;
   visits_ = checkpoint->visits;
   evaluations_ = checkpoint->evaluations;
@@ -166,36 +182,45 @@ double Training::rate() const {
   return neural::learning_rate(settings_.rate, options_, steps_, elapsed());
 }
 
-// One step on lessons that are there; false when stopped in the search for new ones, which is done
-// again.
+// One step on lessons that are there; false when a process does not go on. A search for new ones
+// that was stopped is done again.
 bool Training::learn() {
-  while (searches_are_due()) {
+  while (standing() == Going::On && searches_are_due()) {
     const int count = visits_ == 0 ? settings_.first : settings_.visits;
     // Every process searches pairs of its own.
     const std::int64_t first = visits_ * peers_.processes() + peers_.rank() * count;
     observer_.on_phase(
         fmt::format("placing {}", ground_.name(ground_.pair(first, settings_.whole))));
-    if (!memory_.search(first, count, teacher_, evaluations_, stop_)) return all_go_on(false);
+    if (!memory_.search(first, count, teacher_, evaluations_, stop_))
+      return all_go_on(Going::Stopped);
     visits_ += count;
     observer_.on_phase("learning");
   }
-  if (memory_.size() == 0)
+  const bool nothing = visits_ > 0 && memory_.size() == 0;
+  const bool go_on = all_go_on(nothing ? Going::NothingToLearn : standing());
+  if (going_ == Going::NothingToLearn) {
+    peers_.leave();
     throw InputError("", "training", "none of the models fits on the clusters that were tried",
                      "add larger clusters or smaller batches");
-  if (!all_go_on(!stop_.stop_requested() && !finished())) return false;
+  }
+  if (!go_on) return false;
   Random random(training_stream(options_.seed, "minibatch", of_this_process(steps_)));
   loss_sum_ += network_.imitate(memory_.minibatch(settings_.minibatch, random), rate());
   return true;
 }
 
-// Its loss is minus the mean reward of the last round. One that is stopped amid leaves nothing
-// behind.
+// Its loss is minus the mean reward of the last round. One that ends amid, because this process is
+// stopped or another one is lost, leaves nothing behind.
 bool Training::visit() {
-  if (!all_go_on(!stop_.stop_requested() && !finished())) return false;
-  // All processes make the same number of steps: none of them stops amid.
-  const bool alone = peers_.processes() == 1;
+  if (!all_go_on(standing())) return false;
   const std::vector<float> before = network_.parameters();
   const std::string optimizer = network_.optimizer_state();
+  const double losses = loss_sum_;
+  const auto undo = [&] {
+    network_.set_parameters(before);
+    network_.restore_optimizer(optimizer);
+    loss_sum_ = losses;
+  };
   const Pair pair = ground_.pair(of_this_process(steps_), settings_.whole);
   observer_.on_phase(fmt::format("placing {}", ground_.name(pair)));
   const Problem problem = ground_.problem(pair);
@@ -205,20 +230,30 @@ bool Training::visit() {
   how.neighbours = network_.size().neighbours;
   PlacementTask task(problem, *evaluator, how);
   task.evaluate(task.known_placements());
-  double loss = 0;
-  for (int round = 0; round < settings_.rounds && !(alone && stop_.stop_requested()); ++round)
-    loss = -play_round(network_, task, settings_.ppo, round,
-                       training_stream(options_.seed, "rounds", of_this_process(steps_)), settings_.ppo.rollouts)
-                .mean_reward;
-  if (alone && stop_.stop_requested()) {
-    network_.set_parameters(before);
-    network_.restore_optimizer(optimizer);
-    return false;
+  try {
+    play_rounds(task);
+  } catch (const neural::PeerLost&) {
+    undo();
+    throw;
+  }
+  // All processes make the same number of steps: of several, none stops amid.
+  if (peers_.processes() == 1 && stop_.stop_requested()) {
+    undo();
+    return all_go_on(Going::Stopped);
   }
   evaluations_ += task.evaluations();
-  loss_sum_ += loss;
   ++visits_;
   return true;
+}
+
+void Training::play_rounds(PlacementTask& task) {
+  const bool alone = peers_.processes() == 1;
+  const std::uint64_t seed = training_stream(options_.seed, "rounds", of_this_process(steps_));
+  double loss = 0;
+  for (int round = 0; round < settings_.rounds && !(alone && stop_.stop_requested()); ++round)
+    loss = -play_round(network_, task, settings_.ppo, round, seed, settings_.ppo.rollouts)
+                .mean_reward;
+  loss_sum_ += loss;
 }
 
 bool Training::step() {
@@ -228,12 +263,11 @@ bool Training::step() {
   return true;
 }
 
-// What is done stays when a process is lost.
+// What is done stays when a process is lost: the others take it over when it is there again.
 bool Training::step_or_save() {
-  if (peers_.processes() == 1) return !finished() && step();
   try {
     return step();
-  } catch (const InputError&) {
+  } catch (const neural::PeerLost&) {
     save();
     throw;
   }
@@ -306,18 +340,16 @@ void Training::save() {
 }
 
 TrainingResult Training::run() {
-  agree_on_start();
   hold_out();
   while (step_or_save()) {
     if (steps_ % settings_.report == 0) report();
     if (std::chrono::duration<double>(Clock::now() - saved_).count() >= settings_.save_seconds)
       save();
   }
-  const bool stopped = !finished();
   report();
   save();
   peers_.leave();
-  return {last_, stopped};
+  return {last_, going_ == Going::Stopped};
 }
 
 class GdpTrainer final : public Trainer {

@@ -1,8 +1,8 @@
-#include "plugins/planners/neural/peers.h"
-
 // LibTorch's logging defines a CHECK of its own.
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
 #undef CHECK
+
+#include "plugins/planners/neural/peers.h"
 
 #include <fmt/format.h>
 
@@ -46,17 +46,11 @@ Address parse_address(const std::string& master) {
 }
 
 [[noreturn]] void lost(const std::string& who, const std::string& how) {
-  throw InputError("", "training", fmt::format("{} is lost ({})", who, how),
-                   "the checkpoint is kept: start all processes again to go on from it");
+  throw PeerLost("", "training", fmt::format("{} is lost ({})", who, how),
+                 "the checkpoint is kept: start all processes again to go on from it");
 }
 
-std::vector<std::uint8_t> to_bytes(std::span<const float> values) {
-  std::vector<std::uint8_t> bytes(values.size_bytes());
-  if (!bytes.empty()) std::memcpy(bytes.data(), values.data(), bytes.size());
-  return bytes;
-}
-
-std::vector<float> to_floats(const std::vector<std::uint8_t>& bytes) {
+std::vector<float> to_floats(const std::string& bytes) {
   std::vector<float> values(bytes.size() / sizeof(float));
   if (!values.empty()) std::memcpy(values.data(), bytes.data(), values.size() * sizeof(float));
   return values;
@@ -152,16 +146,26 @@ int Peers::rank() const { return state_->rank; }
 int Peers::processes() const { return state_->processes; }
 
 std::vector<std::vector<float>> Peers::exchange(std::span<const float> own) {
-  State& state = *state_;
-  if (state.processes == 1) return {{own.begin(), own.end()}};
-  const std::int64_t round = state.round++;
+  if (state_->processes == 1) return {{own.begin(), own.end()}};
   std::vector<std::vector<float>> rows;
+  for (const std::string& row :
+       exchange_bytes({reinterpret_cast<const char*>(own.data()), own.size_bytes()}))
+    rows.push_back(to_floats(row));
+  return rows;
+}
+
+std::vector<std::string> Peers::exchange_bytes(std::string_view own) {
+  State& state = *state_;
+  if (state.processes == 1) return {std::string(own)};
+  const std::int64_t round = state.round++;
+  std::vector<std::string> rows;
   try {
-    state.store->set(data_key(round, state.rank), to_bytes(own));
+    state.store->set(data_key(round, state.rank), {own.begin(), own.end()});
     for (int peer = 0; peer < state.processes; ++peer) {
       const std::string key = data_key(round, peer);
       state.wait_for(key, peer);
-      rows.push_back(to_floats(state.store->get(key)));
+      const std::vector<std::uint8_t> row = state.store->get(key);
+      rows.emplace_back(row.begin(), row.end());
     }
     // Whoever is in this round has read the one before.
     if (round > 0) state.store->deleteKey(data_key(round - 1, state.rank));
@@ -187,17 +191,15 @@ void Peers::leave() {
   }
 }
 
-std::optional<SharedStep> share_step(Peers& peers, std::vector<float> gradients, double rate,
-                                     bool halt) {
-  if (peers.processes() == 1)
-    return halt ? std::nullopt : std::optional(SharedStep{std::move(gradients), rate});
+SharedStep share_step(Peers& peers, std::vector<float> gradients, double rate, Going going) {
+  if (peers.processes() == 1) return {going, std::move(gradients), rate};
   const std::size_t count = gradients.size();
   gradients.push_back(static_cast<float>(rate));
-  gradients.push_back(halt ? 1.0F : 0.0F);
+  gradients.push_back(static_cast<float>(going));
   const auto rows = peers.exchange(gradients);
-  if (std::ranges::any_of(rows, [](const auto& row) { return row.back() != 0; }))
-    return std::nullopt;
-  SharedStep step{std::vector<float>(count, 0.0F), rows.front()[count]};
+  for (const auto& row : rows) going = std::max(going, static_cast<Going>(row.back()));
+  if (going != Going::On) return {going, {}, 0};
+  SharedStep step{going, std::vector<float>(count, 0.0F), rows.front()[count]};
   for (const auto& row : rows) {
     CHECK(row.size() == count + 2, "all processes have the same network");
     for (std::size_t i = 0; i < count; ++i) step.gradients[i] += row[i];

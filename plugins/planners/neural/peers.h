@@ -3,17 +3,23 @@
 // ranks, so that all compute the same bits from them.
 //
 // A process that is alive says so every second, however long it searches: one that falls silent, or
-// whose machine is gone, is lost, and the others end with an InputError.
+// whose machine is gone, is lost, and the others end with a PeerLost.
 #pragma once
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "core/base/error.h"
+
 namespace strato::neural {
+
+struct PeerLost : InputError {
+  using InputError::InputError;
+};
 
 class Peers {
  public:
@@ -25,7 +31,9 @@ class Peers {
   int rank() const;
   int processes() const;
   // Row r is what rank r gave; all processes make the same calls in the same order.
+  // Throws PeerLost.
   std::vector<std::vector<float>> exchange(std::span<const float> own);
+  std::vector<std::string> exchange_bytes(std::string_view own);  // the same, at most 8 MiB a row
   // Waits for the others, so that none of them loses the store while it still reads.
   void leave();
 
@@ -34,14 +42,18 @@ class Peers {
   std::unique_ptr<State> state_;
 };
 
+// Whether a process makes the next step. Of several answers the last one here counts for all, so
+// that all end for the same reason.
+enum class Going { On, Stopped, Finished, NothingToLearn };
+
 // What one step of all processes is: the mean of their gradients and the first one's rate, because
-// clocks differ. Nothing: one of them halts, and nobody steps. A process that halts still calls it,
-// with gradients of any values. One process: its own.
+// clocks differ. When one of them does not go on, nobody steps, and there are no gradients. A
+// process that does not go on still calls it, without gradients. One process: its own.
 struct SharedStep {
+  Going going = Going::On;
   std::vector<float> gradients;
   double rate = 0;
 };
-std::optional<SharedStep> share_step(Peers& peers, std::vector<float> gradients, double rate,
-                                     bool halt);
+SharedStep share_step(Peers& peers, std::vector<float> gradients, double rate, Going going);
 
 }  // namespace strato::neural

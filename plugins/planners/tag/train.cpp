@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 
 #include "core/base/error.h"
 #include "core/base/file.h"
@@ -13,6 +12,7 @@
 #include "core/base/random.h"
 #include "plugins/planners/neural/learning_rate.h"
 #include "plugins/planners/neural/peers.h"
+#include "plugins/planners/neural/resume.h"
 #include "plugins/planners/tag/train_buffer.h"
 #include "plugins/planners/tag/train_checkpoint.h"
 
@@ -20,6 +20,7 @@ namespace strato::tag {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+using neural::Going;
 
 // Independent streams of one seed.
 std::uint64_t stream(std::uint64_t seed, const char* what, std::int64_t number, int rank) {
@@ -34,14 +35,15 @@ class Training {
  private:
   void resume(Checkpoint checkpoint);
   void agree_on_start();
+  void take_weights(const std::string& network, const std::string& optimizer);
   std::vector<Record> search_all(std::span<const SearchOrder> orders);
-  void keep(const std::vector<Record>& records);
   SearchOrder order_of(std::int64_t search, int rank) const;
   SearchOrder held_out_order(int search) const;
   void hold_out();
   void search_round();
   bool searches_are_due() const;
-  bool share(bool halt, LearnOptions& options);
+  Going standing() const;
+  bool share(Going here, LearnOptions& options);
   bool learn();
   double rate() const;
   void report();
@@ -68,6 +70,7 @@ class Training {
   double loss_sum_ = 0;
   std::int64_t losses_ = 0;  // since the last point
   TrainingPoint last_;
+  Going going_ = Going::On;  // of all processes
   double elapsed_before_ = 0;
   const Clock::time_point start_ = Clock::now();
   Clock::time_point saved_ = start_;
@@ -91,6 +94,7 @@ Training::Training(const TrainingOptions& options, TrainingObserver& observer, s
       buffer_(grounds_, settings_.buffer, options.threads) {
   if (auto checkpoint = read_checkpoint(checkpoint_file(), fingerprint()))
     resume(*std::move(checkpoint));
+  agree_on_start();
 }
 
 std::string Training::fingerprint() const {
@@ -99,17 +103,13 @@ std::string Training::fingerprint() const {
          settings_.fingerprint() + grounds_.fingerprint();
 }
 
-// Every process has its own latest examples, so its own file.
 std::filesystem::path Training::checkpoint_file() const {
-  if (options_.rank == 0 || options_.checkpoint.empty()) return options_.checkpoint;
-  return options_.checkpoint.string() + ".rank" + std::to_string(options_.rank);
+  return neural::checkpoint_of(options_.checkpoint, options_.rank);
 }
 
 void Training::resume(Checkpoint checkpoint) {
   observer_.on_phase("reading the checkpoint");
-  network_ = Network::parse(checkpoint.network, checkpoint_file().string());
-  network_.move_to(settings_.device);
-  network_.restore_optimizer(checkpoint.optimizer);
+  take_weights(checkpoint.network, checkpoint.optimizer);
   step_ = checkpoint.step;
   searches_ = checkpoint.searches;
   examples_ = checkpoint.examples;
@@ -123,16 +123,22 @@ void Training::resume(Checkpoint checkpoint) {
   }
 }
 
-// All processes begin at the same step with the same weights.
+void Training::take_weights(const std::string& network, const std::string& optimizer) {
+  network_ = Network::parse(network, checkpoint_file().string());
+  network_.move_to(settings_.device);
+  network_.restore_optimizer(optimizer);
+}
+
+// One that is behind has its own examples still, and searches those that it lacks, a round a step.
 void Training::agree_on_start() {
-  double sum = 0;
-  for (const float value : network_.parameters()) sum += std::abs(value);
-  const std::vector<float> own = {static_cast<float>(step_), static_cast<float>(sum)};
-  for (const auto& other : peers_.exchange(own)) {
-    if (other == own) continue;
-    throw InputError(checkpoint_file().string(), "", "the processes stand at different steps",
-                     "delete all their checkpoints, or bring those that belong together");
-  }
+  if (peers_.processes() == 1) return;
+  const auto other = neural::agree_on_start(
+      peers_, {step_, elapsed_before_, network_.bytes("{}"), network_.optimizer_state()});
+  if (!other) return;
+  observer_.on_phase(fmt::format("taking over the weights of step {}", other->step));
+  take_weights(other->network, other->optimizer);
+  step_ = other->step;
+  elapsed_before_ = other->elapsed_seconds;
 }
 
 double Training::elapsed() const {
@@ -144,13 +150,10 @@ bool Training::finished() const {
                                      : step_ >= options_.steps;
 }
 
-void Training::keep(const std::vector<Record>& records) {
-  examples_ += static_cast<std::int64_t>(buffer_.add(records));
-  if (!buffer_.empty()) return;
-  throw InputError(
-      "", "training",
-      fmt::format("no vertex of a search has {} visits: nothing is learned from", settings_.visits),
-      "give more --set iterations=N, or fewer --set visits=N");
+Going Training::standing() const {
+  if (searches_ > 0 && buffer_.empty()) return Going::NothingToLearn;
+  if (finished()) return Going::Finished;
+  return stop_.stop_requested() ? Going::Stopped : Going::On;
 }
 
 SearchOrder Training::order_of(std::int64_t search, int rank) const {
@@ -209,7 +212,7 @@ void Training::search_round() {
                                  grounds_.cluster(first.cluster).name()));
   const std::vector<Record> records = search_all(orders);
   if (stop_.stop_requested()) return;
-  keep(records);
+  examples_ += static_cast<std::int64_t>(buffer_.add(records));
   searches_ += settings_.searches;
 }
 
@@ -217,26 +220,36 @@ double Training::rate() const {
   return neural::learning_rate(settings_.learn.rate, options_, step_, elapsed());
 }
 
-// False when a process halts: then nobody steps.
-bool Training::share(bool halt, LearnOptions& options) {
-  if (peers_.processes() == 1) return !halt;
+// False when a process does not go on: then nobody steps.
+bool Training::share(Going here, LearnOptions& options) {
+  const bool alone = peers_.processes() == 1;
   const auto shared = neural::share_step(
-      peers_, halt ? std::vector<float>(network_.parameter_count()) : network_.gradients(),
-      options.rate, halt);
-  if (!shared) return false;
-  network_.set_gradients(shared->gradients);
-  options.rate = shared->rate;
+      peers_, alone || here != Going::On ? std::vector<float>() : network_.gradients(),
+      options.rate, here);
+  going_ = shared.going;
+  if (going_ == Going::NothingToLearn) {
+    peers_.leave();
+    throw InputError("", "training",
+                     fmt::format("no vertex of a search has {} visits: nothing is learned from",
+                                 settings_.visits),
+                     "give more --set iterations=N, or fewer --set visits=N");
+  }
+  if (going_ != Going::On || alone) return going_ == Going::On;
+  network_.set_gradients(shared.gradients);
+  options.rate = shared.rate;
   return true;
 }
 
-// One step of all processes, or of none when one of them stops: false then.
+// One step of all processes, or of none when one of them does not go on: false then.
 bool Training::learn() {
-  const bool halt = stop_.stop_requested() || finished();
+  const Going here = standing();
   Random random(stream(options_.seed, "minibatch", step_, options_.rank));
-  const double loss = halt ? 0 : network_.backward(buffer_.minibatch(settings_.minibatch, random));
+  const double loss = here == Going::On
+                          ? network_.backward(buffer_.minibatch(settings_.minibatch, random))
+                          : 0;
   LearnOptions options = settings_.learn;
   options.rate = rate();
-  if (!share(halt, options)) return false;
+  if (!share(here, options)) return false;
   network_.step(options);
   ++step_;
   loss_sum_ += loss;
@@ -305,18 +318,17 @@ void Training::save() {
 }
 
 TrainingResult Training::run() {
-  agree_on_start();
   last_.step = step_;
   hold_out();
   bool go_on = true;
   while (go_on) {
-    if (!stop_.stop_requested() && !finished() && searches_are_due()) {
+    if (standing() == Going::On && searches_are_due()) {
       search_round();
       observer_.on_phase("learning");
     }
     try {
       go_on = learn();
-    } catch (const InputError&) {  // a process is lost: what is done stays
+    } catch (const neural::PeerLost&) {  // what is done stays: the others take it over
       save();
       throw;
     }
@@ -327,7 +339,7 @@ TrainingResult Training::run() {
   report();
   save();
   peers_.leave();
-  return {last_, !finished()};
+  return {last_, going_ == Going::Stopped};
 }
 
 class TagTrainer final : public Trainer {

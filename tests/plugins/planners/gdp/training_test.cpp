@@ -110,17 +110,81 @@ TEST(TrainTogether, TwoRanksHaveOneNetwork) {
     EXPECT_EQ(both().last.step, 4);
     const auto before = Network::load(folder / "w.bin").parameters();
     EXPECT_TRUE(std::filesystem::exists(folder / "c.rank1"));
-    // They would not begin again with networks that differ.
     options.steps = 6;
     options.master = free_master();
     EXPECT_EQ(both().last.step, 6);
     EXPECT_NE(Network::load(folder / "w.bin").parameters(), before);
-    std::filesystem::remove(folder / "c.rank1");
+  }
+}
+
+// One was killed: its checkpoint is older than the other's, or there is none.
+TEST(TrainTogether, TheyGoOnFromTheFurthestCheckpoint) {
+  TemporaryFolder folder;
+  TrainingOptions options = tiny_training(kReplay);
+  options.processes = 2;
+  const auto run = [&](int rank) {
+    TrainingOptions own = options;
+    own.rank = rank;
+    own.checkpoint = folder / "c";
+    own.output = folder / "w.bin";
+    TrainingObserver quiet;
+    return make_trainer()->train(own, quiet, {});
+  };
+  const auto both = [&](std::int64_t steps) {
+    options.steps = steps;
     options.master = free_master();
     auto other = std::async(std::launch::async, run, 1);
-    EXPECT_THROW(run(0), InputError);
-    EXPECT_THROW(other.get(), InputError);
-  }
+    EXPECT_EQ(run(0).last.step, steps);
+    EXPECT_EQ(other.get().last.step, steps);
+    return Network::load(folder / "w.bin").parameters();
+  };
+  both(4);
+  std::filesystem::copy(folder / "c.rank1", folder / "old");
+  both(6);
+  std::filesystem::copy(folder / "c", folder / "new");
+  const auto straight = both(8);
+  // It searches again what the older one lacks: nothing is lost.
+  std::filesystem::rename(folder / "new", folder / "c");
+  std::filesystem::rename(folder / "old", folder / "c.rank1");
+  EXPECT_EQ(both(8), straight);
+  std::filesystem::remove(folder / "c.rank1");
+  const auto further = both(9);
+  EXPECT_NE(further, straight);
+  std::filesystem::remove(folder / "c");
+  EXPECT_NE(both(10), further);
+}
+
+TEST(TrainTogether, AllEndForTheReasonOfOne) {
+  TrainingOptions options = tiny_training(kReplay);
+  options.processes = 2;
+  const auto run = [&](int rank) {
+    TrainingOptions own = options;
+    own.rank = rank;
+    // As if its clock were behind.
+    if (options.budget_seconds > 0 && rank == 1) own.budget_seconds = 1e6;
+    TrainingObserver quiet;
+    return make_trainer()->train(own, quiet, {});
+  };
+  options.budget_seconds = 0.05;
+  options.master = free_master();
+  auto other = std::async(std::launch::async, run, 1);
+  EXPECT_FALSE(run(0).stopped);
+  EXPECT_FALSE(other.get().stopped);
+
+  options.budget_seconds = 0;
+  options.models = {{"huge", std::make_shared<const Graph>(toy::chain(4, 64, 131072))}};
+  options.master = free_master();
+  const auto words = [&](int rank) {
+    try {
+      run(rank);
+    } catch (const InputError& error) {
+      return error.problem();
+    }
+    return std::string();
+  };
+  auto second = std::async(std::launch::async, words, 1);
+  EXPECT_EQ(words(0), "none of the models fits on the clusters that were tried");
+  EXPECT_EQ(second.get(), "none of the models fits on the clusters that were tried");
 }
 
 TEST(TrainTogether, OneThatStopsStopsAllAtTheSameStep) {
@@ -240,7 +304,7 @@ TEST(Teacher, FindsAtLeastWhatItsHeuristicsFindAndTheSameTwice) {
   Observer quiet;
   const PlanResult metis =
       registry().planner("metis")->plan(problem, *evaluator, {}, quiet, {}, nullptr);
-  const Score there = asked.evaluate({placement_of(asked, metis.strategy)})[0];
+  const Score there = asked.evaluate({nearest_placement(asked, metis.strategy)})[0];
   EXPECT_FALSE(there.better_than(*searched.best_score()));
 }
 
@@ -251,7 +315,7 @@ TEST(Teacher, ReadsPlacementsBack) {
     Placement placement;
     for (std::int32_t u = 0; u < ground.task.units().count; ++u)
       placement.push_back(static_cast<std::int32_t>(random.below(ground.task.choices().size())));
-    EXPECT_EQ(placement_of(ground.task, ground.task.strategy(placement)), placement);
+    EXPECT_EQ(nearest_placement(ground.task, ground.task.strategy(placement)), placement);
   }
 }
 

@@ -347,6 +347,75 @@ TEST(TrainPeers, OneThatStopsStopsAllAtTheSameStep) {
   EXPECT_EQ(other.get().last.step, first.last.step);
 }
 
+// One was killed: its checkpoint is older than the other's, or there is none.
+TEST(TrainPeers, TheyGoOnFromTheFurthestCheckpoint) {
+  TemporaryFolder folder;
+  TrainingOptions options = tiny();
+  options.processes = 2;
+  const auto run = [&](int rank) {
+    TrainingOptions own = options;
+    own.rank = rank;
+    own.checkpoint = folder / "c";
+    Points points;
+    return train(own, points);
+  };
+  const auto both = [&](std::int64_t steps) {
+    options.steps = steps;
+    options.master = free_master();
+    auto other = std::async(std::launch::async, run, 1);
+    EXPECT_EQ(run(0).last.step, steps);
+    EXPECT_EQ(other.get().last.step, steps);
+    const auto network = [&](const char* name) {
+      return Network::parse(parse_checkpoint(read_file(folder / name), name).network, name)
+          .parameters();
+    };
+    EXPECT_EQ(network("c"), network("c.rank1")) << steps;
+  };
+  both(4);
+  std::filesystem::copy(folder / "c.rank1", folder / "old");
+  both(10);
+  std::filesystem::remove(folder / "c.rank1");
+  std::filesystem::rename(folder / "old", folder / "c.rank1");
+  both(12);
+  std::filesystem::remove(folder / "c.rank1");
+  both(14);
+  std::filesystem::remove(folder / "c");
+  both(16);
+}
+
+TEST(TrainPeers, AllEndForTheReasonOfOne) {
+  TrainingOptions options = tiny("visits");
+  options.processes = 2;
+  const auto run = [&](int rank) {
+    TrainingOptions own = options;
+    own.rank = rank;
+    // As if its clock were behind.
+    if (options.budget_seconds > 0 && rank == 1) own.budget_seconds = 1e6;
+    Points points;
+    return train(own, points);
+  };
+  options.budget_seconds = 0.05;
+  options.master = free_master();
+  auto other = std::async(std::launch::async, run, 1);
+  EXPECT_FALSE(run(0).stopped);
+  EXPECT_FALSE(other.get().stopped);
+
+  options.budget_seconds = 0;
+  options.set["visits"] = "1000000";
+  options.master = free_master();
+  const auto words = [&](int rank) {
+    try {
+      run(rank);
+    } catch (const InputError& error) {
+      return error.problem();
+    }
+    return std::string();
+  };
+  auto second = std::async(std::launch::async, words, 1);
+  EXPECT_NE(words(0).find("no vertex"), std::string::npos);
+  EXPECT_NE(second.get().find("no vertex"), std::string::npos);
+}
+
 // One that is there and then no more, without a good-bye.
 TEST(TrainPeers, ALostOneEndsWithClearWords) {
   const std::string master = free_master();
