@@ -145,6 +145,9 @@ void WorkspaceView::remember() {
   current_ = name_of(tree_->currentIndex());
   opened_.clear();
   known_.clear();
+  selected_.clear();
+  for (const QModelIndex& index : tree_->selectionModel()->selectedRows())
+    selected_ << name_of(index);
   visit([this](const QModelIndex& index) {
     if (filtered_->rowCount(index) == 0) return;
     known_ << name_of(index);
@@ -157,13 +160,17 @@ void WorkspaceView::restore() {
                                                 : std::filesystem::path());
   expand_sections();
   QModelIndex current;
+  QItemSelection selected;
   visit([&](const QModelIndex& index) {
     const Name name = name_of(index);
     if (opened_.contains(name)) tree_->expand(index);
     if (known_.contains(name) && !opened_.contains(name)) tree_->collapse(index);
     if (name == current_) current = index;
+    if (selected_.contains(name)) selected.select(index, index);
   });
-  if (current.isValid()) tree_->setCurrentIndex(current);
+  QItemSelectionModel& selection = *tree_->selectionModel();
+  selection.select(selected, QItemSelectionModel::ClearAndSelect | QItemSelectionModel::Rows);
+  if (current.isValid()) selection.setCurrentIndex(current, QItemSelectionModel::NoUpdate);
   chosen();
 }
 

@@ -64,6 +64,7 @@ class WorkspaceView : public QWidget {
   ItemPanel* panel_;
   QAction *tags_, *note_, *origin_, *chart_;
   QSet<Name> opened_, known_;  // while the tree is read again
+  QSet<Name> selected_;
   Name current_{-1, -1};
 };
 
