@@ -5,10 +5,13 @@
 #include <QLabel>
 #include <QLineEdit>
 #include <QPlainTextEdit>
+#include <QRegularExpression>
 #include <QVBoxLayout>
 
+#include "core/base/error.h"
 #include "views/style/own_escape.h"
 #include "views/style/style.h"
+#include "views/style/text.h"
 #include "views/workspace/strategy_pictures.h"
 
 namespace strato {
@@ -64,6 +67,7 @@ ItemPanel::ItemPanel(Session& session, WorkspaceModel& model, StrategyPictures& 
   });
   connect(&model_, &QAbstractItemModel::modelReset, this, &ItemPanel::refresh);
   connect(&model_, &QAbstractItemModel::dataChanged, this, &ItemPanel::refresh);
+  connect(&session_, &Session::failed, this, [this] { sent_.clear(); });  // perhaps it was this
   connect(&pictures_, &StrategyPictures::made, this, [this](StrategyRow strategy) {
     if (strategy == index().data(WorkspaceModel::PictureRole).toLongLong()) refresh_picture();
   });
@@ -73,6 +77,7 @@ ItemPanel::ItemPanel(Session& session, WorkspaceModel& model, StrategyPictures& 
 void ItemPanel::show_item(WorkspaceModel::Kind kind, std::int64_t row) {
   if (kind == kind_ && row == row_ && file_ == open_file()) return;
   store();
+  if (changed_) emit session_.message(what_is_typed().error);
   file_ = open_file();
   kind_ = kind;
   row_ = row;
@@ -94,9 +99,26 @@ void ItemPanel::store() {
   if (!std::exchange(changed_, false)) return;
   if (file_ != open_file()) return store_elsewhere();
   if (!index().isValid()) return;
-  const QString error = model_.annotate(index(), tags_->text(), note_->toPlainText());
-  show_error(error);
-  changed_ = !error.isEmpty();  // another word mends it
+  const Typed typed = what_is_typed();
+  const QString error = model_.annotate(index(), typed.said.tags, typed.said.note);
+  if (error.isEmpty()) sent_[{kind_, row_}] = typed.said;
+  show_error(error.isEmpty() ? typed.error : error);
+  changed_ = !typed.error.isEmpty();  // another word mends it
+}
+
+ItemPanel::Typed ItemPanel::what_is_typed() const {
+  Typed typed{{{}, note_->toPlainText().trimmed()}, {}};
+  std::string good;
+  static const QRegularExpression between(QStringLiteral("[\\s,;]+"));
+  for (const QString& word : tags_->text().split(between, Qt::SkipEmptyParts)) {
+    try {
+      for (const std::string& tag : parse_tags(word.toStdString())) good += tag + " ";
+    } catch (const InputError& error) {
+      typed.error = tr("Not kept as a tag: %1").arg(text(error.what()));
+    }
+  }
+  typed.said.tags = text(tags_text(parse_tags(good)));
+  return typed;
 }
 
 std::filesystem::path ItemPanel::open_file() const {
@@ -105,11 +127,13 @@ std::filesystem::path ItemPanel::open_file() const {
 
 // Another workspace was opened while one was writing: what was typed belongs to the one before.
 void ItemPanel::store_elsewhere() {
+  const Typed typed = what_is_typed();
+  if (!typed.error.isEmpty()) emit session_.message(typed.error);
   try {
     const auto kind = static_cast<StoredKind>(static_cast<int>(kind_) - 1);  // after Section
     Workspace(file_).annotate({kind, row_},
-                              {parse_tags(tags_->text().toStdString()),
-                               note_->toPlainText().trimmed().toStdString()});
+                              {parse_tags(typed.said.tags.toStdString()),
+                               typed.said.note.toStdString()});
   } catch (const std::exception& error) {
     emit session_.message(QString::fromUtf8(error.what()));
   }
@@ -139,6 +163,7 @@ void ItemPanel::write_note() {
 void ItemPanel::refresh() {
   if (file_ != open_file()) {  // rows of another workspace are other things
     store();
+    sent_.clear();
     kind_ = WorkspaceModel::Kind::Section;
   }
   const QModelIndex item = index();
@@ -153,14 +178,26 @@ void ItemPanel::refresh() {
     const QSignalBlocker blocker(field);
     set(wanted);
   };
-  put(tags_, tags_->text(), item.data(WorkspaceModel::TagsRole).toStringList().join(QLatin1Char(' ')),
-      [this](const QString& text) { tags_->setText(text); });
-  put(note_, note_->toPlainText(), item.data(WorkspaceModel::NoteRole).toString(),
+  const Said said = what_is_said(item);
+  put(tags_, tags_->text(), said.tags, [this](const QString& text) { tags_->setText(text); });
+  put(note_, note_->toPlainText(), said.note,
       [this](const QString& text) { note_->setPlainText(text); });
   fresh_ = false;
   lineage_->setText(lineage());
   lineage_->setVisible(!lineage_->text().isEmpty());
   refresh_picture();
+}
+
+// What was typed just now counts before it is stored: else what stood there before would come back,
+// and be stored with the next word.
+ItemPanel::Said ItemPanel::what_is_said(const QModelIndex& item) {
+  const Said stored{item.data(WorkspaceModel::TagsRole).toStringList().join(QLatin1Char(' ')),
+                    item.data(WorkspaceModel::NoteRole).toString()};
+  const auto sent = sent_.find({kind_, row_});
+  if (sent == sent_.end()) return stored;
+  if (sent->second != stored) return sent->second;
+  sent_.erase(sent);
+  return stored;
 }
 
 QString ItemPanel::lineage() const {

@@ -1,11 +1,14 @@
 // What is chosen in the workspace: its picture, what it came from, its tags and its note, the last two
 // to be written here. What is typed is stored after a moment, and at once when something else is
-// chosen or the window closes. Hidden while nothing is chosen.
+// chosen or the window closes; a word that cannot be a tag is told, and the others are stored. Hidden
+// while nothing is chosen.
 #pragma once
 
 #include <QTimer>
 #include <QWidget>
 #include <filesystem>
+#include <map>
+#include <utility>
 
 #include "views/models/workspace_model.h"
 
@@ -49,6 +52,17 @@ class ItemPanel : public QWidget {
   void refresh_picture();
   void show_error(const QString& error);
 
+  struct Said {
+    QString tags, note;
+    friend bool operator==(const Said&, const Said&) = default;
+  };
+  struct Typed {
+    Said said;      // what can be stored of it
+    QString error;  // of the rest
+  };
+  Typed what_is_typed() const;
+  Said what_is_said(const QModelIndex& item);
+
   std::filesystem::path open_file() const;
   void store_elsewhere();
 
@@ -62,6 +76,8 @@ class ItemPanel : public QWidget {
   WorkspaceModel::Kind kind_ = WorkspaceModel::Kind::Section;
   std::int64_t row_ = 0;
   std::filesystem::path file_;  // of the workspace that it is in
+  // On its way into the workspace: the model does not show it yet.
+  std::map<std::pair<WorkspaceModel::Kind, std::int64_t>, Said> sent_;
   bool fresh_ = false;    // nothing of it is shown yet
   bool changed_ = false;  // by a person, and not stored
 };

@@ -10,6 +10,7 @@
 #include <QTreeView>
 
 #include "tests/views/models/fixture.h"
+#include "tests/views/models/tiny_planners.h"
 #include "views/workspace/item_panel.h"
 #include "views/workspace/strategy_pictures.h"
 #include "views/workspace/workspace_lines.h"
@@ -165,6 +166,59 @@ TEST_F(WorkspaceStory, WrongTagsAreToldAndKeptInTheField) {
   EXPECT_TRUE(failures_.isEmpty());
 }
 
+// A pasted address is no tag: it costs neither the other tags nor the note, also when another row is
+// chosen before it is mended.
+TEST_F(WorkspaceStory, AWordThatIsNoTagCostsNothingElse) {
+  QStringList told;
+  QObject::connect(&session_, &Session::message, [&](const QString& text) { told << text; });
+  ASSERT_TRUE(view_.choose(Kind::Run, 2));
+  view_.panel().tags().setFocus();
+  QTest::keyClicks(&view_.panel().tags(), "good, " + QString(80, 'x') + ";#other");
+  view_.panel().note().setFocus();
+  QTest::keyClicks(&view_.panel().note(), "a long thought");
+  ASSERT_TRUE(view_.choose(Kind::Run, 1));
+  settle();
+  EXPECT_EQ(said(StoredKind::Run, 2).tags, (std::vector<std::string>{"good", "other"}));
+  EXPECT_EQ(said(StoredKind::Run, 2).note, "a long thought");
+  EXPECT_TRUE(said(StoredKind::Run, 1).empty());
+  EXPECT_EQ(told.filter("longer than 60 bytes").size(), 1) << told.join('\n').toStdString();
+  ASSERT_TRUE(view_.choose(Kind::Run, 2));
+  EXPECT_EQ(view_.panel().tags().text(), "good other");
+  EXPECT_TRUE(failures_.isEmpty());
+}
+
+// Something else in the workspace changes before the tag is stored: it does not bring the old ones
+// back, neither into the field nor into the workspace with the note.
+TEST_F(WorkspaceStory, TagsThatAreOnTheirWayStayWhileTheNoteIsTyped) {
+  Gate gate;
+  ASSERT_TRUE(view_.choose(Kind::Run, 1));
+  session_.in_workspace([&](Workspace&) { gate.wait({}); });
+  view_.panel().tags().setFocus();
+  QTest::keyClicks(&view_.panel().tags(), "mine");
+  QTest::keyClick(&view_.panel().tags(), Qt::Key_Tab);
+  ASSERT_TRUE(view_.panel().note().hasFocus());
+  Workspace(session_.workspace()->file()).annotate({StoredKind::Run, 2}, {{"theirs"}, "theirs"});
+  emit session_.workspace_changed();
+  EXPECT_EQ(view_.panel().tags().text(), "mine");
+  ASSERT_TRUE(view_.choose(Kind::Run, 2));  // there and back
+  EXPECT_EQ(view_.panel().tags().text(), "theirs");
+  ASSERT_TRUE(view_.choose(Kind::Run, 1));
+  EXPECT_EQ(view_.panel().tags().text(), "mine");
+  view_.panel().note().setFocus();
+  QTest::keyClicks(&view_.panel().note(), "and why");
+  gate.open();
+  settle();
+  view_.panel().store();
+  settle();
+  EXPECT_EQ(said(StoredKind::Run, 1).tags, std::vector<std::string>{"mine"});
+  EXPECT_EQ(said(StoredKind::Run, 1).note, "and why");
+  // What another program says after that is shown again.
+  view_.tree()->setFocus();
+  Workspace(session_.workspace()->file()).annotate({StoredKind::Run, 1}, {{"later"}, ""});
+  emit session_.workspace_changed();
+  EXPECT_EQ(view_.panel().tags().text(), "later");
+}
+
 // What another program writes meanwhile does not take a word from under the fingers.
 TEST_F(WorkspaceStory, WhatIsBeingWrittenStays) {
   ASSERT_TRUE(view_.choose(Kind::Run, 1));
@@ -284,6 +338,28 @@ TEST_F(WorkspaceStory, ChosenRunsOrAllThatTheWordsLeaveGoIntoOneChart) {
   view_.tree()->setFocus();
   QTest::keyClick(view_.tree(), Qt::Key_C);
   EXPECT_EQ(wanted, std::vector<RunRow>{1});
+}
+
+// A run more comes into the list: all that were chosen stay so.
+TEST_F(WorkspaceStory, SeveralChosenRunsStayChosenWhenTheListIsReadAgain) {
+  session_.start_search("single-device", {});
+  ASSERT_TRUE(wait_until([&] { return session_.search().state == SearchState::Idle; }));
+  settle();
+  ASSERT_TRUE(view_.choose(Kind::Run, 1));
+  const QModelIndex first = view_.tree()->currentIndex();
+  ASSERT_TRUE(view_.choose(Kind::Run, 3));
+  view_.tree()->selectionModel()->select(
+      first, QItemSelectionModel::Select | QItemSelectionModel::Rows);
+  ASSERT_EQ(view_.runs_to_chart(), (std::vector<RunRow>{3, 1}));
+  {
+    Workspace workspace(session_.workspace()->file());
+    StoredRun run = *workspace.run(1);
+    run.best.reset();
+    workspace.add(run);
+  }
+  emit session_.workspace_changed();
+  EXPECT_EQ(view_.runs_to_chart(), (std::vector<RunRow>{3, 1}));
+  EXPECT_EQ(chosen(), "single-device #3");
 }
 
 // Weeks of work by hand in one line: on one level, and quick.
