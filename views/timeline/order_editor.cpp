@@ -8,20 +8,23 @@
 namespace strato {
 namespace {
 
-// An order of one's own counts only where tasks run by priority.
+// An order of one's own counts only where tasks run by priority. How links are shared is not a part
+// of the edit: it may be chosen anew between the edit and its undoing.
 class ByPriority : public QUndoCommand {
  public:
-  explicit ByPriority(Session& session) : session_(session), before_(session.simulation()) {}
-  void undo() override { session_.set_simulation(before_); }
-  void redo() override {
-    Simulation after = before_;
-    after.order = TaskOrder::Priority;
-    session_.set_simulation(after);
-  }
+  explicit ByPriority(Session& session) : session_(session), before_(session.simulation().order) {}
+  void undo() override { set(before_); }
+  void redo() override { set(TaskOrder::Priority); }
 
  private:
+  void set(TaskOrder order) {
+    Simulation simulation = session_.simulation();
+    simulation.order = order;
+    session_.set_simulation(simulation);
+  }
+
   Session& session_;
-  Simulation before_;
+  TaskOrder before_;
 };
 
 }  // namespace
