@@ -34,6 +34,7 @@ bool GroupDrop::drag_over(QDropEvent& event) {
   const bool other = place != place_;
   place_ = place;
   groups_ = std::move(groups);
+  grouping_ = snapshot.problem->grouping;
   at_ = at;
   event.setDropAction(Qt::MoveAction);
   event.accept();
@@ -47,6 +48,7 @@ void GroupDrop::forget() {
   const bool had = place_.has_value();
   place_.reset();
   groups_.clear();
+  grouping_.reset();
   preview_.forget();
   note_.forget();
   if (had) emit changed();
@@ -54,7 +56,8 @@ void GroupDrop::forget() {
 
 QString GroupDrop::text() const {
   const auto& problem = session_.snapshot().problem;
-  if (!place_ || !problem) return {};
+  // What was asked may tell of a change of the problem before this hears of it.
+  if (!place_ || !problem || problem->grouping != grouping_) return {};
   const bool same = !preview_.waits() && !preview_.effect() && preview_.error().isEmpty();
   return tr("%1 on %2: %3")
       .arg(names_of(groups_, *problem->grouping), place_->name,
@@ -63,8 +66,10 @@ QString GroupDrop::text() const {
 
 void GroupDrop::tell() {
   if (!place_) return;
+  const QString words = text();
+  if (words.isEmpty()) return note_.forget();
   const auto& effect = preview_.effect();
-  note_.tell(text(), at_, (effect && !effect->feasible) || !preview_.error().isEmpty());
+  note_.tell(words, at_, (effect && !effect->feasible) || !preview_.error().isEmpty());
 }
 
 bool GroupDrop::eventFilter(QObject*, QEvent* event) {

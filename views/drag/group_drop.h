@@ -5,6 +5,7 @@
 #include <QObject>
 #include <QPoint>
 #include <functional>
+#include <memory>
 #include <optional>
 
 #include "views/drag/drag_note.h"
@@ -45,6 +46,7 @@ class GroupDrop : public QObject {
   DragNote note_;
   std::optional<DropPlace> place_;
   std::vector<GroupId> groups_;
+  std::shared_ptr<const Grouping> grouping_;  // that they are of
   QPoint at_;
 };
 

@@ -107,10 +107,15 @@ TEST_F(GroupsDropped, WhatIsNotOursOrNoLongerThereIsLeft) {
   QCoreApplication::sendEvent(&target, &leave);
   EXPECT_FALSE(end.place());
   EXPECT_TRUE(end.text().isEmpty());
-  // The problem goes while the drag hovers.
-  EXPECT_TRUE(move(target, {10, 10}, *data));
+  // The problem goes while the drag hovers, with the groups that the words would be about.
+  const auto last = carried({GroupId(problem().grouping->size() - 1)});
+  EXPECT_TRUE(move(target, {10, 10}, *last));
+  ASSERT_TRUE(wait_until([&] { return end.preview().effect().has_value(); }));
+  QObject::connect(&end.preview(), &EditPreview::changed, &target,
+                   [&] { EXPECT_TRUE(end.text().isEmpty() || problem().grouping->size() > 3); });
   session_.regroup(3);
   session_.settle();
+  QObject::disconnect(&end.preview(), &EditPreview::changed, &target, nullptr);
   EXPECT_FALSE(end.place());
   EXPECT_FALSE(drop(target, {10, 10}, *data));
   // What is there already is no edit.
