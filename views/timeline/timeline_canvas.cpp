@@ -31,7 +31,7 @@ TimelineCanvas::TimelineCanvas(Session& session, QWidget* parent)
   connect(words_, &QLineEdit::textChanged, this, &TimelineCanvas::filter_rows);
   drop_ = new GroupDrop(session, *viewport(),
                         [this](const QPoint& at, Qt::KeyboardModifiers) { return place_at(at); });
-  connect(drop_, &GroupDrop::changed, viewport(), qOverload<>(&QWidget::update));
+  connect(drop_, &GroupDrop::changed, this, &TimelineCanvas::drop_changed);
   connect(&order_, &OrderEditor::changed, this, &TimelineCanvas::tell_order);
   update_palette();
   connect(&session.selection(), &Selection::changed, this, &TimelineCanvas::read_selection);

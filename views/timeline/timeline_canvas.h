@@ -140,11 +140,14 @@ class TimelineCanvas : public QAbstractScrollArea {
   bool is_shown() const;  // it is the timeline of the session's outcome
   std::vector<GroupId> groups_of(TaskId task) const;
   bool is_own_row(std::size_t row) const;
+  bool is_own_device(DeviceId device) const;
   std::optional<DropPlace> place_at(const QPoint& at) const;
   std::optional<OrderWish> wish_at(const QPoint& at) const;
   bool can_carry(TaskId task) const;
   void carry_slice();
   bool order_event(QEvent& event);
+  void forget_wish();
+  void drop_changed();
   void tell_order();
   void run_beside(int step);
   void add_order_actions(QMenu& menu, const QPoint& at);
@@ -165,6 +168,7 @@ class TimelineCanvas : public QAbstractScrollArea {
   OrderEditor order_;
   DragNote order_note_;
   std::optional<TaskId> carried_;  // a slice that is dragged out of this timeline now
+  DeviceId carried_from_;          // whose row it was taken out of; invalid: none
   QPoint order_at_;
   Drag drag_ = Drag::None;
   QPoint pressed_at_, last_at_;

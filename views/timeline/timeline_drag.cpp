@@ -14,6 +14,7 @@ namespace strato {
 namespace {
 
 constexpr qsizetype kLongestOp = 40;  // letters of a name in a menu
+constexpr QPoint kNowhere(-1, -1);
 
 }  // namespace
 
@@ -44,12 +45,17 @@ bool TimelineCanvas::is_own_row(std::size_t index) const {
          row.device == rows_->timeline->program->tasks[*carried_].device;
 }
 
+// Compute, transfers and memory: between the rows of one device a hand slips.
+bool TimelineCanvas::is_own_device(DeviceId device) const {
+  return carried_ && carried_from_.valid() && device == carried_from_;
+}
+
 std::optional<DropPlace> TimelineCanvas::place_at(const QPoint& at) const {
   const auto found = hit(at);
-  if (!found || !same_cluster() || !session_.snapshot().problem || is_own_row(found->row))
-    return std::nullopt;
+  if (!found || !same_cluster() || !session_.snapshot().problem) return std::nullopt;
   const Cluster& cluster = *session_.snapshot().problem->cluster;
   const TimelineRow& row = rows_->rows[found->row];
+  if (is_own_device(row.device)) return std::nullopt;
   if (row.device.valid()) return place_of(cluster, row.device);
   if (row.kind != RowKind::Header) return std::nullopt;
   for (const TimelineRow& other : rows_->rows) {  // a machine's header stands over its devices
@@ -99,6 +105,9 @@ void TimelineCanvas::carry_slice() {
   const auto problem = session_.snapshot().problem;
   const QPointer<TimelineCanvas> alive(this);
   carried_ = scene_.task;
+  const auto from = hit(pressed_at_);
+  carried_from_ = from ? rows_->rows[from->row].device : DeviceId();
+  order_at_ = kNowhere;
   drag_groups(*viewport(), groups, *problem);
   if (!alive) return;
   carried_.reset();
@@ -108,7 +117,7 @@ void TimelineCanvas::carry_slice() {
 // In a row of its own a carried slice takes another place in the order.
 bool TimelineCanvas::order_event(QEvent& event) {
   if (!carried_) return false;
-  if (event.type() == QEvent::DragLeave) order_.forget();
+  if (event.type() == QEvent::DragLeave) forget_wish();
   if (event.type() != QEvent::DragMove && event.type() != QEvent::Drop) return false;
   auto& drop = static_cast<QDropEvent&>(event);
   order_at_ = drop.position().toPoint();
@@ -128,6 +137,18 @@ bool TimelineCanvas::order_event(QEvent& event) {
     order_.make(rows_->timeline, *wish);
   }
   return true;
+}
+
+void TimelineCanvas::forget_wish() {
+  order_at_ = kNowhere;
+  order_.forget();
+  order_note_.forget();
+}
+
+// On a row of another device the drop means that device alone: no order is promised any more.
+void TimelineCanvas::drop_changed() {
+  if (carried_ && drop_->place()) forget_wish();
+  viewport()->update();
 }
 
 // Beside the cursor, while something is carried.

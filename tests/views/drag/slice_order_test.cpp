@@ -1,6 +1,7 @@
 // Slices before or after others: as pure edits, by keys, and by a drag in the timeline.
 #include <QDragEnterEvent>
 #include <QDragMoveEvent>
+#include <QLabel>
 #include <QMimeData>
 #include <QTest>
 
@@ -118,9 +119,12 @@ TEST_F(SliceOrder, IsChangedByKeysAndUndoneAtOnce) {
   EXPECT_EQ(session_.simulation().order, TaskOrder::Priority);
   EXPECT_FALSE(session_.snapshot().strategy.priorities.empty());
   EXPECT_LT(start_of(moved.op, moved.device), start_of(other.op, moved.device));
+  session_.set_simulation({TaskOrder::Priority, true});  // no part of the edit: it stays
   session_.undo_stack().undo();
   session_.settle();
-  EXPECT_EQ(session_.simulation().order, TaskOrder::Fifo);
+  EXPECT_EQ(session_.simulation(), (Simulation{TaskOrder::Fifo, true}));
+  session_.set_simulation({TaskOrder::Fifo, false});
+  session_.settle();
   EXPECT_EQ(session_.snapshot().strategy, before);
   EXPECT_EQ(step_time(), time);
   session_.undo_stack().redo();
@@ -197,6 +201,34 @@ TEST_F(SliceOrder, IsChangedByADrag) {
     told = wait_until([&] { return canvas.order().effect().has_value(); }, 10);
     EXPECT_FALSE(canvas.drop().place());
     EXPECT_FALSE(view.grab().isNull());
+    // The other rows of the device are no place to be put on: it is there already.
+    const auto over = [&](RowKind kind, bool own) {
+      for (const RowLayout::Place& row : canvas.row_layout().places) {
+        const TimelineRow& shown = canvas.rows()->rows[row.row];
+        if (shown.kind != kind || (shown.device == moved.device) != own) continue;
+        send(QDragMoveEvent(QPoint(point(a).x(), kAxisHeight + kWhyHeight + row.y + 4),
+                            Qt::MoveAction, &data, Qt::LeftButton, Qt::NoModifier));
+        return true;
+      }
+      return false;
+    };
+    EXPECT_TRUE(over(RowKind::Communication, true));
+    EXPECT_FALSE(canvas.drop().place());
+    EXPECT_TRUE(over(RowKind::Memory, true));
+    EXPECT_FALSE(canvas.drop().place());
+    // From the own row straight onto another device: one promise, not two.
+    EXPECT_TRUE(send(
+        QDragMoveEvent(point(a), Qt::MoveAction, &data, Qt::LeftButton, Qt::NoModifier)));
+    EXPECT_FALSE(canvas.order().text().isEmpty());
+    EXPECT_TRUE(over(RowKind::Compute, false));
+    EXPECT_TRUE(canvas.drop().place());
+    EXPECT_TRUE(canvas.order().text().isEmpty());
+    std::size_t notes = 0;
+    for (const auto* note : port.findChildren<QLabel*>("drag note")) notes += note->isVisible();
+    EXPECT_EQ(notes, 1u);
+    EXPECT_TRUE(send(
+        QDragMoveEvent(point(a), Qt::MoveAction, &data, Qt::LeftButton, Qt::NoModifier)));
+    EXPECT_FALSE(canvas.drop().place());
     send(QDropEvent(point(a), Qt::MoveAction, &data, Qt::LeftButton, Qt::NoModifier));
   });
   QTest::mousePress(&port, Qt::LeftButton, Qt::NoModifier, point(b));
