@@ -143,7 +143,7 @@ QWidget* CompareView::build_choice() {
   targets_label_->setBuddy(targets_);
   auto* file = new QPushButton(tr("&Plan File…"), bar);
   file->setToolTip(tr("A plan of this or another cluster or model"));
-  report_ = new QPushButton(tr("Save Repor&t…"), bar);
+  report_ = new QPushButton(tr("Save Rep&ort…"), bar);
   report_->setToolTip(tr("The comparison as a page with pictures, for people without the tool"));
   all_ = new QCheckBox(tr("Show what is a&like, too"), pages_);
   pages_->setCornerWidget(all_);

@@ -66,7 +66,7 @@ QWidget* PlansPage::build_bar() {
   add_->setMenu(add_menu_);
   remove_ = new QPushButton(tr("Re&move"), bar);
   remove_->setToolTip(tr("Takes the selected plans out of these tables, and out of nothing else"));
-  compare_ = new QPushButton(tr("Step &Time"), bar);
+  compare_ = new QPushButton(tr("Step T&ime"), bar);
   compare_->setToolTip(tr("What makes the difference between the two selected plans, or between the "
                           "selected one and the plan that is shown"));
   what_ = new QComboBox(bar);
