@@ -228,7 +228,7 @@ void MainWindow::build_run_menu() {
   connect(&session_, &Session::problem_changed, this, refresh);
   connect(&session_, &Session::strategy_changed, this, refresh);
   refresh();
-  menu->addAction(tr("Add to &Queue"), QKeySequence(QStringLiteral("Alt+F5")), this,
+  menu->addAction(tr("Add to &Queue"), QKeySequence(QStringLiteral("Alt+Shift+F5")), this,
                   [this] { add_to_queue(1); })
       ->setToolTip(tr("Searches when those before it are done, while you look at something else"));
   menu->addSeparator();
