@@ -32,7 +32,7 @@ QueueView::QueueView(Session& session, RunQueue& queue, QWidget* parent)
   list_->setAccessibleName(tr("Queue of searches"));
   list_->installEventFilter(this);
   empty_->setText(tr("Searches wait here for each other and run while you look at something else. "
-                     "Choose a planner above, then Run > Add to Queue (Alt+F5)."));
+                     "Choose a planner above, then Run > Add to Queue (Alt+Shift+F5)."));
   empty_->setWordWrap(true);
   empty_->setAlignment(Qt::AlignTop);
   empty_->setMargin(3 * style::kGrid);
