@@ -126,19 +126,23 @@ void MainWindow::use_lesson_workspace(bool on) {
     before_lessons_.remember(session_);
     if (now == own) return;
     workspace_before_lessons_ = now;
-    session_.open_workspace(own.toStdString(), false);
+    session_.open_workspace(own.toStdString(), false, false);
     return;
   }
   const QString before = std::exchange(workspace_before_lessons_, {});
-  BeforeLessons shown = std::exchange(before_lessons_, {});
   if (const auto simulation = std::exchange(simulation_before_lessons_, std::nullopt))
     session_.set_simulation(*simulation);
-  if (now != own) return;
+  if (now != own) return before_lessons_.forget();
+  const LessonPlayer& player = lessons_->player();
   const ModelSource* model = session_.model_source();
-  const bool in_lesson = model != nullptr && model->path == lessons_->player().lesson().model;
+  const bool in_lesson = player.left_unopened() ||
+                         (model != nullptr && model->path == player.lesson().model);
+  const bool gives_back = in_lesson && before_lessons_.known();
   session_.open_workspace((before.isEmpty() ? user_workspace() : before).toStdString(),
-                          !before.isEmpty() && in_lesson && !shown.known());
-  if (in_lesson) shown.give_back(session_);
+                          !before.isEmpty() && in_lesson && !gives_back,
+                          !gives_back && !player.left_unopened());
+  if (gives_back) return void(before_lessons_.give_back(session_));
+  before_lessons_.forget();
 }
 
 void MainWindow::show_lessons() {

@@ -37,6 +37,11 @@ void BeforeLessons::remember(const Session& session) {
   const Snapshot& snapshot = session.snapshot();
   const ModelSource* model = session.model_source();
   if (shown_ || !snapshot.problem || model == nullptr) return;
+  const std::optional<Shown> given_back = std::exchange(given_back_, std::nullopt);
+  if (given_back && given_over_.lock() == snapshot.opened) {
+    shown_ = given_back;
+    return;
+  }
   const Problem& problem = *snapshot.problem;
   shown_ = Shown{*model,
                  problem.cluster,
@@ -51,6 +56,8 @@ void BeforeLessons::remember(const Session& session) {
 bool BeforeLessons::give_back(Session& session) {
   const std::optional<Shown> shown = std::exchange(shown_, std::nullopt);
   if (!shown) return false;
+  given_back_ = shown;
+  given_over_ = session.snapshot().opened;
   session.set_simulation(shown->simulation);
   if (shown->run) {
     session.show_run(*shown->run);  // with its costs, history and tree

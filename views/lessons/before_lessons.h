@@ -14,11 +14,13 @@ namespace strato {
 class BeforeLessons {
  public:
   bool known() const { return shown_.has_value(); }
-  // Nothing where nothing is open, or something is remembered already.
+  // Nothing where nothing is open, or something is remembered already. What was given back and is
+  // still on its way counts as open.
   void remember(const Session& session);
   // In the background; `failed` of the session tells what cannot be. The workspace must be the one
   // of before. Forgets it. False: there was nothing to remember.
   bool give_back(Session& session);
+  void forget() { *this = {}; }
 
  private:
   struct Shown {
@@ -30,7 +32,8 @@ class BeforeLessons {
     Simulation simulation;
     std::optional<RunRow> run;  // whose history and tree were shown
   };
-  std::optional<Shown> shown_;
+  std::optional<Shown> shown_, given_back_;
+  std::weak_ptr<const Problem> given_over_;  // what was open when it was given back
 };
 
 }  // namespace strato

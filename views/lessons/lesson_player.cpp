@@ -63,6 +63,7 @@ void LessonPlayer::begin(const Lesson& lesson, std::size_t step) {
 
 void LessonPlayer::leave() {
   if (!active_) return;
+  left_unopened_ = opening_ || (broken_ && session_.snapshot().problem == left_behind_);
   active_ = opening_ = broken_ = false;
   pending_.clear();
   left_behind_.reset();
@@ -74,6 +75,7 @@ void LessonPlayer::fail(const QString& error) {
   opening_ = false;
   pending_.clear();
   broken_ = true;
+  left_behind_ = session_.snapshot().problem;
   error_ = error;
   timer_.stop();
   emit changed();

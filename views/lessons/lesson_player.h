@@ -23,6 +23,8 @@ class LessonPlayer : public QObject {
   // in those before.
   void begin(const Lesson& lesson, std::size_t step = 0);
   void leave();  // the problem stays open
+  // Before its problem was open: that may still be on its way, or be half there.
+  bool left_unopened() const { return left_unopened_; }
   bool active() const { return active_; }
   bool opening() const { return opening_; }  // the problem is on its way
   bool broken() const { return broken_; }    // it could not be opened: error() says why
@@ -63,10 +65,11 @@ class LessonPlayer : public QObject {
   std::deque<LessonAction> pending_;
   bool has_problem_ = false;  // while opening: what follows are the lesson's start actions
   bool active_ = false, opening_ = false, broken_ = false, checking_ = false;
+  bool left_unopened_ = false;
   bool knows_before_ = false;  // moment_ has the numbers of the step's beginning
   QString error_;
   LessonMoment moment_;
-  std::shared_ptr<const Problem> left_behind_;  // what was open when the lesson began
+  std::shared_ptr<const Problem> left_behind_;  // what was open when the lesson began, or broke
   QTimer timer_;
 };
 

@@ -48,7 +48,10 @@ struct Snapshot {
   QString coverage;                                // what the profile knows of the model
   QStringList warnings;                            // of the problem: what could not be used
 
-  bool has_own_groups() const { return problem != opened; }
+  // Divided otherwise: names of their own alone do not make groups others.
+  bool has_own_groups() const {
+    return problem != opened && !(problem->grouping->digest() == opened->grouping->digest());
+  }
 };
 
 enum class SearchState { Idle, Running, Paused };
@@ -102,8 +105,10 @@ class Session : public QObject {
   void open_model(const std::filesystem::path& file, const ImportOptions& import,
                   const ProblemOptions& options);
   void open_cluster(const std::filesystem::path& file);
-  // Creates it when there is none. `show_latest`: then shows its latest run or strategy.
-  void open_workspace(const std::filesystem::path& file, bool show_latest = true);
+  // Creates it when there is none. `show_latest`: then shows its latest run or strategy. Not
+  // `keep_open`: the problem that is open is another workspace's and leaves no trace in this one.
+  void open_workspace(const std::filesystem::path& file, bool show_latest = true,
+                      bool keep_open = true);
   void open_plan(const std::filesystem::path& file);
   // A model and a cluster that are at hand, with a strategy for them, by names; what of it does not
   // fit is dropped and told.

@@ -22,15 +22,16 @@ QString edited(const QString& label) {
   return label.endsWith(suffix) ? label : label + suffix;
 }
 
-bool have_same_groups(const Strategy& a, const Strategy& b) {
-  if (!a.grouping || !b.grouping) return a.grouping == b.grouping;
-  return a.grouping->digest() == b.grouping->digest();
+// Whatever they are called.
+bool has_groups_of(const Snapshot& snapshot, const Strategy& strategy) {
+  const Grouping& groups = strategy.grouping ? *strategy.grouping : *snapshot.opened->grouping;
+  return groups.digest() == snapshot.problem->grouping->digest();
 }
 
 // The groups edited so far and those that `strategy` decides otherwise.
 std::vector<GroupId> with_changed(const Snapshot& snapshot, const Strategy& strategy) {
   std::vector<GroupId> edited;
-  if (!have_same_groups(strategy, snapshot.strategy)) return edited;
+  if (!has_groups_of(snapshot, strategy)) return edited;
   for (std::size_t g = 0; g < strategy.groups.size(); ++g) {
     const GroupId group(g);
     if (std::ranges::binary_search(snapshot.edited, group) ||

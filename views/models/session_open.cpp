@@ -72,6 +72,18 @@ void Loader::simulate(LoadedProblem& loaded, Simulation simulation) {
           : std::make_shared<const Outcome>(simulate_as(problem, loaded.strategy, simulation));
 }
 
+void Session::State::drop_loads(const Snapshot& shown) {
+  ++load_job;
+  load.post([this, model = model, cluster = cluster, costs = shown.costs,
+             files = shown.cost_files] {
+    loader.model = model;
+    loader.cluster = cluster;
+    loader.costs = costs;
+    loader.cost_files = files;
+    loader.forget_problem();
+  });
+}
+
 // Errors are told at once; what was prepared before them is still shown, by the last load that
 // waits.
 void Session::load(const QString& text, LoadJob prepare, std::function<void()> shown) {
@@ -95,6 +107,9 @@ void Session::load(const QString& text, LoadJob prepare, std::function<void()> s
         auto loaded = std::make_shared<LoadedProblem>(loader.load(simulation));
         post([this, job, loaded, shown] {
           if (job != state_->load_job) return;
+          const auto& from = loaded->workspace;
+          if (!from.empty() && !(state_->workspace && state_->workspace->file() == from))
+            return state_->drop_loads(snapshot_);
           show_loaded(std::move(*loaded));
           if (shown) shown();
         });

@@ -27,7 +27,8 @@ struct LoadedProblem {
   PreparedProblem prepared;
   Strategy strategy;
   QString label;
-  Simulation simulation;  // of the two outcomes
+  std::filesystem::path workspace;  // that a strategy or run is a row of; else empty
+  Simulation simulation;            // of the two outcomes
   std::shared_ptr<const Outcome> outcome, baseline;
   CostSources costs;
   CostFiles cost_files;
@@ -122,6 +123,8 @@ struct Session::State {
   void store_what_waits();
   QString busy_text;
   std::atomic<std::uint64_t> load_job = 0;
+  // What is on its way is dropped; loads begin with what is shown again.
+  void drop_loads(const Snapshot& shown);
   std::atomic<std::uint64_t> outcome_job = 0;
   OutcomeCache outcomes;
   std::map<Simulation, std::shared_ptr<const Outcome>> baselines;  // of the problem shown

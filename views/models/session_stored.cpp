@@ -135,6 +135,7 @@ void take_run(Loader& loader, const Workspace& workspace, RunRow row) {
                    stored = std::move(stored),
                    file = workspace.file().string()](LoadedProblem& loaded) {
     if (stored.tree) find_groups_of(*stored.tree, best, file, loaded);
+    loaded.workspace = file;
     loaded.run = run;
     loaded.run_options = options;
     loaded.history = history;
@@ -150,7 +151,8 @@ void take_run(Loader& loader, const Workspace& workspace, RunRow row) {
 
 }  // namespace
 
-void Session::open_workspace(const std::filesystem::path& file, bool show_latest) {
+void Session::open_workspace(const std::filesystem::path& file, bool show_latest,
+                             bool keep_open) {
   try {
     auto workspace = std::make_unique<Workspace>(file);
     abandon_search();
@@ -162,8 +164,14 @@ void Session::open_workspace(const std::filesystem::path& file, bool show_latest
     emit failed(QString::fromUtf8(error.what()));
     return;
   }
-  const bool shows = show_latest && show_latest_of_workspace();
-  if (!shows && state_->model && snapshot_.problem)
+  if (!keep_open) state_->drop_loads(snapshot_);
+  bool shows = false;
+  try {
+    shows = show_latest && show_latest_of_workspace();
+  } catch (const std::exception& error) {
+    emit failed(QString::fromUtf8(error.what()));
+  }
+  if (!shows && keep_open && state_->model && snapshot_.problem)
     state_->recorder.problem(*state_->model, *state_->cluster, snapshot_.opened);
   forget_constraints();
   emit workspace_changed();
@@ -205,6 +213,7 @@ void Session::show_strategy(StrategyRow strategy, std::function<void()> shown) {
         take_sources(loader, workspace, row.model, row.cluster);
         loader.choose = [row, file](LoadedProblem& loaded) {
           choose_strategy(loaded, row, file.string());
+          loaded.workspace = file;
         };
       },
       std::move(shown));
