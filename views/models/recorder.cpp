@@ -32,6 +32,9 @@ struct Recorder::State {
     lock.reset();
     run.reset();
   }
+  void keep(StrategyRow row) const {
+    keep_shown(*workspace, row, run ? std::optional(run->id) : std::nullopt);
+  }
   void lock_run() {
     if (!lock) lock = std::make_unique<RunLock>(workspace->file(), run->id);
   }
@@ -96,7 +99,7 @@ StrategyRow Recorder::add(State& state, const RecordedStrategy& recorded,
   row.feasible = recorded.score.feasible;
   const StrategyRow id = state.workspace->add(row);
   state.rows[row.digest] = id;
-  if (row.digest == state.shown) keep_shown(*state.workspace, id);
+  if (row.digest == state.shown) state.keep(id);
   return id;
 }
 
@@ -110,7 +113,7 @@ void Recorder::keep_if_shown(State& state) {
     }
   }
   const auto known = state.rows.find(state.shown);
-  if (known != state.rows.end()) keep_shown(*state.workspace, known->second);
+  if (known != state.rows.end()) state.keep(known->second);
 }
 
 void Recorder::shown(const Digest& strategy) {
@@ -151,6 +154,7 @@ void Recorder::adopt_run(const StoredRun& run) {
   post([run](State& state) {
     state.leave_run();
     state.run = run;
+    keep_if_shown(state);
   });
 }
 

@@ -2,7 +2,9 @@
 
 #include <charconv>
 #include <ctime>
+#include <map>
 #include <string>
+#include <utility>
 
 #include "core/base/error.h"
 #include "core/store/run_lock.h"
@@ -27,27 +29,51 @@ StrategyRow row_from(const std::string& text) {
   return error == std::errc() && end == text.data() + text.size() ? row : 0;
 }
 
-}  // namespace
-
-void keep_shown(Workspace& workspace, StrategyRow strategy) {
-  const std::string row = std::to_string(strategy);
-  if (workspace.setting(kShown) != row) workspace.set_setting(kShown, row);
+// Of whose best strategy it is an edit.
+std::optional<StoredRun> run_behind(const Workspace& workspace, StoredStrategy at) {
+  if (!at.run && at.parent) {
+    std::map<StrategyRow, StoredStrategy> all;  // without what they are
+    for (StoredStrategy& strategy : workspace.strategies())
+      all.emplace(strategy.id, std::move(strategy));
+    for (std::size_t steps = 0; !at.run && at.parent && steps <= all.size(); ++steps) {
+      const auto parent = all.find(*at.parent);
+      if (parent == all.end()) return std::nullopt;
+      at = parent->second;
+    }
+  }
+  return at.run ? workspace.run(*at.run) : std::nullopt;
 }
 
-std::optional<LastShown> last_shown(const Workspace& workspace) {
-  const auto setting = workspace.setting(kShown);
-  const auto stored = setting ? workspace.strategy(row_from(*setting)) : std::nullopt;
+// Also another row's, found before.
+bool is_best_of(const StoredRun& run, const StoredStrategy& strategy, const Workspace& workspace) {
+  const auto best = run.best ? workspace.strategy(*run.best) : std::nullopt;
+  return best && best->digest == strategy.digest;
+}
+
+}  // namespace
+
+void keep_shown(Workspace& workspace, StrategyRow strategy, std::optional<RunRow> run) {
+  std::string rows = std::to_string(strategy);
+  if (run) rows = std::to_string(*run) + "/" + rows;
+  if (workspace.setting(kShown) != rows) workspace.set_setting(kShown, rows);
+}
+
+std::optional<LastShown> last_shown(const Workspace& workspace) try {
+  const std::string rows = workspace.setting(kShown).value_or("");
+  const std::size_t slash = rows.find('/');
+  const bool names_run = slash != std::string::npos;
+  const auto stored = workspace.strategy(row_from(names_run ? rows.substr(slash + 1) : rows));
   if (!stored) return std::nullopt;
   LastShown last{stored->id, std::nullopt, false};
-  std::optional<StoredStrategy> at = stored;
-  for (int steps = 0; at && !at->run && at->parent && steps < 10'000; ++steps)
-    at = workspace.strategy(*at->parent);
-  if (!at || !at->run) return last;
-  const auto run = workspace.run(*at->run);
+  auto run = workspace.run(row_from(names_run ? rows.substr(0, slash) : ""));
+  if (run && (run->model != stored->model || run->cluster != stored->cluster)) run.reset();
+  if (!run) run = run_behind(workspace, *stored);
   if (!run) return last;
   last.run = run->id;
-  last.edited = run->best != last.strategy;
+  last.edited = run->best != last.strategy && !is_best_of(*run, *stored, workspace);
   return last;
+} catch (const InputError&) {  // what else is there may be whole
+  return std::nullopt;
 }
 
 void end_orphaned_runs(Workspace& workspace) {

@@ -8,15 +8,16 @@
 
 namespace strato {
 
-// Kept while one works. Cheap where it is the same as before.
-void keep_shown(Workspace& workspace, StrategyRow strategy);
+// Kept while one works: the strategy, and the run whose tree and history are beside it. Cheap where
+// it is the same as before.
+void keep_shown(Workspace& workspace, StrategyRow strategy, std::optional<RunRow> run = {});
 
 struct LastShown {
   StrategyRow strategy = 0;
   std::optional<RunRow> run;  // that it, or what it was edited from, was found by
   bool edited = false;        // it is not what that run found
 };
-// Nothing where that is unknown, or no longer there.
+// Nothing where that is unknown, no longer there, or damaged.
 std::optional<LastShown> last_shown(const Workspace& workspace);
 
 // Runs that are said to be under way, and are not: their program ended without a word. They are
