@@ -2,6 +2,7 @@
 
 #include <QFileInfo>
 #include <QSettings>
+#include <utility>
 
 #include "app/explorer/open_files.h"
 #include "views/style/text.h"
@@ -39,7 +40,13 @@ void LastWorkspace::begins(const QString& file) {
 }
 
 void LastWorkspace::ends_when_idle() {
-  if (!session_.busy()) QSettings().remove(kOpening);
+  if (!session_.busy()) ends();
+}
+
+void LastWorkspace::ends() { QSettings().remove(kOpening); }
+
+void LastWorkspace::stands_in(const QString& file) {
+  stand_in_ = QFileInfo(file).absoluteFilePath();
 }
 
 void LastWorkspace::look() {
@@ -48,7 +55,7 @@ void LastWorkspace::look() {
       workspace ? QFileInfo(text(workspace->file().string())).absoluteFilePath() : QString();
   if (file.isEmpty() || file == file_ || file == lesson_workspace()) return;
   file_ = file;
-  QSettings().setValue(kLast, file);
+  if (file != std::exchange(stand_in_, {})) QSettings().setValue(kLast, file);
   emit another(file);
 }
 

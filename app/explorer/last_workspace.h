@@ -19,6 +19,9 @@ class LastWorkspace : public QObject {
   static QString to_reopen(QString& trouble);
   void begins(const QString& file);  // it is about to be opened again
   void ends_when_idle();             // nothing of it is on its way any more
+  void ends();                       // whatever is on its way: the window is closed
+  // Opened because the last one was refused: it does not take its place.
+  void stands_in(const QString& file);
 
  signals:
   void another(const QString& file);  // is open now
@@ -27,7 +30,7 @@ class LastWorkspace : public QObject {
   void look();
 
   Session& session_;
-  QString file_;
+  QString file_, stand_in_;
 };
 
 }  // namespace strato

@@ -359,6 +359,7 @@ void MainWindow::closeEvent(QCloseEvent* event) {
     set_narrow(false);  // docks are remembered where they belong
     settings.setValue(QStringLiteral("window/state"), saveState());
     settings.setValue(QStringLiteral("window/centre"), centre_->saveState());
+    if (last_workspace_) last_workspace_->ends();
   }
   QMainWindow::closeEvent(event);
 }

@@ -54,6 +54,7 @@ void MainWindow::open_last() {
   QString file = LastWorkspace::to_reopen(trouble);
   if (!file.isEmpty() && last_workspace_) last_workspace_->begins(file);
   if (file.isEmpty()) file = bundled_workspace_copy();
+  if (!trouble.isEmpty() && last_workspace_) last_workspace_->stands_in(file);
   if (!file.isEmpty()) open({file});
   if (last_workspace_) last_workspace_->ends_when_idle();  // there may be nothing to show
   if (!trouble.isEmpty()) statusBar()->showMessage(trouble, 20000);
