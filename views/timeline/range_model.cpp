@@ -1,5 +1,6 @@
 #include "views/timeline/range_model.h"
 
+#include <QCoreApplication>
 #include <cmath>
 #include <limits>
 
@@ -25,7 +26,7 @@ TableRows idle_rows(const RangeTotals& totals) {
   };
   for (std::size_t r = 0; r < kReasons; ++r) {
     const auto reason = static_cast<Reason>(r);
-    const QString name = QString::fromUtf8(label_of(reason)).toLower();
+    const QString name = QCoreApplication::translate("Explanation", label_of(reason)).toLower();
     add(is_waiting(reason) ? name : RangeModel::tr("waits for %1").arg(name), totals.idle_by[r]);
   }
   add(RangeModel::tr("done, others still work"), totals.after_the_last);

@@ -1,4 +1,5 @@
 // Why: the strip of the critical path's reasons above the rows, and what idle devices wait for.
+#include <QCoreApplication>
 #include <QFontMetricsF>
 #include <cmath>
 
@@ -60,7 +61,8 @@ void TimelinePainter::paint_why(QPainter& painter, const QSize& size) {
       const QRectF box(x0, kAxisHeight + 3, std::max(1.0, x1 - x0 - (x1 - x0 >= 4 ? 1 : 0)),
                        kWhyHeight - 6);
       paint_reason(painter, box, block.reason);
-      const QString name = QString::fromUtf8(label_of(block.reason)).toLower();
+      const QString name =
+          QCoreApplication::translate("Explanation", label_of(block.reason)).toLower();
       const Nanos length = path[block.last - 1].end - path[block.first].begin;
       const bool solid = block.reason == Reason::Compute || block.reason == Reason::Reshuffle;
       const QColor colour = reason_colour(block.reason, dark_);

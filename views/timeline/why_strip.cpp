@@ -157,7 +157,7 @@ QString describe_block(const Timeline& timeline, const std::vector<PathPiece>& p
     if (block.time[r] == 0) continue;
     result += WhyWords::tr("%1<b>%2</b> %3 (%4 of the step)")
                   .arg(result.isEmpty() ? QString() : QStringLiteral("<br>"),
-                       QString::fromUtf8(label_of(static_cast<Reason>(r))),
+                       QCoreApplication::translate("Explanation", label_of(static_cast<Reason>(r))),
                        style::time(Nanos(block.time[r])), share_of_step(block.time[r], timeline));
   }
   const PathPiece& longest = path[longest_piece(path, block)];
