@@ -7,6 +7,8 @@
 
 #include <cerrno>
 #include <cstring>
+#include <mutex>
+#include <set>
 #include <string>
 
 #include "core/base/error.h"
@@ -20,6 +22,42 @@ bool is_still_there(int handle, const std::filesystem::path& file) {
   }, theirs{};
   return ::fstat(handle, &ours) == 0 && ::stat(file.c_str(), &theirs) == 0 &&
          ours.st_ino == theirs.st_ino && ours.st_dev == theirs.st_dev;
+}
+
+// The files that this program holds: people look for another one in vain then.
+class OwnLocks {
+ public:
+  void add(const std::filesystem::path& file) {
+    const std::lock_guard lock(mutex_);
+    files_.insert(file);
+  }
+  void remove(const std::filesystem::path& file) {
+    const std::lock_guard lock(mutex_);
+    files_.erase(file);
+  }
+  bool have(const std::filesystem::path& file) const {
+    const std::lock_guard lock(mutex_);
+    return files_.contains(file);
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::set<std::filesystem::path> files_;
+};
+
+OwnLocks& own_locks() {
+  static OwnLocks locks;
+  return locks;
+}
+
+InputError held_by_somebody(const std::filesystem::path& workspace, const std::string& place,
+                            bool own) {
+  if (!own) {
+    return InputError(workspace.string(), place, "is being searched or changed by another program",
+                      "stop it there first, or wait until it is done");
+  }
+  return InputError(workspace.string(), place, "is being searched or changed by this program itself",
+                    "stop it in the queue of searches, or wait until it is done");
 }
 
 }  // namespace
@@ -36,17 +74,20 @@ RunLock::RunLock(const std::filesystem::path& workspace, RunRow run)
     }
     const bool locked = ::flock(handle_, LOCK_EX | LOCK_NB) == 0;
     const bool interrupted = !locked && errno == EINTR;
-    if (locked && is_still_there(handle_, file_)) return;
+    if (locked && is_still_there(handle_, file_)) {
+      own_locks().add(file_);
+      return;
+    }
     ::close(handle_);
     handle_ = -1;
     if (!locked && !interrupted) {
-      throw InputError(workspace.string(), place, "is being searched or changed by another program",
-                       "stop it there first, or wait until it is done");
+      throw held_by_somebody(workspace, place, own_locks().have(file_));
     }
   }
 }
 
 RunLock::~RunLock() {
+  own_locks().remove(file_);
   ::unlink(file_.c_str());
   ::close(handle_);
 }

@@ -109,7 +109,12 @@ void QueueView::show_row() {
     emit session_.message(tr("It is in another workspace than the one that is open"));
     return;
   }
-  session_.show_run(queue_.run(at));
+  const bool goes_on = queue_.state(at) == RunQueue::RowState::Running;
+  session_.show_run(queue_.run(at), [&session = session_, goes_on] {
+    if (goes_on)
+      emit session.message(tr("This search still runs in the queue: it is shown as far as it has "
+                              "come. Once it is done, show it again to continue it"));
+  });
 }
 
 void QueueView::move_by(int by) {
@@ -138,7 +143,10 @@ std::vector<RunRow> QueueView::chosen_runs() const {
 void QueueView::context_menu(const QPoint& position) {
   const int at = row();
   QMenu menu(this);
-  QAction* show = menu.addAction(tr("Show What It Found"), this, &QueueView::show_row);
+  const bool goes_on = at >= 0 && queue_.state(at) == RunQueue::RowState::Running;
+  QAction* show =
+      menu.addAction(goes_on ? tr("Show What It Has Found So Far") : tr("Show What It Found"), this,
+                     &QueueView::show_row);
   show->setEnabled(at >= 0 && queue_.run(at) > 0);
   QAction* together = menu.addAction(tr("Convergence in One Chart"), this,
                                      [this] { emit convergence_wanted(chosen_runs()); });

@@ -93,7 +93,7 @@ TEST_F(SessionSteering, WritesNothingOverWhatAnotherProgramIsChanging) {
   session_.settle();
   EXPECT_TRUE(stored_tree(run) == before);
   ASSERT_TRUE(wait_until([&] { return !failures_.isEmpty(); }));
-  EXPECT_TRUE(failures_.join(' ').contains("another program"));
+  EXPECT_TRUE(failures_.join(' ').contains("by this program itself"));
   session_.remove_run(run);
   session_.settle();
   EXPECT_TRUE(session_.workspace()->run(run).has_value());
