@@ -117,6 +117,30 @@ PlannerOptions in_background(PlannerOptions options) {
   return options;
 }
 
+bool has_its_result(const std::filesystem::path& file, const QueuedResult& result) {
+  try {
+    const Workspace workspace(file, true);
+    const auto run = workspace.run(result.run);
+    const auto best = run && run->best ? workspace.strategy(*run->best) : std::nullopt;
+    return best && best->step_time_ns == result.progress.best->step_time.value &&
+           run->state == (result.stopped ? RunState::Stopped : RunState::Finished);
+  } catch (const std::exception&) {
+    return false;
+  }
+}
+
+// One write that fails (a moment's lock) costs a point of the history. Only a run whose end is not in
+// the workspace has failed.
+void tell_what_was_not_stored(const QueuedSearch& search, const std::string& trouble,
+                              QueuedResult& result) {
+  if (trouble.empty() || !result.error.empty()) return;
+  if (has_its_result(search.workspace, result)) {
+    result.note += (result.note.empty() ? "" : "; ") + ("not all could be stored: " + trouble);
+  } else {
+    result.error = trouble;
+  }
+}
+
 }  // namespace
 
 QueuedResult run_and_store(const QueuedSearch& search, const PlannerFactory& make_planner,
@@ -153,7 +177,7 @@ QueuedResult run_and_store(const QueuedSearch& search, const PlannerFactory& mak
     recorder.finish_run(RunState::Failed, result.error);
   }
   recorder.wait();
-  if (result.error.empty()) result.error = words.error();
+  tell_what_was_not_stored(search, words.error(), result);
   return result;
 }
 

@@ -53,7 +53,13 @@ void RunQueue::begin_next() {
         [&](const QueuedProgress& progress) {
           send([this, job, progress] { progressed(job, progress); });
         },
-        [&] { send([this] { emit session_.workspace_changed(); }); }, token);
+        [&] {
+          send([this, file = search->workspace] {
+            if (session_.workspace() && session_.workspace()->file() == file)
+              emit session_.workspace_changed();
+          });
+        },
+        token);
     send([this, job, result] { ended(job, result); });
   });
   tell_row(static_cast<int>(next - entries_.begin()));

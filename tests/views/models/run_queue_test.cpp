@@ -1,6 +1,7 @@
 // Searches that wait for each other: order, failures, stops, other problems, and what is stored.
 #include "views/models/run_queue.h"
 
+#include <SQLiteCpp/SQLiteCpp.h>
 #include <gtest/gtest.h>
 
 #include <QAbstractItemModelTester>
@@ -164,6 +165,84 @@ TEST_F(RunQueueTest, EndsAtOnce) {
   tester_.reset();
   queue_.reset();
   EXPECT_LE(stored().size(), 1u);
+}
+
+TEST_F(RunQueueTest, WhatIsStoredElsewhereIsNoChangeHere) {
+  ASSERT_NO_FATAL_FAILURE(open());
+  session_.settle();
+  session_.open_workspace(folder_.filePath("other.strata").toStdString(), false);
+  session_.settle();
+  add("waits");
+  ASSERT_TRUE(wait_until([&] { return queue_->run(0) > 0; }));
+  session_.open_workspace(file(), false);
+  session_.settle();
+  int changes = 0;
+  QObject::connect(&session_, &Session::workspace_changed, [&] { ++changes; });
+  gate_.open();
+  ASSERT_TRUE(all_done());
+  EXPECT_EQ(changes, 0);
+  add("dp");
+  ASSERT_TRUE(all_done());
+  EXPECT_GT(changes, 0);
+}
+
+// What it has found so far is shown; only when it is done may somebody else write its tree.
+TEST_F(RunQueueTest, WhatStillRunsIsShownAndNotContinued) {
+  ASSERT_NO_FATAL_FAILURE(open());
+  PlannerOptions options;
+  options.iterations = 30;
+  session_.start_search("mcts", options);
+  ASSERT_TRUE(wait_until([&] { return session_.search().state == SearchState::Idle; }));
+  session_.settle();
+  add("waits");
+  ASSERT_TRUE(wait_until([&] { return queue_->run(0) > 0; }));
+  {
+    Workspace workspace(file());
+    workspace.save_tree(queue_->run(0), *workspace.tree(1));
+  }
+  session_.show_run(queue_->run(0));
+  session_.settle();
+  EXPECT_TRUE(session_.tree());
+  EXPECT_EQ(session_.search().planner, "waits");
+  EXPECT_FALSE(session_.search().can_continue);
+  gate_.open();
+  ASSERT_TRUE(all_done());
+  session_.show_run(queue_->run(0));
+  session_.settle();
+  EXPECT_TRUE(session_.search().can_continue);
+  EXPECT_TRUE(failures_.isEmpty()) << failures_.join('\n').toStdString();
+}
+
+// A point of the history is lost, the result is not: that is no failure.
+TEST_F(RunQueueTest, OneWriteThatFailsIsANote) {
+  ASSERT_NO_FATAL_FAILURE(open());
+  session_.settle();
+  SQLite::Database(file().string(), SQLite::OPEN_READWRITE)
+      .exec(
+          "CREATE TRIGGER trouble BEFORE INSERT ON history WHEN NEW.elapsed_seconds = 0.1 "
+          "BEGIN SELECT RAISE(ABORT, 'no room for it'); END");
+  gate_.open();
+  add("waits");
+  ASSERT_TRUE(all_done());
+  EXPECT_EQ(queue_->state(0), QueueState::Done);
+  const QString tip = queue_->index(0, 0).data(Qt::ToolTipRole).toString();
+  EXPECT_TRUE(tip.contains("no room for it")) << tip.toStdString();
+  EXPECT_EQ(stored().at(0).state, RunState::Finished);
+  EXPECT_TRUE(stored().at(0).best);
+}
+
+// That it could not be stored at all is one.
+TEST_F(RunQueueTest, AResultThatIsNotStoredIsAFailure) {
+  ASSERT_NO_FATAL_FAILURE(open());
+  session_.settle();
+  SQLite::Database(file().string(), SQLite::OPEN_READWRITE)
+      .exec(
+          "CREATE TRIGGER trouble BEFORE INSERT ON strategy "
+          "BEGIN SELECT RAISE(ABORT, 'no room for it'); END");
+  add("one");
+  ASSERT_TRUE(all_done());
+  EXPECT_EQ(queue_->state(0), QueueState::Failed);
+  EXPECT_TRUE(queue_->index(0, 0).data(Qt::ToolTipRole).toString().contains("no room for it"));
 }
 
 TEST_F(RunQueueTest, SaysWhatIsMissing) {
