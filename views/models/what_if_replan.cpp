@@ -43,6 +43,7 @@ WhatIfReplan::WhatIfReplan(Session& session, PlannerFactory make, QObject* paren
   if (!make_)
     make_ = [&plugins = session.plugins()](std::string_view name) { return plugins.planner(name); };
   connect(&session_, &Session::problem_changed, this, &WhatIfReplan::take_problem);
+  connect(&session_, &Session::simulation_changed, this, &WhatIfReplan::drop);
   take_problem();
 }
 
@@ -121,7 +122,13 @@ void WhatIfReplan::post(std::uint64_t job, Function function) {
 }
 
 void WhatIfReplan::run(const Job& job) {
-  if (job.stop.stop_requested()) return;  // another one took its place before it began
+  if (job.stop.stop_requested()) {  // before it began
+    post(job.id, [this] {
+      running_ = false;
+      emit changed();
+    });
+    return;
+  }
   ProblemChanger changer(*job.problem, job.costs);
   const ChangedProblem then = changer.apply(job.change);
   const Strategy carried = carry_over(job.strategy, then);

@@ -1,6 +1,6 @@
 // The changed problem of a what-if planned anew in the background, beside the strategy as it is. What
-// was found stays until the problem that is open is another; it says which change it is for. GUI
-// thread only.
+// was found stays until the problem that is open or the way of simulating is another; it says which
+// change it is for. GUI thread only.
 #pragma once
 
 #include <QObject>

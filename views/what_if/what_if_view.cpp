@@ -239,7 +239,7 @@ QString WhatIfView::replan_text() const {
 }
 
 void WhatIfView::refresh_replan() {
-  replan_button_->setText(replan_.running() ? tr("&Stop") : tr("Plan &Anew"));
+  replan_button_->setText(replan_.running() ? tr("S&top") : tr("Plan &Anew"));
   replan_button_->setEnabled(session_.snapshot().problem && planner_->count() > 0 &&
                              !replan_.stopping());
   planner_->setEnabled(!replan_.running());
