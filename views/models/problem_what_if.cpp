@@ -46,12 +46,16 @@ ProblemWhatIf::ProblemWhatIf(Session& session, QObject* parent)
     : QObject(parent), session_(session) {
   connect(&session_, &Session::problem_changed, this, &ProblemWhatIf::take_problem);
   connect(&session_, &Session::outcome_changed, this, &ProblemWhatIf::take_problem);
+  connect(&session_, &Session::busy_changed, this, [this] {
+    if (opening_ == Opening::Loaded && !session_.busy()) set_opening(Opening::No);
+  });
   take_problem();
 }
 
 ProblemWhatIf::~ProblemWhatIf() {
   ++job_;
   worker_.end();
+  files_.end();
 }
 
 // Other costs, another grouping or another strategy of the same model and cluster keep what was
@@ -259,7 +263,7 @@ OpenedChange opened_change(ProblemChanger& changer, ModelSource model, const Pro
 
 void ProblemWhatIf::save_cluster(const std::filesystem::path& file) {
   if (!problem_) return;
-  worker_.post([this, file, cluster = problem_->cluster, change = change_] {
+  files_.post([this, file, cluster = problem_->cluster, change = change_] {
     QString error;
     try {
       write_file(file, named_cluster(cluster, change)->json());
@@ -278,39 +282,59 @@ void ProblemWhatIf::save_cluster(const std::filesystem::path& file) {
 }
 
 bool ProblemWhatIf::go_on(const std::shared_ptr<const ReplanFound>& replanned) {
-  const ModelSource* model = session_.model_source();
-  if (!problem_ || model == nullptr || change_ == ProblemChange()) return false;
-  if (replanned && replanned->change != change_) return false;
-  const QString label =
-      replanned ? replanned->planner + QStringLiteral(", ") +
-                      QString::fromStdString(describe(change_))
-                : session_.snapshot().label + QStringLiteral(", ") +
-                      QString::fromStdString(describe(change_));
-  worker_.post([this, replanned, label, model = *model, change = change_, changer = changer_,
-                asked = problem_, strategy = session_.snapshot().strategy] {
+  if (!problem_ || session_.model_source() == nullptr || change_ == ProblemChange()) return false;
+  if (opening() || (replanned && replanned->change != change_)) return false;
+  set_opening(Opening::Prepared);
+  prepare(change_, replanned);
+  return true;
+}
+
+void ProblemWhatIf::set_opening(Opening opening) {
+  const bool was = this->opening();
+  opening_ = opening;
+  if (was != this->opening()) emit opening_changed();
+}
+
+// Again where the strategy is another by then; not at all where the problem is.
+void ProblemWhatIf::prepare(const ProblemChange& change,
+                            const std::shared_ptr<const ReplanFound>& replanned) {
+  const Snapshot& now = session_.snapshot();
+  const QString label = (replanned ? replanned->planner : now.label) + QStringLiteral(", ") +
+                        QString::fromStdString(describe(change));
+  files_.post([this, replanned, label, change, model = *session_.model_source(), asked = problem_,
+               costs = now.costs, strategy = now.strategy] {
     const auto tell = [this](auto function) {
       QMetaObject::invokeMethod(this, std::move(function), Qt::QueuedConnection);
     };
     try {
+      ProblemChanger changer(*asked, costs);
       auto opened = std::make_shared<OpenedChange>(
-          opened_change(*changer, model, change, strategy, replanned.get()));
-      tell([this, opened, label, asked] {
-        if (problem_ != asked) return;  // something else was opened meanwhile
+          opened_change(changer, model, change, strategy, replanned.get()));
+      tell([this, opened, label, asked, change, replanned, strategy] {
+        const bool other = !problem_ || problem_->graph != asked->graph ||
+                           problem_->cluster != asked->cluster;
+        if (other) return set_opening(Opening::No);
+        if (!replanned && (problem_ != asked || session_.snapshot().strategy != strategy))
+          return prepare(change, replanned);
+        set_opening(Opening::Loaded);
         session_.open_problem(opened->model, opened->cluster, opened->strategy, label);
       });
     } catch (const std::exception& thrown) {
-      tell([this, error = QString::fromUtf8(thrown.what())] { emit session_.failed(error); });
+      tell([this, error = QString::fromUtf8(thrown.what())] {
+        set_opening(Opening::No);
+        emit session_.failed(error);
+      });
     }
   });
-  return true;
 }
 
 void ProblemWhatIf::settle() {
   do {
     worker_.wait();
+    files_.wait();
     QCoreApplication::sendPostedEvents(this);
     QCoreApplication::processEvents(QEventLoop::AllEvents, 10);
-  } while (busy_);
+  } while (busy_ || opening_ == Opening::Prepared);
 }
 
 }  // namespace strato

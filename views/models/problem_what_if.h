@@ -76,8 +76,10 @@ class ProblemWhatIf : public QObject {
   void save_cluster(const std::filesystem::path& file);
   // Opens the changed problem in the session, in the background, with this strategy for it (see
   // WhatIfReplan), else with the one that is shown, carried over. The session tells what failed.
-  // False: there is nothing to open, or nothing is changed.
+  // False: there is nothing to open, nothing is changed, or one is being opened. A strategy that is
+  // edited meanwhile is taken as it is then.
   bool go_on(const std::shared_ptr<const ReplanFound>& replanned = nullptr);
+  bool opening() const { return opening_ != Opening::No; }
   void settle();  // until nothing is computed any more: for tests. Runs the event loop.
 
  signals:
@@ -86,21 +88,26 @@ class ProblemWhatIf : public QObject {
   void curve_changed();  // another point is there, or none any more
   void scaling_changed();
   void busy_changed();
+  void opening_changed();
 
  private:
   struct Job;
+  enum class Opening { No, Prepared, Loaded };
   void take_problem();
   void refresh();
   void run(const std::shared_ptr<Job>& job);
   void find_figures(const Job& job);
   void find_curve(const Job& job);
   void find_scaling(const Job& job);
+  void prepare(const ProblemChange& change, const std::shared_ptr<const ReplanFound>& replanned);
+  void set_opening(Opening opening);
   bool stale(const Job& job) const;
   template <class Function>
   void post(const Job& job, Function function);
 
   Session& session_;
   bool active_ = false, stale_ = true, busy_ = false;
+  Opening opening_ = Opening::No;
   ProblemChange change_;
   WhatIfAxis axis_ = WhatIfAxis::NetworkBandwidth;
   QString kind_;
@@ -111,7 +118,8 @@ class ProblemWhatIf : public QObject {
   WhatIfCurve curve_;
   WhatIfScaling scaling_;
   std::atomic<std::uint64_t> job_ = 0;
-  Worker worker_{Worker::OnExit::DropQueued};  // last: ends before what its jobs use
+  // Last: they end before what their jobs use. What a person waits for has one of its own.
+  Worker worker_{Worker::OnExit::DropQueued}, files_{Worker::OnExit::DropQueued};
 };
 
 }  // namespace strato

@@ -67,6 +67,7 @@ WhatIfForm::WhatIfForm(Session& session, ProblemWhatIf& what_if, QWidget* parent
     : QWidget(parent), session_(session), what_if_(what_if) {
   build();
   connect(&what_if_, &ProblemWhatIf::inputs_changed, this, &WhatIfForm::take_problem);
+  connect(&what_if_, &ProblemWhatIf::opening_changed, this, &WhatIfForm::show_change);
   take_problem();
 }
 
@@ -107,7 +108,8 @@ void WhatIfForm::build_precision(QGridLayout* grid) {
   auto* label = new QLabel(tr("&Precision"), this);
   label->setBuddy(precision_);
   const QString tip =
-      tr("What everything is computed, kept and sent in, as if the model's file had it so");
+      tr("What everything is computed, kept and sent in, as if the model's file had it so: the "
+         "state of the optimizer, too. A second copy of the weights in 32 bits is not counted.");
   label->setToolTip(tip);
   precision_->setToolTip(tip);
   const int line = grid->rowCount();
@@ -272,7 +274,7 @@ void WhatIfForm::show_change() {
             change.precision ? QVariant(static_cast<int>(*change.precision)) : QVariant());
   const bool changed = change != ProblemChange();
   reset_->setEnabled(changed);
-  go_on_->setEnabled(changed);
+  go_on_->setEnabled(changed && !what_if_.opening());
 }
 
 }  // namespace strato

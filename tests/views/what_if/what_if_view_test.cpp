@@ -247,6 +247,30 @@ TEST_F(WhatIfViews, GoesOnWithTheChangedProblem) {
   EXPECT_EQ(view.model().found()->today.step_time, said.step_time);
 }
 
+// A second click opens nothing, and an edit made meanwhile is in what opens.
+TEST_F(WhatIfViews, GoesOnOnceWithTheStrategyAsItIsThen) {
+  WhatIfView view(session_);
+  view.show();
+  open_lenet();
+  view.form().row(WhatIfAxis::Speed).field().setValue(2);
+  int opened = 0;
+  QObject::connect(&session_, &Session::problem_changed, [&] { ++opened; });
+  QTest::mouseClick(&view.form().go_on_button(), Qt::LeftButton);
+  EXPECT_TRUE(view.model().opening());
+  EXPECT_FALSE(view.form().go_on_button().isEnabled());
+  EXPECT_FALSE(view.model().go_on());
+  const Strategy alone = on_one_device(problem(), DeviceId(1));
+  session_.edit(alone, "alone");
+  view.model().settle();
+  EXPECT_FALSE(view.form().go_on_button().isEnabled());  // it is being loaded
+  session_.settle();
+  ASSERT_TRUE(failures_.isEmpty()) << failures_.join('\n').toStdString();
+  EXPECT_EQ(opened, 1);
+  EXPECT_EQ(session_.snapshot().strategy.groups, alone.groups);
+  EXPECT_TRUE(session_.snapshot().label.contains("edited"));
+  EXPECT_FALSE(view.model().opening());
+}
+
 TEST_F(WhatIfViews, TheChangedClusterIsAFile) {
   WhatIfView view(session_);
   view.show();
@@ -357,6 +381,38 @@ TEST_F(WhatIfReplans, StopsRefusesAndIsDropped) {
   view.replan().start({}, QStringLiteral("fails"), 1);
   view.replan().settle();
   EXPECT_TRUE(view.replan().problem().contains("a bug"));
+}
+
+// One that another took the worker from has not begun when it is stopped.
+TEST_F(WhatIfReplans, IsStoppedBeforeItBegins) {
+  WhatIfView view(session_, nullptr, tiny_planners(), tiny_factory(gate_));
+  view.show();
+  open_lenet();
+  ASSERT_TRUE(idle(view));
+  for (int i = 0; i < 20; ++i) {
+    replan(view, "waits");
+    view.replan().start({}, QStringLiteral("dp"), 1);
+    view.replan().stop();
+    view.replan().settle();
+    EXPECT_FALSE(view.replan().stopping());
+    EXPECT_TRUE(view.replan_button().isEnabled());
+  }
+}
+
+TEST_F(WhatIfReplans, AnotherWayOfSimulatingDropsWhatWasFound) {
+  WhatIfView view(session_, nullptr, tiny_planners(), tiny_factory(gate_));
+  view.show();
+  open_lenet();
+  ASSERT_TRUE(idle(view));
+  replan(view, "dp");
+  view.replan().settle();
+  ASSERT_TRUE(view.replan().found());
+  Simulation other = session_.simulation();
+  other.order = TaskOrder::Priority;
+  session_.set_simulation(other);
+  EXPECT_FALSE(view.replan().found());
+  session_.settle();
+  ASSERT_TRUE(idle(view));
 }
 
 TEST_F(WhatIfReplans, ClosesWhileItPlans) {
