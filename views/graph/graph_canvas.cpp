@@ -33,7 +33,7 @@ void GraphCanvas::set_empty_text(const QString& text) {
 
 void GraphCanvas::show_layout(GraphLayout layout) {
   scene_.layout = std::move(layout);
-  scene_.hovered = -1;
+  scene_.hovered = carried_ = -1;
   framed_ = false;
   frame();
   update();
@@ -41,7 +41,7 @@ void GraphCanvas::show_layout(GraphLayout layout) {
 
 void GraphCanvas::change_layout(GraphLayout layout) {
   scene_.layout = std::move(layout);
-  scene_.hovered = -1;
+  scene_.hovered = carried_ = -1;
   keep_in_view();
 }
 
@@ -143,6 +143,7 @@ void GraphCanvas::mousePressEvent(QMouseEvent* event) {
 void GraphCanvas::mouseMoveEvent(QMouseEvent* event) {
   const QPointF at = event->position();
   if (on_map_) return move_by_map(at);
+  if (!scene_.is_laid_out()) carried_ = -1;  // there are other nodes by now
   const double moved = (at - pressed_).manhattanLength(), least = QApplication::startDragDistance();
   if (down_ && carried_ >= 0 && moved > least) {
     down_ = false;

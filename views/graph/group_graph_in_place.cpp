@@ -1,6 +1,8 @@
 // Nodes of the graph view that are opened, or renamed, where they stand.
 #include <QKeyEvent>
 #include <QLineEdit>
+#include <functional>
+#include <utility>
 
 #include "core/base/error.h"
 #include "views/graph/group_graph_view.h"
@@ -12,10 +14,17 @@ namespace {
 
 constexpr int kLeastField = 160;  // px
 
-// A field that ends with Escape, or when it is left.
+// A field that ends with Escape, or when it is left; but not with another window in front.
 class NameField : public QLineEdit {
  public:
   using QLineEdit::QLineEdit;
+  std::function<void()> left;  // with something else in it than at first
+
+  void end() {
+    if (std::exchange(ended_, true)) return;
+    hide();
+    deleteLater();
+  }
 
  protected:
   bool event(QEvent* event) override {
@@ -26,17 +35,22 @@ class NameField : public QLineEdit {
     return QLineEdit::event(event);
   }
   void keyPressEvent(QKeyEvent* event) override {
-    if (event->key() == Qt::Key_Escape) {
-      hide();
-      return deleteLater();
-    }
+    if (event->key() == Qt::Key_Escape) return end();
     QLineEdit::keyPressEvent(event);
     event->accept();  // nothing that is typed is for the graph
   }
   void focusOutEvent(QFocusEvent* event) override {
     QLineEdit::focusOutEvent(event);
-    if (event->reason() != Qt::PopupFocusReason) deleteLater();
+    if (ended_ || event->reason() == Qt::PopupFocusReason ||
+        event->reason() == Qt::ActiveWindowFocusReason)
+      return;
+    if (left && text() != first_) left();
+    end();
   }
+
+ private:
+  const QString first_ = text();
+  bool ended_ = false;
 };
 
 bool is_same(const GraphLevel& a, const GraphLevel& b) {
@@ -88,7 +102,7 @@ void GroupGraphView::lay_out_part(GraphLevel level, GraphContent content) {
   part_.inside = {std::move(content), {}};
   if (part_.inside.content.nodes.empty()) {
     pending_ = false;
-    return;
+    return open_again();
   }
   part_dot_.request(layout_request(part_.inside.content, direction_));
 }
@@ -102,6 +116,17 @@ void GroupGraphView::part_laid_out(const GraphLayout& layout) {
   parts_.push_back(std::move(part_));
   const GraphLevel opened = parts_.back().level;
   show_parts(fixed, opened);
+  open_again();
+}
+
+// The next of what was open before the groups had other names.
+void GroupGraphView::open_again() {
+  while (!pending_ && !reopened_.empty()) {
+    const GraphLevel level = std::move(reopened_.front());
+    reopened_.erase(reopened_.begin());
+    const int node = node_for(canvas_->scene().content, level);
+    if (node >= 0) open_in_place(canvas_->scene().content.nodes[static_cast<std::size_t>(node)]);
+  }
 }
 
 // With what was opened on it.
@@ -180,30 +205,36 @@ void GroupGraphView::rename_selected() {
   field->selectAll();
   field->show();
   field->setFocus();
-  connect(field, &QLineEdit::returnPressed, this,
-          [this, field, group, problem = problem_] {
-            if (problem == problem_ && problem == session_.snapshot().problem) {
-              rename_to(group, field->text().trimmed(), *field);
-            } else {
-              field->deleteLater();
-            }
-          });
+  connect(field, &QLineEdit::returnPressed, this, [this, field, group, problem = problem_] {
+    if (!rename_to(*problem, group, field->text().trimmed())) return;  // it stays, to be mended
+    field->end();
+    canvas_->setFocus();
+  });
+  // Once what the focus goes to has had its click: that may be about the groups as they are.
+  field->left = [this, field, group, problem = problem_] {
+    QMetaObject::invokeMethod(
+        this, [this, group, problem, name = field->text().trimmed()] {
+          rename_to(*problem, group, name);
+        },
+        Qt::QueuedConnection);
+  };
 }
 
-void GroupGraphView::rename_to(GroupId group, const QString& name, QLineEdit& field) {
+// False: it cannot be called so, and the hint tells why.
+bool GroupGraphView::rename_to(const Problem& of, GroupId group, const QString& name) {
+  if (&of != problem_.get() || problem_ != session_.snapshot().problem) return true;  // it is gone
   const Snapshot& shown = session_.snapshot();
   const QString before = text(problem_->grouping->group(group).name);
   Strategy wanted;
   try {
     wanted = renamed({*problem_, *shown.opened, shown.strategy, {}}, group, name.toStdString());
   } catch (const InputError& error) {
-    return bar_->set_hint(QString::fromUtf8(error.what()));  // the field stays, to be mended
+    bar_->set_hint(QString::fromUtf8(error.what()));
+    return false;
   }
-  field.hide();
-  field.deleteLater();
-  canvas_->setFocus();
   session_.edit(wanted, name.isEmpty() ? tr("%1: its own name").arg(before)
                                        : tr("%1 is called %2").arg(before, name));
+  return true;
 }
 
 }  // namespace strato

@@ -77,7 +77,11 @@ void GroupGraphView::problem_changed() {
     }
     ++search_job_;
     searching_ = false;
+    std::vector<GraphLevel> open;
+    for (const OpenedPart& part : parts_) open.push_back(part.level);
+    open.insert(open.end(), reopened_.begin(), reopened_.end());
     load_level();
+    reopened_ = std::move(open);
     if (!bar_->query().isEmpty()) query_changed(bar_->query());
     return;
   }
@@ -133,6 +137,7 @@ void GroupGraphView::load_level() {
   pending_ = true;
   dot_.cancel();
   forget_parts();
+  reopened_.clear();
   update_path();
   bar_->set_hint({});
   const GraphLevel level = levels_.empty() ? GraphLevel{} : levels_.back();
@@ -203,6 +208,7 @@ void GroupGraphView::layout_done(const GraphLayout& plain, const QString& hint) 
   const auto& selected = canvas_->scene().selected;
   const auto first = std::ranges::find(selected, 1);
   if (first != selected.end()) canvas_->reveal(static_cast<int>(first - selected.begin()));
+  open_again();
 }
 
 bool GroupGraphView::is_selected(const GraphNode& node) const {
@@ -272,6 +278,7 @@ void GroupGraphView::hovered(int node) {
 // All that is selected, or else the node's group: placed are groups, not their ops.
 void GroupGraphView::drag(int node) {
   if (!problem_ || problem_ != session_.snapshot().problem) return;
+  if (static_cast<std::size_t>(node) >= canvas_->scene().content.nodes.size()) return;
   const GraphNode& hit = canvas_->scene().content.nodes[static_cast<std::size_t>(node)];
   std::vector<GroupId> groups = hit.groups;
   if (hit.group.valid()) groups = {hit.group};

@@ -20,8 +20,6 @@
 #include "views/graph/trace.h"
 #include "views/models/session.h"
 
-class QLineEdit;
-
 namespace strato {
 
 class GroupGraphView : public QWidget {
@@ -83,7 +81,8 @@ class GroupGraphView : public QWidget {
   void part_laid_out(const GraphLayout& layout);
   void show_parts(const QPointF& fixed_before, const GraphLevel& fixed);
   void forget_parts();
-  void rename_to(GroupId group, const QString& name, QLineEdit& field);
+  void open_again();
+  bool rename_to(const Problem& of, GroupId group, const QString& name);
 
   // group_graph_overlay.cpp: what the colours and marks say
   void read_placement();
@@ -128,6 +127,7 @@ class GroupGraphView : public QWidget {
   DrawnGraph base_;                // without what is opened in place
   std::vector<OpenedPart> parts_;  // opened in place, in the order in which they were
   OpenedPart part_;                // that is laid out
+  std::vector<GraphLevel> reopened_;  // to be opened in place as before, one after the other
   std::uint64_t part_job_ = 0;
   bool pending_ = false;                // content or layout are under way
   std::optional<GraphLayout> other_;  // the same content laid out the other way, for comparison

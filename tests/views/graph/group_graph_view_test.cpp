@@ -357,6 +357,92 @@ TEST_F(GraphViewTest, GroupsAreRenamedByHand) {
   EXPECT_TRUE(failures_.isEmpty()) << failures_.join('\n').toStdString();
 }
 
+TEST_F(GraphViewTest, ANameIsTakenWhenTheFieldIsLeft) {
+  open_lenet();
+  show();
+  click(0);
+  const GroupId group = scene().content.nodes[0].group;
+  const auto shown = [&]() -> QLineEdit* {
+    for (auto* edit : view_->canvas().findChildren<QLineEdit*>()) {
+      if (!edit->isHidden()) return edit;
+    }
+    return nullptr;
+  };
+  const auto leave_with = [&](const QString& name, Qt::FocusReason reason) {
+    press(Qt::Key_F2);
+    auto* field = shown();
+    ASSERT_NE(field, nullptr);
+    field->setText(name);
+    QFocusEvent left(QEvent::FocusOut, reason);
+    QCoreApplication::sendEvent(field, &left);
+    EXPECT_EQ(field->isHidden(), reason != Qt::ActiveWindowFocusReason);
+    session_.settle();
+    laid_out();
+    if (reason == Qt::ActiveWindowFocusReason) QTest::keyClick(field, Qt::Key_Escape);
+    EXPECT_EQ(shown(), nullptr);
+  };
+  const auto name = [&] { return text(problem().grouping->group(group).name); };
+  const QString own = name();
+  leave_with(own, Qt::MouseFocusReason);
+  leave_with("later", Qt::ActiveWindowFocusReason);  // and Escape
+  EXPECT_EQ(session_.undo_stack().count(), 0);
+  EXPECT_EQ(name(), own);
+  leave_with("first", Qt::MouseFocusReason);
+  ASSERT_TRUE(wait_until([&] { return name() == "first"; }));
+  session_.settle();
+  laid_out();
+  EXPECT_EQ(session_.undo_stack().count(), 1);
+  // One that cannot be is told, and the field goes all the same.
+  leave_with(text(problem().grouping->group(GroupId(2)).name), Qt::TabFocusReason);
+  ASSERT_TRUE(wait_until([&] { return says("another"); }));
+  EXPECT_EQ(name(), "first");
+  EXPECT_EQ(session_.undo_stack().count(), 1);
+}
+
+TEST_F(GraphViewTest, WhatIsOpenInPlaceStaysSoWithOtherNames) {
+  open_lenet();
+  show();
+  for (const std::size_t n : {0u, 1u}) {
+    click(n);
+    press(Qt::Key_Space);
+    laid_out();
+  }
+  ASSERT_EQ(view_->opened_in_place().size(), 2u);
+  const std::size_t count = node_count();
+  click(0);
+  press(Qt::Key_F2);
+  auto* field = view_->canvas().findChild<QLineEdit*>();
+  ASSERT_NE(field, nullptr);
+  field->setText("first");
+  QTest::keyClick(field, Qt::Key_Return);
+  session_.settle();
+  ASSERT_TRUE(wait_until([&] { return view_->opened_in_place().size() == 2; }));
+  laid_out();
+  EXPECT_EQ(scene().content.nodes[0].name, "first");
+  EXPECT_TRUE(scene().content.nodes[0].frame);
+  EXPECT_EQ(node_count(), count);
+  session_.regroup(3);  // other groups: all is closed
+  session_.settle();
+  laid_out();
+  EXPECT_TRUE(view_->opened_in_place().empty());
+}
+
+// The groups are others between the press on a node and the move.
+TEST_F(GraphViewTest, APressedNodeThatIsGoneIsNotCarried) {
+  open_lenet();
+  show();
+  int begun = 0;
+  QObject::connect(&view_->canvas(), &GraphCanvas::node_dragged, [&] { ++begun; });
+  const QPoint last = middle(node_count() - 1);
+  QTest::mousePress(&view_->canvas(), Qt::LeftButton, Qt::NoModifier, last);
+  session_.regroup(2);
+  session_.settle();
+  laid_out();
+  QTest::mouseMove(&view_->canvas(), last + QPoint(40, 40));
+  QTest::mouseRelease(&view_->canvas(), Qt::LeftButton, Qt::NoModifier, last + QPoint(40, 40));
+  EXPECT_EQ(begun, 0);
+}
+
 TEST_F(GraphViewTest, WhatWasFoundIsFoundAnewAfterASimulation) {
   open_lenet();
   show();
