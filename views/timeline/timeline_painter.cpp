@@ -158,7 +158,7 @@ void TimelinePainter::paint_row(QPainter& painter, const RowLayout::Place& place
 // A folded block takes the colour that fills most of the slices looked at: all when few, else a
 // sample, for each is somewhere else in memory.
 double TimelinePainter::busiest_entry(const SliceRow& row, const Fold& fold, std::uint8_t& entry) {
-  constexpr std::size_t kSample = 12;
+  constexpr std::size_t kSample = 8;
   std::array<std::uint8_t, 2 * kSample> seen;
   std::size_t count = 0;
   const std::size_t stride = std::max<std::size_t>(1, fold.count() / kSample);
