@@ -79,16 +79,19 @@ TEST(TrainCommand, CtrlCKeepsWeightsAndSaysHowToGoOn) {
   EXPECT_GT(json_of(budget)["steps"].get<int>(), 3) << "it begins where the other one stopped";
 }
 
-TEST(TrainCommand, AKilledProcessEndsTheOthersWithTheCheckpointKept) {
+TEST(TrainCommand, AKilledProcessEndsTheOthersWhichGoOnTogetherLater) {
   TemporaryFolder folder;
-  const std::string master = free_master();
+  std::string master = free_master(), steps = "100000000";
   const auto rank = [&](const char* number) {
-    return train_arguments({"--steps", "100000000", "--checkpoint", folder / "c", "--rank", number,
-                            "--processes", "2", "--master", master, "--set", "patience=3"});
+    return train_arguments({"--steps", steps, "--checkpoint", folder / "c", "--rank", number,
+                            "--processes", "2", "--master", master, "--set", "patience=3",
+                            "--json"});
   };
   const pid_t other = start_cli(rank("1"));
   std::thread killer([&] {
     wait_until([&] { return fs::exists(folder / "c.rank1"); });
+    const auto first_save = fs::last_write_time(folder / "c.rank1");
+    wait_until([&] { return fs::last_write_time(folder / "c.rank1") != first_save; });
     ::kill(other, SIGKILL);
     wait_for(other);
   });
@@ -98,6 +101,20 @@ TEST(TrainCommand, AKilledProcessEndsTheOthersWithTheCheckpointKept) {
   EXPECT_NE(first.err.find("is lost"), std::string::npos) << first.err;
   EXPECT_NE(first.err.find("checkpoint is kept"), std::string::npos) << first.err;
   EXPECT_TRUE(fs::exists(folder / "c"));
+
+  // When there are as many steps already, none is made.
+  const auto again = [&] {
+    master = free_master();
+    const pid_t second = start_cli(rank("1"));
+    const auto made = json_of(run_cli(rank("0")))["steps"].get<int>();
+    wait_for(second);
+    return made;
+  };
+  steps = "1";
+  const int there = again();
+  EXPECT_GT(there, 1) << "it begins where the other one ended";
+  steps = std::to_string(there + 3);
+  EXPECT_EQ(again(), there + 3);
 }
 
 TEST(TrainCommand, RefusesWhatItCannotDo) {
