@@ -71,6 +71,21 @@ TEST_F(BeforeLessonsTest, CostsThatAreGoneAreTold) {
   EXPECT_EQ(problem().graph->batch(), 16);
 }
 
+// Lessons that begin while it is on its way back.
+TEST_F(BeforeLessonsTest, WhatIsOnItsWayBackIsNotLost) {
+  open_lenet();
+  const Digest graph = problem().graph->digest();
+  before_.remember(session_);
+  play_something();
+  ASSERT_FALSE(problem().graph->digest() == graph);
+  ASSERT_TRUE(before_.give_back(session_));
+  before_.remember(session_);
+  play_something();
+  ASSERT_TRUE(before_.give_back(session_));
+  session_.settle();
+  EXPECT_EQ(problem().graph->digest(), graph);
+}
+
 // A run comes back with its history.
 TEST_F(BeforeLessonsTest, TheRunComesBackWithItsTree) {
   open_workspace();

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <SQLiteCpp/SQLiteCpp.h>
+
 #include <QProcess>
 #include <cstdio>
 
@@ -159,6 +161,56 @@ TEST_F(CrashTest, WhatWasShownMayBeGone) {
   other.open_workspace(file());
   other.settle();
   EXPECT_TRUE(other.snapshot().problem);
+}
+
+// Two runs that found the same: the one that was shown.
+TEST_F(CrashTest, TheRunThatWasShownIsShownAgain) {
+  open_workspace();
+  open_lenet();
+  for (int run = 0; run < 2; ++run) {
+    session_.start_search(QStringLiteral("dp-allreduce-proportional"), {});
+    ASSERT_TRUE(wait_until([&] { return session_.search().state == SearchState::Idle; }));
+    session_.settle();
+    session_.settle();
+  }
+  const auto runs = session_.workspace()->runs();
+  ASSERT_EQ(runs.size(), 2u);
+  for (const RunRow shown : {runs[1].id, runs[0].id}) {
+    session_.show_run(shown);
+    session_.settle();
+    session_.settle();
+    const auto last = last_shown(*session_.workspace());
+    ASSERT_TRUE(last);
+    EXPECT_EQ(last->run, shown);
+    EXPECT_FALSE(last->edited);
+  }
+  // As it was written before runs were named, and with a run that is gone.
+  Workspace workspace(file());
+  const std::string row = std::to_string(*runs[0].best);
+  for (const std::string& text : {row, "99999/" + row, "x/" + row, "/" + row}) {
+    workspace.set_setting("window/shown", text);
+    ASSERT_TRUE(last_shown(workspace)) << text;
+    EXPECT_TRUE(last_shown(workspace)->run) << text;
+  }
+  for (const char* text : {"/", "1/", "1/x", "1/99999", "1/1/1"}) {
+    workspace.set_setting("window/shown", text);
+    EXPECT_FALSE(last_shown(workspace)) << text;
+  }
+}
+
+TEST_F(CrashTest, WhatWasShownMayBeDamaged) {
+  open_workspace();
+  open_lenet();
+  edit(0);
+  session_.settle();
+  session_.settle();
+  SQLite::Database(file().string(), SQLite::OPEN_READWRITE)
+      .exec("UPDATE value SET bytes = x'00' WHERE digest IN (SELECT json FROM strategy)");
+  EXPECT_FALSE(last_shown(*session_.workspace()));
+  Session other;
+  other.open_workspace(file());
+  other.settle();
+  EXPECT_TRUE(other.workspace());
 }
 
 // Undo is where one was, too.

@@ -87,6 +87,23 @@ TEST_F(OwnGroups, OfASearchAreShownEditedAndUndone) {
   EXPECT_TRUE(shown().has_own_groups());
 }
 
+// Names make no other groups: what is about the problem's groups goes on.
+TEST_F(OwnGroups, AreNotThoseThatAreOnlyCalledOtherwise) {
+  open_lenet();
+  session_.decide({GroupId(1)}, decision_on_device(DeviceId(1)), "move");
+  const auto edited = shown().edited;
+  ASSERT_FALSE(edited.empty());
+  Strategy renamed = shown().strategy;
+  renamed.grouping =
+      std::make_shared<const Grouping>(problem().grouping->renamed(GroupId(0), "mine"));
+  session_.edit(renamed, "rename");
+  session_.settle();
+  EXPECT_EQ(problem().grouping->group(GroupId(0)).name, "mine");
+  EXPECT_FALSE(shown().has_own_groups());
+  EXPECT_EQ(shown().edited, edited);
+  EXPECT_TRUE(failures_.isEmpty()) << failures_.join('\n').toStdString();
+}
+
 TEST_F(OwnGroups, SelectionFollowsItsOps) {
   open_lenet();
   search("op-by-op");

@@ -330,5 +330,41 @@ TEST_F(SessionTest, AnEmptyWorkspaceTakesWhatIsDoneInIt) {
   EXPECT_TRUE(there);
 }
 
+// What was still on its way from one workspace is not shown in another.
+TEST_F(SessionTest, ALoadBelongsToItsWorkspace) {
+  open_workspace();
+  open_lenet();
+  session_.start_search(QStringLiteral("dp-allreduce-proportional"), {});
+  ASSERT_TRUE(wait_until([&] { return session_.search().state == SearchState::Idle; }));
+  session_.settle();
+  session_.settle();
+  const std::filesystem::path first = session_.workspace()->file();
+  Session other;
+  other.open_workspace(first);
+  other.open_workspace(folder_.filePath("second.strata").toStdString(), false);
+  other.settle();
+  EXPECT_EQ(other.snapshot().problem, nullptr);
+  EXPECT_TRUE(other.workspace()->models().empty());
+  other.open_workspace(first);
+  other.settle();
+  ASSERT_NE(other.snapshot().problem, nullptr);
+  EXPECT_EQ(other.snapshot().strategy, session_.snapshot().strategy);
+}
+
+// A workspace that has nothing to do with what is open, or on its way.
+TEST_F(SessionTest, AnotherWorkspaceNeedNotKnowWhatIsOpen) {
+  open_workspace();
+  open_lenet();
+  const auto shown = session_.snapshot().problem;
+  session_.open_cluster(sample("clusters/tag-testbed.json"));
+  session_.open_workspace(folder_.filePath("second.strata").toStdString(), false, false);
+  session_.settle();
+  EXPECT_EQ(session_.snapshot().problem, shown);
+  EXPECT_TRUE(session_.workspace()->models().empty());
+  EXPECT_TRUE(session_.workspace()->clusters().empty());
+  open_lenet();  // the same again is this workspace's own
+  EXPECT_EQ(session_.workspace()->models().size(), 1u);
+}
+
 }  // namespace
 }  // namespace strato
