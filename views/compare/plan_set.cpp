@@ -22,7 +22,7 @@ PlanSet::~PlanSet() {
 void PlanSet::set_active(bool active) {
   active_ = active;
   for (const auto& member : members_) member->use(this, active);
-  refresh();
+  if (active) refresh();  // a hidden page tells nothing: it may be going with all that listens
 }
 
 bool PlanSet::add(const SecondChoice& choice, const SecondPlan* like) {

@@ -76,6 +76,10 @@ QWidget* SyncForm::add_line(const QString& name, QWidget* field, QWidget* labell
   return label;
 }
 
+SyncForm::~SyncForm() {
+  for (QObject* field : findChildren<QObject*>()) field->disconnect(this);
+}
+
 void SyncForm::build() {
   grid_ = new QGridLayout(this);
   grid_->setContentsMargins(0, 0, 0, 0);

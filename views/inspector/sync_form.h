@@ -30,6 +30,7 @@ class SyncForm : public QWidget {
  public:
   // `compact`: nothing but a line of text while there is nothing to change.
   SyncForm(Session& session, bool compact, QWidget* parent = nullptr);
+  ~SyncForm() override;
   void show_variables(std::vector<OpId> updates);
 
   QComboBox& synchroniser() { return *synchroniser_; }

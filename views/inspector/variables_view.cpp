@@ -69,6 +69,9 @@ VariablesView::VariablesView(Session& session, Shape shape, QWidget* parent)
   refresh_note();
 }
 
+// A field of the form that loses the focus with the view would edit, and the view would hear of it.
+VariablesView::~VariablesView() { delete form_; }
+
 void VariablesView::build_table(bool wide) {
   sorted_->setSourceModel(model_);
   sorted_->setSortRole(VariableModel::SortRole);

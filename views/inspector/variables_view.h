@@ -20,6 +20,7 @@ class VariablesView : public QWidget {
  public:
   enum class Shape { Wide, Upright };
   explicit VariablesView(Session& session, Shape shape = Shape::Wide, QWidget* parent = nullptr);
+  ~VariablesView() override;
 
   VariableModel& model() { return *model_; }
   QTableView& table() { return *table_; }
