@@ -39,10 +39,7 @@ bool ComparisonModel::has_ids_of_session() const {
 
 // The strategy of the snapshot is the outcome's at this moment, and may be ahead of it at others.
 void ComparisonModel::take_outcome() {
-  const Snapshot& snapshot = session_.snapshot();
-  to_.reset();
-  if (snapshot.problem && snapshot.outcome)
-    to_ = {snapshot.label, snapshot.problem, snapshot.strategy, snapshot.outcome};
+  to_ = compared(session_.snapshot());
   refresh();
 }
 
@@ -64,16 +61,13 @@ void ComparisonModel::set_to(SecondPlan* to) {
 
 void ComparisonModel::take_other() {
   other_to_.reset();
-  if (other_ && other_->plan()) {
-    const OtherPlan& plan = *other_->plan();
-    other_to_ = {plan.label, plan.problem, plan.strategy, plan.outcome};
-  }
+  if (other_ && other_->plan()) other_to_ = compared(*other_->plan());
   refresh();
 }
 
 void ComparisonModel::refresh() {
   const std::shared_ptr<const OtherPlan> from = second_ ? second_->plan() : nullptr;
-  const std::optional<Side>& to_now = side_to();
+  const std::optional<ComparedPlan>& to_now = side_to();
   // One of them is still simulated in another way: it will be told when it is there.
   const bool alike = from && to_now &&
                      from->outcome->timeline->options == to_now->outcome->timeline->options;

@@ -10,7 +10,7 @@
 #include <optional>
 
 #include "core/compare/compare_plans.h"
-#include "views/models/second_plan.h"
+#include "views/compare/compared_plan.h"
 
 namespace strato {
 
@@ -46,15 +46,9 @@ class ComparisonModel : public QObject {
   void changed();  // the comparison or busy()
 
  private:
-  struct Side {
-    QString label;
-    std::shared_ptr<const Problem> problem;
-    Strategy strategy;
-    std::shared_ptr<const Outcome> outcome;
-  };
   void take_outcome();
   void take_other();
-  const std::optional<Side>& side_to() const { return other_ ? other_to_ : to_; }
+  const std::optional<ComparedPlan>& side_to() const { return other_ ? other_to_ : to_; }
   void refresh();
   void finish(std::uint64_t job, std::shared_ptr<const ShownComparison> found,
               const QString& problem);
@@ -62,7 +56,7 @@ class ComparisonModel : public QObject {
   Session& session_;
   QPointer<SecondPlan> second_;
   QPointer<SecondPlan> other_;
-  std::optional<Side> to_, other_to_;  // as they were simulated last
+  std::optional<ComparedPlan> to_, other_to_;  // as they were simulated last
   std::shared_ptr<const Outcome> compared_from_, compared_to_;
   QString label_from_, label_to_;
   std::shared_ptr<const ShownComparison> shown_;

@@ -88,22 +88,19 @@ bool PlanSet::has_ids_of_session() const {
 
 // The strategy of the snapshot is the outcome's at this moment, and may be ahead of it at others.
 void PlanSet::take_outcome() {
-  const Snapshot& snapshot = session_.snapshot();
-  reference_.reset();
-  if (snapshot.problem && snapshot.outcome)
-    reference_ = {snapshot.label, snapshot.problem, snapshot.strategy, snapshot.outcome};
+  reference_ = compared(session_.snapshot());
   refresh();
 }
 
 // Those that are simulated as the plan shown is: the others will tell when they are.
-std::vector<PlanSet::Side> PlanSet::sides(std::vector<SecondChoice>& choices) const {
-  std::vector<Side> result;
+std::vector<ComparedPlan> PlanSet::sides(std::vector<SecondChoice>& choices) const {
+  std::vector<ComparedPlan> result;
   if (!reference_) return result;
   for (std::size_t m = 0; m < members_.size(); ++m) {
     const std::shared_ptr<const OtherPlan>& plan = members_[m]->plan();
     if (!plan || plan->outcome->timeline->options != reference_->outcome->timeline->options)
       continue;
-    result.push_back({plan->label, plan->problem, plan->strategy, plan->outcome});
+    result.push_back(compared(*plan));
     choices.push_back(asked_[m]);
   }
   result.push_back(*reference_);
@@ -118,7 +115,7 @@ void PlanSet::refresh() {
   }
   auto all = sides(choices);
   std::vector<std::shared_ptr<const Outcome>> outcomes;
-  for (const Side& side : all) outcomes.push_back(side.outcome);
+  for (const ComparedPlan& side : all) outcomes.push_back(side.outcome);
   const QString label = all.empty() ? QString() : all.back().label;
   const bool known = (shown_ || comparing_) && outcomes == compared_ &&
                      choices == compared_choices_ && label == compared_label_;
@@ -139,7 +136,7 @@ void PlanSet::refresh() {
       QString problem;
       try {
         std::vector<std::string> labels;
-        for (const Side& side : all) labels.push_back(side.label.toStdString());
+        for (const ComparedPlan& side : all) labels.push_back(side.label.toStdString());
         std::vector<PlanToCompare> plans;
         for (std::size_t i = 0; i < all.size(); ++i)
           plans.push_back({labels[i], *all[i].problem, all[i].strategy, *all[i].outcome});

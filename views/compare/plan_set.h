@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/compare/plan_matrix.h"
-#include "views/models/second_plan.h"
+#include "views/compare/compared_plan.h"
 
 namespace strato {
 
@@ -47,21 +47,15 @@ class PlanSet : public QObject {
   void changed();  // members, the matrix or busy()
 
  private:
-  struct Side {
-    QString label;
-    std::shared_ptr<const Problem> problem;
-    Strategy strategy;
-    std::shared_ptr<const Outcome> outcome;
-  };
   void take_outcome();
   void member_changed();
   void refresh();
-  std::vector<Side> sides(std::vector<SecondChoice>& choices) const;
+  std::vector<ComparedPlan> sides(std::vector<SecondChoice>& choices) const;
 
   Session& session_;
   std::vector<std::unique_ptr<SecondPlan>> members_;
   std::vector<SecondChoice> asked_;  // by member
-  std::optional<Side> reference_;    // as it was simulated last
+  std::optional<ComparedPlan> reference_;    // as it was simulated last
   std::shared_ptr<const ShownMatrix> shown_;
   std::vector<std::shared_ptr<const Outcome>> compared_;  // what the matrix is, or will be, of
   std::vector<SecondChoice> compared_choices_;

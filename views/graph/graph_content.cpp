@@ -254,4 +254,10 @@ LayoutRequest layout_request(const GraphContent& content, FlowDirection directio
   return request;
 }
 
+OpTimes op_times_of(const Problem& problem, OpTimes known) {
+  if (known) return known;
+  return std::make_shared<const std::vector<Nanos>>(
+      mean_op_times(*problem.graph, *problem.cluster, *problem.cost));
+}
+
 }  // namespace strato

@@ -64,6 +64,10 @@ GraphLevel level_of(const GraphNode& node, const Grouping& grouping);
 // Its ops: of a group and a bundle all of them; of a boundary none.
 std::vector<OpId> ops_of(const GraphNode& node, const Grouping& grouping);
 
+// mean_op_times() of the problem: `known`, or made now.
+using OpTimes = std::shared_ptr<const std::vector<Nanos>>;
+OpTimes op_times_of(const Problem& problem, OpTimes known);
+
 // `op_times`: see mean_op_times. At most kMostNodes nodes beside the boundary (more are bundled) and
 // kMostEdges edges, the heaviest; edges between groups are one for both directions, drawn the way
 // that the forward pass flows. Equal blocks are marked.

@@ -132,10 +132,7 @@ void GroupGraphView::regroup(const QString& label,
     QString error;
     Strategy wanted;
     try {
-      if (!times) {
-        times = std::make_shared<const std::vector<Nanos>>(
-            mean_op_times(*problem->graph, *problem->cluster, *problem->cost));
-      }
+      times = op_times_of(*problem, std::move(times));
       wanted = change({*problem, *opened, strategy, *times});
     } catch (const std::exception& thrown) {
       error = QString::fromUtf8(thrown.what());

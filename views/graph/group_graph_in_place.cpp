@@ -83,10 +83,7 @@ void GroupGraphView::open_in_place(const GraphNode& node) {
   pending_ = true;
   worker_.post([this, job = ++part_job_, problem = problem_, times = op_times_,
                 level = level_of(node, *problem_->grouping)]() mutable {
-    if (!times) {
-      times = std::make_shared<const std::vector<Nanos>>(
-          mean_op_times(*problem->graph, *problem->cluster, *problem->cost));
-    }
+    times = op_times_of(*problem, std::move(times));
     auto content = std::make_shared<GraphContent>(parts_of(*problem, level, *times));
     QMetaObject::invokeMethod(
         this,

@@ -142,10 +142,7 @@ void GroupGraphView::load_level() {
   bar_->set_hint({});
   const GraphLevel level = levels_.empty() ? GraphLevel{} : levels_.back();
   worker_.post([this, job = ++content_job_, problem = problem_, level, times = op_times_]() mutable {
-    if (!times) {
-      times = std::make_shared<const std::vector<Nanos>>(
-          mean_op_times(*problem->graph, *problem->cluster, *problem->cost));
-    }
+    times = op_times_of(*problem, std::move(times));
     auto content = std::make_shared<GraphContent>(content_of(*problem, level, *times));
     QMetaObject::invokeMethod(
         this,

@@ -119,7 +119,7 @@ class GroupGraphView : public QWidget {
   GraphLegend* legend_line_;
   Legend legend_;
   std::shared_ptr<const Problem> problem_;
-  std::shared_ptr<const std::vector<Nanos>> op_times_;  // made with the first level
+  OpTimes op_times_;  // made with the first level
   std::vector<GraphLevel> levels_;
   std::vector<OpId> picked_;  // the scope that was clicked
   std::optional<GraphLevel> came_from_;
