@@ -9,7 +9,9 @@
 
 #include "app/cli/command.h"
 #include "app/cli/context.h"
+#include "app/cli/interrupt.h"
 #include "app/cli/output.h"
+#include "app/cli/recorder.h"
 #include "app/cli/simulation_options.h"
 #include "core/base/error.h"
 #include "core/base/file.h"
@@ -145,8 +147,10 @@ std::vector<std::string> joined(std::vector<std::string> left,
 // A run of what-ifs on one plan.
 class Report {
  public:
-  Report(const WhatIfCommand& options, LoadedPlan plan)
+  // `interrupt` ends planning anew, with the best so far.
+  Report(const WhatIfCommand& options, LoadedPlan plan, Interrupt& interrupt)
       : options_(options),
+        interrupt_(interrupt),
         plan_(std::move(plan)),
         changer_(plan_.problem, options.source.costs.sources()),
         simulate_(options.simulate()) {}
@@ -262,14 +266,20 @@ class Report {
 
  private:
   // Searches start from the plan as it is.
-  PlanResult planned_anew(const ChangedProblem& changed) const {
+  PlanResult planned_anew(const ChangedProblem& changed) {
     PlannerOptions options;
     options.iterations = options_.iterations;
     options.seed = options_.seed;
     const Strategy carried = carry_over(plan_.strategy, changed);
     if (!carried.grouping && keeps_results(carried)) options.seeds = {carried};
-    Observer silent;
-    return run_planner(*plugins().planner(options_.replan), changed.problem, options, silent, {});
+    Recorder progress(changed.problem, options_.replan, options);
+    interrupt_.arm();
+    PlanResult result = run_planner(*plugins().planner(options_.replan), changed.problem, options,
+                                    progress, interrupt_.token());
+    progress.finish(&result,
+                    interrupt_.requested() ? RunState::Stopped : RunState::Finished);
+    if (interrupt_.requested()) remark("stopped: planned anew is the best so far");
+    return result;
   }
 
   // "network", or "network=0.25:8" or "network=0.25:8:12".
@@ -292,6 +302,7 @@ class Report {
   }
 
   const WhatIfCommand& options_;
+  Interrupt& interrupt_;
   LoadedPlan plan_;
   ProblemChanger changer_;
   Simulate simulate_;
@@ -304,9 +315,10 @@ class Report {
 int what_if(const WhatIfCommand& options, const Command& command) {
   if (!options.replan.empty()) plugins().planner(options.replan);  // refuses an unknown one
   check_writable(options.save_cluster, options.source.files());
+  Interrupt interrupt;
   LoadedPlan plan = load_plan(options.source);
   for (const std::string& line : plan.unmatched) remark(line);
-  Report report(options, std::move(plan));
+  Report report(options, std::move(plan), interrupt);
   report.change();
   if (!options.curve.empty()) report.curve();
   if (!options.scaling.empty()) report.scaling();

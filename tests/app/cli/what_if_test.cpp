@@ -85,6 +85,15 @@ TEST(WhatIfCommand, OtherGpusPrecisionAndPlannedAnew) {
   EXPECT_EQ(half["change"], "float16");
 }
 
+TEST(WhatIfCommand, PlanningAnewIsSeenAndEndsWithTheBestSoFar) {
+  const TemporaryFolder folder;
+  const std::string plan = plan_of(folder, "lenet", "64");
+  OnTerminal terminal({"what-if", "--plan", plan, "network=2", "--replan", "mcts", "--iterations",
+                       "100000000"});
+  ASSERT_TRUE(terminal.wait_for_text("mcts: ", 2));
+  EXPECT_EQ(terminal.interrupt(), 0);
+}
+
 TEST(WhatIfCommand, RefusesNonsense) {
   const TemporaryFolder folder;
   const std::string plan = plan_of(folder, "lenet", "64");
