@@ -88,8 +88,17 @@ CREATE TRIGGER annotation_of_run AFTER DELETE ON run BEGIN
 END;
 )sql";
 
-constexpr Migration kMigrations[] = {
-    {1, kVersion1}, {2, kVersion2}, {3, kVersion3}, {4, kVersion4}, {5, kVersion5}};
+// Searches that wait for their turn, by place and then by row.
+constexpr const char* kVersion6 = R"sql(
+CREATE TABLE queued (
+  id INTEGER PRIMARY KEY AUTOINCREMENT, place INTEGER NOT NULL,
+  model INTEGER NOT NULL REFERENCES model(id), cluster INTEGER NOT NULL REFERENCES cluster(id),
+  planner TEXT NOT NULL, options TEXT NOT NULL, groups TEXT NOT NULL, created TEXT NOT NULL
+);
+)sql";
+
+constexpr Migration kMigrations[] = {{1, kVersion1}, {2, kVersion2}, {3, kVersion3},
+                                     {4, kVersion4}, {5, kVersion5}, {6, kVersion6}};
 
 }  // namespace
 

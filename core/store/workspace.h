@@ -27,6 +27,7 @@ using StrategyRow = std::int64_t;
 using RunRow = std::int64_t;
 using TrainingRow = std::int64_t;
 using LaunchRow = std::int64_t;
+using QueuedRow = std::int64_t;
 
 struct StoredModel {
   ModelRow id = 0;
@@ -105,9 +106,19 @@ struct StoredLaunch {  // of a strategy on real processes
   std::string job, folder;  // for Launcher::attach(): "slurm:4711", and its folder; may be empty
 };
 
+struct StoredQueued {  // a search that has not begun
+  QueuedRow id = 0;
+  ModelRow model = 0;
+  ClusterRow cluster = 0;
+  std::string planner;
+  std::string options;  // as a run's
+  std::string groups;   // strategy_file.h text that names their ops; empty: as the model's options say
+  std::string created;  // ISO 8601, UTC
+};
+
 class Workspace {
  public:
-  static constexpr int kSchemaVersion = 5;
+  static constexpr int kSchemaVersion = 6;
   // Opens, or creates when there is no such file. `read_only` never writes, not even the schema: a
   // file of an older version is read into memory as it is now, and data_version() stays.
   explicit Workspace(const std::filesystem::path& file, bool read_only = false);
@@ -128,6 +139,9 @@ class Workspace {
   LaunchRow add(const StoredLaunch& launch);  // with its id when it has one: comes back
   void update(const StoredLaunch& launch);    // state, measured, note, result, job and folder
   void remove_launch(LaunchRow launch);
+  QueuedRow add(const StoredQueued& queued);  // behind those that are there
+  void remove_queued(QueuedRow queued);
+  void order_queued(const std::vector<QueuedRow>& order);  // those named stand so, the others behind
   void remove_run(RunRow run);  // with its history, tree, tags and note; strategies stay
   void rename_strategy(StrategyRow strategy, std::string_view label);
   // Instead of what was said about it before; an empty one takes that away. Throws InputError when
@@ -152,11 +166,15 @@ class Workspace {
   std::vector<StoredLaunch> launches() const;  // without result
   std::optional<StoredLaunch> launch(LaunchRow id) const;
 
+  std::vector<StoredQueued> queued() const;  // in the order in which they are to be done
+
   // Of those that have one.
   std::map<StoredItem, Annotation> annotations() const;
   Annotation annotation(const StoredItem& item) const;  // empty: nothing was said
 
   std::optional<std::string> setting(std::string_view key) const;
+  // Those whose key begins so, by key.
+  std::map<std::string, std::string> settings(std::string_view prefix) const;
   void set_setting(std::string_view key, std::string_view value);
 
   // Changes whenever any connection has written: views poll it.

@@ -276,6 +276,17 @@ std::optional<std::string> Workspace::setting(std::string_view key) const {
   });
 }
 
+std::map<std::string, std::string> Workspace::settings(std::string_view prefix) const {
+  return state_->guarded([&] {
+    Statement row =
+        state_->prepare("SELECT key, value FROM setting WHERE substr(key, 1, length(?1)) = ?1");
+    row.bind(1, std::string(prefix));
+    std::map<std::string, std::string> found;
+    while (row.executeStep()) found.emplace(text(row, 0), text(row, 1));
+    return found;
+  });
+}
+
 // PRAGMA data_version moves with the writes of other connections only, total_changes with our own.
 std::int64_t Workspace::data_version() const {
   return state_->guarded([&] {
