@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/sim/lifetimes.h"
+#include "views/timeline/slice_row.h"
 
 namespace strato {
 namespace {
@@ -49,6 +50,20 @@ std::int64_t MemoryCurve::highest(std::int64_t from, std::int64_t to) const {
   const auto last = std::upper_bound(times_.begin(), times_.end(), to) - times_.begin();
   return std::max(at(from),
                   highest_of(static_cast<std::size_t>(first), static_cast<std::size_t>(last)));
+}
+
+std::int64_t MemoryCurve::Walk::highest(std::int64_t from, std::int64_t to) {
+  const std::vector<std::int64_t>& times = curve_.times_;
+  const auto first_later = [&](std::int64_t time, std::size_t begin) {
+    return first_not([&](std::size_t i) { return times[i] <= time; }, begin, times.size(), guess_);
+  };
+  at_ = from == to_ ? end_ : first_later(from, at_);
+  to_ = to;
+  end_ = at_ == times.size() || times[at_] > to ? at_ : first_later(to, at_);
+  const std::int64_t before = at_ == 0 ? curve_.resident_ : curve_.levels_[0][at_ - 1];
+  if (end_ == at_) return before;
+  guess_ = end_ - at_;
+  return std::max(before, curve_.highest_of(at_, end_));
 }
 
 std::int64_t MemoryCurve::highest_of(std::size_t first, std::size_t last) const {

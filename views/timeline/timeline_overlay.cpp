@@ -3,49 +3,45 @@
 #include <QPainterPath>
 #include <cmath>
 
-#include "views/style/marks.h"
 #include "views/style/fitting_name.h"
+#include "views/style/marks.h"
 #include "views/style/style.h"
 #include "views/style/text.h"
+#include "views/timeline/joined_bars.h"
 #include "views/timeline/timeline_painter.h"
 
 namespace strato {
 
 // Outlines where slices are wide enough, a line under them where not; steps joined where the row
 // changes.
-void TimelinePainter::paint_critical(QPainter& painter) {
-  const QColor colour = style::critical(dark_);
-  const double left = scene_.mapping.left, right = left + scene_.mapping.width;
-  painter.setBrush(Qt::NoBrush);
+void TimelinePainter::paint_critical(QPainter& painter, const QSize& size, bool pinned) {
   for (const RowLayout::Place& place : scene_.layout.places) {
-    const SliceRow& slices = scene_.rows->rows[place.row].slices;
-    const auto& marked = scene_.on_critical_path[place.row];
-    const int y = row_y(place);
-    double drawn_to = left - 1;
-    auto i =
-        std::lower_bound(marked.begin(), marked.end(), slices.first_after(scene_.mapping.begin));
-    while (i != marked.end()) {
-      const double x0 = scene_.mapping.x(static_cast<double>(slices.start[*i]));
-      const double x1 = scene_.mapping.x(static_cast<double>(slices.end[*i]));
-      if (x0 > right) break;
-      if (x1 - x0 >= 6) {
-        painter.setPen(QPen(colour, 2));
-        painter.drawRect(QRectF(std::max(x0, left - 4) + 1, y + 2,
-                                std::min(x1, right + 4) - std::max(x0, left - 4) - 2,
-                                place.height - 4));
-      } else if (x1 > drawn_to) {
-        const double from = std::max(x0, drawn_to);
-        drawn_to = std::max(x1, from + 1);
-        painter.fillRect(QRectF(from, y + place.height - 4, drawn_to - from, 3), colour);
-      } else {  // all that ends where something is drawn already
-        const std::size_t next = slices.first_after(scene_.mapping.time(drawn_to));
-        i = std::lower_bound(i + 1, marked.end(), next);
-        continue;
-      }
-      ++i;
-    }
+    if (place.pinned == pinned && in_sight(place, size)) paint_critical_row(painter, place);
   }
-  paint_critical_line(painter, colour);
+  paint_critical_line(painter, style::critical(dark_));
+}
+
+void TimelinePainter::paint_critical_row(QPainter& painter, const RowLayout::Place& place) {
+  const QColor colour = style::critical(dark_);
+  const double left = scene_.mapping.left - 4, right = left + scene_.mapping.width + 8;
+  const SliceRow& slices = scene_.rows->rows[place.row].slices;
+  const auto& marked = scene_.on_critical_path[place.row];
+  const int y = row_y(place);
+  painter.setBrush(Qt::NoBrush);
+  painter.setPen(QPen(colour, 2));
+  JoinedBars lines(painter);
+  fold_marked(slices, marked, scene_.mapping, [&](const Fold& fold) {
+    const std::uint32_t first = marked[fold.first], last = marked[fold.last - 1];
+    const double x0 = scene_.mapping.x(static_cast<double>(slices.start[first]));
+    const double x1 = scene_.mapping.x(static_cast<double>(slices.end[last]));
+    const double from = std::max(x0, left), to = std::min(x1, right);
+    if (x1 - x0 < kOutlinePixels) {
+      lines.add(QRectF(from, y + place.height - 4, std::max(1.0, to - from), 3), colour);
+    } else {
+      lines.flush();
+      painter.drawRect(QRectF(from + 1, y + 2, to - from - 2, place.height - 4));
+    }
+  });
 }
 
 // From step to step where the path changes rows, at most every few pixels: steps in between are
@@ -59,8 +55,9 @@ void TimelinePainter::paint_critical_line(QPainter& painter, const QColor& colou
   const auto& tasks = scene_.rows->timeline->tasks;
   const auto first_at = [&](double time, std::size_t from) {
     const auto found = std::partition_point(
-        steps.begin() + static_cast<std::ptrdiff_t>(from), steps.end(),
-        [&](const CriticalStep& s) { return static_cast<double>(tasks[s.task].start.value) < time; });
+        steps.begin() + static_cast<std::ptrdiff_t>(from), steps.end(), [&](const CriticalStep& s) {
+          return static_cast<double>(tasks[s.task].start.value) < time;
+        });
     return static_cast<std::size_t>(found - steps.begin());
   };
   std::optional<QPointF> last;
@@ -123,7 +120,8 @@ void TimelinePainter::paint_arrows(QPainter& painter) {
 void TimelinePainter::paint_arrow(QPainter& painter, const QPointF& from, const QPointF& to) {
   constexpr double kFar = 8000, kHead = 5;  // px: what is out of sight by far is drawn as if nearer
   const double low = scene_.mapping.left - kFar, high = scene_.mapping.left + kFar;
-  const QPointF a(std::clamp(from.x(), low, high), from.y()), b(std::clamp(to.x(), low, high), to.y());
+  const QPointF a(std::clamp(from.x(), low, high), from.y()),
+      b(std::clamp(to.x(), low, high), to.y());
   const double bend = std::clamp(std::abs(b.x() - a.x()) / 2, 8.0, 60.0);
   QPainterPath path(a);
   path.cubicTo(a + QPointF(bend, 0), b - QPointF(bend, 0), b);
@@ -176,8 +174,7 @@ void TimelinePainter::paint_markers(QPainter& painter, const QSize& size) {
   if (shown != StepShown::Measured)
     marker(scene_.rows->timeline->step_time, tr("step"), QPen(ink_, 1));
   if (shown != StepShown::Simulated && scene_.rows->measured) {
-    marker(scene_.rows->measured->step_time, tr("measured"),
-           QPen(style::selection(dark_), 1));
+    marker(scene_.rows->measured->step_time, tr("measured"), QPen(style::selection(dark_), 1));
   }
 }
 

@@ -7,6 +7,7 @@
 
 #include "views/style/fitting_name.h"
 #include "views/style/style.h"
+#include "views/timeline/joined_bars.h"
 #include "views/timeline/why_strip.h"
 
 namespace strato {
@@ -99,7 +100,7 @@ void TimelinePainter::paint_rows(QPainter& painter, const QSize& size, bool pinn
   for (const RowLayout::Place& place : scene_.layout.places) {
     if (place.pinned == pinned && in_sight(place, size)) paint_row(painter, place);
   }
-  if (scene_.critical) paint_critical(painter);
+  if (scene_.critical) paint_critical(painter, size, pinned);
   paint_outlines(painter);
   paint_arrows(painter);
   if (!pinned) return;
@@ -150,15 +151,16 @@ void TimelinePainter::paint_row(QPainter& painter, const RowLayout::Place& place
   } else {
     if (row.kind == RowKind::Compute && !row.measured && scene_.why && scene_.reasons)
       paint_gaps(painter, place);
+    JoinedBars bars(painter);
     fold_slices(row.slices, scene_.mapping,
-                [&](const Fold& fold) { paint_fold(painter, place, fold); });
+                [&](const Fold& fold) { paint_fold(painter, bars, place, fold); });
   }
 }
 
 // A folded block takes the colour that fills most of the slices looked at: all when few, else a
 // sample, for each is somewhere else in memory.
 double TimelinePainter::busiest_entry(const SliceRow& row, const Fold& fold, std::uint8_t& entry) {
-  constexpr std::size_t kSample = 8;
+  constexpr std::size_t kSample = 32;
   std::array<std::uint8_t, 2 * kSample> seen;
   std::size_t count = 0;
   const std::size_t stride = std::max<std::size_t>(1, fold.count() / kSample);
@@ -193,7 +195,7 @@ void TimelinePainter::hatch(QPainter& painter, const QRectF& box, const SliceFil
   }
 }
 
-void TimelinePainter::paint_fold(QPainter& painter, const RowLayout::Place& place,
+void TimelinePainter::paint_fold(QPainter& painter, JoinedBars& bars, const RowLayout::Place& place,
                                  const Fold& fold) {
   const TimelineRow& row = scene_.rows->rows[place.row];
   const SliceRow& slices = row.slices;
@@ -208,16 +210,17 @@ void TimelinePainter::paint_fold(QPainter& painter, const RowLayout::Place& plac
   double density = 1;
   if (fold.count() > 1) density = busiest_entry(slices, fold, entry);
   const SliceFill& fill = fills_[entry];
-  const bool hatched =
-      is_communication(scene_.rows->timeline->program->tasks[slices.task[fold.first]].kind);
+  const bool hatched = scene_.rows->communication[slices.task[fold.first].index()];
   if (hatched && box.width() >= 4) {
+    bars.flush();
     hatch(painter, box, fill, dim);
   } else {
     QColor colour = dim ? fill.dim : fill.solid;
     if (density < 0.95) colour = mixed(ground_, colour, 0.3 + 0.7 * density);
-    painter.fillRect(box, colour);
+    bars.add(box, colour);
   }
   if (fold.count() == 1 && box.width() >= kMinTextWidth && place.height >= kRowHeight) {
+    bars.flush();
     paint_slice_text(painter, box, slices.task[fold.first], hatched, dim);
   }
 }
@@ -294,14 +297,23 @@ void TimelinePainter::paint_memory(QPainter& painter, const RowLayout::Place& pl
   const double to =
       std::min(scene_.mapping.left + scene_.mapping.width, scene_.mapping.x(step_end));
   const double limit_y = base - static_cast<double>(capacity) / top * height;
+  // Columns whose upper edges fall on the same pixel are one bar.
+  const auto snapped = [&](double y) {
+    return vector_ ? y : std::round(y * scene_.dpr) / scene_.dpr;
+  };
+  JoinedBars bars(painter), over(painter);
+  MemoryCurve::Walk walk(curve);
   for (double x = std::floor(from); x < to; x += 1) {
-    const std::int64_t bytes = curve.highest(static_cast<std::int64_t>(scene_.mapping.time(x)),
-                                             static_cast<std::int64_t>(scene_.mapping.time(x + 1)));
-    const double h = static_cast<double>(bytes) / top * height;
-    const double fit = std::min(h, base - limit_y);
-    painter.fillRect(QRectF(x, base - fit, 1, fit), fill);
-    if (bytes > capacity) painter.fillRect(QRectF(x, base - h, 1, h - fit), red);
+    const std::int64_t bytes = walk.highest(static_cast<std::int64_t>(scene_.mapping.time(x)),
+                                            static_cast<std::int64_t>(scene_.mapping.time(x + 1)));
+    const double upper = base - static_cast<double>(bytes) / top * height;
+    const double fit = snapped(std::max(upper, limit_y));
+    bars.add(QRectF(x, fit, 1, base - fit), fill);
+    if (bytes <= capacity) continue;
+    over.add(QRectF(x, snapped(upper), 1, fit - snapped(upper)), red);
   }
+  bars.flush();
+  over.flush();
   if (to > from && !roomy) {
     const bool over = curve.peak() > capacity;
     painter.fillRect(QRectF(from, std::round(limit_y), to - from, 1),

@@ -20,6 +20,8 @@
 
 namespace strato {
 
+class JoinedBars;
+
 struct TimelineScene {
   const TimelineRows* rows = nullptr;
   RowLayout layout;
@@ -70,11 +72,13 @@ class TimelinePainter {
   void paint_grid(QPainter& painter, const QSize& size);
   void paint_rows(QPainter& painter, const QSize& size, bool pinned);
   void paint_row(QPainter& painter, const RowLayout::Place& place);
-  void paint_fold(QPainter& painter, const RowLayout::Place& place, const Fold& fold);
+  void paint_fold(QPainter& painter, JoinedBars& bars, const RowLayout::Place& place,
+                  const Fold& fold);
   void paint_slice_text(QPainter& painter, const QRectF& box, TaskId task, bool hatched, bool dim);
   void paint_header(QPainter& painter, const RowLayout::Place& place);
   void paint_memory(QPainter& painter, const RowLayout::Place& place);
-  void paint_critical(QPainter& painter);
+  void paint_critical(QPainter& painter, const QSize& size, bool pinned);
+  void paint_critical_row(QPainter& painter, const RowLayout::Place& place);
   void paint_critical_line(QPainter& painter, const QColor& colour);
   void paint_outlines(QPainter& painter);
   void paint_arrows(QPainter& painter);

@@ -29,13 +29,12 @@ std::vector<SliceRow> lanes_of(std::vector<TaskId> tasks, const Timeline& timeli
   return lanes;
 }
 
-// Ranks may have many transfers and collectives under way at once: one more lane for each would push
-// all else out of sight. What finds no free lane waits for the first that ends.
+// Ranks may have many transfers and collectives under way at once: one more lane for each would
+// push all else out of sight. What finds no free lane waits for the first that ends.
 std::vector<SliceRow> measured_lanes(std::vector<TaskId> tasks, const Timeline& measured) {
   constexpr std::size_t kMostLanes = 3;
-  std::erase_if(tasks, [&](TaskId task) {
-    return measured.tasks[task].end <= measured.tasks[task].start;
-  });
+  std::erase_if(
+      tasks, [&](TaskId task) { return measured.tasks[task].end <= measured.tasks[task].start; });
   sort_by_start(tasks, measured);
   std::vector<SliceRow> lanes(1);
   const auto free_from = [](const SliceRow& lane) {
@@ -83,6 +82,8 @@ class Maker {
     result_.measured = std::move(measured);
     result_.memory = memory_curves(*result_.timeline);
     result_.critical = critical_path(*result_.timeline);
+    for (const Task& task : result_.timeline->program->tasks)
+      result_.communication.push_back(is_communication(task.kind));
   }
 
   TimelineRows make() {
@@ -166,8 +167,7 @@ std::vector<RowSlice> places_of(const TimelineRows& rows, TaskId task) {
   for (std::size_t r = 0; r < rows.rows.size(); ++r) {
     const SliceRow& slices = rows.rows[r].slices;
     if (slices.size() == 0) continue;
-    const auto start =
-        static_cast<double>(rows.timeline_of(rows.rows[r]).tasks[task].start.value);
+    const auto start = static_cast<double>(rows.timeline_of(rows.rows[r]).tasks[task].start.value);
     std::size_t i = slices.first_starting(start, 0);
     while (i < slices.size() && slices.start[i] == static_cast<std::int64_t>(start)) {
       if (slices.task[i] == task) places.push_back({r, i});

@@ -21,9 +21,9 @@ struct TimelineRow {
   RowKind kind = RowKind::Header;
   int section = 0;  // rows of a section collapse under its header
   std::string label;
-  DeviceId device;  // of device rows
-  LinkId link;      // of link rows
-  SliceRow slices;  // empty for headers and memory rows
+  DeviceId device;        // of device rows
+  LinkId link;            // of link rows
+  SliceRow slices;        // empty for headers and memory rows
   bool measured = false;  // its slices are as measured, else as simulated
 };
 
@@ -48,6 +48,7 @@ struct TimelineRows {
   IdVector<DeviceId, MemoryCurve> memory;
   std::vector<CriticalStep> critical;
   std::vector<std::vector<RowSlice>> critical_places;  // of each critical step (see places_of)
+  std::vector<bool> communication;                     // per task: it moves data, and is hatched
   std::size_t slice_count = 0;
 
   const Timeline& timeline_of(const TimelineRow& row) const {
@@ -105,7 +106,8 @@ struct RowFilter {
   std::vector<bool> collapsed;  // per section; missing: open
   bool memory = true, links = true;
   StepShown step = StepShown::Simulated;
-  std::set<RowKey> hidden, pinned;  // a hidden header hides its section; pinned ones are never hidden
+  std::set<RowKey> hidden,
+      pinned;  // a hidden header hides its section; pinned ones are never hidden
   // Every word must be in the name of the machine, device, GPU, stream or link, in any letter case.
   std::string words = {};
 };

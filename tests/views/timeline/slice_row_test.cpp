@@ -57,6 +57,47 @@ TEST(Folding, WideSlicesStandAloneAndBlocksAreSmall) {
   }
 }
 
+TEST(Folding, AnyGuessFindsTheSameSlice) {
+  for (unsigned seed = 1; seed < 20; ++seed) {
+    const SliceRow row = random_row(seed, 60, 20);
+    for (double time = -5; time < static_cast<double>(row.end.back()) + 9; time += 7) {
+      for (std::size_t from = 0; from <= row.size(); from += 3) {
+        std::size_t expected = from;
+        while (expected < row.size() && static_cast<double>(row.start[expected]) < time) ++expected;
+        for (const std::size_t guess : {0, 1, 2, 9, 40, 1000})
+          ASSERT_EQ(row.first_starting(time, from, guess), expected) << from << ", " << guess;
+      }
+    }
+  }
+}
+
+TEST(Folding, MarkedSlicesAreAllShownOnceAndBlocksAreSmall) {
+  std::mt19937 random(11);
+  for (unsigned seed = 1; seed < 60; ++seed) {
+    const SliceRow row = random_row(seed, 400, 1 + static_cast<int>(seed) * 4);
+    std::vector<std::uint32_t> marked;
+    for (std::uint32_t i = 0; i < row.size(); ++i)
+      if (random() % (1 + seed % 5) == 0) marked.push_back(i);
+    const TimeMapping m{static_cast<double>(seed * 30), 0.2 * seed, 100, 500};
+    const double smallest = kFoldPixels * m.ns_per_px;
+    auto expected = static_cast<std::size_t>(
+        std::ranges::lower_bound(marked, row.first_after(m.begin)) - marked.begin());
+    fold_marked(row, marked, m, [&](const Fold& fold) {
+      ASSERT_EQ(fold.first, expected);
+      ASSERT_GT(fold.last, fold.first);
+      expected = fold.last;
+      for (std::size_t i = fold.first; fold.count() > 1 && i < fold.last; ++i) {
+        const std::uint32_t at = marked[i];
+        EXPECT_LT(static_cast<double>(row.end[at] - row.start[at]), smallest);
+        EXPECT_LT(static_cast<double>(row.start[at] - row.start[marked[fold.first]]), smallest);
+      }
+    });
+    EXPECT_TRUE(expected == marked.size() ||
+                static_cast<double>(row.start[marked[expected]]) > m.end());
+  }
+  fold_marked(SliceRow(), {}, TimeMapping(), [](const Fold&) { FAIL(); });
+}
+
 TEST(Folding, CostsPixelsNotSlices) {
   SliceRow row;
   for (std::int64_t i = 0; i < 1'000'000; ++i)
@@ -131,6 +172,27 @@ TEST(MemoryCurve, HighestOfAnyStretchAgreesWithBruteForce) {
       EXPECT_EQ(curve.highest(static_cast<std::int64_t>(from), static_cast<std::int64_t>(to)),
                 *std::max_element(value.begin() + static_cast<long>(from),
                                   value.begin() + static_cast<long>(to) + 1));
+    }
+  }
+}
+
+TEST(MemoryCurve, AWalkFindsWhatASearchFinds) {
+  std::mt19937 random(4);
+  for (int round = 0; round < 60; ++round) {
+    std::vector<MemoryCurve::Change> changes;
+    for (int i = 0; i < round * 5; ++i) {
+      const auto at = static_cast<std::int64_t>(random() % 900);
+      changes.push_back({at, 1 + static_cast<std::int64_t>(random() % 100)});
+      changes.push_back({at + 1 + static_cast<std::int64_t>(random() % 100), -1});
+    }
+    const MemoryCurve curve(50, changes);
+    MemoryCurve::Walk walk(curve);
+    std::int64_t from = static_cast<std::int64_t>(random() % 40) - 20;
+    while (from < 1200) {
+      const std::int64_t to = from + static_cast<std::int64_t>(random() % 60);
+      ASSERT_EQ(walk.highest(from, to), curve.highest(from, to)) << from << ".." << to;
+      from = random() % 3 == 0 ? to + static_cast<std::int64_t>(random() % 20)
+                               : from + (to - from) / (1 + static_cast<std::int64_t>(random() % 2));
     }
   }
 }
