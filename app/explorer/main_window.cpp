@@ -352,8 +352,10 @@ void MainWindow::compare_perspective() {
 }
 
 void MainWindow::closeEvent(QCloseEvent* event) {
-  if (!launch_->may_close() || !queue_view_->may_close()) return event->ignore();
+  const bool asks = storing_ == nullptr;  // once
+  if (asks && (!launch_->may_close() || !queue_view_->may_close())) return event->ignore();
   if (QWidget* field = focusWidget()) field->clearFocus();  // what is typed in it counts
+  if (!all_is_stored()) return event->ignore();
   if (remembers_) {
     QSettings settings;
     settings.setValue(QStringLiteral("window/geometry"), saveGeometry());

@@ -97,6 +97,8 @@ class MainWindow : public QMainWindow {
   void open_lesson();
   void begin_first_lesson();
   void use_lesson_workspace(bool on);
+  bool all_is_stored();
+  void show_storing();
   void teach_perspective();
   void show_keys();
   void show_about();
@@ -151,6 +153,7 @@ class MainWindow : public QMainWindow {
   QToolButton* cancel_;
   QMenu* recent_ = nullptr;
   QPointer<QMessageBox> failure_;
+  QLabel* storing_ = nullptr;  // while the window waits for a slow disk before it closes
 };
 
 }  // namespace strato

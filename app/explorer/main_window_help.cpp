@@ -119,7 +119,7 @@ void MainWindow::build_lessons() {
 void MainWindow::use_lesson_workspace(bool on) {
   if (!remembers_) return;
   const QString own = lesson_workspace();
-  const Workspace* open = session_.workspace();
+  const WorkspaceLists* open = session_.workspace();
   const QString now = open ? QString::fromStdString(open->file().string()) : QString();
   if (on) {
     if (!simulation_before_lessons_) simulation_before_lessons_ = session_.simulation();

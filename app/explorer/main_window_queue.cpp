@@ -1,12 +1,16 @@
 // The queue of searches, runs in one chart, and where one goes on at the next start.
 #include <QDockWidget>
+#include <QLabel>
 #include <QStatusBar>
+#include <QTimer>
+#include <chrono>
 
 #include "app/explorer/header_bar.h"
 #include "app/explorer/last_workspace.h"
 #include "app/explorer/main_window.h"
 #include "app/explorer/open_files.h"
 #include "views/charts/charts_view.h"
+#include "views/style/style.h"
 #include "views/workspace/queue_view.h"
 
 namespace strato {
@@ -47,6 +51,32 @@ void MainWindow::add_to_queue(int seeds) {
 void MainWindow::show_convergence(const std::vector<RunRow>& runs) {
   show_view(charts_);
   charts_->show_convergence(runs);
+}
+
+// Before the window goes, what was done in it is on the disk, however slow that is.
+bool MainWindow::all_is_stored() {
+  using namespace std::chrono_literals;
+  if (session_.store_all(storing_ ? 0ms : 60ms)) return true;
+  if (!storing_) show_storing();
+  QTimer::singleShot(50ms, this, &QWidget::close);
+  return false;
+}
+
+void MainWindow::show_storing() {
+  for (QWidget* part : findChildren<QWidget*>(Qt::FindDirectChildrenOnly)) part->setEnabled(false);
+  const WorkspaceLists* workspace = session_.workspace();
+  storing_ = new QLabel(
+      tr("Writing the last changes to %1…")
+          .arg(workspace ? QString::fromStdString(workspace->file().filename().string()) : QString()),
+      this);
+  storing_->setTextFormat(Qt::PlainText);
+  storing_->setAutoFillBackground(true);
+  storing_->setFrameShape(QFrame::Box);
+  storing_->setMargin(4 * style::kGrid);
+  storing_->setMaximumWidth(width() - 8 * style::kGrid);
+  storing_->adjustSize();
+  storing_->move(rect().center() - storing_->rect().center());
+  storing_->show();
 }
 
 void MainWindow::open_last() {

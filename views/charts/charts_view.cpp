@@ -215,18 +215,23 @@ void ChartsView::refresh_history() {
 
 // The latest training that has begun.
 void ChartsView::refresh_training() {
-  Parts& p = *parts_;
   training_stale_ = false;
-  std::vector<LossPoint> losses;
-  QString planner;
-  if (const Workspace* workspace = session_.workspace()) {
-    const std::vector<StoredTraining> trainings = workspace->trainings();
+  if (!session_.workspace()) return show_training({}, {});
+  session_.ask_workspace(this, [this](const Workspace& workspace) -> std::function<void()> {
+    std::vector<LossPoint> losses;
+    QString planner;
+    const std::vector<StoredTraining> trainings = workspace.trainings();
     for (auto training = trainings.rbegin(); training != trainings.rend() && losses.empty();
          ++training) {
-      losses = workspace->losses(training->id);
+      losses = workspace.losses(training->id);
       planner = QString::fromStdString(training->planner);
     }
-  }
+    return [this, losses = std::move(losses), planner] { show_training(losses, planner); };
+  });
+}
+
+void ChartsView::show_training(const std::vector<LossPoint>& losses, const QString& planner) {
+  Parts& p = *parts_;
   p.training_view->setVisible(!losses.empty());
   if (losses.empty()) return;
   const std::vector<QPointF> loss = loss_over_steps(losses, false),

@@ -40,6 +40,7 @@ class ChartsView : public QWidget {
   void refresh();
   void refresh_history();
   void refresh_training();
+  void show_training(const std::vector<LossPoint>& losses, const QString& planner);
   void refresh_course();
   void refresh_devices();
   void recolour();

@@ -91,7 +91,7 @@ ConvergenceView::ConvergenceView(Session& session, QWidget* parent)
   connect(&session_, &Session::workspace_changed, this,
           [this, last = session.workspace() ? session.workspace()->file()
                                              : std::filesystem::path()]() mutable {
-            const Workspace* workspace = session_.workspace();
+            const WorkspaceLists* workspace = session_.workspace();
             const auto file = workspace ? workspace->file() : std::filesystem::path();
             if (std::exchange(last, file) != file) {  // rows there are other runs
               wanted_.clear();
@@ -104,7 +104,9 @@ ConvergenceView::ConvergenceView(Session& session, QWidget* parent)
     poll();
   });
   poll_.setInterval(1000);
-  connect(&poll_, &QTimer::timeout, this, &ConvergenceView::poll);
+  connect(&poll_, &QTimer::timeout, this, [this] {
+    if (isVisible()) session_.look_at_workspace();  // more often than when nobody sees it
+  });
   poll_.start();
   redraw();
 }
@@ -167,15 +169,15 @@ void ConvergenceView::show_runs(const std::vector<RunRow>& runs) {
 
 // Writes of any program move the version.
 void ConvergenceView::poll() {
-  const Workspace* workspace = session_.workspace();
-  if (!isVisible() || (workspace && workspace->data_version() == version_)) return;
-  read_now();
+  if (!isVisible()) return;
+  const WorkspaceLists* workspace = session_.workspace();
+  if (!workspace || !workspace->is_read() || workspace->version() != version_) read_now();
 }
 
 void ConvergenceView::read_now() {
-  const Workspace* workspace = session_.workspace();
-  if (!workspace) return take(++job_, {}, {});
-  version_ = workspace->data_version();
+  const WorkspaceLists* workspace = session_.workspace();
+  version_ = workspace ? workspace->version() : -1;
+  if (version_ < 0) return take(++job_, {}, {});  // none, or it is being opened
   Digest model, cluster;
   if (const auto& opened = session_.snapshot().opened) {
     model = opened->graph->digest();

@@ -10,13 +10,13 @@ namespace {
 // Of "mcts #3", where a workspace has it and its best strategy is what is shown.
 std::optional<RunRow> stored_run(const Session& session) {
   const QString& name = session.search().run;
-  const Workspace* workspace = session.workspace();
+  const WorkspaceLists* workspace = session.workspace();
   const qsizetype number = name.lastIndexOf(QLatin1Char('#'));
   if (workspace == nullptr || number < 0 || session.snapshot().label != name) return std::nullopt;
   bool is_number = false;
   const RunRow row = name.mid(number + 1).toLongLong(&is_number);
   if (!is_number) return std::nullopt;
-  const auto run = workspace->run(row);
+  const StoredRun* run = workspace->run(row);
   return run && run->best ? std::optional(row) : std::nullopt;
 }
 

@@ -86,7 +86,7 @@ void EditHistory::take_outcome() {
 
 // Rows of another workspace mean nothing; what is known without them stays.
 void EditHistory::take_workspace() {
-  const Workspace* workspace = session_.workspace();
+  const WorkspaceLists* workspace = session_.workspace();
   const std::filesystem::path file = workspace ? workspace->file() : std::filesystem::path();
   if (std::exchange(workspace_, file) != file) {
     version_ = -1;
@@ -97,34 +97,29 @@ void EditHistory::take_workspace() {
 }
 
 void EditHistory::read_stored() {
-  Workspace* workspace = session_.workspace();
+  const WorkspaceLists* workspace = session_.workspace();
   if (workspace == nullptr || !graph_) return arrange();
-  try {
-    const std::int64_t version = workspace->data_version();
-    if (version == version_) return;
-    version_ = version;
-    std::vector<ModelRow> models;
-    for (const StoredModel& model : workspace->models())
-      if (model.digest == graph_->digest()) models.push_back(model.id);
-    std::optional<ClusterRow> cluster;
-    for (const StoredCluster& stored : workspace->clusters())
-      if (stored.digest == cluster_->digest()) cluster = stored.id;
-    std::unordered_map<StrategyRow, Digest> digests;
-    const std::vector<StoredStrategy> all = workspace->strategies();
-    for (const StoredStrategy& stored : all) digests.emplace(stored.id, stored.digest);
-    for (const StoredStrategy& stored : all) {
-      if (stored.cluster != cluster || std::ranges::find(models, stored.model) == models.end())
-        continue;
-      State& state = state_of(stored.digest);
-      state.stored = stored.id;
-      if (!stored.label.empty()) state.name = QString::fromStdString(stored.label);
-      state.step_time = Nanos(stored.step_time_ns);
-      state.feasible = stored.feasible;
-      if (stored.parent && digests.contains(*stored.parent))
-        state.parent = digests.at(*stored.parent);
-    }
-  } catch (const InputError&) {
-    version_ = -1;  // the workspace dock tells
+  if (!workspace->is_read()) {
+    version_ = -1;
+    return arrange();
+  }
+  if (std::exchange(version_, workspace->version()) == workspace->version()) return;
+  std::vector<ModelRow> models;
+  for (const StoredModel& model : workspace->models())
+    if (model.digest == graph_->digest()) models.push_back(model.id);
+  std::optional<ClusterRow> cluster;
+  for (const StoredCluster& stored : workspace->clusters())
+    if (stored.digest == cluster_->digest()) cluster = stored.id;
+  for (const StoredStrategy& stored : workspace->strategies()) {
+    if (stored.cluster != cluster || std::ranges::find(models, stored.model) == models.end())
+      continue;
+    State& state = state_of(stored.digest);
+    state.stored = stored.id;
+    if (!stored.label.empty()) state.name = QString::fromStdString(stored.label);
+    state.step_time = Nanos(stored.step_time_ns);
+    state.feasible = stored.feasible;
+    const StoredStrategy* parent = stored.parent ? workspace->strategy(*stored.parent) : nullptr;
+    if (parent) state.parent = parent->digest;
   }
   arrange();
 }

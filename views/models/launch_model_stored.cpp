@@ -101,7 +101,7 @@ void LaunchModel::take_launched(std::uint64_t job, const std::string& name) {
 }
 
 void LaunchModel::keep(const StoredLaunch& launch) {
-  const Workspace* workspace = session_.workspace();
+  const WorkspaceLists* workspace = session_.workspace();
   if (!workspace || session_.snapshot().problem != problem_of_plan_) return;
   stored_in_ = workspace->file();
   keeping_ = true;
@@ -131,7 +131,7 @@ void LaunchModel::store(const LaunchEnd& end) {
     launch.measured_ns = end.measured->result.step_time.value;
     launch.result = result_text(end.measured->result);
   }
-  const Workspace* workspace = session_.workspace();
+  const WorkspaceLists* workspace = session_.workspace();
   if (keeping_) {
     end_ = launch;
   } else if (row_ == 0) {
@@ -149,18 +149,17 @@ void LaunchModel::show_stored(LaunchRow launch) { open_stored(launch, false); }
 void LaunchModel::follow_stored(LaunchRow launch) { open_stored(launch, true); }
 
 void LaunchModel::open_stored(LaunchRow row, bool follow) {
-  const Workspace* workspace = session_.workspace();
-  if (running() || !workspace) return;
-  try {
-    const auto launch = workspace->launch(row);
-    if (!launch) return;
-    session_.show_strategy(launch->strategy,
-                           [guard = QPointer<LaunchModel>(this), launch = *launch, follow] {
-                             if (guard) guard->take_opened(launch, follow);
-                           });
-  } catch (const InputError& error) {
-    emit session_.failed(QString::fromUtf8(error.what()));
-  }
+  if (running()) return;
+  session_.ask_workspace(this, [this, row, follow](const Workspace& workspace) -> std::function<void()> {
+    const auto launch = workspace.launch(row);
+    if (!launch) return nullptr;
+    return [this, launch = *launch, follow] {
+      if (running()) return;
+      session_.show_strategy(launch.strategy, [guard = QPointer<LaunchModel>(this), launch, follow] {
+        if (guard) guard->take_opened(launch, follow);
+      });
+    };
+  });
 }
 
 void LaunchModel::take_opened(const StoredLaunch& launch, bool follow) {

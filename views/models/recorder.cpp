@@ -9,6 +9,9 @@
 namespace strato {
 namespace {
 
+// The settings that the window needs at once: what a person demands of strategies.
+constexpr std::string_view kListedSettings = "constraints/";
+
 // None: those of before stay (a run that goes on and failed then).
 void save_curves(Workspace& workspace, RunRow run, const std::vector<PlanResult::Curve>& curves) {
   if (!curves.empty()) workspace.set_setting(curves_key(run), curves_text(curves));
@@ -27,6 +30,11 @@ struct Recorder::State {
   bool knows_stored = false;  // rows has those of the problem that were stored before, too
   std::optional<StoredRun> run;
   std::unique_ptr<RunLock> lock;  // while the run is searched
+  std::int64_t version = -1;      // of the workspace, as it was told last
+  bool tell_waits = false;        // a job that tells what is there
+  // A workspace has just been opened: the problem that may be stored in it, and the one before.
+  std::optional<RecordedProblem> offered;
+  std::unique_ptr<State> former;
 
   void leave_run() {
     lock.reset();
@@ -45,7 +53,10 @@ Recorder::Recorder(Callbacks callbacks)
       callbacks_(std::move(callbacks)),
       worker_(std::make_unique<Worker>(Worker::OnExit::FinishQueued)) {}
 
-Recorder::~Recorder() { worker_.reset(); }
+Recorder::~Recorder() {
+  ending_ = true;
+  worker_.reset();
+}
 
 void Recorder::post(std::function<void(State&)> job) {
   worker_->post([this, job = std::move(job)] {
@@ -64,19 +75,91 @@ void Recorder::open(const std::filesystem::path& file) {
   });
 }
 
+void Recorder::open(const WorkspaceOpening& opening) {
+  post([this, opening](State& state) {
+    OpenedWorkspace result;
+    auto next = std::make_unique<State>();
+    try {
+      next->workspace = std::make_unique<Workspace>(opening.file);
+      end_orphaned_runs(*next->workspace);
+      result.lists = std::make_shared<const WorkspaceLists>(*next->workspace, kListedSettings);
+      if (opening.looks_for_latest) result.latest = latest_to_show(*next->workspace);
+    } catch (const std::exception& error) {
+      result.lists.reset();
+      result.error = error.what();
+      return opening.opened(result);
+    }
+    next->version = result.lists->version();
+    next->offered = opening.keep;
+    next->former = std::make_unique<State>(std::move(state));
+    next->former->former.reset();
+    state = std::move(*next);
+    opening.opened(result);
+    if (state.offered && !result.latest)
+      take_problem(state, *std::exchange(state.offered, std::nullopt));
+  });
+}
+
 void Recorder::problem(const ModelSource& model, const ClusterSource& cluster,
                        std::shared_ptr<const Problem> problem) {
-  post([this, model, cluster, problem](State& state) {
-    state.problem = problem;
-    state.rows.clear();
-    state.knows_stored = false;
-    state.leave_run();
-    if (!state.workspace) return;
-    state.model = state.workspace->add(row_of(model, *problem));
-    state.cluster = state.workspace->add(row_of(cluster));
-    keep_if_shown(state);
-    callbacks_.written();
+  post([this, given = RecordedProblem{model, cluster, problem}](State& state) {
+    state.former.reset();
+    state.offered.reset();
+    take_problem(state, given);
   });
+}
+
+void Recorder::take_problem(State& state, const RecordedProblem& given) {
+  state.problem = given.problem;
+  state.rows.clear();
+  state.knows_stored = false;
+  state.leave_run();
+  if (!state.workspace) return;
+  state.model = state.workspace->add(row_of(given.model, *given.problem));
+  state.cluster = state.workspace->add(row_of(given.cluster));
+  keep_if_shown(state);
+  wrote();
+}
+
+// Where the problem that is edited is stored.
+Recorder::State& Recorder::state_for_edits(State& state) {
+  if (state.problem) return state;
+  if (state.former && state.former->workspace && state.former->problem) return *state.former;
+  if (state.offered) take_problem(state, *std::exchange(state.offered, std::nullopt));
+  return state;
+}
+
+// Null: no run is under way.
+Recorder::State* Recorder::state_of_run(State& state) {
+  if (state.run) return &state;
+  return state.former && state.former->run ? state.former.get() : nullptr;
+}
+
+void Recorder::wrote() {
+  callbacks_.written();
+  if (!callbacks_.lists || std::exchange(state_->tell_waits, true)) return;
+  post([this](State& state) {  // once for all that is written until then
+    state.tell_waits = false;
+    if (!state.workspace || ending_) return;
+    auto lists = std::make_shared<const WorkspaceLists>(*state.workspace, kListedSettings);
+    state.version = lists->version();
+    callbacks_.lists(std::move(lists));
+  });
+}
+
+void Recorder::look() {
+  if (look_waits_.exchange(true)) return;
+  post([this](State& state) {
+    look_waits_ = false;
+    try {
+      if (state.workspace && state.workspace->data_version() != state.version) wrote();
+    } catch (const InputError&) {
+    }
+  });
+}
+
+void Recorder::ask(std::function<void(const Workspace*)> question) {
+  post([question = std::move(question)](State& state) { question(state.workspace.get()); });
 }
 
 StrategyRow Recorder::add(State& state, const RecordedStrategy& recorded,
@@ -118,22 +201,27 @@ void Recorder::keep_if_shown(State& state) {
 
 void Recorder::shown(const Digest& strategy) {
   post([strategy](State& state) {
-    state.shown = strategy;
-    keep_if_shown(state);
+    for (State* each : {&state, state.problem ? nullptr : state.former.get()}) {
+      if (!each) continue;
+      each->shown = strategy;
+      keep_if_shown(*each);
+    }
   });
 }
 
 void Recorder::strategy(const RecordedStrategy& recorded) {
-  post([this, recorded](State& state) {
+  post([this, recorded](State& open) {
+    State& state = state_for_edits(open);
     if (!state.workspace || !state.problem) return;
     if (state.rows.contains(recorded.strategy.digest())) return keep_if_shown(state);
     add(state, recorded, {});
-    callbacks_.written();
+    wrote();
   });
 }
 
 void Recorder::start_run(const std::string& planner, const RunOptions& options, Nanos baseline) {
-  post([this, planner, options, baseline](State& state) {
+  post([this, planner, options, baseline](State& open) {
+    State& state = state_for_edits(open);
     if (!state.workspace || !state.problem) return;
     state.leave_run();
     StoredRun run;
@@ -146,7 +234,7 @@ void Recorder::start_run(const std::string& planner, const RunOptions& options, 
     state.run = run;
     state.lock_run();
     callbacks_.run_started(run.id);
-    callbacks_.written();
+    wrote();
   });
 }
 
@@ -159,8 +247,9 @@ void Recorder::adopt_run(const StoredRun& run) {
 }
 
 void Recorder::progress(const HistoryPoint& point, RunState run_state) {
-  post([point, run_state](State& state) {
-    if (!state.run) return;
+  post([point, run_state](State& open) {
+    if (!state_of_run(open)) return;
+    State& state = *state_of_run(open);
     state.lock_run();
     state.workspace->add_history(state.run->id, point);
     state.run->state = run_state;
@@ -172,18 +261,20 @@ void Recorder::progress(const HistoryPoint& point, RunState run_state) {
 }
 
 void Recorder::best(const RecordedStrategy& recorded) {
-  post([this, recorded](State& state) {
-    if (!state.run) return;
+  post([this, recorded](State& open) {
+    if (!state_of_run(open)) return;
+    State& state = *state_of_run(open);
     state.run->best = add(state, recorded, state.run->id);
     state.run->best_ns = recorded.score.step_time.value;
     state.workspace->update(*state.run);
-    callbacks_.written();
+    wrote();
   });
 }
 
 void Recorder::tree(std::shared_ptr<const SearchTree> tree) {
-  post([tree](State& state) {
-    if (!state.run || !tree) return;
+  post([tree](State& open) {
+    if (!state_of_run(open) || !tree) return;
+    State& state = *state_of_run(open);
     const bool searched = state.lock != nullptr;
     state.lock_run();
     state.workspace->save_tree(state.run->id, serialise(*tree));
@@ -193,22 +284,24 @@ void Recorder::tree(std::shared_ptr<const SearchTree> tree) {
 
 void Recorder::finish_run(RunState run_state, const std::string& note,
                           const std::vector<PlanResult::Curve>& curves) {
-  post([this, run_state, note, curves](State& state) {
-    if (!state.run) return;
+  post([this, run_state, note, curves](State& open) {
+    if (!state_of_run(open)) return;
+    State& state = *state_of_run(open);
     save_curves(*state.workspace, state.run->id, curves);
     state.run->state = run_state;
     state.run->note = note;
     state.workspace->update(*state.run);
     state.lock.reset();
-    callbacks_.written();
+    wrote();
   });
 }
 
-void Recorder::kept_run(const StoredRun& done, const HistoryPoint& end,
+void Recorder::kept_run(const StoredRun& done, const std::vector<HistoryPoint>& course,
                         const RecordedStrategy& best,
                         const std::vector<PlanResult::Curve>& curves,
                         std::function<void(RunRow)> kept) {
-  post([this, done, end, best, curves, kept](State& state) {
+  post([this, done, course, best, curves, kept](State& open) {
+    State& state = state_for_edits(open);
     if (!state.workspace || !state.problem) return;
     StoredRun run = done;
     run.model = state.model;
@@ -217,34 +310,42 @@ void Recorder::kept_run(const StoredRun& done, const HistoryPoint& end,
     RecordedStrategy named = best;
     named.label += " #" + std::to_string(run.id);
     run.best = add(state, named, run.id);
-    state.workspace->add_history(run.id, end);
+    for (const HistoryPoint& point : course) state.workspace->add_history(run.id, point);
     save_curves(*state.workspace, run.id, curves);
     state.workspace->update(run);
     kept(run.id);
-    callbacks_.written();
+    wrote();
   });
 }
 
 void Recorder::launch(const RecordedStrategy& recorded, const StoredLaunch& done,
                       std::function<void(LaunchRow)> kept) {
-  post([this, recorded, done, kept = std::move(kept)](State& state) {
+  post([this, recorded, done, kept = std::move(kept)](State& open) {
+    State& state = state_for_edits(open);
     if (!state.workspace || !state.problem) return;
     const auto known = state.rows.find(recorded.strategy.digest());
     StoredLaunch launch = done;
     launch.strategy = known != state.rows.end() ? known->second : add(state, recorded, {});
     kept(state.workspace->add(launch));
-    callbacks_.written();
+    wrote();
   });
 }
 
-void Recorder::change(std::function<void(Workspace&)> change) {
-  post([this, change](State& state) {
+void Recorder::change(std::function<void(Workspace&)> change, const std::filesystem::path& file) {
+  post([this, change, file](State& state) {
+    if (!file.empty() && !(state.workspace && state.workspace->file() == file)) {
+      if (!std::filesystem::exists(file)) return;
+      Workspace other(file);
+      return change(other);
+    }
     if (!state.workspace) return;
     change(*state.workspace);
-    callbacks_.written();
+    wrote();
   });
 }
 
 void Recorder::wait() { worker_->wait(); }
+
+bool Recorder::wait_for(std::chrono::milliseconds patience) { return worker_->wait_for(patience); }
 
 }  // namespace strato

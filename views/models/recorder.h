@@ -5,6 +5,8 @@
 // One thread calls it.
 #pragma once
 
+#include <atomic>
+#include <chrono>
 #include <functional>
 #include <map>
 #include <memory>
@@ -14,7 +16,9 @@
 #include "core/search/planner.h"
 #include "core/search/run_record.h"
 #include "core/store/workspace.h"
+#include "core/store/workspace_lists.h"
 #include "views/models/problem_source.h"
+#include "views/models/recovery.h"
 #include "views/models/worker.h"
 
 namespace strato {
@@ -27,17 +31,43 @@ struct RecordedStrategy {
   Score score;
 };
 
+struct RecordedProblem {
+  ModelSource model;
+  ClusterSource cluster;
+  std::shared_ptr<const Problem> problem;
+};
+
+struct OpenedWorkspace {
+  std::shared_ptr<const WorkspaceLists> lists;  // null: it could not be opened
+  std::optional<LastShown> latest;              // to show, where that was asked for and there is some
+  std::string error;                            // why it could not be opened
+};
+
+struct WorkspaceOpening {
+  std::filesystem::path file;
+  bool looks_for_latest = false;
+  // Stored there at once where nothing else is shown from there; otherwise when it is edited first.
+  std::optional<RecordedProblem> keep;
+  std::function<void(const OpenedWorkspace&)> opened;  // called on the recorder's thread
+};
+
 class Recorder {
  public:
   struct Callbacks {  // called on the recorder's thread
     std::function<void()> written;
     std::function<void(const std::string& error)> failed;
     std::function<void(RunRow)> run_started;
+    // What the workspace has, whenever that has changed; empty: nobody wants to know.
+    std::function<void(std::shared_ptr<const WorkspaceLists>)> lists = {};
   };
   explicit Recorder(Callbacks callbacks);
   ~Recorder();
 
+  // Throws away what is known of another workspace.
   void open(const std::filesystem::path& file);
+  // Where it cannot be opened, the one before stays open. Until a problem is given, edits go where
+  // their problem is stored; the run that is under way ends where it began.
+  void open(const WorkspaceOpening& opening);
   void problem(const ModelSource& model, const ClusterSource& cluster,
                std::shared_ptr<const Problem> problem);
   void strategy(const RecordedStrategy& recorded);
@@ -51,23 +81,33 @@ class Recorder {
   void finish_run(RunState state, const std::string& note,
                   const std::vector<PlanResult::Curve>& curves = {});
   // A run that is done already, beside the one that is searched; `kept` is called on the recorder's
-  // thread. `run`: planner, options, state, figures and history's end; `best` is its strategy.
-  void kept_run(const StoredRun& run, const HistoryPoint& end, const RecordedStrategy& best,
+  // thread. `run`: planner, options, state and figures; `best` is its strategy.
+  void kept_run(const StoredRun& run, const std::vector<HistoryPoint>& course, const RecordedStrategy& best,
                 const std::vector<PlanResult::Curve>& curves, std::function<void(RunRow)> kept);
   // Of that strategy; `kept` is called on the recorder's thread.
   void launch(const RecordedStrategy& recorded, const StoredLaunch& launch,
               std::function<void(LaunchRow)> kept);
-  void change(std::function<void(Workspace&)> change);  // renames, removals
+  // Renames, removals. Of `file`, whichever is open; empty: of that which is open.
+  void change(std::function<void(Workspace&)> change, const std::filesystem::path& file = {});
+  void ask(std::function<void(const Workspace*)> question);  // null: none is open
+  void look();  // whether another program has changed it; a failure is not worth a word
   void wait();
+  bool wait_for(std::chrono::milliseconds patience);  // false: there is still something to do
 
  private:
   struct State;
   void post(std::function<void(State&)> job);
+  void wrote();
+  void take_problem(State& state, const RecordedProblem& problem);
+  State& state_for_edits(State& state);
+  static State* state_of_run(State& state);
   static void keep_if_shown(State& state);
   StrategyRow add(State& state, const RecordedStrategy& recorded, std::optional<RunRow> run);
 
   std::unique_ptr<State> state_;
   Callbacks callbacks_;
+  std::atomic<bool> ending_ = false;      // what nobody will see is not read
+  std::atomic<bool> look_waits_ = false;  // on a slow disk there is one at a time
   std::unique_ptr<Worker> worker_;
 };
 

@@ -1,5 +1,6 @@
 #include "views/models/recovery.h"
 
+#include <algorithm>
 #include <charconv>
 #include <ctime>
 #include <map>
@@ -74,6 +75,18 @@ std::optional<LastShown> last_shown(const Workspace& workspace) try {
   return last;
 } catch (const InputError&) {  // what else is there may be whole
   return std::nullopt;
+}
+
+std::optional<LastShown> latest_to_show(const Workspace& workspace) {
+  if (const auto left = last_shown(workspace)) return left;
+  const std::vector<StoredRun> runs = workspace.runs();
+  const auto run = std::max_element(runs.begin(), runs.end(), [](const auto& a, const auto& b) {
+    return std::pair(a.best.has_value(), a.id) < std::pair(b.best.has_value(), b.id);
+  });
+  if (run != runs.end()) return LastShown{0, run->id, false};
+  const std::vector<StoredStrategy> strategies = workspace.strategies();
+  if (strategies.empty()) return std::nullopt;
+  return LastShown{strategies.back().id, std::nullopt, false};
 }
 
 void end_orphaned_runs(Workspace& workspace) {

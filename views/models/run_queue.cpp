@@ -56,7 +56,7 @@ void RunQueue::begin_next() {
         [&] {
           send([this, file = search->workspace] {
             if (session_.workspace() && session_.workspace()->file() == file)
-              emit session_.workspace_changed();
+              session_.look_at_workspace();
           });
         },
         token);

@@ -156,7 +156,7 @@ void SecondPlan::take_strategy() {
 
 // The rows of another workspace mean something else.
 void SecondPlan::take_workspace() {
-  const Workspace* workspace = session_.workspace();
+  const WorkspaceLists* workspace = session_.workspace();
   const std::filesystem::path file = workspace ? workspace->file() : std::filesystem::path();
   if (file == workspace_) return;
   workspace_ = file;
@@ -350,7 +350,7 @@ std::vector<SecondPlan::Offer> SecondPlan::offers() const {
                       tr("Before the last change: %1").arg(before_->label), {}});
   if (choice_.what == What::File)
     offers.push_back({choice_, text(choice_.file.filename().string()), {}});
-  const Workspace* workspace = session_.workspace();
+  const WorkspaceLists* workspace = session_.workspace();
   if (!workspace || !opened_) return offers;
   std::map<ModelRow, QString> models;  // those that are not the open one
   std::map<ClusterRow, QString> clusters;

@@ -10,9 +10,18 @@
 
 namespace strato {
 
+namespace {
+
+constexpr int kLookEvery = 2000;  // ms
+
+}  // namespace
+
 Session::Session(QObject* parent) : QObject(parent) {
   Recorder::Callbacks callbacks;
-  callbacks.written = [this] { post([this] { emit workspace_changed(); }); };
+  callbacks.written = [] {};
+  callbacks.lists = [this](std::shared_ptr<const WorkspaceLists> lists) {
+    post([this, lists = std::move(lists)] { take_lists(lists); });
+  };
   callbacks.failed = [this](const std::string& text) {
     post([this, text] { emit failed(QString::fromStdString(text)); });
   };
@@ -26,6 +35,8 @@ Session::Session(QObject* parent) : QObject(parent) {
   state_ = std::make_unique<State>(std::move(callbacks));
   connect(this, &Session::strategy_changed, this,
           [this] { state_->recorder.shown(snapshot_.strategy.digest()); });
+  state_->look.setInterval(kLookEvery);
+  connect(&state_->look, &QTimer::timeout, this, &Session::look_at_workspace);
   // Before any view hears of it.
   connect(this, &Session::outcome_changed, this, &Session::fit_measured);
   connect(this, &Session::problem_changed, this, &Session::fit_measured);
@@ -62,7 +73,7 @@ void Session::end_busy() {
   emit busy_changed();
 }
 
-Workspace* Session::workspace() const { return state_->workspace.get(); }
+const WorkspaceLists* Session::workspace() const { return state_->workspace.get(); }
 
 std::filesystem::path Session::shared_folder() const {
   return state_->workspace ? state_->workspace->file().parent_path()
@@ -94,8 +105,17 @@ void Session::remove_run(RunRow run) {
   });
 }
 
-void Session::in_workspace(std::function<void(Workspace&)> change) {
-  state_->recorder.change(std::move(change));
+void Session::in_workspace(std::function<void(Workspace&)> change,
+                           const std::filesystem::path& file) {
+  state_->recorder.change(std::move(change), file);
+}
+
+void Session::look_at_workspace() { state_->recorder.look(); }
+
+bool Session::store_all(std::chrono::milliseconds patience) {
+  abandon_search();
+  state_->store_what_waits();
+  return state_->recorder.wait_for(patience);
 }
 
 void Session::settle() {
@@ -105,7 +125,7 @@ void Session::settle() {
     state_->recorder.wait();
     QCoreApplication::sendPostedEvents(this);
     QCoreApplication::processEvents(QEventLoop::AllEvents, 10);
-  } while (busy() || !state_->to_record.empty());
+  } while (busy() || !state_->to_record.empty() || state_->asked > 0);
   state_->recorder.wait();
   state_->explain.wait();
   QCoreApplication::sendPostedEvents(this);

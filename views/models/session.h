@@ -1,13 +1,15 @@
 // The session: what the window shows, as snapshots, and the only way to change it. All views hold a
 // Session and redraw on its signals. It lives in the GUI thread and never blocks it: imports,
 // simulations and searches run on worker threads; a result whose job id is no longer the latest is
-// dropped; the last good snapshot stays meanwhile.
+// dropped; the last good snapshot stays meanwhile. The workspace is read and written on one thread of
+// its own (recorder.h): what it has is here as lists, and questions to it are answered by a call.
 #pragma once
 
 #include <QObject>
 #include <QString>
 #include <QStringList>
 #include <QUndoStack>
+#include <chrono>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -17,6 +19,7 @@
 #include "core/plugin/plugin.h"
 #include "core/search/planner.h"
 #include "core/store/workspace.h"
+#include "core/store/workspace_lists.h"
 #include "core/strategy/strategy_file.h"
 #include "views/models/selection.h"
 #include "views/models/simulation.h"
@@ -85,6 +88,8 @@ struct KeptResult {
   PlanResult result;
   double seconds = 0, seconds_to_best = 0;
   bool stopped = false;
+  // Its best while it was searched; empty: only its end is known.
+  std::vector<HistoryPoint> course = {};
 };
 
 class Session : public QObject {
@@ -107,6 +112,7 @@ class Session : public QObject {
   void open_cluster(const std::filesystem::path& file);
   // Creates it when there is none. `show_latest`: then shows its latest run or strategy. Not
   // `keep_open`: the problem that is open is another workspace's and leaves no trace in this one.
+  // Where it cannot be opened, the one before stays open.
   void open_workspace(const std::filesystem::path& file, bool show_latest = true,
                       bool keep_open = true);
   void open_plan(const std::filesystem::path& file);
@@ -114,7 +120,8 @@ class Session : public QObject {
   // fit is dropped and told.
   void open_problem(const ModelSource& model, std::shared_ptr<const Cluster> cluster,
                     const NamedStrategy& strategy, const QString& label);
-  Workspace* workspace() const;  // null until one is open
+  // Null until one is opened; then not read for a moment. Valid until workspace_changed.
+  const WorkspaceLists* workspace() const;
   // That other machines see, too: beside the workspace, else the working folder.
   std::filesystem::path shared_folder() const;
   // From the workspace, with its model and cluster. `shown` is called when the snapshot has it, and
@@ -130,8 +137,16 @@ class Session : public QObject {
   void rename_strategy(StrategyRow strategy, const QString& label);
   void remove_run(RunRow run);
   // On the recorder's thread, after all that is to be written; workspace_changed tells when it is
-  // done, `failed` what it threw. Nothing without a workspace.
-  void in_workspace(std::function<void(Workspace&)> change);
+  // done, `failed` what it threw. Nothing without a workspace. Of `file`, whichever is open.
+  void in_workspace(std::function<void(Workspace&)> change, const std::filesystem::path& file = {});
+  // Asked there, too; the function that the question returns runs in the GUI thread, unless
+  // `receiver` is gone or another workspace is open by then.
+  using WorkspaceQuestion = std::function<std::function<void()>(const Workspace&)>;
+  void ask_workspace(QObject* receiver, WorkspaceQuestion question);
+  void look_at_workspace();  // another program may have written; workspace_changed tells
+  // Sends all that was found and edited to the workspace; false: after `patience` it is not all there
+  // yet. For the end: a search that runs is stopped.
+  bool store_all(std::chrono::milliseconds patience);
   const ProblemOptions* problem_options() const;  // of the open model; null without one
   const ModelSource* model_source() const;        // null without one
   QString model_name() const;
@@ -259,7 +274,8 @@ class Session : public QObject {
   void show_loaded(struct LoadedProblem loaded);
   void take_snapshot(const struct LoadedProblem& loaded);
   void show_same_problem(const struct LoadedProblem& loaded);
-  bool show_latest_of_workspace();
+  void take_opened(std::uint64_t job, std::uint64_t epoch, const struct OpenedWorkspace& opened);
+  void take_lists(std::shared_ptr<const WorkspaceLists> lists);
   void show_history(const struct LoadedProblem& loaded);
   void apply(const struct ShownStrategy& shown);
   void take_groups();

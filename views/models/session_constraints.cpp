@@ -12,8 +12,8 @@ std::string constraints_key(const Problem& problem) {
 }
 
 // What is stored may be damaged, or of an op group that is gone: then it is left out, with a word.
-Constraints stored_constraints(const Workspace& workspace, const std::string& key) {
-  const auto text = workspace.setting(key);
+Constraints stored_constraints(const WorkspaceLists& workspace, const std::string& key) {
+  const std::string* text = workspace.setting(key);
   return text ? parse_constraints(*text, workspace.file().string()) : Constraints();
 }
 
@@ -83,7 +83,7 @@ void Session::find_constraints() {
   try {
     const std::string key = constraints_key(*snapshot_.opened);
     auto known = state_->constraints.find(key);
-    if (known == state_->constraints.end() && state_->workspace) {
+    if (known == state_->constraints.end() && state_->workspace && state_->workspace->is_read()) {
       known = state_->constraints.emplace(key, stored_constraints(*state_->workspace, key)).first;
     }
     if (known != state_->constraints.end() && !known->second.empty()) {

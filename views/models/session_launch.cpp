@@ -95,19 +95,15 @@ class LaunchRemoval final : public QUndoCommand {
 }  // namespace
 
 void Session::remove_launch(LaunchRow row) {
-  if (!state_->workspace) return;
-  try {
-    const auto launch = state_->workspace->launch(row);
-    if (!launch) return;
-    const auto file = state_->workspace->file();
-    undo_stack_.push(new LaunchRemoval(*launch, [this, file](std::function<void(Workspace&)> change) {
-      state_->recorder.change([file, change = std::move(change)](Workspace& workspace) {
-        if (workspace.file() == file) change(workspace);  // another one may be open by now
-      });
-    }));
-  } catch (const InputError& error) {
-    emit failed(QString::fromUtf8(error.what()));
-  }
+  ask_workspace(this, [this, row](const Workspace& workspace) -> std::function<void()> {
+    const auto launch = workspace.launch(row);
+    if (!launch) return nullptr;
+    return [this, launch = *launch, file = workspace.file()] {
+      undo_stack_.push(new LaunchRemoval(launch, [this, file](std::function<void(Workspace&)> change) {
+        in_workspace(std::move(change), file);  // another one may be open by now
+      }));
+    };
+  });
 }
 
 }  // namespace strato

@@ -1,26 +1,9 @@
 // What was opened becomes what is shown.
 #include "core/base/error.h"
-#include "core/store/run_lock.h"
 #include "views/models/session.h"
 #include "views/models/session_state.h"
 
 namespace strato {
-namespace {
-
-// Said to be under way, and held: by the queue of this program, or by another one. Not one whose
-// program was killed.
-bool is_searched(const Workspace& workspace, const StoredRun& run) {
-  if (run.state != RunState::Running && run.state != RunState::Paused) return false;
-  try {
-    const RunLock lock(workspace.file(), run.id);
-    return false;
-  } catch (const InputError&) {
-    return true;
-  }
-}
-
-}  // namespace
-
 void Session::show_history(const LoadedProblem& loaded) {
   if (!loaded.run) return;
   search_ = {};
@@ -33,8 +16,7 @@ void Session::show_history(const LoadedProblem& loaded) {
   search_.progress.elapsed_seconds = loaded.run->wall_seconds;
   search_.progress.iterations = loaded.tree ? loaded.tree->iterations : loaded.run->evaluations;
   // One that is searched elsewhere can be looked at; two must not write its tree.
-  search_.can_continue = loaded.tree != nullptr &&
-                         !(workspace() && is_searched(*workspace(), *loaded.run));
+  search_.can_continue = loaded.tree != nullptr && !loaded.searched_elsewhere;
   if (loaded.run->best) state_->best_found = {loaded.strategy, loaded.outcome->score};
   const std::uint64_t job = state_->request.job;  // never given twice
   state_->request = {};

@@ -37,6 +37,7 @@ struct LoadedProblem {
   std::vector<HistoryPoint> history;
   std::shared_ptr<const SearchTree> tree;
   QString tree_error;                  // why there is none
+  bool searched_elsewhere = false;     // under way, here or in another program
   std::vector<PlanResult::Curve> curves;
   std::vector<std::string> unmatched;  // what of a stored strategy or plan did not fit
 };
@@ -114,7 +115,11 @@ struct Session::State {
 
   std::optional<ModelSource> model;
   std::optional<ClusterSource> cluster;
-  std::unique_ptr<Workspace> workspace;  // the GUI thread's own connection, for reading
+  // What is to be shown, and what the recorder has open: the same unless one is being opened.
+  std::shared_ptr<const WorkspaceLists> workspace, workspace_before;
+  std::uint64_t open_job = 0;
+  int asked = 0;  // questions to the workspace on their way
+  QTimer look;    // whether others have written
   int busy = 0;
   // Strategies that are still to be scored before they are stored, in the order of their edits.
   std::map<std::uint64_t, RecordedStrategy> to_record;
@@ -150,7 +155,7 @@ struct Session::State {
   double last_heartbeat = -1;
 
   // By model and cluster: kept while the program runs, too, where no workspace is open.
-  std::map<std::string, Constraints> constraints;
+  std::map<std::string, Constraints> constraints, constraints_before;  // of workspace_before
   std::shared_ptr<const Problem> constrained;  // that the session's constraints are bound to
 
   Recorder recorder;

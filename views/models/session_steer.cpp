@@ -115,9 +115,9 @@ void Session::continue_with_edits(const PlannerOptions* more) {
 
 std::vector<StoredRun> Session::runs_to_compare() const {
   if (!state_->workspace || !state_->shown_run) return {};
-  const std::vector<StoredRun> all = state_->workspace->runs();
-  const auto shown = std::ranges::find(all, *state_->shown_run, &StoredRun::id);
-  if (shown == all.end()) return {};
+  const StoredRun* shown = state_->workspace->run(*state_->shown_run);
+  if (!shown) return {};
+  const std::vector<StoredRun>& all = state_->workspace->runs();
   std::vector<StoredRun> others;
   for (auto run = all.rbegin(); run != all.rend(); ++run) {
     if (run->id != shown->id && run->model == shown->model && run->cluster == shown->cluster) {

@@ -1,10 +1,11 @@
 // Opening a workspace, and showing what it has: strategies, runs, models, clusters.
-#include <algorithm>
+#include <future>
 
 #include "core/base/error.h"
 #include "core/search/baselines.h"
 #include "core/search/run_curves.h"
 #include "core/search/run_record.h"
+#include "core/store/run_lock.h"
 #include "core/strategy/strategy_file.h"
 #include "views/models/recovery.h"
 #include "views/models/session.h"
@@ -117,6 +118,18 @@ void find_groups_of(const SearchTree& tree, const std::optional<StoredStrategy>&
     take(regrouped(loaded.prepared, std::move(restored.grouping)));
 }
 
+// Said to be under way, and held: by the queue of this program, or by another one. Not one whose
+// program was killed.
+bool is_searched(const std::filesystem::path& file, const StoredRun& run) {
+  if (run.state != RunState::Running && run.state != RunState::Paused) return false;
+  try {
+    const RunLock lock(file, run.id);
+    return false;
+  } catch (const InputError&) {
+    return true;
+  }
+}
+
 void take_run(Loader& loader, const Workspace& workspace, RunRow row) {
   const auto run = require(workspace.run(row), workspace.file(), "run " + std::to_string(row));
   const RunOptions options =
@@ -144,62 +157,115 @@ void take_run(Loader& loader, const Workspace& workspace, RunRow row) {
     loaded.tree_error = stored.error;
     if (best) choose_strategy(loaded, *best, file);
     if (!trouble.empty()) loaded.unmatched.push_back(trouble);
+    loaded.searched_elsewhere = is_searched(file, run);
     if (!best) return;
     loaded.label = QStringLiteral("%1 #%2").arg(QString::fromStdString(run.planner)).arg(run.id);
   };
+}
+
+void take_strategy(Loader& loader, const Workspace& workspace, StrategyRow strategy) {
+  const std::filesystem::path file = workspace.file();
+  const auto row =
+      require(workspace.strategy(strategy), file, "strategy " + std::to_string(strategy));
+  take_sources(loader, workspace, row.model, row.cluster);
+  loader.choose = [row, file](LoadedProblem& loaded) {
+    choose_strategy(loaded, row, file.string());
+    loaded.workspace = file;
+  };
+}
+
+// A run with its tree, also when what was shown is an edit of what it found.
+void take_latest(Loader& loader, const Workspace& workspace, const LastShown& latest) {
+  if (latest.run) return take_run(loader, workspace, *latest.run);
+  take_strategy(loader, workspace, latest.strategy);
 }
 
 }  // namespace
 
 void Session::open_workspace(const std::filesystem::path& file, bool show_latest,
                              bool keep_open) {
-  try {
-    auto workspace = std::make_unique<Workspace>(file);
-    abandon_search();
-    state_->store_what_waits();
-    state_->workspace = std::move(workspace);
-    state_->recorder.open(file);
-    state_->recorder.change([](Workspace& opened) { end_orphaned_runs(opened); });
-  } catch (const std::exception& error) {
-    emit failed(QString::fromUtf8(error.what()));
-    return;
-  }
+  using Latest = std::optional<LastShown>;
+  const auto found = std::make_shared<std::promise<Latest>>();
+  state_->store_what_waits();
+  WorkspaceOpening opening{file, show_latest, {}, {}};
+  if (keep_open && state_->model && snapshot_.problem)
+    opening.keep = RecordedProblem{*state_->model, *state_->cluster, snapshot_.opened};
+  const std::uint64_t job = ++state_->open_job;
+  opening.opened = [this, job, found, epoch = state_->tree_epoch](const OpenedWorkspace& opened) {
+    found->set_value(opened.latest);
+    post([this, job, epoch, opened] { take_opened(job, epoch, opened); });
+  };
+  begin_busy(tr("Opening %1").arg(QString::fromStdString(file.filename().string())));
+  state_->recorder.open(opening);
   if (!keep_open) state_->drop_loads(snapshot_);
-  bool shows = false;
-  try {
-    shows = show_latest && show_latest_of_workspace();
-  } catch (const std::exception& error) {
-    emit failed(QString::fromUtf8(error.what()));
-  }
-  if (!shows && keep_open && state_->model && snapshot_.problem)
-    state_->recorder.problem(*state_->model, *state_->cluster, snapshot_.opened);
+  if (state_->workspace == state_->workspace_before)
+    state_->constraints_before = state_->constraints;
+  state_->workspace = std::make_shared<const WorkspaceLists>(file);
   forget_constraints();
+  emit workspace_changed();
+  if (!show_latest) return;
+  const std::shared_future<Latest> latest = found->get_future();
+  load(
+      busy_text(),
+      [file, latest](Loader& loader) {
+        if (const Latest& wanted = latest.get()) take_latest(loader, Workspace(file, true), *wanted);
+      },
+      [this, latest] {
+        const Latest& wanted = latest.get();
+        if (wanted && wanted->run && wanted->edited) show_strategy(wanted->strategy);
+      });
+}
+
+void Session::take_opened(std::uint64_t job, std::uint64_t epoch, const OpenedWorkspace& opened) {
+  const bool is_latest = job == state_->open_job;
+  if (opened.lists) {
+    if (epoch == state_->tree_epoch) abandon_search();  // its run is in the one before
+    state_->workspace_before = opened.lists;
+    if (is_latest) state_->workspace = opened.lists;
+  } else if (is_latest) {
+    state_->workspace = state_->workspace_before;
+    state_->constraints = state_->constraints_before;
+  }
+  if (is_latest) {
+    state_->look.start();
+    state_->constrained.reset();
+    find_constraints();
+    emit workspace_changed();
+  }
+  end_busy();
+  if (!opened.lists) emit failed(QString::fromStdString(opened.error));
+}
+
+void Session::take_lists(std::shared_ptr<const WorkspaceLists> lists) {
+  if (!state_->workspace_before || state_->workspace_before->file() != lists->file()) return;
+  const bool is_shown = state_->workspace == state_->workspace_before;
+  state_->workspace_before = std::move(lists);
+  if (!is_shown) return;
+  state_->workspace = state_->workspace_before;
   emit workspace_changed();
 }
 
-// False: it holds nothing to show.
-bool Session::show_latest_of_workspace() {
-  if (const auto left = last_shown(*state_->workspace)) {  // where one stopped, also by a crash
-    if (!left->run) {
-      show_strategy(left->strategy);
-    } else if (!left->edited) {
-      show_run(*left->run);
-    } else {  // with the tree of its run
-      show_run(*left->run, [this, strategy = left->strategy] { show_strategy(strategy); });
+void Session::ask_workspace(QObject* receiver, WorkspaceQuestion question) {
+  if (!state_->workspace) return;
+  ++state_->asked;
+  const auto answered = [this, guard = QPointer<QObject>(receiver),
+                         file = state_->workspace->file()](std::function<void()> answer,
+                                                           const QString& error) {
+    post([this, guard, file, answer = std::move(answer), error] {
+      --state_->asked;
+      if (!error.isEmpty()) emit failed(error);
+      if (answer && guard && state_->workspace && state_->workspace->file() == file) answer();
+    });
+  };
+  state_->recorder.ask([answered, file = state_->workspace->file(),
+                        question = std::move(question)](const Workspace* workspace) {
+    try {
+      const bool is_open = workspace && workspace->file() == file;
+      answered(is_open ? question(*workspace) : nullptr, {});
+    } catch (const std::exception& error) {
+      answered(nullptr, QString::fromUtf8(error.what()));
     }
-    return true;
-  }
-  const std::vector<StoredRun> runs = state_->workspace->runs();
-  const auto run = std::max_element(runs.begin(), runs.end(), [](const auto& a, const auto& b) {
-    return std::pair(a.best.has_value(), a.id) < std::pair(b.best.has_value(), b.id);
   });
-  if (run != runs.end()) {
-    show_run(run->id);
-    return true;
-  }
-  const std::vector<StoredStrategy> strategies = state_->workspace->strategies();
-  if (!strategies.empty()) show_strategy(strategies.back().id);
-  return !strategies.empty();
 }
 
 void Session::show_strategy(StrategyRow strategy, std::function<void()> shown) {
@@ -207,14 +273,7 @@ void Session::show_strategy(StrategyRow strategy, std::function<void()> shown) {
   load(
       tr("Opening strategy"),
       [file = state_->workspace->file(), strategy](Loader& loader) {
-        const Workspace workspace(file, true);
-        const auto row =
-            require(workspace.strategy(strategy), file, "strategy " + std::to_string(strategy));
-        take_sources(loader, workspace, row.model, row.cluster);
-        loader.choose = [row, file](LoadedProblem& loaded) {
-          choose_strategy(loaded, row, file.string());
-          loaded.workspace = file;
-        };
+        take_strategy(loader, Workspace(file, true), strategy);
       },
       std::move(shown));
 }

@@ -29,8 +29,11 @@ bool Session::keep_result(const KeptResult& kept_result, std::function<void(cons
   run.wall_seconds = kept_result.seconds;
   run.note = note_with_facts(result);
   const Strategy whole = complete(result.strategy, *snapshot_.problem->cluster);
+  std::vector<HistoryPoint> course = kept_result.course;
+  if (course.empty())
+    course.push_back({result.evaluations, kept_result.seconds_to_best, run.best_ns});
   state_->recorder.kept_run(
-      run, {result.evaluations, kept_result.seconds_to_best, run.best_ns},
+      run, course,
       {whole, run.planner, Origin::Run, {}, result.score}, result.curves,
       [this, planner = kept_result.planner, kept = std::move(kept)](RunRow row) {
         post([planner, kept, row] { kept(QStringLiteral("%1 #%2").arg(planner).arg(row)); });

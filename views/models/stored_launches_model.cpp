@@ -2,9 +2,7 @@
 
 #include <QDateTime>
 #include <algorithm>
-#include <map>
 
-#include "core/base/error.h"
 #include "views/style/style.h"
 #include "views/style/text.h"
 
@@ -42,17 +40,10 @@ StoredLaunchesModel::StoredLaunchesModel(Session& session, QObject* parent)
 
 void StoredLaunchesModel::refresh() {
   std::vector<Row> rows;
-  if (const Workspace* workspace = session_.workspace()) {
-    try {
-      std::map<StrategyRow, QString> labels;
-      for (const StoredStrategy& strategy : workspace->strategies())
-        labels[strategy.id] = text(strategy.label);
-      for (StoredLaunch& launch : workspace->launches()) {
-        const QString plan = labels[launch.strategy];
-        rows.push_back({std::move(launch), plan});
-      }
-    } catch (const InputError& error) {
-      emit session_.failed(QString::fromUtf8(error.what()));
+  if (const WorkspaceLists* workspace = session_.workspace()) {
+    for (const StoredLaunch& launch : workspace->launches()) {
+      const StoredStrategy* strategy = workspace->strategy(launch.strategy);
+      rows.push_back({launch, strategy ? text(strategy->label) : QString()});
     }
   }
   std::reverse(rows.begin(), rows.end());

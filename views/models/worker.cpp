@@ -32,6 +32,11 @@ void Worker::wait() {
   idle_.wait(lock, [this] { return jobs_.empty() && !running_; });
 }
 
+bool Worker::wait_for(std::chrono::milliseconds patience) {
+  std::unique_lock lock(mutex_);
+  return idle_.wait_for(lock, patience, [this] { return jobs_.empty() && !running_; });
+}
+
 void Worker::work() {
   std::unique_lock lock(mutex_);
   while (true) {

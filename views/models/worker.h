@@ -1,6 +1,7 @@
 // One thread that does jobs one after another, first in, first out. Jobs must not throw.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <functional>
@@ -19,6 +20,7 @@ class Worker {
 
   void post(std::function<void()> job);  // from any thread
   void wait();                           // until nothing is queued or under way
+  bool wait_for(std::chrono::milliseconds patience);  // false: something still is
   // Waits for the job under way, and for those queued where they are to be finished. Afterwards
   // nothing is taken any more. Not from a job.
   void end();

@@ -1,7 +1,6 @@
 #include "views/models/workspace_model.h"
 
 #include <QFont>
-#include <QTimer>
 #include <algorithm>
 
 #include "core/base/error.h"
@@ -37,25 +36,14 @@ const WorkspaceModel::Node* find_node(const WorkspaceModel::Node& from, Workspac
 WorkspaceModel::WorkspaceModel(Session& session, QObject* parent)
     : QAbstractItemModel(parent), session_(session), root_(std::make_unique<Node>()) {
   connect(&session_, &Session::workspace_changed, this, &WorkspaceModel::refresh);
-  auto* timer = new QTimer(this);
-  connect(timer, &QTimer::timeout, this, &WorkspaceModel::poll);
-  timer->start(2000);
   refresh();
 }
 
 WorkspaceModel::~WorkspaceModel() = default;
 
-void WorkspaceModel::poll() {
-  const Workspace* workspace = session_.workspace();
-  if (workspace && workspace->data_version() != version_) refresh();
-}
-
 void WorkspaceModel::refresh() {
   auto root = std::make_unique<Node>();
-  if (const Workspace* workspace = session_.workspace()) {
-    version_ = workspace->data_version();
-    root = read_nodes(*workspace);
-  }
+  if (const WorkspaceLists* workspace = session_.workspace()) root = read_nodes(*workspace);
   if (root->has_same_shape(*root_)) return take_text(*root_, *root);
   beginResetModel();
   root_ = std::move(root);

@@ -52,7 +52,6 @@ class WorkspaceModel : public QAbstractItemModel {
   QString annotate(const QModelIndex& index, const QString& tags, const QString& note);
 
   void refresh();  // reads the workspace again; keeps what is there when nothing changed
-  void poll();     // the same, when another process has written
 
   struct Node;  // workspace_nodes.h
 
@@ -62,7 +61,6 @@ class WorkspaceModel : public QAbstractItemModel {
 
   Session& session_;
   std::unique_ptr<Node> root_;
-  std::int64_t version_ = -1;
 };
 
 }  // namespace strato

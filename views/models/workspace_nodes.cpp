@@ -82,7 +82,7 @@ QString tip_of(const StoredRun& run) {
 
 class TreeReader {
  public:
-  explicit TreeReader(const Workspace& workspace)
+  explicit TreeReader(const WorkspaceLists& workspace)
       : strategies_(workspace.strategies()),
         runs_(workspace.runs()),
         models_(workspace.models()),
@@ -174,18 +174,18 @@ class TreeReader {
     node.note = text(said->second.note);
   }
 
-  const std::vector<StoredStrategy> strategies_;
-  const std::vector<StoredRun> runs_;
-  const std::vector<StoredModel> models_;
-  const std::vector<StoredCluster> clusters_;
-  const std::map<StoredItem, Annotation> said_;
+  const std::vector<StoredStrategy>& strategies_;
+  const std::vector<StoredRun>& runs_;
+  const std::vector<StoredModel>& models_;
+  const std::vector<StoredCluster>& clusters_;
+  const std::map<StoredItem, Annotation>& said_;
   std::map<RunRow, std::vector<StrategyRow>> found_;
   std::map<std::optional<StrategyRow>, std::vector<const StoredStrategy*>> edits_;
 };
 
 }  // namespace
 
-std::unique_ptr<Node> read_nodes(const Workspace& workspace) {
+std::unique_ptr<Node> read_nodes(const WorkspaceLists& workspace) {
   return TreeReader(workspace).read();
 }
 

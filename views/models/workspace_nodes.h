@@ -33,6 +33,6 @@ struct WorkspaceModel::Node {
 };
 
 // The root, with a section for each kind that there is something of.
-std::unique_ptr<WorkspaceModel::Node> read_nodes(const Workspace& workspace);
+std::unique_ptr<WorkspaceModel::Node> read_nodes(const WorkspaceLists& workspace);
 
 }  // namespace strato

@@ -129,14 +129,9 @@ std::filesystem::path ItemPanel::open_file() const {
 void ItemPanel::store_elsewhere() {
   const Typed typed = what_is_typed();
   if (!typed.error.isEmpty()) emit session_.message(typed.error);
-  try {
-    const auto kind = static_cast<StoredKind>(static_cast<int>(kind_) - 1);  // after Section
-    Workspace(file_).annotate({kind, row_},
-                              {parse_tags(typed.said.tags.toStdString()),
-                               typed.said.note.toStdString()});
-  } catch (const std::exception& error) {
-    emit session_.message(QString::fromUtf8(error.what()));
-  }
+  const StoredItem item{static_cast<StoredKind>(static_cast<int>(kind_) - 1), row_};  // after Section
+  const Annotation said{parse_tags(typed.said.tags.toStdString()), typed.said.note.toStdString()};
+  session_.in_workspace([item, said](Workspace& workspace) { workspace.annotate(item, said); }, file_);
 }
 
 void ItemPanel::show_error(const QString& error) {

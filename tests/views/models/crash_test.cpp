@@ -107,7 +107,7 @@ TEST_F(CrashTest, DISABLED_Searches) {
   session_.start_search("mcts", options);
   ASSERT_TRUE(wait_until([&] {
     const auto runs = session_.workspace()->runs();
-    return !runs.empty() && runs.front().best && session_.workspace()->tree(runs.front().id);
+    return !runs.empty() && runs.front().best && stored().tree(runs.front().id);
   }));
   say("searches\n");
   wait_until([] { return false; }, 300);
@@ -179,7 +179,7 @@ TEST_F(CrashTest, TheRunThatWasShownIsShownAgain) {
     session_.show_run(shown);
     session_.settle();
     session_.settle();
-    const auto last = last_shown(*session_.workspace());
+    const auto last = last_shown(stored());
     ASSERT_TRUE(last);
     EXPECT_EQ(last->run, shown);
     EXPECT_FALSE(last->edited);
@@ -206,7 +206,7 @@ TEST_F(CrashTest, WhatWasShownMayBeDamaged) {
   session_.settle();
   SQLite::Database(file().string(), SQLite::OPEN_READWRITE)
       .exec("UPDATE value SET bytes = x'00' WHERE digest IN (SELECT json FROM strategy)");
-  EXPECT_FALSE(last_shown(*session_.workspace()));
+  EXPECT_FALSE(last_shown(stored()));
   Session other;
   other.open_workspace(file());
   other.settle();

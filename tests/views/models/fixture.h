@@ -53,6 +53,9 @@ class SessionTest : public ::testing::Test {
     session_.open_workspace(folder_.filePath("test.strata").toStdString(), false);
   }
 
+  // As it is on the disk, beside the session.
+  Workspace stored() const { return Workspace(session_.workspace()->file(), true); }
+
   const Problem& problem() { return *session_.snapshot().problem; }
   Nanos step_time() { return session_.snapshot().outcome->timeline->step_time; }
 

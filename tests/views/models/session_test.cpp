@@ -172,7 +172,7 @@ TEST_F(SessionSearch, FindsStoresAndCanBeShownAgain) {
   ASSERT_EQ(runs.size(), 1u);
   EXPECT_EQ(runs[0].state, RunState::Finished);
   ASSERT_TRUE(runs[0].best);
-  EXPECT_FALSE(session_.workspace()->history(runs[0].id).empty());
+  EXPECT_FALSE(stored().history(runs[0].id).empty());
 
   Session other;
   other.open_workspace(session_.workspace()->file());

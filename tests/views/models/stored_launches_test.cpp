@@ -106,7 +106,7 @@ TEST_F(StoredLaunches, DeletingIsUndone) {
   session_.undo_stack().undo();
   ASSERT_TRUE(wait_until([&] { return list_.rowCount() == 1; }));
   EXPECT_EQ(list_.launch(0).id, row);
-  EXPECT_FALSE(session_.workspace()->launch(row)->result.empty());
+  EXPECT_FALSE(stored().launch(row)->result.empty());
   session_.undo_stack().redo();
   ASSERT_TRUE(wait_until([&] { return list_.rowCount() == 0; }));
   session_.remove_launch(99);
@@ -219,7 +219,7 @@ TEST_F(StoredLaunches, ADamagedResultIsToldAndShownWithoutIt) {
   launch("fake:1");
   finish(1);
   ASSERT_TRUE(wait_until([&] { return list_.rowCount() == 1; }));
-  StoredLaunch damaged = *session_.workspace()->launch(list_.launch(0).id);
+  StoredLaunch damaged = *stored().launch(list_.launch(0).id);
   for (const std::string& result : {std::string("nonsense"), std::string("{}")}) {
     damaged.result = result;
     session_.update_launch(damaged);

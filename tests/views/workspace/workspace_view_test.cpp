@@ -111,7 +111,7 @@ class WorkspaceStory : public WorkspaceViewTest {
     session_.settle();
   }
   Annotation said(StoredKind kind, std::int64_t row) {
-    return session_.workspace()->annotation({kind, row});
+    return stored().annotation({kind, row});
   }
   StrategyRow row_of(const char* label) {
     for (const StoredStrategy& strategy : session_.workspace()->strategies())
