@@ -271,7 +271,7 @@ void LaunchModel::take_end(std::uint64_t job, const LaunchEnd& end) {
 
 std::filesystem::path LaunchModel::profile_file() const {
   const std::string name = session_.model_name().toStdString() + "-learned.profile.json";
-  if (const Workspace* workspace = session_.workspace())
+  if (const WorkspaceLists* workspace = session_.workspace())
     return workspace->file().parent_path() / name;
   return folder_.isEmpty() ? std::filesystem::path(QDir::tempPath().toStdString()) / name
                            : std::filesystem::path(folder_.toStdString()) / name;
