@@ -7,9 +7,9 @@
 
 #include "core/base/error.h"
 #include "core/plugin/plugin.h"
-#include "core/search/baselines.h"
 #include "core/search/reporter.h"
 #include "plugins/planners/autodist/known_starts.h"
+#include "plugins/planners/autodist/replication.h"
 #include "plugins/planners/autodist/report.h"
 #include "plugins/planners/autodist/search.h"
 #include "plugins/planners/autodist/trial_record.h"
@@ -46,7 +46,7 @@ struct AutoDistOptions {
   BuilderOptions build;
   std::string builder;
   int trials = 10;
-  bool rows = true;
+  bool rows = true, fewer = true;
 
   static AutoDistOptions from(const PlannerOptions& given);
 };
@@ -72,6 +72,8 @@ AutoDistOptions AutoDistOptions::from(const PlannerOptions& given) {
   options.trials = whole_option(given, "trials", options.trials, 10'000);
   options.rows = given.boolean("rows", true);
   options.builder = given.text("builder", "");
+  const bool narrows = given.choice("replicas", paper ? "all" : "best", {"best", "all"}) == "best";
+  options.fewer = narrows && options.builder.empty();
   options.build.chunk =
       whole_option(given, "chunk", static_cast<int>(options.build.chunk), 1 << 30);
   options.build.bucket = megabytes_option(given, "bucket", options.build.bucket);
@@ -85,24 +87,6 @@ std::string builder_names() {
   for (const BuilderInfo& info : builder_infos())
     names += (names.empty() ? "" : ", ") + std::string(info.name);
   return names;
-}
-
-// Equal shares; or shares by speed, or those of a start strategy, where these are better.
-Strategy base_for(const Problem& problem, const std::vector<Strategy>& known,
-                  Evaluator& evaluator) {
-  std::vector<Strategy> bases = {data_parallel(problem)};
-  const auto add = [&](Strategy base) {
-    if (std::ranges::find(bases, base) == bases.end()) bases.push_back(std::move(base));
-  };
-  add(data_parallel_proportional(problem));
-  for (const Strategy& strategy : known)
-    if (auto base = base_of(complete(strategy, *problem.cluster))) add(*std::move(base));
-  if (bases.size() == 1) return bases.front();
-  const std::vector<Score> scores = evaluator.evaluate(bases);
-  std::size_t best = 0;
-  for (std::size_t b = 1; b < bases.size(); ++b)
-    if (scores[b].better_than(scores[best])) best = b;
-  return bases[best];
 }
 
 // One search: its budget, and what its observer is told.
@@ -178,11 +162,6 @@ class Run {
   }
   // A start strategy is never lost: what the search cannot change may still be the best.
   void take_starts(PlanResult& result) const {
-    if (starts_.left_out > 0)
-      result.facts.push_back(
-          {"Start strategies left out",
-           fmt::format("{}: lossy or stale, which would change the results of training",
-                       starts_.left_out)});
     if (!starts_.best || !starts_.best_score.better_than(result.score)) return;
     result.strategy = *starts_.best;
     result.score = starts_.best_score;
@@ -230,7 +209,8 @@ class AutoDist final : public Planner {
     TrialRecord record = record_for(common, resume.get());
     const std::vector<Strategy> none;
     const std::vector<Strategy>& known = options.builder.empty() ? common.seeds : none;
-    const SyncTask task(problem, base_for(problem, known, evaluator), options.rows);
+    const Replication base = best_replication(problem, known, options.fewer, common);
+    const SyncTask task(problem, base.strategy, options.rows);
     if (!options.builder.empty()) return built(task, evaluator, options, observer);
     KnownStarts starts = KnownStarts::of(task, known, evaluator);
     if (task.devices.size() < 2 || task.variables.empty()) {
@@ -241,9 +221,16 @@ class AutoDist final : public Planner {
       }
       return result;
     }
-    return Run(problem, task, evaluator, options, common, observer, std::move(stop),
-               std::move(record), std::move(starts))
-        .run();
+    PlanResult result = Run(problem, task, evaluator, options, common, observer, std::move(stop),
+                            std::move(record), std::move(starts))
+                            .run();
+    const std::size_t all = problem.cluster->device_count();
+    if (base.devices < all)
+      result.facts.push_back({"Replicas", fmt::format("on {} of {} devices: AllReduce takes {:.3f} ms "
+                                                      "there, {:.3f} ms on all",
+                                                      base.devices, all, 1e3 * to_seconds(base.step_time),
+                                                      1e3 * to_seconds(base.on_all))});
+    return result;
   }
 
  private:
@@ -288,6 +275,9 @@ std::vector<OptionHelp> AutoDist::options() const {
       {"small", "0.0625", "MB; smaller variables are never divided"},
       {"large", "32", "MB; larger variables are always divided"},
       {"rows", "true", "false: gradients of lookups are sent whole, as dense ones"},
+      {"replicas", "best",
+       "all: a replica on every device; best: on fewer, too, where AllReduce is faster so "
+       "(variant=paper: all; builders: all)"},
       {"adjacent", "0.5",
        "part of the samples whose messages are of adjacent variables "
        "(variant=paper: 0)"},

@@ -4,7 +4,6 @@
 #include <map>
 
 #include "core/base/digest.h"
-#include "core/strategy/variable_check.h"
 
 namespace strato::autodist {
 namespace {
@@ -49,10 +48,6 @@ KnownStarts KnownStarts::of(const SyncTask& task, std::span<const Strategy> know
   std::vector<Strategy> tried;
   for (const Strategy& given : known) {
     Strategy strategy = complete(given, *task.problem.cluster);
-    if (!keeps_results(strategy)) {
-      ++starts.left_out;
-      continue;
-    }
     if (std::optional<SyncPlan> plan = plan_of(task, strategy)) {
       starts.plans.push_back(*std::move(plan));
       tried.insert(tried.begin() + std::ssize(starts.plans) - 1,

@@ -24,7 +24,6 @@ struct KnownStarts {
   std::vector<Score> scores;     // of these
   std::optional<Strategy> best;  // of all of them
   Score best_score;
-  int left_out = 0;  // because they do not keep the results of training
 
   // Evaluates each once.
   static KnownStarts of(const SyncTask& task, std::span<const Strategy> known,

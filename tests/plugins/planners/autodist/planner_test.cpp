@@ -2,7 +2,9 @@
 #include <gtest/gtest.h>
 
 #include "core/base/error.h"
+#include "core/search/constraints.h"
 #include "plugins/planners/autodist/builders.h"
+#include "plugins/planners/autodist/replication.h"
 #include "tests/plugins/planners/autodist/kit.h"
 #include "tests/plugins/shipped.h"
 
@@ -63,9 +65,46 @@ TEST(AutoDist, KeepsToItsBudgetAndDoesNotDependOnThreads) {
   four.threads = 4;
   const PlanResult a = plan(problem, one), b = plan(problem, four);
   EXPECT_EQ(a.strategy, b.strategy);
-  EXPECT_LE(a.evaluations, 52);  // and two for the shares
+  EXPECT_LE(a.evaluations, 50);
   for (const std::int64_t few : {0, 1, 5})
     EXPECT_LE(plan(problem, evaluations(few)).evaluations, few + 10);
+}
+
+// Much to send and little to compute, on many machines: fewer replicas are faster.
+TEST(AutoDist, HasReplicasWhereTheyPay) {
+  const Problem problem =
+      make_problem(toy::chain({64, 4096, 4096, 64}, 64), toy::small_cluster(2, 6), {});
+  const std::vector<Strategy> fewer = on_fewer_devices(problem);
+  ASSERT_EQ(fewer.size(), 4U);  // 2, 3, 4, 6 of 8
+  for (const Strategy& strategy : fewer) validate(strategy, *problem.grouping, *problem.cluster);
+  EXPECT_EQ(fewer[0].groups.front()->devices,
+            (std::vector<DeviceShare>{{DeviceId(0), 1}, {DeviceId(1), 1}}));
+  PlannerOptions best = evaluations(40), all = evaluations(40, {{"replicas", "all"}});
+  best.floor = all.floor = false;
+  const PlanResult chosen = plan(problem, best), everywhere = plan(problem, all);
+  EXPECT_EQ(everywhere.strategy.groups.front()->devices.size(), 8U);
+  EXPECT_LT(chosen.strategy.groups.front()->devices.size(), 8U);
+  EXPECT_TRUE(chosen.score.better_than(everywhere.score));
+  const auto told = [](const PlanResult& result) {
+    return std::ranges::count(result.facts, "Replicas", &PlanResult::Fact::name);
+  };
+  EXPECT_EQ(told(chosen), 1);
+  EXPECT_EQ(told(everywhere), 0);
+  // A builder is what its makers made it: on all devices.
+  best.set = {{"builder", "horovod"}};
+  EXPECT_EQ(plan(problem, best).strategy.groups.front()->devices.size(), 8U);
+}
+
+// The devices that constraints leave decide, too.
+TEST(AutoDist, HasNoReplicasWhereTheyAreForbidden) {
+  const Problem problem =
+      make_problem(toy::chain({64, 4096, 4096, 64}, 64), toy::small_cluster(2, 6), {});
+  PlannerOptions options = evaluations(30);
+  Constraints constraints;
+  constraints.forbidden = {parse_forbid("*=fast")};
+  options.constraints = std::make_shared<const Constraints>(constraints);
+  for (const auto& decision : plan(problem, options).strategy.groups)
+    for (const DeviceShare& share : decision->devices) EXPECT_GE(share.device, DeviceId(2));
 }
 
 TEST(AutoDist, GoesOnFromAWorkspace) {
@@ -139,6 +178,7 @@ TEST(AutoDist, CopesWithNothingToSynchronise) {
 TEST(AutoDist, RefusesOptions) {
   const Problem problem = small_problem();
   for (const auto& [key, value] : std::map<std::string, std::string>{{"builder", "magic"},
+                                                                     {"replicas", "many"},
                                                                      {"sampler", "both"},
                                                                      {"learned", "perhaps"},
                                                                      {"changes", "1.5"},
