@@ -85,7 +85,7 @@ BoundConstraints::BoundConstraints(const Constraints& constraints, const Problem
         limit.devices, 1));
   find_kinds();
   rules_ = std::make_unique<const Rules>(rules_for(*problem_.grouping));
-  check_limits();
+  find_limits();
   for (std::size_t g = 0; g < problem_.grouping->size(); ++g)
     pins_.push_back(rules_->of(GroupId(g)).pinned);
   if (std::ranges::none_of(pins_, [](const auto& pin) { return pin.has_value(); })) pins_.clear();
@@ -203,11 +203,14 @@ std::vector<DeviceLimit> BoundConstraints::limits_of(const Rules& rules) const {
   return limits;
 }
 
-void BoundConstraints::check_limits() const {
+void BoundConstraints::find_limits() {
+  constexpr std::size_t kPatience = 200'000'000;  // once for a problem
   std::vector<DeviceId> devices;
   for (std::size_t d = 0; d < problem_.cluster->device_count(); ++d) devices.emplace_back(d);
-  std::vector<ConstraintRule> rules = rules_->rules;
-  if (keep_limits(limits_of(*rules_), devices, rules)) return;
+  if (auto found = find_limit_devices(limits_of(*rules_), devices, rules_->rules, kPatience)) {
+    limit_devices_ = *std::move(found);
+    return;
+  }
   std::set<std::int32_t> involved;
   for (const ConstraintRule& rule : rules_->rules) {
     const auto limits = [&](std::int32_t i) {

@@ -19,6 +19,7 @@ namespace strato {
 
 struct ConstraintRule;  // constraint_rules.h
 struct DeviceLimit;
+using LimitDevices = std::vector<IdVector<DeviceId, char>>;  // constraint_rules.h
 
 class BoundConstraints {
  public:
@@ -52,7 +53,7 @@ class BoundConstraints {
   void combine(ConstraintRule& rule) const;
   Rules rules_for(const Grouping& grouping) const;
   std::vector<DeviceLimit> limits_of(const Rules& rules) const;
-  void check_limits() const;
+  void find_limits();
   bool keeps(const Item& item, const Strategy& strategy, const Grouping& grouping) const;
   std::shared_ptr<const Grouping> divided(const Grouping& grouping) const;
 
@@ -62,6 +63,10 @@ class BoundConstraints {
   IdVector<OpId, std::int32_t> kind_of_op_;      // by the constraints that are about it
   std::vector<std::vector<std::int32_t>> kinds_;  // of each: those items, ascending
   std::unique_ptr<const Rules> rules_;            // of the problem's groups
+  // A choice of devices that keeps all limits, whatever the groups are. For the problem's groups it was
+  // looked for. In any others, divided where their ops are constrained otherwise, what holds for a group
+  // holds for the problem's groups with its ops, too: what serves these serves it.
+  LimitDevices limit_devices_;
   IdVector<GroupId, std::optional<Decision>> pins_;
 };
 

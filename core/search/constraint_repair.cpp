@@ -93,10 +93,7 @@ class ConstraintRepair {
 
   Strategy run() {
     for (const auto& groups : rules_.classes) wanted_.push_back(heaviest(groups));
-    const std::vector<DeviceLimit> limits = constraints_.limits_of(rules_);
-    const bool kept = limits.empty() || keep_limits(limits, by_use(), rules_.rules) ||
-                      keep_limits(limits, in_order(), rules_.rules);
-    CHECK(kept, "device limits that were found to be possible");
+    keep_limits();
     for (std::size_t c = 0; c < rules_.classes.size(); ++c) decide(c);
     std::erase_if(after_.splits, [&](const OpSplit& split) { return !may_stay(split); });
     std::erase_if(after_.variables,
@@ -136,6 +133,18 @@ class ConstraintRepair {
         ->first;
   }
 
+  // With the devices that are used most, where such a choice is found soon: every strategy that a
+  // search asks about comes by here.
+  void keep_limits() {
+    constexpr std::size_t kPatience = 2'000'000;
+    const std::vector<DeviceLimit> limits = constraints_.limits_of(rules_);
+    if (limits.empty()) return;
+    const auto found = find_limit_devices(limits, by_use(), rules_.rules, kPatience);
+    keep_to(found ? *found : constraints_.limit_devices_, limits, rules_.rules);
+    for (const ConstraintRule& rule : rules_.rules)
+      CHECK(std::ranges::count(rule.allowed, 1) > 0, "limits that were found to be possible");
+  }
+
   // Devices by how much time of the groups they have, most first; of those, faster ones.
   std::vector<DeviceId> by_use() const {
     const Cluster& cluster = *constraints_.problem_.cluster;
@@ -152,20 +161,14 @@ class ConstraintRepair {
     }
     for (const OpSplit& split : before_.splits) mark(split.parts, touched);
     for (const VariableSync& variable : before_.variables) mark(variable, touched);
-    std::vector<DeviceId> devices = in_order();
+    std::vector<DeviceId> devices;
+    for (std::size_t d = 0; d < cluster.device_count(); ++d) devices.emplace_back(d);
     const auto key = [&](DeviceId device) {
       const GpuType& gpu = cluster.gpu(device);
       const double speed = *std::ranges::max_element(gpu.peak_flops);
       return std::tuple(static_cast<int>(touched[device]), use[device], speed);
     };
     std::ranges::stable_sort(devices, [&](DeviceId a, DeviceId b) { return key(a) > key(b); });
-    return devices;
-  }
-
-  std::vector<DeviceId> in_order() const {
-    std::vector<DeviceId> devices;
-    for (std::size_t d = 0; d < constraints_.problem_.cluster->device_count(); ++d)
-      devices.emplace_back(d);
     return devices;
   }
 

@@ -55,11 +55,18 @@ struct DeviceLimit {
   std::size_t most;
   std::vector<std::size_t> rules;  // indices
 };
-// Takes devices from the rules until every limit is kept, whatever their groups then use; those that
-// come first in `preference` (all devices, each once) stay rather than others. False: there is no
-// such choice, or none was found in reasonable time.
-bool keep_limits(std::span<const DeviceLimit> limits, std::span<const DeviceId> preference,
-                 std::vector<ConstraintRule>& rules);
+// LimitDevices: by limit, the devices that its groups may use together, as many as it lets.
+// Here such that every rule that is not pinned finds one in all of its limits, and pinned ones find theirs;
+// those that come first in `preference` (all devices, each once) rather than others. `patience`: how
+// often a device is looked at for a rule and a limit, at most (a nanosecond or so each). Nothing: there
+// is no such choice, or none was found with so much patience.
+std::optional<LimitDevices> find_limit_devices(std::span<const DeviceLimit> limits,
+                                               std::span<const DeviceId> preference,
+                                               std::span<const ConstraintRule> rules,
+                                               std::size_t patience);
+// Takes all others from the rules: every limit is kept, whatever groups then use.
+void keep_to(const LimitDevices& devices, std::span<const DeviceLimit> limits,
+             std::vector<ConstraintRule>& rules);
 
 std::vector<GroupId> groups_holding(std::span<const OpId> ops, const Grouping& grouping);
 // Whether the entry keeps out of other devices and ways to synchronise.

@@ -13,8 +13,13 @@ namespace {
 class LimitKeeper {
  public:
   LimitKeeper(std::span<const DeviceLimit> limits, std::span<const DeviceId> preference,
-              std::vector<ConstraintRule>& rules)
-      : limits_(limits), preference_(preference), rules_(rules), limits_of_(rules.size()) {
+              std::span<const ConstraintRule> rules, std::size_t patience)
+      : limits_(limits),
+        preference_(preference),
+        rules_(rules),
+        patience_(patience),
+        limits_of_(rules.size()) {
+    for (const ConstraintRule& rule : rules) allowed_.push_back(rule.allowed);
     for (std::size_t l = 0; l < limits.size(); ++l) {
       chosen_.emplace_back(preference.size(), 0);
       counts_.push_back(0);
@@ -22,15 +27,13 @@ class LimitKeeper {
     }
   }
 
-  bool keep() {
-    if (!count_pinned() || !serve_all()) return false;
+  std::optional<LimitDevices> find() {
+    if (!count_pinned() || !serve_all()) return std::nullopt;
     for (std::size_t l = 0; l < limits_.size(); ++l) fill(l);
-    return true;
+    return std::move(chosen_);
   }
 
  private:
-  static constexpr std::size_t kPatience = 20'000'000;  // looks at a device for a rule
-
   bool count_pinned() {
     for (std::size_t r = 0; r < rules_.size(); ++r) {
       if (!rules_[r].pinned) continue;
@@ -62,7 +65,7 @@ class LimitKeeper {
   bool is_served(std::size_t rule) const {
     if (rules_[rule].pinned || limits_of_[rule].empty()) return true;
     return std::ranges::any_of(preference_, [&](DeviceId device) {
-      return rules_[rule].allowed[device] != 0 &&
+      return allowed_[rule][device] != 0 &&
              std::ranges::all_of(limits_of_[rule],
                                  [&](std::size_t l) { return chosen_[l][device] != 0; });
     });
@@ -71,7 +74,7 @@ class LimitKeeper {
   std::vector<DeviceId> choices_of(std::size_t rule) const {
     std::vector<DeviceId> choices;
     for (const DeviceId device : preference_) {
-      if (!rules_[rule].allowed[device]) continue;
+      if (!allowed_[rule][device]) continue;
       const bool has_room = std::ranges::all_of(limits_of_[rule], [&](std::size_t l) {
         return chosen_[l][device] != 0 || counts_[l] < limits_[l].most;
       });
@@ -81,8 +84,8 @@ class LimitKeeper {
   }
 
   bool serve_all() {
-    tried_ += rules_.size() * preference_.size();
-    if (tried_ > kPatience) return false;
+    looked_ += rules_.size() * preference_.size() * limits_.size();
+    if (looked_ > patience_) return false;
     std::size_t neediest = rules_.size();
     std::vector<DeviceId> choices;
     for (std::size_t r = 0; r < rules_.size(); ++r) {
@@ -101,35 +104,47 @@ class LimitKeeper {
     return false;
   }
 
-  // As many devices as the limit lets, and no others: every rule keeps what serves it.
+  // As many devices as the limit lets, where they are of use; its rules have no others then.
   void fill(std::size_t number) {
     const DeviceLimit& limit = limits_[number];
     DeviceMask& chosen = chosen_[number];
     for (const DeviceId device : preference_) {
       if (counts_[number] == limit.most) break;
       const bool useful = std::ranges::any_of(
-          limit.rules, [&](std::size_t r) { return rules_[r].allowed[device] != 0; });
+          limit.rules, [&](std::size_t r) { return allowed_[r][device] != 0; });
       if (useful && !std::exchange(chosen[device], 1)) ++counts_[number];
     }
     for (const std::size_t r : limit.rules)
       for (std::size_t d = 0; d < chosen.size(); ++d)
-        if (!chosen[DeviceId(d)]) rules_[r].allowed[DeviceId(d)] = 0;
+        if (!chosen[DeviceId(d)]) allowed_[r][DeviceId(d)] = 0;
   }
 
   std::span<const DeviceLimit> limits_;
   std::span<const DeviceId> preference_;
-  std::vector<ConstraintRule>& rules_;
+  std::span<const ConstraintRule> rules_;
+  const std::size_t patience_;
+  std::vector<DeviceMask> allowed_;  // by rule; without what other limits have taken
   std::vector<std::vector<std::size_t>> limits_of_;  // by rule
-  std::vector<DeviceMask> chosen_;                   // by limit
+  LimitDevices chosen_;
   std::vector<std::size_t> counts_;                  // by limit: devices in `chosen_`
-  std::size_t tried_ = 0;
+  std::size_t looked_ = 0;
 };
 
 }  // namespace
 
-bool keep_limits(std::span<const DeviceLimit> limits, std::span<const DeviceId> preference,
-                 std::vector<ConstraintRule>& rules) {
-  return LimitKeeper(limits, preference, rules).keep();
+std::optional<LimitDevices> find_limit_devices(std::span<const DeviceLimit> limits,
+                                               std::span<const DeviceId> preference,
+                                               std::span<const ConstraintRule> rules,
+                                               std::size_t patience) {
+  return LimitKeeper(limits, preference, rules, patience).find();
+}
+
+void keep_to(const LimitDevices& devices, std::span<const DeviceLimit> limits,
+             std::vector<ConstraintRule>& rules) {
+  for (std::size_t l = 0; l < limits.size(); ++l)
+    for (const std::size_t r : limits[l].rules)
+      for (std::size_t d = 0; d < devices[l].size(); ++d)
+        if (!devices[l][DeviceId(d)]) rules[r].allowed[DeviceId(d)] = 0;
 }
 
 }  // namespace strato

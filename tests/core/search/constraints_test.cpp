@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "core/base/error.h"
 #include "core/search/baselines.h"
 #include "core/search/bound_constraints.h"
@@ -189,6 +191,45 @@ TEST(Constraints, limits_leave_every_group_a_device) {
     const Strategy after = bound.repaired(on_one_device(problem, DeviceId(d)));
     EXPECT_TRUE(bound.violations(after).empty()) << d;
     EXPECT_EQ(after.groups[problem.grouping->group_of(OpId(0))], decision_on_device(DeviceId(3)));
+  }
+}
+
+// Sixty groups with three devices each, and fourteen devices for all: those that keep the limit are
+// known, and a strategy that uses all others leads the repair astray.
+TEST(Constraints, limits_that_are_hard_to_keep_are_kept_all_the_same) {
+  constexpr std::size_t kGroups = 60, kServing = 14, kDevices = 42;
+  const Problem problem = toy::chain_problem(toy::small_cluster(2, kDevices - 2), kGroups);
+  Constraints constraints;
+  constraints.limits = {parse_limit("*=" + std::to_string(kServing))};
+  std::uint64_t random = 5;
+  for (std::size_t g = 0; g < kGroups; ++g) {
+    std::set<std::size_t> allowed = {g % kServing};
+    for (int i = 0; i < 2; ++i) {
+      random = random * 6364136223846793005u + 1442695040888963407u;
+      allowed.insert(kServing + (random >> 33) % (kDevices - kServing));
+    }
+    Constraints::Forbid forbid{{"layer", {}}, {}, {}};
+    for (const OpId op : problem.grouping->group(GroupId(g)).ops)
+      forbid.of.ops.push_back(problem.graph->op(op).name);
+    for (std::size_t d = 0; d < kDevices; ++d)
+      if (!allowed.contains(d)) forbid.devices.push_back(problem.cluster->device(DeviceId(d)).name);
+    constraints.forbidden.push_back(std::move(forbid));
+  }
+  const BoundConstraints bound(constraints, problem);
+  Strategy all = data_parallel(problem);
+  std::erase_if(all.groups[GroupId(0)]->devices,
+                [](const DeviceShare& share) { return share.device.index() < kServing; });
+  for (auto& decision : all.groups) decision = all.groups[GroupId(0)];
+  Strategy alone = all;  // with groups of its own, all of whose ops are constrained alike
+  const std::vector<std::int32_t> one(problem.graph->op_count(), 0);
+  const std::vector<Nanos> times(one.size(), Nanos(1));
+  alone.grouping = std::make_shared<const Grouping>(*problem.graph, one, times);
+  alone.groups.resize(1);
+  for (const Strategy& strategy : {all, alone}) {
+    const Strategy after = bound.repaired(strategy);
+    EXPECT_TRUE(bound.violations(after).empty());
+    const Problem own = problem_for(problem, after);
+    EXPECT_NO_THROW(validate(after, *own.grouping, *own.cluster));
   }
 }
 

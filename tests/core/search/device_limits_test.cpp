@@ -10,6 +10,15 @@
 namespace strato {
 namespace {
 
+constexpr std::size_t kPatience = 200'000'000;
+
+bool keep_limits(std::span<const DeviceLimit> limits, std::span<const DeviceId> preference,
+                 std::vector<ConstraintRule>& rules) {
+  const auto found = find_limit_devices(limits, preference, rules, kPatience);
+  if (found) keep_to(*found, limits, rules);
+  return found.has_value();
+}
+
 struct LimitCase {
   std::size_t devices;
   std::vector<DeviceLimit> limits;
@@ -134,6 +143,30 @@ TEST(DeviceLimits, PreferredDevicesStay) {
     EXPECT_TRUE(rule.allowed[DeviceId(2)] && rule.allowed[DeviceId(0)]);
     EXPECT_EQ(std::ranges::count(rule.allowed, 1), 2);
   }
+}
+
+// Every rule has three devices, of which the first ones together serve all: who begins with the others
+// comes to dead ends again and again, and gives up.
+TEST(DeviceLimits, GiveUpWhenTheirPatienceIsOver) {
+  constexpr std::size_t kServing = 14, kDevices = 42;
+  std::mt19937 random(3);
+  LimitCase made{kDevices, {{kServing, {}}}, {}};
+  for (std::size_t r = 0; r < 60; ++r) {
+    ConstraintRule rule;
+    rule.allowed = DeviceMask(kDevices, 0);
+    rule.allowed[DeviceId(r % kServing)] = 1;
+    for (int i = 0; i < 2; ++i)
+      rule.allowed[DeviceId(kServing + random() % (kDevices - kServing))] = 1;
+    made.rules.push_back(std::move(rule));
+    made.limits[0].rules.push_back(r);
+  }
+  std::vector<DeviceId> backwards = made.in_order();
+  std::ranges::reverse(backwards);
+  EXPECT_FALSE(find_limit_devices(made.limits, backwards, made.rules, 2'000'000));
+  const auto found = find_limit_devices(made.limits, made.in_order(), made.rules, kPatience);
+  ASSERT_TRUE(found);
+  keep_to(*found, made.limits, made.rules);
+  for (const ConstraintRule& rule : made.rules) EXPECT_GT(std::ranges::count(rule.allowed, 1), 0);
 }
 
 // Many groups and devices: an answer soon, whichever it is.
