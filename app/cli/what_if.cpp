@@ -19,7 +19,6 @@
 #include "core/graph/with_precision.h"
 #include "core/search/baselines.h"
 #include "core/search/what_if_curve.h"
-#include "core/strategy/variable_check.h"
 
 namespace strato::cli {
 namespace {
@@ -271,7 +270,7 @@ class Report {
     options.iterations = options_.iterations;
     options.seed = options_.seed;
     const Strategy carried = carry_over(plan_.strategy, changed);
-    if (!carried.grouping && keeps_results(carried)) options.seeds = {carried};
+    if (!carried.grouping) options.seeds = {carried};
     Recorder progress(changed.problem, options_.replan, options);
     interrupt_.arm();
     PlanResult result = run_planner(*plugins().planner(options_.replan), changed.problem, options,

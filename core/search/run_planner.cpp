@@ -9,6 +9,7 @@
 #include "core/search/planner_request.h"
 #include "core/search/planner.h"
 #include "core/search/steer.h"
+#include "core/strategy/variable_check.h"
 
 namespace strato {
 namespace {
@@ -169,6 +170,19 @@ void apply_floor(PlanResult& result, const Planner& planner, const Floor& floor)
   result.score = floor.score;
 }
 
+// Searches go on from what they are given and may return it as it is: so what changes the results of
+// training (lossy encodings, staleness) is given to none. Returns how many were left out.
+std::size_t leave_out_what_changes_results(std::vector<Strategy>& starts) {
+  return std::erase_if(starts, [](const Strategy& start) { return !keeps_results(start); });
+}
+
+void tell_left_out(PlanResult& result, std::size_t starts) {
+  if (starts == 0) return;
+  result.facts.push_back({"Start strategies left out",
+                          std::to_string(starts) + ": lossy or stale, which would change the results "
+                                                   "of training"});
+}
+
 // One planner's run: its problem, what it is held to, and what it asks.
 struct Run {
   Planner& planner;
@@ -219,10 +233,12 @@ void refuse_unknown_options(const Planner& planner, const PlannerOptions& option
   }
 }
 
-PlanResult run_planner(Planner& planner, const Problem& problem, const PlannerOptions& options,
+PlanResult run_planner(Planner& planner, const Problem& problem, const PlannerOptions& given,
                        Observer& observer, std::stop_token stop,
                        std::shared_ptr<const SearchTree> resume) {
-  refuse_unknown_options(planner, options);
+  refuse_unknown_options(planner, given);
+  PlannerOptions options = given;
+  const std::size_t left_out = leave_out_what_changes_results(options.seeds);
   if (problem.grouping->size() == 0)
     throw InputError("", problem.graph->name(), "the graph has no op to plan",
                      "give a model with at least one op");
@@ -238,6 +254,7 @@ PlanResult run_planner(Planner& planner, const Problem& problem, const PlannerOp
   PlanResult result =
       alone ? plan_within_constraints(run, *caching, observer) : plan_above_floor(run, observer);
   result.evaluations = counting.count;
+  tell_left_out(result, left_out);
   return result;
 }
 

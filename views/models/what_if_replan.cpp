@@ -4,6 +4,7 @@
 #include <QEventLoop>
 
 #include "core/base/error.h"
+#include "core/strategy/variable_check.h"
 #include "views/models/simulation.h"
 #include "views/style/text.h"
 
@@ -148,11 +149,11 @@ void WhatIfReplan::run(const Job& job) {
   found->figures = figures(found->strategy);
   found->note = text(result.note);
   const StepFigures as_it_is = figures(carried);
-  const bool keeps_to_demands = options.constraints == nullptr;
+  const bool may_stay = options.constraints == nullptr && keeps_results(carried);
   const bool better = as_it_is.feasible != found->figures.feasible
                           ? as_it_is.feasible
                           : as_it_is.step_time < found->figures.step_time;
-  if (better && keeps_to_demands) {
+  if (better && may_stay) {
     found->strategy = carried;
     found->figures = as_it_is;
     found->note = tr("Nothing better than this strategy was found.");

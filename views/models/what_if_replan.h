@@ -35,7 +35,8 @@ class WhatIfReplan : public QObject {
   ~WhatIfReplan() override;  // stops what runs, and waits for it
 
   // Ends the one before, and drops it. The strategy shown is carried over: searches start from it,
-  // and the result is never worse. `seconds` is the budget of planners that search.
+  // and the result is never worse, unless it changes the results of training (lossy or stale) or does
+  // not keep to the constraints. `seconds` is the budget of planners that search.
   void start(const ProblemChange& change, const QString& planner, double seconds);
   void stop();  // ends soon, with the best that it has
   void drop();  // what runs, and what was found

@@ -107,8 +107,8 @@ TEST(StartStrategies, AutoDistGoesOnFromThem) {
   EXPECT_EQ(next.strategy, again.strategy);
 }
 
-// What changes the results of training is no answer of a search that keeps them.
-TEST(StartStrategies, AutoDistLeavesOutWhatIsLossyOrStale) {
+// What changes the results of training is no answer of a search that keeps them, nor where it begins.
+TEST(StartStrategies, EverySearchLeavesOutWhatIsLossyOrStale) {
   const Problem problem = small_problem();
   Strategy lossy = data_parallel(problem), stale = lossy;
   for (const OpId update : updates_of(problem)) {
@@ -122,14 +122,21 @@ TEST(StartStrategies, AutoDistLeavesOutWhatIsLossyOrStale) {
     late.staleness = 3;
     stale.variables.push_back(late);
   }
-  const PlanResult result = planned("autodist", problem, {lossy, stale});
-  for (const VariableSync& variable : result.strategy.variables) {
-    EXPECT_EQ(variable.staleness, 0);
-    for (const SyncPart& part : variable.parts) EXPECT_FALSE(is_lossy(part.encoding));
+  const std::vector<std::string> searching = searches();
+  for (const std::string& planner : planners()) {
+    if (std::ranges::find(searching, planner) == searching.end()) continue;
+    const PlanResult result = planned(planner, problem, {lossy, merged(problem), stale});
+    for (const VariableSync& variable : result.strategy.variables) {
+      EXPECT_EQ(variable.staleness, 0) << planner;
+      for (const SyncPart& part : variable.parts) EXPECT_FALSE(is_lossy(part.encoding)) << planner;
+    }
+    EXPECT_FALSE(simulate_strategy(problem, merged(problem)).score.better_than(result.score))
+        << planner << " has lost the other one";
+    const auto told = std::ranges::find(result.facts, "Start strategies left out",
+                                        &PlanResult::Fact::name);
+    ASSERT_NE(told, result.facts.end()) << planner;
+    EXPECT_TRUE(told->value.starts_with("2: ")) << planner;
   }
-  const bool told = std::ranges::any_of(
-      result.facts, [](const auto& fact) { return fact.name == "Start strategies left out"; });
-  EXPECT_TRUE(told);
 }
 
 // A run that began with other start strategies is another run.
