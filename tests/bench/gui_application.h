@@ -1,7 +1,7 @@
-// Fonts and images need an application; every benchmark of one binary shares it.
+// Fonts, images and widgets need an application; every benchmark of one binary shares it.
 #pragma once
 
-#include <QGuiApplication>
+#include <QApplication>
 
 namespace strato {
 
@@ -11,7 +11,7 @@ inline void need_gui_application() {
   static char* arguments[] = {name, nullptr};
   if (qGuiApp) return;
   qputenv("QT_QPA_PLATFORM", "offscreen");
-  static QGuiApplication application(count, arguments);
+  static QApplication application(count, arguments);
 }
 
 }  // namespace strato
