@@ -13,7 +13,7 @@ namespace strato {
 bool TreeSearch::is_polish_turn(std::size_t want) const {
   if (options_.polish <= 0 || !may_polish()) return false;
   const bool unbeaten = best_ && best_->feasible && best_->step_time >= baseline_time_;
-  if (tree_iterations_ < (unbeaten ? kFirstLook : kFirstTree)) return false;
+  if (tree_iterations_ < (unbeaten || small_ ? kFirstLook : kFirstTree)) return false;
   const auto after = static_cast<double>(polish_iterations_) + static_cast<double>(want);
   return after <= options_.polish * (static_cast<double>(tree_iterations_) + after);
 }
@@ -174,8 +174,9 @@ std::vector<GroupFlags> TreeSearch::flags_of(const std::vector<ActionVector>& pr
 }
 
 bool TreeSearch::polish_round(std::size_t want) {
-  const std::size_t done = polish_iterations_ == 0 ? plain_round(want) : finish_round(want);
-  if (done == want) return true;
+  std::size_t done = polish_iterations_ == 0 ? plain_round(want) : finish_round(want);
+  if (done < want) done += bounded_round(want - done);
+  if (done == want || proven_) return done > 0;
   want -= done;  // so that a round always counts the same
   const ActionVector before = local_.incumbent();
   const std::vector<std::size_t> ways = next_ways(want > 1 ? 1 : 0);
@@ -194,6 +195,7 @@ bool TreeSearch::polish_round(std::size_t want) {
   const std::vector<Score> scores = evaluate_all(strategies);
   polish_iterations_ += static_cast<std::int64_t>(strategies.size());
   const auto proposed = std::span(scores).first(batch.size());
+  check_bounds(batch, proposed);
   const auto best_from = [&](std::size_t first, std::size_t end) {
     const auto part = std::span(scores).subspan(first, end - first);
     const auto best = std::ranges::min_element(

@@ -8,8 +8,9 @@
 namespace strato {
 namespace {
 
-// One number of the state.
-constexpr int kPacked = 1, kPlain = 2;
+// One number of the state; times kPlaces: space_next_.
+constexpr std::int64_t kPacked = 1, kPlain = 2, kContradicted = 4, kPlaces = 8;
+constexpr std::int64_t kMostFlags = std::int64_t{1} << 40;
 
 Digest digest_of_pins(const TreeState& tree) {
   Hasher hasher;
@@ -32,7 +33,10 @@ std::string TreeSearch::state() const {
   for (std::int64_t number :
        {polish_iterations_, baseline_time_.value, static_cast<std::int64_t>(pinned_since_)})
     text += std::to_string(number) + " ";
-  text += pins.hex() + " " + std::to_string((packed_ ? kPacked : 0) + (plain_ ? kPlain : 0)) + " g";
+  const std::int64_t flags = (packed_ ? kPacked : 0) + (plain_ ? kPlain : 0) +
+                             (contradicted_ ? kContradicted : 0) +
+                             kPlaces * static_cast<std::int64_t>(space_next_);
+  text += pins.hex() + " " + std::to_string(flags) + " g";
   for (std::size_t way = 0; way < ways_tried_.size(); ++way) {
     const bool left_out = way < left_out_.size() && left_out_[way];
     text += static_cast<char>('0' + (left_out ? 1 : 0) + (ways_tried_[way] ? 2 : 0));
@@ -77,9 +81,11 @@ TreeSearch::Saved TreeSearch::parse_state(const SearchTree& tree) {
   saved.pinned_since =
       static_cast<std::uint64_t>(number(words[2], static_cast<std::int64_t>(tree.log.size())));
   saved.pins = Digest::from_hex(words[3]);
-  const std::int64_t flags = number(words[4], kPacked + kPlain);
+  const std::int64_t flags = number(words[4], kMostFlags);
   saved.packed = (flags & kPacked) != 0;
   saved.plain = (flags & kPlain) != 0;
+  saved.contradicted = (flags & kContradicted) != 0;
+  saved.space_next = static_cast<std::uint64_t>(flags / kPlaces);
   if (words.size() > 5 && words[5].starts_with('g')) {
     saved.ways = words[5].substr(1);
     if (saved.ways.size() != tree.order.size() + 1 ||
@@ -104,6 +110,8 @@ void TreeSearch::restore(const SearchTree& tree) {
   tree_.restore(tree, pins_changed ? std::numeric_limits<std::size_t>::max() : pinned_since_);
   packed_ = saved.packed && !pins_changed;
   restore_ways(saved);
+  if (!pins_changed) space_next_ = saved.space_next;
+  if (saved.contradicted) drop_bounds();
   polish_iterations_ = saved.polish_iterations;
   tree_iterations_ = tree.iterations - polish_iterations_;
   if (!tree_.node(0).evaluated) return evaluate_root();

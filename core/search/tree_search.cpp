@@ -68,6 +68,7 @@ TreeSearch::TreeSearch(const Problem& problem, Evaluator& evaluator, PriorProvid
     return is_known(actions) || tree_.is_excluded(actions);
   });
   local_.start_again_from([this](const auto& used) { return next_start(used); });
+  start_bounds();
 }
 
 Strategy TreeSearch::finished(const ActionVector& actions) const {
@@ -95,7 +96,9 @@ bool TreeSearch::is_known(const ActionVector& actions) const {
 std::vector<Score> TreeSearch::evaluate(const std::vector<ActionVector>& batch) {
   std::vector<Strategy> strategies;
   for (const ActionVector& actions : batch) strategies.push_back(seen_by_tree(actions));
-  return evaluate_all(strategies);
+  std::vector<Score> scores = evaluate_all(strategies);
+  check_bounds(batch, scores);
+  return scores;
 }
 
 std::vector<Score> TreeSearch::evaluate_all(const std::vector<Strategy>& strategies) {
@@ -326,6 +329,7 @@ std::string TreeSearch::note() const {
   if (tree_.exhausted())
     text += tree_.has_focus() ? "; the whole branch in focus was searched"
                               : "; the whole tree was searched";
+  if (proven_) text += "; nothing else can be faster: the bounds of all other strategies say so";
   return text + pinned_note();
 }
 
@@ -365,6 +369,7 @@ PlanResult TreeSearch::run(std::stop_token stop, const SearchTree* resume) {
     const bool polishing = is_polish_turn(want);
     if (tree_iterations_ >= kFirstTree) pack_round();
     bool worked = polishing ? polish_round(want) : tree_round(want);
+    if (proven_) break;
     if (!worked)
       worked =
           polishing ? tree_round(want) : options_.polish > 0 && may_polish() && polish_round(want);
@@ -403,6 +408,7 @@ PlanResult tree_search(const Problem& problem, Evaluator& evaluator, PriorProvid
   TreeSearchOptions own = options;
   const auto constraints = bind_constraints(common.constraints.get(), problem);
   if (constraints) own.pins = constraints->pins();
+  if (constraints) own.bounds = false;  // what is repaired is another strategy
   return TreeSearch(problem, evaluator, prior, common, own, observer, resume.get())
       .run(stop, resume.get());
 }

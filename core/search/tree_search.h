@@ -18,6 +18,9 @@
 //   - an infeasible strategy's reward says how far it is over memory;
 //   - part of the evaluations goes to improving the best strategy by changing a few groups
 //     (local_search.h), earlier where the first looks do not beat data parallelism;
+//   - what local improvement proposes is not evaluated where a bound says that it cannot be better;
+//     a problem with few strategies is searched in the order of their bounds, until the best is
+//     known to be so (strategy_bounds.h);
 //   - where strategies are finished (TreeSearchOptions::finish), that is chosen group by group for
 //     the best one; where finishing gains less than two per cent at the outset, the search goes on
 //     plain, and what it has is finished now and then, without going on from there;
@@ -86,6 +89,7 @@ struct TreeSearchOptions {
   bool order_by_cost =
       true;              // after the first group: by compute and synchronisation, not compute alone
   double polish = 0.75;  // part of the evaluations spent on local improvement
+  bool bounds = true;    // what cannot be faster is not proposed (strategy_bounds.h)
   int batch = 8;
   ActionOptions actions;
   // Decisions that groups keep, by PlannerOptions::constraints (tree_search() fills it in); empty:

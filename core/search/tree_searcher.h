@@ -17,6 +17,7 @@
 #include "core/search/local_search.h"
 #include "core/search/partial_finish.h"
 #include "core/search/reporter.h"
+#include "core/search/strategy_bounds.h"
 #include "core/search/tree_search.h"
 #include "core/search/tree_state.h"
 
@@ -43,6 +44,8 @@ class TreeSearch {
     Digest pins;
     bool packed = false;  // pack_round was there
     bool plain = false;
+    bool contradicted = false;     // something was faster than its bound
+    std::uint64_t space_next = 0;
     std::string_view ways;  // left_out_ and ways_tried_
     std::string_view kept;  // kept_
     std::string_view local;  // of the local improvement
@@ -103,6 +106,14 @@ class TreeSearch {
   void take_way(const ActionVector& actions, GroupFlags left_out, const Score& score);
   std::vector<GroupFlags> flags_of(const std::vector<ActionVector>& proposals) const;
   bool polish_round(std::size_t want);
+
+  // What bounds leave out (tree_bounds.cpp).
+  void start_bounds();
+  void drop_bounds();
+  void check_bounds(const std::vector<ActionVector>& batch, std::span<const Score> scores);
+  std::size_t bounded_round(std::size_t want);
+  std::vector<std::size_t> next_by_bound(std::size_t want);
+  std::vector<std::vector<std::int32_t>> legal_by_group() const;
   bool may_polish() const { return local_.has_incumbent() && !tree_.has_focus(); }
 
   bool pack_round();
@@ -146,6 +157,12 @@ class TreeSearch {
   GroupFlags ways_tried_;      // since the incumbent changed: each group the other way; last: all
   // The best seed as it was given, when that is better than what its decisions alone are worth.
   std::optional<std::pair<Strategy, Score>> best_seed_;
+  std::optional<LoadBound> load_bound_;  // none: bounds are not used, or were wrong
+  bool small_ = false;                   // few strategies: space_ lists them all
+  std::unique_ptr<const SmallSpace> space_;
+  std::uint64_t space_next_ = 0;  // place in space_
+  bool contradicted_ = false;
+  bool proven_ = false;  // all that is left has bounds that are no better than the best
   std::int64_t tree_iterations_ = 0, polish_iterations_ = 0, evaluations_ = 0;
   std::int64_t tree_wins_ = 0, polish_wins_ = 0;
 };
