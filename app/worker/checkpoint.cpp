@@ -7,6 +7,7 @@
 
 #include "app/worker/bytes.h"
 #include "app/worker/cut_layout.h"
+#include "app/worker/under_way.h"
 #include "core/base/error.h"
 #include "core/base/file.h"
 #include "core/data/npy.h"
@@ -22,12 +23,6 @@ bool is_kept(const Tensor& tensor) {
   return tensor.role == TensorRole::Parameter || tensor.role == TensorRole::OptimizerState;
 }
 
-// A gradient that is kept for the next step (VariableSync::staleness). Every rank has its own.
-bool is_under_way(const Tensor& tensor) { return tensor.producer.valid(); }
-std::string under_way_name(const Tensor& tensor, const Piece& piece) {
-  return tensor.name + ", " + describe(piece);
-}
-
 fs::path rank_file(const fs::path& folder, int rank) {
   return folder / ("rank-" + std::to_string(rank) + ".bin");
 }
@@ -40,7 +35,7 @@ void write_own(const CheckpointRank& rank, const fs::path& folder) {
     if (!value.resident || !(is_kept(tensor) || is_under_way(tensor))) continue;
     const std::string elements = rank.execution.read(ValueId(i));
     put(out, value.tensor.value());
-    put(out, value.piece);
+    put(out, is_kept(tensor) ? value.piece : piece_under_way(rank, ValueId(i)));
     put(out, elements.size());
     out += elements;
   }
@@ -80,7 +75,7 @@ class Merger {
   };
 
   void add(TensorId id, const Piece& piece, std::string_view elements) {
-    if (is_under_way(graph_.tensor(id))) return write_under_way(id, piece, elements);
+    if (piece.form == Piece::Form::Partial) return write_term(id, piece, elements);
     if (written_.contains(id)) return;
     if (piece.form == Piece::Form::Whole) return write(id, elements);
     const Tensor& tensor = graph_.tensor(id);
@@ -92,11 +87,11 @@ class Merger {
     if (covers(partial, slice.extent())) write(id, std::string(std::move(partial.bytes)));
   }
 
-  void write_under_way(TensorId id, const Piece& piece, std::string_view elements) {
+  // Of a gradient that is under way.
+  void write_term(TensorId id, const Piece& piece, std::string_view elements) {
     const Tensor& tensor = graph_.tensor(id);
-    writer_.add(
-        {under_way_name(tensor, piece), tensor.type, shape_of(tensor, piece, graph_.batch())},
-        "under way", [elements](const PutPart& put) { put(elements); });
+    writer_.add({name_under_way(tensor, piece), tensor.type, tensor.shape}, "under way",
+                [elements](const PutPart& put) { put(elements); });
   }
 
   static bool covers(Partial& partial, std::int32_t extent) {
@@ -111,8 +106,12 @@ class Merger {
 
   void write(TensorId id, std::string_view elements) {
     const Tensor& tensor = graph_.tensor(id);
-    const char* role = tensor.role == TensorRole::Parameter ? "parameter" : "state";
-    writer_.add({tensor.name, tensor.type, tensor.shape}, role,
+    const bool under_way = is_under_way(tensor);  // a sum
+    const char* role = under_way                               ? "under way"
+                       : tensor.role == TensorRole::Parameter ? "parameter"
+                                                               : "state";
+    writer_.add({under_way ? name_under_way(tensor, {}) : tensor.name, tensor.type, tensor.shape},
+                role,
                 [elements](const PutPart& put) { put(elements); });
     written_[id] = true;
     partial_.erase(id);
@@ -158,25 +157,6 @@ std::string piece_of(const fs::path& path, const Tensor& tensor, const Piece& pi
   }
   if (piece.form == Piece::Form::Whole) return std::string(file.elements());
   return SliceLayout(tensor, piece).take(file.elements());
-}
-
-// Ranks of another plan, with other shares of the batch, begin with nothing under way.
-void fill_under_way(const CheckpointRank& rank, const TensorFolder& index) {
-  const auto files = files_of(index);
-  for (std::size_t i = 0; i < rank.program.values.size(); ++i) {
-    const Value& value = rank.program.values[ValueId(i)];
-    const Tensor& tensor = rank.graph.tensor(value.tensor);
-    if (!value.resident || !is_under_way(tensor)) continue;
-    const auto known = files.find(under_way_name(tensor, value.piece));
-    if (known == files.end()) continue;
-    const NpyFile file(known->second);
-    if (file.type() != tensor.type ||
-        file.shape() != shape_of(tensor, value.piece, rank.graph.batch()))
-      throw InputError(known->second.string(), "",
-                       "is of another type or shape than the plan's gradient",
-                       "resume from a checkpoint of the same model");
-    rank.execution.write(ValueId(i), std::string(file.elements()));
-  }
 }
 
 // Fills what this rank holds of the tensors that `is_wanted`. `remedy`: for a folder of another

@@ -5,8 +5,8 @@
 //
 // While one is written, each rank's part lies beside them as rank-<r>.bin. A checkpoint can be
 // resumed by another plan of the same model: every rank takes its pieces of the whole tensors.
-// Gradients that are kept for the next step (VariableSync::staleness) are in it by rank's piece, with
-// the role "under way": ranks of the same shares go on with them, others begin with zeros.
+// Gradients that are kept for the next step (VariableSync::staleness) are in it with the role "under
+// way", and are taken by ranks of other shares, too (under_way.h).
 #pragma once
 
 #include <cstdint>

@@ -219,13 +219,15 @@ class TorchRankExecution final : public RankExecution {
     }
   }
 
-  // A copy, always: what it is cut from may be overwritten while this is still read.
+  // A copy, always: what it is cut from may be overwritten while this is still read. What is kept
+  // for the next step takes the place of what was.
   void split(std::size_t i) {
     const ValueId from = program_->reads[i][0], to = program_->writes[i][0];
     const Piece& have = program_->values[from].piece;
     const Piece& want = program_->values[to].piece;
     const at::Tensor part = cut(values_.at(from), values_.tensor(to), have, want, graph_->batch());
     const Value& made = program_->values[to];
+    if (made.resident) return values_.overwrite(to, part);
     values_.set(to, made.encoding == Encoding::None
                         ? part.clone(at::MemoryFormat::Contiguous)
                         : encoded(part, made.encoding, made.record_count));

@@ -88,7 +88,7 @@ void RankValues::write(ValueId id, const std::string& elements) {
   at::Tensor made = from_elements(tensor(id), shapes_[id], elements);
   at::Tensor& value = values_[id];
   if (value.defined()) {
-    value.copy_(made);  // views of it see the new elements
+    overwrite(id, made);
   } else {
     value = std::move(made);
   }

@@ -105,9 +105,91 @@ TEST(Checkpoint, WhatIsUnderWayIsEachRanksOwn) {
   };
   EXPECT_EQ(resumed(keeps(0, 0, 3)), 111);
   EXPECT_EQ(resumed(keeps(0, 3, 4)), 211);
-  EXPECT_EQ(resumed(keeps(0, 0, 2)), -39) << "of other samples: as it was";
+  EXPECT_EQ(resumed(keeps(0, 0, 2)), 111) << "what begins there";
+  EXPECT_EQ(resumed(keeps(0, 1, 3)), 0) << "another rank has what begins before";
   // It is no weight that another model can take.
   EXPECT_EQ(open_tensor_folder(folder / "checkpoint-3")->tensors().size(), 2u);
+}
+
+// A gradient that is kept, by all ranks together: of terms that add up, and of a sum in slices.
+struct Kept {
+  using Range = std::pair<std::int32_t, std::int32_t>;
+
+  static HandProgram of_term(int rank, const Range& samples) {
+    HandProgram hand(rank, 3);
+    hand.piece(2, samples == Range{0, 4} ? Piece{} : Piece{Piece::Form::Partial, -1, samples.first, samples.second});
+    return hand;
+  }
+  static HandProgram of_sum(int rank, const Range& columns) {  // an update reads it
+    HandProgram hand(rank, 3);
+    hand.piece(2, columns == Range{0, 6} ? Piece{} : Piece{Piece::Form::Slice, 1, columns.first, columns.second});
+    hand.update({.reads = {0, 2}});
+    return hand;
+  }
+
+  void save(const std::vector<HandProgram>& hands, const std::vector<float>& first) {
+    Hub hub(static_cast<int>(hands.size()));
+    std::vector<std::unique_ptr<Holder>> holders;
+    for (std::size_t r = 0; r < hands.size(); ++r) {
+      holders.push_back(std::make_unique<Holder>(graph, hands[r], hub));
+      for (const std::size_t value : {0u, 1u}) holders[r]->fill(value, 1);
+      holders[r]->fill(2, first[r]);
+    }
+    std::vector<std::future<void>> others;
+    for (std::size_t r = 1; r < hands.size(); ++r)
+      others.push_back(std::async(std::launch::async, [&, r] {
+        holders[r]->save(folder, static_cast<int>(hands.size()));
+      }));
+    holders[0]->save(folder, static_cast<int>(hands.size()));
+    for (auto& other : others) other.get();
+  }
+  std::vector<float> resumed(const HandProgram& hand) {
+    Hub alone(1);
+    Holder holder(graph, hand, alone);
+    holder.fill(2, -50);
+    resume_checkpoint(holder.rank(folder, 1), "checkpoint-3");
+    const auto values = holder.execution.floats(2);
+    return {values.begin(), values.end()};
+  }
+  // Of the first elements, which the ranks' terms add up to.
+  float total(const std::vector<Range>& shares) {
+    float sum = 0;
+    int rank = 0;
+    for (const Range& share : shares) sum += resumed(of_term(rank++, share))[0];
+    return sum;
+  }
+
+  std::shared_ptr<const Graph> graph = graph_of(2, kStoredShape);
+  TemporaryFolder folder;
+};
+
+TEST(Checkpoint, OfOtherSharesIsAllThatIsUnderWayTaken) {
+  Kept kept;
+  kept.save({Kept::of_term(0, {0, 1}), Kept::of_term(1, {1, 3}), Kept::of_term(2, {3, 4})},
+            {10, 200, 3000});
+  EXPECT_EQ(kept.total({{0, 1}, {1, 3}, {3, 4}}), 3210);
+  EXPECT_EQ(kept.total({{0, 2}, {2, 3}, {3, 4}}), 3210) << "one share is as it was";
+  EXPECT_EQ(kept.total({{0, 3}, {3, 4}}), 3210);
+  EXPECT_EQ(kept.total({{0, 4}}), 3210);
+  EXPECT_EQ(kept.total({{0, 1}, {1, 2}, {2, 3}, {3, 4}}), 3210);
+  EXPECT_EQ(kept.resumed(Kept::of_term(0, {1, 3})), kept.resumed(Kept::of_term(5, {1, 2})));
+  EXPECT_EQ(kept.resumed(Kept::of_term(0, {0, 3}))[11], 10 + 200 + 22) << "elements are added";
+  // Of one rank, which had all samples.
+  Kept whole;
+  whole.save({Kept::of_term(0, {0, 4})}, {7});
+  EXPECT_EQ(whole.total({{0, 4}}), 7);
+  EXPECT_EQ(whole.total({{0, 3}, {3, 4}}), 7);
+  EXPECT_EQ(whole.resumed(Kept::of_sum(0, {0, 6}))[0], 0) << "no term is a sum";
+}
+
+TEST(Checkpoint, OfOtherPartsTheSumsUnderWayAreCutAnew) {
+  Kept kept;
+  kept.save({Kept::of_sum(0, {0, 2}), Kept::of_sum(1, {2, 6})}, {100, 200});
+  EXPECT_EQ(kept.resumed(Kept::of_sum(0, {0, 2})), (std::vector<float>{100, 101, 102, 103}));
+  EXPECT_EQ(kept.resumed(Kept::of_sum(0, {1, 3})), (std::vector<float>{101, 200, 103, 204}));
+  EXPECT_EQ(kept.resumed(Kept::of_sum(0, {0, 6}))[11], 207);
+  EXPECT_EQ(kept.total({{0, 4}}), 0) << "no sum is a term";
+  EXPECT_EQ(kept.total({{0, 2}, {2, 4}}), 0);
 }
 
 TEST(Checkpoint, ATensorOfWhichAPartIsNowhereIsAnError) {

@@ -53,6 +53,12 @@ class HandProgram {
     what.task = TaskId(program_.instructions.size());
     return add(what, rows);
   }
+  HandProgram& update(const HandRows& rows) {
+    Instruction what;
+    what.kind = InstructionKind::Update;
+    what.task = TaskId(program_.instructions.size());
+    return add(what, rows);
+  }
   HandProgram& send(std::size_t to, std::size_t tag, const HandRows& rows) {
     return communicate(InstructionKind::Send, to, tag, rows);
   }

@@ -105,16 +105,18 @@ INSTANTIATE_TEST_SUITE_P(Seeds, StaleRanks, testing::Range(0, 6));
 constexpr std::int64_t kInputs = 16, kOutputs = 24;
 
 // One matrix whose gradient's rank is the batch, or all there is.
-std::shared_ptr<const Graph> one_matrix(std::int64_t batch) {
+std::shared_ptr<const Graph> one_matrix(std::int64_t batch, std::int64_t inputs = kInputs,
+                                        std::int64_t outputs = kOutputs) {
   SmallModel model(batch);
-  const TensorId x = model.tensor("x", TensorRole::Input, {batch, kInputs});
-  const TensorId y = model.op("MatMul", {x, model.weight({kInputs, kOutputs})});
+  const TensorId x = model.tensor("x", TensorRole::Input, {batch, inputs});
+  const TensorId y = model.op("MatMul", {x, model.weight({inputs, outputs})});
   model.op("Mul", {y, y});
   return std::move(model).training();
 }
 
 struct TwoReplicas {
-  explicit TwoReplicas(std::int64_t batch) : problem(make(one_matrix(batch))) {
+  explicit TwoReplicas(std::int64_t batch) : TwoReplicas(one_matrix(batch)) {}
+  explicit TwoReplicas(std::shared_ptr<const Graph> graph) : problem(make(std::move(graph))) {
     strategy.groups.assign(
         problem.grouping->size(),
         Decision{Mode::ReplicateAllReduce, {{DeviceId(0), 1}, {DeviceId(1), 1}}});
@@ -155,6 +157,34 @@ struct TwoReplicas {
 
 const SyncPart kReduced;
 const SyncPart kServed{Synchroniser::Ps, Encoding::None, DeviceId(1), {}, -1, {}};
+
+// A replica has its parameter, the gradient of this step and the one that it kept, as the simulator
+// counts, and at no moment a copy of one of them.
+TEST(Staleness, AGradientIsKeptInThePlaceOfTheOneBefore) {
+  constexpr std::int64_t kSide = 384;
+  const Bytes matrix(kSide * kSide * 8);
+  TwoReplicas two(one_matrix(2, kSide, kSide));
+  two.strategy.variables = {{two.update, 0, {kServed}}};
+  two.strategy.variables[0].staleness = 1;
+  const RandomProblem& problem = two.problem;
+  Lowering lowering(problem.graph, problem.grouping, problem.cluster, problem.cost);
+  const Program program = lowering.lower(two.strategy);
+  Random random(3);
+  const RankPrograms programs = rank_programs(program, random_order(program, random));
+  const auto own = std::make_shared<const RankProgram>(programs.ranks[0]);
+  EngineOptions options;
+  options.learning_rate = kRate;
+  const auto execution = engine_of_ranks().prepare(problem.graph, own, options);
+  for (int step = 1; step <= 2; ++step) {
+    execution->begin_step(step);
+    for (std::size_t i = 0; i < own->instructions.size(); ++i) {
+      if (own->instructions[i].stream == Stream::Compute) execution->run(i);
+      for (const ValueId id : own->releases[i]) execution->release(id);
+    }
+  }
+  EXPECT_GE(execution->peak_memory(), 3 * matrix);
+  EXPECT_LT(execution->peak_memory(), 3 * matrix + matrix / 4);
+}
 
 // Four samples a replica: their terms' rank is four at most.
 TEST(LowRank, IsExactForTermsOfThatRank) {
