@@ -34,13 +34,13 @@ std::pair<std::string, std::string> key_and_value(const std::string& text,
   return {text.substr(0, equals), text.substr(equals + 1)};
 }
 
-std::int64_t positive_integer(const std::string& text, const std::string& option) {
+std::int64_t whole_number(const std::string& text, const std::string& option) {
   char* end = nullptr;
   errno = 0;
   const long long value = std::strtoll(text.c_str(), &end, 10);
-  if (text.empty() || *end != '\0' || errno != 0 || value <= 0) {
-    throw InputError("", option, fmt::format("\"{}\" is not a whole number above zero", text),
-                     "give a whole number");
+  if (text.empty() || *end != '\0' || errno != 0 || value < 0) {
+    throw InputError("", option, fmt::format("\"{}\" is not a whole number", text),
+                     "give 0 or more");
   }
   return value;
 }
@@ -166,7 +166,9 @@ void ModelOptions::declare_without_graph(CLI::App& command) {
 void ModelOptions::declare_binding(CLI::App& command) {
   command.add_option("--batch", batch, "Samples in one step, over all devices")
       ->check(CLI::Range(std::int64_t{1}, (std::int64_t{1} << 31) - 1));
-  command.add_option("--set-dim", dimensions, "Bind another symbolic dimension: name=N");
+  command.add_option(
+      "--set-dim", dimensions,
+      "Bind another symbolic dimension, or an input of one whole number or boolean: name=N");
   command
       .add_option("--batch-axis", batch_axis,
                   "Axis of the samples, where the model does not name it")
@@ -182,7 +184,7 @@ ImportOptions ModelOptions::import_options() const {
   options.batch_axis = batch_axis;
   for (const std::string& text : dimensions) {
     const auto [name, value] = key_and_value(text, "--set-dim");
-    options.dimensions[name] = positive_integer(value, "--set-dim " + name);
+    options.dimensions[name] = whole_number(value, "--set-dim " + name);
   }
   return options;
 }

@@ -245,9 +245,11 @@ AxisLetters loss(const OpReader& op) {
 }
 
 Answer matmul(const OpReader& op) {
-  if (op->type == "Gemm") return contraction(op, gemm_letters(op));
+  if (op->type == "Gemm" || op->type == "FusedGemm") return contraction(op, gemm_letters(op));
   if (op->type == "Einsum") return contraction(op, einsum_letters(op));
-  return contraction(op, matmul_letters(op));
+  const bool plain =
+      op->type == "MatMul" || op->type == "FusedMatMul" || op->type == "MatMulInteger";
+  return plain ? Answer(contraction(op, matmul_letters(op))) : std::nullopt;
 }
 
 // Scales of quantised tensors may belong to an axis that only an attribute tells.
@@ -262,8 +264,10 @@ Answer forward_letters(const OpReader& op) {
     case OpFamily::MatMul:
       return matmul(op);
     case OpFamily::Convolution:
+      if (op->type == "QLinearConv") return std::nullopt;
       return convolution(op);
     case OpFamily::Pooling:
+      if (op->type == "RoiAlign" || op->type == "MaxRoiPool") return std::nullopt;
       if (op.output_count() > 1) return std::nullopt;  // indices count across the channels
       return pooling(op);
     case OpFamily::Normalization:

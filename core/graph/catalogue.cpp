@@ -18,9 +18,9 @@ using Tensors = IdVector<TensorId, Tensor>;
 OpRules all_rules() {
   OpRules rules;
   for (const auto& family :
-       {matmul_rules, convolution_rules, pooling_rules, unary_rules, binary_rules,
-        normalization_rules, reduction_rules, view_rules, movement_rules, indexing_rules,
-        recurrent_rules, loss_rules, update_rules}) {
+       {matmul_rules, convolution_rules, attention_rules, quantized_rules, geometry_rules,
+        pooling_rules, unary_rules, binary_rules, normalization_rules, reduction_rules, view_rules,
+        movement_rules, indexing_rules, recurrent_rules, loss_rules, update_rules}) {
     OpRules table = family();
     std::move(table.begin(), table.end(), std::back_inserter(rules));
   }

@@ -88,6 +88,9 @@ void describe(Op& op, const IdVector<OpId, Op>& ops, const IdVector<TensorId, Te
 using OpRules = std::vector<OpRule>;
 OpRules matmul_rules();
 OpRules convolution_rules();
+OpRules attention_rules();
+OpRules quantized_rules();
+OpRules geometry_rules();
 OpRules pooling_rules();
 OpRules unary_rules();
 OpRules binary_rules();

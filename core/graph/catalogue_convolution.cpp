@@ -27,6 +27,7 @@ OpRules convolution_rules() {
   return {
       convolution("Conv", shape_convolution, convolution_flops),
       convolution("ConvInteger", shape_convolution, convolution_flops),
+      convolution("FusedConv", shape_convolution, convolution_flops),  // com.microsoft
       convolution("ConvTranspose", shape_transposed_convolution, transposed_flops),
   };
 }

@@ -77,6 +77,19 @@ OpRule matmul(std::string_view type) {
           .differentiable = inputs({0, 1})};
 }
 
+OpRule linear_layer(std::string_view type) {
+  return {.type = type,
+          .family = OpFamily::MatMul,
+          .min_inputs = 2,
+          .shape = shape_gemm,
+          .flops = gemm_flops,
+          .batch = gemm_batch,
+          .gradient = gradients({{"GradInput", "grad_input", 0, {x(1)}},
+                                 {"GradWeight", "grad_weight", 1, {x(0)}},
+                                 {"GradBias", "grad_bias", 2, {}}}),
+          .differentiable = inputs({0, 1, 2})};
+}
+
 }  // namespace
 
 OpRules matmul_rules() {
@@ -84,16 +97,8 @@ OpRules matmul_rules() {
       matmul("MatMul"),
       matmul("FusedMatMul"),
       matmul("MatMulInteger"),
-      {.type = "Gemm",
-       .family = OpFamily::MatMul,
-       .min_inputs = 2,
-       .shape = shape_gemm,
-       .flops = gemm_flops,
-       .batch = gemm_batch,
-       .gradient = gradients({{"GradInput", "grad_input", 0, {x(1)}},
-                              {"GradWeight", "grad_weight", 1, {x(0)}},
-                              {"GradBias", "grad_bias", 2, {}}}),
-       .differentiable = inputs({0, 1, 2})},
+      linear_layer("FusedGemm"),  // com.microsoft
+      linear_layer("Gemm"),
       {.type = "Einsum",
        .family = OpFamily::MatMul,
        .shape = einsum_shape,

@@ -79,7 +79,6 @@ OpRules movement_rules() {
       movement("DepthToSpace", nullptr, batch_kept(mixes_all_but_first)),
       movement("Expand", shape_expanded, expanded),
       source("EyeLike"),
-      interpolation("GridSample"),
       movement("Pad", nullptr, batch_kept()),
       source("RandomNormal"),
       source("RandomNormalLike"),

@@ -27,7 +27,8 @@ OpRule softmax(std::string_view type, std::int64_t axis, GradientRule gradient_r
 
 bool mixes_channels(const OpReader&, int axis) { return axis == 1; }
 
-// x, residual, scale, shift (com.microsoft): the sum of the first two is normalised.
+// x, residual, scale, shift (com.microsoft): the sum of the first two is normalised, and is the
+// last of the outputs.
 OpRule skip_normalization(std::string_view type) {
   OpRule rule = normalization(type, 9, mixes_from("axis", -1), inputs({0, 1, 2, 3}));
   rule.batch = [](BatchFlow& flow) -> BatchAnswer {
@@ -36,6 +37,12 @@ OpRule skip_normalization(std::string_view type) {
     return follows ? BatchAnswer(flow.on(axis)) : std::nullopt;
   };
   rule.min_inputs = 3;
+  rule.shape = [](const OpReader& op) -> TensorTypes {
+    const TensorType sum = {op.input(0).type, op.in(0)};
+    TensorType statistic = {DataType::F32, op.in(0)};
+    if (!statistic.shape.empty()) statistic.shape.back() = 1;
+    return {sum, statistic, statistic, sum};
+  };
   rule.gradient = gradient({x(0), x(1), x(2)});
   return rule;
 }

@@ -91,10 +91,12 @@ TensorTypes shape_gemm(const OpReader& op) {
                   extent(op.in(1), op->integer("transB", 0) ? 0 : 1)});
 }
 
-TensorTypes shape_convolution(const OpReader& op) {
+TensorTypes shape_convolution(const OpReader& op) { return shape_convolution_by(op, 1); }
+
+TensorTypes shape_convolution_by(const OpReader& op, std::size_t filter) {
   const std::size_t spatial_rank = op.in(0).size() < 2 ? 0 : op.in(0).size() - 2;
-  return one(op, spatial(op, extent(op.in(1), 0), [&](std::size_t i, std::int64_t size) {
-               const auto kernel = extent(op.in(1), static_cast<std::int64_t>(i) + 2);
+  return one(op, spatial(op, extent(op.in(filter), 0), [&](std::size_t i, std::int64_t size) {
+               const auto kernel = extent(op.in(filter), static_cast<std::int64_t>(i) + 2);
                return windowed(op, size, window_of(op, i, spatial_rank, kernel));
              }));
 }

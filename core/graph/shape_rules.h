@@ -15,6 +15,7 @@ TensorTypes shape_scalar(const OpReader& op);
 TensorTypes shape_matmul(const OpReader& op);
 TensorTypes shape_gemm(const OpReader& op);
 TensorTypes shape_convolution(const OpReader& op);
+TensorTypes shape_convolution_by(const OpReader& op, std::size_t filter);  // which input it is
 TensorTypes shape_transposed_convolution(const OpReader& op);
 TensorTypes shape_pool(const OpReader& op);
 TensorTypes shape_global_pool(const OpReader& op);

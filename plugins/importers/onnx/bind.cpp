@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <optional>
 #include <unordered_set>
 
 #include "core/base/error.h"
@@ -17,6 +18,7 @@ struct RawInput {
   Shape shape;                       // 0 where there is a symbol
   std::vector<std::string> symbols;  // empty where there is a number
   bool weight = false;
+  std::optional<std::int64_t> value = {};
 };
 
 bool looks_like_batch(std::string name) {
@@ -54,9 +56,9 @@ class Binder {
                        "give a batch of at least 1");
     }
     for (const auto& [name, extent] : options_.dimensions) {
-      if (extent >= 1) continue;
+      if (extent >= 0) continue;
       throw InputError(model_.file, "--set-dim " + name, "is " + std::to_string(extent),
-                       "give an extent of at least 1");
+                       "give an extent of 0 or more");
     }
   }
 
@@ -88,8 +90,10 @@ class Binder {
     RawInput input{&info, *type, {}, {}};
     for (const auto& dim : info.type().tensor_type().shape().dim()) {
       const std::size_t axis = input.shape.size();
-      const bool unknown = !dim.has_dim_value() || (axis == 0 && dim.dim_value() <= 0);
-      if (!unknown && dim.dim_value() < 1) {
+      // Some exporters write -1 for what is not known, and 0 for the samples.
+      const bool unknown =
+          !dim.has_dim_value() || dim.dim_value() == -1 || (axis == axis_ && dim.dim_value() <= 0);
+      if (!unknown && dim.dim_value() < 0) {
         throw InputError(model_.file, axis_place(info.name(), axis),
                          "has extent " + std::to_string(dim.dim_value()),
                          "export the model with positive or symbolic extents");
@@ -112,9 +116,13 @@ class Binder {
     const bool any_symbolic = std::any_of(inputs_.begin(), inputs_.end(), symbolic);
     for (RawInput& input : inputs_) {
       const bool candidate = is_floating(input.type) && !symbolic(input) && !input.shape.empty();
+      const auto given = options_.dimensions.find(input.info->name());
+      const bool lone =
+          !is_floating(input.type) && !symbolic(input) && element_count(input.shape) == 1;
+      if (lone && given != options_.dimensions.end()) input.value = given->second;
       input.weight = candidate && (any_symbolic || uses_.as_weight(input.info->name()));
     }
-    const auto data = [](const RawInput& input) { return !input.weight; };
+    const auto data = [](const RawInput& input) { return !input.weight && !input.value; };
     if (std::none_of(inputs_.begin(), inputs_.end(), data)) {
       throw InputError(model_.file, "graph", "has no input that data flows into",
                        "export the model with its inputs");
@@ -143,7 +151,7 @@ class Binder {
 
   void find_fixed_batch() {
     for (const RawInput& input : inputs_) {
-      if (input.weight || input.shape.size() <= axis_) continue;
+      if (input.weight || input.value || input.shape.size() <= axis_) continue;
       result_.file_batch = input.shape[axis_];
       break;
     }
@@ -153,22 +161,30 @@ class Binder {
   std::int64_t extent_of(const std::string& symbol, const std::string& input, std::size_t axis) {
     const bool batch = batch_aliases_.contains(symbol);
     const auto given = options_.dimensions.find(symbol);
-    std::int64_t extent = 0;
-    if (given != options_.dimensions.end()) extent = given->second;
-    if (batch && options_.batch) extent = *options_.batch;
-    if (extent == 0) {
+    std::optional<std::int64_t> bound;
+    if (given != options_.dimensions.end()) bound = given->second;
+    if (batch && options_.batch) bound = options_.batch;
+    if (!bound) {
       throw InputError(
           model_.file, axis_place(input, axis),
           "the symbolic dimension \"" + symbol + "\" is not bound",
           batch ? "give the batch size with --batch N" : "give it with --set-dim " + symbol + "=N");
     }
-    if (batch) result_.batch = extent;
-    result_.dimensions[symbol] = extent;
-    return extent;
+    if (batch && *bound < 1) {
+      throw InputError(model_.file, "--set-dim " + symbol, "is " + std::to_string(*bound),
+                       "give a batch of at least 1");
+    }
+    if (batch) result_.batch = *bound;
+    result_.dimensions[symbol] = *bound;
+    return *bound;
   }
 
   BoundInput bound(const RawInput& raw) {
-    BoundInput input{raw.info->name(), raw.type, raw.shape, raw.weight, -1};
+    BoundInput input{raw.info->name(), raw.type, raw.shape, raw.weight, -1, raw.value};
+    if (raw.value) {
+      result_.dimensions[input.name] = *raw.value;
+      return input;
+    }
     for (std::size_t axis = 0; axis < raw.shape.size(); ++axis) {
       const std::string& symbol = raw.symbols[axis];
       if (!symbol.empty()) input.shape[axis] = extent_of(symbol, input.name, axis);

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,7 @@ struct BoundInput {
   Shape shape;
   bool weight = false;  // a parameter that the file lists as an input
   int batch_axis = -1;  // of data: the axis that carries the samples
+  std::optional<std::int64_t> value = {};  // of a lone number that an option gives
 };
 
 struct Binding {
@@ -30,8 +32,9 @@ struct Binding {
   std::map<std::string, std::int64_t> dimensions;  // every symbol, by name
 };
 
-// Throws InputError for a symbol that is not bound, an option that binds nothing, an extent of zero
-// or less, or a model without data inputs.
+// An option may also name an input of one integer or boolean: it is then no input but that number,
+// as branches and loops may need it. Throws InputError for a symbol that is not bound, an option
+// that binds nothing, a negative extent, an empty batch, or a model without data inputs.
 Binding bind_inputs(const Model& model, const Uses& uses, const ImportOptions& options);
 
 }  // namespace strato::onnx_import

@@ -191,7 +191,7 @@ Inference infer_node(const onnx::NodeProto& node, const std::vector<const Facts*
   Inference result;
   const onnx::OpSchema* schema = onnx::OpSchemaRegistry::Schema(node.op_type(), opset, domain);
   if (schema == nullptr) return result;
-  result.known_type = true;
+  result.known_type = schema->has_type_and_shape_inference_function();
   result.failure = implausible_attribute(node);
   if (result.failure.empty()) result.failure = implausible_rank(node, inputs);
   if (result.failure.empty()) result.failure = implausible_indices(node, inputs);

@@ -27,7 +27,7 @@ struct InferredOutput {
 };
 
 struct Inference {
-  bool known_type = false;  // the op type is in an op set of libonnx
+  bool known_type = false;  // libonnx has a rule for the op type
   std::string failure;      // libonnx's words; empty: none
   bool impossible = false;  // by the op's own rule its inputs and attributes do not go together
   std::vector<InferredOutput> outputs;

@@ -3,6 +3,7 @@
 #include <functional>
 #include <queue>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "core/base/error.h"
 
@@ -27,15 +28,22 @@ Producers producers_of(const Nodes& nodes, const IsAvailable& available, const s
   return producers;
 }
 
-// Names that the bodies of control flow read: some from outside.
-void read_by_bodies(const onnx::NodeProto& node, std::vector<const std::string*>& names) {
+// Names that the bodies of control flow read from outside.
+void read_by_bodies(const onnx::NodeProto& node, std::vector<std::string>& names) {
   for (const auto& attribute : node.attribute()) {
     if (!attribute.has_g()) continue;
+    std::vector<std::string> read;
+    std::unordered_set<std::string> own;
+    for (const auto& input : attribute.g().input()) own.insert(input.name());
     for (const auto& inner : attribute.g().node()) {
-      for (const std::string& input : inner.input()) names.push_back(&input);
-      read_by_bodies(inner, names);
+      read.insert(read.end(), inner.input().begin(), inner.input().end());
+      own.insert(inner.output().begin(), inner.output().end());
+      read_by_bodies(inner, read);
     }
-    for (const auto& output : attribute.g().output()) names.push_back(&output.name());
+    for (const auto& output : attribute.g().output()) read.push_back(output.name());
+    for (std::string& name : read) {
+      if (!own.contains(name)) names.push_back(std::move(name));
+    }
   }
 }
 
@@ -51,11 +59,11 @@ std::vector<int> needed_nodes(const onnx::NodeProto& node, const Producers& prod
     }
     needed.push_back(producer->second);
   }
-  std::vector<const std::string*> inner;
+  std::vector<std::string> inner;
   read_by_bodies(node, inner);
-  for (const std::string* name : inner) {
-    const auto producer = producers.find(*name);
-    if (producer != producers.end() && !available(*name)) needed.push_back(producer->second);
+  for (const std::string& name : inner) {
+    const auto producer = producers.find(name);
+    if (producer != producers.end() && !available(name)) needed.push_back(producer->second);
   }
   return needed;
 }

@@ -9,6 +9,13 @@
 namespace strato::onnx_import {
 namespace {
 
+std::string shape_text(const Shape& shape) {
+  std::string text = "[";
+  for (const std::int64_t extent : shape)
+    text += (text.size() > 1 ? ", " : "") + std::to_string(extent);
+  return text + "]";
+}
+
 bool complete(const InferredOutput& output) {
   return output.type && output.shape &&
          std::none_of(output.shape->begin(), output.shape->end(),
@@ -18,8 +25,15 @@ bool complete(const InferredOutput& output) {
 }  // namespace
 
 void OutputTypes::cannot_be_told(const std::string& why) const {
+  std::string shapes;
+  for (const Entry* input : op_.inputs) {
+    if (shapes.size() > 200) break;
+    if (input != nullptr) shapes += (shapes.empty() ? "" : ", ") + shape_text(input->facts.shape);
+  }
   throw InputError(model_.file, label_of(node_),
-                   "its result's shape cannot be told" + (why.empty() ? "" : " (" + why + ")"),
+                   "its result's shape cannot be told from inputs of " +
+                       (shapes.empty() ? "no known shape" : shapes) +
+                       (why.empty() ? "" : " (" + why + ")"),
                    "check the op's inputs, or export the model with inferred shapes");
 }
 

@@ -16,9 +16,10 @@ struct BatchChange {
 };
 
 // A target shape that was the same number list at the old batch: `old_result` is what it made
-// there. Nothing when the list needs no change.
+// there. Nothing when the list needs no change. `stretched`: the shape of what is repeated to the
+// target and did not follow the batch; samples are then on an axis that is repeated once for each.
 std::optional<Shape> rebatched_target(const Shape& target, const Shape& old_result,
-                                      BatchChange change);
+                                      BatchChange change, const Shape* stretched = nullptr);
 
 // Whether a tensor's size followed the batch, or did not depend on it.
 bool consistent(const Shape& old_shape, const Shape& new_shape, BatchChange change);

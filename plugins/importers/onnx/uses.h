@@ -22,6 +22,8 @@ class Uses {
   bool is_read(const std::string& tensor) const { return readers_.contains(tensor); }
 
  private:
+  void note_readers(const onnx::GraphProto& graph);
+
   struct Reader {
     const onnx::NodeProto* node;
     int slot;

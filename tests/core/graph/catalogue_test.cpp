@@ -54,6 +54,39 @@ TEST(Catalogue, ProductsClosedForm) {
   EXPECT_EQ(graph.tensor(graph.op(OpId(3)).outputs[0]).shape, (Shape{4, 7}));
 }
 
+TEST(Catalogue, AttentionClosedForm) {
+  ModelKit kit(2);
+  const TensorId q = kit.input("q", {2, 7, 12 * 64}), k = kit.input("k", {2, 9, 12 * 64});
+  kit.op("MultiHeadAttention", {q, k, kit.input("v", {2, 9, 12 * 32})},
+         {{"num_heads", std::int64_t{12}}});
+  kit.op("Attention", {q, k, k},
+         {{"q_num_heads", std::int64_t{12}}, {"kv_num_heads", std::int64_t{12}}});
+  const Graph graph = kit.build();
+  EXPECT_EQ(graph.op(OpId(0)).work.flops, 2.0 * 12 * 7 * 9 * (2 * 64 + 2 * 32 + 13));
+  EXPECT_EQ(graph.tensor(graph.op(OpId(0)).outputs[0]).shape, (Shape{2, 7, 12 * 32}));
+  EXPECT_EQ(graph.op(OpId(1)).work.flops, 2.0 * 12 * 7 * 9 * (4 * 64 + 13));
+  EXPECT_EQ(graph.tensor(graph.op(OpId(1)).outputs[0]).shape, (Shape{2, 7, 12 * 64}));
+}
+
+TEST(Catalogue, SignalsAndPlaces) {
+  ModelKit kit(2);
+  const TensorId x = kit.input("x", {2, 400, 1});
+  kit.op("STFT", {x, kit.constant("step", {100}), kit.weight("window", {200})});
+  kit.op("DFT", {x}, {{"onesided", std::int64_t{1}}});
+  kit.op("MaxUnpool", {kit.input("p", {2, 4, 4, 4}), kit.input("at", {2, 4, 4, 4}, DataType::I64)},
+         {{"kernel_shape", Integers{2, 2}}, {"strides", Integers{2, 2}}});
+  kit.op("DeformConv",
+         {kit.input("y", {2, 3, 8, 8}), kit.weight("w", {8, 3, 3, 3}),
+          kit.input("offsets", {2, 18, 8, 8})},
+         {{"pads", Integers{1, 1, 1, 1}}});
+  const Graph graph = kit.build();
+  EXPECT_EQ(graph.tensor(graph.op(OpId(0)).outputs[0]).shape, (Shape{2, 3, 101, 2}));
+  EXPECT_EQ(graph.tensor(graph.op(OpId(1)).outputs[0]).shape, (Shape{2, 201, 2}));
+  EXPECT_EQ(graph.tensor(graph.op(OpId(2)).outputs[0]).shape, (Shape{2, 4, 8, 8}));
+  EXPECT_EQ(graph.tensor(graph.op(OpId(3)).outputs[0]).shape, (Shape{2, 8, 8, 8}));
+  for (const Op& op : graph.ops()) EXPECT_EQ(op.split, Splittability::Concat) << op.name;
+}
+
 TEST(Catalogue, RecurrentClosedForm) {
   ModelKit kit(16);
   const std::int64_t steps = 35, in = 200, hidden = 100;

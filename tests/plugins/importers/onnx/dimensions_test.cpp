@@ -81,13 +81,38 @@ TEST(OnnxDimensions, BadBatch) {
 }
 
 TEST(OnnxDimensions, BadExtents) {
-  EXPECT_NE(error_of([] {
-              relu({2, 0}).import();
-            }).find("dimension 1: has extent 0"),
+  ImportOptions options = batch(2);
+  options.dimensions["past"] = -1;
+  EXPECT_NE(error_of([&] {
+              relu({2, "past"}).import(options);
+            }).find("--set-dim past: is -1"),
             std::string::npos);
   EXPECT_NE(error_of([] { relu({2, -4}).import(); }).find("has extent -4"), std::string::npos);
   const std::string huge = error_of([] { relu({2000000000, 2000000000, 2000000000}).import(); });
   EXPECT_NE(huge.find("too large"), std::string::npos) << huge;
+}
+
+TEST(OnnxDimensions, OneThatIsMinusOneIsUnknown) {
+  const std::string error = error_of([] { relu({2, -1}).import(); });
+  EXPECT_NE(error.find("give it with --set-dim x.1=N"), std::string::npos) << error;
+}
+
+// A cache that holds nothing yet.
+TEST(OnnxDimensions, AnExtentMayBeZero) {
+  for (const Dim past : {Dim(0), Dim("past")}) {
+    ModelKit kit;
+    kit.input("x", {"batch", 4, 8}).input("cache", {"batch", past, 8}).output("y");
+    kit.node("Concat", {"cache", "x"}, {"y"}).set("axis", 1);
+    ImportOptions options = batch(2);
+    if (std::holds_alternative<const char*>(past)) options.dimensions["past"] = 0;
+    EXPECT_EQ(tensor_named(kit.import(options), "y").shape, (Shape{2, 4, 8}));
+  }
+  ImportOptions none;
+  none.dimensions["batch"] = 0;
+  EXPECT_NE(error_of([&] {
+              relu({"batch", 5}).import(none);
+            }).find("give a batch of at least 1"),
+            std::string::npos);
 }
 
 TEST(OnnxDimensions, FixedBatchStays) {

@@ -212,11 +212,6 @@ TEST(OnnxFolding, ControlFlowOnDataIsRefused) {
       .set("else_branch", branch("Tanh"));
   EXPECT_NE(error_of([&] { kit.import(batch(1)); }).find("op \"choice\" (If): branches on data"),
             std::string::npos);
-  ModelKit loop;
-  loop.input("x", {"batch", 3}).output("y");
-  loop.node("Loop", {"", "", "x"}, {"y"}).set("body", branch("Relu"));
-  EXPECT_NE(error_of([&] { loop.import(batch(1)); }).find("control flow is not supported"),
-            std::string::npos);
 }
 
 TEST(OnnxFolding, LocalFunctionsAreInlined) {
