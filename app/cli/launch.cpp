@@ -61,7 +61,7 @@ std::unique_ptr<LaunchedJob> start(const LaunchCommand& options, Job& job, const
     return launched;
   }
   const RankJob staged = load_rank(folder, 0);
-  if (staged.digest != job.programs.digest().hex()) {
+  if (staged.digest != job_digest(job)) {
     throw InputError(folder.string(), "", "is the job of another plan",
                      "give the plan, and the options, that it was launched with");
   }
@@ -100,7 +100,7 @@ int finish(const LaunchCommand& options, const LoadedPlan& plan, const Outcome& 
   options.data.keep_parameters(folder, job.options.steps);
   LaunchReport report{options.launcher, job.options, read_result(folder), {}};
   const Timeline measured =
-      measured_timeline(*outcome.timeline, report.result, devices_of(job.programs));
+      measured_timeline(*outcome.timeline, report.result, devices_of(job));
   report.comparison = compare_timelines(*outcome.timeline, measured, report.result.step_time);
   write_trace(options, plan, outcome, measured);
   store(options, plan, outcome, {JobState::Finished, ""}, report.result);
@@ -120,7 +120,8 @@ int launch(LaunchCommand options, const Command& command) {
   const Outcome outcome =
       simulate_strategy(plan.problem, plan.strategy, false, {true, options.links == "fair"});
   warn_of_memory(*outcome.timeline);
-  Job job = make_job(*outcome.timeline, plan.model.name, options.options());
+  Job job = make_job(*outcome.timeline, {plan.problem, plan.strategy, plan.model.options.costs},
+                     plan.model.name, options.options());
   if (options.attach.empty()) options.data.add_to(job, plan.model);
   JobFolder folder(options.folder, options.launcher != "local");
   const auto launched = start(options, job, folder.path(), interrupt);

@@ -77,7 +77,7 @@ LaunchRequest request_of(const LaunchOptions& options, const Job& job,
   LaunchRequest request;
   request.folder = folder;
   request.worker = worker_program();
-  request.ranks = static_cast<int>(job.programs.ranks.size());
+  request.ranks = static_cast<int>(job.devices.size());
   request.machines = job.machines;
   request.settings = options.settings();
   return request;

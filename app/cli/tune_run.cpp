@@ -24,7 +24,8 @@ Timeline timeline_to_run(const RoundSetting& setting, const TunePlan& plan) {
 }
 
 // The device of "rank 3: ... memory ..."; nothing: it failed of something else.
-std::optional<DeviceId> exhausted_device(std::string problem, const RankPrograms& programs) {
+std::optional<DeviceId> exhausted_device(std::string problem,
+                                         const std::vector<DeviceId>& devices) {
   std::transform(problem.begin(), problem.end(), problem.begin(),
                  [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   constexpr std::string_view kRank = "rank ";
@@ -37,8 +38,8 @@ std::optional<DeviceId> exhausted_device(std::string problem, const RankPrograms
     rank = 10 * rank + static_cast<std::size_t>(problem[i] - '0');
     digits = true;
   }
-  if (!digits || rank >= programs.ranks.size()) return std::nullopt;
-  return programs.ranks[rank].device;
+  if (!digits || rank >= devices.size()) return std::nullopt;
+  return devices[rank];
 }
 
 PlanRun failed_run(std::string problem) {
@@ -50,7 +51,7 @@ PlanRun failed_run(std::string problem) {
 
 PlanRun run_of(const RoundSetting& setting, const Job& job, const JobEnd& end, JobFolder& folder) {
   PlanRun run;
-  run.devices = devices_of(job.programs);
+  run.devices = devices_of(job);
   if (end.state == JobState::Finished) {
     run.result = read_result(folder.path());
   } else if (end.state == JobState::Cancelled || setting.interrupt.requested()) {
@@ -58,7 +59,7 @@ PlanRun run_of(const RoundSetting& setting, const Job& job, const JobEnd& end, J
   } else {
     folder.keep();
     run = failed_run(end.problem + "; logs are in " + folder.path().string());
-    run.exhausted = exhausted_device(end.problem, job.programs);
+    run.exhausted = exhausted_device(end.problem, devices_of(job));
   }
   return run;
 }

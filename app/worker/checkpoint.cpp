@@ -107,12 +107,11 @@ class Merger {
   void write(TensorId id, std::string_view elements) {
     const Tensor& tensor = graph_.tensor(id);
     const bool under_way = is_under_way(tensor);  // a sum
-    const char* role = under_way                               ? "under way"
+    const char* role = under_way                              ? "under way"
                        : tensor.role == TensorRole::Parameter ? "parameter"
-                                                               : "state";
+                                                              : "state";
     writer_.add({under_way ? name_under_way(tensor, {}) : tensor.name, tensor.type, tensor.shape},
-                role,
-                [elements](const PutPart& put) { put(elements); });
+                role, [elements](const PutPart& put) { put(elements); });
     written_[id] = true;
     partial_.erase(id);
   }

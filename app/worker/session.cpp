@@ -9,17 +9,32 @@
 #include "app/worker/kernel_id.h"
 #include "core/base/error.h"
 #include "core/base/json.h"
+#include "core/program/rank_agreement.h"
 
 namespace strato::worker {
 namespace {
 
 constexpr std::uint32_t kChoiceTag = 0x7fff'fff1;  // no task has it
 
+Json to_json(const RankShares& shares) {
+  Json json = Json::object();
+  for (const auto& [name, share] : shares) json[name] = {share.ranks, share.count, share.content};
+  return json;
+}
+
+RankShares shares_from(const Json& greeting) {
+  RankShares shares;
+  for (const auto& [name, share] : greeting.at("shares").items())
+    shares[name] = {share.at(0), share.at(1), share.at(2)};
+  return shares;
+}
+
 Json greeting(const RankJob& job) {
   return {{"version", STRATOSCOPE_VERSION},
           {"program", RankProgram::kVersion},
           {"digest", job.digest},
-          {"boot", kernel_id()}};
+          {"boot", kernel_id()},
+          {"shares", to_json(shares_of(*job.graph, job.program, job.device_of_rank))}};
 }
 
 void compare(const Json& ours, const Json& theirs, int rank) {
@@ -76,11 +91,18 @@ void RankSession::agree() {
   const Json ours = greeting(job_);
   const std::vector<std::string> all = gather(ours.dump());
   same_clock_ = !all.empty();
+  std::vector<RankShares> shares;
   for (std::size_t rank = 0; rank < all.size(); ++rank) {
     const Json theirs = Json::parse(all[rank], nullptr, false);
     if (!theirs.is_object()) throw OtherRankFailure(static_cast<int>(rank), "sends no greeting");
     compare(ours, theirs, static_cast<int>(rank));
     same_clock_ = same_clock_ && theirs.value("boot", Json()) == ours["boot"];
+    shares.push_back(shares_from(theirs));
+  }
+  if (const auto found = find_disagreement(shares)) {
+    throw OtherRankFailure(found->rank,
+                           found->problem + "; give all ranks the same job folder and the same "
+                                            "program, on processors that calculate alike");
   }
 }
 

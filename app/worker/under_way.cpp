@@ -78,8 +78,8 @@ class Filler {
       const Tensor& tensor = rank_.graph.tensor(value.tensor);
       if (!value.resident || !is_under_way(tensor)) continue;
       const Piece piece = piece_under_way(rank_, ValueId(i));
-      std::string elements = piece.form == Piece::Form::Partial ? terms_in(tensor, piece)
-                                                                : part_of_sum(tensor, piece);
+      std::string elements =
+          piece.form == Piece::Form::Partial ? terms_in(tensor, piece) : part_of_sum(tensor, piece);
       if (elements.empty())
         elements.assign(static_cast<std::size_t>(bytes_of(rank_.graph, value).value), '\0');
       rank_.execution.write(ValueId(i), elements);

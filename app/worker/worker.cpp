@@ -22,6 +22,7 @@
 #include "core/job/job.h"
 #include "core/job/measure_job.h"
 #include "core/job/run_files.h"
+#include "core/measured/job_plan.h"
 
 namespace strato::worker {
 namespace {
@@ -52,6 +53,19 @@ Meeting meeting_of(WorkerArguments arguments, int ranks, const std::string& secr
   meeting.host = place.host;
   meeting.port = place.port;
   return meeting;
+}
+
+// The second stage of rewriting: this rank's part of the plan.
+void lower_own_part(RankJob& job) {
+  const auto begin = std::chrono::steady_clock::now();
+  const auto own = static_cast<std::size_t>(job.rank);
+  job.program = lower_rank(*job.plan, job.graph, job.device_of_rank[own], "job-plan.json");
+  expect_own_program(job, "job-plan.json");
+  job.plan.reset();
+  const auto took = std::chrono::steady_clock::now() - begin;
+  std::fprintf(stderr, "rank %d: %zu instructions made of the plan in %.1f ms\n", job.rank,
+               job.program.instructions.size(),
+               std::chrono::duration<double, std::milli>(took).count());
 }
 
 EngineOptions options_of(const RankJob& job) {
@@ -122,7 +136,8 @@ void run_to_the_end(Session& session, const Transport& transport, const WorkerAr
 
 void run_rank(const WorkerArguments& arguments, const PluginRegistry& plugins, Events& events,
               Guard& guard) try {
-  const RankJob job = load_rank(arguments.job, arguments.rank);
+  RankJob job = load_rank(arguments.job, arguments.rank);
+  if (job.plan) lower_own_part(job);
   const auto engine = plugins.rank_engine(job.options.engine);
   const auto execution = engine->prepare(job.graph, program_of(job), options_of(job));
   const Meeting meeting = meeting_of(arguments, job.ranks, job.secret, job.options.timeout);

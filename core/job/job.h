@@ -2,7 +2,9 @@
 //
 //   job.json      what runs, versions and digests; options; no code, no absolute paths
 //   graph.bin     the training graph (core/graph/graph_file.h)
-//   rank-<r>.bin  one rank's program (core/program/rank_program.h)
+//   job-plan.json  the plan, of which every rank makes its own program (two-stage rewriting, AutoDist
+//                 2.3), with job-calibration.json and job-profile.json, where its costs need them
+//   rank-<r>.bin  in place of a plan: one rank's program (core/program/rank_program.h)
 //   secret        random, readable by its owner only; every peer presents it
 //   log-<r>.txt   what the rank wrote to standard error
 //   result.json, tasks.bin   what rank 0 gathered at the end
@@ -44,12 +46,25 @@ struct JobOptions {
   bool inputs = false;               // input batches are in the folder's inputs/, else synthetic
 };
 
+// What a rank makes its own program from, beside the graph: texts, which are read the same
+// everywhere (core/measured/job_plan.h).
+struct JobPlan {
+  std::string plan;         // core/strategy/plan_file.h
+  std::string calibration;  // core/cost/calibration.h; empty: the standard one
+  std::string profile;      // core/cost/profile.h; empty: nothing was measured
+  bool priorities = true, fair_links = false;  // SimulateOptions, of the order of tasks
+  Digest digest;                               // of the problem and the strategy that they are
+};
+
 struct Job {
-  static constexpr int kVersion = 1;
+  static constexpr int kVersion = 2;
   std::string name;  // of the plan
   JobOptions options;
   std::shared_ptr<const Graph> graph;
-  RankPrograms programs;
+  // Nothing: `programs` are shipped, which no plan makes in this order, or with these times.
+  std::optional<JobPlan> plan;
+  RankPrograms programs;             // empty where there is a plan
+  std::vector<DeviceId> device_ids;  // of a plan, by rank; of programs they say it
   std::vector<std::string> devices;  // by rank: the device's name in the cluster
   std::vector<int> machines;         // by rank: the machine's index in the cluster
   Nanos predicted;                   // simulated step time
@@ -58,6 +73,8 @@ struct Job {
 };
 
 void stage_job(const std::filesystem::path& folder, const Job& job);
+// As hexadecimal digits: of what runs, without options. Peers compare it before the first step.
+std::string job_digest(const Job& job);
 
 // What one rank needs; the other ranks' programs are not read.
 struct RankJob {
@@ -67,11 +84,15 @@ struct RankJob {
   std::vector<std::string> devices;
   std::vector<DeviceId> device_of_rank;
   std::shared_ptr<const Graph> graph;
+  std::optional<JobPlan> plan;  // `program` is to be made from it
   RankProgram program;
-  std::string digest;  // of all programs together: peers compare it before the first step
+  std::string digest;  // job_digest()
   std::string secret;
 };
 RankJob load_rank(const std::filesystem::path& folder, int rank);
+// Throws InputError (file: `name`) when the program is another rank's, or talks to devices that have
+// no rank.
+void expect_own_program(const RankJob& job, const std::string& name);
 
 // ---- what comes back
 

@@ -62,6 +62,29 @@ JobOptions read_options(const JsonView& view) {
   return options;
 }
 
+Json to_json(const StagedPlan& plan) {
+  Json json = to_json(plan.plan);
+  if (plan.calibration) json["calibration"] = to_json(*plan.calibration);
+  if (plan.profile) json["profile"] = to_json(*plan.profile);
+  json["priorities"] = plan.priorities;
+  json["fair_links"] = plan.fair_links;
+  json["plan"] = plan.digest.hex();
+  return json;
+}
+
+StagedPlan staged_plan_from(const JsonView& view) {
+  view.allow_only(
+      {"bytes", "digest", "calibration", "profile", "priorities", "fair_links", "plan"});
+  StagedPlan plan;
+  plan.plan = staged_file_from(view);
+  if (const auto file = view.find("calibration")) plan.calibration = staged_file_from(*file);
+  if (const auto file = view.find("profile")) plan.profile = staged_file_from(*file);
+  plan.priorities = view.at("priorities").boolean();
+  plan.fair_links = view.at("fair_links").boolean();
+  plan.digest = read_digest(view.at("plan"));
+  return plan;
+}
+
 // A word that is no path.
 bool is_plain(const std::string& name) {
   return !name.empty() && name.size() <= 64 && std::all_of(name.begin(), name.end(), [](char c) {
@@ -90,46 +113,62 @@ void check_options(const JobOptions& options, const std::string& file) {
            "give a name such as checkpoint-5");
 }
 
+Digest digest_of_programs(const JobFile& job) {
+  std::vector<Digest> digests;
+  for (const JobFile::Rank& rank : job.ranks) {
+    digests.push_back(job.plan ? Hasher().number(rank.id.value()).finish() : rank.program.digest);
+  }
+  const Digest ranks = digest_of_ranks(job.graph.graph, digests);
+  if (!job.plan) return ranks;
+  return Hasher()
+      .text("plan of ranks")
+      .digest(ranks)
+      .digest(job.plan->digest)
+      .number(job.plan->priorities)
+      .number(job.plan->fair_links)
+      .finish();
+}
+
 std::string to_json(const JobFile& job) {
   Json ranks = Json::array();
-  for (const JobFile::Rank& rank : job.ranks)
-    ranks.push_back({{"device", rank.device},
-                     {"id", rank.id.value()},
-                     {"machine", rank.machine},
-                     {"program", to_json(rank.program)}});
-  return json_text(Json{{"format", kJobFormat},
-                        {"version", Job::kVersion},
-                        {"name", job.name},
-                        {"predicted_ns", job.predicted.value},
-                        {"options", to_json(job.options)},
-                        {"graph", to_json(job.graph)},
-                        {"programs", job.programs.hex()},
-                        {"ranks", std::move(ranks)}},
-                   1) +
-         "\n";
+  for (const JobFile::Rank& rank : job.ranks) {
+    ranks.push_back(
+        {{"device", rank.device}, {"id", rank.id.value()}, {"machine", rank.machine}});
+    if (!job.plan) ranks.back()["program"] = to_json(rank.program);
+  }
+  Json json = {{"format", kJobFormat},
+               {"version", Job::kVersion},
+               {"name", job.name},
+               {"predicted_ns", job.predicted.value},
+               {"options", to_json(job.options)},
+               {"graph", to_json(job.graph)}};
+  if (job.plan) json["plan"] = to_json(*job.plan);
+  json["programs"] = job.programs.hex();
+  json["ranks"] = std::move(ranks);
+  return json_text(json, 1) + "\n";
 }
 
 JobFile parse_job(const std::string& json, const std::string& file) {
   const JsonView root = JsonView::parse(json, file);
   root.expect_format(kJobFormat, Job::kVersion);
-  root.allow_only(
-      {"format", "version", "name", "predicted_ns", "options", "graph", "programs", "ranks"});
+  root.allow_only({"format", "version", "name", "predicted_ns", "options", "graph", "plan",
+                   "programs", "ranks"});
   JobFile job;
   job.name = root.at("name").string();
   job.predicted = Nanos(root.at("predicted_ns").integer(0));
   job.options = read_options(root.at("options"));
   check_options(job.options, file);
   job.graph = staged_graph_from(root.at("graph"));
+  if (const auto plan = root.find("plan")) job.plan = staged_plan_from(*plan);
   job.programs = read_digest(root.at("programs"));
-  std::vector<Digest> digests;
   for (const JsonView& rank : root.at("ranks").items()) {
     job.ranks.push_back({rank.at("device").string(),
                          DeviceId(static_cast<std::size_t>(rank.at("id").integer(0, kMaxInt))),
-                         small(rank.at("machine"), 0), staged_file_from(rank.at("program"))});
-    digests.push_back(job.ranks.back().program.digest);
+                         small(rank.at("machine"), 0),
+                         job.plan ? StagedFile() : staged_file_from(rank.at("program"))});
   }
   if (job.ranks.empty()) root.at("ranks").fail("is empty", "stage the job again");
-  if (digest_of_ranks(job.graph.graph, digests) != job.programs)
+  if (digest_of_programs(job) != job.programs)
     root.at("programs").fail("is not the digest of the ranks' programs", "stage the job again");
   return job;
 }

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -35,20 +36,32 @@ std::shared_ptr<const Graph> read_staged(const std::filesystem::path& file,
 Json to_json(const StagedGraph& graph);
 StagedGraph staged_graph_from(const JsonView& view);
 
+// A JobPlan's files.
+struct StagedPlan {
+  StagedFile plan;
+  std::optional<StagedFile> calibration, profile;
+  bool priorities = true, fair_links = false;
+  Digest digest;  // of the problem and the strategy
+};
+StagedPlan stage_plan(const std::filesystem::path& folder, const JobPlan& plan);
+JobPlan read_staged(const std::filesystem::path& folder, const StagedPlan& expected);
+
 struct JobFile {
   struct Rank {
     std::string device;
     DeviceId id;
     int machine = 0;
-    StagedFile program;
+    StagedFile program;  // nothing of it where there is a plan
   };
   std::string name;
   JobOptions options;
   Nanos predicted;
   StagedGraph graph;
-  Digest programs;
+  std::optional<StagedPlan> plan;
+  Digest programs;  // of the plan and its ranks, or of the ranks' programs
   std::vector<Rank> ranks;
 };
+Digest digest_of_programs(const JobFile& job);
 
 std::string to_json(const JobFile& job);
 JobFile parse_job(const std::string& json, const std::string& file);

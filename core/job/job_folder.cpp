@@ -110,8 +110,9 @@ bool is_heading(const std::string& name) {
 }
 
 bool belongs_to_job(const std::string& name) {
-  constexpr std::array<std::string_view, 5> kNames = {"secret", "result.json", "tasks.bin",
-                                                      "profile.json", "measured.json"};
+  constexpr std::array<std::string_view, 8> kNames = {
+      "secret",       "result.json",   "tasks.bin",            "profile.json",
+      "measured.json", "job-plan.json", "job-calibration.json", "job-profile.json"};
   constexpr std::array<std::string_view, 4> kStarts = {"rank-", "log-", "graph", "machine-"};
   const auto starts = [&](std::string_view start) { return name.starts_with(start); };
   return std::find(kNames.begin(), kNames.end(), name) != kNames.end() ||

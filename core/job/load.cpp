@@ -6,11 +6,24 @@
 #include "core/job/job_folder.h"
 
 namespace strato {
-namespace {
 
 namespace fs = std::filesystem;
 
-}  // namespace
+void expect_own_program(const RankJob& job, const std::string& name) {
+  const auto& devices = job.device_of_rank;
+  const auto is_rank = [&](DeviceId device) {
+    return std::find(devices.begin(), devices.end(), device) != devices.end();
+  };
+  bool fits = job.program.rank == job.rank &&
+              job.program.device == devices[static_cast<std::size_t>(job.rank)];
+  for (std::size_t i = 0; i < job.program.instructions.size(); ++i) {
+    const DeviceId peer = job.program.instructions[i].peer;
+    const auto members = job.program.members[i];
+    fits = fits && (!peer.valid() || is_rank(peer)) &&
+           std::all_of(members.begin(), members.end(), is_rank);
+  }
+  if (!fits) throw InputError(name, "", "is the program of other ranks", "stage the job again");
+}
 
 RankJob load_rank(const fs::path& folder, int rank) {
   const fs::path at = folder / "job.json";
@@ -30,22 +43,14 @@ RankJob load_rank(const fs::path& folder, int rank) {
     result.device_of_rank.push_back(of.id);
   }
   result.graph = read_staged(folder / "graph.bin", job.graph);
-  const JobFile::Rank& own = job.ranks[static_cast<std::size_t>(rank)];
-  const fs::path file = folder / rank_file(rank);
-  result.program = read_rank_program(read_staged(file, own.program), *result.graph, file.string());
-  const auto& devices = result.device_of_rank;
-  const auto is_rank = [&](DeviceId device) {
-    return std::find(devices.begin(), devices.end(), device) != devices.end();
-  };
-  bool fits = result.program.rank == rank && result.program.device == own.id;
-  for (std::size_t i = 0; i < result.program.instructions.size(); ++i) {
-    const DeviceId peer = result.program.instructions[i].peer;
-    const auto members = result.program.members[i];
-    fits = fits && (!peer.valid() || is_rank(peer)) &&
-           std::all_of(members.begin(), members.end(), is_rank);
+  if (job.plan) {
+    result.plan = read_staged(folder, *job.plan);
+  } else {
+    const fs::path file = folder / rank_file(rank);
+    const StagedFile& own = job.ranks[static_cast<std::size_t>(rank)].program;
+    result.program = read_rank_program(read_staged(file, own), *result.graph, file.string());
+    expect_own_program(result, file.string());
   }
-  if (!fits)
-    throw InputError(file.string(), "", "is the program of other ranks", "stage the job again");
   result.digest = job.programs.hex();
   result.secret = read_secret(folder);
   return result;

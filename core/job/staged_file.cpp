@@ -15,6 +15,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr const char* kPlanFile = "job-plan.json";
+constexpr const char* kCalibrationFile = "job-calibration.json";
+constexpr const char* kProfileFile = "job-profile.json";
+
 [[noreturn]] void refuse(const fs::path& file, const std::string& problem,
                          const char* remedy = "stage the job again") {
   throw InputError(file.string(), "", problem, remedy);
@@ -57,6 +61,33 @@ std::shared_ptr<const Graph> read_staged(const fs::path& file, const StagedGraph
     refuse(file, "is understood otherwise than when it was staged",
            "run the job with the program version that staged it");
   return graph;
+}
+
+StagedPlan stage_plan(const fs::path& folder, const JobPlan& plan) {
+  const auto stage = [&](const char* name, const std::string& content) {
+    write_file(folder / name, content);
+    return staged(content);
+  };
+  StagedPlan result;
+  result.plan = stage(kPlanFile, plan.plan);
+  if (!plan.calibration.empty()) result.calibration = stage(kCalibrationFile, plan.calibration);
+  if (!plan.profile.empty()) result.profile = stage(kProfileFile, plan.profile);
+  result.priorities = plan.priorities;
+  result.fair_links = plan.fair_links;
+  result.digest = plan.digest;
+  return result;
+}
+
+JobPlan read_staged(const fs::path& folder, const StagedPlan& expected) {
+  JobPlan plan;
+  plan.plan = read_staged(folder / kPlanFile, expected.plan);
+  if (expected.calibration)
+    plan.calibration = read_staged(folder / kCalibrationFile, *expected.calibration);
+  if (expected.profile) plan.profile = read_staged(folder / kProfileFile, *expected.profile);
+  plan.priorities = expected.priorities;
+  plan.fair_links = expected.fair_links;
+  plan.digest = expected.digest;
+  return plan;
 }
 
 Json to_json(const StagedGraph& graph) {

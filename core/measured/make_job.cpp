@@ -1,31 +1,58 @@
 #include "core/measured/make_job.h"
 
+#include <utility>
+
 #include "core/base/file.h"
 #include "core/sim/execution_order.h"
 
 namespace strato {
 namespace fs = std::filesystem;
 
-Job make_job(const Timeline& predicted, const std::string& name, const JobOptions& options) {
-  const Program& program = *predicted.program;
+namespace {
+
+Job job_of(const Timeline& predicted, const std::string& name, const JobOptions& options) {
   Job job;
   job.name = name;
   job.options = options;
-  job.graph = program.graph;
-  job.programs = rank_programs(program, execution_order(predicted));
-  check_termination(job.programs, name);
+  job.graph = predicted.program->graph;
   job.predicted = predicted.step_time;
-  for (const RankProgram& rank : job.programs.ranks) {
-    const Device& device = program.cluster->device(rank.device);
-    job.devices.push_back(device.name);
-    job.machines.push_back(device.machine.value());
-  }
   return job;
 }
 
-std::vector<DeviceId> devices_of(const RankPrograms& programs) {
+void name_devices(Job& job, const Cluster& cluster) {
+  for (const DeviceId id : devices_of(job)) {
+    const Device& device = cluster.device(id);
+    job.devices.push_back(device.name);
+    job.machines.push_back(device.machine.value());
+  }
+}
+
+}  // namespace
+
+Job make_job(const Timeline& predicted, const PlannedBy& by, const std::string& name,
+             const JobOptions& options) {
+  std::optional<JobPlan> plan = plan_of_job(by, predicted.options);
+  if (!plan) return make_job(predicted, name, options);
+  Job job = job_of(predicted, name, options);
+  job.plan = std::move(plan);
+  job.device_ids = working_devices(*predicted.program);
+  name_devices(job, *predicted.program->cluster);
+  return job;
+}
+
+Job make_job(const Timeline& predicted, const std::string& name, const JobOptions& options) {
+  const Program& program = *predicted.program;
+  Job job = job_of(predicted, name, options);
+  job.programs = rank_programs(program, execution_order(predicted));
+  check_termination(job.programs, name);
+  name_devices(job, *program.cluster);
+  return job;
+}
+
+std::vector<DeviceId> devices_of(const Job& job) {
+  if (job.plan) return job.device_ids;
   std::vector<DeviceId> devices;
-  for (const RankProgram& rank : programs.ranks) devices.push_back(rank.device);
+  for (const RankProgram& rank : job.programs.ranks) devices.push_back(rank.device);
   return devices;
 }
 

@@ -8,16 +8,22 @@
 #include <string>
 
 #include "core/job/job.h"
+#include "core/measured/job_plan.h"
 #include "core/sim/simulate.h"
 
 namespace strato {
 
-// Ranks execute their tasks in the order in which they start in `predicted`. Throws InputError when
-// the programs might not end (core/program/rank_program.h); `name`: of the plan.
+// Ranks execute their tasks in the order in which they start in `predicted`, and make their programs
+// themselves from the plan, which travels.
+Job make_job(const Timeline& predicted, const PlannedBy& by, const std::string& name,
+             const JobOptions& options);
+// The same with the programs of all ranks, made here: for times that no plan gives (an engine that
+// replays others than it was planned with), or a plan that cannot travel. Throws InputError when the
+// programs might not end (core/program/rank_program.h); `name`: of the plan.
 Job make_job(const Timeline& predicted, const std::string& name, const JobOptions& options);
 
-// By rank, ascending by device: the devices that have a task.
-std::vector<DeviceId> devices_of(const RankPrograms& programs);
+// By rank, ascending: the devices that have a task.
+std::vector<DeviceId> devices_of(const Job& job);
 
 // stratoscope-worker: beside the running program, else under home_directory(). It may not be there.
 std::filesystem::path worker_program();

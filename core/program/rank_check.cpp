@@ -6,8 +6,8 @@
 #include <tuple>
 
 #include "core/base/error.h"
+#include "core/program/rank_moves.h"
 #include "core/program/rank_names.h"
-#include "core/program/tables.h"
 
 namespace strato {
 namespace {
@@ -105,30 +105,8 @@ class TerminationCheck {
     if (others.size() > pairs) refuse(others[pairs], "has no counterpart");
   }
 
-  // A view's bytes may travel as its base's.
-  TensorId root(TensorId tensor) const {
-    const Graph& graph = *programs_.graph;
-    while (graph.tensor(tensor).producer.valid() &&
-           is_alias(graph, graph.tensor(tensor).producer)) {
-      const auto& inputs = graph.op(graph.tensor(tensor).producer).inputs;
-      tensor = *std::find_if(inputs.begin(), inputs.end(), [](TensorId id) { return id.valid(); });
-    }
-    return tensor;
-  }
-  // Tensors and bytes of what it brings in; of a receive, of what comes.
   std::vector<std::pair<TensorId, Bytes>> moved(const Place& place) const {
-    const RankProgram& of = program(place.rank);
-    const bool receives = at(place).kind == InstructionKind::Receive;
-    const bool whole = at(place).kind == InstructionKind::AllGather;  // each brings another piece
-    std::vector<std::pair<TensorId, Bytes>> result;
-    for (const ValueId id : (receives || whole ? of.writes : of.reads)[place.instruction]) {
-      const Value& value = of.values[id];
-      const bool transfer = at(place).peer.valid();
-      result.emplace_back(root(value.tensor),
-                          transfer ? moved_bytes(*programs_.graph, at(place), value)
-                                   : bytes_of(*programs_.graph, value));
-    }
-    return result;
+    return moved_by(*programs_.graph, program(place.rank), place.instruction);
   }
   bool match(const Place& a, const Place& b) const {
     const auto cuts_a = program(a.rank).cuts[a.instruction];

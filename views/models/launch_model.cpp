@@ -135,6 +135,9 @@ void LaunchModel::reset(const LaunchChoice& choice) {
   score_ = snapshot.outcome->score;
   plan_ = {session_.model_name().toStdString(), snapshot.outcome->timeline, choice, {},
            worker_program()};
+  plan_.problem = snapshot.problem;
+  plan_.strategy = snapshot.strategy;
+  plan_.costs = snapshot.costs;
   const std::size_t ranks = preview_launch(*plan_.predicted, choice, {}).ranks.size();
   logs_.assign(ranks, QString());
   label_ = ranks == 1 ? tr("%1 on one rank").arg(snapshot.label)

@@ -95,12 +95,18 @@ LaunchEnd follow(LaunchedJob& job, LogReader& logs, LaunchListener& listener,
   }
 }
 
+Job job_of(const LaunchPlan& plan) {
+  const JobOptions& options = plan.choice.options;
+  if (!plan.problem) return make_job(*plan.predicted, plan.name, options);
+  return make_job(*plan.predicted, {*plan.problem, plan.strategy, plan.costs}, plan.name, options);
+}
+
 std::shared_ptr<const MeasuredStep> gather(const LaunchPlan& plan, const Job& job,
                                            JobResult result) {
   auto measured = std::make_shared<MeasuredStep>();
   measured->predicted = plan.predicted;
   measured->result = std::move(result);
-  measured->devices = devices_of(job.programs);
+  measured->devices = devices_of(job);
   measured->timeline = std::make_shared<const Timeline>(
       measured_timeline(*plan.predicted, measured->result, measured->devices));
   measured->comparison =
@@ -112,7 +118,7 @@ LaunchRequest request_of(const LaunchPlan& plan, const Job& job) {
   LaunchRequest request;
   request.folder = plan.folder;
   request.worker = plan.worker;
-  request.ranks = static_cast<int>(job.programs.ranks.size());
+  request.ranks = static_cast<int>(job.devices.size());
   request.machines = job.machines;
   request.settings = plan.choice.settings;
   return request;
@@ -121,7 +127,7 @@ LaunchRequest request_of(const LaunchPlan& plan, const Job& job) {
 std::unique_ptr<LaunchedJob> launched_job(const LaunchPlan& plan, const Job& job,
                                           Launcher& launcher) {
   if (plan.job.empty()) return launcher.launch(request_of(plan, job));
-  if (load_rank(plan.folder, 0).digest != job.programs.digest().hex()) {
+  if (load_rank(plan.folder, 0).digest != job_digest(job)) {
     throw InputError(plan.folder.string(), "", "is the job of another plan, or of other costs",
                      "open the strategy and the costs that it was launched with");
   }
@@ -130,12 +136,12 @@ std::unique_ptr<LaunchedJob> launched_job(const LaunchPlan& plan, const Job& job
 
 LaunchEnd run(const LaunchPlan& plan, const LauncherFactory& make, LaunchListener& listener,
               const std::stop_token& stop, const std::stop_token& leave) {
-  const Job job = make_job(*plan.predicted, plan.name, plan.choice.options);
+  const Job job = job_of(plan);
   if (plan.job.empty()) stage_job(plan.folder, job);
   if (stop.stop_requested()) return {JobState::Cancelled, {}, nullptr};
   const std::unique_ptr<Launcher> launcher = make(plan.choice.launcher);
   listener.on_state(JobState::Waiting);
-  LogReader logs(plan.folder, job.programs.ranks.size());
+  LogReader logs(plan.folder, job.devices.size());
   const std::unique_ptr<LaunchedJob> launched = launched_job(plan, job, *launcher);
   listener.on_launched(launched->id());
   LaunchEnd end = follow(*launched, logs, listener, stop, leave);
@@ -158,8 +164,8 @@ LaunchEnd run_launch(const LaunchPlan& plan, const LauncherFactory& make, Launch
 }
 
 std::shared_ptr<const MeasuredStep> measured_from(const LaunchPlan& plan, const JobResult& result) {
-  const Job job = make_job(*plan.predicted, plan.name, plan.choice.options);
-  const auto ranks = static_cast<int>(job.programs.ranks.size());
+  const Job job = job_of(plan);
+  const auto ranks = static_cast<int>(job.devices.size());
   for (const MeasuredTask& task : result.tasks) {
     if (task.task.index() < plan.predicted->tasks.size() && task.rank >= 0 && task.rank < ranks)
       continue;

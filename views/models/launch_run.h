@@ -10,6 +10,7 @@
 
 #include "core/measured/measured.h"
 #include "core/plugin/launcher.h"
+#include "core/search/problem.h"
 #include "views/models/launch_preview.h"
 
 namespace strato {
@@ -34,6 +35,11 @@ struct LaunchPlan {
   std::filesystem::path folder;  // of the job; is made
   std::filesystem::path worker;
   std::string job = {};  // one that was launched before, from that folder: it is followed
+  // What `predicted` was lowered from: the plan that ranks make their programs of. Null: the programs
+  // are made here.
+  std::shared_ptr<const Problem> problem = nullptr;
+  Strategy strategy = {};
+  CostSources costs = {};
 };
 
 // Whether the job goes on when the program that launched it has ended; by the launcher's name of it.

@@ -60,6 +60,8 @@ TEST(Job, IsLoadedAsItWasStaged) {
     EXPECT_EQ(write_rank_program(rank.program),
               write_rank_program(job.programs.ranks[static_cast<std::size_t>(r)]));
     EXPECT_EQ(rank.digest, job.programs.digest().hex());
+    EXPECT_EQ(rank.digest, job_digest(job));
+    EXPECT_FALSE(rank.plan.has_value());
     EXPECT_EQ(rank.options.engine, "replay");
     EXPECT_EQ(rank.options.steps, 7);
     EXPECT_EQ(rank.options.seed, ~std::uint64_t{0});
@@ -221,6 +223,68 @@ TEST(Job, IsRefusedWhenAnyFileIsDamaged) {
     }
     write_file(file, whole);
   }
+}
+
+// A job whose ranks make their programs themselves.
+Job planned_job() {
+  Job job = toy::job();
+  for (const RankProgram& rank : job.programs.ranks) job.device_ids.push_back(rank.device);
+  job.programs = {};
+  job.plan = JobPlan{"the plan", "the calibration", "", true, true, strato::digest_of("planned")};
+  return job;
+}
+
+TEST(Job, OfAPlanTakesItAlong) {
+  const TemporaryFolder at;
+  stage_job(at / "job", toy::job());  // its programs go
+  stage_job(at / "job", planned_job());
+  EXPECT_EQ(names_in(at / "job"), (std::set<std::string>{"job.json", "graph.bin", "secret",
+                                                         "job-plan.json", "job-calibration.json"}));
+  const RankJob rank = load_rank(at / "job", 2);
+  ASSERT_TRUE(rank.plan.has_value());
+  EXPECT_EQ(rank.plan->plan, "the plan");
+  EXPECT_EQ(rank.plan->calibration, "the calibration");
+  EXPECT_EQ(rank.plan->profile, "");
+  EXPECT_TRUE(rank.plan->priorities && rank.plan->fair_links);
+  EXPECT_EQ(rank.plan->digest, planned_job().plan->digest);
+  EXPECT_EQ(rank.device_of_rank, planned_job().device_ids);
+  EXPECT_TRUE(rank.program.instructions.empty());
+  EXPECT_EQ(rank.digest, job_digest(planned_job()));
+  EXPECT_NE(rank.digest, job_digest(toy::job()));
+  EXPECT_NE(refusal(at / "job", 3).find("no rank 3 of 3"), std::string::npos);
+}
+
+TEST(Job, OfAPlanIsRefusedWhenAFileIsDamaged) {
+  const TemporaryFolder at;
+  stage_job(at / "job", planned_job());
+  for (const char* name : {"job-plan.json", "job-calibration.json"}) {
+    const fs::path file = at / "job" / name;
+    const std::string whole = read_file(file);
+    write_file(file, whole + " ");
+    EXPECT_NE(refusal(at / "job").find(name), std::string::npos) << refusal(at / "job");
+    std::string flipped = whole;
+    flipped[2] = static_cast<char>(flipped[2] ^ 1);
+    write_file(file, flipped);
+    EXPECT_NE(refusal(at / "job").find("digest"), std::string::npos) << refusal(at / "job");
+    fs::remove(file);
+    EXPECT_NE(refusal(at / "job").find(name), std::string::npos) << refusal(at / "job");
+    write_file(file, whole);
+  }
+  EXPECT_EQ(refusal(at / "job"), "no error");
+  const fs::path file = at / "job" / "job.json";
+  const Json whole = Json::parse(read_file(file));
+  const auto refused = [&](const char* word, const std::function<void(Json&)>& change) {
+    Json json = whole;
+    change(json);
+    write_file(file, json.dump());
+    EXPECT_NE(refusal(at / "job").find(word), std::string::npos) << refusal(at / "job");
+  };
+  refused("program", [](Json& json) { json.erase("plan"); });
+  refused("programs", [](Json& json) { json["plan"]["fair_links"] = false; });
+  refused("programs", [](Json& json) { json["plan"]["plan"] = std::string(32, '0'); });
+  refused("programs", [](Json& json) { json["ranks"].erase(1); });
+  refused("programs", [](Json& json) { std::swap(json["ranks"][0], json["ranks"][1]); });
+  refused("file", [](Json& json) { json["plan"]["file"] = "../../etc/passwd"; });
 }
 
 TEST(Job, RefusesRanksAndFilesOfOthers) {

@@ -179,7 +179,7 @@ TEST(MadeJob, HasARankForEachDeviceWithATask) {
   EXPECT_EQ(job.devices, (std::vector<std::string>{"m0:1", "m1:0"}));
   EXPECT_EQ(job.machines, (std::vector<int>{0, 1}));
   EXPECT_EQ(job.predicted, timeline.step_time);
-  EXPECT_EQ(devices_of(job.programs), (std::vector<DeviceId>{DeviceId(1), DeviceId(2)}));
+  EXPECT_EQ(devices_of(job), (std::vector<DeviceId>{DeviceId(1), DeviceId(2)}));
 }
 
 }  // namespace
