@@ -283,6 +283,15 @@ void GraphCanvas::contextMenuEvent(QContextMenuEvent* event) {
   if (node >= 0) emit menu_wanted(node, event->globalPos());
 }
 
+QString GraphCanvas::tooltip_of(std::size_t node) const {
+  const QString& own = scene_.content.nodes[node].tooltip;
+  if (node >= scene_.values.size() || scene_.words.isEmpty() || scene_.content.nodes[node].boundary)
+    return own;
+  return own + QStringLiteral("<br>%1: %2").arg(
+                   scene_.words.toHtmlEscaped(),
+                   overlay_value_text(scene_.overlay, scene_.values[node]).toHtmlEscaped());
+}
+
 bool GraphCanvas::event(QEvent* event) {
   if (event->type() == QEvent::Leave) {
     scene_.hovered = -1;
@@ -294,8 +303,7 @@ bool GraphCanvas::event(QEvent* event) {
   const auto* help = static_cast<QHelpEvent*>(event);
   const int node = scene_.node_at(help->pos());
   if (node >= 0) {
-    QToolTip::showText(help->globalPos(),
-                       scene_.content.nodes[static_cast<std::size_t>(node)].tooltip, this);
+    QToolTip::showText(help->globalPos(), tooltip_of(static_cast<std::size_t>(node)), this);
   } else {
     QToolTip::hideText();
   }

@@ -21,6 +21,7 @@ class GraphCanvas : public QWidget {
   void fit();
   void centre_on(int node);
   void reveal(int node);  // only moves when it is out of view
+  QString tooltip_of(std::size_t node) const;  // with what its colour says, where that is a quantity
 
  signals:
   void node_clicked(int node, bool extend);  // -1: the ground

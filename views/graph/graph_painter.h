@@ -23,6 +23,7 @@ struct GraphScene {
   Overlay overlay = Overlay::Device;
   std::vector<double> values;  // of a quantity, per node; empty: not known yet
   double most_value = 0;       // the largest of them, or the farthest from 0
+  QString words;               // what they are: "Attention of conv1"
   int hovered = -1;
   const Cluster* cluster = nullptr;
   double scale = 1;

@@ -36,6 +36,8 @@ void GroupGraphView::make_actions() {
   outputs_action_ = add(tr("Trace What Needs It"), Qt::Key_BracketRight,
                         [=] { toggle(TraceWay::Outputs); });
   path_action_ = add(tr("Critical Path"), Qt::Key_C, [this] { show_critical_path(!path_shown_); });
+  attention_action_ = add(tr("Attention of Selection"), {},
+                          [this] { set_overlay(Overlay::Attention); });
   for (QAction* action : {inputs_action_, outputs_action_, path_action_})
     action->setCheckable(true);
   in_place_action_ = add(tr("Open or Close in Place"), Qt::Key_Space, [this] { toggle_in_place(); });
@@ -68,6 +70,7 @@ void GroupGraphView::update_actions() {
   inputs_action_->setChecked(trace_way_ == TraceWay::Inputs);
   outputs_action_->setChecked(trace_way_ == TraceWay::Outputs);
   path_action_->setChecked(path_shown_);
+  attention_action_->setEnabled(problem_ && (groups > 0 || selection.op()));
   equal_action_->setEnabled(problem_ && (groups > 0 || !picked_.empty()));
   merge_action_->setEnabled(problem_ && groups > 1);
   split_action_->setEnabled(problem_ && groups == 1);

@@ -25,7 +25,7 @@ std::vector<PlacementStripe> blended(const std::vector<std::vector<PlacementStri
 }  // namespace
 
 bool GroupGraphView::wants_figures() const {
-  if (is_quantity(canvas_->scene().overlay) || path_shown_) return true;
+  if (is_of_outcome(canvas_->scene().overlay) || path_shown_) return true;
   const Strategy& strategy = session_.snapshot().strategy;  // whose ops are where, is in the outcome
   const GroupId opened = levels_.empty() ? GroupId() : levels_.back().group;
   const auto is_divided = [&](GroupId group) {
@@ -99,27 +99,36 @@ void GroupGraphView::read_placement() {
 }
 
 // Values that are not known yet leave the old ones of the same content.
-void GroupGraphView::read_overlay() {
+void GroupGraphView::read_figures() {
   GraphScene& scene = canvas_->scene();
   const Snapshot& shown = session_.snapshot();
+  const bool since_edit = scene.overlay == Overlay::SinceEdit;
+  const auto before = since_edit ? shown.before : shown.baseline;
+  const auto now = figures();
+  const auto then = is_change(scene.overlay) ? figures_of_outcome(before) : nullptr;
+  if (now && (then || !is_change(scene.overlay))) {
+    scene.values = overlay_values(scene.content, *problem_->grouping, scene.overlay, *now,
+                                  then.get());
+    scene.words = label_of(scene.overlay);
+    if (std::exchange(hint_is_overlays_, false)) bar_->set_hint(scene.content.note);
+  } else if (is_change(scene.overlay) && !before) {
+    scene.values.clear();
+    hint_is_overlays_ = true;
+    bar_->set_hint(since_edit ? tr("Nothing was edited yet") : tr("Nothing to compare with yet"));
+  }
+}
+
+void GroupGraphView::read_overlay() {
+  GraphScene& scene = canvas_->scene();
   const bool dark = style::is_dark(palette());
   if (is_quantity(scene.overlay) && problem_) {
-    const bool since_edit = scene.overlay == Overlay::SinceEdit;
-    const auto before = since_edit ? shown.before : shown.baseline;
-    const auto now = figures();
-    const auto then = is_change(scene.overlay) ? figures_of_outcome(before) : nullptr;
-    if (now && (then || !is_change(scene.overlay))) {
-      scene.values = overlay_values(scene.content, *problem_->grouping, scene.overlay, *now,
-                                    then.get());
-      scene.most_value = 0;
-      for (const double value : scene.values)
-        scene.most_value = std::max(scene.most_value, std::abs(value));
-      if (std::exchange(hint_is_overlays_, false)) bar_->set_hint(scene.content.note);
-    } else if (is_change(scene.overlay) && !before) {
-      scene.values.clear();
-      hint_is_overlays_ = true;
-      bar_->set_hint(since_edit ? tr("Nothing was edited yet") : tr("Nothing to compare with yet"));
-    }
+    if (is_of_outcome(scene.overlay))
+      read_figures();
+    else
+      read_attention();
+    scene.most_value = 0;
+    for (const double value : scene.values)
+      scene.most_value = std::max(scene.most_value, std::abs(value));
     for (std::size_t n = 0; n < scene.values.size(); ++n) {
       const bool tells = !scene.content.nodes[n].boundary && scene.values[n] != 0;
       scene.marks[n] = tells ? overlay_value_text(scene.overlay, scene.values[n]) : QString();
@@ -129,6 +138,7 @@ void GroupGraphView::read_overlay() {
   legend_ = unknown ? Legend{}
                     : legend_for(scene.overlay, scene.content, scene.stripes, scene.cluster,
                                  scene.most_value, dark);
+  if (!unknown && scene.overlay == Overlay::Attention) legend_.title = scene.words;
   if (scene.content.nodes.empty()) legend_ = {};
   legend_line_->show_legend(legend_);
 }
@@ -167,20 +177,7 @@ void GroupGraphView::read_trace() {
   GraphScene& scene = canvas_->scene();
   scene.traced.clear();
   if (!trace_way_ || !problem_) return;
-  const Selection& selection = session_.selection();
-  std::vector<OpId> from;
-  if (selection.op() && selection.op()->index() < problem_->graph->op_count()) {
-    from = {*selection.op()};
-  } else {
-    from = picked_;
-  }
-  const bool whole_groups = from.empty();
-  for (const GroupId group : selection.groups()) {
-    if (!whole_groups) break;
-    if (group.index() >= problem_->grouping->size()) continue;  // of the model before
-    const auto& ops = problem_->grouping->group(group).ops;
-    from.insert(from.end(), ops.begin(), ops.end());
-  }
+  const std::vector<OpId> from = chosen_ops();
   if (from.empty()) return;
   scene.traced = traced_nodes(scene.content, *problem_->grouping,
                               trace(*problem_->graph, from, *trace_way_));

@@ -58,6 +58,7 @@ GroupGraphView::GroupGraphView(Session& session, QWidget* parent)
     if (!bar_->query().isEmpty()) search_delay_.start();
   });
   connect(&figures_, &GraphFigures::ready, this, &GroupGraphView::read_placement);
+  connect(&attention_, &GraphAttention::ready, this, &GroupGraphView::read_placement);
   connect(&session.selection(), &Selection::changed, this, &GroupGraphView::read_selection);
   make_actions();
   problem_changed();
@@ -232,6 +233,7 @@ void GroupGraphView::read_selection() {
   }
   if (first >= 0 && !canvas_->underMouse()) canvas_->reveal(first);
   read_trace();
+  if (overlay() == Overlay::Attention) read_placement();
   update_actions();
   canvas_->update();
 }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "views/graph/dot_process.h"
+#include "views/graph/graph_attention.h"
 #include "views/graph/graph_bar.h"
 #include "views/graph/graph_canvas.h"
 #include "views/graph/graph_figures.h"
@@ -87,6 +88,7 @@ class GroupGraphView : public QWidget {
   // group_graph_overlay.cpp: what the colours and marks say
   void read_placement();
   void read_overlay();
+  void read_figures();
   void read_path();
   void read_trace();
   void next_overlay(int step);
@@ -97,6 +99,12 @@ class GroupGraphView : public QWidget {
       const std::shared_ptr<const Outcome>& outcome);
   bool is_of_problem(const std::shared_ptr<const Outcome>& outcome) const;
   bool wants_figures() const;
+
+  // group_graph_attention.cpp
+  void read_attention();
+  std::vector<OpId> chosen_ops() const;
+  QString chosen_name() const;
+  GraphAttention::Options policy_options() const;
 
   // group_graph_search.cpp
   void query_changed(const QString& text);
@@ -145,11 +153,12 @@ class GroupGraphView : public QWidget {
   std::vector<GroupId> found_groups_;
   std::size_t shown_hit_ = 0;  // which found node is in the middle
 
-  QAction *path_action_, *inputs_action_, *outputs_action_, *equal_action_, *merge_action_,
+  QAction *path_action_, *attention_action_, *inputs_action_, *outputs_action_, *equal_action_, *merge_action_,
       *split_action_, *split_at_action_, *up_action_,
       *move_action_, *rename_action_, *in_place_action_;
 
   DotProcess dot_, part_dot_;
+  GraphAttention attention_{session_.plugins()};
   GraphFigures figures_{worker_};
   Worker worker_{Worker::OnExit::DropQueued};  // goes first: its jobs end before what they tell does
 };

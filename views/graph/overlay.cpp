@@ -13,6 +13,7 @@ namespace strato {
 namespace {
 
 constexpr int kRampSteps = 24;
+constexpr double kLeastShare = 0.001;  // that is told
 
 QString translated(const char* text) {
   return QCoreApplication::translate("Overlay", text);
@@ -48,6 +49,7 @@ QString label_of(Overlay overlay) {
     case Overlay::Communication: return translated("Communication");
     case Overlay::Blame: return translated("Waiting caused");
     case Overlay::SinceEdit: return translated("Since last edit");
+    case Overlay::Attention: return translated("Attention");
     default: return translated("To data parallel");
   }
 }
@@ -62,14 +64,31 @@ QString meaning_of(Overlay overlay) {
     case Overlay::Blame: return translated("How long devices idle until it is done");
     case Overlay::SinceEdit:
       return translated("Busy time on all devices, against the strategy before the last edit");
+    case Overlay::Attention:
+      return translated("Where the policy of gdp looks when it places what is selected");
     default: return translated("Busy time on all devices, against data parallelism");
   }
 }
 
 bool is_quantity(Overlay overlay) { return overlay != Overlay::Device && overlay != Overlay::Phase; }
 
+bool is_of_outcome(Overlay overlay) {
+  return is_quantity(overlay) && overlay != Overlay::Attention;
+}
+
 bool is_change(Overlay overlay) {
   return overlay == Overlay::SinceEdit || overlay == Overlay::AgainstBaseline;
+}
+
+std::vector<double> sums_over_ops(const GraphContent& content, const Grouping& grouping,
+                                  const std::vector<double>& by_op) {
+  std::vector<double> sums;
+  for (const GraphNode& node : content.nodes) {
+    double sum = 0;
+    for (const OpId op : ops_of(node, grouping)) sum += by_op.at(op.index());
+    sums.push_back(sum);
+  }
+  return sums;
 }
 
 std::vector<double> overlay_values(const GraphContent& content, const Grouping& grouping,
@@ -87,6 +106,9 @@ std::vector<double> overlay_values(const GraphContent& content, const Grouping& 
 }
 
 QString overlay_value_text(Overlay overlay, double value) {
+  if (overlay == Overlay::Attention)
+    return value > 0 && value < kLeastShare ? QStringLiteral("<") + style::percent(kLeastShare)
+                                            : style::percent(value);
   if (overlay == Overlay::Memory) return style::bytes(Bytes(std::llround(value)));
   const QString sign = is_change(overlay) && value > 0 ? QStringLiteral("+") : QString();
   return sign + style::time(Nanos(std::llround(value)));

@@ -19,15 +19,24 @@ enum class Overlay {
   Communication,
   Blame,
   SinceEdit,
-  AgainstBaseline
+  AgainstBaseline,
+  Attention  // of gdp's policy, when it places what is selected
 };
 inline constexpr std::array kOverlays = {
     Overlay::Device,        Overlay::Phase, Overlay::Time,      Overlay::Memory,
-    Overlay::Communication, Overlay::Blame, Overlay::SinceEdit, Overlay::AgainstBaseline};
+    Overlay::Communication, Overlay::Blame, Overlay::SinceEdit, Overlay::AgainstBaseline,
+    Overlay::Attention};
 QString label_of(Overlay overlay);    // "Waiting caused"
 QString meaning_of(Overlay overlay);  // a sentence
 bool is_quantity(Overlay overlay);    // coloured by a ramp
 bool is_change(Overlay overlay);      // compared with another outcome
+
+// Whether figures of the outcome say how much each node has: of all quantities but the attention.
+bool is_of_outcome(Overlay overlay);
+
+// By node: the sum over its ops. Of a boundary: nothing.
+std::vector<double> sums_over_ops(const GraphContent& content, const Grouping& grouping,
+                                  const std::vector<double>& by_op);
 
 // How much each node has; `before` is asked for by changes only. Of a boundary: nothing.
 std::vector<double> overlay_values(const GraphContent& content, const Grouping& grouping,

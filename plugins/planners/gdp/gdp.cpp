@@ -11,6 +11,7 @@
 #include "core/base/error.h"
 #include "core/plugin/plugin.h"
 #include "plugins/planners/gdp/course.h"
+#include "plugins/planners/gdp/looks.h"
 #include "plugins/planners/gdp/planner_options.h"
 #include "plugins/planners/gdp/planners.h"
 #include "plugins/planners/gdp/ppo.h"
@@ -63,7 +64,7 @@ Network network_for(const GdpOptions& options, std::uint64_t seed, std::string& 
   return Network::make(options.size, seed);
 }
 
-class Gdp final : public Planner {
+class Gdp final : public Planner, public AttentionSource {
  public:
   explicit Gdp(const PluginRegistry& registry) : registry_(registry) {}
   std::string name() const override { return "gdp"; }
@@ -75,6 +76,8 @@ class Gdp final : public Planner {
   PlanResult plan(const Problem& problem, Evaluator& evaluator, const PlannerOptions& options,
                   Observer& observer, std::stop_token stop,
                   std::shared_ptr<const SearchTree> resume) override;
+  std::shared_ptr<const Attention> attention(const Problem& problem,
+                                             const PlannerOptions& options) const override;
 
  private:
   const PluginRegistry& registry_;
@@ -110,8 +113,9 @@ std::vector<OptionHelp> Gdp::options() const {
 void add_attention(PlanResult& result, const Problem& problem, const PlacementTask& task,
                    const Network& network, OpId op) {
   const std::int32_t unit = task.units().of_op[op.index()];
-  const std::vector<float> seen = network.attention(task.features(), unit);
-  if (seen.empty()) return;
+  const AttentionWeights weights = network.attention(task.features());
+  if (weights.weight.empty()) return;
+  const std::vector<double> seen = mean_attention(weights, {&unit, 1});
   std::vector<std::int32_t> order(seen.size());
   std::iota(order.begin(), order.end(), 0);
   constexpr std::size_t kTold = 5;
@@ -128,7 +132,7 @@ void add_attention(PlanResult& result, const Problem& problem, const PlacementTa
   result.facts.push_back({title, words});
   PlanResult::Curve curve{title, "Share", "Units in the order of the graph", "% of its attention", {}};
   for (std::size_t u = 0; u < seen.size(); ++u)
-    curve.points.emplace_back(static_cast<double>(u), 100.0 * static_cast<double>(seen[u]));
+    curve.points.emplace_back(static_cast<double>(u), 100.0 * seen[u]);
   result.curves.push_back(std::move(curve));
 }
 
@@ -172,6 +176,21 @@ PlanResult Gdp::plan(const Problem& problem, Evaluator& evaluator, const Planner
   result.curves = course.curves();
   if (looked_at.valid()) add_attention(result, problem, task, network, looked_at);
   return result;
+}
+
+std::shared_ptr<const Attention> Gdp::attention(const Problem& problem,
+                                                const PlannerOptions& common) const {
+  const GdpOptions options = GdpOptions::from(common);
+  std::string note;
+  const Network network = network_for(options, common.seed, note);
+  if (!note.empty())
+    throw InputError("", "planner gdp", "there are no trained weights to look at",
+                     "make some (stratoscope-cli train gdp), or name a file (--set weights=FILE)");
+  PlacementOptions task_options = options.task;
+  task_options.neighbours = network.size().neighbours;
+  const auto evaluator = make_simulating_evaluator(problem, 1);  // is asked nothing
+  const PlacementTask task(problem, *evaluator, task_options);
+  return attention_of(network, task.features(), task.units());
 }
 
 }  // namespace

@@ -176,24 +176,34 @@ Probabilities Network::probabilities(const GraphFeatures& graph) const {
   return result;
 }
 
-std::vector<float> Network::attention(const GraphFeatures& graph, std::int32_t unit) const {
-  CHECK(unit >= 0 && unit < graph.units, "a unit of the graph");
+AttentionWeights Network::attention(const GraphFeatures& graph) const {
   neural::on_one_thread();
   const at::NoGradGuard no_gradient;
   std::vector<at::Tensor> layers;
   state_->model.log_probabilities(Inputs(graph, state_->device), &layers);
-  if (layers.empty()) return {};
-  const std::int64_t length = layers.front().size(1), segment = unit / length;
-  at::Tensor sum = at::zeros({2 * length});
-  for (const at::Tensor& layer : layers)
-    sum += layer[segment][unit % length].to(at::kCPU) / static_cast<double>(layers.size());
-  std::vector<float> result(static_cast<std::size_t>(graph.units), 0.0F);
-  for (std::int64_t column = 0; column < 2 * length; ++column) {
-    const std::int64_t seen = (segment - 1) * length + column;
-    if (seen >= 0 && seen < graph.units)
-      result[static_cast<std::size_t>(seen)] = sum[column].item<float>();
-  }
+  AttentionWeights result;
+  if (layers.empty()) return result;
+  at::Tensor mean = layers.front();
+  for (std::size_t l = 1; l < layers.size(); ++l) mean = mean + layers[l];
+  mean = (mean / static_cast<double>(layers.size())).to(at::kCPU).contiguous();
+  result.units = graph.units;
+  result.length = static_cast<std::int32_t>(mean.size(1));
+  const float* begin = mean.data_ptr<float>();
+  const std::int64_t count = std::int64_t{2} * result.units * result.length;
+  result.weight.assign(begin, begin + count);
   return result;
+}
+
+void AttentionWeights::add(std::int32_t unit, double factor, std::span<double> sum) const {
+  CHECK(unit >= 0 && unit < units && std::ssize(sum) == units, "a unit of the graph");
+  const std::int64_t columns = std::int64_t{2} * length;
+  const std::int64_t begin = (std::int64_t{unit} / length - 1) * length;
+  for (std::int64_t column = 0; column < columns; ++column) {
+    const std::int64_t seen = begin + column;
+    if (seen < 0 || seen >= units) continue;
+    sum[static_cast<std::size_t>(seen)] +=
+        factor * static_cast<double>(weight[static_cast<std::size_t>(unit * columns + column)]);
+  }
 }
 
 double Network::improve(const GraphFeatures& graph, std::span<const Trial> trials,

@@ -59,6 +59,15 @@ struct Trial {
   double advantage = 0;
 };
 
+// How much the placement of each unit attends to others: mean over layers and heads, sum 1. Row by row
+// of units; column c of unit u stands for unit (u / length - 1) * length + c, if there is one.
+struct AttentionWeights {
+  std::int32_t units = 0, length = 0;  // of a segment
+  std::vector<float> weight;           // units x 2 length; empty: the network has no attention
+  // Adds those of `unit`, times `factor`, to `sum`, which is by unit.
+  void add(std::int32_t unit, double factor, std::span<double> sum) const;
+};
+
 struct LearnOptions {
   double rate = 1e-3, clip_ratio = 0.2, entropy = 0.05;
   double imitation = 0;  // weight of the logarithm of `model_answer`'s probability
@@ -84,9 +93,7 @@ class Network {
   std::string bytes(std::string_view note) const;
 
   Probabilities probabilities(const GraphFeatures& graph) const;
-  // How much the placement of one unit attends to each unit: mean over layers and heads, sum 1.
-  // Empty: the network has no attention.
-  std::vector<float> attention(const GraphFeatures& graph, std::int32_t unit) const;
+  AttentionWeights attention(const GraphFeatures& graph) const;
   // One step of Adam on PPO's clipped objective (GDP 6.1), means over drawn units and trials, the
   // bonus for entropy, and (not in the paper) that of giving the model answer, a choice by unit;
   // may be empty. Returns the objective before it.

@@ -147,7 +147,7 @@ TEST_F(GraphViewTest, ColoursSayWhatIsAskedFor) {
   EXPECT_FALSE(view_->legend().entries.empty());
   for (const Overlay overlay : kOverlays) {
     view_->set_overlay(overlay);
-    if (is_quantity(overlay) && overlay != Overlay::SinceEdit) {
+    if (is_of_outcome(overlay) && overlay != Overlay::SinceEdit) {
       ASSERT_TRUE(wait_until([&] { return scene().values.size() == node_count(); }));
       EXPECT_FALSE(view_->legend().ramp.empty());
     }
@@ -162,9 +162,11 @@ TEST_F(GraphViewTest, ColoursSayWhatIsAskedFor) {
   press(Qt::Key_O);
   EXPECT_EQ(view_->overlay(), Overlay::AgainstBaseline);
   press(Qt::Key_O);
+  EXPECT_EQ(view_->overlay(), Overlay::Attention);
+  press(Qt::Key_O);
   EXPECT_EQ(view_->overlay(), Overlay::Device);
   press(Qt::Key_O, Qt::ShiftModifier);
-  EXPECT_EQ(view_->overlay(), Overlay::AgainstBaseline);
+  EXPECT_EQ(view_->overlay(), Overlay::Attention);
 }
 
 TEST_F(GraphViewTest, OpsOfADividedGroupAreWhereTheyRun) {

@@ -3,8 +3,10 @@
 
 #include <cmath>
 #include <filesystem>
+#include <numeric>
 
 #include "core/base/error.h"
+#include "core/search/attention.h"
 #include "core/search/schedule/layers.h"
 #include "core/search/schedule/placement.h"
 #include "tests/plugins/planners/gdp/kit.h"
@@ -94,6 +96,35 @@ TEST(Gdp, TellsWhereItLooksWhenItPlacesAnOp) {
   EXPECT_NE(planned().curves.back().title, "Attention of " + name);
   options.set["attention-of"] = "no such op";
   EXPECT_THROW(planned(), InputError);
+}
+
+// Without a search, of every op, from the weights that a search would begin with.
+TEST(Gdp, TellsOfAnyOpWhereItLooks) {
+  const Problem problem = sample("lenet", 64, "gdp");
+  const auto planner = registry().planner("gdp");
+  const auto* source = dynamic_cast<const AttentionSource*>(planner.get());
+  ASSERT_NE(source, nullptr);
+  PlannerOptions options;
+  const auto looks = source->attention(problem, options);
+  ASSERT_NE(looks, nullptr);
+  std::vector<OpId> all;
+  for (std::size_t i = 0; i < problem.graph->op_count(); ++i) {
+    all.emplace_back(i);
+    const std::vector<double> of_one = looks->of({&all.back(), 1});
+    ASSERT_EQ(of_one.size(), problem.graph->op_count());
+    EXPECT_NEAR(std::accumulate(of_one.begin(), of_one.end(), 0.0), 1, 1e-4);
+    EXPECT_GE(*std::ranges::min_element(of_one), 0);
+  }
+  const std::vector<double> mean = looks->of(all), none = looks->of({});
+  EXPECT_NEAR(std::accumulate(mean.begin(), mean.end(), 0.0), 1, 1e-4);
+  EXPECT_EQ(std::accumulate(none.begin(), none.end(), 0.0), 0);
+  EXPECT_ANY_THROW(looks->of(std::vector{OpId(problem.graph->op_count())}));
+  options.set = {{"segment", "64"}};  // the bundled weights are of another size
+  EXPECT_THROW(source->attention(problem, options), InputError);
+  options.set = {{"mode", "one"}, {"attention", "false"}};
+  EXPECT_EQ(source->attention(problem, options), nullptr);
+  options.set = {{"weights", "/no/such/file"}};
+  EXPECT_THROW(source->attention(problem, options), InputError);
 }
 
 TEST(Gdp, DrawsWhatItsRoundsEarned) {

@@ -116,23 +116,25 @@ TEST(Network, TellsWhereItLooks) {
   const GraphFeatures& features = ground.task.features();
   const NetworkSize size = tiny_network();  // segments of 4
   ASSERT_GT(features.units, 2 * size.segment);
-  const Network network = Network::make(size, 4);
+  const AttentionWeights weights = Network::make(size, 4).attention(features);
+  ASSERT_EQ(weights.units, features.units);
+  std::vector<double> seen(static_cast<std::size_t>(features.units));
   for (std::int32_t unit = 0; unit < features.units; ++unit) {
-    const std::vector<float> seen = network.attention(features, unit);
-    ASSERT_EQ(std::ssize(seen), features.units);
+    std::ranges::fill(seen, 0.0);
+    weights.add(unit, 0.5, seen);
     double sum = 0;
     for (std::int32_t other = 0; other < features.units; ++other) {
-      const float share = seen[static_cast<std::size_t>(other)];
+      const double share = seen[static_cast<std::size_t>(other)];
       const std::int32_t behind = unit / size.segment - other / size.segment;
       EXPECT_EQ(share > 0, behind == 0 || behind == 1) << unit << " sees " << other;
-      sum += static_cast<double>(share);
+      sum += share;
     }
-    EXPECT_NEAR(sum, 1, 1e-4) << unit;
+    EXPECT_NEAR(sum, 0.5, 1e-4) << unit;
   }
-  EXPECT_ANY_THROW(network.attention(features, features.units));
+  EXPECT_ANY_THROW(weights.add(features.units, 1, seen));
   NetworkSize blind = size;
   blind.attention = false;
-  EXPECT_TRUE(Network::make(blind, 4).attention(features, 0).empty());
+  EXPECT_TRUE(Network::make(blind, 4).attention(features).weight.empty());
 }
 
 // Attention stops at the segment before: what is further away is not seen by the placement network.
