@@ -11,6 +11,7 @@
 #include "core/base/error.h"
 #include "core/base/file.h"
 #include "core/compare/comparison_html.h"
+#include "core/compare/plans_html.h"
 #include "core/search/baselines.h"
 
 namespace strato::cli {
@@ -82,6 +83,7 @@ void print_matrix(const std::vector<SimulatedPlan>& plans, const DiffCommand& op
                   const Command& command) {
   std::vector<PlanToCompare> all;
   for (const SimulatedPlan& plan : plans) all.push_back(plan.to_compare());
+  if (!options.report.empty()) write_file(options.report, plans_html(all));
   const PlanMatrix matrix = compare_many(all);
   if (!command.json) return print(matrix_text(matrix, options.all));
   Json json = matrix_json(matrix);
@@ -91,8 +93,6 @@ void print_matrix(const std::vector<SimulatedPlan>& plans, const DiffCommand& op
 }
 
 int diff(const DiffCommand& options, const Command& command) {
-  if (options.plans.size() > 2 && !options.report.empty())
-    throw InputError("", "--report", "is a page about two plans", "give one plan or two");
   if (options.plans.size() > kMostPlans)
     throw InputError("", "--plan", fmt::format("is there {} times", options.plans.size()),
                      fmt::format("give at most {} plans", kMostPlans));
@@ -135,7 +135,7 @@ void add_diff(CLI::App& app, Command& command) {
   sub->add_option("--graph", options->graph, "Another model for all: file or sample");
   sub->add_option("--cluster", options->cluster, "Another cluster for all: file or sample");
   options->costs.declare(*sub);
-  sub->add_option("--report", options->report, "Also write an HTML page with pictures, about two plans");
+  sub->add_option("--report", options->report, "Also write an HTML page with pictures, for people without this program");
   sub->add_flag("--all", options->all, "Every cause, group and variable, not only the largest");
   options->simulation.declare(*sub, "fifo; priority: the plans' own");
   sub->callback([options, &command] {

@@ -262,6 +262,32 @@ std::string matrix_plans_text(const PlanMatrix& matrix) {
   return table.text();
 }
 
+std::vector<std::string> time_cells(const std::string& name, const std::vector<Nanos>& times) {
+  std::vector<std::string> cells = {name};
+  for (const Nanos time : times) cells.push_back(time_text(time));
+  return cells;
+}
+
+std::string matrix_causes_text(const PlanMatrix& matrix, bool all) {
+  Table table(plan_columns({"of the step"}, matrix));
+  std::size_t shown = 0;
+  std::vector<Nanos> others(matrix.plans.size());
+  for (const MatrixCause& cause : matrix.causes) {
+    if (all || shown++ < kCauses) {
+      table.add(time_cells(cause.text, cause.times));
+    } else {
+      for (std::size_t p = 0; p < others.size(); ++p) others[p] += cause.times[p];
+    }
+  }
+  if (!all && matrix.causes.size() > kCauses)
+    table.add(time_cells(fmt::format("{} other causes", matrix.causes.size() - kCauses), others));
+  std::vector<Nanos> steps;
+  for (const MatrixPlan& plan : matrix.plans) steps.push_back(plan.figures.step_time);
+  table.add(time_cells("step time", steps));
+  table.align_left(0);
+  return "\n" + table.text();
+}
+
 // Words where the plans differ, and how long it takes in each.
 std::string matrix_rows_text(const std::vector<MatrixRow>& rows, const PlanMatrix& matrix,
                              const char* name, bool all) {
@@ -273,6 +299,16 @@ std::string matrix_rows_text(const std::vector<MatrixRow>& rows, const PlanMatri
       cells.push_back(fmt::format("{}, {}", row.decisions[p], time_text(row.times[p])));
     table.add(std::move(cells));
   });
+}
+
+Json matrix_causes_json(const PlanMatrix& matrix) {
+  Json json = Json::array();
+  for (const MatrixCause& cause : matrix.causes) {
+    Json times = Json::array();
+    for (const Nanos time : cause.times) times.push_back(time.value);
+    json.push_back({{"what", cause.text}, {"time_ns", std::move(times)}});
+  }
+  return json;
 }
 
 Json matrix_rows_json(const std::vector<MatrixRow>& rows) {
@@ -289,12 +325,12 @@ Json matrix_rows_json(const std::vector<MatrixRow>& rows) {
 }  // namespace
 
 std::string matrix_text(const PlanMatrix& matrix, bool all) {
-  std::string text = matrix_plans_text(matrix);
+  std::string text = sentence_of(matrix) + "\n\n" + matrix_plans_text(matrix);
   for (const MatrixPlan& plan : matrix.plans)
     if (plan.unmatched_ops > 0)
       text += fmt::format("  {}: {} ops are not in the model of the last plan\n", plan.figures.label,
                           plan.unmatched_ops);
-  return text + matrix_rows_text(matrix.groups, matrix, "op group, on the path", all) +
+  return text + matrix_causes_text(matrix, all) + matrix_rows_text(matrix.groups, matrix, "op group, on the path", all) +
          matrix_rows_text(matrix.variables, matrix, "variable, travels", all);
 }
 
@@ -310,8 +346,10 @@ Json matrix_json(const PlanMatrix& matrix) {
     json["unmatched_ops"] = plan.unmatched_ops;
     plans.push_back(std::move(json));
   }
-  return {{"plans", std::move(plans)},
+  return {{"summary", sentence_of(matrix)},
+          {"plans", std::move(plans)},
           {"best", matrix.best()},
+          {"causes", matrix_causes_json(matrix)},
           {"same_model", matrix.same_model},
           {"same_cluster", matrix.same_cluster},
           {"groups", matrix_rows_json(matrix.groups)},

@@ -6,28 +6,50 @@
 
 #include "core/base/error.h"
 #include "core/compare/changes.h"
+#include "core/search/problem_change.h"
 
 namespace strato {
 namespace {
 
-void find_fullest(const Timeline& timeline, MatrixPlan& plan) {
-  for (std::size_t d = 0; d < timeline.devices.size(); ++d) {
-    const DeviceUse& use = timeline.devices[DeviceId(d)];
-    if (!plan.fullest.empty() && use.peak / use.capacity <= plan.peak / plan.capacity) continue;
-    plan.fullest = timeline.program->cluster->device(DeviceId(d)).name;
-    plan.peak = use.peak;
-    plan.capacity = use.capacity;
-  }
-}
+using CauseTimes = std::map<std::pair<Reason, std::string>, MatrixCause>;
 
 MatrixPlan matrix_plan(const PlanToCompare& plan) {
   const Timeline& timeline = *plan.outcome.timeline;
   MatrixPlan result;
   result.figures = plan_figures(plan);
   result.price = plan_price(plan);
-  find_fullest(timeline, result);
+  if (const DeviceId fullest = fullest_device(timeline); fullest.valid()) {
+    result.fullest = timeline.program->cluster->device(fullest).name;
+    result.peak = timeline.devices[fullest].peak;
+    result.capacity = timeline.devices[fullest].capacity;
+  }
   for (const TrafficChange& traffic : traffic_changes(timeline, timeline))
     (traffic.inside ? result.sent_inside : result.sent_between) += traffic.bytes.to;
+  return result;
+}
+
+Nanos spread_of(const std::vector<Nanos>& times) {
+  if (times.empty()) return {};
+  const auto [least, most] = std::ranges::minmax(times);
+  return most - least;
+}
+
+void add_causes(const Timeline& timeline, const std::vector<PathPiece>& path, std::size_t plan,
+                std::size_t plans, CauseTimes& causes) {
+  for (const Cause& cause : step_causes(timeline, path, timeline, path)) {
+    MatrixCause& all = causes[{*cause.reason, cause.text}];
+    all.text = cause.text;
+    all.times.resize(plans);
+    all.times[plan] += cause.from;
+  }
+}
+
+std::vector<MatrixCause> sorted_causes(CauseTimes&& causes) {
+  std::vector<MatrixCause> result;
+  for (auto& [key, cause] : causes) result.push_back(std::move(cause));
+  std::ranges::stable_sort(result, [](const MatrixCause& a, const MatrixCause& b) {
+    return a.spread() > b.spread();
+  });
   return result;
 }
 
@@ -60,11 +82,8 @@ std::vector<MatrixRow> sorted(MatrixRows<Key>&& rows) {
 
 }  // namespace
 
-Nanos MatrixRow::spread() const {
-  if (times.empty()) return {};
-  const auto [least, most] = std::ranges::minmax(times);
-  return most - least;
-}
+Nanos MatrixRow::spread() const { return spread_of(times); }
+Nanos MatrixCause::spread() const { return spread_of(times); }
 
 double MatrixPlan::seconds_per_sample() const {
   return to_seconds(figures.step_time) / static_cast<double>(std::max<std::int64_t>(1, figures.batch));
@@ -88,6 +107,7 @@ PlanMatrix compare_many(std::span<const PlanToCompare> plans) {
   const PlanToCompare& reference = plans.back();
   const std::vector<PathPiece> reference_path = path_pieces(*reference.outcome.timeline);
   PlanMatrix matrix;
+  CauseTimes causes;
   MatrixRows<GroupId> groups;
   MatrixRows<OpId> variables;
   for (std::size_t p = 0; p < plans.size(); ++p) {
@@ -98,6 +118,7 @@ PlanMatrix compare_many(std::span<const PlanToCompare> plans) {
     matrix.same_model &= match.same_graph;
     matrix.same_cluster &= plan.problem.cluster->digest() == reference.problem.cluster->digest();
     const Pair<std::vector<PathPiece>> paths{path_pieces(*plan.outcome.timeline), reference_path};
+    add_causes(*plan.outcome.timeline, paths.from, p, plans.size(), causes);
     for (const GroupChange& change : group_changes(plan, reference, match, paths)) {
       if (!change.group.valid()) continue;
       MatrixRow& row = row_of(groups, change.group, change.name, plans.size());
@@ -115,6 +136,7 @@ PlanMatrix compare_many(std::span<const PlanToCompare> plans) {
       row.differs |= change.differs;
     }
   }
+  matrix.causes = sorted_causes(std::move(causes));
   matrix.groups = sorted(std::move(groups));
   matrix.variables = sorted(std::move(variables));
   return matrix;

@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <vector>
 
 #include "core/base/quantity_text.h"
 #include "core/compare/changes.h"
+#include "core/compare/plan_matrix.h"
 
 namespace strato {
 namespace {
@@ -56,7 +58,48 @@ std::string no_difference_text(const PlanComparison& comparison) {
                      comparison.differing_groups() == 1 ? " is" : "s are");
 }
 
+std::string percent_more(double above) {
+  return above < 0.0005 ? "as long" : percent_text(above) + " longer";
+}
+
+std::string named_fastest(const PlanFigures& fastest, std::size_t plans, std::size_t fitting) {
+  if (plans == 1) return "There is one plan, " + fastest.label;
+  if (fitting == 1) return fastest.label + " is the only plan that fits";
+  const bool all = fitting == 0 || fitting == plans;
+  return fmt::format("{} is the fastest of {} plans{}", fastest.label, all ? plans : fitting,
+                     all ? "" : " that fit");
+}
+
 }  // namespace
+
+// The others in the order of their times; those that do not fit are told apart.
+std::string sentence_of(const PlanMatrix& matrix) {
+  const std::size_t best = matrix.best();
+  const MatrixPlan& fastest = matrix.plans[best];
+  std::vector<std::size_t> others;
+  std::string too_large;
+  std::size_t fitting = 0;
+  bool same_batch = true;
+  for (std::size_t p = 0; p < matrix.plans.size(); ++p) {
+    const PlanFigures& figures = matrix.plans[p].figures;
+    same_batch &= figures.batch == fastest.figures.batch;
+    fitting += figures.fits ? 1 : 0;
+    if (p != best && figures.fits == fastest.figures.fits) others.push_back(p);
+    if (!figures.fits)
+      too_large += fmt::format(" {} does not fit into memory: {}.", figures.label, figures.why_not);
+  }
+  std::ranges::stable_sort(others, {}, [&](std::size_t p) { return matrix.above_best(p); });
+  const bool none_fits = fitting == 0;
+  std::string text = named_fastest(fastest.figures, matrix.plans.size(), fitting);
+  text += fmt::format(": {} a step", time_text(fastest.figures.step_time));
+  text += same_batch ? std::string(".") : fmt::format(" of {} samples.", fastest.figures.batch);
+  for (std::size_t i = 0; i < others.size(); ++i)
+    text += fmt::format("{} {}{} {}", i > 0 ? "," : same_batch ? "" : " By the sample,",
+                        matrix.plans[others[i]].figures.label, i == 0 ? " takes" : "",
+                        percent_more(matrix.above_best(others[i])));
+  if (!others.empty()) text += ".";
+  return text + (none_fits ? " None of them fits into memory." : too_large);
+}
 
 std::string sentence_of(const PlanComparison& comparison) {
   const Nanos change = comparison.change();

@@ -215,6 +215,19 @@ Strategy carry_over(const Strategy& strategy, const ChangedProblem& changed) {
   return result;
 }
 
+DeviceId fullest_device(const Timeline& timeline) {
+  DeviceId fullest;
+  double most = 0;
+  for (std::size_t d = 0; d < timeline.devices.size(); ++d) {
+    const DeviceUse& use = timeline.devices[DeviceId(d)];
+    const double filled = use.peak / use.capacity;
+    if (fullest.valid() && filled <= most) continue;
+    fullest = DeviceId(d);
+    most = filled;
+  }
+  return fullest;
+}
+
 StepFigures figures_of(const Problem& problem, const Outcome& outcome) {
   const Timeline& timeline = *outcome.timeline;
   StepFigures figures;
@@ -230,13 +243,10 @@ StepFigures figures_of(const Problem& problem, const Outcome& outcome) {
   for (const Device& device : problem.cluster->devices())
     if (times[device.type].value > 0) batches_per_second += 1 / to_seconds(times[device.type]);
   if (seconds > 0 && batches_per_second > 0) figures.efficiency = 1 / batches_per_second / seconds;
-  for (std::size_t d = 0; d < timeline.devices.size(); ++d) {
-    const DeviceUse& use = timeline.devices[DeviceId(d)];
-    if (figures.fullest.valid() && use.peak / use.capacity <= figures.peak / figures.capacity)
-      continue;
-    figures.fullest = DeviceId(d);
-    figures.peak = use.peak;
-    figures.capacity = use.capacity;
+  figures.fullest = fullest_device(timeline);
+  if (figures.fullest.valid()) {
+    figures.peak = timeline.devices[figures.fullest].peak;
+    figures.capacity = timeline.devices[figures.fullest].capacity;
   }
   return figures;
 }

@@ -86,5 +86,6 @@ struct StepFigures {
   std::optional<double> per_million_samples = {};
 };
 StepFigures figures_of(const Problem& problem, const Outcome& outcome);
+DeviceId fullest_device(const Timeline& timeline);  // by peak / capacity; invalid: there is none
 
 }  // namespace strato

@@ -120,6 +120,8 @@ CompareView::CompareView(Session& session, SecondPlan& second, QWidget* parent)
     show_selection();
   });
   connect(&plans_->plans(), &PlanSet::changed, this, &CompareView::fill_targets);
+  connect(&plans_->plans(), &PlanSet::changed, this, &CompareView::refresh_report);
+  connect(pages_, &QTabWidget::currentChanged, this, &CompareView::refresh_report);
   connect(plans_, &PlansPage::file_wanted, this, &CompareView::add_file);
   connect(plans_, &PlansPage::pair_chosen, this, &CompareView::choose_pair);
   fill_choices();
@@ -144,7 +146,6 @@ QWidget* CompareView::build_choice() {
   auto* file = new QPushButton(tr("&Plan File…"), bar);
   file->setToolTip(tr("A plan of this or another cluster or model"));
   report_ = new QPushButton(tr("Save Rep&ort…"), bar);
-  report_->setToolTip(tr("The comparison as a page with pictures, for people without the tool"));
   all_ = new QCheckBox(tr("Show what is a&like, too"), pages_);
   pages_->setCornerWidget(all_);
   auto* row = new QHBoxLayout(bar);
@@ -219,7 +220,9 @@ void CompareView::save_report() {
   const QString file = QFileDialog::getSaveFileName(
       this, tr("Save the comparison"), session_.model_name() + QStringLiteral(".comparison.html"),
       tr("Pages (*.html)"));
-  if (!file.isEmpty()) model_.save_report(std::filesystem::path(file.toStdString()));
+  if (file.isEmpty()) return;
+  const std::filesystem::path path(file.toStdString());
+  shows_plans() ? plans_->plans().save_report(path) : model_.save_report(path);
 }
 
 void CompareView::fill_choices() {
@@ -287,9 +290,18 @@ void CompareView::refresh() {
   }
   pages_->setVisible(session_.snapshot().problem != nullptr);
   all_->setVisible(shown_ != nullptr);
-  report_->setEnabled(shown_ != nullptr);
+  refresh_report();
   refresh_sentence();
   refresh_notes();
+}
+
+bool CompareView::shows_plans() const { return pages_->currentWidget() == plans_; }
+
+void CompareView::refresh_report() {
+  report_->setEnabled(shows_plans() ? plans_->plans().shown() != nullptr : shown_ != nullptr);
+  report_->setToolTip(shows_plans()
+                          ? tr("All these plans as a page with pictures, for people without the tool")
+                          : tr("The comparison as a page with pictures, for people without the tool"));
 }
 
 void CompareView::refresh_sentence() {

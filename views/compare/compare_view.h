@@ -33,12 +33,13 @@ class CompareView : public QWidget {
   QTableView& variables() { return *variables_.view; }
   PlansPage& plans() { return *plans_; }
   QComboBox& choices() { return *choices_; }
+  QPushButton& report_button() { return *report_; }
   QString sentence() const;
   void choose_file();  // asks for a plan file
   void add_file();     // to the plans, asks for it
   // From one plan of the page of plans to another; nothing: the plan that is shown.
   void choose_pair(const std::optional<SecondChoice>& from, const std::optional<SecondChoice>& to);
-  void save_report();  // asks where
+  void save_report();  // of the pair or, from the page of plans, of all; asks where
 
  protected:
   void showEvent(QShowEvent* event) override;
@@ -58,6 +59,8 @@ class CompareView : public QWidget {
   void take_choice(int index);
   void take_target(int index);
   void refresh();
+  void refresh_report();
+  bool shows_plans() const;  // several, not a pair
   void refresh_sentence();
   void refresh_notes();
   void show_tables(const PlanComparison& comparison);

@@ -3,8 +3,8 @@
 #include <QCoreApplication>
 #include <QEventLoop>
 
-#include "core/base/file.h"
 #include "core/compare/comparison_html.h"
+#include "views/compare/report_file.h"
 
 namespace strato {
 
@@ -124,25 +124,8 @@ void ComparisonModel::finish(std::uint64_t job, std::shared_ptr<const ShownCompa
 
 void ComparisonModel::save_report(const std::filesystem::path& file) {
   if (!shown_) return;
-  worker_.post([this, file, shown = shown_] {
-    QString error;
-    try {
-      write_file(file, comparison_html(shown->comparison));
-    } catch (const std::exception& thrown) {
-      error = QString::fromUtf8(thrown.what());
-    }
-    QMetaObject::invokeMethod(
-        this,
-        [this, file, error] {
-          const QString name = QString::fromStdString(file.filename().string());
-          if (error.isEmpty()) {
-            emit session_.message(tr("Wrote %1").arg(name));
-          } else {
-            emit session_.failed(error);
-          }
-        },
-        Qt::QueuedConnection);
-  });
+  write_report(*this, session_, worker_, file,
+               [shown = shown_] { return comparison_html(shown->comparison); });
 }
 
 void ComparisonModel::settle() {

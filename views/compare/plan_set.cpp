@@ -4,7 +4,21 @@
 #include <QEventLoop>
 #include <algorithm>
 
+#include "core/compare/plans_html.h"
+#include "views/compare/report_file.h"
+
 namespace strato {
+namespace {
+
+// Of sides that stay.
+std::vector<PlanToCompare> to_compare(const std::vector<ComparedPlan>& sides) {
+  std::vector<PlanToCompare> plans;
+  for (const ComparedPlan& side : sides)
+    plans.push_back({side.label.toStdString(), *side.problem, side.strategy, *side.outcome});
+  return plans;
+}
+
+}  // namespace
 
 PlanSet::PlanSet(Session& session, QObject* parent) : QObject(parent), session_(session) {
   connect(&session_, &Session::outcome_changed, this, &PlanSet::take_outcome);
@@ -135,13 +149,8 @@ void PlanSet::refresh() {
       std::shared_ptr<const ShownMatrix> found;
       QString problem;
       try {
-        std::vector<std::string> labels;
-        for (const ComparedPlan& side : all) labels.push_back(side.label.toStdString());
-        std::vector<PlanToCompare> plans;
-        for (std::size_t i = 0; i < all.size(); ++i)
-          plans.push_back({labels[i], *all[i].problem, all[i].strategy, *all[i].outcome});
         found = std::make_shared<const ShownMatrix>(
-            ShownMatrix{all.back().problem, choices, compare_many(plans)});
+            ShownMatrix{all.back().problem, choices, all, compare_many(to_compare(all))});
       } catch (const std::exception& thrown) {
         problem = QString::fromUtf8(thrown.what());
       }
@@ -158,6 +167,12 @@ void PlanSet::refresh() {
   emit changed();
 }
 
+void PlanSet::save_report(const std::filesystem::path& file) {
+  if (!shown_) return;
+  write_report(*this, session_, worker_, file,
+               [shown = shown_] { return plans_html(to_compare(shown->sides)); });
+}
+
 void PlanSet::settle() {
   while (busy()) {
     for (const auto& member : members_) member->settle();
@@ -165,6 +180,8 @@ void PlanSet::settle() {
     QCoreApplication::sendPostedEvents(this);
     QCoreApplication::processEvents(QEventLoop::AllEvents, 10);
   }
+  worker_.wait();  // a report
+  QCoreApplication::sendPostedEvents(this);
 }
 
 }  // namespace strato

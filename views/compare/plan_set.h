@@ -17,6 +17,7 @@ namespace strato {
 struct ShownMatrix {
   std::shared_ptr<const Problem> problem;  // of the plan shown: what ids are about
   std::vector<SecondChoice> choices;       // by plan but the last one
+  std::vector<ComparedPlan> sides;         // by plan
   PlanMatrix matrix;
 };
 
@@ -40,6 +41,10 @@ class PlanSet : public QObject {
   const std::shared_ptr<const ShownMatrix>& shown() const { return shown_; }  // null: none yet
   bool busy() const;
   bool has_ids_of_session() const;  // of shown()
+
+  // As a page for people without the tool (core/compare/plans_html.h), in the background; the session
+  // tells how it went. Nothing without a matrix.
+  void save_report(const std::filesystem::path& file);
 
   void settle();  // until it is done and told: for tests and captures. Runs the event loop.
 

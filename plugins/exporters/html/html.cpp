@@ -6,11 +6,10 @@
 
 #include "core/base/quantity_text.h"
 #include "core/plugin/plugin.h"
+#include "core/report/markup.h"
+#include "core/report/timeline_svg.h"
 #include "core/search/baselines.h"
 #include "core/sim/explain.h"
-#include "plugins/exporters/html/markup.h"
-#include "plugins/exporters/html/page_style.h"
-#include "plugins/exporters/html/timeline_svg.h"
 
 namespace strato::html {
 namespace {
@@ -33,10 +32,7 @@ class Report {
 
   std::string write() {
     const std::string title = graph_.name() + " on " + cluster_.name();
-    text_ = "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
-            "<meta name=\"viewport\" content=\"width=device-width\">\n<title>" +
-            escaped(title) + "</title>\n<style>" + kStyle + "</style></head><body>\n<h1>" +
-            escaped(title) + "</h1>\n";
+    text_ = page_begin(title);
     text_ += fmt::format("<p class=\"note\">One training step of batch {} with {} ops on {} devices, simulated.</p>\n",
                          graph_.batch(), graph_.op_count(), cluster_.device_count());
     answers();
@@ -47,7 +43,7 @@ class Report {
     devices();
     groups();
     exceptions();
-    return text_ + "</body></html>\n";
+    return text_ + page_end();
   }
 
  private:
@@ -87,11 +83,7 @@ class Report {
 
   void timeline() {
     heading("Timeline");
-    text_ += "<p class=\"key note\">Above what a device computes, below what it sends and receives.";
-    for (int paint = 0; paint < kPaints; ++paint)
-      text_ += fmt::format("<span class=\"{}\"></span>{}", class_of(static_cast<Paint>(paint)),
-                           label_of(static_cast<Paint>(paint)));
-    text_ += "</p>\n<div class=\"wide\">" + timeline_svg(timeline_) + "</div>\n";
+    text_ += timeline_key() + "<div class=\"wide\">" + timeline_svg(timeline_) + "</div>\n";
   }
 
   void critical_path() {

@@ -422,6 +422,32 @@ TEST_F(PlansPageTest, FollowsEditsAndLetsGo) {
 }
 
 // As many as can be, rows of a workspace that is closed, and an end in the middle of it all.
+TEST_F(PlansPageTest, AllOfThemBecomeAPage) {
+  open_lenet();
+  put_group_on(0, DeviceId(0));
+  put_group_on(1, DeviceId(1));
+  settle();
+  open_page();
+  add(QStringLiteral("Data parallel"));
+  add(QStringLiteral("Before the last change"));
+  EXPECT_TRUE(view_.report_button().isEnabled());
+  EXPECT_TRUE(view_.report_button().toolTip().startsWith(QStringLiteral("All these plans")));
+  const std::filesystem::path file = folder_.filePath("plans.html").toStdString();
+  plans().save_report(file);
+  plans().settle();
+  const std::string page = read_file(file);
+  EXPECT_NE(page.find("3 plans of"), std::string::npos);
+  for (const MatrixPlan& plan : plans().shown()->matrix.plans)
+    EXPECT_NE(page.find("<h3>" + plan.figures.label + "</h3>"), std::string::npos);
+  plans().save_report("/nowhere/plans.html");
+  plans().settle();
+  ASSERT_EQ(failures_.size(), 1);
+  EXPECT_TRUE(failures_.front().contains("/nowhere/plans.html"));
+  failures_.clear();
+  view_.pages().setCurrentIndex(0);
+  EXPECT_TRUE(view_.report_button().toolTip().startsWith(QStringLiteral("The comparison")));
+}
+
 TEST_F(PlansPageTest, ManyPlansAndAnotherWorkspace) {
   open_workspace();
   open_lenet();

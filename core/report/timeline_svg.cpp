@@ -1,4 +1,4 @@
-#include "plugins/exporters/html/timeline_svg.h"
+#include "core/report/timeline_svg.h"
 
 #include <fmt/format.h>
 
@@ -9,7 +9,7 @@
 
 #include "core/base/quantity_text.h"
 #include "core/program/collective.h"
-#include "plugins/exporters/html/markup.h"
+#include "core/report/markup.h"
 
 namespace strato::html {
 namespace {
@@ -130,10 +130,20 @@ Paint paint_of(TaskKind kind) {
   }
 }
 
-std::string timeline_svg(const Timeline& timeline, std::size_t most_devices) {
+std::string timeline_key() {
+  std::string text =
+      "<p class=\"key note\">Above what a device computes, below what it sends and receives.";
+  for (int paint = 0; paint < kPaints; ++paint)
+    text += fmt::format("<span class=\"{}\"></span>{}", class_of(static_cast<Paint>(paint)),
+                        label_of(static_cast<Paint>(paint)));
+  return text + "</p>\n";
+}
+
+std::string timeline_svg(const Timeline& timeline, std::size_t most_devices, Nanos across) {
+  const Nanos width = std::max(across, timeline.step_time);
   const Program& program = *timeline.program;
   const std::size_t devices = std::min(most_devices, timeline.devices.size());
-  std::vector<Streams> rows(devices, Streams{Row(timeline.step_time), Row(timeline.step_time)});
+  std::vector<Streams> rows(devices, Streams{Row(width), Row(width)});
   const auto add = [&](DeviceId device, TaskId task, bool computes) {
     if (!device.valid() || device.index() >= devices) return;
     Streams& streams = rows[device.index()];
@@ -157,7 +167,7 @@ std::string timeline_svg(const Timeline& timeline, std::size_t most_devices) {
   std::string text = fmt::format(
       "<svg viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"Simulated timeline\">\n",
       kNames + kPoints + 30, height);
-  text += axis(timeline.step_time, height);
+  text += axis(width, height);
   for (std::size_t d = 0; d < devices; ++d) {
     const int y = kAxis + static_cast<int>(d) * pitch;
     text += fmt::format("<text class=\"device\" x=\"{}\" y=\"{}\">{}</text>\n", kNames - 8, y + 15,

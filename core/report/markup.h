@@ -1,4 +1,4 @@
-// The parts of the page: text made safe for HTML, and tables.
+// The parts of a report as an HTML page: text made safe for HTML, and tables.
 #pragma once
 
 #include <string>
@@ -10,6 +10,15 @@ namespace strato::html {
 // Names may hold anything: <, &, quotes; what is no UTF-8 or not allowed in a document becomes U+FFFD.
 std::string escaped(std::string_view text);
 
+// At most so many characters, the last one an ellipsis where there are more; bytes that are none
+// count as one. Not escaped.
+std::string shortened(std::string_view text, std::size_t most);
+
+// The document as far as the heading in its body; `title` is plain text. It ends with page_end().
+std::string page_begin(std::string_view title);
+std::string page_end();
+std::string section(std::string_view title, const std::string& content);
+
 // "<td>" of plain text; right-aligned when it is a figure.
 std::string cell(std::string_view text);
 std::string figure(std::string_view text);
@@ -18,6 +27,9 @@ class Table {
  public:
   explicit Table(const std::vector<std::string>& headings);
   void row(std::string_view cells) { text_ += "<tr>" + std::string(cells) + "</tr>\n"; }
+  void best_row(std::string_view cells) {  // in thick letters
+    text_ += "<tr class=\"best\">" + std::string(cells) + "</tr>\n";
+  }
   std::string text() const { return text_ + "</table></div>\n"; }
 
  private:

@@ -1,6 +1,9 @@
-#include "plugins/exporters/html/markup.h"
+#include "core/report/markup.h"
 
+#include <algorithm>
 #include <cstdint>
+
+#include "core/report/page_style.h"
 
 namespace strato::html {
 namespace {
@@ -51,6 +54,29 @@ std::string escaped(std::string_view text) {
     text.remove_prefix(character.size());
   }
   return result;
+}
+
+std::string shortened(std::string_view text, std::size_t most) {
+  std::size_t end = 0, last = 0;
+  for (std::size_t count = 0; end < text.size(); ++count) {
+    if (count == most) return std::string(text.substr(0, last)) + "…";
+    if (count + 1 == most) last = end;
+    end += std::max<std::size_t>(1, character_at(text.substr(end)));
+  }
+  return std::string(text);
+}
+
+std::string page_begin(std::string_view title) {
+  const std::string safe = escaped(title);
+  return "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
+         "<meta name=\"viewport\" content=\"width=device-width\">\n<title>" +
+         safe + "</title>\n<style>" + kStyle + "</style></head><body>\n<h1>" + safe + "</h1>\n";
+}
+
+std::string page_end() { return "</body></html>\n"; }
+
+std::string section(std::string_view title, const std::string& content) {
+  return "<h2>" + escaped(title) + "</h2>\n" + content;
 }
 
 std::string cell(std::string_view text) { return "<td>" + escaped(text) + "</td>"; }
