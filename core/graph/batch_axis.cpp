@@ -86,11 +86,21 @@ class Analysis {
     BatchFlow flow(OpReader(op, ops_, tensors_), batch_);
     const BatchAnswer answer = rule.batch(flow);
     demands_.insert(demands_.end(), flow.demands.begin(), flow.demands.end());
-    if (!answer) return;
+    if (!answer || !can_carry(op.outputs[0], *answer)) return;
     set_outputs(op, *answer);
     for (const auto& [output, layout] : flow.others) {
-      if (output < op.outputs.size()) tensors_[op.outputs[output]].batch = layout;
+      if (output >= op.outputs.size()) continue;
+      const TensorId id = op.outputs[output];
+      tensors_[id].batch = can_carry(id, layout) ? layout : whole;
     }
+  }
+
+  // Shapes come from files: a result may lack the axis that its op's rule tells.
+  bool can_carry(TensorId id, BatchLayout layout) const {
+    if (layout.kind != BatchKind::Batched) return true;
+    const Shape& shape = tensors_[id].shape;
+    return layout.axis >= 0 && layout.axis < static_cast<int>(shape.size()) &&
+           extent(shape, layout.axis) % (layout.blocks * batch_) == 0;
   }
 
   // All outputs like the first, where they have the axis that it has.

@@ -74,6 +74,16 @@ OpRule selection(std::string_view type, std::size_t min_inputs, BatchRule batch,
           .gradient = std::move(gradient_rule)};
 }
 
+// A column of places for each element that is not zero: at most for all.
+OpRule non_zero() {
+  OpRule rule = selection("NonZero", 1, nullptr, nullptr);
+  rule.shape = [](const OpReader& op) -> TensorTypes {
+    const auto elements = static_cast<std::int64_t>(product(op.in(0)));
+    return {{DataType::I64, {static_cast<std::int64_t>(op.in(0).size()), elements}}};
+  };
+  return rule;
+}
+
 }  // namespace
 
 OpRules indexing_rules() {
@@ -83,7 +93,7 @@ OpRules indexing_rules() {
       lookup("GatherElements", OpFamily::DataMovement, shape_like_second, side_by_side(0)),
       lookup("GatherND", OpFamily::DataMovement, nullptr, gathered_nd),
       selection("NonMaxSuppression", 2, nullptr, nullptr),
-      selection("NonZero", 1, nullptr, nullptr),
+      non_zero(),
       selection("OneHot", 3, one_hot, nullptr),
       selection("ReverseSequence", 2, side_by_side(-1), gradient({x(1)})),
       scatter("Scatter", side_by_side(0)),

@@ -27,6 +27,12 @@ bool looks_like_batch(std::string name) {
   return name.find("batch") != std::string::npos || name == "n" || name == "bs" || name == "b";
 }
 
+// Names that exporters make up, one for each dimension or one for all.
+bool says_nothing(const std::string& name) {
+  return name == "None" || name.starts_with("unk__") ||
+         name.find("_dynamic_axes_") != std::string::npos;
+}
+
 std::string axis_place(const std::string& input, std::size_t axis) {
   return "input \"" + input + "\", dimension " + std::to_string(axis);
 }
@@ -100,7 +106,8 @@ class Binder {
       }
       const std::string unnamed = info.name() + "." + std::to_string(axis);
       input.shape.push_back(unknown ? 0 : dim.dim_value());
-      input.symbols.push_back(!unknown ? "" : dim.dim_param().empty() ? unnamed : dim.dim_param());
+      const bool shared = dim.dim_param().empty() || dim.dim_param() == "?";
+      input.symbols.push_back(!unknown ? "" : shared ? unnamed : dim.dim_param());
     }
     return input;
   }
@@ -140,11 +147,12 @@ class Binder {
       if (batch_symbol_.empty() && input.symbols.size() > axis_)
         batch_symbol_ = input.symbols[axis_];
     }
-    // Unnamed dimensions on the batch's axis are the batch too, each under a name of its own.
+    // Dimensions without a telling name on the batch's axis are the batch too, each under its own.
     for (const RawInput& input : inputs_) {
       if (batch_symbol_.empty() || input.symbols.size() <= axis_ || input.weight) continue;
       const std::string& symbol = input.symbols[axis_];
-      if (symbol == input.info->name() + "." + std::to_string(axis_)) batch_aliases_.insert(symbol);
+      const bool unnamed = symbol == input.info->name() + "." + std::to_string(axis_);
+      if (!symbol.empty() && (unnamed || says_nothing(symbol))) batch_aliases_.insert(symbol);
     }
     if (!batch_symbol_.empty()) batch_aliases_.insert(batch_symbol_);
   }

@@ -177,6 +177,12 @@ void run(const onnx::OpSchema& schema, const onnx::NodeProto& node,
     result.outputs.push_back(read_output(type));
 }
 
+// A reduction of no axes at all, which op sets before 18 did not know for most of them.
+bool reduces_nothing(const onnx::NodeProto& node) {
+  return node.op_type().starts_with("Reduce") && integer(node, "noop_with_empty_axes", 0) != 0 &&
+         !has_input(node, 1) && find_attribute(node, "axes") == nullptr;
+}
+
 // Of a later op set than libonnx's the rules are those of an earlier one, and may have changed.
 bool knows(const std::string& domain, int opset) {
   const auto& versions = onnx::OpSchemaRegistry::DomainToVersionRange::Instance().Map();
@@ -197,7 +203,7 @@ Inference infer_node(const onnx::NodeProto& node, const std::vector<const Facts*
   if (result.failure.empty()) result.failure = implausible_indices(node, inputs);
   result.impossible = !result.failure.empty() && knows(domain, opset);
   if (is_unsafe(node.op_type())) result.failure = "no rule for this op";
-  if (!result.failure.empty() || !schema->has_type_and_shape_inference_function()) return result;
+  if (!result.failure.empty() || !result.known_type || reduces_nothing(node)) return result;
   try {
     run(*schema, node, inputs, result);
   } catch (const std::exception& error) {

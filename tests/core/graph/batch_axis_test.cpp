@@ -216,5 +216,15 @@ TEST(BatchAxis, BatchNormalizationSplitsByConvention) {
   EXPECT_EQ(graph.tensor(graph.op(OpId(0)).outputs[1]).batch, whole_tensor());
 }
 
+// A shape from a file that does not fit the op: not splittable, and nothing is read out of range.
+TEST(BatchAxis, AResultWithoutTheAxisIsWhole) {
+  ModelKit kit(4);
+  const TensorId x = kit.input("x", {4, 8});
+  kit.shaped("Relu", {x}, {{}});
+  kit.shaped("Odd", {x}, {{3, 8}});
+  const Graph graph = kit.build();
+  for (const Op& op : graph.ops()) EXPECT_EQ(op.split, Splittability::None) << op.name;
+}
+
 }  // namespace
 }  // namespace strato

@@ -124,6 +124,23 @@ TEST(OnnxContrib, SamplingAtPlaces) {
   EXPECT_EQ(tensor_named(graph, "y").shape, (Shape{2, 3, 5, 6}));
 }
 
+// Op set 18 let every reduction do nothing; the rules of earlier ones would make a lone number.
+TEST(OnnxContrib, AReductionOfNoAxes) {
+  ModelKit kit(18);
+  kit.input("x", {"batch", 8}).output("y");
+  kit.node("ReduceMax", {"x"}, {"y"}).set("keepdims", 0).set("noop_with_empty_axes", 1);
+  const Graph graph = kit.import(batch(2));
+  expect_split(graph);
+  EXPECT_EQ(tensor_named(graph, "y").shape, (Shape{2, 8}));
+}
+
+TEST(OnnxContrib, PlacesOfWhatIsNotZero) {
+  ModelKit kit;
+  kit.input("x", {"batch", 3, 4}).output("y");
+  kit.node("NonZero", {"x"}, {"y"});
+  EXPECT_EQ(tensor_named(kit.import(batch(2)), "y").shape, (Shape{3, 24}));
+}
+
 // An op that nobody knows, and one that libonnx knows without a rule, are guessed and marked.
 TEST(OnnxContrib, UnknownOpsAreMarked) {
   ModelKit kit;

@@ -97,6 +97,21 @@ TEST(OnnxDimensions, OneThatIsMinusOneIsUnknown) {
   EXPECT_NE(error.find("give it with --set-dim x.1=N"), std::string::npos) << error;
 }
 
+// Made by exporters that were given no name: PyTorch's for lists of axes, and those of converters.
+TEST(OnnxDimensions, NamesThatSayNothingAreTheBatchOnItsAxis) {
+  for (const auto& [first, second] : {std::pair("batch", "mask_dynamic_axes_1"),
+                                      std::pair("unk__6", "unk__7"), std::pair("?", "?")}) {
+    ModelKit kit;
+    kit.input("x", {first, 8}).input("mask", {second, 8}).output("y");
+    kit.node("Mul", {"x", "mask"}, {"y"});
+    EXPECT_EQ(tensor_named(kit.import(batch(3)), "y").shape, (Shape{3, 8})) << second;
+  }
+  ModelKit marks;
+  marks.input("x", {"?", "?", 8}).output("y");
+  marks.node("Relu", {"x"}, {"y"});
+  EXPECT_NE(error_of([&] { marks.import(batch(3)); }).find("--set-dim x.1=N"), std::string::npos);
+}
+
 // A cache that holds nothing yet.
 TEST(OnnxDimensions, AnExtentMayBeZero) {
   for (const Dim past : {Dim(0), Dim("past")}) {
