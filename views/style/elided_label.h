@@ -1,0 +1,44 @@
+// A line of plain text that gives way: where it has no room its middle is left out, and the whole is
+// the tooltip. Never narrower than some letters, unless all of it is.
+#pragma once
+
+#include <QEvent>
+#include <QLabel>
+#include <QPainter>
+
+namespace strato::style {
+
+class ElidedLabel : public QLabel {
+ public:
+  explicit ElidedLabel(QWidget* parent = nullptr, int least_letters = 16)
+      : QLabel(parent), least_letters_(least_letters) {
+    setTextFormat(Qt::PlainText);
+  }
+  QSize minimumSizeHint() const override {
+    const QSize whole = sizeHint();
+    return {std::min(whole.width(), fontMetrics().averageCharWidth() * least_letters_),
+            whole.height()};
+  }
+
+ protected:
+  void paintEvent(QPaintEvent*) override {
+    QPainter painter(this);
+    painter.setPen(palette().color(QPalette::WindowText));
+    painter.drawText(
+        contentsRect(), Qt::AlignLeft | Qt::AlignVCenter | Qt::TextSingleLine,
+        fontMetrics().elidedText(text(), Qt::ElideMiddle, contentsRect().width()));
+  }
+  bool event(QEvent* event) override {
+    if (event->type() == QEvent::ToolTip) {  // its own, or all that is left out
+      const bool cut = fontMetrics().horizontalAdvance(text()) > contentsRect().width();
+      if (toolTip().isEmpty() != cut && (toolTip().isEmpty() || toolTip() == text()))
+        setToolTip(cut ? text() : QString());
+    }
+    return QLabel::event(event);
+  }
+
+ private:
+  int least_letters_;
+};
+
+}  // namespace strato::style
