@@ -55,7 +55,7 @@ Recorder::Recorder(Callbacks callbacks)
 
 Recorder::~Recorder() {
   ending_ = true;
-  worker_.reset();
+  worker_->end();  // its last jobs still post to it
 }
 
 void Recorder::post(std::function<void(State&)> job) {
@@ -137,7 +137,7 @@ Recorder::State* Recorder::state_of_run(State& state) {
 
 void Recorder::wrote() {
   callbacks_.written();
-  if (!callbacks_.lists || std::exchange(state_->tell_waits, true)) return;
+  if (!callbacks_.lists || ending_ || std::exchange(state_->tell_waits, true)) return;
   post([this](State& state) {  // once for all that is written until then
     state.tell_waits = false;
     if (!state.workspace || ending_) return;

@@ -51,6 +51,7 @@ class SessionTest : public ::testing::Test {
   void open_workspace() {
     ASSERT_TRUE(folder_.isValid());
     session_.open_workspace(folder_.filePath("test.strata").toStdString(), false);
+    session_.settle();
   }
 
   // As it is on the disk, beside the session.

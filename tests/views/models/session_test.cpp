@@ -45,6 +45,7 @@ TEST_F(SessionFiles, ABadWorkspaceIsRefused) {
   const std::string bad = folder_.filePath("bad.strata").toStdString();
   std::ofstream(bad) << std::string(5000, 'x');
   session_.open_workspace(bad);
+  session_.settle();
   ASSERT_EQ(failures_.size(), 1);
   EXPECT_EQ(session_.workspace(), nullptr);
 }
@@ -305,6 +306,7 @@ TEST_F(SessionTest, DemandsAreThoseOfTheWorkspace) {
   ASSERT_TRUE(session_.constrain(demand, "one device"));
   session_.settle();
   session_.open_workspace(folder_.filePath("second.strata").toStdString(), false);
+  session_.settle();
   EXPECT_EQ(session_.constraints(), nullptr);
   Constraints other;
   other.limits.push_back({{"*", {}}, 2});
