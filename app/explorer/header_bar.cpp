@@ -14,6 +14,7 @@
 #include "app/explorer/vital_signs_row.h"
 #include "views/models/budget.h"
 #include "views/search/options_form.h"
+#include "views/style/elided_label.h"
 #include "views/style/style.h"
 #include "views/style/text.h"
 
@@ -69,7 +70,7 @@ HeaderBar::HeaderBar(Session& session, QWidget* parent)
       session_(session),
       model_(make_chooser(this)),
       cluster_(make_chooser(this)),
-      strategy_(new QLabel(this)),
+      strategy_(new style::ElidedLabel(this)),
       planner_(new QComboBox(this)),
       budget_(new QComboBox(this)),
       options_button_(new QToolButton(this)),
@@ -103,8 +104,6 @@ HeaderBar::HeaderBar(Session& session, QWidget* parent)
 void HeaderBar::build() {
   model_->setToolTip(tr("The model: open another, change batch, optimizer or groups"));
   cluster_->setToolTip(tr("The cluster that the model runs on"));
-  strategy_->setTextFormat(Qt::PlainText);
-  strategy_->setMinimumWidth(4 * style::kGrid);
   fill_planners();
   fill_refiners();
   build_options();
@@ -166,9 +165,12 @@ QSize HeaderBar::minimumSizeHint() const {
 void HeaderBar::resizeEvent(QResizeEvent* event) {
   QWidget::resizeEvent(event);
   const QMargins margins = layout()->contentsMargins();
-  int needed = margins.left() + margins.right() + above_->spacing() +
-               fontMetrics().averageCharWidth() * 24;  // for the names
+  int needed = margins.left() + margins.right() + above_->spacing();
   for (int i = 0; i < above_->count(); ++i) needed += above_->itemAt(i)->minimumSize().width();
+  for (const QToolButton* name : {model_, cluster_}) {  // nearly whole, unless it is very long
+    const int longest = fontMetrics().averageCharWidth() * 32;
+    needed += std::max(0, std::min(name->sizeHint().width(), longest) - name->minimumSizeHint().width());
+  }
   const auto direction =
       width() < needed ? QBoxLayout::TopToBottom : QBoxLayout::LeftToRight;
   if (above_->direction() == direction) return;

@@ -24,6 +24,19 @@
 #include "views/tournament/tournament_view.h"
 
 namespace strato {
+namespace {
+
+// The first letter of it that is not taken answers to Alt; takes it.
+QString with_mnemonic(const QString& name, QString& taken) {
+  for (qsizetype i = 0; i < name.size(); ++i) {
+    if (!name[i].isLetter() || taken.contains(name[i], Qt::CaseInsensitive)) continue;
+    taken += name[i];
+    return name.left(i) + QLatin1Char('&') + name.mid(i);
+  }
+  return name;
+}
+
+}  // namespace
 
 void MainWindow::build_menus() {
   build_file_menu();
@@ -134,10 +147,11 @@ void MainWindow::build_edit_menu() {
 
 void MainWindow::build_view_menu() {
   QMenu* menu = menuBar()->addMenu(tr("&View"));
+  QString letters;
   int number = 0;  // ten of them have a digit
   for (const NamedView& view : views_) {
     ++number;
-    menu->addAction(QStringLiteral("&%1").arg(view.name),
+    menu->addAction(with_mnemonic(view.name, letters),
                     number < 11 ? QKeySequence(QStringLiteral("Alt+%1").arg(number % 10))
                                 : QKeySequence(),
                     this,
@@ -247,7 +261,7 @@ void MainWindow::build_tournament_action(QMenu& menu) {
   action->setToolTip(tr("The chosen planners side by side on this problem"));
   const TournamentModel& model = tournament_->model();
   const auto refresh = [this, action, &model] {
-    action->setText(model.running() ? tr("Stop the T&ournament") : tr("T&ournament of Planners"));
+    action->setText(model.running() ? tr("Stop the To&urnament") : tr("To&urnament of Planners"));
     action->setEnabled(session_.snapshot().problem && !model.stopping());
   };
   connect(&model, &TournamentModel::changed, action, refresh);

@@ -46,7 +46,9 @@ void MainWindow::size_docks() {
   if (narrow_) {
     resizeDocks({inspector_dock_}, {44 * fontMetrics().averageCharWidth()}, Qt::Horizontal);
   } else {
-    resizeDocks({workspace_dock_, inspector_dock_}, {228, 276}, Qt::Horizontal);  // room for three tabs
+    const int letter = fontMetrics().averageCharWidth();  // room for three tabs
+    resizeDocks({workspace_dock_, inspector_dock_},
+                {std::max(228, 32 * letter), std::max(276, 39 * letter)}, Qt::Horizontal);
   }
 }
 

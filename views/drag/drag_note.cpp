@@ -8,8 +8,19 @@
 namespace strato {
 namespace {
 
-constexpr int kFarthest = 480;  // px: longer words are elided in the middle
+constexpr int kFarthest = 480;      // px: longer words have two lines
+constexpr int kMostLetters = 4000;  // names may be of any length
 constexpr QPoint kBeside(16, 20);
+
+// "What goes where: what that does". Where one line has no room, each has its own, and what it does
+// keeps its beginning, the time.
+QString in_lines(const QString& words, const QFontMetrics& metrics, int room) {
+  if (metrics.horizontalAdvance(words) <= room) return words;
+  const qsizetype end = words.indexOf(QLatin1String(": "));
+  if (end < 0) return metrics.elidedText(words, Qt::ElideMiddle, room);
+  return metrics.elidedText(words.left(end + 1), Qt::ElideMiddle, room) + QLatin1Char('\n') +
+         metrics.elidedText(words.mid(end + 2), Qt::ElideRight, room);
+}
 
 }  // namespace
 
@@ -30,8 +41,11 @@ void DragNote::tell(const QString& words, const QPoint& at, bool bad) {
   palette.setColor(QPalette::WindowText, ink);
   label_->setPalette(palette);
   const int room = std::max(60, std::min(kFarthest, over_.width() - 4 * style::kGrid));
-  label_->setText(label_->fontMetrics().elidedText(words.left(kFarthest), Qt::ElideMiddle,
-                                                   room - 4 * style::kGrid));
+  const QString told =
+      words.size() <= 2 * kMostLetters
+          ? words
+          : words.left(kMostLetters) + QChar(0x2026) + words.right(kMostLetters);
+  label_->setText(in_lines(told, label_->fontMetrics(), room - 4 * style::kGrid));
   label_->adjustSize();
   QRect box(at + kBeside, label_->size());
   if (box.bottom() > over_.height()) box.moveBottom(at.y() - style::kGrid);

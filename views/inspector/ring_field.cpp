@@ -32,7 +32,7 @@ RingField::RingField(QWidget* parent)
   choice_->setPlaceholderText(tr("differs"));
   choice_->setAccessibleName(tr("Reduction order"));
   choice_->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
-  choice_->setMinimumContentsLength(8);
+  choice_->setMinimumContentsLength(static_cast<int>(choice_->itemText(AsNetwork).size()));
   order_->setDragDropMode(QAbstractItemView::InternalMove);
   order_->setAccessibleName(tr("Replicas in the order of the ring"));
   order_->setToolTip(tr("Drag, or Alt+Up and Alt+Down, to change the order"));

@@ -5,6 +5,7 @@
 #include <QEvent>
 #include <QLabel>
 #include <QPainter>
+#include <algorithm>
 
 namespace strato::style {
 
@@ -24,13 +25,12 @@ class ElidedLabel : public QLabel {
   void paintEvent(QPaintEvent*) override {
     QPainter painter(this);
     painter.setPen(palette().color(QPalette::WindowText));
-    painter.drawText(
-        contentsRect(), Qt::AlignLeft | Qt::AlignVCenter | Qt::TextSingleLine,
-        fontMetrics().elidedText(text(), Qt::ElideMiddle, contentsRect().width()));
+    painter.drawText(room(), Qt::AlignLeft | Qt::AlignVCenter | Qt::TextSingleLine,
+                     fontMetrics().elidedText(text(), Qt::ElideMiddle, room().width()));
   }
   bool event(QEvent* event) override {
     if (event->type() == QEvent::ToolTip) {  // its own, or all that is left out
-      const bool cut = fontMetrics().horizontalAdvance(text()) > contentsRect().width();
+      const bool cut = fontMetrics().horizontalAdvance(text()) > room().width();
       if (toolTip().isEmpty() != cut && (toolTip().isEmpty() || toolTip() == text()))
         setToolTip(cut ? text() : QString());
     }
@@ -38,6 +38,8 @@ class ElidedLabel : public QLabel {
   }
 
  private:
+  QRect room() const { return contentsRect().adjusted(std::max(0, indent()), 0, 0, 0); }
+
   int least_letters_;
 };
 

@@ -1,6 +1,7 @@
 // Which rows are on the screen, and where.
 #include <algorithm>
 #include <cctype>
+#include <cmath>
 #include <sstream>
 
 #include "views/timeline/timeline_rows.h"
@@ -94,7 +95,7 @@ RowKey key_of(const TimelineRow& row) {
   return {row.kind, id};
 }
 
-RowLayout layout_rows(const TimelineRows& rows, const RowFilter& filter) {
+RowLayout layout_rows(const TimelineRows& rows, const RowFilter& filter, double scale) {
   using Verdict = Chooser::Verdict;
   RowLayout layout;
   std::vector<std::size_t> shown, pinned;
@@ -134,8 +135,9 @@ RowLayout layout_rows(const TimelineRows& rows, const RowFilter& filter) {
     const int height = row.kind == RowKind::Header ? kHeaderHeight
                        : band                      ? kBandHeight
                                                    : kRowHeight;
-    layout.places.push_back({r, layout.height, height, is_pinned});
-    layout.height += height;
+    const int scaled = static_cast<int>(std::lround(height * scale));
+    layout.places.push_back({r, layout.height, scaled, is_pinned});
+    layout.height += scaled;
   };
   for (const std::size_t r : pinned) place(r, false, true);
   if (!pinned.empty()) layout.height += kDeviceGap;

@@ -45,12 +45,25 @@ void TimelineCanvas::update_palette() {
   scene_.palette = palette();
   scene_.font = font();
   scene_.dpr = devicePixelRatioF();
+  take_font();
   if (rows_) {
     scene_.colours = colour_tasks(*rows_->timeline->program, mode_, style::is_dark(palette()),
                                   changes_.get());
     emit colours_changed();
   }
   viewport()->update();
+}
+
+// Rows and their labels have room for larger letters.
+void TimelineCanvas::take_font() {
+  constexpr double kLetters = 16;  // px: as high as rows have room for as they are
+  const double scale = std::max(1.0, fontMetrics().height() / kLetters);
+  if (scale == scale_) return;
+  label_width_ = static_cast<int>(std::lround(label_width_ * scale / scale_));
+  scale_ = scale;
+  words_->setGeometry(4, 2, label_width_ - 8, kAxisHeight - 5);
+  scene_.mapping.resize(label_width_, viewport()->width() - label_width_);
+  layout();
 }
 
 double TimelineCanvas::whole() const {
@@ -152,7 +165,7 @@ void TimelineCanvas::set_step_shown(StepShown shown) {
 
 void TimelineCanvas::layout() {
   if (rows_) {
-    scene_.layout = layout_rows(*rows_, scene_.filter);
+    scene_.layout = layout_rows(*rows_, scene_.filter, scale_);
   } else {
     scene_.layout = {};
   }

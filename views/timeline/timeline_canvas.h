@@ -123,6 +123,7 @@ class TimelineCanvas : public QAbstractScrollArea {
   void view_changed(bool by_person = true);  // mapping: clamp, scroll bars, repaint
   void update_scroll_bars();
   void update_palette();
+  void take_font();
   void click(const QPoint& at);
   void click_label(std::size_t row);
   void select_task(TaskId task);
@@ -174,6 +175,7 @@ class TimelineCanvas : public QAbstractScrollArea {
   QPoint pressed_at_, last_at_;
   double pressed_time_ = 0;
   int label_width_ = 184;
+  double scale_ = 1;  // of the rows' heights
   bool focused_once_ = false;  // the second F in a row fits
   bool setting_bars_ = false;
   bool arrows_ = true;

@@ -208,7 +208,7 @@ void TimelinePainter::paint_label(QPainter& painter, const RowLayout::Place& pla
     fill.setAlphaF(0.15f);
     painter.fillRect(QRect(0, y, width - 1, place.height), fill);
   }
-  const bool band = place.height == kBandHeight;  // of a row above it
+  const bool band = row.measured && scene_.filter.step == StepShown::Both;  // of a row above it
   const bool header = row.kind == RowKind::Header;
   const bool strong = header || (row.kind == RowKind::Compute && !band);
   QFont font = scene_.font;

@@ -219,7 +219,8 @@ void TimelinePainter::paint_fold(QPainter& painter, JoinedBars& bars, const RowL
     if (density < 0.95) colour = mixed(ground_, colour, 0.3 + 0.7 * density);
     bars.add(box, colour);
   }
-  if (fold.count() == 1 && box.width() >= kMinTextWidth && place.height >= kRowHeight) {
+  const bool band = row.measured && scene_.filter.step == StepShown::Both;  // too low for words
+  if (fold.count() == 1 && box.width() >= kMinTextWidth && !band) {
     bars.flush();
     paint_slice_text(painter, box, slices.task[fold.first], hatched, dim);
   }

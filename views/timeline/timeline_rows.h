@@ -113,6 +113,7 @@ struct RowFilter {
 };
 inline constexpr int kRowHeight = 18, kHeaderHeight = 20, kDeviceGap = 4;
 inline constexpr int kBandHeight = 12;  // of a measured row under its simulated one
-RowLayout layout_rows(const TimelineRows& rows, const RowFilter& filter);
+// `scale`: of all heights, for larger letters.
+RowLayout layout_rows(const TimelineRows& rows, const RowFilter& filter, double scale = 1);
 
 }  // namespace strato

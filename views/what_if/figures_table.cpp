@@ -56,8 +56,6 @@ FiguresTable::FiguresTable(QWidget* parent)
     }
   }
   grid_->setColumnStretch(kColumns + 1, 1);
-  // The window's docks do not give way for a longer figure.
-  setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
   note_->setWordWrap(true);
   note_->hide();
   grid_->addWidget(note_, kRows + 1, 0, 1, kColumns + 2);

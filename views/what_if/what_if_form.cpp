@@ -11,6 +11,7 @@
 #include <algorithm>
 
 #include "core/graph/with_precision.h"
+#include "views/style/elided_label.h"
 #include "views/style/style.h"
 #include "views/style/text.h"
 #include "views/what_if/factor_row.h"
@@ -170,8 +171,13 @@ void WhatIfForm::rebuild_machines() {
   grid->setVerticalSpacing(style::kGrid);
   grid->setColumnStretch(1, 1);
   int line = 0;
+  auto* heading = new QLabel(tr("Machines"), machines_);
+  heading->setVisible(!what_if_.kinds().empty());
+  grid->addWidget(heading, line++, 0, 1, 3);
   for (const MachineKind& kind : what_if_.kinds()) {
-    auto* label = new QLabel(tr("Machines %1").arg(text(kind.name)), machines_);
+    auto* label = new style::ElidedLabel(machines_, 8);
+    label->setText(text(kind.name));
+    label->setIndent(style::kGrid);
     QSpinBox* count = make_count(kind);
     QComboBox* gpus = make_gpus(kind);
     label->setToolTip(count->toolTip());
@@ -206,7 +212,9 @@ QComboBox* WhatIfForm::make_gpus(const MachineKind& kind) {
   for (const GpuType& gpu : GpuCatalogue::bundled().gpus())
     gpus->addItem(text(gpu.name), text(gpu.name));
   gpus->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
-  gpus->setMinimumContentsLength(6);
+  constexpr qsizetype kMostLetters = 24;  // names of a cluster's file may be of any length
+  gpus->setMinimumContentsLength(
+      static_cast<int>(std::min(kMostLetters, gpus->itemText(0).size())));
   gpus->setAccessibleName(tr("GPUs of machines %1").arg(text(kind.name)));
   gpus->setToolTip(tr("Other GPUs in the same machines, on the same links. What such machines cost "
                       "is not known."));

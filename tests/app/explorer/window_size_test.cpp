@@ -3,6 +3,7 @@
 
 #include <QAbstractButton>
 #include <QAbstractScrollArea>
+#include <QApplication>
 #include <QComboBox>
 #include <QDockWidget>
 #include <QFile>
@@ -15,7 +16,9 @@
 #include "app/explorer/header_bar.h"
 #include "app/explorer/main_window.h"
 #include "app/explorer/view_page.h"
+#include "tests/app/explorer/cut_text.h"
 #include "tests/app/explorer/sample.h"
+#include "views/timeline/timeline_canvas.h"
 
 namespace strato {
 namespace {
@@ -80,6 +83,9 @@ class WindowSizeTest : public ::testing::Test {
       }
     }
   }
+  void expect_whole_texts(const std::string& where) {
+    for (const std::string& text : cut_texts(window_)) ADD_FAILURE() << where << ": " << text;
+  }
   // The view shown is scrolled only where it has no room.
   void expect_in_sight(const std::string& where) {
     for (const QTabWidget* tabs : window_.findChildren<QTabWidget*>()) {
@@ -93,6 +99,16 @@ class WindowSizeTest : public ::testing::Test {
       if (least.height() <= page->height()) {
         EXPECT_FALSE(page->verticalScrollBar()->isVisible()) << where;
       }
+    }
+  }
+  void expect_whole_texts_everywhere(const std::string& where) {
+    for (const int key : {Qt::Key_1, Qt::Key_2, Qt::Key_3, Qt::Key_5, Qt::Key_1}) {
+      press(key, Qt::ControlModifier);
+      expect_whole_texts(where + ", Ctrl+" + static_cast<char>(key));
+    }
+    for (int key = Qt::Key_0; key <= Qt::Key_9; ++key) {
+      press(key, Qt::AltModifier);
+      expect_whole_texts(where + ", Alt+" + static_cast<char>(key));
     }
   }
   void expect_uncut_in_all_views(const std::string& where) {
@@ -129,6 +145,55 @@ TEST_F(WindowSizeTest, ALargeScreenIsUsed) {
   expect_uncut_in_all_views("5120x2880");
   // Docks are as wide as they need to be; the views have the rest.
   EXPECT_LT(dock("workspace")->width() + dock("inspector")->width(), kLarge.width() / 4);
+}
+
+TEST_F(WindowSizeTest, TextsAreWholeOnEveryScreen) {
+  for (const QSize& size : {kSmall, QSize(1280, 800), kLarge}) {
+    resize(size);
+    expect_whole_texts_everywhere(std::to_string(size.width()));
+  }
+}
+
+TEST_F(WindowSizeTest, TheStrategysNameIsReadWhileEditsArePinned) {
+  resize({1280, 800});
+  session_.decide({GroupId(0)}, decision_on_device(DeviceId(0)),
+                  QStringLiteral("features/features.0/Conv on v100:0 alone, by hand"));
+  session_.settle();
+  settle();
+  expect_whole_texts("edited");
+}
+
+// As people set who do not see well: half as large again.
+class LargeLetters {
+ protected:
+  LargeLetters() {
+    QFont larger = before_;
+    larger.setPointSizeF(1.5 * before_.pointSizeF());
+    QApplication::setFont(larger);
+  }
+  ~LargeLetters() { QApplication::setFont(before_); }
+
+ private:
+  const QFont before_ = QApplication::font();
+};
+class LargeLettersTest : private LargeLetters, public WindowSizeTest {};  // the window comes second
+
+TEST_F(LargeLettersTest, TextsAreWholeAndTheWindowKeepsItsSize) {
+  const QSize size(1280, 800);
+  resize(size);
+  expect_whole_texts_everywhere("large letters");
+  EXPECT_EQ(window_.size(), size);
+}
+
+TEST_F(LargeLettersTest, RowsOfTheTimelineHaveRoomForThem) {
+  resize({1280, 800});
+  const TimelineCanvas* canvas = nullptr;  // the one that shows a step
+  for (const auto* each : window_.findChildren<TimelineCanvas*>())
+    if (each->rows()) canvas = each;
+  ASSERT_NE(canvas, nullptr);
+  ASSERT_FALSE(canvas->row_layout().places.empty());
+  for (const auto& place : canvas->row_layout().places)
+    EXPECT_GE(place.height, canvas->fontMetrics().ascent() + canvas->fontMetrics().descent());
 }
 
 TEST_F(WindowSizeTest, WithoutAProblemToo) {
