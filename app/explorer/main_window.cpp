@@ -313,12 +313,12 @@ void MainWindow::explore_perspective() {
     if (side_tabs_->indexOf(ViewPage::of(view.widget)) >= 0) put_beside(view.widget, false);
   }
   side_tabs_->hide();
+  lesson_dock_->setVisible(lessons_->player().active());  // first: it makes room for the others
   workspace_dock_->show();
   history_dock_->show();
   queue_dock_->show();
   workspace_dock_->raise();
   inspector_dock_->show();
-  lesson_dock_->setVisible(lessons_->player().active());
   if (narrow_) inspector_dock_->raise();
   size_docks();
   centre_->setSizes({360, 300});
