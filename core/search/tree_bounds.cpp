@@ -56,15 +56,16 @@ std::vector<std::size_t> TreeSearch::next_by_bound(std::size_t want) {
     }
     if (space_->bound(space_next_) * kFar < best_->step_time) break;
     const ActionVector actions = space_->strategy(space_next_);
-    if (tree_.is_excluded(actions) || (as_the_tree && known_.contains(key_of(actions)))) continue;
+    if (as_the_tree && known_.contains(key_of(actions))) continue;
     chosen.push_back(space_next_);
   }
   return chosen;
 }
 
-// Few strategies: best first, as they are without `finish`. Returns the number of evaluations.
+// Few strategies: best first, as they are without `finish`. Not while a person excludes some, who may
+// think better of it when their turn is over. Returns the number of evaluations.
 std::size_t TreeSearch::bounded_round(std::size_t want) {
-  if (!small_ || !best_ || !best_->feasible) return 0;
+  if (!small_ || !best_ || !best_->feasible || tree_.has_excluded()) return 0;
   if (space_ == nullptr)
     space_ = std::make_unique<const SmallSpace>(problem_, tree_.actions(), legal_by_group());
   const std::vector<std::size_t> places = next_by_bound(want);

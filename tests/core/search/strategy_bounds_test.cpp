@@ -1,0 +1,181 @@
+// Bounds of single strategies: nothing is faster than its own, and the search leaves out no more
+// than they say.
+#include "core/search/strategy_bounds.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "core/base/random.h"
+#include "core/search/actions.h"
+#include "core/search/steer.h"
+#include "core/search/tree_search.h"
+#include "tests/core/search/toy.h"
+
+namespace strato {
+namespace {
+
+Problem trained(std::shared_ptr<const Cluster> cluster, const std::vector<std::int64_t>& widths,
+                std::int64_t batch, int groups) {
+  ProblemOptions options;
+  options.grouping.max_groups = groups;
+  return make_problem(toy::chain(widths, batch), std::move(cluster), options);
+}
+
+std::vector<std::vector<std::int32_t>> all_legal(const Problem& problem, std::size_t actions) {
+  std::vector<std::int32_t> all;
+  for (std::size_t a = 0; a < actions; ++a) all.push_back(static_cast<std::int32_t>(a));
+  return {problem.grouping->size(), all};
+}
+
+Strategy strategy_of(const std::vector<Decision>& actions, const ActionVector& chosen) {
+  Strategy strategy;
+  for (const std::int32_t a : chosen)
+    strategy.groups.emplace_back(actions[static_cast<std::size_t>(a)]);
+  return strategy;
+}
+
+TEST(StrategyBounds, nothing_computes_less_than_its_load) {
+  for (const char* name : {"tag-testbed", "tag-cloud", "fastt-8xv100"})
+    for (const std::int64_t batch : {1, 7, 96}) {  // fewer samples than devices, too
+      const Problem problem =
+          trained(toy::sample_cluster(name), {512, 4096, 64, 2048, 2048, 512}, batch, 6);
+      std::vector<Decision> actions = make_actions(problem, {});
+      actions.push_back(toy::odd_decision());
+      LoadBound bound(problem, actions);
+      const auto evaluator = make_simulating_evaluator(problem, 1);
+      Random random(static_cast<std::uint64_t>(batch));
+      double tightest = 0;
+      for (int i = 0; i < 300; ++i) {
+        ActionVector chosen(problem.grouping->size());
+        const std::size_t kinds = 1 + random.below(3);  // often alike
+        std::vector<std::int32_t> few;
+        for (std::size_t k = 0; k < kinds; ++k)
+          few.push_back(static_cast<std::int32_t>(random.below(actions.size())));
+        for (std::int32_t& action : chosen) action = few[random.below(few.size())];
+        Strategy strategy = strategy_of(actions, chosen);
+        for (std::size_t op = 0; i % 2 == 1 && op < problem.graph->op_count(); ++op)
+          if (random.below(4) == 0) strategy.duplicated.emplace_back(op);
+        const Score score = evaluator->evaluate(strategy);
+        ASSERT_LE(bound.of(chosen), score.step_time)
+            << name << " batch " << batch << " strategy " << i;
+        tightest = std::max(tightest, bound.of(chosen) / score.step_time);
+      }
+      EXPECT_GT(tightest, 0.9) << name << " batch " << batch;
+    }
+}
+
+TEST(StrategyBounds, small_space_lists_every_strategy_once_in_the_order_of_bounds) {
+  const Problem problem = trained(toy::small_cluster(1, 1), {256, 2048, 512}, 32, 2);
+  const std::vector<Decision> actions = make_actions(problem, {});
+  const auto legal = all_legal(problem, actions.size());
+  ASSERT_TRUE(SmallSpace::is_small(problem, legal, 0));
+  const SmallSpace space(problem, actions, legal);
+  ASSERT_EQ(space.size(), actions.size() * actions.size());
+  const auto evaluator = make_simulating_evaluator(problem, 1);
+  std::set<ActionVector> seen;
+  for (std::size_t place = 0; place < space.size(); ++place) {
+    EXPECT_LE(space.bound(place > 0 ? place - 1 : 0), space.bound(place));
+    const ActionVector chosen = space.strategy(place);
+    EXPECT_TRUE(seen.insert(chosen).second);
+    EXPECT_LE(space.bound(place), evaluator->evaluate(strategy_of(actions, chosen)).step_time);
+  }
+}
+
+TEST(StrategyBounds, large_spaces_are_not_small) {
+  const Problem problem = toy::chain_problem(toy::sample_cluster("tag-testbed"), 8);
+  const auto legal = all_legal(problem, make_actions(problem, {}).size());
+  EXPECT_FALSE(SmallSpace::is_small(problem, legal, std::int64_t{1} << 62));
+}
+
+struct BoundedRun {
+  PlannerOptions options;
+  std::shared_ptr<const SearchTree> resume;
+
+  PlanResult operator()(const Problem& problem, Evaluator& evaluator) {
+    Observer quiet;
+    return tree_search(problem, evaluator, *make_uniform_prior(), options,
+                       TreeSearchOptions::from(options), quiet, {}, resume);
+  }
+  PlanResult operator()(const Problem& problem) {
+    return (*this)(problem, *make_simulating_evaluator(problem, 1));
+  }
+};
+
+Nanos optimum(const Problem& problem) {
+  const std::vector<Decision> actions = make_actions(problem, {});
+  const SmallSpace space(problem, actions, all_legal(problem, actions.size()));
+  const auto evaluator = make_simulating_evaluator(problem, 1);
+  Nanos best = Nanos::max();
+  for (std::size_t place = 0; place < space.size(); ++place) {
+    const Score score = evaluator->evaluate(strategy_of(actions, space.strategy(place)));
+    if (score.feasible) best = std::min(best, score.step_time);
+  }
+  return best;
+}
+
+constexpr const char* kProven = "nothing else can be faster";
+
+TEST(StrategyBounds, search_ends_when_nothing_else_can_be_faster) {
+  const Problem problem = trained(toy::small_cluster(1, 1), {256, 4096, 512}, 256, 2);
+  BoundedRun run;
+  run.options.iterations = 100'000;
+  const PlanResult result = run(problem);
+  EXPECT_EQ(result.score.step_time, optimum(problem));
+  EXPECT_NE(result.note.find(kProven), std::string::npos) << result.note;
+  EXPECT_LT(result.evaluations, 60);
+  run.resume = result.tree;  // there is nothing left to do
+  const PlanResult again = run(problem);
+  EXPECT_EQ(again.score.step_time, result.score.step_time);
+  EXPECT_NE(again.note.find(kProven), std::string::npos) << again.note;
+  run.resume = nullptr;
+  run.options.set = {{"bounds", "false"}};
+  EXPECT_EQ(run(problem).note.find(kProven), std::string::npos);
+}
+
+TEST(StrategyBounds, small_space_respects_pins) {
+  const Problem problem = trained(toy::small_cluster(1, 1), {256, 4096, 512}, 256, 2);
+  BoundedRun run;
+  run.options.iterations = 16;
+  SearchTree tree = *run(problem).tree;
+  const Decision slow = tree.actions[1];
+  pin(tree, GroupId(1), slow);
+  run.resume = std::make_shared<const SearchTree>(tree);
+  run.options.iterations = 100'000;
+  EXPECT_EQ(run(problem).strategy.groups[GroupId(1)], slow);
+}
+
+TEST(StrategyBounds, small_space_goes_on_where_it_stopped) {
+  const Problem problem = trained(toy::small_cluster(1, 1), {64, 2048, 64, 2048, 64}, 256, 3);
+  BoundedRun run;
+  for (const std::int64_t half : {24, 48, 80}) {
+    run.resume = nullptr;
+    run.options.iterations = 2 * half;
+    const PlanResult whole = run(problem);
+    run.options.iterations = half;
+    run.resume = std::make_shared<const SearchTree>(
+        parse_search_tree(serialise(*run(problem).tree)));
+    const PlanResult rest = run(problem);
+    EXPECT_EQ(rest.score.step_time, whole.score.step_time);
+    EXPECT_TRUE(serialise(*rest.tree) == serialise(*whole.tree)) << half;
+  }
+}
+
+// An evaluator that measures may find what bounds rule out: then they are not believed any more.
+TEST(StrategyBounds, contradicted_bounds_are_dropped) {
+  const Problem problem = trained(toy::small_cluster(1, 1), {256, 4096, 512}, 256, 2);
+  toy::FakeEvaluator evaluator(*problem.cluster, [](const Strategy& strategy) {
+    Score score = toy::separable(strategy);
+    score.step_time = Nanos(score.step_time.value / 1'000'000'000 + 1);
+    return score;
+  });
+  BoundedRun run;
+  run.options.iterations = 64;
+  const PlanResult result = run(problem, evaluator);
+  EXPECT_EQ(result.note.find(kProven), std::string::npos);
+  run.resume = result.tree;
+  EXPECT_EQ(run(problem, evaluator).note.find(kProven), std::string::npos);
+}
+
+}  // namespace
+}  // namespace strato
