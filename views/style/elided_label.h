@@ -1,10 +1,12 @@
-// A line of plain text that gives way: where it has no room its middle is left out, and the whole is
-// the tooltip. Never narrower than some letters, unless all of it is.
+// A line of plain text that gives way: where it has no room its middle is left out, and the whole
+// is the tooltip, unless it has one of its own. Never narrower than some letters, unless all of it
+// is.
 #pragma once
 
-#include <QEvent>
+#include <QHelpEvent>
 #include <QLabel>
 #include <QPainter>
+#include <QToolTip>
 #include <algorithm>
 
 namespace strato::style {
@@ -29,12 +31,12 @@ class ElidedLabel : public QLabel {
                      fontMetrics().elidedText(text(), Qt::ElideMiddle, room().width()));
   }
   bool event(QEvent* event) override {
-    if (event->type() == QEvent::ToolTip) {  // its own, or all that is left out
-      const bool cut = fontMetrics().horizontalAdvance(text()) > room().width();
-      if (toolTip().isEmpty() != cut && (toolTip().isEmpty() || toolTip() == text()))
-        setToolTip(cut ? text() : QString());
-    }
-    return QLabel::event(event);
+    const bool cut = fontMetrics().horizontalAdvance(text()) > room().width();
+    if (event->type() != QEvent::ToolTip || !toolTip().isEmpty() || !cut)
+      return QLabel::event(event);
+    const QString whole = QStringLiteral("<p>%1</p>").arg(text().left(1000).toHtmlEscaped());
+    QToolTip::showText(static_cast<QHelpEvent*>(event)->globalPos(), whole, this);
+    return true;
   }
 
  private:

@@ -1,5 +1,5 @@
-// Content that is whole even where it has too little room, without asking for more in both ways: one
-// is as wide as its content asks for and scrolls up and down, the other is as high and scrolls
+// Content that is whole even where it has too little room, without asking for more in both ways:
+// one is as wide as its content asks for and scrolls up and down, the other is as high and scrolls
 // sideways. Both follow their content when it changes.
 #pragma once
 
@@ -44,6 +44,10 @@ class GivingArea : public QScrollArea {
   }
 
  protected:
+  bool event(QEvent* event) override {
+    if (event->type() == QEvent::LayoutRequest) updateGeometry();
+    return QScrollArea::event(event);
+  }
   bool eventFilter(QObject* watched, QEvent* event) override {
     if (event->type() == QEvent::LayoutRequest) updateGeometry();
     return QScrollArea::eventFilter(watched, event);

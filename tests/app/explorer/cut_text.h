@@ -41,8 +41,8 @@ inline int lacks(const QComboBox& box) {
   QStyleOptionComboBox option;
   option.initFrom(&box);
   option.editable = box.isEditable();
-  const QRect field = box.style()->subControlRect(QStyle::CC_ComboBox, &option,
-                                                  QStyle::SC_ComboBoxEditField, &box);
+  const QRect field =
+      box.style()->subControlRect(QStyle::CC_ComboBox, &option, QStyle::SC_ComboBoxEditField, &box);
   const int icon = box.itemIcon(box.currentIndex()).isNull() ? 0 : box.iconSize().width() + 4;
   return std::max(0, text_width(box, box.currentText()) + icon - field.width());
 }

@@ -108,7 +108,8 @@ TEST_F(MnemonicsTest, OfEveryMenuAreSingle) {
   for (const QMenu* menu : window_.findChildren<QMenu*>()) {
     Named named;
     for (const QAction* action : menu->actions()) {
-      if (action->isVisible() && !action->isSeparator()) add(named, action->text().section('\t', 0, 0));
+      if (action->isVisible() && !action->isSeparator())
+        add(named, action->text().section('\t', 0, 0));
     }
     expect_single(named, menu->title().toStdString());
   }
