@@ -1,6 +1,5 @@
 // The overlay "Attention": where the policy of gdp looks when it places what is selected.
 #include <algorithm>
-#include <utility>
 
 #include "views/graph/group_graph_view.h"
 #include "views/models/strategy_edits.h"
@@ -9,6 +8,8 @@
 namespace strato {
 namespace {
 
+constexpr qsizetype kLongestName = 60;  // letters in the legend
+
 bool has_gdp(const PluginRegistry& plugins) {
   const std::vector<PluginInfo> planners = plugins.list(PluginKind::Planner);
   return std::ranges::find(planners, "gdp", &PluginInfo::name) != planners.end();
@@ -16,28 +17,26 @@ bool has_gdp(const PluginRegistry& plugins) {
 
 }  // namespace
 
-// The selected op, the scope that was clicked, or all ops of the selected groups.
-std::vector<OpId> GroupGraphView::chosen_ops() const {
+// The selected op, the scope that was clicked (while its group is selected), or all ops of the selected
+// groups. What is selected may be of the model before.
+GroupGraphView::Chosen GroupGraphView::chosen() const {
+  Chosen result;
+  if (!problem_) return result;
   const Selection& selection = session_.selection();
-  if (!problem_) return {};
-  if (selection.op() && selection.op()->index() < problem_->graph->op_count())
-    return {*selection.op()};
-  if (!picked_.empty()) return picked_;
-  std::vector<OpId> ops;
-  for (const GroupId group : selection.groups()) {
-    if (group.index() >= problem_->grouping->size()) continue;  // of the model before
-    const auto& own = problem_->grouping->group(group).ops;
-    ops.insert(ops.end(), own.begin(), own.end());
+  const Graph& graph = *problem_->graph;
+  const Grouping& grouping = *problem_->grouping;
+  if (selection.op() && selection.op()->index() < graph.op_count())
+    return {{*selection.op()}, text(graph.op(*selection.op()).name).right(kLongestName)};
+  if (!picked_.empty() && selection.contains(grouping.group_of(picked_.front())))
+    return {picked_, tr("%1 ops").arg(picked_.size())};
+  std::vector<GroupId> groups = selection.groups();
+  std::erase_if(groups, [&](GroupId group) { return group.index() >= grouping.size(); });
+  for (const GroupId group : groups) {
+    const auto& own = grouping.group(group).ops;
+    result.ops.insert(result.ops.end(), own.begin(), own.end());
   }
-  return ops;
-}
-
-QString GroupGraphView::chosen_name() const {
-  const Selection& selection = session_.selection();
-  if (selection.op() && selection.op()->index() < problem_->graph->op_count())
-    return text(problem_->graph->op(*selection.op()).name).right(60);
-  if (!picked_.empty()) return tr("%1 ops").arg(picked_.size());
-  return names_of(selection.groups(), *problem_->grouping);
+  if (!groups.empty()) result.name = names_of(groups, grouping).right(kLongestName);
+  return result;
 }
 
 // Of the run that is shown, where gdp found it: its weights, and what it places as one. What it learned
@@ -51,26 +50,25 @@ GraphAttention::Options GroupGraphView::policy_options() const {
   return options;
 }
 
-// The last good picture stays until there is another; the legend says whose it is.
+// The last good picture stays until there is another; the legend says whose it is, or why there is none.
 void GroupGraphView::read_attention() {
   GraphScene& scene = canvas_->scene();
-  const std::vector<OpId> ops = chosen_ops();
+  const Chosen looking = chosen();
   const auto say = [&](const QString& words) {
     scene.values.clear();
-    hint_is_overlays_ = true;
-    bar_->set_hint(words);
+    scene.words = words;
   };
   if (!has_gdp(session_.plugins()))
-    return say(tr("No planner gdp here: it needs LibTorch"));
-  if (ops.empty()) return say(tr("Choose an op or a group"));
-  const auto shares = attention_.of(problem_, policy_options(), ops);
+    return say(tr("There is no planner gdp here: it needs LibTorch"));
+  if (looking.ops.empty())
+    return say(tr("Choose an op or a group: where the policy of gdp looks when it places it"));
+  const auto shares = attention_.of(problem_, policy_options(), looking.ops);
   if (!shares) {
     if (!attention_.why_not().isEmpty()) say(attention_.why_not());
     return;
   }
   scene.values = sums_over_ops(scene.content, *problem_->grouping, *shares);
-  scene.words = tr("Attention of %1").arg(chosen_name());
-  if (std::exchange(hint_is_overlays_, false)) bar_->set_hint(scene.content.note);
+  scene.words = tr("Attention of %1").arg(looking.name);
 }
 
 }  // namespace strato

@@ -138,7 +138,7 @@ void GroupGraphView::read_overlay() {
   legend_ = unknown ? Legend{}
                     : legend_for(scene.overlay, scene.content, scene.stripes, scene.cluster,
                                  scene.most_value, dark);
-  if (!unknown && scene.overlay == Overlay::Attention) legend_.title = scene.words;
+  if (scene.overlay == Overlay::Attention) legend_.title = scene.words;
   if (scene.content.nodes.empty()) legend_ = {};
   legend_line_->show_legend(legend_);
 }
@@ -177,7 +177,7 @@ void GroupGraphView::read_trace() {
   GraphScene& scene = canvas_->scene();
   scene.traced.clear();
   if (!trace_way_ || !problem_) return;
-  const std::vector<OpId> from = chosen_ops();
+  const std::vector<OpId> from = chosen().ops;
   if (from.empty()) return;
   scene.traced = traced_nodes(scene.content, *problem_->grouping,
                               trace(*problem_->graph, from, *trace_way_));
@@ -187,6 +187,7 @@ void GroupGraphView::set_overlay(Overlay overlay) {
   GraphScene& scene = canvas_->scene();
   scene.overlay = overlay;
   scene.values.clear();
+  scene.words.clear();
   hint_is_overlays_ = false;
   bar_->set_overlay(overlay);
   bar_->set_hint(scene.content.note);

@@ -102,8 +102,11 @@ class GroupGraphView : public QWidget {
 
   // group_graph_attention.cpp
   void read_attention();
-  std::vector<OpId> chosen_ops() const;
-  QString chosen_name() const;
+  struct Chosen {
+    std::vector<OpId> ops;
+    QString name;
+  };
+  Chosen chosen() const;
   GraphAttention::Options policy_options() const;
 
   // group_graph_search.cpp
