@@ -16,6 +16,7 @@
 #include "core/cost/calibration.h"
 #include "core/cost/profile.h"
 #include "core/graph/graph_file.h"
+#include "core/plugin/import_note.h"
 
 namespace strato::cli {
 namespace fs = std::filesystem;
@@ -89,19 +90,6 @@ void note_other_costs(const JsonView& result, const CostSources& sources) {
 
 JsonView result_of(const PlanFile& plan) {
   return JsonView::parse(plan.result_json, "result of the plan for " + plan.graph_name);
-}
-
-// How a model was imported, as note_import() noted it.
-ImportOptions import_of(const JsonView& noted, std::int64_t batch) {
-  ImportOptions import;
-  import.batch = batch;
-  if (const auto axis = noted.find("batch_axis"))
-    import.batch_axis = static_cast<std::size_t>(axis->integer(0, 7));
-  if (const auto dimensions = noted.find("dimensions")) {
-    for (const auto& [name, value] : dimensions->members())
-      import.dimensions[name] = value.integer(1);
-  }
-  return import;
 }
 
 Problem problem_by(GroupingMethod method, const Graph& graph,
@@ -287,7 +275,7 @@ LoadedPlan load_plan(const PlanSource& source) {
   options.training = file.optimizer != kNoOptimizer;
   if (options.training) options.optimizer = optimizer_from(file.optimizer);
   options.grouping.max_groups = 1;  // the plan brings its own grouping
-  const ImportOptions import = import_of(result_of(file), file.batch);
+  const ImportOptions import = noted_import(result_of(file), file.batch);
   const auto model = import_graph(path, import);
   auto cluster = source.cluster.empty()
                      ? std::make_shared<const Cluster>(plan_cluster(file, source.plan))
@@ -313,11 +301,6 @@ LoadedPlan load_plan(const PlanSource& source) {
     loaded.seed = seed->json().get<std::uint64_t>();
   }
   return loaded;
-}
-
-void note_import(const ImportOptions& import, Json& json) {
-  if (!import.dimensions.empty()) json["dimensions"] = import.dimensions;
-  if (import.batch_axis != 0) json["batch_axis"] = import.batch_axis;
 }
 
 StoredModel row_of(const LoadedModel& model, const Problem& problem) {
@@ -348,7 +331,7 @@ LoadedModel model_from(const StoredModel& row) {
       parse_graph(row.content, "model \"" + row.name + "\" of the workspace"));
   const JsonView options =
       JsonView::parse(row.options, "model \"" + row.name + "\" of the workspace");
-  model.import = import_of(options, model.graph->batch());
+  model.import = noted_import(options, model.graph->batch());
   model.options.training = options.at("training").boolean();
   model.options.optimizer = optimizer_from(options.at("optimizer").string());
   model.options.grouping.max_groups = static_cast<int>(options.at("groups").integer(1, 1'000'000));

@@ -103,9 +103,6 @@ struct PlanSource {
 };
 LoadedPlan load_plan(const PlanSource& source);
 
-// What beside the batch a model was bound with: kept with plans and in the workspace.
-void note_import(const ImportOptions& import, Json& json);
-
 // Rows of the workspace; the same as the window writes, so that values are kept once.
 StoredModel row_of(const LoadedModel& model, const Problem& problem);
 StoredCluster row_of(const Cluster& cluster);

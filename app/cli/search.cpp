@@ -4,6 +4,7 @@
 
 #include "app/cli/recorder.h"
 #include "core/base/error.h"
+#include "core/plugin/import_note.h"
 #include "core/program/rank_program.h"
 #include "core/search/baselines.h"
 #include "core/search/bound_constraints.h"

@@ -8,6 +8,7 @@
 #include "core/base/json.h"
 #include "core/cost/profile.h"
 #include "core/graph/graph_file.h"
+#include "core/plugin/import_note.h"
 #include "core/search/baselines.h"
 #include "views/models/simulation.h"
 
@@ -22,6 +23,7 @@ std::string options_text(const ModelSource& model) {
   json["groups"] = model.options.grouping.max_groups;
   if (model.grouping != GroupingMethod::Metis)
     json["grouping"] = std::string(name_of(model.grouping));
+  note_import(model.import, json);
   return json_text(json);
 }
 
@@ -92,6 +94,11 @@ ModelSource model_from(const StoredModel& row) {
   model.name = row.name;
   model.graph = std::make_shared<const Graph>(parse_graph(row.content, "model of the workspace"));
   model.import.batch = model.graph->batch();
+  if (!row.options.empty()) {
+    const JsonView noted =
+        JsonView::parse(row.options, "model '" + row.name + "' of the workspace");
+    model.import = noted_import(noted, model.graph->batch());
+  }
   model.options = parse_options(row);
   model.grouping = parse_grouping(row);
   return model;

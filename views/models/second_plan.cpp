@@ -6,6 +6,7 @@
 #include <map>
 
 #include "core/base/error.h"
+#include "core/plugin/import_note.h"
 #include "core/search/baselines.h"
 #include "core/strategy/plan_file.h"
 #include "views/models/explanation.h"
@@ -290,8 +291,8 @@ FoundPlan file_plan(const ForeignProblem& foreign, const PluginRegistry& plugins
   const PlanFile plan = read_plan(file);
   std::optional<ModelSource> model;
   if (plan.graph_digest != foreign.opened.graph->digest()) {
-    ImportOptions import;
-    import.batch = plan.batch;
+    const ImportOptions import =
+        noted_import(JsonView::parse(plan.result_json, file.string()), plan.batch);
     model = import_model(plugins, find_model(plan, file), import, options_of_plan(plan));
   }
   FoundPlan found{foreign.problem(model ? &*model : nullptr,

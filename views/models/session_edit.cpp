@@ -6,6 +6,7 @@
 #include "core/base/file.h"
 #include "core/base/json.h"
 #include "core/plugin/export.h"
+#include "core/plugin/import_note.h"
 #include "core/search/baselines.h"
 #include "core/strategy/plan_file.h"
 #include "core/strategy/variable_check.h"
@@ -294,6 +295,7 @@ void Session::export_plan(const std::filesystem::path& file) {
     result["feasible"] = snapshot.outcome->timeline->feasible;
     result["fair_links"] = simulation.fair_links;
     result["label"] = snapshot.label.toStdString();
+    note_import(model.import, result);
     plan.result_json = json_text(result);
     write_file(file, plan_json(plan));
   });

@@ -1,5 +1,6 @@
 // Opening files: models, clusters, costs and plans; and loading as such.
 #include "core/base/error.h"
+#include "core/plugin/import_note.h"
 #include "core/cost/calibration.h"
 #include "core/cost/profile.h"
 #include "core/search/baselines.h"
@@ -137,7 +138,10 @@ void Session::reopen_model(const ImportOptions& import, const ProblemOptions& op
   load(opening(state_->model->path), [this, import, options, same_batch](Loader& loader) {
     if (!loader.model) return;
     if (!same_batch) {
-      loader.model = import_model(plugins_, loader.model->path, import, options);
+      ImportOptions same = import;
+      if (same.dimensions.empty()) same.dimensions = loader.model->import.dimensions;
+      same.batch_axis = loader.model->import.batch_axis;
+      loader.model = import_model(plugins_, loader.model->path, same, options);
     }
     loader.model->options = options;
     loader.forget_problem();
@@ -223,8 +227,8 @@ void Session::close_costs() {
 void Session::open_plan(const std::filesystem::path& file) {
   load(opening(file), [this, file](Loader& loader) {
     const PlanFile plan = read_plan(file);
-    ImportOptions import;
-    import.batch = plan.batch;
+    const ImportOptions import =
+        noted_import(JsonView::parse(plan.result_json, file.string()), plan.batch);
     ModelSource model = import_model(plugins_, find_model(plan, file), import, options_of(plan));
     ClusterSource cluster;
     cluster.cluster = std::make_shared<const Cluster>(plan_cluster(plan, file.string()));

@@ -50,7 +50,7 @@ StudyRow read_row(const JsonView& json) {
   if (const auto items = json.find("items_per_sample")) row.items = items->positive_number();
   if (const auto dimensions = json.find("dimensions")) {
     for (const auto& [name, value] : dimensions->members())
-      row.dimensions[name] = value.integer(1, kMaxBatch);
+      row.dimensions[name] = value.integer(0, kMaxBatch);
   }
   return row;
 }

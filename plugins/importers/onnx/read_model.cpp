@@ -17,6 +17,10 @@ constexpr const char* kExportAgain = "copy or export the file again";
 
 onnx::ModelProto parse(const std::string& file) {
   const MappedFile mapped(file, "an ONNX file");
+  if (mapped.bytes().starts_with("version https://git-lfs")) {
+    throw InputError(file, "", "is a pointer of Git LFS that stands for the model",
+                     "fetch the model itself with git lfs pull");
+  }
   std::optional<std::string> bytes = without_payloads(mapped.bytes(), kKeptPayload);
   if (!bytes) throw InputError(file, "", "is not an ONNX model, or a damaged one", kExportAgain);
   if (bytes->size() > static_cast<std::size_t>(std::numeric_limits<int>::max())) {

@@ -60,6 +60,11 @@ TEST(OnnxBadInput, Headers) {
   }
 }
 
+TEST(OnnxBadInput, APointerOfGitLfsIsTold) {
+  const std::string pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n";
+  EXPECT_TRUE(has(error_of_bytes(pointer), "git lfs pull")) << error_of_bytes(pointer);
+}
+
 TEST(OnnxBadInput, InputsThatDoNotGoTogetherAreNotGuessedOver) {
   ModelKit kit;
   kit.input("x", {"batch", 4}).weight("w", {5, 4}).output("y");
