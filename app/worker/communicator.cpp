@@ -91,6 +91,7 @@ void Communicator::assign_lanes() {
     key.push_back(collective ? -1 : static_cast<std::int32_t>(instruction.kind));
     if (!collective) key.push_back(instruction.peer.value());
     for (const DeviceId member : program_.members[i]) key.push_back(member.value());
+    if (collective) std::sort(key.begin(), key.end());  // rings of any order
     lane_[i] = known.emplace(std::move(key), known.size()).first->second;
   }
   lanes_ = known.size();
@@ -115,7 +116,6 @@ int Communicator::rank_of(DeviceId device) const {
 std::vector<int> Communicator::ranks_of(std::span<const DeviceId> devices) const {
   std::vector<int> ranks;
   for (const DeviceId device : devices) ranks.push_back(rank_of(device));
-  std::sort(ranks.begin(), ranks.end());
   return ranks;
 }
 

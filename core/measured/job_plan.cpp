@@ -1,5 +1,6 @@
 #include "core/measured/job_plan.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "core/base/error.h"
@@ -8,6 +9,7 @@
 #include "core/program/collective.h"
 #include "core/program/lower.h"
 #include "core/program/rank_twin.h"
+#include "core/program/ring_order.h"
 #include "core/program/symmetry.h"
 #include "core/sim/execution_order.h"
 #include "core/strategy/plan_file.h"
@@ -82,7 +84,12 @@ std::optional<RankProgram> lowered(const Planned& planned, const SimulateOptions
   const auto order_of = [&](const std::shared_ptr<const Program>& program) {
     return execution_order(simulator.simulate(program, simulation));
   };
-  if (!simulation.fair_links) {  // else twins share links with those that are left out
+  const bool ordered = std::ranges::any_of(strategy.variables, [](const VariableSync& variable) {
+    return std::ranges::any_of(variable.parts,
+                               [](const SyncPart& part) { return !part.sequence.empty(); });
+  });
+  // Twins share fair links with those that are left out, and rings of an order go through them.
+  if (!simulation.fair_links && !ordered) {
     Fold fold;
     LowerOptions options;
     options.fold = &fold;
@@ -91,7 +98,9 @@ std::optional<RankProgram> lowered(const Planned& planned, const SimulateOptions
     if (own) return own;
   }
   const auto program = lower({});
-  return rank_program_of(*program, order_of(program), device);
+  auto own = rank_program_of(*program, order_of(program), device);
+  if (own) order_rings(*own, ring_orders(*program, strategy));
+  return own;
 }
 
 }  // namespace

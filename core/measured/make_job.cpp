@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "core/base/file.h"
+#include "core/program/ring_order.h"
 #include "core/sim/execution_order.h"
 
 namespace strato {
@@ -27,12 +28,18 @@ void name_devices(Job& job, const Cluster& cluster) {
   }
 }
 
+Job with_rings(Job job, const Program& program, const Strategy& strategy) {
+  const RingOrders orders = ring_orders(program, complete(strategy, *program.cluster));
+  for (RankProgram& rank : job.programs.ranks) order_rings(rank, orders);
+  return job;
+}
+
 }  // namespace
 
 Job make_job(const Timeline& predicted, const PlannedBy& by, const std::string& name,
              const JobOptions& options) {
   std::optional<JobPlan> plan = plan_of_job(by, predicted.options);
-  if (!plan) return make_job(predicted, name, options);
+  if (!plan) return with_rings(make_job(predicted, name, options), *predicted.program, by.strategy);
   Job job = job_of(predicted, name, options);
   job.plan = std::move(plan);
   job.device_ids = working_devices(*predicted.program);

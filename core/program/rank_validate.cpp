@@ -125,9 +125,12 @@ class Validator {
              "it waits for its own stream");
     const auto members = program_.members[at_];
     if (!is_collective(what().kind)) return expect(members.empty(), "it has members");
-    expect(members.size() >= 2 && members.front().valid() && ascending(members) &&
-               std::binary_search(members.begin(), members.end(), program_.device),
-           "its members are out of order or lack this rank");
+    std::vector<DeviceId> sorted(members.begin(), members.end());  // else in a ring's order
+    std::sort(sorted.begin(), sorted.end());
+    expect(sorted.size() >= 2 && sorted.front().valid() &&
+               ascending(std::span<const DeviceId>(sorted)) &&
+               std::binary_search(sorted.begin(), sorted.end(), program_.device),
+           "its members are there twice or lack this rank");
   }
 
   void check_shape_of_rows() const {
@@ -279,7 +282,7 @@ class Validator {
                cuts.back() == value(whole).record_count,
            "its cuts are not of the whole");
     const auto own = static_cast<std::size_t>(
-        std::lower_bound(members.begin(), members.end(), program_.device) - members.begin());
+        std::find(members.begin(), members.end(), program_.device) - members.begin());
     expect(part.record_count == cuts[own + 1] - cuts[own], "its cuts are not its part's");
   }
 

@@ -245,6 +245,8 @@ class GlooTransport final : public Transport {
 
   void reduce(const std::vector<int>& members, std::uint32_t tag, DataType type,
               const SumFunction& sum, Bytes bytes) {
+    if (!std::is_sorted(members.begin(), members.end()))
+      return reduce_around(members, tag, type, sum, bytes);
     auto& group = groups_[members];
     if (!group) group = make_group(connections_.context(), members);
     gloo::AllreduceOptions options(group);
@@ -256,6 +258,22 @@ class GlooTransport final : public Transport {
     const bool few = bytes.size() <= kFewRounds && members.size() > 2;  // of two, both are the same
     options.setAlgorithm(few ? Algorithm::BCUBE : Algorithm::RING);
     gloo::allreduce(options);
+  }
+
+  // In the order of the members, each sending to the next one: who asks for an order has counted on
+  // these links. Gloo's own ring goes the other way.
+  void reduce_around(const std::vector<int>& members, std::uint32_t tag, DataType type,
+                     const SumFunction& sum, Bytes bytes) {
+    const auto element = static_cast<std::size_t>(size_of(type));
+    const std::size_t elements = bytes.size() / element, count = members.size();
+    std::vector<Bytes> pieces;
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::size_t begin = elements * i / count, end = elements * (i + 1) / count;
+      pieces.push_back(bytes.subspan(begin * element, (end - begin) * element));
+    }
+    const std::size_t own = place_in(members);
+    ring_reduce_scatter(ring(members, own, slot_of(Lane::Scatter, tag)), pieces, sum, element);
+    ring_all_gather(ring(members, own, slot_of(Lane::Gather, tag)), pieces);
   }
 
   // Fused tensors lie one after the other in memory that is kept: new pages for each sum cost about

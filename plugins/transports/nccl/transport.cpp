@@ -61,7 +61,7 @@ class NcclTransport final : public Transport {
                                       std::vector<Bytes> values) override {
     const ncclDataType_t element = sum_type_of(type);
     if (members.size() < 2 || all_empty(values)) return std::make_unique<Done>();
-    return collective(members, values, [=](const Pieces& data, Call call) {
+    return collective(ascending(members), values, [=](const Pieces& data, Call call) {
       return each_of(values, [&](std::size_t i) {
         return ncclAllReduce(data[i], data[i], count(values[i], type), element, ncclSum,
                              call.communicator, call.stream);
@@ -74,9 +74,13 @@ class NcclTransport final : public Transport {
                                       std::vector<Bytes> pieces) override {
     CHECK(pieces.size() == members.size(), "one piece a member");
     if (members.size() < 2 || all_empty(pieces)) return std::make_unique<Done>();
-    return collective(members, pieces, [=](const Pieces& data, Call call) {
+    const std::vector<int> sorted = ascending(members);
+    std::vector<int> place;
+    for (const int member : members)
+      place.push_back(static_cast<int>(std::ranges::lower_bound(sorted, member) - sorted.begin()));
+    return collective(sorted, pieces, [=](const Pieces& data, Call call) {
       return each_of(pieces, [&](std::size_t i) {
-        return ncclBroadcast(data[i], data[i], pieces[i].size(), ncclInt8, static_cast<int>(i),
+        return ncclBroadcast(data[i], data[i], pieces[i].size(), ncclInt8, place[i],
                              call.communicator, call.stream);
       });
     });
@@ -120,6 +124,13 @@ class NcclTransport final : public Transport {
     cudaStream_t stream;
   };
 
+  // NCCL chooses its rings by what it knows of the network: an order of the members that was asked
+  // for is not followed, and the sums are the same.
+  static std::vector<int> ascending(std::span<const int> members) {
+    std::vector<int> sorted(members.begin(), members.end());
+    std::sort(sorted.begin(), sorted.end());
+    return sorted;
+  }
   int ranks() const { return connections_.meeting().ranks; }
   static std::size_t count(Bytes bytes, DataType type) {
     return bytes.size() / static_cast<std::size_t>(size_of(type));

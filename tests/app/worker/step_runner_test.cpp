@@ -1,5 +1,7 @@
 #include "app/worker/step_runner.h"
 
+#include "app/worker/communicator.h"
+
 #include <gtest/gtest.h>
 
 #include <future>
@@ -319,6 +321,24 @@ TEST(StepRunner, CostsLittleBesideTheInstructions) {
   RecordProperty("nanoseconds_an_instruction", std::to_string(each));
   std::printf("%.0f ns an instruction\n", each);
   EXPECT_LT(each, 3000);
+}
+
+// Who reduces in the order of a ring tells the transport so, and a transport hears the ascending
+// order otherwise.
+TEST(Communicator, HandsOnTheOrderOfARing) {
+  const auto graph = graph_of(2, {4, 6});
+  const std::vector<DeviceId> devices = {DeviceId(0), DeviceId(1), DeviceId(2)};
+  HandProgram hand(1, 2);
+  hand.collective(InstructionKind::AllReduce, 7, {.reads = {0}, .members = {1, 2, 0}});
+  hand.collective(InstructionKind::AllReduce, 8, {.reads = {1}, .members = {0, 1, 2}});
+  Hub hub(3);
+  FakeExecution execution(*graph, hand.program());
+  FakeTransport transport(hub, 1);
+  Communicator communicator(*graph, hand.program(), devices, execution, transport);
+  EXPECT_EQ(communicator.lane(0), communicator.lane(1)) << "they end in their order";
+  for (const std::size_t i : {0u, 1u}) communicator.issue(i);
+  EXPECT_TRUE(hub.meets.contains({"reduce7,1,2,0", 0}));
+  EXPECT_TRUE(hub.meets.contains({"reduce8,0,1,2", 0}));
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "core/measured/make_job.h"
 #include "core/program/lower.h"
 #include "core/program/rank_agreement.h"
+#include "core/program/ring_order.h"
 #include "core/sim/execution_order.h"
 #include "tests/core/graph/model_kit.h"
 #include "tests/core/program/toy.h"
@@ -69,7 +70,10 @@ struct Travel {
                        const SimulateOptions& how = {}) const {
     SCOPED_TRACE(what);
     const Timeline timeline = run(strategy, how);
-    const RankPrograms all = rank_programs(*timeline.program, execution_order(timeline));
+    RankPrograms all = rank_programs(*timeline.program, execution_order(timeline));
+    const RingOrders rings =
+        ring_orders(*timeline.program, complete(strategy, *problem.cluster));
+    for (RankProgram& rank : all.ranks) order_rings(rank, rings);
     const std::optional<JobPlan> plan = plan_of_job(by(strategy), how);
     ASSERT_TRUE(plan.has_value());
     const std::vector<DeviceId> devices = working_devices(*timeline.program);

@@ -1,6 +1,8 @@
 // Every operation beside plain sums and copies, among processes.
 #include <algorithm>
+#include <cmath>
 #include <numeric>
+#include <random>
 
 #include "core/base/error.h"
 #include "tests/plugins/transports/gloo/rank_processes.h"
@@ -120,6 +122,80 @@ TEST(Gloo, ReducesEveryTypeInEveryGroup) {
 }
 
 // One and a half, two and a half, four: exact in both halves.
+// The bits of a sum tell in which order its terms were added. The sum of member p's part begins at
+// the member after it, goes from each to the next one, and ends there.
+std::vector<float> added_around(const std::vector<int>& ring,
+                                const std::vector<std::vector<float>>& terms) {
+  const std::size_t elements = terms[0].size(), n = ring.size();
+  std::vector<float> sums;
+  for (std::size_t p = 0; p < n; ++p) {
+    for (std::size_t e = elements * p / n; e < elements * (p + 1) / n; ++e) {
+      const auto term = [&](std::size_t places) {
+        return terms[static_cast<std::size_t>(ring[(p + places) % n])][e];
+      };
+      float sum = term(1);
+      for (std::size_t places = 2; places <= n; ++places) sum = term(places) + sum;
+      sums.push_back(sum);
+    }
+  }
+  return sums;
+}
+
+TEST(Gloo, ReducesAroundTheRingThatIsGiven) {
+  std::vector<std::vector<float>> terms(4, std::vector<float>(37));
+  std::mt19937 random(3);
+  std::uniform_real_distribution<float> any(-1, 1);
+  for (std::vector<float>& of : terms)
+    for (float& each : of) each = std::ldexp(any(random), static_cast<int>(random() % 20));
+  const std::vector<std::vector<int>> rings = {{1, 2, 3, 0}, {2, 1, 3, 0}, {3, 2, 1, 0},
+                                               {1, 3, 2, 0}, {3, 1, 0},    {2, 0}};
+  for (std::size_t i = 0; i + 3 < rings.size(); ++i)
+    ASSERT_NE(added_around(rings[i], terms), added_around(rings[i + 1], terms)) << i;
+  RankProcesses ranks(4);
+  ranks.start_all([&](const Meeting& meeting) {
+    const auto transport = gloo_transport(meeting);
+    for (std::size_t i = 0; i < rings.size(); ++i) {
+      if (std::ranges::find(rings[i], meeting.rank) == rings[i].end()) continue;
+      const std::vector<float> expected = added_around(rings[i], terms);
+      for (const bool fused : {false, true}) {
+        std::vector<float> own = terms[static_cast<std::size_t>(meeting.rank)];
+        const auto all = std::as_writable_bytes(std::span(own));
+        std::vector<std::span<std::byte>> values = {all};
+        if (fused) values = {all.first(40), all.subspan(40)};
+        transport->all_reduce(rings[i], static_cast<std::uint32_t>(2 * i + fused), DataType::F32,
+                              values)
+            ->wait();
+        EXPECT_EQ(own, expected) << "ring " << i << ", rank " << meeting.rank;
+      }
+      float one = 1;  // fewer elements than members
+      transport->all_reduce(rings[i], static_cast<std::uint32_t>(100 + i), DataType::F32,
+                            {std::as_writable_bytes(std::span(&one, 1))})
+          ->wait();
+      EXPECT_EQ(one, static_cast<float>(rings[i].size()));
+    }
+    transport->barrier();
+  });
+  ranks.join();
+}
+
+// What each brings in stands where the order says, whatever the order.
+TEST(Gloo, GathersAroundTheRingThatIsGiven) {
+  RankProcesses ranks(3);
+  ranks.start_all([&](const Meeting& meeting) {
+    const auto transport = gloo_transport(meeting);
+    const std::vector<int> ring = {2, 1, 0};
+    std::vector<std::vector<std::byte>> pieces;
+    for (const int member : ring)
+      pieces.emplace_back(static_cast<std::size_t>(3 + member),
+                          std::byte(member == meeting.rank ? 10 + member : 0));
+    transport->all_gather(ring, 1, {pieces.begin(), pieces.end()})->wait();
+    for (std::size_t i = 0; i < ring.size(); ++i)
+      EXPECT_EQ(pieces[i], std::vector<std::byte>(pieces[i].size(), std::byte(10 + ring[i])));
+    transport->barrier();
+  });
+  ranks.join();
+}
+
 TEST(Gloo, AddsHalvesAsNumbers) {
   RankProcesses ranks(2);
   ranks.start_all([](const Meeting& meeting) {
