@@ -21,6 +21,7 @@
 #include "app/explorer/header_bar.h"
 #include "app/explorer/last_workspace.h"
 #include "app/explorer/notice_strip.h"
+#include "app/explorer/ask_dimension.h"
 #include "app/explorer/open_files.h"
 #include "app/explorer/start_page.h"
 #include "app/explorer/view_page.h"
@@ -237,6 +238,7 @@ void MainWindow::refresh_status() {
 
 void MainWindow::show_failure(const QString& text) {
   if (!remembers_) return;  // pictures are taken without a person: the caller prints the line
+  if (ask_dimension(session_, text, *this)) return;
   if (failure_) {
     failure_->setText(failure_->text() + QStringLiteral("\n") + text);
     return;
