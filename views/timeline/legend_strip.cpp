@@ -56,9 +56,7 @@ void LegendStrip::paintEvent(QPaintEvent*) {
     const QColor ground = palette().color(QPalette::Base);
     const SliceFill fill =
         make_fill(entry.colour, ground, palette().color(QPalette::Text), devicePixelRatioF());
-    const bool communication =
-        entry.name == QLatin1String("transfer") || entry.name == QLatin1String("collective");
-    if (communication && !hatched_) {
+    if (entry.hatched && !hatched_) {
       painter.drawTiledPixmap(swatch, fill.hatch);
     } else {
       painter.fillRect(swatch, fill.solid);

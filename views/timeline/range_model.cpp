@@ -136,8 +136,9 @@ QVariant RangeModel::headerData(int section, Qt::Orientation orientation, int ro
   if (role != Qt::DisplayRole) return {};
   switch (section) {
     case Name: {
-      static constexpr std::array<const char*, kRangePages> names = {"Kind", "Op type", "Group",
-                                                                     "Link", "Cause"};
+      static constexpr std::array<const char*, kRangePages> names = {
+          QT_TR_NOOP("Kind"), QT_TR_NOOP("Op type"), QT_TR_NOOP("Group"), QT_TR_NOOP("Link"),
+          QT_TR_NOOP("Cause")};
       return tr(names[static_cast<std::size_t>(page_)]);
     }
     case Time:

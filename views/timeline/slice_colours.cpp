@@ -28,20 +28,22 @@ QPixmap hatch_tile(const QColor& ground, const QColor& line, double dpr) {
   return tile;
 }
 
+// `name`: one that QT_TRANSLATE_NOOP told the translators of.
 SliceColours::Entry entry(const char* name, const QColor& colour) {
-  return {QString::fromUtf8(name), colour, false};
+  return {ColourWords::tr(name), colour};
 }
 
 SliceColours by_kind(const Program& program, bool dark) {
   SliceColours colours;
   const auto add = [&](const char* name, TaskKind kind) {
     colours.legend.push_back(entry(name, style::kind_colour(kind, dark)));
+    colours.legend.back().hatched = is_communication(kind);
   };
-  add("compute", TaskKind::Compute);
-  add("update", TaskKind::Update);
-  add("reshuffle", TaskKind::Concat);
-  add("transfer", TaskKind::Transfer);
-  add("collective", TaskKind::AllReduce);
+  add(QT_TRANSLATE_NOOP("ColourWords", "compute"), TaskKind::Compute);
+  add(QT_TRANSLATE_NOOP("ColourWords", "update"), TaskKind::Update);
+  add(QT_TRANSLATE_NOOP("ColourWords", "reshuffle"), TaskKind::Concat);
+  add(QT_TRANSLATE_NOOP("ColourWords", "transfer"), TaskKind::Transfer);
+  add(QT_TRANSLATE_NOOP("ColourWords", "collective"), TaskKind::AllReduce);
   for (const Task& task : program.tasks) {
     std::uint8_t index = 4;
     switch (task.kind) {
@@ -69,10 +71,12 @@ SliceColours by_kind(const Program& program, bool dark) {
 
 SliceColours by_phase(const Program& program, bool dark) {
   SliceColours colours;
-  colours.legend = {entry("forward", style::phase_colour(Phase::Forward, dark)),
-                    entry("loss", style::phase_colour(Phase::Loss, dark)),
-                    entry("backward", style::phase_colour(Phase::Backward, dark)),
-                    entry("update", style::phase_colour(Phase::Update, dark))};
+  colours.legend = {
+      entry(QT_TRANSLATE_NOOP("ColourWords", "forward"), style::phase_colour(Phase::Forward, dark)),
+      entry(QT_TRANSLATE_NOOP("ColourWords", "loss"), style::phase_colour(Phase::Loss, dark)),
+      entry(QT_TRANSLATE_NOOP("ColourWords", "backward"),
+            style::phase_colour(Phase::Backward, dark)),
+      entry(QT_TRANSLATE_NOOP("ColourWords", "update"), style::phase_colour(Phase::Update, dark))};
   for (const Task& task : program.tasks) {
     const Phase phase = task.op.valid() ? program.graph->op(task.op).phase : Phase::Forward;
     colours.entry_of.push_back(static_cast<std::uint8_t>(phase));
@@ -98,12 +102,16 @@ SliceColours by_device_group(const Program& program, bool dark) {
 // Green to purple, even for colour-blind eyes; red stays infeasible, gold the critical path.
 SliceColours by_change(const Program& program, const TaskChanges& changes, bool dark) {
   SliceColours colours;
-  colours.legend = {entry("only here", dark ? QColor(0x6f8fb8) : QColor(0x4a6fa5)),
-                    entry("much faster", dark ? QColor(0x3fae5f) : QColor(0x1b7837)),
-                    entry("faster", dark ? QColor(0x87c796) : QColor(0x7fbf7b)),
-                    entry("same", dark ? QColor(0x6a6c70) : QColor(0xbdbdbd)),
-                    entry("slower", dark ? QColor(0xb79ac8) : QColor(0xaf8dc3)),
-                    entry("much slower", dark ? QColor(0xa35fc0) : QColor(0x762a83))};
+  colours.legend = {
+      entry(QT_TRANSLATE_NOOP("ColourWords", "only here"),
+            dark ? QColor(0x6f8fb8) : QColor(0x4a6fa5)),
+      entry(QT_TRANSLATE_NOOP("ColourWords", "much faster"),
+            dark ? QColor(0x3fae5f) : QColor(0x1b7837)),
+      entry(QT_TRANSLATE_NOOP("ColourWords", "faster"), dark ? QColor(0x87c796) : QColor(0x7fbf7b)),
+      entry(QT_TRANSLATE_NOOP("ColourWords", "same"), dark ? QColor(0x6a6c70) : QColor(0xbdbdbd)),
+      entry(QT_TRANSLATE_NOOP("ColourWords", "slower"), dark ? QColor(0xb79ac8) : QColor(0xaf8dc3)),
+      entry(QT_TRANSLATE_NOOP("ColourWords", "much slower"),
+            dark ? QColor(0xa35fc0) : QColor(0x762a83))};
   for (const Task& task : program.tasks)
     colours.entry_of.push_back(static_cast<std::uint8_t>(changes.of(task)));
   return colours;

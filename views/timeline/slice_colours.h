@@ -24,6 +24,7 @@ struct SliceColours {
     QString name;
     QColor colour;
     bool used = false;  // by a task of this program: unused ones stay out of the legend
+    bool hatched = false;  // all of them are communication
   };
   std::vector<Entry> legend;
   IdVector<TaskId, std::uint8_t> entry_of;
