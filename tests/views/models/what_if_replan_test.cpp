@@ -1,0 +1,50 @@
+// The changed problem of a what-if planned anew, where the strategy shown changes the results of
+// training: it is no answer to a search that keeps them, however fast it is.
+#include "views/models/what_if_replan.h"
+
+#include "core/strategy/variable_check.h"
+#include "tests/views/models/fixture.h"
+#include "tests/views/models/tiny_planners.h"
+
+namespace strato {
+namespace {
+
+// Gradients sent in half precision.
+Strategy halved(const Problem& problem) {
+  Strategy strategy = data_parallel(problem);
+  SyncPart half;
+  half.encoding = Encoding::Half;
+  for (std::size_t i = 0; i < problem.graph->op_count(); ++i)
+    if (parameter_of(*problem.graph, OpId(i)).valid())
+      strategy.variables.push_back({OpId(i), 0, {half}});
+  return strategy;
+}
+
+TEST_F(SessionTest, WhatChangesResultsIsNotKeptByAReplan) {
+  ImportOptions import;
+  import.batch = 352;
+  session_.open_cluster(sample("clusters/autodist-a2.json"));
+  session_.open_model(sample("models/alexnet.onnx"), import, {});
+  session_.settle();
+  session_.edit(halved(problem()), "half precision");
+  session_.settle();
+  const Nanos lossy = step_time();
+  Gate gate;
+  WhatIfReplan replan(session_, tiny_factory(gate));
+  replan.start({}, "dp", 1);
+  replan.settle();
+  ASSERT_TRUE(replan.found()) << replan.problem().toStdString();
+  EXPECT_TRUE(keeps_results(replan.found()->strategy));
+  EXPECT_GT(replan.found()->figures.step_time, lossy);
+  // What keeps them stays where nothing better is found.
+  session_.edit(all_on(problem(), 0), "alone");
+  session_.settle();
+  const Nanos alone = step_time();
+  replan.start({}, "dp", 1);
+  replan.settle();
+  ASSERT_TRUE(replan.found());
+  EXPECT_LE(replan.found()->figures.step_time, alone);
+}
+
+}  // namespace
+}  // namespace strato
