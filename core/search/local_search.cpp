@@ -174,10 +174,6 @@ LocalSearch::Move LocalSearch::random_move(Random& random) const {
   return move;
 }
 
-bool LocalSearch::is_hopeless(const ActionVector& strategy) const {
-  return bound_ && base_score().feasible && bound_(strategy) >= base_score().step_time;
-}
-
 bool LocalSearch::add(ActionVector strategy, std::vector<Move> moves) {
   if (strategy == base() || std::ranges::find(proposals_, strategy) != proposals_.end())
     return false;
@@ -191,7 +187,7 @@ void LocalSearch::add_together(std::size_t count) {
   if (together_.size() > 1) {
     ActionVector all = base();
     for (const Move& move : together_) all = apply(move, std::move(all));
-    if (!is_hopeless(all)) add(std::move(all), together_);
+    add(std::move(all), together_);
   }
   for (const Move& move : together_)
     if (proposals_.size() < count) add(apply(move, base()), {move});
@@ -199,21 +195,17 @@ void LocalSearch::add_together(std::size_t count) {
 }
 
 void LocalSearch::add_neighbours(Random& random, std::size_t count) {
-  for (std::size_t attempt = 0; attempt < most_attempts(count) && proposals_.size() < count;
-       ++attempt) {
+  for (std::size_t attempt = 0; attempt < 50 * count && proposals_.size() < count; ++attempt) {
     const Move move = random_move(random);
-    ActionVector strategy = apply(move, base());
-    if (!is_hopeless(strategy) && tried_.insert(move).second) add(std::move(strategy), {move});
+    if (tried_.insert(move).second) add(apply(move, base()), {move});
   }
 }
 
 // Two moves at once; each pair's strategy once.
 void LocalSearch::add_pairs(Random& random, std::size_t count) {
-  for (std::size_t attempt = 0; attempt < most_attempts(count) && proposals_.size() < count;
-       ++attempt) {
+  for (std::size_t attempt = 0; attempt < 50 * count && proposals_.size() < count; ++attempt) {
     const Move first = random_move(random), second = random_move(random);
     ActionVector strategy = apply(second, apply(first, base()));
-    if (is_hopeless(strategy)) continue;
     const Digest hash = Hasher().numbers(std::span<const std::int32_t>(strategy)).finish();
     if (!tried_pairs_.insert(static_cast<std::int64_t>(hash.low)).second) continue;
     add(std::move(strategy), {first, second});
@@ -266,7 +258,7 @@ void LocalSearch::take(const ActionVector& strategy, const Score& score, std::si
 
 bool LocalSearch::accept(std::span<const Score> scores) {
   CHECK(scores.size() == proposals_.size(), "one score a proposal");
-  const Score before = base_score();
+  const Score before = is_away() ? away_score_ : score_;
   std::vector<std::size_t> better;
   for (std::size_t i = 0; i < scores.size(); ++i)
     if (scores[i].better_than(before)) better.push_back(i);

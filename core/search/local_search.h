@@ -38,10 +38,6 @@ class LocalSearch {
     forbidden_ = std::move(forbidden);
   }
 
-  // No strategy takes less time: proposals are those whose bound is below the time of what they
-  // would replace. Empty: nothing is known.
-  void bound_by(std::function<Nanos(const ActionVector&)> bound) { bound_ = std::move(bound); }
-
   // Actions that did well for all groups at once, best first: drawn more often from then on.
   void prefer(std::vector<std::int32_t> actions) { preferred_ = std::move(actions); }
 
@@ -85,11 +81,8 @@ class LocalSearch {
   void add_neighbours(Random& random, std::size_t count);
   void add_pairs(Random& random, std::size_t count);
   bool start_again();
-  bool is_hopeless(const ActionVector& strategy) const;
-  std::size_t most_attempts(std::size_t count) const { return (bound_ ? 400 : 50) * count; }
   bool is_away() const { return !away_.empty() && !pairs_turn_; }
   const ActionVector& base() const { return is_away() ? away_ : incumbent_; }
-  const Score& base_score() const { return is_away() ? away_score_ : score_; }
   void take(const ActionVector& strategy, const Score& score, std::size_t winner);
 
   const std::vector<Decision> actions_;
@@ -98,7 +91,6 @@ class LocalSearch {
   std::vector<std::int32_t> pinned_;
   std::size_t free_actions_;
   std::function<bool(const ActionVector&)> forbidden_;
-  std::function<Nanos(const ActionVector&)> bound_;
   std::vector<std::int32_t> preferred_;
   std::vector<std::vector<std::int32_t>> neighbours_;  // by group
   std::vector<std::int32_t> along_;                    // groups in the order of their first op

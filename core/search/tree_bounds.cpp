@@ -1,4 +1,5 @@
-// What a tree search leaves out because bounds say that it cannot be better.
+// A tree search of a problem with few strategies: those whose bounds are least come first, and what
+// cannot be better than the best is left out.
 #include <algorithm>
 #include <utility>
 
@@ -8,18 +9,15 @@ namespace strato {
 
 void TreeSearch::start_bounds() {
   if (!options_.bounds || options_.polish <= 0) return;
-  load_bound_.emplace(problem_, tree_.actions());
-  local_.bound_by([this](const ActionVector& actions) { return load_bound_->of(actions); });
   const bool finished = options_.finish && options_.finish_always;
   const std::int64_t looks = common_.budget_seconds > 0 ? 0 : common_.iterations;
   small_ = !finished && SmallSpace::is_small(problem_, legal_by_group(), looks);
 }
 
+// An evaluator may measure, or add to strategies what bounds know nothing of.
 void TreeSearch::drop_bounds() {
   contradicted_ = true;
   small_ = false;
-  local_.bound_by({});
-  load_bound_.reset();
 }
 
 std::vector<std::vector<std::int32_t>> TreeSearch::legal_by_group() const {
@@ -31,14 +29,6 @@ std::vector<std::vector<std::int32_t>> TreeSearch::legal_by_group() const {
     std::ranges::sort(legal[group]);
   }
   return legal;
-}
-
-// An evaluator may measure, or add to strategies what bounds know nothing of.
-void TreeSearch::check_bounds(const std::vector<ActionVector>& batch,
-                              std::span<const Score> scores) {
-  if (!load_bound_) return;
-  for (std::size_t i = 0; i < batch.size(); ++i)
-    if (scores[i].step_time < load_bound_->of(batch[i])) return drop_bounds();
 }
 
 // Places next in the order of their bounds, while these are below the best: what the tree has seen
@@ -69,6 +59,10 @@ std::size_t TreeSearch::bounded_round(std::size_t want) {
   if (space_ == nullptr)
     space_ = std::make_unique<const SmallSpace>(problem_, tree_.actions(), legal_by_group());
   const std::vector<std::size_t> places = next_by_bound(want);
+  if (proven_ && best_->step_time < space_->bound_of(local_.incumbent())) {
+    proven_ = false;
+    drop_bounds();
+  }
   if (places.empty()) return 0;
   std::vector<ActionVector> chosen;
   std::vector<Strategy> strategies;

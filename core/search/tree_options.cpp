@@ -107,7 +107,7 @@ std::vector<OptionHelp> TreeSearchOptions::help() {
       {"order", d.order_by_cost ? "cost" : "compute",
        "groups after the first: by compute and synchronisation, or by compute alone"},
       {"polish", number(d.polish), "part of the evaluations spent on local improvement"},
-      {"bounds", boolean(d.bounds), "local improvement leaves out what cannot be faster"},
+      {"bounds", boolean(d.bounds), "few strategies: in the order of their bounds, until nothing is faster"},
       {"batch", std::to_string(d.batch), "leaves evaluated together"},
       {"shares", "both", "both: also shares in proportion to speed; even: equal shares only"},
       {"merge", boolean(d.actions.merge_symmetric), "merge symmetric device groups"},

@@ -195,7 +195,6 @@ bool TreeSearch::polish_round(std::size_t want) {
   const std::vector<Score> scores = evaluate_all(strategies);
   polish_iterations_ += static_cast<std::int64_t>(strategies.size());
   const auto proposed = std::span(scores).first(batch.size());
-  check_bounds(batch, proposed);
   const auto best_from = [&](std::size_t first, std::size_t end) {
     const auto part = std::span(scores).subspan(first, end - first);
     const auto best = std::ranges::min_element(

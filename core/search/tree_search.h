@@ -18,9 +18,8 @@
 //   - an infeasible strategy's reward says how far it is over memory;
 //   - part of the evaluations goes to improving the best strategy by changing a few groups
 //     (local_search.h), earlier where the first looks do not beat data parallelism;
-//   - what local improvement proposes is not evaluated where a bound says that it cannot be better;
-//     a problem with few strategies is searched in the order of their bounds, until the best is
-//     known to be so (strategy_bounds.h);
+//   - where there are few strategies, the turns of local improvement go through them in the order of
+//     their bounds, until nothing else can be better (small_space.h);
 //   - where strategies are finished (TreeSearchOptions::finish), that is chosen group by group for
 //     the best one; where finishing gains less than two per cent at the outset, the search goes on
 //     plain, and what it has is finished now and then, without going on from there;
@@ -89,7 +88,7 @@ struct TreeSearchOptions {
   bool order_by_cost =
       true;              // after the first group: by compute and synchronisation, not compute alone
   double polish = 0.75;  // part of the evaluations spent on local improvement
-  bool bounds = true;    // what cannot be faster is not proposed (strategy_bounds.h)
+  bool bounds = true;    // few strategies: in the order of their bounds (small_space.h)
   int batch = 8;
   ActionOptions actions;
   // Decisions that groups keep, by PlannerOptions::constraints (tree_search() fills it in); empty:
@@ -109,7 +108,8 @@ struct TreeSearchOptions {
 
 // Deterministic for (problem, options, seed) when iterations and not time is the limit. Goes on
 // from `resume` as if it had never stopped when the earlier number of iterations was a multiple of
-// the batch and the steering is what it was. Another prior, limit or weighting may go on with it,
+// the batch and the steering is what it was (and the problem has few strategies for either number of
+// iterations, or for none). Another prior, limit or weighting may go on with it,
 // but actions, order and seed have to be the same: else an InputError.
 PlanResult tree_search(const Problem& problem, Evaluator& evaluator, PriorProvider& prior,
                        const PlannerOptions& common, const TreeSearchOptions& options,

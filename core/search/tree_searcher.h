@@ -17,7 +17,7 @@
 #include "core/search/local_search.h"
 #include "core/search/partial_finish.h"
 #include "core/search/reporter.h"
-#include "core/search/strategy_bounds.h"
+#include "core/search/small_space.h"
 #include "core/search/tree_search.h"
 #include "core/search/tree_state.h"
 
@@ -107,10 +107,9 @@ class TreeSearch {
   std::vector<GroupFlags> flags_of(const std::vector<ActionVector>& proposals) const;
   bool polish_round(std::size_t want);
 
-  // What bounds leave out (tree_bounds.cpp).
+  // Problems with few strategies (tree_bounds.cpp).
   void start_bounds();
   void drop_bounds();
-  void check_bounds(const std::vector<ActionVector>& batch, std::span<const Score> scores);
   std::size_t bounded_round(std::size_t want);
   std::vector<std::size_t> next_by_bound(std::size_t want);
   std::vector<std::vector<std::int32_t>> legal_by_group() const;
@@ -157,8 +156,7 @@ class TreeSearch {
   GroupFlags ways_tried_;      // since the incumbent changed: each group the other way; last: all
   // The best seed as it was given, when that is better than what its decisions alone are worth.
   std::optional<std::pair<Strategy, Score>> best_seed_;
-  std::optional<LoadBound> load_bound_;  // none: bounds are not used, or were wrong
-  bool small_ = false;                   // few strategies: space_ lists them all
+  bool small_ = false;  // few strategies: space_ lists them all
   std::unique_ptr<const SmallSpace> space_;
   std::uint64_t space_next_ = 0;  // place in space_
   bool contradicted_ = false;

@@ -94,8 +94,9 @@ PlanResult Portfolio::run_one(const std::string& who, Planner& planner, const Fr
                               std::shared_ptr<const SearchTree> resume, bool shows_tree) {
   Relay relay(*this, who, frame, shows_tree);
   FramedEvaluator framed(evaluator_, frame);
-  PlanResult result =
-      planner.plan(frame.problem(), framed, options, relay, stop_, std::move(resume));
+  PlannerOptions own = options;
+  if (!frame.is_plain()) own.set["bounds"] = "false";  // they know nothing of the frame
+  PlanResult result = planner.plan(frame.problem(), framed, own, relay, stop_, std::move(resume));
   result.strategy = frame.complete(result.strategy);
   if (leader_.offer(who, result.strategy, result.score))
     observer_.on_improvement(result.strategy, result.score, progress());

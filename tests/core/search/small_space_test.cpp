@@ -1,12 +1,11 @@
-// Bounds of single strategies: nothing is faster than its own, and the search leaves out no more
-// than they say.
-#include "core/search/strategy_bounds.h"
+// Problems with few strategies: nothing is faster than its bound, and the search leaves out no more
+// than bounds say.
+#include "core/search/small_space.h"
 
 #include <gtest/gtest.h>
 
 #include <set>
 
-#include "core/base/random.h"
 #include "core/search/actions.h"
 #include "core/search/steer.h"
 #include "core/search/tree_search.h"
@@ -35,37 +34,7 @@ Strategy strategy_of(const std::vector<Decision>& actions, const ActionVector& c
   return strategy;
 }
 
-TEST(StrategyBounds, nothing_computes_less_than_its_load) {
-  for (const char* name : {"tag-testbed", "tag-cloud", "fastt-8xv100"})
-    for (const std::int64_t batch : {1, 7, 96}) {  // fewer samples than devices, too
-      const Problem problem =
-          trained(toy::sample_cluster(name), {512, 4096, 64, 2048, 2048, 512}, batch, 6);
-      std::vector<Decision> actions = make_actions(problem, {});
-      actions.push_back(toy::odd_decision());
-      LoadBound bound(problem, actions);
-      const auto evaluator = make_simulating_evaluator(problem, 1);
-      Random random(static_cast<std::uint64_t>(batch));
-      double tightest = 0;
-      for (int i = 0; i < 300; ++i) {
-        ActionVector chosen(problem.grouping->size());
-        const std::size_t kinds = 1 + random.below(3);  // often alike
-        std::vector<std::int32_t> few;
-        for (std::size_t k = 0; k < kinds; ++k)
-          few.push_back(static_cast<std::int32_t>(random.below(actions.size())));
-        for (std::int32_t& action : chosen) action = few[random.below(few.size())];
-        Strategy strategy = strategy_of(actions, chosen);
-        for (std::size_t op = 0; i % 2 == 1 && op < problem.graph->op_count(); ++op)
-          if (random.below(4) == 0) strategy.duplicated.emplace_back(op);
-        const Score score = evaluator->evaluate(strategy);
-        ASSERT_LE(bound.of(chosen), score.step_time)
-            << name << " batch " << batch << " strategy " << i;
-        tightest = std::max(tightest, bound.of(chosen) / score.step_time);
-      }
-      EXPECT_GT(tightest, 0.9) << name << " batch " << batch;
-    }
-}
-
-TEST(StrategyBounds, small_space_lists_every_strategy_once_in_the_order_of_bounds) {
+TEST(SmallSpace, lists_every_strategy_once_in_the_order_of_bounds) {
   const Problem problem = trained(toy::small_cluster(1, 1), {256, 2048, 512}, 32, 2);
   const std::vector<Decision> actions = make_actions(problem, {});
   const auto legal = all_legal(problem, actions.size());
@@ -78,11 +47,12 @@ TEST(StrategyBounds, small_space_lists_every_strategy_once_in_the_order_of_bound
     EXPECT_LE(space.bound(place > 0 ? place - 1 : 0), space.bound(place));
     const ActionVector chosen = space.strategy(place);
     EXPECT_TRUE(seen.insert(chosen).second);
+    EXPECT_EQ(space.bound_of(chosen), space.bound(place));
     EXPECT_LE(space.bound(place), evaluator->evaluate(strategy_of(actions, chosen)).step_time);
   }
 }
 
-TEST(StrategyBounds, large_spaces_are_not_small) {
+TEST(SmallSpace, large_spaces_are_not_small) {
   const Problem problem = toy::chain_problem(toy::sample_cluster("tag-testbed"), 8);
   const auto legal = all_legal(problem, make_actions(problem, {}).size());
   EXPECT_FALSE(SmallSpace::is_small(problem, legal, std::int64_t{1} << 62));
@@ -116,7 +86,7 @@ Nanos optimum(const Problem& problem) {
 
 constexpr const char* kProven = "nothing else can be faster";
 
-TEST(StrategyBounds, search_ends_when_nothing_else_can_be_faster) {
+TEST(SmallSpace, search_ends_when_nothing_else_can_be_faster) {
   const Problem problem = trained(toy::small_cluster(1, 1), {256, 4096, 512}, 256, 2);
   BoundedRun run;
   run.options.iterations = 100'000;
@@ -133,7 +103,7 @@ TEST(StrategyBounds, search_ends_when_nothing_else_can_be_faster) {
   EXPECT_EQ(run(problem).note.find(kProven), std::string::npos);
 }
 
-TEST(StrategyBounds, small_space_respects_pins) {
+TEST(SmallSpace, respects_pins) {
   const Problem problem = trained(toy::small_cluster(1, 1), {256, 4096, 512}, 256, 2);
   BoundedRun run;
   run.options.iterations = 16;
@@ -145,7 +115,7 @@ TEST(StrategyBounds, small_space_respects_pins) {
   EXPECT_EQ(run(problem).strategy.groups[GroupId(1)], slow);
 }
 
-TEST(StrategyBounds, small_space_goes_on_where_it_stopped) {
+TEST(SmallSpace, goes_on_where_it_stopped) {
   const Problem problem = trained(toy::small_cluster(1, 1), {64, 2048, 64, 2048, 64}, 256, 3);
   BoundedRun run;
   for (const std::int64_t half : {24, 48, 80}) {
@@ -162,7 +132,7 @@ TEST(StrategyBounds, small_space_goes_on_where_it_stopped) {
 }
 
 // An evaluator that measures may find what bounds rule out: then they are not believed any more.
-TEST(StrategyBounds, contradicted_bounds_are_dropped) {
+TEST(SmallSpace, contradicted_bounds_are_dropped) {
   const Problem problem = trained(toy::small_cluster(1, 1), {256, 4096, 512}, 256, 2);
   toy::FakeEvaluator evaluator(*problem.cluster, [](const Strategy& strategy) {
     Score score = toy::separable(strategy);

@@ -1,0 +1,89 @@
+#include "core/search/small_space.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/program/lower.h"
+
+namespace strato {
+namespace {
+
+// Strategies times ops times devices: about half a second of lowering, and a minute.
+constexpr double kLittleWork = 2e6, kMostWork = 2e8;
+// Strategies to lower for one that is evaluated, beyond little work.
+constexpr double kPerEvaluation = 10;
+
+double strategy_count(std::span<const std::vector<std::int32_t>> legal) {
+  double count = 1;
+  for (const auto& actions : legal) count *= static_cast<double>(actions.size());
+  return count;
+}
+
+Nanos program_bound(const Program& program, std::vector<Nanos>& ends, std::vector<Nanos>& busy) {
+  ends.assign(program.tasks.size(), Nanos(0));
+  busy.assign(program.resource_count(), Nanos(0));
+  Nanos bound;
+  for (std::size_t i = 0; i < ends.size(); ++i) {
+    for (const TaskId before : program.dependencies[i])
+      ends[i] = std::max(ends[i], ends[before.index()]);
+    const Nanos duration = program.tasks[TaskId(i)].duration;
+    bound = std::max(bound, ends[i] += duration);
+    for (const ResourceId resource : program.resources[i])
+      bound = std::max(bound, busy[resource.index()] += duration);
+  }
+  return bound;
+}
+
+}  // namespace
+
+bool SmallSpace::is_small(const Problem& problem,
+                          std::span<const std::vector<std::int32_t>> legal,
+                          std::int64_t evaluations) {
+  const auto tasks =
+      static_cast<double>(problem.graph->op_count() * problem.cluster->device_count());
+  const double count = strategy_count(legal);
+  const bool asked_for = count <= kPerEvaluation * static_cast<double>(evaluations + 1);
+  return count * tasks <= (asked_for ? kMostWork : kLittleWork);
+}
+
+SmallSpace::SmallSpace(const Problem& problem, const std::vector<Decision>& actions,
+                       std::vector<std::vector<std::int32_t>> legal)
+    : legal_(std::move(legal)) {
+  ranked_.resize(static_cast<std::size_t>(strategy_count(legal_)));
+  for (std::size_t i = 0; i < ranked_.size(); ++i) ranked_[i].second = static_cast<std::uint32_t>(i);
+  Lowering lowering(problem.graph, problem.grouping, problem.cluster, problem.cost);
+  Program program;
+  std::vector<Nanos> ends, busy;
+  Strategy strategy;
+  strategy.groups.resize(legal_.size());
+  for (std::size_t i = 0; i < ranked_.size(); ++i) {
+    const ActionVector chosen = this->strategy(i);
+    for (std::size_t g = 0; g < chosen.size(); ++g)
+      strategy.groups[GroupId(g)] = actions[static_cast<std::size_t>(chosen[g])];
+    lowering.lower(strategy, program);
+    ranked_[i].first = program_bound(program, ends, busy);
+  }
+  std::ranges::sort(ranked_);
+}
+
+Nanos SmallSpace::bound_of(const ActionVector& strategy) const {
+  std::size_t number = 0;
+  for (std::size_t g = legal_.size(); g-- > 0;) {
+    const auto found = std::ranges::find(legal_[g], strategy[g]);
+    if (found == legal_[g].end()) return Nanos(0);
+    number = number * legal_[g].size() + static_cast<std::size_t>(found - legal_[g].begin());
+  }
+  return std::ranges::find(ranked_, number, &std::pair<Nanos, std::uint32_t>::second)->first;
+}
+
+ActionVector SmallSpace::strategy(std::size_t place) const {
+  std::size_t rest = ranked_[place].second;
+  ActionVector actions;
+  for (const auto& legal : legal_) {
+    actions.push_back(legal[rest % legal.size()]);
+    rest /= legal.size();
+  }
+  return actions;
+}
+
+}  // namespace strato
