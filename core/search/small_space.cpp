@@ -47,7 +47,7 @@ bool SmallSpace::is_small(const Problem& problem,
 }
 
 SmallSpace::SmallSpace(const Problem& problem, const std::vector<Decision>& actions,
-                       std::vector<std::vector<std::int32_t>> legal)
+                       std::vector<std::vector<std::int32_t>> legal, std::stop_token stop)
     : legal_(std::move(legal)) {
   ranked_.resize(static_cast<std::size_t>(strategy_count(legal_)));
   for (std::size_t i = 0; i < ranked_.size(); ++i) ranked_[i].second = static_cast<std::uint32_t>(i);
@@ -57,6 +57,10 @@ SmallSpace::SmallSpace(const Problem& problem, const std::vector<Decision>& acti
   Strategy strategy;
   strategy.groups.resize(legal_.size());
   for (std::size_t i = 0; i < ranked_.size(); ++i) {
+    if (stop.stop_requested()) {
+      ranked_.clear();
+      return;
+    }
     const ActionVector chosen = this->strategy(i);
     for (std::size_t g = 0; g < chosen.size(); ++g)
       strategy.groups[GroupId(g)] = actions[static_cast<std::size_t>(chosen[g])];

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <span>
+#include <stop_token>
 #include <utility>
 #include <vector>
 
@@ -19,9 +20,9 @@ namespace strato {
 
 class SmallSpace {
  public:
-  // `legal`: actions by group.
+  // `legal`: actions by group. Nothing is listed when it was asked to stop.
   SmallSpace(const Problem& problem, const std::vector<Decision>& actions,
-             std::vector<std::vector<std::int32_t>> legal);
+             std::vector<std::vector<std::int32_t>> legal, std::stop_token stop = {});
   // Whether there are few enough to lower them all: in about half a second, or, where so many
   // evaluations are asked for that they come to a tenth of the space, in no more than a minute.
   static bool is_small(const Problem& problem, std::span<const std::vector<std::int32_t>> legal,

@@ -352,6 +352,7 @@ void TreeSearch::accept_anything() {
 }
 
 PlanResult TreeSearch::run(std::stop_token stop, const SearchTree* resume) {
+  stop_ = stop;
   if (resume != nullptr)
     restore(*resume);
   else

@@ -156,6 +156,7 @@ class TreeSearch {
   GroupFlags ways_tried_;      // since the incumbent changed: each group the other way; last: all
   // The best seed as it was given, when that is better than what its decisions alone are worth.
   std::optional<std::pair<Strategy, Score>> best_seed_;
+  std::stop_token stop_;
   bool small_ = false;  // few strategies: space_ lists them all
   std::unique_ptr<const SmallSpace> space_;
   std::uint64_t space_next_ = 0;  // place in space_

@@ -52,6 +52,15 @@ TEST(SmallSpace, lists_every_strategy_once_in_the_order_of_bounds) {
   }
 }
 
+TEST(SmallSpace, lists_nothing_when_it_was_asked_to_stop) {
+  const Problem problem = trained(toy::small_cluster(1, 1), {256, 2048, 512}, 32, 2);
+  const std::vector<Decision> actions = make_actions(problem, {});
+  std::stop_source stop;
+  stop.request_stop();
+  EXPECT_EQ(SmallSpace(problem, actions, all_legal(problem, actions.size()), stop.get_token()).size(),
+            0U);
+}
+
 TEST(SmallSpace, large_spaces_are_not_small) {
   const Problem problem = toy::chain_problem(toy::sample_cluster("tag-testbed"), 8);
   const auto legal = all_legal(problem, make_actions(problem, {}).size());
