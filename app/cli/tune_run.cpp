@@ -80,8 +80,13 @@ void store_round(const RoundSetting& setting, const TunePlan& plan, const JobEnd
 PlanRun run_round(const RoundSetting& setting, const TunePlan& plan) {
   Job job;
   try {
-    job =
-        make_job(timeline_to_run(setting, plan), setting.model.name, setting.options.job_options());
+    const Timeline timeline = timeline_to_run(setting, plan);
+    const std::string& name = setting.model.name;
+    const JobOptions options = setting.options.job_options();
+    job = setting.replayed
+              ? make_job(timeline, name, options, &plan.strategy)
+              : make_job(timeline, {plan.problem, plan.strategy, setting.model.options.costs}, name,
+                         options);
   } catch (const InputError& error) {  // its ranks might wait for each other
     store_round(setting, plan, {JobState::Failed, error.what()}, {});
     return failed_run(error.what());

@@ -28,18 +28,12 @@ void name_devices(Job& job, const Cluster& cluster) {
   }
 }
 
-Job with_rings(Job job, const Program& program, const Strategy& strategy) {
-  const RingOrders orders = ring_orders(program, complete(strategy, *program.cluster));
-  for (RankProgram& rank : job.programs.ranks) order_rings(rank, orders);
-  return job;
-}
-
 }  // namespace
 
 Job make_job(const Timeline& predicted, const PlannedBy& by, const std::string& name,
              const JobOptions& options) {
   std::optional<JobPlan> plan = plan_of_job(by, predicted.options);
-  if (!plan) return with_rings(make_job(predicted, name, options), *predicted.program, by.strategy);
+  if (!plan) return make_job(predicted, name, options, &by.strategy);
   Job job = job_of(predicted, name, options);
   job.plan = std::move(plan);
   job.device_ids = working_devices(*predicted.program);
@@ -47,10 +41,15 @@ Job make_job(const Timeline& predicted, const PlannedBy& by, const std::string& 
   return job;
 }
 
-Job make_job(const Timeline& predicted, const std::string& name, const JobOptions& options) {
+Job make_job(const Timeline& predicted, const std::string& name, const JobOptions& options,
+             const Strategy* strategy) {
   const Program& program = *predicted.program;
   Job job = job_of(predicted, name, options);
   job.programs = rank_programs(program, execution_order(predicted));
+  if (strategy != nullptr) {
+    const RingOrders rings = ring_orders(program, complete(*strategy, *program.cluster));
+    for (RankProgram& rank : job.programs.ranks) order_rings(rank, rings);
+  }
   check_termination(job.programs, name);
   name_devices(job, *program.cluster);
   return job;

@@ -19,8 +19,10 @@ Job make_job(const Timeline& predicted, const PlannedBy& by, const std::string& 
              const JobOptions& options);
 // The same with the programs of all ranks, made here: for times that no plan gives (an engine that
 // replays others than it was planned with), or a plan that cannot travel. Throws InputError when the
-// programs might not end (core/program/rank_program.h); `name`: of the plan.
-Job make_job(const Timeline& predicted, const std::string& name, const JobOptions& options);
+// programs might not end (core/program/rank_program.h); `name`: of the plan. `strategy`: of
+// `predicted`, whose reduction sequences are followed; null: transports reduce as they like.
+Job make_job(const Timeline& predicted, const std::string& name, const JobOptions& options,
+             const Strategy* strategy = nullptr);
 
 // By rank, ascending: the devices that have a task.
 std::vector<DeviceId> devices_of(const Job& job);
