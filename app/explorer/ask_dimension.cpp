@@ -11,6 +11,10 @@
 namespace strato {
 namespace {
 
+// As importers write it.
+constexpr const char* kError =
+    "^(.+?): input \"(.*)\", dimension (\\d+): the symbolic dimension \"(.*)\" is not bound; "
+    "give it with --set-dim";
 constexpr int kUsualExtent = 128, kMostExtent = 1 << 30;
 
 // What was answered so far, kept with the window: "file" and a number for each name.
@@ -34,11 +38,8 @@ ImportOptions import_with(const QVariantMap& answers) {
 }  // namespace
 
 std::optional<UnboundDimension> unbound_dimension(const QString& error) {
-  static const QRegularExpression form(
-      QStringLiteral(
-          "^(.+?): input \"(.*)\", dimension (\\d+): the symbolic dimension \"(.*)\" is not "
-          "bound; give it with --set-dim"),
-      QRegularExpression::DotMatchesEverythingOption);
+  static const QRegularExpression form(QString::fromUtf8(kError),
+                                       QRegularExpression::DotMatchesEverythingOption);
   const QRegularExpressionMatch match = form.match(error);
   if (!match.hasMatch()) return std::nullopt;
   return UnboundDimension{match.captured(1), match.captured(2), match.captured(4),
