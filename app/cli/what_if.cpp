@@ -204,10 +204,11 @@ class Report {
   void curve() {
     const std::string& given = options_.curve;
     const std::string name = given.substr(0, given.find('='));
+    if (name == "devices") return device_curve();
     const auto axis = what_if_axis_from(name);
     if (!axis)
       throw InputError("", "--curve", fmt::format("\"{}\" is no parameter", name),
-                       "one of " + axis_names());
+                       "one of " + axis_names() + ", devices");
     Table table(joined({std::string(name_of(*axis))}, kColumns));
     Json points = Json::array();
     for (const double value : values_of(*axis)) {
@@ -226,20 +227,13 @@ class Report {
     const std::string& given = options_.scaling;
     const std::size_t equals = given.find('=');
     const std::string name = given.substr(0, equals);
-    const std::vector<MachineKind> kinds = machine_kinds(*plan_.problem.cluster);
-    const auto kind = std::ranges::find(kinds, name, &MachineKind::name);
-    if (kind == kinds.end()) {
-      std::vector<std::string> names;
-      for (const MachineKind& each : kinds) names.push_back(each.name);
-      throw InputError("", "--scaling", fmt::format("\"{}\" is no kind of machine", name),
-                       fmt::format("one of {}", fmt::join(names, ", ")));
-    }
+    const MachineKind kind = kind_called(name, "--scaling");
     const std::int64_t most =
         equals == std::string::npos ? 16 : whole_in(given.substr(equals + 1), "--scaling");
     Table table(joined({name, "devices", "scaling", "batch"}, kColumns));
     table.align_left(2);
     Json points = Json::array();
-    for (const ScalingPoint& at : scaling_points(plan_.problem, change_, *kind, most)) {
+    for (const ScalingPoint& at : scaling_points(plan_.problem, change_, kind, most)) {
       Json entry = {{"machines", at.machines}, {"devices", at.devices}};
       for (const bool weak : {false, true}) {
         const ProblemChange& change = weak ? at.weak : at.strong;
@@ -257,6 +251,46 @@ class Report {
     text_ += "\n" + table.text();
   }
 
+  // Step time, efficiency and price over the number of a kind of machines, strong and weak; with a
+  // planner each is planned anew, too.
+  void device_curve() {
+    const auto [kind, most] = machines_of_curve();
+    std::vector<std::string> heads = {kind.name, "devices", "scaling", "batch"};
+    std::vector<std::string> lines = {"", "dp "};
+    if (!options_.replan.empty()) lines.emplace_back("anew ");
+    for (const std::string& line : lines)
+      for (const char* head : {"step time", "efficiency", "$ a million"})
+        heads.push_back(line + head);
+    Table table(heads);
+    table.align_left(2);
+    Json points = Json::array();
+    for (const bool weak : {false, true}) {
+      for (const ScalingPoint& at : scaling_points(plan_.problem, change_, kind, most)) {
+        const ProblemChange& change = weak ? at.weak : at.strong;
+        const WhatIfPoint point = what_if_point(changer_, plan_.strategy, change, simulate_);
+        const std::int64_t batch = change.batch.value_or(plan_.problem.graph->batch());
+        std::vector<std::string> cells = {std::to_string(at.machines), std::to_string(at.devices),
+                                          weak ? "weak" : "strong", std::to_string(batch)};
+        Json entry = json_of(point);
+        entry["machines"] = at.machines;
+        entry["devices"] = at.devices;
+        entry["scaling"] = weak ? "weak" : "strong";
+        entry["batch"] = batch;
+        if (point.problem.empty()) {
+          add_curve_cells(point.strategy, cells);
+          add_curve_cells(point.data_parallel, cells);
+          if (!options_.replan.empty()) add_anew(change, cells, entry);
+        } else {
+          cells.push_back(point.problem);
+        }
+        table.add(std::move(cells));
+        points.push_back(std::move(entry));
+      }
+    }
+    json_["curve"] = {{"over", "devices"}, {"kind", kind.name}, {"points", std::move(points)}};
+    text_ += "\n" + table.text();
+  }
+
   int finish(const Command& command) {
     json_["wall_s"] = command.wall_seconds();
     print(command.json ? json_text(json_) + "\n" : text_);
@@ -264,6 +298,46 @@ class Report {
   }
 
  private:
+  MachineKind kind_called(const std::string& name, const char* option) const {
+    const std::vector<MachineKind> kinds = machine_kinds(*plan_.problem.cluster);
+    const auto kind = std::ranges::find(kinds, name, &MachineKind::name);
+    if (kind != kinds.end()) return *kind;
+    std::vector<std::string> names;
+    for (const MachineKind& each : kinds) names.push_back(each.name);
+    throw InputError("", option, fmt::format("\"{}\" is no kind of machine", name),
+                     fmt::format("one of {}", fmt::join(names, ", ")));
+  }
+
+  // "devices", "devices=v100" or "devices=v100:8": the kind, and the most machines of it.
+  std::pair<MachineKind, std::int64_t> machines_of_curve() const {
+    const std::string& given = options_.curve;
+    const std::size_t equals = given.find('='), colon = given.rfind(':');
+    if (equals == std::string::npos) return {machine_kinds(*plan_.problem.cluster).front(), 16};
+    const bool limited = colon != std::string::npos && colon > equals;
+    const std::string name =
+        given.substr(equals + 1, limited ? colon - equals - 1 : std::string::npos);
+    return {kind_called(name, "--curve"),
+            limited ? whole_in(given.substr(colon + 1), "--curve") : 16};
+  }
+
+  static void add_curve_cells(const StepFigures& figures, std::vector<std::string>& cells) {
+    cells.push_back(time_text(figures.step_time) + (figures.feasible ? "" : " (does not fit)"));
+    cells.push_back(percent_text(figures.efficiency));
+    cells.push_back(figures.per_million_samples ? significant_text(*figures.per_million_samples)
+                                                : "-");
+  }
+
+  // Nothing once it was interrupted.
+  void add_anew(const ProblemChange& change, std::vector<std::string>& cells, Json& entry) {
+    if (interrupt_.requested()) return cells.push_back("-");
+    const ChangedProblem changed = changer_.apply(change);
+    const Strategy anew = planned_anew(changed).strategy;
+    const Problem in_groups = problem_for(changed.problem, anew);
+    const StepFigures figures = figures_of(in_groups, simulate_(in_groups, anew));
+    add_curve_cells(figures, cells);
+    entry["replanned"] = json_of(figures, *changed.problem.cluster);
+  }
+
   // Searches start from the plan as it is.
   PlanResult planned_anew(const ChangedProblem& changed) {
     PlannerOptions options;
@@ -337,7 +411,10 @@ void add_what_if(CLI::App& app, Command& command) {
                   "devices), memory; precision=float16; or a kind of machines and how many "
                   "(v100=3), or which GPUs they have (v100=A100-SXM4-40GB)");
   sub->add_option("--curve", options->curve,
-                  "Also a table over one parameter: NAME, NAME=LOW:HIGH or NAME=LOW:HIGH:POINTS");
+                  "Also a table over one parameter: NAME, NAME=LOW:HIGH or NAME=LOW:HIGH:POINTS; or "
+                  "over the number of devices, strong and weak: devices, devices=KIND or "
+                  "devices=KIND:MOST machines. The plan is carried over to the devices that there "
+                  "are; with --replan it is also planned anew for each number");
   sub->add_option("--scaling", options->scaling,
                   "Also strong and weak scaling over the number of a kind of machines: KIND or "
                   "KIND=MOST");

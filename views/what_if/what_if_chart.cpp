@@ -24,6 +24,22 @@ namespace {
 
 using Figure = WhatIfChart::Figure;
 
+QString title_of(Figure quantity) {
+  switch (quantity) {
+    case Figure::StepTime:
+      return WhatIfChart::tr("Step time (ms)");
+    case Figure::SamplesPerSecond:
+      return WhatIfChart::tr("Samples per second");
+    case Figure::Efficiency:
+      return WhatIfChart::tr("Efficiency (%)");
+    case Figure::Price:
+      return WhatIfChart::tr("US dollars a million samples");
+  }
+  return {};
+}
+
+}  // namespace
+
 QString title_of(WhatIfAxis axis) {
   const auto tr = [](const char* source) { return WhatIfChart::tr(source); };
   switch (axis) {
@@ -43,22 +59,6 @@ QString title_of(WhatIfAxis axis) {
   return {};
 }
 
-QString title_of(Figure quantity) {
-  switch (quantity) {
-    case Figure::StepTime:
-      return WhatIfChart::tr("Step time (ms)");
-    case Figure::SamplesPerSecond:
-      return WhatIfChart::tr("Samples per second");
-    case Figure::Efficiency:
-      return WhatIfChart::tr("Efficiency (%)");
-    case Figure::Price:
-      return WhatIfChart::tr("US dollars a million samples");
-  }
-  return {};
-}
-
-}  // namespace
-
 std::optional<double> figure_in(const StepFigures& figures, Figure quantity) {
   if (figures.step_time <= Nanos(0)) return {};
   switch (quantity) {
@@ -77,18 +77,19 @@ std::optional<double> figure_in(const StepFigures& figures, Figure quantity) {
 struct WhatIfChart::Parts {
   QChart* chart = new QChart;
   QChartView* view = nullptr;
-  QLineSeries *strategy = new QLineSeries, *data_parallel = new QLineSeries;
+  QLineSeries *strategy = new QLineSeries, *data_parallel = new QLineSeries,
+              *anew = new QLineSeries;
   QLineSeries *today = new QLineSeries, *here = new QLineSeries;
   QScatterSeries* too_full = new QScatterSeries;
   QLogValueAxis* x = new QLogValueAxis;
   QValueAxis* y = value_axis({});
 };
 
-WhatIfChart::WhatIfChart(const ProblemWhatIf& what_if, QWidget* parent)
-    : QWidget(parent), what_if_(what_if), parts_(std::make_unique<Parts>()) {
+WhatIfChart::WhatIfChart(QWidget* parent) : QWidget(parent), parts_(std::make_unique<Parts>()) {
   Parts& p = *parts_;
   p.strategy->setName(tr("This strategy"));
   p.data_parallel->setName(tr("Data parallel"));
+  p.anew->setName(tr("Planned anew"));
   p.today->setName(tr("Today"));
   p.here->setName(tr("Chosen"));
   p.too_full->setName(tr("Does not fit"));
@@ -97,18 +98,20 @@ WhatIfChart::WhatIfChart(const ProblemWhatIf& what_if, QWidget* parent)
   p.chart->addAxis(p.x, Qt::AlignBottom);
   p.chart->addAxis(p.y, Qt::AlignLeft);
   for (QXYSeries* series : std::initializer_list<QXYSeries*>{p.today, p.here, p.strategy,
-                                                             p.data_parallel, p.too_full}) {
+                                                             p.data_parallel, p.anew, p.too_full}) {
     p.chart->addSeries(series);
     series->attachAxis(p.x);
     series->attachAxis(p.y);
   }
   p.strategy->setPointsVisible(true);
   p.data_parallel->setPointsVisible(true);
+  p.anew->setPointsVisible(true);
+  p.anew->setVisible(false);
   p.too_full->setMarkerShape(QScatterSeries::MarkerShapeRotatedRectangle);
   p.too_full->setMarkerSize(12);
   p.view = make_chart_view(p.chart, this);
   for (QXYSeries* series :
-       std::initializer_list<QXYSeries*>{p.strategy, p.data_parallel, p.too_full})
+       std::initializer_list<QXYSeries*>{p.strategy, p.data_parallel, p.anew, p.too_full})
     connect(series, &QXYSeries::hovered, this, [this](const QPointF& at, bool inside) {
       if (inside) {
         QToolTip::showText(QCursor::pos(), tip_at(at.x()), parts_->view);
@@ -126,10 +129,11 @@ WhatIfChart::~WhatIfChart() = default;
 
 void WhatIfChart::show_figure(Figure quantity) { figure_ = quantity; }
 
-void WhatIfChart::refresh(double here, double today) {
+void WhatIfChart::show_curve(ChartedCurve shown, double here, double today) {
   Parts& p = *parts_;
-  const WhatIfCurve& curve = what_if_.curve();
-  QList<QPointF> strategy, data_parallel, too_full;
+  curve_ = std::move(shown);
+  const ChartedCurve& curve = curve_;
+  QList<QPointF> strategy, data_parallel, anew, too_full;
   double most = 0;
   for (std::size_t i = 0; i < curve.points.size(); ++i) {
     const WhatIfPoint& point = curve.points[i];
@@ -142,15 +146,18 @@ void WhatIfChart::refresh(double here, double today) {
     };
     add(point.strategy, strategy);
     add(point.data_parallel, data_parallel);
+    if (i < curve.anew.size() && curve.anew[i]) add(*curve.anew[i], anew);
   }
   p.strategy->replace(strategy);
   p.data_parallel->replace(data_parallel);
+  p.anew->replace(anew);
+  p.anew->setVisible(!anew.empty());
   p.too_full->replace(too_full);
   p.too_full->setVisible(!too_full.empty());
   const double high = round_up(std::max(most, 1e-6));
   p.y->setTitleText(title_of(figure_));
   set_range(*p.y, high);
-  p.x->setTitleText(title_of(curve.axis));
+  p.x->setTitleText(curve.title);
   if (!curve.values.empty()) {
     const double low = curve.values.front();
     p.x->setRange(low, std::max(curve.values.back(), low * 1.01));
@@ -161,9 +168,8 @@ void WhatIfChart::refresh(double here, double today) {
   recolour();
 }
 
-// Of the nearest point.
 QString WhatIfChart::tip_at(double value) const {
-  const WhatIfCurve& curve = what_if_.curve();
+  const ChartedCurve& curve = curve_;
   if (value <= 0) return {};
   std::size_t nearest = curve.points.size();
   const auto away = [&](std::size_t i) { return std::abs(std::log(curve.values[i] / value)); };
@@ -182,10 +188,16 @@ QString WhatIfChart::tip_at(double value) const {
                   : QString()) +
                  (figures.feasible ? QString() : tr(", does not fit")));
   };
-  return QStringLiteral("%1 %2\n%3\n%4")
-      .arg(title_of(curve.axis), style::significant(curve.values[nearest]),
-           line(tr("This strategy"), point.strategy),
-           line(tr("Data parallel"), point.data_parallel));
+  QStringList lines;
+  lines << (nearest < curve.names.size()
+                ? curve.names[nearest]
+                : QStringLiteral("%1 %2").arg(curve.title,
+                                              style::significant(curve.values[nearest])));
+  lines << line(tr("This strategy"), point.strategy);
+  if (nearest < curve.anew.size() && curve.anew[nearest])
+    lines << line(tr("Planned anew"), *curve.anew[nearest]);
+  lines << line(tr("Data parallel"), point.data_parallel);
+  return lines.join(QLatin1Char('\n'));
 }
 
 void WhatIfChart::changeEvent(QEvent* event) {
@@ -198,6 +210,7 @@ void WhatIfChart::recolour() {
   const bool dark = style::is_dark(palette());
   p.strategy->setPen(QPen(style::kind_colour(TaskKind::Compute, dark), 2.5));
   p.data_parallel->setPen(QPen(style::muted_text(palette()), 2, Qt::DashLine));
+  p.anew->setPen(QPen(style::kind_colour(TaskKind::AllReduce, dark), 2.5));
   p.today->setPen(QPen(style::muted_text(palette()), 1, Qt::DotLine));
   p.here->setPen(QPen(style::selection(dark), 1.5));
   p.too_full->setColor(style::infeasible(dark));

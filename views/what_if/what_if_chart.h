@@ -1,5 +1,5 @@
-// The curve over one parameter: the strategy and data parallelism, today and the value chosen as
-// lines across, and what does not fit marked.
+// A curve over one parameter, or over the number of machines: the strategy, data parallelism and what
+// was planned anew, today and the value chosen as lines across, and what does not fit marked.
 #pragma once
 
 #include <QWidget>
@@ -10,25 +10,36 @@
 
 namespace strato {
 
+struct ChartedCurve {
+  QString title;               // of what it is over
+  std::vector<double> values;  // ascending
+  std::vector<WhatIfPoint> points;  // by value
+  std::vector<std::optional<StepFigures>> anew;  // by value; empty: nothing was planned anew
+  std::vector<QString> names;  // of the values, for tips; empty: the title and the value
+};
+QString title_of(WhatIfAxis axis);
+
 class WhatIfChart : public QWidget {
   Q_OBJECT
  public:
   enum class Figure { StepTime, SamplesPerSecond, Efficiency, Price };
 
-  explicit WhatIfChart(const ProblemWhatIf& what_if, QWidget* parent = nullptr);
+  explicit WhatIfChart(QWidget* parent = nullptr);
   ~WhatIfChart() override;
   void show_figure(Figure quantity);
-  void refresh(double here, double today);  // values of the parameter: chosen, and as it is
+  // `here` and `today`: values of the parameter, chosen and as it is.
+  void show_curve(ChartedCurve curve, double here, double today);
+  const ChartedCurve& curve() const { return curve_; }
+  QString tip_at(double value) const;  // of the nearest point
 
  protected:
   void changeEvent(QEvent* event) override;
 
  private:
   struct Parts;
-  QString tip_at(double value) const;
   void recolour();
 
-  const ProblemWhatIf& what_if_;
+  ChartedCurve curve_;
   Figure figure_ = Figure::StepTime;
   std::unique_ptr<Parts> parts_;
 };

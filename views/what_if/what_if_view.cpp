@@ -9,8 +9,6 @@
 #include <QLabel>
 #include <QProgressBar>
 #include <QPushButton>
-#include <QScrollArea>
-#include <QScrollBar>
 #include <QSignalBlocker>
 #include <QStandardItemModel>
 #include <QStyledItemDelegate>
@@ -20,9 +18,11 @@
 
 #include "core/cluster/price.h"
 #include "views/models/scaling_model.h"
+#include "views/style/giving_area.h"
 #include "views/style/list_table.h"
 #include "views/style/style.h"
 #include "views/style/text.h"
+#include "views/style/wrap_layout.h"
 #include "views/what_if/figures_table.h"
 #include "views/what_if/what_if_chart.h"
 #include "views/what_if/what_if_form.h"
@@ -44,12 +44,16 @@ class ScalingDelegate : public QStyledItemDelegate {
   }
 };
 
-QHBoxLayout* bar_of(std::initializer_list<QWidget*> widgets) {
-  auto* bar = new QHBoxLayout;
+// Of the list of parameters, behind those of WhatIfAxis.
+constexpr int kStrong = kWhatIfAxes, kWeak = kWhatIfAxes + 1;
+constexpr int kLongestNote = 40;  // characters; the rest is in the tip
+
+// Below each other where they have no room beside each other.
+QLayout* bar_of(std::initializer_list<QWidget*> widgets) {
+  auto* bar = new style::WrapLayout;
   bar->setContentsMargins(2 * style::kGrid, style::kGrid, 2 * style::kGrid, 0);
   bar->setSpacing(2 * style::kGrid);
   for (QWidget* widget : widgets) bar->addWidget(widget);
-  bar->addStretch();
   return bar;
 }
 
@@ -61,18 +65,13 @@ WhatIfView::WhatIfView(Session& session, QWidget* parent, const std::vector<Plug
       session_(session),
       what_if_(session),
       replan_(session, make),
+      scaling_replan_(session, make),
       form_(new WhatIfForm(session, what_if_)),
       figures_(new FiguresTable(this)),
       pages_(new QTabWidget(this)),
       working_(new QProgressBar(this)) {
-  auto* area = new QScrollArea(this);
-  area->setWidget(form_);
-  area->setWidgetResizable(true);
-  area->setFrameShape(QFrame::NoFrame);
-  area->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
-  area->setMinimumWidth(form_->minimumSizeHint().width() +
-                        area->verticalScrollBar()->sizeHint().width());
-  area->setMaximumWidth(340);
+  using Scrolls = style::GivingArea::Scrolls;
+  auto* area = new style::GivingArea(form_, Scrolls::UpAndDown, this);
   pages_->setDocumentMode(true);
   pages_->addTab(build_curve(), tr("Curve"));
   pages_->addTab(build_scaling(), tr("Scaling"));
@@ -85,12 +84,12 @@ WhatIfView::WhatIfView(Session& session, QWidget* parent, const std::vector<Plug
   working_->hide();
   auto* right = new QVBoxLayout;
   right->setSpacing(0);
-  right->addWidget(figures_);
+  right->addWidget(new style::GivingArea(figures_, Scrolls::Sideways, this));
   right->addWidget(
       build_replan(make ? planners : session.plugins().list(PluginKind::Planner)));
   right->addWidget(working_);
   right->addWidget(pages_, 1);
-  pages_->setMinimumWidth(60 * style::kGrid);  // what is wider can be scrolled
+  pages_->setMinimumWidth(std::max(60, 8 * fontMetrics().averageCharWidth()) * style::kGrid);
   auto* row = new QHBoxLayout(this);
   row->setContentsMargins(0, 0, 0, 0);
   row->setSpacing(0);
@@ -103,7 +102,10 @@ WhatIfView::WhatIfView(Session& session, QWidget* parent, const std::vector<Plug
   connect(form_, &WhatIfForm::go_on_wanted, this, &WhatIfView::go_on);
   connect(&what_if_, &ProblemWhatIf::curve_changed, this, &WhatIfView::refresh_curve);
   connect(&what_if_, &ProblemWhatIf::busy_changed, this,
-          [this] { working_->setVisible(what_if_.busy()); });
+          [this] {
+            working_->setVisible(what_if_.busy());
+            refresh_each();
+          });
   take_problem();
 }
 
@@ -112,21 +114,42 @@ QWidget* WhatIfView::build_curve() {
   axis_ = new QComboBox(page);
   axis_->addItems({tr("over the batch"), tr("over the network's bandwidth"),
                    tr("over links in machines"), tr("over latency"), tr("over device speed"),
-                   tr("over device memory")});
+                   tr("over device memory"), tr("over machines, strong"), tr("over machines, weak")});
+  axis_->setItemData(kStrong, tr("The batch stays"), Qt::ToolTipRole);
+  axis_->setItemData(kWeak, tr("The batch grows with the number of devices"), Qt::ToolTipRole);
   axis_->setCurrentIndex(static_cast<int>(what_if_.axis()));
   axis_->setAccessibleName(tr("Parameter of the curve"));
   quantity_ = new QComboBox(page);
   quantity_->addItems(
       {tr("Step time"), tr("Samples per second"), tr("Efficiency"), tr("Price of samples")});
   quantity_->setAccessibleName(tr("Quantity of the curve"));
-  chart_ = new WhatIfChart(what_if_, page);
+  curve_kind_ = new QComboBox(page);
+  curve_kind_->setAccessibleName(tr("Kind of machines of the curve"));
+  each_button_ = new QPushButton(page);
+  each_button_->setToolTip(
+      tr("Plans the problem anew for every number of machines, one after the other in the background, "
+         "with the planner and the time chosen above for each. The line of this strategy is only "
+         "carried over to the devices that there are."));
+  each_note_ = new QLabel(page);
+  each_note_->setTextFormat(Qt::PlainText);
+  chart_ = new WhatIfChart(page);
   auto* column = new QVBoxLayout(page);
   column->setContentsMargins(0, 0, 0, 0);
   column->setSpacing(0);
-  column->addLayout(bar_of({quantity_, axis_}));
+  column->addLayout(bar_of({quantity_, axis_, curve_kind_, each_button_, each_note_}));
   column->addWidget(chart_, 1);
-  connect(axis_, &QComboBox::activated, this,
-          [this](int axis) { what_if_.set_axis(static_cast<WhatIfAxis>(axis)); });
+  connect(axis_, &QComboBox::activated, this, &WhatIfView::choose_axis);
+  connect(curve_kind_, &QComboBox::textActivated, this, [this](const QString& kind) {
+    what_if_.set_kind(kind);
+    kind_->setCurrentText(kind);
+  });
+  connect(&what_if_, &ProblemWhatIf::scaling_changed, this, &WhatIfView::refresh_curve);
+  connect(&scaling_replan_, &ScalingReplan::changed, this, &WhatIfView::refresh_curve);
+  connect(each_button_, &QPushButton::clicked, this, [this] {
+    if (scaling_replan_.running()) return scaling_replan_.stop();
+    scaling_replan_.start(what_if_.scaling(), is_weak(), planner_->currentText(),
+                          seconds_->value());
+  });
   connect(quantity_, &QComboBox::activated, this, [this](int quantity) {
     chart_->show_figure(static_cast<WhatIfChart::Figure>(quantity));
     refresh_curve();
@@ -151,15 +174,20 @@ QWidget* WhatIfView::build_scaling() {
   column->setContentsMargins(0, 0, 0, 0);
   column->addLayout(bar_of({label, kind_}));
   column->addWidget(table_, 1);
-  connect(kind_, &QComboBox::textActivated, &what_if_, &ProblemWhatIf::set_kind);
+  connect(kind_, &QComboBox::textActivated, this, [this](const QString& kind) {
+    what_if_.set_kind(kind);
+    curve_kind_->setCurrentText(kind);
+  });
   return page;
 }
 
 void WhatIfView::take_problem() {
-  const QSignalBlocker blocker(kind_);
-  kind_->clear();
-  for (const MachineKind& kind : what_if_.kinds()) kind_->addItem(text(kind.name));
-  kind_->setCurrentText(what_if_.kind());
+  for (QComboBox* box : {kind_, curve_kind_}) {
+    const QSignalBlocker blocker(box);
+    box->clear();
+    for (const MachineKind& kind : what_if_.kinds()) box->addItem(text(kind.name));
+    box->setCurrentText(what_if_.kind());
+  }
   const auto& problem = session_.snapshot().problem;
   const bool priced = problem && price_of(*problem->cluster);
   constexpr int price = static_cast<int>(WhatIfChart::Figure::Price);
@@ -273,11 +301,68 @@ void WhatIfView::go_on() {
   what_if_.go_on(better);
 }
 
+bool WhatIfView::over_machines() const { return axis_->currentIndex() >= kStrong; }
+bool WhatIfView::is_weak() const { return axis_->currentIndex() == kWeak; }
+
+void WhatIfView::choose_axis(int index) {
+  if (index < kStrong) what_if_.set_axis(static_cast<WhatIfAxis>(index));
+  refresh_curve();
+}
+
 void WhatIfView::refresh_curve() {
+  refresh_each();
   const auto& problem = session_.snapshot().problem;
   if (!problem) return;
-  const WhatIfAxis axis = what_if_.curve().axis;
-  chart_->refresh(value_of(what_if_.change(), axis, *problem), value_of({}, axis, *problem));
+  if (over_machines()) return show_machines();
+  const WhatIfCurve& curve = what_if_.curve();
+  chart_->show_curve({title_of(curve.axis), curve.values, curve.points, {}, {}},
+                     value_of(what_if_.change(), curve.axis, *problem),
+                     value_of({}, curve.axis, *problem));
+}
+
+void WhatIfView::show_machines() {
+  const WhatIfScaling& scaling = what_if_.scaling();
+  ChartedCurve curve;
+  curve.title = tr("Machines of %1").arg(scaling.kind);
+  for (const ScalingRow& row : scaling.rows) {
+    const ReplanFound* anew = scaling_replan_.found(is_weak() ? row.at.weak : row.at.strong);
+    curve.values.push_back(static_cast<double>(row.at.machines));
+    curve.points.push_back(is_weak() ? row.weak : row.strong);
+    curve.anew.push_back(anew ? std::optional(anew->figures) : std::nullopt);
+    curve.names.push_back(tr("%1 machines of %2, %3 devices in all, batch %4")
+                              .arg(row.at.machines)
+                              .arg(scaling.kind)
+                              .arg(row.at.devices)
+                              .arg(is_weak() ? row.weak_batch : row.strong_batch));
+  }
+  const auto& wanted = what_if_.change().cluster.machines;
+  const auto here = wanted.find(scaling.kind.toStdString());
+  const double today = std::max(1.0, static_cast<double>(scaling.today));  // 0: none yet
+  const double chosen = here == wanted.end() ? today : static_cast<double>(here->second);
+  chart_->show_curve(std::move(curve), std::max(1.0, chosen), today);
+}
+
+void WhatIfView::refresh_each() {
+  const bool running = scaling_replan_.running();
+  curve_kind_->setVisible(over_machines() && curve_kind_->count() > 1);
+  each_button_->setVisible(over_machines() || running);
+  each_note_->setVisible(over_machines() || running);
+  each_button_->setText(running ? tr("Stop &Planning") : tr("&Plan Each Anew"));
+  each_button_->setEnabled(running ? !scaling_replan_.stopping()
+                                   : planner_ && planner_->count() > 0 && !what_if_.busy() &&
+                                         !what_if_.scaling().rows.empty());
+  QPalette colours = palette();
+  colours.setColor(QPalette::WindowText, scaling_replan_.problem().isEmpty()
+                                             ? style::muted_text(palette())
+                                             : style::infeasible(style::is_dark(palette())));
+  each_note_->setPalette(colours);
+  const QString note = running ? tr("planning %1 of %2")
+                                     .arg(scaling_replan_.done() + 1)
+                                     .arg(scaling_replan_.wanted())
+                               : scaling_replan_.problem();
+  each_note_->setText(note.size() > kLongestNote ? note.left(kLongestNote - 1) + QChar(0x2026)
+                                                 : note);
+  each_note_->setToolTip(note);
 }
 
 void WhatIfView::showEvent(QShowEvent* event) {

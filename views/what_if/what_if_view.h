@@ -6,6 +6,7 @@
 #include <QWidget>
 
 #include "views/models/problem_what_if.h"
+#include "views/models/scaling_replan.h"
 #include "views/models/what_if_replan.h"
 
 class QComboBox;
@@ -36,6 +37,11 @@ class WhatIfView : public QWidget {
   WhatIfForm& form() { return *form_; }
   FiguresTable& figures() { return *figures_; }
   QTabWidget& pages() { return *pages_; }
+  ScalingReplan& scaling_replan() { return scaling_replan_; }
+  WhatIfChart& chart() { return *chart_; }
+  QComboBox& axis() { return *axis_; }
+  QComboBox& quantity() { return *quantity_; }
+  QPushButton& each_button() { return *each_button_; }
 
  protected:
   void showEvent(QShowEvent* event) override;
@@ -50,6 +56,11 @@ class WhatIfView : public QWidget {
   void take_problem();
   void show_figures();
   void refresh_curve();
+  bool over_machines() const;
+  bool is_weak() const;
+  void show_machines();
+  void refresh_each();
+  void choose_axis(int index);
   void refresh_replan();
   QString replan_text() const;
   // For the change that the form shows; null: none.
@@ -60,11 +71,14 @@ class WhatIfView : public QWidget {
   Session& session_;
   ProblemWhatIf what_if_;
   WhatIfReplan replan_;
+  ScalingReplan scaling_replan_;
   WhatIfForm* form_;
   FiguresTable* figures_;
   QTabWidget* pages_;
   WhatIfChart* chart_ = nullptr;
-  QComboBox *axis_ = nullptr, *quantity_ = nullptr, *kind_ = nullptr;
+  QComboBox *axis_ = nullptr, *quantity_ = nullptr, *kind_ = nullptr, *curve_kind_ = nullptr;
+  QPushButton* each_button_ = nullptr;
+  QLabel* each_note_ = nullptr;
   ScalingModel* scaling_ = nullptr;
   QTableView* table_ = nullptr;
   QProgressBar* working_;

@@ -44,6 +44,30 @@ INSTANTIATE_TEST_SUITE_P(Models, WhatIfBatch,
                          testing::Values("lenet", "vgg19", "inception_v3", "bert_small",
                                          "transformer", "rnnlm", "resnet101"));
 
+TEST(WhatIfCommand, CurveOverDevices) {
+  const TemporaryFolder folder;
+  const std::string plan = plan_of(folder, "lenet", "64");
+  const Json json = what_if(plan, {"network=2", "--curve", "devices=1080ti:4", "--scaling",
+                                   "1080ti=4", "--replan", "dp-allreduce"});
+  const Json& points = json["curve"]["points"];
+  ASSERT_EQ(points.size(), 6u);  // 1, 2, 4: strong, then weak
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    const bool weak = i >= 3;
+    EXPECT_EQ(points[i]["scaling"], weak ? "weak" : "strong");
+    const Json& row = json["scaling"]["points"][i % 3][weak ? "weak" : "strong"];
+    EXPECT_EQ(points[i]["strategy"], row["strategy"]) << i;
+    EXPECT_EQ(points[i]["batch"], row["batch"]);
+    // What it plans anew is data parallelism.
+    EXPECT_EQ(points[i]["replanned"]["step_time_s"], points[i]["data_parallel"]["step_time_s"]);
+  }
+  EXPECT_FALSE(what_if(plan, {"--curve", "devices"})["curve"]["points"][0].contains("replanned"));
+  for (const char* wrong : {"devices=k80", "devices=1080ti:x", "devices=", "gadgets"}) {
+    const CliResult result = run_cli({"what-if", "--plan", plan, "--curve", wrong});
+    EXPECT_EQ(result.status, 2) << wrong;
+    EXPECT_NE(result.err.find("--curve"), std::string::npos) << result.err;
+  }
+}
+
 TEST(WhatIfCommand, ChangesCurvesAndScaling) {
   const TemporaryFolder folder;
   const std::string plan = plan_of(folder, "lenet", "64");

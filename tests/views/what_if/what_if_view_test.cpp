@@ -20,6 +20,7 @@
 #include "views/models/scaling_model.h"
 #include "views/what_if/factor_row.h"
 #include "views/what_if/figures_table.h"
+#include "views/what_if/what_if_chart.h"
 #include "views/what_if/what_if_form.h"
 
 namespace strato {
@@ -413,6 +414,73 @@ TEST_F(WhatIfReplans, AnotherWayOfSimulatingDropsWhatWasFound) {
   EXPECT_FALSE(view.replan().found());
   session_.settle();
   ASSERT_TRUE(idle(view));
+}
+
+// The curve over the number of machines: carried over, and planned anew one by one.
+TEST_F(WhatIfReplans, EachNumberOfMachinesIsPlannedAnew) {
+  WhatIfView view(session_, nullptr, tiny_planners(), tiny_factory(gate_));
+  view.resize(900, 420);
+  view.show();
+  open_lenet();
+  ASSERT_TRUE(idle(view));
+  EXPECT_FALSE(view.each_button().isVisible());
+  QTest::keyClick(&view.axis(), Qt::Key_End);
+  ASSERT_TRUE(view.each_button().isVisible());
+  const auto& rows = view.model().scaling().rows;
+  ASSERT_EQ(view.chart().curve().values.size(), rows.size());
+  EXPECT_EQ(view.chart().curve().points[1].strategy.step_time, rows[1].weak.strategy.step_time);
+  view.planner().setCurrentText(QStringLiteral("dp"));
+  QTest::mouseClick(&view.each_button(), Qt::LeftButton);
+  ASSERT_TRUE(view.scaling_replan().running());
+  EXPECT_EQ(view.scaling_replan().wanted(), rows.size());
+  view.scaling_replan().settle();
+  EXPECT_FALSE(view.scaling_replan().running());
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const ReplanFound* found = view.scaling_replan().found(rows[i].at.weak);
+    ASSERT_TRUE(found) << i;
+    EXPECT_LE(found->figures.step_time, rows[i].weak.strategy.step_time);
+    ASSERT_TRUE(view.chart().curve().anew[i]);
+    EXPECT_EQ(view.chart().curve().anew[i]->step_time, found->figures.step_time);
+    const bool other = rows[i].at.strong != rows[i].at.weak;
+    EXPECT_FALSE(other && view.scaling_replan().found(rows[i].at.strong));
+  }
+  EXPECT_TRUE(view.chart().tip_at(2).contains(QStringLiteral("Planned anew")));
+  EXPECT_TRUE(view.chart().tip_at(2).contains(QStringLiteral("devices in all")));
+  EXPECT_FALSE(view.grab().isNull());
+  open_lenet();  // again
+  session_.settle();
+  EXPECT_FALSE(view.scaling_replan().running());
+  EXPECT_TRUE(failures_.isEmpty());
+}
+
+TEST_F(WhatIfReplans, PlanningEachIsStoppedDroppedAndClosed) {
+  auto view = std::make_unique<WhatIfView>(session_, nullptr, tiny_planners(), tiny_factory(gate_));
+  view->show();
+  open_lenet();
+  ASSERT_TRUE(idle(*view));
+  ScalingReplan& replan = view->scaling_replan();
+  const WhatIfScaling scaling = view->model().scaling();
+  replan.start({}, false, QStringLiteral("dp"), 5);
+  EXPECT_FALSE(replan.running());
+  replan.start(scaling, false, QStringLiteral("waits"), 5);
+  ASSERT_TRUE(replan.running());
+  replan.stop();
+  EXPECT_TRUE(replan.stopping());
+  replan.settle();
+  EXPECT_FALSE(replan.running());
+  EXPECT_LE(replan.done(), 1u);
+  replan.start(scaling, false, QStringLiteral("refuses"), 5);
+  replan.settle();
+  EXPECT_FALSE(replan.problem().isEmpty());
+  EXPECT_EQ(replan.done(), scaling.rows.size());
+  replan.start(scaling, true, QStringLiteral("waits"), 5);
+  Simulation other = session_.simulation();
+  other.order = TaskOrder::Priority;
+  session_.set_simulation(other);
+  EXPECT_FALSE(replan.running());
+  EXPECT_EQ(replan.found(scaling.rows[0].at.weak), nullptr);
+  replan.start(scaling, true, QStringLiteral("waits"), 5);
+  view.reset();  // while it plans
 }
 
 TEST_F(WhatIfReplans, ClosesWhileItPlans) {
