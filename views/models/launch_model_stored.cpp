@@ -150,11 +150,15 @@ void LaunchModel::follow_stored(LaunchRow launch) { open_stored(launch, true); }
 
 void LaunchModel::open_stored(LaunchRow row, bool follow) {
   if (running()) return;
-  session_.ask_workspace(this, [this, row, follow](const Workspace& workspace) -> std::function<void()> {
+  const auto asked_over = session_.snapshot().opened;
+  const bool was_busy = session_.busy();
+  session_.ask_workspace(this, [=, this](const Workspace& workspace) -> std::function<void()> {
     const auto launch = workspace.launch(row);
     if (!launch) return nullptr;
-    return [this, launch = *launch, follow] {
-      if (running()) return;
+    return [=, this, launch = *launch] {
+      // What was begun to be opened since then is what a person wants to see.
+      const bool something_came = session_.busy() && !was_busy;
+      if (running() || something_came || session_.snapshot().opened != asked_over) return;
       session_.show_strategy(launch.strategy, [guard = QPointer<LaunchModel>(this), launch, follow] {
         if (guard) guard->take_opened(launch, follow);
       });

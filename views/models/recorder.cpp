@@ -78,12 +78,21 @@ void Recorder::open(const std::filesystem::path& file) {
 void Recorder::open(const WorkspaceOpening& opening) {
   post([this, opening](State& state) {
     OpenedWorkspace result;
+    const auto told = [this](const auto& attempt) {  // what fails there refuses no workspace
+      try {
+        attempt();
+      } catch (const std::exception& error) {
+        callbacks_.failed(error.what());
+      }
+    };
     auto next = std::make_unique<State>();
     try {
       next->workspace = std::make_unique<Workspace>(opening.file);
-      end_orphaned_runs(*next->workspace);
+      told([&] { end_orphaned_runs(*next->workspace); });
       result.lists = std::make_shared<const WorkspaceLists>(*next->workspace, kListedSettings);
-      if (opening.looks_for_latest) result.latest = latest_to_show(*next->workspace);
+      told([&] {
+        if (opening.looks_for_latest) result.latest = latest_to_show(*next->workspace);
+      });
     } catch (const std::exception& error) {
       result.lists.reset();
       result.error = error.what();

@@ -22,12 +22,13 @@ using Clock = std::chrono::steady_clock;
 class TournamentSender final : public TournamentObserver {
  public:
   TournamentSender(TournamentModel& model, std::uint64_t job, std::size_t planners)
-      : model_(model), job_(job), told_(planners) {}
+      : model_(model), job_(job), told_(planners), courses_(planners) {}
 
   void on_start(std::size_t, std::size_t planner) override {
     send([&model = model_, job = job_, planner] { model.started(job, planner); });
   }
   void on_progress(std::size_t, std::size_t planner, const Progress& progress) override {
+    note(courses_[planner], progress);
     const Clock::time_point now = Clock::now();
     if (now - told_[planner] < std::chrono::milliseconds(100)) return;
     told_[planner] = now;
@@ -36,11 +37,27 @@ class TournamentSender final : public TournamentObserver {
     });
   }
   void on_cell(const TournamentCell& cell, const TournamentProgress& progress) override {
-    send([&model = model_, job = job_, cell = std::make_shared<const TournamentCell>(cell),
-          progress] { model.finished(job, cell, progress); });
+    std::vector<HistoryPoint>& course = courses_[cell.planner];
+    if (cell.has_result()) {
+      HistoryPoint end{cell.result.evaluations, cell.wall_seconds, cell.result.score.step_time.value};
+      if (!course.empty()) {  // planners count in their own ways
+        end.evaluations = std::max(end.evaluations, course.back().evaluations);
+        end.elapsed_seconds = std::max(end.elapsed_seconds, course.back().elapsed_seconds);
+      }
+      course.push_back(end);
+    }
+    send([&model = model_, job = job_, cell = std::make_shared<const TournamentCell>(cell), progress,
+          course = std::move(course)] { model.finished(job, cell, progress, course); });
   }
 
  private:
+  // Each improvement, however fast they follow each other.
+  static void note(std::vector<HistoryPoint>& course, const Progress& progress) {
+    if (!progress.best || !progress.best->feasible) return;
+    const std::int64_t best = progress.best->step_time.value;
+    if (!course.empty() && course.back().best_ns <= best) return;
+    course.push_back({progress.evaluations, progress.elapsed_seconds, best});
+  }
   template <class Function>
   void send(Function function) {
     QMetaObject::invokeMethod(&model_, std::move(function), Qt::QueuedConnection);
@@ -49,6 +66,7 @@ class TournamentSender final : public TournamentObserver {
   TournamentModel& model_;
   const std::uint64_t job_;
   std::vector<Clock::time_point> told_;
+  std::vector<std::vector<HistoryPoint>> courses_;  // by planner
 };
 
 TournamentModel::TournamentModel(Session& session, std::vector<PluginInfo> planners,
@@ -154,9 +172,11 @@ void TournamentModel::progressed(std::uint64_t job, std::size_t planner, const P
 }
 
 void TournamentModel::finished(std::uint64_t job, std::shared_ptr<const TournamentCell> cell,
-                               const TournamentProgress& progress) {
+                               const TournamentProgress& progress,
+                               const std::vector<HistoryPoint>& course) {
   if (job != job_) return;
   Entry& entry = entries_[cell->planner];
+  entry.course = course;
   entry.cell = cell;
   entry.state = cell->has_result() ? RowState::Done : RowState::Refused;
   if (cell->has_result()) {
@@ -277,7 +297,7 @@ void TournamentModel::keep(int row, std::function<void(const QString&)> told) {
   if (!entry.kept.isEmpty()) return told(tr("Kept already, as %1").arg(entry.kept));
   const TournamentCell& cell = *entry.cell;
   const KeptResult result{strato::text(entry.planner), options_,    cell.result, cell.wall_seconds,
-                          cell.seconds_to_best,        cell.stopped};
+                          cell.seconds_to_best,        cell.stopped, entry.course};
   const bool open = session_.keep_result(
       result,
       [this, job = job_, index = order_[static_cast<std::size_t>(row)], told](const QString& name) {

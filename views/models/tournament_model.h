@@ -91,6 +91,7 @@ class TournamentModel : public QAbstractTableModel {
     QElapsedTimer since;  // it began
     QString kept;         // "heft #3"
     Strategy strategy;    // complete
+    std::vector<HistoryPoint> course;  // its best while it ran, and its end
   };
 
   const Entry& at(int row) const { return entries_[order_[static_cast<std::size_t>(row)]]; }
@@ -100,7 +101,7 @@ class TournamentModel : public QAbstractTableModel {
   void started(std::uint64_t job, std::size_t planner);
   void progressed(std::uint64_t job, std::size_t planner, const Progress& progress);
   void finished(std::uint64_t job, std::shared_ptr<const TournamentCell> cell,
-                const TournamentProgress& progress);
+                const TournamentProgress& progress, const std::vector<HistoryPoint>& course);
   void ended(std::uint64_t job, const QString& error);
   void match_order(const Strategy& strategy);
   void settle_row(std::size_t entry);

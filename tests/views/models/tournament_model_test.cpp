@@ -237,6 +237,32 @@ TEST_F(TournamentTable, ShowsAndKeepsStrategiesWithGroupsOfTheirOwn) {
   EXPECT_TRUE(failures_.isEmpty()) << failures_.join('\n').toStdString();
 }
 
+// What the chart of runs draws.
+TEST_F(TournamentTable, KeepsTheWholeCourseOfAPlanner) {
+  open_workspace();
+  open_lenet();
+  TournamentModel model(session_, session_.plugins().list(PluginKind::Planner),
+                        [this](std::string_view name) { return session_.plugins().planner(name); });
+  PlannerOptions options;
+  options.iterations = 60;
+  model.run({"mcmc"}, options);
+  ASSERT_TRUE(wait_until([&] { return !model.running(); }));
+  ASSERT_EQ(model.state(0), TournamentModel::RowState::Done);
+  QString told;
+  model.keep(0, [&](const QString& text) { told = text; });
+  ASSERT_TRUE(wait_until([&] { return !told.isEmpty(); }));
+  session_.settle();
+  ASSERT_EQ(session_.workspace()->runs().size(), 1u);
+  const StoredRun& run = session_.workspace()->runs().front();
+  const std::vector<HistoryPoint> course = stored().history(run.id);
+  ASSERT_GE(course.size(), 2u);  // where it began to be better, and the end
+  for (std::size_t i = 1; i < course.size(); ++i) {
+    EXPECT_GE(course[i].evaluations, course[i - 1].evaluations);
+    EXPECT_GE(course[i].elapsed_seconds, course[i - 1].elapsed_seconds);
+  }
+  EXPECT_EQ(course.back().best_ns, run.best_ns);
+}
+
 TEST_F(TournamentTable, KeepsAResultBesideARunningSearch) {
   open_workspace();
   open_lenet();

@@ -53,9 +53,9 @@ class SlowDiskTest : public ::testing::Test {
         }));
   }
 
-  void edit(int count, const char* label) {
+  void edit(int count, const char* label, int device = 1) {
     for (int i = 0; i < count; ++i) {
-      session_.decide({GroupId(static_cast<std::size_t>(i))}, decision_on_device(DeviceId(1)),
+      session_.decide({GroupId(static_cast<std::size_t>(i))}, decision_on_device(DeviceId(static_cast<std::size_t>(device))),
                       QStringLiteral("%1 %2").arg(QString::fromUtf8(label)).arg(i));
       QCoreApplication::processEvents();
     }
@@ -107,7 +107,7 @@ TEST_F(SlowDiskTest, TheWindowNeverWaitsForIt) {
   judge(watchdog, "another workspace and back");
   EXPECT_EQ(session_.workspace()->annotations().size(), 1u);
 
-  edit(3, "last word");
+  edit(3, "last word", 0);  // what was not there before
   window_->close();
   ASSERT_TRUE(run_until([&] { return !window_->isVisible(); }));
   judge(watchdog, "edited and closed");
