@@ -16,6 +16,7 @@
 #include "core/base/file.h"
 #include "core/base/json.h"
 #include "core/program/rank_program.h"
+#include "core/program/ring_order.h"
 #include "tests/plugins/engines/rank/by_hand.h"
 #include "tests/plugins/engines/rank/net_problem.h"
 #include "tests/plugins/engines/rank/small_nets.h"
@@ -58,9 +59,12 @@ Job random_job(const std::shared_ptr<const Graph>& graph, Random& random,
   for (;;) {
     const RandomProblem problem = problem_of(graph, random, cluster_of(2 + random.below(7)));
     Lowering lowering(problem.graph, problem.grouping, problem.cluster, problem.cost);
-    const Program program = lowering.lower(strategy(problem, random));
+    const Strategy chosen = complete(strategy(problem, random), *problem.cluster);
+    const Program program = lowering.lower(chosen);
     Job job;
     job.programs = rank_programs(program, random_order(program, random));
+    const RingOrders rings = ring_orders(program, chosen);
+    for (RankProgram& rank : job.programs.ranks) order_rings(rank, rings);
     if (job.programs.ranks.size() < 2) continue;
     job.graph = job.programs.graph;
     job.name = "equivalence";
