@@ -11,7 +11,7 @@ inline void need_gui_application() {
   static char* arguments[] = {name, nullptr};
   if (qGuiApp) return;
   qputenv("QT_QPA_PLATFORM", "offscreen");
-  static QApplication application(count, arguments);
+  new QApplication(count, arguments);  // lives until the end: statics of Qt go before it would
 }
 
 }  // namespace strato
