@@ -37,7 +37,8 @@ TEST_F(Faults, ARankWithAnotherSecretIsRefused) {
 TEST_F(Faults, AJobOfAnotherVersionIsNamed) {
   stage_job(folder.path(), job);
   std::string description = read_file(folder / "job.json");
-  description.replace(description.find("\"version\": 1"), 12, "\"version\": 9");
+  const std::string own = "\"version\": " + std::to_string(Job::kVersion);
+  description.replace(description.find(own), own.size(), "\"version\": 9");
   write_file(folder / "job.json", description);
   expect_problem(*launcher->launch(request()), "rank ", "version");
 }
