@@ -114,6 +114,7 @@ void Recorder::problem(const ModelSource& model, const ClusterSource& cluster,
   post([this, given = RecordedProblem{model, cluster, problem}](State& state) {
     state.former.reset();
     state.offered.reset();
+    if (state.problem == given.problem) return;  // with the run that is under way
     take_problem(state, given);
   });
 }

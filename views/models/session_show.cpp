@@ -35,6 +35,8 @@ void Session::show_history(const LoadedProblem& loaded) {
 }
 
 void Session::show_same_problem(const LoadedProblem& loaded) {
+  // Perhaps from another workspace, where it is stored from now on.
+  state_->recorder.problem(loaded.model, loaded.cluster, loaded.prepared.problem);
   state_->outcomes.put({loaded.strategy.digest(), loaded.simulation}, loaded.outcome);
   state_->baselines[loaded.simulation] = loaded.baseline;
   const Simulation before = simulation_;
