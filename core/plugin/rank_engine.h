@@ -98,7 +98,7 @@ class Transport {
   virtual std::unique_ptr<Pending> send(int to, std::uint32_t tag, std::span<std::byte> bytes) = 0;
   virtual std::unique_ptr<Pending> receive(int from, std::uint32_t tag,
                                            std::span<std::byte> bytes) = 0;
-  // Members are ranks, ascending, this one among them.
+  // Members are ranks, this one among them: ascending, or in a ring's order, to be gone around.
   virtual std::unique_ptr<Pending> all_reduce(std::span<const int> members, std::uint32_t tag,
                                               DataType type,
                                               std::vector<std::span<std::byte>> values) = 0;

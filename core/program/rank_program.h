@@ -119,7 +119,7 @@ struct RankProgram {
   // row = instruction; earlier instructions that end before it starts, ascending: of the other
   // stream, and of communication also of its own.
   Rows<std::uint32_t> waits;
-  Rows<DeviceId> members;  // row = instruction; of collectives, ascending
+  Rows<DeviceId> members;  // row = instruction; of collectives, ascending or in a ring's order
   // row = instruction; of AllGather and ReduceScatter, one more than members: member i's piece is
   // [cuts[i], cuts[i + 1]), of the batch, or along the axis of that piece.
   Rows<std::int32_t> cuts;

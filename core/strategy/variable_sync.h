@@ -69,8 +69,8 @@ struct SyncPart {
   std::vector<DeviceId> stations;  // Ps only: transfer destinations, ascending, at most one a machine
   std::int32_t merge_group = -1;   // AllReduce only; -1: on its own, or in the strategy's buckets
   // AllReduce only: the reduction sequence, every replica once, in the order of the ring. Empty: the
-  // order that suits the network best, as the cost model knows it. It is what the simulation counts;
-  // a transport that reduces in its own order makes the same sums.
+  // order that suits the network best, as the cost model knows it. The simulation counts it, and
+  // transports that can go around it (NCCL chooses its own rings; the sums are the same).
   std::vector<DeviceId> sequence;
   friend bool operator==(const SyncPart&, const SyncPart&) = default;
 };
