@@ -42,7 +42,8 @@ void write_own(const CheckpointRank& rank, const fs::path& folder) {
   write_file(rank_file(folder, rank.rank), out);
 }
 
-// Puts the ranks' pieces together, one tensor at a time.
+// Puts the ranks' pieces together, one tensor at a time. They are the parts of one division of it:
+// equal, or apart. What overlaps others in another way does not count as there.
 class Merger {
  public:
   Merger(const Graph& graph, const fs::path& folder)
@@ -71,7 +72,8 @@ class Merger {
  private:
   struct Partial {
     std::string bytes;
-    std::vector<std::pair<std::int32_t, std::int32_t>> there;
+    std::vector<Piece> there;  // those that overlap no other
+    std::size_t count = 0;     // bytes of them
   };
 
   void add(TensorId id, const Piece& piece, std::string_view elements) {
@@ -83,8 +85,11 @@ class Merger {
     Partial& partial = partial_[id];
     partial.bytes.resize(static_cast<std::size_t>(tensor.bytes().value));
     slice.put(elements, partial.bytes);
-    partial.there.emplace_back(piece.begin, piece.end);
-    if (covers(partial, slice.extent())) write(id, std::string(std::move(partial.bytes)));
+    const auto overlaps = [&](const Piece& other) { return overlap(other, piece); };
+    if (std::ranges::any_of(partial.there, overlaps)) return;
+    partial.there.push_back(piece);
+    partial.count += slice.bytes();
+    if (partial.count == partial.bytes.size()) write(id, std::string(std::move(partial.bytes)));
   }
 
   // Of a gradient that is under way.
@@ -92,16 +97,6 @@ class Merger {
     const Tensor& tensor = graph_.tensor(id);
     writer_.add({name_under_way(tensor, piece), tensor.type, tensor.shape}, "under way",
                 [elements](const PutPart& put) { put(elements); });
-  }
-
-  static bool covers(Partial& partial, std::int32_t extent) {
-    std::sort(partial.there.begin(), partial.there.end());
-    std::int32_t end = 0;
-    for (const auto& [begin, until] : partial.there) {
-      if (begin > end) return false;
-      end = std::max(end, until);
-    }
-    return end >= extent;
   }
 
   void write(TensorId id, std::string_view elements) {

@@ -38,11 +38,9 @@ struct Scratch {
       rest = rest.subspan(layout.bytes(i));
     }
   }
-  // Of one piece; the others are empty.
-  Scratch(const CutLayout& layout, std::size_t piece, const ValueMemory& values)
-      : memory(values.scratch(layout.bytes(piece))), pieces(layout.count()) {
-    pieces[piece] = Bytespan(memory.get(), layout.bytes(piece));
-  }
+  // Of one piece.
+  Scratch(std::size_t bytes, const ValueMemory& values)
+      : memory(values.scratch(bytes)), pieces{Bytespan(memory.get(), bytes)} {}
 };
 
 class Scratched final : public Operation {
@@ -155,18 +153,16 @@ std::unique_ptr<Operation> Communicator::move_slice(std::size_t index, ValueId v
                    : transport_.receive(rank_of(what.peer), tag_of(what), bytes);
     });
   };
-  if (slice->layout().contiguous())
-    return std::make_unique<Plain>(begin(slice->layout().part(whole, SliceLayout::kMiddle)));
-  auto scratch = std::make_unique<Scratch>(slice->layout(), SliceLayout::kMiddle, memory_);
-  const Bytespan bytes = scratch->pieces[SliceLayout::kMiddle];
-  if (sends) slice->layout().take(whole, SliceLayout::kMiddle, bytes, row_copy());
+  if (slice->contiguous()) return std::make_unique<Plain>(begin(slice->part(whole)));
+  auto scratch = std::make_unique<Scratch>(slice->bytes(), memory_);
+  const Bytespan bytes = scratch->pieces.front();
+  if (sends) slice->take(whole, bytes, row_copy());
   auto pending = begin(bytes);
-  return std::make_unique<Scratched>(std::move(scratch), std::move(pending),
-                                     [sends, slice, whole, copy = row_copy()](const Scratch& done) {
-                                       if (!sends)
-                                         slice->layout().put(done.pieces[SliceLayout::kMiddle],
-                                                             SliceLayout::kMiddle, whole, copy);
-                                     });
+  return std::make_unique<Scratched>(
+      std::move(scratch), std::move(pending),
+      [sends, slice, whole, copy = row_copy()](const Scratch& done) {
+        if (!sends) slice->put(done.pieces.front(), whole, copy);
+      });
 }
 
 std::unique_ptr<Operation> Communicator::send(std::size_t index) {

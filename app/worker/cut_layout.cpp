@@ -1,5 +1,7 @@
 #include "app/worker/cut_layout.h"
 
+#include <utility>
+
 #include "core/base/error.h"
 
 namespace strato::worker {
@@ -62,19 +64,67 @@ void CutLayout::put(std::span<const std::byte> in, std::size_t piece, std::span<
   copy({whole.data() + offset(piece), pitch(), in.data(), size, size, runs_});
 }
 
-SliceLayout::SliceLayout(const Tensor& tensor, const Piece& slice)
-    : cuts_{0, slice.begin, slice.end,
-            static_cast<std::int32_t>(tensor.shape[static_cast<std::size_t>(slice.axis)])},
-      layout_(tensor, slice, cuts_, static_cast<std::size_t>(tensor.bytes().value)) {}
+// The rows of a block have the innermost range that is cut; the range cut before it, and the axes
+// between, count them.
+SliceLayout::SliceLayout(const Tensor& tensor, const Piece& slice) {
+  const std::vector<AxisRange> ranges = ranges_of(slice);
+  CHECK(slice.form == Piece::Form::Slice && !ranges.empty(),
+        "tensor " + tensor.name + " is not made of slices");
+  const auto inner = static_cast<std::size_t>(ranges.back().axis);
+  const auto outer = ranges.size() > 1 ? static_cast<std::size_t>(ranges[ranges.size() - 2].axis) : 0;
+  whole_ = static_cast<std::size_t>(tensor.bytes().value);
+  std::size_t stride = whole_;  // bytes of one index of the axis before
+  blocks_ = {0};
+  for (std::size_t axis = 0; axis <= inner; ++axis) {
+    const auto extent = static_cast<std::int32_t>(tensor.shape[axis]);
+    CHECK(extent > 0 && stride % static_cast<std::size_t>(extent) == 0, "a slice of nothing");
+    stride /= static_cast<std::size_t>(extent);
+    AxisRange each{static_cast<std::int8_t>(axis), 0, extent};
+    for (const AxisRange& range : ranges)
+      if (range.axis == each.axis) each = range;
+    const auto count = static_cast<std::size_t>(each.end - each.begin);
+    if (axis == inner) {
+      pitch_ = stride * static_cast<std::size_t>(extent);
+      width_ = stride * count;
+    } else if (axis >= outer) {
+      rows_ *= count;
+    }
+    std::vector<std::size_t> begins;
+    const std::size_t apart = axis < outer ? count : 1;
+    for (const std::size_t block : blocks_)
+      for (std::size_t i = 0; i < apart; ++i)
+        begins.push_back(block + stride * (static_cast<std::size_t>(each.begin) + i));
+    blocks_ = std::move(begins);
+  }
+}
+
+std::span<std::byte> SliceLayout::part(std::span<std::byte> whole) const {
+  CHECK(contiguous(), "the slice has gaps");
+  return whole.subspan(blocks_.front(), width_);
+}
+
+void SliceLayout::take(std::span<const std::byte> whole, std::span<std::byte> out,
+                       const CutLayout::Copy& copy) const {
+  CHECK(whole.size() == whole_ && out.size() == bytes(), "a slice has another size than its value");
+  for (std::size_t i = 0; i < blocks_.size(); ++i)
+    copy({out.data() + i * rows_ * width_, width_, whole.data() + blocks_[i], pitch_, width_, rows_});
+}
+
+void SliceLayout::put(std::span<const std::byte> in, std::span<std::byte> whole,
+                      const CutLayout::Copy& copy) const {
+  CHECK(whole.size() == whole_ && in.size() == bytes(), "a slice has another size than its value");
+  for (std::size_t i = 0; i < blocks_.size(); ++i)
+    copy({whole.data() + blocks_[i], pitch_, in.data() + i * rows_ * width_, width_, width_, rows_});
+}
 
 std::string SliceLayout::take(std::string_view whole) const {
-  std::string slice(layout_.bytes(1), '\0');
-  layout_.take(std::as_bytes(std::span(whole)), 1, std::as_writable_bytes(std::span(slice)));
+  std::string slice(bytes(), '\0');
+  take(std::as_bytes(std::span(whole)), std::as_writable_bytes(std::span(slice)));
   return slice;
 }
 
 void SliceLayout::put(std::string_view slice, std::string& whole) const {
-  layout_.put(std::as_bytes(std::span(slice)), 1, std::as_writable_bytes(std::span(whole)));
+  put(std::as_bytes(std::span(slice)), std::as_writable_bytes(std::span(whole)));
 }
 
 }  // namespace strato::worker

@@ -1,15 +1,15 @@
 // How the pieces of an all-gather or a reduce-scatter lie in the value that they make up: piece i is
 // the units [cuts[i], cuts[i + 1]) of every run, so that it has gaps wherever there is more than one
-// run.
+// run. And how a slice lies in its tensor.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "app/worker/value_memory.h"
 #include "core/graph/graph.h"
@@ -46,22 +46,27 @@ class CutLayout {
   std::size_t runs_ = 1, unit_ = 0;  // unit: bytes of one sample, or of one element along the axis
 };
 
-// Of `slice` in a whole tensor: the middle one of three pieces.
+// Where a slice lies in its whole tensor: blocks of rows of one width, with gaps between. Along one
+// axis it is one block.
 class SliceLayout {
  public:
   SliceLayout(const Tensor& tensor, const Piece& slice);
-  SliceLayout(const SliceLayout&) = delete;  // the layout looks at our cuts
-  SliceLayout& operator=(const SliceLayout&) = delete;
 
-  static constexpr std::size_t kMiddle = 1;
-  const CutLayout& layout() const { return layout_; }
-  std::int32_t extent() const { return cuts_.back(); }  // of the tensor along the slice's axis
+  std::size_t bytes() const { return blocks_.size() * rows_ * width_; }
+  bool contiguous() const { return blocks_.size() == 1 && rows_ == 1; }
+  // The slice where it lies in `whole`; only when contiguous().
+  std::span<std::byte> part(std::span<std::byte> whole) const;
+  void take(std::span<const std::byte> whole, std::span<std::byte> out,
+            const CutLayout::Copy& copy = copy_on_host) const;
+  void put(std::span<const std::byte> in, std::span<std::byte> whole,
+           const CutLayout::Copy& copy = copy_on_host) const;
   std::string take(std::string_view whole) const;
   void put(std::string_view slice, std::string& whole) const;
 
  private:
-  std::array<std::int32_t, 4> cuts_;
-  CutLayout layout_;
+  std::vector<std::size_t> blocks_;                // where each begins, in bytes
+  std::size_t rows_ = 1, width_ = 0, pitch_ = 0;  // of a block; bytes
+  std::size_t whole_ = 0;                          // bytes of the tensor
 };
 
 }  // namespace strato::worker

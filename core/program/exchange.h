@@ -85,9 +85,10 @@ class Exchange {
   // known along which of its axes it is divided.
   void stand_in_parts(TensorId output, int axis);
   Bytes bytes_of(TensorId tensor, const AxisSlice& slice) const;
-  // Bytes of a tensor without producer are resident on the device from now on: all of them, or a
-  // slice, which was not kept there yet.
-  void keep(TensorId tensor, DeviceId device, const AxisSlice& slice);
+  // Bytes of a tensor without producer are resident on the device from now on: all of them, or as
+  // many, which were not kept there yet.
+  void keep(TensorId tensor, DeviceId device);
+  void keep_some(TensorId tensor, DeviceId device, Bytes bytes);
   // Bytes of a gradient stay on the device from step to step.
   void carry(TensorId gradient, DeviceId device, Bytes bytes) {
     carried_[{device, gradient}] += bytes;

@@ -189,11 +189,12 @@ void Exchange::list_resident_slice(TensorId tensor, DeviceId device) const {
     program_->residents.push_back({tensor, device, bytes_of(tensor, found->second)});
 }
 
-void Exchange::keep(TensorId tensor, DeviceId device, const AxisSlice& slice) {
-  if (slice.axis < 0)
-    resident_[cell(tensor, device)].add(0, tables_.batch);
-  else
-    kept_[{device, tensor}] += bytes_of(tensor, slice);
+void Exchange::keep(TensorId tensor, DeviceId device) {
+  resident_[cell(tensor, device)].add(0, tables_.batch);
+}
+
+void Exchange::keep_some(TensorId tensor, DeviceId device, Bytes bytes) {
+  kept_[{device, tensor}] += bytes;
 }
 
 const Instance* Exchange::local_slice(TensorId tensor, DeviceId device,

@@ -50,6 +50,7 @@ void LowerState::start(Program& into) {
   into.writes.clear();
   into.reads.clear();
   into.buffers.clear();
+  into.more_cuts.clear();
   emitter.start(into);
   exchange.start(into);
   variables.start(into);

@@ -44,6 +44,14 @@ std::string Program::resource_name(ResourceId resource) const {
          (resource.index() % 2 == 0 ? " compute" : " comm");
 }
 
+std::vector<AxisRange> Program::ranges_of(const Task& task) const {
+  std::vector<AxisRange> ranges{
+      {task.axis, task.first_sample, task.first_sample + task.samples}};
+  for (const AxisRange& range : more_cuts_of(task))
+    if (range.axis >= 0) ranges.push_back(range);
+  return ranges;
+}
+
 std::string Program::task_name(TaskId id) const {
   const Task& task = tasks[id];
   if (const std::size_t gradients = gradient_count(*this, id); gradients > 1)
@@ -56,9 +64,8 @@ std::string Program::task_name(TaskId id) const {
   if (task.device.valid() && (!is_communication(task.kind) || task.target.valid()))
     name += " @" + cluster->device(task.device).name;
   if (task.target.valid()) name += ">" + cluster->device(task.target).name;
-  if (task.axis >= 0)
-    name += " axis " + std::to_string(task.axis);
-  if (task.axis >= 0 || task.samples != graph->batch())
+  if (task.axis >= 0) return name + " " + describe(ranges_of(task));
+  if (task.samples != graph->batch())
     name += " [" + std::to_string(task.first_sample) + "," +
             std::to_string(task.first_sample + task.samples) + ")";
   return name;

@@ -8,6 +8,7 @@
 //   buffers:   one tensor instance on one device (whole, a slice of the batch, or a partial sum)
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -36,6 +37,10 @@ inline bool is_communication(TaskKind kind) {
          kind != TaskKind::Sum && kind != TaskKind::Update;
 }
 
+// The ranges beyond the first of what is cut along several axes, ascending by axis after the first's;
+// those that are not there have no axis, and come last.
+using MoreCuts = std::array<AxisRange, kMostCutAxes - 1>;
+
 struct Task {
   TaskKind kind = TaskKind::Compute;
   // What first_sample and samples count: -1 samples of the batch, else elements along this axis, of the
@@ -51,6 +56,9 @@ struct Task {
   Nanos duration;       // from the cost model that it was lowered with
   Nanos latency;        // of communication: the part of the duration that needs no bandwidth
   std::int32_t priority = 0;  // smaller runs first
+  // Of a part of a variable that is divided along several axes: `axis` is the first of them, and this
+  // the place of the others' ranges in Program::more_cuts; -1: there are none.
+  std::int32_t more_cuts = -1;
 
   // A part of a split op has the whole batch.
   std::int64_t samples_of(std::int64_t batch) const { return axis < 0 ? samples : batch; }
@@ -106,7 +114,13 @@ struct Program {
   Rows<BufferId> reads;        // row = task; a buffer is released when its last reader ends
   IdVector<BufferId, Buffer> buffers;
   std::vector<Resident> residents;  // ascending by (device, tensor), unique
+  std::vector<MoreCuts> more_cuts;
 
+  MoreCuts more_cuts_of(const Task& task) const {
+    return task.more_cuts < 0 ? MoreCuts() : more_cuts[static_cast<std::size_t>(task.more_cuts)];
+  }
+  // Of a task with an axis, ascending.
+  std::vector<AxisRange> ranges_of(const Task& task) const;
   std::size_t resource_count() const;
   ResourceId compute_stream(DeviceId device) const { return ResourceId(2 * device.index()); }
   ResourceId communication_stream(DeviceId device) const { return ResourceId(2 * device.index() + 1); }

@@ -69,8 +69,7 @@ void RankBuilder::list_kept_slices() {
       const TensorId parameter = graph_.op(task.op).inputs.front();
       const Resident* here = resident(parameter, task.device);
       if (here && here->bytes >= graph_.tensor(parameter).bytes()) continue;
-      kept_[{task.device, parameter}].push_back(
-          slice(parameter, task.axis, task.first_sample, task.first_sample + task.samples));
+      kept_[{task.device, parameter}].push_back(slice_of(parameter, task));
     }
 }
 
@@ -189,7 +188,15 @@ Piece RankBuilder::slice(TensorId tensor, int axis, std::int32_t begin, std::int
 
 Piece RankBuilder::of_task(TensorId tensor) const {
   const std::int32_t begin = task_->first_sample, end = begin + task_->samples;
-  return task_->axis < 0 ? samples(tensor, begin, end) : slice(tensor, task_->axis, begin, end);
+  return task_->axis < 0 ? samples(tensor, begin, end) : slice_of(tensor, *task_);
+}
+
+Piece RankBuilder::slice_of(TensorId tensor, const Task& task) const {
+  Piece piece =
+      slice(tensor, task.axis, task.first_sample, task.first_sample + task.samples);
+  piece.more = program_.more_cuts_of(task);
+  expect(task.more_cuts < 0 || piece.form == Form::Slice, tensor, "it is all of its first axis");
+  return piece;
 }
 
 Piece RankBuilder::kept(TensorId tensor, DeviceId device, const Piece& otherwise) const {
@@ -209,29 +216,48 @@ Piece RankBuilder::output_piece(const Op& op, std::size_t output) const {
   return slice(tensor, axis, task_->first_sample, task_->first_sample + task_->samples);
 }
 
-// By input. One that a part reads in two ways is needed as a whole.
+// By input of an op that is split along this axis: the axis that it is cut along; -1: it is whole. One
+// that a part reads in two ways is needed as a whole.
+std::vector<int> RankBuilder::input_axes(const Op& op, int axis) const {
+  const std::vector<SplitAxis> axes = split_axes(graph_, task_->op);
+  const auto split = std::ranges::find(axes, axis, &SplitAxis::axis);
+  expect(split != axes.end(), op.inputs.front(), "its op has no such axis");
+  std::vector<int> result = split->inputs;
+  for (std::size_t i = 0; i < op.inputs.size(); ++i)
+    for (std::size_t j = 0; j < op.inputs.size(); ++j)
+      if (op.inputs[j] == op.inputs[i] && split->inputs[j] != split->inputs[i]) result[i] = -1;
+  return result;
+}
+
 std::vector<Piece> RankBuilder::input_pieces(const Op& op) const {
   std::vector<Piece> result(op.inputs.size());
   const std::int32_t begin = task_->first_sample, end = begin + task_->samples;
-  std::vector<SplitAxis> axes;
-  if (task_->axis >= 0) axes = split_axes(graph_, task_->op);
-  const auto split = std::find_if(axes.begin(), axes.end(), [&](const SplitAxis& candidate) {
-    return candidate.axis == task_->axis;
-  });
-  expect(task_->axis < 0 || split != axes.end(), op.inputs.front(), "its op has no such axis");
+  std::vector<int> axes;
+  if (task_->axis >= 0) axes = input_axes(op, task_->axis);
   for (std::size_t i = 0; i < op.inputs.size(); ++i) {
     const TensorId input = op.inputs[i];
     if (!input.valid()) continue;
-    if (task_->axis < 0) {
+    if (task_->axis < 0)
       result[i] = samples(input, begin, end);
-      continue;
-    }
-    int axis = split->inputs[i];
-    for (std::size_t j = 0; j < op.inputs.size(); ++j)
-      if (op.inputs[j] == input && split->inputs[j] != axis) axis = -1;
-    if (axis >= 0) result[i] = slice(input, axis, begin, end);
+    else if (axes[i] >= 0)
+      result[i] = slice(input, axes[i], begin, end);
   }
+  if (task_->more_cuts >= 0) cut_more(op, result);
   return result;
+}
+
+// An update's inputs are cut alike, or not at all.
+void RankBuilder::cut_more(const Op& op, std::vector<Piece>& pieces) const {
+  const MoreCuts more = program_.more_cuts_of(*task_);
+  for (const AxisRange& range : more) {
+    if (range.axis < 0) continue;
+    const std::vector<int> axes = input_axes(op, range.axis);
+    for (std::size_t i = 0; i < pieces.size(); ++i)
+      expect(!op.inputs[i].valid() || axes[i] == (pieces[i].axis < 0 ? -1 : range.axis),
+             op.inputs[i], "its axes are not those of what its op updates");
+  }
+  for (Piece& piece : pieces)
+    if (piece.axis >= 0) piece.more = more;
 }
 
 // Of a piece along an axis; -1: along the batch.

@@ -54,10 +54,13 @@ class RankBuilder {
   bool is_trained(TensorId tensor) const;
   Piece samples(TensorId tensor, std::int32_t begin, std::int32_t end) const;
   Piece slice(TensorId tensor, int axis, std::int32_t begin, std::int32_t end) const;
+  Piece slice_of(TensorId tensor, const Task& task) const;  // what it says of a tensor like its own
   Piece of_task(TensorId tensor) const;  // what the task says of its tensor
   Piece kept(TensorId tensor, DeviceId device, const Piece& otherwise) const;
   Piece output_piece(const Op& op, std::size_t output) const;
   std::vector<Piece> input_pieces(const Op& op) const;
+  std::vector<int> input_axes(const Op& op, int axis) const;
+  void cut_more(const Op& op, std::vector<Piece>& pieces) const;
   Range range_of(TensorId tensor, const Piece& piece, int axis) const;
   void expect_tiles(TensorId tensor, std::vector<Range> ranges, Range whole) const;
 

@@ -4,15 +4,6 @@
 #include <numeric>
 
 namespace strato {
-namespace {
-
-// Slices along different axes always meet.
-bool overlap(const Piece& a, const Piece& b) {
-  return a.axis != b.axis || (a.begin < b.end && b.begin < a.end);
-}
-
-}  // namespace
-
 ValueId RankDraft::add_value(const Value& value) {
   const ValueId id = values_.next_id();
   values_.push_back({value, ValueId(), kNone});

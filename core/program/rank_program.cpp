@@ -31,12 +31,30 @@ std::string describe(const Piece& piece) {
       return "samples " + range(piece.begin, piece.end);
     case Piece::Form::Partial:
       return "the sum over samples " + range(piece.begin, piece.end) +
-             (piece.axis < 0 ? "" : " of axis " + std::to_string(piece.axis) + " " +
-                                        range(piece.from, piece.until));
+             (piece.axis < 0 ? "" : " of " + describe(ranges_of(piece)));
     case Piece::Form::Slice:
-      return "axis " + std::to_string(piece.axis) + " " + range(piece.begin, piece.end);
+      return describe(ranges_of(piece));
   }
   return "whole";
+}
+
+std::vector<AxisRange> ranges_of(const Piece& piece) {
+  std::vector<AxisRange> ranges;
+  if (piece.axis < 0) return ranges;
+  const bool of_sum = piece.form == Piece::Form::Partial;
+  ranges.push_back({piece.axis, of_sum ? piece.from : piece.begin, of_sum ? piece.until : piece.end});
+  for (const AxisRange& range : piece.more)
+    if (range.axis >= 0) ranges.push_back(range);
+  return ranges;
+}
+
+// What is cut along different axes always meets.
+bool overlap(const Piece& a, const Piece& b) {
+  for (const AxisRange& one : ranges_of(a))
+    for (const AxisRange& other : ranges_of(b))
+      if (one.axis == other.axis && (one.end <= other.begin || other.end <= one.begin))
+        return false;
+  return true;
 }
 
 Shape shape_of(const Tensor& tensor, const Piece& piece, std::int64_t batch) {
@@ -44,11 +62,9 @@ Shape shape_of(const Tensor& tensor, const Piece& piece, std::int64_t batch) {
   if (piece.form == Piece::Form::Samples && tensor.batch.kind == BatchKind::Batched) {
     std::int64_t& extent = shape[static_cast<std::size_t>(tensor.batch.axis)];
     extent = extent / batch * (piece.end - piece.begin);
-  } else if (piece.form == Piece::Form::Slice) {
-    shape[static_cast<std::size_t>(piece.axis)] = piece.end - piece.begin;
-  } else if (piece.form == Piece::Form::Partial && piece.axis >= 0) {
-    shape[static_cast<std::size_t>(piece.axis)] = piece.until - piece.from;
   }
+  for (const AxisRange& range : ranges_of(piece))
+    shape[static_cast<std::size_t>(range.axis)] = range.end - range.begin;
   return shape;
 }
 

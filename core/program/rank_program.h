@@ -35,14 +35,21 @@ struct Piece {
     Whole,
     Samples,  // [begin, end) of the batch
     Partial,  // the sum over samples [begin, end) only; the ranks' values add up
-    Slice,    // [begin, end) along `axis`, of every sample
+    Slice,    // [begin, end) along `axis`, of every sample, and just `more` along other axes
   } form = Form::Whole;
   std::int8_t axis = -1;
   std::int32_t begin = 0, end = 0;
-  std::int32_t from = 0, until = 0;  // of Partial with an axis: just [from, until) along it
+  std::int32_t from = 0, until = 0;  // of Partial with an axis: just [from, until) along it, and `more`
+  MoreCuts more{};                   // of what has an axis
   friend bool operator==(const Piece&, const Piece&) = default;
 };
-std::string describe(const Piece& piece);  // "whole", "samples [0,8)", "axis 1 [0,32)"
+// "whole", "samples [0,8)", "axis 1 [0,32)", "axes 0,1 [0,4)x[0,8)"
+std::string describe(const Piece& piece);
+
+// Just which ranges it holds, ascending by axis; none: all of every axis but the batch.
+std::vector<AxisRange> ranges_of(const Piece& piece);
+// Have they elements in common? Of slices of one tensor, or partial sums of the same samples.
+bool overlap(const Piece& a, const Piece& b);
 
 // The shape of a piece of a tensor of a graph with this batch, and what it takes without padding.
 Shape shape_of(const Tensor& tensor, const Piece& piece, std::int64_t batch);
@@ -106,7 +113,7 @@ struct Instruction {
 };
 
 struct RankProgram {
-  static constexpr int kVersion = 2;
+  static constexpr int kVersion = 3;
 
   int rank = 0;
   DeviceId device;

@@ -18,6 +18,11 @@ constexpr ByteReader::Words kWords{"the rank's program", "stage the job again"};
 void write_piece(ByteWriter& out, const Piece& piece) {
   out.number(piece.form).number(piece.axis).number(piece.begin).number(piece.end);
   out.number(piece.from).number(piece.until);
+  std::uint8_t more = 0;
+  for (const AxisRange& range : piece.more) more += range.axis >= 0;
+  out.number(more);
+  for (std::size_t i = 0; i < more; ++i)
+    out.number(piece.more[i].axis).number(piece.more[i].begin).number(piece.more[i].end);
 }
 
 void write_instruction(ByteWriter& out, const Instruction& what) {
@@ -45,8 +50,8 @@ class RankReader {
     RankProgram program;
     program.rank = in_.number<std::int32_t>();
     program.device = id<DeviceId>();
-    for (std::size_t left = in_.count(28); left > 0; --left) program.values.push_back(value());
-    for (std::size_t left = in_.count(68); left > 0; --left) read_instruction(program);
+    for (std::size_t left = in_.count(29); left > 0; --left) program.values.push_back(value());
+    for (std::size_t left = in_.count(69); left > 0; --left) read_instruction(program);
     if (!in_.at_end()) in_.damaged("bytes are left over");
     return program;
   }
@@ -67,6 +72,15 @@ class RankReader {
     result.end = in_.number<std::int32_t>();
     result.from = in_.number<std::int32_t>();
     result.until = in_.number<std::int32_t>();
+    const auto more = in_.number<std::uint8_t>();
+    if (more > result.more.size()) in_.damaged("a piece is cut along too many axes");
+    for (std::size_t i = 0; i < more; ++i) {
+      AxisRange& range = result.more[i];
+      range.axis = in_.number<std::int8_t>();
+      range.begin = in_.number<std::int32_t>();
+      range.end = in_.number<std::int32_t>();
+      if (range.axis < 0) in_.damaged("a piece is cut along no axis");
+    }
     return result;
   }
 

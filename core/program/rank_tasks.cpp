@@ -25,7 +25,7 @@ void RankBuilder::compute() {
   what.op = task_->op;
   const std::int32_t begin = task_->first_sample, end = begin + task_->samples;
   if (task_->axis >= 0)
-    what.piece = {Form::Slice, task_->axis, begin, end};
+    what.piece = {Form::Slice, task_->axis, begin, end, 0, 0, program_.more_cuts_of(*task_)};
   else if (task_->samples != batch_)
     what.piece = {Form::Samples, -1, begin, end};
   const std::vector<Piece> pieces = input_pieces(op);
@@ -78,6 +78,8 @@ void RankBuilder::split() {
          "it is cut along another axis than what it is cut from");
   expect(source.form != Form::Slice || source.axis == axis, tensor,
          "it is cut along another axis than what it is cut from");
+  expect(source.more == MoreCuts() || source.more == what.piece.more, tensor,
+         "it is cut along other axes than what it is cut from");
   const Range all =
       of_sum && source.axis < 0 ? range_of(tensor, {}, axis) : range_of(tensor, source, axis);
   const Range part = range_of(tensor, what.piece, axis);
@@ -102,13 +104,14 @@ Piece RankBuilder::part_of_sum(const Piece& sum) const {
   part.axis = task_->axis;
   part.from = along.begin;
   part.until = along.end;
+  part.more = program_.more_cuts_of(*task_);
   return part;
 }
 
 // What terms like this one, of all samples, add up to.
 Piece RankBuilder::whole_sum(const Piece& term) const {
   if (term.axis < 0) return {};
-  return {Form::Slice, term.axis, term.from, term.until};
+  return {Form::Slice, term.axis, term.from, term.until, 0, 0, term.more};
 }
 
 // In their order; what no buffer holds is resident.
@@ -132,7 +135,7 @@ std::vector<RankBuilder::Part> RankBuilder::concat_parts(const Instruction& what
   };
   for (const Piece& piece : pieces) {
     expect(piece.form == (axis < 0 ? Form::Samples : Form::Slice) && piece.axis == axis &&
-               piece.begin >= next,
+               piece.more == MoreCuts() && piece.begin >= next,
            tensor, "its pieces overlap or are of another kind");
     fill(piece.begin);
     add(piece);
@@ -211,7 +214,8 @@ void RankBuilder::transfer() {
   what.piece = cuts ? of_task(tensor) : there;
   const Range said{task_->first_sample, task_->first_sample + task_->samples};
   const bool fits = buffers.size() <= 1 && range_of(tensor, what.piece, task_->axis) == said &&
-                    (what.piece.form != Form::Slice || what.piece.axis == task_->axis);
+                    (what.piece.form != Form::Slice || what.piece.axis == task_->axis) &&
+                    what.piece.more == program_.more_cuts_of(*task_);
   if (!fits) fail(tensor, "\"" + describe(what.piece) + "\" is there, not what is to be sent");
   what.peer = task_->target;
   const ValueId from =
@@ -311,7 +315,7 @@ void RankBuilder::all_gather() {
   std::vector<Range> ranges;
   for (const Piece& piece : pieces) {
     expect(piece.form == (task_->axis < 0 ? Form::Samples : Form::Slice) &&
-               piece.axis == task_->axis && piece.begin == cuts.back(),
+               piece.axis == task_->axis && piece.more == MoreCuts() && piece.begin == cuts.back(),
            tensor, "a member's piece of it is of another kind or out of order");
     ranges.push_back({piece.begin, piece.end});
     cuts.push_back(piece.end);

@@ -54,14 +54,14 @@ class Validator {
     const Tensor& tensor = graph_.tensor(value.tensor);
     const Piece& piece = value.piece;
     const bool batched = tensor.batch.kind == BatchKind::Batched;
-    bool fits = piece.axis == -1 && piece.begin >= 0 && piece.begin < piece.end &&
+    bool fits = piece.axis == -1 && piece.more == MoreCuts() && piece.begin >= 0 && piece.begin < piece.end &&
                 piece.end <= graph_.batch();
     if (piece.form == Form::Whole) fits = piece == Piece();
     if (piece.form == Form::Partial && piece.axis >= 0)
       fits = piece.begin >= 0 && piece.begin < piece.end && piece.end <= graph_.batch() &&
-             is_range(tensor, piece.axis, piece.from, piece.until);
+             is_cut_of(tensor, piece);
     if (piece.form == Form::Samples) fits = fits && batched;
-    if (piece.form == Form::Slice) fits = is_range(tensor, piece.axis, piece.begin, piece.end);
+    if (piece.form == Form::Slice) fits = is_cut_of(tensor, piece);
     expect(fits, "values", "a piece is not one of its tensor");
     const bool records = has_records(value);
     expect(value.record_count >= 0 && (value.record_count > 0) == records &&
@@ -82,9 +82,18 @@ class Validator {
     });
   }
 
-  static bool is_range(const Tensor& tensor, int axis, std::int32_t begin, std::int32_t end) {
-    return axis >= 0 && static_cast<std::size_t>(axis) < tensor.shape.size() && begin >= 0 &&
-           begin < end && end <= tensor.shape[static_cast<std::size_t>(axis)];
+  // Are the ranges of what is cut along an axis there, ascending by axis?
+  static bool is_cut_of(const Tensor& tensor, const Piece& piece) {
+    int last = -1;
+    for (const AxisRange& range : ranges_of(piece)) {
+      const bool fits = range.axis > last &&
+                        static_cast<std::size_t>(range.axis) < tensor.shape.size() &&
+                        range.begin >= 0 && range.begin < range.end &&
+                        range.end <= tensor.shape[static_cast<std::size_t>(range.axis)];
+      if (!fits) return false;
+      last = range.axis;
+    }
+    return last >= 0;
   }
   static bool has_records(const Value& value) {
     return is_gathered(value.encoding);
@@ -110,7 +119,8 @@ class Validator {
     const Piece& piece = what().piece;
     expect(piece.axis >= -1 && piece.begin >= 0 && piece.begin <= piece.end &&
                (piece.form == Form::Slice || (piece.form == Form::Partial && piece.axis >= 0)) ==
-                   (piece.axis >= 0),
+                   (piece.axis >= 0) &&
+               (piece.axis >= 0 || piece.more == MoreCuts()),
            "its piece is out of range");
     if (piece.form == Form::Samples || piece.form == Form::Partial)
       expect(piece.begin < piece.end && piece.end <= graph_.batch(), "its piece is out of range");
@@ -163,6 +173,9 @@ class Validator {
            "its op is of another kind");
     expect(reads.size() == op.inputs.size() && writes.size() == (update ? 0 : op.outputs.size()),
            "its values do not fit");
+    expect(what().piece.more == MoreCuts() ||
+               (update && is_cut_of(graph_.tensor(op.inputs.front()), what().piece)),
+           "its piece is out of range");
     for (std::size_t i = 0; i < reads.size(); ++i)
       expect(tensor(reads[i]) == op.inputs[i] || (view && i > 0 && !reads[i].valid()),
              "it reads something else than its op");
@@ -200,8 +213,7 @@ class Validator {
   void check_transfer(const Value& moved) const {
     const Tensor& tensor = graph_.tensor(moved.tensor);
     expect(!moves_slice(what(), moved) ||
-               (moved.resident &&
-                is_range(tensor, what().piece.axis, what().piece.begin, what().piece.end)),
+               (moved.resident && is_cut_of(tensor, what().piece)),
            "it moves a slice that its value does not have");
   }
 
@@ -231,11 +243,17 @@ class Validator {
   static bool is_within(const Piece& part, const Piece& all) {
     if (all.form == Form::Whole) return part.form != Form::Partial;
     if (all.form != part.form) return false;
-    if (all.form == Form::Partial)
-      return part.begin == all.begin && part.end == all.end &&
-             (all.axis < 0 ||
-              (all.axis == part.axis && all.from <= part.from && part.until <= all.until));
-    return all.axis == part.axis && all.begin <= part.begin && part.end <= all.end;
+    if (all.form == Form::Samples) return all.begin <= part.begin && part.end <= all.end;
+    return (all.form == Form::Slice || (part.begin == all.begin && part.end == all.end)) &&
+           are_within(ranges_of(part), ranges_of(all));
+  }
+
+  static bool are_within(const std::vector<AxisRange>& part, const std::vector<AxisRange>& all) {
+    return std::ranges::all_of(all, [&](const AxisRange& outer) {
+      return std::ranges::any_of(part, [&](const AxisRange& inner) {
+        return inner.axis == outer.axis && outer.begin <= inner.begin && inner.end <= outer.end;
+      });
+    });
   }
 
   // A part lies within what it is cut from, or made of.
@@ -247,6 +265,8 @@ class Validator {
       const Piece& all = what().kind == Kind::Split ? program_.values[id].piece : made;
       expect(is_within(part, all), "a part is not one of the whole");
       if (what().kind == Kind::Split) continue;
+      expect(part.axis == made.axis || made.axis < 0, "its parts are along another axis");
+      expect(part.more == made.more, "its parts are cut along several axes");
       expect(part.begin == next, "its parts leave a gap");
       next = part.end;
     }
@@ -261,7 +281,8 @@ class Validator {
     if (has_records(value(whole))) return check_slots(whole, value(program_.reads[at_].front()));
     const Piece& part =
         program_.values[(gathers ? program_.reads : program_.writes)[at_].front()].piece;
-    expect(part.form == Form::Slice || part.form == Form::Samples, "its part is all of it");
+    expect((part.form == Form::Slice || part.form == Form::Samples) && part.more == MoreCuts(),
+           "its part is all of it, or cut along several axes");
     const Shape& shape = graph_.tensor(tensor(whole)).shape;
     const std::int64_t extent =
         part.form == Form::Slice ? shape[static_cast<std::size_t>(part.axis)] : graph_.batch();

@@ -7,10 +7,11 @@
 namespace strato {
 namespace {
 
-void set_axis(Task& task, const AxisSlice& slice) {
-  task.axis = static_cast<std::int8_t>(slice.axis);
-  task.first_sample = slice.begin;
-  task.samples = slice.end - slice.begin;
+void set_ranges(Task& task, const AxisRange& first, std::int32_t more_cuts) {
+  task.axis = first.axis;
+  task.first_sample = first.begin;
+  task.samples = first.end - first.begin;
+  task.more_cuts = more_cuts;
 }
 
 }  // namespace
@@ -31,7 +32,7 @@ void VariableExchange::lower(OpId update) {
 }
 
 VariableExchange::Part VariableExchange::part_of(const VariableSync& variable,
-                                                 std::size_t index) const {
+                                                 std::size_t index) {
   const Op& op = tables_.graph->op(variable.update);
   const Tensor& parameter = tables_.graph->tensor(op.inputs[0]);
   Part part;
@@ -41,21 +42,21 @@ VariableExchange::Part VariableExchange::part_of(const VariableSync& variable,
   part.sync = &variable.parts[index];
   part.index = index;
   part.staleness = variable.staleness;
-  const auto parts = static_cast<std::int64_t>(variable.parts.size());
-  if (parts == 1) {
-    part.shape = part_shape(parameter, 0, 0, parameter.shape.empty() ? 1 : parameter.shape[0]);
-    part.bytes = tables_.tensors[part.gradient].bytes;
-    return part;
+  part.ranges = part_ranges(variable, parameter.shape, index);
+  part.shape = part_shape(parameter, part.ranges);
+  part.bytes = is_cut(part) ? bytes_of(part, part.gradient) : tables_.tensors[part.gradient].bytes;
+  if (part.ranges.size() > 1) {
+    part.more_cuts = static_cast<std::int32_t>(program_->more_cuts.size());
+    std::copy(part.ranges.begin() + 1, part.ranges.end(),
+              program_->more_cuts.emplace_back().begin());
   }
-  const std::int64_t extent = parameter.shape[static_cast<std::size_t>(variable.axis)];
-  const auto begin = [&](std::size_t i) {  // larger parts first
-    const auto at = static_cast<std::int64_t>(i);
-    return static_cast<std::int32_t>(extent / parts * at + std::min(at, extent % parts));
-  };
-  part.slice = {variable.axis, begin(index), begin(index + 1), static_cast<std::int32_t>(extent)};
-  part.shape = part_shape(parameter, variable.axis, part.slice.begin, part.slice.end);
-  part.bytes = exchange_.bytes_of(part.gradient, part.slice);
   return part;
+}
+
+// Of a tensor as large as the variable.
+Bytes VariableExchange::bytes_of(const Part& part, TensorId tensor) const {
+  const std::int64_t element = size_of(tables_.graph->tensor(tensor).type);
+  return Bytes(std::max<std::int64_t>(1, part.shape.elements * element));
 }
 
 Task VariableExchange::task_of(TaskKind kind, const Part& part, DeviceId device) const {
@@ -67,7 +68,7 @@ Task VariableExchange::task_of(TaskKind kind, const Part& part, DeviceId device)
   task.samples = tables_.batch;
   task.bytes = part.bytes;
   task.priority = exchange_.priority(part.update);
-  if (is_cut(part)) set_axis(task, part.slice);
+  if (is_cut(part)) set_ranges(task, part.ranges.front(), part.more_cuts);
   return task;
 }
 
@@ -167,23 +168,29 @@ TaskId VariableExchange::update(const Part& part, DeviceId device, const Term& g
   task.bytes = Bytes(0);
   task.duration = all;
   if (is_cut(part)) {
-    const auto scaled = static_cast<__int128>(all.value) * task.samples + part.slice.extent - 1;
-    task.duration = std::max(Nanos(static_cast<std::int64_t>(scaled / part.slice.extent)),
+    const std::int64_t elements =
+        std::max<std::int64_t>(1, tables_.graph->tensor(part.parameter).elements());
+    const auto scaled = static_cast<__int128>(all.value) * part.shape.elements + elements - 1;
+    task.duration = std::max(Nanos(static_cast<std::int64_t>(scaled / elements)),
                              std::min(all, tables_.cost->local_move(gpu, Bytes(1))));
   }
-  if (!placement_.homes(part.update).has(device))
-    exchange_.keep(part.parameter, device, part.slice);
-  for (const TensorId input : tables_.inputs(part.update)) {
-    if (input == part.parameter || input == part.gradient) continue;
-    const bool alike =
-        tables_.graph->tensor(input).shape == tables_.graph->tensor(part.parameter).shape;
-    exchange_.keep(input, device, alike ? part.slice : AxisSlice());
-  }
+  if (!placement_.homes(part.update).has(device)) keep_part(part, part.parameter, device);
+  for (const TensorId input : tables_.inputs(part.update))
+    if (input != part.parameter && input != part.gradient) keep_part(part, input, device);
   const std::int32_t slot = tables_.tensors[part.parameter].slot;
   emitter_.read(gradient.at);
   emitter_.read_parameter(slot, device);
   emitter_.overwrite(slot, device);
   return emitter_.commit_compute(task);
+}
+
+// Of a tensor without producer that the update has: just the part, where it is as large as the
+// variable.
+void VariableExchange::keep_part(const Part& part, TensorId tensor, DeviceId device) {
+  const auto& shape = tables_.graph->tensor(tensor).shape;
+  if (is_cut(part) && shape == tables_.graph->tensor(part.parameter).shape)
+    return exchange_.keep_some(tensor, device, bytes_of(part, tensor));
+  exchange_.keep(tensor, device);
 }
 
 }  // namespace strato

@@ -27,8 +27,9 @@
 // cent more than one after the other; links that are shared fairly carry both.
 //
 // Every replica keeps the whole parameter. A server that is no replica keeps its slices; optimizer
-// state stands where its slice is updated. Slices are tasks with an axis, as those of split ops;
-// one part alone is the whole, with no axis.
+// state stands where its slice is updated. Slices are tasks with an axis, as those of split ops, and
+// with more of them where the variable is divided along several; one part alone is the whole, with
+// no axis.
 #pragma once
 
 #include <map>
@@ -60,11 +61,12 @@ class VariableExchange {
     const SyncPart* sync = nullptr;
     std::size_t index = 0;
     int staleness = 0;
-    AxisSlice slice;  // no axis: all of it
+    std::vector<AxisRange> ranges;  // none: all of it
+    std::int32_t more_cuts = -1;    // Task::more_cuts
     PartShape shape;
     Bytes bytes;  // as it is
   };
-  Part part_of(const VariableSync& variable, std::size_t index) const;
+  Part part_of(const VariableSync& variable, std::size_t index);
   std::span<const Shard> replicas(const Part& part) const {
     return placement_.homes(part.update).shards;
   }
@@ -75,9 +77,10 @@ class VariableExchange {
   };
   Task task_of(TaskKind kind, const Part& part, DeviceId device) const;
   Bytes encoded(const Part& part, const Instance& samples) const;
+  Bytes bytes_of(const Part& part, TensorId tensor) const;
   Bytes bytes_of(const Part& part, const Term& term) const;
   Term partial(const Part& part, std::size_t replica) const;
-  bool is_cut(const Part& part) const { return part.slice.axis >= 0; }
+  bool is_cut(const Part& part) const { return !part.ranges.empty(); }
 
   // Each adds one task, or none where there is nothing to do.
   Term cut(const Part& part, std::size_t replica, Encoding encoding, bool fresh = false);
@@ -86,10 +89,11 @@ class VariableExchange {
   Term split(const Part& part, const Instance& from, Bytes read, Encoding encoding);
   Term add_up(const Part& part, DeviceId device, std::span<const Term> terms);
   TaskId update(const Part& part, DeviceId device, const Term& gradient);
+  void keep_part(const Part& part, TensorId tensor, DeviceId device);
 
   // AllReduce (variable_reduction.cpp).
   void reduce(const Part& part);
-  std::vector<Part> merged_with(const Part& part) const;
+  std::vector<Part> merged_with(const Part& part);
   void all_reduce(std::span<const Part> parts);
   void all_gather(const Part& part);
   CollectiveCost collective_cost(Collective kind, const Part& part, Bytes bytes);

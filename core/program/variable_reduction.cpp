@@ -16,7 +16,7 @@ void VariableExchange::reduce(const Part& part) {
 }
 
 // Itself, and those of its merge group on the same devices: in the order of the variables.
-std::vector<VariableExchange::Part> VariableExchange::merged_with(const Part& part) const {
+std::vector<VariableExchange::Part> VariableExchange::merged_with(const Part& part) {
   if (part.sync->merge_group < 0) return {part};
   const auto is_same = [](const Shard& a, const Shard& b) { return a.device == b.device; };
   std::vector<Part> parts;
@@ -64,6 +64,7 @@ void VariableExchange::all_reduce(std::span<const Part> parts) {
   }
   if (parts.size() > 1) {
     task.axis = -1;
+    task.more_cuts = -1;
     task.first_sample = 0;
     task.samples = tables_.batch;
   }

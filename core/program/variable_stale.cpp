@@ -17,7 +17,7 @@ Instance VariableExchange::carried(const Part& part, const Instance& made) const
 // When nothing reads any more what was kept before.
 void VariableExchange::keep_gradients(const Part& first) {
   Part whole = first;
-  whole.slice = {};
+  whole.ranges.clear();
   for (std::size_t i = 0; i < replicas(whole).size(); ++i) {
     const Instance& made = exchange_.instance(exchange_.first_output(whole.gradient) + i);
     for (const TaskId reader : readers_[made.device]) emitter_.depend(reader);

@@ -68,6 +68,7 @@ class Verifier {
     CHECK(task.first_sample >= 0 && task.samples > 0 &&
               (task.axis >= 0 || task.first_sample + task.samples <= program_.graph->batch()),
           at(id) + " works outside the batch");
+    check_ranges(id, task);
     const bool computes = task.kind == TaskKind::Compute || task.kind == TaskKind::Update;
     CHECK(!computes || (task.op.valid() && task.op.index() < program_.graph->op_count()),
           at(id) + " has no op");
@@ -83,6 +84,24 @@ class Verifier {
     if (task.kind == TaskKind::AllReduce) check_sum(id, task);
     if (task.kind == TaskKind::ReduceScatter) check_scatter(id, task);
     if (task.kind == TaskKind::AllGather) check_gather(id, task);
+  }
+
+  // Of what is cut along several axes.
+  void check_ranges(TaskId id, const Task& task) const {
+    if (task.more_cuts < 0) return;
+    CHECK(task.axis >= 0 && static_cast<std::size_t>(task.more_cuts) < program_.more_cuts.size(),
+          at(id) + " is cut along axes that are not there");
+    const bool updates = task.kind == TaskKind::Update;
+    const TensorId of = updates ? program_.graph->op(task.op).inputs.front() : task.tensor;
+    const Shape& shape = program_.graph->tensor(of).shape;
+    int last = -1;
+    for (const AxisRange& range : program_.ranges_of(task)) {
+      CHECK(range.axis > last && static_cast<std::size_t>(range.axis) < shape.size() &&
+                range.begin >= 0 && range.begin < range.end &&
+                range.end <= shape[static_cast<std::size_t>(range.axis)],
+            at(id) + " is cut where its tensor is not");
+      last = range.axis;
+    }
   }
 
   void check_resources(TaskId id, const Task& task) {

@@ -32,8 +32,7 @@ class BufferNames {
     const Tensor& tensor = program.graph->tensor(buffer.tensor);
     std::string name = tensor.name;
     if (writer.axis >= 0)
-      name += " axis " + std::to_string(writer.axis) + " [" + std::to_string(writer.first_sample) +
-              "," + std::to_string(writer.first_sample + writer.samples) + ")";
+      name += " " + strato::describe(program.ranges_of(writer));
     if (tensor.batch.kind == BatchKind::Partial && writer.samples_of(program.graph->batch()) != program.graph->batch())
       name += " partial";
     if (writer.axis < 0 && writer.samples != program.graph->batch() && tensor.batch.kind != BatchKind::Whole)

@@ -20,7 +20,8 @@
 // whole batch (sufficient factor broadcasting). "splits" are ops that several devices compute
 // together, each a slice along the axis (counted from 0; of an update: the parameter's) in
 // proportion to its weight. "variables" are parameters that are synchronised in another way than
-// their groups say (variable_sync.h): equal parts along the axis (0 unless it is there), each with
+// their groups say (variable_sync.h): equal parts along the axis (0 unless it is there), or as many
+// along each axis as "partition" says in its place ([2, 3]: six, row by row), each with
 // "sync" ("ps" with its "server", or "allreduce"), and where it is not the default "encoding"
 // ("none", "sparse-rows", "half", "top-k", "sufficient-factors", "low-rank"), of ps "stations", of
 // allreduce "merge_group" and "sequence"; a variable may have a "staleness" (0, see there). "order"
@@ -79,6 +80,7 @@ struct NamedVariable {
   int axis = 0;
   std::vector<NamedPart> parts;
   int staleness = 0;
+  std::vector<std::int32_t> partition{};  // VariableSync::partition
   friend bool operator==(const NamedVariable&, const NamedVariable&) = default;
 };
 

@@ -34,6 +34,7 @@ class VariableCheck {
                 "count axes from 0");
       if (variable.parts.empty())
         fail_at(place(variable), "has no part", "give at least one, or leave the variable out");
+      check_partition(variable);
       check_staleness(variable);
       for (std::size_t i = 0; i < variable.parts.size(); ++i) check_part(variable, i);
     }
@@ -60,6 +61,28 @@ class VariableCheck {
         fail_at(list, fmt::format("have op number {} out of order", op.value()), "sort them by op");
       last = op;
     }
+  }
+
+  void check_partition(const VariableSync& variable) const {
+    if (variable.partition.empty()) return;
+    const auto there = static_cast<std::int64_t>(variable.parts.size());
+    for (const std::int32_t along : variable.partition)
+      if (along < 1)
+        fail_at(place(variable), fmt::format("has {} parts along an axis", along),
+                "give 1 where it is not divided");
+    if (const std::int64_t parts = part_count(variable.partition); parts != there)
+      fail_at(place(variable),
+              fmt::format("has {} part{}, its partition {} makes {}", there, there == 1 ? "" : "s",
+                          fmt::join(variable.partition, "x"), parts),
+              "give as many parts as the partition makes, row by row");
+    if (variable.axis != 0)
+      fail_at(place(variable),
+              fmt::format("has a partition along several axes, and axis {} as well", variable.axis),
+              "leave one of them out");
+    if (divided_axes(variable).size() > kMostCutAxes)
+      fail_at(place(variable),
+              fmt::format("is divided along {} axes", divided_axes(variable).size()),
+              "divide it along at most four");
   }
 
   void check_staleness(const VariableSync& variable) const {
@@ -224,6 +247,25 @@ void check_encodings(const VariableSync& variable, const Tensor& tensor, const G
             "send it as it is, or take half or top-k");
 }
 
+void check_division(const VariableSync& variable, const Tensor& tensor, const std::string& place) {
+  const int last = std::max(variable.axis, static_cast<int>(variable.partition.size()) - 1);
+  const bool whole = last == 0 && variable.parts.size() == 1;  // also of a scalar
+  if (!whole && static_cast<std::size_t>(last) >= tensor.shape.size())
+    fail_at(place,
+            fmt::format("is divided along axis {}, \"{}\" has {} axes", last, tensor.name,
+                        tensor.shape.size()),
+            "choose one of its axes, counted from 0");
+  for (const AxisParts& divided : divided_axes(variable)) {
+    const std::int64_t extent = tensor.shape[static_cast<std::size_t>(divided.axis)];
+    if (divided.parts > extent)
+      fail_at(place,
+              fmt::format("has {} parts{}, axis {} of \"{}\" has an extent of {}", divided.parts,
+                          variable.partition.empty() ? "" : " along an axis", divided.axis,
+                          tensor.name, extent),
+              "give at most one part for each index");
+  }
+}
+
 std::string describe_part(const SyncPart& part, const Cluster& cluster) {
   const auto names = [&](const std::vector<DeviceId>& devices) {
     std::vector<std::string> result;
@@ -255,20 +297,7 @@ void validate_variables(const Strategy& strategy, const Graph& graph) {
     if (!parameter.valid())
       fail_at(place, "is none: the op updates no parameter", "name the op that updates it");
     const Tensor& tensor = graph.tensor(parameter);
-    const bool whole = variable.axis == 0 && variable.parts.size() == 1;  // also of a scalar
-    if (!whole && static_cast<std::size_t>(variable.axis) >= tensor.shape.size())
-      fail_at(place,
-              fmt::format("is divided along axis {}, \"{}\" has {} axes", variable.axis,
-                          tensor.name, tensor.shape.size()),
-              "choose one of its axes, counted from 0");
-    if (!whole) {
-      const std::int64_t extent = tensor.shape[static_cast<std::size_t>(variable.axis)];
-      if (static_cast<std::int64_t>(variable.parts.size()) > extent)
-        fail_at(place,
-                fmt::format("has {} parts, axis {} of \"{}\" has an extent of {}",
-                            variable.parts.size(), variable.axis, tensor.name, extent),
-                "give at most one part for each index");
-    }
+    check_division(variable, tensor, place);
     for (const SyncPart& part : variable.parts) {
       if (part.merge_group < 0) continue;
       const Tensor& first = *merged.try_emplace(part.merge_group, &tensor).first->second;
@@ -290,6 +319,28 @@ bool keeps_results(const Strategy& strategy) {
   });
 }
 
+std::int64_t part_count(std::span<const std::int32_t> partition) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 31;
+  std::int64_t count = 1;
+  for (const std::int32_t along : partition)
+    count = along < 0 ? kMost : std::min(kMost, count * along);
+  return count;
+}
+
+std::string describe_division(const VariableSync& variable) {
+  const std::vector<AxisParts> divided = divided_axes(variable);
+  if (divided.empty()) return {};
+  if (divided.size() == 1)
+    return fmt::format("{} parts along axis {}", divided[0].parts, divided[0].axis);
+  std::string parts, axes;
+  for (const AxisParts& each : divided) {
+    const bool last = &each == &divided.back();
+    parts += fmt::format("{}{}", parts.empty() ? "" : "x", each.parts);
+    axes += fmt::format("{}{}", axes.empty() ? "" : last ? " and " : ", ", each.axis);
+  }
+  return fmt::format("{} parts, {} along axes {}", variable.parts.size(), parts, axes);
+}
+
 std::string describe(const VariableSync& variable, const Graph& graph, const Cluster& cluster) {
   std::vector<std::string> parts;
   for (const SyncPart& part : variable.parts) parts.push_back(describe_part(part, cluster));
@@ -297,8 +348,7 @@ std::string describe(const VariableSync& variable, const Graph& graph, const Clu
   const std::string& name =
       parameter.valid() ? graph.tensor(parameter).name : graph.op(variable.update).name;
   std::string text = name + ": ";
-  if (parts.size() > 1)
-    text += fmt::format("{} parts along axis {}: ", parts.size(), variable.axis);
+  if (parts.size() > 1) text += describe_division(variable) + ": ";
   text += fmt::format("{}", fmt::join(parts, "; "));
   if (variable.staleness > 0)
     text += fmt::format("; {} step{} stale", variable.staleness, variable.staleness == 1 ? "" : "s");

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -11,7 +12,8 @@ namespace strato {
 
 // Of Strategy::variables what can be told without the graph: validate() calls it. Throws InputError
 // (place: "synchronised variables", or the variable and part) for variables out of order, there
-// twice or outside the model; no part; a server or station that the cluster lacks, stations out of
+// twice or outside the model; no part; a partition that its number of parts is not the product
+// of, or along too many axes; a server or station that the cluster lacks, stations out of
 // order or two in one machine; what belongs to the other synchroniser; a merge group below -1, of
 // several encodings or sequences, or of what is gathered (sparse rows, top-k, low rank); a sequence
 // that misses or repeats a replica of its (decided, replicated) group, or names another device;
@@ -49,7 +51,7 @@ constexpr std::int64_t kLowRank = 4;
 struct PartShape {
   std::int64_t elements = 0, rows = 1;  // rows: along axis 0
 };
-PartShape part_shape(const Tensor& variable, int axis, std::int64_t begin, std::int64_t end);
+PartShape part_shape(const Tensor& variable, std::span<const AxisRange> part);  // none: all of it
 std::int64_t encoded_rows(const Graph& graph, OpId update, const PartShape& part,
                           std::int64_t samples);       // of SparseRows
 std::int64_t encoded_elements(const PartShape& part);  // of TopK
@@ -61,6 +63,10 @@ Bytes encoded_bytes(const Graph& graph, OpId update, Encoding encoding, const Pa
 // Whether training with it means what it means on one device: no lossy encoding, no staleness.
 bool keeps_results(const Strategy& strategy);
 
+// Into how many parts it divides; of more than 2^31, or a negative number of them, 2^31.
+std::int64_t part_count(std::span<const std::int32_t> partition);
+// "2 parts along axis 0", "6 parts, 2x3 along axes 0 and 1"; empty: whole.
+std::string describe_division(const VariableSync& variable);
 // "embed.w: 2 parts along axis 0: PS on v100:0 by v100:1; AllReduce, half, group 3".
 std::string describe(const VariableSync& variable, const Graph& graph, const Cluster& cluster);
 

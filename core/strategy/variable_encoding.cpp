@@ -118,13 +118,14 @@ bool is_matrix(const Tensor& variable) {
   return is_floating(variable.type) && variable.shape.size() >= 2;
 }
 
-PartShape part_shape(const Tensor& variable, int axis, std::int64_t begin, std::int64_t end) {
-  PartShape part{variable.elements(), variable.shape.empty() ? 1 : variable.shape[0]};
-  if (variable.shape.empty()) return part;
-  const std::int64_t extent = variable.shape[static_cast<std::size_t>(axis)];
-  part.elements = part.elements / std::max<std::int64_t>(1, extent) * (end - begin);
-  if (axis == 0) part.rows = end - begin;
-  return part;
+PartShape part_shape(const Tensor& variable, std::span<const AxisRange> part) {
+  PartShape shape{variable.elements(), variable.shape.empty() ? 1 : variable.shape[0]};
+  for (const AxisRange& range : part) {
+    const std::int64_t extent = variable.shape[static_cast<std::size_t>(range.axis)];
+    shape.elements = shape.elements / std::max<std::int64_t>(1, extent) * (range.end - range.begin);
+    if (range.axis == 0) shape.rows = range.end - range.begin;
+  }
+  return shape;
 }
 
 std::int64_t encoded_rows(const Graph& graph, OpId update, const PartShape& part,

@@ -4,6 +4,7 @@
 #include <unordered_set>
 
 #include "core/strategy/strategy_json.h"
+#include "core/strategy/variable_check.h"
 
 namespace strato {
 namespace {
@@ -56,6 +57,30 @@ NamedPart read_part(const JsonView& view) {
   return part;
 }
 
+void read_partition(const JsonView& view, NamedVariable& variable) {
+  constexpr std::int64_t kMostParts = 1 << 20;
+  constexpr std::size_t kMostAxes = 64;
+  for (const JsonView& item : view.items())
+    variable.partition.push_back(static_cast<std::int32_t>(item.integer(1, kMostParts)));
+  if (variable.partition.empty() || variable.partition.size() > kMostAxes)
+    view.fail(fmt::format("has {} axes", variable.partition.size()),
+              "give a number of parts for each axis of the variable");
+}
+
+// One along a single axis is what it would be with "axis".
+void check_partition(const JsonView& item, NamedVariable& variable) {
+  if (item.find("axis"))
+    item.at("partition").fail("is there beside \"axis\"", "leave one of them out");
+  const auto there = static_cast<std::int64_t>(variable.parts.size());
+  if (const std::int64_t parts = part_count(variable.partition); parts != there)
+    item.at("parts").fail(fmt::format("are {}, the partition is into {}", there, parts),
+                          "give as many parts as the partition makes, row by row");
+  VariableSync divided{OpId(), 0, std::vector<SyncPart>(variable.parts.size())};
+  divide(divided, std::move(variable.partition));
+  variable.axis = divided.axis;
+  variable.partition = std::move(divided.partition);
+}
+
 Json to_json(const NamedPart& part) {
   Json json = {{"sync", name_of(part.synchroniser)}};
   if (!part.server.empty()) json["server"] = part.server;
@@ -75,6 +100,7 @@ Json variables_to_json(std::span<const NamedVariable> variables) {
     for (const NamedPart& part : variable.parts) parts.push_back(to_json(part));
     Json json = {{"variable", variable.variable}};
     if (variable.axis != 0) json["axis"] = variable.axis;
+    if (!variable.partition.empty()) json["partition"] = variable.partition;
     if (variable.staleness != 0) json["staleness"] = variable.staleness;
     json["parts"] = std::move(parts);
     list.push_back(std::move(json));
@@ -87,16 +113,18 @@ std::vector<NamedVariable> read_variables(const JsonView& view) {
   std::vector<NamedVariable> variables;
   std::unordered_set<std::string> seen;
   for (const JsonView& item : view.items()) {
-    item.allow_only({"variable", "axis", "parts", "staleness", "note"});
+    item.allow_only({"variable", "axis", "partition", "parts", "staleness", "note"});
     NamedVariable& variable = variables.emplace_back();
     variable.variable = item.at("variable").string();
     if (const auto axis = item.find("axis"))
       variable.axis = static_cast<int>(axis->integer(0, kLastAxis));
+    if (const auto partition = item.find("partition")) read_partition(*partition, variable);
     if (const auto staleness = item.find("staleness"))
       variable.staleness = static_cast<int>(staleness->integer(0, kMostSteps));
     for (const JsonView& part : item.at("parts").items()) variable.parts.push_back(read_part(part));
     if (variable.parts.empty())
       item.at("parts").fail("is empty", "give at least one part, or leave the variable out");
+    if (item.find("partition")) check_partition(item, variable);
     if (!seen.insert(variable.variable).second)
       item.at("variable")
           .fail(fmt::format("\"{}\" is there twice", variable.variable),

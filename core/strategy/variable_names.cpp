@@ -46,7 +46,7 @@ class VariableBinder {
  private:
   void bind(const NamedVariable& named, OpId update) {
     place_ = fmt::format("variable \"{}\"", named.variable);
-    VariableSync variable{update, named.axis, {}, named.staleness};
+    VariableSync variable{update, named.axis, {}, named.staleness, named.partition};
     for (const NamedPart& part : named.parts) {
       if (part.synchroniser == Synchroniser::Ps && !cluster_.find_device(part.server).valid())
         return say(fmt::format("its server \"{}\" is not in the cluster, dropped", part.server));
@@ -151,6 +151,7 @@ std::vector<NamedVariable> name_variables(std::span<const VariableSync> variable
     entry.variable = graph.tensor(parameter_of(graph, variable.update)).name;
     entry.axis = variable.axis;
     entry.staleness = variable.staleness;
+    entry.partition = variable.partition;
     for (const SyncPart& part : variable.parts) {
       NamedPart& to = entry.parts.emplace_back();
       to.synchroniser = part.synchroniser;

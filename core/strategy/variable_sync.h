@@ -1,8 +1,8 @@
 // How one variable is synchronised: the node config of AutoDist 2.2.
 //
 // Every replica of the variable's group holds the variable and makes a gradient, a partial sum over
-// its samples. A variable is divided along one axis into parts (Partitioner), and each part goes its
-// own way (Synchronizer):
+// its samples. A variable is divided into parts along one of its axes, or along several (Partitioner),
+// and each part goes its own way (Synchronizer):
 // - AllReduce: the replicas all-reduce the part's gradient, and each updates its own copy. Parts
 //   with the same merge group are reduced as one message.
 // - Ps (Reduce, Broadcast): the replicas send the part's gradient to `server`, which sums, updates
@@ -24,8 +24,10 @@
 // steps (Adam) counts these, too.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -82,8 +84,36 @@ struct VariableSync {
   // Bounded staleness: a step may begin with values that lack the gradients of up to this many steps
   // before it. 0: synchronous, the only one that keeps the results of training. Above: Ps parts only.
   int staleness = 0;
+  // The partition vector of a variable that is divided along several axes: into how many parts along
+  // axis 0, 1, ...; trailing ones may be left out. [2, 3] makes six parts, those along the last axis
+  // following each other. `axis` is 0 then. Empty: all parts are along `axis`.
+  std::vector<std::int32_t> partition{};
   friend bool operator==(const VariableSync&, const VariableSync&) = default;
 };
+
+// Just [begin, end) along an axis of a tensor.
+struct AxisRange {
+  std::int8_t axis = -1;
+  std::int32_t begin = 0, end = 0;
+  friend auto operator<=>(const AxisRange&, const AxisRange&) = default;
+};
+constexpr std::size_t kMostCutAxes = 4;  // of one variable
+// "axis 1 [0,32)", "axes 0,1 [0,4)x[8,16)"
+std::string describe(const std::vector<AxisRange>& ranges);
+
+// An axis that is divided, and into how many parts: two or more.
+struct AxisParts {
+  int axis = 0;
+  std::int64_t parts = 1;
+};
+std::vector<AxisParts> divided_axes(const VariableSync& variable);  // ascending; none: it is whole
+// Makes it divided so, along one axis or several, into parts as its first. Throws InputError when
+// they are more than 2^20, or an element is below one.
+void divide(VariableSync& variable, std::vector<std::int32_t> partition);
+
+// What part `index` is of a valid variable of this shape: its range along each divided axis.
+std::vector<AxisRange> part_ranges(const VariableSync& variable, const Shape& shape,
+                                   std::size_t index);
 
 void add_to(Hasher& hasher, const VariableSync& variable);
 

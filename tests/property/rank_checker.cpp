@@ -114,7 +114,7 @@ class RaceFinder {
   bool are_apart(const Use& a, const Use& b) const {
     const Piece &one = at(a.instruction).piece, &other = at(b.instruction).piece;
     return one.form == Piece::Form::Slice && other.form == Piece::Form::Slice &&
-           one.axis == other.axis && (one.end <= other.begin || other.end <= one.begin);
+           !overlap(one, other);
   }
   // Views of what is resident go without each other.
   bool own(std::size_t value, const Use& use) const {

@@ -52,34 +52,41 @@ class VariableChecker {
     const std::vector<const Task*>& tasks = updates_[variable.update];
     if (std::ranges::none_of(tasks, [](const Task* task) { return task->axis >= 0; })) return;
     ++synchronised;
-    const std::int64_t extent = tensor.shape[static_cast<std::size_t>(variable.axis)];
     std::set<DeviceId> keepers;  // of all of it
     for (const Resident& resident : program_.residents)
       if (resident.tensor == parameter && resident.bytes == std::max(Bytes(1), tensor.bytes()))
         keepers.insert(resident.device);
-    for (std::int64_t i = 0; i < extent; ++i) check_element(variable, keepers, i);
+    for (std::int64_t i = 0; i < tensor.elements(); ++i) check_element(variable, keepers, i);
   }
 
-  static bool covers(const Task& task, std::int64_t element) {
-    return task.axis < 0 ||
-           (task.first_sample <= element && element < task.first_sample + task.samples);
+  // `element`: counted row by row.
+  bool covers(const Task& task, const Shape& shape, std::int64_t element) const {
+    if (task.axis < 0) return true;
+    std::vector<std::int64_t> at(shape.size());
+    for (std::size_t axis = shape.size(); axis-- > 0; element /= shape[axis])
+      at[axis] = element % shape[axis];
+    return std::ranges::all_of(program_.ranges_of(task), [&](const AxisRange& range) {
+      const std::int64_t index = at[static_cast<std::size_t>(range.axis)];
+      return range.begin <= index && index < range.end;
+    });
   }
 
   void check_element(const VariableSync& variable, const std::set<DeviceId>& keepers,
                      std::int64_t element) {
     const TensorId parameter = graph_.op(variable.update).inputs[0];
+    const Shape& shape = graph_.tensor(parameter).shape;
     std::set<DeviceId> has;
     std::size_t updates = 0;
     for (const Task* task : updates_[variable.update]) {
-      if (!covers(*task, element)) continue;
-      EXPECT_EQ(task->axis, variable.axis);
+      if (!covers(*task, shape, element)) continue;
+      EXPECT_EQ(program_.ranges_of(*task).size(), divided_axes(variable).size());
       EXPECT_TRUE(has.insert(task->device).second) << "an element is updated twice on a device";
       ++updates;
     }
     EXPECT_GE(updates, 1u);
     for (const Task& task : program_.tasks)
       if (task.kind == TaskKind::Transfer && task.tensor == parameter && task.axis >= 0 &&
-          covers(task, element)) {
+          covers(task, shape, element)) {
         EXPECT_EQ(task.encoding, Encoding::None) << "new values travel as they are";
         EXPECT_TRUE(has.contains(task.device)) << "what is sent is not there";
         EXPECT_TRUE(has.insert(task.target).second) << "a device gets a new value twice";

@@ -33,11 +33,11 @@ void PartList::show_parts(const std::vector<VariableSync>& syncs, const Problem&
   for (int row = 0; row < rows; ++row) {
     const auto part = static_cast<std::size_t>(row);
     const SyncPart* like = nullptr;
-    std::pair<std::int64_t, std::int64_t> indices;
+    QString indices;
     bool same_part = true, same_indices = true;
     for (const VariableSync& sync : syncs) {
       if (part >= sync.parts.size()) continue;
-      const auto here = part_range(sync, *problem.graph, part);
+      const QString here = part_range_words(sync, *problem.graph, part);
       if (like == nullptr) {
         like = &sync.parts[part];
         indices = here;
@@ -46,8 +46,7 @@ void PartList::show_parts(const std::vector<VariableSync>& syncs, const Problem&
       same_indices = same_indices && indices == here;
     }
     const QString words = same_part ? part_words(*like, *problem.cluster) : tr("differs");
-    const QString range =
-        same_indices ? tr("%1 to %2").arg(indices.first).arg(indices.second - 1) : tr("differs");
+    const QString range = same_indices ? indices : tr("differs");
     item(row)->setText(QStringLiteral("%1   %2").arg(row).arg(words));
     item(row)->setToolTip(tr("Part %1, indices %2: %3").arg(row).arg(range, words));
   }

@@ -4,6 +4,7 @@
 #include <QComboBox>
 #include <QGridLayout>
 #include <QLabel>
+#include <QLineEdit>
 #include <QSignalBlocker>
 #include <QSpinBox>
 #include <QStandardItemModel>
@@ -41,6 +42,7 @@ struct SyncForm::Common {
   std::set<int> choices, parts, axes, encodings, merges, staleness, two_level;
   std::set<DeviceId> servers, stations;
   std::set<std::vector<DeviceId>> sequences, replicas;
+  std::set<QString> partitions;
   bool reduced = false, served = false, any_served = false;
 };
 
@@ -115,6 +117,10 @@ void SyncForm::build_parts() {
   add_line(tr("Parts"), parts_, tr("The variable is divided, and each part goes its own way"));
   axis_ = make_number(-1, 15, tr("differs"), this);
   add_line(tr("Along axis"), axis_, tr("Counted from 0"));
+  partition_ = new QLineEdit(this);
+  partition_->setMaxLength(80);
+  add_line(tr("Parts by axis"), partition_,
+           tr("Parts along each axis of the variable: 2 × 3 makes six, each with its own way"));
   scope_ = make_note(this);
   grid_->addWidget(scope_, grid_->rowCount(), 0, 1, 2);
   part_list_ = new PartList(this);
@@ -183,7 +189,7 @@ void SyncForm::refresh() {
     }
   }
   for (QWidget* field :
-       std::initializer_list<QWidget*>{synchroniser_, parts_, axis_, servers_, stations_,
+       std::initializer_list<QWidget*>{synchroniser_, parts_, axis_, partition_, servers_, stations_,
                                        stations_at_, encoding_, merge_, ring_, staleness_})
     field->setEnabled(!syncs.empty());
   if (compact_)
@@ -206,6 +212,8 @@ void SyncForm::show_nothing() {
   encoding_->setCurrentIndex(0);
   parts_->setValue(1);
   axis_->setValue(0);
+  partition_->clear();
+  partition_->setPlaceholderText(QString());
   merge_->setValue(-1);
   staleness_->setValue(0);
   stations_->setChecked(false);
@@ -226,7 +234,8 @@ void SyncForm::show_syncs(const std::vector<VariableSync>& syncs) {
   Common all;
   for (const VariableSync& sync : syncs) {
     all.parts.insert(static_cast<int>(sync.parts.size()));
-    all.axes.insert(sync.axis);
+    all.axes.insert(sync.partition.empty() ? sync.axis : -1);
+    all.partitions.insert(partition_words(sync, *snapshot.problem->graph));
     all.staleness.insert(sync.staleness);
     const bool by_hand = sync_of(snapshot.strategy, sync.update) != nullptr;
     std::vector<DeviceId> replicas;
@@ -254,6 +263,8 @@ void SyncForm::show_syncs(const std::vector<VariableSync>& syncs) {
   parts_->setValue(common(all.parts).value_or(0));
   axis_->setValue(common(all.axes).value_or(-1));
   axis_->setEnabled(*all.parts.rbegin() > 1);
+  partition_->setText(common(all.partitions).value_or(QString()));
+  partition_->setPlaceholderText(tr("differs"));
   staleness_->setValue(common(all.staleness).value_or(-1));
   staleness_->setEnabled(all.any_served);
   for (QWidget* line : part_lines_) line->setVisible(*all.parts.rbegin() > 1);

@@ -14,6 +14,7 @@ class QCheckBox;
 class QComboBox;
 class QGridLayout;
 class QLabel;
+class QLineEdit;
 class QListWidget;
 class QSpinBox;
 class QToolButton;
@@ -36,6 +37,7 @@ class SyncForm : public QWidget {
   QComboBox& synchroniser() { return *synchroniser_; }
   QSpinBox& parts() { return *parts_; }
   QSpinBox& axis() { return *axis_; }
+  QLineEdit& partition() { return *partition_; }
   PartList& part_list() { return *part_list_; }
   QToolButton& servers();
   QCheckBox& stations() { return *stations_; }
@@ -71,6 +73,7 @@ class SyncForm : public QWidget {
   void show_reduction(const std::vector<VariableSync>& syncs, const Common& common);
   void show_encodings();
   void choose_synchroniser(int index);
+  void choose_partition();
   void choose(SyncChoice choice, const QString& what);
   void foretell(SyncChoice choice);
   void foretell_number(QSpinBox* box, std::optional<int> SyncChoice::*number, int least);
@@ -87,6 +90,7 @@ class SyncForm : public QWidget {
   QLabel *note_ = nullptr, *scope_ = nullptr, *foretold_ = nullptr, *refused_ = nullptr;
   QComboBox *synchroniser_ = nullptr, *encoding_ = nullptr;
   QSpinBox *parts_ = nullptr, *axis_ = nullptr, *merge_ = nullptr, *staleness_ = nullptr;
+  QLineEdit* partition_ = nullptr;
   PartList* part_list_ = nullptr;
   DeviceField *servers_ = nullptr, *stations_at_ = nullptr;
   QWidget* stations_label_ = nullptr;

@@ -71,6 +71,12 @@ void SyncForm::connect_fields() {
   on_number(parts_, &SyncChoice::parts, 1,
             [](int n) { return n == 1 ? tr("one part") : tr("%1 parts").arg(n); });
   on_number(axis_, &SyncChoice::axis, 0, [](int axis) { return tr("along axis %1").arg(axis); });
+  connect(partition_, &QLineEdit::editingFinished, this, &SyncForm::choose_partition);
+  connect(partition_, &QLineEdit::textEdited, this, [this](const QString& typed) {
+    SyncChoice choice;
+    choice.partition = partition_from(typed);
+    choice.partition->empty() ? forget() : foretell(choice);
+  });
   on_number(staleness_, &SyncChoice::staleness, 0,
             [](int steps) { return tr("staleness %1").arg(steps); });
   on_number(merge_, &SyncChoice::merge_group, -1, [](int group) {
@@ -171,6 +177,22 @@ void SyncForm::choose(SyncChoice choice, const QString& what) {
   const Strategy strategy =
       with_sync(snapshot.strategy, *snapshot.problem, updates_, choice, &refused);
   edit(strategy, what_is_changed(what), refused);
+}
+
+void SyncForm::choose_partition() {
+  if (!partition_->isModified()) return;
+  partition_->setModified(false);
+  constexpr std::int64_t kMostParts = 4096;
+  const QString typed = partition_->text();
+  SyncChoice choice;
+  choice.partition = partition_from(typed);
+  std::int64_t parts = choice.partition->empty() ? 0 : 1;
+  for (const std::int32_t along : *choice.partition)
+    if (parts <= kMostParts) parts *= along;
+  if (parts >= 1 && parts <= kMostParts) return choose(choice, tr("parts %1").arg(typed));
+  edit(session_.snapshot().strategy, tr("parts %1").arg(typed),
+       {parts == 0 ? tr("\"%1\" is no partition: write parts along each axis, such as 2 × 3").arg(typed)
+                   : tr("\"%1\" is more than %2 parts").arg(typed).arg(kMostParts)});
 }
 
 // With the parts, when some are selected.

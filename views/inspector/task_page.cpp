@@ -118,7 +118,9 @@ void TaskPage::refresh() {
                                       false, estimated},
                                      {tr("From"), cost_source_text(cost), {}, false, estimated}});
   }
-  if (task.axis >= 0) {
+  if (task.more_cuts >= 0) {
+    facts.push_back({tr("Slice"), text(describe(program.ranges_of(task))), {}});
+  } else if (task.axis >= 0) {
     facts.push_back({tr("Slice"),
                      tr("%1 to %2 of axis %3")
                          .arg(task.first_sample)

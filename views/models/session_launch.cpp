@@ -19,7 +19,9 @@ bool same_tasks(const Program& a, const Program& b) {
   if (a.graph != b.graph && a.graph->digest() != b.graph->digest()) return false;
   if (a.cluster != b.cluster && a.cluster->digest() != b.cluster->digest()) return false;
   for (std::size_t i = 0; i < a.tasks.size(); ++i)
-    if (!same_work(a.tasks[TaskId(i)], b.tasks[TaskId(i)])) return false;
+    if (!same_work(a.tasks[TaskId(i)], b.tasks[TaskId(i)]) ||
+        a.more_cuts_of(a.tasks[TaskId(i)]) != b.more_cuts_of(b.tasks[TaskId(i)]))
+      return false;
   return true;
 }
 

@@ -138,8 +138,11 @@ class SyncEdit {
   }
 
   VariableSync apply(const SyncChoice& choice, ServerLoads& loads) {
-    const bool divided = choice.parts || choice.axis;
-    divide(choice.parts, choice.axis);
+    const bool divided = choice.parts || choice.axis || choice.partition;
+    if (choice.partition)
+      divide_by(*choice.partition);
+    else if (divided)
+      divide_along(choice.parts, choice.axis);
     chosen_.assign(sync_.parts.size(), choice.only.empty());
     for (const int part : choice.only)
       if (part >= 0 && static_cast<std::size_t>(part) < chosen_.size())
@@ -169,7 +172,22 @@ class SyncEdit {
       if (chosen_[i]) change_part(sync_.parts[i]);
   }
 
-  void divide(std::optional<int> parts, std::optional<int> axis) {
+  void divide_by(std::vector<std::int32_t> partition) {
+    if (!strict_) partition.resize(variable_.shape.size(), 1);
+    std::int64_t count = 1;
+    for (std::size_t axis = 0; axis < partition.size(); ++axis) {
+      std::int64_t most = kMostAsked / count;
+      if (!strict_) most = std::min(most, extent_along(variable_, static_cast<int>(axis)));
+      partition[axis] = static_cast<std::int32_t>(
+          std::clamp<std::int64_t>(partition[axis], 1, std::max<std::int64_t>(1, most)));
+      count *= partition[axis];
+    }
+    strato::divide(sync_, std::move(partition));
+  }
+
+  // All parts along one axis.
+  void divide_along(std::optional<int> parts, std::optional<int> axis) {
+    sync_.partition.clear();
     const auto rank = static_cast<int>(variable_.shape.size());
     if (axis) sync_.axis = strict_ ? *axis : std::clamp(*axis, 0, std::max(0, rank - 1));
     const auto wanted =

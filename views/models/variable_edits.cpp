@@ -1,6 +1,7 @@
 #include "views/models/variable_edits.h"
 
 #include <QCoreApplication>
+#include <QRegularExpression>
 #include <QStringList>
 #include <algorithm>
 
@@ -90,7 +91,11 @@ QString sync_words(const Strategy& strategy, const Problem& problem, OpId update
   QString words = on_servers == 0 ? VariableWords::tr("AllReduce")
                   : all           ? VariableWords::tr("PS on %1").arg(servers)
                                   : VariableWords::tr("AllReduce and PS on %1").arg(servers);
-  if (sync->parts.size() > 1)
+  if (!sync->partition.empty())
+    words += VariableWords::tr(", %1 parts (%2)")
+                 .arg(sync->parts.size())
+                 .arg(partition_words(*sync, *problem.graph));
+  else if (sync->parts.size() > 1)
     words += VariableWords::tr(", %1 parts along axis %2").arg(sync->parts.size()).arg(sync->axis);
   if (any([](const SyncPart& part) { return !part.stations.empty(); }))
     words += VariableWords::tr(", two-level");
@@ -115,16 +120,33 @@ QString part_words(const SyncPart& part, const Cluster& cluster) {
   return words;
 }
 
-std::pair<std::int64_t, std::int64_t> part_range(const VariableSync& sync, const Graph& graph,
-                                                 std::size_t part) {
-  const Shape& shape = variable_at(graph, sync.update).shape;
-  const auto axis = static_cast<std::size_t>(std::max(0, sync.axis));
-  const std::int64_t extent = axis < shape.size() ? shape[axis] : 1;
-  const auto parts = static_cast<std::int64_t>(sync.parts.size());
-  const auto at = static_cast<std::int64_t>(part);
-  const std::int64_t each = extent / parts, larger = extent % parts;
-  const std::int64_t begin = at * each + std::min(at, larger);
-  return {begin, begin + each + (at < larger ? 1 : 0)};
+QString part_range_words(const VariableSync& sync, const Graph& graph, std::size_t part) {
+  QStringList words;
+  for (const AxisRange& range : part_ranges(sync, variable_at(graph, sync.update).shape, part))
+    words << VariableWords::tr("%1 to %2").arg(range.begin).arg(range.end - 1);
+  return words.isEmpty() ? VariableWords::tr("all") : words.join(QStringLiteral(" × "));
+}
+
+QString partition_words(const VariableSync& sync, const Graph& graph) {
+  const std::size_t rank = variable_at(graph, sync.update).shape.size();
+  std::vector<std::int64_t> along(std::max<std::size_t>(1, rank), 1);
+  for (const AxisParts& divided : divided_axes(sync))
+    along.at(static_cast<std::size_t>(divided.axis)) = divided.parts;
+  QStringList words;
+  for (const std::int64_t parts : along) words << QString::number(parts);
+  return words.join(QStringLiteral(" × "));
+}
+
+std::vector<std::int32_t> partition_from(const QString& words) {
+  static const QRegularExpression between(QStringLiteral("\\s*[x×*,]\\s*|\\s+"));
+  std::vector<std::int32_t> partition;
+  for (const QString& word : words.trimmed().toLower().split(between)) {
+    bool is_number = false;
+    const int parts = word.toInt(&is_number);
+    if (!is_number || parts < 1) return {};
+    partition.push_back(parts);
+  }
+  return partition;
 }
 
 QString encoding_words(Encoding encoding) {

@@ -31,18 +31,22 @@ VariableSync sync_as_group(const Strategy& strategy, const Problem& problem, OpI
 QString sync_words(const Strategy& strategy, const Problem& problem, OpId update);
 // "PS on v100:0, two-level, half (lossy)".
 QString part_words(const SyncPart& part, const Cluster& cluster);
-// Its indices [first, last) along the variable's axis.
-std::pair<std::int64_t, std::int64_t> part_range(const VariableSync& sync, const Graph& graph,
-                                                 std::size_t part);
+// Its indices along each axis that is divided: "0 to 31", "0 to 3 × 8 to 15".
+QString part_range_words(const VariableSync& sync, const Graph& graph, std::size_t part);
+// Parts along each axis of the variable: "1 × 4"; of a scalar: "1".
+QString partition_words(const VariableSync& sync, const Graph& graph);
+// What such words say, also with commas, "x" or "*" between; empty: they say nothing.
+std::vector<std::int32_t> partition_from(const QString& words);
 QString encoding_words(Encoding encoding);  // "none", "half (lossy)"
 QString encoding_words(const Strategy& strategy, OpId update);
 
-// What is chosen for variables; what is not there stays as each has it. All but `parts`, `axis` and
-// `staleness` is said of single parts.
+// What is chosen for variables; what is not there stays as each has it. All but `parts`, `axis`,
+// `partition` and `staleness` is said of single parts.
 struct SyncChoice {
   std::vector<int> only;  // of which parts, from 0, where a variable has them; empty: of all
   std::optional<Synchroniser> synchroniser;
   std::optional<int> parts, axis;
+  std::optional<std::vector<std::int32_t>> partition;  // parts along each axis, in place of both
   // The parts take turns on them; empty: balanced by bytes over the replicas.
   std::optional<std::vector<DeviceId>> servers;
   std::optional<bool> stations;  // two-level: the first replica in each machine that has several

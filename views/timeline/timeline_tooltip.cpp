@@ -55,7 +55,9 @@ QString TimelineCanvas::describe(TaskId id) const {
   if (changes_) rows += change_lines(*changes_, task);
   if (times.start > times.ready)
     rows += line(tr("waited, ready"), style::time(times.start - times.ready));
-  if (task.axis >= 0) {
+  if (task.more_cuts >= 0) {
+    rows += line(tr("slice"), text(strato::describe(program.ranges_of(task))));
+  } else if (task.axis >= 0) {
     rows += line(tr("slice"), tr("%1 to %2 of axis %3")
                                   .arg(task.first_sample)
                                   .arg(task.first_sample + task.samples)

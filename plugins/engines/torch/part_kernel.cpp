@@ -124,11 +124,12 @@ std::vector<Piece> part_inputs(const Graph& graph, OpId op, const Piece& part) {
   for (const int axis : split_along(graph, op, part.axis).inputs) {
     pieces.push_back(axis < 0 ? Piece{}
                               : Piece{Piece::Form::Slice, static_cast<std::int8_t>(axis),
-                                      part.begin, part.end});
+                                      part.begin, part.end, 0, 0, part.more});
   }
   return pieces;
 }
 
+// Just updates are cut along several axes, and they go by what they are given, whatever its shape.
 Kernel make_part_kernel(const Graph& graph, OpId op, const Piece& part) {
   return PartTables(graph, op, part).kernel();
 }

@@ -25,7 +25,8 @@ Range samples_of(const Piece& piece, std::int64_t batch) {
 }
 
 Range slice_of(const Tensor& tensor, const Piece& piece, int axis) {
-  if (piece.form == Form::Slice && piece.axis == axis) return {piece.begin, piece.end};
+  for (const AxisRange& range : ranges_of(piece))
+    if (range.axis == axis) return {range.begin, range.end};
   return {0, tensor.shape[static_cast<std::size_t>(axis)]};
 }
 
@@ -47,8 +48,10 @@ at::Tensor by_samples(const at::Tensor& value, const Tensor& tensor, std::int64_
 bool holds(const Tensor& tensor, const Piece& outer, const Piece& inner, std::int64_t batch) {
   if (outer == inner || outer.form == Form::Whole) return true;
   if (outer.form == Form::Slice) {
-    return inner.form == Form::Slice && inner.axis == outer.axis &&
-           within(slice_of(tensor, inner, inner.axis), slice_of(tensor, outer, inner.axis));
+    return inner.form == Form::Slice &&
+           std::ranges::all_of(ranges_of(outer), [&](const AxisRange& range) {
+             return within(slice_of(tensor, inner, range.axis), {range.begin, range.end});
+           });
   }
   if (outer.form != Form::Samples || inner.form == Form::Slice) return false;
   return within(samples_of(inner, batch), samples_of(outer, batch));
@@ -57,13 +60,13 @@ bool holds(const Tensor& tensor, const Piece& outer, const Piece& inner, std::in
 at::Tensor cut(const at::Tensor& value, const Tensor& tensor, const Piece& from, const Piece& to,
                std::int64_t batch) {
   if (from == to) return value;
-  if (to.form == Form::Partial && to.axis >= 0) {
-    const std::int64_t first = from.axis < 0 ? 0 : from.from;
-    return value.narrow(to.axis, to.from - first, to.until - to.from);
-  }
-  if (to.form == Form::Slice) {
-    const Range have = slice_of(tensor, from, to.axis);
-    return value.narrow(to.axis, to.begin - have.begin, to.end - to.begin);
+  if (to.form == Form::Slice || (to.form == Form::Partial && to.axis >= 0)) {
+    at::Tensor part = value;
+    for (const AxisRange& range : ranges_of(to)) {
+      const Range have = slice_of(tensor, from, range.axis);
+      part = part.narrow(range.axis, range.begin - have.begin, range.end - range.begin);
+    }
+    return part;
   }
   if (to.form != Form::Samples || !is_batched(tensor)) return value;
   const Range have = samples_of(from, batch);

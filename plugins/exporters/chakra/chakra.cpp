@@ -187,8 +187,11 @@ class Traces {
   double part_of_split(const Op& op, const Task& task) const {
     const TensorId whole = op.outputs.empty() ? op.inputs[0] : op.outputs[0];
     const Shape& shape = program_.graph->tensor(whole).shape;
-    return static_cast<double>(task.samples) /
-           static_cast<double>(shape[static_cast<std::size_t>(task.axis)]);
+    double part = 1;
+    for (const AxisRange& range : program_.ranges_of(task))
+      part *= static_cast<double>(range.end - range.begin) /
+              static_cast<double>(shape[static_cast<std::size_t>(range.axis)]);
+    return part;
   }
 
   void describe_transfer(proto::Node& node, const Task& task, bool sends) const {

@@ -70,6 +70,8 @@ class TimelineTrace {
     if (task.axis >= 0) {
       text += fmt::format(R"(,"axis":{},"first":{},"extent":{})", int{task.axis}, task.first_sample,
                           task.samples);
+      if (task.more_cuts >= 0)
+        text += fmt::format(R"(,"part":"{}")", describe(program_.ranges_of(task)));
     } else if (task.samples > 0) {
       text += fmt::format(R"(,"samples":{},"first_sample":{})", task.samples, task.first_sample);
     }

@@ -115,6 +115,13 @@ class Placed {
     return name_of(strategy_.groups[input_.problem.grouping->group_of(op)]->mode);
   }
 
+  // Of what is cut along several axes: "axes 0,1 [0,4)x[8,16)".
+  Json parts_of(const std::vector<TaskId>& tasks) const {
+    Json parts = Json::array();
+    for (const TaskId id : tasks) parts.push_back(describe(program_.ranges_of(program_.tasks[id])));
+    return parts;
+  }
+
   Json node(OpId op) const {
     Json json;
     const std::vector<TaskId>& tasks = tasks_of_[placed_as(op)];
@@ -131,6 +138,7 @@ class Placed {
     }
     if (split) {
       json["split"] = {{"axis", program_.tasks[tasks[0]].axis}, {"slices", ranges}};
+      if (program_.tasks[tasks[0]].more_cuts >= 0) json["split"] = {{"parts", parts_of(tasks)}};
     } else if (shares && graph_.op(op).phase != Phase::Update) {
       json["samples"] = ranges;
     }

@@ -269,9 +269,10 @@ class Table : public testing::Test {
     for (std::size_t i = 0; i < graph->op_count(); ++i)
       if (graph->op(OpId(i)).phase == Phase::Update) update = OpId(i);
   }
-  std::shared_ptr<const Program> lower(std::vector<SyncPart> parts, int axis = 0) {
+  std::shared_ptr<const Program> lower(std::vector<SyncPart> parts, int axis = 0,
+                                       std::vector<std::int32_t> partition = {}) {
     Strategy strategy = bench->everywhere(Mode::ReplicateAllReduce, {0, 1, 2, 3});
-    strategy.variables = {{update, axis, std::move(parts)}};
+    strategy.variables = {{update, axis, std::move(parts), 0, std::move(partition)}};
     return bench->lower(strategy);
   }
   std::vector<std::int64_t> bytes(const Program& program, TaskKind kind, Encoding encoding) const {
@@ -340,7 +341,7 @@ TEST_F(Products, FactorsAreBroadcastAsDuplicatedOps) {
     Bytes gathered;
     for (const Task& task : found->tasks)
       if (task.kind == TaskKind::AllGather) gathered += task.bytes;
-    const PartShape whole = part_shape(graph->tensor(graph->op(updates["v"]).inputs[0]), 0, 0, 20);
+    const PartShape whole = part_shape(graph->tensor(graph->op(updates["v"]).inputs[0]), {});
     EXPECT_EQ(gathered, encoded_bytes(*graph, updates["v"], Encoding::SufficientFactors, whole, 8));
     EXPECT_EQ(gathered, Bytes(8 * 30 * 4));
     EXPECT_EQ(count(*found, TaskKind::Update), mode == Mode::ReplicatePs ? 3u + 2u : 9u);
@@ -387,6 +388,31 @@ TEST_F(Products, LowRanksAreGatheredOrServed) {
       {updates["v"], 1, {server(1, {}, Encoding::LowRank), server(0, {}, Encoding::LowRank)}}};
   EXPECT_EQ(bytes(*bench->lower(strategy), TaskKind::Transfer),
             (std::vector<std::int64_t>(4, 4 * (20 + 5) * 4)));
+}
+
+// Of 1,000 rows and 4 columns: 500 rows and 2 columns each.
+TEST_F(Table, PartsAlongTwoAxesGoTheirOwnWays) {
+  const auto program = lower({server(3), reduction(), server(3), server(0)}, 0, {2, 2});
+  std::map<std::string, int> updates;
+  for (std::size_t i = 0; i < program->tasks.size(); ++i) {
+    const Task& task = program->tasks[TaskId(i)];
+    if (task.kind == TaskKind::Update) ++updates[program->task_name(TaskId(i))];
+    if (is_communication(task.kind)) {
+      EXPECT_EQ(task.bytes, Bytes(500 * 2 * 4));
+    }
+  }
+  const std::string name = graph->op(update).name;
+  EXPECT_EQ(updates.size(), 3u + 4u);
+  EXPECT_EQ(updates[name + " @m1:1 axes 0,1 [0,500)x[0,2)"], 1);
+  EXPECT_EQ(updates[name + " @m1:1 axes 0,1 [500,1000)x[0,2)"], 1);
+  EXPECT_EQ(updates[name + " @m0:0 axes 0,1 [500,1000)x[2,4)"], 1);
+  EXPECT_EQ(updates[name + " @m0:1 axes 0,1 [0,500)x[2,4)"], 1);
+  std::map<int, std::int64_t> state;
+  for (const Resident& resident : program->residents)
+    if (graph->tensor(resident.tensor).role == TensorRole::OptimizerState)
+      state[resident.device.value()] += resident.bytes.value;
+  EXPECT_EQ(state, (std::map<int, std::int64_t>{
+                       {0, 4 * 4000}, {1, 2 * 4000}, {2, 2 * 4000}, {3, 6 * 4000}}));
 }
 
 TEST_F(Table, OptimizerStateStandsWhereItsSliceIsUpdated) {

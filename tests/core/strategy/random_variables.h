@@ -67,18 +67,31 @@ struct RandomVariables {
     return part;
   }
 
+  // Along each of the first axes one, two or three parts.
+  std::vector<std::int32_t> partition(const Shape& shape) {
+    std::vector<std::int32_t> partition;
+    for (const std::int64_t extent : shape)
+      partition.push_back(static_cast<std::int32_t>(1 + below(std::min<std::int64_t>(3, extent))));
+    if (shape.size() > kMostCutAxes) partition.resize(kMostCutAxes);
+    return partition;
+  }
+
   VariableSync variable(OpId update, const Strategy& strategy) {
     if (below(6) == 0 && !gradient_products(graph, update).empty())
       return {update, 0, {{Synchroniser::AllReduce, Encoding::SufficientFactors, {}, {}, -1, {}}}};
     const Shape& shape = graph.tensor(graph.op(update).inputs[0]).shape;
     VariableSync variable{update, 0, {}};
     std::int64_t most = 1;
-    if (!shape.empty() && below(3) > 0) {
+    if (!shape.empty() && below(3) == 0) {
+      divide(variable, partition(shape));
+      most = 0;
+    } else if (!shape.empty() && below(2) == 0) {
       variable.axis = static_cast<int>(below(static_cast<std::int64_t>(shape.size())));
       most = std::min<std::int64_t>(4, shape[static_cast<std::size_t>(variable.axis)]);
     }
-    for (std::int64_t parts = 1 + below(most); parts > 0; --parts)
-      variable.parts.push_back(below(2) ? ps(update) : reduction(update, strategy));
+    if (most > 0) variable.parts.resize(static_cast<std::size_t>(1 + below(most)));
+    for (SyncPart& part : variable.parts)
+      part = below(2) ? ps(update) : reduction(update, strategy);
     if (variable.parts.size() == 1 && shape.empty()) variable.axis = 0;
     const bool served = std::ranges::all_of(
         variable.parts, [](const SyncPart& part) { return part.synchroniser == Synchroniser::Ps; });

@@ -99,6 +99,50 @@ TEST_F(Variables, AreChecked) {
             "has 7 parts, axis 1 of \"w\" has an extent of 6");
 }
 
+TEST_F(Variables, PartitionsAreChecked) {
+  const auto divided = [&](std::size_t parts, std::vector<std::int32_t> partition, int axis = 0) {
+    return complaint({{w, axis, std::vector<SyncPart>(parts), 0, std::move(partition)}});
+  };
+  EXPECT_EQ(divided(6, {2, 3}), "");
+  EXPECT_EQ(divided(1, {1, 1}), "");
+  EXPECT_EQ(divided(6, {1, 6}), "");
+  EXPECT_EQ(divided(600, {100, 6}), "");
+  EXPECT_EQ(divided(14, {2, 7}), "has 7 parts along an axis, axis 1 of \"w\" has an extent of 6");
+  EXPECT_EQ(divided(101, {101, 1}), "has 101 parts along an axis, axis 0 of \"w\" has an extent of 100");
+  EXPECT_EQ(divided(5, {2, 3}), "has 5 parts, its partition 2x3 makes 6");
+  EXPECT_EQ(divided(7, {2, 3}), "has 7 parts, its partition 2x3 makes 6");
+  EXPECT_EQ(divided(2, {2147483647, 2147483647, 2147483647}),
+            "has 2 parts, its partition 2147483647x2147483647x2147483647 makes 2147483648");
+  EXPECT_EQ(divided(4, {2, 0}), "has 0 parts along an axis");
+  EXPECT_EQ(divided(4, {2, -2}), "has -2 parts along an axis");
+  EXPECT_EQ(divided(4, {2, 1, 2}), "is divided along axis 2, \"w\" has 2 axes");
+  EXPECT_EQ(divided(6, {2, 3}, 1), "has a partition along several axes, and axis 1 as well");
+  EXPECT_EQ(divided(32, {2, 2, 2, 2, 2}), "is divided along 5 axes");
+}
+
+// Row by row, larger ones first; one along a single axis is what it always was.
+TEST(Divide, MakesThePartsOfAPartition) {
+  VariableSync variable{OpId(0), 0, {SyncPart()}};
+  divide(variable, {2, 1, 3});
+  EXPECT_EQ(variable.parts.size(), 6u);
+  EXPECT_EQ(variable.partition, (std::vector<std::int32_t>{2, 1, 3}));
+  const auto part = [&](std::size_t index) {
+    return describe(part_ranges(variable, {5, 9, 7}, index));
+  };
+  EXPECT_EQ(part(0), "axes 0,2 [0,3)x[0,3)");
+  EXPECT_EQ(part(1), "axes 0,2 [0,3)x[3,5)");
+  EXPECT_EQ(part(5), "axes 0,2 [3,5)x[5,7)");
+  EXPECT_EQ(describe_division(variable), "6 parts, 2x3 along axes 0 and 2");
+  divide(variable, {1, 4, 1});
+  EXPECT_EQ(variable, (VariableSync{OpId(0), 1, std::vector<SyncPart>(4)}));
+  EXPECT_EQ(describe(part_ranges(variable, {5, 9, 7}, 0)), "axis 1 [0,3)");
+  divide(variable, {});
+  EXPECT_EQ(variable, (VariableSync{OpId(0), 0, {SyncPart()}}));
+  EXPECT_TRUE(part_ranges(variable, {}, 0).empty());
+  EXPECT_THROW(divide(variable, {1 << 20, 1 << 20, 1 << 20, 1 << 20}), InputError);
+  EXPECT_THROW(divide(variable, {2, 0}), InputError);
+}
+
 TEST_F(Variables, ServersAndStationsAreChecked) {
   EXPECT_EQ(complaint({{w, 0, {server(15, {DeviceId(0)})}}}), "");
   EXPECT_EQ(complaint({{w, 0, {server(-1)}}}),
@@ -253,8 +297,11 @@ TEST_F(Variables, StalenessIsOfServersAndNotBelowZero) {
 
 TEST_F(Variables, EncodedBytes) {
   const Tensor& table = graph->tensor(graph->op(w).inputs[0]);
-  const PartShape whole = part_shape(table, 0, 0, 100), half = part_shape(table, 1, 0, 3);
-  const PartShape few = part_shape(table, 0, 0, 10);
+  const auto slice = [](const Tensor& of, int axis, int begin, int end) {
+    return part_shape(of, std::vector<AxisRange>{{static_cast<std::int8_t>(axis), begin, end}});
+  };
+  const PartShape whole = part_shape(table, {}), half = slice(table, 1, 0, 3);
+  const PartShape few = slice(table, 0, 0, 10);
   const auto bytes = [&](Encoding encoding, const PartShape& part, std::int64_t samples) {
     return encoded_bytes(*graph, w, encoding, part, samples).value;
   };
@@ -269,12 +316,16 @@ TEST_F(Variables, EncodedBytes) {
   EXPECT_EQ(bytes(Encoding::TopK, few, 8), 1 * (4 + 8));
   EXPECT_EQ(bytes(Encoding::LowRank, whole, 8), 4 * (100 + 6) * 4);
   EXPECT_EQ(bytes(Encoding::LowRank, half, 1), 3 * (100 + 3) * 4);  // no more than columns
-  EXPECT_EQ(bytes(Encoding::LowRank, part_shape(table, 0, 0, 2), 1), 2 * (2 + 6) * 4);
+  EXPECT_EQ(bytes(Encoding::LowRank, slice(table, 0, 0, 2), 1), 2 * (2 + 6) * 4);
+  const PartShape corner = part_shape(table, std::vector<AxisRange>{{0, 0, 50}, {1, 2, 4}});
+  EXPECT_EQ(bytes(Encoding::None, corner, 8), 50 * 2 * 4);
+  EXPECT_EQ(bytes(Encoding::SparseRows, corner, 3), 12 * (2 * 4 + 8));
+  EXPECT_EQ(bytes(Encoding::LowRank, corner, 1), 2 * (50 + 2) * 4);
   // What v meets: 4 places of 6 numbers, and of 10 gradients, of each sample.
   const PartShape all{60, 6};
   EXPECT_EQ(encoded_bytes(*graph, v, Encoding::SufficientFactors, all, 8).value, 8 * 4 * 16 * 4);
   EXPECT_EQ(encoded_bytes(*graph, v, Encoding::SufficientFactors, all, 3).value, 3 * 4 * 16 * 4);
-  const PartShape places = part_shape(graph->tensor(graph->op(p).inputs[0]), 0, 0, 4);
+  const PartShape places = part_shape(graph->tensor(graph->op(p).inputs[0]), {});
   EXPECT_EQ(encoded_bytes(*graph, p, Encoding::SparseRows, places, 1).value, 4 * (6 * 4 + 8));
 }
 
@@ -294,6 +345,18 @@ TEST_F(Variables, RoundTripInStrategyFiles) {
   }));
   strategy.variables.clear();
   EXPECT_EQ(strategy_json(name_strategy(strategy, *graph, grouping, *cluster)).find("variables"),
+            std::string::npos);
+}
+
+// What is along one axis is written as before there were partitions, however it was read.
+TEST_F(Variables, APartitionAlongOneAxisIsOne) {
+  const std::string parts = R"("parts": [{"sync": "allreduce"}, {"sync": "allreduce"}]}])";
+  const Rebound one = bind(R"([{"variable": "v", "axis": 1, )" + parts, *cluster);
+  const Rebound other = bind(R"([{"variable": "v", "partition": [1, 2], )" + parts, *cluster);
+  EXPECT_EQ(one.strategy.variables, other.strategy.variables);
+  EXPECT_TRUE(other.strategy.variables.at(0).partition.empty());
+  EXPECT_EQ(strategy_json(name_strategy(other.strategy, *graph, grouping, *cluster))
+                .find("partition"),
             std::string::npos);
 }
 
@@ -380,6 +443,18 @@ TEST_F(Variables, BadFilesAreToldThePlace) {
          "s.json: variables[0].parts[0].encoding");
   starts(part(R"({"sync": "allreduce", "sequence": ["a", "a"]})"),
          "s.json: variables[0].parts[0].sequence[1]");
+  const auto cut = [](const std::string& partition, const std::string& more = "") {
+    return R"([{"variable": "v", "partition": )" + partition + more +
+           R"(, "parts": [{"sync": "allreduce"}, {"sync": "allreduce"}]}])";
+  };
+  starts(cut("[2, 3]"), "s.json: variables[0].parts: are 2, the partition is into 6");
+  starts(cut("[1048576, 1048576, 1048576, 1048576]"),
+         "s.json: variables[0].parts: are 2, the partition is into 2147483648");
+  starts(cut("[]"), "s.json: variables[0].partition: has 0 axes");
+  starts(cut("2"), "s.json: variables[0].partition: is not a list");
+  starts(cut("[2, 0]"), "s.json: variables[0].partition[1]");
+  starts(cut("[2, 1.5]"), "s.json: variables[0].partition[1]");
+  starts(cut("[1, 2]", R"(, "axis": 1)"), "s.json: variables[0].partition: is there beside");
   starts(R"([{"variable": "v", "parts": [{"sync": "allreduce"}]},
              {"variable": "v", "parts": [{"sync": "allreduce"}]}])",
          "s.json: variables[1].variable: \"v\" is there twice");
@@ -406,6 +481,16 @@ TEST_F(Variables, Words) {
             "v: PS on " + name(0) + "; 1 step stale");
   EXPECT_EQ(describe({v, 0, {server(0), server(1)}, 2}, *graph, *cluster),
             "v: 2 parts along axis 0: PS on " + name(0) + "; PS on " + name(1) + "; 2 steps stale");
+  EXPECT_EQ(describe({v, 0, std::vector<SyncPart>(4), 0, {2, 2}}, *graph, *cluster),
+            "v: 4 parts, 2x2 along axes 0 and 1: AllReduce; AllReduce; AllReduce; AllReduce");
+  Strategy boxes = after;
+  for (VariableSync& variable : boxes.variables) {
+    variable.parts.resize(4, variable.parts[0]);
+    variable.partition = {2, 2};
+  }
+  Strategy rows = boxes;
+  for (VariableSync& variable : rows.variables) variable.partition.clear();
+  EXPECT_NE(rows.digest(), boxes.digest());
   Strategy stale = after;
   for (VariableSync& variable : stale.variables) variable.staleness += variable.update == w;
   EXPECT_NE(stale.digest(), after.digest());

@@ -71,6 +71,21 @@ TEST_F(VariablesViews, AVariableIsEditedByHandAndTakenBack) {
   EXPECT_NE(variables()[0].parts[0].server, variables()[0].parts[1].server);
   type(view.form().axis(), "1");
   EXPECT_EQ(variables()[0].axis, 1);
+  const auto partition = [&](const QString& typed) {
+    view.form().partition().selectAll();
+    QTest::keyClicks(&view.form().partition(), typed);
+    QTest::keyClick(&view.form().partition(), Qt::Key_Return);
+  };
+  partition("2x2");
+  EXPECT_EQ(variables()[0].partition, (std::vector<std::int32_t>{2, 2}));
+  EXPECT_EQ(variables()[0].parts.size(), 4u);
+  EXPECT_EQ(view.form().parts().value(), 4);
+  partition("2 by 2");
+  EXPECT_TRUE(view.form().refusal().contains("no partition"));
+  EXPECT_EQ(variables()[0].parts.size(), 4u);
+  partition("1 x 2");
+  EXPECT_TRUE(variables()[0].partition.empty());
+  EXPECT_EQ(variables()[0].axis, 1);
   choose(view.form().encoding(), 2);
   EXPECT_EQ(variables()[0].parts[1].encoding, Encoding::Half);
   QMenu* servers = view.form().servers().menu();

@@ -215,14 +215,47 @@ TEST_F(VariableEdits, PartsAreEditedOneByOne) {
   EXPECT_TRUE(parts[0].sequence.empty());
   EXPECT_EQ(parts[2].sequence, (std::vector<DeviceId>{DeviceId(1), DeviceId(0)}));
   std::int64_t next = 0;
-  for (std::size_t i = 0; i < 3; ++i) {
-    const auto [begin, end] = part_range(*sync_of(strategy, update), *problem().graph, i);
-    EXPECT_EQ(begin, next);
-    EXPECT_LT(begin, end);
-    next = end;
-  }
   const Shape& shape = problem().graph->tensor(parameter_of(*problem().graph, update)).shape;
+  for (std::size_t i = 0; i < 3; ++i) {
+    const AxisRange range = part_ranges(*sync_of(strategy, update), shape, i).at(0);
+    EXPECT_EQ(range.begin, next);
+    EXPECT_LT(range.begin, range.end);
+    next = range.end;
+  }
   EXPECT_EQ(next, shape[0]);
+}
+
+TEST_F(VariableEdits, AVariableIsDividedAlongTwoAxes) {
+  open_lenet();
+  const OpId update = all()[0];
+  const auto one = std::span(&update, 1);
+  SyncChoice choice;
+  choice.synchroniser = Synchroniser::Ps;
+  choice.partition = {2, 3};
+  Strategy strategy = with_sync(shown(), problem(), one, choice);
+  check(strategy);
+  const VariableSync* sync = sync_of(strategy, update);
+  ASSERT_EQ(sync->parts.size(), 6u);
+  EXPECT_TRUE(partition_words(*sync, *problem().graph).startsWith("2 × 3"));
+  EXPECT_TRUE(sync_words(strategy, problem(), update).contains("6 parts (2 × 3"));
+  EXPECT_EQ(partition_from(partition_words(*sync, *problem().graph)).at(1), 3);
+  // Another axis alone takes them all.
+  choice = {};
+  choice.axis = 1;
+  strategy = with_sync(strategy, problem(), one, choice);
+  check(strategy);
+  EXPECT_TRUE(sync_of(strategy, update)->partition.empty());
+  EXPECT_EQ(sync_of(strategy, update)->axis, 1);
+  choice = {};
+  choice.partition = {2, 100000};
+  QStringList refused;
+  strategy = with_sync(strategy, problem(), one, choice, &refused);
+  check(strategy);
+  EXPECT_EQ(refused.size(), 1);
+  for (const char* wrong : {"", "2 x", "a", "2 x 0", "-1", "2.5", "99999999999"})
+    EXPECT_TRUE(partition_from(wrong).empty()) << wrong;
+  for (const char* right : {"2x3", " 2 X 3 ", "2, 3", "2 × 3", "2 3", "2*3"})
+    EXPECT_EQ(partition_from(right), (std::vector<std::int32_t>{2, 3})) << right;
 }
 
 TEST_F(VariableEdits, WhatCannotBeIsToldWithItsReason) {

@@ -26,20 +26,13 @@ const RankEngine& rank_engine() {
   return *engine;
 }
 
-// The slice of all elements along the piece's axis.
+// The elements that a slice has of all.
 std::vector<double> part_of(const std::vector<double>& all, const Tensor& tensor,
                             const Piece& piece) {
   if (piece.form == Piece::Form::Whole) return all;
-  std::size_t inner = 1;
-  const auto axis = static_cast<std::size_t>(piece.axis);
-  for (std::size_t i = axis + 1; i < tensor.shape.size(); ++i) {
-    inner *= static_cast<std::size_t>(tensor.shape[i]);
-  }
   std::vector<double> part;
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    const auto index = static_cast<std::int64_t>(i / inner) % tensor.shape[axis];
-    if (index >= piece.begin && index < piece.end) part.push_back(all[i]);
-  }
+  for (std::size_t i = 0; i < all.size(); ++i)
+    if (holds_element(piece, tensor.shape, i)) part.push_back(all[i]);
   return part;
 }
 

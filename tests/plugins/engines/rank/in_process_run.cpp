@@ -89,9 +89,18 @@ struct Layout {
   std::size_t runs = 1, each = 0, row = 0;
 };
 
-Layout slices_of(const Graph& graph, const Value& value, const Piece& piece, std::size_t bytes) {
-  const Tensor& tensor = graph.tensor(value.tensor);
-  return {tensor, piece, tensor.shape[static_cast<std::size_t>(piece.axis)], bytes};
+// Copies between a slice and its whole tensor, element by element.
+void copy_slice(const Tensor& tensor, const Piece& slice, std::span<std::byte> whole,
+                std::span<std::byte> part, bool to_whole) {
+  const auto size = static_cast<std::size_t>(size_of(tensor.type));
+  std::byte* at = part.data();
+  for (std::size_t i = 0; i * size < whole.size(); ++i) {
+    if (!holds_element(slice, tensor.shape, i)) continue;
+    std::byte* const in_whole = whole.data() + i * size;
+    std::memcpy(to_whole ? in_whole : at, to_whole ? at : in_whole, size);
+    at += size;
+  }
+  CHECK(at == part.data() + part.size(), "a slice of another size");
 }
 
 }  // namespace
@@ -243,8 +252,7 @@ std::string InProcessRun::moved(const Place& place, ValueId id) {
   const Piece& piece = at(place).piece;
   if (!moves_slice(at(place), value)) return bytes;
   bytes.resize(static_cast<std::size_t>(moved_bytes(*programs_->graph, at(place), value).value));
-  slices_of(*programs_->graph, value, piece, memory.size())
-      .copy(memory, bytes_of(bytes), piece.begin, piece.end, false);
+  copy_slice(programs_->graph->tensor(value.tensor), piece, memory, bytes_of(bytes), false);
   return bytes;
 }
 
@@ -255,8 +263,7 @@ void InProcessRun::transfer(const Place& from, const Place& to) {
   const Piece& piece = at(to).piece;
   const auto target = write_memory(to);
   if (moves_slice(at(to), value))
-    return slices_of(*programs_->graph, value, piece, target.size())
-        .copy(target, bytes_of(source), piece.begin, piece.end, true);
+    return copy_slice(programs_->graph->tensor(value.tensor), piece, target, bytes_of(source), true);
   CHECK(source.size() == target.size(), "a transfer between values of different sizes");
   if (!source.empty()) std::memcpy(target.data(), source.data(), source.size());
 }
