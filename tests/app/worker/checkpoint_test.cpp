@@ -78,6 +78,62 @@ TEST(Checkpoint, SlicesOfRanksBecomeWholeAndAnotherPlanResumes) {
   EXPECT_EQ(std::vector<float>(part.begin(), part.end()), (std::vector<float>{101, 200, 103, 204}));
 }
 
+HandProgram with_box(int rank) {
+  const std::int32_t row = rank / 2, column = rank % 2 * 3;
+  HandProgram hand(rank, 2);
+  hand.piece(1, {Piece::Form::Slice, 0, row, row + 1, 0, 0, {{{1, column, column + 3}}}});
+  return hand;
+}
+
+// Tensor 1 is divided along both of its axes.
+void save_boxes(const std::shared_ptr<const Graph>& graph, const TemporaryFolder& folder,
+                int ranks) {
+  Hub hub(ranks);
+  std::vector<std::unique_ptr<Holder>> holders;
+  std::vector<std::future<void>> others;
+  for (int rank = 0; rank < ranks; ++rank) {
+    holders.push_back(std::make_unique<Holder>(graph, with_box(rank), hub));
+    holders.back()->fill(0, 1);
+    holders.back()->fill(1, static_cast<float>(100 * (rank + 1)));
+  }
+  for (int rank = 1; rank < ranks; ++rank)
+    others.push_back(std::async(std::launch::async, [&holders, &folder, rank, ranks] {
+      holders[static_cast<std::size_t>(rank)]->save(folder, ranks);
+    }));
+  holders[0]->save(folder, ranks);
+  for (std::future<void>& other : others) other.get();
+}
+
+TEST(Checkpoint, BoxesOfRanksBecomeWhole) {
+  const auto graph = graph_of(2, kStoredShape);
+  TemporaryFolder folder;
+  save_boxes(graph, folder, 4);
+  Hub alone(1);
+  Holder whole(graph, HandProgram(0, 2), alone);
+  resume_checkpoint(whole.rank(folder, 1), "checkpoint-3");
+  const auto values = whole.execution.floats(1);
+  EXPECT_EQ(std::vector<float>(values.begin(), values.end()),
+            (std::vector<float>{100, 101, 102, 200, 201, 202, 300, 301, 302, 400, 401, 402}));
+  Holder columns(graph, with_columns(0, 2, 4), alone);
+  resume_checkpoint(columns.rank(folder, 1), "checkpoint-3");
+  const auto part = columns.execution.floats(1);
+  EXPECT_EQ(std::vector<float>(part.begin(), part.end()), (std::vector<float>{102, 200, 302, 400}));
+}
+
+// Along the first axis alone nothing would be missing.
+TEST(Checkpoint, ABoxThatIsNowhereIsAnError) {
+  const auto graph = graph_of(2, kStoredShape);
+  TemporaryFolder folder;
+  Hub hub(1);
+  HandProgram hand(0, 2);
+  hand.piece(1, {Piece::Form::Slice, 0, 0, 2, 0, 0, {{{1, 0, 3}}}});
+  Holder half(graph, hand, hub);
+  half.fill(0, 1);
+  half.fill(1, 1);
+  const std::string message = message_of([&] { half.save(folder, 1); });
+  EXPECT_NE(message.find("no rank holds all of t1"), std::string::npos) << message;
+}
+
 // Tensor 2 is made by an op: a gradient that each rank keeps for the next step.
 TEST(Checkpoint, WhatIsUnderWayIsEachRanksOwn) {
   const auto graph = graph_of(2, kStoredShape);

@@ -4,6 +4,7 @@
 #include "core/base/error.h"
 #include "core/program/collective.h"
 #include "core/program/ordered_ring.h"
+#include "core/program/rank_program.h"
 #include "core/program/symmetry.h"
 #include "core/strategy/variable_check.h"
 #include "tests/core/graph/model_kit.h"
@@ -413,6 +414,51 @@ TEST_F(Table, PartsAlongTwoAxesGoTheirOwnWays) {
       state[resident.device.value()] += resident.bytes.value;
   EXPECT_EQ(state, (std::map<int, std::int64_t>{
                        {0, 4 * 4000}, {1, 2 * 4000}, {2, 2 * 4000}, {3, 6 * 4000}}));
+}
+
+TEST_F(Table, RanksWithPartsAlongTwoAxesAreReadAsWritten) {
+  const auto program = lower({server(3), reduction(), server(3), server(0)}, 0, {2, 2});
+  std::vector<TaskId> order;
+  for (std::size_t i = 0; i < program->tasks.size(); ++i) order.push_back(TaskId(i));
+  const RankPrograms ranks = rank_programs(*program, order);
+  check_termination(ranks, "table");
+  std::size_t forged = 0;
+  const auto refused = [&](const RankProgram& rank) {
+    ++forged;
+    EXPECT_THROW(read_rank_program(write_rank_program(rank), *graph, "rank"), InputError);
+  };
+  for (const RankProgram& rank : ranks.ranks) {
+    const std::string bytes = write_rank_program(rank);
+    EXPECT_EQ(write_rank_program(read_rank_program(bytes, *graph, "rank")), bytes);
+    for (std::size_t i = 0; i < rank.values.size(); ++i)
+      for (const AxisRange wrong : {AxisRange{0, 0, 2}, {2, 0, 2}, {1, 3, 9}, {1, 2, 2}, {1, -1, 2}}) {
+        if (rank.values[ValueId(i)].piece.axis < 0) continue;
+        RankProgram other = rank;
+        other.values[ValueId(i)].piece.more[0] = wrong;
+        refused(other);
+      }
+    for (std::size_t i = 0; i < rank.instructions.size(); ++i) {
+      if (rank.instructions[i].kind != InstructionKind::Update) continue;
+      RankProgram other = rank;
+      other.instructions[i].piece.more[0] = {3, 0, 2};
+      refused(other);
+    }
+  }
+  EXPECT_GT(forged, 50u);
+}
+
+TEST(Pieces, OfSeveralAxes) {
+  const auto box = [](int begin, int end, int other, int until) {
+    return Piece{Piece::Form::Slice, 0, begin, end, 0, 0, {{{2, other, until}}}};
+  };
+  EXPECT_EQ(describe(box(0, 4, 8, 16)), "axes 0,2 [0,4)x[8,16)");
+  EXPECT_EQ(describe(Piece{Piece::Form::Partial, 0, 2, 6, 0, 4, {{{2, 8, 16}}}}),
+            "the sum over samples [2,6) of axes 0,2 [0,4)x[8,16)");
+  EXPECT_TRUE(overlap(box(0, 4, 8, 16), box(3, 5, 15, 20)));
+  EXPECT_FALSE(overlap(box(0, 4, 8, 16), box(3, 5, 16, 20)));
+  EXPECT_FALSE(overlap(box(0, 4, 8, 16), box(4, 5, 8, 16)));
+  EXPECT_TRUE(overlap(box(0, 4, 8, 16), Piece{Piece::Form::Slice, 1, 0, 1}));
+  EXPECT_TRUE(overlap(box(0, 4, 8, 16), Piece()));
 }
 
 TEST_F(Table, OptimizerStateStandsWhereItsSliceIsUpdated) {

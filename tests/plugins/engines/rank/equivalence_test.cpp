@@ -120,10 +120,19 @@ std::unique_ptr<InProcessRun> synchronised_run(const RandomProblem& problem, Ran
   return run;
 }
 
+// Values of variables that are divided along several axes.
+std::size_t boxes_of(const InProcessRun& run) {
+  std::size_t boxes = 0;
+  for (const RankProgram& rank : run.programs().ranks)
+    for (const Value& value : rank.values) boxes += value.piece.more != MoreCuts();
+  return boxes;
+}
+
 class Synchronised : public testing::TestWithParam<int> {};
 
 TEST_P(Synchronised, VariablesAreTrainedAsOnOneDevice) {
   Random random(static_cast<std::uint64_t>(GetParam()) + 100);
+  std::size_t boxes = 0;
   for (const SmallNet& net : small_nets(7, static_cast<Optimizer>(GetParam() % 3))) {
     const Reference reference(net.graph);
     for (int i = 0; i < 6; ++i) {
@@ -132,8 +141,10 @@ TEST_P(Synchronised, VariablesAreTrainedAsOnOneDevice) {
       expect_trained_alike(*run, reference);
       expect_same_loss(*run, reference);
       if (testing::Test::HasFailure()) return;
+      boxes += boxes_of(*run);
     }
   }
+  EXPECT_GT(boxes, 100u);
 }
 
 // Adam makes steps of any size from the rounding of small gradients: not for halves.
