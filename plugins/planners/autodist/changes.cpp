@@ -148,9 +148,7 @@ class Change {
     for (int attempt = 0; attempt < 8; ++attempt) {
       VariableSync sync = random_sync(task_, task_.variables[v], options_, is_served(v) ? 1 : 0,
                                       0.7, like.stations.empty() ? 0 : 1, random_);
-      if (sync.parts.size() == plan_[v].parts.size() && sync.axis == plan_[v].axis &&
-          sync.partition == plan_[v].partition)
-        continue;
+      if (sync.parts.size() == plan_[v].parts.size() && sync.axis == plan_[v].axis) continue;
       return set(v, std::move(sync));
     }
   }

@@ -41,7 +41,6 @@ std::vector<std::uint64_t> tokens_of(const SyncPlan& plan) {
     const VariableSync& sync = plan[v];
     Hasher hasher;
     hasher.number(v).number(sync.axis).number(sync.parts.size());
-    for (const std::int32_t parts : sync.partition) hasher.number(parts);
     for (const SyncPart& part : sync.parts) {
       hasher.number(part.synchroniser).number(part.encoding).number(part.server.value());
       hasher.number(part.stations.size()).number(part.merge_group >= 0);

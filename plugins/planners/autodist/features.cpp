@@ -68,12 +68,10 @@ class Describer {
     for (const SyncPart& part : sync.parts) add(sum, v, part);
     const bool with_last = v > 0 && sync.parts[0].merge_group >= 0 &&
                            sync.parts[0].merge_group == plan_[v - 1].parts.back().merge_group;
-    const std::vector<AxisParts> divided = divided_axes(sync);
-    const int axis = divided.empty() ? sync.axis : divided.back().axis;
     const double message = sum.message_bytes / count;
     return {log_of(count, 4),
-            axis / 4.0,
-            axis == 0 ? 0.0 : 1.0,
+            sync.axis / 4.0,
+            sync.axis == 0 ? 0.0 : 1.0,
             count > 1 ? 1.0 : 0.0,
             sum.servers / count,
             sum.rows / count,

@@ -85,12 +85,8 @@ VariableSync random_sync(const SyncTask& task, const Variable& variable,
   const std::vector<int> axes = variable.axes();
   // Rows go by their numbers: such a gradient is divided along axis 0 only.
   const bool first = part.encoding == Encoding::SparseRows || by_chance(0.5, random);
-  const int axis = first ? axes.front() : axes[random.below(axes.size())];
-  const std::int64_t parts = random_parts(task, random);
-  const int other = axes[random.below(axes.size())];
-  const bool boxes = part.encoding != Encoding::SparseRows && other != axis && by_chance(0.3, random);
-  return boxes ? in_boxes(variable, axis, other, parts, part)
-               : in_parts(variable, axis, parts, part);
+  return in_parts(variable, first ? axes.front() : axes[random.below(axes.size())],
+                  random_parts(task, random), part);
 }
 
 void merge_randomly(const SyncTask& task, SyncPlan& plan, std::int64_t count, Random& random) {

@@ -121,24 +121,6 @@ VariableSync in_parts(const Variable& variable, int axis, std::int64_t parts,
   return {variable.update, axis, std::vector<SyncPart>(static_cast<std::size_t>(count), part)};
 }
 
-VariableSync in_boxes(const Variable& variable, int one, int other, std::int64_t parts,
-                      const SyncPart& part) {
-  std::int64_t along = 1;
-  for (std::int64_t count = 2; count * count <= parts; ++count)
-    if (parts % count == 0) along = count;
-  if (along == 1) return in_parts(variable, one, parts, part);
-  std::vector<std::int32_t> partition(variable.shape.size(), 1);
-  const auto set = [&](int axis, std::int64_t count) {
-    partition[static_cast<std::size_t>(axis)] =
-        static_cast<std::int32_t>(std::min(count, variable.most_parts(axis)));
-  };
-  set(one, parts / along);
-  set(other, along);
-  VariableSync sync{variable.update, 0, {part}};
-  divide(sync, std::move(partition));
-  return sync;
-}
-
 Bytes part_bytes(const Variable& variable, const VariableSync& sync, std::size_t index) {
   std::int64_t bytes = variable.bytes.value;
   for (const AxisRange& range : part_ranges(sync, variable.shape, index))

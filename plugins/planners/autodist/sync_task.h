@@ -50,10 +50,6 @@ Strategy strategy_of(const SyncTask& task, const SyncPlan& plan);
 
 // `variable` in `parts` parts along `axis`, all like `part`.
 VariableSync in_parts(const Variable& variable, int axis, std::int64_t parts, const SyncPart& part);
-// The same along two axes, in numbers as near to each other as they divide `parts`; along the first
-// alone where they do not.
-VariableSync in_boxes(const Variable& variable, int one, int other, std::int64_t parts,
-                      const SyncPart& part);
 // Elements of part `index`: as equal as can be, larger ones first.
 Bytes part_bytes(const Variable& variable, const VariableSync& sync, std::size_t index);
 

@@ -74,22 +74,6 @@ TEST(SyncTask, PartsAreAsEqualAsCanBeAndMakeUpTheVariable) {
     }
 }
 
-TEST(SyncTask, BoxesMakeUpTheVariable) {
-  Variable variable;
-  variable.shape = {7, 3};
-  variable.bytes = Bytes(84);
-  for (std::int64_t parts = 1; parts <= 16; ++parts) {
-    const VariableSync sync = in_boxes(variable, 0, 1, parts, {});
-    EXPECT_LE(std::ssize(sync.parts), parts);
-    Bytes sum;
-    for (std::size_t p = 0; p < sync.parts.size(); ++p) sum += part_bytes(variable, sync, p);
-    EXPECT_EQ(sum, variable.bytes);
-  }
-  EXPECT_EQ(in_boxes(variable, 0, 1, 6, {}).partition, (std::vector<std::int32_t>{3, 2}));
-  EXPECT_EQ(in_boxes(variable, 1, 0, 6, {}).partition, (std::vector<std::int32_t>{2, 3}));
-  EXPECT_TRUE(in_boxes(variable, 0, 1, 5, {}).partition.empty());
-}
-
 TEST(SyncTask, AScalarHasOnePart) {
   Variable variable;
   variable.bytes = Bytes(4);
