@@ -178,6 +178,8 @@ void JsonView::allow_only(std::initializer_list<std::string_view> keys) const {
 }
 
 void JsonView::expect_format(std::string_view format, std::int64_t version) const {
+  if (!find("format"))
+    fail("has no \"format\"", fmt::format(R"(begin it with "format": "{}", "version": 1)", format));
   const JsonView given = at("format");
   if (const std::string text = given.string(); text != format) {
     given.fail(fmt::format("is \"{}\"", text.substr(0, 64)), fmt::format("give a file of format \"{}\"", format));

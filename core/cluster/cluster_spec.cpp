@@ -8,6 +8,8 @@
 #include <set>
 
 #include "core/cluster/gpu_json.h"
+#include "core/cluster/gpu_key.h"
+#include "core/cluster/written_units.h"
 
 namespace strato {
 namespace {
@@ -16,17 +18,32 @@ namespace {
 constexpr double kMinGBps = 1e-6, kMaxGBps = 1e6, kMaxLatencyUs = 1e6;
 constexpr double kMostPrice = 1e6;
 
+constexpr const char* kGpuExample = R"({"type": "V100", "count": 8})";
+constexpr const char* kLinkExample = R"({"bandwidth_GBps": 12.5, "latency_us": 5})";
+
+// With what to write instead.
+void expect_list(const JsonView& view, const std::string& example) {
+  if (!view.is_array()) view.fail("is not a list", "write [" + example + "]");
+}
+void expect_object(const JsonView& view, const std::string& example) {
+  if (!view.is_object()) view.fail("is not an object", "write " + example);
+}
+
 double read_bandwidth(const JsonView& view) {
+  refuse_written_bandwidth(view);
   const double value = view.positive_number();
   return value < kMinGBps || value > kMaxGBps ? view.number(kMinGBps, kMaxGBps) : value;
+}
+
+double read_latency(const JsonView& view) {
+  refuse_written_latency(view);
+  return view.number(0, kMaxLatencyUs);
 }
 
 LinkSpec read_link(const JsonView& view) {
   LinkSpec link;
   link.bandwidth_gbps = read_bandwidth(view.at("bandwidth_GBps"));
-  if (const auto latency = view.find("latency_us")) {
-    link.latency_us = latency->number(0, kMaxLatencyUs);
-  }
+  if (const auto latency = view.find("latency_us")) link.latency_us = read_latency(*latency);
   if (const auto kind = view.find("kind")) link.kind = kind->string();
   if (const auto note = view.find("note")) link.note = note->string();
   return link;
@@ -35,6 +52,7 @@ LinkSpec read_link(const JsonView& view) {
 std::optional<LinkSpec> find_link(const JsonView& machine, std::string_view key) {
   const auto view = machine.find(key);
   if (!view) return std::nullopt;
+  expect_object(*view, kLinkExample);
   view->allow_only({"kind", "bandwidth_GBps", "latency_us", "note"});
   return read_link(*view);
 }
@@ -79,7 +97,7 @@ class SpecReader {
   void read_types(const JsonView& types) {
     for (const JsonView& entry : types.items()) {
       GpuType gpu = gpu_from_json(entry);
-      if (inline_types_.find(gpu.name) != nullptr) {
+      if (find_as_written(inline_types_.gpus(), gpu.name) != nullptr) {
         entry.fail(fmt::format("repeats the name \"{}\"", gpu.name), "name each GPU type once");
       }
       inline_types_.add(std::move(gpu));
@@ -101,6 +119,7 @@ class SpecReader {
   }
 
   void read_machines(const JsonView& machines) {
+    expect_list(machines, R"({"name": "node", "count": 2, "gpus": …, "nic": …})");
     const std::vector<JsonView> entries = machines.items();
     if (entries.empty()) machines.fail("has no machine", "give at least one");
     for (const JsonView& entry : entries) {
@@ -135,6 +154,7 @@ class SpecReader {
     machine.name = read_name(view.at("name"));
     if (const auto count = view.find("count")) machine.count = count->integer(1, kMaxDevices);
     const JsonView gpus = view.at("gpus");
+    expect_list(gpus, kGpuExample);
     std::int64_t devices = 0;
     for (const JsonView& entry : gpus.items()) {
       machine.gpus.push_back(read_gpus(entry, machine.gpus));
@@ -159,6 +179,7 @@ class SpecReader {
   }
 
   GpuCount read_gpus(const JsonView& view, const std::vector<GpuCount>& before) {
+    expect_object(view, kGpuExample);
     view.allow_only({"type", "count"});
     const JsonView type = view.at("type");
     const GpuType& gpu = find_type(type);
@@ -174,11 +195,10 @@ class SpecReader {
   }
 
   void read_network(const JsonView& view) {
+    expect_object(view, R"({"latency_us": 1})");
     view.allow_only({"kind", "latency_us", "bandwidth_GBps", "note"});
     NetworkSpec network;
-    if (const auto latency = view.find("latency_us")) {
-      network.latency_us = latency->number(0, kMaxLatencyUs);
-    }
+    if (const auto latency = view.find("latency_us")) network.latency_us = read_latency(*latency);
     if (const auto bandwidth = view.find("bandwidth_GBps")) {
       network.bandwidth_gbps = read_bandwidth(*bandwidth);
     }
@@ -196,7 +216,9 @@ class SpecReader {
   }
 
   void read_links(const JsonView& links) {
+    expect_list(links, R"({"between": ["a", "b"], "bandwidth_GBps": 12.5})");
     for (const JsonView& entry : links.items()) {
+      expect_object(entry, R"({"between": ["a", "b"], "bandwidth_GBps": 12.5})");
       entry.allow_only({"between", "kind", "bandwidth_GBps", "latency_us", "note"});
       const JsonView between = entry.at("between");
       const std::vector<JsonView> ends = between.items();

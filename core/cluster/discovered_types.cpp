@@ -27,13 +27,8 @@ bool same_memory(Bytes told, Bytes known) {
 }
 
 const GpuType* find_known(const GpuCatalogue& catalogue, const GpuReport& gpu) {
-  std::string_view name = gpu.name;
-  for (const std::string_view prefix : {"", "NVIDIA ", "Tesla ", "GeForce "}) {
-    if (name.starts_with(prefix)) name.remove_prefix(prefix.size());
-    const GpuType* type = catalogue.find(name);
-    if (type != nullptr && same_memory(gpu.memory, type->memory)) return type;
-  }
-  return nullptr;
+  const GpuType* type = catalogue.find(gpu.name);
+  return type != nullptr && same_memory(gpu.memory, type->memory) ? type : nullptr;
 }
 
 std::string trimmed(const std::string& text, const std::string& without) {

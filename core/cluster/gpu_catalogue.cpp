@@ -6,6 +6,7 @@
 
 #include "core/base/file.h"
 #include "core/cluster/gpu_json.h"
+#include "core/cluster/gpu_key.h"
 
 namespace strato {
 namespace {
@@ -52,7 +53,7 @@ GpuCatalogue GpuCatalogue::read(const std::filesystem::path& file) {
     std::vector<std::string> names = gpu.aliases;
     names.push_back(gpu.name);
     for (const std::string& name : names) {
-      if (catalogue.find(name) == nullptr) continue;
+      if (find_as_written(catalogue.gpus(), name) == nullptr) continue;
       entry.fail(fmt::format("repeats the name \"{}\"", name), "give every GPU names of its own");
     }
     catalogue.add(std::move(gpu));
@@ -66,11 +67,13 @@ const GpuCatalogue& GpuCatalogue::bundled() {
 }
 
 const GpuType* GpuCatalogue::find(std::string_view name) const {
+  if (const GpuType* gpu = find_as_written(gpus_, name)) return gpu;
+  const std::string key = gpu_key(name);
+  if (key.empty()) return nullptr;
   for (const GpuType& gpu : gpus_) {
-    if (same_ignoring_case(gpu.name, name)) return &gpu;
-    for (const std::string& alias : gpu.aliases) {
-      if (same_ignoring_case(alias, name)) return &gpu;
-    }
+    if (gpu_key(gpu.name) == key) return &gpu;
+    for (const std::string& alias : gpu.aliases)
+      if (gpu_key(alias) == key) return &gpu;
   }
   return nullptr;
 }

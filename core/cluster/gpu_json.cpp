@@ -7,6 +7,8 @@
 #include <cmath>
 #include <string>
 
+#include "core/cluster/written_units.h"
+
 namespace strato {
 namespace {
 
@@ -19,6 +21,8 @@ double rate(const JsonView& view, double low, double high) {
 }
 
 std::array<double, kPrecisions> peaks(const JsonView& view) {
+  if (!view.is_object())
+    view.fail("is not an object", R"(write {"fp32": 15.7, "fp16": 125}: 10^12 operations per second)");
   view.allow_only({"fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8"});
   view.at("fp32");  // every op has a rate at the precision that training starts from
   std::array<double, kPrecisions> result{};
@@ -75,6 +79,8 @@ GpuType gpu_from_json(const JsonView& view) {
   }
   if (const auto value = view.find("architecture")) gpu.architecture = value->string();
   if (const auto value = view.find("year")) gpu.year = static_cast<int>(value->integer(1990, 2100));
+  refuse_written_memory(view.at("memory_bytes"));
+  refuse_written_bandwidth(view.at("memory_bandwidth_GBps"));
   gpu.memory = Bytes(view.at("memory_bytes").integer(1, std::int64_t{1} << 50));
   gpu.memory_bandwidth = rate(view.at("memory_bandwidth_GBps"), 1e-3, 1e6) * 1e9;
   gpu.peak_flops = peaks(view.at("peak_tflops"));

@@ -81,7 +81,8 @@ TEST(Json, FormatAndVersion) {
       "f: version: is 3, newer than this program reads; update the program, or give version 2");
   EXPECT_EQ(error(R"({"format": "y", "version": 1})"),
             "f: format: is \"y\"; give a file of format \"stratoscope-x\"");
-  EXPECT_EQ(error(R"({"version": 1})"), "f: has no \"format\"; add it");
+  EXPECT_EQ(error(R"({"version": 1})"),
+            "f: has no \"format\"; begin it with \"format\": \"stratoscope-x\", \"version\": 1");
   EXPECT_EQ(error(R"({"format": "stratoscope-x", "version": 0})").substr(0, 16),
             "f: version: is 0");
   EXPECT_EQ(error("[]"), "f: is not an object; write {…} here");
