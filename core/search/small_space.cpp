@@ -12,6 +12,7 @@ namespace {
 constexpr double kLittleWork = 2e6, kMostWork = 2e8;
 // Strategies to lower for one that is evaluated, beyond little work.
 constexpr double kPerEvaluation = 10;
+constexpr std::size_t kBeat = 64;
 
 double strategy_count(std::span<const std::vector<std::int32_t>> legal) {
   double count = 1;
@@ -47,7 +48,8 @@ bool SmallSpace::is_small(const Problem& problem,
 }
 
 SmallSpace::SmallSpace(const Problem& problem, const std::vector<Decision>& actions,
-                       std::vector<std::vector<std::int32_t>> legal, std::stop_token stop)
+                       std::vector<std::vector<std::int32_t>> legal, std::stop_token stop,
+                       const std::function<void()>& beat)
     : legal_(std::move(legal)) {
   ranked_.resize(static_cast<std::size_t>(strategy_count(legal_)));
   for (std::size_t i = 0; i < ranked_.size(); ++i) ranked_[i].second = static_cast<std::uint32_t>(i);
@@ -61,6 +63,7 @@ SmallSpace::SmallSpace(const Problem& problem, const std::vector<Decision>& acti
       ranked_.clear();
       return;
     }
+    if (beat && i % kBeat == 0) beat();
     const ActionVector chosen = this->strategy(i);
     for (std::size_t g = 0; g < chosen.size(); ++g)
       strategy.groups[GroupId(g)] = actions[static_cast<std::size_t>(chosen[g])];

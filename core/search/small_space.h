@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <stop_token>
 #include <utility>
@@ -20,9 +21,11 @@ namespace strato {
 
 class SmallSpace {
  public:
-  // `legal`: actions by group. Nothing is listed when it was asked to stop.
+  // `legal`: actions by group. Nothing is listed when it was asked to stop. `beat` is called again
+  // and again on this thread while it takes its time.
   SmallSpace(const Problem& problem, const std::vector<Decision>& actions,
-             std::vector<std::vector<std::int32_t>> legal, std::stop_token stop = {});
+             std::vector<std::vector<std::int32_t>> legal, std::stop_token stop = {},
+             const std::function<void()>& beat = nullptr);
   // Whether there are few enough to lower them all: in about half a second, or, where so many
   // evaluations are asked for that they come to a tenth of the space, in no more than a minute.
   static bool is_small(const Problem& problem, std::span<const std::vector<std::int32_t>> legal,

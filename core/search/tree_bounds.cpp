@@ -57,8 +57,8 @@ std::vector<std::size_t> TreeSearch::next_by_bound(std::size_t want) {
 std::size_t TreeSearch::bounded_round(std::size_t want) {
   if (!small_ || !best_ || !best_->feasible || tree_.has_excluded()) return 0;
   if (space_ == nullptr)
-    space_ =
-        std::make_unique<const SmallSpace>(problem_, tree_.actions(), legal_by_group(), stop_);
+    space_ = std::make_unique<const SmallSpace>(problem_, tree_.actions(), legal_by_group(), stop_,
+                                                [this] { report_.progress(progress(), false); });
   if (space_->size() == 0) return 0;
   const std::vector<std::size_t> places = next_by_bound(want);
   if (proven_ && best_->step_time < space_->bound_of(local_.incumbent())) {
