@@ -28,6 +28,7 @@ class Reader {
   explicit Reader(const JsonView& root) : root_(root) {}
 
   Profile run() {
+    refuse_traces();
     root_.expect_format("stratoscope-profile", 1);
     root_.allow_only({"format", "version", "units", "name", "host", "software", "ops", "transfers",
                       "collectives", "memory"});
@@ -46,6 +47,14 @@ class Reader {
   }
 
  private:
+  // What profilers of other programs write: ops by the names of their kernels, of no graph.
+  void refuse_traces() const {
+    const bool trace = root_.is_array() || (root_.is_object() && root_.find("traceEvents"));
+    if (trace)
+      root_.fail("looks like a trace, not a profile",
+                 "measure the model's ops with stratoscope-cli profile");
+  }
+
   std::string text(std::string_view key) const {
     const auto view = root_.find(key);
     return view ? view->string() : std::string();

@@ -203,5 +203,20 @@ TEST(ProfileReader, MutatedTextIsReadOrRefusedNeverMore) {
   EXPECT_GT(refused, 10'000);
 }
 
+// PyTorch's profiler writes an object, older tools a bare list.
+TEST(ProfileReader, TracesOfOtherProfilersAreToldApart) {
+  for (const char* trace : {R"({"schemaVersion": 1, "traceEvents": [{"ph": "X", "name": "aten::mm"}]})",
+                            R"([{"ph": "X", "name": "aten::mm", "ts": 1, "dur": 2}])"}) {
+    try {
+      parse_profile(trace, "trace.json");
+      ADD_FAILURE() << "accepted";
+    } catch (const InputError& error) {
+      EXPECT_STREQ(error.what(),
+                   "trace.json: looks like a trace, not a profile; measure the model's ops with "
+                   "stratoscope-cli profile");
+    }
+  }
+}
+
 }  // namespace
 }  // namespace strato
