@@ -97,7 +97,11 @@ void RankSession::agree() {
     if (!theirs.is_object()) throw OtherRankFailure(static_cast<int>(rank), "sends no greeting");
     compare(ours, theirs, static_cast<int>(rank));
     same_clock_ = same_clock_ && theirs.value("boot", Json()) == ours["boot"];
-    shares.push_back(shares_from(theirs));
+    try {
+      shares.push_back(shares_from(theirs));
+    } catch (const Json::exception&) {
+      throw OtherRankFailure(static_cast<int>(rank), "does not say what it shares with the others");
+    }
   }
   if (const auto found = find_disagreement(shares)) {
     throw OtherRankFailure(found->rank,

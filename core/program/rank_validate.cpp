@@ -289,11 +289,18 @@ class Validator {
     expect(cuts.size() == members.size() + 1 && ascending(cuts) && cuts.front() == 0 &&
                cuts.back() == extent,
            "its cuts are not of the whole");
-    const auto own = static_cast<std::size_t>(
-        std::lower_bound(members.begin(), members.end(), program_.device) - members.begin());
+    const std::size_t own = own_place();
     expect(part.begin == cuts[own] && part.end == cuts[own + 1], "its cuts are not its part's");
     expect(program_.values[whole].piece.form == (gathers ? Form::Whole : Form::Partial),
            "its whole is none");
+  }
+
+  // Of this device among the members, which may stand in a ring's order.
+  std::size_t own_place() const {
+    const auto members = program_.members[at_];
+    const auto found = std::find(members.begin(), members.end(), program_.device);
+    expect(found != members.end(), "this device is none of its members");
+    return static_cast<std::size_t>(found - members.begin());
   }
 
   void check_slots(ValueId whole, const Value& part) const {
@@ -302,8 +309,7 @@ class Validator {
     expect(cuts.size() == members.size() + 1 && ascending(cuts) && cuts.front() == 0 &&
                cuts.back() == value(whole).record_count,
            "its cuts are not of the whole");
-    const auto own = static_cast<std::size_t>(
-        std::find(members.begin(), members.end(), program_.device) - members.begin());
+    const std::size_t own = own_place();
     expect(part.record_count == cuts[own + 1] - cuts[own], "its cuts are not its part's");
   }
 

@@ -158,7 +158,7 @@ TEST(AutoDist, TellsItsStateWhileItRuns) {
       run_planner(*registry().planner("autodist"), problem, options, keeper, {});
   ASSERT_NE(keeper.last, nullptr);
   EXPECT_LE(keeper.last->iterations, whole.tree->iterations);
-  EXPECT_TRUE(whole.tree->random_state.starts_with("autodist 2\n"));
+  EXPECT_TRUE(whole.tree->random_state.starts_with("autodist 3\n"));
   EXPECT_GE(plan(problem, evaluations(10), keeper.last).tree->iterations,
             keeper.last->iterations + 1);
 }

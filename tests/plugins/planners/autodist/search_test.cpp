@@ -265,7 +265,7 @@ TEST(TrialRecord, WhatIsDamagedIsRefused) {
     EXPECT_THROW(TrialRecord::from_tree(tree), InputError) << length;
   }
   for (const std::string& other :
-       {whole + " 7", std::string("12 0 0/local"), "autodist 2\n" + whole}) {
+       {whole + " 7", std::string("12 0 0/local"), "autodist 3\n" + whole}) {
     tree.random_state = other;
     EXPECT_THROW(TrialRecord::from_tree(tree), InputError);
   }
