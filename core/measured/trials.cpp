@@ -112,6 +112,13 @@ double normal(Random& random) {
   return radius * std::cos(2 * std::numbers::pi * random.uniform());
 }
 
+// Bounds are of what the cost model says: measured times may be shorter.
+PlannerOptions without_bounds(const Planner& planner, PlannerOptions options) {
+  for (const OptionHelp& option : planner.options())
+    if (option.name == "bounds") options.set["bounds"] = "false";
+  return options;
+}
+
 }  // namespace
 
 std::int64_t TrialsResult::failed() const {
@@ -130,8 +137,8 @@ TrialsResult plan_by_trials(const Problem& problem, Planner& planner, const Plan
     const Score start = evaluator.evaluate(constraints ? constraints->repaired(simple) : simple);
     if (start.feasible) result.start = start.step_time;
     evaluator.set_maker(planner.name());
-    result.plan = plan_within(constraints.get(), planner, problem, evaluator, options, observer,
-                              std::move(stop), nullptr);
+    result.plan = plan_within(constraints.get(), planner, problem, evaluator,
+                              without_bounds(planner, options), observer, std::move(stop), nullptr);
   } catch (const Interrupted&) {
     result.stopped = true;
     result.plan = result_of_trials(evaluator);

@@ -176,6 +176,35 @@ TEST(Trials, StoppingInTheMiddleKeepsTheBest) {
   EXPECT_FALSE(nothing.plan.score.feasible);
 }
 
+// Has bounds, and says what it was told of them.
+class Bounded final : public Planner {
+ public:
+  std::string name() const override { return "bounded"; }
+  std::vector<OptionHelp> options() const override { return {{"bounds", "true", ""}}; }
+  PlanResult plan(const Problem& problem, Evaluator& evaluator, const PlannerOptions& options,
+                  Observer&, std::stop_token, std::shared_ptr<const SearchTree>) override {
+    told = options.text("bounds", "");
+    PlanResult result;
+    result.strategy = data_parallel(problem);
+    result.score = evaluator.evaluate(result.strategy);
+    return result;
+  }
+  std::string told;
+};
+
+TEST(Trials, BoundsOfTheCostModelDoNotCount) {
+  const Problem problem = trial_problem();
+  Observer quiet;
+  for (const bool asked : {false, true}) {
+    Workers workers;
+    Bounded planner;
+    PlannerOptions options;
+    if (asked) options.set["bounds"] = "true";
+    plan_by_trials(problem, planner, options, workers.setting(), quiet, {});
+    EXPECT_EQ(planner.told, "false");
+  }
+}
+
 TEST(Trials, WhatCallbacksThrowComesThrough) {
   const Problem problem = trial_problem();
   TrialsSetting setting;
