@@ -33,6 +33,15 @@ bool says_nothing(const std::string& name) {
          name.find("_dynamic_axes_") != std::string::npos;
 }
 
+void add_control_flow(const google::protobuf::RepeatedPtrField<onnx::NodeProto>& nodes,
+                      std::set<std::string>& names) {
+  for (const auto& node : nodes) {
+    if (node.op_type() == "If" || node.op_type() == "Loop") names.insert(decision_name(node));
+    for (const auto& attribute : node.attribute())
+      if (attribute.has_g()) add_control_flow(attribute.g().node(), names);
+  }
+}
+
 std::string axis_place(const std::string& input, std::size_t axis) {
   return "input \"" + input + "\", dimension " + std::to_string(axis);
 }
@@ -49,8 +58,13 @@ class Binder {
     find_batch_symbol();
     if (batch_symbol_.empty()) find_fixed_batch();
     for (const RawInput& input : inputs_) result_.inputs.push_back(bound(input));
+    add_control_flow(model_.proto.graph().node(), result_.control_flow);
+    for (const auto& function : model_.proto.functions())
+      add_control_flow(function.node(), result_.control_flow);
     for (const auto& [name, extent] : options_.dimensions) {
-      if (!result_.dimensions.contains(name)) refuse_option(name);
+      if (result_.dimensions.contains(name)) continue;
+      if (!result_.control_flow.contains(name)) refuse_option(name);
+      result_.decisions[name] = extent;
     }
     return std::move(result_);
   }
@@ -147,12 +161,15 @@ class Binder {
       if (batch_symbol_.empty() && input.symbols.size() > axis_)
         batch_symbol_ = input.symbols[axis_];
     }
-    // Dimensions without a telling name on the batch's axis are the batch too, each under its own.
+    // Dimensions without a telling name on the batch's axis are the batch too, each under its own,
+    // if no option gives them.
     for (const RawInput& input : inputs_) {
       if (batch_symbol_.empty() || input.symbols.size() <= axis_ || input.weight) continue;
       const std::string& symbol = input.symbols[axis_];
       const bool unnamed = symbol == input.info->name() + "." + std::to_string(axis_);
-      if (!symbol.empty() && (unnamed || says_nothing(symbol))) batch_aliases_.insert(symbol);
+      const bool given = options_.dimensions.contains(symbol) && symbol != batch_symbol_;
+      if (!symbol.empty() && !given && (unnamed || says_nothing(symbol)))
+        batch_aliases_.insert(symbol);
     }
     if (!batch_symbol_.empty()) batch_aliases_.insert(batch_symbol_);
   }
@@ -232,6 +249,11 @@ class Binder {
 };
 
 }  // namespace
+
+std::string decision_name(const onnx::NodeProto& node) {
+  if (!node.name().empty()) return node.name();
+  return node.output_size() > 0 ? node.output(0) : std::string();
+}
 
 Binding bind_inputs(const Model& model, const Uses& uses, const ImportOptions& options) {
   return Binder(model, uses, options).bind();

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -30,10 +31,15 @@ struct Binding {
   std::int64_t batch = 1;
   std::int64_t file_batch = 0;                     // the batch built into the file; 0: symbolic
   std::map<std::string, std::int64_t> dimensions;  // every symbol, by name
+  std::set<std::string> control_flow;              // every If and Loop of the file, as decision_name()
+  std::map<std::string, std::int64_t> decisions;   // those that options decide
 };
 
+// What an option calls an If or a Loop: its name, or that of its first result.
+std::string decision_name(const onnx::NodeProto& node);
+
 // An option may also name an input of one integer or boolean: it is then no input but that number,
-// as branches and loops may need it. Throws InputError for a symbol that is not bound, an option
+// as branches and loops may need it; or an If (1: then, 0: else) or a Loop (its rounds). Throws InputError for a symbol that is not bound, an option
 // that binds nothing, a negative extent, an empty batch, or a model without data inputs.
 Binding bind_inputs(const Model& model, const Uses& uses, const ImportOptions& options);
 

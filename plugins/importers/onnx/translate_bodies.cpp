@@ -10,6 +10,7 @@ namespace {
 
 constexpr int kMaxNesting = 32;              // of functions and branches
 constexpr std::int64_t kMaxRounds = 20'000;  // of one loop
+constexpr std::size_t kMostSteps = 500'000;  // of all bodies; a step is about a kilobyte at most
 constexpr const char* kExportAgain = "export the model again";
 
 std::string input_of(const onnx::NodeProto& node, int slot) {
@@ -52,6 +53,7 @@ void Translator::run_body(const onnx::NodeProto& node, const Nodes& body, const 
     fail(label_of(node), "functions or branches are nested too deeply",
          "inline them in the exporter");
   }
+  charge_body(node, body, prefix);
   const Nodes nodes = renamed(body, prefix, names);
   run_nodes(nodes);
   --nesting_;
@@ -74,6 +76,45 @@ std::string Translator::unique_prefix(const onnx::NodeProto& node) {
   std::string prefix = node.name().empty() ? unnamed(node) : node.name();
   if (!prefixes_.insert(prefix).second) prefix += "_" + std::to_string(nodes_);
   return prefix;
+}
+
+void Translator::charge(const onnx::NodeProto& node, std::size_t steps) {
+  written_out_ += steps;
+  if (written_out_ <= kMostSteps) return;
+  fail(label_of(node), "its rounds, branches and functions make too many ops when written out",
+       "export the model with shorter loops");
+}
+
+// Tensors, their names, what nodes hold, and the names that are looked up for each round.
+void Translator::charge_body(const onnx::NodeProto& node, const Nodes& body,
+                             const std::string& prefix) {
+  constexpr std::size_t kNameBytes = 128, kNodeBytes = 512, kInputs = 8;
+  std::size_t steps = 1 + prefix.size() / kNameBytes;
+  for (const onnx::NodeProto& inner : body) {
+    steps += 1 + prefix.size() / kNameBytes + inner.ByteSizeLong() / kNodeBytes +
+             static_cast<std::size_t>(inner.output_size()) +
+             static_cast<std::size_t>(inner.input_size()) / kInputs;
+  }
+  charge(node, steps);
+}
+
+Nodes Translator::add_shared(const onnx::GraphProto& body, const std::string& prefix,
+                             Renaming& names) {
+  add_body_initializers(body, prefix, names);
+  Nodes rest;
+  for (const onnx::NodeProto& inner : body.node()) {
+    const bool constant = inner.op_type() == "Constant" && inner.domain().empty() &&
+                          inner.output_size() == 1 && !inner.output(0).empty();
+    if (!constant) {
+      *rest.Add() = inner;
+      continue;
+    }
+    onnx::NodeProto once = inner;
+    once.set_output(0, prefix + "/" + inner.output(0));
+    names[inner.output(0)] = once.output(0);
+    run_node(once);
+  }
+  return rest;
 }
 
 // ---- control flow
@@ -108,18 +149,39 @@ std::string Translator::data_decides(const onnx::NodeProto& node, const std::str
   const auto found = out_.by_name.find(input);
   const Entry* entry = found != out_.by_name.end() ? found->second : nullptr;
   const bool lone = entry != nullptr && entry->role == TensorRole::Input &&
-                    element_count(entry->facts.shape) == 1 && !is_floating(entry->facts.type);
+                    entry->batch_axis < 0 && element_count(entry->facts.shape) == 1 &&
+                    !is_floating(entry->facts.type);
   const bool branches = node.op_type() == "If";
   if (lone && branches) return "choose with --set-dim " + entry->name + "=1 or =0";
   if (lone) return "give it with --set-dim " + entry->name + "=N";
-  return branches ? "export the model with the branch that training takes"
-                  : "unroll the loop in the exporter";
+  const std::string name = name_in_file(node);
+  if (name.empty()) return kExportAgain;
+  return branches ? "choose with --set-dim " + name + "=1 (then) or =0 (else)"
+                  : "give its rounds with --set-dim " + name + "=N";
+}
+
+// Bodies that are written out put their own names before it.
+std::string Translator::name_in_file(const onnx::NodeProto& node) const {
+  const std::string here = decision_name(node);
+  std::string longest;
+  for (const std::string& name : binding_.control_flow) {
+    const bool same = here == name || here.ends_with("/" + name);
+    if (same && name.size() > longest.size()) longest = name;
+  }
+  return longest;
+}
+
+std::optional<std::int64_t> Translator::decision(const onnx::NodeProto& node) const {
+  if (binding_.decisions.empty()) return std::nullopt;
+  const auto given = binding_.decisions.find(name_in_file(node));
+  return given == binding_.decisions.end() ? std::nullopt : std::optional(given->second);
 }
 
 void Translator::run_if(const onnx::NodeProto& node) {
-  const std::optional<std::int64_t> decided = known_number(input_of(node, 0));
+  std::optional<std::int64_t> decided = decision(node);
+  if (!decided) decided = known_number(input_of(node, 0));
   if (!decided) {
-    fail(label_of(node), "branches on data: control flow is not supported",
+    fail(label_of(node), "branches on data",
          data_decides(node, input_of(node, 0)));
   }
   const onnx::GraphProto& branch = body_of(node, *decided != 0 ? "then_branch" : "else_branch");
@@ -134,17 +196,18 @@ void Translator::run_if(const onnx::NodeProto& node) {
 
 // Inputs: how many rounds at most, whether there is a first one, what goes from round to round. The
 // body makes whether there is another round, what goes on, and tensors to be stacked. A loop whose
-// end depends on data runs as often as it can.
+// end depends on data runs as often as it can, if an option does not say how often.
 void Translator::run_loop(const onnx::NodeProto& node) {
   const onnx::GraphProto& body = body_of(node, "body");
   const int carried = std::max(0, node.input_size() - 2);
   const int stacked = body.output_size() - 1 - carried;
   if (body.input_size() != carried + 2 || stacked < 0)
     fail(label_of(node), "does not fit its body", kExportAgain);
-  const std::optional<std::int64_t> rounds = known_number(input_of(node, 0));
+  const std::optional<std::int64_t> given = decision(node);
+  const std::optional<std::int64_t> rounds = given ? given : known_number(input_of(node, 0));
   const std::string prefix = unique_prefix(node);
   Renaming shared;
-  add_body_initializers(body, prefix, shared);
+  const Nodes nodes = add_shared(body, prefix, shared);
   std::string condition = input_of(node, 1);
   if (condition.empty()) add_value(condition = prefix + "/first", scalar(DataType::Bool, 1));
   std::vector<std::string> state(node.input().begin() + std::min(2, node.input_size()),
@@ -152,8 +215,9 @@ void Translator::run_loop(const onnx::NodeProto& node) {
   std::vector<std::vector<std::string>> stacks(static_cast<std::size_t>(stacked));
   for (std::int64_t round = 0; !rounds || round < *rounds; ++round) {
     const std::optional<std::int64_t> another = known_number(condition);
-    if (another == 0) break;
-    const bool open = !rounds && (!another || has_input(node, 0));
+    if (another == 0 && !given) break;
+    const bool endless = !another && rounds > kMaxRounds;  // "while" of exporters
+    const bool open = endless || (!rounds && (!another || has_input(node, 0)));
     if (open || round == kMaxRounds) {
       fail(label_of(node),
            open ? "loops as long as data say" : "runs too many rounds",
@@ -166,7 +230,7 @@ void Translator::run_loop(const onnx::NodeProto& node) {
     names[body.input(1).name()] = condition;
     for (int i = 0; i < carried; ++i)
       names[body.input(2 + i).name()] = state[static_cast<std::size_t>(i)];
-    run_body(node, body.node(), here, names);
+    run_body(node, nodes, here, names);
     const auto result = [&](int i) { return new_name(names, body.output(i).name()); };
     condition = result(0);
     for (int i = 0; i < carried; ++i) state[static_cast<std::size_t>(i)] = result(1 + i);
@@ -215,7 +279,7 @@ void Translator::run_scan(const onnx::NodeProto& node) {
   if (rounds > kMaxRounds) fail(label_of(node), "runs too many rounds", "give a shorter sequence");
   const std::string prefix = unique_prefix(node);
   Renaming shared;
-  add_body_initializers(body, prefix, shared);
+  const Nodes nodes = add_shared(body, prefix, shared);
   std::vector<std::string> state(node.input().begin(), node.input().begin() + states);
   std::vector<std::vector<std::string>> stacks(static_cast<std::size_t>(stacked));
   for (std::int64_t round = 0; round < rounds; ++round) {
@@ -232,7 +296,7 @@ void Translator::run_scan(const onnx::NodeProto& node) {
                axes[static_cast<std::size_t>(i)]);
       names[body.input(states + i).name()] = slice;
     }
-    run_body(node, body.node(), here, names);
+    run_body(node, nodes, here, names);
     for (int i = 0; i < states; ++i)
       state[static_cast<std::size_t>(i)] = new_name(names, body.output(i).name());
     for (int i = 0; i < stacked; ++i)
@@ -284,7 +348,7 @@ void Translator::run_sequence_map(const onnx::NodeProto& node) {
   const std::size_t rounds = sequence_at(node, 0).size();
   const std::string prefix = unique_prefix(node);
   Renaming shared;
-  add_body_initializers(body, prefix, shared);
+  const Nodes nodes = add_shared(body, prefix, shared);
   std::vector<Entries> lists(static_cast<std::size_t>(node.output_size()));
   for (std::size_t round = 0; round < rounds; ++round) {
     Renaming names = shared;
@@ -295,7 +359,7 @@ void Translator::run_sequence_map(const onnx::NodeProto& node) {
       names[body.input(i).name()] =
           list == sequences_.end() ? node.input(i) : name_of(*list->second[round]);
     }
-    run_body(node, body.node(), prefix + "/" + std::to_string(round), names);
+    run_body(node, nodes, prefix + "/" + std::to_string(round), names);
     for (int i = 0; i < node.output_size(); ++i) {
       const auto made = out_.by_name.find(new_name(names, body.output(i).name()));
       if (made == out_.by_name.end())
@@ -304,7 +368,7 @@ void Translator::run_sequence_map(const onnx::NodeProto& node) {
     }
   }
   for (int i = 0; i < node.output_size(); ++i)
-    sequences_[node.output(i)] = std::move(lists[static_cast<std::size_t>(i)]);
+    keep_list(node, node.output(i), std::move(lists[static_cast<std::size_t>(i)]));
 }
 
 }  // namespace strato::onnx_import

@@ -79,14 +79,24 @@ class Translator {
                 const Results& results);
   void add_body_initializers(const onnx::GraphProto& body, const std::string& prefix,
                              Renaming& names);
+  // What every round of a body shares: its initializers and constants. Returns its other nodes.
+  Nodes add_shared(const onnx::GraphProto& body, const std::string& prefix, Renaming& names);
+  // Notes what writing out bodies takes, and stops before it is more than a machine holds.
+  void charge(const onnx::NodeProto& node, std::size_t steps);
+  void charge_body(const onnx::NodeProto& node, const Nodes& body, const std::string& prefix);
   // The tensors of each round along a new axis.
   void stack(const onnx::NodeProto& node, const onnx::ValueInfoProto& of,
              const std::vector<std::string>& rounds, std::int64_t axis, const std::string& name);
   std::string unique_prefix(const onnx::NodeProto& node);
   std::string data_decides(const onnx::NodeProto& node, const std::string& input) const;
+  // Of an If or a Loop, written out of bodies or not: what the file calls it, and what an option
+  // says of it.
+  std::string name_in_file(const onnx::NodeProto& node) const;
+  std::optional<std::int64_t> decision(const onnx::NodeProto& node) const;
 
   // ---- lists of tensors
   bool sequence_op(const onnx::NodeProto& node);
+  void keep_list(const onnx::NodeProto& node, const std::string& name, Entries list);
   const Entries& sequence_at(const onnx::NodeProto& node, int input) const;
   std::size_t position(const onnx::NodeProto& node, int input, std::size_t size,
                        std::size_t places) const;
@@ -113,6 +123,8 @@ class Translator {
   std::unordered_set<std::string> prefixes_;
   int nesting_ = 0;
   std::size_t nodes_ = 0;
+  std::size_t written_out_ = 0;  // steps of charge()
+  std::size_t listed_ = 0;       // tensors of all lists
   std::size_t folded_total_ = 0;
 };
 

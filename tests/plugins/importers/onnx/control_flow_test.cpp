@@ -100,6 +100,56 @@ TEST(OnnxLoop, AnInputMayBeGivenAsANumber) {
   EXPECT_EQ(count(kit.import(options), "MatMul"), 6);
 }
 
+// A "while" of an exporter, whose condition comes from the data.
+TEST(OnnxLoop, OfUnknownLengthGetsItsRoundsByName) {
+  ModelKit kit;
+  kit.input("x", {"batch", 8}).output("y").constant("n", int64(INT64_MAX)).constant("go", truth(true));
+  onnx::GraphProto graph = body({"i", "go_on", "h"}, {"again", "h_next"});
+  add_node(graph, "Relu", {"h"}, {"h_next"});
+  add_node(graph, "ReduceMax", {"h_next"}, {"most"}).set("keepdims", 0L);
+  add_node(graph, "Cast", {"most"}, {"again"}).set("to", static_cast<std::int64_t>(kBool));
+  kit.node("Loop", {"n", "go", "x"}, {"y"}).name("/while").set("body", graph);
+  const std::string error = error_of([&] { kit.import(batch(2)); });
+  EXPECT_NE(error.find("loops as long as data say; give its rounds with --set-dim /while=N"),
+            std::string::npos)
+      << error;
+  ImportOptions options = batch(2);
+  options.dimensions["/while"] = 4;
+  EXPECT_EQ(count(kit.import(options), "Relu"), 4);
+  options.dimensions["/whale"] = 4;
+  EXPECT_NE(error_of([&] { kit.import(options); }).find("--set-dim /whale"), std::string::npos);
+}
+
+// A branch in a loop's body is decided in all rounds at once.
+TEST(OnnxLoop, BranchesInsideAreDecidedByName) {
+  ModelKit kit = loop_kit();
+  kit.constant("n", int64(3));
+  onnx::GraphProto tanh, relu;
+  add_node(tanh, "Tanh", {"product"}, {"t"});
+  tanh.add_output()->set_name("t");
+  add_node(relu, "Relu", {"product"}, {"r"});
+  relu.add_output()->set_name("r");
+  auto* loop = kit.graph().mutable_node(0)->mutable_attribute(0)->mutable_g();
+  onnx::GraphProto made;
+  add_node(made, "ReduceMax", {"product"}, {"most"}).set("keepdims", 0L);
+  add_node(made, "Cast", {"most"}, {"flag"}).set("to", static_cast<std::int64_t>(kBool));
+  add_node(made, "If", {"flag"}, {"h_next"})
+      .name("/choice")
+      .set("then_branch", tanh)
+      .set("else_branch", relu);
+  google::protobuf::RepeatedPtrField<onnx::NodeProto> nodes;
+  *nodes.Add() = loop->node(0);
+  for (const auto& node : made.node()) *nodes.Add() = node;
+  for (int i = 2; i < loop->node_size(); ++i) *nodes.Add() = loop->node(i);
+  *loop->mutable_node() = nodes;
+  const std::string error = error_of([&] { kit.import(batch(2)); });
+  EXPECT_NE(error.find("choose with --set-dim /choice=1 (then) or =0 (else)"), std::string::npos)
+      << error;
+  ImportOptions options = batch(2);
+  options.dimensions["/choice"] = 0;
+  EXPECT_EQ(count(kit.import(options), "Relu"), 3);
+}
+
 TEST(OnnxLoop, WithoutEndIsRefused) {
   ModelKit kit = loop_kit();
   kit.constant("n", int64(INT64_MAX));

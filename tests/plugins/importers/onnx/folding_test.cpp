@@ -210,8 +210,37 @@ TEST(OnnxFolding, ControlFlowOnDataIsRefused) {
       .name("choice")
       .set("then_branch", branch("Relu"))
       .set("else_branch", branch("Tanh"));
-  EXPECT_NE(error_of([&] { kit.import(batch(1)); }).find("op \"choice\" (If): branches on data"),
-            std::string::npos);
+  const std::string error = error_of([&] { kit.import(batch(1)); });
+  EXPECT_NE(error.find("op \"choice\" (If): branches on data; choose with --set-dim choice=1"),
+            std::string::npos)
+      << error;
+  for (const bool taken : {true, false}) {
+    ImportOptions options = batch(1);
+    options.dimensions["choice"] = taken ? 1 : 0;
+    EXPECT_EQ(op_types(kit.import(options)), Names{taken ? "Relu" : "Tanh"});
+  }
+}
+
+// What exporters write for squeeze(1) of an axis whose extent they do not know.
+TEST(OnnxFolding, BranchesOnShapesAreDecided) {
+  onnx::GraphProto squeezed, as_it_is;
+  add_node(squeezed, "Squeeze", {"x", "one"}, {"narrow"}).name("squeeze");
+  squeezed.add_output()->set_name("narrow");
+  add_node(as_it_is, "Identity", {"x"}, {"same"});
+  as_it_is.add_output()->set_name("same");
+  for (const std::int64_t extent : {1, 4}) {
+    ModelKit kit;
+    kit.input("x", {"batch", "time", 3}).output("y").constant("one", int64s({1}));
+    kit.node("Shape", {"x"}, {"shape"});
+    kit.node("Gather", {"shape", "one"}, {"extent"});
+    kit.node("Equal", {"extent", "one"}, {"is_one"});
+    kit.node("If", {"is_one"}, {"h"}).set("then_branch", squeezed).set("else_branch", as_it_is);
+    kit.node("Relu", {"h"}, {"y"});
+    ImportOptions options = batch(2);
+    options.dimensions["time"] = extent;
+    EXPECT_EQ(tensor_named(kit.import(options), "y").shape,
+              extent == 1 ? (Shape{2, 3}) : (Shape{2, 4, 3}));
+  }
 }
 
 TEST(OnnxFolding, LocalFunctionsAreInlined) {
