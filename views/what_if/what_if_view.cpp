@@ -47,6 +47,7 @@ class ScalingDelegate : public QStyledItemDelegate {
 // Of the list of parameters, behind those of WhatIfAxis.
 constexpr int kStrong = kWhatIfAxes, kWeak = kWhatIfAxes + 1;
 constexpr int kLongestNote = 40;  // characters; the rest is in the tip
+constexpr int kLeastChart = 20;   // of the grid: below, the chart leaves its numbers out
 
 // Below each other where they have no room beside each other.
 QLayout* bar_of(std::initializer_list<QWidget*> widgets) {
@@ -131,12 +132,14 @@ QWidget* WhatIfView::build_curve() {
          "with the planner and the time chosen above for each. The line of this strategy is only "
          "carried over to the devices that there are."));
   each_note_ = new QLabel(page);
+  each_note_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
   each_note_->setTextFormat(Qt::PlainText);
   chart_ = new WhatIfChart(page);
+  chart_->setMinimumHeight(kLeastChart * style::kGrid);
   auto* column = new QVBoxLayout(page);
   column->setContentsMargins(0, 0, 0, 0);
   column->setSpacing(0);
-  column->addLayout(bar_of({quantity_, axis_, curve_kind_, each_button_, each_note_}));
+  column->addLayout(bar_of({quantity_, axis_, curve_kind_}));
   column->addWidget(chart_, 1);
   connect(axis_, &QComboBox::activated, this, &WhatIfView::choose_axis);
   connect(curve_kind_, &QComboBox::textActivated, this, [this](const QString& kind) {
@@ -244,7 +247,9 @@ QWidget* WhatIfView::build_replan(const std::vector<PluginInfo>& planners) {
   row->addWidget(replan_button_);
   row->addWidget(planner_);
   row->addWidget(seconds_);
+  row->addWidget(each_button_);
   row->addWidget(replan_note_, 1);
+  row->addWidget(each_note_, 1);
   connect(replan_button_, &QPushButton::clicked, this, [this] {
     if (replan_.running()) {
       replan_.stop();
@@ -346,8 +351,7 @@ void WhatIfView::refresh_each() {
   const bool running = scaling_replan_.running();
   curve_kind_->setVisible(over_machines() && curve_kind_->count() > 1);
   each_button_->setVisible(over_machines() || running);
-  each_note_->setVisible(over_machines() || running);
-  each_button_->setText(running ? tr("Stop &Planning") : tr("&Plan Each Anew"));
+  each_button_->setText(running ? tr("Stop P&lanning") : tr("P&lan Each Anew"));
   each_button_->setEnabled(running ? !scaling_replan_.stopping()
                                    : planner_ && planner_->count() > 0 && !what_if_.busy() &&
                                          !what_if_.scaling().rows.empty());
@@ -363,6 +367,7 @@ void WhatIfView::refresh_each() {
   each_note_->setText(note.size() > kLongestNote ? note.left(kLongestNote - 1) + QChar(0x2026)
                                                  : note);
   each_note_->setToolTip(note);
+  each_note_->setVisible(!note.isEmpty());
 }
 
 void WhatIfView::showEvent(QShowEvent* event) {
