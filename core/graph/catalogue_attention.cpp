@@ -20,7 +20,8 @@ struct Heads {
 };
 
 std::int64_t heads_of(const OpReader& op, std::string_view attribute) {
-  return std::max<std::int64_t>(1, op->integer(attribute, 1));
+  constexpr std::int64_t kMost = std::int64_t{1} << 20;
+  return std::clamp<std::int64_t>(op->integer(attribute, 1), 1, kMost);
 }
 
 // Samples first in all that carries them; masks and what is else may be whole.
@@ -41,7 +42,7 @@ BatchRule samples_first(InputSet always) {
 
 // A key-value cache is longer by what is added.
 Shape grown_cache(Shape cache, std::size_t axis, std::int64_t by) {
-  if (axis < cache.size()) cache[axis] += by;
+  if (axis < cache.size()) cache[axis] = added(cache[axis], by);
   return cache;
 }
 
@@ -65,8 +66,9 @@ std::int64_t past_of(const OpReader& op, std::size_t input) {
 Heads onnx_heads(const OpReader& op) {
   const SplitHeads query = split_heads(op, 0, "q_num_heads"),
                    value = split_heads(op, 2, "kv_num_heads");
-  return {double(query.batch), double(query.positions), double(value.positions + past_of(op, 4)),
-          double(query.heads), double(query.size),      double(value.size)};
+  return {
+      double(query.batch), double(query.positions), double(added(value.positions, past_of(op, 4))),
+      double(query.heads), double(query.size),      double(value.size)};
 }
 
 TensorTypes onnx_attention_shape(const OpReader& op) {
@@ -74,10 +76,10 @@ TensorTypes onnx_attention_shape(const OpReader& op) {
                    key = split_heads(op, 1, "kv_num_heads"),
                    value = split_heads(op, 2, "kv_num_heads");
   const DataType type = op.input(0).type;
-  const std::int64_t keys = key.positions + past_of(op, 4);
+  const std::int64_t keys = added(key.positions, past_of(op, 4));
   Shape result = op.in(0).size() == 4
                      ? Shape{query.batch, query.heads, query.positions, value.size}
-                     : Shape{query.batch, query.positions, query.heads * value.size};
+                     : Shape{query.batch, query.positions, multiplied(query.heads, value.size)};
   return {{type, std::move(result)},
           {type, {key.batch, key.heads, keys, key.size}},
           {type, {key.batch, key.heads, keys, value.size}},
@@ -101,13 +103,13 @@ Heads packed_heads(const OpReader& op, const Packed& packed) {
     const double each = double(size);
     return {double(extent(query, 0)),
             double(extent(query, 1)),
-            double(extent(query, 1) + past_of(op, packed.past_key)),
+            double(added(extent(query, 1), past_of(op, packed.past_key))),
             double(heads),
             each,
             each};
   }
   const bool split = key.size() == 4;  // [batch, heads, positions, size]: of a cross attention
-  const std::int64_t keys = extent(key, split ? 2 : 1) + past_of(op, packed.past_key);
+  const std::int64_t keys = added(extent(key, split ? 2 : 1), past_of(op, packed.past_key));
   const std::int64_t each =
       op.has_input(2) ? (split ? extent(value, 3) : extent(value, 2) / key_heads) : size;
   return {double(extent(query, 0)),
@@ -120,12 +122,13 @@ Heads packed_heads(const OpReader& op, const Packed& packed) {
 
 TensorTypes packed_shape(const OpReader& op, const Packed& packed) {
   const Heads heads = packed_heads(op, packed);
-  const auto whole = [](double extent) { return static_cast<std::int64_t>(extent); };
   const DataType type = op.input(0).type;
   const std::int64_t key_heads = heads_of(op, packed.key_heads);
-  return {{type, {whole(heads.batch), whole(heads.queries), whole(heads.count * heads.value)}},
-          {type, {whole(heads.batch), key_heads, whole(heads.keys), whole(heads.size)}},
-          {type, {whole(heads.batch), key_heads, whole(heads.keys), whole(heads.value)}}};
+  return {
+      {type,
+       {as_extent(heads.batch), as_extent(heads.queries), as_extent(heads.count * heads.value)}},
+      {type, {as_extent(heads.batch), key_heads, as_extent(heads.keys), as_extent(heads.size)}},
+      {type, {as_extent(heads.batch), key_heads, as_extent(heads.keys), as_extent(heads.value)}}};
 }
 
 // Query, key and value in one op; the bias that com.microsoft adds to them by itself.

@@ -103,8 +103,13 @@ OpRule unpooling() {
             for (std::size_t i = 0; i < kernel.size(); ++i) {
               const std::int64_t stride = i < strides.size() ? strides[i] : 1;
               const bool padded = pads.size() == 2 * kernel.size();
-              shape[i + 2] = (shape[i + 2] - 1) * stride + kernel[i] -
-                             (padded ? pads[i] + pads[i + kernel.size()] : 0);
+              const std::int64_t pad = padded ? added(pads[i], pads[i + kernel.size()]) : 0;
+              const std::int64_t steps = std::max<std::int64_t>(shape[i + 2] - 1, 0);
+              const std::int64_t moved = multiplied(steps, stride);
+              const std::int64_t whole = added(moved, kernel[i]);
+              const bool plausible = stride >= 1 && kernel[i] >= 1 && pad >= 0;
+              if (!plausible || moved < 0 || whole <= pad) return {};
+              shape[i + 2] = whole - pad;
             }
             return {{op.input(0).type, std::move(shape)}};
           },
@@ -120,9 +125,9 @@ OpRule blocks_to_image() {
           .shape = [](const OpReader& op) -> TensorTypes {
             const auto image = op.constant(1), block = op.constant(2);
             if (!image || !block) return {};
-            const auto elements = static_cast<std::int64_t>(product(*block));
-            Shape shape = {extent(op.in(0), 0),
-                           extent(op.in(0), 1) / std::max<std::int64_t>(1, elements)};
+            const std::int64_t elements = as_extent(product(*block));
+            if (elements < 1) return {};
+            Shape shape = {extent(op.in(0), 0), extent(op.in(0), 1) / elements};
             shape.insert(shape.end(), image->begin(), image->end());
             return {{op.input(0).type, std::move(shape)}};
           },

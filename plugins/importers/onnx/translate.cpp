@@ -148,8 +148,7 @@ void Translator::give_name(const onnx::NodeProto& node, const std::string& made,
   if (const auto tensor = out_.by_name.find(made); tensor != out_.by_name.end()) {
     out_.by_name.try_emplace(name, tensor->second);
   } else if (const auto list = sequences_.find(made); list != sequences_.end()) {
-    const Entries copy = list->second;  // the table may move
-    sequences_.try_emplace(name, copy);
+    if (!sequences_.contains(name)) keep_list(node, name, list->second);
   } else {
     fail(label_of(node), "its result \"" + made + "\" is made by nothing",
          "export the model again");
@@ -249,11 +248,16 @@ bool Translator::shape_query(const onnx::NodeProto& node, const std::vector<Entr
 }
 
 // Exporters that merge initializers of equal content (PyTorch does) leave Identity ops in the
-// place of the others: equal when exported, they are weights of their own when trained.
+// place of the others: equal when exported, they are weights of their own when trained. Inside a
+// body such an op hands a weight on.
 bool Translator::copied_weight(const onnx::NodeProto& node, const std::vector<Entry*>& inputs) {
   if (node.op_type() != "Identity" || inputs.size() != 1 || node.output_size() != 1) return false;
   if (inputs[0] == nullptr || inputs[0]->role != TensorRole::Parameter || !inputs[0]->stored)
     return false;
+  if (nesting_ > 0) {  // what goes from round to round
+    give_name(node, node.input(0), node.output(0));
+    return true;
+  }
   Entry& copy = add(node.output(0), TensorRole::Parameter, inputs[0]->facts);
   copy.stored = true;
   copy.origin = inputs[0]->origin;
@@ -356,6 +360,7 @@ void Translator::run_made(const std::string& type, const std::vector<std::string
     auto* added = attribute(type == "Split" ? "split" : "axes", onnx::AttributeProto::INTS);
     for (const std::int64_t element : list) added->add_ints(element);
   }
+  charge(node, outputs.size() + inputs.size() / 8);
   run_node(node);
 }
 

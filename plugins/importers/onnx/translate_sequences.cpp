@@ -11,6 +11,7 @@ namespace {
 
 constexpr const char* kWithoutLists = "export the model without sequences";
 constexpr std::int64_t kMostParts = 100'000;
+constexpr std::size_t kMostListed = 20'000'000;
 
 }  // namespace
 
@@ -20,6 +21,15 @@ const Translator::Entries& Translator::sequence_at(const onnx::NodeProto& node, 
   if (found == sequences_.end())
     fail(label_of(node), "reads a list of tensors that is not known", kWithoutLists);
   return found->second;
+}
+
+void Translator::keep_list(const onnx::NodeProto& node, const std::string& name, Entries list) {
+  if (std::find(list.begin(), list.end(), nullptr) != list.end())
+    fail(label_of(node), "its list has a place without a tensor", "export the model again");
+  listed_ += list.size();
+  if (listed_ > kMostListed)
+    fail(label_of(node), "its lists of tensors are too long in all", kWithoutLists);
+  sequences_[name] = std::move(list);
 }
 
 // A name by which nodes made here can read the tensor.
@@ -53,20 +63,20 @@ bool Translator::sequence_op(const onnx::NodeProto& node) {
   if (type == "SequenceEmpty") {
     sequences_[result] = {};
   } else if (type == "SequenceConstruct") {
-    sequences_[result] = inputs_of(node);
+    keep_list(node, result, inputs_of(node));
   } else if (type == "SequenceInsert" && node.input_size() > 1) {
     Entries list = sequence_at(node, 0);
     const auto added = out_.by_name.find(node.input(1));
     if (added == out_.by_name.end()) fail(label_of(node), "inserts no tensor", kWithoutLists);
     const std::size_t at = position(node, 2, list.size(), list.size() + 1);
     list.insert(list.begin() + static_cast<long>(at), added->second);
-    sequences_[result] = std::move(list);
+    keep_list(node, result, std::move(list));
   } else if (type == "SequenceErase") {
     Entries list = sequence_at(node, 0);
     const std::size_t at = position(node, 1, list.size(), list.size());
     if (list.empty()) fail(label_of(node), "erases from an empty list", "export the model again");
     list.erase(list.begin() + static_cast<long>(at));
-    sequences_[result] = std::move(list);
+    keep_list(node, result, std::move(list));
   } else if (type == "SequenceAt") {
     const Entries& list = sequence_at(node, 0);
     const std::size_t at = position(node, 1, list.size(), list.size());
@@ -124,7 +134,7 @@ void Translator::split_to_sequence(const onnx::NodeProto& node) {
     if (squeezes) run_made("Squeeze", {part}, {slice}, {}, {axis});
     list.push_back(out_.by_name.at(squeezes ? slice : part));
   }
-  sequences_[name] = std::move(list);
+  keep_list(node, name, std::move(list));
 }
 
 void Translator::concat_sequence(const onnx::NodeProto& node) {
