@@ -389,8 +389,10 @@ void WhatIfView::resizeEvent(QResizeEvent* event) {
     table_->setColumnHidden(column, narrow);
 }
 
+// Later: what is in it has the new colours after it.
 void WhatIfView::changeEvent(QEvent* event) {
-  if (event->type() == QEvent::PaletteChange) show_figures();
+  if (event->type() == QEvent::PaletteChange)
+    QMetaObject::invokeMethod(this, &WhatIfView::show_figures, Qt::QueuedConnection);
   QWidget::changeEvent(event);
 }
 

@@ -170,6 +170,23 @@ TEST_F(WhatIfJourney, BatchAndNetworkMoveTheStepTime) {
   expect_figures();
 }
 
+// It becomes dark while figures are shown: they are written for that at once.
+TEST_F(WhatIfJourney, TheFiguresFollowTheColours) {
+  set(WhatIfAxis::Batch, QString::number(2 * batch()));
+  const std::string light = cell(FiguresTable::Change, FiguresTable::Step);
+  QPalette dark(QColor(0x3a3d42), QColor(0x25282c));
+  dark.setColor(QPalette::WindowText, Qt::white);
+  window.setPalette(dark);
+  ASSERT_TRUE(style::is_dark(view->figures().palette()));
+  settle();
+  EXPECT_NE(cell(FiguresTable::Change, FiguresTable::Step), light);
+  for (const QLabel* label : view->figures().findChildren<QLabel*>())
+    if (label->text() == QStringLiteral("Step time")) {
+      EXPECT_EQ(label->palette().color(QPalette::WindowText),
+                style::muted_text(view->figures().palette()));
+    }
+}
+
 TEST_F(WhatIfJourney, TheCurveIsOverWhatKeysChoose) {
   expect_chart_says(QStringLiteral("Bandwidth between machines"));
   set(WhatIfAxis::Batch, QString::number(2 * batch()));
