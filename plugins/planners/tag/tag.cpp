@@ -1,15 +1,12 @@
 // The planner "tag" (TAG 4.2): tree search with the graph network's prior, and sufficient factor
 // broadcasting in every strategy that it looks at; beyond the paper, its best ones are tried without
-// that, too, and it goes on from what is better; and at the end samples move from device to device
-// in the best one (core/search/share_shift.h).
-#include <algorithm>
+// that, too, and it goes on from what is better.
 #include <map>
 #include <mutex>
 
 #include "core/base/error.h"
 #include "core/plugin/plugin.h"
 #include "core/program/sfb/sfb.h"
-#include "core/search/share_shift.h"
 #include "core/search/trainer.h"
 #include "core/search/tree_search.h"
 #include "plugins/planners/tag/prior.h"
@@ -25,7 +22,6 @@ struct TagOptions {
   bool network = true;
   double mix = 0.1;
   bool sfb = true;
-  bool shift = true;
   bool paper = false;
 
   static TagOptions from(const PlannerOptions& given);
@@ -42,8 +38,6 @@ TagOptions TagOptions::from(const PlannerOptions& given) {
     throw InputError("", "--set mix=" + given.text("mix", ""), "the value is out of range",
                      "give a number from 0 to 1");
   options.sfb = given.boolean("sfb", options.sfb);
-  options.shift =
-      given.boolean("shift-shares", options.search.actions.proportional_shares && !options.paper);
   return options;
 }
 
@@ -91,9 +85,6 @@ std::vector<OptionHelp> Tag::options() const {
   help.push_back({"prior", "network", "network, or uniform: the search without it"});
   help.push_back({"mix", "0.1", "part of the prior that is uniform (variant=paper: 0)"});
   help.push_back({"sfb", "true", "sufficient factor broadcasting where it is cheaper"});
-  help.push_back({"shift-shares", "true",
-                  "at the end move samples between devices in the best strategy, with one of 32 batches "
-                  "of evaluations (shares=even, variant=paper: false)"});
   return help;
 }
 
@@ -130,45 +121,6 @@ void try_without_sfb(PlanResult& result, Evaluator& evaluator) {
   result.score = score;
 }
 
-// Of a budget one of 32 batches is for moving samples. The tree keeps the number of its own
-// iterations only; what they were part of follows, whether or not the search was stopped in between
-// (but where the next batch would be such a one, that counts as done).
-std::int64_t for_shares(std::int64_t budget, int batch) { return budget / (32 * batch) * batch; }
-std::int64_t budget_of(std::int64_t iterations, int batch) {
-  return iterations + iterations / (31 * batch) * batch;
-}
-
-std::int64_t search_iterations(const PlannerOptions& common, const TagOptions& options,
-                               const SearchTree* resume) {
-  const int batch = options.search.batch;
-  if (!options.shift || common.iterations <= 0) return common.iterations;
-  const std::int64_t before = resume != nullptr ? resume->iterations : 0;
-  const std::int64_t budget = budget_of(before, batch) + common.iterations;
-  return std::max<std::int64_t>(budget - for_shares(budget, batch) - before, 0);
-}
-
-// Not while a person steers the search away from something: moved samples are no branch of the tree.
-void move_samples(PlanResult& result, const Problem& problem, Evaluator& evaluator, int batch,
-                  Observer& observer, const std::stop_token& stop) {
-  const SearchTree& tree = *result.tree;
-  const bool excludes =
-      std::ranges::any_of(tree.vertices, [](const auto& vertex) { return vertex.weight == 0; });
-  if (excludes || tree.focus >= 0) return;
-  std::vector<bool> fixed;
-  for (const auto& pinned : tree.pinned) fixed.push_back(pinned.has_value());
-  const std::int64_t budget = budget_of(tree.iterations, batch);
-  ShiftedShares shifted =
-      shift_shares(problem, evaluator, complete(result.strategy, *problem.cluster), result.score,
-                   std::move(fixed), for_shares(budget, batch), batch, stop);
-  result.evaluations += shifted.evaluations;
-  if (shifted.moves == 0) return;
-  result.strategy = std::move(shifted.strategy);
-  result.score = shifted.score;
-  result.note += "; samples moved between devices " + std::to_string(shifted.moves) + " times";
-  Progress progress{budget, result.evaluations, 0, result.score};
-  observer.on_improvement(result.strategy, result.score, progress);
-}
-
 PlanResult Tag::plan(const Problem& problem, Evaluator& evaluator, const PlannerOptions& common,
                      Observer& observer, std::stop_token stop,
                      std::shared_ptr<const SearchTree> resume) {
@@ -186,13 +138,9 @@ PlanResult Tag::plan(const Problem& problem, Evaluator& evaluator, const Planner
     options.search.finish_always = options.paper;
     options.search.finish = [&sfb](Strategy& strategy) { sfb->apply(strategy); };
   }
-  PlannerOptions search = common;
-  search.iterations = search_iterations(common, options, resume.get());
-  PlanResult result = tree_search(problem, evaluator, prior, search, options.search, observer, stop,
+  PlanResult result = tree_search(problem, evaluator, prior, common, options.search, observer, stop,
                                   std::move(resume));
   try_without_sfb(result, evaluator);
-  if (options.shift)
-    move_samples(result, problem, evaluator, options.search.batch, observer, stop);
   if (const std::size_t ops = result.strategy.duplicated.size(); ops > 0)
     note += "; " + std::to_string(ops) + " ops duplicated by SFB";
   result.note += note;

@@ -68,31 +68,6 @@ TEST_F(Planning, goes_on_as_if_it_had_not_stopped) {
   EXPECT_TRUE(serialise(*second.tree) == serialise(*whole.tree));
 }
 
-TEST_F(Planning, goes_on_with_samples_moved_as_if_it_had_not_stopped) {
-  const Problem problem = toy::chain_problem(toy::small_cluster(4, 2), 6);
-  PlannerOptions half = options(), all = options();
-  half.iterations = 128;
-  all.iterations = 256;
-  const PlanResult whole = plan(problem, all);
-  const PlanResult first = plan(problem, half);
-  const PlanResult second = plan(problem, half, first.tree);
-  EXPECT_EQ(whole.tree->iterations, 248);  // the other batch moves samples
-  EXPECT_EQ(second.strategy, whole.strategy);
-  EXPECT_TRUE(serialise(*second.tree) == serialise(*whole.tree));
-}
-
-TEST_F(Planning, moves_no_samples_where_it_may_not) {
-  const Problem problem = toy::chain_problem(toy::small_cluster(4, 2), 3);
-  const std::map<std::string, std::string> off[] = {
-      {{"shift-shares", "false"}}, {{"shares", "even"}}, {{"variant", "paper"}}};
-  for (const auto& set : off) {
-    PlannerOptions given = options(set);
-    given.iterations = 256;
-    const PlanResult result = plan(problem, given);
-    EXPECT_EQ(result.note.find("samples moved"), std::string::npos) << result.note;
-  }
-}
-
 TEST_F(Planning, one_device_and_one_group) {
   const PlanResult alone = plan(toy::chain_problem(toy::small_cluster(1, 0), 3), options());
   EXPECT_TRUE(alone.strategy.is_complete());
@@ -113,7 +88,6 @@ TEST_F(Planning, bad_options_are_named) {
   EXPECT_THROW(plan(problem, options({{"prior", "psychic"}})), InputError);
   EXPECT_THROW(plan(problem, options({{"weights", "/nowhere/weights.bin"}})), InputError);
   EXPECT_THROW(plan(problem, options({{"depth", "3"}})), InputError);
-  EXPECT_THROW(plan(problem, options({{"shift-shares", "perhaps"}})), InputError);
   write_file(weights_, Network::make({}, 1).bytes("{}").substr(0, 1000));
   EXPECT_THROW(plan(problem, options()), InputError);
 }
