@@ -148,9 +148,8 @@ void Translator::add_body_initializers(const onnx::GraphProto& body, const std::
 std::string Translator::data_decides(const onnx::NodeProto& node, const std::string& input) const {
   const auto found = out_.by_name.find(input);
   const Entry* entry = found != out_.by_name.end() ? found->second : nullptr;
-  const bool lone = entry != nullptr && entry->role == TensorRole::Input &&
-                    entry->batch_axis < 0 && element_count(entry->facts.shape) == 1 &&
-                    !is_floating(entry->facts.type);
+  const bool lone = entry != nullptr && entry->role == TensorRole::Input && entry->batch_axis < 0 &&
+                    element_count(entry->facts.shape) == 1 && !is_floating(entry->facts.type);
   const bool branches = node.op_type() == "If";
   if (lone && branches) return "choose with --set-dim " + entry->name + "=1 or =0";
   if (lone) return "give it with --set-dim " + entry->name + "=N";
@@ -181,8 +180,7 @@ void Translator::run_if(const onnx::NodeProto& node) {
   std::optional<std::int64_t> decided = decision(node);
   if (!decided) decided = known_number(input_of(node, 0));
   if (!decided) {
-    fail(label_of(node), "branches on data",
-         data_decides(node, input_of(node, 0)));
+    fail(label_of(node), "branches on data", data_decides(node, input_of(node, 0)));
   }
   const onnx::GraphProto& branch = body_of(node, *decided != 0 ? "then_branch" : "else_branch");
   Renaming names;
@@ -219,8 +217,7 @@ void Translator::run_loop(const onnx::NodeProto& node) {
     const bool endless = !another && rounds > kMaxRounds;  // "while" of exporters
     const bool open = endless || (!rounds && (!another || has_input(node, 0)));
     if (open || round == kMaxRounds) {
-      fail(label_of(node),
-           open ? "loops as long as data say" : "runs too many rounds",
+      fail(label_of(node), open ? "loops as long as data say" : "runs too many rounds",
            data_decides(node, input_of(node, 0)));
     }
     const std::string here = prefix + "/" + std::to_string(round);
