@@ -34,8 +34,21 @@ struct Recorder::State {
   bool tell_waits = false;        // a job that tells what is there
   // A workspace has just been opened: the problem that may be stored in it, and the one before.
   std::optional<RecordedProblem> offered;
-  std::unique_ptr<State> former;
+  std::unique_ptr<State> former;  // has a problem; its own are being searched in
 
+  // What goes on where it is once another workspace is open.
+  std::unique_ptr<State> left() {
+    if (!problem) return std::move(former);
+    auto now = std::make_unique<State>(std::move(*this));
+    for (auto* at = &now->former; *at;) {
+      if ((*at)->lock) {
+        at = &(*at)->former;
+      } else {
+        *at = std::move((*at)->former);
+      }
+    }
+    return now;
+  }
   void leave_run() {
     lock.reset();
     run.reset();
@@ -100,8 +113,7 @@ void Recorder::open(const WorkspaceOpening& opening) {
     }
     next->version = result.lists->version();
     next->offered = opening.keep;
-    next->former = std::make_unique<State>(std::move(state));
-    next->former->former.reset();
+    next->former = state.left();
     state = std::move(*next);
     opening.opened(result);
     if (state.offered && !result.latest)
@@ -114,8 +126,17 @@ void Recorder::problem(const ModelSource& model, const ClusterSource& cluster,
   post([this, given = RecordedProblem{model, cluster, problem}](State& state) {
     state.former.reset();
     state.offered.reset();
-    if (state.problem == given.problem) return;  // with the run that is under way
-    take_problem(state, given);
+    const bool same_shape = state.problem && state.problem->grouping == given.problem->grouping &&
+                            state.problem->cluster == given.problem->cluster;
+    if (!same_shape) return take_problem(state, given);
+    state.problem = given.problem;  // with the run that is under way
+  });
+}
+
+void Recorder::nothing_comes() {
+  post([this](State& state) {
+    if (!state.problem && state.offered)
+      take_problem(state, *std::exchange(state.offered, std::nullopt));
   });
 }
 
@@ -134,15 +155,16 @@ void Recorder::take_problem(State& state, const RecordedProblem& given) {
 // Where the problem that is edited is stored.
 Recorder::State& Recorder::state_for_edits(State& state) {
   if (state.problem) return state;
-  if (state.former && state.former->workspace && state.former->problem) return *state.former;
+  if (state.former && state.former->workspace) return *state.former;
   if (state.offered) take_problem(state, *std::exchange(state.offered, std::nullopt));
   return state;
 }
 
 // Null: no run is under way.
 Recorder::State* Recorder::state_of_run(State& state) {
-  if (state.run) return &state;
-  return state.former && state.former->run ? state.former.get() : nullptr;
+  for (State* each = &state; each; each = each->former.get())
+    if (each->run) return each;
+  return nullptr;
 }
 
 void Recorder::wrote() {
@@ -250,6 +272,7 @@ void Recorder::start_run(const std::string& planner, const RunOptions& options, 
 
 void Recorder::adopt_run(const StoredRun& run) {
   post([run](State& state) {
+    if (!state.workspace || !state.problem) return;
     state.leave_run();
     state.run = run;
     keep_if_shown(state);

@@ -70,6 +70,8 @@ class Recorder {
   void open(const WorkspaceOpening& opening);
   void problem(const ModelSource& model, const ClusterSource& cluster,
                std::shared_ptr<const Problem> problem);
+  // From the workspace that was opened, after all: what is kept open is stored there.
+  void nothing_comes();
   void strategy(const RecordedStrategy& recorded);
   // Of the problem; found again when the workspace is opened (recovery.h), once it is stored.
   void shown(const Digest& strategy);

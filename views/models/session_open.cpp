@@ -120,7 +120,10 @@ void Session::load(const QString& text, LoadJob prepare, std::function<void()> s
         tell(error.what());
       }
     }
-    post([this] { end_busy(); });
+    post([this, job] {
+      if (job == state_->load_job) state_->recorder.nothing_comes();
+      end_busy();
+    });
   });
 }
 

@@ -87,7 +87,7 @@ void Session::show_loaded(LoadedProblem loaded) {
   state_->shown_run.reset();
   stop_comparing();
   state_->best_found.reset();
-  if (!same_shape) {
+  if (!same_shape || !loaded.workspace.empty()) {  // else it stays where it is stored
     state_->recorder.problem(loaded.model, loaded.cluster, loaded.prepared.problem);
   }
   if (same_shape && !(snapshot_.problem->grouping->digest() == shown_before->grouping->digest()))
