@@ -1,0 +1,150 @@
+// What is done right after another workspace was opened is kept in the one that is shown.
+#include <gtest/gtest.h>
+
+#include <SQLiteCpp/SQLiteCpp.h>
+
+#include <algorithm>
+
+#include "core/base/error.h"
+#include "core/store/run_lock.h"
+#include "tests/views/models/fixture.h"
+#include "views/models/recorder.h"
+
+namespace strato {
+namespace {
+
+class RecordingTest : public SessionTest {
+ protected:
+  std::filesystem::path file(const char* name) { return folder_.filePath(name).toStdString(); }
+  void edit(const QString& label) {
+    session_.decide({GroupId(0)}, decision_on_device(DeviceId(edits_++ % 2)), label);
+    session_.settle();
+    session_.settle();
+  }
+  void search() {
+    session_.start_search(QStringLiteral("dp-allreduce-proportional"), {});
+    ASSERT_TRUE(wait_until([&] { return session_.search().state == SearchState::Idle; }));
+    session_.settle();
+    session_.settle();
+  }
+  bool has(const char* workspace, const std::string& label) {
+    const auto strategies = Workspace(file(workspace), true).strategies();
+    return std::ranges::any_of(strategies, [&](const auto& each) { return each.label == label; });
+  }
+
+  std::size_t edits_ = 0;
+};
+
+// The costs that the other workspace's run was made with are read just before it is opened: what it
+// shows has the groups of what was shown.
+TEST_F(RecordingTest, ARunOfTheSameGroupsIsOfItsWorkspace) {
+  const std::filesystem::path costs =
+      std::filesystem::path(STRATO_SOURCE_DIR) / "resources/calibrations/tensorflow-1.14.json";
+  open_workspace();
+  ASSERT_NO_FATAL_FAILURE(open_lenet());
+  session_.open_calibration(costs);
+  session_.settle();
+  ASSERT_NO_FATAL_FAILURE(search());
+  session_.open_workspace(file("other.strata"), false, false);
+  session_.close_costs();
+  session_.settle();
+  ASSERT_TRUE(failures_.isEmpty()) << failures_.join('\n').toStdString();
+  const auto grouping = session_.snapshot().opened->grouping;
+  session_.open_calibration(costs);
+  session_.open_workspace(file("test.strata"));
+  session_.settle();
+  session_.settle();
+  ASSERT_EQ(session_.snapshot().opened->grouping, grouping);  // else it tests nothing
+  EXPECT_TRUE(session_.snapshot().costs.calibration);
+  ASSERT_FALSE(session_.search().run.isEmpty());
+  edit("in the first");
+  EXPECT_TRUE(has("test.strata", "in the first"));
+  EXPECT_FALSE(has("other.strata", "in the first"));
+  ASSERT_NO_FATAL_FAILURE(search());
+  EXPECT_EQ(stored().runs().size(), 2u);
+  EXPECT_TRUE(failures_.isEmpty()) << failures_.join('\n').toStdString();
+}
+
+TEST_F(RecordingTest, WhatStaysOpenIsKeptWhereTheLatestCannotBeShown) {
+  {
+    Session other;
+    other.open_workspace(file("damaged.strata"), false);
+    ImportOptions import;
+    import.batch = 16;
+    other.open_model(sample("models/lenet.onnx"), import, {});
+    other.settle();
+    ASSERT_TRUE(other.snapshot().problem);
+    other.decide({GroupId(0)}, decision_on_device(DeviceId(0)), "damaged");
+    other.settle();
+    ASSERT_TRUE(other.store_all(std::chrono::seconds(60)));
+  }
+  SQLite::Database(file("damaged.strata").string(), SQLite::OPEN_READWRITE)
+      .exec("UPDATE value SET bytes = x'00' WHERE digest IN (SELECT json FROM strategy)");
+  open_workspace();
+  ASSERT_NO_FATAL_FAILURE(open_lenet());
+  const auto shown = session_.snapshot().problem;
+  session_.open_workspace(file("damaged.strata"));
+  session_.settle();
+  ASSERT_FALSE(failures_.isEmpty());
+  ASSERT_EQ(session_.snapshot().problem, shown);
+  edit("by hand");
+  EXPECT_TRUE(has("damaged.strata", "by hand"));
+  EXPECT_FALSE(has("test.strata", "by hand"));
+}
+
+// Two workspaces opened one after the other while a run is searched: its last words are heard.
+TEST_F(RecordingTest, ARunEndsWhereItBeganHoweverManyAreOpened) {
+  ASSERT_NO_FATAL_FAILURE(open_lenet());
+  const auto problem = session_.snapshot().problem;
+  ModelSource model;
+  model.path = sample("models/lenet.onnx");
+  model.name = "lenet";
+  model.graph = problem->graph;
+  ClusterSource cluster;
+  cluster.path = sample("clusters/tag-2x1080ti.json");
+  cluster.cluster = problem->cluster;
+  QStringList failed;
+  Recorder recorder({[] {}, [&](const std::string& error) { failed << error.c_str(); }, [](RunRow) {}});
+  recorder.open(file("first.strata"));
+  recorder.problem(model, cluster, problem);
+  recorder.start_run("mcts", {}, Nanos(100));
+  for (const bool keep : {true, false, true, false}) {
+    WorkspaceOpening opening;
+    opening.file = file(keep ? "second.strata" : "third.strata");
+    if (keep) opening.keep = RecordedProblem{model, cluster, problem};
+    opening.opened = [](const OpenedWorkspace&) {};
+    recorder.open(opening);
+  }
+  recorder.wait();
+  EXPECT_THROW(RunLock(file("first.strata"), 1), InputError);
+  recorder.best({session_.snapshot().strategy, "last words", Origin::Edit, {}, {}});
+  recorder.finish_run(RunState::Finished, "");
+  recorder.problem(model, cluster, problem);
+  recorder.wait();
+  EXPECT_TRUE(failed.isEmpty()) << failed.join('\n').toStdString();
+  const auto runs = Workspace(file("first.strata"), true).runs();
+  ASSERT_EQ(runs.size(), 1u);
+  EXPECT_EQ(runs[0].state, RunState::Finished);
+  EXPECT_TRUE(runs[0].best);
+  EXPECT_TRUE(has("first.strata", "last words"));
+}
+
+// Nothing but a run of an empty workspace: it is not taken.
+TEST_F(RecordingTest, ARunWithoutItsProblemIsNotAdopted) {
+  ASSERT_NO_FATAL_FAILURE(open_lenet());
+  QStringList failed;
+  Recorder recorder({[] {}, [&](const std::string& error) { failed << error.c_str(); }, [](RunRow) {}});
+  recorder.open(file("empty.strata"));
+  StoredRun run;
+  run.id = 1;
+  recorder.adopt_run(run);
+  recorder.best({session_.snapshot().strategy, "found", Origin::Edit, {}, {}});
+  recorder.tree(std::make_shared<const SearchTree>());
+  recorder.finish_run(RunState::Finished, "");
+  recorder.wait();
+  EXPECT_TRUE(failed.isEmpty()) << failed.join('\n').toStdString();
+  EXPECT_TRUE(Workspace(file("empty.strata"), true).strategies().empty());
+}
+
+}  // namespace
+}  // namespace strato
