@@ -27,7 +27,7 @@ QVariantMap answers_for(const QWidget& parent, const QString& file) {
 
 ImportOptions import_with(const QVariantMap& answers) {
   ImportOptions import;
-  import.batch = kDefaultBatch;
+  import.batch = answers.value(QStringLiteral("batch"), qlonglong(kDefaultBatch)).toLongLong();
   for (auto answer = answers.begin(); answer != answers.end(); ++answer) {
     if (answer.key().startsWith(QLatin1Char('=')))
       import.dimensions[answer.key().mid(1).toStdString()] = answer.value().toLongLong();
@@ -35,7 +35,46 @@ ImportOptions import_with(const QVariantMap& answers) {
   return import;
 }
 
+constexpr qlonglong kMostBatch = (qlonglong(1) << 31) - 1;
+
 }  // namespace
+
+void keep_answers(QWidget& parent, const QStringList& files, const ImportOptions& import) {
+  for (const QString& file : files) {
+    if (!file.endsWith(QStringLiteral(".onnx"))) continue;
+    QVariantMap answers{{QStringLiteral("file"), file}};
+    if (import.batch) answers[QStringLiteral("batch")] = qlonglong(*import.batch);
+    for (const auto& [name, extent] : import.dimensions)
+      answers[QLatin1Char('=') + QString::fromStdString(name)] = qlonglong(extent);
+    parent.setProperty("dimensions", answers);
+  }
+}
+
+std::optional<ImportOptions> import_options_from(const QString& batch, const QStringList& dimensions,
+                                                 QString& problem) {
+  ImportOptions options;
+  if (!batch.isEmpty()) {
+    bool whole = false;
+    options.batch = batch.toLongLong(&whole);
+    if (!whole || *options.batch < 1 || *options.batch > kMostBatch) {
+      problem = QStringLiteral("--batch %1: is no batch; give a whole number from 1 to %2")
+                    .arg(batch)
+                    .arg(kMostBatch);
+      return std::nullopt;
+    }
+  }
+  for (const QString& text : dimensions) {
+    const auto middle = text.lastIndexOf(QLatin1Char('='));
+    bool whole = false;
+    const qlonglong extent = text.mid(middle + 1).toLongLong(&whole);
+    if (middle < 1 || !whole || extent < 0) {
+      problem = QStringLiteral("--set-dim %1: is not NAME=N; write --set-dim length=128").arg(text);
+      return std::nullopt;
+    }
+    options.dimensions[text.left(middle).toStdString()] = extent;
+  }
+  return options;
+}
 
 std::optional<UnboundDimension> unbound_dimension(const QString& error) {
   static const QRegularExpression form(QString::fromUtf8(kError),

@@ -1,4 +1,4 @@
-// stratoscope [FILE...]: the window. stratoscope --capture DIR [--size WxH] [--dark] [FILE...]:
+// stratoscope [--batch N] [--set-dim NAME=N] [FILE...]: the window. stratoscope --capture DIR [--size WxH] [--dark] [FILE...]:
 // pictures of it, without a person (resources/help/pictures makes all that the help shows).
 #include <QApplication>
 #include <QCommandLineParser>
@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <optional>
 
+#include "app/explorer/ask_dimension.h"
 #include "app/explorer/main_window.h"
 #include "app/explorer/open_files.h"
 #include "app/explorer/translations.h"
@@ -36,7 +37,8 @@ QPalette dark_palette() {
 }
 
 // Opens, waits, draws. 2 when a file was bad, after one line for each.
-int capture(const QString& folder, const QSize& size, const QStringList& files) {
+int capture(const QString& folder, const QSize& size, const QStringList& files,
+            const ImportOptions& import) {
   Session session;
   int failures = 0;
   QObject::connect(&session, &Session::failed, [&](const QString& text) {
@@ -45,7 +47,7 @@ int capture(const QString& folder, const QSize& size, const QStringList& files) 
   });
   MainWindow window(session, false);
   window.show();
-  window.open(files);
+  window.open(files, import);
   session.settle();
   if (failures > 0) return 2;
   if (!window.capture(folder, size)) {
@@ -57,16 +59,16 @@ int capture(const QString& folder, const QSize& size, const QStringList& files) 
   return failures > 0 ? 2 : 0;
 }
 
-int explore(const QStringList& files) {
+int explore(const QStringList& files, const ImportOptions& import) {
   Session session;
   MainWindow window(session, true);
   window.show();
   // After the first paint: an import never delays the window.
-  QTimer::singleShot(0, &window, [&window, files] {
+  QTimer::singleShot(0, &window, [&window, files, import] {
     if (files.isEmpty()) {
       window.open_last();
     } else {
-      window.open(files);
+      window.open(files, import);
     }
   });
   return QApplication::exec();
@@ -114,12 +116,22 @@ int run(QApplication& app) {
       QStringLiteral("Of the window's words, where there is a translation: de, pt_BR; en: none. "
                      "Default: the system's."),
       QStringLiteral("CODE"));
+  const QCommandLineOption batch(
+      QStringLiteral("batch"), QStringLiteral("Samples in one step of the models, over all devices."),
+      QStringLiteral("N"));
+  const QCommandLineOption set_dim(
+      QStringLiteral("set-dim"),
+      QStringLiteral("Binds another symbolic dimension of the models, or a number that loops and "
+                     "branches hang on; may be given again."),
+      QStringLiteral("NAME=N"));
   // Read by Qt itself before this parser; listed so that --help tells.
   parser.addOptions(
       {capture_option,
        size_option,
        dark,
        language,
+       batch,
+       set_dim,
        {QStringLiteral("platform"), QStringLiteral("Qt platform: xcb, wayland, offscreen."),
         QStringLiteral("NAME")}});
   parser.addPositionalArgument(QStringLiteral("FILE"),
@@ -134,7 +146,14 @@ int run(QApplication& app) {
   if (parser.isSet(help)) parser.showHelp();
   if (!choose_language(parser.value(language))) return 2;
   if (parser.isSet(dark)) app.setPalette(dark_palette());
-  if (!parser.isSet(capture_option)) return explore(parser.positionalArguments());
+  QString problem;
+  const std::optional<ImportOptions> import =
+      import_options_from(parser.value(batch), parser.values(set_dim), problem);
+  if (!import) {
+    std::fprintf(stderr, "stratoscope: %s\n", qPrintable(problem));
+    return 2;
+  }
+  if (!parser.isSet(capture_option)) return explore(parser.positionalArguments(), *import);
   const auto size = size_from(parser.value(size_option));
   if (!size) {
     std::fprintf(stderr,
@@ -142,7 +161,7 @@ int run(QApplication& app) {
                  qPrintable(parser.value(size_option)));
     return 2;
   }
-  return capture(parser.value(capture_option), *size, parser.positionalArguments());
+  return capture(parser.value(capture_option), *size, parser.positionalArguments(), *import);
 }
 
 }  // namespace

@@ -250,8 +250,11 @@ void MainWindow::show_failure(const QString& text) {
   failure_->open();
 }
 
-void MainWindow::open(const QStringList& files) {
-  open_files(session_, files, remembers_ ? user_workspace() : QString());
+void MainWindow::open(const QStringList& files) { open(files, {}); }
+
+void MainWindow::open(const QStringList& files, const ImportOptions& import) {
+  keep_answers(*this, files, import);
+  open_files(session_, files, remembers_ ? user_workspace() : QString(), import);
   remember_files(files);
 }
 

@@ -27,6 +27,7 @@ class ChartsView;
 class DiscoverDialog;
 class GuideWindow;
 class HeaderBar;
+struct ImportOptions;
 class LastWorkspace;
 class LaunchView;
 class LessonPanel;
@@ -45,6 +46,7 @@ class MainWindow : public QMainWindow {
   ~MainWindow() override;
 
   void open(const QStringList& files);
+  void open(const QStringList& files, const ImportOptions& import);  // of the models among them
   void open_last();  // the workspace that was left, also by a crash; else the bundled one
   // Draws the window in this size and every view into `folder` as PNG files; false when one cannot
   // be written. Runs the event loop.

@@ -54,7 +54,8 @@ FileKind kind_of(const PluginRegistry& plugins, const QString& file) {
                    "expected .onnx, .json or .strata");
 }
 
-void open_files(Session& session, const QStringList& files, const QString& fallback_workspace) {
+void open_files(Session& session, const QStringList& files, const QString& fallback_workspace,
+                ImportOptions import) {
   std::vector<std::pair<FileKind, QString>> known;
   for (const QString& file : files) {
     try {
@@ -71,8 +72,7 @@ void open_files(Session& session, const QStringList& files, const QString& fallb
       !fallback_workspace.isEmpty()) {
     session.open_workspace(fallback_workspace.toStdString(), false);
   }
-  ImportOptions import;
-  import.batch = kDefaultBatch;
+  if (!import.batch) import.batch = kDefaultBatch;
   for (const auto& [kind, file] : known) {
     const std::filesystem::path path = file.toStdString();
     switch (kind) {

@@ -16,8 +16,9 @@ FileKind kind_of(const PluginRegistry& plugins, const QString& file);
 
 // A workspace shows its latest run unless a model or plan is opened with it. Problems come through
 // Session::failed. Without a workspace among them, `fallback_workspace` keeps what is done (empty:
-// nothing does).
-void open_files(Session& session, const QStringList& files, const QString& fallback_workspace);
+// nothing does). Models are bound as `import` says; without a batch, to kDefaultBatch.
+void open_files(Session& session, const QStringList& files, const QString& fallback_workspace,
+                ImportOptions import = {});
 
 // Copies the bundled workspace to the user's data folder, once; empty when there is none.
 QString bundled_workspace_copy();

@@ -50,5 +50,39 @@ TEST(AskDimension, TheAnswerOpensTheModelAgain) {
   EXPECT_FALSE(ask_dimension(session, failed.front(), window));
 }
 
+TEST(AskDimension, WhatTheCommandLineSaidStays) {
+  Session session;
+  QStringList failed;
+  QObject::connect(&session, &Session::failed, [&](const QString& text) { failed << text; });
+  QWidget window;
+  const QString file = sample("models/lenet.onnx");
+  QString problem;
+  const auto import = import_options_from(QStringLiteral("8"), {QStringLiteral("a=b=3")}, problem);
+  ASSERT_TRUE(import) << qPrintable(problem);
+  EXPECT_EQ(import->batch, 8);
+  EXPECT_EQ(import->dimensions.at("a=b"), 3);
+  keep_answers(window, {sample("clusters/gdp.json"), file}, *import);
+  ASSERT_TRUE(ask_dimension(session, unbound(file, "length"), window));
+  window.findChild<QInputDialog*>(QStringLiteral("ask-dimension"))->accept();
+  session.settle();
+  ASSERT_TRUE(QTest::qWaitFor([&] { return !failed.isEmpty(); }, kPatience));
+  EXPECT_TRUE(failed.front().contains(QStringLiteral("--set-dim a=b"))) << qPrintable(failed.front());
+}
+
+TEST(AskDimension, BadWordsOnTheCommandLineAreTold) {
+  for (const char* batch : {"0", "-3", "x", "2147483648", "1.5"}) {
+    QString problem;
+    EXPECT_FALSE(import_options_from(QString::fromUtf8(batch), {}, problem)) << batch;
+    EXPECT_TRUE(problem.startsWith(QStringLiteral("--batch "))) << batch;
+  }
+  for (const char* text : {"n", "n=", "=4", "n=-1", "n=x"}) {
+    QString problem;
+    EXPECT_FALSE(import_options_from(QString(), {QString::fromUtf8(text)}, problem)) << text;
+    EXPECT_TRUE(problem.startsWith(QStringLiteral("--set-dim "))) << text;
+  }
+  QString problem;
+  EXPECT_FALSE(import_options_from(QString(), {}, problem)->batch);
+}
+
 }  // namespace
 }  // namespace strato
