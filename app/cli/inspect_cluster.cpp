@@ -28,6 +28,10 @@ std::string bandwidth_matrix(const Cluster& cluster) {
   return table.text();
 }
 
+std::string counted(std::size_t count, const char* what) {
+  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+}
+
 Bytes group_memory(const Cluster& cluster, const DeviceGroup& group) {
   return cluster.gpu_types()[group.type].memory * static_cast<std::int64_t>(group.devices.size());
 }
@@ -82,10 +86,11 @@ std::string cluster_text(const Cluster& cluster) {
                 flops_text(gpu.peak_flops[static_cast<std::size_t>(Precision::Fp32)]),
                 bandwidth_text(gpu.memory_bandwidth)});
   }
-  return fmt::format("{}: {} machines, {} GPUs in {} device groups, {} of memory\n\n{}\n{}",
-                     cluster.name(), cluster.machines().size(), cluster.device_count(),
-                     cluster.groups().size(), bytes_text(memory), groups.text(),
-                     bandwidth_matrix(cluster));
+  return fmt::format("{}: {}, {} in {}, {} of memory\n\n{}\n{}", cluster.name(),
+                     counted(cluster.machines().size(), "machine"),
+                     counted(cluster.device_count(), "GPU"),
+                     counted(cluster.groups().size(), "device group"), bytes_text(memory),
+                     groups.text(), bandwidth_matrix(cluster));
 }
 
 }  // namespace strato::cli
