@@ -123,7 +123,7 @@ class LaunchModel : public QObject {
   bool learning_ = false;
   QElapsedTimer since_;
   double took_ = 0;
-  std::uint64_t job_ = 0;
+  std::uint64_t job_ = 0, asked_ = 0;  // asked_: for a stored launch
   struct Pending {
     StoredLaunch launch;
     bool follow = false;

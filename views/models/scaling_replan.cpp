@@ -28,8 +28,8 @@ void ScalingReplan::start(const WhatIfScaling& scaling, bool weak, const QString
   opened_ = session_.snapshot().opened;
   wanted_.clear();
   for (const ScalingRow& row : scaling.rows) wanted_.push_back(weak ? row.at.weak : row.at.strong);
-  std::erase_if(found_, [&](const auto& each) {
-    return std::ranges::find(wanted_, each->change) != wanted_.end();
+  std::erase_if(found_, [&](const auto& each) {  // one line is of one planner
+    return each->planner != planner || std::ranges::find(wanted_, each->change) != wanted_.end();
   });
   planner_ = planner;
   seconds_ = seconds;
@@ -44,8 +44,10 @@ void ScalingReplan::next() {
   if (at_ == wanted_.size() || stopped_) {
     running_ = false;
     emit changed();
+  } else if (at_ == 0) {
+    replan_.start(wanted_[0], planner_, seconds_);  // tells that it began
   } else {
-    replan_.start(wanted_[at_], planner_, seconds_);  // tells that it began
+    replan_.start_next(wanted_[at_]);
   }
 }
 

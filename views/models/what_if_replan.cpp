@@ -66,6 +66,7 @@ void WhatIfReplan::drop() {
   ++job_;
   const bool had = running_ || found_ || !why_not_.isEmpty();
   running_ = false;
+  latest_.reset();
   found_.reset();
   best_.reset();
   why_not_.clear();
@@ -81,19 +82,32 @@ void WhatIfReplan::stop() {
 void WhatIfReplan::start(const ProblemChange& change, const QString& planner, double seconds) {
   const Snapshot& snapshot = session_.snapshot();
   if (!snapshot.problem || planner.isEmpty()) return;
-  stop_.request_stop();
-  stop_ = {};
   auto job = std::make_shared<Job>();
-  job->id = ++job_;
   job->problem = snapshot.problem;
   job->costs = snapshot.costs;
   job->strategy = snapshot.strategy;
   job->simulation = session_.simulation();
-  job->change = change_ = change;
+  job->change = change;
   job->planner = planner.toStdString();
   job->options.budget_seconds = seconds;
   job->options.constraints = session_.constraints();
+  begin(std::move(job));
+}
+
+void WhatIfReplan::start_next(const ProblemChange& change) {
+  if (!latest_) return;
+  auto job = std::make_shared<Job>(*latest_);
+  job->change = change;
+  begin(std::move(job));
+}
+
+void WhatIfReplan::begin(std::shared_ptr<Job> job) {
+  stop_.request_stop();
+  stop_ = {};
+  job->id = ++job_;
   job->stop = stop_.get_token();
+  change_ = job->change;
+  latest_ = job;
   running_ = true;
   best_.reset();
   why_not_.clear();

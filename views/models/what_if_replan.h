@@ -38,6 +38,9 @@ class WhatIfReplan : public QObject {
   // and the result is never worse, unless it changes the results of training (lossy or stale) or does
   // not keep to the constraints. `seconds` is the budget of planners that search.
   void start(const ProblemChange& change, const QString& planner, double seconds);
+  // The latest start for another change: of the same strategy, costs and constraints, whatever the
+  // session has by now. Nothing without a start, or after drop().
+  void start_next(const ProblemChange& change);
   void stop();  // ends soon, with the best that it has
   void drop();  // what runs, and what was found
 
@@ -57,6 +60,7 @@ class WhatIfReplan : public QObject {
   struct Job;
   class Teller;
   void take_problem();
+  void begin(std::shared_ptr<Job> job);
   void run(const Job& job);
   template <class Function>
   void post(std::uint64_t job, Function function);
@@ -65,6 +69,7 @@ class WhatIfReplan : public QObject {
   PlannerFactory make_;
   std::shared_ptr<const Problem> opened_;  // what found_ and change_ are about
   ProblemChange change_;
+  std::shared_ptr<const Job> latest_;  // null: none since it was dropped
   std::shared_ptr<const ReplanFound> found_;
   QString why_not_;
   std::optional<Nanos> best_;

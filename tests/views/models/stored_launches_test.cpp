@@ -201,6 +201,25 @@ TEST_F(StoredLaunches, OneWhoseStrategyIsNotShownIsNotShown) {
   EXPECT_EQ(model_->state(), State::Idle);
 }
 
+// Two chosen one right after the other.
+TEST_F(StoredLaunches, TheLatestChoiceIsShown) {
+  open_workspace();
+  open_lenet();
+  for (const char* name : {"fake:1", "fake:2"}) {
+    const int before = list_.rowCount();
+    launch(name);
+    finish(1);
+    ASSERT_TRUE(wait_until([&] { return list_.rowCount() == before + 1; }));
+  }
+  make_model();
+  const LaunchRow first = list_.launch(1).id, second = list_.launch(0).id;
+  model_->show_stored(first);
+  model_->show_stored(second);
+  ASSERT_TRUE(wait_until([&] { return model_->state() == State::Finished; }, 10));
+  session_.settle();
+  EXPECT_EQ(model_->stored_row(), second);
+}
+
 TEST_F(StoredLaunches, ALocalJobIsNotLeft) {
   open_workspace();
   open_lenet();

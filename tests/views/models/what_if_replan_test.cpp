@@ -46,5 +46,33 @@ TEST_F(SessionTest, WhatChangesResultsIsNotKeptByAReplan) {
   EXPECT_LE(replan.found()->figures.step_time, alone);
 }
 
+// One line of points is planned under the same demands, from the same strategy.
+TEST_F(SessionTest, TheNextReplanIsOfWhatTheFirstWasOf) {
+  ASSERT_NO_FATAL_FAILURE(open_lenet());
+  Gate gate;
+  WhatIfReplan replan(session_, tiny_factory(gate));
+  replan.start_next({});
+  EXPECT_FALSE(replan.running());
+  const Nanos spread = step_time();
+  session_.edit(all_on(problem(), 0), "alone");
+  session_.settle();
+  const bool alone_is_faster = step_time() < spread;
+  if (!alone_is_faster) session_.edit(data_parallel(problem()), "spread");
+  session_.settle();
+  const Strategy better = session_.snapshot().strategy;
+  const QString planner = alone_is_faster ? "dp" : "one";  // that of the slower one
+  replan.start({}, planner, 1);
+  replan.settle();
+  ASSERT_TRUE(replan.found()) << replan.problem().toStdString();
+  EXPECT_EQ(replan.found()->strategy, better);
+  session_.edit(alone_is_faster ? data_parallel(problem()) : all_on(problem(), 0), "slower");
+  session_.settle();
+  const auto before = replan.found();
+  replan.start_next({});
+  replan.settle();
+  ASSERT_NE(replan.found(), before) << replan.problem().toStdString();
+  EXPECT_EQ(replan.found()->strategy, better);
+}
+
 }  // namespace
 }  // namespace strato
