@@ -16,6 +16,7 @@ GraphAttention::Shares GraphAttention::of(const std::shared_ptr<const Problem>& 
   shares_.reset();
   why_not_.clear();
   worker_.post([this, job = ++job_, problem, options, ops] {
+    if (job != job_) return;  // something newer was asked for
     Shares shares;
     QString why_not;
     try {

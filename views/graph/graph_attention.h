@@ -4,6 +4,7 @@
 
 #include <QObject>
 #include <QString>
+#include <atomic>
 #include <map>
 #include <memory>
 #include <string>
@@ -50,7 +51,7 @@ class GraphAttention : public QObject {
   std::vector<OpId> ops_;
   Shares shares_;
   QString why_not_;
-  std::uint64_t job_ = 0;
+  std::atomic<std::uint64_t> job_ = 0;  // of the latest question
   Policy policy_;
   Worker worker_{Worker::OnExit::DropQueued};  // last: its jobs end before what they use
 };
