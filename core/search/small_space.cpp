@@ -8,10 +8,8 @@
 namespace strato {
 namespace {
 
-// Strategies times ops times devices: about half a second of lowering, and a minute.
-constexpr double kLittleWork = 2e6, kMostWork = 2e8;
-// Strategies to lower for one that is evaluated, beyond little work.
-constexpr double kPerEvaluation = 10;
+// Strategies times ops times devices: about a second of lowering.
+constexpr double kMostWork = 4e6;
 constexpr std::size_t kBeat = 64;
 
 double strategy_count(std::span<const std::vector<std::int32_t>> legal) {
@@ -38,13 +36,10 @@ Nanos program_bound(const Program& program, std::vector<Nanos>& ends, std::vecto
 }  // namespace
 
 bool SmallSpace::is_small(const Problem& problem,
-                          std::span<const std::vector<std::int32_t>> legal,
-                          std::int64_t evaluations) {
+                          std::span<const std::vector<std::int32_t>> legal) {
   const auto tasks =
       static_cast<double>(problem.graph->op_count() * problem.cluster->device_count());
-  const double count = strategy_count(legal);
-  const bool asked_for = count <= kPerEvaluation * static_cast<double>(evaluations + 1);
-  return count * tasks <= (asked_for ? kMostWork : kLittleWork);
+  return strategy_count(legal) * tasks <= kMostWork;
 }
 
 SmallSpace::SmallSpace(const Problem& problem, const std::vector<Decision>& actions,

@@ -26,10 +26,8 @@ class SmallSpace {
   SmallSpace(const Problem& problem, const std::vector<Decision>& actions,
              std::vector<std::vector<std::int32_t>> legal, std::stop_token stop = {},
              const std::function<void()>& beat = nullptr);
-  // Whether there are few enough to lower them all: in about half a second, or, where so many
-  // evaluations are asked for that they come to a tenth of the space, in no more than a minute.
-  static bool is_small(const Problem& problem, std::span<const std::vector<std::int32_t>> legal,
-                       std::int64_t evaluations);
+  // Whether there are few enough to lower them all, in about a second.
+  static bool is_small(const Problem& problem, std::span<const std::vector<std::int32_t>> legal);
 
   std::size_t size() const { return ranked_.size(); }
   Nanos bound(std::size_t place) const { return ranked_[place].first; }

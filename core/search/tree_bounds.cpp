@@ -10,8 +10,7 @@ namespace strato {
 void TreeSearch::start_bounds() {
   if (!options_.bounds || options_.polish <= 0) return;
   const bool finished = options_.finish && options_.finish_always;
-  const std::int64_t looks = common_.budget_seconds > 0 ? 0 : common_.iterations;
-  small_ = !finished && SmallSpace::is_small(problem_, legal_by_group(), looks);
+  small_ = !finished && SmallSpace::is_small(problem_, legal_by_group());
 }
 
 // An evaluator may measure, or add to strategies what bounds know nothing of.

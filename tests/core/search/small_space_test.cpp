@@ -38,7 +38,7 @@ TEST(SmallSpace, lists_every_strategy_once_in_the_order_of_bounds) {
   const Problem problem = trained(toy::small_cluster(1, 1), {256, 2048, 512}, 32, 2);
   const std::vector<Decision> actions = make_actions(problem, {});
   const auto legal = all_legal(problem, actions.size());
-  ASSERT_TRUE(SmallSpace::is_small(problem, legal, 0));
+  ASSERT_TRUE(SmallSpace::is_small(problem, legal));
   const SmallSpace space(problem, actions, legal);
   ASSERT_EQ(space.size(), actions.size() * actions.size());
   const auto evaluator = make_simulating_evaluator(problem, 1);
@@ -64,7 +64,7 @@ TEST(SmallSpace, lists_nothing_when_it_was_asked_to_stop) {
 TEST(SmallSpace, large_spaces_are_not_small) {
   const Problem problem = toy::chain_problem(toy::sample_cluster("tag-testbed"), 8);
   const auto legal = all_legal(problem, make_actions(problem, {}).size());
-  EXPECT_FALSE(SmallSpace::is_small(problem, legal, std::int64_t{1} << 62));
+  EXPECT_FALSE(SmallSpace::is_small(problem, legal));
 }
 
 struct BoundedRun {
