@@ -4,13 +4,14 @@
 #include <QStatusBar>
 #include <QTimer>
 #include <chrono>
+#include <cstdlib>
 
 #include "app/explorer/header_bar.h"
 #include "app/explorer/last_workspace.h"
 #include "app/explorer/main_window.h"
 #include "app/explorer/open_files.h"
+#include "app/explorer/storing_note.h"
 #include "views/charts/charts_view.h"
-#include "views/style/style.h"
 #include "views/workspace/queue_view.h"
 
 namespace strato {
@@ -30,7 +31,9 @@ void MainWindow::build_queue() {
   connect(queue_view_, &QueueView::convergence_wanted, this, &MainWindow::show_convergence);
   connect(queue_, &RunQueue::changed, this, [this] {
     const int to_do = queue_->waiting() + (queue_->running_row() >= 0 ? 1 : 0);
-    queue_dock_->setWindowTitle(to_do == 0 ? tr("Queue") : tr("Queue (%1)").arg(to_do));
+    queue_dock_->setWindowTitle(to_do > 0            ? tr("Queue (%1)").arg(to_do)
+                                : queue_->left() > 0 ? tr("Queue (%1 left)").arg(queue_->left())
+                                                     : tr("Queue"));
     queue_dock_->toggleViewAction()->setText(tr("Queue"));
   });
 }
@@ -65,18 +68,9 @@ bool MainWindow::all_is_stored() {
 void MainWindow::show_storing() {
   for (QWidget* part : findChildren<QWidget*>(Qt::FindDirectChildrenOnly)) part->setEnabled(false);
   const WorkspaceLists* workspace = session_.workspace();
-  storing_ = new QLabel(
-      tr("Writing the last changes to %1…")
-          .arg(workspace ? QString::fromStdString(workspace->file().filename().string()) : QString()),
-      this);
-  storing_->setTextFormat(Qt::PlainText);
-  storing_->setAutoFillBackground(true);
-  storing_->setFrameShape(QFrame::Box);
-  storing_->setMargin(4 * style::kGrid);
-  storing_->setMaximumWidth(width() - 8 * style::kGrid);
-  storing_->adjustSize();
-  storing_->move(rect().center() - storing_->rect().center());
-  storing_->show();
+  const QString file =
+      workspace ? QString::fromStdString(workspace->file().filename().string()) : QString();
+  storing_ = new StoringNote(file, this, [] { std::_Exit(EXIT_FAILURE); });
 }
 
 void MainWindow::open_last() {

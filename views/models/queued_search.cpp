@@ -141,11 +141,16 @@ void tell_what_was_not_stored(const QueuedSearch& search, const std::string& tro
   }
 }
 
-}  // namespace
+// In the workspace there is its run instead.
+void give_up_place(const QueuedSearch& search, Recorder& recorder) {
+  if (!search.place) return;
+  recorder.change([place = search.place](Workspace& workspace) { place->end(workspace); },
+                  search.workspace);
+}
 
-QueuedResult run_and_store(const QueuedSearch& search, const PlannerFactory& make_planner,
-                           const std::function<void(const QueuedProgress&)>& tell,
-                           const std::function<void()>& written, std::stop_token stop) {
+QueuedResult run_whole(const QueuedSearch& search, const PlannerFactory& make_planner,
+                       const std::function<void(const QueuedProgress&)>& tell,
+                       const std::function<void()>& written, std::stop_token stop) {
   QueuedResult result;
   RecorderWords words;
   Recorder recorder({written, [&](const std::string& text) { words.fail(text); },
@@ -161,6 +166,8 @@ QueuedResult run_and_store(const QueuedSearch& search, const PlannerFactory& mak
     result.run = words.run();
     result.error = words.error();
     if (!result.error.empty()) return result;
+    give_up_place(search, recorder);
+    recorder.wait();
     const QueuedProgress first{result.run, result.baseline, {}};
     tell(first);
     StoringObserver observer(search, recorder, first, tell);
@@ -175,10 +182,28 @@ QueuedResult run_and_store(const QueuedSearch& search, const PlannerFactory& mak
   } catch (const std::exception& error) {
     result.error = error.what();
     recorder.finish_run(RunState::Failed, result.error);
+    give_up_place(search, recorder);
   }
   recorder.wait();
   tell_what_was_not_stored(search, words.error(), result);
   return result;
+}
+
+}  // namespace
+
+QueuedResult run_and_store(const QueuedSearch& search, const PlannerFactory& make_planner,
+                           const std::function<void(const QueuedProgress&)>& tell,
+                           const std::function<void()>& written, std::stop_token stop) {
+  if (search.problem) return run_whole(search, make_planner, tell, written, stop);
+  QueuedSearch whole;
+  try {
+    whole = with_problem(search);
+  } catch (const std::exception& error) {
+    QueuedResult result;
+    result.error = error.what();
+    return result;
+  }
+  return run_whole(whole, make_planner, tell, written, stop);
 }
 
 }  // namespace strato

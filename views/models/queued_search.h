@@ -12,6 +12,7 @@
 #include "core/search/run_record.h"
 #include "core/search/tournament.h"
 #include "views/models/problem_source.h"
+#include "views/models/queued_place.h"
 
 namespace strato {
 
@@ -20,8 +21,9 @@ struct QueuedSearch {  // all that it needs, as it was when a person asked for i
   RunOptions options;
   ModelSource model;
   ClusterSource cluster;
-  std::shared_ptr<const Problem> problem;
+  std::shared_ptr<const Problem> problem;  // null: of one that was left from another time
   std::filesystem::path workspace;
+  std::shared_ptr<QueuedPlace> place = {};  // given up once its run is stored; null: it has none
 };
 
 struct QueuedProgress {

@@ -4,15 +4,93 @@
 
 #include "core/search/bound_constraints.h"
 #include "core/search/constraints.h"
-#include "views/style/style.h"
 #include "views/style/text.h"
 
 namespace strato {
 
 RunQueue::RunQueue(Session& session, PlannerFactory make_planner, QObject* parent)
-    : QAbstractTableModel(parent), session_(session), make_planner_(std::move(make_planner)) {}
+    : QAbstractTableModel(parent), session_(session), make_planner_(std::move(make_planner)) {
+  connect(&session_, &Session::workspace_changed, this, &RunQueue::look_for_left);
+  look_for_left();
+}
 
-RunQueue::~RunQueue() { stop_.request_stop(); }
+RunQueue::~RunQueue() {
+  stop_.request_stop();
+  for (int row = 0; row < rowCount(); ++row)
+    if (is_to_come(row)) leave(at(row));
+}
+
+// --- what was left from another time
+// ---------------------------------------------------------------------------------
+
+void RunQueue::look_for_left() {
+  const WorkspaceLists* workspace = session_.workspace();
+  forget_left_of_others();
+  if (!workspace || !workspace->is_read()) {
+    looked_into_.clear();
+    return;
+  }
+  if (std::exchange(looked_into_, workspace->file()) == workspace->file()) return;
+  session_.ask_workspace(this, [this](const Workspace& read) -> std::function<void()> {
+    std::vector<LeftSearch> left = left_searches(read);
+    if (left.empty()) return {};
+    return [this, left = std::move(left)] { offer(left); };
+  });
+}
+
+// They are still in their workspace.
+void RunQueue::forget_left_of_others() {
+  bool some = false;
+  for (int row = rowCount(); row-- > 0;) {
+    if (state(row) != RowState::Left || is_in_open_workspace(row)) continue;
+    some = true;
+    leave(at(row));
+    beginRemoveRows({}, row, row);
+    entries_.erase(entries_.begin() + row);
+    endRemoveRows();
+  }
+  if (some) emit changed();
+}
+
+void RunQueue::offer(const std::vector<LeftSearch>& left) {
+  const int row = rowCount(), more = static_cast<int>(left.size());
+  beginInsertRows({}, row, row + more - 1);
+  for (const LeftSearch& one : left) {
+    entries_.push_back({++last_job_, one.search,
+                        one.trouble.empty() ? RowState::Left : RowState::Failed, {}, false,
+                        strato::text(one.trouble)});
+  }
+  endInsertRows();
+  emit changed();
+  emit session_.message(
+      more == 1 ? tr("A search was left in the queue from before: start or remove it there")
+                : tr("%1 searches were left in the queue from before: start or remove them there")
+                      .arg(more));
+}
+
+// To whoever opens the workspace next.
+void RunQueue::leave(const Entry& entry) {
+  session_.ask_workspace(&session_, [place = entry.search->place](const Workspace&) {
+    place->leave();
+    return std::function<void()>();
+  });
+}
+
+bool RunQueue::start(int row) {
+  if (row < 0 || row >= rowCount() || state(row) != RowState::Left) return false;
+  entries_[static_cast<std::size_t>(row)].state = RowState::Waiting;
+  tell_row(row);
+  begin_next();
+  emit changed();
+  return true;
+}
+
+void RunQueue::start_left() {
+  for (int row = 0; row < rowCount(); ++row) start(row);
+}
+
+// --- the queue
+// ------------------------------------------------------------------------------------------------------
 
 QString RunQueue::add(const QString& planner, const PlannerOptions& options) {
   const Snapshot& snapshot = session_.snapshot();
@@ -20,6 +98,8 @@ QString RunQueue::add(const QString& planner, const PlannerOptions& options) {
   if (!snapshot.opened || !model) return tr("Open a model first: a search is about one");
   if (!session_.workspace())
     return tr("Open a workspace first: File > New Workspace makes one, and results go there");
+  if (!session_.workspace()->is_read())  // what a person demands of this problem is in there
+    return tr("The workspace is still being opened: add it in a moment");
   auto search = std::make_shared<QueuedSearch>();
   search->planner = planner.toStdString();
   search->options = {options, run_costs(snapshot.cost_files, snapshot.costs)};
@@ -29,6 +109,10 @@ QString RunQueue::add(const QString& planner, const PlannerOptions& options) {
   search->cluster.cluster = snapshot.opened->cluster;
   search->problem = snapshot.opened;
   search->workspace = session_.workspace()->file();
+  search->place = std::make_shared<QueuedPlace>();
+  session_.in_workspace(
+      [search](Workspace& workspace) { search->place->store(workspace, *search); },
+      search->workspace);
   const int row = rowCount();
   beginInsertRows({}, row, row);
   entries_.push_back({++last_job_, std::move(search), RowState::Waiting, {}, false, {}});
@@ -106,6 +190,11 @@ void RunQueue::stop(int row) {
 
 bool RunQueue::remove(int row) {
   if (row < 0 || row >= rowCount() || state(row) == RowState::Running) return false;
+  if (is_to_come(row) || state(row) == RowState::Failed) {
+    const QueuedSearch& search = *at(row).search;
+    session_.in_workspace([place = search.place](Workspace& workspace) { place->end(workspace); },
+                          search.workspace);
+  }
   beginRemoveRows({}, row, row);
   entries_.erase(entries_.begin() + row);
   endRemoveRows();
@@ -116,7 +205,7 @@ bool RunQueue::remove(int row) {
 bool RunQueue::move(int row, int by) {
   const int to = row + by;
   if (by == 0 || row < 0 || row >= rowCount() || to < 0 || to >= rowCount()) return false;
-  if (state(row) != RowState::Waiting || state(to) != RowState::Waiting) return false;
+  if (!is_to_come(row) || !is_to_come(to)) return false;
   beginMoveRows({}, row, row, {}, by > 0 ? to + 1 : to);
   const auto begin = entries_.begin();
   if (by > 0) {
@@ -125,13 +214,28 @@ bool RunQueue::move(int row, int by) {
     std::rotate(begin + to, begin + row, begin + row + 1);
   }
   endMoveRows();
+  store_order(at(to).search->workspace);
   emit changed();
   return true;
 }
 
+void RunQueue::store_order(const std::filesystem::path& workspace) {
+  std::vector<std::shared_ptr<const QueuedSearch>> order;
+  for (int row = 0; row < rowCount(); ++row)
+    if (is_to_come(row) && at(row).search->workspace == workspace) order.push_back(at(row).search);
+  session_.in_workspace(
+      [order](Workspace& stored) {
+        std::vector<QueuedRow> rows;
+        for (const auto& search : order)
+          if (const QueuedRow row = search->place->row(); row > 0) rows.push_back(row);
+        stored.order_queued(rows);
+      },
+      workspace);
+}
+
 void RunQueue::remove_waiting() {
   for (int row = rowCount(); row-- > 0;)
-    if (state(row) == RowState::Waiting) remove(row);
+    if (is_to_come(row)) remove(row);
 }
 
 void RunQueue::remove_done() {
@@ -145,6 +249,14 @@ bool RunQueue::is_in_open_workspace(int row) const {
 
 int RunQueue::waiting() const {
   return static_cast<int>(std::ranges::count(entries_, RowState::Waiting, &Entry::state));
+}
+
+int RunQueue::left() const {
+  return static_cast<int>(std::ranges::count(entries_, RowState::Left, &Entry::state));
+}
+
+bool RunQueue::is_to_come(int row) const {
+  return state(row) == RowState::Waiting || state(row) == RowState::Left;
 }
 
 int RunQueue::running_row() const {
@@ -161,122 +273,5 @@ QString RunQueue::status() const {
 }
 
 void RunQueue::tell_row(int row) { emit dataChanged(index(row, 0), index(row, kColumns - 1)); }
-
-// --- rows
-// -------------------------------------------------------------------------------------------
-
-int RunQueue::rowCount(const QModelIndex& parent) const {
-  return parent.isValid() ? 0 : static_cast<int>(entries_.size());
-}
-int RunQueue::columnCount(const QModelIndex& parent) const {
-  return parent.isValid() ? 0 : kColumns;
-}
-
-QString RunQueue::name(const Entry& entry) const {
-  const QString planner = strato::text(entry.search->planner);
-  return entry.now.run > 0 ? QStringLiteral("%1 #%2").arg(planner).arg(entry.now.run) : planner;
-}
-
-QString RunQueue::text(const Entry& entry, int column) const {
-  const PlannerOptions& options = entry.search->options.planner;
-  switch (column) {
-    case Planner:
-      return name(entry);
-    case ProblemName:
-      return tr("%1 on %2").arg(strato::text(entry.search->model.name),
-                                strato::text(entry.search->problem->cluster->name()));
-    case HowFar:
-      switch (entry.state) {
-        case RowState::Waiting:
-          return options.budget_seconds > 0
-                     ? tr("waits, %1 s").arg(style::significant(options.budget_seconds))
-                     : tr("waits, %1 iterations").arg(options.iterations);
-        case RowState::Running:
-          return entry.stopping ? tr("stops") : tr("%1 s").arg(style::significant(
-                                                    entry.now.progress.elapsed_seconds));
-        case RowState::Done:
-          return tr("done");
-        case RowState::Stopped:
-          return tr("stopped");
-        case RowState::Failed:
-          return tr("failed");
-      }
-      return {};
-    case Best: {
-      const auto& best = entry.now.progress.best;
-      if (!best || entry.state == RowState::Failed) return {};
-      return best->feasible ? style::time(best->step_time) : tr("does not fit");
-    }
-    default:
-      return {};
-  }
-}
-
-double RunQueue::fraction(const Entry& entry) const {
-  const PlannerOptions& options = entry.search->options.planner;
-  const Progress& progress = entry.now.progress;
-  if (entry.state != RowState::Running) return -1;
-  const double part =
-      options.budget_seconds > 0
-          ? progress.elapsed_seconds / options.budget_seconds
-          : static_cast<double>(progress.iterations) /
-                static_cast<double>(std::max<std::int64_t>(options.iterations, 1));
-  return progress.evaluations > 0 ? std::clamp(part, 0.0, 1.0) : -1;
-}
-
-QString RunQueue::tip(const Entry& entry) const {
-  const PlannerOptions& options = entry.search->options.planner;
-  QStringList lines{text(entry, Planner) + QStringLiteral(", ") + text(entry, ProblemName)};
-  lines << (options.budget_seconds > 0
-                ? tr("For %1 s, seed %2").arg(style::significant(options.budget_seconds)).arg(options.seed)
-                : tr("For %1 iterations, seed %2").arg(options.iterations).arg(options.seed));
-  for (const auto& [key, value] : options.set)
-    lines << strato::text(key) + QStringLiteral(" = ") + strato::text(value);
-  if (entry.now.progress.best && entry.now.baseline > Nanos(0))
-    lines << tr("%1, %2 data parallel")
-                 .arg(text(entry, Best), style::factor(entry.now.baseline /
-                                                       std::max(entry.now.progress.best->step_time,
-                                                                Nanos(1))));
-  if (!entry.words.isEmpty()) lines << entry.words;
-  lines << tr("In %1").arg(strato::text(entry.search->workspace.filename().string()));
-  return lines.join(QLatin1Char('\n'));
-}
-
-QVariant RunQueue::data(const QModelIndex& index, int role) const {
-  if (!checkIndex(index, CheckIndexOption::IndexIsValid)) return {};
-  const Entry& entry = at(index.row());
-  switch (role) {
-    case Qt::DisplayRole:
-      return text(entry, index.column());
-    case Qt::ToolTipRole:
-      return tip(entry);
-    case Qt::AccessibleTextRole:
-      return QStringList{text(entry, Planner), text(entry, ProblemName), text(entry, HowFar),
-                         text(entry, Best)}
-          .join(QStringLiteral(", "));
-    case StateRole:
-      return static_cast<int>(entry.state);
-    case FractionRole:
-      return fraction(entry);
-    case RunRole:
-      return static_cast<qlonglong>(entry.now.run);
-    default:
-      return {};
-  }
-}
-
-QVariant RunQueue::headerData(int section, Qt::Orientation orientation, int role) const {
-  if (orientation != Qt::Horizontal || role != Qt::DisplayRole) return {};
-  switch (section) {
-    case Planner:
-      return tr("Planner");
-    case ProblemName:
-      return tr("Problem");
-    case HowFar:
-      return tr("How far");
-    default:
-      return tr("Best");
-  }
-}
 
 }  // namespace strato

@@ -1,10 +1,11 @@
 // Searches that wait for each other: each is about the problem, the costs, the demands and the
 // workspace of the moment in which it was added, and runs on a thread of the queue's beside whatever
 // the session shows and searches. What each finds is in its workspace while it runs; one that fails
-// does not hold up the next.
+// does not hold up the next. Those that wait are in their workspace, too (queued_place.h): when it is
+// opened again, after a restart or a crash, they are offered, and begin when a person says so.
 //
-// As a list: what is done, in the order in which it was, then what runs, then what waits. GUI thread
-// only.
+// As a list: what is done, in the order in which it was, then what runs, then what waits; what is
+// left from another time stays where it came until it is started. GUI thread only.
 #pragma once
 
 #include <QAbstractTableModel>
@@ -22,7 +23,7 @@ class RunQueue : public QAbstractTableModel {
   Q_OBJECT
  public:
   enum Column { Planner, ProblemName, HowFar, Best, kColumns };
-  enum class RowState { Done, Stopped, Failed, Running, Waiting };
+  enum class RowState { Done, Stopped, Failed, Running, Waiting, Left };
   enum Role {
     StateRole = Qt::UserRole,  // int of RowState
     FractionRole,              // double: how far one that runs is; negative: it does not tell
@@ -36,8 +37,11 @@ class RunQueue : public QAbstractTableModel {
   // Of the problem that is open. Why it cannot be, for people; empty: it waits or runs.
   QString add(const QString& planner, const PlannerOptions& options);
   void stop(int row);       // what it has found so far is kept
-  bool remove(int row);     // from the list, not from the workspace; false: it runs
-  bool move(int row, int by);  // among those that wait; false: there it cannot go
+  // Nothing that was found is lost; what waited is not offered again. False: it runs.
+  bool remove(int row);
+  bool move(int row, int by);  // among those that wait or are left; false: there it cannot go
+  bool start(int row);         // one that was left from another time: it waits for its turn
+  void start_left();           // all of them
   void remove_waiting();
   void remove_done();
 
@@ -45,6 +49,7 @@ class RunQueue : public QAbstractTableModel {
   RunRow run(int row) const { return at(row).now.run; }
   bool is_in_open_workspace(int row) const;
   int waiting() const;
+  int left() const;  // from another time
   int running_row() const;  // -1: none
   QString status() const;   // "tag #4 runs, 2 wait"; empty: nothing to do
 
@@ -68,7 +73,13 @@ class RunQueue : public QAbstractTableModel {
 
   const Entry& at(int row) const { return entries_[static_cast<std::size_t>(row)]; }
   int row_of_job(std::uint64_t job) const;
+  bool is_to_come(int row) const;
   void begin_next();
+  void look_for_left();
+  void forget_left_of_others();
+  void offer(const std::vector<LeftSearch>& left);
+  void leave(const Entry& entry);
+  void store_order(const std::filesystem::path& workspace);
   void progressed(std::uint64_t job, const QueuedProgress& progress);
   void ended(std::uint64_t job, const QueuedResult& result);
   void tell_row(int row);
@@ -81,6 +92,7 @@ class RunQueue : public QAbstractTableModel {
   const PlannerFactory make_planner_;
   std::vector<Entry> entries_;
   std::uint64_t last_job_ = 0;
+  std::filesystem::path looked_into_;  // the open workspace, for what was left in it
   std::stop_source stop_;  // of the one that runs
   Worker worker_{Worker::OnExit::DropQueued};  // last: ends first
 };

@@ -58,7 +58,7 @@ void QueueLines::paint(QPainter* painter, const QStyleOptionViewItem& option,
   font.setWeight(state == RunQueue::RowState::Running ? QFont::DemiBold : QFont::Normal);
   painter->setFont(font);
   draw_line(*painter, first, text(RunQueue::Planner), text(RunQueue::Best),
-            state == RunQueue::RowState::Waiting ? muted : strong, strong);
+            state >= RunQueue::RowState::Waiting ? muted : strong, strong);
   painter->setFont(item.font);
   draw_line(*painter, second, text(RunQueue::ProblemName), text(RunQueue::HowFar), muted,
             failed && !chosen ? style::infeasible(dark) : muted);

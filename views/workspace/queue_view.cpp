@@ -73,6 +73,9 @@ void QueueView::build_buttons() {
   menu->addAction(tr("Add Three Times, with Other Seeds"), this, [this] { emit add_wanted(3); });
   menu->addAction(tr("Add Ten Times, with Other Seeds"), this, [this] { emit add_wanted(10); });
   add_->setMenu(menu);
+  start_ = add(tr("Start"),
+               tr("What waited when the workspace was closed: those chosen, else all of them (Enter)"),
+               [this] { start_left(); });
   row->addStretch(1);
   up_ = add(QStringLiteral("↑"), tr("Earlier (Alt+Up)"), [this] { move_by(-1); });
   down_ = add(QStringLiteral("↓"), tr("Later (Alt+Down)"), [this] { move_by(1); });
@@ -92,8 +95,9 @@ void QueueView::refresh() {
   list_->setVisible(some);
   empty_->setVisible(!some);
   add_->setEnabled(session_.snapshot().opened != nullptr);
+  start_->setVisible(queue_.left() > 0);
   const auto waits = [&](int at) {
-    return at >= 0 && at < queue_.rowCount() && queue_.state(at) == RunQueue::RowState::Waiting;
+    return at >= 0 && at < queue_.rowCount() && queue_.state(at) >= RunQueue::RowState::Waiting;
   };
   up_->setEnabled(waits(chosen) && waits(chosen - 1));
   down_->setEnabled(waits(chosen) && waits(chosen + 1));
@@ -102,8 +106,16 @@ void QueueView::refresh() {
   remove_->setEnabled(chosen >= 0);
 }
 
+void QueueView::start_left() {
+  bool some = false;
+  for (const QModelIndex& index : list_->selectionModel()->selectedIndexes())
+    some = queue_.start(index.row()) || some;
+  if (!some) queue_.start_left();
+}
+
 void QueueView::show_row() {
   const int at = row();
+  if (at >= 0 && queue_.state(at) == RunQueue::RowState::Left) return start_left();
   if (at < 0 || queue_.run(at) == 0) return;
   if (!queue_.is_in_open_workspace(at)) {
     emit session_.message(tr("It is in another workspace than the one that is open"));
@@ -148,6 +160,8 @@ void QueueView::context_menu(const QPoint& position) {
       menu.addAction(goes_on ? tr("Show What It Has Found So Far") : tr("Show What It Found"), this,
                      &QueueView::show_row);
   show->setEnabled(at >= 0 && queue_.run(at) > 0);
+  if (queue_.left() > 0)
+    menu.addAction(tr("Start What Was Left from Before"), this, &QueueView::start_left);
   QAction* together = menu.addAction(tr("Convergence in One Chart"), this,
                                      [this] { emit convergence_wanted(chosen_runs()); });
   together->setEnabled(!chosen_runs().empty());
@@ -160,7 +174,7 @@ void QueueView::context_menu(const QPoint& position) {
   remove->setEnabled(at >= 0);
   menu.addSeparator();
   menu.addAction(tr("Remove All That Wait"), this, [this] { queue_.remove_waiting(); })
-      ->setEnabled(queue_.waiting() > 0);
+      ->setEnabled(queue_.waiting() + queue_.left() > 0);
   menu.addAction(tr("Remove All That Are Done"), this, [this] { queue_.remove_done(); });
   menu.exec(list_->viewport()->mapToGlobal(position));
 }
@@ -182,7 +196,8 @@ bool QueueView::may_close() {
   QMessageBox question(QMessageBox::Question, tr("Searches are in the queue"), queue_.status(),
                        QMessageBox::NoButton, this);
   question.setInformativeText(
-      tr("What was found so far is in the workspace and stays. What waits is not done."));
+      tr("What was found so far is in the workspace and stays. What waits is offered again when the "
+         "workspace is opened."));
   auto* leave = question.addButton(tr("&Stop and Close"), QMessageBox::AcceptRole);
   auto* stay = question.addButton(tr("&Keep Open"), QMessageBox::RejectRole);
   question.setDefaultButton(stay);

@@ -1,5 +1,6 @@
 // The queue of searches as a list of two lines each, with what can be done about them. Delete removes
-// the chosen one from the list, Alt+Up and Alt+Down move one that waits, Enter shows what was found.
+// the chosen one from the list, Alt+Up and Alt+Down move one that waits, Enter shows what was found, or
+// starts what was left from another time.
 #pragma once
 
 #include <QWidget>
@@ -37,6 +38,7 @@ class QueueView : public QWidget {
   int row() const;
   void refresh();
   void show_row();
+  void start_left();  // those chosen; all when none of them is
   void move_by(int by);
   void stop_or_remove();
   void context_menu(const QPoint& position);
@@ -45,7 +47,7 @@ class QueueView : public QWidget {
   RunQueue& queue_;
   QListView* list_;
   QLabel* empty_;
-  QToolButton *add_, *up_, *down_, *remove_;
+  QToolButton *add_, *start_, *up_, *down_, *remove_;
 };
 
 }  // namespace strato

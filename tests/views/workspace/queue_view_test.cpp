@@ -9,6 +9,9 @@
 #include <QPushButton>
 #include <QTest>
 #include <QTimer>
+#include <QToolButton>
+#include <algorithm>
+#include <filesystem>
 
 #include "tests/views/models/fixture.h"
 #include "tests/views/models/tiny_planners.h"
@@ -80,6 +83,40 @@ TEST_F(QueueViewTest, KeysMoveRemoveAndStop) {
   view_.list().clearSelection();
   EXPECT_EQ(view_.chosen_runs().size(), 2u);
   EXPECT_TRUE(failures_.isEmpty()) << failures_.join('\n').toStdString();
+}
+
+// After a restart: nothing runs by itself, Enter starts what is chosen, the button the rest.
+TEST_F(QueueViewTest, OffersWhatWasLeftAndStartsItByHand) {
+  session_.settle();
+  const std::filesystem::path copy = folder_.filePath("crashed.strata").toStdString();
+  for (const char* end : {"", "-wal", "-shm"}) {
+    const std::string from = session_.workspace()->file().string() + end;
+    if (std::filesystem::exists(from)) std::filesystem::copy_file(from, copy.string() + end);
+  }
+  Session session;
+  RunQueue queue(session, tiny_factory(gate_));
+  QueueView view(session, queue);
+  view.resize(220, 400);
+  view.show();
+  const auto buttons = view.findChildren<QToolButton*>();
+  const auto start =
+      std::ranges::find_if(buttons, [](const auto* button) { return button->text() == "Start"; });
+  ASSERT_NE(start, buttons.end());
+  EXPECT_FALSE((*start)->isVisible());
+  session.open_workspace(copy, false);
+  session.settle();
+  ASSERT_EQ(queue.rowCount(), 2);
+  EXPECT_TRUE((*start)->isVisible());
+  EXPECT_TRUE(view.may_close());  // nothing is under way
+  view.list().setCurrentIndex(queue.index(1, 0));
+  view.list().setFocus();
+  QTest::keyClick(&view.list(), Qt::Key_Return);
+  ASSERT_TRUE(wait_until([&] { return queue.state(1) == RowState::Done; }));
+  EXPECT_EQ(queue.state(0), RowState::Left);
+  view.list().clearSelection();
+  QTest::mouseClick(*start, Qt::LeftButton);
+  ASSERT_TRUE(wait_until([&] { return queue.state(0) == RowState::Done; }));
+  EXPECT_FALSE((*start)->isVisible());
 }
 
 TEST_F(QueueViewTest, AsksBeforeTheWindowCloses) {
