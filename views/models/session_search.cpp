@@ -129,6 +129,10 @@ class SearchObserver : public Observer {
 
 void Session::start_search(const QString& planner, const PlannerOptions& options) {
   if (!snapshot_.problem) return;
+  if (state_->workspace && !state_->workspace->is_read()) {
+    state_->to_start = {planner, options, snapshot_.opened};
+    return emit message(tr("The search begins as soon as the workspace is open"));
+  }
   abandon_search();
   search_ = {};
   search_.planner = planner;
@@ -380,6 +384,7 @@ void Session::abandon_search() {
 
 // The planner soon returns with the best that it has: search_finished() then shows and stores it.
 void Session::stop_search() {
+  state_->to_start.reset();
   if (search_.state == SearchState::Idle) return;
   state_->search_stopped = true;
   search_.state = SearchState::Running;

@@ -137,6 +137,13 @@ struct Session::State {
   std::stop_source explain_stop;
   std::int64_t runs_without_workspace = 0;
 
+  // Asked for while the workspace was being opened, which knows what is demanded of it.
+  struct WaitingSearch {
+    QString planner;
+    PlannerOptions options;
+    std::shared_ptr<const Problem> problem;
+  };
+  std::optional<WaitingSearch> to_start;
   SearchRequest request;        // the latest
   bool follows = false;         // the window shows the best of the running search as it improves
   ShownStrategy followed_from;  // what was shown when it began

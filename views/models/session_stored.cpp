@@ -198,11 +198,14 @@ void Session::open_workspace(const std::filesystem::path& file, bool show_latest
   begin_busy(tr("Opening %1").arg(QString::fromStdString(file.filename().string())));
   state_->recorder.open(opening);
   if (!keep_open) state_->drop_loads(snapshot_);
-  if (state_->workspace == state_->workspace_before)
-    state_->constraints_before = state_->constraints;
-  state_->workspace = std::make_shared<const WorkspaceLists>(file);
-  forget_constraints();
-  emit workspace_changed();
+  const bool is_open = state_->workspace && state_->workspace->is_read();
+  if (!is_open || state_->workspace->file() != file) {
+    if (state_->workspace == state_->workspace_before)
+      state_->constraints_before = state_->constraints;
+    state_->workspace = std::make_shared<const WorkspaceLists>(file);
+    forget_constraints();
+    emit workspace_changed();
+  }
   if (!show_latest) return;
   const std::shared_future<Latest> latest = found->get_future();
   load(
@@ -222,9 +225,9 @@ void Session::take_opened(std::uint64_t job, std::uint64_t epoch, const OpenedWo
     if (epoch == state_->tree_epoch) abandon_search();  // its run is in the one before
     state_->workspace_before = opened.lists;
     if (is_latest) state_->workspace = opened.lists;
-  } else if (is_latest) {
+  } else if (is_latest && state_->workspace != state_->workspace_before) {
     state_->workspace = state_->workspace_before;
-    state_->constraints = state_->constraints_before;
+    state_->constraints.merge(state_->constraints_before);  // what was demanded meanwhile stays
   }
   if (is_latest) {
     state_->look.start();
@@ -234,6 +237,11 @@ void Session::take_opened(std::uint64_t job, std::uint64_t epoch, const OpenedWo
   }
   end_busy();
   if (!opened.lists) emit failed(QString::fromStdString(opened.error));
+  const auto wanted = is_latest ? std::exchange(state_->to_start, {}) : std::nullopt;
+  if (!wanted) return;
+  if (!opened.latest && wanted->problem == snapshot_.opened)
+    return start_search(wanted->planner, wanted->options);
+  emit message(tr("The search was not begun: the workspace shows another problem"));
 }
 
 void Session::take_lists(std::shared_ptr<const WorkspaceLists> lists) {

@@ -107,6 +107,9 @@ void TournamentModel::drop_if_other_problem() {
 void TournamentModel::run(const std::vector<std::string>& planners, const PlannerOptions& options) {
   const auto& opened = session_.snapshot().opened;
   if (!opened || planners.empty()) return;
+  const WorkspaceLists* workspace = session_.workspace();
+  if (workspace && !workspace->is_read())  // what a person demands of this problem is in there
+    return emit session_.message(tr("The workspace is still being opened: begin in a moment"));
   stop_.request_stop();
   stop_ = std::stop_source();
   ++job_;
