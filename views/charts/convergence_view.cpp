@@ -19,6 +19,7 @@
 #include <array>
 
 #include "views/charts/chart_look.h"
+#include "views/models/run_words.h"
 #include "views/style/style.h"
 
 namespace strato {
@@ -296,11 +297,7 @@ void ConvergenceView::fill_list(const ConvergenceChart& shown) {
     item->setText(1, best <= 0 ? QStringLiteral("–")
                                : style::time(Nanos(best)) +
                                      (outside ? QStringLiteral(" ↑") : QString()));
-    item->setText(2, run.state == RunState::Running  ? tr("runs")
-                     : run.state == RunState::Paused ? tr("paused")
-                     : run.state == RunState::Failed ? tr("failed")
-                     : run.state == RunState::Stopped ? tr("stopped")
-                                                      : tr("done"));
+    item->setText(2, run_state_text(run.state));
     const QString speed = best > 0 && run.baseline > Nanos(0)
                               ? tr(", %1 data parallel").arg(style::factor(run.baseline / Nanos(best)))
                               : QString();

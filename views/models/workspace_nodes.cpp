@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "views/models/run_words.h"
 #include "views/style/style.h"
 #include "views/style/text.h"
 
@@ -51,25 +52,9 @@ QString name_of_run(const StoredRun& run) {
   return QStringLiteral("%1 #%2").arg(text(run.planner)).arg(run.id);
 }
 
-QString state_text(RunState state) {
-  switch (state) {
-    case RunState::Running:
-      return WorkspaceModel::tr("running");
-    case RunState::Paused:
-      return WorkspaceModel::tr("paused");
-    case RunState::Finished:
-      return WorkspaceModel::tr("finished");
-    case RunState::Stopped:
-      return WorkspaceModel::tr("stopped");
-    case RunState::Failed:
-      return WorkspaceModel::tr("failed");
-  }
-  return {};
-}
-
 QString tip_of(const StoredRun& run) {
   QString tip = WorkspaceModel::tr("%1, %2: %3 evaluations in %4 s\nBegun %5")
-                    .arg(name_of_run(run), state_text(run.state))
+                    .arg(name_of_run(run), run_state_text(run.state))
                     .arg(run.evaluations)
                     .arg(style::significant(run.wall_seconds), text(run.created));
   if (run.best_ns > 0 && run.baseline_ns > 0) {
@@ -125,7 +110,7 @@ class TreeReader {
   void add_runs(Node& runs) {
     for (auto run = runs_.rbegin(); run != runs_.rend(); ++run) {
       Node& node = runs.add(Kind::Run, run->id, name_of_run(*run));
-      node.detail = run->state == RunState::Failed ? state_text(run->state)
+      node.detail = run->state == RunState::Failed ? run_state_text(run->state)
                                                    : time_or_nothing(run->best_ns);
       node.tip = tip_of(*run);
       node.picture = run->best.value_or(0);

@@ -149,7 +149,7 @@ TEST_F(ConvergenceViewTest, FollowsARunThatIsUnderWay) {
   charts_.show_convergence({1, run.id});
   show_window();
   ASSERT_TRUE(shows(2));
-  EXPECT_EQ(view().list().topLevelItem(1)->text(2), "runs");
+  EXPECT_EQ(view().list().topLevelItem(1)->text(2), "running");
   for (int i = 1; i <= 2; ++i) {
     other.add_history(run.id, {i * 10, i * 1.0, 50'000'000 - i * 1'000'000});
     run.evaluations = i * 10;
@@ -160,7 +160,7 @@ TEST_F(ConvergenceViewTest, FollowsARunThatIsUnderWay) {
   EXPECT_EQ(line->points().last(), QPointF(20, 48));
   run.state = RunState::Finished;
   other.update(run);
-  ASSERT_TRUE(wait_until([&] { return view().list().topLevelItem(1)->text(2) == "done"; }, 10));
+  ASSERT_TRUE(wait_until([&] { return view().list().topLevelItem(1)->text(2) == "finished"; }, 10));
 }
 
 // Each line differs from all others in colour or dashes, light and dark.
