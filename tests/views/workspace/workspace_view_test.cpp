@@ -191,14 +191,16 @@ TEST_F(WorkspaceStory, AWordThatIsNoTagCostsNothingElse) {
 // back, neither into the field nor into the workspace with the note.
 TEST_F(WorkspaceStory, TagsThatAreOnTheirWayStayWhileTheNoteIsTyped) {
   Gate gate;
+  Workspace(session_.workspace()->file()).annotate({StoredKind::Run, 2}, {{"theirs"}, "theirs"});
+  session_.look_at_workspace();
+  settle();
   ASSERT_TRUE(view_.choose(Kind::Run, 1));
   session_.in_workspace([&](Workspace&) { gate.wait({}); });
   view_.panel().tags().setFocus();
   QTest::keyClicks(&view_.panel().tags(), "mine");
   QTest::keyClick(&view_.panel().tags(), Qt::Key_Tab);
   ASSERT_TRUE(view_.panel().note().hasFocus());
-  Workspace(session_.workspace()->file()).annotate({StoredKind::Run, 2}, {{"theirs"}, "theirs"});
-  emit session_.workspace_changed();
+  emit session_.workspace_changed();  // as before the tag is stored
   EXPECT_EQ(view_.panel().tags().text(), "mine");
   ASSERT_TRUE(view_.choose(Kind::Run, 2));  // there and back
   EXPECT_EQ(view_.panel().tags().text(), "theirs");
@@ -215,7 +217,8 @@ TEST_F(WorkspaceStory, TagsThatAreOnTheirWayStayWhileTheNoteIsTyped) {
   // What another program says after that is shown again.
   view_.tree()->setFocus();
   Workspace(session_.workspace()->file()).annotate({StoredKind::Run, 1}, {{"later"}, ""});
-  emit session_.workspace_changed();
+  session_.look_at_workspace();
+  settle();
   EXPECT_EQ(view_.panel().tags().text(), "later");
 }
 
@@ -225,7 +228,8 @@ TEST_F(WorkspaceStory, WhatIsBeingWrittenStays) {
   view_.panel().tags().setFocus();
   QTest::keyClicks(&view_.panel().tags(), "mine");
   Workspace(session_.workspace()->file()).annotate({StoredKind::Run, 1}, {{"theirs"}, "theirs"});
-  emit session_.workspace_changed();
+  session_.look_at_workspace();
+  settle();
   EXPECT_EQ(view_.panel().tags().text(), "mine");
   view_.hide();  // as when the window closes: stored at once
   settle();
@@ -357,7 +361,8 @@ TEST_F(WorkspaceStory, SeveralChosenRunsStayChosenWhenTheListIsReadAgain) {
     run.best.reset();
     workspace.add(run);
   }
-  emit session_.workspace_changed();
+  session_.look_at_workspace();
+  settle();
   EXPECT_EQ(view_.runs_to_chart(), (std::vector<RunRow>{3, 1}));
   EXPECT_EQ(chosen(), "single-device #3");
 }
@@ -375,7 +380,8 @@ TEST_F(WorkspaceStory, AThousandEditsInALine) {
       strategy.id = workspace.add(strategy);
     }
   }
-  emit session_.workspace_changed();
+  session_.look_at_workspace();
+  settle();
   ASSERT_TRUE(view_.choose(Kind::Strategy, row_of("edit 999")));
   EXPECT_EQ(view_.tree()->currentIndex().parent().data().toString(), "dp-allreduce-proportional #1");
   EXPECT_TRUE(view_.panel().lineage().contains("…"));
