@@ -57,7 +57,8 @@ std::optional<ImportOptions> import_options_from(const QString& batch, const QSt
     bool whole = false;
     options.batch = batch.toLongLong(&whole);
     if (!whole || *options.batch < 1 || *options.batch > kMostBatch) {
-      problem = QStringLiteral("--batch %1: is no batch; give a whole number from 1 to %2")
+      problem = QCoreApplication::translate("AskDimension",
+                                            "--batch %1: is no batch; give a whole number from 1 to %2")
                     .arg(batch)
                     .arg(kMostBatch);
       return std::nullopt;
@@ -68,7 +69,9 @@ std::optional<ImportOptions> import_options_from(const QString& batch, const QSt
     bool whole = false;
     const qlonglong extent = text.mid(middle + 1).toLongLong(&whole);
     if (middle < 1 || !whole || extent < 0) {
-      problem = QStringLiteral("--set-dim %1: is not NAME=N; write --set-dim length=128").arg(text);
+      problem = QCoreApplication::translate(
+                    "AskDimension", "--set-dim %1: is not NAME=N; write --set-dim length=128")
+                    .arg(text);
       return std::nullopt;
     }
     options.dimensions[text.left(middle).toStdString()] = extent;
