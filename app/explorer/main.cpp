@@ -5,8 +5,12 @@
 #include <QLocale>
 #include <QStyleFactory>
 #include <QTimer>
+#include <algorithm>
 #include <cstdio>
 #include <optional>
+#include <span>
+#include <string>
+#include <string_view>
 
 #include "app/explorer/ask_dimension.h"
 #include "app/explorer/main_window.h"
@@ -96,82 +100,119 @@ bool choose_language(const QString& code) {
   return false;
 }
 
-int run(QApplication& app) {
+struct CommandLine {
   QCommandLineParser parser;
-  parser.setApplicationDescription(
-      QStringLiteral("Strategy explorer for distributed DNN training"));
-  const QCommandLineOption help = parser.addHelpOption();
-  const QCommandLineOption version = parser.addVersionOption();
-  const QCommandLineOption capture_option(
+  QCommandLineOption help = parser.addHelpOption(), version = parser.addVersionOption();
+  QCommandLineOption capture{
       QStringLiteral("capture"),
       QStringLiteral("Draw every view of what was opened into DIR as PNG, and exit."),
-      QStringLiteral("DIR"));
-  const QCommandLineOption size_option(
-      QStringLiteral("size"), QStringLiteral("Of the window in --capture: 1280x800, 800x600."),
-      QStringLiteral("WxH"), QStringLiteral("1280x800"));
-  const QCommandLineOption dark(QStringLiteral("dark"),
-                                QStringLiteral("Dark colours, whatever the system's are."));
-  const QCommandLineOption language(
+      QStringLiteral("DIR")};
+  QCommandLineOption size{QStringLiteral("size"),
+                          QStringLiteral("Of the window in --capture: 1280x800, 800x600."),
+                          QStringLiteral("WxH"), QStringLiteral("1280x800")};
+  QCommandLineOption dark{QStringLiteral("dark"),
+                          QStringLiteral("Dark colours, whatever the system's are.")};
+  QCommandLineOption language{
       QStringLiteral("language"),
       QStringLiteral("Of the window's words, where there is a translation: de, pt_BR; en: none. "
                      "Default: the system's."),
-      QStringLiteral("CODE"));
-  const QCommandLineOption batch(
+      QStringLiteral("CODE")};
+  QCommandLineOption batch{
       QStringLiteral("batch"), QStringLiteral("Samples in one step of the models, over all devices."),
-      QStringLiteral("N"));
-  const QCommandLineOption set_dim(
+      QStringLiteral("N")};
+  QCommandLineOption set_dim{
       QStringLiteral("set-dim"),
       QStringLiteral("Binds another symbolic dimension of the models, or a number that loops and "
                      "branches hang on; may be given again."),
-      QStringLiteral("NAME=N"));
-  // Read by Qt itself before this parser; listed so that --help tells.
-  parser.addOptions(
-      {capture_option,
-       size_option,
-       dark,
-       language,
-       batch,
-       set_dim,
-       {QStringLiteral("platform"), QStringLiteral("Qt platform: xcb, wayland, offscreen."),
-        QStringLiteral("NAME")}});
-  parser.addPositionalArgument(QStringLiteral("FILE"),
-                               QStringLiteral("Models, clusters, plans, profiles, workspaces."),
-                               QStringLiteral("[FILE...]"));
-  if (!parser.parse(app.arguments())) {
+      QStringLiteral("NAME=N")};
+  // Read by Qt itself, too: before this parser where there is a window.
+  QCommandLineOption platform{QStringLiteral("platform"),
+                              QStringLiteral("Qt platform: xcb, wayland, offscreen."),
+                              QStringLiteral("NAME")};
+
+  CommandLine() {
+    parser.setApplicationDescription(
+        QStringLiteral("Strategy explorer for distributed DNN training"));
+    parser.addOptions({capture, size, dark, language, batch, set_dim, platform});
+    parser.addPositionalArgument(QStringLiteral("FILE"),
+                                 QStringLiteral("Models, clusters, plans, profiles, workspaces."),
+                                 QStringLiteral("[FILE...]"));
+  }
+};
+
+// What needs no display: words that were asked for. Ends the program then.
+void answer(int argc, char** argv) {
+  const QCoreApplication app(argc, argv);
+  CommandLine line;
+  if (!line.parser.parse(QCoreApplication::arguments())) return;  // it may be Qt's own
+  if (line.parser.isSet(line.version)) line.parser.showVersion();
+  if (line.parser.isSet(line.help) || line.parser.isSet(QStringLiteral("help-all")))
+    line.parser.showHelp();
+}
+
+// Qt would abort where there is nothing to show a window on. Pictures need none.
+bool has_display(int argc, char** argv) {
+#ifdef Q_OS_LINUX
+  const std::span<char*> words(argv, static_cast<std::size_t>(argc));
+  const auto names = [&](std::string_view name) {
+    return std::ranges::any_of(words, [&](std::string_view word) {
+      word.remove_prefix(std::min(word.find_first_not_of('-'), word.size()));
+      return word == name || word.starts_with(std::string(name) + "=");
+    });
+  };
+  for (const char* variable : {"DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM"})
+    if (!qEnvironmentVariableIsEmpty(variable)) return true;
+  if (names("platform")) return true;
+  if (!names("capture")) return false;
+  qputenv("QT_QPA_PLATFORM", "offscreen");
+#endif
+  return true;
+}
+
+int run() {
+  CommandLine line;
+  QCommandLineParser& parser = line.parser;
+  if (!parser.parse(QCoreApplication::arguments())) {
     std::fprintf(stderr, "stratoscope: %s; see stratoscope --help\n",
                  qPrintable(parser.errorText()));
     return 2;
   }
-  if (parser.isSet(version)) parser.showVersion();
-  if (parser.isSet(help)) parser.showHelp();
-  if (!choose_language(parser.value(language))) return 2;
-  if (parser.isSet(dark)) app.setPalette(dark_palette());
+  if (!choose_language(parser.value(line.language))) return 2;
+  if (parser.isSet(line.dark)) QApplication::setPalette(dark_palette());
   QString problem;
   const std::optional<ImportOptions> import =
-      import_options_from(parser.value(batch), parser.values(set_dim), problem);
+      import_options_from(parser.value(line.batch), parser.values(line.set_dim), problem);
   if (!import) {
     std::fprintf(stderr, "stratoscope: %s\n", qPrintable(problem));
     return 2;
   }
-  if (!parser.isSet(capture_option)) return explore(parser.positionalArguments(), *import);
-  const auto size = size_from(parser.value(size_option));
+  if (!parser.isSet(line.capture)) return explore(parser.positionalArguments(), *import);
+  const auto size = size_from(parser.value(line.size));
   if (!size) {
     std::fprintf(stderr,
                  "stratoscope: --size %s: is no size; write 1280x800, from 320x240 to 16384x16384\n",
-                 qPrintable(parser.value(size_option)));
+                 qPrintable(parser.value(line.size)));
     return 2;
   }
-  return capture(parser.value(capture_option), *size, parser.positionalArguments(), *import);
+  return capture(parser.value(line.capture), *size, parser.positionalArguments(), *import);
 }
 
 }  // namespace
 }  // namespace strato
 
 int main(int argc, char** argv) {
-  QApplication app(argc, argv);
-  QApplication::setApplicationName(QStringLiteral("stratoscope"));
-  QApplication::setOrganizationName(QStringLiteral("stratoscope"));
-  QApplication::setApplicationVersion(QStringLiteral(STRATOSCOPE_VERSION));
+  QCoreApplication::setApplicationName(QStringLiteral("stratoscope"));
+  QCoreApplication::setOrganizationName(QStringLiteral("stratoscope"));
+  QCoreApplication::setApplicationVersion(QStringLiteral(STRATOSCOPE_VERSION));
+  strato::answer(argc, argv);
+  if (!strato::has_display(argc, argv)) {
+    std::fputs(
+        "stratoscope: no display (DISPLAY and WAYLAND_DISPLAY are empty); log in with one, draw "
+        "pictures with --capture DIR, or use stratoscope-cli\n",
+        stderr);
+    return 3;
+  }
+  const QApplication app(argc, argv);
   QApplication::setStyle(QStyleFactory::create(QStringLiteral("Fusion")));
-  return strato::run(app);
+  return strato::run();
 }
