@@ -12,6 +12,7 @@
 #include <limits>
 
 #include "core/base/error.h"
+#include "views/models/background_pool.h"
 #include "views/style/style.h"
 #include "views/style/text.h"
 
@@ -101,13 +102,14 @@ void OptionsForm::show_planner(const QString& planner) {
   note_->setText(tr("Loading…"));
   note_->show();
   if (stale_) return;
-  loading_.setFuture(QtConcurrent::run([load = load_, name = planner.toStdString()] {
+  const auto run = [load = load_, name = planner.toStdString()] {
     try {
       return std::pair(load(name), QString());
     } catch (const InputError& error) {
       return std::pair(std::vector<OptionHelp>(), QString::fromUtf8(error.what()));
     }
-  }));
+  };
+  loading_.setFuture(QtConcurrent::run(background_pool(), run));
 }
 
 void OptionsForm::clear_rows() {

@@ -8,6 +8,8 @@
 #include <functional>
 #include <optional>
 
+#include "views/models/background_pool.h"
+
 namespace strato {
 
 template <class Result>
@@ -38,7 +40,7 @@ class LatestJob {
   void run(std::function<Result()> job) {
     running_ = true;
     stale_ = false;
-    watcher_.setFuture(QtConcurrent::run(std::move(job)));
+    watcher_.setFuture(QtConcurrent::run(background_pool(), std::move(job)));
   }
   void finished() {
     running_ = false;

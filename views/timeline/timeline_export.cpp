@@ -7,6 +7,7 @@
 
 #include "core/base/error.h"
 #include "core/base/file.h"
+#include "views/models/background_pool.h"
 #include "views/timeline/range_export.h"
 #include "views/timeline/timeline_view.h"
 
@@ -76,7 +77,8 @@ void TimelineView::export_text(const QString& file, TimeRange range) {
   auto grouping = shown && snapshot.problem ? snapshot.problem->grouping : nullptr;
   const PluginRegistry& plugins = session_.plugins();  // outlives this view
   const QFuture<QString> done =
-      QtConcurrent::run([=, &plugins, path = std::filesystem::path(file.toStdString())] {
+      QtConcurrent::run(background_pool(), [=, &plugins,
+                                            path = std::filesystem::path(file.toStdString())] {
         try {
           if (csv) {
             write_file(path, range_csv(*timeline, grouping.get(), range.begin, range.end));

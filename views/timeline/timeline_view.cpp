@@ -11,6 +11,7 @@
 #include <QVBoxLayout>
 #include <QtConcurrent>
 
+#include "views/models/background_pool.h"
 #include "views/models/launch_run.h"
 #include "views/style/style.h"
 #include "views/timeline/legend_strip.h"
@@ -392,7 +393,7 @@ void TimelineView::show_timeline(std::shared_ptr<const Timeline> timeline, Nanos
         lower_bound);
   } else {
     building_.setFuture(QtConcurrent::run(
-        [timeline = std::move(timeline), measured = std::move(measured)] {
+        background_pool(), [timeline = std::move(timeline), measured = std::move(measured)] {
           return std::make_shared<const TimelineRows>(make_rows(timeline, measured));
         }));
   }
