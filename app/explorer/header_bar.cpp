@@ -70,7 +70,7 @@ HeaderBar::HeaderBar(Session& session, QWidget* parent)
       session_(session),
       model_(make_chooser(this)),
       cluster_(make_chooser(this)),
-      strategy_(new style::ElidedLabel(this)),
+      strategy_(new style::ElidedLabel(Qt::ElideRight, this)),
       planner_(new QComboBox(this)),
       budget_(new QComboBox(this)),
       options_button_(new QToolButton(this)),

@@ -32,7 +32,11 @@ RingField::RingField(QWidget* parent)
   choice_->setPlaceholderText(tr("differs"));
   choice_->setAccessibleName(tr("Reduction order"));
   choice_->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
-  choice_->setMinimumContentsLength(static_cast<int>(choice_->itemText(AsNetwork).size()));
+  // Counted in letters as wide as X.
+  const QFontMetrics metrics(choice_->font());
+  const int letter = std::max(1, metrics.horizontalAdvance(QLatin1Char('X')));
+  choice_->setMinimumContentsLength(
+      metrics.horizontalAdvance(choice_->itemText(AsNetwork)) / letter + 1);
   order_->setDragDropMode(QAbstractItemView::InternalMove);
   order_->setAccessibleName(tr("Replicas in the order of the ring"));
   order_->setToolTip(tr("Drag, or Alt+Up and Alt+Down, to change the order"));

@@ -6,7 +6,6 @@
 #include <QItemSelectionModel>
 #include <QLabel>
 #include <QLineEdit>
-#include <QScrollArea>
 #include <QSortFilterProxyModel>
 #include <QStyledItemDelegate>
 #include <QTableView>
@@ -15,13 +14,13 @@
 
 #include "views/inspector/facts.h"
 #include "views/inspector/sync_form.h"
+#include "views/style/giving_area.h"
 #include "views/style/list_table.h"
 #include "views/style/style.h"
 
 namespace strato {
 namespace {
 
-constexpr int kFormWidth = 280;
 constexpr int kRowsUpright = 6;
 
 // What is not as its group says is thick.
@@ -107,7 +106,7 @@ void VariablesView::resizeEvent(QResizeEvent* event) {
   QWidget::resizeEvent(event);
   if (shape_ == Shape::Upright) return;
   const int digit = fontMetrics().horizontalAdvance(QLatin1Char('0'));
-  const int room = (width() - kFormWidth) / std::max(1, digit);
+  const int room = (width() - form_area_->sizeHint().width()) / std::max(1, digit);
   table_->setColumnHidden(VariableModel::Group, room < 120);
   table_->setColumnHidden(VariableModel::EncodedAs, room < 100);
   table_->setColumnHidden(VariableModel::ShapeOf, room < 80);
@@ -133,17 +132,13 @@ void VariablesView::lay_out_wide() {
   column->addWidget(make_heading(tr("The variables selected"), page));
   column->addWidget(form_);
   column->addStretch();
-  auto* area = new QScrollArea(this);
-  area->setWidget(page);
-  area->setWidgetResizable(true);
-  area->setFrameShape(QFrame::NoFrame);
-  area->setFixedWidth(kFormWidth);
+  form_area_ = new style::GivingArea(page, style::GivingArea::Scrolls::UpAndDown, this);
   // In sight however far the form is scrolled.
   auto* right = new QVBoxLayout;
   right->setSpacing(0);
-  right->addWidget(area, 1);
+  right->addWidget(form_area_, 1);
   right->addWidget(&form_->messages());
-  form_->messages().setFixedWidth(kFormWidth);
+  form_->messages().setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
   form_->messages().layout()->setContentsMargins(3 * style::kGrid, 0, 3 * style::kGrid,
                                                  style::kGrid);
   auto* row = new QHBoxLayout(this);

@@ -14,6 +14,9 @@ class QTableView;
 namespace strato {
 
 class SyncForm;
+namespace style {
+class GivingArea;
+}
 
 class VariablesView : public QWidget {
   Q_OBJECT
@@ -47,6 +50,7 @@ class VariablesView : public QWidget {
   QLineEdit* filter_;
   QLabel* note_;
   SyncForm* form_;
+  style::GivingArea* form_area_ = nullptr;  // Wide only
   std::vector<OpId> chosen_;
   std::shared_ptr<const Graph> chosen_of_;
 };

@@ -18,6 +18,7 @@
 #include "views/planning/rows_table.h"
 #include "views/planning/sequence_strip.h"
 #include "views/planning/slot_canvas.h"
+#include "views/style/elided_label.h"
 #include "views/style/style.h"
 #include "views/style/transport_bar.h"
 
@@ -37,16 +38,6 @@ void check_ops(const PlanningSteps& steps, const Graph& graph) {
                      "report it to the authors of the planner");
   }
 }
-
-class ElidedLabel : public QLabel {
- protected:
-  void paintEvent(QPaintEvent*) override {
-    QPainter painter(this);
-    painter.setPen(palette().color(QPalette::WindowText));
-    painter.drawText(contentsRect(), Qt::AlignLeft | Qt::AlignVCenter,
-                     fontMetrics().elidedText(text(), Qt::ElideRight, contentsRect().width()));
-  }
-};
 
 QToolButton* make_button(const QString& text, const QString& tip) {
   auto* button = new QToolButton;
@@ -119,8 +110,7 @@ QWidget* PlanningView::build_header() {
   auto* row = new QHBoxLayout(header);
   row->setContentsMargins(2 * style::kGrid, style::kGrid, 2 * style::kGrid, style::kGrid);
   row->setSpacing(style::kGrid);
-  algorithm_ = new ElidedLabel;
-  algorithm_->setTextFormat(Qt::PlainText);
+  algorithm_ = new style::ElidedLabel(Qt::ElideRight, header);
   algorithm_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
   phases_ = new QHBoxLayout;
   phases_->setSpacing(0);

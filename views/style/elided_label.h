@@ -1,6 +1,6 @@
-// A line of plain text that gives way: where it has no room its middle is left out, and the whole
-// is the tooltip, unless it has one of its own. Never narrower than some letters, unless all of it
-// is.
+// A line of plain text that gives way: where it has no room its middle or its end is left out, and
+// the whole is the tooltip, unless it has one of its own. Never narrower than some letters, unless
+// all of it is.
 #pragma once
 
 #include <QHelpEvent>
@@ -13,8 +13,9 @@ namespace strato::style {
 
 class ElidedLabel : public QLabel {
  public:
-  explicit ElidedLabel(QWidget* parent = nullptr, int least_letters = 16)
-      : QLabel(parent), least_letters_(least_letters) {
+  explicit ElidedLabel(Qt::TextElideMode leaves_out, QWidget* parent = nullptr,
+                       int least_letters = 16)
+      : QLabel(parent), leaves_out_(leaves_out), least_letters_(least_letters) {
     setTextFormat(Qt::PlainText);
   }
   QSize minimumSizeHint() const override {
@@ -28,7 +29,7 @@ class ElidedLabel : public QLabel {
     QPainter painter(this);
     painter.setPen(palette().color(QPalette::WindowText));
     painter.drawText(room(), Qt::AlignLeft | Qt::AlignVCenter | Qt::TextSingleLine,
-                     fontMetrics().elidedText(text(), Qt::ElideMiddle, room().width()));
+                     fontMetrics().elidedText(text(), leaves_out_, room().width()));
   }
   bool event(QEvent* event) override {
     const bool cut = fontMetrics().horizontalAdvance(text()) > room().width();
@@ -42,6 +43,7 @@ class ElidedLabel : public QLabel {
  private:
   QRect room() const { return contentsRect().adjusted(std::max(0, indent()), 0, 0, 0); }
 
+  Qt::TextElideMode leaves_out_;
   int least_letters_;
 };
 

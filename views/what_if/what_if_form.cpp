@@ -175,7 +175,7 @@ void WhatIfForm::rebuild_machines() {
   heading->setVisible(!what_if_.kinds().empty());
   grid->addWidget(heading, line++, 0, 1, 3);
   for (const MachineKind& kind : what_if_.kinds()) {
-    auto* label = new style::ElidedLabel(machines_, 8);
+    auto* label = new style::ElidedLabel(Qt::ElideMiddle, machines_, 8);
     label->setText(text(kind.name));
     label->setIndent(style::kGrid);
     QSpinBox* count = make_count(kind);

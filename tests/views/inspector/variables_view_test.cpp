@@ -287,6 +287,21 @@ TEST_F(VariablesViews, AnotherClusterKeepsTheSelection) {
   EXPECT_EQ(view.table().selectionModel()->hasSelection(), view.form().synchroniser().isEnabled());
 }
 
+TEST_F(VariablesViews, TheFormIsWholeBesideTheTable) {
+  open_lenet();
+  for (const double larger : {1.0, 1.5}) {
+    VariablesView view(session_);
+    QFont font = view.font();
+    font.setPointSizeF(font.pointSizeF() * larger);
+    view.setFont(font);
+    view.resize(800, 420);
+    view.show();
+    const QWidget& form = view.form();
+    EXPECT_GE(form.width(), form.minimumSizeHint().width());
+    EXPECT_LE(form.mapTo(&view, QPoint(form.width(), 0)).x(), view.width()) << larger;
+  }
+}
+
 TEST_F(VariablesViews, TheInspectorShowsThoseOfTheGroup) {
   InspectorView inspector(session_);
   inspector.resize(290, 700);

@@ -17,7 +17,7 @@ void settle() {
 }
 
 TEST(ElidedLabel, IsAsWideAsItsTextOrSomeLetters) {
-  ElidedLabel label(nullptr, 10);
+  ElidedLabel label(Qt::ElideMiddle, nullptr, 10);
   label.setText(QStringLiteral("short"));
   EXPECT_EQ(label.minimumSizeHint().width(), label.sizeHint().width());
   label.setText(QString(10'000, QLatin1Char('n')));
@@ -28,7 +28,7 @@ TEST(ElidedLabel, IsAsWideAsItsTextOrSomeLetters) {
 }
 
 TEST(ElidedLabel, DrawsMarkupAsItIsWritten) {
-  ElidedLabel label;
+  ElidedLabel label(Qt::ElideMiddle);
   label.setText(QStringLiteral("<b>a</b> & b"));
   EXPECT_EQ(label.textFormat(), Qt::PlainText);
   label.resize(label.minimumSizeHint());
