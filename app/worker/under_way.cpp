@@ -107,9 +107,22 @@ class Filler {
 
   std::string part_of_sum(const Tensor& tensor, const Piece& piece) const {
     const auto file = files_.find(name_under_way(tensor, {}));
-    if (file == files_.end()) return "";
+    if (file == files_.end()) {
+      refuse_older_parts(tensor);
+      return "";
+    }
     const std::string whole = elements_of(file->second, tensor);
     return piece.form == Piece::Form::Whole ? whole : SliceLayout(tensor, piece).take(whole);
+  }
+
+  // Once each part of a sum was a file of its own.
+  void refuse_older_parts(const Tensor& tensor) const {
+    for (const auto& [name, file] : files_)
+      if (name.starts_with(tensor.name + ", axis ") || name.starts_with(tensor.name + ", axes "))
+        throw InputError(file.string(), "",
+                         "is a part of a gradient's sum, which is no longer written so",
+                         "resume with the version of Stratoscope that wrote it, or from an earlier "
+                         "step's checkpoint");
   }
 
   const CheckpointRank& rank_;

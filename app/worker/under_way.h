@@ -22,8 +22,8 @@ Piece piece_under_way(const CheckpointRank& rank, ValueId value);
 // What a term, or a sum in one piece, is called in the checkpoint.
 std::string name_under_way(const Tensor& tensor, const Piece& piece);
 
-// Fills what this rank keeps. Throws InputError when a file is of another model, or terms have to be
-// added that are of no type that is added here (16 bits).
+// Fills what this rank keeps. Throws InputError when a file is of another model, a sum is in the parts
+// that older versions wrote, or terms have to be added that are of no type that is added here (16 bits).
 void fill_under_way(const CheckpointRank& rank, const TensorFolder& index);
 
 }  // namespace strato::worker

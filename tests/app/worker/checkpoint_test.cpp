@@ -248,6 +248,22 @@ TEST(Checkpoint, OfOtherPartsTheSumsUnderWayAreCutAnew) {
   EXPECT_EQ(kept.total({{0, 2}, {2, 4}}), 0);
 }
 
+TEST(Checkpoint, PartsOfASumAsTheyWereOnceWrittenAreRefused) {
+  for (const char* part : {"axis 1 [0,2)", "axes 0,1 [0,1)x[0,2)"}) {
+    Kept kept;
+    kept.save({Kept::of_sum(0, {0, 2}), Kept::of_sum(1, {2, 6})}, {100, 200});
+    const auto file = kept.folder / "checkpoint-3/index.json";
+    std::string text = read_file(file);
+    const std::string name = kept.graph->tensor(TensorId(2)).name + ", ";
+    ASSERT_NE(text.find(name + "whole"), std::string::npos) << text;
+    text.replace(text.find(name + "whole"), name.size() + 5, name + part);
+    write_file(file, text);
+    const std::string message = message_of([&] { kept.resumed(Kept::of_sum(0, {0, 2})); });
+    EXPECT_NE(message.find("is a part of a gradient's sum"), std::string::npos) << message;
+    EXPECT_EQ(kept.total({{0, 4}}), 0) << "no sum is a term";
+  }
+}
+
 TEST(Checkpoint, ATensorOfWhichAPartIsNowhereIsAnError) {
   const auto graph = graph_of(2, kStoredShape);
   TemporaryFolder folder;
