@@ -17,15 +17,19 @@ namespace {
 constexpr std::uint32_t kChoiceTag = 0x7fff'fff1;  // no task has it
 
 Json to_json(const RankShares& shares) {
-  Json json = Json::object();
-  for (const auto& [name, share] : shares) json[name] = {share.ranks, share.count, share.content};
-  return json;
+  Json by_name = Json::object(), order = Json::array();
+  for (const auto& [name, share] : shares.by_name)
+    by_name[name] = {share.ranks, share.count, share.content};
+  for (const RankShares::Run& run : shares.order) order.push_back({run.share, run.count});
+  return {{"by_name", std::move(by_name)}, {"order", std::move(order)}};
 }
 
 RankShares shares_from(const Json& greeting) {
+  const Json& given = greeting.at("shares");
   RankShares shares;
-  for (const auto& [name, share] : greeting.at("shares").items())
-    shares[name] = {share.at(0), share.at(1), share.at(2)};
+  for (const auto& [name, share] : given.at("by_name").items())
+    shares.by_name[name] = {share.at(0), share.at(1), share.at(2)};
+  for (const Json& run : given.at("order")) shares.order.push_back({run.at(0), run.at(1)});
   return shares;
 }
 

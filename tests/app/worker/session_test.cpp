@@ -81,7 +81,9 @@ TEST(RankSession, NamesARankThatDoesNotFitBeforeAnythingRuns) {
   expect_starts(disagreement("digest", "bbbb"), "has another plan: \"bbbb\" instead of rank 0's \"aaaa\"");
   expect_starts(disagreement("", 0), "sends no greeting");
   // It lowered its part of the plan otherwise.
-  expect_starts(disagreement("shares", {{"transfers from rank 1 to rank 0", {2, 3, "abcdef0123"}}}),
+  expect_starts(disagreement("shares", Json::object()), "does not say what it shares");
+  const Json transfers = {{"transfers from rank 1 to rank 0", {2, 3, "abcdef0123"}}};
+  expect_starts(disagreement("shares", {{"by_name", transfers}, {"order", {{0, 3}}}}),
                 "has transfers from rank 1 to rank 0, of which only 1 of 2 ranks know; give all ranks");
 }
 
