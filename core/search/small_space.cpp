@@ -12,12 +12,6 @@ namespace {
 constexpr double kMostWork = 4e6;
 constexpr std::size_t kBeat = 64;
 
-double strategy_count(std::span<const std::vector<std::int32_t>> legal) {
-  double count = 1;
-  for (const auto& actions : legal) count *= static_cast<double>(actions.size());
-  return count;
-}
-
 Nanos program_bound(const Program& program, std::vector<Nanos>& ends, std::vector<Nanos>& busy) {
   ends.assign(program.tasks.size(), Nanos(0));
   busy.assign(program.resource_count(), Nanos(0));
@@ -35,18 +29,24 @@ Nanos program_bound(const Program& program, std::vector<Nanos>& ends, std::vecto
 
 }  // namespace
 
+double SmallSpace::count_of(std::span<const std::vector<std::int32_t>> legal) {
+  double count = 1;
+  for (const auto& actions : legal) count *= static_cast<double>(actions.size());
+  return count;
+}
+
 bool SmallSpace::is_small(const Problem& problem,
                           std::span<const std::vector<std::int32_t>> legal) {
   const auto tasks =
       static_cast<double>(problem.graph->op_count() * problem.cluster->device_count());
-  return strategy_count(legal) * tasks <= kMostWork;
+  return count_of(legal) * tasks <= kMostWork;
 }
 
 SmallSpace::SmallSpace(const Problem& problem, const std::vector<Decision>& actions,
                        std::vector<std::vector<std::int32_t>> legal, std::stop_token stop,
                        const std::function<void()>& beat)
     : legal_(std::move(legal)) {
-  ranked_.resize(static_cast<std::size_t>(strategy_count(legal_)));
+  ranked_.resize(static_cast<std::size_t>(count_of(legal_)));
   for (std::size_t i = 0; i < ranked_.size(); ++i) ranked_[i].second = static_cast<std::uint32_t>(i);
   Lowering lowering(problem.graph, problem.grouping, problem.cluster, problem.cost);
   Program program;

@@ -3,8 +3,8 @@
 // exclusive links). Where the optimum's bound is close, it comes early, and what is left when the
 // next bound is no better than the best needs no look: branch and bound, best first.
 //
-// The bound holds for what the simulator makes of a strategy in which nothing is duplicated or split
-// by hand; not for times that are measured, which is why the search checks it.
+// The bound holds for what the simulator makes of a strategy in which nothing is duplicated or
+// split by hand; not for times that are measured, which is why the search checks it.
 #pragma once
 
 #include <cstdint>
@@ -26,6 +26,7 @@ class SmallSpace {
   SmallSpace(const Problem& problem, const std::vector<Decision>& actions,
              std::vector<std::vector<std::int32_t>> legal, std::stop_token stop = {},
              const std::function<void()>& beat = nullptr);
+  static double count_of(std::span<const std::vector<std::int32_t>> legal);  // may be huge
   // Whether there are few enough to lower them all, in about a second.
   static bool is_small(const Problem& problem, std::span<const std::vector<std::int32_t>> legal);
 

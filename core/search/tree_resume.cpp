@@ -110,7 +110,7 @@ void TreeSearch::restore(const SearchTree& tree) {
   tree_.restore(tree, pins_changed ? std::numeric_limits<std::size_t>::max() : pinned_since_);
   packed_ = saved.packed && !pins_changed;
   restore_ways(saved);
-  if (!pins_changed) space_next_ = saved.space_next;
+  if (!pins_changed) restore_place(saved.space_next);
   if (saved.contradicted) drop_bounds();
   polish_iterations_ = saved.polish_iterations;
   tree_iterations_ = tree.iterations - polish_iterations_;
@@ -120,6 +120,14 @@ void TreeSearch::restore(const SearchTree& tree) {
   restore_known();
   restore_incumbent(pins_changed);
   restore_kept(saved.kept);
+}
+
+// Behind the last strategy nothing would be left to try, and the best so far be told for the optimum.
+void TreeSearch::restore_place(std::uint64_t space_next) {
+  if (small_ && static_cast<double>(space_next) > SmallSpace::count_of(legal_by_group()))
+    throw InputError("", "search tree", "it has tried more strategies than there are",
+                     "run the search again");
+  space_next_ = space_next;
 }
 
 void TreeSearch::restore_ways(const Saved& saved) {

@@ -80,6 +80,7 @@ class TreeSearch {
   void keep(Strategy strategy, const Score& score);
   bool breaks_pins(const ActionVector& actions) const;
   void restore_kept(std::string_view words);
+  void restore_place(std::uint64_t space_next);
   void restore_known();
   void restore_incumbent(bool pins_changed);
   std::int32_t best_known_vertex() const;

@@ -6,6 +6,7 @@
 #include "core/base/random.h"
 #include "core/search/tree_search.h"
 #include "tests/core/search/toy.h"
+#include "tests/message_of.h"
 
 namespace strato {
 namespace {
@@ -134,6 +135,36 @@ TEST(SmallProblems, optimum_of_the_simulator_within_a_tenth_of_the_space) {
     }
   }
   EXPECT_EQ(found, searches);
+}
+
+// A place behind the last strategy would say that all of them were looked at.
+TEST(SmallProblems, a_stored_place_is_one_of_the_space) {
+  const Problem problem = toy::chain_problem(toy::small_cluster(1, 1), 3);
+  toy::FakeEvaluator evaluator(*problem.cluster, toy::separable);
+  PlannerOptions options;
+  options.iterations = 60;
+  Observer nobody;
+  const auto search = [&](const std::shared_ptr<const SearchTree>& from) {
+    return tree_search(problem, evaluator, *make_uniform_prior(), options, {}, nobody, {},
+                       from);
+  };
+  const auto first = search(nullptr).tree;
+  const std::string& state = first->random_state;
+  std::size_t begin = 0;  // of the fifth word: a number whose eighth is the place
+  for (int word = 0; word < 4; ++word) begin = state.find(' ', begin) + 1;
+  const std::size_t end = state.find(' ', begin);
+  const std::int64_t flags = std::stoll(state.substr(begin, end - begin)) % 8;
+  const auto resumed_at = [&](std::int64_t place) {
+    SearchTree tree = *first;
+    tree.random_state =
+        state.substr(0, begin) + std::to_string(flags + 8 * place) + state.substr(end);
+    return message_of([&] { search(std::make_shared<const SearchTree>(tree)); });
+  };
+  const auto actions = static_cast<std::int64_t>(make_actions(problem, {}).size());
+  const std::int64_t all = actions * actions * actions;  // every group is trained
+  EXPECT_EQ(resumed_at(all), "no error");
+  for (const std::int64_t place : {all + 1, std::int64_t{1} << 36})
+    EXPECT_NE(resumed_at(place).find("more strategies than there are"), std::string::npos) << place;
 }
 
 }  // namespace
