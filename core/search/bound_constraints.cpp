@@ -207,8 +207,9 @@ void BoundConstraints::find_limits() {
   constexpr std::size_t kPatience = 200'000'000;  // once for a problem
   std::vector<DeviceId> devices;
   for (std::size_t d = 0; d < problem_.cluster->device_count(); ++d) devices.emplace_back(d);
-  if (auto found = find_limit_devices(limits_of(*rules_), devices, rules_->rules, kPatience)) {
-    limit_devices_ = *std::move(found);
+  FoundLimitDevices found = find_limit_devices(limits_of(*rules_), devices, rules_->rules, kPatience);
+  if (found.devices) {
+    limit_devices_ = *std::move(found.devices);
     return;
   }
   std::set<std::int32_t> involved;
@@ -221,6 +222,12 @@ void BoundConstraints::find_limits() {
   }
   std::vector<std::string> lines;
   for (const std::int32_t i : involved) lines.push_back(items_[static_cast<std::size_t>(i)].line);
+  if (found.gave_up)
+    throw InputError("", "constraints",
+                     fmt::format("no strategy was found that keeps to all of them, though one may "
+                                 "exist: {}",
+                                 fmt::join(lines, "; ")),
+                     "allow more devices, or pin what you know");
   contradiction(lines);
 }
 

@@ -139,7 +139,7 @@ class ConstraintRepair {
     constexpr std::size_t kPatience = 2'000'000;
     const std::vector<DeviceLimit> limits = constraints_.limits_of(rules_);
     if (limits.empty()) return;
-    const auto found = find_limit_devices(limits, by_use(), rules_.rules, kPatience);
+    const auto found = find_limit_devices(limits, by_use(), rules_.rules, kPatience).devices;
     keep_to(found ? *found : constraints_.limit_devices_, limits, rules_.rules);
     for (const ConstraintRule& rule : rules_.rules)
       CHECK(std::ranges::count(rule.allowed, 1) > 0, "limits that were found to be possible");

@@ -58,12 +58,14 @@ struct DeviceLimit {
 // LimitDevices: by limit, the devices that its groups may use together, as many as it lets.
 // Here such that every rule that is not pinned finds one in all of its limits, and pinned ones find theirs;
 // those that come first in `preference` (all devices, each once) rather than others. `patience`: how
-// often a device is looked at for a rule and a limit, at most (a nanosecond or so each). Nothing: there
-// is no such choice, or none was found with so much patience.
-std::optional<LimitDevices> find_limit_devices(std::span<const DeviceLimit> limits,
-                                               std::span<const DeviceId> preference,
-                                               std::span<const ConstraintRule> rules,
-                                               std::size_t patience);
+// often a device is looked at for a rule and a limit, at most (a nanosecond or so each).
+struct FoundLimitDevices {
+  std::optional<LimitDevices> devices;
+  bool gave_up = false;  // nothing was found with so much patience; else there is no such choice
+};
+FoundLimitDevices find_limit_devices(std::span<const DeviceLimit> limits,
+                                     std::span<const DeviceId> preference,
+                                     std::span<const ConstraintRule> rules, std::size_t patience);
 // Takes all others from the rules: every limit is kept, whatever groups then use.
 void keep_to(const LimitDevices& devices, std::span<const DeviceLimit> limits,
              std::vector<ConstraintRule>& rules);

@@ -27,10 +27,10 @@ class LimitKeeper {
     }
   }
 
-  std::optional<LimitDevices> find() {
-    if (!count_pinned() || !serve_all()) return std::nullopt;
+  FoundLimitDevices find() {
+    if (!count_pinned() || !serve_all()) return {std::nullopt, looked_ > patience_};
     for (std::size_t l = 0; l < limits_.size(); ++l) fill(l);
-    return std::move(chosen_);
+    return {std::move(chosen_), false};
   }
 
  private:
@@ -132,10 +132,9 @@ class LimitKeeper {
 
 }  // namespace
 
-std::optional<LimitDevices> find_limit_devices(std::span<const DeviceLimit> limits,
-                                               std::span<const DeviceId> preference,
-                                               std::span<const ConstraintRule> rules,
-                                               std::size_t patience) {
+FoundLimitDevices find_limit_devices(std::span<const DeviceLimit> limits,
+                                     std::span<const DeviceId> preference,
+                                     std::span<const ConstraintRule> rules, std::size_t patience) {
   return LimitKeeper(limits, preference, rules, patience).find();
 }
 

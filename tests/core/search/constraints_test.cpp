@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <random>
 #include <set>
 
 #include "core/base/error.h"
@@ -262,6 +263,27 @@ TEST(Constraints, name_those_that_contradict) {
       tells(contradiction({}, {"product0=fast", "product1=slow-0,slow-1"}, {}, {"1"}), "at most 1"));
   EXPECT_NE(contradiction({}, {"all"}, {}, {}).find("no strategy"), std::string::npos);
   EXPECT_EQ(contradiction({"product0=ps:fast"}, {"product1=fast"}, {}, {"3"}), "no error");
+}
+
+// The last 14 of 42 devices serve all: who begins with the first ones comes to dead ends until the
+// patience is over. That is no proof of a contradiction.
+TEST(Constraints, do_not_contradict_where_a_search_gave_up) {
+  constexpr int kServing = 14, kDevices = 42, kGroups = 60;
+  const Problem problem = toy::chain_problem(toy::small_cluster(kDevices, 0), kGroups);
+  std::mt19937 random(3);
+  Constraints constraints;
+  for (int group = 0; group < kGroups; ++group) {
+    std::set<int> own = {kDevices - 1 - group % kServing};
+    for (int i = 0; i < 2; ++i) own.insert(static_cast<int>(random() % (kDevices - kServing)));
+    Constraints::Forbid& forbid = constraints.forbidden.emplace_back();
+    forbid.of.name = "product" + std::to_string(group);
+    for (int device = 0; device < kDevices; ++device)
+      if (!own.contains(device)) forbid.devices.push_back("fast:" + std::to_string(device));
+  }
+  constraints.limits = {parse_limit("*=" + std::to_string(kServing))};
+  const std::string message = message_of([&] { BoundConstraints(constraints, problem); });
+  EXPECT_NE(message.find("no strategy was found"), std::string::npos) << message.substr(0, 200);
+  EXPECT_NE(message.find("at most 14 devices"), std::string::npos);
 }
 
 TEST(Constraints, refuse_names_that_the_problem_lacks) {

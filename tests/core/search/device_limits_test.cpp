@@ -14,7 +14,7 @@ constexpr std::size_t kPatience = 200'000'000;
 
 bool keep_limits(std::span<const DeviceLimit> limits, std::span<const DeviceId> preference,
                  std::vector<ConstraintRule>& rules) {
-  const auto found = find_limit_devices(limits, preference, rules, kPatience);
+  const auto found = find_limit_devices(limits, preference, rules, kPatience).devices;
   if (found) keep_to(*found, limits, rules);
   return found.has_value();
 }
@@ -94,6 +94,7 @@ TEST(DeviceLimits, AreKeptWheneverTheyCanBe) {
     std::ranges::shuffle(preference, random);
     ASSERT_EQ(keep_limits(made.limits, preference, made.rules), can);
     (can ? kept : refused) += 1;
+    ASSERT_FALSE(find_limit_devices(before.limits, preference, before.rules, kPatience).gave_up);
     if (!can) continue;
     // Whatever the groups use of what is left: all limits are kept, and everybody has something.
     for (std::size_t r = 0; r < made.rules.size(); ++r) {
@@ -162,8 +163,10 @@ TEST(DeviceLimits, GiveUpWhenTheirPatienceIsOver) {
   }
   std::vector<DeviceId> backwards = made.in_order();
   std::ranges::reverse(backwards);
-  EXPECT_FALSE(find_limit_devices(made.limits, backwards, made.rules, 2'000'000));
-  const auto found = find_limit_devices(made.limits, made.in_order(), made.rules, kPatience);
+  const auto vain = find_limit_devices(made.limits, backwards, made.rules, 2'000'000);
+  EXPECT_FALSE(vain.devices);
+  EXPECT_TRUE(vain.gave_up);
+  const auto found = find_limit_devices(made.limits, made.in_order(), made.rules, kPatience).devices;
   ASSERT_TRUE(found);
   keep_to(*found, made.limits, made.rules);
   for (const ConstraintRule& rule : made.rules) EXPECT_GT(std::ranges::count(rule.allowed, 1), 0);
