@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -179,6 +180,9 @@ class Workspace {
 
   // Changes whenever any connection has written: views poll it.
   std::int64_t data_version() const;
+
+  // What `read` reads, which does not write, is all of one moment, whoever writes meanwhile.
+  void read_at_one_moment(const std::function<void()>& read) const;
 
  private:
   struct State;

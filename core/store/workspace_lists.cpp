@@ -16,17 +16,19 @@ const Row* find_row(const std::vector<Row>& rows, std::int64_t id) {
 
 WorkspaceLists::WorkspaceLists(std::filesystem::path file) : file_(std::move(file)) {}
 
-// The version first: what is written meanwhile makes another one.
 WorkspaceLists::WorkspaceLists(const Workspace& workspace, std::string_view settings)
-    : file_(workspace.file()),
-      version_(workspace.data_version()),
-      models_(workspace.models()),
-      clusters_(workspace.clusters()),
-      strategies_(workspace.strategies()),
-      runs_(workspace.runs()),
-      launches_(workspace.launches()),
-      annotations_(workspace.annotations()),
-      settings_(workspace.settings(settings)) {}
+    : file_(workspace.file()) {
+  workspace.read_at_one_moment([&] {
+    version_ = workspace.data_version();
+    models_ = workspace.models();
+    clusters_ = workspace.clusters();
+    strategies_ = workspace.strategies();
+    runs_ = workspace.runs();
+    launches_ = workspace.launches();
+    annotations_ = workspace.annotations();
+    settings_ = workspace.settings(settings);
+  });
+}
 
 const StoredRun* WorkspaceLists::run(RunRow id) const { return find_row(runs_, id); }
 

@@ -295,4 +295,11 @@ std::int64_t Workspace::data_version() const {
   });
 }
 
+void Workspace::read_at_one_moment(const std::function<void()>& read) const {
+  state_->guarded([&] {
+    const SQLite::Transaction transaction(*state_->database);  // its end takes nothing back
+    read();
+  });
+}
+
 }  // namespace strato

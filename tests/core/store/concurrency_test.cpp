@@ -8,7 +8,7 @@
 #include <thread>
 
 #include "core/store/connection.h"
-#include "core/store/workspace.h"
+#include "core/store/workspace_lists.h"
 #include "tests/core/store/temporary_folder.h"
 
 namespace strato {
@@ -38,6 +38,51 @@ void expect_sound(const std::filesystem::path& file) {
   EXPECT_EQ(database.execAndGet("PRAGMA integrity_check").getString(), "ok");
   SQLite::Statement foreign(database, "PRAGMA foreign_key_check");
   EXPECT_FALSE(foreign.executeStep());
+}
+
+// Runs are read after strategies: each run has its best one there, and none is of a later moment.
+TEST(WorkspaceConcurrency, ListsAreOfOneMoment) {
+  TemporaryFolder folder;
+  const std::filesystem::path file = folder / "a.strata";
+  const Workspace reader(file);
+  std::jthread writer([&](const std::stop_token& stop) {
+    Workspace workspace(file);
+    StoredRun run = *workspace.run(add_run(workspace, "m"));
+    for (int i = 0; !stop.stop_requested(); ++i) {
+      StoredStrategy strategy;
+      strategy.model = run.model;
+      strategy.cluster = run.cluster;
+      strategy.digest = digest_of(std::to_string(i));
+      run.best = workspace.add(strategy);
+      workspace.add(run);
+    }
+  });
+  int growing = 0;
+  std::size_t before = 0;
+  for (int i = 0; i < 300; ++i) {
+    const WorkspaceLists lists(reader, "");
+    for (const StoredRun& run : lists.runs())
+      ASSERT_TRUE(!run.best || lists.strategy(*run.best) != nullptr) << "reading " << i;
+    growing += lists.runs().size() > std::exchange(before, lists.runs().size());
+  }
+  EXPECT_GT(growing, 5);
+}
+
+TEST(WorkspaceConcurrency, WhatIsReadAtOneMomentSeesNothingLater) {
+  TemporaryFolder folder;
+  const Workspace reader(folder / "a.strata");
+  Workspace writer(folder / "a.strata");
+  const std::int64_t before = reader.data_version();
+  reader.read_at_one_moment([&] {
+    EXPECT_EQ(reader.data_version(), before);
+    add_run(writer, "m");
+    EXPECT_TRUE(reader.runs().empty());
+    EXPECT_EQ(reader.data_version(), before) << "what was read is of that version";
+  });
+  EXPECT_EQ(reader.runs().size(), 1u);
+  EXPECT_NE(reader.data_version(), before);
+  EXPECT_THROW(reader.read_at_one_moment([] { throw std::bad_alloc(); }), std::bad_alloc);
+  EXPECT_EQ(reader.runs().size(), 1u) << "it has ended";
 }
 
 TEST(WorkspaceConcurrency, FourProcessesCreateAndWriteAtOnce) {
