@@ -150,16 +150,13 @@ void LaunchModel::follow_stored(LaunchRow launch) { open_stored(launch, true); }
 
 void LaunchModel::open_stored(LaunchRow row, bool follow) {
   if (running()) return;
-  const auto asked_over = session_.snapshot().opened;
-  const bool was_busy = session_.busy();
-  const std::uint64_t asked = ++asked_;
+  const std::uint64_t asked = ++asked_, loads = session_.loads_begun();
   session_.ask_workspace(this, [=, this](const Workspace& workspace) -> std::function<void()> {
     const auto launch = workspace.launch(row);
     if (!launch) return nullptr;
     return [=, this, launch = *launch] {
       // What was begun to be opened since then is what a person wants to see.
-      const bool something_came = session_.busy() && !was_busy;
-      if (asked != asked_ || running() || something_came || session_.snapshot().opened != asked_over) return;
+      if (asked != asked_ || running() || loads != session_.loads_begun()) return;
       session_.show_strategy(launch.strategy,
                              [guard = QPointer<LaunchModel>(this), asked, launch, follow] {
                                if (guard && guard->asked_ == asked) guard->take_opened(launch, follow);

@@ -110,6 +110,8 @@ void Session::in_workspace(std::function<void(Workspace&)> change,
   state_->recorder.change(std::move(change), file);
 }
 
+std::uint64_t Session::loads_begun() const { return state_->loads_begun; }
+
 void Session::look_at_workspace() { state_->recorder.look(); }
 
 bool Session::store_all(std::chrono::milliseconds patience) {

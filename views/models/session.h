@@ -103,6 +103,7 @@ class Session : public QObject {
   const PluginRegistry& plugins() const { return plugins_; }
   QUndoStack& undo_stack() { return undo_stack_; }
   bool busy() const;  // an import or simulation is under way
+  std::uint64_t loads_begun() const;  // what was begun to be opened so far, shown or not
   QString busy_text() const;
 
   // --- files (asynchronous; `failed` tells errors)

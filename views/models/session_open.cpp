@@ -89,6 +89,7 @@ void Session::State::drop_loads(const Snapshot& shown) {
 // waits.
 void Session::load(const QString& text, LoadJob prepare, std::function<void()> shown) {
   const std::uint64_t job = ++state_->load_job;
+  ++state_->loads_begun;
   begin_busy(text);
   state_->load.post([this, job, simulation = simulation_, prepare = std::move(prepare),
                      shown = std::move(shown)]() mutable {

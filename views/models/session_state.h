@@ -128,6 +128,7 @@ struct Session::State {
   void store_what_waits();
   QString busy_text;
   std::atomic<std::uint64_t> load_job = 0;
+  std::uint64_t loads_begun = 0;
   // What is on its way is dropped; loads begin with what is shown again.
   void drop_loads(const Snapshot& shown);
   std::atomic<std::uint64_t> outcome_job = 0;

@@ -220,6 +220,38 @@ TEST_F(StoredLaunches, TheLatestChoiceIsShown) {
   EXPECT_EQ(model_->stored_row(), second);
 }
 
+// What was begun to be opened after it was chosen, while something else was being opened already.
+TEST_F(StoredLaunches, WhatIsOpenedAfterItIsShownInstead) {
+  open_workspace();
+  open_lenet();
+  launch("fake:1");
+  finish(1);
+  ASSERT_TRUE(wait_until([&] { return list_.rowCount() == 1; }));
+  make_model();
+  ImportOptions import;
+  import.batch = 16;
+  session_.open_model(sample("models/vgg19.onnx"), import, {});
+  model_->show_stored(list_.launch(0).id);
+  session_.open_model(sample("models/alexnet.onnx"), import, {});
+  session_.settle();
+  EXPECT_EQ(session_.model_name(), "alexnet");
+  EXPECT_EQ(model_->stored_row(), 0);
+}
+
+// The choice came after what was being opened.
+TEST_F(StoredLaunches, ItIsShownAfterWhatWasBeingOpened) {
+  open_workspace();
+  open_lenet();
+  launch("fake:1");
+  finish(1);
+  ASSERT_TRUE(wait_until([&] { return list_.rowCount() == 1; }));
+  make_model();
+  session_.regroup(5);
+  model_->show_stored(list_.launch(0).id);
+  ASSERT_TRUE(wait_until([&] { return model_->state() == State::Finished; }, 10));
+  EXPECT_EQ(model_->stored_row(), list_.launch(0).id);
+}
+
 TEST_F(StoredLaunches, ALocalJobIsNotLeft) {
   open_workspace();
   open_lenet();
