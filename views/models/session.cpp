@@ -73,10 +73,10 @@ void Session::end_busy() {
   emit busy_changed();
 }
 
-const WorkspaceLists* Session::workspace() const { return state_->workspace.get(); }
+const WorkspaceLists* Session::workspace() const { return state_->shown().lists.get(); }
 
 std::filesystem::path Session::shared_folder() const {
-  return state_->workspace ? state_->workspace->file().parent_path()
+  return workspace() ? workspace()->file().parent_path()
                            : std::filesystem::current_path();
 }
 

@@ -275,7 +275,7 @@ class Session : public QObject {
   void show_loaded(struct LoadedProblem loaded);
   void take_snapshot(const struct LoadedProblem& loaded);
   void show_same_problem(const struct LoadedProblem& loaded);
-  void take_opened(std::uint64_t job, std::uint64_t epoch, const struct OpenedWorkspace& opened);
+  void take_opened(std::uint64_t epoch, const struct OpenedWorkspace& opened);
   void take_lists(std::shared_ptr<const WorkspaceLists> lists);
   void show_history(const struct LoadedProblem& loaded);
   void apply(const struct ShownStrategy& shown);
@@ -293,7 +293,6 @@ class Session : public QObject {
 
   void apply_constraints(const Constraints& constraints);
   void find_constraints();
-  void forget_constraints();  // those of another workspace
 
   void launch(double budget_seconds);
   void abandon_search();

@@ -56,18 +56,12 @@ bool Session::constrain(const Constraints& wanted, const QString& label) {
 
 void Session::apply_constraints(const Constraints& constraints) {
   const std::string key = constraints_key(*snapshot_.opened);
-  state_->constraints[key] = constraints;
-  if (state_->workspace) {
+  state_->shown().constraints[key] = constraints;
+  if (workspace()) {  // the one that is open by then, also where one cannot be opened
     state_->recorder.change([key, text = constraints_json(constraints)](Workspace& workspace) {
       workspace.set_setting(key, text);
     });
   }
-  state_->constrained.reset();
-  find_constraints();
-}
-
-void Session::forget_constraints() {
-  state_->constraints.clear();
   state_->constrained.reset();
   find_constraints();
 }
@@ -82,11 +76,11 @@ void Session::find_constraints() {
   QString trouble;
   try {
     const std::string key = constraints_key(*snapshot_.opened);
-    auto known = state_->constraints.find(key);
-    if (known == state_->constraints.end() && state_->workspace && state_->workspace->is_read()) {
-      known = state_->constraints.emplace(key, stored_constraints(*state_->workspace, key)).first;
+    auto known = state_->shown().constraints.find(key);
+    if (known == state_->shown().constraints.end() && workspace() && workspace()->is_read()) {
+      known = state_->shown().constraints.emplace(key, stored_constraints(*workspace(), key)).first;
     }
-    if (known != state_->constraints.end() && !known->second.empty()) {
+    if (known != state_->shown().constraints.end() && !known->second.empty()) {
       constraints_ = std::make_shared<const Constraints>(known->second);
       bound_ = bind_constraints(constraints_.get(), *snapshot_.opened);
     }

@@ -219,7 +219,7 @@ void Session::show_outcome(std::shared_ptr<const Outcome> outcome) {
 // by then; with the score of the simulation that searches use, so that stored scores compare.
 void Session::record(const Strategy& strategy, const QString& label, const Digest& parent,
                      Origin origin) {
-  if (!state_->workspace) return;
+  if (!workspace()) return;
   RecordedStrategy recorded{strategy, label.toStdString(), origin, {}, {}};
   if (origin == Origin::Edit) recorded.parent = parent;
   const std::uint64_t job = ++state_->record_job;

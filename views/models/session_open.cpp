@@ -110,7 +110,7 @@ void Session::load(const QString& text, LoadJob prepare, std::function<void()> s
         post([this, job, loaded, shown] {
           if (job != state_->load_job) return;
           const auto& from = loaded->workspace;
-          if (!from.empty() && !(state_->workspace && state_->workspace->file() == from))
+          if (!from.empty() && !(workspace() && workspace()->file() == from))
             return state_->drop_loads(snapshot_);
           show_loaded(std::move(*loaded));
           if (shown) shown();

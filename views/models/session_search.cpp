@@ -129,7 +129,7 @@ class SearchObserver : public Observer {
 
 void Session::start_search(const QString& planner, const PlannerOptions& options) {
   if (!snapshot_.problem) return;
-  if (state_->workspace && !state_->workspace->is_read()) {
+  if (workspace() && !workspace()->is_read()) {
     state_->to_start = {planner, options, snapshot_.opened};
     return emit message(tr("The search begins as soon as the workspace is open"));
   }

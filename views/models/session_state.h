@@ -69,6 +69,12 @@ struct Loader {
   void simulate(LoadedProblem& loaded, Simulation simulation);
 };
 
+// A workspace, and what is demanded there since it is open, by model and cluster.
+struct OpenWorkspace {
+  std::shared_ptr<const WorkspaceLists> lists;  // null: none is open
+  std::map<std::string, Constraints> constraints;
+};
+
 struct OutcomeKey {
   Digest strategy;
   Simulation simulation;
@@ -115,9 +121,9 @@ struct Session::State {
 
   std::optional<ModelSource> model;
   std::optional<ClusterSource> cluster;
-  // What is to be shown, and what the recorder has open: the same unless one is being opened.
-  std::shared_ptr<const WorkspaceLists> workspace, workspace_before;
-  std::uint64_t open_job = 0;
+  // What the recorder has open, then what it is still to open, in that order; the last is shown.
+  std::deque<OpenWorkspace> workspaces = std::deque<OpenWorkspace>(1);
+  OpenWorkspace& shown() { return workspaces.back(); }
   int asked = 0;  // questions to the workspace on their way
   QTimer look;    // whether others have written
   int busy = 0;
@@ -162,8 +168,6 @@ struct Session::State {
   std::optional<RunRow> shown_run;  // whose tree is shown, once it is stored
   double last_heartbeat = -1;
 
-  // By model and cluster: kept while the program runs, too, where no workspace is open.
-  std::map<std::string, Constraints> constraints, constraints_before;  // of workspace_before
   std::shared_ptr<const Problem> constrained;  // that the session's constraints are bound to
 
   Recorder recorder;

@@ -114,10 +114,10 @@ void Session::continue_with_edits(const PlannerOptions* more) {
 }
 
 std::vector<StoredRun> Session::runs_to_compare() const {
-  if (!state_->workspace || !state_->shown_run) return {};
-  const StoredRun* shown = state_->workspace->run(*state_->shown_run);
+  if (!workspace() || !state_->shown_run) return {};
+  const StoredRun* shown = workspace()->run(*state_->shown_run);
   if (!shown) return {};
-  const std::vector<StoredRun>& all = state_->workspace->runs();
+  const std::vector<StoredRun>& all = workspace()->runs();
   std::vector<StoredRun> others;
   for (auto run = all.rbegin(); run != all.rend(); ++run) {
     if (run->id != shown->id && run->model == shown->model && run->cluster == shown->cluster) {
@@ -128,10 +128,10 @@ std::vector<StoredRun> Session::runs_to_compare() const {
 }
 
 void Session::compare_with(RunRow row) {
-  if (!state_->workspace || !tree_) return;
+  if (!workspace() || !tree_) return;
   const std::uint64_t job = ++state_->compare_job;
   begin_busy(tr("Opening run #%1").arg(row));
-  state_->load.post([this, job, row, file = state_->workspace->file(), problem = tree_->problem] {
+  state_->load.post([this, job, row, file = workspace()->file(), problem = tree_->problem] {
     ComparedRun compared;
     QString error;
     try {

@@ -190,20 +190,19 @@ void Session::open_workspace(const std::filesystem::path& file, bool show_latest
   WorkspaceOpening opening{file, show_latest, {}, {}};
   if (keep_open && state_->model && snapshot_.problem)
     opening.keep = RecordedProblem{*state_->model, *state_->cluster, snapshot_.opened};
-  const std::uint64_t job = ++state_->open_job;
-  opening.opened = [this, job, found, epoch = state_->tree_epoch](const OpenedWorkspace& opened) {
+  opening.opened = [this, found, epoch = state_->tree_epoch](const OpenedWorkspace& opened) {
     found->set_value(opened.latest);
-    post([this, job, epoch, opened] { take_opened(job, epoch, opened); });
+    post([this, epoch, opened] { take_opened(epoch, opened); });
   };
   begin_busy(tr("Opening %1").arg(QString::fromStdString(file.filename().string())));
   state_->recorder.open(opening);
   if (!keep_open) state_->drop_loads(snapshot_);
-  const bool is_open = state_->workspace && state_->workspace->is_read();
-  if (!is_open || state_->workspace->file() != file) {
-    if (state_->workspace == state_->workspace_before)
-      state_->constraints_before = state_->constraints;
-    state_->workspace = std::make_shared<const WorkspaceLists>(file);
-    forget_constraints();
+  const bool again = workspace() && workspace()->is_read() && workspace()->file() == file;
+  state_->workspaces.push_back(
+      again ? state_->shown() : OpenWorkspace{std::make_shared<const WorkspaceLists>(file), {}});
+  if (!again) {
+    state_->constrained.reset();
+    find_constraints();
     emit workspace_changed();
   }
   if (!show_latest) return;
@@ -219,16 +218,19 @@ void Session::open_workspace(const std::filesystem::path& file, bool show_latest
       });
 }
 
-void Session::take_opened(std::uint64_t job, std::uint64_t epoch, const OpenedWorkspace& opened) {
-  const bool is_latest = job == state_->open_job;
+// The recorder opens one after the other.
+void Session::take_opened(std::uint64_t epoch, const OpenedWorkspace& opened) {
+  std::deque<OpenWorkspace>& workspaces = state_->workspaces;
   if (opened.lists) {
     if (epoch == state_->tree_epoch) abandon_search();  // its run is in the one before
-    state_->workspace_before = opened.lists;
-    if (is_latest) state_->workspace = opened.lists;
-  } else if (is_latest && state_->workspace != state_->workspace_before) {
-    state_->workspace = state_->workspace_before;
-    state_->constraints.merge(state_->constraints_before);  // what was demanded meanwhile stays
+    workspaces.pop_front();
+    workspaces.front().lists = opened.lists;
+  } else {  // what was demanded meanwhile is stored in the one that stays open
+    workspaces[1].constraints.merge(workspaces[0].constraints);
+    workspaces[0].constraints = std::move(workspaces[1].constraints);
+    workspaces.erase(workspaces.begin() + 1);
   }
+  const bool is_latest = workspaces.size() == 1;
   if (is_latest) {
     state_->look.start();
     state_->constrained.reset();
@@ -245,27 +247,25 @@ void Session::take_opened(std::uint64_t job, std::uint64_t epoch, const OpenedWo
 }
 
 void Session::take_lists(std::shared_ptr<const WorkspaceLists> lists) {
-  if (!state_->workspace_before || state_->workspace_before->file() != lists->file()) return;
-  const bool is_shown = state_->workspace == state_->workspace_before;
-  state_->workspace_before = std::move(lists);
-  if (!is_shown) return;
-  state_->workspace = state_->workspace_before;
-  emit workspace_changed();
+  OpenWorkspace& open = state_->workspaces.front();
+  if (!open.lists || open.lists->file() != lists->file()) return;
+  open.lists = std::move(lists);
+  if (state_->workspaces.size() == 1) emit workspace_changed();
 }
 
 void Session::ask_workspace(QObject* receiver, WorkspaceQuestion question) {
-  if (!state_->workspace) return;
+  if (!workspace()) return;
   ++state_->asked;
   const auto answered = [this, guard = QPointer<QObject>(receiver),
-                         file = state_->workspace->file()](std::function<void()> answer,
+                         file = workspace()->file()](std::function<void()> answer,
                                                            const QString& error) {
     post([this, guard, file, answer = std::move(answer), error] {
       --state_->asked;
       if (!error.isEmpty()) emit failed(error);
-      if (answer && guard && state_->workspace && state_->workspace->file() == file) answer();
+      if (answer && guard && workspace() && workspace()->file() == file) answer();
     });
   };
-  state_->recorder.ask([answered, file = state_->workspace->file(),
+  state_->recorder.ask([answered, file = workspace()->file(),
                         question = std::move(question)](const Workspace* workspace) {
     try {
       const bool is_open = workspace && workspace->file() == file;
@@ -277,20 +277,20 @@ void Session::ask_workspace(QObject* receiver, WorkspaceQuestion question) {
 }
 
 void Session::show_strategy(StrategyRow strategy, std::function<void()> shown) {
-  if (!state_->workspace) return;
+  if (!workspace()) return;
   load(
       tr("Opening strategy"),
-      [file = state_->workspace->file(), strategy](Loader& loader) {
+      [file = workspace()->file(), strategy](Loader& loader) {
         take_strategy(loader, Workspace(file, true), strategy);
       },
       std::move(shown));
 }
 
 void Session::show_run(RunRow run, std::function<void()> shown) {
-  if (!state_->workspace) return;
+  if (!workspace()) return;
   load(
       tr("Opening run #%1").arg(run),
-      [file = state_->workspace->file(), run](Loader& loader) {
+      [file = workspace()->file(), run](Loader& loader) {
         const Workspace workspace(file, true);
         take_run(loader, workspace, run);
       },
@@ -298,8 +298,8 @@ void Session::show_run(RunRow run, std::function<void()> shown) {
 }
 
 void Session::show_model(ModelRow model) {
-  if (!state_->workspace) return;
-  load(tr("Opening model"), [file = state_->workspace->file(), model](Loader& loader) {
+  if (!workspace()) return;
+  load(tr("Opening model"), [file = workspace()->file(), model](Loader& loader) {
     const Workspace workspace(file, true);
     loader.model = model_from(require(workspace.model(model), file, "model"));
     loader.forget_problem();
@@ -307,8 +307,8 @@ void Session::show_model(ModelRow model) {
 }
 
 void Session::show_cluster(ClusterRow cluster) {
-  if (!state_->workspace) return;
-  load(tr("Opening cluster"), [file = state_->workspace->file(), cluster](Loader& loader) {
+  if (!workspace()) return;
+  load(tr("Opening cluster"), [file = workspace()->file(), cluster](Loader& loader) {
     const Workspace workspace(file, true);
     loader.cluster = cluster_from(require(workspace.cluster(cluster), file, "cluster"));
     loader.forget_problem();

@@ -14,7 +14,7 @@ void Session::show_result(const Strategy& strategy, const QString& label) {
 }
 
 bool Session::keep_result(const KeptResult& kept_result, std::function<void(const QString&)> kept) {
-  if (!snapshot_.problem || !state_->workspace) return false;
+  if (!snapshot_.problem || !workspace()) return false;
   const PlanResult& result = kept_result.result;
   StoredRun run;
   run.planner = kept_result.planner.toStdString();

@@ -101,6 +101,33 @@ TEST_F(OpeningTest, DemandsMadeMeanwhileStayWhereItCannotBeOpened) {
   EXPECT_EQ(*session_.constraints(), at_most(2));
 }
 
+// Those of each stay with it, whatever is opened after it.
+TEST_F(OpeningTest, DemandsOfOneWorkspaceAreNotThoseOfAnother) {
+  open_workspace();
+  ASSERT_NO_FATAL_FAILURE(open_lenet());
+  ASSERT_TRUE(session_.constrain(at_most(1), "one device"));
+  session_.settle();
+  session_.open_workspace(folder_.filePath("other.strata").toStdString(), false);
+  session_.open_workspace(folder_.path().toStdString(), false);  // a folder
+  session_.settle();
+  ASSERT_EQ(session_.workspace()->file(), folder_.filePath("other.strata").toStdString());
+  EXPECT_EQ(session_.constraints(), nullptr);
+}
+
+TEST_F(OpeningTest, DemandsMadeWhileOneOfTwoIsOpenedStayInIt) {
+  open_workspace();
+  ASSERT_NO_FATAL_FAILURE(open_lenet());
+  session_.open_workspace(folder_.filePath("other.strata").toStdString(), false);
+  ASSERT_TRUE(session_.constrain(at_most(2), "two devices"));
+  session_.open_workspace(folder_.path().toStdString(), false);  // a folder
+  session_.settle();
+  ASSERT_TRUE(session_.constraints());
+  EXPECT_EQ(*session_.constraints(), at_most(2));
+  reopen();
+  session_.settle();
+  EXPECT_EQ(session_.constraints(), nullptr);
+}
+
 // Its tree stays open as it was, and so do its demands.
 TEST_F(OpeningTest, TheSameWorkspaceAgainChangesNothing) {
   ASSERT_NO_FATAL_FAILURE(begin());
