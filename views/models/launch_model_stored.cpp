@@ -101,18 +101,18 @@ void LaunchModel::take_launched(std::uint64_t job, const std::string& name) {
 }
 
 void LaunchModel::keep(const StoredLaunch& launch) {
-  const WorkspaceLists* workspace = session_.workspace();
-  if (!workspace || session_.snapshot().problem != problem_of_plan_) return;
-  stored_in_ = workspace->file();
+  if (!session_.workspace() || session_.snapshot().problem != problem_of_plan_) return;
   keeping_ = true;
   session_.keep_launch(strategy_, strategy_label_, score_, launch,
-                       [this, guard = QPointer<LaunchModel>(this), job = job_](LaunchRow row) {
+                       [this, guard = QPointer<LaunchModel>(this), job = job_](
+                           LaunchRow row, const std::filesystem::path& file) {
                          if (!guard || job != job_) return;
                          row_ = row;
+                         stored_in_ = file;
                          keeping_ = false;
                          if (end_) {
                            end_->id = row;
-                           session_.update_launch(*std::exchange(end_, std::nullopt));
+                           session_.update_launch(*std::exchange(end_, std::nullopt), stored_in_);
                          }
                          emit changed();
                        });
@@ -131,14 +131,13 @@ void LaunchModel::store(const LaunchEnd& end) {
     launch.measured_ns = end.measured->result.step_time.value;
     launch.result = result_text(end.measured->result);
   }
-  const WorkspaceLists* workspace = session_.workspace();
   if (keeping_) {
     end_ = launch;
   } else if (row_ == 0) {
     keep(launch);
-  } else if (workspace && workspace->file() == stored_in_) {
+  } else {
     launch.id = row_;
-    session_.update_launch(launch);
+    session_.update_launch(launch, stored_in_);
   }
 }
 

@@ -352,14 +352,14 @@ void Recorder::kept_run(const StoredRun& done, const std::vector<HistoryPoint>& 
 }
 
 void Recorder::launch(const RecordedStrategy& recorded, const StoredLaunch& done,
-                      std::function<void(LaunchRow)> kept) {
+                      std::function<void(LaunchRow, const std::filesystem::path&)> kept) {
   post([this, recorded, done, kept = std::move(kept)](State& open) {
     State& state = state_for_edits(open);
     if (!state.workspace || !state.problem) return;
     const auto known = state.rows.find(recorded.strategy.digest());
     StoredLaunch launch = done;
     launch.strategy = known != state.rows.end() ? known->second : add(state, recorded, {});
-    kept(state.workspace->add(launch));
+    kept(state.workspace->add(launch), state.workspace->file());
     wrote();
   });
 }

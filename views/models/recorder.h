@@ -88,7 +88,7 @@ class Recorder {
                 const std::vector<PlanResult::Curve>& curves, std::function<void(RunRow)> kept);
   // Of that strategy; `kept` is called on the recorder's thread.
   void launch(const RecordedStrategy& recorded, const StoredLaunch& launch,
-              std::function<void(LaunchRow)> kept);
+              std::function<void(LaunchRow, const std::filesystem::path&)> kept);
   // Renames, removals. Of `file`, whichever is open; empty: of that which is open.
   void change(std::function<void(Workspace&)> change, const std::filesystem::path& file = {});
   void ask(std::function<void(const Workspace*)> question);  // null: none is open

@@ -93,13 +93,13 @@ QString Session::cluster_name() const {
 }
 
 void Session::rename_strategy(StrategyRow strategy, const QString& label) {
-  state_->recorder.change([strategy, text = label.toStdString()](Workspace& workspace) {
+  in_workspace([strategy, text = label.toStdString()](Workspace& workspace) {
     workspace.rename_strategy(strategy, text);
   });
 }
 
 void Session::remove_run(RunRow run) {
-  state_->recorder.change([run](Workspace& workspace) {
+  in_workspace([run](Workspace& workspace) {
     const RunLock lock(workspace.file(), run);
     workspace.remove_run(run);
   });
@@ -107,7 +107,12 @@ void Session::remove_run(RunRow run) {
 
 void Session::in_workspace(std::function<void(Workspace&)> change,
                            const std::filesystem::path& file) {
-  state_->recorder.change(std::move(change), file);
+  const WorkspaceLists* shown = workspace();
+  if (!file.empty()) {
+    state_->recorder.change(std::move(change), file);
+  } else if (shown && shown->is_read()) {  // no row of one that is being opened is known yet
+    state_->recorder.change(std::move(change), shown->file());
+  }
 }
 
 std::uint64_t Session::loads_begun() const { return state_->loads_begun; }

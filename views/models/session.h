@@ -138,7 +138,8 @@ class Session : public QObject {
   void rename_strategy(StrategyRow strategy, const QString& label);
   void remove_run(RunRow run);
   // On the recorder's thread, after all that is to be written; workspace_changed tells when it is
-  // done, `failed` what it threw. Nothing without a workspace. Of `file`, whichever is open.
+  // done, `failed` what it threw. Of `file`, whichever is open; else of the one that is shown, and
+  // nothing while there is none or it is still being opened.
   void in_workspace(std::function<void(Workspace&)> change, const std::filesystem::path& file = {});
   // Asked there, too; the function that the question returns runs in the GUI thread, unless
   // `receiver` is gone or another workspace is open by then.
@@ -226,10 +227,13 @@ class Session : public QObject {
   void show_measured(std::shared_ptr<const MeasuredStep> measured);
   // Beside the outcome as it is now; null: the strategy shown is not the one that was launched.
   const std::shared_ptr<const MeasuredStep>& measured() const { return measured_; }
-  // In the workspace, with its strategy; `kept` gets its row. Nothing without a workspace.
+  // In the workspace, with its strategy; `kept` gets its row, and the workspace where it is one.
+  // Nothing without a workspace.
   void keep_launch(const Strategy& strategy, const QString& label, const Score& score,
-                   const StoredLaunch& launch, std::function<void(LaunchRow)> kept = {});
-  void update_launch(const StoredLaunch& launch);  // one that is kept
+                   const StoredLaunch& launch,
+                   std::function<void(LaunchRow, const std::filesystem::path&)> kept = {});
+  void update_launch(const StoredLaunch& launch,  // one that is kept there
+                     const std::filesystem::path& file = {});
   void remove_launch(LaunchRow launch);            // one undoable step
 
   // --- exports

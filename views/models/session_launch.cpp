@@ -61,15 +61,16 @@ void Session::fit_measured() {
 }
 
 void Session::keep_launch(const Strategy& strategy, const QString& label, const Score& score,
-                          const StoredLaunch& launch, std::function<void(LaunchRow)> kept) {
+                          const StoredLaunch& launch,
+                          std::function<void(LaunchRow, const std::filesystem::path&)> kept) {
   state_->recorder.launch({strategy, label.toStdString(), Origin::Edit, {}, score}, launch,
-                          [this, kept = std::move(kept)](LaunchRow row) {
-                            if (kept) post([kept, row] { kept(row); });
+                          [this, kept = std::move(kept)](LaunchRow row, const auto& file) {
+                            if (kept) post([kept, row, file] { kept(row, file); });
                           });
 }
 
-void Session::update_launch(const StoredLaunch& launch) {
-  state_->recorder.change([launch](Workspace& workspace) { workspace.update(launch); });
+void Session::update_launch(const StoredLaunch& launch, const std::filesystem::path& file) {
+  in_workspace([launch](Workspace& workspace) { workspace.update(launch); }, file);
 }
 
 namespace {

@@ -128,6 +128,28 @@ TEST_F(OpeningTest, DemandsMadeWhileOneOfTwoIsOpenedStayInIt) {
   EXPECT_EQ(session_.constraints(), nullptr);
 }
 
+// A row of the one before is another in the next.
+TEST_F(OpeningTest, WhatWasMeantForTheOneBeforeDoesNotChangeTheNext) {
+  open_workspace();
+  ASSERT_NO_FATAL_FAILURE(open_lenet());
+  for (const char* name : {"test.strata", "other.strata"}) {
+    session_.open_workspace(folder_.filePath(name).toStdString(), false);
+    session_.settle();
+    session_.decide({GroupId(0)}, decision_on_device(DeviceId(1)), name);
+    session_.settle();
+    session_.undo_stack().undo();
+    session_.settle();
+  }
+  const StrategyRow row = session_.workspace()->strategies().front().id;
+  const std::string label = session_.workspace()->strategies().front().label;
+  reopen();
+  session_.rename_strategy(row, "renamed");
+  session_.in_workspace([](Workspace& workspace) { workspace.set_setting("stray", "1"); });
+  session_.settle();
+  EXPECT_EQ(stored().strategies().front().label, label);
+  EXPECT_FALSE(stored().setting("stray"));
+}
+
 // Its tree stays open as it was, and so do its demands.
 TEST_F(OpeningTest, TheSameWorkspaceAgainChangesNothing) {
   ASSERT_NO_FATAL_FAILURE(begin());

@@ -252,6 +252,22 @@ TEST_F(StoredLaunches, ItIsShownAfterWhatWasBeingOpened) {
   EXPECT_EQ(model_->stored_row(), list_.launch(0).id);
 }
 
+// Its end is kept where it was begun.
+TEST_F(StoredLaunches, AJobThatEndsOnceAnotherWorkspaceIsOpenIsStoredInItsOwn) {
+  open_workspace();
+  open_lenet();
+  const std::filesystem::path file = session_.workspace()->file();
+  launch("slurm:12");
+  ASSERT_TRUE(wait_until([&] { return model_->stored_row() != 0; }));
+  session_.open_workspace(folder_.filePath("other.strata").toStdString(), false);
+  session_.settle();
+  cluster_.end(JobState::Failed, "rank 1: no memory");
+  ASSERT_TRUE(wait_until([&] { return !model_->running(); }));
+  session_.settle();
+  EXPECT_EQ(Workspace(file, true).launches().at(0).state, LaunchState::Failed);
+  EXPECT_TRUE(stored().launches().empty());
+}
+
 TEST_F(StoredLaunches, ALocalJobIsNotLeft) {
   open_workspace();
   open_lenet();
