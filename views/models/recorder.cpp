@@ -67,7 +67,7 @@ Recorder::Recorder(Callbacks callbacks)
       worker_(std::make_unique<Worker>(Worker::OnExit::FinishQueued)) {}
 
 Recorder::~Recorder() {
-  ending_ = true;
+  tell_no_more();
   worker_->end();  // its last jobs still post to it
 }
 
@@ -180,11 +180,11 @@ void Recorder::wrote() {
 }
 
 void Recorder::look() {
-  if (look_waits_.exchange(true)) return;
+  if (ending_ || look_waits_.exchange(true)) return;
   post([this](State& state) {
     look_waits_ = false;
     try {
-      if (state.workspace && state.workspace->data_version() != state.version) wrote();
+      if (!ending_ && state.workspace && state.workspace->data_version() != state.version) wrote();
     } catch (const InputError&) {
     }
   });
@@ -376,6 +376,8 @@ void Recorder::change(std::function<void(Workspace&)> change, const std::filesys
     wrote();
   });
 }
+
+void Recorder::tell_no_more() { ending_ = true; }
 
 void Recorder::wait() { worker_->wait(); }
 

@@ -93,6 +93,7 @@ class Recorder {
   void change(std::function<void(Workspace&)> change, const std::filesystem::path& file = {});
   void ask(std::function<void(const Workspace*)> question);  // null: none is open
   void look();  // whether another program has changed it; a failure is not worth a word
+  void tell_no_more();  // what the workspace has: nobody will see it, and storing does not wait for it
   void wait();
   bool wait_for(std::chrono::milliseconds patience);  // false: there is still something to do
 
@@ -108,7 +109,7 @@ class Recorder {
 
   std::unique_ptr<State> state_;
   Callbacks callbacks_;
-  std::atomic<bool> ending_ = false;      // what nobody will see is not read
+  std::atomic<bool> ending_ = false;      // tells no more
   std::atomic<bool> look_waits_ = false;  // on a slow disk there is one at a time
   std::unique_ptr<Worker> worker_;
 };

@@ -122,6 +122,7 @@ void Session::look_at_workspace() { state_->recorder.look(); }
 bool Session::store_all(std::chrono::milliseconds patience) {
   abandon_search();
   state_->store_what_waits();
+  state_->recorder.tell_no_more();
   return state_->recorder.wait_for(patience);
 }
 

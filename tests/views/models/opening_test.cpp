@@ -150,6 +150,19 @@ TEST_F(OpeningTest, WhatWasMeantForTheOneBeforeDoesNotChangeTheNext) {
   EXPECT_FALSE(stored().setting("stray"));
 }
 
+// Whoever closes the window waits for what is stored, and for nothing else.
+TEST_F(OpeningTest, NothingIsReadAnyMoreOnceAllIsToBeStored) {
+  ASSERT_NO_FATAL_FAILURE(begin());
+  { Workspace(session_.workspace()->file()).set_setting("written elsewhere", "1"); }
+  int told = 0;
+  QObject::connect(&session_, &Session::workspace_changed, [&] { ++told; });
+  EXPECT_TRUE(session_.store_all(std::chrono::seconds(60)));
+  session_.look_at_workspace();
+  session_.rename_strategy(1, "last word");
+  session_.settle();
+  EXPECT_EQ(told, 0);
+}
+
 // Its tree stays open as it was, and so do its demands.
 TEST_F(OpeningTest, TheSameWorkspaceAgainChangesNothing) {
   ASSERT_NO_FATAL_FAILURE(begin());
