@@ -1,5 +1,5 @@
 // A model with dimensions that have no extent (a sequence's length, an image's height): they are
-// asked for, one by one, and the model is opened with them. Call on the GUI thread.
+// asked for, one by one, and the model is opened with them. GUI thread only.
 #pragma once
 
 #include <QString>
@@ -10,22 +10,11 @@ class QWidget;
 
 namespace strato {
 
-class Session;
 struct ImportOptions;
+struct WantedDimension;
 
-struct UnboundDimension {
-  QString file, input, name;
-  int axis = 0;
-};
-// What an importer's error says; nothing for any other error.
-std::optional<UnboundDimension> unbound_dimension(const QString& error);
-
-// True when `error` was about a dimension: a dialog over `parent` asks for it, and its answer opens
-// the model again. Answers for a file are kept until it is opened otherwise.
-bool ask_dimension(Session& session, const QString& error, QWidget& parent);
-
-// What was said before anyone asked: stays with the model among `files`, when there is one.
-void keep_answers(QWidget& parent, const QStringList& files, const ImportOptions& import);
+// A dialog over `parent`; its answer opens what was to be opened.
+void ask_dimension(const WantedDimension& wanted, QWidget& parent);
 
 // From the command line: a batch ("" for none) and "name=N" each. Nothing, with a sentence in
 // `problem`, where one of them is not such a text.

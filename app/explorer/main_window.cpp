@@ -66,6 +66,9 @@ MainWindow::MainWindow(Session& session, bool remembers)
   connect(&session_, &Session::message, this,
           [this](const QString& text) { statusBar()->showMessage(text, 8000); });
   connect(&session_, &Session::failed, this, &MainWindow::show_failure);
+  if (remembers_)
+    connect(&session_, &Session::dimension_wanted, this,
+            [this](const WantedDimension& wanted) { ask_dimension(wanted, *this); });
   connect(header_, &HeaderBar::open_model_wanted, this,
           [this] { choose_and_open(tr("Open model"), tr("Models (*.onnx);;All files (*)")); });
   connect(header_, &HeaderBar::open_cluster_wanted, this,
@@ -238,7 +241,6 @@ void MainWindow::refresh_status() {
 
 void MainWindow::show_failure(const QString& text) {
   if (!remembers_) return;  // pictures are taken without a person: the caller prints the line
-  if (ask_dimension(session_, text, *this)) return;
   if (failure_) {
     failure_->setText(failure_->text() + QStringLiteral("\n") + text);
     return;
@@ -253,7 +255,6 @@ void MainWindow::show_failure(const QString& text) {
 void MainWindow::open(const QStringList& files) { open(files, {}); }
 
 void MainWindow::open(const QStringList& files, const ImportOptions& import) {
-  keep_answers(*this, files, import);
   open_files(session_, files, remembers_ ? user_workspace() : QString(), import);
   remember_files(files);
 }

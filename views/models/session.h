@@ -92,6 +92,13 @@ struct KeptResult {
   std::vector<HistoryPoint> course = {};
 };
 
+// A model cannot be opened without an extent that only a person knows.
+struct WantedDimension {
+  QString file, input, name;
+  int axis = 0;  // of the input
+  std::function<void(std::int64_t extent)> open;  // with it, what was being opened; GUI thread
+};
+
 class Session : public QObject {
   Q_OBJECT
  public:
@@ -116,7 +123,9 @@ class Session : public QObject {
   // Where it cannot be opened, the one before stays open.
   void open_workspace(const std::filesystem::path& file, bool show_latest = true,
                       bool keep_open = true);
-  void open_plan(const std::filesystem::path& file);
+  // Its model with `dimensions` where the plan says nothing of them.
+  void open_plan(const std::filesystem::path& file,
+                 const std::map<std::string, std::int64_t>& dimensions = {});
   // A model and a cluster that are at hand, with a strategy for them, by names; what of it does not
   // fit is dropped and told.
   void open_problem(const ModelSource& model, std::shared_ptr<const Cluster> cluster,
@@ -264,6 +273,7 @@ class Session : public QObject {
   void busy_changed();
   void message(const QString& text);  // for the status line
   void failed(const QString& text);   // an InputError's one line
+  void dimension_wanted(const WantedDimension& wanted);  // `failed` where nobody listens
 
  private:
   struct State;
@@ -276,6 +286,10 @@ class Session : public QObject {
   // The function runs in the GUI thread, unless the session is gone by then.
   void post(std::function<void()> function);
   void load(const QString& text, LoadJob prepare, std::function<void()> shown = {});
+  // Where a dimension is not bound `again` is called with it, once a person has said it.
+  ModelSource import_asking(const std::filesystem::path& file, const ImportOptions& import,
+                            const ProblemOptions& options,
+                            std::function<void(const ImportOptions&)> again);
   void show_loaded(struct LoadedProblem loaded);
   void take_snapshot(const struct LoadedProblem& loaded);
   void show_same_problem(const struct LoadedProblem& loaded);

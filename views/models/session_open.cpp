@@ -1,6 +1,9 @@
 // Opening files: models, clusters, costs and plans; and loading as such.
+#include <QMetaMethod>
+
 #include "core/base/error.h"
 #include "core/plugin/import_note.h"
+#include "core/plugin/unbound_dimension.h"
 #include "core/cost/calibration.h"
 #include "core/cost/profile.h"
 #include "core/search/baselines.h"
@@ -12,6 +15,11 @@ namespace strato {
 namespace {
 
 constexpr const char* kDefaultCluster = "tag-testbed";
+
+// Ends a load that goes on once a person has said something.
+struct Asked {
+  WantedDimension wanted;
+};
 
 QString opening(const std::filesystem::path& file) {
   return Session::tr("Opening %1").arg(QString::fromStdString(file.filename().string()));
@@ -98,6 +106,9 @@ void Session::load(const QString& text, LoadJob prepare, std::function<void()> s
     };
     try {
       prepare(state_->loader);
+    } catch (const Asked& asked) {
+      shown = {};
+      post([this, wanted = asked.wanted] { emit dimension_wanted(wanted); });
     } catch (const std::exception& error) {
       shown = {};
       tell(error.what());
@@ -131,9 +142,31 @@ void Session::load(const QString& text, LoadJob prepare, std::function<void()> s
 void Session::open_model(const std::filesystem::path& file, const ImportOptions& import,
                          const ProblemOptions& options) {
   load(opening(file), [this, file, import, options](Loader& loader) {
-    loader.model = import_model(plugins_, file, import, options);
+    loader.model = import_asking(file, import, options, [=, this](const ImportOptions& bound) {
+      open_model(file, bound, options);
+    });
     loader.forget_problem();
   });
+}
+
+ModelSource Session::import_asking(const std::filesystem::path& file, const ImportOptions& import,
+                                   const ProblemOptions& options,
+                                   std::function<void(const ImportOptions&)> again) {
+  static const QMetaMethod asks = QMetaMethod::fromSignal(&Session::dimension_wanted);
+  try {
+    return import_model(plugins_, file, import, options);
+  } catch (const UnboundDimension& unbound) {
+    if (!isSignalConnected(asks)) throw;
+    WantedDimension wanted{QString::fromStdString(unbound.file()),
+                           QString::fromStdString(unbound.input()),
+                           QString::fromStdString(unbound.symbol()), unbound.axis(), {}};
+    wanted.open = [again = std::move(again), import, name = unbound.symbol()](std::int64_t extent) {
+      ImportOptions bound = import;
+      bound.dimensions[name] = extent;
+      again(bound);
+    };
+    throw Asked{std::move(wanted)};
+  }
 }
 
 void Session::reopen_model(const ImportOptions& import, const ProblemOptions& options) {
@@ -145,7 +178,9 @@ void Session::reopen_model(const ImportOptions& import, const ProblemOptions& op
       ImportOptions same = import;
       if (same.dimensions.empty()) same.dimensions = loader.model->import.dimensions;
       same.batch_axis = loader.model->import.batch_axis;
-      loader.model = import_model(plugins_, loader.model->path, same, options);
+      loader.model = import_asking(
+          loader.model->path, same, options,
+          [=, this](const ImportOptions& bound) { reopen_model(bound, options); });
     }
     loader.model->options = options;
     loader.forget_problem();
@@ -228,12 +263,16 @@ void Session::close_costs() {
   });
 }
 
-void Session::open_plan(const std::filesystem::path& file) {
-  load(opening(file), [this, file](Loader& loader) {
+void Session::open_plan(const std::filesystem::path& file,
+                        const std::map<std::string, std::int64_t>& dimensions) {
+  load(opening(file), [this, file, dimensions](Loader& loader) {
     const PlanFile plan = read_plan(file);
-    const ImportOptions import =
+    ImportOptions import =
         noted_import(JsonView::parse(plan.result_json, file.string()), plan.batch);
-    ModelSource model = import_model(plugins_, find_model(plan, file), import, options_of(plan));
+    import.dimensions.insert(dimensions.begin(), dimensions.end());
+    ModelSource model =
+        import_asking(find_model(plan, file), import, options_of(plan),
+                      [=, this](const ImportOptions& bound) { open_plan(file, bound.dimensions); });
     ClusterSource cluster;
     cluster.cluster = std::make_shared<const Cluster>(plan_cluster(plan, file.string()));
     loader.model = std::move(model);

@@ -6,6 +6,7 @@
 #include <unordered_set>
 
 #include "core/base/error.h"
+#include "core/plugin/unbound_dimension.h"
 #include "plugins/importers/onnx/value.h"
 
 namespace strato::onnx_import {
@@ -189,12 +190,13 @@ class Binder {
     std::optional<std::int64_t> bound;
     if (given != options_.dimensions.end()) bound = given->second;
     if (batch && options_.batch) bound = options_.batch;
-    if (!bound) {
-      throw InputError(
-          model_.file, axis_place(input, axis),
-          "the symbolic dimension \"" + symbol + "\" is not bound",
-          batch ? "give the batch size with --batch N" : "give it with --set-dim " + symbol + "=N");
+    if (!bound && batch) {
+      throw InputError(model_.file, axis_place(input, axis),
+                       "the symbolic dimension \"" + symbol + "\" is not bound",
+                       "give the batch size with --batch N");
     }
+    if (!bound)
+      throw UnboundDimension(model_.file, axis_place(input, axis), input, static_cast<int>(axis), symbol);
     if (batch && *bound < 1) {
       throw InputError(model_.file, "--set-dim " + symbol, "is " + std::to_string(*bound),
                        "give a batch of at least 1");
