@@ -47,7 +47,6 @@ GdpOptions GdpOptions::from(const PlannerOptions& given) {
   options.size.attention = given.boolean("attention", true);
   options.size.superposition = given.boolean("superposition", true);
   options.mode = given.choice("mode", paper ? "one" : "finetune", {"finetune", "one", "zero-shot"});
-  options.ppo.learns = options.mode != "zero-shot";
   options.weights = given.text("weights", "");
   options.attention_of = given.text("attention-of", "");
   return options;
@@ -88,7 +87,7 @@ std::vector<OptionHelp> Gdp::options() const {
   return {
       {"mode", "finetune",
        "finetune: adapt trained weights to this graph; one: from nothing (variant=paper); "
-       "zero-shot: draw from the trained policy, learn nothing"},
+       "zero-shot: one round of the trained policy, which is how finetune begins; learn nothing"},
       {"weights", "", "file of the network's weights; empty: the bundled ones"},
       {"replicate", "true", "a unit may run on all devices, not only on one (variant=paper: false)"},
       {"colocate", "gradients",
@@ -136,6 +135,13 @@ void add_attention(PlanResult& result, const Problem& problem, const PlacementTa
   result.curves.push_back(std::move(curve));
 }
 
+// The policy's own answers are tried first.
+void ask(const Network& network, PlacementTask& task, std::int64_t most) {
+  std::vector<Placement> given = answers(network.probabilities(task.features()), task);
+  given.resize(std::min(given.size(), static_cast<std::size_t>(most)));
+  task.evaluate(given);
+}
+
 OpId op_named(const Problem& problem, const std::string& name) {
   if (name.empty()) return {};
   const OpId op = problem.graph->find_op(name);
@@ -157,14 +163,18 @@ PlanResult Gdp::plan(const Problem& problem, Evaluator& evaluator, const Planner
   Budget budget(task, common, observer, std::move(stop));
   task.evaluate(task.known_placements());
   const Starts starts(problem, task, evaluator, common.seeds);
+  if (!options.ppo.paper && budget.left() > 0) ask(network, task, budget.left());
   RoundReport last;
   Course course;
   std::int64_t rounds = 0;
-  for (; budget.left() > 0; ++rounds) {
-    last = play_round(network, task, options.ppo, rounds, common.seed, budget.left());
+  for (bool more = budget.left() > 0; more; ++rounds) {
+    Round round = try_round(network, task, options.ppo, rounds, common.seed, budget.left());
+    last = round.report;
     course.add_round(task.evaluations(), last.mean_reward, task.reward(*task.best_score()),
                      last.entropy);
     budget.report(false);
+    more = options.mode != "zero-shot" && budget.left() > 0;
+    if (more) learn(network, task, std::move(round), options.ppo);
   }
   budget.report(true);
   PlanResult result = starts.result_of(task);

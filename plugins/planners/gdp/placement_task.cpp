@@ -141,9 +141,16 @@ Placement PlacementTask::canonical(const Placement& placement) const {
   return result;
 }
 
+bool PlacementTask::claim(const Placement& placement) {
+  return claimed_.insert(canonical(placement)).second;
+}
+
 std::vector<Score> PlacementTask::evaluate(const std::vector<Placement>& placements) {
   std::vector<Strategy> strategies;
-  for (const Placement& placement : placements) strategies.push_back(strategy(placement));
+  for (const Placement& placement : placements) {
+    strategies.push_back(strategy(placement));
+    claim(placement);
+  }
   std::vector<Score> scores = evaluator_.evaluate(strategies);
   evaluations_ += std::ssize(scores);
   for (std::size_t i = 0; i < scores.size(); ++i) {

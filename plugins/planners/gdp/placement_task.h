@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "core/search/evaluator.h"
@@ -45,6 +46,8 @@ class PlacementTask {
   // The same as choices of units, where each unit's decision is one; nothing where one is not.
   std::optional<Placement> placement_of(const Strategy& strategy) const;
 
+  // Whether nobody has claimed or evaluated this placement before, but for names of equal devices.
+  bool claim(const Placement& placement);
   // Scores, counted; the best is kept. Calls `found` whenever it changes.
   std::vector<Score> evaluate(const std::vector<Placement>& placements);
   std::function<void(const Strategy&, const Score&)> found;
@@ -80,6 +83,7 @@ class PlacementTask {
   Strategy best_strategy_;
   std::optional<Score> best_score_;
   std::int64_t evaluations_ = 0;
+  std::set<Placement> claimed_;  // canonical
   double sum_of_rewards_ = 0;
   int trials_ = 0;
 };

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <numeric>
 #include <unordered_map>
+#include <utility>
 
 namespace strato::gdp {
 namespace {
@@ -52,18 +53,68 @@ struct Change {
   std::vector<float> drawn;  // by unit: 1 in the block
 };
 
-Change change(const Probabilities& policy, const PlacementTask& task, std::size_t trial, Random& random) {
+Change change(const Probabilities& policy, const PlacementTask& task, const Placement& base,
+              std::size_t trial, double heat, Random& random) {
   const Blocks block = trial % 2 == 0 ? task.group_of()
                                       : runs(static_cast<std::size_t>(policy.units), random);
-  const Placement fresh = draw(policy, block, random);
+  const Placement fresh = draw(policy, block, random, heat);
   const std::int32_t chosen = block[random.below(block.size())];
-  Change change{task.best(), std::vector<float>(block.size(), 0.0F)};
+  Change change{base, std::vector<float>(block.size(), 0.0F)};
   for (std::size_t u = 0; u < block.size(); ++u) {
     if (block[u] != chosen) continue;
     change.placement[u] = fresh[u];
     change.drawn[u] = 1;
   }
   return change;
+}
+
+const Placement& placement_in(const Placement& placement) { return placement; }
+const Placement& placement_in(const Change& change) { return change.placement; }
+
+// `make(heat)` until it is a placement that was not tried before, ever hotter: a policy that is
+// sure of itself would spend its evaluations on what it knows. Small spaces come to an end: then
+// the last.
+template <class Make>
+auto untried(PlacementTask& task, Make make) {
+  constexpr int kTries = 12;
+  double heat = 1;
+  auto made = make(heat);
+  for (int i = 1; i < kTries && !task.claim(placement_in(made)); ++i) made = make(heat *= 2);
+  return made;
+}
+
+// What a round tries.
+struct Attempts {
+  std::vector<Placement> whole;  // drawn whole
+  std::vector<Change> changes;
+};
+
+Attempts attempts_of_paper(const Probabilities& policy, std::size_t count, Random& random) {
+  Attempts attempts;
+  const Blocks every = every_unit(static_cast<std::size_t>(policy.units));
+  while (attempts.whole.size() < count) attempts.whole.push_back(draw(policy, every, random));
+  return attempts;
+}
+
+// One after the other, so that those of a shorter round are the first of a longer one.
+Attempts attempts_for(const Probabilities& policy, PlacementTask& task, const Placement& base,
+                      double part_of_changes, std::size_t count, Random& random) {
+  Attempts attempts;
+  Placement first = task.promising.empty() ? greedy(policy) : std::exchange(task.promising, {});
+  if (task.claim(first)) attempts.whole.push_back(std::move(first));
+  for (std::size_t i = attempts.whole.size(); i < count; ++i) {
+    const std::size_t changes = attempts.changes.size(), whole = attempts.whole.size();
+    const double due = part_of_changes * static_cast<double>(i + 1);
+    if (whole > 0 && static_cast<double>(changes + 1) <= due) {
+      attempts.changes.push_back(untried(
+          task, [&](double heat) { return change(policy, task, base, changes, heat, random); }));
+      continue;
+    }
+    attempts.whole.push_back(untried(task, [&](double heat) {
+      return draw(policy, blocks_for(task, whole, random), random, heat);
+    }));
+  }
+  return attempts;
 }
 
 // Advantages as multiples of their spread, so that one rate of learning fits every graph.
@@ -109,22 +160,6 @@ Placement together(const Placement& base, std::span<const Change> changes,
   return all;
 }
 
-void learn(Network& network, const PlacementTask& task, std::vector<Trial>& trials,
-           const PpoOptions& options, Random& random) {
-  const Placement answer = options.paper ? Placement() : task.canonical(task.best());
-  const auto batches = std::min<std::size_t>(static_cast<std::size_t>(options.minibatches),
-                                             trials.size());
-  for (int epoch = 0; epoch < options.epochs; ++epoch) {
-    random.shuffle(std::span(trials));
-    for (std::size_t b = 0; b < batches; ++b) {
-      const std::size_t begin = trials.size() * b / batches;
-      const std::size_t end = trials.size() * (b + 1) / batches;
-      network.improve(task.features(), std::span(trials).subspan(begin, end - begin),
-                      options.learn, answer);
-    }
-  }
-}
-
 }  // namespace
 
 PpoOptions PpoOptions::of_paper() {
@@ -136,14 +171,15 @@ PpoOptions PpoOptions::of_paper() {
   return options;
 }
 
-Placement draw(const Probabilities& policy, std::span<const std::int32_t> block, Random& random) {
+Placement draw(const Probabilities& policy, std::span<const std::int32_t> block, Random& random,
+               double heat) {
   const auto choices = static_cast<std::size_t>(policy.choices);
   std::unordered_map<std::int32_t, std::vector<double>> noise;
   Placement placement;
   placement.reserve(block.size());
   for (std::int32_t u = 0; u < policy.units; ++u) {
     std::vector<double>& mine = noise[block[static_cast<std::size_t>(u)]];
-    while (mine.size() < choices) mine.push_back(gumbel(random));
+    while (mine.size() < choices) mine.push_back(heat * gumbel(random));
     const std::span<const float> row = policy.row(u);
     std::size_t best = 0;
     for (std::size_t c = 1; c < choices; ++c)
@@ -182,58 +218,64 @@ std::vector<Placement> answers(const Probabilities& policy, const PlacementTask&
   return {greedy(policy), greedy(policy, task.group_of()), greedy(policy, all)};
 }
 
-RoundReport play_round(Network& network, PlacementTask& task, const PpoOptions& options, std::int64_t round,
-                       std::uint64_t seed, std::int64_t most) {
+Round try_round(const Network& network, PlacementTask& task, const PpoOptions& options,
+                std::int64_t round, std::uint64_t seed, std::int64_t most) {
   Random random(seed * 0x9e3779b97f4a7c15ULL + static_cast<std::uint64_t>(round));
   const Probabilities policy = network.probabilities(task.features());
-  const auto trials = static_cast<std::size_t>(
+  const auto count = static_cast<std::size_t>(
       std::clamp<std::int64_t>(options.rollouts, 1, std::max<std::int64_t>(most, 1)));
-  const Placement base = task.best();
+  const Placement base = task.canonical(task.best());
   const Score before = *task.best_score();
-
-  std::vector<Placement> placements;
-  std::vector<Change> changes;
-  if (!options.paper) {
-    if (round == 0) placements = answers(policy, task);
-    else placements.push_back(task.promising.empty() ? greedy(policy) : std::move(task.promising));
-    placements.resize(std::min(placements.size(), trials));
-    task.promising.clear();
-    const auto wanted =
-        std::min(trials - placements.size(),
-                 static_cast<std::size_t>(options.changes * static_cast<double>(trials)));
-    while (changes.size() < wanted) changes.push_back(change(policy, task, changes.size(), random));
-  }
-  while (placements.size() + changes.size() < trials) {
-    const Blocks blocks = options.paper ? every_unit(static_cast<std::size_t>(policy.units))
-                                        : blocks_for(task, placements.size(), random);
-    placements.push_back(draw(policy, blocks, random));
-  }
-  const std::size_t whole = placements.size();
-  for (const Change& change : changes) placements.push_back(change.placement);
+  const Attempts attempts = options.paper
+                                ? attempts_of_paper(policy, count, random)
+                                : attempts_for(policy, task, base, options.changes, count, random);
+  const std::size_t whole = attempts.whole.size();
+  std::vector<Placement> placements = attempts.whole;
+  for (const Change& change : attempts.changes) placements.push_back(change.placement);
 
   const std::vector<Score> scores = task.evaluate(placements);
-  RoundReport report{0, policy.entropy, static_cast<int>(scores.size())};
-  std::vector<Trial> tried;
+  Round result{{}, {0, policy.entropy, static_cast<int>(scores.size())}, random};
   const double usual = task.mean_reward();
   for (std::size_t i = 0; i < scores.size(); ++i) {
     const double reward = task.reward(scores[i]);
-    tried.push_back(trial_of(policy, placements[i]));
-    tried.back().advantage = options.paper ? reward - usual : reward;
+    Trial& trial = result.tried.emplace_back(trial_of(policy, placements[i]));
+    trial.advantage = options.paper ? reward - usual : reward;
     if (i >= whole) {
-      tried.back().drawn = changes[i - whole].drawn;
+      trial.drawn = attempts.changes[i - whole].drawn;
       continue;
     }
-    report.mean_reward += reward / static_cast<double>(whole);
+    result.report.mean_reward += reward / static_cast<double>(whole);
     task.count_reward(reward);
   }
-  if (!options.paper) {
-    task.promising = together(base, changes, std::span(scores).subspan(whole), before);
-    const std::span changed = std::span(tried).subspan(whole);
-    standardise(changed, task.reward(before));
-    const std::span drawn = std::span(tried).first(whole);
-    standardise(drawn, mean_advantage(drawn));
+  if (options.paper) return result;
+  task.promising = together(base, attempts.changes, std::span(scores).subspan(whole), before);
+  const std::span changed = std::span(result.tried).subspan(whole);
+  standardise(changed, task.reward(before));
+  const std::span drawn = std::span(result.tried).first(whole);
+  standardise(drawn, mean_advantage(drawn));
+  return result;
+}
+
+void learn(Network& network, const PlacementTask& task, Round round, const PpoOptions& options) {
+  const Placement answer = options.paper ? Placement() : task.canonical(task.best());
+  const auto batches =
+      std::min<std::size_t>(static_cast<std::size_t>(options.minibatches), round.tried.size());
+  for (int epoch = 0; epoch < options.epochs; ++epoch) {
+    round.random.shuffle(std::span(round.tried));
+    for (std::size_t b = 0; b < batches; ++b) {
+      const std::size_t begin = round.tried.size() * b / batches;
+      const std::size_t end = round.tried.size() * (b + 1) / batches;
+      network.improve(task.features(), std::span(round.tried).subspan(begin, end - begin),
+                      options.learn, answer);
+    }
   }
-  if (options.learns) learn(network, task, tried, options, random);
+}
+
+RoundReport play_round(Network& network, PlacementTask& task, const PpoOptions& options,
+                       std::int64_t round, std::uint64_t seed, std::int64_t most) {
+  Round tried = try_round(network, task, options, round, seed, most);
+  const RoundReport report = tried.report;
+  learn(network, task, std::move(tried), options);
   return report;
 }
 

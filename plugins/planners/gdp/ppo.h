@@ -10,6 +10,10 @@
 //   Only the drawn units learn from it, and their advantage is against the best placement: much
 //   less noise than when all units change at once. The changes of one round that are better are
 //   tried together in the next.
+// - Nothing is tried twice: what was tried already is drawn again, as from a policy that is less
+//   sure of itself. Without this the more a policy has learned the more it tries what it knows.
+// - Changes begin from the best placement with its devices in the canonical order, which is the one
+//   that the policy knows.
 // - The best placement so far is also a model answer, learned by imitation: of those that differ
 //   only in the names of equal devices, always the same one.
 // The paper's variant does none of these, and takes the running mean of rewards as its baseline.
@@ -26,7 +30,6 @@ struct PpoOptions {
   int rollouts = 32, minibatches = 2, epochs = 2;
   LearnOptions learn;
   double changes = 0.5;  // part of the trials that change the best placement
-  bool learns = true;    // false: only draws (zero-shot)
   bool paper = false;
   static PpoOptions of_paper();  // GDP table 4
 };
@@ -37,8 +40,10 @@ struct RoundReport {
   int trials = 0;
 };
 
-// One placement drawn; `block`: by unit, whose noise is shared.
-Placement draw(const Probabilities& policy, std::span<const std::int32_t> block, Random& random);
+// One placement drawn; `block`: by unit, whose noise is shared. `heat` above 1: as if the policy's
+// probabilities were nearer to each other.
+Placement draw(const Probabilities& policy, std::span<const std::int32_t> block, Random& random,
+               double heat = 1);
 // The most probable choice of each unit, or of each block: that with the largest sum of logarithms.
 Placement greedy(const Probabilities& policy);
 Placement greedy(const Probabilities& policy, std::span<const std::int32_t> block);
@@ -47,8 +52,19 @@ Placement greedy(const Probabilities& policy, std::span<const std::int32_t> bloc
 // forth between them.
 std::vector<Placement> answers(const Probabilities& policy, const PlacementTask& task);
 
-// A round of at most `most` evaluations. Deterministic in (network, task, round, seed).
+// What was tried in a round, to be learned from.
+struct Round {
+  std::vector<Trial> tried;
+  RoundReport report;
+  Random random;  // the round's own
+};
+
+// A round of at most `most` evaluations: those of a round with less are its first. Deterministic in
+// (network, task, round, seed), and so is learning from it.
+Round try_round(const Network& network, PlacementTask& task, const PpoOptions& options,
+                std::int64_t round, std::uint64_t seed, std::int64_t most);
+void learn(Network& network, const PlacementTask& task, Round round, const PpoOptions& options);
 RoundReport play_round(Network& network, PlacementTask& task, const PpoOptions& options,
-                       std::int64_t round, std::uint64_t seed, std::int64_t most);
+                       std::int64_t round, std::uint64_t seed, std::int64_t most);  // both
 
 }  // namespace strato::gdp

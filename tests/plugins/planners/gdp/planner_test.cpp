@@ -4,6 +4,7 @@
 #include <cmath>
 #include <filesystem>
 #include <numeric>
+#include <set>
 
 #include "core/base/error.h"
 #include "core/search/attention.h"
@@ -169,6 +170,45 @@ TEST(Gdp, DoesNotDependOnThreads) {
   EXPECT_NO_THROW(plan(problem, other, {}));
 }
 
+// Zero-shot is how fine-tuning begins, however much of it follows.
+TEST(Gdp, FineTunedIsNeverWorseThanZeroShot) {
+  for (const auto& [model, cluster] :
+       {std::pair("lenet", "gdp"), {"rnnlm", "gdp"}, {"bert_small", "tag-testbed"}})
+    for (const char* replicate : {"true", "false"}) {
+      const Problem problem = sample(model, 64, cluster);
+      for (const std::uint64_t seed : {1, 2, 3})
+        for (const std::int64_t few : {4, 11, 30}) {
+          PlannerOptions options = evaluations(few);
+          options.seed = seed;
+          const PlanResult drawn =
+              plan(problem, options, {{"mode", "zero-shot"}, {"replicate", replicate}});
+          for (const std::int64_t more : {few, few + 23}) {
+            options.iterations = more;
+            const PlanResult tuned = plan(problem, options, {{"replicate", replicate}});
+            EXPECT_FALSE(drawn.score.better_than(tuned.score))
+                << model << " seed " << seed << ": " << few << ", " << more;
+          }
+        }
+    }
+}
+
+TEST(Gdp, ZeroShotAsksForOneRound) {
+  const Problem problem = sample("lenet", 64, "gdp");
+  const PlanResult result = plan(problem, evaluations(1'000'000), {{"mode", "zero-shot"}});
+  EXPECT_GE(result.evaluations, PpoOptions().rollouts);
+  EXPECT_LE(result.evaluations, PpoOptions().rollouts + 20);
+}
+
+// A run that is begun again from what an earlier one found; five evaluations are not enough to find it.
+TEST(Gdp, GoesOnFromWhatItFound) {
+  const Problem problem = sample("gnmt", 64, "gdp");
+  const PlanResult first = plan(problem, evaluations(60), {{"replicate", "false"}});
+  PlannerOptions again = evaluations(5);
+  EXPECT_TRUE(first.score.better_than(plan(problem, again, {{"replicate", "false"}}).score));
+  again.seeds = {first.strategy};
+  EXPECT_FALSE(first.score.better_than(plan(problem, again, {{"replicate", "false"}}).score));
+}
+
 TEST(Gdp, CopesWithLittle) {
   for (const int machines : {1, 2}) {
     const Problem problem =
@@ -195,6 +235,61 @@ TEST(Gdp, RefusesOptions) {
                                           {"changes", "1.5"}, {"rate", "nan"}, {"colocate", "all"},
                                           {"weights", "/nowhere.bin"}, {"segment", "1e9"}})
     EXPECT_THROW(plan(problem, evaluations(10), {{key, value}}), InputError) << key;
+}
+
+// Remembers what it was asked.
+class Remembering final : public Evaluator {
+ public:
+  explicit Remembering(const Problem& problem) : inner_(make_simulating_evaluator(problem, 1)) {}
+  using Evaluator::evaluate;
+  std::vector<Score> evaluate(std::span<const Strategy> strategies) override {
+    for (const Strategy& strategy : strategies) asked.push_back(strategy.digest());
+    return inner_->evaluate(strategies);
+  }
+  std::vector<Digest> asked;
+
+ private:
+  std::unique_ptr<Evaluator> inner_;
+};
+
+// Also where the policy has become sure of itself by imitating the best.
+TEST(Round, TriesHardlyAnythingTwice) {
+  const Problem problem = make_problem(toy::chain(24, 64, 512), toy::small_cluster(4, 0), {});
+  Remembering evaluator(problem);
+  PlacementTask task(problem, evaluator, {});
+  task.evaluate(task.known_placements());
+  Network network = Network::make(tiny_network(), 1);
+  PpoOptions options;
+  options.learn.imitation = 5;
+  options.learn.rate = 0.02;
+  options.epochs = 10;
+  RoundReport report;
+  for (std::int64_t round = 0; round < 8; ++round)
+    report = play_round(network, task, options, round, 1, 1'000'000);
+  EXPECT_LT(report.entropy, 1e-6);
+  const std::set<Digest> different(evaluator.asked.begin(), evaluator.asked.end());
+  EXPECT_GT(different.size(), evaluator.asked.size() * 9 / 10);
+}
+
+TEST(Round, BeginsAsALongerOne) {
+  const Network network = Network::make(tiny_network(), 1);
+  const Problem problem = make_problem(toy::chain(24, 64, 512), toy::small_cluster(4, 0), {});
+  for (const double changes : {0.0, 0.3, 0.5, 1.0}) {
+    PpoOptions options;
+    options.changes = changes;
+    std::set<Digest> longer;
+    for (const std::int64_t most : {32, 31, 17, 2, 1}) {
+      Remembering evaluator(problem);
+      PlacementTask task(problem, evaluator, {});
+      task.evaluate(task.known_placements());
+      EXPECT_EQ(try_round(network, task, options, 0, 7, most).report.trials, most);
+      const std::set<Digest> asked(evaluator.asked.begin(), evaluator.asked.end());
+      if (!longer.empty()) {
+        EXPECT_TRUE(std::ranges::includes(longer, asked)) << changes << " " << most;
+      }
+      longer = asked;
+    }
+  }
 }
 
 TEST(Round, TriesBetterChangesTogether) {
