@@ -1,9 +1,11 @@
 #include "core/search/baselines.h"
-#include "core/strategy/share_weights.h"
 
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+
+#include "core/graph/split_axes.h"
+#include "core/strategy/share_weights.h"
 
 namespace strato {
 namespace {
@@ -62,6 +64,24 @@ Strategy data_parallel_proportional(const Problem& problem) {
 
 Strategy on_one_device(const Problem& problem, DeviceId device) {
   return everywhere(problem, decision_on_device(device));
+}
+
+std::vector<DeviceShare> replicas_of(const Graph& graph, const Decision& replicated) {
+  const std::vector<std::int64_t> samples = apportion(graph.batch(), replicated.devices);
+  std::vector<DeviceShare> replicas;
+  for (std::size_t i = 0; i < samples.size(); ++i)
+    if (samples[i] > 0) replicas.push_back(replicated.devices[i]);
+  return replicas;
+}
+
+std::optional<OpSplit> sharded_update(const Graph& graph, OpId update,
+                                      std::span<const DeviceShare> replicas) {
+  if (replicas.size() < 2 || graph.op(update).inputs.empty()) return std::nullopt;
+  const Shape& shape = graph.tensor(graph.op(update).inputs.front()).shape;
+  for (const SplitAxis& split : split_axes(graph, update))
+    if (shape[static_cast<std::size_t>(split.axis)] >= std::ssize(replicas))
+      return OpSplit{update, split.axis, {replicas.begin(), replicas.end()}};
+  return std::nullopt;
 }
 
 std::vector<Baseline> simple_baselines(const Problem& problem) {

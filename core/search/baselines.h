@@ -1,6 +1,7 @@
 // The simple strategies that everything is measured against.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -24,6 +25,14 @@ IdVector<GpuTypeId, Nanos> graph_times(const Problem& problem);
 std::vector<DeviceShare> proportional_shares(const Cluster& cluster,
                                              const IdVector<GpuTypeId, Nanos>& times,
                                              std::span<const DeviceId> devices);
+
+// The devices that have samples of a replicated decision: only they make gradients.
+std::vector<DeviceShare> replicas_of(const Graph& graph, const Decision& replicated);
+// An update of which each of these replicas does its part, and keeps its part of the parameter and
+// of the optimizer's state (ZeRO): along the first axis on which every one finds a place. Nothing:
+// there is no such axis, or there is one replica only.
+std::optional<OpSplit> sharded_update(const Graph& graph, OpId update,
+                                      std::span<const DeviceShare> replicas);
 
 struct Baseline {
   std::string name;  // of the planner that makes it

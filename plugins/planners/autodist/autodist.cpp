@@ -62,6 +62,8 @@ AutoDistOptions AutoDistOptions::from(const PlannerOptions& given) {
   search.changes = number_option(given, "changes", search.changes, 0, 1);
   if (paper) search.sampler.adjacent = 0;
   search.sampler.adjacent = number_option(given, "adjacent", search.sampler.adjacent, 0, 1);
+  if (paper) search.sampler.sharded = 0;
+  search.sampler.sharded = number_option(given, "sharded", search.sampler.sharded, 0, 1);
   search.sampler.small = megabytes_option(given, "small", search.sampler.small);
   search.sampler.large = megabytes_option(given, "large", search.sampler.large);
   search.proposals = whole_option(given, "proposals", search.proposals, 100'000);
@@ -94,7 +96,7 @@ class Run {
  public:
   Run(const Problem& problem, const SyncTask& task, Evaluator& evaluator,
       const AutoDistOptions& options, const PlannerOptions& common, Observer& observer,
-      std::stop_token stop, TrialRecord record, KnownStarts starts)
+      std::stop_token stop, TrialRecord record, KnownStarts starts, SyncPlan likely)
       : problem_(problem),
         task_(task),
         options_(options),
@@ -102,6 +104,7 @@ class Run {
         stop_(std::move(stop)),
         record_(std::move(record)),
         starts_(std::move(starts)),
+        likely_(std::move(likely)),
         known_(record_.count()),
         trials_(record_, [&](std::span<const Strategy> s) { return evaluator.evaluate(s); }),
         search_(
@@ -118,7 +121,8 @@ class Run {
     if (starts_.best)
       reporter_.improvement(*starts_.best, {0, 0, reporter_.elapsed(), starts_.best_score});
     search_.know(starts_.plans, starts_.scores);
-    search_.try_builders(batch_of(all_builds(task_, common_.seed).size()));
+    search_.try_builders(
+        batch_of(all_builds(task_, common_.seed).size() + (likely_.empty() ? 0 : 1)), likely_);
     while (trials_.next_known() > 0 && !stop_.stop_requested())
       if (!search_.play_round(trials_.next_known())) refuse_trials();
     if (known_ > 0) begun_ = reporter_.elapsed();
@@ -155,7 +159,7 @@ class Run {
     result.evaluations = record_.count();
     result.tree = record_.as_tree(problem_, common_.seed);
     result.note = note_of(search_);
-    result.facts = facts_of(search_, task_);
+    result.facts = facts_of(search_, task_, options_.search.sampler.sharded > 0);
     result.curves = curves_of(search_);
     take_starts(result);
     return result;
@@ -175,6 +179,7 @@ class Run {
   const std::stop_token stop_;
   TrialRecord record_;
   const KnownStarts starts_;
+  const SyncPlan likely_;  // empty: none
   const std::int64_t known_;
   RecordedTrials trials_;
   Search search_;
@@ -209,7 +214,8 @@ class AutoDist final : public Planner {
     TrialRecord record = record_for(common, resume.get());
     const std::vector<Strategy> none;
     const std::vector<Strategy>& known = options.builder.empty() ? common.seeds : none;
-    const Replication base = best_replication(problem, known, options.fewer, common);
+    const Replication base = best_replication(
+        problem, known, {options.fewer, options.rows, options.search.sampler}, common);
     const SyncTask task(problem, base.strategy, options.rows);
     if (!options.builder.empty()) return built(task, evaluator, options, observer);
     KnownStarts starts = KnownStarts::of(task, known, evaluator);
@@ -221,15 +227,18 @@ class AutoDist final : public Planner {
       }
       return result;
     }
+    SyncPlan likely;
+    if (options.search.known) likely = plan_of(task, base.likely).value_or(SyncPlan());
     PlanResult result = Run(problem, task, evaluator, options, common, observer, std::move(stop),
-                            std::move(record), std::move(starts))
+                            std::move(record), std::move(starts), std::move(likely))
                             .run();
     const std::size_t all = problem.cluster->device_count();
     if (base.devices < all)
-      result.facts.push_back({"Replicas", fmt::format("on {} of {} devices: AllReduce takes {:.3f} ms "
-                                                      "there, {:.3f} ms on all",
-                                                      base.devices, all, 1e3 * to_seconds(base.step_time),
-                                                      1e3 * to_seconds(base.on_all))});
+      result.facts.push_back(
+          {"Replicas", fmt::format("on {} of {} devices: {:.3f} ms there before the "
+                                   "search, {:.3f} ms on all",
+                                   base.devices, all, 1e3 * to_seconds(base.step_time),
+                                   1e3 * to_seconds(base.on_all))});
     return result;
   }
 
@@ -280,6 +289,9 @@ std::vector<OptionHelp> AutoDist::options() const {
        "(variant=paper: all; builders: all)"},
       {"adjacent", "0.5",
        "part of the samples whose messages are of adjacent variables "
+       "(variant=paper: 0)"},
+      {"sharded", "0.5",
+       "part of the samples in which replicas keep some variables in parts, as ZeRO does; 0: never "
        "(variant=paper: 0)"},
       {"variant", "default", "paper: as printed; builders teach nothing, and samples only"},
   };

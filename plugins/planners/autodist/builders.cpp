@@ -37,13 +37,13 @@ SyncPlan mirrored(const SyncTask& task, const BuilderOptions&) {
 
 SyncPlan on_servers(const SyncTask& task) {
   SyncPlan plan;
-  for (const Variable& variable : task.variables) plan.push_back({variable.update, 0, {served()}});
+  for (const Variable& variable : task.variables) plan.push_back(in_one(variable, served()));
   return plan;
 }
 
 SyncPlan one_server(const SyncTask& task, const BuilderOptions&) {
   SyncPlan plan = on_servers(task);
-  for (VariableSync& sync : plan) sync.parts[0].server = task.devices.front();
+  for (NodeConfig& sync : plan) sync.parts[0].server = task.devices.front();
   return plan;
 }
 
@@ -88,7 +88,7 @@ SyncPlan divided_randomly(const SyncTask& task, const BuilderOptions& options) {
 }
 
 void add_stations(const SyncTask& task, SyncPlan& plan) {
-  for (VariableSync& sync : plan)
+  for (NodeConfig& sync : plan)
     for (SyncPart& part : sync.parts)
       if (part.synchroniser == Synchroniser::Ps) part.stations = stations_for(task, part.server);
 }
@@ -105,7 +105,7 @@ SyncPlan hierarchical(const SyncTask& task, const BuilderOptions& options) {
 SyncPlan parallax(const SyncTask& task, const BuilderOptions& options) {
   SyncPlan plan = hierarchical(task, options);
   for (std::size_t v = 0; v < plan.size(); ++v) {
-    if (!task.variables[v].sparse) plan[v] = {task.variables[v].update, 0, {SyncPart()}};
+    if (!task.variables[v].sparse) plan[v] = in_one(task.variables[v]);
     for (SyncPart& part : plan[v].parts)
       if (task.variables[v].sparse) part.encoding = Encoding::SparseRows;
   }
@@ -175,7 +175,7 @@ void merge_adjacent(const SyncTask& task, SyncPlan& plan, Bytes limit, std::int6
   for (std::size_t v = 0; v < plan.size(); ++v)
     for (std::size_t p = 0; p < plan[v].parts.size(); ++p) {
       SyncPart& part = plan[v].parts[p];
-      if (part.synchroniser != Synchroniser::AllReduce || part.encoding != Encoding::None) continue;
+      if (!may_merge(plan[v], part)) continue;
       const Bytes bytes = part_bytes(task.variables[v], plan[v], p);
       const auto [at, fresh] = open.try_emplace(task.variables[v].type, Message{next, {}, 0});
       Message& message = at->second;

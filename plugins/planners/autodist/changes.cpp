@@ -14,14 +14,14 @@ class Change {
  public:
   Change(const SyncTask& task, const SyncPlan& plan, const SamplerOptions& options, Random& random)
       : task_(task), plan_(plan), options_(options), random_(random) {
-    for (const VariableSync& sync : plan_)
+    for (const NodeConfig& sync : plan_)
       for (const SyncPart& part : sync.parts)
         next_group_ = std::max(next_group_, part.merge_group + 1);
   }
 
   void make_one() {
     const std::size_t variable = heavy_variable();
-    switch (random_.below(8)) {
+    switch (random_.below(options_.sharded > 0 ? 9 : 8)) {
       case 0:
         return configure(variable, variable + 1);
       case 1:
@@ -36,8 +36,10 @@ class Change {
         return merge_all_anew();
       case 6:
         return divide_anew(variable);
-      default:
+      case 7:
         return move_servers(variable);
+      default:
+        return shard_run();
     }
   }
   SyncPlan take() { return std::move(plan_); }
@@ -54,14 +56,12 @@ class Change {
 
   bool is_served(std::size_t v) const { return plan_[v].parts[0].synchroniser == Synchroniser::Ps; }
   // Its parts reduced each on its own, or on servers that are chosen by load.
-  void set(std::size_t v, VariableSync sync) {
+  void set(std::size_t v, NodeConfig sync) {
     plan_[v] = std::move(sync);
     place(v);
     for (std::size_t p = 0; p < plan_[v].parts.size(); ++p) {
       SyncPart& part = plan_[v].parts[p];
-      const bool merges =
-          part.synchroniser == Synchroniser::AllReduce && part.encoding == Encoding::None;
-      part.merge_group = merges ? next_group_++ : -1;
+      part.merge_group = may_merge(plan_[v], part) ? next_group_++ : -1;
     }
   }
   void place(std::size_t v) {
@@ -86,9 +86,23 @@ class Change {
     if (servers == 0) join_run(begin, end);
   }
   void configure_run() {
-    const std::size_t begin = random_.below(plan_.size());
-    const std::size_t most = std::max<std::size_t>(2, plan_.size() / 4);
-    configure(begin, std::min(plan_.size(), begin + 1 + random_.below(most)));
+    const auto [begin, end] =
+        random_run(plan_.size(), std::max<std::size_t>(2, plan_.size() / 4), random_);
+    configure(begin, end);
+  }
+  // Replicas keep them in parts, or, where they do, whole again.
+  void shard_run() {
+    const auto [begin, end] =
+        random_run(plan_.size(), std::max<std::size_t>(2, plan_.size() / 4), random_);
+    const bool sharded = random_.uniform() < 0.5;
+    const Bytes size = random_size(options_, random_);
+    for (std::size_t v = begin; v < end; ++v) {
+      const Variable& variable = task_.variables[v];
+      const bool turns = sharded ? variable.bytes >= size && may_shard(variable, options_)
+                                 : variable.bytes <= size;
+      if (turns && plan_[v].sharded != sharded) set(v, in_one(variable, {}, sharded));
+    }
+    if (!sharded) join_run(begin, end);
   }
   // The run's reduced parts travel as one message, or each on its own.
   void join_run(std::size_t begin, std::size_t end) {
@@ -126,7 +140,7 @@ class Change {
     const std::size_t other = next_message(v, random_.below(2) == 0 ? -1 : 1);
     const std::int32_t from = group_of(other), to = group_of(v);
     if (from < 0 || to < 0) return;
-    for (VariableSync& sync : plan_)
+    for (NodeConfig& sync : plan_)
       for (SyncPart& part : sync.parts)
         if (part.merge_group == from) part.merge_group = to;
   }
@@ -146,8 +160,8 @@ class Change {
     SyncPart like = plan_[v].parts[0];
     like.merge_group = -1;
     for (int attempt = 0; attempt < 8; ++attempt) {
-      VariableSync sync = random_sync(task_, task_.variables[v], options_, is_served(v) ? 1 : 0,
-                                      0.7, like.stations.empty() ? 0 : 1, random_);
+      NodeConfig sync = random_sync(task_, task_.variables[v], options_, is_served(v) ? 1 : 0, 0.7,
+                                    like.stations.empty() ? 0 : 1, random_);
       if (sync.parts.size() == plan_[v].parts.size() && sync.axis == plan_[v].axis) continue;
       return set(v, std::move(sync));
     }
@@ -193,7 +207,7 @@ SyncPlan crossed_plan(const SyncTask& task, const SyncPlan& plan, const SyncPlan
   SyncPlan result = plan;
   if (plan.empty()) return result;
   std::int32_t apart = 0;
-  for (const VariableSync& sync : plan)
+  for (const NodeConfig& sync : plan)
     for (const SyncPart& part : sync.parts) apart = std::max(apart, part.merge_group + 1);
   const std::size_t begin = random.below(task.variables.size());
   const std::size_t end = begin + 1 + random.below(task.variables.size() - begin);

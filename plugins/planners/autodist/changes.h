@@ -12,7 +12,8 @@ namespace strato::autodist {
 // - the message of a variable is cut in two there, or joined with the one before or after it;
 // - a variable leaves its message, or goes to the one of the variable before or after it;
 // - all messages are made anew, of another size;
-// - a variable is divided in another way, or not; its servers move; its stations come or go.
+// - a variable is divided in another way, or not; its servers move; its stations come or go;
+// - replicas keep a run of adjacent variables in parts, or whole again.
 // Variables with many bytes are changed more often. Differs from `plan` where it can.
 SyncPlan changed_plan(const SyncTask& task, const SyncPlan& plan, const SamplerOptions& options,
                       Random& random);

@@ -38,9 +38,9 @@ std::vector<std::uint64_t> tokens_of(const SyncPlan& plan) {
   std::vector<std::uint64_t> tokens;
   std::int32_t last_group = -1;
   for (std::size_t v = 0; v < plan.size(); ++v) {
-    const VariableSync& sync = plan[v];
+    const NodeConfig& sync = plan[v];
     Hasher hasher;
-    hasher.number(v).number(sync.axis).number(sync.parts.size());
+    hasher.number(v).number(sync.sharded).number(sync.axis).number(sync.parts.size());
     for (const SyncPart& part : sync.parts) {
       hasher.number(part.synchroniser).number(part.encoding).number(part.server.value());
       hasher.number(part.stations.size()).number(part.merge_group >= 0);

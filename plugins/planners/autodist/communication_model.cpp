@@ -91,6 +91,14 @@ void CommunicationModel::add_reduced(Components& z, const Variable& variable, By
   z[Calls] += to_seconds(cost.latency) / static_cast<double>(message.parts);
 }
 
+void CommunicationModel::add_sharded(Components& z, Bytes bytes) const {
+  for (const Collective kind : {Collective::ReduceScatter, Collective::AllGather}) {
+    const CollectiveCost cost = task_.problem.cost->collective(kind, task_.devices, bytes);
+    z[Volume] += to_seconds(cost.duration - std::min(cost.latency, cost.duration));
+    z[Calls] += to_seconds(cost.latency);
+  }
+}
+
 void CommunicationModel::add_served(Components& z, const Variable& variable, Bytes bytes,
                                     const SyncPart& part) const {
   const Traffic traffic = through_server(variable, bytes, part);
@@ -110,6 +118,10 @@ std::vector<Components> CommunicationModel::of_variables(const SyncPlan& plan) c
     for (std::size_t p = 0; p < plan[v].parts.size(); ++p) {
       const SyncPart& part = plan[v].parts[p];
       const Bytes bytes = part_bytes(variable, plan[v], p);
+      if (plan[v].sharded) {
+        add_sharded(all[v], bytes);
+        continue;
+      }
       if (part.synchroniser == Synchroniser::Ps) {
         add_served(all[v], variable, bytes, part);
         continue;

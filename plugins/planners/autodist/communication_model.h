@@ -43,6 +43,7 @@ class CommunicationModel {
   Traffic through_server(const Variable& variable, Bytes bytes, const SyncPart& part) const;
   void add_reduced(Components& z, const Variable& variable, Bytes bytes, Message message,
                    bool rows) const;
+  void add_sharded(Components& z, Bytes bytes) const;
   void add_served(Components& z, const Variable& variable, Bytes bytes, const SyncPart& part) const;
   double local_seconds(Bytes bytes) const;
   double gradient_part(const Variable& variable, const SyncPart& part) const;

@@ -11,6 +11,8 @@
 namespace strato::autodist {
 namespace {
 
+constexpr std::size_t kOfPlan = 16;  // features that a plan says
+
 struct MergeGroup {
   double bytes = 0, parts = 0, ready = 0;  // ready: when the last of its gradients is made
 };
@@ -61,8 +63,8 @@ class Describer {
         groups_(merge_groups_of(task, plan)),
         loads_(loads_of(task, plan)) {}
 
-  std::array<double, 15> of(std::size_t v) const {
-    const VariableSync& sync = plan_[v];
+  std::array<double, kOfPlan> of(std::size_t v) const {
+    const NodeConfig& sync = plan_[v];
     const auto count = static_cast<double>(sync.parts.size());
     Means sum;
     for (const SyncPart& part : sync.parts) add(sum, v, part);
@@ -83,7 +85,8 @@ class Describer {
             sum.message_parts / count,
             sum.message_wait / count,
             sum.alone / count,
-            with_last ? 1.0 : 0.0};
+            with_last ? 1.0 : 0.0,
+            sync.sharded ? 1.0 : 0.0};
   }
 
  private:
@@ -122,7 +125,7 @@ class Describer {
 Featurizer::Featurizer(const SyncTask& task) : task_(task), model_(task) {
   for (std::size_t v = 0; v < task.variables.size(); ++v) {
     fixed_.push_back(fixed_features(task, v));
-    CHECK(fixed_.back().size() + 15 == kRawFeatures, "the features that are announced");
+    CHECK(fixed_.back().size() + kOfPlan == kRawFeatures, "the features that are announced");
   }
   if (!task.variables.empty()) reference_ = std::max(model_.seconds(plain_plan(task)), 1e-9);
 }

@@ -12,7 +12,7 @@
 
 namespace strato::autodist {
 
-inline constexpr std::size_t kRawFeatures = 24;
+inline constexpr std::size_t kRawFeatures = 25;
 inline constexpr std::size_t kFeatures = kRawFeatures + kComponents;
 inline constexpr std::size_t kMostRows = 64;
 

@@ -37,7 +37,12 @@ std::optional<SyncPlan> plan_of(const SyncTask& task, const Strategy& strategy) 
   for (const VariableSync& variable : strategy.variables) {
     const auto at = place.find(variable.update);
     if (at == place.end() || !std::ranges::all_of(variable.parts, is_sampled)) return std::nullopt;
-    plan[at->second] = variable;
+    plan[at->second] = {variable};
+  }
+  for (const OpSplit& split : strategy.splits) {
+    const auto at = place.find(split.op);
+    if (at == place.end() || task.variables[at->second].sharded != split) return std::nullopt;
+    plan[at->second] = in_one(task.variables[at->second], {}, true);
   }
   return plan;
 }

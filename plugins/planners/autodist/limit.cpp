@@ -54,7 +54,7 @@ double seconds_over(double bytes, std::size_t members, double bandwidth) {
 
 }  // namespace
 
-Nanos data_parallel_limit(const SyncTask& task) {
+Nanos data_parallel_limit(const SyncTask& task, bool sharded) {
   if (task.variables.empty()) return {};
   double bytes = 0, ports = 0, ways = 0;
   for (const Variable& variable : task.variables)
@@ -73,7 +73,9 @@ Nanos data_parallel_limit(const SyncTask& task) {
   }
   const double seconds = std::max(seconds_over(bytes, task.devices.size(), ports),
                                   seconds_over(bytes, task.machines.size(), ways));
-  return first_gradient(task) + Nanos(static_cast<std::int64_t>(1e9 * seconds));
+  const auto in = [](double time) { return Nanos(static_cast<std::int64_t>(1e9 * time)); };
+  const Nanos first = first_gradient(task);
+  return sharded ? std::max(in(seconds), first + in(seconds / 2)) : first + in(seconds);
 }
 
 }  // namespace strato::autodist

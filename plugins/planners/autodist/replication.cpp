@@ -6,6 +6,7 @@
 
 #include "core/search/baselines.h"
 #include "core/search/bound_constraints.h"
+#include "plugins/planners/autodist/builders.h"
 #include "plugins/planners/autodist/known_starts.h"
 
 namespace strato::autodist {
@@ -28,6 +29,51 @@ std::set<std::size_t> counts_of(const Cluster& cluster, std::span<const DeviceSh
   return counts;
 }
 
+// Gradients in messages of 64 MB, large ones divided; of what is looked up just the rows, where
+// they are few. Of the first `sharded` variables to have a gradient those of `least` bytes are kept
+// in parts.
+SyncPlan likely_plan(const SyncTask& task, std::size_t sharded, Bytes least,
+                     const SamplerOptions& sampler) {
+  constexpr Bytes kBucket{std::int64_t{64} << 20};
+  SyncPlan plan = plain_plan(task);
+  for (std::size_t v = 0; v < plan.size(); ++v) {
+    const Variable& variable = task.variables[v];
+    if (variable.has_few_rows())
+      plan[v].parts[0].encoding = Encoding::SparseRows;
+    else if (v < sharded && variable.bytes >= least && may_shard(variable, sampler))
+      plan[v] = in_one(variable, {}, true);
+    else if (must_divide(variable, sampler))
+      plan[v] = in_parts(variable, variable.axes().front(), std::ssize(task.devices), {});
+  }
+  merge_adjacent(task, plan, kBucket, kAnyParts);
+  return plan;
+}
+
+// Plans on this base with none, half or all variables kept in parts that have `least` bytes.
+std::vector<Strategy> likely_strategies(const Problem& problem, const Strategy& base, Bytes least,
+                                        const ReplicationOptions& options) {
+  const SyncTask task(problem, base, options.rows);
+  const std::size_t all = options.sampler.sharded > 0 ? task.variables.size() : 0;
+  std::vector<Strategy> likely = {base};
+  for (const std::size_t sharded : std::set{std::size_t{0}, all / 2, all})
+    likely.push_back(strategy_of(task, likely_plan(task, sharded, least, options.sampler)));
+  return likely;
+}
+
+std::vector<Strategy> bases_of(const Problem& problem, std::span<const Strategy> known,
+                               bool fewer) {
+  std::vector<Strategy> bases = {data_parallel(problem)};
+  const auto add = [&](Strategy strategy) {
+    if (std::ranges::find(bases, strategy) == bases.end()) bases.push_back(std::move(strategy));
+  };
+  add(data_parallel_proportional(problem));
+  for (const Strategy& strategy : known)
+    if (auto base = base_of(complete(strategy, *problem.cluster))) add(*std::move(base));
+  if (fewer)
+    for (Strategy& strategy : on_fewer_devices(problem)) add(std::move(strategy));
+  return bases;
+}
+
 }  // namespace
 
 std::vector<Strategy> on_fewer_devices(const Problem& problem) {
@@ -48,29 +94,33 @@ std::vector<Strategy> on_fewer_devices(const Problem& problem) {
   return fewer;
 }
 
-Replication best_replication(const Problem& problem, std::span<const Strategy> known, bool fewer,
-                             const PlannerOptions& options) {
-  std::vector<Strategy> candidates = {data_parallel(problem)};
-  const auto add = [&](Strategy strategy) {
-    if (std::ranges::find(candidates, strategy) == candidates.end())
-      candidates.push_back(std::move(strategy));
-  };
-  add(data_parallel_proportional(problem));
-  for (const Strategy& strategy : known)
-    if (auto base = base_of(complete(strategy, *problem.cluster))) add(*std::move(base));
-  if (fewer)
-    for (Strategy& strategy : on_fewer_devices(problem)) add(std::move(strategy));
+Replication best_replication(const Problem& problem, std::span<const Strategy> known,
+                             const ReplicationOptions& replication, const PlannerOptions& options) {
+  constexpr Bytes kLarge{std::int64_t{8} << 20};
   const auto constraints = bind_constraints(options.constraints.get(), problem);
-  std::vector<Strategy> kept = candidates;
-  if (constraints)
-    for (Strategy& strategy : kept) strategy = constraints->repaired(strategy);
   const auto evaluator = make_simulating_evaluator(problem, options.threads);
-  const std::vector<Score> scores = evaluator->evaluate(kept);
-  std::size_t best = 0;
-  for (std::size_t c = 1; c < scores.size(); ++c)
-    if (scores[c].better_than(scores[best])) best = c;
-  const std::size_t devices = candidates[best].groups.front()->devices.size();
-  return {std::move(candidates[best]), devices, scores[best].step_time, scores[0].step_time};
+  std::optional<Score> on_all, best;
+  Replication result;
+  const auto judge = [&](const Strategy& base, Bytes least) {
+    std::vector<Strategy> likely = likely_strategies(problem, base, least, replication);
+    std::vector<Strategy> kept = likely;
+    if (constraints)
+      for (Strategy& strategy : kept) strategy = constraints->repaired(strategy);
+    const std::vector<Score> scores = evaluator->evaluate(kept);
+    const auto score = std::ranges::min_element(
+        scores, [](const Score& a, const Score& b) { return a.better_than(b); });
+    if (!on_all) on_all = *score;  // the first base
+    if (best && !score->better_than(*best)) return;
+    best = *score;
+    result.strategy = base;
+    result.likely = std::move(likely[static_cast<std::size_t>(score - scores.begin())]);
+  };
+  for (const Strategy& base : bases_of(problem, known, replication.fewer)) judge(base, kLarge);
+  judge(Strategy(result.strategy), replication.sampler.small);
+  result.devices = result.strategy.groups.front()->devices.size();
+  result.step_time = best->step_time;
+  result.on_all = on_all->step_time;
+  return result;
 }
 
 }  // namespace strato::autodist

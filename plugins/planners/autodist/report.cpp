@@ -82,8 +82,7 @@ std::vector<std::size_t> quarters_of(std::span<const Trial> trials) {
   std::ranges::stable_sort(order, std::greater(),
                            [&](std::size_t t) { return cost_of(trials[t].score); });
   std::vector<std::size_t> quarter(trials.size());
-  for (std::size_t i = 0; i < order.size(); ++i)
-    quarter[order[i]] = i * kQuarters / order.size();
+  for (std::size_t i = 0; i < order.size(); ++i) quarter[order[i]] = i * kQuarters / order.size();
   return quarter;
 }
 
@@ -132,13 +131,13 @@ std::string note_of(const Search& search) {
   return text;
 }
 
-std::vector<PlanResult::Fact> facts_of(const Search& search, const SyncTask& task) {
+std::vector<PlanResult::Fact> facts_of(const Search& search, const SyncTask& task, bool sharded) {
   const auto trials = own_trials(search);
   std::vector<PlanResult::Fact> facts = {
       {"Best builder", fmt::format("{}, {:.3f} ms", search.best_builder(),
                                    1e3 * to_seconds(search.best_builder_score()->step_time))},
       {"No exact data parallelism is below",
-       fmt::format("{:.3f} ms", 1e3 * to_seconds(data_parallel_limit(task)))},
+       fmt::format("{:.3f} ms", 1e3 * to_seconds(data_parallel_limit(task, sharded)))},
       {"Trials better than it (hit rate)", percent(hit_rate(trials))},
       {"Hit rate by phase", by_phase(trials, hit_rate)}};
   if (trials.empty()) return facts;
@@ -161,7 +160,8 @@ std::vector<PlanResult::Curve> curves_of(const Search& search) {
   for (std::size_t phase = 0; phase < kPhases; ++phase) {
     const std::size_t begin = trials.size() * phase / kPhases;
     const std::size_t count = trials.size() * (phase + 1) / kPhases - begin;
-    curves.push_back({"Ranking accuracy by speed of trials", fmt::format("{}/{}", phase + 1, kPhases),
+    curves.push_back({"Ranking accuracy by speed of trials",
+                      fmt::format("{}/{}", phase + 1, kPhases),
                       "Quarter of trials (4: the fastest)", "% of pairs",
                       accuracy_by_quarter(trials.subspan(begin, count),
                                           std::span(quarter).subspan(begin, count))});

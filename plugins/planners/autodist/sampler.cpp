@@ -52,10 +52,20 @@ std::vector<Reduced> reduced_parts(const SyncTask& task, SyncPlan& plan) {
   for (std::size_t v = 0; v < plan.size(); ++v)
     for (std::size_t p = 0; p < plan[v].parts.size(); ++p) {
       SyncPart& part = plan[v].parts[p];
-      if (part.synchroniser == Synchroniser::AllReduce && part.encoding == Encoding::None)
+      if (may_merge(plan[v], part))
         parts.push_back({&part, task.variables[v].type, part_bytes(task.variables[v], plan[v], p)});
     }
   return parts;
+}
+
+void shard_some(const SyncTask& task, SyncPlan& plan, const SamplerOptions& options,
+                Random& random) {
+  const auto [begin, end] = random_run(plan.size(), plan.size(), random);
+  const Bytes least = random_size(options, random);
+  for (std::size_t v = begin; v < end; ++v)
+    if (may_shard(task.variables[v], options) && task.variables[v].bytes >= least &&
+        !task.variables[v].has_few_rows())
+      plan[v] = in_one(task.variables[v], {}, true);
 }
 
 // Between 1 and `most`, small and large ones alike.
@@ -75,13 +85,28 @@ bool must_divide(const Variable& variable, const SamplerOptions& options) {
   return variable.bytes >= options.large && !variable.axes().empty();
 }
 
-VariableSync random_sync(const SyncTask& task, const Variable& variable,
-                         const SamplerOptions& options, double servers, double divided,
-                         double stations, Random& random) {
+bool may_shard(const Variable& variable, const SamplerOptions& options) {
+  return options.sharded > 0 && variable.bytes >= options.small && variable.sharded;
+}
+
+Bytes random_size(const SamplerOptions& options, Random& random) {
+  const double most = static_cast<double>(std::max(options.large, options.small).value) + 1;
+  const double least = static_cast<double>(options.small.value) + 1;
+  return Bytes(std::llround(least * std::exp(random.uniform() * std::log(most / least))) - 1);
+}
+
+VariableRun random_run(std::size_t variables, std::size_t most, Random& random) {
+  const std::size_t begin = random.below(variables);
+  return {begin, std::min(variables, begin + 1 + random.below(most))};
+}
+
+NodeConfig random_sync(const SyncTask& task, const Variable& variable,
+                       const SamplerOptions& options, double servers, double divided,
+                       double stations, Random& random) {
   const SyncPart part = random_part(variable, servers, stations, random);
   const bool divide = must_divide(variable, options) ||
                       (may_divide(variable, options) && by_chance(divided, random));
-  if (!divide) return {variable.update, 0, {part}};
+  if (!divide) return in_one(variable, part);
   const std::vector<int> axes = variable.axes();
   // Rows go by their numbers: such a gradient is divided along axis 0 only.
   const bool first = part.encoding == Encoding::SparseRows || by_chance(0.5, random);
@@ -122,6 +147,7 @@ SyncPlan sample_plan(const SyncTask& task, const SamplerOptions& options, Random
   SyncPlan plan;
   for (const Variable& variable : task.variables)
     plan.push_back(random_sync(task, variable, options, servers, divided, stations, random));
+  if (by_chance(options.sharded, random)) shard_some(task, plan, options, random);
   place_balanced(task, plan, &random);
   const std::vector<Reduced> parts = reduced_parts(task, plan);
   Bytes sum;

@@ -19,6 +19,9 @@ struct SamplerOptions {
   // Part of the samples whose messages are adjacent parts, not any: what is ready at about the same
   // time is sent together (beyond the paper; 0: never).
   double adjacent = 0.5;
+  // Part of the samples in which the replicas keep a run of adjacent variables in parts: so that
+  // values are gathered while nothing else is sent yet (beyond the paper; 0: never).
+  double sharded = 0.5;
 };
 
 SyncPlan sample_plan(const SyncTask& task, const SamplerOptions& options, Random& random);
@@ -26,11 +29,19 @@ SyncPlan sample_plan(const SyncTask& task, const SamplerOptions& options, Random
 // Steps of it, for changes (changes.h).
 bool may_divide(const Variable& variable, const SamplerOptions& options);
 bool must_divide(const Variable& variable, const SamplerOptions& options);
+bool may_shard(const Variable& variable, const SamplerOptions& options);
+// The variables of a run: from `begin` to the one before `end`.
+struct VariableRun {
+  std::size_t begin = 0, end = 0;
+};
+VariableRun random_run(std::size_t variables, std::size_t most, Random& random);
+// Between `small` and `large`, with equal chances for equal ratios.
+Bytes random_size(const SamplerOptions& options, Random& random);
 // A random config of a variable; `servers`: the chance of parameter servers. Servers are not chosen
 // yet.
-VariableSync random_sync(const SyncTask& task, const Variable& variable,
-                         const SamplerOptions& options, double servers, double divided,
-                         double stations, Random& random);
+NodeConfig random_sync(const SyncTask& task, const Variable& variable,
+                       const SamplerOptions& options, double servers, double divided,
+                       double stations, Random& random);
 // Messages of random all-reduced parts, of similar size, `count` of them.
 void merge_randomly(const SyncTask& task, SyncPlan& plan, std::int64_t count, Random& random);
 

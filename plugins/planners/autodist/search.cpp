@@ -51,15 +51,18 @@ void Search::know(std::vector<SyncPlan> plans, std::span<const Score> scores) {
   }
 }
 
-void Search::try_builders(std::size_t most) {
+void Search::try_builders(std::size_t most, SyncPlan likely) {
   std::vector<BuiltPlan> builds = all_builds(task_, seed_);
-  builds.resize(std::min(builds.size(), std::max<std::size_t>(most, 1)));
+  const bool more = !likely.empty() && most > 1;
+  builds.resize(std::min(builds.size(), std::max<std::size_t>(more ? most - 1 : most, 1)));
+  if (more) builds.push_back({"", std::move(likely)});
   std::vector<Strategy> strategies;
   for (const BuiltPlan& built : builds) strategies.push_back(strategy_of(task_, built.plan));
   const std::vector<Score> scores = run_(strategies);
   for (std::size_t i = 0; i < builds.size(); ++i) {
     seen_.insert(strategies[i].digest());
-    if (!best_builder_score_ || scores[i].better_than(*best_builder_score_)) {
+    const bool built = !builds[i].name.empty();
+    if (built && (!best_builder_score_ || scores[i].better_than(*best_builder_score_))) {
       best_builder_name_ = builds[i].name;
       best_builder_score_ = scores[i];
     }

@@ -62,8 +62,9 @@ class Search {
   // Plans that were tried before the search, with what they showed; before all else. They are
   // learned from and changed as builders' are.
   void know(std::vector<SyncPlan> plans, std::span<const Score> scores);
-  // Of at most `most` builders; the first ones are the more usual ones.
-  void try_builders(std::size_t most);
+  // Of at most `most` builders; the first ones are the more usual ones. `likely`: a plan that is no
+  // builder's and is one of them; none: empty.
+  void try_builders(std::size_t most, SyncPlan likely = {});
   // One round of at most `count` trials. False: there was nothing new to try.
   bool play_round(std::size_t count);
 

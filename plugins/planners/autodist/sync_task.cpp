@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "core/base/error.h"
+#include "core/search/baselines.h"
 
 namespace strato::autodist {
 namespace {
@@ -82,7 +83,11 @@ SyncTask::SyncTask(const Problem& of, Strategy given, bool rows)
     : problem(of), base(std::move(given)), variables(variables_of(of)) {
   CHECK(base.is_complete() && base.variables.empty() && !base.groups.empty(), "data parallel");
   for (const DeviceShare& share : base.groups.front()->devices) devices.push_back(share.device);
-  for (Variable& variable : variables) variable.sparse = variable.sparse && rows;
+  const std::vector<DeviceShare> replicas = replicas_of(*problem.graph, *base.groups.front());
+  for (Variable& variable : variables) {
+    variable.sparse = variable.sparse && rows;
+    variable.sharded = sharded_update(*problem.graph, variable.update, replicas);
+  }
   const Cluster& cluster = *problem.cluster;
   machine_of.resize(cluster.device_count());
   for (std::size_t m = 0; m < cluster.machines().size(); ++m) {
@@ -102,23 +107,30 @@ Bytes SyncTask::bytes() const {
 
 SyncPlan plain_plan(const SyncTask& task) {
   SyncPlan plan;
-  for (const Variable& variable : task.variables)
-    plan.push_back({variable.update, 0, {SyncPart()}});
+  for (const Variable& variable : task.variables) plan.push_back(in_one(variable));
   return plan;
 }
 
 Strategy strategy_of(const SyncTask& task, const SyncPlan& plan) {
   CHECK(plan.size() == task.variables.size(), "one config a variable");
   Strategy strategy = task.base;
-  strategy.variables = plan;
+  for (std::size_t v = 0; v < plan.size(); ++v)
+    if (plan[v].sharded)
+      strategy.splits.push_back(task.variables[v].sharded.value());
+    else
+      strategy.variables.push_back(plan[v]);
+  std::ranges::sort(strategy.splits, {}, &OpSplit::op);
   std::ranges::sort(strategy.variables, {}, &VariableSync::update);
   return strategy;
 }
 
-VariableSync in_parts(const Variable& variable, int axis, std::int64_t parts,
-                      const SyncPart& part) {
+NodeConfig in_one(const Variable& variable, const SyncPart& part, bool sharded) {
+  return {{variable.update, 0, {part}}, sharded};
+}
+
+NodeConfig in_parts(const Variable& variable, int axis, std::int64_t parts, const SyncPart& part) {
   const std::int64_t count = std::clamp<std::int64_t>(parts, 1, variable.most_parts(axis));
-  return {variable.update, axis, std::vector<SyncPart>(static_cast<std::size_t>(count), part)};
+  return {{variable.update, axis, std::vector<SyncPart>(static_cast<std::size_t>(count), part)}};
 }
 
 Bytes part_bytes(const Variable& variable, const VariableSync& sync, std::size_t index) {

@@ -3,6 +3,7 @@
 // builders (builders.h) and searches fill in.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "core/search/problem.h"
@@ -20,7 +21,9 @@ struct Variable {
   bool sparse = false;
   Bytes rows_bytes;  // of a sparse gradient: rows that are looked up in a step, with their numbers
   double ready = 0;  // part of the step's compute time after which the gradient is made
+  std::optional<OpSplit> sharded;  // its update, every replica its part; nothing: it cannot be
 
+  bool has_few_rows() const { return sparse && rows_bytes < bytes; }
   // Most parts along an axis; 1: it cannot be divided.
   std::int64_t most_parts(int axis) const;
   std::vector<int> axes() const;  // that can be divided
@@ -41,15 +44,31 @@ struct SyncTask {
   Bytes bytes() const;  // of all variables
 };
 
+// A variable's node config. `sharded`: replicas keep and update a part each; gradients are
+// reduce-scattered, and values gathered before they are read (ZeRO; beyond the paper). Of a
+// variable that can be, which then is in one part that is all-reduced, in no merge group.
+struct NodeConfig : VariableSync {
+  bool sharded = false;
+  friend bool operator==(const NodeConfig&, const NodeConfig&) = default;
+};
+
+// May it travel in one message with parts of other variables?
+inline bool may_merge(const NodeConfig& config, const SyncPart& part) {
+  return !config.sharded && part.synchroniser == Synchroniser::AllReduce &&
+         part.encoding == Encoding::None;
+}
+
 // One entry for each of the task's variables, in their order.
-using SyncPlan = std::vector<VariableSync>;
+using SyncPlan = std::vector<NodeConfig>;
 
 // All variables as they are, each all-reduced on its own.
 SyncPlan plain_plan(const SyncTask& task);
 Strategy strategy_of(const SyncTask& task, const SyncPlan& plan);
 
 // `variable` in `parts` parts along `axis`, all like `part`.
-VariableSync in_parts(const Variable& variable, int axis, std::int64_t parts, const SyncPart& part);
+NodeConfig in_parts(const Variable& variable, int axis, std::int64_t parts, const SyncPart& part);
+// `variable` as a whole, which is like `part`.
+NodeConfig in_one(const Variable& variable, const SyncPart& part = {}, bool sharded = false);
 // Elements of part `index`: as equal as can be, larger ones first.
 Bytes part_bytes(const Variable& variable, const VariableSync& sync, std::size_t index);
 

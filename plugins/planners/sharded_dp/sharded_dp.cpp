@@ -12,7 +12,6 @@
 
 #include "core/base/error.h"
 #include "core/base/quantity_text.h"
-#include "core/graph/split_axes.h"
 #include "core/plugin/plugin.h"
 #include "core/search/baselines.h"
 
@@ -30,25 +29,6 @@ Bytes size_option(const PlannerOptions& options, const char* key, double fallbac
   return Bytes(static_cast<std::int64_t>(size * unit));
 }
 
-// The devices that have samples: only they have gradients.
-std::vector<DeviceShare> replicas_of(const Problem& problem, const Decision& decision) {
-  const std::vector<std::int64_t> samples = apportion(problem.graph->batch(), decision.devices);
-  std::vector<DeviceShare> replicas;
-  for (std::size_t i = 0; i < samples.size(); ++i)
-    if (samples[i] > 0) replicas.push_back(decision.devices[i]);
-  return replicas;
-}
-
-// Along which axis of its parameter an update is split: the first on which every replica finds a
-// place; -1: none.
-int axis_for(const Graph& graph, OpId update, std::size_t replicas) {
-  const Shape& shape = graph.tensor(graph.op(update).inputs.front()).shape;
-  for (const SplitAxis& split : split_axes(graph, update))
-    if (shape[static_cast<std::size_t>(split.axis)] >= static_cast<std::int64_t>(replicas))
-      return split.axis;
-  return -1;
-}
-
 struct Kept {
   Bytes parts, all;  // of parameters
 };
@@ -56,16 +36,16 @@ struct Kept {
 Strategy sharded(const Problem& problem, Bytes smallest, Kept& kept) {
   const Graph& graph = *problem.graph;
   Strategy strategy = data_parallel(problem);
-  const std::vector<DeviceShare> replicas = replicas_of(problem, *strategy.groups.front());
+  const std::vector<DeviceShare> replicas = replicas_of(graph, *strategy.groups.front());
   for (std::size_t i = 0; i < graph.op_count(); ++i) {
     const OpId op(i);
     if (graph.op(op).phase != Phase::Update || graph.op(op).inputs.empty()) continue;
     const Bytes bytes = graph.tensor(graph.op(op).inputs.front()).bytes();
     kept.all += bytes;
-    if (replicas.size() < 2 || bytes < smallest) continue;
-    const int axis = axis_for(graph, op, replicas.size());
-    if (axis < 0) continue;
-    strategy.splits.push_back({op, axis, replicas});
+    if (bytes < smallest) continue;
+    const std::optional<OpSplit> split = sharded_update(graph, op, replicas);
+    if (!split) continue;
+    strategy.splits.push_back(*split);
     kept.parts += bytes;
   }
   return strategy;

@@ -65,10 +65,14 @@ inline void expect_sound(const SyncTask& task, const SyncPlan& plan) {
   std::map<std::int32_t, DataType> type_of;
   for (std::size_t v = 0; v < plan.size(); ++v) {
     const Variable& variable = task.variables[v];
-    const VariableSync& sync = plan[v];
+    const NodeConfig& sync = plan[v];
     ASSERT_EQ(sync.update, variable.update);
     ASSERT_GE(sync.parts.size(), 1u);
     ASSERT_LE(std::ssize(sync.parts), variable.most_parts(sync.axis));
+    if (sync.sharded) {
+      EXPECT_TRUE(variable.sharded.has_value());
+      EXPECT_EQ(sync.parts, std::vector<SyncPart>(1));
+    }
     for (const SyncPart& part : sync.parts) {
       EXPECT_FALSE(is_lossy(part.encoding));
       EXPECT_TRUE(part.encoding == Encoding::None || variable.sparse);
@@ -97,6 +101,7 @@ inline void expect_sound(const SyncTask& task, const SyncPlan& plan) {
   const Strategy strategy = strategy_of(task, plan);
   validate(strategy, *task.problem.grouping, *task.problem.cluster);
   EXPECT_TRUE(std::ranges::is_sorted(strategy.variables, {}, &VariableSync::update));
+  EXPECT_TRUE(std::ranges::is_sorted(strategy.splits, {}, &OpSplit::op));
 }
 
 }  // namespace strato::autodist

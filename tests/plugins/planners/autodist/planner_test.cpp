@@ -95,6 +95,22 @@ TEST(AutoDist, HasReplicasWhereTheyPay) {
   EXPECT_EQ(plan(problem, best).strategy.groups.front()->devices.size(), 8U);
 }
 
+// Values can be gathered while there is nothing else to send yet.
+TEST(AutoDist, KeepsInPartsWhatIsFasterSo) {
+  const Problem problem = make_problem(
+      toy::chain({64, 4096, 4096, 4096, 4096, 4096, 4096, 64}, 4096), toy::small_cluster(1, 3), {});
+  PlannerOptions options = evaluations(60, {{"replicas", "all"}});
+  options.floor = false;
+  const PlanResult chosen = plan(problem, options);
+  options.set["sharded"] = "0";
+  const PlanResult whole = plan(problem, options);
+  EXPECT_TRUE(whole.strategy.splits.empty());
+  EXPECT_FALSE(chosen.strategy.splits.empty());
+  EXPECT_TRUE(chosen.score.better_than(whole.score));
+  options.set["sharded"] = "2";
+  EXPECT_THROW(plan(problem, options), InputError);
+}
+
 // The devices that constraints leave decide, too.
 TEST(AutoDist, HasNoReplicasWhereTheyAreForbidden) {
   const Problem problem =
@@ -158,7 +174,7 @@ TEST(AutoDist, TellsItsStateWhileItRuns) {
       run_planner(*registry().planner("autodist"), problem, options, keeper, {});
   ASSERT_NE(keeper.last, nullptr);
   EXPECT_LE(keeper.last->iterations, whole.tree->iterations);
-  EXPECT_TRUE(whole.tree->random_state.starts_with("autodist 3\n"));
+  EXPECT_TRUE(whole.tree->random_state.starts_with("autodist 4\n"));
   EXPECT_GE(plan(problem, evaluations(10), keeper.last).tree->iterations,
             keeper.last->iterations + 1);
 }

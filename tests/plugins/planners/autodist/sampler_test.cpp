@@ -28,7 +28,7 @@ void expect_divided_by_size(const SyncTask& task, const SyncPlan& plan,
       EXPECT_EQ(plan[v].parts.size(), 1u);
     }
     if (variable.bytes >= options.large) {
-      EXPECT_GT(plan[v].parts.size(), 1u);
+      EXPECT_TRUE(plan[v].parts.size() > 1 || plan[v].sharded);
     }
   }
 }
@@ -72,6 +72,27 @@ TEST(Sampler, GroupsAreOfSimilarSize) {
     EXPECT_LE(std::ranges::max_element(sizes, {}, size)->second -
                   std::ranges::min_element(sizes, {}, size)->second,
               1);
+  }
+}
+
+TEST(Sampler, KeepsRunsInPartsWhereItMay) {
+  const Ground ground(make_problem(toy::chain(40, 64, 256), toy::small_cluster(2, 3), {}));
+  SamplerOptions options;
+  const auto count = [&](Random& random) {
+    const SyncPlan plan = sample_plan(ground.task, options, random);
+    return std::ranges::count(plan, true, &NodeConfig::sharded);
+  };
+  Random random(1);
+  std::set<std::int64_t> counts;
+  for (int i = 0; i < kSamples; ++i) counts.insert(count(random));
+  EXPECT_TRUE(counts.contains(0));
+  EXPECT_GT(counts.size(), 10u);
+  options.sharded = 0;
+  SyncPlan plan = plain_plan(ground.task);
+  for (int i = 0; i < kSamples; ++i) {
+    EXPECT_EQ(count(random), 0);
+    plan = changed_plan(ground.task, plan, options, random);
+    EXPECT_EQ(std::ranges::count(plan, true, &NodeConfig::sharded), 0);
   }
 }
 

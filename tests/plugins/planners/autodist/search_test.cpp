@@ -71,7 +71,7 @@ TEST(Search, EveryVariantIsSoundAndNeverWorseThanBuilders) {
         EXPECT_EQ(own, 30);
         EXPECT_EQ(search.trials().back().judged.has_value(), learned);
         EXPECT_FALSE(note_of(search).empty());
-        EXPECT_GE(facts_of(search, ground.task).size(), 4u);
+        EXPECT_GE(facts_of(search, ground.task, true).size(), 4u);
       }
 }
 
@@ -265,7 +265,7 @@ TEST(TrialRecord, WhatIsDamagedIsRefused) {
     EXPECT_THROW(TrialRecord::from_tree(tree), InputError) << length;
   }
   for (const std::string& other :
-       {whole + " 7", std::string("12 0 0/local"), "autodist 3\n" + whole}) {
+       {whole + " 7", std::string("12 0 0/local"), "autodist 4\n" + whole}) {
     tree.random_state = other;
     EXPECT_THROW(TrialRecord::from_tree(tree), InputError);
   }
