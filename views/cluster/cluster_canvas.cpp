@@ -44,10 +44,10 @@ ClusterCanvas::ClusterCanvas(Session& session, QWidget* parent)
   connect(&session.selection(), &Selection::changed, viewport(), qOverload<>(&QWidget::update));
   connect(&session.selection(), &Selection::hover_changed, viewport(),
           qOverload<>(&QWidget::update));
-  drop_ = new GroupDrop(session, *viewport(), [this](const QPoint& at, Qt::KeyboardModifiers keys) {
-    return place_at(at, keys);
-  });
-  connect(drop_, &GroupDrop::changed, viewport(), qOverload<>(&QWidget::update));
+  drop_ = new DeviceDrop(
+      session, *viewport(),
+      [this](const QPoint& at, Qt::KeyboardModifiers keys) { return place_at(at, keys); });
+  connect(drop_, &DeviceDrop::changed, viewport(), qOverload<>(&QWidget::update));
 }
 
 void ClusterCanvas::show_cluster(std::shared_ptr<const Cluster> cluster,

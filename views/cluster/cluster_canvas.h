@@ -1,13 +1,13 @@
-// Draws a cluster with what the outcome shown does on it; hover, click, zoom. Op groups that are
-// dragged here run on the device, or machine, where they are dropped; with Shift on all devices of
-// its kind in that machine.
+// Draws a cluster with what the outcome shown does on it; hover, click, zoom. Op groups and ops
+// that are dragged here run on the device, or machine, where they are dropped; with Shift on all
+// devices of its kind in that machine.
 #pragma once
 
 #include <QAbstractScrollArea>
 #include <optional>
 
 #include "views/cluster/cluster_layout.h"
-#include "views/drag/group_drop.h"
+#include "views/drag/device_drop.h"
 #include "views/models/session.h"
 
 namespace strato {
@@ -19,7 +19,7 @@ class ClusterCanvas : public QAbstractScrollArea {
   void show_cluster(std::shared_ptr<const Cluster> cluster,
                     std::shared_ptr<const Timeline> timeline);
   void paint_to(QPainter& painter, const QSize& size);
-  GroupDrop& drop() { return *drop_; }
+  DeviceDrop& drop() { return *drop_; }
   QPoint middle_of(DeviceId device) const;  // in the viewport
 
  signals:
@@ -55,7 +55,7 @@ class ClusterCanvas : public QAbstractScrollArea {
   void paint_drop(QPainter& painter);
 
   Session& session_;
-  GroupDrop* drop_;
+  DeviceDrop* drop_;
   std::shared_ptr<const Cluster> cluster_;
   std::shared_ptr<const Timeline> timeline_;
   ClusterLayout layout_;

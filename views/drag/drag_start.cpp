@@ -6,8 +6,6 @@
 #include <QWidget>
 #include <memory>
 
-#include "views/models/group_drag.h"
-#include "views/models/strategy_edits.h"
 #include "views/style/style.h"
 
 namespace strato {
@@ -45,15 +43,15 @@ std::function<void(const QMimeData&)>& own_carry() {
 
 void carry_with(std::function<void(const QMimeData&)> carry) { own_carry() = std::move(carry); }
 
-void drag_groups(QWidget& from, const std::vector<GroupId>& groups, const Problem& problem) {
-  if (groups.empty()) return;
+void carry(QWidget& from, const Carried& carried, const Problem& problem) {
+  if (carried.is_empty()) return;
   if (own_carry()) {
-    const std::unique_ptr<QMimeData> data(drag_of(groups, problem));
+    const std::unique_ptr<QMimeData> data(drag_of(carried, problem));
     return own_carry()(*data);
   }
   auto* drag = new QDrag(&from);  // deletes itself
-  drag->setMimeData(drag_of(groups, problem));
-  drag->setPixmap(chip(from, names_of(groups, *problem.grouping)));
+  drag->setMimeData(drag_of(carried, problem));
+  drag->setPixmap(chip(from, names_of(carried, problem)));
   drag->setHotSpot(QPoint(-12, -4));
   drag->exec(Qt::MoveAction);
 }

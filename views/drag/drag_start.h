@@ -1,20 +1,19 @@
-// The beginning of a drag of op groups.
+// The beginning of a drag of op groups and ops.
 #pragma once
 
 #include <functional>
-#include <vector>
 
-#include "core/search/problem.h"
+#include "views/models/carried.h"
 
 class QMimeData;
 class QWidget;
 
 namespace strato {
 
-// A person carries the groups to another view, or to another place of this one. Returns when they
+// A person carries them to another view, or to another place of this one. Returns when they
 // were dropped or Escape was pressed, after an event loop of its own: `from`, and all that the
 // caller holds, may be another by then.
-void drag_groups(QWidget& from, const std::vector<GroupId>& groups, const Problem& problem);
+void carry(QWidget& from, const Carried& carried, const Problem& problem);
 
 // Carries instead of the platform, while it is set: for tests, since a platform without a screen
 // carries nothing.

@@ -1,23 +1,29 @@
 #include "views/drag/move_dialog.h"
 
+#include <QCheckBox>
 #include <QKeyEvent>
 #include <QLabel>
 #include <QLineEdit>
 #include <QListWidget>
 #include <QVBoxLayout>
 
-#include "views/models/strategy_edits.h"
 #include "views/style/style.h"
 
 namespace strato {
+namespace {
+constexpr int kRoom = 380;  // px, of a line
+}  // namespace
 
 MoveDialog::MoveDialog(Session& session, QWidget* parent)
     : QDialog(parent),
       session_(session),
       problem_(session.snapshot().problem),
-      groups_(session.selection().groups()),
+      groups_{session.selection().groups(), {}},
+      ops_(problem_ ? carried_selection(session.selection(), *problem_) : Carried()),
       filter_(new QLineEdit(this)),
       list_(new QListWidget(this)),
+      title_(new QLabel(this)),
+      whole_groups_(new QCheckBox(this)),
       effect_(new QLabel(this)),
       preview_(session) {
   setWindowTitle(tr("Move Selection to Device"));
@@ -32,14 +38,14 @@ MoveDialog::MoveDialog(Session& session, QWidget* parent)
   effect_->setWordWrap(true);
   effect_->setMinimumHeight(2 * fontMetrics().lineSpacing());
   auto* column = new QVBoxLayout(this);
+  title_->setTextFormat(Qt::PlainText);
+  column->addWidget(title_);
+  column->addWidget(whole_groups_);
+  whole_groups_->setVisible(ops_ != groups_);
   if (problem_) {
-    auto* title = new QLabel(
-        fontMetrics().elidedText(tr("%1 on these devices alone:").arg(names_of(groups_, *problem_->grouping)),
-                                 Qt::ElideMiddle, 380),
-        this);
-    title->setTextFormat(Qt::PlainText);
-    column->addWidget(title);
     all_ = all_places(*problem_->cluster);
+    whole_groups_->setText(fontMetrics().elidedText(
+        tr("The whole of %1").arg(names_of(groups_, *problem_)), Qt::ElideMiddle, kRoom));
   }
   column->addWidget(filter_);
   column->addWidget(list_, 1);
@@ -49,6 +55,7 @@ MoveDialog::MoveDialog(Session& session, QWidget* parent)
   connect(filter_, &QLineEdit::returnPressed, this, &MoveDialog::drop);
   connect(list_, &QListWidget::currentRowChanged, this, &MoveDialog::ask);
   connect(list_, &QListWidget::itemActivated, this, &MoveDialog::drop);
+  connect(whole_groups_, &QCheckBox::toggled, this, &MoveDialog::ask);
   connect(&preview_, &EditPreview::changed, this, &MoveDialog::tell);
   connect(&session_, &Session::problem_changed, this, [this] {
     if (session_.snapshot().problem != problem_) close();
@@ -72,14 +79,23 @@ void MoveDialog::show_matching(const QString& words) {
   ask();
 }
 
-void MoveDialog::ask() {
+Carried MoveDialog::carried() const { return whole_groups_->isChecked() ? groups_ : ops_; }
+
+const DropPlace* MoveDialog::place() const {
   const QListWidgetItem* item = list_->currentItem();
-  if (!item || session_.snapshot().problem != problem_) {
+  if (!item || session_.snapshot().problem != problem_) return nullptr;
+  return &all_[static_cast<std::size_t>(item->data(Qt::UserRole).toInt())];
+}
+
+void MoveDialog::ask() {
+  if (problem_)
+    title_->setText(fontMetrics().elidedText(
+        tr("%1 on these devices alone:").arg(names_of(carried(), *problem_)), Qt::ElideMiddle,
+        kRoom));
+  if (const DropPlace* chosen = place())
+    preview_.ask(onto(carried(), chosen->devices));
+  else
     preview_.forget();
-  } else {
-    const auto& place = all_[static_cast<std::size_t>(item->data(Qt::UserRole).toInt())];
-    preview_.ask(with_only_devices(session_.snapshot().strategy, groups_, place.devices));
-  }
   tell();
 }
 
@@ -92,17 +108,18 @@ void MoveDialog::tell() {
   colours.setColor(QPalette::WindowText, ink);
   effect_->setPalette(colours);
   const QString words = preview_.text();
-  effect_->setText(list_->count() == 0 ? tr("No device is called so")
-                   : words.isEmpty()   ? tr("As it is")
-                                       : words);
+  effect_->setText(list_->count() == 0          ? tr("No device is called so")
+                   : preview_.changes_nothing() ? tr("As it is")
+                                                : words);
 }
 
 void MoveDialog::drop() {
-  const QListWidgetItem* item = list_->currentItem();
-  if (!item || session_.snapshot().problem != problem_) return;
-  const DropPlace place = all_[static_cast<std::size_t>(item->data(Qt::UserRole).toInt())];
+  const DropPlace* chosen = place();
+  if (!chosen) return;
+  const DropPlace where = *chosen;
+  const Carried what = carried();
   close();
-  drop_on(session_, groups_, place);
+  drop_on(session_, what, where);
 }
 
 // Arrows go through the list while one types.

@@ -4,9 +4,10 @@
 
 #include <QDialog>
 
+#include "views/models/drop_place.h"
 #include "views/models/edit_preview.h"
-#include "views/models/group_drag.h"
 
+class QCheckBox;
 class QLabel;
 class QLineEdit;
 class QListWidget;
@@ -16,12 +17,14 @@ namespace strato {
 class MoveDialog : public QDialog {
   Q_OBJECT
  public:
-  // Of the groups that are selected now. Closes when they are no longer those of the problem.
+  // Of the groups, or the ops, that are selected now. Closes when they are no longer those of the
+  // problem.
   explicit MoveDialog(Session& session, QWidget* parent = nullptr);
 
   EditPreview& preview() { return preview_; }
   QListWidget& places() { return *list_; }
   QLineEdit& filter() { return *filter_; }
+  QCheckBox& whole_groups() { return *whole_groups_; }  // instead of single ops of them
 
  protected:
   bool eventFilter(QObject* watched, QEvent* event) override;
@@ -31,13 +34,17 @@ class MoveDialog : public QDialog {
   void ask();
   void tell();
   void drop();
+  Carried carried() const;
+  const DropPlace* place() const;  // null: none is chosen
 
   Session& session_;
   std::shared_ptr<const Problem> problem_;
-  std::vector<GroupId> groups_;
+  const Carried groups_, ops_;
   std::vector<DropPlace> all_;
   QLineEdit* filter_;
   QListWidget* list_;
+  QLabel* title_;
+  QCheckBox* whole_groups_;
   QLabel* effect_;
   EditPreview preview_;
 };

@@ -147,7 +147,7 @@ void GraphCanvas::mouseMoveEvent(QMouseEvent* event) {
   const double moved = (at - pressed_).manhattanLength(), least = QApplication::startDragDistance();
   if (down_ && carried_ >= 0 && moved > least) {
     down_ = false;
-    emit node_dragged(std::exchange(carried_, -1));
+    emit node_dragged(std::exchange(carried_, -1), event->modifiers() & Qt::ControlModifier);
     return;
   }
   if (down_ && carried_ < 0 && moved > least / 2) panning_ = true;

@@ -27,7 +27,7 @@ class GraphCanvas : public QWidget {
   void node_clicked(int node, bool extend);  // -1: the ground
   void node_opened(int node);
   void node_hovered(int node);
-  void node_dragged(int node);
+  void node_dragged(int node, bool control);
   void menu_wanted(int node, const QPoint& global);
   void cursor_info(const QString& text);
 

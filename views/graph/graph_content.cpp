@@ -8,6 +8,7 @@
 
 #include "core/graph/equal_blocks.h"
 #include "views/graph/op_level.h"
+#include "views/models/strategy_edits.h"
 #include "views/style/style.h"
 #include "views/style/text.h"
 
@@ -196,6 +197,24 @@ GraphLevel level_of(const GraphNode& node, const Grouping& grouping) {
   level.group = node.group;
   level.opened_ops = node.ops;
   level.ops = node.ops.empty() ? grouping.group(node.group).ops : node.ops;
+  return level;
+}
+
+GraphLevel level_in(GraphLevel level, const Grouping& before, const Grouping& now) {
+  level.groups = groups_with_ops_of(level.groups, before, now);
+  if (level.ops.empty()) return level;
+  std::map<GroupId, std::size_t> ops;
+  for (const OpId op : level.ops) ++ops[now.group_of(op)];
+  level.group =
+      std::ranges::max_element(ops, {}, [](const auto& entry) { return entry.second; })->first;
+  if (level.opened_ops.empty()) {
+    level.ops = now.group(level.group).ops;
+    level.name = text(now.group(level.group).name);
+    return level;
+  }
+  const auto elsewhere = [&](OpId op) { return now.group_of(op) != level.group; };
+  std::erase_if(level.ops, elsewhere);
+  std::erase_if(level.opened_ops, elsewhere);
   return level;
 }
 

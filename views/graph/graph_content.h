@@ -61,6 +61,8 @@ struct GraphLevel {
 };
 // What a node opens; a group opens into all its ops.
 GraphLevel level_of(const GraphNode& node, const Grouping& grouping);
+// The same in other groups of the same graph: of the group that most of its ops are in.
+GraphLevel level_in(GraphLevel level, const Grouping& before, const Grouping& now);
 // Its ops: of a group and a bundle all of them; of a boundary none.
 std::vector<OpId> ops_of(const GraphNode& node, const Grouping& grouping);
 

@@ -70,8 +70,8 @@ void GroupGraphView::update_actions() {
   inputs_action_->setChecked(trace_way_ == TraceWay::Inputs);
   outputs_action_->setChecked(trace_way_ == TraceWay::Outputs);
   path_action_->setChecked(path_shown_);
-  attention_action_->setEnabled(problem_ && (groups > 0 || selection.op()));
-  equal_action_->setEnabled(problem_ && (groups > 0 || !picked_.empty()));
+  attention_action_->setEnabled(problem_ && groups > 0);
+  equal_action_->setEnabled(problem_ && groups > 0);
   merge_action_->setEnabled(problem_ && groups > 1);
   split_action_->setEnabled(problem_ && groups == 1);
   split_at_action_->setEnabled(problem_ && selection.op().has_value());
@@ -81,7 +81,7 @@ void GroupGraphView::update_actions() {
   up_action_->setEnabled(!levels_.empty());
 }
 
-// Of a level of groups, they are selected; scopes, which no other view knows, are marked as found.
+// Groups, or the ops of scopes.
 void GroupGraphView::select_equal_blocks() {
   GraphScene& scene = canvas_->scene();
   std::set<int> blocks;
@@ -90,17 +90,17 @@ void GroupGraphView::select_equal_blocks() {
       blocks.insert(scene.content.nodes[n].block);
   }
   std::vector<GroupId> groups = session_.selection().groups();
+  std::vector<OpId> ops = session_.selection().ops();
   std::size_t count = 0;
   for (std::size_t n = 0; n < scene.content.nodes.size(); ++n) {
     const GraphNode& node = scene.content.nodes[n];
     if (!blocks.contains(node.block)) continue;
     ++count;
-    if (node.is_group()) groups.push_back(node.group);
-    if (!node.ops.empty()) scene.found[n] = 1;
+    if (node.group.valid() && !node.boundary) groups.push_back(node.group);
+    std::ranges::copy(node.ops, std::back_inserter(ops));
   }
   bar_->set_hint(count > 1 ? tr("%1 equal blocks").arg(count) : tr("There is no equal block"));
-  canvas_->update();
-  session_.selection().select_groups(std::move(groups));
+  session_.selection().select_ops(std::move(ops), std::move(groups));
 }
 
 void GroupGraphView::merge_selected() {
@@ -124,32 +124,8 @@ void GroupGraphView::split_at_selected() {
           [op = *op](const Regrouping& from) { return split_at(from, op); });
 }
 
-// On the worker, since grouping a large graph takes a while; one undoable edit, unless the strategy
-// became another one meanwhile.
-void GroupGraphView::regroup(const QString& label,
-                             std::function<Strategy(const Regrouping&)> change) {
-  const Snapshot& shown = session_.snapshot();
-  if (!shown.problem || problem_ != shown.problem) return;
-  worker_.post([this, label, change = std::move(change), problem = shown.problem,
-                opened = shown.opened, strategy = shown.strategy, times = op_times_]() mutable {
-    QString error;
-    Strategy wanted;
-    try {
-      times = op_times_of(*problem, std::move(times));
-      wanted = change({*problem, *opened, strategy, *times});
-    } catch (const std::exception& thrown) {
-      error = QString::fromUtf8(thrown.what());
-    }
-    QMetaObject::invokeMethod(
-        this,
-        [this, label, error, problem, strategy = std::move(strategy), wanted = std::move(wanted)] {
-          if (!error.isEmpty()) return bar_->set_hint(error);
-          if (problem != problem_ || strategy != session_.snapshot().strategy)
-            return bar_->set_hint(tr("The strategy changed meanwhile: do it again"));
-          session_.edit(wanted, label);
-        },
-        Qt::QueuedConnection);
-  });
+void GroupGraphView::regroup(const QString& label, StrategyChange change) {
+  if (problem_ == session_.snapshot().problem) session_.edit_later(std::move(change), label);
 }
 
 // What can be done with the groups under the cursor: where they run, and how.

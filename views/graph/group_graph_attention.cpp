@@ -17,18 +17,17 @@ bool has_gdp(const PluginRegistry& plugins) {
 
 }  // namespace
 
-// The selected op, the scope that was clicked (while its group is selected), or all ops of the selected
-// groups. What is selected may be of the model before.
+// The selected ops, or all ops of the selected groups. What is selected may be of the model before.
 GroupGraphView::Chosen GroupGraphView::chosen() const {
   Chosen result;
   if (!problem_) return result;
   const Selection& selection = session_.selection();
   const Graph& graph = *problem_->graph;
   const Grouping& grouping = *problem_->grouping;
-  if (selection.op() && selection.op()->index() < graph.op_count())
-    return {{*selection.op()}, text(graph.op(*selection.op()).name).right(kLongestName)};
-  if (!picked_.empty() && selection.contains(grouping.group_of(picked_.front())))
-    return {picked_, tr("%1 ops").arg(picked_.size())};
+  const std::vector<OpId>& ops = selection.ops();
+  if (!ops.empty() && ops.back().index() < graph.op_count())
+    return {ops, ops.size() == 1 ? text(graph.op(ops[0]).name).right(kLongestName)
+                                 : tr("%1 ops").arg(ops.size())};
   std::vector<GroupId> groups = selection.groups();
   std::erase_if(groups, [&](GroupId group) { return group.index() >= grouping.size(); });
   for (const GroupId group : groups) {

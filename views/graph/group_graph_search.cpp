@@ -72,7 +72,7 @@ void GroupGraphView::read_found() {
     canvas_->reveal(first);
 }
 
-// Selects all groups that were found; once they are, goes from one node to the next.
+// Selects all ops that were found; once they are, goes from one node to the next.
 void GroupGraphView::show_found() {
   if (is_searching()) {
     select_when_found_ = true;
@@ -88,8 +88,11 @@ void GroupGraphView::show_found() {
     if (scene.found[n] != 0) hits.push_back(static_cast<int>(n));
   }
   if (found_groups_.empty()) return;
-  if (session_.selection().groups() != found_groups_ || session_.selection().op()) {
-    session_.selection().select_groups(found_groups_);
+  std::vector<OpId> ops;
+  for (std::size_t i = 0; i < found_ops_.size(); ++i)
+    if (found_ops_[i] != 0) ops.emplace_back(i);
+  if (session_.selection().ops() != ops) {
+    session_.selection().select_ops(std::move(ops), found_groups_);
     shown_hit_ = 0;
   } else {
     ++shown_hit_;

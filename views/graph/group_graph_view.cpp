@@ -3,7 +3,6 @@
 #include <QKeyEvent>
 #include <QVBoxLayout>
 
-#include "views/drag/drag_start.h"
 #include "views/style/style.h"
 #include "views/style/text.h"
 
@@ -68,26 +67,30 @@ void GroupGraphView::problem_changed() {
   const auto before = problem_;
   problem_ = session_.snapshot().problem;
   if (problem_ == before && problem_) return read_placement();
-  // Other names alone: what is open stays so.
-  if (before && problem_ && before->graph == problem_->graph && before->cost == problem_->cost &&
-      before->cluster == problem_->cluster &&
-      before->grouping->digest() == problem_->grouping->digest()) {
-    for (GraphLevel& level : levels_) {
-      if (level.group.valid() && level.opened_ops.empty())
-        level.name = text(problem_->grouping->group(level.group).name);
-    }
-    ++search_job_;
-    searching_ = false;
-    std::vector<GraphLevel> open;
-    for (const OpenedPart& part : parts_) open.push_back(part.level);
-    open.insert(open.end(), reopened_.begin(), reopened_.end());
-    load_level();
-    reopened_ = std::move(open);
-    if (!bar_->query().isEmpty()) query_changed(bar_->query());
-    return;
+  // Other groups, or names, alone: what is open stays so.
+  const bool same_ops = before && problem_ && before->graph == problem_->graph &&
+                        before->cost == problem_->cost && before->cluster == problem_->cluster;
+  const bool same_groups = same_ops && before->grouping->digest() == problem_->grouping->digest();
+  std::vector<GraphLevel> open;
+  for (const OpenedPart& part : parts_) open.push_back(part.level);
+  open.insert(open.end(), reopened_.begin(), reopened_.end());
+  for (auto* levels : {&levels_, &open}) {
+    if (!same_ops) levels->clear();
+    for (GraphLevel& level : *levels)
+      level = level_in(std::move(level), *before->grouping, *problem_->grouping);
   }
-  op_times_.reset();
-  levels_.clear();
+  ++search_job_;  // what is under way is about another problem
+  searching_ = false;
+  if (!same_groups) forget_drawn(same_ops);
+  if (!problem_) return;
+  load_level();
+  reopened_ = std::move(open);
+  if (!bar_->query().isEmpty()) query_changed(bar_->query());
+}
+
+// Nothing of it holds any more.
+void GroupGraphView::forget_drawn(bool same_ops) {
+  if (!same_ops) op_times_.reset();
   came_from_.reset();
   found_ops_.clear();
   found_groups_.clear();
@@ -96,13 +99,9 @@ void GroupGraphView::problem_changed() {
   canvas_->set_empty_text(
       problem_ ? tr("Reading %1 ops…").arg(problem_->graph->op_count())
                : tr("The model's op groups appear here.\nOpen a model and a cluster (Ctrl+O)."));
-  ++content_job_, ++search_job_;  // what is under way is about another problem
-  searching_ = false;
+  ++content_job_;
   pending_ = false;
   show_content({});
-  if (!problem_) return;
-  load_level();
-  if (!bar_->query().isEmpty()) query_changed(bar_->query());
 }
 
 void GroupGraphView::open_group(GroupId group) {
@@ -165,10 +164,9 @@ void GroupGraphView::show_content(GraphContent content) {
   scene.edge_on_path.clear();
   scene.traced.clear();
   scene.hovered = -1;
-  picked_.clear();
   if (const auto from = std::exchange(came_from_, {}); from && from->group.valid()) {
-    if (!levels_.empty() && !levels_.back().ops.empty()) picked_ = from->ops;
-    session_.selection().select_groups({from->group});
+    const bool scope = !levels_.empty() && !levels_.back().ops.empty();
+    session_.selection().select_ops(scope ? from->ops : std::vector<OpId>(), {from->group});
   }
   scene.selected.assign(scene.content.nodes.size(), 0);
   read_found();
@@ -209,82 +207,11 @@ void GroupGraphView::layout_done(const GraphLayout& plain, const QString& hint) 
   open_again();
 }
 
-bool GroupGraphView::is_selected(const GraphNode& node) const {
-  const Selection& selection = session_.selection();
-  const GroupId opened = levels_.empty() ? GroupId() : levels_.back().group;
-  if (node.frame && (selection.op() || picked_ != node.ops)) return false;
-  if (node.op.valid()) return selection.op() == node.op;
-  if (!node.ops.empty()) {
-    if (selection.op()) return std::ranges::binary_search(node.ops, *selection.op());
-    return node.ops == picked_ && selection.contains(node.group);
-  }
-  if (!node.groups.empty())
-    return std::ranges::any_of(node.groups, [&](GroupId g) { return selection.contains(g); });
-  return node.group.valid() && node.group != opened && selection.contains(node.group);
-}
-
-void GroupGraphView::read_selection() {
-  GraphScene& scene = canvas_->scene();
-  scene.selected.assign(scene.content.nodes.size(), 0);
-  int first = -1;
-  for (std::size_t n = 0; n < scene.content.nodes.size(); ++n) {
-    scene.selected[n] = is_selected(scene.content.nodes[n]) ? 1 : 0;
-    if (scene.selected[n] != 0 && first < 0) first = static_cast<int>(n);
-  }
-  if (first >= 0 && !canvas_->underMouse()) canvas_->reveal(first);
-  read_trace();
-  if (overlay() == Overlay::Attention) read_placement();
-  update_actions();
-  canvas_->update();
-}
-
-void GroupGraphView::clicked(int node, bool extend) {
-  if (node < 0) {
-    picked_.clear();
-    if (!extend) session_.selection().clear();
-    return read_selection();
-  }
-  const GraphNode& hit = canvas_->scene().content.nodes[static_cast<std::size_t>(node)];
-  picked_ = hit.ops;
-  if (hit.op.valid()) {
-    session_.selection().select_op(hit.op, hit.group);
-  } else if (!hit.groups.empty()) {
-    session_.selection().select_groups(hit.groups);
-  } else if (!hit.ops.empty()) {
-    session_.selection().select_groups({hit.group});
-    read_selection();  // the group may have been selected already, and the scope was not
-  } else if (hit.group.valid()) {
-    session_.selection().select_group(hit.group, extend);
-  }
-}
-
 void GroupGraphView::open_node(const GraphNode& node) {
   if (!problem_ || !node.can_open()) return;
   if (node.frame) return close_in_place(node);
   if (node.boundary) return open_group(node.group);
   open_level(level_of(node, *problem_->grouping));
-}
-
-void GroupGraphView::hovered(int node) {
-  std::optional<GroupId> group;
-  if (node >= 0) {
-    const GraphNode& hit = canvas_->scene().content.nodes[static_cast<std::size_t>(node)];
-    if (hit.group.valid()) group = hit.group;
-  }
-  session_.selection().hover_group(group);
-}
-
-// All that is selected, or else the node's group: placed are groups, not their ops.
-void GroupGraphView::drag(int node) {
-  if (!problem_ || problem_ != session_.snapshot().problem) return;
-  if (static_cast<std::size_t>(node) >= canvas_->scene().content.nodes.size()) return;
-  const GraphNode& hit = canvas_->scene().content.nodes[static_cast<std::size_t>(node)];
-  std::vector<GroupId> groups = hit.groups;
-  if (hit.group.valid()) groups = {hit.group};
-  const std::vector<GroupId>& selected = session_.selection().groups();
-  const bool among = std::ranges::any_of(
-      groups, [&](GroupId g) { return std::ranges::find(selected, g) != selected.end(); });
-  drag_groups(*canvas_, among ? selected : groups, *problem_);
 }
 
 void GroupGraphView::keyPressEvent(QKeyEvent* event) {

@@ -17,8 +17,8 @@
 #include "views/graph/graph_figures.h"
 #include "views/graph/graph_legend.h"
 #include "views/graph/in_place.h"
-#include "views/graph/regroup.h"
 #include "views/graph/trace.h"
+#include "views/models/carried.h"
 #include "views/models/session.h"
 
 namespace strato {
@@ -63,17 +63,22 @@ class GroupGraphView : public QWidget {
  private:
   // group_graph_view.cpp: levels and layout
   void problem_changed();
+  void forget_drawn(bool same_ops);
   void open_level(GraphLevel level);
   void load_level();
   void show_content(GraphContent content);
   void layout_done(const GraphLayout& layout, const QString& hint);
+  void open_node(const GraphNode& node);
+  void update_path();
+
+  // group_graph_select.cpp: what is selected, and carried away
   void read_selection();
   bool is_selected(const GraphNode& node) const;
   void clicked(int node, bool extend);
-  void open_node(const GraphNode& node);
+  void extend_by(const GraphNode& node);
   void hovered(int node);
-  void drag(int node);
-  void update_path();
+  void drag(int node, bool whole_groups);
+  Carried carried_by(const GraphNode& node, bool whole_groups) const;
 
   // group_graph_in_place.cpp
   void open_in_place(const GraphNode& node);
@@ -122,7 +127,7 @@ class GroupGraphView : public QWidget {
   void update_actions();
   void show_menu(int node, const QPoint& global);
   void add_places(QMenu& menu, GroupId group);
-  void regroup(const QString& label, std::function<Strategy(const Regrouping&)> change);
+  void regroup(const QString& label, StrategyChange change);
 
   Session& session_;
   GraphCanvas* canvas_;
@@ -132,7 +137,6 @@ class GroupGraphView : public QWidget {
   std::shared_ptr<const Problem> problem_;
   OpTimes op_times_;  // made with the first level
   std::vector<GraphLevel> levels_;
-  std::vector<OpId> picked_;  // the scope that was clicked
   std::optional<GraphLevel> came_from_;
   std::uint64_t content_job_ = 0;
   DrawnGraph base_;                // without what is opened in place

@@ -138,6 +138,7 @@ void GroupPage::build_ops(QVBoxLayout* layout) {
   op_table_->setShowGrid(false);
   op_table_->setFrameShape(QFrame::NoFrame);
   op_table_->setSelectionBehavior(QAbstractItemView::SelectRows);
+  op_table_->setDragDropMode(QAbstractItemView::DragOnly);
   op_table_->setMinimumHeight(9 * fontMetrics().height());
   op_table_->horizontalHeader()->setSectionResizeMode(QHeaderView::Interactive);
   op_table_->horizontalHeader()->setHighlightSections(false);
@@ -150,10 +151,13 @@ void GroupPage::build_ops(QVBoxLayout* layout) {
   op_table_->setColumnWidth(OpTableModel::Time, 9 * digit);
   op_table_->setTextElideMode(Qt::ElideLeft);  // names differ at their ends
   layout->addWidget(op_table_, 1);
-  connect(op_table_, &QTableView::clicked, this, [this](const QModelIndex& index) {
-    const auto& groups = session_.selection().groups();
+  connect(op_table_, &QTableView::clicked, this, [this] {
+    const std::vector<GroupId> groups = session_.selection().groups();
     if (groups.size() != 1) return;
-    session_.selection().select_op(OpId(index.data(OpTableModel::OpRole).toUInt()), groups[0]);
+    std::vector<OpId> ops;
+    for (const QModelIndex& row : op_table_->selectionModel()->selectedRows())
+      ops.emplace_back(row.data(OpTableModel::OpRole).toUInt());
+    session_.selection().select_ops(std::move(ops), groups);
   });
 }
 
@@ -194,10 +198,7 @@ void GroupPage::refresh() {
   ops_->show(groups.size() == 1 ? groups[0] : GroupId());
   op_table_->setVisible(groups.size() == 1);
   ops_heading_->setVisible(groups.size() == 1);
-  if (const auto op = session_.selection().op(); op && groups.size() == 1) {
-    const QModelIndex row = sorted_ops_->mapFromSource(ops_->index(ops_->row_of(*op), 0));
-    if (row.isValid()) op_table_->selectRow(row.row());
-  }
+  if (groups.size() == 1) show_ops();
   const bool has_variables = variables_->model().rowCount() > 0;
   variables_heading_->setVisible(has_variables);
   variables_->setVisible(has_variables);
@@ -205,6 +206,18 @@ void GroupPage::refresh() {
   show_decision();
   show_constraints();
   show_figures();
+}
+
+void GroupPage::show_ops() {
+  const std::vector<OpId>& ops = session_.selection().ops();
+  QItemSelection rows;
+  for (const OpId op : ops) {
+    const QModelIndex row = sorted_ops_->mapFromSource(ops_->index(ops_->row_of(op), 0));
+    if (row.isValid()) rows.select(row, row);
+  }
+  op_table_->selectionModel()->select(
+      rows, QItemSelectionModel::ClearAndSelect | QItemSelectionModel::Rows);
+  if (ops.size() == 1 && !rows.isEmpty()) op_table_->scrollTo(rows.indexes().first());
 }
 
 // What searches keep to, of the groups selected.

@@ -38,6 +38,7 @@ class GroupPage : public QWidget {
   void rebuild_boxes();  // one check box per device group of the cluster
   void show_decision();
   void show_figures();
+  void show_ops();
   void show_constraints();
   void foretell(QWidget* choice, std::function<Strategy()> edit);
   void toggle(DeviceGroupId group, bool used);

@@ -88,11 +88,24 @@ QString EditEffect::text(const Cluster& cluster) const {
 struct NearSimulator::State {
   std::shared_ptr<const Problem> problem;
   Simulation simulation;
-  std::unique_ptr<DeltaEvaluator> delta;
+  // Of the problem's groups, and of those that other strategies had last.
+  std::unique_ptr<DeltaEvaluator> own, other;
+  Digest others;
+
+  DeltaEvaluator& evaluator(const std::shared_ptr<const Grouping>& grouping) {
+    const bool is_own = !grouping || grouping->digest() == problem->grouping->digest();
+    std::unique_ptr<DeltaEvaluator>& evaluator = is_own ? own : other;
+    if (!evaluator || !(is_own || grouping->digest() == others)) {
+      evaluator = std::make_unique<DeltaEvaluator>(
+          problem->graph, is_own ? problem->grouping : grouping, problem->cluster, problem->cost);
+      if (!is_own) others = grouping->digest();
+    }
+    return *evaluator;
+  }
 };
 
 NearSimulator::NearSimulator(std::shared_ptr<const Problem> problem, const Simulation& simulation)
-    : state_(std::make_unique<State>(State{std::move(problem), simulation, nullptr})) {}
+    : state_(std::make_unique<State>(State{std::move(problem), simulation, {}, {}, {}})) {}
 
 NearSimulator::~NearSimulator() = default;
 
@@ -103,16 +116,10 @@ bool NearSimulator::is_for(const std::shared_ptr<const Problem>& problem,
 
 StepUse NearSimulator::use(const Strategy& strategy) {
   const Problem& problem = *state_->problem;
-  const bool own = strategy.grouping == nullptr ||
-                   strategy.grouping->digest() == problem.grouping->digest();
-  if (state_->simulation != Simulation{} || !own ||
-      strategy.groups.size() != problem.grouping->size())
+  const std::size_t groups = problem_for(problem, strategy).grouping->size();
+  if (state_->simulation != Simulation{} || strategy.groups.size() != groups)
     return use_of(*simulate_as(problem, strategy, state_->simulation).timeline);
-  if (!state_->delta) {
-    state_->delta = std::make_unique<DeltaEvaluator>(problem.graph, problem.grouping,
-                                                     problem.cluster, problem.cost);
-  }
-  return use_from(state_->delta->evaluate(strategy));
+  return use_from(state_->evaluator(strategy.grouping).evaluate(strategy));
 }
 
 // What is shown is simulated once, and all that is asked about it next to it.
@@ -120,6 +127,8 @@ struct EditPreview::Bench {
   std::unique_ptr<NearSimulator> simulator;
   Strategy shown;
   StepUse before;
+  std::shared_ptr<const Problem> timed;
+  std::vector<Nanos> op_times;  // of that
 
   EditEffect effect(const std::shared_ptr<const Problem>& problem, const Simulation& simulation,
                     const Strategy& now, const Strategy& wanted) {
@@ -130,6 +139,13 @@ struct EditPreview::Bench {
       shown = now;
     }
     return effect_of(wanted, before, simulator->use(wanted));
+  }
+
+  const std::vector<Nanos>& times(const std::shared_ptr<const Problem>& problem) {
+    if (timed != problem)
+      op_times = mean_op_times(*problem->graph, *problem->cluster, *problem->cost);
+    timed = problem;
+    return op_times;
   }
 };
 
@@ -151,24 +167,38 @@ EditPreview::~EditPreview() {
 }
 
 void EditPreview::ask(const Strategy& strategy) {
-  const Snapshot& snapshot = session_.snapshot();
-  if (!snapshot.problem || strategy == snapshot.strategy) return forget();
+  if (!session_.snapshot().problem || strategy == session_.snapshot().strategy) return forget();
   if ((waiting_ || effect_) && asked_ == strategy) return;
   asked_ = strategy;
+  post([strategy](const Regrouping&) { return strategy; });
+}
+
+void EditPreview::ask(StrategyChange change) {
+  if (!session_.snapshot().problem) return forget();
+  asked_.reset();
+  post(std::move(change));
+}
+
+void EditPreview::post(StrategyChange change) {
+  const Snapshot& snapshot = session_.snapshot();
   *latest_ = ++job_;
   effect_.reset();
   error_.clear();
-  waiting_ = true;
-  worker_.post([this, job = job_, strategy, problem = snapshot.problem, now = snapshot.strategy,
-                latest = latest_, simulation = session_.simulation(), bench = bench_,
+  asks_ = waiting_ = true;
+  worker_.post([this, job = job_, change = std::move(change), problem = snapshot.problem,
+                opened = snapshot.opened, now = snapshot.strategy, latest = latest_,
+                simulation = session_.simulation(), bench = bench_,
                 bound = session_.bound_constraints()] {
     if (*latest != job) return;
     std::optional<EditEffect> effect;
     QString error;
     try {
-      effect = bench->effect(problem, simulation, now, strategy);
-      effect->breaks_constraints =
-          bound && bound->violated(strategy).size() > bound->violated(now).size();
+      const Strategy wanted = change({*problem, *opened, now, bench->times(problem)});
+      if (*latest == job && wanted != now) {
+        effect = bench->effect(problem, simulation, now, wanted);
+        effect->breaks_constraints =
+            bound && bound->violated(wanted).size() > bound->violated(now).size();
+      }
     } catch (const std::exception& thrown) {
       *bench = {};
       error = QString::fromUtf8(thrown.what());
@@ -189,8 +219,8 @@ void EditPreview::take(std::uint64_t job, std::optional<EditEffect> effect, cons
 
 void EditPreview::forget() {
   *latest_ = ++job_;
-  const bool had = waiting_ || effect_ || !error_.isEmpty();
-  waiting_ = false;
+  const bool had = asks_;
+  asks_ = waiting_ = false;
   effect_.reset();
   error_.clear();
   if (had) emit changed();

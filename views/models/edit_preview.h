@@ -62,10 +62,15 @@ class EditPreview : public QObject {
 
   // The answer comes with changed(); at once when it is known already.
   void ask(const Strategy& strategy);
+  // What is made of the strategy shown, on the thread, too; asked as often as this is called.
+  void ask(StrategyChange change);
   void forget();  // nothing is asked any more
+  bool asks() const { return asks_; }  // until it is forgotten
   bool waits() const { return waiting_; }
   const std::optional<EditEffect>& effect() const { return effect_; }  // of the latest question
-  const QString& error() const { return error_; }  // why there is none; empty: it is on its way
+  const QString& error() const { return error_; }                      // why there is none
+  // It is as it would be.
+  bool changes_nothing() const { return asks_ && !waiting_ && !effect_ && error_.isEmpty(); }
   QString text() const;  // of the answer, or "…" while it is on its way; empty: nothing was asked
 
  signals:
@@ -73,12 +78,13 @@ class EditPreview : public QObject {
 
  private:
   struct Bench;  // the worker's
+  void post(StrategyChange change);
   void take(std::uint64_t job, std::optional<EditEffect> effect, const QString& error);
 
   Session& session_;
   std::uint64_t job_ = 0;
-  bool waiting_ = false;
-  Strategy asked_;
+  bool asks_ = false, waiting_ = false;
+  std::optional<Strategy> asked_;  // none: a change
   std::optional<EditEffect> effect_;
   QString error_;
   std::shared_ptr<std::atomic<std::uint64_t>> latest_;  // what the worker need not do any more

@@ -49,6 +49,19 @@ int OpTableModel::columnCount(const QModelIndex& parent) const {
   return parent.isValid() ? 0 : static_cast<int>(kColumns);
 }
 
+Qt::ItemFlags OpTableModel::flags(const QModelIndex& index) const {
+  return QAbstractTableModel::flags(index) |
+         (index.isValid() ? Qt::ItemIsDragEnabled : Qt::NoItemFlags);
+}
+
+QMimeData* OpTableModel::mimeData(const QModelIndexList& indexes) const {
+  if (!problem_ || problem_ != session_.snapshot().problem) return nullptr;
+  std::vector<OpId> ops;
+  for (const QModelIndex& index : indexes)
+    ops.push_back(ops_[static_cast<std::size_t>(index.row())]);
+  return drag_of(carried_ops(ops, *problem_), *problem_);
+}
+
 QVariant OpTableModel::data(const QModelIndex& index, int role) const {
   if (!index.isValid() || index.row() >= rowCount()) return {};
   const OpId id = ops_[static_cast<std::size_t>(index.row())];

@@ -1,8 +1,10 @@
-// The ops of one op group, with the time that each took in the outcome shown.
+// The ops of one op group, with the time that each took in the outcome shown. Rows are dragged as
+// ops.
 #pragma once
 
 #include <QAbstractTableModel>
 
+#include "views/models/carried.h"
 #include "views/models/session.h"
 
 namespace strato {
@@ -20,6 +22,10 @@ class OpTableModel : public QAbstractTableModel {
   int columnCount(const QModelIndex& parent = {}) const override;
   QVariant data(const QModelIndex& index, int role = Qt::DisplayRole) const override;
   QVariant headerData(int section, Qt::Orientation orientation, int role) const override;
+  Qt::ItemFlags flags(const QModelIndex& index) const override;
+  QStringList mimeTypes() const override { return {drag_type()}; }
+  QMimeData* mimeData(const QModelIndexList& indexes) const override;
+  Qt::DropActions supportedDragActions() const override { return Qt::MoveAction; }
   int row_of(OpId op) const;  // -1 when it is not here
 
  private:

@@ -2,7 +2,7 @@
 
 #include <set>
 
-#include "views/models/group_drag.h"
+#include "views/models/drop_place.h"
 #include "views/style/style.h"
 #include "views/style/text.h"
 
@@ -269,26 +269,27 @@ Qt::ItemFlags PlacementModel::flags(const QModelIndex& index) const {
   return flags;
 }
 
-QStringList PlacementModel::mimeTypes() const { return {group_drag_type()}; }
+QStringList PlacementModel::mimeTypes() const { return {drag_type()}; }
 
 QMimeData* PlacementModel::mimeData(const QModelIndexList& indexes) const {
   if (!problem()) return nullptr;
   std::set<GroupId> groups;
   for (const QModelIndex& index : indexes) groups.insert(group_at(index.row()));
-  return drag_of({groups.begin(), groups.end()}, *problem());
+  return drag_of({{groups.begin(), groups.end()}, {}}, *problem());
 }
 
 bool PlacementModel::canDropMimeData(const QMimeData* data, Qt::DropAction, int, int,
                                      const QModelIndex& parent) const {
   return data && problem() && parent.isValid() && device_group_at(parent.column()).valid() &&
-         !dragged_groups(*data, *problem()).empty();
+         !dragged(*data, *problem()).is_empty();
 }
 
 // False: the rows that were dragged stay where they are, whatever the action is called.
 bool PlacementModel::dropMimeData(const QMimeData* data, Qt::DropAction action, int row, int column,
                                   const QModelIndex& parent) {
   if (!canDropMimeData(data, action, row, column, parent)) return false;
-  drop_on(session_, dragged_groups(*data, *problem()), device_group_at(parent.column()));
+  drop_on(session_, dragged(*data, *problem()),
+          place_of(*problem()->cluster, device_group_at(parent.column())));
   return false;
 }
 

@@ -2,10 +2,18 @@
 
 #include <algorithm>
 
+#include "views/models/ascending.h"
+
 namespace strato {
 
 bool Selection::contains(GroupId group) const {
   return std::binary_search(groups_.begin(), groups_.end(), group);
+}
+
+bool Selection::contains(OpId op) const { return std::ranges::binary_search(ops_, op); }
+
+std::optional<OpId> Selection::op() const {
+  return ops_.size() == 1 ? std::optional(ops_[0]) : std::nullopt;
 }
 
 void Selection::select_group(GroupId group, bool extend) {
@@ -21,11 +29,10 @@ void Selection::select_group(GroupId group, bool extend) {
 }
 
 void Selection::select_groups(std::vector<GroupId> groups) {
-  std::sort(groups.begin(), groups.end());
-  groups.erase(std::unique(groups.begin(), groups.end()), groups.end());
-  if (groups == groups_ && !op_ && !task_ && !device_ && !link_) return;
+  groups = ascending(std::move(groups));
+  if (groups == groups_ && ops_.empty() && !task_ && !device_ && !link_) return;
   groups_ = std::move(groups);
-  op_.reset();
+  ops_.clear();
   task_.reset();
   device_.reset();
   link_.reset();
@@ -35,7 +42,8 @@ void Selection::select_groups(std::vector<GroupId> groups) {
 void Selection::select_task(TaskId task, OpId op, GroupId group) {
   if (task_ == task) return;
   if (group.valid()) groups_ = {group};
-  op_ = op.valid() ? std::optional(op) : std::nullopt;
+  ops_.clear();
+  if (op.valid()) ops_ = {op};
   task_ = task;
   device_.reset();
   link_.reset();
@@ -43,9 +51,16 @@ void Selection::select_task(TaskId task, OpId op, GroupId group) {
 }
 
 void Selection::select_op(OpId op, GroupId group) {
-  if (op_ == op && !task_) return;
-  if (group.valid()) groups_ = {group};
-  op_ = op;
+  select_ops({op}, group.valid() ? std::vector{group} : groups_);
+}
+
+void Selection::select_ops(std::vector<OpId> ops, std::vector<GroupId> groups) {
+  ops = ascending(std::move(ops));
+  groups = ascending(std::move(groups));
+  if (ops.empty()) return select_groups(std::move(groups));
+  if (ops == ops_ && groups == groups_ && !task_) return;
+  groups_ = std::move(groups);
+  ops_ = std::move(ops);
   task_.reset();
   device_.reset();
   link_.reset();
@@ -55,7 +70,7 @@ void Selection::select_op(OpId op, GroupId group) {
 void Selection::select_device(DeviceId device) {
   if (device_ == device) return;
   groups_.clear();
-  op_.reset();
+  ops_.clear();
   task_.reset();
   link_.reset();
   device_ = device;
@@ -65,7 +80,7 @@ void Selection::select_device(DeviceId device) {
 void Selection::select_link(LinkId link) {
   if (link_ == link) return;
   groups_.clear();
-  op_.reset();
+  ops_.clear();
   task_.reset();
   device_.reset();
   link_ = link;
@@ -104,9 +119,9 @@ void Selection::drop_task() {
 void Selection::clear() {
   hover_group({});
   select_range({});
-  if (groups_.empty() && !op_ && !task_ && !device_ && !link_) return;
+  if (groups_.empty() && ops_.empty() && !task_ && !device_ && !link_) return;
   groups_.clear();
-  op_.reset();
+  ops_.clear();
   task_.reset();
   device_.reset();
   link_.reset();

@@ -24,7 +24,10 @@ class Selection : public QObject {
 
   const std::vector<GroupId>& groups() const { return groups_; }  // ascending
   bool contains(GroupId group) const;
-  std::optional<OpId> op() const { return op_; }
+  // Single ops of those groups, ascending; empty: the groups as wholes, or nothing.
+  const std::vector<OpId>& ops() const { return ops_; }
+  bool contains(OpId op) const;
+  std::optional<OpId> op() const;                       // the only one of ops()
   std::optional<TaskId> task() const { return task_; }  // of the outcome shown
   std::optional<DeviceId> device() const { return device_; }
   std::optional<LinkId> link() const { return link_; }
@@ -36,6 +39,8 @@ class Selection : public QObject {
   void select_groups(std::vector<GroupId> groups);
   void select_task(TaskId task, OpId op, GroupId group);
   void select_op(OpId op, GroupId group);
+  void select_ops(std::vector<OpId> ops,
+                  std::vector<GroupId> groups);  // `groups`: that they are in
   void select_device(DeviceId device);
   void select_link(LinkId link);
   void select_range(std::optional<TimeRange> range);
@@ -53,7 +58,7 @@ class Selection : public QObject {
 
  private:
   std::vector<GroupId> groups_;
-  std::optional<OpId> op_;
+  std::vector<OpId> ops_;
   std::optional<TaskId> task_;
   std::optional<DeviceId> device_;
   std::optional<LinkId> link_;

@@ -51,7 +51,8 @@ Session::~Session() {
   state_->explain_stop.request_stop();
   if (state_->search_thread.joinable()) state_->search_thread.join();
   // Their jobs use all of the state, also each other's worker.
-  for (Worker* worker : {&state_->load, &state_->explain, &state_->simulate}) worker->end();
+  for (Worker* worker : {&state_->edit, &state_->load, &state_->explain, &state_->simulate})
+    worker->end();
   state_.reset();  // the recorder writes what is left
 }
 

@@ -21,6 +21,7 @@
 #include "core/store/workspace.h"
 #include "core/store/workspace_lists.h"
 #include "core/strategy/strategy_file.h"
+#include "views/models/regroup.h"
 #include "views/models/selection.h"
 #include "views/models/simulation.h"
 #include "views/models/steering.h"
@@ -177,6 +178,10 @@ class Session : public QObject {
   // ------------------------------------------------------------------------------------------
   // Replaces decisions; one undoable step. Re-lowers and re-simulates in the background at once.
   void edit(const Strategy& strategy, const QString& label);
+  // The same of what `change` makes of the strategy shown, on a thread of its own: other groups
+  // take a while on large graphs. `message` says why where there is nothing to do, and where
+  // something else is shown by then: nothing is done.
+  void edit_later(StrategyChange change, const QString& label);
   void decide(const std::vector<GroupId>& groups, const Decision& decision, const QString& label);
   void show_found(const Strategy& strategy,
                   const QString& label);  // e.g. from the search tree; undoable too

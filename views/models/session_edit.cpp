@@ -10,6 +10,7 @@
 #include "core/search/baselines.h"
 #include "core/strategy/plan_file.h"
 #include "core/strategy/variable_check.h"
+#include "views/models/ascending.h"
 #include "views/models/session.h"
 #include "views/models/session_state.h"
 #include "views/models/strategy_edits.h"
@@ -106,6 +107,32 @@ void Session::edit(const Strategy& wanted, const QString& label) {
   record(strategy, label, parent, Origin::Edit);
 }
 
+void Session::edit_later(StrategyChange change, const QString& label) {
+  if (!snapshot_.problem) return;
+  begin_busy(tr("Regrouping"));
+  state_->edit.post([this, label, change = std::move(change), problem = snapshot_.problem,
+                     opened = snapshot_.opened, strategy = snapshot_.strategy] {
+    QString refusal;
+    Strategy wanted;
+    try {
+      const auto times = mean_op_times(*problem->graph, *problem->cluster, *problem->cost);
+      wanted = change({*problem, *opened, strategy, times});
+    } catch (const std::exception& thrown) {
+      refusal = QString::fromUtf8(thrown.what());
+    }
+    post([this, label, refusal, problem, strategy, wanted = std::move(wanted)] {
+      end_busy();
+      if (!refusal.isEmpty()) {
+        emit message(refusal);
+      } else if (problem != snapshot_.problem || strategy != snapshot_.strategy) {
+        emit message(tr("The strategy changed meanwhile: do it again"));
+      } else {
+        edit(wanted, label);
+      }
+    });
+  });
+}
+
 void Session::decide(const std::vector<GroupId>& groups, const Decision& decision,
                      const QString& label) {
   edit(with_decision(snapshot_.strategy, groups, decision), label);
@@ -134,9 +161,11 @@ void Session::take_groups() {
   const Problem wanted = problem_for(*snapshot_.opened, snapshot_.strategy);
   const std::shared_ptr<const Grouping> before = snapshot_.problem->grouping;
   if (*wanted.grouping == *before) return;
-  selection_.regroup(selection_.op()
-                         ? std::vector{wanted.grouping->group_of(*selection_.op())}
-                         : groups_with_ops_of(selection_.groups(), *before, *wanted.grouping));
+  std::vector<GroupId> groups;
+  for (const OpId op : selection_.ops()) groups.push_back(wanted.grouping->group_of(op));
+  selection_.regroup(groups.empty()
+                         ? groups_with_ops_of(selection_.groups(), *before, *wanted.grouping)
+                         : ascending(std::move(groups)));
   const bool own = !(*wanted.grouping == *snapshot_.opened->grouping);
   snapshot_.problem = own ? std::make_shared<const Problem>(wanted) : snapshot_.opened;
   emit problem_changed();

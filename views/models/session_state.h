@@ -174,6 +174,7 @@ struct Session::State {
   Loader loader;
   Worker simulate{Worker::OnExit::DropQueued};
   Worker explain{Worker::OnExit::DropQueued};
+  Worker edit{Worker::OnExit::DropQueued};
   Worker load{Worker::OnExit::DropQueued};
   std::thread search_thread;
 };

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "views/models/ascending.h"
+
 namespace strato {
 namespace {
 
@@ -111,9 +113,7 @@ std::vector<DeviceGroupId> device_groups_of(const Decision& decision, const Clus
   for (const DeviceShare& share : decision.devices) {
     groups.push_back(cluster.device(share.device).group);
   }
-  std::sort(groups.begin(), groups.end());
-  groups.erase(std::unique(groups.begin(), groups.end()), groups.end());
-  return groups;
+  return ascending(std::move(groups));
 }
 
 Strategy with_device_group(const Strategy& strategy, std::span<const GroupId> groups,
@@ -201,9 +201,7 @@ std::vector<GroupId> groups_with_ops_of(std::span<const GroupId> groups, const G
     if (group.index() >= from.size()) continue;
     for (const OpId op : from.group(group).ops) result.push_back(to.group_of(op));
   }
-  std::sort(result.begin(), result.end());
-  result.erase(std::unique(result.begin(), result.end()), result.end());
-  return result;
+  return ascending(std::move(result));
 }
 
 QString names_of(std::span<const GroupId> groups, const Grouping& grouping) {

@@ -7,7 +7,7 @@
 #include <QTableView>
 #include <QToolTip>
 
-#include "views/models/group_drag.h"
+#include "views/models/drop_place.h"
 #include "views/models/strategy_edits.h"
 #include "views/style/text.h"
 
@@ -45,6 +45,7 @@ void PlacementPreview::look_at(const QModelIndex& index, bool hovered) {
   cell_ = index;
   hovered_ = hovered;
   what_.clear();
+  over_.reset();
   preview_.forget();
   if (index.isValid()) dwell_.start();
   emit changed();
@@ -71,18 +72,19 @@ void PlacementPreview::drag_over(const QDragMoveEvent& event) {
   const Snapshot& snapshot = session_.snapshot();
   const auto target = index.isValid() ? find_(index) : std::nullopt;
   if (!target || !snapshot.problem) return look_at({}, false);
-  const std::vector<GroupId> groups = dragged_groups(*event.mimeData(), *snapshot.problem);
-  if (groups.empty()) return;
-  const Cluster& cluster = *snapshot.problem->cluster;
+  const Carried carried = dragged(*event.mimeData(), *snapshot.problem);
+  if (carried.is_empty()) return;
+  const DropPlace place = place_of(*snapshot.problem->cluster, target->device_group);
   cell_ = QPersistentModelIndex();
   dwell_.stop();
-  what_ = tr("Only on %1").arg(
-      strato::text(cluster.groups()[target->device_group].name));
-  preview_.ask(with_only_device_group(snapshot.strategy, groups, cluster, target->device_group));
+  const bool same = over_ == std::pair(carried, place) && preview_.asks();
+  what_ = tr("%1 on %2").arg(names_of(carried, *snapshot.problem), place.name);
+  over_ = {carried, place};
+  if (!same) preview_.ask(onto(carried, place.devices));
 }
 
 QString PlacementPreview::text() const {
-  const QString effect = preview_.text();
+  const QString effect = preview_.changes_nothing() ? tr("as it is") : preview_.text();
   return what_.isEmpty() || effect.isEmpty() ? QString()
                                              : QStringLiteral("%1: %2").arg(what_, effect);
 }

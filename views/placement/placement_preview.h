@@ -7,6 +7,7 @@
 #include <QTimer>
 #include <functional>
 
+#include "views/models/drop_place.h"
 #include "views/models/edit_preview.h"
 #include "views/models/placement_model.h"
 
@@ -52,6 +53,7 @@ class PlacementPreview : public QObject {
   QPersistentModelIndex cell_;
   bool hovered_ = false;  // by the mouse
   QString what_;
+  std::optional<std::pair<Carried, DropPlace>> over_;  // what is dragged, and where it is
 };
 
 }  // namespace strato

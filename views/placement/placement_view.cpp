@@ -11,7 +11,7 @@
 #include <QVBoxLayout>
 #include <algorithm>
 
-#include "views/models/group_drag.h"
+#include "views/models/drop_place.h"
 #include "views/placement/constraint_menu.h"
 #include "views/placement/placement_delegate.h"
 #include "views/placement/placement_header.h"
@@ -265,7 +265,10 @@ void PlacementView::edit_shares(bool proportional) {
   }
 }
 
-void PlacementView::use_only(DeviceGroupId group) { drop_on(session_, selected_groups(), group); }
+void PlacementView::use_only(DeviceGroupId group) {
+  if (const auto& problem = session_.snapshot().problem)
+    drop_on(session_, {selected_groups(), {}}, place_of(*problem->cluster, group));
+}
 
 void PlacementView::context_menu(const QPoint& position) {
   const QModelIndex index = table_->indexAt(position);

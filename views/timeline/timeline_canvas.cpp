@@ -29,9 +29,9 @@ TimelineCanvas::TimelineCanvas(Session& session, QWidget* parent)
   words_->installEventFilter(this);
   words_->hide();
   connect(words_, &QLineEdit::textChanged, this, &TimelineCanvas::filter_rows);
-  drop_ = new GroupDrop(session, *viewport(),
-                        [this](const QPoint& at, Qt::KeyboardModifiers) { return place_at(at); });
-  connect(drop_, &GroupDrop::changed, this, &TimelineCanvas::drop_changed);
+  drop_ = new DeviceDrop(session, *viewport(),
+                         [this](const QPoint& at, Qt::KeyboardModifiers) { return place_at(at); });
+  connect(drop_, &DeviceDrop::changed, this, &TimelineCanvas::drop_changed);
   connect(&order_, &OrderEditor::changed, this, &TimelineCanvas::tell_order);
   update_palette();
   connect(&session.selection(), &Selection::changed, this, &TimelineCanvas::read_selection);
@@ -209,9 +209,11 @@ void TimelineCanvas::read_selection() {
   if (same_graph() && !selection.groups().empty()) {
     const Program& program = *rows_->timeline->program;
     const Grouping& grouping = *problem->grouping;
+    const bool several = selection.ops().size() > 1;  // of one op the group is marked with it
     scene_.selected = mark_slices(*rows_, [&](TaskId id) {
       const OpId op = program.tasks[id].op;
-      return op.valid() && selection.contains(grouping.group_of(op));
+      if (!op.valid()) return false;
+      return several ? selection.contains(op) : selection.contains(grouping.group_of(op));
     });
   }
   viewport()->update();

@@ -5,7 +5,7 @@
 #include <QAbstractScrollArea>
 #include <memory>
 
-#include "views/drag/group_drop.h"
+#include "views/drag/device_drop.h"
 #include "views/models/session.h"
 #include "views/timeline/order_editor.h"
 #include "views/timeline/range_totals.h"
@@ -57,7 +57,7 @@ class TimelineCanvas : public QAbstractScrollArea {
   int whole_height() const { return scene_.top() + scene_.layout.height; }  // px, of all rows
 
   // --- slices that are dragged, and the keys for that (timeline_drag.cpp)
-  GroupDrop& drop() { return *drop_; }
+  DeviceDrop& drop() { return *drop_; }
   OrderEditor& order() { return order_; }
   // The chosen slice runs before the one that is before it on its device, or after the next.
   void run_earlier() { run_beside(-1); }
@@ -139,13 +139,13 @@ class TimelineCanvas : public QAbstractScrollArea {
   bool same_graph() const;  // as the session's
   bool same_cluster() const;  // or the session has none
   bool is_shown() const;  // it is the timeline of the session's outcome
-  std::vector<GroupId> groups_of(TaskId task) const;
+  Carried carried_by(TaskId task, bool whole_group) const;
   bool is_own_row(std::size_t row) const;
   bool is_own_device(DeviceId device) const;
   std::optional<DropPlace> place_at(const QPoint& at) const;
   std::optional<OrderWish> wish_at(const QPoint& at) const;
   bool can_carry(TaskId task) const;
-  void carry_slice();
+  void carry_slice(bool whole_group);
   bool order_event(QEvent& event);
   void forget_wish();
   void drop_changed();
@@ -165,7 +165,7 @@ class TimelineCanvas : public QAbstractScrollArea {
   Nanos least_whole_;
   std::optional<TaskId> own_task_;  // chosen here, of a timeline that is not the session's
   bool other_ = false;
-  GroupDrop* drop_;
+  DeviceDrop* drop_;
   OrderEditor order_;
   DragNote order_note_;
   std::optional<TaskId> carried_;  // a slice that is dragged out of this timeline now

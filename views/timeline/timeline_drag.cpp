@@ -23,18 +23,21 @@ bool TimelineCanvas::is_shown() const {
   return !other_ && rows_ && outcome && outcome->timeline == rows_->timeline && same_graph();
 }
 
-// All that is selected when the slice's group is among it.
-std::vector<GroupId> TimelineCanvas::groups_of(TaskId task) const {
+// Its op, or all ops that are selected when that is among them; or the group that it is in.
+Carried TimelineCanvas::carried_by(TaskId task, bool whole_group) const {
   const OpId op = rows_->timeline->program->tasks[task].op;
   if (!op.valid() || !same_graph()) return {};
-  const GroupId group = session_.snapshot().problem->grouping->group_of(op);
-  if (session_.selection().contains(group)) return session_.selection().groups();
-  return {group};
+  const Problem& problem = *session_.snapshot().problem;
+  const Selection& selection = session_.selection();
+  if (whole_group) return {{problem.grouping->group_of(op)}, {}};
+  return carried_ops(selection.contains(op) ? selection.ops() : std::vector{op}, problem);
 }
 
 // Only what is chosen already: a drag of anything else selects a range of time.
 bool TimelineCanvas::can_carry(TaskId task) const {
-  return scene_.task == task && !groups_of(task).empty();
+  const OpId op = rows_->timeline->program->tasks[task].op;
+  const bool chosen = scene_.task == task || (!scene_.task && session_.selection().contains(op));
+  return chosen && op.valid() && same_graph();
 }
 
 // The row that the carried slice comes from: there it changes its place in the order, or nothing.
@@ -98,17 +101,18 @@ std::optional<OrderWish> TimelineCanvas::wish_at(const QPoint& at) const {
 }
 
 // The drag has an event loop of its own: all may be another after it.
-void TimelineCanvas::carry_slice() {
+void TimelineCanvas::carry_slice(bool whole_group) {
   drag_ = Drag::None;
-  if (!scene_.task || !session_.snapshot().problem) return;
-  const std::vector<GroupId> groups = groups_of(*scene_.task);
+  const auto task = rows_ ? task_at(pressed_at_) : std::nullopt;
+  if (!task || !can_carry(*task)) return;
+  const Carried carried = carried_by(*task, whole_group);
   const auto problem = session_.snapshot().problem;
   const QPointer<TimelineCanvas> alive(this);
-  carried_ = scene_.task;
+  carried_ = task;
   const auto from = hit(pressed_at_);
   carried_from_ = from ? rows_->rows[from->row].device : DeviceId();
   order_at_ = kNowhere;
-  drag_groups(*viewport(), groups, *problem);
+  carry(*viewport(), carried, *problem);
   if (!alive) return;
   carried_.reset();
   order_note_.forget();
@@ -121,7 +125,7 @@ bool TimelineCanvas::order_event(QEvent& event) {
   if (event.type() != QEvent::DragMove && event.type() != QEvent::Drop) return false;
   auto& drop = static_cast<QDropEvent&>(event);
   order_at_ = drop.position().toPoint();
-  const auto wish = drop.mimeData()->hasFormat(group_drag_type()) ? wish_at(order_at_) : std::nullopt;
+  const auto wish = drop.mimeData()->hasFormat(drag_type()) ? wish_at(order_at_) : std::nullopt;
   if (!wish) {
     order_.forget();
     return false;

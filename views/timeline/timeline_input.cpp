@@ -205,7 +205,7 @@ void TimelineCanvas::mouseMoveEvent(QMouseEvent* event) {
     drag_ = Drag::Range;
   }
   if (drag_ == Drag::Slice && (at - pressed_at_).manhattanLength() > QApplication::startDragDistance())
-    return carry_slice();
+    return carry_slice(event->modifiers() & Qt::ControlModifier);
   switch (drag_) {
     case Drag::Range: {
       const double to = std::clamp(scene_.mapping.time(at.x()), 0.0, whole());

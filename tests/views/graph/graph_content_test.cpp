@@ -14,7 +14,6 @@
 #include "views/graph/dot_process.h"
 #include "views/graph/graph_canvas.h"
 #include "views/graph/op_search.h"
-#include "views/graph/regroup.h"
 #include "views/graph/trace.h"
 
 namespace strato {
@@ -192,71 +191,32 @@ TEST(Trace, OfTheForwardPassKeepsToIt) {
   EXPECT_EQ(trace(*graph, {}, TraceWay::Inputs), std::vector<char>(graph->op_count(), 0));
 }
 
-class RegroupTest : public ::testing::Test {
- protected:
-  RegroupTest() {
-    for (std::size_t g = 0; g < problem_.grouping->size(); ++g)
-      strategy_.groups.push_back(decision_on_device(DeviceId(g % 4)));
-    times_.assign(problem_.graph->op_count(), Nanos(10));
-  }
-  Regrouping from() { return {shown_ ? *shown_ : problem_, problem_, strategy_, times_}; }
-  void take(const Strategy& strategy) {
-    strategy_ = strategy;
-    shown_ = std::make_unique<Problem>(problem_for(problem_, strategy));
-    ASSERT_EQ(strategy.groups.size(), shown_->grouping->size());
-    EXPECT_NO_THROW(validate(strategy, *shown_->grouping, *shown_->cluster));
-  }
-  const Decision& decision_of(OpId op) {
-    return *strategy_.groups[(shown_ ? *shown_ : problem_).grouping->group_of(op)];
-  }
-
-  const Problem problem_ = nested_chain(600, 6);
-  std::unique_ptr<Problem> shown_;
-  Strategy strategy_;
-  std::vector<Nanos> times_;
-};
-
-TEST_F(RegroupTest, MergedGroupsAreDecidedAsTheFirst) {
-  const auto& groups = *problem_.grouping;
-  const OpId in_second = groups.group(GroupId(1)).ops[0], in_fourth = groups.group(GroupId(3)).ops[0],
-             in_fifth = groups.group(GroupId(4)).ops[0];
-  const Decision second = decision_of(in_second), fifth = decision_of(in_fifth);
-  take(merged(from(), std::vector{GroupId(3), GroupId(1)}));
-  EXPECT_EQ(shown_->grouping->size(), 5u);
-  EXPECT_EQ(shown_->grouping->group_of(in_second), shown_->grouping->group_of(in_fourth));
-  EXPECT_EQ(decision_of(in_fourth), second);
-  EXPECT_EQ(decision_of(in_fifth), fifth);
-}
-
-TEST_F(RegroupTest, SplitAndMergedAgainItIsTheStrategyThatItWas) {
-  const Strategy before = strategy_;
-  const std::vector<OpId> ops = problem_.grouping->group(GroupId(2)).ops;
-  take(split_by_scopes(from(), GroupId(2)));
-  EXPECT_GT(shown_->grouping->size(), 6u);
-  std::set<GroupId> parts;
-  for (const OpId op : ops) parts.insert(shown_->grouping->group_of(op));
-  take(merged(from(), std::vector<GroupId>(parts.begin(), parts.end())));
-  EXPECT_EQ(strategy_, before);
-  EXPECT_EQ(strategy_.grouping, nullptr);
-}
-
-TEST_F(RegroupTest, SplitAtALayer) {
-  const std::vector<OpId> ops = problem_.grouping->group(GroupId(0)).ops;
-  const OpId at = ops[30];
-  take(split_at(from(), at));
-  EXPECT_EQ(shown_->grouping->size(), 7u);
-  for (const OpId op : ops)
-    EXPECT_EQ(shown_->grouping->group_of(op) == shown_->grouping->group_of(at), op >= at);
-}
-
-TEST_F(RegroupTest, WhatCannotBeDoneIsTold) {
-  EXPECT_THROW(merged(from(), std::vector{GroupId(0)}), InputError);
-  EXPECT_THROW(split_at(from(), problem_.grouping->group(GroupId(0)).ops[0]), InputError);
-  const Problem single = isolated_ops(2, 2);
-  Strategy strategy;
-  strategy.groups.assign(2, decision_on_device(DeviceId(0)));
-  const Regrouping one{single, single, strategy, times_};
-  EXPECT_THROW(split_by_scopes(one, GroupId(0)), InputError);
+TEST(LevelIn, FollowsMostOfItsOps) {
+  const Problem problem = nested_chain(600, 6);
+  const Grouping& before = *problem.grouping;
+  const std::vector<OpId> ops = before.group(GroupId(2)).ops;
+  std::vector<std::int32_t> numbers;
+  for (std::size_t i = 0; i < 600; ++i) numbers.push_back(before.group_of(OpId(i)).value());
+  for (std::size_t i = 0; i < 10; ++i) numbers[ops[i].index()] = 6;  // ten leave it
+  const Grouping now(*problem.graph, numbers, std::vector<Nanos>(600, Nanos(10)));
+  const GroupId rest = now.group_of(ops[10]), left = now.group_of(ops[0]);
+  const GraphLevel group = level_in(all_of_group(problem, 2), before, now);
+  EXPECT_EQ(group.group, rest);
+  EXPECT_EQ(group.ops, now.group(rest).ops);
+  EXPECT_EQ(group.name.toStdString(), now.group(rest).name);
+  GraphLevel scope = all_of_group(problem, 2);
+  scope.ops = scope.opened_ops = {ops.begin(), ops.begin() + 8};  // all of which left it
+  const GraphLevel followed = level_in(scope, before, now);
+  EXPECT_EQ(followed.group, left);
+  EXPECT_EQ(followed.ops, scope.ops);
+  EXPECT_EQ(followed.opened_ops, scope.ops);
+  scope.ops = scope.opened_ops = {ops.begin() + 4, ops.begin() + 20};
+  EXPECT_EQ(level_in(scope, before, now).ops,
+            (std::vector<OpId>{ops.begin() + 10, ops.begin() + 20}));
+  GraphLevel bundle;
+  bundle.groups = {GroupId(2)};
+  EXPECT_EQ(level_in(bundle, before, now).groups,
+            (std::vector{std::min(rest, left), std::max(rest, left)}));
 }
 
 }  // namespace

@@ -47,6 +47,30 @@ TEST(Selection, AnotherOutcomeForgetsTheTaskButNotTheOp) {
   EXPECT_EQ(selection.op(), OpId(4));
 }
 
+TEST(Selection, SeveralOpsAreNotOneOp) {
+  Selection selection;
+  QSignalSpy changed(&selection, &Selection::changed);
+  selection.select_ops({OpId(7), OpId(2), OpId(7)}, {GroupId(3), GroupId(1)});
+  selection.select_ops({OpId(2), OpId(7)}, {GroupId(1), GroupId(3)});
+  EXPECT_EQ(changed.count(), 1);
+  EXPECT_EQ(selection.ops(), (std::vector{OpId(2), OpId(7)}));
+  EXPECT_EQ(selection.groups(), (std::vector{GroupId(1), GroupId(3)}));
+  EXPECT_TRUE(selection.contains(OpId(7)));
+  EXPECT_FALSE(selection.contains(OpId(3)));
+  EXPECT_FALSE(selection.op());
+  selection.select_op(OpId(7), GroupId(3));
+  EXPECT_EQ(selection.op(), OpId(7));
+  EXPECT_EQ(selection.groups(), std::vector{GroupId(3)});
+  selection.select_ops({}, {GroupId(1)});  // the group as a whole
+  EXPECT_TRUE(selection.ops().empty());
+  EXPECT_EQ(selection.groups(), std::vector{GroupId(1)});
+  selection.select_ops({OpId(2)}, {GroupId(1)});
+  selection.select_device(DeviceId(0));
+  EXPECT_TRUE(selection.ops().empty());
+  EXPECT_TRUE(selection.groups().empty());
+  EXPECT_EQ(changed.count(), 5);
+}
+
 TEST(Selection, ClearForgetsAllAndSaysSoOnce) {
   Selection selection;
   selection.select_op(OpId(1), GroupId(0));

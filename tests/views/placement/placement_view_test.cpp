@@ -10,7 +10,7 @@
 
 #include "core/search/bound_constraints.h"
 #include "tests/views/models/fixture.h"
-#include "views/models/group_drag.h"
+#include "views/models/drop_place.h"
 #include "views/placement/constraint_menu.h"
 #include "views/placement/placement_preview.h"
 
@@ -187,7 +187,7 @@ TEST_F(PlacementByHand, GroupsAreDraggedOntoDevices) {
   open_lenet();
   PlacementModel& model = *view_.model();
   const std::unique_ptr<QMimeData> data(model.mimeData({model.index(0, 0), model.index(2, 0)}));
-  EXPECT_EQ(dragged_groups(*data, problem()), (std::vector{GroupId(0), GroupId(2)}));
+  EXPECT_EQ(dragged(*data, problem()), (Carried{{GroupId(0), GroupId(2)}, {}}));
   const int column = PlacementModel::FirstDeviceGroup + 1;
   EXPECT_FALSE(model.canDropMimeData(data.get(), Qt::MoveAction, -1, -1, model.index(0, 0)));
   EXPECT_TRUE(model.canDropMimeData(data.get(), Qt::MoveAction, -1, -1, model.index(4, column)));
@@ -199,7 +199,7 @@ TEST_F(PlacementByHand, GroupsAreDraggedOntoDevices) {
   QCoreApplication::sendEvent(table().viewport(), &move);
   ASSERT_TRUE(wait_until([&] { return told(); }));
   const EditEffect effect = *view_.preview().preview().effect();
-  EXPECT_TRUE(view_.preview().text().startsWith(QStringLiteral("Only on 1080ti-1:")));
+  EXPECT_TRUE(view_.preview().text().startsWith(QStringLiteral("2 groups on 1080ti-1:")));
   model.dropMimeData(data.get(), Qt::MoveAction, -1, -1, model.index(4, column));
   session_.settle();
   EXPECT_EQ(session_.snapshot().strategy, effect.strategy);
@@ -208,11 +208,11 @@ TEST_F(PlacementByHand, GroupsAreDraggedOntoDevices) {
   // Of other groups, damaged, or nothing at all.
   session_.regroup(3);
   session_.settle();
-  EXPECT_TRUE(dragged_groups(*data, problem()).empty());
+  EXPECT_TRUE(dragged(*data, problem()).is_empty());
   QMimeData other;
-  EXPECT_TRUE(dragged_groups(other, problem()).empty());
-  other.setData(group_drag_type(), QByteArray("\x00\x00\x01", 3));
-  EXPECT_TRUE(dragged_groups(other, problem()).empty());
+  EXPECT_TRUE(dragged(other, problem()).is_empty());
+  other.setData(drag_type(), QByteArray("\x00\x00\x01", 3));
+  EXPECT_TRUE(dragged(other, problem()).is_empty());
 }
 
 TEST_F(PlacementByHand, SearchesKeepToThem) {

@@ -1,16 +1,13 @@
 // Groups dropped on devices: what is told on the way, what is done, and what is not.
-#include "views/drag/group_drop.h"
+#include "views/drag/device_drop.h"
 
-#include <QDragEnterEvent>
 #include <QDragLeaveEvent>
-#include <QDragMoveEvent>
-#include <QDropEvent>
 #include <QLabel>
 #include <QLineEdit>
 #include <QListWidget>
 #include <QTest>
 
-#include "tests/views/models/fixture.h"
+#include "tests/views/drag/drag_events.h"
 #include "views/cluster/cluster_view.h"
 #include "views/drag/drag_start.h"
 #include "views/drag/move_dialog.h"
@@ -22,30 +19,10 @@
 namespace strato {
 namespace {
 
-class GroupsDropped : public SessionTest {
+class GroupsDropped : public DragTest {
  protected:
-  bool enter(QWidget& target, const QPoint& at, const QMimeData& data) {
-    QDragEnterEvent event(at, Qt::MoveAction, &data, Qt::LeftButton, Qt::NoModifier);
-    QCoreApplication::sendEvent(&target, &event);
-    return event.isAccepted();
-  }
-  bool move(QWidget& target, const QPoint& at, const QMimeData& data,
-            Qt::KeyboardModifiers keys = Qt::NoModifier) {
-    enter(target, at, data);  // Qt sends moves and drops only to what has accepted this
-    QDragMoveEvent event(at, Qt::MoveAction, &data, Qt::LeftButton, keys);
-    event.ignore();
-    QCoreApplication::sendEvent(&target, &event);
-    return event.isAccepted();
-  }
-  bool drop(QWidget& target, const QPoint& at, const QMimeData& data) {
-    enter(target, at, data);
-    QDropEvent event(at, Qt::MoveAction, &data, Qt::LeftButton, Qt::NoModifier);
-    event.ignore();
-    QCoreApplication::sendEvent(&target, &event);
-    return event.isAccepted();
-  }
   std::unique_ptr<QMimeData> carried(std::vector<GroupId> groups) {
-    return std::unique_ptr<QMimeData>(drag_of(groups, problem()));
+    return std::unique_ptr<QMimeData>(drag_of({groups, {}}, problem()));
   }
   const Decision& decision(std::size_t group) {
     return *session_.snapshot().strategy.groups[GroupId(group)];
@@ -56,7 +33,7 @@ TEST_F(GroupsDropped, OnADeviceAfterItsEffectWasTold) {
   open_lenet();
   QWidget target;
   target.resize(300, 200);
-  GroupDrop end(session_, target, [&](const QPoint& at, Qt::KeyboardModifiers) {
+  DeviceDrop end(session_, target, [&](const QPoint& at, Qt::KeyboardModifiers) {
     return at.x() < 100 ? std::optional(place_of(*problem().cluster, DeviceId(1))) : std::nullopt;
   });
   target.show();
@@ -91,7 +68,7 @@ TEST_F(GroupsDropped, WhatIsNotOursOrNoLongerThereIsLeft) {
   open_lenet();
   QWidget target;
   target.resize(300, 200);
-  GroupDrop end(session_, target, [&](const QPoint&, Qt::KeyboardModifiers) {
+  DeviceDrop end(session_, target, [&](const QPoint&, Qt::KeyboardModifiers) {
     return std::optional(place_of(*problem().cluster, DeviceId(0)));
   });
   target.show();
@@ -99,7 +76,7 @@ TEST_F(GroupsDropped, WhatIsNotOursOrNoLongerThereIsLeft) {
   text.setText("conv1");
   EXPECT_FALSE(drop(target, {10, 10}, text));
   QMimeData damaged;
-  damaged.setData(group_drag_type(), "\x01");
+  damaged.setData(drag_type(), "\x01");
   EXPECT_FALSE(drop(target, {10, 10}, damaged));
   const auto data = carried({GroupId(1)});
   EXPECT_TRUE(move(target, {10, 10}, *data));
@@ -124,11 +101,12 @@ TEST_F(GroupsDropped, WhatIsNotOursOrNoLongerThereIsLeft) {
   session_.settle();
   EXPECT_EQ(session_.undo_stack().count(), 1);
   EXPECT_TRUE(move(target, {10, 10}, *own));
+  ASSERT_TRUE(wait_until([&] { return end.preview().changes_nothing(); }));
   EXPECT_TRUE(end.text().endsWith("as it is")) << end.text().toStdString();
   EXPECT_TRUE(drop(target, {10, 10}, *own));
   EXPECT_EQ(session_.undo_stack().count(), 1);
   Session empty;
-  GroupDrop nothing(empty, target, [](const QPoint&, Qt::KeyboardModifiers) {
+  DeviceDrop nothing(empty, target, [](const QPoint&, Qt::KeyboardModifiers) {
     return std::optional(DropPlace{"x", {DeviceId(0)}});
   });
   EXPECT_TRUE(nothing.text().isEmpty());
@@ -222,9 +200,10 @@ TEST_F(GroupsDropped, FromTheGraphToTheClusterByMouse) {
   const auto carry = [&](bool dropped, Qt::KeyboardModifiers keys = Qt::NoModifier) {
     carry_with([&](const QMimeData& data) {
       ++begun;
-      EXPECT_EQ(dragged_groups(data, problem()), std::vector{carried_group});
+      EXPECT_EQ(dragged(data, problem()), (Carried{{carried_group}, {}}));
       EXPECT_TRUE(move(port, device, data));
-      EXPECT_TRUE(wait_until([&] { return cluster.canvas().drop().preview().effect().has_value(); }));
+      EXPECT_TRUE(
+          wait_until([&] { return cluster.canvas().drop().preview().effect().has_value(); }));
       EXPECT_FALSE(cluster.grab().isNull());
       if (dropped) {
         drop(port, device, data);

@@ -1,13 +1,11 @@
-#include "views/drag/group_drop.h"
+#include "views/drag/device_drop.h"
 
 #include <QDropEvent>
 #include <QWidget>
 
-#include "views/models/strategy_edits.h"
-
 namespace strato {
 
-GroupDrop::GroupDrop(Session& session, QWidget& target, Find find)
+DeviceDrop::DeviceDrop(Session& session, QWidget& target, Find find)
     : QObject(&target),
       session_(session),
       target_(target),
@@ -16,73 +14,73 @@ GroupDrop::GroupDrop(Session& session, QWidget& target, Find find)
       note_(target) {
   target_.setAcceptDrops(true);
   target_.installEventFilter(this);
-  connect(&preview_, &EditPreview::changed, this, &GroupDrop::tell);
-  connect(&session_, &Session::problem_changed, this, &GroupDrop::forget);
+  connect(&preview_, &EditPreview::changed, this, &DeviceDrop::tell);
+  connect(&session_, &Session::problem_changed, this, &DeviceDrop::forget);
 }
 
-// False: these groups cannot be dropped there.
-bool GroupDrop::drag_over(QDropEvent& event) {
+// False: this cannot be dropped there.
+bool DeviceDrop::drag_over(QDropEvent& event) {
   const Snapshot& snapshot = session_.snapshot();
   const QPoint at = event.position().toPoint();
   const auto place = snapshot.problem ? find_(at, event.modifiers()) : std::nullopt;
-  auto groups = place ? dragged_groups(*event.mimeData(), *snapshot.problem)
-                      : std::vector<GroupId>();
-  if (groups.empty()) {
+  Carried carried = place ? dragged(*event.mimeData(), *snapshot.problem) : Carried();
+  if (carried.is_empty()) {
     forget();
     return false;
   }
-  const bool other = place != place_;
+  const bool other = place != place_, same = !other && carried == carried_ && preview_.asks();
   place_ = place;
-  groups_ = std::move(groups);
+  carried_ = std::move(carried);
   grouping_ = snapshot.problem->grouping;
   at_ = at;
   event.setDropAction(Qt::MoveAction);
   event.accept();
-  preview_.ask(with_only_devices(snapshot.strategy, groups_, place_->devices));
+  if (!same) preview_.ask(onto(carried_, place_->devices));
   if (other) emit changed();
   tell();
   return true;
 }
 
-void GroupDrop::forget() {
+void DeviceDrop::forget() {
   const bool had = place_.has_value();
   place_.reset();
-  groups_.clear();
+  carried_ = {};
   grouping_.reset();
   preview_.forget();
   note_.forget();
   if (had) emit changed();
 }
 
-QString GroupDrop::text() const {
+QString DeviceDrop::text() const {
   const auto& problem = session_.snapshot().problem;
   // What was asked may tell of a change of the problem before this hears of it.
   if (!place_ || !problem || problem->grouping != grouping_) return {};
-  const bool same = !preview_.waits() && !preview_.effect() && preview_.error().isEmpty();
   return tr("%1 on %2: %3")
-      .arg(names_of(groups_, *problem->grouping), place_->name,
-           same ? tr("as it is") : preview_.text());
+      .arg(names_of(carried_, *problem), place_->name,
+           preview_.changes_nothing() ? tr("as it is") : preview_.text());
 }
 
-void GroupDrop::tell() {
+void DeviceDrop::tell() {
   if (!place_) return;
   const QString words = text();
   if (words.isEmpty()) return note_.forget();
+  // Something else is shown, or selected, while it hovers.
+  if (!preview_.asks()) return preview_.ask(onto(carried_, place_->devices));
   const auto& effect = preview_.effect();
   note_.tell(words, at_, (effect && !effect->feasible) || !preview_.error().isEmpty());
 }
 
-bool GroupDrop::eventFilter(QObject*, QEvent* event) {
+bool DeviceDrop::eventFilter(QObject*, QEvent* event) {
   switch (event->type()) {
     case QEvent::DragEnter: {  // to be asked again, wherever it comes in
       auto& enter = static_cast<QDropEvent&>(*event);
-      const bool ours = enter.mimeData()->hasFormat(group_drag_type());
+      const bool ours = enter.mimeData()->hasFormat(drag_type());
       if (ours && !drag_over(enter)) enter.accept();
       return ours;
     }
     case QEvent::DragMove: {
       auto& move = static_cast<QDropEvent&>(*event);
-      if (!move.mimeData()->hasFormat(group_drag_type())) return false;
+      if (!move.mimeData()->hasFormat(drag_type())) return false;
       if (drag_over(move)) return true;
       move.ignore();
       return false;  // the view may have another use for it
@@ -94,9 +92,9 @@ bool GroupDrop::eventFilter(QObject*, QEvent* event) {
       auto& drop = static_cast<QDropEvent&>(*event);
       if (!drag_over(drop)) return false;
       const DropPlace place = *place_;
-      const std::vector<GroupId> groups = groups_;
+      const Carried carried = carried_;
       forget();
-      drop_on(session_, groups, place);
+      drop_on(session_, carried, place);
       return true;
     }
     default:

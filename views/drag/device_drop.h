@@ -1,5 +1,5 @@
-// The end of a drag of op groups in a view that shows devices: what the drop would do is simulated
-// while it hovers and told beside the cursor; the drop is one undoable edit.
+// The end of a drag of op groups and ops in a view that shows devices: what the drop would do is
+// simulated while it hovers and told beside the cursor; the drop is one undoable edit.
 #pragma once
 
 #include <QObject>
@@ -9,20 +9,20 @@
 #include <optional>
 
 #include "views/drag/drag_note.h"
+#include "views/models/drop_place.h"
 #include "views/models/edit_preview.h"
-#include "views/models/group_drag.h"
 
 class QDropEvent;
 
 namespace strato {
 
-class GroupDrop : public QObject {
+class DeviceDrop : public QObject {
   Q_OBJECT
  public:
   // What is at a point of the target; none: nothing can be dropped there.
   using Find = std::function<std::optional<DropPlace>(const QPoint&, Qt::KeyboardModifiers)>;
   // `target` takes drops from now on, and shows place() as it likes. It owns this.
-  GroupDrop(Session& session, QWidget& target, Find find);
+  DeviceDrop(Session& session, QWidget& target, Find find);
 
   const std::optional<DropPlace>& place() const { return place_; }  // under the drag
   EditPreview& preview() { return preview_; }
@@ -45,8 +45,8 @@ class GroupDrop : public QObject {
   EditPreview preview_;
   DragNote note_;
   std::optional<DropPlace> place_;
-  std::vector<GroupId> groups_;
-  std::shared_ptr<const Grouping> grouping_;  // that they are of
+  Carried carried_;
+  std::shared_ptr<const Grouping> grouping_;  // that it is of
   QPoint at_;
 };
 

@@ -1,4 +1,4 @@
-#include "views/graph/regroup.h"
+#include "views/models/regroup.h"
 
 #include <algorithm>
 
@@ -54,12 +54,12 @@ std::vector<GroupId> themselves(const Regrouping& from) {
   return groups;
 }
 
+}  // namespace
+
 OpId layer_of(const Graph& graph, OpId op) {
   const OpId forward = graph.op(op).forward;
   return forward.valid() ? forward : op;
 }
-
-}  // namespace
 
 Strategy merged(const Regrouping& from, std::span<const GroupId> groups) {
   if (groups.size() < 2) throw InputError("", "", "one group cannot be merged", "select several");
@@ -103,6 +103,21 @@ Strategy split_at(const Regrouping& from, OpId op) {
     throw InputError("", graph.op(op).name, "no layer of its group comes before it",
                      "select a later op");
   decided_by.push_back(group);
+  return with_groups(from, numbers, decided_by);
+}
+
+Strategy with_ops_apart(const Regrouping& from, std::span<const OpId> ops) {
+  std::vector<std::int32_t> numbers = numbers_of(from);
+  std::vector<GroupId> decided_by = themselves(from);
+  IdVector<GroupId, std::int32_t> apart(decided_by.size(), -1);
+  for (const OpId op : ops) {
+    const GroupId group = from.shown.grouping->group_of(op);
+    if (apart[group] < 0) {
+      apart[group] = static_cast<std::int32_t>(decided_by.size());
+      decided_by.push_back(group);
+    }
+    numbers[op.index()] = apart[group];
+  }
   return with_groups(from, numbers, decided_by);
 }
 
