@@ -91,6 +91,7 @@ constexpr ViewKey kGraphKeys[] = {
     {"Critical path", "C"},
     {"Select equal blocks", "E"},
     {"Other colours", "O, Shift+O"},
+    {"Another plan's graph beside", "B"},
     {"Merge groups, split a group", "Ctrl+G, Ctrl+Shift+G"},
     {"Split a group before the selected op", "Ctrl+Alt+G"}};
 constexpr ViewKey kPlacementKeys[] = {

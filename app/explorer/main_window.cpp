@@ -114,7 +114,9 @@ void MainWindow::build_views() {
     views_.push_back({tr(name), QString::fromUtf8(file), widget});
     tabs_->addTab(new ViewPage(widget), tr(name));
   };
-  add(QT_TR_NOOP("Graph"), "graph", new GroupGraphView(session_));
+  graph_ = new GroupGraphView(session_);
+  graph_->set_second_plan(*second_);
+  add(QT_TR_NOOP("Graph"), "graph", graph_);
   placement_ = new PlacementView(session_);
   add(QT_TR_NOOP("Placement"), "placement", placement_);
   add(QT_TR_NOOP("Cluster"), "cluster", new ClusterView(session_));
@@ -346,14 +348,15 @@ void MainWindow::search_perspective() {
 
 void MainWindow::compare_perspective() {
   for (const NamedView& view : views_) {
-    if (view.file == QStringLiteral("placement")) put_beside(view.widget, true);
+    if (view.file == QStringLiteral("graph")) put_beside(view.widget, true);
     if (view.file == QStringLiteral("compare")) show_view(view.widget);
   }
+  graph_->show_beside(true);
   workspace_dock_->hide();
   history_dock_->hide();
   queue_dock_->hide();
   inspector_dock_->hide();
-  beside_->setSizes({720, 520});
+  beside_->setSizes({480, 760});
   centre_->setSizes({420, 260});
 }
 

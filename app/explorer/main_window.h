@@ -25,6 +25,7 @@ namespace strato {
 
 class ChartsView;
 class DiscoverDialog;
+class GroupGraphView;
 class GuideWindow;
 class HeaderBar;
 struct ImportOptions;
@@ -132,6 +133,7 @@ class MainWindow : public QMainWindow {
   QTabWidget *tabs_, *side_tabs_;
   std::vector<NamedView> views_;  // those in tabs
   NamedView timeline_, inspector_;
+  GroupGraphView* graph_ = nullptr;
   PlacementView* placement_ = nullptr;
   TournamentView* tournament_ = nullptr;
   ChartsView* charts_ = nullptr;

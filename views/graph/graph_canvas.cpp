@@ -35,6 +35,7 @@ void GraphCanvas::show_layout(GraphLayout layout) {
   scene_.layout = std::move(layout);
   scene_.hovered = carried_ = -1;
   framed_ = false;
+  emit laid_out();
   frame();
   update();
 }
@@ -42,7 +43,27 @@ void GraphCanvas::show_layout(GraphLayout layout) {
 void GraphCanvas::change_layout(GraphLayout layout) {
   scene_.layout = std::move(layout);
   scene_.hovered = carried_ = -1;
+  emit laid_out();
   keep_in_view();
+}
+
+void GraphCanvas::share_view_of(GraphCanvas& leader) {
+  leader_ = &leader;
+  connect(&leader, &GraphCanvas::view_moved, this, [this, &leader] { take_view_of(leader); });
+  connect(this, &GraphCanvas::view_moved, &leader, [this, &leader] { leader.take_view_of(*this); });
+  take_view_of(leader);
+}
+
+void GraphCanvas::take_view_of(const GraphCanvas& other) {
+  scene_.scale = other.scene_.scale;
+  scene_.offset = other.scene_.offset;
+  update();
+}
+
+void GraphCanvas::echo(int node) {
+  if (node == scene_.echoed) return;
+  scene_.echoed = node;
+  update();
 }
 
 // All of it when that is legible, else the most expensive part (the first node) at a readable size.
@@ -63,6 +84,7 @@ void GraphCanvas::fit() {
   if (!scene_.is_laid_out()) return;
   scene_.scale = std::clamp(fit_scale(scene_.layout, QSizeF(size())), kSmallest, 1.0);
   scene_.offset = QRectF(rect()).center() - scene_.layout.bounds.center() * scene_.scale;
+  emit view_moved();
   update();
 }
 
@@ -91,6 +113,7 @@ void GraphCanvas::keep_in_view() {
   const double spare = map ? map->box.height() + 16 : 0;
   scene_.offset += QPointF(fix(drawn.left(), drawn.width(), width()),
                            fix(drawn.top(), drawn.height() + spare, height()));
+  emit view_moved();
   update();
 }
 
@@ -116,6 +139,7 @@ void GraphCanvas::paintEvent(QPaintEvent*) {
 }
 
 void GraphCanvas::resizeEvent(QResizeEvent* event) {
+  if (leader_) return take_view_of(*leader_);
   if (!framed_) return frame();
   const QSize old = event->oldSize();
   scene_.offset += QPointF(width() - old.width(), height() - old.height()) / 2;
@@ -136,7 +160,7 @@ void GraphCanvas::mousePressEvent(QMouseEvent* event) {
   const auto map = mini_map(scene_, size());
   on_map_ = map && map->box.contains(last_);
   const bool pans = event->button() != Qt::LeftButton || (event->modifiers() & Qt::ShiftModifier);
-  carried_ = on_map_ || pans ? -1 : scene_.node_at(last_);
+  carried_ = on_map_ || pans || !carries_ ? -1 : scene_.node_at(last_);
   if (on_map_) move_by_map(last_);
 }
 
@@ -284,7 +308,8 @@ void GraphCanvas::contextMenuEvent(QContextMenuEvent* event) {
 }
 
 QString GraphCanvas::tooltip_of(std::size_t node) const {
-  const QString& own = scene_.content.nodes[node].tooltip;
+  QString own = scene_.content.nodes[node].tooltip;
+  if (note_) own += note_(node);
   if (node >= scene_.values.size() || scene_.words.isEmpty() || scene_.content.nodes[node].boundary)
     return own;
   return own + QStringLiteral("<br>%1: %2").arg(

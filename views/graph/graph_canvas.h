@@ -1,8 +1,10 @@
-// Pan, zoom, hover and click over a drawn graph; tells what was clicked or dragged, and knows nothing
-// about sessions. A drag of the ground pans, with Shift or the middle button one of a node, too.
+// Pan, zoom, hover and click over a drawn graph; tells what was clicked or dragged, and knows
+// nothing about sessions. Two of them may share what part they show. A drag of the ground pans,
+// with Shift or the middle button one of a node, too.
 #pragma once
 
 #include <QWidget>
+#include <functional>
 
 #include "views/graph/graph_painter.h"
 
@@ -22,8 +24,18 @@ class GraphCanvas : public QWidget {
   void centre_on(int node);
   void reveal(int node);  // only moves when it is out of view
   QString tooltip_of(std::size_t node) const;  // with what its colour says, where that is a quantity
+  void set_note(std::function<QString(std::size_t)> note) {
+    note_ = std::move(note);
+  }  // of a tooltip
+
+  // From now on both show the same part: of the same layout, in the same size.
+  void share_view_of(GraphCanvas& leader);
+  void set_carries(bool carries) { carries_ = carries; }  // false: a drag of a node pans, too
+  void echo(int node);                                    // it is hovered in another one; -1: none
 
  signals:
+  void view_moved();                         // or zoomed
+  void laid_out();                           // another layout
   void node_clicked(int node, bool extend);  // -1: the ground
   void node_opened(int node);
   void node_hovered(int node);
@@ -49,12 +61,15 @@ class GraphCanvas : public QWidget {
   void keep_in_view();
   void move_by_map(const QPointF& at);
   int neighbour(int key) const;
+  void take_view_of(const GraphCanvas& other);
 
   GraphScene scene_;
   QString empty_text_;
   QPointF last_, pressed_;
   int carried_ = -1;  // the node that was pressed, until it is clear what that is
-  bool panning_ = false, on_map_ = false, down_ = false, framed_ = false;
+  std::function<QString(std::size_t)> note_;
+  const GraphCanvas* leader_ = nullptr;
+  bool carries_ = true, panning_ = false, on_map_ = false, down_ = false, framed_ = false;
 };
 
 }  // namespace strato

@@ -14,6 +14,8 @@ namespace {
 constexpr double kSmallestText = 9, kLargestText = 14;  // px on the screen
 constexpr double kPlainBelow = 12;                      // px: lower boxes are plain rectangles
 constexpr double kFaint = 0.3;                          // what is not traced
+constexpr double kAlike = 0.45;                         // what another plan decides alike
+constexpr double kLeastFlag = 5, kLargestFlag = 13;     // px: the corner of what it does not
 
 class Painter {
  public:
@@ -27,6 +29,7 @@ class Painter {
     muted_ = mixed(ink_, ground_, 0.4);
     text_px_ = std::clamp(12 * scene.scale, kSmallestText, kLargestText);
     for (const char s : scene.selected) any_selected_ |= s != 0;
+    for (const char m : scene.moved) any_moved_ |= m != 0;
   }
 
   void paint() {
@@ -109,7 +112,7 @@ class Painter {
   void paint_node(std::size_t n) {
     const QRectF box = scene_.to_view(scene_.layout.nodes[n]);
     if (!box.adjusted(-4, -4, 4, 4).intersects(view_)) return;
-    painter_.setOpacity(is_traced(static_cast<int>(n)) ? 1 : kFaint);
+    painter_.setOpacity(opacity(n));
     if (box.height() < kPlainBelow) {
       painter_.fillRect(box, ground_);
       paint_fill(n, box);
@@ -130,7 +133,32 @@ class Painter {
       painter_.drawPath(shape);
       paint_text(n, box);
     }
+    if (is_moved(n)) paint_flag(box);
     painter_.setOpacity(1);
+  }
+
+  bool is_moved(std::size_t n) const { return !scene_.moved.empty() && scene_.moved[n] != 0; }
+
+  // Categories only: a faint quantity would be another one. What is chosen or found is in full.
+  double opacity(std::size_t n) const {
+    if (!is_traced(static_cast<int>(n))) return kFaint;
+    const bool called = scene_.selected[n] != 0 || scene_.found[n] != 0 ||
+                        static_cast<int>(n) == scene_.hovered ||
+                        static_cast<int>(n) == scene_.echoed;
+    return any_moved_ && !is_moved(n) && !called && !is_quantity(scene_.overlay) ? kAlike : 1;
+  }
+
+  static double flag_side(const QRectF& box) {
+    return std::min({std::max(kLeastFlag, box.height() * 0.4), kLargestFlag, box.width()});
+  }
+
+  // A full corner, as of a page that is turned down: seen without colours, too.
+  void paint_flag(const QRectF& box) {
+    const double side = flag_side(box);
+    painter_.setPen(QPen(ground_, 1));
+    painter_.setBrush(ink_);
+    painter_.drawPolygon(QPolygonF(
+        {box.topRight() - QPointF(side, 0), box.topRight(), box.topRight() + QPointF(0, side)}));
   }
 
   // Of a node that was opened in place: a ground for its parts, and its name.
@@ -152,7 +180,8 @@ class Painter {
   QPen outline(std::size_t n) const {
     const GraphNode& node = scene_.content.nodes[n];
     if (scene_.selected[n] != 0) return QPen(style::selection(dark_), 3);
-    if (static_cast<int>(n) == scene_.hovered) return QPen(ink_, 1.5);
+    if (static_cast<int>(n) == scene_.hovered || static_cast<int>(n) == scene_.echoed)
+      return QPen(ink_, 1.5);
     if (scene_.found[n] != 0) return QPen(style::selection(dark_), 2, Qt::DotLine);
     if (!scene_.on_path.empty() && scene_.on_path[n] != 0) return QPen(style::critical(dark_), 2.5);
     const bool twin = is_twin(node);
@@ -220,6 +249,7 @@ class Painter {
     QFont font = scene_.font;
     font.setPixelSize(static_cast<int>(std::lround(text_px_)));
     const double band = fill ? 6 : 18;
+    const double flag = is_moved(n) ? flag_side(box) : 0;
     const QRectF inside =
         box.adjusted(band * std::min(1.0, scene_.scale), 1, -6 * std::min(1.0, scene_.scale), -3);
     const QString times =
@@ -227,7 +257,9 @@ class Painter {
     const bool two = inside.height() >= 2.1 * text_px_;
     QFont strong = font;
     strong.setWeight(QFont::DemiBold);
-    line(two ? QRectF(inside.topLeft(), QSizeF(inside.width(), inside.height() / 2)) : inside,
+    const QRectF beside_flag = inside.adjusted(0, 0, -flag, 0);
+    line(two ? QRectF(beside_flag.topLeft(), QSizeF(beside_flag.width(), inside.height() / 2))
+             : beside_flag,
          strong, ink, node.name, two ? times : QString());
     if (!two) return;
     font.setPixelSize(static_cast<int>(std::lround(std::max(kSmallestText, text_px_ * 0.86))));
@@ -255,7 +287,7 @@ class Painter {
   QPainter& painter_;
   const GraphScene& scene_;
   QRectF view_;
-  bool dark_, any_selected_ = false;
+  bool dark_, any_selected_ = false, any_moved_ = false;
   QColor ground_, ink_, muted_;
   double text_px_, most_ = 0;
 };
@@ -269,6 +301,14 @@ int GraphScene::node_at(const QPointF& view) const {
     if (layout.nodes[n].contains(at)) return static_cast<int>(n);
   }
   return -1;
+}
+
+void GraphScene::mark_values() {
+  if (!is_quantity(overlay)) return;
+  for (std::size_t n = 0; n < values.size(); ++n) {
+    const bool tells = !content.nodes[n].boundary && values[n] != 0;
+    marks[n] = tells ? overlay_value_text(overlay, values[n]) : QString();
+  }
 }
 
 void paint_graph(QPainter& painter, const GraphScene& scene, const QSize& size) {

@@ -19,12 +19,14 @@ struct GraphScene {
   std::vector<QString> marks;                         // per node: "AllReduce", or the overlay's value
   std::vector<char> selected, found;                  // per node
   std::vector<char> traced;                           // per node; empty: nothing is traced
+  std::vector<char> moved;  // per node: another plan decides otherwise; empty: there is none
   std::vector<char> on_path, edge_on_path;            // critical path; empty: not shown
   Overlay overlay = Overlay::Device;
   std::vector<double> values;  // of a quantity, per node; empty: not known yet
   double most_value = 0;       // the largest of them, or the farthest from 0
   QString words;               // what they are: "Attention of conv1"
   int hovered = -1;
+  int echoed = -1;  // hovered in another drawing of the same graph
   const Cluster* cluster = nullptr;
   double scale = 1;
   QPointF offset;  // of the layout's origin, in pixels of the view
@@ -38,6 +40,7 @@ struct GraphScene {
   QRectF to_view(const QRectF& r) const { return {to_view(r.topLeft()), r.size() * scale}; }
   QPointF to_layout(const QPointF& p) const { return (p - offset) / scale; }
   int node_at(const QPointF& view) const;  // -1: none
+  void mark_values();                      // where the overlay is a quantity: marks are its values
 };
 
 void paint_graph(QPainter& painter, const GraphScene& scene, const QSize& size);

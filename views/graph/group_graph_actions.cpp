@@ -53,6 +53,10 @@ void GroupGraphView::make_actions() {
   move_action_ = add(tr("Move Selection to Device…"), {},
                      [this] { move_selection(session_, *this); });
   menu.addSeparator();
+  beside_action_ =
+      add(tr("Another Plan's Graph Beside"), Qt::Key_B, [this] { show_beside(!beside_shown_); });
+  beside_action_->setCheckable(true);
+  beside_action_->setEnabled(false);  // until there is a second plan
   add(tr("Next Colours"), Qt::Key_O, [this] { next_overlay(1); });
   add(tr("Previous Colours"), QKeySequence(QStringLiteral("Shift+O")), [this] { next_overlay(-1); });
   up_action_ = add_action(tr("Up"), {}, [this] { go_up(); });

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <utility>
 
 #include "views/graph/group_graph_view.h"
 #include "views/style/style.h"
@@ -93,8 +92,9 @@ void GroupGraphView::read_placement() {
     if (const auto& decision = strategy.groups[node.group])
       scene.marks[n] = QString::fromUtf8(label_of(decision->mode).data());
   }
-  read_overlay();
+  read_moved();
   read_path();
+  read_overlay();
   canvas_->update();
 }
 
@@ -102,6 +102,7 @@ void GroupGraphView::read_placement() {
 void GroupGraphView::read_figures() {
   GraphScene& scene = canvas_->scene();
   const Snapshot& shown = session_.snapshot();
+  if (scene.overlay == Overlay::AgainstPlan) return read_against_plan();
   const bool since_edit = scene.overlay == Overlay::SinceEdit;
   const auto before = since_edit ? shown.before : shown.baseline;
   const auto now = figures();
@@ -127,12 +128,11 @@ void GroupGraphView::read_overlay() {
     else
       read_attention();
     scene.most_value = 0;
-    for (const double value : scene.values)
-      scene.most_value = std::max(scene.most_value, std::abs(value));
-    for (std::size_t n = 0; n < scene.values.size(); ++n) {
-      const bool tells = !scene.content.nodes[n].boundary && scene.values[n] != 0;
-      scene.marks[n] = tells ? overlay_value_text(scene.overlay, scene.values[n]) : QString();
-    }
+    second_values_ = second_values();
+    for (const auto* values : {&scene.values, &second_values_})
+      for (const double value : *values)
+        scene.most_value = std::max(scene.most_value, std::abs(value));
+    scene.mark_values();
   }
   const bool unknown = is_quantity(scene.overlay) && scene.values.empty();
   legend_ = unknown ? Legend{}
@@ -141,6 +141,7 @@ void GroupGraphView::read_overlay() {
   if (scene.overlay == Overlay::Attention) legend_.title = scene.words;
   if (scene.content.nodes.empty()) legend_ = {};
   legend_line_->show_legend(legend_);
+  show_second();
 }
 
 void GroupGraphView::read_path() {
@@ -150,27 +151,9 @@ void GroupGraphView::read_path() {
     if (!path_shown_) scene.on_path.clear(), scene.edge_on_path.clear();
     return;
   }
-  std::vector<int> node_of(problem_->graph->op_count(), -1);
-  for (std::size_t n = 0; n < scene.content.nodes.size(); ++n) {
-    for (const OpId op : ops_of(scene.content.nodes[n], *problem_->grouping))
-      node_of[op.index()] = static_cast<int>(n);
-  }
-  scene.on_path.assign(scene.content.nodes.size(), 0);
-  scene.edge_on_path.assign(scene.content.edges.size(), 0);
-  std::vector<std::pair<int, int>> steps;
-  int last = -1;
-  for (const OpId op : known->path) {
-    const int node = node_of[op.index()];
-    if (node >= 0) scene.on_path[static_cast<std::size_t>(node)] = 1;
-    if (node >= 0 && last >= 0 && node != last) steps.emplace_back(std::minmax(node, last));
-    last = node;
-  }
-  std::ranges::sort(steps);
-  for (std::size_t e = 0; e < scene.content.edges.size(); ++e) {
-    const GraphEdge& edge = scene.content.edges[e];
-    const std::pair<int, int> ends = std::minmax(edge.from, edge.to);
-    scene.edge_on_path[e] = std::ranges::binary_search(steps, ends) ? 1 : 0;
-  }
+  PathMarks marks = path_marks(scene.content, *problem_, known->path);
+  scene.on_path = std::move(marks.nodes);
+  scene.edge_on_path = std::move(marks.edges);
 }
 
 void GroupGraphView::read_trace() {
@@ -191,6 +174,7 @@ void GroupGraphView::set_overlay(Overlay overlay) {
   hint_is_overlays_ = false;
   bar_->set_overlay(overlay);
   bar_->set_hint(scene.content.note);
+  want_other_plan();
   read_placement();
 }
 

@@ -56,8 +56,10 @@ void GroupGraphView::search() {
 void GroupGraphView::read_found() {
   GraphScene& scene = canvas_->scene();
   scene.found.assign(scene.content.nodes.size(), 0);
-  canvas_->update();
-  if (found_ops_.empty() || !problem_) return bar_->set_found({});
+  if (found_ops_.empty() || !problem_) {
+    marks_changed();
+    return bar_->set_found({});
+  }
   int first = -1;
   for (std::size_t n = 0; n < scene.content.nodes.size(); ++n) {
     const auto ops = ops_of(scene.content.nodes[n], *problem_->grouping);
@@ -65,6 +67,7 @@ void GroupGraphView::read_found() {
     scene.found[n] = 1;
     if (first < 0) first = static_cast<int>(n);
   }
+  marks_changed();
   const auto ops = std::ranges::count(found_ops_, 1);
   bar_->set_found(ops == 0 ? tr("nothing found")
                            : tr("%1 ops in %2 groups").arg(ops).arg(found_groups_.size()));

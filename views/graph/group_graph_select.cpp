@@ -4,6 +4,7 @@
 
 #include "views/drag/drag_start.h"
 #include "views/graph/group_graph_view.h"
+#include "views/graph/second_graph.h"
 
 namespace strato {
 
@@ -30,11 +31,12 @@ void GroupGraphView::read_selection() {
     scene.selected[n] = is_selected(scene.content.nodes[n]) ? 1 : 0;
     if (scene.selected[n] != 0 && first < 0) first = static_cast<int>(n);
   }
-  if (first >= 0 && !canvas_->underMouse()) canvas_->reveal(first);
+  const bool pointed = canvas_->underMouse() || (second_ && second_->canvas().underMouse());
+  if (first >= 0 && !pointed) canvas_->reveal(first);
   read_trace();
   if (overlay() == Overlay::Attention) read_placement();
   update_actions();
-  canvas_->update();
+  marks_changed();
 }
 
 void GroupGraphView::clicked(int node, bool extend) {

@@ -21,8 +21,7 @@ GroupGraphView::GroupGraphView(Session& session, QWidget* parent)
   column->setContentsMargins(0, 0, 0, 0);
   column->setSpacing(0);
   column->addWidget(bar_);
-  column->addWidget(canvas_, 1);
-  column->addWidget(legend_line_);
+  build_panes(*column);
   setFocusProxy(canvas_);
   search_delay_.setSingleShot(true);
   search_delay_.setInterval(kSearchDelayMs);

@@ -1,7 +1,8 @@
-// The op-group graph of the problem; a group opens into the nested scopes of its ops, and those into
-// ops. Colours say one thing at a time; queries find and select; groups are merged and split here.
-// What a level holds is made on a worker, laid out by Graphviz in a child process, drawn here: the
-// last good picture stays meanwhile.
+// The op-group graph of the problem; a group opens into the nested scopes of its ops, and those
+// into ops. Colours say one thing at a time; queries find and select; groups are merged and split
+// here. What a level holds is made on a worker, laid out by Graphviz in a child process, drawn
+// here: the last good picture stays meanwhile. The graph of another plan can lie beside it
+// (second_graph.h).
 #pragma once
 
 #include <QTimer>
@@ -17,16 +18,28 @@
 #include "views/graph/graph_figures.h"
 #include "views/graph/graph_legend.h"
 #include "views/graph/in_place.h"
+#include "views/graph/plan_beside.h"
 #include "views/graph/trace.h"
 #include "views/models/carried.h"
 #include "views/models/session.h"
 
+class QGridLayout;
+class QLabel;
+
 namespace strato {
+
+class SecondGraph;
 
 class GroupGraphView : public QWidget {
   Q_OBJECT
  public:
   explicit GroupGraphView(Session& session, QWidget* parent = nullptr);
+
+  void set_second_plan(SecondPlan& second);  // before that there is nothing to compare with
+  void show_beside(bool shown);              // the second plan's graph
+  bool shows_beside() const { return beside_shown_; }
+  SecondGraph* second_graph() { return second_; }  // null: there is no second plan
+  QString comparison_note() const;                 // what the two have in common, and what not
 
   void open_group(GroupId group);
   void go_up();
@@ -49,7 +62,7 @@ class GroupGraphView : public QWidget {
   void set_trace(std::optional<TraceWay> way);  // of what is selected
   void select_equal_blocks();                   // as those that are selected
   void merge_selected();
-  void split_selected();   // by the scopes of its ops
+  void split_selected();     // by the scopes of its ops
   void split_at_selected();  // before the selected op's layer
   void rename_selected();    // by a field in its place
 
@@ -59,6 +72,8 @@ class GroupGraphView : public QWidget {
  protected:
   void keyPressEvent(QKeyEvent*) override;
   void changeEvent(QEvent*) override;
+  void showEvent(QShowEvent*) override;
+  void hideEvent(QHideEvent*) override;
 
  private:
   // group_graph_view.cpp: levels and layout
@@ -105,6 +120,20 @@ class GroupGraphView : public QWidget {
   bool is_of_problem(const std::shared_ptr<const Outcome>& outcome) const;
   bool wants_figures() const;
 
+  // group_graph_second.cpp: another plan
+  void build_panes(QLayout& column);
+  void want_other_plan();
+  std::shared_ptr<const PlanOnGraph> other_plan()
+      const;  // on this graph; null: none, or not asked for
+  void read_moved();
+  void read_against_plan();
+  std::vector<double> second_values();
+  void show_second();
+  void refresh_note(const PlanOnGraph* other);
+  QString note_of(std::size_t node) const;
+  void marks_changed();  // what is selected, found or traced
+  void show_menu_of_other(int node, const QPoint& global);
+
   // group_graph_attention.cpp
   void read_attention();
   struct Chosen {
@@ -134,17 +163,23 @@ class GroupGraphView : public QWidget {
   GraphBar* bar_;
   GraphLegend* legend_line_;
   Legend legend_;
+  QGridLayout* panes_ = nullptr;
+  QLabel *comparison_note_ = nullptr, *first_title_ = nullptr;
+  PlanBeside* beside_ = nullptr;
+  SecondGraph* second_ = nullptr;
+  bool beside_shown_ = false;
+  std::vector<double> second_values_;  // of the overlay
   std::shared_ptr<const Problem> problem_;
   OpTimes op_times_;  // made with the first level
   std::vector<GraphLevel> levels_;
   std::optional<GraphLevel> came_from_;
   std::uint64_t content_job_ = 0;
-  DrawnGraph base_;                // without what is opened in place
-  std::vector<OpenedPart> parts_;  // opened in place, in the order in which they were
-  OpenedPart part_;                // that is laid out
+  DrawnGraph base_;                   // without what is opened in place
+  std::vector<OpenedPart> parts_;     // opened in place, in the order in which they were
+  OpenedPart part_;                   // that is laid out
   std::vector<GraphLevel> reopened_;  // to be opened in place as before, one after the other
   std::uint64_t part_job_ = 0;
-  bool pending_ = false;                // content or layout are under way
+  bool pending_ = false;              // content or layout are under way
   std::optional<GraphLayout> other_;  // the same content laid out the other way, for comparison
   FlowDirection direction_ = FlowDirection::Down;
   bool choosing_ = false;
@@ -160,14 +195,15 @@ class GroupGraphView : public QWidget {
   std::vector<GroupId> found_groups_;
   std::size_t shown_hit_ = 0;  // which found node is in the middle
 
-  QAction *path_action_, *attention_action_, *inputs_action_, *outputs_action_, *equal_action_, *merge_action_,
-      *split_action_, *split_at_action_, *up_action_,
-      *move_action_, *rename_action_, *in_place_action_;
+  QAction *path_action_, *attention_action_, *inputs_action_, *outputs_action_, *equal_action_,
+      *merge_action_, *split_action_, *split_at_action_, *up_action_, *move_action_,
+      *rename_action_, *in_place_action_, *beside_action_;
 
   DotProcess dot_, part_dot_;
   GraphAttention attention_{session_.plugins()};
   GraphFigures figures_{worker_};
-  Worker worker_{Worker::OnExit::DropQueued};  // goes first: its jobs end before what they tell does
+  Worker worker_{
+      Worker::OnExit::DropQueued};  // goes first: its jobs end before what they tell does
 };
 
 }  // namespace strato

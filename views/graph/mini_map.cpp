@@ -45,6 +45,7 @@ void paint_mini_map(QPainter& painter, const GraphScene& scene, const QSize& siz
   painter.drawRect(map->box);
   painter.save();
   painter.setClipRect(map->box);
+  const bool any_moved = std::ranges::find(scene.moved, 1) != scene.moved.end();
   for (std::size_t n = 0; n < scene.layout.nodes.size(); ++n) {
     const QRectF node = scene.layout.nodes[n];
     QColor colour = scene.content.nodes[n].frame ? faint(scene.palette, 0.12) : plain;
@@ -58,6 +59,8 @@ void paint_mini_map(QPainter& painter, const GraphScene& scene, const QSize& siz
       colour =
           style::device_group_colour(*scene.cluster, scene.stripes[n].front().device_group, dark);
     }
+    if (any_moved && scene.moved[n] == 0 && !is_quantity(scene.overlay))
+      colour.setAlphaF(colour.alphaF() * 0.35f);
     if (scene.selected[n] != 0 || scene.found[n] != 0) colour = style::selection(dark);
     painter.fillRect(QRectF(node.topLeft() * map->scale + map->origin,
                             QSizeF(std::max(1.5, node.width() * map->scale),

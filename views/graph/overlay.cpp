@@ -33,7 +33,9 @@ std::int64_t figure(Overlay overlay, const OpFigures& figures, OpId op) {
     case Overlay::Communication: return figures.communication[op];
     case Overlay::Blame: return figures.blame[op];
     case Overlay::SinceEdit:
-    case Overlay::AgainstBaseline: return figures.compute[op] + figures.communication[op];
+    case Overlay::AgainstBaseline:
+    case Overlay::AgainstPlan:
+      return figures.compute[op] + figures.communication[op];
     default: return 0;
   }
 }
@@ -49,6 +51,8 @@ QString label_of(Overlay overlay) {
     case Overlay::Communication: return translated("Communication");
     case Overlay::Blame: return translated("Waiting caused");
     case Overlay::SinceEdit: return translated("Since last edit");
+    case Overlay::AgainstPlan:
+      return translated("To another plan");
     case Overlay::Attention: return translated("Attention");
     default: return translated("To data parallel");
   }
@@ -64,6 +68,10 @@ QString meaning_of(Overlay overlay) {
     case Overlay::Blame: return translated("How long devices idle until it is done");
     case Overlay::SinceEdit:
       return translated("Busy time on all devices, against the strategy before the last edit");
+    case Overlay::AgainstPlan:
+      return translated(
+          "Busy time on all devices, against the plan chosen in Compare, and what is "
+          "decided otherwise");
     case Overlay::Attention:
       return translated("Where the policy of gdp looks when it places what is selected");
     default: return translated("Busy time on all devices, against data parallelism");
@@ -77,7 +85,8 @@ bool is_of_outcome(Overlay overlay) {
 }
 
 bool is_change(Overlay overlay) {
-  return overlay == Overlay::SinceEdit || overlay == Overlay::AgainstBaseline;
+  return overlay == Overlay::SinceEdit || overlay == Overlay::AgainstBaseline ||
+         overlay == Overlay::AgainstPlan;
 }
 
 std::vector<double> sums_over_ops(const GraphContent& content, const Grouping& grouping,

@@ -20,12 +20,13 @@ enum class Overlay {
   Blame,
   SinceEdit,
   AgainstBaseline,
+  AgainstPlan,
   Attention  // of gdp's policy, when it places what is selected
 };
 inline constexpr std::array kOverlays = {
-    Overlay::Device,        Overlay::Phase, Overlay::Time,      Overlay::Memory,
-    Overlay::Communication, Overlay::Blame, Overlay::SinceEdit, Overlay::AgainstBaseline,
-    Overlay::Attention};
+    Overlay::Device,        Overlay::Phase,    Overlay::Time,      Overlay::Memory,
+    Overlay::Communication, Overlay::Blame,    Overlay::SinceEdit, Overlay::AgainstBaseline,
+    Overlay::AgainstPlan,   Overlay::Attention};
 QString label_of(Overlay overlay);    // "Waiting caused"
 QString meaning_of(Overlay overlay);  // a sentence
 bool is_quantity(Overlay overlay);    // coloured by a ramp

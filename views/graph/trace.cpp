@@ -1,6 +1,7 @@
 #include "views/graph/trace.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace strato {
 namespace {
@@ -46,6 +47,31 @@ std::vector<char> traced_nodes(const GraphContent& content, const Grouping& grou
     result.push_back(std::ranges::any_of(ops, [&](OpId op) { return traced[op.index()] != 0; }));
   }
   return result;
+}
+
+PathMarks path_marks(const GraphContent& content, const Problem& problem,
+                     std::span<const OpId> path) {
+  std::vector<int> node_of(problem.graph->op_count(), -1);
+  for (std::size_t n = 0; n < content.nodes.size(); ++n) {
+    for (const OpId op : ops_of(content.nodes[n], *problem.grouping))
+      node_of[op.index()] = static_cast<int>(n);
+  }
+  PathMarks marks{std::vector<char>(content.nodes.size(), 0),
+                  std::vector<char>(content.edges.size(), 0)};
+  std::vector<std::pair<int, int>> steps;
+  int last = -1;
+  for (const OpId op : path) {
+    const int node = node_of[op.index()];
+    if (node >= 0) marks.nodes[static_cast<std::size_t>(node)] = 1;
+    if (node >= 0 && last >= 0 && node != last) steps.emplace_back(std::minmax(node, last));
+    last = node;
+  }
+  std::ranges::sort(steps);
+  for (std::size_t e = 0; e < content.edges.size(); ++e) {
+    const std::pair<int, int> ends = std::minmax(content.edges[e].from, content.edges[e].to);
+    marks.edges[e] = std::ranges::binary_search(steps, ends) ? 1 : 0;
+  }
+  return marks;
 }
 
 }  // namespace strato

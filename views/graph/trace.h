@@ -1,4 +1,4 @@
-// What leads to some ops, and what they lead to. Pure.
+// What leads to some ops, and what they lead to; a path through them. Pure.
 #pragma once
 
 #include <optional>
@@ -18,5 +18,12 @@ std::vector<char> trace(const Graph& graph, std::span<const OpId> from, TraceWay
 // The nodes with a traced op; the boundary as far as it is reached.
 std::vector<char> traced_nodes(const GraphContent& content, const Grouping& grouping,
                                const std::vector<char>& traced);
+
+// What of the drawn graph is on a path of ops: its nodes, and the edges that it takes.
+struct PathMarks {
+  std::vector<char> nodes, edges;
+};
+PathMarks path_marks(const GraphContent& content, const Problem& problem,
+                     std::span<const OpId> path);
 
 }  // namespace strato

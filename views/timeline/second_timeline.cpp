@@ -1,11 +1,11 @@
 #include "views/timeline/second_timeline.h"
 
-#include <QActionGroup>
 #include <QLabel>
 #include <QMenu>
 #include <QScrollBar>
 #include <QVBoxLayout>
 
+#include "views/second/plan_menu.h"
 #include "views/style/style.h"
 
 namespace strato {
@@ -206,19 +206,10 @@ void SecondTimeline::fill(QMenu& menu) {
       Mode::Below);
   how(tr("Blink (B)"), tr("Both in the same place; B brings the other one to the front"),
       Mode::Blink);
-  QString section;
-  auto* plans = new QActionGroup(&menu);
   menu.addSection(tr("With"));
-  for (const SecondPlan::Offer& offer : second_->offers()) {
-    if (offer.section != section) menu.addSection(section = offer.section);
-    QAction* action = menu.addAction(offer.text, this, [this, choice = offer.choice] {
-      second_->choose(choice);
-      if (mode_ == Mode::Alone) set_mode(Mode::Below);
-    });
-    action->setCheckable(true);
-    action->setChecked(offer.choice == second_->choice());
-    plans->addAction(action);
-  }
+  add_plans(menu, *second_, [this] {
+    if (mode_ == Mode::Alone) set_mode(Mode::Below);
+  });
 }
 
 }  // namespace strato
