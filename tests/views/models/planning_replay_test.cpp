@@ -12,14 +12,14 @@
 namespace strato {
 namespace {
 
-using Phase = PlanningPhase;
+using Stage = PlanningPhase;
 
 struct PhaseCase {
   const char* name;
   bool fused, ranked;
   std::size_t trials;
   std::size_t size;
-  std::vector<Phase> phases;  // of positions 0 .. size
+  std::vector<Stage> phases;  // of positions 0 .. size
 };
 
 class Phases : public ::testing::TestWithParam<PhaseCase> {};
@@ -43,29 +43,29 @@ INSTANTIATE_TEST_SUITE_P(
                   true,
                   0,
                   4,
-                  {Phase::Start, Phase::Rank, Phase::Place, Phase::Place, Phase::Place}},
+                  {Stage::Start, Stage::Rank, Stage::Place, Stage::Place, Stage::Place}},
         PhaseCase{
-            "Bare", false, false, 0, 3, {Phase::Start, Phase::Place, Phase::Place, Phase::Place}},
+            "Bare", false, false, 0, 3, {Stage::Start, Stage::Place, Stage::Place, Stage::Place}},
         PhaseCase{"Fused",
                   true,
                   true,
                   0,
                   7,
-                  {Phase::Start, Phase::Fuse, Phase::Fuse, Phase::Fuse, Phase::Rank, Phase::Place,
-                   Phase::Place, Phase::Place}},
+                  {Stage::Start, Stage::Fuse, Stage::Fuse, Stage::Fuse, Stage::Rank, Stage::Place,
+                   Stage::Place, Stage::Place}},
         PhaseCase{"Split",
                   false,
                   true,
                   2,
                   6,
-                  {Phase::Start, Phase::Rank, Phase::Place, Phase::Place, Phase::Place,
-                   Phase::Split, Phase::Split}}),
+                  {Stage::Start, Stage::Rank, Stage::Place, Stage::Place, Stage::Place,
+                   Stage::Split, Stage::Split}}),
     [](const auto& info) { return std::string(info.param.name); });
 
 TEST(PlanningReplay, NothingAtAll) {
   const PlanningReplay replay(std::make_shared<PlanningSteps>());
   EXPECT_EQ(replay.size(), 0u);
-  EXPECT_EQ(replay.phase(0), Phase::Start);
+  EXPECT_EQ(replay.phase(0), Stage::Start);
   EXPECT_EQ(replay.step(0), nullptr);
   EXPECT_EQ(replay.ready(0).count, 0u);
   EXPECT_TRUE(replay.breaks(0).empty());
