@@ -17,7 +17,10 @@ struct InspectOptions {
 };
 
 // A file that is JSON, or the name of a bundled cluster. Anything else is a model.
-bool is_cluster(const std::string& subject) { return cluster_path(subject).extension() == ".json"; }
+bool is_cluster(const std::string& subject) {
+  const auto extension = cluster_path(subject).extension();
+  return extension == ".json" || extension == ".txt";  // .txt: what nvidia-smi prints
+}
 
 // Without --batch a symbolic batch dimension counts as one sample, and the answer says so.
 LoadedModel load_any_batch(const ModelOptions& options, bool& assumed) {

@@ -49,9 +49,10 @@ FileKind kind_of(const PluginRegistry& plugins, const QString& file) {
     throw InputError(path.string(), "", "there is no such file", "check the name");
   }
   if (extension == ".json") return kind_of_json(path);
+  if (extension == ".txt") return FileKind::Cluster;  // what nvidia-smi prints
   if (imports(plugins, extension)) return FileKind::Model;
   throw InputError(path.string(), "", "is no model, cluster, plan, profile or workspace",
-                   "expected .onnx, .json or .strata");
+                   "expected .onnx, .json, .txt of nvidia-smi or .strata");
 }
 
 void open_files(Session& session, const QStringList& files, const QString& fallback_workspace,

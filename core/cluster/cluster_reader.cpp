@@ -8,6 +8,7 @@
 #include "core/base/error.h"
 #include "core/base/file.h"
 #include "core/cluster/cluster_spec.h"
+#include "core/cluster/topology_text.h"
 
 namespace strato {
 
@@ -166,7 +167,10 @@ class ClusterReader {
 };
 
 Cluster read_cluster(const std::filesystem::path& file, const GpuCatalogue& catalogue) {
-  return parse_cluster(read_file(file), file.string(), catalogue);
+  const std::string text = read_file(file);
+  if (is_topology(text))
+    return parse_cluster(topology_cluster(text, file.string(), catalogue), file.string(), catalogue);
+  return parse_cluster(text, file.string(), catalogue);
 }
 
 Cluster parse_cluster(std::string_view json, const std::string& file,

@@ -27,6 +27,7 @@ struct DiscoveryText {
   std::string source;     // how and when: "stratoscope-cli discover, launcher slurm, 2026-11-22"
   int cpu_devices = 1;    // of a machine without GPUs: they share its cores and memory evenly
   std::string interface;  // of the network; empty: the fastest that is up
+  std::string pcie_source = "generation and lanes reported";
 };
 
 // One machine a report, in their order, named by its host. GPUs that the catalogue does not know, or

@@ -31,7 +31,7 @@ int direct_links(const GpuReport& gpu) {
   return std::accumulate(gpu.nvlinks.begin(), gpu.nvlinks.end(), 0);
 }
 
-LinkSpec pcie_of(const std::vector<GpuReport>& gpus) {
+LinkSpec pcie_of(const std::vector<GpuReport>& gpus, const std::string& source) {
   double slowest = 0;
   const GpuReport* which = nullptr;
   for (const GpuReport& gpu : gpus) {
@@ -43,8 +43,8 @@ LinkSpec pcie_of(const std::vector<GpuReport>& gpus) {
     which = &gpu;
   }
   return {fmt::format("pcie{}x{}", which->pcie_generation, which->pcie_lanes), slowest, 4,
-          fmt::format("generation and lanes reported; {:.0f} % of the line rate assumed{}",
-                      kPcieShare * 100, kLatency)};
+          fmt::format("{}; {:.0f} % of the line rate assumed{}", source, kPcieShare * 100,
+                      kLatency)};
 }
 
 bool all_on_a_switch(const std::vector<GpuReport>& gpus) {
@@ -119,10 +119,10 @@ LinkSpec mesh_link(const std::vector<GpuReport>& gpus) {
 }
 
 // How GPUs of a machine with several reach each other.
-LinkSpec fabric_of(const std::vector<GpuReport>& gpus) {
+LinkSpec fabric_of(const std::vector<GpuReport>& gpus, const std::string& pcie_source) {
   if (all_on_a_switch(gpus)) return switch_link(gpus);
   if (all_joined(gpus)) return mesh_link(gpus);
-  LinkSpec link = pcie_of(gpus);
+  LinkSpec link = pcie_of(gpus, pcie_source);
   const bool some = std::any_of(gpus.begin(), gpus.end(), [](const GpuReport& gpu) {
     return gpu.switch_links > 0 || direct_links(gpu) > 0;
   });
@@ -147,7 +147,8 @@ LinkSpec nic_of(const MachineReport& report, const std::string& wanted) {
           fmt::format("line rate reported by {}{}", best->name, kLatency)};
 }
 
-void add_gpus(const MachineReport& report, DiscoveredTypes& types, MachineSpec& machine) {
+void add_gpus(const MachineReport& report, const std::string& pcie_source, DiscoveredTypes& types,
+              MachineSpec& machine) {
   for (const GpuReport& gpu : report.gpus) {
     const std::string type = types.type_of(gpu);
     const auto known = std::find_if(machine.gpus.begin(), machine.gpus.end(),
@@ -158,9 +159,9 @@ void add_gpus(const MachineReport& report, DiscoveredTypes& types, MachineSpec& 
       machine.gpus.push_back({type, 1});
     }
   }
-  if (report.gpus.size() > 1) machine.fabric = fabric_of(report.gpus);
+  if (report.gpus.size() > 1) machine.fabric = fabric_of(report.gpus, pcie_source);
   const bool nvlink = machine.fabric && !machine.fabric->kind.starts_with("pcie");
-  if (nvlink || !machine.fabric) machine.host_link = pcie_of(report.gpus);
+  if (nvlink || !machine.fabric) machine.host_link = pcie_of(report.gpus, pcie_source);
 }
 
 void add_cpus(const MachineReport& report, int devices, DiscoveredTypes& types,
@@ -173,8 +174,10 @@ void add_cpus(const MachineReport& report, int devices, DiscoveredTypes& types,
 }
 
 std::string note_of(const MachineReport& report) {
-  std::string note = fmt::format("reported: {} cores, {:.1f} GiB of memory", report.cores,
-                                 static_cast<double>(report.memory.value) / (1 << 30));
+  std::string note = "links of the GPUs reported";
+  if (report.cores > 0)
+    note = fmt::format("reported: {} cores, {:.1f} GiB of memory", report.cores,
+                       static_cast<double>(report.memory.value) / (1 << 30));
   if (!report.driver.empty()) note += ", GPU driver " + report.driver;
   if (!report.gpu_problem.empty()) note += "; no GPU: " + report.gpu_problem;
   const bool mig = std::any_of(report.gpus.begin(), report.gpus.end(),
@@ -192,7 +195,7 @@ MachineSpec discovered_machine(const MachineReport& report, const std::string& n
   if (report.gpus.empty()) {
     add_cpus(report, std::max(1, text.cpu_devices), types, machine);
   } else {
-    add_gpus(report, types, machine);
+    add_gpus(report, text.pcie_source, types, machine);
   }
   machine.nic = nic_of(report, text.interface);
   machine.note = note_of(report);

@@ -23,7 +23,7 @@ constexpr const char* kValid = R"({
   "network": {"latency_us": 1}
 })";
 
-std::string message_of(const std::string& text) {
+std::string refusal_of_json(const std::string& text) {
   try {
     parse_cluster(text, "c.json", GpuCatalogue::bundled());
   } catch (const InputError& error) {
@@ -82,8 +82,10 @@ const std::vector<Mutation>& mutations() {
       {"text_bandwidth", [](Json& c) { c["machines"][1]["nic"]["bandwidth_GBps"] = "1"; },
        "c.json: machines[1].nic.bandwidth_GBps: is not a number"},
       {"bits_per_second", [](Json& c) { c["machines"][1]["nic"]["bandwidth_GBps"] = "100Gbps"; },
-       "c.json: machines[1].nic.bandwidth_GBps: is \"100Gbps\"; write 12.5, the number of 10^9 bytes"},
-      {"bytes_per_second", [](Json& c) { c["machines"][0]["fabric"]["bandwidth_GBps"] = "25 GB/s"; },
+       "c.json: machines[1].nic.bandwidth_GBps: is \"100Gbps\"; write 12.5, the number of 10^9 "
+       "bytes"},
+      {"bytes_per_second",
+       [](Json& c) { c["machines"][0]["fabric"]["bandwidth_GBps"] = "25 GB/s"; },
        "c.json: machines[0].fabric.bandwidth_GBps: is \"25 GB/s\"; write 25, the"},
       {"bits_of_the_switch", [](Json& c) { c["network"]["bandwidth_GBps"] = "1.6 Tb/s"; },
        "c.json: network.bandwidth_GBps: is \"1.6 Tb/s\"; write 200, the"},
@@ -95,20 +97,25 @@ const std::vector<Mutation>& mutations() {
        "c.json: machines[1].nic.latency_us: is \"500 ns\"; write 0.5, the number of microseconds"},
       {"memory_with_a_unit", [](Json& c) { c["gpu_types"][0]["memory_bytes"] = "80GB"; },
        "c.json: gpu_types[0].memory_bytes: is \"80GB\"; write 85899345920, the number of bytes"},
-      {"memory_rate_with_a_unit", [](Json& c) { c["gpu_types"][0]["memory_bandwidth_GBps"] = "2 TB/s"; },
+      {"memory_rate_with_a_unit",
+       [](Json& c) { c["gpu_types"][0]["memory_bandwidth_GBps"] = "2 TB/s"; },
        "c.json: gpu_types[0].memory_bandwidth_GBps: is \"2 TB/s\"; write 2000, the"},
       {"lone_peak", [](Json& c) { c["gpu_types"][0]["peak_tflops"] = 15.7; },
        "c.json: gpu_types[0].peak_tflops: is not an object; write {\"fp32\": 15.7"},
       {"gpus_as_a_number", [](Json& c) { c["machines"][0]["gpus"] = 8; },
        "c.json: machines[0].gpus: is not a list; write [{\"type\": \"V100\", \"count\": 8}]"},
-      {"gpus_as_texts", [](Json& c) { c["machines"][0]["gpus"] = {"V100", "V100"}; },
+      {"gpus_as_texts",
+       [](Json& c) {
+         c["machines"][0]["gpus"] = {"V100", "V100"};
+       },
        "c.json: machines[0].gpus[0]: is not an object; write {\"type\": \"V100\", \"count\": 8}"},
       {"link_as_a_number", [](Json& c) { c["machines"][0]["fabric"] = 100; },
        "c.json: machines[0].fabric: is not an object; write {\"bandwidth_GBps\": 12.5"},
       {"network_as_a_text", [](Json& c) { c["network"] = "infiniband"; },
        "c.json: network: is not an object; write {\"latency_us\": 1}"},
       {"no_format", [](Json& c) { c.erase("format"); },
-       "c.json: has no \"format\"; begin it with \"format\": \"stratoscope-cluster\", \"version\": 1"},
+       "c.json: has no \"format\"; begin it with \"format\": \"stratoscope-cluster\", \"version\": "
+       "1"},
       {"negative_latency", [](Json& c) { c["network"]["latency_us"] = -1; },
        "c.json: network.latency_us: is -1; give a number from 0"},
       {"zero_switch", [](Json& c) { c["network"]["bandwidth_GBps"] = 0; },
@@ -183,7 +190,7 @@ class BadCluster : public testing::TestWithParam<Mutation> {};
 TEST_P(BadCluster, NamesThePlace) {
   Json cluster = Json::parse(kValid);
   GetParam().change(cluster);
-  const std::string message = message_of(cluster.dump(1));
+  const std::string message = refusal_of_json(cluster.dump(1));
   EXPECT_EQ(message.rfind(GetParam().message, 0), 0u) << message;
   EXPECT_EQ(message.find('\n'), std::string::npos);
 }
@@ -194,13 +201,13 @@ INSTANTIATE_TEST_SUITE_P(All, BadCluster, testing::ValuesIn(mutations()),
 TEST(BadClusterText, NaNIsNotJson) {
   std::string text = kValid;
   text.replace(text.find("10, \"latency"), 2, "NaN");
-  EXPECT_EQ(message_of(text).rfind("c.json: line 7, column ", 0), 0u) << message_of(text);
+  EXPECT_EQ(refusal_of_json(text).rfind("c.json: line 7, column ", 0), 0u) << refusal_of_json(text);
 }
 
 TEST(BadClusterText, EveryTruncationIsAnInputError) {
   const std::string text = kValid;
   for (std::size_t size = 0; size < text.size(); size += 7) {
-    EXPECT_NE(message_of(text.substr(0, size)), "no error") << size;
+    EXPECT_NE(refusal_of_json(text.substr(0, size)), "no error") << size;
   }
 }
 
