@@ -7,6 +7,7 @@
 #include "core/graph/catalogue.h"
 #include "plugins/importers/onnx/attributes.h"
 #include "plugins/importers/onnx/fold.h"
+#include "plugins/importers/onnx/newer_fields.h"
 #include "plugins/importers/onnx/node_view.h"
 #include "plugins/importers/onnx/order.h"
 #include "plugins/importers/onnx/output_types.h"
@@ -33,7 +34,8 @@ Translator::Translator(const Model& model, const Uses& uses, const Binding& bind
                        const Translation* original)
     : model_(model), uses_(uses), binding_(binding), original_(original) {
   for (const auto& function : model.proto.functions()) {
-    functions_[normal_domain(function.domain()) + ":" + function.name()] = &function;
+    functions_[normal_domain(function.domain()) + ":" + function.name() + ":" +
+               overload_of(function)] = &function;
   }
 }
 

@@ -1,6 +1,7 @@
 // Nodes with nodes inside: functions are written out, decided branches taken, loops unrolled.
 #include <algorithm>
 
+#include "plugins/importers/onnx/newer_fields.h"
 #include "plugins/importers/onnx/node_view.h"
 #include "plugins/importers/onnx/order.h"
 #include "plugins/importers/onnx/translator.h"
@@ -32,7 +33,7 @@ std::int64_t listed(const onnx::NodeProto& node, std::string_view attribute, int
 // ---- functions
 
 bool Translator::inlined_function(const onnx::NodeProto& node, const std::string& domain) {
-  const auto found = functions_.find(domain + ":" + node.op_type());
+  const auto found = functions_.find(domain + ":" + node.op_type() + ":" + overload_of(node));
   if (found == functions_.end()) return false;
   const onnx::FunctionProto& function = *found->second;
   Renaming names;
@@ -42,7 +43,7 @@ bool Translator::inlined_function(const onnx::NodeProto& node, const std::string
     if (!node.output(i).empty()) results.emplace_back(function.output(i), node.output(i));
   }
   Nodes body = function.node();
-  bind_attributes(body, node);
+  bind_attributes(body, with_defaults(node, function));
   run_body(node, body, std::move(names), results);
   return true;
 }

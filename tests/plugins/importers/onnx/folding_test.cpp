@@ -268,6 +268,55 @@ TEST(OnnxFolding, LocalFunctionsAreInlined) {
   EXPECT_EQ(tensor_named(graph, "y").shape, (Shape{24, 1}));
 }
 
+void set_newer(google::protobuf::Message& message, int field, const std::string& content) {
+  message.GetReflection()->MutableUnknownFields(&message)->AddLengthDelimited(field, content);
+}
+
+// PyTorch's dynamo exporter writes each op as a function of its own, functions call functions, say
+// the values of attributes that calls leave out, and several may have one name.
+TEST(OnnxFolding, FunctionsOfNewerExportersAreInlined) {
+  ModelKit kit;
+  kit.proto.add_opset_import()->set_domain("pkg.torch_lib");
+  kit.proto.mutable_opset_import(1)->set_version(1);
+  const auto function = [&](const char* name, const onnx::GraphProto& body) {
+    onnx::FunctionProto& made = *kit.proto.add_functions();
+    made.set_domain("pkg.torch_lib");
+    made.set_name(name);
+    made.add_input("self");
+    made.add_output("out");
+    made.add_opset_import()->set_version(18);
+    *made.mutable_node() = body.node();
+    return &made;
+  };
+  onnx::GraphProto flat, cast, outer;
+  add_node(flat, "Flatten", {"self"}, {"out"}).name("n0").set("axis", 0L);
+  onnx::FunctionProto* inner = function("aten_flatten", flat);
+  inner->mutable_node(0)->mutable_attribute(0)->set_ref_attr_name("start");
+  onnx::AttributeProto start;  // of those who do not say it
+  start.set_name("start");
+  start.set_type(onnx::AttributeProto::INT);
+  start.set_i(3);
+  set_newer(*inner, 11, start.SerializeAsString());
+  add_node(cast, "Relu", {"self"}, {"out"}).name("n0");
+  set_newer(*function("aten_flatten", cast), 13, "relu");
+  add_node(outer, "aten_flatten", {"self"}, {"out"}).domain("pkg.torch_lib").set("start", 0L);
+  function("aten_view", outer)->mutable_node(0)->mutable_attribute(0)->set_ref_attr_name("at");
+  kit.input("x", {"s0", 3, 2, 5}).output("y");
+  kit.node("aten_flatten", {"x"}, {"a"}).domain("pkg.torch_lib").name("node_0");
+  kit.node("aten_flatten", {"a"}, {"b"}).domain("pkg.torch_lib").name("node_1");
+  set_newer(*kit.proto.mutable_graph()->mutable_node(1), 8, "relu");
+  kit.node("aten_view", {"x"}, {"c"}).domain("pkg.torch_lib").name("node_2").set("at", 2L);
+  kit.node("aten_view", {"x"}, {"d"}).domain("pkg.torch_lib").name("node_3");
+  kit.node("Identity", {"b"}, {"y"});
+  kit.output("c").output("d");
+  const Graph graph = kit.import(batch(4));
+  EXPECT_EQ(tensor_named(graph, "a").shape, (Shape{24, 5})) << "what the function says";
+  EXPECT_EQ(tensor_named(graph, "b").shape, (Shape{24, 5})) << "the function of the other name";
+  EXPECT_EQ(tensor_named(graph, "c").shape, (Shape{12, 10})) << "what the call says";
+  EXPECT_EQ(tensor_named(graph, "d").shape, (Shape{24, 5})) << "what nobody on the way says";
+  EXPECT_EQ(op_types(graph), (Names{"Flatten", "Relu", "Flatten", "Flatten", "Identity"}));
+}
+
 TEST(OnnxFolding, FunctionsThatCallThemselvesAreRefused) {
   ModelKit kit;
   auto* function = kit.proto.add_functions();

@@ -1,0 +1,18 @@
+// What functions and their calls say in fields that came after the version of ONNX that is linked
+// (1.12; what newer ones write is kept beside a message's own fields). Include in .cpp files only.
+#pragma once
+
+#include <onnx/onnx_pb.h>
+
+#include <string>
+
+namespace strato::onnx_import {
+
+// The call with the function's values for attributes that it does not give (ONNX 1.13).
+onnx::NodeProto with_defaults(const onnx::NodeProto& call, const onnx::FunctionProto& function);
+
+// Which of the functions of one name it is, or calls (ONNX 1.16); mostly empty.
+std::string overload_of(const onnx::FunctionProto& function);
+std::string overload_of(const onnx::NodeProto& call);
+
+}  // namespace strato::onnx_import
