@@ -123,8 +123,18 @@ Json json_of(const WhatIfPoint& point) {
   return {{"strategy", figures(point.strategy)}, {"data_parallel", figures(point.data_parallel)}};
 }
 
+const std::vector<std::string> kColumns = {"step time", "samples/s",    "efficiency",
+                                           "dp step",   "dp samples/s", "dp efficiency"};
+
+// What is wrong stands in the first of as many cells as rows without a problem have.
+std::vector<std::string> problem_cells(const WhatIfPoint& point, std::size_t count) {
+  std::vector<std::string> cells(count, "-");
+  cells.front() = point.problem;
+  return cells;
+}
+
 std::vector<std::string> cells_of(const WhatIfPoint& point) {
-  if (!point.problem.empty()) return {point.problem};
+  if (!point.problem.empty()) return problem_cells(point, kColumns.size());
   std::vector<std::string> cells;
   for (const StepFigures* each : {&point.strategy, &point.data_parallel}) {
     cells.push_back(time_text(each->step_time) + (each->feasible ? "" : " (does not fit)"));
@@ -133,9 +143,6 @@ std::vector<std::string> cells_of(const WhatIfPoint& point) {
   }
   return cells;
 }
-
-const std::vector<std::string> kColumns = {"step time", "samples/s",    "efficiency",
-                                           "dp step",   "dp samples/s", "dp efficiency"};
 
 std::vector<std::string> joined(std::vector<std::string> left,
                                 const std::vector<std::string>& right) {
@@ -281,7 +288,7 @@ class Report {
           add_curve_cells(point.data_parallel, cells);
           if (!options_.replan.empty()) add_anew(change, cells, entry);
         } else {
-          cells.push_back(point.problem);
+          cells = joined(cells, problem_cells(point, heads.size() - cells.size()));
         }
         table.add(std::move(cells));
         points.push_back(std::move(entry));

@@ -1,6 +1,8 @@
 // what-if: against the problem made anew, and its tables.
 #include <gtest/gtest.h>
 
+#include <sstream>
+
 #include "core/base/json.h"
 #include "tests/app/cli/run_cli.h"
 #include "tests/core/store/temporary_folder.h"
@@ -87,6 +89,27 @@ TEST(WhatIfCommand, ChangesCurvesAndScaling) {
   const CliResult text = run_cli({"what-if", "--plan", plan, "speed=2"});
   EXPECT_NE(text.out.find("the plan then"), std::string::npos);
   EXPECT_NE(text.out.find("device speed x2"), std::string::npos);
+}
+
+// Cells are apart by two spaces.
+std::size_t cells_in(const std::string& line) {
+  std::size_t cells = 0;
+  for (std::size_t at = line.find_first_not_of(' '); at != std::string::npos;
+       at = line.find_first_not_of(' ', line.find("  ", at)))
+    ++cells;
+  return cells;
+}
+
+TEST(WhatIfCommand, RowsWithAProblemAreAsLongAsOthers) {
+  const TemporaryFolder folder;
+  const std::string plan = plan_of(folder, "lenet", "64");
+  const CliResult text = run_cli({"what-if", "--plan", plan, "--curve", "memory=0.000001:1:2"});
+  EXPECT_EQ(text.status, 0) << text.err;
+  std::istringstream lines(text.out.substr(text.out.find("\n\n") + 2));
+  std::string line, rows;
+  for (std::getline(lines, line); std::getline(lines, line); rows += line)
+    EXPECT_EQ(cells_in(line), 7u) << line;
+  EXPECT_NE(rows.find("give a factor of 1/1024 to 1024"), std::string::npos) << rows;
 }
 
 TEST(WhatIfCommand, OtherGpusPrecisionAndPlannedAnew) {
