@@ -167,6 +167,7 @@ void SyncForm::build_reduction() {
 void SyncForm::show_variables(std::vector<OpId> updates) {
   if (updates != updates_) {
     const QSignalBlocker block(part_list_);
+    partition_->setModified(false);
     part_list_->clearSelection();
     refused_->hide();
     refused_->clear();
@@ -263,7 +264,8 @@ void SyncForm::show_syncs(const std::vector<VariableSync>& syncs) {
   parts_->setValue(common(all.parts).value_or(0));
   axis_->setValue(common(all.axes).value_or(-1));
   axis_->setEnabled(*all.parts.rbegin() > 1);
-  partition_->setText(common(all.partitions).value_or(QString()));
+  if (!partition_->isModified())  // else it is being typed
+    partition_->setText(common(all.partitions).value_or(QString()));
   partition_->setPlaceholderText(tr("differs"));
   staleness_->setValue(common(all.staleness).value_or(-1));
   staleness_->setEnabled(all.any_served);

@@ -77,6 +77,7 @@ class SyncForm : public QWidget {
   void choose(SyncChoice choice, const QString& what);
   void foretell(SyncChoice choice);
   void foretell_number(QSpinBox* box, std::optional<int> SyncChoice::*number, int least);
+  void tell(const QString& why_none);
   void forget();
   void edit(const Strategy& strategy, const QString& what, const QStringList& refused = {});
   QString what_is_changed(const QString& what) const;

@@ -38,6 +38,24 @@ SyncChoice by_synchroniser(int index) {
   return choice;
 }
 
+// Parts along each axis, as typed.
+struct TypedPartition {
+  SyncChoice choice;
+  QString why_too_many;  // empty: it can be asked for
+};
+
+TypedPartition typed_partition(const QString& typed) {
+  constexpr std::int64_t kMostParts = 4096;
+  TypedPartition result;
+  result.choice.partition = partition_from(typed);
+  std::int64_t parts = 1;
+  for (const std::int32_t along : *result.choice.partition)
+    if (parts <= kMostParts) parts *= along;
+  if (parts > kMostParts)
+    result.why_too_many = SyncForm::tr("\"%1\" is more than %2 parts").arg(typed).arg(kMostParts);
+  return result;
+}
+
 SyncChoice by_encoding(int index) {
   SyncChoice choice;
   choice.encoding = static_cast<Encoding>(index);
@@ -73,9 +91,9 @@ void SyncForm::connect_fields() {
   on_number(axis_, &SyncChoice::axis, 0, [](int axis) { return tr("along axis %1").arg(axis); });
   connect(partition_, &QLineEdit::editingFinished, this, &SyncForm::choose_partition);
   connect(partition_, &QLineEdit::textEdited, this, [this](const QString& typed) {
-    SyncChoice choice;
-    choice.partition = partition_from(typed);
-    choice.partition->empty() ? forget() : foretell(choice);
+    const TypedPartition wanted = typed_partition(typed);
+    if (!wanted.why_too_many.isEmpty()) return tell(wanted.why_too_many);
+    wanted.choice.partition->empty() ? forget() : foretell(wanted.choice);
   });
   on_number(staleness_, &SyncChoice::staleness, 0,
             [](int steps) { return tr("staleness %1").arg(steps); });
@@ -153,15 +171,18 @@ void SyncForm::foretell(SyncChoice choice) {
   QStringList refused;
   const Strategy strategy =
       with_sync(snapshot.strategy, *snapshot.problem, updates_, choice, &refused);
-  preview_->forget();
   const QString invalid =
       refused.isEmpty() ? why_invalid(strategy, *snapshot.problem) : reasons(refused);
-  if (invalid.isEmpty()) {
-    preview_->ask(strategy);
-  } else {
-    foretold_->setText(invalid);
-    foretold_->show();
-  }
+  if (!invalid.isEmpty()) return tell(invalid);
+  preview_->forget();
+  preview_->ask(strategy);
+}
+
+// Instead of an effect.
+void SyncForm::tell(const QString& why_none) {
+  preview_->forget();
+  foretold_->setText(why_none);
+  foretold_->show();
 }
 
 void SyncForm::choose_synchroniser(int index) {
@@ -182,17 +203,13 @@ void SyncForm::choose(SyncChoice choice, const QString& what) {
 void SyncForm::choose_partition() {
   if (!partition_->isModified()) return;
   partition_->setModified(false);
-  constexpr std::int64_t kMostParts = 4096;
   const QString typed = partition_->text();
-  SyncChoice choice;
-  choice.partition = partition_from(typed);
-  std::int64_t parts = choice.partition->empty() ? 0 : 1;
-  for (const std::int32_t along : *choice.partition)
-    if (parts <= kMostParts) parts *= along;
-  if (parts >= 1 && parts <= kMostParts) return choose(choice, tr("parts %1").arg(typed));
-  edit(session_.snapshot().strategy, tr("parts %1").arg(typed),
-       {parts == 0 ? tr("\"%1\" is no partition: write parts along each axis, such as 2 × 3").arg(typed)
-                   : tr("\"%1\" is more than %2 parts").arg(typed).arg(kMostParts)});
+  const TypedPartition wanted = typed_partition(typed);
+  QString why = wanted.why_too_many;
+  if (wanted.choice.partition->empty())
+    why = tr("\"%1\" is no partition: write parts along each axis, such as 2 × 3").arg(typed);
+  if (why.isEmpty()) return choose(wanted.choice, tr("parts %1").arg(typed));
+  edit(session_.snapshot().strategy, tr("parts %1").arg(typed), {why});
 }
 
 // With the parts, when some are selected.

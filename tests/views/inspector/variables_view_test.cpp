@@ -217,6 +217,39 @@ TEST_F(VariablesViews, TheEffectIsForetoldBeforeTheEdit) {
   EXPECT_TRUE(form.foretold().contains("3999 parts")) << form.foretold().toStdString();
 }
 
+TEST_F(VariablesViews, WhatIsTypedStaysWhileTheStrategyChanges) {
+  VariablesView view(session_);
+  view.resize(1000, 700);
+  view.show();
+  open_lenet();
+  click_row(view.table(), 0);
+  QLineEdit& partition = view.form().partition();
+  const QString before = partition.text();
+  partition.setFocus();
+  partition.selectAll();
+  QTest::keyClicks(&partition, "2 x");
+  session_.decide({GroupId(0)}, decision_on_device(DeviceId(1)), "meanwhile");
+  session_.settle();
+  EXPECT_EQ(partition.text(), "2 x");
+  QTest::keyClicks(&partition, " 1");
+  EXPECT_EQ(partition.text(), "2 x 1");
+  click_row(view.table(), 1);  // what was typed was for another one
+  EXPECT_NE(partition.text(), "2 x 1");
+}
+
+TEST_F(VariablesViews, MorePartsThanThereCanBeAreNotForetoldAsFewer) {
+  VariablesView view(session_);
+  view.resize(1000, 700);
+  view.show();
+  open_lenet();
+  click_row(view.table(), 0);
+  SyncForm& form = view.form();
+  form.partition().setFocus();
+  form.partition().selectAll();
+  QTest::keyClicks(&form.partition(), "1 x 100 x 100");
+  EXPECT_TRUE(form.foretold().contains("more than 4096 parts")) << form.foretold().toStdString();
+}
+
 TEST_F(VariablesViews, SeveralAreEditedAtOnceAndDifferencesAreSaid) {
   VariablesView view(session_);
   view.resize(1000, 420);
