@@ -100,7 +100,7 @@ TEST_F(SlowDiskTest, TheWindowNeverWaitsForIt) {
   judge(watchdog, "chosen, named, tagged, saved");
 
   session_.open_workspace(file("other.strata"), true);
-  edit(1, "on the way");  // which is kept somewhere
+  edit(1, "on the way", 0);  // while it is being opened
   ASSERT_TRUE(run_until([&] { return quiet(); }));
   session_.open_workspace(file("slow.strata"), true);
   ASSERT_TRUE(run_until([&] { return quiet() && session_.workspace()->is_read(); }));
@@ -114,6 +114,9 @@ TEST_F(SlowDiskTest, TheWindowNeverWaitsForIt) {
   EXPECT_EQ(stored_edits(file("slow.strata"), "by hand"), 4u);
   EXPECT_EQ(stored_edits(file("slow.strata"), "last word"), 3u);
   EXPECT_EQ(stored_edits(file("slow.strata"), "winner"), 1u);
+  EXPECT_EQ(stored_edits(file("slow.strata"), "on the way") +
+                stored_edits(file("other.strata"), "on the way"),
+            1u);
   EXPECT_TRUE(failed_.isEmpty()) << failed_.join('\n').toStdString();
 }
 
