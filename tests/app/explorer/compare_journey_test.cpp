@@ -20,6 +20,7 @@
 #include "views/compare/compare_view.h"
 #include "views/compare/plans_page.h"
 #include "views/compare/waterfall.h"
+#include "views/graph/group_graph_view.h"
 #include "views/models/second_plan.h"
 #include "views/placement/placement_view.h"
 #include "views/style/style.h"
@@ -138,8 +139,7 @@ class CompareJourney : public ::testing::Test {
       const std::vector<GroupId>& groups = session.selection().groups();
       ASSERT_EQ(groups.size(), 1u) << name;
       EXPECT_EQ(problem().grouping->group(groups.front()).name, name);
-      const auto* placement = window.findChild<PlacementView*>();
-      EXPECT_TRUE(placement->isVisible());  // beside it
+      EXPECT_TRUE(window.findChild<GroupGraphView*>()->isVisible());  // beside it
       const auto selected =
           window.findChild<PlacementView*>()->table()->selectionModel()->selectedRows();
       ASSERT_EQ(selected.size(), 1) << name;

@@ -11,6 +11,7 @@
 #include <QTimer>
 
 #include "app/explorer/main_window.h"
+#include "core/store/workspace.h"
 #include "tests/app/explorer/sample.h"
 #include "tests/plugins/launchers/service.h"
 #include "views/launch/discover_dialog.h"
@@ -84,8 +85,11 @@ TEST_F(Reattach, LeavesAJobRunningAndFollowsItAgain) {
   EXPECT_TRUE(window.close());
   ASSERT_TRUE(QTest::qWaitFor([&] { return !view.model().running(); }, kPatience));
   EXPECT_EQ(view.model().state(), State::Cancelled);
+  // The closed window reads its workspace no more.
+  const Workspace stored(workspace().toStdString());
   ASSERT_TRUE(QTest::qWaitFor(
-      [&] { return launches.launch(0).state == LaunchState::Cancelled; }, kPatience));
+      [&] { return stored.launch(launches.launch(0).id)->state == LaunchState::Cancelled; },
+      kPatience));
   EXPECT_EQ(launches.rowCount(), 1);
 }
 
