@@ -94,7 +94,7 @@ void GroupGraphView::select_equal_blocks() {
       blocks.insert(scene.content.nodes[n].block);
   }
   std::vector<GroupId> groups = session_.selection().groups();
-  std::vector<OpId> ops = session_.selection().ops();
+  std::vector<OpId> ops;  // of scopes; none where the blocks are groups
   std::size_t count = 0;
   for (std::size_t n = 0; n < scene.content.nodes.size(); ++n) {
     const GraphNode& node = scene.content.nodes[n];
@@ -104,7 +104,7 @@ void GroupGraphView::select_equal_blocks() {
     std::ranges::copy(node.ops, std::back_inserter(ops));
   }
   bar_->set_hint(count > 1 ? tr("%1 equal blocks").arg(count) : tr("There is no equal block"));
-  session_.selection().select_ops(std::move(ops), std::move(groups));
+  if (count > 0) session_.selection().select_ops(std::move(ops), std::move(groups));
 }
 
 void GroupGraphView::merge_selected() {

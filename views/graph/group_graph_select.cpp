@@ -8,13 +8,21 @@
 
 namespace strato {
 
+// What is selected is what one looks into, as a level or in place.
+bool GroupGraphView::is_opened_selection() const {
+  const std::vector<OpId>& ops = session_.selection().ops();
+  const auto is_it = [&](const GraphLevel& level) { return level.opened_ops == ops; };
+  return (!levels_.empty() && is_it(levels_.back())) ||
+         std::ranges::any_of(parts_, is_it, &OpenedPart::level);
+}
+
 // What is opened as a whole is not marked once more inside.
 bool GroupGraphView::is_selected(const GraphNode& node) const {
   const Selection& selection = session_.selection();
   const GroupId opened = levels_.empty() ? GroupId() : levels_.back().group;
   if (node.frame && selection.ops() != node.ops) return false;
   if (node.op.valid() || !node.ops.empty()) {
-    if (!levels_.empty() && selection.ops() == levels_.back().opened_ops) return false;
+    if (!node.frame && !selection.ops().empty() && is_opened_selection()) return false;
     if (node.op.valid()) return selection.contains(node.op);
     return std::ranges::any_of(node.ops, [&](OpId op) { return selection.contains(op); });
   }
@@ -60,6 +68,7 @@ void GroupGraphView::clicked(int node, bool extend) {
 // Groups are added to groups; to and of single ops, all of what they are.
 void GroupGraphView::extend_by(const GraphNode& node) {
   if (!problem_ || problem_ != session_.snapshot().problem) return;
+  if (!node.group.valid() && node.groups.empty()) return;
   Selection& selection = session_.selection();
   const bool single = node.op.valid() || !node.ops.empty();
   if (selection.ops().empty() && !single) {
@@ -100,8 +109,9 @@ void GroupGraphView::hovered(int node) {
 // as the group that they are in where that is wished.
 Carried GroupGraphView::carried_by(const GraphNode& node, bool whole_groups) const {
   const Selection& selection = session_.selection();
-  const bool selected = is_selected(node);
   const std::vector<OpId> ops = node.op.valid() ? std::vector{node.op} : node.ops;
+  const auto known = [&](OpId op) { return selection.contains(op); };
+  const bool selected = is_selected(node) && std::ranges::all_of(ops, known);
   if (!whole_groups && !ops.empty())
     return carried_ops(selected ? selection.ops() : ops, *problem_);
   const std::vector<GroupId> groups = node.group.valid() ? std::vector{node.group} : node.groups;

@@ -91,6 +91,7 @@ class GroupGraphView : public QWidget {
   bool is_selected(const GraphNode& node) const;
   void clicked(int node, bool extend);
   void extend_by(const GraphNode& node);
+  bool is_opened_selection() const;
   void hovered(int node);
   void drag(int node, bool whole_groups);
   Carried carried_by(const GraphNode& node, bool whole_groups) const;

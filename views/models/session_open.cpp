@@ -180,7 +180,9 @@ void Session::reopen_model(const ImportOptions& import, const ProblemOptions& op
       same.batch_axis = loader.model->import.batch_axis;
       loader.model = import_asking(
           loader.model->path, same, options,
-          [=, this](const ImportOptions& bound) { reopen_model(bound, options); });
+          [=, this, path = loader.model->path](const ImportOptions& bound) {
+            if (state_->model && state_->model->path == path) reopen_model(bound, options);
+          });
     }
     loader.model->options = options;
     loader.forget_problem();
