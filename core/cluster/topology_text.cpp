@@ -21,6 +21,7 @@ namespace {
 
 using Words = std::vector<std::string_view>;
 constexpr std::size_t kMostColumns = 256;
+constexpr int kMostLinks = 64;  // of a pair
 constexpr std::string_view kBlank = " \t\r";
 constexpr const char* kPrintAgain = "give the whole output of nvidia-smi topo -m";
 
@@ -161,7 +162,8 @@ class TopologyReader {
     if (cells_[a].empty()) refuse(fmt::format("GPU{}", gpus_[a]), "has a column and no row");
     for (std::size_t b = 0; b < gpus_.size(); ++b) {
       const std::string kind(cells_[a][b]);
-      const bool is_link = links_in(kind) > 0 || kPcieKinds.contains(kind);
+      const bool is_link =
+          (links_in(kind) > 0 && links_in(kind) <= kMostLinks) || kPcieKinds.contains(kind);
       if (a == b ? kind != "X" : !is_link)
         refuse(pair(a, b), fmt::format("\"{}\" is no kind of link", kind));
       if (b < a && cells_[b][a] != kind)
@@ -180,7 +182,8 @@ class TopologyReader {
       const std::size_t colon = line.find(':');
       if (colon == 3 && (line.starts_with("gpu") || line.starts_with("GPU")))
         every_ = trimmed_word(line.substr(4));
-      if (line.starts_with("name,") || line.starts_with("index,") || line == "name") read_table(i);
+      if (line.starts_with("name,") || line.starts_with("index,") || line == "name")
+        i = read_table(i) - 1;
     }
   }
 
@@ -194,11 +197,12 @@ class TopologyReader {
     listed_ = *gpu;
   }
 
-  void read_table(std::size_t line) {
+  // The first line behind it.
+  std::size_t read_table(std::size_t line) {
     const auto heads = split(lines_[line], ',');
     for (int row = 0; ++line < lines_.size(); ++row) {
       const auto cells = split(lines_[line], ',');
-      if (cells.size() != heads.size() || trimmed_word(lines_[line]).empty()) return;
+      if (cells.size() != heads.size() || trimmed_word(lines_[line]).empty()) return line;
       int gpu = row;
       for (std::size_t c = 0; c < cells.size(); ++c)
         if (trimmed_word(heads[c]) == "index")
@@ -210,6 +214,7 @@ class TopologyReader {
           mebibytes_[gpu] = number_in(cell.substr(0, cell.find(' '))).value_or(0);
       }
     }
+    return line;
   }
 
   const GpuType& type_of(int gpu) const {

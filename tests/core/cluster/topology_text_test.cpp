@@ -57,6 +57,21 @@ double bandwidth_of(const Cluster& cluster, std::size_t a, std::size_t b) {
   return cluster.path(DeviceId(a), DeviceId(b)).bandwidth / 1e9;
 }
 
+// Each line could begin a table that all others belong to.
+TEST(Topology, ManyTablesAreReadOnce) {
+  std::string text = matrix_of(2, "NV4");
+  for (int i = 0; i < 200'000; ++i) text += "name\n";
+  EXPECT_NE(refusal_of(text), "no error");
+}
+
+TEST(Topology, MoreLinksThanThereCanBeAreNone) {
+  for (const char* kind : {"NV2147483647", "NV65", "NV99999999999"})
+    EXPECT_NE(refusal_of(matrix_of(3, kind) + list_of(3, "NVIDIA A100-SXM4-80GB"))
+                  .find("is no kind of link"),
+              std::string::npos)
+        << kind;
+}
+
 TEST(Topology, GpusOnASwitchHaveAllTheirNvlinksToEachOther) {
   const Cluster cluster = cluster_of(matrix_of(8, "NV12") + list_of(8, "NVIDIA A100-SXM4-80GB"));
   EXPECT_EQ(cluster.name(), "node7");
