@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 #include "core/graph/split_axes.h"
@@ -78,9 +79,12 @@ std::optional<OpSplit> sharded_update(const Graph& graph, OpId update,
                                       std::span<const DeviceShare> replicas) {
   if (replicas.size() < 2 || graph.op(update).inputs.empty()) return std::nullopt;
   const Shape& shape = graph.tensor(graph.op(update).inputs.front()).shape;
-  for (const SplitAxis& split : split_axes(graph, update))
-    if (shape[static_cast<std::size_t>(split.axis)] >= std::ssize(replicas))
+  for (const SplitAxis& split : split_axes(graph, update)) {
+    const std::int64_t extent = shape[static_cast<std::size_t>(split.axis)];
+    if (extent >= std::numeric_limits<std::int32_t>::max()) continue;  // what programs can say
+    if (std::ranges::min(apportion(extent, replicas)) > 0)
       return OpSplit{update, split.axis, {replicas.begin(), replicas.end()}};
+  }
   return std::nullopt;
 }
 

@@ -159,7 +159,7 @@ class Run {
     result.evaluations = record_.count();
     result.tree = record_.as_tree(problem_, common_.seed);
     result.note = note_of(search_);
-    result.facts = facts_of(search_, task_, options_.search.sampler.sharded > 0);
+    result.facts = facts_of(search_, task_);
     result.curves = curves_of(search_);
     take_starts(result);
     return result;
@@ -187,17 +187,19 @@ class Run {
   double begun_ = 0;
 };
 
-std::string options_text(const PlannerOptions& options) {
+// All that trials follow from but what they showed. The plans stand for constraints and costs, too.
+std::string conditions_of(const PlannerOptions& options, const Replication& base) {
   std::string text = "seed=" + std::to_string(options.seed);
   for (const auto& [key, value] : options.set) text += " " + key + "=" + value;
   if (!options.seeds.empty()) text += " starts=" + digest_of_starts(options.seeds);
-  return text;
+  const Strategy plans[] = {base.strategy, base.likely};
+  return text + " plans=" + digest_of_starts(plans);
 }
 
-TrialRecord record_for(const PlannerOptions& options, const SearchTree* resume) {
-  if (resume == nullptr) return {options_text(options), {}};
+TrialRecord record_for(const std::string& conditions, const SearchTree* resume) {
+  if (resume == nullptr) return {conditions, {}};
   TrialRecord record = TrialRecord::from_tree(*resume);
-  if (record.options != options_text(options))
+  if (record.options != conditions)
     throw InputError("", "search state", "it was made with other options (" + record.options + ")",
                      "go on with the same, or start a new search");
   return record;
@@ -211,12 +213,12 @@ class AutoDist final : public Planner {
                   Observer& observer, std::stop_token stop,
                   std::shared_ptr<const SearchTree> resume) override {
     const AutoDistOptions options = AutoDistOptions::from(common);
-    TrialRecord record = record_for(common, resume.get());
     const std::vector<Strategy> none;
     const std::vector<Strategy>& known = options.builder.empty() ? common.seeds : none;
     const Replication base = best_replication(
         problem, known, {options.fewer, options.rows, options.search.sampler}, common);
-    const SyncTask task(problem, base.strategy, options.rows);
+    TrialRecord record = record_for(conditions_of(common, base), resume.get());
+    const SyncTask task(problem, base.strategy, options.rows, options.search.sampler.sharded > 0);
     if (!options.builder.empty()) return built(task, evaluator, options, observer);
     KnownStarts starts = KnownStarts::of(task, known, evaluator);
     if (task.devices.size() < 2 || task.variables.empty()) {

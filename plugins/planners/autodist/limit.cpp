@@ -54,7 +54,7 @@ double seconds_over(double bytes, std::size_t members, double bandwidth) {
 
 }  // namespace
 
-Nanos data_parallel_limit(const SyncTask& task, bool sharded) {
+Nanos data_parallel_limit(const SyncTask& task) {
   if (task.variables.empty()) return {};
   double bytes = 0, ports = 0, ways = 0;
   for (const Variable& variable : task.variables)
@@ -75,6 +75,8 @@ Nanos data_parallel_limit(const SyncTask& task, bool sharded) {
                                   seconds_over(bytes, task.machines.size(), ways));
   const auto in = [](double time) { return Nanos(static_cast<std::int64_t>(1e9 * time)); };
   const Nanos first = first_gradient(task);
+  const bool sharded = std::ranges::any_of(
+      task.variables, [](const Variable& variable) { return variable.sharded.has_value(); });
   return sharded ? std::max(in(seconds), first + in(seconds / 2)) : first + in(seconds);
 }
 

@@ -11,8 +11,8 @@ namespace strato::autodist {
 // value on all of them takes n - 1 messages of its size to the sum and n - 1 back, wherever the sum
 // is made; so 2 (n - 1) S bytes enter the n devices' ports, and the same holds for machines and
 // their ways to the network. None of them moves before the first gradient is made, for which all
-// that it depends on has run on a device; with `sharded` that holds for half of them, since values
-// may be gathered from the start of the step on.
-Nanos data_parallel_limit(const SyncTask& task, bool sharded);
+// that it depends on has run on a device; where variables can be kept in parts that holds for half
+// of them, since values may be gathered from the start of the step on.
+Nanos data_parallel_limit(const SyncTask& task);
 
 }  // namespace strato::autodist

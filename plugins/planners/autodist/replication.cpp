@@ -52,7 +52,7 @@ SyncPlan likely_plan(const SyncTask& task, std::size_t sharded, Bytes least,
 // Plans on this base with none, half or all variables kept in parts that have `least` bytes.
 std::vector<Strategy> likely_strategies(const Problem& problem, const Strategy& base, Bytes least,
                                         const ReplicationOptions& options) {
-  const SyncTask task(problem, base, options.rows);
+  const SyncTask task(problem, base, options.rows, options.sampler.sharded > 0);
   const std::size_t all = options.sampler.sharded > 0 ? task.variables.size() : 0;
   std::vector<Strategy> likely = {base};
   for (const std::size_t sharded : std::set{std::size_t{0}, all / 2, all})

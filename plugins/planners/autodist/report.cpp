@@ -131,13 +131,13 @@ std::string note_of(const Search& search) {
   return text;
 }
 
-std::vector<PlanResult::Fact> facts_of(const Search& search, const SyncTask& task, bool sharded) {
+std::vector<PlanResult::Fact> facts_of(const Search& search, const SyncTask& task) {
   const auto trials = own_trials(search);
   std::vector<PlanResult::Fact> facts = {
       {"Best builder", fmt::format("{}, {:.3f} ms", search.best_builder(),
                                    1e3 * to_seconds(search.best_builder_score()->step_time))},
       {"No exact data parallelism is below",
-       fmt::format("{:.3f} ms", 1e3 * to_seconds(data_parallel_limit(task, sharded)))},
+       fmt::format("{:.3f} ms", 1e3 * to_seconds(data_parallel_limit(task)))},
       {"Trials better than it (hit rate)", percent(hit_rate(trials))},
       {"Hit rate by phase", by_phase(trials, hit_rate)}};
   if (trials.empty()) return facts;

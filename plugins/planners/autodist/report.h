@@ -14,7 +14,7 @@ namespace strato::autodist {
 std::optional<double> hit_rate(std::span<const Trial> trials);
 
 std::string note_of(const Search& search);
-std::vector<PlanResult::Fact> facts_of(const Search& search, const SyncTask& task, bool sharded);
+std::vector<PlanResult::Fact> facts_of(const Search& search, const SyncTask& task);
 // Over trials: how many of them beat the best builder, and by how much the best did (Fig. 9). And
 // of each fifth of the trials ("1/5" to "5/5") how well they were ranked beforehand, by quarters of
 // all trials from slow to fast (Fig. 4; the paper asks a simulator that has learned from the phase

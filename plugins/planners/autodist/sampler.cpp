@@ -86,7 +86,7 @@ bool must_divide(const Variable& variable, const SamplerOptions& options) {
 }
 
 bool may_shard(const Variable& variable, const SamplerOptions& options) {
-  return options.sharded > 0 && variable.bytes >= options.small && variable.sharded;
+  return variable.bytes >= options.small && variable.sharded;
 }
 
 Bytes random_size(const SamplerOptions& options, Random& random) {

@@ -79,14 +79,14 @@ std::vector<int> Variable::axes() const {
   return result;
 }
 
-SyncTask::SyncTask(const Problem& of, Strategy given, bool rows)
+SyncTask::SyncTask(const Problem& of, Strategy given, bool rows, bool sharded)
     : problem(of), base(std::move(given)), variables(variables_of(of)) {
   CHECK(base.is_complete() && base.variables.empty() && !base.groups.empty(), "data parallel");
   for (const DeviceShare& share : base.groups.front()->devices) devices.push_back(share.device);
   const std::vector<DeviceShare> replicas = replicas_of(*problem.graph, *base.groups.front());
   for (Variable& variable : variables) {
     variable.sparse = variable.sparse && rows;
-    variable.sharded = sharded_update(*problem.graph, variable.update, replicas);
+    if (sharded) variable.sharded = sharded_update(*problem.graph, variable.update, replicas);
   }
   const Cluster& cluster = *problem.cluster;
   machine_of.resize(cluster.device_count());

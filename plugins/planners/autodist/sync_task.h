@@ -30,8 +30,8 @@ struct Variable {
 };
 
 struct SyncTask {
-  // `rows`: false: gradients of lookups count as dense.
-  SyncTask(const Problem& problem, Strategy base, bool rows = true);
+  // `rows`: false: gradients of lookups count as dense. `sharded`: false: no variable can be.
+  SyncTask(const Problem& problem, Strategy base, bool rows = true, bool sharded = true);
 
   const Problem problem;
   const Strategy base;            // data parallel; without node configs

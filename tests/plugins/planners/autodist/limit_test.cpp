@@ -12,11 +12,12 @@ TEST(Limit, IsTheRingsVolumeAfterTheFirstGradient) {
   const Ground ground(1, 3);
   const auto bytes = static_cast<double>(ground.task.bytes().value);
   // Ways to the network: 10 GB/s each.
-  const double seconds = to_seconds(data_parallel_limit(ground.task, false));
+  const double seconds =
+      to_seconds(data_parallel_limit(SyncTask(ground.problem, ground.task.base, true, false)));
   EXPECT_GT(seconds, 2 * 3.0 / 4 * bytes / 10e9);
   EXPECT_LT(seconds, 2 * 3.0 / 4 * bytes / 10e9 + 1e-3);
   // Values may be on their way before it: no more than the volume is sure.
-  const double gathered = to_seconds(data_parallel_limit(ground.task, true));
+  const double gathered = to_seconds(data_parallel_limit(ground.task));
   EXPECT_NEAR(gathered, 2 * 3.0 / 4 * bytes / 10e9, 1e-6);
 }
 
@@ -26,17 +27,16 @@ TEST(Limit, NothingIsBelowIt) {
       const Ground ground = lookup
                                 ? Ground(lookup_problem(toy::small_cluster(fast, slow), 5000, 512))
                                 : Ground(fast, slow);
-      for (const double sharded : {0.0, 0.5}) {
-        std::vector<Strategy> strategies{ground.task.base};
-        for (const BuiltPlan& built : all_builds(ground.task, 1))
-          strategies.push_back(strategy_of(ground.task, built.plan));
+      for (const bool sharded : {false, true}) {
+        const SyncTask task(ground.problem, ground.task.base, true, sharded);
+        std::vector<Strategy> strategies{task.base};
+        for (const BuiltPlan& built : all_builds(task, 1))
+          strategies.push_back(strategy_of(task, built.plan));
         Random random(1);
-        SamplerOptions options;
-        options.sharded = sharded;
         for (int i = 0; i < 60; ++i)
-          strategies.push_back(strategy_of(ground.task, sample_plan(ground.task, options, random)));
+          strategies.push_back(strategy_of(task, sample_plan(task, {}, random)));
         const auto evaluator = make_simulating_evaluator(ground.problem, 1);
-        const Nanos limit = data_parallel_limit(ground.task, sharded > 0);
+        const Nanos limit = data_parallel_limit(task);
         for (const Score& score : evaluator->evaluate(strategies))
           EXPECT_GE(score.step_time, limit);
       }
@@ -46,7 +46,7 @@ TEST(Limit, NothingIsBelowIt) {
 
 TEST(Limit, OneDeviceSendsNothing) {
   const Ground ground(1, 0);
-  EXPECT_LT(data_parallel_limit(ground.task, false),
+  EXPECT_LT(data_parallel_limit(ground.task),
             simulate_strategy(ground.problem, ground.task.base).score.step_time);
 }
 

@@ -107,6 +107,11 @@ TEST(AutoDist, KeepsInPartsWhatIsFasterSo) {
   EXPECT_TRUE(whole.strategy.splits.empty());
   EXPECT_FALSE(chosen.strategy.splits.empty());
   EXPECT_TRUE(chosen.score.better_than(whole.score));
+  // Also of a start that has variables in parts.
+  options.seeds = {chosen.strategy};
+  const PlanResult from_parts = plan(problem, options);
+  EXPECT_FALSE(chosen.score.better_than(from_parts.score)) << "a start is lost";
+  options.seeds.clear();
   options.set["sharded"] = "2";
   EXPECT_THROW(plan(problem, options), InputError);
 }
@@ -136,6 +141,12 @@ TEST(AutoDist, GoesOnFromAWorkspace) {
             second.score.step_time == expected.score.step_time);
   rest.seed = 2;
   EXPECT_THROW(plan(problem, rest, stored), InputError);
+  rest.seed = 1;
+  Constraints constraints;  // what was tried under others says nothing
+  constraints.forbidden = {parse_forbid("*=fast")};
+  rest.constraints = std::make_shared<const Constraints>(constraints);
+  EXPECT_THROW(plan(problem, rest, stored), InputError);
+  rest.constraints = nullptr;
   EXPECT_THROW(plan(problem, evaluations(20, {{"changes", "0"}}), stored), InputError);
 }
 
