@@ -159,6 +159,7 @@ PlanResult Gdp::plan(const Problem& problem, Evaluator& evaluator, const Planner
   Network network = network_for(options, common.seed, note);
   PlacementOptions task_options = options.task;
   task_options.neighbours = network.size().neighbours;
+  task_options.interchangeable = common.constraints == nullptr;
   PlacementTask task(problem, evaluator, task_options);
   Budget budget(task, common, observer, std::move(stop));
   task.evaluate(task.known_placements());

@@ -118,6 +118,7 @@ std::optional<Placement> PlacementTask::placement_of(const Strategy& strategy) c
 }
 
 Placement PlacementTask::canonical(const Placement& placement) const {
+  if (!options_.interchangeable) return placement;
   const Cluster& cluster = *problem_.cluster;
   std::vector<std::int32_t> name(choices_.size(), -1);
   std::vector<std::int32_t> group_name(alike_.size(), -1);
@@ -142,7 +143,9 @@ Placement PlacementTask::canonical(const Placement& placement) const {
 }
 
 bool PlacementTask::claim(const Placement& placement) {
-  return claimed_.insert(canonical(placement)).second;
+  Hasher hasher;
+  for (const std::int32_t choice : canonical(placement)) hasher.number(choice);
+  return claimed_.insert(hasher.finish()).second;
 }
 
 std::vector<Score> PlacementTask::evaluate(const std::vector<Placement>& placements) {

@@ -19,6 +19,9 @@ struct PlacementOptions {
   // paper, which places whole ops).
   bool replicate = true;
   int neighbours = 5;
+  // Placements that differ in names of equal devices only are the same; not where constraints name
+  // devices.
+  bool interchangeable = true;
   bool paper = false;  // what does not fit is rewarded with -10, however little is missing
 };
 
@@ -36,7 +39,8 @@ class PlacementTask {
   const std::vector<std::int32_t>& group_of() const { return group_of_; }
 
   // The same placement with the devices of each device group, and device groups that are alike, in the order in
-  // which units first use them: one of all placements that differ only in names.
+  // which units first use them: one of all placements that differ only in names. As it is where they
+  // are not interchangeable.
   Placement canonical(const Placement& placement) const;
 
   // What is known before anything is learned: every unit on one device, on all, and where a person
@@ -83,7 +87,7 @@ class PlacementTask {
   Strategy best_strategy_;
   std::optional<Score> best_score_;
   std::int64_t evaluations_ = 0;
-  std::set<Placement> claimed_;  // canonical
+  std::set<Digest> claimed_;  // of canonical placements
   double sum_of_rewards_ = 0;
   int trials_ = 0;
 };

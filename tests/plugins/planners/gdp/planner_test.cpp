@@ -271,6 +271,23 @@ TEST(Round, TriesHardlyAnythingTwice) {
   EXPECT_GT(different.size(), evaluator.asked.size() * 9 / 10);
 }
 
+// A pin to one of two equal devices tells them apart.
+TEST(Round, NamesOfEqualDevicesCountWhereConstraintsNameThem) {
+  const Problem problem = make_problem(toy::chain(4, 64, 512), toy::small_cluster(2, 0), {});
+  for (const bool interchangeable : {true, false}) {
+    Remembering evaluator(problem);
+    PlacementOptions options;
+    options.interchangeable = interchangeable;
+    PlacementTask task(problem, evaluator, options);
+    const std::size_t units = task.known_placements().front().size();
+    const Placement first(units, 0), second(units, 1);
+    EXPECT_TRUE(task.claim(first));
+    EXPECT_FALSE(task.claim(first));
+    EXPECT_EQ(task.claim(second), !interchangeable);
+    EXPECT_EQ(task.canonical(second) == second, !interchangeable);
+  }
+}
+
 TEST(Round, BeginsAsALongerOne) {
   const Network network = Network::make(tiny_network(), 1);
   const Problem problem = make_problem(toy::chain(24, 64, 512), toy::small_cluster(4, 0), {});
