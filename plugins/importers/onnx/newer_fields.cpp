@@ -37,6 +37,13 @@ onnx::NodeProto with_defaults(const onnx::NodeProto& call, const onnx::FunctionP
   return whole;
 }
 
+std::size_t default_bytes(const onnx::FunctionProto& function) {
+  std::size_t bytes = 0;
+  each_field(function, kFunctionAttributes,
+             [&](const std::string& content) { bytes += content.size(); });
+  return bytes;
+}
+
 std::string overload_of(const onnx::FunctionProto& function) {
   return text_of(function, kFunctionOverload);
 }

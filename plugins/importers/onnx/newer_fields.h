@@ -4,12 +4,15 @@
 
 #include <onnx/onnx_pb.h>
 
+#include <cstddef>
 #include <string>
 
 namespace strato::onnx_import {
 
 // The call with the function's values for attributes that it does not give (ONNX 1.13).
 onnx::NodeProto with_defaults(const onnx::NodeProto& call, const onnx::FunctionProto& function);
+// What that reads.
+std::size_t default_bytes(const onnx::FunctionProto& function);
 
 // Which of the functions of one name it is, or calls (ONNX 1.16); mostly empty.
 std::string overload_of(const onnx::FunctionProto& function);

@@ -42,6 +42,8 @@ bool Translator::inlined_function(const onnx::NodeProto& node, const std::string
   for (int i = 0; i < function.output_size() && i < node.output_size(); ++i) {
     if (!node.output(i).empty()) results.emplace_back(function.output(i), node.output(i));
   }
+  constexpr std::size_t kDefaultBytes = 512;
+  charge(node, default_bytes(function) / kDefaultBytes);
   Nodes body = function.node();
   bind_attributes(body, with_defaults(node, function));
   run_body(node, body, std::move(names), results);

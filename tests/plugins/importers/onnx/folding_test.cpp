@@ -317,6 +317,34 @@ TEST(OnnxFolding, FunctionsOfNewerExportersAreInlined) {
   EXPECT_EQ(op_types(graph), (Names{"Flatten", "Relu", "Flatten", "Flatten", "Identity"}));
 }
 
+// Each call would read all of it.
+TEST(OnnxFolding, ManyCallsOfAFunctionWithLargeDefaultsAreRefused) {
+  ModelKit kit;
+  kit.proto.add_opset_import()->set_domain("own");
+  kit.proto.mutable_opset_import(1)->set_version(1);
+  onnx::FunctionProto& function = *kit.proto.add_functions();
+  function.set_domain("own");
+  function.set_name("f");
+  function.add_input("a");
+  function.add_output("b");
+  function.add_opset_import()->set_version(18);
+  onnx::GraphProto body;
+  add_node(body, "Relu", {"a"}, {"b"}).name("n");
+  *function.mutable_node() = body.node();
+  onnx::AttributeProto unused;
+  unused.set_name("unused");
+  unused.set_type(onnx::AttributeProto::STRING);
+  unused.set_s(std::string(4 << 20, 'x'));
+  set_newer(function, 11, unused.SerializeAsString());
+  kit.input("x0", {"N", 4});
+  for (int i = 0; i < 100; ++i) {
+    const std::string n = std::to_string(i);
+    kit.node("f", {"x" + n}, {"x" + std::to_string(i + 1)}).domain("own").name("call" + n);
+  }
+  kit.output("x100");
+  EXPECT_THROW(kit.import(batch(4)), InputError);
+}
+
 TEST(OnnxFolding, FunctionsThatCallThemselvesAreRefused) {
   ModelKit kit;
   auto* function = kit.proto.add_functions();
