@@ -132,6 +132,18 @@ void GroupGraphView::regroup(const QString& label, StrategyChange change) {
   if (problem_ == session_.snapshot().problem) session_.edit_later(std::move(change), label);
 }
 
+// The ways into the node, and out of what is shown.
+void GroupGraphView::add_levels(QMenu& menu, const GraphNode& hit) {
+  if (hit.can_open()) {
+    menu.addAction(hit.frame ? tr("Close") : tr("Open"), this, [=, this, problem = problem_] {
+      if (problem == problem_) open_node(hit);  // it may change under an open menu
+    });
+    if (!hit.frame && !hit.boundary) menu.addAction(in_place_action_);
+  }
+  if (!levels_.empty()) menu.addAction(up_action_);
+  menu.addSeparator();
+}
+
 // What can be done with the groups under the cursor: where they run, and how.
 void GroupGraphView::show_menu(int node, const QPoint& global) {
   const GraphNode hit = canvas_->scene().content.nodes[static_cast<std::size_t>(node)];
@@ -142,14 +154,7 @@ void GroupGraphView::show_menu(int node, const QPoint& global) {
   if (hit.group.valid()) add_places(menu, hit.group);
   menu.addAction(move_action_);
   menu.addSeparator();
-  if (hit.can_open()) {
-    menu.addAction(hit.frame ? tr("Close") : tr("Open"), this, [=, this, problem = problem_] {
-      if (problem == problem_) open_node(hit);  // it may change under an open menu
-    });
-    if (!hit.frame && !hit.boundary) menu.addAction(in_place_action_);
-  }
-  if (!levels_.empty()) menu.addAction(up_action_);
-  menu.addSeparator();
+  add_levels(menu, hit);
   menu.addActions({inputs_action_, outputs_action_, path_action_});
   menu.addSeparator();
   menu.addActions({equal_action_, merge_action_, split_action_, split_at_action_, rename_action_});

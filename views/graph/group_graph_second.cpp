@@ -213,14 +213,7 @@ void GroupGraphView::show_menu_of_other(int node, const QPoint& global) {
   if (!problem_ || (!hit.group.valid() && hit.groups.empty())) return;
   if (canvas_->scene().selected[static_cast<std::size_t>(node)] == 0) clicked(node, false);
   QMenu menu(this);
-  if (hit.can_open()) {
-    menu.addAction(hit.frame ? tr("Close") : tr("Open"), this, [=, this, problem = problem_] {
-      if (problem == problem_) open_node(hit);  // it may change under an open menu
-    });
-    if (!hit.frame && !hit.boundary) menu.addAction(in_place_action_);
-  }
-  if (!levels_.empty()) menu.addAction(up_action_);
-  menu.addSeparator();
+  add_levels(menu, hit);
   menu.addActions({inputs_action_, outputs_action_, path_action_, equal_action_, beside_action_});
   menu.exec(global);
 }

@@ -155,6 +155,7 @@ class GroupGraphView : public QWidget {
   QAction* add_action(const QString& text, const QKeySequence& keys,
                       const std::function<void()>& run);
   void update_actions();
+  void add_levels(QMenu& menu, const GraphNode& hit);
   void show_menu(int node, const QPoint& global);
   void add_places(QMenu& menu, GroupId group);
   void regroup(const QString& label, StrategyChange change);
