@@ -64,6 +64,15 @@ TEST(Topology, ManyTablesAreReadOnce) {
   EXPECT_NE(refusal_of(text), "no error");
 }
 
+TEST(Topology, WhatIsFarTooLargeIsNotRead) {
+  const TemporaryFolder folder;
+  const auto file = folder.path() / "disk.txt";
+  write_file(file, "GPU0");
+  std::filesystem::resize_file(file, std::uintmax_t{1} << 40);  // no machine could hold it
+  const std::string said = message_of([&] { read_cluster(file, GpuCatalogue::bundled()); });
+  EXPECT_NE(said.find("more than a cluster's file has"), std::string::npos) << said;
+}
+
 TEST(Topology, MoreLinksThanThereCanBeAreNone) {
   for (const char* kind : {"NV2147483647", "NV65", "NV99999999999"})
     EXPECT_NE(refusal_of(matrix_of(3, kind) + list_of(3, "NVIDIA A100-SXM4-80GB"))
