@@ -11,6 +11,7 @@
 #include <QToolButton>
 
 #include "app/explorer/header_menus.h"
+#include "app/explorer/stacking.h"
 #include "app/explorer/vital_signs_row.h"
 #include "views/models/budget.h"
 #include "views/search/options_form.h"
@@ -154,9 +155,7 @@ QWidget* HeaderBar::build_search_row() {
 // One below the other where they have no room beside each other.
 QSize HeaderBar::minimumSizeHint() const {
   QSize least = QWidget::minimumSizeHint();
-  int widest = vital_signs_->minimumSizeHint().width();
-  for (int i = 0; i < above_->count(); ++i)
-    widest = std::max(widest, above_->itemAt(i)->minimumSize().width());
+  const int widest = std::max(vital_signs_->minimumSizeHint().width(), stacked_width(*above_));
   const QMargins margins = layout()->contentsMargins();
   least.setWidth(widest + margins.left() + margins.right());
   return least;
@@ -165,17 +164,13 @@ QSize HeaderBar::minimumSizeHint() const {
 void HeaderBar::resizeEvent(QResizeEvent* event) {
   QWidget::resizeEvent(event);
   const QMargins margins = layout()->contentsMargins();
-  int needed = margins.left() + margins.right() + above_->spacing();
-  for (int i = 0; i < above_->count(); ++i) needed += above_->itemAt(i)->minimumSize().width();
+  int needed = margins.left() + margins.right() + unstacked_width(*above_);
   for (const QToolButton* name : {model_, cluster_}) {  // nearly whole, unless it is very long
     const int longest = fontMetrics().averageCharWidth() * 32;
-    needed += std::max(0, std::min(name->sizeHint().width(), longest) - name->minimumSizeHint().width());
+    needed +=
+        std::max(0, std::min(name->sizeHint().width(), longest) - name->minimumSizeHint().width());
   }
-  const auto direction =
-      width() < needed ? QBoxLayout::TopToBottom : QBoxLayout::LeftToRight;
-  if (above_->direction() == direction) return;
-  above_->setDirection(direction);
-  updateGeometry();
+  if (stack(*above_, width() < needed)) updateGeometry();
 }
 
 void HeaderBar::fill_planners() {
@@ -220,9 +215,9 @@ void HeaderBar::show_options() {
   const QRect window_area = window()->geometry();
   options_->resize(wanted.boundedTo(window_area.size() * 0.9));
   const QPoint below = options_button_->mapToGlobal(QPoint(0, options_button_->height()));
-  options_->move(std::max(window_area.left(),
-                          std::min(below.x(), window_area.right() - options_->width())),
-                 below.y());
+  options_->move(
+      std::max(window_area.left(), std::min(below.x(), window_area.right() - options_->width())),
+      below.y());
   options_->show();
 }
 
@@ -320,7 +315,8 @@ void HeaderBar::refresh_search() {
   main_->setEnabled(ready);
   const auto edits = edits_to_pin(session_.snapshot());
   second_->setText(!idle ? tr("Stop") : edits == 0 ? tr("Continue") : tr("Continue, edits pinned"));
-  second_->setEnabled(!idle || search.can_continue);  // there all the time: the others keep their place
+  second_->setEnabled(!idle ||
+                      search.can_continue);  // there all the time: the others keep their place
   second_->setToolTip(
       !idle                  ? tr("Stops and keeps the best so far")
       : !search.can_continue ? tr("Goes on in the tree of a search: show a run that has one")

@@ -2,6 +2,7 @@
 // room for the views.
 #include <QDockWidget>
 #include <QResizeEvent>
+#include <QTimer>
 
 #include "app/explorer/main_window.h"
 
@@ -39,7 +40,12 @@ void MainWindow::set_narrow(bool narrow) {
   if (narrow) inspector_dock_->raise();
   if (!narrow) moved_docks_.clear();
   size_docks();
-  if (narrow) setMinimumWidth(0);
+  // Not while it is being resized: Qt lays docks out that have just been moved, and falls over
+  // them.
+  if (narrow)
+    QTimer::singleShot(0, this, [this] {
+      if (narrow_) setMinimumWidth(0);
+    });
 }
 
 void MainWindow::size_docks() {

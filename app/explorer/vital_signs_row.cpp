@@ -4,6 +4,7 @@
 #include <QHBoxLayout>
 #include <QLabel>
 
+#include "app/explorer/stacking.h"
 #include "core/cost/calibration.h"
 #include "core/cost/profile.h"
 #include "views/models/explanation.h"
@@ -48,13 +49,16 @@ VitalSignsRow::VitalSignsRow(Session& session, QWidget* parent)
   large.setPointSizeF(large.pointSizeF() * 1.6);
   large.setWeight(QFont::DemiBold);
   step_->setFont(large);
-  auto* row = new QHBoxLayout(this);
-  row->setContentsMargins(0, 0, 0, 0);
+  auto* row = new QHBoxLayout;
   row->setSpacing(6 * style::kGrid);
   for (QLabel* label : {step_, speedup_, bound_, memory_})
     row->addWidget(label, 0, Qt::AlignBaseline);
   row->addStretch(1);
-  row->addWidget(delta_, 0, Qt::AlignBaseline);
+  lines_ = new QBoxLayout(QBoxLayout::LeftToRight, this);
+  lines_->setContentsMargins(0, 0, 0, 0);
+  lines_->setSpacing(style::kGrid);
+  lines_->addLayout(row, 1);
+  lines_->addWidget(delta_);
   connect(&session_, &Session::problem_changed, this, [this] {
     error_text_.clear();
     refresh();
@@ -63,6 +67,19 @@ VitalSignsRow::VitalSignsRow(Session& session, QWidget* parent)
   connect(&session_, &Session::explanation_changed, this, &VitalSignsRow::refresh);
   connect(memory_, &QLabel::linkActivated, this, &VitalSignsRow::follow_link);
   refresh();
+}
+
+QSize VitalSignsRow::minimumSizeHint() const {
+  return {stacked_width(*lines_), QWidget::minimumSizeHint().height()};
+}
+
+void VitalSignsRow::resizeEvent(QResizeEvent* event) {
+  QWidget::resizeEvent(event);
+  stack_where_narrow();
+}
+
+void VitalSignsRow::stack_where_narrow() {
+  if (stack(*lines_, width() < unstacked_width(*lines_))) updateGeometry();
 }
 
 void VitalSignsRow::refresh() {
@@ -75,6 +92,8 @@ void VitalSignsRow::refresh() {
   show_bound(*signs);
   show_memory(*signs);
   delta_->setText(delta_text(*signs));
+  delta_->setVisible(!delta_->text().isEmpty());
+  stack_where_narrow();
 }
 
 void VitalSignsRow::show_step(const VitalSigns& signs) {

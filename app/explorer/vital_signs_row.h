@@ -1,5 +1,5 @@
 // The vital signs of the strategy shown, in one line: step time, speed-up, bound, memory, and what
-// the last change did.
+// the last change did, which is below them in a narrow window.
 #pragma once
 
 #include <QWidget>
@@ -7,6 +7,7 @@
 #include "views/models/session.h"
 #include "views/models/vital_signs.h"
 
+class QBoxLayout;
 class QLabel;
 
 namespace strato {
@@ -14,12 +15,15 @@ namespace strato {
 class VitalSignsRow : public QWidget {
  public:
   explicit VitalSignsRow(Session& session, QWidget* parent = nullptr);
+  QSize minimumSizeHint() const override;
 
  protected:
+  void resizeEvent(QResizeEvent* event) override;
   void changeEvent(QEvent* event) override;
 
  private:
   void refresh();
+  void stack_where_narrow();
   void show_step(const VitalSigns& signs);
   void show_speedup(const VitalSigns& signs);
   void show_bound(const VitalSigns& signs);
@@ -30,6 +34,7 @@ class VitalSignsRow : public QWidget {
 
   Session& session_;
   QString error_text_;  // the last one stays while the next is computed
+  QBoxLayout* lines_;
   QLabel *step_, *speedup_, *bound_, *memory_, *delta_;
 };
 

@@ -162,6 +162,18 @@ class CompareJourney : public ::testing::Test {
   Nanos alone;
 };
 
+// At once, while no dock is shown; and back.
+TEST_F(CompareJourney, FitsIntoASmallWindow) {
+  for (const QSize size : {QSize(800, 600), QSize(1280, 800), QSize(800, 600)}) {
+    window.resize(size);
+    settle();
+    EXPECT_EQ(window.size(), size);
+    EXPECT_TRUE(view->isVisible());
+  }
+  EXPECT_LE(window.minimumSizeHint().width(), 800);
+  EXPECT_EQ(window.minimumWidth(), 0);
+}
+
 TEST_F(CompareJourney, TwoPlansInWordsAsAWaterfallAndByGroup) {
   ASSERT_NO_FATAL_FAILURE(compare_with(QStringLiteral("alone")));
   EXPECT_EQ(view->choices().currentText(), QStringLiteral("alone"));
