@@ -9,25 +9,13 @@
 #include "core/base/error.h"
 #include "core/cluster/changed_cluster.h"
 #include "core/compare/changes.h"
+#include "core/program/collective.h"
 
 namespace strato {
 namespace {
 
-std::string collective_words(TaskKind kind) {
-  switch (kind) {
-    case TaskKind::AllReduce:
-      return "AllReduce";
-    case TaskKind::AllGather:
-      return "AllGather";
-    case TaskKind::ReduceScatter:
-      return "ReduceScatter";
-    case TaskKind::Reduce:
-      return "Reduce";
-    case TaskKind::Broadcast:
-      return "Broadcast";
-    default:
-      return "transfers";
-  }
+std::string_view collective_words(TaskKind kind) {
+  return collective_of(kind) ? name_of(kind) : "transfers";
 }
 
 class CauseNames {
@@ -46,7 +34,7 @@ class CauseNames {
       case Reason::Transfer:
         return fmt::format("transfers of {}", role_of(task));
       case Reason::Collective:
-        return collective_words(task.kind);
+        return std::string(collective_words(task.kind));
       case Reason::DeviceBusy:
         return "queueing for busy " + device;
       case Reason::LinkBusy:

@@ -11,20 +11,13 @@
 
 #include "core/program/lower.h"
 #include "core/program/rank_program.h"
-#include "tests/plugins/engines/rank/in_process_run.h"
-#include "tests/plugins/engines/rank/net_problem.h"
 #include "tests/plugins/engines/rank/small_nets.h"
+#include "tests/plugins/engines/rank/staged_run.h"
 #include "tests/plugins/engines/torch/small_model.h"
 #include "tests/property/random_model.h"
 
 namespace strato {
 namespace {
-
-const RankEngine& rank_engine() {
-  static const PluginRegistry registry({std::string(STRATO_BINARY_DIR) + "/plugins"});
-  static const std::unique_ptr<RankEngine> engine = registry.rank_engine("torch");
-  return *engine;
-}
 
 // The elements that a slice has of all.
 std::vector<double> part_of(const std::vector<double>& all, const Tensor& tensor,
@@ -100,24 +93,9 @@ void run_and_compare(const RandomProblem& problem, const Strategy& strategy,
   expect_same_loss(run, reference);
 }
 
-// Of the same problem under random synchronisations, whose ranks are staged and read again.
 std::unique_ptr<InProcessRun> synchronised_run(const RandomProblem& problem, Random& random,
                                                Messages messages) {
-  Lowering lowering(problem.graph, problem.grouping, problem.cluster, problem.cost);
-  LowerOptions verified;
-  verified.verify = true;
-  const Program program = lowering.lower(any_synchronisation(problem, random, messages), verified);
-  auto programs =
-      std::make_shared<RankPrograms>(rank_programs(program, random_order(program, random)));
-  check_termination(*programs, "plan");
-  for (RankProgram& rank : programs->ranks)
-    rank = read_rank_program(write_rank_program(rank), *problem.graph, "rank");
-  EngineOptions options;
-  options.seed = kSeed;
-  options.learning_rate = kRate;
-  auto run = std::make_unique<InProcessRun>(programs, rank_engine(), options);
-  for (int step = 1; step <= kSteps; ++step) run->run_step(step, random);
-  return run;
+  return staged_run(problem, any_synchronisation(problem, random, messages), random, kSteps);
 }
 
 // Values of variables that are divided along several axes.

@@ -10,39 +10,12 @@
 #include "core/program/rank_program.h"
 #include "core/strategy/variable_check.h"
 #include "tests/plugins/engines/rank/by_hand.h"
-#include "tests/plugins/engines/rank/in_process_run.h"
-#include "tests/plugins/engines/rank/net_problem.h"
 #include "tests/plugins/engines/rank/small_nets.h"
+#include "tests/plugins/engines/rank/staged_run.h"
 #include "tests/plugins/engines/torch/small_model.h"
 
 namespace strato {
 namespace {
-
-const RankEngine& engine_of_ranks() {
-  static const PluginRegistry registry({std::string(STRATO_BINARY_DIR) + "/plugins"});
-  static const std::unique_ptr<RankEngine> engine = registry.rank_engine("torch");
-  return *engine;
-}
-
-// What ranks have after some steps in any order that their programs allow, staged and read again.
-std::unique_ptr<InProcessRun> run_of(const RandomProblem& problem, const Strategy& strategy,
-                                     Random& random, int steps) {
-  Lowering lowering(problem.graph, problem.grouping, problem.cluster, problem.cost);
-  LowerOptions verified;
-  verified.verify = true;
-  const Program program = lowering.lower(strategy, verified);
-  auto programs =
-      std::make_shared<RankPrograms>(rank_programs(program, random_order(program, random)));
-  check_termination(*programs, "plan");
-  for (RankProgram& rank : programs->ranks)
-    rank = read_rank_program(write_rank_program(rank), *problem.graph, "rank");
-  EngineOptions options;
-  options.seed = kSeed;
-  options.learning_rate = kRate;
-  auto run = std::make_unique<InProcessRun>(programs, engine_of_ranks(), options);
-  for (int step = 1; step <= steps; ++step) run->run_step(step, random);
-  return run;
-}
 
 // On all ranks that have all of it; how many parameters that were.
 template <class Expected>
@@ -88,7 +61,7 @@ TEST_P(StaleRanks, TrainAsTheLoopByHand) {
       late += lateness.size();
       ByHand by_hand(net.graph, optimizer, lateness);
       for (int step = 0; step < kManySteps; ++step) by_hand.run_step();
-      const auto run = run_of(problem, strategy, random, kManySteps);
+      const auto run = staged_run(problem, strategy, random, kManySteps);
       seen += expect_parameters(*run, *net.graph,
                                 [&](TensorId of) -> const Numbers& { return by_hand.value(of); });
       if (testing::Test::HasFailure()) return;
@@ -134,7 +107,7 @@ struct TwoReplicas {
     part.encoding = Encoding::LowRank;
     strategy.variables = {{update, 0, {part}}};
     Random random(7);
-    const auto run = run_of(problem, strategy, random, steps);
+    const auto run = staged_run(problem, strategy, random, steps);
     Numbers first;
     expect_parameters(*run, *problem.graph, [&](TensorId) -> const Numbers& {
       if (first.empty()) first = numbers(run->rank(0).read(whole_value(*run)));
@@ -174,7 +147,7 @@ TEST(Staleness, AGradientIsKeptInThePlaceOfTheOneBefore) {
   const auto own = std::make_shared<const RankProgram>(programs.ranks[0]);
   EngineOptions options;
   options.learning_rate = kRate;
-  const auto execution = engine_of_ranks().prepare(problem.graph, own, options);
+  const auto execution = rank_engine().prepare(problem.graph, own, options);
   for (int step = 1; step <= 2; ++step) {
     execution->begin_step(step);
     for (std::size_t i = 0; i < own->instructions.size(); ++i) {

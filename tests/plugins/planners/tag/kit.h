@@ -7,31 +7,13 @@
 #include <vector>
 
 #include "core/base/random.h"
-#include "core/plugin/plugin.h"
 #include "core/search/baselines.h"
 #include "plugins/planners/tag/network.h"
-#include "tests/core/search/toy.h"
+#include "tests/plugins/shipped.h"
 
 namespace strato::tag {
 
 inline constexpr NetworkSize kTiny{.width = 8, .layers = 2, .heads = 2};
-
-inline const PluginRegistry& registry() {
-  static const PluginRegistry plugins({std::string(STRATO_BINARY_DIR) + "/plugins"});
-  return plugins;
-}
-
-inline Graph sample_model(const std::string& model, std::int64_t batch) {
-  const std::string file =
-      std::string(STRATO_SOURCE_DIR) + "/sample_graphs/models/" + model + ".onnx";
-  ImportOptions options;
-  options.batch = batch;
-  return registry().importer_for(file)->import(file, options);
-}
-
-inline Problem sample(const std::string& model, std::int64_t batch, const std::string& cluster) {
-  return make_problem(sample_model(model, batch), toy::sample_cluster(cluster), {});
-}
 
 // Decides the first `depth` groups by random actions and asks for the next one.
 class RandomState {
