@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "app/cli/output.h"
+#include "app/cli/samples.h"
 #include "core/base/error.h"
 #include "core/base/file.h"
 #include "core/base/json.h"
@@ -46,19 +47,7 @@ std::int64_t whole_number(const std::string& text, const std::string& option) {
   return value;
 }
 
-fs::path sample_or_file(const std::string& given, const char* folder, const char* extension) {
-  std::error_code error;
-  if (fs::exists(given, error) || given.empty() || given.find('/') != std::string::npos)
-    return given;
-  const fs::path sample = home_directory() / "sample_graphs" / folder / (given + extension);
-  return fs::is_regular_file(sample, error) ? sample : fs::path(given);
-}
-
 std::shared_ptr<const Graph> import_graph(const fs::path& path, const ImportOptions& options) {
-  std::error_code error;
-  if (!fs::exists(path, error)) {
-    throw InputError(path.string(), "", "is not there", "check the name");
-  }
   return std::make_shared<const Graph>(plugins().importer_for(path)->import(path, options));
 }
 
@@ -135,7 +124,7 @@ Problem problem_of(const LoadedModel& model, std::shared_ptr<const Cluster> clus
 }
 
 void ModelOptions::declare(CLI::App& command) {
-  command.add_option("--graph", graph, "Model file, or the name of a sample")->required();
+  command.add_option("--graph", graph, "Model file, or the name of a sample (see list models)")->required();
   declare_without_graph(command);
 }
 
@@ -226,17 +215,12 @@ const PluginRegistry& plugins() {
   return registry;
 }
 
-fs::path model_path(const std::string& given) { return sample_or_file(given, "models", ".onnx"); }
-fs::path cluster_path(const std::string& given) {
-  return sample_or_file(given, "clusters", ".json");
-}
-
 LoadedModel load_model(const ModelOptions& options) {
   LoadedModel model;
   model.options = options.problem_options();
   model.grouping = grouping_method_from(options.grouping);
   model.import = options.import_options();
-  model.path = model_path(options.graph);
+  model.path = found_model(options.graph);
   model.name = model.path.stem().string();
   model.graph = import_graph(model.path, model.import);
   return model;
@@ -251,7 +235,7 @@ LoadedModel load_model(const ModelOptions& options, const CostOptions& costs) {
 
 std::shared_ptr<const Cluster> load_cluster(const std::string& given) {
   return std::make_shared<const Cluster>(
-      read_cluster(cluster_path(given), GpuCatalogue::bundled()));
+      read_cluster(found_cluster(given), GpuCatalogue::bundled()));
 }
 
 void PlanSource::declare(CLI::App& command) {

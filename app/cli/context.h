@@ -78,10 +78,6 @@ Problem problem_of(const LoadedModel& model, std::shared_ptr<const Cluster> clus
 
 const PluginRegistry& plugins();  // manifests are read on first use
 
-// `given` as it is when there is such a file, else the bundled sample of that name.
-std::filesystem::path model_path(const std::string& given);
-std::filesystem::path cluster_path(const std::string& given);
-
 LoadedModel load_model(const ModelOptions& options);
 LoadedModel load_model(const ModelOptions& options, const CostOptions& costs);
 std::shared_ptr<const Cluster> load_cluster(const std::string& given);

@@ -4,6 +4,7 @@
 #include "app/cli/context.h"
 #include "app/cli/inspection.h"
 #include "app/cli/output.h"
+#include "app/cli/samples.h"
 #include "core/base/error.h"
 #include "core/base/file.h"
 #include "core/graph/transform.h"

@@ -1,8 +1,12 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <CLI/CLI.hpp>
 
 #include "app/cli/command.h"
 #include "app/cli/context.h"
 #include "app/cli/output.h"
+#include "app/cli/samples.h"
 #include "core/base/json.h"
 #include "core/base/quantity_text.h"
 #include "core/cluster/cluster.h"
@@ -40,8 +44,8 @@ int list_options(const std::string& planner, const Command& command) {
   }
   Table table({"option", "default", "what it does"});
   for (const OptionHelp& option : options)
-    table.add({option.name, option.default_value.empty() ? "-" : option.default_value,
-               option.help});
+    table.add(
+        {option.name, option.default_value.empty() ? "-" : option.default_value, option.help});
   print(table.empty() ? planner + " has no options\n" : table.text());
   return Done;
 }
@@ -84,29 +88,65 @@ int list_gpus(const Command& command) {
   return Done;
 }
 
+// Models are not read: that takes long.
+int list_models(const Command& command) {
+  const std::vector<std::string> names = sample_names(kModels);
+  if (command.json)
+    print(json_text(Json{{"models", names}}) + "\n");
+  else
+    for (const std::string& name : names) print(name + "\n");
+  return Done;
+}
+
+// "4 V100-SXM2-32GB, 8 GTX-1080Ti"
+std::string devices_text(const Cluster& cluster) {
+  std::vector<std::string> kinds;
+  for (std::size_t i = 0; i < cluster.gpu_types().size(); ++i) {
+    std::size_t count = 0;
+    for (std::size_t d = 0; d < cluster.device_count(); ++d)
+      count += cluster.device(DeviceId(d)).type == GpuTypeId(i) ? 1 : 0;
+    kinds.push_back(fmt::format("{} {}", count, cluster.gpu_types()[GpuTypeId(i)].name));
+  }
+  return fmt::format("{}", fmt::join(kinds, ", "));
+}
+
+int list_clusters(const Command& command) {
+  Json list = Json::array();
+  Table table({"cluster", "devices"});
+  table.align_left(1);
+  for (const std::string& name : sample_names(kClusters)) {
+    const std::string devices = devices_text(*load_cluster(name));
+    list.push_back({{"name", name}, {"devices", devices}});
+    table.add({name, devices});
+  }
+  print(command.json ? json_text(Json{{"clusters", list}}) + "\n" : table.text());
+  return Done;
+}
+
 }  // namespace
 
 void add_list(CLI::App& app, Command& command) {
   CLI::App* sub = add_command(app, command, "list", "What there is to choose from");
   const auto what = std::make_shared<std::string>();
-  sub->add_option("what", *what,
-                  "planners, refiners (PLANNER+REFINER), importers, exporters, launchers, "
-                  "engines, transports or gpus")
-      ->required()
-      ->check(CLI::IsMember(
-          {"planners", "refiners", "importers", "exporters", "launchers", "engines", "transports",
-           "gpus"}));
+  const std::vector<std::string> kinds = {"models",     "clusters",  "planners",  "refiners",
+                                          "importers",  "exporters", "launchers", "engines",
+                                          "transports", "gpus"};
+  const std::string choices = fmt::format("{}", fmt::join(kinds, ", "));
+  sub->add_option("what", *what, "One of: " + choices)->check(CLI::IsMember(kinds));
   const auto planner = std::make_shared<std::string>();
   sub->add_option("planner", *planner, "Of planners: lists the options of this one (for --set)");
-  sub->callback([what, planner, &command] {
+  sub->callback([what, planner, choices, &command] {
+    if (what->empty()) throw CLI::ValidationError("list", "what? One of: " + choices);
     if (!planner->empty() && *what != "planners")
       throw CLI::ValidationError("planner", "goes with \"list planners\" only");
     command.action = [what, planner, &command] {
       if (!planner->empty()) return list_options(*planner, command);
       if (*what == "gpus") return list_gpus(command);
-      for (const PluginKind kind : {PluginKind::Importer, PluginKind::Planner, PluginKind::Refiner,
-                                    PluginKind::Exporter, PluginKind::Engine,
-                                    PluginKind::Transport}) {
+      if (*what == "models") return list_models(command);
+      if (*what == "clusters") return list_clusters(command);
+      for (const PluginKind kind :
+           {PluginKind::Importer, PluginKind::Planner, PluginKind::Refiner, PluginKind::Exporter,
+            PluginKind::Engine, PluginKind::Transport}) {
         if (*what == std::string(name_of(kind)) + "s") return list_plugins(kind, *what, command);
       }
       return list_plugins(PluginKind::Launcher, *what, command);

@@ -2,6 +2,7 @@
 
 #include "app/cli/command.h"
 #include "app/cli/output.h"
+#include "app/cli/samples.h"
 #include "app/cli/search.h"
 #include "core/base/error.h"
 
@@ -53,7 +54,7 @@ void add_plan(CLI::App& app, Command& command) {
   CLI::App* sub = add_command(app, command, "plan", "Search for a strategy");
   const auto options = std::make_shared<PlanOptions>();
   options->model.declare(*sub);
-  sub->add_option("--cluster", options->cluster, "Cluster file, or the name of a sample")
+  sub->add_option("--cluster", options->cluster, "Cluster file, or the name of a sample (see list clusters)")
       ->required();
   options->planner.declare(*sub, true);
   options->costs.declare(*sub);

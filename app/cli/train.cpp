@@ -8,6 +8,7 @@
 #include "app/cli/context.h"
 #include "app/cli/interrupt.h"
 #include "app/cli/output.h"
+#include "app/cli/samples.h"
 #include "app/cli/training_recorder.h"
 #include "core/base/error.h"
 #include "core/base/quantity_text.h"

@@ -13,6 +13,7 @@
 #include "app/cli/launch_options.h"
 #include "app/cli/output.h"
 #include "app/cli/recorder.h"
+#include "app/cli/samples.h"
 #include "app/cli/search.h"
 #include "app/cli/trial_store.h"
 #include "app/cli/trials_report.h"

@@ -10,6 +10,7 @@
 #include "app/cli/interrupt.h"
 #include "app/cli/launch_options.h"
 #include "app/cli/output.h"
+#include "app/cli/samples.h"
 #include "app/cli/search.h"
 #include "app/cli/simulation_options.h"
 #include "app/cli/tune_report.h"

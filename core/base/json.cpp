@@ -121,6 +121,8 @@ std::string json_text(const Json& json, int indent) {
 }
 
 JsonView JsonView::parse(std::string_view text, std::string file) {
+  if (text.find_first_not_of(" \t\r\n") == std::string_view::npos)
+    throw InputError(file, "", "is empty", "give another file");
   try {
     auto document = std::make_shared<const Json>(parse_json(text));
     const Json* root = document.get();

@@ -9,6 +9,7 @@
 #include "app/cli/output.h"
 #include "app/cli/profile/cluster_report.h"
 #include "app/cli/profile/options.h"
+#include "app/cli/samples.h"
 #include "core/base/error.h"
 #include "core/measured/make_job.h"
 #include "core/profiling/measure_on.h"

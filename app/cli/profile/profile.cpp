@@ -12,6 +12,7 @@
 #include "app/cli/output.h"
 #include "app/cli/profile/options.h"
 #include "app/cli/profile/report.h"
+#include "app/cli/samples.h"
 #include "core/base/error.h"
 #include "core/profiling/op_times.h"
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "app/cli/context.h"
+#include "app/cli/samples.h"
 #include "core/base/error.h"
 
 namespace strato::cli {

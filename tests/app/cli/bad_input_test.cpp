@@ -68,6 +68,22 @@ TEST_F(BadInput, Models) {
   refuse_plan(folder_.path(), cluster_, {"--batch", "8"}, {});
 }
 
+TEST_F(BadInput, NamesOfSamples) {
+  refuse_plan("vgg", cluster_, {}, {"vgg: is not there, and no sample", "vgg16 or vgg19?"});
+  refuse_plan("vggg19", cluster_, {}, {"did you mean vgg19?"});
+  refuse_plan("something", cluster_, {}, {"stratoscope-cli list models"});
+  refuse_plan(lenet_, "tag-tesbed", {"--batch", "8"}, {"no sample", "did you mean tag-testbed?"});
+  refuse_plan(lenet_, "", {"--batch", "8"}, {"is not there"});
+  expect_refused({"inspect", "lenett"}, {"did you mean lenet?"});
+  const CliResult models = run_cli({"list", "models"}), clusters = run_cli({"list", "clusters"});
+  EXPECT_NE(models.out.find("\nlenet\n"), std::string::npos) << models.out;
+  EXPECT_EQ(models.out.find(".onnx"), std::string::npos) << models.out;
+  EXPECT_NE(clusters.out.find("4 V100-SXM2-32GB, 8 GTX-1080-Ti, 4 P100"), std::string::npos)
+      << clusters.out;
+  for (const Json& name : json_of(run_cli({"list", "models", "--json"}))["models"])
+    EXPECT_FALSE(name.get<std::string>().empty());
+}
+
 TEST_F(BadInput, AnyPrefixOfAModelIsRefusedOrRead) {
   const std::string good = read_file(lenet_);
   for (std::size_t size = 1; size < good.size(); size += good.size() / 12) {
@@ -122,6 +138,7 @@ TEST_F(BadInput, Options) {
   expect_refused({"export", "--plan", "x.json", "--format", "png", "-o", "y"},
                  {"no exporter \"png\"", "dot"});
   expect_refused({"list", "colours"}, {"colours"});
+  expect_refused({"list"}, {"models", "clusters", "planners"});
   expect_refused({}, {});
   expect_refused({"paln"}, {"paln", "plan"});
   expect_refused({"plan", "--grpah", "x"}, {"--grpah", "did you mean --graph?"});

@@ -20,7 +20,9 @@ TEST(Json, SyntaxErrorsNameLineAndColumn) {
   };
   EXPECT_EQ(error("{\n  \"a\": 1,\n  b}").substr(0, 40),
             "f: line 3, column 3: is not valid JSON h");
-  EXPECT_NE(error("").find("f: line 1, column 1: "), std::string::npos);
+  EXPECT_NE(error("x").find("f: line 1, column 1: "), std::string::npos);
+  for (const char* empty : {"", " \n\t\r\n"})
+    EXPECT_EQ(error(empty), "f: is empty; give another file");
   EXPECT_NE(error("{\"a\": NaN}").find("is not valid JSON here"), std::string::npos);
   EXPECT_NE(error("[1, 2").find("is not valid JSON here"), std::string::npos);
   EXPECT_NE(error("{\"a\": 1e999}").find("number"), std::string::npos);

@@ -1,0 +1,26 @@
+// Models and clusters that are bundled: a name without folder and extension stands for them.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace strato::cli {
+
+struct SampleFolder {
+  const char* name;  // of "stratoscope-cli list" too
+  const char* extension;
+};
+inline constexpr SampleFolder kModels{"models", ".onnx"}, kClusters{"clusters", ".json"};
+
+std::vector<std::string> sample_names(const SampleFolder& folder);  // ascending
+
+// `given` as it is when there is such a file, else the bundled sample of that name.
+std::filesystem::path model_path(const std::string& given);
+std::filesystem::path cluster_path(const std::string& given);
+
+// The same; throws InputError with the names that are near when there is neither.
+std::filesystem::path found_model(const std::string& given);
+std::filesystem::path found_cluster(const std::string& given);
+
+}  // namespace strato::cli
