@@ -34,6 +34,8 @@ std::vector<std::pair<Key, Nanos>> sorted(const std::map<Key, Nanos>& times) {
   return list;
 }
 
+constexpr double kAlike = 0.1;  // of the step: neither limits it more than the other
+
 class Writer {
  public:
   Writer(const Timeline& timeline, const std::vector<WhatIf>& what_ifs)
@@ -94,6 +96,12 @@ class Writer {
           "A step takes {}; computing and communication take turns instead of overlapping: with an "
           "infinitely fast network it would take {}, with infinitely fast devices {}.",
           time_text(step()), still(computing), still(moving)));
+    } else if (share(std::max(computing, moving) - less) < kAlike) {
+      alike_ = true;
+      say(fmt::format("A step takes {}; computing and communication limit it about equally: with an "
+                      "infinitely fast network it would still take {}, with infinitely fast devices "
+                      "{}.",
+                      time_text(step()), still(computing), still(moving)));
     } else {
       say(fmt::format("A step takes {}, and {} limits it: with {} it would still take {}, with {} "
                       "{}.",
@@ -117,7 +125,7 @@ class Writer {
     for (const auto& [part, what] : parts)
       if (list.empty() || share(part) >= 0.005) list.push_back(share_text(share(part)) + " " + what);
     std::string other;
-    if (asked(What::Network) != nullptr && !take_turns_) {
+    if (asked(What::Network) != nullptr && !take_turns_ && !alike_) {
       const bool through_computing = computes() >= communicates();
       if (through_computing != computing_limits_)
         other = fmt::format("; a path through {} is nearly as long",
@@ -253,7 +261,9 @@ class Writer {
       say(fmt::format("The {} compute for {} of the step, the {} for {}{}.",
                       program_.cluster->gpu_types()[most->first].name, share_text(mean(*most)),
                       program_.cluster->gpu_types()[least->first].name, share_text(mean(*least)),
-                      computing_limits_ ? ": samples moved to these would even it out" : ""));
+                      computing_limits_ && !alike_ && mean(*least) > 0
+                          ? ": samples moved to these would even it out"
+                          : ""));
     } else {
       say(fmt::format("The devices compute for {} of the step on average.", share_text(busy)));
     }
@@ -312,7 +322,7 @@ class Writer {
   const std::vector<WhatIf>& what_ifs_;
   std::vector<PathPiece> pieces_;
   std::array<Nanos, kReasons> times_;
-  bool computing_limits_ = false, take_turns_ = false;
+  bool computing_limits_ = false, take_turns_ = false, alike_ = false;
   std::string text_;
 };
 

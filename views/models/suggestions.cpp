@@ -37,13 +37,26 @@ void keep_best(std::vector<Suggestion>& found, std::size_t for_each_group) {
   found = std::move(kept);
 }
 
+// Groups to be decided alike: those that were asked for, and each of them; or all, and the
+// weightiest.
+std::vector<std::vector<GroupId>> targets_of(const Grouping& grouping,
+                                             const std::vector<GroupId>& selected) {
+  std::vector<GroupId> all = selected;
+  if (selected.empty())
+    for (std::size_t g = 0; g < grouping.size(); ++g) all.emplace_back(g);
+  std::vector<std::vector<GroupId>> targets;
+  if (all.size() > 1) targets.push_back(all);
+  for (const GroupId group : selected.empty() ? weighty_groups(grouping, kGroups) : selected)
+    if (targets.size() <= kGroups) targets.push_back({group});
+  return targets;
+}
+
 }  // namespace
 
-std::vector<Decision> plausible_decisions(const Problem& problem,
-                                          std::span<const GroupId> groups,
+std::vector<Decision> plausible_decisions(const Problem& problem, std::span<const GroupId> groups,
                                           const Strategy& strategy,
                                           const BoundConstraints* constraints, std::size_t count) {
-  const GroupId group = groups.front();  // of groups that are alike
+  const bool all = groups.size() > 1 && groups.size() == problem.grouping->size();
   const ActionEstimate estimate(problem);
   std::vector<std::pair<double, Decision>> ranked;
   Strategy tried = strategy;
@@ -52,10 +65,12 @@ std::vector<Decision> plausible_decisions(const Problem& problem,
   };
   const std::size_t broken_now = broken(strategy);
   for (Decision& decision : make_actions(problem, {})) {
-    if (strategy.groups[group] == decision) continue;
+    const auto decided = [&](GroupId group) { return strategy.groups[group] == decision; };
+    if (std::ranges::all_of(groups, decided)) continue;
     for (const GroupId each : groups) tried.groups[each] = decision;
     if (broken(tried) > broken_now) continue;
-    const double seconds = estimate.group_seconds(group, decision);
+    const double seconds =
+        all ? estimate.graph_seconds(decision) : estimate.group_seconds(groups.front(), decision);
     ranked.emplace_back(seconds, std::move(decision));
   }
   std::ranges::stable_sort(ranked, {}, [](const auto& entry) { return entry.first; });
@@ -65,16 +80,29 @@ std::vector<Decision> plausible_decisions(const Problem& problem,
   return decisions;
 }
 
+std::vector<Bytes> plausible_buckets(const Problem& problem, const Strategy& strategy) {
+  std::size_t fused = 0;
+  for (std::size_t g = 0; g < problem.grouping->size(); ++g) {
+    const auto& decision = strategy.groups[GroupId(g)];
+    const bool reduces =
+        decision && decision->mode == Mode::ReplicateAllReduce && decision->devices.size() > 1;
+    if (reduces && problem.grouping->group(GroupId(g)).parameter_bytes.value > 0) ++fused;
+  }
+  if (fused < 2) return {};
+  std::vector<Bytes> buckets;
+  for (const std::int64_t megabytes : {0, 1, 4, 16, 64})
+    if (const Bytes bucket(megabytes << 20); bucket != strategy.bucket) buckets.push_back(bucket);
+  return buckets;
+}
+
 std::vector<GroupId> weighty_groups(const Grouping& grouping, std::size_t count) {
   std::vector<GroupId> all;
   for (std::size_t g = 0; g < grouping.size(); ++g) all.emplace_back(g);
   std::vector<GroupId> by_parameters = all;
-  std::ranges::stable_sort(by_parameters, std::greater(), [&](GroupId group) {
-    return grouping.group(group).parameter_bytes;
-  });
-  std::vector<GroupId> chosen(all.begin(),
-                              all.begin() + static_cast<std::ptrdiff_t>(
-                                                std::min(all.size(), (count + 1) / 2)));
+  std::ranges::stable_sort(by_parameters, std::greater(),
+                           [&](GroupId group) { return grouping.group(group).parameter_bytes; });
+  std::vector<GroupId> chosen(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(std::min(
+                                                             all.size(), (count + 1) / 2)));
   for (const GroupId group : by_parameters) {
     if (chosen.size() >= count) break;
     if (std::ranges::find(chosen, group) == chosen.end()) chosen.push_back(group);
@@ -84,7 +112,9 @@ std::vector<GroupId> weighty_groups(const Grouping& grouping, std::size_t count)
 
 QString suggestion_words(std::span<const GroupId> groups, const Decision& decision,
                          const Problem& problem) {
-  QString name = names_of(groups, *problem.grouping);
+  QString name = groups.size() > 1 && groups.size() == problem.grouping->size()
+                     ? Suggestions::tr("All groups")
+                     : names_of(groups, *problem.grouping);
   if (name.size() > kLongName) name = QStringLiteral("…") + name.right(kLongName);
   if (decision.devices.size() == 1) {
     return Suggestions::tr("Move %1 to %2")
@@ -100,12 +130,62 @@ struct Suggestions::Job {
   Simulation simulation;
   std::vector<std::vector<GroupId>> targets;  // groups to be decided alike
   std::shared_ptr<const BoundConstraints> constraints;
+  bool whole;  // no groups were asked for
+};
+
+// Tries one after the other. On the worker's thread.
+class Suggestions::Search {
+ public:
+  Search(const Job& job, const std::atomic<std::uint64_t>& latest)
+      : job_(job),
+        latest_(latest),
+        simulator_(job.problem, job.simulation),
+        before_(simulator_.use(job.strategy)) {}
+
+  bool wanted() const { return latest_ == job_.number; }
+  int tried() const { return tried_; }
+  const std::vector<Suggestion>& found() const { return found_; }
+
+  void decide(const std::vector<GroupId>& groups) {
+    for (const Decision& decision : plausible_decisions(*job_.problem, groups, job_.strategy,
+                                                        job_.constraints.get(), kDecisions)) {
+      if (!wanted()) return;
+      try_one(groups, with_decision(job_.strategy, groups, decision),
+              suggestion_words(groups, decision, *job_.problem));
+    }
+    keep_best(found_, job_.targets.size() == 1 ? kShown : 1);
+  }
+
+  void fuse() {
+    for (const Bytes bucket : plausible_buckets(*job_.problem, job_.strategy)) {
+      if (!wanted()) return;
+      Strategy changed = job_.strategy;
+      changed.bucket = bucket;
+      try_one({}, changed,
+              bucket.value == 0
+                  ? tr("Reduce each gradient on its own")
+                  : tr("Fuse gradients into buckets of %1 MiB").arg(bucket.value >> 20));
+    }
+    keep_best(found_, 1);
+  }
+
+ private:
+  void try_one(const std::vector<GroupId>& groups, const Strategy& changed, const QString& words) {
+    ++tried_;
+    EditEffect effect = effect_of(changed, before_, simulator_.use(changed));
+    if (is_worth_a_word(effect)) found_.push_back({groups, words, std::move(effect)});
+  }
+
+  const Job& job_;
+  const std::atomic<std::uint64_t>& latest_;
+  NearSimulator simulator_;
+  StepUse before_;
+  std::vector<Suggestion> found_;
+  int tried_ = 0;
 };
 
 Suggestions::Suggestions(Session& session, QObject* parent)
-    : QObject(parent),
-      session_(session),
-      latest_(std::make_shared<std::atomic<std::uint64_t>>(0)) {
+    : QObject(parent), session_(session), latest_(std::make_shared<std::atomic<std::uint64_t>>(0)) {
   soon_.setSingleShot(true);
   soon_.setInterval(kSoon);
   connect(&soon_, &QTimer::timeout, this, &Suggestions::begin);
@@ -142,47 +222,41 @@ void Suggestions::begin() {
   const bool ready = snapshot.problem && snapshot.outcome && snapshot.strategy.is_complete() &&
                      session_.search().state == SearchState::Idle;
   if (!ready) return;
-  Job job{++job_, snapshot.problem, snapshot.strategy, session_.simulation(), {},
-          session_.bound_constraints()};
+  Job job{++job_,
+          snapshot.problem,
+          snapshot.strategy,
+          session_.simulation(),
+          {},
+          session_.bound_constraints(),
+          false};
   *latest_ = job.number;
   const std::vector<GroupId>& selected = session_.selection().groups();
-  if (selected.size() > 1) job.targets.push_back(selected);
-  for (const GroupId group :
-       selected.empty() ? weighty_groups(*snapshot.problem->grouping, kGroups) : selected)
-    if (job.targets.size() < kGroups) job.targets.push_back({group});
+  job.whole = selected.empty();
+  job.targets = targets_of(*snapshot.problem->grouping, selected);
   looking_ = true;
   emit changed();
-  worker_.post([this, job = std::move(job), latest = latest_] {
-    std::vector<Suggestion> found;
-    int tried = 0;
-    const auto tell = [&](bool done) {
-      keep_best(found, job.targets.size() == 1 ? kShown : 1);
-      QMetaObject::invokeMethod(
-          this, [this, number = job.number, found, tried, done] { take(number, found, tried, done); },
-          Qt::QueuedConnection);
-    };
-    try {
-      NearSimulator simulator(job.problem, job.simulation);
-      const StepUse before = simulator.use(job.strategy);
-      for (const std::vector<GroupId>& groups : job.targets) {
-        for (const Decision& decision :
-             plausible_decisions(*job.problem, groups, job.strategy,
-                                 job.constraints.get(), kDecisions)) {
-          if (*latest != job.number) return;
-          const Strategy changed = with_decision(job.strategy, groups, decision);
-          ++tried;
-          const EditEffect effect = effect_of(changed, before, simulator.use(changed));
-          if (!is_worth_a_word(effect)) continue;
-          found.push_back({groups, decision,
-                           suggestion_words(groups, decision, *job.problem), effect});
-        }
-        tell(false);
-      }
-    } catch (const std::exception&) {
-      // What cannot be simulated is no suggestion; the strategy shown says why itself.
+  worker_.post([this, job = std::move(job), latest = latest_] { look(job, *latest); });
+}
+
+void Suggestions::look(const Job& job, const std::atomic<std::uint64_t>& latest) {
+  const auto tell = [&](const std::vector<Suggestion>& found, int tried, bool done) {
+    QMetaObject::invokeMethod(
+        this, [this, number = job.number, found, tried, done] { take(number, found, tried, done); },
+        Qt::QueuedConnection);
+  };
+  std::optional<Search> search;
+  try {
+    search.emplace(job, latest);
+    if (job.whole) search->fuse();
+    for (const std::vector<GroupId>& groups : job.targets) {
+      search->decide(groups);
+      if (!search->wanted()) return;
+      tell(search->found(), search->tried(), false);
     }
-    tell(true);
-  });
+  } catch (const std::exception&) {
+    // What cannot be simulated is no suggestion; the strategy shown says why itself.
+  }
+  tell(search ? search->found() : std::vector<Suggestion>(), search ? search->tried() : 0, true);
 }
 
 void Suggestions::take(std::uint64_t job, std::vector<Suggestion> found, int tried, bool done) {
@@ -196,8 +270,7 @@ void Suggestions::take(std::uint64_t job, std::vector<Suggestion> found, int tri
 void Suggestions::apply(std::size_t index) {
   if (index >= list_.size()) return;
   const Suggestion chosen = list_[index];
-  session_.selection().select_groups(chosen.groups);
-  session_.decide(chosen.groups, chosen.decision, chosen.words);
+  session_.edit(chosen.effect.strategy, chosen.words);
 }
 
 }  // namespace strato

@@ -1,7 +1,7 @@
-// Changes of one decision that would make the step faster, found in the background: for the selected
-// groups, or else for those with most work and parameters, the most plausible decisions are simulated
-// one by one. Kept to the constraints. What is no longer about the strategy shown is dropped. GUI
-// thread only.
+// Single changes that would make the step faster, found in the background: the most plausible
+// decisions are simulated one by one for the selected groups; where none is, for all groups alike,
+// then for each of those with most work and parameters, and gradients are fused in other buckets.
+// Kept to the constraints. What is no longer about the strategy shown is dropped. GUI thread only.
 #pragma once
 
 #include <QObject>
@@ -16,16 +16,18 @@
 namespace strato {
 
 struct Suggestion {
-  std::vector<GroupId> groups;
-  Decision decision;
-  QString words;  // "Move fc6 to v100"
-  EditEffect effect;
+  std::vector<GroupId> groups;  // decided alike; none: it is about the gradients of all
+  QString words;                // "Move fc6 to v100"
+  EditEffect effect;            // with the strategy that it makes
 };
 
 // What to try for one group: legal decisions other than its own, most plausible first. Pure.
 std::vector<Decision> plausible_decisions(const Problem& problem, std::span<const GroupId> groups,
                                           const Strategy& strategy,
                                           const BoundConstraints* constraints, std::size_t count);
+// Fusion buckets (see Strategy::bucket) other than the strategy's own; none where it has no two
+// gradients to fuse. Pure.
+std::vector<Bytes> plausible_buckets(const Problem& problem, const Strategy& strategy);
 // Those with most compute time and most parameters, at most `count`. Pure.
 std::vector<GroupId> weighty_groups(const Grouping& grouping, std::size_t count);
 QString suggestion_words(std::span<const GroupId> groups, const Decision& decision,
@@ -47,8 +49,10 @@ class Suggestions : public QObject {
 
  private:
   struct Job;
+  class Search;
   void restart();
   void begin();
+  void look(const Job& job, const std::atomic<std::uint64_t>& latest);  // on the worker's thread
   void take(std::uint64_t job, std::vector<Suggestion> found, int tried, bool done);
 
   Session& session_;

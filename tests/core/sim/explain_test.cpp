@@ -46,9 +46,8 @@ TEST(PathPieces, CollectivesThatQueueUpWaitForTheLink) {
                    "collective [80,120) AllReduce gw2:0",
                    "link busy [120,212) AllReduce gw2:0 < AllReduce gw1:0",
                    "collective [212,344) AllReduce gw1:0", "compute [344,351) u1 @m0:0"}));
-  EXPECT_EQ(gap_texts(timeline, 1),
-            (Texts{"collective [120,212) u2 @m0:1 < AllReduce gw2:0",
-                   "collective [219,344) u1 @m0:1 < AllReduce gw1:0"}));
+  EXPECT_EQ(gap_texts(timeline, 1), (Texts{"collective [120,212) u2 @m0:1 < AllReduce gw2:0",
+                                           "collective [219,344) u1 @m0:1 < AllReduce gw1:0"}));
 }
 
 TEST(PathPieces, ReadyOpsWaitForTheirDevice) {
@@ -64,16 +63,14 @@ TEST(PathPieces, ReadyOpsWaitForTheirDevice) {
 
 TEST(PathPieces, TheLastMemberOfACollectiveIsAStraggler) {
   Bench bench(toy::training_chain(4, 1, 8), toy::cluster(1, 2));
-  const Timeline timeline =
-      bench.run(bench.everywhere(Mode::ReplicateAllReduce, {0, 1}, {3, 1}));
+  const Timeline timeline = bench.run(bench.everywhere(Mode::ReplicateAllReduce, {0, 1}, {3, 1}));
   EXPECT_EQ(texts(timeline),
             (Texts{"compute [0,30) f1 @m0:0 [0,3)",
                    "straggler [30,60) seed @m0:0 [0,3) < AllReduce gw1:0",
                    "straggler [60,90) gw1 @m0:0 [0,3) < AllReduce gw1:0",
                    "collective [90,222) AllReduce gw1:0", "compute [222,229) u1 @m0:0"}));
-  EXPECT_EQ(gap_texts(timeline, 1),
-            (Texts{"straggler [30,90) u1 @m0:1 < seed @m0:0 [0,3)",
-                   "collective [90,222) u1 @m0:1 < AllReduce gw1:0"}));
+  EXPECT_EQ(gap_texts(timeline, 1), (Texts{"straggler [30,90) u1 @m0:1 < seed @m0:0 [0,3)",
+                                           "collective [90,222) u1 @m0:1 < AllReduce gw1:0"}));
 }
 
 TEST(PathPieces, StragglersCountOnceHalfOfTheMembersAreReady) {
@@ -298,6 +295,26 @@ TEST(Why, SaysWhatDominates) {
   EXPECT_NE(text.find("The network 10 % faster"), std::string::npos) << text;
   EXPECT_NE(text.find("100 ns"), std::string::npos) << text;
   EXPECT_EQ(text.find('\n'), std::string::npos);
+}
+
+TEST(Why, SaysWhereBothLimitIt) {
+  Bench bench(toy::training_chain(4, 2, 8), toy::cluster(1, 2));
+  const Timeline timeline =
+      bench.run(bench.everywhere(Mode::ReplicateAllReduce, {0, 1}));  // 351 ns
+  const auto text = [&](std::int64_t computing, std::int64_t moving) {
+    WhatIf network, devices;
+    network.what = WhatIf::What::Network;
+    network.faster = network.free = Nanos(computing);
+    devices.what = WhatIf::What::Devices;
+    devices.faster = devices.free = Nanos(moving);
+    return why(timeline, {network, devices}, {}, std::nullopt);
+  };
+  for (const auto& [computing, moving] : {std::pair(300, 280), {280, 300}}) {
+    EXPECT_NE(text(computing, moving).find("limit it about equally"), std::string::npos);
+    EXPECT_EQ(text(computing, moving).find("nearly as long"), std::string::npos);
+  }
+  EXPECT_NE(text(300, 250).find("and computing limits it"), std::string::npos) << text(300, 250);
+  EXPECT_NE(text(250, 300).find("and communication limits it"), std::string::npos);
 }
 
 TEST(Why, OfOneDeviceIsASentenceToo) {

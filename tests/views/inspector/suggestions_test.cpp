@@ -4,6 +4,7 @@
 #include <QPushButton>
 #include <QTest>
 
+#include "core/search/baselines.h"
 #include "core/search/bound_constraints.h"
 #include "tests/views/models/fixture.h"
 #include "views/inspector/group_page.h"
@@ -65,6 +66,54 @@ TEST_F(SuggestionsInTheInspector, AreAboutTheGroupsSelected) {
   ASSERT_TRUE(wait_until([&] { return done(); }));
   for (const Suggestion& suggestion : suggestions().list())
     EXPECT_EQ(suggestion.groups, std::vector{GroupId(0)});
+}
+
+TEST_F(SuggestionsInTheInspector, AreAboutTheWholeStepWhereNothingIsSelected) {
+  open_lenet();
+  badly_placed();
+  ASSERT_TRUE(wait_until([&] { return done(); }));
+  const std::size_t all = session_.snapshot().problem->grouping->size();
+  ASSERT_GT(all, 1u);
+  const auto& list = suggestions().list();
+  const auto whole = std::ranges::find(list, all, [](const Suggestion& s) { return s.groups.size(); });
+  ASSERT_NE(whole, list.end());
+  EXPECT_TRUE(whole->words.startsWith(QStringLiteral("All groups: "))) << whole->words.toStdString();
+  const Nanos after = whole->effect.after;
+  suggestions().apply(static_cast<std::size_t>(whole - list.begin()));
+  session_.settle();
+  EXPECT_EQ(step_time(), after);
+  EXPECT_TRUE(session_.selection().groups().empty()) << "the next one is about the whole step too";
+}
+
+// Slow messages: one after the other they take longer than together.
+TEST_F(SuggestionsInTheInspector, FuseGradients) {
+  open_lenet();
+  Strategy strategy = data_parallel(*session_.snapshot().problem);
+  strategy.bucket = Bytes(0);
+  session_.edit(strategy, QStringLiteral("one by one"));
+  session_.settle();
+  ASSERT_TRUE(wait_until([&] { return done(); }));
+  for (const Suggestion& suggestion : suggestions().list()) {
+    if (!suggestion.groups.empty()) continue;
+    EXPECT_GT(suggestion.effect.strategy.bucket, Bytes(0));
+    EXPECT_EQ(suggestion.effect.strategy.groups, strategy.groups);
+    EXPECT_TRUE(suggestion.words.startsWith(QStringLiteral("Fuse gradients into buckets of ")));
+    return;
+  }
+  FAIL() << "no buckets were suggested";
+}
+
+TEST_F(SuggestionsInTheInspector, BucketsAreOfGradientsThatAreReduced) {
+  open_lenet();
+  const Problem& problem = *session_.snapshot().problem;
+  Strategy strategy = data_parallel(problem);
+  strategy.bucket = Bytes(4 << 20);
+  const std::vector<Bytes> buckets = plausible_buckets(problem, strategy);
+  EXPECT_EQ(buckets.size(), 4u);
+  EXPECT_EQ(std::ranges::count(buckets, strategy.bucket), 0);
+  EXPECT_EQ(std::ranges::count(buckets, Bytes(0)), 1);
+  for (auto& decision : strategy.groups) decision->mode = Mode::ReplicatePs;
+  EXPECT_TRUE(plausible_buckets(problem, strategy).empty());
 }
 
 TEST_F(SuggestionsInTheInspector, KeepToTheConstraints) {
