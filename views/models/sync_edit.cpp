@@ -127,9 +127,12 @@ class SyncEdit {
  public:
   enum class As { Asked, FarAsItGoes };
 
-  SyncEdit(const Strategy& strategy, const Problem& problem, OpId update, As as)
+  // One of `updates`, which are all changed alike.
+  SyncEdit(const Strategy& strategy, const Problem& problem, OpId update,
+           std::span<const OpId> updates, As as)
       : strategy_(strategy),
         problem_(problem),
+        updates_(updates),
         variable_(edited_variable(*problem.graph, update)),
         replicas_(replicas_of(strategy, problem, update)),
         strict_(as == As::Asked) {
@@ -151,7 +154,7 @@ class SyncEdit {
     for (const SyncPart& part : sync_.parts) servers_before_.push_back(part.server);
     if (choice.servers) set_synchroniser(Synchroniser::Ps);
     if (choice.synchroniser) set_synchroniser(*choice.synchroniser);
-    if (choice.encoding) encode(*choice.encoding);
+    if (choice.encoding) encode(choice);
     if (choice.merge_group) merge(*choice.merge_group);
     if (choice.sequence) order(*choice.sequence);
     const bool balance =
@@ -208,10 +211,22 @@ class SyncEdit {
     });
   }
 
-  void encode(Encoding encoding) {
+  // A group has one encoding: what others of it are not given leaves it.
+  void encode(const SyncChoice& choice) {
+    const Encoding encoding = *choice.encoding;
+    const bool merges = encoding == Encoding::None || encoding == Encoding::Half;
     change([&](SyncPart& part) {
-      if (part.encoding != encoding) part.merge_group = -1;  // one encoding a group
+      const bool together = merges && choice.only.empty() && all_chosen(part.merge_group);
+      if (part.encoding != encoding && !together) part.merge_group = -1;
       part.encoding = encoding;
+    });
+  }
+
+  bool all_chosen(std::int32_t group) const {
+    return std::ranges::all_of(strategy_.variables, [&](const VariableSync& other) {
+      const auto member = [&](const SyncPart& part) { return part.merge_group == group; };
+      return std::ranges::none_of(other.parts, member) ||
+             std::ranges::find(updates_, other.update) != updates_.end();
     });
   }
 
@@ -281,6 +296,7 @@ class SyncEdit {
 
   const Strategy& strategy_;
   const Problem& problem_;
+  const std::span<const OpId> updates_;
   const Tensor& variable_;
   const std::vector<DeviceId> replicas_;
   const bool strict_;
@@ -323,13 +339,13 @@ Strategy with_sync(const Strategy& strategy, const Problem& problem, std::span<c
   for (const OpId update : updates) {
     if (!is_synchronised(strategy, problem, update)) continue;
     const std::size_t before = loads.mark();
-    VariableSync sync = SyncEdit(result, problem, update, As::Asked).apply(choice, loads);
+    VariableSync sync = SyncEdit(result, problem, update, updates, As::Asked).apply(choice, loads);
     if (const QString why = check.why_invalid(sync); !why.isEmpty()) {
       if (refused)
         *refused << QStringLiteral("%1 %2").arg(text(edited_variable(*problem.graph, update).name),
                                                 why);
       loads.take_back_to(before);
-      sync = SyncEdit(result, problem, update, As::FarAsItGoes).apply(choice, loads);
+      sync = SyncEdit(result, problem, update, updates, As::FarAsItGoes).apply(choice, loads);
       if (!check.why_invalid(sync).isEmpty()) continue;
     }
     put(result.variables, std::move(sync));
@@ -360,7 +376,7 @@ QString why_not_encoded(const Strategy& strategy, const Problem& problem,
   for (const OpId update : updates) {
     if (!is_synchronised(strategy, problem, update)) continue;
     why = check.why_invalid(
-        SyncEdit(strategy, problem, update, SyncEdit::As::Asked).apply(choice, loads));
+        SyncEdit(strategy, problem, update, updates, SyncEdit::As::Asked).apply(choice, loads));
     if (why.isEmpty()) return {};
   }
   return why;

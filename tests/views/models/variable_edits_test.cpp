@@ -131,6 +131,35 @@ TEST_F(VariableEdits, AMergeGroupIsSentInOneWay) {
   EXPECT_EQ(sync_words(strategy, problem(), updates[0]), "AllReduce, group 5");
 }
 
+TEST_F(VariableEdits, AMergeGroupThatIsEncodedAsAWholeStays) {
+  open_lenet();
+  const std::vector<OpId> updates = all();
+  SyncChoice half, exact, join, top;
+  half.encoding = Encoding::Half;
+  exact.encoding = Encoding::None;
+  top.encoding = Encoding::TopK;
+  join.merge_group = 5;
+  const auto groups = [](const Strategy& strategy) {
+    return std::ranges::count_if(strategy.variables, [](const VariableSync& variable) {
+      return variable.parts[0].merge_group == 5;
+    });
+  };
+  const auto merged = std::span(updates).first(3);
+  const Strategy joined = with_sync(shown(), problem(), merged, join);
+  ASSERT_EQ(groups(joined), 3);
+  Strategy strategy = with_sync(joined, problem(), updates, half);
+  check(strategy);
+  EXPECT_EQ(groups(strategy), 3);
+  EXPECT_EQ(groups(with_sync(strategy, problem(), merged, exact)), 3);
+  strategy = with_sync(joined, problem(), merged.first(2), half);  // the third one stays exact
+  check(strategy);
+  EXPECT_EQ(groups(strategy), 1);
+  EXPECT_EQ(sync_of(strategy, updates[2])->parts[0].encoding, Encoding::None);
+  strategy = with_sync(joined, problem(), merged, top);
+  check(strategy);
+  EXPECT_EQ(groups(strategy), 0) << "it is gathered";
+}
+
 TEST_F(VariableEdits, WhatIsNotReplicatedIsLeftAlone) {
   open_lenet();
   const Strategy alone = on_one_device(problem(), DeviceId(0));
