@@ -94,9 +94,10 @@ function(strato_plugin folder)
   set_property(GLOBAL APPEND PROPERTY STRATO_PLUGINS ${target})
 endfunction()
 
-# tests/<folder>/*_test.cpp -> one executable and one ctest entry named after the folder.
+# tests/<folder>/*_test.cpp -> one executable and one ctest entry named after the folder. ALONE: it expects answers
+# within seconds, or frames in time, and nothing else is tested meanwhile.
 function(strato_test folder)
-  cmake_parse_arguments(ARG "NEEDS_PLUGINS" "TIMEOUT" "DEPENDS;PRIVATE_LINK;LABELS" ${ARGN})
+  cmake_parse_arguments(ARG "NEEDS_PLUGINS;ALONE" "TIMEOUT" "DEPENDS;PRIVATE_LINK;LABELS" ${ARGN})
   string(REPLACE "/" "_" name ${folder})
   set(target test_${name})
   strato_target_names("${ARG_DEPENDS}" depends)
@@ -114,9 +115,9 @@ function(strato_test folder)
     add_dependencies(${target} ${plugins})
   endif()
   if(NOT ARG_TIMEOUT)
-    set(ARG_TIMEOUT 600)
+    set(ARG_TIMEOUT 1800)
   endif()
   add_test(NAME ${folder} COMMAND ${target})
-  set_tests_properties(${folder} PROPERTIES TIMEOUT ${ARG_TIMEOUT}
+  set_tests_properties(${folder} PROPERTIES TIMEOUT ${ARG_TIMEOUT} RUN_SERIAL ${ARG_ALONE}
     ENVIRONMENT "QT_QPA_PLATFORM=offscreen;ASAN_OPTIONS=detect_leaks=0")
 endfunction()
