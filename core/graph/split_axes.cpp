@@ -1,11 +1,14 @@
 #include "core/graph/split_axes.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "core/graph/axis_letters.h"
 
 namespace strato {
 namespace {
+
+constexpr std::int64_t kLongest = std::numeric_limits<std::int32_t>::max() - 1;
 
 bool is_batch(const Tensor& tensor, int axis) {
   return tensor.batch.kind == BatchKind::Batched && tensor.batch.axis == axis;
@@ -24,8 +27,8 @@ class AxisFinder {
     if (axes.size() != whole.shape.size() || whole.elements() == 0) return result;
     for (std::size_t i = 0; i < axes.size(); ++i) {
       SplitAxis split{static_cast<int>(i), {}};
-      if (axes[i] == AxisLetters::kMixed || whole.shape[i] < 2 || is_batch(whole, split.axis))
-        continue;
+      if (axes[i] == AxisLetters::kMixed || is_batch(whole, split.axis)) continue;
+      if (whole.shape[i] < 2 || whole.shape[i] > kLongest) continue;
       if (divides_outputs(axes[i], whole.shape[i]) &&
           divides_inputs(axes[i], whole.shape[i], split.inputs))
         result.push_back(std::move(split));

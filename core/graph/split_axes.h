@@ -17,10 +17,11 @@ struct SplitAxis {
   friend bool operator==(const SplitAxis&, const SplitAxis&) = default;
 };
 
-// Ascending by axis; never the batch axis; empty: the op cannot be split. Extents are at least two.
-// Also of gradient ops (a convolution's weight gradient splits along its output channels), and of
-// updates, where `axis` is the parameter's. Further outputs are divided as the first is, along the
-// axis that stands for the same. Not views: they make nothing.
+// Ascending by axis; never the batch axis; empty: the op cannot be split. Extents are at least two,
+// and no longer than programs can say (31 bits). Also of gradient ops (a convolution's weight
+// gradient splits along its output channels), and of updates, where `axis` is the parameter's.
+// Further outputs are divided as the first is, along the axis that stands for the same. Not views:
+// they make nothing.
 std::vector<SplitAxis> split_axes(const Graph& graph, OpId op);
 
 // Along which of its axes an output of an op is divided that is split along `axis` of its first

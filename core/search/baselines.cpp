@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numeric>
 
 #include "core/graph/split_axes.h"
@@ -81,7 +80,6 @@ std::optional<OpSplit> sharded_update(const Graph& graph, OpId update,
   const Shape& shape = graph.tensor(graph.op(update).inputs.front()).shape;
   for (const SplitAxis& split : split_axes(graph, update)) {
     const std::int64_t extent = shape[static_cast<std::size_t>(split.axis)];
-    if (extent >= std::numeric_limits<std::int32_t>::max()) continue;  // what programs can say
     if (std::ranges::min(apportion(extent, replicas)) > 0)
       return OpSplit{update, split.axis, {replicas.begin(), replicas.end()}};
   }

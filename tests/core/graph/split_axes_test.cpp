@@ -171,5 +171,17 @@ TEST(SplitAxes, RecurrentLayersStayWhole) {
   EXPECT_EQ(split_axes(kit.build(), OpId(0)), Axes{});
 }
 
+// Parts are counted in 32 bits.
+TEST(SplitAxes, NoneThatIsTooLongForPrograms) {
+  const auto axes_of_width = [](std::int64_t width) {
+    ModelKit kit(2);
+    kit.op("Relu", {kit.input("x", {2, width})});
+    return axes_of(kit.build(), "Relu");
+  };
+  EXPECT_EQ(axes_of_width(2147483646), (Axes{{1, {1}}}));
+  EXPECT_EQ(axes_of_width(2147483647), Axes());
+  EXPECT_EQ(axes_of_width(3000000000), Axes());
+}
+
 }  // namespace
 }  // namespace strato
