@@ -118,9 +118,10 @@ void SearchTreeView::build_layout() {
 }
 
 void SearchTreeView::connect_parts() {
-  connect(view_->selectionModel(), &QItemSelectionModel::currentChanged, this,
-          [this](const QModelIndex& index) {
-            if (index.isValid()) preview(model_.vertex_at(index));
+  // Not the current row: a tree that gets the keys has one that nobody chose.
+  connect(view_->selectionModel(), &QItemSelectionModel::selectionChanged, this,
+          [this](const QItemSelection& now) {
+            if (!now.isEmpty()) preview(model_.vertex_at(now.indexes().front()));
           });
   connect(view_, &QTreeView::activated, this,
           [this](const QModelIndex& index) { open(model_.vertex_at(index)); });
@@ -191,9 +192,9 @@ void SearchTreeView::show_tree(std::shared_ptr<const SearchTree> tree,
   bar_->setVisible(model_.tree() != nullptr);
   if (model_.tree()) {
     if (!had_tree || !view_->isExpanded(model_.index(0, 0))) expand_best_path();
-    const QModelIndex current = view_->currentIndex();
-    bar_->set_current(model_.vertex_at(current));
-    overview_->set_current(current.isValid() ? model_.vertex_at(current) : -1);
+    const QModelIndex chosen = view_->selectionModel()->selectedRows().value(0);
+    bar_->set_current(model_.vertex_at(chosen));
+    overview_->set_current(chosen.isValid() ? model_.vertex_at(chosen) : -1);
   } else {
     preview_->hide();
     empty_->setText(session_.search().tree_error.isEmpty()

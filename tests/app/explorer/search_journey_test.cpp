@@ -4,6 +4,7 @@
 
 #include <QAction>
 #include <QApplication>
+#include <QFile>
 #include <QLabel>
 #include <QTemporaryDir>
 #include <QTest>
@@ -138,6 +139,28 @@ TEST_F(SearchJourneyTest, ADamagedTreeIsToldWhereTheTreeWouldBe) {
   EXPECT_TRUE(told);
   EXPECT_TRUE(again.session.snapshot().outcome);
   EXPECT_TRUE(again.failed.isEmpty()) << again.failed.join('\n').toStdString();
+}
+
+// A view that gets the keys chooses nothing by that.
+TEST_F(SearchJourneyTest, LookingAtAViewSelectsNothing) {
+  const QString file = folder_.filePath(QStringLiteral("demo.strata"));
+  ASSERT_TRUE(QFile::copy(sample("workspace/demo.strata"), file));
+  Explorer explorer;
+  explorer.window.open({file});
+  explorer.session.settle();
+  ASSERT_TRUE(explorer.session.tree());
+  QApplication::setActiveWindow(&explorer.window);
+  for (int key = Qt::Key_0; key <= Qt::Key_9; ++key) {
+    QTest::keyClick(&explorer.window, static_cast<Qt::Key>(key), Qt::AltModifier);
+    EXPECT_TRUE(explorer.session.selection().groups().empty()) << static_cast<char>(key);
+  }
+  // A row that is clicked is chosen, also the one that the keys began at.
+  QTest::keyClick(&explorer.window, Qt::Key_4, Qt::AltModifier);
+  QTreeView& tree = explorer.search->tree_view();
+  ASSERT_TRUE(tree.hasFocus());
+  const QPoint first = tree.visualRect(tree.model()->index(0, 0)).center();
+  QTest::mouseClick(tree.viewport(), Qt::LeftButton, {}, first);
+  EXPECT_FALSE(explorer.session.selection().groups().empty());
 }
 
 // Escape in the timeline's search closes it; the window's own Escape comes with the next one.
