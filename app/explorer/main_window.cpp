@@ -85,6 +85,9 @@ MainWindow::MainWindow(Session& session, bool remembers)
     connect(last_workspace_, &LastWorkspace::another, this,
             [this](const QString& file) { remember_files({file}); });
   }
+  // Before it is shown, and grows to what its docks ask for beside each other.
+  set_narrow(false);
+  set_narrow(width() < narrow_width());
   refresh_pages();
   refresh_status();
 }

@@ -185,6 +185,14 @@ TEST_F(LargeLettersTest, TextsAreWholeAndTheWindowKeepsItsSize) {
   EXPECT_EQ(window_.size(), size);
 }
 
+TEST_F(LargeLettersTest, AWindowOpensAsLargeAsAScreenIs) {
+  Session session;
+  MainWindow window(session, false);
+  window.show();
+  settle();
+  EXPECT_EQ(window.size(), QSize(1280, 800));
+}
+
 TEST_F(LargeLettersTest, RowsOfTheTimelineHaveRoomForThem) {
   resize({1280, 800});
   const TimelineCanvas* canvas = nullptr;  // the one that shows a step
