@@ -1,6 +1,7 @@
 #include "views/models/suggestions.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/search/actions.h"
 #include "core/search/bound_constraints.h"
@@ -35,6 +36,19 @@ void keep_best(std::vector<Suggestion>& found, std::size_t for_each_group) {
       kept.push_back(std::move(suggestion));
   }
   found = std::move(kept);
+}
+
+// "AllReduce on v100, shares by speed"; there are no other uneven ones among the plausible.
+QString replication_words(Decision decision, const Cluster& cluster) {
+  const bool everywhere = decision.devices.size() == cluster.device_count();
+  const double first = decision.devices.front().weight;
+  bool uneven = false;
+  for (DeviceShare& share : decision.devices)
+    uneven |= std::exchange(share.weight, first) != first && splits_batch(decision.mode);
+  const QString words =
+      everywhere ? Suggestions::tr("%1 on all devices").arg(text(label_of(decision.mode)))
+                 : text(describe(decision, cluster));
+  return uneven ? Suggestions::tr("%1, shares by speed").arg(words) : words;
 }
 
 // Groups to be decided alike: those that were asked for, and each of them; or all, and the
@@ -120,7 +134,7 @@ QString suggestion_words(std::span<const GroupId> groups, const Decision& decisi
     return Suggestions::tr("Move %1 to %2")
         .arg(name, text(problem.cluster->device(decision.devices[0].device).name));
   }
-  return QStringLiteral("%1: %2").arg(name, describe_shares(decision, *problem.cluster));
+  return QStringLiteral("%1: %2").arg(name, replication_words(decision, *problem.cluster));
 }
 
 struct Suggestions::Job {

@@ -75,9 +75,11 @@ TEST_F(SuggestionsInTheInspector, AreAboutTheWholeStepWhereNothingIsSelected) {
   const std::size_t all = session_.snapshot().problem->grouping->size();
   ASSERT_GT(all, 1u);
   const auto& list = suggestions().list();
-  const auto whole = std::ranges::find(list, all, [](const Suggestion& s) { return s.groups.size(); });
+  const auto whole =
+      std::ranges::find(list, all, [](const Suggestion& s) { return s.groups.size(); });
   ASSERT_NE(whole, list.end());
-  EXPECT_TRUE(whole->words.startsWith(QStringLiteral("All groups: "))) << whole->words.toStdString();
+  EXPECT_TRUE(whole->words.startsWith(QStringLiteral("All groups: ")))
+      << whole->words.toStdString();
   const Nanos after = whole->effect.after;
   suggestions().apply(static_cast<std::size_t>(whole - list.begin()));
   session_.settle();
@@ -172,12 +174,28 @@ TEST_F(SuggestionsInTheInspector, TheChoicesTellWhatTheyWouldDo) {
   EXPECT_EQ(step_time(), effect.after);
 }
 
+TEST_F(SuggestionsInTheInspector, AreShortWords) {
+  open_lenet();
+  const Problem& problem = *session_.snapshot().problem;
+  const std::vector<GroupId> first = {GroupId(0)};
+  Decision decision = *data_parallel(problem).groups[GroupId(0)];
+  ASSERT_GT(decision.devices.size(), 1u);
+  EXPECT_TRUE(suggestion_words(first, decision, problem)
+                  .endsWith(QStringLiteral(": AllReduce on all devices")));
+  decision.devices.front().weight *= 2;
+  EXPECT_TRUE(suggestion_words(first, decision, problem)
+                  .endsWith(QStringLiteral(": AllReduce on all devices, shares by speed")));
+  decision.mode = Mode::ModelParallel;
+  EXPECT_FALSE(suggestion_words(first, decision, problem).contains(QStringLiteral("by speed")));
+}
+
 TEST(WeightyGroups, AreSomeOfEachKindAndNoneTwice) {
   EXPECT_TRUE(weighty_groups(Grouping(), 8).empty());
 }
 
 TEST(EffectText, SaysWhatChanges) {
-  const Cluster cluster = read_cluster(sample("clusters/tag-2x1080ti.json"), GpuCatalogue::bundled());
+  const Cluster cluster =
+      read_cluster(sample("clusters/tag-2x1080ti.json"), GpuCatalogue::bundled());
   EditEffect effect;
   effect.before = Nanos(190'000'000);
   effect.after = Nanos(183'900'000);
@@ -188,8 +206,9 @@ TEST(EffectText, SaysWhatChanges) {
   effect.memory_change = Bytes(0);
   effect.feasible = false;
   effect.breaks_constraints = true;
-  EXPECT_EQ(effect.text(cluster),
-            QStringLiteral("no change of the step time, does not fit in memory, against a constraint"));
+  EXPECT_EQ(
+      effect.text(cluster),
+      QStringLiteral("no change of the step time, does not fit in memory, against a constraint"));
   effect.before = Nanos(0);
   EXPECT_EQ(effect.relative(), 0);
 }
