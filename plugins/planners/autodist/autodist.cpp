@@ -5,13 +5,15 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/base/digest.h"
 #include "core/base/error.h"
 #include "core/plugin/plugin.h"
+#include "core/search/constraints.h"
 #include "core/search/reporter.h"
 #include "plugins/planners/autodist/known_starts.h"
+#include "plugins/planners/autodist/race.h"
 #include "plugins/planners/autodist/replication.h"
 #include "plugins/planners/autodist/report.h"
-#include "plugins/planners/autodist/search.h"
 #include "plugins/planners/autodist/trial_record.h"
 
 namespace strato::autodist {
@@ -42,11 +44,10 @@ Bytes megabytes_option(const PlannerOptions& given, const std::string& key, Byte
 }
 
 struct AutoDistOptions {
-  SearchOptions search;
+  Race::Options race;
   BuilderOptions build;
   std::string builder;
-  int trials = 10;
-  bool rows = true, fewer = true;
+  bool fewer = true;  // replicas on fewer devices, too
 
   static AutoDistOptions from(const PlannerOptions& given);
 };
@@ -54,7 +55,7 @@ struct AutoDistOptions {
 AutoDistOptions AutoDistOptions::from(const PlannerOptions& given) {
   AutoDistOptions options;
   const bool paper = given.choice("variant", "default", {"default", "paper"}) == "paper";
-  SearchOptions& search = options.search;
+  SearchOptions& search = options.race.search;
   search.known = !paper;
   search.learned = given.boolean("learned", true) &&
                    given.choice("sampler", "full", {"full", "random"}) == "full";
@@ -71,11 +72,12 @@ AutoDistOptions AutoDistOptions::from(const PlannerOptions& given) {
   search.accuracy = number_option(given, "accuracy", search.accuracy, 0, 1);
   search.steps = whole_option(given, "steps", search.steps, 10'000);
   search.ranker.rate = number_option(given, "rate", search.ranker.rate, 0, 10);
-  options.trials = whole_option(given, "trials", options.trials, 10'000);
-  options.rows = given.boolean("rows", true);
+  options.race.trials = static_cast<std::size_t>(
+      whole_option(given, "trials", static_cast<int>(options.race.trials), 10'000));
+  options.race.rows = given.boolean("rows", true);
+  options.race.seed = given.seed;
   options.builder = given.text("builder", "");
-  const bool narrows = given.choice("replicas", paper ? "all" : "best", {"best", "all"}) == "best";
-  options.fewer = narrows && options.builder.empty();
+  options.fewer = given.choice("replicas", paper ? "all" : "best", {"best", "all"}) == "best";
   options.build.chunk =
       whole_option(given, "chunk", static_cast<int>(options.build.chunk), 1 << 30);
   options.build.bucket = megabytes_option(given, "bucket", options.build.bucket);
@@ -94,59 +96,49 @@ std::string builder_names() {
 // One search: its budget, and what its observer is told.
 class Run {
  public:
-  Run(const Problem& problem, const SyncTask& task, Evaluator& evaluator,
+  Run(const Problem& problem, const std::vector<Strategy>& choices, Evaluator& evaluator,
       const AutoDistOptions& options, const PlannerOptions& common, Observer& observer,
-      std::stop_token stop, TrialRecord record, KnownStarts starts, SyncPlan likely)
+      std::stop_token stop, TrialRecord record)
       : problem_(problem),
-        task_(task),
-        options_(options),
         common_(common),
         stop_(std::move(stop)),
         record_(std::move(record)),
-        starts_(std::move(starts)),
-        likely_(std::move(likely)),
+        start_(best_start(completed(common.seeds, *problem.cluster), evaluator)),
         known_(record_.count()),
         trials_(record_, [&](std::span<const Strategy> s) { return evaluator.evaluate(s); }),
-        search_(
-            task, options.search, [this](std::span<const Strategy> s) { return trials_.run(s); },
-            common.seed),
+        race_(problem, choices, common.seeds, options.race,
+              [this](std::span<const Strategy> s) { return trials_.run(s); }),
         reporter_(observer) {
-    search_.found = [this](const Trial& trial) {
+    race_.found = [this] {
       if (trials_.next_known() == 0)
-        reporter_.improvement(strategy_of(task_, trial.plan), progress(trial.score));
+        reporter_.improvement(race_.best_strategy(), progress(race_.best().score));
     };
   }
 
   PlanResult run() {
-    if (starts_.best)
-      reporter_.improvement(*starts_.best, {0, 0, reporter_.elapsed(), starts_.best_score});
-    search_.know(starts_.plans, starts_.scores);
-    search_.try_builders(
-        batch_of(all_builds(task_, common_.seed).size() + (likely_.empty() ? 0 : 1)), likely_);
+    if (start_) reporter_.improvement(start_->strategy, {0, 0, reporter_.elapsed(), start_->score});
     while (trials_.next_known() > 0 && !stop_.stop_requested())
-      if (!search_.play_round(trials_.next_known())) refuse_trials();
+      if (!race_.play(trials_.next_known())) refuse_trials();
     if (known_ > 0) begun_ = reporter_.elapsed();
+    // Builders take no more than half of it: what they are compared with is tried, too.
+    if (!race_.has_best()) race_.play(std::max<std::size_t>(1, left() / 2));
     report();
-    while (left() > 0 && search_.play_round(batch_of(static_cast<std::size_t>(options_.trials))))
-      report();
-    reporter_.progress(progress(search_.best().score), true);
+    while (left() > 0 && race_.play(left())) report();
+    reporter_.progress(progress(race_.best().score), true);
     return result();
   }
 
  private:
   // Trials; 0: it is over.
-  std::int64_t left() const {
+  std::size_t left() const {
     if (stop_.stop_requested()) return 0;
     if (common_.budget_seconds > 0)
-      return reporter_.elapsed() - begun_ < common_.budget_seconds ? std::int64_t{1} << 40 : 0;
-    return std::max<std::int64_t>(0, common_.iterations - (record_.count() - known_));
-  }
-  std::size_t batch_of(std::size_t wanted) const {
-    if (const std::size_t known = trials_.next_known()) return known;
-    return std::min(wanted, static_cast<std::size_t>(left()));
+      return reporter_.elapsed() - begun_ < common_.budget_seconds ? std::size_t{1} << 40 : 0;
+    return static_cast<std::size_t>(
+        std::max<std::int64_t>(0, common_.iterations - (record_.count() - known_)));
   }
   void report() {
-    reporter_.progress(progress(search_.best().score), false);
+    reporter_.progress(progress(race_.best().score), false);
     reporter_.tree([&] { return record_.as_tree(problem_, common_.seed); });
   }
   Progress progress(const Score& best) const {
@@ -154,46 +146,58 @@ class Run {
   }
   PlanResult result() const {
     PlanResult result;
-    result.strategy = strategy_of(task_, search_.best().plan);
-    result.score = search_.best().score;
+    result.strategy = race_.best_strategy();
+    result.score = race_.best().score;
     result.evaluations = record_.count();
     result.tree = record_.as_tree(problem_, common_.seed);
-    result.note = note_of(search_);
-    result.facts = facts_of(search_, task_);
-    result.curves = curves_of(search_);
-    take_starts(result);
+    const SearchHistory history = race_.history();
+    result.note = note_of(history);
+    result.facts = facts_of(history, race_.best_task());
+    result.curves = curves_of(history);
+    tell_replicas(result);
+    take_start(result);
     return result;
   }
+  void tell_replicas(PlanResult& result) const {
+    const std::size_t here = race_.best_task().devices.size();
+    const std::size_t all = problem_.cluster->device_count();
+    if (here == all) return;
+    const auto milliseconds = [](const Score& score) { return 1e3 * to_seconds(score.step_time); };
+    result.facts.push_back(
+        {"Replicas",
+         fmt::format("on {} of {} devices: {:.3f} ms there before the search, {:.3f} ms "
+                     "on all",
+                     here, all, milliseconds(*race_.best_began_with()),
+                     milliseconds(*race_.first_began_with()))});
+  }
   // A start strategy is never lost: what the search cannot change may still be the best.
-  void take_starts(PlanResult& result) const {
-    if (!starts_.best || !starts_.best_score.better_than(result.score)) return;
-    result.strategy = *starts_.best;
-    result.score = starts_.best_score;
+  void take_start(PlanResult& result) const {
+    if (!start_ || !start_->score.better_than(result.score)) return;
+    result.strategy = start_->strategy;
+    result.score = start_->score;
     result.note += "; a start strategy is the best";
   }
 
   const Problem& problem_;
-  const SyncTask& task_;
-  const AutoDistOptions& options_;
   const PlannerOptions& common_;
   const std::stop_token stop_;
   TrialRecord record_;
-  const KnownStarts starts_;
-  const SyncPlan likely_;  // empty: none
+  const std::optional<KnownStart> start_;
   const std::int64_t known_;
   RecordedTrials trials_;
-  Search search_;
+  Race race_;
   Reporter reporter_;
   double begun_ = 0;
 };
 
-// All that trials follow from but what they showed. The plans stand for constraints and costs, too.
-std::string conditions_of(const PlannerOptions& options, const Replication& base) {
+// All that trials follow from but the problem and what they showed.
+std::string conditions_of(const PlannerOptions& options) {
   std::string text = "seed=" + std::to_string(options.seed);
   for (const auto& [key, value] : options.set) text += " " + key + "=" + value;
   if (!options.seeds.empty()) text += " starts=" + digest_of_starts(options.seeds);
-  const Strategy plans[] = {base.strategy, base.likely};
-  return text + " plans=" + digest_of_starts(plans);
+  if (options.constraints)
+    text += " constraints=" + Hasher().text(constraints_json(*options.constraints)).finish().hex();
+  return text;
 }
 
 TrialRecord record_for(const std::string& conditions, const SearchTree* resume) {
@@ -213,55 +217,46 @@ class AutoDist final : public Planner {
                   Observer& observer, std::stop_token stop,
                   std::shared_ptr<const SearchTree> resume) override {
     const AutoDistOptions options = AutoDistOptions::from(common);
-    const std::vector<Strategy> none;
-    const std::vector<Strategy>& known = options.builder.empty() ? common.seeds : none;
-    const Replication base = best_replication(
-        problem, known, {options.fewer, options.rows, options.search.sampler}, common);
-    TrialRecord record = record_for(conditions_of(common, base), resume.get());
-    const SyncTask task(problem, base.strategy, options.rows, options.search.sampler.sharded > 0);
-    if (!options.builder.empty()) return built(task, evaluator, options, observer);
-    KnownStarts starts = KnownStarts::of(task, known, evaluator);
-    if (task.devices.size() < 2 || task.variables.empty()) {
-      PlanResult result = plain(task, evaluator, observer);
-      if (starts.best && starts.best_score.better_than(result.score)) {
-        result.strategy = *starts.best;
-        result.score = starts.best_score;
-      }
-      return result;
-    }
-    SyncPlan likely;
-    if (options.search.known) likely = plan_of(task, base.likely).value_or(SyncPlan());
-    PlanResult result = Run(problem, task, evaluator, options, common, observer, std::move(stop),
-                            std::move(record), std::move(starts), std::move(likely))
-                            .run();
-    const std::size_t all = problem.cluster->device_count();
-    if (base.devices < all)
-      result.facts.push_back(
-          {"Replicas", fmt::format("on {} of {} devices: {:.3f} ms there before the "
-                                   "search, {:.3f} ms on all",
-                                   base.devices, all, 1e3 * to_seconds(base.step_time),
-                                   1e3 * to_seconds(base.on_all))});
-    return result;
+    if (!options.builder.empty()) return built(problem, evaluator, options, observer);
+    TrialRecord record = record_for(conditions_of(common), resume.get());
+    const std::vector<Strategy> choices = replications_of(problem, common.seeds, options.fewer);
+    const SyncTask first(problem, choices.front(), options.race.rows);
+    if (first.devices.size() < 2 || first.variables.empty())
+      return plain(first, common.seeds, evaluator, observer);
+    return Run(problem, choices, evaluator, options, common, observer, std::move(stop),
+               std::move(record))
+        .run();
   }
 
  private:
-  static PlanResult scored(const Strategy& strategy, Evaluator& evaluator, Observer& observer) {
+  // The best of them.
+  static PlanResult scored(const std::vector<Strategy>& strategies, Evaluator& evaluator,
+                           Observer& observer) {
+    const auto [strategy, score] = best_start(strategies, evaluator).value();
     PlanResult result;
     result.strategy = strategy;
-    result.score = evaluator.evaluate(strategy);
-    result.evaluations = 1;
-    observer.on_improvement(result.strategy, result.score, {1, 1, 0, result.score});
+    result.score = score;
+    result.evaluations = std::ssize(strategies);
+    observer.on_improvement(strategy, score, {1, 1, 0, score});
     return result;
   }
-  static PlanResult built(const SyncTask& task, Evaluator& evaluator,
+  // With equal shares or with shares by speed.
+  static PlanResult built(const Problem& problem, Evaluator& evaluator,
                           const AutoDistOptions& options, Observer& observer) {
-    const SyncPlan plan = build(options.builder, task, options.build);
-    PlanResult result = scored(strategy_of(task, plan), evaluator, observer);
+    std::vector<Strategy> strategies;
+    for (const Strategy& choice : replications_of(problem, {}, false)) {
+      const SyncTask task(problem, choice, options.race.rows);
+      strategies.push_back(strategy_of(task, build(options.builder, task, options.build)));
+    }
+    PlanResult result = scored(strategies, evaluator, observer);
     result.note = "builder " + options.builder;
     return result;
   }
-  static PlanResult plain(const SyncTask& task, Evaluator& evaluator, Observer& observer) {
-    PlanResult result = scored(task.base, evaluator, observer);
+  static PlanResult plain(const SyncTask& task, std::span<const Strategy> known,
+                          Evaluator& evaluator, Observer& observer) {
+    std::vector<Strategy> strategies = completed(known, *task.problem.cluster);
+    strategies.insert(strategies.begin(), task.base);
+    PlanResult result = scored(strategies, evaluator, observer);
     result.note = "there is nothing to synchronise";
     return result;
   }

@@ -39,7 +39,7 @@ class Change {
       case 7:
         return move_servers(variable);
       default:
-        return shard_run();
+        return shard_run(variable);
     }
   }
   SyncPlan take() { return std::move(plan_); }
@@ -81,8 +81,12 @@ class Change {
   void configure(std::size_t begin, std::size_t end) {
     const double servers = random_.uniform() < 0.5 ? 0 : 1;
     const double stations = random_.uniform() < 0.5 ? 0 : 1;
+    const bool sharded = options_.sharded > 0 && random_.uniform() < 0.33;
     for (std::size_t v = begin; v < end; ++v)
-      set(v, random_sync(task_, task_.variables[v], options_, servers, 0.5, stations, random_));
+      if (sharded && may_shard(task_.variables[v], options_))
+        set(v, in_one(task_.variables[v], {}, true));
+      else
+        set(v, random_sync(task_, task_.variables[v], options_, servers, 0.5, stations, random_));
     if (servers == 0) join_run(begin, end);
   }
   void configure_run() {
@@ -90,17 +94,21 @@ class Change {
         random_run(plan_.size(), std::max<std::size_t>(2, plan_.size() / 4), random_);
     configure(begin, end);
   }
-  // Replicas keep them in parts, or, where they do, whole again.
-  void shard_run() {
+  // Replicas keep them in parts, or, where they do, no longer.
+  void shard_run(std::size_t heavy) {
+    const bool one = random_.uniform() < 0.5;
     const auto [begin, end] =
-        random_run(plan_.size(), std::max<std::size_t>(2, plan_.size() / 4), random_);
-    const bool sharded = random_.uniform() < 0.5;
-    const Bytes size = random_size(options_, random_);
+        one ? VariableRun{heavy, heavy + 1}
+            : random_run(plan_.size(), std::max<std::size_t>(2, plan_.size() / 4), random_);
+    const bool sharded = one ? !plan_[heavy].sharded : random_.uniform() < 0.5;
+    const Bytes size = one ? task_.variables[heavy].bytes : random_size(options_, random_);
     for (std::size_t v = begin; v < end; ++v) {
       const Variable& variable = task_.variables[v];
       const bool turns = sharded ? variable.bytes >= size && may_shard(variable, options_)
                                  : variable.bytes <= size;
-      if (turns && plan_[v].sharded != sharded) set(v, in_one(variable, {}, sharded));
+      if (!turns || plan_[v].sharded == sharded) continue;
+      set(v, sharded ? in_one(variable, {}, true)
+                     : random_sync(task_, variable, options_, 0, 0.5, 0, random_));
     }
     if (!sharded) join_run(begin, end);
   }

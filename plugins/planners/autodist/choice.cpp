@@ -53,6 +53,15 @@ std::vector<std::uint64_t> tokens_of(const SyncPlan& plan) {
   return tokens;
 }
 
+std::uint64_t kind_of(const SyncPlan& plan) {
+  Hasher hasher;
+  for (const NodeConfig& sync : plan) {
+    const SyncPart& part = sync.parts.front();
+    hasher.number(sync.sharded).number(part.synchroniser).number(part.encoding);
+  }
+  return hasher.finish().low;
+}
+
 std::vector<std::size_t> choose_diverse(std::span<const double> scores,
                                         std::span<const std::vector<std::uint64_t>> tokens,
                                         std::size_t count, double diversity) {

@@ -29,6 +29,10 @@ std::optional<double> fidelity_level(std::span<const Judged> recent, double accu
 // of messages do not matter.
 std::vector<std::uint64_t> tokens_of(const SyncPlan& plan);
 
+// The same for plans in which every variable is sent in the same way: messages, servers and numbers
+// of parts may differ.
+std::uint64_t kind_of(const SyncPlan& plan);
+
 // Up to `count` of the proposals, for their scores and for how different they are: greedily the one
 // that adds most to sum of scores (scaled to 0..1) + `diversity` * part of the configs that no
 // chosen one has. That sum is submodular (Chen et al. 2018b, "Learning to optimize tensor

@@ -47,28 +47,18 @@ std::optional<SyncPlan> plan_of(const SyncTask& task, const Strategy& strategy) 
   return plan;
 }
 
-KnownStarts KnownStarts::of(const SyncTask& task, std::span<const Strategy> known,
-                            Evaluator& evaluator) {
-  KnownStarts starts;
-  std::vector<Strategy> tried;
-  for (const Strategy& given : known) {
-    Strategy strategy = complete(given, *task.problem.cluster);
-    if (std::optional<SyncPlan> plan = plan_of(task, strategy)) {
-      starts.plans.push_back(*std::move(plan));
-      tried.insert(tried.begin() + std::ssize(starts.plans) - 1,
-                   strategy_of(task, starts.plans.back()));
-    }
-    tried.push_back(std::move(strategy));
-  }
-  if (tried.empty()) return starts;
-  const std::vector<Score> scores = evaluator.evaluate(tried);
-  starts.scores.assign(scores.begin(), scores.begin() + std::ssize(starts.plans));
-  for (std::size_t i = 0; i < tried.size(); ++i) {
-    if (starts.best && !scores[i].better_than(starts.best_score)) continue;
-    starts.best = tried[i];
-    starts.best_score = scores[i];
-  }
-  return starts;
+std::optional<KnownStart> best_start(std::vector<Strategy> strategies, Evaluator& evaluator) {
+  if (strategies.empty()) return std::nullopt;
+  const std::vector<Score> scores = evaluator.evaluate(strategies);
+  const auto best = std::ranges::min_element(
+      scores, [](const Score& a, const Score& b) { return a.better_than(b); });
+  return KnownStart{std::move(strategies[static_cast<std::size_t>(best - scores.begin())]), *best};
+}
+
+std::vector<Strategy> completed(std::span<const Strategy> known, const Cluster& cluster) {
+  std::vector<Strategy> result;
+  for (const Strategy& strategy : known) result.push_back(complete(strategy, cluster));
+  return result;
 }
 
 std::string digest_of_starts(std::span<const Strategy> known) {

@@ -19,16 +19,14 @@ std::optional<Strategy> base_of(const Strategy& strategy);
 // does not make (an order of the ring, sufficient factors).
 std::optional<SyncPlan> plan_of(const SyncTask& task, const Strategy& strategy);
 
-struct KnownStarts {
-  std::vector<SyncPlan> plans;   // on the task's base: changed as the search's own are
-  std::vector<Score> scores;     // of these
-  std::optional<Strategy> best;  // of all of them
-  Score best_score;
-
-  // Evaluates each once.
-  static KnownStarts of(const SyncTask& task, std::span<const Strategy> known,
-                        Evaluator& evaluator);
+struct KnownStart {
+  Strategy strategy;
+  Score score;
 };
+// The best of them; each is evaluated once. Nothing: there are none.
+std::optional<KnownStart> best_start(std::vector<Strategy> strategies, Evaluator& evaluator);
+
+std::vector<Strategy> completed(std::span<const Strategy> known, const Cluster& cluster);
 
 // The same for the same strategies; empty: there are none.
 std::string digest_of_starts(std::span<const Strategy> known);

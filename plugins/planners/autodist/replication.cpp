@@ -5,7 +5,6 @@
 #include <tuple>
 
 #include "core/search/baselines.h"
-#include "core/search/bound_constraints.h"
 #include "plugins/planners/autodist/builders.h"
 #include "plugins/planners/autodist/known_starts.h"
 
@@ -16,62 +15,49 @@ double speed_of(const Cluster& cluster, DeviceId device) {
   return *std::ranges::max_element(cluster.gpu(device).peak_flops);
 }
 
+// 2, 3, 4, 6, 8, 12, ...: those below `end`.
+std::set<std::size_t> steps_below(std::size_t end) {
+  std::set<std::size_t> steps;
+  for (std::size_t step = 2; step < end; step *= 2) {
+    steps.insert(step);
+    if (step + step / 2 < end) steps.insert(step + step / 2);
+  }
+  return steps;
+}
+
 // How many of the devices, which are in order of their speed, are tried.
 std::set<std::size_t> counts_of(const Cluster& cluster, std::span<const DeviceShare> devices) {
-  std::set<std::size_t> counts;
-  for (std::size_t count = 2; count < devices.size(); count *= 2) {
-    counts.insert(count);
-    if (count + count / 2 < devices.size()) counts.insert(count + count / 2);
-  }
-  for (std::size_t d = 2; d < devices.size(); ++d)
-    if (speed_of(cluster, devices[d].device) < speed_of(cluster, devices[d - 1].device))
+  std::set<std::size_t> counts = steps_below(devices.size());
+  const std::set<std::size_t> steps = steps_below(devices.size());
+  std::size_t machines = 1;
+  for (std::size_t d = 1; d < devices.size(); ++d) {
+    const DeviceId last = devices[d - 1].device, next = devices[d].device;
+    const bool slower = speed_of(cluster, next) < speed_of(cluster, last);
+    const bool away = cluster.device(next).machine != cluster.device(last).machine;
+    if (d > 1 && (slower || (away && (machines == 1 || steps.contains(machines)))))
       counts.insert(d);
+    machines += away;
+  }
   return counts;
 }
 
-// Gradients in messages of 64 MB, large ones divided; of what is looked up just the rows, where
-// they are few. Of the first `sharded` variables to have a gradient those of `least` bytes are kept
-// in parts.
-SyncPlan likely_plan(const SyncTask& task, std::size_t sharded, Bytes least,
-                     const SamplerOptions& sampler) {
-  constexpr Bytes kBucket{std::int64_t{64} << 20};
+// Tables of which few rows are looked up are kept in parts only among the first, whose values are
+// gathered while nothing else is sent.
+SyncPlan likely_plan(const SyncTask& task, std::size_t sharded, const SamplerOptions& sampler) {
+  constexpr Bytes kBucket{std::int64_t{64} << 20}, kLarge{std::int64_t{8} << 20};
   SyncPlan plan = plain_plan(task);
   for (std::size_t v = 0; v < plan.size(); ++v) {
     const Variable& variable = task.variables[v];
-    if (variable.has_few_rows())
-      plan[v].parts[0].encoding = Encoding::SparseRows;
-    else if (v < sharded && variable.bytes >= least && may_shard(variable, sampler))
+    const bool whole = variable.has_few_rows() && v >= plan.size() / 2;
+    if (v < sharded && !whole && variable.bytes >= kLarge && may_shard(variable, sampler))
       plan[v] = in_one(variable, {}, true);
+    else if (variable.has_few_rows())
+      plan[v].parts[0].encoding = Encoding::SparseRows;
     else if (must_divide(variable, sampler))
       plan[v] = in_parts(variable, variable.axes().front(), std::ssize(task.devices), {});
   }
   merge_adjacent(task, plan, kBucket, kAnyParts);
   return plan;
-}
-
-// Plans on this base with none, half or all variables kept in parts that have `least` bytes.
-std::vector<Strategy> likely_strategies(const Problem& problem, const Strategy& base, Bytes least,
-                                        const ReplicationOptions& options) {
-  const SyncTask task(problem, base, options.rows, options.sampler.sharded > 0);
-  const std::size_t all = options.sampler.sharded > 0 ? task.variables.size() : 0;
-  std::vector<Strategy> likely = {base};
-  for (const std::size_t sharded : std::set{std::size_t{0}, all / 2, all})
-    likely.push_back(strategy_of(task, likely_plan(task, sharded, least, options.sampler)));
-  return likely;
-}
-
-std::vector<Strategy> bases_of(const Problem& problem, std::span<const Strategy> known,
-                               bool fewer) {
-  std::vector<Strategy> bases = {data_parallel(problem)};
-  const auto add = [&](Strategy strategy) {
-    if (std::ranges::find(bases, strategy) == bases.end()) bases.push_back(std::move(strategy));
-  };
-  add(data_parallel_proportional(problem));
-  for (const Strategy& strategy : known)
-    if (auto base = base_of(complete(strategy, *problem.cluster))) add(*std::move(base));
-  if (fewer)
-    for (Strategy& strategy : on_fewer_devices(problem)) add(std::move(strategy));
-  return bases;
 }
 
 }  // namespace
@@ -94,33 +80,26 @@ std::vector<Strategy> on_fewer_devices(const Problem& problem) {
   return fewer;
 }
 
-Replication best_replication(const Problem& problem, std::span<const Strategy> known,
-                             const ReplicationOptions& replication, const PlannerOptions& options) {
-  constexpr Bytes kLarge{std::int64_t{8} << 20};
-  const auto constraints = bind_constraints(options.constraints.get(), problem);
-  const auto evaluator = make_simulating_evaluator(problem, options.threads);
-  std::optional<Score> on_all, best;
-  Replication result;
-  const auto judge = [&](const Strategy& base, Bytes least) {
-    std::vector<Strategy> likely = likely_strategies(problem, base, least, replication);
-    std::vector<Strategy> kept = likely;
-    if (constraints)
-      for (Strategy& strategy : kept) strategy = constraints->repaired(strategy);
-    const std::vector<Score> scores = evaluator->evaluate(kept);
-    const auto score = std::ranges::min_element(
-        scores, [](const Score& a, const Score& b) { return a.better_than(b); });
-    if (!on_all) on_all = *score;  // the first base
-    if (best && !score->better_than(*best)) return;
-    best = *score;
-    result.strategy = base;
-    result.likely = std::move(likely[static_cast<std::size_t>(score - scores.begin())]);
+std::vector<Strategy> replications_of(const Problem& problem, std::span<const Strategy> known,
+                                      bool fewer) {
+  std::vector<Strategy> all = {data_parallel(problem)};
+  const auto add = [&](Strategy strategy) {
+    if (std::ranges::find(all, strategy) == all.end()) all.push_back(std::move(strategy));
   };
-  for (const Strategy& base : bases_of(problem, known, replication.fewer)) judge(base, kLarge);
-  judge(Strategy(result.strategy), replication.sampler.small);
-  result.devices = result.strategy.groups.front()->devices.size();
-  result.step_time = best->step_time;
-  result.on_all = on_all->step_time;
-  return result;
+  add(data_parallel_proportional(problem));
+  for (const Strategy& strategy : known)
+    if (auto base = base_of(complete(strategy, *problem.cluster))) add(*std::move(base));
+  if (fewer)
+    for (Strategy& strategy : on_fewer_devices(problem)) add(std::move(strategy));
+  return all;
+}
+
+std::vector<SyncPlan> likely_plans(const SyncTask& task, const SamplerOptions& sampler) {
+  const std::size_t all = sampler.sharded > 0 ? task.variables.size() : 0;
+  std::vector<SyncPlan> plans;
+  for (const std::size_t sharded : std::set{std::size_t{0}, all / 2, all})
+    plans.push_back(likely_plan(task, sharded, sampler));
+  return plans;
 }
 
 }  // namespace strato::autodist

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <functional>
+#include <limits>
 #include <numeric>
 
 #include "plugins/planners/autodist/limit.h"
@@ -44,10 +45,16 @@ std::optional<double> accuracy_of(std::span<const Trial> trials) {
   return rounds > 0 ? std::optional(sum / rounds) : std::nullopt;
 }
 
-std::span<const Trial> own_trials(const Search& search) {
+std::span<const Trial> own_trials(const SearchHistory& history) {
   const auto first =
-      std::ranges::find_if(search.trials(), [](const Trial& t) { return t.round >= 0; });
-  return {first, search.trials().end()};
+      std::ranges::find_if(history.trials, [](const Trial& t) { return t.round >= 0; });
+  return {first, history.trials.end()};
+}
+
+double best_cost(const SearchHistory& history) {
+  double best = std::numeric_limits<double>::infinity();
+  for (const Trial& trial : history.trials) best = std::min(best, cost_of(trial.score));
+  return best;
 }
 
 using Points = std::vector<std::pair<double, double>>;
@@ -121,41 +128,41 @@ std::optional<double> hit_rate(std::span<const Trial> trials) {
   return all > 0 ? std::optional(hits / all) : std::nullopt;
 }
 
-std::string note_of(const Search& search) {
-  const auto trials = own_trials(search);
-  const double best = cost_of(search.best().score), built = cost_of(*search.best_builder_score());
+std::string note_of(const SearchHistory& history) {
+  const auto trials = own_trials(history);
+  const double best = best_cost(history), built = cost_of(*history.best_builder_score);
   std::string text =
-      fmt::format("{} trials; best builder: {}", trials.size(), search.best_builder());
-  if (best < built && search.best_builder_score()->feasible)
+      fmt::format("{} trials; best builder: {}", trials.size(), history.best_builder);
+  if (best < built && history.best_builder_score->feasible)
     text += fmt::format(", which takes {:.2f} times as long", built / best);
   return text;
 }
 
-std::vector<PlanResult::Fact> facts_of(const Search& search, const SyncTask& task) {
-  const auto trials = own_trials(search);
+std::vector<PlanResult::Fact> facts_of(const SearchHistory& history, const SyncTask& task) {
+  const auto trials = own_trials(history);
   std::vector<PlanResult::Fact> facts = {
-      {"Best builder", fmt::format("{}, {:.3f} ms", search.best_builder(),
-                                   1e3 * to_seconds(search.best_builder_score()->step_time))},
+      {"Best builder", fmt::format("{}, {:.3f} ms", history.best_builder,
+                                   1e3 * to_seconds(history.best_builder_score->step_time))},
       {"No exact data parallelism is below",
        fmt::format("{:.3f} ms", 1e3 * to_seconds(data_parallel_limit(task)))},
       {"Trials better than it (hit rate)", percent(hit_rate(trials))},
       {"Hit rate by phase", by_phase(trials, hit_rate)}};
   if (trials.empty()) return facts;
   facts.push_back({"Trials until the best", std::to_string(trials_until_best(trials))});
-  const auto levels = std::ranges::count_if(search.rounds(), &RoundFigures::level);
+  const auto levels = std::ranges::count_if(history.rounds, &RoundFigures::level);
   if (!accuracy_of(trials)) return facts;
   facts.push_back({"Ranking accuracy by phase", by_phase(trials, accuracy_of)});
   facts.push_back({"Rounds with a fidelity level", std::to_string(levels)});
   return facts;
 }
 
-std::vector<PlanResult::Curve> curves_of(const Search& search) {
-  const auto trials = own_trials(search);
+std::vector<PlanResult::Curve> curves_of(const SearchHistory& history) {
+  const auto trials = own_trials(history);
   std::vector<PlanResult::Curve> curves = {
       {"Trials better than the best builder", "Hit rate", "Trials", "% of trials so far",
        hit_rates(trials)},
       {"Best trial over the best builder", "Best so far", "Trials", "Times as fast",
-       improvements(trials, *search.best_builder_score())}};
+       improvements(trials, *history.best_builder_score)}};
   const std::vector<std::size_t> quarter = quarters_of(trials);
   for (std::size_t phase = 0; phase < kPhases; ++phase) {
     const std::size_t begin = trials.size() * phase / kPhases;

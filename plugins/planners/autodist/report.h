@@ -9,17 +9,18 @@
 
 namespace strato::autodist {
 
-// Part of the trials (without builders) that were better than the best builder; nothing: there were
+// Part of the trials (of rounds) that were better than the best builder; nothing: there were
 // no trials.
 std::optional<double> hit_rate(std::span<const Trial> trials);
 
-std::string note_of(const Search& search);
-std::vector<PlanResult::Fact> facts_of(const Search& search, const SyncTask& task);
+// Histories have a best builder.
+std::string note_of(const SearchHistory& history);
+std::vector<PlanResult::Fact> facts_of(const SearchHistory& history, const SyncTask& task);
 // Over trials: how many of them beat the best builder, and by how much the best did (Fig. 9). And
 // of each fifth of the trials ("1/5" to "5/5") how well they were ranked beforehand, by quarters of
 // all trials from slow to fast (Fig. 4; the paper asks a simulator that has learned from the phase
 // about trials that it never sees). A point without a pair to rank is left out, and a curve without
 // points.
-std::vector<PlanResult::Curve> curves_of(const Search& search);
+std::vector<PlanResult::Curve> curves_of(const SearchHistory& history);
 
 }  // namespace strato::autodist

@@ -33,82 +33,87 @@ Search::Search(const SyncTask& task, const SearchOptions& options, TrialSource t
 
 void Search::keep(Trial trial) {
   trial.hit =
-      trial.round >= 0 && best_builder_score_ && trial.score.better_than(*best_builder_score_);
-  trials_.push_back(std::move(trial));
-  const bool better = trials_.size() == 1 || trials_.back().score.better_than(trials_[best_].score);
+      trial.round >= 0 && best_builder_score() && trial.score.better_than(*best_builder_score());
+  trial.kind = kind_of(trial.plan);
+  history_.trials.push_back(std::move(trial));
+  const bool better =
+      trials().size() == 1 || trials().back().score.better_than(trials()[best_].score);
   if (!better) return;
-  best_ = trials_.size() - 1;
-  if (found) found(trials_.back());
+  best_ = trials().size() - 1;
+  if (found) found(trials().back());
 }
 
-void Search::know(std::vector<SyncPlan> plans, std::span<const Score> scores) {
-  CHECK(plans.size() == scores.size() && trials_.empty(), "known plans come first, with scores");
-  for (std::size_t i = 0; i < plans.size(); ++i) {
-    if (!seen_.insert(strategy_of(task_, plans[i]).digest()).second) continue;
-    Trial trial{std::move(plans[i]), scores[i], {}, {}, -1, false};
-    if (ranker_) trial.features = featurizer_.of(trial.plan);
-    keep(std::move(trial));
-  }
-}
-
-void Search::try_builders(std::size_t most, SyncPlan likely) {
-  std::vector<BuiltPlan> builds = all_builds(task_, seed_);
-  const bool more = !likely.empty() && most > 1;
-  builds.resize(std::min(builds.size(), std::max<std::size_t>(more ? most - 1 : most, 1)));
-  if (more) builds.push_back({"", std::move(likely)});
+bool Search::try_plans(std::vector<BuiltPlan> plans, std::size_t most) {
   std::vector<Strategy> strategies;
-  for (const BuiltPlan& built : builds) strategies.push_back(strategy_of(task_, built.plan));
+  std::erase_if(plans, [&](const BuiltPlan& plan) {
+    if (strategies.size() == most) return true;
+    Strategy strategy = strategy_of(task_, plan.plan);
+    if (!seen_.insert(strategy.digest()).second) return true;
+    strategies.push_back(std::move(strategy));
+    return false;
+  });
+  if (plans.empty()) return false;
   const std::vector<Score> scores = run_(strategies);
-  for (std::size_t i = 0; i < builds.size(); ++i) {
-    seen_.insert(strategies[i].digest());
-    const bool built = !builds[i].name.empty();
-    if (built && (!best_builder_score_ || scores[i].better_than(*best_builder_score_))) {
-      best_builder_name_ = builds[i].name;
-      best_builder_score_ = scores[i];
-    }
-    Trial trial{std::move(builds[i].plan), scores[i], {}, {}, -1, false};
+  for (std::size_t i = 0; i < plans.size(); ++i) {
+    const bool built = !plans[i].name.empty();
+    if (built && (!best_builder_score() || scores[i].better_than(*best_builder_score())))
+      compare_with(plans[i].name, scores[i]);
+    Trial trial{std::move(plans[i].plan), scores[i], {}, {}, -1, false};
     if (ranker_) trial.features = featurizer_.of(trial.plan);
     keep(std::move(trial));
   }
+  return true;
+}
+
+void Search::compare_with(const std::string& builder, const Score& score) {
+  history_.best_builder = builder;
+  history_.best_builder_score = score;
 }
 
 bool Search::play_round(std::size_t count) {
-  const auto round = std::ssize(rounds_);
+  const auto round = std::ssize(rounds());
   Random random(seed_ * 0x9e3779b97f4a7c15u + static_cast<std::uint64_t>(round));
   RoundFigures figures;
   if (ranker_ && round == 0 && options_.known) learn(random);
   std::vector<Proposal> proposals = propose(count, random);
   if (proposals.empty()) return false;
   if (ranker_) reject(proposals, count, figures);
-  const std::size_t before = trials_.size();
+  const std::size_t before = trials().size();
   try_all(choose(std::move(proposals), count), round);
-  const std::vector<Judged> judged = judged_of(std::span(trials_).subspan(before));
+  const std::vector<Judged> judged = judged_of(std::span(trials()).subspan(before));
   figures.accuracy = ranking_accuracy(judged);
-  rounds_.push_back(figures);
+  history_.rounds.push_back(figures);
   if (!ranker_) return true;
   level_.reset();
   if (const std::optional<double> level = fidelity_level(judged, options_.accuracy))
-    for (std::size_t t = before; t < trials_.size(); ++t)
-      if (trials_[t].judged == level) level_ = t;
+    for (std::size_t t = before; t < trials().size(); ++t)
+      if (trials()[t].judged == level) level_ = t;
   learn(random);
   return true;
 }
 
-// A plan out of the best few is changed, or crossed with another one of them.
-SyncPlan Search::changed(Random& random) const {
-  constexpr std::size_t kGood = 6;
-  std::vector<std::size_t> order(trials_.size());
+// The best trial of each kind (choice.h), the best kinds first.
+std::vector<std::size_t> Search::good_ones(std::size_t most) const {
+  std::vector<std::size_t> order(trials().size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  if (!options_.known) std::erase_if(order, [&](std::size_t t) { return trials_[t].round < 0; });
-  const std::size_t good = std::min(kGood, order.size());
-  std::ranges::partial_sort(order, order.begin() + static_cast<std::ptrdiff_t>(good), {},
-                            [&](std::size_t t) { return cost_of(trials_[t].score); });
+  if (!options_.known) std::erase_if(order, [&](std::size_t t) { return trials()[t].round < 0; });
+  std::ranges::stable_sort(order, {}, [&](std::size_t t) { return cost_of(trials()[t].score); });
+  std::unordered_set<std::uint64_t> kinds;
+  std::erase_if(order, [&](std::size_t t) {
+    return kinds.size() == most || !kinds.insert(trials()[t].kind).second;
+  });
+  return order;
+}
+
+// A plan out of the best few is changed, or crossed with another one of them.
+SyncPlan Search::changed(std::span<const std::size_t> good, Random& random) const {
   const auto any = [&] {  // the best one as often as all others
-    return order[random.uniform() < 0.5 ? 0 : random.below(good)];
+    return good[random.uniform() < 0.5 ? 0 : random.below(good.size())];
   };
-  const SyncPlan& plan = trials_[any()].plan;
+  const SyncPlan& plan = trials()[any()].plan;
   if (random.uniform() < 0.15) {
-    SyncPlan crossed = crossed_plan(task_, plan, trials_[order[random.below(good)]].plan, random);
+    SyncPlan crossed =
+        crossed_plan(task_, plan, trials()[good[random.below(good.size())]].plan, random);
     if (crossed != plan) return crossed;
   }
   return changed_plan(task_, plan, options_.sampler, random);
@@ -123,15 +128,15 @@ bool Search::add(std::vector<Proposal>& proposals, SyncPlan plan, bool changed) 
 std::vector<Search::Proposal> Search::propose(std::size_t count, Random& random) {
   const std::size_t wanted =
       ranker_ ? std::max(count, static_cast<std::size_t>(options_.proposals)) : count;
-  const bool may_change =
-      std::ranges::any_of(trials_, [&](const Trial& t) { return options_.known || t.round >= 0; });
+  constexpr std::size_t kGood = 6;
+  const std::vector<std::size_t> good = good_ones(kGood);
   std::vector<Proposal> proposals;
   // A smaller round finds the first of what a larger one finds: so a search can be followed again.
   constexpr int kPatience = 100;
   for (int misses = 0; misses < kPatience && proposals.size() < wanted; ++misses) {
-    const bool change = may_change && random.uniform() < options_.changes;
-    if (add(proposals, change ? changed(random) : sample_plan(task_, options_.sampler, random),
-            change))
+    const bool change = !good.empty() && random.uniform() < options_.changes;
+    if (add(proposals,
+            change ? changed(good, random) : sample_plan(task_, options_.sampler, random), change))
       misses = -1;
   }
   if (!ranker_) return proposals;
@@ -151,7 +156,7 @@ void Search::reject(std::vector<Proposal>& proposals, std::size_t count,
                     RoundFigures& figures) const {
   std::ranges::stable_sort(proposals, std::greater(), &Proposal::score);
   if (!level_) return;
-  const PlanFeatures* at_level = &trials_[*level_].features;
+  const PlanFeatures* at_level = &trials()[*level_].features;
   const double level = ranker_->scores({&at_level, 1})[0];
   figures.level = true;
   const std::size_t before = proposals.size();
@@ -195,7 +200,7 @@ void Search::try_all(std::vector<Proposal> proposals, std::int64_t round) {
 void Search::learn(Random& random) {
   std::vector<const PlanFeatures*> features;
   std::vector<double> costs;
-  for (const Trial& trial : trials_) {
+  for (const Trial& trial : trials()) {
     if (trial.round < 0 && !options_.known) continue;
     features.push_back(&trial.features);
     costs.push_back(cost_of(trial.score));

@@ -29,7 +29,7 @@ using TrialSource = std::function<std::vector<Score>(std::span<const Strategy>)>
 
 struct SearchOptions {
   bool learned = true;     // false: the guided sampler alone ("Random+G")
-  bool known = true;       // builders' plans are known from the start
+  bool known = true;       // plans from before the first round are known
   double changes = 0.7;    // part of a round's trials that are changes of good plans
   int proposals = 160;     // a round, of which a few are tried
   double diversity = 0.3;  // against scores
@@ -44,8 +44,9 @@ struct Trial {
   Score score;
   PlanFeatures features;         // where something learns
   std::optional<double> judged;  // its score before it was tried
-  std::int64_t round = -1;       // -1: a builder's, or known before
+  std::int64_t round = -1;       // -1: before the first round
   bool hit = false;              // better than the best builder
+  std::uint64_t kind = 0;        // kind_of(plan)
 };
 
 struct RoundFigures {
@@ -54,26 +55,33 @@ struct RoundFigures {
   std::size_t rejected = 0;        // proposals below it
 };
 
+// What a search did, in order.
+struct SearchHistory {
+  std::vector<Trial> trials;  // those from before the first round first
+  std::vector<RoundFigures> rounds;
+  std::string best_builder;
+  std::optional<Score> best_builder_score;
+};
+
 class Search {
  public:
   Search(const SyncTask& task, const SearchOptions& options, TrialSource trials,
          std::uint64_t seed);
 
-  // Plans that were tried before the search, with what they showed; before all else. They are
-  // learned from and changed as builders' are.
-  void know(std::vector<SyncPlan> plans, std::span<const Score> scores);
-  // Of at most `most` builders; the first ones are the more usual ones. `likely`: a plan that is no
-  // builder's and is one of them; none: empty.
-  void try_builders(std::size_t most, SyncPlan likely = {});
+  // Plans to begin with, at most `most` of those that are new: they are learned from and changed as
+  // the search's own are. Those with a name are builders'. False: none was new.
+  bool try_plans(std::vector<BuiltPlan> plans, std::size_t most);
+  // In place of a best builder of its own.
+  void compare_with(const std::string& builder, const Score& score);
   // One round of at most `count` trials. False: there was nothing new to try.
   bool play_round(std::size_t count);
 
-  const Trial& best() const { return trials_[best_]; }
-  bool has_best() const { return !trials_.empty(); }
-  const std::string& best_builder() const { return best_builder_name_; }
-  const std::optional<Score>& best_builder_score() const { return best_builder_score_; }
-  const std::vector<Trial>& trials() const { return trials_; }  // builders' first
-  const std::vector<RoundFigures>& rounds() const { return rounds_; }
+  const Trial& best() const { return trials()[best_]; }
+  bool has_best() const { return !trials().empty(); }
+  const SearchHistory& history() const { return history_; }
+  const std::optional<Score>& best_builder_score() const { return history_.best_builder_score; }
+  const std::vector<Trial>& trials() const { return history_.trials; }
+  const std::vector<RoundFigures>& rounds() const { return history_.rounds; }
   std::function<void(const Trial&)> found;  // called whenever the best changes
 
  private:
@@ -85,7 +93,8 @@ class Search {
   };
   std::vector<Proposal> propose(std::size_t count, Random& random);
   bool add(std::vector<Proposal>& proposals, SyncPlan plan, bool changed);
-  SyncPlan changed(Random& random) const;
+  std::vector<std::size_t> good_ones(std::size_t most) const;
+  SyncPlan changed(std::span<const std::size_t> good, Random& random) const;
   void reject(std::vector<Proposal>& proposals, std::size_t count, RoundFigures& figures) const;
   std::vector<Proposal> choose(std::vector<Proposal> proposals, std::size_t count) const;
   void try_all(std::vector<Proposal> proposals, std::int64_t round);
@@ -98,11 +107,8 @@ class Search {
   const std::uint64_t seed_;
   const Featurizer featurizer_;
   std::unique_ptr<Ranker> ranker_;
-  std::vector<Trial> trials_;
+  SearchHistory history_;
   std::size_t best_ = 0;
-  std::string best_builder_name_;
-  std::optional<Score> best_builder_score_;
-  std::vector<RoundFigures> rounds_;
   std::unordered_set<Digest> seen_;
   std::optional<std::size_t> level_;  // the trial whose score is the fidelity level
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <tuple>
 
 #include "core/base/error.h"
 #include "core/search/baselines.h"
@@ -39,29 +40,68 @@ Variable variable_of(const Graph& graph, OpId update) {
   return variable;
 }
 
-// By op: the part of the compute time that is over when it ends.
-std::vector<double> progress_of(const Problem& problem) {
-  const std::vector<Nanos> times = mean_op_times(*problem.graph, *problem.cluster, *problem.cost);
-  std::vector<double> after;
-  double sum = 0;
-  for (const Nanos time : times) after.push_back(sum += static_cast<double>(time.value));
-  for (double& value : after) value /= std::max(sum, 1.0);
-  return after;
-}
+// Runs the step's ops but updates, which wait for others, on one device as it takes them: first
+// ready, first served. By op: the part of their time that is over when it ends.
+class OneDeviceRun {
+ public:
+  explicit OneDeviceRun(const Problem& problem)
+      : graph_(*problem.graph),
+        times_(mean_op_times(graph_, *problem.cluster, *problem.cost)),
+        waits_for_(graph_.op_count(), 0),
+        after_(graph_.op_count(), 0) {}
+
+  std::vector<double> run() && {
+    for (std::size_t i = 0; i < after_.size(); ++i)
+      for (const TensorId input : graph_.op(OpId(i)).inputs)
+        waits_for_[i] += input.valid() && graph_.tensor(input).producer.valid();
+    for (std::size_t i = 0; i < after_.size(); ++i)
+      if (waits_for_[i] == 0) make_ready(OpId(i));
+    for (std::size_t next = 0; next < ready_.size(); ++next) {
+      now_ += time_of(ready_[next]);
+      const std::size_t before = ready_.size();
+      end(ready_[next]);
+      std::sort(ready_.begin() + static_cast<std::ptrdiff_t>(before), ready_.end());
+    }
+    for (double& value : after_) value /= std::max(now_, 1.0);
+    return std::move(after_);
+  }
+
+ private:
+  double time_of(OpId op) const { return static_cast<double>(times_[op.index()].value); }
+  // What takes no time (views) waits for no turn.
+  void make_ready(OpId op) {
+    if (graph_.op(op).phase == Phase::Update) return;
+    if (times_[op.index()] == Nanos()) return end(op);
+    ready_.push_back(op);
+  }
+  void end(OpId op) {
+    after_[op.index()] = now_;
+    for (const TensorId output : graph_.op(op).outputs)
+      for (const OpId consumer : graph_.consumers(output))
+        if (--waits_for_[consumer.index()] == 0) make_ready(consumer);
+  }
+
+  const Graph& graph_;
+  const std::vector<Nanos> times_;
+  std::vector<std::int64_t> waits_for_;
+  std::vector<double> after_;
+  std::vector<OpId> ready_;  // in the order in which they run
+  double now_ = 0;
+};
 
 std::vector<Variable> variables_of(const Problem& problem) {
   const Graph& graph = *problem.graph;
-  const std::vector<double> progress = progress_of(problem);
+  const std::vector<double> over = OneDeviceRun(problem).run();
   std::vector<Variable> variables;
   for (std::size_t t = 0; t < graph.tensor_count(); ++t) {
     const OpId update = graph.update_of(TensorId(t));
     if (!update.valid()) continue;
     variables.push_back(variable_of(graph, update));
     const OpId made_by = graph.tensor(variables.back().gradient).producer;
-    variables.back().ready = made_by.valid() ? progress[made_by.index()] : 0;
+    variables.back().ready = made_by.valid() ? over[made_by.index()] : 0;
   }
   std::ranges::stable_sort(variables, {}, [&](const Variable& variable) {
-    return std::pair(graph.tensor(variable.gradient).producer, variable.update);
+    return std::tuple(variable.ready, graph.tensor(variable.gradient).producer, variable.update);
   });
   return variables;
 }

@@ -23,7 +23,8 @@ struct Variable {
   double ready = 0;  // part of the step's compute time after which the gradient is made
   std::optional<OpSplit> sharded;  // its update, every replica its part; nothing: it cannot be
 
-  bool has_few_rows() const { return sparse && rows_bytes < bytes; }
+  // Gathering rows moves clearly less than all-reducing the whole, which moves it twice.
+  bool has_few_rows() const { return sparse && 2 * rows_bytes < 3 * bytes; }
   // Most parts along an axis; 1: it cannot be divided.
   std::int64_t most_parts(int axis) const;
   std::vector<int> axes() const;  // that can be divided

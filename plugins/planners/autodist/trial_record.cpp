@@ -8,7 +8,7 @@
 namespace strato::autodist {
 namespace {
 
-constexpr std::string_view kMagic = "autodist 4\n";
+constexpr std::string_view kMagic = "autodist 5\n";
 
 [[noreturn]] void damaged(const std::string& problem) {
   throw InputError("", "search state", problem, "start a new search");

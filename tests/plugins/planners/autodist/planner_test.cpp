@@ -75,7 +75,7 @@ TEST(AutoDist, HasReplicasWhereTheyPay) {
   const Problem problem =
       make_problem(toy::chain({64, 4096, 4096, 64}, 64), toy::small_cluster(2, 6), {});
   const std::vector<Strategy> fewer = on_fewer_devices(problem);
-  ASSERT_EQ(fewer.size(), 4U);  // 2, 3, 4, 6 of 8
+  ASSERT_EQ(fewer.size(), 6U);  // 2, 3, 4, 6 of 8; 4 and 6 machines have 5 and 7
   for (const Strategy& strategy : fewer) validate(strategy, *problem.grouping, *problem.cluster);
   EXPECT_EQ(fewer[0].groups.front()->devices,
             (std::vector<DeviceShare>{{DeviceId(0), 1}, {DeviceId(1), 1}}));
@@ -172,6 +172,61 @@ TEST(AutoDist, StopsWithTheBestThatItHas) {
   EXPECT_TRUE(result.strategy.is_complete());
 }
 
+// All that is tried counts, also where it is about which devices hold replicas; one batch at most
+// is under way when it is stopped.
+TEST(AutoDist, CountsAndStopsTheChoiceOfReplicas) {
+  struct Counting final : Evaluator {
+    explicit Counting(const Problem& problem) : inner(make_simulating_evaluator(problem, 1)) {}
+    std::vector<Score> evaluate(std::span<const Strategy> strategies) override {
+      count += std::ssize(strategies);
+      if (stop_after > 0 && count >= stop_after) stop.request_stop();
+      return inner->evaluate(strategies);
+    }
+    std::unique_ptr<Evaluator> inner;
+    std::int64_t count = 0, stop_after = 0;
+    std::stop_source stop;
+  };
+  const Problem problem =
+      make_problem(toy::chain({64, 4096, 4096, 64}, 64), toy::small_cluster(2, 6), {});
+  Observer quiet;
+  for (const std::int64_t budget : {1, 7, 30, 45}) {
+    Counting counting(problem);
+    const PlanResult result =
+        registry()
+            .planner("autodist")
+            ->plan(problem, counting, evaluations(budget), quiet, {}, nullptr);
+    EXPECT_EQ(counting.count, budget);
+    EXPECT_EQ(result.tree->iterations, budget);
+  }
+  Counting counting(problem);
+  counting.stop_after = 1;
+  registry()
+      .planner("autodist")
+      ->plan(problem, counting, evaluations(100'000), quiet, counting.stop.get_token(), nullptr);
+  EXPECT_LT(counting.count, 50);  // the builders'
+}
+
+// The same trials as if it had never stopped, wherever it was.
+TEST(AutoDist, GoesOnInTheChoiceOfReplicas) {
+  const Problem problem =
+      make_problem(toy::chain({64, 4096, 4096, 64}, 64), toy::small_cluster(2, 6), {});
+  PlannerOptions options = evaluations(60);
+  options.floor = false;
+  for (const std::int64_t first : {1, 25, 31, 47}) {
+    options.iterations = first;
+    const PlanResult begun = plan(problem, options);
+    const auto stored = std::make_shared<SearchTree>(parse_search_tree(serialise(*begun.tree)));
+    options.iterations = 0;
+    const PlanResult same = plan(problem, options, stored);
+    EXPECT_EQ(same.strategy, begun.strategy);
+    EXPECT_EQ(same.tree->random_state, begun.tree->random_state);
+    options.iterations = 60 - first;
+    const PlanResult whole = plan(problem, options, stored);
+    EXPECT_EQ(whole.tree->iterations, 60);
+    EXPECT_FALSE(begun.score.better_than(whole.score));
+  }
+}
+
 // What a run that is killed leaves behind.
 TEST(AutoDist, TellsItsStateWhileItRuns) {
   struct Keeper final : Observer {
@@ -185,7 +240,7 @@ TEST(AutoDist, TellsItsStateWhileItRuns) {
       run_planner(*registry().planner("autodist"), problem, options, keeper, {});
   ASSERT_NE(keeper.last, nullptr);
   EXPECT_LE(keeper.last->iterations, whole.tree->iterations);
-  EXPECT_TRUE(whole.tree->random_state.starts_with("autodist 4\n"));
+  EXPECT_TRUE(whole.tree->random_state.starts_with("autodist 5\n"));
   EXPECT_GE(plan(problem, evaluations(10), keeper.last).tree->iterations,
             keeper.last->iterations + 1);
 }

@@ -13,6 +13,7 @@ namespace {
 Score scrambled(const Strategy& strategy) {
   Score score;
   score.feasible = true;
+  score.step_time = Nanos(2'500'000 * std::ssize(strategy.splits));
   for (std::size_t v = 0; v < strategy.variables.size(); ++v) {
     const VariableSync& sync = strategy.variables[v];
     const bool served = sync.parts[0].synchroniser == Synchroniser::Ps;
@@ -48,7 +49,7 @@ SearchOptions light() {
 Search played(const SyncTask& task, const SearchOptions& options, int rounds,
               std::uint64_t seed = 1, TrialSource trials = source()) {
   Search search(task, options, std::move(trials), seed);
-  search.try_builders(100);
+  search.try_plans(all_builds(task, seed), 100);
   for (int i = 0; i < rounds; ++i) search.play_round(10);
   return search;
 }
@@ -70,8 +71,8 @@ TEST(Search, EveryVariantIsSoundAndNeverWorseThanBuilders) {
             std::ranges::count_if(search.trials(), [](const Trial& t) { return t.round >= 0; });
         EXPECT_EQ(own, 30);
         EXPECT_EQ(search.trials().back().judged.has_value(), learned);
-        EXPECT_FALSE(note_of(search).empty());
-        EXPECT_GE(facts_of(search, ground.task).size(), 4u);
+        EXPECT_FALSE(note_of(search.history()).empty());
+        EXPECT_GE(facts_of(search.history(), ground.task).size(), 4u);
       }
 }
 
@@ -144,7 +145,7 @@ const PlanResult::Curve* curve_named(const std::vector<PlanResult::Curve>& curve
 TEST(Search, ItsCurvesAreThoseOfItsTrials) {
   const Ground ground = wide_ground();
   const Search search = played(ground.task, light(), 8);
-  const std::vector<PlanResult::Curve> curves = curves_of(search);
+  const std::vector<PlanResult::Curve> curves = curves_of(search.history());
   const auto* hits = curve_named(curves, "Hit rate");
   ASSERT_NE(hits, nullptr);
   ASSERT_EQ(hits->points.size(), 80u);
@@ -169,14 +170,14 @@ TEST(Search, ItsCurvesAreThoseOfItsTrials) {
 
 TEST(Search, CurvesOfLittleAreFew) {
   const Ground ground = wide_ground();
-  EXPECT_TRUE(curves_of(played(ground.task, light(), 0)).empty());  // builders only
+  EXPECT_TRUE(curves_of(played(ground.task, light(), 0).history()).empty());  // builders only
   SearchOptions unjudged = light();
   unjudged.learned = false;
-  EXPECT_EQ(curves_of(played(ground.task, unjudged, 2)).size(), 2u);
+  EXPECT_EQ(curves_of(played(ground.task, unjudged, 2).history()).size(), 2u);
   const Search none = played(ground.task, light(), 2, 1, [](std::span<const Strategy> strategies) {
     return std::vector<Score>(strategies.size());
   });
-  const auto curves = curves_of(none);  // nothing fits: no ratio, and no pair to rank
+  const auto curves = curves_of(none.history());  // nothing fits: no ratio, and no pair to rank
   ASSERT_EQ(curves.size(), 1u);
   EXPECT_EQ(curves[0].points.back().second, 0);
 }
@@ -206,7 +207,7 @@ TEST(Search, LearnsFromTrialsThatFail) {
 TEST(Search, EndsWhereThereIsLittleToTry) {
   const Ground ground(make_problem(toy::chain(1, 8, 4), toy::small_cluster(2, 0), {}));
   Search search(ground.task, light(), source(), 1);
-  search.try_builders(100);
+  search.try_plans(all_builds(ground.task, 1), 100);
   int rounds = 0;
   while (rounds < 1000 && search.play_round(50)) ++rounds;
   EXPECT_LT(rounds, 1000);
@@ -219,7 +220,7 @@ TEST(TrialRecord, ASearchGoesOnAsIfItHadNeverStopped) {
     Search search(
         ground.task, light(), [&](std::span<const Strategy> s) { return recorded.run(s); }, 5);
     const std::size_t builders = recorded.next_known();
-    search.try_builders(builders > 0 ? builders : 12);
+    search.try_plans(all_builds(ground.task, 5), builders > 0 ? builders : 12);
     for (int i = 0; i < rounds; ++i) {
       const std::size_t known = recorded.next_known();
       search.play_round(known > 0 ? known : 8);
@@ -265,7 +266,7 @@ TEST(TrialRecord, WhatIsDamagedIsRefused) {
     EXPECT_THROW(TrialRecord::from_tree(tree), InputError) << length;
   }
   for (const std::string& other :
-       {whole + " 7", std::string("12 0 0/local"), "autodist 4\n" + whole}) {
+       {whole + " 7", std::string("12 0 0/local"), "autodist 5\n" + whole}) {
     tree.random_state = other;
     EXPECT_THROW(TrialRecord::from_tree(tree), InputError);
   }

@@ -21,6 +21,24 @@ TEST(SyncTask, ListsVariablesInTheOrderOfTheirGradients) {
   }
 }
 
+// Gradients are made in the order in which a device gets to them, not that of the graph's ops: what
+// is added last in the forward pass has its gradient first, also where its lookup comes first.
+TEST(SyncTask, AGradientIsThereWhenWhatItDependsOnIs) {
+  const Ground ground(sample("ncf", 1024, "autodist-b7"));
+  const Graph& graph = *ground.problem.graph;
+  const auto place = [&](std::string_view name) {
+    for (std::size_t v = 0; v < ground.task.variables.size(); ++v)
+      if (graph.tensor(ground.task.variables[v].parameter).name == name) return v;
+    return ground.task.variables.size();
+  };
+  EXPECT_LT(place("result.weight"), place("user_factors.weight"));
+  EXPECT_LT(place("user_factors.weight"), place("user_features.weight"));
+  EXPECT_LT(place("item_factors.weight"), place("item_features.weight"));
+  EXPECT_LT(place("item_factors.weight"), place("layers.0.weight"));
+  EXPECT_LT(place("layers.0.weight"), place("user_features.weight"));
+  ASSERT_LT(place("user_features.weight"), ground.task.variables.size());
+}
+
 TEST(SyncTask, KnowsMachinesAndReplicas) {
   const Ground ground(3, 2);
   EXPECT_EQ(ground.task.devices.size(), 5u);
