@@ -1,8 +1,10 @@
 #include "core/search/local_search.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
+#include <functional>
 #include <numeric>
 
 #include "core/base/error.h"
@@ -144,42 +146,62 @@ std::int32_t LocalSearch::related_action(Random& random, std::int32_t group) con
   return related.empty() ? legal.front() : related[random.below(related.size())];
 }
 
+// What another group is decided as.
+std::optional<std::int32_t> LocalSearch::used_action(Random& random, std::int32_t group) const {
+  const std::int32_t own = base()[static_cast<std::size_t>(group)];
+  std::vector<std::int32_t> used;
+  for (const std::int32_t action : base())
+    if (action != own && static_cast<std::size_t>(action) < free_actions_) used.push_back(action);
+  if (used.empty()) return std::nullopt;
+  return used[random.below(used.size())];
+}
+
+// Which of them finds better strategies depends on the problem and on how far the search is: each
+// by its share at the outset times its rate of success, which begins as two in a hundred.
+LocalSearch::Source LocalSearch::random_source(Random& random) const {
+  constexpr std::array<double, kSources> kShares = {0.2, 0.08, 0.2, 0.08, 0.44};
+  std::vector<double> weights;
+  for (std::size_t i = 0; i < kSources; ++i)
+    weights.push_back(kShares[i] * static_cast<double>(2 + yields_[i].wins) /
+                      static_cast<double>(100 + yields_[i].tries));
+  if (preferred_.empty()) weights[Preferred] = 0;
+  if (std::ranges::adjacent_find(base(), std::not_equal_to()) == base().end()) weights[Used] = 0;
+  return static_cast<Source>(weighted(random, weights));
+}
+
 // For all that are decided alike the ranks of the first group serve better: they are those of the
 // whole graph. What is dear to synchronise does well on other, often far fewer devices, as its own
 // ranks say.
-std::int32_t LocalSearch::random_action(Random& random, std::int32_t kind,
+std::int32_t LocalSearch::random_action(Random& random, Source source, std::int32_t kind,
                                         std::int32_t group) const {
   const auto& legal = ranked_[kind == Alike ? 0 : static_cast<std::size_t>(group)];
-  if (!preferred_.empty() && random.uniform() < 0.2)
-    return preferred_[early_place(random, 4, preferred_.size())];
-  const double choice = random.uniform();
-  if (choice < 0.1) return related_action(random, group);
-  if (choice < 0.35) {
-    const std::int32_t other = base()[random.below(base().size())];
-    if (static_cast<std::size_t>(other) < free_actions_) return other;
-  }
-  if (choice < 0.45) return legal[random.below(legal.size())];
+  if (source == Preferred) return preferred_[early_place(random, 4, preferred_.size())];
+  if (source == Related) return related_action(random, group);
+  if (source == Any) return legal[random.below(legal.size())];
+  if (source == Used)
+    if (const auto used = used_action(random, group)) return *used;
   const double mean = std::max(2.0, static_cast<double>(legal.size()) / 32);
   return legal[early_place(random, mean, legal.size())];
 }
 
-LocalSearch::Move LocalSearch::random_move(Random& random) const {
+LocalSearch::Move LocalSearch::random_move(Random& random, Source source) const {
   std::vector<double> kinds;
   for (std::int64_t successes : successes_) kinds.push_back(1.0 + static_cast<double>(successes));
   kinds[Single] += 2;
   Move move;
   move.kind = static_cast<std::int32_t>(weighted(random, kinds));
   move.group = static_cast<std::int32_t>(weighted(random, weight_));
-  move.action = random_action(random, move.kind, move.group);
+  move.action = random_action(random, source, move.kind, move.group);
   return move;
 }
 
-bool LocalSearch::add(ActionVector strategy, std::vector<Move> moves) {
+bool LocalSearch::add(ActionVector strategy, std::vector<Move> moves, Source source) {
   if (strategy == base() || std::ranges::find(proposals_, strategy) != proposals_.end())
     return false;
   if (forbidden_ && forbidden_(strategy)) return false;
   proposals_.push_back(std::move(strategy));
   proposal_moves_.push_back(std::move(moves));
+  proposal_sources_.push_back(source);
   return true;
 }
 
@@ -196,15 +218,17 @@ void LocalSearch::add_together(std::size_t count) {
 
 void LocalSearch::add_neighbours(Random& random, std::size_t count) {
   for (std::size_t attempt = 0; attempt < 50 * count && proposals_.size() < count; ++attempt) {
-    const Move move = random_move(random);
-    if (tried_.insert(move).second) add(apply(move, base()), {move});
+    const Source source = random_source(random);
+    const Move move = random_move(random, source);
+    if (tried_.insert(move).second) add(apply(move, base()), {move}, source);
   }
 }
 
 // Two moves at once; each pair's strategy once.
 void LocalSearch::add_pairs(Random& random, std::size_t count) {
   for (std::size_t attempt = 0; attempt < 50 * count && proposals_.size() < count; ++attempt) {
-    const Move first = random_move(random), second = random_move(random);
+    const Move first = random_move(random, random_source(random));
+    const Move second = random_move(random, random_source(random));
     ActionVector strategy = apply(second, apply(first, base()));
     const Digest hash = Hasher().numbers(std::span<const std::int32_t>(strategy)).finish();
     if (!tried_pairs_.insert(static_cast<std::int64_t>(hash.low)).second) continue;
@@ -229,6 +253,7 @@ std::vector<ActionVector> LocalSearch::propose(std::size_t count) {
   Random random(seed_ ^ (0x9e3779b97f4a7c15ULL * static_cast<std::uint64_t>(++step_)));
   proposals_.clear();
   proposal_moves_.clear();
+  proposal_sources_.clear();
   pairs_turn_ = !away_.empty() && step_ % 2 == 0;
   if (!pairs_turn_) add_together(count);
   const bool all_pinned = std::ranges::none_of(weight_, [](double weight) { return weight > 0; });
@@ -260,8 +285,14 @@ bool LocalSearch::accept(std::span<const Score> scores) {
   CHECK(scores.size() == proposals_.size(), "one score a proposal");
   const Score before = is_away() ? away_score_ : score_;
   std::vector<std::size_t> better;
-  for (std::size_t i = 0; i < scores.size(); ++i)
-    if (scores[i].better_than(before)) better.push_back(i);
+  for (std::size_t i = 0; i < scores.size(); ++i) {
+    const bool won = scores[i].better_than(before);
+    if (won) better.push_back(i);
+    if (proposal_sources_[i] == kSources) continue;
+    Yield& yield = yields_[proposal_sources_[i]];
+    ++yield.tries;
+    if (won) ++yield.wins;
+  }
   if (better.empty()) return false;
   std::ranges::stable_sort(
       better, [&](std::size_t a, std::size_t b) { return scores[a].better_than(scores[b]); });
@@ -289,12 +320,15 @@ std::string LocalSearch::state() const {
   number(static_cast<int>(neighbours_done_));
   number(away_score_.step_time.value);
   row(used_starts_, number);
+  row(yields_, [&](const Yield& yield) { number(yield.tries), number(yield.wins); });
   return text;
 }
 
 void LocalSearch::restore(std::string_view state) {
   const auto rows = parse_rows(state);
-  if ((rows.size() != 6 && rows.size() != 9) || rows[0].size() != 1 || rows[2].size() != kKinds)
+  const bool has_yields = rows.size() == 10;
+  if ((rows.size() != 6 && rows.size() != 9 && !has_yields) || rows[0].size() != 1 ||
+      rows[2].size() != kKinds)
     damaged();
   if (rows[1].size() != 0 && rows[1].size() != ranked_.size()) damaged();
   const auto below = [](std::int64_t value, std::size_t bound) {
@@ -327,6 +361,17 @@ void LocalSearch::restore(std::string_view state) {
   neighbours_done_ = rows[7][0] != 0;
   away_score_ = {Nanos(rows[7][1]), true, Bytes(0), nullptr};  // only what fits is started from
   used_starts_ = {rows[7].begin() + 2, rows[7].end()};
+  if (has_yields) restore_yields(rows[8]);
+}
+
+void LocalSearch::restore_yields(const std::vector<std::int64_t>& row) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 40;
+  if (row.size() != 2 * kSources) damaged();
+  for (std::size_t i = 0; i < kSources; ++i) {
+    yields_[i] = {row[2 * i], row[2 * i + 1]};
+    if (yields_[i].wins < 0 || yields_[i].tries < yields_[i].wins || yields_[i].tries > kMost)
+      damaged();
+  }
 }
 
 }  // namespace strato

@@ -1,9 +1,9 @@
 // Improves one complete strategy by changing the decision of a group, or of several that belong
 // together: those around it, those that are decided alike, those of them with more parameters for
-// their work, a stretch along the graph. Proposals come from a seed and a step number; better ones
-// are kept, and improvements found side by side are tried together. From a local optimum it goes on
-// at other good strategies, and then to neighbours of neighbours. Its whole state is a line of
-// text.
+// their work, a stretch along the graph. Proposals come from a seed and a step number, more of them
+// from where better ones came; better ones are kept, and improvements found side by side are tried
+// together. From a local optimum it goes on at other good strategies, and then to neighbours of
+// neighbours. Its whole state is a line of text.
 #pragma once
 
 #include <cstdint>
@@ -72,17 +72,27 @@ class LocalSearch {
     std::int32_t kind = 0, group = 0, action = 0;
     friend auto operator<=>(const Move&, const Move&) = default;
   };
+  // Where the action of a move comes from: what did well for all groups, what is like the group's
+  // own, what another group has, anything, the ranks.
+  enum Source : std::size_t { Preferred, Related, Used, Any, Ranked, kSources };
+  struct Yield {
+    std::int64_t tries = 0, wins = 0;
+  };
   ActionVector apply(const Move& move, ActionVector strategy) const;
-  Move random_move(Random& random) const;
-  std::int32_t random_action(Random& random, std::int32_t kind, std::int32_t group) const;
+  Source random_source(Random& random) const;
+  Move random_move(Random& random, Source source) const;
+  std::int32_t random_action(Random& random, Source source, std::int32_t kind,
+                             std::int32_t group) const;
   std::int32_t related_action(Random& random, std::int32_t group) const;
-  bool add(ActionVector strategy, std::vector<Move> moves);
+  std::optional<std::int32_t> used_action(Random& random, std::int32_t group) const;
+  bool add(ActionVector strategy, std::vector<Move> moves, Source source = kSources);
   void add_together(std::size_t count);
   void add_neighbours(Random& random, std::size_t count);
   void add_pairs(Random& random, std::size_t count);
   bool start_again();
   bool is_away() const { return !away_.empty() && !pairs_turn_; }
   const ActionVector& base() const { return is_away() ? away_ : incumbent_; }
+  void restore_yields(const std::vector<std::int64_t>& row);
   void take(const ActionVector& strategy, const Score& score, std::size_t winner);
 
   const std::vector<Decision> actions_;
@@ -102,6 +112,7 @@ class LocalSearch {
   Score score_;
   std::int64_t step_ = 0;
   std::vector<std::int64_t> successes_ = std::vector<std::int64_t>(kKinds, 0);
+  std::vector<Yield> yields_ = std::vector<Yield>(kSources);
   std::set<Move> tried_;  // since the incumbent changed
   // While it is away from the incumbent: where, and how good that is. Empty: at the incumbent.
   ActionVector away_;
@@ -115,6 +126,7 @@ class LocalSearch {
   bool pairs_turn_ = false;  // these proposals are pairs at the incumbent, although it is away
   std::vector<ActionVector> proposals_;
   std::vector<std::vector<Move>> proposal_moves_;
+  std::vector<Source> proposal_sources_;  // kSources: of none
 };
 
 }  // namespace strato

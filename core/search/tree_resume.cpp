@@ -46,12 +46,12 @@ std::string TreeSearch::state() const {
     for (const bool left_out : kept_.second) text += left_out ? '1' : '0';
     for (const std::int32_t action : kept_.first) text += "," + std::to_string(action);
   }
-  return text + "/" + local_.state();
+  return text + "/" + local_.state() + lane_state();
 }
 
 // "polish_iterations/local" of older files, or "polish_iterations baseline pinned_since
 // pins flags [ways]/local"; where ways begins with no 'g' it is a number of before and says nothing;
-// and a last word "kflags,actions" for what is kept.
+// and a last word "kflags,actions" for what is kept; behind all of it "/lane" where that has begun.
 TreeSearch::Saved TreeSearch::parse_state(const SearchTree& tree) {
   const auto damaged = [] {
     throw InputError("", "search tree", "its state is damaged", "run the search again");
@@ -76,6 +76,10 @@ TreeSearch::Saved TreeSearch::parse_state(const SearchTree& tree) {
   Saved saved;
   saved.polish_iterations = number(words[0], tree.iterations);
   saved.local = state.substr(slash + 1);
+  if (const std::size_t end = saved.local.find('/'); end != std::string_view::npos) {
+    saved.lane = saved.local.substr(end);
+    saved.local = saved.local.substr(0, end);
+  }
   if (words.size() == 1) return saved;
   saved.baseline_ns = number(words[1], std::numeric_limits<std::int64_t>::max());
   saved.pinned_since =
@@ -120,6 +124,7 @@ void TreeSearch::restore(const SearchTree& tree) {
   restore_known();
   restore_incumbent(pins_changed);
   restore_kept(saved.kept);
+  if (!pins_changed) restore_lane(saved.lane);
 }
 
 // Behind the last strategy nothing would be left to try, and the best so far be told for the optimum.

@@ -57,7 +57,8 @@ TreeSearch::TreeSearch(const Problem& problem, Evaluator& evaluator, PriorProvid
       seeds_(seeds_in_groups_of(problem, common.seeds)),
       finish_(problem, options.finish),
       tree_(problem, options, common.seed, resume, seeds_),
-      local_(problem, tree_.actions(), ranked_by_group(tree_), common.seed) {
+      local_(problem, tree_.actions(), ranked_by_group(tree_), common.seed),
+      lane_(problem, tree_.actions(), ranked_by_group(tree_), ~common.seed) {
   for (const DeviceGroup& group : problem.cluster->groups())
     largest_memory_ =
         std::max(largest_memory_,
@@ -68,6 +69,7 @@ TreeSearch::TreeSearch(const Problem& problem, Evaluator& evaluator, PriorProvid
     return is_known(actions) || tree_.is_excluded(actions);
   });
   local_.start_again_from([this](const auto& used) { return next_start(used); });
+  start_lane();
   start_bounds();
 }
 

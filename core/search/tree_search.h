@@ -21,8 +21,9 @@
 //   - where there are few strategies, the turns of local improvement go through them in the order of
 //     their bounds, until nothing else can be better (small_space.h);
 //   - where strategies are finished (TreeSearchOptions::finish), that is chosen group by group for
-//     the best one; where finishing gains less than two per cent at the outset, the search goes on
-//     plain, and what it has is finished now and then, without going on from there;
+//     the best one, and most of local improvement goes to a strategy of its own that is plain
+//     (plain_lane.cpp); where finishing gains less than two per cent at the outset, the search goes
+//     on plain, and what it has is finished now and then, without going on from there;
 //   - while nothing fits in memory, what leaves the most room is tried first, and groups are spread
 //     over devices in stretches along the graph (memory_estimate.h; TAG 3.3).
 //

@@ -1,5 +1,5 @@
-// A running tree search. Internal to tree_search.cpp (the rounds), tree_resume.cpp (going on from a
-// stored tree) and reporter.h.
+// A running tree search. Internal to tree_search.cpp (the rounds), tree_polish.cpp and
+// plain_lane.cpp (local improvement), tree_resume.cpp (going on from a stored tree) and reporter.h.
 #pragma once
 
 #include <algorithm>
@@ -49,6 +49,7 @@ class TreeSearch {
     std::string_view ways;  // left_out_ and ways_tried_
     std::string_view kept;  // kept_
     std::string_view local;  // of the local improvement
+    std::string_view lane;   // of the plain lane, from its slash; empty: it has not begun
   };
   static Saved parse_state(const SearchTree& tree);
   std::string state() const;
@@ -108,6 +109,15 @@ class TreeSearch {
   std::vector<GroupFlags> flags_of(const std::vector<ActionVector>& proposals) const;
   bool polish_round(std::size_t want);
 
+  // The plain lane (plain_lane.cpp).
+  void start_lane();
+  bool is_lane_turn() const;
+  void meet_lane();
+  std::size_t finish_lane();
+  std::size_t lane_round(std::size_t want);
+  std::string lane_state() const;
+  void restore_lane(std::string_view words);
+
   // Problems with few strategies (tree_bounds.cpp).
   void start_bounds();
   void drop_bounds();
@@ -144,6 +154,9 @@ class TreeSearch {
   const PartialFinish finish_;
   TreeState tree_;
   LocalSearch local_;
+  LocalSearch lane_;
+  Score lane_score_;            // of lane_'s incumbent, plain
+  bool lane_finished_ = false;  // that was tried finished
   double largest_memory_ = 1;
 
   std::unordered_map<Digest, Known> known_;  // of the tree, by completed actions
