@@ -39,7 +39,6 @@ GraphBar::GraphBar(QWidget* parent) : QWidget(parent) {
   hint_->hide();
   hint_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
   found_ = new QLabel(this);
-  found_->setEnabled(false);
   found_->hide();
   error_ = new QLabel(this);
   error_->setTextFormat(Qt::PlainText);

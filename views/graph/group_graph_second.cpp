@@ -48,6 +48,7 @@ void GroupGraphView::set_second_plan(SecondPlan& second) {
   panes_->addWidget(&second_->canvas(), kCanvases, 1);
   panes_->addWidget(&second_->legend_line(), kLegends, 1);
   second_->set_visible(false);
+  connect(second_, &SecondGraph::close_wanted, this, [this] { show_beside(false); });
   GraphCanvas& canvas = second_->canvas();
   connect(&canvas, &GraphCanvas::cursor_info, this, &GroupGraphView::cursor_info);
   connect(&canvas, &GraphCanvas::node_clicked, this, &GroupGraphView::clicked);

@@ -7,6 +7,8 @@
 namespace strato {
 namespace {
 
+constexpr QSize kLeast(440, 240);  // of a view: in a smaller one the map would hide what it shows
+
 QColor faint(const QPalette& palette, float part) {
   QColor colour = palette.color(QPalette::Text);
   colour.setAlphaF(part);
@@ -17,6 +19,7 @@ QColor faint(const QPalette& palette, float part) {
 
 std::optional<MiniMap> mini_map(const GraphScene& scene, const QSize& size) {
   if (!scene.is_laid_out()) return std::nullopt;
+  if (size.width() < kLeast.width() || size.height() < kLeast.height()) return std::nullopt;
   if (QRectF(QPointF(-2, -2), QSizeF(size) + QSizeF(4, 4))
           .contains(scene.to_view(scene.layout.bounds)))
     return std::nullopt;

@@ -51,6 +51,8 @@ QWidget* SecondGraph::make_header(QWidget* parent) {
 void SecondGraph::fill_menu() {
   plans_->clear();
   if (SecondPlan* second = beside_.second()) add_plans(*plans_, *second);
+  plans_->addSeparator();
+  plans_->addAction(tr("Close the Comparison"), this, &SecondGraph::close_wanted);
 }
 
 QString SecondGraph::title() const { return title_->text(); }

@@ -38,6 +38,9 @@ class SecondGraph : public QObject {
   void show_none();                      // but why
   void follow(const GraphScene& first);  // what is selected, found or traced in it
 
+ signals:
+  void close_wanted();
+
  private:
   QWidget* make_header(QWidget* parent);
   void fill_menu();
