@@ -112,7 +112,7 @@ void WorkspaceLines::paint(QPainter* painter, const QStyleOptionViewItem& option
   const auto chips =
       chips_for(tags, QFontMetrics(font), std::max(place.width() - name, place.width() / 5));
   const int left = place.width() - width_of(chips) - 2 * style::kGrid;
-  item.text = item.fontMetrics.elidedText(item.text, Qt::ElideRight, std::max(left, 0));
+  item.text = item.fontMetrics.elidedText(item.text, item.textElideMode, std::max(left, 0));
   look.drawControl(QStyle::CE_ItemViewItem, &item, painter, item.widget);
   const bool chosen = item.state.testFlag(QStyle::State_Selected);
   draw_chips(*painter, chips, item.rect,

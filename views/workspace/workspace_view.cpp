@@ -40,6 +40,7 @@ WorkspaceView::WorkspaceView(Session& session, QWidget* parent)
   tree_->setFrameShape(QFrame::NoFrame);
   tree_->setHeaderHidden(true);
   tree_->setUniformRowHeights(true);
+  tree_->setTextElideMode(Qt::ElideLeft);  // ends of names tell them apart
   tree_->setIndentation(3 * style::kGrid);
   tree_->setEditTriggers(QAbstractItemView::EditKeyPressed);
   tree_->setSelectionMode(QAbstractItemView::ExtendedSelection);
