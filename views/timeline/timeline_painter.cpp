@@ -120,8 +120,10 @@ void TimelinePainter::paint_axis(QPainter& painter, const QSize& size) {
     const double x = std::round(scene_.mapping.x(static_cast<double>(tick)));
     painter.setPen(muted_);
     painter.drawLine(QPointF(x + 0.5, kAxisHeight - 5), QPointF(x + 0.5, kAxisHeight));
+    const QString label = axis_label(tick, step, view_end);
+    if (x + 4 + QFontMetricsF(small_).horizontalAdvance(label) > size.width()) continue;  // cut
     painter.drawText(QRectF(x + 4, 0, 84, kAxisHeight - 2), Qt::AlignLeft | Qt::AlignVCenter,
-                     axis_label(tick, step, view_end));
+                     label);
   }
   if (scene_.range) {
     const double x0 = scene_.mapping.x(static_cast<double>(scene_.range->begin.value));
