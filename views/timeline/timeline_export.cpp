@@ -1,5 +1,4 @@
 // The selected range of the timeline (without one: the whole step) as a file.
-#include <QFileDialog>
 #include <QFileInfo>
 #include <QMenu>
 #include <QPainter>
@@ -8,6 +7,7 @@
 #include "core/base/error.h"
 #include "core/base/file.h"
 #include "views/models/background_pool.h"
+#include "views/style/file_choice.h"
 #include "views/timeline/range_export.h"
 #include "views/timeline/timeline_view.h"
 
@@ -18,7 +18,7 @@ void TimelineView::add_export_actions(QMenu& menu) {
   QMenu* formats = menu.addMenu(range ? tr("&Export the Range") : tr("&Export the Step"));
   const auto add = [&](const QString& text, const QString& suffix) {
     formats->addAction(text, this, [this, suffix] {
-      const QString file = QFileDialog::getSaveFileName(
+      const QString file = style::file_to_write(
           this, tr("Export"), session_.model_name() + QStringLiteral(".timeline") + suffix,
           QLatin1Char('*') + suffix);
       if (!file.isEmpty()) export_range(file);

@@ -3,7 +3,6 @@
 #include <QComboBox>
 #include <QDoubleSpinBox>
 #include <QEvent>
-#include <QFileDialog>
 #include <QHBoxLayout>
 #include <QHeaderView>
 #include <QLabel>
@@ -18,6 +17,7 @@
 
 #include "core/cluster/price.h"
 #include "views/models/scaling_model.h"
+#include "views/style/file_choice.h"
 #include "views/style/giving_area.h"
 #include "views/style/list_table.h"
 #include "views/style/style.h"
@@ -287,7 +287,7 @@ void WhatIfView::refresh_replan() {
 }
 
 void WhatIfView::save_cluster() {
-  const QString file = QFileDialog::getSaveFileName(
+  const QString file = style::file_to_write(
       this, tr("Save the changed cluster"), session_.cluster_name() + QStringLiteral(".json"),
       tr("Clusters (*.json)"));
   if (!file.isEmpty()) what_if_.save_cluster(std::filesystem::path(file.toStdString()));
