@@ -1,4 +1,5 @@
-// Cells of a ChangeTable: what does not fit is red, what is alike is pale.
+// Cells of a ChangeTable: what does not fit is red, what is alike is pale. Names are paths, whose ends
+// tell them apart.
 #pragma once
 
 #include <QStyledItemDelegate>
@@ -15,6 +16,7 @@ class ChangeDelegate : public QStyledItemDelegate {
  protected:
   void initStyleOption(QStyleOptionViewItem* option, const QModelIndex& index) const override {
     QStyledItemDelegate::initStyleOption(option, index);
+    if (index.column() == 0) option->textElideMode = Qt::ElideLeft;
     if (index.data(ChangeTable::TooMuchRole).toBool())
       option->palette.setColor(QPalette::Text, style::infeasible(style::is_dark(option->palette)));
     else if (!index.data(ChangeTable::DiffersRole).toBool())

@@ -3,7 +3,6 @@
 #include <QAbstractItemView>
 #include <QCheckBox>
 #include <QComboBox>
-#include <QFileDialog>
 #include <QHBoxLayout>
 #include <QHeaderView>
 #include <QItemSelectionModel>
@@ -22,6 +21,7 @@
 #include "views/compare/change_table.h"
 #include "views/compare/plans_page.h"
 #include "views/compare/waterfall.h"
+#include "views/style/file_choice.h"
 #include "views/style/list_table.h"
 #include "views/style/style.h"
 #include "views/style/text.h"
@@ -178,6 +178,7 @@ CompareView::Page CompareView::build_page(const QString& name, const QString& ac
   page.view->setSortingEnabled(true);
   page.view->sortByColumn(-1, Qt::DescendingOrder);
   page.view->setTextElideMode(Qt::ElideMiddle);
+  page.view->horizontalHeader()->setTextElideMode(Qt::ElideMiddle);
   auto* column = new QVBoxLayout(widget);
   column->setContentsMargins(0, 0, 0, 0);
   column->setSpacing(0);
@@ -193,15 +194,15 @@ CompareView::Page CompareView::build_page(const QString& name, const QString& ac
 QString CompareView::sentence() const { return sentence_->text(); }
 
 void CompareView::choose_file() {
-  const QString file = QFileDialog::getOpenFileName(this, tr("Compare with a plan"), {},
-                                                    tr("Plans (*.json);;All files (*)"));
+  const QString file = style::file_to_open(this, tr("Compare with a plan"),
+                                           tr("Plans (*.json);;All files (*)"));
   if (!file.isEmpty() && second_)
     second_->choose({SecondChoice::What::File, 0, std::filesystem::path(file.toStdString())});
 }
 
 void CompareView::add_file() {
   const QString file =
-      QFileDialog::getOpenFileName(this, tr("Add a plan"), {}, tr("Plans (*.json);;All files (*)"));
+      style::file_to_open(this, tr("Add a plan"), tr("Plans (*.json);;All files (*)"));
   if (!file.isEmpty())
     plans_->plans().add(
         {SecondChoice::What::File, 0, std::filesystem::path(file.toStdString())});
@@ -217,7 +218,7 @@ void CompareView::choose_pair(const std::optional<SecondChoice>& from,
 }
 
 void CompareView::save_report() {
-  const QString file = QFileDialog::getSaveFileName(
+  const QString file = style::file_to_write(
       this, tr("Save the comparison"), session_.model_name() + QStringLiteral(".comparison.html"),
       tr("Pages (*.html)"));
   if (file.isEmpty()) return;

@@ -4,6 +4,7 @@
 #include <QAbstractItemModelTester>
 #include <QCheckBox>
 #include <QComboBox>
+#include <QHeaderView>
 #include <QLabel>
 #include <QMenu>
 #include <QPushButton>
@@ -14,6 +15,7 @@
 #include "core/base/file.h"
 #include "core/search/baselines.h"
 #include "tests/views/models/fixture.h"
+#include "views/compare/change_delegate.h"
 #include "views/compare/change_table.h"
 #include "views/compare/plans_page.h"
 #include "views/compare/waterfall.h"
@@ -70,6 +72,20 @@ TEST_F(CompareViewTest, AnEditIsCompared) {
   session_.undo_stack().undo();
   settle();
   EXPECT_EQ(view_.groups().model()->rowCount(), 0);
+}
+
+TEST_F(CompareViewTest, NamesThatAreCutKeepTheirEnds) {
+  struct Looked : ChangeDelegate {
+    using ChangeDelegate::initStyleOption;
+  } delegate;
+  open_lenet();
+  show();
+  put_group_on(1, DeviceId(0));
+  settle();
+  QStyleOptionViewItem option;
+  delegate.initStyleOption(&option, view_.variables().model()->index(0, 0));
+  EXPECT_EQ(option.textElideMode, Qt::ElideLeft);
+  EXPECT_EQ(view_.variables().horizontalHeader()->textElideMode(), Qt::ElideMiddle);
 }
 
 TEST_F(CompareViewTest, WorksOnlyWhileItIsSeen) {
