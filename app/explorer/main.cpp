@@ -3,7 +3,6 @@
 #include <QApplication>
 #include <QCommandLineParser>
 #include <QLocale>
-#include <QStyleFactory>
 #include <QTimer>
 #include <algorithm>
 #include <cstdio>
@@ -16,6 +15,7 @@
 #include "app/explorer/main_window.h"
 #include "app/explorer/open_files.h"
 #include "app/explorer/translations.h"
+#include "views/style/outlined_style.h"
 
 namespace strato {
 namespace {
@@ -213,6 +213,6 @@ int main(int argc, char** argv) {
     return 3;
   }
   const QApplication app(argc, argv);
-  QApplication::setStyle(QStyleFactory::create(QStringLiteral("Fusion")));
+  QApplication::setStyle(new strato::style::OutlinedStyle);
   return strato::run();
 }
