@@ -205,10 +205,9 @@ void MainWindow::build_status_bar() {
   cancel_->setText(tr("Stop"));
   cancel_->setAutoRaise(true);
   connect(cancel_, &QToolButton::clicked, &session_, &Session::stop_search);
-  statusBar()->addWidget(activity_);
-  statusBar()->addWidget(progress_);
-  statusBar()->addWidget(cancel_);
-  statusBar()->addPermanentWidget(cursor_);
+  // Beside messages, which the bar would draw over what is not permanent.
+  for (QWidget* widget : std::initializer_list<QWidget*>{activity_, progress_, cancel_, cursor_})
+    statusBar()->addPermanentWidget(widget);
 }
 
 void MainWindow::refresh_pages() {
@@ -324,6 +323,7 @@ void MainWindow::explore_perspective() {
     if (side_tabs_->indexOf(ViewPage::of(view.widget)) >= 0) put_beside(view.widget, false);
   }
   side_tabs_->hide();
+  graph_->show_beside(false);
   lesson_dock_->setVisible(lessons_->player().active());  // first: it makes room for the others
   workspace_dock_->show();
   history_dock_->show();
@@ -341,6 +341,7 @@ void MainWindow::search_perspective() {
     if (view.file == QStringLiteral("charts")) put_beside(view.widget, true);
     if (view.file == QStringLiteral("search")) show_view(view.widget);
   }
+  lesson_dock_->setVisible(lessons_->player().active());
   workspace_dock_->show();
   workspace_dock_->raise();
   for (QDockWidget* dock : moved_docks_) dock->hide();  // no room for them here
@@ -361,6 +362,14 @@ void MainWindow::compare_perspective() {
   inspector_dock_->hide();
   beside_->setSizes({480, 760});
   centre_->setSizes({420, 260});
+}
+
+// Launching large, and the plan that is launched below.
+void MainWindow::run_perspective() {
+  explore_perspective();
+  inspector_dock_->hide();
+  show_view(launch_);
+  centre_->setSizes({460, 200});
 }
 
 void MainWindow::closeEvent(QCloseEvent* event) {

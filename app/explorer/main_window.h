@@ -112,6 +112,7 @@ class MainWindow : public QMainWindow {
   void explore_perspective();
   void search_perspective();
   void compare_perspective();
+  void run_perspective();
   void put_beside(QWidget* view, bool beside);
   void show_view(QWidget* view);
   QWidget* current_view() const;

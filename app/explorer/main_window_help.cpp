@@ -1,7 +1,6 @@
 // Help: the command palette, the guide, lessons, the keys, what the program is.
 #include <QAction>
 #include <QDockWidget>
-#include <QFileDialog>
 #include <QMenuBar>
 #include <QMessageBox>
 #include <QSettings>
@@ -21,6 +20,7 @@
 #include "app/explorer/vital_signs_row.h"
 #include "app/explorer/window_stage.h"
 #include "views/lessons/lesson_panel.h"
+#include "views/style/file_choice.h"
 
 namespace strato {
 
@@ -156,8 +156,8 @@ void MainWindow::show_exercises() {
 }
 
 void MainWindow::open_lesson() {
-  const QString file = QFileDialog::getOpenFileName(
-      this, tr("Open lesson"), {},
+  const QString file = style::file_to_open(
+      this, tr("Open lesson"),
       tr("Lessons, exercises (*.lesson.json *.exercise.json);;All files (*)"));
   if (file.isEmpty()) return;
   teach_perspective();
@@ -175,8 +175,8 @@ void MainWindow::teach_perspective() {
   for (const NamedView& view : views_) {
     if (side_tabs_->indexOf(ViewPage::of(view.widget)) >= 0) put_beside(view.widget, false);
   }
-  for (QDockWidget* dock : {workspace_dock_, history_dock_, queue_dock_, inspector_dock_})
-    dock->hide();
+  for (QDockWidget* dock : {workspace_dock_, history_dock_, queue_dock_}) dock->hide();
+  inspector_dock_->setVisible(!narrow_);  // lessons speak of it
   lesson_dock_->show();
   lesson_dock_->raise();
   resizeDocks({lesson_dock_}, {std::clamp(width() / 4, 240, 340)}, Qt::Horizontal);

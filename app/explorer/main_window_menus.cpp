@@ -2,7 +2,6 @@
 #include <QAction>
 #include <QApplication>
 #include <QDockWidget>
-#include <QFileDialog>
 #include <QFileInfo>
 #include <QHeaderView>
 #include <QMenuBar>
@@ -20,6 +19,7 @@
 #include "core/search/baselines.h"
 #include "views/drag/move_dialog.h"
 #include "views/placement/placement_view.h"
+#include "views/style/file_choice.h"
 #include "views/style/text.h"
 #include "views/tournament/tournament_view.h"
 
@@ -59,7 +59,7 @@ void MainWindow::build_file_menu() {
         choose_and_open(tr("Open workspace"), tr("Workspaces (*.strata);;All files (*)"));
       });
   menu->addAction(tr("&New Workspace…"), QKeySequence::New, this, [this] {
-    const QString file = QFileDialog::getSaveFileName(
+    const QString file = style::file_to_write(
         this, tr("New workspace"), QStringLiteral("workspace.strata"), tr("Workspaces (*.strata)"));
     if (!file.isEmpty()) session_.open_workspace(file.toStdString(), false);
   });
@@ -318,12 +318,14 @@ void MainWindow::build_window_menu() {
                   &MainWindow::search_perspective);
   menu->addAction(tr("&Compare"), QKeySequence(QStringLiteral("Ctrl+3")), this,
                   &MainWindow::compare_perspective);
+  menu->addAction(tr("&Run"), QKeySequence(QStringLiteral("Ctrl+4")), this,
+                  &MainWindow::run_perspective);
   menu->addAction(tr("&Teach"), QKeySequence(QStringLiteral("Ctrl+5")), this,
                   &MainWindow::teach_perspective);
 }
 
 void MainWindow::choose_and_open(const QString& title, const QString& filter) {
-  const QStringList files = QFileDialog::getOpenFileNames(this, title, {}, filter);
+  const QStringList files = style::files_to_open(this, title, filter);
   if (!files.isEmpty()) open(files);
 }
 
@@ -339,7 +341,7 @@ void MainWindow::fill_recent_files() {
 
 void MainWindow::export_plan() {
   if (!session_.snapshot().outcome) return;
-  const QString file = QFileDialog::getSaveFileName(
+  const QString file = style::file_to_write(
       this, tr("Save plan"), session_.model_name() + QStringLiteral(".plan.json"),
       tr("Plans (*.json)"));
   if (!file.isEmpty()) session_.export_plan(file.toStdString());
@@ -347,7 +349,7 @@ void MainWindow::export_plan() {
 
 void MainWindow::export_with(const QString& exporter, const QString& suffix) {
   if (!session_.snapshot().outcome) return;
-  const QString file = QFileDialog::getSaveFileName(
+  const QString file = style::file_to_write(
       this, tr("Export"), session_.model_name() + QStringLiteral(".") + exporter + suffix,
       QStringLiteral("*%1").arg(suffix));
   if (!file.isEmpty()) session_.export_with(exporter, file.toStdString());
@@ -358,7 +360,7 @@ void MainWindow::export_picture(bool svg) {
   if (!view) return;
   const QString suffix = svg ? QStringLiteral(".svg") : QStringLiteral(".png");
   const QString file =
-      QFileDialog::getSaveFileName(this, tr("Export picture"), session_.model_name() + suffix,
+      style::file_to_write(this, tr("Export picture"), session_.model_name() + suffix,
                                    QStringLiteral("*%1").arg(suffix));
   if (file.isEmpty()) return;
   bool written = false;

@@ -74,14 +74,18 @@ void MainWindow::show_storing() {
 }
 
 void MainWindow::open_last() {
-  QString trouble;
-  QString file = LastWorkspace::to_reopen(trouble);
+  QString note;  // trouble, first of all
+  QString file = LastWorkspace::to_reopen(note);
   if (!file.isEmpty() && last_workspace_) last_workspace_->begins(file);
-  if (file.isEmpty()) file = bundled_workspace_copy();
-  if (!trouble.isEmpty() && last_workspace_) last_workspace_->stands_in(file);
+  const bool sample = file.isEmpty();
+  if (sample) file = bundled_workspace_copy();
+  if (!note.isEmpty() && last_workspace_) last_workspace_->stands_in(file);
   if (!file.isEmpty()) open({file});
   if (last_workspace_) last_workspace_->ends_when_idle();  // there may be nothing to show
-  if (!trouble.isEmpty()) statusBar()->showMessage(trouble, 20000);
+  if (sample && !file.isEmpty() && note.isEmpty())
+    note = tr("A sample: VGG19 with a strategy that a search has found. Your own: File > Open; "
+              "what to do here: Help > Lessons.");
+  if (!note.isEmpty()) statusBar()->showMessage(note, 20000);
 }
 
 }  // namespace strato

@@ -7,8 +7,10 @@
 #include <QComboBox>
 #include <QDockWidget>
 #include <QFile>
+#include <QProgressBar>
 #include <QScrollArea>
 #include <QScrollBar>
+#include <QStatusBar>
 #include <QTabWidget>
 #include <QTemporaryDir>
 #include <QTest>
@@ -18,6 +20,8 @@
 #include "app/explorer/view_page.h"
 #include "tests/app/explorer/cut_text.h"
 #include "tests/app/explorer/sample.h"
+#include "views/graph/group_graph_view.h"
+#include "views/launch/launch_view.h"
 #include "views/timeline/timeline_canvas.h"
 
 namespace strato {
@@ -102,7 +106,7 @@ class WindowSizeTest : public ::testing::Test {
     }
   }
   void expect_whole_texts_everywhere(const std::string& where) {
-    for (const int key : {Qt::Key_1, Qt::Key_2, Qt::Key_3, Qt::Key_5, Qt::Key_1}) {
+    for (const int key : {Qt::Key_1, Qt::Key_2, Qt::Key_3, Qt::Key_4, Qt::Key_5, Qt::Key_1}) {
       press(key, Qt::ControlModifier);
       expect_whole_texts(where + ", Ctrl+" + static_cast<char>(key));
     }
@@ -129,7 +133,7 @@ class WindowSizeTest : public ::testing::Test {
 TEST_F(WindowSizeTest, ASmallScreenHasRoomForEveryPerspective) {
   resize(kSmall);
   EXPECT_EQ(window_.size(), kSmall);
-  for (const int key : {Qt::Key_1, Qt::Key_2, Qt::Key_3, Qt::Key_5, Qt::Key_1}) {
+  for (const int key : {Qt::Key_1, Qt::Key_2, Qt::Key_3, Qt::Key_4, Qt::Key_5, Qt::Key_1}) {
     press(key, Qt::ControlModifier);
     EXPECT_EQ(window_.size(), kSmall) << "perspective " << key - Qt::Key_0;
     EXPECT_LE(window_.minimumSizeHint().width(), kSmall.width()) << key - Qt::Key_0;
@@ -238,6 +242,41 @@ TEST_F(WindowSizeTest, WhatWasHiddenOrMovedByHandStaysSo) {
   resize({1280, 800});
   EXPECT_TRUE(dock("history")->isHidden());
   EXPECT_EQ(window_.dockWidgetArea(dock("workspace")), Qt::RightDockWidgetArea);
+}
+
+TEST_F(WindowSizeTest, APerspectiveShowsWhatItIsAboutAndLeavesNothingBehind) {
+  resize({1280, 800});
+  press(Qt::Key_5, Qt::ControlModifier);
+  EXPECT_TRUE(dock("lessons")->isVisible());
+  EXPECT_TRUE(dock("inspector")->isVisible()) << "lessons speak of it";
+  press(Qt::Key_2, Qt::ControlModifier);
+  EXPECT_FALSE(dock("lessons")->isVisible());
+  EXPECT_TRUE(dock("workspace")->isVisible());
+  press(Qt::Key_3, Qt::ControlModifier);
+  auto* graph = window_.findChild<GroupGraphView*>();
+  EXPECT_TRUE(graph->shows_beside());
+  press(Qt::Key_1, Qt::ControlModifier);
+  EXPECT_FALSE(graph->shows_beside());
+  press(Qt::Key_4, Qt::ControlModifier);
+  EXPECT_TRUE(window_.findChild<LaunchView*>()->isVisible());
+}
+
+// The status bar draws a message over what is not permanent.
+TEST_F(WindowSizeTest, AMessageAndASearchStandBesideEachOther) {
+  resize({1280, 800});
+  PlannerOptions options;
+  options.iterations = 1'000'000;
+  session_.start_search(QStringLiteral("mcts"), options);
+  emit session_.message(QStringLiteral("Continues with what is pinned"));
+  settle();
+  const QStatusBar& bar = *window_.statusBar();
+  auto* progress = bar.findChild<QProgressBar*>();
+  ASSERT_FALSE(bar.currentMessage().isEmpty());
+  EXPECT_TRUE(progress->isVisible());
+  EXPECT_GT(progress->mapTo(&bar, QPoint()).x(),
+            bar.fontMetrics().horizontalAdvance(bar.currentMessage()) + 6);
+  session_.stop_search();
+  session_.settle();
 }
 
 TEST_F(WindowSizeTest, TheHeaderHasTwoRowsWhereOneIsTooNarrow) {
