@@ -301,6 +301,7 @@ class Session : public QObject {
   void take_opened(std::uint64_t epoch, const struct OpenedWorkspace& opened);
   void take_lists(std::shared_ptr<const WorkspaceLists> lists);
   void show_history(const struct LoadedProblem& loaded);
+  void forget_before();
   void apply(const struct ShownStrategy& shown);
   void take_groups();
   void simulate();
@@ -332,6 +333,9 @@ class Session : public QObject {
   void search_finished(std::uint64_t job, const PlanResult& result);
   void search_failed(std::uint64_t job, const QString& text);
   void record_best();
+  void record_worse();
+  QString name_of_found() const;
+  void add_history(HistoryPoint point, const Score& best);
   void follow_best();
   void write_later(const std::filesystem::path& file, std::function<void()> write);
 

@@ -148,6 +148,7 @@ void Session::start_search(const QString& planner, const PlannerOptions& options
       records_steps(plugins_, planner.toStdString(), *snapshot_.opened);
   state_->best_found.reset();
   state_->best_recorded = {};
+  state_->best_of_run.reset();
   state_->last_heartbeat = -1;
   search_.run = QStringLiteral("%1 #%2").arg(planner).arg(++state_->runs_without_workspace);
   state_->recorder.start_run(planner.toStdString(),
@@ -204,9 +205,9 @@ void Session::search_progress(std::uint64_t job, const Progress& progress) {
   const bool heartbeat = progress.elapsed_seconds - state_->last_heartbeat >= kHeartbeat;
   const std::int64_t best = progress.best ? progress.best->step_time.value : 0;
   const bool better = search_.history.empty() || search_.history.back().best_ns != best;
-  if (progress.best && progress.best->feasible && (better || heartbeat)) {
-    search_.history.push_back({progress.evaluations, progress.elapsed_seconds, best});
-    state_->recorder.progress(search_.history.back(), RunState::Running);
+  if (progress.best && progress.best->feasible &&
+      ((better && !state_->is_worse(*progress.best)) || heartbeat)) {
+    add_history({progress.evaluations, progress.elapsed_seconds, best}, *progress.best);
   }
   if (heartbeat) {
     state_->last_heartbeat = progress.elapsed_seconds;
@@ -214,6 +215,13 @@ void Session::search_progress(std::uint64_t job, const Progress& progress) {
     state_->recorder.tree(tree_);
   }
   emit search_changed();
+}
+
+// The best of the run never gets worse.
+void Session::add_history(HistoryPoint point, const Score& best) {
+  if (state_->is_worse(best)) point.best_ns = state_->best_of_run->second.step_time.value;
+  search_.history.push_back(point);
+  state_->recorder.progress(point, RunState::Running);
 }
 
 void Session::search_found(std::uint64_t job, const Strategy& strategy, const Score& score) {
@@ -227,11 +235,17 @@ void Session::search_found(std::uint64_t job, const Strategy& strategy, const Sc
 void Session::follow_best() {
   if (!state_->follows || busy() || !state_->best_found) return;
   const Strategy& best = state_->best_found->first;
-  if (best != snapshot_.strategy) apply({best, search_.run});
+  if (best != snapshot_.strategy) apply({best, name_of_found()});
+}
+
+QString Session::name_of_found() const {
+  if (!state_->is_worse(state_->best_found->second)) return search_.run;
+  return steering().pinned.empty() ? tr("%1, steered").arg(search_.run)
+                                   : tr("%1, pinned").arg(search_.run);
 }
 
 void Session::show_best_found() {
-  if (state_->best_found) show_found(state_->best_found->first, search_.run);
+  if (state_->best_found) show_found(state_->best_found->first, name_of_found());
 }
 
 void Session::begin_following() {
@@ -259,9 +273,19 @@ void Session::record_best() {
   if (!state_->best_found) return;
   const auto& [strategy, score] = *state_->best_found;
   const Digest digest = strategy.digest();
-  if (digest == state_->best_recorded) return;
+  if (digest == state_->best_recorded || state_->is_worse(score)) return;
   state_->best_recorded = digest;
+  state_->best_of_run = {digest, score};
   state_->recorder.best({strategy, search_.run.toStdString(), Origin::Run, {}, score});
+}
+
+// What was found as a person wished is kept beside the run's best: under what it went on from.
+void Session::record_worse() {
+  if (!state_->best_found || !state_->is_worse(state_->best_found->second)) return;
+  const auto& [strategy, score] = *state_->best_found;
+  const ShownStrategy& from = state_->followed_from;
+  const Digest parent = from.edited.empty() ? state_->best_of_run->first : from.strategy.digest();
+  state_->recorder.strategy({strategy, name_of_found().toStdString(), Origin::Edit, parent, score});
 }
 
 void Session::search_finished(std::uint64_t job, const PlanResult& result) {
@@ -269,9 +293,9 @@ void Session::search_finished(std::uint64_t job, const PlanResult& result) {
   SearchRequest& request = state_->request;
   const Progress& progress = search_.progress;
   state_->best_found = {complete(result.strategy, *snapshot_.problem->cluster), result.score};
-  search_.history.push_back(
-      {std::max(progress.evaluations, request.evaluations_before + result.evaluations),
-       progress.elapsed_seconds, result.score.step_time.value});
+  add_history({std::max(progress.evaluations, request.evaluations_before + result.evaluations),
+               progress.elapsed_seconds, result.score.step_time.value},
+              result.score);
   search_.progress.evaluations = search_.history.back().evaluations;
   search_.progress.best = result.score;
   if (result.tree) {
@@ -285,13 +309,13 @@ void Session::search_finished(std::uint64_t job, const PlanResult& result) {
   search_.curves = result.curves;
   search_.state = SearchState::Idle;
   search_.can_continue = tree_ != nullptr;
-  state_->recorder.progress(search_.history.back(), RunState::Running);
   record_best();
+  record_worse();
   state_->recorder.tree(tree_);
   state_->recorder.finish_run(state_->search_stopped ? RunState::Stopped : RunState::Finished,
                               note_with_facts(result), result.curves);
   if (state_->follows && state_->best_found->first != snapshot_.strategy) {
-    apply({state_->best_found->first, search_.run});
+    apply({state_->best_found->first, name_of_found()});
   }
   end_following();
   explain_the_rest();
@@ -375,6 +399,7 @@ void Session::abandon_search() {
   state_->request.control->request_stop();
   ++state_->request.job;
   record_best();
+  record_worse();
   state_->recorder.tree(tree_);
   end_following();
   search_.state = SearchState::Idle;

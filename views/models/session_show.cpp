@@ -17,7 +17,13 @@ void Session::show_history(const LoadedProblem& loaded) {
   search_.progress.iterations = loaded.tree ? loaded.tree->iterations : loaded.run->evaluations;
   // One that is searched elsewhere can be looked at; two must not write its tree.
   search_.can_continue = loaded.tree != nullptr && !loaded.searched_elsewhere;
-  if (loaded.run->best) state_->best_found = {loaded.strategy, loaded.outcome->score};
+  state_->best_of_run.reset();
+  if (loaded.run->best) {
+    state_->best_found = {loaded.strategy, loaded.outcome->score};
+    Score best = loaded.outcome->score;  // perhaps simulated otherwise
+    best.step_time = Nanos(loaded.run->best_ns);
+    state_->best_of_run = {loaded.strategy.digest(), best};
+  }
   const std::uint64_t job = state_->request.job;  // never given twice
   state_->request = {};
   state_->request.job = job;

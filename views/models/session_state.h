@@ -161,6 +161,11 @@ struct Session::State {
   bool order_taken = false;     // of the search's strategies, once
   std::optional<std::pair<Strategy, Score>> best_found;
   Digest best_recorded;
+  // Of the run as it is stored, whatever was steered since: what is found later may be worse.
+  std::optional<std::pair<Digest, Score>> best_of_run;
+  bool is_worse(const Score& score) const {
+    return best_of_run && best_of_run->second.better_than(score);
+  }
   QString run_label;                 // "mcts #3"
   std::uint64_t tree_epoch = 0;      // changes with the run that the tree belongs to
   std::optional<Steering> to_steer;  // taken as soon as the running search has stopped

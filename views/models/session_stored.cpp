@@ -214,8 +214,16 @@ void Session::open_workspace(const std::filesystem::path& file, bool show_latest
       },
       [this, latest] {
         const Latest& wanted = latest.get();
-        if (wanted && wanted->run && wanted->edited) show_strategy(wanted->strategy);
+        if (wanted && wanted->run && wanted->edited)
+          show_strategy(wanted->strategy, [this] { forget_before(); });
       });
+}
+
+// What was shown only on the way to what is shown is nothing to compare with.
+void Session::forget_before() {
+  snapshot_.before.reset();
+  state_->next_before.reset();
+  emit outcome_changed();
 }
 
 // The recorder opens one after the other.

@@ -129,6 +129,22 @@ TEST_F(RecordingTest, ARunEndsWhereItBeganHoweverManyAreOpened) {
   EXPECT_TRUE(has("first.strata", "last words"));
 }
 
+// Nobody has changed anything yet.
+TEST_F(RecordingTest, OpeningAnEditIsNoChange) {
+  open_workspace();
+  ASSERT_NO_FATAL_FAILURE(open_lenet());
+  ASSERT_NO_FATAL_FAILURE(search());
+  edit("by hand");
+  const Digest shown = session_.snapshot().strategy.digest();
+  Session other;
+  other.open_workspace(file("test.strata"));
+  other.settle();
+  other.settle();
+  ASSERT_EQ(other.snapshot().strategy.digest(), shown);
+  ASSERT_TRUE(other.snapshot().outcome);
+  EXPECT_EQ(other.snapshot().before, nullptr);
+}
+
 // Nothing but a run of an empty workspace: it is not taken.
 TEST_F(RecordingTest, ARunWithoutItsProblemIsNotAdopted) {
   ASSERT_NO_FATAL_FAILURE(open_lenet());

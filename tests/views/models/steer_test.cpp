@@ -208,6 +208,59 @@ TEST_F(SessionSteering, EditsByHandArePinnedWhenTheSearchGoesOn) {
   EXPECT_TRUE(failures_.isEmpty()) << failures_.join('\n').toStdString();
 }
 
+// What is found under pins is worse than what was found without: both are there.
+TEST_F(SessionSteering, WhatIsFoundUnderPinsTakesNoBettersPlace) {
+  open_workspace();
+  open_lenet();
+  search();
+  const Strategy best = session_.snapshot().strategy;
+  const std::int64_t best_ns = session_.search().history.back().best_ns;
+  const RunRow run = session_.workspace()->runs().back().id;
+  Strategy scattered = best;
+  for (std::size_t g = 0; g < problem().grouping->size(); ++g)
+    scattered.groups[GroupId(g)] = decision_on_device(DeviceId(g % 2));
+  session_.edit(scattered, "scattered");
+  session_.settle();
+  const Digest edit = session_.snapshot().strategy.digest();
+  PlannerOptions more;
+  more.iterations = 40;
+  session_.continue_with_edits(&more);
+  wait_for_end();
+  const Strategy shown = session_.snapshot().strategy;
+  ASSERT_GT(session_.search().progress.best->step_time.value, best_ns);  // else it tests nothing
+  ASSERT_NE(shown.digest(), best.digest());
+
+  const Workspace workspace = stored();
+  const StoredRun kept = *workspace.run(run);
+  EXPECT_EQ(kept.best_ns, best_ns);
+  EXPECT_EQ(workspace.strategy(*kept.best)->digest, best.digest());
+  for (const auto& history : {workspace.history(run), session_.search().history})
+    for (std::size_t i = 1; i < history.size(); ++i)
+      EXPECT_LE(history[i].best_ns, history[i - 1].best_ns) << i;
+  if (shown.digest() != edit) {
+    const auto strategies = workspace.strategies();
+    const auto row = std::ranges::find(strategies, shown.digest(), &StoredStrategy::digest);
+    ASSERT_NE(row, strategies.end());
+    EXPECT_FALSE(row->run);
+    ASSERT_TRUE(row->parent);
+    EXPECT_EQ(workspace.strategy(*row->parent)->digest, edit);
+    EXPECT_EQ(session_.snapshot().label.toStdString(), row->label);
+  }
+
+  Session other;
+  other.open_workspace(session_.workspace()->file());
+  other.settle();
+  EXPECT_EQ(other.snapshot().strategy.digest(), shown.digest());
+  other.show_run(run);
+  other.settle();
+  EXPECT_EQ(other.snapshot().strategy.digest(), best.digest());
+  // One that is better takes its place, and one that is not does not, also after reopening.
+  other.continue_search(&more);
+  ASSERT_TRUE(wait_until([&] { return other.search().state == SearchState::Idle; }));
+  other.settle();
+  EXPECT_LE(stored().run(run)->best_ns, best_ns);
+}
+
 TEST_F(SessionSteering, APinOutsideTheClusterIsRefusedInWords) {
   open_lenet();
   search();
