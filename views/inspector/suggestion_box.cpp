@@ -88,9 +88,11 @@ void SuggestionBox::refresh() {
   }
   const int tried = suggestions_->tried();
   const bool looking = suggestions_->looking();
-  note_->setText(looking ? tr("Trying single changes: %1 so far…").arg(tried)
-                         : tr("None of %1 single changes is faster").arg(tried));
-  note_->setVisible(looking || (list.empty() && tried > 0));
+  const bool alone = problem && problem->cluster->devices().size() == 1;
+  note_->setText(looking     ? tr("Trying single changes: %1 so far…").arg(tried)
+                 : tried > 0 ? tr("None of %1 single changes is faster").arg(tried)
+                             : tr("None: the cluster has one device only"));
+  note_->setVisible(looking || (list.empty() && (tried > 0 || alone)));
 }
 
 }  // namespace strato

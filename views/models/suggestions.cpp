@@ -38,6 +38,13 @@ void keep_best(std::vector<Suggestion>& found, std::size_t for_each_group) {
   found = std::move(kept);
 }
 
+// From a "/" on, where there is one: "/classifier.0/Gemm".
+QString end_of(const QString& name) {
+  const QString end = name.right(kLongName);
+  const qsizetype slash = end.indexOf(QLatin1Char('/'));
+  return slash >= 0 && slash + 1 < end.size() ? end.mid(slash) : end;
+}
+
 // "AllReduce on v100, shares by speed"; there are no other uneven ones among the plausible.
 QString replication_words(Decision decision, const Cluster& cluster) {
   const bool everywhere = decision.devices.size() == cluster.device_count();
@@ -129,7 +136,7 @@ QString suggestion_words(std::span<const GroupId> groups, const Decision& decisi
   QString name = groups.size() > 1 && groups.size() == problem.grouping->size()
                      ? Suggestions::tr("All groups")
                      : names_of(groups, *problem.grouping);
-  if (name.size() > kLongName) name = QStringLiteral("…") + name.right(kLongName);
+  if (name.size() > kLongName) name = QStringLiteral("…") + end_of(name);
   if (decision.devices.size() == 1) {
     return Suggestions::tr("Move %1 to %2")
         .arg(name, text(problem.cluster->device(decision.devices[0].device).name));

@@ -87,6 +87,20 @@ TEST_F(SuggestionsInTheInspector, AreAboutTheWholeStepWhereNothingIsSelected) {
   EXPECT_TRUE(session_.selection().groups().empty()) << "the next one is about the whole step too";
 }
 
+TEST_F(SuggestionsInTheInspector, OnOneDeviceItIsSaidWhyThereAreNone) {
+  session_.open_cluster(STRATO_SOURCE_DIR "/resources/lessons/one-gpu.json");
+  ImportOptions import;
+  import.batch = 16;
+  session_.open_model(sample("models/lenet.onnx"), import, {});
+  session_.settle();
+  ASSERT_TRUE(failures_.isEmpty()) << failures_.join('\n').toStdString();
+  EXPECT_TRUE(wait_until([&] {
+    return std::ranges::any_of(view_.suggestions().findChildren<QLabel*>(), [](QLabel* label) {
+      return label->isVisible() && label->text().startsWith(QStringLiteral("None"));
+    });
+  }));
+}
+
 // Slow messages: one after the other they take longer than together.
 TEST_F(SuggestionsInTheInspector, FuseGradients) {
   open_lenet();
