@@ -115,7 +115,8 @@ int list_clusters(const Command& command) {
   Table table({"cluster", "devices"});
   table.align_left(1);
   for (const std::string& name : sample_names(kClusters)) {
-    const std::string devices = devices_text(*load_cluster(name));
+    const Cluster cluster = read_cluster(sample_path(kClusters, name), GpuCatalogue::bundled());
+    const std::string devices = devices_text(cluster);
     list.push_back({{"name", name}, {"devices", devices}});
     table.add({name, devices});
   }

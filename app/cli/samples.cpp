@@ -19,9 +19,9 @@ fs::path folder_of(const SampleFolder& folder) {
 
 fs::path sample_or_file(const std::string& given, const SampleFolder& folder) {
   std::error_code error;
-  if (fs::exists(given, error) || given.empty() || given.find('/') != std::string::npos)
-    return given;
-  const fs::path sample = folder_of(folder) / (given + folder.extension);
+  if (given.empty() || given.find('/') != std::string::npos) return given;
+  if (fs::exists(given, error) && !fs::is_directory(given, error)) return given;
+  const fs::path sample = sample_path(folder, given);
   return fs::is_regular_file(sample, error) ? sample : fs::path(given);
 }
 
@@ -59,6 +59,10 @@ std::vector<std::string> sample_names(const SampleFolder& folder) {
     if (entry.path().extension() == folder.extension) names.push_back(entry.path().stem().string());
   std::ranges::sort(names);
   return names;
+}
+
+fs::path sample_path(const SampleFolder& folder, const std::string& name) {
+  return folder_of(folder) / (name + folder.extension);
 }
 
 fs::path model_path(const std::string& given) { return sample_or_file(given, kModels); }

@@ -50,7 +50,7 @@ class Merger {
       : graph_(graph), folder_(folder), writer_(folder) {}
 
   void add_rank(int rank) {
-    const std::string content = read_file(rank_file(folder_, rank));
+    const std::string content = read_file(rank_file(folder_, rank), kAnySize);
     Taker taker(content, rank_file(folder_, rank).string());
     while (!taker.empty()) {
       const auto index = taker.take<std::int32_t>();

@@ -1,14 +1,15 @@
 #include "core/base/file.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
-#include <iterator>
 #include <utility>
 
 #include "core/base/error.h"
@@ -19,6 +20,31 @@ namespace {
 
 [[noreturn]] void fail(const fs::path& path, const char* what, int code, const char* remedy) {
   throw InputError(path.string(), "", std::string(what) + ": " + std::strerror(code), remedy);
+}
+
+constexpr std::size_t kBlock = 1 << 16;
+
+void check_size(const fs::path& path, std::uintmax_t bytes, std::uintmax_t most) {
+  if (bytes > most)
+    throw InputError(path.string(), "",
+                     fmt::format("has more than the {:.4g} MB that such a file may have",
+                                 static_cast<double>(most) / 1e6),
+                     "give another file");
+}
+
+// `size` is a guess: a device and a pipe have none, what is in /proc a wrong one.
+std::string read_all(std::istream& stream, const fs::path& path, std::uintmax_t size,
+                     std::uintmax_t most) {
+  std::string content;
+  for (auto block = std::size_t(size) + 1; stream; block = std::max(content.size(), kBlock)) {
+    const std::size_t had = content.size();
+    if (most - had < block) block = most - had + 1;
+    content.resize(had + block);
+    stream.read(content.data() + had, static_cast<std::streamsize>(block));
+    content.resize(had + static_cast<std::size_t>(stream.gcount()));
+    check_size(path, content.size(), most);
+  }
+  return content;
 }
 
 void write_all(int handle, const fs::path& path, std::string_view content) {
@@ -77,14 +103,17 @@ class TemporaryFile {
 
 }  // namespace
 
-std::string read_file(const fs::path& path) {
+std::string read_file(const fs::path& path, std::uintmax_t most) {
   std::error_code error;
   if (fs::is_directory(path, error)) {
     throw InputError(path.string(), "", "is a folder", "give a file");
   }
   std::ifstream stream(path, std::ios::binary);
   if (!stream) fail(path, "cannot be opened", errno, "check the name and the permissions");
-  std::string content{std::istreambuf_iterator<char>(stream), {}};
+  std::uintmax_t size = fs::file_size(path, error);
+  if (error) size = 0;
+  check_size(path, size, most);
+  std::string content = read_all(stream, path, size, most);
   if (stream.bad()) fail(path, "cannot be read", errno, "check the disk");
   return content;
 }

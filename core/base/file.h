@@ -1,6 +1,7 @@
 // Whole files in and out. Every failure is an InputError that names the file.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <string>
@@ -8,7 +9,10 @@
 
 namespace strato {
 
-std::string read_file(const std::filesystem::path& path);
+// One with more bytes than `most` is refused, if possible unread: somebody chose a disk image.
+inline constexpr std::uintmax_t kMostOfAFile = std::uintmax_t{4} << 30;
+inline constexpr std::uintmax_t kAnySize = UINTMAX_MAX;
+std::string read_file(const std::filesystem::path& path, std::uintmax_t most = kMostOfAFile);
 
 // Writes to a temporary name in the same folder, syncs, then renames: the file is never
 // half-written. A device or pipe is written as it is, never replaced.

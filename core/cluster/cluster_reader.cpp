@@ -166,20 +166,9 @@ class ClusterReader {
   std::map<std::pair<MachineId, MachineId>, LinkId> direct_;
 };
 
-// A model or a disk image is not read before it is refused.
-void check_size(const std::filesystem::path& file) {
-  constexpr std::uintmax_t kMost = 64 << 20;
-  std::error_code none;
-  const std::uintmax_t bytes = std::filesystem::file_size(file, none);
-  if (!none && bytes > kMost)
-    throw InputError(file.string(), "",
-                     fmt::format("has {} MB, more than a cluster's file has", bytes / 1'000'000),
-                     "give a cluster file, or what nvidia-smi topo -m prints");
-}
-
 Cluster read_cluster(const std::filesystem::path& file, const GpuCatalogue& catalogue) {
-  check_size(file);
-  const std::string text = read_file(file);
+  constexpr std::uintmax_t kMost = 64 << 20;
+  const std::string text = read_file(file, kMost);
   if (is_topology(text))
     return parse_cluster(topology_cluster(text, file.string(), catalogue), file.string(), catalogue);
   return parse_cluster(text, file.string(), catalogue);

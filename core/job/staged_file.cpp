@@ -34,7 +34,7 @@ std::string read_staged(const fs::path& file, const StagedFile& expected) {
   if (error) refuse(file, "is not there: " + error.message());
   if (bytes != expected.bytes)
     refuse(file, fmt::format("has {} bytes instead of {}", bytes, expected.bytes));
-  std::string content = read_file(file);
+  std::string content = read_file(file, kAnySize);
   if (digest_of(content) != expected.digest)
     refuse(file, "is not the file that was staged (its digest differs)");
   return content;

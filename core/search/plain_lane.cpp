@@ -21,7 +21,7 @@ void TreeSearch::start_lane() {
 // Not before there is something that is finished.
 bool TreeSearch::is_lane_turn() const {
   if (!options_.finish || options_.finish_always || plain_ || small_) return false;
-  if (polish_iterations_ / options_.batch % 4 == 0) return false;
+  if (polish_iterations_ / options_.batch % kLaneTurns == 0) return false;
   return lane_.has_incumbent() || !incumbent().duplicated.empty();
 }
 
@@ -55,13 +55,15 @@ std::size_t TreeSearch::lane_round(std::size_t want) {
   }
   meet_lane();
   if (done < want) done += finish_lane();
+  polish_iterations_ += static_cast<std::int64_t>(done);
+  if (done == want) return done;
   lane_.prefer(best_uniform_actions());
   const std::vector<ActionVector> batch = lane_.propose(want - done);
   std::vector<Strategy> strategies;
   for (const ActionVector& actions : batch) strategies.push_back(tree_.strategy_of(actions));
   const std::vector<Score> scores = evaluate_all(strategies);
   done += batch.size();
-  polish_iterations_ += static_cast<std::int64_t>(done);
+  polish_iterations_ += static_cast<std::int64_t>(batch.size());
   if (batch.empty() || !lane_.accept(scores)) return done;
   lane_finished_ = false;
   lane_score_ = *std::ranges::min_element(

@@ -69,7 +69,8 @@ GroupFlags TreeSearch::other_way(std::size_t which) const {
 std::vector<std::size_t> TreeSearch::next_ways(std::size_t most) {
   std::vector<std::size_t> ways;
   if (plain_ || options_.finish_always || !options_.finish || most == 0) return ways;
-  const bool singles = polish_iterations_ / options_.batch % 2 == 1;
+  const std::int64_t round = polish_iterations_ / options_.batch;
+  const bool singles = (lane_.has_incumbent() ? round / kLaneTurns : round) % 2 == 1;
   if (!singles && ways_tried_.back()) return ways;
   const std::vector<std::size_t> groups = finish_.groups_of(tree_.strategy_of(local_.incumbent()));
   if (groups.empty()) return ways;

@@ -110,6 +110,7 @@ class TreeSearch {
   bool polish_round(std::size_t want);
 
   // The plain lane (plain_lane.cpp).
+  static constexpr std::int64_t kLaneTurns = 4;  // the first of which is the first lane's
   void start_lane();
   bool is_lane_turn() const;
   void meet_lane();

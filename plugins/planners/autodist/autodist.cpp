@@ -121,7 +121,8 @@ class Run {
       if (!race_.play(trials_.next_known())) refuse_trials();
     if (known_ > 0) begun_ = reporter_.elapsed();
     // Builders take no more than half of it: what they are compared with is tried, too.
-    if (!race_.has_best()) race_.play(std::max<std::size_t>(1, left() / 2));
+    const std::size_t known = trials_.next_known();  // where it was stopped before them
+    if (!race_.has_best()) race_.play(known > 0 ? known : std::max<std::size_t>(1, left() / 2));
     report();
     while (left() > 0 && race_.play(left())) report();
     reporter_.progress(progress(race_.best().score), true);
@@ -217,8 +218,8 @@ class AutoDist final : public Planner {
                   Observer& observer, std::stop_token stop,
                   std::shared_ptr<const SearchTree> resume) override {
     const AutoDistOptions options = AutoDistOptions::from(common);
-    if (!options.builder.empty()) return built(problem, evaluator, options, observer);
     TrialRecord record = record_for(conditions_of(common), resume.get());
+    if (!options.builder.empty()) return built(problem, evaluator, options, observer);
     const std::vector<Strategy> choices = replications_of(problem, common.seeds, options.fewer);
     const SyncTask first(problem, choices.front(), options.race.rows);
     if (first.devices.size() < 2 || first.variables.empty())

@@ -52,14 +52,18 @@ class OneDeviceRun {
 
   std::vector<double> run() && {
     for (std::size_t i = 0; i < after_.size(); ++i)
-      for (const TensorId input : graph_.op(OpId(i)).inputs)
-        waits_for_[i] += input.valid() && graph_.tensor(input).producer.valid();
+      for (const TensorId output : graph_.op(OpId(i)).outputs)
+        for (const OpId consumer : graph_.consumers(output)) ++waits_for_[consumer.index()];
+    std::vector<OpId> first;
     for (std::size_t i = 0; i < after_.size(); ++i)
-      if (waits_for_[i] == 0) make_ready(OpId(i));
+      if (waits_for_[i] == 0) first.emplace_back(i);
+    make_ready(std::move(first));
     for (std::size_t next = 0; next < ready_.size(); ++next) {
       now_ += time_of(ready_[next]);
       const std::size_t before = ready_.size();
-      end(ready_[next]);
+      std::vector<OpId> free;
+      end(ready_[next], free);
+      make_ready(std::move(free));
       std::sort(ready_.begin() + static_cast<std::ptrdiff_t>(before), ready_.end());
     }
     for (double& value : after_) value /= std::max(now_, 1.0);
@@ -69,16 +73,22 @@ class OneDeviceRun {
  private:
   double time_of(OpId op) const { return static_cast<double>(times_[op.index()].value); }
   // What takes no time (views) waits for no turn.
-  void make_ready(OpId op) {
-    if (graph_.op(op).phase == Phase::Update) return;
-    if (times_[op.index()] == Nanos()) return end(op);
-    ready_.push_back(op);
+  void make_ready(std::vector<OpId> ops) {
+    while (!ops.empty()) {
+      const OpId op = ops.back();
+      ops.pop_back();
+      if (graph_.op(op).phase == Phase::Update) continue;
+      if (times_[op.index()] == Nanos())
+        end(op, ops);
+      else
+        ready_.push_back(op);
+    }
   }
-  void end(OpId op) {
+  void end(OpId op, std::vector<OpId>& free) {
     after_[op.index()] = now_;
     for (const TensorId output : graph_.op(op).outputs)
       for (const OpId consumer : graph_.consumers(output))
-        if (--waits_for_[consumer.index()] == 0) make_ready(consumer);
+        if (--waits_for_[consumer.index()] == 0) free.push_back(consumer);
   }
 
   const Graph& graph_;

@@ -67,6 +67,28 @@ TEST_F(Files, LargeContent) {
   EXPECT_EQ(read_file(folder_ / "x"), content);
 }
 
+TEST_F(Files, OfAnySizeAreReadWhole) {
+  for (const std::size_t size : {1u, 65'535u, 65'536u, 65'537u, 131'072u, 3'000'001u}) {
+    std::string content(size, 'a');
+    for (std::size_t i = 0; i < size; i += 251) content[i] = static_cast<char>(i / 251);
+    write_file(folder_ / "x", content);
+    EXPECT_TRUE(read_file(folder_ / "x") == content) << size;
+  }
+  EXPECT_FALSE(read_file("/proc/self/status").empty()) << "whose size is said to be nothing";
+}
+
+TEST_F(Files, TooLargeOnesAreRefused) {
+  write_file(folder_ / "x", std::string(1000, 'x'));
+  EXPECT_EQ(read_file(folder_ / "x", 1000).size(), 1000u);
+  const auto refusal = [](const fs::path& file, std::uintmax_t most) {
+    return message_of([&] { read_file(file, most); });
+  };
+  EXPECT_NE(refusal(folder_ / "x", 999).find("has more than the 0.000999 MB"), std::string::npos);
+  EXPECT_NE(refusal("/dev/zero", 1 << 20).find("has more than the 1.049 MB"), std::string::npos);
+  fs::resize_file(folder_ / "x", std::uintmax_t{1} << 40);  // no machine could hold it
+  EXPECT_NE(message_of([&] { read_file(folder_ / "x"); }).find("has more than"), std::string::npos);
+}
+
 TEST_F(Files, MissingFileIsNamed) {
   const std::string text = message_of([&] { read_file(folder_ / "none.json"); });
   EXPECT_EQ(text.rfind((folder_ / "none.json").string() + ": cannot be opened", 0), 0u) << text;

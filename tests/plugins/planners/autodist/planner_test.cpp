@@ -19,9 +19,9 @@ PlannerOptions evaluations(std::int64_t count, std::map<std::string, std::string
 }
 
 PlanResult plan(const Problem& problem, const PlannerOptions& options,
-                std::shared_ptr<const SearchTree> resume = nullptr) {
+                std::shared_ptr<const SearchTree> resume = nullptr, std::stop_token stop = {}) {
   Observer quiet;
-  return run_planner(*registry().planner("autodist"), problem, options, quiet, {},
+  return run_planner(*registry().planner("autodist"), problem, options, quiet, std::move(stop),
                      std::move(resume));
 }
 
@@ -206,7 +206,7 @@ TEST(AutoDist, CountsAndStopsTheChoiceOfReplicas) {
   EXPECT_LT(counting.count, 50);  // the builders'
 }
 
-// The same trials as if it had never stopped, wherever it was.
+// The same trials again, wherever it was stopped; what is tried then may be other than without.
 TEST(AutoDist, GoesOnInTheChoiceOfReplicas) {
   const Problem problem =
       make_problem(toy::chain({64, 4096, 4096, 64}, 64), toy::small_cluster(2, 6), {});
@@ -225,6 +225,18 @@ TEST(AutoDist, GoesOnInTheChoiceOfReplicas) {
     EXPECT_EQ(whole.tree->iterations, 60);
     EXPECT_FALSE(begun.score.better_than(whole.score));
   }
+}
+
+TEST(AutoDist, IsStoppedBeforeItHasGoneOn) {
+  const Problem problem =
+      make_problem(toy::chain({64, 4096, 4096, 64}, 64), toy::small_cluster(2, 6), {});
+  PlannerOptions options = evaluations(40);
+  options.floor = false;
+  const PlanResult begun = plan(problem, options);
+  const auto stored = std::make_shared<SearchTree>(parse_search_tree(serialise(*begun.tree)));
+  std::stop_source stop;
+  stop.request_stop();
+  EXPECT_NO_THROW(plan(problem, options, stored, stop.get_token()));
 }
 
 // What a run that is killed leaves behind.
