@@ -12,7 +12,7 @@ namespace strato::style {
 
 class OutlinedStyle : public QProxyStyle {
  public:
-  OutlinedStyle() : QProxyStyle(QStringLiteral("Fusion")) {}
+  OutlinedStyle() : QProxyStyle(QStringLiteral("fusion")) {}
 
   void drawPrimitive(PrimitiveElement element, const QStyleOption* option, QPainter* painter,
                      const QWidget* widget) const override {

@@ -283,7 +283,8 @@ TEST(BadStrategyFile, OtherFormatsAndNewerVersions) {
   EXPECT_EQ(message(R"({"format": "stratoscope-strategy", "version": 2, "new": 1})"),
             "s.json: version: is 2, newer than this program reads; update the program, or give "
             "version 1");
-  EXPECT_EQ(message("").substr(0, 24), "s.json: line 1, column 1");
+  EXPECT_EQ(message("").substr(0, 16), "s.json: is empty");
+  EXPECT_EQ(message("x").substr(0, 24), "s.json: line 1, column 1");
 }
 
 TEST(Restoring, BringsGroupsOfItsOwnBack) {
