@@ -182,10 +182,11 @@ class Suggestions::Search {
       if (!wanted()) return;
       Strategy changed = job_.strategy;
       changed.bucket = bucket;
-      try_one({}, changed,
-              bucket.value == 0
-                  ? tr("Reduce each gradient on its own")
-                  : tr("Fuse gradients into buckets of %1 MiB").arg(bucket.value >> 20));
+      try_one(
+          {}, changed,
+          bucket.value == 0
+              ? Suggestions::tr("Reduce each gradient on its own")
+              : Suggestions::tr("Fuse gradients into buckets of %1 MiB").arg(bucket.value >> 20));
     }
     keep_best(found_, 1);
   }

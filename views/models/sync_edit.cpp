@@ -226,7 +226,8 @@ class SyncEdit {
     return std::ranges::all_of(strategy_.variables, [&](const VariableSync& other) {
       const auto member = [&](const SyncPart& part) { return part.merge_group == group; };
       return std::ranges::none_of(other.parts, member) ||
-             std::ranges::find(updates_, other.update) != updates_.end();
+             (std::ranges::find(updates_, other.update) != updates_.end() &&
+              is_synchronised(strategy_, problem_, other.update));
     });
   }
 

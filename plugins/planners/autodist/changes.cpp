@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "plugins/planners/autodist/builders.h"
 #include "plugins/planners/autodist/placing.h"
@@ -195,6 +196,17 @@ class Change {
   std::int32_t next_group_ = 0;
 };
 
+// From 0 again: with each crossing they would nearly double.
+void recount_groups(SyncPlan& plan) {
+  std::map<std::int32_t, std::int32_t> numbers;
+  for (NodeConfig& sync : plan)
+    for (SyncPart& part : sync.parts)
+      if (part.merge_group >= 0)
+        part.merge_group =
+            numbers.try_emplace(part.merge_group, static_cast<std::int32_t>(numbers.size()))
+                .first->second;
+}
+
 }  // namespace
 
 SyncPlan changed_plan(const SyncTask& task, const SyncPlan& plan, const SamplerOptions& options,
@@ -224,6 +236,7 @@ SyncPlan crossed_plan(const SyncTask& task, const SyncPlan& plan, const SyncPlan
     for (SyncPart& part : result[v].parts)
       if (part.merge_group >= 0) part.merge_group += apart;
   }
+  recount_groups(result);
   return result;
 }
 

@@ -161,12 +161,28 @@ TEST(Changes, CrossingsTakeEachVariableFromOneOfTheTwo) {
       const SyncPlan crossed = crossed_plan(ground.task, a, b, random);
       expect_sound(ground.task, crossed);
       for (std::size_t v = 0; v < a.size(); ++v) {
-        VariableSync like = crossed[v], of_b = b[v];
-        for (auto* sync : {&like, &of_b})
+        VariableSync like = crossed[v], of_a = a[v], of_b = b[v];
+        for (auto* sync : {&like, &of_a, &of_b})
           for (SyncPart& part : sync->parts) part.merge_group = part.merge_group < 0 ? -1 : 0;
-        EXPECT_TRUE(crossed[v] == a[v] || like == of_b);
+        EXPECT_TRUE(like == of_a || like == of_b);
       }
     }
+  }
+}
+
+// Over many generations: they would double in each.
+TEST(Changes, CrossingsKeepMergeGroupsFew) {
+  for (const Ground& ground : grounds()) {
+    Random random(17);
+    SyncPlan a = sample_plan(ground.task, {}, random), b = sample_plan(ground.task, {}, random);
+    for (int i = 0; i < 200; ++i) {
+      SyncPlan crossed = crossed_plan(ground.task, a, b, random);
+      a = std::exchange(b, std::move(crossed));
+    }
+    std::int32_t most = -1, parts = 0;
+    for (const NodeConfig& sync : b)
+      for (const SyncPart& part : sync.parts) most = std::max(most, part.merge_group), ++parts;
+    EXPECT_LT(most, parts);
   }
 }
 
