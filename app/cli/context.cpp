@@ -124,7 +124,8 @@ Problem problem_of(const LoadedModel& model, std::shared_ptr<const Cluster> clus
 }
 
 void ModelOptions::declare(CLI::App& command) {
-  command.add_option("--graph", graph, "Model file, or the name of a sample (see list models)")->required();
+  command.add_option("--graph", graph, "Model file, or the name of a sample (see list models)")
+      ->required();
   declare_without_graph(command);
 }
 

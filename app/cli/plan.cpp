@@ -54,7 +54,8 @@ void add_plan(CLI::App& app, Command& command) {
   CLI::App* sub = add_command(app, command, "plan", "Search for a strategy");
   const auto options = std::make_shared<PlanOptions>();
   options->model.declare(*sub);
-  sub->add_option("--cluster", options->cluster, "Cluster file, or the name of a sample (see list clusters)")
+  sub->add_option("--cluster", options->cluster,
+                  "Cluster file, or the name of a sample (see list clusters)")
       ->required();
   options->planner.declare(*sub, true);
   options->costs.declare(*sub);

@@ -16,7 +16,8 @@ inline constexpr SampleFolder kModels{"models", ".onnx"}, kClusters{"clusters", 
 std::vector<std::string> sample_names(const SampleFolder& folder);  // ascending
 std::filesystem::path sample_path(const SampleFolder& folder, const std::string& name);
 
-// `given` as it is when there is such a file (a folder of that name is none), else the bundled sample of that name.
+// `given` as it is when there is such a file (a folder of that name is none), else the bundled
+// sample of that name.
 std::filesystem::path model_path(const std::string& given);
 std::filesystem::path cluster_path(const std::string& given);
 

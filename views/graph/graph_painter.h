@@ -52,6 +52,7 @@ struct MiniMap {
   QPointF origin;
 };
 std::optional<MiniMap> mini_map(const GraphScene& scene, const QSize& size);
+bool all_in_sight(const GraphScene& scene, const QSize& size);  // of what is laid out
 void paint_mini_map(QPainter& painter, const GraphScene& scene, const QSize& size);
 
 }  // namespace strato

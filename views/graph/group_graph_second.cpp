@@ -71,7 +71,7 @@ void GroupGraphView::show_beside(bool shown) {
   if (!second_ || shown == beside_shown_) return;
   beside_shown_ = shown;
   beside_action_->setChecked(shown);
-  const bool all_in_sight = !mini_map(canvas_->scene(), canvas_->size());
+  const bool fits = all_in_sight(canvas_->scene(), canvas_->size());
   if (!shown && second_->canvas().hasFocus()) canvas_->setFocus();
   panes_->setColumnStretch(1, shown ? 1 : 0);
   first_title_->setVisible(shown);
@@ -79,7 +79,7 @@ void GroupGraphView::show_beside(bool shown) {
   want_other_plan();
   read_placement();
   panes_->activate();
-  if (all_in_sight) canvas_->fit();
+  if (fits) canvas_->fit();
 }
 
 void GroupGraphView::want_other_plan() {

@@ -17,12 +17,15 @@ QColor faint(const QPalette& palette, float part) {
 
 }  // namespace
 
+bool all_in_sight(const GraphScene& scene, const QSize& size) {
+  return !scene.is_laid_out() || QRectF(QPointF(-2, -2), QSizeF(size) + QSizeF(4, 4))
+                                     .contains(scene.to_view(scene.layout.bounds));
+}
+
 std::optional<MiniMap> mini_map(const GraphScene& scene, const QSize& size) {
   if (!scene.is_laid_out()) return std::nullopt;
   if (size.width() < kLeast.width() || size.height() < kLeast.height()) return std::nullopt;
-  if (QRectF(QPointF(-2, -2), QSizeF(size) + QSizeF(4, 4))
-          .contains(scene.to_view(scene.layout.bounds)))
-    return std::nullopt;
+  if (all_in_sight(scene, size)) return std::nullopt;
   const QSizeF most(std::min(168.0, size.width() * 0.25), std::min(140.0, size.height() * 0.45));
   const double scale = std::min(most.width() / scene.layout.bounds.width(),
                                 most.height() / scene.layout.bounds.height());

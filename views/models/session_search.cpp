@@ -239,7 +239,7 @@ void Session::follow_best() {
 }
 
 QString Session::name_of_found() const {
-  if (!state_->is_worse(state_->best_found->second)) return search_.run;
+  if (!state_->found_worse()) return search_.run;
   return steering().pinned.empty() ? tr("%1, steered").arg(search_.run)
                                    : tr("%1, pinned").arg(search_.run);
 }
@@ -281,7 +281,7 @@ void Session::record_best() {
 
 // What was found as a person wished is kept beside the run's best: under what it went on from.
 void Session::record_worse() {
-  if (!state_->best_found || !state_->is_worse(state_->best_found->second)) return;
+  if (!state_->found_worse()) return;
   const auto& [strategy, score] = *state_->best_found;
   const ShownStrategy& from = state_->followed_from;
   const Digest parent = from.edited.empty() ? state_->best_of_run->first : from.strategy.digest();
@@ -302,6 +302,7 @@ void Session::search_finished(std::uint64_t job, const PlanResult& result) {
     tree_ = result.tree;
     search_.progress.iterations = tree_->iterations;
   }
+  if (state_->to_steer) record_worse();  // it is as the pins were that are changed now
   if (resume_after_steering() || resume_after_pause()) return;
   take_planning_steps(result.steps);
   search_.note = QString::fromStdString(result.note);
@@ -338,6 +339,8 @@ bool Session::resume_after_pause() {
 void Session::search_failed(std::uint64_t job, const QString& text) {
   if (job != state_->request.job || search_.state == SearchState::Idle) return;
   search_.state = SearchState::Idle;
+  record_best();
+  record_worse();
   if (state_->to_steer) apply_steering(*std::exchange(state_->to_steer, {}));
   state_->recorder.finish_run(RunState::Failed, text.toStdString());
   end_following();

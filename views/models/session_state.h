@@ -166,6 +166,11 @@ struct Session::State {
   bool is_worse(const Score& score) const {
     return best_of_run && best_of_run->second.better_than(score);
   }
+  // Not the run's best itself, which may be simulated otherwise by now.
+  bool found_worse() const {
+    return best_found && is_worse(best_found->second) &&
+           best_found->first.digest() != best_of_run->first;
+  }
   QString run_label;                 // "mcts #3"
   std::uint64_t tree_epoch = 0;      // changes with the run that the tree belongs to
   std::optional<Steering> to_steer;  // taken as soon as the running search has stopped

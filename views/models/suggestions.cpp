@@ -174,7 +174,6 @@ class Suggestions::Search {
       try_one(groups, with_decision(job_.strategy, groups, decision),
               suggestion_words(groups, decision, *job_.problem));
     }
-    keep_best(found_, job_.targets.size() == 1 ? kShown : 1);
   }
 
   void fuse() {
@@ -188,14 +187,15 @@ class Suggestions::Search {
               ? Suggestions::tr("Reduce each gradient on its own")
               : Suggestions::tr("Fuse gradients into buckets of %1 MiB").arg(bucket.value >> 20));
     }
-    keep_best(found_, 1);
   }
 
  private:
   void try_one(const std::vector<GroupId>& groups, const Strategy& changed, const QString& words) {
     ++tried_;
     EditEffect effect = effect_of(changed, before_, simulator_.use(changed));
-    if (is_worth_a_word(effect)) found_.push_back({groups, words, std::move(effect)});
+    if (!is_worth_a_word(effect)) return;
+    found_.push_back({groups, words, std::move(effect)});
+    keep_best(found_, job_.targets.size() == 1 ? kShown : 1);
   }
 
   const Job& job_;
@@ -269,7 +269,10 @@ void Suggestions::look(const Job& job, const std::atomic<std::uint64_t>& latest)
   std::optional<Search> search;
   try {
     search.emplace(job, latest);
-    if (job.whole) search->fuse();
+    if (job.whole) {
+      search->fuse();
+      tell(search->found(), search->tried(), false);
+    }
     for (const std::vector<GroupId>& groups : job.targets) {
       search->decide(groups);
       if (!search->wanted()) return;

@@ -29,6 +29,7 @@ class OutlinedStyle : public QProxyStyle {
 
  private:
   static void outline(const QStyleOption& option, QPainter& painter, double radius) {
+    // Fusion outlines what has the keys itself.
     if (!is_dark(option.palette) || option.state.testFlag(State_HasFocus)) return;
     QColor colour = option.palette.color(QPalette::WindowText);
     colour.setAlphaF(0.4f);

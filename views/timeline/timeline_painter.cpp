@@ -121,8 +121,9 @@ void TimelinePainter::paint_axis(QPainter& painter, const QSize& size) {
     painter.setPen(muted_);
     painter.drawLine(QPointF(x + 0.5, kAxisHeight - 5), QPointF(x + 0.5, kAxisHeight));
     const QString label = axis_label(tick, step, view_end);
-    if (x + 4 + QFontMetricsF(small_).horizontalAdvance(label) > size.width()) continue;  // cut
-    painter.drawText(QRectF(x + 4, 0, 84, kAxisHeight - 2), Qt::AlignLeft | Qt::AlignVCenter,
+    const double width = std::ceil(QFontMetricsF(small_).horizontalAdvance(label));
+    if (x + 4 + width > size.width()) continue;  // it would be cut
+    painter.drawText(QRectF(x + 4, 0, width, kAxisHeight - 2), Qt::AlignLeft | Qt::AlignVCenter,
                      label);
   }
   if (scene_.range) {

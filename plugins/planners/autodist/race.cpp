@@ -30,6 +30,8 @@ Race::Race(const Problem& problem, const std::vector<Strategy>& choices,
 bool Race::play(std::size_t most) {
   for (const auto& lane : lanes_)
     if (!lane->begun && begin(*lane, most)) return true;
+  for (const auto& lane : lanes_)
+    if (lane->cut && begin(*lane, most)) return true;
   while (Lane* lane = next_lane()) {
     ++lane->turns;
     if (record(*lane, [&] { return lane->search.play_round(std::min(most, options_.trials)); }))
@@ -63,8 +65,11 @@ bool Race::begin(Lane& lane, std::size_t most) {
   const SearchHistory& first = lanes_.front()->search.history();
   if (first.best_builder_score)
     lane.search.compare_with(first.best_builder, *first.best_builder_score);
-  const bool tried = record(lane, [&] { return lane.search.try_plans(plans_for(lane), most); });
+  const std::vector<BuiltPlan> plans = plans_for(lane);
+  const bool tried = record(lane, [&] { return lane.search.try_plans(plans, most); });
   if (tried) lane.began_with = lane.search.best().score;
+  lane.cut = std::ranges::any_of(
+      plans, [&](const BuiltPlan& plan) { return !lane.search.has_seen(plan.plan); });
   return tried;
 }
 

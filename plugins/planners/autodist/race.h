@@ -2,7 +2,7 @@
 // the variables there, the race about which of them gets the next trials.
 //
 // First hand-designed builders run on the first choice, which are what all is compared with; then a
-// few likely plans on every choice. From there on a choice gets a round as often as its place among
+// few likely plans on every choice, then those that did not fit at first. From there on a choice gets a round as often as its place among
 // them, by the best that it has shown, makes it due: the second a fourth as often as the first, the
 // third a ninth. So a choice that was judged too badly at first gets its turn, and no budget has to
 // be known. Deterministic as Search is.
@@ -55,6 +55,7 @@ class Race {
     Search search;
     std::optional<Score> began_with;
     bool begun = false, over = false;  // over: there is nothing new to try
+    bool cut = false;                  // not all plans fitted that it begins with
     std::int64_t turns = 0;            // rounds
   };
   struct Batch {

@@ -65,6 +65,10 @@ bool Search::try_plans(std::vector<BuiltPlan> plans, std::size_t most) {
   return true;
 }
 
+bool Search::has_seen(const SyncPlan& plan) const {
+  return seen_.contains(strategy_of(task_, plan).digest());
+}
+
 void Search::compare_with(const std::string& builder, const Score& score) {
   history_.best_builder = builder;
   history_.best_builder_score = score;

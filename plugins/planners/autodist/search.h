@@ -71,6 +71,7 @@ class Search {
   // Plans to begin with, at most `most` of those that are new: they are learned from and changed as
   // the search's own are. Those with a name are builders'. False: none was new.
   bool try_plans(std::vector<BuiltPlan> plans, std::size_t most);
+  bool has_seen(const SyncPlan& plan) const;
   // In place of a best builder of its own.
   void compare_with(const std::string& builder, const Score& score);
   // One round of at most `count` trials. False: there was nothing new to try.

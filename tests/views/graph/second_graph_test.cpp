@@ -231,6 +231,21 @@ TEST_F(SecondGraphTest, TheChangeToAnotherPlanIsAColour) {
   EXPECT_TRUE(view_->comparison_note().isEmpty());
 }
 
+// Too small a view for a map is not one in which all is in sight.
+TEST_F(SecondGraphTest, ASmallViewKeepsItsZoom) {
+  open_lenet();
+  show(false);
+  view_->resize(500, 260);
+  QCoreApplication::processEvents();
+  for (int i = 0; i < 6; ++i) press(first(), Qt::Key_W);
+  const double scale = first().scene().scale;
+  for (int i = 0; i < 2; ++i) {
+    press(first(), Qt::Key_B);
+    settle();
+    EXPECT_EQ(first().scene().scale, scale);
+  }
+}
+
 TEST_F(SecondGraphTest, WorksOnlyWhileItIsSeen) {
   open_lenet();
   show(false);

@@ -227,6 +227,26 @@ TEST(AutoDist, GoesOnInTheChoiceOfReplicas) {
   }
 }
 
+TEST(AutoDist, BuildersThatDidNotFitAreTriedWhenItGoesOn) {
+  const Problem problem =
+      make_problem(toy::chain({64, 4096, 4096, 64}, 64), toy::small_cluster(2, 6), {});
+  const auto best_builder = [](const PlanResult& result) {
+    return std::ranges::find(result.facts, "Best builder", &PlanResult::Fact::name)->value;
+  };
+  PlannerOptions options = evaluations(150);
+  options.floor = false;
+  const std::string all = best_builder(plan(problem, options));
+  options.iterations = 1;
+  const PlanResult one = plan(problem, options);
+  EXPECT_NE(best_builder(one), all);
+  options.iterations = 149;
+  const auto stored = std::make_shared<SearchTree>(parse_search_tree(serialise(*one.tree)));
+  const PlanResult whole = plan(problem, options, stored);
+  EXPECT_EQ(best_builder(whole), all);
+  options.iterations = 0;
+  EXPECT_EQ(plan(problem, options, whole.tree).strategy, whole.strategy);
+}
+
 TEST(AutoDist, IsStoppedBeforeItHasGoneOn) {
   const Problem problem =
       make_problem(toy::chain({64, 4096, 4096, 64}, 64), toy::small_cluster(2, 6), {});
