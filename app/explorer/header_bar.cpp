@@ -108,6 +108,7 @@ void HeaderBar::build() {
   fill_planners();
   fill_refiners();
   build_options();
+  budget_->setObjectName(QStringLiteral("budget"));
   budget_->setEditable(true);
   budget_->setInsertPolicy(QComboBox::NoInsert);
   budget_->addItems({QStringLiteral("200 iterations"), QStringLiteral("800 iterations"),
@@ -240,6 +241,13 @@ QString HeaderBar::planner() const {
 void HeaderBar::continue_with_edits() {
   const PlannerOptions more = planner_options();
   session_.continue_with_edits(&more);
+}
+
+QString HeaderBar::budget() const { return budget_->currentText(); }
+
+void HeaderBar::set_budget(const QString& text) {
+  PlannerOptions options;
+  if (parse_budget(text, options)) budget_->setCurrentText(text);
 }
 
 PlannerOptions HeaderBar::planner_options() const {

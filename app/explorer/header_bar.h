@@ -25,6 +25,8 @@ class HeaderBar : public QWidget {
 
   QString planner() const;  // with the refiners that are switched on: "tag+sfb"
   PlannerOptions planner_options() const;
+  QString budget() const;                // as it is written there
+  void set_budget(const QString& text);  // nothing where it is none (see parse_budget)
   // For a search of its own; nothing, with a word about it, while the budget is none.
   std::optional<PlannerOptions> options_for(const QString& planner);
   void search_or_pause();  // what the main button says

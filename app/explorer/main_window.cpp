@@ -18,10 +18,10 @@
 #include <QToolButton>
 #include <QVBoxLayout>
 
+#include "app/explorer/ask_dimension.h"
 #include "app/explorer/header_bar.h"
 #include "app/explorer/last_workspace.h"
 #include "app/explorer/notice_strip.h"
-#include "app/explorer/ask_dimension.h"
 #include "app/explorer/open_files.h"
 #include "app/explorer/start_page.h"
 #include "app/explorer/view_page.h"
@@ -80,6 +80,7 @@ MainWindow::MainWindow(Session& session, bool remembers)
     restoreGeometry(settings.value(QStringLiteral("window/geometry")).toByteArray());
     restoreState(settings.value(QStringLiteral("window/state")).toByteArray());
     centre_->restoreState(settings.value(QStringLiteral("window/centre")).toByteArray());
+    header_->set_budget(settings.value(QStringLiteral("search/budget")).toString());
     remember_simulation(settings);
     last_workspace_ = new LastWorkspace(session_, this);
     connect(last_workspace_, &LastWorkspace::another, this,
@@ -383,6 +384,7 @@ void MainWindow::closeEvent(QCloseEvent* event) {
     set_narrow(false);  // docks are remembered where they belong
     settings.setValue(QStringLiteral("window/state"), saveState());
     settings.setValue(QStringLiteral("window/centre"), centre_->saveState());
+    settings.setValue(QStringLiteral("search/budget"), header_->budget());
     if (last_workspace_) last_workspace_->ends();
   }
   QMainWindow::closeEvent(event);

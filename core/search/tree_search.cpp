@@ -321,11 +321,13 @@ std::shared_ptr<const SearchTree> TreeSearch::snapshot() const {
 }
 
 std::string TreeSearch::note() const {
+  const auto wins = [](std::int64_t count) {
+    return std::to_string(count) + (count == 1 ? " improvement" : " improvements");
+  };
   std::string text = std::to_string(tree_iterations_) + " iterations in the tree (" +
-                     std::to_string(tree_wins_) + " improvements, " +
-                     std::to_string(tree_.actions().size()) + " actions a group), " +
-                     std::to_string(polish_iterations_) + " in local improvement (" +
-                     std::to_string(polish_wins_) + " improvements)";
+                     wins(tree_wins_) + ", " + std::to_string(tree_.actions().size()) +
+                     " actions a group), " + std::to_string(polish_iterations_) +
+                     " in local improvement (" + wins(polish_wins_) + ")";
   if (tree_.exhausted())
     text += tree_.has_focus() ? "; the whole branch in focus was searched"
                               : "; the whole tree was searched";
@@ -395,7 +397,8 @@ PlanResult TreeSearch::result() {
   if (best_seed_ && best_seed_->second.better_than(*best_)) {
     result.strategy = best_seed_->first;
     result.score = best_seed_->second;
-    if (kept_.first.empty()) result.note += "; nothing faster than a strategy that was known before";
+    if (kept_.first.empty())
+      result.note += "; nothing faster than a strategy that was known before";
   }
   return result;
 }

@@ -1,11 +1,13 @@
-// What lessons do stays in a workspace of their own, however they are left; and which workspace is
-// opened at the next start.
+// What lessons do stays in a workspace of their own, however they are left; and what the next start
+// finds again: the workspace and the budget of searches.
 #include <gtest/gtest.h>
 
+#include <QComboBox>
 #include <QSettings>
 #include <QTemporaryDir>
 #include <QTest>
 
+#include "app/explorer/header_bar.h"
 #include "app/explorer/last_workspace.h"
 #include "app/explorer/main_window.h"
 #include "tests/app/explorer/sample.h"
@@ -93,6 +95,22 @@ TEST_F(LessonWorkspaceTest, AWindowThatIsClosedWhileItOpensDidNotCrash) {
   session.open_workspace(folder_.filePath("other.strata").toStdString(), false);
   session.settle();
   EXPECT_EQ(LastWorkspace::to_reopen(trouble), own);
+}
+
+TEST_F(LessonWorkspaceTest, TheBudgetIsRemembered) {
+  const auto reopened = [](const QString& written) {
+    Session session;
+    MainWindow window(session, true);
+    auto* header = window.findChild<HeaderBar*>();
+    const QString found = header->budget();
+    if (!written.isEmpty()) header->findChild<QComboBox*>("budget")->setCurrentText(written);
+    window.close();
+    return found;
+  };
+  const QString usual = reopened(QStringLiteral("45 s"));
+  EXPECT_NE(usual, QStringLiteral("45 s"));
+  EXPECT_EQ(reopened(QStringLiteral("soon")), QStringLiteral("45 s"));
+  EXPECT_EQ(reopened({}), usual) << "no budget was written";
 }
 
 }  // namespace
