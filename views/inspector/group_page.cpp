@@ -12,6 +12,7 @@
 #include <QSortFilterProxyModel>
 #include <QTableView>
 #include <QVBoxLayout>
+#include <algorithm>
 #include <set>
 
 #include "views/inspector/facts.h"
@@ -49,6 +50,23 @@ QString help_of(Mode mode) {
       return GroupPage::tr("The group's ops are divided over the devices");
   }
   return {};
+}
+
+}  // namespace
+
+namespace {
+
+// As few ranges as there are: a selection looks at all that it has with each that it gets.
+QItemSelection selection_of(std::vector<int> rows, const QAbstractItemModel& model) {
+  std::ranges::sort(rows);
+  QItemSelection selection;
+  for (auto first = rows.begin(); first != rows.end();) {
+    const auto last = std::adjacent_find(first, rows.end(), [](int a, int b) { return b > a + 1; });
+    const auto end = last == rows.end() ? last : last + 1;
+    selection.append(QItemSelectionRange(model.index(*first, 0), model.index(*(end - 1), 0)));
+    first = end;
+  }
+  return selection;
 }
 
 }  // namespace
@@ -209,15 +227,16 @@ void GroupPage::refresh() {
 }
 
 void GroupPage::show_ops() {
-  const std::vector<OpId>& ops = session_.selection().ops();
-  QItemSelection rows;
-  for (const OpId op : ops) {
+  std::vector<int> rows;
+  for (const OpId op : session_.selection().ops()) {
     const QModelIndex row = sorted_ops_->mapFromSource(ops_->index(ops_->row_of(op), 0));
-    if (row.isValid()) rows.select(row, row);
+    if (row.isValid()) rows.push_back(row.row());
   }
   op_table_->selectionModel()->select(
-      rows, QItemSelectionModel::ClearAndSelect | QItemSelectionModel::Rows);
-  if (ops.size() == 1 && !rows.isEmpty()) op_table_->scrollTo(rows.indexes().first());
+      selection_of(std::move(rows), *sorted_ops_),
+      QItemSelectionModel::ClearAndSelect | QItemSelectionModel::Rows);
+  if (session_.selection().ops().size() == 1)
+    op_table_->scrollTo(op_table_->selectionModel()->selectedRows().value(0));
 }
 
 // What searches keep to, of the groups selected.
@@ -244,8 +263,8 @@ bool GroupPage::eventFilter(QObject* watched, QEvent* event) {
   if (edit != edits_.end()) {
     const bool on = event->type() == QEvent::Enter || event->type() == QEvent::FocusIn;
     const bool off = event->type() == QEvent::Leave || event->type() == QEvent::FocusOut;
-    const bool ready =
-        session_.snapshot().problem && !session_.selection().groups().empty();
+    const bool ready = static_cast<QWidget*>(watched)->isEnabled() && session_.snapshot().problem &&
+                       !session_.selection().groups().empty();
     if (on && ready) preview_->ask(edit->second());
     if (off) preview_->forget();
   }

@@ -2,7 +2,9 @@
 #include <QCheckBox>
 #include <QLabel>
 #include <QPushButton>
+#include <QTableView>
 #include <QTest>
+#include <set>
 
 #include "core/search/baselines.h"
 #include "core/search/bound_constraints.h"
@@ -10,6 +12,7 @@
 #include "views/inspector/group_page.h"
 #include "views/inspector/inspector_view.h"
 #include "views/inspector/suggestion_box.h"
+#include "views/models/op_table_model.h"
 #include "views/models/strategy_edits.h"
 
 namespace strato {
@@ -186,6 +189,57 @@ TEST_F(SuggestionsInTheInspector, TheChoicesTellWhatTheyWouldDo) {
   QTest::mouseClick(box, Qt::LeftButton);
   session_.settle();
   EXPECT_EQ(step_time(), effect.after);
+}
+
+// Only what splits the batch has shares.
+TEST_F(SuggestionsInTheInspector, AChoiceThatCannotBeMadeTellsNothing) {
+  open_lenet();
+  badly_placed();
+  session_.selection().select_groups({GroupId(0)});
+  auto* page = view_.findChild<GroupPage*>();
+  QPushButton* equal = page->findChildren<QPushButton*>().first();
+  QEvent enter(QEvent::Enter);
+  const auto unequal = [&](Mode mode) {
+    Decision decision = *session_.snapshot().strategy.groups[GroupId(0)];
+    decision.mode = mode;
+    decision.devices.front().weight = 3;
+    session_.decide({GroupId(0)}, decision, QStringLiteral("unequal"));
+    session_.settle();
+  };
+  unequal(Mode::ModelParallel);
+  ASSERT_TRUE(wait_until([&] { return page->isVisible() && !equal->isEnabled(); }));
+  QCoreApplication::sendEvent(equal, &enter);
+  EXPECT_FALSE(page->preview().asks());
+  unequal(Mode::ReplicateAllReduce);
+  ASSERT_TRUE(wait_until([&] { return equal->isEnabled(); }));
+  QCoreApplication::sendEvent(equal, &enter);
+  EXPECT_TRUE(page->preview().asks());
+}
+
+// However the table is sorted, and whether they stand beside each other or not.
+TEST_F(SuggestionsInTheInspector, TheOpsSelectedAreSelectedInTheTable) {
+  open_lenet();
+  auto* page = view_.findChild<GroupPage*>();
+  auto* table = page->findChild<QTableView*>();
+  const Grouping& grouping = *session_.snapshot().problem->grouping;
+  const auto& ops = grouping.groups()[GroupId(0)].ops;
+  ASSERT_GE(ops.size(), 4u);
+  for (const int column : {0, 1, 2}) {
+    table->sortByColumn(column, Qt::AscendingOrder);
+    for (unsigned bits = 1; bits < 16; ++bits) {
+      std::set<OpId> wanted;
+      for (std::size_t i = 0; i < 4; ++i)
+        if (bits >> i & 1) wanted.insert(ops[i]);
+      session_.selection().select_ops({wanted.begin(), wanted.end()}, {GroupId(0)});
+      EXPECT_TRUE(wait_until([&] {
+        std::set<OpId> found;
+        for (const QModelIndex& row : table->selectionModel()->selectedRows())
+          found.insert(OpId(row.data(OpTableModel::OpRole).toUInt()));
+        return found == wanted;
+      })) << column
+          << ", " << bits;
+    }
+  }
 }
 
 TEST_F(SuggestionsInTheInspector, AreShortWords) {
