@@ -12,7 +12,6 @@
 #include <QSortFilterProxyModel>
 #include <QTableView>
 #include <QVBoxLayout>
-#include <algorithm>
 #include <set>
 
 #include "views/inspector/facts.h"
@@ -21,6 +20,7 @@
 #include "views/models/edit_preview.h"
 #include "views/models/explanation.h"
 #include "views/models/strategy_edits.h"
+#include "views/style/row_ranges.h"
 #include "views/style/style.h"
 #include "views/style/text.h"
 
@@ -50,23 +50,6 @@ QString help_of(Mode mode) {
       return GroupPage::tr("The group's ops are divided over the devices");
   }
   return {};
-}
-
-}  // namespace
-
-namespace {
-
-// As few ranges as there are: a selection looks at all that it has with each that it gets.
-QItemSelection selection_of(std::vector<int> rows, const QAbstractItemModel& model) {
-  std::ranges::sort(rows);
-  QItemSelection selection;
-  for (auto first = rows.begin(); first != rows.end();) {
-    const auto last = std::adjacent_find(first, rows.end(), [](int a, int b) { return b > a + 1; });
-    const auto end = last == rows.end() ? last : last + 1;
-    selection.append(QItemSelectionRange(model.index(*first, 0), model.index(*(end - 1), 0)));
-    first = end;
-  }
-  return selection;
 }
 
 }  // namespace
@@ -232,9 +215,8 @@ void GroupPage::show_ops() {
     const QModelIndex row = sorted_ops_->mapFromSource(ops_->index(ops_->row_of(op), 0));
     if (row.isValid()) rows.push_back(row.row());
   }
-  op_table_->selectionModel()->select(
-      selection_of(std::move(rows), *sorted_ops_),
-      QItemSelectionModel::ClearAndSelect | QItemSelectionModel::Rows);
+  op_table_->selectionModel()->select(row_ranges(std::move(rows), *sorted_ops_),
+                                      QItemSelectionModel::ClearAndSelect);
   if (session_.selection().ops().size() == 1)
     op_table_->scrollTo(op_table_->selectionModel()->selectedRows().value(0));
 }

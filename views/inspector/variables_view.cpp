@@ -16,6 +16,7 @@
 #include "views/inspector/sync_form.h"
 #include "views/style/giving_area.h"
 #include "views/style/list_table.h"
+#include "views/style/row_ranges.h"
 #include "views/style/style.h"
 
 namespace strato {
@@ -173,15 +174,13 @@ std::shared_ptr<const Graph> VariablesView::graph() const {
 
 void VariablesView::keep_rows() {
   if (chosen_of_ != graph()) chosen_.clear();  // another model has other variables by these ids
-  QItemSelection rows;
+  std::vector<int> rows;
   for (const OpId update : chosen_) {
-    const int row = model_->row_of(update);
-    if (row < 0) continue;
-    const QModelIndex index = sorted_->mapFromSource(model_->index(row, 0));
-    if (index.isValid()) rows.select(index, index);
+    const QModelIndex index = sorted_->mapFromSource(model_->index(model_->row_of(update), 0));
+    if (index.isValid()) rows.push_back(index.row());
   }
-  table_->selectionModel()->select(rows,
-                                   QItemSelectionModel::ClearAndSelect | QItemSelectionModel::Rows);
+  table_->selectionModel()->select(row_ranges(std::move(rows), *sorted_),
+                                   QItemSelectionModel::ClearAndSelect);
   take_rows();
   refresh_note();
 }

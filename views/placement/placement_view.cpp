@@ -18,6 +18,7 @@
 #include "views/placement/placement_preview.h"
 #include "views/style/list_table.h"
 #include "views/style/mixed.h"
+#include "views/style/row_ranges.h"
 #include "views/style/style.h"
 
 namespace strato {
@@ -153,15 +154,16 @@ void PlacementView::take_selection() {
 void PlacementView::show_selection() {
   if (syncing_) return;
   syncing_ = true;
-  QItemSelection rows;
+  std::vector<int> rows;
   QModelIndex first;
   for (const GroupId group : session_.selection().groups()) {
     const QModelIndex index = proxy_->mapFromSource(model_->index(group.value(), 0));
     if (!index.isValid()) continue;
     if (!first.isValid()) first = index;
-    rows.select(index, index.siblingAtColumn(proxy_->columnCount() - 1));
+    rows.push_back(index.row());
   }
-  table_->selectionModel()->select(rows, QItemSelectionModel::ClearAndSelect);
+  table_->selectionModel()->select(row_ranges(std::move(rows), *proxy_),
+                                   QItemSelectionModel::ClearAndSelect);
   if (first.isValid()) {
     table_->selectionModel()->setCurrentIndex(first, QItemSelectionModel::NoUpdate);
     table_->scrollTo(first);
