@@ -2,6 +2,7 @@
 
 #include <QFont>
 #include <algorithm>
+#include <limits>
 #include <unordered_map>
 #include <utility>
 
@@ -121,7 +122,30 @@ void EditHistory::read_stored() {
     const StoredStrategy* parent = stored.parent ? workspace->strategy(*stored.parent) : nullptr;
     if (parent) state.parent = parent->digest;
   }
+  // What is shown may be known before the workspace has been read.
+  std::ranges::stable_sort(states_, {}, [](const State& state) {
+    return state.stored.value_or(std::numeric_limits<StrategyRow>::max());
+  });
   arrange();
+}
+
+// Where each one's parent is. Two workspaces may each have what is a parent in the other: a way
+// around in a circle is cut where it is met.
+std::vector<std::optional<std::size_t>> EditHistory::parents() const {
+  std::unordered_map<Digest, std::size_t> place;
+  for (std::size_t i = 0; i < states_.size(); ++i) place.emplace(states_[i].digest, i);
+  std::vector<std::optional<std::size_t>> parents(states_.size());
+  for (std::size_t i = 0; i < states_.size(); ++i) {
+    const auto parent = states_[i].parent ? place.find(*states_[i].parent) : place.end();
+    if (parent != place.end()) parents[i] = parent->second;
+  }
+  std::vector<std::optional<std::size_t>> passed(states_.size());  // by whose way up, first
+  for (std::size_t i = 0; i < states_.size(); ++i) {
+    std::optional<std::size_t> at = i;
+    for (; at && !passed[*at]; at = parents[*at]) passed[*at] = i;
+    if (at && passed[*at] == i) parents[*at].reset();
+  }
+  return parents;
 }
 
 // Branches first, the line itself last.
@@ -142,19 +166,11 @@ void EditHistory::add_rows(const std::vector<std::vector<std::size_t>>& children
 void EditHistory::arrange() {
   beginResetModel();
   rows_.clear();
-  std::unordered_map<Digest, std::size_t> place;
-  for (std::size_t i = 0; i < states_.size(); ++i) place.emplace(states_[i].digest, i);
+  const std::vector<std::optional<std::size_t>> parent = parents();
   std::vector<std::vector<std::size_t>> children(states_.size());
   std::vector<std::size_t> roots;
-  for (std::size_t i = 0; i < states_.size(); ++i) {
-    const auto parent = states_[i].parent ? place.find(*states_[i].parent) : place.end();
-    // A parent is older: so there is no way around in a circle.
-    if (parent != place.end() && parent->second < i) {
-      children[parent->second].push_back(i);
-    } else {
-      roots.push_back(i);
-    }
-  }
+  for (std::size_t i = 0; i < states_.size(); ++i)
+    (parent[i] ? children[*parent[i]] : roots).push_back(i);
   for (const std::size_t root : roots)
     if (!children[root].empty() || states_[root].digest == shown_) add_rows(children, root, 0);
   endResetModel();

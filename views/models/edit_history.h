@@ -2,8 +2,8 @@
 // with what was made of it. Undoing and editing again makes a branch, and nothing is lost. States
 // come from the workspace (each is a stored strategy with its parent) and from this session.
 //
-// As rows: a state's last child follows it on the same level, other children are branches before it,
-// a level deeper; so a long row of edits stays a list. GUI thread only.
+// As rows: a state's last child follows it on the same level, other children are branches before
+// it, a level deeper; so a long row of edits stays a list. GUI thread only.
 #pragma once
 
 #include <QAbstractTableModel>
@@ -57,19 +57,20 @@ class EditHistory : public QAbstractTableModel {
   };
 
   void forget();
-  void follow();         // another strategy is shown
-  void take_name();      // of the edit that led to it
-  void take_outcome();   // what it is worth
+  void follow();        // another strategy is shown
+  void take_name();     // of the edit that led to it
+  void take_outcome();  // what it is worth
   void take_workspace();
   void read_stored();
   State& state_of(const Digest& digest);
+  std::vector<std::optional<std::size_t>> parents() const;  // places in states_
   void arrange();
   void add_rows(const std::vector<std::vector<std::size_t>>& children, std::size_t root, int level);
 
   Session& session_;
   std::shared_ptr<const Graph> graph_;
   std::shared_ptr<const Cluster> cluster_;
-  std::vector<State> states_;  // by when they were first seen
+  std::vector<State> states_;  // by when they were stored, then by when they were first seen
   std::vector<Row> rows_;
   std::optional<Digest> shown_;
   std::filesystem::path workspace_;  // that `stored` are rows of

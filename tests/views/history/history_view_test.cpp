@@ -138,6 +138,41 @@ TEST_F(History, ComesBackWithTheWorkspace) {
   EXPECT_EQ(again.rowCount(), 4);
 }
 
+// The workspace is read in its own time: what is shown may stand there first, or be made once more
+// by other ways.
+TEST_F(History, IsTheSameWhicheverIsKnownFirst) {
+  open_workspace();
+  open_lenet();
+  edit(0, Mode::ModelParallel);
+  edit(1, Mode::Duplicate);
+  session_.undo_stack().undo();
+  edit(2, Mode::Duplicate);
+  Session other;
+  HistoryView view(other);
+  ImportOptions import;
+  import.batch = 16;
+  ProblemOptions options;
+  options.grouping.max_groups = 8;
+  other.open_cluster(sample("clusters/tag-2x1080ti.json"));
+  other.open_model(sample("models/lenet.onnx"), import, options);
+  other.settle();
+  ASSERT_TRUE(other.snapshot().problem);
+  EditHistory& again = view.model();
+  other.edit(session_.snapshot().strategy, QStringLiteral("by another way"));
+  other.settle();
+  other.open_workspace(folder_.filePath("test.strata").toStdString(), false);
+  ASSERT_TRUE(wait_until([&] { return again.rowCount() >= 4; }));
+  const auto row_of = [&](const QString& name) {
+    for (int row = 0; row < again.rowCount(); ++row)
+      if (again.index(row, EditHistory::Name).data().toString() == name) return row;
+    return -1;
+  };
+  EXPECT_EQ(again.rowCount(), 4);
+  EXPECT_EQ(again.current_row(), row_of(QStringLiteral("2 to 2")));
+  EXPECT_EQ(again.index(row_of(QStringLiteral("1 to 2")), 0).data(EditHistory::LevelRole), 1);
+  EXPECT_EQ(again.index(again.current_row(), 0).data(EditHistory::LevelRole), 0);
+}
+
 TEST_F(History, ForgetsWhatIsOfAnotherProblem) {
   open_lenet();
   edit(0, Mode::ModelParallel);
