@@ -283,7 +283,7 @@ void LocalSearch::take(const ActionVector& strategy, const Score& score, std::si
 
 bool LocalSearch::accept(std::span<const Score> scores) {
   CHECK(scores.size() == proposals_.size(), "one score a proposal");
-  const Score before = is_away() ? away_score_ : score_;
+  const Score before = to_beat();
   std::vector<std::size_t> better;
   for (std::size_t i = 0; i < scores.size(); ++i) {
     const bool won = scores[i].better_than(before);

@@ -14,7 +14,9 @@ void TreeSearch::start_lane() {
   lane_.pin(tree_.pinned(), tree_.free_action_count());
   lane_.forbid([this](const ActionVector& actions) {
     if (tree_.is_excluded(actions)) return true;
-    return known_.contains(key_of(actions)) && seen_by_tree(actions) == tree_.strategy_of(actions);
+    const bool known =
+        known_.contains(key_of(actions)) && seen_by_tree(actions) == tree_.strategy_of(actions);
+    return known || needs_no_look(lane_, actions);
   });
 }
 
@@ -58,6 +60,7 @@ std::size_t TreeSearch::lane_round(std::size_t want) {
   polish_iterations_ += static_cast<std::int64_t>(done);
   if (done == want) return done;
   lane_.prefer(best_uniform_actions());
+  begin_sieve(lane_.incumbent(), lane_score_);
   const std::vector<ActionVector> batch = lane_.propose(want - done);
   std::vector<Strategy> strategies;
   for (const ActionVector& actions : batch) strategies.push_back(tree_.strategy_of(actions));

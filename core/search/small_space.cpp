@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/program/lower.h"
+#include "core/search/program_bound.h"
 
 namespace strato {
 namespace {
@@ -11,21 +11,6 @@ namespace {
 // Strategies times ops times devices: about a second of lowering.
 constexpr double kMostWork = 4e6;
 constexpr std::size_t kBeat = 64;
-
-Nanos program_bound(const Program& program, std::vector<Nanos>& ends, std::vector<Nanos>& busy) {
-  ends.assign(program.tasks.size(), Nanos(0));
-  busy.assign(program.resource_count(), Nanos(0));
-  Nanos bound;
-  for (std::size_t i = 0; i < ends.size(); ++i) {
-    for (const TaskId before : program.dependencies[i])
-      ends[i] = std::max(ends[i], ends[before.index()]);
-    const Nanos duration = program.tasks[TaskId(i)].duration;
-    bound = std::max(bound, ends[i] += duration);
-    for (const ResourceId resource : program.resources[i])
-      bound = std::max(bound, busy[resource.index()] += duration);
-  }
-  return bound;
-}
 
 }  // namespace
 
@@ -47,10 +32,9 @@ SmallSpace::SmallSpace(const Problem& problem, const std::vector<Decision>& acti
                        const std::function<void()>& beat)
     : legal_(std::move(legal)) {
   ranked_.resize(static_cast<std::size_t>(count_of(legal_)));
-  for (std::size_t i = 0; i < ranked_.size(); ++i) ranked_[i].second = static_cast<std::uint32_t>(i);
-  Lowering lowering(problem.graph, problem.grouping, problem.cluster, problem.cost);
-  Program program;
-  std::vector<Nanos> ends, busy;
+  for (std::size_t i = 0; i < ranked_.size(); ++i)
+    ranked_[i].second = static_cast<std::uint32_t>(i);
+  ProgramBound bound(problem);
   Strategy strategy;
   strategy.groups.resize(legal_.size());
   for (std::size_t i = 0; i < ranked_.size(); ++i) {
@@ -62,8 +46,7 @@ SmallSpace::SmallSpace(const Problem& problem, const std::vector<Decision>& acti
     const ActionVector chosen = this->strategy(i);
     for (std::size_t g = 0; g < chosen.size(); ++g)
       strategy.groups[GroupId(g)] = actions[static_cast<std::size_t>(chosen[g])];
-    lowering.lower(strategy, program);
-    ranked_[i].first = program_bound(program, ends, busy);
+    ranked_[i].first = bound.of(strategy);
   }
   std::ranges::sort(ranked_);
 }

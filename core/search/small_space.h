@@ -1,10 +1,7 @@
-// All strategies of a problem with few of them, in ascending order of a bound that lowering alone
-// gives: the longest path through the program's tasks, and the work of its busiest resource (on
-// exclusive links). Where the optimum's bound is close, it comes early, and what is left when the
-// next bound is no better than the best needs no look: branch and bound, best first.
-//
-// The bound holds for what the simulator makes of a strategy in which nothing is duplicated or
-// split by hand; not for times that are measured, which is why the search checks it.
+// All strategies of a problem with few of them, in ascending order of the bounds that lowering
+// alone gives (program_bound.h). Where the optimum's bound is close, it comes early, and what is
+// left when the next bound is no better than the best needs no look: branch and bound, best first.
+// Bounds do not hold for times that are measured, which is why the search checks them.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
-// A tree search of a problem with few strategies: those whose bounds are least come first, and what
-// cannot be better than the best is left out.
+// What bounds are good for: local improvement leaves out what cannot be better; of a problem with
+// few strategies those whose bounds are least come first, and what cannot be better than the best
+// is left out.
 #include <algorithm>
 #include <utility>
 
@@ -11,12 +12,30 @@ void TreeSearch::start_bounds() {
   if (!options_.bounds || options_.polish <= 0) return;
   const bool finished = options_.finish && options_.finish_always;
   small_ = !finished && SmallSpace::is_small(problem_, legal_by_group());
+  if (options_.sieve && !finished && !small_) sieve_ = std::make_unique<Sieve>(problem_);
 }
 
 // An evaluator may measure, or add to strategies what bounds know nothing of.
 void TreeSearch::drop_bounds() {
   contradicted_ = true;
   small_ = false;
+  sieve_.reset();
+}
+
+// Of a search whose best strategy is plain: before it proposes for a round.
+void TreeSearch::begin_sieve(const ActionVector& plain, const Score& score) {
+  constexpr std::size_t kMost = 4;  // left out, for each that is evaluated
+  if (!sieve_) return;
+  sieve_->begin_round(kMost * static_cast<std::size_t>(options_.batch));
+  if (plain == sieve_checked_) return;
+  sieve_checked_ = plain;
+  if (sieve_->is_contradicted_by(tree_.strategy_of(plain), score)) drop_bounds();
+}
+
+// What SFB makes of a proposal is not known yet when it is made.
+bool TreeSearch::needs_no_look(const LocalSearch& search, const ActionVector& actions) {
+  const bool plain = &search == &lane_ || plain_ || !options_.finish;
+  return sieve_ && plain && sieve_->leaves_out(tree_.strategy_of(actions), search.to_beat());
 }
 
 std::vector<std::vector<std::int32_t>> TreeSearch::legal_by_group() const {
@@ -51,8 +70,8 @@ std::vector<std::size_t> TreeSearch::next_by_bound(std::size_t want) {
   return chosen;
 }
 
-// Few strategies: best first, as they are without `finish`. Not while a person excludes some, who may
-// think better of it when their turn is over. Returns the number of evaluations.
+// Few strategies: best first, as they are without `finish`. Not while a person excludes some, who
+// may think better of it when their turn is over. Returns the number of evaluations.
 std::size_t TreeSearch::bounded_round(std::size_t want) {
   if (!small_ || !best_ || !best_->feasible || tree_.has_excluded()) return 0;
   if (space_ == nullptr)

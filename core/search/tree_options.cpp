@@ -20,7 +20,7 @@ TreeSearchOptions paper_variant() {
   options.graded_overflow = false;
   options.order_by_cost = false;
   options.polish = 0;
-  options.bounds = false;
+  options.bounds = options.sieve = false;
   options.actions.proportional_shares = false;
   options.actions.single_devices = false;
   options.actions.part_groups = false;
@@ -67,6 +67,7 @@ TreeSearchOptions TreeSearchOptions::from(const PlannerOptions& given) {
                                        {"cost", "compute"}) == "cost";
   options.polish = in_range(given, "polish", options.polish, 0, 0.95);
   options.bounds = given.boolean("bounds", options.bounds);
+  options.sieve = given.boolean("sieve", options.sieve);
   options.batch = static_cast<int>(whole_in_range(given, "batch", options.batch, 1, 4096));
   options.actions.proportional_shares =
       given.choice("shares", options.actions.proportional_shares ? "both" : "even",
@@ -107,7 +108,10 @@ std::vector<OptionHelp> TreeSearchOptions::help() {
       {"order", d.order_by_cost ? "cost" : "compute",
        "groups after the first: by compute and synchronisation, or by compute alone"},
       {"polish", number(d.polish), "part of the evaluations spent on local improvement"},
-      {"bounds", boolean(d.bounds), "few strategies: in the order of their bounds, until nothing is faster"},
+      {"bounds", boolean(d.bounds),
+       "few strategies: in the order of their bounds, until nothing is faster"},
+      {"sieve", boolean(d.sieve),
+       "local improvement evaluates nothing whose bound is no better (needs bounds)"},
       {"batch", std::to_string(d.batch), "leaves evaluated together"},
       {"shares", "both", "both: also shares in proportion to speed; even: equal shares only"},
       {"merge", boolean(d.actions.merge_symmetric), "merge symmetric device groups"},

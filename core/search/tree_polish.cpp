@@ -8,8 +8,9 @@
 
 namespace strato {
 
-// Depends on what is stored only, so that a resumed search takes the same turns. Where the decisions
-// that look best do not beat data parallelism for all groups, changing a few of it does so sooner.
+// Depends on what is stored only, so that a resumed search takes the same turns. Where the
+// decisions that look best do not beat data parallelism for all groups, changing a few of it does
+// so sooner.
 bool TreeSearch::is_polish_turn(std::size_t want) const {
   if (options_.polish <= 0 || !may_polish()) return false;
   const bool unbeaten = best_ && best_->feasible && best_->step_time >= baseline_time_;
@@ -162,8 +163,8 @@ void TreeSearch::take_way(const ActionVector& actions, GroupFlags left_out, cons
   improved();
 }
 
-// Of proposals: what they change is finished in one and plain in the next, since what is best the one
-// way may look bad the other.
+// Of proposals: what they change is finished in one and plain in the next, since what is best the
+// one way may look bad the other.
 std::vector<GroupFlags> TreeSearch::flags_of(const std::vector<ActionVector>& proposals) const {
   std::vector<GroupFlags> flags(proposals.size(), left_out_);
   if (plain_ || options_.finish_always || !options_.finish) return flags;
@@ -183,6 +184,7 @@ bool TreeSearch::polish_round(std::size_t want) {
   const ActionVector before = local_.incumbent();
   const std::vector<std::size_t> ways = next_ways(want > 1 ? 1 : 0);
   local_.prefer(best_uniform_actions());
+  if (plain_ || !options_.finish) begin_sieve(before, *best_);
   const std::vector<ActionVector> batch = local_.propose(want - ways.size());
   if (batch.empty() && ways.empty()) return done > 0;
   std::vector<GroupFlags> flags = flags_of(batch);

@@ -66,7 +66,7 @@ TreeSearch::TreeSearch(const Problem& problem, Evaluator& evaluator, PriorProvid
   reset_ways();
   local_.pin(tree_.pinned(), tree_.free_action_count());
   local_.forbid([this](const ActionVector& actions) {
-    return is_known(actions) || tree_.is_excluded(actions);
+    return is_known(actions) || tree_.is_excluded(actions) || needs_no_look(local_, actions);
   });
   local_.start_again_from([this](const auto& used) { return next_start(used); });
   start_lane();
@@ -367,8 +367,11 @@ PlanResult TreeSearch::run(std::stop_token stop, const SearchTree* resume) {
   while (!stop.stop_requested()) {
     const std::int64_t left = limit - tree_iterations_ - polish_iterations_;
     if (common_.budget_seconds > 0 ? report_.elapsed() >= common_.budget_seconds : left <= 0) break;
-    const std::int64_t most = common_.budget_seconds > 0 ? options_.batch : left;
-    const auto want = static_cast<std::size_t>(std::min<std::int64_t>(options_.batch, most));
+    // A round that has found less to do is made up for: later ones begin where they would have.
+    const std::int64_t round =
+        options_.batch - (tree_iterations_ + polish_iterations_) % options_.batch;
+    const auto want =
+        static_cast<std::size_t>(common_.budget_seconds > 0 ? round : std::min(round, left));
     const bool polishing = is_polish_turn(want);
     if (tree_iterations_ >= kFirstTree) pack_round();
     bool worked = polishing ? polish_round(want) : tree_round(want);

@@ -20,6 +20,7 @@
 //     (local_search.h), earlier where the first looks do not beat data parallelism;
 //   - where there are few strategies, the turns of local improvement go through them in the order of
 //     their bounds, until nothing else can be better (small_space.h);
+//   - local improvement leaves out what cannot be better, as bounds of lowered programs say (sieve.h);
 //   - where strategies are finished (TreeSearchOptions::finish), that is chosen group by group for
 //     the best one, and most of local improvement goes to a strategy of its own that is plain
 //     (plain_lane.cpp); where finishing gains less than two per cent at the outset, the search goes
@@ -90,6 +91,7 @@ struct TreeSearchOptions {
       true;              // after the first group: by compute and synchronisation, not compute alone
   double polish = 0.75;  // part of the evaluations spent on local improvement
   bool bounds = true;    // few strategies: in the order of their bounds (small_space.h)
+  bool sieve = false;    // local improvement evaluates nothing whose bound is no better (sieve.h)
   int batch = 8;
   ActionOptions actions;
   // Decisions that groups keep, by PlannerOptions::constraints (tree_search() fills it in); empty:

@@ -17,6 +17,7 @@
 #include "core/search/local_search.h"
 #include "core/search/partial_finish.h"
 #include "core/search/reporter.h"
+#include "core/search/sieve.h"
 #include "core/search/small_space.h"
 #include "core/search/tree_search.h"
 #include "core/search/tree_state.h"
@@ -119,7 +120,9 @@ class TreeSearch {
   std::string lane_state() const;
   void restore_lane(std::string_view words);
 
-  // Problems with few strategies (tree_bounds.cpp).
+  // Bounds (tree_bounds.cpp).
+  void begin_sieve(const ActionVector& plain, const Score& score);
+  bool needs_no_look(const LocalSearch& search, const ActionVector& actions);
   void start_bounds();
   void drop_bounds();
   std::size_t bounded_round(std::size_t want);
@@ -175,6 +178,8 @@ class TreeSearch {
   bool small_ = false;  // few strategies: space_ lists them all
   std::unique_ptr<const SmallSpace> space_;
   std::uint64_t space_next_ = 0;  // place in space_
+  std::unique_ptr<Sieve> sieve_;  // of what is proposed plain; null: there is none
+  ActionVector sieve_checked_;    // a strategy that is not faster than its bound
   bool contradicted_ = false;
   bool proven_ = false;  // all that is left has bounds that are no better than the best
   std::int64_t tree_iterations_ = 0, polish_iterations_ = 0, evaluations_ = 0;

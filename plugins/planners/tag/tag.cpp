@@ -1,6 +1,7 @@
 // The planner "tag" (TAG 4.2): tree search with the graph network's prior, and sufficient factor
 // broadcasting in every strategy that it looks at; beyond the paper, its best ones are tried without
 // that, too, and it goes on from what is better.
+#include <algorithm>
 #include <map>
 #include <mutex>
 
@@ -31,6 +32,7 @@ TagOptions TagOptions::from(const PlannerOptions& given) {
   TagOptions options;
   options.search = TreeSearchOptions::from(given);
   options.paper = given.text("variant", "default") == "paper";
+  options.search.sieve = given.boolean("sieve", !options.paper);
   options.weights = given.text("weights", "");
   options.network = given.choice("prior", "network", {"network", "uniform"}) == "network";
   options.mix = given.number("mix", options.paper ? 0 : options.mix);
@@ -81,6 +83,7 @@ class Tag final : public Planner {
 
 std::vector<OptionHelp> Tag::options() const {
   std::vector<OptionHelp> help = TreeSearchOptions::help();
+  std::ranges::find(help, "sieve", &OptionHelp::name)->default_value = "true";
   help.push_back({"weights", "", "file of the network's weights; empty: the bundled ones"});
   help.push_back({"prior", "network", "network, or uniform: the search without it"});
   help.push_back({"mix", "0.1", "part of the prior that is uniform (variant=paper: 0)"});

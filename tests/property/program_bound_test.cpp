@@ -1,0 +1,33 @@
+// No strategy is simulated faster than its program's bound says, and some take just as long.
+#include "core/search/program_bound.h"
+
+#include <gtest/gtest.h>
+
+#include "core/search/evaluator.h"
+#include "tests/property/random_problem.h"
+
+namespace strato {
+namespace {
+
+TEST(ProgramBound, of_random_strategies_is_at_most_their_time) {
+  int tight = 0;
+  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+    Random random(seed);
+    const RandomProblem made = random_problem(random);
+    const Problem problem = {made.graph, made.grouping, made.cluster, made.cost};
+    ProgramBound bound(problem);
+    for (int i = 0; i < 10; ++i) {
+      const Strategy strategy =
+          i % 2 == 0 ? random_strategy(made, random) : random_data_parallel(made, random);
+      const Nanos time = simulate_strategy(problem, strategy, false).score.step_time;
+      const Nanos least = bound.of(strategy);
+      EXPECT_LE(least, time) << seed << " " << i;
+      EXPECT_GT(least * 100, time) << seed << " " << i;
+      tight += least == time;
+    }
+  }
+  EXPECT_GT(tight, 10);
+}
+
+}  // namespace
+}  // namespace strato
