@@ -56,11 +56,12 @@ MoveDialog::MoveDialog(Session& session, QWidget* parent)
   connect(list_, &QListWidget::currentRowChanged, this, &MoveDialog::ask);
   connect(list_, &QListWidget::itemActivated, this, &MoveDialog::drop);
   connect(whole_groups_, &QCheckBox::toggled, this, &MoveDialog::ask);
-  connect(&preview_, &EditPreview::changed, this, &MoveDialog::tell);
+  connect(&preview_, &EditPreview::changed, this, [this] {
+    place() && !preview_.asks() ? ask() : tell();  // it forgets what another state was asked about
+  });
   connect(&session_, &Session::problem_changed, this, [this] {
     if (session_.snapshot().problem != problem_) close();
   });
-  connect(&session_, &Session::strategy_changed, this, &MoveDialog::ask);
   show_matching({});
 }
 

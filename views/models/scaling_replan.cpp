@@ -41,6 +41,7 @@ void ScalingReplan::start(const WhatIfScaling& scaling, bool weak, const QString
 }
 
 void ScalingReplan::next() {
+  found_before_ = replan_.found();
   if (at_ == wanted_.size() || stopped_) {
     running_ = false;
     emit changed();
@@ -78,7 +79,7 @@ void ScalingReplan::take() {
     return;
   }
   const auto& found = replan_.found();
-  if (found && found->change == wanted_[at_]) {
+  if (found && found != found_before_) {
     found_.push_back(found);
   } else if (!replan_.problem().isEmpty()) {
     if (problem_.isEmpty()) problem_ = replan_.problem();

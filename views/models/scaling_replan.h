@@ -45,6 +45,7 @@ class ScalingReplan : public QObject {
   std::shared_ptr<const Problem> opened_;  // what found_ is about
   std::vector<ProblemChange> wanted_;
   std::vector<std::shared_ptr<const ReplanFound>> found_;  // also of earlier starts
+  std::shared_ptr<const ReplanFound> found_before_;        // of replan_, as wanted_[at_] began
   std::size_t at_ = 0;
   QString planner_, problem_;
   double seconds_ = 0;

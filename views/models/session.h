@@ -291,6 +291,9 @@ class Session : public QObject {
   // The function runs in the GUI thread, unless the session is gone by then.
   void post(std::function<void()> function);
   void load(const QString& text, LoadJob prepare, std::function<void()> shown = {});
+  // The same for what brings a model of its own.
+  void load_model(const QString& text, LoadJob prepare, std::function<void()> shown = {});
+  void ask_dimension(std::uint64_t opening, WantedDimension wanted);
   // Where a dimension is not bound `again` is called with it, once a person has said it.
   ModelSource import_asking(const std::filesystem::path& file, const ImportOptions& import,
                             const ProblemOptions& options,

@@ -99,8 +99,8 @@ void Session::load(const QString& text, LoadJob prepare, std::function<void()> s
   const std::uint64_t job = ++state_->load_job;
   ++state_->loads_begun;
   begin_busy(text);
-  state_->load.post([this, job, simulation = simulation_, prepare = std::move(prepare),
-                     shown = std::move(shown)]() mutable {
+  state_->load.post([this, job, opening = state_->openings, simulation = simulation_,
+                     prepare = std::move(prepare), shown = std::move(shown)]() mutable {
     const auto tell = [this](const char* what) {
       post([this, error = QString::fromUtf8(what)] { emit failed(error); });
     };
@@ -108,7 +108,7 @@ void Session::load(const QString& text, LoadJob prepare, std::function<void()> s
       prepare(state_->loader);
     } catch (const Asked& asked) {
       shown = {};
-      post([this, wanted = asked.wanted] { emit dimension_wanted(wanted); });
+      post([this, opening, wanted = asked.wanted] { ask_dimension(opening, wanted); });
     } catch (const std::exception& error) {
       shown = {};
       tell(error.what());
@@ -139,9 +139,24 @@ void Session::load(const QString& text, LoadJob prepare, std::function<void()> s
   });
 }
 
+void Session::load_model(const QString& text, LoadJob prepare, std::function<void()> shown) {
+  ++state_->openings;
+  load(text, std::move(prepare), std::move(shown));
+}
+
+// Nobody is asked, and no answer counts, once another model was to be opened.
+void Session::ask_dimension(std::uint64_t opening, WantedDimension wanted) {
+  if (opening != state_->openings) return;
+  wanted.open = [this, opening, open = std::move(wanted.open)](std::int64_t extent) {
+    if (opening == state_->openings) return open(extent);
+    emit message(tr("Another model was opened meanwhile"));
+  };
+  emit dimension_wanted(wanted);
+}
+
 void Session::open_model(const std::filesystem::path& file, const ImportOptions& import,
                          const ProblemOptions& options) {
-  load(opening(file), [this, file, import, options](Loader& loader) {
+  load_model(opening(file), [this, file, import, options](Loader& loader) {
     loader.model = import_asking(file, import, options, [=, this](const ImportOptions& bound) {
       open_model(file, bound, options);
     });
@@ -172,17 +187,15 @@ ModelSource Session::import_asking(const std::filesystem::path& file, const Impo
 void Session::reopen_model(const ImportOptions& import, const ProblemOptions& options) {
   if (!state_->model) return;
   const bool same_batch = !import.batch || *import.batch == state_->model->graph->batch();
-  load(opening(state_->model->path), [this, import, options, same_batch](Loader& loader) {
+  load_model(opening(state_->model->path), [this, import, options, same_batch](Loader& loader) {
     if (!loader.model) return;
     if (!same_batch) {
       ImportOptions same = import;
       if (same.dimensions.empty()) same.dimensions = loader.model->import.dimensions;
       same.batch_axis = loader.model->import.batch_axis;
-      loader.model = import_asking(
-          loader.model->path, same, options,
-          [=, this, path = loader.model->path](const ImportOptions& bound) {
-            if (state_->model && state_->model->path == path) reopen_model(bound, options);
-          });
+      loader.model =
+          import_asking(loader.model->path, same, options,
+                        [=, this](const ImportOptions& bound) { reopen_model(bound, options); });
     }
     loader.model->options = options;
     loader.forget_problem();
@@ -267,7 +280,7 @@ void Session::close_costs() {
 
 void Session::open_plan(const std::filesystem::path& file,
                         const std::map<std::string, std::int64_t>& dimensions) {
-  load(opening(file), [this, file, dimensions](Loader& loader) {
+  load_model(opening(file), [this, file, dimensions](Loader& loader) {
     const PlanFile plan = read_plan(file);
     ImportOptions import =
         noted_import(JsonView::parse(plan.result_json, file.string()), plan.batch);
@@ -291,18 +304,18 @@ const ModelSource* Session::model_source() const {
 
 void Session::open_problem(const ModelSource& model, std::shared_ptr<const Cluster> cluster,
                            const NamedStrategy& strategy, const QString& label) {
-  load(tr("Opening %1").arg(QString::fromStdString(model.name)),
-       [model, cluster = std::move(cluster), strategy, label](Loader& loader) {
-         loader.model = model;
-         loader.cluster = ClusterSource{{}, cluster};
-         loader.forget_problem();
-         loader.choose = [strategy, label](LoadedProblem& loaded) {
-           PlanFile plan;
-           plan.graph_digest = loaded.prepared.problem->graph->digest();
-           plan.strategy = strategy;
-           choose_plan(loaded, plan, label);
-         };
-       });
+  load_model(tr("Opening %1").arg(QString::fromStdString(model.name)),
+             [model, cluster = std::move(cluster), strategy, label](Loader& loader) {
+               loader.model = model;
+               loader.cluster = ClusterSource{{}, cluster};
+               loader.forget_problem();
+               loader.choose = [strategy, label](LoadedProblem& loaded) {
+                 PlanFile plan;
+                 plan.graph_digest = loaded.prepared.problem->graph->digest();
+                 plan.strategy = strategy;
+                 choose_plan(loaded, plan, label);
+               };
+             });
 }
 
 }  // namespace strato

@@ -135,6 +135,7 @@ struct Session::State {
   QString busy_text;
   std::atomic<std::uint64_t> load_job = 0;
   std::uint64_t loads_begun = 0;
+  std::uint64_t openings = 0;  // those of them that bring a model of their own
   // What is on its way is dropped; loads begin with what is shown again.
   void drop_loads(const Snapshot& shown);
   std::atomic<std::uint64_t> outcome_job = 0;

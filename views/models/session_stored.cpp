@@ -207,10 +207,11 @@ void Session::open_workspace(const std::filesystem::path& file, bool show_latest
   }
   if (!show_latest) return;
   const std::shared_future<Latest> latest = found->get_future();
-  load(
+  load_model(
       busy_text(),
       [file, latest](Loader& loader) {
-        if (const Latest& wanted = latest.get()) take_latest(loader, Workspace(file, true), *wanted);
+        if (const Latest& wanted = latest.get())
+          take_latest(loader, Workspace(file, true), *wanted);
       },
       [this, latest] {
         const Latest& wanted = latest.get();
@@ -286,7 +287,7 @@ void Session::ask_workspace(QObject* receiver, WorkspaceQuestion question) {
 
 void Session::show_strategy(StrategyRow strategy, std::function<void()> shown) {
   if (!workspace()) return;
-  load(
+  load_model(
       tr("Opening strategy"),
       [file = workspace()->file(), strategy](Loader& loader) {
         take_strategy(loader, Workspace(file, true), strategy);
@@ -296,7 +297,7 @@ void Session::show_strategy(StrategyRow strategy, std::function<void()> shown) {
 
 void Session::show_run(RunRow run, std::function<void()> shown) {
   if (!workspace()) return;
-  load(
+  load_model(
       tr("Opening run #%1").arg(run),
       [file = workspace()->file(), run](Loader& loader) {
         const Workspace workspace(file, true);
@@ -307,7 +308,7 @@ void Session::show_run(RunRow run, std::function<void()> shown) {
 
 void Session::show_model(ModelRow model) {
   if (!workspace()) return;
-  load(tr("Opening model"), [file = workspace()->file(), model](Loader& loader) {
+  load_model(tr("Opening model"), [file = workspace()->file(), model](Loader& loader) {
     const Workspace workspace(file, true);
     loader.model = model_from(require(workspace.model(model), file, "model"));
     loader.forget_problem();

@@ -7,6 +7,7 @@
 #include <QListWidget>
 #include <QTest>
 
+#include "core/search/constraints.h"
 #include "tests/views/drag/drag_events.h"
 #include "views/cluster/cluster_view.h"
 #include "views/drag/drag_start.h"
@@ -279,6 +280,33 @@ TEST_F(GroupsDropped, ByKeyboard) {
   QTest::keyClick(&shown()->filter(), Qt::Key_Escape);
   EXPECT_EQ(shown(), nullptr);
   EXPECT_EQ(session_.undo_stack().count(), 0);  // other groups: nothing of them was edited
+}
+
+// Whatever makes the preview forget its question, the place that is chosen is still asked about.
+TEST_F(GroupsDropped, ByKeyboardTellsTheEffectOfWhatHoldsNow) {
+  open_lenet();
+  session_.selection().select_groups({GroupId(0), GroupId(1)});
+  MoveDialog dialog(session_);
+  dialog.setAttribute(Qt::WA_DeleteOnClose, false);
+  dialog.show();
+  dialog.filter().setText(text(problem().cluster->device(DeviceId(1)).name));
+  const auto told = [&] { return dialog.preview().effect().has_value(); };
+  ASSERT_TRUE(wait_until(told));
+  session_.set_simulation({TaskOrder::Fifo, true});
+  EXPECT_TRUE(dialog.preview().asks());
+  session_.settle();
+  ASSERT_TRUE(wait_until(told));
+  EXPECT_EQ(dialog.preview().effect()->before, step_time());
+  Constraints demand;
+  demand.forbidden.push_back({{"*", {}}, {problem().cluster->device(DeviceId(1)).name}, {}});
+  ASSERT_TRUE(session_.constrain(demand, "not there"));
+  EXPECT_TRUE(dialog.preview().asks());
+  ASSERT_TRUE(wait_until(told));
+  session_.selection().clear();
+  EXPECT_TRUE(dialog.preview().asks());
+  EXPECT_TRUE(wait_until(told));
+  dialog.filter().setText("no such device");
+  EXPECT_FALSE(dialog.preview().asks());
 }
 
 }  // namespace

@@ -115,5 +115,39 @@ TEST_F(Dimensions, OfAPlanAreAskedForAndItsStrategyIsShown) {
   EXPECT_TRUE(failures_.isEmpty()) << failures_.join('\n').toStdString();
 }
 
+// An answer, and a question, about what is not wanted any more.
+TEST_F(Dimensions, OfWhatWasOpenedBeforeAnotherAreNotAskedFor) {
+  ask();
+  open_model();
+  ASSERT_TRUE(wanted_);
+  const auto late = wanted_->open;
+  ASSERT_NO_FATAL_FAILURE(open_lenet());
+  const std::string lenet = session_.model_name().toStdString();
+  late(32);
+  session_.settle();
+  EXPECT_EQ(session_.model_name().toStdString(), lenet);
+
+  wanted_.reset();
+  ImportOptions import;
+  import.batch = 8;
+  session_.open_model(model_, import, {});
+  session_.open_model(sample("models/lenet.onnx"), import, {});
+  session_.settle();
+  EXPECT_FALSE(wanted_);
+  EXPECT_EQ(session_.model_name().toStdString(), lenet);
+  EXPECT_TRUE(failures_.isEmpty()) << failures_.join('\n').toStdString();
+}
+
+// What else is opened meanwhile does not answer it: a cluster, a profile.
+TEST_F(Dimensions, AreStillWantedWhereAnotherClusterWasOpened) {
+  ask();
+  open_model();
+  ASSERT_TRUE(wanted_);
+  session_.open_cluster(sample("clusters/tag-testbed.json"));
+  session_.settle();
+  ASSERT_NO_FATAL_FAILURE(answer(32));
+  EXPECT_EQ(session_.model_name(), "toy");
+}
+
 }  // namespace
 }  // namespace strato

@@ -5,6 +5,7 @@
 #include "core/strategy/variable_check.h"
 #include "tests/views/models/fixture.h"
 #include "tests/views/models/tiny_planners.h"
+#include "views/models/scaling_replan.h"
 
 namespace strato {
 namespace {
@@ -72,6 +73,24 @@ TEST_F(SessionTest, TheNextReplanIsOfWhatTheFirstWasOf) {
   replan.settle();
   ASSERT_NE(replan.found(), before) << replan.problem().toStdString();
   EXPECT_EQ(replan.found()->strategy, better);
+}
+
+// What another planner found for the same change is no answer of this one.
+TEST_F(SessionTest, AScalingTakesNoOldAnswer) {
+  ASSERT_NO_FATAL_FAILURE(open_lenet());
+  Gate gate;
+  ScalingReplan replan(session_, tiny_factory(gate));
+  WhatIfScaling scaling;
+  scaling.rows.emplace_back();  // as it is
+  const ProblemChange as_it_is = scaling.rows[0].at.strong;
+  replan.start(scaling, false, "dp", 1);
+  replan.settle();
+  ASSERT_TRUE(replan.found(as_it_is)) << replan.problem().toStdString();
+  replan.start(scaling, false, "refuses", 1);
+  replan.settle();
+  EXPECT_EQ(replan.found(as_it_is), nullptr);
+  EXPECT_TRUE(replan.problem().contains("no use for lenet")) << replan.problem().toStdString();
+  EXPECT_EQ(replan.done(), 1u);
 }
 
 }  // namespace
