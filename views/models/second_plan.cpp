@@ -378,7 +378,11 @@ std::vector<SecondPlan::Offer> SecondPlan::offers() const {
         tr("Runs"));
   }
   std::vector<StoredStrategy> strategies = workspace->strategies();
-  std::erase_if(strategies, [](const StoredStrategy& strategy) { return strategy.run.has_value(); });
+  const Digest first = complete(data_parallel(*opened_), *opened_->cluster).digest();
+  std::erase_if(strategies, [&](const StoredStrategy& strategy) {  // listed above
+    const bool elsewhere = models.contains(strategy.model) || clusters.contains(strategy.cluster);
+    return strategy.run.has_value() || (!elsewhere && strategy.digest == first);
+  });
   for (std::size_t i = 0; i < latest(strategies); ++i) {
     const StoredStrategy& strategy = strategies[strategies.size() - 1 - i];
     add(What::Strategy, strategy.id, strategy, text(strategy.label), tr("Strategies"));

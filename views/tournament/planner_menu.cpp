@@ -8,6 +8,13 @@
 namespace strato {
 namespace {
 
+bool is_quick(const PluginInfo& planner) { return planner.effort == Effort::Quick; }
+
+// With the two searches that find most within a small budget.
+bool is_usual(const PluginInfo& planner) {
+  return is_quick(planner) || planner.name == "tag" || planner.name == "mcts";
+}
+
 QString section_name(Effort effort) {
   switch (effort) {
     case Effort::Quick:
@@ -52,10 +59,11 @@ PlannerMenu::PlannerMenu(const std::vector<PluginInfo>& planners, QWidget* paren
   setFocusPolicy(Qt::TabFocus);
   setToolTip(tr("Who takes part"));
   menu_->setToolTipsVisible(true);
-  add_shortcut(tr("All Quick"), tr("Those that answer soon"),
-               [](Effort effort) { return effort == Effort::Quick; });
-  add_shortcut(tr("All"), tr("Slow ones and searches, too"), [](Effort) { return true; });
-  add_shortcut(tr("None"), {}, [](Effort) { return false; });
+  add_shortcut(tr("Usual"), tr("Those that answer soon, and two searches within the budget"),
+               is_usual);
+  add_shortcut(tr("All Quick"), tr("Those that answer soon"), is_quick);
+  add_shortcut(tr("All"), tr("Slow ones and searches, too"), [](const auto&) { return true; });
+  add_shortcut(tr("None"), {}, [](const auto&) { return false; });
   for (const Effort effort : {Effort::Quick, Effort::Slow, Effort::Search, Effort::Learning,
                               Effort::Portfolio}) {
     if (std::ranges::find(planners, effort, &PluginInfo::effort) == planners.end()) continue;
@@ -69,17 +77,12 @@ PlannerMenu::PlannerMenu(const std::vector<PluginInfo>& planners, QWidget* paren
       choices_.push_back({planner, action});
     }
   }
-  choose_quick();
+  choose_usual();
 }
 
 void PlannerMenu::add_shortcut(const QString& text, const QString& tip,
-                               std::function<bool(Effort)> takes) {
-  menu_
-      ->addAction(text, this,
-                  [this, takes] {
-                    choose_if([&](const PluginInfo& planner) { return takes(planner.effort); });
-                  })
-      ->setToolTip(tip);
+                               std::function<bool(const PluginInfo&)> takes) {
+  menu_->addAction(text, this, [this, takes] { choose_if(takes); })->setToolTip(tip);
 }
 
 void PlannerMenu::choose_if(const std::function<bool(const PluginInfo&)>& takes) {
@@ -89,9 +92,7 @@ void PlannerMenu::choose_if(const std::function<bool(const PluginInfo&)>& takes)
   refresh();
 }
 
-void PlannerMenu::choose_quick() {
-  choose_if([](const PluginInfo& planner) { return planner.effort == Effort::Quick; });
-}
+void PlannerMenu::choose_usual() { choose_if(is_usual); }
 
 void PlannerMenu::choose(const std::vector<std::string>& names) {
   choose_if([&](const PluginInfo& planner) {

@@ -1,5 +1,5 @@
 // Which planners take part: a button with a menu that stays open while boxes are ticked. Sections
-// by effort (quick, slow, search, portfolio); above them quick, all, none.
+// by effort (quick, slow, search, portfolio); above them usual, quick, all, none.
 #pragma once
 
 #include <QMenu>
@@ -32,7 +32,7 @@ class PlannerMenu : public QToolButton {
 
   std::vector<std::string> chosen() const;  // in the order of the menu
   void choose(const std::vector<std::string>& names);
-  void choose_quick();
+  void choose_usual();  // the quick ones and two searches
 
  signals:
   void chosen_changed();
@@ -42,7 +42,7 @@ class PlannerMenu : public QToolButton {
     PluginInfo planner;
     QAction* action;
   };
-  void add_shortcut(const QString& text, const QString& tip, std::function<bool(Effort)> takes);
+  void add_shortcut(const QString& text, const QString& tip, std::function<bool(const PluginInfo&)> takes);
   void choose_if(const std::function<bool(const PluginInfo&)>& takes);
   void refresh();
 

@@ -216,6 +216,27 @@ TEST_F(SecondPlanTest, OfTheWorkspace) {
   EXPECT_TRUE(second.plan());
 }
 
+// It is offered above all others, whoever has stored it, too.
+TEST_F(SecondPlanTest, DataParallelIsOfferedOnce) {
+  open_lenet();
+  open_workspace();
+  put_first_group_on(DeviceId(0));
+  session_.settle();
+  session_.show_found(data_parallel(problem()), QStringLiteral("Data parallel"));
+  put_first_group_on(DeviceId(1));
+  session_.settle();
+  const auto& stored = session_.workspace()->strategies();
+  ASSERT_TRUE(std::ranges::any_of(
+      stored, [](const StoredStrategy& each) { return each.label == "Data parallel"; }));
+  SecondPlan second(session_);
+  second.use(&user_, true);
+  settle(second);
+  QStringList names;
+  for (const SecondPlan::Offer& offer : second.offers()) names << offer.text;
+  EXPECT_EQ(names.count(QStringLiteral("Data parallel")), 1) << names.join('\n').toStdString();
+  EXPECT_GE(names.size(), 3);
+}
+
 TEST_F(SecondPlanTest, StaleResultsAreDropped) {
   open_lenet();
   const std::filesystem::path file = saved_plan();

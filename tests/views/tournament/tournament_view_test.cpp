@@ -86,6 +86,18 @@ TEST_F(TournamentInAView, PlannersAreChosenByEffort) {
   EXPECT_TRUE(menu.text().startsWith(QStringLiteral("3 of 5")));
 }
 
+TEST_F(TournamentInAView, TwoSearchesAreAmongThoseThatAreChosenAtFirst) {
+  std::vector<PluginInfo> planners = tiny_planners();
+  for (const char* name : {"mcmc", "mcts", "tag"})
+    planners.push_back({PluginKind::Planner, name, {}, {}, {}, Effort::Search});
+  PlannerMenu menu(planners);
+  EXPECT_EQ(menu.chosen(), (std::vector<std::string>{"dp", "dp-again", "one", "mcts", "tag"}));
+  menu.choose({});
+  for (QAction* action : menu.menu()->actions())
+    if (action->text() == QStringLiteral("Usual")) action->trigger();
+  EXPECT_EQ(menu.chosen().size(), 5u);
+}
+
 TEST_F(TournamentInAView, AClickShowsAndUndoUnmarks) {
   open_lenet();
   run_to_the_end({"one", "refuses"});
