@@ -111,6 +111,10 @@ void HeaderBar::build() {
   budget_->setObjectName(QStringLiteral("budget"));
   budget_->setEditable(true);
   budget_->setInsertPolicy(QComboBox::NoInsert);
+  connect(budget_, &QComboBox::currentTextChanged, this, [this](const QString& text) {
+    PlannerOptions options;
+    if (parse_budget(text, options)) last_budget_ = text;
+  });
   budget_->addItems({QStringLiteral("200 iterations"), QStringLiteral("800 iterations"),
                      QStringLiteral("3000 iterations"), QStringLiteral("10 s"),
                      QStringLiteral("30 s"), QStringLiteral("2 min")});
@@ -243,7 +247,7 @@ void HeaderBar::continue_with_edits() {
   session_.continue_with_edits(&more);
 }
 
-QString HeaderBar::budget() const { return budget_->currentText(); }
+QString HeaderBar::budget() const { return last_budget_; }
 
 void HeaderBar::set_budget(const QString& text) {
   PlannerOptions options;

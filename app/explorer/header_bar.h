@@ -25,7 +25,7 @@ class HeaderBar : public QWidget {
 
   QString planner() const;  // with the refiners that are switched on: "tag+sfb"
   PlannerOptions planner_options() const;
-  QString budget() const;                // as it is written there
+  QString budget() const;                // the last one that was written there
   void set_budget(const QString& text);  // nothing where it is none (see parse_budget)
   // For a search of its own; nothing, with a word about it, while the budget is none.
   std::optional<PlannerOptions> options_for(const QString& planner);
@@ -59,6 +59,7 @@ class HeaderBar : public QWidget {
   QToolButton *model_, *cluster_;
   QLabel* strategy_;
   QComboBox *planner_, *budget_;
+  QString last_budget_;  // of what was written in budget_, the last that is one
   std::vector<std::pair<QString, QCheckBox*>> refiners_;  // by name
   QToolButton* options_button_;
   OptionsForm* options_;  // in a popup of its own
