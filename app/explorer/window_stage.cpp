@@ -41,7 +41,10 @@ void WindowStage::show_view(const QString& view) {
   QWidget* widget = place(view);
   if (!widget) return;
   for (QWidget* at = widget; at; at = at->parentWidget()) {
-    if (auto* dock = qobject_cast<QDockWidget*>(at)) dock->show();
+    if (auto* dock = qobject_cast<QDockWidget*>(at)) {
+      dock->show();
+      dock->raise();
+    }
   }
   show_(widget);
 }

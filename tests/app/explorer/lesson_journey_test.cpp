@@ -47,6 +47,7 @@ class LessonJourneyTest : public ::testing::Test {
       SCOPED_TRACE(lesson.id.toStdString() + ", step " + std::to_string(step + 1) + ": " +
                    lesson.steps[step].title.toStdString());
       ASSERT_EQ(player().step_number(), step);
+      expect_shown(lesson.steps[step]);
       if (player().asks()) {
         ASSERT_FALSE(player().holds_now()) << "is so before anything was done";
         ASSERT_FALSE(player().done());
@@ -74,6 +75,18 @@ class LessonJourneyTest : public ::testing::Test {
     EXPECT_FALSE(player().active());
     EXPECT_EQ(panel_->progress(lesson.id), LessonPanel::kDone);
     EXPECT_TRUE(failed_.isEmpty()) << failed_.join('\n').toStdString();
+  }
+
+  // What a step speaks of is on the screen, also in a narrow window.
+  void expect_shown(const LessonStep& step) {
+    const bool inspector =
+        (step.text + step.afterwards).contains(QStringLiteral("inspector"), Qt::CaseInsensitive);
+    EXPECT_TRUE(!inspector || step.highlight.contains(QStringLiteral("inspector")));
+    QCoreApplication::processEvents();
+    const auto& frames = panel_->page().highlights().frames();
+    EXPECT_EQ(frames.size(), static_cast<std::size_t>(step.highlight.size()));
+    for (const auto& frame : frames) EXPECT_TRUE(frame->isVisible());
+    EXPECT_EQ(window_.width(), 1280);
   }
 
   Session session_;
