@@ -134,7 +134,9 @@ void MainWindow::build_views() {
   add(QT_TR_NOOP("Launch"), "launch", launch_);
   add(QT_TR_NOOP("Variables"), "variables", new VariablesView(session_));
   add(QT_TR_NOOP("What If"), "what-if", new WhatIfView(session_));
-  add(QT_TR_NOOP("Compare"), "compare", new CompareView(session_, *second_));
+  auto* compare = new CompareView(session_, *second_);
+  connect(compare, &CompareView::graphs_wanted, this, &MainWindow::compare_perspective);
+  add(QT_TR_NOOP("Compare"), "compare", compare);
   cursor_ = new QLabel;
   auto* timeline = new TimelineView(session_);
   connect(timeline, &TimelineView::cursor_info, cursor_, &QLabel::setText);

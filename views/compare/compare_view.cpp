@@ -145,6 +145,9 @@ QWidget* CompareView::build_choice() {
   targets_label_->setBuddy(targets_);
   auto* file = new QPushButton(tr("&Plan File…"), bar);
   file->setToolTip(tr("A plan of this or another cluster or model"));
+  auto* graphs = new QPushButton(tr("Two Graphs"), bar);
+  graphs->setToolTip(tr("The graphs of both plans side by side (Ctrl+3)"));
+  graphs->setObjectName(QStringLiteral("two-graphs"));
   report_ = new QPushButton(tr("Save Rep&ort…"), bar);
   all_ = new QCheckBox(tr("Show what is a&like, too"), pages_);
   pages_->setCornerWidget(all_);
@@ -156,10 +159,12 @@ QWidget* CompareView::build_choice() {
   row->addWidget(targets_label_);
   row->addWidget(targets_, 1);
   row->addWidget(file);
+  row->addWidget(graphs);
   row->addWidget(report_);
   connect(choices_, &QComboBox::activated, this, &CompareView::take_choice);
   connect(targets_, &QComboBox::activated, this, &CompareView::take_target);
   connect(file, &QPushButton::clicked, this, &CompareView::choose_file);
+  connect(graphs, &QPushButton::clicked, this, &CompareView::graphs_wanted);
   connect(report_, &QPushButton::clicked, this, &CompareView::save_report);
   return bar;
 }

@@ -41,6 +41,9 @@ class CompareView : public QWidget {
   void choose_pair(const std::optional<SecondChoice>& from, const std::optional<SecondChoice>& to);
   void save_report();  // of the pair or, from the page of plans, of all; asks where
 
+ signals:
+  void graphs_wanted();  // of both plans, side by side
+
  protected:
   void showEvent(QShowEvent* event) override;
   void hideEvent(QHideEvent* event) override;

@@ -222,6 +222,15 @@ TEST_F(CompareJourney, TwoPlansInWordsAsAWaterfallAndByGroup) {
   EXPECT_EQ(view->sentence().toStdString(), comparison().sentence);
 }
 
+TEST_F(CompareJourney, AButtonLeadsToTheTwoGraphs) {
+  auto* graph = window.findChild<GroupGraphView*>();
+  graph->show_beside(false);
+  QTest::mouseClick(view->findChild<QPushButton*>(QStringLiteral("two-graphs")), Qt::LeftButton);
+  EXPECT_TRUE(graph->shows_beside());
+  EXPECT_TRUE(graph->isVisible());
+  EXPECT_TRUE(view->isVisible());
+}
+
 TEST_F(CompareJourney, BothTimelinesMoveTogether) {
   ASSERT_NO_FATAL_FAILURE(compare_with(QStringLiteral("alone")));
   auto* timeline = window.findChild<TimelineView*>();
