@@ -42,7 +42,8 @@ class PlannerMenu : public QToolButton {
     PluginInfo planner;
     QAction* action;
   };
-  void add_shortcut(const QString& text, const QString& tip, std::function<bool(const PluginInfo&)> takes);
+  void add_shortcut(const QString& text, const QString& tip,
+                    std::function<bool(const PluginInfo&)> takes);
   void choose_if(const std::function<bool(const PluginInfo&)>& takes);
   void refresh();
 
