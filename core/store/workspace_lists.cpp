@@ -30,6 +30,20 @@ WorkspaceLists::WorkspaceLists(const Workspace& workspace, std::string_view sett
   });
 }
 
+std::vector<const StoredStrategy*> WorkspaceLists::strategies_of(const Digest& model,
+                                                                 const Digest& cluster) const {
+  std::vector<ModelRow> models;
+  for (const StoredModel& each : models_)
+    if (each.digest == model) models.push_back(each.id);
+  std::vector<const StoredStrategy*> found;
+  for (const StoredStrategy& each : strategies_) {
+    const StoredCluster* on = find_row(clusters_, each.cluster);
+    if (on && on->digest == cluster && std::ranges::find(models, each.model) != models.end())
+      found.push_back(&each);
+  }
+  return found;
+}
+
 const StoredRun* WorkspaceLists::run(RunRow id) const { return find_row(runs_, id); }
 
 const StoredStrategy* WorkspaceLists::strategy(StrategyRow id) const {

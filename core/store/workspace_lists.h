@@ -32,6 +32,8 @@ class WorkspaceLists {
   const std::vector<StoredLaunch>& launches() const { return launches_; }       // without result
   const std::map<StoredItem, Annotation>& annotations() const { return annotations_; }
 
+  // Of the problem: every row of a model with that content, on the cluster. Ascending.
+  std::vector<const StoredStrategy*> strategies_of(const Digest& model, const Digest& cluster) const;
   const StoredRun* run(RunRow id) const;                  // null: there is none
   const StoredStrategy* strategy(StrategyRow id) const;   // null: there is none
   const std::string* setting(const std::string& key) const;  // null: there is none, or not kept

@@ -105,15 +105,9 @@ void EditHistory::read_stored() {
     return arrange();
   }
   if (std::exchange(version_, workspace->version()) == workspace->version()) return;
-  std::vector<ModelRow> models;
-  for (const StoredModel& model : workspace->models())
-    if (model.digest == graph_->digest()) models.push_back(model.id);
-  std::optional<ClusterRow> cluster;
-  for (const StoredCluster& stored : workspace->clusters())
-    if (stored.digest == cluster_->digest()) cluster = stored.id;
-  for (const StoredStrategy& stored : workspace->strategies()) {
-    if (stored.cluster != cluster || std::ranges::find(models, stored.model) == models.end())
-      continue;
+  for (const StoredStrategy* each :
+       workspace->strategies_of(graph_->digest(), cluster_->digest())) {
+    const StoredStrategy& stored = *each;
     State& state = state_of(stored.digest);
     state.stored = stored.id;
     if (!stored.label.empty()) state.name = QString::fromStdString(stored.label);

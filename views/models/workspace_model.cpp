@@ -36,6 +36,8 @@ const WorkspaceModel::Node* find_node(const WorkspaceModel::Node& from, Workspac
 WorkspaceModel::WorkspaceModel(Session& session, QObject* parent)
     : QAbstractItemModel(parent), session_(session), root_(std::make_unique<Node>()) {
   connect(&session_, &Session::workspace_changed, this, &WorkspaceModel::refresh);
+  connect(&session_, &Session::problem_changed, this, &WorkspaceModel::follow);
+  connect(&session_, &Session::strategy_changed, this, &WorkspaceModel::follow);
   refresh();
 }
 
@@ -44,10 +46,55 @@ WorkspaceModel::~WorkspaceModel() = default;
 void WorkspaceModel::refresh() {
   auto root = std::make_unique<Node>();
   if (const WorkspaceLists* workspace = session_.workspace()) root = read_nodes(*workspace);
-  if (root->has_same_shape(*root_)) return take_text(*root_, *root);
-  beginResetModel();
-  root_ = std::move(root);
-  endResetModel();
+  if (root->has_same_shape(*root_)) {
+    take_text(*root_, *root);
+  } else {
+    beginResetModel();
+    root_ = std::move(root);
+    endResetModel();
+  }
+  follow();
+}
+
+// Where the same strategy was stored more than once: that with the name that is shown, or the last.
+const WorkspaceModel::Node* WorkspaceModel::find_shown() const {
+  const WorkspaceLists* workspace = session_.workspace();
+  const Snapshot& snapshot = session_.snapshot();
+  if (workspace == nullptr || !snapshot.opened) return nullptr;
+  const Digest& model = snapshot.opened->graph->digest();
+  const auto stored = workspace->strategies_of(model, snapshot.opened->cluster->digest());
+  const Digest digest = snapshot.strategy.digest();
+  const Node* last = nullptr;
+  for (const StoredStrategy* strategy : stored) {
+    if (strategy->digest != digest) continue;
+    const StoredRun* run = strategy->run ? workspace->run(*strategy->run) : nullptr;
+    const bool by_run = run != nullptr && run->best == strategy->id;
+    const Node* node = by_run ? find_node(*root_, Kind::Run, run->id)
+                              : find_node(*root_, Kind::Strategy, strategy->id);
+    if (node == nullptr) continue;
+    if (node->name == snapshot.label) return node;
+    last = node;
+  }
+  if (!stored.empty()) return last;
+  const auto row = std::ranges::find(workspace->models(), model, &StoredModel::digest);
+  return row == workspace->models().end() ? nullptr : find_node(*root_, Kind::Model, row->id);
+}
+
+void WorkspaceModel::follow() {
+  const Node* found = find_shown();
+  const std::pair now =
+      found ? std::pair(found->kind, found->row) : std::pair(Kind::Section, std::int64_t{0});
+  if (now == shown_) return;
+  const QModelIndex before = shown();
+  shown_ = now;
+  for (const QModelIndex& index : {before, shown()})
+    if (index.isValid())
+      emit dataChanged(index, index.siblingAtColumn(kColumns - 1), {Qt::FontRole});
+  emit shown_changed();
+}
+
+QModelIndex WorkspaceModel::shown() const {
+  return shown_.first == Kind::Section ? QModelIndex() : find(shown_.first, shown_.second);
 }
 
 // The same rows: views keep what they have chosen and opened.
@@ -97,7 +144,8 @@ std::vector<WorkspaceModel::Ancestor> WorkspaceModel::lineage(const QModelIndex&
     line.erase(line.begin() + kLongestLine / 2);  // the middle of a long one is left out
     line[kLongestLine / 2 - 1].cut = true;
   }
-  for (const auto& [kind, row] : {std::pair{Kind::Cluster, item.cluster}, {Kind::Model, item.model}})
+  for (const auto& [kind, row] :
+       {std::pair{Kind::Cluster, item.cluster}, {Kind::Model, item.model}})
     if (const Node* part = find_node(*root_, kind, row)) line.push_back({kind, row, part->name});
   std::ranges::reverse(line);
   return line;
@@ -121,8 +169,9 @@ QVariant WorkspaceModel::data(const QModelIndex& index, int role) const {
       return QVariant((index.column() == Step ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter);
     case Qt::FontRole: {
       QFont font;
-      font.setBold(item.kind == Kind::Section);
-      return item.kind == Kind::Section ? QVariant(font) : QVariant();
+      font.setBold(true);
+      const bool shown = std::pair(item.kind, item.row) == shown_;
+      return item.kind == Kind::Section || shown ? QVariant(font) : QVariant();
     }
     case KindRole:
       return static_cast<int>(item.kind);

@@ -1,10 +1,12 @@
-// The open workspace as a tree: Models, Clusters, Runs (each with the edits made from what it found),
-// and Strategies that come from no run. Edits stand below what they were made from; a line of edits
-// without branches stands on one level. Re-read when the session or another process has written.
+// The open workspace as a tree: Models, Clusters, Runs (each with the edits made from what it
+// found), and Strategies that come from no run. Edits stand below what they were made from; a line
+// of edits without branches stands on one level. Re-read when the session or another process has
+// written.
 #pragma once
 
 #include <QAbstractItemModel>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "views/models/session.h"
@@ -46,6 +48,9 @@ class WorkspaceModel : public QAbstractItemModel {
   bool setData(const QModelIndex& index, const QVariant& value, int role) override;  // renames
 
   QModelIndex find(Kind kind, std::int64_t row) const;  // invalid: it is not there
+  // Of what is shown: its strategy, the run that found it, or a model of which nothing is stored
+  // yet. Invalid: what is shown is not here. Bold.
+  QModelIndex shown() const;
   // Model, cluster, run and strategies, the first one first; without itself.
   std::vector<Ancestor> lineage(const QModelIndex& index) const;
   // Stored in the background. Why it cannot be, for people; empty: it is.
@@ -55,12 +60,18 @@ class WorkspaceModel : public QAbstractItemModel {
 
   struct Node;  // workspace_nodes.h
 
+ signals:
+  void shown_changed();
+
  private:
+  const Node* find_shown() const;
+  void follow();
   const Node* node(const QModelIndex& index) const;
   void take_text(Node& node, Node& other);
 
   Session& session_;
   std::unique_ptr<Node> root_;
+  std::pair<Kind, std::int64_t> shown_ = {Kind::Section, 0};
 };
 
 }  // namespace strato

@@ -32,7 +32,8 @@ WorkspaceView::WorkspaceView(Session& session, QWidget* parent)
       panel_(new ItemPanel(session, *model_, *pictures_, this)) {
   filtered_->setSourceModel(model_);
   filter_->setPlaceholderText(tr("Filter"));
-  filter_->setToolTip(tr("Words of a name, a planner, a time, a note or a file; tag:word for a tag"));
+  filter_->setToolTip(
+      tr("Words of a name, a planner, a time, a note or a file; tag:word for a tag"));
   filter_->setClearButtonEnabled(true);
   filter_->setAccessibleName(tr("Filter of the workspace"));
   tree_->setModel(filtered_);
@@ -67,6 +68,7 @@ WorkspaceView::WorkspaceView(Session& session, QWidget* parent)
           &WorkspaceView::chosen);
   connect(filtered_, &QAbstractItemModel::modelAboutToBeReset, this, &WorkspaceView::remember);
   connect(filtered_, &QAbstractItemModel::modelReset, this, &WorkspaceView::restore);
+  connect(model_, &WorkspaceModel::shown_changed, this, &WorkspaceView::mark_shown);
   connect(filter_, &QLineEdit::textChanged, this, &WorkspaceView::filter_changed);
   connect(&session_, &Session::workspace_changed, this, [this] {  // perhaps another one
     pictures_->set_workspace(session_.workspace() ? session_.workspace()->file()
@@ -188,12 +190,21 @@ bool WorkspaceView::choose(Kind kind, std::int64_t row) {
   const QModelIndex source = model_->find(kind, row);
   if (!source.isValid()) return false;
   if (!filtered_->mapFromSource(source).isValid()) filter_->clear();
-  const QModelIndex index = filtered_->mapFromSource(source);
+  go_to(filtered_->mapFromSource(source));
+  return true;
+}
+
+void WorkspaceView::go_to(const QModelIndex& index) {
   for (QModelIndex above = index.parent(); above.isValid(); above = above.parent())
     tree_->expand(above);
   tree_->setCurrentIndex(index);
   tree_->scrollTo(index);
-  return true;
+}
+
+// What the words above hide stays hidden.
+void WorkspaceView::mark_shown() {
+  const QModelIndex index = filtered_->mapFromSource(model_->shown());
+  if (index.isValid()) go_to(index);
 }
 
 void WorkspaceView::show_origin() {
@@ -203,11 +214,13 @@ void WorkspaceView::show_origin() {
 
 std::vector<RunRow> WorkspaceView::runs_to_chart() const {
   std::vector<RunRow> some, all;
+  const QModelIndexList chosen = tree_->selectionModel()->selectedRows();
+  const bool only_marked = chosen == QModelIndexList{filtered_->mapFromSource(model_->shown())};
   visit([&](const QModelIndex& index) {
     const auto [kind, row] = name_of(index);
     if (kind != static_cast<int>(Kind::Run)) return;
     all.push_back(row);
-    if (tree_->selectionModel()->isSelected(index)) some.push_back(row);
+    if (!only_marked && chosen.contains(index)) some.push_back(row);
   });
   return some.empty() ? all : some;
 }

@@ -34,7 +34,7 @@ class WorkspaceView : public QWidget {
   // Takes the words above away where they hide it. False: it is not there.
   bool choose(WorkspaceModel::Kind kind, std::int64_t row);
   void show_origin();                         // of what is chosen
-  std::vector<RunRow> runs_to_chart() const;  // those chosen, or else all that the words leave
+  std::vector<RunRow> runs_to_chart() const;  // those chosen; else all that the words leave
 
  signals:
   void export_wanted();  // of what is shown now
@@ -48,6 +48,8 @@ class WorkspaceView : public QWidget {
   void context_menu(const QPoint& position);
   void expand_sections();
   void filter_changed();
+  void go_to(const QModelIndex& index);
+  void mark_shown();
   void remember();
   void restore();
   void chosen();

@@ -74,6 +74,43 @@ TEST_F(WorkspaceViewTest, LeavesWhatHasAllOfTheWordsAndTheirEdits) {
   EXPECT_TRUE(view_.tree()->isVisibleTo(&view_));
 }
 
+// Whatever shows something: the row of it is marked, and can be seen.
+TEST_F(WorkspaceViewTest, MarksWhatIsShown) {
+  ASSERT_NO_FATAL_FAILURE(fill());
+  const auto marked = [&] {
+    QTreeView& tree = *view_.tree();
+    const QModelIndex index = tree.currentIndex();
+    for (QModelIndex above = index.parent(); above.isValid(); above = above.parent())
+      EXPECT_TRUE(tree.isExpanded(above)) << index.data().toString().toStdString();
+    EXPECT_EQ(tree.selectionModel()->selectedRows(), QModelIndexList{index.siblingAtColumn(0)});
+    EXPECT_TRUE(index.data(Qt::FontRole).value<QFont>().bold());
+    return index.siblingAtColumn(0).data().toString();
+  };
+  EXPECT_EQ(marked(), "single-device #2");
+  session_.decide({GroupId(1)}, decision_on_device(DeviceId(1)), "by hand");
+  session_.settle();
+  session_.settle();
+  EXPECT_EQ(marked(), "by hand");
+  session_.undo_stack().undo();
+  session_.settle();
+  EXPECT_EQ(marked(), "single-device #2");
+  session_.show_run(1);
+  session_.settle();
+  EXPECT_EQ(marked(), "dp-allreduce-proportional #1");
+  // What a person chooses stays chosen while nothing else is shown; what is shown is still known.
+  ASSERT_TRUE(view_.choose(WorkspaceModel::Kind::Cluster, 1));
+  session_.rename_strategy(session_.workspace()->strategies().back().id, "other name");
+  session_.settle();
+  EXPECT_EQ(view_.tree()->currentIndex().data().toString(), "TAG two 1080 Ti");
+  // Another model was never searched.
+  ImportOptions import;
+  import.batch = 16;
+  session_.open_model(sample("models/alexnet.onnx"), import, {});
+  session_.settle();
+  session_.settle();
+  EXPECT_EQ(marked(), "alexnet");
+}
+
 // Rows are found through the filter: what is opened is what was shown.
 TEST_F(WorkspaceViewTest, OpensWhatIsLeft) {
   ASSERT_NO_FATAL_FAILURE(fill());
