@@ -72,7 +72,7 @@ void DevicePage::show_device(DeviceId device) {
   if (snapshot.outcome) {
     const DeviceUse& use = snapshot.outcome->timeline->devices[device];
     facts.push_back({tr("Memory"),
-                     tr("%1 of %2").arg(style::bytes(use.peak), style::bytes(use.capacity)),
+                     style::bytes_of(use.peak, use.capacity),
                      {},
                      !use.fits()});
     facts.push_back({tr("Peak at"), style::time(use.peak_at), {}});

@@ -306,7 +306,7 @@ void SummaryPage::show_memory(const Timeline& timeline) {
     const DeviceUse& use = timeline.devices[device];
     bars.push_back(
         {name_of_device(cluster, device),
-         tr("%1 of %2").arg(style::bytes(use.peak), style::bytes(use.capacity)),
+         style::bytes_of(use.peak, use.capacity),
          tr("Peak at %1").arg(style::time(use.peak_at)), fraction(device),
          use.fits() ? style::device_colour(cluster, device, dark) : style::infeasible(dark), false,
          device.value()});

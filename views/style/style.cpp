@@ -123,6 +123,12 @@ QString time(Nanos t) {
 QString bytes(Bytes b) {
   return scaled(static_cast<double>(b.value), 1000, {"B", "kB", "MB", "GB", "TB", "PB"});
 }
+QString bytes_of(Bytes part, Bytes whole) {
+  const QString some = bytes(part), all = bytes(whole);
+  const qsizetype unit = some.lastIndexOf(QLatin1Char(' '));
+  const QString first = all.endsWith(some.mid(unit)) ? some.left(unit) : some;
+  return QCoreApplication::translate("Style", "%1 of %2").arg(first, all);
+}
 QString bandwidth(double bytes_per_second) {
   return scaled(bytes_per_second, 1000, {"B/s", "kB/s", "MB/s", "GB/s", "TB/s"});
 }

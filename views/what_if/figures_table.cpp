@@ -17,8 +17,8 @@ QString coloured(const QString& text, const QColor& colour) {
 
 FiguresTable::FiguresTable(QWidget* parent)
     : QWidget(parent), grid_(new QGridLayout(this)), note_(new QLabel(this)) {
-  grid_->setContentsMargins(3 * style::kGrid, 2 * style::kGrid, 3 * style::kGrid, style::kGrid);
-  grid_->setHorizontalSpacing(3 * style::kGrid);
+  grid_->setContentsMargins(2 * style::kGrid, 2 * style::kGrid, 0, style::kGrid);
+  grid_->setHorizontalSpacing(2 * style::kGrid);
   grid_->setVerticalSpacing(style::kGrid);
   const QString columns[] = {tr("Step time"), tr("Samples/s"), tr("Efficiency"),
                              tr("Fullest device"), tr("$ a million")};
@@ -81,8 +81,7 @@ void FiguresTable::show_row(int row, const StepFigures& figures, const QString& 
   cell(row, Step).setText(style::time(figures.step_time));
   cell(row, Rate).setText(style::significant(figures.samples_per_second));
   cell(row, Efficiency).setText(style::percent(figures.efficiency));
-  const QString memory =
-      QStringLiteral("%1 of %2").arg(style::bytes(figures.peak), style::bytes(figures.capacity));
+  const QString memory = style::bytes_of(figures.peak, figures.capacity);
   const bool dark = style::is_dark(palette());
   cell(row, Memory).setText(figures.feasible ? memory : coloured(memory, style::infeasible(dark)));
   cell(row, Memory).setToolTip(fullest);
@@ -111,9 +110,11 @@ QString FiguresTable::note_of(const WhatIfFound& found, const ReplanFound* repla
                              style::bytes(found.then.capacity)),
                     red) +
            note;
-  if (replanned != nullptr && !replanned->note.isEmpty())
+  if (replanned != nullptr && !replanned->note.isEmpty()) {  // the rest of it is in the tooltip
+    const QString first = replanned->note.section(QStringLiteral("; "), 0, 0);
     note += (note.isEmpty() ? QString() : QStringLiteral("<br>")) +
-            tr("Planned anew (%1): %2").arg(replanned->planner, replanned->note).toHtmlEscaped();
+            tr("Planned anew (%1): %2").arg(replanned->planner, first).toHtmlEscaped();
+  }
   return note;
 }
 
@@ -124,6 +125,7 @@ void FiguresTable::show_found(const std::optional<WhatIfFound>& found,
   for (QLabel* head : heads_) head->setPalette(muted);
   for (QLabel* each : cells_) each->setText(QStringLiteral("–"));
   note_->setText(found ? note_of(*found, replanned) : QString());
+  note_->setToolTip(replanned ? replanned->note : QString());
   note_->setVisible(!note_->text().isEmpty());
   show_columns(found ? *found : WhatIfFound(), replanned != nullptr);
   if (!found) return;

@@ -4,8 +4,8 @@
 #include <QChartView>
 #include <QCursor>
 #include <QEvent>
+#include <QLabel>
 #include <QLegend>
-#include <QLegendMarker>
 #include <QLineSeries>
 #include <QLogValueAxis>
 #include <QScatterSeries>
@@ -20,8 +20,6 @@
 #include "views/style/style.h"
 
 namespace strato {
-namespace {
-
 using Figure = WhatIfChart::Figure;
 
 QString title_of(Figure quantity) {
@@ -33,12 +31,10 @@ QString title_of(Figure quantity) {
     case Figure::Efficiency:
       return WhatIfChart::tr("Efficiency (%)");
     case Figure::Price:
-      return WhatIfChart::tr("US dollars a million samples");
+      return WhatIfChart::tr("$ a million samples");
   }
   return {};
 }
-
-}  // namespace
 
 QString title_of(WhatIfAxis axis) {
   const auto tr = [](const char* source) { return WhatIfChart::tr(source); };
@@ -74,6 +70,18 @@ std::optional<double> figure_in(const StepFigures& figures, Figure quantity) {
   return {};
 }
 
+namespace {
+
+// How a series looks, and its name: in one piece.
+QString key_of(const QXYSeries& series, const QString& sample, const QColor& colour) {
+  const QString name = QLatin1Char(' ') + series.name();
+  return QStringLiteral("<font color=\"%1\">%2</font>%3")
+      .arg(colour.name(), sample,
+           name.toHtmlEscaped().replace(QLatin1Char(' '), QStringLiteral("&nbsp;")));
+}
+
+}  // namespace
+
 struct WhatIfChart::Parts {
   QChart* chart = new QChart;
   QChartView* view = nullptr;
@@ -81,6 +89,7 @@ struct WhatIfChart::Parts {
               *anew = new QLineSeries;
   QLineSeries *today = new QLineSeries, *here = new QLineSeries;
   QScatterSeries* too_full = new QScatterSeries;
+  QLabel* key = nullptr;  // wraps, as a legend of Qt Charts does not
   QLogValueAxis* x = new QLogValueAxis;
   QValueAxis* y = value_axis({});
 };
@@ -110,6 +119,12 @@ WhatIfChart::WhatIfChart(QWidget* parent) : QWidget(parent), parts_(std::make_un
   p.too_full->setMarkerShape(QScatterSeries::MarkerShapeRotatedRectangle);
   p.too_full->setMarkerSize(12);
   p.view = make_chart_view(p.chart, this);
+  p.chart->legend()->hide();
+  p.key = new QLabel(this);
+  p.key->setTextFormat(Qt::RichText);
+  p.key->setWordWrap(true);
+  p.key->setAlignment(Qt::AlignHCenter);
+  p.key->setContentsMargins(2 * style::kGrid, 0, 2 * style::kGrid, 0);
   for (QXYSeries* series :
        std::initializer_list<QXYSeries*>{p.strategy, p.data_parallel, p.anew, p.too_full})
     connect(series, &QXYSeries::hovered, this, [this](const QPointF& at, bool inside) {
@@ -121,7 +136,9 @@ WhatIfChart::WhatIfChart(QWidget* parent) : QWidget(parent), parts_(std::make_un
     });
   auto* layout = new QVBoxLayout(this);
   layout->setContentsMargins(0, 0, 0, 0);
-  layout->addWidget(p.view);
+  layout->setSpacing(0);
+  layout->addWidget(p.key);
+  layout->addWidget(p.view, 1);
   recolour();
 }
 
@@ -155,7 +172,6 @@ void WhatIfChart::show_curve(ChartedCurve shown, double here, double today) {
   p.too_full->replace(too_full);
   p.too_full->setVisible(!too_full.empty());
   const double high = round_up(std::max(most, 1e-6));
-  p.y->setTitleText(title_of(figure_));
   set_range(*p.y, high);
   p.x->setTitleText(curve.title);
   if (!curve.values.empty()) {
@@ -216,7 +232,23 @@ void WhatIfChart::recolour() {
   p.too_full->setColor(style::infeasible(dark));
   p.too_full->setBorderColor(palette().color(QPalette::Base));
   recolour_chart(*p.chart, palette(), font());
-  p.chart->legend()->setMarkerShape(QLegend::MarkerShapeFromSeries);
+  show_key();
+}
+
+void WhatIfChart::show_key() {
+  Parts& p = *parts_;
+  QStringList keys;
+  const auto add = [&](const QXYSeries& series, const QString& sample, const QColor& colour) {
+    if (series.isVisible()) keys << key_of(series, sample, colour);
+  };
+  const QString line = QStringLiteral("━━");
+  add(*p.strategy, line, p.strategy->pen().color());
+  add(*p.data_parallel, QStringLiteral("╍╍"), p.data_parallel->pen().color());
+  add(*p.anew, line, p.anew->pen().color());
+  add(*p.too_full, QStringLiteral("◆"), p.too_full->color());
+  add(*p.today, QStringLiteral("┈┈"), p.today->pen().color());
+  add(*p.here, QStringLiteral("│"), p.here->pen().color());
+  p.key->setText(keys.join(QStringLiteral("&nbsp;&nbsp; ")));
 }
 
 }  // namespace strato

@@ -38,12 +38,14 @@ class WhatIfChart : public QWidget {
  private:
   struct Parts;
   void recolour();
+  void show_key();
 
   ChartedCurve curve_;
   Figure figure_ = Figure::StepTime;
   std::unique_ptr<Parts> parts_;
 };
 
+QString title_of(WhatIfChart::Figure quantity);  // with its unit
 // What the chart shows of a point; nothing where it has no figures.
 std::optional<double> figure_in(const StepFigures& figures, WhatIfChart::Figure quantity);
 

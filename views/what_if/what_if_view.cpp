@@ -47,7 +47,7 @@ class ScalingDelegate : public QStyledItemDelegate {
 // Of the list of parameters, behind those of WhatIfAxis.
 constexpr int kStrong = kWhatIfAxes, kWeak = kWhatIfAxes + 1;
 constexpr int kLongestNote = 40;  // characters; the rest is in the tip
-constexpr int kLeastChart = 20;   // of the grid: below, the chart leaves its numbers out
+constexpr int kLeastChart = 40;   // of the grid: below, the chart leaves its numbers out
 
 // Below each other where they have no room beside each other.
 QLayout* bar_of(std::initializer_list<QWidget*> widgets) {
@@ -121,8 +121,10 @@ QWidget* WhatIfView::build_curve() {
   axis_->setCurrentIndex(static_cast<int>(what_if_.axis()));
   axis_->setAccessibleName(tr("Parameter of the curve"));
   quantity_ = new QComboBox(page);
-  quantity_->addItems(
-      {tr("Step time"), tr("Samples per second"), tr("Efficiency"), tr("Price of samples")});
+  using Figure = WhatIfChart::Figure;
+  for (const Figure each :
+       {Figure::StepTime, Figure::SamplesPerSecond, Figure::Efficiency, Figure::Price})
+    quantity_->addItem(title_of(each));
   quantity_->setAccessibleName(tr("Quantity of the curve"));
   curve_kind_ = new QComboBox(page);
   curve_kind_->setAccessibleName(tr("Kind of machines of the curve"));

@@ -1,0 +1,18 @@
+// Figures as people read them.
+#include <gtest/gtest.h>
+
+#include "views/style/style.h"
+
+namespace strato {
+namespace {
+
+TEST(Words, say_a_unit_once_where_both_parts_have_it) {
+  constexpr std::int64_t kGB = 1'000'000'000;
+  EXPECT_EQ(style::bytes_of(Bytes(2'690'000'000), Bytes(34 * kGB)), "2.69 of 34.0 GB");
+  EXPECT_EQ(style::bytes_of(Bytes(512'000'000), Bytes(34 * kGB)), "512 MB of 34.0 GB");
+  EXPECT_EQ(style::bytes_of(Bytes(5), Bytes(34 * kGB)), "5.00 B of 34.0 GB");
+  EXPECT_EQ(style::bytes_of(Bytes(34 * kGB), Bytes(kGB)), "34.0 of 1.00 GB");
+}
+
+}  // namespace
+}  // namespace strato
