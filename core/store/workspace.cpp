@@ -93,6 +93,25 @@ void bind_run(Statement& statement, const StoredRun& run) {
   bind_text(statement, 8, run.options);
 }
 
+// What a run only had on its way is nobody's: it becomes what is stored now. Not where the parent
+// comes from it.
+void take_over(SQLite::Database& database, StrategyRow row, const StoredStrategy& strategy) {
+  Statement update(database,
+                   "WITH RECURSIVE above(id) AS (SELECT ?2 WHERE ?2 IS NOT NULL UNION "
+                   "SELECT s.parent FROM strategy s JOIN above ON s.id = above.id "
+                   "WHERE s.parent IS NOT NULL) "
+                   "UPDATE strategy SET run = NULL, parent = ?2, origin = ?3, label = ?4, "
+                   "created = ?5 WHERE id = ?1 AND run IS NOT NULL "
+                   "AND id NOT IN (SELECT best FROM run WHERE best IS NOT NULL) "
+                   "AND id NOT IN (SELECT id FROM above)");
+  update.bind(1, row);
+  bind_optional(update, 2, strategy.parent);
+  update.bind(3, static_cast<int>(strategy.origin));
+  bind_text(update, 4, strategy.label);
+  bind_text(update, 5, created_or_now(strategy.created, database));
+  update.exec();
+}
+
 }  // namespace
 
 Workspace::Workspace(const std::filesystem::path& file, bool read_only)
@@ -153,7 +172,11 @@ StrategyRow Workspace::add(const StoredStrategy& strategy) {
     known.bind(1, strategy.model);
     known.bind(2, strategy.cluster);
     bind_text(known, 3, digest);
-    if (known.executeStep()) return known.getColumn(0).getInt64();
+    if (known.executeStep()) {
+      const StrategyRow row = known.getColumn(0).getInt64();
+      if (!strategy.run) take_over(*state_->database, row, strategy);
+      return row;
+    }
     Statement insert = state_->prepare(
         "INSERT INTO strategy (model, cluster, parent, run, origin, label, digest, json, "
         "step_time_ns, "

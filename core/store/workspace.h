@@ -129,8 +129,9 @@ class Workspace {
 
   ModelRow add(const StoredModel& model);  // the row that is there, when the digest and options are
   ClusterRow add(const StoredCluster& cluster);
-  StrategyRow add(const StoredStrategy& strategy);  // a strategy that is there already for model
-                                                    // and cluster keeps its first parent
+  // A strategy that is there already for model and cluster keeps its first parent and name; but what
+  // runs only had on their way to their best is taken over by what is of no run.
+  StrategyRow add(const StoredStrategy& strategy);
   RunRow add(const StoredRun& run);
   void update(const StoredRun& run);  // state, best, figures, note
   void add_history(RunRow run, const HistoryPoint& point);

@@ -1,5 +1,7 @@
 #include "views/models/recorder.h"
 
+#include <set>
+
 #include "core/base/error.h"
 #include "core/search/run_curves.h"
 #include "core/store/run_lock.h"
@@ -26,6 +28,7 @@ struct Recorder::State {
   ModelRow model = 0;
   ClusterRow cluster = 0;
   std::map<Digest, StrategyRow> rows;  // of the problem's strategies that were stored or shown
+  std::set<Digest> passed;  // of rows: those that perhaps only searches had, on their way
   Digest shown;
   bool knows_stored = false;  // rows has those of the problem that were stored before, too
   std::optional<StoredRun> run;
@@ -143,6 +146,7 @@ void Recorder::nothing_comes() {
 void Recorder::take_problem(State& state, const RecordedProblem& given) {
   state.problem = given.problem;
   state.rows.clear();
+  state.passed.clear();
   state.knows_stored = false;
   state.leave_run();
   if (!state.workspace) return;
@@ -223,8 +227,9 @@ void Recorder::keep_if_shown(State& state) {
   if (!state.workspace || !state.problem) return;
   if (!state.rows.contains(state.shown) && !std::exchange(state.knows_stored, true)) {
     for (const StoredStrategy& strategy : state.workspace->strategies()) {
-      if (strategy.model == state.model && strategy.cluster == state.cluster)
-        state.rows.emplace(strategy.digest, strategy.id);
+      if (strategy.model != state.model || strategy.cluster != state.cluster) continue;
+      const bool is_new = state.rows.emplace(strategy.digest, strategy.id).second;
+      if (strategy.run && is_new) state.passed.insert(strategy.digest);
     }
   }
   const auto known = state.rows.find(state.shown);
@@ -245,7 +250,8 @@ void Recorder::strategy(const RecordedStrategy& recorded) {
   post([this, recorded](State& open) {
     State& state = state_for_edits(open);
     if (!state.workspace || !state.problem) return;
-    if (state.rows.contains(recorded.strategy.digest())) return keep_if_shown(state);
+    const Digest digest = recorded.strategy.digest();
+    if (state.rows.contains(digest) && state.passed.erase(digest) == 0) return keep_if_shown(state);
     add(state, recorded, {});
     wrote();
   });
@@ -297,6 +303,8 @@ void Recorder::best(const RecordedStrategy& recorded) {
   post([this, recorded](State& open) {
     if (!state_of_run(open)) return;
     State& state = *state_of_run(open);
+    const Digest digest = recorded.strategy.digest();
+    if (!state.rows.contains(digest)) state.passed.insert(digest);
     state.run->best = add(state, recorded, state.run->id);
     state.run->best_ns = recorded.score.step_time.value;
     state.workspace->update(*state.run);

@@ -172,6 +172,40 @@ TEST(Workspace, StrategyKeepsItsFirstParent) {
   EXPECT_EQ(workspace.strategies()[1].label, "mine");
 }
 
+// A run's best stays its own; what it had on its way is whose it is made by hand, but for what would
+// come from itself.
+TEST(Workspace, WhatARunOnlyPassedBecomesAnEdit) {
+  TemporaryFolder folder;
+  Workspace workspace(folder / "a.strata");
+  const Filled rows = fill(workspace);
+  const StrategyRow passed = workspace.add(strategy_of(rows, "passed"));
+  const StrategyRow best = workspace.add(strategy_of(rows, "best"));
+  StoredRun run = *workspace.run(rows.run);
+  run.best = best;
+  workspace.update(run);
+  const auto edit_of = [&](const char* text, std::optional<StrategyRow> parent) {
+    StoredStrategy edit = strategy_of(rows, text);
+    edit.origin = Origin::Edit;
+    edit.run.reset();
+    edit.parent = parent;
+    edit.label = "by hand";
+    return edit;
+  };
+  const StrategyRow below = workspace.add(edit_of("below", passed));
+  EXPECT_EQ(workspace.add(edit_of("passed", below)), passed);
+  EXPECT_EQ(workspace.strategy(passed)->run, rows.run);
+  EXPECT_EQ(workspace.add(edit_of("passed", passed)), passed);
+  EXPECT_EQ(workspace.strategy(passed)->run, rows.run);
+  EXPECT_EQ(workspace.add(edit_of("best", below)), best);
+  EXPECT_EQ(workspace.strategy(best)->run, rows.run);
+  EXPECT_NE(workspace.strategy(best)->label, "by hand");
+  EXPECT_EQ(workspace.add(edit_of("passed", best)), passed);
+  EXPECT_FALSE(workspace.strategy(passed)->run);
+  EXPECT_EQ(workspace.strategy(passed)->parent, best);
+  EXPECT_EQ(workspace.strategy(passed)->label, "by hand");
+  EXPECT_EQ(workspace.strategy(passed)->origin, Origin::Edit);
+}
+
 TEST(Workspace, RemovedRunLeavesItsStrategies) {
   TemporaryFolder folder;
   Workspace workspace(folder / "a.strata");

@@ -173,6 +173,40 @@ TEST_F(History, IsTheSameWhicheverIsKnownFirst) {
   EXPECT_EQ(again.index(again.current_row(), 0).data(EditHistory::LevelRole), 0);
 }
 
+// A search had it on its way to its best: what is made by hand has its own name and its own place.
+TEST_F(History, AnEditThatASearchHadPassedIsAnEdit) {
+  open_workspace();
+  open_lenet();
+  edit(0, Mode::ModelParallel);
+  const Strategy start = session_.snapshot().strategy;
+  const Strategy wanted = with_mode(start, std::vector{GroupId(1)}, Mode::Duplicate);
+  const StoredStrategy like = session_.workspace()->strategies().back();
+  session_.in_workspace([like, wanted](Workspace& workspace) {
+    StoredRun run;
+    run.model = like.model;
+    run.cluster = like.cluster;
+    run.planner = "mcts";
+    run.id = workspace.add(run);
+    StoredStrategy passed = like;
+    passed.parent.reset();
+    passed.run = run.id;
+    passed.label = "passed";
+    passed.digest = wanted.digest();
+    workspace.add(passed);
+    passed.digest = Digest();
+    run.best = workspace.add(passed);
+    workspace.update(run);
+  });
+  session_.settle();
+  edit(1, Mode::Duplicate);
+  session_.settle();
+  ASSERT_EQ(model().rowCount(), 3);
+  EXPECT_EQ(name(2), "1 to 2");
+  EXPECT_EQ(model().current_row(), 2);
+  for (const StoredStrategy& stored : session_.workspace()->strategies())
+    EXPECT_TRUE(stored.digest != wanted.digest() || !stored.run);
+}
+
 TEST_F(History, ForgetsWhatIsOfAnotherProblem) {
   open_lenet();
   edit(0, Mode::ModelParallel);

@@ -9,6 +9,7 @@
 #include "core/store/run_lock.h"
 #include "tests/views/models/fixture.h"
 #include "views/models/recorder.h"
+#include "views/models/strategy_edits.h"
 
 namespace strato {
 namespace {
@@ -143,6 +144,61 @@ TEST_F(RecordingTest, OpeningAnEditIsNoChange) {
   ASSERT_EQ(other.snapshot().strategy.digest(), shown);
   ASSERT_TRUE(other.snapshot().outcome);
   EXPECT_EQ(other.snapshot().before, nullptr);
+}
+
+// What a search passed on its way to its best is nobody's: neither what is made by hand and equals it
+// nor what comes from what it equals is its.
+TEST_F(RecordingTest, WhatASearchPassedIsNotTakenForAnEdit) {
+  ASSERT_NO_FATAL_FAILURE(open_lenet());
+  const auto problem = session_.snapshot().problem;
+  ModelSource model;
+  model.path = sample("models/lenet.onnx");
+  model.name = "lenet";
+  model.graph = problem->graph;
+  ClusterSource cluster;
+  cluster.path = sample("clusters/tag-2x1080ti.json");
+  cluster.cluster = problem->cluster;
+  const auto on = [&](std::size_t group, std::size_t device) {
+    return with_decision(session_.snapshot().strategy, std::vector{GroupId(group)},
+                         decision_on_device(DeviceId(device)));
+  };
+  const Strategy start = session_.snapshot().strategy;
+  const std::filesystem::path workspace = file("passed.strata");
+  const auto with_recorder = [&](const auto& act) {
+    Recorder recorder({[] {}, [](const std::string& error) { FAIL() << error; }, [](RunRow) {}});
+    recorder.open(workspace);
+    recorder.problem(model, cluster, problem);
+    act(recorder);
+    recorder.wait();
+  };
+  with_recorder([&](Recorder& recorder) {
+    recorder.strategy({start, "start", Origin::Import, {}, {}});
+    recorder.start_run("mcts", {}, Nanos(100));
+    recorder.best({start, "mcts #1", Origin::Run, {}, {}});
+    recorder.best({on(0, 1), "mcts #1", Origin::Run, {}, {}});
+    recorder.best({on(1, 1), "mcts #1", Origin::Run, {}, {}});
+    recorder.finish_run(RunState::Finished, {});
+    recorder.strategy({on(0, 1), "by hand", Origin::Edit, start.digest(), {}});
+    recorder.strategy({on(2, 1), "after it", Origin::Edit, on(0, 1).digest(), {}});
+    recorder.strategy({on(1, 1), "the best", Origin::Edit, start.digest(), {}});  // is there
+  });
+  with_recorder([&](Recorder& recorder) {  // opened again
+    recorder.strategy({on(3, 0), "later", Origin::Edit, on(0, 1).digest(), {}});
+    recorder.strategy({on(3, 1), "of the start", Origin::Edit, start.digest(), {}});
+  });
+  const Workspace stored(workspace, true);
+  const auto row = [&](const std::string& label) {
+    for (const StoredStrategy& strategy : stored.strategies())
+      if (strategy.label == label) return strategy;
+    ADD_FAILURE() << label;
+    return StoredStrategy();
+  };
+  EXPECT_FALSE(row("by hand").run);
+  EXPECT_EQ(row("by hand").parent, row("start").id);
+  EXPECT_EQ(row("after it").parent, row("by hand").id);
+  EXPECT_EQ(row("later").parent, row("by hand").id);
+  EXPECT_EQ(row("of the start").parent, row("start").id);
+  EXPECT_EQ(stored.strategies().size(), 6u);
 }
 
 // Nothing but a run of an empty workspace: it is not taken.
