@@ -23,6 +23,15 @@ class History : public SessionTest {
                   QStringLiteral("%1 to %2").arg(group).arg(static_cast<int>(mode)));
     session_.settle();
   }
+  // "1 to 2" beside "2 to 2", in a workspace.
+  void store_a_branch() {
+    open_workspace();
+    open_lenet();
+    edit(0, Mode::ModelParallel);
+    edit(1, Mode::Duplicate);
+    session_.undo_stack().undo();
+    edit(2, Mode::Duplicate);
+  }
   EditHistory& model() { return view_.model(); }
   QString name(int row) { return model().index(row, EditHistory::Name).data().toString(); }
   int level(int row) {
@@ -110,12 +119,7 @@ TEST_F(History, OfTwentyUndoStepsDuringASimulation) {
 }
 
 TEST_F(History, ComesBackWithTheWorkspace) {
-  open_workspace();
-  open_lenet();
-  edit(0, Mode::ModelParallel);
-  edit(1, Mode::Duplicate);
-  session_.undo_stack().undo();
-  edit(2, Mode::Duplicate);
+  store_a_branch();
   ASSERT_TRUE(wait_until([&] { return model().rowCount() == 4; }));
   model().setData(model().index(row_of(QStringLiteral("1 to 2")), 0), QStringLiteral("branch"),
                   Qt::EditRole);
@@ -141,12 +145,7 @@ TEST_F(History, ComesBackWithTheWorkspace) {
 // The workspace is read in its own time: what is shown may stand there first, or be made once more
 // by other ways.
 TEST_F(History, IsTheSameWhicheverIsKnownFirst) {
-  open_workspace();
-  open_lenet();
-  edit(0, Mode::ModelParallel);
-  edit(1, Mode::Duplicate);
-  session_.undo_stack().undo();
-  edit(2, Mode::Duplicate);
+  store_a_branch();
   Session other;
   HistoryView view(other);
   ImportOptions import;

@@ -93,26 +93,31 @@ TEST_F(RecordingTest, WhatStaysOpenIsKeptWhereTheLatestCannotBeShown) {
   EXPECT_FALSE(has("test.strata", "by hand"));
 }
 
+// What open_lenet() has opened, for a recorder beside the session's.
+RecordedProblem recorded(const Snapshot& snapshot) {
+  RecordedProblem lenet;
+  lenet.problem = snapshot.problem;
+  lenet.model.path = sample("models/lenet.onnx");
+  lenet.model.name = "lenet";
+  lenet.model.graph = lenet.problem->graph;
+  lenet.cluster.path = sample("clusters/tag-2x1080ti.json");
+  lenet.cluster.cluster = lenet.problem->cluster;
+  return lenet;
+}
+
 // Two workspaces opened one after the other while a run is searched: its last words are heard.
 TEST_F(RecordingTest, ARunEndsWhereItBeganHoweverManyAreOpened) {
   ASSERT_NO_FATAL_FAILURE(open_lenet());
-  const auto problem = session_.snapshot().problem;
-  ModelSource model;
-  model.path = sample("models/lenet.onnx");
-  model.name = "lenet";
-  model.graph = problem->graph;
-  ClusterSource cluster;
-  cluster.path = sample("clusters/tag-2x1080ti.json");
-  cluster.cluster = problem->cluster;
+  const RecordedProblem lenet = recorded(session_.snapshot());
   QStringList failed;
   Recorder recorder({[] {}, [&](const std::string& error) { failed << error.c_str(); }, [](RunRow) {}});
   recorder.open(file("first.strata"));
-  recorder.problem(model, cluster, problem);
+  recorder.problem(lenet.model, lenet.cluster, lenet.problem);
   recorder.start_run("mcts", {}, Nanos(100));
   for (const bool keep : {true, false, true, false}) {
     WorkspaceOpening opening;
     opening.file = file(keep ? "second.strata" : "third.strata");
-    if (keep) opening.keep = RecordedProblem{model, cluster, problem};
+    if (keep) opening.keep = lenet;
     opening.opened = [](const OpenedWorkspace&) {};
     recorder.open(opening);
   }
@@ -120,7 +125,7 @@ TEST_F(RecordingTest, ARunEndsWhereItBeganHoweverManyAreOpened) {
   EXPECT_THROW(RunLock(file("first.strata"), 1), InputError);
   recorder.best({session_.snapshot().strategy, "last words", Origin::Edit, {}, {}});
   recorder.finish_run(RunState::Finished, "");
-  recorder.problem(model, cluster, problem);
+  recorder.problem(lenet.model, lenet.cluster, lenet.problem);
   recorder.wait();
   EXPECT_TRUE(failed.isEmpty()) << failed.join('\n').toStdString();
   const auto runs = Workspace(file("first.strata"), true).runs();
@@ -150,14 +155,7 @@ TEST_F(RecordingTest, OpeningAnEditIsNoChange) {
 // nor what comes from what it equals is its.
 TEST_F(RecordingTest, WhatASearchPassedIsNotTakenForAnEdit) {
   ASSERT_NO_FATAL_FAILURE(open_lenet());
-  const auto problem = session_.snapshot().problem;
-  ModelSource model;
-  model.path = sample("models/lenet.onnx");
-  model.name = "lenet";
-  model.graph = problem->graph;
-  ClusterSource cluster;
-  cluster.path = sample("clusters/tag-2x1080ti.json");
-  cluster.cluster = problem->cluster;
+  const RecordedProblem lenet = recorded(session_.snapshot());
   const auto on = [&](std::size_t group, std::size_t device) {
     return with_decision(session_.snapshot().strategy, std::vector{GroupId(group)},
                          decision_on_device(DeviceId(device)));
@@ -167,7 +165,7 @@ TEST_F(RecordingTest, WhatASearchPassedIsNotTakenForAnEdit) {
   const auto with_recorder = [&](const auto& act) {
     Recorder recorder({[] {}, [](const std::string& error) { FAIL() << error; }, [](RunRow) {}});
     recorder.open(workspace);
-    recorder.problem(model, cluster, problem);
+    recorder.problem(lenet.model, lenet.cluster, lenet.problem);
     act(recorder);
     recorder.wait();
   };
