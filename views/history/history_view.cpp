@@ -17,7 +17,24 @@ namespace {
 constexpr int kIndent = 4 * style::kGrid;
 constexpr int kMostIndents = 6;  // deeper branches stay where names can still be read
 
-// The line of states at the left of their names: a dot each, filled where it is shown.
+// The lines of states at the left of their names, past a row's own dot.
+void paint_lines(QPainter& painter, const QRect& rect, int own, const QModelIndex& index) {
+  const auto above = index.data(EditHistory::AboveRole).toUInt();
+  const auto below = index.data(EditHistory::BelowRole).toUInt();
+  constexpr double kDot = 4;
+  const double middle = rect.center().y() + 0.5;
+  for (int level = 0; level <= kMostIndents; ++level) {
+    const double x = rect.left() + kIndent * (level + 0.5);
+    const double gap = level == own ? kDot : 0;
+    if ((above >> level & 1) != 0)
+      painter.drawLine(QPointF(x, rect.top()), QPointF(x, middle - gap));
+    if ((below >> level & 1) != 0)
+      painter.drawLine(QPointF(x, middle + gap), QPointF(x, rect.bottom() + 1));
+  }
+}
+
+// A dot for each state at the left of its name, filled where it is shown, and lines to where it
+// comes from: states without a line between them have nothing to do with each other.
 class StateDelegate : public QStyledItemDelegate {
  public:
   using QStyledItemDelegate::QStyledItemDelegate;
@@ -38,13 +55,12 @@ class StateDelegate : public QStyledItemDelegate {
     const QPointF centre(left + kIndent / 2.0, option.rect.center().y() + 0.5);
     painter->save();
     painter->setRenderHint(QPainter::Antialiasing);
-    painter->setPen(QPen(colour, 1.2));
-    if (index.data(EditHistory::BranchRole).toBool()) {
-      painter->drawLine(QPointF(centre.x() - kIndent, option.rect.top()),
-                        QPointF(centre.x() - kIndent, centre.y()));
+    painter->setPen(QPen(style::muted_text(option.palette), 1.2));
+    paint_lines(*painter, option.rect, level, index);
+    if (index.data(EditHistory::BranchRole).toBool())
       painter->drawLine(QPointF(centre.x() - kIndent, centre.y()),
                         QPointF(centre.x() - 4, centre.y()));
-    }
+    painter->setPen(QPen(colour, 1.2));
     painter->setBrush(current ? QBrush(colour) : QBrush(Qt::NoBrush));
     painter->drawEllipse(centre, 3.5, 3.5);
     painter->restore();

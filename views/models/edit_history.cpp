@@ -53,14 +53,14 @@ void EditHistory::follow() {
   const Snapshot& snapshot = session_.snapshot();
   if (!snapshot.problem) return;
   const bool passing =  // a search shows what it finds, one after another
-      session_.search().state != SearchState::Idle && snapshot.edited.empty();
+      session_.search().state != SearchState::Idle && !snapshot.by_hand;
   if (passing) return;
   const Digest digest = snapshot.strategy.digest();
   if (shown_ == digest) return;
   const bool is_new = std::ranges::find(states_, digest, &State::digest) == states_.end();
   State& state = state_of(digest);
-  if (is_new && !snapshot.edited.empty()) state.parent = shown_;
-  if (is_new && snapshot.edited.empty()) state.name = snapshot.label;
+  if (is_new && snapshot.by_hand) state.parent = shown_;
+  if (is_new && !snapshot.by_hand) state.name = snapshot.label;
   if (!state.strategy) state.strategy = std::make_shared<const Strategy>(snapshot.strategy);
   shown_ = digest;
   arrange();
@@ -97,6 +97,16 @@ void EditHistory::take_workspace() {
   read_stored();
 }
 
+// A name that was given before there was a row for it is the row's name.
+void EditHistory::take_stored(State& state, const StoredStrategy& stored) {
+  state.stored = stored.id;
+  if (std::exchange(state.to_rename, false)) {
+    session_.rename_strategy(stored.id, state.name);
+  } else if (!stored.label.empty()) {
+    state.name = QString::fromStdString(stored.label);
+  }
+}
+
 void EditHistory::read_stored() {
   const WorkspaceLists* workspace = session_.workspace();
   if (workspace == nullptr || !graph_) return arrange();
@@ -109,8 +119,7 @@ void EditHistory::read_stored() {
        workspace->strategies_of(graph_->digest(), cluster_->digest())) {
     const StoredStrategy& stored = *each;
     State& state = state_of(stored.digest);
-    state.stored = stored.id;
-    if (!stored.label.empty()) state.name = QString::fromStdString(stored.label);
+    take_stored(state, stored);
     state.step_time = Nanos(stored.step_time_ns);
     state.feasible = stored.feasible;
     const StoredStrategy* parent = stored.parent ? workspace->strategy(*stored.parent) : nullptr;
@@ -142,14 +151,27 @@ std::vector<std::optional<std::size_t>> EditHistory::parents() const {
   return parents;
 }
 
+// From a state's row to that of its last child, past the branches between them.
+void EditHistory::draw_line(std::size_t from, std::size_t to) {
+  constexpr int kMostLevels = 32;
+  if (rows_[from].level >= kMostLevels) return;
+  const std::uint32_t level = std::uint32_t{1} << rows_[from].level;
+  for (std::size_t i = from; i < to; ++i) {
+    rows_[i].below |= level;
+    rows_[i + 1].above |= level;
+  }
+}
+
 // Branches first, the line itself last.
 void EditHistory::add_rows(const std::vector<std::vector<std::size_t>>& children, std::size_t root,
                            int level) {
   std::size_t at = root;
-  bool branch = level > 0;
+  std::optional<std::size_t> last;  // row of the line
   for (;;) {
-    rows_.push_back({at, level, branch});
-    branch = false;
+    rows_.push_back({at, level, level > 0 && !last});
+    const std::size_t row = rows_.size() - 1;
+    if (last) draw_line(*last, row);
+    last = row;
     if (children[at].empty()) return;
     for (std::size_t i = 0; i + 1 < children[at].size(); ++i)
       add_rows(children, children[at][i], level + 1);
@@ -214,6 +236,10 @@ QVariant EditHistory::data(const QModelIndex& index, int role) const {
       return row.branch;
     case FeasibleRole:
       return state.feasible;
+    case AboveRole:
+      return row.above;
+    case BelowRole:
+      return row.below;
     default:
       return {};
   }
@@ -238,6 +264,7 @@ bool EditHistory::setData(const QModelIndex& index, const QVariant& value, int r
     return false;
   State& state = states_[rows_[static_cast<std::size_t>(index.row())].state];
   state.name = name;
+  state.to_rename = !state.stored;
   if (state.stored) session_.rename_strategy(*state.stored, name);
   emit dataChanged(index, index);
   return true;

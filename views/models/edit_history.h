@@ -7,6 +7,7 @@
 #pragma once
 
 #include <QAbstractTableModel>
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -25,6 +26,8 @@ class EditHistory : public QAbstractTableModel {
     CurrentRole,               // bool: it is what is shown
     BranchRole,                // bool: the first of a branch
     FeasibleRole,
+    AboveRole,  // unsigned: bit L is set where the line of level L comes from the row above
+    BelowRole,  // and where it goes on to the row below
   };
 
   explicit EditHistory(Session& session, QObject* parent = nullptr);
@@ -45,6 +48,7 @@ class EditHistory : public QAbstractTableModel {
     Digest digest;
     std::optional<Digest> parent;
     QString name;
+    bool to_rename = false;  // as soon as it is stored: `name` was given by a person
     Nanos step_time;  // 0: not known yet
     bool feasible = true;
     std::optional<StrategyRow> stored;
@@ -54,6 +58,7 @@ class EditHistory : public QAbstractTableModel {
     std::size_t state;
     int level = 0;
     bool branch = false;
+    std::uint32_t above = 0, below = 0;  // lines by level, as in AboveRole
   };
 
   void forget();
@@ -65,6 +70,8 @@ class EditHistory : public QAbstractTableModel {
   State& state_of(const Digest& digest);
   std::vector<std::optional<std::size_t>> parents() const;  // places in states_
   void arrange();
+  void take_stored(State& state, const StoredStrategy& stored);
+  void draw_line(std::size_t from, std::size_t to);
   void add_rows(const std::vector<std::vector<std::size_t>>& children, std::size_t root, int level);
 
   Session& session_;

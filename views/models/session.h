@@ -42,6 +42,7 @@ struct Snapshot {
   Strategy strategy;                       // complete; its grouping, when it has one, is problem's
   QString label;                           // "mcts #3, edited"
   std::vector<GroupId> edited;             // decided by hand since it was found, ascending
+  bool by_hand = false;                    // changed by hand since it was found, in any way
   std::shared_ptr<const Outcome> outcome;
   std::shared_ptr<const Outcome> baseline;         // data parallel with AllReduce, simulated alike
   std::shared_ptr<const Outcome> before;           // the outcome before the last edit, or null
@@ -305,7 +306,8 @@ class Session : public QObject {
   void take_lists(std::shared_ptr<const WorkspaceLists> lists);
   void show_history(const struct LoadedProblem& loaded);
   void forget_before();
-  void apply(const struct ShownStrategy& shown);
+  struct ShownStrategy shown() const;
+  void apply(const ShownStrategy& shown);
   void take_groups();
   void simulate();
   void show_outcome(std::shared_ptr<const Outcome> outcome);

@@ -102,8 +102,8 @@ void Session::edit(const Strategy& wanted, const QString& label) {
   record(snapshot_.strategy, snapshot_.label, parent,
          Origin::Import);  // unless it is stored already
   undo_stack_.push(new StrategyCommand(
-      *this, {snapshot_.strategy, snapshot_.label, snapshot_.edited},
-      {strategy, edited(snapshot_.label), with_changed(snapshot_, strategy)}, label));
+      *this, shown(),
+      {strategy, edited(snapshot_.label), with_changed(snapshot_, strategy), true}, label));
   record(strategy, label, parent, Origin::Edit);
 }
 
@@ -142,9 +142,12 @@ void Session::decide(const std::vector<GroupId>& groups, const Decision& decisio
 void Session::show_found(const Strategy& strategy, const QString& label) {
   if (!snapshot_.problem || strategy == snapshot_.strategy) return;
   end_following();
-  undo_stack_.push(new StrategyCommand(*this,
-                                       {snapshot_.strategy, snapshot_.label, snapshot_.edited},
-                                       {strategy, label}, tr("show %1").arg(label)));
+  undo_stack_.push(
+      new StrategyCommand(*this, shown(), {strategy, label}, tr("show %1").arg(label)));
+}
+
+ShownStrategy Session::shown() const {
+  return {snapshot_.strategy, snapshot_.label, snapshot_.edited, snapshot_.by_hand};
 }
 
 void Session::apply(const ShownStrategy& shown) {
@@ -152,6 +155,7 @@ void Session::apply(const ShownStrategy& shown) {
   snapshot_.strategy = shown.strategy;
   snapshot_.label = shown.label;
   snapshot_.edited = shown.edited;
+  snapshot_.by_hand = shown.by_hand;
   take_groups();
   emit strategy_changed();
   simulate();

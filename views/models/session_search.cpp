@@ -251,15 +251,14 @@ void Session::show_best_found() {
 void Session::begin_following() {
   if (state_->follows) return;  // it goes on
   state_->follows = true;
-  state_->followed_from = {snapshot_.strategy, snapshot_.label, snapshot_.edited};
+  state_->followed_from = shown();
   state_->outcome_followed_from = snapshot_.outcome;
 }
 
 void Session::end_following() {
   if (!std::exchange(state_->follows, false)) return;
   if (snapshot_.strategy == state_->followed_from.strategy) return;
-  undo_stack_.push(new StrategyCommand(*this, state_->followed_from,
-                                       {snapshot_.strategy, snapshot_.label, snapshot_.edited},
+  undo_stack_.push(new StrategyCommand(*this, state_->followed_from, shown(),
                                        tr("search %1").arg(search_.run), true));
   if (snapshot_.outcome != state_->outcomes.find({snapshot_.strategy.digest(), simulation_})) {
     state_->next_before = std::move(state_->outcome_followed_from);  // its simulation is under way
@@ -284,7 +283,7 @@ void Session::record_worse() {
   if (!state_->found_worse()) return;
   const auto& [strategy, score] = *state_->best_found;
   const ShownStrategy& from = state_->followed_from;
-  const Digest parent = from.edited.empty() ? state_->best_of_run->first : from.strategy.digest();
+  const Digest parent = from.by_hand ? from.strategy.digest() : state_->best_of_run->first;
   state_->recorder.strategy({strategy, name_of_found().toStdString(), Origin::Edit, parent, score});
 }
 

@@ -51,6 +51,7 @@ void Session::show_same_problem(const LoadedProblem& loaded) {
   if (loaded.strategy == snapshot_.strategy) {
     snapshot_.label = loaded.label;
     snapshot_.edited.clear();
+    snapshot_.by_hand = false;
     emit strategy_changed();
     if (simulation_ != before) simulate();
     return;

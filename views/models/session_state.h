@@ -46,6 +46,7 @@ struct ShownStrategy {
   Strategy strategy;
   QString label;
   std::vector<GroupId> edited = {};  // decided by hand since it was found
+  bool by_hand = false;              // changed by hand since then, in any way
 };
 
 // Lives on the load worker. Sources are kept from job to job, so that a model and a cluster opened

@@ -118,6 +118,7 @@ void WhatIfReplan::begin(std::shared_ptr<Job> job) {
       post(job->id, [this, why = QString::fromUtf8(thrown.what())] {
         running_ = false;
         why_not_ = why;
+        found_.reset();  // that was of another wish
         emit changed();
       });
     }

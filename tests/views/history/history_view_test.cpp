@@ -6,6 +6,7 @@
 #include <QTest>
 
 #include "tests/views/models/fixture.h"
+#include "tests/views/models/tiny_planners.h"
 #include "views/models/strategy_edits.h"
 
 namespace strato {
@@ -36,6 +37,12 @@ class History : public SessionTest {
   QString name(int row) { return model().index(row, EditHistory::Name).data().toString(); }
   int level(int row) {
     return model().index(row, EditHistory::Name).data(EditHistory::LevelRole).toInt();
+  }
+  // Lines that leave a row upwards and downwards, by level.
+  std::pair<unsigned, unsigned> lines(int row) {
+    const QModelIndex index = model().index(row, EditHistory::Name);
+    return {index.data(EditHistory::AboveRole).toUInt(),
+            index.data(EditHistory::BelowRole).toUInt()};
   }
   int row_of(const QString& name) {
     for (int row = 0; row < model().rowCount(); ++row)
@@ -71,6 +78,12 @@ TEST_F(History, IsAListUntilItBranches) {
   EXPECT_EQ(level(row_of(QStringLiteral("1 to 2"))), 1);
   EXPECT_EQ(level(row_of(QStringLiteral("2 to 2"))), 0);
   EXPECT_EQ(model().current_row(), row_of(QStringLiteral("2 to 2")));
+  // The line goes past the branch, which goes on nowhere.
+  using Lines = std::pair<unsigned, unsigned>;
+  EXPECT_EQ(lines(0), Lines(0, 1));
+  EXPECT_EQ(lines(1), Lines(1, 1));
+  EXPECT_EQ(lines(2), Lines(1, 1));
+  EXPECT_EQ(lines(3), Lines(1, 0));
   // Back to the branch by a click, and from there by undo: no state is lost on the way.
   const QModelIndex lost = model().index(row_of(QStringLiteral("1 to 2")), 0);
   QTest::mouseClick(view_.table()->viewport(), Qt::LeftButton, {},
@@ -100,6 +113,56 @@ TEST_F(History, IsWalkedAndRenamedByKeyboard) {
   model().go_to(-1);
   model().go_to(99);
   view_.grab();
+}
+
+// Both are shown, and no line says that one was made of the other.
+TEST_F(History, NothingIsBetweenStatesThatHaveNothingToDoWithEachOther) {
+  open_lenet();
+  edit(0, Mode::ModelParallel);
+  session_.show_found(all_on(problem(), 0), QStringLiteral("elsewhere"));
+  session_.settle();
+  ASSERT_EQ(model().rowCount(), 3);
+  EXPECT_EQ(name(2), "elsewhere");
+  EXPECT_EQ(level(2), 0);
+  using Lines = std::pair<unsigned, unsigned>;
+  EXPECT_EQ(lines(1), Lines(1, 0));
+  EXPECT_EQ(lines(2), Lines(0, 0));
+}
+
+// Fusion buckets are of no group: changing them is an edit all the same.
+TEST_F(History, WhatChangesNoGroupIsAnEdit) {
+  open_lenet();
+  Strategy strategy = session_.snapshot().strategy;
+  strategy.bucket = Bytes(1234567);
+  session_.edit(strategy, QStringLiteral("smaller buckets"));
+  session_.settle();
+  EXPECT_TRUE(session_.snapshot().edited.empty());
+  ASSERT_EQ(model().rowCount(), 2);
+  EXPECT_EQ(name(1), "smaller buckets");
+  EXPECT_EQ(lines(1).first, 1u);
+}
+
+// An edit is stored in its own time: a name that it has by then is its name there.
+TEST_F(History, ANameGivenBeforeItIsStoredIsKept) {
+  open_workspace();
+  open_lenet();
+  const std::vector<GroupId> groups = {GroupId(0)};
+  session_.edit(with_mode(session_.snapshot().strategy, groups, Mode::ModelParallel),
+                QStringLiteral("as it was called"));
+  const Digest digest = session_.snapshot().strategy.digest();
+  const auto row = [&] {
+    const auto& all = session_.workspace()->strategies();
+    return std::ranges::find(all, digest, &StoredStrategy::digest);
+  };
+  ASSERT_EQ(row(), session_.workspace()->strategies().end());  // else it tests nothing
+  ASSERT_TRUE(model().setData(model().index(model().current_row(), EditHistory::Name),
+                              QStringLiteral("as a person calls it"), Qt::EditRole));
+  session_.settle();
+  ASSERT_TRUE(wait_until([&] {
+    return row() != session_.workspace()->strategies().end() &&
+           row()->label == "as a person calls it";
+  }));
+  EXPECT_EQ(name(model().current_row()), "as a person calls it");
 }
 
 TEST_F(History, OfTwentyUndoStepsDuringASimulation) {

@@ -261,6 +261,32 @@ TEST_F(SessionSteering, WhatIsFoundUnderPinsTakesNoBettersPlace) {
   EXPECT_LE(stored().run(run)->best_ns, best_ns);
 }
 
+// Also where what was changed before is of no group.
+TEST_F(SessionSteering, WhatIsFoundUnderPinsIsUnderTheEditThatItWentOnFrom) {
+  open_workspace();
+  open_lenet();
+  search();
+  const Nanos best = session_.search().progress.best->step_time;
+  Strategy strategy = session_.snapshot().strategy;
+  strategy.bucket = Bytes(1234567);
+  session_.edit(strategy, "smaller buckets");
+  session_.settle();
+  const Digest edit = session_.snapshot().strategy.digest();
+  Steering steering;
+  for (std::size_t g = 0; g + 1 < problem().grouping->size(); ++g)
+    steering.pinned.emplace(GroupId(g), decision_on_device(DeviceId(g % 2)));
+  session_.steer(steering, "scattered");
+  go_on(40);
+  const Strategy shown = session_.snapshot().strategy;
+  ASSERT_GT(session_.search().progress.best->step_time, best);  // else it tests nothing
+  const Workspace workspace = stored();
+  const auto strategies = workspace.strategies();
+  const auto row = std::ranges::find(strategies, shown.digest(), &StoredStrategy::digest);
+  ASSERT_NE(row, strategies.end());
+  ASSERT_TRUE(row->parent);
+  EXPECT_EQ(workspace.strategy(*row->parent)->digest, edit);
+}
+
 TEST_F(SessionSteering, APinOutsideTheClusterIsRefusedInWords) {
   open_lenet();
   search();

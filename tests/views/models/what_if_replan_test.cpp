@@ -75,6 +75,20 @@ TEST_F(SessionTest, TheNextReplanIsOfWhatTheFirstWasOf) {
   EXPECT_EQ(replan.found()->strategy, better);
 }
 
+// Beside the reason why there is none, what was found before would be taken for its answer.
+TEST_F(SessionTest, AReplanThatFailedHasFoundNothing) {
+  ASSERT_NO_FATAL_FAILURE(open_lenet());
+  Gate gate;
+  WhatIfReplan replan(session_, tiny_factory(gate));
+  replan.start({}, "dp", 1);
+  replan.settle();
+  ASSERT_TRUE(replan.found()) << replan.problem().toStdString();
+  replan.start({}, "refuses", 1);
+  replan.settle();
+  EXPECT_EQ(replan.found(), nullptr);
+  EXPECT_TRUE(replan.problem().contains("no use for lenet")) << replan.problem().toStdString();
+}
+
 // What another planner found for the same change is no answer of this one.
 TEST_F(SessionTest, AScalingTakesNoOldAnswer) {
   ASSERT_NO_FATAL_FAILURE(open_lenet());
