@@ -155,13 +155,13 @@ void TreeSearch::restore_known() {
   }
 }
 
-// Of vertices that may be the result; -1: there is none.
-std::int32_t TreeSearch::best_known_vertex() const {
+// Of vertices that may be the result; -1: there is none. Stale ones were evaluated under other pins.
+std::int32_t TreeSearch::best_known_vertex(bool with_stale) const {
   std::int32_t best = -1;
   for (std::size_t i = 0; i < tree_.nodes().size(); ++i) {
     const auto id = static_cast<std::int32_t>(i);
     const TreeNode& node = tree_.node(id);
-    if (node.closed || node.stale || (best >= 0 && node.reward <= tree_.node(best).reward))
+    if (node.closed || (node.stale && !with_stale) || (best >= 0 && node.reward <= tree_.node(best).reward))
       continue;
     if (!tree_.is_excluded(tree_.completed_actions(id))) best = id;
   }
@@ -206,13 +206,14 @@ bool TreeSearch::breaks_pins(const ActionVector& actions) const {
 }
 
 // Steering may have made the incumbent illegal: then it gets the pins, or, in an excluded branch,
-// the best that is known outside takes its place.
+// the best that is known outside takes its place. Where pins are gone, what was known before them
+// may be better.
 void TreeSearch::restore_incumbent(bool pins_changed) {
   ActionVector best = local_.has_incumbent() ? local_.incumbent() : tree_.completed_actions(0);
   for (std::size_t g = 0; g < tree_.pinned().size(); ++g)
     if (tree_.pinned()[g] >= 0) best[g] = tree_.pinned()[g];
   if (tree_.is_excluded(best)) {
-    const std::int32_t vertex = best_known_vertex();
+    const std::int32_t vertex = best_known_vertex(false);
     if (vertex < 0) return local_.restart_from({}, {});
     best = tree_.completed_actions(vertex);
     reset_ways();
@@ -223,6 +224,12 @@ void TreeSearch::restore_incumbent(bool pins_changed) {
   ways_tried_.assign(ways_tried_.size(), false);
   local_.restart_from(best, *best_);
   improved();
+  const std::int32_t vertex = pins_changed ? best_known_vertex(true) : -1;
+  if (vertex < 0) return;
+  best = tree_.completed_actions(vertex);
+  const Score score = evaluate({best}).front();
+  learn(best, score);
+  consider(best, score);
 }
 
 }  // namespace strato

@@ -85,7 +85,7 @@ class TreeSearch {
   void restore_place(std::uint64_t space_next);
   void restore_known();
   void restore_incumbent(bool pins_changed);
-  std::int32_t best_known_vertex() const;
+  std::int32_t best_known_vertex(bool with_stale) const;
   Strategy seen_by_tree(const ActionVector& actions) const;
   Strategy finished(const ActionVector& actions) const;
   Strategy incumbent() const { return completed(local_.incumbent(), left_out_); }

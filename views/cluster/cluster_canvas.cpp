@@ -270,6 +270,7 @@ void ClusterCanvas::paint_legend(QPainter& painter, const QSize& size) {
   int x = 8;
   const auto text = [&](const QString& words) {
     const int width = painter.fontMetrics().horizontalAdvance(words);
+    if (x + width > strip.right()) return;  // rather nothing than half a word
     painter.setPen(style::muted_text(palette()));
     painter.drawText(QRect(x, strip.top(), width + 2, strip.height()), Qt::AlignVCenter, words);
     x += width + 8;

@@ -156,7 +156,8 @@ void Waterfall::paint_axis(QPainter& painter, const WaterfallMapping& mapping) c
     painter.setPen(style::muted_text(palette()));
     painter.drawText(QRectF(x - tick_width / 2.0, bottom + style::kGrid, tick_width,
                             fontMetrics().height()),
-                     Qt::AlignHCenter | Qt::AlignTop, style::time(Nanos(at)));
+                     Qt::AlignHCenter | Qt::AlignTop,
+                     style::axis_time(at, step, mapping.high.value));
   }
 }
 

@@ -265,7 +265,7 @@ void SlotCanvas::paint_axis(QPainter& painter) {
     painter.setPen(mixed(ground, ink, 0.15));
     painter.drawLine(QPointF(x, height - 4), QPointF(x, height));
     painter.setPen(style::muted_text(palette()));
-    const QString label = axis_label(t, step, static_cast<std::int64_t>(mapping_.end()));
+    const QString label = style::axis_time(t, step, static_cast<std::int64_t>(mapping_.end()));
     const double right = x + 3 + fontMetrics().horizontalAdvance(label);
     if (x + 3 < gutter_ || right > viewport()->width()) continue;
     painter.drawText(QPointF(x + 3, fontMetrics().ascent() + 1), label);

@@ -120,6 +120,19 @@ QString significant(double value, int digits) {
 QString time(Nanos t) {
   return scaled(static_cast<double>(t.value), 1000, {"ns", "µs", "ms", "s"});
 }
+QString axis_time(std::int64_t time, std::int64_t step, std::int64_t end) {
+  static constexpr std::array<const char*, 4> units = {"ns", "µs", "ms", "s"};
+  std::size_t unit = 0;
+  double scale = 1;
+  while (unit + 1 < units.size() && static_cast<double>(end) >= 1000 * scale) {
+    scale *= 1000;
+    ++unit;
+  }
+  const double digits = std::log10(scale / static_cast<double>(step));
+  const int decimals = std::max(0, static_cast<int>(std::ceil(digits - 1e-9)));
+  return QString::number(static_cast<double>(time) / scale, 'f', decimals) + QLatin1Char(' ') +
+         QString::fromUtf8(units[unit]);
+}
 QString bytes(Bytes b) {
   return scaled(static_cast<double>(b.value), 1000, {"B", "kB", "MB", "GB", "TB", "PB"});
 }

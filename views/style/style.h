@@ -34,6 +34,8 @@ QColor text_on(const QColor& fill);       // black or white, whichever reads bet
 
 // Three significant digits, SI units: "182 ms", "1.23 s", "10.2 GB", "12.5 GB/s", "3.41×", "−3.2 %".
 QString time(Nanos t);
+// Of an axis with a mark every `step` ns up to `end`: all in the same unit.
+QString axis_time(std::int64_t time, std::int64_t step, std::int64_t end);
 QString bytes(Bytes b);
 QString bytes_of(Bytes part, Bytes whole);  // "2.69 of 34.4 GB", "512 MB of 34.4 GB"
 QString bandwidth(double bytes_per_second);

@@ -37,20 +37,6 @@ QString slice_text(const Program& program, TaskId id) {
   return QString::fromUtf8(name.data(), static_cast<qsizetype>(name.size()));
 }
 
-QString axis_label(std::int64_t time, std::int64_t step, std::int64_t view_end) {
-  static constexpr std::array<const char*, 4> units = {"ns", "µs", "ms", "s"};
-  std::size_t unit = 0;
-  double scale = 1;
-  while (unit + 1 < units.size() && static_cast<double>(view_end) >= 1000 * scale) {
-    scale *= 1000;
-    ++unit;
-  }
-  const double digits = std::log10(scale / static_cast<double>(step));
-  const int decimals = std::max(0, static_cast<int>(std::ceil(digits - 1e-9)));
-  return QString::number(static_cast<double>(time) / scale, 'f', decimals) + QLatin1Char(' ') +
-         QString::fromUtf8(units[unit]);
-}
-
 TimelinePainter::TimelinePainter(const TimelineScene& scene)
     : scene_(scene), dark_(style::is_dark(scene.palette)) {
   ground_ = scene.palette.color(QPalette::Base);
@@ -120,7 +106,7 @@ void TimelinePainter::paint_axis(QPainter& painter, const QSize& size) {
     const double x = std::round(scene_.mapping.x(static_cast<double>(tick)));
     painter.setPen(muted_);
     painter.drawLine(QPointF(x + 0.5, kAxisHeight - 5), QPointF(x + 0.5, kAxisHeight));
-    const QString label = axis_label(tick, step, view_end);
+    const QString label = style::axis_time(tick, step, view_end);
     const double width = std::ceil(QFontMetricsF(small_).horizontalAdvance(label));
     if (x + 4 + width > size.width()) continue;  // it would be cut
     painter.drawText(QRectF(x + 4, 0, width, kAxisHeight - 2), Qt::AlignLeft | Qt::AlignVCenter,

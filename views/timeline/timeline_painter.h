@@ -112,6 +112,5 @@ inline constexpr std::size_t kMostArrows = 40;
 
 // What a slice is about: the op computed, or the tensor moved.
 QString slice_text(const Program& program, TaskId task);
-QString axis_label(std::int64_t time, std::int64_t step, std::int64_t view_end);
 
 }  // namespace strato

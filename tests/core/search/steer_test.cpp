@@ -107,6 +107,22 @@ TEST(Steer, unpinning_opens_everything_again) {
   }
 }
 
+// What was found before the pins is not found again: it is gone on from.
+TEST(Steer, unpinning_goes_on_from_what_was_known_before) {
+  Steered run;
+  run.options.iterations = 200;
+  run.options.set = {{"polish", "0"}};
+  const PlanResult free = run();
+  SearchTree tree = *free.tree;
+  for (std::size_t g = 0; g < 6; ++g) pin(tree, GroupId(g), toy::odd_decision());
+  run.options.iterations = 1;
+  const PlanResult pinned = run(tree);
+  ASSERT_TRUE(free.score.better_than(pinned.score));
+  tree = *pinned.tree;
+  for (std::size_t g = 0; g < 6; ++g) unpin(tree, GroupId(g));
+  EXPECT_FALSE(free.score.better_than(run(tree).score));
+}
+
 TEST(Steer, a_fresh_tree_may_have_pins) {
   Steered run;
   run.options.iterations = 100;

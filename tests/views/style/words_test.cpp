@@ -6,6 +6,15 @@
 namespace strato {
 namespace {
 
+TEST(Words, marks_of_an_axis_have_one_unit) {
+  constexpr std::int64_t kMilli = 1'000'000;
+  EXPECT_EQ(style::axis_time(0, 50 * kMilli, 136 * kMilli), "0 ms");
+  EXPECT_EQ(style::axis_time(100 * kMilli, 50 * kMilli, 136 * kMilli), "100 ms");
+  EXPECT_EQ(style::axis_time(1500 * kMilli, 500 * kMilli, 2000 * kMilli), "1.5 s");
+  EXPECT_EQ(style::axis_time(20'000, 20'000, 2 * kMilli), "0.02 ms");
+  EXPECT_EQ(style::axis_time(400, 200, 999), "400 ns");
+}
+
 TEST(Words, say_a_unit_once_where_both_parts_have_it) {
   constexpr std::int64_t kGB = 1'000'000'000;
   EXPECT_EQ(style::bytes_of(Bytes(2'690'000'000), Bytes(34 * kGB)), "2.69 of 34.0 GB");
