@@ -155,13 +155,15 @@ void TreeSearch::restore_known() {
   }
 }
 
-// Of vertices that may be the result; -1: there is none. Stale ones were evaluated under other pins.
+// Of vertices that may be the result; -1: there is none. Stale ones were evaluated under other
+// pins.
 std::int32_t TreeSearch::best_known_vertex(bool with_stale) const {
   std::int32_t best = -1;
   for (std::size_t i = 0; i < tree_.nodes().size(); ++i) {
     const auto id = static_cast<std::int32_t>(i);
     const TreeNode& node = tree_.node(id);
-    if (node.closed || (node.stale && !with_stale) || (best >= 0 && node.reward <= tree_.node(best).reward))
+    if (node.closed || (node.stale && !with_stale) ||
+        (best >= 0 && node.reward <= tree_.node(best).reward))
       continue;
     if (!tree_.is_excluded(tree_.completed_actions(id))) best = id;
   }

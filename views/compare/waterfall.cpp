@@ -154,10 +154,9 @@ void Waterfall::paint_axis(QPainter& painter, const WaterfallMapping& mapping) c
     painter.setPen(line);
     painter.drawLine(QPointF(x, mapping.top), QPointF(x, bottom + style::kGrid));
     painter.setPen(style::muted_text(palette()));
-    painter.drawText(QRectF(x - tick_width / 2.0, bottom + style::kGrid, tick_width,
-                            fontMetrics().height()),
-                     Qt::AlignHCenter | Qt::AlignTop,
-                     style::axis_time(at, step, mapping.high.value));
+    painter.drawText(
+        QRectF(x - tick_width / 2.0, bottom + style::kGrid, tick_width, fontMetrics().height()),
+        Qt::AlignHCenter | Qt::AlignTop, style::axis_time(at, step, mapping.high.value));
   }
 }
 

@@ -55,13 +55,15 @@ class StateDelegate : public QStyledItemDelegate {
     const QPointF centre(left + kIndent / 2.0, option.rect.center().y() + 0.5);
     painter->save();
     painter->setRenderHint(QPainter::Antialiasing);
-    painter->setPen(QPen(style::muted_text(option.palette), 1.2));
+    const bool selected = option.state.testFlag(QStyle::State_Selected);
+    const QColor on_selection = option.palette.color(QPalette::HighlightedText);
+    painter->setPen(QPen(selected ? on_selection : style::muted_text(option.palette), 1.2));
     paint_lines(*painter, option.rect, level, index);
     if (index.data(EditHistory::BranchRole).toBool())
       painter->drawLine(QPointF(centre.x() - kIndent, centre.y()),
                         QPointF(centre.x() - 4, centre.y()));
-    painter->setPen(QPen(colour, 1.2));
-    painter->setBrush(current ? QBrush(colour) : QBrush(Qt::NoBrush));
+    painter->setPen(QPen(selected ? on_selection : colour, 1.2));
+    painter->setBrush(current ? QBrush(painter->pen().color()) : QBrush(Qt::NoBrush));
     painter->drawEllipse(centre, 3.5, 3.5);
     painter->restore();
   }

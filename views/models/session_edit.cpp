@@ -102,8 +102,8 @@ void Session::edit(const Strategy& wanted, const QString& label) {
   record(snapshot_.strategy, snapshot_.label, parent,
          Origin::Import);  // unless it is stored already
   undo_stack_.push(new StrategyCommand(
-      *this, shown(),
-      {strategy, edited(snapshot_.label), with_changed(snapshot_, strategy), true}, label));
+      *this, shown(), {strategy, edited(snapshot_.label), with_changed(snapshot_, strategy), true},
+      label));
   record(strategy, label, parent, Origin::Edit);
 }
 
