@@ -89,8 +89,7 @@ void TreeSearch::restore_lane(std::string_view words) {
                      "run the search again");
   lane_.restore(words.substr(2));
   if (!lane_.has_incumbent()) return;
-  if (tree_.is_excluded(lane_.incumbent()) || breaks_pins(lane_.incumbent()))
-    return lane_.restart_from({}, {});
+  if (!is_allowed(lane_.incumbent())) return lane_.restart_from({}, {});
   lane_finished_ = words[1] == 'f';
   lane_score_ = evaluate_all({tree_.strategy_of(lane_.incumbent())}).front();
   lane_.set_incumbent_score(lane_score_);

@@ -1,6 +1,7 @@
 // Going on from a stored tree, as if the search had never stopped or with new wishes of a person.
 #include <charconv>
 #include <limits>
+#include <utility>
 
 #include "core/base/error.h"
 #include "core/search/tree_searcher.h"
@@ -41,17 +42,24 @@ std::string TreeSearch::state() const {
     const bool left_out = way < left_out_.size() && left_out_[way];
     text += static_cast<char>('0' + (left_out ? 1 : 0) + (ways_tried_[way] ? 2 : 0));
   }
-  if (!kept_.first.empty() && best_seed_ && best_seed_->second.better_than(*best_)) {
-    text += " k";
-    for (const bool left_out : kept_.second) text += left_out ? '1' : '0';
-    for (const std::int32_t action : kept_.first) text += "," + std::to_string(action);
-  }
+  if (best_seed_ && best_seed_->second.better_than(*best_) && !kept_.actions.empty())
+    text += " k" + words_of(kept_);
+  if (!remembered_.actions.empty()) text += " r" + words_of(remembered_);
   return text + "/" + local_.state() + lane_state();
 }
 
+// "flags,actions"
+std::string TreeSearch::words_of(const Way& way) const {
+  std::string text;
+  for (const bool left_out : way.left_out) text += left_out ? '1' : '0';
+  for (const std::int32_t action : way.actions) text += "," + std::to_string(action);
+  return text;
+}
+
 // "polish_iterations/local" of older files, or "polish_iterations baseline pinned_since
-// pins flags [ways]/local"; where ways begins with no 'g' it is a number of before and says nothing;
-// and a last word "kflags,actions" for what is kept; behind all of it "/lane" where that has begun.
+// pins flags [ways]/local"; where ways begins with no 'g' it is a number of before and says
+// nothing; and last words "kflags,actions" for what is kept, "rflags,actions" for what is
+// remembered; behind all of it "/lane" where that has begun.
 TreeSearch::Saved TreeSearch::parse_state(const SearchTree& tree) {
   const auto damaged = [] {
     throw InputError("", "search tree", "its state is damaged", "run the search again");
@@ -65,7 +73,7 @@ TreeSearch::Saved TreeSearch::parse_state(const SearchTree& tree) {
     words.push_back(state.substr(begin, end - begin));
     begin = end + 1;
   }
-  if (words.size() != 1 && (words.size() < 5 || words.size() > 7)) damaged();
+  if (words.size() != 1 && (words.size() < 5 || words.size() > 8)) damaged();
   const auto number = [&](std::string_view word, std::int64_t most) {
     std::int64_t value = 0;
     const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
@@ -95,8 +103,12 @@ TreeSearch::Saved TreeSearch::parse_state(const SearchTree& tree) {
     if (saved.ways.size() != tree.order.size() + 1 ||
         saved.ways.find_first_not_of("0123") != std::string_view::npos)
       damaged();
-    if (words.size() == 7) saved.kept = words[6];
-  } else if (words.size() == 7) {
+    for (std::size_t i = 6; i < words.size(); ++i) {
+      std::string_view& slot = words[i].starts_with('k') ? saved.kept : saved.remembered;
+      if (!slot.empty() || !(words[i].starts_with('k') || words[i].starts_with('r'))) damaged();
+      slot = words[i];
+    }
+  } else if (words.size() > 6) {
     damaged();
   } else if (words.size() == 6) {
     number(words[5], std::numeric_limits<std::int64_t>::max());
@@ -122,8 +134,10 @@ void TreeSearch::restore(const SearchTree& tree) {
   local_.restore(saved.local);
   baseline_time_ = Nanos(saved.baseline_ns > 0 ? saved.baseline_ns : tree_.node(0).step_time_ns);
   restore_known();
+  remembered_ = parse_way(saved.remembered);
   restore_incumbent(pins_changed);
-  restore_kept(saved.kept);
+  restore_kept(parse_way(saved.kept));
+  recall();
   if (!pins_changed) restore_lane(saved.lane);
 }
 
@@ -171,40 +185,63 @@ std::int32_t TreeSearch::best_known_vertex(bool with_stale) const {
 }
 
 // Damaged: nothing like a strategy of these groups.
-void TreeSearch::restore_kept(std::string_view words) {
-  if (words.empty() || options_.finish_always) return;
+TreeSearch::Way TreeSearch::parse_way(std::string_view word) const {
+  if (word.empty()) return {};
   const auto damaged = [] {
     throw InputError("", "search tree", "the strategy that it keeps is damaged",
                      "run the search again");
   };
   const std::size_t groups = tree_.order().size();
-  if (words.front() != 'k' || words.size() < groups + 1) damaged();
-  GroupFlags flags;
-  for (const char flag : words.substr(1, groups)) {
+  if (word.size() < groups + 1) damaged();
+  Way way;
+  for (const char flag : word.substr(1, groups)) {
     if (flag != '0' && flag != '1') damaged();
-    flags.push_back(flag == '1');
+    way.left_out.push_back(flag == '1');
   }
-  ActionVector actions;
-  for (words.remove_prefix(groups + 1); !words.empty();) {
-    if (words.front() != ',') damaged();
+  for (word.remove_prefix(groups + 1); !word.empty();) {
+    if (word.front() != ',') damaged();
     std::int32_t action = -1;
-    const auto [end, error] = std::from_chars(words.data() + 1, words.data() + words.size(), action);
+    const auto [end, error] = std::from_chars(word.data() + 1, word.data() + word.size(), action);
     if (error != std::errc() || action < 0 ||
         static_cast<std::size_t>(action) >= tree_.actions().size())
       damaged();
-    actions.push_back(action);
-    words.remove_prefix(static_cast<std::size_t>(end - words.data()));
+    way.actions.push_back(action);
+    word.remove_prefix(static_cast<std::size_t>(end - word.data()));
   }
-  if (actions.size() != groups) damaged();
-  if (tree_.is_excluded(actions) || breaks_pins(actions)) return;
-  const Score score = evaluate_all({completed(actions, flags)}).front();
-  if (best_ && score.better_than(*best_)) keep_way(actions, flags, score);
+  if (way.actions.size() != groups) damaged();
+  return way;
 }
 
-bool TreeSearch::breaks_pins(const ActionVector& actions) const {
+bool TreeSearch::is_allowed(const ActionVector& actions) const {
   for (std::size_t g = 0; g < tree_.pinned().size(); ++g)
-    if (tree_.pinned()[g] >= 0 && actions[g] != tree_.pinned()[g]) return true;
-  return false;
+    if (tree_.pinned()[g] >= 0 && actions[g] != tree_.pinned()[g]) return false;
+  return !tree_.is_excluded(actions);
+}
+
+void TreeSearch::restore_kept(const Way& kept) {
+  if (kept.actions.empty() || options_.finish_always) return;
+  if (!is_allowed(kept.actions)) return remember(kept);
+  const Score score = evaluate_all({completed(kept.actions, kept.left_out)}).front();
+  if (best_ && score.better_than(*best_)) keep_way(kept.actions, kept.left_out, score);
+}
+
+// One at a time: the better one of two.
+void TreeSearch::remember(Way way) {
+  const Way& other = remembered_;
+  if (!other.actions.empty()) {
+    const std::vector<Score> scores = evaluate_all(
+        {completed(way.actions, way.left_out), completed(other.actions, other.left_out)});
+    if (!scores.front().better_than(scores.back())) return;
+  }
+  remembered_ = std::move(way);
+}
+
+// What was in its way is gone: from there on where that is better than what was found since.
+void TreeSearch::recall() {
+  if (remembered_.actions.empty() || !is_allowed(remembered_.actions)) return;
+  Way way = std::exchange(remembered_, {});
+  const Score score = evaluate_all({completed(way.actions, way.left_out)}).front();
+  if (!best_ || score.better_than(*best_)) take_way(way.actions, std::move(way.left_out), score);
 }
 
 // Steering may have made the incumbent illegal: then it gets the pins, or, in an excluded branch,
@@ -212,6 +249,7 @@ bool TreeSearch::breaks_pins(const ActionVector& actions) const {
 // may be better.
 void TreeSearch::restore_incumbent(bool pins_changed) {
   ActionVector best = local_.has_incumbent() ? local_.incumbent() : tree_.completed_actions(0);
+  if (local_.has_incumbent() && !is_allowed(best)) remember({best, left_out_});
   for (std::size_t g = 0; g < tree_.pinned().size(); ++g)
     if (tree_.pinned()[g] >= 0) best[g] = tree_.pinned()[g];
   if (tree_.is_excluded(best)) {

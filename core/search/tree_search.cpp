@@ -400,7 +400,7 @@ PlanResult TreeSearch::result() {
   if (best_seed_ && best_seed_->second.better_than(*best_)) {
     result.strategy = best_seed_->first;
     result.score = best_seed_->second;
-    if (kept_.first.empty())
+    if (kept_.actions.empty())
       result.note += "; nothing faster than a strategy that was known before";
   }
   return result;

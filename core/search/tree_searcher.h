@@ -47,10 +47,16 @@ class TreeSearch {
     bool plain = false;
     bool contradicted = false;     // something was faster than its bound
     std::uint64_t space_next = 0;
-    std::string_view ways;  // left_out_ and ways_tried_
-    std::string_view kept;  // kept_
-    std::string_view local;  // of the local improvement
-    std::string_view lane;   // of the plain lane, from its slash; empty: it has not begun
+    std::string_view ways;        // left_out_ and ways_tried_
+    std::string_view kept;        // kept_
+    std::string_view remembered;  // remembered_
+    std::string_view local;       // of the local improvement
+    std::string_view lane;        // of the plain lane, from its slash; empty: it has not begun
+  };
+  // A strategy as a search writes it.
+  struct Way {
+    ActionVector actions;  // empty: there is none
+    GroupFlags left_out;   // where options_.finish is left out
   };
   static Saved parse_state(const SearchTree& tree);
   std::string state() const;
@@ -80,8 +86,12 @@ class TreeSearch {
   void evaluate_seeds();
   void keep_seed(const Strategy& seed);
   void keep(Strategy strategy, const Score& score);
-  bool breaks_pins(const ActionVector& actions) const;
-  void restore_kept(std::string_view words);
+  Way parse_way(std::string_view word) const;
+  std::string words_of(const Way& way) const;
+  bool is_allowed(const ActionVector& actions) const;
+  void restore_kept(const Way& kept);
+  void remember(Way way);
+  void recall();
   void restore_place(std::uint64_t space_next);
   void restore_known();
   void restore_incumbent(bool pins_changed);
@@ -170,7 +180,8 @@ class TreeSearch {
   std::optional<Score> best_;  // of local_'s incumbent
   bool plain_ = false;         // the tree looks at strategies without options_.finish
   GroupFlags left_out_;        // where the incumbent is better without options_.finish
-  std::pair<ActionVector, GroupFlags> kept_;  // what best_seed_ is, where that is no seed
+  Way kept_;                   // what best_seed_ is, where that is no seed
+  Way remembered_;             // the best of before that pins or excluded branches do not allow now
   GroupFlags ways_tried_;      // since the incumbent changed: each group the other way; last: all
   // The best seed as it was given, when that is better than what its decisions alone are worth.
   std::optional<std::pair<Strategy, Score>> best_seed_;

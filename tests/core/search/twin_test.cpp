@@ -159,7 +159,8 @@ TEST(Twin, finishes_only_the_groups_that_gain) {
     const std::string state = tree.random_state;
     const std::size_t slash = state.find('/');
     for (const char* word : {" k", " k11111", " k01111,0,0,0,0", " k01111,0,0,0,0,99999",
-                             " k01111,0,0,0,0,-1", " k01211,0,0,0,0,0", " x01111,0,0,0,0,0"}) {
+                             " k01111,0,0,0,0,-1", " k01211,0,0,0,0,0", " x01111,0,0,0,0,0", " r",
+                             " r01111,0,0,0,0", " r01111,0,0,0,0,0 r01111,0,0,0,0,0"}) {
       tree.random_state = state.substr(0, kept) + word + state.substr(slash);
       EXPECT_THROW(again(tree), InputError) << word;
     }
