@@ -67,10 +67,16 @@ const WorkspaceModel::Node* WorkspaceModel::find_shown() const {
   const Node* last = nullptr;
   for (const StoredStrategy* strategy : stored) {
     if (strategy->digest != digest) continue;
-    const StoredRun* run = strategy->run ? workspace->run(*strategy->run) : nullptr;
-    const bool by_run = run != nullptr && run->best == strategy->id;
-    const Node* node = by_run ? find_node(*root_, Kind::Run, run->id)
-                              : find_node(*root_, Kind::Strategy, strategy->id);
+    bool of_run = false;  // what several have found is stored once
+    for (const StoredRun& run : workspace->runs()) {
+      if (run.best != strategy->id) continue;
+      of_run = true;
+      const Node* node = find_node(*root_, Kind::Run, run.id);
+      if (node != nullptr && node->name == snapshot.label) return node;
+      if (node != nullptr) last = node;
+    }
+    if (of_run) continue;
+    const Node* node = find_node(*root_, Kind::Strategy, strategy->id);
     if (node == nullptr) continue;
     if (node->name == snapshot.label) return node;
     last = node;

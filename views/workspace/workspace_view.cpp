@@ -197,7 +197,8 @@ bool WorkspaceView::choose(Kind kind, std::int64_t row) {
 void WorkspaceView::go_to(const QModelIndex& index) {
   for (QModelIndex above = index.parent(); above.isValid(); above = above.parent())
     tree_->expand(above);
-  tree_->setCurrentIndex(index);
+  tree_->selectionModel()->setCurrentIndex(  // alone, also with Ctrl held, as while undoing
+      index, QItemSelectionModel::ClearAndSelect | QItemSelectionModel::Rows);
   tree_->scrollTo(index);
 }
 

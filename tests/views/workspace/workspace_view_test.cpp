@@ -91,12 +91,21 @@ TEST_F(WorkspaceViewTest, MarksWhatIsShown) {
   session_.settle();
   session_.settle();
   EXPECT_EQ(marked(), "by hand");
+  QTest::keyPress(view_.tree(), Qt::Key_Control, Qt::ControlModifier);  // of Ctrl+Z
   session_.undo_stack().undo();
   session_.settle();
   EXPECT_EQ(marked(), "single-device #2");
+  QTest::keyRelease(view_.tree(), Qt::Key_Control);
   session_.show_run(1);
   session_.settle();
   EXPECT_EQ(marked(), "dp-allreduce-proportional #1");
+  session_.show_run(2);
+  session_.settle();
+  session_.start_search("dp-allreduce-proportional", {});  // finds what the first one has found
+  ASSERT_TRUE(wait_until([&] { return session_.search().state == SearchState::Idle; }));
+  session_.settle();
+  session_.settle();
+  EXPECT_EQ(marked(), "dp-allreduce-proportional #3");
   // What a person chooses stays chosen while nothing else is shown; what is shown is still known.
   ASSERT_TRUE(view_.choose(WorkspaceModel::Kind::Cluster, 1));
   session_.rename_strategy(session_.workspace()->strategies().back().id, "other name");
