@@ -71,7 +71,7 @@ HeaderBar::HeaderBar(Session& session, QWidget* parent)
       session_(session),
       model_(make_chooser(this)),
       cluster_(make_chooser(this)),
-      strategy_(new style::ElidedLabel(Qt::ElideRight, this)),
+      strategy_(new style::ElidedLabel(Qt::ElideMiddle, this, 28)),
       planner_(new QComboBox(this)),
       budget_(new QComboBox(this)),
       options_button_(new QToolButton(this)),
@@ -119,7 +119,7 @@ void HeaderBar::build() {
                      QStringLiteral("3000 iterations"), QStringLiteral("10 s"),
                      QStringLiteral("30 s"), QStringLiteral("2 min")});
   budget_->setCurrentIndex(1);
-  budget_->setMinimumWidth(fontMetrics().averageCharWidth() * 14);
+  budget_->setSizePolicy(QSizePolicy::Minimum, QSizePolicy::Fixed);
   budget_->setToolTip(tr("How long to search: iterations or time"));
   auto* problem = new QWidget(this);
   auto* names = new QHBoxLayout(problem);
@@ -184,7 +184,13 @@ void HeaderBar::fill_planners() {
     planner_->setItemData(planner_->count() - 1, text(planner.summary), Qt::ToolTipRole);
   }
   planner_->setCurrentIndex(std::max(0, planner_->findText(QStringLiteral("mcts"))));
-  planner_->setMinimumWidth(fontMetrics().averageCharWidth() * 14);
+  // As wide as its name: the longest would take the room of what is shown.
+  planner_->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
+  const auto fit = [this] {
+    planner_->setMinimumContentsLength(static_cast<int>(planner_->currentText().size()));
+  };
+  connect(planner_, &QComboBox::currentTextChanged, this, fit);
+  fit();
   planner_->setToolTip(tr("The planner: the algorithm that searches for a strategy"));
   planner_->setEnabled(planner_->count() > 0);
 }
@@ -326,7 +332,8 @@ void HeaderBar::refresh_search() {
                                                         : tr("Continue"));
   main_->setEnabled(ready);
   const auto edits = edits_to_pin(session_.snapshot());
-  second_->setText(!idle ? tr("Stop") : edits == 0 ? tr("Continue") : tr("Continue, edits pinned"));
+  const bool pins = idle && search.can_continue && edits > 0;
+  second_->setText(!idle ? tr("Stop") : pins ? tr("Continue, edits pinned") : tr("Continue"));
   second_->setEnabled(!idle ||
                       search.can_continue);  // there all the time: the others keep their place
   second_->setToolTip(

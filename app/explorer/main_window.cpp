@@ -354,16 +354,20 @@ void MainWindow::search_perspective() {
 }
 
 void MainWindow::compare_perspective() {
+  int left = 2 * width() / 5;
   for (const NamedView& view : views_) {
     if (view.file == QStringLiteral("graph")) put_beside(view.widget, true);
-    if (view.file == QStringLiteral("compare")) show_view(view.widget);
+    if (view.file != QStringLiteral("compare")) continue;
+    show_view(view.widget);
+    left = std::max(
+        left, std::min(view.widget->minimumSizeHint().width() + 4 * style::kGrid, width() / 2));
   }
   graph_->show_beside(true);
   workspace_dock_->hide();
   history_dock_->hide();
   queue_dock_->hide();
   inspector_dock_->hide();
-  beside_->setSizes({480, 760});
+  beside_->setSizes({left, width() - left});
   centre_->setSizes({420, 260});
 }
 

@@ -43,6 +43,7 @@ void GraphCanvas::show_layout(GraphLayout layout) {
 void GraphCanvas::change_layout(GraphLayout layout) {
   scene_.layout = std::move(layout);
   scene_.hovered = carried_ = -1;
+  framed_at_.reset();
   emit laid_out();
   keep_in_view();
 }
@@ -69,15 +70,17 @@ void GraphCanvas::echo(int node) {
 // All of it when that is legible, else the most expensive part (the first node) at a readable size.
 void GraphCanvas::frame() {
   if (!scene_.is_laid_out() || width() < 60 || height() < 60) return;
-  framed_ = true;
   fit();
-  if (scene_.scale >= kLegibleScale) return;
-  scene_.scale = 0.8;
-  std::size_t costly = 0;
-  for (std::size_t n = 1; n < scene_.content.nodes.size(); ++n) {
-    if (scene_.content.nodes[n].share > scene_.content.nodes[costly].share) costly = n;
+  if (scene_.scale < kLegibleScale) {
+    scene_.scale = 0.8;
+    std::size_t costly = 0;
+    for (std::size_t n = 1; n < scene_.content.nodes.size(); ++n) {
+      if (scene_.content.nodes[n].share > scene_.content.nodes[costly].share) costly = n;
+    }
+    centre_on(static_cast<int>(costly));
   }
-  centre_on(static_cast<int>(costly));
+  framed_ = true;
+  framed_at_ = scene_.offset;
 }
 
 void GraphCanvas::fit() {
@@ -140,7 +143,7 @@ void GraphCanvas::paintEvent(QPaintEvent*) {
 
 void GraphCanvas::resizeEvent(QResizeEvent* event) {
   if (leader_) return take_view_of(*leader_);
-  if (!framed_) return frame();
+  if (!framed_ || scene_.offset == framed_at_) return frame();  // nobody has moved it
   const QSize old = event->oldSize();
   scene_.offset += QPointF(width() - old.width(), height() - old.height()) / 2;
   keep_in_view();

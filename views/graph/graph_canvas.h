@@ -5,6 +5,7 @@
 
 #include <QWidget>
 #include <functional>
+#include <optional>
 
 #include "views/graph/graph_painter.h"
 
@@ -70,6 +71,7 @@ class GraphCanvas : public QWidget {
   std::function<QString(std::size_t)> note_;
   const GraphCanvas* leader_ = nullptr;
   bool carries_ = true, panning_ = false, on_map_ = false, down_ = false, framed_ = false;
+  std::optional<QPointF> framed_at_;  // the offset then; nothing: it was changed since
 };
 
 }  // namespace strato

@@ -488,6 +488,34 @@ TEST_F(GraphViewTest, AnotherProblemAndNoneWhileAllIsUnderWay) {
   view_.reset();  // closes during all of it
 }
 
+// Nobody has moved it: with another size it is seen as if it had been drawn there.
+TEST_F(GraphViewTest, AnotherSizeShowsTheSamePartUntilSomebodyMovesIt) {
+  open_lenet();
+  show();
+  const auto at = [&](const QSize& size) {
+    view_->resize(size);
+    QCoreApplication::processEvents();
+    return scene().offset;
+  };
+  const QSize large(1000, 600), small(420, 260);  // that does not show all of it
+  const QPointF wide = at(large);
+  const double scale = scene().scale;
+  const QPointF narrow = at(small);
+  EXPECT_LT(scene().scale, scale);
+  EXPECT_NE(wide, narrow);
+  EXPECT_EQ(at(large), wide);
+  EXPECT_EQ(at(small), narrow);
+  for (const std::size_t node : {std::size_t{0}, node_count() - 1}) {
+    view_->canvas().centre_on(static_cast<int>(node));
+    if (scene().offset == narrow) continue;
+    const QPointF moved = scene().offset;
+    EXPECT_NE(at(small + QSize(0, 2)), narrow);
+    EXPECT_NEAR(scene().offset.x(), moved.x(), 1);
+    return;
+  }
+  ADD_FAILURE() << "it has nowhere to move to";
+}
+
 TEST(GraphView, EmptyStatePaints) {
   Session session;
   GroupGraphView view(session);
