@@ -91,7 +91,7 @@ HistoryView::HistoryView(Session& session, QWidget* parent)
   style::as_list(*table_);
   table_->setEditTriggers(QAbstractItemView::EditKeyPressed);
   table_->setItemDelegateForColumn(EditHistory::Name, new StateDelegate(table_));
-  table_->setTextElideMode(Qt::ElideRight);
+  table_->setTextElideMode(Qt::ElideLeft);  // ends of names tell them apart
   table_->horizontalHeader()->setSectionResizeMode(EditHistory::Name, QHeaderView::Stretch);
   table_->horizontalHeader()->setSectionResizeMode(EditHistory::Step,
                                                    QHeaderView::ResizeToContents);

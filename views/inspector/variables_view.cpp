@@ -84,7 +84,6 @@ void VariablesView::build_table(bool wide) {
   table_->sortByColumn(VariableModel::Size, Qt::DescendingOrder);
   table_->setItemDelegate(new VariableDelegate(table_));
   table_->setAccessibleName(tr("Variables"));
-  table_->setWordWrap(false);
   QHeaderView* header = table_->horizontalHeader();
   header->setMinimumSectionSize(40);
   const int digit = fontMetrics().horizontalAdvance(QLatin1Char('0'));

@@ -65,7 +65,6 @@ QWidget* HistoryPage::build_list() {
     table_->setColumnWidth(column, (column == StoredLaunchesModel::When ? 19 : 12) * digit);
   style::as_list(*table_);
   table_->setTextElideMode(Qt::ElideMiddle);
-  table_->setWordWrap(false);
   table_->setTabKeyNavigation(false);
   table_->setAccessibleName(tr("Launches of the workspace"));
   follow_->setToolTip(tr("Reads what the job has done meanwhile, and follows it to its end"));

@@ -89,7 +89,6 @@ QTableView* MeasuredPage::make_table(DifferenceModel& model, const QString& name
     table->setColumnWidth(column, (column == DifferenceModel::Tasks ? 8 : 13) * digit);
   style::as_list(*table);
   table->setTextElideMode(Qt::ElideMiddle);
-  table->setWordWrap(false);
   table->setTabKeyNavigation(false);
   table->setAccessibleName(name);
   connect(table->selectionModel(), &QItemSelectionModel::selectionChanged, this,

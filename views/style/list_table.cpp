@@ -12,6 +12,7 @@ void as_list(QTableView& table) {
   table.verticalHeader()->hide();
   table.verticalHeader()->setDefaultSectionSize(table.fontMetrics().height() + 2 * kGrid);
   table.setShowGrid(false);
+  table.setWordWrap(false);  // a name that is cut says so once
   table.setFrameShape(QFrame::NoFrame);
   table.setSelectionBehavior(QAbstractItemView::SelectRows);
   table.setSelectionMode(QAbstractItemView::SingleSelection);

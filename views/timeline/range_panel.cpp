@@ -96,7 +96,6 @@ QTableView* RangePanel::make_table() {
   table_->setSortingEnabled(true);
   table_->sortByColumn(RangeModel::Time, Qt::DescendingOrder);
   table_->setTextElideMode(Qt::ElideMiddle);
-  table_->setWordWrap(false);
   table_->setTabKeyNavigation(false);
   table_->setAccessibleName(tr("What fills the range"));
   table_->horizontalHeader()->setMinimumSectionSize(40);

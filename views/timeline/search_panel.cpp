@@ -99,7 +99,6 @@ SearchPanel::SearchPanel(Session& session, TimelineCanvas& canvas, QWidget* pare
   style::as_list(*table_);
   table_->setModel(&model_);
   table_->setTextElideMode(Qt::ElideMiddle);
-  table_->setWordWrap(false);
   table_->setTabKeyNavigation(false);
   table_->setAccessibleName(tr("Slices found"));
   table_->installEventFilter(this);

@@ -128,7 +128,6 @@ void TournamentView::build_table() {
   style::as_list(*table_);
   table_->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
   table_->setTextElideMode(Qt::ElideRight);
-  table_->setWordWrap(false);
   table_->setAccessibleName(tr("Tournament of planners"));
   tint();
 }
