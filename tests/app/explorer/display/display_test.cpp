@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <QApplication>
+#include <QElapsedTimer>
 #include <QFile>
 #include <QFileDialog>
 #include <QFileInfo>
@@ -52,14 +53,18 @@ class DisplayTest : public ::testing::Test {
     return nullptr;
   }
 
-  // Keys of the file dialog, which does not return before it is closed.
+  // Keys of the file dialog, which does not return before it is closed. What is typed before it is
+  // ready for it is lost, and the list of completions takes a Return for itself: typed again then.
   void save_as(const QString& file) {
     QTimer poll;
-    bool typed = false;
+    QElapsedTimer open, typed;
     QObject::connect(&poll, &QTimer::timeout, [&] {
       auto* dialog = qobject_cast<QFileDialog*>(QApplication::activeModalWidget());
-      if (!dialog || !dialog->isVisible() || typed) return;
-      typed = true;
+      if (!dialog || !dialog->isVisible()) return;
+      if (!open.isValid()) open.start();
+      if (open.elapsed() > kPatience) return dialog->reject();
+      if (typed.isValid() && typed.elapsed() < kPatience / 10) return;
+      typed.start();
       const QString id = QString::number(dialog->winId());
       QStringList keys = QStringLiteral("windowfocus %1 key ctrl+a type --args 1 --delay 2").arg(id).split(' ');
       keys << file << QStringLiteral("key") << QStringLiteral("Return");

@@ -1,7 +1,6 @@
 // The engine that takes the simulated time: durations, buffers, memory.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <chrono>
 
 #include "core/plugin/plugin.h"
@@ -62,39 +61,45 @@ std::int64_t time_of(RankExecution& execution, std::size_t instruction) {
   return (Clock::now() - start) / std::chrono::nanoseconds(1);
 }
 
-// The machine may be busy: the least of many tries tells what the engine can do, roughly here; on an
-// idle one it is below 1 us.
+// The machine may be busy, so one try of very many has to be in time: on an idle one each is, by 1 us
+// or so. What the engine itself adds, it adds to each.
+template <typename Try>
+bool once_within(std::int64_t duration, std::int64_t allowance, Try&& attempt) {
+  const auto patience = Clock::now() + std::chrono::seconds(60);
+  do {
+    const std::int64_t time = attempt();
+    EXPECT_GE(time, duration);
+    if (time <= duration + allowance) return true;
+  } while (Clock::now() < patience);
+  return false;
+}
+
 TEST(Replay, AnInstructionTakesItsTime) {
   for (const std::int64_t duration : {2'000, 50'000, 500'000, 3'000'000}) {
     const auto execution = prepared(Nanos(duration));
     execution->begin_step(1);
     execution->run(0);
-    std::int64_t least = INT64_MAX;
-    for (int i = 0; i < 50; ++i) {
-      execution->begin_step(i);
-      const std::int64_t time = time_of(*execution, 0);
-      EXPECT_GE(time, duration);
-      least = std::min(least, time);
-    }
-    EXPECT_LE(least, duration + 50'000);
+    int step = 1;
+    EXPECT_TRUE(once_within(duration, 50'000, [&] {
+      execution->begin_step(++step);
+      return time_of(*execution, 0);
+    })) << duration;
   }
 }
 
 // What one is late the next makes good: twenty of 20 us take 400 us.
 TEST(Replay, LatenessDoesNotAddUp) {
   const auto execution = prepared(Nanos(20'000));
-  std::int64_t least = INT64_MAX;
-  for (int i = 0; i < 500; ++i) {
-    execution->begin_step(i);
+  int step = 0;
+  EXPECT_TRUE(once_within(400'000, 80'000, [&] {
+    execution->begin_step(++step);
     const auto start = Clock::now();
     for (int n = 0; n < 10; ++n) {
       execution->run(0);
       execution->run(1);
     }
-    least = std::min<std::int64_t>(least, (Clock::now() - start) / std::chrono::nanoseconds(1));
-  }
-  EXPECT_GE(least, 400'000);
-  EXPECT_LE(least, 480'000);
+    return std::int64_t{(Clock::now() - start) / std::chrono::nanoseconds(1)};
+  }));
 }
 
 TEST(Replay, BuffersHaveTheRealSizes) {
