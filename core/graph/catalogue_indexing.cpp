@@ -36,7 +36,7 @@ BatchAnswer gathered_nd(BatchFlow& flow) {
   return only_indices ? BatchAnswer(flow.on(indices)) : std::nullopt;
 }
 
-BatchAnswer one_hot(BatchFlow& flow) {
+BatchAnswer one_hot_batch(BatchFlow& flow) {
   if (flow.axis(0) < 0) return std::nullopt;
   const int added = flow.op.axis("axis", -1, flow.op.in(0).size() + 1);
   return flow.on(flow.axis(0) < added ? flow.axis(0) : flow.axis(0) + 1);
@@ -74,6 +74,21 @@ OpRule selection(std::string_view type, std::size_t min_inputs, BatchRule batch,
           .gradient = std::move(gradient_rule)};
 }
 
+// indices, depth, values: an axis more, as long as the depth says.
+OpRule one_hot() {
+  OpRule rule = selection("OneHot", 3, one_hot_batch, nullptr);
+  rule.shape = [](const OpReader& op) -> TensorTypes {
+    const auto depth = op.constant(1);
+    Shape shape = op.in(0);
+    const int axis = op.axis("axis", -1, shape.size() + 1);
+    const bool within = axis >= 0 && axis <= static_cast<int>(shape.size());
+    if (!depth || depth->size() != 1 || depth->front() < 0 || !within) return {};
+    shape.insert(shape.begin() + axis, depth->front());
+    return {{op.input(2).type, shape}};
+  };
+  return rule;
+}
+
 // A column of places for each element that is not zero: at most for all.
 OpRule non_zero() {
   OpRule rule = selection("NonZero", 1, nullptr, nullptr);
@@ -94,7 +109,7 @@ OpRules indexing_rules() {
       lookup("GatherND", OpFamily::DataMovement, nullptr, gathered_nd),
       selection("NonMaxSuppression", 2, nullptr, nullptr),
       non_zero(),
-      selection("OneHot", 3, one_hot, nullptr),
+      one_hot(),
       selection("ReverseSequence", 2, side_by_side(-1), gradient({x(1)})),
       scatter("Scatter", side_by_side(0)),
       scatter("ScatterElements", side_by_side(0)),

@@ -141,6 +141,20 @@ TEST(OnnxContrib, PlacesOfWhatIsNotZero) {
   EXPECT_EQ(tensor_named(kit.import(batch(2)), "y").shape, (Shape{3, 24}));
 }
 
+// libonnx does not tell the length of the new axis.
+TEST(OnnxContrib, OneHotIsAsLongAsItsDepth) {
+  ModelKit kit;
+  kit.input("x", {"batch", 5}, onnx::TensorProto::INT64).input("z", {"batch", 7, 1}).output("y");
+  kit.constant("depth", int64s({7})).constant("values", int64s({0, 1}));
+  kit.node("OneHot", {"x", "depth", "values"}, {"hot"}).set("axis", 1);
+  kit.node("Cast", {"hot"}, {"weights"}).set("to", static_cast<int>(onnx::TensorProto::FLOAT));
+  kit.node("Mul", {"z", "weights"}, {"y"});
+  const Graph graph = kit.import(batch(2));
+  expect_split(graph);
+  EXPECT_EQ(tensor_named(graph, "hot").shape, (Shape{2, 7, 5}));
+  EXPECT_EQ(tensor_named(graph, "y").shape, (Shape{2, 7, 5}));
+}
+
 // An op that nobody knows, and one that libonnx knows without a rule, are guessed and marked.
 TEST(OnnxContrib, UnknownOpsAreMarked) {
   ModelKit kit;
