@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <numeric>
 #include <random>
 #include <span>
 #include <utility>
@@ -20,6 +21,14 @@ class Random {
   }
   double uniform() { return static_cast<double>(engine_() >> 11) * 0x1.0p-53; }  // in [0, 1)
   double uniform(double low, double high) { return low + (high - low) * uniform(); }
+
+  // An index, as often as its weight says; weights are not negative, and not all 0.
+  std::size_t weighted(std::span<const double> weights) {
+    double rest = uniform() * std::accumulate(weights.begin(), weights.end(), 0.0);
+    for (std::size_t i = 0; i + 1 < weights.size(); ++i)
+      if ((rest -= weights[i]) < 0) return i;
+    return weights.size() - 1;
+  }
 
   template <class T>
   void shuffle(std::span<T> values) {

@@ -37,13 +37,6 @@ std::vector<std::vector<std::int64_t>> parse_rows(std::string_view text) {
   return rows;
 }
 
-std::size_t weighted(Random& random, std::span<const double> weights) {
-  double rest = random.uniform() * std::accumulate(weights.begin(), weights.end(), 0.0);
-  for (std::size_t i = 0; i + 1 < weights.size(); ++i)
-    if ((rest -= weights[i]) < 0) return i;
-  return weights.size() - 1;
-}
-
 // Early places more often: geometric.
 std::size_t early_place(Random& random, double mean, std::size_t count) {
   const double place = -mean * std::log(1 - random.uniform());
@@ -166,7 +159,7 @@ LocalSearch::Source LocalSearch::random_source(Random& random) const {
                       static_cast<double>(100 + yields_[i].tries));
   if (preferred_.empty()) weights[Preferred] = 0;
   if (std::ranges::adjacent_find(base(), std::not_equal_to()) == base().end()) weights[Used] = 0;
-  return static_cast<Source>(weighted(random, weights));
+  return static_cast<Source>(random.weighted(weights));
 }
 
 // For all that are decided alike the ranks of the first group serve better: they are those of the
@@ -189,8 +182,8 @@ LocalSearch::Move LocalSearch::random_move(Random& random, Source source) const 
   for (std::int64_t successes : successes_) kinds.push_back(1.0 + static_cast<double>(successes));
   kinds[Single] += 2;
   Move move;
-  move.kind = static_cast<std::int32_t>(weighted(random, kinds));
-  move.group = static_cast<std::int32_t>(weighted(random, weight_));
+  move.kind = static_cast<std::int32_t>(random.weighted(kinds));
+  move.group = static_cast<std::int32_t>(random.weighted(weight_));
   move.action = random_action(random, source, move.kind, move.group);
   return move;
 }

@@ -20,7 +20,7 @@ TreeSearchOptions paper_variant() {
   options.graded_overflow = false;
   options.order_by_cost = false;
   options.polish = 0;
-  options.bounds = options.sieve = false;
+  options.bounds = options.sieve = options.decide = false;
   options.actions.proportional_shares = false;
   options.actions.single_devices = false;
   options.actions.part_groups = false;
@@ -68,6 +68,7 @@ TreeSearchOptions TreeSearchOptions::from(const PlannerOptions& given) {
   options.polish = in_range(given, "polish", options.polish, 0, 0.95);
   options.bounds = given.boolean("bounds", options.bounds);
   options.sieve = given.boolean("sieve", options.sieve);
+  options.decide = given.boolean("decide", options.decide);
   options.batch = static_cast<int>(whole_in_range(given, "batch", options.batch, 1, 4096));
   options.actions.proportional_shares =
       given.choice("shares", options.actions.proportional_shares ? "both" : "even",
@@ -112,6 +113,8 @@ std::vector<OptionHelp> TreeSearchOptions::help() {
        "few strategies: in the order of their bounds, until nothing is faster"},
       {"sieve", boolean(d.sieve),
        "local improvement evaluates nothing whose bound is no better (needs bounds)"},
+      {"decide", boolean(d.decide),
+       "strategies that a prior decides as a whole are tried (needs polish)"},
       {"batch", std::to_string(d.batch), "leaves evaluated together"},
       {"shares", "both", "both: also shares in proportion to speed; even: equal shares only"},
       {"merge", boolean(d.actions.merge_symmetric), "merge symmetric device groups"},

@@ -176,8 +176,10 @@ std::vector<GroupFlags> TreeSearch::flags_of(const std::vector<ActionVector>& pr
 }
 
 bool TreeSearch::polish_round(std::size_t want) {
-  if (is_lane_turn() && lane_round(want) > 0) return true;
-  std::size_t done = polish_iterations_ == 0 ? plain_round(want) : finish_round(want);
+  std::size_t done = decide_round(want);
+  if (done == want) return true;
+  if (is_lane_turn() && lane_round(want - done) > 0) return true;
+  if (done == 0) done = polish_iterations_ == 0 ? plain_round(want) : finish_round(want);
   if (done < want) done += bounded_round(want - done);
   if (done == want || proven_) return done > 0;
   want -= done;  // so that a round always counts the same

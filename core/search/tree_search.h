@@ -11,16 +11,21 @@
 //   - strategies that the tree already knows are backed up at no cost; exhausted subtrees are left
 //     alone;
 //   - an unvisited action is worth its parent's value less `fpu`, actions are tried in order of a
-//     rough estimate, "as the first group" first, and at most widening * visits^0.5 of them are open;
+//     rough estimate, "as the first group" first, and at most widening * visits^0.5 of them are
+//     open;
 //   - values are put on [0, 1] between the best reward and a low quantile of all rewards;
 //   - groups after the first are decided by their share of compute and gradient synchronisation
 //     together;
 //   - an infeasible strategy's reward says how far it is over memory;
 //   - part of the evaluations goes to improving the best strategy by changing a few groups
 //     (local_search.h), earlier where the first looks do not beat data parallelism;
-//   - where there are few strategies, the turns of local improvement go through them in the order of
+//   - where the prior is not uniform, it decides a few strategies from the first group to the last,
+//     and local improvement goes on from the best of them, where that is better (tree_decide.cpp);
+//   - where there are few strategies, the turns of local improvement go through them in the order
+//   of
 //     their bounds, until nothing else can be better (small_space.h);
-//   - local improvement leaves out what cannot be better, as bounds of lowered programs say (sieve.h);
+//   - local improvement leaves out what cannot be better, as bounds of lowered programs say
+//   (sieve.h);
 //   - where strategies are finished (TreeSearchOptions::finish), that is chosen group by group for
 //     the best one, and most of local improvement goes to a strategy of its own that is plain
 //     (plain_lane.cpp); where finishing gains less than two per cent at the outset, the search goes
@@ -91,6 +96,8 @@ struct TreeSearchOptions {
       true;              // after the first group: by compute and synchronisation, not compute alone
   double polish = 0.75;  // part of the evaluations spent on local improvement
   bool bounds = true;    // few strategies: in the order of their bounds (small_space.h)
+  bool decide =
+      true;  // local improvement may begin at strategies that the prior decides as a whole
   bool sieve = false;    // local improvement evaluates nothing whose bound is no better (sieve.h)
   int batch = 8;
   ActionOptions actions;

@@ -120,6 +120,10 @@ class TreeSearch {
   std::vector<GroupFlags> flags_of(const std::vector<ActionVector>& proposals) const;
   bool polish_round(std::size_t want);
 
+  // Strategies that the prior decides as a whole (tree_decide.cpp).
+  std::vector<ActionVector> decided_by_prior(std::size_t count);
+  std::size_t decide_round(std::size_t want);
+
   // The plain lane (plain_lane.cpp).
   static constexpr std::int64_t kLaneTurns = 4;  // the first of which is the first lane's
   void start_lane();

@@ -166,6 +166,15 @@ bool fits(const Ground& ground, const Record& record) {
          });
 }
 
+// Which examples see feedback is a matter of what they are: the same after a pause.
+bool sees_feedback(const Ground& ground, const Record& record) {
+  if (ground.feedback >= 1) return true;
+  Hasher hash;
+  hash.number(record.ground.model).number(record.ground.cluster);
+  for (const std::int32_t action : record.decided) hash.number(action);
+  return Random(hash.finish().low).uniform() < ground.feedback;
+}
+
 }  // namespace
 
 void write(ByteWriter& out, const Record& record) {
@@ -248,7 +257,8 @@ std::vector<Example> make_examples(const Ground& ground, std::span<const Record>
   for (std::size_t i = 0; i < records.size(); ++i) {
     const Strategy partial = partial_strategy(ground, records[i].decided);
     const GroupId next = ground.order[records[i].decided.size()];
-    auto state = std::make_shared<StateFeatures>(ground.maker.state({partial, next, scores[i]}));
+    const Score seen = sees_feedback(ground, records[i]) ? scores[i] : Score();
+    auto state = std::make_shared<StateFeatures>(ground.maker.state({partial, next, seen}));
     std::vector<float> target = target_row(ground, *state, records[i]);
     examples.push_back({ground.maker.problem(), std::move(state), std::move(target)});
   }

@@ -92,7 +92,7 @@ std::shared_ptr<const Ground> Grounds::make(const GroundKey& key) const {
   SearchTree tree = empty_search(problem, settings_);
   FeatureMaker maker(problem, std::move(tree.actions));
   return std::make_shared<const Ground>(
-      Ground{std::move(problem), std::move(tree.order), std::move(maker)});
+      Ground{std::move(problem), std::move(tree.order), std::move(maker), settings_.feedback});
 }
 
 std::shared_ptr<const Ground> Grounds::ground(const GroundKey& key) {

@@ -19,6 +19,7 @@ struct Ground {
   Problem problem;
   std::vector<GroupId> order;  // of the search's decisions
   FeatureMaker maker;          // its actions are the search's
+  double feedback = 1;         // part of its examples that see runtime feedback
 };
 
 struct GroundKey {

@@ -133,6 +133,9 @@ std::vector<Field> search_fields() {
       real(
           "uniform", "part of the searches with a uniform prior",
           [](S& s) -> double& { return s.uniform; }, 0, 1),
+      real(
+          "feedback", "part of the examples that see runtime feedback",
+          [](S& s) -> double& { return s.feedback; }, 0, 1),
       whole(
           "groups", "op groups at most", [](S& s) -> int& { return s.groups; }, 1),
       whole(

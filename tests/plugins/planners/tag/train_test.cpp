@@ -205,9 +205,9 @@ struct Searched {
   Network network;
   std::vector<Record> records;
 
-  explicit Searched(const std::string& targets)
+  explicit Searched(const std::string& targets, const std::string& feedback = "1")
       : options(tiny(targets)),
-        settings(TrainSettings::from(options)),
+        settings((options.set["feedback"] = feedback, TrainSettings::from(options))),
         grounds(options, settings),
         ground(grounds.ground({0, 1})),
         network(Network::make(settings.size, 1)),
@@ -273,6 +273,16 @@ TEST(TrainExamples, RecordsComeBackAndMakeTheSameFeatures) {
   Record wrong = searched.records.front();
   wrong.target = {{1 << 20, 1.0F}};
   EXPECT_THROW(make_examples(*searched.ground, std::span(&wrong, 1)), InputError);
+}
+
+TEST(TrainExamples, OnlyThePartThatIsAskedForSeesFeedback) {
+  const auto sees = [](const Example& example) {
+    return std::ranges::any_of(example.state->device.values, [](float v) { return v != 0; });
+  };
+  const Searched with("best+values"), without("best+values", "0");
+  EXPECT_TRUE(std::ranges::all_of(make_examples(*with.ground, with.records), sees));
+  EXPECT_TRUE(std::ranges::none_of(make_examples(*without.ground, without.records), sees));
+  EXPECT_EQ(with.records, without.records);
 }
 
 // --- Several processes ------------------------------------------------------------------------
