@@ -27,6 +27,13 @@ std::uint64_t stream(std::uint64_t seed, const char* what, std::int64_t number, 
   return Hasher().text(what).number(seed).number(number).number(rank).finish().low;
 }
 
+std::vector<Record> records_of(std::span<const Searched> searched) {
+  std::vector<Record> all;
+  for (const Searched& one : searched)
+    all.insert(all.end(), one.records.begin(), one.records.end());
+  return all;
+}
+
 class Training {
  public:
   Training(const TrainingOptions& options, TrainingObserver& observer, std::stop_token stop);
@@ -36,7 +43,7 @@ class Training {
   void resume(Checkpoint checkpoint);
   void agree_on_start();
   void take_weights(const std::string& network, const std::string& optimizer);
-  std::vector<Record> search_all(std::span<const SearchOrder> orders);
+  std::vector<Searched> search_all(std::span<const SearchOrder> orders);
   SearchOrder order_of(std::int64_t search, int rank) const;
   SearchOrder held_out_order(int search) const;
   void hold_out();
@@ -65,6 +72,7 @@ class Training {
   Network network_;
   ExampleBuffer buffer_;
   std::vector<Example> held_out_;
+  BestKnown known_;
 
   std::int64_t step_ = 0, searches_ = 0, examples_ = 0;
   double loss_sum_ = 0;
@@ -116,6 +124,7 @@ void Training::resume(Checkpoint checkpoint) {
   elapsed_before_ = checkpoint.elapsed_seconds;
   loss_sum_ = checkpoint.loss * static_cast<double>(checkpoint.losses);
   losses_ = checkpoint.losses;
+  known_ = std::move(checkpoint.known);
   try {
     buffer_.add({checkpoint.records.begin(), checkpoint.records.end()});
   } catch (const InputError& error) {
@@ -167,6 +176,9 @@ SearchOrder Training::order_of(std::int64_t search, int rank) const {
   // Before the first round the network has learned nothing.
   order.uniform = random.uniform() < settings_.uniform ||
                   (search < settings_.searches && settings_.start.empty());
+  if (settings_.known <= 0) return order;
+  if (const auto known = known_.find(order.key); known != known_.end()) order.known = known->second;
+  order.go_on = !order.known.empty() && random.uniform() < settings_.known;
   return order;
 }
 
@@ -174,19 +186,19 @@ SearchOrder Training::held_out_order(int search) const {
   SearchOrder order = order_of(-1 - search, 0);
   order.key.model = search % grounds_.model_count();
   order.uniform = true;
+  order.known.clear();
+  order.go_on = false;
   return order;
 }
 
-// One after another, whatever the number of threads.
-std::vector<Record> Training::search_all(std::span<const SearchOrder> orders) {
-  std::vector<std::vector<Record>> records(orders.size());
+// The same whatever the number of threads: what one finds, another of the same round does not know.
+std::vector<Searched> Training::search_all(std::span<const SearchOrder> orders) {
+  std::vector<Searched> searched(orders.size());
   parallel_for(orders.size(), options_.threads, [&](std::size_t i) {
     const auto ground = grounds_.ground(orders[i].key);
-    records[i] = search_records(*ground, orders[i], network_, settings_, stop_);
+    searched[i] = search_records(*ground, orders[i], network_, settings_, stop_);
   });
-  std::vector<Record> all;
-  for (const auto& some : records) all.insert(all.end(), some.begin(), some.end());
-  return all;
+  return searched;
 }
 
 // The same searches in every process and after every pause: they do not see the network.
@@ -194,7 +206,8 @@ void Training::hold_out() {
   std::vector<SearchOrder> orders;
   for (int i = 0; i < settings_.held_out; ++i) orders.push_back(held_out_order(i));
   observer_.on_phase("searching what only measures");
-  for (auto& [record, example] : with_features(grounds_, search_all(orders), options_.threads))
+  for (auto& [record, example] :
+       with_features(grounds_, records_of(search_all(orders)), options_.threads))
     held_out_.push_back(std::move(example));
 }
 
@@ -210,9 +223,11 @@ void Training::search_round() {
   const GroundKey& first = orders.front().key;
   observer_.on_phase(fmt::format("searching {} on {}", grounds_.model_name(first.model),
                                  grounds_.cluster(first.cluster).name()));
-  const std::vector<Record> records = search_all(orders);
+  std::vector<Searched> searched = search_all(orders);
   if (stop_.stop_requested()) return;
-  examples_ += static_cast<std::int64_t>(buffer_.add(records));
+  examples_ += static_cast<std::int64_t>(buffer_.add(records_of(searched)));
+  for (std::size_t i = 0; i < orders.size(); ++i)
+    if (!searched[i].best.empty()) known_[orders[i].key] = std::move(searched[i].best);
   searches_ += settings_.searches;
 }
 
@@ -312,6 +327,7 @@ void Training::save() {
     checkpoint.network = network_.bytes("{}");
     checkpoint.optimizer = network_.optimizer_state();
     checkpoint.records = buffer_.records();
+    checkpoint.known = known_;
     write_file(checkpoint_file(), to_bytes(checkpoint));
   }
   if (!options_.output.empty() && options_.rank == 0) network_.save(options_.output, note());

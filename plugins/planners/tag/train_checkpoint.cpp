@@ -11,7 +11,7 @@
 namespace strato::tag {
 namespace {
 
-constexpr std::string_view kCheckpointMagic = "stratoscope-tag-training 1\n";
+constexpr std::string_view kCheckpointMagic = "stratoscope-tag-training 2\n";
 
 std::vector<std::string> lines_of(const std::string& text) {
   std::vector<std::string> lines;
@@ -51,6 +51,8 @@ std::string to_bytes(const Checkpoint& checkpoint) {
   out.text(checkpoint.network).text(checkpoint.optimizer);
   out.number(static_cast<std::uint32_t>(checkpoint.records.size()));
   for (const Record& record : checkpoint.records) write(out, record);
+  out.number(static_cast<std::uint32_t>(checkpoint.known.size()));
+  for (const auto& [ground, actions] : checkpoint.known) write(out, Record{ground, actions, {}});
   return neural::seal(kCheckpointMagic, std::move(out).take());
 }
 
@@ -69,6 +71,11 @@ Checkpoint parse_checkpoint(std::string_view bytes, const std::string& file) {
   check_ranges(checkpoint, in);
   const std::size_t records = in.count(1);
   for (std::size_t i = 0; i < records; ++i) checkpoint.records.push_back(read_record(in));
+  const std::size_t known = in.count(1);
+  for (std::size_t i = 0; i < known; ++i) {
+    Record record = read_record(in);
+    checkpoint.known[record.ground] = std::move(record.decided);
+  }
   return checkpoint;
 }
 

@@ -20,6 +20,7 @@ struct Checkpoint {
   std::int64_t losses = 0;
   std::string network, optimizer;  // as Network makes them
   std::deque<Record> records;      // latest examples, oldest first
+  BestKnown known;
 };
 
 std::string to_bytes(const Checkpoint& checkpoint);

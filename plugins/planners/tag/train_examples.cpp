@@ -210,9 +210,8 @@ std::vector<std::vector<float>> TrainingPrior::priors(const Problem&, const std:
   return network_.forward(*ground_.maker.problem(), pointers);
 }
 
-std::vector<Record> search_records(const Ground& ground, const SearchOrder& order,
-                                   const Network& network, const TrainSettings& settings,
-                                   std::stop_token stop) {
+Searched search_records(const Ground& ground, const SearchOrder& order, const Network& network,
+                        const TrainSettings& settings, std::stop_token stop) {
   const auto evaluator = make_simulating_evaluator(ground.problem, 1, !order.uniform);
   TrainingPrior guided(network, ground);
   const auto uniform = make_uniform_prior();
@@ -221,14 +220,20 @@ std::vector<Record> search_records(const Ground& ground, const SearchOrder& orde
   common.iterations = settings.iterations;
   common.seed = order.seed;
   common.threads = 1;
+  if (order.go_on) common.seeds.push_back(completed(ground, order.known));
   Observer observer;
   const PlanResult result = tree_search(ground.problem, *evaluator, prior, common,
                                         search_options(settings), observer, stop, nullptr);
   if (stop.stop_requested()) return {};
-  std::vector<Record> records;
+  Searched searched;
+  std::vector<Record>& records = searched.records;
   if (settings.targets.visits) add_visits(*result.tree, order.key, settings.visits, records);
-  const Actions best = actions_of(ground, result.strategy);
-  if (best.empty()) return records;
+  searched.best = actions_of(ground, result.strategy);
+  if (!order.known.empty() &&
+      !result.score.better_than(evaluator->evaluate(completed(ground, order.known))))
+    searched.best = order.known;
+  const Actions& best = searched.best;
+  if (best.empty()) return searched;
   Random random(order.seed);
   for (const std::size_t depth : chosen_depths(best.size(), settings.depths, random)) {
     Record record = prefix(order.key, best, depth);
@@ -240,7 +245,7 @@ std::vector<Record> search_records(const Ground& ground, const SearchOrder& orde
     fill_values(costs_of_next(ground, *evaluator, record.decided), settings.temperature, record);
     records.push_back(std::move(record));
   }
-  return records;
+  return searched;
 }
 
 std::vector<Example> make_examples(const Ground& ground, std::span<const Record> records) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <span>
 #include <stop_token>
 #include <string>
@@ -25,6 +26,9 @@ struct Record {
 void write(ByteWriter& out, const Record& record);
 Record read_record(ByteReader& in);
 
+// The best strategy that was found on each ground, as actions in the search's order.
+using BestKnown = std::map<GroundKey, std::vector<std::int32_t>>;
+
 // The prior of a network that is being trained; it does not change while this lives.
 class TrainingPrior final : public PriorProvider {
  public:
@@ -43,13 +47,21 @@ struct SearchOrder {
   GroundKey key;
   std::uint64_t seed = 1;
   bool uniform = false;  // without the network's prior
+  // The best strategy that earlier searches of the ground have found, as actions in the search's
+  // order; empty: none. What is learned from is never worse.
+  std::vector<std::int32_t> known;
+  bool go_on = false;  // from that
+};
+
+struct Searched {
+  std::vector<Record> records;
+  std::vector<std::int32_t> best;  // the best strategy known by now
 };
 
 // One search on one thread and what is learned from it; depends on its arguments only. Empty when
 // it was stopped.
-std::vector<Record> search_records(const Ground& ground, const SearchOrder& order,
-                                   const Network& network, const TrainSettings& settings,
-                                   std::stop_token stop);
+Searched search_records(const Ground& ground, const SearchOrder& order, const Network& network,
+                        const TrainSettings& settings, std::stop_token stop);
 
 // The features of records of one ground, in order; the target is empty where nothing legal is left
 // of it. Throws InputError for a record that does not fit the ground.

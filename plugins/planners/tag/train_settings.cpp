@@ -134,6 +134,9 @@ std::vector<Field> search_fields() {
           "uniform", "part of the searches with a uniform prior",
           [](S& s) -> double& { return s.uniform; }, 0, 1),
       real(
+          "known", "part of them that goes on from the best known; 0: each stands alone",
+          [](S& s) -> double& { return s.known; }, 0, 1),
+      real(
           "feedback", "part of the examples that see runtime feedback",
           [](S& s) -> double& { return s.feedback; }, 0, 1),
       whole(

@@ -24,6 +24,8 @@ struct TrainSettings {
   int depths = 4;             // vertices of the best strategy that are learned from
   double temperature = 0.05;  // of `values`: by how much (ln of time) a decision may be worse
   double uniform = 0.5;       // part of the searches with a uniform prior
+  double known = 0.5;         // part of them that goes on from the best that earlier ones found;
+                              // 0: earlier ones are not learned from either
   double feedback = 1;        // part of the examples that see runtime feedback
   int groups = 60;
   int searches = 4;  // a round

@@ -197,7 +197,7 @@ TEST(Train, OptionsAndDataThatCannotServeAreRefused) {
 
 // --- Examples ---------------------------------------------------------------------------------
 
-struct Searched {
+struct SearchedGround {
   TrainingOptions options;
   TrainSettings settings;
   Grounds grounds;
@@ -205,18 +205,20 @@ struct Searched {
   Network network;
   std::vector<Record> records;
 
-  explicit Searched(const std::string& targets, const std::string& feedback = "1")
+  explicit SearchedGround(const std::string& targets, const std::string& feedback = "1")
       : options(tiny(targets)),
         settings((options.set["feedback"] = feedback, TrainSettings::from(options))),
         grounds(options, settings),
         ground(grounds.ground({0, 1})),
         network(Network::make(settings.size, 1)),
-        records(search_records(*ground, {{0, 1}, 7, false}, network, settings, {})) {}
+        records(
+            search_records(*ground, {{0, 1}, 7, false, {}, false}, network, settings, {}).records) {
+  }
 };
 
 TEST(TrainExamples, TargetsAreDistributionsOverLegalActions) {
   for (const char* targets : {"visits", "best", "values"}) {
-    Searched searched(targets);
+    SearchedGround searched(targets);
     ASSERT_FALSE(searched.records.empty()) << targets;
     const auto examples = make_examples(*searched.ground, searched.records);
     ASSERT_EQ(examples.size(), searched.records.size());
@@ -232,7 +234,7 @@ TEST(TrainExamples, TargetsAreDistributionsOverLegalActions) {
 
 // Brute force: at the root the likeliest action is the one whose uniform strategy is fastest.
 TEST(TrainExamples, ValuesPointToTheFastestDecision) {
-  Searched searched("values");
+  SearchedGround searched("values");
   const Record& root = searched.records.front();
   ASSERT_TRUE(root.decided.empty());
   const auto evaluator = make_simulating_evaluator(searched.ground->problem, 1);
@@ -257,7 +259,7 @@ TEST(TrainExamples, ValuesPointToTheFastestDecision) {
 }
 
 TEST(TrainExamples, RecordsComeBackAndMakeTheSameFeatures) {
-  Searched searched("visits+best+values");
+  SearchedGround searched("visits+best+values");
   for (const Record& record : searched.records) {
     ByteWriter out;
     write(out, record);
@@ -275,11 +277,38 @@ TEST(TrainExamples, RecordsComeBackAndMakeTheSameFeatures) {
   EXPECT_THROW(make_examples(*searched.ground, std::span(&wrong, 1)), InputError);
 }
 
+TEST(TrainExamples, WhatIsKnownIsGoneOnFromAndNotForgotten) {
+  const SearchedGround searched("best");
+  const Ground& ground = *searched.ground;
+  const auto evaluator = make_simulating_evaluator(ground.problem, 1);
+  const auto time = [&](const std::vector<std::int32_t>& actions) {
+    Strategy strategy;
+    strategy.groups.resize(ground.order.size());
+    for (std::size_t depth = 0; depth < actions.size(); ++depth)
+      strategy.groups[ground.order[depth]] =
+          ground.maker.actions()[static_cast<std::size_t>(actions[depth])];
+    return evaluator->evaluate(strategy).step_time;
+  };
+  const auto search = [&](int iterations, SearchOrder order) {
+    TrainSettings settings = searched.settings;
+    settings.iterations = iterations;
+    return search_records(ground, order, searched.network, settings, {});
+  };
+  const std::vector<std::int32_t> known = search(200, {{0, 1}, 7, true, {}, false}).best;
+  ASSERT_LT(time(known), time(search(2, {{0, 1}, 8, true, {}, false}).best));
+  for (const bool go_on : {true, false}) {
+    const Searched again = search(2, {{0, 1}, 8, true, known, go_on});
+    EXPECT_EQ(time(again.best), time(known)) << go_on;
+    for (const Record& record : again.records)
+      EXPECT_EQ(record.target.front().first, again.best[record.decided.size()]) << go_on;
+  }
+}
+
 TEST(TrainExamples, OnlyThePartThatIsAskedForSeesFeedback) {
   const auto sees = [](const Example& example) {
     return std::ranges::any_of(example.state->device.values, [](float v) { return v != 0; });
   };
-  const Searched with("best+values"), without("best+values", "0");
+  const SearchedGround with("best+values"), without("best+values", "0");
   EXPECT_TRUE(std::ranges::all_of(make_examples(*with.ground, with.records), sees));
   EXPECT_TRUE(std::ranges::none_of(make_examples(*without.ground, without.records), sees));
   EXPECT_EQ(with.records, without.records);
