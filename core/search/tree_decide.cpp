@@ -2,8 +2,6 @@
 // between: where it has learned what good ones look like, local improvement begins there.
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
-#include <cstdlib>
 
 #include "core/base/random.h"
 #include "core/search/tree_searcher.h"
@@ -11,16 +9,19 @@
 namespace strato {
 namespace {
 
+// A chance in proportion to this power of the probability: strategies of many groups that follow the
+// prior closely, and are not all the same.
+constexpr double kSharpness = 3;
+
 // The most probable of the legal actions, or one by chance; the most plausible where the prior says
 // nothing.
 std::int32_t draw(const std::vector<float>& row, const std::vector<std::int32_t>& legal,
                   Random* random) {
-  static const double kPower = std::getenv("POWER") ? std::atof(std::getenv("POWER")) : 2;
   if (row.empty()) return legal.front();
   const auto probability = [&](std::int32_t a) { return row[static_cast<std::size_t>(a)]; };
   if (random == nullptr) return *std::ranges::max_element(legal, {}, probability);
   std::vector<double> weights;
-  for (const std::int32_t a : legal) weights.push_back(std::pow(probability(a), kPower));
+  for (const std::int32_t a : legal) weights.push_back(std::pow(probability(a), kSharpness));
   return legal[random->weighted(weights)];
 }
 
@@ -65,12 +66,6 @@ std::size_t TreeSearch::decide_round(std::size_t want) {
   polish_iterations_ += static_cast<std::int64_t>(scores.size());
   const auto best = std::ranges::min_element(
       scores, [](const Score& a, const Score& b) { return a.better_than(b); });
-  if (std::getenv("DECODE_LOG")) {
-    std::fprintf(stderr, "decide: best so far %.3f;", best_->step_time.value / 1e6);
-    for (const Score& score : scores)
-      std::fprintf(stderr, " %.3f%s", score.step_time.value / 1e6, score.feasible ? "" : "!");
-    std::fprintf(stderr, "\n");
-  }
   if (best != scores.end() && best->better_than(*best_))
     take_way(decided[static_cast<std::size_t>(best - scores.begin())], plain, *best);
   return scores.size();

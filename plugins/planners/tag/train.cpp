@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <map>
 
 #include "core/base/error.h"
 #include "core/base/file.h"
@@ -48,6 +49,7 @@ class Training {
   SearchOrder held_out_order(int search) const;
   void hold_out();
   void search_round();
+  void remember(std::span<const SearchOrder> orders, std::span<const Searched> searched);
   bool searches_are_due() const;
   Going standing() const;
   bool share(Going here, LearnOptions& options);
@@ -223,12 +225,22 @@ void Training::search_round() {
   const GroundKey& first = orders.front().key;
   observer_.on_phase(fmt::format("searching {} on {}", grounds_.model_name(first.model),
                                  grounds_.cluster(first.cluster).name()));
-  std::vector<Searched> searched = search_all(orders);
+  const std::vector<Searched> searched = search_all(orders);
   if (stop_.stop_requested()) return;
   examples_ += static_cast<std::int64_t>(buffer_.add(records_of(searched)));
-  for (std::size_t i = 0; i < orders.size(); ++i)
-    if (!searched[i].best.empty()) known_[orders[i].key] = std::move(searched[i].best);
+  remember(orders, searched);
   searches_ += settings_.searches;
+}
+
+// Where two searched the same ground, what the better one found.
+void Training::remember(std::span<const SearchOrder> orders, std::span<const Searched> searched) {
+  std::map<GroundKey, const Searched*> found;
+  for (std::size_t i = 0; i < orders.size(); ++i) {
+    if (searched[i].best.empty()) continue;
+    const Searched*& best = found[orders[i].key];
+    if (best == nullptr || searched[i].score.better_than(best->score)) best = &searched[i];
+  }
+  for (const auto& [key, best] : found) known_[key] = best->best;
 }
 
 double Training::rate() const {

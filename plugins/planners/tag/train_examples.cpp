@@ -229,9 +229,14 @@ Searched search_records(const Ground& ground, const SearchOrder& order, const Ne
   std::vector<Record>& records = searched.records;
   if (settings.targets.visits) add_visits(*result.tree, order.key, settings.visits, records);
   searched.best = actions_of(ground, result.strategy);
-  if (!order.known.empty() &&
-      !result.score.better_than(evaluator->evaluate(completed(ground, order.known))))
-    searched.best = order.known;
+  searched.score = result.score;
+  if (!order.known.empty()) {
+    const Score known = evaluator->evaluate(completed(ground, order.known));
+    if (!searched.score.better_than(known)) {
+      searched.best = order.known;
+      searched.score = known;
+    }
+  }
   const Actions& best = searched.best;
   if (best.empty()) return searched;
   Random random(order.seed);

@@ -56,6 +56,7 @@ struct SearchOrder {
 struct Searched {
   std::vector<Record> records;
   std::vector<std::int32_t> best;  // the best strategy known by now
+  Score score;                     // of that
 };
 
 // One search on one thread and what is learned from it; depends on its arguments only. Empty when
