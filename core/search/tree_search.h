@@ -22,10 +22,9 @@
 //   - where the prior is not uniform, it decides a few strategies from the first group to the last,
 //     and local improvement goes on from the best of them, where that is better (tree_decide.cpp);
 //   - where there are few strategies, the turns of local improvement go through them in the order
-//   of
-//     their bounds, until nothing else can be better (small_space.h);
+//     of their bounds, until nothing else can be better (small_space.h);
 //   - local improvement leaves out what cannot be better, as bounds of lowered programs say
-//   (sieve.h);
+//     (sieve.h);
 //   - where strategies are finished (TreeSearchOptions::finish), that is chosen group by group for
 //     the best one, and most of local improvement goes to a strategy of its own that is plain
 //     (plain_lane.cpp); where finishing gains less than two per cent at the outset, the search goes
