@@ -72,6 +72,7 @@ class Training {
   Grounds grounds_;
   neural::Peers peers_;
   Network network_;
+  const std::string start_note_;  // of the weights that it began with
   ExampleBuffer buffer_;
   std::vector<Example> held_out_;
   BestKnown known_;
@@ -101,6 +102,7 @@ Training::Training(const TrainingOptions& options, TrainingObserver& observer, s
       grounds_(options, settings_),
       peers_(options.rank, options.processes, options.master, settings_.patience),
       network_(first_network(settings_, options.seed)),
+      start_note_(settings_.start.empty() ? "" : network_.note()),
       buffer_(grounds_, settings_.buffer, options.threads) {
   if (auto checkpoint = read_checkpoint(checkpoint_file(), fingerprint()))
     resume(*std::move(checkpoint));
@@ -310,6 +312,8 @@ std::string Training::note() const {
                                  options_.models[static_cast<std::size_t>(i)].graph->batch()));
   for (const auto& cluster : options_.clusters) clusters.push_back(cluster->name());
   for (const auto& [key, value] : options_.set) set[key] = value;
+  if (!settings_.start.empty())
+    set["start"] = std::filesystem::path(settings_.start).filename().string();
   Json note = {{"made_by", "stratoscope-cli train tag"},
                {"seed", options_.seed},
                {"models", models},
@@ -319,9 +323,11 @@ std::string Training::note() const {
                {"set", set},
                {"steps", step_},
                {"searches", searches_},
-               {"examples", examples_},
-               {"loss", last_.loss}};
+               {"examples", examples_}};
+  if (last_.loss > 0) note["loss"] = last_.loss;  // else no step since the checkpoint
   if (last_.held_out_loss) note["held_out_loss"] = *last_.held_out_loss;
+  const Json start = Json::parse(start_note_, nullptr, false);
+  if (!start.is_discarded()) note["started_from"] = start;
   return json_text(note);
 }
 

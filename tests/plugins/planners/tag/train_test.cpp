@@ -11,6 +11,7 @@
 
 #include "core/base/error.h"
 #include "core/base/file.h"
+#include "core/base/json.h"
 #include "plugins/planners/neural/peers.h"
 #include "plugins/planners/tag/train_checkpoint.h"
 #include "tests/core/search/toy.h"
@@ -139,6 +140,22 @@ TEST(Train, AFinishedTrainingGoesOnWithMoreSteps) {
   EXPECT_EQ(train(options, seen).last.step, 12) << "nothing is left to do";
   options.steps = 16;
   EXPECT_EQ(train(options, seen).last.step, 16);
+}
+
+TEST(Train, WeightsSayWhatTheyWereStartedFrom) {
+  TemporaryFolder folder;
+  TrainingOptions options = tiny();
+  options.output = folder / "first.bin";
+  Points seen;
+  train(options, seen);
+  options.set["start"] = options.output.string();
+  options.output = folder / "second.bin";
+  train(options, seen);
+  const Json first = Json::parse(Network::load(folder / "first.bin").note());
+  const Json second = Json::parse(Network::load(folder / "second.bin").note());
+  EXPECT_FALSE(first.contains("started_from"));
+  EXPECT_EQ(second["started_from"], first);
+  EXPECT_EQ(second["set"]["start"], "first.bin") << "no path of the machine that it was made on";
 }
 
 TEST(Train, CheckpointsThatCannotServeAreRefused) {
