@@ -13,6 +13,7 @@ TreeSearchOptions paper_variant() {
   options.relative_prior = false;
   options.max_backup = false;
   options.first_play = false;
+  options.root_mix = 0;
   options.widening = 0;
   options.noise = 0;
   options.free_repeats = false;
@@ -58,6 +59,7 @@ TreeSearchOptions TreeSearchOptions::from(const PlannerOptions& given) {
       given.choice("backup", options.max_backup ? "max" : "mean", {"mean", "max"}) == "max";
   options.first_play = given.boolean("first-play", options.first_play);
   options.fpu = in_range(given, "fpu", options.fpu, -10, 10);
+  options.root_mix = in_range(given, "root-mix", options.root_mix, 0, 1);
   options.widening = in_range(given, "widening", options.widening, 0, 1e6);
   options.noise = in_range(given, "noise", options.noise, 0, 1e6);
   options.free_repeats = given.boolean("free-repeats", options.free_repeats);
@@ -101,6 +103,7 @@ std::vector<OptionHelp> TreeSearchOptions::help() {
       {"first-play", boolean(d.first_play),
        "an unvisited action is worth its parent's value less fpu"},
       {"fpu", number(d.fpu), "see first-play"},
+      {"root-mix", number(d.root_mix), "part of the first group's prior that is uniform"},
       {"widening", number(d.widening), "open actions <= widening * sqrt(visits); 0: all at once"},
       {"noise", number(d.noise), "ranks by which the seed moves actions of equal prior"},
       {"free-repeats", boolean(d.free_repeats), "strategies known already cost no iteration"},

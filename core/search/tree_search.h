@@ -19,6 +19,8 @@
 //   - an infeasible strategy's reward says how far it is over memory;
 //   - part of the evaluations goes to improving the best strategy by changing a few groups
 //     (local_search.h), earlier where the first looks do not beat data parallelism;
+//   - the first group's prior is mostly uniform (`root_mix`), and its actions are opened by prior and
+//     by rank in turns: a network that is sure of the wrong devices keeps nobody from the right ones;
 //   - where the prior is not uniform, it decides a few strategies from the first group to the last,
 //     and local improvement goes on from the best of them, where that is better (tree_decide.cpp);
 //   - where there are few strategies, the turns of local improvement go through them in the order
@@ -86,6 +88,9 @@ struct TreeSearchOptions {
   bool max_backup = false;  // Q is the best reward below instead of the mean
   bool first_play = true;   // an unvisited action is worth its parent's value - fpu, else 0
   double fpu = 0.1;
+  // Part of the first group's prior that is uniform; its actions, which the other groups follow,
+  // are opened by prior and by rank in turns: a prior that is sure of itself may be wrong.
+  double root_mix = 0.9;
   double widening = 5;  // open actions <= widening * sqrt(visits); 0: all
   double noise = 3;     // ranks by which the seed moves actions of equal prior
   bool free_repeats = true;

@@ -33,6 +33,16 @@ std::vector<GroupId> search_order(const Problem& problem, const Decision& data_p
   return order;
 }
 
+// One of the first, one of the second, and so on; each once.
+std::vector<std::int32_t> in_turns(const std::vector<std::int32_t>& first,
+                                   const std::vector<std::int32_t>& second) {
+  std::vector<std::int32_t> both;
+  for (std::size_t i = 0; i < first.size(); ++i)
+    for (const std::int32_t next : {first[i], second[i]})
+      if (std::ranges::find(both, next) == both.end()) both.push_back(next);
+  return both;
+}
+
 }  // namespace
 
 TreeState::TreeState(const Problem& problem, const TreeSearchOptions& options, std::uint64_t seed,
@@ -298,6 +308,11 @@ void TreeState::set_priors(std::int32_t id, const std::vector<float>& priors) {
   CHECK(at.prior_row < 0, "priors are asked for once");
   at.prior_row = static_cast<std::int32_t>(priors_.size() / actions_.size());
   priors_.insert(priors_.end(), priors.begin(), priors.end());
+  if (static_cast<std::size_t>(at.depth) != first_free_) return;
+  const auto uniform = 1.0F / static_cast<float>(priors.size());
+  const auto part = static_cast<float>(options_.root_mix);
+  for (float& prior : std::span(priors_).last(priors.size()))
+    prior = (1 - part) * prior + part * uniform;
 }
 
 float TreeState::prior_of(const TreeNode& node, std::int32_t action) const {
@@ -311,6 +326,8 @@ void TreeState::sort_by_prior(TreeNode& node) const {
   std::ranges::stable_sort(node.order, [&](std::int32_t a, std::int32_t b) {
     return prior_of(node, a) > prior_of(node, b);
   });
+  if (static_cast<std::size_t>(node.depth) == first_free_ && options_.root_mix > 0)
+    node.order = in_turns(node.order, ranked_[first_free_]);
 }
 
 void TreeState::mark_done(std::int32_t id) {

@@ -280,10 +280,19 @@ TEST(TreeSearch, priors_guide_it) {
   TreeSearchOptions search;
   search.polish = 0;
   Observer observer;
+  const PlanResult mixed =
+      tree_search(problem, evaluator, favour, options, search, observer, {}, nullptr);
+  search.root_mix = 0;
   const PlanResult result =
       tree_search(problem, evaluator, favour, options, search, observer, {}, nullptr);
   const auto children = result.tree->children(0);
   const auto last = static_cast<std::int32_t>(result.tree->actions.size()) - 1;
+  // However sure it is of one, the others of the first group are looked at.
+  const auto opened = mixed.tree->children(0);
+  EXPECT_GT(opened.size(), children.size());
+  EXPECT_EQ(mixed.tree->vertices[static_cast<std::size_t>(opened.front())].action, last);
+  EXPECT_NEAR(mixed.tree->vertices[static_cast<std::size_t>(opened.front())].prior,
+              0.1F * 0.9F + 0.9F / static_cast<float>(last + 1), 1e-5);
   EXPECT_EQ(result.tree->vertices[static_cast<std::size_t>(children.front())].action, last);
   EXPECT_FLOAT_EQ(result.tree->vertices[static_cast<std::size_t>(children.front())].prior, 0.9F);
   options.iterations = 64;
