@@ -4,6 +4,7 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <unordered_set>
 
 #include "core/base/error.h"
 #include "core/search/puct.h"
@@ -33,13 +34,14 @@ std::vector<GroupId> search_order(const Problem& problem, const Decision& data_p
   return order;
 }
 
-// One of the first, one of the second, and so on; each once.
+// One of the first, one of the second, and so on; each once. Both hold the same actions.
 std::vector<std::int32_t> in_turns(const std::vector<std::int32_t>& first,
                                    const std::vector<std::int32_t>& second) {
   std::vector<std::int32_t> both;
+  std::unordered_set<std::int32_t> taken;
   for (std::size_t i = 0; i < first.size(); ++i)
     for (const std::int32_t next : {first[i], second[i]})
-      if (std::ranges::find(both, next) == both.end()) both.push_back(next);
+      if (taken.insert(next).second) both.push_back(next);
   return both;
 }
 
