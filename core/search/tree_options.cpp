@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "core/base/error.h"
@@ -34,7 +36,7 @@ double in_range(const PlannerOptions& options, const char* key, double fallback,
   if (value >= low && value <= high) return value;
   throw InputError("", std::string("--set ") + key + "=" + options.text(key, ""),
                    "the value is out of range",
-                   "give a number from " + std::to_string(low) + " to " + std::to_string(high));
+                   fmt::format("give a number from {} to {}", low, high));
 }
 
 std::int64_t whole_in_range(const PlannerOptions& options, const char* key, std::int64_t fallback,
