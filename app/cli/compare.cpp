@@ -10,6 +10,7 @@
 #include "app/cli/output.h"
 #include "core/base/error.h"
 #include "core/base/quantity_text.h"
+#include "core/cost/model/measured_cost_model.h"
 
 namespace strato::cli {
 namespace {

@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "core/base/json.h"
-#include "core/search/tournament.h"
+#include "core/io/json.h"
+#include "core/search/run/tournament.h"
 
 namespace strato::cli {
 

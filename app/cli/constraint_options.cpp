@@ -2,18 +2,20 @@
 
 #include <CLI/CLI.hpp>
 
+#include "core/search/constraints/constraints_json.h"
+
 namespace strato::cli {
 
 void ConstraintOptions::declare(CLI::App& command) {
-  const std::string group = "Constraints, kept by every planner (GROUP: an op group, an op, or such "
-                            "names with a *)";
+  const std::string group =
+      "Constraints, kept by every planner (GROUP: an op group, an op, or such "
+      "names with a *)";
   const auto add = [&](const char* name, std::vector<std::string>& texts, const char* help) {
     command.add_option(name, texts, help)->group(group)->allow_extra_args(false);
   };
   command.add_option("--constraints", file, "File with constraints (.json)")->group(group);
   add("--pin", pins, "GROUP=MODE:DEVICES, such as fc6=ps:v100x2,1080ti-0: it keeps this decision");
-  add("--forbid", forbidden,
-      "GROUP=DEVICES or modes: it is not on them. Without GROUP=: no op is");
+  add("--forbid", forbidden, "GROUP=DEVICES or modes: it is not on them. Without GROUP=: no op is");
   add("--together", together, "GROUP,GROUP,...: they share one decision");
   add("--max-devices", limits, "N, or GROUP=N: at most N devices for all, or for the group");
 }

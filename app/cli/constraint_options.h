@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "core/search/constraints.h"
+#include "core/search/constraints/constraints.h"
 
 namespace CLI {
 class App;

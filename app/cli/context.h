@@ -9,13 +9,14 @@
 #include <vector>
 
 #include "app/cli/constraint_options.h"
-#include "core/base/json.h"
-#include "core/cost/cost_files.h"
-#include "core/plugin/plugin.h"
-#include "core/search/problem.h"
-#include "core/search/schedule/fused_grouping.h"
+#include "core/cost/model/cost_files.h"
+#include "core/cost/model/measured_cost_model.h"
+#include "core/io/json.h"
+#include "core/plugin/api/plugin.h"
+#include "core/schedule/dag/fused_grouping.h"
+#include "core/search/api/problem.h"
 #include "core/store/workspace.h"
-#include "core/strategy/plan_file.h"
+#include "core/strategy/file/plan_file.h"
 
 namespace CLI {
 class App;

@@ -8,7 +8,8 @@
 #include "app/cli/search.h"
 #include "app/cli/trial_store.h"
 #include "core/base/error.h"
-#include "core/base/json.h"
+#include "core/io/json.h"
+#include "core/search/tree/search_tree.h"
 #include "core/store/run_lock.h"
 
 namespace strato::cli {

@@ -8,6 +8,7 @@
 
 #include "app/cli/command.h"
 #include "app/cli/stored_run.h"
+#include "core/search/tree/search_tree.h"
 
 namespace strato::cli {
 

@@ -11,7 +11,7 @@
 
 #include "app/cli/suggest.h"
 #include "core/base/error.h"
-#include "core/cluster/device_names.h"
+#include "core/cluster/value/device_names.h"
 
 namespace strato::cli {
 namespace {

@@ -4,8 +4,8 @@
 #include <string>
 #include <string_view>
 
-#include "core/graph/grouping.h"
-#include "core/strategy/strategy.h"
+#include "core/graph/group/grouping.h"
+#include "core/strategy/value/strategy.h"
 
 namespace strato::cli {
 

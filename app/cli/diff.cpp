@@ -9,10 +9,11 @@
 #include "app/cli/output.h"
 #include "app/cli/simulation_options.h"
 #include "core/base/error.h"
-#include "core/base/file.h"
 #include "core/compare/comparison_html.h"
 #include "core/compare/plans_html.h"
-#include "core/search/baselines.h"
+#include "core/io/file.h"
+#include "core/search/evaluate/baselines.h"
+#include "core/search/evaluate/outcome.h"
 
 namespace strato::cli {
 namespace {
@@ -122,25 +123,26 @@ int diff(const DiffCommand& options, const Command& command) {
 }  // namespace
 
 void add_diff(CLI::App& app, Command& command) {
-  CLI::App* sub = add_command(
-      app, command, "diff",
-      "Two plans, or more, side by side: what is decided otherwise, and what it does");
+  CLI::App* sub =
+      add_command(app, command, "diff",
+                  "Two plans, or more, side by side: what is decided otherwise, and what it does");
   const auto options = std::make_shared<DiffCommand>();
-  sub->add_option("--plan", options->plans,
-                  "A plan; given twice: from the first to the second; once: from data parallelism "
-                  "to it; more often: a table of all, in the op groups of the last one. They may be "
-                  "of other clusters, groups or models")
+  sub->add_option(
+         "--plan", options->plans,
+         "A plan; given twice: from the first to the second; once: from data parallelism "
+         "to it; more often: a table of all, in the op groups of the last one. They may be "
+         "of other clusters, groups or models")
       ->required()
       ->allow_extra_args(false);
   sub->add_option("--graph", options->graph, "Another model for all: file or sample");
   sub->add_option("--cluster", options->cluster, "Another cluster for all: file or sample");
   options->costs.declare(*sub);
-  sub->add_option("--report", options->report, "Also write an HTML page with pictures, for people without this program");
+  sub->add_option("--report", options->report,
+                  "Also write an HTML page with pictures, for people without this program");
   sub->add_flag("--all", options->all, "Every cause, group and variable, not only the largest");
   options->simulation.declare(*sub, "fifo; priority: the plans' own");
-  sub->callback([options, &command] {
-    command.action = [=, &command] { return diff(*options, command); };
-  });
+  sub->callback(
+      [options, &command] { command.action = [=, &command] { return diff(*options, command); }; });
 }
 
 }  // namespace strato::cli

@@ -20,8 +20,7 @@ std::string plans_text(const PlanComparison& comparison) {
   for (const PlanFigures* plan : {&comparison.plans.from, &comparison.plans.to})
     table.add({plan->label, time_text(plan->step_time),
                significant_text(plan->samples_per_second()),
-               plan->fits ? "fits" : "does not fit: " + plan->why_not, plan->model,
-               plan->cluster});
+               plan->fits ? "fits" : "does not fit: " + plan->why_not, plan->model, plan->cluster});
   return table.text();
 }
 
@@ -36,8 +35,8 @@ std::string causes_text(const PlanComparison& comparison, bool all) {
   if (shown.empty()) return {};
   if (alike.to > Nanos(0)) shown.push_back(alike);
   for (const Cause& cause : shown)
-    table.add({cause.text, signed_time_text(cause.change()), time_text(cause.from),
-               time_text(cause.to)});
+    table.add(
+        {cause.text, signed_time_text(cause.change()), time_text(cause.from), time_text(cause.to)});
   table.add({"step time", signed_time_text(comparison.change()), time_text(from.step_time),
              time_text(to.step_time)});
   table.align_left(0);
@@ -138,12 +137,9 @@ std::string price_rows_text(const PlanComparison& comparison) {
 // --- JSON ---
 
 Json figures_json(const PlanFigures& plan, const std::optional<PlanPrice>& price) {
-  Json json = {{"label", plan.label},
-               {"model", plan.model},
-               {"cluster", plan.cluster},
-               {"step_time_s", to_seconds(plan.step_time)},
-               {"batch", plan.batch},
-               {"samples_per_s", plan.samples_per_second()},
+  Json json = {{"label", plan.label},     {"model", plan.model},
+               {"cluster", plan.cluster}, {"step_time_s", to_seconds(plan.step_time)},
+               {"batch", plan.batch},     {"samples_per_s", plan.samples_per_second()},
                {"feasible", plan.fits}};
   if (!plan.fits) json["infeasible"] = plan.why_not;
   if (price)
@@ -328,9 +324,10 @@ std::string matrix_text(const PlanMatrix& matrix, bool all) {
   std::string text = sentence_of(matrix) + "\n\n" + matrix_plans_text(matrix);
   for (const MatrixPlan& plan : matrix.plans)
     if (plan.unmatched_ops > 0)
-      text += fmt::format("  {}: {} ops are not in the model of the last plan\n", plan.figures.label,
-                          plan.unmatched_ops);
-  return text + matrix_causes_text(matrix, all) + matrix_rows_text(matrix.groups, matrix, "op group, on the path", all) +
+      text += fmt::format("  {}: {} ops are not in the model of the last plan\n",
+                          plan.figures.label, plan.unmatched_ops);
+  return text + matrix_causes_text(matrix, all) +
+         matrix_rows_text(matrix.groups, matrix, "op group, on the path", all) +
          matrix_rows_text(matrix.variables, matrix, "variable, travels", all);
 }
 
@@ -375,8 +372,8 @@ std::string comparison_text(const PlanComparison& comparison, bool all) {
   std::string text = comparison.sentence + "\n\n" + plans_text(comparison);
   if (!comparison.match.same_graph)
     text += "\nThe models differ: " + text_of(comparison.match) + ".\n";
-  text += causes_text(comparison, all) + groups_text(comparison, all) +
-          variables_text(comparison, all);
+  text +=
+      causes_text(comparison, all) + groups_text(comparison, all) + variables_text(comparison, all);
   for (const std::string& line : comparison.others) text += "  " + line + "\n";
   return text + devices_text(comparison) + traffic_text(comparison) + price_rows_text(comparison);
 }

@@ -3,9 +3,9 @@
 
 #include <string>
 
-#include "core/base/json.h"
 #include "core/compare/compare_plans.h"
 #include "core/compare/plan_matrix.h"
+#include "core/io/json.h"
 
 namespace strato::cli {
 

@@ -1,5 +1,5 @@
 // stratoscope-cli discover: a cluster file from what the machines of a launcher report.
-#include "core/discover/discover.h"
+#include "core/launch/discover/discover.h"
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
@@ -14,9 +14,11 @@
 #include "app/cli/launch_options.h"
 #include "app/cli/output.h"
 #include "core/base/error.h"
-#include "core/base/file.h"
 #include "core/base/quantity_text.h"
-#include "core/measured/make_job.h"
+#include "core/cluster/read/cluster_reader.h"
+#include "core/cluster/spec/gpu_catalogue.h"
+#include "core/io/file.h"
+#include "core/launch/measured/make_job.h"
 
 namespace strato::cli {
 namespace {
@@ -38,13 +40,11 @@ std::string machine_line(const Cluster& cluster, const DeviceGroup& group) {
 }
 
 std::string text_of(const Cluster& cluster, const std::string& output) {
-  std::string text =
-      fmt::format("discovered     {} on {}\n",
-                  cluster.device_count() == 1 ? "1 device"
-                                              : fmt::format("{} devices", cluster.device_count()),
-                  cluster.machines().size() == 1
-                      ? "1 machine"
-                      : fmt::format("{} machines", cluster.machines().size()));
+  std::string text = fmt::format(
+      "discovered     {} on {}\n",
+      cluster.device_count() == 1 ? "1 device" : fmt::format("{} devices", cluster.device_count()),
+      cluster.machines().size() == 1 ? "1 machine"
+                                     : fmt::format("{} machines", cluster.machines().size()));
   for (const DeviceGroup& group : cluster.groups()) text += machine_line(cluster, group);
   return text + "written to     " + output + "\n";
 }
@@ -75,9 +75,8 @@ int discover_cluster(const DiscoverCommand& given, const Command& command) {
       fmt::format("stratoscope-cli discover, launcher {}, {}", options.launcher, now_text());
   ProgressLine line;
   interrupt.arm();
-  const Discovered found =
-      discover(*launcher, options, GpuCatalogue::bundled(), interrupt.token(),
-               [&](const std::string& text) { line.show(text); });
+  const Discovered found = discover(*launcher, options, GpuCatalogue::bundled(), interrupt.token(),
+                                    [&](const std::string& text) { line.show(text); });
   line.clear();
   if (found.state != JobState::Finished) {
     return report_unfinished({found.state, found.problem}, "the machines cannot be asked", folder,

@@ -7,6 +7,7 @@
 
 #include "app/cli/output.h"
 #include "core/base/quantity_text.h"
+#include "core/sim/explain/critical_path.h"
 
 namespace strato::cli {
 namespace {
@@ -15,7 +16,7 @@ namespace {
 constexpr std::size_t kGaps = 3;  // of a device
 constexpr std::size_t kWhatIfs = 15;
 constexpr double kLeastSaving = 0.001;
-constexpr std::size_t kWidth = 100;   // columns of a paragraph
+constexpr std::size_t kWidth = 100;  // columns of a paragraph
 
 const Timeline& timeline_of(const Explanation& e) { return *e.verdict->outcome.timeline; }
 
@@ -138,9 +139,8 @@ std::array<Nanos, kReasons> idle_by_reason(const std::vector<Gap>& gaps) {
 }
 
 std::vector<Gap> longest_first(std::vector<Gap> gaps) {
-  std::stable_sort(gaps.begin(), gaps.end(), [](const Gap& a, const Gap& b) {
-    return a.end - a.begin > b.end - b.begin;
-  });
+  std::stable_sort(gaps.begin(), gaps.end(),
+                   [](const Gap& a, const Gap& b) { return a.end - a.begin > b.end - b.begin; });
   return gaps;
 }
 
@@ -193,17 +193,17 @@ std::string what_ifs_text(const Explanation& e) {
 
 std::string memory_text(const Explanation& e, const MemoryReport& report, const Alike& alike) {
   const Program& program = *timeline_of(e).program;
-  std::string text = fmt::format("\nMemory of {}: {} of {} at {}{}\n", label_of(e, alike),
-                                 bytes_text(report.peak), bytes_text(report.capacity),
-                                 time_text(report.moment),
-                                 report.peak > report.capacity ? ", does not fit" : "");
+  std::string text =
+      fmt::format("\nMemory of {}: {} of {} at {}{}\n", label_of(e, alike), bytes_text(report.peak),
+                  bytes_text(report.capacity), time_text(report.moment),
+                  report.peak > report.capacity ? ", does not fit" : "");
   std::string roles;
   for (std::size_t r = 0; r < kRoles.size(); ++r)
     if (report.by_role[r] > Bytes(0)) {
       std::string role = kRoles[r];
       std::replace(role.begin(), role.end(), '_', ' ');
-      roles += fmt::format("{}{} {}", roles.empty() ? "" : ", ", role,
-                           bytes_text(report.by_role[r]));
+      roles +=
+          fmt::format("{}{} {}", roles.empty() ? "" : ", ", role, bytes_text(report.by_role[r]));
     }
   text += wrapped(roles);
   Table table({"largest", "bytes", "made by", "held for"});
@@ -305,9 +305,12 @@ Json memory_json(const Explanation& e, const MemoryReport& report) {
 }
 
 Json error_json(const ErrorBar& error) {
-  return {{"low_s", to_seconds(error.low)},   {"high_s", to_seconds(error.high)},
-          {"relative", error.relative},       {"analytic", error.analytic},
-          {"fit", error.fit},                 {"profile", error.profile}};
+  return {{"low_s", to_seconds(error.low)},
+          {"high_s", to_seconds(error.high)},
+          {"relative", error.relative},
+          {"analytic", error.analytic},
+          {"fit", error.fit},
+          {"profile", error.profile}};
 }
 
 }  // namespace

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "app/cli/report.h"
-#include "core/sim/explain.h"
+#include "core/sim/explain/explain.h"
 
 namespace strato::cli {
 

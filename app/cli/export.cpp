@@ -1,11 +1,13 @@
+#include "core/plugin/use/export.h"
+
 #include <CLI/CLI.hpp>
 
 #include "app/cli/command.h"
 #include "app/cli/context.h"
 #include "app/cli/output.h"
-#include "core/base/json.h"
-#include "core/plugin/export.h"
-#include "core/search/evaluator.h"
+#include "core/io/json.h"
+#include "core/search/api/evaluator.h"
+#include "core/search/evaluate/outcome.h"
 
 namespace strato::cli {
 namespace {
@@ -47,7 +49,9 @@ void add_export(CLI::App& app, Command& command) {
   const auto options = std::make_shared<ExportOptions>();
   options->source.declare(*sub);
   sub->add_option("--format", options->format, "See: list exporters")->required();
-  sub->add_option("-o,--output", options->output, "File to write; a new folder for formats of several files")->required();
+  sub->add_option("-o,--output", options->output,
+                  "File to write; a new folder for formats of several files")
+      ->required();
   sub->callback([options, &command] {
     command.action = [=, &command] { return export_plan(*options, command); };
   });

@@ -6,8 +6,10 @@
 #include "app/cli/output.h"
 #include "app/cli/samples.h"
 #include "core/base/error.h"
-#include "core/base/file.h"
-#include "core/graph/transform.h"
+#include "core/graph/train/optimizer.h"
+#include "core/graph/train/simplify.h"
+#include "core/graph/train/training_graph.h"
+#include "core/io/file.h"
 
 namespace strato::cli {
 namespace {

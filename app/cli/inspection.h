@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "core/base/json.h"
-#include "core/cluster/cluster.h"
-#include "core/graph/graph.h"
+#include "core/cluster/value/cluster.h"
+#include "core/graph/value/graph.h"
+#include "core/io/json.h"
 
 namespace strato::cli {
 

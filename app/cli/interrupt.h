@@ -7,7 +7,7 @@
 #include <stop_token>
 #include <thread>
 
-#include "core/process/end_signals.h"
+#include "core/launch/process/end_signals.h"
 
 namespace strato::cli {
 

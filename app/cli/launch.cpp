@@ -16,8 +16,9 @@
 #include "app/cli/simulation_options.h"
 #include "app/cli/stored_launch.h"
 #include "core/base/error.h"
-#include "core/base/file.h"
-#include "core/measured/make_job.h"
+#include "core/io/file.h"
+#include "core/launch/measured/make_job.h"
+#include "core/search/evaluate/outcome.h"
 
 namespace strato::cli {
 namespace {
@@ -90,8 +91,8 @@ void write_trace(const LaunchCommand& options, const LoadedPlan& plan, const Out
   if (options.trace.empty()) return;
   Outcome as_measured = outcome;
   as_measured.timeline = std::make_shared<const Timeline>(measured);
-  write_file(options.trace, plugins().exporter("chrome-trace")->write({plan.problem, plan.strategy,
-                                                                       as_measured}));
+  write_file(options.trace,
+             plugins().exporter("chrome-trace")->write({plan.problem, plan.strategy, as_measured}));
 }
 
 // What a job that has finished left: kept, compared, stored and told.
@@ -99,8 +100,7 @@ int finish(const LaunchCommand& options, const LoadedPlan& plan, const Outcome& 
            const Job& job, const fs::path& folder, const Command& command) {
   options.data.keep_parameters(folder, job.options.steps);
   LaunchReport report{options.launcher, job.options, read_result(folder), {}};
-  const Timeline measured =
-      measured_timeline(*outcome.timeline, report.result, devices_of(job));
+  const Timeline measured = measured_timeline(*outcome.timeline, report.result, devices_of(job));
   report.comparison = compare_timelines(*outcome.timeline, measured, report.result.step_time);
   write_trace(options, plan, outcome, measured);
   store(options, plan, outcome, {JobState::Finished, ""}, report.result);

@@ -17,7 +17,7 @@
 #include "core/data/safetensors.h"
 #include "core/data/tensor_folder.h"
 #include "core/data/weights.h"
-#include "core/plugin/tensor_files.h"
+#include "core/plugin/load/tensor_files.h"
 
 namespace strato::cli {
 namespace {
@@ -33,7 +33,8 @@ bool is_safetensors(const fs::path& file) { return file.extension() == ".safeten
 
 using Source = std::shared_ptr<const TensorSource>;
 
-// The model file's own, when it has all of them; a model without any, as the samples are, is seeded.
+// The model file's own, when it has all of them; a model without any, as the samples are, is
+// seeded.
 Source weights_of_model(const Graph& graph, const LoadedModel& model) {
   Source source;
   try {
@@ -188,16 +189,19 @@ void check_folder(const fs::path& given) {
 
 void LaunchData::declare(CLI::App& command) {
   command
-      .add_option("--weights", weights,
-                  "Parameters at the start: seeded; model: the model file's own; auto: those, if it "
-                  "has them all; or a FILE (.onnx, .pt, .safetensors) or checkpoint FOLDER")
+      .add_option(
+          "--weights", weights,
+          "Parameters at the start: seeded; model: the model file's own; auto: those, if it "
+          "has them all; or a FILE (.onnx, .pt, .safetensors) or checkpoint FOLDER")
       ->capture_default_str();
-  command.add_option("--inputs", inputs,
-                     "Samples: a folder with NAME.npy or NAME.pt for each input (see inspect), a .pt "
-                     "file with all, or NAME=FILE; step k takes batch k, then from the start; else "
-                     "synthetic");
-  command.add_option("--keep-parameters", keep,
-                     "Parameters after the last step: FILE.pt, FILE.safetensors, or a folder of .npy");
+  command.add_option(
+      "--inputs", inputs,
+      "Samples: a folder with NAME.npy or NAME.pt for each input (see inspect), a .pt "
+      "file with all, or NAME=FILE; step k takes batch k, then from the start; else "
+      "synthetic");
+  command.add_option(
+      "--keep-parameters", keep,
+      "Parameters after the last step: FILE.pt, FILE.safetensors, or a folder of .npy");
 }
 
 void LaunchData::check(const fs::path& job) const {

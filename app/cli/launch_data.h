@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "app/cli/context.h"
-#include "core/job/job.h"
+#include "core/launch/job/job.h"
 
 namespace strato::cli {
 
@@ -17,8 +17,8 @@ struct LaunchData {
   std::string keep;                 // a folder, or a file: .pt, .safetensors
 
   void declare(CLI::App& command);
-  // Before anything runs: what it ends with can be written, and what it starts from does not lie where
-  // the new job's data goes. `job`: its folder, empty: a temporary one. Throws InputError.
+  // Before anything runs: what it ends with can be written, and what it starts from does not lie
+  // where the new job's data goes. `job`: its folder, empty: a temporary one. Throws InputError.
   void check(const std::filesystem::path& job) const;
   // Has the data staged with the job, once they are found to fit. Throws InputError.
   void add_to(Job& job, const LoadedModel& model) const;

@@ -8,8 +8,8 @@
 #include <system_error>
 
 #include "core/base/error.h"
-#include "core/base/json.h"
 #include "core/base/quantity_text.h"
+#include "core/io/json.h"
 
 namespace strato::cli {
 namespace {

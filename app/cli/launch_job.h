@@ -8,8 +8,8 @@
 #include "app/cli/command.h"
 #include "app/cli/interrupt.h"
 #include "app/cli/output.h"
-#include "core/job/job.h"
-#include "core/plugin/follow.h"
+#include "core/launch/job/job.h"
+#include "core/plugin/use/follow.h"
 
 namespace strato::cli {
 
@@ -34,8 +34,8 @@ class JobFolder {
 JobEnd follow(LaunchedJob& job, const JobOptions& options, const Interrupt& interrupt,
               JobFolder& folder);
 
-// Of a job that has not finished: tells a person and with --json a script, keeps the logs of one that
-// failed, and returns the exit status. `failed`: "the job failed".
+// Of a job that has not finished: tells a person and with --json a script, keeps the logs of one
+// that failed, and returns the exit status. `failed`: "the job failed".
 int report_unfinished(const JobEnd& end, const std::string& failed, JobFolder& folder,
                       const Command& command);
 

@@ -8,7 +8,7 @@
 
 #include "app/cli/context.h"
 #include "core/base/error.h"
-#include "core/measured/make_job.h"
+#include "core/launch/measured/make_job.h"
 
 namespace strato::cli {
 namespace {

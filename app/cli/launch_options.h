@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "core/job/job.h"
-#include "core/plugin/launcher.h"
+#include "core/launch/job/job.h"
+#include "core/plugin/api/launcher.h"
 
 namespace CLI {
 class App;

@@ -42,8 +42,8 @@ std::string table_of(const std::string& header, const std::vector<Difference>& d
 
 std::string loss_text(const std::vector<double>& losses) {
   if (losses.empty()) return "";
-  const auto bad = std::find_if(losses.begin(), losses.end(),
-                                [](double loss) { return !std::isfinite(loss); });
+  const auto bad =
+      std::find_if(losses.begin(), losses.end(), [](double loss) { return !std::isfinite(loss); });
   if (bad != losses.end()) {
     return fmt::format("loss           not finite from step {} on: try a smaller --learning-rate\n",
                        bad - losses.begin() + 1);

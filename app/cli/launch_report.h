@@ -3,9 +3,9 @@
 
 #include <string>
 
-#include "core/base/json.h"
-#include "core/job/job.h"
-#include "core/measured/measured.h"
+#include "core/io/json.h"
+#include "core/launch/job/job.h"
+#include "core/launch/measured/measured.h"
 
 namespace strato::cli {
 

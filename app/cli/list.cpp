@@ -7,9 +7,11 @@
 #include "app/cli/context.h"
 #include "app/cli/output.h"
 #include "app/cli/samples.h"
-#include "core/base/json.h"
 #include "core/base/quantity_text.h"
-#include "core/cluster/cluster.h"
+#include "core/cluster/read/cluster_reader.h"
+#include "core/cluster/spec/gpu_catalogue.h"
+#include "core/cluster/value/cluster.h"
+#include "core/io/json.h"
 
 namespace strato::cli {
 namespace {

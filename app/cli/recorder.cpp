@@ -6,9 +6,11 @@
 
 #include "app/cli/stored_run.h"
 #include "core/base/quantity_text.h"
-#include "core/search/run_curves.h"
-#include "core/search/run_record.h"
-#include "core/strategy/strategy_file.h"
+#include "core/search/run/run_curves.h"
+#include "core/search/run/run_record.h"
+#include "core/search/tree/search_tree.h"
+#include "core/search/tree/search_tree_io.h"
+#include "core/strategy/file/strategy_file.h"
 
 namespace strato::cli {
 namespace {
@@ -143,9 +145,8 @@ StrategyRow Recorder::add(const Strategy& strategy, const Score& score, const st
   row.cluster = run_.cluster;
   row.run = run_.id;
   row.label = label;
-  row.json =
-      strategy_json(name_strategy(strategy, *problem_.graph,
-                                  *problem_for(problem_, strategy).grouping, *problem_.cluster));
+  row.json = strategy_json(name_strategy(
+      strategy, *problem_.graph, *problem_for(problem_, strategy).grouping, *problem_.cluster));
   row.digest = strategy.digest();
   row.step_time_ns = score.step_time.value;
   row.feasible = score.feasible;

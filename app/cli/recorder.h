@@ -11,7 +11,8 @@
 
 #include "app/cli/context.h"
 #include "app/cli/output.h"
-#include "core/search/planner.h"
+#include "core/search/api/planner.h"
+#include "core/search/tree/search_tree.h"
 #include "core/store/run_lock.h"
 #include "core/store/workspace.h"
 

@@ -6,8 +6,10 @@
 
 #include "app/cli/output.h"
 #include "core/base/quantity_text.h"
-#include "core/search/baselines.h"
-#include "core/search/run_curves.h"
+#include "core/search/evaluate/baselines.h"
+#include "core/search/evaluate/lower_bound.h"
+#include "core/search/evaluate/outcome.h"
+#include "core/search/run/run_curves.h"
 
 namespace strato::cli {
 namespace {
@@ -107,10 +109,9 @@ std::string facts_text(const std::vector<PlanResult::Fact>& facts) {
 
 std::string headline(const Verdict& verdict) {
   const Problem& problem = *verdict.problem;
-  std::string text =
-      fmt::format("{} on {}, batch {}, {} {}op groups", problem.graph->name(),
-                  problem.cluster->name(), problem.graph->batch(), problem.grouping->size(),
-                  verdict.own_groups ? "own " : "");
+  std::string text = fmt::format("{} on {}, batch {}, {} {}op groups", problem.graph->name(),
+                                 problem.cluster->name(), problem.graph->batch(),
+                                 problem.grouping->size(), verdict.own_groups ? "own " : "");
   if (!verdict.planner.empty()) text += fmt::format(", {}, seed {}", verdict.planner, verdict.seed);
   return text + (verdict.stopped ? " (stopped early)\n" : "\n");
 }

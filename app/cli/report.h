@@ -8,11 +8,12 @@
 #include <string>
 #include <vector>
 
-#include "core/base/json.h"
-#include "core/search/evaluator.h"
-#include "core/search/planner.h"
-#include "core/search/problem.h"
-#include "core/sim/explain.h"
+#include "core/io/json.h"
+#include "core/search/api/evaluator.h"
+#include "core/search/api/planner.h"
+#include "core/search/api/problem.h"
+#include "core/search/evaluate/outcome.h"
+#include "core/sim/explain/explain.h"
 
 namespace strato::cli {
 
@@ -21,7 +22,7 @@ struct Verdict {
   Outcome outcome;
   Outcome baseline;  // data parallel with AllReduce on all devices
   Nanos lower_bound;
-  ErrorBar error;  // of outcome's step time
+  ErrorBar error;           // of outcome's step time
   bool own_groups = false;  // the strategy divides the groups that it was searched in
   std::string planner;
   std::uint64_t seed = 0;

@@ -7,10 +7,10 @@
 #include "app/cli/output.h"
 #include "app/cli/stored_run.h"
 #include "core/base/error.h"
-#include "core/base/json.h"
 #include "core/base/quantity_text.h"
+#include "core/io/json.h"
 #include "core/store/run_lock.h"
-#include "core/strategy/strategy_file.h"
+#include "core/strategy/file/strategy_file.h"
 
 namespace strato::cli {
 namespace {

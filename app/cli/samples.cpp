@@ -7,7 +7,7 @@
 
 #include "app/cli/suggest.h"
 #include "core/base/error.h"
-#include "core/base/file.h"
+#include "core/io/file.h"
 
 namespace strato::cli {
 namespace fs = std::filesystem;

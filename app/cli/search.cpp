@@ -4,11 +4,16 @@
 
 #include "app/cli/recorder.h"
 #include "core/base/error.h"
-#include "core/plugin/import_note.h"
-#include "core/program/rank_program.h"
-#include "core/search/baselines.h"
-#include "core/search/bound_constraints.h"
-#include "core/sim/execution_order.h"
+#include "core/plugin/use/import_note.h"
+#include "core/program/rank/rank_program.h"
+#include "core/search/constraints/bound_constraints.h"
+#include "core/search/constraints/constraints_json.h"
+#include "core/search/evaluate/baselines.h"
+#include "core/search/evaluate/lower_bound.h"
+#include "core/search/evaluate/outcome.h"
+#include "core/search/run/run_planner.h"
+#include "core/search/tree/search_tree.h"
+#include "core/sim/timeline/execution_order.h"
 
 namespace strato::cli {
 namespace {
@@ -87,7 +92,8 @@ void write_plan_file(const std::filesystem::path& file, const LoadedModel& model
   note_import(model.import, result);
   const std::string costs = describe(model.options.costs);
   if (!costs.empty()) result["costs"] = costs;
-  if (outcome.constraints) result["constraints"] = Json::parse(constraints_json(*outcome.constraints));
+  if (outcome.constraints)
+    result["constraints"] = Json::parse(constraints_json(*outcome.constraints));
   plan.result_json = json_text(result);
   plan.ranks = ranks_of(*outcome.verdict.outcome.timeline);
   write_plan(file, plan);

@@ -7,6 +7,7 @@
 #include "app/cli/context.h"
 #include "app/cli/interrupt.h"
 #include "app/cli/report.h"
+#include "core/search/tree/search_tree.h"
 
 namespace strato::cli {
 

@@ -6,8 +6,10 @@
 #include "app/cli/output.h"
 #include "app/cli/report.h"
 #include "app/cli/simulation_options.h"
-#include "core/base/file.h"
-#include "core/program/ranks.h"
+#include "core/io/file.h"
+#include "core/program/rank/ranks.h"
+#include "core/search/evaluate/outcome.h"
+#include "core/sim/explain/dump.h"
 
 namespace strato::cli {
 namespace {

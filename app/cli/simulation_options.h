@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "core/sim/simulate.h"
+#include "core/sim/engine/simulate.h"
 
 namespace CLI {
 class App;

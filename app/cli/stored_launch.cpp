@@ -1,6 +1,6 @@
 #include "app/cli/stored_launch.h"
 
-#include "core/measured/result_text.h"
+#include "core/launch/measured/result_text.h"
 
 namespace strato::cli {
 namespace {
@@ -28,14 +28,10 @@ StrategyRow store_strategy(Workspace& workspace, const LaunchedPlan& plan) {
 }  // namespace
 
 std::string launch_options_text(const LaunchOptions& options, const CostModel& replayed) {
-  Json json = {{"engine", options.job.engine},
-               {"transport", options.job.transport},
-               {"device", options.job.device},
-               {"steps", options.job.steps},
-               {"warm_up", options.job.warm_up},
-               {"threads", options.job.threads},
-               {"timeout", options.timeout},
-               {"set", options.settings()}};
+  Json json = {{"engine", options.job.engine},   {"transport", options.job.transport},
+               {"device", options.job.device},   {"steps", options.job.steps},
+               {"warm_up", options.job.warm_up}, {"threads", options.job.threads},
+               {"timeout", options.timeout},     {"set", options.settings()}};
   if (options.job.learning_rate) json["learning_rate"] = *options.job.learning_rate;
   if (options.job.engine == "replay") json["costs"] = replayed.digest().hex();
   return json_text(json);
@@ -46,8 +42,8 @@ void store_launch(Workspace& workspace, const LaunchOptions& options, const Laun
   StoredLaunch launch;
   launch.strategy = store_strategy(workspace, plan);
   launch.launcher = options.launcher;
-  launch.options = launch_options_text(
-      options, plan.replayed != nullptr ? *plan.replayed : *plan.problem.cost);
+  launch.options =
+      launch_options_text(options, plan.replayed != nullptr ? *plan.replayed : *plan.problem.cost);
   launch.state = stored_state(end.state);
   launch.predicted_ns = plan.predicted.step_time.value;
   launch.measured_ns = result.step_time.value;

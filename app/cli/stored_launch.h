@@ -6,7 +6,7 @@
 #include "app/cli/context.h"
 #include "app/cli/launch_job.h"
 #include "app/cli/launch_options.h"
-#include "core/search/evaluator.h"
+#include "core/search/api/evaluator.h"
 
 namespace strato::cli {
 

@@ -5,7 +5,11 @@
 
 #include "app/cli/output.h"
 #include "core/base/error.h"
-#include "core/search/run_record.h"
+#include "core/cluster/read/cluster_reader.h"
+#include "core/cluster/spec/gpu_catalogue.h"
+#include "core/search/run/run_record.h"
+#include "core/search/tree/search_tree.h"
+#include "core/search/tree/search_tree_io.h"
 
 namespace strato::cli {
 namespace fs = std::filesystem;
@@ -49,9 +53,8 @@ StoredProblem stored_problem(const Workspace& workspace, const StoredRun& run) {
   stored.model = model_from(workspace.model(run.model).value());
   restore_costs(run, workspace.file().string(), stored.model);
   const StoredCluster cluster = workspace.cluster(run.cluster).value();
-  stored.problem = problem_of(
-      stored.model,
-      std::make_shared<const Cluster>(parse_cluster(cluster.json, cluster.name, GpuCatalogue())));
+  stored.problem = problem_of(stored.model, std::make_shared<const Cluster>(parse_cluster(
+                                                cluster.json, cluster.name, GpuCatalogue())));
   return stored;
 }
 

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "app/cli/context.h"
-#include "core/search/search_tree.h"
+#include "core/search/tree/search_tree.h"
 #include "core/store/workspace.h"
 
 namespace CLI {

@@ -7,7 +7,7 @@
 #include "app/cli/command.h"
 #include "app/cli/output.h"
 #include "app/cli/stored_run.h"
-#include "core/base/json.h"
+#include "core/io/json.h"
 
 namespace strato::cli {
 namespace {
@@ -28,7 +28,8 @@ std::string name_of_item(const Workspace& workspace, const StoredItem& item) {
       if (const auto cluster = workspace.cluster(item.row)) return cluster->name;
       break;
     case StoredKind::Run:
-      if (const auto run = workspace.run(item.row)) return fmt::format("{} #{}", run->planner, run->id);
+      if (const auto run = workspace.run(item.row))
+        return fmt::format("{} #{}", run->planner, run->id);
       break;
     case StoredKind::Strategy:
       if (const auto strategy = workspace.strategy(item.row)) return strategy->label;
@@ -130,8 +131,8 @@ void add_tags_action(CLI::App& tags, Command& command, const std::shared_ptr<Tag
   } else {
     sub->add_option("kind", options->kind, "model, cluster, run or strategy")->required();
     sub->add_option("row", options->row, "Its number")->required();
-    sub->add_option("words", options->words, action == set_note ? "The note; none: take it away"
-                                                                : "Tags");
+    sub->add_option("words", options->words,
+                    action == set_note ? "The note; none: take it away" : "Tags");
   }
   sub->callback(
       [=, &command] { command.action = [=, &command] { return action(*options, command); }; });

@@ -12,7 +12,7 @@
 #include "app/cli/training_recorder.h"
 #include "core/base/error.h"
 #include "core/base/quantity_text.h"
-#include "core/search/trainer.h"
+#include "core/search/api/trainer.h"
 
 namespace strato::cli {
 namespace {

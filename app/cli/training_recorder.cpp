@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "core/base/json.h"
 #include "core/base/quantity_text.h"
+#include "core/io/json.h"
 
 namespace strato::cli {
 

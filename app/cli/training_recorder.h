@@ -5,7 +5,7 @@
 #include <string>
 
 #include "app/cli/output.h"
-#include "core/search/trainer.h"
+#include "core/search/api/trainer.h"
 #include "core/store/workspace.h"
 
 namespace strato::cli {

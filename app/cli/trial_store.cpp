@@ -39,8 +39,7 @@ KnownTrial known_trials(Workspace& workspace, const LaunchOptions& options,
   const auto known = std::make_shared<std::map<Digest, Nanos>>();
   for (const StoredLaunch& launch : workspace.launches()) {
     const auto digest = digests.find(launch.strategy);
-    const bool ended =
-        launch.state == LaunchState::Finished || launch.state == LaunchState::Failed;
+    const bool ended = launch.state == LaunchState::Finished || launch.state == LaunchState::Failed;
     if (digest == digests.end() || !ended || launch.launcher != options.launcher ||
         launch.options != as)
       continue;

@@ -1,12 +1,12 @@
-// Trials in a workspace: each is a launch of its strategy; a search that is begun again answers from
-// them what was run already.
+// Trials in a workspace: each is a launch of its strategy; a search that is begun again answers
+// from them what was run already.
 #pragma once
 
 #include <string>
 
 #include "app/cli/context.h"
 #include "app/cli/launch_options.h"
-#include "core/measured/trials.h"
+#include "core/launch/measured/trials.h"
 #include "core/store/workspace.h"
 
 namespace strato::cli {

@@ -1,6 +1,6 @@
 // trials: a planner whose evaluations are runs on real workers (AutoDist), or simulated ones with
 // noise.
-#include "core/measured/trials.h"
+#include "core/launch/measured/trials.h"
 
 #include <fmt/format.h>
 
@@ -19,9 +19,11 @@
 #include "app/cli/trials_report.h"
 #include "app/cli/tune_run.h"
 #include "core/base/error.h"
-#include "core/search/baselines.h"
-#include "core/search/bound_constraints.h"
-#include "core/search/planner_request.h"
+#include "core/search/constraints/bound_constraints.h"
+#include "core/search/evaluate/baselines.h"
+#include "core/search/evaluate/outcome.h"
+#include "core/search/run/run_planner.h"
+#include "core/search/tree/search_tree.h"
 
 namespace strato::cli {
 namespace {
@@ -51,8 +53,8 @@ void check(const TrialsCommand& options) {
                      "leave it out, or add --launcher simulator");
   plugins().planner(options.planner.planner);
   auto inputs = options.costs.files();
-  inputs.insert(inputs.end(),
-                {model_path(options.model.graph), cluster_path(options.cluster), options.workspace});
+  inputs.insert(inputs.end(), {model_path(options.model.graph), cluster_path(options.cluster),
+                               options.workspace});
   check_writable(options.output, inputs);
 }
 
@@ -105,14 +107,9 @@ int search_by_trials(TrialsCommand options, const Command& command) {
   const Problem problem = problem_of(model, load_cluster(options.cluster));
   std::optional<Workspace> workspace;
   if (!options.workspace.empty()) workspace.emplace(options.workspace);
-  const RoundSetting round{options.launch,
-                           model,
-                           problem,
-                           nullptr,
-                           options.folder,
-                           workspace ? &*workspace : nullptr,
-                           interrupt,
-                           "trial"};
+  const RoundSetting round{options.launch, model,          problem,
+                           nullptr,        options.folder, workspace ? &*workspace : nullptr,
+                           interrupt,      "trial"};
   const PlannerOptions planner_options = options.planner.options();
   Recorder recorder(problem, options.planner.planner, stored_options(options));
   TrialsSetting setting;
@@ -139,8 +136,8 @@ int search_by_trials(TrialsCommand options, const Command& command) {
   interrupt.arm();
   TrialsResult result;
   try {
-    result = plan_by_trials(problem, *planner, planner_options, setting, observer,
-                            interrupt.token());
+    result =
+        plan_by_trials(problem, *planner, planner_options, setting, observer, interrupt.token());
   } catch (...) {
     recorder.finish(nullptr, RunState::Failed);
     throw;
@@ -161,7 +158,8 @@ int search_by_trials(TrialsCommand options, const Command& command) {
 void add_trials(CLI::App& app, Command& command) {
   CLI::App* sub = add_command(
       app, command, "trials",
-      "Search with a planner whose evaluations are runs on real workers (AutoDist). Trials that fail "
+      "Search with a planner whose evaluations are runs on real workers (AutoDist). Trials that "
+      "fail "
       "teach it, too. With --workspace every trial is stored as it ends, and the same command goes "
       "on where it was killed or stopped");
   const auto options = std::make_shared<TrialsCommand>();

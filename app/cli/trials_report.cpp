@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "core/base/quantity_text.h"
-#include "core/search/run_curves.h"
+#include "core/search/run/run_curves.h"
 
 namespace strato::cli {
 namespace {
@@ -28,8 +28,8 @@ std::int64_t known_of(const TrialsResult& result) {
 }  // namespace
 
 std::string trial_text(std::size_t number, const Trial& trial) {
-  const std::string start = fmt::format("trial {:<4} {:>9} predicted", number,
-                                        time_text(trial.predicted.step_time));
+  const std::string start =
+      fmt::format("trial {:<4} {:>9} predicted", number, time_text(trial.predicted.step_time));
   if (!trial.score.feasible) return fmt::format("{}, failed: {}\n", start, trial.problem);
   return fmt::format("{} {:>9} measured{}\n", start, time_text(trial.score.step_time),
                      trial.known ? ", from before" : "");
@@ -59,17 +59,13 @@ std::string trials_text(const TrialsResult& result, double wall_seconds) {
 Json trials_json(const TrialsResult& result, double wall_seconds) {
   Json trials = Json::array();
   for (const Trial& trial : result.trials) trials.push_back(trial_json(trial));
-  Json json = {{"trials", std::move(trials)},
-               {"failed", result.failed()},
-               {"known", known_of(result)},
-               {"stopped", result.stopped},
-               {"wall_s", wall_seconds},
-               {"note", result.plan.note}};
+  Json json = {{"trials", std::move(trials)}, {"failed", result.failed()},
+               {"known", known_of(result)},   {"stopped", result.stopped},
+               {"wall_s", wall_seconds},      {"note", result.plan.note}};
   if (result.start) json["start_s"] = to_seconds(*result.start);
   if (result.plan.score.feasible) json["best_s"] = to_seconds(result.plan.score.step_time);
   for (const auto& [name, value] : result.plan.facts) json["facts"][name] = value;
-  if (!result.plan.curves.empty())
-    json["curves"] = Json::parse(curves_text(result.plan.curves));
+  if (!result.plan.curves.empty()) json["curves"] = Json::parse(curves_text(result.plan.curves));
   return json;
 }
 

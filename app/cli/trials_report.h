@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "core/base/json.h"
-#include "core/measured/trials.h"
+#include "core/io/json.h"
+#include "core/launch/measured/trials.h"
 
 namespace strato::cli {
 

@@ -1,4 +1,4 @@
-#include "core/measured/tune.h"
+#include "core/launch/measured/tune.h"
 
 #include <fmt/format.h>
 
@@ -17,6 +17,8 @@
 #include "app/cli/tune_run.h"
 #include "core/base/error.h"
 #include "core/base/quantity_text.h"
+#include "core/cost/model/measured_cost_model.h"
+#include "core/cost/value/profile_writer.h"
 
 namespace strato::cli {
 namespace {

@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "core/base/json.h"
-#include "core/measured/tune.h"
+#include "core/io/json.h"
+#include "core/launch/measured/tune.h"
 
 namespace strato::cli {
 

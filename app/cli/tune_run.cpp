@@ -9,8 +9,8 @@
 #include "app/cli/launch_job.h"
 #include "app/cli/stored_launch.h"
 #include "core/base/error.h"
-#include "core/measured/make_job.h"
-#include "core/measured/retime.h"
+#include "core/launch/measured/make_job.h"
+#include "core/launch/measured/retime.h"
 
 namespace strato::cli {
 namespace {
@@ -69,10 +69,10 @@ void store_round(const RoundSetting& setting, const TunePlan& plan, const JobEnd
   if (setting.workspace == nullptr) return;
   const Problem problem = problem_for(setting.problem, plan.strategy);
   const std::string label = fmt::format("{} {}: {}", setting.what, plan.round, plan.made_by);
-  store_launch(*setting.workspace, setting.options,
-               {setting.model, problem, plan.strategy, label, plan.predicted.score,
-                setting.replayed.get()},
-               end, result);
+  store_launch(
+      *setting.workspace, setting.options,
+      {setting.model, problem, plan.strategy, label, plan.predicted.score, setting.replayed.get()},
+      end, result);
 }
 
 }  // namespace

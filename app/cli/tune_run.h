@@ -7,7 +7,7 @@
 #include "app/cli/context.h"
 #include "app/cli/interrupt.h"
 #include "app/cli/launch_options.h"
-#include "core/measured/tune.h"
+#include "core/launch/measured/tune.h"
 
 namespace strato::cli {
 

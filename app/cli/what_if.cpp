@@ -14,11 +14,14 @@
 #include "app/cli/recorder.h"
 #include "app/cli/simulation_options.h"
 #include "core/base/error.h"
-#include "core/base/file.h"
 #include "core/base/quantity_text.h"
-#include "core/graph/with_precision.h"
-#include "core/search/baselines.h"
-#include "core/search/what_if_curve.h"
+#include "core/cluster/spec/gpu_catalogue.h"
+#include "core/graph/build/with_precision.h"
+#include "core/io/file.h"
+#include "core/search/evaluate/baselines.h"
+#include "core/search/evaluate/outcome.h"
+#include "core/search/run/run_planner.h"
+#include "core/search/run/what_if_curve.h"
 
 namespace strato::cli {
 namespace {
@@ -100,12 +103,12 @@ ProblemChange parse_changes(const std::vector<std::string>& texts, const Problem
 
 Json json_of(const StepFigures& figures, const Cluster& cluster) {
   Json json = {{"step_time_s", to_seconds(figures.step_time)},
-          {"samples_per_s", figures.samples_per_second},
-          {"efficiency", figures.efficiency},
-          {"feasible", figures.feasible},
-          {"fullest_device", cluster.device(figures.fullest).name},
-          {"peak_bytes", figures.peak.value},
-          {"capacity_bytes", figures.capacity.value}};
+               {"samples_per_s", figures.samples_per_second},
+               {"efficiency", figures.efficiency},
+               {"feasible", figures.feasible},
+               {"fullest_device", cluster.device(figures.fullest).name},
+               {"peak_bytes", figures.peak.value},
+               {"capacity_bytes", figures.capacity.value}};
   if (figures.per_million_samples) json["usd_per_million_samples"] = *figures.per_million_samples;
   return json;
 }
@@ -177,18 +180,18 @@ class Report {
              {"strategy", json_of(now, *changed.problem.cluster)},
              {"data_parallel", json_of(dp, *changed.problem.cluster)},
              {"remarks", changed.remarks}};
-    Table table({describe(change_), "step time", "samples/s", "efficiency", "price",
-                 "fullest device"});
+    Table table(
+        {describe(change_), "step time", "samples/s", "efficiency", "price", "fullest device"});
     table.align_left(5);
     const auto add = [&](const std::string& name, const StepFigures& each, const Cluster& cluster) {
-      table.add({name, time_text(each.step_time), fmt::format("{:.4g}", each.samples_per_second),
-                 percent_text(each.efficiency),
-                 each.per_million_samples
-                     ? fmt::format("${} a million", significant_text(*each.per_million_samples))
-                     : "-",
-                 fmt::format("{}: {} of {}{}", cluster.device(each.fullest).name,
-                             bytes_text(each.peak), bytes_text(each.capacity),
-                             each.feasible ? "" : ", does not fit")});
+      table.add(
+          {name, time_text(each.step_time), fmt::format("{:.4g}", each.samples_per_second),
+           percent_text(each.efficiency),
+           each.per_million_samples
+               ? fmt::format("${} a million", significant_text(*each.per_million_samples))
+               : "-",
+           fmt::format("{}: {} of {}{}", cluster.device(each.fullest).name, bytes_text(each.peak),
+                       bytes_text(each.capacity), each.feasible ? "" : ", does not fit")});
     };
     add("the plan today", before, *plan_.problem.cluster);
     add("the plan then", now, *changed.problem.cluster);
@@ -356,8 +359,7 @@ class Report {
     interrupt_.arm();
     PlanResult result = run_planner(*plugins().planner(options_.replan), changed.problem, options,
                                     progress, interrupt_.token());
-    progress.finish(&result,
-                    interrupt_.requested() ? RunState::Stopped : RunState::Finished);
+    progress.finish(&result, interrupt_.requested() ? RunState::Stopped : RunState::Finished);
     if (interrupt_.requested()) remark("stopped: planned anew is the best so far");
     return result;
   }
@@ -408,8 +410,9 @@ int what_if(const WhatIfCommand& options, const Command& command) {
 }  // namespace
 
 void add_what_if(CLI::App& app, Command& command) {
-  CLI::App* sub = add_command(app, command, "what-if",
-                              "Simulate a plan on a changed problem, beside one that is planned anew");
+  CLI::App* sub =
+      add_command(app, command, "what-if",
+                  "Simulate a plan on a changed problem, beside one that is planned anew");
   const auto options = std::make_shared<WhatIfCommand>();
   options->source.declare(*sub);
   sub->add_option("CHANGE", options->changes,
@@ -417,11 +420,12 @@ void add_what_if(CLI::App& app, Command& command) {
                   "links (bandwidth inside machines), bandwidth (both), latency, speed (of "
                   "devices), memory; precision=float16; or a kind of machines and how many "
                   "(v100=3), or which GPUs they have (v100=A100-SXM4-40GB)");
-  sub->add_option("--curve", options->curve,
-                  "Also a table over one parameter: NAME, NAME=LOW:HIGH or NAME=LOW:HIGH:POINTS; or "
-                  "over the number of devices, strong and weak: devices, devices=KIND or "
-                  "devices=KIND:MOST machines. The plan is carried over to the devices that there "
-                  "are; with --replan it is also planned anew for each number");
+  sub->add_option(
+      "--curve", options->curve,
+      "Also a table over one parameter: NAME, NAME=LOW:HIGH or NAME=LOW:HIGH:POINTS; or "
+      "over the number of devices, strong and weak: devices, devices=KIND or "
+      "devices=KIND:MOST machines. The plan is carried over to the devices that there "
+      "are; with --replan it is also planned anew for each number");
   sub->add_option("--scaling", options->scaling,
                   "Also strong and weak scaling over the number of a kind of machines: KIND or "
                   "KIND=MOST");

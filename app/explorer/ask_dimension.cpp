@@ -14,15 +14,15 @@ constexpr qlonglong kMostBatch = (qlonglong(1) << 31) - 1;
 
 }  // namespace
 
-std::optional<ImportOptions> import_options_from(const QString& batch, const QStringList& dimensions,
-                                                 QString& problem) {
+std::optional<ImportOptions> import_options_from(const QString& batch,
+                                                 const QStringList& dimensions, QString& problem) {
   ImportOptions options;
   if (!batch.isEmpty()) {
     bool whole = false;
     options.batch = batch.toLongLong(&whole);
     if (!whole || *options.batch < 1 || *options.batch > kMostBatch) {
-      problem = QCoreApplication::translate("AskDimension",
-                                            "--batch %1: is no batch; give a whole number from 1 to %2")
+      problem = QCoreApplication::translate(
+                    "AskDimension", "--batch %1: is no batch; give a whole number from 1 to %2")
                     .arg(batch)
                     .arg(kMostBatch);
       return std::nullopt;

@@ -18,7 +18,7 @@ void ask_dimension(const WantedDimension& wanted, QWidget& parent);
 
 // From the command line: a batch ("" for none) and "name=N" each. Nothing, with a sentence in
 // `problem`, where one of them is not such a text.
-std::optional<ImportOptions> import_options_from(const QString& batch, const QStringList& dimensions,
-                                                 QString& problem);
+std::optional<ImportOptions> import_options_from(const QString& batch,
+                                                 const QStringList& dimensions, QString& problem);
 
 }  // namespace strato

@@ -11,7 +11,7 @@
 #include <QToolButton>
 #include <QVBoxLayout>
 
-#include "core/base/file.h"
+#include "core/io/file.h"
 #include "views/style/style.h"
 #include "views/style/text.h"
 

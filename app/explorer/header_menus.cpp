@@ -7,7 +7,7 @@
 #include <functional>
 
 #include "app/explorer/header_bar.h"
-#include "core/base/file.h"
+#include "core/io/file.h"
 #include "views/style/text.h"
 
 namespace strato {

@@ -51,8 +51,9 @@ void LastWorkspace::stands_in(const QString& file) {
 
 void LastWorkspace::look() {
   const WorkspaceLists* workspace = session_.workspace();
-  const QString file =
-      workspace && workspace->is_read() ? QFileInfo(text(workspace->file().string())).absoluteFilePath() : QString();
+  const QString file = workspace && workspace->is_read()
+                           ? QFileInfo(text(workspace->file().string())).absoluteFilePath()
+                           : QString();
   if (file.isEmpty() || file == file_ || file == lesson_workspace()) return;
   file_ = file;
   if (file != std::exchange(stand_in_, {})) QSettings().setValue(kLast, file);

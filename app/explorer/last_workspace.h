@@ -1,5 +1,5 @@
-// Remembers in the user's settings which workspace was open, so that the next start goes on there; one
-// whose opening never came to an end is not tried again by itself.
+// Remembers in the user's settings which workspace was open, so that the next start goes on there;
+// one whose opening never came to an end is not tried again by itself.
 #pragma once
 
 #include <QObject>

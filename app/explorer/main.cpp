@@ -1,5 +1,6 @@
-// stratoscope [--batch N] [--set-dim NAME=N] [FILE...]: the window. stratoscope --capture DIR [--size WxH] [--dark] [FILE...]:
-// pictures of it, without a person (resources/help/pictures makes all that the help shows).
+// stratoscope [--batch N] [--set-dim NAME=N] [FILE...]: the window. stratoscope --capture DIR
+// [--size WxH] [--dark] [FILE...]: pictures of it, without a person (resources/help/pictures makes
+// all that the help shows).
 #include <QApplication>
 #include <QCommandLineParser>
 #include <QLocale>
@@ -94,9 +95,10 @@ bool choose_language(const QString& code) {
   const QLocale locale = code.isEmpty() ? QLocale::system() : QLocale(code);
   if (install_translation(locale) || code.isEmpty() || locale.language() == QLocale::English)
     return true;
-  std::fprintf(stderr,
-               "stratoscope: --language %s: there is no translation; put stratoscope_%s.qm into %s\n",
-               qPrintable(code), qPrintable(code), qPrintable(translation_folders().front()));
+  std::fprintf(
+      stderr,
+      "stratoscope: --language %s: there is no translation; put stratoscope_%s.qm into %s\n",
+      qPrintable(code), qPrintable(code), qPrintable(translation_folders().front()));
   return false;
 }
 
@@ -117,9 +119,9 @@ struct CommandLine {
       QStringLiteral("Of the window's words, where there is a translation: de, pt_BR; en: none. "
                      "Default: the system's."),
       QStringLiteral("CODE")};
-  QCommandLineOption batch{
-      QStringLiteral("batch"), QStringLiteral("Samples in one step of the models, over all devices."),
-      QStringLiteral("N")};
+  QCommandLineOption batch{QStringLiteral("batch"),
+                           QStringLiteral("Samples in one step of the models, over all devices."),
+                           QStringLiteral("N")};
   QCommandLineOption set_dim{
       QStringLiteral("set-dim"),
       QStringLiteral("Binds another symbolic dimension of the models, or a number that loops and "
@@ -189,9 +191,9 @@ int run() {
   if (!parser.isSet(line.capture)) return explore(parser.positionalArguments(), *import);
   const auto size = size_from(parser.value(line.size));
   if (!size) {
-    std::fprintf(stderr,
-                 "stratoscope: --size %s: is no size; write 1280x800, from 320x240 to 16384x16384\n",
-                 qPrintable(parser.value(line.size)));
+    std::fprintf(
+        stderr, "stratoscope: --size %s: is no size; write 1280x800, from 320x240 to 16384x16384\n",
+        qPrintable(parser.value(line.size)));
     return 2;
   }
   return capture(parser.value(line.capture), *size, parser.positionalArguments(), *import);

@@ -27,7 +27,8 @@
 #include "app/explorer/view_page.h"
 #include "app/explorer/views_in_reach.h"
 #include "app/explorer/window_stage.h"
-#include "core/base/file.h"
+#include "core/io/file.h"
+#include "core/search/tree/search_tree.h"
 #include "views/style/style.h"
 
 namespace strato {

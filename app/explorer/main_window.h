@@ -4,8 +4,8 @@
 
 #include <QMainWindow>
 #include <QPointer>
-#include <optional>
 #include <memory>
+#include <optional>
 
 #include "views/lessons/before_lessons.h"
 #include "views/models/session.h"
@@ -128,7 +128,7 @@ class MainWindow : public QMainWindow {
   Session& session_;
   const bool remembers_;
   HeaderBar* header_;
-  SecondPlan* second_;  // beside the plan that is shown, for views that compare
+  SecondPlan* second_;     // beside the plan that is shown, for views that compare
   QStackedWidget* pages_;  // start page, views
   QSplitter *centre_, *beside_;
   QTabWidget *tabs_, *side_tabs_;
@@ -150,7 +150,8 @@ class MainWindow : public QMainWindow {
   BeforeLessons before_lessons_;
   QString workspace_before_lessons_;    // that one goes back to
   DiscoverDialog* discover_ = nullptr;  // made when it is first asked for
-  QDockWidget *workspace_dock_, *history_dock_, *queue_dock_ = nullptr, *inspector_dock_, *lesson_dock_ = nullptr;
+  QDockWidget *workspace_dock_, *history_dock_, *queue_dock_ = nullptr, *inspector_dock_,
+                                                *lesson_dock_ = nullptr;
   bool narrow_ = false;
   std::vector<QDockWidget*> moved_docks_;  // from the left, while it is narrow
   QLabel *activity_, *cursor_;

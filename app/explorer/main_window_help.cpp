@@ -135,8 +135,8 @@ void MainWindow::use_lesson_workspace(bool on) {
   if (now != own) return before_lessons_.forget();
   const LessonPlayer& player = lessons_->player();
   const ModelSource* model = session_.model_source();
-  const bool in_lesson = player.left_unopened() ||
-                         (model != nullptr && model->path == player.lesson().model);
+  const bool in_lesson =
+      player.left_unopened() || (model != nullptr && model->path == player.lesson().model);
   const bool gives_back = in_lesson && before_lessons_.known();
   session_.open_workspace((before.isEmpty() ? user_workspace() : before).toStdString(),
                           !before.isEmpty() && in_lesson && !gives_back,
@@ -156,9 +156,9 @@ void MainWindow::show_exercises() {
 }
 
 void MainWindow::open_lesson() {
-  const QString file = style::file_to_open(
-      this, tr("Open lesson"),
-      tr("Lessons, exercises (*.lesson.json *.exercise.json);;All files (*)"));
+  const QString file =
+      style::file_to_open(this, tr("Open lesson"),
+                          tr("Lessons, exercises (*.lesson.json *.exercise.json);;All files (*)"));
   if (file.isEmpty()) return;
   teach_perspective();
   lessons_->add_file(file);

@@ -16,7 +16,8 @@
 #include "app/explorer/main_window.h"
 #include "app/explorer/open_files.h"
 #include "app/explorer/view_page.h"
-#include "core/search/baselines.h"
+#include "core/cost/model/measured_cost_model.h"
+#include "core/search/evaluate/baselines.h"
 #include "views/drag/move_dialog.h"
 #include "views/placement/placement_view.h"
 #include "views/style/file_choice.h"
@@ -133,9 +134,9 @@ void MainWindow::build_edit_menu() {
   menu->addAction(tr("&Clear Selection"), QKeySequence(Qt::Key_Escape), this,
                   [this] { session_.selection().clear(); });
   menu->addSeparator();
-  QAction* move = menu->addAction(tr("&Move Selection to Device…"),
-                                  QKeySequence(QStringLiteral("Ctrl+M")), this,
-                                  [this] { move_selection(session_, *this); });
+  QAction* move =
+      menu->addAction(tr("&Move Selection to Device…"), QKeySequence(QStringLiteral("Ctrl+M")),
+                      this, [this] { move_selection(session_, *this); });
   const auto refresh = [this, move] {
     move->setEnabled(session_.snapshot().problem && !session_.selection().groups().empty());
   };
@@ -151,14 +152,13 @@ void MainWindow::build_view_menu() {
   int number = 0;  // ten of them have a digit
   for (const NamedView& view : views_) {
     ++number;
-    menu->addAction(with_mnemonic(view.name, letters),
-                    number < 11 ? QKeySequence(QStringLiteral("Alt+%1").arg(number % 10))
-                                : QKeySequence(),
-                    this,
-                    [this, widget = view.widget] {
-                      show_view(widget);
-                      widget->setFocus();
-                    });
+    menu->addAction(
+        with_mnemonic(view.name, letters),
+        number < 11 ? QKeySequence(QStringLiteral("Alt+%1").arg(number % 10)) : QKeySequence(),
+        this, [this, widget = view.widget] {
+          show_view(widget);
+          widget->setFocus();
+        });
   }
   menu->addSeparator();
   QMenu* beside = menu->addMenu(tr("Show &Beside"));
@@ -253,11 +253,10 @@ void MainWindow::build_run_menu() {
 }
 
 void MainWindow::build_tournament_action(QMenu& menu) {
-  QAction* action =
-      menu.addAction(QString(), QKeySequence(Qt::Key_F8), this, [this] {
-        show_view(tournament_);
-        tournament_->run_or_stop();
-      });
+  QAction* action = menu.addAction(QString(), QKeySequence(Qt::Key_F8), this, [this] {
+    show_view(tournament_);
+    tournament_->run_or_stop();
+  });
   action->setToolTip(tr("The chosen planners side by side on this problem"));
   const TournamentModel& model = tournament_->model();
   const auto refresh = [this, action, &model] {
@@ -341,9 +340,9 @@ void MainWindow::fill_recent_files() {
 
 void MainWindow::export_plan() {
   if (!session_.snapshot().outcome) return;
-  const QString file = style::file_to_write(
-      this, tr("Save plan"), session_.model_name() + QStringLiteral(".plan.json"),
-      tr("Plans (*.json)"));
+  const QString file = style::file_to_write(this, tr("Save plan"),
+                                            session_.model_name() + QStringLiteral(".plan.json"),
+                                            tr("Plans (*.json)"));
   if (!file.isEmpty()) session_.export_plan(file.toStdString());
 }
 
@@ -361,7 +360,7 @@ void MainWindow::export_picture(bool svg) {
   const QString suffix = svg ? QStringLiteral(".svg") : QStringLiteral(".png");
   const QString file =
       style::file_to_write(this, tr("Export picture"), session_.model_name() + suffix,
-                                   QStringLiteral("*%1").arg(suffix));
+                           QStringLiteral("*%1").arg(suffix));
   if (file.isEmpty()) return;
   bool written = false;
   if (svg) {

@@ -18,7 +18,8 @@ namespace strato {
 
 void MainWindow::build_queue() {
   queue_ = new RunQueue(
-      session_, [&plugins = session_.plugins()](std::string_view name) { return plugins.planner(name); },
+      session_,
+      [&plugins = session_.plugins()](std::string_view name) { return plugins.planner(name); },
       this);
   queue_view_ = new QueueView(session_, *queue_);
   queue_dock_ = new QDockWidget(tr("Queue"), this);
@@ -83,8 +84,9 @@ void MainWindow::open_last() {
   if (!file.isEmpty()) open({file});
   if (last_workspace_) last_workspace_->ends_when_idle();  // there may be nothing to show
   if (sample && !file.isEmpty() && note.isEmpty())
-    note = tr("A sample: VGG19 with a strategy that a search has found. Your own: File > Open; "
-              "what to do here: Help > Lessons.");
+    note =
+        tr("A sample: VGG19 with a strategy that a search has found. Your own: File > Open; "
+           "what to do here: Help > Lessons.");
   if (!note.isEmpty()) statusBar()->showMessage(note, 20000);
 }
 

@@ -23,7 +23,7 @@ void open_files(Session& session, const QStringList& files, const QString& fallb
 // Copies the bundled workspace to the user's data folder, once; empty when there is none.
 QString bundled_workspace_copy();
 QString lesson_workspace();  // where lessons keep what is done in them
-QString user_workspace();  // in the user's data folder; may not be there yet
+QString user_workspace();    // in the user's data folder; may not be there yet
 
 inline constexpr std::int64_t kDefaultBatch = 32;  // binds a symbolic batch
 

@@ -33,10 +33,11 @@ StoringNote::StoringNote(const QString& file, QWidget* window, std::function<voi
 }
 
 void StoringNote::offer_to_leave() {
-  setText(tr("Writing the last changes to %1 takes long: its disk does not answer. The window closes "
-             "as soon as they are written.\n\nIf you close it anyway, the changes that are not "
-             "written yet are lost; what was written before stays.")
-              .arg(file_));
+  setText(
+      tr("Writing the last changes to %1 takes long: its disk does not answer. The window closes "
+         "as soon as they are written.\n\nIf you close it anyway, the changes that are not "
+         "written yet are lost; what was written before stays.")
+          .arg(file_));
   leave_->show();
   place();
   leave_->setFocus();

@@ -7,7 +7,7 @@
 #include <QTranslator>
 #include <memory>
 
-#include "core/base/file.h"
+#include "core/io/file.h"
 
 namespace strato {
 namespace {

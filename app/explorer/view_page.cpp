@@ -6,8 +6,8 @@
 namespace strato {
 namespace {
 
-// Tells the page the least size of the view. With a layout, the page would take the view to need the
-// height that it would like to have at this width.
+// Tells the page the least size of the view. With a layout, the page would take the view to need
+// the height that it would like to have at this width.
 class Holder : public QWidget {
  public:
   Holder(QWidget* view, QWidget* page) : view_(view), page_(page) { view->setParent(this); }

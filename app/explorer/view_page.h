@@ -1,5 +1,5 @@
-// The page of a tab with a view: where the view has no room, what is out of sight can be scrolled to.
-// So no view says how small the window may be.
+// The page of a tab with a view: where the view has no room, what is out of sight can be scrolled
+// to. So no view says how small the window may be.
 #pragma once
 
 #include <QScrollArea>

@@ -5,8 +5,9 @@
 #include <QLabel>
 
 #include "app/explorer/stacking.h"
-#include "core/cost/calibration.h"
-#include "core/cost/profile.h"
+#include "core/cost/model/measured_cost_model.h"
+#include "core/cost/value/calibration.h"
+#include "core/cost/value/profile.h"
 #include "views/models/explanation.h"
 #include "views/style/style.h"
 #include "views/style/text.h"

@@ -3,6 +3,7 @@
 #include <QDockWidget>
 #include <QMainWindow>
 
+#include "core/search/tree/search_tree.h"
 #include "views/search/replay_panel.h"
 #include "views/search/search_tree_view.h"
 

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/search/tree/search_tree.h"
 #include "views/lessons/lesson_stage.h"
 
 class QMainWindow;

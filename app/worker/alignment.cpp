@@ -55,8 +55,8 @@ std::vector<ClockReading> read_clocks(Transport& transport, int rank, int ranks)
 std::int64_t ClockLine::on_rank_0(std::int64_t own) const {
   const std::int64_t length = last_.at - first_.at;
   if (length <= 0) return own + first_.offset;
-  const double drift = static_cast<double>(last_.offset - first_.offset) /
-                       static_cast<double>(length);
+  const double drift =
+      static_cast<double>(last_.offset - first_.offset) / static_cast<double>(length);
   return own + first_.offset +
          static_cast<std::int64_t>(drift * static_cast<double>(own - first_.at));
 }

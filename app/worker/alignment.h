@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/plugin/rank_engine.h"
+#include "core/plugin/api/rank_engine.h"
 
 namespace strato::worker {
 
@@ -15,9 +15,9 @@ struct ClockReading {
   std::int64_t error = 0;   // at most so far off: half of the quickest round trip
 };
 
-// By ping-pong between rank 0 and each other rank in turn; the quickest round trip counts. Every rank
-// calls it; the result, by rank, is filled at rank 0 and empty elsewhere. Throws what the transport
-// throws.
+// By ping-pong between rank 0 and each other rank in turn; the quickest round trip counts. Every
+// rank calls it; the result, by rank, is filled at rank 0 and empty elsewhere. Throws what the
+// transport throws.
 std::vector<ClockReading> read_clocks(Transport& transport, int rank, int ranks);
 
 class ClockLine {

@@ -11,7 +11,7 @@
 namespace strato::worker {
 
 template <class T>
-  requires std::is_trivially_copyable_v<T>
+requires std::is_trivially_copyable_v<T>
 void put(std::string& out, const T& value) {
   out.append(reinterpret_cast<const char*>(&value), sizeof value);
 }
@@ -22,8 +22,7 @@ class Taker {
   Taker(std::string_view bytes, std::string what) : rest_(bytes), what_(std::move(what)) {}
 
   template <class T>
-    requires std::is_trivially_copyable_v<T>
-  T take() {
+  requires std::is_trivially_copyable_v<T> T take() {
     T value;
     std::memcpy(&value, take(sizeof value).data(), sizeof value);
     return value;

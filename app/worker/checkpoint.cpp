@@ -9,10 +9,10 @@
 #include "app/worker/cut_layout.h"
 #include "app/worker/under_way.h"
 #include "core/base/error.h"
-#include "core/base/file.h"
 #include "core/data/npy.h"
 #include "core/data/tensor_folder.h"
 #include "core/data/weights.h"
+#include "core/io/file.h"
 
 namespace strato::worker {
 namespace {

@@ -1,21 +1,21 @@
-// Checkpoints: parameters and optimizer state after a step, as files that need no Stratoscope and no
-// pickle to be read:
+// Checkpoints: parameters and optimizer state after a step, as files that need no Stratoscope and
+// no pickle to be read:
 //
 //   checkpoint-<step>/   as core/data/tensor_folder.h has it
 //
 // While one is written, each rank's part lies beside them as rank-<r>.bin. A checkpoint can be
 // resumed by another plan of the same model: every rank takes its pieces of the whole tensors.
-// Gradients that are kept for the next step (VariableSync::staleness) are in it with the role "under
-// way", and are taken by ranks of other shares, too (under_way.h).
+// Gradients that are kept for the next step (VariableSync::staleness) are in it with the role
+// "under way", and are taken by ranks of other shares, too (under_way.h).
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
 #include <functional>
 
-#include "core/graph/graph.h"
-#include "core/plugin/rank_engine.h"
-#include "core/program/rank_program.h"
+#include "core/graph/value/graph.h"
+#include "core/plugin/api/rank_engine.h"
+#include "core/program/rank/rank_program.h"
 
 namespace strato::worker {
 

@@ -158,11 +158,10 @@ std::unique_ptr<Operation> Communicator::move_slice(std::size_t index, ValueId v
   const Bytespan bytes = scratch->pieces.front();
   if (sends) slice->take(whole, bytes, row_copy());
   auto pending = begin(bytes);
-  return std::make_unique<Scratched>(
-      std::move(scratch), std::move(pending),
-      [sends, slice, whole, copy = row_copy()](const Scratch& done) {
-        if (!sends) slice->put(done.pieces.front(), whole, copy);
-      });
+  return std::make_unique<Scratched>(std::move(scratch), std::move(pending),
+                                     [sends, slice, whole, copy = row_copy()](const Scratch& done) {
+                                       if (!sends) slice->put(done.pieces.front(), whole, copy);
+                                     });
 }
 
 std::unique_ptr<Operation> Communicator::send(std::size_t index) {

@@ -11,8 +11,8 @@
 
 #include "app/worker/cut_layout.h"
 #include "app/worker/value_memory.h"
-#include "core/plugin/rank_engine.h"
-#include "core/program/rank_program.h"
+#include "core/plugin/api/rank_engine.h"
+#include "core/program/rank/rank_program.h"
 
 namespace strato::worker {
 

@@ -50,8 +50,8 @@ std::span<std::byte> CutLayout::part(std::span<std::byte> whole, std::size_t pie
   return whole.subspan(offset(piece), width(piece));
 }
 
-void CutLayout::take(std::span<const std::byte> whole, std::size_t piece,
-                     std::span<std::byte> out, const Copy& copy) const {
+void CutLayout::take(std::span<const std::byte> whole, std::size_t piece, std::span<std::byte> out,
+                     const Copy& copy) const {
   const std::size_t size = width(piece);
   CHECK(out.size() == runs_ * size, "a piece has another size than its value");
   copy({out.data(), size, whole.data() + offset(piece), pitch(), size, runs_});
@@ -71,7 +71,8 @@ SliceLayout::SliceLayout(const Tensor& tensor, const Piece& slice) {
   CHECK(slice.form == Piece::Form::Slice && !ranges.empty(),
         "tensor " + tensor.name + " is not made of slices");
   const auto inner = static_cast<std::size_t>(ranges.back().axis);
-  const auto outer = ranges.size() > 1 ? static_cast<std::size_t>(ranges[ranges.size() - 2].axis) : 0;
+  const auto outer =
+      ranges.size() > 1 ? static_cast<std::size_t>(ranges[ranges.size() - 2].axis) : 0;
   whole_ = static_cast<std::size_t>(tensor.bytes().value);
   std::size_t stride = whole_;  // bytes of one index of the axis before
   blocks_ = {0};
@@ -107,14 +108,16 @@ void SliceLayout::take(std::span<const std::byte> whole, std::span<std::byte> ou
                        const CutLayout::Copy& copy) const {
   CHECK(whole.size() == whole_ && out.size() == bytes(), "a slice has another size than its value");
   for (std::size_t i = 0; i < blocks_.size(); ++i)
-    copy({out.data() + i * rows_ * width_, width_, whole.data() + blocks_[i], pitch_, width_, rows_});
+    copy({out.data() + i * rows_ * width_, width_, whole.data() + blocks_[i], pitch_, width_,
+          rows_});
 }
 
 void SliceLayout::put(std::span<const std::byte> in, std::span<std::byte> whole,
                       const CutLayout::Copy& copy) const {
   CHECK(whole.size() == whole_ && in.size() == bytes(), "a slice has another size than its value");
   for (std::size_t i = 0; i < blocks_.size(); ++i)
-    copy({whole.data() + blocks_[i], pitch_, in.data() + i * rows_ * width_, width_, width_, rows_});
+    copy(
+        {whole.data() + blocks_[i], pitch_, in.data() + i * rows_ * width_, width_, width_, rows_});
 }
 
 std::string SliceLayout::take(std::string_view whole) const {

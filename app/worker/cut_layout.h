@@ -1,6 +1,6 @@
-// How the pieces of an all-gather or a reduce-scatter lie in the value that they make up: piece i is
-// the units [cuts[i], cuts[i + 1]) of every run, so that it has gaps wherever there is more than one
-// run. And how a slice lies in its tensor.
+// How the pieces of an all-gather or a reduce-scatter lie in the value that they make up: piece i
+// is the units [cuts[i], cuts[i + 1]) of every run, so that it has gaps wherever there is more than
+// one run. And how a slice lies in its tensor.
 #pragma once
 
 #include <cstddef>
@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "app/worker/value_memory.h"
-#include "core/graph/graph.h"
-#include "core/program/rank_program.h"
+#include "core/graph/value/graph.h"
+#include "core/program/rank/rank_program.h"
 
 namespace strato::worker {
 
@@ -39,7 +39,9 @@ class CutLayout {
 
  private:
   std::size_t offset(std::size_t piece) const;  // in the first run
-  std::size_t pitch() const { return static_cast<std::size_t>(cuts_.back() - cuts_.front()) * unit_; }
+  std::size_t pitch() const {
+    return static_cast<std::size_t>(cuts_.back() - cuts_.front()) * unit_;
+  }
   std::size_t width(std::size_t piece) const;  // bytes in one run
 
   std::span<const std::int32_t> cuts_;
@@ -64,9 +66,9 @@ class SliceLayout {
   void put(std::string_view slice, std::string& whole) const;
 
  private:
-  std::vector<std::size_t> blocks_;                // where each begins, in bytes
+  std::vector<std::size_t> blocks_;               // where each begins, in bytes
   std::size_t rows_ = 1, width_ = 0, pitch_ = 0;  // of a block; bytes
-  std::size_t whole_ = 0;                          // bytes of the tensor
+  std::size_t whole_ = 0;                         // bytes of the tensor
 };
 
 }  // namespace strato::worker

@@ -5,7 +5,7 @@
 #include <mutex>
 #include <string>
 
-#include "core/job/job.h"
+#include "core/launch/job/job.h"
 
 namespace strato::worker {
 

@@ -7,7 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "core/job/run_files.h"
+#include "core/launch/job/run_files.h"
 
 namespace strato::worker {
 

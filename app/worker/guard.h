@@ -17,8 +17,8 @@
 #include <thread>
 
 #include "app/worker/events.h"
-#include "core/plugin/rank_engine.h"
-#include "core/process/end_signals.h"
+#include "core/launch/process/end_signals.h"
+#include "core/plugin/api/rank_engine.h"
 
 namespace strato::worker {
 

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "core/data/inputs.h"
-#include "core/graph/graph.h"
-#include "core/plugin/rank_engine.h"
-#include "core/program/rank_program.h"
+#include "core/graph/value/graph.h"
+#include "core/plugin/api/rank_engine.h"
+#include "core/program/rank/rank_program.h"
 
 namespace strato::worker {
 

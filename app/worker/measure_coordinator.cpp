@@ -79,8 +79,10 @@ std::vector<std::string> MeasureCoordinator::carry_out(Round& round,
   for (std::size_t i = 0; i < round.commands.size(); ++i) {
     round.commands[i].time_ns = time.count();
     for (const int member : round.members[i]) {
-      if (member == 0) own = &round.commands[i];
-      else send_command(transport_, member, round.commands[i]);
+      if (member == 0)
+        own = &round.commands[i];
+      else
+        send_command(transport_, member, round.commands[i]);
     }
   }
   const std::string reply = own != nullptr ? own_.carry_out(*own) : "";
@@ -180,8 +182,7 @@ std::string MeasureCoordinator::name_of_probe(const Probe& probe) const {
                      probe.members.size(), name(0));
 }
 
-MeasureCoordinator::Round MeasureCoordinator::next_probes(
-    std::vector<std::size_t>& pending) const {
+MeasureCoordinator::Round MeasureCoordinator::next_probes(std::vector<std::size_t>& pending) const {
   Round round;
   std::set<std::string> busy;
   std::vector<std::size_t> later;
@@ -235,9 +236,10 @@ void MeasureCoordinator::note_left_out(const std::vector<std::size_t>& pending) 
                     cut_short_, bytes_text(largest_)));
   }
   if (largest_ < job_.options.largest && !job_.probes.empty()) {
-    result_.notes.push_back(fmt::format("messages are measured up to {}, not {}: more memory is "
-                                        "not at hand",
-                                        bytes_text(largest_), bytes_text(job_.options.largest)));
+    result_.notes.push_back(
+        fmt::format("messages are measured up to {}, not {}: more memory is "
+                    "not at hand",
+                    bytes_text(largest_), bytes_text(job_.options.largest)));
   }
 }
 

@@ -1,9 +1,9 @@
-// Rank 0 of a measurement job: what is measured when and by whom, within the budget, and what becomes
-// of it.
+// Rank 0 of a measurement job: what is measured when and by whom, within the budget, and what
+// becomes of it.
 //
 // Every graph is measured once for each GPU type, by ranks of different machines at the same time,
-// never by two of one machine's processor. Probes run one after another, and together only where they
-// have no machine in common.
+// never by two of one machine's processor. Probes run one after another, and together only where
+// they have no machine in common.
 #pragma once
 
 #include <chrono>
@@ -22,8 +22,8 @@ class MeasureCoordinator {
   MeasureCoordinator(MeasureRank& own, Transport& transport, Events& events, const MeasureJob& job,
                      std::vector<MeasureGreeting> greetings);
 
-  // Measures everything and tells the others to stop. Throws PeerFailure, and InputError when the ops
-  // were to be measured and none could.
+  // Measures everything and tells the others to stop. Throws PeerFailure, and InputError when the
+  // ops were to be measured and none could.
   MeasureResult run();
 
  private:

@@ -51,9 +51,8 @@ std::string receive_text(Transport& transport, int from) {
     throw InputError("", "", "rank " + std::to_string(from) + " sends a text without end",
                      "run the job again");
   std::string text(static_cast<std::size_t>(size), '\0');
-  on_transport([&] {
-    transport.receive(from, kTextTag, std::as_writable_bytes(std::span(text)))->wait();
-  });
+  on_transport(
+      [&] { transport.receive(from, kTextTag, std::as_writable_bytes(std::span(text)))->wait(); });
   return text;
 }
 

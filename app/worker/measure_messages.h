@@ -1,5 +1,5 @@
-// What rank 0 and the others say to each other while they measure. Throws PeerFailure, and InputError
-// for a message that is damaged.
+// What rank 0 and the others say to each other while they measure. Throws PeerFailure, and
+// InputError for a message that is damaged.
 #pragma once
 
 #include <cstdint>
@@ -7,18 +7,18 @@
 #include <vector>
 
 #include "core/base/units.h"
-#include "core/cost/profile.h"
-#include "core/plugin/rank_engine.h"
-#include "core/profiling/op_times.h"
+#include "core/cost/value/profile.h"
+#include "core/launch/profiling/op_times.h"
+#include "core/plugin/api/rank_engine.h"
 
 namespace strato::worker {
 
 // From rank 0 to everyone who takes part in a measurement.
 struct MeasureCommand {
   enum class What : std::int64_t { Stop, Ops, Probe } what = What::Stop;
-  std::int64_t index = 0;     // of the job's graph or probe
-  std::int64_t time_ns = 0;   // that it may take
-  std::int64_t largest = 0;   // bytes of a message
+  std::int64_t index = 0;    // of the job's graph or probe
+  std::int64_t time_ns = 0;  // that it may take
+  std::int64_t largest = 0;  // bytes of a message
 };
 void send_command(Transport& transport, int to, MeasureCommand command);
 MeasureCommand receive_command(Transport& transport);

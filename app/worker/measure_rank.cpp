@@ -56,7 +56,9 @@ EngineDevice device_of(const Engine& engine, const std::string& name) {
 void MeasureRank::watch(int running, std::chrono::milliseconds timeout) {
   if (parts_.guard == nullptr) return;
   parts_.guard->expect_progress(
-      [this, running] { return Guard::Activity{ended_.load(std::memory_order_relaxed), running}; },
+      [this, running] {
+        return Guard::Activity{ended_.load(std::memory_order_relaxed), running};
+      },
       [](int) { return std::string("measuring a training step"); }, timeout);
 }
 
@@ -76,8 +78,8 @@ std::string MeasureRank::measure_graph(const MeasureCommand& command) {
     const EngineDevice device = device_of(*parts_.engine, options.device);
     how.engine.device = device.name;
     check_memory(*graph, device);
-    OpsReply reply{measure_ops(*parts_.engine, graph, how, stop.token(), [this](double) { ++ended_; }),
-                   ""};
+    OpsReply reply{
+        measure_ops(*parts_.engine, graph, how, stop.token(), [this](double) { ++ended_; }), ""};
     if (reply.measured.ops.empty()) reply.problem = "the time did not suffice for one step";
     return pack(reply);
   } catch (const std::bad_alloc&) {
@@ -99,8 +101,8 @@ std::string MeasureRank::take_part(const MeasureCommand& command) {
 
 std::string MeasureRank::carry_out(const MeasureCommand& command) {
   const bool ops = command.what == MeasureCommand::What::Ops;
-  const auto time = std::chrono::ceil<std::chrono::milliseconds>(
-      std::chrono::nanoseconds(command.time_ns));
+  const auto time =
+      std::chrono::ceil<std::chrono::milliseconds>(std::chrono::nanoseconds(command.time_ns));
   watch(ops ? 0 : -1, parts_.job.options.timeout + (ops ? time : std::chrono::milliseconds(0)));
   std::string reply = ops ? measure_graph(command) : take_part(command);
   watch_nothing();

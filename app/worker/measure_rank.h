@@ -9,8 +9,8 @@
 #include "app/worker/measure_messages.h"
 #include "app/worker/message_memory.h"
 #include "app/worker/probing.h"
-#include "core/job/measure_job.h"
-#include "core/plugin/engine.h"
+#include "core/launch/measure/measure_job.h"
+#include "core/plugin/api/engine.h"
 
 namespace strato::worker {
 

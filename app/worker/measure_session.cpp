@@ -73,9 +73,9 @@ void MeasureSession::name(Profile& profile, const std::vector<MeasureGreeting>& 
     if (!each.hardware.empty()) hardware.insert(each.hardware);
   }
   const MeasureJobOptions& options = job_.options;
-  profile.name = fmt::format("{}, measured by {} rank{} on {} machine{}", job_.name,
-                             job_.ranks.size(), job_.ranks.size() == 1 ? "" : "s", hosts.size(),
-                             hosts.size() == 1 ? "" : "s");
+  profile.name =
+      fmt::format("{}, measured by {} rank{} on {} machine{}", job_.name, job_.ranks.size(),
+                  job_.ranks.size() == 1 ? "" : "s", hosts.size(), hosts.size() == 1 ? "" : "s");
   profile.host = hardware.empty() ? options.device : joined_text(hardware);
   profile.host += fmt::format(", {} thread{}", options.threads, options.threads == 1 ? "" : "s");
   profile.software = parts_.engine != nullptr ? parts_.engine->software() : options.engine;

@@ -11,9 +11,9 @@
 #include "app/worker/measure_messages.h"
 #include "app/worker/measure_rank.h"
 #include "app/worker/message_memory.h"
-#include "core/job/measure_job.h"
-#include "core/plugin/engine.h"
-#include "core/plugin/rank_engine.h"
+#include "core/launch/measure/measure_job.h"
+#include "core/plugin/api/engine.h"
+#include "core/plugin/api/rank_engine.h"
 
 namespace strato::worker {
 
@@ -23,8 +23,8 @@ class MeasureSession {
     const StagedMeasureJob& staged;
     int rank = 0;
     std::filesystem::path folder;
-    const Engine* engine = nullptr;        // null: the job measures no ops
-    RankExecution* execution = nullptr;    // holds the messages on its device; null: the host does
+    const Engine* engine = nullptr;      // null: the job measures no ops
+    RankExecution* execution = nullptr;  // holds the messages on its device; null: the host does
     Transport& transport;
     Events& events;
     Guard* guard = nullptr;
@@ -43,7 +43,8 @@ class MeasureSession {
   Parts parts_;
   const MeasureJob& job_;
   MessageMemory memory_;
-  MeasureRank rank_;  // the guard asks it as long as the session is there, also when run() has thrown
+  MeasureRank
+      rank_;  // the guard asks it as long as the session is there, also when run() has thrown
 };
 
 }  // namespace strato::worker

@@ -65,8 +65,8 @@ void SpanHistory::add(std::int64_t step, std::span<const Span> spans) {
 std::int64_t SpanHistory::oldest() const { return kept_.empty() ? -1 : kept_.front().step; }
 
 std::span<const Span> SpanHistory::of(std::int64_t step) const {
-  const auto found = std::find_if(kept_.begin(), kept_.end(),
-                                  [&](const Kept& kept) { return kept.step == step; });
+  const auto found =
+      std::find_if(kept_.begin(), kept_.end(), [&](const Kept& kept) { return kept.step == step; });
   CHECK(found != kept_.end(), "the measured step is not kept");
   return found->spans;
 }

@@ -10,7 +10,7 @@
 
 #include "app/worker/alignment.h"
 #include "app/worker/step_runner.h"
-#include "core/job/job.h"
+#include "core/launch/job/job.h"
 
 namespace strato::worker {
 
@@ -24,7 +24,7 @@ StepReport unpack_step(const std::string& text);
 
 // All ranks' reports of one step: the losses of shards add up.
 struct StepSummary {
-  Nanos time;  // from the earliest start to the latest end
+  Nanos time;              // from the earliest start to the latest end
   std::int64_t start = 0;  // on rank 0's clock
   std::optional<double> loss;
 };

@@ -22,9 +22,9 @@ namespace {
 using namespace std::chrono_literals;
 
 [[noreturn]] void fail(const std::string& address, const std::string& problem) {
-  throw InputError("", "", "cannot listen at " + (address.empty() ? "any address" : address) +
-                               ": " + problem,
-                   "give an address of this machine as the interface");
+  throw InputError(
+      "", "", "cannot listen at " + (address.empty() ? "any address" : address) + ": " + problem,
+      "give an address of this machine as the interface");
 }
 
 struct Listener {
@@ -42,9 +42,10 @@ std::uint16_t port_of(const sockaddr_storage& address) {
 
 std::string text_of(const sockaddr* address) {
   std::array<char, NI_MAXHOST> text{};
-  const socklen_t size = address->sa_family == AF_INET6 ? sizeof(sockaddr_in6) : sizeof(sockaddr_in);
-  const int error = ::getnameinfo(address, size, text.data(), text.size(), nullptr, 0,
-                                  NI_NUMERICHOST);
+  const socklen_t size =
+      address->sa_family == AF_INET6 ? sizeof(sockaddr_in6) : sizeof(sockaddr_in);
+  const int error =
+      ::getnameinfo(address, size, text.data(), text.size(), nullptr, 0, NI_NUMERICHOST);
   return error == 0 ? text.data() : "";
 }
 
@@ -124,8 +125,7 @@ std::uint16_t free_port(const std::string& address) {
   hints.ai_socktype = SOCK_STREAM;
   hints.ai_flags = AI_PASSIVE;
   addrinfo* found = nullptr;
-  const int error =
-      ::getaddrinfo(address.empty() ? nullptr : address.c_str(), "0", &hints, &found);
+  const int error = ::getaddrinfo(address.empty() ? nullptr : address.c_str(), "0", &hints, &found);
   if (error != 0) fail(address, ::gai_strerror(error));
   const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> list(found, ::freeaddrinfo);
   const Listener listener{

@@ -1,5 +1,5 @@
-// Where the ranks of a job meet: an address that was given, or one that rank 0 takes and writes into
-// the job's folder for the others.
+// Where the ranks of a job meet: an address that was given, or one that rank 0 takes and writes
+// into the job's folder for the others.
 #pragma once
 
 #include <chrono>
@@ -7,7 +7,7 @@
 #include <string>
 
 #include "app/worker/worker.h"
-#include "core/job/run_files.h"
+#include "core/launch/job/run_files.h"
 
 namespace strato::worker {
 

@@ -1,6 +1,6 @@
 // The few functions of NVML that are used, as its documentation declares them ("NVML API Reference
-// Guide"): its header is not needed to build. All return 0 for success. Names, sizes and numbers are
-// part of its stable C interface.
+// Guide"): its header is not needed to build. All return 0 for success. Names, sizes and numbers
+// are part of its stable C interface.
 #pragma once
 
 namespace strato::worker::nvml {
@@ -35,7 +35,7 @@ inline constexpr Return kSuccess = 0;
 inline constexpr int kTextSize = 96;
 inline constexpr unsigned kMostLinks = 18;
 inline constexpr int kClockSm = 1, kClockMemory = 2;
-inline constexpr int kRemoteSwitch = 2;       // nvmlIntNvLinkDeviceType_t
+inline constexpr int kRemoteSwitch = 2;          // nvmlIntNvLinkDeviceType_t
 inline constexpr unsigned kFieldLinkSpeed = 90;  // NVML_FI_DEV_NVLINK_SPEED_MBPS_COMMON: 10^6 B/s
 
 // Null: this driver does not have it.

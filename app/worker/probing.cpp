@@ -6,7 +6,7 @@
 
 #include "app/worker/clock.h"
 #include "app/worker/communicator.h"
-#include "core/profiling/op_times.h"
+#include "core/launch/profiling/op_times.h"
 
 namespace strato::worker {
 namespace {
@@ -14,7 +14,7 @@ namespace {
 constexpr std::uint32_t kRoundTag = 0x7fff'ffe0;  // no task has them
 constexpr std::uint32_t kMessageTag = 0x7fff'ffe1;
 constexpr std::uint32_t kAnswerTag = 0x7fff'ffe2;
-constexpr std::int64_t kElement = 4;  // of float32: what gradients are
+constexpr std::int64_t kElement = 4;            // of float32: what gradients are
 constexpr std::int64_t kLeast = 3, kMost = 60;  // repetitions
 constexpr std::int64_t kAnswers = 40;
 constexpr double kBrief = 1e7;  // ns: below, the first of a round waits noticeably for the others
@@ -127,8 +127,8 @@ std::vector<SizedMeasurement> Probing::lead(const Probe& probe, SizeRange sizes,
     const auto least = [&] { return 2 * (kLeast + 1) * points.back().time.value; };
     if (points.size() >= 2 && left < least()) break;
     const auto share = static_cast<std::int64_t>(static_cast<double>(left) / sizes_left);
-    points.push_back(measure(probe, Bytes(size),
-                             std::chrono::nanoseconds(std::max<std::int64_t>(share, 0))));
+    points.push_back(
+        measure(probe, Bytes(size), std::chrono::nanoseconds(std::max<std::int64_t>(share, 0))));
     if (size > sizes.largest.value / 2) break;
   }
   tell(probe, {});

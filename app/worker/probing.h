@@ -1,10 +1,11 @@
-// How long messages of growing sizes take between ranks: one probe (core/job/measure_job.h) at a
-// time, by all of its members together. The first of them leads: it sets sizes and repetitions as far
-// as the time goes, tells the others before every size, and takes the times.
+// How long messages of growing sizes take between ranks: one probe
+// (core/launch/measure/measure_job.h) at a time, by all of its members together. The first of them
+// leads: it sets sizes and repetitions as far as the time goes, tells the others before every size,
+// and takes the times.
 //
 // A transfer's time is from the moment at which both ends are ready to the moment at which all is
-// there: half of the round trip of an empty answer is taken off. A collective's is from end to end of
-// repetitions without a pause. Medians.
+// there: half of the round trip of an empty answer is taken off. A collective's is from end to end
+// of repetitions without a pause. Medians.
 #pragma once
 
 #include <atomic>
@@ -13,9 +14,9 @@
 #include <vector>
 
 #include "app/worker/message_memory.h"
-#include "core/cost/profile.h"
-#include "core/job/measure_job.h"
-#include "core/plugin/rank_engine.h"
+#include "core/cost/value/profile.h"
+#include "core/launch/measure/measure_job.h"
+#include "core/plugin/api/rank_engine.h"
 
 namespace strato::worker {
 

@@ -2,8 +2,11 @@
 
 #include "app/worker/measure_rank.h"
 #include "core/base/error.h"
-#include "core/graph/transform.h"
-#include "core/profiling/op_times.h"
+#include "core/cost/value/profile_writer.h"
+#include "core/graph/train/optimizer.h"
+#include "core/graph/train/simplify.h"
+#include "core/graph/train/training_graph.h"
+#include "core/launch/profiling/op_times.h"
 
 namespace strato::worker {
 namespace {
@@ -13,7 +16,8 @@ std::shared_ptr<const Graph> training_graph(const ProfileHere& what, const Plugi
   ImportOptions options;
   options.batch = batch;
   const Graph forward = plugins.importer_for(what.graph)->import(what.graph, options);
-  return std::make_shared<const Graph>(make_training_graph(simplify(forward, false), optimizer_from(what.optimizer)));
+  return std::make_shared<const Graph>(
+      make_training_graph(simplify(forward, false), optimizer_from(what.optimizer)));
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
-// `stratoscope-worker --profile`: the ops of a model on this machine alone, where there is no command
-// line to ask (a node with the worker only). Over a cluster: 'stratoscope-cli profile --cluster'.
+// `stratoscope-worker --profile`: the ops of a model on this machine alone, where there is no
+// command line to ask (a node with the worker only). Over a cluster: 'stratoscope-cli profile
+// --cluster'.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +8,7 @@
 #include <optional>
 #include <string>
 
-#include "core/plugin/plugin.h"
+#include "core/plugin/api/plugin.h"
 
 namespace strato::worker {
 

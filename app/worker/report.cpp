@@ -10,7 +10,7 @@
 #include "app/worker/report_nvml.h"
 #include "app/worker/report_system.h"
 #include "core/base/error.h"
-#include "core/job/discovery_job.h"
+#include "core/launch/measure/discovery_job.h"
 
 namespace strato::worker {
 namespace {

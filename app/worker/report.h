@@ -6,7 +6,7 @@
 
 #include "app/worker/events.h"
 #include "app/worker/worker.h"
-#include "core/cluster/machine_report.h"
+#include "core/cluster/read/machine_report.h"
 
 namespace strato::worker {
 
@@ -19,7 +19,8 @@ struct SystemPlaces {
 // Never throws for what the machine does not tell.
 MachineReport report_machine(const SystemPlaces& places = {});
 
-// One rank of a discovery (core/job/discovery_job.h). Rank 0 waits for the others. Throws InputError.
+// One rank of a discovery (core/launch/measure/discovery_job.h). Rank 0 waits for the others.
+// Throws InputError.
 void report_rank(const WorkerArguments& arguments, Events& events);
 
 }  // namespace strato::worker

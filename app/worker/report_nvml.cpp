@@ -167,7 +167,8 @@ NvmlAnswer ask_nvml(const std::string& name) {
     return {"", "the driver cannot be used: " + text_of_error(f, error), {}};
   NvmlAnswer answer;
   std::array<char, nvml::kTextSize> version{};
-  if (f.driver_version != nullptr && f.driver_version(version.data(), version.size() - 1) == kSuccess)
+  if (f.driver_version != nullptr &&
+      f.driver_version(version.data(), version.size() - 1) == kSuccess)
     answer.driver = version.data();
   answer.gpus = gpus_of(f);
   f.shutdown();

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "core/cluster/machine_report.h"
+#include "core/cluster/read/machine_report.h"
 
 namespace strato::worker {
 

@@ -67,7 +67,8 @@ int lanes_of(const std::string& flags) {
 
 constexpr std::int64_t kUnlimited = std::numeric_limits<std::int64_t>::max();
 
-// "MemTotal:       16316412 kB", "inactive_file 8192": the number after the word, where it is there.
+// "MemTotal:       16316412 kB", "inactive_file 8192": the number after the word, where it is
+// there.
 std::optional<std::int64_t> entry_of(const fs::path& file, const std::string& word) {
   std::ifstream input(file);
   for (std::string line; std::getline(input, line);) {
@@ -154,7 +155,8 @@ std::vector<InterfaceReport> ask_interfaces(const SystemPlaces& places) {
   std::error_code ignored;
   for (const fs::path& each : entries_of(places.sys / "class/net")) {
     const std::string name = each.filename().string();
-    if (!fs::exists(each / "device", ignored) || first_line_of(each / "operstate") == "down") continue;
+    if (!fs::exists(each / "device", ignored) || first_line_of(each / "operstate") == "down")
+      continue;
     const double mbps = number_in(each / "speed");  // -1: not known
     if (mbps > 0) interfaces.push_back({name, false, mbps});
   }

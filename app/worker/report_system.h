@@ -9,8 +9,8 @@ namespace strato::worker {
 void ask_processor(const SystemPlaces& places, MachineReport& report);
 std::vector<InterfaceReport> ask_interfaces(const SystemPlaces& places);
 
-// What this process can still get, of the machine's or of its control group's memory: files in memory
-// that nobody uses do not count, as they give way.
+// What this process can still get, of the machine's or of its control group's memory: files in
+// memory that nobody uses do not count, as they give way.
 Bytes memory_at_hand(const SystemPlaces& places = {});
 
 }  // namespace strato::worker

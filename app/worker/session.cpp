@@ -8,8 +8,8 @@
 #include "app/worker/bytes.h"
 #include "app/worker/kernel_id.h"
 #include "core/base/error.h"
-#include "core/base/json.h"
-#include "core/program/rank_agreement.h"
+#include "core/io/json.h"
+#include "core/program/rank/rank_agreement.h"
 
 namespace strato::worker {
 namespace {
@@ -108,15 +108,14 @@ void RankSession::agree() {
     }
   }
   if (const auto found = find_disagreement(shares)) {
-    throw OtherRankFailure(found->rank,
-                           found->problem + "; give all ranks the same job folder and the same "
+    throw OtherRankFailure(found->rank, found->problem +
+                                            "; give all ranks the same job folder and the same "
                                             "program, on processors that calculate alike");
   }
 }
 
 void RankSession::align(std::vector<ClockReading>& readings) {
-  readings =
-      on_transport([&] { return read_clocks(parts_.transport, job_.rank, job_.ranks); });
+  readings = on_transport([&] { return read_clocks(parts_.transport, job_.rank, job_.ranks); });
   if (!same_clock_) return;
   for (ClockReading& reading : readings) {
     if (std::abs(reading.offset) <= reading.error) reading.offset = 0;
@@ -135,10 +134,10 @@ void RankSession::load_parameters() {
 void RankSession::resume() {
   const std::int64_t step = resume_checkpoint(checkpoint_rank(), job_.options.resume);
   if (step >= job_.options.steps) {
-    throw InputError(job_.options.resume, "",
-                     fmt::format("was written after step {}, and {} are asked for", step,
-                                 job_.options.steps),
-                     "ask for more steps");
+    throw InputError(
+        job_.options.resume, "",
+        fmt::format("was written after step {}, and {} are asked for", step, job_.options.steps),
+        "ask for more steps");
   }
   first_step_ = step + 1;
 }
@@ -149,7 +148,9 @@ void RankSession::run_step(std::int64_t step) {
   barrier();
   if (parts_.guard != nullptr) {
     parts_.guard->expect_progress(
-        [this] { return Guard::Activity{runner_.ended(), runner_.running()}; },
+        [this] {
+          return Guard::Activity{runner_.ended(), runner_.running()};
+        },
         [this](int index) {
           const Instruction& what = job_.program.instructions[static_cast<std::size_t>(index)];
           return fmt::format("instruction {} ({}{})", index, name_of(what.kind),
@@ -222,15 +223,15 @@ std::size_t RankSession::choose_step() {
 void RankSession::collect() {
   const std::size_t index = choose_step();
   const auto spans = history_.of(first_step_ + static_cast<std::int64_t>(index));
-  const auto all = gather(pack(measurement_of(job_.program, spans, parts_.execution.peak_memory())));
+  const auto all =
+      gather(pack(measurement_of(job_.program, spans, parts_.execution.peak_memory())));
   if (all.empty()) return;
   const std::vector<ClockLine> clocks = clock_lines();
   JobResult result;
-  for (const auto& reports : reports_)
-    result.step_times.push_back(summarise(reports, clocks).time);
-  result.step_time =
-      typical_step(result.step_times, static_cast<std::size_t>(std::max(0, job_.options.warm_up)), 0)
-          .median;
+  for (const auto& reports : reports_) result.step_times.push_back(summarise(reports, clocks).time);
+  result.step_time = typical_step(result.step_times,
+                                  static_cast<std::size_t>(std::max(0, job_.options.warm_up)), 0)
+                         .median;
   result.losses = losses_;
   const std::int64_t start = summarise(reports_[index], clocks).start;
   for (std::size_t rank = 0; rank < all.size(); ++rank) {

@@ -18,8 +18,8 @@
 #include "app/worker/inputs.h"
 #include "app/worker/measurement.h"
 #include "app/worker/step_runner.h"
-#include "core/job/job.h"
-#include "core/plugin/rank_engine.h"
+#include "core/launch/job/job.h"
+#include "core/plugin/api/rank_engine.h"
 
 namespace strato::worker {
 
@@ -71,8 +71,8 @@ class RankSession {
   std::optional<RankInputs> inputs_;  // nothing: synthetic ones, of the engine
   SpanHistory history_;
   std::int64_t first_step_ = 1;
-  bool same_clock_ = false;                // all ranks are on one machine
-  std::vector<ClockReading> first_, last_;  // at rank 0, by rank
+  bool same_clock_ = false;                       // all ranks are on one machine
+  std::vector<ClockReading> first_, last_;        // at rank 0, by rank
   std::vector<std::vector<StepReport>> reports_;  // at rank 0, by step and rank
   std::vector<double> losses_;
 };

@@ -183,9 +183,7 @@ void StepRunner::fail(std::exception_ptr failure) {
 }
 
 // Engines name the op that their memory does not suffice for; what else takes memory does not.
-void StepRunner::fail_at(std::uint32_t index) try {
-  throw;
-} catch (const std::bad_alloc&) {
+void StepRunner::fail_at(std::uint32_t index) try { throw; } catch (const std::bad_alloc&) {
   const Instruction& instruction = program_.instructions[index];
   std::int64_t bytes = 0;
   for (const auto& row : {program_.reads[index], program_.writes[index]}) {
@@ -194,8 +192,9 @@ void StepRunner::fail_at(std::uint32_t index) try {
     }
   }
   fail(std::make_exception_ptr(InputError(
-      "", fmt::format("instruction {} ({}{})", index, name_of(instruction.kind),
-                      instruction.op.valid() ? " " + graph_.op(instruction.op).name : ""),
+      "",
+      fmt::format("instruction {} ({}{})", index, name_of(instruction.kind),
+                  instruction.op.valid() ? " " + graph_.op(instruction.op).name : ""),
       fmt::format("the machine's memory does not suffice for its tensors of {} bytes", bytes),
       "take a smaller batch or more devices")));
 } catch (...) {

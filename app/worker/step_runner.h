@@ -22,8 +22,8 @@
 
 #include "app/worker/communicator.h"
 #include "app/worker/progress.h"
-#include "core/plugin/rank_engine.h"
-#include "core/program/rank_program.h"
+#include "core/plugin/api/rank_engine.h"
+#include "core/program/rank/rank_program.h"
 
 namespace strato::worker {
 
@@ -50,14 +50,14 @@ class StepRunner {
   StepRunner(const StepRunner&) = delete;
   StepRunner& operator=(const StepRunner&) = delete;
 
-  // One step, from first to last instruction. Throws PeerFailure, Stopped, or what the engine threw;
-  // the runner is of no use afterwards.
+  // One step, from first to last instruction. Throws PeerFailure, Stopped, or what the engine
+  // threw; the runner is of no use afterwards.
   void run();
   // From any thread: run() throws Stopped as soon as the instruction under way lets it.
   void stop();
 
   std::span<const Span> spans() const { return spans_; }  // of the last step, by instruction
-  Span step() const;                                       // from the first start to the last end
+  Span step() const;                                      // from the first start to the last end
   // From any thread: instructions that have ended so far, and the one that the engine is at, or -1.
   std::uint64_t ended() const { return ended_.load(std::memory_order_relaxed); }
   int running() const { return running_.load(std::memory_order_relaxed); }
@@ -99,9 +99,9 @@ class StepRunner {
   std::vector<std::uint32_t> place_;                    // by instruction, in its stream
   std::vector<Span> spans_;
 
-  std::uint32_t step_ = 0;         // counts from 1
-  Progress started_;       // steps
-  Progress computed_;      // instructions of this step
+  std::uint32_t step_ = 0;            // counts from 1
+  Progress started_;                  // steps
+  Progress computed_;                 // instructions of this step
   std::unique_ptr<Progress[]> done_;  // by place in communication_: steps
   std::atomic<std::uint64_t> ended_{0};
   std::atomic<int> running_{-1};

@@ -4,8 +4,8 @@
 #include <cstring>
 #include <memory>
 
-#include "core/plugin/device_memory.h"
-#include "core/plugin/rank_engine.h"
+#include "core/plugin/api/device_memory.h"
+#include "core/plugin/api/rank_engine.h"
 
 namespace strato::worker {
 

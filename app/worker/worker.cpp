@@ -18,11 +18,12 @@
 #include "app/worker/report.h"
 #include "app/worker/session.h"
 #include "core/base/error.h"
-#include "core/job/discovery_job.h"
-#include "core/job/job.h"
-#include "core/job/measure_job.h"
-#include "core/job/run_files.h"
-#include "core/measured/job_plan.h"
+#include "core/graph/build/graph_builder.h"
+#include "core/launch/job/job.h"
+#include "core/launch/job/run_files.h"
+#include "core/launch/measure/discovery_job.h"
+#include "core/launch/measure/measure_job.h"
+#include "core/launch/measured/job_plan.h"
 
 namespace strato::worker {
 namespace {
@@ -102,8 +103,7 @@ Failure failure_of(const std::exception_ptr& thrown, int rank) {
 
 // The first failure of the job, once this rank's own is told.
 RankFailure tell(const std::filesystem::path& folder, const Failure& failure) {
-  const auto until =
-      std::chrono::steady_clock::now() + (failure.consequence ? kPatience : 0ms);
+  const auto until = std::chrono::steady_clock::now() + (failure.consequence ? kPatience : 0ms);
   while (std::chrono::steady_clock::now() < until && !find_failure(folder))
     std::this_thread::sleep_for(20ms);
   record_failure(folder, failure.what);
@@ -144,10 +144,10 @@ void run_rank(const WorkerArguments& arguments, const PluginRegistry& plugins, E
   const auto transport =
       on_transport([&] { return plugins.transport(job.options.transport, meeting); });
   std::fprintf(stderr, "rank %d of %d: %s, %s, met at %s:%d\n", job.rank, job.ranks,
-               job.devices[static_cast<std::size_t>(job.rank)].c_str(),
-               engine->software().c_str(), meeting.host.c_str(), meeting.port);
-  RankSession session({job, arguments.job, *execution, *transport, events, &guard,
-                       engine->software()});
+               job.devices[static_cast<std::size_t>(job.rank)].c_str(), engine->software().c_str(),
+               meeting.host.c_str(), meeting.port);
+  RankSession session(
+      {job, arguments.job, *execution, *transport, events, &guard, engine->software()});
   run_to_the_end(session, *transport, arguments, events, guard);
 } catch (...) {
   end_failed(arguments, events, std::current_exception());

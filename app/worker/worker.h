@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <string>
 
-#include "core/plugin/plugin.h"
+#include "core/plugin/api/plugin.h"
 
 namespace strato::worker {
 
@@ -16,7 +16,7 @@ struct WorkerArguments {
   std::uint16_t port = 0;  // 0: rank 0 takes a free one
   // Address or network interface to listen on; empty: the one that reaches the host.
   std::string interface;
-  bool leash = false;      // ends when standard input does
+  bool leash = false;  // ends when standard input does
 };
 
 // The rank that a launcher gave this process in its environment; -1: none did.

@@ -18,7 +18,7 @@ struct Digest {
   std::uint64_t low = 0;
 
   friend constexpr auto operator<=>(const Digest&, const Digest&) = default;
-  std::string hex() const;                       // 32 lower-case digits
+  std::string hex() const;                        // 32 lower-case digits
   static Digest from_hex(std::string_view text);  // throws InputError when it is not 32 hex digits
 };
 
@@ -32,13 +32,11 @@ class Hasher {
   Hasher& bytes(const void* data, std::size_t size);
   Hasher& text(std::string_view value);  // length first, so that "ab","c" differs from "a","bc"
   template <class T>
-    requires std::is_arithmetic_v<T> || std::is_enum_v<T>
-  Hasher& number(T value) {
+  requires std::is_arithmetic_v<T> || std::is_enum_v<T> Hasher& number(T value) {
     return bytes(&value, sizeof value);
   }
   template <class T>
-    requires std::is_arithmetic_v<T>
-  Hasher& numbers(std::span<const T> values) {
+  requires std::is_arithmetic_v<T> Hasher& numbers(std::span<const T> values) {
     number(values.size());
     return bytes(values.data(), values.size_bytes());
   }

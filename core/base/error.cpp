@@ -6,7 +6,8 @@ namespace strato {
 namespace {
 
 std::string one_line(std::string text) {
-  std::replace_if(text.begin(), text.end(), [](char c) { return c == '\n' || c == '\r'; }, ' ');
+  std::replace_if(
+      text.begin(), text.end(), [](char c) { return c == '\n' || c == '\r'; }, ' ');
   return text;
 }
 
@@ -31,8 +32,8 @@ InputError::InputError(std::string file, std::string place, std::string problem,
       remedy_(std::move(remedy)) {}
 
 void check_failed(const char* condition, const char* file, int line, const std::string& message) {
-  throw InvariantError(std::string(file) + ":" + std::to_string(line) + ": invariant broken: " +
-                       message + " (" + condition + ")");
+  throw InvariantError(std::string(file) + ":" + std::to_string(line) +
+                       ": invariant broken: " + message + " (" + condition + ")");
 }
 
 }  // namespace strato

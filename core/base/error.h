@@ -1,6 +1,6 @@
-// The two ways to fail. InputError: a person gave something wrong (file, flag, plan, profile) and can
-// mend it. CHECK: an invariant of ours is broken, a bug; stays on in release builds. An infeasible
-// problem is neither: it is a result.
+// The two ways to fail. InputError: a person gave something wrong (file, flag, plan, profile) and
+// can mend it. CHECK: an invariant of ours is broken, a bug; stays on in release builds. An
+// infeasible problem is neither: it is a result.
 #pragma once
 
 #include <stdexcept>
@@ -32,8 +32,8 @@ class InvariantError : public std::logic_error {
 }  // namespace strato
 
 // CHECK(condition, "what is broken"): the message may be any expression that makes a std::string.
-#define CHECK(condition, message)                                          \
-  do {                                                                     \
-    if (!(condition)) [[unlikely]]                                         \
-      ::strato::check_failed(#condition, __FILE__, __LINE__, (message));   \
+#define CHECK(condition, message)                                        \
+  do {                                                                   \
+    if (!(condition)) [[unlikely]]                                       \
+      ::strato::check_failed(#condition, __FILE__, __LINE__, (message)); \
   } while (false)

@@ -15,7 +15,8 @@ class Random {
   explicit Random(std::uint64_t seed) : engine_(seed) {}
 
   std::uint64_t next() { return engine_(); }
-  // Uniform in [0, bound); bound > 0. Multiply-shift: the bias is below 2^-32 for bounds below 2^32.
+  // Uniform in [0, bound); bound > 0. Multiply-shift: the bias is below 2^-32 for bounds below
+  // 2^32.
   std::uint64_t below(std::uint64_t bound) {
     return static_cast<std::uint64_t>((static_cast<unsigned __int128>(engine_()) * bound) >> 64);
   }

@@ -18,16 +18,26 @@ struct Quantity {
   static constexpr Quantity max() { return Quantity(std::numeric_limits<std::int64_t>::max()); }
 
   friend constexpr auto operator<=>(Quantity, Quantity) = default;
-  friend constexpr Quantity operator+(Quantity a, Quantity b) { return Quantity(a.value + b.value); }
-  friend constexpr Quantity operator-(Quantity a, Quantity b) { return Quantity(a.value - b.value); }
+  friend constexpr Quantity operator+(Quantity a, Quantity b) {
+    return Quantity(a.value + b.value);
+  }
+  friend constexpr Quantity operator-(Quantity a, Quantity b) {
+    return Quantity(a.value - b.value);
+  }
   friend constexpr Quantity operator*(Quantity a, std::int64_t n) { return Quantity(a.value * n); }
   friend constexpr Quantity operator*(std::int64_t n, Quantity a) { return Quantity(a.value * n); }
   friend constexpr Quantity operator/(Quantity a, std::int64_t n) { return Quantity(a.value / n); }
   friend constexpr double operator/(Quantity a, Quantity b) {
     return static_cast<double>(a.value) / static_cast<double>(b.value);
   }
-  constexpr Quantity& operator+=(Quantity o) { value += o.value; return *this; }
-  constexpr Quantity& operator-=(Quantity o) { value -= o.value; return *this; }
+  constexpr Quantity& operator+=(Quantity o) {
+    value += o.value;
+    return *this;
+  }
+  constexpr Quantity& operator-=(Quantity o) {
+    value -= o.value;
+    return *this;
+  }
 };
 
 using Nanos = Quantity<struct NanosTag>;

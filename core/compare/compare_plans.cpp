@@ -41,8 +41,8 @@ std::vector<std::size_t> order_of(const std::vector<std::int32_t>& priorities,
   values.erase(std::ranges::unique(values).begin(), values.end());
   std::vector<std::size_t> ranks;
   for (const std::int32_t value : wanted)
-    ranks.push_back(static_cast<std::size_t>(std::ranges::lower_bound(values, value) -
-                                             values.begin()));
+    ranks.push_back(
+        static_cast<std::size_t>(std::ranges::lower_bound(values, value) - values.begin()));
   return ranks;
 }
 
@@ -70,8 +70,7 @@ std::vector<std::string> other_changes(const PlanToCompare& from, const PlanToCo
   std::vector<std::string> lines;
   const Strategy &a = from.strategy, &b = to.strategy;
   if (a.bucket != b.bucket)
-    lines.push_back(
-        fmt::format("gradient buckets: {} -> {}", bucket(a.bucket), bucket(b.bucket)));
+    lines.push_back(fmt::format("gradient buckets: {} -> {}", bucket(a.bucket), bucket(b.bucket)));
   if (!same_order(a, b, match))
     lines.push_back(a.priorities.empty() || b.priorities.empty()
                         ? fmt::format("execution order: {} -> {}", order(a), order(b))
@@ -130,12 +129,8 @@ PlanComparison compare_plans(const PlanToCompare& from, const PlanToCompare& to)
   return result;
 }
 
-std::string signed_time_text(Nanos time) {
-  return (time > Nanos(0) ? "+" : "") + time_text(time);
-}
+std::string signed_time_text(Nanos time) { return (time > Nanos(0) ? "+" : "") + time_text(time); }
 
-std::string price_text(double dollars) {
-  return "$" + significant_text(dollars);
-}
+std::string price_text(double dollars) { return "$" + significant_text(dollars); }
 
 }  // namespace strato

@@ -9,7 +9,8 @@
 
 #include "core/compare/match_ops.h"
 #include "core/compare/step_causes.h"
-#include "core/search/evaluator.h"
+#include "core/search/api/evaluator.h"
+#include "core/search/evaluate/outcome.h"
 
 namespace strato {
 
@@ -31,17 +32,17 @@ struct PlanFigures {
   std::string label, model, cluster;
   Nanos step_time;
   std::int64_t batch = 1;
-  bool fits = true;          // into the memory of every device
-  std::string why_not;       // "1080ti:0 needs 12.3 GB of 11.0 GB, and 2 more"; empty when it fits
+  bool fits = true;     // into the memory of every device
+  std::string why_not;  // "1080ti:0 needs 12.3 GB of 11.0 GB, and 2 more"; empty when it fits
   double samples_per_second() const;
 };
 
 // A group of the second plan with the same ops in the first one.
 struct GroupChange {
-  GroupId group;        // of the second plan; invalid: ops that only the first one has
+  GroupId group;  // of the second plan; invalid: ops that only the first one has
   std::string name;
   std::size_t ops = 0;
-  std::size_t unmatched = 0;  // of them, those that the first plan's model does not have
+  std::size_t unmatched = 0;   // of them, those that the first plan's model does not have
   Pair<std::string> decision;  // in words; "-": there are no such ops
   bool differs = false;        // in what is decided for at least one op
   // Of the critical path, when an op of the group runs; over all groups these add up to the step
@@ -53,9 +54,9 @@ struct GroupChange {
 
 // A parameter that is trained.
 struct VariableChange {
-  OpId update;         // of the second plan's graph; invalid: only the first one has it
+  OpId update;  // of the second plan's graph; invalid: only the first one has it
   std::string name;
-  Bytes bytes;         // of the parameter
+  Bytes bytes;                     // of the parameter
   Pair<std::string> synchronised;  // in words; "-": there is no such parameter
   bool differs = false;
   Pair<Nanos> communication;  // durations of the tasks that move it or its gradient; of what is
@@ -74,14 +75,14 @@ struct DeviceChange {
 struct TrafficChange {
   std::string what, where;
   bool inside = false;  // `where`: machines, not between them
-  Pair<Bytes> bytes;              // of messages, each once
+  Pair<Bytes> bytes;    // of messages, each once
   Pair<std::int64_t> messages;
-  Pair<Nanos> time;               // durations, summed
+  Pair<Nanos> time;  // durations, summed
 };
-struct LinksChange {  // of one kind of links
-  std::string kind;             // "in machines", "between machines"
-  Pair<double> busiest;         // busy fraction of the busiest one
-  Pair<std::string> which;      // its name; empty: none is used
+struct LinksChange {        // of one kind of links
+  std::string kind;         // "in machines", "between machines"
+  Pair<double> busiest;     // busy fraction of the busiest one
+  Pair<std::string> which;  // its name; empty: none is used
 };
 
 // In US dollars, where the cluster's file says what it costs. `used`: of machines that have work.
@@ -94,20 +95,20 @@ struct PlanComparison {
   Pair<PlanFigures> plans;
   bool same_cluster = false;
   OpMatch match;
-  std::vector<Cause> causes;            // see step_causes(); add up to change()
-  std::vector<GroupChange> groups;      // largest change first; all groups
+  std::vector<Cause> causes;              // see step_causes(); add up to change()
+  std::vector<GroupChange> groups;        // largest change first; all groups
   std::vector<VariableChange> variables;  // largest first; all variables
-  std::vector<std::string> others;      // "gradient buckets: none -> up to 25 MB"
-  std::vector<DeviceChange> devices;    // in the order of the second cluster, then those gone
-  std::vector<TrafficChange> traffic;   // most bytes first
+  std::vector<std::string> others;        // "gradient buckets: none -> up to 25 MB"
+  std::vector<DeviceChange> devices;      // in the order of the second cluster, then those gone
+  std::vector<TrafficChange> traffic;     // most bytes first
   std::vector<LinksChange> links;
   Pair<std::optional<PlanPrice>> price;
-  std::string sentence;                 // "44 ms faster (24 %): 31 ms less waiting for 1080ti, ..."
+  std::string sentence;  // "44 ms faster (24 %): 31 ms less waiting for 1080ti, ..."
 
   Nanos change() const { return plans.to.step_time - plans.from.step_time; }
   std::size_t differing_groups() const;
   std::size_t differing_variables() const;
-  bool same_decisions() const;          // for every op and variable
+  bool same_decisions() const;  // for every op and variable
 };
 PlanComparison compare_plans(const PlanToCompare& from, const PlanToCompare& to);
 

@@ -11,7 +11,7 @@ namespace strato {
 namespace {
 
 constexpr std::size_t kBars = 9;
-constexpr std::size_t kRows = 500;  // of groups and variables
+constexpr std::size_t kRows = 500;      // of groups and variables
 constexpr std::size_t kMostLabel = 44;  // characters beside a bar
 
 using html::cell;
@@ -60,9 +60,8 @@ std::string waterfall_svg(const PlanComparison& comparison) {
     const std::size_t y = row * i + 4;
     svg += fmt::format("<text x=\"0\" y=\"{}\">{}</text>", y + 15,
                        html::escaped(html::shortened(bar.label, kMostLabel)));
-    svg += fmt::format(
-        "<rect class=\"{}\" x=\"{:.1f}\" y=\"{}\" width=\"{:.1f}\" height=\"{}\"/>", bar.kind, x,
-        y + 2, length, row - 6);
+    svg += fmt::format("<rect class=\"{}\" x=\"{:.1f}\" y=\"{}\" width=\"{:.1f}\" height=\"{}\"/>",
+                       bar.kind, x, y + 2, length, row - 6);
     svg += fmt::format("<text class=\"value\" x=\"{}\" y=\"{}\">{}</text>\n", width, y + 15,
                        html::escaped(bar.value));
   }
@@ -74,11 +73,12 @@ std::string waterfall_svg(const PlanComparison& comparison) {
 std::string plans_table(const PlanComparison& comparison) {
   html::Table table({"Plan", "Step time", "Samples/s", "Memory", "Model", "Cluster"});
   for (const PlanFigures* plan : {&comparison.plans.from, &comparison.plans.to})
-    table.row(joined({cell(plan->label), figure(time_text(plan->step_time)),
-               figure(significant_text(plan->samples_per_second())),
-               plan->fits ? cell("fits")
-                          : "<td class=\"bad\">does not fit: " + html::escaped(plan->why_not) + "</td>",
-               cell(plan->model), cell(plan->cluster)}));
+    table.row(joined(
+        {cell(plan->label), figure(time_text(plan->step_time)),
+         figure(significant_text(plan->samples_per_second())),
+         plan->fits ? cell("fits")
+                    : "<td class=\"bad\">does not fit: " + html::escaped(plan->why_not) + "</td>",
+         cell(plan->model), cell(plan->cluster)}));
   return table.text();
 }
 
@@ -97,11 +97,11 @@ std::string groups_table(const PlanComparison& comparison) {
   return differing_rows(
       comparison.groups,
       html::Table({"Op group", "Ops", comparison.plans.from.label, comparison.plans.to.label,
-                 "On the critical path", "Busy"}),
+                   "On the critical path", "Busy"}),
       [](html::Table& table, const GroupChange& row) {
         table.row(joined({cell(row.name), figure(std::to_string(row.ops)), cell(row.decision.from),
-                   cell(row.decision.to), figure(signed_time_text(row.change())),
-                   figure(signed_time_text(row.busy.to - row.busy.from))}));
+                          cell(row.decision.to), figure(signed_time_text(row.change())),
+                          figure(signed_time_text(row.busy.to - row.busy.from))}));
       });
 }
 
@@ -109,11 +109,12 @@ std::string variables_table(const PlanComparison& comparison) {
   return differing_rows(
       comparison.variables,
       html::Table({"Variable", "Size", comparison.plans.from.label, comparison.plans.to.label,
-                 "Communication"}),
+                   "Communication"}),
       [](html::Table& table, const VariableChange& row) {
-        table.row(joined({cell(row.name), figure(bytes_text(row.bytes)), cell(row.synchronised.from),
-                   cell(row.synchronised.to),
-                   figure(signed_time_text(row.communication.to - row.communication.from))}));
+        table.row(
+            joined({cell(row.name), figure(bytes_text(row.bytes)), cell(row.synchronised.from),
+                    cell(row.synchronised.to),
+                    figure(signed_time_text(row.communication.to - row.communication.from))}));
       });
 }
 
@@ -130,10 +131,10 @@ std::string devices_table(const PlanComparison& comparison) {
   const Nanos from = comparison.plans.from.step_time, to = comparison.plans.to.step_time;
   for (const DeviceChange& row : comparison.devices)
     table.row(joined({cell(row.name), memory(row.use.from), memory(row.use.to),
-               share(row.use.from, &DeviceUse::compute_busy, from),
-               share(row.use.to, &DeviceUse::compute_busy, to),
-               share(row.use.from, &DeviceUse::communication_busy, from),
-               share(row.use.to, &DeviceUse::communication_busy, to)}));
+                      share(row.use.from, &DeviceUse::compute_busy, from),
+                      share(row.use.to, &DeviceUse::compute_busy, to),
+                      share(row.use.from, &DeviceUse::communication_busy, from),
+                      share(row.use.to, &DeviceUse::communication_busy, to)}));
   return table.text();
 }
 
@@ -141,8 +142,8 @@ std::string traffic_table(const PlanComparison& comparison) {
   html::Table table({"Sent", "Where", "Bytes", "then", "Messages", "then"});
   for (const TrafficChange& row : comparison.traffic)
     table.row(joined({cell(row.what), cell(row.where), figure(bytes_text(row.bytes.from)),
-               figure(bytes_text(row.bytes.to)), figure(std::to_string(row.messages.from)),
-               figure(std::to_string(row.messages.to))}));
+                      figure(bytes_text(row.bytes.to)), figure(std::to_string(row.messages.from)),
+                      figure(std::to_string(row.messages.to))}));
   return table.text();
 }
 
@@ -151,9 +152,10 @@ std::string price_section(const PlanComparison& comparison) {
   html::Table table({"Plan", "An hour", "Of machines used", "A step", "A million samples"});
   const auto add = [&](const PlanFigures& plan, const std::optional<PlanPrice>& price) {
     if (price)
-      table.row(joined({cell(plan.label), figure(price_text(price->per_hour)),
-                 figure(price_text(price->used_per_hour)), figure(price_text(price->per_step)),
-                 figure(price_text(price->per_million_samples))}));
+      table.row(
+          joined({cell(plan.label), figure(price_text(price->per_hour)),
+                  figure(price_text(price->used_per_hour)), figure(price_text(price->per_step)),
+                  figure(price_text(price->per_million_samples))}));
   };
   add(comparison.plans.from, comparison.price.from);
   add(comparison.plans.to, comparison.price.to);

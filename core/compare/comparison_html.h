@@ -1,5 +1,5 @@
-// A comparison as one HTML page for people without the tool: the sentence, the waterfall as a picture,
-// and the tables. Loads nothing from elsewhere; light and dark as the reader's system is.
+// A comparison as one HTML page for people without the tool: the sentence, the waterfall as a
+// picture, and the tables. Loads nothing from elsewhere; light and dark as the reader's system is.
 #pragma once
 
 #include <string>

@@ -3,7 +3,7 @@
 #include <map>
 #include <set>
 
-#include "core/cluster/price.h"
+#include "core/cluster/spec/price.h"
 #include "core/compare/changes.h"
 
 namespace strato {
@@ -18,11 +18,9 @@ void fill_device(const Timeline& timeline, DeviceId device, std::optional<Device
   idle = timeline.step_time - use->compute_busy;
 }
 
-// By name, as the cluster's reader makes them: "v100:0>fabric", "host>v100:0"; "v100>net", "network",
-// "v100>p100". No machine's name has a colon.
-bool is_in_machine(const Link& link) {
-  return link.name.find(':') != std::string::npos;
-}
+// By name, as the cluster's reader makes them: "v100:0>fabric", "host>v100:0"; "v100>net",
+// "network", "v100>p100". No machine's name has a colon.
+bool is_in_machine(const Link& link) { return link.name.find(':') != std::string::npos; }
 
 std::vector<bool> in_machine(const Cluster& cluster) {
   std::vector<bool> result;
@@ -100,8 +98,10 @@ std::vector<DeviceChange> device_changes(const Timeline& from, const Timeline& t
 
 std::vector<TrafficChange> traffic_changes(const Timeline& from, const Timeline& to) {
   TrafficMap found;
-  add_traffic(from, found, [](auto& pair) -> auto& { return pair.from; });
-  add_traffic(to, found, [](auto& pair) -> auto& { return pair.to; });
+  add_traffic(
+      from, found, [](auto& pair) -> auto& { return pair.from; });
+  add_traffic(
+      to, found, [](auto& pair) -> auto& { return pair.to; });
   std::vector<TrafficChange> traffic;
   for (auto& [key, change] : found) traffic.push_back(std::move(change));
   std::ranges::stable_sort(traffic, [](const TrafficChange& a, const TrafficChange& b) {
@@ -119,16 +119,17 @@ std::vector<LinksChange> links_changes(const Timeline& from, const Timeline& to)
       const char* kind = inside[l] ? kInMachines : kBetweenMachines;
       LinksChange& change = kinds[kind];
       change.kind = kind;
-      const double busy = timeline.step_time > Nanos(0)
-                              ? timeline.link_busy[LinkId(l)] / timeline.step_time
-                              : 0;
+      const double busy =
+          timeline.step_time > Nanos(0) ? timeline.link_busy[LinkId(l)] / timeline.step_time : 0;
       if (busy <= side(change.busiest)) continue;
       side(change.busiest) = busy;
       side(change.which) = cluster.links()[LinkId(l)].name;
     }
   };
-  add(from, [](auto& pair) -> auto& { return pair.from; });
-  add(to, [](auto& pair) -> auto& { return pair.to; });
+  add(
+      from, [](auto& pair) -> auto& { return pair.from; });
+  add(
+      to, [](auto& pair) -> auto& { return pair.to; });
   std::vector<LinksChange> links;
   for (auto& [kind, change] : kinds) links.push_back(std::move(change));
   return links;

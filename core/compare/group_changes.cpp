@@ -42,11 +42,11 @@ class GroupComparer {
     std::vector<GroupChange> rows;
     for (std::size_t g = 0; g < grouping_.size(); ++g) rows.push_back(row(GroupId(g), decided));
     rows.push_back(row_of_gone(decided));
-    const auto times_from = times_of(*from_.outcome.timeline, paths.from, rows.size(), [&](OpId op) {
-      return op.valid() ? row_of(match_.to_of_from[op]) : grouping_.size();
-    });
-    const auto times_to = times_of(*to_.outcome.timeline, paths.to, rows.size(),
-                                   [&](OpId op) { return row_of(op); });
+    const auto times_from = times_of(
+        *from_.outcome.timeline, paths.from, rows.size(),
+        [&](OpId op) { return op.valid() ? row_of(match_.to_of_from[op]) : grouping_.size(); });
+    const auto times_to =
+        times_of(*to_.outcome.timeline, paths.to, rows.size(), [&](OpId op) { return row_of(op); });
     for (std::size_t i = 0; i < rows.size(); ++i) {
       rows[i].on_path = {times_from[i].on_path, times_to[i].on_path};
       rows[i].busy = {times_from[i].busy, times_to[i].busy};

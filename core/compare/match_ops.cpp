@@ -5,7 +5,7 @@
 #include <map>
 #include <unordered_map>
 
-#include "core/graph/attribute_digest.h"
+#include "core/graph/value/attribute_digest.h"
 
 namespace strato {
 namespace {

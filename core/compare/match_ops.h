@@ -7,17 +7,17 @@
 #include <string>
 #include <vector>
 
-#include "core/graph/graph.h"
+#include "core/graph/value/graph.h"
 
 namespace strato {
 
 struct OpMatch {
-  bool same_graph = false;           // by digest: every op is itself
-  IdVector<OpId, OpId> to_of_from;   // invalid: the other graph has none
+  bool same_graph = false;          // by digest: every op is itself
+  IdVector<OpId, OpId> to_of_from;  // invalid: the other graph has none
   IdVector<OpId, OpId> from_of_to;
-  std::size_t same = 0;              // name and fingerprint
-  std::size_t changed = 0;           // name alone: other shapes or attributes
-  std::size_t renamed = 0;           // fingerprint alone
+  std::size_t same = 0;                  // name and fingerprint
+  std::size_t changed = 0;               // name alone: other shapes or attributes
+  std::size_t renamed = 0;               // fingerprint alone
   std::vector<OpId> only_from, only_to;  // ascending
 };
 OpMatch match_ops(const Graph& from, const Graph& to);

@@ -6,7 +6,7 @@
 
 #include "core/base/error.h"
 #include "core/compare/changes.h"
-#include "core/search/problem_change.h"
+#include "core/search/run/problem_change.h"
 
 namespace strato {
 namespace {
@@ -47,9 +47,8 @@ void add_causes(const Timeline& timeline, const std::vector<PathPiece>& path, st
 std::vector<MatrixCause> sorted_causes(CauseTimes&& causes) {
   std::vector<MatrixCause> result;
   for (auto& [key, cause] : causes) result.push_back(std::move(cause));
-  std::ranges::stable_sort(result, [](const MatrixCause& a, const MatrixCause& b) {
-    return a.spread() > b.spread();
-  });
+  std::ranges::stable_sort(
+      result, [](const MatrixCause& a, const MatrixCause& b) { return a.spread() > b.spread(); });
   return result;
 }
 
@@ -74,9 +73,8 @@ std::vector<MatrixRow> sorted(MatrixRows<Key>&& rows) {
     row.differs |= std::set(row.decisions.begin(), row.decisions.end()).size() > 1;
     result.push_back(std::move(row));
   }
-  std::ranges::stable_sort(result, [](const MatrixRow& a, const MatrixRow& b) {
-    return a.spread() > b.spread();
-  });
+  std::ranges::stable_sort(
+      result, [](const MatrixRow& a, const MatrixRow& b) { return a.spread() > b.spread(); });
   return result;
 }
 
@@ -86,7 +84,8 @@ Nanos MatrixRow::spread() const { return spread_of(times); }
 Nanos MatrixCause::spread() const { return spread_of(times); }
 
 double MatrixPlan::seconds_per_sample() const {
-  return to_seconds(figures.step_time) / static_cast<double>(std::max<std::int64_t>(1, figures.batch));
+  return to_seconds(figures.step_time) /
+         static_cast<double>(std::max<std::int64_t>(1, figures.batch));
 }
 
 double PlanMatrix::above_best(std::size_t plan) const {

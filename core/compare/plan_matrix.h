@@ -1,6 +1,6 @@
-// More than two plans side by side: the figures of each, and what each decides for the op groups and
-// variables of one of them, the reference. For why one is faster than another: compare_plans. Values;
-// safe from any thread.
+// More than two plans side by side: the figures of each, and what each decides for the op groups
+// and variables of one of them, the reference. For why one is faster than another: compare_plans.
+// Values; safe from any thread.
 #pragma once
 
 #include <span>
@@ -14,8 +14,8 @@ namespace strato {
 struct MatrixPlan {
   PlanFigures figures;
   std::optional<PlanPrice> price;
-  std::string fullest;       // the name of its fullest device (problem_change.h)
-  Bytes peak, capacity;      // of it
+  std::string fullest;              // the name of its fullest device (problem_change.h)
+  Bytes peak, capacity;             // of it
   Bytes sent_between, sent_inside;  // by messages between machines (each once), and inside them
   std::size_t unmatched_ops = 0;    // of its model, that the reference's does not have
   double seconds_per_sample() const;
@@ -27,9 +27,9 @@ struct MatrixRow {
   OpId update;    // invalid: of an op group
   std::string name;
   std::vector<std::string> decisions;  // in words; "-": the plan's model has no such ops
-  std::vector<Nanos> times;            // of a group: of the critical path; of a variable: it travels
-  bool differs = false;                // between any two plans
-  Nanos spread() const;                // of the times
+  std::vector<Nanos> times;  // of a group: of the critical path; of a variable: it travels
+  bool differs = false;      // between any two plans
+  Nanos spread() const;      // of the times
 };
 
 // A cause of time (step_causes.h), in all plans.
@@ -40,10 +40,10 @@ struct MatrixCause {
 };
 
 struct PlanMatrix {
-  std::vector<MatrixPlan> plans;      // as given; the reference is the last one
-  std::vector<MatrixCause> causes;    // largest spread first; of each plan they add up to its step
-  std::vector<MatrixRow> groups;      // largest spread first; all of the reference's
-  std::vector<MatrixRow> variables;   // so, too
+  std::vector<MatrixPlan> plans;     // as given; the reference is the last one
+  std::vector<MatrixCause> causes;   // largest spread first; of each plan they add up to its step
+  std::vector<MatrixRow> groups;     // largest spread first; all of the reference's
+  std::vector<MatrixRow> variables;  // so, too
   bool same_model = true, same_cluster = true;  // for all plans
   // The fastest one that fits, by sample (batches may differ); of all where none does.
   std::size_t best() const;

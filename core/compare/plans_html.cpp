@@ -13,10 +13,10 @@
 namespace strato {
 namespace {
 
-constexpr std::size_t kMostRows = 500;       // of groups and variables
-constexpr std::size_t kMostHeading = 40;     // characters of a plan's name above a column
-constexpr std::size_t kMostPictured = 128;   // devices, over all timelines
-constexpr std::size_t kLeastPictured = 8;    // of each
+constexpr std::size_t kMostRows = 500;      // of groups and variables
+constexpr std::size_t kMostHeading = 40;    // characters of a plan's name above a column
+constexpr std::size_t kMostPictured = 128;  // devices, over all timelines
+constexpr std::size_t kLeastPictured = 8;   // of each
 
 class PlansPage {
  public:
@@ -26,8 +26,8 @@ class PlansPage {
   std::string write() const {
     return html::page_begin(title()) + "<p>" + html::escaped(sentence_of(matrix_)) + "</p>\n" +
            figures() + notes() + html::section("Beside the fastest", differences()) +
-           html::section("Where the step goes", causes()) + html::section("Timelines", timelines()) +
-           html::section("Devices", devices()) +
+           html::section("Where the step goes", causes()) +
+           html::section("Timelines", timelines()) + html::section("Devices", devices()) +
            html::section("Op groups that differ", rows(matrix_.groups, "Op group")) +
            html::section("Variables that differ", rows(matrix_.variables, "Variable")) + prices() +
            "<p class=\"note\">Simulated by Stratoscope.</p>\n" + html::page_end();
@@ -58,7 +58,8 @@ class PlansPage {
       const std::string memory = bytes_text(plan.peak) + " of " + bytes_text(plan.capacity);
       const std::string cells =
           html::cell(own.label) + html::figure(time_text(own.step_time)) +
-          html::figure(p == best_ ? "best" : fmt::format("{:+.1f} %", 100 * matrix_.above_best(p))) +
+          html::figure(p == best_ ? "best"
+                                  : fmt::format("{:+.1f} %", 100 * matrix_.above_best(p))) +
           html::figure(significant_text(own.samples_per_second())) + html::cell(plan.fullest) +
           memory_cell(memory, own.fits) + html::figure(bytes_text(plan.sent_between)) +
           html::cell(own.model) + html::cell(own.cluster);
@@ -76,11 +77,11 @@ class PlansPage {
     std::string text;
     for (const MatrixPlan& plan : matrix_.plans)
       if (plan.unmatched_ops > 0)
-        text += "<p class=\"note\">" +
-                html::escaped(fmt::format("{}: {} ops are not in the model of {}.",
-                                          plan.figures.label, plan.unmatched_ops,
-                                          matrix_.plans.back().figures.label)) +
-                "</p>\n";
+        text +=
+            "<p class=\"note\">" +
+            html::escaped(fmt::format("{}: {} ops are not in the model of {}.", plan.figures.label,
+                                      plan.unmatched_ops, matrix_.plans.back().figures.label)) +
+            "</p>\n";
     return text;
   }
 
@@ -102,7 +103,8 @@ class PlansPage {
     std::vector<Nanos> steps;
     for (const MatrixPlan& plan : matrix_.plans) steps.push_back(plan.figures.step_time);
     table.best_row(html::cell("the step") + times(steps));
-    return "<p class=\"note\">Along the critical path of each plan: what would have to be shorter for "
+    return "<p class=\"note\">Along the critical path of each plan: what would have to be shorter "
+           "for "
            "its step to be shorter. The largest difference is first.</p>\n" +
            table.text();
   }
@@ -148,9 +150,9 @@ class PlansPage {
 
   static std::string device_cell(const Timeline& timeline, const DeviceUse& use) {
     const Nanos step = timeline.step_time;
-    const std::string text = fmt::format("{} of {}, {}", bytes_text(use.peak),
-                                         bytes_text(use.capacity),
-                                         percent_text(step > Nanos(0) ? use.compute_busy / step : 0));
+    const std::string text =
+        fmt::format("{} of {}, {}", bytes_text(use.peak), bytes_text(use.capacity),
+                    percent_text(step > Nanos(0) ? use.compute_busy / step : 0));
     return memory_cell(text, use.fits());
   }
 
@@ -166,9 +168,10 @@ class PlansPage {
       table.row(cells);
     }
     if (differ == 0) return "<p class=\"note\">Nothing differs.</p>\n";
-    std::string text = "<p class=\"note\">With the time that it takes of the critical path, or, of a "
-                       "variable, that its messages take.</p>\n" +
-                       table.text();
+    std::string text =
+        "<p class=\"note\">With the time that it takes of the critical path, or, of a "
+        "variable, that its messages take.</p>\n" +
+        table.text();
     if (differ > kMostRows)
       text += fmt::format("<p class=\"note\">and {} more</p>\n", differ - kMostRows);
     return text;

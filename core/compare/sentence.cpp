@@ -94,7 +94,10 @@ std::string sentence_of(const PlanMatrix& matrix) {
   text += fmt::format(": {} a step", time_text(fastest.figures.step_time));
   text += same_batch ? std::string(".") : fmt::format(" of {} samples.", fastest.figures.batch);
   for (std::size_t i = 0; i < others.size(); ++i)
-    text += fmt::format("{} {}{} {}", i > 0 ? "," : same_batch ? "" : " By the sample,",
+    text += fmt::format("{} {}{} {}",
+                        i > 0        ? ","
+                        : same_batch ? ""
+                                     : " By the sample,",
                         matrix.plans[others[i]].figures.label, i == 0 ? " takes" : "",
                         percent_more(matrix.above_best(others[i])));
   if (!others.empty()) text += ".";

@@ -7,9 +7,9 @@
 #include <map>
 
 #include "core/base/error.h"
-#include "core/cluster/changed_cluster.h"
+#include "core/cluster/vary/changed_cluster.h"
 #include "core/compare/changes.h"
-#include "core/program/collective.h"
+#include "core/program/value/collective.h"
 
 namespace strato {
 namespace {

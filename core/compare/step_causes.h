@@ -1,13 +1,13 @@
 // From one step time to another, cause by cause: the critical paths of two timelines, each cut into
-// reasons that add up to its step time (core/sim/explain.h), side by side. Values; safe from any
-// thread.
+// reasons that add up to its step time (core/sim/explain/explain.h), side by side. Values; safe
+// from any thread.
 #pragma once
 
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "core/sim/explain.h"
+#include "core/sim/explain/explain.h"
 
 namespace strato {
 

@@ -5,7 +5,7 @@
 #include <cstdlib>
 
 #include "core/compare/changes.h"
-#include "core/strategy/variable_check.h"
+#include "core/strategy/value/variable_check.h"
 
 namespace strato {
 namespace {
@@ -110,8 +110,7 @@ std::vector<VariableChange> variable_changes(const PlanToCompare& from, const Pl
   const auto add = [&](OpId op_from, OpId op_to) {
     const bool has_from = op_from.valid() && is_update(graph_from, op_from);
     const Graph& graph = op_to.valid() ? graph_to : graph_from;
-    const Tensor& parameter =
-        graph.tensor(parameter_of(graph, op_to.valid() ? op_to : op_from));
+    const Tensor& parameter = graph.tensor(parameter_of(graph, op_to.valid() ? op_to : op_from));
     VariableChange change{op_to, parameter.name, parameter.bytes(), {"-", "-"}, false, {}};
     if (has_from) {
       change.synchronised.from = texts_from.of(op_from);
@@ -128,9 +127,8 @@ std::vector<VariableChange> variable_changes(const PlanToCompare& from, const Pl
     if (is_update(graph_to, OpId(i))) add(match.from_of_to[OpId(i)], OpId(i));
   for (const OpId op : match.only_from)
     if (is_update(graph_from, op)) add(op, {});
-  std::ranges::stable_sort(changes, [](const VariableChange& a, const VariableChange& b) {
-    return a.bytes > b.bytes;
-  });
+  std::ranges::stable_sort(
+      changes, [](const VariableChange& a, const VariableChange& b) { return a.bytes > b.bytes; });
   return changes;
 }
 

@@ -26,7 +26,8 @@ void append(std::string& out, T element) {
 double half_value(std::uint16_t bits) {
   const int exponent = (bits >> 10) & 0x1f;
   const int mantissa = bits & 0x3ff;
-  double size = exponent == 0 ? std::ldexp(mantissa, -24) : std::ldexp(1024 + mantissa, exponent - 25);
+  double size =
+      exponent == 0 ? std::ldexp(mantissa, -24) : std::ldexp(1024 + mantissa, exponent - 25);
   if (exponent == 31) size = mantissa == 0 ? HUGE_VAL : std::nan("");
   return (bits & 0x8000) != 0 ? -size : size;
 }

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/graph/graph.h"
+#include "core/graph/value/graph.h"
 
 namespace strato {
 

@@ -13,7 +13,7 @@
 #include "core/base/error.h"
 #include "core/data/convert.h"
 #include "core/data/tensor_folder.h"
-#include "core/graph/initial_value.h"
+#include "core/graph/train/initial_value.h"
 
 namespace strato {
 namespace {
@@ -131,11 +131,11 @@ class InputCheck {
     const bool has_axis = !layout_.batched || !shape.empty();
     if (layout_.batched && has_axis) shape.erase(shape.begin());
     if (!has_axis || shape != layout_.sample) {
-      fail(fmt::format("has shape [{}] instead of [{}{}]",
-                       fmt::join(opened_.tensor.shape, ", "),
-                       layout_.batched ? layout_.sample.empty() ? "N" : "N, " : "",
-                       fmt::join(layout_.sample, ", ")),
-           layout_.batched ? "put the N samples on the first axis" : "give it in the model's shape");
+      fail(
+          fmt::format("has shape [{}] instead of [{}{}]", fmt::join(opened_.tensor.shape, ", "),
+                      layout_.batched ? layout_.sample.empty() ? "N" : "N, " : "",
+                      fmt::join(layout_.sample, ", ")),
+          layout_.batched ? "put the N samples on the first axis" : "give it in the model's shape");
     }
     if (layout_.batched && opened_.tensor.shape[0] < graph_.batch()) {
       fail(fmt::format("has {} samples, and a batch {}", opened_.tensor.shape[0], graph_.batch()),

@@ -4,10 +4,10 @@
 //   <i>.npy      all samples of one input
 //
 // An array has the samples on its first axis, and behind it what one sample is: an input of shape
-// [32, 3, 8, 8] with a batch of 32 takes [N, 3, 8, 8], one with its samples on axis 1 as well. Where
-// the graph has samples merged with another axis (labels of sequences: [batch * time]) that one stays:
-// [N, time]. An input without samples takes one array of its own shape. Step k takes the samples from
-// (k - 1) * batch on, and after the last one the first.
+// [32, 3, 8, 8] with a batch of 32 takes [N, 3, 8, 8], one with its samples on axis 1 as well.
+// Where the graph has samples merged with another axis (labels of sequences: [batch * time]) that
+// one stays: [N, time]. An input without samples takes one array of its own shape. Step k takes the
+// samples from (k - 1) * batch on, and after the last one the first.
 //
 // Throws InputError; safe from any thread.
 #pragma once
@@ -22,7 +22,7 @@
 
 #include "core/data/npy.h"
 #include "core/data/tensor_source.h"
-#include "core/graph/graph.h"
+#include "core/graph/value/graph.h"
 
 namespace strato {
 

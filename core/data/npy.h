@@ -7,8 +7,8 @@
 #include <string>
 #include <string_view>
 
-#include "core/base/mapped_file.h"
-#include "core/graph/graph.h"
+#include "core/graph/value/graph.h"
+#include "core/io/mapped_file.h"
 
 namespace strato {
 

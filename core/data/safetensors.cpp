@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "core/base/error.h"
-#include "core/base/file.h"
-#include "core/base/json.h"
-#include "core/base/mapped_file.h"
+#include "core/io/file.h"
+#include "core/io/json.h"
+#include "core/io/mapped_file.h"
 
 namespace strato {
 namespace {
@@ -103,9 +103,8 @@ std::string header_of(const TensorSource& source) {
   std::int64_t at = 0;
   for (const StoredTensor& tensor : source.tensors()) {
     const std::int64_t end = at + bytes_of(tensor);
-    header[tensor.name] = {{"dtype", word_of(tensor.type)},
-                           {"shape", tensor.shape},
-                           {"data_offsets", {at, end}}};
+    header[tensor.name] = {
+        {"dtype", word_of(tensor.type)}, {"shape", tensor.shape}, {"data_offsets", {at, end}}};
     at = end;
   }
   std::string text = json_text(header);

@@ -1,5 +1,5 @@
-// The safetensors format: a length (8 bytes, little endian), a JSON header with name, type, shape and
-// place of each tensor, and the elements. Plain data: safe to read, and to map.
+// The safetensors format: a length (8 bytes, little endian), a JSON header with name, type, shape
+// and place of each tensor, and the elements. Plain data: safe to read, and to map.
 #pragma once
 
 #include <filesystem>

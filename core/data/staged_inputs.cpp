@@ -6,10 +6,10 @@
 #include <unordered_map>
 
 #include "core/base/error.h"
-#include "core/base/file.h"
-#include "core/base/json.h"
 #include "core/data/convert.h"
 #include "core/data/inputs.h"
+#include "core/io/file.h"
+#include "core/io/json.h"
 
 namespace strato {
 namespace {
@@ -32,8 +32,8 @@ void take_file(const fs::path& from, const fs::path& to) {
   }
 }
 
-// As the graph has it. The whole array is in memory meanwhile: it comes from a file that is no .npy,
-// or is one of integers to be widened.
+// As the graph has it. The whole array is in memory meanwhile: it comes from a file that is no
+// .npy, or is one of integers to be widened.
 void write_array(const fs::path& to, const Tensor& input, const InputArray& array) {
   std::string elements;
   StoredTensor tensor;
@@ -149,8 +149,8 @@ std::string batch_of(const StagedInput& input, const Graph& graph, std::int64_t 
     const auto sample =
         static_cast<std::size_t>((first + begin + static_cast<std::int64_t>(i)) % samples);
     for (std::size_t o = 0; o < outer; ++o) {
-      std::memcpy(batch.data() + (o * count + i) * inner,
-                  all.data() + (sample * outer + o) * inner, inner);
+      std::memcpy(batch.data() + (o * count + i) * inner, all.data() + (sample * outer + o) * inner,
+                  inner);
     }
   }
   return batch;

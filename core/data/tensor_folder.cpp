@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "core/base/error.h"
-#include "core/base/file.h"
-#include "core/base/json.h"
 #include "core/data/npy.h"
+#include "core/io/file.h"
+#include "core/io/json.h"
 
 namespace strato {
 namespace {

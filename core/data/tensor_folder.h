@@ -1,5 +1,5 @@
-// Tensors as a folder that needs no Stratoscope and no pickle to be read: checkpoints, and the weights
-// that a job starts from.
+// Tensors as a folder that needs no Stratoscope and no pickle to be read: checkpoints, and the
+// weights that a job starts from.
 //
 //   index.json   names, roles, types, shapes; written last: with it the folder is whole
 //   <i>.npy      one tensor

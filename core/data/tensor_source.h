@@ -1,12 +1,13 @@
-// Tensors in files, one at a time: what weights and input batches are read from, whatever the format.
+// Tensors in files, one at a time: what weights and input batches are read from, whatever the
+// format.
 #pragma once
 
 #include <cstddef>
 #include <string>
 #include <vector>
 
-#include "core/base/file.h"
-#include "core/graph/graph.h"
+#include "core/graph/value/graph.h"
+#include "core/io/file.h"
 
 namespace strato {
 
@@ -26,8 +27,8 @@ class TensorSource {
   virtual std::string note() const { return {}; }
 
   // The elements of tensors()[index], little endian, row by row, handed to `put` in order and in
-  // pieces, so that no tensor needs to be in memory whole. Throws InputError when the file is damaged
-  // or lies where it may not.
+  // pieces, so that no tensor needs to be in memory whole. Throws InputError when the file is
+  // damaged or lies where it may not.
   virtual void read(std::size_t index, const PutPart& put) const = 0;
 };
 

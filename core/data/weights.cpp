@@ -47,8 +47,7 @@ void check_fit(const Tensor& tensor, const StoredTensor& stored, const std::stri
 // Pieces of whole elements: what is left of one goes before the next.
 class Converter {
  public:
-  Converter(DataType from, DataType to, const PutPart& put)
-      : from_(from), to_(to), put_(put) {}
+  Converter(DataType from, DataType to, const PutPart& put) : from_(from), to_(to), put_(put) {}
   void operator()(std::string_view bytes) {
     if (from_ == to_ && rest_.empty() && bytes.size() % width() == 0) return pass(bytes);
     rest_ += bytes;

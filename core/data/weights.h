@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "core/graph/graph.h"
 #include "core/data/tensor_source.h"
+#include "core/graph/value/graph.h"
 
 namespace strato {
 

@@ -7,7 +7,8 @@
 
 namespace strato::html {
 
-// Names may hold anything: <, &, quotes; what is no UTF-8 or not allowed in a document becomes U+FFFD.
+// Names may hold anything: <, &, quotes; what is no UTF-8 or not allowed in a document becomes
+// U+FFFD.
 std::string escaped(std::string_view text);
 
 // At most so many characters, the last one an ellipsis where there are more; bytes that are none

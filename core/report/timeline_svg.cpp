@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/base/quantity_text.h"
-#include "core/program/collective.h"
+#include "core/program/value/collective.h"
 #include "core/report/markup.h"
 
 namespace strato::html {
@@ -30,7 +30,8 @@ class Row {
     const double end = static_cast<double>(times.end.value) * scale_;
     const int last = std::min(kPoints - 1, static_cast<int>(end));
     for (int point = static_cast<int>(begin); point <= last; ++point) {
-      const double inside = std::min(end, point + 1.0) - std::max(begin, static_cast<double>(point));
+      const double inside =
+          std::min(end, point + 1.0) - std::max(begin, static_cast<double>(point));
       filled_[static_cast<std::size_t>(point)][static_cast<std::size_t>(paint)] +=
           static_cast<float>(std::max(0.0, inside));
     }
@@ -44,13 +45,12 @@ class Row {
       const Look next = point < kPoints ? look_at(point) : Look{-1, -1};
       if (next == look) continue;
       if (look.shade > 0)
-        text += fmt::format("<rect class=\"{}\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"{}/>",
-                            class_of(static_cast<Paint>(look.paint)), kNames + begin, y,
-                            point - begin, kRow,
-                            look.shade == kShades
-                                ? ""
-                                : fmt::format(" opacity=\"{:.2g}\"",
-                                              static_cast<double>(look.shade) / kShades));
+        text += fmt::format(
+            "<rect class=\"{}\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"{}/>",
+            class_of(static_cast<Paint>(look.paint)), kNames + begin, y, point - begin, kRow,
+            look.shade == kShades
+                ? ""
+                : fmt::format(" opacity=\"{:.2g}\"", static_cast<double>(look.shade) / kShades));
       begin = point;
       look = next;
     }
@@ -68,7 +68,8 @@ class Row {
     for (const float part : filled) all += part;
     const auto most = std::max_element(filled.begin(), filled.end()) - filled.begin();
     // What is busy at all shows.
-    const int shade = all <= 0 ? 0 : std::clamp(static_cast<int>(std::ceil(all * kShades)), 1, kShades);
+    const int shade =
+        all <= 0 ? 0 : std::clamp(static_cast<int>(std::ceil(all * kShades)), 1, kShades);
     return {shade == 0 ? 0 : static_cast<int>(most), shade};
   }
 
@@ -78,7 +79,8 @@ class Row {
 
 // Round steps of the time axis: about six.
 Nanos tick_of(Nanos step) {
-  double tick = std::pow(10, std::floor(std::log10(std::max(1.0, static_cast<double>(step.value) / 6))));
+  double tick =
+      std::pow(10, std::floor(std::log10(std::max(1.0, static_cast<double>(step.value) / 6))));
   for (const double factor : {2.0, 2.5, 2.0})
     if (static_cast<double>(step.value) / tick > 8) tick *= factor;
   return Nanos(std::max<std::int64_t>(1, std::llround(tick)));
@@ -90,9 +92,10 @@ std::string axis(Nanos step, int height) {
   for (Nanos at; at <= step; at += tick) {
     const double x = kNames + static_cast<double>(at.value) * kPoints /
                                   std::max(1.0, static_cast<double>(step.value));
-    text += fmt::format("<line class=\"grid\" x1=\"{0:.1f}\" x2=\"{0:.1f}\" y1=\"{1}\" y2=\"{2}\"/>"
-                        "<text class=\"tick\" x=\"{0:.1f}\" y=\"14\">{3}</text>\n",
-                        x, kAxis - 4, height, escaped(at == Nanos(0) ? "0" : time_text(at)));
+    text += fmt::format(
+        "<line class=\"grid\" x1=\"{0:.1f}\" x2=\"{0:.1f}\" y1=\"{1}\" y2=\"{2}\"/>"
+        "<text class=\"tick\" x=\"{0:.1f}\" y=\"14\">{3}</text>\n",
+        x, kAxis - 4, height, escaped(at == Nanos(0) ? "0" : time_text(at)));
   }
   return text;
 }
@@ -164,9 +167,9 @@ std::string timeline_svg(const Timeline& timeline, std::size_t most_devices, Nan
   }
   const int pitch = 2 * kRow + 1 + kGap;
   const int height = kAxis + static_cast<int>(devices) * pitch;
-  std::string text = fmt::format(
-      "<svg viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"Simulated timeline\">\n",
-      kNames + kPoints + 30, height);
+  std::string text =
+      fmt::format("<svg viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"Simulated timeline\">\n",
+                  kNames + kPoints + 30, height);
   text += axis(width, height);
   for (std::size_t d = 0; d < devices; ++d) {
     const int y = kAxis + static_cast<int>(d) * pitch;

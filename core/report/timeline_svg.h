@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "core/sim/simulate.h"
+#include "core/sim/engine/simulate.h"
 
 namespace strato::html {
 
@@ -16,8 +16,8 @@ Paint paint_of(TaskKind kind);
 
 // An <svg> whose size does not grow with the number of tasks: of each point of a row the kind that
 // fills most of it is drawn, as dark as it is full, and equal neighbours are one rectangle. Devices
-// beyond the first `most_devices` are left out, and it says so. `across`: what its width stands for,
-// for several pictures of one scale; not before the step's end.
+// beyond the first `most_devices` are left out, and it says so. `across`: what its width stands
+// for, for several pictures of one scale; not before the step's end.
 std::string timeline_svg(const Timeline& timeline, std::size_t most_devices = 64,
                          Nanos across = Nanos(0));
 std::string timeline_key();  // of its colours: a paragraph

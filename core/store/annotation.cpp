@@ -19,8 +19,8 @@ std::string lower(std::string text) {
 }
 
 void check_tag(std::string_view tag) {
-  const bool control =
-      std::ranges::any_of(tag, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; });
+  const bool control = std::ranges::any_of(
+      tag, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; });
   if (!control && tag.size() <= kLongestTag) return;
   throw InputError("", "tag", control ? "has a control character" : "is longer than 60 bytes",
                    "a tag is one short word; write a note for more");
@@ -55,7 +55,9 @@ std::vector<std::string> parse_tags(std::string_view text) {
     word.remove_prefix(std::min(word.find_first_not_of('#'), word.size()));
     if (word.empty()) continue;
     check_tag(word);
-    const auto same = [&](const std::string& tag) { return lower(tag) == lower(std::string(word)); };
+    const auto same = [&](const std::string& tag) {
+      return lower(tag) == lower(std::string(word));
+    };
     if (std::ranges::none_of(tags, same)) tags.emplace_back(word);
   }
   std::ranges::sort(tags, {}, [](const std::string& tag) { return lower(tag); });

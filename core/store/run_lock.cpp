@@ -56,7 +56,8 @@ InputError held_by_somebody(const std::filesystem::path& workspace, const std::s
     return InputError(workspace.string(), place, "is being searched or changed by another program",
                       "stop it there first, or wait until it is done");
   }
-  return InputError(workspace.string(), place, "is being searched or changed by this program itself",
+  return InputError(workspace.string(), place,
+                    "is being searched or changed by this program itself",
                     "stop it in the queue of searches, or wait until it is done");
 }
 

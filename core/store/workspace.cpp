@@ -149,7 +149,8 @@ ClusterRow Workspace::add(const StoredCluster& cluster) {
     bind_text(known, 1, digest);
     if (known.executeStep()) {  // what is no part of the digest, as its price, is as of now
       const ClusterRow row = known.getColumn(0).getInt64();
-      Statement update = state_->prepare("UPDATE cluster SET json = ?1 WHERE id = ?2 AND json <> ?1");
+      Statement update =
+          state_->prepare("UPDATE cluster SET json = ?1 WHERE id = ?2 AND json <> ?1");
       bind_text(update, 1, keep_value(*state_->database, cluster.json));
       update.bind(2, row);
       update.exec();

@@ -94,7 +94,7 @@ struct LossPoint {
 // Running: when the program that launched it was left; attaching to `job` tells how it is now.
 enum class LaunchState : std::uint8_t { Finished, Failed, Cancelled, Running };
 std::string_view name_of(LaunchState state);  // "finished", ...
-struct StoredLaunch {  // of a strategy on real processes
+struct StoredLaunch {                         // of a strategy on real processes
   LaunchRow id = 0;
   StrategyRow strategy = 0;
   std::string launcher;
@@ -103,7 +103,7 @@ struct StoredLaunch {  // of a strategy on real processes
   std::int64_t predicted_ns = 0, measured_ns = 0;  // step times; measured: 0 when it failed
   std::string note;                                // the cause when it failed
   std::string created;                             // ISO 8601, UTC
-  std::string result;  // text of the measured result (core/job/job.h); may be empty
+  std::string result;       // text of the measured result (core/launch/job/job.h); may be empty
   std::string job, folder;  // for Launcher::attach(): "slurm:4711", and its folder; may be empty
 };
 
@@ -113,7 +113,8 @@ struct StoredQueued {  // a search that has not begun
   ClusterRow cluster = 0;
   std::string planner;
   std::string options;  // as a run's
-  std::string groups;   // strategy_file.h text that names their ops; empty: as the model's options say
+  std::string
+      groups;  // strategy_file.h text that names their ops; empty: as the model's options say
   std::string created;  // ISO 8601, UTC
 };
 
@@ -129,8 +130,8 @@ class Workspace {
 
   ModelRow add(const StoredModel& model);  // the row that is there, when the digest and options are
   ClusterRow add(const StoredCluster& cluster);
-  // A strategy that is there already for model and cluster keeps its first parent and name; but what
-  // runs only had on their way to their best is taken over by what is of no run.
+  // A strategy that is there already for model and cluster keeps its first parent and name; but
+  // what runs only had on their way to their best is taken over by what is of no run.
   StrategyRow add(const StoredStrategy& strategy);
   RunRow add(const StoredRun& run);
   void update(const StoredRun& run);  // state, best, figures, note
@@ -143,7 +144,8 @@ class Workspace {
   void remove_launch(LaunchRow launch);
   QueuedRow add(const StoredQueued& queued);  // behind those that are there
   void remove_queued(QueuedRow queued);
-  void order_queued(const std::vector<QueuedRow>& order);  // those named stand so, the others behind
+  void order_queued(
+      const std::vector<QueuedRow>& order);  // those named stand so, the others behind
   void remove_run(RunRow run);  // with its history, tree, tags and note; strategies stay
   void rename_strategy(StrategyRow strategy, std::string_view label);
   // Instead of what was said about it before; an empty one takes that away. Throws InputError when

@@ -50,8 +50,8 @@ void Workspace::annotate(const StoredItem& item, const Annotation& annotation) {
 std::map<StoredItem, Annotation> Workspace::annotations() const {
   return state_->guarded([&] {
     std::map<StoredItem, Annotation> all;
-    SQLite::Statement row = state_->prepare(
-        "SELECT kind, item, tags, note FROM annotation WHERE kind BETWEEN 0 AND 3");
+    SQLite::Statement row =
+        state_->prepare("SELECT kind, item, tags, note FROM annotation WHERE kind BETWEEN 0 AND 3");
     while (row.executeStep()) {
       const StoredItem item{static_cast<StoredKind>(row.getColumn(0).getInt()),
                             row.getColumn(1).getInt64()};

@@ -25,17 +25,18 @@ class WorkspaceLists {
   std::int64_t version() const { return version_; }
 
   // Each ascending by row.
-  const std::vector<StoredModel>& models() const { return models_; }            // without content
+  const std::vector<StoredModel>& models() const { return models_; }  // without content
   const std::vector<StoredCluster>& clusters() const { return clusters_; }
   const std::vector<StoredStrategy>& strategies() const { return strategies_; }  // without json
   const std::vector<StoredRun>& runs() const { return runs_; }
-  const std::vector<StoredLaunch>& launches() const { return launches_; }       // without result
+  const std::vector<StoredLaunch>& launches() const { return launches_; }  // without result
   const std::map<StoredItem, Annotation>& annotations() const { return annotations_; }
 
   // Of the problem: every row of a model with that content, on the cluster. Ascending.
-  std::vector<const StoredStrategy*> strategies_of(const Digest& model, const Digest& cluster) const;
-  const StoredRun* run(RunRow id) const;                  // null: there is none
-  const StoredStrategy* strategy(StrategyRow id) const;   // null: there is none
+  std::vector<const StoredStrategy*> strategies_of(const Digest& model,
+                                                   const Digest& cluster) const;
+  const StoredRun* run(RunRow id) const;                     // null: there is none
+  const StoredStrategy* strategy(StrategyRow id) const;      // null: there is none
   const std::string* setting(const std::string& key) const;  // null: there is none, or not kept
 
  private:

@@ -49,7 +49,8 @@ std::vector<StoredQueued> Workspace::queued() const {
   return state_->guarded([&] {
     std::vector<StoredQueued> all;
     SQLite::Statement row = state_->prepare(
-        "SELECT id, model, cluster, planner, options, groups, created FROM queued ORDER BY place, id");
+        "SELECT id, model, cluster, planner, options, groups, created FROM queued ORDER BY place, "
+        "id");
     while (row.executeStep()) {
       all.push_back({row.getColumn(0).getInt64(), row.getColumn(1).getInt64(),
                      row.getColumn(2).getInt64(), row.getColumn(3).getString(),

@@ -76,6 +76,17 @@ function(strato_library folder)
   target_link_libraries(${target} PUBLIC ${depends} ${ARG_PUBLIC_LINK} PRIVATE ${ARG_PRIVATE_LINK})
 endfunction()
 
+# All rooms of a folder under the folder's name, for those who use several:
+#   strato_group(core/graph ROOMS value ops)
+function(strato_group folder)
+  cmake_parse_arguments(ARG "" "" "ROOMS" ${ARGN})
+  strato_target_name(${folder} target)
+  list(TRANSFORM ARG_ROOMS PREPEND ${folder}/)
+  strato_target_names("${ARG_ROOMS}" rooms)
+  add_library(${target} INTERFACE)
+  target_link_libraries(${target} INTERFACE ${rooms})
+endfunction()
+
 # A plugin is <build>/plugins/<kind>/<name>/{plugin.json,plugin.so}; the manifest is in the folder.
 function(strato_plugin folder)
   cmake_parse_arguments(ARG "" "" "DEPENDS;PRIVATE_LINK" ${ARGN})
@@ -105,11 +116,9 @@ function(strato_test folder)
        ${CMAKE_SOURCE_DIR}/tests/${folder}/*.h)
   add_executable(${target} ${sources})
   target_include_directories(${target} PRIVATE ${CMAKE_SOURCE_DIR})
-  target_compile_definitions(${target} PRIVATE STRATO_SOURCE_DIR="${CMAKE_SOURCE_DIR}"
-                                               STRATO_BINARY_DIR="${CMAKE_BINARY_DIR}")
   # What is tested is optimised; the tests themselves need not be, and compile a third quicker so.
   target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
-  target_link_libraries(${target} PRIVATE ${depends} ${ARG_PRIVATE_LINK} GTest::gtest_main)
+  target_link_libraries(${target} PRIVATE ${depends} ${ARG_PRIVATE_LINK} strato_test_paths GTest::gtest_main)
   if(ARG_NEEDS_PLUGINS)
     get_property(plugins GLOBAL PROPERTY STRATO_PLUGINS)
     add_dependencies(${target} ${plugins})

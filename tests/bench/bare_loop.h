@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/program/program.h"
+#include "core/program/value/program.h"
 
 namespace strato::bench {
 

@@ -5,8 +5,10 @@
 // tries differs.
 #include <benchmark/benchmark.h>
 
-#include "core/plugin/plugin.h"
-#include "core/search/schedule/placement.h"
+#include "core/cost/analytic/analytic_cost_model.h"
+#include "core/plugin/api/plugin.h"
+#include "core/schedule/list/placement.h"
+#include "core/search/run/run_planner.h"
 #include "plugins/planners/celeritas/planning.h"
 #include "tests/bench/synthetic_graph.h"
 

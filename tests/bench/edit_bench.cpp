@@ -1,18 +1,21 @@
-// An edit to its outcome, as the window has it: a group of data parallelism is told something else at
-// random, and the whole outcome (program, timeline, memory, feedback) is made of it. Prints the 95th
-// percentile beside its limit, and the same for what is shown before the edit is made (the step time
-// and memory alone, by delta simulation).
+// An edit to its outcome, as the window has it: a group of data parallelism is told something else
+// at random, and the whole outcome (program, timeline, memory, feedback) is made of it. Prints the
+// 95th percentile beside its limit, and the same for what is shown before the edit is made (the
+// step time and memory alone, by delta simulation).
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
 #include <ctime>
 
-#include "core/base/file.h"
 #include "core/base/random.h"
-#include "core/plugin/plugin.h"
-#include "core/search/baselines.h"
-#include "core/search/evaluator.h"
-#include "core/sim/delta.h"
+#include "core/cluster/read/cluster_reader.h"
+#include "core/cluster/spec/gpu_catalogue.h"
+#include "core/io/file.h"
+#include "core/plugin/api/plugin.h"
+#include "core/search/api/evaluator.h"
+#include "core/search/evaluate/baselines.h"
+#include "core/search/evaluate/outcome.h"
+#include "core/sim/engine/delta.h"
 
 namespace strato {
 namespace {

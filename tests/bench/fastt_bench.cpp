@@ -6,9 +6,13 @@
 
 #include <array>
 
-#include "core/plugin/plugin.h"
+#include "core/cluster/read/cluster_reader.h"
+#include "core/cluster/spec/gpu_catalogue.h"
+#include "core/plugin/api/plugin.h"
+#include "core/search/run/run_planner.h"
 #include "plugins/planners/fastt/os_dpos.h"
 #include "tests/core/search/toy.h"
+#include "tests/paths.h"
 
 namespace strato {
 namespace {
@@ -80,7 +84,7 @@ constexpr std::array<Sample, 9> kSamples{{{"transformer", 64},
 void BM_FastTPlanner(benchmark::State& state) {
   static const PluginRegistry plugins;
   const Sample sample = kSamples[static_cast<std::size_t>(state.range(0))];
-  const std::string root = std::string(STRATO_SOURCE_DIR) + "/sample_graphs/";
+  const std::string root = std::string(kSourceFolder) + "/sample_graphs/";
   ImportOptions import;
   import.batch = sample.batch;
   const std::string file = root + "models/" + sample.model + ".onnx";

@@ -8,10 +8,12 @@
 #include <filesystem>
 #include <fstream>
 
-#include "core/search/schedule/levels.h"
+#include "core/cost/analytic/analytic_cost_model.h"
+#include "core/schedule/dag/levels.h"
 #include "plugins/planners/baechi/earliest_task_first.h"
 #include "plugins/planners/heft/schedule.h"
 #include "tests/bench/synthetic_graph.h"
+#include "tests/paths.h"
 
 namespace strato {
 namespace {
@@ -86,8 +88,9 @@ void write_edges(const Ready& ready, const Cluster& cluster, const std::filesyst
 
 // "SECONDS MAKESPAN" of the script; nothing where Python or networkx is missing.
 std::string run_python(const std::filesystem::path& edges) {
-  const std::string command = "python3 '" STRATO_SOURCE_DIR "/tests/bench/m_etf_networkx.py' '" +
-                              edges.string() + "' 2>/dev/null";
+  const std::string command = "python3 '" + std::string(kSourceFolder) +
+                              "/tests/bench/m_etf_networkx.py' '" + edges.string() +
+                              "' 2>/dev/null";
   std::string text;
   if (FILE* pipe = popen(command.c_str(), "r")) {
     for (char buffer[256]; std::fgets(buffer, sizeof buffer, pipe) != nullptr;) text += buffer;

@@ -5,11 +5,14 @@
 
 #include <cstdlib>
 
-#include "core/base/file.h"
-#include "core/plugin/plugin.h"
-#include "core/program/lower.h"
-#include "core/search/baselines.h"
-#include "core/search/evaluator.h"
+#include "core/cluster/read/cluster_reader.h"
+#include "core/cluster/spec/gpu_catalogue.h"
+#include "core/io/file.h"
+#include "core/plugin/api/plugin.h"
+#include "core/program/lower/lower.h"
+#include "core/search/api/evaluator.h"
+#include "core/search/evaluate/baselines.h"
+#include "core/search/run/run_planner.h"
 
 namespace strato {
 namespace {

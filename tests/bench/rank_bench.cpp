@@ -6,9 +6,9 @@
 #include <numeric>
 
 #include "core/base/error.h"
-#include "core/program/rank_program.h"
-#include "core/program/rank_twin.h"
-#include "core/sim/execution_order.h"
+#include "core/program/project/rank_twin.h"
+#include "core/program/rank/rank_program.h"
+#include "core/sim/timeline/execution_order.h"
 #include "tests/core/program/toy.h"
 
 namespace strato {

@@ -2,8 +2,9 @@
 // Table 2) and of 100,000. Everything is to be linear: the counter "per_op" stays the same.
 #include <benchmark/benchmark.h>
 
-#include "core/search/schedule/levels.h"
-#include "core/search/schedule/schedule.h"
+#include "core/cost/analytic/analytic_cost_model.h"
+#include "core/schedule/dag/levels.h"
+#include "core/schedule/list/schedule.h"
 #include "tests/bench/synthetic_graph.h"
 
 namespace strato {

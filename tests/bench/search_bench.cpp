@@ -5,10 +5,12 @@
 
 #include <filesystem>
 
-#include "core/search/steer.h"
-#include "core/search/tree_replay.h"
-#include "core/search/tree_search.h"
-#include "core/search/tree_state.h"
+#include "core/search/mcts/tree_replay.h"
+#include "core/search/mcts/tree_search.h"
+#include "core/search/mcts/tree_state.h"
+#include "core/search/tree/search_tree.h"
+#include "core/search/tree/search_tree_io.h"
+#include "core/search/tree/steer.h"
 #include "core/store/workspace.h"
 #include "tests/core/search/toy.h"
 

@@ -5,11 +5,13 @@
 
 #include <numeric>
 
-#include "core/base/file.h"
 #include "core/base/random.h"
-#include "core/plugin/plugin.h"
+#include "core/cluster/read/cluster_reader.h"
+#include "core/cluster/spec/gpu_catalogue.h"
+#include "core/io/file.h"
+#include "core/plugin/api/plugin.h"
 #include "core/program/sfb/sfb.h"
-#include "core/search/baselines.h"
+#include "core/search/evaluate/baselines.h"
 
 namespace strato {
 namespace {

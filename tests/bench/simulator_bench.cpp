@@ -8,12 +8,16 @@
 #include <map>
 #include <numeric>
 
-#include "core/base/file.h"
 #include "core/base/random.h"
-#include "core/plugin/plugin.h"
-#include "core/program/lower.h"
-#include "core/search/baselines.h"
-#include "core/search/evaluator.h"
+#include "core/cluster/read/cluster_reader.h"
+#include "core/cluster/spec/gpu_catalogue.h"
+#include "core/io/file.h"
+#include "core/plugin/api/plugin.h"
+#include "core/program/lower/lower.h"
+#include "core/search/api/evaluator.h"
+#include "core/search/evaluate/baselines.h"
+#include "core/search/evaluate/simulating_evaluator.h"
+#include "core/sim/timeline/feedback.h"
 #include "tests/bench/bare_loop.h"
 #include "tests/core/program/toy.h"
 

@@ -4,10 +4,14 @@
 
 #include <filesystem>
 
-#include "core/base/file.h"
-#include "core/plugin/plugin.h"
-#include "core/search/actions.h"
-#include "core/search/evaluator.h"
+#include "core/cluster/read/cluster_reader.h"
+#include "core/cluster/spec/gpu_catalogue.h"
+#include "core/io/file.h"
+#include "core/plugin/api/plugin.h"
+#include "core/search/api/evaluator.h"
+#include "core/search/evaluate/actions.h"
+#include "core/search/evaluate/outcome.h"
+#include "core/search/run/run_planner.h"
 #include "plugins/planners/tag/network.h"
 
 namespace strato {

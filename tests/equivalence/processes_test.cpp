@@ -13,10 +13,12 @@
 #include <cstdlib>
 #include <functional>
 
-#include "core/base/file.h"
-#include "core/base/json.h"
-#include "core/program/rank_program.h"
-#include "core/program/ring_order.h"
+#include "core/cluster/read/cluster_reader.h"
+#include "core/cluster/spec/gpu_catalogue.h"
+#include "core/io/file.h"
+#include "core/io/json.h"
+#include "core/program/project/ring_order.h"
+#include "core/program/rank/rank_program.h"
 #include "tests/plugins/engines/rank/by_hand.h"
 #include "tests/plugins/engines/rank/net_problem.h"
 #include "tests/plugins/engines/rank/small_nets.h"

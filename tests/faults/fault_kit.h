@@ -10,7 +10,7 @@
 #include <string>
 
 #include "core/base/error.h"
-#include "core/base/file.h"
+#include "core/io/file.h"
 #include "tests/plugins/launchers/launcher_test.h"
 
 namespace strato {

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "core/base/error.h"
-#include "core/plugin/plugin.h"
+#include "core/plugin/api/plugin.h"
 
 extern "C" strato::Importer* stratoscope_make_importer(const char* name);
 

@@ -3,9 +3,10 @@
 // however slow.
 #include <algorithm>
 
-#include "core/plugin/plugin.h"
-#include "core/search/baselines.h"
-#include "core/search/schedule/placement.h"
+#include "core/plugin/api/plugin.h"
+#include "core/schedule/list/placement.h"
+#include "core/search/evaluate/baselines.h"
+#include "core/search/tree/search_tree.h"
 
 namespace {
 

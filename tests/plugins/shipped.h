@@ -3,19 +3,19 @@
 
 #include <string>
 
-#include "core/plugin/plugin.h"
+#include "core/plugin/api/plugin.h"
 #include "tests/core/search/toy.h"
+#include "tests/paths.h"
 
 namespace strato {
 
 inline const PluginRegistry& registry() {
-  static const PluginRegistry plugins({std::string(STRATO_BINARY_DIR) + "/plugins"});
+  static const PluginRegistry plugins({std::string(kBuildFolder) + "/plugins"});
   return plugins;
 }
 
 inline Graph sample_model(const std::string& model, std::int64_t batch) {
-  const std::string file =
-      std::string(STRATO_SOURCE_DIR) + "/sample_graphs/models/" + model + ".onnx";
+  const std::string file = std::string(kSourceFolder) + "/sample_graphs/models/" + model + ".onnx";
   ImportOptions options;
   options.batch = batch;
   return registry().importer_for(file)->import(file, options);

@@ -3,9 +3,9 @@
 #include <gtest/gtest.h>
 
 #include "core/base/error.h"
-#include "core/search/bound_constraints.h"
-#include "core/search/schedule/placement.h"
-#include "core/strategy/variable_check.h"
+#include "core/schedule/list/placement.h"
+#include "core/search/constraints/bound_constraints.h"
+#include "core/strategy/value/variable_check.h"
 #include "tests/core/strategy/random_variables.h"
 #include "tests/property/random_problem.h"
 
@@ -32,9 +32,10 @@ std::string random_device(const Problem& problem, Random& random) {
 Constraints random_constraints(const Problem& problem, Random& random) {
   Constraints constraints;
   for (std::uint64_t i = random.below(3); i > 0; --i) {
-    const auto device = problem.cluster->device(DeviceId(random.below(problem.cluster->device_count())));
-    constraints.pins.push_back({random_ops(problem, random), static_cast<Mode>(random.below(4)),
-                                {{device.name, 1}}});
+    const auto device =
+        problem.cluster->device(DeviceId(random.below(problem.cluster->device_count())));
+    constraints.pins.push_back(
+        {random_ops(problem, random), static_cast<Mode>(random.below(4)), {{device.name, 1}}});
   }
   for (std::uint64_t i = random.below(4); i > 0; --i) {
     Constraints::Forbid forbid{random_ops(problem, random), {random_device(problem, random)}, {}};

@@ -1,13 +1,14 @@
 // Delta evaluation on random problems (views, shared weights, sums of gradients, uneven shares,
 // many ties): after every edit the program, the timeline and the feedback are those of a full run.
-#include "core/sim/delta.h"
+#include "core/sim/engine/delta.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <vector>
 
-#include "core/program/lower.h"
+#include "core/program/lower/lower.h"
+#include "core/sim/timeline/feedback.h"
 #include "tests/core/sim/expect_same.h"
 #include "tests/property/random_problem.h"
 

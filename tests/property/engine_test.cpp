@@ -2,9 +2,9 @@
 // on programs that no lowering would make.
 #include <gtest/gtest.h>
 
-#include "core/program/lower.h"
-#include "core/sim/event_engine.h"
-#include "core/sim/fifo_engine.h"
+#include "core/program/lower/lower.h"
+#include "core/sim/engine/event_engine.h"
+#include "core/sim/engine/fifo_engine.h"
 #include "tests/property/random_problem.h"
 #include "tests/property/random_program.h"
 

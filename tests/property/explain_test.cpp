@@ -1,10 +1,10 @@
 // What must hold for every explanation, on random problems: first in first out, with priorities,
 // with shared links.
-#include "core/sim/explain.h"
+#include "core/sim/explain/explain.h"
 
 #include <gtest/gtest.h>
 
-#include "core/program/lower.h"
+#include "core/program/lower/lower.h"
 #include "tests/property/random_problem.h"
 
 namespace strato {

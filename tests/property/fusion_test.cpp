@@ -5,8 +5,8 @@
 #include <map>
 #include <utility>
 
-#include "core/program/collective.h"
-#include "core/program/lower.h"
+#include "core/program/lower/lower.h"
+#include "core/program/value/collective.h"
 #include "tests/property/random_problem.h"
 
 namespace strato {

@@ -1,12 +1,14 @@
 // No strategy beats the lower bound: random graphs of all kinds of ops, with costs that have a
 // fixed part, random strategies and every strategy of small problems, on exclusive and on fair
 // links.
+#include "core/search/evaluate/lower_bound.h"
+
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "core/program/lower.h"
-#include "core/search/evaluator.h"
+#include "core/program/lower/lower.h"
+#include "core/search/api/evaluator.h"
 #include "tests/property/random_problem.h"
 
 namespace strato {

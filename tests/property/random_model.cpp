@@ -2,7 +2,9 @@
 
 #include <string>
 
-#include "core/graph/split_axes.h"
+#include "core/cost/analytic/analytic_cost_model.h"
+#include "core/graph/axes/split_axes.h"
+#include "core/graph/train/training_graph.h"
 #include "tests/core/graph/model_kit.h"
 
 namespace strato {

@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "core/cluster/read/cluster_reader.h"
+#include "core/cluster/spec/gpu_catalogue.h"
 #include "tests/core/program/toy.h"
 
 namespace strato {

@@ -5,9 +5,9 @@
 #include <memory>
 
 #include "core/base/random.h"
-#include "core/cost/cost_model.h"
-#include "core/graph/grouping.h"
-#include "core/strategy/strategy.h"
+#include "core/cost/value/cost_model.h"
+#include "core/graph/group/grouping.h"
+#include "core/strategy/value/strategy.h"
 
 namespace strato {
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "core/base/random.h"
-#include "core/program/program.h"
+#include "core/program/value/program.h"
 
 namespace strato {
 

@@ -91,8 +91,7 @@ class RaceFinder {
     for (const Use& a : uses.all)
       for (const Use& b : uses.all)
         if (a.changes && a.instruction != b.instruction && !(resident && are_apart(a, b)) &&
-            !ended_[a.instruction][b.instruction] &&
-            !ended_[b.instruction][a.instruction])
+            !ended_[a.instruction][b.instruction] && !ended_[b.instruction][a.instruction])
           complain(value, a.instruction,
                    "changes it while #" + std::to_string(b.instruction) + " uses it");
     if (resident) {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "core/base/random.h"
-#include "core/program/rank_program.h"
+#include "core/program/rank/rank_program.h"
 
 namespace strato {
 

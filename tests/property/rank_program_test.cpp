@@ -1,14 +1,14 @@
 // Rank programs of random models under random strategies: they can be built, end also when every
 // instruction blocks, touch no memory at the same time, and survive being stored but no damage.
-#include "core/program/rank_program.h"
+#include "core/program/rank/rank_program.h"
 
 #include <gtest/gtest.h>
 
 #include <array>
 
 #include "core/base/error.h"
-#include "core/program/lower.h"
-#include "core/sim/execution_order.h"
+#include "core/program/lower/lower.h"
+#include "core/sim/timeline/execution_order.h"
 #include "tests/core/strategy/random_variables.h"
 #include "tests/property/random_model.h"
 #include "tests/property/rank_checker.h"
@@ -33,9 +33,9 @@ Case random_case(std::uint64_t seed, Random& random) {
   if (seed % 2 == 0 && real_ops) {
     std::mt19937_64 numbers(seed);
     strategy = complete(strategy, *problem.cluster);
-    strategy.variables = RandomVariables{*problem.graph, *problem.grouping, *problem.cluster,
-                                         numbers, true}
-                             .variables(strategy);
+    strategy.variables =
+        RandomVariables{*problem.graph, *problem.grouping, *problem.cluster, numbers, true}
+            .variables(strategy);
   }
   Lowering lowering(problem.graph, problem.grouping, problem.cluster, problem.cost);
   LowerOptions options;

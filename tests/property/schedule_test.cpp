@@ -6,9 +6,11 @@
 #include <map>
 #include <set>
 
-#include "core/program/lower.h"
-#include "core/program/program.h"
-#include "core/sim/simulate.h"
+#include "core/program/lower/lower.h"
+#include "core/program/value/program.h"
+#include "core/sim/engine/simulate.h"
+#include "core/sim/explain/critical_path.h"
+#include "core/sim/explain/dump.h"
 #include "tests/property/random_problem.h"
 #include "tests/property/schedule_checker.h"
 

@@ -6,10 +6,10 @@
 #include <map>
 #include <set>
 
-#include "core/graph/split_axes.h"
-#include "core/program/lower.h"
-#include "core/program/tables.h"
-#include "core/sim/simulate.h"
+#include "core/graph/axes/split_axes.h"
+#include "core/program/lower/lower.h"
+#include "core/program/value/tables.h"
+#include "core/sim/engine/simulate.h"
 #include "tests/core/sim/expect_same.h"
 #include "tests/property/random_model.h"
 

@@ -1,13 +1,16 @@
 // Leaving out twins changes nothing that a search can see.
-#include "core/program/symmetry.h"
+#include "core/program/place/symmetry.h"
 
 #include <gtest/gtest.h>
 
 #include <map>
 #include <tuple>
 
-#include "core/program/lower.h"
-#include "core/search/evaluator.h"
+#include "core/program/lower/lower.h"
+#include "core/search/api/evaluator.h"
+#include "core/search/evaluate/outcome.h"
+#include "core/search/evaluate/simulating_evaluator.h"
+#include "core/sim/timeline/feedback.h"
 #include "tests/property/random_problem.h"
 
 namespace strato {

@@ -7,8 +7,8 @@
 #include <map>
 #include <set>
 
-#include "core/program/lower.h"
-#include "core/sim/simulate.h"
+#include "core/program/lower/lower.h"
+#include "core/sim/engine/simulate.h"
 #include "tests/core/sim/expect_same.h"
 #include "tests/core/strategy/random_variables.h"
 #include "tests/property/random_model.h"

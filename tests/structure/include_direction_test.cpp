@@ -1,12 +1,16 @@
 // Which folder may include which, checked on the sources themselves.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <map>
 #include <regex>
 #include <set>
 #include <string>
+#include <vector>
+
+#include "tests/paths.h"
 
 namespace fs = std::filesystem;
 
@@ -14,33 +18,30 @@ namespace {
 
 using Folders = std::set<std::string>;
 
-const std::map<std::string, Folders> kCoreMayInclude = {
-    {"base", {}},
-    {"process", {"base"}},
-    {"graph", {"base"}},
-    {"data", {"base", "graph"}},
-    {"cluster", {"base"}},
-    {"cost", {"base", "graph", "cluster"}},
-    {"strategy", {"base", "graph", "cluster"}},
-    {"program", {"base", "graph", "cluster", "cost", "strategy"}},
-    {"sim", {"base", "graph", "cluster", "cost", "strategy", "program"}},
-    {"report", {"base", "graph", "cluster", "cost", "strategy", "program", "sim"}},
-    {"search", {"base", "graph", "cluster", "cost", "strategy", "program", "sim"}},
-    {"search/schedule",
-     {"base", "graph", "cluster", "cost", "strategy", "program", "sim", "search"}},
-    {"compare",
-     {"base", "graph", "cluster", "cost", "strategy", "program", "sim", "report", "search"}},
-    {"store", {"base"}},
-    {"job", {"base", "graph", "cluster", "cost", "strategy", "program"}},
-    {"measured", {"base", "graph", "cluster", "cost", "strategy", "program", "sim", "search", "job"}},
-    {"plugin",
-     {"base", "graph", "data", "cluster", "cost", "strategy", "program", "sim", "search", "job"}},
-    {"profiling",
-     {"base", "graph", "cluster", "cost", "strategy", "program", "sim", "search", "job", "plugin"}},
-    {"discover",
-     {"base", "graph", "cluster", "cost", "strategy", "program", "sim", "search", "job", "plugin",
-      "profiling"}},
-};
+std::string text_of(const fs::path& file) {
+  std::ifstream stream(file);
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+// The rooms of core with what each declares to depend on: strato_library(core/... DEPENDS
+// core/...).
+std::map<std::string, Folders> declared_rooms() {
+  static const std::regex library(R"(strato_library\(([^)]*)\))"), word(R"(core/[a-z_/]+)");
+  std::map<std::string, Folders> rooms;
+  const fs::path core = fs::path(strato::kSourceFolder) / "core";
+  for (const auto& entry : fs::recursive_directory_iterator(core)) {
+    if (entry.path().filename() != "CMakeLists.txt") continue;
+    const std::string text = text_of(entry.path());
+    for (std::sregex_iterator at(text.begin(), text.end(), library), end; at != end; ++at) {
+      const std::string words = (*at)[1];
+      std::sregex_token_iterator name(words.begin(), words.end(), word), last;
+      if (name == last) continue;
+      Folders& depends = rooms[*name];
+      for (++name; name != last; ++name) depends.insert(*name);
+    }
+  }
+  return rooms;
+}
 
 struct Include {
   std::string file, header;  // both relative to the root
@@ -50,7 +51,7 @@ struct Include {
 std::vector<Include> includes_below(const std::string& folder) {
   static const std::regex pattern(R"(^\s*#\s*include\s*[<"]([^>"]+)[>"])");
   std::vector<Include> result;
-  const fs::path root = STRATO_SOURCE_DIR;
+  const fs::path root = strato::kSourceFolder;
   for (const auto& entry : fs::recursive_directory_iterator(root / folder)) {
     const auto extension = entry.path().extension();
     if (extension != ".h" && extension != ".cpp" && extension != ".cu") continue;
@@ -71,20 +72,51 @@ std::string part(const std::string& path, int index) {
   return it->string();
 }
 
-// A folder inside another one counts for itself where it has a row of its own.
-std::string core_folder(const std::string& path) {
-  const std::string inner = fs::path(path).parent_path().lexically_relative("core").string();
-  return kCoreMayInclude.contains(inner) ? inner : part(path, 1);
+std::string folder_of(const std::string& path) { return fs::path(path).parent_path().string(); }
+
+TEST(IncludeDirection, RoomsOfCoreIncludeOnlyWhatTheyDeclare) {
+  const auto rooms = declared_rooms();
+  ASSERT_GT(rooms.size(), 30u);
+  for (const Include& include : includes_below("core")) {
+    const std::string from = folder_of(include.file), to = folder_of(include.header);
+    ASSERT_TRUE(rooms.contains(from)) << from << " is no target of its own";
+    if (!include.header.starts_with("core/")) continue;
+    EXPECT_TRUE(from == to || rooms.at(from).contains(to))
+        << include.file << " includes " << include.header << ", and " << from
+        << " does not declare to depend on " << to;
+  }
 }
 
-TEST(IncludeDirection, CoreFoldersIncludeOnlyWhatIsBelowThem) {
-  for (const Include& include : includes_below("core")) {
-    if (!include.header.starts_with("core/")) continue;
-    const std::string from = core_folder(include.file), to = core_folder(include.header);
-    ASSERT_TRUE(kCoreMayInclude.contains(from)) << "new folder core/" << from;
-    EXPECT_TRUE(from == to || kCoreMayInclude.at(from).contains(to))
-        << include.file << " includes " << include.header;
+// Removes rooms that depend on nothing that is left until none is left.
+TEST(IncludeDirection, RoomsOfCoreDependOnEachOtherInOneDirection) {
+  auto rooms = declared_rooms();
+  const auto is_free = [&](const auto& room) {
+    return std::none_of(room.second.begin(), room.second.end(), [&](const std::string& other) {
+      return other != room.first && rooms.contains(other);
+    });
+  };
+  for (auto next = rooms.begin(); next != rooms.end();) {
+    next = std::find_if(rooms.begin(), rooms.end(), is_free);
+    if (next != rooms.end()) rooms.erase(next), next = rooms.begin();
   }
+  std::string left;
+  for (const auto& [room, depends] : rooms) left += " " + room;
+  EXPECT_TRUE(rooms.empty()) << "these depend on each other in a circle:" << left;
+}
+
+// "base <- graph, cluster <- cost, strategy <- program <- sim <- search": the order of the folders
+// of core.
+TEST(IncludeDirection, FoldersOfCoreStandInOneOrder) {
+  const std::vector<std::string> order = {"base",   "io",       "graph",   "data", "cluster",
+                                          "cost",   "strategy", "program", "sim",  "report",
+                                          "search", "schedule", "compare", "store"};
+  const auto place = [&](const std::string& header) {
+    return std::find(order.begin(), order.end(), part(header, 1)) - order.begin();
+  };
+  for (const Include& include : includes_below("core"))
+    if (include.header.starts_with("core/"))
+      EXPECT_LE(place(include.header), place(include.file))
+          << include.file << " includes " << include.header;
 }
 
 TEST(IncludeDirection, NothingBelowTheViewsKnowsThem) {
@@ -102,7 +134,7 @@ TEST(IncludeDirection, NothingBelowTheViewsKnowsThem) {
 
 // Plugins of one kind may share a folder that is none itself: it has no plugin.json.
 TEST(IncludeDirection, PluginsDoNotIncludeEachOther) {
-  const fs::path root = STRATO_SOURCE_DIR;
+  const fs::path root = strato::kSourceFolder;
   for (const Include& include : includes_below("plugins")) {
     if (!include.header.starts_with("plugins/")) continue;
     const fs::path shared = fs::path(include.header).parent_path();
@@ -132,7 +164,8 @@ TEST(IncludeDirection, HeavyHeadersStayInTheFoldersThatNeedThem) {
   }
   std::set<std::string> heavy_headers;
   for (const Include& include : all) {
-    if (include.in_header && std::regex_search(include.header, heavy)) heavy_headers.insert(include.file);
+    if (include.in_header && std::regex_search(include.header, heavy))
+      heavy_headers.insert(include.file);
   }
   for (const Include& include : all) {
     if (!heavy_headers.contains(include.header)) continue;

@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "tests/paths.h"
+
 namespace fs = std::filesystem;
 
 namespace {
@@ -77,7 +79,7 @@ std::vector<Literal> untranslated(const std::string& name, const std::string& so
 
 std::vector<Literal> untranslated_below(const std::string& folder) {
   std::vector<Literal> found;
-  const fs::path root = STRATO_SOURCE_DIR;
+  const fs::path root = strato::kSourceFolder;
   for (const auto& entry : fs::recursive_directory_iterator(root / folder)) {
     const fs::path& file = entry.path();
     if (file.extension() != ".cpp" && file.extension() != ".h") continue;

@@ -3,9 +3,11 @@
 
 #include <QApplication>
 
+#include "tests/paths.h"
+
 int main(int argc, char** argv) {
   qputenv("QT_QPA_PLATFORM", "offscreen");
-  qputenv("STRATOSCOPE_HOME", STRATO_BINARY_DIR);
+  qputenv("STRATOSCOPE_HOME", strato::kBuildFolder);
   ::testing::InitGoogleTest(&argc, argv);
   QApplication app(argc, argv);
   return RUN_ALL_TESTS();

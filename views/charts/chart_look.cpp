@@ -23,8 +23,8 @@ QValueAxis* value_axis(const QString& title) {
 }
 
 void set_range(QValueAxis& axis, double low, double high, double tick) {
-  axis.setTickInterval(std::max({tick, high - low, axis.max() - axis.min(), std::abs(high),
-                                 std::abs(axis.max())}));
+  axis.setTickInterval(
+      std::max({tick, high - low, axis.max() - axis.min(), std::abs(high), std::abs(axis.max())}));
   axis.setRange(low, high);
   axis.setTickInterval(tick);
 }

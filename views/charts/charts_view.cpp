@@ -38,11 +38,9 @@ struct ChartsView::Parts {
   QChartView *history_view = nullptr, *use_view = nullptr, *memory_view = nullptr,
              *training_view = nullptr;
   QLineSeries *best = new QLineSeries, *baseline = new QLineSeries, *bound = new QLineSeries;
-  QValueAxis *evaluations = value_axis(tr("Evaluations")),
-             *step = value_axis(tr("Step time (ms)"));
+  QValueAxis *evaluations = value_axis(tr("Evaluations")), *step = value_axis(tr("Step time (ms)"));
   QLineSeries *loss = new QLineSeries, *held_out = new QLineSeries;
-  QValueAxis *steps = value_axis(tr("Steps")),
-             *nats = value_axis(tr("Loss (nats)"));
+  QValueAxis *steps = value_axis(tr("Steps")), *nats = value_axis(tr("Loss (nats)"));
   CourseCharts* course = nullptr;
   std::vector<PlanResult::Curve> curves;  // that it shows
   QBoxLayout* layout = nullptr;
@@ -208,9 +206,8 @@ void ChartsView::refresh_history() {
   p.baseline->setVisible(baseline > 0 && baseline <= range.high);
   p.bound->setVisible(snapshot.lower_bound.value > 0 &&
                       to_seconds(snapshot.lower_bound) * 1e3 >= range.low);
-  p.history->setTitle(points.empty()
-                          ? tr("Best step time: no search yet")
-                          : tr("Best step time of %1").arg(session_.search().run));
+  p.history->setTitle(points.empty() ? tr("Best step time: no search yet")
+                                     : tr("Best step time of %1").arg(session_.search().run));
 }
 
 // The latest training that has begun.
@@ -248,7 +245,8 @@ void ChartsView::show_training(const std::vector<LossPoint>& losses, const QStri
   p.training->setTitle(tr("Training loss of %1").arg(planner));
 }
 
-// The charts are made anew only when there are others: a search tells of itself many times a second.
+// The charts are made anew only when there are others: a search tells of itself many times a
+// second.
 void ChartsView::refresh_course() {
   Parts& p = *parts_;
   const std::vector<PlanResult::Curve>& curves = session_.search().curves;
@@ -292,8 +290,10 @@ QBarSet* make_set(const QString& name, const QColor& colour, bool hatched) {
 // Communication that hides behind computation does not count: it costs the device no time.
 void add_use(QChart& chart, const Timeline& timeline, const QStringList& names, bool dark) {
   QColor idle(dark ? 0x4a4a4a : 0xd9d9d9);
-  QBarSet* compute = make_set(ChartsView::tr("Compute"), style::kind_colour(TaskKind::Compute, dark), false);
-  QBarSet* comm = make_set(ChartsView::tr("Comm."), style::kind_colour(TaskKind::AllReduce, dark), true);
+  QBarSet* compute =
+      make_set(ChartsView::tr("Compute"), style::kind_colour(TaskKind::Compute, dark), false);
+  QBarSet* comm =
+      make_set(ChartsView::tr("Comm."), style::kind_colour(TaskKind::AllReduce, dark), true);
   QBarSet* waits = make_set(ChartsView::tr("Idle"), idle, false);
   const double step = std::max(1.0, static_cast<double>(timeline.step_time.value)) / 100;
   const auto all = device_times(timeline);
@@ -310,7 +310,8 @@ void add_use(QChart& chart, const Timeline& timeline, const QStringList& names, 
 }
 
 void add_memory(QChart& chart, const Timeline& timeline, const QStringList& names, bool dark) {
-  QBarSet* used = make_set(ChartsView::tr("Peak"), style::kind_colour(TaskKind::Compute, dark), false);
+  QBarSet* used =
+      make_set(ChartsView::tr("Peak"), style::kind_colour(TaskKind::Compute, dark), false);
   QBarSet* free = make_set(ChartsView::tr("Capacity"), QColor(dark ? 0x4a4a4a : 0xd9d9d9), false);
   QBarSet* over = make_set(ChartsView::tr("Too much"), style::infeasible(dark), false);
   double most = 0;

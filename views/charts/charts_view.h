@@ -1,7 +1,7 @@
-// Two pages. Of the strategy: best step time over evaluations against data parallel, how each device spends the
-// step, and the peak memory of each device against what it has; the loss of the latest training,
-// when the workspace has one; and what the planner of the run that is shown drew of its own course.
-// Of runs: several of them in one chart. All decimated; no OpenGL.
+// Two pages. Of the strategy: best step time over evaluations against data parallel, how each
+// device spends the step, and the peak memory of each device against what it has; the loss of the
+// latest training, when the workspace has one; and what the planner of the run that is shown drew
+// of its own course. Of runs: several of them in one chart. All decimated; no OpenGL.
 #pragma once
 
 #include <QWidget>

@@ -30,8 +30,8 @@ ConvergenceLine line_of_run(const ConvergenceRun& run, ConvergenceOver over, Con
         point.best_ns);
   }
   if (!line.points.empty()) {  // as far as it has come
-    const double end = over == ConvergenceOver::Evaluations ? static_cast<double>(run.evaluations)
-                                                            : run.seconds;
+    const double end =
+        over == ConvergenceOver::Evaluations ? static_cast<double>(run.evaluations) : run.seconds;
     if (std::isfinite(end) && end > line.points.back().x())
       line.points.emplace_back(end, line.points.back().y());
   }
@@ -81,17 +81,19 @@ std::vector<ConvergenceRun> read_runs(const Workspace& workspace, const std::vec
   std::map<ModelRow, QString> models;
   std::map<ClusterRow, QString> clusters;
   for (const StoredModel& model : workspace.models()) models[model.id] = text(model.name);
-  for (const StoredCluster& cluster : workspace.clusters()) clusters[cluster.id] = text(cluster.name);
+  for (const StoredCluster& cluster : workspace.clusters())
+    clusters[cluster.id] = text(cluster.name);
   std::vector<ConvergenceRun> read;
   for (const RunRow row : runs) {
     if (read.size() >= kMostLines) break;
     if (std::ranges::find(read, row, &ConvergenceRun::run) != read.end()) continue;
     const auto stored = workspace.run(row);
     if (!stored) continue;
-    read.push_back({row, QStringLiteral("%1 #%2").arg(text(stored->planner)).arg(row),
-                    ConvergenceView::tr("%1 on %2").arg(models[stored->model], clusters[stored->cluster]),
-                    stored->state, Nanos(stored->baseline_ns), stored->evaluations,
-                    stored->wall_seconds, workspace.history(row)});
+    read.push_back(
+        {row, QStringLiteral("%1 #%2").arg(text(stored->planner)).arg(row),
+         ConvergenceView::tr("%1 on %2").arg(models[stored->model], clusters[stored->cluster]),
+         stored->state, Nanos(stored->baseline_ns), stored->evaluations, stored->wall_seconds,
+         workspace.history(row)});
   }
   return read;
 }

@@ -1,5 +1,5 @@
-// How several runs came down, as data for one chart, apart from drawing: read from a workspace, which
-// holds those that are under way to within a second.
+// How several runs came down, as data for one chart, apart from drawing: read from a workspace,
+// which holds those that are under way to within a second.
 #pragma once
 
 #include <QString>
@@ -17,7 +17,7 @@ struct ConvergenceRun {
   RunRow run = 0;
   QString name, problem;  // "tag #4", "vgg19 on tag-testbed"
   RunState state = RunState::Finished;
-  Nanos baseline;              // data parallel; 0: not known
+  Nanos baseline;                // data parallel; 0: not known
   std::int64_t evaluations = 0;  // so far
   double seconds = 0;
   std::vector<HistoryPoint> history;
@@ -35,7 +35,7 @@ enum class ConvergenceOf { StepTime, Speedup };  // the latter compares runs of 
 struct ConvergenceLine {
   QString name;
   std::vector<QPointF> points;  // a staircase; ms, or times as fast as data parallel
-  bool outside = false;  // all of it is far worse than the best: beyond the end of the axis
+  bool outside = false;         // all of it is far worse than the best: beyond the end of the axis
 };
 struct ConvergenceChart {
   std::vector<ConvergenceLine> lines;  // as many as runs; without points where there is none

@@ -91,7 +91,7 @@ ConvergenceView::ConvergenceView(Session& session, QWidget* parent)
   connect(latest_, &QToolButton::clicked, this, [this] { show_runs({}); });
   connect(&session_, &Session::workspace_changed, this,
           [this, last = session.workspace() ? session.workspace()->file()
-                                             : std::filesystem::path()]() mutable {
+                                            : std::filesystem::path()]() mutable {
             const WorkspaceLists* workspace = session_.workspace();
             const auto file = workspace ? workspace->file() : std::filesystem::path();
             if (std::exchange(last, file) != file) {  // rows there are other runs
@@ -194,7 +194,8 @@ void ConvergenceView::read_now() {
         reading->file = file;
       }
       const Workspace& stored = *reading->workspace;
-      runs = read_runs(stored, wanted.empty() ? latest_runs(stored, model, cluster, kLatest) : wanted);
+      runs =
+          read_runs(stored, wanted.empty() ? latest_runs(stored, model, cluster, kLatest) : wanted);
     } catch (const std::exception& thrown) {
       error = QString::fromUtf8(thrown.what());
       reading->workspace.reset();
@@ -268,16 +269,18 @@ void ConvergenceView::redraw() {
     widget->setVisible(some);
   latest_->setVisible(!wanted_.empty());
   empty_->setVisible(!some);
-  empty_->setText(session_.workspace()
-                      ? tr("No run of this problem yet. Search, or choose runs in the workspace and "
-                           "press C there.")
-                      : tr("Runs are drawn together from a workspace: open one, or make one with "
-                           "File > New Workspace."));
+  empty_->setText(
+      session_.workspace()
+          ? tr("No run of this problem yet. Search, or choose runs in the workspace and "
+               "press C there.")
+          : tr("Runs are drawn together from a workspace: open one, or make one with "
+               "File > New Workspace."));
   recolour();
 }
 
 void ConvergenceView::fit_title() {
-  title_->setText(title_->fontMetrics().elidedText(title_->toolTip(), Qt::ElideRight, title_->width()));
+  title_->setText(
+      title_->fontMetrics().elidedText(title_->toolTip(), Qt::ElideRight, title_->width()));
 }
 
 void ConvergenceView::fill_list(const ConvergenceChart& shown) {
@@ -294,13 +297,14 @@ void ConvergenceView::fill_list(const ConvergenceChart& shown) {
     const std::int64_t best = run.history.empty() ? 0 : run.history.back().best_ns;
     item->setText(0, one ? run.name : run.name + QStringLiteral(", ") + run.problem);
     const bool outside = shown.lines[static_cast<std::size_t>(i)].outside;
-    item->setText(1, best <= 0 ? QStringLiteral("–")
-                               : style::time(Nanos(best)) +
-                                     (outside ? QStringLiteral(" ↑") : QString()));
+    item->setText(1, best <= 0
+                         ? QStringLiteral("–")
+                         : style::time(Nanos(best)) + (outside ? QStringLiteral(" ↑") : QString()));
     item->setText(2, run_state_text(run.state));
-    const QString speed = best > 0 && run.baseline > Nanos(0)
-                              ? tr(", %1 data parallel").arg(style::factor(run.baseline / Nanos(best)))
-                              : QString();
+    const QString speed =
+        best > 0 && run.baseline > Nanos(0)
+            ? tr(", %1 data parallel").arg(style::factor(run.baseline / Nanos(best)))
+            : QString();
     QString tip = tr("%1, %2: %3 evaluations in %4 s%5")
                       .arg(run.name, run.problem)
                       .arg(run.evaluations)
@@ -334,7 +338,8 @@ void ConvergenceView::recolour() {
 void ConvergenceView::tell_point(std::size_t line, const QPointF& point) {
   if (line >= runs_.size()) return;
   const bool time = of_->currentIndex() == 0;
-  const QString best = time ? style::time(nanos_from_seconds(point.y() * 1e-3)) : style::factor(point.y());
+  const QString best =
+      time ? style::time(nanos_from_seconds(point.y() * 1e-3)) : style::factor(point.y());
   const QString at = over_->currentIndex() == 0 ? tr("%1 evaluations").arg(std::llround(point.x()))
                                                 : tr("%1 s").arg(style::significant(point.x()));
   QToolTip::showText(QCursor::pos(), tr("%1: %2 after %3").arg(runs_[line].name, best, at), view_);

@@ -1,6 +1,6 @@
 // Several runs in one chart: their best so far over evaluations or time, with a list that tells the
-// lines apart and what each came to. Those that a person chose, or else the latest of the problem that
-// is open. Runs under way grow while they are looked at, also those of another program.
+// lines apart and what each came to. Those that a person chose, or else the latest of the problem
+// that is open. Runs under way grow while they are looked at, also those of another program.
 #pragma once
 
 #include <QTimer>

@@ -18,7 +18,8 @@ namespace {
 
 constexpr int kLeastWidth = 280, kHeight = 220;  // px, of a chart
 
-StepRange range_of(const std::vector<CurveChart::Line>& lines, double (*coordinate)(const QPointF&)) {
+StepRange range_of(const std::vector<CurveChart::Line>& lines,
+                   double (*coordinate)(const QPointF&)) {
   double low = INFINITY, high = -INFINITY;
   bool whole = true;  // numbers: none between them means anything
   for (const CurveChart::Line& line : lines) {
@@ -94,8 +95,12 @@ std::vector<CurveChart> charts_of(const std::vector<PlanResult::Curve>& curves) 
     if (line.points.empty()) continue;
     const auto [found, fresh] = at.try_emplace(curve.title, charts.size());
     if (fresh)
-      charts.push_back({QString::fromStdString(curve.title), QString::fromStdString(curve.x),
-                        QString::fromStdString(curve.y), {}, {}, {}});
+      charts.push_back({QString::fromStdString(curve.title),
+                        QString::fromStdString(curve.x),
+                        QString::fromStdString(curve.y),
+                        {},
+                        {},
+                        {}});
     charts[found->second].lines.push_back(std::move(line));
   }
   for (CurveChart& chart : charts) {
@@ -153,8 +158,8 @@ void CourseCharts::recolour() {
     recolour_chart(chart, palette(), font());
     const QList<QAbstractSeries*> lines = chart.series();
     for (qsizetype i = 0; i < lines.size(); ++i)
-      qobject_cast<QLineSeries*>(lines[i])->setPen(pen_of(
-          static_cast<std::size_t>(i), static_cast<std::size_t>(lines.size()), dark));
+      qobject_cast<QLineSeries*>(lines[i])->setPen(
+          pen_of(static_cast<std::size_t>(i), static_cast<std::size_t>(lines.size()), dark));
   }
 }
 

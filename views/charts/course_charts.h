@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "core/search/planner.h"
+#include "core/search/api/planner.h"
 #include "views/charts/series.h"
 
 class QChartView;

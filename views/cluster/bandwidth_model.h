@@ -4,7 +4,7 @@
 #include <QAbstractTableModel>
 #include <memory>
 
-#include "core/cluster/cluster.h"
+#include "core/cluster/value/cluster.h"
 
 namespace strato {
 

@@ -173,8 +173,8 @@ void ClusterCanvas::paint_machine(QPainter& painter, std::size_t m) {
   painter.setFont(font);
   painter.setPen(mixed(ink, ground, 0.4));
   painter.drawText(title, Qt::AlignRight | Qt::AlignVCenter,
-                   style::elided(gpus.join(QStringLiteral(", ")), QFontMetricsF(font), Qt::ElideRight,
-                                 title.width() - used));
+                   style::elided(gpus.join(QStringLiteral(", ")), QFontMetricsF(font),
+                                 Qt::ElideRight, title.width() - used));
 }
 
 void ClusterCanvas::paint_links(QPainter& painter) {
@@ -305,7 +305,8 @@ std::optional<DropPlace> ClusterCanvas::place_at(const QPoint& at,
   const QPointF p = to_layout(at);
   for (std::size_t d = 0; d < layout_.devices.size(); ++d) {
     if (!layout_.devices[d].contains(p)) continue;
-    if (modifiers & Qt::ShiftModifier) return place_of(*cluster_, cluster_->device(DeviceId(d)).group);
+    if (modifiers & Qt::ShiftModifier)
+      return place_of(*cluster_, cluster_->device(DeviceId(d)).group);
     return place_of(*cluster_, DeviceId(d));
   }
   for (std::size_t m = 0; m < layout_.machines.size(); ++m) {
@@ -349,8 +350,7 @@ void ClusterCanvas::mouseMoveEvent(QMouseEvent* event) {
   if (now.device.valid()) text = strato::text(cluster_->device(now.device).name);
   if (now.link.valid()) {
     const Link& link = cluster_->links()[now.link];
-    text = strato::text(link.name) + QStringLiteral(" · ") +
-           style::bandwidth(link.bandwidth);
+    text = strato::text(link.name) + QStringLiteral(" · ") + style::bandwidth(link.bandwidth);
   }
   emit cursor_info(text);
 }
@@ -391,11 +391,10 @@ void ClusterCanvas::keyPressEvent(QKeyEvent* event) {
 QString ClusterCanvas::tooltip(const Hit& at) const {
   if (at.device.valid()) {
     const GpuType& gpu = cluster_->gpu(at.device);
-    QString text =
-        tr("<b>%1</b><br>%2, %3 at %4")
-            .arg(strato::text(cluster_->device(at.device).name).toHtmlEscaped(),
-                 strato::text(gpu.name).toHtmlEscaped(), style::bytes(gpu.memory),
-                 style::bandwidth(gpu.memory_bandwidth));
+    QString text = tr("<b>%1</b><br>%2, %3 at %4")
+                       .arg(strato::text(cluster_->device(at.device).name).toHtmlEscaped(),
+                            strato::text(gpu.name).toHtmlEscaped(), style::bytes(gpu.memory),
+                            style::bandwidth(gpu.memory_bandwidth));
     if (!timeline_) return text;
     const DeviceUse& use = timeline_->devices[at.device];
     text +=
@@ -408,8 +407,8 @@ QString ClusterCanvas::tooltip(const Hit& at) const {
   if (!at.link.valid()) return {};
   const Link& link = cluster_->links()[at.link];
   QString text = tr("<b>%1</b><br>%2, latency %3")
-                     .arg(strato::text(link.name).toHtmlEscaped(),
-                          style::bandwidth(link.bandwidth), style::time(link.latency));
+                     .arg(strato::text(link.name).toHtmlEscaped(), style::bandwidth(link.bandwidth),
+                          style::time(link.latency));
   if (timeline_)
     text +=
         tr("<br>busy %1, %2 of the step")

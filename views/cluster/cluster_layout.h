@@ -8,7 +8,7 @@
 #include <QRectF>
 #include <vector>
 
-#include "core/cluster/cluster.h"
+#include "core/cluster/value/cluster.h"
 
 namespace strato {
 

@@ -1,5 +1,5 @@
-// Cells of a ChangeTable: what does not fit is red, what is alike is pale. Names are paths, whose ends
-// tell them apart.
+// Cells of a ChangeTable: what does not fit is red, what is alike is pale. Names are paths, whose
+// ends tell them apart.
 #pragma once
 
 #include <QStyledItemDelegate>

@@ -48,7 +48,10 @@ ChangeContent group_rows(const PlanComparison& comparison) {
   content.columns = {
       {words("Op group"), text(comparison.plans.from.label), text(comparison.plans.to.label),
        words("Ops"), words("Step"), words("Busy")},
-      {{}, text(comparison.plans.from.label), text(comparison.plans.to.label), {},
+      {{},
+       text(comparison.plans.from.label),
+       text(comparison.plans.to.label),
+       {},
        words("Change of the critical path while an op of the group runs; these add up to the "
              "change of the step time"),
        words("Change of the time that its ops compute, summed over devices")},
@@ -58,10 +61,10 @@ ChangeContent group_rows(const PlanComparison& comparison) {
     shown.differs = row.differs;
     shown.group = row.group;
     const QString name = text(row.name);
-    const QString tip = row.unmatched == 0 ? name
-                                           : words("%1: %2 of its ops are not in the other model")
-                                                 .arg(name)
-                                                 .arg(row.unmatched);
+    const QString tip =
+        row.unmatched == 0
+            ? name
+            : words("%1: %2 of its ops are not in the other model").arg(name).arg(row.unmatched);
     shown.cells = {word_cell(name, tip),
                    word_cell(text(row.decision.from)),
                    word_cell(text(row.decision.to)),
@@ -77,7 +80,10 @@ ChangeContent variable_rows(const PlanComparison& comparison) {
   ChangeContent content;
   content.columns = {{words("Variable"), text(comparison.plans.from.label),
                       text(comparison.plans.to.label), words("Size"), words("Communication")},
-                     {{}, text(comparison.plans.from.label), text(comparison.plans.to.label), {},
+                     {{},
+                      text(comparison.plans.from.label),
+                      text(comparison.plans.to.label),
+                      {},
                       words("Change of the time that its value and its gradient travel")},
                      3};
   for (const VariableChange& row : comparison.variables) {
@@ -95,13 +101,17 @@ ChangeContent variable_rows(const PlanComparison& comparison) {
 ChangeContent device_rows(const PlanComparison& comparison) {
   ChangeContent content;
   const QString from = text(comparison.plans.from.label), to = text(comparison.plans.to.label);
-  content.columns = {
-      {words("Device"), words("Memory"), words("then"), words("Computes"), words("then"),
-       words("Communicates"), words("then"), words("Idle")},
-      {{}, words("Peak, %1").arg(from), words("Peak, %1").arg(to), words("Of the step, %1").arg(from),
-       words("Of the step, %1").arg(to), words("Of the step, %1").arg(from),
-       words("Of the step, %1").arg(to), words("Change of the time without computation")},
-      1};
+  content.columns = {{words("Device"), words("Memory"), words("then"), words("Computes"),
+                      words("then"), words("Communicates"), words("then"), words("Idle")},
+                     {{},
+                      words("Peak, %1").arg(from),
+                      words("Peak, %1").arg(to),
+                      words("Of the step, %1").arg(from),
+                      words("Of the step, %1").arg(to),
+                      words("Of the step, %1").arg(from),
+                      words("Of the step, %1").arg(to),
+                      words("Change of the time without computation")},
+                     1};
   const Nanos step_from = comparison.plans.from.step_time, step_to = comparison.plans.to.step_time;
   for (const DeviceChange& row : comparison.devices) {
     ChangeRow shown;
@@ -116,8 +126,9 @@ ChangeContent device_rows(const PlanComparison& comparison) {
                    share(row.use.to, &DeviceUse::compute_busy, step_to),
                    share(row.use.from, &DeviceUse::communication_busy, step_from),
                    share(row.use.to, &DeviceUse::communication_busy, step_to),
-                   row.use.from && row.use.to ? change_cell(row.idle.from, row.idle.to)
-                                              : ChangeCell{QStringLiteral("–"), QVariant(qint64{-1})}};
+                   row.use.from && row.use.to
+                       ? change_cell(row.idle.from, row.idle.to)
+                       : ChangeCell{QStringLiteral("–"), QVariant(qint64{-1})}};
     content.rows.push_back(std::move(shown));
   }
   return content;
@@ -128,14 +139,22 @@ ChangeContent traffic_rows(const PlanComparison& comparison) {
   const QString from = text(comparison.plans.from.label), to = text(comparison.plans.to.label);
   content.columns = {{words("Sent"), words("Where"), words("Bytes"), words("then"),
                       words("Messages"), words("then"), words("Time")},
-                     {{}, words("Over any link between machines, or inside them only"), from, to,
-                      from, to, words("Change of the durations, summed")},
+                     {{},
+                      words("Over any link between machines, or inside them only"),
+                      from,
+                      to,
+                      from,
+                      to,
+                      words("Change of the durations, summed")},
                      2};
   for (const TrafficChange& row : comparison.traffic) {
     ChangeRow shown;
-    shown.cells = {word_cell(text(row.what)),       word_cell(text(row.where)),
-                   bytes_cell(row.bytes.from),      bytes_cell(row.bytes.to),
-                   count_cell(row.messages.from),   count_cell(row.messages.to),
+    shown.cells = {word_cell(text(row.what)),
+                   word_cell(text(row.where)),
+                   bytes_cell(row.bytes.from),
+                   bytes_cell(row.bytes.to),
+                   count_cell(row.messages.from),
+                   count_cell(row.messages.to),
                    change_cell(row.time.from, row.time.to)};
     content.rows.push_back(std::move(shown));
   }
@@ -147,10 +166,15 @@ ChangeContent plan_rows(const PlanMatrix& matrix) {
   content.columns = {
       {words("Plan"), words("Step"), words("To the best"), words("Samples/s"), words("Memory"),
        words("Sent"), words("$ a million"), words("Model"), words("Cluster")},
-      {{}, {}, words("Time of a sample beside that of the fastest plan that fits"), {},
+      {{},
+       {},
+       words("Time of a sample beside that of the fastest plan that fits"),
+       {},
        words("Peak of the device that is filled most"),
        words("Bytes of messages between machines; those inside them are in the tip"),
-       words("US dollars for a million samples, of all machines"), {}, {}},
+       words("US dollars for a million samples, of all machines"),
+       {},
+       {}},
       1};
   for (std::size_t p = 0; p < matrix.plans.size(); ++p) {
     const MatrixPlan& plan = matrix.plans[p];
@@ -162,10 +186,12 @@ ChangeContent plan_rows(const PlanMatrix& matrix) {
         {style::time(figures.step_time), QVariant(qint64{figures.step_time.value})},
         {p == matrix.best() ? words("best") : style::signed_percent(above), QVariant(above)},
         {style::significant(figures.samples_per_second()), QVariant(figures.samples_per_second())},
-        {style::bytes(plan.peak), QVariant(plan.capacity > Bytes(0) ? plan.peak / plan.capacity : 0.0),
-         figures.fits ? QStringLiteral("%1: %2 / %3").arg(text(plan.fullest), style::bytes(plan.peak),
-                                                          style::bytes(plan.capacity))
-                      : text(figures.why_not),
+        {style::bytes(plan.peak),
+         QVariant(plan.capacity > Bytes(0) ? plan.peak / plan.capacity : 0.0),
+         figures.fits
+             ? QStringLiteral("%1: %2 / %3")
+                   .arg(text(plan.fullest), style::bytes(plan.peak), style::bytes(plan.capacity))
+             : text(figures.why_not),
          !figures.fits},
         {style::bytes(plan.sent_between), QVariant(qint64{plan.sent_between.value}),
          words("%1 between machines, %2 inside them")
@@ -232,9 +258,9 @@ QVariant ChangeTable::data(const QModelIndex& index, int role) const {
     case Qt::ToolTipRole:
       return cell.tip.isEmpty() ? QVariant() : cell.tip;
     case Qt::TextAlignmentRole:
-      return static_cast<int>(Qt::AlignVCenter | (index.column() < content_.columns.words
-                                                      ? Qt::AlignLeft
-                                                      : Qt::AlignRight));
+      return static_cast<int>(
+          Qt::AlignVCenter |
+          (index.column() < content_.columns.words ? Qt::AlignLeft : Qt::AlignRight));
     case DiffersRole:
       return row.differs;
     case TooMuchRole:
@@ -252,9 +278,8 @@ QVariant ChangeTable::headerData(int section, Qt::Orientation orientation, int r
     case Qt::ToolTipRole:
       return content_.columns.tips[section];
     case Qt::TextAlignmentRole:
-      return static_cast<int>(Qt::AlignVCenter | (section < content_.columns.words
-                                                      ? Qt::AlignLeft
-                                                      : Qt::AlignRight));
+      return static_cast<int>(Qt::AlignVCenter |
+                              (section < content_.columns.words ? Qt::AlignLeft : Qt::AlignRight));
     default:
       return {};
   }

@@ -1,5 +1,5 @@
-// Rows of a comparison as a table that sorts and filters: op groups, variables, devices, what is sent.
-// GUI thread only.
+// Rows of a comparison as a table that sorts and filters: op groups, variables, devices, what is
+// sent. GUI thread only.
 #pragma once
 
 #include <QAbstractTableModel>
@@ -15,9 +15,9 @@ namespace strato {
 
 struct ChangeCell {
   QString text;
-  QVariant key;             // what it is sorted by; invalid: by the text
-  QString tip = {};         // empty: the text, where it is words
-  bool too_much = false;    // does not fit into memory: red
+  QVariant key;           // what it is sorted by; invalid: by the text
+  QString tip = {};       // empty: the text, where it is words
+  bool too_much = false;  // does not fit into memory: red
 };
 
 struct ChangeRow {

@@ -199,8 +199,8 @@ CompareView::Page CompareView::build_page(const QString& name, const QString& ac
 QString CompareView::sentence() const { return sentence_->text(); }
 
 void CompareView::choose_file() {
-  const QString file = style::file_to_open(this, tr("Compare with a plan"),
-                                           tr("Plans (*.json);;All files (*)"));
+  const QString file =
+      style::file_to_open(this, tr("Compare with a plan"), tr("Plans (*.json);;All files (*)"));
   if (!file.isEmpty() && second_)
     second_->choose({SecondChoice::What::File, 0, std::filesystem::path(file.toStdString())});
 }
@@ -209,8 +209,7 @@ void CompareView::add_file() {
   const QString file =
       style::file_to_open(this, tr("Add a plan"), tr("Plans (*.json);;All files (*)"));
   if (!file.isEmpty())
-    plans_->plans().add(
-        {SecondChoice::What::File, 0, std::filesystem::path(file.toStdString())});
+    plans_->plans().add({SecondChoice::What::File, 0, std::filesystem::path(file.toStdString())});
 }
 
 void CompareView::choose_pair(const std::optional<SecondChoice>& from,
@@ -251,7 +250,8 @@ void CompareView::fill_choices() {
   }
   if (found) return;
   // Of rows that are no longer offered, or of what was chosen elsewhere.
-  choices_->addItem(listed_name_.isEmpty() ? tr("Another plan") : listed_name_, QVariant::fromValue(second_->choice()));
+  choices_->addItem(listed_name_.isEmpty() ? tr("Another plan") : listed_name_,
+                    QVariant::fromValue(second_->choice()));
   choices_->setCurrentIndex(choices_->count() - 1);
 }
 
@@ -305,9 +305,9 @@ bool CompareView::shows_plans() const { return pages_->currentWidget() == plans_
 
 void CompareView::refresh_report() {
   report_->setEnabled(shows_plans() ? plans_->plans().shown() != nullptr : shown_ != nullptr);
-  report_->setToolTip(shows_plans()
-                          ? tr("All these plans as a page with pictures, for people without the tool")
-                          : tr("The comparison as a page with pictures, for people without the tool"));
+  report_->setToolTip(
+      shows_plans() ? tr("All these plans as a page with pictures, for people without the tool")
+                    : tr("The comparison as a page with pictures, for people without the tool"));
 }
 
 void CompareView::refresh_sentence() {
@@ -448,8 +448,8 @@ void CompareView::fit_columns() {
     const int columns = page->filter->columnCount();
     const int names = page == &groups_ || page == &variables_ ? 3 : page == &traffic_ ? 2 : 1;
     for (int column = 0; column < columns; ++column)
-      header->setSectionResizeMode(column, column < names ? QHeaderView::Stretch
-                                                          : QHeaderView::ResizeToContents);
+      header->setSectionResizeMode(
+          column, column < names ? QHeaderView::Stretch : QHeaderView::ResizeToContents);
   }
 }
 

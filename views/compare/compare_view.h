@@ -1,5 +1,6 @@
-// The plan that is shown beside another one: what makes the difference, in a sentence, as a waterfall
-// of the step time, and by group, variable, device and link; and beside several others, in tables.
+// The plan that is shown beside another one: what makes the difference, in a sentence, as a
+// waterfall of the step time, and by group, variable, device and link; and beside several others,
+// in tables.
 #pragma once
 
 #include <QWidget>

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 
+#include "core/search/evaluate/outcome.h"
 #include "views/models/second_plan.h"
 #include "views/models/session.h"
 

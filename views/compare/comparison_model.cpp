@@ -69,8 +69,8 @@ void ComparisonModel::refresh() {
   const std::shared_ptr<const OtherPlan> from = second_ ? second_->plan() : nullptr;
   const std::optional<ComparedPlan>& to_now = side_to();
   // One of them is still simulated in another way: it will be told when it is there.
-  const bool alike = from && to_now &&
-                     from->outcome->timeline->options == to_now->outcome->timeline->options;
+  const bool alike =
+      from && to_now && from->outcome->timeline->options == to_now->outcome->timeline->options;
   const bool waits = second_ && second_->busy();
   if (!active_ || !alike) {
     const bool lacks_other = other_ && !other_->busy() && !to_now;

@@ -1,6 +1,6 @@
-// The comparison of the second plan with the one that is shown, made in the background whenever one of
-// them has another outcome. What was found last stays meanwhile; what arrives too late is dropped. In
-// the GUI thread.
+// The comparison of the second plan with the one that is shown, made in the background whenever one
+// of them has another outcome. What was found last stays meanwhile; what arrives too late is
+// dropped. In the GUI thread.
 #pragma once
 
 #include <QObject>
@@ -10,13 +10,15 @@
 #include <optional>
 
 #include "core/compare/compare_plans.h"
+#include "core/search/evaluate/outcome.h"
 #include "views/compare/compared_plan.h"
 
 namespace strato {
 
 // Immutable. From the second plan to the one that was shown when it was made, or to another.
 struct ShownComparison {
-  std::shared_ptr<const Problem> problem;  // of the plan shown: what ids of the comparison are about
+  std::shared_ptr<const Problem>
+      problem;  // of the plan shown: what ids of the comparison are about
   PlanComparison comparison;
 };
 
@@ -27,7 +29,8 @@ class ComparisonModel : public QObject {
   ~ComparisonModel() override;
 
   void set_active(bool active);  // only while it is seen does it, or the second plan, work
-  // Compares with this plan in the place of the one shown, while it is there; null: with that again.
+  // Compares with this plan in the place of the one shown, while it is there; null: with that
+  // again.
   void set_to(SecondPlan* to);
   SecondPlan* to() const { return other_; }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "core/compare/plans_html.h"
+#include "core/search/evaluate/outcome.h"
 #include "views/compare/report_file.h"
 
 namespace strato {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/compare/plan_matrix.h"
+#include "core/search/evaluate/outcome.h"
 #include "views/compare/compared_plan.h"
 
 namespace strato {
@@ -42,8 +43,8 @@ class PlanSet : public QObject {
   bool busy() const;
   bool has_ids_of_session() const;  // of shown()
 
-  // As a page for people without the tool (core/compare/plans_html.h), in the background; the session
-  // tells how it went. Nothing without a matrix.
+  // As a page for people without the tool (core/compare/plans_html.h), in the background; the
+  // session tells how it went. Nothing without a matrix.
   void save_report(const std::filesystem::path& file);
 
   void settle();  // until it is done and told: for tests and captures. Runs the event loop.
@@ -59,8 +60,8 @@ class PlanSet : public QObject {
 
   Session& session_;
   std::vector<std::unique_ptr<SecondPlan>> members_;
-  std::vector<SecondChoice> asked_;  // by member
-  std::optional<ComparedPlan> reference_;    // as it was simulated last
+  std::vector<SecondChoice> asked_;        // by member
+  std::optional<ComparedPlan> reference_;  // as it was simulated last
   std::shared_ptr<const ShownMatrix> shown_;
   std::vector<std::shared_ptr<const Outcome>> compared_;  // what the matrix is, or will be, of
   std::vector<SecondChoice> compared_choices_;

@@ -67,8 +67,9 @@ QWidget* PlansPage::build_bar() {
   remove_ = new QPushButton(tr("Re&move"), bar);
   remove_->setToolTip(tr("Takes the selected plans out of these tables, and out of nothing else"));
   compare_ = new QPushButton(tr("Step T&ime"), bar);
-  compare_->setToolTip(tr("What makes the difference between the two selected plans, or between the "
-                          "selected one and the plan that is shown"));
+  compare_->setToolTip(
+      tr("What makes the difference between the two selected plans, or between the "
+         "selected one and the plan that is shown"));
   what_ = new QComboBox(bar);
   what_->addItems({tr("Op groups"), tr("Variables")});
   what_->setAccessibleName(tr("What is compared"));
@@ -146,8 +147,9 @@ void PlansPage::refresh() {
                                              ? style::muted_text(palette())
                                              : style::infeasible(style::is_dark(palette())));
   if (lines.isEmpty() && plans_.members().empty())
-    lines << tr("Add plans to see them beside the one that is shown: data parallelism, runs, "
-                "strategies, plan files.");
+    lines << tr(
+        "Add plans to see them beside the one that is shown: data parallelism, runs, "
+        "strategies, plan files.");
   note_->setPalette(colours);
   note_->setText(lines.join(QLatin1Char('\n')));
   note_->setVisible(!lines.isEmpty());

@@ -2,7 +2,7 @@
 
 #include <QCoreApplication>
 
-#include "core/base/file.h"
+#include "core/io/file.h"
 
 namespace strato {
 

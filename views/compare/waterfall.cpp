@@ -58,8 +58,8 @@ std::vector<WaterfallRow> waterfall_rows(const PlanComparison& comparison, std::
     row.begin = std::min(at, next);
     row.end = std::max(at, next);
     row.communication = is_communicating(cause.reason);
-    row.tip = QStringLiteral("%1: %2 → %3").arg(row.label, style::time(cause.from),
-                                                style::time(cause.to));
+    row.tip = QStringLiteral("%1: %2 → %3")
+                  .arg(row.label, style::time(cause.from), style::time(cause.to));
     rows.push_back(std::move(row));
     at = next;
   }
@@ -185,9 +185,9 @@ void Waterfall::paint_row(QPainter& painter, const WaterfallMapping& mapping,
   painter.setFont(font);
   painter.setPen(palette().color(QPalette::WindowText));
   const double room = mapping.label_width - 3 * style::kGrid;
-  painter.drawText(QRectF(2 * style::kGrid, y, room, height), Qt::AlignLeft | Qt::AlignVCenter,
-                   painter.fontMetrics().elidedText(row.label, Qt::ElideRight,
-                                                    static_cast<int>(room)));
+  painter.drawText(
+      QRectF(2 * style::kGrid, y, room, height), Qt::AlignLeft | Qt::AlignVCenter,
+      painter.fontMetrics().elidedText(row.label, Qt::ElideRight, static_cast<int>(room)));
   painter.drawText(QRectF(mapping.width - mapping.value_width, y, mapping.value_width, height),
                    Qt::AlignRight | Qt::AlignVCenter, row.value);
   if (index + 1 == rows_.size()) return;

@@ -17,8 +17,8 @@ struct WaterfallRow {
   Nanos begin, end;            // on the axis; begin <= end
   bool communication = false;  // hatched
 };
-// The first plan, the causes (at most `most` bars), the second plan. Each cause begins where the one
-// before it ended.
+// The first plan, the causes (at most `most` bars), the second plan. Each cause begins where the
+// one before it ended.
 std::vector<WaterfallRow> waterfall_rows(const PlanComparison& comparison, std::size_t most);
 
 // Where rows are in a widget of some size. Times outside [low, high] are not drawn; low is 0 unless

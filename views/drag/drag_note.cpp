@@ -41,10 +41,9 @@ void DragNote::tell(const QString& words, const QPoint& at, bool bad) {
   palette.setColor(QPalette::WindowText, ink);
   label_->setPalette(palette);
   const int room = std::max(60, std::min(kFarthest, over_.width() - 4 * style::kGrid));
-  const QString told =
-      words.size() <= 2 * kMostLetters
-          ? words
-          : words.left(kMostLetters) + QChar(0x2026) + words.right(kMostLetters);
+  const QString told = words.size() <= 2 * kMostLetters
+                           ? words
+                           : words.left(kMostLetters) + QChar(0x2026) + words.right(kMostLetters);
   label_->setText(in_lines(told, label_->fontMetrics(), room - 4 * style::kGrid));
   label_->adjustSize();
   QRect box(at + kBeside, label_->size());

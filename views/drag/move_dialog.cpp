@@ -103,8 +103,8 @@ void MoveDialog::ask() {
 void MoveDialog::tell() {
   const auto& effect = preview_.effect();
   const bool bad = (effect && !effect->feasible) || !preview_.error().isEmpty();
-  const QColor ink = bad ? style::infeasible(style::is_dark(palette()))
-                         : palette().color(QPalette::WindowText);
+  const QColor ink =
+      bad ? style::infeasible(style::is_dark(palette())) : palette().color(QPalette::WindowText);
   QPalette colours = palette();
   colours.setColor(QPalette::WindowText, ink);
   effect_->setPalette(colours);

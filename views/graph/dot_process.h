@@ -22,8 +22,8 @@ class DotProcess : public QObject {
   // dot, or past its time, the answer is the layered layout and `hint` says why. Nodes without an
   // edge do not go through dot, which would put them all into one row: they lie in a grid below.
   void request(const LayoutRequest& request);
-  void cancel();     // no answer comes
-  void give_up();    // answers a request under way with the layered layout, at once
+  void cancel();   // no answer comes
+  void give_up();  // answers a request under way with the layered layout, at once
   bool is_running() const { return process_ != nullptr; }
 
  signals:

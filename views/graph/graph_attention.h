@@ -1,5 +1,5 @@
-// Where the policy of the planner gdp looks when it places ops: asked on a worker, the latest answer
-// remembered. GUI thread only.
+// Where the policy of the planner gdp looks when it places ops: asked on a worker, the latest
+// answer remembered. GUI thread only.
 #pragma once
 
 #include <QObject>
@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "core/plugin/plugin.h"
-#include "core/search/attention.h"
+#include "core/plugin/api/plugin.h"
+#include "core/search/api/attention.h"
 #include "views/models/worker.h"
 
 namespace strato {

@@ -50,7 +50,8 @@ GraphBar::GraphBar(QWidget* parent) : QWidget(parent) {
   stop_ = button(tr("Simple layout"), tr("Stop Graphviz and show a simple layout at once"));
   stop_->hide();
   connect(stop_, &QToolButton::clicked, this, &GraphBar::stop_wanted);
-  auto* fit = button(tr("Fit"), tr("Show the whole graph (Home); Ctrl+wheel or W/S zooms, drag pans"));
+  auto* fit =
+      button(tr("Fit"), tr("Show the whole graph (Home); Ctrl+wheel or W/S zooms, drag pans"));
   connect(fit, &QToolButton::clicked, this, &GraphBar::fit_wanted);
   auto* more = button(tr("Actions"), tr("Trace, equal blocks, critical path, other groups"));
   menu_ = new QMenu(more);
@@ -104,9 +105,8 @@ void GraphBar::make_overlays() {
     overlays_->addItem(label_of(overlay));
     overlays_->setItemData(overlays_->count() - 1, meaning_of(overlay), Qt::ToolTipRole);
   }
-  connect(overlays_, &QComboBox::activated, this, [this](int index) {
-    emit overlay_chosen(kOverlays[static_cast<std::size_t>(index)]);
-  });
+  connect(overlays_, &QComboBox::activated, this,
+          [this](int index) { emit overlay_chosen(kOverlays[static_cast<std::size_t>(index)]); });
 }
 
 QToolButton* GraphBar::button(const QString& text, const QString& tip) {
@@ -187,8 +187,8 @@ void GraphBar::clear_find() { find_->clear(); }
 QString GraphBar::query() const { return find_->text(); }
 
 void GraphBar::set_overlay(Overlay overlay) {
-  overlays_->setCurrentIndex(static_cast<int>(std::ranges::find(kOverlays, overlay) -
-                                              kOverlays.begin()));
+  overlays_->setCurrentIndex(
+      static_cast<int>(std::ranges::find(kOverlays, overlay) - kOverlays.begin()));
 }
 
 }  // namespace strato

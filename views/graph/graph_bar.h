@@ -23,11 +23,11 @@ class GraphBar : public QWidget {
   // The opened levels from the outermost; the last is where one is. `count`: what it holds.
   void set_path(const QStringList& names, const QString& count);
   void set_hint(const QString& text);
-  void set_found(const QString& text);         // beside the field; an empty text hides it
-  void set_query_error(const QString& text);   // below the field; an empty text hides it
-  void show_stop(bool shown);                  // a layout takes long
+  void set_found(const QString& text);        // beside the field; an empty text hides it
+  void set_query_error(const QString& text);  // below the field; an empty text hides it
+  void show_stop(bool shown);                 // a layout takes long
   void focus_find();
-  bool finds() const;                          // the field has the keyboard
+  bool finds() const;  // the field has the keyboard
   void clear_find();
   QString query() const;
   void set_overlay(Overlay overlay);

@@ -315,9 +315,9 @@ QString GraphCanvas::tooltip_of(std::size_t node) const {
   if (note_) own += note_(node);
   if (node >= scene_.values.size() || scene_.words.isEmpty() || scene_.content.nodes[node].boundary)
     return own;
-  return own + QStringLiteral("<br>%1: %2").arg(
-                   scene_.words.toHtmlEscaped(),
-                   overlay_value_text(scene_.overlay, scene_.values[node]).toHtmlEscaped());
+  return own + QStringLiteral("<br>%1: %2")
+                   .arg(scene_.words.toHtmlEscaped(),
+                        overlay_value_text(scene_.overlay, scene_.values[node]).toHtmlEscaped());
 }
 
 bool GraphCanvas::event(QEvent* event) {

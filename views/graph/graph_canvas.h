@@ -18,13 +18,14 @@ class GraphCanvas : public QWidget {
 
   GraphScene& scene() { return scene_; }
   const GraphScene& scene() const { return scene_; }
-  void show_layout(GraphLayout layout);  // of scene().content; frames it
+  void show_layout(GraphLayout layout);    // of scene().content; frames it
   void change_layout(GraphLayout layout);  // the same: moves and zooms nothing
   void set_empty_text(const QString& text);
   void fit();
   void centre_on(int node);
   void reveal(int node);  // only moves when it is out of view
-  QString tooltip_of(std::size_t node) const;  // with what its colour says, where that is a quantity
+  QString tooltip_of(
+      std::size_t node) const;  // with what its colour says, where that is a quantity
   void set_note(std::function<QString(std::size_t)> note) {
     note_ = std::move(note);
   }  // of a tooltip

@@ -6,7 +6,7 @@
 #include <map>
 #include <numeric>
 
-#include "core/graph/equal_blocks.h"
+#include "core/graph/group/equal_blocks.h"
 #include "views/graph/op_level.h"
 #include "views/models/strategy_edits.h"
 #include "views/style/style.h"
@@ -154,8 +154,9 @@ void mark_equal_blocks(const Problem& problem, GraphContent& content) {
     node.block = static_cast<int>(first[n]);
     node.equals = count[first[n]];
     if (node.equals < 2) continue;
-    node.tooltip += GraphWords::tr("<br>one of %1 equal blocks: E selects them all, and what you "
-                                   "then edit applies to each")
+    node.tooltip += GraphWords::tr(
+                        "<br>one of %1 equal blocks: E selects them all, and what you "
+                        "then edit applies to each")
                         .arg(node.equals);
   }
 }
@@ -176,9 +177,8 @@ void add_phases(const Problem& problem, GraphContent& content, const std::vector
 
 void keep_heaviest_edges(GraphContent& content) {
   if (content.edges.size() <= kMostEdges) return;
-  content.note = GraphWords::tr("The %1 heaviest of %2 edges")
-                     .arg(kMostEdges)
-                     .arg(content.edges.size());
+  content.note =
+      GraphWords::tr("The %1 heaviest of %2 edges").arg(kMostEdges).arg(content.edges.size());
   const auto weight = [](const GraphEdge& edge) { return -(edge.bytes + edge.back).value; };
   std::ranges::stable_sort(content.edges, {}, weight);
   content.edges.resize(kMostEdges);

@@ -10,8 +10,8 @@
 #include <span>
 #include <vector>
 
-#include "core/search/problem.h"
-#include "core/strategy/strategy.h"
+#include "core/search/api/problem.h"
+#include "core/strategy/value/strategy.h"
 #include "views/graph/graph_layout.h"
 
 namespace strato {
@@ -24,12 +24,12 @@ struct GraphNode {
   std::vector<OpId> ops;        // of a scope, ascending
   std::vector<GroupId> groups;  // of a bundle, ascending
   bool boundary = false;
-  bool frame = false;           // opened in place: its parts lie on it (see in_place.h)
+  bool frame = false;  // opened in place: its parts lie on it (see in_place.h)
   QString name, detail, tooltip;
-  double share = 0;  // of all compute time (groups), of the opened ops' (scopes, ops)
+  double share = 0;                // of all compute time (groups), of the opened ops' (scopes, ops)
   std::array<double, 4> phases{};  // shares of its time by Phase; sum to 1 but of a boundary
-  int equals = 1;    // nodes of this level that are the same block, this one included
-  int block = -1;    // equal for those; -1: not looked for
+  int equals = 1;                  // nodes of this level that are the same block, this one included
+  int block = -1;                  // equal for those; -1: not looked for
 
   bool is_group() const { return group.valid() && !boundary && !op.valid() && ops.empty(); }
   bool can_open() const { return !op.valid() && (group.valid() || !groups.empty()); }
@@ -53,10 +53,10 @@ inline constexpr std::size_t kFewOps = 48;        // so many are shown without t
 
 // What is opened: some groups (none: all), or some ops of one group.
 struct GraphLevel {
-  QString name;                 // in the path
+  QString name;  // in the path
   std::vector<GroupId> groups;
   GroupId group;
-  std::vector<OpId> ops;        // ascending; empty: a level of groups
+  std::vector<OpId> ops;              // ascending; empty: a level of groups
   std::vector<OpId> opened_ops = {};  // of the scope that it opens; empty: all of the group
 };
 // What a node opens; a group opens into all its ops.
@@ -70,9 +70,9 @@ std::vector<OpId> ops_of(const GraphNode& node, const Grouping& grouping);
 using OpTimes = std::shared_ptr<const std::vector<Nanos>>;
 OpTimes op_times_of(const Problem& problem, OpTimes known);
 
-// `op_times`: see mean_op_times. At most kMostNodes nodes beside the boundary (more are bundled) and
-// kMostEdges edges, the heaviest; edges between groups are one for both directions, drawn the way
-// that the forward pass flows. Equal blocks are marked.
+// `op_times`: see mean_op_times. At most kMostNodes nodes beside the boundary (more are bundled)
+// and kMostEdges edges, the heaviest; edges between groups are one for both directions, drawn the
+// way that the forward pass flows. Equal blocks are marked.
 GraphContent content_of(const Problem& problem, const GraphLevel& level,
                         const std::vector<Nanos>& op_times, std::size_t most = kMostNodes);
 

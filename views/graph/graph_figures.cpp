@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/search/evaluate/outcome.h"
+
 namespace strato {
 
 std::shared_ptr<const OpFigures> GraphFigures::of(const std::shared_ptr<const Outcome>& outcome) {

@@ -5,6 +5,7 @@
 #include <deque>
 #include <memory>
 
+#include "core/search/evaluate/outcome.h"
 #include "views/graph/op_figures.h"
 #include "views/models/worker.h"
 

@@ -39,8 +39,8 @@ std::optional<GraphLayout> parse_plain(const QByteArray& answer, const LayoutReq
 // walk closes them.
 GraphLayout layered_layout(const LayoutRequest& request);
 
-// Where many nodes have no edge: the request without them, and which nodes were kept; and the layout
-// of what was kept with the others in a grid below it.
+// Where many nodes have no edge: the request without them, and which nodes were kept; and the
+// layout of what was kept with the others in a grid below it.
 LayoutRequest without_isolated(const LayoutRequest& request, std::vector<int>& kept);
 GraphLayout with_isolated(const GraphLayout& joined, const LayoutRequest& request,
                           const std::vector<int>& kept);

@@ -252,8 +252,7 @@ class Painter {
     const double flag = is_moved(n) ? flag_side(box) : 0;
     const QRectF inside =
         box.adjusted(band * std::min(1.0, scene_.scale), 1, -6 * std::min(1.0, scene_.scale), -3);
-    const QString times =
-        node.equals > 1 ? QStringLiteral("×%1").arg(node.equals) : QString();
+    const QString times = node.equals > 1 ? QStringLiteral("×%1").arg(node.equals) : QString();
     const bool two = inside.height() >= 2.1 * text_px_;
     QFont strong = font;
     strong.setWeight(QFont::DemiBold);

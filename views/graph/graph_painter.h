@@ -16,11 +16,11 @@ struct GraphScene {
   GraphContent content;
   GraphLayout layout;                                 // empty until it is known
   std::vector<std::vector<PlacementStripe>> stripes;  // per node; empty: undecided
-  std::vector<QString> marks;                         // per node: "AllReduce", or the overlay's value
-  std::vector<char> selected, found;                  // per node
-  std::vector<char> traced;                           // per node; empty: nothing is traced
+  std::vector<QString> marks;         // per node: "AllReduce", or the overlay's value
+  std::vector<char> selected, found;  // per node
+  std::vector<char> traced;           // per node; empty: nothing is traced
   std::vector<char> moved;  // per node: another plan decides otherwise; empty: there is none
-  std::vector<char> on_path, edge_on_path;            // critical path; empty: not shown
+  std::vector<char> on_path, edge_on_path;  // critical path; empty: not shown
   Overlay overlay = Overlay::Device;
   std::vector<double> values;  // of a quantity, per node; empty: not known yet
   double most_value = 0;       // the largest of them, or the farthest from 0

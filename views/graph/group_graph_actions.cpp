@@ -31,34 +31,37 @@ void GroupGraphView::make_actions() {
   const auto toggle = [this](TraceWay way) {
     set_trace(trace_way_ == way ? std::nullopt : std::optional(way));
   };
-  inputs_action_ = add(tr("Trace What It Needs"), Qt::Key_BracketLeft,
-                       [=] { toggle(TraceWay::Inputs); });
-  outputs_action_ = add(tr("Trace What Needs It"), Qt::Key_BracketRight,
-                        [=] { toggle(TraceWay::Outputs); });
+  inputs_action_ =
+      add(tr("Trace What It Needs"), Qt::Key_BracketLeft, [=] { toggle(TraceWay::Inputs); });
+  outputs_action_ =
+      add(tr("Trace What Needs It"), Qt::Key_BracketRight, [=] { toggle(TraceWay::Outputs); });
   path_action_ = add(tr("Critical Path"), Qt::Key_C, [this] { show_critical_path(!path_shown_); });
-  attention_action_ = add(tr("Attention of Selection"), {},
-                          [this] { set_overlay(Overlay::Attention); });
+  attention_action_ =
+      add(tr("Attention of Selection"), {}, [this] { set_overlay(Overlay::Attention); });
   for (QAction* action : {inputs_action_, outputs_action_, path_action_})
     action->setCheckable(true);
-  in_place_action_ = add(tr("Open or Close in Place"), Qt::Key_Space, [this] { toggle_in_place(); });
+  in_place_action_ =
+      add(tr("Open or Close in Place"), Qt::Key_Space, [this] { toggle_in_place(); });
   menu.addSeparator();
   equal_action_ = add(tr("Select Equal Blocks"), Qt::Key_E, [this] { select_equal_blocks(); });
   merge_action_ = add(tr("Merge Selected Groups"), QKeySequence(QStringLiteral("Ctrl+G")),
                       [this] { merge_selected(); });
   split_action_ = add(tr("Split Group by Scopes"), QKeySequence(QStringLiteral("Ctrl+Shift+G")),
                       [this] { split_selected(); });
-  split_at_action_ = add(tr("Split Group before This Layer"),
-                         QKeySequence(QStringLiteral("Ctrl+Alt+G")), [this] { split_at_selected(); });
+  split_at_action_ =
+      add(tr("Split Group before This Layer"), QKeySequence(QStringLiteral("Ctrl+Alt+G")),
+          [this] { split_at_selected(); });
   rename_action_ = add(tr("Rename Group"), Qt::Key_F2, [this] { rename_selected(); });
-  move_action_ = add(tr("Move Selection to Device…"), {},
-                     [this] { move_selection(session_, *this); });
+  move_action_ =
+      add(tr("Move Selection to Device…"), {}, [this] { move_selection(session_, *this); });
   menu.addSeparator();
   beside_action_ =
       add(tr("Another Plan's Graph Beside"), Qt::Key_B, [this] { show_beside(!beside_shown_); });
   beside_action_->setCheckable(true);
   beside_action_->setEnabled(false);  // until there is a second plan
   add(tr("Next Colours"), Qt::Key_O, [this] { next_overlay(1); });
-  add(tr("Previous Colours"), QKeySequence(QStringLiteral("Shift+O")), [this] { next_overlay(-1); });
+  add(tr("Previous Colours"), QKeySequence(QStringLiteral("Shift+O")),
+      [this] { next_overlay(-1); });
   up_action_ = add_action(tr("Up"), {}, [this] { go_up(); });
   menu.addAction(up_action_);
   auto* find = new QAction(tr("Find"), this);
@@ -182,9 +185,9 @@ void GroupGraphView::add_places(QMenu& menu, GroupId group) {
     action->setChecked(used);
     connect(action, &QAction::triggered, this, [=, this, problem = problem_] {
       if (problem != problem_) return;
-      session_.edit(with_device_group(session_.snapshot().strategy, groups, *problem->cluster, id,
-                                      !used),
-                    used ? tr("%1 off %2").arg(names, name) : tr("%1 on %2").arg(names, name));
+      session_.edit(
+          with_device_group(session_.snapshot().strategy, groups, *problem->cluster, id, !used),
+          used ? tr("%1 off %2").arg(names, name) : tr("%1 on %2").arg(names, name));
     });
   }
   QMenu* modes = menu.addMenu(tr("Mode"));

@@ -38,8 +38,8 @@ GroupGraphView::Chosen GroupGraphView::chosen() const {
   return result;
 }
 
-// Of the run that is shown, where gdp found it: its weights, and what it places as one. What it learned
-// from this graph is not kept, nor what it learned from nothing.
+// Of the run that is shown, where gdp found it: its weights, and what it places as one. What it
+// learned from this graph is not kept, nor what it learned from nothing.
 GraphAttention::Options GroupGraphView::policy_options() const {
   GraphAttention::Options options;
   if (session_.search().planner != QStringLiteral("gdp")) return options;
@@ -49,7 +49,8 @@ GraphAttention::Options GroupGraphView::policy_options() const {
   return options;
 }
 
-// The last good picture stays until there is another; the legend says whose it is, or why there is none.
+// The last good picture stays until there is another; the legend says whose it is, or why there is
+// none.
 void GroupGraphView::read_attention() {
   GraphScene& scene = canvas_->scene();
   const Chosen looking = chosen();

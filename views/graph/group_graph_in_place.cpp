@@ -59,7 +59,8 @@ bool is_same(const GraphLevel& a, const GraphLevel& b) {
 
 }  // namespace
 
-// Parts come after the frames that they are on: of the selected nodes the last one is the innermost.
+// Parts come after the frames that they are on: of the selected nodes the last one is the
+// innermost.
 void GroupGraphView::toggle_in_place() {
   const GraphScene& scene = canvas_->scene();
   if (!problem_ || pending_ || !scene.is_laid_out()) return;
@@ -196,8 +197,10 @@ void GroupGraphView::rename_selected() {
   field->setToolTip(tr("Enter takes it, Escape leaves it; empty: named by its ops again"));
   const int width = std::max(kLeastField, static_cast<int>(box.width()));
   const QSize size(std::min(width, canvas_->width()), field->sizeHint().height());
-  const int x = std::clamp(static_cast<int>(box.left()), 0, std::max(0, canvas_->width() - size.width()));
-  const int y = std::clamp(static_cast<int>(box.top()), 0, std::max(0, canvas_->height() - size.height()));
+  const int x =
+      std::clamp(static_cast<int>(box.left()), 0, std::max(0, canvas_->width() - size.width()));
+  const int y =
+      std::clamp(static_cast<int>(box.top()), 0, std::max(0, canvas_->height() - size.height()));
   field->setGeometry(QRect(QPoint(x, y), size));
   field->selectAll();
   field->show();
@@ -210,7 +213,8 @@ void GroupGraphView::rename_selected() {
   // Once what the focus goes to has had its click: that may be about the groups as they are.
   field->left = [this, field, group, problem = problem_] {
     QMetaObject::invokeMethod(
-        this, [this, group, problem, name = field->text().trimmed()] {
+        this,
+        [this, group, problem, name = field->text().trimmed()] {
           rename_to(*problem, group, name);
         },
         Qt::QueuedConnection);

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <map>
 
+#include "core/search/evaluate/outcome.h"
 #include "views/graph/group_graph_view.h"
 #include "views/style/style.h"
 
@@ -25,7 +26,8 @@ std::vector<PlacementStripe> blended(const std::vector<std::vector<PlacementStri
 
 bool GroupGraphView::wants_figures() const {
   if (is_of_outcome(canvas_->scene().overlay) || path_shown_) return true;
-  const Strategy& strategy = session_.snapshot().strategy;  // whose ops are where, is in the outcome
+  const Strategy& strategy =
+      session_.snapshot().strategy;  // whose ops are where, is in the outcome
   const GroupId opened = levels_.empty() ? GroupId() : levels_.back().group;
   const auto is_divided = [&](GroupId group) {
     return group.valid() && group.index() < strategy.groups.size() && strategy.groups[group] &&
@@ -108,8 +110,8 @@ void GroupGraphView::read_figures() {
   const auto now = figures();
   const auto then = is_change(scene.overlay) ? figures_of_outcome(before) : nullptr;
   if (now && (then || !is_change(scene.overlay))) {
-    scene.values = overlay_values(scene.content, *problem_->grouping, scene.overlay, *now,
-                                  then.get());
+    scene.values =
+        overlay_values(scene.content, *problem_->grouping, scene.overlay, *now, then.get());
     scene.words = label_of(scene.overlay);
     if (std::exchange(hint_is_overlays_, false)) bar_->set_hint(scene.content.note);
   } else if (is_change(scene.overlay) && !before) {
@@ -162,8 +164,8 @@ void GroupGraphView::read_trace() {
   if (!trace_way_ || !problem_) return;
   const std::vector<OpId> from = chosen().ops;
   if (from.empty()) return;
-  scene.traced = traced_nodes(scene.content, *problem_->grouping,
-                              trace(*problem_->graph, from, *trace_way_));
+  scene.traced =
+      traced_nodes(scene.content, *problem_->grouping, trace(*problem_->graph, from, *trace_way_));
 }
 
 void GroupGraphView::set_overlay(Overlay overlay) {

@@ -33,7 +33,8 @@ void GroupGraphView::search() {
   searching_ = true;
   const Snapshot& shown = session_.snapshot();
   worker_.post([this, job = ++search_job_, query, problem = problem_, strategy = shown.strategy,
-                outcome = is_of_problem(shown.outcome) ? shown.outcome : nullptr, times = op_times_]() mutable {
+                outcome = is_of_problem(shown.outcome) ? shown.outcome : nullptr,
+                times = op_times_]() mutable {
     std::optional<OpFigures> figures;
     if (outcome && (query.asks_for("time") || query.asks_for("device")))
       figures = figures_of(*outcome);

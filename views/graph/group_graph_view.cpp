@@ -140,17 +140,18 @@ void GroupGraphView::load_level() {
   update_path();
   bar_->set_hint({});
   const GraphLevel level = levels_.empty() ? GraphLevel{} : levels_.back();
-  worker_.post([this, job = ++content_job_, problem = problem_, level, times = op_times_]() mutable {
-    times = op_times_of(*problem, std::move(times));
-    auto content = std::make_shared<GraphContent>(content_of(*problem, level, *times));
-    QMetaObject::invokeMethod(
-        this,
-        [this, job, problem, times, content] {
-          if (problem == problem_) op_times_ = times;
-          if (job == content_job_) show_content(std::move(*content));
-        },
-        Qt::QueuedConnection);
-  });
+  worker_.post(
+      [this, job = ++content_job_, problem = problem_, level, times = op_times_]() mutable {
+        times = op_times_of(*problem, std::move(times));
+        auto content = std::make_shared<GraphContent>(content_of(*problem, level, *times));
+        QMetaObject::invokeMethod(
+            this,
+            [this, job, problem, times, content] {
+              if (problem == problem_) op_times_ = times;
+              if (job == content_job_) show_content(std::move(*content));
+            },
+            Qt::QueuedConnection);
+      });
 }
 
 void GroupGraphView::show_content(GraphContent content) {
@@ -254,8 +255,7 @@ void GroupGraphView::render_to(QPainter& painter, QSize size) {
       QRectF(QPointF(0, 0), QSizeF(size)).center() - copy.layout.bounds.center() * copy.scale;
   paint_graph(painter, copy, size);
   painter.fillRect(QRect(0, size.height(), whole.width(), line), palette().window());
-  paint_legend(painter, legend_, palette(), font(),
-               QRectF(0, size.height(), whole.width(), line));
+  paint_legend(painter, legend_, palette(), font(), QRectF(0, size.height(), whole.width(), line));
 }
 
 }  // namespace strato

@@ -11,6 +11,7 @@
 #include <optional>
 #include <vector>
 
+#include "core/search/evaluate/outcome.h"
 #include "views/graph/dot_process.h"
 #include "views/graph/graph_attention.h"
 #include "views/graph/graph_bar.h"

@@ -9,7 +9,7 @@ namespace strato {
 namespace {
 
 constexpr double kFrameMargin = 12, kFrameTitle = 26;  // px around the parts
-constexpr std::size_t kMostLinks = 400;      // edges between a part and what is around
+constexpr std::size_t kMostLinks = 400;                // edges between a part and what is around
 
 // Moves everything away from a box that grows about its middle. Boxes that did not overlap do not
 // after that: the order along both axes stays.
@@ -33,7 +33,8 @@ class Spread {
   }
 
   QPointF moved(const QPointF& p) const {
-    return {along(p.x(), box_.left(), box_.right(), x_), along(p.y(), box_.top(), box_.bottom(), y_)};
+    return {along(p.x(), box_.left(), box_.right(), x_),
+            along(p.y(), box_.top(), box_.bottom(), y_)};
   }
 
  private:
@@ -115,7 +116,8 @@ class Links {
     std::vector<GraphEdge> edges;
     for (const auto& [ends, edge] : edges_) edges.push_back(edge);
     if (edges.size() > kMostLinks) {
-      std::ranges::stable_sort(edges, std::greater(), [](const GraphEdge& e) { return e.bytes + e.back; });
+      std::ranges::stable_sort(edges, std::greater(),
+                               [](const GraphEdge& e) { return e.bytes + e.back; });
       edges.resize(kMostLinks);
     }
     return edges;
@@ -134,7 +136,8 @@ class Links {
     const bool out = after_.contains(other);
     const int first = out ? part : other, second = out ? other : part;
     GraphEdge& edge =
-        edges_.try_emplace({first, second}, GraphEdge{first, second, Bytes(0), Bytes(0)}).first->second;
+        edges_.try_emplace({first, second}, GraphEdge{first, second, Bytes(0), Bytes(0)})
+            .first->second;
     (from == first ? edge.bytes : edge.back) += bytes;
   }
 
@@ -255,8 +258,9 @@ DrawnGraph with_part(DrawnGraph graph, const OpenedPart& part, const Problem& pr
   graph.content.nodes[static_cast<std::size_t>(node)].frame = true;
   for (const GraphEdge& link : links) {
     graph.content.edges.push_back(link);
-    graph.layout.edges.push_back(curve_between(graph.layout.nodes[static_cast<std::size_t>(link.from)],
-                                               graph.layout.nodes[static_cast<std::size_t>(link.to)]));
+    graph.layout.edges.push_back(
+        curve_between(graph.layout.nodes[static_cast<std::size_t>(link.from)],
+                      graph.layout.nodes[static_cast<std::size_t>(link.to)]));
   }
   QRectF bounds;
   for (const QRectF& other : graph.layout.nodes) bounds |= other;

@@ -1,5 +1,5 @@
-// A node opened where it stands: its parts in a frame, all else moved apart as far as that needs and
-// otherwise as it was. Pure; coordinates as in GraphLayout.
+// A node opened where it stands: its parts in a frame, all else moved apart as far as that needs
+// and otherwise as it was. Pure; coordinates as in GraphLayout.
 #pragma once
 
 #include "views/graph/graph_content.h"

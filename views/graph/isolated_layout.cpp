@@ -6,7 +6,8 @@
 
 namespace strato {
 namespace {
-constexpr double kGap = 16, kBelow = 36, kMargin = 8, kShape = 1.6;  // width over height, of a grid alone
+constexpr double kGap = 16, kBelow = 36, kMargin = 8,
+                 kShape = 1.6;   // width over height, of a grid alone
 constexpr std::size_t kFew = 3;  // so many go with the others
 }  // namespace
 
@@ -14,8 +15,7 @@ LayoutRequest without_isolated(const LayoutRequest& request, std::vector<int>& k
   std::vector<int> place(request.nodes.size(), -1);
   for (const LayoutRequest::Edge& edge : request.edges)
     place[static_cast<std::size_t>(edge.from)] = place[static_cast<std::size_t>(edge.to)] = 0;
-  if (static_cast<std::size_t>(std::ranges::count(place, -1)) <= kFew)
-    std::ranges::fill(place, 0);
+  if (static_cast<std::size_t>(std::ranges::count(place, -1)) <= kFew) std::ranges::fill(place, 0);
   LayoutRequest joined;
   joined.direction = request.direction;
   kept.clear();

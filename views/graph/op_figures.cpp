@@ -2,7 +2,8 @@
 
 #include <algorithm>
 
-#include "core/sim/explain.h"
+#include "core/search/evaluate/outcome.h"
+#include "core/sim/explain/explain.h"
 
 namespace strato {
 namespace {

@@ -6,7 +6,7 @@
 #include <set>
 #include <unordered_map>
 
-#include "core/graph/scopes.h"
+#include "core/graph/value/scopes.h"
 #include "views/style/style.h"
 #include "views/style/text.h"
 

@@ -15,9 +15,7 @@ namespace {
 constexpr int kRampSteps = 24;
 constexpr double kLeastShare = 0.001;  // that is told
 
-QString translated(const char* text) {
-  return QCoreApplication::translate("Overlay", text);
-}
+QString translated(const char* text) { return QCoreApplication::translate("Overlay", text); }
 
 // One hue, even in lightness, from near the ground: little must not shout.
 QColor even_ramp(double part, bool dark) {
@@ -28,15 +26,20 @@ QColor even_ramp(double part, bool dark) {
 
 std::int64_t figure(Overlay overlay, const OpFigures& figures, OpId op) {
   switch (overlay) {
-    case Overlay::Time: return figures.compute[op];
-    case Overlay::Memory: return figures.memory[op];
-    case Overlay::Communication: return figures.communication[op];
-    case Overlay::Blame: return figures.blame[op];
+    case Overlay::Time:
+      return figures.compute[op];
+    case Overlay::Memory:
+      return figures.memory[op];
+    case Overlay::Communication:
+      return figures.communication[op];
+    case Overlay::Blame:
+      return figures.blame[op];
     case Overlay::SinceEdit:
     case Overlay::AgainstBaseline:
     case Overlay::AgainstPlan:
       return figures.compute[op] + figures.communication[op];
-    default: return 0;
+    default:
+      return 0;
   }
 }
 
@@ -44,28 +47,43 @@ std::int64_t figure(Overlay overlay, const OpFigures& figures, OpId op) {
 
 QString label_of(Overlay overlay) {
   switch (overlay) {
-    case Overlay::Device: return translated("Device");
-    case Overlay::Phase: return translated("Phase");
-    case Overlay::Time: return translated("Time");
-    case Overlay::Memory: return translated("Memory");
-    case Overlay::Communication: return translated("Communication");
-    case Overlay::Blame: return translated("Waiting caused");
-    case Overlay::SinceEdit: return translated("Since last edit");
+    case Overlay::Device:
+      return translated("Device");
+    case Overlay::Phase:
+      return translated("Phase");
+    case Overlay::Time:
+      return translated("Time");
+    case Overlay::Memory:
+      return translated("Memory");
+    case Overlay::Communication:
+      return translated("Communication");
+    case Overlay::Blame:
+      return translated("Waiting caused");
+    case Overlay::SinceEdit:
+      return translated("Since last edit");
     case Overlay::AgainstPlan:
       return translated("To another plan");
-    case Overlay::Attention: return translated("Attention");
-    default: return translated("To data parallel");
+    case Overlay::Attention:
+      return translated("Attention");
+    default:
+      return translated("To data parallel");
   }
 }
 
 QString meaning_of(Overlay overlay) {
   switch (overlay) {
-    case Overlay::Device: return translated("Where each group runs");
-    case Overlay::Phase: return translated("Forward, loss, backward or update");
-    case Overlay::Time: return translated("Computing, summed over the devices");
-    case Overlay::Memory: return translated("Bytes made and kept, summed over the devices");
-    case Overlay::Communication: return translated("Moving what it makes, summed over the devices");
-    case Overlay::Blame: return translated("How long devices idle until it is done");
+    case Overlay::Device:
+      return translated("Where each group runs");
+    case Overlay::Phase:
+      return translated("Forward, loss, backward or update");
+    case Overlay::Time:
+      return translated("Computing, summed over the devices");
+    case Overlay::Memory:
+      return translated("Bytes made and kept, summed over the devices");
+    case Overlay::Communication:
+      return translated("Moving what it makes, summed over the devices");
+    case Overlay::Blame:
+      return translated("How long devices idle until it is done");
     case Overlay::SinceEdit:
       return translated("Busy time on all devices, against the strategy before the last edit");
     case Overlay::AgainstPlan:
@@ -74,11 +92,14 @@ QString meaning_of(Overlay overlay) {
           "decided otherwise");
     case Overlay::Attention:
       return translated("Where the policy of gdp looks when it places what is selected");
-    default: return translated("Busy time on all devices, against data parallelism");
+    default:
+      return translated("Busy time on all devices, against data parallelism");
   }
 }
 
-bool is_quantity(Overlay overlay) { return overlay != Overlay::Device && overlay != Overlay::Phase; }
+bool is_quantity(Overlay overlay) {
+  return overlay != Overlay::Device && overlay != Overlay::Phase;
+}
 
 bool is_of_outcome(Overlay overlay) {
   return is_quantity(overlay) && overlay != Overlay::Attention;

@@ -44,7 +44,8 @@ std::vector<double> overlay_values(const GraphContent& content, const Grouping& 
                                    Overlay overlay, const OpFigures& now, const OpFigures* before);
 QString overlay_value_text(Overlay overlay, double value);
 
-// Changes go from blue (less) through the ground to orange (more); other quantities over a ramp of one hue.
+// Changes go from blue (less) through the ground to orange (more); other quantities over a ramp of
+// one hue.
 QColor overlay_colour(Overlay overlay, double value, double most, bool dark);
 
 struct Legend {
@@ -57,7 +58,8 @@ struct Legend {
   std::vector<QColor> ramp;    // of quantities, least to most
   QString least, most;
 };
-// Of what is in the level: device groups that are used, phases that occur. `most`: the largest value.
+// Of what is in the level: device groups that are used, phases that occur. `most`: the largest
+// value.
 Legend legend_for(Overlay overlay, const GraphContent& content,
                   const std::vector<std::vector<PlacementStripe>>& stripes, const Cluster* cluster,
                   double most, bool dark);

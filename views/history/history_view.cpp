@@ -48,9 +48,8 @@ class StateDelegate : public QStyledItemDelegate {
     QStyledItemDelegate::paint(painter, moved, index);
     const bool dark = style::is_dark(option.palette);
     const bool current = index.data(EditHistory::CurrentRole).toBool();
-    const QColor colour = !index.data(EditHistory::FeasibleRole).toBool()
-                              ? style::infeasible(dark)
-                          : current ? style::selection(dark)
+    const QColor colour = !index.data(EditHistory::FeasibleRole).toBool() ? style::infeasible(dark)
+                          : current                                       ? style::selection(dark)
                                     : style::muted_text(option.palette);
     const QPointF centre(left + kIndent / 2.0, option.rect.center().y() + 0.5);
     painter->save();

@@ -1,5 +1,5 @@
-// The tree of edits of the open problem (views/models/edit_history.h): a click or Enter shows a state,
-// F2 renames it.
+// The tree of edits of the open problem (views/models/edit_history.h): a click or Enter shows a
+// state, F2 renames it.
 #pragma once
 
 #include <QWidget>

@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "core/cluster/cluster.h"
+#include "core/cluster/value/cluster.h"
 
 namespace strato {
 

@@ -71,10 +71,7 @@ void DevicePage::show_device(DeviceId device) {
   };
   if (snapshot.outcome) {
     const DeviceUse& use = snapshot.outcome->timeline->devices[device];
-    facts.push_back({tr("Memory"),
-                     style::bytes_of(use.peak, use.capacity),
-                     {},
-                     !use.fits()});
+    facts.push_back({tr("Memory"), style::bytes_of(use.peak, use.capacity), {}, !use.fits()});
     facts.push_back({tr("Peak at"), style::time(use.peak_at), {}});
     facts.push_back({tr("Always there"), style::bytes(use.resident),
                      tr("Parameters, optimizer state, constants, the input batch")});

@@ -5,8 +5,8 @@
 #include <QListWidget>
 #include <vector>
 
-#include "core/search/problem.h"
-#include "core/strategy/variable_sync.h"
+#include "core/search/api/problem.h"
+#include "core/strategy/value/variable_sync.h"
 
 namespace strato {
 

@@ -5,7 +5,7 @@
 #include <QWidget>
 #include <vector>
 
-#include "core/cluster/cluster.h"
+#include "core/cluster/value/cluster.h"
 
 class QComboBox;
 class QListWidget;

@@ -55,8 +55,7 @@ SuggestionBox::Row& SuggestionBox::row(std::size_t number) {
     row.gain->setFont(bold);
     row.words->setWordWrap(true);
     row.words->setTextFormat(Qt::PlainText);
-    row.apply->setFixedWidth(fontMetrics().horizontalAdvance(row.apply->text()) +
-                             6 * style::kGrid);
+    row.apply->setFixedWidth(fontMetrics().horizontalAdvance(row.apply->text()) + 6 * style::kGrid);
     row.words->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
     grid_->addWidget(row.gain, at, 0);
     grid_->addWidget(row.words, at, 1);

@@ -1,5 +1,5 @@
-// Suggestions of single changes (views/models/suggestions.h): what each would gain, and a button that
-// makes it.
+// Suggestions of single changes (views/models/suggestions.h): what each would gain, and a button
+// that makes it.
 #pragma once
 
 #include <QWidget>

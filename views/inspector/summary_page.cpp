@@ -305,8 +305,7 @@ void SummaryPage::show_memory(const Timeline& timeline) {
     if (bars.size() == kMostDevices) break;
     const DeviceUse& use = timeline.devices[device];
     bars.push_back(
-        {name_of_device(cluster, device),
-         style::bytes_of(use.peak, use.capacity),
+        {name_of_device(cluster, device), style::bytes_of(use.peak, use.capacity),
          tr("Peak at %1").arg(style::time(use.peak_at)), fraction(device),
          use.fits() ? style::device_colour(cluster, device, dark) : style::infeasible(dark), false,
          device.value()});

@@ -189,9 +189,9 @@ void SyncForm::refresh() {
       syncs.push_back(known ? *known : sync_as_group(snapshot.strategy, *snapshot.problem, update));
     }
   }
-  for (QWidget* field :
-       std::initializer_list<QWidget*>{synchroniser_, parts_, axis_, partition_, servers_, stations_,
-                                       stations_at_, encoding_, merge_, ring_, staleness_})
+  for (QWidget* field : std::initializer_list<QWidget*>{synchroniser_, parts_, axis_, partition_,
+                                                        servers_, stations_, stations_at_,
+                                                        encoding_, merge_, ring_, staleness_})
     field->setEnabled(!syncs.empty());
   if (compact_)
     for (QWidget* line : lines_) line->setVisible(!syncs.empty());

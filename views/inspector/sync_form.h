@@ -47,7 +47,8 @@ class SyncForm : public QWidget {
   RingField& ring() { return *ring_; }
   QSpinBox& staleness() { return *staleness_; }
   EditPreview& preview() { return *preview_; }
-  // What a choice would do, and why one was not taken: below the fields, unless it is put elsewhere.
+  // What a choice would do, and why one was not taken: below the fields, unless it is put
+  // elsewhere.
   QWidget& messages() { return *messages_; }
   QString foretold() const;  // of the choice under the cursor
   QString refusal() const;   // why the last choice was not taken; empty: it was

@@ -5,7 +5,7 @@
 #include <QLineEdit>
 #include <QSpinBox>
 
-#include "core/strategy/variable_check.h"
+#include "core/strategy/value/variable_check.h"
 #include "views/inspector/device_field.h"
 #include "views/inspector/merge_field.h"
 #include "views/inspector/part_list.h"

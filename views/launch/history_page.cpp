@@ -68,7 +68,8 @@ QWidget* HistoryPage::build_list() {
   table_->setTabKeyNavigation(false);
   table_->setAccessibleName(tr("Launches of the workspace"));
   follow_->setToolTip(tr("Reads what the job has done meanwhile, and follows it to its end"));
-  remove_->setToolTip(tr("From the workspace; undo brings it back. What it took is lost without it"));
+  remove_->setToolTip(
+      tr("From the workspace; undo brings it back. What it took is lost without it"));
   note_->setTextFormat(Qt::PlainText);
   note_->setWordWrap(true);
   auto* row = new QHBoxLayout;
@@ -124,8 +125,8 @@ void HistoryPage::refresh() {
                             .arg(text(launches_->launch(left).job), launches_->plan(left))
                       : tr("A click shows a launch again, in all views."));
   const int row = chosen();
-  remove_->setEnabled(row >= 0 && !(model_.running() &&
-                                    model_.stored_row() == launches_->launch(row).id));
+  remove_->setEnabled(row >= 0 &&
+                      !(model_.running() && model_.stored_row() == launches_->launch(row).id));
 }
 
 void HistoryPage::tint() {

@@ -1,5 +1,5 @@
-// The launches that the workspace has. One that is clicked is shown again in all views; one that was
-// left running is followed; one that is deleted comes back by undo.
+// The launches that the workspace has. One that is clicked is shown again in all views; one that
+// was left running is followed; one that is deleted comes back by undo.
 #pragma once
 
 #include <QWidget>

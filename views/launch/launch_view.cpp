@@ -139,10 +139,10 @@ void LaunchView::offer_to_follow() {
 
 bool LaunchView::may_close() {
   if (!model_->can_be_left()) return true;
-  QMessageBox question(QMessageBox::Question, tr("A job is running"),
-                       tr("%1 of %2 is running.")
-                           .arg(QString::fromStdString(model_->job()), model_->label()),
-                       QMessageBox::NoButton, this);
+  QMessageBox question(
+      QMessageBox::Question, tr("A job is running"),
+      tr("%1 of %2 is running.").arg(QString::fromStdString(model_->job()), model_->label()),
+      QMessageBox::NoButton, this);
   question.setInformativeText(
       session_.workspace() ? tr("Left running, it goes on without this window; the workspace "
                                 "offers to follow it again.")
@@ -183,10 +183,10 @@ void LaunchView::refresh_preview() {
   const auto& outcome = session_.snapshot().outcome;
   if (!isVisible()) return;
   const auto& measured = session_.measured();
-  ranks_->show_preview(outcome ? preview_launch(*outcome->timeline, form_->choice(),
-                                                ThisMachine::look())
-                               : LaunchPreview(),
-                       measured ? measured->result.peaks : std::vector<Bytes>());
+  ranks_->show_preview(
+      outcome ? preview_launch(*outcome->timeline, form_->choice(), ThisMachine::look())
+              : LaunchPreview(),
+      measured ? measured->result.peaks : std::vector<Bytes>());
 }
 
 QString LaunchView::step_text() const {

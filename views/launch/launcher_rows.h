@@ -1,5 +1,5 @@
-// The rows of a form for the settings that a launcher understands: they come and go with the launcher
-// that is chosen. Lives as long as the form's widget. GUI thread only.
+// The rows of a form for the settings that a launcher understands: they come and go with the
+// launcher that is chosen. Lives as long as the form's widget. GUI thread only.
 #pragma once
 
 #include <QString>
@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "core/plugin/launcher.h"
+#include "core/plugin/api/launcher.h"
 
 class QFormLayout;
 class QLineEdit;

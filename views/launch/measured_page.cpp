@@ -117,7 +117,8 @@ QString MeasuredPage::learned_text() const {
   return tr("%1 kinds of op learned: the prediction's error goes from <b>%2</b> to <b>%3</b>. "
             "Written to %4%5")
       .arg(learned->kinds)
-      .arg(style::signed_percent(learned->error_before), style::signed_percent(learned->error_after),
+      .arg(style::signed_percent(learned->error_before),
+           style::signed_percent(learned->error_after),
            QString::fromStdString(learned->file.filename().string()).toHtmlEscaped(),
            learned->used ? tr("; in use") : QString());
 }

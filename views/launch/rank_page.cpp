@@ -14,9 +14,7 @@ namespace {
 
 enum Column { Rank, Device, Gpu, Machine, Memory, Measured, Capacity, Tasks, ColumnCount };
 
-bool is_number(int column) {
-  return column == Rank || column >= Memory;
-}
+bool is_number(int column) { return column == Rank || column >= Memory; }
 
 QString text(const RankPreview& rank, int column) {
   switch (column) {
@@ -46,14 +44,16 @@ RankPage::RankPage(Session& session, QWidget* parent)
       session_(session),
       warnings_(new QLabel(this)),
       table_(new QTableWidget(0, ColumnCount, this)),
-      hint_(new QLabel(tr("Nothing is planned yet.\nOpen a model and a cluster, and search: what would "
-                          "run where stands here."),
-                       this)) {
+      hint_(new QLabel(
+          tr("Nothing is planned yet.\nOpen a model and a cluster, and search: what would "
+             "run where stands here."),
+          this)) {
   hint_->setAlignment(Qt::AlignCenter);
   hint_->setWordWrap(true);
   hint_->setMargin(6 * style::kGrid);
   table_->setHorizontalHeaderLabels({tr("Rank"), tr("Device"), tr("Type"), tr("Machine"),
-                                     tr("Memory, predicted"), tr("Measured"), tr("It has"), tr("Tasks")});
+                                     tr("Memory, predicted"), tr("Measured"), tr("It has"),
+                                     tr("Tasks")});
   for (int column = 0; column < ColumnCount; ++column) {
     table_->horizontalHeaderItem(column)->setTextAlignment(
         Qt::AlignVCenter | (is_number(column) ? Qt::AlignRight : Qt::AlignLeft));
@@ -106,8 +106,8 @@ void RankPage::show_preview(const LaunchPreview& preview, const std::vector<Byte
   table_->resizeColumnsToContents();
   const int widest = 40 * fontMetrics().horizontalAdvance(QLatin1Char('0'));
   for (int column = 0; column < ColumnCount; ++column)
-    table_->setColumnWidth(
-        column, std::min(table_->columnWidth(column) + 4 * style::kGrid, widest));
+    table_->setColumnWidth(column,
+                           std::min(table_->columnWidth(column) + 4 * style::kGrid, widest));
   recolour();
 }
 

@@ -22,8 +22,7 @@ constexpr std::size_t kFewPoints = 60;  // up to here each step is a dot, too
 void set_span(QValueAxis& axis, const std::vector<QPointF>& curve) {
   const auto [low, high] = std::ranges::minmax(curve, {}, &QPointF::y);
   const double room = std::max({(high.y() - low.y()) * 0.1, std::abs(high.y()) * 0.02, 1e-9});
-  set_range(axis, low.y() - room, high.y() + room,
-            round_up((high.y() - low.y() + 2 * room) / 5));
+  set_range(axis, low.y() - room, high.y() + room, round_up((high.y() - low.y() + 2 * room) / 5));
 }
 
 QLineSeries* line(QChart& chart, QValueAxis* x, QValueAxis* y) {

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "core/base/file.h"
+#include "core/io/file.h"
 
 namespace strato {
 namespace {
@@ -43,14 +43,14 @@ void BeforeLessons::remember(const Session& session) {
     return;
   }
   const Problem& problem = *snapshot.problem;
-  shown_ = Shown{*model,
-                 problem.cluster,
-                 name_strategy(snapshot.strategy, *problem.graph, *problem.grouping,
-                               *problem.cluster),
-                 snapshot.label,
-                 snapshot.cost_files,
-                 session.simulation(),
-                 stored_run(session)};
+  shown_ =
+      Shown{*model,
+            problem.cluster,
+            name_strategy(snapshot.strategy, *problem.graph, *problem.grouping, *problem.cluster),
+            snapshot.label,
+            snapshot.cost_files,
+            session.simulation(),
+            stored_run(session)};
 }
 
 bool BeforeLessons::give_back(Session& session) {

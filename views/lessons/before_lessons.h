@@ -1,11 +1,11 @@
-// What the window showed before lessons began, to be shown again when they are left: the problem, its
-// costs, the strategy, the run it is from, and how steps are simulated. GUI thread only.
+// What the window showed before lessons began, to be shown again when they are left: the problem,
+// its costs, the strategy, the run it is from, and how steps are simulated. GUI thread only.
 #pragma once
 
 #include <optional>
 
-#include "core/cost/cost_files.h"
-#include "core/strategy/strategy_file.h"
+#include "core/cost/model/cost_files.h"
+#include "core/strategy/file/strategy_file.h"
 #include "views/models/problem_source.h"
 #include "views/models/session.h"
 

@@ -4,8 +4,9 @@
 #include <cmath>
 #include <limits>
 
-#include "core/search/actions.h"
-#include "core/search/baselines.h"
+#include "core/search/evaluate/actions.h"
+#include "core/search/evaluate/baselines.h"
+#include "core/search/evaluate/simulating_evaluator.h"
 
 namespace strato {
 namespace {

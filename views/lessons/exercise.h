@@ -7,13 +7,13 @@
 #include <optional>
 #include <stop_token>
 
-#include "core/search/evaluator.h"
-#include "core/search/problem.h"
+#include "core/search/api/evaluator.h"
+#include "core/search/api/problem.h"
 
 namespace strato {
 
 // Every strategy that gives each op group one of the actions of the searches
-// (core/search/actions.h).
+// (core/search/evaluate/actions.h).
 struct StrategySpace {
   std::vector<Decision> actions;
   std::size_t groups = 0;

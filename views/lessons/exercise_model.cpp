@@ -85,7 +85,8 @@ void ExerciseModel::look_at_outcome() {
   if (!active()) return;
   const Snapshot& snapshot = session_.snapshot();
   const bool alike = session_.simulation() == Simulation{};  // as the optimum
-  if (alike && !was_shown_ && !session_.busy() && snapshot.outcome && snapshot.outcome->score.feasible) {
+  if (alike && !was_shown_ && !session_.busy() && snapshot.outcome &&
+      snapshot.outcome->score.feasible) {
     const Nanos now = snapshot.outcome->score.step_time;
     if (!best_time_ || now < *best_time_) best_time_ = now;
   }

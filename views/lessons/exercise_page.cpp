@@ -89,21 +89,19 @@ void ExercisePage::refresh() {
 QString ExercisePage::space_text() const {
   const Optimum& best = *model_.optimum();
   if (!model_.final()) {
-    return model_.strategies() ? tr("%1 of %2 strategies tried")
-                                     .arg(best.tried)
-                                     .arg(*model_.strategies())
-                               : tr("%1 strategies tried").arg(best.tried);
+    return model_.strategies()
+               ? tr("%1 of %2 strategies tried").arg(best.tried).arg(*model_.strategies())
+               : tr("%1 strategies tried").arg(best.tried);
   }
-  return best.proven ? tr("the best of all %1 strategies of the search")
-                           .arg(*model_.strategies())
+  return best.proven ? tr("the best of all %1 strategies of the search").arg(*model_.strategies())
                      : tr("the best of %1 that were tried").arg(best.tried);
 }
 
 QString ExercisePage::score_text() const {
   if (!model_.active()) return {};
   if (!model_.optimum()) return tr("Looking for the best…");
-  QString text = tr("To beat: %1, %2.")
-                     .arg(style::time(model_.optimum()->score.step_time), space_text());
+  QString text =
+      tr("To beat: %1, %2.").arg(style::time(model_.optimum()->score.step_time), space_text());
   const auto best = model_.best_points(), now = model_.points();
   if (best && *best > 0 && (!now || *best > *now))
     text += model_.was_shown() ? tr(" Your best before it was shown: %1 points.").arg(*best)
@@ -146,8 +144,6 @@ void ExercisePage::give_hint() {
   refresh();
 }
 
-void ExercisePage::show_best() {
-  model_.show_best(tr("Best found"));
-}
+void ExercisePage::show_best() { model_.show_best(tr("Best found")); }
 
 }  // namespace strato

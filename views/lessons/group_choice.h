@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "core/graph/grouping.h"
+#include "core/graph/group/grouping.h"
 #include "views/lessons/lesson.h"
 
 namespace strato {

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/strategy/strategy.h"
+#include "core/strategy/value/strategy.h"
 
 namespace strato {
 

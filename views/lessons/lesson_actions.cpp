@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "core/base/error.h"
-#include "core/search/baselines.h"
+#include "core/search/evaluate/baselines.h"
 #include "views/lessons/group_choice.h"
 #include "views/models/strategy_edits.h"
 #include "views/style/text.h"

@@ -59,12 +59,11 @@ void LessonPage::build() {
   ask_->setTextFormat(Qt::MarkdownText);
   ask_->setFrameShape(QFrame::StyledPanel);
   ask_->setMargin(2 * style::kGrid);
-  leave_ = lesson_button(tr("All lessons"),
-                         tr("Leaves this one; it is remembered how far you are"), this);
+  leave_ = lesson_button(tr("All lessons"), tr("Leaves this one; it is remembered how far you are"),
+                         this);
   back_ = lesson_button(tr("&Back"), tr("The step before"), this);
   hint_ = lesson_button(tr("H&int"), tr("A word that helps"), this);
-  do_ = lesson_button(tr("&Do it for me"),
-                      tr("Does what is asked for; undo takes it back"), this);
+  do_ = lesson_button(tr("&Do it for me"), tr("Does what is asked for; undo takes it back"), this);
   next_ = lesson_button(tr("&Next"), QString(), this);
   auto* help = new QHBoxLayout;
   help->addWidget(hint_);
@@ -88,9 +87,7 @@ void LessonPage::build() {
 QString LessonPage::shown_text() const { return shown_; }
 
 // Exercises have a page of their own.
-bool LessonPage::has_step() const {
-  return player_.active() && !player_.lesson().steps.empty();
-}
+bool LessonPage::has_step() const { return player_.active() && !player_.lesson().steps.empty(); }
 
 void LessonPage::refresh() {
   if (!has_step()) {
@@ -119,9 +116,9 @@ void LessonPage::refresh_texts() {
   if (!has_step()) return;
   ask_->setVisible(player_.asks());
   if (player_.opening() || player_.broken()) {
-    shown_ = player_.opening() ? tr("*Opening the model and the cluster…*")
-                               : tr("**The lesson cannot be shown.**\n\n") +
-                                     player_.error().toHtmlEscaped();
+    shown_ = player_.opening()
+                 ? tr("*Opening the model and the cluster…*")
+                 : tr("**The lesson cannot be shown.**\n\n") + player_.error().toHtmlEscaped();
     return text_->show_markdown(shown_);
   }
   const LessonStep& step = player_.step();
@@ -146,8 +143,7 @@ void LessonPage::refresh_buttons() {
   next_->setEnabled(ready && (!player_.asks() || player_.done()));
   next_->setText(ready && player_.is_last() ? tr("Fi&nish") : tr("&Next"));
   next_->setDefault(next_->isEnabled());
-  next_->setToolTip(next_->isEnabled() ? QString()
-                                       : tr("Comes when what is asked for is done"));
+  next_->setToolTip(next_->isEnabled() ? QString() : tr("Comes when what is asked for is done"));
   hint_->setEnabled(asks && !player_.step().hint.isEmpty());
   do_->setEnabled(asks);
 }

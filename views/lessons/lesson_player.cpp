@@ -87,9 +87,8 @@ void LessonPlayer::check_opening() {
   if (!has_problem_) {
     const auto& problem = session_.snapshot().problem;
     if (!problem || problem == left_behind_ || !error_.isEmpty()) {
-      return fail(error_.isEmpty()
-                      ? tr("The lesson's problem was not opened: begin again")
-                      : error_);
+      return fail(error_.isEmpty() ? tr("The lesson's problem was not opened: begin again")
+                                   : error_);
     }
     has_problem_ = true;
     left_behind_.reset();

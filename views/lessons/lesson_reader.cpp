@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "core/base/error.h"
-#include "core/base/file.h"
-#include "core/base/json.h"
+#include "core/io/file.h"
+#include "core/io/json.h"
 #include "views/lessons/lesson_actions.h"
 #include "views/lessons/placeholders.h"
 #include "views/style/text.h"

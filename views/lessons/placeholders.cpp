@@ -4,7 +4,7 @@
 #include <functional>
 #include <utility>
 
-#include "core/search/problem.h"
+#include "core/search/api/problem.h"
 #include "views/lessons/group_choice.h"
 #include "views/models/vital_signs.h"
 #include "views/style/style.h"

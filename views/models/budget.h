@@ -3,7 +3,7 @@
 
 #include <QString>
 
-#include "core/search/planner.h"
+#include "core/search/api/planner.h"
 
 namespace strato {
 

@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-#include "core/search/bound_constraints.h"
+#include "core/search/constraints/bound_constraints.h"
 #include "views/models/session.h"
 
 namespace strato {

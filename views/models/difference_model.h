@@ -5,7 +5,7 @@
 #include <QAbstractTableModel>
 #include <vector>
 
-#include "core/measured/measured.h"
+#include "core/launch/measured/measured.h"
 #include "views/models/session.h"
 
 namespace strato {

@@ -4,9 +4,10 @@
 #include <QTemporaryDir>
 
 #include "core/base/error.h"
-#include "core/base/file.h"
-#include "core/discover/discover.h"
-#include "core/measured/make_job.h"
+#include "core/cluster/spec/gpu_catalogue.h"
+#include "core/io/file.h"
+#include "core/launch/discover/discover.h"
+#include "core/launch/measured/make_job.h"
 #include "views/style/text.h"
 
 namespace strato {
@@ -37,9 +38,9 @@ DiscoverModel::End DiscoverModel::run(const DiscoverChoice& choice, const Launch
   options.settings = choice.settings;
   options.folder = job.path().toStdString();
   options.worker = worker_program();
-  options.name = choice.name.isEmpty() ? "Discovered by " + choice.launcher + ", " +
-                                             now.left(8).toStdString()
-                                       : choice.name.toStdString();
+  options.name = choice.name.isEmpty()
+                     ? "Discovered by " + choice.launcher + ", " + now.left(8).toStdString()
+                     : choice.name.toStdString();
   options.source = "the window of Stratoscope, launcher " + choice.launcher + ", " +
                    QDateTime::currentDateTimeUtc().toString(Qt::ISODate).toStdString();
   options.cpu_devices = choice.cpu_devices;
@@ -87,7 +88,8 @@ void DiscoverModel::start(const DiscoverChoice& choice) {
     } catch (const std::exception& error) {
       end.problem = QString::fromUtf8(error.what());
     }
-    QMetaObject::invokeMethod(this, [this, end] { take_end(end); }, Qt::QueuedConnection);
+    QMetaObject::invokeMethod(
+        this, [this, end] { take_end(end); }, Qt::QueuedConnection);
   });
   emit changed();
 }

@@ -1,5 +1,6 @@
-// A discovery of the machines that a launcher reaches, in the background: progress, cancel, and in the
-// end a cluster file that the session has opened. Destroying it cancels what runs. GUI thread only.
+// A discovery of the machines that a launcher reaches, in the background: progress, cancel, and in
+// the end a cluster file that the session has opened. Destroying it cancels what runs. GUI thread
+// only.
 #pragma once
 
 #include <QObject>

@@ -49,7 +49,7 @@ class EditHistory : public QAbstractTableModel {
     std::optional<Digest> parent;
     QString name;
     bool to_rename = false;  // as soon as it is stored: `name` was given by a person
-    Nanos step_time;  // 0: not known yet
+    Nanos step_time;         // 0: not known yet
     bool feasible = true;
     std::optional<StrategyRow> stored;
     std::shared_ptr<const Strategy> strategy;  // null: only stored

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <atomic>
 
-#include "core/search/bound_constraints.h"
-#include "core/sim/delta.h"
+#include "core/search/constraints/bound_constraints.h"
+#include "core/sim/engine/delta.h"
 #include "views/style/style.h"
 #include "views/style/text.h"
 
@@ -44,8 +44,7 @@ EditEffect effect_of(const Strategy& strategy, const StepUse& before, const Step
   effect.feasible = after.feasible;
   for (std::size_t d = 0; d < std::min(before.peaks.size(), after.peaks.size()); ++d) {
     const Bytes change = after.peaks[DeviceId(d)] - before.peaks[DeviceId(d)];
-    if (effect.device.valid() &&
-        std::abs(change.value) <= std::abs(effect.memory_change.value))
+    if (effect.device.valid() && std::abs(change.value) <= std::abs(effect.memory_change.value))
       continue;
     effect.device = DeviceId(d);
     effect.memory_change = change;
@@ -53,9 +52,7 @@ EditEffect effect_of(const Strategy& strategy, const StepUse& before, const Step
   return effect;
 }
 
-double EditEffect::relative() const {
-  return before.value > 0 ? (after - before) / before : 0;
-}
+double EditEffect::relative() const { return before.value > 0 ? (after - before) / before : 0; }
 
 QString EditEffect::text(const Cluster& cluster) const {
   QStringList parts;

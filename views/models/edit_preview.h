@@ -1,6 +1,7 @@
-// What an edit would do, before it is made: the step time and memory of a strategy near the one that
-// is shown, found on a thread of its own by delta simulation (core/sim/delta.h). The latest question
-// wins; answers to others, and those about what is no longer shown, are dropped. GUI thread only.
+// What an edit would do, before it is made: the step time and memory of a strategy near the one
+// that is shown, found on a thread of its own by delta simulation (core/sim/engine/delta.h). The
+// latest question wins; answers to others, and those about what is no longer shown, are dropped.
+// GUI thread only.
 #pragma once
 
 #include <QObject>
@@ -64,7 +65,7 @@ class EditPreview : public QObject {
   void ask(const Strategy& strategy);
   // What is made of the strategy shown, on the thread, too; asked as often as this is called.
   void ask(StrategyChange change);
-  void forget();  // nothing is asked any more
+  void forget();                       // nothing is asked any more
   bool asks() const { return asks_; }  // until it is forgotten
   bool waits() const { return waiting_; }
   const std::optional<EditEffect>& effect() const { return effect_; }  // of the latest question

@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "core/graph/grouping.h"
-#include "core/search/evaluator.h"
-#include "core/sim/explain.h"
+#include "core/graph/group/grouping.h"
+#include "core/search/api/evaluator.h"
+#include "core/sim/explain/explain.h"
 
 namespace strato {
 

@@ -6,8 +6,11 @@
 #include <utility>
 
 #include "core/base/error.h"
-#include "core/measured/learn.h"
-#include "core/measured/make_job.h"
+#include "core/cost/model/measured_cost_model.h"
+#include "core/cost/value/profile_writer.h"
+#include "core/launch/measured/learn.h"
+#include "core/launch/measured/make_job.h"
+#include "core/search/evaluate/outcome.h"
 #include "views/style/style.h"
 
 namespace strato {
@@ -133,7 +136,10 @@ void LaunchModel::reset(const LaunchChoice& choice) {
   strategy_label_ = snapshot.label;
   simulation_ = session_.simulation();
   score_ = snapshot.outcome->score;
-  plan_ = {session_.model_name().toStdString(), snapshot.outcome->timeline, choice, {},
+  plan_ = {session_.model_name().toStdString(),
+           snapshot.outcome->timeline,
+           choice,
+           {},
            worker_program()};
   plan_.problem = snapshot.problem;
   plan_.strategy = snapshot.strategy;
@@ -244,7 +250,8 @@ void LaunchModel::take_end(std::uint64_t job, const LaunchEnd& end) {
   took_ = static_cast<double>(since_.elapsed()) / 1000;
   if (end.state == JobState::Running) {  // left
     state_ = State::Idle;
-    emit session_.message(tr("%1 goes on; its workspace offers to follow it").arg(text_of(job_name_)));
+    emit session_.message(
+        tr("%1 goes on; its workspace offers to follow it").arg(text_of(job_name_)));
     emit changed();
     return;
   }
@@ -299,8 +306,7 @@ void LaunchModel::learn() {
       costs.profile = std::make_shared<const Profile>(std::move(profile));
       problem.cost = make_cost_model(problem.graph, problem.cluster, costs);
       const Outcome outcome = simulate_as(problem, strategy, simulation);
-      learned->error_after =
-          measured->comparison.measured / outcome.timeline->step_time - 1;
+      learned->error_after = measured->comparison.measured / outcome.timeline->step_time - 1;
     } catch (const std::exception& thrown) {
       learned.reset();
       error = text_of(thrown.what());

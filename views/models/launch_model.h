@@ -1,8 +1,8 @@
 // The launch of the strategy shown: starts it on a thread of its own, follows it, and keeps what it
 // told (state, steps, losses, logs) and in the end what was measured, which all views then show.
-// A launch that the workspace has is shown the same way, and one whose job goes on without this program
-// is followed again. Destroying it cancels what runs, unless it was left, and waits for its end. GUI
-// thread only.
+// A launch that the workspace has is shown the same way, and one whose job goes on without this
+// program is followed again. Destroying it cancels what runs, unless it was left, and waits for its
+// end. GUI thread only.
 #pragma once
 
 #include <QElapsedTimer>
@@ -60,16 +60,16 @@ class LaunchModel : public QObject {
   State state() const { return state_; }
   bool running() const;
   bool cancelling() const { return running() && stop_.stop_requested(); }
-  QString problem() const { return problem_; }    // of one that failed: rank and cause
+  QString problem() const { return problem_; }      // of one that failed: rank and cause
   int failed_rank() const { return failed_rank_; }  // -1: not known
-  QString label() const { return label_; }        // "mcts #3 on 4 ranks"; empty: nothing was launched
-  QString folder() const { return folder_; }      // of the job; empty: a temporary one
+  QString label() const { return label_; }    // "mcts #3 on 4 ranks"; empty: nothing was launched
+  QString folder() const { return folder_; }  // of the job; empty: a temporary one
   const std::vector<Step>& steps() const { return steps_; }
   int steps_asked() const { return plan_.choice.options.steps; }
   const LaunchChoice& choice() const { return plan_.choice; }
   int ranks() const { return static_cast<int>(logs_.size()); }
   QString log(int rank) const;
-  double seconds() const;  // since the start, until the end
+  double seconds() const;   // since the start, until the end
   Nanos predicted() const;  // step time of what was launched
   const std::shared_ptr<const MeasuredStep>& measured() const { return measured_; }
 
@@ -130,10 +130,10 @@ class LaunchModel : public QObject {
     std::shared_ptr<const Problem> problem;
     Digest strategy;
   };
-  std::optional<Pending> pending_;   // its strategy is shown; until that is simulated
+  std::optional<Pending> pending_;  // its strategy is shown; until that is simulated
   std::shared_ptr<std::optional<LaunchEnd>> ended_;  // what the worker saw of the latest run's end
-  std::optional<StoredLaunch> end_;  // to be stored as soon as its row is known
-  std::filesystem::path stored_in_;  // the workspace of row_
+  std::optional<StoredLaunch> end_;                  // to be stored as soon as its row is known
+  std::filesystem::path stored_in_;                  // the workspace of row_
   LaunchRow row_ = 0;
   bool keeping_ = false, from_workspace_ = false, left_ = false, launched_ = false;
   std::string job_name_;

@@ -3,8 +3,8 @@
 #include <utility>
 
 #include "core/base/error.h"
-#include "core/base/json.h"
-#include "core/measured/result_text.h"
+#include "core/io/json.h"
+#include "core/launch/measured/result_text.h"
 #include "views/models/launch_model.h"
 #include "views/style/text.h"
 
@@ -48,7 +48,8 @@ LaunchChoice choice_of(const StoredLaunch& launch) {
   take("engine", choice.options.engine);
   take("transport", choice.options.transport);
   take("device", choice.options.device);
-  if (const auto steps = options.find("steps"); steps != options.end() && steps->is_number_integer())
+  if (const auto steps = options.find("steps");
+      steps != options.end() && steps->is_number_integer())
     choice.options.steps = steps->get<int>();
   if (const auto set = options.find("set"); set != options.end() && set->is_object()) {
     for (const auto& [key, value] : set->items())
@@ -158,7 +159,8 @@ void LaunchModel::open_stored(LaunchRow row, bool follow) {
       if (asked != asked_ || running() || loads != session_.loads_begun()) return;
       session_.show_strategy(launch.strategy,
                              [guard = QPointer<LaunchModel>(this), asked, launch, follow] {
-                               if (guard && guard->asked_ == asked) guard->take_opened(launch, follow);
+                               if (guard && guard->asked_ == asked)
+                                 guard->take_opened(launch, follow);
                              });
     };
   });

@@ -1,5 +1,5 @@
-// What a launch would run where, and what a person should know before it starts. Pure; safe from any
-// thread.
+// What a launch would run where, and what a person should know before it starts. Pure; safe from
+// any thread.
 #pragma once
 
 #include <QString>
@@ -7,8 +7,8 @@
 #include <map>
 #include <vector>
 
-#include "core/job/job.h"
-#include "core/sim/simulate.h"
+#include "core/launch/job/job.h"
+#include "core/sim/engine/simulate.h"
 
 namespace strato {
 
@@ -23,7 +23,7 @@ struct LaunchChoice {
 // The machine that this program runs on.
 struct ThisMachine {
   int cores = 1;
-  Bytes memory;      // of all of it; 0: not known
+  Bytes memory;       // of all of it; 0: not known
   bool cuda = false;  // has an NVIDIA GPU that programs may use
   static ThisMachine look();
 };

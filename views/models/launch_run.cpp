@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "core/base/error.h"
-#include "core/measured/make_job.h"
+#include "core/launch/measured/make_job.h"
 
 namespace strato {
 namespace {

@@ -8,9 +8,10 @@
 #include <stop_token>
 #include <string>
 
-#include "core/measured/measured.h"
-#include "core/plugin/launcher.h"
-#include "core/search/problem.h"
+#include "core/cost/model/measured_cost_model.h"
+#include "core/launch/measured/measured.h"
+#include "core/plugin/api/launcher.h"
+#include "core/search/api/problem.h"
 #include "views/models/launch_preview.h"
 
 namespace strato {
@@ -21,10 +22,10 @@ using LauncherFactory = std::function<std::unique_ptr<Launcher>(std::string_view
 class LaunchListener {
  public:
   virtual ~LaunchListener() = default;
-  virtual void on_state(JobState state) = 0;  // Waiting once it is staged
+  virtual void on_state(JobState state) = 0;               // Waiting once it is staged
   virtual void on_launched(const std::string& /*job*/) {}  // the launcher's name of it
   virtual void on_event(const JobEvent& event) = 0;
-  virtual void on_output(const std::string& line) = 0;        // of rank 0, that is no event
+  virtual void on_output(const std::string& line) = 0;         // of rank 0, that is no event
   virtual void on_log(int rank, const std::string& text) = 0;  // what was added to its log
 };
 
@@ -35,14 +36,15 @@ struct LaunchPlan {
   std::filesystem::path folder;  // of the job; is made
   std::filesystem::path worker;
   std::string job = {};  // one that was launched before, from that folder: it is followed
-  // What `predicted` was lowered from: the plan that ranks make their programs of. Null: the programs
-  // are made here.
+  // What `predicted` was lowered from: the plan that ranks make their programs of. Null: the
+  // programs are made here.
   std::shared_ptr<const Problem> problem = nullptr;
   Strategy strategy = {};
   CostSources costs = {};
 };
 
-// Whether the job goes on when the program that launched it has ended; by the launcher's name of it.
+// Whether the job goes on when the program that launched it has ended; by the launcher's name of
+// it.
 bool outlives_the_program(const std::string& job);
 
 // What a finished job took, beside what was predicted.

@@ -44,9 +44,9 @@ void PlacementModel::refresh_pins() {
 
 void PlacementModel::refresh_constraints() {
   const auto& problem = session_.snapshot().problem;
-  const bool same = problem && problem->grouping->size() == static_cast<std::size_t>(rows_) &&
-                    problem->cluster->groups().size() ==
-                        static_cast<std::size_t>(columns_ - FirstDeviceGroup);
+  const bool same =
+      problem && problem->grouping->size() == static_cast<std::size_t>(rows_) &&
+      problem->cluster->groups().size() == static_cast<std::size_t>(columns_ - FirstDeviceGroup);
   if (!same) return;  // another problem: reset() follows
   constraints_ = constraints_by_group(session_);
   if (rows_ == 0) return;

@@ -11,7 +11,7 @@
 #include <optional>
 #include <vector>
 
-#include "core/search/schedule/steps.h"
+#include "core/schedule/list/steps.h"
 
 namespace strato {
 

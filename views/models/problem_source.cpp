@@ -4,12 +4,18 @@
 #include <cmath>
 
 #include "core/base/error.h"
-#include "core/base/file.h"
-#include "core/base/json.h"
-#include "core/cost/profile.h"
-#include "core/graph/graph_file.h"
-#include "core/plugin/import_note.h"
-#include "core/search/baselines.h"
+#include "core/cluster/read/cluster_reader.h"
+#include "core/cluster/spec/gpu_catalogue.h"
+#include "core/cost/model/measured_cost_model.h"
+#include "core/cost/model/profile_report.h"
+#include "core/cost/value/profile.h"
+#include "core/graph/build/graph_file.h"
+#include "core/io/file.h"
+#include "core/io/json.h"
+#include "core/plugin/use/import_note.h"
+#include "core/search/evaluate/baselines.h"
+#include "core/search/evaluate/lower_bound.h"
+#include "core/search/evaluate/outcome.h"
 #include "views/models/simulation.h"
 
 namespace strato {

@@ -7,9 +7,11 @@
 #include <optional>
 #include <string>
 
-#include "core/plugin/plugin.h"
-#include "core/search/evaluator.h"
-#include "core/search/schedule/fused_grouping.h"
+#include "core/cost/model/measured_cost_model.h"
+#include "core/plugin/api/plugin.h"
+#include "core/schedule/dag/fused_grouping.h"
+#include "core/search/api/evaluator.h"
+#include "core/search/evaluate/outcome.h"
 #include "core/store/workspace.h"
 
 namespace strato {

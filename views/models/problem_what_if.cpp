@@ -5,8 +5,9 @@
 #include <algorithm>
 
 #include "core/base/error.h"
-#include "core/base/file.h"
-#include "core/search/baselines.h"
+#include "core/io/file.h"
+#include "core/search/evaluate/baselines.h"
+#include "core/search/evaluate/outcome.h"
 #include "views/models/problem_source.h"
 #include "views/models/simulation.h"
 #include "views/models/what_if_replan.h"
@@ -234,7 +235,8 @@ std::shared_ptr<const Cluster> named_cluster(const std::shared_ptr<const Cluster
   ProblemChange of_cluster = change;
   of_cluster.batch.reset();
   of_cluster.precision.reset();
-  return kept == cluster ? kept : with_name(kept, cluster->name() + " (" + describe(of_cluster) + ")");
+  return kept == cluster ? kept
+                         : with_name(kept, cluster->name() + " (" + describe(of_cluster) + ")");
 }
 
 // What is opened in the place of a problem.
@@ -250,9 +252,9 @@ OpenedChange opened_change(ProblemChanger& changer, ModelSource model, const Pro
   const Problem& problem = replanned != nullptr ? *replanned->problem : changed.problem;
   OpenedChange opened;
   opened.cluster = named_cluster(changer.problem().cluster, change);
-  opened.strategy = name_strategy(
-      replanned != nullptr ? replanned->strategy : carry_over(strategy, changed), *problem.graph,
-      *problem.grouping, *problem.cluster);
+  opened.strategy =
+      name_strategy(replanned != nullptr ? replanned->strategy : carry_over(strategy, changed),
+                    *problem.graph, *problem.grouping, *problem.cluster);
   model.graph = std::make_shared<const Graph>(changed_graph(*model.graph, change));
   model.import.batch = model.graph->batch();
   opened.model = std::move(model);
@@ -311,8 +313,8 @@ void ProblemWhatIf::prepare(const ProblemChange& change,
       auto opened = std::make_shared<OpenedChange>(
           opened_change(changer, model, change, strategy, replanned.get()));
       tell([this, opened, label, asked, change, replanned, strategy] {
-        const bool other = !problem_ || problem_->graph != asked->graph ||
-                           problem_->cluster != asked->cluster;
+        const bool other =
+            !problem_ || problem_->graph != asked->graph || problem_->cluster != asked->cluster;
         if (other) return set_opening(Opening::No);
         if (!replanned && (problem_ != asked || session_.snapshot().strategy != strategy))
           return prepare(change, replanned);

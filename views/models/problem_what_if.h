@@ -12,7 +12,7 @@
 #include <optional>
 #include <vector>
 
-#include "core/search/what_if_curve.h"
+#include "core/search/run/what_if_curve.h"
 #include "views/models/session.h"
 #include "views/models/worker.h"
 
@@ -71,8 +71,8 @@ class ProblemWhatIf : public QObject {
   const WhatIfScaling& scaling() const { return scaling_; }
   bool busy() const { return busy_; }
 
-  // The changed cluster as a file, in the background; the session tells how it went. Nothing without
-  // a problem.
+  // The changed cluster as a file, in the background; the session tells how it went. Nothing
+  // without a problem.
   void save_cluster(const std::filesystem::path& file);
   // Opens the changed problem in the session, in the background, with this strategy for it (see
   // WhatIfReplan), else with the one that is shown, carried over. The session tells what failed.

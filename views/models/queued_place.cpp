@@ -4,8 +4,9 @@
 #include <map>
 
 #include "core/base/error.h"
-#include "core/search/baselines.h"
-#include "core/strategy/strategy_file.h"
+#include "core/cost/model/measured_cost_model.h"
+#include "core/search/evaluate/baselines.h"
+#include "core/strategy/file/strategy_file.h"
 #include "views/models/queued_search.h"
 
 namespace strato {
@@ -15,8 +16,8 @@ namespace {
 RunRow lock_of(QueuedRow row) { return -row; }
 
 std::string groups_of(const Problem& problem) {
-  return strategy_json(name_strategy(data_parallel(problem), *problem.graph, *problem.grouping,
-                                     *problem.cluster));
+  return strategy_json(
+      name_strategy(data_parallel(problem), *problem.graph, *problem.grouping, *problem.cluster));
 }
 
 [[noreturn]] void is_gone(const Workspace& workspace, const std::string& what) {
@@ -71,7 +72,8 @@ void QueuedPlace::store(Workspace& workspace, const QueuedSearch& search) {
   row_ = workspace.add(stored);
   try {
     lock_ = std::make_unique<RunLock>(workspace.file(), lock_of(row_));
-  } catch (const InputError&) {  // a window that was opened just now took it: it finds nothing there
+  } catch (
+      const InputError&) {  // a window that was opened just now took it: it finds nothing there
     workspace.remove_queued(std::exchange(row_, 0));
   }
 }

@@ -1,7 +1,7 @@
-// The place of a search that waits, in its workspace: stored when it is added, given up when its run
-// has begun or a person no longer wants it, so that it is offered again after a restart or a crash.
-// Whoever holds its lock (core/store/run_lock.h) has it: no two windows do the same search. Functions
-// write and wait for disks, on any thread but the GUI's; each takes its turn.
+// The place of a search that waits, in its workspace: stored when it is added, given up when its
+// run has begun or a person no longer wants it, so that it is offered again after a restart or a
+// crash. Whoever holds its lock (core/store/run_lock.h) has it: no two windows do the same search.
+// Functions write and wait for disks, on any thread but the GUI's; each takes its turn.
 #pragma once
 
 #include <memory>
@@ -25,7 +25,7 @@ class QueuedPlace {
   // Does nothing once it has ended.
   void store(Workspace& workspace, const QueuedSearch& search);
   void end(Workspace& workspace);
-  void leave();  // for whoever opens the workspace next
+  void leave();           // for whoever opens the workspace next
   QueuedRow row() const;  // 0: none
 
  private:

@@ -5,7 +5,10 @@
 #include <mutex>
 #include <thread>
 
-#include "core/search/baselines.h"
+#include "core/search/evaluate/baselines.h"
+#include "core/search/evaluate/outcome.h"
+#include "core/search/run/run_planner.h"
+#include "core/search/tree/search_tree.h"
 #include "views/models/recorder.h"
 
 namespace strato {
@@ -96,7 +99,10 @@ class StoringObserver final : public Observer {
     if (!best_) return;
     const auto& [strategy, score] = *best_;
     recorder_.best({complete(strategy, *search_.problem->cluster),
-                    search_.planner + " #" + std::to_string(now_.run), Origin::Run, {}, score});
+                    search_.planner + " #" + std::to_string(now_.run),
+                    Origin::Run,
+                    {},
+                    score});
     best_.reset();
   }
 
@@ -129,8 +135,8 @@ bool has_its_result(const std::filesystem::path& file, const QueuedResult& resul
   }
 }
 
-// One write that fails (a moment's lock) costs a point of the history. Only a run whose end is not in
-// the workspace has failed.
+// One write that fails (a moment's lock) costs a point of the history. Only a run whose end is not
+// in the workspace has failed.
 void tell_what_was_not_stored(const QueuedSearch& search, const std::string& trouble,
                               QueuedResult& result) {
   if (trouble.empty() || !result.error.empty()) return;
@@ -171,8 +177,8 @@ QueuedResult run_whole(const QueuedSearch& search, const PlannerFactory& make_pl
     const QueuedProgress first{result.run, result.baseline, {}};
     tell(first);
     StoringObserver observer(search, recorder, first, tell);
-    const PlanResult found =
-        run_planner(*planner, *search.problem, in_background(search.options.planner), observer, stop);
+    const PlanResult found = run_planner(*planner, *search.problem,
+                                         in_background(search.options.planner), observer, stop);
     observer.finish(found);
     result.progress = observer.now().progress;
     result.stopped = stop.stop_requested();

@@ -9,8 +9,8 @@
 #include <stop_token>
 #include <string>
 
-#include "core/search/run_record.h"
-#include "core/search/tournament.h"
+#include "core/search/run/run_record.h"
+#include "core/search/run/tournament.h"
 #include "views/models/problem_source.h"
 #include "views/models/queued_place.h"
 

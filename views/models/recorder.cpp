@@ -3,9 +3,11 @@
 #include <set>
 
 #include "core/base/error.h"
-#include "core/search/run_curves.h"
+#include "core/search/run/run_curves.h"
+#include "core/search/tree/search_tree.h"
+#include "core/search/tree/search_tree_io.h"
 #include "core/store/run_lock.h"
-#include "core/strategy/strategy_file.h"
+#include "core/strategy/file/strategy_file.h"
 #include "views/models/recovery.h"
 
 namespace strato {
@@ -338,8 +340,7 @@ void Recorder::finish_run(RunState run_state, const std::string& note,
 }
 
 void Recorder::kept_run(const StoredRun& done, const std::vector<HistoryPoint>& course,
-                        const RecordedStrategy& best,
-                        const std::vector<PlanResult::Curve>& curves,
+                        const RecordedStrategy& best, const std::vector<PlanResult::Curve>& curves,
                         std::function<void(RunRow)> kept) {
   post([this, done, course, best, curves, kept](State& open) {
     State& state = state_for_edits(open);

@@ -1,8 +1,8 @@
 // Writes what happens in a session into its workspace, on a thread of its own: problems, strategies
 // with their parents, runs with history and tree. Calls return at once and are done in order; what
-// is queued at the end is still written. A run is locked (core/store/run_lock.h) while it is searched
-// and whenever its tree is written. Without an open workspace everything is silently dropped.
-// One thread calls it.
+// is queued at the end is still written. A run is locked (core/store/run_lock.h) while it is
+// searched and whenever its tree is written. Without an open workspace everything is silently
+// dropped. One thread calls it.
 #pragma once
 
 #include <atomic>
@@ -13,8 +13,9 @@
 #include <optional>
 #include <string>
 
-#include "core/search/planner.h"
-#include "core/search/run_record.h"
+#include "core/search/api/planner.h"
+#include "core/search/run/run_record.h"
+#include "core/search/tree/search_tree.h"
 #include "core/store/workspace.h"
 #include "core/store/workspace_lists.h"
 #include "views/models/problem_source.h"
@@ -39,8 +40,8 @@ struct RecordedProblem {
 
 struct OpenedWorkspace {
   std::shared_ptr<const WorkspaceLists> lists;  // null: it could not be opened
-  std::optional<LastShown> latest;              // to show, where that was asked for and there is some
-  std::string error;                            // why it could not be opened
+  std::optional<LastShown> latest;  // to show, where that was asked for and there is some
+  std::string error;                // why it could not be opened
 };
 
 struct WorkspaceOpening {
@@ -84,8 +85,9 @@ class Recorder {
                   const std::vector<PlanResult::Curve>& curves = {});
   // A run that is done already, beside the one that is searched; `kept` is called on the recorder's
   // thread. `run`: planner, options, state and figures; `best` is its strategy.
-  void kept_run(const StoredRun& run, const std::vector<HistoryPoint>& course, const RecordedStrategy& best,
-                const std::vector<PlanResult::Curve>& curves, std::function<void(RunRow)> kept);
+  void kept_run(const StoredRun& run, const std::vector<HistoryPoint>& course,
+                const RecordedStrategy& best, const std::vector<PlanResult::Curve>& curves,
+                std::function<void(RunRow)> kept);
   // Of that strategy; `kept` is called on the recorder's thread.
   void launch(const RecordedStrategy& recorded, const StoredLaunch& launch,
               std::function<void(LaunchRow, const std::filesystem::path&)> kept);
@@ -93,7 +95,8 @@ class Recorder {
   void change(std::function<void(Workspace&)> change, const std::filesystem::path& file = {});
   void ask(std::function<void(const Workspace*)> question);  // null: none is open
   void look();  // whether another program has changed it; a failure is not worth a word
-  void tell_no_more();  // what the workspace has: nobody will see it, and storing does not wait for it
+  void
+  tell_no_more();  // what the workspace has: nobody will see it, and storing does not wait for it
   void wait();
   bool wait_for(std::chrono::milliseconds patience);  // false: there is still something to do
 

@@ -13,7 +13,7 @@ namespace strato {
 void keep_shown(Workspace& workspace, StrategyRow strategy, std::optional<RunRow> run = {});
 
 struct LastShown {
-  StrategyRow strategy = 0;    // 0: the run's best
+  StrategyRow strategy = 0;   // 0: the run's best
   std::optional<RunRow> run;  // that it, or what it was edited from, was found by
   bool edited = false;        // it is not what that run found
 };

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/base/error.h"
-#include "core/graph/scopes.h"
+#include "core/graph/value/scopes.h"
 
 namespace strato {
 namespace {

@@ -7,8 +7,8 @@
 #include <span>
 #include <vector>
 
-#include "core/search/problem.h"
-#include "core/strategy/strategy.h"
+#include "core/search/api/problem.h"
+#include "core/strategy/value/strategy.h"
 
 namespace strato {
 

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "core/search/bound_constraints.h"
-#include "core/search/constraints.h"
+#include "core/search/constraints/bound_constraints.h"
+#include "core/search/constraints/constraints.h"
 #include "views/style/text.h"
 
 namespace strato {
@@ -56,8 +56,11 @@ void RunQueue::offer(const std::vector<LeftSearch>& left) {
   const int row = rowCount(), more = static_cast<int>(left.size());
   beginInsertRows({}, row, row + more - 1);
   for (const LeftSearch& one : left) {
-    entries_.push_back({++last_job_, one.search,
-                        one.trouble.empty() ? RowState::Left : RowState::Failed, {}, false,
+    entries_.push_back({++last_job_,
+                        one.search,
+                        one.trouble.empty() ? RowState::Left : RowState::Failed,
+                        {},
+                        false,
                         strato::text(one.trouble)});
   }
   endInsertRows();

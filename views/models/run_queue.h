@@ -1,8 +1,9 @@
 // Searches that wait for each other: each is about the problem, the costs, the demands and the
-// workspace of the moment in which it was added, and runs on a thread of the queue's beside whatever
-// the session shows and searches. What each finds is in its workspace while it runs; one that fails
-// does not hold up the next. Those that wait are in their workspace, too (queued_place.h): when it is
-// opened again, after a restart or a crash, they are offered, and begin when a person says so.
+// workspace of the moment in which it was added, and runs on a thread of the queue's beside
+// whatever the session shows and searches. What each finds is in its workspace while it runs; one
+// that fails does not hold up the next. Those that wait are in their workspace, too
+// (queued_place.h): when it is opened again, after a restart or a crash, they are offered, and
+// begin when a person says so.
 //
 // As a list: what is done, in the order in which it was, then what runs, then what waits; what is
 // left from another time stays where it came until it is started. GUI thread only.
@@ -36,7 +37,7 @@ class RunQueue : public QAbstractTableModel {
 
   // Of the problem that is open. Why it cannot be, for people; empty: it waits or runs.
   QString add(const QString& planner, const PlannerOptions& options);
-  void stop(int row);       // what it has found so far is kept
+  void stop(int row);  // what it has found so far is kept
   // Nothing that was found is lost; what waited is not offered again. False: it runs.
   bool remove(int row);
   bool move(int row, int by);  // among those that wait or are left; false: there it cannot go
@@ -49,7 +50,7 @@ class RunQueue : public QAbstractTableModel {
   RunRow run(int row) const { return at(row).now.run; }
   bool is_in_open_workspace(int row) const;
   int waiting() const;
-  int left() const;  // from another time
+  int left() const;         // from another time
   int running_row() const;  // -1: none
   QString status() const;   // "tag #4 runs, 2 wait"; empty: nothing to do
 
@@ -92,8 +93,8 @@ class RunQueue : public QAbstractTableModel {
   const PlannerFactory make_planner_;
   std::vector<Entry> entries_;
   std::uint64_t last_job_ = 0;
-  std::filesystem::path looked_into_;  // the open workspace, for what was left in it
-  std::stop_source stop_;  // of the one that runs
+  std::filesystem::path looked_into_;          // the open workspace, for what was left in it
+  std::stop_source stop_;                      // of the one that runs
   Worker worker_{Worker::OnExit::DropQueued};  // last: ends first
 };
 

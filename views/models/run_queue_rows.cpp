@@ -25,10 +25,10 @@ QString RunQueue::text(const Entry& entry, int column) const {
     case Planner:
       return name(entry);
     case ProblemName:
-      return tr("%1 on %2").arg(strato::text(entry.search->model.name),
-                                strato::text(entry.search->cluster.cluster
-                                                 ? entry.search->cluster.cluster->name()
-                                                 : std::string("?")));
+      return tr("%1 on %2")
+          .arg(strato::text(entry.search->model.name),
+               strato::text(entry.search->cluster.cluster ? entry.search->cluster.cluster->name()
+                                                          : std::string("?")));
     case HowFar:
       switch (entry.state) {
         case RowState::Waiting:
@@ -36,8 +36,9 @@ QString RunQueue::text(const Entry& entry, int column) const {
                      ? tr("waits, %1 s").arg(style::significant(options.budget_seconds))
                      : tr("waits, %1 iterations").arg(options.iterations);
         case RowState::Running:
-          return entry.stopping ? tr("stops") : tr("%1 s").arg(style::significant(
-                                                    entry.now.progress.elapsed_seconds));
+          return entry.stopping
+                     ? tr("stops")
+                     : tr("%1 s").arg(style::significant(entry.now.progress.elapsed_seconds));
         case RowState::Left:
           return tr("left from before");
         case RowState::Done:
@@ -62,11 +63,10 @@ double RunQueue::fraction(const Entry& entry) const {
   const PlannerOptions& options = entry.search->options.planner;
   const Progress& progress = entry.now.progress;
   if (entry.state != RowState::Running) return -1;
-  const double part =
-      options.budget_seconds > 0
-          ? progress.elapsed_seconds / options.budget_seconds
-          : static_cast<double>(progress.iterations) /
-                static_cast<double>(std::max<std::int64_t>(options.iterations, 1));
+  const double part = options.budget_seconds > 0
+                          ? progress.elapsed_seconds / options.budget_seconds
+                          : static_cast<double>(progress.iterations) /
+                                static_cast<double>(std::max<std::int64_t>(options.iterations, 1));
   return progress.evaluations > 0 ? std::clamp(part, 0.0, 1.0) : -1;
 }
 
@@ -74,15 +74,17 @@ QString RunQueue::tip(const Entry& entry) const {
   const PlannerOptions& options = entry.search->options.planner;
   QStringList lines{text(entry, Planner) + QStringLiteral(", ") + text(entry, ProblemName)};
   lines << (options.budget_seconds > 0
-                ? tr("For %1 s, seed %2").arg(style::significant(options.budget_seconds)).arg(options.seed)
+                ? tr("For %1 s, seed %2")
+                      .arg(style::significant(options.budget_seconds))
+                      .arg(options.seed)
                 : tr("For %1 iterations, seed %2").arg(options.iterations).arg(options.seed));
   for (const auto& [key, value] : options.set)
     lines << strato::text(key) + QStringLiteral(" = ") + strato::text(value);
   if (entry.now.progress.best && entry.now.baseline > Nanos(0))
     lines << tr("%1, %2 data parallel")
-                 .arg(text(entry, Best), style::factor(entry.now.baseline /
-                                                       std::max(entry.now.progress.best->step_time,
-                                                                Nanos(1))));
+                 .arg(text(entry, Best),
+                      style::factor(entry.now.baseline /
+                                    std::max(entry.now.progress.best->step_time, Nanos(1))));
   if (entry.state == RowState::Left)
     lines << tr("It waited when the workspace was closed: Enter starts it, Delete takes it away");
   if (!entry.words.isEmpty()) lines << entry.words;

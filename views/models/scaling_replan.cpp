@@ -16,8 +16,8 @@ ScalingReplan::ScalingReplan(Session& session, PlannerFactory make, QObject* par
 }
 
 const ReplanFound* ScalingReplan::found(const ProblemChange& change) const {
-  const auto at = std::ranges::find_if(
-      found_, [&](const auto& each) { return each->change == change; });
+  const auto at =
+      std::ranges::find_if(found_, [&](const auto& each) { return each->change == change; });
   return at == found_.end() ? nullptr : at->get();
 }
 

@@ -1,8 +1,8 @@
 // A scaling planned anew at every number of machines, one after the other in the background: a
 // strategy that is carried over to other devices is not the one that a planner would find for them.
 // All numbers of a start are planned from the strategy and the constraints that there were then.
-// What was found stays until the problem that is open or the way of simulating is another. GUI thread
-// only.
+// What was found stays until the problem that is open or the way of simulating is another. GUI
+// thread only.
 #pragma once
 
 #include "views/models/problem_what_if.h"
@@ -16,8 +16,8 @@ class ScalingReplan : public QObject {
   // `make`: of the session's plugins when it is empty.
   explicit ScalingReplan(Session& session, PlannerFactory make = {}, QObject* parent = nullptr);
 
-  // Of every row, strong or weak; ends what runs, and drops what another planner found. `seconds` is
-  // the budget for each of them.
+  // Of every row, strong or weak; ends what runs, and drops what another planner found. `seconds`
+  // is the budget for each of them.
   void start(const WhatIfScaling& scaling, bool weak, const QString& planner, double seconds);
   void stop();  // ends soon, with the best for this number; the others are not begun
 

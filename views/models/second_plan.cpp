@@ -6,9 +6,12 @@
 #include <map>
 
 #include "core/base/error.h"
-#include "core/plugin/import_note.h"
-#include "core/search/baselines.h"
-#include "core/strategy/plan_file.h"
+#include "core/cost/model/measured_cost_model.h"
+#include "core/plugin/use/import_note.h"
+#include "core/search/evaluate/baselines.h"
+#include "core/search/evaluate/lower_bound.h"
+#include "core/search/evaluate/outcome.h"
+#include "core/strategy/file/plan_file.h"
 #include "views/models/explanation.h"
 #include "views/style/text.h"
 
@@ -28,8 +31,9 @@ struct ForeignProblem {
   QStringList& remarks;
 
   std::shared_ptr<const Cluster> cluster(Cluster own) const {
-    return own.digest() == opened.cluster->digest() ? opened.cluster
-                                                    : std::make_shared<const Cluster>(std::move(own));
+    return own.digest() == opened.cluster->digest()
+               ? opened.cluster
+               : std::make_shared<const Cluster>(std::move(own));
   }
 
   // In the open problem's groups when it has its graph.
@@ -54,7 +58,8 @@ void note_unmatched(const std::vector<std::string>& unmatched, QStringList& rema
 }
 
 template <class Row>
-Row require_row(std::optional<Row> row, const std::filesystem::path& file, const std::string& what) {
+Row require_row(std::optional<Row> row, const std::filesystem::path& file,
+                const std::string& what) {
   if (row) return std::move(*row);
   throw InputError(file.string(), what, "is not in the workspace",
                    "it may have been deleted; choose another one");
@@ -83,8 +88,9 @@ struct SecondPlan::Job {
   std::shared_ptr<const Problem> opened;
   CostSources costs;
   Simulation simulation;
-  Nanos lower_bound;                        // of `opened`
-  std::shared_ptr<const Outcome> baseline;  // of data parallelism on `opened`, simulated so; or null
+  Nanos lower_bound;  // of `opened`
+  std::shared_ptr<const Outcome>
+      baseline;  // of data parallelism on `opened`, simulated so; or null
   std::optional<Shown> before;
   std::filesystem::path workspace;
 };
@@ -175,8 +181,16 @@ void SecondPlan::refresh(bool read_again) {
   if (!opened_ || nothing_before) plan_.reset();
   problem_ = opened_ && nothing_before ? tr("Nothing was changed yet.") : QString();
   if (busy_) {
-    Job job{job_, choice_, read_again, opened_, snapshot.costs, session_.simulation(),
-            snapshot.lower_bound, nullptr, before_, workspace_};
+    Job job{job_,
+            choice_,
+            read_again,
+            opened_,
+            snapshot.costs,
+            session_.simulation(),
+            snapshot.lower_bound,
+            nullptr,
+            before_,
+            workspace_};
     if (snapshot.baseline && simulated_so(*snapshot.baseline, job.simulation))
       job.baseline = snapshot.baseline;
     worker_.post([this, job = std::make_shared<const Job>(std::move(job))] { run(*job); });
@@ -226,8 +240,8 @@ void SecondPlan::find(const Job& job) {
     plan->remarks << tr("The order that it gives does not count: tasks run first in, first out.");
   const bool known = job.baseline && job.choice.what == SecondChoice::What::DataParallel;
   plan->outcome = known ? job.baseline
-                        : std::make_shared<const Outcome>(simulate_as(
-                              *sources.problem, sources.strategy, job.simulation));
+                        : std::make_shared<const Outcome>(
+                              simulate_as(*sources.problem, sources.strategy, job.simulation));
   post(job, [this, plan = std::shared_ptr<const OtherPlan>(plan)] {
     plan_ = plan;
     problem_.clear();
@@ -299,8 +313,8 @@ FoundPlan file_plan(const ForeignProblem& foreign, const PluginRegistry& plugins
                                   foreign.cluster(plan_cluster(plan, file.string()))),
                   {},
                   text(file.stem().string())};
-  BoundPlan bound = bind_plan(plan, *found.problem.graph, *found.problem.cluster,
-                              op_times_of(found.problem));
+  BoundPlan bound =
+      bind_plan(plan, *found.problem.graph, *found.problem.cluster, op_times_of(found.problem));
   note_unmatched(bound.unmatched, foreign.remarks);
   found.strategy = std::move(bound.strategy);
   if (bound.grouping.digest() != found.problem.grouping->digest())
@@ -347,8 +361,8 @@ std::vector<SecondPlan::Offer> SecondPlan::offers() const {
   using What = SecondChoice::What;
   std::vector<Offer> offers = {{{}, tr("Data parallel"), {}}};
   if (before_)
-    offers.push_back({{What::BeforeChange, 0, {}},
-                      tr("Before the last change: %1").arg(before_->label), {}});
+    offers.push_back(
+        {{What::BeforeChange, 0, {}}, tr("Before the last change: %1").arg(before_->label), {}});
   if (choice_.what == What::File)
     offers.push_back({choice_, text(choice_.file.filename().string()), {}});
   const WorkspaceLists* workspace = session_.workspace();
@@ -369,9 +383,7 @@ std::vector<SecondPlan::Offer> SecondPlan::offers() const {
   };
   std::vector<StoredRun> runs = workspace->runs();
   std::erase_if(runs, [](const StoredRun& run) { return !run.best; });
-  const auto latest = [](const auto& rows) {
-    return std::min(rows.size(), kMostOffers);
-  };
+  const auto latest = [](const auto& rows) { return std::min(rows.size(), kMostOffers); };
   for (std::size_t i = 0; i < latest(runs); ++i) {
     const StoredRun& run = runs[runs.size() - 1 - i];
     add(What::Run, run.id, run, QStringLiteral("%1 #%2").arg(text(run.planner)).arg(run.id),

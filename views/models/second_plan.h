@@ -1,8 +1,8 @@
 // A second plan beside the one that the window shows, for views that compare the two: data
-// parallelism, what was shown before the last change, a stored strategy or run, or a plan file, also
-// of another cluster or model. Simulated in the background as the session simulates, and again when
-// the session's problem, costs or way of simulating change; what was found last stays meanwhile, what
-// arrives too late is dropped. In the GUI thread. Must not outlive the session.
+// parallelism, what was shown before the last change, a stored strategy or run, or a plan file,
+// also of another cluster or model. Simulated in the background as the session simulates, and again
+// when the session's problem, costs or way of simulating change; what was found last stays
+// meanwhile, what arrives too late is dropped. In the GUI thread. Must not outlive the session.
 #pragma once
 
 #include <QObject>
@@ -15,6 +15,7 @@
 #include <set>
 #include <vector>
 
+#include "core/search/evaluate/outcome.h"
 #include "views/models/problem_source.h"
 #include "views/models/session.h"
 #include "views/models/worker.h"
@@ -25,7 +26,7 @@ struct SecondChoice {
   enum class What { DataParallel, BeforeChange, Strategy, Run, File };
   What what = What::DataParallel;
   std::int64_t row = 0;        // of the workspace: StrategyRow or RunRow
-  std::filesystem::path file;  // a plan (core/strategy/plan_file.h)
+  std::filesystem::path file;  // a plan (core/strategy/file/plan_file.h)
   friend bool operator==(const SecondChoice&, const SecondChoice&) = default;
 };
 
@@ -37,7 +38,7 @@ struct OtherPlan {
   Strategy strategy;                       // complete
   std::shared_ptr<const Outcome> outcome;
   std::shared_ptr<const Explanation> explanation;  // without what-ifs; null: not there yet
-  QStringList remarks;  // what did not match, or does not count
+  QStringList remarks;                             // what did not match, or does not count
 };
 
 class SecondPlan : public QObject {
@@ -64,8 +65,8 @@ class SecondPlan : public QObject {
 
   // Null: not there yet, or problem() says why.
   const std::shared_ptr<const OtherPlan>& plan() const { return plan_; }
-  bool same_graph() const;             // as the shown problem: ops and tensors have the same ids
-  bool same_cluster() const;           // devices and links have the same ids
+  bool same_graph() const;    // as the shown problem: ops and tensors have the same ids
+  bool same_cluster() const;  // devices and links have the same ids
   QString problem() const { return problem_; }  // why the choice cannot be shown, one line
   bool busy() const { return busy_; }
 

@@ -6,9 +6,9 @@
 #include <optional>
 #include <vector>
 
-#include "core/cluster/cluster.h"
-#include "core/graph/grouping.h"
-#include "core/program/program.h"
+#include "core/cluster/value/cluster.h"
+#include "core/graph/group/grouping.h"
+#include "core/program/value/program.h"
 
 namespace strato {
 

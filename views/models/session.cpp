@@ -77,8 +77,7 @@ void Session::end_busy() {
 const WorkspaceLists* Session::workspace() const { return state_->shown().lists.get(); }
 
 std::filesystem::path Session::shared_folder() const {
-  return workspace() ? workspace()->file().parent_path()
-                           : std::filesystem::current_path();
+  return workspace() ? workspace()->file().parent_path() : std::filesystem::current_path();
 }
 
 const ProblemOptions* Session::problem_options() const {

@@ -1,8 +1,9 @@
 // The session: what the window shows, as snapshots, and the only way to change it. All views hold a
 // Session and redraw on its signals. It lives in the GUI thread and never blocks it: imports,
 // simulations and searches run on worker threads; a result whose job id is no longer the latest is
-// dropped; the last good snapshot stays meanwhile. The workspace is read and written on one thread of
-// its own (recorder.h): what it has is here as lists, and questions to it are answered by a call.
+// dropped; the last good snapshot stays meanwhile. The workspace is read and written on one thread
+// of its own (recorder.h): what it has is here as lists, and questions to it are answered by a
+// call.
 #pragma once
 
 #include <QObject>
@@ -15,12 +16,15 @@
 #include <memory>
 #include <vector>
 
-#include "core/cost/cost_files.h"
-#include "core/plugin/plugin.h"
-#include "core/search/planner.h"
+#include "core/cost/model/cost_files.h"
+#include "core/cost/model/measured_cost_model.h"
+#include "core/plugin/api/plugin.h"
+#include "core/search/api/planner.h"
+#include "core/search/evaluate/outcome.h"
+#include "core/search/tree/search_tree.h"
 #include "core/store/workspace.h"
 #include "core/store/workspace_lists.h"
-#include "core/strategy/strategy_file.h"
+#include "core/strategy/file/strategy_file.h"
 #include "views/models/regroup.h"
 #include "views/models/selection.h"
 #include "views/models/simulation.h"
@@ -28,10 +32,10 @@
 
 namespace strato {
 
-class BoundConstraints;  // core/search/bound_constraints.h
-struct Explanation;   // explanation.h
-struct MeasuredStep;  // launch_run.h
-struct ModelSource;   // problem_source.h
+class BoundConstraints;  // core/search/constraints/bound_constraints.h
+struct Explanation;      // explanation.h
+struct MeasuredStep;     // launch_run.h
+struct ModelSource;      // problem_source.h
 
 // Everything about one strategy on one problem; immutable, shared between views and threads.
 struct Snapshot {
@@ -39,10 +43,10 @@ struct Snapshot {
   // In the groups that it was opened with: what searches and their trees are about. Is `problem`
   // unless the strategy has groups of its own.
   std::shared_ptr<const Problem> opened;
-  Strategy strategy;                       // complete; its grouping, when it has one, is problem's
-  QString label;                           // "mcts #3, edited"
-  std::vector<GroupId> edited;             // decided by hand since it was found, ascending
-  bool by_hand = false;                    // changed by hand since it was found, in any way
+  Strategy strategy;            // complete; its grouping, when it has one, is problem's
+  QString label;                // "mcts #3, edited"
+  std::vector<GroupId> edited;  // decided by hand since it was found, ascending
+  bool by_hand = false;         // changed by hand since it was found, in any way
   std::shared_ptr<const Outcome> outcome;
   std::shared_ptr<const Outcome> baseline;         // data parallel with AllReduce, simulated alike
   std::shared_ptr<const Outcome> before;           // the outcome before the last edit, or null
@@ -64,12 +68,12 @@ enum class SearchState { Idle, Running, Paused };
 struct SearchStatus {
   SearchState state = SearchState::Idle;
   QString planner;
-  QString run;                // "mcts #3"; empty: nothing was searched yet
-  QString note;               // of the finished run: e.g. that a baseline won
-  std::vector<PlanResult::Fact> facts;  // that its planner told, when it was searched here
+  QString run;                            // "mcts #3"; empty: nothing was searched yet
+  QString note;                           // of the finished run: e.g. that a baseline won
+  std::vector<PlanResult::Fact> facts;    // that its planner told, when it was searched here
   std::vector<PlanResult::Curve> curves;  // that its planner drew of its own course
-  bool can_continue = false;  // finished or stopped with a tree to go on from
-  QString tree_error;         // why the stored run is shown without its tree
+  bool can_continue = false;              // finished or stopped with a tree to go on from
+  QString tree_error;                     // why the stored run is shown without its tree
   Progress progress;
   std::int64_t target_iterations = 0;  // 0: a time budget
   double target_seconds = 0;
@@ -97,7 +101,7 @@ struct KeptResult {
 // A model cannot be opened without an extent that only a person knows.
 struct WantedDimension {
   QString file, input, name;
-  int axis = 0;  // of the input
+  int axis = 0;                                   // of the input
   std::function<void(std::int64_t extent)> open;  // with it, what was being opened; GUI thread
 };
 
@@ -111,7 +115,7 @@ class Session : public QObject {
   Selection& selection() { return selection_; }
   const PluginRegistry& plugins() const { return plugins_; }
   QUndoStack& undo_stack() { return undo_stack_; }
-  bool busy() const;  // an import or simulation is under way
+  bool busy() const;                  // an import or simulation is under way
   std::uint64_t loads_begun() const;  // what was begun to be opened so far, shown or not
   QString busy_text() const;
 
@@ -141,8 +145,8 @@ class Session : public QObject {
   void show_strategy(StrategyRow strategy, std::function<void()> shown = {});
   // Its best strategy, history and tree; `shown` as above.
   void show_run(RunRow run, std::function<void()> shown = {});
-  void show_model(ModelRow model);           // on the cluster that is open
-  void show_cluster(ClusterRow cluster);     // under the model that is open
+  void show_model(ModelRow model);        // on the cluster that is open
+  void show_cluster(ClusterRow cluster);  // under the model that is open
   void regroup(int max_groups);
   // The open model again with another batch or optimizer: from its file, which must still be there.
   void reopen_model(const ImportOptions& import, const ProblemOptions& options);
@@ -157,8 +161,8 @@ class Session : public QObject {
   using WorkspaceQuestion = std::function<std::function<void()>(const Workspace&)>;
   void ask_workspace(QObject* receiver, WorkspaceQuestion question);
   void look_at_workspace();  // another program may have written; workspace_changed tells
-  // Sends all that was found and edited to the workspace; false: after `patience` it is not all there
-  // yet. For the end: a search that runs is stopped.
+  // Sends all that was found and edited to the workspace; false: after `patience` it is not all
+  // there yet. For the end: a search that runs is stopped.
   bool store_all(std::chrono::milliseconds patience);
   const ProblemOptions* problem_options() const;  // of the open model; null without one
   const ModelSource* model_source() const;        // null without one
@@ -190,9 +194,9 @@ class Session : public QObject {
   // --- constraints (session_constraints.cpp)
   // ---------------------------------------------------------------------------------
   // What a person demands of strategies for the open model on the open cluster, stored with the
-  // workspace. Searches and tournaments that begin from now on keep to them; edits by hand need not.
-  // Null: nothing is demanded. Where they contradict each other in the groups that are open, they
-  // are there without being bound, and nobody keeps to them.
+  // workspace. Searches and tournaments that begin from now on keep to them; edits by hand need
+  // not. Null: nothing is demanded. Where they contradict each other in the groups that are open,
+  // they are there without being bound, and nobody keeps to them.
   const std::shared_ptr<const Constraints>& constraints() const { return constraints_; }
   // The same on snapshot().opened; null: there is nothing to keep to.
   const std::shared_ptr<const BoundConstraints>& bound_constraints() const { return bound_; }
@@ -249,7 +253,7 @@ class Session : public QObject {
                    std::function<void(LaunchRow, const std::filesystem::path&)> kept = {});
   void update_launch(const StoredLaunch& launch,  // one that is kept there
                      const std::filesystem::path& file = {});
-  void remove_launch(LaunchRow launch);            // one undoable step
+  void remove_launch(LaunchRow launch);  // one undoable step
 
   // --- exports
   // ----------------------------------------------------------------------------------------
@@ -270,15 +274,15 @@ class Session : public QObject {
   void explanation_changed();  // all or a part of the explanation is in the snapshot
   void simulation_changed();   // another way of simulating was chosen
   void constraints_changed();
-  void search_changed();       // state or progress
+  void search_changed();  // state or progress
   void tree_changed();
   void planning_steps_changed();
   void compared_changed();
   void measured_changed();
   void workspace_changed();
   void busy_changed();
-  void message(const QString& text);  // for the status line
-  void failed(const QString& text);   // an InputError's one line
+  void message(const QString& text);                     // for the status line
+  void failed(const QString& text);                      // an InputError's one line
   void dimension_wanted(const WantedDimension& wanted);  // `failed` where nobody listens
 
  private:

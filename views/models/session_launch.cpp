@@ -31,8 +31,8 @@ std::shared_ptr<const MeasuredStep> beside(std::shared_ptr<const Timeline> predi
   measured->predicted = std::move(predicted);
   measured->timeline = std::make_shared<const Timeline>(
       measured_timeline(*measured->predicted, launched.result, launched.devices));
-  measured->comparison = compare_timelines(*measured->predicted, *measured->timeline,
-                                           launched.result.step_time);
+  measured->comparison =
+      compare_timelines(*measured->predicted, *measured->timeline, launched.result.step_time);
   return measured;
 }
 
@@ -102,9 +102,10 @@ void Session::remove_launch(LaunchRow row) {
     const auto launch = workspace.launch(row);
     if (!launch) return nullptr;
     return [this, launch = *launch, file = workspace.file()] {
-      undo_stack_.push(new LaunchRemoval(launch, [this, file](std::function<void(Workspace&)> change) {
-        in_workspace(std::move(change), file);  // another one may be open by now
-      }));
+      undo_stack_.push(
+          new LaunchRemoval(launch, [this, file](std::function<void(Workspace&)> change) {
+            in_workspace(std::move(change), file);  // another one may be open by now
+          }));
     };
   });
 }

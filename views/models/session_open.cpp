@@ -2,12 +2,17 @@
 #include <QMetaMethod>
 
 #include "core/base/error.h"
-#include "core/plugin/import_note.h"
-#include "core/plugin/unbound_dimension.h"
-#include "core/cost/calibration.h"
-#include "core/cost/profile.h"
-#include "core/search/baselines.h"
-#include "core/strategy/plan_file.h"
+#include "core/cluster/read/cluster_reader.h"
+#include "core/cluster/spec/gpu_catalogue.h"
+#include "core/cost/model/measured_cost_model.h"
+#include "core/cost/value/calibration.h"
+#include "core/cost/value/profile.h"
+#include "core/cost/value/profile_reader.h"
+#include "core/plugin/api/unbound_dimension.h"
+#include "core/plugin/use/import_note.h"
+#include "core/search/evaluate/baselines.h"
+#include "core/search/evaluate/outcome.h"
+#include "core/strategy/file/plan_file.h"
 #include "views/models/session.h"
 #include "views/models/session_state.h"
 
@@ -83,14 +88,14 @@ void Loader::simulate(LoadedProblem& loaded, Simulation simulation) {
 
 void Session::State::drop_loads(const Snapshot& shown) {
   ++load_job;
-  load.post([this, model = model, cluster = cluster, costs = shown.costs,
-             files = shown.cost_files] {
-    loader.model = model;
-    loader.cluster = cluster;
-    loader.costs = costs;
-    loader.cost_files = files;
-    loader.forget_problem();
-  });
+  load.post(
+      [this, model = model, cluster = cluster, costs = shown.costs, files = shown.cost_files] {
+        loader.model = model;
+        loader.cluster = cluster;
+        loader.costs = costs;
+        loader.cost_files = files;
+        loader.forget_problem();
+      });
 }
 
 // Errors are told at once; what was prepared before them is still shown, by the last load that
@@ -174,7 +179,9 @@ ModelSource Session::import_asking(const std::filesystem::path& file, const Impo
     if (!isSignalConnected(asks)) throw;
     WantedDimension wanted{QString::fromStdString(unbound.file()),
                            QString::fromStdString(unbound.input()),
-                           QString::fromStdString(unbound.symbol()), unbound.axis(), {}};
+                           QString::fromStdString(unbound.symbol()),
+                           unbound.axis(),
+                           {}};
     wanted.open = [again = std::move(again), import, name = unbound.symbol()](std::int64_t extent) {
       ImportOptions bound = import;
       bound.dimensions[name] = extent;

@@ -4,8 +4,10 @@
 #include <chrono>
 
 #include "core/base/error.h"
-#include "core/search/constraints.h"
-#include "core/search/run_record.h"
+#include "core/search/constraints/constraints.h"
+#include "core/search/run/run_planner.h"
+#include "core/search/run/run_record.h"
+#include "core/search/tree/search_tree.h"
 #include "views/models/planning_replay.h"
 #include "views/models/session.h"
 #include "views/models/session_state.h"
@@ -151,10 +153,10 @@ void Session::start_search(const QString& planner, const PlannerOptions& options
   state_->best_of_run.reset();
   state_->last_heartbeat = -1;
   search_.run = QStringLiteral("%1 #%2").arg(planner).arg(++state_->runs_without_workspace);
-  state_->recorder.start_run(planner.toStdString(),
-                             {state_->request.options,
-                              run_costs(snapshot_.cost_files, snapshot_.costs)},
-                             state_->baselines[Simulation{}]->timeline->step_time);
+  state_->recorder.start_run(
+      planner.toStdString(),
+      {state_->request.options, run_costs(snapshot_.cost_files, snapshot_.costs)},
+      state_->baselines[Simulation{}]->timeline->step_time);
   state_->order_taken = false;
   if (simulation_ != Simulation{}) {
     emit message(

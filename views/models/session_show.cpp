@@ -1,5 +1,6 @@
 // What was opened becomes what is shown.
 #include "core/base/error.h"
+#include "core/search/tree/search_tree.h"
 #include "views/models/session.h"
 #include "views/models/session_state.h"
 
@@ -113,8 +114,7 @@ void Session::show_loaded(LoadedProblem loaded) {
 void Session::take_snapshot(const LoadedProblem& loaded) {
   snapshot_ = {};
   snapshot_.opened = snapshot_.problem = loaded.prepared.problem;
-  if (loaded.strategy.grouping &&
-      !(*loaded.strategy.grouping == *snapshot_.opened->grouping)) {
+  if (loaded.strategy.grouping && !(*loaded.strategy.grouping == *snapshot_.opened->grouping)) {
     snapshot_.problem =
         std::make_shared<const Problem>(problem_for(*snapshot_.opened, loaded.strategy));
   }

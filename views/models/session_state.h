@@ -12,7 +12,10 @@
 #include <stop_token>
 #include <thread>
 
-#include "core/search/bound_constraints.h"
+#include "core/cost/model/measured_cost_model.h"
+#include "core/search/constraints/bound_constraints.h"
+#include "core/search/evaluate/outcome.h"
+#include "core/search/tree/search_tree.h"
 #include "views/models/problem_source.h"
 #include "views/models/recorder.h"
 #include "views/models/session.h"
@@ -36,8 +39,8 @@ struct LoadedProblem {
   PlannerOptions run_options;
   std::vector<HistoryPoint> history;
   std::shared_ptr<const SearchTree> tree;
-  QString tree_error;                  // why there is none
-  bool searched_elsewhere = false;     // under way, here or in another program
+  QString tree_error;               // why there is none
+  bool searched_elsewhere = false;  // under way, here or in another program
   std::vector<PlanResult::Curve> curves;
   std::vector<std::string> unmatched;  // what of a stored strategy or plan did not fit
 };

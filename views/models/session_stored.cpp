@@ -2,11 +2,14 @@
 #include <future>
 
 #include "core/base/error.h"
-#include "core/search/baselines.h"
-#include "core/search/run_curves.h"
-#include "core/search/run_record.h"
+#include "core/cost/model/measured_cost_model.h"
+#include "core/search/evaluate/baselines.h"
+#include "core/search/run/run_curves.h"
+#include "core/search/run/run_record.h"
+#include "core/search/tree/search_tree.h"
+#include "core/search/tree/search_tree_io.h"
 #include "core/store/run_lock.h"
-#include "core/strategy/strategy_file.h"
+#include "core/strategy/file/strategy_file.h"
 #include "views/models/recovery.h"
 #include "views/models/session.h"
 #include "views/models/session_state.h"
@@ -182,8 +185,7 @@ void take_latest(Loader& loader, const Workspace& workspace, const LastShown& la
 
 }  // namespace
 
-void Session::open_workspace(const std::filesystem::path& file, bool show_latest,
-                             bool keep_open) {
+void Session::open_workspace(const std::filesystem::path& file, bool show_latest, bool keep_open) {
   using Latest = std::optional<LastShown>;
   const auto found = std::make_shared<std::promise<Latest>>();
   state_->store_what_waits();
@@ -265,9 +267,8 @@ void Session::take_lists(std::shared_ptr<const WorkspaceLists> lists) {
 void Session::ask_workspace(QObject* receiver, WorkspaceQuestion question) {
   if (!workspace()) return;
   ++state_->asked;
-  const auto answered = [this, guard = QPointer<QObject>(receiver),
-                         file = workspace()->file()](std::function<void()> answer,
-                                                           const QString& error) {
+  const auto answered = [this, guard = QPointer<QObject>(receiver), file = workspace()->file()](
+                            std::function<void()> answer, const QString& error) {
     post([this, guard, file, answer = std::move(answer), error] {
       --state_->asked;
       if (!error.isEmpty()) emit failed(error);

@@ -1,5 +1,5 @@
 // What a tournament has found: shown, and kept, like the end of a search.
-#include "core/search/run_record.h"
+#include "core/search/run/run_record.h"
 #include "views/models/session.h"
 #include "views/models/session_state.h"
 
@@ -33,8 +33,7 @@ bool Session::keep_result(const KeptResult& kept_result, std::function<void(cons
   if (course.empty())
     course.push_back({result.evaluations, kept_result.seconds_to_best, run.best_ns});
   state_->recorder.kept_run(
-      run, course,
-      {whole, run.planner, Origin::Run, {}, result.score}, result.curves,
+      run, course, {whole, run.planner, Origin::Run, {}, result.score}, result.curves,
       [this, planner = kept_result.planner, kept = std::move(kept)](RunRow row) {
         post([planner, kept, row] { kept(QStringLiteral("%1 #%2").arg(planner).arg(row)); });
       });

@@ -1,7 +1,8 @@
 #include "views/models/simulation.h"
 
-#include "core/program/lower.h"
-#include "core/program/ranks.h"
+#include "core/program/lower/lower.h"
+#include "core/program/rank/ranks.h"
+#include "core/search/evaluate/outcome.h"
 
 namespace strato {
 

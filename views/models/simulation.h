@@ -4,7 +4,8 @@
 #include <compare>
 #include <cstdint>
 
-#include "core/search/evaluator.h"
+#include "core/search/api/evaluator.h"
+#include "core/search/evaluate/outcome.h"
 
 namespace strato {
 

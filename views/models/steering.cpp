@@ -2,7 +2,8 @@
 
 #include <algorithm>
 
-#include "core/search/steer.h"
+#include "core/search/tree/search_tree.h"
+#include "core/search/tree/steer.h"
 
 namespace strato {
 namespace {

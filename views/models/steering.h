@@ -9,7 +9,7 @@
 #include <optional>
 #include <vector>
 
-#include "core/search/search_tree.h"
+#include "core/search/tree/search_tree.h"
 
 namespace strato {
 

@@ -123,8 +123,7 @@ QVariant StoredLaunchesModel::data(const QModelIndex& index, int role) const {
   }
 }
 
-QVariant StoredLaunchesModel::headerData(int section, Qt::Orientation orientation,
-                                         int role) const {
+QVariant StoredLaunchesModel::headerData(int section, Qt::Orientation orientation, int role) const {
   if (orientation != Qt::Horizontal) return {};
   if (role == Qt::TextAlignmentRole)
     return QVariant((is_right(section) ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter);

@@ -1,5 +1,6 @@
-// The launches that the workspace has, the latest first: when, of which plan, by what, how they ended,
-// and how far off the prediction was. Re-read when the session or another process has written.
+// The launches that the workspace has, the latest first: when, of which plan, by what, how they
+// ended, and how far off the prediction was. Re-read when the session or another process has
+// written.
 #pragma once
 
 #include <QAbstractTableModel>

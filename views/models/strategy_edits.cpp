@@ -140,7 +140,8 @@ Strategy with_only_devices(const Strategy& strategy, std::span<const GroupId> gr
   return changed(strategy, groups, [&](GroupId, Decision& decision) {
     const std::int32_t weight = weight_for_new(decision);
     for (const DeviceId device : devices) add_device(decision, device, weight);
-    remove_devices(decision, [&](DeviceId d) { return std::ranges::find(devices, d) == devices.end(); });
+    remove_devices(decision,
+                   [&](DeviceId d) { return std::ranges::find(devices, d) == devices.end(); });
   });
 }
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/search/actions.h"
-#include "core/search/bound_constraints.h"
+#include "core/search/constraints/bound_constraints.h"
+#include "core/search/evaluate/actions.h"
 #include "views/models/strategy_edits.h"
 #include "views/style/text.h"
 

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "core/base/error.h"
-#include "core/strategy/variable_check.h"
+#include "core/strategy/value/variable_check.h"
 #include "views/models/variable_edits.h"
 #include "views/style/text.h"
 

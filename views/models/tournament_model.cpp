@@ -39,15 +39,16 @@ class TournamentSender final : public TournamentObserver {
   void on_cell(const TournamentCell& cell, const TournamentProgress& progress) override {
     std::vector<HistoryPoint>& course = courses_[cell.planner];
     if (cell.has_result()) {
-      HistoryPoint end{cell.result.evaluations, cell.wall_seconds, cell.result.score.step_time.value};
+      HistoryPoint end{cell.result.evaluations, cell.wall_seconds,
+                       cell.result.score.step_time.value};
       if (!course.empty()) {  // planners count in their own ways
         end.evaluations = std::max(end.evaluations, course.back().evaluations);
         end.elapsed_seconds = std::max(end.elapsed_seconds, course.back().elapsed_seconds);
       }
       course.push_back(end);
     }
-    send([&model = model_, job = job_, cell = std::make_shared<const TournamentCell>(cell), progress,
-          course = std::move(course)] { model.finished(job, cell, progress, course); });
+    send([&model = model_, job = job_, cell = std::make_shared<const TournamentCell>(cell),
+          progress, course = std::move(course)] { model.finished(job, cell, progress, course); });
   }
 
  private:
@@ -299,7 +300,7 @@ void TournamentModel::keep(int row, std::function<void(const QString&)> told) {
   if (entry.state != RowState::Done) return told(tr("There is no result to keep yet"));
   if (!entry.kept.isEmpty()) return told(tr("Kept already, as %1").arg(entry.kept));
   const TournamentCell& cell = *entry.cell;
-  const KeptResult result{strato::text(entry.planner), options_,    cell.result, cell.wall_seconds,
+  const KeptResult result{strato::text(entry.planner), options_,     cell.result, cell.wall_seconds,
                           cell.seconds_to_best,        cell.stopped, entry.course};
   const bool open = session_.keep_result(
       result,

@@ -11,7 +11,7 @@
 #include <stop_token>
 #include <vector>
 
-#include "core/search/tournament.h"
+#include "core/search/run/tournament.h"
 #include "views/models/session.h"
 #include "views/models/worker.h"
 
@@ -87,10 +87,10 @@ class TournamentModel : public QAbstractTableModel {
     std::string planner;
     RowState state = RowState::Waiting;
     std::shared_ptr<const TournamentCell> cell;
-    Progress progress;    // of one that runs
-    QElapsedTimer since;  // it began
-    QString kept;         // "heft #3"
-    Strategy strategy;    // complete
+    Progress progress;                 // of one that runs
+    QElapsedTimer since;               // it began
+    QString kept;                      // "heft #3"
+    Strategy strategy;                 // complete
     std::vector<HistoryPoint> course;  // its best while it ran, and its end
   };
 

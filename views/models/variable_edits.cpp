@@ -5,7 +5,7 @@
 #include <QStringList>
 #include <algorithm>
 
-#include "core/strategy/variable_check.h"
+#include "core/strategy/value/variable_check.h"
 #include "views/style/text.h"
 
 namespace strato {

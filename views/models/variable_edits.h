@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/search/problem.h"
-#include "core/strategy/strategy.h"
+#include "core/search/api/problem.h"
+#include "core/strategy/value/strategy.h"
 
 namespace strato {
 

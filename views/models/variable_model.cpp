@@ -3,7 +3,7 @@
 #include <QStringList>
 #include <algorithm>
 
-#include "core/strategy/variable_check.h"
+#include "core/strategy/value/variable_check.h"
 #include "views/models/variable_edits.h"
 #include "views/style/style.h"
 #include "views/style/text.h"

@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "core/sim/explain.h"
+#include "core/sim/explain/explain.h"
 #include "views/models/session.h"
 
 namespace strato {

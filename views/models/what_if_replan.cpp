@@ -4,7 +4,9 @@
 #include <QEventLoop>
 
 #include "core/base/error.h"
-#include "core/strategy/variable_check.h"
+#include "core/cost/model/measured_cost_model.h"
+#include "core/search/run/run_planner.h"
+#include "core/strategy/value/variable_check.h"
 #include "views/models/simulation.h"
 #include "views/style/text.h"
 

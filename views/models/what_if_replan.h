@@ -1,6 +1,6 @@
-// The changed problem of a what-if planned anew in the background, beside the strategy as it is. What
-// was found stays until the problem that is open or the way of simulating is another; it says which
-// change it is for. GUI thread only.
+// The changed problem of a what-if planned anew in the background, beside the strategy as it is.
+// What was found stays until the problem that is open or the way of simulating is another; it says
+// which change it is for. GUI thread only.
 #pragma once
 
 #include <QObject>
@@ -9,8 +9,8 @@
 #include <optional>
 #include <stop_token>
 
-#include "core/search/problem_change.h"
-#include "core/search/tournament.h"
+#include "core/search/run/problem_change.h"
+#include "core/search/run/tournament.h"
 #include "views/models/session.h"
 #include "views/models/worker.h"
 
@@ -35,8 +35,8 @@ class WhatIfReplan : public QObject {
   ~WhatIfReplan() override;  // stops what runs, and waits for it
 
   // Ends the one before, and drops it. The strategy shown is carried over: searches start from it,
-  // and the result is never worse, unless it changes the results of training (lossy or stale) or does
-  // not keep to the constraints. `seconds` is the budget of planners that search.
+  // and the result is never worse, unless it changes the results of training (lossy or stale) or
+  // does not keep to the constraints. `seconds` is the budget of planners that search.
   void start(const ProblemChange& change, const QString& planner, double seconds);
   // The latest start for another change: of the same strategy, costs and constraints, whatever the
   // session has by now. Nothing without a start, or after drop().

@@ -18,8 +18,8 @@ class Worker {
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
-  void post(std::function<void()> job);  // from any thread
-  void wait();                           // until nothing is queued or under way
+  void post(std::function<void()> job);               // from any thread
+  void wait();                                        // until nothing is queued or under way
   bool wait_for(std::chrono::milliseconds patience);  // false: something still is
   // Waits for the job under way, and for those queued where they are to be finished. Afterwards
   // nothing is taken any more. Not from a job.

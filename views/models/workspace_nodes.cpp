@@ -29,7 +29,8 @@ bool Node::has_same_text(const Node& other) const {
 
 bool Node::has_same_shape(const Node& other) const {
   const auto same = [](const auto& a, const auto& b) { return a->has_same_shape(*b); };
-  return kind == other.kind && row == other.row && std::ranges::equal(children, other.children, same);
+  return kind == other.kind && row == other.row &&
+         std::ranges::equal(children, other.children, same);
 }
 
 void Node::take_text(Node& other) {
@@ -118,7 +119,8 @@ class TreeReader {
       node.cluster = run->cluster;
       take_words(node, StoredKind::Run);
       if (!run->best) continue;
-      for (const StrategyRow found : found_[run->id]) add_line(node, node, found);  // any may be edited
+      for (const StrategyRow found : found_[run->id])
+        add_line(node, node, found);  // any may be edited
     }
   }
 

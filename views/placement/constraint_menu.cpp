@@ -24,8 +24,7 @@ std::vector<std::size_t> bans_on(DeviceGroupId device_group, const std::vector<G
                                  const Session& session) {
   std::vector<std::size_t> numbers;
   const Constraints constraints = constraints_now(session);
-  const std::string& name =
-      session.snapshot().problem->cluster->groups()[device_group].name;
+  const std::string& name = session.snapshot().problem->cluster->groups()[device_group].name;
   for (const std::size_t number : concerning(groups, session)) {
     const std::size_t place = number - constraints.pins.size();
     if (number < constraints.pins.size() || place >= constraints.forbidden.size()) continue;
@@ -37,17 +36,15 @@ std::vector<std::size_t> bans_on(DeviceGroupId device_group, const std::vector<G
 
 void add_ban(QMenu& menu, Session& session, const std::vector<GroupId>& groups,
              DeviceGroupId device_group, const QString& names) {
-  const QString device =
-      text(session.snapshot().problem->cluster->groups()[device_group].name);
+  const QString device = text(session.snapshot().problem->cluster->groups()[device_group].name);
   const std::vector<std::size_t> bans = bans_on(device_group, groups, session);
   if (bans.empty()) {
-    menu.addAction(DemandWords::tr("Never on %1").arg(device), &session, [&session, groups,
-                                                                         device_group, names,
-                                                                         device] {
-      session.constrain(with_forbidden(constraints_now(session), groups, device_group,
-                                       *session.snapshot().problem),
-                        DemandWords::tr("%1: never on %2").arg(names, device));
-    });
+    menu.addAction(DemandWords::tr("Never on %1").arg(device), &session,
+                   [&session, groups, device_group, names, device] {
+                     session.constrain(with_forbidden(constraints_now(session), groups,
+                                                      device_group, *session.snapshot().problem),
+                                       DemandWords::tr("%1: never on %2").arg(names, device));
+                   });
     return;
   }
   menu.addAction(DemandWords::tr("Allow %1 again").arg(device), &session,
@@ -78,11 +75,11 @@ void add_constraint_actions(QMenu& menu, Session& session, const std::vector<Gro
       });
   together->setEnabled(groups.size() > 1);
   const std::vector<std::size_t> all = concerning(groups, session);
-  QAction* clear = menu.addAction(DemandWords::tr("Lift What Is Demanded of %1").arg(names),
-                                  &session, [&session, all, names] {
-                                    session.constrain(without(constraints_now(session), all),
-                                                      DemandWords::tr("%1: lift demands").arg(names));
-                                  });
+  QAction* clear = menu.addAction(
+      DemandWords::tr("Lift What Is Demanded of %1").arg(names), &session, [&session, all, names] {
+        session.constrain(without(constraints_now(session), all),
+                          DemandWords::tr("%1: lift demands").arg(names));
+      });
   clear->setEnabled(!all.empty());
 }
 

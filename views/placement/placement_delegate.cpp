@@ -5,8 +5,8 @@
 #include <QSpinBox>
 #include <algorithm>
 
-#include "views/style/marks.h"
 #include "views/style/fitting_name.h"
+#include "views/style/marks.h"
 #include "views/style/mixed.h"
 #include "views/style/style.h"
 
@@ -51,9 +51,8 @@ void PlacementDelegate::paint(QPainter* painter, const QStyleOptionViewItem& opt
       rect.setLeft(rect.left() + 4 * style::kGrid);
     }
     painter->setPen(option.palette.color(QPalette::Text));
-    const QString text =
-        style::elided(index.data().toString(), QFontMetricsF(option.fontMetrics), Qt::ElideMiddle,
-                      rect.width());
+    const QString text = style::elided(index.data().toString(), QFontMetricsF(option.fontMetrics),
+                                       Qt::ElideMiddle, rect.width());
     painter->drawText(rect, index.data(Qt::TextAlignmentRole).toInt(), text);
   }
   if (option.state & QStyle::State_HasFocus) {

@@ -56,7 +56,8 @@ void PlacementPreview::ask() {
   const Snapshot& snapshot = session_.snapshot();
   if (!target || !snapshot.problem) return;
   const Strategy wanted = model_.toggled(target->groups, target->device_group, target->use);
-  const QString device = strato::text(snapshot.problem->cluster->groups()[target->device_group].name);
+  const QString device =
+      strato::text(snapshot.problem->cluster->groups()[target->device_group].name);
   if (wanted == snapshot.strategy) {
     what_.clear();
     return preview_.forget();

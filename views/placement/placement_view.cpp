@@ -179,9 +179,8 @@ void PlacementView::update_hint() {
   hint_->setPalette(palette);
   const QString effect = preview_ != nullptr ? preview_->text() : QString();
   hint_->setText(!effect.isEmpty() ? effect
-                 : count > 1
-                     ? tr("%1 groups selected: a click changes all of them").arg(count)
-                     : tr("Click a cell to use or leave devices · F2 weight"));
+                 : count > 1 ? tr("%1 groups selected: a click changes all of them").arg(count)
+                             : tr("Click a cell to use or leave devices · F2 weight"));
 }
 
 void PlacementView::toggle(const QModelIndex& index) {
@@ -262,8 +261,7 @@ void PlacementView::edit_shares(bool proportional) {
     session_.edit(with_proportional_shares(snapshot.strategy, groups, *snapshot.problem),
                   tr("%1: shares by speed").arg(name));
   } else {
-    session_.edit(with_equal_shares(snapshot.strategy, groups),
-                  tr("%1: equal shares").arg(name));
+    session_.edit(with_equal_shares(snapshot.strategy, groups), tr("%1: equal shares").arg(name));
   }
 }
 

@@ -5,7 +5,7 @@
 #include <QStringList>
 #include <vector>
 
-#include "core/search/problem.h"
+#include "core/search/api/problem.h"
 #include "views/models/planning_replay.h"
 
 namespace strato {

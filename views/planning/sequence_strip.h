@@ -8,7 +8,7 @@
 #include <memory>
 #include <optional>
 
-#include "core/search/problem.h"
+#include "core/search/api/problem.h"
 #include "views/models/planning_replay.h"
 
 namespace strato {

@@ -7,7 +7,7 @@
 #include <memory>
 #include <optional>
 
-#include "core/search/problem.h"
+#include "core/search/api/problem.h"
 #include "views/models/planning_replay.h"
 #include "views/timeline/time_mapping.h"
 

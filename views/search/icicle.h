@@ -5,7 +5,7 @@
 #include <QRectF>
 #include <vector>
 
-#include "core/search/search_tree.h"
+#include "core/search/tree/search_tree.h"
 #include "views/search/tree_moment.h"
 
 namespace strato {

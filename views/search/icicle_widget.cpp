@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/search/tree/search_tree.h"
 #include "views/style/style.h"
 
 namespace strato {

@@ -5,6 +5,7 @@
 #include <QAbstractScrollArea>
 #include <vector>
 
+#include "core/search/tree/search_tree.h"
 #include "views/search/icicle.h"
 #include "views/search/search_tree_model.h"
 

@@ -70,8 +70,7 @@ void OptionsForm::build() {
   seed_->setValue(kDefaultSeed);
   seed_->setToolTip(tr("The same seed gives the same result"));
   floor_->setChecked(true);
-  floor_->setToolTip(
-      tr("Without, you get the planner's own result, as in a study of its paper"));
+  floor_->setToolTip(tr("Without, you get the planner's own result, as in a study of its paper"));
   rows_->setContentsMargins(0, 0, style::kGrid, 0);
   rows_->setHorizontalSpacing(3 * style::kGrid);
   rows_->setVerticalSpacing(style::kGrid);

@@ -1,6 +1,6 @@
 // What a search can be asked for beside its budget: the seed, and a row for each option that the
-// planner and its refiners have, made from their own help. An empty field means the default. What is
-// chosen is kept by planner, so that trying another one loses nothing. GUI thread only.
+// planner and its refiners have, made from their own help. An empty field means the default. What
+// is chosen is kept by planner, so that trying another one loses nothing. GUI thread only.
 #pragma once
 
 #include <QFrame>
@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "core/search/planner.h"
+#include "core/search/api/planner.h"
 
 class QCheckBox;
 class QFormLayout;
@@ -24,8 +24,8 @@ class OptionsForm : public QFrame {
   Q_OBJECT
  public:
   using Settings = std::map<std::string, std::string>;
-  // What the planner can be asked for; runs on another thread, since it may load a library. May throw
-  // InputError.
+  // What the planner can be asked for; runs on another thread, since it may load a library. May
+  // throw InputError.
   using Load = std::function<std::vector<OptionHelp>(const std::string& planner)>;
   explicit OptionsForm(Load load, QWidget* parent = nullptr);
   ~OptionsForm() override;  // waits for a load
@@ -35,7 +35,7 @@ class OptionsForm : public QFrame {
 
   // Into the options of a search by this planner: what differs from the defaults.
   void fill(const QString& planner, PlannerOptions& options) const;
-  int changes(const QString& planner) const;      // how many differ
+  int changes(const QString& planner) const;          // how many differ
   QString description(const QString& planner) const;  // "sfb=false, seed=7"; empty: none
 
  signals:
@@ -51,7 +51,7 @@ class OptionsForm : public QFrame {
 
   const Load load_;
   QFutureWatcher<std::pair<std::vector<OptionHelp>, QString>> loading_;  // or why not
-  QString planner_;  // that the rows are of
+  QString planner_;                                                      // that the rows are of
   bool stale_ = false;  // another planner was wanted while one loads
   std::map<QString, Settings> chosen_;
   QLabel *title_, *note_;

@@ -6,7 +6,8 @@
 #include <QWidget>
 #include <vector>
 
-#include "core/search/tree_replay.h"
+#include "core/search/mcts/tree_replay.h"
+#include "core/search/tree/search_tree.h"
 #include "views/search/search_tree_model.h"
 
 class QLabel;

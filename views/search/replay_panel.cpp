@@ -7,6 +7,7 @@
 #include <QToolButton>
 #include <QVBoxLayout>
 
+#include "core/search/tree/search_tree.h"
 #include "views/style/own_escape.h"
 #include "views/style/style.h"
 #include "views/style/transport_bar.h"

@@ -5,7 +5,8 @@
 #include <QWidget>
 #include <memory>
 
-#include "core/search/tree_replay.h"
+#include "core/search/mcts/tree_replay.h"
+#include "core/search/tree/search_tree.h"
 
 class QLabel;
 

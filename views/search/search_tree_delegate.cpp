@@ -3,6 +3,7 @@
 #include <QApplication>
 #include <QPainter>
 
+#include "core/search/tree/search_tree.h"
 #include "views/models/strategy_edits.h"
 #include "views/style/marks.h"
 #include "views/style/style.h"

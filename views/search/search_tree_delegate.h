@@ -5,6 +5,7 @@
 
 #include <QStyledItemDelegate>
 
+#include "core/search/tree/search_tree.h"
 #include "views/search/search_tree_model.h"
 
 namespace strato {

@@ -4,6 +4,7 @@
 #include <QGuiApplication>
 #include <algorithm>
 
+#include "core/search/tree/search_tree.h"
 #include "views/models/steering.h"
 #include "views/models/strategy_edits.h"
 #include "views/style/style.h"

@@ -10,8 +10,8 @@
 #include <unordered_set>
 #include <vector>
 
-#include "core/search/problem.h"
-#include "core/search/search_tree.h"
+#include "core/search/api/problem.h"
+#include "core/search/tree/search_tree.h"
 #include "views/search/tree_moment.h"
 #include "views/search/tree_pair.h"
 

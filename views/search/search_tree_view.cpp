@@ -10,8 +10,9 @@
 #include <QVBoxLayout>
 #include <algorithm>
 
-#include "core/search/bound_constraints.h"
 #include "core/base/error.h"
+#include "core/search/constraints/bound_constraints.h"
+#include "core/search/tree/search_tree.h"
 #include "views/models/strategy_edits.h"
 #include "views/search/icicle_widget.h"
 #include "views/search/puct_table.h"

@@ -8,6 +8,7 @@
 #include <QWidget>
 #include <vector>
 
+#include "core/search/tree/search_tree.h"
 #include "views/models/session.h"
 #include "views/search/search_tree_model.h"
 

@@ -8,6 +8,7 @@
 #include <QVBoxLayout>
 #include <algorithm>
 
+#include "core/search/tree/search_tree.h"
 #include "views/models/strategy_edits.h"
 #include "views/search/chip_row.h"
 #include "views/style/style.h"

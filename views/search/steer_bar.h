@@ -6,6 +6,7 @@
 #include <QWidget>
 #include <cstdint>
 
+#include "core/search/tree/search_tree.h"
 #include "views/models/session.h"
 #include "views/search/search_tree_model.h"
 

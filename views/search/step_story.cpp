@@ -2,6 +2,7 @@
 
 #include <QCoreApplication>
 
+#include "core/search/tree/search_tree.h"
 #include "views/style/style.h"
 
 namespace strato {

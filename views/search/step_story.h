@@ -4,7 +4,8 @@
 
 #include <QString>
 
-#include "core/search/tree_replay.h"
+#include "core/search/mcts/tree_replay.h"
+#include "core/search/tree/search_tree.h"
 #include "views/search/search_tree_model.h"
 
 namespace strato {

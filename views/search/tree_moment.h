@@ -1,8 +1,8 @@
 // N and Q of a search tree: as they are, or as they were at a step of its replay.
 #pragma once
 
-#include "core/search/search_tree.h"
-#include "core/search/tree_replay.h"
+#include "core/search/mcts/tree_replay.h"
+#include "core/search/tree/search_tree.h"
 
 namespace strato {
 

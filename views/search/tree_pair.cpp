@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "core/search/tree/search_tree.h"
+
 namespace strato {
 namespace {
 

@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "core/search/search_tree.h"
+#include "core/search/tree/search_tree.h"
 
 namespace strato {
 

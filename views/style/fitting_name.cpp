@@ -8,7 +8,8 @@ QString fitting_name(const QString& name, const QFontMetricsF& metrics, double w
   // Measuring costs by the letter: from the end, since most names are longer than their place.
   qsizetype begin = name.lastIndexOf(QLatin1Char('/'), name.size() - 2) + 1;
   QString text = name.mid(begin);
-  const auto most = static_cast<qsizetype>(std::max(0.0, width) / metrics.averageCharWidth() * 2) + 2;
+  const auto most =
+      static_cast<qsizetype>(std::max(0.0, width) / metrics.averageCharWidth() * 2) + 2;
   if (text.size() > 2 * most || metrics.horizontalAdvance(text) > width) {
     return metrics.elidedText(text.left(most), Qt::ElideRight, width);
   }
@@ -24,7 +25,8 @@ QString fitting_name(const QString& name, const QFontMetricsF& metrics, double w
 // What is cut away could never be seen: letters as wide as a quarter of the mean one fit in twice.
 QString elided(const QString& text, const QFontMetricsF& metrics, Qt::TextElideMode mode,
                double width) {
-  const auto most = static_cast<qsizetype>(8 * std::max(0.0, width) / metrics.averageCharWidth()) + 8;
+  const auto most =
+      static_cast<qsizetype>(8 * std::max(0.0, width) / metrics.averageCharWidth()) + 8;
   if (text.size() <= 2 * most) return metrics.elidedText(text, mode, width);
   const QString ends = mode == Qt::ElideRight  ? text.left(2 * most)
                        : mode == Qt::ElideLeft ? text.right(2 * most)

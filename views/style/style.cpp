@@ -11,7 +11,8 @@
 namespace strato::style {
 namespace {
 
-// Okabe-Ito without black, yellow (poor on white) darkened, vermilion last because red means infeasible.
+// Okabe-Ito without black, yellow (poor on white) darkened, vermilion last because red means
+// infeasible.
 constexpr std::array<QRgb, 6> kCategories = {0xff0072b2, 0xff009e73, 0xffcc79a7,
                                              0xff8c6bb1, 0xff56b4e9, 0xffb09c2a};
 
@@ -68,19 +69,26 @@ QColor phase_colour(Phase phase, bool dark) {
 
 QColor kind_colour(TaskKind kind, bool dark) {
   switch (kind) {
-    case TaskKind::Compute: return category(0, dark);
-    case TaskKind::Update: return category(3, dark);
+    case TaskKind::Compute:
+      return category(0, dark);
+    case TaskKind::Update:
+      return category(3, dark);
     case TaskKind::Split:
     case TaskKind::Concat:
-    case TaskKind::Sum: return category(5, dark);
-    case TaskKind::Transfer: return category(1, dark);
-    default: return category(2, dark);
+    case TaskKind::Sum:
+      return category(5, dark);
+    case TaskKind::Transfer:
+      return category(1, dark);
+    default:
+      return category(2, dark);
   }
 }
 
-// Piecewise-linear viridis, turned round in dark mode so that "much" stands out from the background.
+// Piecewise-linear viridis, turned round in dark mode so that "much" stands out from the
+// background.
 QColor ramp(double fraction, bool dark) {
-  constexpr std::array<QRgb, 5> stops = {0xfffde725, 0xff5ec962, 0xff21918c, 0xff3b528b, 0xff440154};
+  constexpr std::array<QRgb, 5> stops = {0xfffde725, 0xff5ec962, 0xff21918c, 0xff3b528b,
+                                         0xff440154};
   double x = std::clamp(fraction, 0.0, 1.0);
   if (dark) x = 1 - x;
   x *= stops.size() - 1;
@@ -109,7 +117,8 @@ QColor text_on(const QColor& fill) {
 }
 
 QString significant(double value, int digits) {
-  if (value == 0 || !std::isfinite(value)) return value == 0 ? QStringLiteral("0") : QStringLiteral("–");
+  if (value == 0 || !std::isfinite(value))
+    return value == 0 ? QStringLiteral("0") : QStringLiteral("–");
   const double magnitude = std::floor(std::log10(std::abs(value)));
   const int decimals = std::max(0, digits - 1 - static_cast<int>(magnitude));
   QString text = QString::number(value, 'f', std::min(decimals, 6));

@@ -1,5 +1,6 @@
 // How things look, in one place: colours (colour-blind safe, light and dark), numbers, sizes.
-// Colour means one thing at a time; red is kept for infeasible, orange-gold for the critical path, blue for the selection.
+// Colour means one thing at a time; red is kept for infeasible, orange-gold for the critical path,
+// blue for the selection.
 #pragma once
 
 #include <QColor>
@@ -7,9 +8,9 @@
 #include <QString>
 
 #include "core/base/units.h"
-#include "core/cluster/cluster.h"
-#include "core/graph/graph.h"
-#include "core/program/program.h"
+#include "core/cluster/value/cluster.h"
+#include "core/graph/value/graph.h"
+#include "core/program/value/program.h"
 
 class QPainter;
 class QWidget;
@@ -30,9 +31,10 @@ QColor infeasible(bool dark);
 QColor critical(bool dark);
 QColor selection(bool dark);
 QColor muted_text(const QPalette& palette);
-QColor text_on(const QColor& fill);       // black or white, whichever reads better
+QColor text_on(const QColor& fill);  // black or white, whichever reads better
 
-// Three significant digits, SI units: "182 ms", "1.23 s", "10.2 GB", "12.5 GB/s", "3.41×", "−3.2 %".
+// Three significant digits, SI units: "182 ms", "1.23 s", "10.2 GB", "12.5 GB/s", "3.41×", "−3.2
+// %".
 QString time(Nanos t);
 // Of an axis with a mark every `step` ns up to `end`: all in the same unit.
 QString axis_time(std::int64_t time, std::int64_t step, std::int64_t end);

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/sim/lifetimes.h"
+#include "core/sim/timeline/lifetimes.h"
 #include "views/timeline/slice_row.h"
 
 namespace strato {

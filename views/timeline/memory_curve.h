@@ -1,13 +1,13 @@
 // Memory of one device over the step as a step curve: buffers are taken when the task that writes
 // them starts and released when their last reader ends; residents are there throughout
-// (core/sim/simulate.h). The highest value of any stretch of time is found through a pyramid, so a
-// curve costs what its pixels cost.
+// (core/sim/engine/simulate.h). The highest value of any stretch of time is found through a
+// pyramid, so a curve costs what its pixels cost.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
-#include "core/sim/simulate.h"
+#include "core/sim/engine/simulate.h"
 
 namespace strato {
 

@@ -38,7 +38,8 @@ std::vector<std::int64_t> first_starts(const Timeline& shown, DeviceId device) {
     if (here[i] != kLast) continue;
     for (const TensorId output : graph.op(OpId(i)).outputs) {
       if (!output.valid()) continue;
-      for (const OpId reader : graph.consumers(output)) here[i] = std::min(here[i], here[reader.index()]);
+      for (const OpId reader : graph.consumers(output))
+        here[i] = std::min(here[i], here[reader.index()]);
     }
   }
   return here;

@@ -4,8 +4,8 @@
 
 #include <memory>
 
-#include "core/search/problem.h"
-#include "core/sim/simulate.h"
+#include "core/search/api/problem.h"
+#include "core/sim/engine/simulate.h"
 
 namespace strato {
 

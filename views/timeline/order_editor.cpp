@@ -3,6 +3,7 @@
 #include <QUndoCommand>
 
 #include "core/base/error.h"
+#include "core/search/evaluate/outcome.h"
 #include "views/style/text.h"
 
 namespace strato {
@@ -30,9 +31,7 @@ class ByPriority : public QUndoCommand {
 }  // namespace
 
 OrderEditor::OrderEditor(Session& session, QObject* parent)
-    : QObject(parent),
-      session_(session),
-      latest_(std::make_shared<std::atomic<std::uint64_t>>(0)) {
+    : QObject(parent), session_(session), latest_(std::make_shared<std::atomic<std::uint64_t>>(0)) {
   for (const auto changed : {&Session::strategy_changed, &Session::problem_changed,
                              &Session::outcome_changed, &Session::simulation_changed})
     connect(&session_, changed, this, &OrderEditor::forget);
@@ -45,7 +44,8 @@ OrderEditor::~OrderEditor() {
 
 void OrderEditor::ask(std::shared_ptr<const Timeline> shown, OrderWish wish) {
   const Snapshot& snapshot = session_.snapshot();
-  if (!snapshot.problem || !snapshot.outcome || snapshot.outcome->timeline != shown) return forget();
+  if (!snapshot.problem || !snapshot.outcome || snapshot.outcome->timeline != shown)
+    return forget();
   Asked asked{std::move(shown), wish};
   if (asked_ == asked) return;
   forget();
@@ -64,8 +64,9 @@ void OrderEditor::ask(std::shared_ptr<const Timeline> shown, OrderWish wish) {
       check_order(*asked.shown, asked.wish, *after.timeline);
       effect = effect_of(wanted, use_of(*asked.shown), use_of(*after.timeline));
     } catch (const InputError& error) {
-      refusal = QStringLiteral("%1 %2: %3").arg(strato::text(error.place()), strato::text(error.problem()),
-                                                strato::text(error.remedy()));
+      refusal = QStringLiteral("%1 %2: %3")
+                    .arg(strato::text(error.place()), strato::text(error.problem()),
+                         strato::text(error.remedy()));
     } catch (const std::exception& error) {
       refusal = QString::fromUtf8(error.what());
     }

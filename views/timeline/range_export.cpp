@@ -6,7 +6,7 @@
 #include <set>
 #include <vector>
 
-#include "core/base/json.h"
+#include "core/io/json.h"
 
 namespace strato {
 namespace {
@@ -37,7 +37,8 @@ class EventPicker {
   EventPicker(const Json& events, Nanos begin, Nanos end) : begin_(begin), end_(end) {
     for (const Json& event : events) {  // arrows are two events each
       const std::string phase = event.value("ph", "");
-      if ((phase == "s" || phase == "f") && !inside(event)) cut_arrows_.insert(event.at("id").dump());
+      if ((phase == "s" || phase == "f") && !inside(event))
+        cut_arrows_.insert(event.at("id").dump());
     }
   }
 
@@ -92,9 +93,8 @@ std::string range_csv(const Timeline& timeline, const Grouping* grouping, Nanos 
     };
     const bool has_op = task.op.valid();
     csv += std::to_string(times.start.value) + ',' + std::to_string(times.end.value) + ',' +
-           std::to_string((times.end - times.start).value) + ',' +
-           std::string(name_of(task.kind)) + ',' + device(task.device) + ',' +
-           device(task.target) + ',';
+           std::to_string((times.end - times.start).value) + ',' + std::string(name_of(task.kind)) +
+           ',' + device(task.device) + ',' + device(task.target) + ',';
     csv += (has_op ? csv_cell(program.graph->op(task.op).name) : "") + ',';
     csv += (has_op ? csv_cell(program.graph->op(task.op).type) : "") + ',';
     csv += (task.tensor.valid() ? csv_cell(program.graph->tensor(task.tensor).name) : "") + ',';

@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "core/graph/grouping.h"
-#include "core/sim/simulate.h"
+#include "core/graph/group/grouping.h"
+#include "core/sim/engine/simulate.h"
 
 namespace strato {
 

@@ -40,8 +40,8 @@ TableRows rows_of(const RangeTotals& totals, const Program& program, const Group
   const std::int64_t all = totals.length().value * static_cast<std::int64_t>(totals.devices);
   const auto add = [&](const QString& name, const RangeTotals::Part& part, std::int64_t whole,
                        std::size_t amount) -> RangeModel::Row& {
-    return rows.emplace_back(RangeModel::Row{name, part.time, share_of(part.time, whole),
-                                             static_cast<std::int64_t>(amount), {}, {}});
+    return rows.emplace_back(RangeModel::Row{
+        name, part.time, share_of(part.time, whole), static_cast<std::int64_t>(amount), {}, {}});
   };
   switch (page) {
     case RangePage::Kind:

@@ -30,7 +30,9 @@ QString part_of(std::int64_t part, std::int64_t whole) {
 }  // namespace
 
 RangePanel::RangePanel(Session& session, TimelineCanvas& canvas, QWidget* parent)
-    : QWidget(parent), session_(session), canvas_(canvas),
+    : QWidget(parent),
+      session_(session),
+      canvas_(canvas),
       job_([this](const Made& made) { show_made(made); }) {
   auto* column = new QVBoxLayout(this);
   column->setContentsMargins(8, 4, 4, 4);
@@ -159,9 +161,9 @@ void RangePanel::refresh() {
   job_.ask(
       [rows = std::move(rows), grouping = std::move(grouping), reasons = canvas_.reasons(), range,
        measured, mask = mask()] {
-        return Made{rows, grouping, measured,
-                    add_up(*rows, range.begin, range.end, mask, reasons.get(), grouping.get(),
-                           measured)};
+        return Made{
+            rows, grouping, measured,
+            add_up(*rows, range.begin, range.end, mask, reasons.get(), grouping.get(), measured)};
       },
       at_once);
 }
@@ -187,8 +189,9 @@ void RangePanel::show_made(const Made& made) {
                  .arg(part_of(sum.overlap, sum.communicating),
                       style::time(Nanos(sum.communicating)));
   if (facts.isEmpty()) {
-    facts << (sum.slices > 0 ? tr("%1 slices").arg(sum.slices)
-                             : tr("Nothing runs in these rows; select a device or link, or add up all rows"));
+    facts << (sum.slices > 0
+                  ? tr("%1 slices").arg(sum.slices)
+                  : tr("Nothing runs in these rows; select a device or link, or add up all rows"));
   }
   facts_->setText(facts.join(QStringLiteral(" · ")));
   show_page();

@@ -37,8 +37,8 @@ std::int64_t length_of(const std::vector<Interval>& disjoint) {
 std::int64_t common_length(const std::vector<Interval>& a, const std::vector<Interval>& b) {
   std::int64_t sum = 0;
   for (std::size_t i = 0, j = 0; i < a.size() && j < b.size();) {
-    sum += std::max<std::int64_t>(
-        0, std::min(a[i].end, b[j].end) - std::max(a[i].begin, b[j].begin));
+    sum +=
+        std::max<std::int64_t>(0, std::min(a[i].end, b[j].end) - std::max(a[i].begin, b[j].begin));
     a[i].end < b[j].end ? ++i : ++j;
   }
   return sum;
@@ -48,9 +48,14 @@ class Adder {
  public:
   Adder(const TimelineRows& rows, Nanos begin, Nanos end, const RowMask& mask,
         const PathReasons* reasons, const Grouping* grouping, bool measured)
-      : rows_(rows), mask_(mask), measured_(measured), reasons_(measured ? nullptr : reasons),
+      : rows_(rows),
+        mask_(mask),
+        measured_(measured),
+        reasons_(measured ? nullptr : reasons),
         grouping_(grouping),
-        program_(*rows.timeline->program), from_(begin.value), to_(std::max(begin, end).value) {
+        program_(*rows.timeline->program),
+        from_(begin.value),
+        to_(std::max(begin, end).value) {
     totals_.begin = begin;
     totals_.end = std::max(begin, end);
     const std::size_t devices = program_.cluster->device_count();
@@ -157,9 +162,8 @@ class Adder {
     }
     for (auto& [link, use] : links_) {
       const std::size_t slices = use.busy.size();
-      totals_.links.push_back({{length_of(merged(std::move(use.busy))), slices},
-                               link,
-                               std::llround(use.bytes)});
+      totals_.links.push_back(
+          {{length_of(merged(std::move(use.busy))), slices}, link, std::llround(use.bytes)});
     }
     const auto more_time = [](const auto& a, const auto& b) { return a.time > b.time; };
     std::ranges::stable_sort(totals_.types, more_time);

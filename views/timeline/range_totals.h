@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "core/graph/grouping.h"
-#include "core/sim/explain.h"
+#include "core/graph/group/grouping.h"
+#include "core/sim/explain/explain.h"
 #include "views/timeline/timeline_rows.h"
 
 namespace strato {

@@ -58,8 +58,8 @@ class Chooser {
     }
     if (row.section == links_ && !filter_.links) return Verdict::Off;
     if (row.kind == RowKind::Memory && !filter_.memory) return Verdict::Off;
-    const bool other_step = filter_.step != StepShown::Both &&
-                            row.measured != (filter_.step == StepShown::Measured);
+    const bool other_step =
+        filter_.step != StepShown::Both && row.measured != (filter_.step == StepShown::Measured);
     if (row.kind != RowKind::Memory && other_step) return Verdict::Off;
     if (filter_.pinned.contains(key_of(row))) return Verdict::Pinned;
     if (section_hidden_ || filter_.hidden.contains(key_of(row)) || !has_words(row))
@@ -73,9 +73,8 @@ class Chooser {
   bool has_words(const TimelineRow& row) const {
     if (words_.empty()) return true;
     const std::string names = names_of(row, section_, *rows_.timeline->program->cluster);
-    return std::ranges::all_of(words_, [&](const std::string& word) {
-      return names.find(word) != std::string::npos;
-    });
+    return std::ranges::all_of(
+        words_, [&](const std::string& word) { return names.find(word) != std::string::npos; });
   }
 
   const TimelineRows& rows_;
@@ -101,8 +100,8 @@ RowLayout layout_rows(const TimelineRows& rows, const RowFilter& filter, double 
   std::vector<std::size_t> shown, pinned;
   std::set<RowKey> hidden;
   Chooser chooser(rows, filter);
-  bool filtered = false;       // something of this section was
-  std::size_t with_header = 0;  // what is shown up to the section's header
+  bool filtered = false;          // something of this section was
+  std::size_t with_header = 0;    // what is shown up to the section's header
   const auto drop_header = [&] {  // of a section of which nothing is left
     if (filtered && with_header > 0 && shown.size() == with_header) shown.pop_back();
   };
@@ -161,11 +160,11 @@ std::optional<std::size_t> RowLayout::place_at(int y, int scroll) const {
 // Ascending among the pinned ones, and among the others.
 std::optional<std::size_t> RowLayout::place_of(std::size_t row) const {
   const auto middle = places.begin() + static_cast<std::ptrdiff_t>(pinned);
-  for (const auto& [begin, end] : {std::pair(places.begin(), middle), std::pair(middle, places.end())}) {
+  for (const auto& [begin, end] :
+       {std::pair(places.begin(), middle), std::pair(middle, places.end())}) {
     const auto found = std::lower_bound(
         begin, end, row, [](const Place& place, std::size_t r) { return place.row < r; });
-    if (found != end && found->row == row)
-      return static_cast<std::size_t>(found - places.begin());
+    if (found != end && found->row == row) return static_cast<std::size_t>(found - places.begin());
   }
   return std::nullopt;
 }

@@ -70,7 +70,9 @@ QVariant FoundModel::headerData(int section, Qt::Orientation orientation, int ro
 }
 
 SearchPanel::SearchPanel(Session& session, TimelineCanvas& canvas, QWidget* parent)
-    : QWidget(parent), session_(session), canvas_(canvas),
+    : QWidget(parent),
+      session_(session),
+      canvas_(canvas),
       job_([this](const Made& made) { show_made(made); }) {
   auto* column = new QVBoxLayout(this);
   column->setContentsMargins(8, 4, 4, 4);
@@ -184,8 +186,8 @@ void SearchPanel::step(int direction) {
   const int rows = model_.rowCount();
   if (rows == 0) return;
   const QModelIndex now = table_->currentIndex();
-  const int next = now.isValid() ? (now.row() + direction + rows) % rows
-                                 : (direction > 0 ? 0 : rows - 1);
+  const int next =
+      now.isValid() ? (now.row() + direction + rows) % rows : (direction > 0 ? 0 : rows - 1);
   go_to(next);
 }
 

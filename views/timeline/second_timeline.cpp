@@ -17,8 +17,12 @@ constexpr std::size_t kTasksComparedAtOnce = 15'000;
 
 SecondTimeline::SecondTimeline(Session& session, TimelineCanvas& first, QLabel& first_title,
                                QWidget* parent)
-    : QWidget(parent), session_(session), first_(first), first_title_(first_title),
-      title_(new QLabel(this)), canvas_(new TimelineCanvas(session, this)),
+    : QWidget(parent),
+      session_(session),
+      first_(first),
+      first_title_(first_title),
+      title_(new QLabel(this)),
+      canvas_(new TimelineCanvas(session, this)),
       job_([this](const Made& made) { show_made(made); }) {
   auto* column = new QVBoxLayout(this);
   column->setContentsMargins(0, 0, 0, 0);
@@ -55,12 +59,10 @@ void SecondTimeline::link(TimelineCanvas& from, TimelineCanvas& to) {
     change(from, to);
     linking_ = false;
   };
-  connect(&from, &TimelineCanvas::mapping_changed, this, [follow] {
-    follow([](TimelineCanvas& a, TimelineCanvas& b) { b.take_view_of(a); });
-  });
-  connect(&from, &TimelineCanvas::rows_in_sight_changed, this, [follow] {
-    follow([](TimelineCanvas& a, TimelineCanvas& b) { b.take_filter_of(a); });
-  });
+  connect(&from, &TimelineCanvas::mapping_changed, this,
+          [follow] { follow([](TimelineCanvas& a, TimelineCanvas& b) { b.take_view_of(a); }); });
+  connect(&from, &TimelineCanvas::rows_in_sight_changed, this,
+          [follow] { follow([](TimelineCanvas& a, TimelineCanvas& b) { b.take_filter_of(a); }); });
   connect(from.verticalScrollBar(), &QScrollBar::valueChanged, this, [follow](int value) {
     follow([value](TimelineCanvas&, TimelineCanvas& b) { b.verticalScrollBar()->setValue(value); });
   });
@@ -115,8 +117,8 @@ void SecondTimeline::refresh() {
   const auto plan = second_->plan();
   const auto rows = first_.rows();
   if (!plan || !rows) {
-    return clear(!rows               ? QString()
-                 : second_->busy()   ? tr("Simulating…")
+    return clear(!rows                          ? QString()
+                 : second_->busy()              ? tr("Simulating…")
                  : second_->problem().isEmpty() ? tr("There is no other plan yet")
                                                 : second_->problem());
   }
@@ -129,8 +131,7 @@ void SecondTimeline::refresh() {
       [plan, rows, known = canvas_->rows()] {
         const auto& timeline = plan->outcome->timeline;
         const bool same = known && known->timeline == timeline;
-        return Made{rows,
-                    same ? known : std::make_shared<const TimelineRows>(make_rows(timeline)),
+        return Made{rows, same ? known : std::make_shared<const TimelineRows>(make_rows(timeline)),
                     compare_tasks(*rows->timeline, *timeline), plan};
       },
       tasks <= kTasksComparedAtOnce);
@@ -177,8 +178,10 @@ void SecondTimeline::refresh_titles() {
   const auto rows = first_.rows();
   const QString hint = mode_ == Mode::Blink ? tr("   (B: the other one)") : QString();
   if (rows) {
-    first_title_.setText(tr("Shown: %1 · %2").arg(session_.snapshot().label,
-                                                  style::time(rows->timeline->step_time)) + hint);
+    first_title_.setText(
+        tr("Shown: %1 · %2")
+            .arg(session_.snapshot().label, style::time(rows->timeline->step_time)) +
+        hint);
   }
   if (!plan_ || !rows) return title_->setText(why_none_ + hint);
   const Nanos other = plan_->outcome->timeline->step_time;
@@ -195,9 +198,8 @@ void SecondTimeline::fill(QMenu& menu) {
     return;
   }
   const auto how = [&](const QString& text, const QString& tip, Mode mode) {
-    QAction* action = menu.addAction(text, this, [this, mode](bool on) {
-      set_mode(on ? mode : Mode::Alone);
-    });
+    QAction* action =
+        menu.addAction(text, this, [this, mode](bool on) { set_mode(on ? mode : Mode::Alone); });
     action->setCheckable(true);
     action->setChecked(mode_ == mode);
     action->setToolTip(tip);

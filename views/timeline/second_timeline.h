@@ -26,8 +26,8 @@ class SecondTimeline : public QWidget {
   bool second_in_front() const { return second_in_front_; }  // of a blink
   void set_mode(Mode mode);
   void toggle_below();
-  void blink();  // the other one comes to the front
-  void refresh();  // the first has other rows
+  void blink();            // the other one comes to the front
+  void refresh();          // the first has other rows
   void fill(QMenu& menu);  // with what can be compared with, and how
   TimelineCanvas& canvas() { return *canvas_; }
 
@@ -51,7 +51,7 @@ class SecondTimeline : public QWidget {
   QLabel &first_title_, *title_;
   TimelineCanvas* canvas_;
   SecondPlan* second_ = nullptr;
-  std::shared_ptr<const OtherPlan> plan_;  // that is drawn
+  std::shared_ptr<const OtherPlan> plan_;         // that is drawn
   std::shared_ptr<const TimelineRows> compared_;  // the first's, that it is compared with
   QString why_none_;
   Mode mode_ = Mode::Alone;

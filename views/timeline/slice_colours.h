@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/program/program.h"
+#include "core/program/value/program.h"
 #include "views/style/mixed.h"
 #include "views/timeline/task_changes.h"
 
@@ -23,7 +23,7 @@ struct SliceColours {
   struct Entry {
     QString name;
     QColor colour;
-    bool used = false;  // by a task of this program: unused ones stay out of the legend
+    bool used = false;     // by a task of this program: unused ones stay out of the legend
     bool hatched = false;  // all of them are communication
   };
   std::vector<Entry> legend;

@@ -11,7 +11,7 @@
 #include <optional>
 #include <vector>
 
-#include "core/program/program.h"
+#include "core/program/value/program.h"
 #include "views/timeline/time_mapping.h"
 
 namespace strato {

@@ -31,7 +31,8 @@ struct WordPlaces {
       tensors.push_back(has(text(graph.tensor(TensorId(t)).name)));
     for (std::size_t d = 0; d < program.cluster->device_count(); ++d)
       devices.push_back(has(text(program.cluster->device(DeviceId(d)).name)));
-    for (std::size_t k = 0; k < kTaskKinds; ++k) kinds[k] = has(kind_label(static_cast<TaskKind>(k)));
+    for (std::size_t k = 0; k < kTaskKinds; ++k)
+      kinds[k] = has(kind_label(static_cast<TaskKind>(k)));
   }
 
   bool in(const Task& task) const {

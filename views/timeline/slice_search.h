@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/graph/grouping.h"
-#include "core/sim/simulate.h"
+#include "core/graph/group/grouping.h"
+#include "core/sim/engine/simulate.h"
 
 namespace strato {
 

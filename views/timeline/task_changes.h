@@ -7,7 +7,7 @@
 #include <memory>
 #include <vector>
 
-#include "core/sim/simulate.h"
+#include "core/sim/engine/simulate.h"
 
 namespace strato {
 
@@ -15,9 +15,9 @@ enum class Change : std::uint8_t { OnlyHere, MuchFaster, Faster, Same, Slower, M
 inline constexpr std::size_t kChanges = 6;
 
 struct TaskChanges {
-  struct Part {              // of an op
-    Nanos longest, first;    // its longest task, and the first start of all
-    bool known = false;      // there is one
+  struct Part {            // of an op
+    Nanos longest, first;  // its longest task, and the first start of all
+    bool known = false;    // there is one
   };
   std::vector<Part> here, there;  // by key_of
 

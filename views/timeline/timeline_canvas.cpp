@@ -22,7 +22,9 @@ TimelineCanvas::TimelineCanvas(Session& session, QWidget* parent)
   words_ = new QLineEdit(viewport());
   words_->setPlaceholderText(tr("Filter rows (L)"));
   words_->setAccessibleName(tr("Filter rows"));
-  words_->setToolTip(tr("Shows the rows that have all of these words in the name of their machine, device, GPU, stream or link"));
+  words_->setToolTip(
+      tr("Shows the rows that have all of these words in the name of their machine, device, GPU, "
+         "stream or link"));
   words_->setClearButtonEnabled(true);
   words_->setFrame(false);
   words_->setCursor(Qt::IBeamCursor);
@@ -47,8 +49,8 @@ void TimelineCanvas::update_palette() {
   scene_.dpr = devicePixelRatioF();
   take_font();
   if (rows_) {
-    scene_.colours = colour_tasks(*rows_->timeline->program, mode_, style::is_dark(palette()),
-                                  changes_.get());
+    scene_.colours =
+        colour_tasks(*rows_->timeline->program, mode_, style::is_dark(palette()), changes_.get());
     emit colours_changed();
   }
   viewport()->update();
@@ -80,9 +82,10 @@ void TimelineCanvas::show_rows(std::shared_ptr<const TimelineRows> rows, Nanos l
   const bool was_fitted = !rows_ || scene_.mapping.span() >= old_whole * 0.999;
   const auto cluster_of = [](const TimelineRows& r) { return r.timeline->program->cluster; };
   const bool same_cluster =
-      rows && rows_ && (cluster_of(*rows) == cluster_of(*rows_) ||
-                        (cluster_of(*rows)->name() == cluster_of(*rows_)->name() &&
-                         cluster_of(*rows)->device_count() == cluster_of(*rows_)->device_count()));
+      rows && rows_ &&
+      (cluster_of(*rows) == cluster_of(*rows_) ||
+       (cluster_of(*rows)->name() == cluster_of(*rows_)->name() &&
+        cluster_of(*rows)->device_count() == cluster_of(*rows_)->device_count()));
   const bool had_measured = rows_ && rows_->measured;
   rows_ = std::move(rows);
   changes_.reset();  // of the rows before
@@ -227,8 +230,8 @@ void TimelineCanvas::paint_to(QPainter& painter, const QSize& size,
   copy.hovered.reset();
   if (range) {
     copy.range.reset();
-    copy.mapping.fit(static_cast<double>(range->begin.value),
-                     static_cast<double>(range->end.value), 0.01);
+    copy.mapping.fit(static_cast<double>(range->begin.value), static_cast<double>(range->end.value),
+                     0.01);
   }
   TimelinePainter(copy).paint(painter, size);
 }
@@ -405,7 +408,8 @@ void TimelineCanvas::select_task(TaskId task) {
   if (!op.valid() || !same_graph()) return;
   const GroupId group = session_.snapshot().problem->grouping->group_of(op);
   const auto& outcome = session_.snapshot().outcome;
-  const bool is_shown = !outcome || outcome->timeline == rows_->timeline;  // rows may be on their way
+  const bool is_shown =
+      !outcome || outcome->timeline == rows_->timeline;  // rows may be on their way
   if (!other_ && is_shown) return session_.selection().select_task(task, op, group);
   session_.selection().select_op(op, group);
   read_selection();

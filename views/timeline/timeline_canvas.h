@@ -49,7 +49,7 @@ class TimelineCanvas : public QAbstractScrollArea {
   void hide_rows(const std::vector<RowKey>& keys);
   void pin_row(RowKey key, bool on);
   void filter_rows(const QString& words);
-  void show_all_rows();  // none is hidden or filtered out
+  void show_all_rows();     // none is hidden or filtered out
   void go_to(TaskId task);  // selects it and brings it into sight, out of hidden rows, too
   const SliceColours& colours() const { return scene_.colours; }
   // All rows from the first on; `range`: at that zoom instead of the view's.
@@ -136,9 +136,9 @@ class TimelineCanvas : public QAbstractScrollArea {
   void hover(const QPoint& at);
   void update_cursor(const QPoint& at, Qt::KeyboardModifiers modifiers);
   double whole() const;
-  bool same_graph() const;  // as the session's
+  bool same_graph() const;    // as the session's
   bool same_cluster() const;  // or the session has none
-  bool is_shown() const;  // it is the timeline of the session's outcome
+  bool is_shown() const;      // it is the timeline of the session's outcome
   Carried carried_by(TaskId task, bool whole_group) const;
   bool is_own_row(std::size_t row) const;
   bool is_own_device(DeviceId device) const;
@@ -175,7 +175,7 @@ class TimelineCanvas : public QAbstractScrollArea {
   QPoint pressed_at_, last_at_;
   double pressed_time_ = 0;
   int label_width_ = 184;
-  double scale_ = 1;  // of the rows' heights
+  double scale_ = 1;           // of the rows' heights
   bool focused_once_ = false;  // the second F in a row fits
   bool setting_bars_ = false;
   bool arrows_ = true;

@@ -89,11 +89,13 @@ std::optional<OrderWish> TimelineCanvas::wish_at(const QPoint& at) const {
   const bool back = time < static_cast<double>(rows_->timeline->tasks[*carried_].start.value);
   if (back) {
     for (std::size_t i = at_slice; i < slices.size() && slices.task[i] != *carried_; ++i) {
-      if (fits(i) && (time <= middle(i) || i > at_slice)) return OrderWish{*carried_, slices.task[i], true};
+      if (fits(i) && (time <= middle(i) || i > at_slice))
+        return OrderWish{*carried_, slices.task[i], true};
     }
     return std::nullopt;
   }
-  const std::size_t end = at_slice < slices.size() && time >= middle(at_slice) ? at_slice + 1 : at_slice;
+  const std::size_t end =
+      at_slice < slices.size() && time >= middle(at_slice) ? at_slice + 1 : at_slice;
   for (std::size_t i = end; i-- > 0 && slices.task[i] != *carried_;) {
     if (fits(i)) return OrderWish{*carried_, slices.task[i], false};
   }
@@ -161,8 +163,7 @@ void TimelineCanvas::tell_order() {
   const QString words = carried_ ? order_.text() : QString();
   if (words.isEmpty()) return order_note_.forget();
   const auto& effect = order_.effect();
-  order_note_.tell(words, order_at_,
-                   !order_.refusal().isEmpty() || (effect && !effect->feasible));
+  order_note_.tell(words, order_at_, !order_.refusal().isEmpty() || (effect && !effect->feasible));
 }
 
 void TimelineCanvas::run_before(TaskId other) {
@@ -212,7 +213,8 @@ void TimelineCanvas::add_order_actions(QMenu& menu, const QPoint& at) {
     menu.addAction(tr("Run &Later (Alt+Right)"), this, &TimelineCanvas::run_later);
   }
   if (same_graph() && !session_.selection().groups().empty())
-    menu.addAction(tr("&Move Selection to Device…"), this, [this] { move_selection(session_, *this); });
+    menu.addAction(tr("&Move Selection to Device…"), this,
+                   [this] { move_selection(session_, *this); });
   menu.addSeparator();
 }
 
@@ -222,8 +224,8 @@ void TimelineCanvas::paint_drop(QPainter& painter) {
   if (carried_ && wish_at(order_at_)) {
     const OrderWish wish = *wish_at(order_at_);
     const TaskTimes& times = rows_->timeline->tasks[wish.other];
-    const double x = scene_.mapping.x(
-        static_cast<double>((wish.before ? times.start : times.end).value));
+    const double x =
+        scene_.mapping.x(static_cast<double>((wish.before ? times.start : times.end).value));
     for (const RowSlice& at : places_of(*rows_, wish.other)) {
       const auto index = scene_.layout.place_of(at.row);
       if (!index) continue;

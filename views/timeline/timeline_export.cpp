@@ -5,7 +5,7 @@
 #include <QSvgGenerator>
 
 #include "core/base/error.h"
-#include "core/base/file.h"
+#include "core/io/file.h"
 #include "views/models/background_pool.h"
 #include "views/style/file_choice.h"
 #include "views/timeline/range_export.h"
@@ -33,8 +33,8 @@ void TimelineView::add_export_actions(QMenu& menu) {
 void TimelineView::export_range(const QString& file) {
   const auto rows = canvas_->rows();
   if (!rows) return;
-  const TimeRange range = session_.selection().range().value_or(
-      TimeRange{Nanos(0), rows->timeline->step_time});
+  const TimeRange range =
+      session_.selection().range().value_or(TimeRange{Nanos(0), rows->timeline->step_time});
   const QString suffix = QFileInfo(file).suffix().toLower();
   if (suffix == QLatin1String("svg") || suffix == QLatin1String("png")) {
     export_picture(file, range);
@@ -62,9 +62,9 @@ void TimelineView::export_picture(const QString& file, TimeRange range) {
     canvas_->paint_to(painter, size, range);
     written = painter.end() && image.save(file);
   }
-  tell_written(file, written ? QString()
-                             : tr("%1: cannot be written; check the folder and the space left")
-                                   .arg(file));
+  tell_written(
+      file, written ? QString()
+                    : tr("%1: cannot be written; check the folder and the space left").arg(file));
 }
 
 // Written by a worker thread, with what it needs for that.
@@ -76,9 +76,8 @@ void TimelineView::export_text(const QString& file, TimeRange range) {
   if (!csv && !shown) return;  // a trace is of an outcome
   auto grouping = shown && snapshot.problem ? snapshot.problem->grouping : nullptr;
   const PluginRegistry& plugins = session_.plugins();  // outlives this view
-  const QFuture<QString> done =
-      QtConcurrent::run(background_pool(), [=, &plugins,
-                                            path = std::filesystem::path(file.toStdString())] {
+  const QFuture<QString> done = QtConcurrent::run(
+      background_pool(), [=, &plugins, path = std::filesystem::path(file.toStdString())] {
         try {
           if (csv) {
             write_file(path, range_csv(*timeline, grouping.get(), range.begin, range.end));

@@ -138,9 +138,8 @@ void TimelineCanvas::step_in_row(int direction) {
   }
   const auto places = places_of(*rows_, *scene_.task);
   if (places.empty()) return;
-  const auto in_sight = std::ranges::find_if(places, [this](const RowSlice& at) {
-    return scene_.layout.place_of(at.row).has_value();
-  });
+  const auto in_sight = std::ranges::find_if(
+      places, [this](const RowSlice& at) { return scene_.layout.place_of(at.row).has_value(); });
   const RowSlice from = in_sight == places.end() ? places.front() : *in_sight;
   const SliceRow& slices = rows_->rows[from.row].slices;
   const auto next = static_cast<std::ptrdiff_t>(from.slice) + direction;
@@ -204,7 +203,8 @@ void TimelineCanvas::mouseMoveEvent(QMouseEvent* event) {
       (at - pressed_at_).manhattanLength() > QApplication::startDragDistance() / 2) {
     drag_ = Drag::Range;
   }
-  if (drag_ == Drag::Slice && (at - pressed_at_).manhattanLength() > QApplication::startDragDistance())
+  if (drag_ == Drag::Slice &&
+      (at - pressed_at_).manhattanLength() > QApplication::startDragDistance())
     return carry_slice(event->modifiers() & Qt::ControlModifier);
   switch (drag_) {
     case Drag::Range: {
@@ -329,8 +329,8 @@ void TimelineCanvas::update_cursor(const QPoint& at, Qt::KeyboardModifiers modif
       shape = Qt::OpenHandCursor;
     } else {
       const bool link = (found && found->fold) || block_at(at) || gap_at(at);
-      const bool carries = found && found->fold && found->fold->count() == 1 &&
-                           can_carry(*task_at(at));
+      const bool carries =
+          found && found->fold && found->fold->count() == 1 && can_carry(*task_at(at));
       shape = carries ? Qt::OpenHandCursor : link ? Qt::PointingHandCursor : Qt::CrossCursor;
     }
   } else if (rows_ && at.y() > scene_.top()) {

@@ -3,6 +3,7 @@
 #include <QPainterPath>
 #include <cmath>
 
+#include "core/sim/explain/critical_path.h"
 #include "views/style/fitting_name.h"
 #include "views/style/marks.h"
 #include "views/style/style.h"

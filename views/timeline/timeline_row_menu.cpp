@@ -4,8 +4,8 @@
 #include <QLineEdit>
 #include <QMenu>
 
-#include "views/style/text.h"
 #include "views/style/own_escape.h"
+#include "views/style/text.h"
 #include "views/timeline/timeline_canvas.h"
 
 namespace strato {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/sim/explain/critical_path.h"
+
 namespace strato {
 namespace {
 

@@ -9,7 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "core/sim/simulate.h"
+#include "core/sim/engine/simulate.h"
+#include "core/sim/explain/critical_path.h"
 #include "views/timeline/memory_curve.h"
 #include "views/timeline/slice_row.h"
 

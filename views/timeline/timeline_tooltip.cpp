@@ -32,8 +32,9 @@ QString change_lines(const TaskChanges& changes, const Task& task) {
               QObject::tr("%1 (here %2)")
                   .arg(style::time(there.longest), style::signed_percent(change))) +
          line(QObject::tr("starts"),
-              sooner.value >= 0 ? QObject::tr("%1 sooner here").arg(style::time(sooner))
-                                : QObject::tr("%1 later here").arg(style::time(Nanos(-sooner.value))));
+              sooner.value >= 0
+                  ? QObject::tr("%1 sooner here").arg(style::time(sooner))
+                  : QObject::tr("%1 later here").arg(style::time(Nanos(-sooner.value))));
 }
 
 }  // namespace

@@ -34,7 +34,8 @@ QString share(const QString& name, std::int64_t part, double whole) {
 }  // namespace
 
 TimelineView::TimelineView(Session& session, QWidget* parent)
-    : QWidget(parent), session_(session),
+    : QWidget(parent),
+      session_(session),
       adding_([this](const RangeTotals& sum) { show_summary(sum); }) {
   canvas_ = new TimelineCanvas(session, this);
   first_title_ = new QLabel(this);
@@ -206,7 +207,8 @@ QWidget* TimelineView::make_bar() {
   row->addWidget(make_step_choice(bar));
   row->addWidget(make_simulation_switch(bar));
   hidden_ = new QToolButton(bar);
-  hidden_->setToolTip(tr("Rows that are hidden or filtered out; a click brings them back (Shift+H)"));
+  hidden_->setToolTip(
+      tr("Rows that are hidden or filtered out; a click brings them back (Shift+H)"));
   hidden_->setFocusPolicy(Qt::TabFocus);
   hidden_->hide();
   connect(hidden_, &QToolButton::clicked, canvas_, &TimelineCanvas::show_all_rows);
@@ -222,11 +224,10 @@ QWidget* TimelineView::make_bar() {
   fit->setFocusPolicy(Qt::TabFocus);
   connect(fit, &QToolButton::clicked, canvas_, &TimelineCanvas::fit_all);
   row->addWidget(fit);
-  connect(colour_, &QComboBox::currentIndexChanged, this,
-          [this](int index) {
-            canvas_->set_colour_mode(static_cast<ColourMode>(index));
-            second_->canvas().set_colour_mode(static_cast<ColourMode>(index));
-          });
+  connect(colour_, &QComboBox::currentIndexChanged, this, [this](int index) {
+    canvas_->set_colour_mode(static_cast<ColourMode>(index));
+    second_->canvas().set_colour_mode(static_cast<ColourMode>(index));
+  });
   allow_change_colours(false);
   return bar;
 }
@@ -235,7 +236,8 @@ QWidget* TimelineView::make_bar() {
 QComboBox* TimelineView::make_step_choice(QWidget* bar) {
   step_ = new QComboBox(bar);
   step_->addItems({tr("Simulated"), tr("Measured"), tr("Both")});
-  step_->setToolTip(tr("The step as simulated, as measured by the launch, or one above the other (O)"));
+  step_->setToolTip(
+      tr("The step as simulated, as measured by the launch, or one above the other (O)"));
   step_->setAccessibleName(tr("Simulated or measured step"));
   step_->setFocusPolicy(Qt::TabFocus);
   step_->hide();
@@ -274,7 +276,8 @@ QToolButton* TimelineView::make_show_menu(QWidget* bar) {
       [](TimelineCanvas& canvas, bool on) { canvas.set_show_memory(on); });
   add(tr("Links"), tr("A row for each link in use"),
       [](TimelineCanvas& canvas, bool on) { canvas.set_show_links(on); });
-  add(tr("Dependencies"), tr("Arrows from what the selected slice waits for, and to what waits for it"),
+  add(tr("Dependencies"),
+      tr("Arrows from what the selected slice waits for, and to what waits for it"),
       [](TimelineCanvas& canvas, bool on) { canvas.set_show_arrows(on); });
   menu->addSeparator();
   menu->addAction(tr("Totals of the Range (T)"), canvas_, &TimelineCanvas::totals_wanted)
@@ -417,9 +420,9 @@ void TimelineView::update_summary() {
 void TimelineView::show_summary(const RangeTotals& sum) {
   const double whole = std::max<double>(
       1, static_cast<double>(sum.length().value) * static_cast<double>(sum.devices));
-  QStringList parts = {QStringLiteral("<b>%1</b> (%2 to %3)")
-                           .arg(style::time(sum.length()), style::time(sum.begin),
-                                style::time(sum.end))};
+  QStringList parts = {
+      QStringLiteral("<b>%1</b> (%2 to %3)")
+          .arg(style::time(sum.length()), style::time(sum.begin), style::time(sum.end))};
   const auto add = [&](const QString& name, std::initializer_list<TaskKind> kinds) {
     std::int64_t part = 0;
     for (const TaskKind kind : kinds) part += sum.kinds[static_cast<std::size_t>(kind)].time;

@@ -1,6 +1,6 @@
 // The timeline of the outcome shown: what every device and link does over one training step. A thin
-// bar on top (colour, legend, what is shown), the canvas, beside it on demand a panel (totals of the
-// range, search), and without that a strip that sums up the selected range of time.
+// bar on top (colour, legend, what is shown), the canvas, beside it on demand a panel (totals of
+// the range, search), and without that a strip that sums up the selected range of time.
 #pragma once
 
 #include <QFutureSynchronizer>
@@ -86,8 +86,8 @@ class TimelineView : public QWidget {
   QLabel* first_title_;
   SecondTimeline* second_;
   QToolButton* compare_;
-  QToolButton* hidden_;           // how many rows are; a click brings them back
-  bool opens_by_itself_ = true;   // the totals, until they were closed by hand
+  QToolButton* hidden_;          // how many rows are; a click brings them back
+  bool opens_by_itself_ = true;  // the totals, until they were closed by hand
   LatestJob<RangeTotals> adding_;
   QFutureSynchronizer<QString> exports_;  // waits for those under way
   QFutureWatcher<std::shared_ptr<const TimelineRows>> building_;

@@ -143,9 +143,8 @@ QString describe_gap(const Timeline& timeline, const Gap& gap) {
   return WhyWords::tr("<b>Idle %1</b> (%2 of the step): %3%4%5")
       .arg(style::time(gap.end - gap.begin), share_of_step((gap.end - gap.begin).value, timeline),
            gap_texts(timeline, gap).front().toHtmlEscaped(),
-           task_line(
-               gap.next.valid() ? WhyWords::tr("held up by") : WhyWords::tr("the last task"),
-               program, gap.cause),
+           task_line(gap.next.valid() ? WhyWords::tr("held up by") : WhyWords::tr("the last task"),
+                     program, gap.cause),
            task_line(WhyWords::tr("next"), program, gap.next));
 }
 
@@ -162,8 +161,7 @@ QString describe_block(const Timeline& timeline, const std::vector<PathPiece>& p
   }
   const PathPiece& longest = path[longest_piece(path, block)];
   const bool one = block.last - block.first == 1;
-  result +=
-      task_line(one ? WhyWords::tr("runs") : WhyWords::tr("longest"), program, longest.task);
+  result += task_line(one ? WhyWords::tr("runs") : WhyWords::tr("longest"), program, longest.task);
   return result + task_line(WhyWords::tr("waits"), program, longest.waiting);
 }
 

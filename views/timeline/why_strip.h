@@ -10,7 +10,7 @@
 #include <optional>
 #include <vector>
 
-#include "core/sim/explain.h"
+#include "core/sim/explain/explain.h"
 #include "views/timeline/time_mapping.h"
 
 namespace strato {

@@ -64,8 +64,8 @@ PlannerMenu::PlannerMenu(const std::vector<PluginInfo>& planners, QWidget* paren
   add_shortcut(tr("All Quick"), tr("Those that answer soon"), is_quick);
   add_shortcut(tr("All"), tr("Slow ones and searches, too"), [](const auto&) { return true; });
   add_shortcut(tr("None"), {}, [](const auto&) { return false; });
-  for (const Effort effort : {Effort::Quick, Effort::Slow, Effort::Search, Effort::Learning,
-                              Effort::Portfolio}) {
+  for (const Effort effort :
+       {Effort::Quick, Effort::Slow, Effort::Search, Effort::Learning, Effort::Portfolio}) {
     if (std::ranges::find(planners, effort, &PluginInfo::effort) == planners.end()) continue;
     menu_->addSection(section_name(effort));
     for (const PluginInfo& planner : planners) {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "core/plugin/plugin.h"
+#include "core/plugin/api/plugin.h"
 
 namespace strato {
 

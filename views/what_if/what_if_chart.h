@@ -1,5 +1,5 @@
-// A curve over one parameter, or over the number of machines: the strategy, data parallelism and what
-// was planned anew, today and the value chosen as lines across, and what does not fit marked.
+// A curve over one parameter, or over the number of machines: the strategy, data parallelism and
+// what was planned anew, today and the value chosen as lines across, and what does not fit marked.
 #pragma once
 
 #include <QWidget>
@@ -11,9 +11,9 @@
 namespace strato {
 
 struct ChartedCurve {
-  QString title;               // of what it is over
-  std::vector<double> values;  // ascending
-  std::vector<WhatIfPoint> points;  // by value
+  QString title;                                 // of what it is over
+  std::vector<double> values;                    // ascending
+  std::vector<WhatIfPoint> points;               // by value
   std::vector<std::optional<StepFigures>> anew;  // by value; empty: nothing was planned anew
   std::vector<QString> names;  // of the values, for tips; empty: the title and the value
 };

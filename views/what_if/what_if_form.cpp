@@ -10,7 +10,8 @@
 #include <QVBoxLayout>
 #include <algorithm>
 
-#include "core/graph/with_precision.h"
+#include "core/cluster/spec/gpu_catalogue.h"
+#include "core/graph/build/with_precision.h"
 #include "views/style/elided_label.h"
 #include "views/style/style.h"
 #include "views/style/text.h"
@@ -131,8 +132,9 @@ void WhatIfForm::build_buttons() {
   save_ = new QPushButton(tr("Save &Cluster…"), this);
   save_->setToolTip(tr("The cluster with these changes, as a file"));
   go_on_ = new QPushButton(tr("&Go On with This"), this);
-  go_on_->setToolTip(tr("Opens the model and the cluster with these changes in all views, with this "
-                        "strategy, or the one that was planned anew where that is faster"));
+  go_on_->setToolTip(
+      tr("Opens the model and the cluster with these changes in all views, with this "
+         "strategy, or the one that was planned anew where that is faster"));
   auto* buttons = new QHBoxLayout;
   buttons->setSpacing(2 * style::kGrid);
   buttons->addWidget(reset_);
@@ -216,11 +218,11 @@ QComboBox* WhatIfForm::make_gpus(const MachineKind& kind) {
   gpus->setMinimumContentsLength(
       static_cast<int>(std::min(kMostLetters, gpus->itemText(0).size())));
   gpus->setAccessibleName(tr("GPUs of machines %1").arg(text(kind.name)));
-  gpus->setToolTip(tr("Other GPUs in the same machines, on the same links. What such machines cost "
-                      "is not known."));
-  connect(gpus, &QComboBox::activated, this, [this, kind, gpus](int index) {
-    set_gpus(kind, gpus->itemData(index).toString());
-  });
+  gpus->setToolTip(
+      tr("Other GPUs in the same machines, on the same links. What such machines cost "
+         "is not known."));
+  connect(gpus, &QComboBox::activated, this,
+          [this, kind, gpus](int index) { set_gpus(kind, gpus->itemData(index).toString()); });
   return gpus;
 }
 

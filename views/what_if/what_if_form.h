@@ -1,5 +1,5 @@
-// The fields and sliders of the problem: batch, links, latency, devices' speed and memory, precision,
-// numbers of machines and their GPUs. Two ways with ProblemWhatIf.
+// The fields and sliders of the problem: batch, links, latency, devices' speed and memory,
+// precision, numbers of machines and their GPUs. Two ways with ProblemWhatIf.
 #pragma once
 
 #include <QWidget>

@@ -15,7 +15,7 @@
 #include <QTableView>
 #include <QVBoxLayout>
 
-#include "core/cluster/price.h"
+#include "core/cluster/spec/price.h"
 #include "views/models/scaling_model.h"
 #include "views/style/file_choice.h"
 #include "views/style/giving_area.h"
@@ -86,8 +86,7 @@ WhatIfView::WhatIfView(Session& session, QWidget* parent, const std::vector<Plug
   auto* right = new QVBoxLayout;
   right->setSpacing(0);
   right->addWidget(new style::GivingArea(figures_, Scrolls::Sideways, this));
-  right->addWidget(
-      build_replan(make ? planners : session.plugins().list(PluginKind::Planner)));
+  right->addWidget(build_replan(make ? planners : session.plugins().list(PluginKind::Planner)));
   right->addWidget(working_);
   right->addWidget(pages_, 1);
   pages_->setMinimumWidth(std::max(60, 8 * fontMetrics().averageCharWidth()) * style::kGrid);
@@ -102,11 +101,10 @@ WhatIfView::WhatIfView(Session& session, QWidget* parent, const std::vector<Plug
   connect(form_, &WhatIfForm::save_wanted, this, &WhatIfView::save_cluster);
   connect(form_, &WhatIfForm::go_on_wanted, this, &WhatIfView::go_on);
   connect(&what_if_, &ProblemWhatIf::curve_changed, this, &WhatIfView::refresh_curve);
-  connect(&what_if_, &ProblemWhatIf::busy_changed, this,
-          [this] {
-            working_->setVisible(what_if_.busy());
-            refresh_each();
-          });
+  connect(&what_if_, &ProblemWhatIf::busy_changed, this, [this] {
+    working_->setVisible(what_if_.busy());
+    refresh_each();
+  });
   take_problem();
 }
 
@@ -115,7 +113,8 @@ QWidget* WhatIfView::build_curve() {
   axis_ = new QComboBox(page);
   axis_->addItems({tr("over the batch"), tr("over the network's bandwidth"),
                    tr("over links in machines"), tr("over latency"), tr("over device speed"),
-                   tr("over device memory"), tr("over machines, strong"), tr("over machines, weak")});
+                   tr("over device memory"), tr("over machines, strong"),
+                   tr("over machines, weak")});
   axis_->setItemData(kStrong, tr("The batch stays"), Qt::ToolTipRole);
   axis_->setItemData(kWeak, tr("The batch grows with the number of devices"), Qt::ToolTipRole);
   axis_->setCurrentIndex(static_cast<int>(what_if_.axis()));
@@ -129,10 +128,10 @@ QWidget* WhatIfView::build_curve() {
   curve_kind_ = new QComboBox(page);
   curve_kind_->setAccessibleName(tr("Kind of machines of the curve"));
   each_button_ = new QPushButton(page);
-  each_button_->setToolTip(
-      tr("Plans the problem anew for every number of machines, one after the other in the background, "
-         "with the planner and the time chosen above for each. The line of this strategy is only "
-         "carried over to the devices that there are."));
+  each_button_->setToolTip(tr(
+      "Plans the problem anew for every number of machines, one after the other in the background, "
+      "with the planner and the time chosen above for each. The line of this strategy is only "
+      "carried over to the devices that there are."));
   each_note_ = new QLabel(page);
   each_note_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
   each_note_->setTextFormat(Qt::PlainText);
@@ -265,9 +264,9 @@ QWidget* WhatIfView::build_replan(const std::vector<PluginInfo>& planners) {
 QString WhatIfView::replan_text() const {
   if (!replan_.problem().isEmpty()) return replan_.problem();
   if (!replan_.running()) return {};
-  const QString best =
-      replan_.best_so_far() ? tr("%1 so far").arg(style::time(*replan_.best_so_far()))
-                            : tr("planning…");
+  const QString best = replan_.best_so_far()
+                           ? tr("%1 so far").arg(style::time(*replan_.best_so_far()))
+                           : tr("planning…");
   return replan_.change() == what_if_.change()
              ? best
              : tr("%1, for %2").arg(best, text(describe(replan_.change())));
@@ -289,9 +288,9 @@ void WhatIfView::refresh_replan() {
 }
 
 void WhatIfView::save_cluster() {
-  const QString file = style::file_to_write(
-      this, tr("Save the changed cluster"), session_.cluster_name() + QStringLiteral(".json"),
-      tr("Clusters (*.json)"));
+  const QString file = style::file_to_write(this, tr("Save the changed cluster"),
+                                            session_.cluster_name() + QStringLiteral(".json"),
+                                            tr("Clusters (*.json)"));
   if (!file.isEmpty()) what_if_.save_cluster(std::filesystem::path(file.toStdString()));
 }
 
@@ -301,8 +300,8 @@ void WhatIfView::go_on() {
   if (better && better->change != what_if_.change()) better.reset();  // the form is ahead
   if (better) {
     const StepFigures &anew = better->figures, &carried = what_if_.found()->then;
-    const bool is_better = anew.feasible != carried.feasible ? anew.feasible
-                                                             : anew.step_time < carried.step_time;
+    const bool is_better =
+        anew.feasible != carried.feasible ? anew.feasible : anew.step_time < carried.step_time;
     if (!is_better) better.reset();
   }
   what_if_.go_on(better);
@@ -362,10 +361,10 @@ void WhatIfView::refresh_each() {
                                              ? style::muted_text(palette())
                                              : style::infeasible(style::is_dark(palette())));
   each_note_->setPalette(colours);
-  const QString note = running ? tr("planning %1 of %2")
-                                     .arg(scaling_replan_.done() + 1)
-                                     .arg(scaling_replan_.wanted())
-                               : scaling_replan_.problem();
+  const QString note =
+      running
+          ? tr("planning %1 of %2").arg(scaling_replan_.done() + 1).arg(scaling_replan_.wanted())
+          : scaling_replan_.problem();
   each_note_->setText(note.size() > kLongestNote ? note.left(kLongestNote - 1) + QChar(0x2026)
                                                  : note);
   each_note_->setToolTip(note);

@@ -35,8 +35,9 @@ ItemPanel::ItemPanel(Session& session, WorkspaceModel& model, StrategyPictures& 
       note_(new QPlainTextEdit(this)) {
   picture_->setFixedHeight(kPictureHeight);
   picture_->setMinimumWidth(1);
-  picture_->setToolTip(tr("Which devices (rows) each op group (columns) runs on: paler for smaller "
-                          "shares, checkered for parameter servers"));
+  picture_->setToolTip(
+      tr("Which devices (rows) each op group (columns) runs on: paler for smaller "
+         "shares, checkered for parameter servers"));
   lineage_->setWordWrap(true);
   lineage_->setTextFormat(Qt::RichText);
   lineage_->setTextInteractionFlags(Qt::LinksAccessibleByMouse | Qt::LinksAccessibleByKeyboard);
@@ -129,9 +130,11 @@ std::filesystem::path ItemPanel::open_file() const {
 void ItemPanel::store_elsewhere() {
   const Typed typed = what_is_typed();
   if (!typed.error.isEmpty()) emit session_.message(typed.error);
-  const StoredItem item{static_cast<StoredKind>(static_cast<int>(kind_) - 1), row_};  // after Section
+  const StoredItem item{static_cast<StoredKind>(static_cast<int>(kind_) - 1),
+                        row_};  // after Section
   const Annotation said{parse_tags(typed.said.tags.toStdString()), typed.said.note.toStdString()};
-  session_.in_workspace([item, said](Workspace& workspace) { workspace.annotate(item, said); }, file_);
+  session_.in_workspace([item, said](Workspace& workspace) { workspace.annotate(item, said); },
+                        file_);
 }
 
 void ItemPanel::show_error(const QString& error) {
@@ -214,8 +217,8 @@ void ItemPanel::refresh_picture() {
   if (strategy == 0 || !room || !isVisibleTo(parentWidget())) return;
   const double ratio = devicePixelRatioF();
   const int width = std::max(16, (this->width() - 2 * style::kGrid) / 16 * 16);  // few sizes
-  const QImage image = pictures_.picture(strategy, QSize(width, kPictureHeight) * ratio,
-                                         style::is_dark(palette()));
+  const QImage image =
+      pictures_.picture(strategy, QSize(width, kPictureHeight) * ratio, style::is_dark(palette()));
   QPixmap pixmap = QPixmap::fromImage(image);
   pixmap.setDevicePixelRatio(ratio);
   picture_->setPixmap(pixmap);

@@ -1,7 +1,7 @@
-// What is chosen in the workspace: its picture, what it came from, its tags and its note, the last two
-// to be written here. What is typed is stored after a moment, and at once when something else is
-// chosen or the window closes; a word that cannot be a tag is told, and the others are stored. Hidden
-// while nothing is chosen.
+// What is chosen in the workspace: its picture, what it came from, its tags and its note, the last
+// two to be written here. What is typed is stored after a moment, and at once when something else
+// is chosen or the window closes; a word that cannot be a tag is told, and the others are stored.
+// Hidden while nothing is chosen.
 #pragma once
 
 #include <QTimer>
@@ -27,7 +27,7 @@ class ItemPanel : public QWidget {
             QWidget* parent = nullptr);
 
   void show_item(WorkspaceModel::Kind kind, std::int64_t row);  // a section: nothing
-  void store();  // what is typed and not stored yet
+  void store();                                                 // what is typed and not stored yet
   void write_tags();
   void write_note();
 

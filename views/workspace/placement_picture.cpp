@@ -66,8 +66,8 @@ QImage placement_picture(const NamedStrategy& strategy, const Cluster& cluster, 
     const PixelRange groups = behind(x, size.width(), columns.size());
     for (int y = 0; y < size.height(); ++y) {
       const PixelRange rows = behind(y, size.height(), devices);
-      const bool last = y + 1 == size.height() ||
-                        behind(y + 1, size.height(), devices).begin != rows.begin;
+      const bool last =
+          y + 1 == size.height() || behind(y + 1, size.height(), devices).begin != rows.begin;
       if (gaps && last) continue;
       PictureCell most;
       std::size_t device = rows.begin;
@@ -81,9 +81,10 @@ QImage placement_picture(const NamedStrategy& strategy, const Cluster& cluster, 
       if (most.share <= 0 || (most.servers && ((x / 2 + y / 2) % 2) != 0)) continue;
       const QColor colour = style::device_colour(cluster, DeviceId(device), dark);
       const float over = most.share, under = 1 - most.share;
-      picture.setPixelColor(x, y, QColor::fromRgbF(colour.redF() * over + ground.redF() * under,
-                                                   colour.greenF() * over + ground.greenF() * under,
-                                                   colour.blueF() * over + ground.blueF() * under));
+      picture.setPixelColor(x, y,
+                            QColor::fromRgbF(colour.redF() * over + ground.redF() * under,
+                                             colour.greenF() * over + ground.greenF() * under,
+                                             colour.blueF() * over + ground.blueF() * under));
     }
   }
   return picture;

@@ -4,14 +4,15 @@
 #include <QImage>
 #include <QSize>
 
-#include "core/cluster/cluster.h"
-#include "core/strategy/strategy_file.h"
+#include "core/cluster/value/cluster.h"
+#include "core/strategy/file/strategy_file.h"
 
 namespace strato {
 
 // Colours are those of the devices, paler for smaller shares; gradients that go over parameter
-// servers are checkered. Groups that are not decided are data parallel, pale. Where there are more groups or
-// devices than pixels, a pixel shows what any of them uses. Null for an empty size. For any thread.
+// servers are checkered. Groups that are not decided are data parallel, pale. Where there are more
+// groups or devices than pixels, a pixel shows what any of them uses. Null for an empty size. For
+// any thread.
 QImage placement_picture(const NamedStrategy& strategy, const Cluster& cluster, const QSize& size,
                          bool dark);
 

@@ -1,5 +1,5 @@
-// A search of the queue as two lines: planner and best so far; problem and how far it is, with a bar
-// below while it runs.
+// A search of the queue as two lines: planner and best so far; problem and how far it is, with a
+// bar below while it runs.
 #pragma once
 
 #include <QStyledItemDelegate>

@@ -31,8 +31,9 @@ QueueView::QueueView(Session& session, RunQueue& queue, QWidget* parent)
   list_->setContextMenuPolicy(Qt::CustomContextMenu);
   list_->setAccessibleName(tr("Queue of searches"));
   list_->installEventFilter(this);
-  empty_->setText(tr("Searches wait here for each other and run while you look at something else. "
-                     "Choose a planner above, then Run > Add to Queue (Alt+Shift+F5)."));
+  empty_->setText(
+      tr("Searches wait here for each other and run while you look at something else. "
+         "Choose a planner above, then Run > Add to Queue (Alt+Shift+F5)."));
   empty_->setWordWrap(true);
   empty_->setAlignment(Qt::AlignTop);
   empty_->setMargin(3 * style::kGrid);
@@ -73,9 +74,10 @@ void QueueView::build_buttons() {
   menu->addAction(tr("Add Three Times, with Other Seeds"), this, [this] { emit add_wanted(3); });
   menu->addAction(tr("Add Ten Times, with Other Seeds"), this, [this] { emit add_wanted(10); });
   add_->setMenu(menu);
-  start_ = add(tr("Start"),
-               tr("What waited when the workspace was closed: those chosen, else all of them (Enter)"),
-               [this] { start_left(); });
+  start_ =
+      add(tr("Start"),
+          tr("What waited when the workspace was closed: those chosen, else all of them (Enter)"),
+          [this] { start_left(); });
   row->addStretch(1);
   up_ = add(QStringLiteral("↑"), tr("Earlier (Alt+Up)"), [this] { move_by(-1); });
   down_ = add(QStringLiteral("↓"), tr("Later (Alt+Down)"), [this] { move_by(1); });
@@ -124,8 +126,9 @@ void QueueView::show_row() {
   const bool goes_on = queue_.state(at) == RunQueue::RowState::Running;
   session_.show_run(queue_.run(at), [&session = session_, goes_on] {
     if (goes_on)
-      emit session.message(tr("This search still runs in the queue: it is shown as far as it has "
-                              "come. Once it is done, show it again to continue it"));
+      emit session.message(
+          tr("This search still runs in the queue: it is shown as far as it has "
+             "come. Once it is done, show it again to continue it"));
   });
 }
 
@@ -195,9 +198,9 @@ bool QueueView::may_close() {
   if (queue_.running_row() < 0 && waiting == 0) return true;
   QMessageBox question(QMessageBox::Question, tr("Searches are in the queue"), queue_.status(),
                        QMessageBox::NoButton, this);
-  question.setInformativeText(
-      tr("What was found so far is in the workspace and stays. What waits is offered again when the "
-         "workspace is opened."));
+  question.setInformativeText(tr(
+      "What was found so far is in the workspace and stays. What waits is offered again when the "
+      "workspace is opened."));
   auto* leave = question.addButton(tr("&Stop and Close"), QMessageBox::AcceptRole);
   auto* stay = question.addButton(tr("&Keep Open"), QMessageBox::RejectRole);
   question.setDefaultButton(stay);

@@ -1,6 +1,6 @@
-// The queue of searches as a list of two lines each, with what can be done about them. Delete removes
-// the chosen one from the list, Alt+Up and Alt+Down move one that waits, Enter shows what was found, or
-// starts what was left from another time.
+// The queue of searches as a list of two lines each, with what can be done about them. Delete
+// removes the chosen one from the list, Alt+Up and Alt+Down move one that waits, Enter shows what
+// was found, or starts what was left from another time.
 #pragma once
 
 #include <QWidget>

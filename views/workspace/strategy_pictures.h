@@ -1,5 +1,5 @@
-// Pictures of the strategies of the open workspace: drawn on a worker when they are first asked for,
-// then kept. GUI thread only.
+// Pictures of the strategies of the open workspace: drawn on a worker when they are first asked
+// for, then kept. GUI thread only.
 #pragma once
 
 #include <QImage>

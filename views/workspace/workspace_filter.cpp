@@ -29,12 +29,12 @@ bool WorkspaceFilter::filterAcceptsRow(int row, const QModelIndex& parent) const
   const QModelIndex name = sourceModel()->index(row, WorkspaceModel::Name, parent);
   if (!parent.isValid()) return false;  // a section: for what is in it
   const QStringList tags = name.data(WorkspaceModel::TagsRole).toStringList();
-  const QString all = QStringList{name.data().toString(),
-                                  name.siblingAtColumn(WorkspaceModel::Step).data().toString(),
-                                  name.data(Qt::ToolTipRole).toString(),
-                                  name.data(WorkspaceModel::NoteRole).toString(),
-                                  tags.join(QLatin1Char('\n'))}
-                          .join(QLatin1Char('\n'));
+  const QString all =
+      QStringList{name.data().toString(),
+                  name.siblingAtColumn(WorkspaceModel::Step).data().toString(),
+                  name.data(Qt::ToolTipRole).toString(),
+                  name.data(WorkspaceModel::NoteRole).toString(), tags.join(QLatin1Char('\n'))}
+          .join(QLatin1Char('\n'));
   const bool has_words = std::ranges::all_of(
       words_, [&](const QString& word) { return all.contains(word, Qt::CaseInsensitive); });
   return has_words && std::ranges::all_of(tags_, [&](const QString& wanted) {

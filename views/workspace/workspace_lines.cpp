@@ -66,8 +66,8 @@ void draw_chips(QPainter& painter, const std::vector<Chip>& chips, const QRect& 
   painter.setPen(colour);
   const int height = QFontMetrics(font).height() + 1;
   for (auto chip = chips.rbegin(); chip != chips.rend(); ++chip) {
-    const QRectF box(right - chip->width + 0.5, row.center().y() - height / 2 + 0.5, chip->width - 1,
-                     height);
+    const QRectF box(right - chip->width + 0.5, row.center().y() - height / 2 + 0.5,
+                     chip->width - 1, height);
     painter.drawRoundedRect(box, 3, 3);
     painter.drawText(box, Qt::AlignCenter, chip->text);
     right -= chip->width + kChipSide;
@@ -115,10 +115,10 @@ void WorkspaceLines::paint(QPainter* painter, const QStyleOptionViewItem& option
   item.text = item.fontMetrics.elidedText(item.text, item.textElideMode, std::max(left, 0));
   look.drawControl(QStyle::CE_ItemViewItem, &item, painter, item.widget);
   const bool chosen = item.state.testFlag(QStyle::State_Selected);
-  draw_chips(*painter, chips, item.rect,
-             chosen ? item.palette.color(QPalette::HighlightedText)
-                    : style::muted_text(item.palette),
-             font);
+  draw_chips(
+      *painter, chips, item.rect,
+      chosen ? item.palette.color(QPalette::HighlightedText) : style::muted_text(item.palette),
+      font);
 }
 
 QString WorkspaceLines::tip_html(const QModelIndex& index, bool dark) const {
@@ -129,9 +129,10 @@ QString WorkspaceLines::tip_html(const QModelIndex& index, bool dark) const {
   if (!tags.isEmpty()) text += QLatin1Char('\n') + tr("Tags: %1").arg(tags.join(QLatin1Char(' ')));
   if (!note.isEmpty()) text += QLatin1Char('\n') + note;
   if (text.isEmpty()) return {};
-  QString html = QStringLiteral("<p>") +
-                 text.left(2000).toHtmlEscaped().replace(QLatin1Char('\n'), QStringLiteral("<br>")) +
-                 QStringLiteral("</p>");
+  QString html =
+      QStringLiteral("<p>") +
+      text.left(2000).toHtmlEscaped().replace(QLatin1Char('\n'), QStringLiteral("<br>")) +
+      QStringLiteral("</p>");
   const QImage image =
       pictures_.picture(name.data(WorkspaceModel::PictureRole).toLongLong(), kTip, dark);
   if (image.isNull()) return html;
@@ -139,7 +140,8 @@ QString WorkspaceLines::tip_html(const QModelIndex& index, bool dark) const {
   QBuffer buffer(&bytes);
   buffer.open(QIODevice::WriteOnly);
   image.save(&buffer, "PNG");
-  return QStringLiteral("<img src=\"data:image/png;base64,%1\">").arg(QString::fromLatin1(bytes.toBase64())) +
+  return QStringLiteral("<img src=\"data:image/png;base64,%1\">")
+             .arg(QString::fromLatin1(bytes.toBase64())) +
          html;
 }
 

@@ -1,5 +1,5 @@
-// A row of the workspace: what it is like at a glance, its name, and its tags at the end. Resting on it
-// shows a larger picture with what there is to say.
+// A row of the workspace: what it is like at a glance, its name, and its tags at the end. Resting
+// on it shows a larger picture with what there is to say.
 #pragma once
 
 #include <QStyledItemDelegate>

@@ -1,7 +1,7 @@
-// The open workspace as a tree: a double click shows a run or a strategy, F2 renames an edit, Backspace
-// goes to what it came from. What is typed above leaves those whose name, time, planner, tags or note
-// have all of the words, with what they are below. Below stands what is chosen: its picture, what it
-// came from, its tags (T) and its note (N).
+// The open workspace as a tree: a double click shows a run or a strategy, F2 renames an edit,
+// Backspace goes to what it came from. What is typed above leaves those whose name, time, planner,
+// tags or note have all of the words, with what they are below. Below stands what is chosen: its
+// picture, what it came from, its tags (T) and its note (N).
 #pragma once
 
 #include <QSet>

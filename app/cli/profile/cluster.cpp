@@ -11,9 +11,11 @@
 #include "app/cli/profile/options.h"
 #include "app/cli/samples.h"
 #include "core/base/error.h"
-#include "core/measured/make_job.h"
-#include "core/profiling/measure_on.h"
-#include "core/profiling/op_times.h"
+#include "core/cost/value/profile_reader.h"
+#include "core/cost/value/profile_writer.h"
+#include "core/launch/measured/make_job.h"
+#include "core/launch/profiling/measure_on.h"
+#include "core/launch/profiling/op_times.h"
 
 namespace strato::cli {
 namespace {

@@ -5,8 +5,9 @@
 #include <algorithm>
 
 #include "app/cli/output.h"
-#include "core/base/json.h"
 #include "core/base/quantity_text.h"
+#include "core/cost/model/profile_report.h"
+#include "core/io/json.h"
 
 namespace strato::cli {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "core/profiling/measure_on.h"
+#include "core/launch/profiling/measure_on.h"
 
 namespace strato::cli {
 

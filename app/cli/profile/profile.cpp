@@ -14,7 +14,9 @@
 #include "app/cli/profile/report.h"
 #include "app/cli/samples.h"
 #include "core/base/error.h"
-#include "core/profiling/op_times.h"
+#include "core/cost/value/profile_reader.h"
+#include "core/cost/value/profile_writer.h"
+#include "core/launch/profiling/op_times.h"
 
 namespace strato::cli {
 namespace {

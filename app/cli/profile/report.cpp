@@ -8,6 +8,8 @@
 #include "app/cli/output.h"
 #include "core/base/error.h"
 #include "core/base/quantity_text.h"
+#include "core/cost/model/profile_report.h"
+#include "core/cost/value/profile_writer.h"
 
 namespace strato::cli {
 namespace {

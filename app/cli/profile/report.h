@@ -5,8 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "core/base/json.h"
-#include "core/profiling/op_times.h"
+#include "core/cost/value/profile_writer.h"
+#include "core/io/json.h"
+#include "core/launch/profiling/op_times.h"
 
 namespace strato::cli {
 

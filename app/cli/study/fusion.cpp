@@ -1,6 +1,6 @@
 #include "app/cli/study/fusion.h"
 
-#include "core/search/schedule/fusion.h"
+#include "core/schedule/dag/fusion.h"
 
 namespace strato::cli {
 

@@ -2,7 +2,7 @@
 // table 2).
 #pragma once
 
-#include "core/search/problem.h"
+#include "core/search/api/problem.h"
 
 namespace strato::cli {
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "app/cli/study/table.h"
-#include "core/cluster/random_cluster.h"
+#include "core/cluster/vary/random_cluster.h"
 
 namespace strato::cli {
 namespace {

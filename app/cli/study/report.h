@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "app/cli/study/run.h"
-#include "core/base/json.h"
+#include "core/io/json.h"
 
 namespace strato::cli {
 

@@ -9,8 +9,14 @@
 #include "app/cli/study/cluster.h"
 #include "core/base/error.h"
 #include "core/base/parallel.h"
-#include "core/search/baselines.h"
-#include "core/search/evaluator.h"
+#include "core/cluster/read/cluster_reader.h"
+#include "core/cluster/spec/gpu_catalogue.h"
+#include "core/cost/model/measured_cost_model.h"
+#include "core/graph/train/simplify.h"
+#include "core/graph/train/training_graph.h"
+#include "core/search/api/evaluator.h"
+#include "core/search/evaluate/baselines.h"
+#include "core/search/evaluate/outcome.h"
 
 namespace strato::cli {
 namespace {

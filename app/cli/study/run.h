@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "app/cli/study/file.h"
-#include "core/cost/calibration.h"
-#include "core/graph/grouping.h"
-#include "core/program/program.h"
+#include "core/cost/value/calibration.h"
+#include "core/graph/group/grouping.h"
+#include "core/program/value/program.h"
 
 namespace strato::cli {
 

@@ -6,8 +6,8 @@
 #include <array>
 
 #include "app/cli/study/limits.h"
-#include "core/base/file.h"
-#include "core/base/json.h"
+#include "core/io/file.h"
+#include "core/io/json.h"
 
 namespace strato::cli {
 namespace {

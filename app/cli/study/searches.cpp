@@ -10,7 +10,11 @@
 #include "app/cli/study/run.h"
 #include "core/base/error.h"
 #include "core/base/quantity_text.h"
-#include "core/cluster/random_cluster.h"
+#include "core/cluster/read/cluster_reader.h"
+#include "core/cluster/spec/gpu_catalogue.h"
+#include "core/cluster/vary/random_cluster.h"
+#include "core/search/evaluate/outcome.h"
+#include "core/search/run/run_planner.h"
 
 namespace strato::cli {
 namespace {

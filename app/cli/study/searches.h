@@ -12,8 +12,8 @@
 #include "app/cli/interrupt.h"
 #include "app/cli/study/search_file.h"
 #include "app/cli/study/strategy_summary.h"
-#include "core/base/json.h"
-#include "core/search/planner.h"
+#include "core/io/json.h"
+#include "core/search/api/planner.h"
 
 namespace strato::cli {
 

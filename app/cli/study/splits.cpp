@@ -7,7 +7,7 @@
 #include "app/cli/study/table.h"
 #include "core/base/error.h"
 #include "core/base/quantity_text.h"
-#include "core/search/schedule/steps.h"
+#include "core/schedule/list/steps.h"
 
 namespace strato::cli {
 namespace {

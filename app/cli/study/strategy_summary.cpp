@@ -2,7 +2,8 @@
 
 #include <set>
 
-#include "core/search/evaluator.h"
+#include "core/search/api/evaluator.h"
+#include "core/search/evaluate/outcome.h"
 
 namespace strato::cli {
 namespace {

@@ -4,8 +4,8 @@
 #include <map>
 #include <string>
 
-#include "core/search/problem.h"
-#include "core/strategy/strategy.h"
+#include "core/search/api/problem.h"
+#include "core/strategy/value/strategy.h"
 
 namespace strato::cli {
 

@@ -9,7 +9,7 @@
 #include "app/cli/study/report.h"
 #include "app/cli/study/table.h"
 #include "core/base/error.h"
-#include "core/base/file.h"
+#include "core/io/file.h"
 
 namespace strato::cli {
 namespace fs = std::filesystem;

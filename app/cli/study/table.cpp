@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "app/cli/output.h"
-#include "core/base/file.h"
+#include "core/io/file.h"
 
 namespace strato::cli {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "app/cli/study/searches.h"
-#include "core/base/json.h"
+#include "core/io/json.h"
 
 namespace strato::cli {
 

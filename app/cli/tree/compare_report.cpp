@@ -7,6 +7,7 @@
 #include "app/cli/output.h"
 #include "app/cli/tree/report.h"
 #include "core/base/quantity_text.h"
+#include "core/search/tree/search_tree.h"
 
 namespace strato::cli {
 namespace {

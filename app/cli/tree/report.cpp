@@ -6,7 +6,8 @@
 
 #include "app/cli/output.h"
 #include "core/base/quantity_text.h"
-#include "core/search/steer.h"
+#include "core/search/tree/search_tree.h"
+#include "core/search/tree/steer.h"
 
 namespace strato::cli {
 namespace {

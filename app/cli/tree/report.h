@@ -5,11 +5,11 @@
 #include <string>
 #include <vector>
 
-#include "core/base/json.h"
-#include "core/search/problem.h"
-#include "core/search/search_tree.h"
-#include "core/search/steer.h"
-#include "core/search/tree_replay.h"
+#include "core/io/json.h"
+#include "core/search/api/problem.h"
+#include "core/search/mcts/tree_replay.h"
+#include "core/search/tree/search_tree.h"
+#include "core/search/tree/steer.h"
 
 namespace strato::cli {
 

@@ -12,9 +12,11 @@
 #include "app/cli/output.h"
 #include "app/cli/tree/report.h"
 #include "core/base/error.h"
-#include "core/search/steer.h"
+#include "core/search/tree/search_tree.h"
+#include "core/search/tree/search_tree_io.h"
+#include "core/search/tree/steer.h"
 #include "core/store/run_lock.h"
-#include "core/strategy/strategy_file.h"
+#include "core/strategy/file/strategy_file.h"
 
 namespace strato::cli {
 namespace {

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "core/base/digest.h"
-#include "core/program/tables.h"
-#include "core/strategy/strategy.h"
+#include "core/program/value/tables.h"
+#include "core/strategy/value/strategy.h"
 
 namespace strato {
 

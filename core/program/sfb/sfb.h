@@ -11,11 +11,11 @@
 #include <stop_token>
 #include <vector>
 
-#include "core/cluster/cluster.h"
-#include "core/cost/cost_model.h"
-#include "core/graph/graph.h"
-#include "core/graph/grouping.h"
-#include "core/strategy/strategy.h"
+#include "core/cluster/value/cluster.h"
+#include "core/cost/value/cost_model.h"
+#include "core/graph/group/grouping.h"
+#include "core/graph/value/graph.h"
+#include "core/strategy/value/strategy.h"
 
 namespace strato {
 

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "core/program/tables.h"
+#include "core/program/value/tables.h"
 
 namespace strato {
 

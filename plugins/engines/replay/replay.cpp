@@ -9,7 +9,7 @@
 #include <cstring>
 
 #include "core/base/error.h"
-#include "core/plugin/plugin.h"
+#include "core/plugin/api/plugin.h"
 #include "plugins/engines/replay/precise_wait.h"
 #include "plugins/engines/replay_buffers/measures_nothing.h"
 #include "plugins/engines/replay_buffers/value_buffers.h"

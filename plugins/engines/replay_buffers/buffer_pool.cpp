@@ -12,8 +12,8 @@ namespace {
 constexpr std::size_t kAlignment = 64;
 
 std::byte* allocate_on_host(std::size_t bytes) {
-  const std::size_t rounded = std::max((bytes + kAlignment - 1) / kAlignment, std::size_t{1}) *
-                              kAlignment;
+  const std::size_t rounded =
+      std::max((bytes + kAlignment - 1) / kAlignment, std::size_t{1}) * kAlignment;
   auto* data = static_cast<std::byte*>(std::aligned_alloc(kAlignment, rounded));
   if (data != nullptr) std::memset(data, 0, rounded);
   return data;

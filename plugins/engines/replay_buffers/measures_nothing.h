@@ -1,11 +1,12 @@
-// An engine that replays has no device to measure ops on: a profile of it would be what it was given.
+// An engine that replays has no device to measure ops on: a profile of it would be what it was
+// given.
 #pragma once
 
 #include <memory>
 #include <vector>
 
 #include "core/base/error.h"
-#include "core/plugin/engine.h"
+#include "core/plugin/api/engine.h"
 
 namespace strato::replay {
 

@@ -60,9 +60,10 @@ void ValueBuffers::take(ValueId id) {
   try {
     buffers_[id] = pool_.take(sizes_[id]);
   } catch (const std::bad_alloc&) {
-    throw InputError("", fmt::format("tensor \"{}\"", tensor_of(id).name),
-                     fmt::format("needs {} bytes, and {} memory does not suffice", sizes_[id], where_),
-                     "take a smaller batch or more devices");
+    throw InputError(
+        "", fmt::format("tensor \"{}\"", tensor_of(id).name),
+        fmt::format("needs {} bytes, and {} memory does not suffice", sizes_[id], where_),
+        "take a smaller batch or more devices");
   }
 }
 

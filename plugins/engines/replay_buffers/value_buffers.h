@@ -8,8 +8,8 @@
 #include <span>
 #include <string>
 
-#include "core/graph/graph.h"
-#include "core/program/rank_program.h"
+#include "core/graph/value/graph.h"
+#include "core/program/rank/rank_program.h"
 #include "plugins/engines/replay_buffers/buffer_pool.h"
 
 namespace strato::replay {

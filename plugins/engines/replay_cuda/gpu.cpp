@@ -48,10 +48,11 @@ int gpu_count() {
   int gpus = 0;
   const cudaError_t status = cudaGetDeviceCount(&gpus);
   if (status == cudaSuccess && gpus > 0) return gpus;
-  throw InputError("", "--device",
-                   fmt::format("no GPU can be used here ({})",
-                               status == cudaSuccess ? "there is none" : cudaGetErrorString(status)),
-                   "install NVIDIA's driver on a machine with a GPU, or take --engine replay");
+  throw InputError(
+      "", "--device",
+      fmt::format("no GPU can be used here ({})",
+                  status == cudaSuccess ? "there is none" : cudaGetErrorString(status)),
+      "install NVIDIA's driver on a machine with a GPU, or take --engine replay");
 }
 
 }  // namespace strato::replay_cuda

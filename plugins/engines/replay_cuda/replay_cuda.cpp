@@ -1,6 +1,6 @@
-// The plugin's entry: an engine whose instructions keep a GPU busy for as long as they were simulated
-// to, with buffers of the real sizes there, so that a plan can be tried on GPUs other than its own
-// and without its data. Nothing of LibTorch is needed.
+// The plugin's entry: an engine whose instructions keep a GPU busy for as long as they were
+// simulated to, with buffers of the real sizes there, so that a plan can be tried on GPUs other
+// than its own and without its data. Nothing of LibTorch is needed.
 //
 // run() returns when its kernel is done. Kernels are of one thread in a stream of their own, so the
 // transport's streams go on beside them. As in plugins/engines/replay, the clock of the compute
@@ -12,8 +12,8 @@
 #include <optional>
 
 #include "core/base/error.h"
-#include "core/plugin/device_memory.h"
-#include "core/plugin/plugin.h"
+#include "core/plugin/api/device_memory.h"
+#include "core/plugin/api/plugin.h"
 #include "plugins/engines/replay_buffers/measures_nothing.h"
 #include "plugins/engines/replay_buffers/value_buffers.h"
 #include "plugins/engines/replay_cuda/cuda_check.h"
@@ -46,7 +46,8 @@ constexpr replay::Memory kGpuMemory{
 
 class CudaReplay final : public RankExecution, public DeviceMemory {
  public:
-  CudaReplay(std::shared_ptr<const Graph> graph, std::shared_ptr<const RankProgram> program, int gpu)
+  CudaReplay(std::shared_ptr<const Graph> graph, std::shared_ptr<const RankProgram> program,
+             int gpu)
       : gpu_(gpu),
         program_(program),
         buffers_(std::move(graph), std::move(program), kGpuMemory, "the GPU's"),

@@ -10,9 +10,9 @@ namespace strato::replay_cuda {
 
 // What the device's clocks were seen to do. Lies in memory that host and device see.
 struct ClockSample {
-  std::int64_t tick = 0;           // ns: the least step of the device's nanosecond counter
-  std::int64_t nanoseconds = 0;    // passed while
-  std::int64_t cycles = 0;         // of the multiprocessor passed
+  std::int64_t tick = 0;         // ns: the least step of the device's nanosecond counter
+  std::int64_t nanoseconds = 0;  // passed while
+  std::int64_t cycles = 0;       // of the multiprocessor passed
 };
 
 // Each is queued on the stream and returns at once.

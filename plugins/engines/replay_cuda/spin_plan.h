@@ -10,9 +10,9 @@
 namespace strato::replay_cuda {
 
 struct SpinClocks {
-  Nanos tick{1};                // of the nanosecond counter
+  Nanos tick{1};  // of the nanosecond counter
   double cycles_per_nano = 1;
-  Nanos overhead;               // from the launch of a kernel that does not spin until it is known done
+  Nanos overhead;  // from the launch of a kernel that does not spin until it is known done
 };
 
 struct SpinPlan {

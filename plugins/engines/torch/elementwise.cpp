@@ -82,11 +82,11 @@ Kernel hard_sigmoid(const Site& site) {
                        const Tensors& in) { return in[0].mul(alpha).add_(beta).clamp_(0, 1); });
 }
 Kernel hard_sigmoid_grad(const Site& site) {
-  return of_inputs([alpha = site->real("alpha", 0.2),
-                    beta = site->real("beta", 0.5)](const Tensors& in) {
-    const at::Tensor line = in[1].mul(alpha).add_(beta);
-    return in[0].mul(line.gt(0).logical_and_(line.lt(1))).mul_(alpha);
-  });
+  return of_inputs(
+      [alpha = site->real("alpha", 0.2), beta = site->real("beta", 0.5)](const Tensors& in) {
+        const at::Tensor line = in[1].mul(alpha).add_(beta);
+        return in[0].mul(line.gt(0).logical_and_(line.lt(1))).mul_(alpha);
+      });
 }
 
 struct Limits {
@@ -105,9 +105,8 @@ Kernel clip_grad(const Site& site) {
 }
 
 Kernel cast(const Site& site) {  // and its gradient: to the type of the output
-  return of_inputs([type = scalar_type(site.output(0).type)](const Tensors& in) {
-    return in[0].to(type);
-  });
+  return of_inputs(
+      [type = scalar_type(site.output(0).type)](const Tensors& in) { return in[0].to(type); });
 }
 
 // ---- dropout
@@ -202,19 +201,16 @@ Kernel divide_grad_a(const Site& site) {
   return summed_to_output(site, [](const Tensors& in) { return in[0].div(in[1]); });
 }
 Kernel divide_grad_b(const Site& site) {
-  return summed_to_output(site, [](const Tensors& in) {
-    return in[0].mul(in[1]).div_(in[2].square()).neg_();
-  });
+  return summed_to_output(
+      site, [](const Tensors& in) { return in[0].mul(in[1]).div_(in[2].square()).neg_(); });
 }
 Kernel power_grad_a(const Site& site) {
-  return summed_to_output(site, [](const Tensors& in) {
-    return in[0].mul(in[2]).mul(in[1].pow(in[2].sub(1)));
-  });
+  return summed_to_output(
+      site, [](const Tensors& in) { return in[0].mul(in[2]).mul(in[1].pow(in[2].sub(1))); });
 }
 Kernel power_grad_b(const Site& site) {
-  return summed_to_output(site, [](const Tensors& in) {
-    return in[0].mul(in[3]).mul(in[1].log());
-  });
+  return summed_to_output(site,
+                          [](const Tensors& in) { return in[0].mul(in[3]).mul(in[1].log()); });
 }
 Kernel extreme_grad(const Site& site) {  // dy, this operand, the extreme
   return summed_to_output(site, [](const Tensors& in) { return in[1].eq(in[2]).mul(in[0]); });

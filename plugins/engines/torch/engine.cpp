@@ -6,8 +6,8 @@
 #include <string_view>
 
 #include "core/base/error.h"
-#include "core/plugin/plugin.h"
-#include "core/plugin/tensor_files.h"
+#include "core/plugin/api/plugin.h"
+#include "core/plugin/load/tensor_files.h"
 #include "plugins/engines/torch/execution.h"
 #include "plugins/engines/torch/kernel.h"
 #include "plugins/engines/torch/memory.h"

@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "core/plugin/engine.h"
+#include "core/plugin/api/engine.h"
 
 namespace strato::torch_engine {
 

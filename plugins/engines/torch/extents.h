@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "core/graph/graph.h"
+#include "core/graph/value/graph.h"
 
 namespace strato::torch_engine {
 

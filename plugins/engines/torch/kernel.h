@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/graph/op_reader.h"
+#include "core/graph/value/op_reader.h"
 #include "plugins/engines/torch/aten.h"
 #include "plugins/engines/torch/shard.h"
 
@@ -72,7 +72,7 @@ struct KernelRow {
 using KernelTable = std::vector<KernelRow>;
 
 // The families' tables.
-KernelTable linear_kernels();         // products, convolutions
+KernelTable linear_kernels();  // products, convolutions
 KernelTable pooling_kernels();
 KernelTable elementwise_kernels();    // unary, binary, dropout
 KernelTable movement_kernels();       // views, copies, indexing, reductions

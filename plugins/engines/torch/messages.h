@@ -11,7 +11,7 @@
 // feedback), as with the other lossy encodings.
 #pragma once
 
-#include "core/program/rank_program.h"
+#include "core/program/rank/rank_program.h"
 #include "plugins/engines/torch/aten.h"
 
 namespace strato::torch_engine {

@@ -1,7 +1,7 @@
 // Ops that give elements another place: views, copies, lookups by index; and reductions.
 #include <algorithm>
 
-#include "core/graph/batch_rules.h"
+#include "core/graph/rules/batch_rules.h"
 #include "plugins/engines/torch/kernel.h"
 
 namespace strato::torch_engine {
@@ -20,7 +20,8 @@ Kernel view(const Site& site) {
 std::vector<std::int64_t> permutation_of(const Site& forward) {
   auto permutation = forward->integers("perm");
   const auto rank = static_cast<std::int64_t>(forward.in(0).size());
-  for (std::int64_t i = rank; permutation.size() < forward.in(0).size();) permutation.push_back(--i);
+  for (std::int64_t i = rank; permutation.size() < forward.in(0).size();)
+    permutation.push_back(--i);
   return permutation;
 }
 
@@ -134,7 +135,7 @@ Kernel slice(const Site& site) {
 
 Kernel slice_grad(const Site& site) {
   return [s = Slices(site.of_forward()), shape = site.local_out()](const Tensors& in,
-                                                                    const Shard& shard) {
+                                                                   const Shard& shard) {
     at::Tensor gradient = at::zeros(shape.on(shard), in[0].options());
     s.of(gradient).copy_(in[0]);
     return Tensors{gradient};
@@ -193,7 +194,7 @@ Kernel gather(const Site& site) {
 
 Kernel gather_grad(const Site& site) {
   return [l = Lookup(site.of_forward()), shape = site.local_out()](const Tensors& in,
-                                                                    const Shard& shard) {
+                                                                   const Shard& shard) {
     const Shape to = shape.on(shard);
     const at::Tensor indices = l.flat(in[1]);
     if (l.axis == 0) {
@@ -217,8 +218,8 @@ Kernel gather_elements_grad(const Site& site) {
   const Site forward = site.of_forward();
   return [axis = forward.axis("axis", 0, forward.in(0).size()), shape = site.local_out()](
              const Tensors& in, const Shard& shard) {
-    return Tensors{at::zeros(shape.on(shard), in[0].options())
-                       .scatter_add_(axis, in[1].to(at::kLong), in[0])};
+    return Tensors{
+        at::zeros(shape.on(shard), in[0].options()).scatter_add_(axis, in[1].to(at::kLong), in[0])};
   };
 }
 
@@ -252,12 +253,13 @@ at::Tensor with_axes(const at::Tensor& t, const std::vector<std::int64_t>& axes,
 Kernel sum_grad(const Site& site) {
   const Site forward = site.of_forward();
   const bool mean = forward->type == "ReduceMean";
-  double count = 1;  // of the whole tensor, also on a part of it: a mean over the batch is not split
+  double count =
+      1;  // of the whole tensor, also on a part of it: a mean over the batch is not split
   for (const std::int64_t axis : axes_of(forward)) {
     count *= static_cast<double>(extent(forward.in(0), axis));
   }
   return [axes = axes_of(forward), mean, count, shape = site.local_out()](const Tensors& in,
-                                                                            const Shard& shard) {
+                                                                          const Shard& shard) {
     const Shape to = shape.on(shard);
     at::Tensor dy = with_axes(in[0], axes, to);
     if (mean) dy = dy.div(count);

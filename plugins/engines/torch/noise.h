@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "core/graph/graph.h"
+#include "core/graph/value/graph.h"
 #include "plugins/engines/torch/shard.h"
 
 namespace strato::torch_engine {

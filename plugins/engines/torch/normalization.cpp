@@ -37,7 +37,7 @@ Kernel batch_norm(const Site& site) {
 
 Kernel batch_norm_grad(const Site& site) {
   return [wanted = wanted_of(site), epsilon = site->real("epsilon", 1e-5)](const Tensors& in,
-                                                                            const Shard&) {
+                                                                           const Shard&) {
     const auto [mean, variance] = at::batch_norm_update_stats(in[1], {}, {}, 0.1);
     const at::Tensor inverse = variance.add(epsilon).rsqrt_();
     return chosen(at::native_batch_norm_backward(in[0], in[1], in[2], {}, {}, mean, inverse, true,
@@ -80,7 +80,7 @@ Kernel layer_norm(const Site& site) {
 
 Kernel layer_norm_grad(const Site& site) {
   return [n = LayerNorm(site.of_forward()), wanted = wanted_of(site)](const Tensors& in,
-                                                                        const Shard&) {
+                                                                      const Shard&) {
     const auto [variance, mean] = at::var_mean(in[1], n.axes(), false, true);
     const at::Tensor inverse = variance.add(n.epsilon).rsqrt_();
     return chosen(at::native_layer_norm_backward(in[0], in[1], n.shape, mean, inverse, in[2],
@@ -183,7 +183,7 @@ Kernel cross_entropy_grad(const Site& site) {
 
 Kernel negative_log_likelihood_grad(const Site& site) {
   return [c = ClassLoss(site.of_forward()), shape = site.local_out()](const Tensors& in,
-                                                                       const Shard& shard) {
+                                                                      const Shard& shard) {
     at::Tensor gradient = at::zeros(shape.on(shard), in[0].options());
     gradient.scatter_(c.axis, c.hits(in[1]), -1);
     return Tensors{finished(c, gradient, in[1], in[0])};
@@ -199,8 +199,7 @@ Kernel squared_loss(const Site& site) {
 Kernel squared_loss_grad(const Site& site) {
   const bool weighted = site.input_count() > 2;
   return of_inputs([weighted, scale = 2 / product(site.forward().in(0))](const Tensors& in) {
-    const at::Tensor gradient =
-        in[weighted ? 1 : 0].sub(in[weighted ? 2 : 1]).mul_(scale);
+    const at::Tensor gradient = in[weighted ? 1 : 0].sub(in[weighted ? 2 : 1]).mul_(scale);
     return weighted ? gradient.mul(in[0].reshape({})) : gradient;
   });
 }

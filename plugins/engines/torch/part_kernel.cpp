@@ -6,8 +6,8 @@
 #include <optional>
 
 #include "core/base/error.h"
-#include "core/graph/axis_letters.h"
-#include "core/graph/split_axes.h"
+#include "core/graph/axes/axis_letters.h"
+#include "core/graph/axes/split_axes.h"
 
 namespace strato::torch_engine {
 namespace {
@@ -66,17 +66,16 @@ class PartTables {
     return axes;
   }
 
-  // What a forward op sums over its gradient counts as a whole (a mean, a loss); but a convolution's
-  // gradient has the weight's shape.
+  // What a forward op sums over its gradient counts as a whole (a mean, a loss); but a
+  // convolution's gradient has the weight's shape.
   void add_forward(const Op& op) {
     const Op& forward = op.forward.valid() ? graph_.op(op.forward) : op;
     const auto letters = axis_letters(reader_of(graph_, forward));
     std::vector<int> inputs(forward.inputs.size(), -1), outputs(forward.outputs.size(), -1);
     if (letters && op.attribute("wrt") != nullptr) {
-      const bool stays = std::any_of(letters->outputs.begin(), letters->outputs.end(),
-                                     [this](const std::string& out) {
-                                       return out.find(letter_) != std::string::npos;
-                                     });
+      const bool stays = std::any_of(
+          letters->outputs.begin(), letters->outputs.end(),
+          [this](const std::string& out) { return out.find(letter_) != std::string::npos; });
       if (stays || forward.family == OpFamily::Convolution) {
         inputs = axes_of(letters->inputs);
         outputs = axes_of(letters->outputs);

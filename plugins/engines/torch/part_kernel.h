@@ -1,10 +1,11 @@
-// Kernels of ops that are split along another axis than the batch (core/graph/split_axes.h): the
-// same makers, on a copy of the op whose tensors have the part's shapes. Include in .cpp files only.
+// Kernels of ops that are split along another axis than the batch (core/graph/axes/split_axes.h):
+// the same makers, on a copy of the op whose tensors have the part's shapes. Include in .cpp files
+// only.
 #pragma once
 
 #include <vector>
 
-#include "core/program/rank_program.h"
+#include "core/program/rank/rank_program.h"
 #include "plugins/engines/torch/kernel.h"
 
 namespace strato::torch_engine {

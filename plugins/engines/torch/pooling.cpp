@@ -69,9 +69,8 @@ Kernel max_pool_grad(const Site& site) {
   return of_inputs([p = Pool(site.of_forward())](const Tensors& in) {
     const at::Tensor x = p.padded(in[1], -std::numeric_limits<double>::infinity());
     const at::Tensor places = std::get<1>(p.maxima(x));
-    return p.cropped(at::max_pool2d_with_indices_backward(in[0], x, p.window.kernel,
-                                                          p.window.stride, p.padding(),
-                                                          p.window.dilation, false, places));
+    return p.cropped(at::max_pool2d_with_indices_backward(
+        in[0], x, p.window.kernel, p.window.stride, p.padding(), p.window.dilation, false, places));
   });
 }
 

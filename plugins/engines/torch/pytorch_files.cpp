@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "core/base/error.h"
-#include "core/base/file.h"
-#include "core/base/mapped_file.h"
+#include "core/io/file.h"
+#include "core/io/mapped_file.h"
 #include "plugins/engines/torch/aten.h"
 #include "plugins/engines/torch/kernel.h"
 #include "plugins/engines/torch/stored.h"
@@ -43,7 +43,8 @@ class PytorchFile final : public TensorSource {
   explicit PytorchFile(const fs::path& file) : name_(file.string()) {
     const MappedFile checked(file, "a file of torch.save()");  // it is there, and a regular file
     if (!checked.bytes().starts_with("PK"))
-      refuse("is not a file of torch.save(), or one of the format before PyTorch 1.6", kSaveTensors);
+      refuse("is not a file of torch.save(), or one of the format before PyTorch 1.6",
+             kSaveTensors);
     try {
       read_all();
     } catch (const InputError&) {
@@ -51,12 +52,13 @@ class PytorchFile final : public TensorSource {
     } catch (const std::exception& error) {
       const std::string_view reason = error.what();
       const std::size_t what = reason.find("nknown ");  // with the name of a class or function
-      refuse("holds other things than a tensor, or a plain dictionary or list of tensors, which are "
-             "never read, or is damaged" +
-                 (what == std::string_view::npos
-                      ? ""
-                      : fmt::format(" (u{})", reason.substr(what, reason.find('\n') - what))),
-             kSaveTensors);
+      refuse(
+          "holds other things than a tensor, or a plain dictionary or list of tensors, which are "
+          "never read, or is damaged" +
+              (what == std::string_view::npos
+                   ? ""
+                   : fmt::format(" (u{})", reason.substr(what, reason.find('\n') - what))),
+          kSaveTensors);
     }
   }
 
@@ -74,8 +76,8 @@ class PytorchFile final : public TensorSource {
   // Without resolvers for types: code and classes have nobody who knows them.
   void read_all() {
     caffe2::serialize::PyTorchStreamReader reader(name_);
-    const c10::IValue all = torch::jit::readArchiveAndTensors(
-        "data", "", "", c10::nullopt, c10::nullopt, c10::nullopt, reader);
+    const c10::IValue all = torch::jit::readArchiveAndTensors("data", "", "", c10::nullopt,
+                                                              c10::nullopt, c10::nullopt, reader);
     if (all.isTensor()) return add("", all);
     if (all.isGenericDict()) {
       for (const auto& entry : all.toGenericDict()) add(name_of_key(entry.key()), entry.value());
@@ -114,7 +116,8 @@ at::Tensor tensor_of(const TensorSource& source, std::size_t index) {
   std::size_t at = 0;
   source.read(index, [&](std::string_view bytes) {
     CHECK(bytes.size() <= tensor.nbytes() - at, "more elements than the shape says");
-    if (!bytes.empty()) std::memcpy(static_cast<char*>(tensor.data_ptr()) + at, bytes.data(), bytes.size());
+    if (!bytes.empty())
+      std::memcpy(static_cast<char*>(tensor.data_ptr()) + at, bytes.data(), bytes.size());
     at += bytes.size();
   });
   CHECK(at == tensor.nbytes(), "fewer elements than the shape says");

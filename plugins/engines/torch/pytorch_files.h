@@ -9,7 +9,7 @@
 
 namespace strato::torch_engine {
 
-// See core/plugin/tensor_files.h. Throws InputError.
+// See core/plugin/load/tensor_files.h. Throws InputError.
 std::unique_ptr<TensorSource> open_pytorch(const std::filesystem::path& file);
 void write_pytorch(const std::filesystem::path& file, const TensorSource& tensors);
 

@@ -271,8 +271,9 @@ class TorchRankExecution final : public RankExecution {
   [[noreturn]] void refuse_instruction(std::size_t i, const std::string& reason) const {
     const Instruction& instruction = program_->instructions[i];
     if (runs_op(instruction.kind)) refuse(graph_->op(instruction.op), reason);
-    throw InputError("", fmt::format("{} of \"{}\"", name_of(instruction.kind),
-                                     values_.tensor(program_->writes[i][0]).name),
+    throw InputError("",
+                     fmt::format("{} of \"{}\"", name_of(instruction.kind),
+                                 values_.tensor(program_->writes[i][0]).name),
                      fmt::format("LibTorch refuses it: {}", reason), "take a smaller batch");
   }
 

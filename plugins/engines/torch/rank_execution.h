@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "core/plugin/rank_engine.h"
+#include "core/plugin/api/rank_engine.h"
 
 namespace strato::torch_engine {
 

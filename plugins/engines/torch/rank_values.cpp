@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "core/base/error.h"
-#include "core/graph/copy_graph.h"
+#include "core/graph/build/copy_graph.h"
 #include "plugins/engines/torch/pieces.h"
 #include "plugins/engines/torch/stored.h"
 #include "plugins/engines/torch/values.h"
@@ -80,7 +80,8 @@ void RankValues::release(ValueId id) {
 
 std::span<std::byte> RankValues::memory(ValueId id) {
   at::Tensor& value = values_[id];
-  if (!value.defined()) value = at::empty(shapes_[id], scalar_type(type_of(graph_, program_.values[id])));
+  if (!value.defined())
+    value = at::empty(shapes_[id], scalar_type(type_of(graph_, program_.values[id])));
   return {static_cast<std::byte*>(value.data_ptr()), value.nbytes()};
 }
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "core/program/rank_program.h"
+#include "core/program/rank/rank_program.h"
 #include "plugins/engines/torch/aten.h"
 #include "plugins/engines/torch/shard.h"
 

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "core/graph/graph.h"
+#include "core/graph/value/graph.h"
 #include "plugins/engines/torch/aten.h"
 #include "plugins/engines/torch/kernel.h"
 

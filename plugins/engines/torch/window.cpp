@@ -37,8 +37,11 @@ at::Tensor Window::cropped(const at::Tensor& x) const {
 
 Window window_of(const Site& site, std::vector<std::int64_t> kernel) {
   const std::size_t rank = kernel.size();
-  Window w{std::move(kernel), or_ones(site->integers("strides"), rank),
-           or_ones(site->integers("dilations"), rank), {}, {}};
+  Window w{std::move(kernel),
+           or_ones(site->integers("strides"), rank),
+           or_ones(site->integers("dilations"), rank),
+           {},
+           {}};
   const std::string automatic = site->text("auto_pad", "NOTSET");
   auto pads = site->integers("pads");
   pads.resize(2 * rank, 0);

@@ -23,10 +23,10 @@
 #include <string>
 #include <vector>
 
-#include "core/base/json.h"
-#include "core/plugin/plugin.h"
-#include "core/program/collective.h"
-#include "core/sim/execution_order.h"
+#include "core/io/json.h"
+#include "core/plugin/api/plugin.h"
+#include "core/program/value/collective.h"
+#include "core/sim/timeline/execution_order.h"
 #include "trace.pb.h"
 
 namespace strato {

@@ -7,7 +7,7 @@
 #include <map>
 
 #include "core/base/error.h"
-#include "core/plugin/plugin.h"
+#include "core/plugin/api/plugin.h"
 #include "plugins/exporters/chrome_trace/trace_writer.h"
 
 namespace strato {

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "core/base/json.h"
+#include "core/io/json.h"
 
 namespace strato::trace {
 namespace {

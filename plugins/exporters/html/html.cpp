@@ -1,15 +1,19 @@
-// A report of a plan for people without this program: one HTML page that loads nothing from elsewhere.
+// A report of a plan for people without this program: one HTML page that loads nothing from
+// elsewhere.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <vector>
 
 #include "core/base/quantity_text.h"
-#include "core/plugin/plugin.h"
+#include "core/plugin/api/plugin.h"
 #include "core/report/markup.h"
 #include "core/report/timeline_svg.h"
-#include "core/search/baselines.h"
-#include "core/sim/explain.h"
+#include "core/search/evaluate/baselines.h"
+#include "core/search/evaluate/lower_bound.h"
+#include "core/search/evaluate/outcome.h"
+#include "core/sim/explain/critical_path.h"
+#include "core/sim/explain/explain.h"
 
 namespace strato::html {
 namespace {
@@ -33,8 +37,10 @@ class Report {
   std::string write() {
     const std::string title = graph_.name() + " on " + cluster_.name();
     text_ = page_begin(title);
-    text_ += fmt::format("<p class=\"note\">One training step of batch {} with {} ops on {} devices, simulated.</p>\n",
-                         graph_.batch(), graph_.op_count(), cluster_.device_count());
+    text_ += fmt::format(
+        "<p class=\"note\">One training step of batch {} with {} ops on {} devices, "
+        "simulated.</p>\n",
+        graph_.batch(), graph_.op_count(), cluster_.device_count());
     answers();
     text_ += "<p>" + escaped(why(timeline_, gains_, error_, bound_)) + "</p>\n";
     timeline();
@@ -57,10 +63,10 @@ class Report {
   void answers() {
     const double seconds = to_seconds(step());
     text_ += "<div class=\"answers\">\n";
-    answer(time_text(step()), error_.low == error_.high
-                                  ? "a step"
-                                  : fmt::format("a step ({} to {})", time_text(error_.low),
-                                                time_text(error_.high)));
+    answer(time_text(step()),
+           error_.low == error_.high
+               ? "a step"
+               : fmt::format("a step ({} to {})", time_text(error_.low), time_text(error_.high)));
     if (seconds > 0)
       answer(significant_text(static_cast<double>(graph_.batch()) / seconds), "samples a second");
     if (seconds > 0)
@@ -88,12 +94,15 @@ class Report {
 
   void critical_path() {
     heading("Where the time goes");
-    text_ += "<p class=\"note\">Along the critical path: what would have to be shorter for the step to be shorter.</p>\n";
+    text_ +=
+        "<p class=\"note\">Along the critical path: what would have to be shorter for the step to "
+        "be shorter.</p>\n";
     const auto times = time_by_reason(path_pieces(timeline_));
     std::vector<std::size_t> order;
     for (std::size_t r = 0; r < kReasons; ++r)
       if (times[r] > Nanos(0)) order.push_back(r);
-    std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) { return times[a] > times[b]; });
+    std::ranges::stable_sort(order,
+                             [&](std::size_t a, std::size_t b) { return times[a] > times[b]; });
     Table table({"", "time", "of the step", ""});
     for (const std::size_t r : order)
       table.row(cell(name_of(static_cast<Reason>(r))) + figure(time_text(times[r])) +
@@ -141,11 +150,13 @@ class Report {
   void exceptions() {
     std::vector<std::string> lines;
     if (strategy_.bucket > Bytes(0))
-      lines.push_back("Gradients are all-reduced in buckets of up to " + bytes_text(strategy_.bucket) + ".");
+      lines.push_back("Gradients are all-reduced in buckets of up to " +
+                      bytes_text(strategy_.bucket) + ".");
     const auto count = [&](std::size_t number, const char* what) {
       if (number > 0) lines.push_back(fmt::format("{} {}.", number, what));
     };
-    count(strategy_.duplicated.size(), "ops are computed by every replica on the whole batch (sufficient factor broadcasting)");
+    count(strategy_.duplicated.size(),
+          "ops are computed by every replica on the whole batch (sufficient factor broadcasting)");
     count(strategy_.splits.size(), "ops are split along another axis than the batch");
     count(strategy_.variables.size(), "variables are synchronised in a way of their own");
     if (!strategy_.priorities.empty()) lines.push_back("Ops run in an order of their own.");

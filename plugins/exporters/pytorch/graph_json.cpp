@@ -4,7 +4,7 @@
 #include <string_view>
 #include <variant>
 
-#include "core/graph/initial_value.h"
+#include "core/graph/train/initial_value.h"
 
 namespace strato::pytorch_export {
 namespace {

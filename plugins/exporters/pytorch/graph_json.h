@@ -1,8 +1,8 @@
 // The training graph as train.py reads it. Include in .cpp files only.
 #pragma once
 
-#include "core/base/json.h"
-#include "core/graph/graph.h"
+#include "core/graph/value/graph.h"
+#include "core/io/json.h"
 
 namespace strato::pytorch_export {
 

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "core/base/error.h"
-#include "core/plugin/plugin.h"
-#include "core/program/rank_program.h"
-#include "core/sim/execution_order.h"
+#include "core/plugin/api/plugin.h"
+#include "core/program/rank/rank_program.h"
+#include "core/sim/timeline/execution_order.h"
 #include "plugins/exporters/pytorch/graph_json.h"
 #include "plugins/exporters/pytorch/train_text.h"
 
@@ -205,7 +205,8 @@ class Folder {
     for (std::size_t i = 0; i < rank.instructions.size(); ++i)
       for (const auto* rows : {&rank.reads, &rank.writes})
         for (const ValueId id : (*rows)[i])
-          if (rank.instructions[i].peer.valid() && moves_slice(rank.instructions[i], rank.values[id]))
+          if (rank.instructions[i].peer.valid() &&
+              moves_slice(rank.instructions[i], rank.values[id]))
             refuse(rank.values[id].tensor);
   }
 

@@ -26,8 +26,8 @@
 #include <string>
 #include <vector>
 
-#include "core/base/json.h"
-#include "core/plugin/plugin.h"
+#include "core/io/json.h"
+#include "core/plugin/api/plugin.h"
 
 namespace strato {
 namespace {

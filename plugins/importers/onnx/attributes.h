@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/graph/graph.h"
+#include "core/graph/value/graph.h"
 
 namespace strato::onnx_import {
 

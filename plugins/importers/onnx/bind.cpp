@@ -6,7 +6,7 @@
 #include <unordered_set>
 
 #include "core/base/error.h"
-#include "core/plugin/unbound_dimension.h"
+#include "core/plugin/api/unbound_dimension.h"
 #include "plugins/importers/onnx/value.h"
 
 namespace strato::onnx_import {
@@ -196,7 +196,8 @@ class Binder {
                        "give the batch size with --batch N");
     }
     if (!bound)
-      throw UnboundDimension(model_.file, axis_place(input, axis), input, static_cast<int>(axis), symbol);
+      throw UnboundDimension(model_.file, axis_place(input, axis), input, static_cast<int>(axis),
+                             symbol);
     if (batch && *bound < 1) {
       throw InputError(model_.file, "--set-dim " + symbol, "is " + std::to_string(*bound),
                        "give a batch of at least 1");

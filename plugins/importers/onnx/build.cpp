@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/base/error.h"
+#include "core/graph/build/graph_builder.h"
 
 namespace strato::onnx_import {
 namespace {
@@ -57,7 +58,8 @@ class Builder {
     op.type = graph_name(translated.type);
     for (const auto& [key, value] : translated.attributes) {
       const auto* text = std::get_if<std::string>(&value);
-      op.attributes.emplace_back(graph_name(key), text != nullptr ? Attribute(graph_name(*text)) : value);
+      op.attributes.emplace_back(graph_name(key),
+                                 text != nullptr ? Attribute(graph_name(*text)) : value);
     }
     for (const Entry* input : translated.inputs) {
       op.inputs.push_back(input != nullptr ? tensor_of(*input) : TensorId());

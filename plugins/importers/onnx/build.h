@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "core/graph/graph.h"
+#include "core/graph/value/graph.h"
 #include "plugins/importers/onnx/translate.h"
 
 namespace strato::onnx_import {

@@ -1,4 +1,5 @@
-// Where a tensor's elements are when they are in a file beside the model. Include in .cpp files only.
+// Where a tensor's elements are when they are in a file beside the model. Include in .cpp files
+// only.
 #pragma once
 
 #include <onnx/onnx_pb.h>

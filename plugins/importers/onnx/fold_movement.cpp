@@ -293,23 +293,14 @@ FoldResult tile(const FoldInput& fold) {
   return {gathered(*in, std::move(shape), source)};
 }
 
-
 }  // namespace
 
 const FoldRules& movement_rules() {
   static const FoldRules rules = {
-      {"Identity", identity},
-      {"Reshape", reshape},
-      {"Squeeze", squeeze},
-      {"Unsqueeze", unsqueeze},
-      {"Flatten", flatten},
-      {"Transpose", transpose},
-      {"Gather", gather},
-      {"Slice", slice},
-      {"Concat", concat},
-      {"Split", split},
-      {"Expand", expand},
-      {"Tile", tile},
+      {"Identity", identity},   {"Reshape", reshape}, {"Squeeze", squeeze},
+      {"Unsqueeze", unsqueeze}, {"Flatten", flatten}, {"Transpose", transpose},
+      {"Gather", gather},       {"Slice", slice},     {"Concat", concat},
+      {"Split", split},         {"Expand", expand},   {"Tile", tile},
   };
   return rules;
 }

@@ -3,8 +3,8 @@
 #include <memory>
 #include <string_view>
 
-#include "core/plugin/plugin.h"
-#include "core/plugin/tensor_files.h"
+#include "core/plugin/api/plugin.h"
+#include "core/plugin/load/tensor_files.h"
 #include "plugins/importers/onnx/bind.h"
 #include "plugins/importers/onnx/build.h"
 #include "plugins/importers/onnx/read_model.h"

@@ -3,7 +3,8 @@
 #include <algorithm>
 
 #include "core/base/error.h"
-#include "core/graph/catalogue.h"
+#include "core/graph/ops/catalogue.h"
+#include "core/graph/rules/op_rule.h"
 #include "plugins/importers/onnx/order.h"
 
 namespace strato::onnx_import {

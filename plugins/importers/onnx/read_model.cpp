@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "core/base/error.h"
-#include "core/base/mapped_file.h"
+#include "core/io/mapped_file.h"
 #include "plugins/importers/onnx/wire_format.h"
 
 namespace strato::onnx_import {

@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "core/base/error.h"
-#include "core/graph/catalogue.h"
+#include "core/graph/ops/catalogue.h"
 #include "plugins/importers/onnx/attributes.h"
 #include "plugins/importers/onnx/fold.h"
 #include "plugins/importers/onnx/newer_fields.h"

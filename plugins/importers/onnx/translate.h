@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/graph/graph.h"
+#include "core/graph/value/graph.h"
 #include "plugins/importers/onnx/bind.h"
 #include "plugins/importers/onnx/infer.h"
 #include "plugins/importers/onnx/read_model.h"
@@ -25,8 +25,8 @@ struct Entry {  // one tensor
   Facts facts;          // a value is known of constants only
   int batch_axis = -1;  // of inputs
   bool stored = false;  // an initializer of the file
-  // Where the elements are of what the file holds and `facts` has not, as far as they were asked for;
-  // of one element: all are like it.
+  // Where the elements are of what the file holds and `facts` has not, as far as they were asked
+  // for; of one element: all are like it.
   std::shared_ptr<const onnx::TensorProto> origin = nullptr;
 };
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "core/graph/graph.h"
+#include "core/graph/value/graph.h"
 
 namespace onnx {
 class TensorProto;

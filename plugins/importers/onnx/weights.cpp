@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "core/base/error.h"
-#include "core/base/mapped_file.h"
+#include "core/io/mapped_file.h"
 #include "plugins/importers/onnx/bind.h"
 #include "plugins/importers/onnx/build.h"
 #include "plugins/importers/onnx/external_data.h"
@@ -134,8 +134,8 @@ class OnnxWeights final : public TensorSource {
     if (payload.offset > model.size() || payload.size > model.size() - payload.offset)
       fail(index, "is not whole", kCopyAgain);
     const std::string_view content = model.substr(payload.offset, payload.size);
-    const bool as_it_is = payload.field == kRawData || payload.field == kFloatData ||
-                          payload.field == kDoubleData;
+    const bool as_it_is =
+        payload.field == kRawData || payload.field == kFloatData || payload.field == kDoubleData;
     if (as_it_is) return put_all(index, content, put);
     read_numbers(index, content, put);
   }

@@ -5,12 +5,12 @@
 #include <memory>
 
 #include "core/data/tensor_source.h"
-#include "core/plugin/plugin.h"
+#include "core/plugin/api/plugin.h"
 
 namespace strato::onnx_import {
 
-// By the names that the imported graph has. Tensors of which the file holds nothing, or only the name
-// of a file that is not there, are left out. Throws InputError.
+// By the names that the imported graph has. Tensors of which the file holds nothing, or only the
+// name of a file that is not there, are left out. Throws InputError.
 std::unique_ptr<TensorSource> open_weights(const std::filesystem::path& file,
                                            const ImportOptions& options);
 

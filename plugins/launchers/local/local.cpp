@@ -7,11 +7,11 @@
 #include <chrono>
 
 #include "core/base/error.h"
-#include "core/job/job.h"
-#include "core/job/run_files.h"
-#include "core/plugin/launch_request.h"
-#include "core/plugin/plugin.h"
-#include "core/process/line_reader.h"
+#include "core/launch/job/job.h"
+#include "core/launch/job/run_files.h"
+#include "core/launch/process/line_reader.h"
+#include "core/plugin/api/plugin.h"
+#include "core/plugin/use/launch_request.h"
 #include "plugins/launchers/local/rank_process.h"
 
 namespace strato {
@@ -80,8 +80,7 @@ class LocalJob final : public LaunchedJob {
   std::optional<std::string> next_line(std::chrono::milliseconds wait) override {
     const auto until = Clock::now() + wait;
     for (;;) {
-      const auto left =
-          std::chrono::duration_cast<std::chrono::milliseconds>(until - Clock::now());
+      const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - Clock::now());
       const auto now = std::clamp<std::chrono::milliseconds>(left, 0ms, kTick);
       look();
       if (auto line = take_line()) return line;
@@ -224,7 +223,6 @@ class LocalLauncher final : public Launcher {
 }  // namespace
 }  // namespace strato
 
-STRATOSCOPE_LAUNCHER(
-    [](std::string_view) -> std::unique_ptr<strato::Launcher> {
-      return std::make_unique<strato::LocalLauncher>();
-    })
+STRATOSCOPE_LAUNCHER([](std::string_view) -> std::unique_ptr<strato::Launcher> {
+  return std::make_unique<strato::LocalLauncher>();
+})

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "core/process/child_process.h"
-#include "core/process/handle.h"
+#include "core/launch/process/child_process.h"
+#include "core/launch/process/handle.h"
 
 namespace strato {
 

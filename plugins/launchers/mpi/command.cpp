@@ -7,8 +7,8 @@
 #include <sstream>
 
 #include "core/base/error.h"
-#include "core/base/file.h"
-#include "core/plugin/launch_request.h"
+#include "core/io/file.h"
+#include "core/plugin/use/launch_request.h"
 
 namespace strato::mpi {
 namespace {

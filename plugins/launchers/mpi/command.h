@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/plugin/launcher.h"
+#include "core/plugin/api/launcher.h"
 
 namespace strato::mpi {
 

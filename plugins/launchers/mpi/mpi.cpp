@@ -10,11 +10,11 @@
 #include <regex>
 
 #include "core/base/error.h"
-#include "core/job/run_files.h"
-#include "core/plugin/launch_request.h"
-#include "core/plugin/plugin.h"
-#include "core/process/child_process.h"
-#include "core/process/line_reader.h"
+#include "core/launch/job/run_files.h"
+#include "core/launch/process/child_process.h"
+#include "core/launch/process/line_reader.h"
+#include "core/plugin/api/plugin.h"
+#include "core/plugin/use/launch_request.h"
 #include "plugins/launchers/mpi/command.h"
 
 namespace strato::mpi {

@@ -7,7 +7,7 @@
 #include <regex>
 #include <utility>
 
-#include "core/job/run_files.h"
+#include "core/launch/job/run_files.h"
 #include "plugins/launchers/slurm/submission.h"
 
 namespace strato::slurm {

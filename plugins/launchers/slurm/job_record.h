@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "core/plugin/launcher.h"
+#include "core/plugin/api/launcher.h"
 
 namespace strato::slurm {
 

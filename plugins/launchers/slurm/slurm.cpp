@@ -8,11 +8,11 @@
 #include <thread>
 
 #include "core/base/error.h"
-#include "core/base/file.h"
-#include "core/job/run_files.h"
-#include "core/plugin/launch_request.h"
-#include "core/plugin/plugin.h"
-#include "core/process/run_program.h"
+#include "core/io/file.h"
+#include "core/launch/job/run_files.h"
+#include "core/launch/process/run_program.h"
+#include "core/plugin/api/plugin.h"
+#include "core/plugin/use/launch_request.h"
 #include "plugins/launchers/slurm/cause.h"
 #include "plugins/launchers/slurm/file_lines.h"
 #include "plugins/launchers/slurm/job_record.h"

@@ -7,10 +7,10 @@
 #include <map>
 
 #include "core/base/error.h"
-#include "core/base/file.h"
-#include "core/job/run_files.h"
-#include "core/plugin/launch_request.h"
-#include "core/process/run_program.h"
+#include "core/io/file.h"
+#include "core/launch/job/run_files.h"
+#include "core/launch/process/run_program.h"
+#include "core/plugin/use/launch_request.h"
 
 namespace strato::slurm {
 namespace {

@@ -20,6 +20,7 @@
 #include <algorithm>
 
 #include "core/base/error.h"
+#include "core/search/tree/search_tree.h"
 #include "plugins/planners/auto/portfolio.h"
 
 namespace {

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "core/search/planner.h"
+#include "core/search/api/planner.h"
 
 namespace strato::portfolio {
 

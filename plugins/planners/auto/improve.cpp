@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "core/base/error.h"
+#include "core/search/tree/search_tree.h"
 #include "plugins/planners/auto/portfolio.h"
 
 namespace strato::portfolio {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "core/search/planner.h"
+#include "core/search/api/planner.h"
 
 namespace strato::portfolio {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "core/search/evaluator.h"
+#include "core/search/api/evaluator.h"
 #include "plugins/planners/autodist/sync_task.h"
 
 namespace strato::autodist {

@@ -2,10 +2,10 @@
 // the variables there, the race about which of them gets the next trials.
 //
 // First hand-designed builders run on the first choice, which are what all is compared with; then a
-// few likely plans on every choice, then those that did not fit at first. From there on a choice gets a round as often as its place among
-// them, by the best that it has shown, makes it due: the second a fourth as often as the first, the
-// third a ninth. So a choice that was judged too badly at first gets its turn, and no budget has to
-// be known. Deterministic as Search is.
+// few likely plans on every choice, then those that did not fit at first. From there on a choice
+// gets a round as often as its place among them, by the best that it has shown, makes it due: the
+// second a fourth as often as the first, the third a ninth. So a choice that was judged too badly
+// at first gets its turn, and no budget has to be known. Deterministic as Search is.
 #pragma once
 
 #include <memory>

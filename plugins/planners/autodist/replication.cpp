@@ -4,7 +4,7 @@
 #include <set>
 #include <tuple>
 
-#include "core/search/baselines.h"
+#include "core/search/evaluate/baselines.h"
 #include "plugins/planners/autodist/builders.h"
 #include "plugins/planners/autodist/known_starts.h"
 

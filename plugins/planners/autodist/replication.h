@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "core/search/problem.h"
+#include "core/search/api/problem.h"
 #include "plugins/planners/autodist/sampler.h"
 
 namespace strato::autodist {

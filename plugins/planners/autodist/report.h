@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "core/search/planner.h"
+#include "core/search/api/planner.h"
 #include "plugins/planners/autodist/search.h"
 
 namespace strato::autodist {

@@ -15,7 +15,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "core/search/evaluator.h"
+#include "core/search/api/evaluator.h"
 #include "plugins/planners/autodist/builders.h"
 #include "plugins/planners/autodist/choice.h"
 #include "plugins/planners/autodist/ranker.h"

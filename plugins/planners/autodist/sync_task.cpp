@@ -5,7 +5,7 @@
 #include <tuple>
 
 #include "core/base/error.h"
-#include "core/search/baselines.h"
+#include "core/search/evaluate/baselines.h"
 
 namespace strato::autodist {
 namespace {

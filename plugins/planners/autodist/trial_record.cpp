@@ -3,7 +3,8 @@
 #include <charconv>
 
 #include "core/base/error.h"
-#include "core/search/baselines.h"
+#include "core/search/evaluate/baselines.h"
+#include "core/search/tree/search_tree.h"
 
 namespace strato::autodist {
 namespace {

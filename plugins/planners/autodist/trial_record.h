@@ -7,7 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "core/search/planner.h"
+#include "core/search/api/planner.h"
+#include "core/search/tree/search_tree.h"
 #include "plugins/planners/autodist/search.h"
 
 namespace strato::autodist {

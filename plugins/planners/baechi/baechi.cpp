@@ -4,8 +4,10 @@
 #include <algorithm>
 
 #include "core/base/error.h"
-#include "core/plugin/plugin.h"
-#include "core/search/schedule/plan_by_schedule.h"
+#include "core/plugin/api/plugin.h"
+#include "core/schedule/list/plan_by_schedule.h"
+#include "core/search/tree/search_tree.h"
+#include "core/sim/explain/critical_path.h"
 #include "plugins/planners/baechi/earliest_task_first.h"
 #include "plugins/planners/baechi/memory_topo.h"
 

@@ -21,8 +21,8 @@
 
 #include <span>
 
-#include "core/search/schedule/schedule.h"
-#include "core/search/schedule/steps.h"
+#include "core/schedule/list/schedule.h"
+#include "core/schedule/list/steps.h"
 #include "plugins/planners/baechi/favourites.h"
 
 namespace strato::baechi {

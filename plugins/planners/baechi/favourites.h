@@ -24,7 +24,7 @@
 #include <stop_token>
 #include <vector>
 
-#include "core/search/schedule/levels.h"
+#include "core/schedule/dag/levels.h"
 
 namespace strato::baechi {
 

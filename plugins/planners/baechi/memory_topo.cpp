@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "core/base/at.h"
-#include "core/search/schedule/levels.h"
-#include "core/search/schedule/plan_by_schedule.h"
+#include "core/schedule/dag/levels.h"
+#include "core/schedule/list/plan_by_schedule.h"
 
 namespace strato::baechi {
 namespace {

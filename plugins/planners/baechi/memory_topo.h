@@ -8,8 +8,8 @@
 // nodes seen so far, which may be too many in the end (Celeritas 6.1, 6.4).
 #pragma once
 
-#include "core/search/schedule/schedule.h"
-#include "core/search/schedule/steps.h"
+#include "core/schedule/list/schedule.h"
+#include "core/schedule/list/steps.h"
 
 namespace strato::baechi {
 

@@ -15,8 +15,9 @@
 
 #include "core/base/error.h"
 #include "core/base/quantity_text.h"
-#include "core/plugin/plugin.h"
-#include "core/search/schedule/placement.h"
+#include "core/plugin/api/plugin.h"
+#include "core/schedule/list/placement.h"
+#include "core/search/tree/search_tree.h"
 #include "plugins/planners/celeritas/planning.h"
 
 namespace {

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "core/base/quantity_text.h"
-#include "core/search/schedule/plan_by_schedule.h"
+#include "core/schedule/list/plan_by_schedule.h"
 
 namespace strato::celeritas {
 namespace {

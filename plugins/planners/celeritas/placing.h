@@ -7,8 +7,8 @@
 #include <span>
 #include <vector>
 
-#include "core/search/schedule/schedule.h"
-#include "core/search/schedule/steps.h"
+#include "core/schedule/list/schedule.h"
+#include "core/schedule/list/steps.h"
 
 namespace strato::celeritas {
 

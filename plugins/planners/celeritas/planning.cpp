@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/search/baselines.h"
+#include "core/search/evaluate/baselines.h"
+#include "core/sim/explain/critical_path.h"
 
 namespace strato::celeritas {
 namespace {

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "core/search/problem.h"
-#include "core/search/schedule/fusion.h"
-#include "core/search/schedule/levels.h"
+#include "core/schedule/dag/fusion.h"
+#include "core/schedule/dag/levels.h"
+#include "core/search/api/problem.h"
 #include "plugins/planners/celeritas/placing.h"
 
 namespace strato::celeritas {

@@ -7,8 +7,9 @@
 #include <utility>
 
 #include "core/base/error.h"
-#include "core/plugin/plugin.h"
-#include "core/search/schedule/placement.h"
+#include "core/plugin/api/plugin.h"
+#include "core/schedule/list/placement.h"
+#include "core/search/tree/search_tree.h"
 #include "plugins/planners/exact/coarsen.h"
 #include "plugins/planners/exact/solve.h"
 

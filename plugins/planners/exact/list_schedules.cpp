@@ -5,7 +5,7 @@
 #include <queue>
 #include <utility>
 
-#include "core/search/schedule/levels.h"
+#include "core/schedule/dag/levels.h"
 
 namespace strato::exact {
 namespace {

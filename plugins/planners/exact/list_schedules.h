@@ -5,7 +5,7 @@
 #include <stop_token>
 #include <vector>
 
-#include "core/search/schedule/schedule.h"
+#include "core/schedule/list/schedule.h"
 
 namespace strato::exact {
 

@@ -23,7 +23,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/search/schedule/schedule.h"
+#include "core/schedule/list/schedule.h"
 
 namespace strato::exact {
 

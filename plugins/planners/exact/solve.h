@@ -3,7 +3,7 @@
 
 #include <stop_token>
 
-#include "core/search/schedule/schedule.h"
+#include "core/schedule/list/schedule.h"
 
 namespace strato::exact {
 

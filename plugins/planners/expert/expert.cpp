@@ -1,9 +1,10 @@
 // A human expert's placement by layer blocks, the baseline of GDP (section 4.1) and Baechi
 // (section 5): every layer, with its gradients and updates, is whole on one device. How layers are
-// shared out is in core/search/schedule/layers.h.
-#include "core/plugin/plugin.h"
-#include "core/search/schedule/layers.h"
-#include "core/search/schedule/placement.h"
+// shared out is in core/schedule/dag/layers.h.
+#include "core/plugin/api/plugin.h"
+#include "core/schedule/dag/layers.h"
+#include "core/schedule/list/placement.h"
+#include "core/search/tree/search_tree.h"
 
 namespace {
 

@@ -5,8 +5,8 @@
 // w_opt which the schedule is certain to be within, on any devices.
 #pragma once
 
-#include "core/search/planner.h"
-#include "core/search/schedule/dpos.h"
+#include "core/schedule/list/dpos.h"
+#include "core/search/api/planner.h"
 
 namespace strato::fastt {
 

@@ -1,4 +1,4 @@
-// FastT (sections 3 to 5): DPOS (Algorithm 1, core/search/schedule/dpos.h) and OS-DPOS (Algorithm
+// FastT (sections 3 to 5): DPOS (Algorithm 1, core/schedule/list/dpos.h) and OS-DPOS (Algorithm
 // 2, os_dpos.h) on the data-parallel graph where data parallelism fits, otherwise on the model's
 // graph (replica_graph.h). The schedule's order is enforced as priorities.
 //
@@ -14,8 +14,9 @@
 #include <utility>
 
 #include "core/base/error.h"
-#include "core/plugin/plugin.h"
-#include "core/search/baselines.h"
+#include "core/plugin/api/plugin.h"
+#include "core/search/evaluate/baselines.h"
+#include "core/search/tree/search_tree.h"
 #include "plugins/planners/fastt/bound.h"
 #include "plugins/planners/fastt/translate.h"
 

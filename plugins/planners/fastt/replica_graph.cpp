@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/base/error.h"
-#include "core/program/tables.h"
+#include "core/program/value/tables.h"
 
 namespace strato::fastt {
 namespace {

@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "core/search/problem.h"
-#include "core/search/schedule/dag.h"
+#include "core/schedule/dag/dag.h"
+#include "core/search/api/problem.h"
 
 namespace strato::fastt {
 

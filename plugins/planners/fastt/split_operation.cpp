@@ -4,7 +4,7 @@
 #include <map>
 
 #include "core/base/error.h"
-#include "core/strategy/strategy.h"
+#include "core/strategy/value/strategy.h"
 
 namespace strato::fastt {
 namespace {

@@ -9,8 +9,8 @@
 #include <optional>
 #include <vector>
 
-#include "core/graph/split_axes.h"
-#include "core/search/schedule/dpos.h"
+#include "core/graph/axes/split_axes.h"
+#include "core/schedule/list/dpos.h"
 #include "plugins/planners/fastt/replica_graph.h"
 
 namespace strato::fastt {

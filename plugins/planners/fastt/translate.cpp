@@ -4,7 +4,7 @@
 #include <map>
 #include <numeric>
 
-#include "core/search/schedule/placement.h"
+#include "core/schedule/list/placement.h"
 
 namespace strato::fastt {
 namespace {

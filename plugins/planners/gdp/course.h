@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "core/search/planner.h"
+#include "core/search/api/planner.h"
 
 namespace strato::gdp {
 

@@ -5,8 +5,8 @@
 #include <map>
 
 #include "core/base/digest.h"
-#include "core/search/baselines.h"
-#include "core/search/schedule/levels.h"
+#include "core/schedule/dag/levels.h"
+#include "core/search/evaluate/baselines.h"
 
 namespace strato::gdp {
 namespace {
@@ -86,8 +86,8 @@ class FeatureMaker {
     return bytes / mean_bandwidth_;
   }
 
-  // What is the same for all units: whether the graph fits on the largest and the smallest device and on all
-  // together, how many there are, and what synchronising would cost.
+  // What is the same for all units: whether the graph fits on the largest and the smallest device
+  // and on all together, how many there are, and what synchronising would cost.
   std::vector<float> whole_graph(double time) const {
     double memory = 0, sync = 0, capacity = 1;
     std::vector<double> sizes;
@@ -121,10 +121,12 @@ class FeatureMaker {
       const double before = to_seconds(top[units_.leader[u].index()]) / longest;
       const double behind = to_seconds(bottom[units_.leader[u].index()]) / longest;
       for (const float value :
-           {decades(sums.time / time), root(sums.time / time * static_cast<double>(sums_.size()) / 4),
+           {decades(sums.time / time),
+            root(sums.time / time * static_cast<double>(sums_.size()) / 4),
             decades(sums.memory / memory), root(sums.memory / memory), decades(sums.in / time),
             decades(sums.out / time), static_cast<float>(before), static_cast<float>(behind),
-            static_cast<float>(std::min(2.0, std::log2(1.0 + sums.degree_in + sums.degree_out) / 5)),
+            static_cast<float>(
+                std::min(2.0, std::log2(1.0 + sums.degree_in + sums.degree_out) / 5)),
             static_cast<float>(std::min(2.0, std::log2(1.0 + sums.ops) / 5)),
             decades(sums.sync / time), root(sums.sync / std::max(sums.time, 1e-12)),
             static_cast<float>(time_before / time), static_cast<float>(memory_before / all_memory)})
@@ -132,8 +134,8 @@ class FeatureMaker {
       features.unit.insert(features.unit.end(), whole.begin(), whole.end());
       time_before += sums.time;
       memory_before += sums.memory;
-      features.type.push_back(static_cast<std::int64_t>(
-          digest_of(op.type).low % static_cast<std::uint64_t>(kTypes)));
+      features.type.push_back(
+          static_cast<std::int64_t>(digest_of(op.type).low % static_cast<std::uint64_t>(kTypes)));
     }
   }
 
@@ -209,8 +211,7 @@ class FeatureMaker {
            {replicas / static_cast<double>(cluster_.device_count()),
             std::max(fastest, 1e-12) / std::max(slowest, 1e-12), memory / most_memory, reach,
             many && choice.mode == Mode::ReplicateAllReduce ? 1.0 : 0.0,
-            many && choice.mode == Mode::ReplicatePs ? 1.0 : 0.0,
-            std::min(2.0, memory / needed)})
+            many && choice.mode == Mode::ReplicatePs ? 1.0 : 0.0, std::min(2.0, memory / needed)})
         features.choice.push_back(static_cast<float>(value));
     }
   }

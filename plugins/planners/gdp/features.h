@@ -14,9 +14,9 @@
 
 namespace strato::gdp {
 
-inline constexpr std::int64_t kFamilies = 14;      // of ops: columns of a one-hot
-inline constexpr std::int64_t kShapeColumns = 4;   // log2 of the output's first extents
-inline constexpr std::int64_t kCostColumns = 19;   // (+) time 2, memory 2, bytes in and out, ...
+inline constexpr std::int64_t kFamilies = 14;     // of ops: columns of a one-hot
+inline constexpr std::int64_t kShapeColumns = 4;  // log2 of the output's first extents
+inline constexpr std::int64_t kCostColumns = 19;  // (+) time 2, memory 2, bytes in and out, ...
 inline constexpr std::int64_t kUnitColumns = kFamilies + kShapeColumns + kCostColumns;
 inline constexpr std::int64_t kTypes = 128;        // rows of the table of op types (by their hash)
 inline constexpr std::int64_t kChoiceColumns = 7;  // (+) devices, speed, memory, bandwidth, ...
@@ -25,12 +25,13 @@ inline constexpr std::int64_t kTurnColumns = 2;    // decided in this round, dec
 
 struct GraphFeatures {
   std::int32_t units = 0, neighbours = 0, choices = 0;
-  std::vector<float> unit;            // units x kUnitColumns
-  std::vector<std::int64_t> type;     // by unit: row of the table of op types
+  std::vector<float> unit;         // units x kUnitColumns
+  std::vector<std::int64_t> type;  // by unit: row of the table of op types
   // units x neighbours: those with the most bytes between, in either direction; `units`: none.
   std::vector<std::int64_t> adjacent;
-  std::vector<float> choice;          // choices x kChoiceColumns
-  // Of a step-wise policy (Placeto); else empty. By unit: the choice it has now, and units x kTurnColumns.
+  std::vector<float> choice;  // choices x kChoiceColumns
+  // Of a step-wise policy (Placeto); else empty. By unit: the choice it has now, and units x
+  // kTurnColumns.
   std::vector<std::int64_t> placed;
   std::vector<float> turn;
 };

@@ -9,7 +9,9 @@
 #include <numeric>
 
 #include "core/base/error.h"
-#include "core/plugin/plugin.h"
+#include "core/plugin/api/plugin.h"
+#include "core/search/evaluate/simulating_evaluator.h"
+#include "core/search/tree/search_tree.h"
 #include "plugins/planners/gdp/course.h"
 #include "plugins/planners/gdp/looks.h"
 #include "plugins/planners/gdp/planner_options.h"
@@ -89,7 +91,8 @@ std::vector<OptionHelp> Gdp::options() const {
        "finetune: adapt trained weights to this graph; one: from nothing (variant=paper); "
        "zero-shot: one round of the trained policy, which is how finetune begins; learn nothing"},
       {"weights", "", "file of the network's weights; empty: the bundled ones"},
-      {"replicate", "true", "a unit may run on all devices, not only on one (variant=paper: false)"},
+      {"replicate", "true",
+       "a unit may run on all devices, not only on one (variant=paper: false)"},
       {"colocate", "gradients",
        "gradients: a backward op goes with its forward op; parameters: only what reads a "
        "parameter and its update stay together (variant=paper)"},
@@ -120,7 +123,8 @@ void add_attention(PlanResult& result, const Problem& problem, const PlacementTa
   constexpr std::size_t kTold = 5;
   const auto most = std::min(kTold, order.size());
   std::ranges::partial_sort(order, order.begin() + static_cast<std::ptrdiff_t>(most),
-                            std::greater(), [&](std::int32_t u) { return seen[static_cast<std::size_t>(u)]; });
+                            std::greater(),
+                            [&](std::int32_t u) { return seen[static_cast<std::size_t>(u)]; });
   std::string words;
   for (std::size_t i = 0; i < most; ++i) {
     const auto u = static_cast<std::size_t>(order[i]);
@@ -129,7 +133,8 @@ void add_attention(PlanResult& result, const Problem& problem, const PlacementTa
   }
   const std::string title = "Attention of " + problem.graph->op(op).name;
   result.facts.push_back({title, words});
-  PlanResult::Curve curve{title, "Share", "Units in the order of the graph", "% of its attention", {}};
+  PlanResult::Curve curve{
+      title, "Share", "Units in the order of the graph", "% of its attention", {}};
   for (std::size_t u = 0; u < seen.size(); ++u)
     curve.points.emplace_back(static_cast<double>(u), 100.0 * seen[u]);
   result.curves.push_back(std::move(curve));
@@ -151,8 +156,7 @@ OpId op_named(const Problem& problem, const std::string& name) {
 }
 
 PlanResult Gdp::plan(const Problem& problem, Evaluator& evaluator, const PlannerOptions& common,
-                     Observer& observer, std::stop_token stop,
-                     std::shared_ptr<const SearchTree>) {
+                     Observer& observer, std::stop_token stop, std::shared_ptr<const SearchTree>) {
   const GdpOptions options = GdpOptions::from(common);
   const OpId looked_at = op_named(problem, options.attention_of);
   std::string note;

@@ -3,7 +3,8 @@
 
 #include <fmt/format.h>
 
-#include "core/search/reporter.h"
+#include "core/search/api/reporter.h"
+#include "core/search/tree/search_tree.h"
 #include "plugins/planners/gdp/course.h"
 #include "plugins/planners/gdp/planner_options.h"
 #include "plugins/planners/gdp/planners.h"
@@ -15,8 +16,8 @@ class Hdp final : public Planner {
  public:
   std::string name() const override { return "hdp"; }
   std::vector<OptionHelp> options() const override {
-    return with_whole_op_help({{"rollouts", "16", "placements tried a round"},
-                               {"rate", "0.003", "of learning (Adam)"}});
+    return with_whole_op_help(
+        {{"rollouts", "16", "placements tried a round"}, {"rate", "0.003", "of learning (Adam)"}});
   }
   PlanResult plan(const Problem& problem, Evaluator& evaluator, const PlannerOptions& common,
                   Observer& observer, std::stop_token stop,
@@ -53,8 +54,8 @@ class Hdp final : public Planner {
     }
     budget.report(true);
     PlanResult result = starts.result_of(task);
-    result.note = fmt::format("{} rounds, {} units in {} groups", rounds, task.units().count,
-                              model.groups());
+    result.note =
+        fmt::format("{} rounds, {} units in {} groups", rounds, task.units().count, model.groups());
     result.facts = {{"Groups", std::to_string(model.groups())},
                     {"Mean reward", fmt::format("{:.3f}", task.mean_reward())}};
     result.curves = course.curves();

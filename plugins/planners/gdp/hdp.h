@@ -31,7 +31,8 @@ class HdpModel {
   std::int32_t groups() const;
   std::vector<HdpDraw> draw(int count, Random& random) const;
   // One step of Adam along the sum of advantage times the logarithm of each draw's probability.
-  // Returns the mean of minus these logarithms before it: an estimate of the policy's entropy, nats.
+  // Returns the mean of minus these logarithms before it: an estimate of the policy's entropy,
+  // nats.
   double learn(std::span<const HdpDraw> draws, std::span<const double> advantages, double rate);
   // Logarithm of the probability of a draw (tests).
   double log_probability(const HdpDraw& draw) const;

@@ -25,8 +25,8 @@ std::vector<std::int32_t> sample_rows(const at::Tensor& logarithms, Random& rand
   const auto columns = static_cast<std::size_t>(rows.size(1));
   std::vector<std::int32_t> drawn;
   for (std::int64_t r = 0; r < rows.size(0); ++r)
-    drawn.push_back(sample({rows.data_ptr<float>() + static_cast<std::size_t>(r) * columns, columns},
-                           random));
+    drawn.push_back(
+        sample({rows.data_ptr<float>() + static_cast<std::size_t>(r) * columns, columns}, random));
   return drawn;
 }
 
@@ -63,8 +63,8 @@ struct HdpModel::State {
   at::Tensor embed_groups(const std::vector<std::vector<std::int32_t>>& group_of) const;
   LstmState step(const Lstm& lstm, const at::Tensor& input, const LstmState& before) const;
   at::Tensor encode(const at::Tensor& embedded) const;
-  // `choose(group, logarithms)` tells the choices of all draws; returns the sum of the logarithms of
-  // what was chosen, [draws].
+  // `choose(group, logarithms)` tells the choices of all draws; returns the sum of the logarithms
+  // of what was chosen, [draws].
   template <class Choose>
   at::Tensor place(const at::Tensor& encoded, Choose&& choose) const;
   at::Tensor log_probabilities(std::span<const HdpDraw> draws) const;
@@ -92,8 +92,7 @@ HdpModel::State::State(const GraphFeatures& graph, std::uint64_t seed)
   std::vector<std::int32_t> from, to;
   for (std::int32_t u = 0; u < graph.units; ++u)
     for (std::int32_t k = 0; k < graph.neighbours; ++k) {
-      const std::int64_t other =
-          graph.adjacent[static_cast<std::size_t>(u * graph.neighbours + k)];
+      const std::int64_t other = graph.adjacent[static_cast<std::size_t>(u * graph.neighbours + k)];
       if (other >= graph.units) continue;
       from.push_back(u);
       to.push_back(static_cast<std::int32_t>(other));
@@ -140,9 +139,9 @@ at::Tensor HdpModel::State::embed_groups(
         at::zeros({groups, 1}).index_add(0, group, at::ones({units, 1})).clamp_min(1);
     const at::Tensor sums = at::zeros({groups, kShape}).index_add(0, group, content);
     at::Tensor links = at::zeros({groups * groups});
-    links = links.index_add(0, group.index_select(0, edge_from) * groups +
-                                   group.index_select(0, edge_to),
-                            at::ones({edge_from.size(0)}));
+    links = links.index_add(
+        0, group.index_select(0, edge_from) * groups + group.index_select(0, edge_to),
+        at::ones({edge_from.size(0)}));
     all.push_back(at::cat({sums / size, at::log1p(links.view({groups, groups})) / 5}, 1));
   }
   return at::stack(all, 1);
@@ -150,10 +149,11 @@ at::Tensor HdpModel::State::embed_groups(
 
 HdpModel::State::LstmState HdpModel::State::step(const Lstm& lstm, const at::Tensor& input,
                                                  const LstmState& before) const {
-  const std::vector<at::Tensor> gates = (product(input, lstm.input) +
-                                         product(before.h, lstm.state) + parameters[lstm.bias])
-                                            .chunk(4, 1);
-  const at::Tensor c = at::sigmoid(gates[0] + 1) * before.c + at::sigmoid(gates[1]) * at::tanh(gates[2]);
+  const std::vector<at::Tensor> gates =
+      (product(input, lstm.input) + product(before.h, lstm.state) + parameters[lstm.bias])
+          .chunk(4, 1);
+  const at::Tensor c =
+      at::sigmoid(gates[0] + 1) * before.c + at::sigmoid(gates[1]) * at::tanh(gates[2]);
   return {at::sigmoid(gates[3]) * at::tanh(c), c};
 }
 
@@ -186,8 +186,8 @@ at::Tensor HdpModel::State::place(const at::Tensor& encoded, Choose&& choose) co
     const at::Tensor weights = at::softmax(
         product(at::tanh(keys + product(state.h, attention_query)), attention_score), 0);
     const at::Tensor seen = (weights * encoded).sum(0);
-    const at::Tensor logarithms = at::log_softmax(
-        product(at::cat({state.h, seen}, 1), out) + parameters[out_bias], 1);
+    const at::Tensor logarithms =
+        at::log_softmax(product(at::cat({state.h, seen}, 1), out) + parameters[out_bias], 1);
     last = indices(choose(g, logarithms));
     sum = sum + logarithms.gather(1, last.unsqueeze(1)).squeeze(1);
   }

@@ -1,8 +1,8 @@
-// Where GDP's policy looks (core/search/attention.h).
+// Where GDP's policy looks (core/search/api/attention.h).
 #pragma once
 
-#include "core/search/attention.h"
-#include "core/search/problem.h"
+#include "core/search/api/attention.h"
+#include "core/search/api/problem.h"
 #include "plugins/planners/gdp/network.h"
 
 namespace strato::gdp {

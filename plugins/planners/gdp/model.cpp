@@ -31,7 +31,7 @@ Model::Aggregate Model::aggregate() {
   const std::int64_t width = size_.graph_width;
   return {parameters.matrix(width, width), parameters.declare({width}, 0),
           parameters.matrix(width, width), parameters.matrix(width, width),
-          parameters.declare({width}, 0), size_.paper ? Norm{} : norm(width)};
+          parameters.declare({width}, 0),  size_.paper ? Norm{} : norm(width)};
 }
 
 Model::Norm Model::norm(std::int64_t width) {
@@ -87,8 +87,8 @@ at::Tensor Model::normed(const at::Tensor& rows, const Norm& norm) const {
 }
 
 // GDP Equations 2 and 3, with a residual connection and a norm where it is not the paper's variant:
-// without them units of deep graphs grow alike, and learning is slow. A row of zeros stands for the neighbours that are not there: no maximum
-// of sigmoids is below it.
+// without them units of deep graphs grow alike, and learning is slow. A row of zeros stands for the
+// neighbours that are not there: no maximum of sigmoids is below it.
 at::Tensor Model::embed(const Inputs& graph) const {
   at::Tensor unit = graph.unit;
   if (size_.paper) {  // type and shape alone
@@ -106,8 +106,7 @@ at::Tensor Model::embed(const Inputs& graph) const {
   at::Tensor h = at::relu(seen);
   const at::Tensor nobody = at::zeros({1, size_.graph_width}, h.options());
   for (const Aggregate& a : aggregates_) {
-    const at::Tensor sent =
-        at::sigmoid(product(h, a.neighbour) + parameters[a.neighbour_bias]);
+    const at::Tensor sent = at::sigmoid(product(h, a.neighbour) + parameters[a.neighbour_bias]);
     const at::Tensor heard = at::cat({sent, nobody})
                                  .index_select(0, graph.adjacent)
                                  .view({graph.units, graph.neighbours, size_.graph_width})
@@ -140,10 +139,9 @@ at::Tensor Model::attend(const Transformer& t, const at::Tensor& rows,
   const at::Tensor begin =
       at::arange(segments, rows.options().dtype(at::kLong)).mul(length).unsqueeze(1);
   const at::Tensor unit = begin + place.unsqueeze(0);  // whom a column of `seen` stands for
-  const at::Tensor mask =
-      at::zeros(unit.sizes(), rows.options())
-          .masked_fill(unit.lt(0).logical_or(unit.ge(units)), -1e9)
-          .view({segments, 1, 1, 2 * length});
+  const at::Tensor mask = at::zeros(unit.sizes(), rows.options())
+                              .masked_fill(unit.lt(0).logical_or(unit.ge(units)), -1e9)
+                              .view({segments, 1, 1, 2 * length});
   const at::Tensor logits =
       at::matmul(query, key.transpose(2, 3)) / std::sqrt(static_cast<double>(head)) + mask;
   const at::Tensor weights = at::softmax(logits, -1);
@@ -153,20 +151,19 @@ at::Tensor Model::attend(const Transformer& t, const at::Tensor& rows,
 }
 
 // Norms come before their layers, which keeps learning stable without a warm-up.
-at::Tensor Model::run(const Transformer& t, const at::Tensor& rows,
-                      const at::Tensor& condition, std::vector<at::Tensor>* attention) const {
+at::Tensor Model::run(const Transformer& t, const at::Tensor& rows, const at::Tensor& condition,
+                      std::vector<at::Tensor>* attention) const {
   const auto conditioned = [&](const at::Tensor& x) {
     return condition.defined() ? x * condition : x;
   };
   at::Tensor x = rows;
   if (size_.attention) x = x + attend(t, conditioned(normed(x, t.before_attention)), attention);
-  const at::Tensor inner = at::relu(product(conditioned(normed(x, t.before_inner)), t.inner) +
-                                    parameters[t.inner_bias]);
+  const at::Tensor inner =
+      at::relu(product(conditioned(normed(x, t.before_inner)), t.inner) + parameters[t.inner_bias]);
   return x + product(inner, t.outer) + parameters[t.outer_bias];
 }
 
-at::Tensor Model::log_probabilities(const Inputs& graph,
-                                    std::vector<at::Tensor>* attention) const {
+at::Tensor Model::log_probabilities(const Inputs& graph, std::vector<at::Tensor>* attention) const {
   at::Tensor x = product(embed(graph), to_width_), condition;
   if (size_.superposition)
     condition = 1 + at::tanh(product(run(conditioner_, x, {}), condition_out_));

@@ -1,8 +1,8 @@
 #include "plugins/planners/gdp/network.h"
 
 #include "core/base/error.h"
-#include "core/base/file.h"
-#include "core/base/json.h"
+#include "core/io/file.h"
+#include "core/io/json.h"
 #include "plugins/planners/gdp/model.h"
 #include "plugins/planners/neural/weights_file.h"
 
@@ -10,12 +10,18 @@ namespace strato::gdp {
 namespace {
 
 Json json_of(const NetworkSize& size) {
-  return {{"graph-layers", size.graph_layers}, {"neighbours", size.neighbours},
-          {"graph-width", size.graph_width},   {"layers", size.layers},
-          {"width", size.width},               {"heads", size.heads},
-          {"head-width", size.head_width},     {"inner", size.inner},
-          {"segment", size.segment},           {"attention", size.attention},
-          {"superposition", size.superposition}, {"paper", size.paper},
+  return {{"graph-layers", size.graph_layers},
+          {"neighbours", size.neighbours},
+          {"graph-width", size.graph_width},
+          {"layers", size.layers},
+          {"width", size.width},
+          {"heads", size.heads},
+          {"head-width", size.head_width},
+          {"inner", size.inner},
+          {"segment", size.segment},
+          {"attention", size.attention},
+          {"superposition", size.superposition},
+          {"paper", size.paper},
           {"stepwise", size.stepwise}};
 }
 
@@ -51,9 +57,9 @@ TrialTensors tensors_of(std::span<const Trial> trials, const at::Device& device)
   for (const Trial& trial : trials) {
     const auto units = static_cast<std::int64_t>(trial.choice_of.size());
     CHECK(trial.logarithm.size() == trial.choice_of.size(), "one probability a unit");
-    choices.push_back(at::from_blob(const_cast<std::int32_t*>(trial.choice_of.data()), {units},
-                                    at::kInt)
-                          .to(at::kLong));
+    choices.push_back(
+        at::from_blob(const_cast<std::int32_t*>(trial.choice_of.data()), {units}, at::kInt)
+            .to(at::kLong));
     logarithms.push_back(
         at::from_blob(const_cast<float*>(trial.logarithm.data()), {units}, at::kFloat));
     const at::Tensor weight =
@@ -105,8 +111,8 @@ struct Network::State {
       const auto [gradients, rate] = share(model.parameters.gradient_copy(), options.rate);
       CHECK(gradients.size() == model.parameters.size(), "one value a parameter");
       const at::NoGradGuard no_gradient;
-      model.parameters.gradients.copy_(at::from_blob(const_cast<float*>(gradients.data()),
-                                                     {std::ssize(gradients)}, at::kFloat));
+      model.parameters.gradients.copy_(
+          at::from_blob(const_cast<float*>(gradients.data()), {std::ssize(gradients)}, at::kFloat));
       options.rate = rate;
     }
     adam.step(model.parameters, options);

@@ -59,8 +59,8 @@ struct Trial {
   double advantage = 0;
 };
 
-// How much the placement of each unit attends to others: mean over layers and heads, sum 1. Row by row
-// of units; column c of unit u stands for unit (u / length - 1) * length + c, if there is one.
+// How much the placement of each unit attends to others: mean over layers and heads, sum 1. Row by
+// row of units; column c of unit u stands for unit (u / length - 1) * length + c, if there is one.
 struct AttentionWeights {
   std::int32_t units = 0, length = 0;  // of a segment
   std::vector<float> weight;           // units x 2 length; empty: the network has no attention
@@ -109,8 +109,8 @@ class Network {
   double imitate(std::span<const Answer> answers, double rate);
   double loss(const Answer& answer) const;
 
-  // Called before every step of improve() and imitate() with its gradients and rate; the step is made
-  // with what it returns: where several processes learn together, with the mean of theirs.
+  // Called before every step of improve() and imitate() with its gradients and rate; the step is
+  // made with what it returns: where several processes learn together, with the mean of theirs.
   using Share = std::function<std::pair<std::vector<float>, double>(std::vector<float>, double)>;
   void share_steps(Share share);
 

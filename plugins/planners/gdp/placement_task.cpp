@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/search/baselines.h"
-#include "core/search/schedule/layers.h"
-#include "core/search/schedule/placement.h"
+#include "core/schedule/dag/layers.h"
+#include "core/schedule/list/placement.h"
+#include "core/search/evaluate/baselines.h"
 
 namespace strato::gdp {
 namespace {
@@ -31,7 +31,8 @@ std::vector<Decision> choices_for(const Problem& problem, bool replicate) {
 // Whether a cluster with the two groups exchanged is the same cluster.
 bool are_alike(const Cluster& cluster, DeviceGroupId a, DeviceGroupId b) {
   const auto path = [&](DeviceGroupId from, DeviceGroupId to) -> const Path& {
-    return cluster.path(cluster.groups()[from].devices.front(), cluster.groups()[to].devices.back());
+    return cluster.path(cluster.groups()[from].devices.front(),
+                        cluster.groups()[to].devices.back());
   };
   const auto equal = [](const Path& x, const Path& y) {
     return x.bandwidth == y.bandwidth && x.latency == y.latency;
@@ -42,7 +43,8 @@ bool are_alike(const Cluster& cluster, DeviceGroupId a, DeviceGroupId b) {
   for (std::size_t g = 0; g < cluster.groups().size(); ++g) {
     const DeviceGroupId other(g);
     if (other == a || other == b) continue;
-    if (!equal(path(a, other), path(b, other)) || !equal(path(other, a), path(other, b))) return false;
+    if (!equal(path(a, other), path(b, other)) || !equal(path(other, a), path(other, b)))
+      return false;
   }
   return true;
 }
@@ -62,7 +64,8 @@ std::vector<std::size_t> alike_groups(const Cluster& cluster) {
 
 }  // namespace
 
-PlacementTask::PlacementTask(const Problem& problem, Evaluator& evaluator, const PlacementOptions& options)
+PlacementTask::PlacementTask(const Problem& problem, Evaluator& evaluator,
+                             const PlacementOptions& options)
     : problem_(problem),
       evaluator_(evaluator),
       options_(options),
@@ -129,14 +132,15 @@ Placement PlacementTask::canonical(const Placement& placement) const {
     std::int32_t& mine = group_name[group];
     for (std::size_t g = 0; mine < 0; ++g)
       if (alike_[g] == alike_[group] && taken[g]++ == 0) mine = static_cast<std::int32_t>(g);
-    return cluster.groups()[DeviceGroupId(static_cast<std::size_t>(mine))].devices[used[group]++].value();
+    return cluster.groups()[DeviceGroupId(static_cast<std::size_t>(mine))]
+        .devices[used[group]++]
+        .value();
   };
   Placement result;
   result.reserve(placement.size());
   for (const std::int32_t choice : placement) {
     const auto at = static_cast<std::size_t>(choice);
-    if (name[at] < 0)
-      name[at] = at < cluster.device_count() ? rename(DeviceId(at)) : choice;
+    if (name[at] < 0) name[at] = at < cluster.device_count() ? rename(DeviceId(at)) : choice;
     result.push_back(name[at]);
   }
   return result;

@@ -8,7 +8,7 @@
 #include <set>
 #include <vector>
 
-#include "core/search/evaluator.h"
+#include "core/search/api/evaluator.h"
 #include "plugins/planners/gdp/network.h"
 
 namespace strato::gdp {
@@ -38,13 +38,13 @@ class PlacementTask {
   // By unit: the op group of its leader.
   const std::vector<std::int32_t>& group_of() const { return group_of_; }
 
-  // The same placement with the devices of each device group, and device groups that are alike, in the order in
-  // which units first use them: one of all placements that differ only in names. As it is where they
-  // are not interchangeable.
+  // The same placement with the devices of each device group, and device groups that are alike, in
+  // the order in which units first use them: one of all placements that differ only in names. As it
+  // is where they are not interchangeable.
   Placement canonical(const Placement& placement) const;
 
   // What is known before anything is learned: every unit on one device, on all, and where a person
-  // would put it (core/search/schedule/layers.h).
+  // would put it (core/schedule/dag/layers.h).
   std::vector<Placement> known_placements() const;
 
   // The same as choices of units, where each unit's decision is one; nothing where one is not.
@@ -81,7 +81,7 @@ class PlacementTask {
   const std::vector<std::size_t> alike_;  // by device group: the first that it is like
   const GraphFeatures features_;
   std::vector<std::int32_t> group_of_;
-  double capacity_ = 1;  // of all devices, bytes
+  double capacity_ = 1;              // of all devices, bytes
   std::optional<double> reference_;  // seconds
   Placement best_;
   Strategy best_strategy_;

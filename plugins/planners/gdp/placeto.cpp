@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "core/search/tree/search_tree.h"
 #include "plugins/planners/gdp/course.h"
 #include "plugins/planners/gdp/planner_options.h"
 #include "plugins/planners/gdp/planners.h"

@@ -42,7 +42,8 @@ std::vector<OptionHelp> with_whole_op_help(std::vector<OptionHelp> own) {
   return own;
 }
 
-Budget::Budget(PlacementTask& task, const PlannerOptions& options, Observer& observer, std::stop_token stop)
+Budget::Budget(PlacementTask& task, const PlannerOptions& options, Observer& observer,
+               std::stop_token stop)
     : task_(task), options_(options), stop_(std::move(stop)), reporter_(observer) {
   task_.found = [this](const Strategy& strategy, const Score&) {
     reporter_.improvement(strategy, progress());

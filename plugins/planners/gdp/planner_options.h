@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "core/search/reporter.h"
+#include "core/search/api/reporter.h"
 #include "plugins/planners/gdp/placement_task.h"
 
 namespace strato::gdp {
@@ -26,7 +26,8 @@ std::vector<OptionHelp> with_whole_op_help(std::vector<OptionHelp> own);
 // How much of a search is left, and what its observer is told. Refers to all that it is given.
 class Budget {
  public:
-  Budget(PlacementTask& task, const PlannerOptions& options, Observer& observer, std::stop_token stop);
+  Budget(PlacementTask& task, const PlannerOptions& options, Observer& observer,
+         std::stop_token stop);
   // Evaluations; 0 when it is over.
   std::int64_t left() const;
   void report(bool last);

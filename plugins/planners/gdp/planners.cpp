@@ -1,6 +1,6 @@
 #include "plugins/planners/gdp/planners.h"
 
-#include "core/plugin/plugin.h"
+#include "core/plugin/api/plugin.h"
 
 namespace {
 

@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "core/plugin/plugin.h"
+#include "core/plugin/api/plugin.h"
 
 namespace strato::gdp {
 

@@ -55,8 +55,8 @@ struct Change {
 
 Change change(const Probabilities& policy, const PlacementTask& task, const Placement& base,
               std::size_t trial, double heat, Random& random) {
-  const Blocks block = trial % 2 == 0 ? task.group_of()
-                                      : runs(static_cast<std::size_t>(policy.units), random);
+  const Blocks block =
+      trial % 2 == 0 ? task.group_of() : runs(static_cast<std::size_t>(policy.units), random);
   const Placement fresh = draw(policy, block, random, heat);
   const std::int32_t chosen = block[random.below(block.size())];
   Change change{base, std::vector<float>(block.size(), 0.0F)};
@@ -192,8 +192,8 @@ Placement draw(const Probabilities& policy, std::span<const std::int32_t> block,
 Placement greedy(const Probabilities& policy) {
   Placement placement;
   for (std::int32_t u = 0; u < policy.units; ++u)
-    placement.push_back(static_cast<std::int32_t>(std::ranges::max_element(policy.row(u)) -
-                                                  policy.row(u).begin()));
+    placement.push_back(
+        static_cast<std::int32_t>(std::ranges::max_element(policy.row(u)) - policy.row(u).begin()));
   return placement;
 }
 

@@ -7,9 +7,10 @@
 #include <cmath>
 
 #include "core/base/error.h"
-#include "core/base/file.h"
-#include "core/base/json.h"
 #include "core/base/parallel.h"
+#include "core/io/file.h"
+#include "core/io/json.h"
+#include "core/search/evaluate/simulating_evaluator.h"
 #include "plugins/planners/gdp/train_checkpoint.h"
 #include "plugins/planners/gdp/train_settings.h"
 #include "plugins/planners/neural/learning_rate.h"
@@ -159,7 +160,8 @@ std::string Training::fingerprint() const {
   return text;
 }
 
-// The same after every pause: the network is not asked. Of several processes the first one measures.
+// The same after every pause: the network is not asked. Of several processes the first one
+// measures.
 void Training::hold_out() {
   if (peers_.rank() > 0) return;
   observer_.on_phase("searching what only measures");
@@ -251,8 +253,8 @@ void Training::play_rounds(PlacementTask& task) {
   const std::uint64_t seed = training_stream(options_.seed, "rounds", of_this_process(steps_));
   double loss = 0;
   for (int round = 0; round < settings_.rounds && !(alone && stop_.stop_requested()); ++round)
-    loss = -play_round(network_, task, settings_.ppo, round, seed, settings_.ppo.rollouts)
-                .mean_reward;
+    loss =
+        -play_round(network_, task, settings_.ppo, round, seed, settings_.ppo.rollouts).mean_reward;
   loss_sum_ += loss;
 }
 
@@ -335,8 +337,10 @@ void Training::save() {
                      {fingerprint(), steps_, visits_, evaluations_, elapsed(), loss_sum_, losses_,
                       network_.bytes(""), network_.optimizer_state(), memory_.records()});
   // Weights that learned nothing are not worth a file that is there.
-  const bool worth = steps_ > begun_at_ || (steps_ > 0 && !std::filesystem::exists(options_.output));
-  if (!options_.output.empty() && worth && peers_.rank() == 0) write_file(options_.output, network_.bytes(note()));
+  const bool worth =
+      steps_ > begun_at_ || (steps_ > 0 && !std::filesystem::exists(options_.output));
+  if (!options_.output.empty() && worth && peers_.rank() == 0)
+    write_file(options_.output, network_.bytes(note()));
 }
 
 TrainingResult Training::run() {

@@ -13,8 +13,8 @@
 
 #include <memory>
 
-#include "core/plugin/plugin.h"
-#include "core/search/trainer.h"
+#include "core/plugin/api/plugin.h"
+#include "core/search/api/trainer.h"
 
 namespace strato::gdp {
 

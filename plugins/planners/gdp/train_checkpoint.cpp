@@ -1,8 +1,8 @@
 #include "plugins/planners/gdp/train_checkpoint.h"
 
 #include "core/base/error.h"
-#include "core/base/file.h"
-#include "core/graph/byte_io.h"
+#include "core/io/byte_io.h"
+#include "core/io/file.h"
 #include "plugins/planners/neural/sealed.h"
 
 namespace strato::gdp {

@@ -5,7 +5,10 @@
 #include "core/base/digest.h"
 #include "core/base/error.h"
 #include "core/base/random.h"
-#include "core/cluster/random_cluster.h"
+#include "core/cluster/vary/random_cluster.h"
+#include "core/cost/model/measured_cost_model.h"
+#include "core/graph/train/simplify.h"
+#include "core/graph/train/training_graph.h"
 
 namespace strato::gdp {
 namespace {

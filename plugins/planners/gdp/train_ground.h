@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "core/search/trainer.h"
+#include "core/search/api/trainer.h"
 #include "plugins/planners/gdp/placement_task.h"
 
 namespace strato::gdp {

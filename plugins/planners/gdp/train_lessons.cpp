@@ -4,6 +4,7 @@
 
 #include "core/base/error.h"
 #include "core/base/parallel.h"
+#include "core/search/evaluate/simulating_evaluator.h"
 
 namespace strato::gdp {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "core/search/trainer.h"
+#include "core/search/api/trainer.h"
 #include "plugins/planners/gdp/ppo.h"
 
 namespace strato::gdp {

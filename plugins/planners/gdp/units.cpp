@@ -1,6 +1,6 @@
 #include "plugins/planners/gdp/units.h"
 
-#include "core/search/schedule/disjoint_sets.h"
+#include "core/schedule/dag/disjoint_sets.h"
 
 namespace strato::gdp {
 namespace {

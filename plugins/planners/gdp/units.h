@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/search/schedule/dag.h"
+#include "core/schedule/dag/dag.h"
 
 namespace strato::gdp {
 

@@ -1,6 +1,7 @@
 // The planner "heft": see schedule.h.
-#include "core/plugin/plugin.h"
-#include "core/search/schedule/plan_by_schedule.h"
+#include "core/plugin/api/plugin.h"
+#include "core/schedule/list/plan_by_schedule.h"
+#include "core/search/tree/search_tree.h"
 #include "plugins/planners/heft/schedule.h"
 
 namespace {

@@ -4,8 +4,9 @@
 #include <numeric>
 #include <utility>
 
-#include "core/search/schedule/levels.h"
-#include "core/search/schedule/plan_by_schedule.h"
+#include "core/schedule/dag/levels.h"
+#include "core/schedule/list/plan_by_schedule.h"
+#include "core/sim/explain/critical_path.h"
 
 namespace strato::heft {
 namespace {

@@ -5,8 +5,8 @@
 // that has room nowhere goes to the emptiest device. Ties: the smaller node, the smaller device.
 #pragma once
 
-#include "core/search/schedule/schedule.h"
-#include "core/search/schedule/steps.h"
+#include "core/schedule/list/schedule.h"
+#include "core/schedule/list/steps.h"
 
 namespace strato::heft {
 

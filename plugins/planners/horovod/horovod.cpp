@@ -6,8 +6,9 @@
 #include <string>
 
 #include "core/base/error.h"
-#include "core/plugin/plugin.h"
-#include "core/search/baselines.h"
+#include "core/plugin/api/plugin.h"
+#include "core/search/evaluate/baselines.h"
+#include "core/search/tree/search_tree.h"
 
 namespace {
 

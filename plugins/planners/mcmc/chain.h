@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "core/base/random.h"
-#include "core/search/evaluator.h"
-#include "core/search/problem.h"
+#include "core/search/api/evaluator.h"
+#include "core/search/api/problem.h"
 
 namespace strato::mcmc {
 

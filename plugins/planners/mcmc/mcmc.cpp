@@ -17,9 +17,10 @@
 #include <utility>
 
 #include "core/base/error.h"
-#include "core/plugin/plugin.h"
-#include "core/search/actions.h"
-#include "core/search/reporter.h"
+#include "core/plugin/api/plugin.h"
+#include "core/search/api/reporter.h"
+#include "core/search/evaluate/actions.h"
+#include "core/search/tree/search_tree.h"
 #include "plugins/planners/mcmc/chain.h"
 #include "plugins/planners/mcmc/starts.h"
 

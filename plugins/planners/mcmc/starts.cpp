@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "core/base/random.h"
-#include "core/search/actions.h"
-#include "core/search/baselines.h"
-#include "core/search/schedule/layers.h"
+#include "core/schedule/dag/layers.h"
+#include "core/search/evaluate/actions.h"
+#include "core/search/evaluate/baselines.h"
 
 namespace strato::mcmc {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "core/search/problem.h"
+#include "core/search/api/problem.h"
 
 namespace strato::mcmc {
 

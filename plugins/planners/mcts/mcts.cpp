@@ -1,8 +1,9 @@
 // Monte-Carlo tree search with uniform priors: TAG section 4.2.2 without its network ("pure MCTS").
-// The search itself, and how it goes beyond the paper, is in core/search/tree_search.h; --set
+// The search itself, and how it goes beyond the paper, is in core/search/mcts/tree_search.h; --set
 // variant=paper is the paper's.
-#include "core/plugin/plugin.h"
-#include "core/search/tree_search.h"
+#include "core/plugin/api/plugin.h"
+#include "core/search/mcts/tree_search.h"
+#include "core/search/tree/search_tree.h"
 
 namespace {
 

@@ -4,9 +4,10 @@
 // Celeritas section 6, on op groups.
 #include <algorithm>
 
-#include "core/graph/partition.h"
-#include "core/plugin/plugin.h"
-#include "core/search/baselines.h"
+#include "core/graph/group/partition.h"
+#include "core/plugin/api/plugin.h"
+#include "core/search/evaluate/baselines.h"
+#include "core/search/tree/search_tree.h"
 
 namespace {
 

@@ -2,8 +2,6 @@
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
 #undef CHECK
 
-#include "plugins/planners/neural/peers.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,6 +12,7 @@
 #include <thread>
 
 #include "core/base/error.h"
+#include "plugins/planners/neural/peers.h"
 
 namespace strato::neural {
 namespace {

@@ -16,7 +16,7 @@ constexpr std::size_t kPart = std::size_t{1} << 20;
 struct Standing {
   std::int64_t step = 0;
   double elapsed_seconds = 0;
-  std::uint64_t weights = 0;  // of their bytes
+  std::uint64_t weights = 0;                 // of their bytes
   std::uint64_t network = 0, optimizer = 0;  // bytes
 };
 

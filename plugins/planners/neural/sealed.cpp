@@ -22,10 +22,11 @@ std::string seal(std::string_view magic, std::string_view content) {
   return std::string(magic) + digest_bytes(content) + std::string(content);
 }
 
-std::string_view unsealed(std::string_view bytes, std::string_view magic, const std::string& planner,
-                          const std::string& file) {
+std::string_view unsealed(std::string_view bytes, std::string_view magic,
+                          const std::string& planner, const std::string& file) {
   const auto refuse = [&](const std::string& problem) {
-    throw InputError(file, "", problem, "start the training without it, or give another --checkpoint");
+    throw InputError(file, "", problem,
+                     "start the training without it, or give another --checkpoint");
   };
   if (!bytes.starts_with(magic.substr(0, magic.find(' '))))
     refuse("is no checkpoint of a training of '" + planner + "'");

@@ -8,9 +8,9 @@
 namespace strato::neural {
 
 std::string seal(std::string_view magic, std::string_view content);
-// The content, a part of `bytes`. Throws InputError for another planner's file, another version, and
-// what is damaged; `file`: its name, for messages.
-std::string_view unsealed(std::string_view bytes, std::string_view magic, const std::string& planner,
-                          const std::string& file);
+// The content, a part of `bytes`. Throws InputError for another planner's file, another version,
+// and what is damaged; `file`: its name, for messages.
+std::string_view unsealed(std::string_view bytes, std::string_view magic,
+                          const std::string& planner, const std::string& file);
 
 }  // namespace strato::neural

@@ -12,8 +12,9 @@
 
 #include "core/base/error.h"
 #include "core/base/quantity_text.h"
-#include "core/plugin/plugin.h"
-#include "core/search/baselines.h"
+#include "core/plugin/api/plugin.h"
+#include "core/search/evaluate/baselines.h"
+#include "core/search/tree/search_tree.h"
 
 namespace {
 

@@ -1,8 +1,9 @@
 // Everything on one device: the fastest that holds it (or comes closest to it), by simulation.
 // Devices of one GPU type are equal here, so one of each type is tried. The single-GPU baseline of
 // TAG section 5 and GDP section 4.
-#include "core/plugin/plugin.h"
-#include "core/search/baselines.h"
+#include "core/plugin/api/plugin.h"
+#include "core/search/evaluate/baselines.h"
+#include "core/search/tree/search_tree.h"
 
 namespace {
 

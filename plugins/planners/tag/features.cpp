@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "core/base/error.h"
+#include "core/sim/timeline/feedback.h"
 
 namespace strato::tag {
 namespace {

@@ -15,8 +15,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "core/search/actions.h"
-#include "core/search/tree_search.h"
+#include "core/search/evaluate/actions.h"
+#include "core/search/mcts/tree_search.h"
 
 namespace strato::tag {
 

@@ -103,8 +103,9 @@ Batch::Batch(const ProblemFeatures& problem, std::span<const StateFeatures* cons
 
 Model::Relation Model::relation(std::int64_t edge_columns) {
   const std::int64_t width = size_.width, heads = size_.heads;
-  return {parameters.matrix(width, width), parameters.matrix(edge_columns, width), parameters.declare({width}, 0),
-          parameters.matrix(width, heads), parameters.matrix(width, heads)};
+  return {parameters.matrix(width, width), parameters.matrix(edge_columns, width),
+          parameters.declare({width}, 0), parameters.matrix(width, heads),
+          parameters.matrix(width, heads)};
 }
 
 Model::Model(const NetworkSize& size) : size_(size) {

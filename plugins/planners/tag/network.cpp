@@ -1,7 +1,7 @@
 #include "plugins/planners/tag/network.h"
 
 #include "core/base/error.h"
-#include "core/base/file.h"
+#include "core/io/file.h"
 #include "plugins/planners/tag/model.h"
 #include "plugins/planners/tag/weights_file.h"
 

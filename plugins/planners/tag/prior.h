@@ -5,7 +5,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "core/search/tree_search.h"
+#include "core/search/mcts/tree_search.h"
 #include "plugins/planners/tag/network.h"
 
 namespace strato::tag {

@@ -1,15 +1,16 @@
 // The planner "tag" (TAG 4.2): tree search with the graph network's prior, and sufficient factor
-// broadcasting in every strategy that it looks at; beyond the paper, its best ones are tried without
-// that, too, and it goes on from what is better.
+// broadcasting in every strategy that it looks at; beyond the paper, its best ones are tried
+// without that, too, and it goes on from what is better.
 #include <algorithm>
 #include <map>
 #include <mutex>
 
 #include "core/base/error.h"
-#include "core/plugin/plugin.h"
+#include "core/plugin/api/plugin.h"
 #include "core/program/sfb/sfb.h"
-#include "core/search/trainer.h"
-#include "core/search/tree_search.h"
+#include "core/search/api/trainer.h"
+#include "core/search/mcts/tree_search.h"
+#include "core/search/tree/search_tree.h"
 #include "plugins/planners/tag/prior.h"
 #include "plugins/planners/tag/train.h"
 
@@ -46,8 +47,8 @@ TagOptions TagOptions::from(const PlannerOptions& given) {
 // Weights are read once: every plan of this process shares them.
 std::shared_ptr<const tag::Network> shared_network(const std::filesystem::path& file) {
   static std::mutex mutex;
-  static std::map<std::filesystem::path, std::pair<std::filesystem::file_time_type,
-                                                   std::shared_ptr<const tag::Network>>>
+  static std::map<std::filesystem::path,
+                  std::pair<std::filesystem::file_time_type, std::shared_ptr<const tag::Network>>>
       loaded;
   std::error_code gone;
   const auto written = std::filesystem::last_write_time(file, gone);
@@ -136,8 +137,8 @@ PlanResult Tag::plan(const Problem& problem, Evaluator& evaluator, const Planner
     how.costs = options.paper ? SfbCosts::Printed : SfbCosts::CostModel;
     how.method = SfbMethod::MinimumCut;
     how.threads = common.threads;
-    sfb = std::make_unique<SfbSolver>(problem.graph, problem.grouping, problem.cluster, problem.cost,
-                                      how);
+    sfb = std::make_unique<SfbSolver>(problem.graph, problem.grouping, problem.cluster,
+                                      problem.cost, how);
     options.search.finish_always = options.paper;
     options.search.finish = [&sfb](Strategy& strategy) { sfb->apply(strategy); };
   }

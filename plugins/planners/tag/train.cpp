@@ -7,10 +7,10 @@
 #include <map>
 
 #include "core/base/error.h"
-#include "core/base/file.h"
-#include "core/base/json.h"
 #include "core/base/parallel.h"
 #include "core/base/random.h"
+#include "core/io/file.h"
+#include "core/io/json.h"
 #include "plugins/planners/neural/learning_rate.h"
 #include "plugins/planners/neural/peers.h"
 #include "plugins/planners/neural/resume.h"
@@ -273,9 +273,8 @@ bool Training::share(Going here, LearnOptions& options) {
 bool Training::learn() {
   const Going here = standing();
   Random random(stream(options_.seed, "minibatch", step_, options_.rank));
-  const double loss = here == Going::On
-                          ? network_.backward(buffer_.minibatch(settings_.minibatch, random))
-                          : 0;
+  const double loss =
+      here == Going::On ? network_.backward(buffer_.minibatch(settings_.minibatch, random)) : 0;
   LearnOptions options = settings_.learn;
   options.rate = rate();
   if (!share(here, options)) return false;

@@ -10,7 +10,7 @@
 
 #include <memory>
 
-#include "core/search/trainer.h"
+#include "core/search/api/trainer.h"
 
 namespace strato::tag {
 

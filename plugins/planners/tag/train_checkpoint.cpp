@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "core/base/error.h"
-#include "core/base/file.h"
+#include "core/io/file.h"
 #include "plugins/planners/neural/sealed.h"
 
 namespace strato::tag {

@@ -7,6 +7,8 @@
 
 #include "core/base/error.h"
 #include "core/base/random.h"
+#include "core/search/evaluate/simulating_evaluator.h"
+#include "core/search/tree/search_tree.h"
 
 namespace strato::tag {
 namespace {

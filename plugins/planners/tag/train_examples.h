@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/graph/byte_io.h"
+#include "core/io/byte_io.h"
 #include "plugins/planners/tag/network.h"
 #include "plugins/planners/tag/train_ground.h"
 

@@ -5,8 +5,13 @@
 #include <algorithm>
 
 #include "core/base/error.h"
-#include "core/cluster/random_cluster.h"
-#include "core/graph/transform.h"
+#include "core/cluster/vary/random_cluster.h"
+#include "core/cost/model/measured_cost_model.h"
+#include "core/graph/train/optimizer.h"
+#include "core/graph/train/simplify.h"
+#include "core/graph/train/training_graph.h"
+#include "core/search/evaluate/simulating_evaluator.h"
+#include "core/search/tree/search_tree.h"
 
 namespace strato::tag {
 namespace {

@@ -8,7 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/search/trainer.h"
+#include "core/search/api/trainer.h"
+#include "core/sim/timeline/feedback.h"
 #include "plugins/planners/tag/features.h"
 #include "plugins/planners/tag/train_settings.h"
 

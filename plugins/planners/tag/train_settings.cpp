@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "core/base/error.h"
+#include "core/sim/timeline/feedback.h"
 
 namespace strato::tag {
 namespace {

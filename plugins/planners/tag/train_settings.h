@@ -4,7 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "core/search/trainer.h"
+#include "core/search/api/trainer.h"
+#include "core/sim/timeline/feedback.h"
 #include "plugins/planners/tag/network.h"
 
 namespace strato::tag {

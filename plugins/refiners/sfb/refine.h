@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/program/sfb/sfb.h"
-#include "core/search/planner.h"
+#include "core/search/api/planner.h"
 
 namespace strato {
 

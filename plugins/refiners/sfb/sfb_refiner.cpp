@@ -1,6 +1,6 @@
 // The refiner "sfb": PLANNER+sfb.
 #include "core/base/error.h"
-#include "core/plugin/plugin.h"
+#include "core/plugin/api/plugin.h"
 #include "plugins/refiners/sfb/refine.h"
 
 namespace {

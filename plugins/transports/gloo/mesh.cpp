@@ -22,8 +22,7 @@ using admission::unpacked;
 // Gloo's own way to meet asks a store that all ranks reach: here the admitted connections are one.
 class Mesh final : public gloo::Context {
  public:
-  Mesh(const Meeting& meeting, const Roster& roster)
-      : gloo::Context(meeting.rank, meeting.ranks) {
+  Mesh(const Meeting& meeting, const Roster& roster) : gloo::Context(meeting.rank, meeting.ranks) {
     const gloo::transport::tcp::attr address(roster.address.c_str());
     device_ = gloo::transport::tcp::CreateDevice(address);
     transportContext_ = device_->createContext(meeting.rank, meeting.ranks);

@@ -1,15 +1,15 @@
 // Gloo's connections between all ranks of a job, each verified.
 //
 // Gloo knows no authentication: whoever connects to a port of it is taken for a peer. Therefore its
-// ports are handed out on the admitted connections only, and both ends of every connection of Gloo's
-// exchange the pair's token before anything else.
+// ports are handed out on the admitted connections only, and both ends of every connection of
+// Gloo's exchange the pair's token before anything else.
 #pragma once
 
 #include <gloo/context.h>
 
 #include <memory>
 
-#include "core/plugin/rank_engine.h"
+#include "core/plugin/api/rank_engine.h"
 #include "plugins/transports/meeting/admission.h"
 
 namespace strato::gloo_transport {

@@ -26,8 +26,8 @@ struct Ring {
 
 // Both block, and throw what Gloo throws. `pieces`: one a member, some may be empty.
 void ring_all_gather(const Ring& ring, std::span<const std::span<std::byte>> pieces);
-// Adds into the pieces: our own one is whole in the end, the others are in between. The order of the
-// additions depends on the members alone: the same bits in every run.
+// Adds into the pieces: our own one is whole in the end, the others are in between. The order of
+// the additions depends on the members alone: the same bits in every run.
 void ring_reduce_scatter(const Ring& ring, std::span<const std::span<std::byte>> pieces,
                          const SumFunction& sum, std::size_t element_size);
 

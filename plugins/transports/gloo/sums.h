@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <functional>
 
-#include "core/graph/graph.h"
+#include "core/graph/value/graph.h"
 
 namespace strato::gloo_transport {
 

@@ -12,7 +12,7 @@
 #include <numeric>
 
 #include "core/base/error.h"
-#include "core/plugin/plugin.h"
+#include "core/plugin/api/plugin.h"
 #include "plugins/transports/gloo/group.h"
 #include "plugins/transports/gloo/mesh.h"
 #include "plugins/transports/gloo/ring.h"
@@ -170,13 +170,13 @@ class GlooTransport final : public Transport {
     std::erase_if(values, [](Bytes each) { return each.empty(); });
     if (members.size() < 2 || values.empty()) return std::make_unique<admission::Done>();
     std::vector<int> ranks(members.begin(), members.end());
-    return queued(ranks, [this, ranks, tag, type, sum = std::move(sum),
-                          values = std::move(values)] {
-      if (values.size() == 1) return reduce(ranks, tag, type, sum, values[0]);
-      join(values);
-      reduce(ranks, tag, type, sum, together_);
-      hand_back(values);
-    });
+    return queued(ranks,
+                  [this, ranks, tag, type, sum = std::move(sum), values = std::move(values)] {
+                    if (values.size() == 1) return reduce(ranks, tag, type, sum, values[0]);
+                    join(values);
+                    reduce(ranks, tag, type, sum, together_);
+                    hand_back(values);
+                  });
   }
 
   std::unique_ptr<Pending> all_gather(std::span<const int> members, std::uint32_t tag,
@@ -195,11 +195,11 @@ class GlooTransport final : public Transport {
     std::vector<int> ranks(members.begin(), members.end());
     const std::size_t own = place_in(members);
     CHECK(pieces.size() == members.size(), "one piece a member");
-    return queued(ranks, [this, ranks, own, tag, type, sum = std::move(sum),
-                          pieces = std::move(pieces)] {
-      ring_reduce_scatter(ring(ranks, own, slot_of(Lane::Scatter, tag)), pieces, sum,
-                          static_cast<std::size_t>(size_of(type)));
-    });
+    return queued(ranks,
+                  [this, ranks, own, tag, type, sum = std::move(sum), pieces = std::move(pieces)] {
+                    ring_reduce_scatter(ring(ranks, own, slot_of(Lane::Scatter, tag)), pieces, sum,
+                                        static_cast<std::size_t>(size_of(type)));
+                  });
   }
 
   void barrier() override {
@@ -317,7 +317,7 @@ class GlooTransport final : public Transport {
 
   Connections connections_;
   std::map<std::vector<int>, std::shared_ptr<gloo::Context>> groups_;  // the queue's thread's
-  std::vector<std::byte> together_;  // the queue's thread's
+  std::vector<std::byte> together_;                                    // the queue's thread's
   TaskQueue queue_;
 };
 

@@ -59,8 +59,8 @@ class Reception {
       : meeting_(meeting), deadline_(Clock::now() + meeting.timeout), expected_(hello_of(meeting)) {
     admitted_.resize(static_cast<std::size_t>(meeting.ranks));
     try {
-      listener_ = listen_on(meeting.interface.empty() ? meeting.host : meeting.interface,
-                            meeting.port);
+      listener_ =
+          listen_on(meeting.interface.empty() ? meeting.host : meeting.interface, meeting.port);
     } catch (const std::system_error& error) {
       throw InputError("", place_of(meeting),
                        fmt::format("cannot listen on {}:{} ({})", meeting.host, meeting.port,

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "core/plugin/rank_engine.h"
+#include "core/plugin/api/rank_engine.h"
 #include "plugins/transports/meeting/socket.h"
 
 namespace strato::admission {

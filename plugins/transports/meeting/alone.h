@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/base/error.h"
-#include "core/plugin/rank_engine.h"
+#include "core/plugin/api/rank_engine.h"
 
 namespace strato::admission {
 

@@ -3,7 +3,7 @@
 
 #include <span>
 
-#include "core/plugin/rank_engine.h"
+#include "core/plugin/api/rank_engine.h"
 #include "plugins/transports/meeting/watch.h"
 
 namespace strato::admission {

@@ -108,9 +108,8 @@ Socket::~Socket() {
 std::string Socket::local_address() const {
   const sockaddr_storage address = name_of(descriptor_);
   char text[NI_MAXHOST] = "";
-  const int error =
-      ::getnameinfo(reinterpret_cast<const sockaddr*>(&address), sizeof address, text, sizeof text,
-                    nullptr, 0, NI_NUMERICHOST);
+  const int error = ::getnameinfo(reinterpret_cast<const sockaddr*>(&address), sizeof address, text,
+                                  sizeof text, nullptr, 0, NI_NUMERICHOST);
   if (error != 0) fail(EADDRNOTAVAIL);
   return text;
 }

@@ -132,10 +132,11 @@ void Watch::note(Peer& peer, char what, int rank) {
 void Watch::lose(int rank, bool silent) {
   if (lost_) return;
   lost_ = {rank,
-           silent ? fmt::format("gives no sign of life for {:.3g} s: its process is stopped, or its "
-                                "machine cannot be reached",
-                                std::chrono::duration<double>(silence_).count())
-                  : "is lost: its connection broke",
+           silent
+               ? fmt::format("gives no sign of life for {:.3g} s: its process is stopped, or its "
+                             "machine cannot be reached",
+                             std::chrono::duration<double>(silence_).count())
+               : "is lost: its connection broke",
            silent};
   if (rank_ == 0) tell_all(silent ? kSilent : kLost, rank);
   news_.notify_all();

@@ -1,8 +1,9 @@
-// Learns, on the connections of the admission, that a rank has died, hangs or has left, and tells the
-// others through rank 0.
+// Learns, on the connections of the admission, that a rank has died, hangs or has left, and tells
+// the others through rank 0.
 //
-// Every rank and rank 0 give each other signs of life. A process that was stopped, or a machine that
-// cannot be reached, falls silent; one that computes for long does not: a thread of its own speaks.
+// Every rank and rank 0 give each other signs of life. A process that was stopped, or a machine
+// that cannot be reached, falls silent; one that computes for long does not: a thread of its own
+// speaks.
 #pragma once
 
 #include <atomic>
@@ -13,7 +14,7 @@
 #include <thread>
 #include <vector>
 
-#include "core/plugin/rank_engine.h"
+#include "core/plugin/api/rank_engine.h"
 #include "plugins/transports/meeting/socket.h"
 
 namespace strato::admission {

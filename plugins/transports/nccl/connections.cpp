@@ -22,9 +22,9 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr auto kLeaveTime = 2s;
-constexpr auto kSpinTime = 200us;   // until a thread that waits sleeps between two looks
+constexpr auto kSpinTime = 200us;  // until a thread that waits sleeps between two looks
 constexpr auto kSleepTime = 20us;
-constexpr auto kCareTime = 20ms;    // between two looks at whether all is well
+constexpr auto kCareTime = 20ms;  // between two looks at whether all is well
 
 ncclConfig_t in_background() {
   ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
@@ -101,8 +101,7 @@ void Connections::make_channels_with(int round, bool upwards) {
   const int color = partner < 0 ? NCCL_SPLIT_NOCOLOR : std::min(partner, meeting_.rank);
   ncclComm_t split = nullptr;
   settle(world_.communicator,
-         ncclCommSplit(world_.communicator, color, meeting_.rank, &split, &config),
-         world_.members);
+         ncclCommSplit(world_.communicator, color, meeting_.rank, &split, &config), world_.members);
   if (partner < 0) return;
   CHECK(split != nullptr, "NCCL has split off nothing");
   communicators_.push_back(split);

@@ -6,10 +6,11 @@
 // communicator for each set of members and one stream for all of them: the ranks issue those that
 // they share in one order, so that in one stream they cannot wait for each other in a circle.
 //
-// The channels of pairs are split off the communicator of all ranks (ncclCommSplit) at the start, in
-// an order that all ranks know, and used once, so that nothing is connected and no kernel loaded
-// while others run. A split takes all ranks, and only the members learn of a set; so theirs are made
-// when they first ask for them, with an id that the first member sends the others over the channels.
+// The channels of pairs are split off the communicator of all ranks (ncclCommSplit) at the start,
+// in an order that all ranks know, and used once, so that nothing is connected and no kernel loaded
+// while others run. A split takes all ranks, and only the members learn of a set; so theirs are
+// made when they first ask for them, with an id that the first member sends the others over the
+// channels.
 //
 // NCCL knows no authentication: its unique ids travel on admitted connections and NCCL's own only.
 #pragma once
@@ -26,7 +27,7 @@
 #include <span>
 #include <vector>
 
-#include "core/plugin/rank_engine.h"
+#include "core/plugin/api/rank_engine.h"
 #include "plugins/transports/meeting/admission.h"
 #include "plugins/transports/meeting/watch.h"
 

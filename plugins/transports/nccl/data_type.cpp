@@ -28,8 +28,8 @@ ncclDataType_t sum_type_of(DataType type) {
     case DataType::Bool:
       break;
   }
-  throw InputError("", "a reduction", fmt::format("NCCL does not add values of type {}",
-                                                  name_of(type)),
+  throw InputError("", "a reduction",
+                   fmt::format("NCCL does not add values of type {}", name_of(type)),
                    "take a strategy that does not replicate what makes them");
 }
 

@@ -3,7 +3,7 @@
 
 #include <nccl.h>
 
-#include "core/graph/graph.h"
+#include "core/graph/value/graph.h"
 
 namespace strato::nccl_transport {
 

@@ -23,7 +23,8 @@ bool on_host(const std::byte* data) {
 Message::Message(Connections& connections, const Channel& channel)
     : connections_(connections), channel_(channel) {
   connections_.on_gpu();
-  if (cudaEventCreateWithFlags(&done_, cudaEventDisableTiming) != cudaSuccess) throw std::bad_alloc();
+  if (cudaEventCreateWithFlags(&done_, cudaEventDisableTiming) != cudaSuccess)
+    throw std::bad_alloc();
 }
 Message::~Message() { cudaEventDestroy(done_); }
 
@@ -50,9 +51,7 @@ std::byte* Message::reachable(Bytes bytes, bool filled) {
   return copy;
 }
 
-void Message::start(const Connections::Calls& calls) {
-  connections_.start(channel_, calls, done_);
-}
+void Message::start(const Connections::Calls& calls) { connections_.start(channel_, calls, done_); }
 
 void Message::wait() {
   connections_.on_gpu();

@@ -1,4 +1,5 @@
-// One operation of NCCL's under way, with what of its memory the GPU cannot reach in pinned buffers.
+// One operation of NCCL's under way, with what of its memory the GPU cannot reach in pinned
+// buffers.
 #pragma once
 
 #include <cuda_runtime.h>

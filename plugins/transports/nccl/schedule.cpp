@@ -26,8 +26,8 @@ std::string numeric(const sockaddr& address) {
 
 int round_count(int ranks) { return ranks % 2 == 0 ? ranks - 1 : ranks; }
 
-// All but the last of an even number sit in a circle and meet across it; who would meet itself meets
-// the last one, which is nobody when the number of ranks is odd.
+// All but the last of an even number sit in a circle and meet across it; who would meet itself
+// meets the last one, which is nobody when the number of ranks is odd.
 int partner_in(int round, int rank, int ranks) {
   const int seats = round_count(ranks);
   const int last = seats;

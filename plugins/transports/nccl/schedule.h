@@ -13,7 +13,8 @@ int round_count(int ranks);
 int partner_in(int round, int rank, int ranks);
 
 // Blocks of the GPU that one channel between two ranks may use: all of them together at most half
-// of the multiprocessors, so that a kernel that waits for its peer never keeps another from starting.
+// of the multiprocessors, so that a kernel that waits for its peer never keeps another from
+// starting.
 int blocks_of_channel(int ranks, int multiprocessors);
 
 // The name of the interface with this numeric address, "eth0"; empty: none has it.

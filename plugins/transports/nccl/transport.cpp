@@ -1,5 +1,6 @@
-// The plugin's entry: transfers and collectives by NCCL, on the GPU that the engine has made current.
-// Memory may be the GPU's or the host's; host memory takes a detour through pinned buffers.
+// The plugin's entry: transfers and collectives by NCCL, on the GPU that the engine has made
+// current. Memory may be the GPU's or the host's; host memory takes a detour through pinned
+// buffers.
 //
 // What an operation reads is ready when it is called (the engine's run() returns when its kernel is
 // done) and what it made is there when wait() returns: so no stream waits for another one's events.
@@ -11,7 +12,7 @@
 #include <numeric>
 
 #include "core/base/error.h"
-#include "core/plugin/plugin.h"
+#include "core/plugin/api/plugin.h"
 #include "plugins/transports/meeting/alone.h"
 #include "plugins/transports/nccl/connections.h"
 #include "plugins/transports/nccl/data_type.h"

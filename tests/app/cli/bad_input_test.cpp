@@ -5,9 +5,9 @@
 #include <cstdlib>
 #include <fstream>
 
-#include "core/base/file.h"
-#include "core/base/json.h"
 #include "core/base/random.h"
+#include "core/io/file.h"
+#include "core/io/json.h"
 #include "core/store/workspace.h"
 #include "tests/app/cli/run_cli.h"
 #include "tests/core/store/temporary_folder.h"

@@ -1,7 +1,7 @@
 // Tournaments on the command line.
 #include <gtest/gtest.h>
 
-#include "core/base/json.h"
+#include "core/io/json.h"
 #include "tests/app/cli/run_cli.h"
 
 namespace strato {

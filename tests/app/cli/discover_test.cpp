@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
-#include "core/base/file.h"
+#include "core/io/file.h"
 #include "tests/app/cli/run_cli.h"
 #include "tests/core/store/temporary_folder.h"
 

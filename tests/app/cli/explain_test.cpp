@@ -3,7 +3,8 @@
 
 #include <algorithm>
 
-#include "core/base/json.h"
+#include "core/io/json.h"
+#include "core/sim/explain/critical_path.h"
 #include "tests/app/cli/run_cli.h"
 #include "tests/core/store/temporary_folder.h"
 
@@ -79,7 +80,8 @@ TEST_F(ExplainCommand, OrdersAndLinks) {
   // The plan has no priorities of its own.
   EXPECT_EQ(simulate({"--order", "fifo"})["step_time_s"], plain["step_time_s"]);
   const Json ranked = simulate({"--order", "rank", "--explain"});
-  EXPECT_NEAR(sum_of(ranked["explain"]["critical_path"]), ranked["step_time_s"].get<double>(), 1e-12);
+  EXPECT_NEAR(sum_of(ranked["explain"]["critical_path"]), ranked["step_time_s"].get<double>(),
+              1e-12);
   const Json fair = simulate({"--links", "fair", "--explain"});
   EXPECT_EQ(fair["links"], "fair");
   EXPECT_NEAR(sum_of(fair["explain"]["critical_path"]), fair["step_time_s"].get<double>(), 1e-12);

@@ -7,15 +7,16 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "core/base/file.h"
-#include "core/base/json.h"
+#include "core/io/file.h"
+#include "core/io/json.h"
 #include "tests/app/cli/run_cli.h"
+#include "tests/paths.h"
 
 namespace strato {
 namespace {
 namespace fs = std::filesystem;
 
-const fs::path kFolder = fs::path(STRATO_SOURCE_DIR) / "tests" / "golden";
+const fs::path kFolder = fs::path(kSourceFolder) / "tests" / "golden";
 
 std::vector<std::string> golden_names() {
   std::vector<std::string> names;
@@ -34,15 +35,14 @@ std::string replaced(std::string text, const std::string& what, const std::strin
 
 // The program finds the samples beside itself.
 std::string without_home(std::string text) {
-  return replaced(replaced(std::move(text), STRATO_BINARY_DIR, "@home"), STRATO_SOURCE_DIR,
-                  "@source");
+  return replaced(replaced(std::move(text), kBuildFolder, "@home"), kSourceFolder, "@source");
 }
 
 std::string actual_text(const fs::path& input) {
   const JsonView test = JsonView::parse(read_file(input), input.string());
   std::vector<std::string> arguments;
   for (const JsonView& argument : test.at("arguments").items())
-    arguments.push_back(replaced(argument.string(), "@source", STRATO_SOURCE_DIR));
+    arguments.push_back(replaced(argument.string(), "@source", kSourceFolder));
   const CliResult result = run_cli(arguments);
   return "exit status " + std::to_string(result.status) + "\n" + without_times(result.out) +
          (result.err.empty() ? "" : "--- standard error\n" + without_home(result.err));

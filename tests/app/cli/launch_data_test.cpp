@@ -1,10 +1,11 @@
-// launch on real data: a network with PyTorch's own initial weights, trained on two ranks, becomes what
-// plain PyTorch makes of it.
+// launch on real data: a network with PyTorch's own initial weights, trained on two ranks, becomes
+// what plain PyTorch makes of it.
 #include <gtest/gtest.h>
 
-#include "core/base/file.h"
+#include "core/io/file.h"
 #include "tests/app/cli/run_cli.h"
 #include "tests/core/store/temporary_folder.h"
+#include "tests/paths.h"
 #include "tests/python.h"
 
 #if defined(STRATO_GLOO) && defined(STRATO_TORCH)
@@ -15,7 +16,8 @@ namespace {
 class LaunchData : public ::testing::Test {
  protected:
   void SetUp() override {
-    ASSERT_FALSE(python().empty()) << "no python3 here has torch and numpy: app/setup installs them";
+    ASSERT_FALSE(python().empty())
+        << "no python3 here has torch and numpy: app/setup installs them";
     said("make", {folder.path()});
     const CliResult planned =
         run_cli({"plan", "--graph", folder / "network.onnx", "--batch", "8", "--cluster",
@@ -26,15 +28,14 @@ class LaunchData : public ::testing::Test {
   // Of real_data.py, which has to succeed.
   std::string said(const std::string& what, const std::vector<std::string>& more) {
     std::vector<std::string> words = {
-        python(), std::string(STRATO_SOURCE_DIR) + "/tests/app/cli/real_data.py", what};
+        python(), std::string(kSourceFolder) + "/tests/app/cli/real_data.py", what};
     words.insert(words.end(), more.begin(), more.end());
     EXPECT_EQ(run_program(words, folder / "said"), 0) << read_file(folder / "said");
     return read_file(folder / "said");
   }
   std::vector<std::string> launch(const std::vector<std::string>& more) const {
-    std::vector<std::string> all = {"launch",  "--plan",          folder / "plan.json",
-                                    "--steps", "3",               "--learning-rate",
-                                    "0.05"};
+    std::vector<std::string> all = {
+        "launch", "--plan", folder / "plan.json", "--steps", "3", "--learning-rate", "0.05"};
     all.insert(all.end(), more.begin(), more.end());
     return all;
   }
@@ -42,15 +43,15 @@ class LaunchData : public ::testing::Test {
 };
 
 TEST_F(LaunchData, TrainsAsPlainPytorchDoes) {
-  const CliResult own = run_cli(launch({"--inputs", folder / "inputs", "--keep-parameters",
-                                        folder / "out.pt"}));
+  const CliResult own =
+      run_cli(launch({"--inputs", folder / "inputs", "--keep-parameters", folder / "out.pt"}));
   ASSERT_EQ(own.status, 0) << own.err;
   EXPECT_NE(own.err.find("10 parameters"), std::string::npos) << own.err;
   said("compare", {folder / "out.pt", folder / "expected.pt"});
 
-  const CliResult other = run_cli(launch({"--weights", folder / "start.pt", "--inputs",
-                                          folder / "inputs.pt", "--keep-parameters",
-                                          folder / "out.safetensors"}));
+  const CliResult other =
+      run_cli(launch({"--weights", folder / "start.pt", "--inputs", folder / "inputs.pt",
+                      "--keep-parameters", folder / "out.safetensors"}));
   ASSERT_EQ(other.status, 0) << other.err;
   const CliResult kept = run_cli(launch({"--weights", folder / "out.safetensors", "--inputs",
                                          folder / "inputs", "--keep-parameters", folder / "out"}));

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
-#include "core/base/file.h"
+#include "core/io/file.h"
 #include "core/store/workspace.h"
 #include "tests/app/cli/run_cli.h"
 #include "tests/core/store/temporary_folder.h"
@@ -116,7 +116,8 @@ TEST_F(Launch, CtrlCCancelsIt) {
 
 TEST_F(Launch, WrongInputIsRefused) {
   expect_refused(launch({"--launcher", "nowhere"}), {"no launcher \"nowhere\"", "local"});
-  expect_refused(launch({"--set", "partition=gpu"}), {"partition", "is no setting of the launcher local"});
+  expect_refused(launch({"--set", "partition=gpu"}),
+                 {"partition", "is no setting of the launcher local"});
   expect_refused(launch({"--set", "partition"}), {"has no value"});
   expect_refused(launch({"--attach", "slurm:1"}), {"--attach", "needs the job and its folder"});
   const std::string job = (folder / "job").string();

@@ -3,17 +3,18 @@
 
 #include <cstdlib>
 
-#include "core/base/json.h"
+#include "core/io/json.h"
 #include "core/store/workspace.h"
 #include "tests/app/cli/run_cli.h"
 #include "tests/core/store/temporary_folder.h"
+#include "tests/paths.h"
 
 namespace strato {
 namespace {
 
 class OwnGroups : public ::testing::Test {
  protected:
-  OwnGroups() { setenv("STRATOSCOPE_PLUGIN_PATH", STRATO_BINARY_DIR "/test_plugins", 1); }
+  OwnGroups() { setenv("STRATOSCOPE_PLUGIN_PATH", std::string(kBuildFolder) + "/test_plugins", 1); }
   ~OwnGroups() override { unsetenv("STRATOSCOPE_PLUGIN_PATH"); }
 
   std::string file(const char* name) const { return (folder_.path() / name).string(); }

@@ -7,8 +7,8 @@
 #include <chrono>
 #include <map>
 
-#include "core/base/file.h"
-#include "core/base/json.h"
+#include "core/io/file.h"
+#include "core/io/json.h"
 #include "core/store/workspace.h"
 #include "tests/app/cli/run_cli.h"
 #include "tests/core/store/temporary_folder.h"
@@ -63,8 +63,9 @@ TEST(Plan, TakesFilesOfAnyName) {
   const std::string model = folder / "le\xffnet.onnx", plan = folder / "a \xfe.json",
                     workspace = folder / "\xfd.strata";
   fs::copy_file(sample_model("lenet"), model);
-  const std::vector<std::string> more = {"--graph", model, "--planner", "dp-allreduce", "-o", plan,
-                                         "--workspace", workspace, "--json"};
+  const std::vector<std::string> more = {"--graph",      model,     "--planner",
+                                         "dp-allreduce", "-o",      plan,
+                                         "--workspace",  workspace, "--json"};
   json_of(run_cli(plan_arguments(more)));
   EXPECT_TRUE(fs::exists(plan));
   json_of(run_cli({"simulate", "--plan", plan, "--graph", model, "--json"}));
@@ -305,8 +306,8 @@ std::vector<std::string> long_search(const TemporaryFolder& folder) {
                          "--cluster", sample_cluster("tag-testbed")});
 }
 
-// Waits until the search has written history of more than `least` seconds, at most a minute; how far
-// into the search it reaches, in seconds.
+// Waits until the search has written history of more than `least` seconds, at most a minute; how
+// far into the search it reaches, in seconds.
 double wait_for_history(const fs::path& file, double least = 0) {
   double reached = 0;
   const bool written = wait_until([&] {

@@ -13,6 +13,8 @@
 #include <regex>
 #include <utility>
 
+#include "tests/paths.h"
+
 namespace strato {
 namespace {
 
@@ -149,10 +151,10 @@ std::string without_times(const std::string& text) {
 }
 
 std::filesystem::path sample_model(const std::string& name) {
-  return std::filesystem::path(STRATO_SOURCE_DIR) / "sample_graphs" / "models" / (name + ".onnx");
+  return std::filesystem::path(kSourceFolder) / "sample_graphs" / "models" / (name + ".onnx");
 }
 std::filesystem::path sample_cluster(const std::string& name) {
-  return std::filesystem::path(STRATO_SOURCE_DIR) / "sample_graphs" / "clusters" / (name + ".json");
+  return std::filesystem::path(kSourceFolder) / "sample_graphs" / "clusters" / (name + ".json");
 }
 
 }  // namespace strato

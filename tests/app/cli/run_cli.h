@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "core/base/json.h"
+#include "core/io/json.h"
 
 namespace strato {
 

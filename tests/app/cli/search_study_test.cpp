@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "core/base/json.h"
+#include "core/io/json.h"
 #include "tests/app/cli/run_cli.h"
 #include "tests/app/cli/study_fixture.h"
 
@@ -319,7 +319,8 @@ TEST_F(SearchStudy, ASpeedupMayBeOverTheBestOfSome) {
     const std::string text = R"({
       "format": "stratoscope-study", "version": 1, "kind": "speedup", "name": "small",
       "source": "nowhere", "cluster": "tag-2x1080ti",
-      "columns": [{"label": "DP", "planner": "dp-allreduce", "over": ")" + names +
+      "columns": [{"label": "DP", "planner": "dp-allreduce", "over": ")" +
+                             names +
                              R"("},
                   {"label": "one", "planner": "single-device", "over": "DP"}],
       "rows": [{"label": "LeNet", "model": "lenet", "batch": 64}]})";

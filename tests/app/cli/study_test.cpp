@@ -1,8 +1,8 @@
 // The study command: tables, summaries, the halves, what is refused, and a fit from end to end.
 #include <gtest/gtest.h>
 
-#include "core/base/file.h"
-#include "core/base/json.h"
+#include "core/io/file.h"
+#include "core/io/json.h"
 #include "tests/app/cli/run_cli.h"
 #include "tests/app/cli/study_fixture.h"
 

@@ -51,7 +51,8 @@ TEST_F(CliTags, AreSetAddedRemovedAndFound) {
 
 TEST_F(CliTags, AreRefusedByName) {
   expect_refused(tags({"set", "run", "7", "x"}, false), {"has no run 7"});
-  expect_refused(tags({"set", "plan", "1", "x"}, false), {"plan 1", "model, cluster, run or strategy"});
+  expect_refused(tags({"set", "plan", "1", "x"}, false),
+                 {"plan 1", "model, cluster, run or strategy"});
   expect_refused(tags({"set", "run", "one", "x"}, false), {"run one"});
   expect_refused(tags({"set", "run", "1", std::string(80, 'x')}, false), {"longer than 60 bytes"});
   expect_refused({"tags", "--workspace", "/nowhere.strata"}, {"/nowhere.strata: is not there"});

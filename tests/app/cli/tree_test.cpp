@@ -5,12 +5,13 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "core/base/file.h"
-#include "core/base/json.h"
+#include "core/io/file.h"
+#include "core/io/json.h"
 #include "core/store/run_lock.h"
 #include "core/store/workspace.h"
 #include "tests/app/cli/run_cli.h"
 #include "tests/core/store/temporary_folder.h"
+#include "tests/paths.h"
 
 namespace strato {
 namespace {
@@ -337,7 +338,7 @@ TEST_F(Tree, SurvivesBeingKilledAtAnyMoment) {
 TEST_F(Tree, ContinuesWithTheCostsOfTheRun) {
   const fs::path costs = folder_ / "costs.json";
   const std::string calibration =
-      read_file(fs::path(STRATO_SOURCE_DIR) / "resources/calibrations/tensorflow-1.14.json");
+      read_file(fs::path(kSourceFolder) / "resources/calibrations/tensorflow-1.14.json");
   write_file(costs, calibration);
   const Json planned = plan({"--calibration", costs});
   EXPECT_EQ(json({"continue", "--iterations", "16"})["baseline_step_time_s"],

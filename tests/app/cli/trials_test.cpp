@@ -3,7 +3,7 @@
 #include <signal.h>
 
 #include "core/base/error.h"
-#include "core/base/file.h"
+#include "core/io/file.h"
 #include "core/store/workspace.h"
 #include "tests/app/cli/run_cli.h"
 #include "tests/core/store/temporary_folder.h"
@@ -37,8 +37,8 @@ class Trials : public ::testing::Test {
  protected:
   Trials() { write_file(folder / "two.json", two_machines()); }
   std::vector<std::string> trials(const std::vector<std::string>& more) const {
-    std::vector<std::string> all = {"trials",    "--graph",   sample_model("lenet").string(),
-                                    "--batch",   "64",        "--cluster",
+    std::vector<std::string> all = {"trials",           "--graph", sample_model("lenet").string(),
+                                    "--batch",          "64",      "--cluster",
                                     folder / "two.json"};
     all.insert(all.end(), more.begin(), more.end());
     return all;
@@ -94,8 +94,10 @@ TEST_F(Trials, AreKnownOnlyAsTheyWereRun) {
   EXPECT_EQ(known({"--learning-rate", "0.5"}), 0U);
   EXPECT_GE(known({"--learning-rate", "0.5"}), 4U);
   EXPECT_EQ(known({"--learning-rate", "0.25"}), 0U);
-  write_file(folder / "slow.json", Json{{"format", "stratoscope-calibration"}, {"version", 1},
-                                        {"name", "slow"}, {"source", "a test"},
+  write_file(folder / "slow.json", Json{{"format", "stratoscope-calibration"},
+                                        {"version", 1},
+                                        {"name", "slow"},
+                                        {"source", "a test"},
                                         {"transfer_scale", 0.5}}
                                        .dump());
   EXPECT_EQ(known({"--calibration", folder / "slow.json"}), 0U);

@@ -1,7 +1,7 @@
 // tune: FastT's loop on real processes of this machine, with the replay engine.
 #include <gtest/gtest.h>
 
-#include "core/base/file.h"
+#include "core/io/file.h"
 #include "core/store/workspace.h"
 #include "tests/app/cli/run_cli.h"
 #include "tests/core/store/temporary_folder.h"

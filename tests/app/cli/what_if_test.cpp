@@ -3,7 +3,7 @@
 
 #include <sstream>
 
-#include "core/base/json.h"
+#include "core/io/json.h"
 #include "tests/app/cli/run_cli.h"
 #include "tests/core/store/temporary_folder.h"
 
@@ -115,8 +115,8 @@ TEST(WhatIfCommand, RowsWithAProblemAreAsLongAsOthers) {
 TEST(WhatIfCommand, OtherGpusPrecisionAndPlannedAnew) {
   const TemporaryFolder folder;
   const std::string plan = plan_of(folder, "lenet", "64"), file = (folder / "c.json").string();
-  const Json json = what_if(plan, {"1080ti=H100-SXM5-80GB", "v100=1", "--replan", "heft",
-                                   "--save-cluster", file});
+  const Json json = what_if(
+      plan, {"1080ti=H100-SXM5-80GB", "v100=1", "--replan", "heft", "--save-cluster", file});
   EXPECT_EQ(json["change"], "1 v100, 1080ti with H100-SXM5-80GB");
   EXPECT_EQ(json["replanned"]["planner"], "heft");
   EXPECT_LE(json["replanned"]["step_time_s"], json["data_parallel"]["step_time_s"]);
@@ -135,8 +135,8 @@ TEST(WhatIfCommand, OtherGpusPrecisionAndPlannedAnew) {
 TEST(WhatIfCommand, PlanningAnewIsSeenAndEndsWithTheBestSoFar) {
   const TemporaryFolder folder;
   const std::string plan = plan_of(folder, "lenet", "64");
-  OnTerminal terminal({"what-if", "--plan", plan, "network=2", "--replan", "mcts", "--iterations",
-                       "100000000"});
+  OnTerminal terminal(
+      {"what-if", "--plan", plan, "network=2", "--replan", "mcts", "--iterations", "100000000"});
   ASSERT_TRUE(terminal.wait_for_text("mcts: ", 2));
   EXPECT_EQ(terminal.interrupt(), 0);
 }

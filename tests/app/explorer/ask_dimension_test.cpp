@@ -14,12 +14,14 @@ namespace {
 TEST(AskDimension, TheAnswerOpensWhatWasToBeOpened) {
   QWidget window;
   std::int64_t said = 0;
-  ask_dimension({QStringLiteral("m.onnx"), QStringLiteral("ids"), QStringLiteral("längste %1 folge"), 1,
-                 [&](std::int64_t extent) { said = extent; }},
-                window);
+  ask_dimension(
+      {QStringLiteral("m.onnx"), QStringLiteral("ids"), QStringLiteral("längste %1 folge"), 1,
+       [&](std::int64_t extent) { said = extent; }},
+      window);
   auto* dialog = window.findChild<QInputDialog*>(QStringLiteral("ask-dimension"));
   ASSERT_TRUE(dialog);
-  EXPECT_TRUE(dialog->labelText().contains(QStringLiteral("“ids”"))) << qPrintable(dialog->labelText());
+  EXPECT_TRUE(dialog->labelText().contains(QStringLiteral("“ids”")))
+      << qPrintable(dialog->labelText());
   EXPECT_TRUE(dialog->labelText().contains(QStringLiteral("dimension 1")));
   dialog->setIntValue(64);
   EXPECT_EQ(said, 0);

@@ -57,13 +57,13 @@ inline void click_left_in(QSlider& slider) {
   option.tickInterval = slider.tickInterval();
   option.sliderPosition = option.sliderValue = slider.value();
   option.state |= QStyle::State_Horizontal;
-  const QRect groove = slider.style()->subControlRect(QStyle::CC_Slider, &option,
-                                                      QStyle::SC_SliderGroove, &slider);
+  const QRect groove =
+      slider.style()->subControlRect(QStyle::CC_Slider, &option, QStyle::SC_SliderGroove, &slider);
   QTest::mouseClick(&slider, Qt::LeftButton, {}, QPoint(groove.left() + 2, groove.center().y()));
 }
 
-// The file dialog that is opened next gets this name, and closes. Before the call that opens it, which
-// does not return before that.
+// The file dialog that is opened next gets this name, and closes. Before the call that opens it,
+// which does not return before that.
 inline void name_the_file(const QString& file, int tries = 500) {
   QTimer::singleShot(20, qApp, [file, tries] {
     auto* dialog = qobject_cast<QFileDialog*>(QApplication::activeModalWidget());

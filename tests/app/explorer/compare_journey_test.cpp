@@ -1,5 +1,6 @@
 // A person holds plans of a workspace beside each other in the real window: reads what makes the
-// difference, walks what is decided otherwise, sees both timelines on one scale, and saves the page.
+// difference, walks what is decided otherwise, sees both timelines on one scale, and saves the
+// page.
 #include <gtest/gtest.h>
 
 #include <QComboBox>
@@ -13,8 +14,8 @@
 #include <QUndoStack>
 
 #include "app/explorer/main_window.h"
-#include "core/base/file.h"
-#include "core/search/baselines.h"
+#include "core/io/file.h"
+#include "core/search/evaluate/baselines.h"
 #include "tests/app/explorer/by_hand.h"
 #include "tests/app/explorer/sample.h"
 #include "views/compare/compare_view.h"
@@ -58,9 +59,7 @@ class CompareJourney : public ::testing::Test {
     ASSERT_TRUE(view->isVisible()) << "Ctrl+3 shows Compare";
     settle();
   }
-  void TearDown() override {
-    EXPECT_TRUE(failed.isEmpty()) << failed.join('\n').toStdString();
-  }
+  void TearDown() override { EXPECT_TRUE(failed.isEmpty()) << failed.join('\n').toStdString(); }
 
   void settle() {
     session.settle();
@@ -181,12 +180,14 @@ TEST_F(CompareJourney, TwoPlansInWordsAsAWaterfallAndByGroup) {
   EXPECT_EQ(comparison().plans.to.step_time, step_time());
   EXPECT_EQ(view->sentence().toStdString(), comparison().sentence);
   const bool faster = step_time() < alone;
-  EXPECT_TRUE(view->sentence().contains(faster ? QStringLiteral("faster") : QStringLiteral("slower")))
+  EXPECT_TRUE(
+      view->sentence().contains(faster ? QStringLiteral("faster") : QStringLiteral("slower")))
       << view->sentence().toStdString();
   bool figures = false;
   for (const QLabel* label : view->findChildren<QLabel*>())
-    figures |= label->isVisible() &&
-               label->text().contains(style::time(alone) + QStringLiteral(" → ") + style::time(step_time()));
+    figures |=
+        label->isVisible() && label->text().contains(style::time(alone) + QStringLiteral(" → ") +
+                                                     style::time(step_time()));
   EXPECT_TRUE(figures);
   // The bars lead from one step to the other without a gap.
   const auto& bars = view->waterfall().rows();
@@ -203,8 +204,7 @@ TEST_F(CompareJourney, TwoPlansInWordsAsAWaterfallAndByGroup) {
   EXPECT_EQ(at, step_time());
 
   ASSERT_NO_FATAL_FAILURE(open_tab(QStringLiteral("Groups")));
-  EXPECT_EQ(view->groups().model()->rowCount(),
-            static_cast<int>(comparison().differing_groups()));
+  EXPECT_EQ(view->groups().model()->rowCount(), static_cast<int>(comparison().differing_groups()));
   ASSERT_NO_FATAL_FAILURE(expect_walk_selects(view->groups()));
   // What is selected elsewhere is the row here.
   const GroupId last(problem().grouping->size() - 1);
@@ -248,7 +248,8 @@ TEST_F(CompareJourney, BothTimelinesMoveTogether) {
   EXPECT_TRUE(alike());
   for (int i = 0; i < 4; ++i) QTest::keyClick(&first, Qt::Key_W);
   EXPECT_TRUE(alike());
-  for (auto [canvas, key] : {std::pair(&first, Qt::Key_D), {&other, Qt::Key_D}, {&first, Qt::Key_A}}) {
+  for (auto [canvas, key] :
+       {std::pair(&first, Qt::Key_D), {&other, Qt::Key_D}, {&first, Qt::Key_A}}) {
     const double begin = first.mapping().begin;
     QTest::keyClick(canvas, key);
     EXPECT_NE(first.mapping().begin, begin);
@@ -260,8 +261,9 @@ TEST_F(CompareJourney, BothTimelinesMoveTogether) {
     const QPoint from(area->width() * 2 / 3, area->height() / 2);
     const double begin = first.mapping().begin;
     QTest::mousePress(area, Qt::LeftButton, Qt::ShiftModifier, from);
-    QMouseEvent move(QEvent::MouseMove, from - QPoint(40, 0), area->mapToGlobal(from - QPoint(40, 0)),
-                     Qt::NoButton, Qt::LeftButton, Qt::ShiftModifier);
+    QMouseEvent move(QEvent::MouseMove, from - QPoint(40, 0),
+                     area->mapToGlobal(from - QPoint(40, 0)), Qt::NoButton, Qt::LeftButton,
+                     Qt::ShiftModifier);
     QApplication::sendEvent(area, &move);
     QTest::mouseRelease(area, Qt::LeftButton, Qt::ShiftModifier, from - QPoint(40, 0));
     EXPECT_GT(first.mapping().begin, begin);

@@ -11,11 +11,12 @@
 #include "app/explorer/guide_window.h"
 #include "app/explorer/main_window.h"
 #include "tests/app/explorer/sample.h"
+#include "tests/paths.h"
 
 namespace strato {
 namespace {
 
-QString folder() { return QStringLiteral(STRATO_SOURCE_DIR "/resources/help/guide"); }
+QString folder() { return QStringLiteral(std::string(kSourceFolder) + "/resources/help/guide"); }
 
 QString content(const QString& file) {
   QFile opened(file);

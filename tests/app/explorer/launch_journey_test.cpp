@@ -44,7 +44,8 @@ TEST(LaunchJourney, WatchesOverlaysAndCancels) {
 
   view->form().choose("local", "replay", 1'000'000);
   QTest::keyClick(&window, Qt::Key_F9);
-  ASSERT_TRUE(QTest::qWaitFor([&] { return !model.steps().empty() || !model.running(); }, kPatience));
+  ASSERT_TRUE(
+      QTest::qWaitFor([&] { return !model.steps().empty() || !model.running(); }, kPatience));
   ASSERT_EQ(model.state(), State::Running) << model.problem().toStdString();
   QTest::keyClick(&window, Qt::Key_F9);
   ASSERT_TRUE(QTest::qWaitFor([&] { return !model.running(); }, kPatience));

@@ -7,7 +7,7 @@
 #include <QTest>
 
 #include "app/explorer/main_window.h"
-#include "core/base/file.h"
+#include "core/io/file.h"
 #include "tests/app/explorer/sample.h"
 #include "views/lessons/lesson_panel.h"
 

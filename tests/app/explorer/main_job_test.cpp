@@ -20,8 +20,10 @@
 #include "app/explorer/key_table.h"
 #include "app/explorer/main_window.h"
 #include "app/explorer/notice_strip.h"
-#include "core/cost/profile.h"
-#include "core/strategy/plan_file.h"
+#include "core/cost/value/op_signature.h"
+#include "core/cost/value/profile.h"
+#include "core/cost/value/profile_writer.h"
+#include "core/strategy/file/plan_file.h"
 #include "tests/app/explorer/sample.h"
 #include "views/models/placement_model.h"
 #include "views/placement/placement_view.h"
@@ -131,9 +133,8 @@ TEST_F(MainJobTest, SearchChangeUndoAndExport) {
   EXPECT_NE(session_.snapshot().strategy, best);
   ASSERT_TRUE(QTest::qWaitFor([&] { return outcomes.count() > 0; }, kPatience));
   session_.settle();
-  EXPECT_EQ(step_time(),
-            simulate_as(*session_.snapshot().problem, session_.snapshot().strategy, {})
-                .timeline->step_time);
+  EXPECT_EQ(step_time(), simulate_as(*session_.snapshot().problem, session_.snapshot().strategy, {})
+                             .timeline->step_time);
 
   QTest::keyClick(&window_, Qt::Key_Z, Qt::ControlModifier);
   session_.settle();

@@ -9,13 +9,14 @@
 
 #include "app/explorer/main_window.h"
 #include "tests/app/explorer/sample.h"
+#include "tests/paths.h"
 #include "views/placement/placement_view.h"
 
 namespace strato {
 namespace {
 
 [[maybe_unused]] const int kPluginPath =
-    setenv("STRATOSCOPE_PLUGIN_PATH", STRATO_BINARY_DIR "/test_plugins", 1);
+    setenv("STRATOSCOPE_PLUGIN_PATH", std::string(kBuildFolder) + "/test_plugins", 1);
 class OwnGroupsInTheWindow : public ::testing::Test {
  protected:
   // More ops than groups, so that op-by-op divides some.

@@ -1,5 +1,5 @@
-// A person launches under Slurm, closes the window while the job runs, and comes back to it. And one
-// lets this machine tell what it has.
+// A person launches under Slurm, closes the window while the job runs, and comes back to it. And
+// one lets this machine tell what it has.
 #include <gtest/gtest.h>
 #include <stdlib.h>
 

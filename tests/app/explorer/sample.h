@@ -3,13 +3,15 @@
 
 #include <QString>
 
+#include "tests/paths.h"
+
 namespace strato {
 
 constexpr int kPatience = 60'000;  // ms
 
 // A bundled file: sample("models/lenet.onnx").
 inline QString sample(const char* name) {
-  return QStringLiteral(STRATO_SOURCE_DIR "/sample_graphs/") + QString::fromUtf8(name);
+  return QStringLiteral(std::string(kSourceFolder) + "/sample_graphs/") + QString::fromUtf8(name);
 }
 
 }  // namespace strato

@@ -22,7 +22,8 @@ TEST(StoringNote, OffersToLeaveOnceItTakesLong) {
   EXPECT_TRUE(patient.text().contains(QStringLiteral("a.strata")));
   EXPECT_FALSE(patient.findChild<QPushButton*>()->isVisible());
 
-  StoringNote note(QStringLiteral("a.strata"), &window, [&] { ++left; }, 0ms);
+  StoringNote note(
+      QStringLiteral("a.strata"), &window, [&] { ++left; }, 0ms);
   auto* button = note.findChild<QPushButton*>();
   ASSERT_TRUE(QTest::qWaitFor([&] { return button->isVisible(); }, kPatience));
   EXPECT_TRUE(note.text().contains(QStringLiteral("are lost")));
@@ -38,8 +39,8 @@ TEST(StoringNote, FitsIntoASmallWindow) {
   QWidget window;
   window.resize(500, 400);
   window.show();
-  StoringNote note(QStringLiteral("a-workspace-with-a-long-name-of-many-words.strata"), &window, [] {},
-                   0ms);
+  StoringNote note(
+      QStringLiteral("a-workspace-with-a-long-name-of-many-words.strata"), &window, [] {}, 0ms);
   auto* button = note.findChild<QPushButton*>();
   ASSERT_TRUE(QTest::qWaitFor([&] { return button->isVisible(); }, kPatience));
   EXPECT_TRUE(window.rect().contains(note.geometry()));

@@ -12,9 +12,9 @@
 #include <QSpinBox>
 #include <QTemporaryDir>
 #include <QTreeView>
+#include <QUndoStack>
 #include <algorithm>
 #include <cmath>
-#include <QUndoStack>
 
 #include "app/explorer/header_bar.h"
 #include "app/explorer/main_window.h"
@@ -50,9 +50,7 @@ class WhatIfJourney : public ::testing::Test {
     settle();
     ASSERT_TRUE(view->model().found());
   }
-  void TearDown() override {
-    EXPECT_TRUE(failed.isEmpty()) << failed.join('\n').toStdString();
-  }
+  void TearDown() override { EXPECT_TRUE(failed.isEmpty()) << failed.join('\n').toStdString(); }
 
   void settle() {
     view->model().settle();
@@ -117,7 +115,8 @@ class WhatIfJourney : public ::testing::Test {
   }
   void expect_chart_says(const QString& words) {
     EXPECT_NE(chart_text().find(words.toStdString()), std::string::npos)
-        << words.toStdString() << " is not in:\n" << chart_text();
+        << words.toStdString() << " is not in:\n"
+        << chart_text();
   }
   template <class Widget>
   Widget* named(const char* name) {

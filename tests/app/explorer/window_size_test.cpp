@@ -73,7 +73,8 @@ class WindowSizeTest : public ::testing::Test {
     EXPECT_LE(window_.minimumSizeHint().width(), window_.width()) << where;
     EXPECT_LE(window_.minimumSizeHint().height(), window_.height()) << where;
     for (QWidget* widget : window_.findChildren<QWidget*>()) {
-      if (!widget->isVisible() || widget->window() != &window_ || can_be_scrolled(*widget)) continue;
+      if (!widget->isVisible() || widget->window() != &window_ || can_be_scrolled(*widget))
+        continue;
       if (widget->parentWidget()->objectName().startsWith(QStringLiteral("qt_"))) continue;
       const QSize least = widget->minimumSizeHint().boundedTo(widget->maximumSize());
       const bool asks = widget->sizePolicy().horizontalPolicy() != QSizePolicy::Ignored;

@@ -7,10 +7,10 @@
 #include <numeric>
 
 #include "core/base/error.h"
-#include "core/base/file.h"
 #include "core/data/npy.h"
 #include "core/data/tensor_folder.h"
 #include "core/data/weights.h"
+#include "core/io/file.h"
 #include "tests/app/worker/fakes.h"
 #include "tests/app/worker/hand_program.h"
 #include "tests/core/store/temporary_folder.h"
@@ -173,12 +173,16 @@ struct Kept {
 
   static HandProgram of_term(int rank, const Range& samples) {
     HandProgram hand(rank, 3);
-    hand.piece(2, samples == Range{0, 4} ? Piece{} : Piece{Piece::Form::Partial, -1, samples.first, samples.second});
+    hand.piece(2, samples == Range{0, 4}
+                      ? Piece{}
+                      : Piece{Piece::Form::Partial, -1, samples.first, samples.second});
     return hand;
   }
   static HandProgram of_sum(int rank, const Range& columns) {  // an update reads it
     HandProgram hand(rank, 3);
-    hand.piece(2, columns == Range{0, 6} ? Piece{} : Piece{Piece::Form::Slice, 1, columns.first, columns.second});
+    hand.piece(2, columns == Range{0, 6}
+                      ? Piece{}
+                      : Piece{Piece::Form::Slice, 1, columns.first, columns.second});
     hand.update({.reads = {0, 2}});
     return hand;
   }

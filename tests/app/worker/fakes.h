@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "core/base/error.h"
-#include "core/plugin/rank_engine.h"
+#include "core/plugin/api/rank_engine.h"
 
 namespace strato::worker {
 
@@ -174,12 +174,13 @@ class FakeTransport final : public Transport {
     std::vector<int> all;
     for (int rank = 0; rank < hub_.ranks(); ++rank) all.push_back(rank);
     std::vector<std::string> result;
-    meet("texts", all, {std::as_writable_bytes(std::span(own))}, [](Hub::Meet&) {},
-         [&](Hub::Meet& meet) {
-           if (rank_ != 0 || !result.empty()) return;
-           for (auto& [rank, parts] : meet.parts)
-             result.emplace_back(reinterpret_cast<const char*>(parts[0].data()), parts[0].size());
-         })
+    meet(
+        "texts", all, {std::as_writable_bytes(std::span(own))}, [](Hub::Meet&) {},
+        [&](Hub::Meet& meet) {
+          if (rank_ != 0 || !result.empty()) return;
+          for (auto& [rank, parts] : meet.parts)
+            result.emplace_back(reinterpret_cast<const char*>(parts[0].data()), parts[0].size());
+        })
         ->wait();
     return result;
   }
@@ -214,10 +215,10 @@ class FakeTransport final : public Transport {
 
   // Who comes last does the work, and everyone leaves only then; `after` is for who reads the
   // others' parts before they are gone.
-  std::unique_ptr<Pending> meet(std::string name, std::span<const int> members,
-                                std::vector<std::span<std::byte>> parts,
-                                std::function<void(Hub::Meet&)> work,
-                                std::function<void(Hub::Meet&)> after = [](Hub::Meet&) {}) {
+  std::unique_ptr<Pending> meet(
+      std::string name, std::span<const int> members, std::vector<std::span<std::byte>> parts,
+      std::function<void(Hub::Meet&)> work,
+      std::function<void(Hub::Meet&)> after = [](Hub::Meet&) {}) {
     for (const int member : members) name += "," + std::to_string(member);
     const std::unique_lock lock(hub_.mutex());
     Hub::Meet& meet = hub_.meets[{name, meet_counts_[name]++}];

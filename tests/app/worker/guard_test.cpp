@@ -9,8 +9,8 @@
 #include <fstream>
 #include <future>
 
-#include "core/base/file.h"
-#include "core/job/run_files.h"
+#include "core/io/file.h"
+#include "core/launch/job/run_files.h"
 #include "tests/core/store/temporary_folder.h"
 
 namespace strato::worker {
@@ -20,11 +20,13 @@ using namespace std::chrono_literals;
 
 struct Watch {
   explicit Watch(int rank = 0)
-      : guard({folder.path(), rank, false, 1ms}, events, [this](int with) { status.set_value(with); }) {}
+      : guard({folder.path(), rank, false, 1ms}, events,
+              [this](int with) { status.set_value(with); }) {}
   std::optional<JobEvent> event() {
     std::array<char, 4096> text{};
     const ssize_t size = ::read(pipe[0], text.data(), text.size());
-    return size <= 0 ? std::nullopt : parse_event(std::string(text.data(), static_cast<std::size_t>(size - 1)));
+    return size <= 0 ? std::nullopt
+                     : parse_event(std::string(text.data(), static_cast<std::size_t>(size - 1)));
   }
   ~Watch() {
     ::close(pipe[0]);
@@ -61,8 +63,11 @@ TEST(Guard, EndsOnSigterm) {
 
 TEST(Guard, EndsARankThatHangsAndNamesWhatItHangsIn) {
   Watch watch(2);
-  watch.guard.expect_progress([] { return Guard::Activity{5, 12}; },
-                              [](int index) { return "op " + std::to_string(index); }, 20ms);
+  watch.guard.expect_progress(
+      [] {
+        return Guard::Activity{5, 12};
+      },
+      [](int index) { return "op " + std::to_string(index); }, 20ms);
   EXPECT_EQ(watch.status.get_future().get(), kFailed);
   const auto failure = find_failure(watch.folder.path());
   ASSERT_TRUE(failure.has_value());

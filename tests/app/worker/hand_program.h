@@ -5,8 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "core/graph/graph.h"
-#include "core/program/rank_program.h"
+#include "core/graph/build/graph_builder.h"
+#include "core/graph/value/graph.h"
+#include "core/program/rank/rank_program.h"
 
 namespace strato::worker {
 
@@ -45,8 +46,7 @@ class HandProgram {
   HandProgram(int rank, std::size_t values, Piece piece = {}) {
     program_.rank = rank;
     program_.device = DeviceId(static_cast<std::size_t>(rank));
-    for (std::size_t i = 0; i < values; ++i)
-      program_.values.push_back({TensorId(i), piece, true});
+    for (std::size_t i = 0; i < values; ++i) program_.values.push_back({TensorId(i), piece, true});
   }
   HandProgram& compute(const HandRows& rows = {}) {
     Instruction what;
@@ -72,7 +72,9 @@ class HandProgram {
     what.task = TaskId(tag);
     return add(what, rows);
   }
-  void piece(std::size_t value, const Piece& piece) { program_.values[ValueId(value)].piece = piece; }
+  void piece(std::size_t value, const Piece& piece) {
+    program_.values[ValueId(value)].piece = piece;
+  }
   const RankProgram& program() const { return program_; }
 
  private:

@@ -4,8 +4,9 @@
 
 #include <numeric>
 
-#include "core/base/file.h"
 #include "core/data/npy.h"
+#include "core/graph/build/graph_builder.h"
+#include "core/io/file.h"
 #include "tests/app/worker/fakes.h"
 #include "tests/core/store/temporary_folder.h"
 

@@ -12,7 +12,8 @@
 #include "app/worker/measure_messages.h"
 #include "app/worker/measure_session.h"
 #include "app/worker/session.h"
-#include "core/job/run_files.h"
+#include "core/cost/value/op_signature.h"
+#include "core/launch/job/run_files.h"
 #include "tests/app/worker/fakes.h"
 #include "tests/core/program/toy.h"
 #include "tests/core/store/temporary_folder.h"
@@ -82,8 +83,9 @@ class Measuring : public ::testing::Test {
   static constexpr int kRanks = 3;
 
   Measuring() {
-    staged.job = make_measure_job(*toy::cluster(1, kRanks), "toy",
-                                  {toy::training_chain(12, 2, 8), toy::training_chain(6, 2, 8)}, {});
+    staged.job =
+        make_measure_job(*toy::cluster(1, kRanks), "toy",
+                         {toy::training_chain(12, 2, 8), toy::training_chain(6, 2, 8)}, {});
     staged.job.options.largest = Bytes(1 << 16);
     staged.job.options.budget = 20s;
     staged.job.options.repetitions = 2;
@@ -134,7 +136,8 @@ class Measuring : public ::testing::Test {
   }
 };
 
-// What a library throws leaves the rank in the middle of an op, and the guard asks on how far it is.
+// What a library throws leaves the rank in the middle of an op, and the guard asks on how far it
+// is.
 TEST(MeasuringAlone, IsWatchedAsLongAsItsSessionIsThere) {
   class Broken final : public Engine {
    public:
@@ -240,8 +243,8 @@ TEST_F(Measuring, ABatchThatTheDeviceRefusesIsLeftOutWithItsReason) {
   EXPECT_EQ(run(), std::vector<std::string>(kRanks));
   const MeasureResult measured = result();
   ASSERT_EQ(measured.notes.size(), 1u);
-  EXPECT_EQ(measured.notes[0].find("batch 12 on GTX-1080-Ti is not measured: op conv: is too large"),
-            0u)
+  EXPECT_EQ(
+      measured.notes[0].find("batch 12 on GTX-1080-Ti is not measured: op conv: is too large"), 0u)
       << measured.notes[0];
   // What does not follow the batch comes from the largest that was measured.
   std::size_t level = 0;

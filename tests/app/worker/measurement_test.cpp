@@ -36,8 +36,8 @@ TEST(ReadClocks, OfOneMachineAgreeWithinTheirError) {
 }
 
 TEST(Summary, IsFromTheEarliestStartToTheLatestEndAndLossesAddUp) {
-  const std::vector<StepReport> reports = {{{100, 200}, 1.5}, {{1050, 1180}, std::nullopt},
-                                           {{120, 260}, 2.0}};
+  const std::vector<StepReport> reports = {
+      {{100, 200}, 1.5}, {{1050, 1180}, std::nullopt}, {{120, 260}, 2.0}};
   const std::vector<ClockLine> clocks = {{}, {{0, -1000, 0}, {0, -1000, 0}}, {}};
   const StepSummary summary = summarise(reports, clocks);
   EXPECT_EQ(summary.start, 50);

@@ -10,8 +10,10 @@
 
 #include "app/worker/report_nvml.h"
 #include "app/worker/report_system.h"
-#include "core/base/file.h"
-#include "core/cluster/discovered_cluster.h"
+#include "core/cluster/read/cluster_reader.h"
+#include "core/cluster/read/discovered_cluster.h"
+#include "core/cluster/spec/gpu_catalogue.h"
+#include "core/io/file.h"
 #include "tests/core/store/temporary_folder.h"
 
 namespace strato::worker {
@@ -31,8 +33,9 @@ Cluster cluster_of(const char* machine) {
   report.driver = answer.driver;
   report.gpus = answer.gpus;
   const GpuCatalogue& catalogue = GpuCatalogue::bundled();
-  return parse_cluster(discovered_cluster({parse_machine_report(to_json(report), "r")}, {}, catalogue),
-                       "test", catalogue);
+  return parse_cluster(
+      discovered_cluster({parse_machine_report(to_json(report), "r")}, {}, catalogue), "test",
+      catalogue);
 }
 
 double port_gbps(const Cluster& cluster) {
@@ -121,9 +124,10 @@ class System : public ::testing::Test {
 };
 
 TEST_F(System, ReadsProcessorMemoryAndInterfaces) {
-  write("proc/cpuinfo",
-        "processor\t: 0\nmodel name\t: Some CPU @ 2.0GHz\ncpu MHz\t\t: 2000.0\nflags\t\t: fpu avx2\n"
-        "siblings\t: 1\ncpu cores\t: 1\n\nprocessor\t: 1\nmodel name\t: Other\n");
+  write(
+      "proc/cpuinfo",
+      "processor\t: 0\nmodel name\t: Some CPU @ 2.0GHz\ncpu MHz\t\t: 2000.0\nflags\t\t: fpu avx2\n"
+      "siblings\t: 1\ncpu cores\t: 1\n\nprocessor\t: 1\nmodel name\t: Other\n");
   write("proc/meminfo", "MemTotal:        1000 kB\nMemFree: 1 kB\n");
   write("sys/fs/cgroup/memory.max", "512000\n");
   for (const char* name : {"eth0", "eth1", "eth2"})

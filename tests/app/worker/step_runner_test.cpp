@@ -1,7 +1,5 @@
 #include "app/worker/step_runner.h"
 
-#include "app/worker/communicator.h"
-
 #include <gtest/gtest.h>
 
 #include <future>
@@ -10,6 +8,7 @@
 #include <semaphore>
 #include <thread>
 
+#include "app/worker/communicator.h"
 #include "tests/app/worker/fakes.h"
 #include "tests/app/worker/hand_program.h"
 #include "tests/message_of.h"
@@ -66,10 +65,12 @@ TEST(StepRunner, AnEmptyProgramEndsAtOnce) {
 TEST(StepRunner, WhatIsReceivedIsThereWhenItIsWaitedFor) {
   const auto graph = graph_of(1, kShape);
   Hub hub(2);
-  Rank sender(graph, HandProgram(0, 1).compute({.writes = {0}}).send(1, 7, {.reads = {0}, .waits = {0}}),
+  Rank sender(graph,
+              HandProgram(0, 1).compute({.writes = {0}}).send(1, 7, {.reads = {0}, .waits = {0}}),
               hub);
-  Rank receiver(graph, HandProgram(1, 1).receive(0, 7, {.writes = {0}}).compute({.reads = {0}, .waits = {0}}),
-                hub);
+  Rank receiver(
+      graph, HandProgram(1, 1).receive(0, 7, {.writes = {0}}).compute({.reads = {0}, .waits = {0}}),
+      hub);
   float seen = 0;
   float next = 0;
   sender.execution.on_run = [&](std::size_t) { sender.execution.floats(0)[5] = ++next; };
@@ -128,9 +129,10 @@ TEST(StepRunner, ACommunicationWaitsForAnEarlierOneThatItNeeds) {
   const auto graph = graph_of(2, kShape);
   Hub hub(3);
   Rank first(graph, HandProgram(0, 1).send(1, 1, {.reads = {0}}), hub);
-  Rank middle(graph,
-              HandProgram(1, 1).receive(0, 1, {.writes = {0}}).send(2, 2, {.reads = {0}, .waits = {0}}),
-              hub);
+  Rank middle(
+      graph,
+      HandProgram(1, 1).receive(0, 1, {.writes = {0}}).send(2, 2, {.reads = {0}, .waits = {0}}),
+      hub);
   Rank last(graph, HandProgram(2, 1).receive(1, 2, {.writes = {0}}), hub);
   for (int step = 1; step <= 20; ++step) {
     first.execution.floats(0)[0] = static_cast<float>(step);
@@ -146,8 +148,10 @@ TEST(StepRunner, ReleasesOnceAStepAndOnlyWhatIsDone) {
   const auto graph = graph_of(2, kShape);
   Hub hub(2);
   hub.hold(true);
-  Rank sender(graph, HandProgram(0, 2).send(1, 1, {.reads = {0}, .releases = {0}}).compute({.releases = {1}}),
-              hub);
+  Rank sender(
+      graph,
+      HandProgram(0, 2).send(1, 1, {.reads = {0}, .releases = {0}}).compute({.releases = {1}}),
+      hub);
   Rank receiver(graph, HandProgram(1, 1).receive(0, 1, {.writes = {0}}), hub);
   std::vector<std::size_t> before;
   auto other = receiver.start();
@@ -183,9 +187,7 @@ TEST(StepRunner, AllReduceInPlaceAndIntoAnother) {
   }
 }
 
-Piece columns(std::int32_t begin, std::int32_t end) {
-  return {Piece::Form::Slice, 1, begin, end};
-}
+Piece columns(std::int32_t begin, std::int32_t end) { return {Piece::Form::Slice, 1, begin, end}; }
 
 // Uneven pieces along the second axis: they have gaps in the whole.
 TEST(StepRunner, AllGatherAndReduceScatterOfPiecesWithGaps) {
@@ -285,7 +287,9 @@ TEST(StepRunner, ManyTransfersInARandomOrderAllArrive) {
   std::vector<std::unique_ptr<Rank>> ranks;
   for (const HandProgram& hand : hands) ranks.push_back(std::make_unique<Rank>(graph, hand, hub));
   for (const auto& rank : ranks)
-    rank->execution.on_run = [&execution = rank->execution](std::size_t) { ++execution.floats(0)[0]; };
+    rank->execution.on_run = [&execution = rank->execution](std::size_t) {
+      ++execution.floats(0)[0];
+    };
   ranks[0]->execution.floats(0)[0] = 0;
   std::vector<std::future<void>> runs;
   for (const auto& rank : ranks) runs.push_back(rank->start());

@@ -16,8 +16,9 @@
 #include <filesystem>
 #include <numeric>
 
-#include "core/plugin/plugin.h"
+#include "core/plugin/api/plugin.h"
 #include "tests/free_port.h"
+#include "tests/paths.h"
 
 namespace strato {
 namespace {
@@ -36,7 +37,7 @@ std::shared_ptr<gloo::Context> bare_gloo(int rank, int ranks, const std::string&
 }
 
 const PluginRegistry& registry() {
-  static const PluginRegistry registry({std::string(STRATO_BINARY_DIR) + "/plugins"});
+  static const PluginRegistry registry({std::string(kBuildFolder) + "/plugins"});
   return registry;
 }
 
@@ -63,7 +64,8 @@ class Comparison {
  private:
   void compare(std::size_t bytes) {
     std::vector<float> values(bytes / sizeof(float), 0);
-    const int repeat = static_cast<int>(std::clamp(kLargest / bytes, std::size_t{1}, std::size_t{50}));
+    const int repeat =
+        static_cast<int>(std::clamp(kLargest / bytes, std::size_t{1}, std::size_t{50}));
     std::vector<double> bare, ours, ratio;
     for (int turn = -1; turn < kTurns; ++turn) {  // the first is not counted
       const double b = timed(repeat, [&] { bare_all_reduce(values); });
@@ -100,8 +102,8 @@ class Comparison {
   }
 
   void all_reduce(std::vector<float>& values) {
-    transport_->all_reduce(members_, ++tag_, DataType::F32,
-                           {std::as_writable_bytes(std::span(values))})
+    transport_
+        ->all_reduce(members_, ++tag_, DataType::F32, {std::as_writable_bytes(std::span(values))})
         ->wait();
   }
 

@@ -97,8 +97,7 @@ TEST(Digests, FromHexRefusesEverythingElse) {
 }
 
 TEST(RandomNumbers, AreTheSameEverywhere) {
-  Random random(
-      1);  // mt19937_64 is fixed by the C++ standard
+  Random random(1);  // mt19937_64 is fixed by the C++ standard
   EXPECT_EQ(random.next(), 2469588189546311528u);
   EXPECT_EQ(Random(7).below(1000), Random(7).below(1000));
 }

@@ -4,8 +4,10 @@
 #include <functional>
 
 #include "core/base/error.h"
-#include "core/base/json.h"
-#include "core/cluster/cluster.h"
+#include "core/cluster/read/cluster_reader.h"
+#include "core/cluster/spec/gpu_catalogue.h"
+#include "core/cluster/value/cluster.h"
+#include "core/io/json.h"
 
 namespace strato {
 namespace {

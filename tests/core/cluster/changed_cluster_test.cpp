@@ -1,4 +1,4 @@
-#include "core/cluster/changed_cluster.h"
+#include "core/cluster/vary/changed_cluster.h"
 
 #include <gtest/gtest.h>
 
@@ -7,13 +7,16 @@
 #include <filesystem>
 
 #include "core/base/error.h"
+#include "core/cluster/read/cluster_reader.h"
+#include "core/cluster/spec/gpu_catalogue.h"
+#include "tests/paths.h"
 
 namespace strato {
 namespace {
 
 std::shared_ptr<const Cluster> shared_sample(const std::string& name) {
   return std::make_shared<const Cluster>(
-      read_cluster(std::string(STRATO_SOURCE_DIR) + "/sample_graphs/clusters/" + name + ".json",
+      read_cluster(std::string(kSourceFolder) + "/sample_graphs/clusters/" + name + ".json",
                    GpuCatalogue::bundled()));
 }
 
@@ -35,17 +38,17 @@ TEST(ChangedCluster, KindsOfTheTestbed) {
 
 // What the names have in common ends within a character: E4 B9 99 and E4 B8 99.
 TEST(ChangedCluster, NamesAreNotCutWithinACharacter) {
-  for (const auto& [first, second] : {std::pair("\xE4\xB9\x99", "\xE4\xB8\x99"),
-                                      std::pair("gpu-\xC3\xA9", "gpu-\xC3\xA8")}) {
+  for (const auto& [first, second] :
+       {std::pair("\xE4\xB9\x99", "\xE4\xB8\x99"), std::pair("gpu-\xC3\xA9", "gpu-\xC3\xA8")}) {
     std::string machines;
     for (const std::string name : {first, second})
       machines += (machines.empty() ? "" : ", ") + ("{\"name\": \"" + name) +
                   R"(", "gpus": [{"type": "GTX-1080-Ti", "count": 1}],
           "fabric": {"bandwidth_GBps": 12, "latency_us": 4}, "nic": {"bandwidth_GBps": 10, "latency_us": 5}})";
-    const auto cluster = std::make_shared<const Cluster>(
-        parse_cluster(R"({"format": "stratoscope-cluster", "version": 1, "name": "toy", "machines": [)" +
-                          machines + R"(], "network": {"latency_us": 1}})",
-                      "toy", GpuCatalogue::bundled()));
+    const auto cluster = std::make_shared<const Cluster>(parse_cluster(
+        R"({"format": "stratoscope-cluster", "version": 1, "name": "toy", "machines": [)" +
+            machines + R"(], "network": {"latency_us": 1}})",
+        "toy", GpuCatalogue::bundled()));
     const std::vector<MachineKind> kinds = machine_kinds(*cluster);
     ASSERT_EQ(kinds.size(), 1u);
     EXPECT_TRUE(kinds[0].name == first || kinds[0].name == "gpu") << kinds[0].name;
@@ -62,7 +65,7 @@ TEST(ChangedCluster, NothingIsTheSameCluster) {
 
 // Of every sample: same paths, same names.
 TEST(ChangedCluster, AsManyMachinesAsNowChangesNoPath) {
-  for (const auto& entry : std::filesystem::directory_iterator(std::string(STRATO_SOURCE_DIR) +
+  for (const auto& entry : std::filesystem::directory_iterator(std::string(kSourceFolder) +
                                                                "/sample_graphs/clusters")) {
     if (entry.path().extension() != ".json") continue;
     const auto cluster = shared_sample(entry.path().stem().string());

@@ -1,10 +1,12 @@
 // From reports to a cluster file: names, types, links, and what was measured later.
-#include "core/cluster/discovered_cluster.h"
+#include "core/cluster/read/discovered_cluster.h"
 
 #include <gtest/gtest.h>
 
 #include "core/base/error.h"
-#include "core/base/json.h"
+#include "core/cluster/read/cluster_reader.h"
+#include "core/cluster/spec/gpu_catalogue.h"
+#include "core/io/json.h"
 
 namespace strato {
 namespace {
@@ -68,9 +70,11 @@ TEST(DiscoveredCluster, MachinesWithoutGpusAreDevices) {
 
 TEST(DiscoveredCluster, WrittenAndReadAgainItIsTheSame) {
   MachineReport mixed = cpu_machine("mixed");
-  mixed.gpus = {gpu("Strange \xff GPU", 3), gpu("NVIDIA H100 80GB HBM3", 80), gpu("Strange \xff GPU", 3)};
+  mixed.gpus = {gpu("Strange \xff GPU", 3), gpu("NVIDIA H100 80GB HBM3", 80),
+                gpu("Strange \xff GPU", 3)};
   const std::string text = discovered_cluster({mixed, cpu_machine("net")}, {}, catalogue());
-  const Cluster cluster = read(text), again = parse_cluster(cluster.json(), "again", GpuCatalogue());
+  const Cluster cluster = read(text),
+                again = parse_cluster(cluster.json(), "again", GpuCatalogue());
   EXPECT_EQ(cluster.digest(), again.digest());
   EXPECT_EQ(cluster.json(), again.json());
   EXPECT_NE(cluster.json().find("line rate reported by eth1"), std::string::npos);
@@ -80,9 +84,9 @@ TEST(DiscoveredCluster, WrittenAndReadAgainItIsTheSame) {
 
 TEST(DiscoveredCluster, NamesAreThoseThatAFileMayHave) {
   const std::string longest(300, 'x');
-  const Cluster cluster = cluster_of({cpu_machine("a:b/c>d,e f"), cpu_machine(""), cpu_machine(""),
-                                      cpu_machine(longest), cpu_machine("fabric"),
-                                      cpu_machine("n\xc3\xb6")});
+  const Cluster cluster =
+      cluster_of({cpu_machine("a:b/c>d,e f"), cpu_machine(""), cpu_machine(""),
+                  cpu_machine(longest), cpu_machine("fabric"), cpu_machine("n\xc3\xb6")});
   EXPECT_EQ(cluster.machines()[MachineId(0)].name, "a-b-c-d-e-f");
   EXPECT_EQ(cluster.machines()[MachineId(1)].name, "machine");
   EXPECT_EQ(cluster.machines()[MachineId(2)].name, "machine-2");

@@ -3,7 +3,9 @@
 
 #include <map>
 
-#include "core/cluster/cluster.h"
+#include "core/cluster/read/cluster_reader.h"
+#include "core/cluster/spec/gpu_catalogue.h"
+#include "core/cluster/value/cluster.h"
 
 namespace strato {
 namespace {

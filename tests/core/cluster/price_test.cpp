@@ -1,11 +1,13 @@
 // What clusters cost, and that it changes nothing else.
-#include "core/cluster/price.h"
+#include "core/cluster/spec/price.h"
 
 #include <gtest/gtest.h>
 
 #include "core/base/error.h"
-#include "core/base/json.h"
-#include "core/cluster/changed_cluster.h"
+#include "core/cluster/read/cluster_reader.h"
+#include "core/cluster/spec/gpu_catalogue.h"
+#include "core/cluster/vary/changed_cluster.h"
+#include "core/io/json.h"
 
 namespace strato {
 namespace {

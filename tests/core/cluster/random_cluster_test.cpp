@@ -1,10 +1,12 @@
-#include "core/cluster/random_cluster.h"
+#include "core/cluster/vary/random_cluster.h"
 
 #include <gtest/gtest.h>
 
 #include <set>
 
 #include "core/base/error.h"
+#include "core/cluster/read/cluster_reader.h"
+#include "core/cluster/spec/gpu_catalogue.h"
 
 namespace strato {
 namespace {

@@ -6,14 +6,17 @@
 #include <set>
 #include <vector>
 
-#include "core/base/file.h"
-#include "core/cluster/cluster.h"
+#include "core/cluster/read/cluster_reader.h"
+#include "core/cluster/spec/gpu_catalogue.h"
+#include "core/cluster/value/cluster.h"
+#include "core/io/file.h"
+#include "tests/paths.h"
 
 namespace strato {
 namespace {
 
 namespace fs = std::filesystem;
-const fs::path kSource = STRATO_SOURCE_DIR;
+const fs::path kSource = kSourceFolder;
 
 Cluster sample(const std::string& name) {
   return read_cluster(kSource / "sample_graphs/clusters" / (name + ".json"),

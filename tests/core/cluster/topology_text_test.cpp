@@ -1,11 +1,13 @@
 // What nvidia-smi prints of a machine, as drivers of several years do.
-#include "core/cluster/topology_text.h"
+#include "core/cluster/read/topology_text.h"
 
 #include <gtest/gtest.h>
 
 #include <random>
 
-#include "core/base/file.h"
+#include "core/cluster/read/cluster_reader.h"
+#include "core/cluster/spec/gpu_catalogue.h"
+#include "core/io/file.h"
 #include "tests/core/store/temporary_folder.h"
 #include "tests/message_of.h"
 

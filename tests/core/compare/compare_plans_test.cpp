@@ -5,8 +5,11 @@
 
 #include <numeric>
 
-#include "core/base/json.h"
-#include "core/search/baselines.h"
+#include "core/cluster/read/cluster_reader.h"
+#include "core/cluster/spec/gpu_catalogue.h"
+#include "core/io/json.h"
+#include "core/search/evaluate/baselines.h"
+#include "core/search/evaluate/outcome.h"
 #include "tests/core/search/toy.h"
 #include "tests/property/random_problem.h"
 
@@ -81,10 +84,10 @@ TEST(ComparePlans, AddUpBetweenOtherModelsAndClusters) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Random random(seed);
     const RandomProblem a = random_problem(random), b = random_problem(random);
-    const Plan from = plan_of("a", {a.graph, a.grouping, a.cluster, a.cost},
-                              random_strategy(a, random));
-    const Plan to = plan_of("b", {b.graph, b.grouping, b.cluster, b.cost},
-                            random_strategy(b, random));
+    const Plan from =
+        plan_of("a", {a.graph, a.grouping, a.cluster, a.cost}, random_strategy(a, random));
+    const Plan to =
+        plan_of("b", {b.graph, b.grouping, b.cluster, b.cost}, random_strategy(b, random));
     const PlanComparison comparison = compare_plans(from.it(), to.it());
     check_sums(comparison);
     const OpMatch& match = comparison.match;
@@ -195,7 +198,8 @@ TEST(ComparePlans, WhatDoesNotFitIsSaid) {
   check_sums(comparison);
   EXPECT_TRUE(comparison.plans.from.fits);
   ASSERT_FALSE(comparison.plans.to.fits);
-  EXPECT_TRUE(comparison.plans.to.why_not.starts_with("slow:0 needs")) << comparison.plans.to.why_not;
+  EXPECT_TRUE(comparison.plans.to.why_not.starts_with("slow:0 needs"))
+      << comparison.plans.to.why_not;
   EXPECT_NE(comparison.sentence.find("slow does not fit into memory"), std::string::npos)
       << comparison.sentence;
 }
@@ -233,8 +237,8 @@ TEST(ComparePlans, PricesOfStepsAndSamples) {
   EXPECT_DOUBLE_EQ(comparison.price.to->used_per_hour, 3);
   EXPECT_NEAR(comparison.price.to->per_step,
               5.0 / 3600 * to_seconds(one.outcome.timeline->step_time), 1e-15);
-  EXPECT_NEAR(comparison.price.to->per_million_samples,
-              comparison.price.to->per_step / 64 * 1e6, 1e-9);
+  EXPECT_NEAR(comparison.price.to->per_million_samples, comparison.price.to->per_step / 64 * 1e6,
+              1e-9);
   EXPECT_FALSE(compare_plans(free.it(), one.it()).price.from);
 }
 
@@ -255,7 +259,8 @@ TEST(ComparePlans, VariablesThatAreAlikeAreThere) {
   const Problem problem = chain_on(2, 0);
   Strategy other = data_parallel(problem);
   other.groups[GroupId(0)] = decision_on_device(DeviceId(0));
-  const Plan from = plan_of("a", problem, data_parallel(problem)), to = plan_of("b", problem, other);
+  const Plan from = plan_of("a", problem, data_parallel(problem)),
+             to = plan_of("b", problem, other);
   const PlanComparison comparison = compare_plans(from.it(), to.it());
   EXPECT_EQ(comparison.variables.size(), 3u);  // of three layers
   EXPECT_GT(comparison.differing_variables(), 0u);

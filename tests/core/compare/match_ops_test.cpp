@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "core/graph/build/graph_builder.h"
+
 namespace strato {
 namespace {
 
@@ -45,8 +47,9 @@ TEST(MatchOps, OfOneGraph) {
 }
 
 TEST(MatchOps, ByNameWhateverTheShape) {
-  const OpMatch match = match_ops(chain_of({{"a", "Toy", 8}, {"b", "Toy", 8}}),
-                                  chain_of({{"a", "Toy", 16}, {"new", "Other", 16}, {"b", "Toy", 8}}));
+  const OpMatch match =
+      match_ops(chain_of({{"a", "Toy", 8}, {"b", "Toy", 8}}),
+                chain_of({{"a", "Toy", 16}, {"new", "Other", 16}, {"b", "Toy", 8}}));
   EXPECT_EQ(match.changed, 2u);  // b reads another shape
   EXPECT_EQ(match.from_of_to[OpId(2)], OpId(1));
   ASSERT_EQ(match.only_to.size(), 1u);
@@ -65,9 +68,8 @@ TEST(MatchOps, RenamedOpsByFingerprintInOrder) {
 }
 
 TEST(MatchOps, AnotherNumberOfAlikeOpsIsNotGuessed) {
-  const OpMatch match =
-      match_ops(chain_of({{"l0", "Toy", 8}, {"l1", "Toy", 8}}),
-                chain_of({{"m0", "Toy", 8}, {"m1", "Toy", 8}, {"m2", "Toy", 8}}));
+  const OpMatch match = match_ops(chain_of({{"l0", "Toy", 8}, {"l1", "Toy", 8}}),
+                                  chain_of({{"m0", "Toy", 8}, {"m1", "Toy", 8}, {"m2", "Toy", 8}}));
   EXPECT_EQ(match.renamed, 0u);
   EXPECT_EQ(match.only_from.size(), 2u);
   EXPECT_EQ(match.only_to.size(), 3u);

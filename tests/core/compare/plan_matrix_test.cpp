@@ -6,7 +6,8 @@
 #include <algorithm>
 #include <numeric>
 
-#include "core/search/baselines.h"
+#include "core/search/evaluate/baselines.h"
+#include "core/search/evaluate/outcome.h"
 #include "tests/core/search/toy.h"
 #include "tests/property/random_problem.h"
 
@@ -21,7 +22,8 @@ struct MatrixSample {
   PlanToCompare it() const { return {label, problem, strategy, outcome}; }
 };
 
-MatrixSample sample_of(const std::string& label, const RandomProblem& made, const Strategy& strategy) {
+MatrixSample sample_of(const std::string& label, const RandomProblem& made,
+                       const Strategy& strategy) {
   const Problem problem{made.graph, made.grouping, made.cluster, made.cost};
   MatrixSample plan{label, problem, complete(strategy, *problem.cluster), {}};
   plan.problem = problem_for(problem, plan.strategy);

@@ -5,7 +5,8 @@
 
 #include "core/base/quantity_text.h"
 #include "core/report/markup.h"
-#include "core/search/baselines.h"
+#include "core/search/evaluate/baselines.h"
+#include "core/search/evaluate/outcome.h"
 #include "tests/property/random_problem.h"
 
 namespace strato {
@@ -108,15 +109,18 @@ MatrixPlan plan_of(const std::string& label, std::int64_t milliseconds, bool fit
 
 TEST(PlansSentence, OrdersTheOthersAndTellsWhatDoesNotFit) {
   PlanMatrix matrix;
-  matrix.plans = {plan_of("slow", 200, true), plan_of("large", 10, false), plan_of("best", 100, true),
-                  plan_of("next", 112, true), plan_of("twin", 100, true)};
-  EXPECT_EQ(sentence_of(matrix),
-            "best is the fastest of 4 plans that fit: 100 ms a step. twin takes as long, next 12.0 % "
-            "longer, slow 100 % longer. large does not fit into memory: gpu:0 needs more.");
+  matrix.plans = {plan_of("slow", 200, true), plan_of("large", 10, false),
+                  plan_of("best", 100, true), plan_of("next", 112, true),
+                  plan_of("twin", 100, true)};
+  EXPECT_EQ(
+      sentence_of(matrix),
+      "best is the fastest of 4 plans that fit: 100 ms a step. twin takes as long, next 12.0 % "
+      "longer, slow 100 % longer. large does not fit into memory: gpu:0 needs more.");
   matrix.plans = {plan_of("a", 20, false), plan_of("b", 10, false)};
-  EXPECT_EQ(sentence_of(matrix),
-            "b is the fastest of 2 plans: 10.0 ms a step. a takes 100 % longer. None of them fits into "
-            "memory.");
+  EXPECT_EQ(
+      sentence_of(matrix),
+      "b is the fastest of 2 plans: 10.0 ms a step. a takes 100 % longer. None of them fits into "
+      "memory.");
   matrix.plans = {plan_of("a", 20, true, 8), plan_of("b", 30, true, 16)};
   EXPECT_NE(sentence_of(matrix).find("30.0 ms a step of 16 samples. By the sample, a takes 33"),
             std::string::npos)

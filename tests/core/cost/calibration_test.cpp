@@ -1,6 +1,6 @@
 // Calibrations: the file format, what is refused, and what must hold of the cost model under any of
 // them.
-#include "core/cost/calibration.h"
+#include "core/cost/value/calibration.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
@@ -8,7 +8,7 @@
 #include <cmath>
 
 #include "core/base/error.h"
-#include "core/cost/analytic.h"
+#include "core/cost/analytic/analytic_cost_model.h"
 #include "tests/core/cost/toy.h"
 
 namespace strato {

@@ -1,5 +1,5 @@
 // Collectives against closed forms and cut bounds, and as a table that threads share.
-#include "core/cost/collectives.h"
+#include "core/cost/collective/collectives.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
@@ -10,7 +10,8 @@
 #include <thread>
 
 #include "core/base/error.h"
-#include "core/cost/collective_tree.h"
+#include "core/cluster/read/cluster_reader.h"
+#include "core/cost/collective/collective_tree.h"
 #include "tests/core/cost/toy.h"
 
 namespace strato {

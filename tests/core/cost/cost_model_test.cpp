@@ -1,5 +1,5 @@
 // The analytic cost model against closed forms, and what must always hold of it.
-#include "core/cost/cost_model.h"
+#include "core/cost/value/cost_model.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
@@ -7,6 +7,8 @@
 #include <algorithm>
 
 #include "core/base/error.h"
+#include "core/cluster/read/cluster_reader.h"
+#include "core/cost/analytic/analytic_cost_model.h"
 #include "tests/core/cost/toy.h"
 
 namespace strato {

@@ -1,13 +1,19 @@
 // The cost model made from a profile: where each cost comes from, and what is said about it.
+#include "core/cost/model/measured_cost_model.h"
+
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
 #include <algorithm>
 
 #include "core/base/random.h"
-#include "core/cost/calibration.h"
-#include "core/cost/cost_model.h"
-#include "core/cost/profile.h"
+#include "core/cost/analytic/analytic_cost_model.h"
+#include "core/cost/value/calibration.h"
+#include "core/cost/value/cost_model.h"
+#include "core/cost/value/op_signature.h"
+#include "core/cost/value/profile.h"
+#include "core/graph/build/graph_builder.h"
+#include "core/graph/train/training_graph.h"
 #include "tests/core/cost/random_graph.h"
 #include "tests/core/cost/toy.h"
 

@@ -1,5 +1,5 @@
 // Memory over batch sizes: exact recovery, noise, both steps of the Standard Evaluation.
-#include "core/cost/memory_model.h"
+#include "core/cost/measured/memory_model.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>

@@ -1,10 +1,13 @@
 // Signatures: equal for equal ops of any model at any batch size, different where the work differs.
+#include "core/cost/value/op_signature.h"
+
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
 #include <set>
 
-#include "core/cost/profile.h"
+#include "core/cost/value/profile.h"
+#include "core/graph/build/graph_builder.h"
 #include "tests/core/cost/random_graph.h"
 #include "tests/core/cost/toy.h"
 

@@ -1,11 +1,14 @@
 // What a profile's reader refuses, with the exact place; and that nothing makes it crash.
+#include "core/cost/value/profile_reader.h"
+
 #include <gtest/gtest.h>
 
 #include <string>
 
 #include "core/base/error.h"
 #include "core/base/random.h"
-#include "core/cost/profile.h"
+#include "core/cost/value/profile.h"
+#include "core/cost/value/profile_writer.h"
 
 namespace strato {
 namespace {
@@ -134,9 +137,8 @@ INSTANTIATE_TEST_SUITE_P(
             "ops[0].measurements[1].units.time", "conflicts"},
         Bad{"UnknownKey", "\"time\": 20", "\"time\": 20, \"tmie\": 3",
             "ops[0].measurements[1].tmie", "known key"},
-        Bad{"MemoryIsNoList",
-            R"([{"graph": "lenet", "gpu": "V100", "batch": 8, "peak": 123456}])", "3", "memory",
-            "list"},
+        Bad{"MemoryIsNoList", R"([{"graph": "lenet", "gpu": "V100", "batch": 8, "peak": 123456}])",
+            "3", "memory", "list"},
         Bad{"OpIsNoObject", "\"ops\": [", "\"ops\": [3, ", "ops[0]", "object"},
         Bad{"NameIsNoText", "\"test\"", "7", "name", "text"},
         Bad{"EmptySignature", "Relu(float32[B,8])->(float32[B,8])", "", "ops[0].signature",
@@ -205,8 +207,9 @@ TEST(ProfileReader, MutatedTextIsReadOrRefusedNeverMore) {
 
 // PyTorch's profiler writes an object, older tools a bare list.
 TEST(ProfileReader, TracesOfOtherProfilersAreToldApart) {
-  for (const char* trace : {R"({"schemaVersion": 1, "traceEvents": [{"ph": "X", "name": "aten::mm"}]})",
-                            R"([{"ph": "X", "name": "aten::mm", "ts": 1, "dur": 2}])"}) {
+  for (const char* trace :
+       {R"({"schemaVersion": 1, "traceEvents": [{"ph": "X", "name": "aten::mm"}]})",
+        R"([{"ph": "X", "name": "aten::mm", "ts": 1, "dur": 2}])"}) {
     try {
       parse_profile(trace, "trace.json");
       ADD_FAILURE() << "accepted";

@@ -1,8 +1,11 @@
 // How much of a graph a profile covers, and how well its curves meet its measurements.
+#include "core/cost/model/profile_report.h"
+
 #include <gtest/gtest.h>
 
-#include "core/cost/cost_model.h"
-#include "core/cost/profile.h"
+#include "core/cost/value/cost_model.h"
+#include "core/cost/value/op_signature.h"
+#include "core/cost/value/profile.h"
 #include "tests/core/cost/toy.h"
 
 namespace strato {

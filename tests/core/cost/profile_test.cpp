@@ -1,5 +1,5 @@
 // Profiles: what merging and refitting do, and what a file gives back.
-#include "core/cost/profile.h"
+#include "core/cost/value/profile.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "core/cost/value/profile_reader.h"
+#include "core/cost/value/profile_writer.h"
 #include "tests/core/cost/random_profile.h"
 
 namespace strato {

@@ -5,8 +5,10 @@
 #include <string>
 
 #include "core/base/random.h"
-#include "core/graph/graph.h"
-#include "core/graph/transform.h"
+#include "core/graph/build/graph_builder.h"
+#include "core/graph/train/optimizer.h"
+#include "core/graph/train/training_graph.h"
+#include "core/graph/value/graph.h"
 
 namespace strato::toy {
 

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "core/base/random.h"
-#include "core/cost/profile.h"
+#include "core/cost/value/profile.h"
 
 namespace strato::toy {
 

@@ -1,5 +1,5 @@
 // The curve of an op's time over samples: exact where it can be, sound where measurements are not.
-#include "core/cost/sample_curve.h"
+#include "core/cost/measured/sample_curve.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>

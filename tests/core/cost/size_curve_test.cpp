@@ -1,6 +1,6 @@
 // Segmented linear regression over sizes: exact recovery, noise, and measurements that make no
 // sense.
-#include "core/cost/size_curve.h"
+#include "core/cost/measured/size_curve.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>

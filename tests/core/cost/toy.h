@@ -4,21 +4,25 @@
 #include <memory>
 #include <string>
 
-#include "core/base/file.h"
-#include "core/cluster/cluster.h"
-#include "core/graph/graph.h"
+#include "core/cluster/read/cluster_reader.h"
+#include "core/cluster/spec/gpu_catalogue.h"
+#include "core/cluster/value/cluster.h"
+#include "core/graph/build/graph_builder.h"
+#include "core/graph/value/graph.h"
+#include "core/io/file.h"
+#include "tests/paths.h"
 
 namespace strato::toy {
 
 inline const GpuCatalogue& catalogue() {
   static const GpuCatalogue value =
-      GpuCatalogue::read(std::string(STRATO_SOURCE_DIR) + "/resources/gpus.json");
+      GpuCatalogue::read(std::string(kSourceFolder) + "/resources/gpus.json");
   return value;
 }
 
 inline std::shared_ptr<const Cluster> sample_cluster(const std::string& name) {
   return std::make_shared<Cluster>(read_cluster(
-      std::string(STRATO_SOURCE_DIR) + "/sample_graphs/clusters/" + name + ".json", catalogue()));
+      std::string(kSourceFolder) + "/sample_graphs/clusters/" + name + ".json", catalogue()));
 }
 
 // x[batch, width] -> MatMul "m0" -> Relu "r0" -> MatMul "m1" -> ... -> Flatten "v" (a view):

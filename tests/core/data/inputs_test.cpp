@@ -4,7 +4,8 @@
 
 #include <numeric>
 
-#include "core/base/file.h"
+#include "core/graph/build/graph_builder.h"
+#include "core/io/file.h"
 #include "tests/core/data/memory_source.h"
 #include "tests/core/store/temporary_folder.h"
 #include "tests/message_of.h"

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "core/base/error.h"
-#include "core/base/file.h"
+#include "core/io/file.h"
 #include "tests/core/store/temporary_folder.h"
 #include "tests/message_of.h"
 
@@ -61,7 +61,8 @@ TEST_F(Npy, WhatItWritesItReads) {
 }
 
 TEST_F(Npy, PicklesAndOtherThingsAreRefused) {
-  expect_refused("{'descr': '|O', 'fortran_order': False, 'shape': (3,), }", "pickles are never read");
+  expect_refused("{'descr': '|O', 'fortran_order': False, 'shape': (3,), }",
+                 "pickles are never read");
   expect_refused("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (3,), }", "records");
   expect_refused("{'descr': '>f4', 'fortran_order': False, 'shape': (6,), }", "big endian");
   expect_refused("{'descr': '<U6', 'fortran_order': False, 'shape': (1,), }", "type \"<U6\"");
@@ -70,8 +71,10 @@ TEST_F(Npy, PicklesAndOtherThingsAreRefused) {
   expect_refused("{'descr': '<f4', 'fortran_order': False, 'shape': (5,), }", "is not whole");
   expect_refused("{'descr': '<f4', 'fortran_order': False, 'shape': (-2, 3), }", "damaged");
   expect_refused("{'descr': '<f4', 'fortran_order': False, 'shape': (2, x), }", "damaged");
-  expect_refused("{'descr': '<f8', 'fortran_order': False, "
-                 "'shape': (4294967296, 4294967296, 3), }", "damaged");
+  expect_refused(
+      "{'descr': '<f8', 'fortran_order': False, "
+      "'shape': (4294967296, 4294967296, 3), }",
+      "damaged");
   expect_refused("{'descr': '<f4', 'fortran_order': False}", "damaged");
   expect_refused("{'descr': '<f4", "damaged");
 }

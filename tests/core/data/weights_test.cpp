@@ -4,10 +4,11 @@
 
 #include <cmath>
 
-#include "core/base/file.h"
 #include "core/data/npy.h"
 #include "core/data/safetensors.h"
 #include "core/data/tensor_folder.h"
+#include "core/graph/build/graph_builder.h"
+#include "core/io/file.h"
 #include "tests/core/data/memory_source.h"
 #include "tests/core/store/temporary_folder.h"
 #include "tests/message_of.h"
@@ -25,7 +26,8 @@ Graph linear() {
     tensor.shape = std::move(shape);
     return builder.add_tensor(std::move(tensor));
   };
-  const TensorId x = add("x", TensorRole::Input, {4, 2}), w = add("w", TensorRole::Parameter, {2, 3}),
+  const TensorId x = add("x", TensorRole::Input, {4, 2}),
+                 w = add("w", TensorRole::Parameter, {2, 3}),
                  b = add("b", TensorRole::Parameter, {3}),
                  y = add("y", TensorRole::Activation, {4, 3}),
                  z = add("z", TensorRole::Activation, {4, 3});
@@ -104,7 +106,8 @@ TEST_F(Weights, ThatDoNotFitAreRefused) {
   MemorySource turned = source;
   turned.add({"b", DataType::F32, {1, 3}}, bytes_of(kB));
   std::string said = message_of([&] { check_weights(graph, turned); });
-  EXPECT_NE(said.find("has shape [1, 3], and the model's parameter [3]"), std::string::npos) << said;
+  EXPECT_NE(said.find("has shape [1, 3], and the model's parameter [3]"), std::string::npos)
+      << said;
   MemorySource wide = source;
   wide.add({"b", DataType::F64, {3}}, bytes_of<double>({1, 2, 3}));
   said = message_of([&] { check_weights(graph, wide); });
@@ -176,9 +179,11 @@ TEST_F(Weights, OfADamagedCheckpointAreRefusedWhenItIsOpened) {
   write_file(file, whole.substr(0, whole.size() - 1));
   EXPECT_NE(open().find("1.npy: is not whole"), std::string::npos) << open();
   write_file(file, npy_header(DataType::F64, {3}) + std::string(24, '\0'));
-  EXPECT_NE(open().find("of another type or shape than in index.json"), std::string::npos) << open();
+  EXPECT_NE(open().find("of another type or shape than in index.json"), std::string::npos)
+      << open();
   write_file(file, npy_header(DataType::F32, {3, 1}) + std::string(12, '\0'));
-  EXPECT_NE(open().find("of another type or shape than in index.json"), std::string::npos) << open();
+  EXPECT_NE(open().find("of another type or shape than in index.json"), std::string::npos)
+      << open();
   std::filesystem::remove(file);
   EXPECT_NE(open().find("1.npy: cannot be opened"), std::string::npos) << open();
 }

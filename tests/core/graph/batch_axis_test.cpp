@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "core/graph/train/training_graph.h"
 #include "tests/core/graph/model_kit.h"
 
 namespace strato {

@@ -4,6 +4,7 @@
 #include <functional>
 #include <numeric>
 
+#include "core/graph/build/graph_builder.h"
 #include "tests/core/graph/model_kit.h"
 
 namespace strato {

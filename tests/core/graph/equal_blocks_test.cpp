@@ -1,4 +1,4 @@
-#include "core/graph/equal_blocks.h"
+#include "core/graph/group/equal_blocks.h"
 
 #include <gtest/gtest.h>
 
@@ -82,8 +82,7 @@ TEST(EqualBlocks, ReadTwiceIsNotComputedTwice) {
   kit.op("Tanh", {kit.op("Relu", {x})}), kit.op("Tanh", {kit.op("Relu", {x})});
   const Graph graph = kit.build();
   std::vector<OpId> first, second;
-  for (std::size_t i = 0; i < graph.op_count(); ++i)
-    (i < 3 ? first : second).emplace_back(i);
+  for (std::size_t i = 0; i < graph.op_count(); ++i) (i < 3 ? first : second).emplace_back(i);
   EXPECT_NE(block_digest(graph, first), block_digest(graph, second));
 }
 

@@ -1,4 +1,4 @@
-#include "core/graph/graph_file.h"
+#include "core/graph/build/graph_file.h"
 
 #include <gtest/gtest.h>
 
@@ -8,8 +8,10 @@
 #include "core/base/digest.h"
 #include "core/base/error.h"
 #include "core/base/random.h"
-#include "core/graph/graph.h"
-#include "core/graph/transform.h"
+#include "core/graph/build/graph_builder.h"
+#include "core/graph/train/optimizer.h"
+#include "core/graph/train/training_graph.h"
+#include "core/graph/value/graph.h"
 
 namespace strato {
 namespace {

@@ -7,6 +7,7 @@
 
 #include "core/base/error.h"
 #include "core/base/random.h"
+#include "core/graph/train/training_graph.h"
 #include "tests/core/graph/model_kit.h"
 
 namespace strato {
@@ -106,9 +107,9 @@ TEST(Grouping, GroupsAreRenamedByHand) {
   EXPECT_EQ(named.renamed(id, own), plain);
   EXPECT_EQ(named.renamed(id, std::string(kLongestGroupName, 'x')).group(id).name.size(),
             kLongestGroupName);
-  for (const std::string& bad :
-       {std::string(kLongestGroupName + 1, 'x'), std::string("a\nb"), std::string(" a"),
-        std::string("a "), std::string("a\0b", 3), std::string(" "), plain.group(GroupId(0)).name}) {
+  for (const std::string& bad : {std::string(kLongestGroupName + 1, 'x'), std::string("a\nb"),
+                                 std::string(" a"), std::string("a "), std::string("a\0b", 3),
+                                 std::string(" "), plain.group(GroupId(0)).name}) {
     EXPECT_THROW(static_cast<void>(plain.renamed(id, bad)), InputError) << bad;
   }
   // A name that another group has given up stays its own.

@@ -8,9 +8,11 @@
 #include <vector>
 
 #include "core/base/error.h"
-#include "core/graph/catalogue.h"
-#include "core/graph/grouping.h"
-#include "core/graph/transform.h"
+#include "core/graph/build/graph_builder.h"
+#include "core/graph/group/grouping.h"
+#include "core/graph/ops/catalogue.h"
+#include "core/graph/rules/op_rule.h"
+#include "core/graph/train/optimizer.h"
 
 namespace strato {
 

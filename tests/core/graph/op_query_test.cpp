@@ -1,4 +1,4 @@
-#include "core/graph/op_query.h"
+#include "core/graph/query/op_query.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -27,13 +27,30 @@ OpFacts conv() {
 bool matches(std::string_view query) { return OpQuery::parse(query).matches(conv()); }
 
 TEST(OpQuery, ComparesTextsAndQuantities) {
-  for (const char* text :
-       {"type == \"Conv\" and bytes > 4MB", "name ~ \"layer1\"", "time > 1ms", "device == v100:0",
-        "device = V100", "bytes == 5 MB", "bytes <= 5e6", "parameters == 2KiB", "time < 1501us",
-        "time >= 1.5 ms", "flops > 2.9 GFLOP", "flops < 4g", "name ~ 'lay*conv1*conv'",
-        "not type == Relu", "!(type == Relu)", "type != Relu && phase = forward", "conv", "LAYER1",
-        "type == Relu or type == Conv", "device !~ 1080ti", "name !~ layer2", "'layer1/conv1'",
-        "TYPE == conv AND Time > 1MS", "type == Relu and type == Gemm or group == layer1"})
+  for (const char* text : {"type == \"Conv\" and bytes > 4MB",
+                           "name ~ \"layer1\"",
+                           "time > 1ms",
+                           "device == v100:0",
+                           "device = V100",
+                           "bytes == 5 MB",
+                           "bytes <= 5e6",
+                           "parameters == 2KiB",
+                           "time < 1501us",
+                           "time >= 1.5 ms",
+                           "flops > 2.9 GFLOP",
+                           "flops < 4g",
+                           "name ~ 'lay*conv1*conv'",
+                           "not type == Relu",
+                           "!(type == Relu)",
+                           "type != Relu && phase = forward",
+                           "conv",
+                           "LAYER1",
+                           "type == Relu or type == Conv",
+                           "device !~ 1080ti",
+                           "name !~ layer2",
+                           "'layer1/conv1'",
+                           "TYPE == conv AND Time > 1MS",
+                           "type == Relu and type == Gemm or group == layer1"})
     EXPECT_TRUE(matches(text)) << text;
   for (const char* text :
        {"bytes > 5MB", "device == v100:3", "device != v100:1", "relu", "name ~ 'conv1*layer'",
@@ -116,10 +133,14 @@ std::string random_query(Random& random, int depth) {
   if (depth == 0 || random.below(3) == 0) return leaves[random.below(std::size(leaves))];
   const std::string a = random_query(random, depth - 1), b = random_query(random, depth - 1);
   switch (random.below(4)) {
-    case 0: return a + " and " + b;
-    case 1: return a + " || " + b;
-    case 2: return "not (" + a + ")";
-    default: return "(" + a + ")";
+    case 0:
+      return a + " and " + b;
+    case 1:
+      return a + " || " + b;
+    case 2:
+      return "not (" + a + ")";
+    default:
+      return "(" + a + ")";
   }
 }
 
@@ -144,7 +165,7 @@ RC_GTEST_PROP(OpQuery, AnyBytesAreReadOrRefusedAtAPlace, (const std::string& tex
 }
 
 RC_GTEST_PROP(OpQuery, SoAreShuffledWordsOfTheLanguage, (std::uint64_t seed)) {
-  const char* words[] = {"type", "bytes", "==", "~", "and", "or", "not", "(", ")", "\"a\"",
+  const char* words[] = {"type", "bytes", "==", "~", "and", "or", "not", "(",    ")",  "\"a\"",
                          "4",    "MB",    ">",  "!", "&&",  "x",  "'",   "time", "1ms"};
   Random random(seed);
   std::string text;

@@ -1,4 +1,4 @@
-#include "core/graph/scopes.h"
+#include "core/graph/value/scopes.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -6,6 +6,8 @@
 #include <set>
 
 #include "core/base/random.h"
+#include "core/graph/build/graph_builder.h"
+#include "core/graph/train/training_graph.h"
 #include "tests/core/graph/model_kit.h"
 
 namespace strato {
@@ -60,7 +62,8 @@ TEST(Scopes, AFewOpsAreToldOneByOne) {
 TEST(Scopes, KeepGradientsWithTheirLayer) {
   ModelKit kit(8);
   TensorId h = kit.input("x", {8, 16});
-  for (int i = 0; i < 4; ++i) h = kit.op("Relu", {kit.op("MatMul", {h, kit.weight("w", {16, 16})})});
+  for (int i = 0; i < 4; ++i)
+    h = kit.op("Relu", {kit.op("MatMul", {h, kit.weight("w", {16, 16})})});
   const Graph graph = make_training_graph(kit.build(), Optimizer::Adam);
   for (const ScopePart& part : split_by_scope(graph, all_ops(graph), 1, 100)) {
     for (const OpId op : part.ops) {

@@ -1,7 +1,8 @@
-#include "core/graph/split_axes.h"
+#include "core/graph/axes/split_axes.h"
 
 #include <gtest/gtest.h>
 
+#include "core/graph/train/training_graph.h"
 #include "tests/core/graph/model_kit.h"
 
 namespace strato {

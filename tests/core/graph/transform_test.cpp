@@ -3,6 +3,8 @@
 #include <map>
 #include <set>
 
+#include "core/graph/train/simplify.h"
+#include "core/graph/train/training_graph.h"
 #include "tests/core/graph/model_kit.h"
 
 namespace strato {

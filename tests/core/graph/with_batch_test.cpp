@@ -1,9 +1,10 @@
 // A model on another batch equals the model that was built for it.
-#include "core/graph/with_batch.h"
+#include "core/graph/build/with_batch.h"
 
 #include <gtest/gtest.h>
 
-#include "core/graph/transform.h"
+#include "core/graph/train/optimizer.h"
+#include "core/graph/train/training_graph.h"
 #include "tests/core/graph/model_kit.h"
 
 namespace strato {

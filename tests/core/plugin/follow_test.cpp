@@ -1,11 +1,11 @@
 // Following a job to its end.
-#include "core/plugin/follow.h"
+#include "core/plugin/use/follow.h"
 
 #include <gtest/gtest.h>
 
 #include <deque>
 
-#include "core/job/job.h"
+#include "core/launch/job/job.h"
 
 namespace strato {
 namespace {

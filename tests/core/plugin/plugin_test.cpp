@@ -1,4 +1,4 @@
-#include "core/plugin/plugin.h"
+#include "core/plugin/api/plugin.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "core/base/error.h"
-#include "core/base/file.h"
+#include "core/io/file.h"
 #include "tests/core/store/temporary_folder.h"
 #include "tests/message_of.h"
 

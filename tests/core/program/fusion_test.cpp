@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "core/base/error.h"
-#include "core/program/collective.h"
+#include "core/program/value/collective.h"
 #include "tests/core/program/toy.h"
 
 namespace strato {

@@ -1,4 +1,4 @@
-#include "core/program/lower.h"
+#include "core/program/lower/lower.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Ranks agree exactly when their programs meet as check_termination() wants it.
-#include "core/program/rank_agreement.h"
+#include "core/program/rank/rank_agreement.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,8 @@
 #include <random>
 
 #include "core/base/error.h"
-#include "core/sim/execution_order.h"
+#include "core/graph/train/training_graph.h"
+#include "core/sim/timeline/execution_order.h"
 #include "tests/core/graph/model_kit.h"
 #include "tests/core/program/toy.h"
 #include "tests/core/strategy/random_variables.h"

@@ -3,9 +3,10 @@
 
 #include <random>
 
-#include "core/program/rank_program.h"
-#include "core/program/rank_twin.h"
-#include "core/sim/execution_order.h"
+#include "core/graph/train/training_graph.h"
+#include "core/program/project/rank_twin.h"
+#include "core/program/rank/rank_program.h"
+#include "core/sim/timeline/execution_order.h"
 #include "tests/core/graph/model_kit.h"
 #include "tests/core/program/toy.h"
 #include "tests/core/strategy/random_variables.h"

@@ -1,13 +1,14 @@
 // Rank programs of small problems, written out, and what the checker says of those that cannot end.
-#include "core/program/rank_program.h"
+#include "core/program/rank/rank_program.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
 #include "core/base/error.h"
-#include "core/graph/split_axes.h"
-#include "core/sim/execution_order.h"
+#include "core/graph/axes/split_axes.h"
+#include "core/graph/train/training_graph.h"
+#include "core/sim/timeline/execution_order.h"
 #include "tests/core/graph/model_kit.h"
 #include "tests/core/program/toy.h"
 #include "tests/message_of.h"
@@ -166,8 +167,8 @@ TEST(RankProgram, NamesTheTaskThatReadsWhatIsNotThere) {
   }
 }
 
-// Each of two servers has a half of a parameter: what one does with its own does not wait for the half
-// that arrives from the other, whichever order the tasks have.
+// Each of two servers has a half of a parameter: what one does with its own does not wait for the
+// half that arrives from the other, whichever order the tasks have.
 TEST(RankProgram, SlicesOfOneParameterDoNotWaitForEachOther) {
   ModelKit kit(4);
   kit.op("MatMul", {kit.input("x", {4, 8}), kit.weight("w", {8, 6})});

@@ -1,5 +1,5 @@
 // Reduction sequences of a strategy are the order of members in the programs of ranks.
-#include "core/program/ring_order.h"
+#include "core/program/project/ring_order.h"
 
 #include <gtest/gtest.h>
 
@@ -7,8 +7,9 @@
 #include <random>
 #include <set>
 
-#include "core/program/rank_agreement.h"
-#include "core/sim/execution_order.h"
+#include "core/graph/train/training_graph.h"
+#include "core/program/rank/rank_agreement.h"
+#include "core/sim/timeline/execution_order.h"
 #include "tests/core/graph/model_kit.h"
 #include "tests/core/program/toy.h"
 #include "tests/core/strategy/random_variables.h"

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "core/base/error.h"
-#include "core/cost/analytic.h"
+#include "core/cost/analytic/analytic_cost_model.h"
 #include "tests/core/program/toy.h"
 
 namespace strato {

@@ -3,9 +3,9 @@
 #include <gtest/gtest.h>
 
 #include "core/base/error.h"
-#include "core/program/delta_lower.h"
-#include "core/program/symmetry.h"
-#include "core/sim/explain.h"
+#include "core/program/delta/delta_lower.h"
+#include "core/program/place/symmetry.h"
+#include "core/sim/explain/explain.h"
 #include "tests/core/program/toy.h"
 
 namespace strato {

@@ -4,8 +4,8 @@
 #include <stdexcept>
 
 #include "core/base/error.h"
-#include "core/program/rank_program.h"
-#include "core/sim/delta.h"
+#include "core/program/rank/rank_program.h"
+#include "core/sim/engine/delta.h"
 #include "tests/core/program/toy.h"
 
 namespace strato {

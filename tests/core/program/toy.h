@@ -11,13 +11,16 @@
 #include <utility>
 #include <vector>
 
-#include "core/cluster/cluster.h"
-#include "core/cost/cost_model.h"
-#include "core/graph/graph.h"
-#include "core/graph/grouping.h"
-#include "core/program/lower.h"
-#include "core/sim/simulate.h"
-#include "core/strategy/strategy.h"
+#include "core/cluster/read/cluster_reader.h"
+#include "core/cluster/spec/gpu_catalogue.h"
+#include "core/cluster/value/cluster.h"
+#include "core/cost/value/cost_model.h"
+#include "core/graph/build/graph_builder.h"
+#include "core/graph/group/grouping.h"
+#include "core/graph/value/graph.h"
+#include "core/program/lower/lower.h"
+#include "core/sim/engine/simulate.h"
+#include "core/strategy/value/strategy.h"
 
 namespace strato::toy {
 
@@ -149,7 +152,8 @@ class Model {
 // A chain of `layers` layers with one parameter each ("w1", ...), its backward pass and its
 // updates. Ops: f1 f2 ... seed, then for the last layer first: gw, gx (not of the first layer);
 // then u1 u2 ...
-inline std::shared_ptr<const Graph> training_chain(std::int64_t batch, int layers, std::int64_t width) {
+inline std::shared_ptr<const Graph> training_chain(std::int64_t batch, int layers,
+                                                   std::int64_t width) {
   Model model(batch);
   std::vector<TensorId> x = {model.input("x", width)}, w, grads;
   std::vector<OpId> forward;
@@ -185,7 +189,8 @@ class Bench {
     std::vector<Nanos> times(graph->op_count(), Nanos(1));
     for (const auto& [name, group] : group_of) groups[graph->find_op(name).index()] = group;
     std::int64_t weight = 1'000'000'000;
-    for (std::size_t i = 0; i < times.size(); ++i) times[i] = Nanos(weight >> std::min(4 * groups[i], 62));
+    for (std::size_t i = 0; i < times.size(); ++i)
+      times[i] = Nanos(weight >> std::min(4 * groups[i], 62));
     grouping = std::make_shared<const Grouping>(*graph, groups, times);
     lowering = std::make_unique<Lowering>(graph, grouping, cluster, costs);
   }

@@ -2,11 +2,13 @@
 #include <gtest/gtest.h>
 
 #include "core/base/error.h"
-#include "core/program/collective.h"
-#include "core/program/ordered_ring.h"
-#include "core/program/rank_program.h"
-#include "core/program/symmetry.h"
-#include "core/strategy/variable_check.h"
+#include "core/cost/analytic/analytic_cost_model.h"
+#include "core/graph/train/training_graph.h"
+#include "core/program/place/symmetry.h"
+#include "core/program/rank/rank_program.h"
+#include "core/program/value/collective.h"
+#include "core/program/value/ordered_ring.h"
+#include "core/strategy/value/variable_check.h"
 #include "tests/core/graph/model_kit.h"
 #include "tests/core/program/toy.h"
 
@@ -198,8 +200,8 @@ TEST_F(OneLayer, TheOrderOfARingMatters) {
   EXPECT_NEAR(far / near, 12 / (12.5 / 2), 0.001);  // a port's bandwidth, half of the network's
   EXPECT_EQ(ring({2, 3, 0, 1}).duration, near);
   EXPECT_EQ(ring({0, 2, 1, 3}).links.size(), ring({0, 1, 2, 3}).links.size());
-  // Of the toy costs, which know bytes alone: 2 (n - 1) steps of a quarter each, over ports that are
-  // crossed once or twice.
+  // Of the toy costs, which know bytes alone: 2 (n - 1) steps of a quarter each, over ports that
+  // are crossed once or twice.
   EXPECT_EQ(run({reduction(-1, ids({0, 1, 2, 3}))}).step_time, Nanos(30 + 6 * 8 + 7));
   EXPECT_EQ(run({reduction(-1, ids({0, 2, 1, 3}))}).step_time, Nanos(30 + 6 * 16 + 7));
 }
@@ -431,7 +433,8 @@ TEST_F(Table, RanksWithPartsAlongTwoAxesAreReadAsWritten) {
     const std::string bytes = write_rank_program(rank);
     EXPECT_EQ(write_rank_program(read_rank_program(bytes, *graph, "rank")), bytes);
     for (std::size_t i = 0; i < rank.values.size(); ++i)
-      for (const AxisRange wrong : {AxisRange{0, 0, 2}, {2, 0, 2}, {1, 3, 9}, {1, 2, 2}, {1, -1, 2}}) {
+      for (const AxisRange wrong :
+           {AxisRange{0, 0, 2}, {2, 0, 2}, {1, 3, 9}, {1, 2, 2}, {1, -1, 2}}) {
         if (rank.values[ValueId(i)].piece.axis < 0) continue;
         RankProgram other = rank;
         other.values[ValueId(i)].piece.more[0] = wrong;

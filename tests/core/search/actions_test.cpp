@@ -1,9 +1,11 @@
-#include "core/search/actions.h"
+#include "core/search/evaluate/actions.h"
 
 #include <gtest/gtest.h>
 
 #include <set>
 
+#include "core/cluster/read/cluster_reader.h"
+#include "core/cluster/spec/gpu_catalogue.h"
 #include "tests/core/search/toy.h"
 
 namespace strato {

@@ -1,5 +1,5 @@
 // Constraints: their text, what they make of strategies, and planners that are held to them.
-#include "core/search/constraints.h"
+#include "core/search/constraints/constraints.h"
 
 #include <gtest/gtest.h>
 
@@ -7,18 +7,23 @@
 #include <set>
 
 #include "core/base/error.h"
-#include "core/search/baselines.h"
-#include "core/search/bound_constraints.h"
-#include "core/search/run_record.h"
-#include "core/search/schedule/placement.h"
-#include "core/search/tree_search.h"
+#include "core/schedule/list/placement.h"
+#include "core/search/constraints/bound_constraints.h"
+#include "core/search/constraints/constraints_json.h"
+#include "core/search/evaluate/baselines.h"
+#include "core/search/evaluate/outcome.h"
+#include "core/search/mcts/tree_search.h"
+#include "core/search/run/run_planner.h"
+#include "core/search/run/run_record.h"
+#include "core/search/tree/search_tree.h"
 #include "tests/core/search/toy.h"
 #include "tests/message_of.h"
 
 namespace strato {
 namespace {
 
-// Layers as groups on two V100 (fast:0, fast:1) and two machines of one 1080 Ti (slow-0:0, slow-1:0).
+// Layers as groups on two V100 (fast:0, fast:1) and two machines of one 1080 Ti (slow-0:0,
+// slow-1:0).
 Problem layers(int count = 4) { return toy::chain_problem(toy::small_cluster(2, 2), count); }
 
 Constraints all_kinds() {
@@ -30,7 +35,8 @@ Constraints all_kinds() {
   return constraints;
 }
 
-Strategy repaired(const Constraints& constraints, const Problem& problem, const Strategy& strategy) {
+Strategy repaired(const Constraints& constraints, const Problem& problem,
+                  const Strategy& strategy) {
   return BoundConstraints(constraints, problem).repaired(strategy);
 }
 
@@ -156,7 +162,8 @@ TEST(Constraints, fill_partial_strategies_first) {
   const Strategy after = repaired(constraints, problem, partial);
   ASSERT_TRUE(after.is_complete());
   for (const auto& decision : after.groups)
-    EXPECT_EQ(*decision, (Decision{Mode::ReplicateAllReduce, {{DeviceId(2), 1}, {DeviceId(3), 1}}}));
+    EXPECT_EQ(*decision,
+              (Decision{Mode::ReplicateAllReduce, {{DeviceId(2), 1}, {DeviceId(3), 1}}}));
 }
 
 TEST(Constraints, move_what_has_no_device_left) {
@@ -236,22 +243,22 @@ TEST(Constraints, limits_that_are_hard_to_keep_are_kept_all_the_same) {
 
 TEST(Constraints, name_those_that_contradict) {
   const Problem problem = layers();
-  const auto contradiction = [&](const std::vector<const char*>& pins,
-                                 const std::vector<const char*>& forbids,
-                                 const std::vector<const char*>& together,
-                                 const std::vector<const char*>& limits) {
-    Constraints constraints;
-    for (const char* text : pins) constraints.pins.push_back(parse_pin(text));
-    for (const char* text : forbids) constraints.forbidden.push_back(parse_forbid(text));
-    for (const char* text : together) constraints.together.push_back(parse_together(text));
-    for (const char* text : limits) constraints.limits.push_back(parse_limit(text));
-    return message_of([&] { BoundConstraints(constraints, problem); });
-  };
+  const auto contradiction =
+      [&](const std::vector<const char*>& pins, const std::vector<const char*>& forbids,
+          const std::vector<const char*>& together, const std::vector<const char*>& limits) {
+        Constraints constraints;
+        for (const char* text : pins) constraints.pins.push_back(parse_pin(text));
+        for (const char* text : forbids) constraints.forbidden.push_back(parse_forbid(text));
+        for (const char* text : together) constraints.together.push_back(parse_together(text));
+        for (const char* text : limits) constraints.limits.push_back(parse_limit(text));
+        return message_of([&] { BoundConstraints(constraints, problem); });
+      };
   const auto tells = [](const std::string& message, const char* text) {
     return message.find("contradict") != std::string::npos &&
            message.find(text) != std::string::npos;
   };
-  EXPECT_TRUE(tells(contradiction({"product0=ps:fast", "relu0=ps:slow-0"}, {}, {}, {}), "product0"));
+  EXPECT_TRUE(
+      tells(contradiction({"product0=ps:fast", "relu0=ps:slow-0"}, {}, {}, {}), "product0"));
   EXPECT_TRUE(tells(contradiction({"product0=ps:fast"}, {"fast:1"}, {}, {}), "is not on fast:1"));
   EXPECT_TRUE(tells(contradiction({"product0=ps:fast"}, {"ps"}, {}, {}), "is not PS"));
   EXPECT_TRUE(tells(contradiction({"product0=ps:fast", "product1=ps:slow-0"}, {},
@@ -259,8 +266,8 @@ TEST(Constraints, name_those_that_contradict) {
                     "product1"));
   EXPECT_TRUE(tells(contradiction({}, {"fast", "slow-0,slow-1"}, {}, {}), "is not on fast"));
   EXPECT_TRUE(tells(contradiction({"product0=ps:all"}, {}, {}, {"3"}), "at most 3 devices"));
-  EXPECT_TRUE(
-      tells(contradiction({}, {"product0=fast", "product1=slow-0,slow-1"}, {}, {"1"}), "at most 1"));
+  EXPECT_TRUE(tells(contradiction({}, {"product0=fast", "product1=slow-0,slow-1"}, {}, {"1"}),
+                    "at most 1"));
   EXPECT_NE(contradiction({}, {"all"}, {}, {}).find("no strategy"), std::string::npos);
   EXPECT_EQ(contradiction({"product0=ps:fast"}, {"product1=fast"}, {}, {"3"}), "no error");
 }
@@ -444,8 +451,7 @@ TEST(ConstrainedPlanner, of_any_kind_keeps_to_them) {
   for (const bool baseline : {false, true}) {
     Stubborn planner(data_parallel(problem), baseline);
     Witness witness(bound);
-    const PlanResult result =
-        run_planner(planner, problem, constrained(all_kinds()), witness, {});
+    const PlanResult result = run_planner(planner, problem, constrained(all_kinds()), witness, {});
     EXPECT_TRUE(bound.violations(result.strategy).empty());
     EXPECT_EQ(witness.violations, 0);
     EXPECT_GT(witness.seen, 0);
@@ -483,8 +489,7 @@ TEST(ConstrainedPlanner, is_not_worse_than_the_baselines_that_are_allowed) {
   Stubborn planner(on_one_device(problem, DeviceId(3)), false);
   Witness witness(bound);
   const PlanResult result = run_planner(planner, problem, constrained(constraints), witness, {});
-  const Score floor =
-      simulate_strategy(problem, bound.repaired(data_parallel(problem))).score;
+  const Score floor = simulate_strategy(problem, bound.repaired(data_parallel(problem))).score;
   EXPECT_FALSE(floor.better_than(result.score));
 }
 

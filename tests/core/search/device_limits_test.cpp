@@ -5,7 +5,7 @@
 #include <random>
 #include <set>
 
-#include "core/search/constraint_rules.h"
+#include "core/search/constraints/constraint_rules.h"
 
 namespace strato {
 namespace {
@@ -146,8 +146,8 @@ TEST(DeviceLimits, PreferredDevicesStay) {
   }
 }
 
-// Every rule has three devices, of which the first ones together serve all: who begins with the others
-// comes to dead ends again and again, and gives up.
+// Every rule has three devices, of which the first ones together serve all: who begins with the
+// others comes to dead ends again and again, and gives up.
 TEST(DeviceLimits, GiveUpWhenTheirPatienceIsOver) {
   constexpr std::size_t kServing = 14, kDevices = 42;
   std::mt19937 random(3);
@@ -166,7 +166,8 @@ TEST(DeviceLimits, GiveUpWhenTheirPatienceIsOver) {
   const auto vain = find_limit_devices(made.limits, backwards, made.rules, 2'000'000);
   EXPECT_FALSE(vain.devices);
   EXPECT_TRUE(vain.gave_up);
-  const auto found = find_limit_devices(made.limits, made.in_order(), made.rules, kPatience).devices;
+  const auto found =
+      find_limit_devices(made.limits, made.in_order(), made.rules, kPatience).devices;
   ASSERT_TRUE(found);
   keep_to(*found, made.limits, made.rules);
   for (const ConstraintRule& rule : made.rules) EXPECT_GT(std::ranges::count(rule.allowed, 1), 0);

@@ -1,11 +1,11 @@
-#include "core/search/local_search.h"
+#include "core/search/local/local_search.h"
 
 #include <gtest/gtest.h>
 
 #include <numeric>
 
 #include "core/base/error.h"
-#include "core/search/actions.h"
+#include "core/search/evaluate/actions.h"
 #include "tests/core/search/toy.h"
 
 namespace strato {

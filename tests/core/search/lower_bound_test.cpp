@@ -1,9 +1,14 @@
+#include "core/search/evaluate/lower_bound.h"
+
 #include <gtest/gtest.h>
 
 #include "core/base/random.h"
-#include "core/cost/profile.h"
-#include "core/search/actions.h"
-#include "core/search/baselines.h"
+#include "core/cost/model/measured_cost_model.h"
+#include "core/cost/value/op_signature.h"
+#include "core/cost/value/profile.h"
+#include "core/search/evaluate/actions.h"
+#include "core/search/evaluate/baselines.h"
+#include "core/search/evaluate/simulating_evaluator.h"
 #include "tests/core/search/toy.h"
 
 namespace strato {

@@ -2,10 +2,16 @@
 // until something does.
 #include <gtest/gtest.h>
 
-#include "core/search/baselines.h"
-#include "core/search/memory_estimate.h"
-#include "core/search/steer.h"
-#include "core/search/tree_search.h"
+#include "core/cluster/read/cluster_reader.h"
+#include "core/cluster/spec/gpu_catalogue.h"
+#include "core/search/evaluate/baselines.h"
+#include "core/search/evaluate/outcome.h"
+#include "core/search/evaluate/simulating_evaluator.h"
+#include "core/search/local/memory_estimate.h"
+#include "core/search/mcts/tree_search.h"
+#include "core/search/tree/search_tree.h"
+#include "core/search/tree/search_tree_io.h"
+#include "core/search/tree/steer.h"
 #include "tests/core/search/toy.h"
 
 namespace strato {

@@ -2,11 +2,15 @@
 #include <gtest/gtest.h>
 
 #include "core/base/error.h"
-#include "core/search/actions.h"
-#include "core/search/baselines.h"
-#include "core/search/local_search.h"
-#include "core/search/schedule/placement.h"
-#include "core/search/steer.h"
+#include "core/schedule/list/placement.h"
+#include "core/search/evaluate/actions.h"
+#include "core/search/evaluate/baselines.h"
+#include "core/search/evaluate/outcome.h"
+#include "core/search/evaluate/simulating_evaluator.h"
+#include "core/search/local/local_search.h"
+#include "core/search/run/run_planner.h"
+#include "core/search/tree/search_tree.h"
+#include "core/search/tree/steer.h"
 #include "tests/core/search/toy.h"
 
 namespace strato {

@@ -1,12 +1,15 @@
 // Problems changed, strategies carried over, and what curves and tables are made of.
-#include "core/search/problem_change.h"
+#include "core/search/run/problem_change.h"
 
 #include <gtest/gtest.h>
 
 #include "core/base/error.h"
-#include "core/graph/with_precision.h"
-#include "core/search/baselines.h"
-#include "core/search/what_if_curve.h"
+#include "core/cluster/read/cluster_reader.h"
+#include "core/cluster/spec/gpu_catalogue.h"
+#include "core/graph/build/with_precision.h"
+#include "core/search/evaluate/baselines.h"
+#include "core/search/evaluate/outcome.h"
+#include "core/search/run/what_if_curve.h"
 #include "tests/core/search/toy.h"
 #include "tests/message_of.h"
 
@@ -235,8 +238,8 @@ TEST_F(ProblemChanges, TheChangedClusterCanBeKept) {
             changer_.apply(change).problem.cluster->digest());
   change.speed = 4;
   const auto kept = cluster_to_keep(problem_.cluster, change);
-  const auto again = std::make_shared<const Cluster>(
-      parse_cluster(kept->json(), "kept", GpuCatalogue()));
+  const auto again =
+      std::make_shared<const Cluster>(parse_cluster(kept->json(), "kept", GpuCatalogue()));
   EXPECT_EQ(again->digest(), kept->digest());
   EXPECT_EQ(cluster_to_keep(problem_.cluster, {}), problem_.cluster);
 }

@@ -1,9 +1,15 @@
+#include "core/search/run/run_planner.h"
+
 #include <gtest/gtest.h>
 
 #include "core/base/error.h"
-#include "core/search/baselines.h"
-#include "core/search/steer.h"
-#include "core/search/tree_search.h"
+#include "core/search/evaluate/baselines.h"
+#include "core/search/evaluate/outcome.h"
+#include "core/search/evaluate/simulating_evaluator.h"
+#include "core/search/mcts/tree_search.h"
+#include "core/search/tree/search_tree.h"
+#include "core/search/tree/search_tree_io.h"
+#include "core/search/tree/steer.h"
 #include "tests/core/search/toy.h"
 
 namespace strato {

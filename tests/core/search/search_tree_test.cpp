@@ -1,9 +1,10 @@
-#include "core/search/search_tree.h"
+#include "core/search/tree/search_tree.h"
 
 #include <gtest/gtest.h>
 
 #include "core/base/error.h"
 #include "core/base/random.h"
+#include "core/search/tree/search_tree_io.h"
 
 namespace strato {
 namespace {

@@ -1,14 +1,17 @@
 // What the sieve leaves out of local improvement is never better, and a search with it goes on as
 // every other.
-#include "core/search/sieve.h"
+#include "core/search/local/sieve.h"
 
 #include <gtest/gtest.h>
 
 #include <limits>
 
 #include "core/base/random.h"
-#include "core/search/actions.h"
-#include "core/search/tree_search.h"
+#include "core/search/evaluate/actions.h"
+#include "core/search/evaluate/simulating_evaluator.h"
+#include "core/search/mcts/tree_search.h"
+#include "core/search/tree/search_tree.h"
+#include "core/search/tree/search_tree_io.h"
 #include "tests/core/search/toy.h"
 
 namespace strato {

@@ -4,7 +4,11 @@
 #include <array>
 
 #include "core/base/random.h"
-#include "core/search/tree_search.h"
+#include "core/cluster/read/cluster_reader.h"
+#include "core/cluster/spec/gpu_catalogue.h"
+#include "core/search/evaluate/simulating_evaluator.h"
+#include "core/search/mcts/tree_search.h"
+#include "core/search/tree/search_tree.h"
 #include "tests/core/search/toy.h"
 #include "tests/message_of.h"
 
@@ -129,7 +133,8 @@ TEST(SmallProblems, optimum_of_the_simulator_within_a_tenth_of_the_space) {
     for (std::uint64_t seed : {1, 2}) {
       const std::int64_t tenth = all.strategies / 10;
       const std::int64_t needed = evaluations_to(problem, *evaluator, all.best, tenth, seed);
-      EXPECT_GT(needed, 0) << "problem " << number << " seed " << seed << " space " << all.strategies;
+      EXPECT_GT(needed, 0) << "problem " << number << " seed " << seed << " space "
+                           << all.strategies;
       ++searches;
       found += needed > 0 ? 1 : 0;
     }
@@ -145,8 +150,7 @@ TEST(SmallProblems, a_stored_place_is_one_of_the_space) {
   options.iterations = 60;
   Observer nobody;
   const auto search = [&](const std::shared_ptr<const SearchTree>& from) {
-    return tree_search(problem, evaluator, *make_uniform_prior(), options, {}, nobody, {},
-                       from);
+    return tree_search(problem, evaluator, *make_uniform_prior(), options, {}, nobody, {}, from);
   };
   const auto first = search(nullptr).tree;
   const std::string& state = first->random_state;

@@ -1,14 +1,17 @@
 // Problems with few strategies: nothing is faster than its bound, and the search leaves out no more
 // than bounds say.
-#include "core/search/small_space.h"
+#include "core/search/local/small_space.h"
 
 #include <gtest/gtest.h>
 
 #include <set>
 
-#include "core/search/actions.h"
-#include "core/search/steer.h"
-#include "core/search/tree_search.h"
+#include "core/search/evaluate/actions.h"
+#include "core/search/evaluate/simulating_evaluator.h"
+#include "core/search/mcts/tree_search.h"
+#include "core/search/tree/search_tree.h"
+#include "core/search/tree/search_tree_io.h"
+#include "core/search/tree/steer.h"
 #include "tests/core/search/toy.h"
 
 namespace strato {
@@ -57,8 +60,9 @@ TEST(SmallSpace, lists_nothing_when_it_was_asked_to_stop) {
   const std::vector<Decision> actions = make_actions(problem, {});
   std::stop_source stop;
   stop.request_stop();
-  EXPECT_EQ(SmallSpace(problem, actions, all_legal(problem, actions.size()), stop.get_token()).size(),
-            0U);
+  EXPECT_EQ(
+      SmallSpace(problem, actions, all_legal(problem, actions.size()), stop.get_token()).size(),
+      0U);
 }
 
 TEST(SmallSpace, large_spaces_are_not_small) {
@@ -132,8 +136,8 @@ TEST(SmallSpace, goes_on_where_it_stopped) {
     run.options.iterations = 2 * half;
     const PlanResult whole = run(problem);
     run.options.iterations = half;
-    run.resume = std::make_shared<const SearchTree>(
-        parse_search_tree(serialise(*run(problem).tree)));
+    run.resume =
+        std::make_shared<const SearchTree>(parse_search_tree(serialise(*run(problem).tree)));
     const PlanResult rest = run(problem);
     EXPECT_EQ(rest.score.step_time, whole.score.step_time);
     EXPECT_TRUE(serialise(*rest.tree) == serialise(*whole.tree)) << half;

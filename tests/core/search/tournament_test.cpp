@@ -1,4 +1,4 @@
-#include "core/search/tournament.h"
+#include "core/search/run/tournament.h"
 
 #include <gtest/gtest.h>
 
@@ -8,8 +8,11 @@
 #include <thread>
 
 #include "core/base/error.h"
-#include "core/search/baselines.h"
-#include "core/search/tree_search.h"
+#include "core/search/evaluate/baselines.h"
+#include "core/search/evaluate/lower_bound.h"
+#include "core/search/evaluate/outcome.h"
+#include "core/search/mcts/tree_search.h"
+#include "core/search/tree/search_tree.h"
 #include "tests/core/search/toy.h"
 
 namespace strato {

@@ -8,16 +8,21 @@
 
 #include "core/base/digest.h"
 #include "core/base/parallel.h"
-#include "core/search/evaluator.h"
-#include "core/search/planner.h"
-#include "core/search/problem.h"
-#include "core/search/search_tree.h"
+#include "core/cluster/read/cluster_reader.h"
+#include "core/cluster/spec/gpu_catalogue.h"
+#include "core/cost/analytic/analytic_cost_model.h"
+#include "core/graph/build/graph_builder.h"
+#include "core/search/api/evaluator.h"
+#include "core/search/api/planner.h"
+#include "core/search/api/problem.h"
+#include "core/search/tree/search_tree.h"
+#include "tests/paths.h"
 
 namespace strato::toy {
 
 inline std::shared_ptr<const Cluster> sample_cluster(const std::string& name) {
   return std::make_shared<const Cluster>(
-      read_cluster(std::string(STRATO_SOURCE_DIR) + "/sample_graphs/clusters/" + name + ".json",
+      read_cluster(std::string(kSourceFolder) + "/sample_graphs/clusters/" + name + ".json",
                    GpuCatalogue::bundled()));
 }
 

@@ -1,7 +1,9 @@
 // Strategies that the prior decides from the first group to the last.
 #include <gtest/gtest.h>
 
-#include "core/search/tree_search.h"
+#include "core/search/mcts/tree_search.h"
+#include "core/search/tree/search_tree.h"
+#include "core/search/tree/search_tree_io.h"
 #include "tests/core/search/toy.h"
 
 namespace strato {

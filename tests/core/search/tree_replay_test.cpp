@@ -1,9 +1,10 @@
-#include "core/search/tree_replay.h"
+#include "core/search/mcts/tree_replay.h"
 
 #include <gtest/gtest.h>
 
 #include "core/base/random.h"
-#include "core/search/tree_search.h"
+#include "core/search/mcts/tree_search.h"
+#include "core/search/tree/search_tree.h"
 #include "tests/core/search/toy.h"
 
 namespace strato {

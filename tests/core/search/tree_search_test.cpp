@@ -1,8 +1,10 @@
-#include "core/search/tree_search.h"
+#include "core/search/mcts/tree_search.h"
 
 #include <gtest/gtest.h>
 
 #include "core/base/error.h"
+#include "core/search/tree/search_tree.h"
+#include "core/search/tree/search_tree_io.h"
 #include "tests/core/search/toy.h"
 
 namespace strato {

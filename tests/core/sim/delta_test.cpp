@@ -1,12 +1,13 @@
 // Delta evaluation against full runs: every task, byte and figure is the same after any sequence of
 // edits.
-#include "core/sim/delta.h"
+#include "core/sim/engine/delta.h"
 
 #include <gtest/gtest.h>
 
 #include "core/base/random.h"
-#include "core/program/delta_lower.h"
-#include "core/program/lower.h"
+#include "core/program/delta/delta_lower.h"
+#include "core/program/lower/lower.h"
+#include "core/sim/timeline/feedback.h"
 #include "tests/core/program/toy.h"
 #include "tests/core/sim/expect_same.h"
 

@@ -5,7 +5,8 @@
 
 #include <algorithm>
 
-#include "core/sim/simulate.h"
+#include "core/sim/engine/simulate.h"
+#include "core/sim/timeline/feedback.h"
 
 namespace strato {
 

@@ -1,4 +1,4 @@
-#include "core/sim/explain.h"
+#include "core/sim/explain/explain.h"
 
 #include <gtest/gtest.h>
 

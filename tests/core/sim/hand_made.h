@@ -6,7 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "core/sim/simulate.h"
+#include "core/cluster/read/cluster_reader.h"
+#include "core/cluster/spec/gpu_catalogue.h"
+#include "core/sim/engine/simulate.h"
 #include "tests/core/program/toy.h"
 
 namespace strato::toy {

@@ -1,7 +1,10 @@
-#include "core/sim/simulate.h"
+#include "core/sim/engine/simulate.h"
 
 #include <gtest/gtest.h>
 
+#include "core/sim/explain/critical_path.h"
+#include "core/sim/explain/dump.h"
+#include "core/sim/timeline/feedback.h"
 #include "tests/core/program/toy.h"
 
 namespace strato {

@@ -57,8 +57,13 @@ TEST(Tags, ThatAreNoWordsAreRefused) {
 
 TEST(StoredItem, IsAKindAndANumber) {
   EXPECT_EQ(parse_stored_item("run", "3"), (StoredItem{StoredKind::Run, 3}));
-  for (const auto& [kind, row] : {std::pair{"run", ""}, {"run", "x"}, {"run", "3x"}, {"run", "0"},
-                                  {"run", "-1"}, {"run", "99999999999999999999"}, {"plan", "3"}})
+  for (const auto& [kind, row] : {std::pair{"run", ""},
+                                  {"run", "x"},
+                                  {"run", "3x"},
+                                  {"run", "0"},
+                                  {"run", "-1"},
+                                  {"run", "99999999999999999999"},
+                                  {"plan", "3"}})
     EXPECT_THROW(parse_stored_item(kind, row), InputError) << kind << " " << row;
 }
 
@@ -122,8 +127,9 @@ TEST(Annotations, AreEmptyInAFileOfTheVersionBefore) {
     const auto before = store::migrations().first(4);
     const auto database = store::open_database(file, false, before);
     database->exec("INSERT INTO value VALUES ('k', 0, 2, '{}')");
-    database->exec("INSERT INTO model VALUES (1, 'm', '', '{}', "
-                   "'000000000000000000000000000000aa', 'k')");
+    database->exec(
+        "INSERT INTO model VALUES (1, 'm', '', '{}', "
+        "'000000000000000000000000000000aa', 'k')");
     database->exec("INSERT INTO cluster VALUES (1, 'c', '000000000000000000000000000000bb', 'k')");
     database->exec("INSERT INTO run VALUES (7, 1, 1, 'mcts', '{}', 2, NULL, 3, 2, 1, 1, '', '')");
     run = 7;
@@ -136,7 +142,8 @@ TEST(Annotations, AreEmptyInAFileOfTheVersionBefore) {
   }
   Workspace writer(file);
   writer.annotate({StoredKind::Run, run}, {{"old"}, "kept"});
-  EXPECT_EQ(Workspace(file, true).annotation({StoredKind::Run, run}), (Annotation{{"old"}, "kept"}));
+  EXPECT_EQ(Workspace(file, true).annotation({StoredKind::Run, run}),
+            (Annotation{{"old"}, "kept"}));
 }
 
 // What another program wrote there costs its own tags only.

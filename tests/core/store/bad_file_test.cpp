@@ -8,7 +8,7 @@
 #include <fstream>
 
 #include "core/base/error.h"
-#include "core/base/file.h"
+#include "core/io/file.h"
 #include "core/store/connection.h"
 #include "core/store/workspace.h"
 #include "tests/core/store/temporary_folder.h"

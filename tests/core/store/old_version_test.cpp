@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "core/base/error.h"
-#include "core/base/file.h"
+#include "core/io/file.h"
 #include "core/store/connection.h"
 #include "core/store/workspace.h"
 #include "tests/core/store/temporary_folder.h"

@@ -172,8 +172,8 @@ TEST(Workspace, StrategyKeepsItsFirstParent) {
   EXPECT_EQ(workspace.strategies()[1].label, "mine");
 }
 
-// A run's best stays its own; what it had on its way is whose it is made by hand, but for what would
-// come from itself.
+// A run's best stays its own; what it had on its way is whose it is made by hand, but for what
+// would come from itself.
 TEST(Workspace, WhatARunOnlyPassedBecomesAnEdit) {
   TemporaryFolder folder;
   Workspace workspace(folder / "a.strata");

@@ -1,5 +1,5 @@
 // Plan files: self-contained, exact, and honest about another model.
-#include "core/strategy/plan_file.h"
+#include "core/strategy/file/plan_file.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -7,8 +7,8 @@
 #include <functional>
 
 #include "core/base/error.h"
-#include "core/base/file.h"
-#include "core/base/json.h"
+#include "core/io/file.h"
+#include "core/io/json.h"
 #include "tests/core/strategy/fixture.h"
 
 namespace strato {

@@ -6,7 +6,7 @@
 #include <set>
 #include <vector>
 
-#include "core/strategy/variable_check.h"
+#include "core/strategy/value/variable_check.h"
 
 namespace strato {
 

@@ -2,9 +2,10 @@
 #include <gtest/gtest.h>
 
 #include "core/base/error.h"
-#include "core/graph/split_axes.h"
-#include "core/strategy/plan_file.h"
-#include "core/strategy/strategy_file.h"
+#include "core/graph/axes/split_axes.h"
+#include "core/graph/train/training_graph.h"
+#include "core/strategy/file/plan_file.h"
+#include "core/strategy/file/strategy_file.h"
 #include "tests/core/cost/toy.h"
 #include "tests/core/graph/model_kit.h"
 

@@ -1,5 +1,5 @@
 // Strategy files: round trips, partial files, rebinding to other groupings, clusters and models.
-#include "core/strategy/strategy_file.h"
+#include "core/strategy/file/strategy_file.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
@@ -133,7 +133,8 @@ TEST(StrategyFile, DuplicatedOpsAreBoundByName) {
 
 TEST(StrategyFile, RestoresTheGrouping) {
   const toy::Problem p;
-  const RestoredGrouping restored = restore_grouping(named(p, weighted_strategy(p)), *p.graph, p.times);
+  const RestoredGrouping restored =
+      restore_grouping(named(p, weighted_strategy(p)), *p.graph, p.times);
   EXPECT_EQ(restored.grouping.digest(), p.grouping.digest());
   EXPECT_TRUE(restored.unmatched.empty());
 }
@@ -291,8 +292,7 @@ TEST(Restoring, BringsGroupsOfItsOwnBack) {
   const toy::Problem p, finer(4, 3);
   Strategy strategy;
   strategy.grouping = std::make_shared<const Grouping>(finer.grouping);
-  for (std::size_t g = 0; g < 3; ++g)
-    strategy.groups.emplace_back(decision_on_device(DeviceId(g)));
+  for (std::size_t g = 0; g < 3; ++g) strategy.groups.emplace_back(decision_on_device(DeviceId(g)));
   strategy.priorities.assign(p.graph->op_count(), 2);
   const NamedStrategy named = parse_strategy(
       strategy_json(name_strategy(strategy, *p.graph, *strategy.grouping, *p.cluster)), "test");

@@ -1,5 +1,5 @@
 // Strategies as values: apportioning, completion, validation, words.
-#include "core/strategy/strategy.h"
+#include "core/strategy/value/strategy.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
@@ -312,11 +312,9 @@ TEST(Words, OfOtherGroupsByTheirOps) {
   ASSERT_EQ(p.grouping.group(p.grouping.group_of(OpId(4))).ops.size(), 2u);
   const std::string place = large.name + " (2 of " + std::to_string(large.ops.size()) + " ops)";
   EXPECT_EQ(words(whole, divided),
-            (std::vector<std::string>{place + ": on v100:0 -> on v100:1",
-                                      "op groups: 2 -> 4"}));
+            (std::vector<std::string>{place + ": on v100:0 -> on v100:1", "op groups: 2 -> 4"}));
   EXPECT_EQ(words(divided, whole),
-            (std::vector<std::string>{place + ": on v100:1 -> on v100:0",
-                                      "op groups: 4 -> 2"}));
+            (std::vector<std::string>{place + ": on v100:1 -> on v100:0", "op groups: 4 -> 2"}));
   Strategy moved = whole;
   moved.groups[GroupId(0)] = p.on({"v100:2"});
   EXPECT_EQ(words(whole, moved).size(), 1u);  // both have the same groups of their own

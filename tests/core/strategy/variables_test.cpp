@@ -4,7 +4,8 @@
 #include <rapidcheck.h>
 
 #include "core/base/error.h"
-#include "core/strategy/plan_file.h"
+#include "core/graph/train/training_graph.h"
+#include "core/strategy/file/plan_file.h"
 #include "tests/core/cost/toy.h"
 #include "tests/core/graph/model_kit.h"
 #include "tests/core/strategy/random_variables.h"
@@ -108,7 +109,8 @@ TEST_F(Variables, PartitionsAreChecked) {
   EXPECT_EQ(divided(6, {1, 6}), "");
   EXPECT_EQ(divided(600, {100, 6}), "");
   EXPECT_EQ(divided(14, {2, 7}), "has 7 parts along an axis, axis 1 of \"w\" has an extent of 6");
-  EXPECT_EQ(divided(101, {101, 1}), "has 101 parts along an axis, axis 0 of \"w\" has an extent of 100");
+  EXPECT_EQ(divided(101, {101, 1}),
+            "has 101 parts along an axis, axis 0 of \"w\" has an extent of 100");
   EXPECT_EQ(divided(5, {2, 3}), "has 5 parts, its partition 2x3 makes 6");
   EXPECT_EQ(divided(7, {2, 3}), "has 7 parts, its partition 2x3 makes 6");
   EXPECT_EQ(divided(2, {2147483647, 2147483647, 2147483647}),
@@ -240,8 +242,8 @@ TEST(GradientProducts, AreFoundWhereTheyAre) {
   const TensorId windows = kit.op("Conv", {image, kit.weight("windows", {6, 6, 3, 3})},
                                   {{"pads", std::vector<std::int64_t>{1, 1, 1, 1}}});
   const TensorId points = kit.op("Conv", {windows, kit.weight("points", {6, 6, 1, 1})});
-  const TensorId halves = kit.op("Conv", {points, kit.weight("halves", {6, 3, 1, 1})},
-                                 {{"group", std::int64_t{2}}});
+  const TensorId halves =
+      kit.op("Conv", {points, kit.weight("halves", {6, 3, 1, 1})}, {{"group", std::int64_t{2}}});
   const TensorId flat = kit.op("Flatten", {halves}, {{"axis", std::int64_t{1}}});
   const TensorId hidden =
       kit.op("Gemm", {flat, kit.weight("first", {150, 8}), kit.weight("bias", {8})});
@@ -252,12 +254,10 @@ TEST(GradientProducts, AreFoundWhereTheyAre) {
   for (std::size_t i = 0; i < graph.op_count(); ++i)
     if (const TensorId of = parameter_of(graph, OpId(i)); of.valid())
       products[graph.tensor(of).name] = gradient_products(graph, OpId(i)).size();
-  EXPECT_EQ(products, (std::map<std::string, std::size_t>{{"windows", 0},
-                                                          {"points", 1},
-                                                          {"halves", 0},
-                                                          {"first", 1},
-                                                          {"bias", 0},
-                                                          {"twice", 2}}));
+  EXPECT_EQ(
+      products,
+      (std::map<std::string, std::size_t>{
+          {"windows", 0}, {"points", 1}, {"halves", 0}, {"first", 1}, {"bias", 0}, {"twice", 2}}));
 }
 
 TEST_F(Variables, OnlyMatricesHaveALowRank) {
@@ -355,9 +355,9 @@ TEST_F(Variables, APartitionAlongOneAxisIsOne) {
   const Rebound other = bind(R"([{"variable": "v", "partition": [1, 2], )" + parts, *cluster);
   EXPECT_EQ(one.strategy.variables, other.strategy.variables);
   EXPECT_TRUE(other.strategy.variables.at(0).partition.empty());
-  EXPECT_EQ(strategy_json(name_strategy(other.strategy, *graph, grouping, *cluster))
-                .find("partition"),
-            std::string::npos);
+  EXPECT_EQ(
+      strategy_json(name_strategy(other.strategy, *graph, grouping, *cluster)).find("partition"),
+      std::string::npos);
 }
 
 // Whatever the cluster, what is bound is valid.
@@ -399,9 +399,10 @@ TEST_F(Variables, WhatDoesNotFitIsDroppedInWords) {
        "variable \"v\": it is not only looked up, its rows are not sent as sparse ones");
   says(R"([{"variable": "w", "parts": [{"sync": "allreduce", "encoding": "sufficient-factors"}]}])",
        "variable \"w\": its gradient is no matrix product, factors of it are not sent");
-  says(R"([{"variable": "v", "staleness": 1, "parts": [{"sync": "allreduce"}]}])",
-       "variable \"v\": has a staleness of 1, and is all-reduced, which all replicas do in the same "
-       "step, dropped");
+  says(
+      R"([{"variable": "v", "staleness": 1, "parts": [{"sync": "allreduce"}]}])",
+      "variable \"v\": has a staleness of 1, and is all-reduced, which all replicas do in the same "
+      "step, dropped");
   says(R"([{"variable": "v", "axis": 2, "parts": [{"sync": "allreduce"}, {"sync": "allreduce"}]}])",
        "variable \"v\": is divided along axis 2, \"v\" has 2 axes, dropped");
 }
@@ -428,8 +429,9 @@ TEST_F(Variables, BadFilesAreToldThePlace) {
          "s.json: variables[0].staleness");
   starts(R"([{"variable": "v", "staleness": 1.5, "parts": [{"sync": "ps", "server": "a"}]}])",
          "s.json: variables[0].staleness");
-  starts(R"([{"variable": "v", "staleness": 9999999999, "parts": [{"sync": "ps", "server": "a"}]}])",
-         "s.json: variables[0].staleness");
+  starts(
+      R"([{"variable": "v", "staleness": 9999999999, "parts": [{"sync": "ps", "server": "a"}]}])",
+      "s.json: variables[0].staleness");
   starts(part(R"({})"), "s.json: variables[0].parts[0]");
   starts(part(R"({"sync": "gossip"})"), "s.json: variables[0].parts[0].sync");
   starts(part(R"({"sync": "ps"})"), "s.json: variables[0].parts[0]");

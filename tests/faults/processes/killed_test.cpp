@@ -27,7 +27,8 @@ TEST_F(Faults, ARankThatIsKilledAtAnyMomentIsNamedAndTheJobGoesOn) {
   for (int round = 0; round < rounds(); ++round) {
     const int victim = static_cast<int>(random.below(kRanks));
     const auto moment = whole * random.uniform(0, 1.05);
-    SCOPED_TRACE("rank " + std::to_string(victim) + " after " + std::to_string(moment.count()) + " s");
+    SCOPED_TRACE("rank " + std::to_string(victim) + " after " + std::to_string(moment.count()) +
+                 " s");
     for (int step = 1; step <= job.options.steps; ++step)
       fs::remove_all(folder / ("checkpoint-" + std::to_string(step)));
     job.options.resume.clear();
@@ -42,7 +43,9 @@ TEST_F(Faults, ARankThatIsKilledAtAnyMomentIsNamedAndTheJobGoesOn) {
     EXPECT_LT(Clock::now() - killed, 10s);
     expect_none_left();
     if (launched->state() != JobState::Finished) {
-      EXPECT_EQ(launched->problem().find("rank " + std::to_string(victim) + " was killed by signal 9"), 0u)
+      EXPECT_EQ(
+          launched->problem().find("rank " + std::to_string(victim) + " was killed by signal 9"),
+          0u)
           << launched->problem();
       EXPECT_NE(launched->problem().find("memory"), std::string::npos) << launched->problem();
     }

@@ -25,7 +25,8 @@ TEST_F(Faults, ARankThatIsStoppedForAMomentGoesOn) {
   const auto launched = launch();
   wait_for(*launched, JobEvent::Kind::Step);
   ::kill(worker(1), SIGSTOP);
-  EXPECT_FALSE(launched->next_line(500ms) && launched->next_line(500ms) && launched->next_line(500ms));
+  EXPECT_FALSE(launched->next_line(500ms) && launched->next_line(500ms) &&
+               launched->next_line(500ms));
   ::kill(worker(1), SIGCONT);
   events_of(*launched);
   EXPECT_EQ(launched->state(), JobState::Finished) << launched->problem();

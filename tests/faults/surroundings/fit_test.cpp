@@ -1,5 +1,5 @@
 // Ranks that do not fit together: other plans, secrets and versions.
-#include "core/job/run_files.h"
+#include "core/launch/job/run_files.h"
 #include "tests/faults/fault_kit.h"
 
 namespace strato {

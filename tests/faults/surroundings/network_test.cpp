@@ -1,7 +1,7 @@
 // A node that cannot be reached, from the start on or any more.
 #include <unistd.h>
 
-#include "core/process/run_program.h"
+#include "core/launch/process/run_program.h"
 #include "tests/faults/fault_kit.h"
 
 namespace strato {
@@ -28,8 +28,8 @@ class Cable {
     remove();
     run({"ip", "netns", "add", "strato-f0"});
     run({"ip", "netns", "add", "strato-f1"});
-    run({"ip", "link", "add", "strato-fa", "netns", "strato-f0", "type", "veth", "peer", "name", "strato-fb",
-         "netns", "strato-f1"});
+    run({"ip", "link", "add", "strato-fa", "netns", "strato-f0", "type", "veth", "peer", "name",
+         "strato-fb", "netns", "strato-f1"});
     for (const std::string side : {"0", "1"}) {
       const std::string name = side == "0" ? "strato-fa" : "strato-fb";
       const std::string address = side == "0" ? "10.78.0.1/24" : "10.78.0.11/24";
@@ -45,7 +45,8 @@ class Cable {
  private:
   void run(const std::vector<std::string>& arguments) {
     const auto result = run_program(arguments, 10s);
-    if (problem_.empty() && !result.problem.empty()) problem_ = arguments[0] + " " + result.problem + result.error;
+    if (problem_.empty() && !result.problem.empty())
+      problem_ = arguments[0] + " " + result.problem + result.error;
   }
   void in(const std::string& side, std::vector<std::string> arguments) {
     const std::vector<std::string> enter = {"ip", "netns", "exec", "strato-f" + side};
@@ -53,7 +54,8 @@ class Cable {
     run(arguments);
   }
   static void remove() {
-    for (const char* name : {"strato-f0", "strato-f1"}) run_program({"ip", "netns", "del", name}, 10s);
+    for (const char* name : {"strato-f0", "strato-f1"})
+      run_program({"ip", "netns", "del", name}, 10s);
   }
 
   std::string problem_;

@@ -3,7 +3,7 @@
 #include <optional>
 #include <set>
 
-#include "core/base/json.h"
+#include "core/io/json.h"
 #include "tests/plugins/exporters/export_kit.h"
 #include "tests/property/random_model.h"
 

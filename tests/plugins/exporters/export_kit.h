@@ -6,8 +6,9 @@
 #include <map>
 #include <string>
 
-#include "core/search/evaluator.h"
-#include "core/search/problem.h"
+#include "core/search/api/evaluator.h"
+#include "core/search/api/problem.h"
+#include "core/search/evaluate/outcome.h"
 #include "tests/plugins/shipped.h"
 
 namespace strato {

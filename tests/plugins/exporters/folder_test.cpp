@@ -1,7 +1,8 @@
 // Exports of several files: all of them or nothing, and nothing that was there is touched.
 #include "core/base/error.h"
-#include "core/base/file.h"
-#include "core/plugin/export.h"
+#include "core/io/file.h"
+#include "core/plugin/use/export.h"
+#include "core/search/evaluate/outcome.h"
 #include "tests/core/store/temporary_folder.h"
 #include "tests/message_of.h"
 #include "tests/plugins/exporters/export_kit.h"

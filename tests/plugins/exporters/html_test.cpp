@@ -2,6 +2,7 @@
 #include <set>
 
 #include "core/base/quantity_text.h"
+#include "core/graph/build/graph_builder.h"
 #include "tests/plugins/exporters/export_kit.h"
 
 namespace strato {
@@ -25,14 +26,15 @@ std::string flaw_in(std::string_view page) {
     if (!is_style && before.find('>') != std::string_view::npos) return "a stray >";
     for (std::size_t i = 0; (i = before.find('&', i)) != std::string_view::npos; ++i)
       if (before.find(';', i) == std::string_view::npos) return "a stray &";
-    if (at == std::string_view::npos) return open.empty() ? "" : "left open: " + std::string(open.back());
+    if (at == std::string_view::npos)
+      return open.empty() ? "" : "left open: " + std::string(open.back());
     const auto end = page.find('>', at);
     if (end == std::string_view::npos) return "a tag without end";
     const std::string_view tag = page.substr(at + 1, end - at - 1);
     page.remove_prefix(end + 1);
     if (tag.find('<') != std::string_view::npos) return "a < in a tag";
-    const std::string_view name = tag.substr(tag.starts_with('/') ? 1 : 0, tag.find_first_of(" /", 1) -
-                                                                              (tag.starts_with('/') ? 1 : 0));
+    const std::string_view name = tag.substr(
+        tag.starts_with('/') ? 1 : 0, tag.find_first_of(" /", 1) - (tag.starts_with('/') ? 1 : 0));
     if (tag.starts_with('/')) {
       if (open.empty() || open.back() != name) return "closed and not open: " + std::string(name);
       open.pop_back();
@@ -63,13 +65,15 @@ Exportable named(const std::string& name) {
 }
 
 TEST(HtmlReport, HasTheFiguresOfThePlan) {
-  const Exportable what = lenet(Mode::ReplicateAllReduce, {{DeviceId(0)}, {DeviceId(1)}, {DeviceId(2)}});
+  const Exportable what =
+      lenet(Mode::ReplicateAllReduce, {{DeviceId(0)}, {DeviceId(1)}, {DeviceId(2)}});
   const std::string page = report_of(what);
   EXPECT_EQ(flaw_in(page), "");
   EXPECT_NE(page.find(time_text(what.outcome.score.step_time)), std::string::npos);
   EXPECT_NE(page.find("collective"), std::string::npos);
   for (std::size_t d = 0; d < what.problem.cluster->device_count(); ++d)
-    EXPECT_NE(page.find(">" + what.problem.cluster->device(DeviceId(d)).name + "<"), std::string::npos);
+    EXPECT_NE(page.find(">" + what.problem.cluster->device(DeviceId(d)).name + "<"),
+              std::string::npos);
   for (std::size_t g = 0; g < what.problem.grouping->size(); ++g)
     EXPECT_NE(page.find("<td>" + what.problem.grouping->group(GroupId(g)).name + "</td>"),
               std::string::npos);
@@ -83,9 +87,12 @@ TEST(HtmlReport, IsTheSameEachTime) {
 }
 
 TEST(HtmlReport, NamesCannotBreakIt) {
-  const std::string cases[] = {"</title><script>alert(1)</script>", "a & b < c > d \" '",
-                               "\xF0\x9F\x9A\x80 \xD7\xA9\xD7\x9C\xD7\x95\xD7\x9D", "\xFF\xFE cut \xE2\x82",
-                               "\xED\xA0\x80 \xC0\xBC \x01\x1B", std::string("a\0b", 3)};
+  const std::string cases[] = {"</title><script>alert(1)</script>",
+                               "a & b < c > d \" '",
+                               "\xF0\x9F\x9A\x80 \xD7\xA9\xD7\x9C\xD7\x95\xD7\x9D",
+                               "\xFF\xFE cut \xE2\x82",
+                               "\xED\xA0\x80 \xC0\xBC \x01\x1B",
+                               std::string("a\0b", 3)};
   for (const std::string& name : cases) {
     const std::string page = report_of(named(name));
     EXPECT_EQ(flaw_in(page), "") << name;
@@ -105,7 +112,8 @@ TEST(HtmlReport, TellsWhatDoesNotFit) {
   what.outcome.timeline = std::make_shared<const Timeline>(std::move(timeline));
   const std::string page = report_of(what);
   EXPECT_EQ(flaw_in(page), "");
-  EXPECT_NE(page.find("Does not fit: " + what.problem.cluster->device(DeviceId(1)).name), std::string::npos);
+  EXPECT_NE(page.find("Does not fit: " + what.problem.cluster->device(DeviceId(1)).name),
+            std::string::npos);
 }
 
 // The picture does not grow with the number of tasks.

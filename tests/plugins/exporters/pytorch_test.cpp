@@ -4,12 +4,14 @@
 #include <cmath>
 #include <set>
 
-#include "core/base/file.h"
-#include "core/base/json.h"
-#include "core/plugin/export.h"
-#include "core/strategy/variable_check.h"
+#include "core/cost/analytic/analytic_cost_model.h"
+#include "core/io/file.h"
+#include "core/io/json.h"
+#include "core/plugin/use/export.h"
+#include "core/strategy/value/variable_check.h"
 #include "tests/core/store/temporary_folder.h"
 #include "tests/free_port.h"
+#include "tests/paths.h"
 #include "tests/plugins/engines/rank/small_nets.h"
 #include "tests/plugins/engines/torch/gradient_cases.h"
 #include "tests/plugins/exporters/export_kit.h"
@@ -158,7 +160,7 @@ class Pytorch : public testing::Test {
 
   void train_and_compare(int ranks) {
     std::vector<std::string> script = {
-        std::string(STRATO_SOURCE_DIR) + "/tests/plugins/exporters/run_folders.py",
+        std::string(kSourceFolder) + "/tests/plugins/exporters/run_folders.py",
         "--steps 3 --seed 5 --learning-rate 0.02"};
     for (const Trained& run : runs_) script.push_back(run.folder);
     torchrun(ranks, std::move(script), folder_);

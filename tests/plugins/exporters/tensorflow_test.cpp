@@ -1,5 +1,5 @@
-#include "core/base/json.h"
-#include "core/graph/split_axes.h"
+#include "core/graph/axes/split_axes.h"
+#include "core/io/json.h"
 #include "tests/plugins/exporters/export_kit.h"
 
 namespace strato {

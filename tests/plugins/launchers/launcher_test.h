@@ -9,10 +9,11 @@
 #include <string>
 #include <vector>
 
-#include "core/job/job.h"
-#include "core/plugin/plugin.h"
-#include "tests/core/job/staged_job.h"
+#include "core/launch/job/job.h"
+#include "core/plugin/api/plugin.h"
+#include "tests/core/launch/job/staged_job.h"
 #include "tests/core/store/temporary_folder.h"
+#include "tests/paths.h"
 #include "tests/worker_processes.h"
 
 namespace strato {
@@ -86,7 +87,7 @@ class LauncherTest : public ::testing::Test {
  protected:
   TemporaryFolder folder;
   Job job;
-  PluginRegistry plugins{{std::filesystem::path(STRATO_BINARY_DIR) / "plugins"}};
+  PluginRegistry plugins{{std::filesystem::path(kBuildFolder) / "plugins"}};
   std::unique_ptr<Launcher> launcher;
 };
 

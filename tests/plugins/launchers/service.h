@@ -10,10 +10,11 @@
 #include <utility>
 #include <vector>
 
-#include "core/process/child_process.h"
-#include "core/process/line_reader.h"
+#include "core/launch/process/child_process.h"
+#include "core/launch/process/line_reader.h"
 #include "tests/core/store/temporary_folder.h"
 #include "tests/free_port.h"
+#include "tests/paths.h"
 
 namespace strato {
 
@@ -62,8 +63,7 @@ struct ClusterService {
  private:
   std::vector<std::string> arguments(const std::string& script, int ports) const {
     std::vector<std::string> result = {
-        std::string(STRATO_SOURCE_DIR) + "/tests/plugins/launchers/" + script,
-        folder.path().string()};
+        std::string(kSourceFolder) + "/tests/plugins/launchers/" + script, folder.path().string()};
     for (int i = 0; i < ports; ++i) result.push_back(std::to_string(free_port()));
     return result;
   }

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "core/base/random.h"
-#include "core/search/schedule/levels.h"
-#include "core/search/schedule/schedule.h"
+#include "core/schedule/dag/levels.h"
+#include "core/schedule/list/schedule.h"
 #include "tests/core/search/toy.h"
 
 namespace strato::toy {

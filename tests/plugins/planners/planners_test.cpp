@@ -4,7 +4,11 @@
 #include <set>
 
 #include "core/base/error.h"
-#include "core/search/baselines.h"
+#include "core/search/evaluate/baselines.h"
+#include "core/search/evaluate/lower_bound.h"
+#include "core/search/evaluate/outcome.h"
+#include "core/search/run/run_planner.h"
+#include "core/search/tree/search_tree.h"
 #include "tests/plugins/shipped.h"
 
 namespace strato {

@@ -4,7 +4,10 @@
 #include <algorithm>
 
 #include "core/base/error.h"
-#include "core/search/baselines.h"
+#include "core/search/evaluate/baselines.h"
+#include "core/search/evaluate/outcome.h"
+#include "core/search/run/run_planner.h"
+#include "core/search/tree/search_tree.h"
 #include "tests/plugins/shipped.h"
 
 namespace strato {
@@ -107,7 +110,8 @@ TEST(StartStrategies, AutoDistGoesOnFromThem) {
   EXPECT_EQ(next.strategy, again.strategy);
 }
 
-// What changes the results of training is no answer of a search that keeps them, nor where it begins.
+// What changes the results of training is no answer of a search that keeps them, nor where it
+// begins.
 TEST(StartStrategies, EverySearchLeavesOutWhatIsLossyOrStale) {
   const Problem problem = small_problem();
   Strategy lossy = data_parallel(problem), stale = lossy;
@@ -132,8 +136,8 @@ TEST(StartStrategies, EverySearchLeavesOutWhatIsLossyOrStale) {
     }
     EXPECT_FALSE(simulate_strategy(problem, merged(problem)).score.better_than(result.score))
         << planner << " has lost the other one";
-    const auto told = std::ranges::find(result.facts, "Start strategies left out",
-                                        &PlanResult::Fact::name);
+    const auto told =
+        std::ranges::find(result.facts, "Start strategies left out", &PlanResult::Fact::name);
     ASSERT_NE(told, result.facts.end()) << planner;
     EXPECT_TRUE(told->value.starts_with("2: ")) << planner;
   }

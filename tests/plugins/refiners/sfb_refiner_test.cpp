@@ -5,7 +5,10 @@
 
 #include "core/base/error.h"
 #include "core/program/sfb/sfb.h"
-#include "core/search/baselines.h"
+#include "core/search/evaluate/baselines.h"
+#include "core/search/evaluate/outcome.h"
+#include "core/search/run/run_planner.h"
+#include "tests/paths.h"
 #include "tests/plugins/shipped.h"
 
 namespace strato {
@@ -53,7 +56,7 @@ TEST(SfbRefiner, wide_layers_and_few_samples_are_faster_with_it) {
 }
 
 TEST(SfbRefiner, a_plan_with_groups_of_its_own_is_refined_in_them) {
-  const std::string build = STRATO_BINARY_DIR;
+  const std::string build = kBuildFolder;
   const PluginRegistry with_tests({build + "/plugins", build + "/test_plugins"});
   ProblemOptions problem_options;
   problem_options.grouping.max_groups = 2;

@@ -30,8 +30,7 @@ TEST(Convergence, IsAStaircaseToWhereTheRunIs) {
   run.evaluations = 20;
   run.seconds = 3;
   const auto over = chart_of({run}, ConvergenceOver::Evaluations, ConvergenceOf::StepTime);
-  EXPECT_EQ(over.lines[0].points,
-            (std::vector<QPointF>{{1, 4}, {10, 4}, {10, 2}, {20, 2}}));
+  EXPECT_EQ(over.lines[0].points, (std::vector<QPointF>{{1, 4}, {10, 4}, {10, 2}, {20, 2}}));
   EXPECT_EQ(over.x_range.high, 20);
   const auto time = chart_of({run}, ConvergenceOver::Seconds, ConvergenceOf::Speedup);
   EXPECT_EQ(time.lines[0].points, (std::vector<QPointF>{{0.5, 2}, {1, 2}, {1, 4}, {3, 4}}));
@@ -39,9 +38,9 @@ TEST(Convergence, IsAStaircaseToWhereTheRunIs) {
 
 TEST(Convergence, HoldsOutWithAnyHistory) {
   const std::vector<ConvergenceRun> runs = {
-      made_up({}),                                        // nothing yet
-      made_up({{0, 0, 0}, {5, 1, -3}}),                   // nothing that fits
-      made_up({{5, 2, 7'000'000}, {3, 1, 6'000'000}}),    // a clock that was set back
+      made_up({}),                                      // nothing yet
+      made_up({{0, 0, 0}, {5, 1, -3}}),                 // nothing that fits
+      made_up({{5, 2, 7'000'000}, {3, 1, 6'000'000}}),  // a clock that was set back
       made_up({{1, NAN, 5'000'000}, {2, INFINITY, 4'000'000}}),
       made_up({{1, 1, std::numeric_limits<std::int64_t>::max()}}, 1)};
   for (const auto over : {ConvergenceOver::Evaluations, ConvergenceOver::Seconds}) {
@@ -80,7 +79,8 @@ TEST(Convergence, LeavesOutWhatIsFarWorse) {
 TEST(Convergence, IsDecimated) {
   std::vector<HistoryPoint> history;
   for (int i = 0; i < 100'000; ++i) history.push_back({i, i * 0.01, 1'000'000'000 - i * 1000});
-  const auto chart = chart_of({made_up(history)}, ConvergenceOver::Seconds, ConvergenceOf::StepTime);
+  const auto chart =
+      chart_of({made_up(history)}, ConvergenceOver::Seconds, ConvergenceOf::StepTime);
   EXPECT_LE(chart.lines[0].points.size(), kMostPoints);
   EXPECT_NEAR(chart.lines[0].points.back().y(), 900.001, 1e-6);
 }
@@ -154,7 +154,8 @@ TEST_F(ConvergenceViewTest, FollowsARunThatIsUnderWay) {
     other.add_history(run.id, {i * 10, i * 1.0, 50'000'000 - i * 1'000'000});
     run.evaluations = i * 10;
     other.update(run);
-    ASSERT_TRUE(wait_until([&] { return view().runs()[1].history.size() >= static_cast<std::size_t>(i); }, 10));
+    ASSERT_TRUE(wait_until(
+        [&] { return view().runs()[1].history.size() >= static_cast<std::size_t>(i); }, 10));
   }
   auto* line = qobject_cast<QLineSeries*>(view().chart().series()[1]);
   EXPECT_EQ(line->points().last(), QPointF(20, 48));

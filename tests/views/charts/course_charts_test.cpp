@@ -31,8 +31,13 @@ TEST(CourseCharts, AxesHoldEveryPoint) {
     return charts_of({{"t", "n", "x", "y", std::move(points)}}).at(0).y_range;
   };
   for (const double size : {1e-12, 1e-3, 1.0, 7.3e9}) {
-    for (const auto& [a, b] : {std::pair(0.0, 1.0), {-1.0, 0.0}, {-1.0, 2.0}, {100.0, 101.0},
-                               {5.0, 5.0}, {0.0, 0.0}, {-7.0, -7.0}}) {
+    for (const auto& [a, b] : {std::pair(0.0, 1.0),
+                               {-1.0, 0.0},
+                               {-1.0, 2.0},
+                               {100.0, 101.0},
+                               {5.0, 5.0},
+                               {0.0, 0.0},
+                               {-7.0, -7.0}}) {
       const StepRange shown = range({{0, a * size}, {1, b * size}});
       EXPECT_LE(shown.low, a * size + 1e-9 * size) << a << " " << b << " " << size;
       EXPECT_GE(shown.high, b * size - 1e-9 * size) << a << " " << b << " " << size;

@@ -5,13 +5,17 @@
 #include <QAbstractItemModelTester>
 #include <filesystem>
 
+#include "core/cluster/read/cluster_reader.h"
+#include "core/cluster/spec/gpu_catalogue.h"
+#include "tests/paths.h"
+
 namespace strato {
 namespace {
 
 std::vector<std::shared_ptr<const Cluster>> samples() {
   std::vector<std::shared_ptr<const Cluster>> clusters;
   std::vector<std::filesystem::path> files;
-  for (const auto& entry : std::filesystem::directory_iterator(std::string(STRATO_SOURCE_DIR) +
+  for (const auto& entry : std::filesystem::directory_iterator(std::string(kSourceFolder) +
                                                                "/sample_graphs/clusters")) {
     if (entry.path().extension() == ".json") files.push_back(entry.path());
   }

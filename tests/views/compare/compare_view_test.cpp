@@ -12,8 +12,8 @@
 #include <QTableView>
 #include <QtTest>
 
-#include "core/base/file.h"
-#include "core/search/baselines.h"
+#include "core/io/file.h"
+#include "core/search/evaluate/baselines.h"
 #include "tests/views/models/fixture.h"
 #include "views/compare/change_delegate.h"
 #include "views/compare/change_table.h"
@@ -187,7 +187,8 @@ TEST_F(CompareViewTest, GroupsOfItsOwnAndAnotherCluster) {
   const Grouping& before = *problem().grouping;
   std::vector<std::int32_t> group_of(problem().graph->op_count());
   for (std::size_t i = 0; i < group_of.size(); ++i)
-    group_of[i] = i == 3 ? static_cast<std::int32_t>(before.size()) : before.group_of(OpId(i)).value();
+    group_of[i] =
+        i == 3 ? static_cast<std::int32_t>(before.size()) : before.group_of(OpId(i)).value();
   divided.grouping = std::make_shared<const Grouping>(
       *problem().graph, group_of,
       mean_op_times(*problem().graph, *problem().cluster, *problem().cost));
@@ -210,8 +211,7 @@ TEST_F(CompareViewTest, FollowsTheWayOfSimulating) {
   session_.set_simulation({TaskOrder::Priority, true});
   settle();
   EXPECT_EQ(comparison().plans.to.step_time, step_time());
-  EXPECT_EQ(comparison().plans.from.step_time,
-            session_.snapshot().baseline->timeline->step_time);
+  EXPECT_EQ(comparison().plans.from.step_time, session_.snapshot().baseline->timeline->step_time);
 }
 
 TEST_F(CompareViewTest, TheReportIsWritten) {
@@ -233,7 +233,8 @@ TEST_F(CompareViewTest, TheReportIsWritten) {
 TEST_F(CompareViewTest, ManyEditsLeaveTheLastOne) {
   open_lenet();
   show();
-  for (int i = 0; i < 30; ++i) put_group_on(static_cast<std::size_t>(i % 4), DeviceId(static_cast<std::size_t>(i % 2)));
+  for (int i = 0; i < 30; ++i)
+    put_group_on(static_cast<std::size_t>(i % 4), DeviceId(static_cast<std::size_t>(i % 2)));
   for (int i = 0; i < 10; ++i) session_.undo_stack().undo();
   settle();
   EXPECT_EQ(comparison().plans.to.step_time, step_time());
@@ -386,8 +387,7 @@ TEST_F(PlansPageTest, AnyTwoAreChosenForTheWaterfall) {
   settle();
   EXPECT_EQ(view_.pages().currentIndex(), 0);
   ASSERT_EQ(plans().shown()->matrix.plans.size(), 3u);
-  EXPECT_EQ(comparison().plans.from.step_time,
-            session_.snapshot().baseline->timeline->step_time);
+  EXPECT_EQ(comparison().plans.from.step_time, session_.snapshot().baseline->timeline->step_time);
   EXPECT_EQ(comparison().plans.to.step_time, plans().shown()->matrix.plans[1].figures.step_time);
   EXPECT_NE(comparison().plans.to.step_time, step_time());
   // With the plan shown, that is what is compared to.

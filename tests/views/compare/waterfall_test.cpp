@@ -6,8 +6,7 @@
 namespace strato {
 namespace {
 
-Cause cause(const char* text, std::int64_t from, std::int64_t to,
-            Reason reason = Reason::Compute) {
+Cause cause(const char* text, std::int64_t from, std::int64_t to, Reason reason = Reason::Compute) {
   return {reason, text, Nanos(from), Nanos(to)};
 }
 

@@ -7,7 +7,7 @@
 #include <QListWidget>
 #include <QTest>
 
-#include "core/search/constraints.h"
+#include "core/search/constraints/constraints.h"
 #include "tests/views/drag/drag_events.h"
 #include "views/cluster/cluster_view.h"
 #include "views/drag/drag_start.h"

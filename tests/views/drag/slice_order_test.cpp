@@ -6,6 +6,7 @@
 #include <QTest>
 
 #include "core/base/error.h"
+#include "core/search/evaluate/outcome.h"
 #include "tests/views/models/fixture.h"
 #include "views/drag/drag_start.h"
 #include "views/timeline/order_edit.h"
@@ -67,7 +68,8 @@ TEST_F(SliceOrder, GivesEveryOpItsPlace) {
   std::vector<std::int32_t> sorted = wanted.priorities;
   std::ranges::sort(sorted);
   ASSERT_EQ(sorted.size(), problem().graph->op_count());
-  for (std::size_t i = 0; i < sorted.size(); ++i) EXPECT_EQ(sorted[i], static_cast<std::int32_t>(i));
+  for (std::size_t i = 0; i < sorted.size(); ++i)
+    EXPECT_EQ(sorted[i], static_cast<std::int32_t>(i));
   const Task &moved = program().tasks[pairs[0].moved], &other = program().tasks[pairs[0].other];
   EXPECT_LT(wanted.priorities[moved.op.index()], wanted.priorities[other.op.index()]);
   // Nothing that it needs comes after it.
@@ -76,8 +78,8 @@ TEST_F(SliceOrder, GivesEveryOpItsPlace) {
     if (!producer.valid()) continue;
     EXPECT_LT(wanted.priorities[producer.index()], wanted.priorities[moved.op.index()]);
   }
-  const Strategy after = with_order(session_.snapshot().strategy, timeline(),
-                                    {pairs[0].other, pairs[0].moved, false});
+  const Strategy after =
+      with_order(session_.snapshot().strategy, timeline(), {pairs[0].other, pairs[0].moved, false});
   EXPECT_LT(after.priorities[moved.op.index()], after.priorities[other.op.index()]);
 }
 
@@ -143,7 +145,8 @@ TEST_F(SliceOrder, WhatCannotBeIsRefusedInWords) {
   // The first slice of a device has none before it.
   TaskId first;
   for (std::size_t t = 0; t < program().tasks.size(); ++t) {
-    if (is_ordered(program().tasks[TaskId(t)]) && program().tasks[TaskId(t)].device == DeviceId(0) &&
+    if (is_ordered(program().tasks[TaskId(t)]) &&
+        program().tasks[TaskId(t)].device == DeviceId(0) &&
         (!first.valid() || timeline().tasks[TaskId(t)].start < timeline().tasks[first].start))
       first = TaskId(t);
   }
@@ -196,8 +199,8 @@ TEST_F(SliceOrder, IsChangedByADrag) {
     send(QDragEnterEvent(point(a), Qt::MoveAction, &data, Qt::LeftButton, Qt::NoModifier));
     send(QDragMoveEvent(point(b), Qt::MoveAction, &data, Qt::LeftButton, Qt::NoModifier));
     EXPECT_FALSE(canvas.drop().place());  // over itself there is nothing to do
-    EXPECT_TRUE(send(
-        QDragMoveEvent(point(a), Qt::MoveAction, &data, Qt::LeftButton, Qt::NoModifier)));
+    EXPECT_TRUE(
+        send(QDragMoveEvent(point(a), Qt::MoveAction, &data, Qt::LeftButton, Qt::NoModifier)));
     told = wait_until([&] { return canvas.order().effect().has_value(); }, 10);
     EXPECT_FALSE(canvas.drop().place());
     EXPECT_FALSE(view.grab().isNull());
@@ -217,8 +220,8 @@ TEST_F(SliceOrder, IsChangedByADrag) {
     EXPECT_TRUE(over(RowKind::Memory, true));
     EXPECT_FALSE(canvas.drop().place());
     // From the own row straight onto another device: one promise, not two.
-    EXPECT_TRUE(send(
-        QDragMoveEvent(point(a), Qt::MoveAction, &data, Qt::LeftButton, Qt::NoModifier)));
+    EXPECT_TRUE(
+        send(QDragMoveEvent(point(a), Qt::MoveAction, &data, Qt::LeftButton, Qt::NoModifier)));
     EXPECT_FALSE(canvas.order().text().isEmpty());
     EXPECT_TRUE(over(RowKind::Compute, false));
     EXPECT_TRUE(canvas.drop().place());
@@ -226,8 +229,8 @@ TEST_F(SliceOrder, IsChangedByADrag) {
     std::size_t notes = 0;
     for (const auto* note : port.findChildren<QLabel*>("drag note")) notes += note->isVisible();
     EXPECT_EQ(notes, 1u);
-    EXPECT_TRUE(send(
-        QDragMoveEvent(point(a), Qt::MoveAction, &data, Qt::LeftButton, Qt::NoModifier)));
+    EXPECT_TRUE(
+        send(QDragMoveEvent(point(a), Qt::MoveAction, &data, Qt::LeftButton, Qt::NoModifier)));
     EXPECT_FALSE(canvas.drop().place());
     send(QDropEvent(point(a), Qt::MoveAction, &data, Qt::LeftButton, Qt::NoModifier));
   });

@@ -88,7 +88,8 @@ TEST_F(GraphAttentionTest, IsThatOfASingleOp) {
   view_->open_group(GroupId(0));
   laid_out();
   const auto& nodes = scene().content.nodes;
-  const auto op = std::ranges::find_if(nodes, [](const GraphNode& node) { return node.op.valid(); });
+  const auto op =
+      std::ranges::find_if(nodes, [](const GraphNode& node) { return node.op.valid(); });
   ASSERT_NE(op, nodes.end());
   const auto at = static_cast<std::size_t>(op - nodes.begin());
   click(at);
@@ -136,13 +137,15 @@ TEST_F(GraphAttentionTest, SaysWhyThereIsNone) {
   EXPECT_EQ(attention.of(problem, {}, {OpId(0)}), nullptr);
   EXPECT_TRUE(attention.why_not().isEmpty());
   GraphAttention::Shares shares;
-  ASSERT_TRUE(wait_until([&] { return (shares = attention.of(problem, {}, {OpId(0)})) != nullptr; }));
+  ASSERT_TRUE(
+      wait_until([&] { return (shares = attention.of(problem, {}, {OpId(0)})) != nullptr; }));
   EXPECT_EQ(shares->size(), problem->graph->op_count());
   // Only the latest question is answered.
   attention.of(problem, {}, {OpId(1)});
   attention.of(problem, {}, {OpId(0), OpId(1)});
-  ASSERT_TRUE(wait_until(
-      [&] { return (shares = attention.of(problem, {}, {OpId(0), OpId(1)})) != nullptr; }));
+  ASSERT_TRUE(wait_until([&] {
+    return (shares = attention.of(problem, {}, {OpId(0), OpId(1)})) != nullptr;
+  }));
   EXPECT_NEAR(std::accumulate(shares->begin(), shares->end(), 0.0), 1, 1e-3);
 }
 

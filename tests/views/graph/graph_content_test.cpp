@@ -58,8 +58,8 @@ void open_all(const Problem& problem, const GraphLevel& level, std::size_t most,
 }
 
 TEST(GraphContent, EveryOpIsReachedLevelByLevel) {
-  for (const Problem& problem : {nested_chain(3000, 7), nested_chain(500, 400), isolated_ops(900, 3),
-                                 isolated_ops(1, 1), nested_chain(60, 60)}) {
+  for (const Problem& problem : {nested_chain(3000, 7), nested_chain(500, 400),
+                                 isolated_ops(900, 3), isolated_ops(1, 1), nested_chain(60, 60)}) {
     std::set<OpId> met;
     open_all(problem, {}, 40, met);
     EXPECT_EQ(met.size(), problem.graph->op_count());
@@ -106,7 +106,8 @@ TEST(GraphContent, AsManyGroupsAsOpsAreBundled) {
   ASSERT_EQ(bundles.nodes.size(), 5u);
   EXPECT_EQ(bundles.nodes[0].groups.size(), 1000u);
   EXPECT_EQ(bundles.edges.size(), 4u);
-  const GraphContent groups = content_of(problem, level_of(bundles.nodes[0], *problem.grouping), {});
+  const GraphContent groups =
+      content_of(problem, level_of(bundles.nodes[0], *problem.grouping), {});
   EXPECT_EQ(groups.nodes.size(), kMostNodes);
   EXPECT_TRUE(groups.nodes[0].is_group());
 }
@@ -161,7 +162,8 @@ TEST(GraphLayoutLoop, AnswersWhileAHugeLayoutRuns) {
     const double now = thread_cpu_ms();
     longest = std::max(longest, now - last);
     last = now;
-    if (++turns == 40) dot.request(layout_request(content, FlowDirection::Right));  // kills the first
+    if (++turns == 40)
+      dot.request(layout_request(content, FlowDirection::Right));  // kills the first
     if (turns == 80) dot.give_up();
   });
   QObject::connect(&dot, &DotProcess::done, [&] { done = true; });

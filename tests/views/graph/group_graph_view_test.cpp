@@ -52,13 +52,11 @@ class GraphViewTest : public SessionTest {
     QTest::keyClick(view_->findChild<QLineEdit*>(), Qt::Key_Return);
     laid_out();
   }
-  std::size_t found() {
-    return static_cast<std::size_t>(std::ranges::count(scene().found, 1));
-  }
+  std::size_t found() { return static_cast<std::size_t>(std::ranges::count(scene().found, 1)); }
   std::size_t group_node(GroupId group) {
     const auto& nodes = scene().content.nodes;
-    return static_cast<std::size_t>(
-        std::ranges::find(nodes, group, &GraphNode::group) - nodes.begin());
+    return static_cast<std::size_t>(std::ranges::find(nodes, group, &GraphNode::group) -
+                                    nodes.begin());
   }
   bool says(const QString& words) {
     return std::ranges::any_of(view_->findChildren<QLabel*>(), [&](const QLabel* label) {
@@ -203,7 +201,8 @@ TEST_F(GraphViewTest, TimesAddUpToTheTimeline) {
   for (std::size_t t = 0; t < timeline.tasks.size(); ++t) {
     const TaskKind kind = timeline.program->tasks[TaskId(t)].kind;
     if (kind == TaskKind::Compute || kind == TaskKind::Update)
-      busy += static_cast<double>((timeline.tasks[TaskId(t)].end - timeline.tasks[TaskId(t)].start).value);
+      busy += static_cast<double>(
+          (timeline.tasks[TaskId(t)].end - timeline.tasks[TaskId(t)].start).value);
   }
   EXPECT_DOUBLE_EQ(sum, busy);
 }
@@ -285,8 +284,9 @@ TEST_F(GraphViewTest, AGroupOpensInPlaceAndCloses) {
   laid_out();
   view_->canvas().fit();
   if (scene().content.nodes[1].frame) {  // it was a scope: closes with what it is on
-    QTest::mouseDClick(&view_->canvas(), Qt::LeftButton, Qt::NoModifier,
-                       scene().to_view(scene().layout.nodes[1].topLeft() + QPointF(6, 6)).toPoint());
+    QTest::mouseDClick(
+        &view_->canvas(), Qt::LeftButton, Qt::NoModifier,
+        scene().to_view(scene().layout.nodes[1].topLeft() + QPointF(6, 6)).toPoint());
     laid_out();
   }
   ASSERT_EQ(node_count(), count);
@@ -462,8 +462,9 @@ TEST_F(GraphViewTest, WhatWasFoundIsFoundAnewAfterASimulation) {
   type("");
   view_->set_overlay(Overlay::SinceEdit);
   const bool hinted = says("Nothing was edited yet");
-  session_.edit(with_device(session_.snapshot().strategy, std::vector{GroupId(0)}, DeviceId(0), false),
-                "without a device");
+  session_.edit(
+      with_device(session_.snapshot().strategy, std::vector{GroupId(0)}, DeviceId(0), false),
+      "without a device");
   session_.settle();
   ASSERT_TRUE(wait_until([&] { return !scene().values.empty(); }));
   EXPECT_FALSE(says("Nothing was edited yet")) << hinted;

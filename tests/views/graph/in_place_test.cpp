@@ -106,7 +106,8 @@ TEST(InPlace, SeveralAndNestedDownToOps) {
         node = static_cast<int>(n);
     }
     if (node < 0) break;
-    graph = with_part(std::move(graph), part_at(problem, graph, static_cast<std::size_t>(node)), problem);
+    graph = with_part(std::move(graph), part_at(problem, graph, static_cast<std::size_t>(node)),
+                      problem);
     expect_tidy(graph);
     EXPECT_EQ(ops_in(problem, graph), problem.graph->op_count());
   }

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "core/search/problem.h"
+#include "core/search/api/problem.h"
 #include "tests/core/program/toy.h"
 
 namespace strato::test {
@@ -25,7 +25,8 @@ inline Problem in_even_groups(std::shared_ptr<const Graph> graph, std::size_t gr
 }
 
 // Ops that read the same input, and nothing of each other.
-inline Problem isolated_ops(std::size_t ops, std::size_t groups, const std::string& prefix = "op_") {
+inline Problem isolated_ops(std::size_t ops, std::size_t groups,
+                            const std::string& prefix = "op_") {
   toy::Model model(4);
   const TensorId x = model.input("x", 2);
   for (std::size_t i = 0; i < ops; ++i) model.layer(prefix + std::to_string(i), {x}, 2);
@@ -40,7 +41,8 @@ inline Problem nested_chain(std::size_t ops, std::size_t groups) {
     const std::string name = "stage" + std::to_string(i / 1000) + "/block" +
                              std::to_string(i / 100 % 10) + "/unit." + std::to_string(i / 10 % 10) +
                              "/op" + std::to_string(i % 10);
-    const TensorId made = model.layer(name, i % 2 == 0 ? std::vector{last} : std::vector{last, before}, 2);
+    const TensorId made =
+        model.layer(name, i % 2 == 0 ? std::vector{last} : std::vector{last, before}, 2);
     before = last;
     last = made;
   }

@@ -6,8 +6,11 @@
 #include <QTest>
 #include <set>
 
-#include "core/search/baselines.h"
-#include "core/search/bound_constraints.h"
+#include "core/cluster/read/cluster_reader.h"
+#include "core/cluster/spec/gpu_catalogue.h"
+#include "core/search/constraints/bound_constraints.h"
+#include "core/search/evaluate/baselines.h"
+#include "tests/paths.h"
 #include "tests/views/models/fixture.h"
 #include "views/inspector/group_page.h"
 #include "views/inspector/inspector_view.h"
@@ -91,7 +94,7 @@ TEST_F(SuggestionsInTheInspector, AreAboutTheWholeStepWhereNothingIsSelected) {
 }
 
 TEST_F(SuggestionsInTheInspector, OnOneDeviceItIsSaidWhyThereAreNone) {
-  session_.open_cluster(STRATO_SOURCE_DIR "/resources/lessons/one-gpu.json");
+  session_.open_cluster(std::string(kSourceFolder) + "/resources/lessons/one-gpu.json");
   ImportOptions import;
   import.batch = 16;
   session_.open_model(sample("models/lenet.onnx"), import, {});

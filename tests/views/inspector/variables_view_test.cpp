@@ -14,7 +14,7 @@
 #include <QTest>
 #include <QToolButton>
 
-#include "core/search/baselines.h"
+#include "core/search/evaluate/baselines.h"
 #include "tests/views/models/fixture.h"
 #include "views/inspector/device_field.h"
 #include "views/inspector/group_page.h"

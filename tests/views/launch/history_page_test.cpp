@@ -82,9 +82,8 @@ TEST_F(HistoryInAView, OneThatWasLeftIsFollowedByTheButton) {
   ASSERT_TRUE(wait_until([&] { return cluster_.attached() == 1; }));
   model_.cancel();
   ASSERT_TRUE(wait_until([&] { return !model_.running(); }));
-  ASSERT_TRUE(wait_until([&] {
-    return page_.launches().launch(0).state == LaunchState::Cancelled;
-  }));
+  ASSERT_TRUE(
+      wait_until([&] { return page_.launches().launch(0).state == LaunchState::Cancelled; }));
 }
 
 class DiscoverInAView : public SessionTest {

@@ -37,11 +37,14 @@ class LaunchInAView : public SessionTest {
     view_.form().choose("local", "replay", 3);
   }
   QPushButton& button() {
-    for (QPushButton* each : view_.findChildren<QPushButton*>(QString(), Qt::FindDirectChildrenOnly))
+    for (QPushButton* each :
+         view_.findChildren<QPushButton*>(QString(), Qt::FindDirectChildrenOnly))
       return *each;
     throw std::runtime_error("no button");
   }
-  QTabWidget& pages() { return *view_.findChild<QTabWidget*>(QString(), Qt::FindDirectChildrenOnly); }
+  QTabWidget& pages() {
+    return *view_.findChild<QTabWidget*>(QString(), Qt::FindDirectChildrenOnly);
+  }
   QString page() { return pages().tabText(pages().currentIndex()); }
   void open_page(const char* name) {
     for (int i = 0; i < pages().count(); ++i)
@@ -99,7 +102,8 @@ TEST_F(LaunchInAView, TheLaunchersOwnSettingsAreAskedFor) {
   open_page("Settings");
   QLineEdit* partition = nullptr;
   for (QLineEdit* edit : view_.findChildren<QLineEdit*>())
-    if (edit->placeholderText() == QStringLiteral("Where the nodes are taken from")) partition = edit;
+    if (edit->placeholderText() == QStringLiteral("Where the nodes are taken from"))
+      partition = edit;
   ASSERT_TRUE(partition);
   partition->setText(QStringLiteral(" gpu "));
   const LaunchChoice choice = view_.form().choice();

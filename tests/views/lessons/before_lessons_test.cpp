@@ -1,8 +1,8 @@
 // What was shown before lessons is shown again after them.
 #include "views/lessons/before_lessons.h"
 
-#include "core/base/file.h"
-#include "core/search/baselines.h"
+#include "core/io/file.h"
+#include "core/search/evaluate/baselines.h"
 #include "tests/views/models/fixture.h"
 
 namespace strato {

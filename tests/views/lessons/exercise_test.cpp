@@ -5,8 +5,12 @@
 #include <QCoreApplication>
 #include <algorithm>
 
-#include "core/plugin/plugin.h"
-#include "core/search/baselines.h"
+#include "core/cluster/read/cluster_reader.h"
+#include "core/cluster/spec/gpu_catalogue.h"
+#include "core/plugin/api/plugin.h"
+#include "core/search/evaluate/baselines.h"
+#include "core/search/evaluate/outcome.h"
+#include "tests/paths.h"
 #include "views/lessons/exercise_model.h"
 
 namespace strato {
@@ -14,13 +18,15 @@ namespace {
 
 Problem small_problem(int groups) {
   const PluginRegistry plugins;
-  const std::filesystem::path model = STRATO_SOURCE_DIR "/sample_graphs/models/lenet.onnx";
+  const std::filesystem::path model =
+      std::string(kSourceFolder) + "/sample_graphs/models/lenet.onnx";
   ImportOptions import;
   import.batch = 32;
   ProblemOptions options;
   options.grouping.max_groups = groups;
-  const auto cluster = std::make_shared<const Cluster>(read_cluster(
-      STRATO_SOURCE_DIR "/sample_graphs/clusters/tag-2x1080ti.json", GpuCatalogue::bundled()));
+  const auto cluster = std::make_shared<const Cluster>(
+      read_cluster(std::string(kSourceFolder) + "/sample_graphs/clusters/tag-2x1080ti.json",
+                   GpuCatalogue::bundled()));
   return make_problem(plugins.importer_for(model)->import(model, import), cluster, options);
 }
 
@@ -117,12 +123,13 @@ TEST(Exercise, PointsGoFromDataParallelToTheOptimum) {
 class ExerciseModelTest : public ::testing::Test {
  protected:
   void open() {
-    session_.open_cluster(STRATO_SOURCE_DIR "/sample_graphs/clusters/tag-2x1080ti.json");
+    session_.open_cluster(std::string(kSourceFolder) + "/sample_graphs/clusters/tag-2x1080ti.json");
     ImportOptions import;
     import.batch = 32;
     ProblemOptions options;
     options.grouping.max_groups = 3;
-    session_.open_model(STRATO_SOURCE_DIR "/sample_graphs/models/lenet.onnx", import, options);
+    session_.open_model(std::string(kSourceFolder) + "/sample_graphs/models/lenet.onnx", import,
+                        options);
     session_.settle();
   }
   void settle() {

@@ -5,7 +5,7 @@
 #include <QTemporaryDir>
 #include <string>
 
-#include "core/base/file.h"
+#include "core/io/file.h"
 #include "tests/message_of.h"
 
 namespace strato {

@@ -5,7 +5,7 @@
 #include <QSignalSpy>
 
 #include "core/base/error.h"
-#include "core/graph/split_axes.h"
+#include "core/graph/axes/split_axes.h"
 #include "tests/views/models/fixture.h"
 #include "views/models/drop_place.h"
 #include "views/models/edit_preview.h"

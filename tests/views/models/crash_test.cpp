@@ -1,9 +1,8 @@
 // The program is killed in the middle of work: the workspace has it to the last second, and opens
 // where one was.
+#include <SQLiteCpp/SQLiteCpp.h>
 #include <gtest/gtest.h>
 #include <signal.h>
-
-#include <SQLiteCpp/SQLiteCpp.h>
 
 #include <QProcess>
 #include <cstdio>
@@ -30,9 +29,10 @@ class CrashTest : public SessionTest {
     environment.insert(QString::fromUtf8(kCrashTestFile), folder_.filePath("test.strata"));
     child.setProcessEnvironment(environment);
     child.setProcessChannelMode(QProcess::ForwardedErrorChannel);
-    child.start(QCoreApplication::applicationFilePath(),
-                {QStringLiteral("--gtest_filter=CrashTest.DISABLED_%1").arg(QString::fromUtf8(test)),
-                 QStringLiteral("--gtest_also_run_disabled_tests")});
+    child.start(
+        QCoreApplication::applicationFilePath(),
+        {QStringLiteral("--gtest_filter=CrashTest.DISABLED_%1").arg(QString::fromUtf8(test)),
+         QStringLiteral("--gtest_also_run_disabled_tests")});
     EXPECT_TRUE(child.waitForStarted());
     QByteArray written;
     while (!written.contains(line.toUtf8())) {
@@ -71,7 +71,8 @@ TEST_F(CrashTest, DISABLED_Edits) {
                     decision_on_device(DeviceId(static_cast<std::size_t>(number) / groups % 4)),
                     QStringLiteral("edit %1").arg(number));
     if (number % 3 == 0) session_.settle();
-    for (const auto strategies = session_.workspace()->strategies(); told < strategies.size(); ++told)
+    for (const auto strategies = session_.workspace()->strategies(); told < strategies.size();
+         ++told)
       say(QString::fromStdString(strategies[told].label));
   }
 }
@@ -92,7 +93,7 @@ TEST_F(CrashTest, EditsAreThereAndItOpensWhereOneWas) {
   EXPECT_TRUE(shown.startsWith("edit ")) << shown.toStdString();
   EXPECT_GE(shown.mid(5).toInt(), 7) << shown.toStdString();
   EXPECT_EQ(session_.search().planner, "dp-allreduce-proportional");  // with the run it began with
-  edit(0);  // and one goes on
+  edit(0);                                                            // and one goes on
   session_.settle();
   EXPECT_TRUE(failures_.isEmpty()) << failures_.join('\n').toStdString();
 }

@@ -1,6 +1,7 @@
-// A model with a dimension that has no extent is asked for, and what was being opened goes on with it.
-#include "core/base/file.h"
-#include "core/base/json.h"
+// A model with a dimension that has no extent is asked for, and what was being opened goes on with
+// it.
+#include "core/io/file.h"
+#include "core/io/json.h"
 #include "tests/views/models/fixture.h"
 #include "tests/views/models/tiny_planners.h"
 #include "views/models/problem_source.h"

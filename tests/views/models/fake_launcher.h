@@ -9,7 +9,7 @@
 #include <mutex>
 
 #include "core/base/error.h"
-#include "core/job/job.h"
+#include "core/launch/job/job.h"
 #include "views/models/launch_run.h"
 
 namespace strato {

@@ -10,12 +10,13 @@
 #include <filesystem>
 #include <functional>
 
+#include "tests/paths.h"
 #include "views/models/session.h"
 
 namespace strato {
 
 inline std::filesystem::path sample(const char* name) {
-  return std::filesystem::path(STRATO_SOURCE_DIR) / "sample_graphs" / name;
+  return std::filesystem::path(kSourceFolder) / "sample_graphs" / name;
 }
 
 // Runs the event loop until it holds; false after `seconds`.

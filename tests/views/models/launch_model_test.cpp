@@ -5,7 +5,7 @@
 #include <QFileInfo>
 #include <QSignalSpy>
 
-#include "core/measured/result_text.h"
+#include "core/launch/measured/result_text.h"
 #include "core/store/workspace.h"
 #include "tests/views/models/fake_launcher.h"
 #include "tests/views/models/fixture.h"
@@ -19,7 +19,9 @@ using State = LaunchModel::State;
 
 class Launching : public SessionTest {
  protected:
-  void SetUp() override { model_ = std::make_unique<LaunchModel>(session_, fake_factory(cluster_)); }
+  void SetUp() override {
+    model_ = std::make_unique<LaunchModel>(session_, fake_factory(cluster_));
+  }
 
   const Timeline& predicted() { return *session_.snapshot().outcome->timeline; }
   void launch(int steps = 3) {
@@ -202,9 +204,8 @@ TEST_F(Launching, AnEditHidesTheMeasuredStepAndUndoBringsItBack) {
   ASSERT_TRUE(session_.measured());
   QSignalSpy spy(&session_, &Session::measured_changed);
   const std::vector<GroupId> first = {GroupId(0)};
-  session_.edit(
-      with_decision(session_.snapshot().strategy, first, decision_on_device(DeviceId(0))),
-      QStringLiteral("edit"));
+  session_.edit(with_decision(session_.snapshot().strategy, first, decision_on_device(DeviceId(0))),
+                QStringLiteral("edit"));
   session_.settle();
   EXPECT_FALSE(session_.measured());
   EXPECT_EQ(spy.count(), 1);
@@ -317,11 +318,10 @@ TEST_F(Launching, DifferencesAreATableAndSelect) {
   open_lenet();
   launch();
   finish(2);
-  for (const auto of : {DifferenceModel::Of::Ops, DifferenceModel::Of::Links,
-                        DifferenceModel::Of::Devices}) {
+  for (const auto of :
+       {DifferenceModel::Of::Ops, DifferenceModel::Of::Links, DifferenceModel::Of::Devices}) {
     DifferenceModel table(of);
-    QAbstractItemModelTester tester(&table,
-                                    QAbstractItemModelTester::FailureReportingMode::Fatal);
+    QAbstractItemModelTester tester(&table, QAbstractItemModelTester::FailureReportingMode::Fatal);
     const Comparison& comparison = session_.measured()->comparison;
     table.show(of == DifferenceModel::Of::Ops     ? comparison.ops
                : of == DifferenceModel::Of::Links ? comparison.links

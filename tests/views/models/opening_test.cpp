@@ -1,7 +1,7 @@
 // What a person does while a workspace is being opened: nothing of it is lost.
 #include <gtest/gtest.h>
 
-#include "core/search/constraints.h"
+#include "core/search/constraints/constraints.h"
 #include "tests/views/models/fixture.h"
 #include "tests/views/models/tiny_planners.h"
 #include "views/models/run_queue.h"
@@ -26,7 +26,8 @@ class OpeningTest : public SessionTest {
     session_.open_workspace(folder_.filePath("other.strata").toStdString(), false);
     session_.settle();
     ASSERT_EQ(session_.constraints(), nullptr);
-    QObject::connect(&session_, &Session::message, [this](const QString& text) { messages_ << text; });
+    QObject::connect(&session_, &Session::message,
+                     [this](const QString& text) { messages_ << text; });
   }
   void reopen() { session_.open_workspace(folder_.filePath("test.strata").toStdString(), false); }
 
@@ -42,7 +43,8 @@ TEST_F(OpeningTest, ASearchBegunMeanwhileKeepsToTheDemands) {
   EXPECT_TRUE(messages_.join(' ').contains("as soon as the workspace is open"));
   session_.settle();
   ASSERT_TRUE(wait_until([&] {
-    return session_.search().planner == "single-device" && session_.search().state == SearchState::Idle;
+    return session_.search().planner == "single-device" &&
+           session_.search().state == SearchState::Idle;
   }));
   session_.settle();
   ASSERT_TRUE(session_.search_options().constraints);

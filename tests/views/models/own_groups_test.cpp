@@ -2,9 +2,11 @@
 // and goes back to the problem's.
 #include <cstdlib>
 
-#include "core/search/baselines.h"
-#include "core/search/run_record.h"
-#include "core/strategy/strategy_file.h"
+#include "core/search/evaluate/baselines.h"
+#include "core/search/evaluate/outcome.h"
+#include "core/search/run/run_record.h"
+#include "core/strategy/file/strategy_file.h"
+#include "tests/paths.h"
 #include "tests/views/models/fixture.h"
 #include "tests/views/models/model_tester.h"
 #include "views/models/op_table_model.h"
@@ -16,7 +18,7 @@ namespace {
 
 // The planner op-by-op (tests/op_by_op); before any session looks for plugins.
 [[maybe_unused]] const int kPluginPath =
-    setenv("STRATOSCOPE_PLUGIN_PATH", STRATO_BINARY_DIR "/test_plugins", 1);
+    setenv("STRATOSCOPE_PLUGIN_PATH", std::string(kBuildFolder) + "/test_plugins", 1);
 
 class OwnGroups : public SessionTest {
  protected:
@@ -250,7 +252,7 @@ using SessionCosts = SessionTest;
 // A run is shown with the costs that it was made with, and its tree is searched further with them.
 TEST_F(SessionCosts, AreRestoredWithTheRun) {
   const std::filesystem::path bundled =
-      std::filesystem::path(STRATO_SOURCE_DIR) / "resources/calibrations/tensorflow-1.14.json";
+      std::filesystem::path(kSourceFolder) / "resources/calibrations/tensorflow-1.14.json";
   const std::filesystem::path file = folder_.filePath("costs.json").toStdString();
   std::filesystem::copy_file(bundled, file);
   open_workspace();

@@ -1,7 +1,8 @@
 // Searches that waited when a workspace was closed, or its program killed, are offered again.
 #include <gtest/gtest.h>
 
-#include "core/search/constraints.h"
+#include "core/search/constraints/constraints.h"
+#include "core/search/tree/search_tree.h"
 #include "tests/views/models/fixture.h"
 #include "tests/views/models/tiny_planners.h"
 #include "views/models/run_queue.h"
@@ -27,7 +28,8 @@ class Listening final : public Planner {
                   Observer& observer, std::stop_token stop,
                   std::shared_ptr<const SearchTree> resume) override {
     given_ = {problem.digest(), options.constraints, options.seed};
-    return planner_->plan(problem, evaluator, options, observer, std::move(stop), std::move(resume));
+    return planner_->plan(problem, evaluator, options, observer, std::move(stop),
+                          std::move(resume));
   }
 
  private:
@@ -42,7 +44,8 @@ struct Window {
           return std::make_unique<Listening>(tiny_factory(gate)(name), given);
         }) {
     QObject::connect(&session, &Session::failed, [this](const QString& text) { failures << text; });
-    QObject::connect(&session, &Session::message, [this](const QString& text) { messages << text; });
+    QObject::connect(&session, &Session::message,
+                     [this](const QString& text) { messages << text; });
     session.open_workspace(file, false);
     session.settle();
   }
@@ -108,7 +111,8 @@ TEST_F(QueueLeftTest, WaitAfterARestartUntilSomebodyStartsThem) {
   EXPECT_EQ(again.queue.left(), 2);
   EXPECT_EQ(again.queue.waiting(), 0);
   EXPECT_EQ(again.queue.running_row(), -1);  // not by themselves
-  EXPECT_TRUE(again.messages.join(' ').contains("2 searches")) << again.messages.join('|').toStdString();
+  EXPECT_TRUE(again.messages.join(' ').contains("2 searches"))
+      << again.messages.join('|').toStdString();
   const QModelIndex index = again.queue.index(0, RunQueue::ProblemName);
   EXPECT_EQ(index.data().toString(), "lenet on " + cluster);
   EXPECT_TRUE(index.data(Qt::ToolTipRole).toString().contains("Enter starts it"));

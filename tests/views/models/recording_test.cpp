@@ -1,12 +1,13 @@
 // What is done right after another workspace was opened is kept in the one that is shown.
-#include <gtest/gtest.h>
-
 #include <SQLiteCpp/SQLiteCpp.h>
+#include <gtest/gtest.h>
 
 #include <algorithm>
 
 #include "core/base/error.h"
+#include "core/search/tree/search_tree.h"
 #include "core/store/run_lock.h"
+#include "tests/paths.h"
 #include "tests/views/models/fixture.h"
 #include "views/models/recorder.h"
 #include "views/models/strategy_edits.h"
@@ -40,7 +41,7 @@ class RecordingTest : public SessionTest {
 // shows has the groups of what was shown.
 TEST_F(RecordingTest, ARunOfTheSameGroupsIsOfItsWorkspace) {
   const std::filesystem::path costs =
-      std::filesystem::path(STRATO_SOURCE_DIR) / "resources/calibrations/tensorflow-1.14.json";
+      std::filesystem::path(kSourceFolder) / "resources/calibrations/tensorflow-1.14.json";
   open_workspace();
   ASSERT_NO_FATAL_FAILURE(open_lenet());
   session_.open_calibration(costs);
@@ -110,7 +111,8 @@ TEST_F(RecordingTest, ARunEndsWhereItBeganHoweverManyAreOpened) {
   ASSERT_NO_FATAL_FAILURE(open_lenet());
   const RecordedProblem lenet = recorded(session_.snapshot());
   QStringList failed;
-  Recorder recorder({[] {}, [&](const std::string& error) { failed << error.c_str(); }, [](RunRow) {}});
+  Recorder recorder(
+      {[] {}, [&](const std::string& error) { failed << error.c_str(); }, [](RunRow) {}});
   recorder.open(file("first.strata"));
   recorder.problem(lenet.model, lenet.cluster, lenet.problem);
   recorder.start_run("mcts", {}, Nanos(100));
@@ -151,8 +153,8 @@ TEST_F(RecordingTest, OpeningAnEditIsNoChange) {
   EXPECT_EQ(other.snapshot().before, nullptr);
 }
 
-// What a search passed on its way to its best is nobody's: neither what is made by hand and equals it
-// nor what comes from what it equals is its.
+// What a search passed on its way to its best is nobody's: neither what is made by hand and equals
+// it nor what comes from what it equals is its.
 TEST_F(RecordingTest, WhatASearchPassedIsNotTakenForAnEdit) {
   ASSERT_NO_FATAL_FAILURE(open_lenet());
   const RecordedProblem lenet = recorded(session_.snapshot());
@@ -203,7 +205,8 @@ TEST_F(RecordingTest, WhatASearchPassedIsNotTakenForAnEdit) {
 TEST_F(RecordingTest, ARunWithoutItsProblemIsNotAdopted) {
   ASSERT_NO_FATAL_FAILURE(open_lenet());
   QStringList failed;
-  Recorder recorder({[] {}, [&](const std::string& error) { failed << error.c_str(); }, [](RunRow) {}});
+  Recorder recorder(
+      {[] {}, [&](const std::string& error) { failed << error.c_str(); }, [](RunRow) {}});
   recorder.open(file("empty.strata"));
   StoredRun run;
   run.id = 1;

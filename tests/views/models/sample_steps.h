@@ -7,7 +7,7 @@
 #include <numeric>
 #include <random>
 
-#include "core/search/schedule/steps.h"
+#include "core/schedule/list/steps.h"
 
 namespace strato {
 

@@ -3,8 +3,8 @@
 
 #include <fstream>
 
-#include "core/base/file.h"
-#include "core/search/baselines.h"
+#include "core/io/file.h"
+#include "core/search/evaluate/baselines.h"
 #include "tests/views/models/fixture.h"
 #include "views/models/explanation.h"
 #include "views/models/strategy_edits.h"
@@ -87,9 +87,9 @@ TEST_F(SecondPlanTest, BeforeTheLastChange) {
   session_.undo_stack().undo();
   settle(second);
   EXPECT_NE(second.plan()->strategy, once);
-  EXPECT_EQ(second.plan()->outcome->timeline->step_time,
-            simulate_as(problem(), second.plan()->strategy, session_.simulation())
-                .timeline->step_time);
+  EXPECT_EQ(
+      second.plan()->outcome->timeline->step_time,
+      simulate_as(problem(), second.plan()->strategy, session_.simulation()).timeline->step_time);
 }
 
 TEST_F(SecondPlanTest, FollowsTheWayOfSimulating) {

@@ -2,8 +2,8 @@
 #include <fstream>
 #include <thread>
 
-#include "core/search/baselines.h"
-#include "core/search/constraints.h"
+#include "core/search/constraints/constraints.h"
+#include "core/search/evaluate/baselines.h"
 #include "tests/views/models/fixture.h"
 #include "views/models/strategy_edits.h"
 #include "views/models/vital_signs.h"
@@ -78,7 +78,8 @@ TEST_F(SessionFiles, ExportsWithEveryExporterAndTellsWhatFails) {
         folder_.filePath(QString::fromStdString(exporter.name)).toStdString();
     session_.export_with(QString::fromStdString(exporter.name), file);
     session_.settle();
-    std::uintmax_t bytes = std::filesystem::is_directory(file) ? 0 : std::filesystem::file_size(file);
+    std::uintmax_t bytes =
+        std::filesystem::is_directory(file) ? 0 : std::filesystem::file_size(file);
     if (bytes == 0) {
       for (const auto& each : std::filesystem::directory_iterator(file)) bytes += each.file_size();
     }
@@ -285,8 +286,8 @@ TEST_F(SessionTest, AnotherClusterRightAfterOtherCostsStartsAnew) {
   ProblemOptions options;
   options.grouping.max_groups = 8;
   open_lenet();
-  for (const char* cluster : {"clusters/local-cpu.json", "clusters/fastt-8xv100.json",
-                              "clusters/tag-2x1080ti.json"}) {
+  for (const char* cluster :
+       {"clusters/local-cpu.json", "clusters/fastt-8xv100.json", "clusters/tag-2x1080ti.json"}) {
     session_.close_costs();
     session_.open_cluster(sample(cluster));
     session_.open_model(sample("models/lenet.onnx"), import, options);

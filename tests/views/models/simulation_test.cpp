@@ -1,9 +1,11 @@
 #include <QSignalSpy>
 #include <fstream>
 
-#include "core/cost/profile.h"
-#include "core/search/baselines.h"
-#include "core/strategy/plan_file.h"
+#include "core/cost/value/op_signature.h"
+#include "core/cost/value/profile.h"
+#include "core/cost/value/profile_writer.h"
+#include "core/search/evaluate/baselines.h"
+#include "core/strategy/file/plan_file.h"
 #include "tests/views/models/fixture.h"
 #include "views/models/explanation.h"
 #include "views/models/vital_signs.h"

@@ -1,5 +1,7 @@
 // Steering a search from the window's session: respected, undone, stored at once, and the same
 // after the workspace is opened again.
+#include "core/search/tree/search_tree.h"
+#include "core/search/tree/search_tree_io.h"
 #include "core/store/run_lock.h"
 #include "tests/views/models/fixture.h"
 

@@ -1,16 +1,15 @@
-// Launches that the workspace keeps: the list, showing one again, and a job that goes on without the
-// window.
-#include "views/models/stored_launches_model.h"
-
+// Launches that the workspace keeps: the list, showing one again, and a job that goes on without
+// the window.
 #include <QAbstractItemModelTester>
 #include <QUndoStack>
 
-#include "core/strategy/strategy_file.h"
+#include "core/strategy/file/strategy_file.h"
 #include "tests/views/models/fake_launcher.h"
 #include "tests/views/models/fixture.h"
 #include "tests/views/models/model_tester.h"
 #include "tests/views/models/tiny_planners.h"
 #include "views/models/launch_model.h"
+#include "views/models/stored_launches_model.h"
 
 namespace strato {
 namespace {
@@ -33,9 +32,7 @@ class StoredLaunches : public SessionTest {
     ASSERT_TRUE(wait_until([&] { return !model_->running(); }));
     session_.settle();
   }
-  QString cell(int row, Column column) {
-    return list_.data(list_.index(row, column)).toString();
-  }
+  QString cell(int row, Column column) { return list_.data(list_.index(row, column)).toString(); }
 
   FakeCluster cluster_;
   StoredLaunchesModel list_{session_};
@@ -60,7 +57,8 @@ TEST_F(StoredLaunches, AreListedTheLatestFirst) {
   EXPECT_EQ(cell(1, Column::State), "finished");
   EXPECT_EQ(cell(1, Column::Launcher), "slurm");
   EXPECT_EQ(cell(1, Column::Plan), session_.snapshot().label);
-  EXPECT_TRUE(cell(1, Column::Error).contains(QStringLiteral("50"))) << cell(1, Column::Error).toStdString();
+  EXPECT_TRUE(cell(1, Column::Error).contains(QStringLiteral("50")))
+      << cell(1, Column::Error).toStdString();
   EXPECT_FALSE(cell(1, Column::When).isEmpty());
 }
 
@@ -131,7 +129,8 @@ TEST_F(StoredLaunches, AJobThatOutlivesTheWindowIsLeftAndFollowedAgain) {
 
   make_model();
   model_->follow_stored(list_.launch(0).id);
-  ASSERT_TRUE(wait_until([&] { return cluster_.attached() == 1; })) << model_->problem().toStdString();
+  ASSERT_TRUE(wait_until([&] { return cluster_.attached() == 1; }))
+      << model_->problem().toStdString();
   EXPECT_TRUE(model_->running());
   cluster_.step(1, Nanos(20'000'000), 2.5);
   ASSERT_TRUE(wait_until([&] { return model_->steps().size() == 1; }));

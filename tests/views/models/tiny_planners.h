@@ -6,8 +6,9 @@
 #include <stop_token>
 
 #include "core/base/error.h"
-#include "core/search/baselines.h"
-#include "core/search/tournament.h"
+#include "core/search/evaluate/baselines.h"
+#include "core/search/run/tournament.h"
+#include "core/search/tree/search_tree.h"
 #include "views/models/strategy_edits.h"
 
 namespace strato {

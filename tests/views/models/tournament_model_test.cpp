@@ -3,6 +3,8 @@
 
 #include <QSignalSpy>
 
+#include "core/search/evaluate/lower_bound.h"
+#include "core/search/evaluate/outcome.h"
 #include "core/store/workspace.h"
 #include "tests/views/models/fixture.h"
 #include "tests/views/models/model_tester.h"

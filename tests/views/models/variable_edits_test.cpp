@@ -3,8 +3,8 @@
 
 #include <set>
 
-#include "core/search/baselines.h"
-#include "core/strategy/variable_check.h"
+#include "core/search/evaluate/baselines.h"
+#include "core/strategy/value/variable_check.h"
 #include "tests/views/models/fixture.h"
 #include "tests/views/models/model_tester.h"
 #include "views/models/strategy_edits.h"

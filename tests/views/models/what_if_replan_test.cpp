@@ -2,7 +2,7 @@
 // training: it is no answer to a search that keeps them, however fast it is.
 #include "views/models/what_if_replan.h"
 
-#include "core/strategy/variable_check.h"
+#include "core/strategy/value/variable_check.h"
 #include "tests/views/models/fixture.h"
 #include "tests/views/models/tiny_planners.h"
 #include "views/models/scaling_replan.h"

@@ -8,7 +8,7 @@
 #include <QTableView>
 #include <QTest>
 
-#include "core/search/bound_constraints.h"
+#include "core/search/constraints/bound_constraints.h"
 #include "tests/views/models/fixture.h"
 #include "views/models/drop_place.h"
 #include "views/placement/constraint_menu.h"
@@ -64,7 +64,8 @@ TEST_F(PlacementByHand, TellsWhatAClickWouldDo) {
   EXPECT_EQ(effect.before, before);
   EXPECT_TRUE(view_.preview().text().startsWith(QStringLiteral("Leave 1080ti-1:")));
   EXPECT_EQ(session_.undo_stack().count(), 0) << "nothing is done before the click";
-  QTest::mouseClick(table().viewport(), Qt::LeftButton, {}, table().visualRect(cell(0, 1)).center());
+  QTest::mouseClick(table().viewport(), Qt::LeftButton, {},
+                    table().visualRect(cell(0, 1)).center());
   session_.settle();
   EXPECT_EQ(step_time(), effect.after) << "what was told is what came";
   EXPECT_EQ(session_.snapshot().strategy, effect.strategy);
@@ -87,10 +88,10 @@ TEST_F(PlacementByHand, AnswersToOldQuestionsAreDropped) {
   open_lenet();
   EditPreview& preview = view_.preview().preview();
   const Strategy now = session_.snapshot().strategy;
-  const Strategy one = with_device_group(now, std::vector{GroupId(0)}, *problem().cluster,
-                                         DeviceGroupId(0), false);
-  const Strategy two = with_device_group(now, std::vector{GroupId(1)}, *problem().cluster,
-                                         DeviceGroupId(1), false);
+  const Strategy one =
+      with_device_group(now, std::vector{GroupId(0)}, *problem().cluster, DeviceGroupId(0), false);
+  const Strategy two =
+      with_device_group(now, std::vector{GroupId(1)}, *problem().cluster, DeviceGroupId(1), false);
   preview.ask(one);
   preview.ask(two);
   ASSERT_TRUE(wait_until([&] { return preview.effect().has_value(); }));
@@ -115,8 +116,8 @@ TEST_F(PlacementByHand, PreviewsAreWhatTheSessionWouldShow) {
     session_.set_simulation(simulation);
     session_.settle();
     for (std::size_t g = 0; g < 3; ++g) {
-      const Strategy wanted = with_mode(session_.snapshot().strategy, std::vector{GroupId(g)},
-                                        Mode::ModelParallel);
+      const Strategy wanted =
+          with_mode(session_.snapshot().strategy, std::vector{GroupId(g)}, Mode::ModelParallel);
       preview.ask(wanted);
       ASSERT_TRUE(wait_until([&] { return preview.effect().has_value(); }));
       EXPECT_EQ(preview.effect()->after,
@@ -176,7 +177,8 @@ TEST_F(PlacementByHand, ADemandThatContradictsIsRefused) {
 TEST_F(PlacementByHand, EditsByHandMayBreakThem) {
   open_lenet();
   choose("Keep This Decision", {group_in(0)}, {});
-  QTest::mouseClick(table().viewport(), Qt::LeftButton, {}, table().visualRect(cell(0, 0)).center());
+  QTest::mouseClick(table().viewport(), Qt::LeftButton, {},
+                    table().visualRect(cell(0, 0)).center());
   session_.settle();
   EXPECT_EQ(session_.undo_stack().count(), 2);
   EXPECT_TRUE(in_model(0, 0).data(PlacementModel::ViolatedRole).toBool());

@@ -7,7 +7,7 @@
 #include <random>
 #include <vector>
 
-#include "core/search/search_tree.h"
+#include "core/search/tree/search_tree.h"
 
 namespace strato {
 

@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <ctime>
 
+#include "core/search/tree/search_tree.h"
 #include "tests/views/search/sample_tree.h"
 #include "views/search/icicle.h"
 #include "views/search/puct_table.h"

@@ -6,8 +6,8 @@
 #include <QTemporaryDir>
 
 #include "core/base/error.h"
-#include "core/base/file.h"
-#include "core/base/json.h"
+#include "core/io/file.h"
+#include "core/io/json.h"
 #include "tests/views/models/fixture.h"
 #include "tests/views/timeline/sample_timeline.h"
 #include "views/timeline/timeline_view.h"

@@ -72,8 +72,7 @@ TEST(RangeTotals, AreThoseOfAnExampleByHand) {
   const TimelineRows rows = make_rows(timeline);
   const Grouping grouping = groups_of(*timeline->program->graph, 1);
   const auto reasons = path_reasons(*timeline);
-  const RangeTotals sum =
-      add_up(rows, Nanos(0), Nanos(24), {}, reasons.get(), &grouping);
+  const RangeTotals sum = add_up(rows, Nanos(0), Nanos(24), {}, reasons.get(), &grouping);
   EXPECT_EQ(sum.devices, 2u);
   EXPECT_EQ(sum.kinds[static_cast<std::size_t>(TaskKind::Compute)].time, 30);
   EXPECT_EQ(sum.kinds[static_cast<std::size_t>(TaskKind::Transfer)].time, 8);
@@ -189,8 +188,7 @@ TEST(RangeModel, HasAPageForEverything) {
   const TimelineRows rows = make_rows(timeline);
   const Grouping grouping = groups_of(*timeline->program->graph, 7);
   const auto reasons = path_reasons(*timeline);
-  const RangeTotals sum =
-      add_up(rows, Nanos(0), timeline->step_time, {}, reasons.get(), &grouping);
+  const RangeTotals sum = add_up(rows, Nanos(0), timeline->step_time, {}, reasons.get(), &grouping);
   RangeModel model;
   QAbstractItemModelTester tester(&model, QAbstractItemModelTester::FailureReportingMode::Fatal);
   for (int page = 0; page < kRangePages; ++page) {

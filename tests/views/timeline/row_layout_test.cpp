@@ -142,8 +142,7 @@ TEST_F(Story, WordsFilterRowsAndGoByEscape) {
 
 TEST_F(Story, TheMenuOfALabelHidesItsMachine) {
   const QPoint label(30, canvas().viewport()->height() / 2);
-  QContextMenuEvent event(QContextMenuEvent::Mouse, label,
-                          canvas().viewport()->mapToGlobal(label));
+  QContextMenuEvent event(QContextMenuEvent::Mouse, label, canvas().viewport()->mapToGlobal(label));
   QApplication::sendEvent(canvas().viewport(), &event);
   auto* menu = canvas().findChild<QMenu*>();
   ASSERT_NE(menu, nullptr);

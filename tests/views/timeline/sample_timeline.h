@@ -8,8 +8,11 @@
 #include <string>
 #include <vector>
 
-#include "core/graph/graph.h"
-#include "core/sim/simulate.h"
+#include "core/cluster/read/cluster_reader.h"
+#include "core/cluster/spec/gpu_catalogue.h"
+#include "core/graph/build/graph_builder.h"
+#include "core/graph/value/graph.h"
+#include "core/sim/engine/simulate.h"
 
 namespace strato::test {
 

@@ -7,7 +7,7 @@
 #include <QScrollBar>
 #include <QTest>
 
-#include "core/search/baselines.h"
+#include "core/search/evaluate/baselines.h"
 #include "tests/views/models/fixture.h"
 #include "tests/views/timeline/sample_timeline.h"
 #include "views/timeline/timeline_view.h"

@@ -19,8 +19,7 @@ using test::sample;
 TEST(Search, FindsWhatHasEveryWord) {
   const auto timeline = sample(600, 1);
   const Program& program = *timeline->program;
-  const FoundSlices found =
-      find_slices(*timeline, nullptr, QStringLiteral("  LAYER7/  compute "));
+  const FoundSlices found = find_slices(*timeline, nullptr, QStringLiteral("  LAYER7/  compute "));
   std::size_t expected = 0;
   for (const Task& task : program.tasks)
     expected += task.kind == TaskKind::Compute && program.graph->op(task.op).name == "layer7/Relu";
@@ -57,8 +56,8 @@ TEST(Search, FindsByKindDeviceTensorAndGroup) {
 }
 
 TEST(Search, ListsTheLongestOfMany) {
-  const auto timeline = test::random_timeline(test::chain_graph(4), test::even_cluster(1, 2),
-                                              12'000, 3);
+  const auto timeline =
+      test::random_timeline(test::chain_graph(4), test::even_cluster(1, 2), 12'000, 3);
   const FoundSlices found = find_slices(*timeline, nullptr, QStringLiteral("relu"));
   EXPECT_EQ(found.count, 12'000u);
   ASSERT_EQ(found.tasks.size(), FoundSlices::kMost);

@@ -13,7 +13,9 @@
 #include <QTableView>
 #include <QTest>
 
-#include "core/search/baselines.h"
+#include "core/cluster/read/cluster_reader.h"
+#include "core/cluster/spec/gpu_catalogue.h"
+#include "core/search/evaluate/baselines.h"
 #include "tests/views/models/fixture.h"
 #include "tests/views/models/model_tester.h"
 #include "tests/views/models/tiny_planners.h"
@@ -202,7 +204,8 @@ TEST_F(WhatIfViews, OtherGpusAndPrecision) {
   EXPECT_GT(view.model().found()->then.capacity, view.model().found()->today.capacity);
 
   QComboBox& precision = view.form().precision();
-  EXPECT_TRUE(precision.currentText().startsWith("float32")) << precision.currentText().toStdString();
+  EXPECT_TRUE(precision.currentText().startsWith("float32"))
+      << precision.currentText().toStdString();
   precision.setFocus();
   QTest::keyClick(&precision, Qt::Key_Down);
   EXPECT_EQ(view.model().change().precision, DataType::F16);
@@ -241,7 +244,8 @@ TEST_F(WhatIfViews, GoesOnWithTheChangedProblem) {
   EXPECT_EQ(problem().graph->batch(), 64);
   EXPECT_EQ(problem().cluster->device_count(), 3u);
   EXPECT_EQ(step_time(), said.step_time);
-  EXPECT_TRUE(session_.snapshot().label.contains("batch 64")) << session_.snapshot().label.toStdString();
+  EXPECT_TRUE(session_.snapshot().label.contains("batch 64"))
+      << session_.snapshot().label.toStdString();
   EXPECT_TRUE(session_.cluster_name().contains("network x2"));
   EXPECT_EQ(view.model().change(), ProblemChange());  // it is the problem now
   ASSERT_TRUE(idle(view));
@@ -285,7 +289,8 @@ TEST_F(WhatIfViews, TheChangedClusterIsAFile) {
   view.model().save_cluster(file);
   view.model().settle();
   const Cluster saved = read_cluster(file, GpuCatalogue());
-  EXPECT_EQ(saved.gpu(DeviceId(0)).memory.value, problem().cluster->gpu(DeviceId(0)).memory.value / 2);
+  EXPECT_EQ(saved.gpu(DeviceId(0)).memory.value,
+            problem().cluster->gpu(DeviceId(0)).memory.value / 2);
   EXPECT_TRUE(saved.gpu(DeviceId(0)).name.ends_with(" x2"));
   EXPECT_TRUE(failures_.isEmpty());
   view.model().save_cluster("/nowhere/changed.json");

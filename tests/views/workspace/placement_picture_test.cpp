@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "core/cluster/read/cluster_reader.h"
+#include "core/cluster/spec/gpu_catalogue.h"
 #include "tests/views/models/fixture.h"
 
 namespace strato {
@@ -54,7 +56,8 @@ TEST_F(PlacementPicture, OfManyGroupsShowsTheOneThatIsElsewhere) {
   strategy.groups[40'000] = on({{second_, 1}});
   const QImage picture = placement_picture(strategy, cluster_, {24, 12}, false);
   int other = 0;
-  for (int x = 0; x < 24; ++x) other += picture.pixelColor(x, 8) != picture.pixelColor(0, 8) ? 1 : 0;
+  for (int x = 0; x < 24; ++x)
+    other += picture.pixelColor(x, 8) != picture.pixelColor(0, 8) ? 1 : 0;
   EXPECT_EQ(other, 1);
 }
 

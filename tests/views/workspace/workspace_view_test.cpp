@@ -156,9 +156,7 @@ class WorkspaceStory : public WorkspaceViewTest {
     session_.settle();
     session_.settle();
   }
-  Annotation said(StoredKind kind, std::int64_t row) {
-    return stored().annotation({kind, row});
-  }
+  Annotation said(StoredKind kind, std::int64_t row) { return stored().annotation({kind, row}); }
   StrategyRow row_of(const char* label) {
     for (const StoredStrategy& strategy : session_.workspace()->strategies())
       if (strategy.label == label) return strategy.id;
@@ -212,8 +210,8 @@ TEST_F(WorkspaceStory, WrongTagsAreToldAndKeptInTheField) {
   EXPECT_TRUE(failures_.isEmpty());
 }
 
-// A pasted address is no tag: it costs neither the other tags nor the note, also when another row is
-// chosen before it is mended.
+// A pasted address is no tag: it costs neither the other tags nor the note, also when another row
+// is chosen before it is mended.
 TEST_F(WorkspaceStory, AWordThatIsNoTagCostsNothingElse) {
   QStringList told;
   QObject::connect(&session_, &Session::message, [&](const QString& text) { told << text; });
@@ -282,8 +280,8 @@ TEST_F(WorkspaceStory, WhatIsBeingWrittenStays) {
   EXPECT_EQ(said(StoredKind::Run, 1).tags, std::vector<std::string>{"mine"});
 }
 
-// Another workspace is opened in the middle of a word: it goes where it was meant to go, and what has
-// the same number there gets nothing.
+// Another workspace is opened in the middle of a word: it goes where it was meant to go, and what
+// has the same number there gets nothing.
 TEST_F(WorkspaceStory, AnotherWorkspaceGetsNothingOfIt) {
   ASSERT_TRUE(view_.choose(Kind::Run, 1));
   view_.panel().tags().setFocus();
@@ -372,7 +370,8 @@ TEST_F(WorkspaceStory, PicturesAreDrawnOnceAndKept) {
   lines.tip_html(view_.tree()->currentIndex(), false);
   pictures.wait();
   ASSERT_TRUE(wait_until([&] {
-    return lines.tip_html(view_.tree()->currentIndex(), false).startsWith("<img src=\"data:image/png");
+    return lines.tip_html(view_.tree()->currentIndex(), false)
+        .startsWith("<img src=\"data:image/png");
   }));
 }
 
@@ -398,8 +397,8 @@ TEST_F(WorkspaceStory, SeveralChosenRunsStayChosenWhenTheListIsReadAgain) {
   ASSERT_TRUE(view_.choose(Kind::Run, 1));
   const QModelIndex first = view_.tree()->currentIndex();
   ASSERT_TRUE(view_.choose(Kind::Run, 3));
-  view_.tree()->selectionModel()->select(
-      first, QItemSelectionModel::Select | QItemSelectionModel::Rows);
+  view_.tree()->selectionModel()->select(first,
+                                         QItemSelectionModel::Select | QItemSelectionModel::Rows);
   ASSERT_EQ(view_.runs_to_chart(), (std::vector<RunRow>{3, 1}));
   {
     Workspace workspace(session_.workspace()->file());
@@ -429,7 +428,8 @@ TEST_F(WorkspaceStory, AThousandEditsInALine) {
   session_.look_at_workspace();
   settle();
   ASSERT_TRUE(view_.choose(Kind::Strategy, row_of("edit 999")));
-  EXPECT_EQ(view_.tree()->currentIndex().parent().data().toString(), "dp-allreduce-proportional #1");
+  EXPECT_EQ(view_.tree()->currentIndex().parent().data().toString(),
+            "dp-allreduce-proportional #1");
   EXPECT_TRUE(view_.panel().lineage().contains("…"));
   EXPECT_LT(view_.panel().lineage().size(), 2000);
   view_.show_origin();

@@ -1,6 +1,7 @@
 // The story of the window by real keys and clicks: why is the step slow, a change that helps, undo,
 // a search, and the plan for production in a file.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <QApplication>
 #include <QElapsedTimer>
@@ -12,13 +13,13 @@
 #include <QTemporaryDir>
 #include <QTest>
 #include <QTimer>
-#include <unistd.h>
 
 #include "app/explorer/main_window.h"
-#include "core/base/file.h"
-#include "core/base/json.h"
+#include "core/io/file.h"
+#include "core/io/json.h"
 #include "tests/app/explorer/display/hand.h"
 #include "tests/app/explorer/sample.h"
+#include "tests/paths.h"
 #include "views/inspector/inspector_view.h"
 #include "views/inspector/suggestion_box.h"
 
@@ -28,8 +29,7 @@ namespace {
 class DisplayTest : public ::testing::Test {
  protected:
   DisplayTest() {
-    QObject::connect(&session_, &Session::failed,
-                     [this](const QString& text) { failed_ << text; });
+    QObject::connect(&session_, &Session::failed, [this](const QString& text) { failed_ << text; });
   }
 
   static bool wait(const std::function<bool()>& holds) { return QTest::qWaitFor(holds, kPatience); }
@@ -42,7 +42,8 @@ class DisplayTest : public ::testing::Test {
     ASSERT_TRUE(focus(window_));
     ASSERT_TRUE(wait([&] { return window_.isActiveWindow(); }));
     window_.open({sample("clusters/tag-testbed.json"), sample("models/vgg19.onnx")});
-    ASSERT_TRUE(wait([&] { return session_.snapshot().outcome && session_.snapshot().explanation; }));
+    ASSERT_TRUE(
+        wait([&] { return session_.snapshot().outcome && session_.snapshot().explanation; }));
     session_.settle();
   }
   Nanos step_time() { return session_.snapshot().outcome->timeline->step_time; }
@@ -66,7 +67,8 @@ class DisplayTest : public ::testing::Test {
       if (typed.isValid() && typed.elapsed() < kPatience / 10) return;
       typed.start();
       const QString id = QString::number(dialog->winId());
-      QStringList keys = QStringLiteral("windowfocus %1 key ctrl+a type --args 1 --delay 2").arg(id).split(' ');
+      QStringList keys =
+          QStringLiteral("windowfocus %1 key ctrl+a type --args 1 --delay 2").arg(id).split(' ');
       keys << file << QStringLiteral("key") << QStringLiteral("Return");
       xdotool_later(keys);
     });
@@ -138,7 +140,7 @@ int main(int argc, char** argv) {
     std::perror(display.constData());
     return 77;
   }
-  qputenv("STRATOSCOPE_HOME", STRATO_BINARY_DIR);
+  qputenv("STRATOSCOPE_HOME", kBuildFolder);
   ::testing::InitGoogleTest(&argc, argv);
   QApplication app(argc, argv);
   return RUN_ALL_TESTS();

@@ -14,8 +14,8 @@ bool xdotool(const QStringList& arguments) {
   QProcess process;
   process.setProcessChannelMode(QProcess::MergedChannels);
   process.start(QStringLiteral("xdotool"), arguments);
-  const bool ended = QTest::qWaitFor(
-      [&] { return process.state() == QProcess::NotRunning; }, kPatience);
+  const bool ended =
+      QTest::qWaitFor([&] { return process.state() == QProcess::NotRunning; }, kPatience);
   if (ended && process.exitCode() == 0) return true;
   ADD_FAILURE() << "xdotool " << arguments.join(QLatin1Char(' ')).toStdString() << ": "
                 << process.readAll().toStdString();
@@ -35,8 +35,7 @@ bool click(const QWidget& widget) {
 }
 
 bool focus(const QWidget& window) {
-  return xdotool({QStringLiteral("windowfocus"),
-                  QString::number(window.winId())});
+  return xdotool({QStringLiteral("windowfocus"), QString::number(window.winId())});
 }
 
 }  // namespace strato

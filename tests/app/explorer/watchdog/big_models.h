@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <string>
 
-#include "core/graph/graph_file.h"
+#include "core/graph/build/graph_file.h"
 #include "core/store/workspace.h"
 #include "tests/core/program/toy.h"
 

@@ -15,7 +15,7 @@ class SlowDisk {
   SlowDisk(const SlowDisk&) = delete;
   SlowDisk& operator=(const SlowDisk&) = delete;
 
-  std::size_t waits() const;          // of all threads
+  std::size_t waits() const;           // of all threads
   std::size_t waits_of_maker() const;  // of the thread that made it
 };
 

@@ -28,7 +28,9 @@ class SlowDiskTest : public ::testing::Test {
     window_->show();
   }
 
-  std::string file(const char* name) { return folder_.filePath(QString::fromUtf8(name)).toStdString(); }
+  std::string file(const char* name) {
+    return folder_.filePath(QString::fromUtf8(name)).toStdString();
+  }
   bool quiet() { return !session_.busy() && session_.snapshot().explanation; }
 
   // The GUI thread has not waited for the disk even once, whatever else this machine does.
@@ -47,15 +49,15 @@ class SlowDiskTest : public ::testing::Test {
 
   std::size_t stored_edits(const std::string& file, const char* begin) {
     const Workspace workspace(file, true);
-    return static_cast<std::size_t>(
-        std::ranges::count_if(workspace.strategies(), [&](const StoredStrategy& strategy) {
-          return strategy.label.starts_with(begin);
-        }));
+    return static_cast<std::size_t>(std::ranges::count_if(
+        workspace.strategies(),
+        [&](const StoredStrategy& strategy) { return strategy.label.starts_with(begin); }));
   }
 
   void edit(int count, const char* label, int device = 1) {
     for (int i = 0; i < count; ++i) {
-      session_.decide({GroupId(static_cast<std::size_t>(i))}, decision_on_device(DeviceId(static_cast<std::size_t>(device))),
+      session_.decide({GroupId(static_cast<std::size_t>(i))},
+                      decision_on_device(DeviceId(static_cast<std::size_t>(device))),
                       QStringLiteral("%1 %2").arg(QString::fromUtf8(label)).arg(i));
       QCoreApplication::processEvents();
     }

@@ -14,6 +14,8 @@
 #include <string>
 #include <utility>
 
+#include "tests/paths.h"
+
 namespace strato {
 namespace {
 
@@ -79,8 +81,8 @@ void Watchdog::ask(std::stop_token stop) {
   std::unique_lock lock(mutex_);
   while (!stop.stop_requested()) {
     asked_ = true;
-    QMetaObject::invokeMethod(&target_, [this, asked = now()] { answer(asked); },
-                              Qt::QueuedConnection);
+    QMetaObject::invokeMethod(
+        &target_, [this, asked = now()] { answer(asked); }, Qt::QueuedConnection);
     changed_.wait(lock, stop, [this] { return !asked_; });
     // As a hand would: not without pause.
     changed_.wait_for(lock, stop, std::chrono::milliseconds(2), [] { return false; });
@@ -119,7 +121,7 @@ bool run_until(const std::function<bool()>& holds, double seconds) {
 
 int main(int argc, char** argv) {
   qputenv("QT_QPA_PLATFORM", "offscreen");
-  qputenv("STRATOSCOPE_HOME", STRATO_BINARY_DIR);
+  qputenv("STRATOSCOPE_HOME", kBuildFolder);
   ::testing::InitGoogleTest(&argc, argv);
   strato::TimedApplication app(argc, argv);
   return RUN_ALL_TESTS();

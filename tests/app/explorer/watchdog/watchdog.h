@@ -47,7 +47,7 @@ class Watchdog {
   void ask(std::stop_token stop);
   void answer(const Moment& asked);
 
-  QObject target_;  // of the thread that is watched
+  QObject target_;     // of the thread that is watched
   int schedule_ = -1;  // its schedstat; -1: this system has none
   std::chrono::nanoseconds longest_{};
   std::size_t answers_ = 0;

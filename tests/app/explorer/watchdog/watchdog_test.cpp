@@ -26,8 +26,8 @@ constexpr std::size_t kManyOps = 10'000;
 constexpr double kSlower = 1;
 constexpr std::size_t kManyOps = 100'000;
 #endif
-// The window is to answer within 100 ms. No event may take longer of its own; of the answers, more is
-// asserted, since other programs slow this one down even while it has a processor.
+// The window is to answer within 100 ms. No event may take longer of its own; of the answers, more
+// is asserted, since other programs slow this one down even while it has a processor.
 constexpr double kMostOwn = 100 * kSlower, kMostMilliseconds = 500 * kSlower;
 
 class WatchdogTest : public ::testing::Test {
@@ -118,8 +118,9 @@ TEST_F(WatchdogTest, IsolatedOps) {
 TEST_F(WatchdogTest, NamesOfAnyKind) {
   toy::Model model(4);
   TensorId last = model.input("x", 64);
-  const std::vector<std::string> names = {std::string(10'000, 'w'), "שכבה/ראשונה", "🚀🔥/👩‍👩‍👧‍👦",
-                                          "<b>a&b</b>\n\"'%1", "a/" + std::string(5'000, 'i') + "/b"};
+  const std::vector<std::string> names = {std::string(10'000, 'w'), "שכבה/ראשונה",
+                                          "🚀🔥/👩‍👩‍👧‍👦", "<b>a&b</b>\n\"'%1",
+                                          "a/" + std::string(5'000, 'i') + "/b"};
   for (const std::string& name : names) last = model.layer(name, {last}, 64);
   const QString file = folder_.filePath(QStringLiteral("names.strata"));
   std::string all;
@@ -304,7 +305,8 @@ TEST_F(ClosingTest, DuringASearchEachPlannerIsLeft) {
     auto explorer = std::make_unique<Explorer>();
     Watchdog watchdog;
     explorer->window->open({sample("clusters/tag-testbed.json"), sample("models/vgg19.onnx")});
-    ASSERT_TRUE(run_until([&] { return explorer->session.snapshot().outcome && explorer->quiet(); }));
+    ASSERT_TRUE(
+        run_until([&] { return explorer->session.snapshot().outcome && explorer->quiet(); }));
     PlannerOptions options;
     options.iterations = 1'000'000;
     explorer->session.start_search(QString::fromUtf8(planner), options);

@@ -4,17 +4,20 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "core/cost/profile.h"
-#include "core/graph/transform.h"
-#include "core/plugin/plugin.h"
+#include "core/cost/value/op_signature.h"
+#include "core/cost/value/profile.h"
+#include "core/graph/train/optimizer.h"
+#include "core/graph/train/training_graph.h"
+#include "core/plugin/api/plugin.h"
+#include "tests/paths.h"
 
 namespace strato {
 namespace {
 
 Graph training_graph(const std::string& model, std::int64_t batch) {
   const auto file =
-      std::filesystem::path(STRATO_SOURCE_DIR) / "sample_graphs/models" / (model + ".onnx");
-  const PluginRegistry plugins({std::filesystem::path(STRATO_BINARY_DIR) / "plugins"});
+      std::filesystem::path(kSourceFolder) / "sample_graphs/models" / (model + ".onnx");
+  const PluginRegistry plugins({std::filesystem::path(kBuildFolder) / "plugins"});
   ImportOptions options;
   options.batch = batch;
   return make_training_graph(plugins.importer_for(file)->import(file, options), Optimizer::Adam);

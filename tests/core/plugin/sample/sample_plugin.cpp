@@ -1,6 +1,7 @@
 // What somebody else would write: one library that serves several names and kinds.
 #include "core/base/error.h"
-#include "core/plugin/plugin.h"
+#include "core/plugin/api/plugin.h"
+#include "core/search/tree/search_tree.h"
 
 namespace {
 

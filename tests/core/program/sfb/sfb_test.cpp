@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "core/base/random.h"
+#include "core/cost/analytic/analytic_cost_model.h"
 #include "core/program/sfb/weights.h"
 #include "tests/core/program/toy.h"
 

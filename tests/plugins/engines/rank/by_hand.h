@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "core/program/lower.h"
-#include "core/strategy/variable_check.h"
+#include "core/program/lower/lower.h"
+#include "core/strategy/value/variable_check.h"
 #include "tests/plugins/engines/rank/net_problem.h"
 #include "tests/plugins/engines/torch/small_model.h"
 

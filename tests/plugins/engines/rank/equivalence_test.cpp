@@ -9,8 +9,8 @@
 #include <cmath>
 #include <map>
 
-#include "core/program/lower.h"
-#include "core/program/rank_program.h"
+#include "core/program/lower/lower.h"
+#include "core/program/rank/rank_program.h"
 #include "tests/plugins/engines/rank/small_nets.h"
 #include "tests/plugins/engines/rank/staged_run.h"
 #include "tests/plugins/engines/torch/small_model.h"
@@ -161,7 +161,8 @@ TEST_P(Synchronised, ReplicasStayAlike) {
         const auto [at, fresh] =
             seen.try_emplace(value.tensor, values_of(run->rank(r).read(ValueId(i)), type));
         if (!fresh)
-          expect_same(values_of(run->rank(r).read(ValueId(i)), type), at->second, tensor.name, limit);
+          expect_same(values_of(run->rank(r).read(ValueId(i)), type), at->second, tensor.name,
+                      limit);
       }
     }
   }

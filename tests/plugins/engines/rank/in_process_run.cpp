@@ -263,7 +263,8 @@ void InProcessRun::transfer(const Place& from, const Place& to) {
   const Piece& piece = at(to).piece;
   const auto target = write_memory(to);
   if (moves_slice(at(to), value))
-    return copy_slice(programs_->graph->tensor(value.tensor), piece, target, bytes_of(source), true);
+    return copy_slice(programs_->graph->tensor(value.tensor), piece, target, bytes_of(source),
+                      true);
   CHECK(source.size() == target.size(), "a transfer between values of different sizes");
   if (!source.empty()) std::memcpy(target.data(), source.data(), source.size());
 }

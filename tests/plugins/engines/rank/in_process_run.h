@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/base/random.h"
-#include "core/plugin/rank_engine.h"
+#include "core/plugin/api/rank_engine.h"
 
 namespace strato {
 

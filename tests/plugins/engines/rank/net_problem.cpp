@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/cost/cost_model.h"
+#include "core/cost/analytic/analytic_cost_model.h"
+#include "core/cost/value/cost_model.h"
 #include "tests/core/strategy/random_variables.h"
 #include "tests/plugins/engines/rank/small_nets.h"
 #include "tests/plugins/engines/torch/small_model.h"

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "core/base/random.h"
-#include "core/program/lower.h"
+#include "core/program/lower/lower.h"
 #include "tests/property/random_problem.h"
 
 namespace strato {
@@ -34,8 +34,12 @@ RandomProblem problem_of(std::shared_ptr<const Graph> graph, Random& random,
                          std::shared_ptr<const Cluster> cluster = nullptr);
 Strategy any_strategy(const RandomProblem& problem, Random& random);
 // Replicas of most of the model, on all devices or on some, and random entries for its variables.
-enum class Messages { Exact, Half, Lossy };  // Half: of reductions and servers; Lossy: any, and
-                                             // stale
+enum class Messages {
+  Exact,
+  Half,
+  Lossy
+};  // Half: of reductions and servers; Lossy: any, and
+    // stale
 Strategy any_synchronisation(const RandomProblem& problem, Random& random,
                              Messages messages = Messages::Exact);
 // Each task after its dependencies.

@@ -2,7 +2,9 @@
 
 #include <set>
 
-#include "core/graph/copy_graph.h"
+#include "core/graph/build/copy_graph.h"
+#include "core/graph/build/graph_builder.h"
+#include "core/graph/train/training_graph.h"
 #include "tests/core/graph/model_kit.h"
 
 namespace strato {
@@ -28,8 +30,9 @@ class NetKit : public ModelKit {
     return op("Add", {op("MatMul", {x, w({in, out})}), w({out})});
   }
   TensorId pool(TensorId x) {
-    return op("MaxPool", {x}, {{"kernel_shape", std::vector<std::int64_t>{2, 2}},
-                               {"strides", std::vector<std::int64_t>{2, 2}}});
+    return op("MaxPool", {x},
+              {{"kernel_shape", std::vector<std::int64_t>{2, 2}},
+               {"strides", std::vector<std::int64_t>{2, 2}}});
   }
   TensorId labels() { return input("labels", {batch}, DataType::I64); }
   void classify(TensorId scores) { op("SoftmaxCrossEntropyLoss", {scores, labels()}); }
@@ -47,8 +50,8 @@ Graph convolutional(std::int64_t batch) {
   x = kit.pool(x);
   x = kit.op("Relu", {kit.conv(x, 4, 6, 3)});
   x = kit.shaped("Dropout", {x}, {{batch, 6, 4, 4}, {batch, 6, 4, 4}});
-  x = kit.op("Flatten", {kit.op("AveragePool", {x}, {{"kernel_shape",
-                                                      std::vector<std::int64_t>{2, 2}}})});
+  x = kit.op("Flatten",
+             {kit.op("AveragePool", {x}, {{"kernel_shape", std::vector<std::int64_t>{2, 2}}})});
   x = kit.op("Gemm", {x, kit.w({6 * 3 * 3, 5}), kit.w({5})});
   kit.classify(x);
   return kit.build();
@@ -60,10 +63,10 @@ Graph inception(std::int64_t batch) {
   const TensorId one = kit.conv(x, 4, 2, 1);
   const TensorId three = kit.conv(kit.op("Relu", {kit.conv(x, 4, 2, 1)}), 2, 3, 3);
   const TensorId five = kit.conv(kit.op("Relu", {kit.conv(x, 4, 1, 1)}), 1, 2, 5);
-  const TensorId pooled =
-      kit.conv(kit.op("MaxPool", {x}, {{"kernel_shape", std::vector<std::int64_t>{3, 3}},
-                                       {"pads", std::vector<std::int64_t>{1, 1, 1, 1}}}),
-               4, 1, 1);
+  const TensorId pooled = kit.conv(kit.op("MaxPool", {x},
+                                          {{"kernel_shape", std::vector<std::int64_t>{3, 3}},
+                                           {"pads", std::vector<std::int64_t>{1, 1, 1, 1}}}),
+                                   4, 1, 1);
   TensorId y = kit.op("Concat", {one, three, five, pooled}, {{"axis", kOne}});
   y = kit.op("Flatten", {kit.op("GlobalAveragePool", {kit.op("Relu", {y})})});
   kit.classify(kit.linear(y, 8, 4));
@@ -102,10 +105,10 @@ Graph recurrent(std::int64_t batch) {
   const TensorId again = kit.w({width, 4 * width});
   TensorId hidden, cell;
   for (std::int64_t t = 0; t < steps; ++t) {
-    const TensorId now =
-        kit.shaped("Slice", {inputs, kit.constant("from", {t}), kit.constant("to", {t + 1}),
-                             kit.constant("axes", {0})},
-                   {{1, batch, 4 * width}});
+    const TensorId now = kit.shaped(
+        "Slice",
+        {inputs, kit.constant("from", {t}), kit.constant("to", {t + 1}), kit.constant("axes", {0})},
+        {{1, batch, 4 * width}});
     TensorId gates = kit.reshape(now, {batch, 4 * width});
     if (hidden.valid()) gates = kit.op("Add", {gates, kit.op("MatMul", {hidden, again})});
     const Shape part = {batch, width};
@@ -125,10 +128,10 @@ Graph recurrent(std::int64_t batch) {
 // Few of the rows of the tables are touched; the loss is of numbers, made by the training graph.
 Graph embedding(std::int64_t batch) {
   NetKit kit(batch);
-  const TensorId users = kit.op("Gather", {kit.w({40, 5}), kit.input("user", {batch}, DataType::I64)});
+  const TensorId users =
+      kit.op("Gather", {kit.w({40, 5}), kit.input("user", {batch}, DataType::I64)});
   const TensorId table = kit.w({60, 5});
-  const TensorId items =
-      kit.op("Gather", {table, kit.input("items", {batch, 3}, DataType::I64)});
+  const TensorId items = kit.op("Gather", {table, kit.input("items", {batch, 3}, DataType::I64)});
   const TensorId taste =
       kit.op("ReduceSum", {items, kit.constant("axes", {1})}, {{"keepdims", 0 * kOne}});
   const TensorId both = kit.op("Concat", {users, taste}, {{"axis", kOne}});

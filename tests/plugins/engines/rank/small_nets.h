@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "core/graph/transform.h"
-#include "core/strategy/strategy.h"
+#include "core/graph/train/optimizer.h"
+#include "core/strategy/value/strategy.h"
 
 namespace strato {
 

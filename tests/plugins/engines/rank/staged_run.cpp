@@ -1,12 +1,13 @@
 #include "tests/plugins/engines/rank/staged_run.h"
 
-#include "core/program/lower.h"
-#include "core/program/rank_program.h"
+#include "core/program/lower/lower.h"
+#include "core/program/rank/rank_program.h"
+#include "tests/paths.h"
 
 namespace strato {
 
 const RankEngine& rank_engine() {
-  static const PluginRegistry registry({std::string(STRATO_BINARY_DIR) + "/plugins"});
+  static const PluginRegistry registry({std::string(kBuildFolder) + "/plugins"});
   static const std::unique_ptr<RankEngine> engine = registry.rank_engine("torch");
   return *engine;
 }

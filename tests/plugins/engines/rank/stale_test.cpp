@@ -6,9 +6,9 @@
 #include <cmath>
 #include <map>
 
-#include "core/program/lower.h"
-#include "core/program/rank_program.h"
-#include "core/strategy/variable_check.h"
+#include "core/program/lower/lower.h"
+#include "core/program/rank/rank_program.h"
+#include "core/strategy/value/variable_check.h"
 #include "tests/plugins/engines/rank/by_hand.h"
 #include "tests/plugins/engines/rank/small_nets.h"
 #include "tests/plugins/engines/rank/staged_run.h"

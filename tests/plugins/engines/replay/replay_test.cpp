@@ -3,9 +3,10 @@
 
 #include <chrono>
 
-#include "core/plugin/plugin.h"
+#include "core/plugin/api/plugin.h"
 #include "tests/core/graph/model_kit.h"
 #include "tests/message_of.h"
+#include "tests/paths.h"
 
 namespace strato {
 namespace {
@@ -13,7 +14,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 const PluginRegistry& registry() {
-  static const PluginRegistry shipped({std::string(STRATO_BINARY_DIR) + "/plugins"});
+  static const PluginRegistry shipped({std::string(kBuildFolder) + "/plugins"});
   return shipped;
 }
 
@@ -61,8 +62,8 @@ std::int64_t time_of(RankExecution& execution, std::size_t instruction) {
   return (Clock::now() - start) / std::chrono::nanoseconds(1);
 }
 
-// The machine may be busy, so one try of very many has to be in time: on an idle one each is, by 1 us
-// or so. What the engine itself adds, it adds to each.
+// The machine may be busy, so one try of very many has to be in time: on an idle one each is, by 1
+// us or so. What the engine itself adds, it adds to each.
 template <typename Try>
 bool once_within(std::int64_t duration, std::int64_t allowance, Try&& attempt) {
   const auto patience = Clock::now() + std::chrono::seconds(60);

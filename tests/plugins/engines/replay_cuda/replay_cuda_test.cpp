@@ -5,11 +5,12 @@
 #include <cstdlib>
 #include <string>
 
-#include "core/plugin/plugin.h"
+#include "core/plugin/api/plugin.h"
 #include "plugins/engines/replay_cuda/gpu.h"
 #include "plugins/engines/replay_cuda/spin_plan.h"
 #include "tests/core/graph/model_kit.h"
 #include "tests/message_of.h"
+#include "tests/paths.h"
 
 namespace strato {
 namespace {
@@ -17,7 +18,7 @@ namespace {
 using namespace replay_cuda;
 
 const PluginRegistry& registry() {
-  static const PluginRegistry shipped({std::string(STRATO_BINARY_DIR) + "/plugins"});
+  static const PluginRegistry shipped({std::string(kBuildFolder) + "/plugins"});
   return shipped;
 }
 
@@ -73,8 +74,8 @@ TEST(ReplayCuda, SaysThatThereIsNoGpu) {
   EngineOptions options;
   options.device = "cuda";
   const auto engine = registry().rank_engine("replay-cuda");
-  const std::string message = message_of(
-      [&] { engine->prepare(graph, std::make_shared<const RankProgram>(), options); });
+  const std::string message =
+      message_of([&] { engine->prepare(graph, std::make_shared<const RankProgram>(), options); });
   EXPECT_NE(message.find("--device: no GPU can be used here"), std::string::npos) << message;
   EXPECT_NE(message.find("take --engine replay"), std::string::npos) << message;
 }

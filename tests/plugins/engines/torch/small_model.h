@@ -11,9 +11,12 @@
 
 #include "core/base/error.h"
 #include "core/base/random.h"
-#include "core/graph/catalogue.h"
-#include "core/graph/transform.h"
-#include "core/plugin/plugin.h"
+#include "core/graph/build/graph_builder.h"
+#include "core/graph/ops/catalogue.h"
+#include "core/graph/train/optimizer.h"
+#include "core/graph/train/training_graph.h"
+#include "core/plugin/api/plugin.h"
+#include "tests/paths.h"
 
 namespace strato {
 
@@ -81,7 +84,7 @@ class SmallModel {
 };
 
 inline const Engine& torch_engine() {
-  static const PluginRegistry registry({std::string(STRATO_BINARY_DIR) + "/plugins"});
+  static const PluginRegistry registry({std::string(kBuildFolder) + "/plugins"});
   static const std::unique_ptr<Engine> engine = registry.engine("torch");
   return *engine;
 }

@@ -69,7 +69,8 @@ TEST(OnnxBadInput, InputsThatDoNotGoTogetherAreNotGuessedOver) {
   ModelKit kit;
   kit.input("x", {"batch", 4}).weight("w", {5, 4}).output("y");
   kit.node("MatMul", {"x", "w"}, {"y"});
-  EXPECT_TRUE(has(error_of_model(kit), "its result's shape cannot be told from inputs of [2, 4], [5, 4] ("))
+  EXPECT_TRUE(
+      has(error_of_model(kit), "its result's shape cannot be told from inputs of [2, 4], [5, 4] ("))
       << error_of_model(kit);
 }
 

@@ -103,7 +103,10 @@ TEST(OnnxLoop, AnInputMayBeGivenAsANumber) {
 // A "while" of an exporter, whose condition comes from the data.
 TEST(OnnxLoop, OfUnknownLengthGetsItsRoundsByName) {
   ModelKit kit;
-  kit.input("x", {"batch", 8}).output("y").constant("n", int64(INT64_MAX)).constant("go", truth(true));
+  kit.input("x", {"batch", 8})
+      .output("y")
+      .constant("n", int64(INT64_MAX))
+      .constant("go", truth(true));
   onnx::GraphProto graph = body({"i", "go_on", "h"}, {"again", "h_next"});
   add_node(graph, "Relu", {"h"}, {"h_next"});
   add_node(graph, "ReduceMax", {"h_next"}, {"most"}).set("keepdims", 0L);

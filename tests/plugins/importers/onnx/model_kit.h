@@ -15,7 +15,8 @@
 #include <vector>
 
 #include "core/base/error.h"
-#include "core/plugin/plugin.h"
+#include "core/plugin/api/plugin.h"
+#include "tests/paths.h"
 
 namespace strato::test {
 
@@ -38,7 +39,7 @@ class Scratch {
 };
 
 inline Graph import_file(const std::filesystem::path& file, const ImportOptions& options = {}) {
-  static const PluginRegistry registry({std::filesystem::path(STRATO_BINARY_DIR) / "plugins"});
+  static const PluginRegistry registry({std::filesystem::path(kBuildFolder) / "plugins"});
   return registry.importer_for("model.onnx")->import(file, options);
 }
 

@@ -1,7 +1,9 @@
 // The models that come with the program.
 #include <algorithm>
 
-#include "core/graph/transform.h"
+#include "core/graph/train/optimizer.h"
+#include "core/graph/train/training_graph.h"
+#include "tests/paths.h"
 #include "tests/plugins/importers/onnx/model_kit.h"
 
 namespace strato::test {
@@ -22,7 +24,7 @@ class OnnxSamples : public testing::TestWithParam<Sample> {};
 
 TEST_P(OnnxSamples, ImportsWithoutUnknownOps) {
   const std::filesystem::path folder =
-      std::filesystem::path(STRATO_SOURCE_DIR) / "sample_graphs/models";
+      std::filesystem::path(kSourceFolder) / "sample_graphs/models";
   const Graph graph = import_file(folder / (std::string(GetParam().name) + ".onnx"), batch(32));
   EXPECT_EQ(graph.name(), GetParam().name);
   EXPECT_EQ(graph.batch(), 32);

@@ -1,9 +1,12 @@
 // Split axes of every op of the models that come with the program: the listed slices of the inputs
 // must give exactly the slice of the output, by the catalogue's shape rules.
-#include "core/graph/split_axes.h"
+#include "core/graph/axes/split_axes.h"
 
-#include "core/graph/catalogue.h"
-#include "core/graph/transform.h"
+#include "core/graph/ops/catalogue.h"
+#include "core/graph/rules/op_rule.h"
+#include "core/graph/train/optimizer.h"
+#include "core/graph/train/training_graph.h"
+#include "tests/paths.h"
 #include "tests/plugins/importers/onnx/model_kit.h"
 
 namespace strato::test {
@@ -13,7 +16,7 @@ class SplitAxesOfSamples : public testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
     const std::filesystem::path folder =
-        std::filesystem::path(STRATO_SOURCE_DIR) / "sample_graphs/models";
+        std::filesystem::path(kSourceFolder) / "sample_graphs/models";
     graph_ = std::make_unique<Graph>(make_training_graph(
         import_file(folder / (std::string(GetParam()) + ".onnx"), batch(8)), Optimizer::Adam));
   }

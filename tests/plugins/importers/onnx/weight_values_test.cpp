@@ -1,5 +1,6 @@
 // The elements of weights, wherever a model has them.
-#include "core/plugin/tensor_files.h"
+#include "core/plugin/load/tensor_files.h"
+#include "tests/paths.h"
 #include "tests/plugins/importers/onnx/model_kit.h"
 
 namespace strato::test {
@@ -12,7 +13,7 @@ class WeightValues : public ::testing::Test {
   WeightValues() { kit_.input("x", {"batch", 4}).output("y"); }
 
   std::unique_ptr<TensorSource> open() {
-    static const PluginRegistry registry({std::filesystem::path(STRATO_BINARY_DIR) / "plugins"});
+    static const PluginRegistry registry({std::filesystem::path(kBuildFolder) / "plugins"});
     std::ofstream(folder_ / "model.onnx", std::ios::binary) << kit_.bytes();
     return open_weights(registry, folder_ / "model.onnx", batch(8));
   }
@@ -142,8 +143,9 @@ TEST_F(WeightValues, OfAFileThatIsNotThereAreLeftOut) {
 TEST_F(WeightValues, OfATruncatedFileAreRefused) {
   external(3, {{"location", "w.bin"}});
   write("w.bin", "", counted(11));
-  EXPECT_EQ(refusal(), "\"w\": needs 48 bytes from 0 on of \"w.bin\", which has 44; copy or export the "
-                       "model again");
+  EXPECT_EQ(refusal(),
+            "\"w\": needs 48 bytes from 0 on of \"w.bin\", which has 44; copy or export the "
+            "model again");
 }
 
 TEST_F(WeightValues, AtAWrongPlaceAreRefused) {

@@ -7,8 +7,8 @@
 #include <thread>
 
 #include "core/base/error.h"
-#include "core/base/file.h"
-#include "core/job/run_files.h"
+#include "core/io/file.h"
+#include "core/launch/job/run_files.h"
 #include "tests/message_of.h"
 #include "tests/plugins/launchers/launcher_test.h"
 
@@ -43,8 +43,8 @@ TEST_F(Local, RunsAJobToItsEndAndLeavesItsResult) {
   expect_none_left();
 }
 
-// An instruction that follows another one directly makes up for up to 20 us by which that one was late
-// (plugins/engines/replay); 1 us for clocks that drift apart.
+// An instruction that follows another one directly makes up for up to 20 us by which that one was
+// late (plugins/engines/replay); 1 us for clocks that drift apart.
 TEST_F(Local, ReplayedTasksTakeAsLongAsTheyWereSimulated) {
   slow(Nanos(3'000'000));
   const auto launched = launch();
@@ -79,7 +79,8 @@ TEST_F(Local, ARankThatIsKilledIsNamed) {
     events_of(*launched);
     EXPECT_LT(std::chrono::steady_clock::now() - start, 10s);
     EXPECT_EQ(launched->state(), JobState::Failed);
-    EXPECT_EQ(launched->problem().find("rank " + std::to_string(victim) + " was killed by signal 9"), 0u)
+    EXPECT_EQ(
+        launched->problem().find("rank " + std::to_string(victim) + " was killed by signal 9"), 0u)
         << launched->problem();
     expect_none_left();
   }
@@ -102,7 +103,8 @@ TEST_F(Local, ARankThatHangsIsNamed) {
 TEST_F(Local, AnInstructionThatTakesForEverIsNamed) {
   job.options.timeout = 1s;
   for (Instruction& instruction : job.programs.ranks[2].instructions)
-    if (instruction.kind == InstructionKind::Compute) instruction.duration = Nanos(3'600'000'000'000);
+    if (instruction.kind == InstructionKind::Compute)
+      instruction.duration = Nanos(3'600'000'000'000);
   const auto launched = launch();
   events_of(*launched);
   EXPECT_EQ(launched->state(), JobState::Failed);
@@ -188,9 +190,9 @@ TEST_F(Local, RefusesSettingsItDoesNotKnowAndAMissingWorker) {
   wrong = request();
   wrong.worker = "/nonexistent/worker";
   EXPECT_NE(message_of([&] { launcher->launch(wrong); }).find("is not there"), std::string::npos);
-  EXPECT_NE(message_of([&] { launcher->attach("local:1", folder.path()); })
-                .find("cannot be attached to"),
-            std::string::npos);
+  EXPECT_NE(
+      message_of([&] { launcher->attach("local:1", folder.path()); }).find("cannot be attached to"),
+      std::string::npos);
 }
 
 }  // namespace

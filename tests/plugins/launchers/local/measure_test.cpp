@@ -3,8 +3,9 @@
 
 #include <thread>
 
-#include "core/profiling/measure_on.h"
+#include "core/launch/profiling/measure_on.h"
 #include "tests/message_of.h"
+#include "tests/paths.h"
 #include "tests/plugins/launchers/launcher_test.h"
 
 namespace strato {
@@ -30,7 +31,7 @@ class MeasureLocally : public ::testing::Test {
   void expect_none_left() { EXPECT_TRUE(workers_of(folder.path()).empty()); }
 
   TemporaryFolder folder;
-  PluginRegistry plugins{{std::filesystem::path(STRATO_BINARY_DIR) / "plugins"}};
+  PluginRegistry plugins{{std::filesystem::path(kBuildFolder) / "plugins"}};
   std::unique_ptr<Launcher> launcher = plugins.launcher("local");
   MeasureJob job;
   std::stop_source stop;

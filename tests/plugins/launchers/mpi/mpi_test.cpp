@@ -2,9 +2,9 @@
 // of their own (see hosts).
 #include <signal.h>
 
-#include "core/base/file.h"
-#include "core/job/run_files.h"
-#include "core/process/run_program.h"
+#include "core/io/file.h"
+#include "core/launch/job/run_files.h"
+#include "core/launch/process/run_program.h"
 #include "tests/free_port.h"
 #include "tests/message_of.h"
 #include "tests/plugins/launchers/launcher_test.h"
@@ -115,9 +115,7 @@ TEST_F(Mpi, WrongSettingsAreRefused) {
 
 class MpiOverSsh : public Mpi {
  protected:
-  static void SetUpTestSuite() {
-    hosts = std::make_unique<ClusterService>("mpi/hosts", 1);
-  }
+  static void SetUpTestSuite() { hosts = std::make_unique<ClusterService>("mpi/hosts", 1); }
   static void TearDownTestSuite() { hosts.reset(); }
   void SetUp() override {
     if (!hosts->service.ready()) GTEST_SKIP() << hosts->service.said();

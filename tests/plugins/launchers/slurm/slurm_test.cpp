@@ -2,8 +2,8 @@
 #include <signal.h>
 #include <stdlib.h>
 
-#include "core/base/file.h"
-#include "core/job/run_files.h"
+#include "core/io/file.h"
+#include "core/launch/job/run_files.h"
 #include "tests/free_port.h"
 #include "tests/message_of.h"
 #include "tests/plugins/launchers/launcher_test.h"
@@ -24,7 +24,8 @@ class Slurm : public LauncherTest {
   static void TearDownTestSuite() { cluster.reset(); }
   Slurm() : LauncherTest("slurm", 2) {}
   void SetUp() override {
-    if (cluster->service.said().starts_with("not installed")) GTEST_SKIP() << cluster->service.said();
+    if (cluster->service.said().starts_with("not installed"))
+      GTEST_SKIP() << cluster->service.said();
     ASSERT_TRUE(cluster->service.ready()) << cluster->service.said();
   }
   LaunchRequest on_two_nodes() const {

@@ -5,8 +5,12 @@
 #include <chrono>
 
 #include "core/base/error.h"
-#include "core/search/baselines.h"
-#include "core/search/steer.h"
+#include "core/search/evaluate/baselines.h"
+#include "core/search/evaluate/outcome.h"
+#include "core/search/run/run_planner.h"
+#include "core/search/tree/search_tree.h"
+#include "core/search/tree/search_tree_io.h"
+#include "core/search/tree/steer.h"
 #include "tests/plugins/shipped.h"
 
 namespace strato {

@@ -1,6 +1,7 @@
 // The predefined communication model against closed forms, and what features keep of it.
 #include "plugins/planners/autodist/communication_model.h"
 
+#include "core/cost/model/measured_cost_model.h"
 #include "plugins/planners/autodist/builders.h"
 #include "plugins/planners/autodist/features.h"
 #include "plugins/planners/autodist/sampler.h"

@@ -7,7 +7,8 @@
 #include <map>
 #include <set>
 
-#include "core/search/baselines.h"
+#include "core/graph/build/graph_builder.h"
+#include "core/search/evaluate/baselines.h"
 #include "plugins/planners/autodist/sync_task.h"
 #include "tests/core/search/toy.h"
 

@@ -1,6 +1,8 @@
 // The bound of exact data parallelism: closed form, and nothing that is tried is below it.
 #include "plugins/planners/autodist/limit.h"
 
+#include "core/search/evaluate/outcome.h"
+#include "core/search/evaluate/simulating_evaluator.h"
 #include "plugins/planners/autodist/builders.h"
 #include "plugins/planners/autodist/sampler.h"
 #include "tests/plugins/planners/autodist/kit.h"

@@ -2,7 +2,12 @@
 #include <gtest/gtest.h>
 
 #include "core/base/error.h"
-#include "core/search/constraints.h"
+#include "core/search/constraints/constraints.h"
+#include "core/search/evaluate/outcome.h"
+#include "core/search/evaluate/simulating_evaluator.h"
+#include "core/search/run/run_planner.h"
+#include "core/search/tree/search_tree.h"
+#include "core/search/tree/search_tree_io.h"
 #include "plugins/planners/autodist/builders.h"
 #include "plugins/planners/autodist/replication.h"
 #include "tests/plugins/planners/autodist/kit.h"

@@ -2,6 +2,8 @@
 #include "plugins/planners/autodist/search.h"
 
 #include "core/base/error.h"
+#include "core/search/tree/search_tree.h"
+#include "core/search/tree/search_tree_io.h"
 #include "plugins/planners/autodist/report.h"
 #include "plugins/planners/autodist/trial_record.h"
 #include "tests/plugins/planners/autodist/kit.h"

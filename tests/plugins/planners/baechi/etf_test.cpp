@@ -6,7 +6,6 @@
 namespace strato {
 namespace {
 
-
 Schedule etf(const toy::Case& of, double memory = 1) {
   const auto levels = b_levels(of.dag, of.mean());
   return baechi::earliest_task_first(of.dag, of.transfers, *of.cluster, memory, levels, nullptr);

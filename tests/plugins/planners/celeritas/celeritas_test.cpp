@@ -4,8 +4,11 @@
 #include <set>
 
 #include "core/base/error.h"
-#include "core/search/schedule/fused_grouping.h"
-#include "core/search/schedule/steps.h"
+#include "core/graph/build/graph_builder.h"
+#include "core/schedule/dag/fused_grouping.h"
+#include "core/schedule/list/steps.h"
+#include "core/search/evaluate/outcome.h"
+#include "core/search/run/run_planner.h"
 #include "tests/plugins/shipped.h"
 
 namespace strato {

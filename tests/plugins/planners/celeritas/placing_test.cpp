@@ -7,7 +7,7 @@
 #include <random>
 #include <set>
 
-#include "core/search/schedule/levels.h"
+#include "core/schedule/dag/levels.h"
 #include "tests/core/search/toy.h"
 
 namespace strato::celeritas {

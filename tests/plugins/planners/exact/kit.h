@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/base/random.h"
-#include "core/search/schedule/schedule.h"
+#include "core/schedule/list/schedule.h"
 #include "tests/core/search/toy.h"
 
 namespace strato::exact {

@@ -4,6 +4,9 @@
 #include <set>
 
 #include "core/base/error.h"
+#include "core/search/evaluate/lower_bound.h"
+#include "core/search/evaluate/outcome.h"
+#include "core/search/run/run_planner.h"
 #include "plugins/planners/exact/coarsen.h"
 #include "plugins/planners/exact/solve.h"
 #include "tests/plugins/planners/exact/kit.h"

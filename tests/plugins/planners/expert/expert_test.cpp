@@ -5,8 +5,11 @@
 #include <map>
 #include <set>
 
-#include "core/search/baselines.h"
-#include "core/search/schedule/layers.h"
+#include "core/cost/analytic/analytic_cost_model.h"
+#include "core/schedule/dag/layers.h"
+#include "core/search/evaluate/baselines.h"
+#include "core/search/evaluate/outcome.h"
+#include "core/search/run/run_planner.h"
 #include "tests/plugins/shipped.h"
 
 namespace strato {

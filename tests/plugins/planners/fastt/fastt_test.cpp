@@ -5,7 +5,10 @@
 #include <numeric>
 
 #include "core/base/error.h"
-#include "core/search/schedule/steps.h"
+#include "core/graph/build/graph_builder.h"
+#include "core/schedule/list/steps.h"
+#include "core/search/evaluate/outcome.h"
+#include "core/search/run/run_planner.h"
 #include "plugins/planners/fastt/bound.h"
 #include "plugins/planners/fastt/translate.h"
 #include "tests/plugins/shipped.h"

@@ -72,7 +72,8 @@ TEST(Hdp, LearnsWhatIsRewarded) {
   }
   double second = 0;
   for (const HdpDraw& draw : model.draw(200, random))
-    for (const std::int32_t choice : draw.placement()) second += choice / (200.0 * ground.task.units().count);
+    for (const std::int32_t choice : draw.placement())
+      second += choice / (200.0 * ground.task.units().count);
   EXPECT_GT(second, 0.9);
 }
 

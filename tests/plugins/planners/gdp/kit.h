@@ -8,6 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "core/search/evaluate/outcome.h"
+#include "core/search/evaluate/simulating_evaluator.h"
+#include "core/search/run/run_planner.h"
 #include "plugins/planners/gdp/ppo.h"
 #include "tests/core/search/toy.h"
 #include "tests/plugins/shipped.h"
@@ -50,9 +53,9 @@ inline Probabilities policy_of(const std::vector<std::vector<double>>& rows) {
   return policy;
 }
 
-// What every planner of this plugin has to keep to, as it is shipped: a complete strategy whose time
-// the simulator repeats, within the evaluations allowed, the same each time and with any number of
-// threads. Returns it.
+// What every planner of this plugin has to keep to, as it is shipped: a complete strategy whose
+// time the simulator repeats, within the evaluations allowed, the same each time and with any
+// number of threads. Returns it.
 inline PlanResult sound_plan_of(const std::string& planner) {
   const Problem problem = sample("lenet", 64, "gdp");
   PlannerOptions options;

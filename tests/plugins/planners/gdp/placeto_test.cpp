@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "core/base/error.h"
+#include "core/search/run/run_planner.h"
 #include "tests/plugins/planners/gdp/kit.h"
 #include "tests/plugins/shipped.h"
 
@@ -128,7 +129,8 @@ TEST(Placeto, RefusesOptions) {
   for (const auto& [key, value] : std::map<std::string, std::string>{
            {"epochs", "0"}, {"discount", "1.1"}, {"rate", "-1"}, {"steps", "3"}}) {
     options.set = {{key, value}};
-    EXPECT_THROW(run_planner(*registry().planner("placeto"), problem, options, quiet, {}), InputError)
+    EXPECT_THROW(run_planner(*registry().planner("placeto"), problem, options, quiet, {}),
+                 InputError)
         << key;
   }
 }

@@ -7,9 +7,12 @@
 #include <set>
 
 #include "core/base/error.h"
-#include "core/search/attention.h"
-#include "core/search/schedule/layers.h"
-#include "core/search/schedule/placement.h"
+#include "core/schedule/dag/layers.h"
+#include "core/schedule/list/placement.h"
+#include "core/search/api/attention.h"
+#include "core/search/evaluate/outcome.h"
+#include "core/search/evaluate/simulating_evaluator.h"
+#include "core/search/run/run_planner.h"
 #include "tests/plugins/planners/gdp/kit.h"
 #include "tests/plugins/shipped.h"
 
@@ -62,7 +65,8 @@ TEST(Gdp, IsSoundAndBeatsThePersonOnEveryVariant) {
   }
 }
 
-// Thirty evaluations from what was learned on other models and clusters against thirty from nothing.
+// Thirty evaluations from what was learned on other models and clusters against thirty from
+// nothing.
 TEST(Gdp, StartsFromTheBundledWeights) {
   EXPECT_LE(std::filesystem::file_size(bundled_weights()), 8U << 20);
   EXPECT_EQ(Network::load(bundled_weights()).size(), NetworkSize());
@@ -86,7 +90,8 @@ TEST(Gdp, TellsWhereItLooksWhenItPlacesAnOp) {
     return run_planner(*registry().planner("gdp"), problem, options, quiet, {});
   };
   const PlanResult result = planned();
-  const auto told = std::ranges::find(result.facts, "Attention of " + name, &PlanResult::Fact::name);
+  const auto told =
+      std::ranges::find(result.facts, "Attention of " + name, &PlanResult::Fact::name);
   ASSERT_NE(told, result.facts.end());
   EXPECT_NE(told->value.find(" %"), std::string::npos);
   ASSERT_EQ(result.curves.back().title, "Attention of " + name);
@@ -135,8 +140,7 @@ TEST(Gdp, DrawsWhatItsRoundsEarned) {
     options.floor = false;
     if (std::string_view(name) == "gdp") options.set = {{"mode", "one"}};
     Observer quiet;
-    const PlanResult result =
-        run_planner(*registry().planner(name), problem, options, quiet, {});
+    const PlanResult result = run_planner(*registry().planner(name), problem, options, quiet, {});
     ASSERT_EQ(result.curves.size(), 3U) << name;
     for (const PlanResult::Curve& curve : result.curves) {
       ASSERT_FALSE(curve.points.empty());
@@ -199,7 +203,8 @@ TEST(Gdp, ZeroShotAsksForOneRound) {
   EXPECT_LE(result.evaluations, PpoOptions().rollouts + 20);
 }
 
-// A run that is begun again from what an earlier one found; five evaluations are not enough to find it.
+// A run that is begun again from what an earlier one found; five evaluations are not enough to find
+// it.
 TEST(Gdp, GoesOnFromWhatItFound) {
   const Problem problem = sample("gnmt", 64, "gdp");
   const PlanResult first = plan(problem, evaluations(60), {{"replicate", "false"}});
@@ -211,8 +216,7 @@ TEST(Gdp, GoesOnFromWhatItFound) {
 
 TEST(Gdp, CopesWithLittle) {
   for (const int machines : {1, 2}) {
-    const Problem problem =
-        make_problem(toy::chain(1, 8, 16), toy::small_cluster(machines, 0), {});
+    const Problem problem = make_problem(toy::chain(1, 8, 16), toy::small_cluster(machines, 0), {});
     EXPECT_TRUE(plan(problem, evaluations(20), {}).score.feasible) << machines;
     EXPECT_TRUE(plan(problem, evaluations(0), {}).score.feasible) << machines;
   }
@@ -223,17 +227,21 @@ TEST(Gdp, StopsWithTheBestThatItHas) {
   std::stop_source stop;
   stop.request_stop();
   Observer quiet;
-  const PlanResult result =
-      run_planner(*registry().planner("gdp"), problem, evaluations(100'000), quiet, stop.get_token());
+  const PlanResult result = run_planner(*registry().planner("gdp"), problem, evaluations(100'000),
+                                        quiet, stop.get_token());
   EXPECT_TRUE(result.strategy.is_complete());
 }
 
 TEST(Gdp, RefusesOptions) {
   const Problem problem = make_problem(toy::chain(3, 8, 16), toy::small_cluster(2, 0), {});
-  for (const auto& [key, value] :
-       std::map<std::string, std::string>{{"mode", "both"}, {"rollouts", "0"}, {"epochs", "-1"},
-                                          {"changes", "1.5"}, {"rate", "nan"}, {"colocate", "all"},
-                                          {"weights", "/nowhere.bin"}, {"segment", "1e9"}})
+  for (const auto& [key, value] : std::map<std::string, std::string>{{"mode", "both"},
+                                                                     {"rollouts", "0"},
+                                                                     {"epochs", "-1"},
+                                                                     {"changes", "1.5"},
+                                                                     {"rate", "nan"},
+                                                                     {"colocate", "all"},
+                                                                     {"weights", "/nowhere.bin"},
+                                                                     {"segment", "1e9"}})
     EXPECT_THROW(plan(problem, evaluations(10), {{key, value}}), InputError) << key;
 }
 

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "core/base/error.h"
+#include "core/search/evaluate/simulating_evaluator.h"
 #include "tests/plugins/planners/gdp/kit.h"
 #include "tests/plugins/shipped.h"
 
@@ -161,14 +162,15 @@ TEST(Network, AttendsToItsSegmentAndTheOneBefore) {
     const Probabilities after = network.probabilities(other);
     double most = 0;
     for (std::size_t c = 0; c < 2; ++c)
-      most = std::max(most, static_cast<double>(std::abs(before.row(seen)[c] - after.row(seen)[c])));
+      most =
+          std::max(most, static_cast<double>(std::abs(before.row(seen)[c] - after.row(seen)[c])));
     return most;
   };
-  EXPECT_GT(moved(5, 6), 1e-5);    // the same segment
-  EXPECT_GT(moved(7, 5), 1e-5);    // also behind: there is no order in a segment
-  EXPECT_GT(moved(2, 6), 1e-5);    // the segment before
-  EXPECT_LT(moved(9, 6), 1e-7);    // the one behind
-  EXPECT_LT(moved(0, 9), 1e-7);    // two before
+  EXPECT_GT(moved(5, 6), 1e-5);  // the same segment
+  EXPECT_GT(moved(7, 5), 1e-5);  // also behind: there is no order in a segment
+  EXPECT_GT(moved(2, 6), 1e-5);  // the segment before
+  EXPECT_LT(moved(9, 6), 1e-7);  // the one behind
+  EXPECT_LT(moved(0, 9), 1e-7);  // two before
 }
 
 std::vector<Trial> some_trials(const Network& network, const Ground& ground, int count) {
@@ -254,8 +256,8 @@ TEST(Network, MovesTowardsWhatIsRewarded) {
   }
   const Probabilities policy = network.probabilities(ground.task.features());
   for (std::int32_t u = 0; u < policy.units; ++u)
-    EXPECT_GT(std::exp(policy.row(u)[1]), 0.8 * std::exp(policy.row(u)[1]) +
-                                              0.8 * std::exp(policy.row(u)[0]));
+    EXPECT_GT(std::exp(policy.row(u)[1]),
+              0.8 * std::exp(policy.row(u)[1]) + 0.8 * std::exp(policy.row(u)[0]));
 }
 
 TEST(Weights, ComeBackAsTheyWereAndAreRefusedWhenDamaged) {

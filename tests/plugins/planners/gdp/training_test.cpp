@@ -6,7 +6,8 @@
 #include <future>
 
 #include "core/base/error.h"
-#include "core/base/file.h"
+#include "core/io/file.h"
+#include "core/search/evaluate/simulating_evaluator.h"
 #include "plugins/planners/gdp/train.h"
 #include "plugins/planners/gdp/train_checkpoint.h"
 #include "tests/core/store/temporary_folder.h"

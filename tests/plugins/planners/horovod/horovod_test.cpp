@@ -2,7 +2,9 @@
 #include <gtest/gtest.h>
 
 #include "core/base/error.h"
-#include "core/search/baselines.h"
+#include "core/search/evaluate/baselines.h"
+#include "core/search/evaluate/outcome.h"
+#include "core/search/run/run_planner.h"
 #include "tests/plugins/shipped.h"
 
 namespace strato {

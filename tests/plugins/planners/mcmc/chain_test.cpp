@@ -5,8 +5,8 @@
 
 #include <cmath>
 
-#include "core/search/actions.h"
-#include "core/search/baselines.h"
+#include "core/search/evaluate/actions.h"
+#include "core/search/evaluate/baselines.h"
 #include "tests/core/search/toy.h"
 
 namespace strato::mcmc {

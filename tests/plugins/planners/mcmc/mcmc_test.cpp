@@ -4,8 +4,10 @@
 #include <algorithm>
 
 #include "core/base/error.h"
-#include "core/search/baselines.h"
-#include "core/search/schedule/placement.h"
+#include "core/schedule/list/placement.h"
+#include "core/search/evaluate/baselines.h"
+#include "core/search/evaluate/outcome.h"
+#include "core/search/run/run_planner.h"
 #include "tests/plugins/shipped.h"
 
 namespace strato {

@@ -4,7 +4,9 @@
 #include <map>
 
 #include "core/base/error.h"
-#include "core/search/baselines.h"
+#include "core/search/evaluate/baselines.h"
+#include "core/search/evaluate/outcome.h"
+#include "core/search/run/run_planner.h"
 #include "tests/plugins/shipped.h"
 
 namespace strato {

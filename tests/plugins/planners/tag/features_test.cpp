@@ -6,6 +6,8 @@
 #include <filesystem>
 #include <set>
 
+#include "core/search/evaluate/outcome.h"
+#include "tests/paths.h"
 #include "tests/plugins/planners/tag/kit.h"
 
 namespace strato::tag {
@@ -40,8 +42,8 @@ void expect_in_range(const StateFeatures& f) {
 
 std::vector<std::string> bundled_clusters() {
   std::set<std::string> names;
-  for (const auto& entry : std::filesystem::directory_iterator(std::string(STRATO_SOURCE_DIR) +
-                                                               "/sample_graphs/clusters"))
+  for (const auto& entry :
+       std::filesystem::directory_iterator(std::string(kSourceFolder) + "/sample_graphs/clusters"))
     if (entry.path().extension() == ".json") names.insert(entry.path().stem().string());
   return {names.begin(), names.end()};
 }

@@ -7,7 +7,8 @@
 #include <vector>
 
 #include "core/base/random.h"
-#include "core/search/baselines.h"
+#include "core/search/evaluate/baselines.h"
+#include "core/search/evaluate/outcome.h"
 #include "plugins/planners/tag/network.h"
 #include "tests/plugins/shipped.h"
 

@@ -6,7 +6,10 @@
 #include <numeric>
 
 #include "core/base/error.h"
-#include "core/search/tree_search.h"
+#include "core/cluster/read/cluster_reader.h"
+#include "core/cluster/spec/gpu_catalogue.h"
+#include "core/search/mcts/tree_search.h"
+#include "core/sim/timeline/feedback.h"
 #include "plugins/planners/tag/prior.h"
 #include "tests/plugins/planners/tag/kit.h"
 

@@ -4,7 +4,12 @@
 #include <filesystem>
 
 #include "core/base/error.h"
-#include "core/base/file.h"
+#include "core/io/file.h"
+#include "core/search/evaluate/lower_bound.h"
+#include "core/search/evaluate/outcome.h"
+#include "core/search/run/run_planner.h"
+#include "core/search/tree/search_tree.h"
+#include "core/search/tree/search_tree_io.h"
 #include "tests/plugins/planners/tag/kit.h"
 
 namespace strato::tag {

@@ -10,8 +10,10 @@
 #include <numeric>
 
 #include "core/base/error.h"
-#include "core/base/file.h"
-#include "core/base/json.h"
+#include "core/io/file.h"
+#include "core/io/json.h"
+#include "core/search/evaluate/simulating_evaluator.h"
+#include "core/sim/timeline/feedback.h"
 #include "plugins/planners/neural/peers.h"
 #include "plugins/planners/tag/train_checkpoint.h"
 #include "tests/core/search/toy.h"

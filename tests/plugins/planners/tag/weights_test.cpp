@@ -4,7 +4,7 @@
 #include <filesystem>
 
 #include "core/base/error.h"
-#include "core/base/file.h"
+#include "core/io/file.h"
 #include "tests/plugins/planners/tag/kit.h"
 
 namespace strato::tag {

@@ -33,8 +33,7 @@ TEST(GlooMeeting, RefusesAnotherSecret) {
   ranks.start(1, [](Meeting meeting) {
     for (const std::string secret : {"of another test", "", "of this tesT", "of this test "}) {
       meeting.secret = secret;
-      expect_contains(message_of([&] { gloo_transport(meeting); }),
-                      "the secret is not this job's");
+      expect_contains(message_of([&] { gloo_transport(meeting); }), "the secret is not this job's");
     }
   });
   ranks.join();
@@ -81,8 +80,7 @@ TEST(GlooMeeting, NamesARankThatIsKilled) {
       transport->barrier();
       const auto start = Clock::now();
       if (meeting.rank == victim) ::raise(SIGKILL);
-      const std::string message =
-          message_of([&] { reduce_forever(*transport, {0, 1, 2, 3}); });
+      const std::string message = message_of([&] { reduce_forever(*transport, {0, 1, 2, 3}); });
       expect_contains(message, "rank " + std::to_string(victim) + " is lost");
       EXPECT_LT(Clock::now() - start, 10s);
     });
@@ -97,8 +95,7 @@ TEST(GlooMeeting, NamesASenderThatIsKilled) {
     transport->barrier();
     if (meeting.rank == 1) ::raise(SIGKILL);
     std::vector<std::byte> bytes(100);
-    expect_contains(message_of([&] { transport->receive(1, 5, bytes)->wait(); }),
-                    "rank 1 is lost");
+    expect_contains(message_of([&] { transport->receive(1, 5, bytes)->wait(); }), "rank 1 is lost");
   });
   ranks.join({1});
 }
@@ -109,15 +106,17 @@ TEST(GlooMeeting, NamesARankThatHangs) {
     const auto transport = gloo_transport(meeting);
     transport->barrier();
     if (meeting.rank == 1) ::raise(SIGSTOP);
-    expect_contains(message_of([&] { reduce_forever(*transport, {0, 1}); }),
+    expect_contains(message_of([&] {
+                      reduce_forever(*transport, {0, 1});
+                    }),
                     "rank 1 does not answer within 1 s");
     ::_exit(testing::Test::HasFailure() ? 1 : 0);  // the other one never leaves
   });
   ranks.join_only(0);
 }
 
-// Only those that have met wait so much longer for each other: one that never comes is missed as soon
-// as ever.
+// Only those that have met wait so much longer for each other: one that never comes is missed as
+// soon as ever.
 TEST(GlooMeeting, IsNotWaitedForWhileRanksMayBeIdle) {
   RankProcesses ranks(2, 400ms);
   ranks.start(0, [](Meeting meeting) {
@@ -134,7 +133,9 @@ TEST(GlooMeeting, IdleRanksAreWaitedForLonger) {
     const auto transport = gloo_transport(meeting);
     transport->barrier();
     if (meeting.rank == 1) ::raise(SIGSTOP);
-    expect_contains(message_of([&] { reduce_forever(*transport, {0, 1}); }),
+    expect_contains(message_of([&] {
+                      reduce_forever(*transport, {0, 1});
+                    }),
                     "rank 1 does not answer within 2.5 s");
     ::_exit(testing::Test::HasFailure() ? 1 : 0);  // the other one never leaves
   });

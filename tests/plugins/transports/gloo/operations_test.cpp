@@ -162,14 +162,15 @@ TEST(Gloo, ReducesAroundTheRingThatIsGiven) {
         const auto all = std::as_writable_bytes(std::span(own));
         std::vector<std::span<std::byte>> values = {all};
         if (fused) values = {all.first(40), all.subspan(40)};
-        transport->all_reduce(rings[i], static_cast<std::uint32_t>(2 * i + fused), DataType::F32,
-                              values)
+        transport
+            ->all_reduce(rings[i], static_cast<std::uint32_t>(2 * i + fused), DataType::F32, values)
             ->wait();
         EXPECT_EQ(own, expected) << "ring " << i << ", rank " << meeting.rank;
       }
       float one = 1;  // fewer elements than members
-      transport->all_reduce(rings[i], static_cast<std::uint32_t>(100 + i), DataType::F32,
-                            {std::as_writable_bytes(std::span(&one, 1))})
+      transport
+          ->all_reduce(rings[i], static_cast<std::uint32_t>(100 + i), DataType::F32,
+                       {std::as_writable_bytes(std::span(&one, 1))})
           ->wait();
       EXPECT_EQ(one, static_cast<float>(rings[i].size()));
     }

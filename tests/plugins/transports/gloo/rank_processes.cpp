@@ -8,8 +8,9 @@
 #include <thread>
 #include <utility>
 
-#include "core/plugin/plugin.h"
+#include "core/plugin/api/plugin.h"
 #include "tests/free_port.h"
+#include "tests/paths.h"
 
 namespace strato {
 
@@ -84,7 +85,7 @@ int RankProcesses::ended(std::size_t rank) {
 }
 
 std::unique_ptr<Transport> gloo_transport(const Meeting& meeting) {
-  static const PluginRegistry registry({std::string(STRATO_BINARY_DIR) + "/plugins"});
+  static const PluginRegistry registry({std::string(kBuildFolder) + "/plugins"});
   return registry.transport("gloo", meeting);
 }
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "core/plugin/rank_engine.h"
+#include "core/plugin/api/rank_engine.h"
 
 namespace strato {
 

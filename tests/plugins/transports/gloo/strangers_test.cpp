@@ -1,5 +1,5 @@
-// Whoever reaches the port of rank 0, and is none of the job's: neither hears anything nor keeps the
-// ranks apart, nor puts off the end of their patience.
+// Whoever reaches the port of rank 0, and is none of the job's: neither hears anything nor keeps
+// the ranks apart, nor puts off the end of their patience.
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -34,7 +34,8 @@ class Stranger {
     const sockaddr_in address = local(port);
     for (;;) {
       socket_ = ::socket(AF_INET, SOCK_STREAM, 0);
-      if (::connect(socket_, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0) return;
+      if (::connect(socket_, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0)
+        return;
       ::close(socket_);
     }
   }

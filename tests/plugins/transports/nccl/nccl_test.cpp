@@ -2,14 +2,14 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
-
 #include <set>
 #include <string>
 
-#include "core/plugin/plugin.h"
+#include "core/plugin/api/plugin.h"
 #include "plugins/transports/nccl/data_type.h"
 #include "plugins/transports/nccl/schedule.h"
 #include "tests/message_of.h"
+#include "tests/paths.h"
 
 namespace strato {
 namespace {
@@ -65,7 +65,7 @@ TEST(NcclTypes, OnesThatCanBeSummedAreNamed) {
 
 TEST(NcclTransport, SaysThatThereIsNoGpuBeforeItWaitsForOthers) {
   ::setenv("CUDA_VISIBLE_DEVICES", "", 1);  // nor on a machine that has one
-  const PluginRegistry shipped({std::string(STRATO_BINARY_DIR) + "/plugins"});
+  const PluginRegistry shipped({std::string(kBuildFolder) + "/plugins"});
   Meeting meeting;
   meeting.ranks = 2;
   const std::string message = message_of([&] { shipped.transport("nccl", meeting); });
@@ -73,7 +73,7 @@ TEST(NcclTransport, SaysThatThereIsNoGpuBeforeItWaitsForOthers) {
 }
 
 TEST(NcclTransport, AJobOfOneRankNeedsNoGpu) {
-  const PluginRegistry shipped({std::string(STRATO_BINARY_DIR) + "/plugins"});
+  const PluginRegistry shipped({std::string(kBuildFolder) + "/plugins"});
   const auto transport = shipped.transport("nccl", {});
   transport->barrier();
   EXPECT_EQ(transport->gather("alone"), std::vector<std::string>{"alone"});

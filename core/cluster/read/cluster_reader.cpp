@@ -1,0 +1,187 @@
+// From a checked description to the cluster: machines multiplied, links laid, paths found.
+#include "core/cluster/read/cluster_reader.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <map>
+
+#include "core/base/error.h"
+#include "core/cluster/read/topology_text.h"
+#include "core/cluster/spec/cluster_spec.h"
+#include "core/cluster/spec/gpu_catalogue.h"
+#include "core/io/file.h"
+
+namespace strato {
+
+class ClusterReader {
+ public:
+  explicit ClusterReader(const ClusterSpec& spec) : spec_(spec) {}
+
+  Cluster build() {
+    cluster_.name_ = spec_.name;
+    for (const GpuType& gpu : spec_.gpus) cluster_.gpu_types_.push_back(gpu);
+    for (const MachineSpec& machine : spec_.machines) {
+      for (const std::string& name : machine.names()) add_machine(machine, name);
+    }
+    add_network();
+    add_paths();
+    cluster_.json_ = spec_to_json(spec_).dump(2);
+    cluster_.digest_ = digest();
+    return std::move(cluster_);
+  }
+
+ private:
+  struct Port {
+    LinkId up, down;  // invalid: there is none
+  };
+
+  LinkId add_link(std::string name, double bandwidth, Nanos latency) {
+    cluster_.links_.push_back({std::move(name), bandwidth, latency});
+    return LinkId(cluster_.links_.size() - 1);
+  }
+
+  Port add_port(const std::string& from, const std::string& to, const LinkSpec& link) {
+    return {add_link(from + ">" + to, link.bandwidth(), link.latency()),
+            add_link(to + ">" + from, link.bandwidth(), link.latency())};
+  }
+
+  GpuTypeId type_of(const std::string& name) const {
+    for (std::size_t i = 0; i < spec_.gpus.size(); ++i) {
+      if (spec_.gpus[i].name == name) return GpuTypeId(i);
+    }
+    CHECK(false, "GPU type " + name + " was not collected");
+  }
+
+  void add_machine(const MachineSpec& machine, const std::string& name) {
+    const MachineId id(cluster_.machines_.size());
+    cluster_.machines_.push_back({name});
+    specs_.push_back(&machine);
+    std::int64_t index = 0;
+    for (const GpuCount& gpu : machine.gpus) {
+      const DeviceGroupId group(cluster_.groups_.size());
+      const GpuTypeId type = type_of(gpu.type);
+      const bool alone = machine.gpus.size() == 1;
+      cluster_.groups_.push_back({alone ? name : name + "/" + gpu.type, type, id, {}});
+      for (std::int64_t i = 0; i < gpu.count; ++i) {
+        cluster_.groups_[group].devices.push_back(DeviceId(cluster_.devices_.size()));
+        cluster_.devices_.push_back({fmt::format("{}:{}", name, index++), type, id, group});
+      }
+    }
+  }
+
+  bool has_several_machines() const { return cluster_.machines_.size() > 1; }
+
+  // Only links that a path can use: a lone machine needs neither its NIC nor the ways to it.
+  void add_network() {
+    for (const Device& device : cluster_.devices_) {
+      const MachineSpec& machine = *specs_[device.machine.index()];
+      fabric_.push_back(machine.fabric ? add_port(device.name, "fabric", *machine.fabric) : Port());
+      const bool host = machine.host_link && has_several_machines();
+      host_.push_back(host ? add_port(device.name, "host", *machine.host_link) : fabric_.back());
+    }
+    if (!has_several_machines()) return;
+    const bool switched = spec_.network && spec_.network->bandwidth_gbps;
+    const Nanos latency(spec_.network ? std::llround(spec_.network->latency_us * 1e3) : 0);
+    for (std::size_t i = 0; i < specs_.size(); ++i) {
+      const std::string& name = cluster_.machines_[MachineId(i)].name;
+      nic_.push_back(specs_[i]->nic ? add_port(name, "net", *specs_[i]->nic) : Port());
+      // Without a link that stands for the switch, its latency is on the way out.
+      if (specs_[i]->nic && !switched) cluster_.links_[nic_[i].up].latency += latency;
+    }
+    if (switched) switch_ = add_link("network", *spec_.network->bandwidth_gbps * 1e9, latency);
+    for (const PairSpec& pair : spec_.links) {
+      const MachineId from = find_machine(pair.from), to = find_machine(pair.to);
+      const Port port = add_port(pair.from, pair.to, pair.link);
+      direct_[{from, to}] = port.up;
+      direct_[{to, from}] = port.down;
+    }
+  }
+
+  MachineId find_machine(const std::string& name) const {
+    const auto& machines = cluster_.machines_;
+    const auto found = std::find_if(machines.begin(), machines.end(),
+                                    [&](const Machine& machine) { return machine.name == name; });
+    CHECK(found != machines.end(), "machine " + name + " was not checked");
+    return MachineId(static_cast<std::size_t>(found - machines.begin()));
+  }
+
+  void add_paths() {
+    const std::size_t count = cluster_.devices_.size();
+    cluster_.paths_.reserve(count * count);
+    for (std::size_t from = 0; from < count; ++from) {
+      for (std::size_t to = 0; to < count; ++to) cluster_.paths_.push_back(make_path(from, to));
+    }
+  }
+
+  Path make_path(std::size_t from, std::size_t to) const {
+    Path path;
+    path.bandwidth = std::numeric_limits<double>::infinity();  // of the empty path
+    const MachineId source = cluster_.devices_[DeviceId(from)].machine;
+    const MachineId target = cluster_.devices_[DeviceId(to)].machine;
+    if (from == to) return path;
+    if (source == target) {
+      extend(path, {fabric_[from].up, fabric_[to].down});
+    } else if (const auto direct = direct_.find({source, target}); direct != direct_.end()) {
+      extend(path, {host_[from].up, direct->second, host_[to].down});
+    } else {
+      extend(path, {host_[from].up, nic_[source.index()].up, switch_, nic_[target.index()].down,
+                    host_[to].down});
+    }
+    return path;
+  }
+
+  void extend(Path& path, std::initializer_list<LinkId> links) const {
+    path.links.reserve(links.size());
+    for (const LinkId id : links) {
+      if (!id.valid()) continue;
+      path.links.push_back(id);
+      path.bandwidth = std::min(path.bandwidth, cluster_.links_[id].bandwidth);
+      path.latency += cluster_.links_[id].latency;
+    }
+  }
+
+  // Paths follow from what is hashed here.
+  Digest digest() const {
+    Hasher hasher;
+    hasher.text("cluster 1").text(cluster_.name_);
+    for (const GpuType& gpu : cluster_.gpu_types_) {
+      hasher.text(gpu.name).number(gpu.memory.value).number(gpu.memory_bandwidth);
+      hasher.numbers(std::span<const double>(gpu.peak_flops));
+    }
+    for (const Device& device : cluster_.devices_) {
+      hasher.text(device.name).number(device.type.value()).number(device.machine.value());
+      hasher.number(device.group.value());
+    }
+    for (const Link& link : cluster_.links_) {
+      hasher.text(link.name).number(link.bandwidth).number(link.latency.value);
+    }
+    return hasher.finish();
+  }
+
+  const ClusterSpec& spec_;
+  Cluster cluster_;
+  std::vector<const MachineSpec*> specs_;  // one per machine
+  std::vector<Port> fabric_, host_;        // one per device
+  std::vector<Port> nic_;                  // one per machine
+  LinkId switch_;
+  std::map<std::pair<MachineId, MachineId>, LinkId> direct_;
+};
+
+Cluster read_cluster(const std::filesystem::path& file, const GpuCatalogue& catalogue) {
+  constexpr std::uintmax_t kMost = 64 << 20;
+  const std::string text = read_file(file, kMost);
+  if (is_topology(text))
+    return parse_cluster(topology_cluster(text, file.string(), catalogue), file.string(),
+                         catalogue);
+  return parse_cluster(text, file.string(), catalogue);
+}
+
+Cluster parse_cluster(std::string_view json, const std::string& file,
+                      const GpuCatalogue& catalogue) {
+  const ClusterSpec spec = read_spec(JsonView::parse(json, file), catalogue);
+  return ClusterReader(spec).build();
+}
+
+}  // namespace strato

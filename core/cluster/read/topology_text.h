@@ -1,0 +1,30 @@
+// A machine from what `nvidia-smi topo -m` prints: the matrix of links between its GPUs (and
+// network cards, which are passed over), in any driver's variant, with or without colours.
+//
+// It does not name the GPUs. In the same text, before or after it, stands one of: what `nvidia-smi
+// -L` prints; a table of `nvidia-smi --query-gpu=name,memory.total --format=csv`; a line "gpu:
+// NAME".
+//
+// Links: NV# are # NVLinks of the GPU's generation (20, 25 and, from Blackwell on, 50 GB/s each
+// way; NVIDIA's product briefs of P100, V100, A100, H100, B200). More of them than a GPU has ports
+// for mean a switch. PIX, PXB, PHB, NODE, SYS and SOC are PCIe with the generation of the GPU's
+// architecture (the same briefs) and 16 lanes; what the way between sockets takes away is not
+// known, and the cluster's source says that there is one. discovered_cluster.h has the rest.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "core/cluster/spec/gpu_catalogue.h"
+#include "core/cluster/value/cluster.h"
+
+namespace strato {
+
+bool is_topology(std::string_view text);
+
+// The text of a cluster file with one machine. Throws InputError (file: `file`) for a matrix that
+// is not whole, and GPUs that nothing names or the catalogue does not know.
+std::string topology_cluster(std::string_view text, const std::string& file,
+                             const GpuCatalogue& catalogue);
+
+}  // namespace strato

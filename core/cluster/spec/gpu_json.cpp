@@ -1,0 +1,102 @@
+#include "core/cluster/spec/gpu_json.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <string>
+
+#include "core/cluster/spec/written_units.h"
+
+namespace strato {
+namespace {
+
+double rate(const JsonView& view, double low, double high) {
+  const double value = view.positive_number();
+  return value < low || value > high ? view.number(low, high) : value;
+}
+
+std::array<double, kPrecisions> peaks(const JsonView& view) {
+  if (!view.is_object())
+    view.fail("is not an object",
+              R"(write {"fp32": 15.7, "fp16": 125}: 10^12 operations per second)");
+  view.allow_only({"fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8"});
+  view.at("fp32");  // every op has a rate at the precision that training starts from
+  std::array<double, kPrecisions> result{};
+  for (std::size_t i = 0; i < kPrecisions; ++i) {
+    if (const auto peak = view.find(name_of(static_cast<Precision>(i))))
+      result[i] = rate(*peak, 1e-6, 1e6) * 1e12;
+  }
+  return result;
+}
+
+// The short decimal that was read: scaling it up again gives `value` to the last bit, so that a
+// cluster that is written and read back keeps its digest.
+double scaled_down(double value, double scale) {
+  for (const int digits : {12, 15, 16, 17}) {
+    const double candidate = std::stod(fmt::format("{:.{}g}", value / scale, digits));
+    if (candidate * scale == value) return candidate;
+  }
+  for (const double bound : {0.0, 1e300}) {
+    const double candidate = std::nextafter(value / scale, bound);
+    if (candidate * scale == value) return candidate;
+  }
+  return value / scale;
+}
+
+// A text, or an object of texts (one per figure) as in the catalogue.
+std::string sources(const JsonView& view) {
+  if (!view.is_object()) return view.string();
+  std::string text;
+  for (const auto& [key, value] : view.members()) {
+    text += fmt::format("{}{}: {}", text.empty() ? "" : "\n", key, value.string());
+  }
+  return text;
+}
+
+}  // namespace
+
+bool same_ignoring_case(std::string_view a, std::string_view b) {
+  const auto lower = [](char c) { return std::tolower(static_cast<unsigned char>(c)); };
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [&](char x, char y) { return lower(x) == lower(y); });
+}
+
+GpuType gpu_from_json(const JsonView& view) {
+  view.allow_only({"name", "aliases", "architecture", "year", "memory_bytes",
+                   "memory_bandwidth_GBps", "peak_tflops", "sources", "note"});
+  GpuType gpu;
+  gpu.name = view.at("name").string();
+  if (gpu.name.empty()) view.at("name").fail("is empty", "give the GPU a name");
+  if (const auto aliases = view.find("aliases")) {
+    for (const JsonView& alias : aliases->items()) gpu.aliases.push_back(alias.string());
+  }
+  if (const auto value = view.find("architecture")) gpu.architecture = value->string();
+  if (const auto value = view.find("year")) gpu.year = static_cast<int>(value->integer(1990, 2100));
+  refuse_written_memory(view.at("memory_bytes"));
+  refuse_written_bandwidth(view.at("memory_bandwidth_GBps"));
+  gpu.memory = Bytes(view.at("memory_bytes").integer(1, std::int64_t{1} << 50));
+  gpu.memory_bandwidth = rate(view.at("memory_bandwidth_GBps"), 1e-3, 1e6) * 1e9;
+  gpu.peak_flops = peaks(view.at("peak_tflops"));
+  if (const auto value = view.find("sources")) gpu.sources = sources(*value);
+  return gpu;
+}
+
+Json gpu_to_json(const GpuType& gpu) {
+  Json json = {{"name", gpu.name}};
+  if (!gpu.aliases.empty()) json["aliases"] = gpu.aliases;
+  if (!gpu.architecture.empty()) json["architecture"] = gpu.architecture;
+  if (gpu.year != 0) json["year"] = gpu.year;
+  json["memory_bytes"] = gpu.memory.value;
+  json["memory_bandwidth_GBps"] = scaled_down(gpu.memory_bandwidth, 1e9);
+  Json& peak = json["peak_tflops"] = Json::object();
+  for (std::size_t i = 0; i < kPrecisions; ++i) {
+    if (gpu.peak_flops[i] > 0)
+      peak[std::string(name_of(static_cast<Precision>(i)))] = scaled_down(gpu.peak_flops[i], 1e12);
+  }
+  if (!gpu.sources.empty()) json["sources"] = gpu.sources;
+  return json;
+}
+
+}  // namespace strato

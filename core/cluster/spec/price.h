@@ -1,0 +1,19 @@
+// What a cluster costs by the hour, as its file says ("price_per_hour" of its machines). No part of
+// the cluster's digest: what is found for a cluster does not depend on its price.
+#pragma once
+
+#include <optional>
+
+#include "core/cluster/value/cluster.h"
+
+namespace strato {
+
+struct ClusterPrice {
+  IdVector<MachineId, double> per_hour;  // US dollars, by machine
+  double total() const;                  // of all machines
+};
+
+// Nothing when the file has no prices. Reads the cluster's description again: call it once.
+std::optional<ClusterPrice> price_of(const Cluster& cluster);
+
+}  // namespace strato

@@ -1,0 +1,118 @@
+// A GPU cluster as an immutable value: machines, devices, device groups, and the directed links
+// between them.
+//
+// Model of the network: every device has a port into its machine's fabric (NVLink switch or PCIe),
+// a way to the machine's NIC (host link), and machines meet in one switch, or in a dedicated link
+// of a pair. Every link is two resources, one a direction. A path is the list of directed links
+// that a transfer occupies.
+#pragma once
+
+#include <array>
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/base/digest.h"
+#include "core/base/ids.h"
+#include "core/base/units.h"
+
+namespace strato {
+
+using GpuTypeId = Id<struct GpuTypeTag>;
+using MachineId = Id<struct MachineTag>;
+using DeviceId = Id<struct DeviceTag>;
+using DeviceGroupId = Id<struct DeviceGroupTag>;
+using LinkId = Id<struct LinkTag>;
+
+enum class Precision : std::uint8_t { Fp64, Fp32, Tf32, Fp16, Bf16, Fp8, Int8 };
+inline constexpr std::size_t kPrecisions = 7;
+std::string_view name_of(Precision precision);
+
+struct GpuType {
+  std::string name;  // as in the catalogue: "V100-SXM2-32GB"
+  std::vector<std::string> aliases;
+  std::string architecture;
+  int year = 0;
+  Bytes memory;
+  double memory_bandwidth = 0;                   // bytes per second
+  std::array<double, kPrecisions> peak_flops{};  // dense, per second; 0: not supported
+  std::string sources;                           // one text: where the figures are from
+};
+
+struct Machine {
+  std::string name;
+};
+
+struct Device {
+  std::string name;  // "v100:0"; with two GPU types in a machine the index goes on
+  GpuTypeId type;
+  MachineId machine;
+  DeviceGroupId group;
+};
+
+// Equal GPUs with equal bandwidth between each pair: one entry of a machine's gpus.
+struct DeviceGroup {
+  std::string name;  // the machine's name, or machine/type where a machine has several types
+  GpuTypeId type;
+  MachineId machine;
+  std::vector<DeviceId> devices;  // ascending
+};
+
+struct Link {
+  std::string name;      // "v100:0>fabric", "v100>net"
+  double bandwidth = 0;  // bytes per second, this direction
+  Nanos latency;
+};
+
+struct Path {
+  std::vector<LinkId> links;  // empty from a device to itself
+  double bandwidth = 0;       // smallest of the links
+  Nanos latency;              // sum over the links
+};
+
+class Cluster {
+ public:
+  const std::string& name() const { return name_; }
+  const IdVector<GpuTypeId, GpuType>& gpu_types() const { return gpu_types_; }
+  const IdVector<MachineId, Machine>& machines() const { return machines_; }
+  const IdVector<DeviceId, Device>& devices() const { return devices_; }
+  const IdVector<DeviceGroupId, DeviceGroup>& groups() const { return groups_; }
+  const IdVector<LinkId, Link>& links() const { return links_; }
+
+  std::size_t device_count() const { return devices_.size(); }
+  const Device& device(DeviceId id) const { return devices_[id]; }
+  const GpuType& gpu(DeviceId id) const { return gpu_types_[devices_[id].type]; }
+  const Path& path(DeviceId from, DeviceId to) const {
+    return paths_[from.index() * devices_.size() + to.index()];
+  }
+  // Smallest bandwidth between two different devices of the groups (a == b: inside the group; for a
+  // group of one device, that device's memory bandwidth).
+  double bandwidth(DeviceGroupId a, DeviceGroupId b) const;
+  DeviceId find_device(std::string_view name) const;      // invalid id when there is none
+  DeviceGroupId find_group(std::string_view name) const;  // invalid id when there is none
+
+  // The description it was read from, normalised, with the GPU types in use written out: it can be
+  // parsed again without a catalogue and gives an equal cluster.
+  const std::string& json() const { return json_; }
+  const Digest& digest() const { return digest_; }  // of the content: not of notes or formatting
+
+ private:
+  friend class ClusterReader;
+  std::string name_, json_;
+  IdVector<GpuTypeId, GpuType> gpu_types_;  // only those in use
+  IdVector<MachineId, Machine> machines_;
+  IdVector<DeviceId, Device> devices_;
+  IdVector<DeviceGroupId, DeviceGroup> groups_;
+  IdVector<LinkId, Link> links_;
+  std::vector<Path> paths_;
+  Digest digest_;
+};
+
+// More devices than this in one cluster are refused: the table of paths grows with the square.
+inline constexpr std::int64_t kMaxDevices = 1024;
+
+}  // namespace strato

@@ -1,0 +1,100 @@
+// Op times from a profile, for one graph on one cluster's GPUs. Private to this folder. Immutable,
+// safe from any thread.
+//
+// By signature and GPU type: measured at just that many samples: the median. At several sizes:
+// between and beyond them a SampleCurve. At one size, or where all others were disturbed: the
+// analytic model's shape, scaled through the point. Not at all: analytic, scaled by the median
+// ratio of measured to analytic times of the same op family on that GPU where at least three of the
+// graph's signatures have one. Views cost nothing.
+//
+// Errors are relative standard errors: of a measurement 1.48 times its spread (the spread is half
+// the middle 50 %), at least 1 %, 10 % when it was run once or twice; of a curve also what leaving
+// out each size in turn misses it by, and more with every doubling beyond the measurements; of a
+// scaled roofline that of the analytic model, as far as the size is from the measured one.
+#pragma once
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/cost/measured/bound_profile.h"
+#include "core/cost/measured/sample_curve.h"
+#include "core/cost/value/cost_model.h"
+
+namespace strato {
+
+// The measurements of one signature on one GPU type.
+struct MeasuredOp {
+  std::vector<OpMeasurement> points;  // ascending by samples
+  SampleCurve curve;
+  bool level = false;         // does not depend on the samples
+  double left_out_error = 0;  // relative, root mean square over the sizes; 0 with one size
+
+  bool curved() const { return level || !curve.of_one_size(); }
+};
+
+class MeasuredCompute {
+ public:
+  // `graph` and `cluster` are those of `analytic`, which keeps them.
+  MeasuredCompute(const Profile& profile, const Graph& graph, const Cluster& cluster,
+                  std::shared_ptr<const CostModel> analytic, std::vector<std::string>& warnings);
+
+  Nanos time(OpId op, GpuTypeId gpu, std::int64_t samples) const {
+    const Source& source = sources_[op.index() * types_ + gpu.index()];
+    if (source.curve != nullptr) {
+      return rounded(source.curve->nanos(static_cast<double>(samples)));
+    }
+    const Nanos analytic = analytic_->compute(op, gpu, samples);
+    return source.scale == 1 ? analytic
+                             : rounded(static_cast<double>(analytic.value) * source.scale);
+  }
+  Estimate explain(OpId op, GpuTypeId gpu, std::int64_t samples) const;
+
+  // Null when there is no measurement.
+  const MeasuredOp* measured(OpId op, GpuTypeId gpu) const {
+    return sources_[op.index() * types_ + gpu.index()].measured;
+  }
+  // In the profile, on one of the cluster's GPUs, but not in the graph.
+  const std::vector<std::string>& unused() const { return unused_; }
+
+ private:
+  // Where the times of an op on a GPU type come from.
+  struct Source {
+    const SampleCurve* curve = nullptr;  // null: analytic times scale
+    double scale = 1;
+    const MeasuredOp* measured = nullptr;
+  };
+  struct FamilyRatio {
+    double median = 1;  // of measured over analytic times
+    double spread = 0;  // relative standard deviation
+    std::size_t count = 0;
+  };
+
+  // A part in 10^12 is rounding noise, not a nanosecond.
+  // No cost is longer than the longest time that a profile may have: sums of thousands stay in
+  // range.
+  static Nanos rounded(double nanos) { return nanos_from(std::min(nanos * (1 - 1e-12), 1e15)); }
+  Source& source(OpId op, GpuTypeId gpu) { return sources_[op.index() * types_ + gpu.index()]; }
+  FamilyRatio& ratio(OpFamily family, GpuTypeId gpu) {
+    return ratios_[static_cast<std::size_t>(family) * types_ + gpu.index()];
+  }
+  double analytic(OpId op, GpuTypeId gpu, std::int64_t samples) const;
+
+  const MeasuredOp& add(OpId op, GpuTypeId gpu, const OpProfile& profile);
+  double left_out_error(OpId op, GpuTypeId gpu, const std::vector<OpMeasurement>& points) const;
+  void bind(GpuTypeId gpu, const BoundProfile& profile, std::vector<std::string>& warnings);
+  void find_ratios(GpuTypeId gpu, const BoundProfile& profile);
+  Estimate explain_curve(const MeasuredOp& op, const std::string& gpu, std::int64_t samples) const;
+
+  const Graph& graph_;
+  const Cluster& cluster_;
+  std::shared_ptr<const CostModel> analytic_;
+  std::size_t types_;
+  std::vector<Source> sources_;                        // by op, then GPU type
+  std::vector<FamilyRatio> ratios_;                    // by family, then GPU type
+  std::vector<std::unique_ptr<MeasuredOp>> measured_;  // one per signature and GPU type
+  std::vector<std::string> unused_;
+};
+
+}  // namespace strato

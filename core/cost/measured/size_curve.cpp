@@ -1,0 +1,181 @@
+#include "core/cost/measured/size_curve.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/base/error.h"
+
+namespace strato {
+namespace {
+
+constexpr std::size_t kMostPieces = 4;
+constexpr std::size_t kMostPlaces = 64;  // for knots: with more sizes, evenly many of them
+constexpr double kNoise = 0.01;
+
+struct Point {
+  double size, time;
+};
+
+using Knots = std::vector<std::size_t>;  // indices of points, ascending, first and last among them
+
+double height(const Point& a, const Point& b, double size) {
+  return a.time + (b.time - a.time) * (size - a.size) / (b.size - a.size);
+}
+
+double squared(double value) { return value * value; }
+
+// Dynamic programming over the places of knots.
+class KnotSearch {
+ public:
+  explicit KnotSearch(const std::vector<Point>& points) : points_(points) {
+    const std::size_t count = std::min(points.size(), kMostPlaces);
+    for (std::size_t i = 0; i < count; ++i) {
+      places_.push_back(i * (points.size() - 1) / (count - 1));
+    }
+    chords_.resize(count * count);
+    for (std::size_t i = 0; i < count; ++i) {
+      for (std::size_t j = i + 1; j < count; ++j) chords_[i * count + j] = chord_error(i, j);
+    }
+  }
+
+  // The best knots for 1, 2, ... pieces.
+  std::vector<Knots> run() {
+    const std::size_t count = places_.size(), most = std::min(kMostPieces, count - 1);
+    least_.assign(most, std::vector<double>(count, kEndless));
+    before_.assign(most, std::vector<std::size_t>(count, 0));
+    std::vector<Knots> result;
+    for (std::size_t pieces = 0; pieces < most; ++pieces) {
+      for (std::size_t last = pieces + 1; last < count; ++last) extend(pieces, last);
+      result.push_back(knots_of(pieces));
+    }
+    return result;
+  }
+
+ private:
+  double chord_error(std::size_t from, std::size_t to) const {
+    const Point &a = points_[places_[from]], &b = points_[places_[to]];
+    double sum = 0;
+    for (std::size_t i = places_[from] + 1; i < places_[to]; ++i) {
+      sum += squared(height(a, b, points_[i].size) / points_[i].time - 1);
+    }
+    return sum;
+  }
+
+  // The best way to place `last` with that many knots between it and the first.
+  void extend(std::size_t inner, std::size_t last) {
+    const std::size_t count = places_.size();
+    if (inner == 0) {
+      least_[0][last] = chords_[last];
+      return;
+    }
+    for (std::size_t knot = inner; knot < last; ++knot) {
+      const double sum = least_[inner - 1][knot] + chords_[knot * count + last];
+      if (sum >= least_[inner][last]) continue;
+      least_[inner][last] = sum;
+      before_[inner][last] = knot;
+    }
+  }
+
+  Knots knots_of(std::size_t inner) const {
+    std::size_t place = places_.size() - 1;
+    Knots knots = {places_[place]};
+    for (; inner > 0; --inner) {
+      place = before_[inner][place];
+      knots.push_back(places_[place]);
+    }
+    knots.push_back(0);
+    std::reverse(knots.begin(), knots.end());
+    return knots;
+  }
+
+  const std::vector<Point>& points_;
+  std::vector<std::size_t> places_;         // points that may be knots
+  std::vector<double> chords_;              // by place and place
+  std::vector<std::vector<double>> least_;  // by knots between, and last place
+  std::vector<std::vector<std::size_t>> before_;
+};
+
+// Heights at the knots by least squares: the normal equations of hat functions are tridiagonal.
+std::vector<Point> fitted(const std::vector<Point>& points, const Knots& knots) {
+  const std::size_t m = knots.size();
+  std::vector<double> diagonal(m), beside(m), right(m);
+  std::size_t piece = 0;
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    while (piece + 2 < m && i > knots[piece + 1]) ++piece;
+    const double from = points[knots[piece]].size, to = points[knots[piece + 1]].size;
+    const double b = (points[i].size - from) / (to - from), a = 1 - b;
+    const double weight = 1 / squared(points[i].time);
+    diagonal[piece] += weight * a * a;
+    diagonal[piece + 1] += weight * b * b;
+    beside[piece] += weight * a * b;
+    right[piece] += weight * a * points[i].time;
+    right[piece + 1] += weight * b * points[i].time;
+  }
+  for (std::size_t k = 1; k < m; ++k) {
+    const double factor = beside[k - 1] / diagonal[k - 1];
+    diagonal[k] -= factor * beside[k - 1];
+    right[k] -= factor * right[k - 1];
+  }
+  std::vector<Point> result(m);
+  for (std::size_t k = m; k-- > 0;) {
+    const double after = k + 1 < m ? beside[k] * result[k + 1].time : 0;
+    result[k] = {points[knots[k]].size, (right[k] - after) / diagonal[k]};
+  }
+  return result;
+}
+
+// At least a nanosecond, never falling.
+void make_sound(std::vector<Point>& line) {
+  double level = 1;
+  for (Point& knot : line) level = knot.time = std::max(knot.time, level);
+}
+
+double squared_error(const std::vector<Point>& points, const std::vector<Point>& line) {
+  double sum = 0;
+  std::size_t piece = 0;
+  for (const Point& point : points) {
+    while (piece + 2 < line.size() && point.size > line[piece + 1].size) ++piece;
+    sum += squared(height(line[piece], line[piece + 1], point.size) / point.time - 1);
+  }
+  return sum;
+}
+
+}  // namespace
+
+SizeCurve::SizeCurve(std::span<const SizedMeasurement> given) {
+  CHECK(given.size() >= 2, "a line has two points");
+  first_ = given.front().bytes;
+  last_ = given.back().bytes;
+  std::vector<Point> points;
+  for (const SizedMeasurement& point : given) {
+    points.push_back(
+        {static_cast<double>(point.bytes.value), static_cast<double>(point.time.value)});
+  }
+  const auto n = static_cast<double>(points.size());
+  double least = kEndless;
+  std::vector<Point> best;
+  for (const Knots& knots : KnotSearch(points).run()) {
+    std::vector<Point> line = fitted(points, knots);
+    make_sound(line);
+    const double sum = squared_error(points, line);
+    const double parameters = 2 * static_cast<double>(knots.size()) - 2;  // heights, inner places
+    const double criterion = n * std::log(sum / n + squared(kNoise)) + parameters * std::log(n);
+    if (criterion >= least) continue;
+    least = criterion;
+    best = std::move(line);
+    const double freedom = std::max(n - static_cast<double>(knots.size()), 1.0);
+    error_ = std::sqrt(sum / freedom);
+  }
+  for (std::size_t i = 0; i + 1 < best.size(); ++i) {
+    const Point &a = best[i], &b = best[i + 1];
+    const double slope = (b.time - a.time) / (b.size - a.size);
+    pieces_.push_back({a.size, i + 2 < best.size() ? b.size : kEndless, a.time, slope});
+  }
+  // Down to zero bytes, but not below zero.
+  LinePiece& first = pieces_.front();
+  if (first.time < first.slope * first.from) {
+    pieces_.insert(pieces_.begin(), {0, first.from, 0, first.time / first.from});
+  }
+}
+
+}  // namespace strato

@@ -1,0 +1,31 @@
+// Where costs come from beside the analytic model: files that a person names.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/cost/model/measured_cost_model.h"
+#include "core/cost/value/cost_model.h"
+#include "core/cost/value/profile.h"
+
+namespace strato {
+
+struct CostFiles {
+  std::vector<std::string> profiles;  // merged
+  std::string calibration;            // file, or the name of a bundled one; empty: the standard
+  bool empty() const { return profiles.empty() && calibration.empty(); }
+};
+
+// Throws InputError. `warnings`: what is odd about pooling these profiles.
+CostSources read_costs(const CostFiles& files, std::vector<std::string>* warnings = nullptr);
+// Files as absolute paths, which hold wherever the program is started.
+CostFiles absolute(CostFiles files);
+
+// What is odd about pooling two profiles: the same ops measured on another machine or with other
+// software. Empty: nothing.
+std::string mixture_warning(const Profile& a, const Profile& b);
+// In words, for people and to tell whether two results were made from the same: "" for the standard
+// calibration alone.
+std::string describe(const CostSources& sources);
+
+}  // namespace strato

@@ -1,0 +1,64 @@
+#include "core/cost/value/cost_model.h"
+
+#include <array>
+
+namespace strato {
+
+std::string_view name_of(Collective kind) {
+  constexpr std::array<std::string_view, 5> names = {"all-reduce", "all-gather", "broadcast",
+                                                     "reduce", "reduce-scatter"};
+  return names[static_cast<std::size_t>(kind)];
+}
+
+std::vector<Nanos> mean_op_times(const Graph& graph, const Cluster& cluster,
+                                 const CostModel& cost) {
+  std::vector<std::int64_t> devices(cluster.gpu_types().size());
+  for (const Device& device : cluster.devices()) ++devices[device.type.index()];
+  std::vector<Nanos> times(graph.op_count());
+  for (std::size_t op = 0; op < times.size(); ++op) {
+    for (std::size_t type = 0; type < devices.size(); ++type) {
+      times[op] += cost.compute(OpId(op), GpuTypeId(type), graph.batch()) * devices[type];
+    }
+    times[op] = times[op] / static_cast<std::int64_t>(cluster.device_count());
+  }
+  return times;
+}
+
+std::string_view name_of(CollectiveAlgorithm algorithm) {
+  switch (algorithm) {
+    case CollectiveAlgorithm::Ring:
+      return "ring";
+    case CollectiveAlgorithm::Tree:
+      return "tree";
+    case CollectiveAlgorithm::Hierarchical:
+      return "hierarchical";
+  }
+  return "ring";
+}
+
+std::string_view name_of(CostSource source) {
+  switch (source) {
+    case CostSource::Analytic:
+      return "analytic";
+    case CostSource::Fit:
+      return "fit";
+    case CostSource::Profile:
+      return "profile";
+  }
+  return "analytic";
+}
+
+Estimate CostModel::explain_compute(OpId op, GpuTypeId gpu, std::int64_t samples) const {
+  return {compute(op, gpu, samples), CostSource::Analytic, 0, {}};
+}
+
+Estimate CostModel::explain_transfer(const Path& path, Bytes bytes) const {
+  return {transfer(path, bytes), CostSource::Analytic, 0, {}};
+}
+
+Estimate CostModel::explain_collective(Collective kind, std::span<const DeviceId> devices,
+                                       Bytes bytes) const {
+  return {collective(kind, devices, bytes).duration, CostSource::Analytic, 0, {}};
+}
+
+}  // namespace strato

@@ -1,0 +1,73 @@
+// What things cost: the one interface behind which roofline, profiles and fitted models stand.
+// A cost model is bound to one graph and one cluster; immutable, safe from any thread.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/units.h"
+#include "core/cluster/value/cluster.h"
+#include "core/graph/value/graph.h"
+
+namespace strato {
+
+struct Calibration;  // calibration.h
+struct Profile;      // profile.h
+
+enum class Collective : std::uint8_t { AllReduce, AllGather, Broadcast, Reduce, ReduceScatter };
+std::string_view name_of(Collective kind);
+
+// How a collective goes through the network; the cheapest is taken, as NCCL does.
+enum class CollectiveAlgorithm : std::uint8_t { Ring, Tree, Hierarchical };
+std::string_view name_of(CollectiveAlgorithm algorithm);
+
+struct CollectiveCost {
+  Nanos duration;
+  std::vector<LinkId> links;  // ascending: the directed links its algorithm uses
+  Nanos latency;              // part of the duration that does not depend on bandwidth
+  CollectiveAlgorithm algorithm = CollectiveAlgorithm::Ring;
+};
+
+// Where a cost comes from, and how sure it is.
+enum class CostSource : std::uint8_t {
+  Analytic,  // roofline, latency + bytes / bandwidth
+  Fit,       // a regression over measurements, between or beyond them
+  Profile,   // measured just so
+};
+std::string_view name_of(CostSource source);
+
+struct Estimate {
+  Nanos time;
+  CostSource source = CostSource::Analytic;
+  double error = 0;    // relative standard error: 0.1 means +-10 %
+  std::string detail;  // for people: "measured at 8 and 16 samples on V100, 2 % spread"
+};
+
+class CostModel {
+ public:
+  virtual ~CostModel() = default;
+
+  // Time of `op` on `samples` of the graph's batch (1 to batch; batch for ops that do not split).
+  virtual Nanos compute(OpId op, GpuTypeId gpu, std::int64_t samples) const = 0;
+  // A local reshuffle (split, concat, sum) that reads and writes `moved` bytes in all.
+  virtual Nanos local_move(GpuTypeId gpu, Bytes moved) const = 0;
+  virtual Nanos transfer(const Path& path, Bytes bytes) const = 0;
+  // `devices` ascending, at least two. bytes: the full tensor's (for AllGather: of the result).
+  virtual CollectiveCost collective(Collective kind, std::span<const DeviceId> devices,
+                                    Bytes bytes) const = 0;
+  virtual const Digest& digest() const = 0;
+
+  // The same costs with their source. `time` is exactly what the function above returns.
+  virtual Estimate explain_compute(OpId op, GpuTypeId gpu, std::int64_t samples) const;
+  virtual Estimate explain_transfer(const Path& path, Bytes bytes) const;
+  virtual Estimate explain_collective(Collective kind, std::span<const DeviceId> devices,
+                                      Bytes bytes) const;
+};
+
+// Mean over the cluster's devices of each op's full-batch time: the weights for grouping.
+std::vector<Nanos> mean_op_times(const Graph& graph, const Cluster& cluster, const CostModel& cost);
+
+}  // namespace strato

@@ -1,0 +1,190 @@
+#include "core/cost/value/profile.h"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <tuple>
+
+#include "core/base/error.h"
+
+namespace strato {
+namespace {
+
+auto key_of(const OpMeasurement& point) { return point.samples; }
+auto key_of(const SizedMeasurement& point) { return point.bytes; }
+auto key_of(const OpProfile& op) { return std::tie(op.gpu, op.signature); }
+auto key_of(const TransferProfile& transfer) { return std::tie(transfer.from, transfer.to); }
+auto key_of(const CollectiveProfile& collective) {
+  return std::tie(collective.kind, collective.devices);
+}
+auto key_of(const MemoryMeasurement& point) {
+  return std::tie(point.graph, point.gpu, point.batch);
+}
+
+constexpr auto by_key = [](const auto& a, const auto& b) { return key_of(a) < key_of(b); };
+
+// The total order of measurements of one thing: pooling in it does not depend on who came first.
+constexpr auto by_key_and_result = [](const auto& a, const auto& b) {
+  return std::make_tuple(key_of(a), a.time, a.spread, a.repetitions) <
+         std::make_tuple(key_of(b), b.time, b.spread, b.repetitions);
+};
+
+template <class Point>
+Point pooled(const Point* first, const Point* last) {
+  Point result = *first;
+  if (last - first == 1) return result;
+  double weight = 0, sum = 0, square = 0;
+  std::int64_t repetitions = 0;
+  for (const Point* point = first; point != last; ++point) {
+    const auto count = static_cast<double>(point->repetitions);
+    weight += count;
+    sum += count * static_cast<double>(point->time.value);
+    repetitions += point->repetitions;
+  }
+  const double time = sum / weight;
+  for (const Point* point = first; point != last; ++point) {
+    const auto spread = static_cast<double>(point->spread.value);
+    const double away = static_cast<double>(point->time.value) - time;
+    square += static_cast<double>(point->repetitions) * (spread * spread + away * away);
+  }
+  result.time = Nanos(std::max<std::int64_t>(std::llround(time), 1));
+  result.spread = Nanos(std::llround(std::sqrt(square / weight)));
+  result.repetitions = repetitions;
+  return result;
+}
+
+// Sorts `points` and pools those of the same size.
+template <class Point>
+void pool(std::vector<Point>& points) {
+  std::sort(points.begin(), points.end(), by_key_and_result);
+  std::size_t kept = 0;
+  for (std::size_t first = 0, last = 0; first < points.size(); first = last) {
+    while (last < points.size() && key_of(points[last]) == key_of(points[first])) ++last;
+    points[kept++] = pooled(points.data() + first, points.data() + last);
+  }
+  points.resize(kept);
+}
+
+// Sorts `entries`, joins those of the same key and pools their measurements.
+template <class Entry>
+void join(std::vector<Entry>& entries) {
+  std::stable_sort(entries.begin(), entries.end(), by_key);
+  std::vector<Entry> result;
+  for (Entry& entry : entries) {
+    if (!result.empty() && key_of(result.back()) == key_of(entry)) {
+      std::move(entry.measurements.begin(), entry.measurements.end(),
+                std::back_inserter(result.back().measurements));
+    } else {
+      result.push_back(std::move(entry));
+    }
+  }
+  for (Entry& entry : result) pool(entry.measurements);
+  entries = std::move(result);
+}
+
+void keep_greatest(std::vector<MemoryMeasurement>& memory) {
+  std::sort(memory.begin(), memory.end(), [](const auto& a, const auto& b) {
+    return std::make_tuple(key_of(a), -a.peak.value) < std::make_tuple(key_of(b), -b.peak.value);
+  });
+  const auto same = [](const auto& a, const auto& b) { return key_of(a) == key_of(b); };
+  memory.erase(std::unique(memory.begin(), memory.end(), same), memory.end());
+}
+
+template <class Entry>
+void append(std::vector<Entry>& to, const std::vector<Entry>& from) {
+  to.insert(to.end(), from.begin(), from.end());
+}
+
+std::string both(const std::string& a, const std::string& b) {
+  if (a == b || b.empty()) return a;
+  if (a.empty()) return b;
+  return std::min(a, b) + " + " + std::max(a, b);
+}
+
+// Leaves `keep` of the repetitions of what `recent` has too.
+template <class Entry>
+void fade(std::vector<Entry>& known, const std::vector<Entry>& recent, double keep) {
+  for (Entry& entry : known) {
+    const auto twin = std::lower_bound(recent.begin(), recent.end(), entry, by_key);
+    if (twin == recent.end() || key_of(*twin) != key_of(entry)) continue;
+    for (auto& point : entry.measurements) {
+      const auto& again = twin->measurements;
+      if (!std::binary_search(again.begin(), again.end(), point, by_key)) continue;
+      const double left = keep * static_cast<double>(point.repetitions);
+      point.repetitions = std::max<std::int64_t>(std::llround(left), 1);
+    }
+  }
+}
+
+template <class Point>
+void hash(Hasher& hasher, std::int64_t size, const Point& point) {
+  hasher.number(size).number(point.time.value).number(point.spread.value);
+  hasher.number(point.repetitions);
+}
+
+void hash(Hasher& hasher, const std::vector<SizedMeasurement>& points) {
+  hasher.number(points.size());
+  for (const SizedMeasurement& point : points) hash(hasher, point.bytes.value, point);
+}
+
+}  // namespace
+
+bool Profile::empty() const {
+  return ops.empty() && transfers.empty() && collectives.empty() && memory.empty();
+}
+
+Digest Profile::digest() const {
+  Hasher hasher;
+  hasher.text("profile 1").number(ops.size());
+  for (const OpProfile& op : ops) {
+    hasher.text(op.signature).text(op.gpu).number(op.measurements.size());
+    for (const OpMeasurement& point : op.measurements) hash(hasher, point.samples, point);
+  }
+  hasher.number(transfers.size());
+  for (const TransferProfile& transfer : transfers) {
+    hash(hasher.text(transfer.from).text(transfer.to), transfer.measurements);
+  }
+  hasher.number(collectives.size());
+  for (const CollectiveProfile& collective : collectives) {
+    hasher.number(collective.kind).number(collective.devices.size());
+    for (const std::string& device : collective.devices) hasher.text(device);
+    hash(hasher, collective.measurements);
+  }
+  hasher.number(memory.size());
+  for (const MemoryMeasurement& point : memory) {
+    hasher.text(point.graph).text(point.gpu).number(point.batch).number(point.peak.value);
+  }
+  return hasher.finish();
+}
+
+Profile normalised(Profile profile) {
+  join(profile.ops);
+  join(profile.transfers);
+  join(profile.collectives);
+  keep_greatest(profile.memory);
+  return profile;
+}
+
+Profile merge(const Profile& a, const Profile& b) {
+  Profile all = a;
+  all.name = both(a.name, b.name);
+  all.host = both(a.host, b.host);
+  all.software = both(a.software, b.software);
+  append(all.ops, b.ops);
+  append(all.transfers, b.transfers);
+  append(all.collectives, b.collectives);
+  append(all.memory, b.memory);
+  return normalised(std::move(all));
+}
+
+Profile refit(const Profile& known, const Profile& recent, double keep) {
+  CHECK(keep >= 0 && keep <= 1, "a measurement keeps a share of its weight");
+  Profile faded = normalised(known);
+  const Profile fresh = normalised(recent);
+  fade(faded.ops, fresh.ops, keep);
+  fade(faded.transfers, fresh.transfers, keep);
+  fade(faded.collectives, fresh.collectives, keep);
+  return merge(faded, fresh);
+}
+
+}  // namespace strato

@@ -1,0 +1,273 @@
+#include "core/graph/build/graph_builder.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <queue>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "core/base/error.h"
+#include "core/graph/build/annotate.h"
+#include "core/graph/value/attribute_digest.h"
+#include "core/graph/value/graph.h"
+
+namespace strato {
+namespace {
+
+using Ops = IdVector<OpId, Op>;
+using Tensors = IdVector<TensorId, Tensor>;
+
+// Bounds that keep every sum of bytes inside 63 bits.
+constexpr std::int64_t max_tensor_bytes = std::int64_t{1} << 50;
+constexpr std::int64_t max_total_bytes = std::int64_t{1} << 60;
+
+void check_shapes(const Tensors& tensors, const std::string& file) {
+  std::int64_t total = 0;
+  for (const Tensor& tensor : tensors) {
+    std::int64_t bytes = size_of(tensor.type);
+    for (const std::int64_t extent : tensor.shape) {
+      if (extent < 0) {
+        throw InputError(file, fmt::format("tensor \"{}\"", tensor.name),
+                         fmt::format("negative extent {}", extent),
+                         "bind every dimension to a positive number");
+      }
+      if (extent > 0 && bytes > max_tensor_bytes / extent) {
+        throw InputError(file, fmt::format("tensor \"{}\"", tensor.name), "larger than 1 PiB",
+                         "check its dimensions and the batch size");
+      }
+      bytes *= extent;
+    }
+    total += bytes;
+    if (total > max_total_bytes) {
+      throw InputError(file, "", "the tensors need more than 1 EiB together",
+                       "check dimensions and the batch size");
+    }
+  }
+}
+
+void check_reference(TensorId id, const Tensors& tensors, const Op& op) {
+  CHECK(!id.valid() || id.index() < tensors.size(),
+        "op " + op.name + " names a tensor that is not");
+}
+
+void set_producers(const Ops& ops, Tensors& tensors, const std::string& file) {
+  for (Tensor& tensor : tensors) tensor.producer = OpId();
+  for (std::size_t i = 0; i < ops.size(); ++i) {
+    for (const TensorId id : ops[OpId(i)].inputs) check_reference(id, tensors, ops[OpId(i)]);
+    for (const TensorId id : ops[OpId(i)].outputs) {
+      CHECK(id.valid(), "op " + ops[OpId(i)].name + " has no tensor for an output");
+      check_reference(id, tensors, ops[OpId(i)]);
+      Tensor& tensor = tensors[id];
+      const bool made =
+          tensor.role == TensorRole::Activation || tensor.role == TensorRole::Gradient;
+      if (tensor.producer.valid() || !made) {
+        throw InputError(file, fmt::format("tensor \"{}\"", tensor.name),
+                         fmt::format("made twice, once by op \"{}\"", ops[OpId(i)].name),
+                         "give every op its own output tensor");
+      }
+      tensor.producer = OpId(i);
+    }
+  }
+}
+
+// The distinct ops that make an op's inputs.
+std::vector<OpId> predecessors(const Op& op, const Tensors& tensors) {
+  std::vector<OpId> result;
+  for (const TensorId id : op.inputs) {
+    if (id.valid() && tensors[id].producer.valid()) result.push_back(tensors[id].producer);
+  }
+  std::sort(result.begin(), result.end());
+  result.erase(std::unique(result.begin(), result.end()), result.end());
+  return result;
+}
+
+// Walks back through unordered ops until one repeats: that closes a cycle.
+[[noreturn]] void report_cycle(const Ops& ops, const Tensors& tensors,
+                               const std::vector<int>& waiting, const std::string& file) {
+  std::size_t at = 0;
+  while (waiting[at] == 0) ++at;
+  std::vector<std::size_t> path;
+  std::vector<bool> seen(ops.size(), false);
+  while (!seen[at]) {
+    seen[at] = true;
+    path.push_back(at);
+    for (const OpId id : predecessors(ops[OpId(at)], tensors)) {
+      if (waiting[id.index()] > 0) {
+        at = id.index();
+        break;
+      }
+    }
+  }
+  path.erase(path.begin(), std::find(path.begin(), path.end(), at));
+  constexpr std::size_t shown = 4;
+  std::string names;
+  for (std::size_t i = 0; i < std::min(shown, path.size()); ++i) {
+    const std::string& name = ops[OpId(path[path.size() - 1 - i])].name;
+    names += fmt::format("{}\"{}\"", i ? " -> " : "", name);
+  }
+  if (path.size() > shown) names += fmt::format(" and {} more", path.size() - shown);
+  throw InputError(file, "", "ops wait for each other in a cycle: " + names,
+                   "remove the cycle; loops must be unrolled");
+}
+
+// Kahn's algorithm; among ready ops the one inserted first comes first.
+std::vector<OpId> topological_order(const Ops& ops, const Tensors& tensors,
+                                    const std::string& file) {
+  std::vector<int> waiting(ops.size(), 0);
+  std::vector<std::vector<OpId>> successors(ops.size());
+  std::priority_queue<OpId, std::vector<OpId>, std::greater<>> ready;
+  for (std::size_t i = 0; i < ops.size(); ++i) {
+    for (const OpId before : predecessors(ops[OpId(i)], tensors)) {
+      ++waiting[i];
+      successors[before.index()].push_back(OpId(i));
+    }
+    if (waiting[i] == 0) ready.push(OpId(i));
+  }
+  std::vector<OpId> order;
+  order.reserve(ops.size());
+  while (!ready.empty()) {
+    order.push_back(ready.top());
+    ready.pop();
+    for (const OpId next : successors[order.back().index()]) {
+      if (--waiting[next.index()] == 0) ready.push(next);
+    }
+  }
+  if (order.size() != ops.size()) report_cycle(ops, tensors, waiting, file);
+  return order;
+}
+
+Ops reordered(Ops ops, const std::vector<OpId>& order) {
+  IdVector<OpId, OpId> new_id(ops.size());
+  for (std::size_t i = 0; i < order.size(); ++i) new_id[order[i]] = OpId(i);
+  Ops result;
+  result.reserve(ops.size());
+  for (const OpId old : order) {
+    result.push_back(std::move(ops[old]));
+    Op& op = result.back();
+    if (op.forward.valid()) op.forward = new_id[op.forward];
+    std::sort(op.attributes.begin(), op.attributes.end(),
+              [](const auto& a, const auto& b) { return a.first < b.first; });
+  }
+  return result;
+}
+
+// Names of one kind of thing; a name that is taken or empty gets a number.
+class UniqueNames {
+ public:
+  explicit UniqueNames(std::size_t count) { taken_.reserve(count); }
+  void claim(std::string& name, std::string_view when_empty) {
+    if (name.empty()) name = when_empty;
+    if (taken_.insert(name).second) return;
+    int& number = next_[name];
+    std::string candidate;
+    do {
+      candidate = fmt::format("{}_{}", name, ++number);
+    } while (!taken_.insert(candidate).second);
+    name = std::move(candidate);
+  }
+
+ private:
+  std::unordered_set<std::string> taken_;
+  std::unordered_map<std::string, int> next_;
+};
+
+void hash_ids(Hasher& hasher, const std::vector<TensorId>& ids) {
+  hasher.number(ids.size());
+  for (const TensorId id : ids) hasher.number(id.value());
+}
+
+// Of everything that others gave: what the catalogue adds follows from it.
+Digest digest_of_graph(const Graph& graph) {
+  Hasher hasher;
+  hasher.text("graph 1").text(graph.name()).number(graph.batch());
+  hasher.number(graph.op_count()).number(graph.tensor_count());
+  for (const Op& op : graph.ops()) {
+    hasher.text(op.name).text(op.type).number(op.phase).number(op.forward.value());
+    hash_ids(hasher, op.inputs);
+    hash_ids(hasher, op.outputs);
+    hasher.number(op.attributes.size());
+    for (const auto& [key, value] : op.attributes) hash_attribute(hasher.text(key), value);
+  }
+  for (const Tensor& tensor : graph.tensors()) {
+    hasher.text(tensor.name).number(tensor.type).number(tensor.role);
+    hasher.numbers(std::span<const std::int64_t>(tensor.shape));
+    hasher.number(tensor.batch.kind).number(tensor.batch.axis).number(tensor.batch.blocks);
+    hasher.text(tensor.data ? std::string_view(*tensor.data) : std::string_view());
+  }
+  return hasher.finish();
+}
+
+}  // namespace
+
+GraphBuilder::GraphBuilder(std::string name, std::int64_t batch, std::string file)
+    : name_(std::move(name)), file_(std::move(file)), batch_(batch) {}
+
+TensorId GraphBuilder::add_tensor(Tensor tensor) {
+  tensors_.push_back(std::move(tensor));
+  return TensorId(tensors_.size() - 1);
+}
+
+OpId GraphBuilder::add_op(Op op) {
+  const OpId id = ops_.next_id();
+  for (const TensorId output : op.outputs) {
+    CHECK(output.valid() && output.index() < tensors_.size(), "an op's output must be added first");
+    tensors_[output].producer = id;
+  }
+  ops_.push_back(std::move(op));
+  return id;
+}
+
+Graph GraphBuilder::build() && {
+  if (batch_ < 1) {
+    throw InputError(file_, "", fmt::format("batch size {}", batch_), "give a batch of at least 1");
+  }
+  check_shapes(tensors_, file_);
+  set_producers(ops_, tensors_, file_);
+  const std::vector<OpId> order = topological_order(ops_, tensors_, file_);
+
+  Graph graph;
+  graph.name_ = std::move(name_);
+  graph.batch_ = batch_;
+  graph.ops_ = reordered(std::move(ops_), order);
+  graph.tensors_ = std::move(tensors_);
+  UniqueNames op_names(order.size()), tensor_names(graph.tensors_.size());
+  for (Op& op : graph.ops_) op_names.claim(op.name, op.type.empty() ? "op" : op.type);
+  for (Tensor& tensor : graph.tensors_) tensor_names.claim(tensor.name, "tensor");
+  for (std::size_t i = 0; i < graph.ops_.size(); ++i) {
+    for (const TensorId id : graph.ops_[OpId(i)].outputs) graph.tensors_[id].producer = OpId(i);
+  }
+  annotate(graph.ops_, graph.tensors_, batch_, file_);
+  graph.index();
+  graph.digest_ = digest_of_graph(graph);
+  return graph;
+}
+
+void Graph::index() {
+  std::vector<std::vector<OpId>> readers(tensors_.size());
+  update_of_.assign(tensors_.size(), OpId());
+  for (std::size_t i = 0; i < ops_.size(); ++i) {
+    const Op& op = ops_[OpId(i)];
+    for (const TensorId id : op.inputs) {
+      if (!id.valid()) continue;
+      std::vector<OpId>& list = readers[id.index()];
+      if (list.empty() || list.back() != OpId(i)) list.push_back(OpId(i));
+    }
+    if (op.phase == Phase::Update && !op.inputs.empty() && op.inputs[0].valid()) {
+      update_of_[op.inputs[0]] = OpId(i);
+      training_ = true;
+    }
+    ops_by_name_.push_back(OpId(i));
+  }
+  consumer_begin_.reserve(tensors_.size() + 1);
+  consumer_begin_.push_back(0);
+  for (const std::vector<OpId>& list : readers) {
+    consumers_.insert(consumers_.end(), list.begin(), list.end());
+    consumer_begin_.push_back(static_cast<std::int32_t>(consumers_.size()));
+  }
+  std::sort(ops_by_name_.begin(), ops_by_name_.end(),
+            [this](OpId a, OpId b) { return ops_[a].name < ops_[b].name; });
+}
+
+}  // namespace strato

@@ -1,0 +1,20 @@
+// A graph as bytes: compact, versioned, the same on every machine. A workspace keeps its models
+// this way, so that it stands alone without the files that they were imported from. What the
+// builder computes (work, batch behaviour) is not written: it is computed again on reading.
+// Thread-safe.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "core/graph/value/graph.h"
+
+namespace strato {
+
+std::string serialise(const Graph& graph);
+
+// The graph that was serialised, with the same ids and digest. Damaged bytes, or bytes of a newer
+// version, are an InputError that names `file`; memory stays in proportion to the number of bytes.
+Graph parse_graph(std::string_view bytes, const std::string& file);
+
+}  // namespace strato

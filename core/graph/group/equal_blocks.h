@@ -1,0 +1,27 @@
+// Which sets of ops are the same block over again: layers of one network that repeat. Equal are
+// sets whose ops have the same types, attributes, shapes and wiring inside, whatever their names
+// and whatever they are wired to outside.
+//
+// Found by hashes in the manner of Weisfeiler and Leman: each op by what leads to it, then by what
+// it leads to, inside the set; a set by its ops' hashes. Sets that differ have different hashes but
+// for chance and for graphs so regular that such hashes cannot tell them apart. Pure functions;
+// safe from any thread.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/base/digest.h"
+#include "core/graph/value/graph.h"
+
+namespace strato {
+
+// Of one set of ops, ascending.
+Digest block_digest(const Graph& graph, std::span<const OpId> ops);
+
+// result[i]: the first set that is equal to sets[i]; i itself when none before it is.
+std::vector<std::size_t> equal_blocks(const Graph& graph,
+                                      std::span<const std::span<const OpId>> sets);
+
+}  // namespace strato

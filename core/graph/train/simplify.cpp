@@ -1,0 +1,103 @@
+#include "core/graph/train/simplify.h"
+
+#include <algorithm>
+
+#include "core/graph/build/copy_graph.h"
+#include "core/graph/build/graph_builder.h"
+#include "core/graph/train/optimizer.h"
+
+namespace strato {
+namespace {
+
+// Ops whose output is their first input, as far as the graph's purpose goes.
+bool is_pass_through(const Op& op, bool inference) {
+  if (op.inputs.empty() || !op.inputs[0].valid() || op.outputs.empty()) return false;
+  if (op.type == "Identity" || op.type == "NoOp") return true;
+  return op.type == "Dropout" && (inference || op.real("ratio", 0.5) == 0);
+}
+
+class Simplifier {
+ public:
+  Simplifier(const Graph& graph, bool inference, std::span<const TensorId> outputs)
+      : graph_(graph),
+        inference_(inference),
+        outputs_(outputs),
+        stands_for_(graph.tensor_count()) {}
+
+  Graph run() {
+    bypass();
+    mark_needed();
+    return rebuilt();
+  }
+
+ private:
+  // stands_for_[t]: the tensor that readers of t read instead.
+  void bypass() {
+    for (std::size_t i = 0; i < stands_for_.size(); ++i) stands_for_[TensorId(i)] = TensorId(i);
+    for (const Op& op : graph_.ops()) {
+      const bool mask_read =
+          std::any_of(op.outputs.begin() + std::min<long>(1, static_cast<long>(op.outputs.size())),
+                      op.outputs.end(), [&](TensorId id) { return !graph_.consumers(id).empty(); });
+      if (!is_pass_through(op, inference_) || mask_read) continue;
+      stands_for_[op.outputs[0]] = stands_for_[op.inputs[0]];
+    }
+  }
+
+  void keep(TensorId id) {
+    if (id.valid()) kept_[stands_for_[id].index()] = true;
+  }
+
+  // Backwards from outputs and updates: ops are in topological order.
+  void mark_needed() {
+    kept_.assign(graph_.tensor_count(), false);
+    for (const TensorId id : outputs_) keep(id);
+    if (outputs_.empty()) {
+      for (const TensorId id : results_of(graph_)) keep(id);
+    }
+    needed_.assign(graph_.op_count(), false);
+    for (std::size_t i = graph_.op_count(); i-- > 0;) {
+      const Op& op = graph_.op(OpId(i));
+      const bool bypassed = !op.outputs.empty() && stands_for_[op.outputs[0]] != op.outputs[0];
+      const bool read = std::any_of(op.outputs.begin(), op.outputs.end(),
+                                    [&](TensorId id) { return kept_[id.index()]; });
+      needed_[i] = op.phase == Phase::Update || (read && !bypassed);
+      if (!needed_[i]) continue;
+      for (const TensorId id : op.inputs) keep(id);
+    }
+  }
+
+  // Tensors that no kept op touches are left out, and trailing outputs that nothing reads.
+  Graph rebuilt() {
+    GraphBuilder builder(graph_.name(), graph_.batch());
+    IdVector<TensorId, TensorId> new_tensor(graph_.tensor_count());
+    IdVector<OpId, OpId> new_op(graph_.op_count());
+    const auto moved = [&](TensorId old) {
+      if (!old.valid() || new_tensor[old].valid()) return old.valid() ? new_tensor[old] : old;
+      return new_tensor[old] = builder.add_tensor(graph_.tensor(old));
+    };
+    for (std::size_t i = 0; i < graph_.op_count(); ++i) {
+      if (!needed_[i]) continue;
+      Op op = graph_.op(OpId(i));
+      while (op.outputs.size() > 1 && !kept_[op.outputs.back().index()]) op.outputs.pop_back();
+      for (TensorId& id : op.inputs) id = moved(id.valid() ? stands_for_[id] : id);
+      for (TensorId& id : op.outputs) id = moved(id);
+      if (op.forward.valid()) op.forward = new_op[op.forward];
+      new_op[OpId(i)] = builder.add_op(std::move(op));
+    }
+    return std::move(builder).build();
+  }
+
+  const Graph& graph_;
+  bool inference_;
+  std::span<const TensorId> outputs_;
+  IdVector<TensorId, TensorId> stands_for_;
+  std::vector<bool> kept_, needed_;
+};
+
+}  // namespace
+
+Graph simplify(const Graph& graph, bool inference, std::span<const TensorId> outputs) {
+  return Simplifier(graph, inference, outputs).run();
+}
+
+}  // namespace strato

@@ -1,0 +1,280 @@
+#include "core/graph/train/training_graph.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/base/error.h"
+#include "core/graph/build/copy_graph.h"
+#include "core/graph/build/graph_builder.h"
+#include "core/graph/ops/catalogue.h"
+#include "core/graph/rules/gradient_rules.h"
+#include "core/graph/rules/op_rule.h"
+#include "core/graph/train/optimizer.h"
+
+namespace strato {
+namespace {
+
+// Reverse-mode differentiation over the forward ops, last to first.
+class TrainingGraph : private GradientWriter {
+ public:
+  TrainingGraph(const Graph& graph, Optimizer optimizer)
+      : graph_(graph),
+        optimizer_(optimizer),
+        builder_(builder_with_tensors(graph)),
+        trains_(graph.tensor_count(), false),
+        gradients_(graph.tensor_count()) {}
+
+  Graph run() {
+    for (const Op& op : graph_.ops()) builder_.add_op(op);
+    mark_trained();
+    add_losses();
+    for (std::size_t i = graph_.op_count(); i-- > 0;) differentiate(OpId(i));
+    add_updates();
+    return std::move(builder_).build();
+  }
+
+ private:
+  // trains_[t]: t is a trainable parameter or is computed from one, so its gradient may be needed.
+  void mark_trained() {
+    for (std::size_t i = 0; i < graph_.tensor_count(); ++i) {
+      const Tensor& tensor = graph_.tensor(TensorId(i));
+      trains_[i] = tensor.role == TensorRole::Parameter && is_floating(tensor.type);
+    }
+    for (const Op& op : graph_.ops()) {
+      const OpRule& rule = strato::rule_of(op.type);
+      bool depends = false;
+      for (std::size_t i = 0; rule.gradient && i < op.inputs.size(); ++i) {
+        depends = depends || (contains(rule.differentiable, i) && trains(op.inputs[i]));
+      }
+      for (const TensorId id : op.outputs) {
+        trains_[id.index()] = depends && is_floating(graph_.tensor(id).type);
+      }
+    }
+  }
+  bool trains(TensorId id) const { return id.valid() && trains_[id.index()]; }
+
+  void add_losses() {
+    const std::vector<TensorId> results = results_of(graph_);
+    if (results.empty()) {
+      throw InputError("", graph_.name(), "no floating-point output to train",
+                       "give a model with at least one output that is not an integer");
+    }
+    const bool has_loss = std::any_of(results.begin(), results.end(),
+                                      [this](TensorId id) { return ends_in_loss(id); });
+    for (const TensorId id : results) {
+      if (!trains(id)) continue;
+      if (!has_loss) {
+        add_loss(id);
+      } else if (ends_in_loss(id)) {
+        seed(id);
+      }
+    }
+  }
+
+  // A graph that computes its own loss has a scalar for it, after a loss op.
+  bool ends_in_loss(TensorId id) const {
+    const bool scalar = graph_.tensor(id).elements() == 1 && graph_.tensor(id).shape.size() <= 1;
+    return scalar && std::any_of(graph_.ops().begin(), graph_.ops().end(),
+                                 [](const Op& op) { return op.family == OpFamily::Loss; });
+  }
+
+  void seed(TensorId loss) {
+    Tensor one = like(loss, graph_.tensor(loss).name + "/grad", TensorRole::Constant);
+    gradients_[loss].push_back(builder_.add_tensor(std::move(one)));
+  }
+
+  Tensor like(TensorId id, std::string name, TensorRole role) const {
+    const Tensor& tensor = graph_.tensor(id);
+    return {.name = std::move(name),
+            .type = tensor.type,
+            .role = role,
+            .shape = tensor.shape,
+            .producer = {},
+            .batch = {},
+            .data = nullptr};
+  }
+
+  // Classes are on the last axis, in images (rank 4 and more) on the second; never on the batch's.
+  static int class_axis(const Tensor& scores) {
+    const int rank = static_cast<int>(scores.shape.size());
+    int axis = rank <= 3 ? rank - 1 : 1;
+    if (scores.batch.kind == BatchKind::Batched && axis == scores.batch.axis) {
+      axis = axis == rank - 1 ? rank - 2 : rank - 1;
+    }
+    return axis;
+  }
+
+  void add_loss(TensorId result) {
+    const Tensor& scores = graph_.tensor(result);
+    const int axis = scores.shape.size() >= 2 ? class_axis(scores) : -1;
+    const bool classifies = axis >= 0 && scores.shape[static_cast<std::size_t>(axis)] > 1;
+    Tensor target =
+        like(result, scores.name + (classifies ? "/label" : "/target"), TensorRole::Input);
+    target.batch = scores.batch.kind == BatchKind::Batched ? scores.batch : BatchLayout();
+    if (classifies) {
+      target.type = DataType::I64;
+      target.shape.erase(target.shape.begin() + axis);
+      if (target.batch.axis > axis) --target.batch.axis;
+    }
+    Tensor value = like(result, scores.name + "/loss", TensorRole::Activation);
+    value.shape.clear();
+    Op loss;
+    loss.name = value.name;
+    loss.type = classifies ? "SoftmaxCrossEntropy" : "MeanSquaredLoss";
+    loss.phase = Phase::Loss;
+    loss.inputs = {result, builder_.add_tensor(std::move(target))};
+    loss.outputs = {builder_.add_tensor(std::move(value))};
+    if (classifies) loss.attributes = {{"axis", std::int64_t{axis}}};
+    add_loss_gradient(result, builder_.add_op(loss));
+  }
+
+  void add_loss_gradient(TensorId result, OpId loss) {
+    Op op;
+    op.name = builder_.op(loss).name + "/grad";
+    op.type = builder_.op(loss).type + "Grad";
+    op.phase = Phase::Backward;
+    op.forward = loss;
+    op.inputs = builder_.op(loss).inputs;
+    op.attributes = {{"wrt", std::vector<std::int64_t>{0}}};
+    op.outputs = {new_gradient(result)};
+    builder_.add_op(std::move(op));
+  }
+
+  // One more share of the gradient of `of`.
+  TensorId new_gradient(TensorId of) {
+    const std::string name = graph_.tensor(of).name + "/grad";
+    gradients_[of].push_back(builder_.add_tensor(like(of, name, TensorRole::Gradient)));
+    return gradients_[of].back();
+  }
+
+  // The shares of a tensor's gradient as one tensor; an invalid id when there are none.
+  TensorId gradient_of(TensorId id, OpId forward) {
+    std::vector<TensorId>& shares = gradients_[id];
+    if (shares.size() <= 1) return shares.empty() ? TensorId() : shares[0];
+    Op sum;
+    sum.name = graph_.tensor(id).name + "/grad_sum";
+    sum.type = "AddN";
+    sum.phase = Phase::Backward;
+    sum.forward = forward;
+    sum.inputs = std::move(shares);
+    shares.clear();
+    sum.outputs = {new_gradient(id)};
+    builder_.add_op(std::move(sum));
+    return gradients_[id][0];
+  }
+
+  void differentiate(OpId id) {
+    const Op& op = graph_.op(id);
+    const OpRule& rule = strato::rule_of(op.type);
+    current_ = id;
+    current_rule_ = &rule;
+    output_gradients_.clear();
+    for (const TensorId output : op.outputs) {
+      const TensorId gradient = gradient_of(output, id);
+      if (gradient.valid()) output_gradients_.push_back(gradient);
+    }
+    if (output_gradients_.empty() || !rule.gradient) return;
+    bool wanted = false;
+    for (std::size_t i = 0; i < op.inputs.size(); ++i) wanted = wanted || wants(i);
+    if (!wanted) return;
+    const OpReader reader(op, graph_.ops(), graph_.tensors());
+    reader_ = &reader;
+    rule.gradient(*this);
+    reader_ = nullptr;
+  }
+
+  const OpReader& forward() const override { return *reader_; }
+
+  bool wants(std::size_t input) const override {
+    const Op& op = graph_.op(current_);
+    return input < op.inputs.size() && contains(current_rule_->differentiable, input) &&
+           trains(op.inputs[input]);
+  }
+
+  void add(std::string_view type, std::string_view name, const std::vector<Saved>& reads,
+           const std::vector<std::size_t>& inputs) override {
+    const Op& forward = builder_.op(current_);
+    Op op;
+    op.name = fmt::format("{}/{}", forward.name, name);
+    op.type = fmt::format("{}{}", forward.type, type);
+    op.phase = Phase::Backward;
+    op.forward = current_;
+    op.attributes = graph_.op(current_).attributes;
+    op.attributes.emplace_back("wrt", std::vector<std::int64_t>(inputs.begin(), inputs.end()));
+    op.inputs = output_gradients_;
+    for (const Saved& saved : reads) {
+      const std::vector<TensorId>& from = saved.output ? forward.outputs : forward.inputs;
+      if (saved.index < from.size() && from[saved.index].valid()) {
+        op.inputs.push_back(from[saved.index]);
+      }
+    }
+    for (const std::size_t input : inputs)
+      op.outputs.push_back(new_gradient(forward.inputs[input]));
+    builder_.add_op(std::move(op));
+  }
+
+  void pass(std::size_t input) override {
+    gradients_[graph_.op(current_).inputs[input]].push_back(output_gradients_[0]);
+  }
+
+  std::size_t save_output(std::string_view name, DataType type, Shape shape) override {
+    Tensor saved;
+    saved.name = fmt::format("{}/{}", graph_.op(current_).name, name);
+    saved.type = type;
+    saved.shape = std::move(shape);
+    const TensorId id = builder_.add_tensor(std::move(saved));
+    Op& op = builder_.op(current_);
+    op.outputs.push_back(id);
+    return op.outputs.size() - 1;
+  }
+
+  void add_updates() {
+    for (std::size_t i = 0; i < graph_.tensor_count(); ++i) {
+      const TensorId parameter(i);
+      if (graph_.tensor(parameter).role != TensorRole::Parameter || !trains(parameter)) continue;
+      const OpId reader = first_reader(parameter);
+      const TensorId gradient = gradient_of(parameter, reader);
+      if (gradient.valid()) add_update(parameter, gradient, reader);
+    }
+  }
+
+  OpId first_reader(TensorId parameter) const {
+    const std::span<const OpId> readers = graph_.consumers(parameter);
+    return readers.empty() ? OpId() : readers[0];
+  }
+
+  void add_update(TensorId parameter, TensorId gradient, OpId reader) {
+    const OptimizerRule& rule = rule_of(optimizer_);
+    const std::string& name = graph_.tensor(parameter).name;
+    Op update;
+    update.name = name + "/update";
+    update.type = rule.update;
+    update.phase = Phase::Update;
+    update.forward = reader;
+    update.inputs = {parameter, gradient};
+    for (const std::string_view slot : rule.state) {
+      update.inputs.push_back(builder_.add_tensor(
+          like(parameter, fmt::format("{}/{}", name, slot), TensorRole::OptimizerState)));
+    }
+    builder_.add_op(std::move(update));
+  }
+
+  const Graph& graph_;
+  Optimizer optimizer_;
+  GraphBuilder builder_;
+  std::vector<bool> trains_;                             // per tensor
+  IdVector<TensorId, std::vector<TensorId>> gradients_;  // per tensor: its gradient's shares
+  OpId current_;                                         // the forward op at hand
+  const OpRule* current_rule_ = nullptr;
+  const OpReader* reader_ = nullptr;
+  std::vector<TensorId> output_gradients_;
+};
+
+}  // namespace
+
+Graph make_training_graph(const Graph& forward, Optimizer optimizer) {
+  return TrainingGraph(forward, optimizer).run();
+}
+
+}  // namespace strato

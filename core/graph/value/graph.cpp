@@ -1,0 +1,95 @@
+#include "core/graph/value/graph.h"
+
+#include <algorithm>
+#include <array>
+
+namespace strato {
+namespace {
+
+struct DataTypeInfo {
+  std::string_view name;
+  int size;
+  bool floating;
+};
+constexpr std::array<DataTypeInfo, 10> data_types = {{
+    {"float64", 8, true},
+    {"float32", 4, true},
+    {"float16", 2, true},
+    {"bfloat16", 2, true},
+    {"int64", 8, false},
+    {"int32", 4, false},
+    {"int16", 2, false},
+    {"int8", 1, false},
+    {"uint8", 1, false},
+    {"bool", 1, false},
+}};
+constexpr std::array<std::string_view, 3> split_names = {"concat", "sum", "none"};
+constexpr std::array<std::string_view, 4> phase_names = {"forward", "loss", "backward", "update"};
+constexpr std::array<std::string_view, 14> family_names = {
+    "matmul",    "convolution", "elementwise",   "normalization", "softmax",
+    "reduction", "pooling",     "data movement", "embedding",     "recurrent",
+    "loss",      "update",      "view",          "other"};
+
+template <class Table, class Enum>
+const auto& entry(const Table& table, Enum value) {
+  return table[static_cast<std::size_t>(value)];
+}
+
+// The attribute's value as T, or the fallback when it is absent or of another type.
+template <class T>
+T value_or(const Attribute* attribute, T fallback) {
+  const T* value = attribute ? std::get_if<T>(attribute) : nullptr;
+  return value ? *value : std::move(fallback);
+}
+
+}  // namespace
+
+int size_of(DataType type) { return entry(data_types, type).size; }
+std::string_view name_of(DataType type) { return entry(data_types, type).name; }
+bool is_floating(DataType type) { return entry(data_types, type).floating; }
+std::string_view name_of(Splittability split) { return entry(split_names, split); }
+std::string_view name_of(Phase phase) { return entry(phase_names, phase); }
+std::string_view name_of(OpFamily family) { return entry(family_names, family); }
+
+std::int64_t Tensor::elements() const {
+  std::int64_t count = 1;
+  for (const std::int64_t extent : shape) count *= extent;
+  return count;
+}
+
+const Attribute* Op::attribute(std::string_view key) const {
+  const auto found =
+      std::lower_bound(attributes.begin(), attributes.end(), key,
+                       [](const auto& entry, std::string_view k) { return entry.first < k; });
+  return found != attributes.end() && found->first == key ? &found->second : nullptr;
+}
+
+std::int64_t Op::integer(std::string_view key, std::int64_t fallback) const {
+  return value_or(attribute(key), fallback);
+}
+double Op::real(std::string_view key, double fallback) const {
+  return value_or(attribute(key), fallback);
+}
+std::string Op::text(std::string_view key, std::string fallback) const {
+  return value_or(attribute(key), std::move(fallback));
+}
+std::vector<std::int64_t> Op::integers(std::string_view key) const {
+  return value_or(attribute(key), std::vector<std::int64_t>{});
+}
+
+OpId Graph::find_op(std::string_view name) const {
+  const auto found =
+      std::lower_bound(ops_by_name_.begin(), ops_by_name_.end(), name,
+                       [this](OpId id, std::string_view n) { return ops_[id].name < n; });
+  return found != ops_by_name_.end() && ops_[*found].name == name ? *found : OpId();
+}
+
+Bytes Graph::parameter_bytes() const {
+  Bytes sum;
+  for (const Tensor& tensor : tensors_) {
+    if (tensor.role == TensorRole::Parameter) sum += tensor.bytes();
+  }
+  return sum;
+}
+
+}  // namespace strato

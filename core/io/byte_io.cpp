@@ -1,0 +1,12 @@
+#include "core/io/byte_io.h"
+
+#include "core/base/error.h"
+
+namespace strato {
+
+void ByteReader::damaged(const char* how) const {
+  throw InputError(file_, "byte " + std::to_string(at_),
+                   std::string(words_.thing) + " is damaged: " + how, words_.remedy);
+}
+
+}  // namespace strato

@@ -1,0 +1,134 @@
+// A job: a plan made ready to run, as a folder that a launcher hands to the workers.
+//
+//   job.json      what runs, versions and digests; options; no code, no absolute paths
+//   graph.bin     the training graph (core/graph/build/graph_file.h)
+//   job-plan.json  the plan, of which every rank makes its own program (two-stage rewriting,
+//   AutoDist
+//                 2.3), with job-calibration.json and job-profile.json, where its costs need them
+//   rank-<r>.bin  in place of a plan: one rank's program (core/program/rank/rank_program.h)
+//   secret        random, readable by its owner only; every peer presents it
+//   log-<r>.txt   what the rank wrote to standard error
+//   result.json, tasks.bin   what rank 0 gathered at the end
+//   weights/, inputs/        parameters and input batches that are not synthetic (core/data)
+//   checkpoint-<step>/       see app/worker
+//
+// Written to a temporary name and renamed: a folder with job.json is whole. Everything read is
+// checked before use: sizes, digests, names that would leave the folder. Throws InputError.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/graph/value/graph.h"
+#include "core/program/rank/rank_program.h"
+
+namespace strato {
+
+struct JobOptions {
+  std::string engine = "torch";    // a plugin: "torch" computes, "replay" takes the simulated times
+  std::string transport = "gloo";  // a plugin: "gloo", "nccl"
+  std::string device = "cpu";      // "cpu", "cuda"
+  int steps = 5;
+  int warm_up = 1;  // of the steps: not in the mean step time
+  std::uint64_t seed = 1;
+  int threads = 1;
+  std::optional<double> learning_rate;
+  std::chrono::seconds timeout{60};  // a rank without progress for so long is hung
+  int checkpoint_every = 0;          // steps; 0: none but what `keep_parameters` asks
+  bool keep_parameters = false;      // write a checkpoint after the last step
+  std::string resume;                // name of a checkpoint folder inside the job's; empty: fresh
+  bool weights = false;              // parameters are in the folder's weights/, else seeded
+  bool inputs = false;               // input batches are in the folder's inputs/, else synthetic
+};
+
+// What a rank makes its own program from, beside the graph: texts, which are read the same
+// everywhere (core/launch/measured/job_plan.h).
+struct JobPlan {
+  std::string plan;         // core/strategy/file/plan_file.h
+  std::string calibration;  // core/cost/value/calibration.h; empty: the standard one
+  std::string profile;      // core/cost/value/profile.h; empty: nothing was measured
+  bool priorities = true, fair_links = false;  // SimulateOptions, of the order of tasks
+  Digest digest;                               // of the problem and the strategy that they are
+};
+
+struct Job {
+  static constexpr int kVersion = 2;
+  std::string name;  // of the plan
+  JobOptions options;
+  std::shared_ptr<const Graph> graph;
+  // Nothing: `programs` are shipped, which no plan makes in this order, or with these times.
+  std::optional<JobPlan> plan;
+  RankPrograms programs;             // empty where there is a plan
+  std::vector<DeviceId> device_ids;  // of a plan, by rank; of programs they say it
+  std::vector<std::string> devices;  // by rank: the device's name in the cluster
+  std::vector<int> machines;         // by rank: the machine's index in the cluster
+  Nanos predicted;                   // simulated step time
+  // Writes weights/ and inputs/ into the new folder; may be empty when the options ask for neither.
+  std::function<void(const std::filesystem::path& folder)> write_data;
+};
+
+void stage_job(const std::filesystem::path& folder, const Job& job);
+// As hexadecimal digits: of what runs, without options. Peers compare it before the first step.
+std::string job_digest(const Job& job);
+
+// What one rank needs; the other ranks' programs are not read.
+struct RankJob {
+  JobOptions options;
+  std::string name;
+  int rank = 0, ranks = 1;
+  std::vector<std::string> devices;
+  std::vector<DeviceId> device_of_rank;
+  std::shared_ptr<const Graph> graph;
+  std::optional<JobPlan> plan;  // `program` is to be made from it
+  RankProgram program;
+  std::string digest;  // job_digest()
+  std::string secret;
+};
+RankJob load_rank(const std::filesystem::path& folder, int rank);
+// Throws InputError (file: `name`) when the program is another rank's, or talks to devices that
+// have no rank.
+void expect_own_program(const RankJob& job, const std::string& name);
+
+// ---- what comes back
+
+// Rank 0 writes one JSON object a line to standard output; launchers forward it.
+struct JobEvent {
+  enum class Kind : std::uint8_t {
+    Started,  // all ranks have met
+    Step,     // one step ended everywhere
+    Failed,   // a rank failed; `rank` and `text` say which and why
+    Finished  // result.json and tasks.bin are written
+  } kind = Kind::Started;
+  int rank = 0;
+  std::int64_t step = 0;
+  Nanos step_time;
+  std::optional<double> loss;
+  std::string text;
+};
+std::string to_json_line(const JobEvent& event);               // without the newline
+std::optional<JobEvent> parse_event(const std::string& line);  // nothing: not an event
+
+// One task as it was executed, nanoseconds from the start of the measured step, on rank 0's clock.
+// A transfer or collective has one for each rank that took part.
+struct MeasuredTask {
+  TaskId task;
+  int rank = 0;
+  Nanos start, end;
+};
+struct JobResult {
+  std::vector<Nanos> step_times;    // by step, warm-up included
+  Nanos step_time;                  // median of the steps after the warm-up
+  std::vector<double> losses;       // by step; empty with the replay engine
+  std::vector<Bytes> peaks;         // by rank
+  std::vector<MeasuredTask> tasks;  // of the step whose time is nearest to the median
+};
+void write_result(const std::filesystem::path& folder, const JobResult& result);
+JobResult read_result(const std::filesystem::path& folder);
+
+}  // namespace strato

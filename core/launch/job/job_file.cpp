@@ -1,0 +1,175 @@
+#include "core/launch/job/job_file.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "core/base/error.h"
+#include "core/io/digest_json.h"
+#include "core/io/json.h"
+
+namespace strato {
+namespace {
+
+constexpr std::string_view kJobFormat = "stratoscope-job";
+constexpr std::int64_t kMaxInt = std::numeric_limits<int>::max();
+constexpr std::int64_t kMaxTimeout = 30 * 24 * 3600;  // a month, in seconds
+
+Json to_json(const JobOptions& options) {
+  Json json = {{"engine", options.engine},
+               {"transport", options.transport},
+               {"device", options.device},
+               {"steps", options.steps},
+               {"warm_up", options.warm_up},
+               {"seed", options.seed},
+               {"threads", options.threads},
+               {"timeout_s", options.timeout.count()},
+               {"checkpoint_every", options.checkpoint_every},
+               {"keep_parameters", options.keep_parameters},
+               {"resume", options.resume},
+               {"weights", options.weights},
+               {"inputs", options.inputs}};
+  if (options.learning_rate) json["learning_rate"] = *options.learning_rate;
+  return json;
+}
+
+int small(const JsonView& view, std::int64_t low) {
+  return static_cast<int>(view.integer(low, kMaxInt));
+}
+
+JobOptions read_options(const JsonView& view) {
+  view.allow_only({"engine", "transport", "device", "steps", "warm_up", "seed", "threads",
+                   "timeout_s", "checkpoint_every", "keep_parameters", "resume", "weights",
+                   "inputs", "learning_rate"});
+  JobOptions options;
+  options.engine = view.at("engine").string();
+  options.transport = view.at("transport").string();
+  options.device = view.at("device").string();
+  options.steps = small(view.at("steps"), 1);
+  options.warm_up = small(view.at("warm_up"), 0);
+  const JsonView seed = view.at("seed");
+  if (!seed.json().is_number_unsigned()) seed.fail("is not a number from 0", "stage the job again");
+  options.seed = seed.json().get<std::uint64_t>();
+  options.threads = small(view.at("threads"), 1);
+  options.timeout = std::chrono::seconds(view.at("timeout_s").integer(1, kMaxTimeout));
+  options.checkpoint_every = small(view.at("checkpoint_every"), 0);
+  options.keep_parameters = view.at("keep_parameters").boolean();
+  options.resume = view.at("resume").string();
+  options.weights = view.at("weights").boolean();
+  options.inputs = view.at("inputs").boolean();
+  if (const auto rate = view.find("learning_rate")) options.learning_rate = rate->number();
+  return options;
+}
+
+Json to_json(const StagedPlan& plan) {
+  Json json = to_json(plan.plan);
+  if (plan.calibration) json["calibration"] = to_json(*plan.calibration);
+  if (plan.profile) json["profile"] = to_json(*plan.profile);
+  json["priorities"] = plan.priorities;
+  json["fair_links"] = plan.fair_links;
+  json["plan"] = plan.digest.hex();
+  return json;
+}
+
+StagedPlan staged_plan_from(const JsonView& view) {
+  view.allow_only(
+      {"bytes", "digest", "calibration", "profile", "priorities", "fair_links", "plan"});
+  StagedPlan plan;
+  plan.plan = staged_file_from(view);
+  if (const auto file = view.find("calibration")) plan.calibration = staged_file_from(*file);
+  if (const auto file = view.find("profile")) plan.profile = staged_file_from(*file);
+  plan.priorities = view.at("priorities").boolean();
+  plan.fair_links = view.at("fair_links").boolean();
+  plan.digest = read_digest(view.at("plan"));
+  return plan;
+}
+
+// A word that is no path.
+bool is_plain(const std::string& name) {
+  return !name.empty() && name.size() <= 64 && std::all_of(name.begin(), name.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+           c == '_' || c == ':';
+  });
+}
+
+}  // namespace
+
+void check_options(const JobOptions& options, const std::string& file) {
+  const auto refuse = [&](const char* place, const char* problem, const char* remedy) {
+    throw InputError(file, std::string("options.") + place, problem, remedy);
+  };
+  if (!is_plain(options.engine)) refuse("engine", "is no plugin's name", "name an engine");
+  if (!is_plain(options.transport)) refuse("transport", "is no plugin's name", "name a transport");
+  if (!is_plain(options.device)) refuse("device", "is no device", "give cpu or cuda");
+  if (options.steps < 1) refuse("steps", "is below 1", "give at least 1");
+  if (options.warm_up < 0) refuse("warm_up", "is below 0", "give 0 or more");
+  if (options.threads < 1) refuse("threads", "is below 1", "give at least 1");
+  if (options.timeout.count() < 1 || options.timeout.count() > kMaxTimeout)
+    refuse("timeout", "is out of range", "give a second to a month");
+  if (options.checkpoint_every < 0) refuse("checkpoint_every", "is below 0", "give 0 or more");
+  if (!options.resume.empty() && !is_plain(options.resume))
+    refuse("resume", "is not the name of a checkpoint in the job's folder",
+           "give a name such as checkpoint-5");
+}
+
+Digest digest_of_programs(const JobFile& job) {
+  std::vector<Digest> digests;
+  for (const JobFile::Rank& rank : job.ranks) {
+    digests.push_back(job.plan ? Hasher().number(rank.id.value()).finish() : rank.program.digest);
+  }
+  const Digest ranks = digest_of_ranks(job.graph.graph, digests);
+  if (!job.plan) return ranks;
+  return Hasher()
+      .text("plan of ranks")
+      .digest(ranks)
+      .digest(job.plan->digest)
+      .number(job.plan->priorities)
+      .number(job.plan->fair_links)
+      .finish();
+}
+
+std::string to_json(const JobFile& job) {
+  Json ranks = Json::array();
+  for (const JobFile::Rank& rank : job.ranks) {
+    ranks.push_back({{"device", rank.device}, {"id", rank.id.value()}, {"machine", rank.machine}});
+    if (!job.plan) ranks.back()["program"] = to_json(rank.program);
+  }
+  Json json = {{"format", kJobFormat},
+               {"version", Job::kVersion},
+               {"name", job.name},
+               {"predicted_ns", job.predicted.value},
+               {"options", to_json(job.options)},
+               {"graph", to_json(job.graph)}};
+  if (job.plan) json["plan"] = to_json(*job.plan);
+  json["programs"] = job.programs.hex();
+  json["ranks"] = std::move(ranks);
+  return json_text(json, 1) + "\n";
+}
+
+JobFile parse_job(const std::string& json, const std::string& file) {
+  const JsonView root = JsonView::parse(json, file);
+  root.expect_format(kJobFormat, Job::kVersion);
+  root.allow_only({"format", "version", "name", "predicted_ns", "options", "graph", "plan",
+                   "programs", "ranks"});
+  JobFile job;
+  job.name = root.at("name").string();
+  job.predicted = Nanos(root.at("predicted_ns").integer(0));
+  job.options = read_options(root.at("options"));
+  check_options(job.options, file);
+  job.graph = staged_graph_from(root.at("graph"));
+  if (const auto plan = root.find("plan")) job.plan = staged_plan_from(*plan);
+  job.programs = read_digest(root.at("programs"));
+  for (const JsonView& rank : root.at("ranks").items()) {
+    job.ranks.push_back({rank.at("device").string(),
+                         DeviceId(static_cast<std::size_t>(rank.at("id").integer(0, kMaxInt))),
+                         small(rank.at("machine"), 0),
+                         job.plan ? StagedFile() : staged_file_from(rank.at("program"))});
+  }
+  if (job.ranks.empty()) root.at("ranks").fail("is empty", "stage the job again");
+  if (digest_of_programs(job) != job.programs)
+    root.at("programs").fail("is not the digest of the ranks' programs", "stage the job again");
+  return job;
+}
+
+}  // namespace strato

@@ -1,0 +1,72 @@
+#include "core/base/error.h"
+#include "core/io/file.h"
+#include "core/launch/job/job_file.h"
+#include "core/launch/job/job_folder.h"
+
+namespace strato {
+namespace {
+
+namespace fs = std::filesystem;
+
+void check(const Job& job, const std::string& name) {
+  const std::size_t ranks = job.plan ? job.device_ids.size() : job.programs.ranks.size();
+  CHECK(job.graph && (job.plan || job.programs.graph == job.graph), "a job of another graph");
+  CHECK(!job.plan || job.programs.ranks.empty(), "a job of a plan and of programs");
+  CHECK(ranks >= 1 && job.devices.size() == ranks && job.machines.size() == ranks,
+        "a job with another number of devices than ranks");
+  CHECK(job.write_data || (!job.options.weights && !job.options.inputs), "a job without its data");
+  check_options(job.options, name);
+  if (!job.plan) check_termination(job.programs, name);
+}
+
+// Each rank's device, and of a job without a plan its program, which `write` takes.
+template <class Write>
+void add_ranks(JobFile& file, const Job& job, const Write& write) {
+  for (std::size_t r = 0; r < job.devices.size(); ++r) {
+    file.ranks.push_back({job.devices[r], DeviceId(), job.machines[r], StagedFile()});
+    JobFile::Rank& rank = file.ranks.back();
+    rank.id = job.plan ? job.device_ids[r] : job.programs.ranks[r].device;
+    if (job.plan) continue;
+    const std::string program = write_rank_program(job.programs.ranks[r]);
+    write(static_cast<int>(r), program);
+    rank.program = staged(program);
+  }
+  file.programs = digest_of_programs(file);
+}
+
+void write_contents(const fs::path& folder, const Job& job) {
+  JobFile file;
+  file.name = job.name;
+  file.options = job.options;
+  file.predicted = job.predicted;
+  file.graph = stage_graph(folder / "graph.bin", *job.graph);
+  if (job.write_data) job.write_data(folder);
+  if (job.plan) file.plan = stage_plan(folder, *job.plan);
+  add_ranks(file, job, [&](int rank, const std::string& program) {
+    write_file(folder / rank_file(rank), program);
+  });
+  write_secret(folder);
+  write_file(folder / "job.json", to_json(file));  // last: the folder is whole then
+}
+
+}  // namespace
+
+std::string job_digest(const Job& job) {
+  JobFile file;
+  file.graph.graph = job.graph->digest();
+  if (job.plan) {
+    file.plan.emplace();
+    file.plan->digest = job.plan->digest;
+    file.plan->priorities = job.plan->priorities;
+    file.plan->fair_links = job.plan->fair_links;
+  }
+  add_ranks(file, job, [](int, const std::string&) {});
+  return file.programs.hex();
+}
+
+void stage_job(const fs::path& folder, const Job& job) {
+  check(job, (folder / "job.json").string());
+  stage_folder(folder, [&](const fs::path& at) { write_contents(at, job); });
+}
+
+}  // namespace strato

@@ -1,0 +1,102 @@
+// A measurement job: what the workers of a cluster are to measure into a profile
+// (core/cost/value/profile.h), as a folder that any launcher starts, beside the job that runs a
+// plan (job.h):
+//
+//   measure.json          what is measured by which ranks, versions and digests
+//   graph-<i>.bin         a training graph at one batch size (core/graph/build/graph_file.h)
+//   secret, log-<r>.txt, meeting.json, failure.json   as of every job (job.h, run_files.h)
+//   profile.json          the result, which rank 0 writes: a profile that all cost options read
+//   measured.json         what was left out, and why
+//
+// Values; throws InputError for what is not whole, and for names that would leave the folder.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/cost/value/cost_model.h"
+#include "core/cost/value/profile.h"
+#include "core/graph/value/graph.h"
+
+namespace strato {
+
+struct MeasureJobOptions {
+  std::string engine = "torch";    // measures the ops; with a GPU, holds the memory that is sent
+  std::string transport = "gloo";  // "gloo", "nccl"
+  std::string device = "cpu";      // "cpu", "cuda"
+  int threads = 1;                 // of the CPU, for one op
+  std::uint64_t seed = 1;
+  int repetitions = 5;  // steps at each batch size; short ones are repeated for a second
+  // For all measurements together, where ranks meet left out. What does not fit is left out: large
+  // messages first, then whole pairs and sets, from the end of `probes`.
+  std::chrono::milliseconds budget{60'000};
+  // Messages double from the one to the other, as far as the ranks' memory allows.
+  Bytes smallest{1024}, largest{std::int64_t{1} << 30};
+  std::chrono::seconds timeout{60};  // a rank without progress for so long is hung
+};
+
+// One pair or set of devices whose communication is measured.
+struct Probe {
+  std::optional<Collective> collective;  // nothing: a transfer from the first member to the second
+  std::vector<int> members;              // ranks; of a collective ascending
+};
+
+struct MeasureJob {
+  static constexpr int kVersion = 1;
+  struct Rank {
+    std::string device, gpu;  // names in the cluster; ops are noted under the GPU type's
+    int machine = 0;          // index in the cluster
+  };
+
+  std::string name;  // of the model, or of the cluster
+  MeasureJobOptions options;
+  std::vector<Rank> ranks;
+  std::vector<std::shared_ptr<const Graph>> graphs;  // one a batch size, falling; may be empty
+  std::vector<Probe> probes;                         // the most useful first; may be empty
+};
+
+// Everything there is to measure on a cluster, by one rank a device: all ops of the graphs on each
+// GPU type, the transfers of every pair both ways, and all-reduce, all-gather and reduce-scatter of
+// all devices, of every machine's, of every GPU type's and of one device a machine. First one pair
+// of each kind (which GPU types, one machine or two), then the sets, then the others.
+MeasureJob make_measure_job(const Cluster& cluster, const std::string& name,
+                            std::vector<std::shared_ptr<const Graph>> graphs,
+                            const MeasureJobOptions& options);
+
+void stage_measure_job(const std::filesystem::path& folder, const MeasureJob& job);
+bool is_measure_job(const std::filesystem::path& folder);
+
+struct StagedMeasureJob {
+  MeasureJob job;
+  std::string digest;  // of all that is measured: peers compare it before they start
+  std::string secret;
+};
+// Throws InputError when `rank` is none of the job's, too.
+StagedMeasureJob load_measure_job(const std::filesystem::path& folder, int rank);
+
+// ---- what comes back
+
+// Rank 0 tells it as a line of JSON, beside the events of every job (job.h: Started, Failed,
+// Finished).
+struct MeasureEvent {
+  std::string what;  // under way: "batch 64 on V100", "v100:0 -> v100:1"
+  std::int64_t done = 0, of = 0;
+  std::chrono::milliseconds left{0};  // of the budget
+};
+std::string to_json_line(const MeasureEvent& event);                       // without the newline
+std::optional<MeasureEvent> parse_measure_event(const std::string& line);  // nothing: another line
+
+struct MeasureResult {
+  Profile profile;
+  std::vector<std::string> notes;  // what was left out and why, a sentence each
+  double seconds = 0;              // what measuring took, to be held against the budget
+};
+void write_measure_result(const std::filesystem::path& folder, const MeasureResult& result);
+MeasureResult read_measure_result(const std::filesystem::path& folder);
+
+}  // namespace strato

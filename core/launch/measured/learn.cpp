@@ -1,0 +1,194 @@
+#include "core/launch/measured/learn.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+#include <utility>
+
+#include "core/cost/value/op_signature.h"
+#include "core/program/value/collective.h"
+
+namespace strato {
+namespace {
+
+using Pair = std::pair<std::string, std::string>;
+using Members = std::pair<Collective, std::vector<std::string>>;
+
+std::vector<std::string> member_names(const Program& program, TaskId id) {
+  std::vector<std::string> names;
+  for (const DeviceId member : members_of(program, id))
+    names.push_back(program.cluster->device(member).name);
+  return names;
+}
+
+struct Moved {
+  Bytes bytes;
+  Nanos start, end;
+};
+
+// Messages of the same devices share their links when several are under way: each took what passed
+// since the one before it had ended.
+std::vector<SizedMeasurement> one_by_one(std::vector<Moved> moved) {
+  std::ranges::stable_sort(moved, {}, &Moved::end);
+  std::vector<SizedMeasurement> points;
+  Nanos last(0);
+  for (const Moved& each : moved) {
+    const Nanos took = each.end - std::max(each.start, last);
+    last = each.end;
+    if (took > Nanos(0)) points.push_back({each.bytes, took, Nanos(0), 1});
+  }
+  return points;
+}
+
+class Learner {
+ public:
+  explicit Learner(const Timeline& measured)
+      : measured_(measured), program_(*measured.program), signatures_(program_.graph->op_count()) {}
+
+  Profile learn() {
+    for (std::size_t i = 0; i < program_.tasks.size(); ++i) {
+      const TaskTimes& times = measured_.tasks[TaskId(i)];
+      if (times.end > times.start) take(TaskId(i), times);
+    }
+    add_sized();
+    return normalised(std::move(profile_));
+  }
+
+ private:
+  void take(TaskId id, const TaskTimes& times) {
+    const Task& task = program_.tasks[id];
+    const Cluster& cluster = *program_.cluster;
+    if (task.kind == TaskKind::Compute || task.kind == TaskKind::Update)
+      return take_op(task, times.end - times.start);
+    if (task.bytes.value <= 0) return;
+    const Moved point{task.bytes, times.start, times.end};
+    if (task.kind == TaskKind::Transfer) {
+      transfers_[{cluster.device(task.device).name, cluster.device(task.target).name}].push_back(
+          point);
+    } else if (const auto kind = collective_of(task.kind)) {
+      collectives_[{*kind, member_names(program_, id)}].push_back(point);
+    }
+  }
+
+  void take_op(const Task& task, Nanos time) {
+    const Graph& graph = *program_.graph;
+    if (task.axis >= 0) return;
+    std::string& signature = signatures_[task.op.index()];
+    if (signature.empty()) signature = op_signature(graph, task.op);
+    const std::int64_t samples =
+        follows_batch(graph, task.op) && task.samples > 0 ? task.samples : 1;
+    profile_.ops.push_back(
+        {signature, program_.cluster->gpu(task.device).name, {{samples, time, Nanos(0), 1}}});
+  }
+
+  // A line needs two points.
+  void add_sized() {
+    const auto two_sizes = [](const std::vector<SizedMeasurement>& points) {
+      for (const SizedMeasurement& point : points)
+        if (point.bytes != points.front().bytes) return true;
+      return false;
+    };
+    for (const auto& [pair, moved] : transfers_) {
+      const auto points = one_by_one(moved);
+      if (two_sizes(points)) profile_.transfers.push_back({pair.first, pair.second, points});
+    }
+    for (const auto& [members, moved] : collectives_) {
+      const auto points = one_by_one(moved);
+      if (two_sizes(points))
+        profile_.collectives.push_back({members.first, members.second, points});
+    }
+  }
+
+  const Timeline& measured_;
+  const Program& program_;
+  std::vector<std::string> signatures_;  // by op; empty: not asked for yet
+  std::map<Pair, std::vector<Moved>> transfers_;
+  std::map<Members, std::vector<Moved>> collectives_;
+  Profile profile_;
+};
+
+std::int64_t size_of(const OpMeasurement& point) { return point.samples; }
+std::int64_t size_of(const SizedMeasurement& point) { return point.bytes.value; }
+
+auto subject_of(const OpProfile& op) { return std::tie(op.gpu, op.signature); }
+auto subject_of(const TransferProfile& transfer) { return std::tie(transfer.from, transfer.to); }
+auto subject_of(const CollectiveProfile& collective) {
+  return std::tie(collective.kind, collective.devices);
+}
+
+// Time at `size` between the points (ascending); 0 outside of them.
+template <class Point>
+double time_between(const std::vector<Point>& points, std::int64_t size) {
+  const auto above =
+      std::ranges::lower_bound(points, size, {}, [](const Point& point) { return size_of(point); });
+  if (above == points.end()) return 0;
+  const auto high = static_cast<double>(above->time.value);
+  if (size_of(*above) == size) return high;
+  if (above == points.begin()) return 0;
+  const auto below = above - 1;
+  const auto low = static_cast<double>(below->time.value);
+  return low + (high - low) * static_cast<double>(size - size_of(*below)) /
+                   static_cast<double>(size_of(*above) - size_of(*below));
+}
+
+// The middle factor from known times to those of the runs; 0: there is none.
+template <class Point>
+double factor_of(const std::vector<Point>& known, const std::vector<Point>& learned) {
+  std::vector<double> factors;
+  for (const Point& point : learned)
+    if (const double time = time_between(known, size_of(point)); time > 0)
+      factors.push_back(static_cast<double>(point.time.value) / time);
+  if (factors.empty()) return 0;
+  const auto middle = factors.begin() + static_cast<std::ptrdiff_t>(factors.size() / 2);
+  std::nth_element(factors.begin(), middle, factors.end());
+  return *middle;
+}
+
+template <class Point>
+std::vector<Point> moved_to(const std::vector<Point>& known, const std::vector<Point>& learned) {
+  std::vector<Point> points = learned;
+  const double factor = factor_of(known, learned);
+  for (Point point : known) {
+    const bool again = std::ranges::any_of(
+        learned, [&](const Point& other) { return size_of(other) == size_of(point); });
+    if (again || factor == 0) continue;
+    point.time = std::max(Nanos(1), nanos_from(static_cast<double>(point.time.value) * factor));
+    point.spread = nanos_from(static_cast<double>(point.spread.value) * factor);
+    points.push_back(point);
+  }
+  return points;
+}
+
+// Both ascending by what they are of.
+template <class Entry>
+std::vector<Entry> with_learned(std::vector<Entry> known, const std::vector<Entry>& learned) {
+  constexpr auto before = [](const Entry& a, const Entry& b) {
+    return subject_of(a) < subject_of(b);
+  };
+  std::vector<Entry> added;
+  for (const Entry& entry : learned) {
+    const auto same = std::lower_bound(known.begin(), known.end(), entry, before);
+    if (same == known.end() || before(entry, *same)) {
+      added.push_back(entry);
+    } else {
+      same->measurements = moved_to(same->measurements, entry.measurements);
+    }
+  }
+  known.insert(known.end(), added.begin(), added.end());
+  return known;
+}
+
+}  // namespace
+
+Profile with_learned(const Profile& known, const Profile& learned) {
+  Profile result = normalised(known);
+  const Profile taught = normalised(learned);
+  result.ops = with_learned(std::move(result.ops), taught.ops);
+  result.transfers = with_learned(std::move(result.transfers), taught.transfers);
+  result.collectives = with_learned(std::move(result.collectives), taught.collectives);
+  return normalised(std::move(result));
+}
+
+Profile learned_profile(const Timeline& measured) { return Learner(measured).learn(); }
+
+}  // namespace strato

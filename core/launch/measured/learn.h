@@ -1,0 +1,22 @@
+// What a launched plan teaches a cost model (FastT 4, adaptive cost models): its measured times as
+// a profile. Pure; safe from any thread.
+#pragma once
+
+#include "core/cost/value/profile.h"
+#include "core/sim/engine/simulate.h"
+
+namespace strato {
+
+// Of the ops under their devices' GPU types, and of the transfers and collectives that were
+// measured with at least two sizes. Parts of an op that is split along an axis are left out: a
+// profile knows whole ops. Empty when nothing was measured.
+Profile learned_profile(const Timeline& measured);
+
+// `known`, from before any run, with what runs taught. What both have is as it was in the runs;
+// other sizes that were known of the same op, transfer or collective are moved by the same factor
+// (the median over the sizes of the runs that lie between known ones), and left out where there is
+// none: a cost model that scales through what was measured tells more than sizes of another
+// machine.
+Profile with_learned(const Profile& known, const Profile& learned);
+
+}  // namespace strato

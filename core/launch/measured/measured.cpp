@@ -1,0 +1,117 @@
+#include "core/launch/measured/measured.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+
+#include "core/base/error.h"
+
+namespace strato {
+namespace {
+
+void place_tasks(Timeline& timeline, const JobResult& result) {
+  std::vector<bool> seen(timeline.tasks.size(), false);
+  for (TaskTimes& times : timeline.tasks) times = {};
+  for (const MeasuredTask& task : result.tasks) {
+    if (!task.task.valid() || task.task.index() >= timeline.tasks.size()) {
+      throw InputError("", "", "the result has a task that the plan does not have",
+                       "compare a result with the plan that it was launched from");
+    }
+    TaskTimes& times = timeline.tasks[task.task];
+    const bool first = !seen[task.task.index()];
+    seen[task.task.index()] = true;
+    times.start = first ? task.start : std::max(times.start, task.start);
+    times.end = first ? task.end : std::max(times.end, task.end);
+  }
+  for (TaskTimes& times : timeline.tasks) {
+    times.start = std::min(times.start, times.end);
+    times.ready = times.start;
+  }
+}
+
+void sum_up(Timeline& timeline) {
+  const Program& program = *timeline.program;
+  for (DeviceUse& use : timeline.devices) use.compute_busy = use.communication_busy = Nanos(0);
+  for (Nanos& busy : timeline.link_busy) busy = Nanos(0);
+  const std::size_t streams = 2 * timeline.devices.size();
+  for (std::size_t i = 0; i < timeline.tasks.size(); ++i) {
+    const TaskTimes& times = timeline.tasks[TaskId(i)];
+    const Nanos took = times.end - times.start;
+    for (const ResourceId resource : program.resources[i]) {
+      if (resource.index() >= streams) {
+        timeline.link_busy[LinkId(resource.index() - streams)] += took;
+        continue;
+      }
+      DeviceUse& use = timeline.devices[DeviceId(resource.index() / 2)];
+      (resource.index() % 2 == 0 ? use.compute_busy : use.communication_busy) += took;
+    }
+  }
+}
+
+std::string communication_name(const Program& program, std::size_t index) {
+  const Task& task = program.tasks[TaskId(index)];
+  const Cluster& cluster = *program.cluster;
+  if (task.kind == TaskKind::Transfer)
+    return cluster.device(task.device).name + " -> " + cluster.device(task.target).name;
+  std::size_t members = 0;
+  for (const ResourceId resource : program.resources[index])
+    members += resource.index() < 2 * cluster.device_count() ? 1 : 0;
+  return std::string(name_of(task.kind)) + " of " + std::to_string(members) + " devices";
+}
+
+std::vector<Difference> sorted(const std::map<std::string, Difference>& by_name) {
+  std::vector<Difference> list;
+  for (const auto& [name, difference] : by_name) list.push_back(difference);
+  std::stable_sort(list.begin(), list.end(), [](const Difference& a, const Difference& b) {
+    return std::abs(a.effect().value) > std::abs(b.effect().value);
+  });
+  return list;
+}
+
+}  // namespace
+
+Timeline measured_timeline(const Timeline& predicted, const JobResult& result,
+                           const std::vector<DeviceId>& devices) {
+  Timeline timeline = predicted;
+  place_tasks(timeline, result);
+  sum_up(timeline);
+  timeline.step_time = Nanos(0);
+  for (const TaskTimes& times : timeline.tasks)
+    timeline.step_time = std::max(timeline.step_time, times.end);
+  timeline.feasible = true;
+  for (std::size_t rank = 0; rank < devices.size() && rank < result.peaks.size(); ++rank)
+    timeline.devices[devices[rank]].peak = result.peaks[rank];
+  return timeline;
+}
+
+Comparison compare_timelines(const Timeline& predicted, const Timeline& measured, Nanos step_time) {
+  CHECK(predicted.program == measured.program, "timelines of different programs are compared");
+  const Program& program = *predicted.program;
+  Comparison comparison{predicted.step_time, step_time, {}, {}, {}};
+  std::map<std::string, Difference> ops, links;
+  IdVector<DeviceId, Difference> devices(program.cluster->device_count());
+  const auto add = [&](Difference& sum, TaskId task) {
+    ++sum.tasks;
+    sum.predicted += predicted.tasks[task].end - predicted.tasks[task].start;
+    sum.measured += measured.tasks[task].end - measured.tasks[task].start;
+  };
+  for (std::size_t i = 0; i < program.tasks.size(); ++i) {
+    const Task& task = program.tasks[TaskId(i)];
+    const bool moves = is_communication(task.kind);
+    const std::string name =
+        moves ? communication_name(program, i) : program.graph->op(task.op).name;
+    Difference& sum = (moves ? links : ops)[name];
+    sum.name = name;
+    add(sum, TaskId(i));
+    if (!moves) add(devices[task.device], TaskId(i));
+  }
+  for (std::size_t i = 0; i < devices.size(); ++i) {
+    devices[DeviceId(i)].name = program.cluster->device(DeviceId(i)).name;
+    if (devices[DeviceId(i)].tasks > 0) comparison.devices.push_back(devices[DeviceId(i)]);
+  }
+  comparison.ops = sorted(ops);
+  comparison.links = sorted(links);
+  return comparison;
+}
+
+}  // namespace strato

@@ -1,0 +1,22 @@
+#include "core/plugin/use/import_note.h"
+
+namespace strato {
+
+void note_import(const ImportOptions& import, Json& json) {
+  if (!import.dimensions.empty()) json["dimensions"] = import.dimensions;
+  if (import.batch_axis != 0) json["batch_axis"] = import.batch_axis;
+}
+
+ImportOptions noted_import(const JsonView& noted, std::int64_t batch) {
+  ImportOptions import;
+  import.batch = batch;
+  if (const auto axis = noted.find("batch_axis"))
+    import.batch_axis = static_cast<std::size_t>(axis->integer(0, 7));
+  if (const auto dimensions = noted.find("dimensions")) {
+    for (const auto& [name, value] : dimensions->members())
+      import.dimensions[name] = value.integer(0);
+  }
+  return import;
+}
+
+}  // namespace strato

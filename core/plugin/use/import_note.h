@@ -1,0 +1,16 @@
+// How a model was imported, as plans and workspaces keep it: what the batch does not say. Include
+// in .cpp files only.
+#pragma once
+
+#include "core/io/json.h"
+#include "core/plugin/api/plugin.h"
+
+namespace strato {
+
+// Adds "dimensions" and "batch_axis" where they are not the default.
+void note_import(const ImportOptions& import, Json& json);
+
+// Throws InputError for numbers that no import could have.
+ImportOptions noted_import(const JsonView& noted, std::int64_t batch);
+
+}  // namespace strato

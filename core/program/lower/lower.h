@@ -1,0 +1,53 @@
+// Lowering: graph + strategy -> program (TAG 4.3.1), in named passes, each followed by the
+// verifier.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string_view>
+
+#include "core/cost/value/cost_model.h"
+#include "core/graph/group/grouping.h"
+#include "core/program/value/program.h"
+#include "core/strategy/value/strategy.h"
+
+namespace strato {
+
+struct Fold;  // symmetry.h
+
+struct LowerOptions {
+  bool verify =
+      false;  // run the verifier after every pass (always on in tests; costs time in a search)
+  // Called after each pass with its name and time; may be empty.
+  std::function<void(std::string_view pass, Nanos elapsed)> on_pass;
+  // When given: devices whose timeline another one's stands for are left out, and listed here.
+  // Scores are the same to the last bit (see symmetry.h); the program is not one to run or to show.
+  Fold* fold = nullptr;
+};
+
+// Lowers one strategy after another for the same problem and reuses its tables and buffers. Not
+// thread safe: one per thread. The strategy is completed first; results do not depend on earlier
+// calls.
+class Lowering {
+ public:
+  Lowering(std::shared_ptr<const Graph> graph, std::shared_ptr<const Grouping> grouping,
+           std::shared_ptr<const Cluster> cluster, std::shared_ptr<const CostModel> cost);
+  ~Lowering();
+  // Throws InputError when single variables cannot be synchronised as the strategy says
+  // (core/strategy/value/variable_check.h).
+  Program lower(const Strategy& strategy, const LowerOptions& options = {});
+  // The same into a program that nobody reads any more: its arrays are used again, so that a search
+  // allocates nothing per task.
+  void lower(const Strategy& strategy, Program& into, const LowerOptions& options = {});
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+// Structure only, independent of how the program was made: ids in range, dependencies acyclic and
+// ascending, every read buffer written or resident before, resources match kinds, transfers start
+// and end where they say, byte counts positive. Throws InvariantError.
+void verify(const Program& program);
+
+}  // namespace strato

@@ -1,0 +1,270 @@
+// The verifier: what must hold for any program, checked without knowing how it was made.
+#include <algorithm>
+#include <functional>
+
+#include "core/base/error.h"
+#include "core/program/lower/lower.h"
+#include "core/program/value/ascending.h"
+#include "core/program/value/collective.h"
+
+namespace strato {
+namespace {
+
+class Verifier {
+ public:
+  explicit Verifier(const Program& program) : program_(program) {
+    writer_.resize(program.buffers.size());
+    resident_.resize(program.cluster->device_count() * program.graph->tensor_count());
+  }
+
+  void run() {
+    check_sizes();
+    check_buffers();
+    for (std::size_t i = 0; i < program_.tasks.size(); ++i) check_task(TaskId(i));
+    for (TaskId writer : writer_) CHECK(writer.valid(), "a buffer that nothing writes");
+  }
+
+ private:
+  std::string at(TaskId id) const { return "task " + std::to_string(id.value()); }
+
+  void check_sizes() {
+    const std::size_t tasks = program_.tasks.size();
+    CHECK(program_.dependencies.row_count() == tasks && program_.resources.row_count() == tasks &&
+              program_.writes.row_count() == tasks && program_.reads.row_count() == tasks,
+          "rows do not match the tasks");
+  }
+
+  std::size_t place(TensorId tensor, DeviceId device) const {
+    return device.index() * program_.graph->tensor_count() + tensor.index();
+  }
+  bool device_exists(DeviceId d) const {
+    return d.valid() && d.index() < program_.cluster->device_count();
+  }
+  bool tensor_exists(TensorId t) const {
+    return t.valid() && t.index() < program_.graph->tensor_count();
+  }
+
+  void check_buffers() {
+    for (const Buffer& buffer : program_.buffers)
+      CHECK(device_exists(buffer.device) && tensor_exists(buffer.tensor) && buffer.bytes > Bytes(0),
+            "a buffer without tensor, device or bytes");
+    const Resident* before = nullptr;
+    for (const Resident& resident : program_.residents) {
+      CHECK(device_exists(resident.device) && tensor_exists(resident.tensor) &&
+                resident.bytes > Bytes(0),
+            "resident bytes without tensor, device or size");
+      CHECK(!before || std::pair(before->device, before->tensor) <
+                           std::pair(resident.device, resident.tensor),
+            "residents not ascending");
+      before = &resident;
+      resident_[place(resident.tensor, resident.device)] = true;
+    }
+  }
+
+  void check_task(TaskId id) {
+    const Task& task = program_.tasks[id];
+    CHECK(task.duration > Nanos(0), at(id) + " takes no time");
+    CHECK(device_exists(task.device), at(id) + " has no device");
+    CHECK(task.first_sample >= 0 && task.samples > 0 &&
+              (task.axis >= 0 || task.first_sample + task.samples <= program_.graph->batch()),
+          at(id) + " works outside the batch");
+    check_ranges(id, task);
+    const bool computes = task.kind == TaskKind::Compute || task.kind == TaskKind::Update;
+    CHECK(!computes || (task.op.valid() && task.op.index() < program_.graph->op_count()),
+          at(id) + " has no op");
+    CHECK(computes || (tensor_exists(task.tensor) && task.bytes > Bytes(0)),
+          at(id) + " moves nothing");
+    const auto dependencies = program_.dependencies[id.index()];
+    CHECK(ascending(dependencies), at(id) + ": dependencies not ascending");
+    CHECK(dependencies.empty() || (dependencies.front().valid() && dependencies.back() < id),
+          at(id) + " depends on a later task");
+    check_resources(id, task);
+    check_writes(id, task);
+    check_reads(id, task);
+    if (task.kind == TaskKind::AllReduce) check_sum(id, task);
+    if (task.kind == TaskKind::ReduceScatter) check_scatter(id, task);
+    if (task.kind == TaskKind::AllGather) check_gather(id, task);
+  }
+
+  // Of what is cut along several axes.
+  void check_ranges(TaskId id, const Task& task) const {
+    if (task.more_cuts < 0) return;
+    CHECK(task.axis >= 0 && static_cast<std::size_t>(task.more_cuts) < program_.more_cuts.size(),
+          at(id) + " is cut along axes that are not there");
+    const bool updates = task.kind == TaskKind::Update;
+    const TensorId of = updates ? program_.graph->op(task.op).inputs.front() : task.tensor;
+    const Shape& shape = program_.graph->tensor(of).shape;
+    int last = -1;
+    for (const AxisRange& range : program_.ranges_of(task)) {
+      CHECK(range.axis > last && static_cast<std::size_t>(range.axis) < shape.size() &&
+                range.begin >= 0 && range.begin < range.end &&
+                range.end <= shape[static_cast<std::size_t>(range.axis)],
+            at(id) + " is cut where its tensor is not");
+      last = range.axis;
+    }
+  }
+
+  void check_resources(TaskId id, const Task& task) {
+    const auto resources = program_.resources[id.index()];
+    CHECK(!resources.empty() && ascending(resources) && resources.front().valid() &&
+              resources.back().index() < program_.resource_count(),
+          at(id) + ": bad resources");
+    if (!is_communication(task.kind)) {
+      CHECK(resources.size() == 1 && resources[0] == program_.compute_stream(task.device),
+            at(id) + " is not on its compute stream");
+    } else if (task.kind == TaskKind::Transfer) {
+      CHECK(device_exists(task.target) && task.target != task.device, at(id) + " goes nowhere");
+      std::vector<ResourceId> links;
+      for (LinkId link : program_.cluster->path(task.device, task.target).links)
+        links.push_back(program_.link(link));
+      std::sort(links.begin(), links.end());
+      CHECK(std::equal(links.begin(), links.end(), resources.begin(), resources.end()),
+            at(id) + " is not on its path");
+    } else {
+      check_members(id, task, resources);
+    }
+  }
+
+  void check_members(TaskId id, const Task& task, std::span<const ResourceId> resources) {
+    std::size_t members = 0;
+    for (ResourceId resource : resources) {
+      if (resource.index() >= 2 * program_.cluster->device_count()) break;
+      CHECK(resource.index() % 2 == 1, at(id) + " is on a compute stream");
+      ++members;
+    }
+    CHECK(members >= 2, at(id) + " has fewer than two members");
+    CHECK(resources[0] == program_.communication_stream(task.device),
+          at(id) + ": first member differs");
+  }
+
+  // An AllReduce sums up the same tensors on every member, each once, and moves all their bytes; of
+  // several it works in place.
+  void check_sum(TaskId id, const Task& task) {
+    const std::vector<DeviceId> members = members_of(program_, id);
+    const std::vector<TensorId> first = tensors_on(id, members.front());
+    CHECK(!first.empty() && (first.size() == 1 || program_.writes[id.index()].empty()),
+          at(id) + " sums up nothing, or several tensors into others");
+    for (DeviceId member : members)
+      CHECK(tensors_on(id, member) == first, at(id) + " sums up other tensors on each member");
+    Bytes bytes;
+    for (BufferId buffer : program_.reads[id.index()])
+      if (program_.buffers[buffer].device == members.front())
+        bytes += program_.buffers[buffer].bytes;
+    CHECK(bytes == task.bytes, at(id) + " moves other bytes than it reads");
+  }
+  std::vector<TensorId> tensors_on(TaskId id, DeviceId device) const {
+    std::vector<TensorId> tensors;
+    for (BufferId buffer : program_.reads[id.index()])
+      if (program_.buffers[buffer].device == device)
+        tensors.push_back(program_.buffers[buffer].tensor);
+    return tensors;
+  }
+
+  // A ReduceScatter sums up one tensor, of which every member has terms and gets one slice. The
+  // slices make up the whole; one of no byte counts as one byte.
+  void check_scatter(TaskId id, const Task& task) {
+    Bytes slices;
+    for (DeviceId member : members_of(program_, id)) {
+      CHECK(tensors_on(id, member) == std::vector{task.tensor},
+            at(id) + " sums up something else on a member");
+      CHECK(read_on(id, member) == task.bytes, at(id) + " moves other bytes than it reads");
+      slices += written_on(id, member);
+    }
+    CHECK(slices >= task.bytes, at(id) + " loses a part of the sum");
+  }
+
+  // An AllGather has a slice from every member, or what is resident there (or a view of that), and
+  // leaves all of it on every one.
+  void check_gather(TaskId id, const Task& task) {
+    for (DeviceId member : members_of(program_, id)) {
+      CHECK(tensors_on(id, member).size() == 1 || resident_[place(task.tensor, member)] ||
+                program_.graph->tensor(task.tensor).producer.valid(),
+            at(id) + " has nothing from a member");
+      CHECK(written_on(id, member) == task.bytes, at(id) + " does not leave all on a member");
+    }
+  }
+  Bytes bytes_on(std::span<const BufferId> buffers, DeviceId device) const {
+    Bytes bytes;
+    std::size_t count = 0;
+    for (BufferId buffer : buffers) {
+      if (program_.buffers[buffer].device != device) continue;
+      bytes += program_.buffers[buffer].bytes;
+      ++count;
+    }
+    CHECK(count <= 1, "a collective has several buffers on a member");
+    return bytes;
+  }
+  Bytes read_on(TaskId id, DeviceId device) const {
+    return bytes_on(program_.reads[id.index()], device);
+  }
+  Bytes written_on(TaskId id, DeviceId device) const {
+    return bytes_on(program_.writes[id.index()], device);
+  }
+
+  bool takes_part(const Task& task, TaskId id, DeviceId device) const {
+    if (!is_communication(task.kind) || task.kind == TaskKind::Transfer)
+      return device == task.device;
+    const auto resources = program_.resources[id.index()];
+    return std::binary_search(resources.begin(), resources.end(),
+                              program_.communication_stream(device));
+  }
+
+  void check_writes(TaskId id, const Task& task) {
+    const auto writes = program_.writes[id.index()];
+    for (BufferId buffer : writes) {
+      CHECK(buffer.valid() && buffer.index() < program_.buffers.size(),
+            at(id) + " writes no buffer");
+      CHECK(!writer_[buffer.index()].valid(), at(id) + " writes a buffer again");
+      writer_[buffer.index()] = id;
+      const Buffer& to = program_.buffers[buffer];
+      CHECK(task.kind == TaskKind::Transfer ? to.device == task.target
+                                            : takes_part(task, id, to.device),
+            at(id) + " writes on another device");
+      CHECK(!task.tensor.valid() || to.tensor == task.tensor, at(id) + " writes another tensor");
+    }
+    if (task.kind == TaskKind::Split && writes.empty())
+      CHECK(resident_[place(task.tensor, task.device)], at(id) + " keeps nothing");
+    if (task.kind == TaskKind::Transfer && writes.empty())
+      CHECK(resident_[place(task.tensor, task.target)], at(id) + " arrives nowhere");
+  }
+
+  void check_reads(TaskId id, const Task& task) {
+    const auto reads = program_.reads[id.index()];
+    CHECK(ascending(reads), at(id) + ": reads not ascending");
+    for (BufferId buffer : reads) {
+      CHECK(buffer.valid() && buffer.index() < program_.buffers.size(),
+            at(id) + " reads no buffer");
+      CHECK(takes_part(task, id, program_.buffers[buffer].device),
+            at(id) + " reads on another device");
+      CHECK(is_ready(id, buffer), at(id) + " reads a buffer that it does not wait for");
+    }
+    if (task.kind == TaskKind::Transfer && reads.empty())
+      CHECK(resident_[place(task.tensor, task.device)] ||  // or a view of resident bytes
+                program_.graph->tensor(task.tensor).producer.valid(),
+            at(id) + " sends nothing");
+  }
+
+  // It waits for the writer, or for a collective that changed the buffer in place.
+  bool is_ready(TaskId id, BufferId buffer) const {
+    const TaskId writer = writer_[buffer.index()];
+    if (!writer.valid() || writer == id) return false;
+    for (TaskId dependency : program_.dependencies[id.index()]) {
+      if (dependency == writer) return true;
+      const auto read = program_.reads[dependency.index()];
+      if (is_communication(program_.tasks[dependency].kind) &&
+          std::binary_search(read.begin(), read.end(), buffer))
+        return true;
+    }
+    return false;
+  }
+
+  const Program& program_;
+  std::vector<TaskId> writer_;  // by buffer
+  std::vector<bool> resident_;
+};
+
+}  // namespace
+
+void verify(const Program& program) { Verifier(program).run(); }
+
+}  // namespace strato

@@ -1,0 +1,141 @@
+// Appends tasks to a program: gathers what a task reads and waits for, then commits it with its
+// resources. Use: read()/depend() any number of times, write(), then one commit. Reuses its arrays.
+#pragma once
+
+#include <algorithm>
+#include <span>
+#include <vector>
+
+#include "core/program/value/program.h"
+#include "core/program/value/tables.h"
+
+namespace strato {
+
+// A tensor (or a part of it) as it stands on one device.
+struct Instance {
+  BufferId buffer;  // invalid: resident bytes, nothing to release
+  TaskId task;      // after which it can be read; invalid: from the start of the step
+  DeviceId device;
+  std::int32_t begin = 0, end = 0;  // samples
+  std::int32_t slot = -1;           // of a parameter's resident bytes: its row in Tables::slots
+  bool exclusive = false;           // a partial sum that no other tensor's reader looks at
+  std::int32_t next = -1;           // in the list of instances that an exchange made
+};
+
+class Emitter {
+ public:
+  explicit Emitter(const Tables& tables);
+  void start(Program& program);
+
+  // Delta lowering: `program` is a store that only grows. A task is known by the row that it was
+  // first written to; rows_of[task] is where it stands now, -1 when it is gone, and task_of_row the
+  // inverse.
+  struct Store {
+    IdVector<TaskId, std::int32_t> row_of;
+    std::vector<TaskId> task_of_row;
+  };
+  void set_store(Store* store) { store_ = store; }
+  // The next task takes the place of this one, which stood in `row`: it keeps its name and the
+  // buffers that it writes.
+  void replace(TaskId task, std::int32_t row) {
+    replaced_ = task;
+    replaced_row_ = static_cast<std::size_t>(row);
+    replaced_writes_ = 0;
+  }
+
+  void read(const Instance& instance) {
+    depend(instance.task);
+    if (instance.buffer.valid()) reads_.push_back(instance.buffer);
+    if (instance.slot >= 0) read_parameter(instance.slot, instance.device);
+  }
+  // A parameter's resident bytes.
+  void read_parameter(std::int32_t slot, DeviceId device) {
+    parameters_.push_back(cell(slot, device));
+  }
+  void depend(TaskId task) {
+    if (task.valid()) dependencies_.push_back(task);
+  }
+  // Waits for everything that read the parameter's old value on the device: it is about to be
+  // overwritten.
+  void overwrite(std::int32_t slot, DeviceId device);
+  // Of the next task committed.
+  BufferId write(TensorId tensor, DeviceId device, Bytes bytes) {
+    if (replaced_.valid()) return write_again();
+    const BufferId id = program_->buffers.next_id();
+    program_->buffers.push_back({tensor, device, bytes});
+    program_->writes.push(id);
+    return id;
+  }
+  TaskId next_task() const { return replaced_.valid() ? replaced_ : program_->tasks.next_id(); }
+
+  TaskId commit_compute(const Task& task) {
+    program_->resources.push(program_->compute_stream(task.device));
+    program_->resources.end_row();
+    return commit(task);
+  }
+  TaskId commit_transfer(const Task& task) {
+    program_->resources.push_row(links(task.device, task.target));
+    return commit(task);
+  }
+  TaskId commit_collective(const Task& task, std::span<const DeviceId> members,
+                           std::span<const LinkId> links);
+
+ private:
+  struct Reader {
+    std::int32_t row;
+    std::int32_t next;
+  };
+  TaskId commit(const Task& task) {
+    const TaskId row = program_->tasks.next_id();
+    program_->tasks.push_back(task);
+    program_->writes.end_row();
+    push_sorted_unique(dependencies_, program_->dependencies);
+    push_sorted_unique(reads_, program_->reads);
+    if (!parameters_.empty()) list_readers(row);
+    return store_ ? keep_store(row) : row;
+  }
+  BufferId write_again();
+  void list_readers(TaskId row);
+  std::span<const ResourceId> links(DeviceId from, DeviceId to);  // ascending
+  TaskId keep_store(TaskId row);
+  // Empties the values, of which there are nearly always a few, often in order already.
+  template <class T>
+  static void push_sorted_unique(std::vector<T>& values, Rows<T>& rows) {
+    if (values.size() > 1) sort(values);
+    T last;
+    for (const T value : values) {
+      if (value != last) rows.push(value);
+      last = value;
+    }
+    rows.end_row();
+    values.clear();
+  }
+  template <class T>
+  static void sort(std::vector<T>& values) {
+    constexpr std::size_t kFew = 16;
+    if (values.size() > kFew) return std::sort(values.begin(), values.end());
+    for (std::size_t i = 1; i < values.size(); ++i) {
+      const T value = values[i];
+      std::size_t at = i;
+      for (; at > 0 && value < values[at - 1]; --at) values[at] = values[at - 1];
+      values[at] = value;
+    }
+  }
+  std::size_t cell(std::int32_t slot, DeviceId device) const {
+    return static_cast<std::size_t>(slot) * tables_.cluster->device_count() + device.index();
+  }
+
+  const Tables& tables_;
+  Program* program_ = nullptr;
+  std::vector<TaskId> dependencies_;
+  std::vector<BufferId> reads_;
+  std::vector<std::size_t> parameters_;       // cells of the parameters that the task reads
+  std::vector<std::int32_t> reader_of_cell_;  // heads of lists in readers_
+  std::vector<Reader> readers_;
+  std::vector<std::vector<ResourceId>> links_;  // from device x to device; empty: not asked yet
+  Store* store_ = nullptr;
+  TaskId replaced_;
+  std::size_t replaced_row_ = 0, replaced_writes_ = 0;
+};
+
+}  // namespace strato

@@ -1,0 +1,94 @@
+// Symmetry: devices whose timelines are provably identical ("twins") are lowered and simulated
+// once.
+//
+// Twins are devices of one GPU type that
+//   (a) occur together, in the same layouts, with as many samples; and where two layouts give one
+//   of
+//       them the same samples, they do so for all of them;
+//   (b) are at neither end of a transfer, and sum up nothing for others.
+// Every exchange that touches them is then a collective of all of them or of none, or a Split of
+// what they have. Only the first of them, the representative, gets tasks, buffers and streams;
+// collectives keep their cost, their bytes and all their links.
+//
+// The timeline of what is kept is bit by bit that of the full program:
+// 1. What twins run is the same. By (a) an op has a task on all of them or on none, of the same
+//    duration (which depends on GPU type and number of samples), and by (b) its inputs come from
+//    the twin's own tasks, or from collectives of all twins. So exchanging two twins maps the full
+//    program on itself.
+// 2. Ties are broken as before. Tasks are emitted op by op, and in an op device by device. A
+//    collective is emitted when the first device of a layout asks for it. That device is the lowest
+//    in its layout, and so of its twins, which are all in the layout: it is a representative.
+//    Leaving out other devices' tasks therefore moves no task before another: ids of the kept tasks
+//    ascend in the same order. A queue compares (priority, ready time, id), so its order is the
+//    same; and since each stream of a twin holds at most one task of an op beside its Splits,
+//    emitted in the order of the op's inputs, its queue is its representative's with names
+//    exchanged.
+// 3. By induction over the moments at which tasks end: before each, a stream of a twin is free, or
+//    its queue begins with a task, exactly when this holds for its representative. A collective
+//    can start when it is first in the queues of all members' streams and links and all are free;
+//    for streams it is enough to ask the representatives. So the same kept tasks start, and a left
+//    out task starts when its twin does. Its dependents, if kept, are collectives that also wait
+//    for that twin: their ready time does not change.
+// Memory follows: a twin takes and releases buffers of equal size at the same moments; only what is
+// resident can differ, where layouts overlap differently, and is counted for every device.
+#pragma once
+
+#include <utility>
+#include <vector>
+
+#include "core/program/place/placement.h"
+#include "core/program/value/tables.h"
+
+namespace strato {
+
+// Which devices stand for others.
+struct Fold {
+  IdVector<DeviceId, DeviceId> representative;  // itself, unless it is left out
+  // Resident bytes beyond the representative's; may be negative.
+  IdVector<DeviceId, Bytes> more_resident;
+  std::size_t left_out = 0;  // devices; 0: the program is the full one
+
+  bool keeps(DeviceId device) const { return representative[device] == device; }
+};
+
+// Finds the twins of a placement. Keeps its memory from call to call; not thread safe.
+class Symmetry {
+ public:
+  Symmetry(const Tables& tables, const Placement& placement)
+      : tables_(tables), placement_(placement) {}
+  void find(Fold& fold);
+
+ private:
+  using Class = std::int32_t;
+  void list_layouts();
+  void split_classes();
+  bool split_by(LayoutId layout);
+  void count_classes();
+  void single_out(DeviceId device);
+  void single_out_all(LayoutId layout);
+  bool check_ops(const std::vector<OpId>& ops);
+  void check_input(OpId op, TensorId tensor);
+  void check_slices(const Layout& made, LayoutId made_id, const Layout& read);
+  bool is_collective(TensorId tensor);
+  bool needed_by_owners_only(TensorId tensor);
+  void count_residents(Fold& fold);
+
+  const Tables& tables_;
+  const Placement& placement_;
+  std::vector<LayoutId> layouts_;    // in use
+  std::vector<std::uint32_t> used_;  // by layout: == round_
+  std::uint32_t round_ = 0;
+  IdVector<DeviceId, Class> class_of_;  // -1: singled out
+  std::vector<std::int32_t> size_of_;   // by class
+  std::size_t large_ = 0;               // classes of two and more
+  struct Key {
+    Class old;
+    std::int32_t samples, alike;
+    DeviceId device;
+    auto operator<=>(const Key&) const = default;
+  };
+  std::vector<Key> keys_;
+  std::vector<bool> needed_;
+};
+
+}  // namespace strato

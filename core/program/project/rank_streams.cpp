@@ -1,0 +1,178 @@
+// What instructions of a rank wait for, and where its values are released.
+//
+// An instruction is known to have ended when another starts because both are on the compute stream,
+// or because of waits. Communication that was started earlier may be under way still, also when a
+// later one has ended.
+#include <algorithm>
+#include <limits>
+
+#include "core/program/project/rank_draft.h"
+
+namespace strato {
+namespace {
+
+class StreamOrder {
+ public:
+  StreamOrder(RankProgram& program, const IdVector<ValueId, ValueId>& base_of)
+      : program_(program),
+        base_of_(base_of),
+        states_(program.instructions.size()),
+        waits_(program.instructions.size()),
+        releases_(program.instructions.size()) {}
+
+  void run(std::vector<Need> needs) {
+    std::sort(needs.begin(), needs.end());
+    needs.erase(std::unique(needs.begin(), needs.end()), needs.end());
+    std::size_t next = 0;
+    for (Index i = 0; i < size(); ++i) {
+      const std::size_t first = next;
+      while (next < needs.size() && needs[next].later == i) ++next;
+      start(i, std::span(needs).subspan(first, next - first));
+    }
+    release_values();
+    for (Index i = 0; i < size(); ++i) {
+      std::sort(waits_[i].begin(), waits_[i].end());
+      program_.waits.push_row(waits_[i]);
+      program_.releases.push_row(releases_[i]);
+    }
+  }
+
+ private:
+  using Index = std::uint32_t;
+  static constexpr std::int64_t kNone = -1;
+  static constexpr Index kNever = std::numeric_limits<Index>::max();
+
+  struct State {  // of one instruction
+    // The last ones of each stream that are known to have ended when it starts. Of the compute
+    // stream all earlier ones have, too.
+    std::int64_t computed = kNone, communicated = kNone;
+    // Of communication: the first on each stream that wait for it.
+    Index compute_waiter = kNever, communication_waiter = kNever;
+  };
+  struct Uses {  // of a value and its views
+    std::int64_t last_compute = kNone;
+    std::vector<Index> communication;  // ascending
+    std::vector<ValueId> values;
+  };
+
+  Index size() const { return static_cast<Index>(program_.instructions.size()); }
+  bool computes(Index i) const { return program_.instructions[i].stream == Stream::Compute; }
+
+  bool knows(Index i, Index communication) const {
+    const State& state = states_[communication];
+    if (computes(i)) return state.compute_waiter <= i;
+    return state.communication_waiter <= i ||
+           static_cast<std::int64_t>(state.compute_waiter) <= states_[i].computed;
+  }
+  void wait_for(Index i, Index communication) {
+    if (knows(i, communication)) return;
+    waits_[i].push_back(communication);
+    State& state = states_[communication];
+    Index& waiter = computes(i) ? state.compute_waiter : state.communication_waiter;
+    waiter = std::min(waiter, i);
+  }
+  void learn(State& state, std::int64_t computed) {
+    state.computed = std::max(state.computed, computed);
+    if (computed != kNone)
+      state.communicated =
+          std::max(state.communicated, states_[static_cast<std::size_t>(computed)].communicated);
+  }
+
+  void start(Index i, std::span<const Need> needs) {
+    State& state = states_[i];
+    std::vector<Index>& stream = computes(i) ? compute_ : communication_;
+    if (!stream.empty()) {
+      state.computed = computes(i) ? stream.back() : states_[stream.back()].computed;
+      state.communicated = states_[stream.back()].communicated;
+    }
+    stream.push_back(i);
+    std::int64_t last = kNone;  // of the compute stream
+    for (const Need& need : needs)
+      if (computes(need.earlier)) last = need.earlier;
+    if (last > state.computed) {
+      waits_[i].push_back(static_cast<Index>(last));
+      learn(state, last);
+    }
+    for (const Need& need : needs) {
+      if (computes(need.earlier)) continue;
+      wait_for(i, need.earlier);
+      state.communicated = std::max<std::int64_t>(state.communicated, need.earlier);
+    }
+  }
+
+  void release_values() {
+    IdVector<ValueId, Uses> uses(program_.values.size());
+    for (Index i = 0; i < size(); ++i)
+      for (const auto* rows : {&program_.reads, &program_.writes})
+        for (const ValueId id : (*rows)[i])
+          if (id.valid()) note_use(uses, id, i);
+    for (std::size_t v = 0; v < program_.values.size(); ++v) {
+      const ValueId id(v);
+      if (program_.values[id].resident) continue;
+      uses[base_of_[id].valid() ? base_of_[id] : id].values.push_back(id);
+    }
+    for (const Uses& of : uses) release(of);
+  }
+
+  void note_use(IdVector<ValueId, Uses>& uses, ValueId id, Index i) const {
+    Uses& of = uses[base_of_[id].valid() ? base_of_[id] : id];
+    if (computes(i))
+      of.last_compute = i;
+    else if (of.communication.empty() || of.communication.back() != i)
+      of.communication.push_back(i);
+  }
+
+  void release(const Uses& uses) {
+    if (uses.values.empty() || (uses.communication.empty() && uses.last_compute == kNone)) return;
+    const Index at =
+        uses.communication.empty() ? static_cast<Index>(uses.last_compute) : first_after(uses);
+    for (const Index use : uses.communication)
+      if (use != at) wait_for(at, use);
+    if (uses.last_compute > states_[at].computed && uses.last_compute != at) {  // the last one
+      waits_[at].push_back(static_cast<Index>(uses.last_compute));
+      states_[at].computed = uses.last_compute;
+    }
+    releases_[at].insert(releases_[at].end(), uses.values.begin(), uses.values.end());
+  }
+
+  // The first instruction that starts after all uses but itself. It is made to wait for earlier
+  // communication where a later one has ended then: that costs no time as a rule. Else the last
+  // one.
+  Index first_after(const Uses& uses) const {
+    const Index last = uses.communication.back();
+    const auto knows_computed = [&](Index i) { return states_[i].computed >= uses.last_compute; };
+    const auto knows_others = [&](Index i) {
+      return std::all_of(uses.communication.begin(), uses.communication.end(), [&](Index use) {
+        return use == i || knows(i, use) || states_[i].communicated >= use;
+      });
+    };
+    if (knows_computed(last) && knows_others(last)) return last;
+    Index found = size() - 1;
+    const auto take_first = [&](const std::vector<Index>& stream, auto&& is_after) {
+      const auto at =
+          std::partition_point(stream.begin(), stream.end(), [&](Index i) { return !is_after(i); });
+      if (at != stream.end()) found = std::min(found, *at);
+    };
+    take_first(compute_,
+               [&](Index i) { return i >= uses.last_compute && states_[i].communicated >= last; });
+    take_first(communication_,
+               [&](Index i) { return knows_computed(i) && states_[i].communicated >= last; });
+    return found;
+  }
+
+  RankProgram& program_;
+  const IdVector<ValueId, ValueId>& base_of_;
+  std::vector<State> states_;
+  std::vector<std::vector<Index>> waits_;
+  std::vector<std::vector<ValueId>> releases_;
+  std::vector<Index> compute_, communication_;  // the streams
+};
+
+}  // namespace
+
+void order_streams(RankProgram& program, std::vector<Need> needs,
+                   const IdVector<ValueId, ValueId>& base_of) {
+  StreamOrder(program, base_of).run(std::move(needs));
+}
+
+}  // namespace strato

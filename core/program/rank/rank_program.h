@@ -1,0 +1,179 @@
+// What one rank of a launched plan does: the tasks of one device as instructions on values, made
+// from the same program that was simulated.
+//
+// The builder follows what every buffer holds (all of its tensor, some samples, a partial sum, a
+// slice along an axis) from task to task, and fails when a task would read what is not there: so it
+// is also the proof that a lowered program computes what its graph says.
+//
+// Order: one order of all tasks, in which each comes after its dependencies (as a rule by start in
+// the simulated timeline), is restricted to each rank and its two streams. A rank starts each
+// stream's instructions in their order, and those of the compute stream end before the next one
+// starts; communication may go on while the next one of its stream is under way. `waits` are what
+// an instruction needs beyond that. All ranks issue the collectives and transfers that they share
+// in the same order.
+//
+// Immutable values once built; safe to read from any thread.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/program/value/program.h"
+
+namespace strato {
+
+using ValueId = Id<struct ValueTag>;  // of one rank
+
+// How much of its tensor a value holds.
+struct Piece {
+  enum class Form : std::uint8_t {
+    Whole,
+    Samples,  // [begin, end) of the batch
+    Partial,  // the sum over samples [begin, end) only; the ranks' values add up
+    Slice,    // [begin, end) along `axis`, of every sample, and just `more` along other axes
+  } form = Form::Whole;
+  std::int8_t axis = -1;
+  std::int32_t begin = 0, end = 0;
+  std::int32_t from = 0,
+               until = 0;  // of Partial with an axis: just [from, until) along it, and `more`
+  MoreCuts more{};         // of what has an axis
+  friend bool operator==(const Piece&, const Piece&) = default;
+};
+// "whole", "samples [0,8)", "axis 1 [0,32)", "axes 0,1 [0,4)x[0,8)"
+std::string describe(const Piece& piece);
+
+// Just which ranges it holds, ascending by axis; none: all of every axis but the batch.
+std::vector<AxisRange> ranges_of(const Piece& piece);
+// Have they elements in common? Of slices of one tensor, or partial sums of the same samples.
+bool overlap(const Piece& a, const Piece& b);
+
+// The shape of a piece of a tensor of a graph with this batch, and what it takes without padding.
+Shape shape_of(const Tensor& tensor, const Piece& piece, std::int64_t batch);
+Bytes bytes_of(const Tensor& tensor, const Piece& piece, std::int64_t batch);
+
+struct Value {
+  TensorId tensor;
+  Piece piece;  // as it is first written: an AllReduce in place makes a partial sum the whole one
+  // Lives from step to step: a parameter, its state, a constant, an input (which is loaded anew
+  // before each step), a gradient that is kept for the next step (zeros before the first).
+  bool resident = false;
+  // Half: elements of 16 bits. SparseRows, TopK: `record_count` records, each a number (64 bits: of
+  // a row of the piece along axis 0, or of an element of the piece) and that row's or element's
+  // bytes; unused ones are zero. LowRank: `record_count` records, each a column and a row, whose
+  // products add up to the piece. Other values hold their piece as it is.
+  Encoding encoding = Encoding::None;
+  std::int32_t record_count = 0;
+};
+
+// A value as it lies in memory.
+DataType type_of(const Graph& graph, const Value& value);
+Shape shape_of(const Graph& graph, const Value& value);  // of records: their bytes, one axis
+Bytes bytes_of(const Graph& graph, const Value& value);
+// Of one record of an encoding that has them.
+Bytes slot_bytes(const Tensor& tensor, const Piece& piece, Encoding encoding, std::int64_t batch);
+
+enum class InstructionKind : std::uint8_t {
+  Compute,  // op on reads (the op's inputs in order; invalid: omitted) -> writes (its outputs)
+  View,     // the same of an op that makes no task: writes share the memory of reads[0];
+            // other inputs are invalid where nothing of them is needed
+  Update,   // in place on parameter and state
+  Split,    // writes[0] is the part `piece` of reads[0], encoded as it is; a resident value is
+            // overwritten in place
+  Concat,   // writes[0] is made of all reads, in the order of their begins; of one: decoded
+  Sum,      // writes[0] is the sum of the reads, which are decoded; one read of records: of these
+  // Of a resident parameter that is whole there perhaps just the slice `piece`.
+  Send,       // reads[0] to `peer`; perhaps under the name of the tensor that it is a view of
+  Receive,    // writes[0] from `peer`; a resident value is overwritten in place
+  AllReduce,  // sums each of the reads over the members; in place when there are no writes, else
+              // one read into one write
+  AllGather,  // writes[0] is made of the members' reads[0], in their order; `cuts` says how
+              // (of records: in them)
+  ReduceScatter,  // writes[0] is this member's piece of the sum of the members' reads[0]; `cuts`
+};
+std::string_view name_of(InstructionKind kind);  // "compute", "all-reduce", ...
+
+enum class Stream : std::uint8_t { Compute, Communication };
+
+struct Instruction {
+  InstructionKind kind = InstructionKind::Compute;
+  Stream stream = Stream::Compute;
+  TaskId task;  // of the program; of a view: the task that needs it first
+  OpId op;      // of Compute, View, Update
+  Piece piece;  // of an op: the samples or the slice that it works on; else what is made: of a Send
+                // what is sent, of an AllGather the piece that is put together, of a ReduceScatter
+                // this member's
+  DeviceId peer;   // of Send and Receive
+  Nanos duration;  // as simulated: what the replay engine takes; of a view: 0
+  Bytes bytes;     // as simulated
+  friend bool operator==(const Instruction&, const Instruction&) = default;
+};
+
+struct RankProgram {
+  static constexpr int kVersion = 3;
+
+  int rank = 0;
+  DeviceId device;
+  IdVector<ValueId, Value> values;
+  std::vector<Instruction> instructions;  // in the order of both streams together
+  Rows<ValueId> reads, writes;            // row = instruction; invalid ids: omitted inputs
+  // row = instruction; values that nobody reads after it ends. Every reader has ended then: it is
+  // the instruction itself, before it on the compute stream, or waited for.
+  Rows<ValueId> releases;
+  // row = instruction; earlier instructions that end before it starts, ascending: of the other
+  // stream, and of communication also of its own.
+  Rows<std::uint32_t> waits;
+  Rows<DeviceId> members;  // row = instruction; of collectives, ascending or in a ring's order
+  // row = instruction; of AllGather and ReduceScatter, one more than members: member i's piece is
+  // [cuts[i], cuts[i + 1]), of the batch, or along the axis of that piece.
+  Rows<std::int32_t> cuts;
+};
+
+struct RankPrograms {
+  std::shared_ptr<const Graph> graph;
+  std::vector<RankProgram> ranks;      // one for each device that has a task, ascending by device
+  int rank_of(DeviceId device) const;  // -1: it has none
+  Digest digest() const;
+};
+
+// What a Send or Receive moves of its value.
+Bytes moved_bytes(const Graph& graph, const Instruction& transfer, const Value& value);
+// Does it move just a slice of a value that is whole?
+inline bool moves_slice(const Instruction& transfer, const Value& value) {
+  return transfer.piece.form == Piece::Form::Slice && value.piece.form == Piece::Form::Whole;
+}
+
+// The digest of rank programs from their graph's and those of their write_rank_program(), by rank.
+Digest digest_of_ranks(const Digest& graph, std::span<const Digest> ranks);
+
+// `order`: every task once, each after its dependencies. Throws InvariantError naming the task when
+// the program does not compute what its graph says.
+RankPrograms rank_programs(const Program& program, std::span<const TaskId> order);
+
+// The same for one device alone: what it has in rank_programs(), to the bit, without making those
+// of others. It takes the memory of one rank, where that of all grows with the square of their
+// number, because each names all members of its collectives. Nothing: the device has no task.
+std::optional<RankProgram> rank_program_of(const Program& program, std::span<const TaskId> order,
+                                           DeviceId device);
+
+// Proves that ranks that execute their streams in order, each instruction blocking its stream until
+// it is done, all end: sends meet receives of the same tensor and size in the same order for each
+// pair of ranks, collectives have the same members and order everywhere, and no instruction waits
+// for itself through others. Throws InputError (file: `name`) naming the instructions of the cycle,
+// or what has no counterpart.
+void check_termination(const RankPrograms& programs, const std::string& name);
+
+// The instruction in words: "rank 1 #12: all-reduce grad(conv1.w) whole with v100:0, v100:1".
+std::string describe(const RankPrograms& programs, std::size_t rank, std::size_t instruction,
+                     const Cluster& cluster);
+
+// Compact, with version and checksum. read: throws InputError (file: `name`) for anything that
+// write did not make; ids are in range of `graph` then.
+std::string write_rank_program(const RankProgram& program);
+RankProgram read_rank_program(std::string_view bytes, const Graph& graph, const std::string& name);
+
+}  // namespace strato

@@ -1,0 +1,154 @@
+// The program: a strategy lowered to a DAG of tasks, each bound to the resources it occupies. The
+// simulator, the exporters and the workers all consume this same value, so what is simulated is
+// what runs.
+//
+// Stored as arrays (structure of arrays, compressed rows) because a search lowers and simulates
+// thousands. Tasks are in a topological order: every dependency has a smaller id. Immutable once
+// lowered.
+//
+//   resources: 2 per device (compute stream, communication stream), then one per directed link
+//   buffers:   one tensor instance on one device (whole, a slice of the batch, or a partial sum)
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/base/ids.h"
+#include "core/base/units.h"
+#include "core/cluster/value/cluster.h"
+#include "core/graph/group/grouping.h"
+#include "core/graph/value/graph.h"
+#include "core/strategy/value/variable_sync.h"
+
+namespace strato {
+
+using TaskId = Id<struct TaskTag>;
+using BufferId = Id<struct BufferTag>;
+using ResourceId = Id<struct ResourceTag>;
+
+enum class TaskKind : std::uint8_t {
+  Compute,
+  Split,
+  Concat,
+  Sum,
+  Transfer,
+  AllReduce,
+  AllGather,
+  ReduceScatter,
+  Reduce,
+  Broadcast,
+  Update,
+};
+std::string_view name_of(TaskKind kind);
+inline bool is_communication(TaskKind kind) {
+  return kind != TaskKind::Compute && kind != TaskKind::Split && kind != TaskKind::Concat &&
+         kind != TaskKind::Sum && kind != TaskKind::Update;
+}
+
+// The ranges beyond the first of what is cut along several axes, ascending by axis after the
+// first's; those that are not there have no axis, and come last.
+using MoreCuts = std::array<AxisRange, kMostCutAxes - 1>;
+
+struct Task {
+  TaskKind kind = TaskKind::Compute;
+  // What first_sample and samples count: -1 samples of the batch, else elements along this axis, of
+  // the tensor, or of the first output of an op that is split (of an update: its parameter).
+  std::int8_t axis = -1;
+  Encoding encoding =
+      Encoding::None;  // of what is sent; of a Split: it encodes, of a Sum or Concat: decodes
+  OpId op;             // the op computed, or whose output is moved
+  TensorId tensor;     // the tensor moved or reshuffled; invalid for Compute and Update
+  DeviceId device;     // where it runs; a transfer's source; a collective's first member
+  DeviceId target;     // a transfer's destination; invalid otherwise
+  std::int32_t first_sample = 0,
+               samples = 0;   // the slice that it works on, of the batch or along `axis`
+  Bytes bytes;                // moved by communication, read + written by a local reshuffle
+  Nanos duration;             // from the cost model that it was lowered with
+  Nanos latency;              // of communication: the part of the duration that needs no bandwidth
+  std::int32_t priority = 0;  // smaller runs first
+  // Of a part of a variable that is divided along several axes: `axis` is the first of them, and
+  // this the place of the others' ranges in Program::more_cuts; -1: there are none.
+  std::int32_t more_cuts = -1;
+
+  // A part of a split op has the whole batch.
+  std::int64_t samples_of(std::int64_t batch) const { return axis < 0 ? samples : batch; }
+};
+
+struct Buffer {
+  TensorId tensor;
+  DeviceId device;
+  Bytes bytes;
+};
+
+// Bytes that live through the whole step: parameters, optimizer state, constants, the input batch,
+// and gradients that are kept from step to step (VariableSync::staleness): a Split that writes no
+// buffer keeps what it reads, and a Split, Transfer or Update of a gradient that reads none has
+// what the step before kept.
+struct Resident {
+  TensorId tensor;
+  DeviceId device;
+  Bytes bytes;
+};
+
+template <class T>
+class Rows {  // compressed rows: row i is a span
+ public:
+  std::span<const T> operator[](std::size_t row) const {
+    return {values_.data() + begin_[row], values_.data() + begin_[row + 1]};
+  }
+  std::size_t row_count() const { return begin_.size() - 1; }
+  std::uint32_t begin(std::size_t row) const { return begin_[row]; }  // index into data()
+  const T* data() const { return values_.data(); }
+  std::size_t value_count() const { return values_.size(); }
+  void push(T value) { values_.push_back(value); }
+  void push_row(std::span<const T> row) {
+    for (const T value : row) values_.push_back(value);
+    end_row();
+  }
+  void end_row() { begin_.push_back(static_cast<std::uint32_t>(values_.size())); }
+  void clear() {
+    begin_.assign(1, 0);
+    values_.clear();
+  }
+
+ private:
+  std::vector<std::uint32_t> begin_ = {0};
+  std::vector<T> values_;
+};
+
+struct Program {
+  std::shared_ptr<const Graph> graph;
+  std::shared_ptr<const Cluster> cluster;
+
+  IdVector<TaskId, Task> tasks;
+  Rows<TaskId> dependencies;   // row = task; ascending, unique, all smaller than the task
+  Rows<ResourceId> resources;  // row = task; ascending, unique, at least one
+  Rows<BufferId> writes;       // row = task; buffers taken when it starts
+  Rows<BufferId> reads;        // row = task; a buffer is released when its last reader ends
+  IdVector<BufferId, Buffer> buffers;
+  std::vector<Resident> residents;  // ascending by (device, tensor), unique
+  std::vector<MoreCuts> more_cuts;
+
+  MoreCuts more_cuts_of(const Task& task) const {
+    return task.more_cuts < 0 ? MoreCuts() : more_cuts[static_cast<std::size_t>(task.more_cuts)];
+  }
+  // Of a task with an axis, ascending.
+  std::vector<AxisRange> ranges_of(const Task& task) const;
+  std::size_t resource_count() const;
+  ResourceId compute_stream(DeviceId device) const { return ResourceId(2 * device.index()); }
+  ResourceId communication_stream(DeviceId device) const {
+    return ResourceId(2 * device.index() + 1);
+  }
+  ResourceId link(LinkId link) const {
+    return ResourceId(2 * cluster->device_count() + link.index());
+  }
+  std::string resource_name(
+      ResourceId resource) const;            // "v100:0 compute", "v100:0 comm", link name
+  std::string task_name(TaskId task) const;  // "Conv_17 @v100:0 [0,6)", "AllReduce grad(w)"
+};
+
+}  // namespace strato

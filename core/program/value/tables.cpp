@@ -1,0 +1,133 @@
+#include "core/program/value/tables.h"
+
+#include <algorithm>
+
+#include "core/base/error.h"
+
+namespace strato {
+namespace {
+
+bool no_work(const Op& op) {
+  return op.work.flops == 0 && op.work.batch_bytes.value == 0 && op.work.fixed_bytes.value == 0;
+}
+
+}  // namespace
+
+bool is_alias(const Graph& graph, OpId id) {
+  const Op& op = graph.op(id);
+  if (op.phase == Phase::Update || !(op.view || no_work(op))) return false;
+  TensorId first;
+  for (const TensorId input : op.inputs) {
+    if (!first.valid()) first = input;
+    if (input.valid() && input != first && graph.tensor(input).producer.valid()) return false;
+  }
+  return first.valid();
+}
+
+Tables::Tables(std::shared_ptr<const Graph> graph_, std::shared_ptr<const Grouping> grouping_,
+               std::shared_ptr<const Cluster> cluster_, std::shared_ptr<const CostModel> cost_)
+    : graph(std::move(graph_)),
+      grouping(std::move(grouping_)),
+      cluster(std::move(cluster_)),
+      cost(std::move(cost_)),
+      batch(static_cast<std::int32_t>(graph->batch())) {
+  CHECK(graph->batch() >= 1 && graph->batch() < (std::int64_t{1} << 31), "batch out of range");
+  describe_tensors();
+  describe_ops();
+  order_ops();
+}
+
+void Tables::describe_tensors() {
+  tensors.resize(graph->tensor_count());
+  for (TensorId id(0); id < graph->tensors().next_id(); id = TensorId(id.index() + 1)) {
+    const Tensor& tensor = graph->tensor(id);
+    TensorFacts& facts = tensors[id];
+    facts.bytes = std::max(Bytes(1), tensor.bytes());
+    facts.kind = tensor.batch.kind;
+    facts.op = tensor.producer;
+    if (facts.kind == BatchKind::Batched && facts.bytes.value % batch == 0)
+      facts.per_sample = facts.bytes / batch;
+    if (tensor.producer.valid()) continue;
+    facts.slot = static_cast<std::int32_t>(slots.size());
+    slots.push_back(id);
+    facts.source = Source::Resident;
+    if (tensor.role != TensorRole::Parameter || !graph->update_of(id).valid()) continue;
+    facts.source = Source::Parameter;
+    facts.kind = BatchKind::Whole;
+    facts.op = graph->update_of(id);
+    if (std::find(updates.begin(), updates.end(), facts.op) == updates.end())
+      updates.push_back(facts.op);
+  }
+}
+
+void Tables::describe_ops() {
+  ops.resize(graph->op_count());
+  input_begin_.assign(1, 0);
+  for (std::size_t i = 0; i < graph->op_count(); ++i) {
+    const Op& op = graph->op(OpId(i));
+    const auto first = static_cast<std::ptrdiff_t>(inputs_.size());
+    for (TensorId input : op.inputs)
+      if (input.valid() &&
+          std::find(inputs_.begin() + first, inputs_.end(), input) == inputs_.end())
+        inputs_.push_back(input);
+    input_begin_.push_back(static_cast<std::uint32_t>(inputs_.size()));
+    OpFacts& facts = ops[OpId(i)];
+    facts.kind = op.phase == Phase::Update ? TaskKind::Update : TaskKind::Compute;
+    facts.splittable = op.split != Splittability::None && op.phase != Phase::Update;
+    facts.alias = is_alias(*graph, OpId(i));
+  }
+}
+
+void Tables::order_ops() {
+  is_late_.resize(graph->op_count());
+  for (std::size_t i = 0; i < graph->op_count(); ++i) {
+    char& is_late = is_late_[OpId(i)];
+    is_late = ops[OpId(i)].kind == TaskKind::Update;
+    for (TensorId input : inputs(OpId(i)))
+      if (const OpId producer = graph->tensor(input).producer; producer.valid())
+        is_late = is_late || is_late_[producer];
+    (is_late ? late : early).push_back(OpId(i));
+  }
+}
+
+Tables::Column Tables::column(GpuTypeId gpu, std::int32_t samples) {
+  const auto [at, fresh] =
+      column_of_.try_emplace({gpu, samples}, static_cast<Column>(columns_.size()));
+  if (fresh) columns_.push_back({gpu, samples, std::vector<std::int64_t>(graph->op_count(), -1)});
+  return at->second;
+}
+
+Nanos Tables::ask_op_time(Column column, OpId op) {
+  CostColumn& costs = columns_[static_cast<std::size_t>(column)];
+  const Nanos time = std::max(Nanos(1), cost->compute(op, costs.gpu, costs.samples));
+  costs.time[op.index()] = time.value;
+  return time;
+}
+
+bool Tables::is_large() const {
+  constexpr std::size_t kFewColumns = 64, kMostColumns = 512, kMostTimes = 8'000'000;
+  return columns_.size() >= kMostColumns ||
+         (columns_.size() >= kFewColumns && columns_.size() * graph->op_count() >= kMostTimes);
+}
+
+void Tables::forget() {
+  columns_.clear();
+  column_of_.clear();
+}
+
+const std::vector<SplitAxis>& Tables::split_axes(OpId op) {
+  const auto [at, fresh] = split_axes_.try_emplace(op);
+  if (fresh) at->second = strato::split_axes(*graph, op);
+  return at->second;
+}
+
+std::span<const std::int32_t> Tables::parts(GroupId group, int count) {
+  const auto [at, fresh] = parts_.try_emplace({group, count});
+  if (fresh) {
+    if (mean_times_.empty()) mean_times_ = mean_op_times(*graph, *cluster, *cost);
+    at->second = partition_ops(*graph, grouping->group(group).ops, mean_times_, count);
+  }
+  return at->second;
+}
+
+}  // namespace strato

@@ -1,0 +1,144 @@
+#include "core/schedule/dag/dag.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "core/base/error.h"
+#include "core/schedule/dag/disjoint_sets.h"
+
+namespace strato {
+
+DagBuilder::DagBuilder(std::size_t gpu_types) { dag_.gpu_types_ = gpu_types; }
+
+NodeIndex DagBuilder::add_node(std::span<const Nanos> times, Bytes memory,
+                               std::int32_t colocation) {
+  CHECK(times.size() == dag_.gpu_types_, "one time for each GPU type");
+  CHECK(colocation >= -1, "no co-location group");
+  dag_.time_.insert(dag_.time_.end(), times.begin(), times.end());
+  dag_.memory_.push_back(memory);
+  dag_.colocation_.push_back(colocation);
+  dag_.colocation_count_ = std::max(dag_.colocation_count_, colocation + 1);
+  return static_cast<NodeIndex>(dag_.memory_.size() - 1);
+}
+
+void DagBuilder::add_edge(NodeIndex from, NodeIndex to, Bytes bytes) {
+  CHECK(0 <= from && from < to, "an edge against the order of the nodes");
+  edges_.push_back({from, to, bytes});
+}
+
+namespace {
+
+// begin[k] .. begin[k + 1]: where the items with key k go.
+template <class Item, class Key>
+std::vector<std::int32_t> begins(const std::vector<Item>& items, std::size_t keys, Key key) {
+  std::vector<std::int32_t> begin(keys + 1, 0);
+  for (const Item& item : items) ++begin[static_cast<std::size_t>(key(item)) + 1];
+  std::partial_sum(begin.begin(), begin.end(), begin.begin());
+  return begin;
+}
+
+template <class Item, class Key>
+void sort_by(std::vector<Item>& items, std::size_t keys, Key key) {  // stable, linear
+  std::vector<std::int32_t> next = begins(items, keys, key);
+  std::vector<Item> sorted(items.size());
+  for (const Item& item : items)
+    sorted[static_cast<std::size_t>(next[static_cast<std::size_t>(key(item))]++)] = item;
+  items = std::move(sorted);
+}
+
+}  // namespace
+
+Dag DagBuilder::build() && {
+  const std::size_t nodes = dag_.size();
+  for (const RawEdge& edge : edges_)
+    CHECK(static_cast<std::size_t>(edge.to) < nodes, "an edge to a node that is not there");
+  sort_by(edges_, nodes, [](const RawEdge& edge) { return edge.to; });
+  sort_by(edges_, nodes, [](const RawEdge& edge) { return edge.from; });
+  std::size_t kept = 0;
+  for (const RawEdge& edge : edges_) {
+    if (kept > 0 && edges_[kept - 1].from == edge.from && edges_[kept - 1].to == edge.to)
+      edges_[kept - 1].bytes += edge.bytes;
+    else
+      edges_[kept++] = edge;
+  }
+  edges_.resize(kept);
+  dag_.successor_begin_ = begins(edges_, nodes, [](const RawEdge& edge) { return edge.from; });
+  dag_.predecessor_begin_ = begins(edges_, nodes, [](const RawEdge& edge) { return edge.to; });
+  dag_.predecessors_.resize(kept);
+  std::vector<std::int32_t> next = dag_.predecessor_begin_;
+  for (std::size_t i = 0; i < kept; ++i) {
+    const auto index = static_cast<std::int32_t>(i);
+    dag_.bytes_.push_back(edges_[i].bytes);
+    dag_.successors_.push_back({edges_[i].to, index});
+    std::int32_t& at = next[static_cast<std::size_t>(edges_[i].to)];
+    dag_.predecessors_[static_cast<std::size_t>(at++)] = {edges_[i].from, index};
+  }
+  return std::move(dag_);
+}
+
+namespace {
+
+// What contract() knows of a cluster.
+struct Clusters {
+  std::vector<Nanos> time;  // cluster x GPU type
+  std::vector<Bytes> memory;
+  std::vector<char> filled;
+};
+
+std::size_t cluster_count(std::span<const std::int32_t> cluster_of) {
+  return cluster_of.empty() ? 0 : static_cast<std::size_t>(std::ranges::max(cluster_of)) + 1;
+}
+
+Clusters add_up(const Dag& dag, std::span<const std::int32_t> cluster_of) {
+  const std::size_t count = cluster_count(cluster_of), types = dag.gpu_type_count();
+  Clusters clusters{std::vector<Nanos>(count * types), std::vector<Bytes>(count),
+                    std::vector<char>(count, false)};
+  for (std::size_t i = 0; i < dag.size(); ++i) {
+    const auto node = static_cast<NodeIndex>(i);
+    const auto cluster = static_cast<std::size_t>(cluster_of[i]);
+    clusters.filled[cluster] = true;
+    clusters.memory[cluster] += dag.memory(node);
+    for (std::size_t t = 0; t < types; ++t)
+      clusters.time[cluster * types + t] += dag.time(node, GpuTypeId(t));
+  }
+  CHECK(std::ranges::find(clusters.filled, char(false)) == clusters.filled.end(),
+        "clusters are numbered without gaps");
+  return clusters;
+}
+
+// Clusters that hold nodes of one group belong together.
+std::vector<std::int32_t> colocation_of(const Dag& dag, std::span<const std::int32_t> cluster_of) {
+  DisjointSets sets(cluster_count(cluster_of));
+  std::vector<std::int32_t> first(static_cast<std::size_t>(dag.colocation_count()), -1);
+  for (std::size_t i = 0; i < dag.size(); ++i) {
+    const std::int32_t group = dag.colocation(static_cast<NodeIndex>(i));
+    if (group < 0) continue;
+    std::int32_t& cluster = first[static_cast<std::size_t>(group)];
+    if (cluster < 0) cluster = cluster_of[i];
+    sets.join(cluster, cluster_of[i]);
+  }
+  return sets.numbered();
+}
+
+}  // namespace
+
+Dag contract(const Dag& dag, std::span<const std::int32_t> cluster_of) {
+  CHECK(cluster_of.size() == dag.size(), "one cluster for each node");
+  CHECK(cluster_of.empty() || std::ranges::min(cluster_of) >= 0, "clusters are numbered from 0");
+  const Clusters clusters = add_up(dag, cluster_of);
+  const std::vector<std::int32_t> colocation = colocation_of(dag, cluster_of);
+  const std::size_t types = dag.gpu_type_count();
+  DagBuilder builder(types);
+  for (std::size_t c = 0; c < clusters.memory.size(); ++c)
+    builder.add_node(std::span(clusters.time).subspan(c * types, types), clusters.memory[c],
+                     colocation[c]);
+  for (std::size_t i = 0; i < dag.size(); ++i) {
+    for (const DagEdge& edge : dag.successors(static_cast<NodeIndex>(i))) {
+      const std::int32_t to = cluster_of[static_cast<std::size_t>(edge.node)];
+      if (to != cluster_of[i]) builder.add_edge(cluster_of[i], to, dag.bytes(edge.edge));
+    }
+  }
+  return std::move(builder).build();
+}
+
+}  // namespace strato

@@ -1,0 +1,127 @@
+// The graph that list schedulers see: nodes with times and memory, edges with bytes. A node is an
+// op, a replica of one, or a cluster of ops. Plain numbers in compressed rows, so that 100,000
+// nodes are scheduled in milliseconds; nothing in this folder recurses along the graph.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/base/units.h"
+#include "core/cluster/value/cluster.h"
+#include "core/search/api/problem.h"
+
+namespace strato {
+
+using NodeIndex = std::int32_t;
+
+struct DagEdge {
+  NodeIndex node;     // the other end
+  std::int32_t edge;  // index of the edge: the same seen from both ends
+};
+
+// Nodes are in a topological order: every edge goes to a larger index.
+class Dag {
+ public:
+  std::size_t size() const { return memory_.size(); }
+  std::size_t edge_count() const { return bytes_.size(); }
+  std::span<const DagEdge> successors(NodeIndex node) const {  // ascending by node
+    return row(successors_, successor_begin_, node);
+  }
+  std::span<const DagEdge> predecessors(NodeIndex node) const {  // ascending by node
+    return row(predecessors_, predecessor_begin_, node);
+  }
+  Bytes bytes(std::int32_t edge) const { return bytes_[static_cast<std::size_t>(edge)]; }
+  Nanos time(NodeIndex node, GpuTypeId gpu) const {
+    return time_[static_cast<std::size_t>(node) * gpu_types_ + gpu.index()];
+  }
+  // What the node takes of its device's memory for as long as the step lasts: parameters with
+  // gradients and optimizer state, and what the forward pass keeps for the backward one.
+  Bytes memory(NodeIndex node) const { return memory_[static_cast<std::size_t>(node)]; }
+  // Nodes with the same number, 0 or more, have to be on one device (a parameter, all that read it
+  // and its update: Celeritas 6.1). -1: free.
+  std::int32_t colocation(NodeIndex node) const {
+    return colocation_[static_cast<std::size_t>(node)];
+  }
+  std::int32_t colocation_count() const { return colocation_count_; }
+  std::size_t gpu_type_count() const { return gpu_types_; }
+
+ private:
+  friend class DagBuilder;
+  static std::span<const DagEdge> row(const std::vector<DagEdge>& edges,
+                                      const std::vector<std::int32_t>& begin, NodeIndex node) {
+    const auto at = static_cast<std::size_t>(node);
+    return {edges.data() + begin[at], edges.data() + begin[at + 1]};
+  }
+
+  std::size_t gpu_types_ = 0;
+  std::int32_t colocation_count_ = 0;
+  std::vector<Nanos> time_;  // node x GPU type
+  std::vector<Bytes> memory_, bytes_;
+  std::vector<std::int32_t> colocation_;
+  std::vector<std::int32_t> successor_begin_ = {0}, predecessor_begin_ = {0};
+  std::vector<DagEdge> successors_, predecessors_;
+};
+
+class DagBuilder {
+ public:
+  explicit DagBuilder(std::size_t gpu_types);
+  // `times`: one per GPU type. Nodes are numbered as they are added.
+  NodeIndex add_node(std::span<const Nanos> times, Bytes memory, std::int32_t colocation = -1);
+  // 0 <= from < to (CHECK). Several edges between two nodes become one with the sum of their bytes;
+  // one without bytes says only what comes first.
+  void add_edge(NodeIndex from, NodeIndex to, Bytes bytes);
+  Dag build() &&;
+
+ private:
+  struct RawEdge {
+    NodeIndex from, to;
+    Bytes bytes;
+  };
+  Dag dag_;
+  std::vector<RawEdge> edges_;
+};
+
+// One node per op, numbered as the ops are, with its time for the whole batch; what makes no task
+// (is_alias, core/program/value/tables.h) takes none. An edge carries the bytes of the producer's
+// outputs that the consumer reads; edges without bytes lead from the readers of a parameter to its
+// update, which overwrites it. Ops that touch one parameter share a co-location group, which are
+// numbered by their first nodes. Inputs, constants, parameters and optimizer state are counted with
+// the op that reads them first, a trained parameter twice: with its gradient.
+Dag dag_of(const Problem& problem);
+
+// One node per cluster: times, memory and bytes between clusters add up. `cluster_of` numbers
+// clusters from 0 without gaps, such that every edge goes to the same cluster or a larger one
+// (CHECK). A cluster that holds nodes of several co-location groups makes them one; a group inside
+// one cluster is no group any more.
+Dag contract(const Dag& dag, std::span<const std::int32_t> cluster_of);
+
+// How long the bytes of each edge take between two devices: 0 on one device, and where there are no
+// bytes. Edges of equal size share their times, and so do pairs of devices between which all of
+// them take equally long. Refers to nothing that it was made from.
+class TransferTimes {
+ public:
+  TransferTimes(const Dag& dag, const Cluster& cluster, const CostModel& cost);
+  Nanos time(std::int32_t edge, DeviceId from, DeviceId to) const {
+    if (from == to) return {};
+    const std::int32_t kind = class_of_pair_[from.index() * devices_ + to.index()];
+    return time_[size_index(edge) * classes_ + static_cast<std::size_t>(kind)];
+  }
+  Nanos longest(std::int32_t edge) const { return longest_[size_index(edge)]; }  // over all pairs
+  Nanos mean(std::int32_t edge) const { return mean_[size_index(edge)]; }  // over ordered pairs
+
+ private:
+  std::size_t size_index(std::int32_t edge) const {
+    return static_cast<std::size_t>(size_of_edge_[static_cast<std::size_t>(edge)]);
+  }
+  std::vector<Bytes> number_sizes(const Dag& dag);
+  std::vector<std::int64_t> classify_pairs(const Cluster& cluster, const CostModel& cost,
+                                           std::span<const Bytes> sizes);
+
+  std::size_t devices_ = 0, classes_ = 0;
+  std::vector<std::int32_t> class_of_pair_, size_of_edge_;
+  std::vector<Nanos> time_;            // size x class
+  std::vector<Nanos> longest_, mean_;  // by size
+};
+
+}  // namespace strato

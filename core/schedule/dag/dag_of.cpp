@@ -1,0 +1,113 @@
+#include <algorithm>
+
+#include "core/program/value/tables.h"
+#include "core/schedule/dag/dag.h"
+#include "core/schedule/dag/disjoint_sets.h"
+
+namespace strato {
+namespace {
+
+class GraphToDag {
+ public:
+  explicit GraphToDag(const Problem& problem)
+      : graph_(*problem.graph),
+        cost_(*problem.cost),
+        types_(problem.cluster->gpu_types().size()),
+        alias_(graph_.op_count()),
+        memory_(graph_.op_count()),
+        root_(graph_.tensor_count()),
+        sets_(graph_.op_count()) {}
+
+  Dag run() {
+    follow_aliases();
+    count_residents();
+    count_activations();
+    const std::vector<std::int32_t> colocation = sets_.numbered();
+    DagBuilder builder(types_);
+    std::vector<Nanos> times(types_);
+    for (std::size_t i = 0; i < graph_.op_count(); ++i) {
+      for (std::size_t t = 0; t < types_; ++t) times[t] = time(OpId(i), GpuTypeId(t));
+      builder.add_node(times, memory_[i], colocation[i]);
+    }
+    for (std::size_t t = 0; t < graph_.tensor_count(); ++t) add_edges(builder, TensorId(t));
+    return std::move(builder).build();
+  }
+
+ private:
+  // root_: the tensor whose bytes these are.
+  void follow_aliases() {
+    for (std::size_t t = 0; t < root_.size(); ++t) root_[TensorId(t)] = TensorId(t);
+    for (std::size_t i = 0; i < graph_.op_count(); ++i) {
+      alias_[i] = is_alias(graph_, OpId(i));
+      if (!alias_[i]) continue;
+      const auto& inputs = graph_.op(OpId(i)).inputs;
+      const TensorId of = *std::ranges::find_if(inputs, [](TensorId id) { return id.valid(); });
+      for (const TensorId output : graph_.op(OpId(i)).outputs)
+        if (output.valid()) root_[output] = root_[of];
+    }
+  }
+
+  // The simulator takes at least a nanosecond for what it runs at all.
+  Nanos time(OpId op, GpuTypeId gpu) const {
+    if (alias_[op.index()]) return {};
+    return std::max(Nanos(1), cost_.compute(op, gpu, graph_.batch()));
+  }
+
+  void count_residents() {
+    for (std::size_t t = 0; t < graph_.tensor_count(); ++t) {
+      const TensorId id(t);
+      const Tensor& tensor = graph_.tensor(id);
+      const std::span<const OpId> readers = graph_.consumers(id);
+      if (tensor.producer.valid() || readers.empty()) continue;
+      const bool trained = graph_.update_of(id).valid();
+      memory_[readers[0].index()] += tensor.bytes() * (trained ? 2 : 1);
+      if (tensor.role != TensorRole::Parameter) continue;
+      for (const OpId reader : readers) sets_.join(readers[0].value(), reader.value());
+    }
+  }
+
+  // What forward ops make stays until the backward ops have read it, also through views.
+  void count_activations() {
+    std::vector<char> counted(graph_.tensor_count(), false);
+    for (std::size_t t = 0; t < graph_.tensor_count(); ++t) {
+      const TensorId root = root_[TensorId(t)];
+      const OpId producer = graph_.tensor(root).producer;
+      if (counted[root.index()] || !producer.valid() || is_late(producer)) continue;
+      if (std::ranges::none_of(graph_.consumers(TensorId(t)),
+                               [&](OpId reader) { return is_late(reader); }))
+        continue;
+      counted[root.index()] = true;
+      memory_[producer.index()] += graph_.tensor(root).bytes();
+    }
+  }
+  bool is_late(OpId op) const {
+    const Phase phase = graph_.op(op).phase;
+    return phase == Phase::Backward || phase == Phase::Update;
+  }
+
+  void add_edges(DagBuilder& builder, TensorId id) const {
+    const Tensor& tensor = graph_.tensor(id);
+    const Bytes bytes = std::max(Bytes(1), tensor.bytes());  // as lowering sends it
+    if (tensor.producer.valid())
+      for (const OpId reader : graph_.consumers(id))
+        builder.add_edge(tensor.producer.value(), reader.value(), bytes);
+    // Where an imported graph has a reader after the update the order of ops cannot say it.
+    if (const OpId update = graph_.update_of(id); update.valid())
+      for (const OpId reader : graph_.consumers(id))
+        if (reader < update) builder.add_edge(reader.value(), update.value(), Bytes(0));
+  }
+
+  const Graph& graph_;
+  const CostModel& cost_;
+  std::size_t types_;
+  std::vector<char> alias_;
+  std::vector<Bytes> memory_;
+  IdVector<TensorId, TensorId> root_;
+  DisjointSets sets_;
+};
+
+}  // namespace
+
+Dag dag_of(const Problem& problem) { return GraphToDag(problem).run(); }
+
+}  // namespace strato

@@ -1,0 +1,100 @@
+// A dag in which nodes are replaced by others and put back: what FastT's SplitOperation does to it,
+// at the price of what changes.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/schedule/dag/dag.h"
+#include "core/schedule/dag/pair_times.h"
+
+namespace strato {
+
+// Nodes that go, with their edges, and nodes and edges that come.
+struct DagEdit {
+  struct Node {
+    std::vector<Nanos> times;  // by GPU type
+    Bytes memory;
+    // The node whose place it takes in the topological order; added nodes with the same place stand
+    // behind it in the order in which they were added, whenever that was: nodes of the first graph
+    // are to be replaced, not added ones.
+    NodeIndex place = 0;
+  };
+  struct Edge {
+    NodeIndex from, to;  // at least one end is added; added nodes are size(), size() + 1, ...
+    Bytes bytes;
+  };
+  std::vector<NodeIndex> removed;
+  std::vector<Node> added;
+  std::vector<Edge> edges;  // several between two nodes are one with the sum of their bytes
+};
+
+class EditableDag {
+ public:
+  struct Half {
+    NodeIndex node;    // the other end
+    std::int32_t row;  // of the bytes' transfer times
+  };
+  // Transfer sizes get rows in `transfers`, which must outlive this.
+  EditableDag(const Dag& dag, PairTimes& transfers);
+
+  std::size_t size() const { return nodes_.size(); }  // with removed ones
+  bool has(NodeIndex node) const { return at(node).alive; }
+  std::span<const Half> successors(NodeIndex node) const { return row(at(node).successors); }
+  std::span<const Half> predecessors(NodeIndex node) const { return row(at(node).predecessors); }
+  Nanos time(NodeIndex node, GpuTypeId gpu) const {
+    return times_[static_cast<std::size_t>(node) * gpu_types_ + gpu.index()];
+  }
+  Bytes memory(NodeIndex node) const { return at(node).memory; }
+  std::int32_t colocation(NodeIndex node) const { return at(node).colocation; }
+  Bytes group_memory(std::int32_t colocation) const {
+    return group_memory_[static_cast<std::size_t>(colocation)];
+  }
+  std::size_t group_count() const { return group_memory_.size(); }
+  // Every edge goes to a node with a larger key.
+  std::uint64_t key(NodeIndex node) const { return at(node).key; }
+
+  // Fills `touched` with nodes, not added ones, that have other neighbours than before. Edits are
+  // undone last first.
+  void apply(const DagEdit& edit, std::vector<NodeIndex>& touched);
+  void undo();
+
+  // The dag as it is now; `numbers`: of its nodes here.
+  Dag dag(std::vector<NodeIndex>* numbers = nullptr) const;
+
+ private:
+  struct Range {
+    std::int32_t begin = 0, count = 0;
+  };
+  struct Node {
+    std::uint64_t key = 0;
+    Bytes memory;
+    Range successors, predecessors;  // in pool_
+    std::int32_t colocation = -1;
+    bool alive = true;
+  };
+  struct Undo {
+    std::size_t nodes, pool;
+    std::vector<std::pair<NodeIndex, Node>> before;
+  };
+  const Node& at(NodeIndex node) const { return nodes_[static_cast<std::size_t>(node)]; }
+  Node& at(NodeIndex node) { return nodes_[static_cast<std::size_t>(node)]; }
+  std::span<const Half> row(Range range) const {
+    return {pool_.data() + range.begin, static_cast<std::size_t>(range.count)};
+  }
+  Range store(std::span<const Half> halves);
+  void add_nodes(const DagEdit& edit);
+  void rewrite(NodeIndex node, std::span<const DagEdit::Edge> edges);
+
+  PairTimes& transfers_;
+  std::size_t gpu_types_;
+  std::vector<Node> nodes_;
+  std::vector<Nanos> times_;
+  std::vector<Half> pool_;
+  std::vector<Bytes> group_memory_;
+  std::vector<Undo> history_;
+  std::vector<Half> scratch_;
+};
+
+}  // namespace strato

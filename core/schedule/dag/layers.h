@@ -1,0 +1,29 @@
+// The layers of a model, and where a person would put them: the human-expert placements that GDP
+// (section 4.1) and Baechi (section 5) measure themselves against.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/search/api/problem.h"
+
+namespace strato {
+
+// Forward ops that read the same parameter, the parameterless ops behind them, and the gradients
+// and updates of all these.
+struct Layers {
+  std::vector<std::int32_t> of_op;  // layer by op, numbered by their first forward ops
+  std::int32_t count = 0;
+};
+Layers layers_of(const Graph& graph);
+
+// Whether most of the work is recurrent: LSTM and its like, or weights that many steps share.
+bool is_recurrent(const Problem& problem);
+
+// The device of each op. Recurrent models: layer after layer goes to the next device, round robin;
+// embeddings are layers of their own, and so are attention and softmax behind a stack of layers.
+// Others: the devices, in order, get consecutive layers, as much work as their speed says, cut
+// where few bytes cross. Devices are in ascending order; where layers are fewer, the fastest.
+std::vector<DeviceId> expert_devices(const Problem& problem);
+
+}  // namespace strato

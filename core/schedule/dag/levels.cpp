@@ -1,0 +1,166 @@
+#include "core/schedule/dag/levels.h"
+
+#include <algorithm>
+
+#include "core/base/at.h"
+#include "core/base/error.h"
+#include "core/sim/explain/critical_path.h"
+
+namespace strato {
+namespace {
+
+void check(const Dag& dag, const Weights& weights) {
+  CHECK(weights.node.size() == dag.size() && weights.edge.size() == dag.edge_count(),
+        "weights of another dag");
+}
+
+// Kahn's algorithm; `released` puts the successors that wait for nothing any more, which are given
+// ascending, among the ready ones.
+template <class Next, class Released>
+std::vector<NodeIndex> topological(const Dag& dag, Next next, Released released) {
+  std::vector<std::int32_t> missing(dag.size());
+  for (std::size_t i = 0; i < dag.size(); ++i)
+    missing[i] = static_cast<std::int32_t>(dag.predecessors(static_cast<NodeIndex>(i)).size());
+  std::vector<NodeIndex> order, free;
+  order.reserve(dag.size());
+  while (order.size() < dag.size()) {
+    order.push_back(next());
+    free.clear();
+    for (const DagEdge& edge : dag.successors(order.back()))
+      if (--missing[at(edge.node)] == 0) free.push_back(edge.node);
+    released(free);
+  }
+  return order;
+}
+
+std::vector<NodeIndex> sources(const Dag& dag) {
+  std::vector<NodeIndex> result;
+  for (std::size_t i = 0; i < dag.size(); ++i)
+    if (const auto node = static_cast<NodeIndex>(i); dag.predecessors(node).empty())
+      result.push_back(node);
+  return result;
+}
+
+// The ready nodes as a stack; `worst_first` sorts what goes onto it.
+template <class Sort>
+std::vector<NodeIndex> depth_first(const Dag& dag, Sort worst_first) {
+  std::vector<NodeIndex> stack = sources(dag);
+  worst_first(stack);
+  const auto next = [&] {
+    const NodeIndex node = stack.back();
+    stack.pop_back();
+    return node;
+  };
+  return topological(dag, next, [&](std::vector<NodeIndex>& free) {
+    worst_first(free);
+    stack.insert(stack.end(), free.begin(), free.end());
+  });
+}
+
+}  // namespace
+
+Weights longest_weights(const Dag& dag, const TransferTimes& transfers) {
+  Weights weights{std::vector<Nanos>(dag.size()), std::vector<Nanos>(dag.edge_count())};
+  for (std::size_t i = 0; i < dag.size(); ++i)
+    for (std::size_t t = 0; t < dag.gpu_type_count(); ++t)
+      weights.node[i] =
+          std::max(weights.node[i], dag.time(static_cast<NodeIndex>(i), GpuTypeId(t)));
+  for (std::size_t e = 0; e < dag.edge_count(); ++e)
+    weights.edge[e] = transfers.longest(static_cast<std::int32_t>(e));
+  return weights;
+}
+
+Weights mean_weights(const Dag& dag, const Cluster& cluster, const TransferTimes& transfers) {
+  CHECK(dag.gpu_type_count() == cluster.gpu_types().size(), "times for each GPU type");
+  std::vector<std::int64_t> devices(dag.gpu_type_count(), 0);
+  for (const Device& device : cluster.devices()) ++devices[device.type.index()];
+  Weights weights{std::vector<Nanos>(dag.size()), std::vector<Nanos>(dag.edge_count())};
+  for (std::size_t i = 0; i < dag.size(); ++i) {
+    __int128 sum = 0;
+    for (std::size_t t = 0; t < devices.size(); ++t)
+      sum += static_cast<__int128>(dag.time(static_cast<NodeIndex>(i), GpuTypeId(t)).value) *
+             devices[t];
+    weights.node[i] =
+        Nanos(static_cast<std::int64_t>(sum / static_cast<__int128>(cluster.device_count())));
+  }
+  for (std::size_t e = 0; e < dag.edge_count(); ++e)
+    weights.edge[e] = transfers.mean(static_cast<std::int32_t>(e));
+  return weights;
+}
+
+std::vector<Nanos> t_levels(const Dag& dag, const Weights& weights) {
+  check(dag, weights);
+  std::vector<Nanos> levels(dag.size());
+  for (std::size_t i = 0; i < dag.size(); ++i)
+    for (const DagEdge& edge : dag.predecessors(static_cast<NodeIndex>(i)))
+      levels[i] = std::max(levels[i], levels[at(edge.node)] + weights.node[at(edge.node)] +
+                                          weights.edge[at(edge.edge)]);
+  return levels;
+}
+
+std::vector<Nanos> b_levels(const Dag& dag, const Weights& weights) {
+  check(dag, weights);
+  std::vector<Nanos> levels(dag.size());
+  for (std::size_t i = dag.size(); i-- > 0;) {
+    for (const DagEdge& edge : dag.successors(static_cast<NodeIndex>(i)))
+      levels[i] = std::max(levels[i], levels[at(edge.node)] + weights.edge[at(edge.edge)]);
+    levels[i] += weights.node[i];
+  }
+  return levels;
+}
+
+double communication_to_computing(const Weights& weights) {
+  const auto sum = [](const std::vector<Nanos>& times) {
+    double result = 0;
+    for (const Nanos time : times) result += static_cast<double>(time.value);
+    return result;
+  };
+  const double computing = sum(weights.node);
+  return computing > 0 ? sum(weights.edge) / computing : 0;
+}
+
+std::vector<NodeIndex> critical_path(const Dag& dag, std::span<const Nanos> b_levels) {
+  CHECK(b_levels.size() == dag.size(), "levels of another dag");
+  const auto level = [&](NodeIndex node) { return b_levels[at(node)]; };
+  std::vector<NodeIndex> path;
+  if (dag.size() == 0) return path;
+  path.push_back(std::ranges::max(sources(dag), [&](NodeIndex a, NodeIndex b) {
+    return level(a) != level(b) ? level(a) < level(b) : a > b;
+  }));
+  while (!dag.successors(path.back()).empty()) {
+    const auto next = dag.successors(path.back());
+    path.push_back(std::ranges::max_element(  // the first of the largest
+                       next, {}, [&](const DagEdge& edge) { return level(edge.node); })
+                       ->node);
+  }
+  return path;
+}
+
+std::vector<NodeIndex> m_topo(const Dag& dag) {
+  std::vector<NodeIndex> queue = sources(dag);
+  queue.reserve(dag.size());
+  std::size_t head = 0;
+  return topological(
+      dag, [&] { return queue[head++]; },
+      [&](const std::vector<NodeIndex>& free) {
+        queue.insert(queue.end(), free.begin(), free.end());
+      });
+}
+
+std::vector<NodeIndex> dfs_topo(const Dag& dag) {
+  return depth_first(dag, [](std::vector<NodeIndex>& nodes) { std::ranges::reverse(nodes); });
+}
+
+// Algorithm 1, CPD_Topo: the longest path through a node decides.
+std::vector<NodeIndex> cpd_topo(const Dag& dag, const Weights& weights) {
+  std::vector<Nanos> through = t_levels(dag, weights);
+  const std::vector<Nanos> below = b_levels(dag, weights);
+  for (std::size_t i = 0; i < through.size(); ++i) through[i] += below[i];
+  return depth_first(dag, [&](std::vector<NodeIndex>& nodes) {
+    std::ranges::sort(nodes, [&](NodeIndex a, NodeIndex b) {
+      return through[at(a)] != through[at(b)] ? through[at(a)] < through[at(b)] : a > b;
+    });
+  });
+}
+
+}  // namespace strato

@@ -1,0 +1,35 @@
+// Distances along a dag, and orders of its nodes. Times in nanoseconds; ties go to the smaller
+// node.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "core/schedule/dag/dag.h"
+#include "core/sim/explain/critical_path.h"
+
+namespace strato {
+
+// What a node and an edge count when distances are added up.
+struct Weights {
+  std::vector<Nanos> node, edge;
+};
+Weights longest_weights(const Dag& dag, const TransferTimes& transfers);  // FastT 5.1: w_i, c_ij
+Weights mean_weights(const Dag& dag, const Cluster& cluster,
+                     const TransferTimes& transfers);  // HEFT, Celeritas 5.1
+
+// Longest path from a source to the node without it (Celeritas Equation 2), and from the node, with
+// it, to a sink (Equation 3; FastT's rank_u, HEFT's upward rank).
+std::vector<Nanos> t_levels(const Dag& dag, const Weights& weights);
+std::vector<Nanos> b_levels(const Dag& dag, const Weights& weights);
+// Communication over computation (Equation 1); 0 for a dag without work.
+double communication_to_computing(const Weights& weights);
+// From the source with the largest b-level on, always to the successor with the largest one.
+std::vector<NodeIndex> critical_path(const Dag& dag, std::span<const Nanos> b_levels);
+
+// Topological orders: node by place.
+std::vector<NodeIndex> m_topo(const Dag& dag);    // breadth first (Baechi; Celeritas 4.2.2)
+std::vector<NodeIndex> dfs_topo(const Dag& dag);  // depth first (Celeritas 4.2.2)
+std::vector<NodeIndex> cpd_topo(const Dag& dag, const Weights& weights);  // Celeritas 5.1.3
+
+}  // namespace strato

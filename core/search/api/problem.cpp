@@ -1,0 +1,49 @@
+#include "core/search/api/problem.h"
+
+#include <utility>
+
+#include "core/cost/model/measured_cost_model.h"
+#include "core/graph/train/simplify.h"
+#include "core/graph/train/training_graph.h"
+
+namespace strato {
+
+Digest Problem::digest() const {
+  return Hasher()
+      .text("problem")
+      .digest(graph->digest())
+      .digest(grouping->digest())
+      .digest(cluster->digest())
+      .digest(cost->digest())
+      .finish();
+}
+
+Problem make_problem(const Graph& model, std::shared_ptr<const Cluster> cluster,
+                     const ProblemOptions& options, std::vector<std::string>* warnings) {
+  Problem problem;
+  Graph forward = simplify(model, /*inference=*/!options.training);
+  problem.graph =
+      options.training
+          ? std::make_shared<const Graph>(make_training_graph(forward, options.optimizer))
+          : std::make_shared<const Graph>(std::move(forward));
+  problem.cluster = std::move(cluster);
+  problem.cost = make_cost_model(problem.graph, problem.cluster, options.costs, warnings);
+  const auto times = mean_op_times(*problem.graph, *problem.cluster, *problem.cost);
+  problem.grouping =
+      std::make_shared<const Grouping>(group_by_metis(*problem.graph, times, options.grouping));
+  return problem;
+}
+
+Problem with_grouping(const Problem& problem, Grouping grouping) {
+  Problem result = problem;
+  result.grouping = std::make_shared<const Grouping>(std::move(grouping));
+  return result;
+}
+
+Problem problem_for(const Problem& problem, const Strategy& strategy) {
+  Problem result = problem;
+  if (strategy.grouping != nullptr) result.grouping = strategy.grouping;
+  return result;
+}
+
+}  // namespace strato

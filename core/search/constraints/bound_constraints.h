@@ -1,0 +1,77 @@
+// Constraints on one problem: which strategies keep to them, and what becomes of those that do not.
+//
+// Immutable; safe from several threads. Strategies with groups of their own are held to the same
+// ops: where a group has ops that are constrained otherwise than the rest of it, it is divided. In
+// the problem's groups a constraint on some ops of a group is one on the whole group.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/search/api/problem.h"
+#include "core/search/constraints/constraints.h"
+
+namespace strato {
+
+struct ConstraintRule;  // constraint_rules.h
+struct DeviceLimit;
+using LimitDevices = std::vector<IdVector<DeviceId, char>>;  // constraint_rules.h
+
+class BoundConstraints {
+ public:
+  // Throws InputError for names that the problem does not have, and for constraints that no
+  // strategy in its groups can keep: it names those that contradict each other.
+  BoundConstraints(const Constraints& constraints, const Problem& problem);
+  ~BoundConstraints();
+
+  // The nearest strategy that keeps to them, complete and valid when `strategy` is. What keeps to
+  // them already is returned as it is. Groups lose the devices that are not for them, and move when
+  // none is left; of too many devices the most used stay; groups that belong together are decided
+  // as the one of them with most compute time; single variables, split ops, that contradict are
+  // left to what their group says.
+  Strategy repaired(const Strategy& strategy) const;
+  // In words, those that it does not keep; empty: it keeps to all.
+  std::vector<std::string> violations(const Strategy& strategy) const;
+  // Their indices in describe(constraints), ascending.
+  std::vector<std::size_t> violated(const Strategy& strategy) const;
+
+  // The decisions of the problem's own groups that are pinned; empty when none is.
+  const IdVector<GroupId, std::optional<Decision>>& pins() const { return pins_; }
+  // Which of describe(constraints) concern the group of this grouping, which is of the same graph.
+  std::vector<std::size_t> concerning(GroupId group, const Grouping& grouping) const;
+
+ private:
+  struct Item;
+  struct Rules;
+  friend class ConstraintRepair;
+
+  void find_kinds();
+  void combine(ConstraintRule& rule) const;
+  Rules rules_for(const Grouping& grouping) const;
+  std::vector<DeviceLimit> limits_of(const Rules& rules) const;
+  void find_limits();
+  bool keeps(const Item& item, const Strategy& strategy, const Grouping& grouping) const;
+  std::shared_ptr<const Grouping> divided(const Grouping& grouping) const;
+
+  Problem problem_;
+  std::vector<Nanos> op_times_;
+  std::vector<Item> items_;
+  IdVector<OpId, std::int32_t> kind_of_op_;       // by the constraints that are about it
+  std::vector<std::vector<std::int32_t>> kinds_;  // of each: those items, ascending
+  std::unique_ptr<const Rules> rules_;            // of the problem's groups
+  // A choice of devices that keeps all limits, whatever the groups are. For the problem's groups it
+  // was looked for. In any others, divided where their ops are constrained otherwise, what holds
+  // for a group holds for the problem's groups with its ops, too: what serves these serves it.
+  LimitDevices limit_devices_;
+  IdVector<GroupId, std::optional<Decision>> pins_;
+};
+
+// The problem's constraints, or null when there are none to keep to.
+std::unique_ptr<const BoundConstraints> bind_constraints(const Constraints* constraints,
+                                                         const Problem& problem);
+
+}  // namespace strato

@@ -1,0 +1,87 @@
+// What a person demands of a strategy, whichever planner makes it: groups that keep a decision,
+// devices and modes that are not for them, groups that share one decision, at most so many devices.
+//
+// Said by the names of ops, op groups and devices, so that it holds for another grouping, another
+// planner and a later session, too. As text:
+//
+//   {"format": "stratoscope-constraints", "version": 1,
+//    "pin": [{"group": "fc6", "mode": "replicate-ps", "devices": {"v100:0": 1, "v100:1": 3}}],
+//    "forbid": [{"group": "*", "devices": ["p100"]}, {"group": "conv1", "modes": ["duplicate"]}],
+//    "together": [{"groups": ["fc6", {"name": "fc7", "ops": ["fc7", "fc7/grad"]}]}],
+//    "max_devices": [{"devices": 8}, {"group": "encoder.*", "devices": 4}]}
+//
+// Every part may be missing. A group is the name of an op group or op, a pattern of such names with
+// "*" for any text, or an object with the names of its ops, which then count and not the name. A
+// device is the name of a device or device group, or "all".
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/strategy/value/strategy.h"
+
+namespace strato {
+
+// Ops that a constraint is about.
+struct ConstrainedOps {
+  std::string name;              // for people, and where `ops` is empty what is looked for
+  std::vector<std::string> ops;  // names
+  bool is_pattern() const { return ops.empty() && name.find('*') != std::string::npos; }
+  friend bool operator==(const ConstrainedOps&, const ConstrainedOps&) = default;
+};
+
+struct Constraints {
+  // The group keeps this decision.
+  struct Pin {
+    ConstrainedOps of;
+    Mode mode = Mode::ReplicateAllReduce;
+    std::vector<std::pair<std::string, std::int32_t>> devices;  // name and weight
+    friend bool operator==(const Pin&, const Pin&) = default;
+  };
+  // None of these devices, none of these modes.
+  struct Forbid {
+    ConstrainedOps of;
+    std::vector<std::string> devices;
+    std::vector<Mode> modes;
+    friend bool operator==(const Forbid&, const Forbid&) = default;
+  };
+  // The same decision for all of them.
+  struct Together {
+    std::vector<ConstrainedOps> of;
+    friend bool operator==(const Together&, const Together&) = default;
+  };
+  // All of these ops together use at most so many devices.
+  struct Limit {
+    ConstrainedOps of{"*", {}};
+    std::int64_t devices = 1;
+    static constexpr std::int64_t kMost = 1'000'000;
+    friend bool operator==(const Limit&, const Limit&) = default;
+  };
+
+  std::vector<Pin> pins;
+  std::vector<Forbid> forbidden;
+  std::vector<Together> together;
+  std::vector<Limit> limits;
+
+  bool empty() const;
+  std::size_t size() const {
+    return pins.size() + forbidden.size() + together.size() + limits.size();
+  }
+  void append(const Constraints& more);
+  friend bool operator==(const Constraints&, const Constraints&) = default;
+};
+
+// In words, in the order in which they are counted: pins, forbidden, together, limits.
+std::vector<std::string> describe(const Constraints& constraints);
+
+// As a person writes them on the command line. Throw InputError.
+Constraints::Pin parse_pin(std::string_view text);        // "fc6=ps:v100x2,1080ti-0:1"
+Constraints::Forbid parse_forbid(std::string_view text);  // "conv1=p100,duplicate"; "p100": of all
+Constraints::Together parse_together(std::string_view text);  // "fc6,fc7"
+Constraints::Limit parse_limit(std::string_view text);        // "8"; "encoder.*=4"
+
+}  // namespace strato

@@ -1,0 +1,149 @@
+// Which devices are left to groups that may use only so many of them together.
+#include <algorithm>
+#include <utility>
+
+#include "core/search/constraints/constraint_rules.h"
+
+namespace strato {
+namespace {
+
+// Finds for every rule a device that counts in all of its limits, depth first: those with the
+// fewest choices first, and what is counted already where that serves. Then fills up what limits
+// leave. Complete but for its patience: limits that overlap are looked at together.
+class LimitKeeper {
+ public:
+  LimitKeeper(std::span<const DeviceLimit> limits, std::span<const DeviceId> preference,
+              std::span<const ConstraintRule> rules, std::size_t patience)
+      : limits_(limits),
+        preference_(preference),
+        rules_(rules),
+        patience_(patience),
+        limits_of_(rules.size()) {
+    for (const ConstraintRule& rule : rules) allowed_.push_back(rule.allowed);
+    for (std::size_t l = 0; l < limits.size(); ++l) {
+      chosen_.emplace_back(preference.size(), 0);
+      counts_.push_back(0);
+      for (const std::size_t rule : limits[l].rules) limits_of_[rule].push_back(l);
+    }
+  }
+
+  FoundLimitDevices find() {
+    if (!count_pinned() || !serve_all()) return {std::nullopt, looked_ > patience_};
+    for (std::size_t l = 0; l < limits_.size(); ++l) fill(l);
+    return {std::move(chosen_), false};
+  }
+
+ private:
+  bool count_pinned() {
+    for (std::size_t r = 0; r < rules_.size(); ++r) {
+      if (!rules_[r].pinned) continue;
+      for (const DeviceShare& share : rules_[r].pinned->devices) count(r, share.device);
+    }
+    for (std::size_t l = 0; l < limits_.size(); ++l)
+      if (counts_[l] > limits_[l].most) return false;
+    return true;
+  }
+
+  // In all limits of the rule; returns those where it did not count before.
+  std::vector<std::size_t> count(std::size_t rule, DeviceId device) {
+    std::vector<std::size_t> fresh;
+    for (const std::size_t l : limits_of_[rule]) {
+      if (std::exchange(chosen_[l][device], 1)) continue;
+      ++counts_[l];
+      fresh.push_back(l);
+    }
+    return fresh;
+  }
+
+  void take_back(const std::vector<std::size_t>& limits, DeviceId device) {
+    for (const std::size_t l : limits) {
+      chosen_[l][device] = 0;
+      --counts_[l];
+    }
+  }
+
+  bool is_served(std::size_t rule) const {
+    if (rules_[rule].pinned || limits_of_[rule].empty()) return true;
+    return std::ranges::any_of(preference_, [&](DeviceId device) {
+      return allowed_[rule][device] != 0 &&
+             std::ranges::all_of(limits_of_[rule],
+                                 [&](std::size_t l) { return chosen_[l][device] != 0; });
+    });
+  }
+
+  std::vector<DeviceId> choices_of(std::size_t rule) const {
+    std::vector<DeviceId> choices;
+    for (const DeviceId device : preference_) {
+      if (!allowed_[rule][device]) continue;
+      const bool has_room = std::ranges::all_of(limits_of_[rule], [&](std::size_t l) {
+        return chosen_[l][device] != 0 || counts_[l] < limits_[l].most;
+      });
+      if (has_room) choices.push_back(device);
+    }
+    return choices;
+  }
+
+  bool serve_all() {
+    looked_ += rules_.size() * preference_.size() * limits_.size();
+    if (looked_ > patience_) return false;
+    std::size_t neediest = rules_.size();
+    std::vector<DeviceId> choices;
+    for (std::size_t r = 0; r < rules_.size(); ++r) {
+      if (is_served(r)) continue;
+      std::vector<DeviceId> own = choices_of(r);
+      if (neediest != rules_.size() && own.size() >= choices.size()) continue;
+      neediest = r;
+      choices = std::move(own);
+    }
+    if (neediest == rules_.size()) return true;
+    for (const DeviceId device : choices) {
+      const std::vector<std::size_t> fresh = count(neediest, device);
+      if (serve_all()) return true;
+      take_back(fresh, device);
+    }
+    return false;
+  }
+
+  // As many devices as the limit lets, where they are of use; its rules have no others then.
+  void fill(std::size_t number) {
+    const DeviceLimit& limit = limits_[number];
+    DeviceMask& chosen = chosen_[number];
+    for (const DeviceId device : preference_) {
+      if (counts_[number] == limit.most) break;
+      const bool useful =
+          std::ranges::any_of(limit.rules, [&](std::size_t r) { return allowed_[r][device] != 0; });
+      if (useful && !std::exchange(chosen[device], 1)) ++counts_[number];
+    }
+    for (const std::size_t r : limit.rules)
+      for (std::size_t d = 0; d < chosen.size(); ++d)
+        if (!chosen[DeviceId(d)]) allowed_[r][DeviceId(d)] = 0;
+  }
+
+  std::span<const DeviceLimit> limits_;
+  std::span<const DeviceId> preference_;
+  std::span<const ConstraintRule> rules_;
+  const std::size_t patience_;
+  std::vector<DeviceMask> allowed_;  // by rule; without what other limits have taken
+  std::vector<std::vector<std::size_t>> limits_of_;  // by rule
+  LimitDevices chosen_;
+  std::vector<std::size_t> counts_;  // by limit: devices in `chosen_`
+  std::size_t looked_ = 0;
+};
+
+}  // namespace
+
+FoundLimitDevices find_limit_devices(std::span<const DeviceLimit> limits,
+                                     std::span<const DeviceId> preference,
+                                     std::span<const ConstraintRule> rules, std::size_t patience) {
+  return LimitKeeper(limits, preference, rules, patience).find();
+}
+
+void keep_to(const LimitDevices& devices, std::span<const DeviceLimit> limits,
+             std::vector<ConstraintRule>& rules) {
+  for (std::size_t l = 0; l < limits.size(); ++l)
+    for (const std::size_t r : limits[l].rules)
+      for (std::size_t d = 0; d < devices[l].size(); ++d)
+        if (!devices[l][DeviceId(d)]) rules[r].allowed[DeviceId(d)] = 0;
+}
+
+}  // namespace strato

@@ -1,0 +1,205 @@
+#include "core/search/evaluate/simulating_evaluator.h"
+
+#include <algorithm>
+#include <atomic>
+#include <thread>
+#include <unordered_map>
+#include <utility>
+
+#include "core/base/error.h"
+#include "core/base/parallel.h"
+#include "core/program/delta/delta_lower.h"
+#include "core/program/lower/lower.h"
+#include "core/program/place/symmetry.h"
+#include "core/search/api/evaluator.h"
+#include "core/search/evaluate/outcome.h"
+#include "core/sim/engine/delta.h"
+#include "core/sim/timeline/feedback.h"
+
+namespace strato {
+namespace {
+
+template <class Result>  // a timeline, or what a delta evaluation gives
+Score score_of(const Result& result) {
+  Score score;
+  score.step_time = result.step_time;
+  score.feasible = result.feasible;
+  for (const DeviceUse& use : result.devices)
+    if (!use.fits()) score.overflow += use.peak - use.capacity;
+  return score;
+}
+
+// The devices that were left out get what their representatives have.
+void unfold(Timeline& timeline, const Fold& fold) {
+  if (fold.left_out == 0) return;
+  for (std::size_t d = 0; d < timeline.devices.size(); ++d) {
+    const DeviceId device(d);
+    if (fold.keeps(device)) continue;
+    DeviceUse& use = timeline.devices[device] = timeline.devices[fold.representative[device]];
+    use.resident += fold.more_resident[device];
+    use.peak += fold.more_resident[device];
+    timeline.feasible = timeline.feasible && use.fits();
+  }
+}
+
+// Evaluates strategies of one grouping, one at a time. A search asks for neighbours: the delta
+// evaluator is set up by the first of them.
+class GroupedEvaluator {
+ public:
+  explicit GroupedEvaluator(const Problem& problem)
+      : problem_(problem),
+        lowering_(problem.graph, problem.grouping, problem.cluster, problem.cost) {}
+
+  const Digest& grouping() const { return problem_.grouping->digest(); }
+
+  Score evaluate(const Strategy& strategy, bool with_feedback) {
+    if ((delta_ && delta_->is_near(strategy)) ||
+        DeltaLowering::are_near(strategy, last_, *problem_.grouping))
+      return evaluate_delta(strategy, with_feedback);
+    if (DeltaLowering::is_plain(strategy)) last_ = strategy;
+    return evaluate_in_full(strategy, with_feedback);
+  }
+
+ private:
+  Score evaluate_delta(const Strategy& strategy, bool with_feedback) {
+    if (!delta_)
+      delta_ = std::make_unique<DeltaEvaluator>(problem_.graph, problem_.grouping, problem_.cluster,
+                                                problem_.cost);
+    Score score = score_of(delta_->evaluate(strategy));
+    if (with_feedback) score.feedback = std::make_shared<const Feedback>(delta_->feedback());
+    return score;
+  }
+
+  Score evaluate_in_full(const Strategy& strategy, bool with_feedback) {
+    LowerOptions options;
+    options.fold = &fold_;
+    timeline_.program.reset();
+    if (program_.use_count() != 1) program_ = std::make_shared<Program>();
+    lowering_.lower(strategy, *program_, options);
+    simulator_.simulate(program_, {}, timeline_);
+    unfold(timeline_, fold_);
+    Score score = score_of(timeline_);
+    if (with_feedback)
+      score.feedback = std::make_shared<const Feedback>(feedback(timeline_, *problem_.grouping));
+    return score;
+  }
+
+  Problem problem_;
+  Lowering lowering_;
+  Simulator simulator_;
+  std::shared_ptr<Program> program_;  // its arrays, and the timeline's, are reused
+  Timeline timeline_;
+  Fold fold_;
+  std::unique_ptr<DeltaEvaluator> delta_;
+  Strategy last_;  // that was evaluated in full
+};
+
+// Which worker takes which strategy is a race, but every score depends on its strategy alone.
+class SimulatingEvaluator final : public Evaluator {
+ public:
+  SimulatingEvaluator(const Problem& problem, int threads, bool with_feedback)
+      : problem_(problem), with_feedback_(with_feedback), workers_(thread_count(threads)) {}
+
+  using Evaluator::evaluate;
+  std::vector<Score> evaluate(std::span<const Strategy> strategies) override {
+    std::vector<Score> scores(strategies.size());
+    const std::size_t used = std::min(workers_.size(), strategies.size());
+    std::atomic<std::size_t> next = 0;
+    parallel_for(used, static_cast<int>(used), [&](std::size_t w) {
+      for (std::size_t i; (i = next.fetch_add(1)) < strategies.size();)
+        scores[i] = workers_[w]
+                        .evaluator_for(problem_, strategies[i])
+                        .evaluate(strategies[i], with_feedback_);
+    });
+    return scores;
+  }
+
+ private:
+  static std::size_t thread_count(int threads) {
+    if (threads > 0) return static_cast<std::size_t>(threads);
+    return std::max<std::size_t>(1, std::thread::hardware_concurrency());
+  }
+
+  // For the problem's groups, and for the last others that a strategy brought along.
+  struct Worker {
+    GroupedEvaluator& evaluator_for(const Problem& problem, const Strategy& strategy) {
+      const bool foreign =
+          strategy.grouping != nullptr && strategy.grouping->digest() != problem.grouping->digest();
+      std::unique_ptr<GroupedEvaluator>& evaluator = foreign ? others : own;
+      if (!evaluator || (foreign && evaluator->grouping() != strategy.grouping->digest()))
+        evaluator =
+            std::make_unique<GroupedEvaluator>(foreign ? problem_for(problem, strategy) : problem);
+      return *evaluator;
+    }
+    std::unique_ptr<GroupedEvaluator> own, others;
+  };
+
+  Problem problem_;
+  bool with_feedback_;
+  std::vector<Worker> workers_;
+};
+
+class CachingEvaluator final : public Evaluator {
+ public:
+  CachingEvaluator(Evaluator& inner, const Cluster& cluster) : inner_(inner), cluster_(cluster) {}
+
+  using Evaluator::evaluate;
+  std::vector<Score> evaluate(std::span<const Strategy> strategies) override {
+    std::vector<Digest> keys;
+    std::vector<Strategy> misses;
+    std::vector<Digest> missing;
+    for (const Strategy& strategy : strategies) {
+      Strategy whole = complete(strategy, cluster_);
+      keys.push_back(whole.digest());
+      if (known_.contains(keys.back()) || std::ranges::count(missing, keys.back()) > 0) continue;
+      missing.push_back(keys.back());
+      misses.push_back(std::move(whole));
+    }
+    if (!misses.empty()) {
+      const std::vector<Score> fresh = inner_.evaluate(misses);
+      for (std::size_t i = 0; i < fresh.size(); ++i) known_.emplace(missing[i], fresh[i]);
+    }
+    std::vector<Score> scores;
+    for (const Digest& key : keys) scores.push_back(known_.at(key));
+    return scores;
+  }
+
+ private:
+  Evaluator& inner_;
+  const Cluster& cluster_;
+  std::unordered_map<Digest, Score> known_;
+};
+
+}  // namespace
+
+bool Score::better_than(const Score& other) const {
+  if (feasible != other.feasible) return feasible;
+  if (!feasible && overflow != other.overflow) return overflow < other.overflow;
+  return step_time < other.step_time;
+}
+
+std::unique_ptr<Evaluator> make_simulating_evaluator(const Problem& problem, int threads,
+                                                     bool with_feedback) {
+  return std::make_unique<SimulatingEvaluator>(problem, threads, with_feedback);
+}
+
+std::unique_ptr<Evaluator> make_caching_evaluator(Evaluator& inner, const Cluster& cluster) {
+  return std::make_unique<CachingEvaluator>(inner, cluster);
+}
+
+Outcome simulate_strategy(const Problem& given, const Strategy& strategy, bool with_feedback,
+                          const SimulateOptions& options) {
+  const Problem problem = problem_for(given, strategy);
+  Lowering lowering(problem.graph, problem.grouping, problem.cluster, problem.cost);
+  Simulator simulator;
+  Outcome outcome;
+  outcome.program = std::make_shared<const Program>(lowering.lower(strategy));
+  outcome.timeline = std::make_shared<const Timeline>(simulator.simulate(outcome.program, options));
+  outcome.score = score_of(*outcome.timeline);
+  if (with_feedback)
+    outcome.score.feedback =
+        std::make_shared<const Feedback>(feedback(*outcome.timeline, *problem.grouping));
+  return outcome;
+}
+
+}  // namespace strato

@@ -1,0 +1,98 @@
+#include "core/search/run/run_record.h"
+
+#include <fmt/format.h>
+
+#include "core/base/error.h"
+#include "core/cost/model/measured_cost_model.h"
+#include "core/io/json.h"
+#include "core/search/constraints/constraints.h"
+#include "core/search/constraints/constraints_json.h"
+
+namespace strato {
+namespace {
+
+Json costs_json(const RunCosts& costs) {
+  Json json = {{"are", costs.are}};
+  if (!costs.files.profiles.empty()) json["profiles"] = costs.files.profiles;
+  if (!costs.files.calibration.empty()) json["calibration"] = costs.files.calibration;
+  return json;
+}
+
+RunCosts read_run_costs(const JsonView& view) {
+  RunCosts costs;
+  costs.are = view.at("are").string();
+  if (const auto profiles = view.find("profiles")) {
+    for (const JsonView& file : profiles->items()) costs.files.profiles.push_back(file.string());
+  }
+  if (const auto calibration = view.find("calibration"))
+    costs.files.calibration = calibration->string();
+  return costs;
+}
+
+}  // namespace
+
+std::optional<RunCosts> run_costs(const CostFiles& files, const CostSources& sources) {
+  std::string are = describe(sources);
+  if (are.empty()) return std::nullopt;
+  return RunCosts{absolute(files), std::move(are)};
+}
+
+std::string run_options_text(const RunOptions& options) {
+  Json json = {{"iterations", options.planner.iterations},
+               {"budget", options.planner.budget_seconds},
+               {"seed", options.planner.seed},
+               {"set", options.planner.set}};
+  if (options.planner.constraints && !options.planner.constraints->empty())
+    json["constraints"] = Json::parse(constraints_json(*options.planner.constraints));
+  if (options.costs) json["costs"] = costs_json(*options.costs);
+  return json_text(json);
+}
+
+RunOptions parse_run_options(const std::string& text, const std::string& name) {
+  RunOptions options;
+  if (text.empty()) return options;
+  const JsonView view = JsonView::parse(text, name);
+  PlannerOptions& planner = options.planner;
+  if (const auto count = view.find("iterations")) planner.iterations = count->integer(1);
+  if (const auto budget = view.find("budget")) planner.budget_seconds = budget->number(0);
+  if (const auto seed = view.find("seed")) planner.seed = seed->json().get<std::uint64_t>();
+  if (const auto set = view.find("set"); set && set->is_object()) {
+    for (const auto& [key, value] : set->members()) planner.set[key] = value.string();
+  }
+  if (const auto constraints = view.find("constraints")) {
+    planner.constraints = std::make_shared<const Constraints>(
+        parse_constraints(json_text(constraints->json()), name));
+  }
+  if (const auto costs = view.find("costs")) options.costs = read_run_costs(*costs);
+  return options;
+}
+
+CostSources restore_costs(const RunCosts& costs, const std::string& file, const std::string& place,
+                          std::vector<std::string>* warnings) {
+  const char* remedy = "put the file back as it was, or plan again";
+  CostSources sources;
+  try {
+    sources = read_costs(costs.files, warnings);
+  } catch (const InputError& error) {
+    throw InputError(file, place,
+                     fmt::format("was made with the costs of {}, which cannot be read: {}: {}",
+                                 costs.are, error.file(), error.problem()),
+                     remedy);
+  }
+  if (const std::string now = describe(sources); now != costs.are) {
+    throw InputError(file, place,
+                     fmt::format("was made with the costs of {}, and its files hold {} now",
+                                 costs.are, now.empty() ? "others" : now),
+                     remedy);
+  }
+  return sources;
+}
+
+std::string note_with_facts(const PlanResult& result) {
+  std::string note = result.note;
+  for (const auto& [name, value] : result.facts)
+    note += (note.empty() ? "" : "; ") + name + ": " + value;
+  return note;
+}
+
+}  // namespace strato

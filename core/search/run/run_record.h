@@ -1,0 +1,37 @@
+// What the workspace keeps of a run as text: the same from the command line and from the window.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/cost/model/cost_files.h"
+#include "core/cost/model/measured_cost_model.h"
+#include "core/search/api/planner.h"
+
+namespace strato {
+
+// Where the costs of a run came from, when they were not the standard ones.
+struct RunCosts {
+  CostFiles files;  // absolute
+  std::string are;  // describe() of what they held then
+};
+// Nothing for standard costs.
+std::optional<RunCosts> run_costs(const CostFiles& files, const CostSources& sources);
+
+struct RunOptions {
+  PlannerOptions planner;
+  std::optional<RunCosts> costs;
+};
+std::string run_options_text(const RunOptions& options);
+// Defaults for what the text does not say. Throws InputError, which calls the text `name`.
+RunOptions parse_run_options(const std::string& text, const std::string& name);
+
+// The costs of a run again. Throws InputError (of `file`, at `place`) when a file is gone or holds
+// others now.
+CostSources restore_costs(const RunCosts& costs, const std::string& file, const std::string& place,
+                          std::vector<std::string>* warnings = nullptr);
+
+std::string note_with_facts(const PlanResult& result);  // "note; bound: 12 ms; fused: 40 ops"
+
+}  // namespace strato

@@ -1,0 +1,100 @@
+#include "core/search/tree/search_tree_check.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/base/error.h"
+#include "core/search/tree/search_tree.h"
+
+namespace strato {
+namespace {
+
+void check_children(const SearchTree& tree, std::size_t index) {
+  const SearchTree::Vertex& v = tree.vertices[index];
+  const auto size = static_cast<std::int64_t>(tree.vertices.size());
+  const bool fit = v.child_count == 0 || (v.first_child > static_cast<std::int64_t>(index) &&
+                                          std::int64_t{v.first_child} + v.child_count <= size);
+  if (v.child_count < 0 || !fit) damaged_tree("children out of range");
+  for (std::int32_t c = 0; c < v.child_count; ++c) {
+    const auto child = static_cast<std::size_t>(v.first_child + c);
+    if (tree.vertices[child].parent != static_cast<std::int32_t>(index))
+      damaged_tree("a child that names another parent");
+  }
+}
+
+void check_links(const SearchTree& tree, std::size_t index) {
+  check_children(tree, index);
+  const SearchTree::Vertex& v = tree.vertices[index];
+  if (index == 0) {
+    if (v.parent != -1 || v.depth != 0) damaged_tree("the root is not a root");
+    return;
+  }
+  if (v.parent < 0 || v.parent >= static_cast<std::int64_t>(index))
+    damaged_tree("parent out of range");
+  const SearchTree::Vertex& parent = tree.vertices[static_cast<std::size_t>(v.parent)];
+  const std::int64_t place = static_cast<std::int64_t>(index) - parent.first_child;
+  if (place < 0 || place >= parent.child_count)
+    damaged_tree("a vertex that its parent does not know");
+  if (v.depth != parent.depth + 1 || static_cast<std::size_t>(v.depth) > tree.order.size())
+    damaged_tree("depth out of range");
+  if (v.action < 0 || static_cast<std::size_t>(v.action) >= tree.actions.size())
+    damaged_tree("action out of range");
+}
+
+void check_statistics(const SearchTree::Vertex& v, std::size_t rows) {
+  const bool finite = std::isfinite(v.value_sum) && std::isfinite(v.prior) &&
+                      std::isfinite(v.reward) && std::isfinite(v.weight);
+  if (!finite || v.visits < 0 || v.step_time_ns < 0 || v.weight < 0)
+    damaged_tree("a vertex has impossible statistics");
+  if (v.prior_row < -1 || v.prior_row >= static_cast<std::int64_t>(rows))
+    damaged_tree("prior row out of range");
+}
+
+void check_steering(const SearchTree& tree) {
+  if (tree.vertices.front().weight == 0) damaged_tree("its root is excluded");
+  if (!tree.pinned.empty() && tree.pinned.size() != tree.order.size())
+    damaged_tree("it pins another number of op groups");
+  if (tree.focus < -1 || tree.focus >= static_cast<std::int64_t>(tree.vertices.size()))
+    damaged_tree("its focus is out of range");
+}
+
+// A log is there as a whole, or not at all: it has to end with the visits that the vertices have.
+void check_log(const SearchTree& tree) {
+  if (tree.log.empty()) return;
+  std::vector<std::int64_t> visits(tree.vertices.size(), 0);
+  for (const SearchTree::BackUp& entry : tree.log) {
+    if (entry.vertex < 0 || static_cast<std::size_t>(entry.vertex) >= visits.size())
+      damaged_tree("its log names no vertex");
+    if (!std::isfinite(entry.reward)) damaged_tree("its log has an impossible reward");
+    ++visits[static_cast<std::size_t>(entry.vertex)];
+  }
+  for (std::size_t i = visits.size(); i-- > 0;) {
+    if (visits[i] != tree.vertices[i].visits) damaged_tree("its log tells of other visits");
+    if (i > 0) visits[static_cast<std::size_t>(tree.vertices[i].parent)] += visits[i];
+  }
+}
+
+}  // namespace
+
+void damaged_tree(const std::string& what) {
+  throw InputError("", "search tree", "it is damaged: " + what, "run the search again");
+}
+
+void check_tree(const SearchTree& tree) {
+  if (tree.vertices.empty()) damaged_tree("it has no root");
+  if (tree.iterations < 0) damaged_tree("iterations are negative");
+  const std::size_t width = std::max<std::size_t>(tree.actions.size(), 1);
+  if (tree.priors.size() % width != 0) damaged_tree("priors are not whole rows");
+  for (std::size_t i = 0; i < tree.vertices.size(); ++i) {
+    check_links(tree, i);
+    check_statistics(tree.vertices[i], tree.priors.size() / width);
+  }
+  std::vector<GroupId> order = tree.order;
+  std::ranges::sort(order);
+  for (std::size_t i = 0; i < order.size(); ++i)
+    if (order[i] != GroupId(i)) damaged_tree("its order of op groups is not a permutation");
+  check_steering(tree);
+  check_log(tree);
+}
+
+}  // namespace strato

@@ -1,0 +1,29 @@
+// The buffers of one device in time, and what its peak would be if some were held for less time.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "core/sim/timeline/lifetimes.h"
+
+namespace strato {
+
+struct HeldBuffer {
+  BufferId buffer;
+  TensorId tensor;
+  Bytes bytes;
+  TaskId made_by, held_for;  // its writer and its last reader
+  Nanos begin, end;
+  // Of a forward op's output that the backward pass reads: from when to when it is only kept, and
+  // could be dropped and computed again. Empty otherwise.
+  Nanos kept_from, kept_until;
+};
+
+std::vector<HeldBuffer> held_buffers(const Timeline& timeline, DeviceId device);
+
+// The peak without residents. Of the first `dropped` entries of `order` (indices into `buffers`)
+// the kept stretch is left out.
+Bytes peak_of(std::span<const HeldBuffer> buffers, std::span<const std::size_t> order = {},
+              std::size_t dropped = 0);
+
+}  // namespace strato

@@ -1,0 +1,121 @@
+// The schedule as text, one JSON object a line: an independent checker reads it.
+#include "core/sim/explain/dump.h"
+
+#include <algorithm>
+#include <numeric>
+#include <string>
+#include <unordered_map>
+
+#include "core/io/json.h"
+#include "core/sim/timeline/lifetimes.h"
+
+namespace strato {
+namespace {
+
+// What a buffer is called: its tensor, the samples it holds, and how it came about; numbered where
+// that is not yet unique on its device.
+class BufferNames {
+ public:
+  explicit BufferNames(const Timeline& timeline, const IdVector<BufferId, Lifetime>& lives) {
+    const Program& program = *timeline.program;
+    std::unordered_map<std::string, int> seen;
+    for (std::size_t i = 0; i < lives.size(); ++i) {
+      const Buffer& buffer = program.buffers[BufferId(i)];
+      std::string name = describe(program, buffer, program.tasks[lives[BufferId(i)].taken_by]);
+      const std::string key = std::to_string(buffer.device.value()) + "/" + name;
+      if (const int count = ++seen[key]; count > 1) name += " #" + std::to_string(count);
+      names_.push_back(std::move(name));
+    }
+  }
+  const std::string& operator[](BufferId buffer) const { return names_[buffer]; }
+
+ private:
+  static std::string describe(const Program& program, const Buffer& buffer, const Task& writer) {
+    const Tensor& tensor = program.graph->tensor(buffer.tensor);
+    std::string name = tensor.name;
+    if (writer.axis >= 0) name += " " + strato::describe(program.ranges_of(writer));
+    if (tensor.batch.kind == BatchKind::Partial &&
+        writer.samples_of(program.graph->batch()) != program.graph->batch())
+      name += " partial";
+    if (writer.axis < 0 && writer.samples != program.graph->batch() &&
+        tensor.batch.kind != BatchKind::Whole)
+      name += "[" + std::to_string(writer.first_sample) + "," +
+              std::to_string(writer.first_sample + writer.samples) + ")";
+    if (writer.kind == TaskKind::Transfer)
+      name += " from " + program.cluster->device(writer.device).name;
+    if (writer.kind == TaskKind::Sum) name += " sum";
+    return name;
+  }
+  IdVector<BufferId, std::string> names_;
+};
+
+std::string resident_line(const Timeline& timeline) {
+  Json bytes = Json::object();
+  for (std::size_t d = 0; d < timeline.devices.size(); ++d)
+    bytes[timeline.program->cluster->device(DeviceId(d)).name] =
+        timeline.devices[DeviceId(d)].resident.value;
+  Json line = {{"resident", std::move(bytes)}};
+  if (timeline.options.fair_links) line["fair_links"] = true;
+  return json_text(line) + "\n";
+}
+
+std::vector<TaskId> start_order(const Timeline& timeline) {
+  std::vector<TaskId> order;
+  for (std::size_t i = 0; i < timeline.tasks.size(); ++i) order.push_back(TaskId(i));
+  std::stable_sort(order.begin(), order.end(), [&](TaskId a, TaskId b) {
+    return timeline.tasks[a].start < timeline.tasks[b].start;
+  });
+  return order;
+}
+
+Json task_line(const Timeline& timeline, TaskId id) {
+  const Program& program = *timeline.program;
+  const Task& task = program.tasks[id];
+  const TaskTimes& times = timeline.tasks[id];
+  Json resources = Json::array(), dependencies = Json::array();
+  for (ResourceId resource : program.resources[id.index()])
+    resources.push_back(program.resource_name(resource));
+  for (TaskId dependency : program.dependencies[id.index()])
+    dependencies.push_back(dependency.value());
+  return Json{{"id", id.value()},
+              {"name", program.task_name(id)},
+              {"kind", name_of(task.kind)},
+              {"op", task.op.valid() ? Json(program.graph->op(task.op).name) : Json()},
+              {"resources", std::move(resources)},
+              {"duration_ns", (times.end - times.start).value},  // of fair links: what it took
+              {"priority", timeline.options.priorities ? task.priority : 0},
+              {"deps", std::move(dependencies)},
+              {"ready_ns", times.ready.value},
+              {"start_ns", times.start.value},
+              {"end_ns", times.end.value}};
+}
+
+}  // namespace
+
+std::string dump_tasks(const Timeline& timeline) {
+  const Program& program = *timeline.program;
+  const auto lives = lifetimes(timeline);
+  const BufferNames names(timeline, lives);
+  std::vector<std::vector<BufferId>> released(program.tasks.size());
+  for (std::size_t i = 0; i < lives.size(); ++i)
+    released[lives[BufferId(i)].released_by.index()].push_back(BufferId(i));
+  const auto device_name = [&](BufferId buffer) {
+    return program.cluster->device(program.buffers[buffer].device).name;
+  };
+  std::string text = resident_line(timeline);
+  for (TaskId id : start_order(timeline)) {
+    Json line = task_line(timeline, id);
+    Json alloc = Json::array(), free = Json::array();
+    for (BufferId buffer : program.writes[id.index()])
+      alloc.push_back(
+          Json::array({names[buffer], device_name(buffer), program.buffers[buffer].bytes.value}));
+    for (BufferId buffer : released[id.index()])
+      free.push_back(Json::array({names[buffer], device_name(buffer)}));
+    line["alloc"] = std::move(alloc);
+    line["free"] = std::move(free);
+    text += json_text(line) + "\n";
+  }
+  return text;
+}
+
+}  // namespace strato

@@ -1,0 +1,261 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+
+#include "core/base/quantity_text.h"
+#include "core/sim/explain/device_memory.h"
+#include "core/sim/explain/explain.h"
+
+namespace strato {
+namespace {
+
+struct Advice {
+  Bytes frees;
+  std::string text;
+};
+
+// Figures "about" leave out what only a simulation of the other strategy would show; the others
+// follow from this timeline.
+class Advisor {
+ public:
+  Advisor(const Timeline& timeline, const MemoryReport& report, std::span<const HeldBuffer> held,
+          const Grouping* grouping)
+      : timeline_(timeline),
+        program_(*timeline.program),
+        report_(report),
+        held_(held),
+        grouping_(grouping),
+        lacks_(report.peak - report.capacity) {}
+
+  std::vector<std::string> advice() {
+    fewer_samples();
+    recompute();
+    share_resident(TensorRole::OptimizerState, "optimizer state");
+    share_resident(TensorRole::Parameter, "parameters");
+    more_devices();
+    two_devices();
+    send_gradients_sooner();
+    std::stable_sort(advice_.begin(), advice_.end(),
+                     [](const Advice& a, const Advice& b) { return a.frees > b.frees; });
+    std::vector<std::string> texts;
+    for (const Advice& each : advice_)
+      texts.push_back(each.text +
+                      (each.frees >= lacks_
+                           ? ": enough"
+                           : fmt::format(": {} short", bytes_text(lacks_ - each.frees))));
+    return texts;
+  }
+
+ private:
+  void add(Bytes frees, std::string text) {
+    if (frees > Bytes(0)) advice_.push_back({frees, std::move(text)});
+  }
+  bool alive(const HeldBuffer& held) const {
+    return held.begin <= report_.moment && report_.moment < held.end;
+  }
+  bool is_batched(TensorId tensor) const {
+    return program_.graph->tensor(tensor).batch.kind == BatchKind::Batched;
+  }
+
+  // Samples that the device computes at once, and what of the peak grows with them.
+  void fewer_samples() {
+    std::int64_t samples = 0;
+    for (const Task& task : program_.tasks)
+      if (task.kind == TaskKind::Compute && task.device == report_.device)
+        samples = std::max(samples, task.samples_of(program_.graph->batch()));
+    Bytes growing;
+    for (const HeldBuffer& held : held_)
+      if (alive(held) && is_batched(held.tensor)) growing += held.bytes;
+    if (samples < 2 || growing == Bytes(0)) return;
+    const double fit = 1 - lacks_ / growing;
+    const std::int64_t fewer = std::clamp<std::int64_t>(
+        static_cast<std::int64_t>(fit * static_cast<double>(samples)), 1, samples - 1);
+    const Bytes frees(
+        static_cast<std::int64_t>(static_cast<double>(growing.value) *
+                                  (1 - static_cast<double>(fewer) / static_cast<double>(samples))));
+    add(frees, fmt::format("{} of {} samples on this device free about {}", fewer, samples,
+                           bytes_text(frees)));
+  }
+
+  // The fewest of the largest kept activations that make it fit; all of them when that is not
+  // enough.
+  void recompute() {
+    std::vector<std::size_t> order;
+    for (std::size_t i = 0; i < held_.size(); ++i)
+      if (held_[i].kept_from <= report_.moment && report_.moment < held_[i].kept_until)
+        order.push_back(i);
+    std::stable_sort(order.begin(), order.end(),
+                     [&](std::size_t a, std::size_t b) { return held_[a].bytes > held_[b].bytes; });
+    if (order.empty()) return;
+    const Bytes peak = peak_of(held_);
+    const auto frees = [&](std::size_t count) { return peak - peak_of(held_, order, count); };
+    std::size_t low = 1, high = order.size();
+    while (low < high) {
+      const std::size_t middle = (low + high) / 2;
+      if (frees(middle) >= lacks_) {
+        high = middle;
+      } else {
+        low = middle + 1;
+      }
+    }
+    Nanos costs;
+    std::string names;
+    for (std::size_t i = 0; i < low; ++i) {
+      const TaskId made_by = held_[order[i]].made_by;
+      costs += timeline_.tasks[made_by].end - timeline_.tasks[made_by].start;
+      if (i < 3) names += (i > 0 ? ", " : "") + program_.graph->op(program_.tasks[made_by].op).name;
+    }
+    add(frees(low),
+        fmt::format("computing again what {}{} made, instead of keeping it for the backward pass, "
+                    "frees {} and costs {} of computing or more",
+                    names, low > 3 ? fmt::format(" and {} more ops", low - 3) : "",
+                    bytes_text(frees(low)), time_text(costs)));
+  }
+
+  // Each of k devices that hold the same keeps a k-th.
+  void share_resident(TensorRole role, const char* what) {
+    std::map<TensorId, std::int64_t> homes;
+    std::map<TensorId, Bytes> here;
+    for (const Resident& resident : program_.residents) {
+      if (program_.graph->tensor(resident.tensor).role != role) continue;
+      ++homes[resident.tensor];
+      if (resident.device == report_.device) here[resident.tensor] = resident.bytes;
+    }
+    Bytes frees;
+    std::int64_t devices = 0;
+    for (const auto& [tensor, bytes] : here) {
+      frees += bytes - bytes / homes[tensor];
+      devices = std::max(devices, homes[tensor]);
+    }
+    add(frees, fmt::format("sharding the {} over the {} devices that hold it frees {}", what,
+                           devices, bytes_text(frees)));
+  }
+
+  GroupId group_of(TensorId id) const {
+    const Tensor& tensor = program_.graph->tensor(id);
+    if (tensor.producer.valid()) return grouping_->group_of(tensor.producer);
+    const auto consumers = program_.graph->consumers(id);
+    return consumers.empty() ? GroupId() : grouping_->group_of(consumers.front());
+  }
+
+  std::int64_t devices_of(GroupId group) const {
+    std::vector<bool> used(program_.cluster->device_count());
+    for (const Task& task : program_.tasks)
+      if (task.kind == TaskKind::Compute && grouping_->group_of(task.op) == group)
+        used[task.device.index()] = true;
+    return std::count(used.begin(), used.end(), true);
+  }
+
+  // The op group that holds most, on twice as many devices.
+  void more_devices() {
+    if (grouping_ == nullptr) return;
+    IdVector<GroupId, Bytes> batched(grouping_->size());
+    for (const HeldBuffer& held : held_)
+      if (const GroupId group = group_of(held.tensor);
+          alive(held) && group.valid() && is_batched(held.tensor))
+        batched[group] += held.bytes;
+    const auto most = std::max_element(batched.begin(), batched.end());
+    if (most == batched.end() || *most == Bytes(0)) return;
+    const GroupId group(static_cast<std::size_t>(most - batched.begin()));
+    const std::int64_t devices = devices_of(group);
+    const auto all = static_cast<std::int64_t>(program_.cluster->device_count());
+    if (devices < 1 || devices >= all) return;
+    const std::int64_t more = std::min(all, 2 * devices);
+    const Bytes frees = *most - *most * devices / more;
+    add(frees, fmt::format("op group {}, whose samples take {} here, on {} devices instead of {} "
+                           "frees about {}",
+                           grouping_->group(group).name, bytes_text(*most), more, devices,
+                           bytes_text(frees)));
+  }
+
+  // Half of everything to the emptiest device, when there is one with room for each that is too
+  // small.
+  void two_devices() {
+    const Bytes half = report_.peak / 2;
+    DeviceId emptiest;
+    Bytes room;
+    std::size_t overfull = 0, roomy = 0;
+    for (std::size_t d = 0; d < timeline_.devices.size(); ++d) {
+      const DeviceUse& use = timeline_.devices[DeviceId(d)];
+      const Bytes left = use.capacity - use.peak;
+      overfull += left < Bytes(0) ? 1 : 0;
+      roomy += left >= half ? 1 : 0;
+      if (left > room) emptiest = DeviceId(d), room = left;
+    }
+    if (!emptiest.valid() || room < half || roomy < overfull) return;
+    add(half,
+        fmt::format("dividing this device's ops with {} (model parallel), which has {} left, "
+                    "frees about {}",
+                    program_.cluster->device(emptiest).name, bytes_text(room), bytes_text(half)));
+  }
+
+  // Gradients that are there and wait for the network.
+  void send_gradients_sooner() {
+    std::map<BufferId, Bytes> waiting;
+    std::map<BufferId, Bytes> gradients;
+    for (const HeldBuffer& held : held_)
+      if (alive(held) && program_.graph->tensor(held.tensor).role == TensorRole::Gradient)
+        gradients[held.buffer] = held.bytes;
+    for (std::size_t i = 0; i < program_.tasks.size(); ++i) {
+      const TaskTimes& times = timeline_.tasks[TaskId(i)];
+      if (!is_communication(program_.tasks[TaskId(i)].kind) || times.ready > report_.moment ||
+          times.start <= report_.moment)
+        continue;
+      for (BufferId buffer : program_.reads[i])
+        if (const auto it = gradients.find(buffer); it != gradients.end()) waiting.insert(*it);
+    }
+    Bytes frees;
+    for (const auto& [buffer, bytes] : waiting) frees += bytes;
+    add(frees,
+        fmt::format("gradients of {} wait for the network at that moment: sent sooner, or over "
+                    "faster links, they free at most that",
+                    bytes_text(frees)));
+  }
+
+  const Timeline& timeline_;
+  const Program& program_;
+  const MemoryReport& report_;
+  std::span<const HeldBuffer> held_;
+  const Grouping* grouping_;
+  Bytes lacks_;
+  std::vector<Advice> advice_;
+};
+
+std::vector<MemoryReport::Held> alive_then(const Timeline& timeline, const MemoryReport& report,
+                                           std::span<const HeldBuffer> buffers) {
+  std::vector<MemoryReport::Held> alive;
+  for (const Resident& resident : timeline.program->residents)
+    if (resident.device == report.device)
+      alive.push_back({resident.tensor, resident.bytes, true, {}, {}});
+  for (const HeldBuffer& held : buffers)
+    if (held.begin <= report.moment && report.moment < held.end)
+      alive.push_back({held.tensor, held.bytes, false, held.made_by, held.held_for});
+  std::stable_sort(alive.begin(), alive.end(),
+                   [](const auto& a, const auto& b) { return a.bytes > b.bytes; });
+  return alive;
+}
+
+}  // namespace
+
+MemoryReport memory_report(const Timeline& timeline, DeviceId device, const Grouping* grouping) {
+  constexpr std::size_t shown = 10;
+  const DeviceUse& use = timeline.devices[device];
+  MemoryReport report;
+  report.device = device;
+  report.moment = use.peak_at;
+  report.peak = use.peak;
+  report.capacity = use.capacity;
+  const std::vector<HeldBuffer> buffers = held_buffers(timeline, device);
+  report.largest = alive_then(timeline, report, buffers);
+  for (const MemoryReport::Held& held : report.largest) {
+    const TensorRole role = timeline.program->graph->tensor(held.tensor).role;
+    report.by_role[static_cast<std::size_t>(role)] += held.bytes;
+  }
+  if (report.largest.size() > shown) report.largest.resize(shown);
+  if (!use.fits()) report.advice = Advisor(timeline, report, buffers, grouping).advice();
+  return report;
+}
+
+}  // namespace strato

@@ -1,0 +1,183 @@
+#include <algorithm>
+
+#include "core/sim/explain/causes.h"
+#include "core/sim/explain/critical_path.h"
+
+namespace strato {
+namespace {
+
+Reason own_reason(TaskKind kind) {
+  if (kind == TaskKind::Compute || kind == TaskKind::Update) return Reason::Compute;
+  if (!is_communication(kind)) return Reason::Reshuffle;
+  return kind == TaskKind::Transfer ? Reason::Transfer : Reason::Collective;
+}
+
+bool is_collective(TaskKind kind) { return is_communication(kind) && kind != TaskKind::Transfer; }
+
+void append(std::vector<PathPiece>& pieces, PathPiece piece) {
+  if (piece.begin >= piece.end) return;
+  if (!pieces.empty() && pieces.back().reason == piece.reason && pieces.back().task == piece.task &&
+      pieces.back().waiting == piece.waiting) {
+    pieces.back().end = piece.end;
+  } else {
+    pieces.push_back(piece);
+  }
+}
+
+// One step's run: its own time, what sharing added to it, and the part in which `next` waits for
+// it.
+void append_run(const Timeline& timeline, const Causes& causes, TaskId task, const ChainStep* next,
+                std::vector<PathPiece>& pieces) {
+  const Program& program = *timeline.program;
+  const TaskTimes& times = timeline.tasks[task];
+  Nanos waits_from = times.end;
+  if (next != nullptr && next->why == CriticalStep::Why::Resource)
+    waits_from = std::max(times.start, timeline.tasks[next->task].ready);
+  const Nanos alone = std::min(waits_from, times.start + program.tasks[task].duration);
+  append(pieces, {times.start, alone, own_reason(program.tasks[task].kind), task, {}});
+  if (alone < waits_from)
+    append(pieces, {alone, waits_from, Reason::LinkBusy, causes.sharer(task), task});
+  if (waits_from < times.end) {
+    const std::size_t held = next->held.index();
+    const bool device = held < 2 * program.cluster->device_count() && held % 2 == 0;
+    append(pieces, {waits_from, times.end, device ? Reason::DeviceBusy : Reason::LinkBusy, task,
+                    next->task});
+  }
+}
+
+// When each member of a collective or sum had its part; a part that is sent first counts from when
+// it could be sent, since the network is no straggler.
+class MemberTimes {
+ public:
+  explicit MemberTimes(const Timeline& timeline) : timeline_(timeline) {}
+
+  // The moment at which half of the members had their parts; the end of time with less than two.
+  Nanos half_ready(TaskId id) {
+    times_.clear();
+    const Program& program = *timeline_.program;
+    for (ResourceId resource : program.resources[id.index()])
+      if (is_collective(program.tasks[id].kind) && is_stream(resource))
+        times_.push_back({resource.index() / 2, Nanos(0)});
+    for (TaskId dependency : program.dependencies[id.index()]) add_part(id, dependency);
+    if (times_.size() < 2) return Nanos::max();
+    const auto middle = times_.begin() + static_cast<std::ptrdiff_t>((times_.size() - 1) / 2);
+    std::nth_element(times_.begin(), middle, times_.end(),
+                     [](const Member& a, const Member& b) { return a.ready < b.ready; });
+    return middle->ready;
+  }
+
+ private:
+  struct Member {
+    std::size_t device;
+    Nanos ready;
+  };
+  bool is_stream(ResourceId resource) const {
+    return resource.index() < 2 * timeline_.program->cluster->device_count();
+  }
+  void add_part(TaskId id, TaskId dependency) {
+    const Program& program = *timeline_.program;
+    const Task& part = program.tasks[dependency];
+    if (program.tasks[id].kind == TaskKind::Sum) {
+      const bool sent = part.kind == TaskKind::Transfer;
+      const TaskTimes& times = timeline_.tasks[dependency];
+      note(part.device.index(), sent ? times.ready : times.end, true);
+    } else if (is_collective(part.kind)) {
+      for (ResourceId resource : program.resources[dependency.index()])
+        if (is_stream(resource)) note(resource.index() / 2, timeline_.tasks[dependency].end, false);
+    } else {
+      const DeviceId at = part.target.valid() ? part.target : part.device;
+      note(at.index(), timeline_.tasks[dependency].end, false);
+    }
+  }
+  void note(std::size_t device, Nanos ready, bool is_new_member) {
+    for (Member& member : times_)
+      if (member.device == device) {
+        member.ready = std::max(member.ready, ready);
+        return;
+      }
+    if (is_new_member) times_.push_back({device, ready});
+  }
+
+  const Timeline& timeline_;
+  std::vector<Member> times_;
+};
+
+struct Window {
+  Nanos begin, end;
+  TaskId waiting;
+};
+
+// Disjoint, ascending. Where two overlap, the later collective has the time: it hides the earlier.
+std::vector<Window> straggler_windows(const Timeline& timeline, std::span<const ChainStep> chain) {
+  MemberTimes members(timeline);
+  std::vector<Window> windows;
+  Nanos covered = Nanos::max();
+  for (std::size_t i = chain.size(); i-- > 1;) {
+    const ChainStep& step = chain[i];
+    const TaskKind kind = timeline.program->tasks[step.task].kind;
+    if (step.why != CriticalStep::Why::Dependency) continue;
+    if (!is_collective(kind) && kind != TaskKind::Sum) continue;
+    Nanos end = timeline.tasks[step.task].start;
+    if (kind == TaskKind::Sum && timeline.program->tasks[step.before].kind == TaskKind::Transfer) {
+      if (chain[i - 1].why != CriticalStep::Why::Dependency) continue;
+      end = timeline.tasks[step.before].ready;
+    }
+    end = std::min(end, covered);
+    const Nanos begin = members.half_ready(step.task);
+    if (begin >= end) continue;
+    windows.push_back({begin, end, step.task});
+    covered = begin;
+  }
+  std::reverse(windows.begin(), windows.end());
+  return windows;
+}
+
+}  // namespace
+
+std::vector<PathPiece> pieces_of(const Timeline& timeline, const Causes& causes,
+                                 std::span<const ChainStep> chain) {
+  std::vector<PathPiece> plain, pieces;
+  for (std::size_t i = 0; i < chain.size(); ++i)
+    append_run(timeline, causes, chain[i].task, i + 1 < chain.size() ? &chain[i + 1] : nullptr,
+               plain);
+  const std::vector<Window> windows = straggler_windows(timeline, chain);
+  std::size_t w = 0;
+  for (PathPiece piece : plain) {
+    while (piece.begin < piece.end) {
+      while (w < windows.size() && windows[w].end <= piece.begin) ++w;
+      PathPiece part = piece;
+      if (w < windows.size() && windows[w].begin <= piece.begin) {
+        part.end = std::min(piece.end, windows[w].end);
+        part.reason = Reason::Straggler;
+        if (piece.waiting.valid() && timeline.tasks[piece.waiting].start <= piece.begin)
+          part.task = piece.waiting;  // it runs, slowed by sharing
+        part.waiting = windows[w].waiting;
+      } else if (w < windows.size()) {
+        part.end = std::min(piece.end, windows[w].begin);
+      }
+      append(pieces, part);
+      piece.begin = part.end;
+    }
+  }
+  return pieces;
+}
+
+std::vector<PathPiece> path_pieces(const Timeline& timeline) {
+  const Causes causes(timeline);
+  return pieces_of(timeline, causes, causes.chain_to(last_task(timeline)));
+}
+
+std::array<Nanos, kReasons> time_by_reason(const std::vector<PathPiece>& pieces) {
+  std::array<Nanos, kReasons> times{};
+  for (const PathPiece& piece : pieces)
+    times[static_cast<std::size_t>(piece.reason)] += piece.end - piece.begin;
+  return times;
+}
+
+std::string_view name_of(Reason reason) {
+  constexpr std::array<std::string_view, kReasons> names = {
+      "compute", "reshuffle", "transfer", "collective", "device busy", "link busy", "straggler"};
+  return names[static_cast<std::size_t>(reason)];
+}
+
+}  // namespace strato

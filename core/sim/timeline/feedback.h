@@ -1,0 +1,28 @@
+// What a timeline tells about op groups and device groups (TAG Table 1).
+#pragma once
+
+#include <vector>
+
+#include "core/graph/group/grouping.h"
+#include "core/sim/timeline/timeline.h"
+
+namespace strato {
+
+// Per-group and per-device feedback (TAG Table 1).
+struct Feedback {
+  struct Group {
+    Nanos makespan;              // last end minus first start of its compute tasks
+    Nanos idle_before_transfer;  // mean wait between a task's end and its output's transfer start
+  };
+  struct DeviceGroupUse {
+    Bytes peak;       // of its fullest device
+    double idle = 0;  // mean idle fraction of its compute streams
+  };
+  IdVector<GroupId, Group> groups;
+  IdVector<DeviceGroupId, DeviceGroupUse> device_groups;
+  std::vector<double>
+      link_idle;  // device groups x device groups, idle fraction of the busiest link between
+};
+Feedback feedback(const Timeline& timeline, const Grouping& grouping);
+
+}  // namespace strato

@@ -1,0 +1,28 @@
+#include "core/sim/timeline/timeline.h"
+
+#include <algorithm>
+#include <tuple>
+
+#include "core/sim/timeline/lifetimes.h"
+
+namespace strato {
+
+std::vector<Timeline::Alive> Timeline::alive_at(DeviceId device, Nanos moment) const {
+  std::vector<Alive> alive;
+  for (const Resident& resident : program->residents)
+    if (resident.device == device) alive.push_back({resident.tensor, resident.bytes, true});
+  const auto lives = lifetimes(*this);
+  for (std::size_t i = 0; i < lives.size(); ++i) {
+    const Buffer& buffer = program->buffers[BufferId(i)];
+    const Lifetime& life = lives[BufferId(i)];
+    if (buffer.device == device && tasks[life.taken_by].start <= moment &&
+        moment < tasks[life.released_by].end)
+      alive.push_back({buffer.tensor, buffer.bytes, false});
+  }
+  std::stable_sort(alive.begin(), alive.end(), [](const Alive& a, const Alive& b) {
+    return std::tuple(b.bytes, !a.resident, a.tensor) < std::tuple(a.bytes, !b.resident, b.tensor);
+  });
+  return alive;
+}
+
+}  // namespace strato

@@ -1,0 +1,59 @@
+// What a simulation gives: when every task runs, and how much memory every device needs.
+// Immutable once simulated.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "core/base/units.h"
+#include "core/program/value/program.h"
+
+namespace strato {
+
+// Two switches on top of first in, first out on exclusive resources.
+struct SimulateOptions {
+  // Tasks' priorities count; off: all are zero.
+  bool priorities = true;
+  // Links are shared max-min fairly by the transfers and collectives on them, instead of one
+  // holding a link at a time; streams stay exclusive. What communicates queues for its streams only
+  // (a transfer has none: it starts when ready), first spends its latency without using bandwidth,
+  // then flows: alone it uses the slowest of its links fully and takes the rest of its duration.
+  // Rates in bytes per second by progressive filling. A task's duration is then what it took: end -
+  // start.
+  bool fair_links = false;
+  friend bool operator==(const SimulateOptions&, const SimulateOptions&) = default;
+};
+
+struct TaskTimes {
+  Nanos ready, start, end;
+};
+
+struct DeviceUse {
+  Nanos compute_busy;  // compute stream
+  Nanos communication_busy;
+  Bytes resident;
+  Bytes peak;  // including resident
+  Bytes capacity;
+  Nanos peak_at;  // first moment at which the peak is reached
+  bool fits() const { return peak <= capacity; }
+};
+
+struct Timeline {
+  std::shared_ptr<const Program> program;
+  SimulateOptions options;
+  IdVector<TaskId, TaskTimes> tasks;
+  Nanos step_time;  // end of the last task
+  IdVector<DeviceId, DeviceUse> devices;
+  IdVector<LinkId, Nanos> link_busy;  // shared fairly: with at least one task on it
+  bool feasible = true;               // every device fits
+
+  // Buffers alive on `device` at `moment`, and residents, largest first.
+  struct Alive {
+    TensorId tensor;
+    Bytes bytes;
+    bool resident;
+  };
+  std::vector<Alive> alive_at(DeviceId device, Nanos moment) const;
+};
+
+}  // namespace strato

@@ -1,0 +1,427 @@
+// From names back to ids: onto the same model, or onto another grouping, cluster or model.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <set>
+#include <unordered_map>
+
+#include "core/base/error.h"
+#include "core/graph/axes/split_axes.h"
+#include "core/strategy/file/strategy_file.h"
+#include "core/strategy/file/variable_names.h"
+#include "core/strategy/value/variable_check.h"
+
+namespace strato {
+namespace {
+
+constexpr std::int32_t kNone = -1;
+
+using OpsByName = std::unordered_map<std::string_view, std::size_t>;  // looked up, never walked
+OpsByName ops_by_name(const Graph& graph) {
+  OpsByName ops;
+  for (std::size_t i = 0; i < graph.op_count(); ++i) ops.emplace(graph.op(OpId(i)).name, i);
+  return ops;
+}
+
+// For every op of the graph the file's group that names it. Reports names that the graph lacks.
+std::vector<std::int32_t> file_groups_of_ops(const NamedStrategy& named, const Graph& graph,
+                                             std::vector<std::string>& unmatched) {
+  const OpsByName ops = ops_by_name(graph);
+  std::vector<std::int32_t> result(graph.op_count(), kNone);
+  for (std::size_t group = 0; group < named.groups.size(); ++group) {
+    std::vector<std::string> missing;
+    for (const std::string& name : named.groups[group].ops) {
+      const auto found = ops.find(name);
+      if (found == ops.end()) {
+        missing.push_back(name);
+      } else {
+        result[found->second] = static_cast<std::int32_t>(group);
+      }
+    }
+    if (missing.empty()) continue;
+    unmatched.push_back(fmt::format(
+        "group \"{}\": {} of its {} ops are not in the model, such as \"{}\"",
+        named.groups[group].name, missing.size(), named.groups[group].ops.size(), missing.front()));
+  }
+  return result;
+}
+
+void report_missing(std::string_view list, std::span<const std::string_view> missing,
+                    std::size_t all, std::vector<std::string>& unmatched) {
+  if (missing.empty()) return;
+  unmatched.push_back(fmt::format("{}: {} of its {} ops are not in the model, such as \"{}\"", list,
+                                  missing.size(), all, missing.front()));
+}
+
+class Binder {
+ public:
+  Binder(const NamedStrategy& named, const Graph& graph, const Grouping& grouping,
+         const Cluster& cluster, std::span<const Nanos> op_times)
+      : named_(named), graph_(graph), grouping_(grouping), cluster_(cluster), op_times_(op_times) {
+    file_group_of_ = file_groups_of_ops(named, graph, result_.unmatched);
+  }
+
+  Rebound bind() {
+    bind_devices();
+    result_.strategy.groups.resize(grouping_.size());
+    for (std::size_t i = 0; i < grouping_.size(); ++i) bind_group(GroupId(i));
+    report_groups_without_match();
+    bind_splits();
+    return std::move(result_);
+  }
+
+ private:
+  void bind_devices() {
+    for (const NamedGroup& group : named_.groups) {
+      decisions_.push_back(decide(group));
+      if (!group.mode || decisions_.back()) continue;
+      result_.unmatched.push_back(fmt::format(
+          "group \"{}\": none of its devices is in the cluster, left undecided", group.name));
+    }
+  }
+
+  // Devices that are named go before those that their device group stands for. Reports each name
+  // that the cluster lacks once.
+  std::vector<DeviceShare> bind_shares(
+      std::span<const std::pair<std::string, std::int32_t>> devices) {
+    std::map<DeviceId, std::int32_t> weights;
+    for (const auto& [name, weight] : devices) {
+      if (const DeviceId device = cluster_.find_device(name); device.valid())
+        weights[device] = weight;
+    }
+    for (const auto& [name, weight] : devices) {
+      if (cluster_.find_device(name).valid()) continue;
+      if (const DeviceGroupId all = cluster_.find_group(name); all.valid()) {
+        for (const DeviceId device : cluster_.groups()[all].devices)
+          weights.emplace(device, weight);
+      } else if (missing_devices_.insert(name).second) {
+        result_.unmatched.push_back(
+            fmt::format("device \"{}\" is not in the cluster, dropped", name));
+      }
+    }
+    std::vector<DeviceShare> shares;
+    for (const auto& [device, weight] : weights) shares.push_back({device, weight});
+    return shares;
+  }
+
+  void bind_splits() {
+    const OpsByName ops = ops_by_name(graph_);
+    std::vector<std::string_view> missing;
+    for (const NamedSplit& named : named_.splits) {
+      const auto found = ops.find(named.op);
+      if (found == ops.end()) {
+        missing.push_back(named.op);
+        continue;
+      }
+      OpSplit split{OpId(found->second), named.axis, bind_shares(named.devices)};
+      if (!is_possible(split, named.op)) continue;
+      result_.strategy.splits.push_back(std::move(split));
+    }
+    std::ranges::sort(result_.strategy.splits, {}, &OpSplit::op);
+    report_missing("splits", missing, named_.splits.size(), result_.unmatched);
+  }
+
+  bool is_possible(const OpSplit& split, const std::string& name) {
+    const std::vector<SplitAxis> axes = split_axes(graph_, split.op);
+    const bool divides = std::ranges::find(axes, split.axis, &SplitAxis::axis) != axes.end();
+    if (!divides) {
+      result_.unmatched.push_back(
+          fmt::format("split of \"{}\": axis {} does not divide it, dropped", name, split.axis));
+    } else if (split.parts.size() < 2) {
+      result_.unmatched.push_back(fmt::format(
+          "split of \"{}\": fewer than two of its devices are in the cluster, dropped", name));
+    }
+    return divides && split.parts.size() >= 2;
+  }
+
+  std::optional<Decision> decide(const NamedGroup& group) {
+    if (!group.mode) return std::nullopt;
+    Decision decision{*group.mode, bind_shares(group.devices)};
+    if (decision.devices.empty()) return std::nullopt;
+    return decision;
+  }
+
+  void bind_group(GroupId id) {
+    const OpGroup& group = grouping_.group(id);
+    const std::map<std::int32_t, std::int64_t> time = time_by_file_group(group);
+    std::int32_t best = kNone;
+    for (const auto& [file_group, nanos] : time) {
+      if (best == kNone || nanos > time.at(best)) best = file_group;
+    }
+    if (best == kNone) best = group_called(group.name);
+    if (best == kNone) {
+      result_.unmatched.push_back(
+          fmt::format("group \"{}\" is not in the file, left undecided", group.name));
+      return;
+    }
+    matched_.insert(best);
+    result_.strategy.groups[id] = decisions_[static_cast<std::size_t>(best)];
+    report_mixture(group, time, best);
+  }
+
+  // Never zero, so that ops without work (views) still count.
+  std::map<std::int32_t, std::int64_t> time_by_file_group(const OpGroup& group) const {
+    std::map<std::int32_t, std::int64_t> time;
+    for (const OpId op : group.ops) {
+      const std::int32_t file_group = file_group_of_[op.index()];
+      if (file_group == kNone) continue;
+      time[file_group] += op_times_.empty() ? 1 : op_times_[op.index()].value + 1;
+    }
+    return time;
+  }
+
+  std::int32_t group_called(const std::string& name) const {
+    for (std::size_t i = 0; i < named_.groups.size(); ++i) {
+      if (named_.groups[i].ops.empty() && named_.groups[i].name == name) {
+        return static_cast<std::int32_t>(i);
+      }
+    }
+    return kNone;
+  }
+
+  void report_mixture(const OpGroup& group, const std::map<std::int32_t, std::int64_t>& time,
+                      std::int32_t best) {
+    const auto& chosen = decisions_[static_cast<std::size_t>(best)];
+    const auto other = std::count_if(time.begin(), time.end(), [&](const auto& entry) {
+      matched_.insert(entry.first);
+      return decisions_[static_cast<std::size_t>(entry.first)] != chosen;
+    });
+    if (other == 0) return;
+    result_.unmatched.push_back(
+        fmt::format("group \"{}\" has ops of {} groups of the file, takes the decision of \"{}\"",
+                    group.name, time.size(), named_.groups[static_cast<std::size_t>(best)].name));
+  }
+
+  void report_groups_without_match() {
+    for (std::size_t i = 0; i < named_.groups.size(); ++i) {
+      const NamedGroup& group = named_.groups[i];
+      if (!group.ops.empty() || matched_.contains(static_cast<std::int32_t>(i))) continue;
+      result_.unmatched.push_back(fmt::format(
+          "group \"{}\" of the file lists no ops and no op group has its name", group.name));
+    }
+  }
+
+  const NamedStrategy& named_;
+  const Graph& graph_;
+  const Grouping& grouping_;
+  const Cluster& cluster_;
+  std::span<const Nanos> op_times_;
+  std::vector<std::int32_t> file_group_of_;         // one per op
+  std::vector<std::optional<Decision>> decisions_;  // one per group of the file
+  std::set<std::int32_t> matched_;
+  std::set<std::string_view> missing_devices_;  // reported already
+  Rebound result_;
+};
+
+std::vector<OpId> bind_ops(std::string_view list, std::span<const std::string> names,
+                           const Graph& graph, std::vector<std::string>& unmatched) {
+  const OpsByName known = ops_by_name(graph);
+  std::vector<OpId> ops;
+  std::vector<std::string_view> missing;
+  for (const std::string& name : names) {
+    const auto found = known.find(name);
+    if (found == known.end()) {
+      missing.push_back(name);
+    } else {
+      ops.push_back(OpId(found->second));
+    }
+  }
+  std::sort(ops.begin(), ops.end());
+  report_missing(list, missing, names.size(), unmatched);
+  return ops;
+}
+
+// The priorities of all ops; none when the graph has none of the order's ops.
+std::vector<std::int32_t> bind_order(const NamedOrder& order, const Graph& graph,
+                                     std::vector<std::string>& unmatched) {
+  const OpsByName ops = ops_by_name(graph);
+  std::vector<std::int32_t> priorities(graph.op_count(), order.others);
+  std::vector<std::string_view> missing;
+  for (const auto& [name, priority] : order.ops) {
+    const auto found = ops.find(name);
+    if (found == ops.end()) {
+      missing.push_back(name);
+    } else {
+      priorities[found->second] = priority;
+    }
+  }
+  report_missing("order", missing, order.ops.size(), unmatched);
+  if (!missing.empty() && missing.size() == order.ops.size()) priorities.clear();
+  return priorities;
+}
+
+bool is_permutation(std::span<const std::int32_t> priorities) {
+  std::vector<bool> seen(priorities.size());
+  for (const std::int32_t priority : priorities) {
+    if (priority < 0 || static_cast<std::size_t>(priority) >= seen.size()) return false;
+    if (seen[static_cast<std::size_t>(priority)]) return false;
+    seen[static_cast<std::size_t>(priority)] = true;
+  }
+  return true;
+}
+
+// A list where the priorities are the places in one, else those that are not 0.
+NamedOrder name_order(std::span<const std::int32_t> priorities, const Graph& graph) {
+  NamedOrder order;
+  if (is_permutation(priorities)) {
+    order.ops.resize(priorities.size());
+    for (std::size_t i = 0; i < priorities.size(); ++i)
+      order.ops[static_cast<std::size_t>(priorities[i])] = {graph.op(OpId(i)).name, priorities[i]};
+    order.others = static_cast<std::int32_t>(priorities.size());
+  } else {
+    for (std::size_t i = 0; i < priorities.size(); ++i)
+      if (priorities[i] != 0) order.ops.emplace_back(graph.op(OpId(i)).name, priorities[i]);
+  }
+  return order;
+}
+
+// The group of an op that the file does not name: that of an op which belongs to it or comes before
+// it.
+std::int32_t neighbours_group(const Graph& graph, const Op& op,
+                              std::span<const std::int32_t> group_of) {
+  if (op.forward.valid() && group_of[op.forward.index()] != kNone)
+    return group_of[op.forward.index()];
+  for (const TensorId input : op.inputs) {
+    if (!input.valid()) continue;
+    const OpId producer = graph.tensor(input).producer;
+    if (producer.valid() && group_of[producer.index()] != kNone) return group_of[producer.index()];
+  }
+  return kNone;
+}
+
+// The same sets of ops, whatever their order and names.
+bool divide_alike(const Grouping& a, const Grouping& b) {
+  if (a.size() != b.size()) return false;
+  for (const OpGroup& group : a.groups()) {
+    const GroupId other = b.group_of(group.ops.front());
+    if (b.group(other).ops != group.ops) return false;
+  }
+  return true;
+}
+
+// Names that a person gave to groups that are there as they were. One that is taken by now is left.
+Grouping with_names(const Grouping& grouping, const NamedStrategy& named, const Graph& graph) {
+  const OpsByName ops = ops_by_name(graph);
+  Grouping result = grouping;
+  for (const NamedGroup& group : named.groups) {
+    if (!group.renamed || group.ops.empty() || group.name.empty()) continue;
+    const auto first = ops.find(group.ops.front());
+    if (first == ops.end()) continue;
+    const GroupId id = grouping.group_of(OpId(first->second));
+    if (grouping.group(id).ops.size() != group.ops.size()) continue;
+    const bool same = std::ranges::all_of(group.ops, [&](const std::string& name) {
+      const auto op = ops.find(name);
+      return op != ops.end() && grouping.group_of(OpId(op->second)) == id;
+    });
+    try {
+      if (same) result = result.renamed(id, group.name);
+    } catch (const InputError&) {
+      continue;
+    }
+  }
+  return result;
+}
+
+bool has_names(const NamedStrategy& named) {
+  return std::ranges::any_of(named.groups, &NamedGroup::renamed);
+}
+
+}  // namespace
+
+bool NamedStrategy::names_ops() const {
+  return std::any_of(groups.begin(), groups.end(),
+                     [](const auto& group) { return !group.ops.empty(); });
+}
+
+NamedStrategy name_strategy(const Strategy& strategy, const Graph& graph, const Grouping& grouping,
+                            const Cluster& cluster) {
+  validate(strategy, grouping, cluster);
+  validate_variables(strategy, graph);
+  NamedStrategy named;
+  for (std::size_t i = 0; i < grouping.size(); ++i) {
+    const OpGroup& group = grouping.group(GroupId(i));
+    NamedGroup entry;
+    entry.name = group.name;
+    entry.renamed = grouping.is_renamed(GroupId(i));
+    for (const OpId op : group.ops) entry.ops.push_back(graph.op(op).name);
+    if (const std::optional<Decision>& decision = strategy.groups[GroupId(i)]) {
+      entry.mode = decision->mode;
+      for (const DeviceShare& share : decision->devices) {
+        entry.devices.emplace_back(cluster.device(share.device).name, share.weight);
+      }
+    }
+    named.groups.push_back(std::move(entry));
+  }
+  named.bucket = strategy.bucket;
+  for (const OpId op : strategy.duplicated) named.duplicated.push_back(graph.op(op).name);
+  for (const OpSplit& split : strategy.splits) {
+    NamedSplit& entry = named.splits.emplace_back();
+    entry.op = graph.op(split.op).name;
+    entry.axis = split.axis;
+    for (const DeviceShare& part : split.parts)
+      entry.devices.emplace_back(cluster.device(part.device).name, part.weight);
+  }
+  named.variables = name_variables(strategy.variables, graph, cluster);
+  if (!strategy.priorities.empty()) named.order = name_order(strategy.priorities, graph);
+  return named;
+}
+
+Rebound bind_strategy(const NamedStrategy& named, const Graph& graph, const Grouping& grouping,
+                      const Cluster& cluster, std::span<const Nanos> op_times) {
+  CHECK(op_times.empty() || op_times.size() == graph.op_count(), "one time for each op");
+  Rebound result = Binder(named, graph, grouping, cluster, op_times).bind();
+  result.strategy.bucket = named.bucket;
+  result.strategy.duplicated = bind_ops("duplicated", named.duplicated, graph, result.unmatched);
+  bind_variables(named.variables, graph, grouping, cluster, result.strategy, result.unmatched);
+  if (named.order) result.strategy.priorities = bind_order(*named.order, graph, result.unmatched);
+  return result;
+}
+
+RestoredGrouping restore_grouping(const NamedStrategy& named, const Graph& graph,
+                                  std::span<const Nanos> op_times) {
+  RestoredGrouping result;
+  std::vector<std::int32_t> group_of = file_groups_of_ops(named, graph, result.unmatched);
+  const auto extra = static_cast<std::int32_t>(named.groups.size());
+  std::size_t unknown = 0;
+  for (std::size_t i = 0; i < group_of.size(); ++i) {
+    if (group_of[i] != kNone) continue;
+    group_of[i] = neighbours_group(graph, graph.op(OpId(i)), group_of);
+    if (group_of[i] == kNone) group_of[i] = extra;
+    if (++unknown == 1) {
+      result.unmatched.push_back(
+          fmt::format("op \"{}\" is not in the file", graph.op(OpId(i)).name));
+    }
+  }
+  if (unknown > 1) result.unmatched.back() += fmt::format(", nor are {} more", unknown - 1);
+  result.grouping = Grouping(graph, group_of, op_times);
+  if (has_names(named)) result.grouping = with_names(result.grouping, named, graph);
+  return result;
+}
+
+Rebound bind_strategy(const NamedStrategy& named, const Graph& graph,
+                      const RestoredGrouping& restored, const Cluster& cluster,
+                      std::span<const Nanos> op_times) {
+  Rebound result = bind_strategy(named, graph, restored.grouping, cluster, op_times);
+  for (const std::string& line : restored.unmatched) {  // both report ops that the model lacks
+    if (std::ranges::find(result.unmatched, line) == result.unmatched.end())
+      result.unmatched.push_back(line);
+  }
+  return result;
+}
+
+Rebound restore_strategy(const NamedStrategy& named, const Graph& graph, const Grouping& problems,
+                         const Cluster& cluster, std::span<const Nanos> op_times) {
+  if (!named.names_ops()) return bind_strategy(named, graph, problems, cluster, op_times);
+  RestoredGrouping restored = restore_grouping(named, graph, op_times);
+  const bool alike = divide_alike(restored.grouping, problems);
+  if (alike) restored.grouping = has_names(named) ? with_names(problems, named, graph) : problems;
+  const bool own = !(restored.grouping == problems);
+  Rebound result = bind_strategy(named, graph, restored, cluster, op_times);
+  if (own)
+    result.strategy.grouping = std::make_shared<const Grouping>(std::move(restored.grouping));
+  return result;
+}
+
+}  // namespace strato

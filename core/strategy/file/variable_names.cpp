@@ -1,0 +1,176 @@
+#include "core/strategy/file/variable_names.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <unordered_map>
+
+#include "core/base/error.h"
+#include "core/strategy/value/variable_check.h"
+
+namespace strato {
+namespace {
+
+class VariableBinder {
+ public:
+  VariableBinder(const Graph& graph, const Grouping& grouping, const Cluster& cluster,
+                 Strategy& strategy, std::vector<std::string>& unmatched)
+      : graph_(graph),
+        grouping_(grouping),
+        cluster_(cluster),
+        strategy_(strategy),
+        unmatched_(unmatched) {
+    for (std::size_t i = 0; i < graph.op_count(); ++i)
+      if (const TensorId parameter = parameter_of(graph, OpId(i)); parameter.valid())
+        updates_.emplace(graph.tensor(parameter).name, OpId(i));
+  }
+
+  void bind(std::span<const NamedVariable> named) {
+    std::vector<std::string_view> missing;
+    for (const NamedVariable& variable : named) {
+      const auto update = updates_.find(variable.variable);
+      if (update == updates_.end()) {
+        missing.push_back(variable.variable);
+      } else {
+        bind(variable, update->second);
+      }
+    }
+    std::ranges::sort(strategy_.variables, {}, &VariableSync::update);
+    if (missing.empty()) return;
+    unmatched_.push_back(
+        fmt::format("variables: {} of its {} are not trained in the model, such as \"{}\"",
+                    missing.size(), named.size(), missing.front()));
+  }
+
+ private:
+  void bind(const NamedVariable& named, OpId update) {
+    place_ = fmt::format("variable \"{}\"", named.variable);
+    VariableSync variable{update, named.axis, {}, named.staleness, named.partition};
+    for (const NamedPart& part : named.parts) {
+      if (part.synchroniser == Synchroniser::Ps && !cluster_.find_device(part.server).valid())
+        return say(fmt::format("its server \"{}\" is not in the cluster, dropped", part.server));
+      variable.parts.push_back(bind(part, update));
+    }
+    // Whether it divides the variable so, and fits the others' merge groups.
+    Strategy checked = strategy_;
+    checked.variables.push_back(std::move(variable));
+    std::ranges::sort(checked.variables, {}, &VariableSync::update);
+    try {
+      validate_variables(checked, grouping_, cluster_);
+      validate_variables(checked, graph_);
+    } catch (const InputError& error) {
+      return say(error.problem() + ", dropped");
+    }
+    strategy_.variables = std::move(checked.variables);
+  }
+
+  SyncPart bind(const NamedPart& named, OpId update) {
+    SyncPart part;
+    part.synchroniser = named.synchroniser;
+    part.encoding = named.encoding;
+    part.merge_group = named.merge_group;
+    if (part.synchroniser == Synchroniser::Ps) part.server = cluster_.find_device(named.server);
+    bind_stations(named, part);
+    bind_sequence(named, update, part);
+    if (part.encoding == Encoding::SparseRows && looked_up_rows(graph_, update) == 0) {
+      part.encoding = Encoding::None;
+      say("it is not only looked up, its rows are not sent as sparse ones");
+    }
+    if (part.encoding == Encoding::SufficientFactors && gradient_products(graph_, update).empty()) {
+      part.encoding = Encoding::None;
+      say("its gradient is no matrix product, factors of it are not sent");
+    }
+    if (part.encoding == Encoding::LowRank &&
+        !is_matrix(graph_.tensor(parameter_of(graph_, update)))) {
+      part.encoding = Encoding::None;
+      say("it is no matrix, it is not sent with a low rank");
+    }
+    return part;
+  }
+
+  void bind_stations(const NamedPart& named, SyncPart& part) {
+    std::set<MachineId> machines;
+    for (const std::string& name : named.stations) {
+      const DeviceId station = cluster_.find_device(name);
+      if (!station.valid()) {
+        say(fmt::format("its station \"{}\" is not in the cluster, dropped", name));
+      } else if (!machines.insert(cluster_.device(station).machine).second) {
+        say(fmt::format("its station \"{}\" is the second in its machine, dropped", name));
+      } else {
+        part.stations.push_back(station);
+      }
+    }
+    std::ranges::sort(part.stations);
+  }
+
+  // A sequence is of all replicas: in another cluster, or of another group, it means nothing.
+  void bind_sequence(const NamedPart& named, OpId update, SyncPart& part) {
+    std::vector<DeviceId> sorted;
+    for (const std::string& name : named.sequence) {
+      part.sequence.push_back(cluster_.find_device(name));
+      if (part.sequence.back().valid()) sorted.push_back(part.sequence.back());
+    }
+    std::ranges::sort(sorted);
+    const auto& decision = strategy_.groups[grouping_.group_of(update)];
+    const bool known = sorted.size() == named.sequence.size();
+    if (known &&
+        (!decision || std::ranges::equal(sorted, decision->devices, {}, {}, &DeviceShare::device)))
+      return;
+    const bool replicated =
+        decision && decision->devices.size() > 1 &&
+        (decision->mode == Mode::ReplicateAllReduce || decision->mode == Mode::ReplicatePs);
+    if (part.sequence.empty() || (known && !replicated)) return;
+    part.sequence.clear();
+    say("its reduction sequence is not of its replicas, dropped");
+  }
+
+  void say(const std::string& what) { unmatched_.push_back(place_ + ": " + what); }
+
+  const Graph& graph_;
+  const Grouping& grouping_;
+  const Cluster& cluster_;
+  Strategy& strategy_;
+  std::vector<std::string>& unmatched_;
+  std::unordered_map<std::string_view, OpId> updates_;  // by the parameter's name
+  std::string place_;
+};
+
+std::vector<std::string> names_of(std::span<const DeviceId> devices, const Cluster& cluster) {
+  std::vector<std::string> names;
+  for (const DeviceId device : devices) names.push_back(cluster.device(device).name);
+  return names;
+}
+
+}  // namespace
+
+std::vector<NamedVariable> name_variables(std::span<const VariableSync> variables,
+                                          const Graph& graph, const Cluster& cluster) {
+  std::vector<NamedVariable> named;
+  for (const VariableSync& variable : variables) {
+    NamedVariable& entry = named.emplace_back();
+    entry.variable = graph.tensor(parameter_of(graph, variable.update)).name;
+    entry.axis = variable.axis;
+    entry.staleness = variable.staleness;
+    entry.partition = variable.partition;
+    for (const SyncPart& part : variable.parts) {
+      NamedPart& to = entry.parts.emplace_back();
+      to.synchroniser = part.synchroniser;
+      to.encoding = part.encoding;
+      to.merge_group = part.merge_group;
+      if (part.server.valid()) to.server = cluster.device(part.server).name;
+      to.stations = names_of(part.stations, cluster);
+      to.sequence = names_of(part.sequence, cluster);
+    }
+  }
+  return named;
+}
+
+void bind_variables(std::span<const NamedVariable> named, const Graph& graph,
+                    const Grouping& grouping, const Cluster& cluster, Strategy& strategy,
+                    std::vector<std::string>& unmatched) {
+  if (named.empty()) return;
+  VariableBinder(graph, grouping, cluster, strategy, unmatched).bind(named);
+}
+
+}  // namespace strato

@@ -1,0 +1,20 @@
+// Synchronised variables from ids to names and back. Private to this folder.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/strategy/file/strategy_file.h"
+
+namespace strato {
+
+std::vector<NamedVariable> name_variables(std::span<const VariableSync> variables,
+                                          const Graph& graph, const Cluster& cluster);
+
+// Into `strategy`, whose groups are bound. What does not fit is left out, with a word in
+// `unmatched`; what is left is valid.
+void bind_variables(std::span<const NamedVariable> named, const Graph& graph,
+                    const Grouping& grouping, const Cluster& cluster, Strategy& strategy,
+                    std::vector<std::string>& unmatched);
+
+}  // namespace strato

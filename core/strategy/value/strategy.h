@@ -1,0 +1,116 @@
+// A strategy: every decision about how a graph runs on a cluster. An immutable value in use: edits
+// copy.
+//
+// Here are TAG's decisions: per op group a set of devices with shares and a mode (TAG 4.2). A group
+// that is not decided yet is empty (partial strategies are legal: see complete()). Single variables
+// may say otherwise how they are synchronised: AutoDist's node configs
+// (core/strategy/value/variable_sync.h).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/digest.h"
+#include "core/base/units.h"
+#include "core/cluster/value/cluster.h"
+#include "core/graph/group/grouping.h"
+#include "core/strategy/value/variable_sync.h"
+
+namespace strato {
+
+enum class Mode : std::uint8_t {
+  ReplicateAllReduce,  // batch split over the devices, gradients all-reduced
+  ReplicatePs,  // batch split, gradients summed at one device a parameter (round robin), sent back
+  Duplicate,    // every device computes the whole batch: nothing to synchronise
+  ModelParallel,  // ops divided over the devices (METIS inside the group)
+};
+std::string_view name_of(
+    Mode mode);  // "replicate-allreduce", "replicate-ps", "duplicate", "model-parallel"
+std::string_view label_of(
+    Mode mode);  // for people: "AllReduce", "PS", "Duplicate", "Model parallel"
+std::optional<Mode> mode_from(std::string_view name);
+
+struct DeviceShare {
+  DeviceId device;
+  std::int32_t weight = 1;  // part of the batch relative to the others; only for Replicate modes
+  friend auto operator<=>(const DeviceShare&, const DeviceShare&) = default;
+};
+
+struct Decision {
+  Mode mode = Mode::ReplicateAllReduce;
+  std::vector<DeviceShare> devices;  // ascending by device, at least one, weights >= 1
+  friend bool operator==(const Decision&, const Decision&) = default;
+};
+
+// An op that several devices compute together, each a slice of its outputs (FastT 5.2,
+// SplitOperation): of the channels of a convolution, of the columns of a matrix product. Every part
+// has the whole batch.
+struct OpSplit {
+  OpId op;
+  int axis = 1;  // of the first output; one of split_axes() (core/graph/axes/split_axes.h)
+  std::vector<DeviceShare> parts;  // ascending by device, at least two; slices in this order
+  friend bool operator==(const OpSplit&, const OpSplit&) = default;
+};
+
+struct Strategy {
+  IdVector<GroupId, std::optional<Decision>> groups;  // one entry per op group
+  // Gradients that the same devices all-reduce are fused, in the order in which they are made, into
+  // buckets of at most this many bytes (a larger gradient stands alone); 0: no fusion.
+  Bytes bucket;
+  // Sufficient factor broadcasting (TAG 4.2.3): ops of replicated groups that every device of their
+  // group computes on the whole batch, so that nothing is left to synchronise. Ascending, no op
+  // twice. An update of a ReplicatePs group in it runs on every device; elsewhere an entry that
+  // changes nothing is legal.
+  std::vector<OpId> duplicated;
+  // Ops split along another axis than the batch, ascending by op, no op twice; what their groups
+  // say does not hold for them.
+  std::vector<OpSplit> splits;
+  // How variables of replicated groups are synchronised where not as their group says (AutoDist
+  // 2.2); ascending by update op, no update twice. Elsewhere an entry that changes nothing is
+  // legal.
+  std::vector<VariableSync> variables;
+  // Execution order (FastT 5): by op, smaller runs first; its transfers and collectives have it,
+  // too. Empty: first in, first out.
+  std::vector<std::int32_t> priorities;
+  // Whose groups these are; null: the problem's. A planner that decides op by op makes its own
+  // groups, of the ops that it decides alike (core/schedule/list/placement.h).
+  std::shared_ptr<const Grouping> grouping;
+
+  bool is_complete() const;
+  Digest digest() const;
+  friend bool operator==(const Strategy&, const Strategy&);  // groupings by digest and names
+};
+
+// All devices of the device groups, equal shares.
+Decision decision_on_groups(const Cluster& cluster, std::span<const DeviceGroupId> groups,
+                            Mode mode);
+Decision decision_on_device(DeviceId device);
+
+// Fills undecided groups: with the decision of the first decided group (groups are sorted by
+// compute time, so it is the most expensive one: TAG 4.2.2, footnote 2), or data parallel with
+// AllReduce on all devices.
+Strategy complete(const Strategy& partial, const Cluster& cluster);
+
+// Samples of a batch for each weight: largest remainder, ties to the lower index; the sum is
+// `batch`.
+std::vector<std::int64_t> apportion(std::int64_t batch, std::span<const DeviceShare> shares);
+
+// Throws InputError (place: the group) when a decision names no device, repeats one, has them out
+// of order, names one outside the cluster, or has a weight below 1; or when the strategy is for
+// another number of groups, or its duplicated or split ops are out of order or outside the graph.
+void validate(const Strategy& strategy, const Grouping& grouping, const Cluster& cluster);
+
+// Which groups differ, in words a person reads: "conv4 (12 ops): AllReduce on v100 -> PS on v100,
+// 1080ti-0".
+std::vector<std::string> describe_difference(const Strategy& before, const Strategy& after,
+                                             const Grouping& grouping, const Cluster& cluster);
+// "AllReduce on v100, 1080ti-0:1"; "AllReduce on all 16 devices"; unequal shares as "v100:0 x3". A
+// device group that is there as a whole goes by its name.
+std::string describe(const Decision& decision, const Cluster& cluster);
+
+}  // namespace strato

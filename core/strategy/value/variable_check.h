@@ -1,0 +1,73 @@
+// Checks of how single variables are synchronised, what their messages take, and words about them.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/strategy/value/strategy.h"
+
+namespace strato {
+
+// Of Strategy::variables what can be told without the graph: validate() calls it. Throws InputError
+// (place: "synchronised variables", or the variable and part) for variables out of order, there
+// twice or outside the model; no part; a partition that its number of parts is not the product
+// of, or along too many axes; a server or station that the cluster lacks, stations out of
+// order or two in one machine; what belongs to the other synchroniser; a merge group below -1, of
+// several encodings or sequences, or of what is gathered (sparse rows, top-k, low rank); a sequence
+// that misses or repeats a replica of its (decided, replicated) group, or names another device;
+// sufficient factors of a part, at a server, merged or in a sequence; a staleness below zero, or of
+// what is all-reduced.
+void validate_variables(const Strategy& strategy, const Grouping& grouping, const Cluster& cluster);
+
+// What the graph tells: an op that updates no parameter, an axis that the parameter does not have,
+// more parts than its extent, sparse rows of what is not looked up alone, sufficient factors of
+// what is no product, a low rank of what is no matrix, a merge group of variables of several types.
+void validate_variables(const Strategy& strategy, const Graph& graph);
+
+// The parameter that an op updates; invalid: none.
+TensorId parameter_of(const Graph& graph, OpId update);
+
+// How many rows of the parameter the batch looks up at most, where its gradient comes from
+// look-ups along axis 0 alone (Gather); 0: it does not.
+std::int64_t looked_up_rows(const Graph& graph, OpId update);
+
+// The ops that make the parameter's gradient as products of matrices over the samples, alone or
+// added up: of MatMul, Gemm, and Conv whose windows are single points. Ascending; empty: something
+// else is in it.
+std::vector<OpId> gradient_products(const Graph& graph, OpId update);
+
+// Has its gradient a low rank to speak of? Two axes or more, of which the first counts the rows and
+// the others the columns (as PowerSGD has it), and floating point numbers.
+bool is_matrix(const Tensor& variable);
+
+// What a message of a part of a variable's gradient takes, over some samples of the batch.
+// Sparse rows: as many rows as these samples look up, or all; each with its number (8 bytes).
+// Top-k: a hundredth of the elements, at least one, each with its place (8 bytes). Half: 2 bytes an
+// element. Sufficient factors: what the products read, of these samples. Low rank: encoded_rank()
+// pairs of a column and a row.
+constexpr std::int64_t kLowRank = 4;
+struct PartShape {
+  std::int64_t elements = 0, rows = 1;  // rows: along axis 0
+};
+PartShape part_shape(const Tensor& variable, std::span<const AxisRange> part);  // none: all of it
+std::int64_t encoded_rows(const Graph& graph, OpId update, const PartShape& part,
+                          std::int64_t samples);       // of SparseRows
+std::int64_t encoded_elements(const PartShape& part);  // of TopK
+// Of LowRank: kLowRank, or less where there are fewer rows or columns.
+std::int64_t encoded_rank(std::int64_t rows, std::int64_t columns);
+Bytes encoded_bytes(const Graph& graph, OpId update, Encoding encoding, const PartShape& part,
+                    std::int64_t samples);
+
+// Whether training with it means what it means on one device: no lossy encoding, no staleness.
+bool keeps_results(const Strategy& strategy);
+
+// Into how many parts it divides; of more than 2^31, or a negative number of them, 2^31.
+std::int64_t part_count(std::span<const std::int32_t> partition);
+// "2 parts along axis 0", "6 parts, 2x3 along axes 0 and 1"; empty: whole.
+std::string describe_division(const VariableSync& variable);
+// "embed.w: 2 parts along axis 0: PS on v100:0 by v100:1; AllReduce, half, group 3".
+std::string describe(const VariableSync& variable, const Graph& graph, const Cluster& cluster);
+
+}  // namespace strato
