@@ -2,9 +2,10 @@
 #
 #   strato_library(core/graph DEPENDS core/base PRIVATE_LINK PkgConfig::METIS)
 #   strato_plugin(planners/mcts DEPENDS core/search)
+#   strato_part(plugins/importers/onnx/read DEPENDS core/graph)
 #   strato_test(core/graph DEPENDS core/graph)
 #
-# Every folder becomes a shared library linked with --no-undefined: a dependency that was not
+# Every folder of core becomes a shared library linked with --no-undefined: a dependency that was not
 # declared fails at link time, so the include direction is enforced by the linker.
 
 set(CMAKE_CXX_STANDARD 20)
@@ -64,16 +65,26 @@ function(strato_target_names folders result)
   set(${result} ${names} PARENT_SCOPE)
 endfunction()
 
-function(strato_library folder)
+function(strato_room folder kind)
   cmake_parse_arguments(ARG "" "" "DEPENDS;PUBLIC_LINK;PRIVATE_LINK" ${ARGN})
   strato_target_name(${folder} target)
   strato_target_names("${ARG_DEPENDS}" depends)
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${folder}/*.cpp
        ${CMAKE_SOURCE_DIR}/${folder}/*.h)
-  add_library(${target} SHARED ${sources})
+  add_library(${target} ${kind} ${sources})
   set_target_properties(${target} PROPERTIES LINKER_LANGUAGE CXX)
   target_include_directories(${target} PUBLIC ${CMAKE_SOURCE_DIR})
   target_link_libraries(${target} PUBLIC ${depends} ${ARG_PUBLIC_LINK} PRIVATE ${ARG_PRIVATE_LINK})
+endfunction()
+
+function(strato_library folder)
+  strato_room(${folder} SHARED ${ARGN})
+endfunction()
+
+# A room of a plugin, or one that plugins of a kind share: a static library, so that a plugin stays one file.
+#   strato_part(plugins/importers/onnx/read DEPENDS core/graph/value PRIVATE_LINK protobuf::libprotobuf)
+function(strato_part folder)
+  strato_room(${folder} STATIC ${ARGN})
 endfunction()
 
 # All rooms of a folder under the folder's name, for those who use several:
