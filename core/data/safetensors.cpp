@@ -47,6 +47,40 @@ DataType type_of_word(const JsonView& view) {
   view.fail("is a type that is not read", "save float32");
 }
 
+void add(const std::string& name, const JsonView& view, std::string_view elements,
+         SafetensorsParts& parts) {
+  StoredTensor tensor{name, type_of_word(view.at("dtype")), {}};
+  for (const JsonView& extent : view.at("shape").items()) tensor.shape.push_back(extent.integer(0));
+  const std::vector<JsonView> offsets = view.at("data_offsets").items();
+  if (offsets.size() != 2) view.at("data_offsets").fail("is not begin and end", kSaveAgain);
+  const auto size = static_cast<std::int64_t>(elements.size());
+  const std::int64_t begin = offsets[0].integer(0, size), end = offsets[1].integer(begin, size);
+  if (end - begin != bytes_of(tensor))
+    view.at("data_offsets").fail("does not fit type and shape", kSaveAgain);
+  parts.elements.push_back(
+      elements.substr(static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin)));
+  parts.tensors.push_back(std::move(tensor));
+}
+
+class SafetensorsFile final : public TensorSource {
+ public:
+  explicit SafetensorsFile(const fs::path& file)
+      : name_(file.string()),
+        file_(file, "a .safetensors file"),
+        parts_(parse_safetensors(file_.bytes(), name_)) {}
+
+  const std::string& file() const override { return name_; }
+  const std::vector<StoredTensor>& tensors() const override { return parts_.tensors; }
+  void read(std::size_t index, const PutPart& put) const override { put(parts_.elements[index]); }
+
+ private:
+  std::string name_;
+  MappedFile file_;
+  SafetensorsParts parts_;
+};
+
+}  // namespace
+
 std::int64_t bytes_of(const StoredTensor& tensor) {
   std::int64_t bytes = size_of(tensor.type);
   for (const std::int64_t extent : tensor.shape) {
@@ -55,53 +89,27 @@ std::int64_t bytes_of(const StoredTensor& tensor) {
   return bytes;
 }
 
-class SafetensorsFile final : public TensorSource {
- public:
-  explicit SafetensorsFile(const fs::path& file)
-      : name_(file.string()), file_(file, "a .safetensors file") {
-    const std::string_view content = file_.bytes();
-    std::uint64_t size = 0;
-    if (content.size() >= sizeof size) std::memcpy(&size, content.data(), sizeof size);
-    if (size == 0 || size > kMostHeader || size > content.size() - sizeof size)
-      throw InputError(name_, "", "is not a .safetensors file, or a damaged one", kSaveAgain);
-    elements_ = content.substr(sizeof size + size);
-    const JsonView header = JsonView::parse(content.substr(sizeof size, size), name_);
-    for (const auto& [name, tensor] : header.members()) {
-      if (name != kNoTensor) add(name, tensor);
-    }
+SafetensorsParts parse_safetensors(std::string_view bytes, const std::string& file) {
+  std::uint64_t size = 0;
+  if (bytes.size() >= sizeof size) std::memcpy(&size, bytes.data(), sizeof size);
+  if (size == 0 || size > kMostHeader || size > bytes.size() - sizeof size)
+    throw InputError(file, "", "is not a .safetensors file, or a damaged one", kSaveAgain);
+  const JsonView header = JsonView::parse(bytes.substr(sizeof size, size), file);
+  SafetensorsParts parts;
+  for (const auto& [name, view] : header.members()) {
+    if (name != kNoTensor) add(name, view, bytes.substr(sizeof size + size), parts);
+    if (name != kNoTensor || !view.is_object()) continue;
+    for (const auto& [key, value] : view.members())
+      if (value.is_string()) parts.metadata.emplace(key, value.string());
   }
+  return parts;
+}
 
-  const std::string& file() const override { return name_; }
-  const std::vector<StoredTensor>& tensors() const override { return tensors_; }
-  void read(std::size_t index, const PutPart& put) const override { put(parts_[index]); }
-
- private:
-  void add(const std::string& name, const JsonView& view) {
-    StoredTensor tensor{name, type_of_word(view.at("dtype")), {}};
-    for (const JsonView& extent : view.at("shape").items())
-      tensor.shape.push_back(extent.integer(0));
-    const std::vector<JsonView> offsets = view.at("data_offsets").items();
-    if (offsets.size() != 2) view.at("data_offsets").fail("is not begin and end", kSaveAgain);
-    const auto size = static_cast<std::int64_t>(elements_.size());
-    const std::int64_t begin = offsets[0].integer(0, size), end = offsets[1].integer(begin, size);
-    if (end - begin != bytes_of(tensor))
-      view.at("data_offsets").fail("does not fit type and shape", kSaveAgain);
-    parts_.push_back(
-        elements_.substr(static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin)));
-    tensors_.push_back(std::move(tensor));
-  }
-
-  std::string name_;
-  MappedFile file_;
-  std::string_view elements_;
-  std::vector<StoredTensor> tensors_;
-  std::vector<std::string_view> parts_;
-};
-
-std::string header_of(const TensorSource& source) {
-  Json header = {{kNoTensor, {{"format", "pt"}}}};
+std::string safetensors_head(const std::vector<StoredTensor>& tensors,
+                             const std::map<std::string, std::string>& metadata) {
+  Json header = {{kNoTensor, metadata}};
   std::int64_t at = 0;
-  for (const StoredTensor& tensor : source.tensors()) {
+  for (const StoredTensor& tensor : tensors) {
     const std::int64_t end = at + bytes_of(tensor);
     header[tensor.name] = {
         {"dtype", word_of(tensor.type)}, {"shape", tensor.shape}, {"data_offsets", {at, end}}};
@@ -109,10 +117,9 @@ std::string header_of(const TensorSource& source) {
   }
   std::string text = json_text(header);
   text.append((8 - text.size() % 8) % 8, ' ');  // the elements are aligned
-  return text;
+  const std::uint64_t size = text.size();
+  return std::string(reinterpret_cast<const char*>(&size), sizeof size) + text;
 }
-
-}  // namespace
 
 std::unique_ptr<TensorSource> open_safetensors(const fs::path& file) {
   return std::make_unique<SafetensorsFile>(file);
@@ -120,10 +127,7 @@ std::unique_ptr<TensorSource> open_safetensors(const fs::path& file) {
 
 void write_safetensors(const fs::path& file, const TensorSource& tensors) {
   write_file_in_parts(file, [&tensors](const PutPart& put) {
-    const std::string header = header_of(tensors);
-    const std::uint64_t size = header.size();
-    put({reinterpret_cast<const char*>(&size), sizeof size});
-    put(header);
+    put(safetensors_head(tensors.tensors(), {{"format", "pt"}}));
     for (std::size_t i = 0; i < tensors.tensors().size(); ++i) tensors.read(i, put);
   });
 }

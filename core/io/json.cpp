@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "core/base/error.h"
+#include "core/io/json_builder.h"
 
 namespace strato {
 namespace {
@@ -18,98 +19,8 @@ std::string line_and_column(std::string_view text, std::size_t byte) {
   return fmt::format("line {}, column {}", line, std::max<std::size_t>(column, 1));
 }
 
-struct RepeatedKey {
-  std::string place;
-};
-
-// Builds the document as Json::parse() does, but throws RepeatedKey where that would keep the last
-// of several values and say nothing. Keys are compared when their object ends: no cost to large
-// files.
-class Builder {
- public:
-  using number_integer_t = Json::number_integer_t;
-  using number_unsigned_t = Json::number_unsigned_t;
-  using number_float_t = Json::number_float_t;
-  using string_t = Json::string_t;
-  using binary_t = Json::binary_t;
-
-  Json take() { return std::move(root_); }
-
-  bool null() { return put(nullptr); }
-  bool boolean(bool value) { return put(value); }
-  bool number_integer(number_integer_t value) { return put(value); }
-  bool number_unsigned(number_unsigned_t value) { return put(value); }
-  bool number_float(number_float_t value, const string_t&) { return put(value); }
-  bool string(string_t& value) { return put(std::move(value)); }
-  bool binary(binary_t&) { return false; }  // not in text
-  bool start_object(std::size_t) { return open(Json::object()); }
-  bool start_array(std::size_t) { return open(Json::array()); }
-  bool key(string_t& name) {
-    object().emplace_back(std::move(name), nullptr);
-    return true;
-  }
-  bool end_object() {
-    check_keys();
-    open_.pop_back();
-    return true;
-  }
-  bool end_array() {
-    open_.pop_back();
-    return true;
-  }
-  template <class Error>
-  [[noreturn]] bool parse_error(std::size_t, const std::string&, const Error& error) {
-    throw error;
-  }
-
- private:
-  Json::object_t& object() { return open_.back()->get_ref<Json::object_t&>(); }
-
-  // Where the next value goes: its key stands there already. Only the innermost of the open values
-  // grows, so the others stay where they are.
-  Json& add(Json value) {
-    if (open_.empty()) return root_ = std::move(value);
-    if (open_.back()->is_object()) return object().back().second = std::move(value);
-    auto& list = open_.back()->get_ref<Json::array_t&>();
-    return list.emplace_back(std::move(value));
-  }
-  bool put(Json value) {
-    add(std::move(value));
-    return true;
-  }
-  bool open(Json value) {
-    open_.push_back(&add(std::move(value)));
-    return true;
-  }
-
-  void check_keys() {
-    keys_.clear();
-    for (const auto& [key, value] : object()) keys_.emplace_back(key);
-    std::sort(keys_.begin(), keys_.end());
-    const auto twice = std::adjacent_find(keys_.begin(), keys_.end());
-    if (twice != keys_.end()) throw RepeatedKey{place() + std::string(*twice)};
-  }
-  // Of the innermost open object, with a dot behind it: "machines[2].gpus."
-  std::string place() const {
-    std::string text;
-    for (std::size_t i = 0; i + 1 < open_.size(); ++i) {
-      const Json& at = *open_[i];
-      if (at.is_array()) {
-        text += fmt::format("[{}]", at.size() - 1);
-      } else {
-        text += (i == 0 ? "" : ".") + at.get_ref<const Json::object_t&>().back().first;
-      }
-    }
-    return text.empty() ? text : text + ".";
-  }
-
-  Json root_;
-  std::vector<Json*> open_;             // outermost first
-  std::vector<std::string_view> keys_;  // of the object that ends now
-};
-
 Json parse_json(std::string_view text) {
-  Builder builder;
+  JsonBuilder builder;
   Json::sax_parse(text, &builder);
   return builder.take();
 }
@@ -124,17 +35,24 @@ JsonView JsonView::parse(std::string_view text, std::string file) {
   if (text.find_first_not_of(" \t\r\n") == std::string_view::npos)
     throw InputError(file, "", "is empty", "give another file");
   try {
-    auto document = std::make_shared<const Json>(parse_json(text));
-    const Json* root = document.get();
-    return JsonView(std::move(document), root, std::make_shared<std::string>(std::move(file)), "");
+    return of(parse_json(text), file);
   } catch (const Json::parse_error& error) {
     throw InputError(file, line_and_column(text, error.byte), "is not valid JSON here",
                      "mend the syntax (NaN, comments and trailing commas are not JSON)");
   } catch (const RepeatedKey& repeated) {
     throw InputError(file, repeated.place, "is there more than once", "keep one of them");
+  } catch (const NestedTooDeep&) {
+    throw InputError(file, "", fmt::format("is nested deeper than {} levels", kDeepest),
+                     "give a file that the program or a person wrote");
   } catch (const Json::exception&) {  // a number out of range
     throw InputError(file, "", "has a number that does not fit", "use finite numbers");
   }
+}
+
+JsonView JsonView::of(Json value, std::string file) {
+  auto document = std::make_shared<const Json>(std::move(value));
+  const Json* root = document.get();
+  return JsonView(std::move(document), root, std::make_shared<std::string>(std::move(file)), "");
 }
 
 JsonView JsonView::child(const Json& value, std::string place) const {
@@ -197,6 +115,12 @@ void JsonView::expect_format(std::string_view format, std::int64_t version) cons
 std::string JsonView::string() const {
   if (!value_->is_string()) fail("is not a text", "write \"…\" here");
   return value_->get<std::string>();
+}
+
+std::string_view JsonView::bytes() const {
+  if (!value_->is_binary()) fail("is no list of packed numbers", "write the file again");
+  const Json::binary_t& bytes = value_->get_binary();
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
 bool JsonView::boolean() const {

@@ -25,6 +25,7 @@ class JsonView {
  public:
   // Parses `text`; a syntax error names line and column. `file` is used in messages only.
   static JsonView parse(std::string_view text, std::string file);
+  static JsonView of(Json value, std::string file);  // a value that was not parsed from a text
 
   const Json& json() const { return *value_; }
   const std::string& place() const { return place_; }
@@ -43,6 +44,7 @@ class JsonView {
   void expect_format(std::string_view format, std::int64_t version) const;
 
   std::string string() const;
+  std::string_view bytes() const;  // of a binary value (container.h); as long as this view lives
   bool boolean() const;
   double number(double low = std::numeric_limits<double>::lowest(),
                 double high = std::numeric_limits<double>::max()) const;  // finite, in [low, high]

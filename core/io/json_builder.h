@@ -1,0 +1,111 @@
+// Inside core/io only: a JSON document from the events of a parser, with each key once.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/io/json.h"
+
+namespace strato {
+
+struct RepeatedKey {
+  std::string place;
+};
+
+struct NestedTooDeep {};
+inline constexpr std::size_t kDeepest = 1000;  // the library's reader of CBOR calls itself
+
+// The handler of the library's parsers of text and of CBOR. It builds the document as Json::parse()
+// does, but throws RepeatedKey where that would keep the last of several values and say nothing.
+// Keys are compared when their object ends: an object of n keys costs n log n (the library's own
+// builder and its callback search an ordered object at each key, and CBOR has no callback).
+class JsonBuilder {
+ public:
+  using number_integer_t = Json::number_integer_t;
+  using number_unsigned_t = Json::number_unsigned_t;
+  using number_float_t = Json::number_float_t;
+  using string_t = Json::string_t;
+  using binary_t = Json::binary_t;
+
+  Json take() { return std::move(root_); }
+
+  bool null() { return put(nullptr); }
+  bool boolean(bool value) { return put(value); }
+  bool number_integer(number_integer_t value) { return put(value); }
+  bool number_unsigned(number_unsigned_t value) { return put(value); }
+  bool number_float(number_float_t value, const string_t&) { return put(value); }
+  bool string(string_t& value) { return put(std::move(value)); }
+  bool binary(binary_t& value) { return put(Json::binary(std::move(value))); }  // of CBOR only
+  bool start_object(std::size_t) { return open(Json::object()); }
+  bool start_array(std::size_t) { return open(Json::array()); }
+  bool key(string_t& name) {
+    object().emplace_back(std::move(name), nullptr);
+    return true;
+  }
+  bool end_object() {
+    check_keys();
+    open_.pop_back();
+    return true;
+  }
+  bool end_array() {
+    open_.pop_back();
+    return true;
+  }
+  template <class Error>
+  [[noreturn]] bool parse_error(std::size_t, const std::string&, const Error& error) {
+    throw error;
+  }
+
+ private:
+  Json::object_t& object() { return open_.back()->get_ref<Json::object_t&>(); }
+
+  // Where the next value goes: its key stands there already. Only the innermost of the open values
+  // grows, so the others stay where they are.
+  Json& add(Json value) {
+    if (open_.empty()) return root_ = std::move(value);
+    if (open_.back()->is_object()) return object().back().second = std::move(value);
+    auto& list = open_.back()->get_ref<Json::array_t&>();
+    return list.emplace_back(std::move(value));
+  }
+  bool put(Json value) {
+    add(std::move(value));
+    return true;
+  }
+  bool open(Json value) {
+    if (open_.size() == kDeepest) throw NestedTooDeep();
+    open_.push_back(&add(std::move(value)));
+    return true;
+  }
+
+  void check_keys() {
+    keys_.clear();
+    for (const auto& [key, value] : object()) keys_.emplace_back(key);
+    std::sort(keys_.begin(), keys_.end());
+    const auto twice = std::adjacent_find(keys_.begin(), keys_.end());
+    if (twice != keys_.end()) throw RepeatedKey{place() + std::string(*twice)};
+  }
+  // Of the innermost open object, with a dot behind it: "machines[2].gpus."
+  std::string place() const {
+    std::string text;
+    for (std::size_t i = 0; i + 1 < open_.size(); ++i) {
+      const Json& at = *open_[i];
+      if (at.is_array()) {
+        text += fmt::format("[{}]", at.size() - 1);
+      } else {
+        text += (i == 0 ? "" : ".") + at.get_ref<const Json::object_t&>().back().first;
+      }
+    }
+    return text.empty() ? text : text + ".";
+  }
+
+  Json root_;
+  std::vector<Json*> open_;             // outermost first
+  std::vector<std::string_view> keys_;  // of the object that ends now
+};
+
+}  // namespace strato
