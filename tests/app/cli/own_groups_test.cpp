@@ -14,7 +14,9 @@ namespace {
 
 class OwnGroups : public ::testing::Test {
  protected:
-  OwnGroups() { setenv("STRATOSCOPE_PLUGIN_PATH", std::string(kBuildFolder) + "/test_plugins", 1); }
+  OwnGroups() {
+    setenv("STRATOSCOPE_PLUGIN_PATH", (std::string(kBuildFolder) + "/test_plugins").c_str(), 1);
+  }
   ~OwnGroups() override { unsetenv("STRATOSCOPE_PLUGIN_PATH"); }
 
   std::string file(const char* name) const { return (folder_.path() / name).string(); }
