@@ -21,6 +21,7 @@
 #include "core/io/file.h"
 #include "core/io/json.h"
 #include "core/plugin/use/import_note.h"
+#include "core/strategy/file/named_strategy.h"
 
 namespace strato::cli {
 namespace fs = std::filesystem;

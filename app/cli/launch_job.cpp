@@ -10,6 +10,7 @@
 #include "core/base/error.h"
 #include "core/base/quantity_text.h"
 #include "core/io/json.h"
+#include "core/launch/job/job_event.h"
 
 namespace strato::cli {
 namespace {

@@ -5,6 +5,7 @@
 
 #include "core/io/json.h"
 #include "core/launch/job/job.h"
+#include "core/launch/job/job_result.h"
 #include "core/launch/measured/measured.h"
 
 namespace strato::cli {

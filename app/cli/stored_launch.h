@@ -6,6 +6,7 @@
 #include "app/cli/context.h"
 #include "app/cli/launch_job.h"
 #include "app/cli/launch_options.h"
+#include "core/launch/job/job_result.h"
 #include "core/search/api/evaluator.h"
 
 namespace strato::cli {

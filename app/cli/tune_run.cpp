@@ -9,6 +9,7 @@
 #include "app/cli/launch_job.h"
 #include "app/cli/stored_launch.h"
 #include "core/base/error.h"
+#include "core/launch/job/job_result.h"
 #include "core/launch/measured/make_job.h"
 #include "core/launch/measured/retime.h"
 

@@ -5,6 +5,8 @@
 #include <cerrno>
 #include <string_view>
 
+#include "core/launch/job/job_event.h"
+
 namespace strato::worker {
 namespace {
 

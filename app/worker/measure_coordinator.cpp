@@ -8,6 +8,7 @@
 
 #include "core/base/error.h"
 #include "core/base/quantity_text.h"
+#include "core/launch/measure/measure_result.h"
 
 namespace strato::worker {
 namespace {

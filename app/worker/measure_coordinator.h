@@ -13,6 +13,7 @@
 
 #include "app/worker/events.h"
 #include "app/worker/measure_rank.h"
+#include "core/launch/measure/measure_result.h"
 
 namespace strato::worker {
 

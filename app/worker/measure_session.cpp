@@ -10,6 +10,8 @@
 #include "app/worker/report_system.h"
 #include "app/worker/session.h"
 #include "core/base/error.h"
+#include "core/launch/job/job_event.h"
+#include "core/launch/measure/measure_result.h"
 
 namespace strato::worker {
 namespace {

@@ -6,6 +6,7 @@
 
 #include "app/worker/bytes.h"
 #include "core/base/error.h"
+#include "core/launch/job/job_result.h"
 
 namespace strato::worker {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "app/worker/alignment.h"
 #include "app/worker/step_runner.h"
-#include "core/launch/job/job.h"
+#include "core/launch/job/job_result.h"
 
 namespace strato::worker {
 

@@ -10,6 +10,7 @@
 #include "app/worker/report_nvml.h"
 #include "app/worker/report_system.h"
 #include "core/base/error.h"
+#include "core/launch/job/job_event.h"
 #include "core/launch/measure/discovery_job.h"
 
 namespace strato::worker {

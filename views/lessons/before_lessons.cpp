@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "core/io/file.h"
+#include "core/strategy/file/named_strategy.h"
 
 namespace strato {
 namespace {

@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "core/cost/model/cost_files.h"
-#include "core/strategy/file/strategy_file.h"
+#include "core/strategy/file/named_strategy.h"
 #include "views/models/problem_source.h"
 #include "views/models/session.h"
 

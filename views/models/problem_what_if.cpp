@@ -8,6 +8,7 @@
 #include "core/io/file.h"
 #include "core/search/evaluate/baselines.h"
 #include "core/search/evaluate/outcome.h"
+#include "core/strategy/file/named_strategy.h"
 #include "views/models/problem_source.h"
 #include "views/models/simulation.h"
 #include "views/models/what_if_replan.h"

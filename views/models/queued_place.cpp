@@ -6,6 +6,8 @@
 #include "core/base/error.h"
 #include "core/cost/model/measured_cost_model.h"
 #include "core/search/evaluate/baselines.h"
+#include "core/strategy/file/named_strategy.h"
+#include "core/strategy/file/rebind.h"
 #include "core/strategy/file/strategy_file.h"
 #include "views/models/queued_search.h"
 

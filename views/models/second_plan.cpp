@@ -11,7 +11,10 @@
 #include "core/search/evaluate/baselines.h"
 #include "core/search/evaluate/lower_bound.h"
 #include "core/search/evaluate/outcome.h"
+#include "core/strategy/file/named_strategy.h"
 #include "core/strategy/file/plan_file.h"
+#include "core/strategy/file/rebind.h"
+#include "core/strategy/file/strategy_file.h"
 #include "views/models/explanation.h"
 #include "views/style/text.h"
 

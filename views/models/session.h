@@ -24,7 +24,7 @@
 #include "core/search/tree/search_tree.h"
 #include "core/store/workspace.h"
 #include "core/store/workspace_lists.h"
-#include "core/strategy/file/strategy_file.h"
+#include "core/strategy/file/named_strategy.h"
 #include "views/models/regroup.h"
 #include "views/models/selection.h"
 #include "views/models/simulation.h"

@@ -9,6 +9,7 @@
 #include "core/plugin/use/import_note.h"
 #include "core/search/evaluate/baselines.h"
 #include "core/search/evaluate/outcome.h"
+#include "core/strategy/file/named_strategy.h"
 #include "core/strategy/file/plan_file.h"
 #include "core/strategy/value/variable_check.h"
 #include "views/models/ascending.h"

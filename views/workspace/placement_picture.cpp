@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/strategy/file/named_strategy.h"
 #include "views/style/style.h"
 
 namespace strato {

@@ -5,7 +5,7 @@
 #include <QSize>
 
 #include "core/cluster/value/cluster.h"
-#include "core/strategy/file/strategy_file.h"
+#include "core/strategy/file/named_strategy.h"
 
 namespace strato {
 

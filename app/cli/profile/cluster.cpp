@@ -13,6 +13,8 @@
 #include "core/base/error.h"
 #include "core/cost/value/profile_reader.h"
 #include "core/cost/value/profile_writer.h"
+#include "core/launch/measure/measure_plan.h"
+#include "core/launch/measure/measure_result.h"
 #include "core/launch/measured/make_job.h"
 #include "core/launch/profiling/measure_on.h"
 #include "core/launch/profiling/op_times.h"

@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "core/launch/measure/measure_result.h"
 #include "core/launch/profiling/measure_on.h"
 
 namespace strato::cli {

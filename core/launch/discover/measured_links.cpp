@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/launch/measure/measure_plan.h"
+#include "core/launch/measure/measure_result.h"
 #include "core/launch/profiling/measure_on.h"
 
 namespace strato {

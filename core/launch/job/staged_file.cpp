@@ -1,5 +1,5 @@
-// What lies beside a job's heading: written down with size and digest, and read only if it is the
-// same.
+#include "core/launch/job/staged_file.h"
+
 #include <fmt/format.h>
 
 #include <system_error>
@@ -8,7 +8,6 @@
 #include "core/graph/build/graph_file.h"
 #include "core/io/digest_json.h"
 #include "core/io/file.h"
-#include "core/launch/job/job_file.h"
 
 namespace strato {
 namespace {

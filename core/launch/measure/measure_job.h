@@ -20,7 +20,6 @@
 #include <vector>
 
 #include "core/cost/value/cost_model.h"
-#include "core/cost/value/profile.h"
 #include "core/graph/value/graph.h"
 
 namespace strato {
@@ -60,14 +59,6 @@ struct MeasureJob {
   std::vector<Probe> probes;                         // the most useful first; may be empty
 };
 
-// Everything there is to measure on a cluster, by one rank a device: all ops of the graphs on each
-// GPU type, the transfers of every pair both ways, and all-reduce, all-gather and reduce-scatter of
-// all devices, of every machine's, of every GPU type's and of one device a machine. First one pair
-// of each kind (which GPU types, one machine or two), then the sets, then the others.
-MeasureJob make_measure_job(const Cluster& cluster, const std::string& name,
-                            std::vector<std::shared_ptr<const Graph>> graphs,
-                            const MeasureJobOptions& options);
-
 void stage_measure_job(const std::filesystem::path& folder, const MeasureJob& job);
 bool is_measure_job(const std::filesystem::path& folder);
 
@@ -78,25 +69,5 @@ struct StagedMeasureJob {
 };
 // Throws InputError when `rank` is none of the job's, too.
 StagedMeasureJob load_measure_job(const std::filesystem::path& folder, int rank);
-
-// ---- what comes back
-
-// Rank 0 tells it as a line of JSON, beside the events of every job (job.h: Started, Failed,
-// Finished).
-struct MeasureEvent {
-  std::string what;  // under way: "batch 64 on V100", "v100:0 -> v100:1"
-  std::int64_t done = 0, of = 0;
-  std::chrono::milliseconds left{0};  // of the budget
-};
-std::string to_json_line(const MeasureEvent& event);                       // without the newline
-std::optional<MeasureEvent> parse_measure_event(const std::string& line);  // nothing: another line
-
-struct MeasureResult {
-  Profile profile;
-  std::vector<std::string> notes;  // what was left out and why, a sentence each
-  double seconds = 0;              // what measuring took, to be held against the budget
-};
-void write_measure_result(const std::filesystem::path& folder, const MeasureResult& result);
-MeasureResult read_measure_result(const std::filesystem::path& folder);
 
 }  // namespace strato

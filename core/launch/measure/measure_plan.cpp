@@ -1,11 +1,10 @@
-// What there is to measure on a cluster, the most useful first.
+#include "core/launch/measure/measure_plan.h"
+
 #include <algorithm>
 #include <map>
 #include <set>
 #include <tuple>
 #include <utility>
-
-#include "core/launch/measure/measure_job.h"
 
 namespace strato {
 namespace {

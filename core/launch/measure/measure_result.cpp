@@ -1,9 +1,9 @@
-// What a measurement job tells on its way, and what it leaves.
+#include "core/launch/measure/measure_result.h"
+
 #include "core/cost/value/profile_reader.h"
 #include "core/cost/value/profile_writer.h"
 #include "core/io/file.h"
 #include "core/io/json.h"
-#include "core/launch/measure/measure_job.h"
 
 namespace strato {
 namespace {

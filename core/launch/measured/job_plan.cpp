@@ -15,6 +15,7 @@
 #include "core/program/project/ring_order.h"
 #include "core/program/value/collective.h"
 #include "core/sim/timeline/execution_order.h"
+#include "core/strategy/file/named_strategy.h"
 #include "core/strategy/file/plan_file.h"
 
 namespace strato {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "core/launch/job/job.h"
+#include "core/launch/job/job_result.h"
 #include "core/sim/engine/simulate.h"
 
 namespace strato {

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "core/io/json.h"
+#include "core/launch/job/job_result.h"
 
 namespace strato {
 namespace {

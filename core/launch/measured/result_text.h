@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "core/launch/job/job.h"
+#include "core/launch/job/job_result.h"
 
 namespace strato {
 

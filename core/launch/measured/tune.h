@@ -21,7 +21,7 @@
 
 #include "core/cost/model/measured_cost_model.h"
 #include "core/cost/value/profile.h"
-#include "core/launch/job/job.h"
+#include "core/launch/job/job_result.h"
 #include "core/search/api/evaluator.h"
 #include "core/search/api/planner.h"
 #include "core/search/evaluate/outcome.h"

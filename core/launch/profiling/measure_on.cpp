@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "core/launch/measure/measure_result.h"
 #include "core/plugin/use/follow.h"
 
 namespace strato {

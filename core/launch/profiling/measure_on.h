@@ -9,6 +9,7 @@
 #include <string>
 
 #include "core/launch/measure/measure_job.h"
+#include "core/launch/measure/measure_result.h"
 #include "core/plugin/api/launcher.h"
 
 namespace strato {

@@ -1,6 +1,6 @@
 #include "core/plugin/use/follow.h"
 
-#include "core/launch/job/job.h"
+#include "core/launch/job/job_event.h"
 
 namespace strato {
 namespace {

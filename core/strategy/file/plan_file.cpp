@@ -7,6 +7,7 @@
 #include "core/cluster/spec/gpu_catalogue.h"
 #include "core/io/digest_json.h"
 #include "core/io/file.h"
+#include "core/strategy/file/rebind.h"
 #include "core/strategy/file/strategy_json.h"
 
 namespace strato {

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/strategy/file/strategy_file.h"
+#include "core/strategy/file/named_strategy.h"
 
 namespace strato {
 

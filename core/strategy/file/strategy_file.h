@@ -29,75 +29,13 @@
 // an object with the priorities of ops, smaller first, 0 for those not in it.
 #pragma once
 
-#include <cstdint>
 #include <filesystem>
-#include <optional>
-#include <span>
 #include <string>
 #include <string_view>
-#include <utility>
-#include <vector>
 
-#include "core/strategy/value/strategy.h"
+#include "core/strategy/file/named_strategy.h"
 
 namespace strato {
-
-struct NamedGroup {
-  std::string name;
-  std::optional<Mode> mode;  // nothing: undecided
-  std::vector<std::pair<std::string, std::int32_t>>
-      devices;                   // name and weight; empty when undecided
-  std::vector<std::string> ops;  // empty: the op group called `name`
-  bool renamed = false;          // `name` was given by a person
-  friend bool operator==(const NamedGroup&, const NamedGroup&) = default;
-};
-
-struct NamedOrder {
-  std::vector<std::pair<std::string, std::int32_t>> ops;  // name and priority, each op once
-  std::int32_t others = 0;                                // priority of all other ops
-  friend bool operator==(const NamedOrder&, const NamedOrder&) = default;
-};
-
-struct NamedSplit {
-  std::string op;
-  int axis = 0;
-  std::vector<std::pair<std::string, std::int32_t>> devices;  // name and weight
-  friend bool operator==(const NamedSplit&, const NamedSplit&) = default;
-};
-
-struct NamedPart {
-  Synchroniser synchroniser = Synchroniser::AllReduce;
-  Encoding encoding = Encoding::None;
-  std::string server;                 // a device; empty: none
-  std::vector<std::string> stations;  // devices, each once
-  std::int32_t merge_group = -1;
-  std::vector<std::string> sequence;  // devices, each once
-  friend bool operator==(const NamedPart&, const NamedPart&) = default;
-};
-
-struct NamedVariable {
-  std::string variable;  // the parameter's name
-  int axis = 0;
-  std::vector<NamedPart> parts;
-  int staleness = 0;
-  std::vector<std::int32_t> partition{};  // VariableSync::partition
-  friend bool operator==(const NamedVariable&, const NamedVariable&) = default;
-};
-
-// A strategy that is bound to no graph, grouping or cluster.
-struct NamedStrategy {
-  std::vector<NamedGroup> groups;
-  Bytes bucket;
-  std::vector<std::string> duplicated;   // each op once
-  std::vector<NamedSplit> splits;        // each op once
-  std::vector<NamedVariable> variables;  // each parameter once
-  std::optional<NamedOrder> order;       // nothing: first in, first out
-  bool names_ops() const;  // at least one group lists ops: a grouping can be restored from it
-  friend bool operator==(const NamedStrategy&, const NamedStrategy&) = default;
-};
-
-NamedStrategy name_strategy(const Strategy& strategy, const Graph& graph, const Grouping& grouping,
-                            const Cluster& cluster);
 
 std::string strategy_json(const NamedStrategy& strategy);
 void write_strategy(const std::filesystem::path& file, const NamedStrategy& strategy);
@@ -107,42 +45,5 @@ void write_strategy(const std::filesystem::path& file, const NamedStrategy& stra
 // twice, a part of it with what is not for its synchroniser.
 NamedStrategy parse_strategy(std::string_view json, const std::string& file);
 NamedStrategy read_strategy(const std::filesystem::path& file);
-
-// A strategy bound to a grouping and cluster, and in words what did not match (empty: everything
-// did).
-struct Rebound {
-  Strategy strategy;
-  std::vector<std::string> unmatched;
-};
-
-// Each of our groups takes the decision of the file's group that holds most of its ops by time
-// (ties: the first in the file); devices that the cluster does not have are dropped, as are ops of
-// the order, and duplicated and split ones, that the graph does not have; so is a split along an
-// axis that does not divide its op, or with fewer than two devices left, and a variable that the
-// graph does not have or cannot divide so, or whose server is gone. `op_times`: of every op of
-// the graph, see mean_op_times; empty: every op counts the same.
-Rebound bind_strategy(const NamedStrategy& named, const Graph& graph, const Grouping& grouping,
-                      const Cluster& cluster, std::span<const Nanos> op_times = {});
-
-// The grouping that the strategy was made with. With the same graph and op_times it is the same to
-// the last bit. Ops that the file lacks join the group of their forward op, else that of the first
-// op that they read from, else a group of their own.
-struct RestoredGrouping {
-  Grouping grouping;
-  std::vector<std::string> unmatched;
-};
-RestoredGrouping restore_grouping(const NamedStrategy& named, const Graph& graph,
-                                  std::span<const Nanos> op_times);
-
-// Bound to it; says of both what did not match.
-Rebound bind_strategy(const NamedStrategy& named, const Graph& graph,
-                      const RestoredGrouping& restored, const Cluster& cluster,
-                      std::span<const Nanos> op_times);
-
-// The strategy as it was when it was named: in the problem's groups where it was made with them,
-// else with groups of its own (Strategy::grouping), which hold the ops as the file has them.
-// Without listed ops: as bind_strategy has it.
-Rebound restore_strategy(const NamedStrategy& named, const Graph& graph, const Grouping& problems,
-                         const Cluster& cluster, std::span<const Nanos> op_times);
 
 }  // namespace strato

@@ -2,16 +2,12 @@
 #pragma once
 
 #include "core/io/json.h"
-#include "core/strategy/file/strategy_file.h"
+#include "core/strategy/file/named_strategy.h"
 
 namespace strato {
 
 // Adds "bucket_bytes" and "order", where the strategy has them, and "groups" to the file's root.
 void add_strategy(Json& root, const NamedStrategy& strategy);
 NamedStrategy strategy_from_json(const JsonView& root);
-
-// "variables" (variable_json.cpp).
-Json variables_to_json(std::span<const NamedVariable> variables);
-std::vector<NamedVariable> read_variables(const JsonView& view);
 
 }  // namespace strato

@@ -1,9 +1,9 @@
-// How variables are synchronised, in strategy and plan files.
+#include "core/strategy/file/variable_json.h"
+
 #include <fmt/format.h>
 
 #include <unordered_set>
 
-#include "core/strategy/file/strategy_json.h"
 #include "core/strategy/value/variable_check.h"
 
 namespace strato {

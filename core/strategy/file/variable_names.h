@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "core/strategy/file/strategy_file.h"
+#include "core/strategy/file/named_strategy.h"
 
 namespace strato {
 

@@ -7,7 +7,7 @@
 #include <chrono>
 
 #include "core/base/error.h"
-#include "core/launch/job/job.h"
+#include "core/launch/job/job_event.h"
 #include "core/launch/job/run_files.h"
 #include "core/launch/process/line_reader.h"
 #include "core/plugin/api/plugin.h"

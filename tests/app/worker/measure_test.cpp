@@ -14,6 +14,8 @@
 #include "app/worker/session.h"
 #include "core/cost/value/op_signature.h"
 #include "core/launch/job/run_files.h"
+#include "core/launch/measure/measure_plan.h"
+#include "core/launch/measure/measure_result.h"
 #include "tests/app/worker/fakes.h"
 #include "tests/core/program/toy.h"
 #include "tests/core/store/temporary_folder.h"

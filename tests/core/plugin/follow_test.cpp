@@ -5,7 +5,7 @@
 
 #include <deque>
 
-#include "core/launch/job/job.h"
+#include "core/launch/job/job_event.h"
 
 namespace strato {
 namespace {

@@ -9,6 +9,7 @@
 #include "core/base/error.h"
 #include "core/io/file.h"
 #include "core/io/json.h"
+#include "core/strategy/file/named_strategy.h"
 #include "tests/core/strategy/fixture.h"
 
 namespace strato {

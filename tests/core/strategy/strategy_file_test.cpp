@@ -5,6 +5,8 @@
 #include <rapidcheck.h>
 
 #include "core/base/error.h"
+#include "core/strategy/file/named_strategy.h"
+#include "core/strategy/file/rebind.h"
 #include "tests/core/strategy/fixture.h"
 
 namespace strato {

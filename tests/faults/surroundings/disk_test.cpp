@@ -4,6 +4,7 @@
 #include <sys/mount.h>
 #include <unistd.h>
 
+#include "core/launch/job/job_event.h"
 #include "tests/faults/fault_kit.h"
 
 namespace strato {

@@ -1,6 +1,7 @@
 // A node that cannot be reached, from the start on or any more.
 #include <unistd.h>
 
+#include "core/launch/job/job_event.h"
 #include "core/launch/process/run_program.h"
 #include "tests/faults/fault_kit.h"
 

@@ -9,7 +9,8 @@
 #include <mutex>
 
 #include "core/base/error.h"
-#include "core/launch/job/job.h"
+#include "core/launch/job/job_event.h"
+#include "core/launch/job/job_result.h"
 #include "views/models/launch_run.h"
 
 namespace strato {

@@ -4,6 +4,7 @@
 
 #include "core/cluster/read/cluster_reader.h"
 #include "core/cluster/spec/gpu_catalogue.h"
+#include "core/strategy/file/named_strategy.h"
 #include "tests/views/models/fixture.h"
 
 namespace strato {

@@ -11,6 +11,7 @@
 #include "core/base/error.h"
 #include "core/io/file.h"
 #include "core/io/json.h"
+#include "core/launch/job/rank_job.h"
 #include "core/launch/job/run_files.h"
 #include "tests/core/launch/job/staged_job.h"
 #include "tests/core/store/temporary_folder.h"

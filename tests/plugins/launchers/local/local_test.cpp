@@ -8,6 +8,8 @@
 
 #include "core/base/error.h"
 #include "core/io/file.h"
+#include "core/launch/job/job_event.h"
+#include "core/launch/job/job_result.h"
 #include "core/launch/job/run_files.h"
 #include "tests/message_of.h"
 #include "tests/plugins/launchers/launcher_test.h"

@@ -3,6 +3,8 @@
 #include <signal.h>
 
 #include "core/io/file.h"
+#include "core/launch/job/job_event.h"
+#include "core/launch/job/job_result.h"
 #include "core/launch/job/run_files.h"
 #include "core/launch/process/run_program.h"
 #include "tests/free_port.h"

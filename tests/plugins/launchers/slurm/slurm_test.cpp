@@ -3,6 +3,8 @@
 #include <stdlib.h>
 
 #include "core/io/file.h"
+#include "core/launch/job/job_event.h"
+#include "core/launch/job/job_result.h"
 #include "core/launch/job/run_files.h"
 #include "tests/free_port.h"
 #include "tests/message_of.h"

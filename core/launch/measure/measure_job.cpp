@@ -1,4 +1,5 @@
-// A measurement job's folder: written whole, and read with everything checked.
+#include "core/launch/measure/measure_job.h"
+
 #include <fmt/format.h>
 
 #include "core/base/error.h"

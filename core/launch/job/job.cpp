@@ -1,3 +1,5 @@
+#include "core/launch/job/job.h"
+
 #include "core/base/error.h"
 #include "core/io/file.h"
 #include "core/launch/job/job_file.h"

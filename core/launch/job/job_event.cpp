@@ -1,9 +1,10 @@
+#include "core/launch/job/job_event.h"
+
 #include <array>
 #include <cmath>
 #include <string_view>
 
 #include "core/io/json.h"
-#include "core/launch/job/job.h"
 #include "core/launch/job/real_json.h"
 
 namespace strato {

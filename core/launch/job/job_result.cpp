@@ -1,10 +1,12 @@
+#include "core/launch/job/job_result.h"
+
 #include "core/base/error.h"
 #include "core/io/byte_io.h"
 #include "core/io/digest_json.h"
 #include "core/io/file.h"
 #include "core/io/json.h"
-#include "core/launch/job/job_file.h"
 #include "core/launch/job/real_json.h"
+#include "core/launch/job/staged_file.h"
 
 namespace strato {
 namespace {

@@ -1,3 +1,5 @@
+#include "core/launch/job/rank_job.h"
+
 #include <algorithm>
 
 #include "core/base/error.h"
