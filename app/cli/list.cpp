@@ -39,15 +39,17 @@ int list_options(const std::string& planner, const Command& command) {
   if (command.json) {
     Json list = Json::array();
     for (const OptionHelp& option : options)
-      list.push_back(
-          {{"name", option.name}, {"default", option.default_value}, {"help", option.help}});
+      list.push_back({{"name", option.name},
+                      {"default", option.default_value},
+                      {"values", option.values},
+                      {"help", option.help}});
     print(json_text(Json{{"planner", planner}, {"options", list}}) + "\n");
     return Done;
   }
-  Table table({"option", "default", "what it does"});
+  Table table({"option", "default", "values", "what it does"});
+  const auto or_dash = [](const std::string& text) { return text.empty() ? "-" : text; };
   for (const OptionHelp& option : options)
-    table.add(
-        {option.name, option.default_value.empty() ? "-" : option.default_value, option.help});
+    table.add({option.name, or_dash(option.default_value), or_dash(option.values), option.help});
   print(table.empty() ? planner + " has no options\n" : table.text());
   return Done;
 }

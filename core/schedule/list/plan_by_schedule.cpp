@@ -31,16 +31,21 @@ std::string percent(double part) {
 
 }  // namespace
 
+OptionTable ListPlannerSettings::option_table(std::string paper_help) {
+  return {{"order", with_order, "ops run in the order of the schedule; false: first in, first out"},
+          {"variant", paper, {"default", "paper"}, std::move(paper_help)}};
+}
+
 PlanResult plan_by_schedule(const Problem& problem, const Dag& dag, Evaluator& evaluator,
                             const PlannerOptions& options, Observer& observer,
-                            const std::stop_token& stop, const BySchedule& how,
+                            const std::stop_token& stop, const ListPlannerSettings& settings,
                             const MakeSchedule& make) {
   PlanResult result;
   for (const double part : kParts) {
     std::shared_ptr<PlanningSteps> steps;
-    if (options.record_steps) steps = steps_of_ops(problem, dag, how.algorithm);
+    if (options.record_steps) steps = steps_of_ops(problem, dag, settings.algorithm);
     const Schedule schedule = make(part, steps.get());
-    Strategy strategy = strategy_of(problem, schedule, {}, how.with_order);
+    Strategy strategy = strategy_of(problem, schedule, {}, settings.with_order);
     const Score score = evaluator.evaluate(strategy);
     const bool first = result.evaluations++ == 0;
     if (first || score.better_than(result.score)) {
@@ -53,7 +58,7 @@ PlanResult plan_by_schedule(const Problem& problem, const Dag& dag, Evaluator& e
                               {result.evaluations, result.evaluations, 0, score});
     }
     // What is more than the devices hold gets no smaller by planning with less of them.
-    if (result.score.feasible || !how.retry || !schedule.fits || stop.stop_requested()) break;
+    if (result.score.feasible || settings.paper || !schedule.fits || stop.stop_requested()) break;
   }
   return result;
 }

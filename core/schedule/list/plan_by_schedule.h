@@ -16,16 +16,20 @@ namespace strato {
 // `memory`: the part of every device's memory to be used. `steps`: to be filled, or null.
 using MakeSchedule = std::function<Schedule(double memory, PlanningSteps* steps)>;
 
-struct BySchedule {
+// What the planners that schedule lists have in common.
+struct ListPlannerSettings {
   std::string algorithm;   // for the steps
-  bool retry = true;       // false: one schedule, with all of the memory
   bool with_order = true;  // ops run in the order of the schedule
+  bool paper = false;      // one schedule, with all of the memory
+
+  OptionTable option_table(
+      std::string paper_help = "paper: one schedule, even where the simulator finds no fit");
 };
 
 // For a dag whose nodes are the problem's ops. The first result that fits, otherwise the best.
 PlanResult plan_by_schedule(const Problem& problem, const Dag& dag, Evaluator& evaluator,
                             const PlannerOptions& options, Observer& observer,
-                            const std::stop_token& stop, const BySchedule& how,
+                            const std::stop_token& stop, const ListPlannerSettings& settings,
                             const MakeSchedule& make);
 
 // Which devices a step of a list scheduler could choose from, before its node is placed.

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "core/search/api/evaluator.h"
+#include "core/search/api/option_table.h"
 #include "core/search/api/planner_options.h"
 #include "core/search/api/problem.h"
 #include "core/strategy/value/strategy.h"
@@ -64,10 +65,6 @@ struct PlanResult {
   std::vector<Curve> curves;
   std::shared_ptr<const PlanningSteps> steps;  // of a white-box planner that was asked; else null
   std::shared_ptr<const SearchTree> tree;      // of a tree search; else null
-};
-
-struct OptionHelp {
-  std::string name, default_value, help;
 };
 
 class Trainer;  // core/search/api/trainer.h

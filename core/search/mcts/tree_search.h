@@ -118,9 +118,12 @@ struct TreeSearchOptions {
   // too, as a whole and group by group. Then `finish` only adds to Strategy::duplicated.
   bool finish_always = true;
 
-  // From --set key=value; variant=paper sets what the paper says, other keys override it.
-  static TreeSearchOptions from(const PlannerOptions& options);
-  static std::vector<OptionHelp> help();
+  bool paper = false;  // variant=paper: what the paper says; other keys override it
+  void follow_paper();
+  OptionTable option_table();
+  static TreeSearchOptions from(const PlannerOptions& given) {
+    return read_options<TreeSearchOptions>(given.set);
+  }
 };
 
 // Deterministic for (problem, options, seed) when iterations and not time is the limit. Goes on

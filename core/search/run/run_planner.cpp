@@ -225,16 +225,7 @@ PlanResult plan_above_floor(const Run& run, Observer& observer) {
 }  // namespace
 
 void refuse_unknown_options(const Planner& planner, const PlannerOptions& options) {
-  const std::vector<OptionHelp> known = planner.options();
-  for (const auto& [key, value] : options.set) {
-    const std::string& wanted = key;
-    if (std::ranges::any_of(known, [&](const OptionHelp& o) { return o.name == wanted; })) continue;
-    std::string list;
-    for (const OptionHelp& option : known) list += (list.empty() ? "" : ", ") + option.name;
-    throw InputError("", "--set " + key + "=" + value,
-                     "planner '" + planner.name() + "' has no option '" + key + "'",
-                     list.empty() ? "leave it out" : "it has: " + list);
-  }
+  refuse_unknown_options("planner '" + planner.name() + "'", planner.options(), options.set);
 }
 
 PlanResult run_planner(Planner& planner, const Problem& problem, const PlannerOptions& given,

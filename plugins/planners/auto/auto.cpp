@@ -33,10 +33,7 @@ class Auto final : public Planner {
   explicit Auto(const PluginRegistry& registry) : registry_(registry) {}
   std::string name() const override { return "auto"; }
 
-  std::vector<OptionHelp> options() const override {
-    return {{"improve", "0.5", "iterations spent on improving the best, as a part of --iterations"},
-            {"without", "", "planners that are left out: a,b,c"}};
-  }
+  std::vector<OptionHelp> options() const override { return list_options<portfolio::Settings>(); }
 
   // One evaluator serves all: what one of them needs, they all get. Nobody has said yet which are
   // left out.
@@ -49,13 +46,9 @@ class Auto final : public Planner {
   PlanResult plan(const Problem& problem, Evaluator& evaluator, const PlannerOptions& options,
                   Observer& observer, std::stop_token stop,
                   std::shared_ptr<const SearchTree> resume) override {
-    portfolio::Settings settings;
-    settings.improve = options.number("improve", settings.improve);
-    if (!(settings.improve >= 0 && settings.improve <= 100))
-      throw InputError("", "--set improve=" + options.text("improve", ""),
-                       "the value is out of range", "give a number from 0 to 100");
-    portfolio::Portfolio run(problem, evaluator, options, settings, registry_, chosen(options),
-                             observer, std::move(stop));
+    const auto settings = read_options<portfolio::Settings>(options.set);
+    portfolio::Portfolio run(problem, evaluator, options, settings, registry_,
+                             chosen(settings.without), observer, std::move(stop));
     return resume ? run.resume(std::move(resume)) : run.run();
   }
 
@@ -74,16 +67,16 @@ class Auto final : public Planner {
     return entrants_;
   }
 
-  const std::vector<Entrant>& chosen(const PlannerOptions& options) {
+  const std::vector<Entrant>& chosen(const std::string& without) {
     chosen_ = all();
-    std::string rest = options.text("without", "");
+    std::string rest = without;
     while (!rest.empty()) {
       const std::size_t comma = std::min(rest.find(','), rest.size());
       const std::string name = rest.substr(0, comma);
       if (std::erase_if(chosen_, [&](const Entrant& e) { return e.name == name; }) == 0)
-        throw InputError("", "--set without=" + options.text("without", ""),
-                         "there is no planner '" + name + "' among those that auto runs",
-                         "see list planners");
+        refuse_option("without", without,
+                      "there is no planner '" + name + "' among those that auto runs",
+                      "see list planners");
       rest.erase(0, comma + 1);
     }
     return chosen_;

@@ -24,7 +24,16 @@ struct Entrant {
 };
 
 struct Settings {
-  double improve = 0.5;  // iterations spent on improving the best, as a part of those given
+  double improve = 0.5;
+  std::string without;
+
+  OptionTable option_table() {
+    return {{"improve",
+             improve,
+             {0, 100},
+             "iterations spent on improving the best, as a part of --iterations"},
+            {"without", without, "planners that are left out: a,b,c"}};
+  }
 };
 
 class Portfolio {

@@ -18,26 +18,20 @@ using namespace strato;
 class BaechiPlanner : public Planner {
  public:
   bool is_baseline() const override { return true; }
-  std::vector<OptionHelp> options() const override {
-    return {{"order", "true", "ops run in the order of the schedule; false: first in, first out"},
-            {"variant", "default", paper_help()}};
-  }
+  std::vector<OptionHelp> options() const override { return list_options<ListPlannerSettings>(); }
 
   PlanResult plan(const Problem& problem, Evaluator& evaluator, const PlannerOptions& options,
                   Observer& observer, std::stop_token stop,
                   std::shared_ptr<const SearchTree>) override {
     const Dag dag = dag_of(problem);
     const TransferTimes transfers(dag, *problem.cluster, *problem.cost);
-    const bool paper = options.choice("variant", "default", {"default", "paper"}) == "paper";
+    auto settings = read_options<ListPlannerSettings>(options.set);
+    settings.algorithm = algorithm();
     std::vector<PlanResult::Fact> facts;
     const MakeSchedule make =
-        scheduler({dag, transfers, *problem.cluster, options, paper, stop}, facts);
-    BySchedule how;
-    how.algorithm = algorithm();
-    how.retry = !paper;
-    how.with_order = options.boolean("order", true);
+        scheduler({dag, transfers, *problem.cluster, options, settings.paper, stop}, facts);
     PlanResult result =
-        plan_by_schedule(problem, dag, evaluator, options, observer, stop, how, make);
+        plan_by_schedule(problem, dag, evaluator, options, observer, stop, settings, make);
     result.facts.insert(result.facts.end(), facts.begin(), facts.end());
     return result;
   }
@@ -52,17 +46,17 @@ class BaechiPlanner : public Planner {
     std::stop_token stop;
   };
   virtual std::string algorithm() const = 0;
-  virtual std::string paper_help() const {
-    return "paper: one schedule, even where the simulator finds no fit";
-  }
   virtual MakeSchedule scheduler(const Given& given, std::vector<PlanResult::Fact>& facts) = 0;
 };
 
 class MemoryTopoPlanner final : public BaechiPlanner {
   std::string name() const override { return "m-topo"; }
   std::string algorithm() const override { return "m-TOPO (Baechi)"; }
-  std::string paper_help() const override {
-    return "paper: one schedule; of a co-location group only the nodes seen so far take memory";
+  std::vector<OptionHelp> options() const override {
+    return ListPlannerSettings()
+        .option_table(
+            "paper: one schedule; of a co-location group only the nodes seen so far take memory")
+        .list();
   }
 
   MakeSchedule scheduler(const Given& given, std::vector<PlanResult::Fact>&) override {
@@ -100,18 +94,25 @@ class EarliestTaskFirstPlanner final : public BaechiPlanner {
   }
 };
 
-baechi::FavouriteOptions favourite_options(const PlannerOptions& options, bool paper) {
+struct FavouriteChildSettings : ListPlannerSettings {
   baechi::FavouriteOptions favourites;
-  favourites.threshold = options.number("threshold", paper ? 0.1 : favourites.threshold);
-  favourites.piece = static_cast<int>(options.integer("piece", favourites.piece));
-  if (!(favourites.threshold > 0 && favourites.threshold <= 0.5))
-    throw InputError("", "--set threshold=" + options.text("threshold", ""),
-                     "the value is out of range", "give a number above 0, up to 0.5");
-  if (favourites.piece < 0 || favourites.piece > 100'000)
-    throw InputError("", "--set piece=" + options.text("piece", ""), "the value is out of range",
-                     "give a number of nodes from 0 to 100000");
-  return favourites;
-}
+
+  void follow_paper() {
+    paper = true;
+    favourites.threshold = 0.1;
+  }
+  OptionTable option_table() {
+    OptionTable table = ListPlannerSettings::option_table();
+    return table.add({{"threshold",
+                       favourites.threshold,
+                       {.low = 0, .high = 0.5, .above_low = true},
+                       "a child is the favourite where x is below this; variant=paper: 0.1"},
+                      {"piece",
+                       favourites.piece,
+                       {0, 100'000},
+                       "nodes in one linear program for the favourite children; 0: all greedily"}});
+  }
+};
 
 std::string in_words(const baechi::Favourites& favourites) {
   const auto number = [](int value) { return std::to_string(value); };
@@ -130,18 +131,14 @@ class FavouriteChildPlanner final : public BaechiPlanner {
   std::string name() const override { return "m-sct"; }
   std::string algorithm() const override { return "m-SCT (Baechi; Hanen and Munier 1995)"; }
   std::vector<OptionHelp> options() const override {
-    std::vector<OptionHelp> all = BaechiPlanner::options();
-    all.push_back(
-        {"threshold", "0.5", "a child is the favourite where x is below this; variant=paper: 0.1"});
-    all.push_back({"piece", "200",
-                   "nodes in one linear program for the favourite children; 0: all greedily"});
-    return all;
+    return list_options<FavouriteChildSettings>();
   }
 
   MakeSchedule scheduler(const Given& given, std::vector<PlanResult::Fact>& facts) override {
     const Weights weights = mean_weights(given.dag, given.cluster, given.transfers);
     auto favourites = baechi::find_favourites(
-        given.dag, weights, favourite_options(given.options, given.paper), given.stop);
+        given.dag, weights, read_options<FavouriteChildSettings>(given.options.set).favourites,
+        given.stop);
     facts.push_back({"favourite children", in_words(favourites)});
     return [given, levels = b_levels(given.dag, weights), favourites = std::move(favourites)](
                double memory, PlanningSteps* steps) {

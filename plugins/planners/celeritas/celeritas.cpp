@@ -25,37 +25,30 @@ namespace {
 using namespace strato;
 using namespace strato::celeritas;
 
-const std::vector<OptionHelp> kRecipeOptions = {
-    {"variant", "default", "default, or paper: one placement, as in Celeritas 5"},
-    {"order", "cpd", "topological order: cpd, dfs or m"},
-    {"range", "200", "R: ops in one cluster at most; 1: no fusion"},
-    {"cluster-memory", "0.25", "M: a cluster's part of the smallest device's memory"},
-    {"memory", "1", "part of every device's memory to be used"},
-    {"insert", "true", "nodes may be put into idle time between others"},
-    {"transfer-tasks", "true", "transfers occupy the devices' communication, one at a time"},
-};
-
-double part_of(const PlannerOptions& options, std::string_view key, double fallback) {
-  const double value = options.number(key, fallback);
-  if (value > 0 && value <= 1) return value;
-  throw InputError("", "--set " + std::string(key) + "=" + options.text(key, ""),
-                   "is not a part of a device's memory", "give a number above 0, up to 1");
-}
-
-Recipe recipe_from(const PlannerOptions& options) {
+struct Settings {
+  bool paper = false;
   Recipe recipe;
-  const std::string order = options.choice("order", "cpd", {"cpd", "dfs", "m"});
-  recipe.order = order == "cpd" ? Order::Cpd : order == "dfs" ? Order::Dfs : Order::M;
-  recipe.range = options.integer("range", recipe.range);
-  if (recipe.range < 1)
-    throw InputError("", "--set range=" + options.text("range", ""), "is below 1",
-                     "give a whole number from 1 on");
-  recipe.cluster_memory = part_of(options, "cluster-memory", recipe.cluster_memory);
-  recipe.memory = part_of(options, "memory", recipe.memory);
-  recipe.insert = options.boolean("insert", recipe.insert);
-  recipe.transfers_are_tasks = options.boolean("transfer-tasks", recipe.transfers_are_tasks);
-  return recipe;
-}
+
+  OptionTable option_table() {
+    return {
+        {"variant",
+         paper,
+         {"default", "paper"},
+         "default, or paper: one placement, as in Celeritas 5"},
+        {"order", recipe.order, {"cpd", "dfs", "m"}, "topological order: cpd, dfs or m"},
+        {"range", recipe.range, {1}, "R: ops in one cluster at most; 1: no fusion"},
+        {"cluster-memory", recipe.cluster_memory, kPart,
+         "M: a cluster's part of the smallest device's memory"},
+        {"memory", recipe.memory, kPart, "part of every device's memory to be used"},
+        {"insert", recipe.insert, "nodes may be put into idle time between others"},
+        {"transfer-tasks", recipe.transfers_are_tasks,
+         "transfers occupy the devices' communication, one at a time"},
+    };
+  }
+
+ private:
+  static constexpr OptionRange kPart{.low = 0, .high = 1, .above_low = true};
+};
 
 struct Attempt {
   Recipe recipe;
@@ -198,14 +191,13 @@ class OrderPlace final : public Planner {
  public:
   std::string name() const override { return "order-place"; }
   bool is_baseline() const override { return true; }
-  std::vector<OptionHelp> options() const override { return kRecipeOptions; }
+  std::vector<OptionHelp> options() const override { return list_options<Settings>(); }
 
   PlanResult plan(const Problem& problem, Evaluator& evaluator, const PlannerOptions& options,
                   Observer& observer, std::stop_token stop,
                   std::shared_ptr<const SearchTree>) override {
-    Recipe recipe = recipe_from(options);
+    auto [paper, recipe] = read_options<Settings>(options.set);
     recipe.adjust = false;
-    const bool paper = options.choice("variant", "default", {"default", "paper"}) == "paper";
     Planning planning(problem, evaluator, observer);
     planning.attempt({recipe});
     if (!paper) planning.shrink_memory(stop);
@@ -216,13 +208,12 @@ class OrderPlace final : public Planner {
 class Celeritas final : public Planner {
  public:
   std::string name() const override { return "celeritas"; }
-  std::vector<OptionHelp> options() const override { return kRecipeOptions; }
+  std::vector<OptionHelp> options() const override { return list_options<Settings>(); }
 
   PlanResult plan(const Problem& problem, Evaluator& evaluator, const PlannerOptions& options,
                   Observer& observer, std::stop_token stop,
                   std::shared_ptr<const SearchTree>) override {
-    const Recipe recipe = recipe_from(options);
-    const bool paper = options.choice("variant", "default", {"default", "paper"}) == "paper";
+    const auto [paper, recipe] = read_options<Settings>(options.set);
     Planning planning(problem, evaluator, observer);
     if (paper) {
       planning.attempt({recipe});

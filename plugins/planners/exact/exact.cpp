@@ -26,22 +26,13 @@ std::string milliseconds(Nanos time) {
 }
 
 struct Settings {
-  double seconds = 10;
-  std::int64_t nodes = 40;
+  double limit = 10;  // seconds
+  std::size_t nodes = 40;
 
-  static Settings from(const PlannerOptions& options) {
-    Settings settings;
-    settings.seconds = options.number("limit", settings.seconds);
-    if (settings.seconds < 0)
-      throw InputError("", "--set limit=" + options.text("limit", ""), "the limit is negative",
-                       "give seconds, such as 10");
-    if (options.budget_seconds > 0)
-      settings.seconds = std::min(settings.seconds, options.budget_seconds);
-    settings.nodes = options.integer("nodes", settings.nodes);
-    if (settings.nodes < 2 || settings.nodes > 200)
-      throw InputError("", "--set nodes=" + options.text("nodes", ""),
-                       "the number of nodes is out of range", "give a whole number from 2 to 200");
-    return settings;
+  OptionTable option_table() {
+    return {
+        {"limit", limit, {0}, "seconds for the integer program; a smaller time budget holds, too"},
+        {"nodes", nodes, {2, 200}, "a larger graph is coarsened to so many nodes"}};
   }
 };
 
@@ -65,19 +56,18 @@ std::vector<PlanResult::Fact> facts_of(const Solution& solution, std::size_t nod
 class Exact final : public Planner {
  public:
   std::string name() const override { return "exact"; }
-  std::vector<OptionHelp> options() const override {
-    return {{"limit", "10", "seconds for the integer program; a smaller time budget holds, too"},
-            {"nodes", "40", "a larger graph is coarsened to so many nodes"}};
-  }
+  std::vector<OptionHelp> options() const override { return list_options<Settings>(); }
 
   PlanResult plan(const Problem& problem, Evaluator& evaluator, const PlannerOptions& options,
                   Observer& observer, std::stop_token stop,
                   std::shared_ptr<const SearchTree>) override {
-    const Settings settings = Settings::from(options);
-    const Coarse coarse = coarsen(problem, static_cast<std::size_t>(settings.nodes));
+    Settings settings = read_options<Settings>(options.set);
+    if (options.budget_seconds > 0)
+      settings.limit = std::min(settings.limit, options.budget_seconds);
+    const Coarse coarse = coarsen(problem, settings.nodes);
     const TransferTimes transfers(coarse.dag, *problem.cluster, *problem.cost);
     const Solution solution =
-        solve(coarse.dag, transfers, *problem.cluster, settings.seconds, std::move(stop));
+        solve(coarse.dag, transfers, *problem.cluster, settings.limit, std::move(stop));
     PlanResult result = best_of(problem, evaluator, solution.schedule, coarse.node_of);
     result.facts = facts_of(solution, coarse.dag.size());
     if (!solution.schedule.fits)

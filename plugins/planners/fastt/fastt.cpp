@@ -25,6 +25,53 @@ namespace {
 using namespace strato;
 using namespace strato::fastt;
 
+struct Settings {
+  enum class Gradients { Best, Variable, Ps, AllReduce };
+  enum class Order { Best, On, Off };
+  enum class Scheduled { Best, Auto, DataParallel, Model };
+
+  bool paper = false, split = true;
+  SplitOptions splitting{.axes = true, .patience = 8};
+  Gradients sync = Gradients::Best;
+  Order order = Order::Best;
+  Scheduled graph = Scheduled::Best;
+
+  void follow_paper() {
+    paper = true;
+    splitting.patience = 0;
+    sync = Gradients::Variable;
+    order = Order::On;
+    graph = Scheduled::Auto;
+  }
+
+  OptionTable option_table() {
+    return {
+        {"variant",
+         paper,
+         {"default", "paper"},
+         "default, or paper: Algorithms 1 and 2 as they are"},
+        {"split", split, "split ops on the critical path (OS-DPOS); false: DPOS alone"},
+        {"axes", splitting.axes, "also along other axes than the batch"},
+        {"patience",
+         splitting.patience,
+         {0, 1'000'000},
+         "ops that may not be worth splitting before it ends (paper: 0)"},
+        {"sync",
+         sync,
+         {"best", "variable", "ps", "allreduce"},
+         "gradients: variable (paper), ps, allreduce, or best"},
+        {"order",
+         order,
+         {"best", "on", "off"},
+         "enforce the order of the schedule: on (paper), off, or best"},
+        {"graph",
+         graph,
+         {"best", "auto", "data-parallel", "model"},
+         "data-parallel, model, auto: the first where it fits; or best"},
+    };
+  }
+};
+
 struct Recipe {
   std::size_t replicas = 1;
   DposOptions dpos;
@@ -65,20 +112,7 @@ class Planning {
         options_(options),
         observer_(observer),
         stop_(stop),
-        is_paper_(options.choice("variant", "default", {"default", "paper"}) == "paper"),
-        splits_(options.boolean("split", true)),
-        sync_(options.choice("sync", is_paper_ ? "variable" : "best",
-                             {"best", "variable", "ps", "allreduce"})),
-        order_(options.choice("order", is_paper_ ? "on" : "best", {"best", "on", "off"})),
-        graph_(options.choice("graph", is_paper_ ? "auto" : "best",
-                              {"best", "auto", "data-parallel", "model"})) {
-    split_options_.axes = options.boolean("axes", true);
-    const std::int64_t patience = options.integer("patience", is_paper_ ? 0 : 8);
-    if (patience < 0 || patience > 1'000'000)
-      throw InputError("", "--set patience=" + options.text("patience", ""),
-                       "is not a number of ops", "give a whole number from 0 on");
-    split_options_.patience = static_cast<int>(patience);
-  }
+        settings_(read_options<Settings>(options.set)) {}
 
   PlanResult run() {
     std::optional<Attempt> best;
@@ -86,7 +120,7 @@ class Planning {
       if (best && stop_.stop_requested()) break;
       keep_better(best, attempt(recipe));
     }
-    if (!is_paper_)
+    if (!settings_.paper)
       for (double memory = 0.8; memory > 0.2 && !best->score.feasible; memory -= 0.2) {
         if (stop_.stop_requested()) break;
         Recipe less = best->recipe;
@@ -95,7 +129,7 @@ class Planning {
       }
     PlanResult result;
     if (options_.record_steps) result.steps = recorded(*best);
-    if (splits_) best = split(std::move(*best));
+    if (settings_.split) best = split(std::move(*best));
     result.facts = facts(bound_of(*best->plan.dpos));
     add_facts(*best, result.facts);
     if (result.steps) {
@@ -114,7 +148,8 @@ class Planning {
     const std::vector<DeviceId> devices = by_speed(problem_);
     const std::size_t all = devices.size();
     const bool fits = evaluate(data_parallel(problem_)).feasible;
-    const bool from_data_parallel = graph_ == "data-parallel" || (graph_ != "model" && fits);
+    const bool from_data_parallel = settings_.graph == Settings::Scheduled::DataParallel ||
+                                    (settings_.graph != Settings::Scheduled::Model && fits);
     std::vector<Recipe> recipes;
     const auto add = [&](std::size_t replicas, std::size_t count, bool path_device) {
       Recipe recipe;
@@ -126,9 +161,9 @@ class Planning {
       if (std::ranges::find(recipes, recipe) == recipes.end()) recipes.push_back(recipe);
     };
     add(from_data_parallel ? all : 1, all, true);
-    if (is_paper_) return recipes;
+    if (settings_.paper) return recipes;
     add(recipes.front().replicas, all, false);
-    const bool both = graph_ == "best";
+    const bool both = settings_.graph == Settings::Scheduled::Best;
     for (std::size_t count = all / 2; count > 0; count /= 2)
       add(from_data_parallel ? count : 1, count, true);
     if (both && from_data_parallel) add(1, all, true);
@@ -137,13 +172,17 @@ class Planning {
   }
 
   std::vector<Translation> translations(const Recipe& recipe) const {
+    using Gradients = Settings::Gradients;
+    using Order = Settings::Order;
     std::vector<Translation> result;
-    for (const Sync sync : {Sync::Variable, Sync::Servers, Sync::AllReduce}) {
-      if (sync_ != "best" && sync_ != name_of(sync)) continue;
+    for (const auto& [gradients, sync] :
+         {std::pair(Gradients::Variable, Sync::Variable), std::pair(Gradients::Ps, Sync::Servers),
+          std::pair(Gradients::AllReduce, Sync::AllReduce)}) {
+      if (settings_.sync != Gradients::Best && settings_.sync != gradients) continue;
       for (const bool with_order : {true, false}) {
-        if ((order_ == "on" && !with_order) || (order_ == "off" && with_order)) continue;
+        if (settings_.order == (with_order ? Order::Off : Order::On)) continue;
         result.push_back({sync, with_order, Bytes()});
-        if (sync == Sync::AllReduce && !is_paper_ && recipe.replicas > 1)
+        if (sync == Sync::AllReduce && !settings_.paper && recipe.replicas > 1)
           result.push_back({sync, with_order, Bytes(std::int64_t{32} << 20)});
       }
     }
@@ -192,11 +231,11 @@ class Planning {
 
   // Algorithm 2 on the best attempt. The paper takes what it finds; we only where it is faster.
   Attempt split(Attempt best) {
-    Attempt with = is_paper_ ? std::move(best) : Attempt{best.recipe, {}, {}, {}, {}, 0};
-    if (!is_paper_) with.plan = make_plan(problem_, with.recipe.replicas, with.recipe.dpos);
-    with.splits = os_dpos(problem_, with.plan, split_options_, stop_);
-    if (with.splits > 0 || is_paper_) translate(with);
-    if (is_paper_ || (with.splits > 0 && with.score.better_than(best.score))) return with;
+    Attempt with = settings_.paper ? std::move(best) : Attempt{best.recipe, {}, {}, {}, {}, 0};
+    if (!settings_.paper) with.plan = make_plan(problem_, with.recipe.replicas, with.recipe.dpos);
+    with.splits = os_dpos(problem_, with.plan, settings_.splitting, stop_);
+    if (with.splits > 0 || settings_.paper) translate(with);
+    if (settings_.paper || (with.splits > 0 && with.score.better_than(best.score))) return with;
     best.plan.trials = std::move(with.plan.trials);
     return best;
   }
@@ -242,9 +281,7 @@ class Planning {
   const PlannerOptions& options_;
   Observer& observer_;
   const std::stop_token& stop_;
-  bool is_paper_, splits_;
-  std::string sync_, order_, graph_;
-  SplitOptions split_options_;
+  const Settings settings_;
   std::int64_t evaluations_ = 0;
   std::optional<Score> told_;
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
@@ -253,17 +290,7 @@ class Planning {
 class FastT final : public Planner {
  public:
   std::string name() const override { return "fastt"; }
-  std::vector<OptionHelp> options() const override {
-    return {
-        {"variant", "default", "default, or paper: Algorithms 1 and 2 as they are"},
-        {"split", "true", "split ops on the critical path (OS-DPOS); false: DPOS alone"},
-        {"axes", "true", "also along other axes than the batch"},
-        {"patience", "8", "ops that may not be worth splitting before it ends (paper: 0)"},
-        {"sync", "best", "gradients: variable (paper), ps, allreduce, or best"},
-        {"order", "best", "enforce the order of the schedule: on (paper), off, or best"},
-        {"graph", "best", "data-parallel, model, auto: the first where it fits; or best"},
-    };
-  }
+  std::vector<OptionHelp> options() const override { return list_options<Settings>(); }
   PlanResult plan(const Problem& problem, Evaluator& evaluator, const PlannerOptions& options,
                   Observer& observer, std::stop_token stop,
                   std::shared_ptr<const SearchTree>) override {

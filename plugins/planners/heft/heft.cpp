@@ -12,21 +12,16 @@ class Heft final : public Planner {
  public:
   std::string name() const override { return "heft"; }
   bool is_baseline() const override { return true; }
-  std::vector<OptionHelp> options() const override {
-    return {{"order", "true", "ops run in the order of the schedule; false: first in, first out"},
-            {"variant", "default", "paper: one schedule, even where the simulator finds no fit"}};
-  }
+  std::vector<OptionHelp> options() const override { return list_options<ListPlannerSettings>(); }
 
   PlanResult plan(const Problem& problem, Evaluator& evaluator, const PlannerOptions& options,
                   Observer& observer, std::stop_token stop,
                   std::shared_ptr<const SearchTree>) override {
     const Dag dag = dag_of(problem);
     const TransferTimes transfers(dag, *problem.cluster, *problem.cost);
-    BySchedule how;
-    how.algorithm = "HEFT (Topcuoglu et al. 2002, section 4.1)";
-    how.retry = options.choice("variant", "default", {"default", "paper"}) == "default";
-    how.with_order = options.boolean("order", true);
-    return plan_by_schedule(problem, dag, evaluator, options, observer, stop, how,
+    auto settings = read_options<ListPlannerSettings>(options.set);
+    settings.algorithm = "HEFT (Topcuoglu et al. 2002, section 4.1)";
+    return plan_by_schedule(problem, dag, evaluator, options, observer, stop, settings,
                             [&](double memory, PlanningSteps* steps) {
                               return heft::schedule(dag, transfers, *problem.cluster, memory,
                                                     steps);

@@ -15,17 +15,21 @@ namespace {
 using namespace strato;
 
 constexpr std::int64_t kMegabyte = 1 << 20;  // HOROVOD_FUSION_THRESHOLD counts these
-constexpr double kDefault = 64;
 constexpr std::array<double, 6> kTried = {0, 1, 4, 16, 64, 128};
 
-Bytes bucket_option(const PlannerOptions& options) {
-  const double megabytes = options.number("bucket", kDefault);
-  if (megabytes < 0 || megabytes > 1e6)
-    throw InputError("", "--set bucket=" + options.text("bucket", ""),
-                     "a bucket cannot have this size",
-                     "give megabytes from 0 (no fusion) to 1000000, such as 64");
-  return Bytes(static_cast<std::int64_t>(megabytes * kMegabyte));
-}
+struct Settings {
+  Bytes bucket{64 * kMegabyte};
+  bool tune = false;
+
+  OptionTable option_table() {
+    return {{"bucket",
+             bucket,
+             OptionUnit::MB,
+             {0, 1e6},
+             "largest fusion bucket in MB (2^20 bytes); 0: gradients one by one"},
+            {"tune", tune, "try buckets of 0, 1, 4, 16, 64 and 128 MB and take the fastest"}};
+  }
+};
 
 std::string megabytes(Bytes bucket) {
   std::string text = std::to_string(static_cast<double>(bucket.value) / kMegabyte);
@@ -38,16 +42,14 @@ class Horovod final : public Planner {
  public:
   std::string name() const override { return "horovod"; }
   bool is_baseline() const override { return true; }
-  std::vector<OptionHelp> options() const override {
-    return {{"bucket", "64", "largest fusion bucket in MB (2^20 bytes); 0: gradients one by one"},
-            {"tune", "false", "try buckets of 0, 1, 4, 16, 64 and 128 MB and take the fastest"}};
-  }
+  std::vector<OptionHelp> options() const override { return list_options<Settings>(); }
 
   PlanResult plan(const Problem& problem, Evaluator& evaluator, const PlannerOptions& options,
                   Observer& observer, std::stop_token, std::shared_ptr<const SearchTree>) override {
+    const auto settings = read_options<Settings>(options.set);
     std::vector<Strategy> strategies{data_parallel(problem)};
-    strategies.front().bucket = bucket_option(options);
-    if (options.boolean("tune", false))
+    strategies.front().bucket = settings.bucket;
+    if (settings.tune)
       for (const double size : kTried) {
         strategies.push_back(strategies.front());
         strategies.back().bucket = Bytes(static_cast<std::int64_t>(size * kMegabyte));

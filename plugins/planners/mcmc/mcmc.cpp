@@ -29,22 +29,15 @@ namespace {
 
 struct Settings {
   double beta = 2000;
-  std::int64_t restarts = 1;
+  int restarts = 1;
   bool per_op = false;
 
-  static Settings from(const PlannerOptions& options) {
-    Settings settings;
-    settings.beta = options.number("beta", settings.beta);
-    if (settings.beta < 0)
-      throw InputError("", "--set beta=" + options.text("beta", ""), "beta is negative",
-                       "give 0 (accept everything) or more");
-    settings.restarts = options.integer("restarts", settings.restarts);
-    if (settings.restarts < 0 || settings.restarts > 1000)
-      throw InputError("", "--set restarts=" + options.text("restarts", ""),
-                       "the number of random starts is out of range",
-                       "give a whole number from 0 to 1000");
-    settings.per_op = options.boolean("per-op", settings.per_op);
-    return settings;
+  OptionTable option_table() {
+    return {
+        {"beta", beta, {0}, "how strictly slower proposals are refused; 0: never"},
+        {"restarts", restarts, {0, 1000}, "chains that start from random strategies"},
+        {"per-op", per_op, "every layer has a configuration of its own, not every op group"},
+    };
   }
 };
 
@@ -55,7 +48,7 @@ class Search {
       : problem_(problem),
         evaluator_(evaluator),
         options_(options),
-        settings_(Settings::from(options)),
+        settings_(read_options<Settings>(options.set)),
         actions_(make_actions(problem, {})),
         report_(observer) {}
 
@@ -208,13 +201,7 @@ class Search {
 class Mcmc final : public Planner {
  public:
   std::string name() const override { return "mcmc"; }
-  std::vector<OptionHelp> options() const override {
-    return {
-        {"beta", "2000", "how strictly slower proposals are refused; 0: never"},
-        {"restarts", "1", "chains that start from random strategies"},
-        {"per-op", "false", "every layer has a configuration of its own, not every op group"},
-    };
-  }
+  std::vector<OptionHelp> options() const override { return list_options<Settings>(); }
   PlanResult plan(const Problem& problem, Evaluator& evaluator, const PlannerOptions& options,
                   Observer& observer, std::stop_token stop,
                   std::shared_ptr<const SearchTree>) override {

@@ -12,7 +12,7 @@ using namespace strato;
 class Mcts final : public Planner {
  public:
   std::string name() const override { return "mcts"; }
-  std::vector<OptionHelp> options() const override { return TreeSearchOptions::help(); }
+  std::vector<OptionHelp> options() const override { return list_options<TreeSearchOptions>(); }
 
   PlanResult plan(const Problem& problem, Evaluator& evaluator, const PlannerOptions& options,
                   Observer& observer, std::stop_token stop,

@@ -20,15 +20,23 @@ namespace {
 
 using namespace strato;
 
-constexpr double kKilobyte = 1 << 10, kMegabyte = 1 << 20;
+struct Settings {
+  Bytes smallest{std::int64_t{64} << 10}, bucket{std::int64_t{64} << 20};
 
-Bytes size_option(const PlannerOptions& options, const char* key, double fallback, double unit) {
-  const double size = options.number(key, fallback);
-  if (!(size >= 0 && size <= 1e9))
-    throw InputError("", std::string("--set ") + key + "=" + options.text(key, ""),
-                     "cannot be a size", "give a number from 0 to 1000000000, such as 64");
-  return Bytes(static_cast<std::int64_t>(size * unit));
-}
+  OptionTable option_table() {
+    return {{"smallest",
+             smallest,
+             OptionUnit::KB,
+             {0, 1e9},
+             "parameters below this many KB (2^10 bytes) stay whole on every device"},
+            {"bucket",
+             bucket,
+             OptionUnit::MB,
+             {0, 1e9},
+             "largest fusion bucket, in MB (2^20 bytes), of gradients of whole parameters; 0: one "
+             "by one"}};
+  }
+};
 
 struct Kept {
   Bytes parts, all;  // of parameters
@@ -56,20 +64,15 @@ class ShardedDp final : public Planner {
  public:
   std::string name() const override { return "sharded-dp"; }
   bool is_baseline() const override { return true; }
-  std::vector<OptionHelp> options() const override {
-    return {
-        {"smallest", "64", "parameters below this many KB (2^10 bytes) stay whole on every device"},
-        {"bucket", "64",
-         "largest fusion bucket, in MB (2^20 bytes), of gradients of whole "
-         "parameters; 0: one by one"}};
-  }
+  std::vector<OptionHelp> options() const override { return list_options<Settings>(); }
 
   PlanResult plan(const Problem& problem, Evaluator& evaluator, const PlannerOptions& options,
                   Observer& observer, std::stop_token, std::shared_ptr<const SearchTree>) override {
+    const auto settings = read_options<Settings>(options.set);
     Kept kept;
     PlanResult result;
-    result.strategy = sharded(problem, size_option(options, "smallest", 64, kKilobyte), kept);
-    result.strategy.bucket = size_option(options, "bucket", 64, kMegabyte);
+    result.strategy = sharded(problem, settings.smallest, kept);
+    result.strategy.bucket = settings.bucket;
     result.score = evaluator.evaluate(result.strategy);
     result.evaluations = 1;
     result.facts.push_back({"parameters in parts", std::to_string(result.strategy.splits.size()) +

@@ -18,31 +18,26 @@ namespace {
 
 using namespace strato;
 
-struct TagOptions {
-  TreeSearchOptions search;
+struct TagOptions : TreeSearchOptions {
   std::filesystem::path weights;
   bool network = true;
   double mix = 0.1;
   bool sfb = true;
-  bool paper = false;
 
-  static TagOptions from(const PlannerOptions& given);
+  TagOptions() { sieve = true; }
+  void follow_paper() {
+    TreeSearchOptions::follow_paper();
+    mix = 0;
+  }
+  OptionTable option_table() {
+    OptionTable table = TreeSearchOptions::option_table();
+    return table.add(
+        {{"weights", weights, "file of the network's weights; empty: the bundled ones"},
+         {"prior", network, {"uniform", "network"}, "network, or uniform: the search without it"},
+         {"mix", mix, {0, 1}, "part of the prior that is uniform (variant=paper: 0)"},
+         {"sfb", sfb, "sufficient factor broadcasting where it is cheaper"}});
+  }
 };
-
-TagOptions TagOptions::from(const PlannerOptions& given) {
-  TagOptions options;
-  options.search = TreeSearchOptions::from(given);
-  options.paper = given.text("variant", "default") == "paper";
-  options.search.sieve = given.boolean("sieve", !options.paper);
-  options.weights = given.text("weights", "");
-  options.network = given.choice("prior", "network", {"network", "uniform"}) == "network";
-  options.mix = given.number("mix", options.paper ? 0 : options.mix);
-  if (options.mix < 0 || options.mix > 1)
-    throw InputError("", "--set mix=" + given.text("mix", ""), "the value is out of range",
-                     "give a number from 0 to 1");
-  options.sfb = given.boolean("sfb", options.sfb);
-  return options;
-}
 
 // Weights are read once: every plan of this process shares them.
 std::shared_ptr<const tag::Network> shared_network(const std::filesystem::path& file) {
@@ -65,7 +60,7 @@ class Tag final : public Planner {
  public:
   std::string name() const override { return "tag"; }
   bool wants_feedback() const override { return true; }
-  std::vector<OptionHelp> options() const override;
+  std::vector<OptionHelp> options() const override { return list_options<TagOptions>(); }
   Trainer* trainer() override {
     if (trainer_ == nullptr) trainer_ = tag::make_trainer();
     return trainer_.get();
@@ -81,16 +76,6 @@ class Tag final : public Planner {
   std::string prior_key_;
   std::unique_ptr<Trainer> trainer_;
 };
-
-std::vector<OptionHelp> Tag::options() const {
-  std::vector<OptionHelp> help = TreeSearchOptions::help();
-  std::ranges::find(help, "sieve", &OptionHelp::name)->default_value = "true";
-  help.push_back({"weights", "", "file of the network's weights; empty: the bundled ones"});
-  help.push_back({"prior", "network", "network, or uniform: the search without it"});
-  help.push_back({"mix", "0.1", "part of the prior that is uniform (variant=paper: 0)"});
-  help.push_back({"sfb", "true", "sufficient factor broadcasting where it is cheaper"});
-  return help;
-}
 
 // Kept from plan to plan while the options say the same: a steered search goes on with what it
 // knows.
@@ -128,7 +113,7 @@ void try_without_sfb(PlanResult& result, Evaluator& evaluator) {
 PlanResult Tag::plan(const Problem& problem, Evaluator& evaluator, const PlannerOptions& common,
                      Observer& observer, std::stop_token stop,
                      std::shared_ptr<const SearchTree> resume) {
-  TagOptions options = TagOptions::from(common);
+  TagOptions options = read_options<TagOptions>(common.set);
   std::string note;
   PriorProvider& prior = this->prior(options, note);
   std::unique_ptr<SfbSolver> sfb;
@@ -139,11 +124,11 @@ PlanResult Tag::plan(const Problem& problem, Evaluator& evaluator, const Planner
     how.threads = common.threads;
     sfb = std::make_unique<SfbSolver>(problem.graph, problem.grouping, problem.cluster,
                                       problem.cost, how);
-    options.search.finish_always = options.paper;
-    options.search.finish = [&sfb](Strategy& strategy) { sfb->apply(strategy); };
+    options.finish_always = options.paper;
+    options.finish = [&sfb](Strategy& strategy) { sfb->apply(strategy); };
   }
-  PlanResult result = tree_search(problem, evaluator, prior, common, options.search, observer, stop,
-                                  std::move(resume));
+  PlanResult result =
+      tree_search(problem, evaluator, prior, common, options, observer, stop, std::move(resume));
   try_without_sfb(result, evaluator);
   if (const std::size_t ops = result.strategy.duplicated.size(); ops > 0)
     note += "; " + std::to_string(ops) + " ops duplicated by SFB";

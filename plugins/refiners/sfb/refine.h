@@ -15,6 +15,19 @@ struct SfbRefinement {
   SfbCheck check = SfbCheck::Simulated;
   double seconds_per_program = 1;
   int threads = 0;
+
+  OptionTable option_table() {
+    return {
+        {"sfb-check",
+         check,
+         {"model", "simulated"},
+         "simulated: try the integer programs' choices in the simulator, class by class, and keep "
+         "what helps; model: all of them as the paper counts, or none"},
+        {"sfb-time",
+         seconds_per_program,
+         {.low = 0, .high = 3600, .above_low = true},
+         "seconds for each integer program, at most"}};
+  }
 };
 
 // Never worse than planned. A planned strategy's own duplicated ops stay.

@@ -47,7 +47,7 @@ class Fixed : public Planner {
 class Mcts : public Planner {
  public:
   std::string name() const override { return "mcts"; }
-  std::vector<OptionHelp> options() const override { return TreeSearchOptions::help(); }
+  std::vector<OptionHelp> options() const override { return list_options<TreeSearchOptions>(); }
   PlanResult plan(const Problem& problem, Evaluator& evaluator, const PlannerOptions& options,
                   Observer& observer, std::stop_token stop,
                   std::shared_ptr<const SearchTree> resume) override {

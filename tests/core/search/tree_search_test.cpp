@@ -324,7 +324,7 @@ TEST(TreeSearch, bad_options_say_what_is_wrong) {
   EXPECT_EQ(message("merge", "maybe"),
             "--set merge=maybe: 'maybe' is neither true nor false; give true or false");
   EXPECT_EQ(message("shares", "odd"),
-            "--set shares=odd: 'odd' is not a choice; give one of: both, even");
+            "--set shares=odd: 'odd' is not a choice; give one of: even, both");
   EXPECT_NE(message("batch", "0"), "");
   EXPECT_NE(message("polish", "1.5"), "");
   EXPECT_NE(message("c", "nan"), "");
