@@ -23,15 +23,21 @@ std::string text_of(const fs::path& file) {
   return {std::istreambuf_iterator<char>(stream), {}};
 }
 
-// The rooms of core with what each declares to depend on: strato_library(core/... DEPENDS
-// core/...).
-std::map<std::string, Folders> declared_rooms() {
-  static const std::regex library(R"(strato_library\(([^)]*)\))"), word(R"(core/[a-z_/]+)");
+// The rooms of core or plugins with what each declares to depend on there:
+// strato_library(core/... DEPENDS core/...), strato_part(plugins/... DEPENDS plugins/...), where
+// ${here} is what the file sets it to.
+std::map<std::string, Folders> declared_rooms(const std::string& top = "core") {
+  static const std::regex library(R"((?:strato_library|strato_part)\(([^)]*)\))"),
+      here(R"(set\(here ([^)]*)\))"), variable(R"(\$\{here\})");
+  const std::regex word(top + R"(/[a-z_/]+)");
   std::map<std::string, Folders> rooms;
-  const fs::path core = fs::path(strato::kSourceFolder) / "core";
-  for (const auto& entry : fs::recursive_directory_iterator(core)) {
+  for (const auto& entry :
+       fs::recursive_directory_iterator(fs::path(strato::kSourceFolder) / top)) {
     if (entry.path().filename() != "CMakeLists.txt") continue;
-    const std::string text = text_of(entry.path());
+    std::string text = text_of(entry.path());
+    std::smatch folder;
+    if (std::regex_search(text, folder, here))
+      text = std::regex_replace(text, variable, folder[1].str());
     for (std::sregex_iterator at(text.begin(), text.end(), library), end; at != end; ++at) {
       const std::string words = (*at)[1];
       std::sregex_token_iterator name(words.begin(), words.end(), word), last;
@@ -87,9 +93,20 @@ TEST(IncludeDirection, RoomsOfCoreIncludeOnlyWhatTheyDeclare) {
   }
 }
 
+// A plugin that is no room of its own may use all of its own rooms.
+TEST(IncludeDirection, RoomsOfPluginsIncludeOnlyWhatTheyDeclare) {
+  const auto rooms = declared_rooms("plugins");
+  for (const Include& include : includes_below("plugins")) {
+    const std::string from = folder_of(include.file), to = folder_of(include.header);
+    if (!rooms.contains(from) || !include.header.starts_with("plugins/")) continue;
+    EXPECT_TRUE(from == to || rooms.at(from).contains(to))
+        << include.file << " includes " << include.header << ", and " << from
+        << " does not declare to depend on " << to;
+  }
+}
+
 // Removes rooms that depend on nothing that is left until none is left.
-TEST(IncludeDirection, RoomsOfCoreDependOnEachOtherInOneDirection) {
-  auto rooms = declared_rooms();
+void expect_one_direction(std::map<std::string, Folders> rooms) {
   const auto is_free = [&](const auto& room) {
     return std::none_of(room.second.begin(), room.second.end(), [&](const std::string& other) {
       return other != room.first && rooms.contains(other);
@@ -104,6 +121,11 @@ TEST(IncludeDirection, RoomsOfCoreDependOnEachOtherInOneDirection) {
   EXPECT_TRUE(rooms.empty()) << "these depend on each other in a circle:" << left;
 }
 
+TEST(IncludeDirection, RoomsDependOnEachOtherInOneDirection) {
+  expect_one_direction(declared_rooms());
+  expect_one_direction(declared_rooms("plugins"));
+}
+
 // "base <- graph, cluster <- cost, strategy <- program <- sim <- search": the order of the folders
 // of core.
 TEST(IncludeDirection, FoldersOfCoreStandInOneOrder) {
@@ -113,10 +135,11 @@ TEST(IncludeDirection, FoldersOfCoreStandInOneOrder) {
   const auto place = [&](const std::string& header) {
     return std::find(order.begin(), order.end(), part(header, 1)) - order.begin();
   };
-  for (const Include& include : includes_below("core"))
-    if (include.header.starts_with("core/"))
-      EXPECT_LE(place(include.header), place(include.file))
-          << include.file << " includes " << include.header;
+  for (const Include& include : includes_below("core")) {
+    if (!include.header.starts_with("core/")) continue;
+    EXPECT_LE(place(include.header), place(include.file))
+        << include.file << " includes " << include.header;
+  }
 }
 
 TEST(IncludeDirection, NothingBelowTheViewsKnowsThem) {
@@ -153,6 +176,12 @@ TEST(IncludeDirection, ViewsDoNotIncludeTheProgramsOrPlugins) {
   }
 }
 
+// The folder that a file is private to: its own, or in plugins that of the plugin with its rooms.
+std::string home_of(const std::string& path) {
+  if (!path.starts_with("plugins/")) return folder_of(path);
+  return part(path, 0) + "/" + part(path, 1) + "/" + part(path, 2);
+}
+
 // A header may include one of these only when it is private to its folder.
 TEST(IncludeDirection, HeavyHeadersStayInTheFoldersThatNeedThem) {
   static const std::regex heavy(
@@ -169,7 +198,7 @@ TEST(IncludeDirection, HeavyHeadersStayInTheFoldersThatNeedThem) {
   }
   for (const Include& include : all) {
     if (!heavy_headers.contains(include.header)) continue;
-    EXPECT_EQ(fs::path(include.file).parent_path(), fs::path(include.header).parent_path())
+    EXPECT_EQ(home_of(include.file), home_of(include.header))
         << include.file << " includes " << include.header << ", which includes a heavy header";
   }
 }

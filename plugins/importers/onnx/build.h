@@ -4,7 +4,8 @@
 #include <string>
 
 #include "core/graph/value/graph.h"
-#include "plugins/importers/onnx/translate.h"
+#include "plugins/importers/onnx/bind/bind.h"
+#include "plugins/importers/onnx/scope/translation.h"
 
 namespace strato::onnx_import {
 

@@ -105,9 +105,9 @@ class Spreader {
     Shape shape = layer.leading;
     shape.push_back(op.inputs[0]->facts.shape[1]);
     op.inputs[0]->facts.shape = shape;
-    auto target = std::make_shared<const Value>(integers(std::move(shape)));
-    Facts facts{target->type, target->shape, target};
-    out_.entries.push_back({op.name + "/shape", TensorRole::Constant, std::move(facts), -1, false});
+    Facts target = known(integers(std::move(shape)));
+    out_.entries.push_back(
+        {op.name + "/shape", TensorRole::Constant, std::move(target), -1, false});
     TranslatedOp& reshape = out_.ops[layer.before];
     reshape.inputs = {reshape.inputs[0], &out_.entries.back()};
     std::erase_if(reshape.attributes,

@@ -11,13 +11,15 @@
 
 #include "core/base/error.h"
 #include "core/io/mapped_file.h"
-#include "plugins/importers/onnx/bind.h"
+#include "plugins/importers/onnx/bind/bind.h"
+#include "plugins/importers/onnx/bind/uses.h"
 #include "plugins/importers/onnx/build.h"
-#include "plugins/importers/onnx/external_data.h"
-#include "plugins/importers/onnx/read_model.h"
-#include "plugins/importers/onnx/translate.h"
-#include "plugins/importers/onnx/uses.h"
-#include "plugins/importers/onnx/wire_format.h"
+#include "plugins/importers/onnx/read/element_type.h"
+#include "plugins/importers/onnx/read/external_data.h"
+#include "plugins/importers/onnx/read/read_model.h"
+#include "plugins/importers/onnx/read/tensor_value.h"
+#include "plugins/importers/onnx/read/wire_format.h"
+#include "plugins/importers/onnx/translate/translate.h"
 
 namespace strato::onnx_import {
 namespace {
@@ -27,9 +29,6 @@ using onnx::TensorProto;
 
 constexpr std::size_t kPieceBytes = std::size_t{1} << 20;
 constexpr const char* kCopyAgain = "copy or export the model again";
-// Fields of a TensorProto that hold the elements as they are in memory; the others have packed
-// numbers of varying length.
-constexpr std::uint32_t kFloatData = 4, kRawData = 9, kDoubleData = 10;
 
 // Data that were left out of the message: a field of the model file.
 struct Payload {
@@ -134,8 +133,11 @@ class OnnxWeights final : public TensorSource {
     if (payload.offset > model.size() || payload.size > model.size() - payload.offset)
       fail(index, "is not whole", kCopyAgain);
     const std::string_view content = model.substr(payload.offset, payload.size);
-    const bool as_it_is =
-        payload.field == kRawData || payload.field == kFloatData || payload.field == kDoubleData;
+    // These fields hold elements as they are in memory, the others packed numbers of varying
+    // length.
+    const bool as_it_is = payload.field == TensorProto::kRawDataFieldNumber ||
+                          payload.field == TensorProto::kFloatDataFieldNumber ||
+                          payload.field == TensorProto::kDoubleDataFieldNumber;
     if (as_it_is) return put_all(index, content, put);
     read_numbers(index, content, put);
   }

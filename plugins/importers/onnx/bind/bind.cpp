@@ -1,0 +1,266 @@
+#include "plugins/importers/onnx/bind/bind.h"
+
+#include <algorithm>
+#include <cctype>
+#include <optional>
+#include <unordered_set>
+
+#include "core/base/error.h"
+#include "core/plugin/api/unbound_dimension.h"
+#include "plugins/importers/onnx/read/element_type.h"
+#include "plugins/importers/onnx/read/value.h"
+
+namespace strato::onnx_import {
+namespace {
+
+// An input as the file has it: each dimension is a number or a symbol.
+struct RawInput {
+  const onnx::ValueInfoProto* info;
+  DataType type;
+  Shape shape;                       // 0 where there is a symbol
+  std::vector<std::string> symbols;  // empty where there is a number
+  bool weight = false;
+  std::optional<std::int64_t> value = {};
+};
+
+bool looks_like_batch(std::string name) {
+  std::transform(name.begin(), name.end(), name.begin(),
+                 [](unsigned char c) { return std::tolower(c); });
+  return name.find("batch") != std::string::npos || name == "n" || name == "bs" || name == "b";
+}
+
+// Names that exporters make up, one for each dimension or one for all.
+bool says_nothing(const std::string& name) {
+  return name == "None" || name.starts_with("unk__") ||
+         name.find("_dynamic_axes_") != std::string::npos;
+}
+
+void add_control_flow(const google::protobuf::RepeatedPtrField<onnx::NodeProto>& nodes,
+                      std::set<std::string>& names) {
+  for (const auto& node : nodes) {
+    if (node.op_type() == "If" || node.op_type() == "Loop") names.insert(decision_name(node));
+    for (const auto& attribute : node.attribute())
+      if (attribute.has_g()) add_control_flow(attribute.g().node(), names);
+  }
+}
+
+std::string axis_place(const std::string& input, std::size_t axis) {
+  return "input \"" + input + "\", dimension " + std::to_string(axis);
+}
+
+class Binder {
+ public:
+  Binder(const Model& model, const Uses& uses, const ImportOptions& options)
+      : model_(model), uses_(uses), options_(options) {}
+
+  Binding bind() {
+    check_options();
+    read_inputs();
+    tell_weights();
+    find_batch_symbol();
+    if (batch_symbol_.empty()) find_fixed_batch();
+    for (const RawInput& input : inputs_) result_.inputs.push_back(bound(input));
+    add_control_flow(model_.proto.graph().node(), result_.control_flow);
+    for (const auto& function : model_.proto.functions())
+      add_control_flow(function.node(), result_.control_flow);
+    for (const auto& [name, extent] : options_.dimensions) {
+      if (result_.dimensions.contains(name)) continue;
+      if (!result_.control_flow.contains(name)) refuse_option(name);
+      result_.decisions[name] = extent;
+    }
+    return std::move(result_);
+  }
+
+ private:
+  void check_options() const {
+    if (options_.batch && *options_.batch < 1) {
+      throw InputError(model_.file, "--batch", "is " + std::to_string(*options_.batch),
+                       "give a batch of at least 1");
+    }
+    for (const auto& [name, extent] : options_.dimensions) {
+      if (extent >= 0) continue;
+      throw InputError(model_.file, "--set-dim " + name, "is " + std::to_string(extent),
+                       "give an extent of 0 or more");
+    }
+  }
+
+  void read_inputs() {
+    std::unordered_set<std::string> initializers, seen;
+    for (const auto& initializer : model_.proto.graph().initializer())
+      initializers.insert(initializer.name());
+    for (const auto& info : model_.proto.graph().input()) {
+      if (!seen.insert(info.name()).second) {
+        throw InputError(model_.file, "input \"" + info.name() + "\"", "is defined twice",
+                         "give every input its own name");
+      }
+      // Up to IR version 3 every initializer is listed as an input too.
+      if (!initializers.contains(info.name())) inputs_.push_back(read(info));
+    }
+  }
+
+  RawInput read(const onnx::ValueInfoProto& info) const {
+    const std::string place = "input \"" + info.name() + "\"";
+    const std::optional<DataType> type = data_type_of(info.type().tensor_type().elem_type());
+    if (!info.type().has_tensor_type() || !type) {
+      throw InputError(model_.file, place, "is not a tensor of numbers",
+                       "export a model whose inputs are tensors of numbers");
+    }
+    if (!info.type().tensor_type().has_shape()) {
+      throw InputError(model_.file, place, "has no shape",
+                       "export the model with its input shapes");
+    }
+    RawInput input{&info, *type, {}, {}};
+    for (const auto& dim : info.type().tensor_type().shape().dim()) {
+      const std::size_t axis = input.shape.size();
+      // Some exporters write -1 for what is not known, and 0 for the samples.
+      const bool unknown =
+          !dim.has_dim_value() || dim.dim_value() == -1 || (axis == axis_ && dim.dim_value() <= 0);
+      if (!unknown && dim.dim_value() < 0) {
+        throw InputError(model_.file, axis_place(info.name(), axis),
+                         "has extent " + std::to_string(dim.dim_value()),
+                         "export the model with positive or symbolic extents");
+      }
+      const std::string unnamed = info.name() + "." + std::to_string(axis);
+      input.shape.push_back(unknown ? 0 : dim.dim_value());
+      const bool shared = dim.dim_param().empty() || dim.dim_param() == "?";
+      input.symbols.push_back(!unknown ? "" : shared ? unnamed : dim.dim_param());
+    }
+    return input;
+  }
+
+  static bool symbolic(const RawInput& input) {
+    return std::any_of(input.symbols.begin(), input.symbols.end(),
+                       [](const auto& s) { return !s.empty(); });
+  }
+
+  // Beside inputs with a symbolic batch, a floating-point input with none is a weight; where all
+  // extents are fixed, only one that is read as a weight is.
+  void tell_weights() {
+    const bool any_symbolic = std::any_of(inputs_.begin(), inputs_.end(), symbolic);
+    for (RawInput& input : inputs_) {
+      const bool candidate = is_floating(input.type) && !symbolic(input) && !input.shape.empty();
+      const auto given = options_.dimensions.find(input.info->name());
+      const bool lone =
+          !is_floating(input.type) && !symbolic(input) && element_count(input.shape) == 1;
+      if (lone && given != options_.dimensions.end()) input.value = given->second;
+      input.weight = candidate && (any_symbolic || uses_.as_weight(input.info->name()));
+    }
+    const auto data = [](const RawInput& input) { return !input.weight && !input.value; };
+    if (std::none_of(inputs_.begin(), inputs_.end(), data)) {
+      throw InputError(model_.file, "graph", "has no input that data flows into",
+                       "export the model with its inputs");
+    }
+  }
+
+  void find_batch_symbol() {
+    for (const RawInput& input : inputs_) {
+      for (const std::string& symbol : input.symbols) {
+        if (batch_symbol_.empty() && !symbol.empty() && looks_like_batch(symbol))
+          batch_symbol_ = symbol;
+      }
+    }
+    for (const RawInput& input : inputs_) {
+      if (batch_symbol_.empty() && input.symbols.size() > axis_)
+        batch_symbol_ = input.symbols[axis_];
+    }
+    // Dimensions without a telling name on the batch's axis are the batch too, each under its own,
+    // if no option gives them.
+    for (const RawInput& input : inputs_) {
+      if (batch_symbol_.empty() || input.symbols.size() <= axis_ || input.weight) continue;
+      const std::string& symbol = input.symbols[axis_];
+      const bool unnamed = symbol == input.info->name() + "." + std::to_string(axis_);
+      const bool given = options_.dimensions.contains(symbol) && symbol != batch_symbol_;
+      if (!symbol.empty() && !given && (unnamed || says_nothing(symbol)))
+        batch_aliases_.insert(symbol);
+    }
+    if (!batch_symbol_.empty()) batch_aliases_.insert(batch_symbol_);
+  }
+
+  void find_fixed_batch() {
+    for (const RawInput& input : inputs_) {
+      if (input.weight || input.value || input.shape.size() <= axis_) continue;
+      result_.file_batch = input.shape[axis_];
+      break;
+    }
+    result_.batch = options_.batch.value_or(std::max<std::int64_t>(result_.file_batch, 1));
+  }
+
+  std::int64_t extent_of(const std::string& symbol, const std::string& input, std::size_t axis) {
+    const bool batch = batch_aliases_.contains(symbol);
+    const auto given = options_.dimensions.find(symbol);
+    std::optional<std::int64_t> bound;
+    if (given != options_.dimensions.end()) bound = given->second;
+    if (batch && options_.batch) bound = options_.batch;
+    if (!bound && batch) {
+      throw InputError(model_.file, axis_place(input, axis),
+                       "the symbolic dimension \"" + symbol + "\" is not bound",
+                       "give the batch size with --batch N");
+    }
+    if (!bound)
+      throw UnboundDimension(model_.file, axis_place(input, axis), input, static_cast<int>(axis),
+                             symbol);
+    if (batch && *bound < 1) {
+      throw InputError(model_.file, "--set-dim " + symbol, "is " + std::to_string(*bound),
+                       "give a batch of at least 1");
+    }
+    if (batch) result_.batch = *bound;
+    result_.dimensions[symbol] = *bound;
+    return *bound;
+  }
+
+  BoundInput bound(const RawInput& raw) {
+    BoundInput input{raw.info->name(), raw.type, raw.shape, raw.weight, -1, raw.value};
+    if (raw.value) {
+      result_.dimensions[input.name] = *raw.value;
+      return input;
+    }
+    for (std::size_t axis = 0; axis < raw.shape.size(); ++axis) {
+      const std::string& symbol = raw.symbols[axis];
+      if (!symbol.empty()) input.shape[axis] = extent_of(symbol, input.name, axis);
+      if (input.batch_axis < 0 && batch_aliases_.contains(symbol)) {
+        input.batch_axis = static_cast<int>(axis);
+      }
+    }
+    const bool fixed = batch_symbol_.empty() && !raw.weight && raw.shape.size() > axis_;
+    if (fixed && raw.shape[axis_] == result_.file_batch) {
+      input.shape[axis_] = result_.batch;
+      input.batch_axis = static_cast<int>(axis_);
+    }
+    if (!element_count(input.shape)) {
+      throw InputError(model_.file, "input \"" + input.name + "\"", "is too large for any machine",
+                       "check its dimensions and the batch size");
+    }
+    return input;
+  }
+
+  [[noreturn]] void refuse_option(const std::string& name) const {
+    std::string known;
+    for (const auto& [symbol, extent] : result_.dimensions)
+      known += (known.empty() ? "" : ", ") + symbol;
+    throw InputError(
+        model_.file, "--set-dim " + name, "the model has no symbolic dimension of this name",
+        known.empty() ? "it has none at all; leave the option out" : "it has " + known);
+  }
+
+  const Model& model_;
+  const Uses& uses_;
+  const ImportOptions& options_;
+  std::vector<RawInput> inputs_;
+  const std::size_t axis_ = options_.batch_axis;
+  std::string batch_symbol_;
+  std::unordered_set<std::string> batch_aliases_;
+  Binding result_;
+};
+
+}  // namespace
+
+std::string decision_name(const onnx::NodeProto& node) {
+  if (!node.name().empty()) return node.name();
+  return node.output_size() > 0 ? node.output(0) : std::string();
+}
+
+Binding bind_inputs(const Model& model, const Uses& uses, const ImportOptions& options) {
+  return Binder(model, uses, options).bind();
+}
+
+}  // namespace strato::onnx_import

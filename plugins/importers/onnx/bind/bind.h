@@ -1,0 +1,47 @@
+// The dimensions of a model's inputs: which is the batch, and what the symbolic ones are bound to.
+// Include in .cpp files only.
+#pragma once
+
+#include <onnx/onnx_pb.h>
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "core/plugin/api/plugin.h"
+#include "plugins/importers/onnx/bind/uses.h"
+#include "plugins/importers/onnx/read/read_model.h"
+
+namespace strato::onnx_import {
+
+struct BoundInput {
+  std::string name;
+  DataType type = DataType::F32;
+  Shape shape;
+  bool weight = false;                     // a parameter that the file lists as an input
+  int batch_axis = -1;                     // of data: the axis that carries the samples
+  std::optional<std::int64_t> value = {};  // of a lone number that an option gives
+};
+
+struct Binding {
+  std::vector<BoundInput> inputs;  // in file order, initializers left out
+  std::int64_t batch = 1;
+  std::int64_t file_batch = 0;                     // the batch built into the file; 0: symbolic
+  std::map<std::string, std::int64_t> dimensions;  // every symbol, by name
+  std::set<std::string> control_flow;  // every If and Loop of the file, as decision_name()
+  std::map<std::string, std::int64_t> decisions;  // those that options decide
+};
+
+// What an option calls an If or a Loop: its name, or that of its first result.
+std::string decision_name(const onnx::NodeProto& node);
+
+// An option may also name an input of one integer or boolean: it is then no input but that number,
+// as branches and loops may need it; or an If (1: then, 0: else) or a Loop (its rounds). Throws
+// InputError for a symbol that is not bound, an option that binds nothing, a negative extent, an
+// empty batch, or a model without data inputs.
+Binding bind_inputs(const Model& model, const Uses& uses, const ImportOptions& options);
+
+}  // namespace strato::onnx_import

@@ -1,0 +1,11 @@
+// Folding of arithmetic, comparison, logic, casts and choices, element by element. Include in .cpp
+// files only.
+#pragma once
+
+#include "plugins/importers/onnx/fold/fold_rules.h"
+
+namespace strato::onnx_import {
+
+const FoldRules& elementwise_rules();
+
+}  // namespace strato::onnx_import

@@ -1,0 +1,32 @@
+// Shape inference of one node by libonnx's own rules. Going node by node, with every extent known
+// and every shape already folded, leaves nothing symbolic and lets one node fail alone. Include in
+// .cpp files only.
+#pragma once
+
+#include <onnx/onnx_pb.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "plugins/importers/onnx/infer/facts.h"
+
+namespace strato::onnx_import {
+
+struct InferredOutput {
+  std::optional<DataType> type;
+  std::optional<Shape> shape;  // -1: an extent that depends on the data
+};
+
+struct Inference {
+  bool known_type = false;  // libonnx has a rule for the op type
+  std::string failure;      // libonnx's words; empty: none
+  bool impossible = false;  // by the op's own rule its inputs and attributes do not go together
+  std::vector<InferredOutput> outputs;
+};
+
+// inputs[i] null: left out. Never throws for a bad node: says so in `failure`.
+Inference infer_node(const onnx::NodeProto& node, const std::vector<const Facts*>& inputs,
+                     const std::string& domain, int opset);
+
+}  // namespace strato::onnx_import

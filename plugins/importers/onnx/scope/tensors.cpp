@@ -1,0 +1,166 @@
+#include "plugins/importers/onnx/scope/tensors.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "core/base/error.h"
+#include "plugins/importers/onnx/read/element_type.h"
+#include "plugins/importers/onnx/read/node_view.h"
+#include "plugins/importers/onnx/read/tensor_value.h"
+
+namespace strato::onnx_import {
+namespace {
+
+constexpr std::size_t kMostListed = 20'000'000;  // tensors of all lists
+
+}  // namespace
+
+Entry& Tensors::add(const std::string& name, TensorRole role, Facts facts) {
+  const std::string place = "tensor \"" + name + "\"";
+  if (!element_count(facts.shape)) {
+    throw InputError(model_.file, place, "has a negative extent or is too large for any machine",
+                     "check the model's dimensions and the batch size");
+  }
+  out_.entries.push_back({name, role, std::move(facts), -1, false});
+  Entry& entry = out_.entries.back();
+  if (!name.empty() && !out_.by_name.emplace(name, &entry).second) {
+    throw InputError(model_.file, place, "is defined twice", "give every tensor its own name");
+  }
+  return entry;
+}
+
+void Tensors::add_value(const std::string& name, Value value) {
+  known_elements_ += value.size();
+  add(name, TensorRole::Constant, known(std::move(value)));
+}
+
+void Tensors::add_input(const BoundInput& input) {
+  if (input.value) {
+    Value value = integers({*input.value});
+    value.type = input.type;
+    value.shape = input.shape;
+    return add_value(input.name, std::move(value));
+  }
+  Entry& entry = add(input.name, input.weight ? TensorRole::Parameter : TensorRole::Input,
+                     {input.type, input.shape, nullptr});
+  entry.batch_axis = input.batch_axis;
+}
+
+void Tensors::add_initializer(const onnx::TensorProto& tensor, const std::string& name) {
+  const std::optional<DataType> type = data_type_of(tensor.data_type());
+  if (!type) {
+    throw InputError(model_.file, "initializer \"" + name + "\"", "is not a tensor of numbers",
+                     "remove it from the model");
+  }
+  Facts facts{*type, Shape(tensor.dims().begin(), tensor.dims().end()), nullptr};
+  const bool lone = element_count(facts.shape) == 1 && facts.shape.empty();
+  const bool weight = is_floating(*type) && !uses_.only_as_setting(name, lone);
+  if (!weight) facts.value = read_value(tensor, model_.folder);
+  Entry& entry = add(name, weight ? TensorRole::Parameter : TensorRole::Constant, std::move(facts));
+  entry.stored = true;
+  note_origin(entry, tensor);
+}
+
+void Tensors::add_sparse(const onnx::SparseTensorProto& sparse) {
+  const std::optional<DataType> type = data_type_of(sparse.values().data_type());
+  if (!type) return;
+  add(sparse.values().name(), TensorRole::Parameter,
+      {*type, Shape(sparse.dims().begin(), sparse.dims().end()), nullptr})
+      .stored = true;
+}
+
+Entry& Tensors::add_substitute(Entry entry) { return out_.entries.emplace_back(std::move(entry)); }
+
+void Tensors::note_origin(Entry& entry, const onnx::TensorProto& tensor) const {
+  if (model_.with_weights && entry.facts.value == nullptr)
+    entry.origin = std::make_shared<const onnx::TensorProto>(tensor);
+}
+
+Entry* Tensors::find(const std::string& name) const {
+  const auto found = out_.by_name.find(name);
+  return found != out_.by_name.end() ? found->second : nullptr;
+}
+
+bool Tensors::exists(const std::string& name) const {
+  return out_.by_name.contains(name) || lists_.contains(name);
+}
+
+std::optional<std::int64_t> Tensors::known_number(const std::string& name) const {
+  const Entry* entry = find(name);
+  if (entry == nullptr || entry->facts.value == nullptr) return std::nullopt;
+  const Value& value = *entry->facts.value;
+  if (value.floating() || value.ints.size() != 1) return std::nullopt;
+  return value.ints[0];
+}
+
+Entries Tensors::inputs_of(const onnx::NodeProto& node) const {
+  Entries inputs;
+  for (const std::string& name : node.input()) {
+    Entry* entry = name.empty() ? nullptr : find(name);
+    if (!name.empty() && entry == nullptr) {
+      refuse(model_.file, node, "reads \"" + name + "\", which is a list of tensors",
+             kWithoutLists);
+    }
+    inputs.push_back(entry);
+  }
+  return inputs;
+}
+
+std::string Tensors::name_of(const Entry& entry) const {
+  if (find(entry.name) == &entry) return entry.name;
+  for (const auto& [name, other] : out_.by_name) {
+    if (other == &entry) return name;
+  }
+  return entry.name;
+}
+
+const Entries* Tensors::find_list(const std::string& name) const {
+  const auto found = lists_.find(name);
+  return found != lists_.end() ? &found->second : nullptr;
+}
+
+const Entries& Tensors::list_at(const onnx::NodeProto& node, int input) const {
+  const Entries* list = input < node.input_size() ? find_list(node.input(input)) : nullptr;
+  if (list == nullptr)
+    refuse(model_.file, node, "reads a list of tensors that is not known", kWithoutLists);
+  return *list;
+}
+
+void Tensors::add_list(const onnx::NodeProto& node, const std::string& name, Entries list) {
+  if (std::find(list.begin(), list.end(), nullptr) != list.end())
+    refuse(model_.file, node, "its list has a place without a tensor", kExportAgain);
+  listed_ += list.size();
+  if (listed_ > kMostListed)
+    refuse(model_.file, node, "its lists of tensors are too long in all", kWithoutLists);
+  lists_[name] = std::move(list);
+}
+
+void Tensors::give_name(const onnx::NodeProto& node, const std::string& made,
+                        const std::string& name) {
+  if (made == name || name.empty()) return;
+  if (Entry* tensor = find(made)) {
+    out_.by_name.try_emplace(name, tensor);
+  } else if (const Entries* list = find_list(made)) {
+    if (!lists_.contains(name)) add_list(node, name, *list);
+  } else {
+    refuse(model_.file, node, "its result \"" + made + "\" is made by nothing", kExportAgain);
+  }
+}
+
+Translation Tensors::finish(const onnx::GraphProto& graph, std::vector<TranslatedOp> ops) && {
+  for (const auto& output : graph.output()) {
+    if (const Entries* list = find_list(output.name())) {
+      out_.results.insert(out_.results.end(), list->begin(), list->end());
+    } else if (Entry* entry = find(output.name())) {
+      out_.results.push_back(entry);
+    } else {
+      throw InputError(model_.file, "output \"" + output.name() + "\"", "is made by no op",
+                       kExportAgain);
+    }
+  }
+  out_.ops = std::move(ops);
+  return std::move(out_);
+}
+
+}  // namespace strato::onnx_import

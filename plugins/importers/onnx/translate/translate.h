@@ -1,0 +1,18 @@
+// From ONNX nodes to ops with known shapes: one pass in topological order that folds what is
+// constant, inlines functions and decided branches, and infers the shapes of all that remains.
+// Include in .cpp files only.
+#pragma once
+
+#include "plugins/importers/onnx/bind/bind.h"
+#include "plugins/importers/onnx/bind/uses.h"
+#include "plugins/importers/onnx/read/read_model.h"
+#include "plugins/importers/onnx/scope/translation.h"
+
+namespace strato::onnx_import {
+
+// Where the binding's batch is another one than the file's, constants that hold that batch are
+// adjusted. `options`: those that the binding was made with. Throws InputError.
+Translation translate_at(const Model& model, const Uses& uses, const Binding& binding,
+                         const ImportOptions& options);
+
+}  // namespace strato::onnx_import
