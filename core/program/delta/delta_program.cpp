@@ -36,6 +36,7 @@ Program DeltaLowering::program(std::vector<TaskId>& ids) const {
   Program program;
   program.graph = state.store.graph;
   program.cluster = state.store.cluster;
+  program.parts = state.store.parts;
   IdVector<TaskId, TaskId> tasks(state.store.tasks.size());  // by handle
   IdVector<BufferId, BufferId> buffers(state.store.buffers.size());
   list_tasks(ids);

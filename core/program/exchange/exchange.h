@@ -85,6 +85,9 @@ class Exchange {
   // known along which of its axes it is divided.
   void stand_in_parts(TensorId output, int axis);
   Bytes bytes_of(TensorId tensor, const AxisSlice& slice) const;
+  // Which part of the tensor an instance is, in the tensor's kind of the batch.
+  PartId part_of(TensorId tensor, const Instance& instance);
+  PartId part_of(const AxisSlice& slice);
   // Bytes of a tensor without producer are resident on the device from now on: all of them, or as
   // many, which were not kept there yet.
   void keep(TensorId tensor, DeviceId device);

@@ -136,7 +136,11 @@ Instance Exchange::cut(TensorId tensor, const Instance& from, const AxisSlice& s
   task.bytes = 2 * bytes;
   task.duration = move_time(from.device, task.bytes);
   emitter_.read(from);
-  Instance made{emitter_.write(tensor, from.device, bytes), {}, from.device, 0, tables_.batch};
+  Instance made{emitter_.write(tensor, from.device, bytes, part_of(slice)),
+                {},
+                from.device,
+                0,
+                tables_.batch};
   made.task = emitter_.commit_compute(task);
   parts_[tensor].copies.push_back({slice, made});
   return made;
@@ -157,7 +161,8 @@ Instance Exchange::concat_pieces(TensorId tensor, DeviceId device, const AxisSli
   task.bytes = 2 * bytes;
   task.duration = move_time(device, task.bytes);
   for (const Instance& piece : pieces_) emitter_.read(piece);
-  Instance made{emitter_.write(tensor, device, bytes), {}, device, 0, tables_.batch};
+  Instance made{
+      emitter_.write(tensor, device, bytes, part_of(slice)), {}, device, 0, tables_.batch};
   made.task = emitter_.commit_compute(task);
   return made;
 }

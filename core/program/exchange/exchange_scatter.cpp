@@ -46,7 +46,8 @@ void Exchange::reduce_scatter(TensorId tensor, const SliceRead& read) {
   for (std::size_t i = 0; i < members_.size(); ++i) {
     emitter_.read(made_at(made, i));
     const AxisSlice slice = slice_of(readers, i, read.axis);
-    const BufferId sum = emitter_.write(tensor, members_[i], bytes_of(tensor, slice));
+    const BufferId sum =
+        emitter_.write(tensor, members_[i], bytes_of(tensor, slice), part_of(slice));
     parts_[tensor].copies.push_back({slice, {sum, id, members_[i], 0, tables_.batch}});
   }
   emitter_.commit_collective(task, members_, cost.links);
@@ -76,7 +77,7 @@ Instance Exchange::all_gather_parts(TensorId parameter, DeviceId device) {
     emitter_.read(resident_slice(parameter, members_[i], slice_of(keepers, i, axis)));
   for (DeviceId member : members_)
     remember(parameter,
-             {emitter_.write(parameter, member, task.bytes), id, member, 0, tables_.batch});
+             {emitter_.write(parameter, member, task.bytes, kWhole), id, member, 0, tables_.batch});
   emitter_.commit_collective(task, members_, cost.links);
   return *local(parameter, device, 0, tables_.batch);
 }

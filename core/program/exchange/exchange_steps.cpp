@@ -25,6 +25,19 @@ void Exchange::set_slice(Task& task, const AxisSlice& slice) {
   task.samples = slice.end - slice.begin;
 }
 
+PartId Exchange::part_of(TensorId tensor, const Instance& instance) {
+  const BatchKind kind = tables_.tensors[tensor].kind;
+  if (kind == BatchKind::Whole || instance.end - instance.begin == tables_.batch) return kWhole;
+  return kind == BatchKind::Batched ? emitter_.parts().samples(instance.begin, instance.end)
+                                    : emitter_.parts().partial_sum(instance.begin, instance.end);
+}
+
+PartId Exchange::part_of(const AxisSlice& slice) {
+  if (slice.end - slice.begin == slice.extent) return kWhole;
+  CHECK(slice.axis >= 0, "it is not known along which axis a tensor is divided");
+  return emitter_.parts().find(Part::slice(slice.axis, slice.begin, slice.end));
+}
+
 Instance Exchange::split(TensorId tensor, const Instance& from, std::int32_t begin,
                          std::int32_t end) {
   Task task = communication(TaskKind::Split, tensor);
@@ -36,7 +49,8 @@ Instance Exchange::split(TensorId tensor, const Instance& from, std::int32_t beg
   task.duration = std::max(
       Nanos(1), tables_.cost->local_move(tables_.cluster->device(from.device).type, task.bytes));
   emitter_.read(from);
-  Instance made{emitter_.write(tensor, from.device, bytes), {}, from.device, begin, end};
+  Instance made{{}, {}, from.device, begin, end};
+  made.buffer = emitter_.write(tensor, from.device, bytes, part_of(tensor, made));
   made.task = emitter_.commit_compute(task);
   return remember(tensor, made);
 }
@@ -51,8 +65,8 @@ Instance Exchange::concat(TensorId tensor, DeviceId device, std::span<const Inst
   task.duration = std::max(
       Nanos(1), tables_.cost->local_move(tables_.cluster->device(device).type, task.bytes));
   for (const Instance& piece : pieces) emitter_.read(piece);
-  Instance made{
-      emitter_.write(tensor, device, bytes), {}, device, task.first_sample, pieces.back().end};
+  Instance made{{}, {}, device, task.first_sample, pieces.back().end};
+  made.buffer = emitter_.write(tensor, device, bytes, part_of(tensor, made));
   made.task = emitter_.commit_compute(task);
   return remember(tensor, made);
 }
@@ -71,7 +85,9 @@ Instance Exchange::send(TensorId tensor, const Instance& from, DeviceId to,
   task.duration = std::max(Nanos(1), tables_.cost->transfer(path, task.bytes));
   task.latency = std::min(path.latency, task.duration);
   emitter_.read(from);
-  Instance made{emitter_.write(tensor, to, task.bytes), {}, to, from.begin, from.end};
+  Instance made{{}, {}, to, from.begin, from.end};
+  made.buffer = emitter_.write(tensor, to, task.bytes,
+                               slice.axis < 0 ? part_of(tensor, made) : part_of(slice));
   made.task = emitter_.commit_transfer(task);
   return made;
 }
@@ -95,7 +111,7 @@ Instance Exchange::sum_at(TensorId tensor, DeviceId root) {
   task.duration =
       std::max(Nanos(1), tables_.cost->local_move(tables_.cluster->device(root).type, task.bytes));
   for (const Instance& term : terms) emitter_.read(term);
-  Instance sum{emitter_.write(tensor, root, bytes), {}, root, 0, tables_.batch};
+  Instance sum{emitter_.write(tensor, root, bytes, kWhole), {}, root, 0, tables_.batch};
   sum.task = emitter_.commit_compute(task);
   made_[tensor].root = root;
   return remember(tensor, sum);
@@ -123,7 +139,8 @@ void Exchange::all_gather(TensorId tensor) {
   for (std::size_t i = 0; i < members_.size(); ++i) emitter_.read(made_at(made, i));
   const TaskId id = emitter_.next_task();
   for (DeviceId member : members_)
-    remember(tensor, {emitter_.write(tensor, member, task.bytes), id, member, 0, tables_.batch});
+    remember(tensor,
+             {emitter_.write(tensor, member, task.bytes, kWhole), id, member, 0, tables_.batch});
   emitter_.commit_collective(task, members_, cost.links);
 }
 
@@ -140,7 +157,7 @@ void Exchange::all_reduce(TensorId tensor) {
     const Instance partial = made_at(made, i);
     emitter_.read(partial);
     const BufferId result =
-        in_place ? partial.buffer : emitter_.write(tensor, members_[i], task.bytes);
+        in_place ? partial.buffer : emitter_.write(tensor, members_[i], task.bytes, kWhole);
     remember(tensor, {result, id, members_[i], 0, tables_.batch});
   }
   emitter_.commit_collective(task, members_, cost.links);

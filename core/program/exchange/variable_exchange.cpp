@@ -25,16 +25,17 @@ void VariableExchange::lower(OpId update) {
   const VariableSync& variable = *placement_.variable(update);
   readers_.clear();
   for (std::size_t i = 0; i < variable.parts.size(); ++i) {
-    const Part part = part_of(variable, i);
+    const SyncedPart part = part_of(variable, i);
     part.sync->synchroniser == Synchroniser::Ps ? serve(part) : reduce(part);
   }
   if (variable.staleness > 0) keep_gradients(part_of(variable, 0));
 }
 
-VariableExchange::Part VariableExchange::part_of(const VariableSync& variable, std::size_t index) {
+VariableExchange::SyncedPart VariableExchange::part_of(const VariableSync& variable,
+                                                       std::size_t index) {
   const Op& op = tables_.graph->op(variable.update);
   const Tensor& parameter = tables_.graph->tensor(op.inputs[0]);
-  Part part;
+  SyncedPart part;
   part.update = variable.update;
   part.parameter = op.inputs[0];
   part.gradient = op.inputs[1];
@@ -53,12 +54,12 @@ VariableExchange::Part VariableExchange::part_of(const VariableSync& variable, s
 }
 
 // Of a tensor as large as the variable.
-Bytes VariableExchange::bytes_of(const Part& part, TensorId tensor) const {
+Bytes VariableExchange::bytes_of(const SyncedPart& part, TensorId tensor) const {
   const std::int64_t element = size_of(tables_.graph->tensor(tensor).type);
   return Bytes(std::max<std::int64_t>(1, part.shape.elements * element));
 }
 
-Task VariableExchange::task_of(TaskKind kind, const Part& part, DeviceId device) const {
+Task VariableExchange::task_of(TaskKind kind, const SyncedPart& part, DeviceId device) const {
   Task task;
   task.kind = kind;
   task.op = tables_.tensors[part.gradient].op;
@@ -71,23 +72,31 @@ Task VariableExchange::task_of(TaskKind kind, const Part& part, DeviceId device)
   return task;
 }
 
-Bytes VariableExchange::encoded(const Part& part, const Instance& samples) const {
+PartId VariableExchange::part_at(const SyncedPart& part, const Instance& at) {
+  Part there;
+  if (at.end - at.begin != tables_.batch) there = Part::partial_sum(at.begin, at.end);
+  for (const AxisRange& range : part.ranges) there = there.cut(range);
+  return emitter_.parts().find(there);
+}
+
+Bytes VariableExchange::encoded(const SyncedPart& part, const Instance& samples) const {
   return encoded_bytes(*tables_.graph, part.update, part.sync->encoding, part.shape,
                        samples.end - samples.begin);
 }
 
-Bytes VariableExchange::bytes_of(const Part& part, const Term& term) const {
+Bytes VariableExchange::bytes_of(const SyncedPart& part, const Term& term) const {
   return term.encoding == Encoding::None ? part.bytes : program_->buffers[term.at.buffer].bytes;
 }
 
-VariableExchange::Term VariableExchange::partial(const Part& part, std::size_t replica) const {
+VariableExchange::Term VariableExchange::partial(const SyncedPart& part,
+                                                 std::size_t replica) const {
   const Instance& made = exchange_.instance(exchange_.first_output(part.gradient) + replica);
   return {part.staleness > 0 ? carried(part, made) : made, Encoding::None};
 }
 
 // A replica's term. `fresh`: nobody else may read what it is. What was kept has no buffer: it is
 // copied.
-VariableExchange::Term VariableExchange::cut(const Part& part, std::size_t replica,
+VariableExchange::Term VariableExchange::cut(const SyncedPart& part, std::size_t replica,
                                              Encoding encoding, bool fresh) {
   const Term whole = partial(part, replica);
   const bool as_it_is =
@@ -97,19 +106,19 @@ VariableExchange::Term VariableExchange::cut(const Part& part, std::size_t repli
 }
 
 // A replica's term, as it is sent.
-VariableExchange::Term VariableExchange::outgoing(const Part& part, std::size_t replica) {
+VariableExchange::Term VariableExchange::outgoing(const SyncedPart& part, std::size_t replica) {
   const bool as_it_was = part.staleness > 0 && !is_cut(part);
   if (as_it_was && part.sync->encoding == Encoding::None) return partial(part, replica);
   return cut(part, replica, part.sync->encoding);
 }
 
-VariableExchange::Term VariableExchange::encode(const Part& part, const Term& sum) {
+VariableExchange::Term VariableExchange::encode(const SyncedPart& part, const Term& sum) {
   if (part.sync->encoding == sum.encoding) return sum;
   return split(part, sum.at, part.bytes, part.sync->encoding);
 }
 
-VariableExchange::Term VariableExchange::split(const Part& part, const Instance& from, Bytes read,
-                                               Encoding encoding) {
+VariableExchange::Term VariableExchange::split(const SyncedPart& part, const Instance& from,
+                                               Bytes read, Encoding encoding) {
   Task task = task_of(TaskKind::Split, part, from.device);
   if (!is_cut(part)) {
     task.first_sample = from.begin;
@@ -122,7 +131,7 @@ VariableExchange::Term VariableExchange::split(const Part& part, const Instance&
   task.duration = exchange_.move_time(from.device, task.bytes);
   emitter_.read(from);
   Term term{from, encoding};
-  term.at.buffer = emitter_.write(part.gradient, from.device, made);
+  term.at.buffer = emitter_.write(part.gradient, from.device, made, part_at(part, from));
   term.at.slot = -1;
   term.at.task = emitter_.commit_compute(task);
   term.at.exclusive = true;
@@ -131,7 +140,7 @@ VariableExchange::Term VariableExchange::split(const Part& part, const Instance&
 }
 
 // Decoded. The terms are of samples that follow each other.
-VariableExchange::Term VariableExchange::add_up(const Part& part, DeviceId device,
+VariableExchange::Term VariableExchange::add_up(const SyncedPart& part, DeviceId device,
                                                 std::span<const Term> terms) {
   if (terms.size() == 1 && terms[0].encoding == Encoding::None) return terms[0];
   const bool several =
@@ -151,14 +160,14 @@ VariableExchange::Term VariableExchange::add_up(const Part& part, DeviceId devic
   sum.at.device = device;
   sum.at.begin = terms.front().at.begin;
   sum.at.end = terms.back().at.end;
-  sum.at.buffer = emitter_.write(part.gradient, device, part.bytes);
+  sum.at.buffer = emitter_.write(part.gradient, device, part.bytes, part_at(part, sum.at));
   sum.at.task = emitter_.commit_compute(task);
   sum.at.exclusive = true;
   return sum;
 }
 
 // A slice takes its share of the op's time, but no less than the smallest kernel does.
-TaskId VariableExchange::update(const Part& part, DeviceId device, const Term& gradient) {
+TaskId VariableExchange::update(const SyncedPart& part, DeviceId device, const Term& gradient) {
   const GpuTypeId gpu = tables_.cluster->device(device).type;
   Task task = task_of(TaskKind::Update, part, device);
   const Nanos all = tables_.op_time(tables_.column(gpu, tables_.batch), part.update);
@@ -185,7 +194,7 @@ TaskId VariableExchange::update(const Part& part, DeviceId device, const Term& g
 
 // Of a tensor without producer that the update has: just the part, where it is as large as the
 // variable.
-void VariableExchange::keep_part(const Part& part, TensorId tensor, DeviceId device) {
+void VariableExchange::keep_part(const SyncedPart& part, TensorId tensor, DeviceId device) {
   const auto& shape = tables_.graph->tensor(tensor).shape;
   if (is_cut(part) && shape == tables_.graph->tensor(part.parameter).shape)
     return exchange_.keep_some(tensor, device, bytes_of(part, tensor));

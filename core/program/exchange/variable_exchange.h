@@ -55,7 +55,7 @@ class VariableExchange {
   void lower(OpId update);
 
  private:
-  struct Part {
+  struct SyncedPart {
     OpId update;
     TensorId parameter, gradient;
     const SyncPart* sync = nullptr;
@@ -66,8 +66,8 @@ class VariableExchange {
     PartShape shape;
     Bytes bytes;  // as it is
   };
-  Part part_of(const VariableSync& variable, std::size_t index);
-  std::span<const Shard> replicas(const Part& part) const {
+  SyncedPart part_of(const VariableSync& variable, std::size_t index);
+  std::span<const Shard> replicas(const SyncedPart& part) const {
     return placement_.homes(part.update).shards;
   }
   // A term or sum of the part's gradient on a device.
@@ -75,43 +75,45 @@ class VariableExchange {
     Instance at;
     Encoding encoding = Encoding::None;  // as it is there
   };
-  Task task_of(TaskKind kind, const Part& part, DeviceId device) const;
-  Bytes encoded(const Part& part, const Instance& samples) const;
-  Bytes bytes_of(const Part& part, TensorId tensor) const;
-  Bytes bytes_of(const Part& part, const Term& term) const;
-  Term partial(const Part& part, std::size_t replica) const;
-  bool is_cut(const Part& part) const { return !part.ranges.empty(); }
+  Task task_of(TaskKind kind, const SyncedPart& part, DeviceId device) const;
+  Bytes encoded(const SyncedPart& part, const Instance& samples) const;
+  Bytes bytes_of(const SyncedPart& part, TensorId tensor) const;
+  Bytes bytes_of(const SyncedPart& part, const Term& term) const;
+  Term partial(const SyncedPart& part, std::size_t replica) const;
+  // Which part of its gradient stands there.
+  PartId part_at(const SyncedPart& part, const Instance& at);
+  bool is_cut(const SyncedPart& part) const { return !part.ranges.empty(); }
 
   // Each adds one task, or none where there is nothing to do.
-  Term cut(const Part& part, std::size_t replica, Encoding encoding, bool fresh = false);
-  Term outgoing(const Part& part, std::size_t replica);
-  Term encode(const Part& part, const Term& sum);
-  Term split(const Part& part, const Instance& from, Bytes read, Encoding encoding);
-  Term add_up(const Part& part, DeviceId device, std::span<const Term> terms);
-  TaskId update(const Part& part, DeviceId device, const Term& gradient);
-  void keep_part(const Part& part, TensorId tensor, DeviceId device);
+  Term cut(const SyncedPart& part, std::size_t replica, Encoding encoding, bool fresh = false);
+  Term outgoing(const SyncedPart& part, std::size_t replica);
+  Term encode(const SyncedPart& part, const Term& sum);
+  Term split(const SyncedPart& part, const Instance& from, Bytes read, Encoding encoding);
+  Term add_up(const SyncedPart& part, DeviceId device, std::span<const Term> terms);
+  TaskId update(const SyncedPart& part, DeviceId device, const Term& gradient);
+  void keep_part(const SyncedPart& part, TensorId tensor, DeviceId device);
 
   // AllReduce (variable_reduction.cpp).
-  void reduce(const Part& part);
-  std::vector<Part> merged_with(const Part& part);
-  void all_reduce(std::span<const Part> parts);
-  void all_gather(const Part& part);
-  CollectiveCost collective_cost(Collective kind, const Part& part, Bytes bytes);
+  void reduce(const SyncedPart& part);
+  std::vector<SyncedPart> merged_with(const SyncedPart& part);
+  void all_reduce(std::span<const SyncedPart> parts);
+  void all_gather(const SyncedPart& part);
+  CollectiveCost collective_cost(Collective kind, const SyncedPart& part, Bytes bytes);
   void set_cost(Task& task, const CollectiveCost& cost) const;
 
   // PS (variable_server.cpp).
-  void serve(const Part& part);
-  DeviceId station_of(const Part& part, DeviceId replica) const;
-  Term send(const Part& part, const Term& term, DeviceId to);
-  Term collect(const Part& part, DeviceId station);
-  void send_back(const Part& part, TaskId updated);
-  Instance send_value(const Part& part, const Instance& from, DeviceId to);
+  void serve(const SyncedPart& part);
+  DeviceId station_of(const SyncedPart& part, DeviceId replica) const;
+  Term send(const SyncedPart& part, const Term& term, DeviceId to);
+  Term collect(const SyncedPart& part, DeviceId station);
+  void send_back(const SyncedPart& part, TaskId updated);
+  Instance send_value(const SyncedPart& part, const Instance& from, DeviceId to);
 
   // What stays from step to step (variable_stale.cpp).
-  Instance carried(const Part& part, const Instance& made) const;
-  void keep_gradients(const Part& whole);
-  void keep_sum(const Part& part, const Term& sum, TaskId updated);
-  void keep(const Part& part, const Instance& made, Bytes bytes);
+  Instance carried(const SyncedPart& part, const Instance& made) const;
+  void keep_gradients(const SyncedPart& whole);
+  void keep_sum(const SyncedPart& part, const Term& sum, TaskId updated);
+  void keep(const SyncedPart& part, const Instance& made, Bytes bytes);
 
   Tables& tables_;
   Placement& placement_;

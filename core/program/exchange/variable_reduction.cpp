@@ -7,7 +7,7 @@
 
 namespace strato {
 
-void VariableExchange::reduce(const Part& part) {
+void VariableExchange::reduce(const SyncedPart& part) {
   const bool gathered = is_gathered(part.sync->encoding);
   const auto known = reduced_.find({part.update, part.index});
   if (known == reduced_.end()) gathered ? all_gather(part) : all_reduce(merged_with(part));
@@ -16,10 +16,10 @@ void VariableExchange::reduce(const Part& part) {
 }
 
 // Itself, and those of its merge group on the same devices: in the order of the variables.
-std::vector<VariableExchange::Part> VariableExchange::merged_with(const Part& part) {
+std::vector<VariableExchange::SyncedPart> VariableExchange::merged_with(const SyncedPart& part) {
   if (part.sync->merge_group < 0) return {part};
   const auto is_same = [](const Shard& a, const Shard& b) { return a.device == b.device; };
-  std::vector<Part> parts;
+  std::vector<SyncedPart> parts;
   for (const VariableSync& variable : placement_.variables()) {
     const auto& others = placement_.homes(variable.update).shards;
     if (!std::ranges::equal(others, replicas(part), is_same)) continue;
@@ -31,7 +31,8 @@ std::vector<VariableExchange::Part> VariableExchange::merged_with(const Part& pa
 }
 
 // Of the part's replicas. Sets members_, too.
-CollectiveCost VariableExchange::collective_cost(Collective kind, const Part& part, Bytes bytes) {
+CollectiveCost VariableExchange::collective_cost(Collective kind, const SyncedPart& part,
+                                                 Bytes bytes) {
   members_.clear();
   for (const Shard& replica : replicas(part)) members_.push_back(replica.device);
   std::vector<DeviceId> sequence;  // devices without samples have dropped out
@@ -49,13 +50,13 @@ void VariableExchange::set_cost(Task& task, const CollectiveCost& cost) const {
 }
 
 // One message for all of them, in place: what they read is nobody else's.
-void VariableExchange::all_reduce(std::span<const Part> parts) {
-  const Part& first = parts.front();
+void VariableExchange::all_reduce(std::span<const SyncedPart> parts) {
+  const SyncedPart& first = parts.front();
   std::vector<std::vector<Term>> terms;  // by part
   Task task = task_of(TaskKind::AllReduce, first, DeviceId());
   task.encoding = first.sync->encoding;
   task.bytes = Bytes(0);
-  for (const Part& part : parts) {
+  for (const SyncedPart& part : parts) {
     std::vector<Term>& of = terms.emplace_back();
     for (std::size_t i = 0; i < replicas(part).size(); ++i)
       of.push_back(cut(part, i, part.sync->encoding, true));
@@ -84,7 +85,7 @@ void VariableExchange::all_reduce(std::span<const Part> parts) {
 }
 
 // Every replica gets every term, as it is encoded.
-void VariableExchange::all_gather(const Part& part) {
+void VariableExchange::all_gather(const SyncedPart& part) {
   Task task = task_of(TaskKind::AllGather, part, DeviceId());
   task.encoding = part.sync->encoding;
   task.bytes = Bytes(0);
@@ -96,10 +97,11 @@ void VariableExchange::all_gather(const Part& part) {
   const CollectiveCost cost = collective_cost(Collective::AllGather, part, task.bytes);
   set_cost(task, cost);
   const TaskId id = emitter_.next_task();
+  const PartId all = emitter_.parts().find(Part::slice(part.ranges));
   for (Term& term : terms) {
     emitter_.read(term.at);
-    term.at = {emitter_.write(part.gradient, term.at.device, task.bytes), id, term.at.device, 0,
-               tables_.batch};
+    term.at = {emitter_.write(part.gradient, term.at.device, task.bytes, all), id, term.at.device,
+               0, tables_.batch};
   }
   emitter_.commit_collective(task, members_, cost.links);
   reduced_[{part.update, part.index}] = std::move(terms);

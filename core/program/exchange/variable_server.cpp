@@ -9,7 +9,7 @@ namespace strato {
 
 // Where a replica sends its term, and has the new value from. In the server's machine that is the
 // server.
-DeviceId VariableExchange::station_of(const Part& part, DeviceId replica) const {
+DeviceId VariableExchange::station_of(const SyncedPart& part, DeviceId replica) const {
   const MachineId machine = tables_.cluster->device(replica).machine;
   if (machine == tables_.cluster->device(part.sync->server).machine) return part.sync->server;
   for (const DeviceId station : part.sync->stations)
@@ -17,7 +17,8 @@ DeviceId VariableExchange::station_of(const Part& part, DeviceId replica) const 
   return part.sync->server;
 }
 
-VariableExchange::Term VariableExchange::send(const Part& part, const Term& term, DeviceId to) {
+VariableExchange::Term VariableExchange::send(const SyncedPart& part, const Term& term,
+                                              DeviceId to) {
   const Path& path = tables_.cluster->path(term.at.device, to);
   Task task = task_of(TaskKind::Transfer, part, term.at.device);
   if (!is_cut(part)) {
@@ -33,14 +34,14 @@ VariableExchange::Term VariableExchange::send(const Part& part, const Term& term
   Term sent = term;
   sent.at.device = to;
   sent.at.slot = -1;
-  sent.at.buffer = emitter_.write(part.gradient, to, task.bytes);
+  sent.at.buffer = emitter_.write(part.gradient, to, task.bytes, part_at(part, term.at));
   sent.at.task = emitter_.commit_transfer(task);
   if (!term.at.task.valid()) readers_[term.at.device].push_back(sent.at.task);
   return sent;
 }
 
 // The sum of the terms that replicas send to a station, as it is sent on.
-VariableExchange::Term VariableExchange::collect(const Part& part, DeviceId station) {
+VariableExchange::Term VariableExchange::collect(const SyncedPart& part, DeviceId station) {
   std::vector<Term> terms;
   const auto all = replicas(part);
   for (std::size_t i = 0; i < all.size(); ++i) {
@@ -52,7 +53,7 @@ VariableExchange::Term VariableExchange::collect(const Part& part, DeviceId stat
   return encode(part, add_up(part, station, terms));
 }
 
-void VariableExchange::serve(const Part& part) {
+void VariableExchange::serve(const SyncedPart& part) {
   const DeviceId server = part.sync->server;
   std::vector<DeviceId> collected;
   std::vector<Term> terms;
@@ -77,7 +78,7 @@ void VariableExchange::serve(const Part& part) {
 }
 
 // In place where the target keeps the parameter.
-Instance VariableExchange::send_value(const Part& part, const Instance& from, DeviceId to) {
+Instance VariableExchange::send_value(const SyncedPart& part, const Instance& from, DeviceId to) {
   const Path& path = tables_.cluster->path(from.device, to);
   Task task = task_of(TaskKind::Transfer, part, from.device);
   task.op = part.update;
@@ -92,13 +93,13 @@ Instance VariableExchange::send_value(const Part& part, const Instance& from, De
   if (placement_.homes(part.update).has(to))
     emitter_.overwrite(tables_.tensors[part.parameter].slot, to);
   else
-    sent.buffer = emitter_.write(part.parameter, to, task.bytes);
+    sent.buffer = emitter_.write(part.parameter, to, task.bytes, part_at(part, sent));
   sent.task = emitter_.commit_transfer(task);
   return sent;
 }
 
 // To the stations first: they have others to send it to.
-void VariableExchange::send_back(const Part& part, TaskId updated) {
+void VariableExchange::send_back(const SyncedPart& part, TaskId updated) {
   const DeviceId server = part.sync->server;
   Instance value;
   value.task = updated;

@@ -5,7 +5,7 @@
 namespace strato {
 
 // What stood in the place of this gradient when the step began.
-Instance VariableExchange::carried(const Part& part, const Instance& made) const {
+Instance VariableExchange::carried(const SyncedPart& part, const Instance& made) const {
   CHECK(part.staleness > 0, "a gradient that is not kept");
   Instance kept;
   kept.device = made.device;
@@ -15,8 +15,8 @@ Instance VariableExchange::carried(const Part& part, const Instance& made) const
 }
 
 // When nothing reads any more what was kept before.
-void VariableExchange::keep_gradients(const Part& first) {
-  Part whole = first;
+void VariableExchange::keep_gradients(const SyncedPart& first) {
+  SyncedPart whole = first;
   whole.ranges.clear();
   for (std::size_t i = 0; i < replicas(whole).size(); ++i) {
     const Instance& made = exchange_.instance(exchange_.first_output(whole.gradient) + i);
@@ -25,12 +25,12 @@ void VariableExchange::keep_gradients(const Part& first) {
   }
 }
 
-void VariableExchange::keep_sum(const Part& part, const Term& sum, TaskId updated) {
+void VariableExchange::keep_sum(const SyncedPart& part, const Term& sum, TaskId updated) {
   emitter_.depend(updated);
   keep(part, sum.at, part.bytes);
 }
 
-void VariableExchange::keep(const Part& part, const Instance& made, Bytes bytes) {
+void VariableExchange::keep(const SyncedPart& part, const Instance& made, Bytes bytes) {
   Task task = task_of(TaskKind::Split, part, made.device);
   if (!is_cut(part)) {
     task.first_sample = made.begin;

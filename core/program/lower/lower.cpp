@@ -109,7 +109,8 @@ void LowerState::compute(OpId op, std::size_t first_shard, std::size_t end_shard
       made.task = last_task;
       if (task.kind != TaskKind::Update)
         made.buffer = emitter.write(outputs[o], shard.device,
-                                    slice_bytes(facts, shard.begin, shard.end, tables.batch));
+                                    slice_bytes(facts, shard.begin, shard.end, tables.batch),
+                                    exchange.part_of(outputs[o], made));
       set_output(o, s, made);
     }
     task.device = shard.device;

@@ -51,7 +51,10 @@ void LowerState::compute_part(OpId op, std::size_t part) {
     made.device = shard.device;
     made.end = tables.batch;
     made.task = emitter.next_task();
-    made.buffer = emitter.write(outputs[o], shard.device, exchange.bytes_of(outputs[o], slice));
+    AxisSlice own = slice;
+    if (o > 0) own.axis = split_output_axis(*tables.graph, op, o, slice.axis);
+    made.buffer = emitter.write(outputs[o], shard.device, exchange.bytes_of(outputs[o], slice),
+                                exchange.part_of(own));
     set_output(o, part, made);
   }
   emitter.commit_compute(task);

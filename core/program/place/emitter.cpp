@@ -11,6 +11,7 @@ Emitter::Emitter(const Tables& tables)
 
 void Emitter::start(Program& program) {
   program_ = &program;
+  parts_.start(program);
   dependencies_.clear();
   reads_.clear();
   parameters_.clear();

@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "core/program/value/part_index.h"
 #include "core/program/value/program.h"
 #include "core/program/value/tables.h"
 
@@ -43,6 +44,8 @@ class Emitter {
     replaced_writes_ = 0;
   }
 
+  PartIndex& parts() { return parts_; }
+
   void read(const Instance& instance) {
     depend(instance.task);
     if (instance.buffer.valid()) reads_.push_back(instance.buffer);
@@ -59,10 +62,10 @@ class Emitter {
   // overwritten.
   void overwrite(std::int32_t slot, DeviceId device);
   // Of the next task committed.
-  BufferId write(TensorId tensor, DeviceId device, Bytes bytes) {
+  BufferId write(TensorId tensor, DeviceId device, Bytes bytes, PartId part) {
     if (replaced_.valid()) return write_again();
     const BufferId id = program_->buffers.next_id();
-    program_->buffers.push_back({tensor, device, bytes});
+    program_->buffers.push_back({tensor, device, bytes, part});
     program_->writes.push(id);
     return id;
   }
@@ -127,6 +130,7 @@ class Emitter {
 
   const Tables& tables_;
   Program* program_ = nullptr;
+  PartIndex parts_;
   std::vector<TaskId> dependencies_;
   std::vector<BufferId> reads_;
   std::vector<std::size_t> parameters_;       // cells of the parameters that the task reads

@@ -7,7 +7,7 @@
 // lowered.
 //
 //   resources: 2 per device (compute stream, communication stream), then one per directed link
-//   buffers:   one tensor instance on one device (whole, a slice of the batch, or a partial sum)
+//   buffers:   one part of a tensor on one device
 #pragma once
 
 #include <array>
@@ -29,6 +29,8 @@ namespace strato {
 using TaskId = Id<struct TaskTag>;
 using BufferId = Id<struct BufferTag>;
 using ResourceId = Id<struct ResourceTag>;
+using PartId = Id<struct PartTag>;
+constexpr PartId kWhole{0};  // of every program: all of a tensor
 
 enum class TaskKind : std::uint8_t {
   Compute,
@@ -82,6 +84,8 @@ struct Buffer {
   TensorId tensor;
   DeviceId device;
   Bytes bytes;
+  // What it holds when it is written: an AllReduce in place makes the total of a partial sum.
+  PartId part = kWhole;
 };
 
 // Bytes that live through the whole step: parameters, optimizer state, constants, the input batch,
@@ -130,7 +134,8 @@ struct Program {
   Rows<BufferId> writes;       // row = task; buffers taken when it starts
   Rows<BufferId> reads;        // row = task; a buffer is released when its last reader ends
   IdVector<BufferId, Buffer> buffers;
-  std::vector<Resident> residents;  // ascending by (device, tensor), unique
+  IdVector<PartId, Part> parts{Part()};  // each one once; the first is the whole
+  std::vector<Resident> residents;       // ascending by (device, tensor), unique
   std::vector<MoreCuts> more_cuts;
 
   MoreCuts more_cuts_of(const Task& task) const {

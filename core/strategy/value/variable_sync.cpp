@@ -35,16 +35,6 @@ std::optional<Encoding> encoding_from(std::string_view name) {
   return value_of<Encoding>(name, kEncodings);
 }
 
-std::string describe(const std::vector<AxisRange>& ranges) {
-  std::string axes, extents;
-  for (const AxisRange& range : ranges) {
-    axes += (axes.empty() ? "" : ",") + std::to_string(range.axis);
-    extents += (extents.empty() ? "[" : "x[") + std::to_string(range.begin) + "," +
-               std::to_string(range.end) + ")";
-  }
-  return (ranges.size() == 1 ? "axis " : "axes ") + axes + " " + extents;
-}
-
 std::vector<AxisParts> divided_axes(const VariableSync& variable) {
   std::vector<AxisParts> axes;
   for (std::size_t axis = 0; axis < variable.partition.size(); ++axis)

@@ -36,6 +36,7 @@
 #include "core/base/ids.h"
 #include "core/cluster/value/cluster.h"
 #include "core/graph/value/graph.h"
+#include "core/strategy/value/part.h"
 
 namespace strato {
 
@@ -49,8 +50,8 @@ enum class Encoding : std::uint8_t {
   SparseRows,  // only rows that are not zero, with their numbers: of an embedding's gradient, at
                // most one for each index that was looked up. All-gathered instead of all-reduced.
                // Exact.
-  Half,               // 16-bit floats; lossy
-  TopK,               // the hundredth part with the largest magnitudes, with their places; lossy
+  Half,        // 16-bit floats; lossy
+  TopK,        // the hundredth part with the largest magnitudes, with their places; lossy
   SufficientFactors,  // what the gradient is the product of, instead of it: of a matrix product's
                       // weight. Gathered; every replica multiplies. Exact. Of a whole variable.
   LowRank,            // PowerSGD: of a matrix, thin factors whose product is near it; lossy
@@ -94,16 +95,6 @@ struct VariableSync {
   std::vector<std::int32_t> partition{};
   friend bool operator==(const VariableSync&, const VariableSync&) = default;
 };
-
-// Just [begin, end) along an axis of a tensor.
-struct AxisRange {
-  std::int8_t axis = -1;
-  std::int32_t begin = 0, end = 0;
-  friend auto operator<=>(const AxisRange&, const AxisRange&) = default;
-};
-constexpr std::size_t kMostCutAxes = 4;  // of one variable
-// "axis 1 [0,32)", "axes 0,1 [0,4)x[8,16)"
-std::string describe(const std::vector<AxisRange>& ranges);
 
 // An axis that is divided, and into how many parts: two or more.
 struct AxisParts {

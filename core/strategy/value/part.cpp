@@ -1,0 +1,129 @@
+#include "core/strategy/value/part.h"
+
+#include <algorithm>
+
+#include "core/base/error.h"
+
+namespace strato {
+
+Part Part::samples(std::int32_t begin, std::int32_t end) {
+  return Part().cut({kBatchAxis, begin, end});
+}
+
+Part Part::partial_sum(std::int32_t begin, std::int32_t end) {
+  Part part = samples(begin, end);
+  part.partial_sum_ = true;
+  return part;
+}
+
+Part Part::slice(int axis, std::int32_t begin, std::int32_t end) {
+  return Part().cut({static_cast<std::int8_t>(axis), begin, end});
+}
+
+Part Part::slice(std::span<const AxisRange> ranges) {
+  Part part;
+  for (const AxisRange& range : ranges) part = part.cut(range);
+  return part;
+}
+
+Part Part::cut(const AxisRange& range) const {
+  Part part = *this;
+  const auto end = part.ranges_.begin() + part.count_;
+  const auto at =
+      std::ranges::lower_bound(part.ranges_.begin(), end, range.axis, {}, &AxisRange::axis);
+  if (at == end || at->axis != range.axis) {
+    CHECK(part.count_ < part.ranges_.size(), "a part that is cut along too many axes");
+    std::move_backward(at, end, end + 1);
+    ++part.count_;
+  }
+  *at = range;
+  return part;
+}
+
+Part Part::without(int axis) const {
+  Part part = *this;
+  const auto end = part.ranges_.begin() + part.count_;
+  const auto at = std::ranges::find(part.ranges_.begin(), end, axis, &AxisRange::axis);
+  if (at == end) return part;
+  std::move(at + 1, end, at);
+  part.ranges_[--part.count_] = AxisRange();
+  if (axis == kBatchAxis) part.partial_sum_ = false;
+  return part;
+}
+
+std::span<const AxisRange> Part::cuts() const {
+  return ranges().subspan(count_ > 0 && ranges_[0].axis == kBatchAxis ? 1 : 0);
+}
+
+const AxisRange* Part::along(int axis) const {
+  const auto known = ranges();
+  const auto at = std::ranges::find(known, axis, &AxisRange::axis);
+  return at == known.end() ? nullptr : &*at;
+}
+
+std::size_t PartHash::operator()(const Part& part) const {
+  std::uint64_t hash = part.is_partial_sum();
+  const auto mix = [&](std::int32_t value) {
+    hash = (hash ^ static_cast<std::uint32_t>(value)) * 0x9e3779b97f4a7c15u;
+    hash ^= hash >> 29;
+  };
+  for (const AxisRange& range : part.ranges()) mix(range.axis), mix(range.begin), mix(range.end);
+  return hash;
+}
+
+// Boxes meet unless they are apart along an axis.
+bool overlap(const Part& a, const Part& b) {
+  return std::ranges::none_of(a.ranges(), [&](const AxisRange& range) {
+    const AxisRange* other = b.along(range.axis);
+    return other && (range.end <= other->begin || other->end <= range.begin);
+  });
+}
+
+bool contains(const Part& outer, const Part& inner) {
+  if (outer.is_partial_sum() || inner.is_partial_sum()) return outer == inner;
+  return std::ranges::all_of(outer.ranges(), [&](const AxisRange& range) {
+    const AxisRange* other = inner.along(range.axis);
+    return other && range.contains(*other);
+  });
+}
+
+// A partial sum has the shape of the total.
+Shape shape_of(const Tensor& tensor, const Part& part, std::int64_t batch) {
+  Shape shape = tensor.shape;
+  const AxisRange* samples = part.along(kBatchAxis);
+  if (samples && tensor.batch.kind == BatchKind::Batched) {
+    std::int64_t& extent = shape[static_cast<std::size_t>(tensor.batch.axis)];
+    extent = extent / batch * samples->size();
+  }
+  for (const AxisRange& range : part.cuts())
+    shape[static_cast<std::size_t>(range.axis)] = range.size();
+  return shape;
+}
+
+Bytes bytes_of(const Tensor& tensor, const Part& part, std::int64_t batch) {
+  std::int64_t elements = 1;
+  for (const std::int64_t extent : shape_of(tensor, part, batch)) elements *= extent;
+  return Bytes(elements * size_of(tensor.type));
+}
+
+std::string describe(std::span<const AxisRange> ranges) {
+  std::string axes, extents;
+  for (const AxisRange& range : ranges) {
+    axes += (axes.empty() ? "" : ",") + std::to_string(range.axis);
+    extents += (extents.empty() ? "[" : "x[") + std::to_string(range.begin) + "," +
+               std::to_string(range.end) + ")";
+  }
+  return (ranges.size() == 1 ? "axis " : "axes ") + axes + " " + extents;
+}
+
+std::string describe(const Part& part) {
+  if (part.is_whole()) return "whole";
+  std::string text;
+  if (const AxisRange* samples = part.along(kBatchAxis))
+    text = (part.is_partial_sum() ? "the sum over samples [" : "samples [") +
+           std::to_string(samples->begin) + "," + std::to_string(samples->end) + ")";
+  if (part.cuts().empty()) return text;
+  return text + (text.empty() ? "" : " of ") + describe(part.cuts());
+}
+
+}  // namespace strato

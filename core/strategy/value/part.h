@@ -1,0 +1,81 @@
+// A part of a tensor, or of an op's index space: a box. It is given by a range for each axis that
+// it does not have all of; the batch is an axis like any other, counted in samples. A partial sum
+// is a sum over just its samples of the batch; such parts add up to the total.
+//
+// A part does not know how long axes are: whoever makes one leaves out ranges that are all of
+// their axis, so that equal parts are equal values. Immutable in use; free to copy between threads.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "core/graph/value/graph.h"
+
+namespace strato {
+
+constexpr std::int8_t kBatchAxis = -1;
+
+// The indices [begin, end) of an axis of a tensor; of kBatchAxis: the samples.
+struct AxisRange {
+  std::int8_t axis = kBatchAxis;
+  std::int32_t begin = 0, end = 0;
+  std::int32_t size() const { return end - begin; }
+  bool contains(const AxisRange& other) const {  // both are of one axis
+    return begin <= other.begin && other.end <= end;
+  }
+  friend auto operator<=>(const AxisRange&, const AxisRange&) = default;
+};
+constexpr std::size_t kMostCutAxes = 4;  // of one variable, beside the batch
+
+class Part {
+ public:
+  Part() = default;  // all of it
+  static Part samples(std::int32_t begin, std::int32_t end);
+  static Part partial_sum(std::int32_t begin, std::int32_t end);  // over these samples
+  static Part slice(int axis, std::int32_t begin, std::int32_t end);
+  static Part slice(std::span<const AxisRange> ranges);  // each of another axis
+  // The part of this one that has just this range of an axis, in place of what it has of it.
+  Part cut(const AxisRange& range) const;
+  // The part with all of an axis.
+  Part without(int axis) const;
+  // The sum that partial sums like this one, of all samples, add up to.
+  Part total() const { return without(kBatchAxis); }
+
+  bool is_whole() const { return count_ == 0; }
+  bool is_partial_sum() const { return partial_sum_; }
+  // Ascending by axis, the batch first.
+  std::span<const AxisRange> ranges() const { return {ranges_.data(), count_}; }
+  // The same without the batch.
+  std::span<const AxisRange> cuts() const;
+  const AxisRange* along(int axis) const;  // null: all of the axis
+
+  friend bool operator==(const Part&, const Part&) = default;
+
+ private:
+  std::array<AxisRange, 1 + kMostCutAxes> ranges_{};  // those beyond count_ are as they were made
+  std::uint8_t count_ = 0;
+  bool partial_sum_ = false;
+};
+
+struct PartHash {
+  std::size_t operator()(const Part& part) const;
+};
+
+// Have they elements in common? Both are of one tensor; partial sums of other samples have none.
+bool overlap(const Part& a, const Part& b);
+// Has the outer part all elements of the inner one? A partial sum is in none but itself.
+bool contains(const Part& outer, const Part& inner);
+
+// The shape of a part of a tensor of a graph with this batch, and what it takes without padding.
+Shape shape_of(const Tensor& tensor, const Part& part, std::int64_t batch);
+Bytes bytes_of(const Tensor& tensor, const Part& part, std::int64_t batch);
+
+// "axis 1 [0,32)", "axes 0,1 [0,4)x[8,16)"
+std::string describe(std::span<const AxisRange> ranges);
+// "whole", "samples [0,8)", "the sum over samples [0,8) of axis 1 [0,32)"
+std::string describe(const Part& part);
+
+}  // namespace strato
