@@ -3,97 +3,47 @@
 #include <onnx/onnx_pb.h>
 
 namespace strato::onnx_import {
+namespace {
 
 using onnx::TensorProto;
 
-std::size_t raw_size(int type) {
-  switch (type) {
-    case TensorProto::INT64:
-    case TensorProto::UINT64:
-    case TensorProto::DOUBLE:
-      return 8;
-    case TensorProto::INT32:
-    case TensorProto::UINT32:
-    case TensorProto::FLOAT:
-      return 4;
-    case TensorProto::INT16:
-    case TensorProto::UINT16:
-      return 2;
-    case TensorProto::FLOAT16:
-    case TensorProto::BFLOAT16:
-      return 2;
-    case TensorProto::INT8:
-    case TensorProto::UINT8:
-    case TensorProto::BOOL:
-      return 1;
-    default:
-      return 0;
-  }
+struct ElementType {
+  int onnx;
+  DataType type;
+  std::size_t raw_bytes;  // 0: not supported
+};
+
+// The first one of each of our types is what it becomes in ONNX.
+constexpr ElementType kTypes[] = {
+    {TensorProto::DOUBLE, DataType::F64, 8},     {TensorProto::FLOAT, DataType::F32, 4},
+    {TensorProto::FLOAT16, DataType::F16, 2},    {TensorProto::BFLOAT16, DataType::BF16, 2},
+    {TensorProto::INT64, DataType::I64, 8},      {TensorProto::INT32, DataType::I32, 4},
+    {TensorProto::INT16, DataType::I16, 2},      {TensorProto::INT8, DataType::I8, 1},
+    {TensorProto::UINT8, DataType::U8, 1},       {TensorProto::BOOL, DataType::Bool, 1},
+    {TensorProto::UINT64, DataType::I64, 8},     {TensorProto::UINT32, DataType::I32, 4},
+    {TensorProto::UINT16, DataType::I16, 2},     {TensorProto::COMPLEX64, DataType::F64, 0},
+    {TensorProto::COMPLEX128, DataType::F64, 0},
+};
+constexpr int kFirstSmall = 17, kLastSmall = 23;  // of 8 bits since IR version 9, of 4 since 10
+
+}  // namespace
+
+std::size_t raw_size(int onnx_type) {
+  for (const ElementType& known : kTypes)
+    if (known.onnx == onnx_type) return known.raw_bytes;
+  return 0;
 }
 
 std::optional<DataType> data_type_of(int onnx_type) {
-  switch (onnx_type) {
-    case TensorProto::DOUBLE:
-    case TensorProto::COMPLEX64:
-    case TensorProto::COMPLEX128:
-      return DataType::F64;
-    case TensorProto::FLOAT:
-      return DataType::F32;
-    case TensorProto::FLOAT16:
-      return DataType::F16;
-    case TensorProto::BFLOAT16:
-      return DataType::BF16;
-    case TensorProto::INT64:
-    case TensorProto::UINT64:
-      return DataType::I64;
-    case TensorProto::INT32:
-    case TensorProto::UINT32:
-      return DataType::I32;
-    case TensorProto::INT16:
-    case TensorProto::UINT16:
-      return DataType::I16;
-    case TensorProto::INT8:
-      return DataType::I8;
-    case TensorProto::UINT8:
-      return DataType::U8;
-    case TensorProto::BOOL:
-      return DataType::Bool;
-    case 17:
-    case 18:
-    case 19:
-    case 20:  // 8-bit floating point, since IR version 9
-    case 21:
-    case 22:
-    case 23:  // 4 bits, since IR version 10
-      return DataType::U8;
-    default:
-      return std::nullopt;
-  }
+  for (const ElementType& known : kTypes)
+    if (known.onnx == onnx_type) return known.type;
+  if (onnx_type >= kFirstSmall && onnx_type <= kLastSmall) return DataType::U8;
+  return std::nullopt;
 }
 
 int onnx_type_of(DataType type) {
-  switch (type) {
-    case DataType::F64:
-      return TensorProto::DOUBLE;
-    case DataType::F32:
-      return TensorProto::FLOAT;
-    case DataType::F16:
-      return TensorProto::FLOAT16;
-    case DataType::BF16:
-      return TensorProto::BFLOAT16;
-    case DataType::I64:
-      return TensorProto::INT64;
-    case DataType::I32:
-      return TensorProto::INT32;
-    case DataType::I16:
-      return TensorProto::INT16;
-    case DataType::I8:
-      return TensorProto::INT8;
-    case DataType::U8:
-      return TensorProto::UINT8;
-    case DataType::Bool:
-      return TensorProto::BOOL;
-  }
+  for (const ElementType& known : kTypes)
+    if (known.type == type) return known.onnx;
   return TensorProto::UNDEFINED;
 }
 

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <fstream>
 #include <string_view>
+#include <type_traits>
 
 #include "plugins/importers/onnx/read/element_type.h"
 #include "plugins/importers/onnx/read/external_data.h"
@@ -23,10 +24,20 @@ T element_at(std::string_view bytes, std::size_t i) {
 }
 
 template <class T>
-void read_raw_as(std::string_view bytes, std::size_t count, std::vector<std::int64_t>& ints) {
-  for (std::size_t i = 0; i < count; ++i) {
-    ints.push_back(static_cast<std::int64_t>(element_at<T>(bytes, i)));
+bool read_raw_as(std::string_view bytes, Value& value) {
+  for (std::size_t i = 0; i < bytes.size() / sizeof(T); ++i) {
+    if constexpr (std::is_floating_point_v<T>)
+      value.reals.push_back(element_at<T>(bytes, i));
+    else
+      value.ints.push_back(static_cast<std::int64_t>(element_at<T>(bytes, i)));
   }
+  return true;
+}
+
+bool read_short_reals(std::string_view bytes, double (*value_of)(std::uint16_t), Value& value) {
+  for (std::size_t i = 0; i < bytes.size() / 2; ++i)
+    value.reals.push_back(value_of(element_at<std::uint16_t>(bytes, i)));
+  return true;
 }
 
 bool read_raw(std::string_view bytes, int type, std::size_t count, Value& value) {
@@ -34,95 +45,53 @@ bool read_raw(std::string_view bytes, int type, std::size_t count, Value& value)
   switch (type) {
     case TensorProto::INT64:
     case TensorProto::UINT64:
-      read_raw_as<std::int64_t>(bytes, count, value.ints);
-      return true;
+      return read_raw_as<std::int64_t>(bytes, value);
     case TensorProto::INT32:
-      read_raw_as<std::int32_t>(bytes, count, value.ints);
-      return true;
+      return read_raw_as<std::int32_t>(bytes, value);
     case TensorProto::UINT32:
-      read_raw_as<std::uint32_t>(bytes, count, value.ints);
-      return true;
+      return read_raw_as<std::uint32_t>(bytes, value);
     case TensorProto::INT16:
-      read_raw_as<std::int16_t>(bytes, count, value.ints);
-      return true;
+      return read_raw_as<std::int16_t>(bytes, value);
     case TensorProto::UINT16:
-      read_raw_as<std::uint16_t>(bytes, count, value.ints);
-      return true;
+      return read_raw_as<std::uint16_t>(bytes, value);
     case TensorProto::INT8:
-      read_raw_as<std::int8_t>(bytes, count, value.ints);
-      return true;
-    case TensorProto::UINT8:
-    case TensorProto::BOOL:
-      read_raw_as<std::uint8_t>(bytes, count, value.ints);
-      return true;
-    default:
-      break;
-  }
-  for (std::size_t i = 0; i < count; ++i) {
-    switch (type) {
-      case TensorProto::FLOAT:
-        value.reals.push_back(element_at<float>(bytes, i));
-        break;
-      case TensorProto::DOUBLE:
-        value.reals.push_back(element_at<double>(bytes, i));
-        break;
-      case TensorProto::FLOAT16:
-        value.reals.push_back(half_value(element_at<std::uint16_t>(bytes, i)));
-        break;
-      default:
-        value.reals.push_back(bfloat_value(element_at<std::uint16_t>(bytes, i)));
-        break;
-    }
-  }
-  return true;
-}
-
-template <class Field>
-void read_ints(const Field& field, Value& value) {
-  value.ints.assign(field.begin(), field.end());
-}
-template <class Field>
-void read_reals(const Field& field, Value& value) {
-  value.reals.assign(field.begin(), field.end());
-}
-
-// Elements in the field that ONNX has for their type.
-bool read_typed(const TensorProto& tensor, std::size_t count, Value& value) {
-  switch (tensor.data_type()) {
-    case TensorProto::INT64:
-      read_ints(tensor.int64_data(), value);
-      break;
-    case TensorProto::UINT64:
-    case TensorProto::UINT32:
-      read_ints(tensor.uint64_data(), value);
-      break;
-    case TensorProto::INT32:
-    case TensorProto::INT16:
-    case TensorProto::INT8:
-    case TensorProto::UINT16:
-    case TensorProto::UINT8:
-    case TensorProto::BOOL:
-      read_ints(tensor.int32_data(), value);
-      break;
+      return read_raw_as<std::int8_t>(bytes, value);
     case TensorProto::FLOAT:
-      read_reals(tensor.float_data(), value);
-      break;
+      return read_raw_as<float>(bytes, value);
     case TensorProto::DOUBLE:
-      read_reals(tensor.double_data(), value);
-      break;
+      return read_raw_as<double>(bytes, value);
     case TensorProto::FLOAT16:
-      for (const int bits : tensor.int32_data()) {
-        value.reals.push_back(half_value(static_cast<std::uint16_t>(bits)));
-      }
-      break;
+      return read_short_reals(bytes, half_value, value);
     case TensorProto::BFLOAT16:
-      for (const int bits : tensor.int32_data()) {
-        value.reals.push_back(bfloat_value(static_cast<std::uint16_t>(bits)));
-      }
-      break;
+      return read_short_reals(bytes, bfloat_value, value);
     default:
-      return false;
+      return read_raw_as<std::uint8_t>(bytes, value);  // and booleans
   }
+}
+
+// Elements in the field that ONNX has for their type: small integers and the bits of short
+// floating-point numbers are in one.
+bool read_typed(const TensorProto& tensor, std::size_t count, Value& value) {
+  const auto& words = tensor.int32_data();
+  const auto short_reals = [&](double (*value_of)(std::uint16_t)) {
+    for (const int bits : words) value.reals.push_back(value_of(static_cast<std::uint16_t>(bits)));
+  };
+  const int type = tensor.data_type();
+  if (raw_size(type) == 0) return false;
+  if (type == TensorProto::INT64)
+    value.ints.assign(tensor.int64_data().begin(), tensor.int64_data().end());
+  else if (type == TensorProto::UINT64 || type == TensorProto::UINT32)
+    value.ints.assign(tensor.uint64_data().begin(), tensor.uint64_data().end());
+  else if (type == TensorProto::FLOAT)
+    value.reals.assign(tensor.float_data().begin(), tensor.float_data().end());
+  else if (type == TensorProto::DOUBLE)
+    value.reals.assign(tensor.double_data().begin(), tensor.double_data().end());
+  else if (type == TensorProto::FLOAT16)
+    short_reals(half_value);
+  else if (type == TensorProto::BFLOAT16)
+    short_reals(bfloat_value);
+  else
+    value.ints.assign(words.begin(), words.end());
   return value.size() == count;
 }
 

@@ -40,7 +40,8 @@ bool is_tensor_data(const Descriptor& kind, std::uint32_t field) {
 void append_varint(std::string& out, std::uint64_t value) {
   std::array<std::uint8_t, kMaxVarintBytes> bytes = {};
   const std::uint8_t* end = CodedOutputStream::WriteVarint64ToArray(value, bytes.data());
-  out.append(reinterpret_cast<const char*>(bytes.data()), static_cast<std::size_t>(end - bytes.data()));
+  out.append(reinterpret_cast<const char*>(bytes.data()),
+             static_cast<std::size_t>(end - bytes.data()));
 }
 
 struct Field {
