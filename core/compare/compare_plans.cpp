@@ -30,8 +30,8 @@ std::string why_not(const Timeline& timeline) {
   return others == 0 ? text : fmt::format("{}, and {} more", text, others);
 }
 
-// Of ops that both models have: the order that their priorities give, 0 for the first ones. Other
-// numbers in the same order are the same order.
+// Returns each op's place in the order that the priorities give, 0 for the first ones, so that
+// other numbers in the same order compare equal. The ops are those that both models have.
 std::vector<std::size_t> order_of(const std::vector<std::int32_t>& priorities,
                                   const std::vector<OpId>& ops) {
   std::vector<std::int32_t> wanted;
@@ -58,7 +58,7 @@ bool same_order(const Strategy& from, const Strategy& to, const OpMatch& match) 
   return order_of(from.priorities, ops_from) == order_of(to.priorities, ops_to);
 }
 
-// What describe_difference() says beside the groups.
+// Collects the differences that describe_difference() finds beside the groups.
 std::vector<std::string> other_changes(const PlanToCompare& from, const PlanToCompare& to,
                                        const OpMatch& match) {
   const auto bucket = [](Bytes bytes) {

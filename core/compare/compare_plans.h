@@ -45,8 +45,8 @@ struct GroupChange {
   std::size_t unmatched = 0;   // of them, those that the first plan's model does not have
   Pair<std::string> decision;  // in words; "-": there are no such ops
   bool differs = false;        // in what is decided for at least one op
-  // Of the critical path, when an op of the group runs; over all groups these add up to the step
-  // times.
+  // The time on the critical path in which an op of the group runs; over all groups these add up to
+  // the step times.
   Pair<Nanos> on_path;
   Pair<Nanos> busy;  // of its compute tasks, summed over devices
   Nanos change() const { return on_path.to - on_path.from; }
@@ -71,7 +71,7 @@ struct DeviceChange {
   Pair<Nanos> idle;  // of the compute stream
 };
 
-// What is sent, and where: "gradients" "between machines".
+// One kind of traffic is named by what is sent, and where: "gradients" "between machines".
 struct TrafficChange {
   std::string what, where;
   bool inside = false;  // `where`: machines, not between them

@@ -59,7 +59,7 @@ void add_traffic(const Timeline& timeline, TrafficMap& traffic, Get&& side) {
   }
 }
 
-// Of machines that a task of the plan runs on.
+// Adds up the prices of the machines that a task of the plan runs on.
 double used_per_hour(const Timeline& timeline, const ClusterPrice& price) {
   const Cluster& cluster = *timeline.program->cluster;
   std::set<MachineId> used;

@@ -1,4 +1,4 @@
-// What is decided otherwise, and what it costs, by the second plan's groups.
+// Compares the decisions and the times of two plans, by the second plan's groups.
 #include <fmt/format.h>
 
 #include <algorithm>

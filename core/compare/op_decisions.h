@@ -1,5 +1,5 @@
-// What two plans decide for each op, in words that are the same where the decisions are. They may
-// be of other clusters, groups or models. Values; safe from any thread.
+// Describes what two plans decide for each op, in words that are the same where the decisions are.
+// They may be of other clusters, groups or models. Values; safe from any thread.
 #pragma once
 
 #include <map>

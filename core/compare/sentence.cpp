@@ -1,4 +1,4 @@
-// What makes the difference, in a sentence or two.
+// Says in a sentence or two what makes the difference.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,6 +1,6 @@
-// From one step time to another, cause by cause: the critical paths of two timelines, each cut into
-// reasons that add up to its step time (core/sim/explain/explain.h), side by side. Values; safe
-// from any thread.
+// Explains the difference of two step times cause by cause: the critical paths of two timelines,
+// each cut into reasons that add up to its step time (core/sim/explain/explain.h), stand side by
+// side. Values; safe from any thread.
 #pragma once
 
 #include <optional>

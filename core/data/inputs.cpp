@@ -32,7 +32,7 @@ std::vector<TensorId> inputs_of(const Graph& graph) {
 
 // ---- names
 
-// As file names have it.
+// Turns a tensor's name into one that file names may have.
 std::string plain(std::string name) {
   for (char& c : name) {
     const bool kept = std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '.' || c == '-';
@@ -164,7 +164,7 @@ class InputCheck {
     }
   }
 
-  // Of labels: what the loss leaves out.
+  // Returns the label that the loss leaves out.
   std::optional<std::int64_t> ignored_label() const {
     for (const OpId reader : graph_.consumers(id_)) {
       const Op& op = graph_.op(reader);

@@ -68,7 +68,7 @@ std::int64_t check_inputs(const Graph& graph, const BoundInputs& inputs);
 void stage_inputs(const std::filesystem::path& job, const Graph& graph, const BoundInputs& inputs,
                   std::int64_t samples);
 
-// What was staged, of the same graph.
+// An input of the same graph that was staged before.
 struct StagedInput {
   TensorId tensor;
   std::shared_ptr<const NpyFile> file;

@@ -44,7 +44,7 @@ std::string_view description_of(DataType type) {
   refuse(file, "is not an .npy file, or a damaged one", "write it again with numpy.save()");
 }
 
-// What the header, a Python dictionary of plain values, has for a key.
+// Returns the value that the header, a Python dictionary of literals, has for a key.
 std::string_view value_of(std::string_view header, std::string_view key, const std::string& file) {
   const std::string quoted = "'" + std::string(key) + "':";
   const std::size_t at = header.find(quoted);

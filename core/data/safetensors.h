@@ -14,7 +14,7 @@
 
 namespace strato {
 
-// Of all elements; -1 when that is no number of 64 bits.
+// Returns the bytes of all elements; -1 when that is no number of 64 bits.
 std::int64_t bytes_of(const StoredTensor& tensor);
 
 struct SafetensorsParts {

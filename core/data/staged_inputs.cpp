@@ -32,8 +32,8 @@ void take_file(const fs::path& from, const fs::path& to) {
   }
 }
 
-// As the graph has it. The whole array is in memory meanwhile: it comes from a file that is no
-// .npy, or is one of integers to be widened.
+// Writes the array in the type that the graph has. The whole array is in memory meanwhile: it comes
+// from a file that is no .npy, or is one of integers to be widened.
 void write_array(const fs::path& to, const Tensor& input, const InputArray& array) {
   std::string elements;
   StoredTensor tensor;

@@ -40,7 +40,7 @@ class JsonView {
   std::vector<JsonView> items() const;                            // of an array
   std::vector<std::pair<std::string, JsonView>> members() const;  // of an object, in file order
   void allow_only(std::initializer_list<std::string_view> keys) const;
-  // Of a file's root: "format" is this one and "version" is from 1 to `version`.
+  // Throws InputError unless the file's root has this "format" and a "version" from 1 to `version`.
   void expect_format(std::string_view format, std::int64_t version) const;
 
   std::string string() const;

@@ -89,7 +89,7 @@ class JsonBuilder {
     const auto twice = std::adjacent_find(keys_.begin(), keys_.end());
     if (twice != keys_.end()) throw RepeatedKey{place() + std::string(*twice)};
   }
-  // Of the innermost open object, with a dot behind it: "machines[2].gpus."
+  // Returns the path of the innermost open object, with a dot behind it: "machines[2].gpus."
   std::string place() const {
     std::string text;
     for (std::size_t i = 0; i + 1 < open_.size(); ++i) {

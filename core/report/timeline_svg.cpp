@@ -20,7 +20,7 @@ constexpr int kShades = 4;  // of how full a point is
 
 using Filled = std::array<float, kPaints>;  // of a point's time, by kind
 
-// What a device's stream does, by point.
+// Samples what a device's stream does, by point.
 class Row {
  public:
   explicit Row(Nanos step) : scale_(kPoints / std::max(1.0, static_cast<double>(step.value))) {}
@@ -67,7 +67,7 @@ class Row {
     float all = 0;
     for (const float part : filled) all += part;
     const auto most = std::max_element(filled.begin(), filled.end()) - filled.begin();
-    // What is busy at all shows.
+    // Even the shortest busy time shows.
     const int shade =
         all <= 0 ? 0 : std::clamp(static_cast<int>(std::ceil(all * kShades)), 1, kShades);
     return {shade == 0 ? 0 : static_cast<int>(most), shade};

@@ -7,7 +7,7 @@
 
 namespace strato::html {
 
-// What a task counts as in the picture; names of CSS classes.
+// Tasks are painted by these kinds; they are names of CSS classes.
 enum class Paint { Compute, Update, Reshuffle, Transfer, Collective };
 inline constexpr int kPaints = 5;
 const char* class_of(Paint paint);

@@ -1,4 +1,5 @@
-// What people say about what a workspace keeps: tags, by which it is found again, and a note.
+// People annotate the values of a workspace with tags, by which they find them again, and with a
+// note.
 #pragma once
 
 #include <compare>

@@ -93,8 +93,8 @@ void bind_run(Statement& statement, const StoredRun& run) {
   bind_text(statement, 8, run.options);
 }
 
-// What a run only had on its way is nobody's: it becomes what is stored now. Not where the parent
-// comes from it.
+// A strategy that a run only had on its way belongs to nobody, and becomes what is stored now; not
+// where the parent comes from it.
 void take_over(SQLite::Database& database, StrategyRow row, const StoredStrategy& strategy) {
   Statement update(database,
                    "WITH RECURSIVE above(id) AS (SELECT ?2 WHERE ?2 IS NOT NULL UNION "

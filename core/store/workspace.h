@@ -172,7 +172,7 @@ class Workspace {
 
   std::vector<StoredQueued> queued() const;  // in the order in which they are to be done
 
-  // Of those that have one.
+  // Returns the annotations of all values that have one.
   std::map<StoredItem, Annotation> annotations() const;
   Annotation annotation(const StoredItem& item) const;  // empty: nothing was said
 
@@ -184,7 +184,8 @@ class Workspace {
   // Changes whenever any connection has written: views poll it.
   std::int64_t data_version() const;
 
-  // What `read` reads, which does not write, is all of one moment, whoever writes meanwhile.
+  // Calls `read`, which does not write and sees one moment of the workspace, whoever writes
+  // meanwhile.
   void read_at_one_moment(const std::function<void()>& read) const;
 
  private:

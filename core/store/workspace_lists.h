@@ -1,5 +1,6 @@
-// What a workspace has, without its large values (graphs, strategies, trees, results), as it was at
-// one moment. A value: whoever only shows it reads this, in any thread, and never waits for a disk.
+// Lists what a workspace has, without its large values (graphs, strategies, trees, results), as it
+// was at one moment. A value: whoever only shows it reads this, in any thread, and never waits for
+// a disk.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +33,8 @@ class WorkspaceLists {
   const std::vector<StoredLaunch>& launches() const { return launches_; }  // without result
   const std::map<StoredItem, Annotation>& annotations() const { return annotations_; }
 
-  // Of the problem: every row of a model with that content, on the cluster. Ascending.
+  // Returns the strategies of a problem: of every row of a model with that content, on the cluster.
+  // Ascending.
   std::vector<const StoredStrategy*> strategies_of(const Digest& model,
                                                    const Digest& cluster) const;
   const StoredRun* run(RunRow id) const;                     // null: there is none

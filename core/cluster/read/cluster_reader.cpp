@@ -1,4 +1,4 @@
-// From a checked description to the cluster: machines multiplied, links laid, paths found.
+// Makes the cluster from a checked description: multiplies machines, lays links, finds paths.
 #include "core/cluster/read/cluster_reader.h"
 
 #include <fmt/format.h>

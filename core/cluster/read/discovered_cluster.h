@@ -2,9 +2,9 @@
 // between them. Its notes say of every figure where it is from: reported by the machine, measured,
 // or assumed.
 //
-// What the cluster model cannot say is written for the worst: where NVLinks do not join all GPUs of
-// a machine, they count as joined by PCIe. Where they do, each GPU's port carries all of its links
-// (what a ring reaches), also where a pair has only some of them; the note tells.
+// The cluster file assumes the worst where the cluster model cannot say more: where NVLinks do not
+// join all GPUs of a machine, they count as joined by PCIe. Where they do, each GPU's port carries
+// all of its links (what a ring reaches), also where a pair has only some of them; the note tells.
 #pragma once
 
 #include <string>
@@ -39,8 +39,8 @@ std::string discovered_cluster(const std::vector<MachineReport>& reports, const 
 
 // The same file with the figures of its links as they were measured, the mean over the pairs of
 // devices: inside a machine those of its fabric, and of each pair of machines a link of its own.
-// What was not measured stays as it is. Throws InputError when `cluster` cannot be read; ignores
-// what names no device of it.
+// Keeps every number that was not measured. Throws InputError when `cluster` cannot be read;
+// ignores what names no device of it.
 std::string with_measured_links(std::string_view cluster, const std::string& file,
                                 const std::vector<MeasuredLink>& links,
                                 const GpuCatalogue& catalogue);

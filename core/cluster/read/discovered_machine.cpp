@@ -59,7 +59,7 @@ bool is_joined(const std::vector<GpuReport>& gpus, std::size_t a, std::size_t b)
   return links(a, b) || links(b, a);
 }
 
-// From every GPU to every other one over NVLinks, also by way of others.
+// Tells whether NVLinks lead from every GPU to every other one, also over GPUs between them.
 bool all_joined(const std::vector<GpuReport>& gpus) {
   std::vector<std::size_t> reached = {0};
   std::vector<bool> seen(gpus.size(), false);

@@ -1,4 +1,4 @@
-// What a cluster file calls the GPUs and CPUs that machines report.
+// Translates the names that machines report for GPUs and CPUs to those of cluster files.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// What one machine tells of itself (stratoscope-worker --report): its cores, memory, GPUs with
-// their links, and network interfaces. Many of them make a cluster file (discovered_cluster.h).
+// One machine reports its cores, memory, GPUs with their links, and network interfaces
+// (stratoscope-worker --report). Many of them make a cluster file (discovered_cluster.h).
 //
 // Values; zero and empty mean that the machine did not tell.
 #pragma once

@@ -1,5 +1,5 @@
-// What a cluster costs by the hour, as its file says ("price_per_hour" of its machines). No part of
-// the cluster's digest: what is found for a cluster does not depend on its price.
+// A cluster's file may say what it costs by the hour ("price_per_hour" of its machines). The price
+// is no part of the cluster's digest: what is found for a cluster does not depend on it.
 #pragma once
 
 #include <optional>

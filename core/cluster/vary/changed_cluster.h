@@ -13,7 +13,8 @@ namespace strato {
 
 // Machines with equal GPUs and links; in the order of their first machine.
 struct MachineKind {
-  // What their names have in common, "1080ti" of "1080ti-0" to "1080ti-3"; unique.
+  // The name is what the machines' names have in common, "1080ti" of "1080ti-0" to "1080ti-3";
+  // unique.
   std::string name;
   std::vector<MachineId> machines;
 };
@@ -27,7 +28,8 @@ struct ClusterChange {
   double memory = 1;             // of all devices
   std::map<std::string, std::int64_t> machines;  // how many of each kind; not named: as many as now
   // The GPUs of each kind, by a name of the bundled catalogue or of the cluster; not named: as now.
-  // As many, in the same machines on the same links; what such machines cost is not known.
+  // Other GPUs take the place of as many, in the same machines on the same links; what such
+  // machines cost is not known.
   std::map<std::string, std::string> gpus = {};
 
   bool keeps_links() const;

@@ -32,7 +32,8 @@ Precision matrix_precision(DataType type) {
   }
 }
 
-// What an op computes in: its first floating-point output, or input where it has none.
+// Returns the type that an op computes in: that of its first floating-point output, or input where
+// it has none.
 DataType computing_type(const Graph& graph, const Op& op) {
   for (const std::vector<TensorId>* tensors : {&op.outputs, &op.inputs}) {
     for (const TensorId id : *tensors) {

@@ -1,4 +1,4 @@
-// What part of a GPU's peak an op reaches under a calibration. Private to this folder.
+// Tells which part of a GPU's peak an op reaches under a calibration. Private to this folder.
 #pragma once
 
 #include "core/cluster/value/cluster.h"
@@ -7,7 +7,7 @@
 
 namespace strato {
 
-// What kernels of one family can reach on one GPU: time = launch + ramp + work / rate.
+// The rates that kernels of one family can reach on one GPU: time = launch + ramp + work / rate.
 struct Rates {
   double flops = 0;                       // per second, for very large kernels
   double memory = 0;                      // bytes per second, for very large kernels

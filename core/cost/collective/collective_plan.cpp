@@ -13,7 +13,8 @@ namespace {
 
 using Members = std::vector<DeviceId>;
 
-// What crosses each hop of a ring, in tensors, and how many steps follow each other.
+// The volume that crosses each hop of a ring, in tensors, and the number of steps that follow each
+// other.
 struct Rounds {
   double volume;
   std::int64_t steps;
@@ -48,7 +49,7 @@ Nanos ring(PlanBuilder& plan, Collective kind, const Members& members, double sh
   return hop * rounds.steps;
 }
 
-// From the first member along all others, or back.
+// Sends from the first member along all others, or back.
 Nanos chain(PlanBuilder& plan, const Members& members, double volume, bool back) {
   Nanos latency;
   for (std::size_t i = 1; i < members.size(); ++i) {

@@ -1,4 +1,4 @@
-// What collectives cost on a cluster: the cheapest plan at a size, from a table that fills itself.
+// Prices collectives on a cluster: the cheapest plan at a size, from a table that fills itself.
 // Private to this folder.
 #pragma once
 

@@ -121,7 +121,7 @@ double MeasuredCompute::left_out_error(OpId op, GpuTypeId gpu,
   return std::sqrt(sum / static_cast<double>(points.size()));
 }
 
-// From the greatest size measured of each signature: there the launch weighs least.
+// Ratios come from the greatest size measured of each signature: there the launch weighs least.
 void MeasuredCompute::find_ratios(GpuTypeId gpu, const BoundProfile& profile) {
   std::array<std::vector<double>, kOpFamilies> ratios;
   for (const auto& [signature, ops] : profile.ops) {

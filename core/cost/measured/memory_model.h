@@ -59,8 +59,8 @@ class MemoryModel {
   Errors errors_;
 };
 
-// From what a profile holds of one model on one GPU: batch sizes from `large_batch` on are step
-// two's. Nothing with fewer than two smaller ones.
+// Fits the model to what a profile holds of one model on one GPU: batch sizes from `large_batch` on
+// are step two's. Returns nothing with fewer than two smaller ones.
 std::optional<MemoryModel> memory_model(const Profile& profile, std::string_view graph,
                                         std::string_view gpu, std::int64_t large_batch);
 

@@ -51,7 +51,7 @@ void raise(std::vector<Level>& levels) {
   }
 }
 
-// Of the least-squares line, each point's error relative to its time.
+// Returns the slope of the least-squares line, each point's error relative to its time.
 double slope_of(std::span<const Level> levels) {
   double weight = 0, samples = 0, time = 0;
   for (const Level& level : levels) {

@@ -21,8 +21,8 @@ CostSources read_costs(const CostFiles& files, std::vector<std::string>* warning
 // Files as absolute paths, which hold wherever the program is started.
 CostFiles absolute(CostFiles files);
 
-// What is odd about pooling two profiles: the same ops measured on another machine or with other
-// software. Empty: nothing.
+// Says what is odd about pooling two profiles: the same ops measured on another machine or with
+// other software. Empty: nothing is.
 std::string mixture_warning(const Profile& a, const Profile& b);
 // In words, for people and to tell whether two results were made from the same: "" for the standard
 // calibration alone.

@@ -10,7 +10,7 @@
 
 namespace strato {
 
-// What a cost model is made from. The default is the analytic model alone.
+// The sources that a cost model is made from. The default is the analytic model alone.
 struct CostSources {
   std::shared_ptr<const Calibration> calibration;  // null: Calibration::standard()
   std::shared_ptr<const Profile> profile;          // null: nothing was measured

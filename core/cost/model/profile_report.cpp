@@ -22,7 +22,7 @@ struct Missing {
   std::string text;
 };
 
-// What one GPU type's measurements cover of the graph. Appends what is missing.
+// Counts what one GPU type's measurements cover of the graph, and appends what is missing.
 ProfileReport::Gpu cover(const MeasuredCompute& compute, const Graph& graph, GpuTypeId gpu,
                          const std::string& name, std::vector<Missing>& missing) {
   ProfileReport::Gpu result;

@@ -45,7 +45,7 @@ struct Calibration {
   double step_us = 0;          // fixed, per step
   double input_sample_us = 0;  // to read one sample, one after the other in a process
   double input_GBps = 0;       // to bring the samples' bytes
-  // Of variables kept in the host's memory (TensorFlow slim's data parallelism).
+  // Variables may stay in the host's memory (TensorFlow slim's data parallelism).
   double host_port_GBps = 20;    // between that memory and all GPUs of its machine
   double host_latency_us = 20;   // per tensor
   double host_memory_GBps = 60;  // of summing gradients and updating variables there

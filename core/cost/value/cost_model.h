@@ -1,5 +1,6 @@
-// What things cost: the one interface behind which roofline, profiles and fitted models stand.
-// A cost model is bound to one graph and one cluster; immutable, safe from any thread.
+// Cost models give the times of ops and transfers: roofline, profiles and fitted models stand
+// behind this one interface. A cost model is bound to one graph and one cluster; immutable, safe
+// from any thread.
 #pragma once
 
 #include <memory>

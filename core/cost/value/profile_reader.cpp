@@ -49,7 +49,8 @@ class Reader {
   }
 
  private:
-  // What profilers of other programs write: ops by the names of their kernels, of no graph.
+  // Profilers of other programs write ops by the names of their kernels, of no graph; such files
+  // are refused in words.
   void refuse_traces() const {
     const bool trace = root_.is_array() || (root_.is_object() && root_.find("traceEvents"));
     if (trace)

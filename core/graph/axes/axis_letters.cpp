@@ -76,8 +76,7 @@ AxisLetters contraction(const OpReader& op, const Letters& notation) {
   return result;
 }
 
-// Of groups of channels a part would have to hold whole ones; only groups of one channel are
-// simple.
+// A part would have to hold whole groups of channels; only groups of one channel are simple.
 Answer convolution(const OpReader& op) {
   const std::int64_t groups = op->integer("group", 1);
   const bool transposed = op->type == "ConvTranspose";
@@ -299,8 +298,8 @@ std::optional<std::size_t> place_of(const std::vector<TensorId>& tensors, Tensor
   return static_cast<std::size_t>(found - tensors.begin());
 }
 
-// What is neither input nor output of the forward op is the gradient of an output: the first one
-// of its shape that has none yet.
+// A tensor that is neither input nor output of the forward op is the gradient of an output: the
+// first one of its shape that has none yet.
 std::string letters_of_gradient(const OpReader& forward, const AxisLetters& of, const Shape& shape,
                                 std::vector<bool>& taken) {
   for (std::size_t i = 0; i < of.outputs.size(); ++i) {

@@ -17,8 +17,9 @@ struct AxisLetters {
   std::vector<std::string> inputs, outputs;
 };
 
-// Of a forward, loss or update op, or of a gradient op, whose letters follow from its forward op's:
-// the gradient of a tensor has the tensor's. Nothing: not known, or never worth a split.
+// Returns the letters of a forward, loss or update op, or of a gradient op, whose letters follow
+// from its forward op's: the gradient of a tensor has the tensor's. Nothing: they are not known, or
+// never worth a split.
 std::optional<AxisLetters> axis_letters(const OpReader& op);
 
 }  // namespace strato

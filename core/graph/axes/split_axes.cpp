@@ -18,7 +18,7 @@ class AxisFinder {
  public:
   AxisFinder(const OpReader& op, const AxisLetters& letters) : op_(op), letters_(letters) {}
 
-  // Of the tensor that the parts' results make up: an update's is its parameter.
+  // Axes are those of the tensor that the parts' results make up: an update's is its parameter.
   std::vector<SplitAxis> find() const {
     const bool update = op_->outputs.empty();
     const Tensor& whole = update ? op_.input(0) : op_.output(0);

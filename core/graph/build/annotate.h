@@ -1,5 +1,5 @@
-// What the builder computes about ops that are in topological order: family, work, view, estimated
-// (from the catalogue), batch layouts and splittability (from the batch-axis analysis).
+// Computes what the builder adds to ops that are in topological order: family, work, view,
+// estimated (from the catalogue), batch layouts and splittability (from the batch-axis analysis).
 #pragma once
 
 #include <cstdint>

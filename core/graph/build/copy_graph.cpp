@@ -28,8 +28,8 @@ bool is_result(const Graph& graph, TensorId id) {
   if (!is_computed(graph.tensor(id)) || !graph.consumers(id).empty()) return false;
   const Op& op = graph.op(graph.tensor(id).producer);
   if (op.outputs[0] == id) return true;
-  // Of an op with several results (an LSTM's sequence and last state), those that nothing reads are
-  // results only when nothing reads any of the others.
+  // Some ops have several results (an LSTM's sequence and last state): those that nothing reads are
+  // results of the graph only when nothing reads any of the others.
   const bool others_read = std::any_of(op.outputs.begin(), op.outputs.end(), [&](TensorId other) {
     return !graph.consumers(other).empty();
   });

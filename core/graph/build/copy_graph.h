@@ -12,9 +12,9 @@ namespace strato {
 // found anew.
 GraphBuilder builder_with_tensors(const Graph& graph);
 
-// What the graph is there for: floating-point tensors of the forward part that nothing reads and
-// that are no by-products (masks, statistics). In a graph that ends in integers (an ArgMax): what
-// those are made of.
+// Returns the tensors that the graph is there for: floating-point tensors of the forward part that
+// nothing reads and that are no by-products (masks, statistics). In a graph that ends in integers
+// (an ArgMax) they are those that the integers are made of.
 std::vector<TensorId> results_of(const Graph& graph);
 
 }  // namespace strato

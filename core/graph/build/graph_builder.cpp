@@ -178,7 +178,7 @@ void hash_ids(Hasher& hasher, const std::vector<TensorId>& ids) {
   for (const TensorId id : ids) hasher.number(id.value());
 }
 
-// Of everything that others gave: what the catalogue adds follows from it.
+// The digest covers everything that callers gave: what the catalogue adds follows from it.
 Digest digest_of_graph(const Graph& graph) {
   Hasher hasher;
   hasher.text("graph 1").text(graph.name()).number(graph.batch());

@@ -13,7 +13,8 @@ namespace strato {
 // InputError unless `type` is F32, F16 or BF16.
 Graph with_precision(const Graph& graph, DataType type);
 
-// What the model is computed in mostly: of its parameters by size, else of its other tensors.
+// Returns the type that the model is computed in mostly: of its parameters by size, else of its
+// other tensors.
 DataType precision_of(const Graph& graph);
 
 // "float32", "float16", "bfloat16", and "fp32", "fp16", "half", "bf16". Throws InputError.

@@ -17,7 +17,7 @@
 
 namespace strato {
 
-// Of one set of ops, ascending.
+// Returns the digest of one set of ops, which ascend.
 Digest block_digest(const Graph& graph, std::span<const OpId> ops);
 
 // result[i]: the first set that is equal to sets[i]; i itself when none before it is.

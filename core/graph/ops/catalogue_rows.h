@@ -29,7 +29,7 @@ inline std::int64_t multiplied(std::int64_t a, std::int64_t b) {
   std::int64_t result = 0;
   return __builtin_mul_overflow(a, b, &result) ? -1 : result;
 }
-// Of a whole number.
+// Converts a whole number to an extent; -1: it is none.
 inline std::int64_t as_extent(double value) {
   constexpr double kMost = 4e18;
   return value >= 0 && value <= kMost ? static_cast<std::int64_t>(value) : -1;

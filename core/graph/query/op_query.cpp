@@ -328,7 +328,7 @@ class Parser {
     result.number *= factor_of(*result.field, unit_text);
   }
 
-  // What follows the number; nothing when there is no number.
+  // Reads a number and returns the text that follows it; nothing when there is no number.
   static std::optional<std::string> number_of(const std::string& text, double& value) {
     const char* end = text.data() + text.size();
     const auto read = std::from_chars(text.data(), end, value);

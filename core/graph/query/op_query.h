@@ -26,7 +26,7 @@
 
 namespace strato {
 
-// What a query may ask about one op. Texts are borrowed.
+// The facts that a query may ask for about one op. Texts are borrowed.
 struct OpFacts {
   std::string_view name, type, phase, family, group, mode;
   std::vector<std::string_view> devices;  // those that compute it, and their device groups

@@ -29,7 +29,7 @@ struct GradientPart {
   bool passes = false;  // it is the output's gradient itself when their shapes agree
 };
 
-// What a rule may do, given one forward op whose output gradients are known.
+// A rule writes gradients with this, given one forward op whose output gradients are known.
 class GradientWriter {
  public:
   virtual ~GradientWriter() = default;

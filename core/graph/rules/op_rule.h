@@ -1,5 +1,5 @@
-// What the op catalogue knows about one op type: the row of a family's table. A value; its rules
-// are pure functions.
+// The op catalogue knows an op type by an OpRule, the row of a family's table. It is a value; its
+// rules are pure functions.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What tensors hold before the first step, where no file says it: seeded parameters, synthetic
+// Says what tensors hold before the first step, where no file says it: seeded parameters, synthetic
 // inputs within the range that their readers expect, constants. The same for everybody who executes
 // a graph.
 #pragma once
@@ -19,7 +19,7 @@ struct InitialValue {
   double low = 0, high = 0;
 };
 
-// Of an input, parameter, constant or optimizer state.
+// Describes the first elements of an input, parameter, constant or optimizer state.
 InitialValue initial_value(const Graph& graph, TensorId tensor);
 
 }  // namespace strato

@@ -1,4 +1,4 @@
-// From the graph that a file holds to the one that is planned (TAG 4.1.1).
+// Simplifies the graph that a file holds to the one that is planned (TAG 4.1.1).
 #pragma once
 
 #include <span>

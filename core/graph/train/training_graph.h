@@ -1,4 +1,4 @@
-// From a forward graph to the graph of a training step.
+// Makes the graph of a training step from a forward graph.
 #pragma once
 
 #include "core/graph/train/optimizer.h"

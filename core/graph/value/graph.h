@@ -48,14 +48,14 @@ enum class BatchKind : std::uint8_t {
 struct BatchLayout {
   BatchKind kind = BatchKind::Whole;
   int axis = -1;  // of Batched only; its extent is a multiple of blocks * batch
-  // Of Batched only: the axis is this many runs, each with the samples outermost. 1, or the steps
-  // of a sequence that was merged with the batch ([time, batch, h] -> [time * batch, h]): a shard
-  // then has its samples of every run.
+  // A batched axis is this many runs, each with the samples outermost: 1, or the steps of a
+  // sequence that was merged with the batch ([time, batch, h] -> [time * batch, h]): a shard then
+  // has its samples of every run.
   std::int64_t blocks = 1;
   friend bool operator==(const BatchLayout&, const BatchLayout&) = default;
 };
 
-// What may be done with an op when its group is replicated (TAG 4.1.1).
+// Says how an op splits when its group is replicated (TAG 4.1.1).
 enum class Splittability : std::uint8_t { Concat, Sum, None };
 std::string_view name_of(Splittability split);
 

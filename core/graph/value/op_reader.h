@@ -39,7 +39,7 @@ class OpReader {
   const Tensor& output(std::size_t i) const;
   const Shape& in(std::size_t i) const { return input(i).shape; }
   const Shape& out(std::size_t i = 0) const { return output(i).shape; }
-  // Of the output; of the first input when there is none (losses, updates).
+  // Returns the elements of the output, or of the first input when there is none (losses, updates).
   double elements() const;
 
   int axis(std::string_view attribute, std::int64_t fallback, std::size_t rank) const {

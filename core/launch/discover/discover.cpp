@@ -94,7 +94,7 @@ LinkMeasurement try_to_measure(Launcher& launcher, const LinkRequest& request,
   }
 }
 
-// What the machines told stays when the links cannot be measured.
+// Measures the links; when they cannot be measured, what the machines reported stays.
 void measure(Launcher& launcher, const DiscoverOptions& options, const GpuCatalogue& catalogue,
              const std::stop_token& stop, const std::function<void(const std::string&)>& progress,
              Discovered& result) {

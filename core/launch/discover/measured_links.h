@@ -32,8 +32,8 @@ LinkMeasurement measure_links(Launcher& launcher, const LinkRequest& request,
                               const std::stop_token& stop,
                               const std::function<void(const std::string&)>& progress);
 
-// Of a transfer's times by size: latency is that of the smallest message, bandwidth what the
-// largest reaches beyond it.
+// Fits a link to a transfer's times by size: the latency is that of the smallest message, the
+// bandwidth is what the largest reaches beyond it.
 MeasuredLink link_of(const TransferProfile& transfer);
 
 }  // namespace strato

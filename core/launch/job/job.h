@@ -47,7 +47,7 @@ struct JobOptions {
   bool inputs = false;               // input batches are in the folder's inputs/, else synthetic
 };
 
-// What a rank makes its own program from, beside the graph: texts, which are read the same
+// A rank makes its own program from this, beside the graph: texts, which are read the same
 // everywhere (core/launch/measured/job_plan.h).
 struct JobPlan {
   std::string plan;         // core/strategy/file/plan_file.h
@@ -74,7 +74,8 @@ struct Job {
 };
 
 void stage_job(const std::filesystem::path& folder, const Job& job);
-// As hexadecimal digits: of what runs, without options. Peers compare it before the first step.
+// Returns the digest of what runs, without options, as hexadecimal digits. Peers compare it before
+// the first step.
 std::string job_digest(const Job& job);
 
 }  // namespace strato

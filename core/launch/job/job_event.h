@@ -1,4 +1,4 @@
-// What a job tells while it runs: rank 0 writes one JSON object a line to standard output, and
+// A job reports events while it runs: rank 0 writes one JSON object a line to standard output, and
 // launchers forward it.
 #pragma once
 

@@ -119,8 +119,8 @@ bool belongs_to_job(const std::string& name) {
          std::any_of(kStarts.begin(), kStarts.end(), starts);
 }
 
-// What an earlier job left, but for its checkpoints. Its heading goes first: the folder is no job
-// then.
+// Removes what an earlier job left, but for its checkpoints. Its heading goes first: the folder is
+// no job then.
 void clear(const fs::path& folder) {
   bool known = fs::is_empty(folder);
   std::vector<fs::path> headings, old;

@@ -1,5 +1,5 @@
-// What a job leaves in its folder (result.json, tasks.bin): step times, losses, memory, and one
-// step as it was measured. Throws InputError for files that are not whole.
+// A job leaves its result in its folder (result.json, tasks.bin): step times, losses, memory, and
+// one step as it was measured. Throws InputError for files that are not whole.
 #pragma once
 
 #include <filesystem>

@@ -1,4 +1,4 @@
-// What there is to measure on a cluster, the most useful first.
+// Plans the measurements on a cluster, the most useful first.
 #pragma once
 
 #include <memory>

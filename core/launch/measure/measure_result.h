@@ -1,4 +1,5 @@
-// What a measurement job tells on its way, and what it leaves.
+// A measurement job reports progress on its way and leaves a result; both are read and written
+// here.
 #pragma once
 
 #include <chrono>

@@ -14,7 +14,7 @@
 
 namespace strato {
 
-// What a timeline was lowered from. `costs`: what the problem's costs were made from.
+// Names what a timeline was lowered from. `costs`: the sources of the problem's costs.
 struct PlannedBy {
   const Problem& problem;
   const Strategy& strategy;

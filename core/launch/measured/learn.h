@@ -1,5 +1,5 @@
-// What a launched plan teaches a cost model (FastT 4, adaptive cost models): its measured times as
-// a profile. Pure; safe from any thread.
+// Teaches a cost model from a launched plan (FastT 4, adaptive cost models): its measured times
+// become a profile. Pure; safe from any thread.
 #pragma once
 
 #include "core/cost/value/profile.h"
@@ -7,8 +7,8 @@
 
 namespace strato {
 
-// Of the ops under their devices' GPU types, and of the transfers and collectives that were
-// measured with at least two sizes. Parts of an op that is split along an axis are left out: a
+// The profile holds the ops under their devices' GPU types, and the transfers and collectives that
+// were measured with at least two sizes. Parts of an op that is split along an axis are left out: a
 // profile knows whole ops. Empty when nothing was measured.
 Profile learned_profile(const Timeline& measured);
 

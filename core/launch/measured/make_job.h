@@ -1,5 +1,5 @@
-// From a simulated strategy to a job that launchers start: the one way that the command line and
-// the window share.
+// Makes a job that launchers start from a simulated strategy, alike for the command line and the
+// window.
 //
 // Pure but for worker_program; safe from any thread.
 #pragma once

@@ -1,5 +1,5 @@
-// What a launched plan took, as a timeline in the simulator's own format, and beside the simulated
-// one: what differs, sorted by its effect.
+// Turns the measured times of a launched plan into a timeline in the simulator's own format, and
+// compares it with the simulated one: what differs, sorted by its effect.
 //
 // Values; safe to read from any thread.
 #pragma once
@@ -12,8 +12,8 @@
 
 namespace strato {
 
-// Of a task that several ranks took part in, a transfer or a collective, the start is the last
-// rank's (before, the others only waited for it) and the end the last rank's. Tasks that were not
+// Where several ranks took part in a task, a transfer or a collective, its start is the last rank's
+// (before, the others only waited for it) and its end is the last rank's. Tasks that were not
 // measured take no time. `devices`: by rank.
 Timeline measured_timeline(const Timeline& predicted, const JobResult& result,
                            const std::vector<DeviceId>& devices);

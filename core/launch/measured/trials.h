@@ -28,8 +28,8 @@ struct Trial {
   bool known = false;   // from before
 };
 
-// What a strategy (complete) did before: its measured time, or 0 when it failed; nothing: it was
-// not run.
+// Tells how a strategy (complete) did before: its measured time, or 0 when it failed; nothing: it
+// was not run.
 using KnownTrial = std::function<std::optional<Nanos>(const Strategy&)>;
 
 struct TrialsSetting {

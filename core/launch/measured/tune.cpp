@@ -17,8 +17,8 @@
 namespace strato {
 namespace {
 
-// Of the memory that a strategy was thought to need where it did not suffice: what is there is less
-// by an amount that nobody knows.
+// A device whose memory did not suffice counts as having this part of what the strategy was thought
+// to need: less is there by an amount that nobody knows.
 constexpr double kHeld = 0.9;
 
 class Tuner {
@@ -73,7 +73,7 @@ class Tuner {
     return can_run(plan) ? std::move(plan) : planned();
   }
 
-  // What the planner has that was not run yet. Once the cost model is stable, only what it promises
+  // Returns a plan that was not run yet; once the cost model is stable, only one that it promises
   // to be faster than the best.
   std::optional<TunePlan> better() {
     std::optional<TunePlan> plan = planned();

@@ -47,7 +47,7 @@ struct TunePlan {
   Outcome predicted;
 };
 
-// What came of it.
+// The outcome of running a plan.
 struct PlanRun {
   enum class State : std::uint8_t {
     Measured,

@@ -91,7 +91,7 @@ int repetitions_for(double step_nanos, int least) {
   return std::max(least, static_cast<int>(std::min<double>(enough, kMostRepetitions)));
 }
 
-// What the op with the largest tensors holds at once: less than a step takes.
+// Returns the memory that the op with the largest tensors holds at once: less than a step takes.
 Bytes largest_op(const Graph& graph) {
   Bytes largest;
   for (std::size_t i = 0; i < graph.op_count(); ++i) {

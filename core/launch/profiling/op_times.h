@@ -16,7 +16,8 @@ namespace strato {
 
 struct ProfiledStep {
   std::int64_t batch = 1;
-  // Of whole steps without timers, by the engine's clock: median, half of the middle 50 %.
+  // Times of whole steps without timers, by the engine's clock: their median, and half of the
+  // middle 50 %.
   Nanos time, spread;
   Nanos wall;        // the same by the time of day: longer where other programs took the cores
   Nanos sum_of_ops;  // what the ops' times of this batch add up to

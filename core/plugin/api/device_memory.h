@@ -1,6 +1,6 @@
-// What a RankExecution also is when the host cannot touch what its memory() spans: whoever would
-// copy there asks it to. A transport for such memory (NCCL) is told nothing; it reads pointers as
-// the device does.
+// A RankExecution is also a DeviceMemory when the host cannot touch what its memory() spans:
+// whoever would copy there asks it to. A transport for such memory (NCCL) is told nothing; it reads
+// pointers as the device does.
 //
 // Any thread; a copy is done when the call returns.
 #pragma once

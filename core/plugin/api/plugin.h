@@ -64,8 +64,8 @@ class Exporter {
   virtual std::vector<ExportedFile> write_folder(const ExportInput& input);
 };
 
-// What a planner spends, from its manifest's "effort" (without one: Quick). A planner that runs
-// others (plugins/planners/auto) goes by it, so that it need not know them by name.
+// Ranks planners by what they spend, from their manifests' "effort" (without one: Quick). A planner
+// that runs others (plugins/planners/auto) goes by it, so that it need not know them by name.
 enum class Effort {
   Quick,     // "quick": one answer, soon, whatever the iterations and the budget
   Slow,      // "slow": one answer, some time later

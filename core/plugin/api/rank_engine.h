@@ -1,5 +1,5 @@
-// What computes the instructions of one rank: a compute engine (numeric: real tensors; replay: real
-// buffers, and time as simulated) and a transport, both plugins. The worker (app/worker) drives
+// A compute engine (numeric: real tensors; replay: real buffers, and time as simulated) and a
+// transport, both plugins, execute the instructions of one rank. The worker (app/worker) drives
 // them and knows neither LibTorch nor CUDA.
 #pragma once
 

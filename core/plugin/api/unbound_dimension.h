@@ -1,5 +1,5 @@
-// What an importer throws where a model has a dimension without an extent and nobody said one: it
-// can be asked for. As an InputError it is one line like all others.
+// Importers throw this where a model has a dimension without an extent and nobody said one: it can
+// be asked for. As an InputError it is one line like all others.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// What every launcher does with a request before it starts anything.
+// Every launcher checks a request here before it starts anything.
 #pragma once
 
 #include <string>

@@ -78,7 +78,7 @@ Dag DagBuilder::build() && {
 
 namespace {
 
-// What contract() knows of a cluster.
+// The time and memory of the clusters that contract() makes.
 struct Clusters {
   std::vector<Nanos> time;  // cluster x GPU type
   std::vector<Bytes> memory;

@@ -35,8 +35,8 @@ class Dag {
   Nanos time(NodeIndex node, GpuTypeId gpu) const {
     return time_[static_cast<std::size_t>(node) * gpu_types_ + gpu.index()];
   }
-  // What the node takes of its device's memory for as long as the step lasts: parameters with
-  // gradients and optimizer state, and what the forward pass keeps for the backward one.
+  // Returns the bytes that the node takes of its device's memory for as long as the step lasts:
+  // parameters with gradients and optimizer state, and activations that the backward pass reads.
   Bytes memory(NodeIndex node) const { return memory_[static_cast<std::size_t>(node)]; }
   // Nodes with the same number, 0 or more, have to be on one device (a parameter, all that read it
   // and its update: Celeritas 6.1). -1: free.

@@ -66,7 +66,7 @@ class GraphToDag {
     }
   }
 
-  // What forward ops make stays until the backward ops have read it, also through views.
+  // Outputs of forward ops stay until the backward ops have read them, also through views.
   void count_activations() {
     std::vector<char> counted(graph_.tensor_count(), false);
     for (std::size_t t = 0; t < graph_.tensor_count(); ++t) {

@@ -10,7 +10,7 @@
 
 namespace strato {
 
-// What a node and an edge count when distances are added up.
+// Weights of nodes and edges, for when distances are added up.
 struct Weights {
   std::vector<Nanos> node, edge;
 };
@@ -24,7 +24,8 @@ std::vector<Nanos> t_levels(const Dag& dag, const Weights& weights);
 std::vector<Nanos> b_levels(const Dag& dag, const Weights& weights);
 // Communication over computation (Equation 1); 0 for a dag without work.
 double communication_to_computing(const Weights& weights);
-// From the source with the largest b-level on, always to the successor with the largest one.
+// Returns the path that begins at the source with the largest b-level and always goes on to the
+// successor with the largest one.
 std::vector<NodeIndex> critical_path(const Dag& dag, std::span<const Nanos> b_levels);
 
 // Topological orders: node by place.

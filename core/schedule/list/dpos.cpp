@@ -92,7 +92,8 @@ std::vector<NodeIndex> Dpos::path_from(NodeIndex entry) const {
 
 // --- Placing ---
 
-// What has to be free on a device for the node; nothing where its group already has its memory.
+// Returns the bytes that have to be free on a device for the node; none where its group already has
+// its memory.
 Bytes Dpos::need(NodeIndex node, const std::vector<DeviceId>& group_at) const {
   const std::int32_t group = dag_.colocation(node);
   if (group < 0) return dag_.memory(node);

@@ -66,13 +66,13 @@ class Dpos {
     bool fits = true;
     std::size_t ranked = 0, placed = 0;  // nodes that were looked at again
   };
-  // What the schedule would be; given up when it cannot be below `limit`.
+  // Tells what the schedule would be, and gives up when it cannot be below `limit`.
   Trial trial(const DagEdit& edit, Nanos limit = Nanos::max());
   void take(const DagEdit& edit);
 
   // With the times at which every candidate could run the node.
   std::vector<PlanningSteps::Step> steps();
-  // Of the nodes that are there, numbered as dag().dag() numbers them.
+  // Returns the schedule of the nodes that are there, numbered as dag().dag() numbers them.
   Schedule schedule() const;
 
  private:

@@ -1,4 +1,4 @@
-// From decisions op by op to a strategy.
+// Makes a strategy from decisions op by op.
 #pragma once
 
 #include <cstdint>

@@ -57,7 +57,7 @@ PlanResult plan_by_schedule(const Problem& problem, const Dag& dag, Evaluator& e
       observer.on_improvement(result.strategy, score,
                               {result.evaluations, result.evaluations, 0, score});
     }
-    // What is more than the devices hold gets no smaller by planning with less of them.
+    // A need beyond what the devices hold gets no smaller by planning with less of them.
     if (result.score.feasible || settings.paper || !schedule.fits || stop.stop_requested()) break;
   }
   return result;

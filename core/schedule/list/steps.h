@@ -1,5 +1,5 @@
-// What a white-box planner did, step by step, for a person to replay: how nodes were ordered and
-// fused, which devices were tried for each, and why one was taken.
+// Records what a white-box planner did, step by step, for a person to replay: how nodes were
+// ordered and fused, which devices were tried for each, and why one was taken.
 #pragma once
 
 #include <cstdint>

@@ -12,7 +12,7 @@ namespace strato {
 struct PlannerOptions;
 struct Problem;
 
-// Of one policy on one problem. Immutable; safe from several threads.
+// The attention of one policy on one problem. Immutable; safe from several threads.
 class Attention {
  public:
   virtual ~Attention() = default;
@@ -22,14 +22,14 @@ class Attention {
   virtual std::vector<double> of(std::span<const OpId> ops) const = 0;
 };
 
-// What a planner is, too, when it can tell (found by dynamic_cast). The library that it comes from
-// has to outlive what it tells.
+// A planner is also an AttentionSource when it can tell (found by dynamic_cast). The library that
+// it comes from has to outlive what it tells.
 class AttentionSource {
  public:
   virtual ~AttentionSource() = default;
-  // Of the policy as a search with these options begins with it, before it learns from the problem.
-  // Null: it has no attention. Throws InputError for options, and for weights that are not there.
-  // Takes a while: one pass of the network over the graph.
+  // Returns the attention of the policy as a search with these options begins with it, before it
+  // learns from the problem. Null: it has no attention. Throws InputError for options, and for
+  // weights that are not there. Takes a while: one pass of the network over the graph.
   virtual std::shared_ptr<const Attention> attention(const Problem& problem,
                                                      const PlannerOptions& options) const = 0;
 };

@@ -50,13 +50,13 @@ struct PlanResult {
   // table 7); set by run_planner.
   std::optional<std::int64_t> evaluations_to_beat_data_parallel;
   std::string note;  // e.g. that a baseline won, and which
-  // What else the planner can say about its result, for people, in order: a proven bound, a gap,
-  // how much was fused.
+  // A fact is one more thing that the planner can say about its result, for people, in order: a
+  // proven bound, a gap, how much was fused.
   struct Fact {
     std::string name, value;
   };
   std::vector<Fact> facts;
-  // What it can draw of its own course, in order: how often trials hit, what a policy earned.
+  // A curve draws the planner's own course, in order: how often trials hit, what a policy earned.
   // Curves with the same title belong into one chart; `x` and `y` name the axes.
   struct Curve {
     std::string title, name, x, y;
@@ -80,7 +80,7 @@ class Planner {
   // Whether scores shall carry runtime feedback (which costs time).
   virtual bool wants_feedback() const { return false; }
 
-  // Of a planner that learns; null otherwise. Belongs to the planner.
+  // Returns the trainer of a planner that learns; null otherwise. It belongs to the planner.
   virtual Trainer* trainer() { return nullptr; }
 
   // `resume`: the tree of an earlier result on the same problem to go on from, or null.

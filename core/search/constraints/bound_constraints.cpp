@@ -116,7 +116,7 @@ std::vector<std::size_t> BoundConstraints::concerning(GroupId group,
   return {items.begin(), items.end()};
 }
 
-// What the constraints make of each other: throws where they contradict, limits left aside.
+// Combines the constraints of a rule: throws where they contradict, limits left aside.
 void BoundConstraints::combine(ConstraintRule& rule) const {
   rule.allowed.assign(problem_.cluster->device_count(), 1);
   rule.modes.fill(true);

@@ -1,4 +1,4 @@
-// From names to a problem's ops and devices.
+// Finds the ops and devices of a problem that names mean.
 #include "core/search/constraints/constraint_binder.h"
 
 #include <fmt/format.h>

@@ -30,7 +30,7 @@ bool splits_batch_of(Mode mode) {
   return mode == Mode::ReplicateAllReduce || mode == Mode::ReplicatePs;
 }
 
-// What is next best to a mode.
+// The modes that come next best to a mode, in order.
 constexpr std::array<std::array<Mode, kModeCount>, kModeCount> kNextModes = {{
     {Mode::ReplicateAllReduce, Mode::ReplicatePs, Mode::Duplicate, Mode::ModelParallel},
     {Mode::ReplicatePs, Mode::ReplicateAllReduce, Mode::Duplicate, Mode::ModelParallel},

@@ -1,5 +1,4 @@
-// What bound constraints say about each group of one grouping. Internal to bound_constraints.cpp
-// and its neighbours.
+// Rules state what bound constraints say about each group of one grouping. Internal to this folder.
 #pragma once
 
 #include <array>
@@ -27,7 +26,7 @@ struct BoundConstraints::Item {
   bool has(OpId op) const;
 };
 
-// What groups that are decided alike have to keep.
+// A rule that groups which are decided alike have to obey.
 struct ConstraintRule {
   std::vector<std::int32_t> items;  // ascending; those that concern one of the groups
   std::optional<Decision> pinned;

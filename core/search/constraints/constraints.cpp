@@ -45,7 +45,7 @@ std::string describe(const Constraints::Limit& limit) {
                      limit.devices == 1 ? "" : "s");
 }
 
-// What a person wrote, of an option.
+// Refuses the text that a person wrote for an option.
 [[noreturn]] void refuse(std::string_view option, std::string_view text, std::string problem,
                          std::string remedy) {
   throw InputError("", fmt::format("{} {}", option, text), std::move(problem), std::move(remedy));

@@ -1,4 +1,4 @@
-// What a person demands of a strategy, whichever planner makes it: groups that keep a decision,
+// A person demands this of a strategy, whichever planner makes it: groups that keep a decision,
 // devices and modes that are not for them, groups that share one decision, at most so many devices.
 //
 // Said by the names of ops, op groups and devices, so that it holds for another grouping, another
@@ -78,7 +78,7 @@ struct Constraints {
 // In words, in the order in which they are counted: pins, forbidden, together, limits.
 std::vector<std::string> describe(const Constraints& constraints);
 
-// As a person writes them on the command line. Throw InputError.
+// These read constraints as a person writes them on the command line. They throw InputError.
 Constraints::Pin parse_pin(std::string_view text);        // "fc6=ps:v100x2,1080ti-0:1"
 Constraints::Forbid parse_forbid(std::string_view text);  // "conv1=p100,duplicate"; "p100": of all
 Constraints::Together parse_together(std::string_view text);  // "fc6,fc7"

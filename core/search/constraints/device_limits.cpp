@@ -104,7 +104,8 @@ class LimitKeeper {
     return false;
   }
 
-  // As many devices as the limit lets, where they are of use; its rules have no others then.
+  // Chooses as many devices as the limit allows, where they are of use; its rules have no others
+  // then.
   void fill(std::size_t number) {
     const DeviceLimit& limit = limits_[number];
     DeviceMask& chosen = chosen_[number];

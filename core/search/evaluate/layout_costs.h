@@ -1,5 +1,5 @@
-// What the layouts of an op can cost at least: the building block of the lower bound. Private to
-// this folder. Times in nanoseconds as doubles.
+// Bounds from below what the layouts of an op cost: the building block of the lower bound. Private
+// to this folder. Times in nanoseconds as doubles.
 #pragma once
 
 #include <cstdint>

@@ -139,7 +139,7 @@ std::int32_t LocalSearch::related_action(Random& random, std::int32_t group) con
   return related.empty() ? legal.front() : related[random.below(related.size())];
 }
 
-// What another group is decided as.
+// Returns the action that another group is decided as.
 std::optional<std::int32_t> LocalSearch::used_action(Random& random, std::int32_t group) const {
   const std::int32_t own = base()[static_cast<std::size_t>(group)];
   std::vector<std::int32_t> used;

@@ -53,7 +53,8 @@ class LocalSearch {
 
   bool has_incumbent() const { return !incumbent_.empty(); }
   const ActionVector& incumbent() const { return incumbent_; }
-  // What a proposal has to beat: the incumbent, or where it is away from that.
+  // Returns the score that a proposal has to beat: the incumbent's, or the current one's where the
+  // search is away from it.
   const Score& to_beat() const { return is_away() ? away_score_ : score_; }
   // A better strategy from elsewhere: start from it.
   void restart_from(ActionVector strategy, const Score& score);

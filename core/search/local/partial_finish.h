@@ -1,6 +1,6 @@
 // Strategies that are finished (TreeSearchOptions::finish) in some groups and plain in the others.
-// What is worth it for a gradient on its own may delay what the network carries beside it, so that
-// a search chooses group by group. Immutable.
+// A choice that is worth it for a gradient on its own may delay other transfers on the network, so
+// that a search chooses group by group. Immutable.
 #pragma once
 
 #include <cstddef>

@@ -17,7 +17,7 @@ class Sieve {
 
   void begin_round(std::size_t most);  // leaves out at most so many
   bool leaves_out(const Strategy& strategy, const Score& to_beat);
-  // What was evaluated is faster than its bound: nothing that it says can be trusted.
+  // Tells whether an evaluated strategy is faster than its bound: the bound cannot be trusted then.
   bool is_contradicted_by(const Strategy& strategy, const Score& score);
 
  private:

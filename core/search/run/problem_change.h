@@ -1,5 +1,5 @@
-// What if the problem itself were another: its batch, precision, network or devices. A strategy for
-// a problem is carried over to the changed one, so that the two can be compared.
+// Changes the problem itself: its batch, precision, network or devices. A strategy for a problem is
+// carried over to the changed one, so that the two can be compared.
 #pragma once
 
 #include <cstdint>
@@ -74,12 +74,12 @@ Graph changed_graph(const Graph& model, const ProblemChange& change);
 // weight of what they are copies of. Complete and valid when `strategy` is.
 Strategy carry_over(const Strategy& strategy, const ChangedProblem& changed);
 
-// What one looks at, of one strategy on one problem.
+// The figures of one strategy on one problem that people compare.
 struct StepFigures {
   Nanos step_time;
   double samples_per_second = 0;
-  // Of what the cluster's devices could do at their full speed, without communication and waiting:
-  // 1 is the best.
+  // The part of what the cluster's devices could do at their full speed, without communication and
+  // waiting: 1 is the best.
   double efficiency = 0;
   bool feasible = false;
   DeviceId fullest;      // by peak / capacity

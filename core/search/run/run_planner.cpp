@@ -107,7 +107,7 @@ struct Floor {
   Score score;
 };
 
-// As the constraints leave them.
+// Returns the baselines as the constraints leave them.
 std::vector<Baseline> constrained_baselines(const Problem& problem,
                                             const BoundConstraints* constraints) {
   std::vector<Baseline> baselines = simple_baselines(problem);
@@ -165,7 +165,7 @@ void apply_floor(PlanResult& result, const Planner& planner, const Floor& floor)
   if (!result.note.empty()) note += "; " + result.note;
   result.note = std::move(note);
   if (!baseline_won) return;
-  // What it says about itself, and its steps, are of what it found.
+  // Facts and steps of the planner are about what it found.
   if (!result.facts.empty())
     result.facts.insert(result.facts.begin(), {"facts of", planner.name() + "'s own (" +
                                                                outcome_words(result.score) + ")"});

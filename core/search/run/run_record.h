@@ -1,4 +1,5 @@
-// What the workspace keeps of a run as text: the same from the command line and from the window.
+// Writes what the workspace stores of a run as text: the same from the command line and from the
+// window.
 #pragma once
 
 #include <optional>

@@ -34,7 +34,7 @@ struct TournamentSetup {
   PlannerOptions options;
 };
 
-// What a problem is like without any planner.
+// Facts about a problem that need no planner.
 struct TournamentFacts {
   Score data_parallel;  // with AllReduce on all devices: what speed-ups are measured against
   Nanos lower_bound;
@@ -67,7 +67,7 @@ class TournamentObserver {
  public:
   virtual ~TournamentObserver() = default;
   virtual void on_start(std::size_t /*problem*/, std::size_t /*planner*/) {}
-  // Of a cell that is running: as its planner reports.
+  // Forwards the progress that the planner of a running cell reports.
   virtual void on_progress(std::size_t /*problem*/, std::size_t /*planner*/, const Progress&) {}
   virtual void on_cell(const TournamentCell&, const TournamentProgress&) {}
 };

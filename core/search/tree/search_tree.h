@@ -23,8 +23,8 @@ struct SearchTree {
     std::int32_t visits = 0;  // N(s, a) of the edge from the parent (root: all)
     double value_sum = 0;     // Q(s, a) * N(s, a)
     float prior = 1;          // G(s, a)
-    // Of this vertex's own evaluation: baseline time / time - 1. Infeasible: -1, or less with more
-    // overflow where the search grades infeasible strategies; so feasible means > -1.
+    // The reward of this vertex's own evaluation: baseline time / time - 1. Infeasible: -1, or less
+    // with more overflow where the search grades infeasible strategies; so feasible means > -1.
     float reward = 0;
     std::int64_t step_time_ns = 0;  // 0 when not evaluated
     std::int32_t first_child = -1;  // children are consecutive, in order of expansion

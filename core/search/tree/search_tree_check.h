@@ -1,4 +1,4 @@
-// What every search tree obeys, checked when one is read. Private to this folder.
+// Checks a search tree that was read for what every one obeys. Private to this folder.
 #pragma once
 
 #include <string>

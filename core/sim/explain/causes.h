@@ -1,5 +1,5 @@
-// What each task of a timeline waited for last: the one place from which the critical path, its
-// pieces and the devices' gaps are made.
+// Finds what each task of a timeline waited for last: the critical path, its pieces and the
+// devices' gaps are all made from this.
 #pragma once
 
 #include <span>
@@ -24,8 +24,8 @@ class Causes {
   ChainStep of(TaskId task) const;
   // First to last, up to and with `task`; the first one is the one that runs at `since`.
   std::vector<ChainStep> chain_to(TaskId task, Nanos since = Nanos(0)) const;
-  // Of those that shared a link with a communication task, the one that did so longest; the task
-  // itself when it was alone. Looks at a bounded number of neighbours in time.
+  // Returns the task that shared a link with a communication task for longest; the task itself when
+  // it was alone. Only a bounded number of neighbours in time are tried.
   TaskId sharer(TaskId task) const;
 
  private:
@@ -39,8 +39,8 @@ class Causes {
 
 TaskId last_task(const Timeline& timeline);  // the first of those that end last; invalid: no tasks
 
-// From the first step's start to the last one's end, without a hole. Stragglers are looked for in
-// front of every step.
+// Returns the pieces from the first step's start to the last one's end, without a hole. Stragglers
+// are sought in front of every step.
 std::vector<PathPiece> pieces_of(const Timeline& timeline, const Causes& causes,
                                  std::span<const ChainStep> chain);
 

@@ -83,7 +83,7 @@ TaskId Causes::sharer(TaskId task) const {
   constexpr std::ptrdiff_t neighbours = 64;  // on each link
   const TaskTimes& mine = timeline_.tasks[task];
   const Task& own = timeline_.program->tasks[task];
-  // What came later, or waits behind it on the same connection, did not hold it up.
+  // A task that came later, or waits behind it on the same connection, did not hold it up.
   const auto holds_up = [&](TaskId id) {
     const Task& what = timeline_.program->tasks[id];
     const bool behind = own.kind == TaskKind::Transfer && what.kind == own.kind &&

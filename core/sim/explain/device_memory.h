@@ -14,8 +14,8 @@ struct HeldBuffer {
   Bytes bytes;
   TaskId made_by, held_for;  // its writer and its last reader
   Nanos begin, end;
-  // Of a forward op's output that the backward pass reads: from when to when it is only kept, and
-  // could be dropped and computed again. Empty otherwise.
+  // A forward op's output that the backward pass reads only waits in this time, and could be
+  // dropped and computed again. Empty for all others.
   Nanos kept_from, kept_until;
 };
 

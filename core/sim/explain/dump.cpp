@@ -12,7 +12,7 @@
 namespace strato {
 namespace {
 
-// What a buffer is called: its tensor, the samples it holds, and how it came about; numbered where
+// Names a buffer by its tensor, the samples that it holds, and how it came about; numbers it where
 // that is not yet unique on its device.
 class BufferNames {
  public:

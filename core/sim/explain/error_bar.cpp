@@ -10,8 +10,8 @@
 namespace strato {
 namespace {
 
-// Of local copies, for which cost models give no estimate: launch and memory bandwidth are known
-// well, how near a copy comes to them is not.
+// Cost models give no error for local copies: launch and memory bandwidth are known well, how near
+// a copy comes to them is not.
 constexpr double kReshuffleError = 0.25;
 
 // Errors with equal keys go together: one source, and one op family or kind of communication.

@@ -97,7 +97,7 @@ ErrorBar error_bar(const Timeline& timeline, const CostModel& cost);
 // The cost of one task with its source.
 Estimate explain_task(const Timeline& timeline, TaskId task, const CostModel& cost);
 
-// What is in memory at a device's peak, and what would help.
+// Lists what is in memory at a device's peak, and what would help.
 struct MemoryReport {
   DeviceId device;
   Nanos moment;

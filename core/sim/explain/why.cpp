@@ -277,7 +277,7 @@ class Writer {
                       unused == 1 ? "is" : "are"));
   }
 
-  // What 10 % more speed is worth, and the one op, device or link whose speed matters most.
+  // Says what 10 % more speed is worth, and which op, device or link matters most.
   void remedies() {
     std::vector<std::string> parts;
     const auto add = [&](const WhatIf* each) {

@@ -1,4 +1,4 @@
-// What a timeline tells about op groups and device groups (TAG Table 1).
+// Feedback of a timeline about op groups and device groups (TAG Table 1).
 #pragma once
 
 #include <vector>

@@ -1,5 +1,5 @@
-// What a simulation gives: when every task runs, and how much memory every device needs.
-// Immutable once simulated.
+// A timeline is what a simulation gives: when every task runs, and how much memory every device
+// needs. It is immutable once simulated.
 #pragma once
 
 #include <memory>

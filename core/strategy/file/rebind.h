@@ -1,5 +1,4 @@
-// From names back to ids: a strategy onto the same model, or onto another grouping, cluster or
-// model.
+// Binds a strategy by its names again: to the same model, or to another grouping, cluster or model.
 #pragma once
 
 #include <span>

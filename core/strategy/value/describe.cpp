@@ -83,7 +83,7 @@ std::string describe_order(std::vector<std::int32_t> priorities) {
   return fmt::format("{} op{} ordered", with_commas(ordered), ordered == 1 ? "" : "s");
 }
 
-// Of two orders; 0 when one has none.
+// Counts the priorities in which two orders differ; 0 when one has none.
 std::size_t changed_priorities(std::span<const std::int32_t> before,
                                std::span<const std::int32_t> after) {
   std::size_t changed = 0;

@@ -10,10 +10,10 @@
 
 namespace strato {
 
-// Of Strategy::variables what can be told without the graph: validate() calls it. Throws InputError
-// (place: "synchronised variables", or the variable and part) for variables out of order, there
-// twice or outside the model; no part; a partition that its number of parts is not the product
-// of, or along too many axes; a server or station that the cluster lacks, stations out of
+// Checks of Strategy::variables what can be told without the graph; validate() calls it. Throws
+// InputError (place: "synchronised variables", or the variable and part) for variables out of
+// order, there twice or outside the model; no part; a partition that its number of parts is not the
+// product of, or along too many axes; a server or station that the cluster lacks, stations out of
 // order or two in one machine; what belongs to the other synchroniser; a merge group below -1, of
 // several encodings or sequences, or of what is gathered (sparse rows, top-k, low rank); a sequence
 // that misses or repeats a replica of its (decided, replicated) group, or names another device;
@@ -21,9 +21,10 @@ namespace strato {
 // what is all-reduced.
 void validate_variables(const Strategy& strategy, const Grouping& grouping, const Cluster& cluster);
 
-// What the graph tells: an op that updates no parameter, an axis that the parameter does not have,
-// more parts than its extent, sparse rows of what is not looked up alone, sufficient factors of
-// what is no product, a low rank of what is no matrix, a merge group of variables of several types.
+// Checks what takes the graph to tell. Throws InputError for an op that updates no parameter, an
+// axis that the parameter does not have, more parts than its extent, sparse rows of what is not
+// looked up alone, sufficient factors of what is no product, a low rank of what is no matrix, a
+// merge group of variables of several types.
 void validate_variables(const Strategy& strategy, const Graph& graph);
 
 // The parameter that an op updates; invalid: none.
@@ -42,11 +43,11 @@ std::vector<OpId> gradient_products(const Graph& graph, OpId update);
 // the others the columns (as PowerSGD has it), and floating point numbers.
 bool is_matrix(const Tensor& variable);
 
-// What a message of a part of a variable's gradient takes, over some samples of the batch.
-// Sparse rows: as many rows as these samples look up, or all; each with its number (8 bytes).
-// Top-k: a hundredth of the elements, at least one, each with its place (8 bytes). Half: 2 bytes an
-// element. Sufficient factors: what the products read, of these samples. Low rank: encoded_rank()
-// pairs of a column and a row.
+// A message of a part of a variable's gradient, over some samples of the batch, takes the
+// following. Sparse rows: as many rows as these samples look up, or all; each with its number (8
+// bytes). Top-k: a hundredth of the elements, at least one, each with its place (8 bytes). Half: 2
+// bytes an element. Sufficient factors: what the products read, of these samples. Low rank:
+// encoded_rank() pairs of a column and a row.
 constexpr std::int64_t kLowRank = 4;
 struct PartShape {
   std::int64_t elements = 0, rows = 1;  // rows: along axis 0
@@ -55,7 +56,8 @@ PartShape part_shape(const Tensor& variable, std::span<const AxisRange> part);  
 std::int64_t encoded_rows(const Graph& graph, OpId update, const PartShape& part,
                           std::int64_t samples);       // of SparseRows
 std::int64_t encoded_elements(const PartShape& part);  // of TopK
-// Of LowRank: kLowRank, or less where there are fewer rows or columns.
+// Returns the rank that a low-rank message has: kLowRank, or less where there are fewer rows or
+// columns.
 std::int64_t encoded_rank(std::int64_t rows, std::int64_t columns);
 Bytes encoded_bytes(const Graph& graph, OpId update, Encoding encoding, const PartShape& part,
                     std::int64_t samples);

@@ -1,4 +1,4 @@
-// What messages of variables take, and what gradients are made of.
+// Sizes the messages of variables by what gradients are made of.
 #include <algorithm>
 #include <initializer_list>
 #include <set>

@@ -9,8 +9,8 @@
 //   and sends the new value back. Replicas of a machine with a transfer station send to it, it sums
 //   and sends on; the new value comes back the same way (two-level). Only the server holds the
 //   part's optimizer state.
-// What is sent may be encoded (Compressor). Everything but the lossy encodings and staleness keeps
-// the results of training: a step means the same as on one device.
+// Messages may be encoded (Compressor). Everything but the lossy encodings and staleness keeps the
+// results of training: a step means the same as on one device.
 //
 // Bounded staleness (Ps only) lets a step begin before the gradients of the steps before it have
 // been applied. Every step lasts until what it started has ended, so replicas are never more than
@@ -44,7 +44,7 @@ enum class Synchroniser : std::uint8_t { AllReduce, Ps };
 std::string_view name_of(Synchroniser synchroniser);  // "allreduce", "ps"
 std::optional<Synchroniser> synchroniser_from(std::string_view name);
 
-// Of gradients as they travel. New values of variables always travel as they are.
+// Encodings of gradients as they travel. New values of variables always travel as they are.
 enum class Encoding : std::uint8_t {
   None,
   SparseRows,  // only rows that are not zero, with their numbers: of an embedding's gradient, at
@@ -61,7 +61,8 @@ std::optional<Encoding> encoding_from(std::string_view name);
 inline bool is_lossy(Encoding encoding) {
   return encoding == Encoding::Half || encoding == Encoding::TopK || encoding == Encoding::LowRank;
 }
-// What replicas cannot reduce on its way: every one gets all terms, and adds them up.
+// Tells whether replicas cannot reduce a message on its way: every one gets all terms, and adds
+// them up.
 inline bool is_gathered(Encoding encoding) {
   return encoding == Encoding::SparseRows || encoding == Encoding::TopK ||
          encoding == Encoding::LowRank;
@@ -106,7 +107,7 @@ std::vector<AxisParts> divided_axes(const VariableSync& variable);  // ascending
 // they are more than 2^20, or an element is below one.
 void divide(VariableSync& variable, std::vector<std::int32_t> partition);
 
-// What part `index` is of a valid variable of this shape: its range along each divided axis.
+// Returns the range of part `index` of a valid variable of this shape, along each divided axis.
 std::vector<AxisRange> part_ranges(const VariableSync& variable, const Shape& shape,
                                    std::size_t index);
 

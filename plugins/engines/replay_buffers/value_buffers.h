@@ -26,7 +26,8 @@ class ValueBuffers {
   void release(ValueId id);
   // One that is there.
   std::span<const std::byte> present(ValueId id) const;
-  // What is to be filled with all of its elements. Throws InputError when they are of another size.
+  // Returns the memory of a value that is to be filled with all of its elements. Throws InputError
+  // when they are of another size.
   std::span<std::byte> to_fill(ValueId id, const std::string& elements);
   Bytes peak() const { return pool_.peak(); }
 

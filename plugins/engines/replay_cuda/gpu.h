@@ -9,7 +9,7 @@ namespace strato::replay_cuda {
 // GPUs; "cuda:2": that one. Throws InputError for another name, or a GPU that is not there.
 int gpu_index(const std::string& device, int local_rank, int gpus);
 
-// From the environment of srun, mpirun or torchrun; else `rank`.
+// Reads the local rank from the environment of srun, mpirun or torchrun; else it is `rank`.
 int local_rank(int rank);
 
 // How many there are. Throws InputError when there is none, or no driver.

@@ -8,7 +8,7 @@
 
 namespace strato::replay_cuda {
 
-// What the device's clocks were seen to do. Lies in memory that host and device see.
+// A sample of the device's clocks. It lies in memory that host and device see.
 struct ClockSample {
   std::int64_t tick = 0;         // ns: the least step of the device's nanosecond counter
   std::int64_t nanoseconds = 0;  // passed while

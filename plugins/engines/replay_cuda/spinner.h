@@ -7,7 +7,7 @@
 
 namespace strato::replay_cuda {
 
-// Of one thread. The GPU is to be current in it.
+// A spinner belongs to one thread, in which the GPU has to be current.
 class Spinner {
  public:
   Spinner();  // calibrates: some 20 ms

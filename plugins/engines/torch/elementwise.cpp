@@ -1,5 +1,5 @@
 // Functions of each element, of one tensor and of several that are broadcast, and their gradients.
-// What a gradient kernel reads is the catalogue's rule: the output's gradient first.
+// Gradient kernels read their inputs by the catalogue's rule: the output's gradient first.
 #include <cmath>
 #include <limits>
 #include <numbers>

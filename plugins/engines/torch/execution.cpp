@@ -84,7 +84,7 @@ class TorchExecution final : public Execution {
   Bytes peak_memory() const override { return Bytes(peak_bytes() - allocated_before_); }
 
  private:
-  // What reading the clock adds to each op.
+  // Returns the time that reading the clock adds to each op.
   Nanos reading_time() const {
     Nanos least = Nanos::max();
     for (int i = 0; i < 100; ++i) {

@@ -7,7 +7,7 @@
 
 namespace strato::torch_engine {
 
-// Of the axes from `first` to before `last`; 1 of none.
+// Returns the product of the extents from axis `first` to before `last`; 1 of none.
 inline std::int64_t extent_product(const Shape& shape, std::size_t first, std::size_t last) {
   std::int64_t result = 1;
   for (std::size_t i = first; i < last; ++i) result *= shape[i];

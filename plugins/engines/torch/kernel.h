@@ -1,6 +1,6 @@
-// What computes one op: a function from input tensors to output tensors, made once per op from its
-// attributes and types. A kernel has no state: it may run on any shard of the batch, any number of
-// times. Include in .cpp files only.
+// A kernel computes one op: a function from input tensors to output tensors, made once per op from
+// its attributes and types. A kernel has no state: it may run on any shard of the batch, any number
+// of times. Include in .cpp files only.
 #pragma once
 
 #include <cstdint>

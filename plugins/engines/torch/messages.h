@@ -18,7 +18,7 @@ namespace strato::torch_engine {
 
 // SparseRows: no more rows than `slots` have an element that is not zero.
 at::Tensor encoded(const at::Tensor& value, Encoding encoding, std::int64_t slots);
-// Of the shape and type; records with the same number add up.
+// Decodes a message to a tensor of the shape and type; records with the same number add up.
 at::Tensor decoded(const at::Tensor& message, Encoding encoding, at::IntArrayRef shape,
                    at::ScalarType type);
 

@@ -113,7 +113,7 @@ Kernel softmax_grad(const Site& site) {
 
 // ---- losses
 
-// What a loss is divided by: the count of the whole batch, also on a shard.
+// A loss is divided by the count of the whole batch, also on a shard.
 struct ClassLoss {
   explicit ClassLoss(const Site& forward)
       : axis(forward.axis("axis", 1, forward.in(0).size())),

@@ -66,7 +66,7 @@ class PartTables {
     return axes;
   }
 
-  // What a forward op sums over its gradient counts as a whole (a mean, a loss); but a
+  // The forward op of a gradient keeps the whole extent that it sums over (a mean, a loss); but a
   // convolution's gradient has the weight's shape.
   void add_forward(const Op& op) {
     const Op& forward = op.forward.valid() ? graph_.op(op.forward) : op;
@@ -97,7 +97,7 @@ class PartTables {
     return op;
   }
 
-  // What is stretched along the axis stays as it is.
+  // An input that is stretched along the axis stays as it is.
   TensorId add(TensorId id, int axis) {
     Tensor tensor = graph_.tensor(id);
     if (axis >= 0 && tensor.shape[static_cast<std::size_t>(axis)] == axis_.extent) {

@@ -10,7 +10,7 @@
 
 namespace strato::torch_engine {
 
-// What the part needs of each input; invalid inputs get Whole.
+// Returns the piece of each input that the part needs; invalid inputs get Whole.
 std::vector<Piece> part_inputs(const Graph& graph, OpId op, const Piece& part);
 
 // `part`: the slice that it makes of the first output (of an update: of its parameter). Throws

@@ -13,9 +13,9 @@ namespace strato::torch_engine {
 // Whether all of `inner` is in `outer`.
 bool holds(const Tensor& tensor, const Piece& outer, const Piece& inner, std::int64_t batch);
 
-// What `to` names of a value that holds `from`: shares its memory, not contiguous as a rule.
-// Samples of a merged axis (BatchLayout::blocks) are taken from every run. Precondition:
-// holds(from, to).
+// Cuts the piece `to` out of a value that holds `from`: the result shares its memory, and is not
+// contiguous as a rule. Samples of a merged axis (BatchLayout::blocks) are taken from every run.
+// Precondition: holds(from, to).
 at::Tensor cut(const at::Tensor& value, const Tensor& tensor, const Piece& from, const Piece& to,
                std::int64_t batch);
 

@@ -120,7 +120,7 @@ class TorchRankExecution final : public RankExecution {
     }
   }
 
-  // What an op on some samples needs of a value.
+  // Returns the piece of a value that an op on some samples needs.
   Piece need_of(ValueId id, const Piece& op) const {
     if (!id.valid()) return {};
     const Value& value = program_->values[id];

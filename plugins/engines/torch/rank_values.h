@@ -27,7 +27,7 @@ class RankValues {
   const Shape& shape(ValueId id) const { return shapes_[id]; }
   const at::Tensor& at(ValueId id) const;  // it is there
   void set(ValueId id, at::Tensor value) { values_[id] = std::move(value); }
-  // Of a resident value: its memory stays, and views of it see the new elements.
+  // Overwrites a resident value: its memory stays, and views of it see the new elements.
   void overwrite(ValueId id, const at::Tensor& elements) { at(id).copy_(elements); }
   void release(ValueId id);
   std::span<std::byte> memory(ValueId id);  // made when it is not there

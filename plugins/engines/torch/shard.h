@@ -1,4 +1,4 @@
-// What an op's kernel is told beside its inputs.
+// An op's kernel is told this beside its inputs.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What executions of a graph and of a rank share: tensors from and to elements, defaults, and the
+// Executions of a graph and of a rank share these: tensors from and to elements, defaults, and the
 // library's refusals in our words. Include in .cpp files only.
 #pragma once
 

@@ -1,4 +1,4 @@
-// What tensors hold before the first step, as elements.
+// Makes the elements that tensors hold before the first step.
 #pragma once
 
 #include <string>

@@ -10,7 +10,7 @@ struct Window {
   std::vector<std::int64_t> kernel, stride, dilation, begin, end;  // one per spatial axis
 
   bool symmetric() const { return begin == end; }
-  // What the library pads itself; uneven padding is done before.
+  // Returns the padding that the library does itself; uneven padding is done before.
   std::vector<std::int64_t> native_padding() const {
     return symmetric() ? begin : std::vector<std::int64_t>(begin.size(), 0);
   }

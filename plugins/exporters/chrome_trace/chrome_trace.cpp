@@ -91,7 +91,8 @@ class TimelineTrace {
 
   trace::Track first_track(TaskId id) const { return track_of(program_.resources[id.index()][0]); }
 
-  // From what a transfer waits for to the transfer, and from it to what waits for it.
+  // Draws an arrow from what a transfer waits for to the transfer, and one from it to what waits
+  // for it.
   void write_arrows(TaskId id) {
     const auto is_transfer = [&](TaskId task) {
       return program_.tasks[task].kind == TaskKind::Transfer;

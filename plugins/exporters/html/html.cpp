@@ -146,7 +146,7 @@ class Report {
     text_ += table.text();
   }
 
-  // What is decided beside the groups.
+  // Writes what is decided beside the groups.
   void exceptions() {
     std::vector<std::string> lines;
     if (strategy_.bucket > Bytes(0))

@@ -190,7 +190,8 @@ class Folder {
     return text + "]}\n";
   }
 
-  // What train.py cannot do yet: variables that are synchronised in parts, encoded or stale.
+  // Refuses what train.py cannot do yet: variables that are synchronised in parts, encoded or
+  // stale.
   void refuse_parts(const RankProgram& rank) const {
     const auto refuse = [&](TensorId tensor) {
       throw InputError("", fmt::format("variable of \"{}\"", graph_.tensor(tensor).name),

@@ -115,7 +115,8 @@ class Placed {
     return name_of(strategy_.groups[input_.problem.grouping->group_of(op)]->mode);
   }
 
-  // Of what is cut along several axes: "axes 0,1 [0,4)x[8,16)".
+  // Writes the part that each task has of a tensor that is cut along several axes: "axes 0,1
+  // [0,4)x[8,16)".
   Json parts_of(const std::vector<TaskId>& tasks) const {
     Json parts = Json::array();
     for (const TaskId id : tasks) parts.push_back(describe(program_.ranges_of(program_.tasks[id])));

@@ -1,4 +1,4 @@
-// From translated ops to the graph. Include in .cpp files only.
+// Builds the graph from translated ops. Include in .cpp files only.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace strato::onnx_import {
 
-// As the graph has a name of the file: text that every file and window can show.
+// Makes a name of the file one of the graph: text that every file and window can show.
 std::string graph_name(const std::string& name);
 
 // Keeps what the model's results depend on. Throws InputError when nothing is left, and as

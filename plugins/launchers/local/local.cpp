@@ -21,8 +21,8 @@ using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 namespace fs = std::filesystem;
 
-// What ranks get to end by themselves: after SIGTERM, and once one of them has failed (the others
-// then learn of it, and rank 0 tells the cause).
+// Ranks get this long to end by themselves: after SIGTERM, and once one of them has failed (the
+// others then learn of it, and rank 0 tells the cause).
 constexpr auto kGrace = 2s;
 // A rank that was stopped (SIGSTOP) and does not go on within this time fails the job.
 constexpr auto kStopped = 4s;

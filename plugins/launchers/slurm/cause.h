@@ -11,8 +11,8 @@ namespace strato::slurm {
 
 std::string cause_of(const std::filesystem::path& folder, const JobRecord& record);
 
-// Of one line of srun: "srun: error: n7: task 3: Killed" is "rank 3 on n7: Killed". Nothing: it
-// does not tell that a signal or the system ended a rank.
+// Reads one line of srun: "srun: error: n7: task 3: Killed" is "rank 3 on n7: Killed". Nothing: the
+// line does not tell that a signal or the system ended a rank.
 std::optional<std::string> ended_rank(const std::string& line);
 
 }  // namespace strato::slurm

@@ -1,5 +1,5 @@
-// What Slurm says of a job: the controller (scontrol) while it remembers the job, accounting
-// (sacct) where there is any.
+// Slurm's record of a job comes from the controller (scontrol) while it remembers the job, and from
+// accounting (sacct) where there is any.
 #pragma once
 
 #include <optional>
@@ -15,7 +15,7 @@ struct JobRecord {
   std::string reason;  // "Priority", "NodeDown"; empty: none
 };
 
-// Of one line of "scontrol --oneliner show job".
+// Reads one line of "scontrol --oneliner show job".
 std::optional<JobRecord> parse_record(const std::string& line);
 // Slurm's word as a state; words that newer versions add count as failures.
 JobState state_of(const std::string& word);

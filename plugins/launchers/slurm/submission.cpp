@@ -35,7 +35,7 @@ exec srun --mpi=none --distribution=arbitrary --kill-on-bad-exit=1 \
   --output=0 --error=log-%t.txt --open-mode=append "$@"
 )";
 
-// From 1; 0: not given.
+// Returns a count from 1 on; 0: it is not given.
 int count_of(const LaunchRequest& request, const std::string& name) {
   const std::string text = setting_of(request, name);
   if (text.empty()) return 0;

@@ -25,8 +25,8 @@ Strategy Frame::inside(const Strategy& strategy) const {
   return result;
 }
 
-// What a search adds itself (TAG duplicates ops) counts more than what the frame has; a result in
-// groups of its own has left the frame.
+// Decisions that a search adds itself (TAG duplicates ops) outrank the frame's; a result in groups
+// of its own has left the frame.
 Strategy Frame::complete(const Strategy& inside) const {
   if (plain_ || inside.grouping != nullptr) return inside;
   Strategy result = rest_;

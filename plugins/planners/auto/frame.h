@@ -1,5 +1,6 @@
-// What a strategy says beyond one decision a group of the problem, held fast while a search changes
-// the decisions: groups of its own, splits, an execution order, gradient buckets, duplicated ops.
+// A frame is what a strategy says beyond one decision a group of the problem, held fast while a
+// search changes the decisions: groups of its own, splits, an execution order, gradient buckets,
+// duplicated ops.
 #pragma once
 
 #include <vector>

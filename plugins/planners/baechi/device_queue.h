@@ -1,5 +1,5 @@
-// What could start next on one device: the ready nodes in heaps (see earliest_task_first.h). Nodes
-// are named by their rank: smaller is preferred.
+// A device's queue holds what could start next there: the ready nodes in heaps (see
+// earliest_task_first.h). Nodes are named by their rank: smaller is preferred.
 #pragma once
 
 #include <cstdint>

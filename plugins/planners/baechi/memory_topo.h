@@ -20,8 +20,9 @@ struct MemoryTopoOptions {
 Schedule memory_topo(const Dag& dag, const TransferTimes& transfers, const Cluster& cluster,
                      const MemoryTopoOptions& options, PlanningSteps* steps = nullptr);
 
-// What each device may be filled up to: L + largest, but not above its capacity, with the least L
-// for which the devices together hold all L's (all that they can, where that is not enough).
+// Returns how far each device may be filled: up to L + largest, but not above its capacity, with
+// the least L for which the devices together hold all L's (all that they can, where that is not
+// enough).
 std::vector<Bytes> shares_of(Bytes total, Bytes largest, std::vector<Bytes> capacities);
 
 }  // namespace strato::baechi

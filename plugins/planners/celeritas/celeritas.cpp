@@ -97,7 +97,7 @@ class Planning {
     }
   }
 
-  // What order-place finds, then others than the paper's `recipe`.
+  // Tries what order-place finds, then others than the paper's `recipe`.
   void explore(const Recipe& recipe, const std::stop_token& stop) {
     Recipe in_order = recipe;
     in_order.adjust = false;

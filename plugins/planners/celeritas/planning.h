@@ -1,4 +1,4 @@
-// From a problem to a placement: order, fuse, order again, place (Celeritas, figure 2).
+// Places the ops of a problem: order, fuse, order again, place (Celeritas, figure 2).
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ struct Recipe {
   bool enforce_order = false;       // ops run in the order of the schedule
 };
 
-// What is the same whatever the recipe.
+// The fine graph and its order, which are the same whatever the recipe.
 struct Fine {
   explicit Fine(const Problem& problem);
   Problem problem;

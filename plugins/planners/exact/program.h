@@ -34,7 +34,7 @@ struct Row {
 
 class Program {
  public:
-  // Of all schedules that take no longer than `horizon`.
+  // The program has all schedules that take no longer than `horizon`.
   Program(const Dag& dag, const TransferTimes& transfers, const Cluster& cluster, Nanos horizon);
 
   int columns() const { return static_cast<int>(lower_.size()); }

@@ -29,7 +29,8 @@ struct SplitOptions {
 int os_dpos(const Problem& problem, Plan& plan, const SplitOptions& options,
             const std::stop_token& stop);
 
-// From the node with the longest way to the end on, with the times of the schedule.
+// Returns the path that begins at the node with the longest path to the end, with the times of the
+// schedule.
 std::vector<NodeIndex> scheduled_critical_path(const Dpos& dpos);
 
 }  // namespace strato::fastt

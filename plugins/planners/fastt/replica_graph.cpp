@@ -60,7 +60,7 @@ class Builder {
     return in_parts ? Role::Replica : is_free ? Role::Copy : Role::Single;
   }
 
-  // What the forward pass keeps for the backward one, also through ops that only rename bytes.
+  // Finds the activations that the backward pass reads, also through ops that only rename bytes.
   void find_kept() {
     IdVector<TensorId, TensorId> root(graph_.tensor_count());
     std::vector<char> counted(graph_.tensor_count());
@@ -105,7 +105,7 @@ class Builder {
     return node;
   }
 
-  // Of the partial sums that all replicas make of a tensor.
+  // Sums the partial sums that all replicas make of a tensor.
   NodeIndex sum(TensorId tensor, OpId reader) {
     NodeIndex& node = sum_[tensor];
     if (node >= 0) return node;

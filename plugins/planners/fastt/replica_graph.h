@@ -1,7 +1,7 @@
 // The graph that FastT schedules (FastT 5.2): the model with every op that splits along the batch
 // replicated, each replica with its part of the samples; with one replica, the model itself.
 //
-// As in TensorFlow's in-graph replication a trained parameter is a variable on one device, which
+// A trained parameter is a variable on one device, as in TensorFlow's in-graph replication, which
 // all readers fetch it from, and to which the partial sums of its gradient are sent, summed there
 // and used by its update: variable, sum and update are one co-location group. Ops that do not
 // depend on the batch have a copy for every replica; other ops that do not split stand once.

@@ -100,7 +100,7 @@ class Search {
     return options_.seed * 0x9e3779b97f4a7c15ULL + 0xd1342543de82ef95ULL * (chain + 1);
   }
 
-  // Of the budget, 0 to 1.
+  // Returns the part of the budget that is spent, 0 to 1.
   double spent() const {
     if (options_.budget_seconds > 0) return report_.elapsed() / options_.budget_seconds;
     return options_.iterations > 0

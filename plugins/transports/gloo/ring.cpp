@@ -10,8 +10,8 @@ namespace {
 
 using Bytes = std::span<std::byte>;
 
-// What comes from the member before, and what goes to the next one. Receiving is prepared for all
-// rounds at once, so that no round waits until the receiver has said that it is ready.
+// Each round receives from the member before and sends to the next one. Receiving is prepared for
+// all rounds at once, so that no round waits until the receiver has said that it is ready.
 class Rounds {
  public:
   explicit Rounds(const Ring& ring) : ring_(ring) {}

@@ -1,8 +1,8 @@
 // Who takes part in a job: before a rank opens anything of a transport's, it presents the job's
 // secret at rank 0, on a connection that stays open until the end and tells when a rank dies.
 //
-// What a transport needs to connect (ports, a fresh random token for each pair of ranks, NCCL's
-// unique id) is handed out on the admitted connections only.
+// The means to connect a transport (ports, a fresh random token for each pair of ranks, NCCL's
+// unique id) are handed out on the admitted connections only.
 //
 // This keeps out strangers who can reach the ports: other users of the machines, other jobs, port
 // scanners, a stale worker of an earlier job. It does not hide or sign what is sent: whoever reads

@@ -1,4 +1,4 @@
-// What a transport says when something that it asked of others failed.
+// A transport reports with this that something which it asked of others failed.
 #pragma once
 
 #include <span>

@@ -28,7 +28,8 @@ class Socket {
 
   void send(std::span<const char> bytes, Deadline deadline) const;
   void receive(std::span<char> bytes, Deadline deadline) const;  // all of them
-  // What is there by now, at most so much; 0: nothing yet. Throws when the other end has closed.
+  // Receives what is there by now, at most so much; 0: nothing yet. Throws when the other end has
+  // closed.
   std::size_t receive_some(std::span<char> bytes) const;
   // Its size goes first.
   void send_text(const std::string& text, Deadline deadline) const;

@@ -29,7 +29,7 @@ Notice notice_of(char what, std::int32_t rank) {
 
 }  // namespace
 
-// Of two that cannot reach each other rank 0 speaks first: it knows who else is there.
+// Rank 0 speaks first where two cannot reach each other: it knows who else is there.
 Watch::Watch(const Meeting& meeting, std::vector<Socket> connections)
     : rank_(meeting.rank),
       silence_(meeting.rank == 0 ? meeting.silence : meeting.silence * 5 / 4),

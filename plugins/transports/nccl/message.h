@@ -23,8 +23,8 @@ class Message final : public Pending {
 
   void send(int to, Bytes bytes);
   void receive(int from, Bytes bytes);
-  // What the GPU is to use in place of `bytes`: the same, or a pinned copy that is copied back by
-  // wait() when it is `filled`.
+  // Returns what the GPU is to use in place of `bytes`: the same, or a pinned copy that is copied
+  // back by wait() when it is `filled`.
   std::byte* reachable(Bytes bytes, bool filled);
   void start(const Connections::Calls& calls);
 

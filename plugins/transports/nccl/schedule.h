@@ -1,4 +1,4 @@
-// What of the transport can be settled without a GPU: in which order pairs of ranks get their
+// This settles all of the transport that needs no GPU: in which order pairs of ranks get their
 // channels, how wide these are, and which network interface NCCL may use.
 #pragma once
 

@@ -2,8 +2,8 @@
 // current. Memory may be the GPU's or the host's; host memory takes a detour through pinned
 // buffers.
 //
-// What an operation reads is ready when it is called (the engine's run() returns when its kernel is
-// done) and what it made is there when wait() returns: so no stream waits for another one's events.
+// An operation's inputs are ready when it is called (the engine's run() returns when its kernel is
+// done) and its results are there when wait() returns: so no stream waits for another one's events.
 #include <nccl.h>
 
 #include <algorithm>
@@ -87,7 +87,7 @@ class NcclTransport final : public Transport {
     });
   }
 
-  // As above: each piece is reduced to its member. The others' terms stay as they are.
+  // Reduces each piece to its member, in the same way as above. The others' terms stay as they are.
   std::unique_ptr<Pending> reduce_scatter(std::span<const int> members, std::uint32_t,
                                           DataType type, std::vector<Bytes> pieces) override {
     CHECK(pieces.size() == members.size(), "one piece a member");

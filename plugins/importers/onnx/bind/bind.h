@@ -35,7 +35,7 @@ struct Binding {
   std::map<std::string, std::int64_t> decisions;  // those that options decide
 };
 
-// What an option calls an If or a Loop: its name, or that of its first result.
+// An option calls an If or a Loop by its name, or by that of its first result.
 std::string decision_name(const onnx::NodeProto& node);
 
 // An option may also name an input of one integer or boolean: it is then no input but that number,

@@ -1,5 +1,5 @@
-// What the interpreter's rules share: a rule per op type, from known inputs to outputs. Include in
-// .cpp files only.
+// The interpreter has a rule per op type, from known inputs to outputs; this is what rules share.
+// Include in .cpp files only.
 #pragma once
 
 #include <cstdint>

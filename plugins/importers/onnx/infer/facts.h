@@ -1,4 +1,4 @@
-// What is known about a tensor.
+// Facts that are known about a tensor.
 #pragma once
 
 #include <memory>

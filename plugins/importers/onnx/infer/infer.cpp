@@ -24,7 +24,7 @@ bool is_unsafe(std::string_view type) {
          type == "QLinearConv" || type == "MaxUnpool";
 }
 
-// From op set 18 on, reductions take their axes as an input; libonnx's rules want the attribute.
+// Reductions take their axes as an input from op set 18 on; libonnx's rules want the attribute.
 void axes_to_attribute(onnx::NodeProto& node, const std::vector<const Facts*>& inputs,
                        const onnx::OpSchema& schema) {
   const bool reduction = node.op_type().starts_with("Reduce") && schema.max_input() == 1;

@@ -1,5 +1,5 @@
-// What functions and their calls say in fields that came after the version of ONNX that is linked
-// (1.12; what newer ones write is kept beside a message's own fields). Include in .cpp files only.
+// Reads what functions and their calls say in fields that came after the version of ONNX that is
+// linked (1.12): protobuf holds unknown fields beside a message's own. Include in .cpp files only.
 #pragma once
 
 #include <onnx/onnx_pb.h>
@@ -11,7 +11,7 @@ namespace strato::onnx_import {
 
 // The call with the function's values for attributes that it does not give (ONNX 1.13).
 onnx::NodeProto with_defaults(const onnx::NodeProto& call, const onnx::FunctionProto& function);
-// What that reads.
+// Returns the bytes that with_defaults() reads.
 std::size_t default_bytes(const onnx::FunctionProto& function);
 
 // Which of the functions of one name it is, or calls (ONNX 1.16); mostly empty.

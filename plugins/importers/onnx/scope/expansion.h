@@ -1,5 +1,5 @@
-// What writing out functions, branches and loops takes, which has limits, and names for what is
-// written out. Include in .cpp files only.
+// Writing out functions, branches and loops has limits, which are held here; and its nodes get
+// their names here. Include in .cpp files only.
 #pragma once
 
 #include <onnx/onnx_pb.h>

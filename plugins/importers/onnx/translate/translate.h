@@ -1,4 +1,4 @@
-// From ONNX nodes to ops with known shapes: one pass in topological order that folds what is
+// Translates ONNX nodes to ops with known shapes: one pass in topological order that folds what is
 // constant, inlines functions and decided branches, and infers the shapes of all that remains.
 // Include in .cpp files only.
 #pragma once

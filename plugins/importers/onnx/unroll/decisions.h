@@ -18,9 +18,9 @@ class Decisions {
   Decisions(const Binding& binding, const Tensors& tensors)
       : binding_(binding), tensors_(tensors) {}
 
-  // What an option says of the node; nothing: none does.
+  // Returns what an option says of the node; nothing: none does.
   std::optional<std::int64_t> find(const onnx::NodeProto& node) const;
-  // What a person can do about a branch or a loop that an input decides.
+  // Says what a person can do about a branch or a loop that an input decides.
   std::string remedy(const onnx::NodeProto& node, const std::string& input) const;
 
  private:
