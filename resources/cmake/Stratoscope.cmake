@@ -138,6 +138,15 @@ function(strato_test folder)
     set(ARG_TIMEOUT 1800)
   endif()
   add_test(NAME ${folder} COMMAND ${target})
-  set_tests_properties(${folder} PROPERTIES TIMEOUT ${ARG_TIMEOUT} RUN_SERIAL ${ARG_ALONE}
+  # Parts that are built and run by themselves: tests/run PRESET --part NAME.
+  string(REGEX MATCH "^[a-z_]+" part ${folder})
+  if(part STREQUAL "property" OR folder MATCHES "^plugins/importers")
+    set(part core)
+  endif()
+  if(NOT TARGET tests_${part})
+    add_custom_target(tests_${part})
+  endif()
+  add_dependencies(tests_${part} ${target})
+  set_tests_properties(${folder} PROPERTIES LABELS ${part} TIMEOUT ${ARG_TIMEOUT} RUN_SERIAL ${ARG_ALONE}
     ENVIRONMENT "QT_QPA_PLATFORM=offscreen;ASAN_OPTIONS=detect_leaks=0")
 endfunction()
