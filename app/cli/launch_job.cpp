@@ -29,7 +29,7 @@ fs::path temporary_folder(bool shared) {
 
 fs::path made_folder(const std::string& given) {
   std::error_code error;
-  const fs::path path = fs::absolute(given);
+  fs::path path = fs::absolute(given);
   fs::create_directories(path, error);
   if (error) {
     throw InputError(given, "", "cannot be made: " + error.message(),
