@@ -1,5 +1,5 @@
 // Content digests (128-bit XXH3): the identity of every value, the key of caches and of the store.
-// Not cryptographic.
+// Digests are not cryptographic.
 #pragma once
 
 #include <compare>

@@ -18,7 +18,7 @@ void fill_device(const Timeline& timeline, DeviceId device, std::optional<Device
   idle = timeline.step_time - use->compute_busy;
 }
 
-// By name, as the cluster's reader makes them: "v100:0>fabric", "host>v100:0"; "v100>net",
+// The names tell, as the cluster's reader makes them: "v100:0>fabric", "host>v100:0"; "v100>net",
 // "network", "v100>p100". No machine's name has a colon.
 bool is_in_machine(const Link& link) { return link.name.find(':') != std::string::npos; }
 

@@ -15,7 +15,7 @@ struct RowTimes {
   Nanos on_path, busy;
 };
 
-// By row: `row_of` an op of this plan.
+// Adds up per row; `row_of` gives the row of an op of this plan.
 template <class RowOf>
 std::vector<RowTimes> times_of(const Timeline& timeline, const std::vector<PathPiece>& path,
                                std::size_t rows, RowOf&& row_of) {

@@ -1,4 +1,4 @@
-// Which op of one graph is which op of another one: a model that was changed, exported again or
+// Matches ops of one graph to those of another one: a model that was changed, exported again or
 // planned with another batch. Ops of one name are the same op, whatever became of it; of those that
 // are left, ops with the same fingerprint (type, phase, attributes, shapes) are the same, in the
 // graph's order, where both graphs have as many of them. A value; safe from any thread.

@@ -17,8 +17,8 @@ struct OpDecisions {
 OpDecisions op_decisions(const Problem& from_problem, const Strategy& from,
                          const Problem& to_problem, const Strategy& to);
 
-// How many ops have each text: "AllReduce on v100", or "AllReduce on v100 (12 of 14 ops); on v100:0
-// (2)", the most frequent first; "-": none.
+// Says in words how many ops have each text: "AllReduce on v100", or "AllReduce on v100 (12 of 14
+// ops); on v100:0 (2)", the most frequent first; "-": none.
 std::string composition(const std::map<int, std::size_t>& counts,
                         const std::vector<std::string>& texts);
 

@@ -49,7 +49,7 @@ struct PlanMatrix {
   std::size_t best() const;
   double above_best(std::size_t plan) const;  // 0.1: a sample takes 10 % longer than in the best
 };
-// At least one plan; the last one is the reference, whose groups and variables are the rows.
+// Takes at least one plan; the last one is the reference, whose groups and variables are the rows.
 PlanMatrix compare_many(std::span<const PlanToCompare> plans);
 
 // "heft is the fastest of 3 plans: 182 ms a step. mcts takes 12 % longer, data parallel 31 %." Of

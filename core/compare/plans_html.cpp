@@ -126,7 +126,7 @@ class PlansPage {
     return text;
   }
 
-  // By name: a plan may be of another cluster.
+  // Devices are compared by name: a plan may be of another cluster.
   std::string devices() const {
     std::vector<std::string> names;
     std::map<std::string, std::vector<std::string>> cells;

@@ -10,8 +10,8 @@
 
 namespace strato {
 
-// At least one plan, simulated alike; the last one is the reference: its op groups and variables
-// are the rows. Takes about as long as comparing each with the fastest.
+// Takes at least one plan, all simulated alike; the last one is the reference: its op groups and
+// variables are the rows. Takes about as long as comparing each with the fastest.
 std::string plans_html(std::span<const PlanToCompare> plans);
 
 }  // namespace strato

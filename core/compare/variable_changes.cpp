@@ -1,4 +1,4 @@
-// How each parameter's gradient is synchronised, and what that costs.
+// Compares how each parameter's gradient is synchronised, and what that costs.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -68,7 +68,7 @@ class VariableTexts {
   const Strategy& strategy_;
 };
 
-// By update op: how long the tasks take that move its parameter or its gradient.
+// Adds up, for each update op, the times of the tasks that move its parameter or its gradient.
 IdVector<OpId, Nanos> communication_of(const Timeline& timeline) {
   const Program& program = *timeline.program;
   const Graph& graph = *program.graph;

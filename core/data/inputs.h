@@ -30,8 +30,7 @@ inline std::filesystem::path inputs_folder(const std::filesystem::path& job) {
   return job / "inputs";
 }
 
-// How the samples lie in an input of the graph: [outer, samples, inner], in units of bytes for
-// `inner`.
+// Samples lie in an input of the graph as [outer, samples, inner], in units of bytes for `inner`.
 struct SampleLayout {
   Shape sample;  // what an array has behind its first axis
   std::int64_t outer = 1, inner = 0;

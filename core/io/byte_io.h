@@ -66,7 +66,7 @@ class ByteReader {
     at_ += size;
     return std::string(bytes_.substr(at_ - size, size));
   }
-  // How many things follow, each of which takes `smallest` bytes at least.
+  // Reads the number of values that follow, each of which takes `smallest` bytes at least.
   std::size_t count(std::size_t smallest) {
     const auto value = number<std::uint32_t>();
     if (value > (bytes_.size() - at_) / smallest) damaged("it ends too early");

@@ -26,8 +26,9 @@ void write_file_in_parts(const std::filesystem::path& path,
 // There, but neither a plain file nor a folder: a device, a pipe, /dev/stdout.
 bool is_special_file(const std::filesystem::path& path);
 
-// Where the program's own data is: $STRATOSCOPE_HOME when set, else the folder above the
-// executable's (build tree and installed tree look alike): resources/, plugins/, sample_graphs/.
+// Returns the folder of the program's own data: $STRATOSCOPE_HOME when set, else the folder above
+// the executable's (build tree and installed tree look alike): resources/, plugins/,
+// sample_graphs/.
 std::filesystem::path home_directory();
 
 }  // namespace strato

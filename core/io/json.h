@@ -17,8 +17,8 @@ namespace strato {
 
 using Json = nlohmann::ordered_json;  // keeps the order of keys: files diff well
 
-// On one line, or with `indent` spaces a level. Texts may hold any bytes (names of files, what
-// drivers and programs say): those that are not UTF-8 become U+FFFD.
+// Writes JSON on one line, or with `indent` spaces a level. Texts may hold any bytes (names of
+// files, what drivers and programs say): those that are not UTF-8 become U+FFFD.
 std::string json_text(const Json& json, int indent = -1);
 
 class JsonView {

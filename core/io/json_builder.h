@@ -1,4 +1,4 @@
-// Inside core/io only: a JSON document from the events of a parser, with each key once.
+// Private to core/io: a JSON document from the events of a parser, with each key once.
 #pragma once
 
 #include <fmt/format.h>
@@ -64,8 +64,8 @@ class JsonBuilder {
  private:
   Json::object_t& object() { return open_.back()->get_ref<Json::object_t&>(); }
 
-  // Where the next value goes: its key stands there already. Only the innermost of the open values
-  // grows, so the others stay where they are.
+  // Adds the next value to the innermost open one: its key stands there already. Only the innermost
+  // of the open values grows, so the others stay where they are.
   Json& add(Json value) {
     if (open_.empty()) return root_ = std::move(value);
     if (open_.back()->is_object()) return object().back().second = std::move(value);

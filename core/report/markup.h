@@ -11,8 +11,8 @@ namespace strato::html {
 // U+FFFD.
 std::string escaped(std::string_view text);
 
-// At most so many characters, the last one an ellipsis where there are more; bytes that are none
-// count as one. Not escaped.
+// Returns at most so many characters, the last one an ellipsis where there are more; bytes that are
+// none count as one. The text is not escaped.
 std::string shortened(std::string_view text, std::size_t most);
 
 // The document as far as the heading in its body; `title` is plain text. It ends with page_end().

@@ -1,5 +1,5 @@
-// How a report looks: light or dark as the reader's system is, colours that differ for
-// colour-blind eyes too (after Okabe and Ito), nothing that is loaded from elsewhere.
+// Styles a report: light or dark as the reader's system is, colours that differ for colour-blind
+// eyes too (after Okabe and Ito), nothing that is loaded from elsewhere.
 #pragma once
 
 namespace strato::html {

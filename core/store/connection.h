@@ -1,4 +1,4 @@
-// Inside core/store only: an open SQLite connection, the schema and its migrations, and the mapping
+// Private to core/store: an open SQLite connection, the schema and its migrations, and the mapping
 // of SQLite's errors to InputError.
 #pragma once
 

@@ -1,4 +1,4 @@
-// Inside core/store only: a value as it lies in the file, plain or compressed with zstd.
+// Private to core/store: a value as it lies in the file, as it is or compressed with zstd.
 #pragma once
 
 #include <cstdint>

@@ -70,7 +70,7 @@ CREATE TABLE launch (
 CREATE INDEX launch_strategy ON launch(strategy);
 )sql";
 
-// Where a job that outlives the program is found again.
+// This table says where a job that outlives the program is found again.
 constexpr const char* kVersion4 = R"sql(
 ALTER TABLE launch ADD COLUMN job TEXT NOT NULL DEFAULT '';
 ALTER TABLE launch ADD COLUMN folder TEXT NOT NULL DEFAULT '';

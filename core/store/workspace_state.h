@@ -1,4 +1,4 @@
-// Inside core/store only: what a Workspace holds, and small helpers around statements.
+// Private to core/store: the state of a Workspace, and small helpers around statements.
 #pragma once
 
 #include <cstdint>

@@ -73,7 +73,7 @@ class ClusterReader {
 
   bool has_several_machines() const { return cluster_.machines_.size() > 1; }
 
-  // Only links that a path can use: a lone machine needs neither its NIC nor the ways to it.
+  // Adds only links that a path can use: a lone machine needs neither its NIC nor the links to it.
   void add_network() {
     for (const Device& device : cluster_.devices_) {
       const MachineSpec& machine = *specs_[device.machine.index()];
@@ -87,7 +87,7 @@ class ClusterReader {
     for (std::size_t i = 0; i < specs_.size(); ++i) {
       const std::string& name = cluster_.machines_[MachineId(i)].name;
       nic_.push_back(specs_[i]->nic ? add_port(name, "net", *specs_[i]->nic) : Port());
-      // Without a link that stands for the switch, its latency is on the way out.
+      // The switch's latency is on the link out of the machine where no link stands for the switch.
       if (specs_[i]->nic && !switched) cluster_.links_[nic_[i].up].latency += latency;
     }
     if (switched) switch_ = add_link("network", *spec_.network->bandwidth_gbps * 1e9, latency);

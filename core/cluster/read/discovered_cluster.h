@@ -16,7 +16,8 @@
 
 namespace strato {
 
-// Between two machines, or inside one: what one transfer reaches, one direction.
+// A measured link gives what one transfer reaches in one direction, between two machines or inside
+// one.
 struct MeasuredLink {
   std::string from, to;  // devices of the file: "n1:0"
   double bandwidth = 0;  // bytes per second

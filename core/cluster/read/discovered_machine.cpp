@@ -20,7 +20,7 @@ double pcie_lane(int generation) {
   return generation >= 1 && generation <= 6 ? kLanes[generation] : 0;
 }
 
-// By the major number of the compute capability: what NVLink 1 to 5 carry.
+// Returns what NVLink 1 to 5 carry, by the major number of the compute capability.
 double nvlink_of(const GpuReport& gpu) {
   if (gpu.nvlink_gbps > 0) return gpu.nvlink_gbps;
   const int major = std::atoi(gpu.compute.c_str());
@@ -119,7 +119,7 @@ LinkSpec mesh_link(const std::vector<GpuReport>& gpus) {
                       rate_source(gpus), links, pairs, kLatency)};
 }
 
-// How GPUs of a machine with several reach each other.
+// Returns the link over which GPUs of a machine with several reach each other.
 LinkSpec fabric_of(const std::vector<GpuReport>& gpus, const std::string& pcie_source) {
   if (all_on_a_switch(gpus)) return switch_link(gpus);
   if (all_joined(gpus)) return mesh_link(gpus);

@@ -11,7 +11,7 @@
 namespace strato {
 namespace {
 
-// Where the driver does not tell: figures of a small card of 2016, and of the bundled local-cpu.
+// The driver may not tell: these are figures of a small card of 2016, and of the bundled local-cpu.
 constexpr double kAssumedPeak = 5e12, kAssumedMemoryBandwidth = 250e9;
 constexpr double kAssumedCpuBandwidth = 25e9, kAssumedMhz = 2450;
 constexpr int kAssumedLanes = 16;

@@ -37,7 +37,7 @@ constexpr Architecture kArchitectures[] = {
     {"Volta", "7.0", 6, 3},        {"Turing", "7.5", 2, 3},  {"Ampere", "8.0", 12, 4},
     {"Ada Lovelace", "8.9", 0, 4}, {"Hopper", "9.0", 18, 5}, {"Blackwell", "10.0", 18, 5}};
 
-// Without what colours and underlines it on a terminal: ESC [ ... and a letter.
+// Removes what colours and underlines text on a terminal: ESC [ ... and a letter.
 std::string without_escapes(std::string_view text) {
   std::string plain;
   for (std::size_t i = 0; i < text.size(); ++i) {

@@ -22,7 +22,7 @@ constexpr double kMostPrice = 1e6;
 constexpr const char* kGpuExample = R"({"type": "V100", "count": 8})";
 constexpr const char* kLinkExample = R"({"bandwidth_GBps": 12.5, "latency_us": 5})";
 
-// With what to write instead.
+// These fail with an example of what to write instead.
 void expect_list(const JsonView& view, const std::string& example) {
   if (!view.is_array()) view.fail("is not a list", "write [" + example + "]");
 }

@@ -1,5 +1,6 @@
-// How people and programs spell one GPU's name: "NVIDIA A100-SXM4-80GB" (nvidia-smi), "a100_80gb"
-// and "tesla_v100-sxm2-32gb" (Slurm), "A100 80G". Private to this folder.
+// People and programs spell one GPU's name differently; all spellings get one key: "NVIDIA
+// A100-SXM4-80GB" (nvidia-smi), "a100_80gb" and "tesla_v100-sxm2-32gb" (Slurm), "A100 80G". Private
+// to this folder.
 #pragma once
 
 #include <string>
@@ -13,7 +14,7 @@ namespace strato {
 // that differ in case, hyphens, spaces, order, "GB" or "G", and a leading "NVIDIA Tesla".
 std::string gpu_key(std::string_view name);
 
-// By a name or alias as it is written, in any case; null when there is none.
+// Finds a type by a name or alias as it is written, in any case; null when there is none.
 const GpuType* find_as_written(const std::vector<GpuType>& gpus, std::string_view name);
 
 }  // namespace strato

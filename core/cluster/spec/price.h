@@ -13,7 +13,8 @@ struct ClusterPrice {
   double total() const;                  // of all machines
 };
 
-// Nothing when the file has no prices. Reads the cluster's description again: call it once.
+// Returns nothing when the file has no prices. It reads the cluster's description again: call it
+// once.
 std::optional<ClusterPrice> price_of(const Cluster& cluster);
 
 }  // namespace strato

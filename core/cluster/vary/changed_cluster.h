@@ -56,7 +56,7 @@ ChangedCluster change_cluster(const std::shared_ptr<const Cluster>& cluster,
 // of 1. Throws InputError for one outside [1/1024, 1024].
 std::shared_ptr<const Cluster> with_device_speed(const std::shared_ptr<const Cluster>& cluster,
                                                  double speed);
-// With another name, and so another digest.
+// Returns the cluster under another name, and so with another digest.
 std::shared_ptr<const Cluster> with_name(const std::shared_ptr<const Cluster>& cluster,
                                          const std::string& name);
 

@@ -39,7 +39,7 @@ std::string spread_text(const OpMeasurement& point) {
                      percent_text(point.spread / point.time));
 }
 
-// How many doublings `samples` lies outside of the measurements.
+// Returns the number of doublings by which `samples` lies outside of the measurements.
 double doublings_outside(const MeasuredOp& op, std::int64_t samples) {
   const auto at = static_cast<double>(samples);
   const auto first = static_cast<double>(op.points.front().samples);

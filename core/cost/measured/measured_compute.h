@@ -59,7 +59,7 @@ class MeasuredCompute {
   const std::vector<std::string>& unused() const { return unused_; }
 
  private:
-  // Where the times of an op on a GPU type come from.
+  // A source gives the times of an op on a GPU type.
   struct Source {
     const SampleCurve* curve = nullptr;  // null: analytic times scale
     double scale = 1;

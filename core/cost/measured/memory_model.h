@@ -41,9 +41,9 @@ class MemoryModel {
   Bytes fixed() const;  // at no samples: parameters, gradients, optimizer state
   double bytes_per_sample() const { return slope_; }
 
-  // How good it is, relative: root mean square over the small batch sizes of the line itself and
-  // with each left out in turn (0 with two sizes: nothing is left to tell it by), and the greatest
-  // of the rough estimates at the large ones (0 before step two).
+  // Relative errors tell how good the model is: root mean square over the small batch sizes of the
+  // line itself and with each left out in turn (0 with two sizes: nothing is left to tell it by),
+  // and the greatest of the rough estimates at the large ones (0 before step two).
   struct Errors {
     double fit = 0, left_out = 0, rough_at_large = 0;
   };

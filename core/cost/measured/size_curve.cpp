@@ -124,7 +124,7 @@ std::vector<Point> fitted(const std::vector<Point>& points, const Knots& knots) 
   return result;
 }
 
-// At least a nanosecond, never falling.
+// Makes every time at least a nanosecond, and none smaller than the one before it.
 void make_sound(std::vector<Point>& line) {
   double level = 1;
   for (Point& knot : line) level = knot.time = std::max(knot.time, level);

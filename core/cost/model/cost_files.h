@@ -1,4 +1,4 @@
-// Where costs come from beside the analytic model: files that a person names.
+// Costs may come from files that a person names, beside the analytic model.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// How much of a model on a cluster was measured.
+// Reports how much of a model on a cluster was measured.
 #pragma once
 
 #include <string>
@@ -8,7 +8,8 @@
 
 namespace strato {
 
-// How much of a graph on a cluster a profile covers, and how well its fits meet its measurements.
+// A profile covers a part of a graph on a cluster, and its fits meet its measurements more or less
+// well.
 struct ProfileReport {
   struct Gpu {
     std::string name;

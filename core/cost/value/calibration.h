@@ -56,7 +56,8 @@ struct Calibration {
   }
   FamilyEfficiency& of(OpFamily family) { return families[static_cast<std::size_t>(family)]; }
 
-  // For a current framework: kernels are launched ahead of the GPU, collectives overlap.
+  // Returns the calibration for a current framework: kernels are launched ahead of the GPU,
+  // collectives overlap.
   static const Calibration& standard();
   Digest digest() const;
 };
@@ -65,8 +66,8 @@ struct Calibration {
 Calibration read_calibration(const std::filesystem::path& file);
 Calibration parse_calibration(std::string_view json, const std::string& file);
 std::string calibration_json(const Calibration& calibration);
-// By name, from resources/calibrations ("standard" needs no file). Throws InputError that lists
-// what there is.
+// Finds a calibration by its name in resources/calibrations ("standard" needs no file). Throws
+// InputError that lists what there is.
 Calibration bundled_calibration(std::string_view name);
 std::vector<std::string> bundled_calibrations();  // names, ascending
 

@@ -21,7 +21,8 @@ struct Profile;      // profile.h
 enum class Collective : std::uint8_t { AllReduce, AllGather, Broadcast, Reduce, ReduceScatter };
 std::string_view name_of(Collective kind);
 
-// How a collective goes through the network; the cheapest is taken, as NCCL does.
+// A collective goes through the network in one of these orders; the cheapest is taken, as NCCL
+// does.
 enum class CollectiveAlgorithm : std::uint8_t { Ring, Tree, Hierarchical };
 std::string_view name_of(CollectiveAlgorithm algorithm);
 
@@ -32,7 +33,7 @@ struct CollectiveCost {
   CollectiveAlgorithm algorithm = CollectiveAlgorithm::Ring;
 };
 
-// Where a cost comes from, and how sure it is.
+// The source of a cost tells how sure it is.
 enum class CostSource : std::uint8_t {
   Analytic,  // roofline, latency + bytes / bandwidth
   Fit,       // a regression over measurements, between or beyond them

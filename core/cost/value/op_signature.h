@@ -1,4 +1,4 @@
-// By what an op is known in a profile.
+// A signature is what an op is known by in a profile.
 #pragma once
 
 #include <string>
@@ -13,9 +13,9 @@ namespace strato {
 // those that the shapes repeat. Parameters and all other inputs are in it. ASCII.
 std::string op_signature(const Graph& graph, OpId op);
 
-// Whether the op's time depends on the number of samples: a tensor that it reads or writes carries
-// the batch ("B" is in its signature). Others (updates, work on weights alone) are measured once,
-// as one sample; their measurements count whatever their samples say.
+// Tells whether the op's time depends on the number of samples: a tensor that it reads or writes
+// carries the batch ("B" is in its signature). Others (updates, work on weights alone) are measured
+// once, as one sample; their measurements count whatever their samples say.
 bool follows_batch(const Graph& graph, OpId op);
 
 }  // namespace strato

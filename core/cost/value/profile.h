@@ -52,9 +52,9 @@ struct SizedMeasurement {
   std::int64_t repetitions = 1;
 };
 
-// Between two devices ("v100:0" to "v100:1"), or all pairs alike: from a GPU type to the same or
-// another one with where it is ("V100-SXM2-32GB" to "V100-SXM2-32GB/same machine", "…/other
-// machine").
+// Transfers between two devices ("v100:0" to "v100:1"), or between all pairs alike: from a GPU type
+// to the same or another one with where it is ("V100-SXM2-32GB" to "V100-SXM2-32GB/same machine",
+// "…/other machine").
 struct TransferProfile {
   std::string from, to;
   std::vector<SizedMeasurement> measurements;  // ascending by bytes, unique, at least two

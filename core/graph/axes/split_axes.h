@@ -1,6 +1,6 @@
-// Along which axes, other than the batch, an op can be divided into parts that are computed on
-// their own: the channels of a convolution, the columns of a matrix product, the heads of an
-// attention (FastT 5.2: "parallelisable dimensions"; FlexFlow's attribute and parameter
+// Finds the axes, other than the batch, along which an op can be divided into parts that are
+// computed on their own: the channels of a convolution, the columns of a matrix product, the heads
+// of an attention (FastT 5.2: "parallelisable dimensions"; FlexFlow's attribute and parameter
 // dimensions).
 #pragma once
 
@@ -24,8 +24,8 @@ struct SplitAxis {
 // they make nothing.
 std::vector<SplitAxis> split_axes(const Graph& graph, OpId op);
 
-// Along which of its axes an output of an op is divided that is split along `axis` of its first
-// output; -1: the op cannot be split so.
+// Returns the axis along which an output of an op is divided that is split along `axis` of its
+// first output; -1: the op cannot be split so.
 int split_output_axis(const Graph& graph, OpId op, std::size_t output, int axis);
 
 }  // namespace strato

@@ -151,8 +151,8 @@ class Analysis {
     }
   }
 
-  // How the gradients that a gradient op reads follow the batch: Whole when it starts from the
-  // loss, nothing when they differ.
+  // Tells how the gradients that a gradient op reads follow the batch: Whole when it starts from
+  // the loss, nothing when they differ.
   std::optional<BatchKind> gradient_kind(const Op& op) const {
     std::optional<BatchKind> kind;
     for (const TensorId id : op.inputs) {
@@ -190,8 +190,8 @@ class Analysis {
     return true;
   }
 
-  // Whether an op with Whole inputs can compute slices of its output: what it reads is stretched
-  // along the axis, or it makes its output from nothing but a shape.
+  // Tells whether an op with Whole inputs can compute slices of its output: its inputs are
+  // stretched along the axis, or it makes its output from nothing but a shape.
   bool can_slice(const Op& op, int axis) const {
     if (op.type == "ConstantOfShape" || op.type == "RandomNormalLike" ||
         op.type == "RandomUniformLike") {

@@ -1,5 +1,5 @@
 // Makes a graph: ops and tensors in any order, checked and annotated at the end.
-// Not thread safe; the graph that comes out is immutable.
+// It is not thread safe; the graph that it makes is immutable.
 #pragma once
 
 #include <cstddef>

@@ -8,7 +8,7 @@
 namespace strato {
 namespace {
 
-// Where a value comes from does not count, but what lives on from step to step does.
+// The producer of a value does not count, but its living on from step to step does.
 void add_tensor(Hasher& hasher, const Tensor& tensor) {
   const bool lives = tensor.role == TensorRole::Parameter || tensor.role == TensorRole::Constant ||
                      tensor.role == TensorRole::OptimizerState;

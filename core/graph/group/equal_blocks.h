@@ -1,6 +1,6 @@
-// Which sets of ops are the same block over again: layers of one network that repeat. Equal are
-// sets whose ops have the same types, attributes, shapes and wiring inside, whatever their names
-// and whatever they are wired to outside.
+// Finds sets of ops that are the same block over again: layers of one network that repeat. Equal
+// are sets whose ops have the same types, attributes, shapes and wiring inside, whatever their
+// names and whatever they are wired to outside.
 //
 // Found by hashes in the manner of Weisfeiler and Leman: each op by what leads to it, then by what
 // it leads to, inside the set; a set by its ops' hashes. Sets that differ have different hashes but

@@ -188,8 +188,8 @@ class Partitioner {
     return part;
   }
 
-  // Without edges, or where METIS leaves a side empty: heaviest first, each to the side that
-  // is then less full.
+  // Divides vertices by weight where there are no edges, or METIS leaves a side empty: heaviest
+  // first, each to the side that is then less full.
   std::vector<idx_t> sides_by_weight(const std::vector<idx_t>& vertices, real_t left) const {
     std::vector<std::size_t> order(vertices.size());
     std::iota(order.begin(), order.end(), std::size_t{0});

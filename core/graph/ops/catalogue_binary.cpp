@@ -36,7 +36,7 @@ OpRule binary_predicate(std::string_view type) {
   return rule;
 }
 
-// Which operand was the largest, at each element.
+// The gradient reads operand and result to tell which operand was the largest, at each element.
 void extreme_gradient(GradientWriter& writer) {
   for (std::size_t i = 0; i < writer.forward().input_count(); ++i) {
     if (writer.wants(i)) writer.add("Grad", "grad", {x(i), y(0)}, {i});

@@ -88,7 +88,8 @@ std::string lowered(std::string_view text) {
   return result;
 }
 
-// Whether the pieces of `pattern` between the stars follow each other in `text`; both are lowered.
+// Tells whether the pieces of `pattern` between the stars follow each other in `text`; both are
+// lower case.
 bool finds(std::string_view text, std::string_view pattern) {
   while (!pattern.empty()) {
     const std::size_t star = pattern.find('*');

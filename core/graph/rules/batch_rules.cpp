@@ -100,7 +100,8 @@ BatchAnswer batch_contracted(BatchFlow& flow, const Letters& letters) {
 BatchAnswer batch_reshaped(BatchFlow& flow) {
   const int axis = flow.axis(0);
   if (axis < 0) return std::nullopt;
-  // How many runs of samples follow each other in memory; some axis must hold one or several whole.
+  // The samples are in this many runs in memory, one after the other; some axis must hold one or
+  // several of them whole.
   const Shape &in = flow.op.in(0), &out = flow.op.out();
   const auto runs = static_cast<std::int64_t>(product(in, 0, static_cast<std::size_t>(axis))) *
                     flow.op.input(0).batch.blocks;

@@ -31,7 +31,7 @@ using KernelRule = std::function<int(const OpReader&)>;
 using BatchRule = std::function<std::optional<BatchLayout>(BatchFlow&)>;
 using GradientRule = std::function<void(GradientWriter&)>;
 
-// How an op passes sums over the batch (Partial) through.
+// An op may pass sums over the batch (Partial) through.
 enum class Linearity : std::uint8_t {
   None,   // needs the full sum
   Joint,  // linear when all its floating-point inputs are Partial (a + b)

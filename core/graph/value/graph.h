@@ -39,7 +39,8 @@ enum class TensorRole : std::uint8_t {
   Gradient,        // made by a backward op
 };
 
-// How a tensor follows the batch ("Batch axis" semantics: the axis is followed through the graph).
+// A tensor follows the batch in one of these ways ("Batch axis" semantics: the axis is followed
+// through the graph).
 enum class BatchKind : std::uint8_t {
   Whole,    // does not depend on which samples are computed: the same on every shard
   Batched,  // carries the batch along `axis`: the shards' tensors concatenate

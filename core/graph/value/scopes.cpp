@@ -27,7 +27,7 @@ std::size_t after(std::string_view name, std::string_view part) {
   return static_cast<std::size_t>(part.data() - name.data()) + part.size();
 }
 
-// How many bytes of the name of ops[0]'s layer are scopes that all layers of `ops` share.
+// Counts the bytes of the name of ops[0]'s layer that are scopes which all layers of `ops` share.
 std::size_t shared_length(const Graph& graph, std::span<const OpId> ops, std::size_t from) {
   const std::string_view first = layer_op(graph, ops[0]).name;
   std::size_t shared = first.size();

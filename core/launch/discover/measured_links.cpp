@@ -9,7 +9,8 @@
 namespace strato {
 namespace {
 
-// Between GPUs by NCCL, where every device is one; else through the processes' memory.
+// NCCL measures between GPUs, where every device is one; else messages go through the processes'
+// memory.
 MeasureJobOptions measure_options(const Cluster& cluster) {
   MeasureJobOptions options;
   const bool gpus = std::none_of(cluster.gpu_types().begin(), cluster.gpu_types().end(),

@@ -33,7 +33,7 @@ void write_report(const std::filesystem::path& folder, int rank, const MachineRe
 std::optional<MachineReport> find_report(const std::filesystem::path& folder, int rank);
 // Rank 0's last word: launchers take it for the sign that the job has done its work.
 void finish_discovery(const std::filesystem::path& folder, const DiscoveryJob& job);
-// By rank. Throws InputError when one is missing.
+// Reads the reports by rank. Throws InputError when one is missing.
 std::vector<MachineReport> read_reports(const std::filesystem::path& folder);
 
 }  // namespace strato

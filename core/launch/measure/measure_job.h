@@ -31,8 +31,8 @@ struct MeasureJobOptions {
   int threads = 1;                 // of the CPU, for one op
   std::uint64_t seed = 1;
   int repetitions = 5;  // steps at each batch size; short ones are repeated for a second
-  // For all measurements together, where ranks meet left out. What does not fit is left out: large
-  // messages first, then whole pairs and sets, from the end of `probes`.
+  // The budget is for all measurements together, without the ranks' meeting. What does not fit is
+  // left out: large messages first, then whole pairs and sets, from the end of `probes`.
   std::chrono::milliseconds budget{60'000};
   // Messages double from the one to the other, as far as the ranks' memory allows.
   Bytes smallest{1024}, largest{std::int64_t{1} << 30};

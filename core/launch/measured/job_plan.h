@@ -32,7 +32,7 @@ std::optional<JobPlan> plan_of_job(const PlannedBy& by, const SimulateOptions& s
 RankProgram lower_rank(const JobPlan& plan, std::shared_ptr<const Graph> graph, DeviceId device,
                        const std::string& name);
 
-// By rank, ascending: the devices that have a task.
+// Returns the devices that have a task, by rank, ascending.
 std::vector<DeviceId> working_devices(const Program& program);
 
 }  // namespace strato

@@ -24,7 +24,7 @@ Job make_job(const Timeline& predicted, const PlannedBy& by, const std::string& 
 Job make_job(const Timeline& predicted, const std::string& name, const JobOptions& options,
              const Strategy* strategy = nullptr);
 
-// By rank, ascending: the devices that have a task.
+// Returns the devices that have a task, by rank, ascending.
 std::vector<DeviceId> devices_of(const Job& job);
 
 // stratoscope-worker: beside the running program, else under home_directory(). It may not be there.

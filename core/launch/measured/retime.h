@@ -15,8 +15,8 @@ namespace strato {
 std::shared_ptr<const Program> retimed(const Program& program, const CostModel& from,
                                        const CostModel& to);
 
-// How far one program's task times are from another's of the same tasks, relative to those of
-// `before`: the sum of the changes over the sum of the times. 0 for no time.
+// Returns how far one program's task times are from another's of the same tasks, relative to those
+// of `before`: the sum of the changes over the sum of the times. 0 for no time.
 double change_of_times(const Program& before, const Program& after);
 
 }  // namespace strato

@@ -1,7 +1,7 @@
 // A process that this one starts with an argument vector, in a process group of its own: no shell,
 // no signal blocked or ignored.
 //
-// Not thread safe.
+// Objects are not thread safe.
 #pragma once
 
 #include <sys/types.h>

@@ -1,6 +1,6 @@
 // Lines that another process writes into a pipe.
 //
-// Not thread safe.
+// Objects are not thread safe.
 #pragma once
 
 #include <chrono>

@@ -29,7 +29,7 @@ void read_some(Handle& from, std::string& into) {
   }
 }
 
-// Until both have ended; false: the time is over.
+// Reads until both have ended; false: the time is over.
 bool read_all(Handle& output, Handle& error, ProgramResult& result, Clock::time_point until) {
   while (output.open() || error.open()) {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now()).count();

@@ -24,7 +24,7 @@ class DeviceMemory {
   virtual ~DeviceMemory() = default;
   // Both ends are of this device, or of the host.
   virtual void copy(const RowCopy& rows) = 0;
-  // For a transport's pieces. Throws std::bad_alloc.
+  // Returns memory for a transport's pieces. Throws std::bad_alloc.
   virtual std::shared_ptr<std::byte> scratch(std::size_t bytes) = 0;
 };
 

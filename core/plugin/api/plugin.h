@@ -31,7 +31,7 @@ namespace strato {
 struct ImportOptions {
   std::optional<std::int64_t> batch;               // binds the symbolic batch dimension
   std::map<std::string, std::int64_t> dimensions;  // binds other symbolic dimensions by name
-  // Which axis of the data inputs carries the samples, where the file does not name it: 1 for a
+  // The axis of the data inputs that carries the samples, where the file does not name it: 1 for a
   // model exported sequence first.
   std::size_t batch_axis = 0;
 };

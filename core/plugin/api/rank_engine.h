@@ -55,7 +55,7 @@ class RankEngine {
                                                  const EngineOptions& options) const = 0;
 };
 
-// How a collective or transfer goes on; destroy it only when it is done.
+// A collective or transfer that is under way; destroy it only when it is done.
 class Pending {
  public:
   virtual ~Pending() = default;
@@ -64,7 +64,7 @@ class Pending {
   virtual void wait() = 0;
 };
 
-// Where the ranks of one job meet.
+// The ranks of one job meet under this address.
 struct Meeting {
   int rank = 0, ranks = 1;
   std::string host = "127.0.0.1";  // of rank 0
@@ -76,8 +76,9 @@ struct Meeting {
   // measurement wait for each other as long as it may last.
   std::chrono::milliseconds idle{0};
   std::chrono::milliseconds patience() const { return timeout + idle; }  // of an operation
-  // How long a rank may take to answer once it is known to listen (at most `timeout`), and how long
-  // one of those that have met may give no sign of life. One that computes for long gives signs.
+  // A rank may take this long to answer once it is known to listen (at most `timeout`), and one of
+  // those that have met may give no sign of life for so long. One that computes for long gives
+  // signs.
   std::chrono::milliseconds connect{6'000}, silence{5'000};
 };
 

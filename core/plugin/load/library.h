@@ -1,4 +1,4 @@
-// Inside core/plugin only: shared libraries, loaded on first use and kept until the program ends.
+// Private to core/plugin: shared libraries are loaded on first use and stay until the program ends.
 #pragma once
 
 #include <filesystem>

@@ -1,4 +1,4 @@
-// Inside core/plugin only: reading plugin.json files.
+// Private to core/plugin: reads plugin.json files.
 #pragma once
 
 #include <filesystem>

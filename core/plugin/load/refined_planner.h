@@ -1,4 +1,4 @@
-// Inside core/plugin only: "PLANNER+REFINER" as one planner.
+// Private to core/plugin: "PLANNER+REFINER" is one planner.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,5 @@
-// How a model was imported, as plans and workspaces keep it: what the batch does not say. Include
-// in .cpp files only.
+// A note says how a model was imported, beyond its batch; plans and workspaces store it. Include in
+// .cpp files only.
 #pragma once
 
 #include "core/io/json.h"

@@ -17,8 +17,8 @@ void check_request(const LaunchRequest& request, const std::string& launcher,
 // Empty: not given.
 std::string setting_of(const LaunchRequest& request, const std::string& name);
 
-// By rank, from 0 in the order in which machines first occur: the node it runs on. Machines beyond
-// `most` nodes share them again from the first; 0: as many as there are machines.
+// Returns the node that each rank runs on, from 0 in the order in which machines first occur.
+// Machines beyond `most` nodes share them again from the first; 0: as many as there are machines.
 std::vector<int> nodes_of(const LaunchRequest& request, int most);
 
 // Behind "rank 1 was killed by signal 9".

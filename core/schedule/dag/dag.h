@@ -96,8 +96,8 @@ Dag dag_of(const Problem& problem);
 // one cluster is no group any more.
 Dag contract(const Dag& dag, std::span<const std::int32_t> cluster_of);
 
-// How long the bytes of each edge take between two devices: 0 on one device, and where there are no
-// bytes. Edges of equal size share their times, and so do pairs of devices between which all of
+// Times that the bytes of each edge take between two devices: 0 on one device, and where there are
+// no bytes. Edges of equal size share their times, and so do pairs of devices between which all of
 // them take equally long. Refers to nothing that it was made from.
 class TransferTimes {
  public:

@@ -91,7 +91,7 @@ class GraphToDag {
     if (tensor.producer.valid())
       for (const OpId reader : graph_.consumers(id))
         builder.add_edge(tensor.producer.value(), reader.value(), bytes);
-    // Where an imported graph has a reader after the update the order of ops cannot say it.
+    // The order of ops cannot say it where an imported graph has a reader after the update.
     if (const OpId update = graph_.update_of(id); update.valid())
       for (const OpId reader : graph_.consumers(id))
         if (reader < update) builder.add_edge(reader.value(), update.value(), Bytes(0));

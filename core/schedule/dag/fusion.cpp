@@ -9,8 +9,8 @@
 namespace strato {
 namespace {
 
-// Which breakpoints may precede the next one: from `low` on. Every condition, once broken, stays
-// broken as the cluster grows, so `low` never goes back.
+// Breakpoints from `low` on may precede the next one. Every condition, once broken, stays broken as
+// the cluster grows, so `low` never goes back.
 class Window {
  public:
   Window(const Dag& dag, const FusionLimits& limits, std::span<const std::int32_t> label)
@@ -90,7 +90,7 @@ void cut(Fusion& fusion) {
   }
 }
 
-// By node: the cluster of the first node of its co-location group; -1: free.
+// Returns, for each node, the cluster of the first node of its co-location group; -1: free.
 std::vector<std::int32_t> labels(const Dag& dag, const Fusion& fusion) {
   std::vector<std::int32_t> first(at(dag.colocation_count()), -1), label(dag.size(), -1);
   for (NodeIndex node : fusion.sequence) {

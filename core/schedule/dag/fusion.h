@@ -24,8 +24,8 @@ FusionLimits fusion_limits(const Cluster& cluster, std::int64_t range = 200, dou
 struct Fusion {
   std::vector<NodeIndex> sequence;       // node by place
   std::vector<std::int32_t> cluster_of;  // by node; numbered along the sequence
-  // By place j = 0 .. nodes: S(j), the least communication when there is a breakpoint before place
-  // j (Equation 6), and P(j), the breakpoint before it.
+  // Costs by place j = 0 .. nodes: S(j), the least communication when there is a breakpoint before
+  // place j (Equation 6), and P(j), the breakpoint before it.
   std::vector<Nanos> cost;
   std::vector<std::int32_t> before;
   std::vector<std::int32_t> breaks;  // the best ones, ascending, with 0 and the number of nodes

@@ -173,7 +173,7 @@ std::vector<int> forward_readers(const Graph& graph) {
   return readers;
 }
 
-// By forward op: it steps through a sequence.
+// Marks the forward ops that step through a sequence.
 std::vector<char> recurrent_ops(const Graph& graph) {
   constexpr int kSteps = 4;  // readers of one parameter; a tied embedding has two
   const std::vector<int> readers = forward_readers(graph);

@@ -26,7 +26,7 @@ class PairTimes {
   Nanos time(std::int32_t row, DeviceId from, DeviceId to) const {
     return times_of(row)[class_of(from)[to.index()]];
   }
-  // For loops over devices: times_of(row)[class_of(from)[to.index()]].
+  // Loops over devices read the row's times directly: times_of(row)[class_of(from)[to.index()]].
   const Nanos* times_of(std::int32_t row) const {
     return times_.data() + static_cast<std::size_t>(row) * classes_;
   }

@@ -140,7 +140,7 @@ DeviceId Dpos::emptiest(const State& state) const {
                                    [&](DeviceId device) { return state.left[device.index()]; });
 }
 
-// When all inputs of the node are on each device.
+// Finds when all inputs of the node are on each device.
 void Dpos::find_ready(NodeIndex node, std::span<const Placed> placed) {
   for (const DeviceId device : devices_) ready_[device.index()] = {};
   for (const EditableDag::Half& half : dag_.predecessors(node)) {

@@ -70,7 +70,7 @@ class Dpos {
   Trial trial(const DagEdit& edit, Nanos limit = Nanos::max());
   void take(const DagEdit& edit);
 
-  // With the times at which every candidate could run the node.
+  // Returns the steps, with the times at which every candidate could run the node.
   std::vector<PlanningSteps::Step> steps();
   // Returns the schedule of the nodes that are there, numbered as dag().dag() numbers them.
   Schedule schedule() const;

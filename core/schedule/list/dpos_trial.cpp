@@ -111,7 +111,7 @@ void Dpos::find_restart(Change& change) {
   }
 }
 
-// Who comes first of a group takes memory for all of it.
+// The first node of a group takes memory for all of it.
 void Dpos::restart_before_group(std::int32_t group, Change& change) const {
   for (std::size_t at = 0; at < change.restart; ++at)
     if (dag_.colocation(order_[at]) == group) change.restart = at;

@@ -26,13 +26,14 @@ struct ListPlannerSettings {
       std::string paper_help = "paper: one schedule, even where the simulator finds no fit");
 };
 
-// For a dag whose nodes are the problem's ops. The first result that fits, otherwise the best.
+// Plans for a dag whose nodes are the problem's ops. Returns the first result that fits, otherwise
+// the best.
 PlanResult plan_by_schedule(const Problem& problem, const Dag& dag, Evaluator& evaluator,
                             const PlannerOptions& options, Observer& observer,
                             const std::stop_token& stop, const ListPlannerSettings& settings,
                             const MakeSchedule& make);
 
-// Which devices a step of a list scheduler could choose from, before its node is placed.
+// Returns the devices that a step of a list scheduler could choose from, before its node is placed.
 std::vector<PlanningSteps::Candidate> candidates_of(const Scheduling& scheduling, NodeIndex node,
                                                     const Cluster& cluster);
 

@@ -55,8 +55,8 @@ void Scheduling::take_memory(NodeIndex node, DeviceId device) {
   }
 }
 
-// When they are sent: each finds the streams as the ones before it leave them. All of them take the
-// receiver's stream, so a sender's own transfers to it are never at one time.
+// Transfers are sent one by one: each finds the streams as the ones before it leave them. All of
+// them take the receiver's stream, so a sender's own transfers to it are never at one time.
 std::vector<Scheduling::Transfer> Scheduling::transfers_to(NodeIndex node, DeviceId device) const {
   std::vector<Transfer> result;
   for (const DagEdge& edge : dag_.predecessors(node)) {

@@ -20,7 +20,8 @@ struct Schedule {
   bool fits = true;           // no device has more than its capacity
 };
 
-// When a device is busy. Nodes may be put into idle time between others ("insertion").
+// A timeline of when a device is busy. Nodes may be put into idle time between others
+// ("insertion").
 class DeviceTimeline {
  public:
   // The first moment from `ready` on at which the device is idle for `duration`; what takes no time
@@ -57,17 +58,17 @@ class Scheduling {
   Scheduling(const Dag& dag, const TransferTimes& transfers, const Cluster& cluster,
              const Options& options);
 
-  // Where a node of its co-location group is.
+  // Returns the device where a node of its co-location group is.
   std::optional<DeviceId> demanded(NodeIndex node) const;
-  // For it and, of a co-location group, all of it: the first node placed takes the memory of all.
-  // Once the group is placed there is room where it is, and nowhere else.
+  // Tells whether there is room for it and for all of its co-location group: the first node placed
+  // takes the memory of all. Once the group is placed there is room where it is, and nowhere else.
   bool has_room(NodeIndex node, DeviceId device) const;
   // All inputs there (pre_t of Celeritas Equation 7).
   Nanos inputs_at(NodeIndex node, DeviceId device) const;
   Nanos earliest_start(NodeIndex node, DeviceId device) const;   // EST; memory is not looked at
   Nanos earliest_finish(NodeIndex node, DeviceId device) const;  // EFT
-  // At its earliest start. Its predecessors are placed, it is not, and its group is nowhere else
-  // (CHECK).
+  // Places the node at its earliest start. Its predecessors are placed, it is not, and its group is
+  // nowhere else (CHECK).
   void place(NodeIndex node, DeviceId device);
   bool is_placed(NodeIndex node) const { return schedule_.device[at(node)].valid(); }
   DeviceId emptiest() const;  // the most memory left: best effort when all are full

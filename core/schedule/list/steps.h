@@ -24,7 +24,7 @@ struct PlanningSteps {
   };
   std::vector<Edge> edges;
 
-  // How nodes were ordered.
+  // One order of the nodes, with the figures that it was made from.
   struct Ranking {
     std::string name;              // "upward rank", "t-level + b-level"
     std::vector<Nanos> value;      // by node

@@ -1,4 +1,4 @@
-// Where the policy of a planner looks when it places an op.
+// Shows which ops the policy of a planner attends to when it places an op.
 #pragma once
 
 #include <memory>
@@ -16,9 +16,8 @@ struct Problem;
 class Attention {
  public:
   virtual ~Attention() = default;
-  // By op of the graph: its part of the attention when these ops are placed, the mean over what is
-  // placed as one (co-located ops, among which a part is shared equally). Sums to 1; zeros for no
-  // op.
+  // Returns each op's part of the attention when these ops are placed, the mean over what is placed
+  // as one (co-located ops, among which a part is shared equally). Sums to 1; zeros for no op.
   virtual std::vector<double> of(std::span<const OpId> ops) const = 0;
 };
 

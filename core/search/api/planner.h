@@ -46,8 +46,8 @@ struct PlanResult {
   Strategy strategy;  // complete; may have groups of its own: see problem_for()
   Score score;
   std::int64_t evaluations = 0;
-  // After how many evaluations the first strategy was faster than data parallel with AllReduce (TAG
-  // table 7); set by run_planner.
+  // The number of evaluations after which the first strategy was faster than data parallel with
+  // AllReduce (TAG table 7); set by run_planner.
   std::optional<std::int64_t> evaluations_to_beat_data_parallel;
   std::string note;  // e.g. that a baseline won, and which
   // A fact is one more thing that the planner can say about its result, for people, in order: a
@@ -77,7 +77,7 @@ class Planner {
   // A fixed strategy that others are measured against: run_planner returns it as it is, even when
   // another baseline is faster.
   virtual bool is_baseline() const { return false; }
-  // Whether scores shall carry runtime feedback (which costs time).
+  // Tells whether scores shall carry runtime feedback (which costs time).
   virtual bool wants_feedback() const { return false; }
 
   // Returns the trainer of a planner that learns; null otherwise. It belongs to the planner.

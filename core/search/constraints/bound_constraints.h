@@ -41,7 +41,8 @@ class BoundConstraints {
 
   // The decisions of the problem's own groups that are pinned; empty when none is.
   const IdVector<GroupId, std::optional<Decision>>& pins() const { return pins_; }
-  // Which of describe(constraints) concern the group of this grouping, which is of the same graph.
+  // Returns the indices of describe(constraints) that concern the group of this grouping, which is
+  // of the same graph.
   std::vector<std::size_t> concerning(GroupId group, const Grouping& grouping) const;
 
  private:

@@ -134,7 +134,7 @@ class ConstraintRepair {
         ->first;
   }
 
-  // With the devices that are used most, where such a choice is found soon: every strategy that a
+  // Leaves the devices that are used most, where such a choice is found soon: every strategy that a
   // search asks about comes by here.
   void keep_limits() {
     constexpr std::size_t kPatience = 2'000'000;

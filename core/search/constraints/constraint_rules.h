@@ -48,7 +48,7 @@ struct BoundConstraints::Rules {
   }
 };
 
-// At most so many devices for all groups with these rules together.
+// A limit allows at most so many devices for all groups with these rules together.
 struct DeviceLimit {
   std::size_t most;
   std::vector<std::size_t> rules;  // indices
@@ -70,7 +70,7 @@ void keep_to(const LimitDevices& devices, std::span<const DeviceLimit> limits,
              std::vector<ConstraintRule>& rules);
 
 std::vector<GroupId> groups_holding(std::span<const OpId> ops, const Grouping& grouping);
-// Whether the entry keeps out of other devices and ways to synchronise.
+// Tells whether the entry uses no other devices and synchronisation than these.
 bool stays_within(const VariableSync& variable, const DeviceMask& allowed,
                   const std::array<bool, kModeCount>& modes);
 

@@ -1,4 +1,4 @@
-// Which devices are left to groups that may use only so many of them together.
+// Chooses the devices for groups that may use only so many of them together.
 #include <algorithm>
 #include <utility>
 

@@ -60,10 +60,10 @@ class ActionEstimate {
   double resident_bytes_ = 0;  // parameters, gradients, optimizer state
 };
 
-// For every depth of the search the legal actions, most plausible first: for the first group (all
-// others follow it; `first` is its depth when a person has decided those before) by graph_seconds,
-// then by group_seconds. For a group without parameters, PS equals AllReduce and is left out behind
-// the first. `noise` (0: none) moves actions about that many ranks, from the seed.
+// Returns the legal actions of every depth of the search, most plausible first: for the first group
+// (all others follow it; `first` is its depth when a person has decided those before) by
+// graph_seconds, then by group_seconds. For a group without parameters, PS equals AllReduce and is
+// left out behind the first. `noise` (0: none) moves actions about that many ranks, from the seed.
 std::vector<std::vector<std::int32_t>> rank_actions(const Problem& problem,
                                                     const std::vector<Decision>& actions,
                                                     const std::vector<GroupId>& order,

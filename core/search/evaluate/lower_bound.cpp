@@ -1,7 +1,7 @@
 // A bound that no strategy of the problem can beat, whatever its modes, devices, shares, buckets
 // and priorities, on exclusive and on fair links: communication is taken to be free.
-// But for staleness (VariableSync): there an update does not wait for the gradient of its own step,
-// and training means something else.
+// Staleness (VariableSync) is the exception: there an update does not wait for the gradient of its
+// own step, and training means something else.
 //
 // Let t(o, k, n) be the cost model's time of op o on GPU type k for n of the B samples, c(k) the
 // number of devices of type k, and T the step time. What holds of every lowered program (the
@@ -52,13 +52,13 @@
 namespace strato {
 namespace {
 
-// How often each class of ops occurs, on the chain and elsewhere.
+// Counts of each class of ops, on the chain and elsewhere.
 struct Chain {
   std::vector<double> on, all;  // by class
   double before = 0;            // the chain starts no sooner
 };
 
-// For each op: when its tasks can end at the earliest, any of them and in the mean over the
+// Finds for each op when its tasks can end at the earliest, any of them and in the mean over the
 // samples.
 class Paths {
  public:
@@ -102,7 +102,8 @@ class Paths {
   struct End {
     double any = 0;   // of any of its tasks
     double mean = 0;  // over the samples; at least `any`
-    // How `mean` came about: from `any`, or from `start` and the op's own mean time after `before`.
+    // Says how `mean` came about: from `any`, or from `start` and the op's own mean time after
+    // `before`.
     bool from_any = true;
     double start = 0;
     OpId before;

@@ -94,7 +94,7 @@ class GroupedEvaluator {
   Strategy last_;  // that was evaluated in full
 };
 
-// Which worker takes which strategy is a race, but every score depends on its strategy alone.
+// Workers race for strategies, but every score depends on its strategy alone.
 class SimulatingEvaluator final : public Evaluator {
  public:
   SimulatingEvaluator(const Problem& problem, int threads, bool with_feedback)
@@ -120,7 +120,8 @@ class SimulatingEvaluator final : public Evaluator {
     return std::max<std::size_t>(1, std::thread::hardware_concurrency());
   }
 
-  // For the problem's groups, and for the last others that a strategy brought along.
+  // A worker evaluates in the problem's groups, and in the last others that a strategy brought
+  // along.
   struct Worker {
     GroupedEvaluator& evaluator_for(const Problem& problem, const Strategy& strategy) {
       const bool foreign =

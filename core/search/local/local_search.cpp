@@ -149,7 +149,7 @@ std::optional<std::int32_t> LocalSearch::used_action(Random& random, std::int32_
   return used[random.below(used.size())];
 }
 
-// Which of them finds better strategies depends on the problem and on how far the search is: each
+// It depends on the problem and on how far the search is which source finds better strategies: each
 // by its share at the outset times its rate of success, which begins as two in a hundred.
 LocalSearch::Source LocalSearch::random_source(Random& random) const {
   constexpr std::array<double, kSources> kShares = {0.2, 0.08, 0.2, 0.08, 0.44};
@@ -162,7 +162,7 @@ LocalSearch::Source LocalSearch::random_source(Random& random) const {
   return static_cast<Source>(random.weighted(weights));
 }
 
-// For all that are decided alike the ranks of the first group serve better: they are those of the
+// The ranks of the first group serve better for all that are decided alike: they are those of the
 // whole graph. What is dear to synchronise does well on other, often far fewer devices, as its own
 // ranks say.
 std::int32_t LocalSearch::random_action(Random& random, Source source, std::int32_t kind,
@@ -229,7 +229,7 @@ void LocalSearch::add_pairs(Random& random, std::size_t count) {
   }
 }
 
-// At another good strategy, or, when there is none left, at the incumbent for its pairs.
+// Starts at another good strategy, or, when there is none left, at the incumbent for its pairs.
 bool LocalSearch::start_again() {
   away_.clear();
   tried_.clear();

@@ -41,8 +41,8 @@ class LocalSearch {
   // Actions that did well for all groups at once, best first: drawn more often from then on.
   void prefer(std::vector<std::int32_t> actions) { preferred_ = std::move(actions); }
 
-  // Where to start again from a local optimum: a strategy with its score, by a number that is not
-  // among those used so far.
+  // The search starts again from a local optimum at one of these: a strategy with its score, by a
+  // number that is not among those used so far.
   struct Start {
     std::int64_t number;
     ActionVector strategy;
@@ -75,8 +75,8 @@ class LocalSearch {
     std::int32_t kind = 0, group = 0, action = 0;
     friend auto operator<=>(const Move&, const Move&) = default;
   };
-  // Where the action of a move comes from: what did well for all groups, what is like the group's
-  // own, what another group has, anything, the ranks.
+  // The action of a move comes from one of these: what did well for all groups, what is like the
+  // group's own, what another group has, anything, the ranks.
   enum Source : std::size_t { Preferred, Related, Used, Any, Ranked, kSources };
   struct Yield {
     std::int64_t tries = 0, wins = 0;

@@ -24,7 +24,7 @@ class SmallSpace {
              std::vector<std::vector<std::int32_t>> legal, std::stop_token stop = {},
              const std::function<void()>& beat = nullptr);
   static double count_of(std::span<const std::vector<std::int32_t>> legal);  // may be huge
-  // Whether there are few enough to lower them all, in about a second.
+  // Tells whether there are few enough to lower them all, in about a second.
   static bool is_small(const Problem& problem, std::span<const std::vector<std::int32_t>> legal);
 
   std::size_t size() const { return ranked_.size(); }

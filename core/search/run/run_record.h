@@ -12,12 +12,12 @@
 
 namespace strato {
 
-// Where the costs of a run came from, when they were not the standard ones.
+// Names the costs of a run, when they were not the standard ones.
 struct RunCosts {
   CostFiles files;  // absolute
   std::string are;  // describe() of what they held then
 };
-// Nothing for standard costs.
+// Returns nothing for standard costs.
 std::optional<RunCosts> run_costs(const CostFiles& files, const CostSources& sources);
 
 struct RunOptions {

@@ -177,7 +177,7 @@ class TournamentRun {
   std::exception_ptr failure_;
 };
 
-// Whether a is a better cell than b: one without a result is behind all others.
+// Tells whether a is a better cell than b: one without a result is behind all others.
 bool beats(const TournamentCell& a, const TournamentCell& b) {
   if (a.has_result() != b.has_result()) return a.has_result();
   return a.has_result() && a.result.score.better_than(b.result.score);

@@ -84,7 +84,7 @@ struct TournamentRow {
 
 struct Tournament {
   std::vector<std::optional<TournamentFacts>> facts;  // by problem; nothing: it was never begun
-  // By problem and planner; nothing: not done when it was stopped.
+  // Cells by problem and planner; nothing: the cell was not done when it was stopped.
   std::vector<std::vector<std::optional<TournamentCell>>> cells;
 
   const TournamentCell* cell(std::size_t problem, std::size_t planner) const;

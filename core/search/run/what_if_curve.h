@@ -25,7 +25,8 @@ ProblemChange with_value(const ProblemChange& base, WhatIfAxis axis, double valu
 // `points` values from `low` to `high` in equal factors, ascending, each once (batches are whole).
 // Throws InputError unless 0 < low < high and points >= 2.
 std::vector<double> what_if_values(WhatIfAxis axis, double low, double high, int points);
-// Where the parameter is usually wanted: factors 1/4 to 8, batches 1/8 to 8 times today's.
+// Returns the values of the parameter that people usually want: factors 1/4 to 8, batches 1/8 to 8
+// times today's.
 std::vector<double> usual_values(WhatIfAxis axis, const Problem& problem);
 
 // The cluster with 1, 2, 4, ... of a kind of machines, and as many as it has; up to `most`. A kind

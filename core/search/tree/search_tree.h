@@ -64,10 +64,10 @@ struct SearchTree {
 
   Strategy strategy_at(std::int32_t vertex, std::size_t group_count) const;
   std::vector<std::int32_t> children(std::int32_t vertex) const;
-  // Whether selection never takes the edge to this vertex: it is excluded, or contradicts a pin.
-  // The vertices below it do not say so themselves.
+  // Tells whether selection never takes the edge to this vertex: it is excluded, or contradicts a
+  // pin. The vertices below it do not say so themselves.
   bool is_closed(std::int32_t vertex) const;
-  // By visits, from the root, on open edges only.
+  // Returns the path of most visits from the root, on open edges only.
   std::vector<std::int32_t> best_path() const;
 };
 

@@ -34,8 +34,8 @@ void set_focus(SearchTree& tree, std::int32_t vertex);
 std::int32_t resolve_vertex(const SearchTree& tree, std::string_view text);
 std::string vertex_path(const SearchTree& tree, std::int32_t vertex);  // "root/3/0"
 
-// Whether steering forbids a complete strategy in the tree's groups: it contradicts a pin, or lies
-// in an excluded branch.
+// Tells whether steering forbids a complete strategy in the tree's groups: it contradicts a pin, or
+// lies in an excluded branch.
 bool is_forbidden(const SearchTree& tree, const Strategy& strategy);
 // The strategy with the pinned decisions instead of its own.
 Strategy with_pins(const SearchTree& tree, Strategy strategy);

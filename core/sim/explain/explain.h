@@ -41,7 +41,7 @@ struct PathPiece {
 };
 std::vector<PathPiece> path_pieces(const Timeline& timeline);
 
-// How much of the pieces' time each reason costs.
+// Returns the part of the pieces' time that each reason costs.
 std::array<Nanos, kReasons> time_by_reason(const std::vector<PathPiece>& pieces);
 
 // A stretch in which a compute stream runs nothing, and why the task after it did not start sooner:
@@ -112,7 +112,7 @@ struct MemoryReport {
   std::array<Bytes, 6> by_role{};   // TensorRole
   std::vector<std::string> advice;  // empty when it fits; each with its figure
 };
-// With `grouping` the advice names op groups.
+// The advice names op groups if there is a `grouping`.
 MemoryReport memory_report(const Timeline& timeline, DeviceId device,
                            const Grouping* grouping = nullptr);
 

@@ -45,8 +45,8 @@ void append_run(const Timeline& timeline, const Causes& causes, TaskId task, con
   }
 }
 
-// When each member of a collective or sum had its part; a part that is sent first counts from when
-// it could be sent, since the network is no straggler.
+// Finds when each member of a collective or sum had its part; a part that is sent first counts from
+// when it could be sent, since the network is no straggler.
 class MemberTimes {
  public:
   explicit MemberTimes(const Timeline& timeline) : timeline_(timeline) {}

@@ -13,7 +13,7 @@ namespace {
 
 using What = WhatIf::What;
 
-// How much of its time is left: exact in integers for both cases.
+// Speeds that are tried: a tenth less time, or none; both are exact in integers.
 enum class Speed : std::uint8_t { Faster, Free };
 Nanos part_left(Nanos time, Speed speed) {
   return speed == Speed::Faster ? time - time / 10 : Nanos(0);

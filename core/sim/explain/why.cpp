@@ -244,7 +244,7 @@ class Writer {
                     time_text(held_up)));
   }
 
-  // Which GPU types compute most and least, where that differs.
+  // Names the GPU types that compute most and least, where that differs.
   void balance() {
     if (timeline_.devices.size() < 2) return;
     std::map<GpuTypeId, std::pair<double, int>> types;

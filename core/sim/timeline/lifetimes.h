@@ -1,4 +1,4 @@
-// When buffers are taken and released in a timeline, for what looks at memory after a simulation.
+// Finds when buffers are taken and released in a timeline, for uses of memory after a simulation.
 #pragma once
 
 #include "core/sim/timeline/timeline.h"

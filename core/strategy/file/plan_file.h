@@ -22,7 +22,7 @@ struct PlanRanks {
 };
 
 struct PlanFile {
-  // Where the model is, and how its training graph is made.
+  // A reference says where the model is, and how its training graph is made.
   std::string
       graph_file;  // as given; relative names are tried beside the plan, too (see find_model)
   std::string graph_name;

@@ -25,7 +25,8 @@ OpsByName ops_by_name(const Graph& graph) {
   return ops;
 }
 
-// For every op of the graph the file's group that names it. Reports names that the graph lacks.
+// Returns, for every op of the graph, the file's group that names it. Reports names that the graph
+// lacks.
 std::vector<std::int32_t> file_groups_of_ops(const NamedStrategy& named, const Graph& graph,
                                              std::vector<std::string>& unmatched) {
   const OpsByName ops = ops_by_name(graph);

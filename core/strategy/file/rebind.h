@@ -42,7 +42,7 @@ Rebound bind_strategy(const NamedStrategy& named, const Graph& graph,
 
 // The strategy as it was when it was named: in the problem's groups where it was made with them,
 // else with groups of its own (Strategy::grouping), which hold the ops as the file has them.
-// Without listed ops: as bind_strategy has it.
+// Groups without listed ops are bound as bind_strategy does.
 Rebound restore_strategy(const NamedStrategy& named, const Graph& graph, const Grouping& problems,
                          const Cluster& cluster, std::span<const Nanos> op_times);
 

@@ -1,4 +1,5 @@
-// How variables are synchronised, in strategy and plan files ("variables"). Private to this folder.
+// Reads and writes how variables are synchronised, in strategy and plan files ("variables").
+// Private to this folder.
 #pragma once
 
 #include <span>

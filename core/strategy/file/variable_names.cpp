@@ -52,7 +52,7 @@ class VariableBinder {
         return say(fmt::format("its server \"{}\" is not in the cluster, dropped", part.server));
       variable.parts.push_back(bind(part, update));
     }
-    // Whether it divides the variable so, and fits the others' merge groups.
+    // The check tells whether the entry divides the variable so, and fits the others' merge groups.
     Strategy checked = strategy_;
     checked.variables.push_back(std::move(variable));
     std::ranges::sort(checked.variables, {}, &VariableSync::update);

@@ -11,8 +11,8 @@ namespace strato {
 std::vector<NamedVariable> name_variables(std::span<const VariableSync> variables,
                                           const Graph& graph, const Cluster& cluster);
 
-// Into `strategy`, whose groups are bound. What does not fit is left out, with a word in
-// `unmatched`; what is left is valid.
+// Binds them in `strategy`, whose groups are bound. A variable that does not fit is left out, with
+// a word in `unmatched`; the others are valid.
 void bind_variables(std::span<const NamedVariable> named, const Graph& graph,
                     const Grouping& grouping, const Cluster& cluster, Strategy& strategy,
                     std::vector<std::string>& unmatched);

@@ -92,7 +92,7 @@ std::size_t changed_priorities(std::span<const std::int32_t> before,
   return changed;
 }
 
-// Where the counts do not say how much differs, how many ops are in one list only.
+// Adds how many ops are in one list only where the counts do not say how much differs.
 std::string describe_duplicated(std::span<const OpId> before, std::span<const OpId> after) {
   std::vector<OpId> changed;
   std::set_symmetric_difference(before.begin(), before.end(), after.begin(), after.end(),
@@ -104,7 +104,7 @@ std::string describe_duplicated(std::span<const OpId> before, std::span<const Op
   return fmt::format("{} ({} changed)", text, with_commas(changed.size()));
 }
 
-// How many entries are in one list only, or differ. Both ascend by what they are of.
+// Counts the entries that are in one list only, or differ. Both lists ascend by `key`.
 template <class Entry, class Key>
 std::size_t changed_entries(std::span<const Entry> before, std::span<const Entry> after, Key key) {
   std::size_t changed = 0;

@@ -117,7 +117,7 @@ void validate_ops(std::span<const OpId> listed, const char* place, const Groupin
   }
 }
 
-// Whether an axis divides its op only the graph tells (split_axes.h).
+// Only the graph tells whether an axis divides its op (split_axes.h).
 void validate_splits(const Strategy& strategy, const Grouping& grouping, const Cluster& cluster) {
   std::vector<OpId> ops;
   for (const OpSplit& split : strategy.splits) ops.push_back(split.op);

@@ -70,15 +70,15 @@ struct Strategy {
   // Ops split along another axis than the batch, ascending by op, no op twice; what their groups
   // say does not hold for them.
   std::vector<OpSplit> splits;
-  // How variables of replicated groups are synchronised where not as their group says (AutoDist
+  // Variables of replicated groups that are synchronised otherwise than their group says (AutoDist
   // 2.2); ascending by update op, no update twice. Elsewhere an entry that changes nothing is
   // legal.
   std::vector<VariableSync> variables;
   // Execution order (FastT 5): by op, smaller runs first; its transfers and collectives have it,
   // too. Empty: first in, first out.
   std::vector<std::int32_t> priorities;
-  // Whose groups these are; null: the problem's. A planner that decides op by op makes its own
-  // groups, of the ops that it decides alike (core/schedule/list/placement.h).
+  // The grouping that these groups belong to; null: the problem's. A planner that decides op by op
+  // makes its own groups, of the ops that it decides alike (core/schedule/list/placement.h).
   std::shared_ptr<const Grouping> grouping;
 
   bool is_complete() const;
@@ -105,8 +105,8 @@ std::vector<std::int64_t> apportion(std::int64_t batch, std::span<const DeviceSh
 // another number of groups, or its duplicated or split ops are out of order or outside the graph.
 void validate(const Strategy& strategy, const Grouping& grouping, const Cluster& cluster);
 
-// Which groups differ, in words a person reads: "conv4 (12 ops): AllReduce on v100 -> PS on v100,
-// 1080ti-0".
+// Says in words that a person reads which groups differ: "conv4 (12 ops): AllReduce on v100 -> PS
+// on v100, 1080ti-0".
 std::vector<std::string> describe_difference(const Strategy& before, const Strategy& after,
                                              const Grouping& grouping, const Cluster& cluster);
 // "AllReduce on v100, 1080ti-0:1"; "AllReduce on all 16 devices"; unequal shares as "v100:0 x3". A

@@ -30,8 +30,8 @@ void validate_variables(const Strategy& strategy, const Graph& graph);
 // The parameter that an op updates; invalid: none.
 TensorId parameter_of(const Graph& graph, OpId update);
 
-// How many rows of the parameter the batch looks up at most, where its gradient comes from
-// look-ups along axis 0 alone (Gather); 0: it does not.
+// Returns the number of rows of the parameter that the batch looks up at most, where its gradient
+// comes from look-ups along axis 0 alone (Gather); 0: it does not.
 std::int64_t looked_up_rows(const Graph& graph, OpId update);
 
 // The ops that make the parameter's gradient as products of matrices over the samples, alone or
@@ -62,10 +62,12 @@ std::int64_t encoded_rank(std::int64_t rows, std::int64_t columns);
 Bytes encoded_bytes(const Graph& graph, OpId update, Encoding encoding, const PartShape& part,
                     std::int64_t samples);
 
-// Whether training with it means what it means on one device: no lossy encoding, no staleness.
+// Tells whether training with it means what it means on one device: no lossy encoding, no
+// staleness.
 bool keeps_results(const Strategy& strategy);
 
-// Into how many parts it divides; of more than 2^31, or a negative number of them, 2^31.
+// Returns the number of parts into which it divides; for more than 2^31, or a negative number of
+// them, 2^31.
 std::int64_t part_count(std::span<const std::int32_t> partition);
 // "2 parts along axis 0", "6 parts, 2x3 along axes 0 and 1"; empty: whole.
 std::string describe_division(const VariableSync& variable);

@@ -9,7 +9,7 @@
 namespace strato {
 namespace {
 
-// How many rows look-ups touch: with samples of the batch, and always.
+// Counts the rows that look-ups touch: with samples of the batch, and always.
 struct LookedUp {
   std::int64_t by_batch = 0, fixed = 0;
 };

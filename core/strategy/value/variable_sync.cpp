@@ -89,7 +89,8 @@ std::vector<AxisRange> part_ranges(const VariableSync& variable, const Shape& sh
 
 void add_to(Hasher& hasher, const VariableSync& variable) {
   hasher.number(variable.update.value()).number(variable.axis).number(variable.parts.size());
-  // Nothing for synchronous ones, divided along one axis: their digests stay what they were.
+  // Nothing is added for synchronous ones, divided along one axis: their digests stay what they
+  // were.
   if (variable.staleness != 0) hasher.text("stale").number(variable.staleness);
   if (!variable.partition.empty()) hasher.text("partition").number(variable.partition.size());
   for (const std::int32_t parts : variable.partition) hasher.number(parts);

@@ -1,4 +1,4 @@
-// How one variable is synchronised: the node config of AutoDist 2.2.
+// Says how one variable is synchronised: the node config of AutoDist 2.2.
 //
 // Every replica of the variable's group holds the variable and makes a gradient, a partial sum over
 // its samples. A variable is divided into parts along one of its axes, or along several

@@ -13,7 +13,7 @@
 
 namespace strato::replay {
 
-// Where buffers come from: functions of any thread.
+// Buffers come from these functions, which any thread may call.
 struct Memory {
   std::byte* (*allocate)(std::size_t bytes);  // filled with zeros; nullptr: there is no more
   void (*free)(std::byte* data);

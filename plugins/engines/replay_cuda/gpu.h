@@ -1,4 +1,4 @@
-// Which GPU a rank computes on.
+// Chooses the GPU that a rank computes on.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@ int gpu_index(const std::string& device, int local_rank, int gpus);
 // Reads the local rank from the environment of srun, mpirun or torchrun; else it is `rank`.
 int local_rank(int rank);
 
-// How many there are. Throws InputError when there is none, or no driver.
+// Counts the GPUs. Throws InputError when there is none, or no driver.
 int gpu_count();
 
 }  // namespace strato::replay_cuda

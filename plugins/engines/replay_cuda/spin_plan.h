@@ -1,6 +1,6 @@
-// By which of the device's clocks a kernel of a given time spins: the nanosecond counter is right
-// whatever the clock rate does, but coarse on some devices (1 us), so short times are counted in
-// cycles at the rate that was measured.
+// Chooses the clock of the device by which a kernel of a given time spins: the nanosecond counter
+// is right whatever the clock rate does, but coarse on some devices (1 us), so short times are
+// counted in cycles at the rate that was measured.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +20,8 @@ struct SpinPlan {
   std::int64_t count = 0;
 };
 
-// For `time` from now on until the host knows that the kernel is done. None: a launch alone takes
-// longer.
+// Returns the plan to spin for `time` from now on until the host knows that the kernel is done.
+// None: a launch alone takes longer.
 SpinPlan spin_plan(Nanos time, const SpinClocks& calibration);
 
 }  // namespace strato::replay_cuda

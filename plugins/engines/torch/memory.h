@@ -1,4 +1,5 @@
-// How much memory the library's CPU allocator has handed out, tensors and workspaces alike.
+// Measures the memory that the library's CPU allocator has handed out, tensors and workspaces
+// alike.
 #pragma once
 
 #include <cstdint>

@@ -65,7 +65,7 @@ Kernel concat(const Site& site) {
   return of_inputs([axis](const Tensors& in) { return at::cat(in, axis); });
 }
 
-// Where along the axis each wanted input's part begins, and how long it is.
+// Cuts the gradient into the wanted inputs' parts, each from where it begins along the axis.
 Kernel concat_grad(const Site& site) {
   const Site forward = site.of_forward();
   const int axis = forward.axis("axis", 0, forward.out().size());

@@ -12,7 +12,7 @@ namespace strato::torch_engine {
 
 class Noise {
  public:
-  // For a tensor of this type and batch layout; `batch`: the graph's.
+  // Makes noise for a tensor of this type and batch layout; `batch`: the graph's.
   Noise(const Tensor& tensor, std::int64_t batch, std::string_view name);
 
   // All fill the tensor's elements on this shard, in order.

@@ -56,7 +56,7 @@ class PartTables {
   }
 
  private:
-  // Where the letter stands; -1: nowhere.
+  // Returns the axes at which the letter stands; -1: nowhere.
   std::vector<int> axes_of(const std::vector<std::string>& letters) const {
     std::vector<int> axes;
     for (const std::string& each : letters) {

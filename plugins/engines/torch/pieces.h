@@ -10,7 +10,7 @@
 
 namespace strato::torch_engine {
 
-// Whether all of `inner` is in `outer`.
+// Tells whether all of `inner` is in `outer`.
 bool holds(const Tensor& tensor, const Piece& outer, const Piece& inner, std::int64_t batch);
 
 // Cuts the piece `to` out of a value that holds `from`: the result shares its memory, and is not

@@ -14,7 +14,7 @@
 #include "plugins/engines/torch/kernel.h"
 #include "plugins/engines/torch/stored.h"
 
-// After aten.h, and for the same reason as there.
+// This stands after aten.h, for the same reason as there.
 #pragma push_macro("CHECK")
 #undef CHECK
 #include <caffe2/serialize/inline_container.h>
@@ -73,7 +73,7 @@ class PytorchFile final : public TensorSource {
     throw InputError(name_, "", problem, remedy);
   }
 
-  // Without resolvers for types: code and classes have nobody who knows them.
+  // The unpickler has no resolver for types: code and classes are refused.
   void read_all() {
     caffe2::serialize::PyTorchStreamReader reader(name_);
     const c10::IValue all = torch::jit::readArchiveAndTensors("data", "", "", c10::nullopt,

@@ -5,7 +5,7 @@
 
 namespace strato::torch_engine {
 
-// Which samples of the global batch the inputs hold, and the moment in training.
+// A shard says which samples of the global batch the inputs hold, and the moment in training.
 struct Shard {
   std::int64_t samples = 1;
   std::int64_t first_sample = 0;

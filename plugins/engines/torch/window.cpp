@@ -5,7 +5,7 @@
 namespace strato::torch_engine {
 namespace {
 
-// For constant_pad_nd: (begin, end) of the last axis first.
+// Returns the padding as constant_pad_nd wants it: (begin, end) of the last axis first.
 std::vector<std::int64_t> from_last(const Window& window, std::int64_t sign) {
   std::vector<std::int64_t> pads;
   for (std::size_t i = window.begin.size(); i-- > 0;) {

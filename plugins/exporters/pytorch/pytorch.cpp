@@ -124,8 +124,8 @@ class Folder {
     return json;
   }
 
-  // Where a parameter is after a step: with who updates it; frozen, with who has it. Each piece
-  // once.
+  // Says where a parameter is after a step: with who updates it; frozen, with who has it. Each
+  // piece is there once.
   Json parameters() const {
     Json json = Json::array();
     for (std::size_t i = 0; i < graph_.tensor_count(); ++i) {

@@ -11,8 +11,8 @@
 namespace strato::onnx_import {
 namespace {
 
-// Which tensors lead to a result. Ops are in topological order, so one pass from the end finds them
-// all.
+// Returns the tensors that lead to a result. Ops are in topological order, so one pass from the end
+// finds them all.
 std::unordered_set<const Entry*> needed_entries(const Translation& translation) {
   std::unordered_set<const Entry*> needed(translation.results.begin(), translation.results.end());
   for (auto op = translation.ops.rbegin(); op != translation.ops.rend(); ++op) {

@@ -9,8 +9,8 @@
 
 namespace strato::onnx_import {
 
-// By the names that the imported graph has. Tensors of which the file holds nothing, or only the
-// name of a file that is not there, are left out. Throws InputError.
+// Opens the weights by the names that the imported graph has. Tensors of which the file holds
+// nothing, or only the name of a file that is not there, are left out. Throws InputError.
 std::unique_ptr<TensorSource> open_weights(const std::filesystem::path& file,
                                            const ImportOptions& options);
 

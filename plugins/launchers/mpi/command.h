@@ -1,4 +1,4 @@
-// How mpirun is called for a staged job.
+// Makes the command line of mpirun for a staged job.
 #pragma once
 
 #include <string>

@@ -45,7 +45,7 @@ std::optional<std::string> ended_rank(const std::string& line) {
   std::smatch match;
   if (!std::regex_match(line, match, pattern)) return std::nullopt;
   const std::string how = match[3];
-  // By itself, and as srun or Slurm asked it to.
+  // The rank ended by itself, as srun or Slurm asked it to.
   if (how.starts_with("Exited") || how.starts_with("Terminated")) return std::nullopt;
   return fmt::format("rank {} on {}: {}", match[2].str(), match[1].str(), how);
 }

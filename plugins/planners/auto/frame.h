@@ -16,12 +16,12 @@ class Frame {
   // All that is `strategy`'s own.
   Frame(const Problem& problem, const Strategy& strategy);
 
-  // Whether a strategy says anything beyond decisions for the problem's groups.
+  // Tells whether a strategy says anything beyond decisions for the problem's groups.
   static bool is_needed(const Problem& problem, const Strategy& strategy);
 
   const Problem& problem() const { return problem_; }  // in the groups of the frame
   bool is_plain() const { return plain_; }
-  // Whether the strategy is in the same groups.
+  // Tells whether the strategy is in the same groups.
   bool holds(const Strategy& strategy) const;
   Strategy inside(const Strategy& strategy) const;  // its decisions only
   Strategy complete(const Strategy& inside) const;  // with what the frame holds fast

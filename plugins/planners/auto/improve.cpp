@@ -55,7 +55,7 @@ std::vector<Portfolio::Arm> Portfolio::arms() {
       arm.best = scores_.contains(entrant.name) ? scores_[entrant.name] : leader_.score();
       arms.push_back(std::move(arm));
     }
-  // Where there is little to spend, it is for who was best on its own.
+  // A small budget is for the planner that was best on its own.
   std::ranges::stable_sort(arms,
                            [](const Arm& a, const Arm& b) { return a.best.better_than(b.best); });
   return arms;

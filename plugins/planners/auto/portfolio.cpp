@@ -27,7 +27,8 @@ std::string worth(const Score& score) {
 
 }  // namespace
 
-// Between one planner and who watches the portfolio: only what is better than all before goes on.
+// Stands between one planner and who watches the portfolio: only what is better than all before
+// goes on.
 class Portfolio::Relay final : public Observer {
  public:
   Relay(Portfolio& run, std::string who, const Frame& frame, bool shows_tree)
@@ -194,7 +195,7 @@ PlanResult Portfolio::result() const {
   return result;
 }
 
-// Who found the start, who improved it, and by how much.
+// Says who found the start, who improved it, and by how much.
 std::string Portfolio::note() const {
   const auto& steps = leader_.steps();
   if (start_from_.who.empty()) return "found by " + steps.back().who;

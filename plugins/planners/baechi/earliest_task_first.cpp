@@ -92,8 +92,8 @@ class EarliestTaskFirst {
     return dag_.time(node, cluster_.device(device).type) <= Nanos();
   }
 
-  // Whether a device can forget a ready node: it is placed, has to be elsewhere, or has no room
-  // there, now and ever. One that has room nowhere is to be placed at once.
+  // Tells whether a device can forget a ready node: it is placed, has to be elsewhere, or has no
+  // room there, now and ever. One that has room nowhere is to be placed at once.
   bool is_gone(Rank rank, DeviceId device) {
     const NodeIndex node = node_at_[at(rank)];
     if (may_get(device, node)) return false;

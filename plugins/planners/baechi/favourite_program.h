@@ -26,8 +26,8 @@ struct FavouriteSolution {
   double makespan = 0;
 };
 
-// Nothing when Clp needs more iterations than it may; the same in each call. Safe from any thread:
-// every call has a model of its own, and prints nothing.
+// Returns nothing when Clp needs more iterations than it may; the same in each call. Safe from any
+// thread: every call has a model of its own, and prints nothing.
 std::optional<FavouriteSolution> solve(const FavouriteProgram& program);
 
 }  // namespace strato::baechi

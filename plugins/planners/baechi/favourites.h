@@ -35,7 +35,7 @@ struct FavouriteOptions {
 
 struct Favourites {
   std::vector<NodeIndex> child, parent;  // by node; -1: none
-  // How many edges were decided which way, and the programs.
+  // Counts the edges that each rule decided, and the programs.
   int by_chain = 0, by_program = 0, by_greed = 0;
   int programs = 0, given_up = 0;
 };

@@ -79,7 +79,7 @@ class Placer {
     for (DeviceId device : options_.devices) {
       if (!scheduling_.has_room(node, device)) continue;
       const Nanos time = earliest(node, device);
-      // On equal terms it stays.
+      // The node stays on equal terms.
       if (time < best_time || (time == best_time && device == current_)) {
         best_time = time;
         best = device;

@@ -15,7 +15,7 @@ namespace strato::celeritas {
 
 enum class Order : std::uint8_t { Cpd, Dfs, M };
 
-// How one placement is made. The defaults are the paper's.
+// A recipe says how one placement is made. The defaults are the paper's.
 struct Recipe {
   Order order = Order::Cpd;
   std::int64_t range = 200;      // R; 1: no fusion

@@ -13,10 +13,10 @@ struct Coarse {
   std::vector<NodeIndex> node_of;  // by op
 };
 
-// At most max(`nodes`, 2) nodes. Every op is one when they are few enough. Otherwise forward ops
-// are contracted into blocks such that no cycle appears: pairs with little work and large tensors
-// first, chains before branches, what no edge connects last. The forward ops of a block are one
-// node; its gradients and updates are another, behind all forward ones.
+// Makes at most max(`nodes`, 2) nodes. Every op is one when they are few enough. Otherwise forward
+// ops are contracted into blocks such that no cycle appears: pairs with little work and large
+// tensors first, chains before branches, what no edge connects last. The forward ops of a block are
+// one node; its gradients and updates are another, behind all forward ones.
 Coarse coarsen(const Problem& problem, std::size_t nodes);
 
 // The contraction alone: a dag's vertices with weights into at most `parts` blocks, numbered in a

@@ -104,7 +104,7 @@ void strengthen(CbcModel& model, bool has_solution) {
   model.addHeuristic(&pump);
 }
 
-// Where things are is branched on before their order.
+// Placement is branched on before order.
 void branch_on_placement_first(CbcModel& model, const Program& program) {
   std::vector<int> priorities;
   for (int c = 0; c < program.integers(); ++c)
@@ -112,7 +112,7 @@ void branch_on_placement_first(CbcModel& model, const Program& program) {
   model.passInPriorities(priorities.data(), false);
 }
 
-// When everything runs one after another and every transfer takes longest.
+// Returns the end when everything runs one after another and every transfer takes longest.
 Nanos latest_end(const Dag& dag, const TransferTimes& transfers) {
   Nanos end;
   for (std::size_t i = 0; i < dag.size(); ++i) {
@@ -180,7 +180,8 @@ class Solving {
   }
 
  private:
-  // Nothing shorter than what is known; where that does not fit, nothing at all.
+  // There is no schedule shorter than the known one; where that one does not fit, there is none at
+  // all.
   void finish() {
     solution_.proven = true;
     solution_.bound = solution_.schedule.makespan;

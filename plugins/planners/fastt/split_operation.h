@@ -25,7 +25,7 @@ struct Split {
   int parts = 0;
 };
 
-// Nothing where the node has fewer samples than parts.
+// Returns nothing where the node has fewer samples than parts.
 std::optional<Split> split_batch(const Problem& problem, const std::vector<NodeInfo>& nodes,
                                  const Dpos& dpos, NodeIndex node, int parts);
 // `replicas`: all nodes of the op.

@@ -58,7 +58,7 @@ class Translating {
     return {servers ? Mode::ReplicatePs : Mode::ReplicateAllReduce, shares};
   }
 
-  // Where the gradient is made, or where the variable is.
+  // The update runs where the gradient is made, or where the variable is.
   Decision update(OpId op, const std::vector<DeviceShare>& shares) const {
     if (translation_.sync != Sync::Variable)
       for (const TensorId input : graph_.op(op).inputs) {
@@ -81,7 +81,7 @@ class Translating {
     return at->second;
   }
 
-  // By op: its place among all when they are sorted by their first start.
+  // Returns each op's place among all when they are sorted by their first start.
   std::vector<std::int32_t> order() const {
     std::vector<Nanos> start(graph_.op_count(), Nanos::max());
     for (std::size_t i = 0; i < start.size(); ++i)

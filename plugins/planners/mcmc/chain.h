@@ -29,8 +29,8 @@ class Chain {
   Chain(Strategy start, const Score& score, const CostScale& scale, const Grouping& groups,
         std::span<const Decision> actions, double beta, std::uint64_t seed);
 
-  // At least one, at most `most` proposals, each a random group under a random configuration. All
-  // start from where the chain is, as if those before were rejected: while acceptances are rare
+  // Makes at least one, at most `most` proposals, each a random group under a random configuration.
+  // All start from where the chain is, as if those before were rejected: while acceptances are rare
   // they can be evaluated side by side. Empty: there is no other configuration.
   std::vector<Strategy> propose(std::size_t most);
   // Takes the first proposal that is accepted and forgets those behind it. True when the chain's

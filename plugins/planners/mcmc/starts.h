@@ -1,4 +1,4 @@
-// Where chains start: strategies that exist, and random ones (Jia et al. 2018, section 6.2).
+// Chains start from strategies that exist, and from random ones (Jia et al. 2018, section 6.2).
 #pragma once
 
 #include <cstdint>

@@ -38,7 +38,7 @@ class Mesh final : public gloo::Context {
   }
 
  private:
-  // By peer: where this rank waits for it.
+  // Returns, for each peer, the address where this rank waits for it.
   std::vector<std::string> own_ports() {
     std::vector<std::string> ports(static_cast<std::size_t>(size));
     for (int peer = 0; peer < size; ++peer) {
@@ -55,7 +55,7 @@ class Mesh final : public gloo::Context {
   }
 };
 
-// Without where in Gloo's sources it comes from.
+// Leaves out where in Gloo's sources an error comes from.
 std::string reason_of(const std::exception& error) {
   const std::string text = error.what();
   const std::size_t place = text.find("] ");

@@ -36,7 +36,7 @@ class Rounds {
  private:
   using Buffer = std::unique_ptr<gloo::transport::UnboundBuffer>;
 
-  // Nothing for an empty piece, which is not sent.
+  // Returns nothing for an empty piece, which is not sent.
   Buffer buffer(Bytes bytes) {
     return bytes.empty() ? nullptr : ring_.context.createUnboundBuffer(bytes.data(), bytes.size());
   }

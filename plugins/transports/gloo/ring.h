@@ -15,7 +15,7 @@
 
 namespace strato::gloo_transport {
 
-// Where the members of one collective are, and how their messages are told apart.
+// A ring has the members of one collective, and what tells their messages apart.
 struct Ring {
   gloo::Context& context;
   const std::vector<int>& members;  // ranks

@@ -54,9 +54,9 @@ class Connections {
 
   const Meeting& meeting() const { return meeting_; }
   const std::shared_ptr<gloo::Context>& context() const { return context_; }
-  // For a message from one rank to another. A receiver tells Gloo's sender on their connection that
-  // it is ready; were it the one on which the receiver sends to this sender, the word would wait
-  // behind all that is queued there. So each way has connections of its own.
+  // Returns the context for messages from one rank to another. A receiver tells Gloo's sender on
+  // their connection that it is ready; were it the one on which the receiver sends to this sender,
+  // the word would wait behind all that is queued there. So each way has connections of its own.
   gloo::Context& context(int from, int to) const { return from < to ? *context_ : *downwards_; }
   std::optional<LostRank> lost() const { return watch_->lost(); }
 

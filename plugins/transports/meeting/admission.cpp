@@ -101,7 +101,8 @@ class Reception {
                      "see the logs of those ranks");
   }
 
-  // Not more than so many at a time: a flood must not keep those who speak from being heard.
+  // Accepts not more than so many at a time: a flood must not prevent those who speak from being
+  // heard.
   void let_in() {
     for (std::size_t i = 0; i < kMostStrangers; ++i) {
       Socket socket = accept_from(listener_);

@@ -1,4 +1,4 @@
-// Who takes part in a job: before a rank opens anything of a transport's, it presents the job's
+// Admits ranks to a job: before a rank opens anything of a transport's, it presents the job's
 // secret at rank 0, on a connection that stays open until the end and tells when a rank dies.
 //
 // The means to connect a transport (ports, a fresh random token for each pair of ranks, NCCL's

@@ -39,7 +39,7 @@ class Socket {
   int descriptor_ = -1;
 };
 
-// On this address only. Port 0: any free one.
+// Listens on this address only. Port 0: any free one.
 Socket listen_on(const std::string& address, std::uint16_t port);
 Socket accept_from(const Socket& listener);  // not open: nobody waits
 // Tries again until the deadline: the other process may not listen yet.

@@ -90,7 +90,7 @@ void Watch::run() {
   }
 }
 
-// Who slept itself (all ranks were suspended together) has heard nobody, and blames nobody.
+// A rank that slept itself (all ranks were suspended together) has heard nobody, and blames nobody.
 void Watch::beat() {
   const std::lock_guard lock(mutex_);
   const auto now = Clock::now();

@@ -41,7 +41,8 @@ struct Channel {
 
 class Connections {
  public:
-  // On the calling thread's current GPU. Throws InputError: no GPU, ranks that do not come, NCCL.
+  // Connects on the calling thread's current GPU. Throws InputError: no GPU, ranks that do not
+  // come, NCCL.
   explicit Connections(const Meeting& meeting);
   // Blocks until all ranks are done, or for a moment.
   ~Connections();

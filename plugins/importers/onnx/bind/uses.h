@@ -1,4 +1,5 @@
-// Who reads a tensor, and in which slot: tells weights from data. Include in .cpp files only.
+// Finds the readers of a tensor and their slots, which tell weights from data. Include in .cpp
+// files only.
 #pragma once
 
 #include <onnx/onnx_pb.h>

@@ -39,8 +39,8 @@ std::optional<Shape> broadcast(const Shape& a, const Shape& b);
 // A value of `shape` whose element i is element source[i] of `from`.
 Value gathered(const Value& from, Shape shape, const std::vector<std::size_t>& source);
 
-// Per element of `shape`, the index of the element of a value of shape `from` that broadcasts to
-// it.
+// Returns, for each element of `shape`, the index of the element of a value of shape `from` that
+// broadcasts to it.
 std::vector<std::size_t> broadcast_source(const Shape& from, const Shape& shape);
 
 }  // namespace strato::onnx_import

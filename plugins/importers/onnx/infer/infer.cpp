@@ -116,8 +116,8 @@ bool reduces_nothing(const onnx::NodeProto& node) {
          !has_input(node, 1) && find_attribute(node, "axes") == nullptr;
 }
 
-// Whether libonnx has the op set's own rules. For a later one than it knows it has those of an
-// earlier one, which may have changed.
+// Tells whether libonnx has the op set's own rules. For a later one than it knows it has those of
+// an earlier one, which may have changed.
 bool knows(const std::string& domain, int opset) {
   const auto& versions = onnx::OpSchemaRegistry::DomainToVersionRange::Instance().Map();
   const auto range = versions.find(domain);

@@ -1,5 +1,4 @@
-// Where a tensor's elements are when they are in a file beside the model. Include in .cpp files
-// only.
+// Finds a tensor's elements when they are in a file beside the model. Include in .cpp files only.
 #pragma once
 
 #include <onnx/onnx_pb.h>

@@ -14,7 +14,7 @@ onnx::NodeProto with_defaults(const onnx::NodeProto& call, const onnx::FunctionP
 // Returns the bytes that with_defaults() reads.
 std::size_t default_bytes(const onnx::FunctionProto& function);
 
-// Which of the functions of one name it is, or calls (ONNX 1.16); mostly empty.
+// Tells functions of one name apart, and calls of them (ONNX 1.16); mostly empty.
 std::string overload_of(const onnx::FunctionProto& function);
 std::string overload_of(const onnx::NodeProto& call);
 

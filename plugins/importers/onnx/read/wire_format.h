@@ -12,11 +12,10 @@
 namespace strato::onnx_import {
 
 // A copy of a serialised ModelProto without the tensor data fields longer than `limit` bytes.
-// Nothing when the bytes are no well-formed message. Linear time; memory in proportion to the
-// result.
-// A tensor that lost its data says in its external_data where they are: key kPayloadKey, value
-// "<field> <offset> <size>", of the field's content in `model`. One whose data are in several
-// fields does not.
+// Returns nothing when the bytes are no well-formed message. Linear time; memory in proportion to
+// the result. A tensor that lost its data says in its external_data where they are: key
+// kPayloadKey, value "<field> <offset> <size>", of the field's content in `model`. One whose data
+// are in several fields does not.
 std::optional<std::string> without_payloads(std::string_view model, std::size_t limit);
 
 inline constexpr const char* kPayloadKey = "stratoscope-payload";

@@ -29,7 +29,7 @@ class Expansion {
   // The node's name, or one of its type and number.
   std::string name_of(const onnx::NodeProto& node) const;
   std::string numbered(const onnx::NodeProto& node) const;  // of type and number
-  // For the names inside a body; op names may repeat, prefixes do not.
+  // Returns a prefix for the names inside a body; op names may repeat, prefixes do not.
   std::string prefix_for(const onnx::NodeProto& node);
 
  private:

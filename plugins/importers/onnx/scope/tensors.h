@@ -30,7 +30,7 @@ class Tensors {
   void add_input(const BoundInput& input);
   void add_initializer(const onnx::TensorProto& tensor, const std::string& name);
   void add_sparse(const onnx::SparseTensorProto& sparse);
-  // For one op alone, in the place of the tensor of its name.
+  // Adds an entry for one op alone, in the place of the tensor of its name.
   Entry& add_substitute(Entry entry);
   // Notes where an entry's elements are, if somebody will read them.
   void note_origin(Entry& entry, const onnx::TensorProto& tensor) const;

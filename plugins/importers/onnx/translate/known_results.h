@@ -10,7 +10,7 @@
 
 namespace strato::onnx_import {
 
-// For nodes of ONNX's own op set. Throws InputError about a constant that is none.
+// Handles nodes of ONNX's own op set. Throws InputError about a constant that is none.
 class KnownResults {
  public:
   KnownResults(const Model& model, const Uses& uses, const Expansion& expansion, Tensors& tensors)

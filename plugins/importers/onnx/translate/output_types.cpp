@@ -138,8 +138,8 @@ Facts OutputTypes::like_first_input() const {
   return {DataType::F32, {}, nullptr};
 }
 
-// Where an extent depends on the data (how many elements are not zero, say), the most that it can
-// be.
+// Takes the most that an extent can be where it depends on the data (how many elements are not
+// zero, say).
 Facts OutputTypes::guessed(const InferredOutput& inferred) const {
   const Facts first = like_first_input();
   Facts facts{inferred.type.value_or(first.type), inferred.shape.value_or(first.shape), nullptr};

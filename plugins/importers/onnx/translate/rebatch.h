@@ -19,7 +19,7 @@ struct BatchChange {
 std::optional<Shape> rebatched_target(const Shape& target, const Shape& old_result,
                                       BatchChange change, const Shape* stretched = nullptr);
 
-// Whether a tensor's size followed the batch, or did not depend on it.
+// Tells whether a tensor's size followed the batch, or did not depend on it.
 bool consistent(const Shape& old_shape, const Shape& new_shape, BatchChange change);
 
 }  // namespace strato::onnx_import

@@ -10,8 +10,8 @@
 
 namespace strato::onnx_import {
 
-// Where the binding's batch is another one than the file's, constants that hold that batch are
-// adjusted. `options`: those that the binding was made with. Throws InputError.
+// Adjusts constants that hold the file's batch where the binding's batch is another one. `options`:
+// those that the binding was made with. Throws InputError.
 Translation translate_at(const Model& model, const Uses& uses, const Binding& binding,
                          const ImportOptions& options);
 

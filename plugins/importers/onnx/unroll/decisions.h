@@ -1,5 +1,4 @@
-// Which branch an If takes and how often a Loop runs, as options say it. Include in .cpp files
-// only.
+// Options may say which branch an If takes and how often a Loop runs. Include in .cpp files only.
 #pragma once
 
 #include <onnx/onnx_pb.h>
