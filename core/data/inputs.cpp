@@ -12,6 +12,7 @@
 
 #include "core/base/error.h"
 #include "core/data/convert.h"
+#include "core/data/npy.h"
 #include "core/data/tensor_folder.h"
 #include "core/graph/train/initial_value.h"
 

@@ -1,7 +1,5 @@
-// Input batches of a job, where they are not synthetic: the folder inputs/ in the job's.
-//
-//   index.json   which file belongs to which input of the graph, and how many samples there are
-//   <i>.npy      all samples of one input
+// Arrays for the inputs of a graph, where its batches are not synthetic; staged_inputs.h lays them
+// into a job's folder.
 //
 // An array has the samples on its first axis, and behind it what one sample is: an input of shape
 // [32, 3, 8, 8] with a batch of 32 takes [N, 3, 8, 8], one with its samples on axis 1 as well.
@@ -14,23 +12,18 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <functional>
 #include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "core/data/npy.h"
 #include "core/data/tensor_source.h"
 #include "core/graph/value/graph.h"
 
 namespace strato {
 
-inline std::filesystem::path inputs_folder(const std::filesystem::path& job) {
-  return job / "inputs";
-}
-
-// Samples lie in an input of the graph as [outer, samples, inner], in units of bytes for `inner`.
+// How the samples lie in an input of the graph: [outer, samples, inner], in units of bytes for
+// `inner`.
 struct SampleLayout {
   Shape sample;  // what an array has behind its first axis
   std::int64_t outer = 1, inner = 0;
@@ -61,25 +54,5 @@ BoundInputs bind_inputs(const Graph& graph, const InputArrays& arrays);
 // Types, shapes, the same number of samples everywhere and at least a batch of them, indices in the
 // range that their readers expect: all elements are looked at. Returns the number of samples.
 std::int64_t check_inputs(const Graph& graph, const BoundInputs& inputs);
-
-// Writes inputs/ into the job's folder: a file that needs no change becomes a link to it where the
-// file system has it, so it must stay as it is until the job ends.
-void stage_inputs(const std::filesystem::path& job, const Graph& graph, const BoundInputs& inputs,
-                  std::int64_t samples);
-
-// An input of the same graph that was staged before.
-struct StagedInput {
-  TensorId tensor;
-  std::shared_ptr<const NpyFile> file;
-};
-struct StagedInputs {
-  std::int64_t samples = 0;
-  std::vector<StagedInput> inputs;
-};
-StagedInputs open_inputs(const std::filesystem::path& job, const Graph& graph);
-
-// The elements of samples [begin, end) of the step's batch; of an input without samples all.
-std::string batch_of(const StagedInput& input, const Graph& graph, std::int64_t samples,
-                     std::int64_t step, std::int64_t begin, std::int64_t end);
 
 }  // namespace strato

@@ -1,4 +1,5 @@
-// The folder inputs/ of a job, written and read.
+#include "core/data/staged_inputs.h"
+
 #include <fmt/format.h>
 
 #include <cstring>
@@ -7,7 +8,6 @@
 
 #include "core/base/error.h"
 #include "core/data/convert.h"
-#include "core/data/inputs.h"
 #include "core/io/file.h"
 #include "core/io/json.h"
 
@@ -100,7 +100,7 @@ void stage_inputs(const fs::path& job, const Graph& graph, const BoundInputs& in
   Json& rows = index["inputs"] = Json::array();
   for (const auto& [id, array] : inputs.arrays) {
     const Tensor& input = graph.tensor(id);
-    const std::string name = std::to_string(rows.size()) + ".npy";
+    const std::string name = fmt::format("{}.npy", rows.size());
     if (is_as_wanted(array, input))
       take_file(array.file, folder / name);
     else

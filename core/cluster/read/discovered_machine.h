@@ -3,28 +3,12 @@
 
 #include <set>
 #include <string>
-#include <vector>
 
 #include "core/cluster/read/discovered_cluster.h"
+#include "core/cluster/read/discovered_types.h"
 #include "core/cluster/spec/cluster_spec.h"
-#include "core/cluster/spec/gpu_catalogue.h"
 
 namespace strato {
-
-// GPU types of the file, as machines need them. Pointers stay valid.
-class DiscoveredTypes {
- public:
-  explicit DiscoveredTypes(const GpuCatalogue& catalogue) : catalogue_(catalogue) {}
-  std::string type_of(const GpuReport& gpu);  // its name in the file
-  std::string type_of_cpu(const MachineReport& report, int devices);
-  const std::vector<GpuType>& types() const { return types_; }
-
- private:
-  std::string add(GpuType type);
-
-  const GpuCatalogue& catalogue_;
-  std::vector<GpuType> types_;
-};
 
 // `name`: of the machine.
 MachineSpec discovered_machine(const MachineReport& report, const std::string& name,

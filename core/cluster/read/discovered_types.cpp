@@ -1,11 +1,10 @@
-// Translates the names that machines report for GPUs and CPUs to those of cluster files.
+#include "core/cluster/read/discovered_types.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
-#include "core/cluster/read/discovered_machine.h"
-#include "core/cluster/spec/gpu_catalogue.h"
 #include "core/cluster/spec/gpu_json.h"
 
 namespace strato {
@@ -70,7 +69,6 @@ GpuType custom_type(const GpuReport& gpu) {
 
 }  // namespace
 
-// A type that is there already, or another one that needs a name of its own.
 std::string DiscoveredTypes::add(GpuType type) {
   const std::string name = type.name;
   for (int i = 2;; ++i) {

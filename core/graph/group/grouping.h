@@ -1,4 +1,5 @@
-// Op groups: ops that are placed together, and the ways to find them.
+// Op groups: ops that are placed together. They are found in metis_grouping.h, or a person gives
+// them.
 #pragma once
 
 #include <span>
@@ -58,25 +59,5 @@ class Grouping {
   std::vector<Edge> edges_;
   Digest digest_;
 };
-
-struct MetisOptions {
-  int max_groups = 60;
-  double balance = 2.0;  // largest group's compute time over the mean (METIS ubfactor)
-  // Keeps a forward op, its gradient ops and the updates of its parameters in one group, so that
-  // saved activations and parameters never cross a group boundary. Off: ops alone, as TAG 4.1.1 has
-  // it.
-  bool keep_layers_together = true;
-};
-
-// METIS k-way partition minimising tensor bytes on cut edges with compute time as balance
-// (TAG 4.1.1).
-Grouping group_by_metis(const Graph& graph, std::span<const Nanos> op_time,
-                        const MetisOptions& options);
-
-// Splits `ops` (ascending) into at most `parts` parts the same way: result[i] is the part of
-// ops[i]. Used for the model-parallel option inside a group. Update ops follow the gradient's
-// forward op.
-std::vector<std::int32_t> partition_ops(const Graph& graph, std::span<const OpId> ops,
-                                        std::span<const Nanos> op_time, int parts);
 
 }  // namespace strato

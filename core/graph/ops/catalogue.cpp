@@ -5,11 +5,27 @@
 #include <algorithm>
 
 #include "core/base/error.h"
-#include "core/graph/ops/catalogue_rows.h"
+#include "core/graph/ops/arithmetic/binary_rules.h"
+#include "core/graph/ops/arithmetic/convolution_rules.h"
+#include "core/graph/ops/arithmetic/matmul_rules.h"
+#include "core/graph/ops/arithmetic/normalization_rules.h"
+#include "core/graph/ops/arithmetic/quantized_rules.h"
+#include "core/graph/ops/arithmetic/reduction_rules.h"
+#include "core/graph/ops/arithmetic/unary_rules.h"
+#include "core/graph/ops/layers/attention_rules.h"
+#include "core/graph/ops/layers/loss_rules.h"
+#include "core/graph/ops/layers/pooling_rules.h"
+#include "core/graph/ops/layers/recurrent_rules.h"
+#include "core/graph/ops/layers/update_rules.h"
+#include "core/graph/ops/layout/geometry_rules.h"
+#include "core/graph/ops/layout/indexing_rules.h"
+#include "core/graph/ops/layout/movement_rules.h"
+#include "core/graph/ops/layout/view_rules.h"
 #include "core/graph/rules/batch_rules.h"
 #include "core/graph/rules/gradient_rules.h"
 #include "core/graph/rules/op_rule.h"
 #include "core/graph/rules/shape_rules.h"
+#include "core/graph/rules/work_rules.h"
 
 namespace strato {
 namespace {

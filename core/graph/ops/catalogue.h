@@ -1,6 +1,6 @@
-// The op catalogue: all that the program knows about an op type, one table row each, one file per
-// family (catalogue_<family>.cpp). ONNX operators under their ONNX names, our own losses and
-// updates; gradient ops ("ConvGradWeight") derive their row from their forward op's. Source: the
+// The op catalogue: all that the program knows about an op type, one rule each, in tables by
+// family (arithmetic/, layout/, layers/). ONNX operators under their ONNX names, our own losses and
+// updates; gradient ops ("ConvGradWeight") derive their rule from their forward op's. Source: the
 // ONNX operator reference (op sets 1 to 21) and, for what gradients read, the cuDNN and PyTorch
 // kernels. Thread-safe, no state.
 #pragma once

@@ -66,4 +66,6 @@ struct OpRule {
   bool side_outputs = false;  // outputs past the first are by-products (masks, statistics)
 };
 
+using OpRules = std::vector<OpRule>;  // the table of a family of op types
+
 }  // namespace strato

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/error.h"
+#include "core/graph/group/metis_grouping.h"
 
 namespace strato {
 namespace {

@@ -9,11 +9,11 @@
 #include "core/plugin/api/plugin.h"
 #include "core/plugin/load/tensor_files.h"
 #include "plugins/engines/torch/execution.h"
-#include "plugins/engines/torch/kernel.h"
-#include "plugins/engines/torch/memory.h"
-#include "plugins/engines/torch/pytorch_files.h"
-#include "plugins/engines/torch/rank_execution.h"
-#include "plugins/engines/torch/stored.h"
+#include "plugins/engines/torch/kernels/kernel.h"
+#include "plugins/engines/torch/rank/rank_execution.h"
+#include "plugins/engines/torch/values/memory.h"
+#include "plugins/engines/torch/values/pytorch_files.h"
+#include "plugins/engines/torch/values/stored.h"
 
 namespace strato::torch_engine {
 namespace {

@@ -6,10 +6,10 @@
 #include <algorithm>
 
 #include "core/base/error.h"
-#include "plugins/engines/torch/kernel.h"
-#include "plugins/engines/torch/memory.h"
-#include "plugins/engines/torch/stored.h"
-#include "plugins/engines/torch/values.h"
+#include "plugins/engines/torch/kernels/kernel.h"
+#include "plugins/engines/torch/values/initial_elements.h"
+#include "plugins/engines/torch/values/memory.h"
+#include "plugins/engines/torch/values/stored.h"
 
 namespace strato::torch_engine {
 namespace {

@@ -7,6 +7,7 @@
 #include "core/base/error.h"
 #include "core/cluster/vary/random_cluster.h"
 #include "core/cost/model/measured_cost_model.h"
+#include "core/graph/group/metis_grouping.h"
 #include "core/graph/train/optimizer.h"
 #include "core/graph/train/simplify.h"
 #include "core/graph/train/training_graph.h"

@@ -7,6 +7,7 @@
 
 #include "core/base/error.h"
 #include "core/base/random.h"
+#include "core/graph/group/metis_grouping.h"
 #include "core/graph/train/training_graph.h"
 #include "tests/core/graph/model_kit.h"
 

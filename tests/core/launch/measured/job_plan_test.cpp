@@ -9,6 +9,7 @@
 #include "core/cost/model/measured_cost_model.h"
 #include "core/cost/value/calibration.h"
 #include "core/cost/value/profile.h"
+#include "core/graph/group/metis_grouping.h"
 #include "core/graph/train/training_graph.h"
 #include "core/launch/measured/make_job.h"
 #include "core/program/lower/lower.h"

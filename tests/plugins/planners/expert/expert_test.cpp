@@ -6,6 +6,7 @@
 #include <set>
 
 #include "core/cost/analytic/analytic_cost_model.h"
+#include "core/graph/group/metis_grouping.h"
 #include "core/schedule/dag/layers.h"
 #include "core/search/evaluate/baselines.h"
 #include "core/search/evaluate/outcome.h"

@@ -1,0 +1,83 @@
+#include "plugins/engines/torch/kernels/kernel.h"
+
+#include <fmt/format.h>
+
+#include <cstring>
+#include <map>
+
+#include "core/base/error.h"
+#include "plugins/engines/torch/kernels/elementwise.h"
+#include "plugins/engines/torch/kernels/linear.h"
+#include "plugins/engines/torch/kernels/movement.h"
+#include "plugins/engines/torch/kernels/normalization.h"
+#include "plugins/engines/torch/kernels/pooling.h"
+#include "plugins/engines/torch/kernels/update.h"
+
+namespace strato::torch_engine {
+
+LocalShape::LocalShape(const Tensor& tensor, std::int64_t batch)
+    : shape_(tensor.shape),
+      batch_(batch),
+      axis_(tensor.batch.kind == BatchKind::Batched ? tensor.batch.axis : -1) {}
+
+Shape LocalShape::on(const Shard& shard) const {
+  Shape shape = shape_;
+  if (axis_ >= 0) {
+    std::int64_t& extent = shape[static_cast<std::size_t>(axis_)];
+    extent = extent / batch_ * shard.samples;
+  }
+  return shape;
+}
+
+double Site::setting(std::string_view attribute, std::size_t slot, double fallback) const {
+  if (op().attribute(attribute) != nullptr) return op().real(attribute, fallback);
+  if (!has_input(slot)) return fallback;
+  const Tensor& tensor = input(slot);
+  if (tensor.data && tensor.type == DataType::F32 && tensor.data->size() >= sizeof(float)) {
+    float value = 0;
+    std::memcpy(&value, tensor.data->data(), sizeof value);
+    return value;
+  }
+  if (tensor.data && tensor.type == DataType::F64 && tensor.data->size() >= sizeof(double)) {
+    double value = 0;
+    std::memcpy(&value, tensor.data->data(), sizeof value);
+    return value;
+  }
+  if (const auto whole = constant(slot); whole && !whole->empty()) {
+    return static_cast<double>(whole->front());
+  }
+  refuse(fmt::format("its input {} is not a constant number", slot + 1));
+}
+
+void Site::refuse(const std::string& problem) const {
+  throw InputError("", fmt::format("op \"{}\" ({})", op().name, op().type),
+                   problem + ", which the engine \"torch\" does not run",
+                   "export the model without it");
+}
+
+KernelMaker find_kernel(std::string_view type) {
+  static const std::map<std::string_view, KernelMaker> all = [] {
+    std::map<std::string_view, KernelMaker> map;
+    for (const auto family : {linear_kernels, pooling_kernels, elementwise_kernels,
+                              movement_kernels, normalization_kernels, update_kernels}) {
+      for (const NamedKernel& kernel : family()) map.emplace(kernel.type, kernel.make);
+    }
+    return map;
+  }();
+  const auto found = all.find(type);
+  return found == all.end() ? nullptr : found->second;
+}
+
+Kernel make_kernel(const Site& site) {
+  const KernelMaker make = find_kernel(site->type);
+  if (make == nullptr) {
+    throw InputError("", fmt::format("op \"{}\"", site->name),
+                     fmt::format("the engine \"torch\" has no kernel for {}", site->type),
+                     "export the model without it");
+  }
+  return make(site);
+}
+
+Kernel make_kernel(const Graph& graph, OpId id) { return make_kernel(Site(graph, graph.op(id))); }
+
+}  // namespace strato::torch_engine

@@ -1,0 +1,94 @@
+// A kernel computes one op: a function from input tensors to output tensors, made once per op from
+// its attributes and types. A kernel has no state: it may run on any shard of the batch, any number
+// of times. Include in .cpp files only.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string_view>
+#include <vector>
+
+#include "core/graph/value/op_reader.h"
+#include "plugins/engines/torch/values/aten.h"
+#include "plugins/engines/torch/values/shard.h"
+
+namespace strato::torch_engine {
+
+// Inputs are contiguous, in the op's order, undefined where omitted; so are the outputs. Only an
+// update writes to its inputs: the parameter and its state, in place; it has no outputs.
+using Tensors = std::vector<at::Tensor>;
+using Kernel = std::function<Tensors(const Tensors&, const Shard&)>;
+
+// The shape of a tensor on a shard of the batch.
+class LocalShape {
+ public:
+  LocalShape() = default;
+  LocalShape(const Tensor& tensor, std::int64_t batch);
+  Shape on(const Shard& shard) const;
+
+ private:
+  Shape shape_;
+  std::int64_t batch_ = 1;
+  int axis_ = -1;
+};
+
+// The slice that a part of a split op makes of the op's first output.
+struct AxisPart {
+  int axis = 0;
+  std::int64_t begin = 0, end = 0;
+  std::int64_t extent = 0;  // of all parts together
+};
+
+// An op as its kernel's maker reads it. Kernels copy what they need: graph and site end before.
+class Site : public OpReader {
+ public:
+  Site(const Graph& graph, const Op& op)
+      : OpReader(op, graph.ops(), graph.tensors()), graph_(graph) {}
+  // A part of a split op, with tensors of the part's shapes (part_kernel.h).
+  Site(const Graph& graph, const OpReader& reader, const AxisPart* part)
+      : OpReader(reader), graph_(graph), part_(part) {}
+
+  const Graph& graph() const { return graph_; }
+  const AxisPart* part() const { return part_; }  // null: the op is not split
+  Site of_forward() const { return Site(graph_, forward(), part_); }
+  std::vector<std::int64_t> wrt() const { return op().integers("wrt"); }  // of a gradient op
+  LocalShape local(const Tensor& tensor) const { return {tensor, graph_.batch()}; }
+  LocalShape local_out(std::size_t i = 0) const { return local(output(i)); }
+  // An attribute that newer op sets give as a constant input.
+  double setting(std::string_view attribute, std::size_t input, double fallback) const;
+  // Throws InputError: the op is of a known type, but not served in this form.
+  [[noreturn]] void refuse(const std::string& problem) const;
+
+ private:
+  const Graph& graph_;
+  const AxisPart* part_ = nullptr;
+};
+
+using KernelMaker = Kernel (*)(const Site&);
+struct NamedKernel {
+  std::string_view type;
+  KernelMaker make;
+};
+using KernelTable = std::vector<NamedKernel>;  // of a family of op types
+
+// Null when the type is unknown.
+KernelMaker find_kernel(std::string_view type);
+// Throws InputError naming the type when it is unknown.
+Kernel make_kernel(const Site& site);
+Kernel make_kernel(const Graph& graph, OpId op);
+
+// ---- for kernels
+
+template <class F>
+Kernel of_inputs(F f) {  // f: inputs -> one tensor
+  return [f](const Tensors& in, const Shard&) { return Tensors{f(in)}; };
+}
+// Sums what was broadcast, to the shape of the gradient op's (first) output.
+template <class F>
+Kernel summed_to_output(const Site& site, F f) {
+  return [f, shape = site.local_out()](const Tensors& in, const Shard& shard) {
+    return Tensors{f(in).sum_to_size(shape.on(shard))};
+  };
+}
+
+}  // namespace strato::torch_engine

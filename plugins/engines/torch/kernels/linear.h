@@ -1,0 +1,11 @@
+// Products of matrices and convolutions, with their gradients as separate kernels, as the catalogue
+// has them.
+#pragma once
+
+#include "plugins/engines/torch/kernels/kernel.h"
+
+namespace strato::torch_engine {
+
+KernelTable linear_kernels();
+
+}  // namespace strato::torch_engine

@@ -1,0 +1,230 @@
+#include "plugins/engines/torch/kernels/normalization.h"
+
+#include "plugins/engines/torch/kernels/kernel.h"
+
+namespace strato::torch_engine {
+namespace {
+
+// The gradients that a kernel computes together, of which `wrt` names the wanted.
+std::array<bool, 3> wanted_of(const Site& site) {
+  std::array<bool, 3> wanted = {false, false, false};
+  for (const std::int64_t i : site.wrt()) wanted[static_cast<std::size_t>(i)] = true;
+  return wanted;
+}
+
+Tensors chosen(const std::tuple<at::Tensor, at::Tensor, at::Tensor>& gradients,
+               const std::array<bool, 3>& wanted) {
+  Tensors out;
+  if (wanted[0]) out.push_back(std::get<0>(gradients));
+  if (wanted[1]) out.push_back(std::get<1>(gradients));
+  if (wanted[2]) out.push_back(std::get<2>(gradients));
+  return out;
+}
+
+// ---- BatchNormalization
+
+// Running statistics are not updated: they are no part of the step that is planned.
+Kernel batch_norm(const Site& site) {
+  const bool training = site.graph().is_training();
+  if (site.output_count() > 1) site.refuse("returns its statistics");
+  return of_inputs([training, epsilon = site->real("epsilon", 1e-5)](const Tensors& in) {
+    const at::Tensor mean = training ? at::Tensor() : in[3];
+    const at::Tensor variance = training ? at::Tensor() : in[4];
+    return std::get<0>(
+        at::native_batch_norm(in[0], in[1], in[2], mean, variance, training, 0.1, epsilon));
+  });
+}
+
+Kernel batch_norm_grad(const Site& site) {
+  return [wanted = wanted_of(site), epsilon = site->real("epsilon", 1e-5)](const Tensors& in,
+                                                                           const Shard&) {
+    const auto [mean, variance] = at::batch_norm_update_stats(in[1], {}, {}, 0.1);
+    const at::Tensor inverse = variance.add(epsilon).rsqrt_();
+    return chosen(at::native_batch_norm_backward(in[0], in[1], in[2], {}, {}, mean, inverse, true,
+                                                 epsilon, wanted),
+                  wanted);
+  };
+}
+
+// ---- LayerNormalization
+
+struct LayerNorm {
+  explicit LayerNorm(const Site& forward)
+      : first(static_cast<std::size_t>(forward.axis("axis", -1, forward.in(0).size()))),
+        epsilon(forward->real("epsilon", 1e-5)),
+        shape(forward.in(0).begin() + static_cast<std::ptrdiff_t>(first), forward.in(0).end()) {}
+
+  std::vector<std::int64_t> axes() const {
+    std::vector<std::int64_t> result;
+    for (std::size_t i = first; i < first + shape.size(); ++i) {
+      result.push_back(static_cast<std::int64_t>(i));
+    }
+    return result;
+  }
+
+  std::size_t first;
+  double epsilon;
+  Shape shape;  // of the axes that are normalised
+};
+
+Kernel layer_norm(const Site& site) {
+  return [n = LayerNorm(site), outputs = site.output_count()](const Tensors& in, const Shard&) {
+    const at::Tensor shift = in.size() > 2 ? in[2] : at::Tensor();
+    const auto [y, mean, deviation] =
+        at::native_layer_norm(in[0], n.shape, in[1], shift, n.epsilon);
+    Tensors out = {y, mean, deviation};
+    out.resize(outputs);
+    return out;
+  };
+}
+
+Kernel layer_norm_grad(const Site& site) {
+  return [n = LayerNorm(site.of_forward()), wanted = wanted_of(site)](const Tensors& in,
+                                                                      const Shard&) {
+    const auto [variance, mean] = at::var_mean(in[1], n.axes(), false, true);
+    const at::Tensor inverse = variance.add(n.epsilon).rsqrt_();
+    return chosen(at::native_layer_norm_backward(in[0], in[1], n.shape, mean, inverse, in[2],
+                                                 at::zeros_like(in[2]), wanted),
+                  wanted);
+  };
+}
+
+// ---- softmax
+
+Kernel softmax(const Site& site) {
+  const int axis = site.axis("axis", -1, site.in(0).size());
+  if (site->type == "LogSoftmax") {
+    return of_inputs([axis](const Tensors& in) { return at::log_softmax(in[0], axis); });
+  }
+  return of_inputs([axis](const Tensors& in) { return at::softmax(in[0], axis); });
+}
+
+Kernel softmax_grad(const Site& site) {
+  const int axis = site.axis("axis", -1, site.in(0).size());
+  if (site->type == "LogSoftmaxGrad") {
+    return of_inputs([axis](const Tensors& in) {
+      return at::_log_softmax_backward_data(in[0], in[1], axis, in[1].scalar_type());
+    });
+  }
+  return of_inputs([axis](const Tensors& in) {
+    return at::_softmax_backward_data(in[0], in[1], axis, in[1].scalar_type());
+  });
+}
+
+// ---- losses
+
+// A loss is divided by the count of the whole batch, also on a shard.
+struct ClassLoss {
+  explicit ClassLoss(const Site& forward)
+      : axis(forward.axis("axis", 1, forward.in(0).size())),
+        ignored(forward->integer("ignore_index", -100)),
+        count(forward->text("reduction", "mean") == "mean" ? product(forward.in(1)) : 1),
+        keeps(forward->text("reduction", "mean") == "none") {
+    if (forward.has_input(2)) forward.refuse("weighs its classes");
+  }
+
+  // Classes to the last axis, all else to one row each.
+  at::Tensor rows(const at::Tensor& scores) const {
+    return scores.movedim(axis, -1).reshape({-1, scores.size(axis)});
+  }
+  at::Tensor value(const at::Tensor& log_probability, const at::Tensor& labels) const {
+    const auto reduction = keeps ? at::Reduction::None : at::Reduction::Sum;
+    const at::Tensor sum =
+        at::nll_loss(rows(log_probability), labels.flatten().to(at::kLong), {}, reduction, ignored);
+    return keeps ? sum.view(labels.sizes()) : sum.div(count);
+  }
+  // 1 at each label, of the shape of `scores`, zero rows for labels that are ignored.
+  at::Tensor hits(const at::Tensor& labels) const {
+    return labels.to(at::kLong).clamp_min(0).unsqueeze(axis);
+  }
+
+  std::int64_t axis;
+  std::int64_t ignored;
+  double count;
+  bool keeps;
+};
+
+Kernel cross_entropy(const Site& site) {
+  return [c = ClassLoss(site), outputs = site.output_count()](const Tensors& in, const Shard&) {
+    const at::Tensor log_probability = at::log_softmax(in[0], c.axis);
+    Tensors out = {c.value(log_probability, in[1])};
+    if (outputs > 1) out.push_back(log_probability);
+    return out;
+  };
+}
+
+Kernel negative_log_likelihood(const Site& site) {
+  return of_inputs([c = ClassLoss(site)](const Tensors& in) { return c.value(in[0], in[1]); });
+}
+
+// Rows of samples that do not count become zero; `dy` is undefined where it is one.
+at::Tensor finished(const ClassLoss& c, at::Tensor gradient, const at::Tensor& labels,
+                    const at::Tensor& dy) {
+  const at::Tensor counts = labels.ne(c.ignored).unsqueeze(c.axis);
+  at::Tensor scale = counts.to(gradient.scalar_type()).div_(c.count);
+  if (dy.defined()) scale.mul_(c.keeps ? dy.unsqueeze(c.axis) : dy.reshape({}));
+  return gradient.mul_(scale);
+}
+
+// Inputs: scores or log-probabilities, labels; before them the loss's gradient where it is not one.
+Kernel cross_entropy_grad(const Site& site) {
+  const Site forward = site.of_forward();
+  const bool kept = forward.output_count() > 1;  // then it reads the log-probabilities
+  const bool weighted = site.input_count() > 2;
+  return of_inputs([c = ClassLoss(forward), kept, weighted](const Tensors& in) {
+    const at::Tensor& scores = in[weighted ? 1 : 0];
+    const at::Tensor& labels = in[weighted ? 2 : 1];
+    at::Tensor gradient = kept ? scores.exp() : at::softmax(scores, c.axis);
+    const at::Tensor hits = c.hits(labels);
+    gradient.scatter_add_(c.axis, hits, at::full(hits.sizes(), -1, gradient.options()));
+    return finished(c, gradient, labels, weighted ? in[0] : at::Tensor());
+  });
+}
+
+Kernel negative_log_likelihood_grad(const Site& site) {
+  return [c = ClassLoss(site.of_forward()), shape = site.local_out()](const Tensors& in,
+                                                                      const Shard& shard) {
+    at::Tensor gradient = at::zeros(shape.on(shard), in[0].options());
+    gradient.scatter_(c.axis, c.hits(in[1]), -1);
+    return Tensors{finished(c, gradient, in[1], in[0])};
+  };
+}
+
+Kernel squared_loss(const Site& site) {
+  return of_inputs([count = product(site.in(0))](const Tensors& in) {
+    return in[0].sub(in[1]).square_().sum().div_(count);
+  });
+}
+
+Kernel squared_loss_grad(const Site& site) {
+  const bool weighted = site.input_count() > 2;
+  return of_inputs([weighted, scale = 2 / product(site.forward().in(0))](const Tensors& in) {
+    const at::Tensor gradient = in[weighted ? 1 : 0].sub(in[weighted ? 2 : 1]).mul_(scale);
+    return weighted ? gradient.mul(in[0].reshape({})) : gradient;
+  });
+}
+
+}  // namespace
+
+KernelTable normalization_kernels() {
+  return {
+      {"BatchNormalization", batch_norm},
+      {"BatchNormalizationGrad", batch_norm_grad},
+      {"LayerNormalization", layer_norm},
+      {"LayerNormalizationGrad", layer_norm_grad},
+      {"LogSoftmax", softmax},
+      {"LogSoftmaxGrad", softmax_grad},
+      {"MeanSquaredLoss", squared_loss},
+      {"MeanSquaredLossGrad", squared_loss_grad},
+      {"NegativeLogLikelihoodLoss", negative_log_likelihood},
+      {"NegativeLogLikelihoodLossGrad", negative_log_likelihood_grad},
+      {"Softmax", softmax},
+      {"SoftmaxCrossEntropy", cross_entropy},
+      {"SoftmaxCrossEntropyGrad", cross_entropy_grad},
+      {"SoftmaxCrossEntropyLoss", cross_entropy},
+      {"SoftmaxCrossEntropyLossGrad", cross_entropy_grad},
+      {"SoftmaxGrad", softmax_grad},
+  };
+}
+
+}  // namespace strato::torch_engine

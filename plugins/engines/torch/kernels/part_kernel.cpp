@@ -1,0 +1,136 @@
+#include "plugins/engines/torch/kernels/part_kernel.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "core/base/error.h"
+#include "core/graph/axes/axis_letters.h"
+#include "core/graph/axes/split_axes.h"
+
+namespace strato::torch_engine {
+namespace {
+
+OpReader reader_of(const Graph& graph, const Op& op) {
+  return OpReader(op, graph.ops(), graph.tensors());
+}
+
+[[noreturn]] void refuse_split(const Op& op, int axis) {
+  throw InputError("", fmt::format("op \"{}\" ({})", op.name, op.type),
+                   fmt::format("cannot be split along axis {}", axis),
+                   "plan without splits of this op");
+}
+
+SplitAxis split_along(const Graph& graph, OpId op, int axis) {
+  for (SplitAxis& split : split_axes(graph, op)) {
+    if (split.axis == axis) return std::move(split);
+  }
+  refuse_split(graph.op(op), axis);
+}
+
+const Tensor& divided(const Graph& graph, const Op& op) {
+  return graph.tensor(op.outputs.empty() ? op.inputs[0] : op.outputs[0]);
+}
+
+// The op and its forward op with tensors of their own for each place, so that a tensor that is read
+// twice may be cut in two ways.
+class PartTables {
+ public:
+  PartTables(const Graph& graph, OpId id, const Piece& part) : graph_(graph) {
+    const Op& op = graph.op(id);
+    axis_ = {part.axis, part.begin, part.end,
+             divided(graph, op).shape[static_cast<std::size_t>(part.axis)]};
+    const SplitAxis split = split_along(graph, id, part.axis);
+    const auto letters = axis_letters(reader_of(graph, op));
+    if (!letters) refuse_split(op, part.axis);
+    letter_ = (op.outputs.empty() ? letters->inputs[0]
+                                  : letters->outputs[0])[static_cast<std::size_t>(part.axis)];
+    add_forward(op);
+    ops_.push_back(with_tensors(op, split.inputs, axes_of(letters->outputs)));
+    if (op.forward.valid()) ops_[OpId(1)].forward = OpId(0);
+  }
+
+  Kernel kernel() const {
+    return make_kernel(Site(graph_, OpReader(ops_[OpId(1)], ops_, tensors_), &axis_));
+  }
+
+ private:
+  // Returns the axes at which the letter stands; -1: nowhere.
+  std::vector<int> axes_of(const std::vector<std::string>& letters) const {
+    std::vector<int> axes;
+    for (const std::string& each : letters) {
+      const std::size_t at = each.find(letter_);
+      axes.push_back(at == std::string::npos ? -1 : static_cast<int>(at));
+    }
+    return axes;
+  }
+
+  // The forward op of a gradient keeps the whole extent that it sums over (a mean, a loss); but a
+  // convolution's gradient has the weight's shape.
+  void add_forward(const Op& op) {
+    const Op& forward = op.forward.valid() ? graph_.op(op.forward) : op;
+    const auto letters = axis_letters(reader_of(graph_, forward));
+    std::vector<int> inputs(forward.inputs.size(), -1), outputs(forward.outputs.size(), -1);
+    if (letters && op.attribute("wrt") != nullptr) {
+      const bool stays = std::any_of(
+          letters->outputs.begin(), letters->outputs.end(),
+          [this](const std::string& out) { return out.find(letter_) != std::string::npos; });
+      if (stays || forward.family == OpFamily::Convolution) {
+        inputs = axes_of(letters->inputs);
+        outputs = axes_of(letters->outputs);
+      }
+    }
+    ops_.push_back(with_tensors(forward, inputs, outputs));
+  }
+
+  Op with_tensors(Op op, const std::vector<int>& inputs, const std::vector<int>& outputs) {
+    for (std::size_t i = 0; i < op.inputs.size(); ++i) {
+      if (op.inputs[i].valid()) op.inputs[i] = add(op.inputs[i], inputs[i]);
+    }
+    for (std::size_t i = 0; i < op.outputs.size(); ++i) {
+      op.outputs[i] = add(op.outputs[i], outputs[i]);
+    }
+    for (auto& [name, value] : op.attributes) {  // only groups of one channel are split
+      if (name == "group" && op.integer("group", 1) > 1) value = axis_.end - axis_.begin;
+    }
+    return op;
+  }
+
+  // An input that is stretched along the axis stays as it is.
+  TensorId add(TensorId id, int axis) {
+    Tensor tensor = graph_.tensor(id);
+    if (axis >= 0 && tensor.shape[static_cast<std::size_t>(axis)] == axis_.extent) {
+      tensor.shape[static_cast<std::size_t>(axis)] = axis_.end - axis_.begin;
+      tensor.data = nullptr;
+    }
+    const TensorId copy = tensors_.next_id();
+    tensors_.push_back(std::move(tensor));
+    return copy;
+  }
+
+  const Graph& graph_;
+  AxisPart axis_;
+  char letter_ = AxisLetters::kMixed;
+  IdVector<OpId, Op> ops_;
+  IdVector<TensorId, Tensor> tensors_;
+};
+
+}  // namespace
+
+std::vector<Piece> part_inputs(const Graph& graph, OpId op, const Piece& part) {
+  std::vector<Piece> pieces;
+  for (const int axis : split_along(graph, op, part.axis).inputs) {
+    pieces.push_back(axis < 0 ? Piece{}
+                              : Piece{Piece::Form::Slice, static_cast<std::int8_t>(axis),
+                                      part.begin, part.end, 0, 0, part.more});
+  }
+  return pieces;
+}
+
+// Just updates are cut along several axes, and they go by what they are given, whatever its shape.
+Kernel make_part_kernel(const Graph& graph, OpId op, const Piece& part) {
+  return PartTables(graph, op, part).kernel();
+}
+
+}  // namespace strato::torch_engine

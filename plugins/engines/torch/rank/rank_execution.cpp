@@ -1,0 +1,304 @@
+#include "plugins/engines/torch/rank/rank_execution.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "core/base/error.h"
+#include "plugins/engines/torch/kernels/part_kernel.h"
+#include "plugins/engines/torch/rank/rank_values.h"
+#include "plugins/engines/torch/values/initial_elements.h"
+#include "plugins/engines/torch/values/memory.h"
+#include "plugins/engines/torch/values/messages.h"
+#include "plugins/engines/torch/values/pieces.h"
+#include "plugins/engines/torch/values/stored.h"
+
+namespace strato::torch_engine {
+namespace {
+
+using Form = Piece::Form;
+
+bool runs_op(InstructionKind kind) {
+  return kind == InstructionKind::Compute || kind == InstructionKind::View ||
+         kind == InstructionKind::Update;
+}
+
+Shard shard_of(const Piece& piece, const Shard& whole) {
+  Shard shard = whole;
+  if (piece.form != Form::Samples && piece.form != Form::Partial) return shard;
+  shard.first_sample = piece.begin;
+  shard.samples = piece.end - piece.begin;
+  return shard;
+}
+
+class TorchRankExecution final : public RankExecution {
+ public:
+  TorchRankExecution(std::shared_ptr<const Graph> graph, std::shared_ptr<const RankProgram> program,
+                     const EngineOptions& options)
+      : graph_(std::move(graph)),
+        program_(std::move(program)),
+        values_(*graph_, *program_),
+        threads_(options.threads) {
+    whole_.samples = graph_->batch();
+    whole_.seed = options.seed;
+    whole_.learning_rate = options.learning_rate.value_or(default_learning_rate(*graph_));
+    losses_ = loss_tensors(*graph_);
+    steps_.resize(program_->instructions.size());
+    for (std::size_t i = 0; i < steps_.size(); ++i) {
+      if (runs_op(program_->instructions[i].kind)) prepare(i);
+    }
+    allocated_before_ = allocated_bytes();
+    values_.seed(whole_);
+    reset_peak();
+  }
+
+  void begin_step(std::int64_t step) override {
+    whole_.step = step;
+    loss_.reset();
+  }
+
+  void run(std::size_t i) override {
+    static thread_local int threads = 0;  // the library's setting is each thread's own
+    if (std::exchange(threads, threads_) != threads_) at::set_num_threads(threads_);
+    const at::NoGradGuard no_gradients;
+    try {
+      execute(i);
+    } catch (const c10::Error& error) {
+      refuse_instruction(i, reason_of(error));
+    }
+  }
+
+  std::span<std::byte> memory(ValueId id) override {
+    try {
+      return values_.memory(id);
+    } catch (const c10::Error& error) {
+      throw InputError("", fmt::format("tensor \"{}\"", values_.tensor(id).name),
+                       fmt::format("LibTorch refuses it: {}", reason_of(error)),
+                       "take a smaller batch");
+    }
+  }
+  void release(ValueId id) override { values_.release(id); }
+  std::string read(ValueId id) const override { return elements_of(values_.at(id)); }
+  void write(ValueId id, const std::string& elements) override { values_.write(id, elements); }
+  std::optional<double> loss() const override { return loss_; }
+  Bytes peak_memory() const override { return Bytes(peak_bytes() - allocated_before_); }
+
+ private:
+  // An instruction that runs an op's kernel.
+  struct Step {
+    Kernel kernel;
+    std::vector<Piece> needs;  // by read
+    bool cuts = false;         // some value holds more than is needed of it
+    bool checked = false;
+  };
+
+  void prepare(std::size_t i) {
+    const Instruction& instruction = program_->instructions[i];
+    const Piece& piece = instruction.piece;
+    const OpId op = instruction.op;
+    Step& step = steps_[i];
+    const std::span<const ValueId> reads = program_->reads[i];
+    if (piece.form == Form::Slice) {
+      step.kernel = make_part_kernel(*graph_, op, piece);
+      step.needs = part_inputs(*graph_, op, piece);
+      step.needs.resize(reads.size());
+    } else {
+      step.kernel = make_kernel(*graph_, op);
+      for (const ValueId id : reads) step.needs.push_back(need_of(id, piece));
+    }
+    for (std::size_t r = 0; r < reads.size(); ++r) {
+      if (!reads[r].valid()) continue;
+      const Value& value = program_->values[reads[r]];
+      if (value.piece == step.needs[r]) continue;
+      CHECK(value.piece.form == Form::Partial ||
+                holds(values_.tensor(reads[r]), value.piece, step.needs[r], graph_->batch()),
+            fmt::format("\"{}\" reads {} of \"{}\", which is {} here", graph_->op(op).name,
+                        describe(step.needs[r]), values_.tensor(reads[r]).name,
+                        describe(value.piece)));
+      step.cuts = step.cuts || value.piece.form != Form::Partial;
+    }
+  }
+
+  // Returns the piece of a value that an op on some samples needs.
+  Piece need_of(ValueId id, const Piece& op) const {
+    if (!id.valid()) return {};
+    const Value& value = program_->values[id];
+    if (graph_->tensor(value.tensor).batch.kind != BatchKind::Batched) return value.piece;
+    if (op.form != Form::Samples && op.form != Form::Partial) {
+      const bool all = value.piece.form == Form::Samples && value.piece.begin == 0 &&
+                       value.piece.end == graph_->batch();
+      return all ? value.piece : Piece{};
+    }
+    const Piece samples{Form::Samples, -1, op.begin, op.end};
+    const bool all = op.begin == 0 && op.end == graph_->batch();
+    return all && value.piece.form == Form::Whole ? value.piece : samples;
+  }
+
+  void execute(std::size_t i) {
+    switch (program_->instructions[i].kind) {
+      case InstructionKind::Compute:
+      case InstructionKind::View:
+      case InstructionKind::Update:
+        return compute(i);
+      case InstructionKind::Split:
+        return split(i);
+      case InstructionKind::Concat:
+        return concat(i);
+      case InstructionKind::Sum:
+        return sum(i);
+      default:
+        CHECK(false, "an instruction of the transport");
+    }
+  }
+
+  void compute(std::size_t i) {
+    const Instruction& instruction = program_->instructions[i];
+    Step& step = steps_[i];
+    const Tensors inputs = inputs_of(i);
+    Tensors outputs = step.kernel(inputs, shard_of(instruction.piece, whole_));
+    const std::span<const ValueId> writes = program_->writes[i];
+    if (instruction.kind == InstructionKind::Update) return;
+    const bool shares = instruction.kind == InstructionKind::View;
+    for (std::size_t o = 0; o < writes.size(); ++o) {
+      if (!writes[o].valid()) continue;
+      at::Tensor made = o < outputs.size() ? outputs[o] : at::Tensor();
+      if (!step.checked) check(instruction.op, writes[o], made);
+      if (!shares && is_shared(made, inputs, outputs, o)) made = made.clone();
+      values_.set(writes[o], made.contiguous());
+    }
+    step.checked = true;
+    note_loss(writes);
+  }
+
+  // A reduction in place must not meet another value: a kernel may hand on what it got.
+  static bool is_shared(const at::Tensor& made, const Tensors& inputs, const Tensors& outputs,
+                        std::size_t place) {
+    const auto same = [&made](const at::Tensor& other) {
+      return other.defined() && other.is_alias_of(made);
+    };
+    const auto before = outputs.begin() + static_cast<std::ptrdiff_t>(place);
+    return std::any_of(inputs.begin(), inputs.end(), same) ||
+           std::any_of(outputs.begin(), before, same);
+  }
+
+  Tensors inputs_of(std::size_t i) const {
+    const Step& step = steps_[i];
+    const bool updates = program_->instructions[i].kind == InstructionKind::Update;
+    const std::span<const ValueId> reads = program_->reads[i];
+    Tensors inputs;
+    inputs.reserve(reads.size());
+    for (std::size_t r = 0; r < reads.size(); ++r) {
+      if (!reads[r].valid()) {
+        inputs.emplace_back();
+        continue;
+      }
+      const at::Tensor& value = values_.at(reads[r]);
+      const Piece& piece = program_->values[reads[r]].piece;
+      if (!step.cuts || piece == step.needs[r] || piece.form == Form::Partial) {
+        inputs.push_back(value);
+        continue;
+      }
+      const at::Tensor part =
+          cut(value, values_.tensor(reads[r]), piece, step.needs[r], graph_->batch());
+      inputs.push_back(updates ? part : part.contiguous());
+    }
+    return inputs;
+  }
+
+  void check(OpId op, ValueId id, const at::Tensor& made) const {
+    check_output(graph_->op(op), values_.tensor(id), values_.shape(id), made);
+  }
+
+  void note_loss(std::span<const ValueId> writes) {
+    for (const ValueId id : writes) {
+      if (!id.valid()) continue;
+      const TensorId tensor = program_->values[id].tensor;
+      if (std::find(losses_.begin(), losses_.end(), tensor) == losses_.end()) continue;
+      loss_ = loss_.value_or(0) + values_.at(id).sum().to(at::kDouble).item<double>();
+    }
+  }
+
+  // A copy, always: what it is cut from may be overwritten while this is still read. What is kept
+  // for the next step takes the place of what was.
+  void split(std::size_t i) {
+    const ValueId from = program_->reads[i][0], to = program_->writes[i][0];
+    const Piece& have = program_->values[from].piece;
+    const Piece& want = program_->values[to].piece;
+    const at::Tensor part = cut(values_.at(from), values_.tensor(to), have, want, graph_->batch());
+    const Value& made = program_->values[to];
+    if (made.resident) return values_.overwrite(to, part);
+    values_.set(to, made.encoding == Encoding::None
+                        ? part.clone(at::MemoryFormat::Contiguous)
+                        : encoded(part, made.encoding, made.record_count));
+  }
+
+  // A value as `like` holds it.
+  at::Tensor plain(ValueId id, ValueId like) const {
+    const Encoding encoding = program_->values[id].encoding;
+    if (encoding == Encoding::None) return values_.at(id);
+    return decoded(values_.at(id), encoding, values_.shape(like),
+                   scalar_type(values_.tensor(like).type));
+  }
+
+  void concat(std::size_t i) {
+    const ValueId to = program_->writes[i][0], first = program_->reads[i][0];
+    if (program_->values[first].encoding != Encoding::None)
+      return values_.set(to, plain(first, to));
+    std::vector<at::Tensor> parts;
+    std::vector<Piece> pieces;
+    for (const ValueId id : program_->reads[i]) {
+      parts.push_back(values_.at(id));
+      pieces.push_back(program_->values[id].piece);
+    }
+    const at::Tensor all =
+        joined(parts, values_.tensor(to), pieces, program_->values[to].piece, graph_->batch());
+    CHECK(all.sizes() == at::IntArrayRef(values_.shape(to)),
+          fmt::format("the pieces of \"{}\" do not make {}", values_.tensor(to).name,
+                      describe(program_->values[to].piece)));
+    values_.set(to, all.contiguous());
+  }
+
+  void sum(std::size_t i) {
+    const std::span<const ValueId> terms = program_->reads[i];
+    const ValueId to = program_->writes[i][0];
+    at::Tensor total = plain(terms[0], to);
+    if (program_->values[terms[0]].encoding == Encoding::None) total = total.clone();
+    for (const ValueId id : terms.subspan(1)) total.add_(plain(id, to));
+    values_.set(to, std::move(total));
+  }
+
+  [[noreturn]] void refuse_instruction(std::size_t i, const std::string& reason) const {
+    const Instruction& instruction = program_->instructions[i];
+    if (runs_op(instruction.kind)) refuse(graph_->op(instruction.op), reason);
+    throw InputError("",
+                     fmt::format("{} of \"{}\"", name_of(instruction.kind),
+                                 values_.tensor(program_->writes[i][0]).name),
+                     fmt::format("LibTorch refuses it: {}", reason), "take a smaller batch");
+  }
+
+  std::shared_ptr<const Graph> graph_;
+  std::shared_ptr<const RankProgram> program_;
+  RankValues values_;
+  int threads_;
+  Shard whole_;
+  std::vector<TensorId> losses_;
+  std::vector<Step> steps_;  // by instruction
+  std::optional<double> loss_;
+  std::int64_t allocated_before_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<RankExecution> make_rank_execution(std::shared_ptr<const Graph> graph,
+                                                   std::shared_ptr<const RankProgram> program,
+                                                   const EngineOptions& options) {
+  try {
+    return std::make_unique<TorchRankExecution>(std::move(graph), std::move(program), options);
+  } catch (const c10::Error& error) {
+    throw InputError("", "", "LibTorch refuses the model: " + reason_of(error),
+                     "take a smaller batch");
+  }
+}
+
+}  // namespace strato::torch_engine
