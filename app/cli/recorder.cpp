@@ -62,7 +62,7 @@ void Recorder::finish(const PlanResult* result, RunState state) {
     run_.best_ns = result->score.step_time.value;
     run_.note = note_with_facts(*result);
     if (!result->curves.empty())
-      workspace_->set_setting(curves_key(run_.id), curves_text(result->curves));
+      workspace_->settings().set(curves_key(run_.id), curves_text(result->curves));
     write({0, result->evaluations, 0, result->score});
   } else {
     workspace_->update(run_);
@@ -122,7 +122,7 @@ void Recorder::write(const Progress& progress) {
 }
 
 void Recorder::write_pending() {
-  for (const HistoryPoint& point : pending_history_) workspace_->add_history(run_.id, point);
+  for (const HistoryPoint& point : pending_history_) workspace_->runs().add_history(run_.id, point);
   pending_history_.clear();
   if (pending_best_) {
     const auto& [strategy, score] = *pending_best_;
@@ -134,10 +134,10 @@ void Recorder::write_pending() {
 }
 
 void Recorder::save(const SearchTree& tree) {
-  if (keeps_focus_ || tree.focus < 0) return workspace_->save_tree(run_.id, serialise(tree));
+  if (keeps_focus_ || tree.focus < 0) return workspace_->runs().save_tree(run_.id, serialise(tree));
   SearchTree whole = tree;
   whole.focus = -1;
-  workspace_->save_tree(run_.id, serialise(whole));
+  workspace_->runs().save_tree(run_.id, serialise(whole));
 }
 
 StrategyRow Recorder::add(const Strategy& strategy, const Score& score, const std::string& label) {

@@ -52,12 +52,12 @@ double speedup(const StoredRun& run) {
 
 int list_runs(const RunsOptions& options, const Command& command) {
   const Workspace workspace = open_existing(options.workspace, false);
-  const auto models = workspace.models();
-  const auto clusters = workspace.clusters();
+  const auto models = workspace.problems().models();
+  const auto clusters = workspace.problems().clusters();
   Json list = Json::array();
   Table table({"run", "model", "cluster", "planner", "state", "step time", "speed-up",
                "evaluations", "made"});
-  for (const StoredRun& run : workspace.runs()) {
+  for (const StoredRun& run : workspace.runs().all()) {
     const std::string model = name_in(models, run.model), cluster = name_in(clusters, run.cluster);
     list.push_back(run_json(run, model, cluster));
     table.add({std::to_string(run.id), model, cluster, run.planner, std::string(name_of(run.state)),
@@ -74,7 +74,7 @@ int list_runs(const RunsOptions& options, const Command& command) {
 
 std::string best_text(const Workspace& workspace, const StoredRun& run) {
   if (!run.best) return "";
-  const auto best = workspace.strategy(*run.best);
+  const auto best = workspace.strategies().find(*run.best);
   if (!best) return "";
   std::string text =
       fmt::format("  best           strategy {}, {}{}\n\n", best->id,
@@ -106,9 +106,9 @@ std::string tree_words(const Workspace& workspace, const StoredRun& run) {
 int show_run(const RunsOptions& options, const Command& command) {
   const Workspace workspace = open_existing(options.workspace, false);
   const StoredRun run = find_run(workspace, options.id);
-  const std::string model = name_in(workspace.models(), run.model);
-  const std::string cluster = name_in(workspace.clusters(), run.cluster);
-  const auto history = workspace.history(run.id);
+  const std::string model = name_in(workspace.problems().models(), run.model);
+  const std::string cluster = name_in(workspace.problems().clusters(), run.cluster);
+  const auto history = workspace.runs().history(run.id);
   if (command.json) {
     Json json = run_json(run, model, cluster);
     json["history"] = Json::array();
@@ -121,7 +121,8 @@ int show_run(const RunsOptions& options, const Command& command) {
     json["resumable"] = tree == kGoodTree;
     json["tree"] = tree;
     if (run.best)
-      json["strategy"] = Json::parse(workspace.strategy(*run.best).value_or(StoredStrategy{}).json);
+      json["strategy"] =
+          Json::parse(workspace.strategies().find(*run.best).value_or(StoredStrategy{}).json);
     print(json_text(json) + "\n");
     return Done;
   }
@@ -146,7 +147,7 @@ int resume_run(const RunsOptions& options, const Command& command) {
 int delete_run(const RunsOptions& options, const Command& command) {
   Workspace workspace = open_existing(options.workspace, true);
   const RunLock lock(workspace.file(), find_run(workspace, options.id).id);
-  workspace.remove_run(options.id);
+  workspace.runs().remove(options.id);
   print(command.json ? json_text(Json{{"deleted", options.id}}) + "\n"
                      : fmt::format("run {} deleted\n", options.id));
   return Done;

@@ -43,16 +43,16 @@ Workspace open_existing(const std::string& file, bool must_write) {
 }
 
 StoredRun find_run(const Workspace& workspace, RunRow id) {
-  if (auto run = workspace.run(id)) return *std::move(run);
+  if (auto run = workspace.runs().find(id)) return *std::move(run);
   throw InputError(workspace.file().string(), "", fmt::format("has no run {}", id),
                    "see: runs list");
 }
 
 StoredProblem stored_problem(const Workspace& workspace, const StoredRun& run) {
   StoredProblem stored;
-  stored.model = model_from(workspace.model(run.model).value());
+  stored.model = model_from(workspace.problems().model(run.model).value());
   restore_costs(run, workspace.file().string(), stored.model);
-  const StoredCluster cluster = workspace.cluster(run.cluster).value();
+  const StoredCluster cluster = workspace.problems().cluster(run.cluster).value();
   stored.problem = problem_of(stored.model, std::make_shared<const Cluster>(parse_cluster(
                                                 cluster.json, cluster.name, GpuCatalogue())));
   return stored;
@@ -66,7 +66,7 @@ PlannerOptions options_from(const StoredRun& run) { return run_options(run).plan
 
 std::shared_ptr<const SearchTree> find_tree(const Workspace& workspace, const StoredRun& run) {
   try {
-    const auto bytes = workspace.tree(run.id);
+    const auto bytes = workspace.runs().tree(run.id);
     return bytes ? std::make_shared<const SearchTree>(parse_search_tree(*bytes)) : nullptr;
   } catch (const InputError& error) {
     if (error.place().empty()) throw;  // the file's trouble, not the tree's

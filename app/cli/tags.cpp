@@ -22,17 +22,17 @@ using TagsAction = int (*)(const TagsOptions&, const Command&);
 std::string name_of_item(const Workspace& workspace, const StoredItem& item) {
   switch (item.kind) {
     case StoredKind::Model:
-      if (const auto model = workspace.model(item.row)) return model->name;
+      if (const auto model = workspace.problems().model(item.row)) return model->name;
       break;
     case StoredKind::Cluster:
-      if (const auto cluster = workspace.cluster(item.row)) return cluster->name;
+      if (const auto cluster = workspace.problems().cluster(item.row)) return cluster->name;
       break;
     case StoredKind::Run:
-      if (const auto run = workspace.run(item.row))
+      if (const auto run = workspace.runs().find(item.row))
         return fmt::format("{} #{}", run->planner, run->id);
       break;
     case StoredKind::Strategy:
-      if (const auto strategy = workspace.strategy(item.row)) return strategy->label;
+      if (const auto strategy = workspace.strategies().find(item.row)) return strategy->label;
       break;
   }
   return "";
@@ -57,7 +57,7 @@ int list_tags(const TagsOptions& options, const Command& command) {
   Json list = Json::array();
   Table table({"kind", "row", "name", "tags", "note"});
   for (const std::size_t column : {2, 3, 4}) table.align_left(column);
-  for (const auto& [item, said] : workspace.annotations()) {
+  for (const auto& [item, said] : workspace.annotations().all()) {
     const auto has = [&](const std::string& tag) {
       const std::vector<std::string> both = parse_tags(tags_text(said.tags) + " " + tag);
       return both.size() == said.tags.size();  // the same tag, whatever its case
@@ -79,9 +79,9 @@ int change(const TagsOptions& options, const Command& command,
            const std::function<void(Annotation&)>& change_it) {
   const StoredItem item = parse_stored_item(options.kind, options.row);
   Workspace workspace = open_existing(options.workspace, true);
-  Annotation said = workspace.annotation(item);
+  Annotation said = workspace.annotations().of(item);
   change_it(said);
-  workspace.annotate(item, said);
+  workspace.annotations().set(item, said);
   if (command.json) {
     print(json_text(annotation_json(workspace, item, said)) + "\n");
   } else {

@@ -34,8 +34,8 @@ void TrainingRecorder::on_point(const TrainingPoint& point) {
   if (!first_) first_ = point;
   last_ = point;
   if (workspace_ != nullptr)
-    workspace_->add_loss(row_,
-                         {point.step, point.loss, point.held_out_loss, point.elapsed_seconds});
+    workspace_->trainings().add_loss(
+        row_, {point.step, point.loss, point.held_out_loss, point.elapsed_seconds});
   draw();
 }
 

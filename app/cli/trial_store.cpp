@@ -14,7 +14,7 @@ namespace {
 std::map<StrategyRow, Digest> digests_of(const Workspace& workspace, ModelRow model,
                                          ClusterRow cluster) {
   std::map<StrategyRow, Digest> digests;
-  for (const StoredStrategy& strategy : workspace.strategies())
+  for (const StoredStrategy& strategy : workspace.strategies().all())
     if (strategy.model == model && strategy.cluster == cluster)
       digests[strategy.id] = strategy.digest;
   return digests;
@@ -37,7 +37,7 @@ KnownTrial known_trials(Workspace& workspace, const LaunchOptions& options,
                                   workspace.add(row_of(*problem.cluster)));
   const std::string as = launch_options_text(options, *problem.cost);
   const auto known = std::make_shared<std::map<Digest, Nanos>>();
-  for (const StoredLaunch& launch : workspace.launches()) {
+  for (const StoredLaunch& launch : workspace.launches().all()) {
     const auto digest = digests.find(launch.strategy);
     const bool ended = launch.state == LaunchState::Finished || launch.state == LaunchState::Failed;
     if (digest == digests.end() || !ended || launch.launcher != options.launcher ||
@@ -58,11 +58,11 @@ void remove_unfinished_runs(Workspace& workspace, const std::string& planner,
   const ModelRow model_row = workspace.add(row_of(model, problem));
   const ClusterRow cluster_row = workspace.add(row_of(*problem.cluster));
   const std::string text = options_text(options, model);
-  for (const StoredRun& run : workspace.runs()) {
+  for (const StoredRun& run : workspace.runs().all()) {
     if (run.state == RunState::Finished || run.planner != planner || run.options != text ||
         run.model != model_row || run.cluster != cluster_row || is_locked(workspace, run.id))
       continue;
-    workspace.remove_run(run.id);
+    workspace.runs().remove(run.id);
   }
 }
 

@@ -1,10 +1,10 @@
 #include "core/io/container.h"
 
 #include <fmt/format.h>
-#include <zstd.h>
 
 #include "core/base/digest.h"
 #include "core/base/error.h"
+#include "core/io/compression.h"
 #include "core/io/json_builder.h"
 
 namespace strato {
@@ -14,7 +14,6 @@ namespace {
 // bytes of it here (u64 each); the value; the digest of all of this (2 u64). Little endian.
 constexpr std::string_view kContainerMagic("\x89STRATO\n", 8);
 constexpr std::uint8_t kLayout = 1;
-constexpr int kLevel = 3;
 constexpr std::uint64_t kFreely = 16 << 20, kMostTimes = 1000;
 enum class Codec : std::uint8_t { Plain, Zstd };
 
@@ -27,16 +26,6 @@ struct Head {
 
 bool unfolds_too_far(std::uint64_t size, std::uint64_t stored) {
   return size > kFreely && size / kMostTimes > stored;
-}
-
-// Nothing: it is better stored as it is.
-std::string compressed(std::string_view value) {
-  std::string bytes(ZSTD_compressBound(value.size()), '\0');
-  const std::size_t size =
-      ZSTD_compress(bytes.data(), bytes.size(), value.data(), value.size(), kLevel);
-  CHECK(!ZSTD_isError(size), ZSTD_getErrorName(size));
-  bytes.resize(size);
-  return size < value.size() && !unfolds_too_far(value.size(), size) ? bytes : std::string();
 }
 
 std::string digest_bytes(std::string_view content) {
@@ -111,13 +100,9 @@ class ContainerReader {
       if (head.size != head.stored) refuse_damaged("its sizes differ");
       return std::string(stored);
     }
-    if (ZSTD_getFrameContentSize(stored.data(), stored.size()) != head.size)
-      refuse_damaged("its sizes differ");
-    std::string value(head.size, '\0');
-    const std::size_t size =
-        ZSTD_decompress(value.data(), value.size(), stored.data(), stored.size());
-    if (ZSTD_isError(size) || size != value.size()) refuse_damaged("it does not unfold");
-    return value;
+    std::optional<std::string> value = decompressed(stored, head.size);
+    if (!value) refuse_damaged("it does not unfold");
+    return std::move(*value);
   }
 
   [[noreturn]] void refuse(const std::string& problem) const {
@@ -143,10 +128,13 @@ bool is_container(std::string_view bytes) { return bytes.starts_with(kContainerM
 std::string write_container(const ContainerKind& kind, const Json& value) {
   std::string cbor;
   Json::to_cbor(value, cbor);
-  std::string smaller = compressed(cbor);
-  const Codec codec = smaller.empty() ? Codec::Plain : Codec::Zstd;
   const std::uint64_t size = cbor.size();
-  if (!smaller.empty()) cbor = std::move(smaller);
+  Codec codec = Codec::Plain;
+  std::string smaller = compressed(cbor);
+  if (smaller.size() < size && !unfolds_too_far(size, smaller.size())) {
+    codec = Codec::Zstd;
+    cbor = std::move(smaller);
+  }
   ByteWriter head;
   head.number(kLayout).number(codec).number(kind.version).text(kind.name);
   head.number(size).number(std::uint64_t{cbor.size()});

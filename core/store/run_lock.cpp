@@ -1,6 +1,7 @@
 #include "core/store/run_lock.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -64,8 +65,8 @@ InputError held_by_somebody(const std::filesystem::path& workspace, const std::s
 }  // namespace
 
 RunLock::RunLock(const std::filesystem::path& workspace, RunRow run)
-    : file_(workspace.string() + ".run-" + std::to_string(run) + ".lock") {
-  const std::string place = "run " + std::to_string(run);
+    : file_(fmt::format("{}.run-{}.lock", workspace.string(), run)) {
+  const std::string place = fmt::format("run {}", run);
   while (handle_ < 0) {
     handle_ = ::open(file_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
     if (handle_ < 0) {

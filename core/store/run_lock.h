@@ -5,7 +5,7 @@
 
 #include <filesystem>
 
-#include "core/store/workspace.h"
+#include "core/store/table/rows.h"
 
 namespace strato {
 

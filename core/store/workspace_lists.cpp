@@ -6,9 +6,9 @@
 namespace strato {
 namespace {
 
-template <class Row>
-const Row* find_row(const std::vector<Row>& rows, std::int64_t id) {
-  const auto found = std::ranges::lower_bound(rows, id, {}, &Row::id);
+template <class Stored>
+const Stored* find_row(const std::vector<Stored>& rows, std::int64_t id) {
+  const auto found = std::ranges::lower_bound(rows, id, {}, &Stored::id);
   return found != rows.end() && found->id == id ? &*found : nullptr;
 }
 
@@ -20,13 +20,13 @@ WorkspaceLists::WorkspaceLists(const Workspace& workspace, std::string_view sett
     : file_(workspace.file()) {
   workspace.read_at_one_moment([&] {
     version_ = workspace.data_version();
-    models_ = workspace.models();
-    clusters_ = workspace.clusters();
-    strategies_ = workspace.strategies();
-    runs_ = workspace.runs();
-    launches_ = workspace.launches();
-    annotations_ = workspace.annotations();
-    settings_ = workspace.settings(settings);
+    models_ = workspace.problems().models();
+    clusters_ = workspace.problems().clusters();
+    strategies_ = workspace.strategies().all();
+    runs_ = workspace.runs().all();
+    launches_ = workspace.launches().all();
+    annotations_ = workspace.annotations().all();
+    settings_ = workspace.settings().with_prefix(settings);
   });
 }
 

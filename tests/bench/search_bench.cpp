@@ -86,8 +86,8 @@ class Store {
     workspace_.reset();
     std::filesystem::remove(file_);
   }
-  void save(const SearchTree& tree) { workspace_->save_tree(run_, serialise(tree)); }
-  SearchTree load() const { return parse_search_tree(*workspace_->tree(run_)); }
+  void save(const SearchTree& tree) { workspace_->runs().save_tree(run_, serialise(tree)); }
+  SearchTree load() const { return parse_search_tree(*workspace_->runs().tree(run_)); }
 
  private:
   std::filesystem::path file_ = std::filesystem::temp_directory_path() / "search_bench.strata";

@@ -217,10 +217,10 @@ void ChartsView::refresh_training() {
   session_.ask_workspace(this, [this](const Workspace& workspace) -> std::function<void()> {
     std::vector<LossPoint> losses;
     QString planner;
-    const std::vector<StoredTraining> trainings = workspace.trainings();
+    const std::vector<StoredTraining> trainings = workspace.trainings().all();
     for (auto training = trainings.rbegin(); training != trainings.rend() && losses.empty();
          ++training) {
-      losses = workspace.losses(training->id);
+      losses = workspace.trainings().losses(training->id);
       planner = QString::fromStdString(training->planner);
     }
     return [this, losses = std::move(losses), planner] { show_training(losses, planner); };

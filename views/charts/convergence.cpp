@@ -80,20 +80,21 @@ StepRange y_range_of(std::vector<ConvergenceLine>& lines, ConvergenceOf of) {
 std::vector<ConvergenceRun> read_runs(const Workspace& workspace, const std::vector<RunRow>& runs) {
   std::map<ModelRow, QString> models;
   std::map<ClusterRow, QString> clusters;
-  for (const StoredModel& model : workspace.models()) models[model.id] = text(model.name);
-  for (const StoredCluster& cluster : workspace.clusters())
+  for (const StoredModel& model : workspace.problems().models())
+    models[model.id] = text(model.name);
+  for (const StoredCluster& cluster : workspace.problems().clusters())
     clusters[cluster.id] = text(cluster.name);
   std::vector<ConvergenceRun> read;
   for (const RunRow row : runs) {
     if (read.size() >= kMostLines) break;
     if (std::ranges::find(read, row, &ConvergenceRun::run) != read.end()) continue;
-    const auto stored = workspace.run(row);
+    const auto stored = workspace.runs().find(row);
     if (!stored) continue;
     read.push_back(
         {row, QStringLiteral("%1 #%2").arg(text(stored->planner)).arg(row),
          ConvergenceView::tr("%1 on %2").arg(models[stored->model], clusters[stored->cluster]),
          stored->state, Nanos(stored->baseline_ns), stored->evaluations, stored->wall_seconds,
-         workspace.history(row)});
+         workspace.runs().history(row)});
   }
   return read;
 }
@@ -102,10 +103,11 @@ std::vector<RunRow> latest_runs(const Workspace& workspace, const Digest& model,
                                 const Digest& cluster, std::size_t most) {
   std::map<ModelRow, bool> models;
   std::map<ClusterRow, bool> clusters;
-  for (const StoredModel& row : workspace.models()) models[row.id] = row.digest == model;
-  for (const StoredCluster& row : workspace.clusters()) clusters[row.id] = row.digest == cluster;
+  for (const StoredModel& row : workspace.problems().models()) models[row.id] = row.digest == model;
+  for (const StoredCluster& row : workspace.problems().clusters())
+    clusters[row.id] = row.digest == cluster;
   std::vector<RunRow> rows;
-  for (const StoredRun& run : workspace.runs())
+  for (const StoredRun& run : workspace.runs().all())
     if (models[run.model] && clusters[run.cluster]) rows.push_back(run.id);
   if (rows.size() > most) rows.erase(rows.begin(), rows.end() - static_cast<std::ptrdiff_t>(most));
   return rows;

@@ -153,7 +153,7 @@ void LaunchModel::open_stored(LaunchRow row, bool follow) {
   if (running()) return;
   const std::uint64_t asked = ++asked_, loads = session_.loads_begun();
   session_.ask_workspace(this, [=, this](const Workspace& workspace) -> std::function<void()> {
-    const auto launch = workspace.launch(row);
+    const auto launch = workspace.launches().find(row);
     if (!launch) return nullptr;
     return [=, this, launch = *launch] {
       // What was begun to be opened since then is what a person wants to see.

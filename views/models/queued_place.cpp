@@ -28,7 +28,7 @@ std::string groups_of(const Problem& problem) {
 }
 
 std::optional<StoredQueued> find(const Workspace& workspace, QueuedRow row) {
-  for (StoredQueued& queued : workspace.queued())
+  for (StoredQueued& queued : workspace.queue().all())
     if (queued.id == row) return std::move(queued);
   return {};
 }
@@ -41,9 +41,9 @@ LeftSearch left_search(const Workspace& workspace, const StoredQueued& row,
   search->workspace = workspace.file();
   search->place = std::move(place);
   try {
-    for (const StoredModel& model : workspace.models())
+    for (const StoredModel& model : workspace.problems().models())
       if (model.id == row.model) search->model.name = model.name;
-    const auto cluster = workspace.cluster(row.cluster);
+    const auto cluster = workspace.problems().cluster(row.cluster);
     if (!cluster) is_gone(workspace, "cluster");
     search->cluster = cluster_from(*cluster);
     search->options = parse_run_options(row.options, "options of a search that waits");
@@ -76,14 +76,14 @@ void QueuedPlace::store(Workspace& workspace, const QueuedSearch& search) {
     lock_ = std::make_unique<RunLock>(workspace.file(), lock_of(row_));
   } catch (
       const InputError&) {  // a window that was opened just now took it: it finds nothing there
-    workspace.remove_queued(std::exchange(row_, 0));
+    workspace.queue().remove(std::exchange(row_, 0));
   }
 }
 
 void QueuedPlace::end(Workspace& workspace) {
   const std::lock_guard guard(mutex_);
   ended_ = true;
-  if (row_ > 0) workspace.remove_queued(std::exchange(row_, 0));
+  if (row_ > 0) workspace.queue().remove(std::exchange(row_, 0));
   lock_.reset();
 }
 
@@ -101,7 +101,7 @@ QueuedRow QueuedPlace::row() const {
 
 std::vector<LeftSearch> left_searches(const Workspace& workspace) {
   std::map<QueuedRow, std::shared_ptr<QueuedPlace>> ours;
-  for (const StoredQueued& row : workspace.queued()) {
+  for (const StoredQueued& row : workspace.queue().all()) {
     try {
       ours[row.id] = std::make_shared<QueuedPlace>(workspace, row.id);
     } catch (const InputError&) {  // somebody has it
@@ -109,7 +109,8 @@ std::vector<LeftSearch> left_searches(const Workspace& workspace) {
   }
   if (ours.empty()) return {};
   std::vector<LeftSearch> left;
-  for (const StoredQueued& row : workspace.queued()) {  // what is still there now that it is locked
+  for (const StoredQueued& row :
+       workspace.queue().all()) {  // what is still there now that it is locked
     const auto place = ours.find(row.id);
     if (place != ours.end()) left.push_back(left_search(workspace, row, place->second));
   }
@@ -120,7 +121,7 @@ QueuedSearch with_problem(const QueuedSearch& left) {
   const Workspace workspace(left.workspace, true);
   const auto row = find(workspace, left.place->row());
   if (!row) is_gone(workspace, "the search");
-  const auto model = workspace.model(row->model);
+  const auto model = workspace.problems().model(row->model);
   if (!model) is_gone(workspace, "model");
   QueuedSearch search = left;
   search.model = model_from(*model);

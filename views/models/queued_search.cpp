@@ -126,8 +126,8 @@ PlannerOptions in_background(PlannerOptions options) {
 bool has_its_result(const std::filesystem::path& file, const QueuedResult& result) {
   try {
     const Workspace workspace(file, true);
-    const auto run = workspace.run(result.run);
-    const auto best = run && run->best ? workspace.strategy(*run->best) : std::nullopt;
+    const auto run = workspace.runs().find(result.run);
+    const auto best = run && run->best ? workspace.strategies().find(*run->best) : std::nullopt;
     return best && best->step_time_ns == result.progress.best->step_time.value &&
            run->state == (result.stopped ? RunState::Stopped : RunState::Finished);
   } catch (const std::exception&) {

@@ -19,7 +19,7 @@ constexpr std::string_view kListedSettings = "constraints/";
 
 // None: those of before stay (a run that goes on and failed then).
 void save_curves(Workspace& workspace, RunRow run, const std::vector<PlanResult::Curve>& curves) {
-  if (!curves.empty()) workspace.set_setting(curves_key(run), curves_text(curves));
+  if (!curves.empty()) workspace.settings().set(curves_key(run), curves_text(curves));
 }
 
 }  // namespace
@@ -229,7 +229,7 @@ StrategyRow Recorder::add(State& state, const RecordedStrategy& recorded,
 void Recorder::keep_if_shown(State& state) {
   if (!state.workspace || !state.problem) return;
   if (!state.rows.contains(state.shown) && !std::exchange(state.knows_stored, true)) {
-    for (const StoredStrategy& strategy : state.workspace->strategies()) {
+    for (const StoredStrategy& strategy : state.workspace->strategies().all()) {
       if (strategy.model != state.model || strategy.cluster != state.cluster) continue;
       const bool is_new = state.rows.emplace(strategy.digest, strategy.id).second;
       if (strategy.run && is_new) state.passed.insert(strategy.digest);
@@ -293,7 +293,7 @@ void Recorder::progress(const HistoryPoint& point, RunState run_state) {
     if (!state_of_run(open)) return;
     State& state = *state_of_run(open);
     state.lock_run();
-    state.workspace->add_history(state.run->id, point);
+    state.workspace->runs().add_history(state.run->id, point);
     state.run->state = run_state;
     state.run->evaluations = point.evaluations;
     state.run->wall_seconds = point.elapsed_seconds;
@@ -321,7 +321,7 @@ void Recorder::tree(std::shared_ptr<const SearchTree> tree) {
     State& state = *state_of_run(open);
     const bool searched = state.lock != nullptr;
     state.lock_run();
-    state.workspace->save_tree(state.run->id, serialise(*tree));
+    state.workspace->runs().save_tree(state.run->id, serialise(*tree));
     if (!searched) state.lock.reset();  // steered between searches
   });
 }
@@ -353,7 +353,7 @@ void Recorder::kept_run(const StoredRun& done, const std::vector<HistoryPoint>& 
     RecordedStrategy named = best;
     named.label += " #" + std::to_string(run.id);
     run.best = add(state, named, run.id);
-    for (const HistoryPoint& point : course) state.workspace->add_history(run.id, point);
+    for (const HistoryPoint& point : course) state.workspace->runs().add_history(run.id, point);
     save_curves(*state.workspace, run.id, curves);
     state.workspace->update(run);
     kept(run.id);

@@ -34,7 +34,7 @@ StrategyRow row_from(const std::string& text) {
 std::optional<StoredRun> run_behind(const Workspace& workspace, StoredStrategy at) {
   if (!at.run && at.parent) {
     std::map<StrategyRow, StoredStrategy> all;  // without what they are
-    for (StoredStrategy& strategy : workspace.strategies())
+    for (StoredStrategy& strategy : workspace.strategies().all())
       all.emplace(strategy.id, std::move(strategy));
     for (std::size_t steps = 0; !at.run && at.parent && steps <= all.size(); ++steps) {
       const auto parent = all.find(*at.parent);
@@ -42,12 +42,12 @@ std::optional<StoredRun> run_behind(const Workspace& workspace, StoredStrategy a
       at = parent->second;
     }
   }
-  return at.run ? workspace.run(*at.run) : std::nullopt;
+  return at.run ? workspace.runs().find(*at.run) : std::nullopt;
 }
 
 // Also another row's, found before.
 bool is_best_of(const StoredRun& run, const StoredStrategy& strategy, const Workspace& workspace) {
-  const auto best = run.best ? workspace.strategy(*run.best) : std::nullopt;
+  const auto best = run.best ? workspace.strategies().find(*run.best) : std::nullopt;
   return best && best->digest == strategy.digest;
 }
 
@@ -56,17 +56,18 @@ bool is_best_of(const StoredRun& run, const StoredStrategy& strategy, const Work
 void keep_shown(Workspace& workspace, StrategyRow strategy, std::optional<RunRow> run) {
   std::string rows = std::to_string(strategy);
   if (run) rows = std::to_string(*run) + "/" + rows;
-  if (workspace.setting(kShown) != rows) workspace.set_setting(kShown, rows);
+  if (workspace.settings().find(kShown) != rows) workspace.settings().set(kShown, rows);
 }
 
 std::optional<LastShown> last_shown(const Workspace& workspace) try {
-  const std::string rows = workspace.setting(kShown).value_or("");
+  const std::string rows = workspace.settings().find(kShown).value_or("");
   const std::size_t slash = rows.find('/');
   const bool names_run = slash != std::string::npos;
-  const auto stored = workspace.strategy(row_from(names_run ? rows.substr(slash + 1) : rows));
+  const auto stored =
+      workspace.strategies().find(row_from(names_run ? rows.substr(slash + 1) : rows));
   if (!stored) return std::nullopt;
   LastShown last{stored->id, std::nullopt, false};
-  auto run = workspace.run(row_from(names_run ? rows.substr(0, slash) : ""));
+  auto run = workspace.runs().find(row_from(names_run ? rows.substr(0, slash) : ""));
   if (run && (run->model != stored->model || run->cluster != stored->cluster)) run.reset();
   if (!run) run = run_behind(workspace, *stored);
   if (!run) return last;
@@ -79,24 +80,24 @@ std::optional<LastShown> last_shown(const Workspace& workspace) try {
 
 std::optional<LastShown> latest_to_show(const Workspace& workspace) {
   if (const auto left = last_shown(workspace)) return left;
-  const std::vector<StoredRun> runs = workspace.runs();
+  const std::vector<StoredRun> runs = workspace.runs().all();
   const auto run = std::max_element(runs.begin(), runs.end(), [](const auto& a, const auto& b) {
     return std::pair(a.best.has_value(), a.id) < std::pair(b.best.has_value(), b.id);
   });
   if (run != runs.end()) return LastShown{0, run->id, false};
-  const std::vector<StoredStrategy> strategies = workspace.strategies();
+  const std::vector<StoredStrategy> strategies = workspace.strategies().all();
   if (strategies.empty()) return std::nullopt;
   return LastShown{strategies.back().id, std::nullopt, false};
 }
 
 void end_orphaned_runs(Workspace& workspace) {
   const std::string before = moment_ago();
-  for (StoredRun run : workspace.runs()) {
+  for (StoredRun run : workspace.runs().all()) {
     if (run.state != RunState::Running && run.state != RunState::Paused) continue;
     if (run.created > before) continue;
     try {
       const RunLock lock(workspace.file(), run.id);
-      const auto now = workspace.run(run.id);  // it may have ended just before
+      const auto now = workspace.runs().find(run.id);  // it may have ended just before
       if (!now || (now->state != RunState::Running && now->state != RunState::Paused)) continue;
       run = *now;
       run.state = RunState::Stopped;

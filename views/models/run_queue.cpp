@@ -231,7 +231,7 @@ void RunQueue::store_order(const std::filesystem::path& workspace) {
         std::vector<QueuedRow> rows;
         for (const auto& search : order)
           if (const QueuedRow row = search->place->row(); row > 0) rows.push_back(row);
-        stored.order_queued(rows);
+        stored.queue().order(rows);
       },
       workspace);
 }

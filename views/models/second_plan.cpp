@@ -273,10 +273,11 @@ struct FoundPlan {
 
 FoundPlan stored_plan(const ForeignProblem& foreign, const Workspace& workspace, StrategyRow row) {
   const std::string name = "strategy " + std::to_string(row);
-  const auto stored = require_row(workspace.strategy(row), workspace.file(), name);
-  const auto model_row = require_row(workspace.model(stored.model), workspace.file(), "its model");
+  const auto stored = require_row(workspace.strategies().find(row), workspace.file(), name);
+  const auto model_row =
+      require_row(workspace.problems().model(stored.model), workspace.file(), "its model");
   const auto cluster_row =
-      require_row(workspace.cluster(stored.cluster), workspace.file(), "its cluster");
+      require_row(workspace.problems().cluster(stored.cluster), workspace.file(), "its cluster");
   std::optional<ModelSource> model;
   if (model_row.digest != foreign.opened.graph->digest()) model = model_from(model_row);
   auto cluster = cluster_row.digest == foreign.opened.cluster->digest()
@@ -294,7 +295,7 @@ FoundPlan stored_plan(const ForeignProblem& foreign, const Workspace& workspace,
 
 FoundPlan run_plan(const ForeignProblem& foreign, const Workspace& workspace, RunRow row) {
   const std::string name = "run " + std::to_string(row);
-  const auto run = require_row(workspace.run(row), workspace.file(), name);
+  const auto run = require_row(workspace.runs().find(row), workspace.file(), name);
   if (!run.best)
     throw InputError(workspace.file().string(), name, "has found no strategy",
                      "choose another run");

@@ -94,14 +94,14 @@ QString Session::cluster_name() const {
 
 void Session::rename_strategy(StrategyRow strategy, const QString& label) {
   in_workspace([strategy, text = label.toStdString()](Workspace& workspace) {
-    workspace.rename_strategy(strategy, text);
+    workspace.strategies().rename(strategy, text);
   });
 }
 
 void Session::remove_run(RunRow run) {
   in_workspace([run](Workspace& workspace) {
     const RunLock lock(workspace.file(), run);
-    workspace.remove_run(run);
+    workspace.runs().remove(run);
   });
 }
 

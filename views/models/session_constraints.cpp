@@ -60,7 +60,7 @@ void Session::apply_constraints(const Constraints& constraints) {
   state_->shown().constraints[key] = constraints;
   if (workspace()) {  // the one that is open by then, also where one cannot be opened
     state_->recorder.change([key, text = constraints_json(constraints)](Workspace& workspace) {
-      workspace.set_setting(key, text);
+      workspace.settings().set(key, text);
     });
   }
   state_->constrained.reset();

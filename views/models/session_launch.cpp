@@ -84,7 +84,7 @@ class LaunchRemoval final : public QUndoCommand {
         launch_(std::move(launch)),
         change_(std::move(change)) {}
   void redo() override {
-    change_([row = launch_.id](Workspace& workspace) { workspace.remove_launch(row); });
+    change_([row = launch_.id](Workspace& workspace) { workspace.launches().remove(row); });
   }
   void undo() override {
     change_([launch = launch_](Workspace& workspace) { workspace.add(launch); });
@@ -99,7 +99,7 @@ class LaunchRemoval final : public QUndoCommand {
 
 void Session::remove_launch(LaunchRow row) {
   ask_workspace(this, [this, row](const Workspace& workspace) -> std::function<void()> {
-    const auto launch = workspace.launch(row);
+    const auto launch = workspace.launches().find(row);
     if (!launch) return nullptr;
     return [this, launch = *launch, file = workspace.file()] {
       undo_stack_.push(

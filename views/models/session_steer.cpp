@@ -138,8 +138,8 @@ void Session::compare_with(RunRow row) {
     QString error;
     try {
       const Workspace workspace(file, true);
-      const auto run = workspace.run(row);
-      const auto bytes = workspace.tree(row);
+      const auto run = workspace.runs().find(row);
+      const auto bytes = workspace.runs().tree(row);
       if (!run || !bytes) {
         throw InputError(file.string(), "run " + std::to_string(row), "has no search tree",
                          "compare with a run of a tree search");

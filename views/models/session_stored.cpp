@@ -32,8 +32,9 @@ T require(std::optional<T> row, const std::filesystem::path& file, const std::st
 
 // Takes the model and cluster of a stored row unless they are loaded already.
 void take_sources(Loader& loader, const Workspace& workspace, ModelRow model, ClusterRow cluster) {
-  const auto stored_model = require(workspace.model(model), workspace.file(), "model");
-  const auto stored_cluster = require(workspace.cluster(cluster), workspace.file(), "cluster");
+  const auto stored_model = require(workspace.problems().model(model), workspace.file(), "model");
+  const auto stored_cluster =
+      require(workspace.problems().cluster(cluster), workspace.file(), "cluster");
   const bool same =
       loader.prepared && loader.cluster && loader.model &&
       loader.prepared->problem->graph->digest() == stored_model.digest &&
@@ -67,7 +68,7 @@ struct StoredTree {
 // The rest of a run is worth showing without its tree.
 StoredTree read_tree(const Workspace& workspace, RunRow run) {
   try {
-    const auto bytes = workspace.tree(run);
+    const auto bytes = workspace.runs().tree(run);
     if (!bytes) return {};
     return {std::make_shared<const SearchTree>(parse_search_tree(*bytes)), {}};
   } catch (const InputError& error) {
@@ -78,7 +79,7 @@ StoredTree read_tree(const Workspace& workspace, RunRow run) {
 // Pictures only: damaged ones are not worth a word.
 std::vector<PlanResult::Curve> read_curves(const Workspace& workspace, RunRow run) {
   try {
-    const auto text = workspace.setting(curves_key(run));
+    const auto text = workspace.settings().find(curves_key(run));
     if (text) return parse_curves(*text, "curves of run " + std::to_string(run));
   } catch (const InputError&) {
   }
@@ -136,7 +137,8 @@ bool is_searched(const std::filesystem::path& file, const StoredRun& run) {
 }
 
 void take_run(Loader& loader, const Workspace& workspace, RunRow row) {
-  const auto run = require(workspace.run(row), workspace.file(), "run " + std::to_string(row));
+  const auto run =
+      require(workspace.runs().find(row), workspace.file(), "run " + std::to_string(row));
   const RunOptions options =
       parse_run_options(run.options, "options of run " + std::to_string(run.id));
   std::string trouble = take_costs(loader, options.costs, workspace.file().string(), run.id);
@@ -147,9 +149,9 @@ void take_run(Loader& loader, const Workspace& workspace, RunRow row) {
       !(stored.tree && stored.tree->problem == loader.prepared->problem->digest());
   if (in_others) loader.forget_problem();
   std::optional<StoredStrategy> best;
-  if (run.best) best = workspace.strategy(*run.best);
+  if (run.best) best = workspace.strategies().find(*run.best);
   loader.choose = [run, best, options = options.planner, trouble = std::move(trouble),
-                   history = workspace.history(row), curves = read_curves(workspace, row),
+                   history = workspace.runs().history(row), curves = read_curves(workspace, row),
                    stored = std::move(stored),
                    file = workspace.file().string()](LoadedProblem& loaded) {
     if (stored.tree) find_groups_of(*stored.tree, best, file, loaded);
@@ -171,7 +173,7 @@ void take_run(Loader& loader, const Workspace& workspace, RunRow row) {
 void take_strategy(Loader& loader, const Workspace& workspace, StrategyRow strategy) {
   const std::filesystem::path file = workspace.file();
   const auto row =
-      require(workspace.strategy(strategy), file, "strategy " + std::to_string(strategy));
+      require(workspace.strategies().find(strategy), file, "strategy " + std::to_string(strategy));
   take_sources(loader, workspace, row.model, row.cluster);
   loader.choose = [row, file](LoadedProblem& loaded) {
     choose_strategy(loaded, row, file.string());
@@ -313,7 +315,7 @@ void Session::show_model(ModelRow model) {
   if (!workspace()) return;
   load_model(tr("Opening model"), [file = workspace()->file(), model](Loader& loader) {
     const Workspace workspace(file, true);
-    loader.model = model_from(require(workspace.model(model), file, "model"));
+    loader.model = model_from(require(workspace.problems().model(model), file, "model"));
     loader.forget_problem();
   });
 }
@@ -322,7 +324,7 @@ void Session::show_cluster(ClusterRow cluster) {
   if (!workspace()) return;
   load(tr("Opening cluster"), [file = workspace()->file(), cluster](Loader& loader) {
     const Workspace workspace(file, true);
-    loader.cluster = cluster_from(require(workspace.cluster(cluster), file, "cluster"));
+    loader.cluster = cluster_from(require(workspace.problems().cluster(cluster), file, "cluster"));
     loader.forget_problem();
   });
 }

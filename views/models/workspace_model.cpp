@@ -227,7 +227,7 @@ QString WorkspaceModel::annotate(const QModelIndex& index, const QString& tags,
   }
   const StoredItem stored{stored_kind(item.kind), item.row};
   session_.in_workspace([stored, said](Workspace& workspace) {
-    if (workspace.annotation(stored) != said) workspace.annotate(stored, said);
+    if (workspace.annotations().of(stored) != said) workspace.annotations().set(stored, said);
   });
   return {};
 }

@@ -133,8 +133,8 @@ void ItemPanel::store_elsewhere() {
   const StoredItem item{static_cast<StoredKind>(static_cast<int>(kind_) - 1),
                         row_};  // after Section
   const Annotation said{parse_tags(typed.said.tags.toStdString()), typed.said.note.toStdString()};
-  session_.in_workspace([item, said](Workspace& workspace) { workspace.annotate(item, said); },
-                        file_);
+  session_.in_workspace(
+      [item, said](Workspace& workspace) { workspace.annotations().set(item, said); }, file_);
 }
 
 void ItemPanel::show_error(const QString& error) {

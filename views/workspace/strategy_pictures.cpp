@@ -13,11 +13,11 @@ struct StrategyPictures::Drawer {
 
   QImage draw(const std::filesystem::path& file, const Key& key) {
     if (!workspace) workspace.emplace(file, true);
-    const auto stored = workspace->strategy(key.strategy);
+    const auto stored = workspace->strategies().find(key.strategy);
     if (!stored) return {};
     std::shared_ptr<const Cluster>& cluster = clusters[stored->cluster];
     if (!cluster) {
-      const auto row = workspace->cluster(stored->cluster);
+      const auto row = workspace->problems().cluster(stored->cluster);
       if (!row) return {};
       cluster = cluster_from(*row).cluster;
     }

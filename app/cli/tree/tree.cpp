@@ -105,7 +105,7 @@ int steer(const TreeOptions& options, const Command& command,
   LockedTree locked(options);
   SearchTree tree = *locked.open.tree;
   const std::string words = change(tree, locked.open);
-  locked.workspace.save_tree(locked.open.run.id, serialise(tree));
+  locked.workspace.runs().save_tree(locked.open.run.id, serialise(tree));
   if (command.json) {
     Json json = tree_json(tree, locked.open.problem(), {0, 0, 0});
     json.erase("tree");
@@ -147,7 +147,7 @@ int unpin_group(const TreeOptions& options, const Command& command) {
 
 // What the run found best, with what is pinned since.
 Strategy best_of(const OpenTree& open, const SearchTree& tree) {
-  const auto row = open.run.best ? open.workspace.strategy(*open.run.best) : std::nullopt;
+  const auto row = open.run.best ? open.workspace.strategies().find(*open.run.best) : std::nullopt;
   if (!row) {
     throw InputError(open.workspace.file().string(), fmt::format("run {}", open.run.id),
                      "has no best strategy yet, which the other op groups would keep",

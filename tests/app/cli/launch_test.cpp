@@ -41,10 +41,10 @@ TEST_F(Launch, TellsMeasuredBesidePredictedAndStoresIt) {
   EXPECT_FALSE(json["links"].empty());
   EXPECT_FALSE(read_file(folder / "t.json").empty());
   const Workspace stored(workspace, true);
-  ASSERT_EQ(stored.launches().size(), 1u);
-  EXPECT_EQ(stored.launches()[0].launcher, "local");
-  EXPECT_EQ(stored.launches()[0].state, LaunchState::Finished);
-  EXPECT_FALSE(stored.launch(1)->result.empty());
+  ASSERT_EQ(stored.launches().all().size(), 1u);
+  EXPECT_EQ(stored.launches().all()[0].launcher, "local");
+  EXPECT_EQ(stored.launches().all()[0].state, LaunchState::Finished);
+  EXPECT_FALSE(stored.launches().find(1)->result.empty());
 }
 
 TEST_F(Launch, KeepsItsFilesInTheFolderThatItWasGiven) {

@@ -296,7 +296,8 @@ TEST(Runs, StoreListShowResumeDelete) {
   EXPECT_EQ(run_cli({"runs", "delete", "1", "--workspace", workspace}).status, 0);
   list = json_of(run_cli({"runs", "list", "--workspace", workspace, "--json"}));
   EXPECT_EQ(list["runs"].size(), 1u);
-  EXPECT_EQ(Workspace(workspace).models().size(), 1u) << "the same model and options are kept once";
+  EXPECT_EQ(Workspace(workspace).problems().models().size(), 1u)
+      << "the same model and options are kept once";
   EXPECT_FALSE(fs::exists(workspace + "-wal")) << "nothing but the one file is left";
 }
 
@@ -314,8 +315,8 @@ double wait_for_history(const fs::path& file, double least = 0) {
     if (!fs::exists(file)) return false;
     try {
       const Workspace workspace(file);
-      if (workspace.runs().empty()) return false;
-      const auto history = workspace.history(workspace.runs()[0].id);
+      if (workspace.runs().all().empty()) return false;
+      const auto history = workspace.runs().history(workspace.runs().all()[0].id);
       if (history.size() >= 2) reached = history.back().elapsed_seconds;
     } catch (const std::exception&) {  // not made yet
     }

@@ -36,11 +36,11 @@ TEST(TrainCommand, WritesWeightsThatAPlanUsesAndStoresTheCurve) {
   EXPECT_FALSE(json["stopped"].get<bool>());
   EXPECT_GT(json["examples"].get<int>(), 0);
   const Workspace workspace(folder / "a.strata");
-  ASSERT_EQ(workspace.trainings().size(), 1u);
-  const StoredTraining training = workspace.trainings()[0];
+  ASSERT_EQ(workspace.trainings().all().size(), 1u);
+  const StoredTraining training = workspace.trainings().all()[0];
   EXPECT_EQ(training.planner, "tag");
   EXPECT_EQ(Json::parse(training.options)["models"][0]["name"], "lenet");
-  const auto losses = workspace.losses(training.id);
+  const auto losses = workspace.trainings().losses(training.id);
   ASSERT_EQ(losses.size(), 4u);
   EXPECT_EQ(losses.back().step, 8);
   EXPECT_NEAR(losses.back().loss, json["loss"].get<double>(), 1e-12);

@@ -45,14 +45,14 @@ class Tree : public ::testing::Test {
     return json_of(tree(arguments, run));
   }
   void refuse(const std::vector<std::string>& arguments, const std::vector<std::string>& parts) {
-    const std::string before = *Workspace(file()).tree(1);
+    const std::string before = *Workspace(file()).runs().tree(1);
     const CliResult result = tree(arguments);
     EXPECT_EQ(result.status, 2) << arguments.front() << result.err;
     EXPECT_EQ(result.out, "");
     EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1) << result.err;
     for (const std::string& part : parts)
       EXPECT_NE(result.err.find(part), std::string::npos) << part << " is not in: " << result.err;
-    EXPECT_TRUE(*Workspace(file()).tree(1) == before) << arguments.front();
+    EXPECT_TRUE(*Workspace(file()).runs().tree(1) == before) << arguments.front();
   }
   std::string file() const { return folder_ / "w.strata"; }
 
@@ -255,11 +255,11 @@ TEST_F(Tree, APinThatCannotFitIsAResult) {
 
 TEST_F(Tree, ADamagedTreeIsToldAndTheRunStaysUsable) {
   plan();
-  const std::string bytes = *Workspace(file()).tree(1);
+  const std::string bytes = *Workspace(file()).runs().tree(1);
   Json last;
   for (const std::size_t size :
        {bytes.size() / 2, bytes.size() - 1, std::size_t{20}, std::size_t{0}}) {
-    Workspace(file()).save_tree(1, bytes.substr(0, size));
+    Workspace(file()).runs().save_tree(1, bytes.substr(0, size));
     const Json shown = json_of(run_cli({"runs", "--workspace", file(), "show", "1", "--json"}));
     EXPECT_FALSE(shown["resumable"].get<bool>());
     EXPECT_TRUE(shown["strategy"].is_object());
@@ -276,7 +276,7 @@ TEST_F(Tree, ADamagedTreeIsToldAndTheRunStaysUsable) {
 // Waits until the run's tree has more than `least` bytes.
 bool wait_for_tree(const fs::path& file, std::size_t least) {
   return wait_until([&] {
-    const auto bytes = Workspace(file).tree(1);
+    const auto bytes = Workspace(file).runs().tree(1);
     return bytes && bytes->size() > least;
   });
 }
@@ -288,7 +288,7 @@ TEST_F(Tree, CtrlCStoresWhatWasSearched) {
   const int before = json({"show"})["iterations"];
   const pid_t child = start_cli({"tree", "--workspace", file(), "--run", "1", "continue",
                                  "--budget", "1h", "-o", folder_ / "p.json"});
-  ASSERT_TRUE(wait_for_tree(file(), Workspace(file()).tree(1)->size()));
+  ASSERT_TRUE(wait_for_tree(file(), Workspace(file()).runs().tree(1)->size()));
   const CliResult meanwhile = tree({"exclude", "root/1"});
   EXPECT_EQ(meanwhile.status, 2);
   EXPECT_NE(meanwhile.err.find("is being searched or changed by another program"),
@@ -309,7 +309,7 @@ TEST_F(Tree, SurvivesBeingKilledAtAnyMoment) {
   json({"exclude", "root/1"});
   const pid_t push =
       start_cli({"tree", "--workspace", file(), "--run", "1", "push", "root/0", "--budget", "1h"});
-  ASSERT_TRUE(wait_for_tree(file(), Workspace(file()).tree(1)->size()));
+  ASSERT_TRUE(wait_for_tree(file(), Workspace(file()).runs().tree(1)->size()));
   ::kill(push, SIGKILL);
   wait_for(push);
   EXPECT_FALSE(json({"show"}).contains("focus")) << "the focus went with the search";

@@ -49,7 +49,8 @@ class Trials : public ::testing::Test {
   }
   static std::size_t launches_in(const std::string& workspace) {
     try {
-      return std::filesystem::exists(workspace) ? Workspace(workspace, true).launches().size() : 0;
+      return std::filesystem::exists(workspace) ? Workspace(workspace, true).launches().all().size()
+                                                : 0;
     } catch (const InputError&) {
       return 0;  // it is just being made
     }
@@ -73,11 +74,12 @@ TEST_F(Trials, OnWorkersImproveAndSurviveBeingKilled) {
   EXPECT_LT(json["best_s"].get<double>(), json["start_s"].get<double>());
   EXPECT_FALSE(json["curves"].empty());
   const Workspace stored(workspace, true);
-  ASSERT_EQ(stored.runs().size(), 1U);  // it stands for the one that was killed, too
-  EXPECT_EQ(stored.runs()[0].state, RunState::Finished);
-  EXPECT_TRUE(stored.setting("run/" + std::to_string(stored.runs()[0].id) + "/curves"));
-  const CliResult resumed =
-      run_cli({"runs", "resume", std::to_string(stored.runs()[0].id), "--workspace", workspace});
+  ASSERT_EQ(stored.runs().all().size(), 1U);  // it stands for the one that was killed, too
+  EXPECT_EQ(stored.runs().all()[0].state, RunState::Finished);
+  EXPECT_TRUE(
+      stored.settings().find("run/" + std::to_string(stored.runs().all()[0].id) + "/curves"));
+  const CliResult resumed = run_cli(
+      {"runs", "resume", std::to_string(stored.runs().all()[0].id), "--workspace", workspace});
   EXPECT_EQ(resumed.status, 2);
 }
 

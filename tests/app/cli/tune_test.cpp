@@ -68,8 +68,8 @@ TEST_F(Tune, FindsOutOnRealProcessesThatAGpuIsSlowerThanSaid) {
   EXPECT_GT(json["gain"].get<double>(), 0.5);
   EXPECT_FALSE(Json::parse(read_file(profile))["ops"].empty());
   const Workspace stored(workspace, true);
-  ASSERT_EQ(stored.launches().size(), rounds.size());
-  EXPECT_EQ(stored.launches()[0].state, LaunchState::Finished);
+  ASSERT_EQ(stored.launches().all().size(), rounds.size());
+  EXPECT_EQ(stored.launches().all()[0].state, LaunchState::Finished);
   const CliResult again = run_cli(
       {"launch", "--plan", plan, "--engine", "replay", "--steps", "2", "--profile", profile});
   EXPECT_EQ(again.status, 0) << again.err;
@@ -105,8 +105,8 @@ TEST_F(Tune, RoundsThatFailAreToldAndStored) {
   }
   EXPECT_TRUE(std::filesystem::exists(folder / "jobs/round-1/log-0.txt"));
   const Workspace stored(workspace, true);
-  ASSERT_EQ(stored.launches().size(), 2u);
-  EXPECT_EQ(stored.launches()[1].state, LaunchState::Failed);
+  ASSERT_EQ(stored.launches().all().size(), 2u);
+  EXPECT_EQ(stored.launches().all()[1].state, LaunchState::Failed);
 }
 
 TEST_F(Tune, NothingThatFitsIsInfeasible) {

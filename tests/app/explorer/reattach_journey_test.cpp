@@ -88,7 +88,9 @@ TEST_F(Reattach, LeavesAJobRunningAndFollowsItAgain) {
   // The closed window reads its workspace no more.
   const Workspace stored(workspace().toStdString());
   ASSERT_TRUE(QTest::qWaitFor(
-      [&] { return stored.launch(launches.launch(0).id)->state == LaunchState::Cancelled; },
+      [&] {
+        return stored.launches().find(launches.launch(0).id)->state == LaunchState::Cancelled;
+      },
       kPatience));
   EXPECT_EQ(launches.rowCount(), 1);
 }

@@ -128,7 +128,7 @@ TEST_F(SearchJourneyTest, ADamagedTreeIsToldWhereTheTreeWouldBe) {
   }
   {
     Workspace workspace(file.toStdString());
-    workspace.save_tree(workspace.runs().back().id, "STRATREE, but not really");
+    workspace.runs().save_tree(workspace.runs().all().back().id, "STRATREE, but not really");
   }
   Explorer again;
   again.window.open({file});

@@ -1,10 +1,10 @@
 // Tags and notes: what is a tag, the round trip, files of before, and what goes with a run.
-#include "core/store/annotation.h"
+#include "core/store/table/annotation.h"
 
 #include <gtest/gtest.h>
 
 #include "core/base/error.h"
-#include "core/store/connection.h"
+#include "core/store/sqlite/database_file.h"
 #include "core/store/workspace.h"
 #include "tests/core/store/temporary_folder.h"
 
@@ -77,17 +77,18 @@ TEST(Annotations, ComeBackForEveryKind) {
     said[{StoredKind::Cluster, rows.cluster}] = {{}, "of the lab"};
     said[{StoredKind::Run, rows.run}] = {{"a", "b"}, ""};
     said[{StoredKind::Strategy, rows.strategy}] = {{"ship"}, "'; DROP TABLE run; --"};
-    for (const auto& [item, annotation] : said) workspace.annotate(item, annotation);
+    for (const auto& [item, annotation] : said) workspace.annotations().set(item, annotation);
   }
   Workspace workspace(folder / "a.strata");
-  EXPECT_EQ(workspace.annotations(), said);
-  for (const auto& [item, annotation] : said) EXPECT_EQ(workspace.annotation(item), annotation);
+  EXPECT_EQ(workspace.annotations().all(), said);
+  for (const auto& [item, annotation] : said)
+    EXPECT_EQ(workspace.annotations().of(item), annotation);
   const auto& [item, annotation] = *said.begin();
-  workspace.annotate(item, {{"other"}, ""});
-  EXPECT_EQ(workspace.annotation(item), (Annotation{{"other"}, ""}));
-  workspace.annotate(item, {});
-  EXPECT_EQ(workspace.annotations().size(), said.size() - 1);
-  EXPECT_TRUE(workspace.annotation(item).empty());
+  workspace.annotations().set(item, {{"other"}, ""});
+  EXPECT_EQ(workspace.annotations().of(item), (Annotation{{"other"}, ""}));
+  workspace.annotations().set(item, {});
+  EXPECT_EQ(workspace.annotations().all().size(), said.size() - 1);
+  EXPECT_TRUE(workspace.annotations().of(item).empty());
 }
 
 TEST(Annotations, OfWhatIsNotThereAreRefused) {
@@ -95,12 +96,13 @@ TEST(Annotations, OfWhatIsNotThereAreRefused) {
   Workspace workspace(folder / "a.strata");
   const OneOfEach rows = add_one_of_each(workspace);
   const std::int64_t version = workspace.data_version();
-  EXPECT_THROW(workspace.annotate({StoredKind::Run, 99}, {{"x"}, ""}), InputError);
-  EXPECT_THROW(workspace.annotate({StoredKind::Run, rows.run}, {{std::string(99, 'x')}, ""}),
-               InputError);
-  EXPECT_TRUE(workspace.annotations().empty());
+  EXPECT_THROW(workspace.annotations().set({StoredKind::Run, 99}, {{"x"}, ""}), InputError);
+  EXPECT_THROW(
+      workspace.annotations().set({StoredKind::Run, rows.run}, {{std::string(99, 'x')}, ""}),
+      InputError);
+  EXPECT_TRUE(workspace.annotations().all().empty());
   EXPECT_EQ(workspace.data_version(), version);
-  EXPECT_TRUE(workspace.annotation({StoredKind::Run, 99}).empty());
+  EXPECT_TRUE(workspace.annotations().of({StoredKind::Run, 99}).empty());
 }
 
 // A run takes its own with it, and a later run does not find them.
@@ -108,14 +110,14 @@ TEST(Annotations, GoWithTheirRun) {
   TemporaryFolder folder;
   Workspace workspace(folder / "a.strata");
   const OneOfEach rows = add_one_of_each(workspace);
-  workspace.annotate({StoredKind::Run, rows.run}, {{"x"}, "y"});
-  workspace.annotate({StoredKind::Strategy, rows.strategy}, {{"stays"}, ""});
-  StoredRun run = *workspace.run(rows.run);
-  workspace.remove_run(rows.run);
-  EXPECT_EQ(workspace.annotations().size(), 1u);
+  workspace.annotations().set({StoredKind::Run, rows.run}, {{"x"}, "y"});
+  workspace.annotations().set({StoredKind::Strategy, rows.strategy}, {{"stays"}, ""});
+  StoredRun run = *workspace.runs().find(rows.run);
+  workspace.runs().remove(rows.run);
+  EXPECT_EQ(workspace.annotations().all().size(), 1u);
   const RunRow next = workspace.add(run);
   EXPECT_NE(next, rows.run);
-  EXPECT_TRUE(workspace.annotation({StoredKind::Run, next}).empty());
+  EXPECT_TRUE(workspace.annotations().of({StoredKind::Run, next}).empty());
 }
 
 // The version before had none: it is migrated where it may be written, and read as it is elsewhere.
@@ -136,13 +138,13 @@ TEST(Annotations, AreEmptyInAFileOfTheVersionBefore) {
   }
   {
     const Workspace reader(file, true);
-    EXPECT_TRUE(reader.annotations().empty());
-    EXPECT_TRUE(reader.annotation({StoredKind::Run, run}).empty());
-    EXPECT_EQ(reader.runs().size(), 1u);
+    EXPECT_TRUE(reader.annotations().all().empty());
+    EXPECT_TRUE(reader.annotations().of({StoredKind::Run, run}).empty());
+    EXPECT_EQ(reader.runs().all().size(), 1u);
   }
   Workspace writer(file);
-  writer.annotate({StoredKind::Run, run}, {{"old"}, "kept"});
-  EXPECT_EQ(Workspace(file, true).annotation({StoredKind::Run, run}),
+  writer.annotations().set({StoredKind::Run, run}, {{"old"}, "kept"});
+  EXPECT_EQ(Workspace(file, true).annotations().of({StoredKind::Run, run}),
             (Annotation{{"old"}, "kept"}));
 }
 
@@ -152,16 +154,16 @@ TEST(Annotations, ThatAreDamagedCostNothingElse) {
   const std::filesystem::path file = folder / "a.strata";
   Workspace workspace(file);
   const OneOfEach rows = add_one_of_each(workspace);
-  workspace.annotate({StoredKind::Run, rows.run}, {{"good"}, ""});
-  workspace.annotate({StoredKind::Model, rows.model}, {{"bad"}, "note"});
+  workspace.annotations().set({StoredKind::Run, rows.run}, {{"good"}, ""});
+  workspace.annotations().set({StoredKind::Model, rows.model}, {{"bad"}, "note"});
   {
     SQLite::Database other(file.string(), SQLite::OPEN_READWRITE);
     other.exec("UPDATE annotation SET tags = char(7) || 'x' WHERE kind = 0");
     other.exec("INSERT INTO annotation VALUES (9, 1, 'x', 'y'), (-1, 1, 'x', 'y')");
   }
-  EXPECT_EQ(workspace.annotations().size(), 2u);
-  EXPECT_EQ(workspace.annotation({StoredKind::Model, rows.model}), (Annotation{{}, "note"}));
-  EXPECT_EQ(workspace.annotation({StoredKind::Run, rows.run}).tags, Words({"good"}));
+  EXPECT_EQ(workspace.annotations().all().size(), 2u);
+  EXPECT_EQ(workspace.annotations().of({StoredKind::Model, rows.model}), (Annotation{{}, "note"}));
+  EXPECT_EQ(workspace.annotations().of({StoredKind::Run, rows.run}).tags, Words({"good"}));
 }
 
 }  // namespace

@@ -9,7 +9,7 @@
 
 #include "core/base/error.h"
 #include "core/io/file.h"
-#include "core/store/connection.h"
+#include "core/store/sqlite/database_file.h"
 #include "core/store/workspace.h"
 #include "tests/core/store/temporary_folder.h"
 
@@ -80,14 +80,14 @@ TEST(BadWorkspace, DamagedPagesAreReported) {
   {
     Workspace workspace(folder / "a.strata");
     for (int i = 0; i < 500; ++i)
-      workspace.set_setting("key" + std::to_string(i), std::string(900, 'v'));
+      workspace.settings().set("key" + std::to_string(i), std::string(900, 'v'));
   }
   std::string bytes = read_file(folder / "a.strata");
   std::fill(bytes.begin() + 4096, bytes.end(), '\x5a');
   write_file(folder / "a.strata", bytes);
   const std::string message = message_of([&] {
     Workspace workspace(folder / "a.strata");
-    (void)workspace.setting("key77");
+    (void)workspace.settings().find("key77");
   });
   EXPECT_NE(message.find("damaged"), std::string::npos) << message;
 }
@@ -118,7 +118,7 @@ TEST(BadWorkspace, LockedFileIsReportedAfterAWait) {
 // A limit on the size of files stands for a full disk.
 TEST(BadWorkspace, FullDiskIsAnErrorAndWhatWasThereStays) {
   TemporaryFolder folder;
-  { Workspace(folder / "a.strata").set_setting("k", "v"); }
+  { Workspace(folder / "a.strata").settings().set("k", "v"); }
   const pid_t child = ::fork();
   if (child == 0) {
     ::signal(SIGXFSZ, SIG_IGN);
@@ -128,7 +128,7 @@ TEST(BadWorkspace, FullDiskIsAnErrorAndWhatWasThereStays) {
     try {
       Workspace workspace(folder / "a.strata");
       for (int i = 0; i < 1000; ++i)
-        workspace.set_setting("big" + std::to_string(i), std::string(9000, 'b'));
+        workspace.settings().set("big" + std::to_string(i), std::string(9000, 'b'));
     } catch (const InputError& error) {
       status = std::string(error.what()).find("a.strata") == std::string::npos ? 2 : 0;
     } catch (...) {
@@ -140,8 +140,8 @@ TEST(BadWorkspace, FullDiskIsAnErrorAndWhatWasThereStays) {
   ::waitpid(child, &status, 0);
   EXPECT_EQ(status, 0);
   Workspace workspace(folder / "a.strata");
-  EXPECT_EQ(workspace.setting("k"), "v");
-  workspace.set_setting("after", "works");
+  EXPECT_EQ(workspace.settings().find("k"), "v");
+  workspace.settings().set("after", "works");
 }
 
 TEST(BadWorkspace, ANewFileThatDoesNotFitIsNotLeftBehind) {
@@ -163,7 +163,7 @@ TEST(BadWorkspace, ANewFileThatDoesNotFitIsNotLeftBehind) {
 TEST(Migrations, RunForwardOnceAndKeepTheData) {
   TemporaryFolder folder;
   const std::filesystem::path file = folder / "a.strata";
-  { Workspace(file).set_setting("k", "old"); }
+  { Workspace(file).settings().set("k", "old"); }
   std::vector<store::Migration> steps(store::migrations().begin(), store::migrations().end());
   const int next = Workspace::kSchemaVersion + 1;
   steps.push_back({next, "ALTER TABLE setting ADD COLUMN extra TEXT NOT NULL DEFAULT 'new'"});
@@ -183,13 +183,13 @@ TEST(Migrations, RunForwardOnceAndKeepTheData) {
 TEST(Migrations, AFailedStepChangesNothing) {
   TemporaryFolder folder;
   const std::filesystem::path file = folder / "a.strata";
-  { Workspace(file).set_setting("k", "old"); }
+  { Workspace(file).settings().set("k", "old"); }
   std::vector<store::Migration> steps(store::migrations().begin(), store::migrations().end());
   steps.push_back({Workspace::kSchemaVersion + 1,
                    "CREATE TABLE study (id INTEGER); SELECT nonsense FROM nowhere;"});
   EXPECT_THROW(store::open_database(file, false, steps), InputError);
   Workspace workspace(file);
-  EXPECT_EQ(workspace.setting("k"), "old");
+  EXPECT_EQ(workspace.settings().find("k"), "old");
 }
 
 TEST(Migrations, ReadOnlyDoesNotMigrateTheFile) {

@@ -8,7 +8,7 @@
 #include <set>
 #include <thread>
 
-#include "core/store/connection.h"
+#include "core/store/sqlite/database_file.h"
 #include "core/store/workspace_lists.h"
 #include "tests/core/store/temporary_folder.h"
 
@@ -31,7 +31,7 @@ RunRow add_run(Workspace& workspace, const std::string& model_name) {
 void write_points(const std::filesystem::path& file, const std::string& name, int points) {
   Workspace workspace(file);
   const RunRow run = add_run(workspace, name);
-  for (int i = 0; i < points; ++i) workspace.add_history(run, {i, i * 0.5, 1000 - i});
+  for (int i = 0; i < points; ++i) workspace.runs().add_history(run, {i, i * 0.5, 1000 - i});
 }
 
 void expect_sound(const std::filesystem::path& file) {
@@ -48,7 +48,7 @@ TEST(WorkspaceConcurrency, ListsAreOfOneMoment) {
   const Workspace reader(file);
   std::jthread writer([&](const std::stop_token& stop) {
     Workspace workspace(file);
-    StoredRun run = *workspace.run(add_run(workspace, "m"));
+    StoredRun run = *workspace.runs().find(add_run(workspace, "m"));
     for (int i = 0; !stop.stop_requested(); ++i) {
       StoredStrategy strategy;
       strategy.model = run.model;
@@ -79,13 +79,13 @@ TEST(WorkspaceConcurrency, WhatIsReadAtOneMomentSeesNothingLater) {
   reader.read_at_one_moment([&] {
     EXPECT_EQ(reader.data_version(), before);
     add_run(writer, "m");
-    EXPECT_TRUE(reader.runs().empty());
+    EXPECT_TRUE(reader.runs().all().empty());
     EXPECT_EQ(reader.data_version(), before) << "what was read is of that version";
   });
-  EXPECT_EQ(reader.runs().size(), 1u);
+  EXPECT_EQ(reader.runs().all().size(), 1u);
   EXPECT_NE(reader.data_version(), before);
   EXPECT_THROW(reader.read_at_one_moment([] { throw std::bad_alloc(); }), std::bad_alloc);
-  EXPECT_EQ(reader.runs().size(), 1u) << "it has ended";
+  EXPECT_EQ(reader.runs().all().size(), 1u) << "it has ended";
 }
 
 TEST(WorkspaceConcurrency, FourProcessesCreateAndWriteAtOnce) {
@@ -112,10 +112,11 @@ TEST(WorkspaceConcurrency, FourProcessesCreateAndWriteAtOnce) {
     EXPECT_EQ(status, 0);
   }
   Workspace workspace(file);
-  ASSERT_EQ(workspace.runs().size(), 4u);
-  EXPECT_EQ(workspace.models().size(), 4u);
-  EXPECT_EQ(workspace.clusters().size(), 1u);
-  for (const StoredRun& run : workspace.runs()) EXPECT_EQ(workspace.history(run.id).size(), 100u);
+  ASSERT_EQ(workspace.runs().all().size(), 4u);
+  EXPECT_EQ(workspace.problems().models().size(), 4u);
+  EXPECT_EQ(workspace.problems().clusters().size(), 1u);
+  for (const StoredRun& run : workspace.runs().all())
+    EXPECT_EQ(workspace.runs().history(run.id).size(), 100u);
   expect_sound(file);
 }
 
@@ -127,7 +128,7 @@ TEST(WorkspaceConcurrency, ThreadsWithTheirOwnObjects) {
     threads.emplace_back([&file, i] { write_points(file, "model" + std::to_string(i), 50); });
   }
   threads.clear();
-  EXPECT_EQ(Workspace(file).runs().size(), 3u);
+  EXPECT_EQ(Workspace(file).runs().all().size(), 3u);
   expect_sound(file);
 }
 
@@ -136,8 +137,8 @@ TEST(WorkspaceConcurrency, AReaderSeesWritesOfAnOpenWriter) {
   Workspace writer(folder / "a.strata");
   Workspace reader(folder / "a.strata", true);
   const RunRow run = add_run(writer, "m");
-  writer.add_history(run, {1, 1, 1});
-  EXPECT_EQ(reader.history(run).size(), 1u);
+  writer.runs().add_history(run, {1, 1, 1});
+  EXPECT_EQ(reader.runs().history(run).size(), 1u);
 }
 
 // Writes until it is killed, and tells through the pipe what has been committed.
@@ -145,9 +146,9 @@ TEST(WorkspaceConcurrency, AReaderSeesWritesOfAnOpenWriter) {
   Workspace workspace(file);
   const RunRow run = add_run(workspace, "m");
   for (std::int32_t i = 0;; ++i) {
-    workspace.add_history(run, {i, 0, 0});
-    workspace.save_tree(run,
-                        std::string(200'000, static_cast<char>('a' + i % 26)) + std::to_string(i));
+    workspace.runs().add_history(run, {i, 0, 0});
+    workspace.runs().save_tree(
+        run, std::string(200'000, static_cast<char>('a' + i % 26)) + std::to_string(i));
     if (::write(pipe, &i, sizeof i) != sizeof i) ::_exit(1);
   }
 }
@@ -169,12 +170,12 @@ TEST(WorkspaceConcurrency, KilledWriterLosesNothingCommitted) {
     ::close(ends[0]);
 
     Workspace workspace(file);
-    const RunRow run = workspace.runs().at(0).id;
-    EXPECT_GT(static_cast<std::int32_t>(workspace.history(run).size()), committed);
-    const std::string tree = *workspace.tree(run);
+    const RunRow run = workspace.runs().all().at(0).id;
+    EXPECT_GT(static_cast<std::int32_t>(workspace.runs().history(run).size()), committed);
+    const std::string tree = *workspace.runs().tree(run);
     EXPECT_GE(std::stoi(tree.substr(200'000)), committed);
     EXPECT_EQ(std::set<char>(tree.begin(), tree.begin() + 200'000).size(), 1u);
-    workspace.add_history(run, {0, 0, 0});
+    workspace.runs().add_history(run, {0, 0, 0});
     expect_sound(file);
   }
 }

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "core/base/error.h"
-#include "core/store/connection.h"
+#include "core/store/sqlite/database_file.h"
 #include "core/store/workspace.h"
 #include "tests/core/store/temporary_folder.h"
 
@@ -42,9 +42,9 @@ TEST(StoredLaunch, ComesBackAsItWasAlsoFromAnotherProgram) {
   const LaunchRow second = workspace.add(failed);
 
   const Workspace reader(folder / "a.strata", true);
-  ASSERT_EQ(reader.launches().size(), 2u);
-  EXPECT_TRUE(reader.launches()[0].result.empty());
-  const StoredLaunch read = *reader.launch(row);
+  ASSERT_EQ(reader.launches().all().size(), 2u);
+  EXPECT_TRUE(reader.launches().all()[0].result.empty());
+  const StoredLaunch read = *reader.launches().find(row);
   EXPECT_EQ(read.strategy, launch.strategy);
   EXPECT_EQ(read.launcher, "local");
   EXPECT_EQ(read.options, launch.options);
@@ -53,9 +53,9 @@ TEST(StoredLaunch, ComesBackAsItWasAlsoFromAnotherProgram) {
   EXPECT_EQ(read.measured_ns, 110);
   EXPECT_TRUE(read.result == launch.result);
   EXPECT_FALSE(read.created.empty());
-  EXPECT_EQ(reader.launch(second)->note, failed.note);
-  EXPECT_EQ(name_of(reader.launch(second)->state), "failed");
-  EXPECT_FALSE(reader.launch(99).has_value());
+  EXPECT_EQ(reader.launches().find(second)->note, failed.note);
+  EXPECT_EQ(name_of(reader.launches().find(second)->state), "failed");
+  EXPECT_FALSE(reader.launches().find(99).has_value());
 }
 
 TEST(StoredLaunch, IsChangedWhenItsJobEnds) {
@@ -68,14 +68,14 @@ TEST(StoredLaunch, IsChangedWhenItsJobEnds) {
   launch.job = "slurm:4711";
   launch.folder = "/shared/\"jobs\"/1";
   launch.id = workspace.add(launch);
-  EXPECT_EQ(workspace.launches().at(0).job, "slurm:4711");
-  EXPECT_EQ(workspace.launches()[0].folder, launch.folder);
-  EXPECT_EQ(name_of(workspace.launch(launch.id)->state), "running");
+  EXPECT_EQ(workspace.launches().all().at(0).job, "slurm:4711");
+  EXPECT_EQ(workspace.launches().all()[0].folder, launch.folder);
+  EXPECT_EQ(name_of(workspace.launches().find(launch.id)->state), "running");
   launch.state = LaunchState::Finished;
   launch.measured_ns = 7;
   launch.result = std::string(5000, 'r');
   workspace.update(launch);
-  const StoredLaunch read = *Workspace(folder / "a.strata", true).launch(launch.id);
+  const StoredLaunch read = *Workspace(folder / "a.strata", true).launches().find(launch.id);
   EXPECT_EQ(read.state, LaunchState::Finished);
   EXPECT_EQ(read.measured_ns, 7);
   EXPECT_EQ(read.result, launch.result);
@@ -90,11 +90,11 @@ TEST(StoredLaunch, GoesAndComesBackAsItWas) {
   launch.strategy = add_strategy(workspace);
   workspace.add(launch);
   const LaunchRow second = workspace.add(launch);
-  const StoredLaunch kept = *workspace.launch(second);
-  workspace.remove_launch(second);
-  EXPECT_EQ(workspace.launches().size(), 1u);
+  const StoredLaunch kept = *workspace.launches().find(second);
+  workspace.launches().remove(second);
+  EXPECT_EQ(workspace.launches().all().size(), 1u);
   EXPECT_EQ(workspace.add(kept), second);
-  EXPECT_EQ(workspace.launch(second)->created, kept.created);
+  EXPECT_EQ(workspace.launches().find(second)->created, kept.created);
   EXPECT_THROW(workspace.add(kept), InputError);
 }
 
@@ -113,7 +113,7 @@ TEST(StoredLaunch, OfAnOlderFileHasNoJob) {
   }
   for (const bool read_only : {true, false}) {
     const Workspace workspace(folder / "a.strata", read_only);
-    const StoredLaunch launch = *workspace.launch(1);
+    const StoredLaunch launch = *workspace.launches().find(1);
     EXPECT_EQ(launch.result, "R");
     EXPECT_EQ(launch.measured_ns, 2);
     EXPECT_EQ(launch.job + launch.folder, "");

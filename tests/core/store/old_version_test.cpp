@@ -3,7 +3,7 @@
 
 #include "core/base/error.h"
 #include "core/io/file.h"
-#include "core/store/connection.h"
+#include "core/store/sqlite/database_file.h"
 #include "core/store/workspace.h"
 #include "tests/core/store/temporary_folder.h"
 
@@ -74,14 +74,14 @@ int version_of(const std::filesystem::path& file) {
 }
 
 void expect_all_there(const Workspace& workspace) {
-  EXPECT_EQ(workspace.model(1)->content, "{}");
-  EXPECT_EQ(workspace.clusters().at(0).name, "gdp");
-  EXPECT_EQ(workspace.run(1)->best_ns, 200);
-  EXPECT_EQ(workspace.history(1).size(), 1u);
-  EXPECT_EQ(workspace.tree(1), "TREE");
-  EXPECT_EQ(workspace.setting("k"), "v");
-  EXPECT_TRUE(workspace.strategies().empty());
-  EXPECT_TRUE(workspace.trainings().empty());
+  EXPECT_EQ(workspace.problems().model(1)->content, "{}");
+  EXPECT_EQ(workspace.problems().clusters().at(0).name, "gdp");
+  EXPECT_EQ(workspace.runs().find(1)->best_ns, 200);
+  EXPECT_EQ(workspace.runs().history(1).size(), 1u);
+  EXPECT_EQ(workspace.runs().tree(1), "TREE");
+  EXPECT_EQ(workspace.settings().find("k"), "v");
+  EXPECT_TRUE(workspace.strategies().all().empty());
+  EXPECT_TRUE(workspace.trainings().all().empty());
 }
 
 TEST(FirstVersion, IsMigratedWhenItIsOpenedForWriting) {
@@ -90,10 +90,10 @@ TEST(FirstVersion, IsMigratedWhenItIsOpenedForWriting) {
   {
     Workspace workspace(folder / "a.strata");
     expect_all_there(workspace);
-    workspace.save_tree(1, "NEW");
+    workspace.runs().save_tree(1, "NEW");
   }
   EXPECT_EQ(version_of(folder / "a.strata"), Workspace::kSchemaVersion);
-  EXPECT_EQ(Workspace(folder / "a.strata").tree(1), "NEW");
+  EXPECT_EQ(Workspace(folder / "a.strata").runs().tree(1), "NEW");
 }
 
 TEST(FirstVersion, IsReadAsItIsWhenItMayNotBeWritten) {
@@ -103,7 +103,7 @@ TEST(FirstVersion, IsReadAsItIsWhenItMayNotBeWritten) {
   {
     Workspace workspace(folder / "a.strata", true);
     expect_all_there(workspace);
-    EXPECT_THROW(workspace.set_setting("k", "w"), InputError);
+    EXPECT_THROW(workspace.settings().set("k", "w"), InputError);
     EXPECT_EQ(workspace.data_version(), workspace.data_version());
   }
   EXPECT_EQ(version_of(folder / "a.strata"), 1);
@@ -116,10 +116,10 @@ TEST(FirstVersion, SeveralReadersAndAWriterAtOnce) {
   write_first_version(folder / "a.strata");
   const Workspace before(folder / "a.strata", true);
   Workspace writer(folder / "a.strata");
-  writer.set_setting("k", "w");
+  writer.settings().set("k", "w");
   const Workspace after(folder / "a.strata", true);
   expect_all_there(before);
-  EXPECT_EQ(after.setting("k"), "w");
+  EXPECT_EQ(after.settings().find("k"), "w");
 }
 
 // What stands in the file of the tree is cut short or overwritten: the rest of the run is there.
@@ -130,24 +130,24 @@ TEST(DamagedTree, IsToldAndTheRunStaysUsable) {
   Workspace workspace(file);
   std::string tree;
   for (int i = 0; i < 3000; ++i) tree += std::to_string(i * 7919);
-  workspace.save_tree(1, tree);
+  workspace.runs().save_tree(1, tree);
   for (const char* damage : {"UPDATE tree SET bytes = substr(bytes, 1, length(bytes) / 2)",
                              "UPDATE tree SET bytes = x''", "UPDATE tree SET size = size + 1",
                              "UPDATE tree SET codec = 9", "UPDATE tree SET size = -1"}) {
-    workspace.save_tree(1, tree);
-    ASSERT_EQ(workspace.tree(1), tree);
+    workspace.runs().save_tree(1, tree);
+    ASSERT_EQ(workspace.runs().tree(1), tree);
     SQLite::Database(file.string(), SQLite::OPEN_READWRITE).exec(damage);
     try {
-      workspace.tree(1);
+      workspace.runs().tree(1);
       ADD_FAILURE() << damage;
     } catch (const InputError& error) {
       EXPECT_NE(std::string(error.what()).find("a.strata: run 1: the search tree is damaged"),
                 std::string::npos)
           << error.what();
     }
-    EXPECT_EQ(workspace.run(1)->best_ns, 200);
-    EXPECT_EQ(workspace.history(1).size(), 1u);
-    workspace.update(*workspace.run(1));
+    EXPECT_EQ(workspace.runs().find(1)->best_ns, 200);
+    EXPECT_EQ(workspace.runs().history(1).size(), 1u);
+    workspace.update(*workspace.runs().find(1));
   }
 }
 

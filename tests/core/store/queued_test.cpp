@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "core/base/error.h"
-#include "core/store/connection.h"
+#include "core/store/sqlite/database_file.h"
 #include "core/store/workspace.h"
 #include "core/store/workspace_lists.h"
 #include "tests/core/store/temporary_folder.h"
@@ -27,7 +27,7 @@ class QueuedTest : public ::testing::Test {
   }
   std::vector<QueuedRow> order() const {
     std::vector<QueuedRow> rows;
-    for (const StoredQueued& queued : workspace_.queued()) rows.push_back(queued.id);
+    for (const StoredQueued& queued : workspace_.queue().all()) rows.push_back(queued.id);
     return rows;
   }
 
@@ -42,7 +42,7 @@ TEST_F(QueuedTest, StandsBehindThoseThatWaitAndIsReadBack) {
   const QueuedRow second = workspace_.add(row_);
   EXPECT_EQ(order(), (std::vector{first, second}));
   const Workspace other(folder_ / "a.strata", true);
-  const StoredQueued read = other.queued().front();
+  const StoredQueued read = other.queue().all().front();
   EXPECT_EQ(read.model, row_.model);
   EXPECT_EQ(read.cluster, row_.cluster);
   EXPECT_EQ(read.planner, "mcts");
@@ -53,19 +53,19 @@ TEST_F(QueuedTest, StandsBehindThoseThatWaitAndIsReadBack) {
 
 TEST_F(QueuedTest, IsPutInAnotherOrderWhateverElseIsThere) {
   const QueuedRow a = workspace_.add(row_), b = workspace_.add(row_), c = workspace_.add(row_);
-  workspace_.order_queued({c, a});
+  workspace_.queue().order({c, a});
   EXPECT_EQ(order(), (std::vector{c, a, b}));
-  workspace_.order_queued({b, 99});  // one that is gone
+  workspace_.queue().order({b, 99});  // one that is gone
   EXPECT_EQ(order(), (std::vector{b, c, a}));
-  workspace_.order_queued({});
+  workspace_.queue().order({});
   const QueuedRow d = workspace_.add(row_);
   EXPECT_EQ(order().back(), d);
 }
 
 TEST_F(QueuedTest, IsRemovedAndItsRowIsNotGivenTwice) {
   const QueuedRow first = workspace_.add(row_);
-  workspace_.remove_queued(first);
-  workspace_.remove_queued(first);  // no longer there: nothing to do
+  workspace_.queue().remove(first);
+  workspace_.queue().remove(first);  // no longer there: nothing to do
   EXPECT_TRUE(order().empty());
   EXPECT_GT(workspace_.add(row_), first);
 }
@@ -79,18 +79,18 @@ TEST_F(QueuedTest, AWorkspaceFromBeforeHasNoneAndTakesSome) {
   const auto all = store::migrations();
   const auto file = folder_ / "old.strata";
   store::open_database(file, false, all.first(5));
-  EXPECT_TRUE(Workspace(file, true).queued().empty());  // brought up to date in memory only
+  EXPECT_TRUE(Workspace(file, true).queue().all().empty());  // brought up to date in memory only
   Workspace old(file);
-  row_.model = old.add(*workspace_.model(row_.model));
-  row_.cluster = old.add(*workspace_.cluster(row_.cluster));
+  row_.model = old.add(*workspace_.problems().model(row_.model));
+  row_.cluster = old.add(*workspace_.problems().cluster(row_.cluster));
   old.add(row_);
-  EXPECT_EQ(old.queued().size(), 1u);
+  EXPECT_EQ(old.queue().all().size(), 1u);
 }
 
 TEST_F(QueuedTest, ListsAreOfOneMomentAndKnowTheirRows) {
-  workspace_.set_setting("constraints/a", "1");
-  workspace_.set_setting("constraintsb", "2");
-  workspace_.set_setting("curves/1", "3");
+  workspace_.settings().set("constraints/a", "1");
+  workspace_.settings().set("constraintsb", "2");
+  workspace_.settings().set("curves/1", "3");
   StoredRun run;
   run.model = row_.model;
   run.cluster = row_.cluster;
@@ -107,7 +107,7 @@ TEST_F(QueuedTest, ListsAreOfOneMomentAndKnowTheirRows) {
   EXPECT_EQ(*lists.setting("constraints/a"), "1");
   EXPECT_EQ(lists.setting("constraintsb"), nullptr);
   EXPECT_EQ(lists.setting("curves/1"), nullptr);
-  workspace_.remove_run(run.id);
+  workspace_.runs().remove(run.id);
   EXPECT_NE(lists.version(), workspace_.data_version());
   EXPECT_EQ(lists.runs().size(), 1u);  // as it was
   EXPECT_FALSE(WorkspaceLists("b.strata").is_read());

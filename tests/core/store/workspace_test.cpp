@@ -62,13 +62,13 @@ TEST(Workspace, SettingsOfARunGoWithIt) {
   const Filled rows = fill(workspace);
   const std::string key = "run/" + std::to_string(rows.run) + "/curves";
   const std::string other = "run/" + std::to_string(rows.run) + "0/curves";
-  workspace.set_setting(key, "[]");
-  workspace.set_setting(other, "[]");
-  workspace.set_setting("window", "docks");
-  workspace.remove_run(rows.run);
-  EXPECT_FALSE(workspace.setting(key));
-  EXPECT_TRUE(workspace.setting(other));
-  EXPECT_TRUE(workspace.setting("window"));
+  workspace.settings().set(key, "[]");
+  workspace.settings().set(other, "[]");
+  workspace.settings().set("window", "docks");
+  workspace.runs().remove(rows.run);
+  EXPECT_FALSE(workspace.settings().find(key));
+  EXPECT_TRUE(workspace.settings().find(other));
+  EXPECT_TRUE(workspace.settings().find("window"));
 }
 
 TEST(Workspace, EveryRowComesBackAfterReopening) {
@@ -79,7 +79,7 @@ TEST(Workspace, EveryRowComesBackAfterReopening) {
     Workspace workspace(folder / "a.strata");
     rows = fill(workspace);
     best = workspace.add(strategy_of(rows, "{\"groups\": 1}"));
-    StoredRun run = *workspace.run(rows.run);
+    StoredRun run = *workspace.runs().find(rows.run);
     run.state = RunState::Finished;
     run.best = best;
     run.baseline_ns = 20;
@@ -88,20 +88,20 @@ TEST(Workspace, EveryRowComesBackAfterReopening) {
     run.wall_seconds = 1.5;
     run.note = "dp-ps won";
     workspace.update(run);
-    workspace.add_history(rows.run, {1, 0.25, 20});
-    workspace.add_history(rows.run, {2, 0.5, 10});
-    workspace.save_tree(rows.run, std::string(3000, 't') + '\0' + "end");
-    workspace.set_setting("window", "docks");
+    workspace.runs().add_history(rows.run, {1, 0.25, 20});
+    workspace.runs().add_history(rows.run, {2, 0.5, 10});
+    workspace.runs().save_tree(rows.run, std::string(3000, 't') + '\0' + "end");
+    workspace.settings().set("window", "docks");
   }
   Workspace workspace(folder / "a.strata");
-  const StoredModel model = *workspace.model(rows.model);
+  const StoredModel model = *workspace.problems().model(rows.model);
   EXPECT_EQ(model.name, "lenet");
   EXPECT_EQ(model.path, "/models/lenet.onnx");
   EXPECT_EQ(model.options, R"({"batch":64})");
   EXPECT_EQ(model.digest, digest_of("lenet"));
   EXPECT_EQ(model.content, std::string(5000, 'x'));
-  EXPECT_EQ(workspace.cluster(rows.cluster)->json, R"({"machines":[]})");
-  const StoredStrategy strategy = *workspace.strategy(best);
+  EXPECT_EQ(workspace.problems().cluster(rows.cluster)->json, R"({"machines":[]})");
+  const StoredStrategy strategy = *workspace.strategies().find(best);
   EXPECT_EQ(strategy.json, "{\"groups\": 1}");
   EXPECT_EQ(strategy.run, rows.run);
   EXPECT_FALSE(strategy.parent.has_value());
@@ -109,7 +109,7 @@ TEST(Workspace, EveryRowComesBackAfterReopening) {
   EXPECT_TRUE(strategy.feasible);
   EXPECT_EQ(strategy.created.size(), 20u);
   EXPECT_EQ(strategy.created.back(), 'Z');
-  const StoredRun run = *workspace.run(rows.run);
+  const StoredRun run = *workspace.runs().find(rows.run);
   EXPECT_EQ(run.planner, "mcts");
   EXPECT_EQ(run.state, RunState::Finished);
   EXPECT_EQ(run.best, best);
@@ -117,23 +117,23 @@ TEST(Workspace, EveryRowComesBackAfterReopening) {
   EXPECT_EQ(run.evaluations, 800);
   EXPECT_EQ(run.wall_seconds, 1.5);
   EXPECT_EQ(run.note, "dp-ps won");
-  ASSERT_EQ(workspace.history(rows.run).size(), 2u);
-  EXPECT_EQ(workspace.history(rows.run)[1].best_ns, 10);
-  EXPECT_EQ(*workspace.tree(rows.run), std::string(3000, 't') + '\0' + "end");
-  EXPECT_EQ(workspace.setting("window"), "docks");
+  ASSERT_EQ(workspace.runs().history(rows.run).size(), 2u);
+  EXPECT_EQ(workspace.runs().history(rows.run)[1].best_ns, 10);
+  EXPECT_EQ(*workspace.runs().tree(rows.run), std::string(3000, 't') + '\0' + "end");
+  EXPECT_EQ(workspace.settings().find("window"), "docks");
 }
 
 TEST(Workspace, MissingRowsAreNothing) {
   TemporaryFolder folder;
   Workspace workspace(folder / "a.strata");
-  EXPECT_FALSE(workspace.model(1));
-  EXPECT_FALSE(workspace.cluster(1));
-  EXPECT_FALSE(workspace.strategy(1));
-  EXPECT_FALSE(workspace.run(1));
-  EXPECT_FALSE(workspace.tree(1));
-  EXPECT_FALSE(workspace.setting("x"));
-  EXPECT_TRUE(workspace.history(1).empty());
-  EXPECT_TRUE(workspace.runs().empty());
+  EXPECT_FALSE(workspace.problems().model(1));
+  EXPECT_FALSE(workspace.problems().cluster(1));
+  EXPECT_FALSE(workspace.strategies().find(1));
+  EXPECT_FALSE(workspace.runs().find(1));
+  EXPECT_FALSE(workspace.runs().tree(1));
+  EXPECT_FALSE(workspace.settings().find("x"));
+  EXPECT_TRUE(workspace.runs().history(1).empty());
+  EXPECT_TRUE(workspace.runs().all().empty());
 }
 
 TEST(Workspace, EqualValuesAreKeptOnce) {
@@ -145,13 +145,13 @@ TEST(Workspace, EqualValuesAreKeptOnce) {
   StoredCluster priced = testbed();  // what is no part of the digest is as it was added last
   priced.json = R"({"machines":[], "price": 3})";
   EXPECT_EQ(workspace.add(priced), rows.cluster);
-  EXPECT_EQ(workspace.cluster(rows.cluster)->json, priced.json);
+  EXPECT_EQ(workspace.problems().cluster(rows.cluster)->json, priced.json);
   EXPECT_EQ(workspace.add(testbed()), rows.cluster);
   StoredModel other = lenet();
   other.options = R"({"batch":128})";
   EXPECT_NE(workspace.add(other), rows.model) << "another batch is another model row";
-  EXPECT_EQ(workspace.models().size(), 2u);
-  EXPECT_TRUE(workspace.models()[0].content.empty());
+  EXPECT_EQ(workspace.problems().models().size(), 2u);
+  EXPECT_TRUE(workspace.problems().models()[0].content.empty());
 }
 
 TEST(Workspace, StrategyKeepsItsFirstParent) {
@@ -166,10 +166,10 @@ TEST(Workspace, StrategyKeepsItsFirstParent) {
   const StrategyRow second = workspace.add(edit);
   edit.parent = second;
   EXPECT_EQ(workspace.add(edit), second);
-  EXPECT_EQ(workspace.strategy(second)->parent, first);
-  EXPECT_EQ(workspace.strategy(second)->origin, Origin::Edit);
-  workspace.rename_strategy(second, "mine");
-  EXPECT_EQ(workspace.strategies()[1].label, "mine");
+  EXPECT_EQ(workspace.strategies().find(second)->parent, first);
+  EXPECT_EQ(workspace.strategies().find(second)->origin, Origin::Edit);
+  workspace.strategies().rename(second, "mine");
+  EXPECT_EQ(workspace.strategies().all()[1].label, "mine");
 }
 
 // A run's best stays its own; what it had on its way is whose it is made by hand, but for what
@@ -180,7 +180,7 @@ TEST(Workspace, WhatARunOnlyPassedBecomesAnEdit) {
   const Filled rows = fill(workspace);
   const StrategyRow passed = workspace.add(strategy_of(rows, "passed"));
   const StrategyRow best = workspace.add(strategy_of(rows, "best"));
-  StoredRun run = *workspace.run(rows.run);
+  StoredRun run = *workspace.runs().find(rows.run);
   run.best = best;
   workspace.update(run);
   const auto edit_of = [&](const char* text, std::optional<StrategyRow> parent) {
@@ -193,17 +193,17 @@ TEST(Workspace, WhatARunOnlyPassedBecomesAnEdit) {
   };
   const StrategyRow below = workspace.add(edit_of("below", passed));
   EXPECT_EQ(workspace.add(edit_of("passed", below)), passed);
-  EXPECT_EQ(workspace.strategy(passed)->run, rows.run);
+  EXPECT_EQ(workspace.strategies().find(passed)->run, rows.run);
   EXPECT_EQ(workspace.add(edit_of("passed", passed)), passed);
-  EXPECT_EQ(workspace.strategy(passed)->run, rows.run);
+  EXPECT_EQ(workspace.strategies().find(passed)->run, rows.run);
   EXPECT_EQ(workspace.add(edit_of("best", below)), best);
-  EXPECT_EQ(workspace.strategy(best)->run, rows.run);
-  EXPECT_NE(workspace.strategy(best)->label, "by hand");
+  EXPECT_EQ(workspace.strategies().find(best)->run, rows.run);
+  EXPECT_NE(workspace.strategies().find(best)->label, "by hand");
   EXPECT_EQ(workspace.add(edit_of("passed", best)), passed);
-  EXPECT_FALSE(workspace.strategy(passed)->run);
-  EXPECT_EQ(workspace.strategy(passed)->parent, best);
-  EXPECT_EQ(workspace.strategy(passed)->label, "by hand");
-  EXPECT_EQ(workspace.strategy(passed)->origin, Origin::Edit);
+  EXPECT_FALSE(workspace.strategies().find(passed)->run);
+  EXPECT_EQ(workspace.strategies().find(passed)->parent, best);
+  EXPECT_EQ(workspace.strategies().find(passed)->label, "by hand");
+  EXPECT_EQ(workspace.strategies().find(passed)->origin, Origin::Edit);
 }
 
 TEST(Workspace, RemovedRunLeavesItsStrategies) {
@@ -211,14 +211,14 @@ TEST(Workspace, RemovedRunLeavesItsStrategies) {
   Workspace workspace(folder / "a.strata");
   const Filled rows = fill(workspace);
   const StrategyRow strategy = workspace.add(strategy_of(rows, "one"));
-  workspace.add_history(rows.run, {1, 1, 1});
-  workspace.save_tree(rows.run, "tree");
-  workspace.remove_run(rows.run);
-  EXPECT_TRUE(workspace.runs().empty());
-  EXPECT_TRUE(workspace.history(rows.run).empty());
-  EXPECT_FALSE(workspace.tree(rows.run));
-  EXPECT_FALSE(workspace.strategy(strategy)->run.has_value());
-  EXPECT_THROW(workspace.add_history(rows.run, {1, 1, 1}), InputError);
+  workspace.runs().add_history(rows.run, {1, 1, 1});
+  workspace.runs().save_tree(rows.run, "tree");
+  workspace.runs().remove(rows.run);
+  EXPECT_TRUE(workspace.runs().all().empty());
+  EXPECT_TRUE(workspace.runs().history(rows.run).empty());
+  EXPECT_FALSE(workspace.runs().tree(rows.run));
+  EXPECT_FALSE(workspace.strategies().find(strategy)->run.has_value());
+  EXPECT_THROW(workspace.runs().add_history(rows.run, {1, 1, 1}), InputError);
   StoredRun gone;
   gone.id = rows.run;
   EXPECT_THROW(workspace.update(gone), InputError);
@@ -231,13 +231,13 @@ TEST(Workspace, LargeValuesAreCompressedAndExact) {
   const Filled rows = fill(workspace);
   for (const std::size_t size : {0u, 1u, 1023u, 1024u, 1025u, 5'000'000u}) {
     const std::string value = noise(size, size + 1);
-    workspace.save_tree(rows.run, value);
-    EXPECT_EQ(*workspace.tree(rows.run), value) << size;
+    workspace.runs().save_tree(rows.run, value);
+    EXPECT_EQ(*workspace.runs().tree(rows.run), value) << size;
   }
   StoredModel big = lenet();
   big.options = "big";
   big.content.assign(50'000'000, 'a');
-  EXPECT_EQ(workspace.model(workspace.add(big))->content, big.content);
+  EXPECT_EQ(workspace.problems().model(workspace.add(big))->content, big.content);
   EXPECT_LT(std::filesystem::file_size(folder / "a.strata"), 20'000'000u);
 }
 
@@ -247,10 +247,10 @@ TEST(Workspace, DataVersionMovesWithOwnAndForeignWrites) {
   Workspace other(folder / "a.strata");
   const auto start = mine.data_version();
   EXPECT_EQ(mine.data_version(), start);
-  other.set_setting("k", "v");
+  other.settings().set("k", "v");
   const auto after_other = mine.data_version();
   EXPECT_NE(after_other, start);
-  mine.set_setting("k", "w");
+  mine.settings().set("k", "w");
   EXPECT_NE(mine.data_version(), after_other);
 }
 
@@ -258,10 +258,10 @@ TEST(Workspace, ReadOnlyReadsAndRefusesToWrite) {
   TemporaryFolder folder;
   EXPECT_THROW(Workspace(folder / "none.strata", true), InputError);
   EXPECT_FALSE(std::filesystem::exists(folder / "none.strata"));
-  { Workspace(folder / "a.strata").set_setting("k", "v"); }
+  { Workspace(folder / "a.strata").settings().set("k", "v"); }
   Workspace reader(folder / "a.strata", true);
-  EXPECT_EQ(reader.setting("k"), "v");
-  EXPECT_THROW(reader.set_setting("k", "w"), InputError);
+  EXPECT_EQ(reader.settings().find("k"), "v");
+  EXPECT_THROW(reader.settings().set("k", "w"), InputError);
 }
 
 }  // namespace

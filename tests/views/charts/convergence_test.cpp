@@ -141,7 +141,7 @@ TEST_F(ConvergenceViewTest, FollowsARunThatIsUnderWay) {
   ASSERT_NO_FATAL_FAILURE(open_lenet());
   ASSERT_NO_FATAL_FAILURE(search("dp-allreduce"));
   Workspace other(session_.workspace()->file());
-  StoredRun run = other.runs().front();
+  StoredRun run = other.runs().all().front();
   run.id = 0;
   run.state = RunState::Running;
   run.planner = "elsewhere";
@@ -151,7 +151,7 @@ TEST_F(ConvergenceViewTest, FollowsARunThatIsUnderWay) {
   ASSERT_TRUE(shows(2));
   EXPECT_EQ(view().list().topLevelItem(1)->text(2), "running");
   for (int i = 1; i <= 2; ++i) {
-    other.add_history(run.id, {i * 10, i * 1.0, 50'000'000 - i * 1'000'000});
+    other.runs().add_history(run.id, {i * 10, i * 1.0, 50'000'000 - i * 1'000'000});
     run.evaluations = i * 10;
     other.update(run);
     ASSERT_TRUE(wait_until(
@@ -170,7 +170,7 @@ TEST_F(ConvergenceViewTest, TellsMostLinesApart) {
   ASSERT_NO_FATAL_FAILURE(open_lenet());
   ASSERT_NO_FATAL_FAILURE(search("dp-allreduce"));
   Workspace other(session_.workspace()->file());
-  StoredRun run = other.runs().front();
+  StoredRun run = other.runs().all().front();
   std::vector<RunRow> rows;
   for (std::size_t i = 0; i < kMostLines + 5; ++i) {
     run.id = 0;

@@ -160,7 +160,7 @@ TEST_F(CarriedOps, LeaveTheirGroupForTheDevice) {
   const QString device = place_of(*problem().cluster, DeviceId(1)).name;
   EXPECT_TRUE(name.startsWith(QStringLiteral("layer "))) << name.toStdString();
   EXPECT_TRUE(name.endsWith(QStringLiteral(" onto ") + device)) << name.toStdString();
-  const auto rows = stored().strategies();
+  const auto rows = stored().strategies().all();
   EXPECT_TRUE(std::ranges::any_of(rows, [&](const StoredStrategy& row) {
     return row.label == name.toStdString() && row.parent && row.origin == Origin::Edit;
   }));

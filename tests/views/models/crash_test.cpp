@@ -108,7 +108,7 @@ TEST_F(CrashTest, DISABLED_Searches) {
   session_.start_search("mcts", options);
   ASSERT_TRUE(wait_until([&] {
     const auto runs = session_.workspace()->runs();
-    return !runs.empty() && runs.front().best && stored().tree(runs.front().id);
+    return !runs.empty() && runs.front().best && stored().runs().tree(runs.front().id);
   }));
   say("searches\n");
   wait_until([] { return false; }, 300);
@@ -118,10 +118,11 @@ TEST_F(CrashTest, ASearchThatWasCutOffIsStoppedWithWhatItHadFound) {
   killed_after("Searches", "searches\n");
   {
     Workspace workspace(file());
-    StoredRun run = workspace.runs().at(0);
+    StoredRun run = workspace.runs().all().at(0);
     EXPECT_EQ(run.state, RunState::Running);
     end_orphaned_runs(workspace);
-    EXPECT_EQ(workspace.run(run.id)->state, RunState::Running);  // it may have begun just now
+    EXPECT_EQ(workspace.runs().find(run.id)->state,
+              RunState::Running);  // it may have begun just now
     // As it is a little later.
     run.id = 0;
     run.created = "2026-01-01T00:00:00Z";
@@ -129,12 +130,12 @@ TEST_F(CrashTest, ASearchThatWasCutOffIsStoppedWithWhatItHadFound) {
     {
       const RunLock somebody(workspace.file(), run.id);
       end_orphaned_runs(workspace);
-      EXPECT_EQ(workspace.run(run.id)->state, RunState::Running);
+      EXPECT_EQ(workspace.runs().find(run.id)->state, RunState::Running);
     }
     end_orphaned_runs(workspace);
-    EXPECT_EQ(workspace.run(run.id)->state, RunState::Stopped);
-    EXPECT_FALSE(workspace.run(run.id)->note.empty());
-    workspace.remove_run(run.id);
+    EXPECT_EQ(workspace.runs().find(run.id)->state, RunState::Stopped);
+    EXPECT_FALSE(workspace.runs().find(run.id)->note.empty());
+    workspace.runs().remove(run.id);
   }
   session_.open_workspace(file());
   session_.settle();
@@ -155,7 +156,7 @@ TEST_F(CrashTest, WhatWasShownMayBeGone) {
   ASSERT_TRUE(last);
   EXPECT_FALSE(last->run);
   for (const char* text : {"", "x", "-1", "99999", "99999999999999999999", "1x"}) {
-    workspace.set_setting("window/shown", text);
+    workspace.settings().set("window/shown", text);
     EXPECT_FALSE(last_shown(workspace)) << text;
   }
   Session other;
@@ -189,12 +190,12 @@ TEST_F(CrashTest, TheRunThatWasShownIsShownAgain) {
   Workspace workspace(file());
   const std::string row = std::to_string(*runs[0].best);
   for (const std::string& text : {row, "99999/" + row, "x/" + row, "/" + row}) {
-    workspace.set_setting("window/shown", text);
+    workspace.settings().set("window/shown", text);
     ASSERT_TRUE(last_shown(workspace)) << text;
     EXPECT_TRUE(last_shown(workspace)->run) << text;
   }
   for (const char* text : {"/", "1/", "1/x", "1/99999", "1/1/1"}) {
-    workspace.set_setting("window/shown", text);
+    workspace.settings().set("window/shown", text);
     EXPECT_FALSE(last_shown(workspace)) << text;
   }
 }
@@ -225,7 +226,7 @@ TEST_F(CrashTest, UndoneEditsAreNotWhereOneWas) {
   session_.undo_stack().undo();
   session_.settle();
   const Workspace workspace(file(), true);
-  EXPECT_EQ(workspace.strategy(last_shown(workspace)->strategy)->label, "edit 0");
+  EXPECT_EQ(workspace.strategies().find(last_shown(workspace)->strategy)->label, "edit 0");
 }
 
 }  // namespace

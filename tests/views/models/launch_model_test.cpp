@@ -257,14 +257,14 @@ TEST_F(Launching, IsKeptInTheWorkspace) {
   session_.settle();
   const std::vector<StoredLaunch> launches = session_.workspace()->launches();
   ASSERT_EQ(launches.size(), 2u);
-  const auto finished = stored().launch(std::min(launches[0].id, launches[1].id));
+  const auto finished = stored().launches().find(std::min(launches[0].id, launches[1].id));
   ASSERT_TRUE(finished);
   EXPECT_EQ(finished->state, LaunchState::Finished);
   EXPECT_EQ(finished->predicted_ns, step_time().value);
   EXPECT_NEAR(static_cast<double>(finished->measured_ns),
               1.25 * static_cast<double>(step_time().value), 1);
   EXPECT_EQ(parse_result(finished->result, "stored").tasks.size(), predicted().tasks.size());
-  const auto failed = stored().launch(std::max(launches[0].id, launches[1].id));
+  const auto failed = stored().launches().find(std::max(launches[0].id, launches[1].id));
   EXPECT_EQ(failed->state, LaunchState::Failed);
   EXPECT_EQ(failed->note, "rank 0: a cause");
   EXPECT_EQ(failed->strategy, finished->strategy);

@@ -49,7 +49,7 @@ TEST_F(OpeningTest, ASearchBegunMeanwhileKeepsToTheDemands) {
   session_.settle();
   ASSERT_TRUE(session_.search_options().constraints);
   EXPECT_EQ(*session_.search_options().constraints, at_most(1));
-  EXPECT_EQ(stored().runs().size(), 1u);
+  EXPECT_EQ(stored().runs().all().size(), 1u);
   EXPECT_TRUE(failures_.isEmpty()) << failures_.join('\n').toStdString();
 }
 
@@ -61,7 +61,7 @@ TEST_F(OpeningTest, ASearchThatIsStoppedMeanwhileDoesNotBegin) {
   session_.settle();
   EXPECT_EQ(session_.search().state, SearchState::Idle);
   EXPECT_TRUE(session_.search().planner.isEmpty());
-  EXPECT_TRUE(stored().runs().empty());
+  EXPECT_TRUE(stored().runs().all().empty());
 }
 
 // The workspace shows another problem than the one that it was asked for.
@@ -79,7 +79,7 @@ TEST_F(OpeningTest, ASearchOfWhatIsNoLongerShownDoesNotBegin) {
   session_.start_search("single-device", {});
   session_.settle();
   EXPECT_TRUE(messages_.join(' ').contains("not begun")) << messages_.join('|').toStdString();
-  EXPECT_TRUE(stored().runs().empty());
+  EXPECT_TRUE(stored().runs().all().empty());
 }
 
 TEST_F(OpeningTest, TheQueueAsksToWait) {
@@ -146,16 +146,16 @@ TEST_F(OpeningTest, WhatWasMeantForTheOneBeforeDoesNotChangeTheNext) {
   const std::string label = session_.workspace()->strategies().front().label;
   reopen();
   session_.rename_strategy(row, "renamed");
-  session_.in_workspace([](Workspace& workspace) { workspace.set_setting("stray", "1"); });
+  session_.in_workspace([](Workspace& workspace) { workspace.settings().set("stray", "1"); });
   session_.settle();
-  EXPECT_EQ(stored().strategies().front().label, label);
-  EXPECT_FALSE(stored().setting("stray"));
+  EXPECT_EQ(stored().strategies().all().front().label, label);
+  EXPECT_FALSE(stored().settings().find("stray"));
 }
 
 // Whoever closes the window waits for what is stored, and for nothing else.
 TEST_F(OpeningTest, NothingIsReadAnyMoreOnceAllIsToBeStored) {
   ASSERT_NO_FATAL_FAILURE(begin());
-  { Workspace(session_.workspace()->file()).set_setting("written elsewhere", "1"); }
+  { Workspace(session_.workspace()->file()).settings().set("written elsewhere", "1"); }
   int told = 0;
   QObject::connect(&session_, &Session::workspace_changed, [&] { ++told; });
   EXPECT_TRUE(session_.store_all(std::chrono::seconds(60)));

@@ -90,7 +90,7 @@ class QueueLeftTest : public ::testing::Test {
     ASSERT_TRUE(wait_until([&] { return first_->queue.run(0) > 0; }));
     first_->session.settle();
   }
-  std::size_t stored() const { return Workspace(file(), true).queued().size(); }
+  std::size_t stored() const { return Workspace(file(), true).queue().all().size(); }
   std::filesystem::path file() const { return folder_.filePath("a.strata").toStdString(); }
 
   QTemporaryDir folder_;
@@ -127,12 +127,12 @@ TEST_F(QueueLeftTest, WaitAfterARestartUntilSomebodyStartsThem) {
   EXPECT_EQ(again.queue.state(0), QueueState::Done);
   again.session.settle();
   EXPECT_EQ(stored(), 0u);
-  const auto runs = Workspace(file(), true).runs();
+  const auto runs = Workspace(file(), true).runs().all();
   ASSERT_EQ(runs.size(), 3u);
   EXPECT_EQ(runs[0].state, RunState::Stopped);
   EXPECT_EQ(runs[1].planner, "one");
   EXPECT_EQ(runs[2].planner, "dp");
-  EXPECT_EQ(Workspace(file(), true).models().size(), 1u);
+  EXPECT_EQ(Workspace(file(), true).problems().models().size(), 1u);
   EXPECT_TRUE(again.failures.isEmpty()) << again.failures.join('\n').toStdString();
 }
 
@@ -229,11 +229,11 @@ TEST_F(QueueLeftTest, OneThatCannotBeDoneIsToldAndCanBeRemoved) {
   first_.reset();
   {
     Workspace workspace(file());
-    StoredQueued damaged = workspace.queued().front();
+    StoredQueued damaged = workspace.queue().all().front();
     damaged.id = 0;
     damaged.options = "{ no JSON";
     workspace.add(damaged);
-    damaged = workspace.queued().front();
+    damaged = workspace.queue().all().front();
     damaged.groups = "{ no JSON, either";
     workspace.add(damaged);
   }
@@ -259,13 +259,13 @@ TEST_F(QueueLeftTest, OneThatIsGoneIsNotDone) {
   Window again(file(), gate_);
   {
     Workspace workspace(file());
-    for (const StoredQueued& queued : workspace.queued()) workspace.remove_queued(queued.id);
+    for (const StoredQueued& queued : workspace.queue().all()) workspace.queue().remove(queued.id);
   }
   again.queue.start_left();
   ASSERT_TRUE(again.all_done());
   EXPECT_EQ(again.queue.state(0), QueueState::Failed);
   EXPECT_EQ(again.queue.state(1), QueueState::Failed);
-  EXPECT_EQ(Workspace(file(), true).runs().size(), 1u);
+  EXPECT_EQ(Workspace(file(), true).runs().all().size(), 1u);
 }
 
 }  // namespace

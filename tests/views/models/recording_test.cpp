@@ -30,7 +30,7 @@ class RecordingTest : public SessionTest {
     session_.settle();
   }
   bool has(const char* workspace, const std::string& label) {
-    const auto strategies = Workspace(file(workspace), true).strategies();
+    const auto strategies = Workspace(file(workspace), true).strategies().all();
     return std::ranges::any_of(strategies, [&](const auto& each) { return each.label == label; });
   }
 
@@ -63,7 +63,7 @@ TEST_F(RecordingTest, ARunOfTheSameGroupsIsOfItsWorkspace) {
   EXPECT_TRUE(has("test.strata", "in the first"));
   EXPECT_FALSE(has("other.strata", "in the first"));
   ASSERT_NO_FATAL_FAILURE(search());
-  EXPECT_EQ(stored().runs().size(), 2u);
+  EXPECT_EQ(stored().runs().all().size(), 2u);
   EXPECT_TRUE(failures_.isEmpty()) << failures_.join('\n').toStdString();
 }
 
@@ -130,7 +130,7 @@ TEST_F(RecordingTest, ARunEndsWhereItBeganHoweverManyAreOpened) {
   recorder.problem(lenet.model, lenet.cluster, lenet.problem);
   recorder.wait();
   EXPECT_TRUE(failed.isEmpty()) << failed.join('\n').toStdString();
-  const auto runs = Workspace(file("first.strata"), true).runs();
+  const auto runs = Workspace(file("first.strata"), true).runs().all();
   ASSERT_EQ(runs.size(), 1u);
   EXPECT_EQ(runs[0].state, RunState::Finished);
   EXPECT_TRUE(runs[0].best);
@@ -188,7 +188,7 @@ TEST_F(RecordingTest, WhatASearchPassedIsNotTakenForAnEdit) {
   });
   const Workspace stored(workspace, true);
   const auto row = [&](const std::string& label) {
-    for (const StoredStrategy& strategy : stored.strategies())
+    for (const StoredStrategy& strategy : stored.strategies().all())
       if (strategy.label == label) return strategy;
     ADD_FAILURE() << label;
     return StoredStrategy();
@@ -198,7 +198,7 @@ TEST_F(RecordingTest, WhatASearchPassedIsNotTakenForAnEdit) {
   EXPECT_EQ(row("after it").parent, row("by hand").id);
   EXPECT_EQ(row("later").parent, row("by hand").id);
   EXPECT_EQ(row("of the start").parent, row("start").id);
-  EXPECT_EQ(stored.strategies().size(), 6u);
+  EXPECT_EQ(stored.strategies().all().size(), 6u);
 }
 
 // Nothing but a run of an empty workspace: it is not taken.
@@ -216,7 +216,7 @@ TEST_F(RecordingTest, ARunWithoutItsProblemIsNotAdopted) {
   recorder.finish_run(RunState::Finished, "");
   recorder.wait();
   EXPECT_TRUE(failed.isEmpty()) << failed.join('\n').toStdString();
-  EXPECT_TRUE(Workspace(file("empty.strata"), true).strategies().empty());
+  EXPECT_TRUE(Workspace(file("empty.strata"), true).strategies().all().empty());
 }
 
 }  // namespace

@@ -31,7 +31,7 @@ class RunQueueTest : public SessionTest {
   bool all_done() {
     return wait_until([&] { return queue_->running_row() < 0 && queue_->waiting() == 0; });
   }
-  std::vector<StoredRun> stored() { return Workspace(file(), true).runs(); }
+  std::vector<StoredRun> stored() { return Workspace(file(), true).runs().all(); }
   std::filesystem::path file() { return folder_.filePath("test.strata").toStdString(); }
 
   Gate gate_;
@@ -58,7 +58,7 @@ TEST_F(RunQueueTest, DoesOneAfterTheOtherAndAFailureHoldsUpNobody) {
   EXPECT_NE(runs[1].note.find("no use for lenet"), std::string::npos);
   EXPECT_EQ(runs[4].planner, "one");
   ASSERT_TRUE(runs[4].best);
-  EXPECT_EQ(Workspace(file(), true).strategy(*runs[4].best)->label, "one #5");
+  EXPECT_EQ(Workspace(file(), true).strategies().find(*runs[4].best)->label, "one #5");
   EXPECT_GT(runs[0].baseline_ns, 0);
   EXPECT_EQ(runs[0].best_ns, runs[0].baseline_ns);  // data parallel it is
   EXPECT_TRUE(failures_.isEmpty());                 // no box in a person's way
@@ -83,11 +83,12 @@ TEST_F(RunQueueTest, RunsWhileAnotherModelIsOpenAndKeepsToItsOwn) {
   gate_.open();
   ASSERT_TRUE(all_done());
   const Workspace workspace(file(), true);
-  const auto runs = workspace.runs();
+  const auto runs = workspace.runs().all();
   ASSERT_EQ(runs.size(), 3u);
-  EXPECT_EQ(workspace.model(runs[0].model)->digest, problem);
-  EXPECT_EQ(workspace.cluster(runs[0].cluster)->name, cluster.toStdString());
-  EXPECT_EQ(workspace.cluster(runs[2].cluster)->name, session_.cluster_name().toStdString());
+  EXPECT_EQ(workspace.problems().model(runs[0].model)->digest, problem);
+  EXPECT_EQ(workspace.problems().cluster(runs[0].cluster)->name, cluster.toStdString());
+  EXPECT_EQ(workspace.problems().cluster(runs[2].cluster)->name,
+            session_.cluster_name().toStdString());
   EXPECT_EQ(queue_->index(0, RunQueue::ProblemName).data().toString(), "lenet on " + cluster);
   session_.show_run(queue_->run(0));  // and it can be looked at: its model and cluster with it
   session_.settle();
@@ -198,7 +199,7 @@ TEST_F(RunQueueTest, WhatStillRunsIsShownAndNotContinued) {
   ASSERT_TRUE(wait_until([&] { return queue_->run(0) > 0; }));
   {
     Workspace workspace(file());
-    workspace.save_tree(queue_->run(0), *workspace.tree(1));
+    workspace.runs().save_tree(queue_->run(0), *workspace.runs().tree(1));
   }
   session_.show_run(queue_->run(0));
   session_.settle();

@@ -174,7 +174,7 @@ TEST_F(SessionSearch, FindsStoresAndCanBeShownAgain) {
   ASSERT_EQ(runs.size(), 1u);
   EXPECT_EQ(runs[0].state, RunState::Finished);
   ASSERT_TRUE(runs[0].best);
-  EXPECT_FALSE(stored().history(runs[0].id).empty());
+  EXPECT_FALSE(stored().runs().history(runs[0].id).empty());
 
   Session other;
   other.open_workspace(session_.workspace()->file());
@@ -263,8 +263,8 @@ TEST_F(SessionSearch, ClosingDuringASearchKeepsItsBest) {
     ASSERT_TRUE(wait_until([&] { return closing.search().progress.iterations > 20; }));
   }
   const Workspace workspace(file, true);
-  ASSERT_EQ(workspace.runs().size(), 1u);
-  EXPECT_EQ(workspace.runs()[0].state, RunState::Stopped);
+  ASSERT_EQ(workspace.runs().all().size(), 1u);
+  EXPECT_EQ(workspace.runs().all()[0].state, RunState::Stopped);
 }
 
 // A window may be closed at any moment of a load.

@@ -42,7 +42,7 @@ class SessionSteering : public SessionTest {
   }
   std::string stored_tree(RunRow run) {
     const Workspace workspace(session_.workspace()->file(), true);
-    return workspace.tree(run).value_or("");
+    return workspace.runs().tree(run).value_or("");
   }
 };
 
@@ -233,19 +233,19 @@ TEST_F(SessionSteering, WhatIsFoundUnderPinsTakesNoBettersPlace) {
   ASSERT_NE(shown.digest(), best.digest());
 
   const Workspace workspace = stored();
-  const StoredRun kept = *workspace.run(run);
+  const StoredRun kept = *workspace.runs().find(run);
   EXPECT_EQ(kept.best_ns, best_ns);
-  EXPECT_EQ(workspace.strategy(*kept.best)->digest, best.digest());
-  for (const auto& history : {workspace.history(run), session_.search().history})
+  EXPECT_EQ(workspace.strategies().find(*kept.best)->digest, best.digest());
+  for (const auto& history : {workspace.runs().history(run), session_.search().history})
     for (std::size_t i = 1; i < history.size(); ++i)
       EXPECT_LE(history[i].best_ns, history[i - 1].best_ns) << i;
   if (shown.digest() != edit) {
-    const auto strategies = workspace.strategies();
+    const auto strategies = workspace.strategies().all();
     const auto row = std::ranges::find(strategies, shown.digest(), &StoredStrategy::digest);
     ASSERT_NE(row, strategies.end());
     EXPECT_FALSE(row->run);
     ASSERT_TRUE(row->parent);
-    EXPECT_EQ(workspace.strategy(*row->parent)->digest, edit);
+    EXPECT_EQ(workspace.strategies().find(*row->parent)->digest, edit);
     EXPECT_EQ(session_.snapshot().label.toStdString(), row->label);
   }
 
@@ -260,7 +260,7 @@ TEST_F(SessionSteering, WhatIsFoundUnderPinsTakesNoBettersPlace) {
   other.continue_search(&more);
   ASSERT_TRUE(wait_until([&] { return other.search().state == SearchState::Idle; }));
   other.settle();
-  EXPECT_LE(stored().run(run)->best_ns, best_ns);
+  EXPECT_LE(stored().runs().find(run)->best_ns, best_ns);
 }
 
 // Also where what was changed before is of no group.
@@ -282,11 +282,11 @@ TEST_F(SessionSteering, WhatIsFoundUnderPinsIsUnderTheEditThatItWentOnFrom) {
   const Strategy shown = session_.snapshot().strategy;
   ASSERT_GT(session_.search().progress.best->step_time, best);  // else it tests nothing
   const Workspace workspace = stored();
-  const auto strategies = workspace.strategies();
+  const auto strategies = workspace.strategies().all();
   const auto row = std::ranges::find(strategies, shown.digest(), &StoredStrategy::digest);
   ASSERT_NE(row, strategies.end());
   ASSERT_TRUE(row->parent);
-  EXPECT_EQ(workspace.strategy(*row->parent)->digest, edit);
+  EXPECT_EQ(workspace.strategies().find(*row->parent)->digest, edit);
 }
 
 TEST_F(SessionSteering, APinOutsideTheClusterIsRefusedInWords) {
@@ -354,7 +354,7 @@ TEST_F(SessionSteering, ADamagedTreeIsToldAndTheRestOfTheRunIsShown) {
   const RunRow run = session_.workspace()->runs().back().id;
   const auto file = session_.workspace()->file();
   const std::string bytes = stored_tree(run);
-  Workspace(file).save_tree(run, std::string_view(bytes).substr(0, bytes.size() / 2));
+  Workspace(file).runs().save_tree(run, std::string_view(bytes).substr(0, bytes.size() / 2));
   Session other;
   QStringList messages;
   QObject::connect(&other, &Session::failed, [&](const QString& text) { messages << text; });

@@ -104,7 +104,7 @@ TEST_F(StoredLaunches, DeletingIsUndone) {
   session_.undo_stack().undo();
   ASSERT_TRUE(wait_until([&] { return list_.rowCount() == 1; }));
   EXPECT_EQ(list_.launch(0).id, row);
-  EXPECT_FALSE(stored().launch(row)->result.empty());
+  EXPECT_FALSE(stored().launches().find(row)->result.empty());
   session_.undo_stack().redo();
   ASSERT_TRUE(wait_until([&] { return list_.rowCount() == 0; }));
   session_.remove_launch(99);
@@ -263,8 +263,8 @@ TEST_F(StoredLaunches, AJobThatEndsOnceAnotherWorkspaceIsOpenIsStoredInItsOwn) {
   cluster_.end(JobState::Failed, "rank 1: no memory");
   ASSERT_TRUE(wait_until([&] { return !model_->running(); }));
   session_.settle();
-  EXPECT_EQ(Workspace(file, true).launches().at(0).state, LaunchState::Failed);
-  EXPECT_TRUE(stored().launches().empty());
+  EXPECT_EQ(Workspace(file, true).launches().all().at(0).state, LaunchState::Failed);
+  EXPECT_TRUE(stored().launches().all().empty());
 }
 
 TEST_F(StoredLaunches, ALocalJobIsNotLeft) {
@@ -285,7 +285,7 @@ TEST_F(StoredLaunches, ADamagedResultIsToldAndShownWithoutIt) {
   launch("fake:1");
   finish(1);
   ASSERT_TRUE(wait_until([&] { return list_.rowCount() == 1; }));
-  StoredLaunch damaged = *stored().launch(list_.launch(0).id);
+  StoredLaunch damaged = *stored().launches().find(list_.launch(0).id);
   for (const std::string& result : {std::string("nonsense"), std::string("{}")}) {
     damaged.result = result;
     session_.update_launch(damaged);

@@ -256,7 +256,7 @@ TEST_F(TournamentTable, KeepsTheWholeCourseOfAPlanner) {
   session_.settle();
   ASSERT_EQ(session_.workspace()->runs().size(), 1u);
   const StoredRun& run = session_.workspace()->runs().front();
-  const std::vector<HistoryPoint> course = stored().history(run.id);
+  const std::vector<HistoryPoint> course = stored().runs().history(run.id);
   ASSERT_GE(course.size(), 2u);  // where it began to be better, and the end
   for (std::size_t i = 1; i < course.size(); ++i) {
     EXPECT_GE(course[i].evaluations, course[i - 1].evaluations);

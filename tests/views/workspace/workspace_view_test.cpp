@@ -156,7 +156,9 @@ class WorkspaceStory : public WorkspaceViewTest {
     session_.settle();
     session_.settle();
   }
-  Annotation said(StoredKind kind, std::int64_t row) { return stored().annotation({kind, row}); }
+  Annotation said(StoredKind kind, std::int64_t row) {
+    return stored().annotations().of({kind, row});
+  }
   StrategyRow row_of(const char* label) {
     for (const StoredStrategy& strategy : session_.workspace()->strategies())
       if (strategy.label == label) return strategy.id;
@@ -235,7 +237,9 @@ TEST_F(WorkspaceStory, AWordThatIsNoTagCostsNothingElse) {
 // back, neither into the field nor into the workspace with the note.
 TEST_F(WorkspaceStory, TagsThatAreOnTheirWayStayWhileTheNoteIsTyped) {
   Gate gate;
-  Workspace(session_.workspace()->file()).annotate({StoredKind::Run, 2}, {{"theirs"}, "theirs"});
+  Workspace(session_.workspace()->file())
+      .annotations()
+      .set({StoredKind::Run, 2}, {{"theirs"}, "theirs"});
   session_.look_at_workspace();
   settle();
   ASSERT_TRUE(view_.choose(Kind::Run, 1));
@@ -260,7 +264,7 @@ TEST_F(WorkspaceStory, TagsThatAreOnTheirWayStayWhileTheNoteIsTyped) {
   EXPECT_EQ(said(StoredKind::Run, 1).note, "and why");
   // What another program says after that is shown again.
   view_.tree()->setFocus();
-  Workspace(session_.workspace()->file()).annotate({StoredKind::Run, 1}, {{"later"}, ""});
+  Workspace(session_.workspace()->file()).annotations().set({StoredKind::Run, 1}, {{"later"}, ""});
   session_.look_at_workspace();
   settle();
   EXPECT_EQ(view_.panel().tags().text(), "later");
@@ -271,7 +275,9 @@ TEST_F(WorkspaceStory, WhatIsBeingWrittenStays) {
   ASSERT_TRUE(view_.choose(Kind::Run, 1));
   view_.panel().tags().setFocus();
   QTest::keyClicks(&view_.panel().tags(), "mine");
-  Workspace(session_.workspace()->file()).annotate({StoredKind::Run, 1}, {{"theirs"}, "theirs"});
+  Workspace(session_.workspace()->file())
+      .annotations()
+      .set({StoredKind::Run, 1}, {{"theirs"}, "theirs"});
   session_.look_at_workspace();
   settle();
   EXPECT_EQ(view_.panel().tags().text(), "mine");
@@ -291,9 +297,9 @@ TEST_F(WorkspaceStory, AnotherWorkspaceGetsNothingOfIt) {
   {
     const Workspace from(first, true);
     Workspace to(second);
-    to.add(*from.model(1));
-    to.add(*from.cluster(1));
-    StoredRun run = *from.run(1);
+    to.add(*from.problems().model(1));
+    to.add(*from.problems().cluster(1));
+    StoredRun run = *from.runs().find(1);
     run.best.reset();
     ASSERT_EQ(to.add(run), 1);
   }
@@ -302,9 +308,9 @@ TEST_F(WorkspaceStory, AnotherWorkspaceGetsNothingOfIt) {
   settle();
   view_.panel().store();
   settle();
-  EXPECT_EQ(Workspace(first, true).annotation({StoredKind::Run, 1}).tags,
+  EXPECT_EQ(Workspace(first, true).annotations().of({StoredKind::Run, 1}).tags,
             std::vector<std::string>{"mine-too"});
-  EXPECT_TRUE(Workspace(second, true).annotation({StoredKind::Run, 1}).empty());
+  EXPECT_TRUE(Workspace(second, true).annotations().of({StoredKind::Run, 1}).empty());
 }
 
 // The run goes while its note is being written: no box, no other's note.
@@ -402,7 +408,7 @@ TEST_F(WorkspaceStory, SeveralChosenRunsStayChosenWhenTheListIsReadAgain) {
   ASSERT_EQ(view_.runs_to_chart(), (std::vector<RunRow>{3, 1}));
   {
     Workspace workspace(session_.workspace()->file());
-    StoredRun run = *workspace.run(1);
+    StoredRun run = *workspace.runs().find(1);
     run.best.reset();
     workspace.add(run);
   }
@@ -416,7 +422,7 @@ TEST_F(WorkspaceStory, SeveralChosenRunsStayChosenWhenTheListIsReadAgain) {
 TEST_F(WorkspaceStory, AThousandEditsInALine) {
   {
     Workspace workspace(session_.workspace()->file());
-    StoredStrategy strategy = *workspace.strategy(row_of("all on one"));
+    StoredStrategy strategy = *workspace.strategies().find(row_of("all on one"));
     strategy.run.reset();
     for (int i = 0; i < 1000; ++i) {
       strategy.parent = i == 0 ? row_of("all on one") : strategy.id;

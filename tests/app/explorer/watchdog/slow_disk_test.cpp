@@ -50,7 +50,7 @@ class SlowDiskTest : public ::testing::Test {
   std::size_t stored_edits(const std::string& file, const char* begin) {
     const Workspace workspace(file, true);
     return static_cast<std::size_t>(std::ranges::count_if(
-        workspace.strategies(),
+        workspace.strategies().all(),
         [&](const StoredStrategy& strategy) { return strategy.label.starts_with(begin); }));
   }
 

@@ -199,7 +199,7 @@ class QuickEditsTest : public WatchdogTest {
     const Workspace workspace(file_.toStdString(), true);
     std::map<StrategyRow, StoredStrategy> rows;
     std::optional<StrategyRow> row;
-    for (const StoredStrategy& strategy : workspace.strategies()) {
+    for (const StoredStrategy& strategy : workspace.strategies().all()) {
       rows[strategy.id] = strategy;
       if (strategy.digest == last) row = strategy.id;
     }

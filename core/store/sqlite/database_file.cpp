@@ -1,4 +1,4 @@
-#include "core/store/connection.h"
+#include "core/store/sqlite/database_file.h"
 
 #include <SQLiteCpp/Backup.h>
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// Private to core/store: a value as it lies in the file, as it is or compressed with zstd.
+// Inside core/store only: a value as it lies in a row of the file, plain or compressed with zstd.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ struct Packed {
 inline constexpr std::size_t kPackAbove = 1024;  // below this, compression saves less than a page
 
 Packed pack(std::string_view value);
-std::string unpack(int codec, std::int64_t size,
-                   std::string_view bytes);  // throws InputError when damaged
+// Throws InputError when it is damaged.
+std::string unpack(int codec, std::int64_t size, std::string_view bytes);
 
 }  // namespace strato::store

@@ -1,4 +1,4 @@
-#include "core/store/connection.h"
+#include "core/store/sqlite/schema.h"
 
 namespace strato::store {
 namespace {
@@ -76,9 +76,8 @@ ALTER TABLE launch ADD COLUMN job TEXT NOT NULL DEFAULT '';
 ALTER TABLE launch ADD COLUMN folder TEXT NOT NULL DEFAULT '';
 )sql";
 
-// This table holds annotations of models (0), clusters (1), runs (2) and strategies (3). Row ids
-// are never given twice, so that no annotation passes on to what comes after something that was
-// deleted.
+// Tags and notes of models (0), clusters (1), runs (2) and strategies (3). Row ids are never
+// given twice, so that nothing is said about what comes after something that was deleted.
 constexpr const char* kVersion5 = R"sql(
 CREATE TABLE annotation (
   kind INTEGER NOT NULL, item INTEGER NOT NULL, tags TEXT NOT NULL, note TEXT NOT NULL,

@@ -1,4 +1,4 @@
-#include "core/store/annotation.h"
+#include "core/store/table/annotation.h"
 
 #include <algorithm>
 #include <charconv>

@@ -1,5 +1,5 @@
-// Private to core/store: an open SQLite connection, the schema and its migrations, and the mapping
-// of SQLite's errors to InputError.
+// Inside this folder only: a workspace file as an open SQLite database, and the mapping of SQLite's
+// errors to InputError.
 #pragma once
 
 #include <SQLiteCpp/SQLiteCpp.h>
@@ -11,17 +11,12 @@
 #include <type_traits>
 #include <utility>
 
+#include "core/store/sqlite/schema.h"
+
 namespace strato::store {
 
 // "STRT": marks the file as ours, also for file(1).
 inline constexpr int kApplicationId = 0x53545254;
-
-// Brings a file from schema version `to - 1` to `to`. Entries ascend by one from 1.
-struct Migration {
-  int to;
-  const char* sql;
-};
-std::span<const Migration> migrations();
 
 // Opens (creates unless `read_only`), migrates to the last of `steps`: with `read_only` a copy in
 // memory, never the file. Throws InputError.
