@@ -23,15 +23,6 @@ void append(std::string& out, T element) {
   out.append(reinterpret_cast<const char*>(&element), sizeof element);
 }
 
-double half_value(std::uint16_t bits) {
-  const int exponent = (bits >> 10) & 0x1f;
-  const int mantissa = bits & 0x3ff;
-  double size =
-      exponent == 0 ? std::ldexp(mantissa, -24) : std::ldexp(1024 + mantissa, exponent - 25);
-  if (exponent == 31) size = mantissa == 0 ? HUGE_VAL : std::nan("");
-  return (bits & 0x8000) != 0 ? -size : size;
-}
-
 double real_at(std::string_view elements, std::size_t index, DataType type) {
   switch (type) {
     case DataType::F64:
@@ -39,7 +30,7 @@ double real_at(std::string_view elements, std::size_t index, DataType type) {
     case DataType::F32:
       return element_at<float>(elements, index);
     case DataType::F16:
-      return half_value(element_at<std::uint16_t>(elements, index));
+      return static_cast<double>(element_at<_Float16>(elements, index));
     case DataType::BF16:
       return std::bit_cast<float>(
           static_cast<std::uint32_t>(element_at<std::uint16_t>(elements, index)) << 16);

@@ -127,7 +127,7 @@ bool is_numbered_npy(std::string_view name) {
 std::string npy_header(DataType type, const Shape& shape) {
   std::string text =
       fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': (", description_of(type));
-  for (const std::int64_t extent : shape) text += std::to_string(extent) + ",";
+  for (const std::int64_t extent : shape) text += fmt::format("{},", extent);
   text += "), }";
   const std::size_t used = kMagic.size() + 4 + text.size() + 1;
   text.append((kAlign - used % kAlign) % kAlign, ' ');

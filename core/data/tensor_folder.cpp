@@ -1,5 +1,7 @@
 #include "core/data/tensor_folder.h"
 
+#include <fmt/format.h>
+
 #include <deque>
 #include <system_error>
 #include <utility>
@@ -98,7 +100,7 @@ TensorFolderWriter::TensorFolderWriter(fs::path folder) : folder_(std::move(fold
 
 void TensorFolderWriter::add(const StoredTensor& tensor, const std::string& role,
                              const std::function<void(const PutPart&)>& write) {
-  const fs::path file = folder_ / (std::to_string(written_.size()) + ".npy");
+  const fs::path file = folder_ / fmt::format("{}.npy", written_.size());
   refuse_link(file);
   write_file_in_parts(file, [&](const PutPart& put) {
     put(npy_header(tensor.type, tensor.shape));

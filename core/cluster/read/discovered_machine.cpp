@@ -112,7 +112,7 @@ LinkSpec mesh_link(const std::vector<GpuReport>& gpus) {
     }
   }
   const std::string pairs =
-      fewest == most ? std::to_string(most) : fmt::format("{} to {}", fewest, most);
+      fewest == most ? fmt::to_string(most) : fmt::format("{} to {}", fewest, most);
   return {"nvlink", least, 2,
           fmt::format("{}: {} NVLinks of each GPU together, what a ring reaches; a pair is joined "
                       "by {} of them{}",

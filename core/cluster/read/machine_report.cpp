@@ -1,5 +1,7 @@
 #include "core/cluster/read/machine_report.h"
 
+#include <fmt/format.h>
+
 #include "core/io/json.h"
 
 namespace strato {
@@ -50,7 +52,7 @@ template <class T, class Read>
 std::vector<T> list_from(const JsonView& view, std::size_t most, Read read) {
   const std::vector<JsonView> items = view.items();
   if (items.size() > most)
-    view.fail("has " + std::to_string(items.size()) + " entries", "no machine has so many");
+    view.fail(fmt::format("has {} entries", items.size()), "no machine has so many");
   std::vector<T> result;
   for (const JsonView& item : items) result.push_back(read(item));
   return result;

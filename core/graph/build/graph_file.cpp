@@ -4,181 +4,236 @@
 #include <utility>
 
 #include "core/base/error.h"
+#include "core/graph/build/first_graph_file.h"
 #include "core/graph/build/graph_builder.h"
-#include "core/io/byte_io.h"
+#include "core/io/container.h"
 
 namespace strato {
 namespace {
 
-// Layout: magic, version, digest of the rest; then name, batch, tensors, ops. All numbers little
-// endian, texts and lists with their length first.
-constexpr std::string_view kMagic = "STRATOGR";
-constexpr std::uint32_t kVersion = 1;
+constexpr const char* kRemedy = "import the model again";
+constexpr ContainerKind kKind{"stratoscope-graph", 2, "the stored graph", kRemedy};
 
-void write_ids(ByteWriter& out, const std::vector<TensorId>& ids) {
-  out.number(static_cast<std::uint32_t>(ids.size()));
-  for (const TensorId id : ids) out.number(id.value());
-}
-
+// A column holds one number of each tensor or op; what each has several of lies in a row, with the
+// counts in a column.
 template <class T>
-void write_list(ByteWriter& out, const std::vector<T>& list) {
-  out.number(static_cast<std::uint32_t>(list.size()));
-  for (const T element : list) out.number(element);
-}
+struct Lists {
+  std::vector<std::uint32_t> counts;
+  std::vector<T> values;
 
-void write_tensor(ByteWriter& out, const Tensor& tensor) {
-  out.text(tensor.name).number(tensor.type).number(tensor.role);
-  write_list(out, tensor.shape);
-  out.number(tensor.batch.kind).number(static_cast<std::int32_t>(tensor.batch.axis));
-  out.number(static_cast<std::uint8_t>(tensor.data != nullptr));
-  if (tensor.data) out.text(*tensor.data);
-}
+  template <class List, class F>
+  void add(const List& list, F number_of) {
+    counts.push_back(static_cast<std::uint32_t>(list.size()));
+    for (const auto& element : list) values.push_back(number_of(element));
+  }
+  Json json() const { return {{"counts", packed(counts)}, {"values", packed(values)}}; }
+};
 
-void write_attribute(ByteWriter& out, const Attribute& attribute) {
-  out.number(static_cast<std::uint8_t>(attribute.index()));
-  std::visit(
-      [&out]<class T>(const T& value) {
-        if constexpr (std::is_arithmetic_v<T>)
-          out.number(value);
-        else if constexpr (std::is_same_v<T, std::string>)
-          out.text(value);
+// Of whole numbers as a list, of others packed: an empty one tells what it is, too.
+Json attribute_json(const Attribute& attribute) {
+  return std::visit(
+      []<class T>(const T& value) {
+        if constexpr (std::is_same_v<T, std::vector<double>>)
+          return packed(value);
         else
-          write_list(out, value);
+          return Json(value);
       },
       attribute);
 }
 
-void write_op(ByteWriter& out, const Op& op) {
-  out.text(op.name).text(op.type).number(op.phase).number(op.forward.value());
-  write_ids(out, op.inputs);
-  write_ids(out, op.outputs);
-  out.number(static_cast<std::uint32_t>(op.attributes.size()));
-  for (const auto& [key, value] : op.attributes) write_attribute(out.text(key), value);
+Json tensors_json(const Graph& graph) {
+  std::vector<DataType> types;
+  std::vector<TensorRole> roles;
+  std::vector<BatchKind> kinds;
+  std::vector<std::int32_t> axes;
+  Lists<std::int64_t> shapes;
+  Json names = Json::array(), data = Json::array();
+  for (const Tensor& tensor : graph.tensors()) {
+    names.push_back(tensor.name);
+    types.push_back(tensor.type);
+    roles.push_back(tensor.role);
+    kinds.push_back(tensor.batch.kind);
+    axes.push_back(tensor.batch.axis);
+    shapes.add(tensor.shape, [](std::int64_t extent) { return extent; });
+    data.push_back(tensor.data ? packed(std::span<const char>(*tensor.data)) : Json());
+  }
+  return {{"names", names},
+          {"types", packed(types)},
+          {"roles", packed(roles)},
+          {"kinds", packed(kinds)},
+          {"axes", packed(axes)},
+          {"shapes", shapes.json()},
+          {"data", data}};
 }
 
-class GraphReader {
- public:
-  GraphReader(std::string_view bytes, const std::string& file) : in_(bytes, file), file_(file) {}
+Json ops_json(const Graph& graph) {
+  std::vector<Phase> phases;
+  std::vector<std::int32_t> forwards;
+  Lists<std::int32_t> inputs, outputs;
+  Json names = Json::array(), types = Json::array(), attributes = Json::array();
+  const auto number_of = [](TensorId id) { return id.value(); };
+  for (const Op& op : graph.ops()) {
+    names.push_back(op.name);
+    types.push_back(op.type);
+    phases.push_back(op.phase);
+    forwards.push_back(op.forward.value());
+    inputs.add(op.inputs, number_of);
+    outputs.add(op.outputs, number_of);
+    Json given = Json::object();
+    for (const auto& [key, value] : op.attributes) given[key] = attribute_json(value);
+    attributes.push_back(std::move(given));
+  }
+  return {{"names", names},           {"types", types},
+          {"phases", packed(phases)}, {"forwards", packed(forwards)},
+          {"inputs", inputs.json()},  {"outputs", outputs.json()},
+          {"attributes", attributes}};
+}
 
-  Graph read() {
-    std::string name = in_.text();
-    const auto batch = in_.number<std::int64_t>();
-    GraphBuilder builder(std::move(name), batch, file_);
-    tensors_ = in_.count(16);
-    for (std::size_t i = 0; i < tensors_; ++i) builder.add_tensor(tensor());
-    ops_ = in_.count(20);
-    for (std::size_t i = 0; i < ops_; ++i) builder.add_op(op());
-    if (!in_.at_end()) in_.damaged("bytes are left over");
-    return std::move(builder).build();
+// A column as it is read, one number after the other.
+template <class T>
+class Column {
+ public:
+  Column(const JsonView& view, std::size_t count) : view_(view), values_(unpacked<T>(view)) {
+    if (values_.size() != count) view.fail("is of another length than the names", kRemedy);
+  }
+  T operator[](std::size_t i) const { return values_[i]; }
+  T enumerated(std::size_t i, T last) const {  // of an enumeration that starts at 0
+    if (values_[i] > last) fail("a value is out of range");
+    return values_[i];
+  }
+  template <class I>
+  I id(std::size_t i, std::size_t count) const {  // -1: none
+    const auto value = values_[i];
+    if (value < -1 || (value >= 0 && static_cast<std::size_t>(value) >= count))
+      fail("a reference is out of range");
+    return value < 0 ? I() : I(static_cast<std::size_t>(value));
+  }
+  [[noreturn]] void fail(const char* problem) const { view_.fail(problem, kRemedy); }
+
+ private:
+  JsonView view_;
+  std::vector<T> values_;
+};
+
+// Lists as they are read, one after the other.
+template <class T>
+class ListColumn {
+ public:
+  ListColumn(const JsonView& view, std::size_t count)
+      : view_(view),
+        counts_(unpacked<std::uint32_t>(view.at("counts"))),
+        values_(unpacked<T>(view.at("values"))) {
+    std::uint64_t all = 0;
+    for (const std::uint32_t each : counts_) all += each;
+    if (counts_.size() != count || all != values_.size())
+      view.fail("has counts that do not fit", kRemedy);
+  }
+  std::vector<T> next() {
+    const auto begin = values_.begin() + static_cast<std::ptrdiff_t>(at_);
+    at_ += counts_[list_++];
+    return {begin, values_.begin() + static_cast<std::ptrdiff_t>(at_)};
+  }
+  std::vector<TensorId> next_ids(std::size_t tensors, bool may_be_none) {
+    std::vector<TensorId> ids;
+    for (const T value : next()) {
+      const bool none = value == -1 && may_be_none;
+      if (!none && (value < 0 || static_cast<std::size_t>(value) >= tensors))
+        view_.fail("a reference is out of range", kRemedy);
+      ids.push_back(none ? TensorId() : TensorId(static_cast<std::size_t>(value)));
+    }
+    return ids;
   }
 
  private:
-  template <class T>
-  std::vector<T> list() {
-    std::vector<T> result(in_.count(sizeof(T)));
-    for (T& element : result) element = in_.number<T>();
-    return result;
-  }
-
-  template <class I>
-  I id(std::size_t count, bool may_be_none) {
-    const auto value = in_.number<std::int32_t>();
-    if (value == -1 && may_be_none) return I();
-    if (value < 0 || static_cast<std::size_t>(value) >= count)
-      in_.damaged("a reference is out of range");
-    return I(static_cast<std::size_t>(value));
-  }
-
-  std::vector<TensorId> ids(bool may_be_none) {
-    std::vector<TensorId> result(in_.count(4));
-    for (TensorId& element : result) element = id<TensorId>(tensors_, may_be_none);
-    return result;
-  }
-
-  Tensor tensor() {
-    Tensor result;
-    result.name = in_.text();
-    result.type = in_.enumerated(DataType::Bool);
-    result.role = in_.enumerated(TensorRole::Gradient);
-    result.shape = list<std::int64_t>();
-    result.batch.kind = in_.enumerated(BatchKind::Partial);
-    result.batch.axis = in_.number<std::int32_t>();
-    const auto rank = static_cast<std::int32_t>(result.shape.size());
-    if (result.batch.axis < -1 || result.batch.axis >= rank) in_.damaged("an axis is out of range");
-    if (in_.number<std::uint8_t>() != 0)
-      result.data = std::make_shared<const std::string>(in_.text());
-    return result;
-  }
-
-  Attribute attribute() {
-    switch (in_.number<std::uint8_t>()) {
-      case 0:
-        return in_.number<std::int64_t>();
-      case 1:
-        return in_.number<double>();
-      case 2:
-        return in_.text();
-      case 3:
-        return list<std::int64_t>();
-      case 4:
-        return list<double>();
-      default:
-        in_.damaged("an attribute's kind is unknown");
-    }
-  }
-
-  Op op() {
-    Op result;
-    result.name = in_.text();
-    result.type = in_.text();
-    result.phase = in_.enumerated(Phase::Update);
-    result.forward = id<OpId>(ops_, true);
-    result.inputs = ids(true);
-    result.outputs = ids(false);
-    for (std::size_t left = in_.count(6); left > 0; --left) {
-      std::string key = in_.text();
-      result.attributes.emplace_back(std::move(key), attribute());
-    }
-    return result;
-  }
-
-  ByteReader in_;
-  const std::string& file_;
-  std::size_t tensors_ = 0, ops_ = 0;
+  JsonView view_;
+  std::vector<std::uint32_t> counts_;
+  std::vector<T> values_;
+  std::size_t list_ = 0, at_ = 0;
 };
+
+std::vector<std::string> texts(const JsonView& view) {
+  std::vector<std::string> result;
+  for (const JsonView& item : view.items()) result.push_back(item.string());
+  return result;
+}
+
+Attribute attribute_from(const JsonView& view) {
+  const Json& json = view.json();
+  if (json.is_number_integer()) return view.integer();
+  if (json.is_number_float()) return json.get<double>();  // may be infinite
+  if (json.is_string()) return view.string();
+  if (json.is_binary()) return unpacked<double>(view);
+  std::vector<std::int64_t> list;
+  for (const JsonView& item : view.items()) list.push_back(item.integer());
+  return list;
+}
+
+std::size_t add_tensors(const JsonView& view, GraphBuilder& builder) {
+  const std::vector<std::string> names = texts(view.at("names"));
+  const std::size_t count = names.size();
+  const Column<DataType> types(view.at("types"), count);
+  const Column<TensorRole> roles(view.at("roles"), count);
+  const Column<BatchKind> kinds(view.at("kinds"), count);
+  const Column<std::int32_t> axes(view.at("axes"), count);
+  ListColumn<std::int64_t> shapes(view.at("shapes"), count);
+  const std::vector<JsonView> data = view.at("data").items();
+  if (data.size() != count) view.at("data").fail("is of another length than the names", kRemedy);
+  for (std::size_t i = 0; i < count; ++i) {
+    Tensor tensor;
+    tensor.name = names[i];
+    tensor.type = types.enumerated(i, DataType::Bool);
+    tensor.role = roles.enumerated(i, TensorRole::Gradient);
+    tensor.shape = shapes.next();
+    tensor.batch.kind = kinds.enumerated(i, BatchKind::Partial);
+    tensor.batch.axis = axes[i];
+    if (axes[i] < -1 || axes[i] >= static_cast<std::int32_t>(tensor.shape.size()))
+      axes.fail("an axis is out of range");
+    if (!data[i].is_null()) tensor.data = std::make_shared<const std::string>(data[i].bytes());
+    builder.add_tensor(std::move(tensor));
+  }
+  return count;
+}
+
+void add_ops(const JsonView& view, std::size_t tensors, GraphBuilder& builder) {
+  const std::vector<std::string> names = texts(view.at("names")), types = texts(view.at("types"));
+  const std::size_t count = names.size();
+  const Column<Phase> phases(view.at("phases"), count);
+  const Column<std::int32_t> forwards(view.at("forwards"), count);
+  ListColumn<std::int32_t> inputs(view.at("inputs"), count), outputs(view.at("outputs"), count);
+  const std::vector<JsonView> attributes = view.at("attributes").items();
+  if (types.size() != count || attributes.size() != count)
+    view.fail("has lists of different lengths", kRemedy);
+  for (std::size_t i = 0; i < count; ++i) {
+    Op op;
+    op.name = names[i];
+    op.type = types[i];
+    op.phase = phases.enumerated(i, Phase::Update);
+    op.forward = forwards.id<OpId>(i, count);
+    op.inputs = inputs.next_ids(tensors, true);
+    op.outputs = outputs.next_ids(tensors, false);
+    for (const auto& [key, value] : attributes[i].members())
+      op.attributes.emplace_back(key, attribute_from(value));
+    builder.add_op(std::move(op));
+  }
+}
 
 }  // namespace
 
 std::string serialise(const Graph& graph) {
-  ByteWriter body;
-  body.text(graph.name()).number(graph.batch());
-  body.number(static_cast<std::uint32_t>(graph.tensor_count()));
-  for (const Tensor& tensor : graph.tensors()) write_tensor(body, tensor);
-  body.number(static_cast<std::uint32_t>(graph.op_count()));
-  for (const Op& op : graph.ops()) write_op(body, op);
-  const std::string content = std::move(body).take();
-  const Digest check = digest_of(content);
-  ByteWriter head;
-  head.number(kVersion).number(check.high).number(check.low);
-  return std::string(kMagic) + std::move(head).take() + content;
+  return write_container(kKind, {{"name", graph.name()},
+                                 {"batch", graph.batch()},
+                                 {"tensors", tensors_json(graph)},
+                                 {"ops", ops_json(graph)}});
 }
 
 Graph parse_graph(std::string_view bytes, const std::string& file) {
-  if (!bytes.starts_with(kMagic)) {
-    throw InputError(file, "", "is not a stored graph", "import the model again");
-  }
-  ByteReader head(bytes.substr(kMagic.size()), file);
-  const auto version = head.number<std::uint32_t>();
-  if (version != kVersion) {
-    throw InputError(file, "", "is a graph of format version " + std::to_string(version),
-                     "open it with the program version that wrote it, or import the model again");
-  }
-  Digest check;
-  check.high = head.number<std::uint64_t>();
-  check.low = head.number<std::uint64_t>();
-  const std::string_view content = bytes.substr(kMagic.size() + 20);
-  if (digest_of(content) != check) head.damaged("the check sum is wrong");
-  return GraphReader(content, file).read();
+  if (is_first_graph_file(bytes)) return parse_first_graph_file(bytes, file);
+  if (!is_container(bytes)) throw InputError(file, "", "is not a stored graph", kRemedy);
+  const JsonView root = read_container(bytes, kKind, file).value;
+  GraphBuilder builder(root.at("name").string(), root.at("batch").integer(), file);
+  const std::size_t tensors = add_tensors(root.at("tensors"), builder);
+  add_ops(root.at("ops"), tensors, builder);
+  return std::move(builder).build();
 }
 
 }  // namespace strato

@@ -1,4 +1,4 @@
-// A graph as bytes: compact, versioned, the same on every machine. A workspace keeps its models
+// A graph as bytes: a container (core/io/container.h) of columns. A workspace keeps its models
 // this way, so that it stands alone without the files that they were imported from. What the
 // builder computes (work, batch behaviour) is not written: it is computed again on reading.
 // Thread-safe.

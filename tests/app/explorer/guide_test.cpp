@@ -16,7 +16,9 @@
 namespace strato {
 namespace {
 
-QString folder() { return QStringLiteral(std::string(kSourceFolder) + "/resources/help/guide"); }
+QString folder() {
+  return QString::fromStdString(std::string(kSourceFolder) + "/resources/help/guide");
+}
 
 QString content(const QString& file) {
   QFile opened(file);

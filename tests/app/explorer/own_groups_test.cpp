@@ -16,7 +16,7 @@ namespace strato {
 namespace {
 
 [[maybe_unused]] const int kPluginPath =
-    setenv("STRATOSCOPE_PLUGIN_PATH", std::string(kBuildFolder) + "/test_plugins", 1);
+    setenv("STRATOSCOPE_PLUGIN_PATH", (std::string(kBuildFolder) + "/test_plugins").c_str(), 1);
 class OwnGroupsInTheWindow : public ::testing::Test {
  protected:
   // More ops than groups, so that op-by-op divides some.

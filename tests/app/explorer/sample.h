@@ -2,6 +2,7 @@
 #pragma once
 
 #include <QString>
+#include <string>
 
 #include "tests/paths.h"
 
@@ -11,7 +12,7 @@ constexpr int kPatience = 60'000;  // ms
 
 // A bundled file: sample("models/lenet.onnx").
 inline QString sample(const char* name) {
-  return QStringLiteral(std::string(kSourceFolder) + "/sample_graphs/") + QString::fromUtf8(name);
+  return QString::fromStdString(std::string(kSourceFolder) + "/sample_graphs/" + name);
 }
 
 }  // namespace strato

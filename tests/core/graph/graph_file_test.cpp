@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <limits>
 #include <string>
 #include <utility>
 
@@ -12,6 +14,11 @@
 #include "core/graph/train/optimizer.h"
 #include "core/graph/train/training_graph.h"
 #include "core/graph/value/graph.h"
+#include "core/io/container.h"
+#include "core/io/file.h"
+#include "tests/core/io/forged_container.h"
+#include "tests/message_of.h"
+#include "tests/paths.h"
 
 namespace strato {
 namespace {
@@ -115,34 +122,86 @@ TEST(GraphFile, SaysWhatIsWrong) {
     EXPECT_STREQ(error.what(), "m.strata: is not a stored graph; import the model again");
   }
   bytes[8] = 9;
-  try {
-    parse_graph(bytes, "m.strata");
-    FAIL();
-  } catch (const InputError& error) {
-    EXPECT_EQ(error.problem(), "is a graph of format version 9");
+  EXPECT_EQ(message_of([&] { parse_graph(bytes, "m.strata"); }),
+            "m.strata: was written by a newer version of the program; update the program");
+}
+
+TEST(GraphFile, KeepsAttributesOfEveryKind) {
+  GraphBuilder builder("kinds", 1, "");
+  const TensorId x = builder.add_tensor(made("x", TensorRole::Input, {1}));
+  const TensorId y = builder.add_tensor(made("y", TensorRole::Activation, {1}));
+  Op clip = op("clip", "Clip", {x}, {y});
+  clip.attributes = {{"integers", std::vector<std::int64_t>()},
+                     {"max", std::numeric_limits<double>::infinity()},
+                     {"most", std::numeric_limits<std::int64_t>::max()},
+                     {"reals", std::vector<double>()},
+                     {"whole", 2.0}};
+  builder.add_op(std::move(clip));
+  const Graph graph = std::move(builder).build();
+  expect_equal(graph, parse_graph(serialise(graph), "t"));
+}
+
+// As the version before this form wrote it.
+std::string first_file() {
+  return read_file(std::filesystem::path(kSourceFolder) / "tests/data/first_graph/graph.bin");
+}
+
+TEST(FirstGraphFile, IsReadAsTheGraphThatWasWritten) {
+  expect_equal(small_graph(), parse_graph(first_file(), "t"));
+}
+
+TEST(FirstGraphFile, RefusesEveryTruncationAndChangedByte) {
+  const std::string bytes = first_file();
+  for (std::size_t at = 0; at < bytes.size(); ++at) {
+    EXPECT_THROW(parse_graph(bytes.substr(0, at), "t"), InputError) << at;
+    std::string damaged = bytes;
+    damaged[at] = static_cast<char>(damaged[at] ^ 0x55);
+    EXPECT_THROW(parse_graph(damaged, "t"), InputError) << at;
   }
+  EXPECT_THROW(parse_graph(bytes + "x", "t"), InputError);
+}
+
+TEST(FirstGraphFile, SaysItsVersion) {
+  std::string bytes = first_file();
+  bytes[8] = 9;
+  EXPECT_EQ(message_of([&] { parse_graph(bytes, "m.strata"); }),
+            "m.strata: is a graph of format version 9; open it with the program version that wrote "
+            "it, or import the model again");
+}
+
+std::string with_changes(std::string content, Random& random) {
+  for (std::uint64_t changes = 1 + random.below(4); changes > 0; --changes)
+    content[random.below(content.size())] = static_cast<char>(random.below(256));
+  return content;
 }
 
 // Someone who mends the check sum gets no further than an error either.
-TEST(GraphFile, SurvivesForgedContent) {
-  const std::string bytes = serialise(small_graph());
+TEST(FirstGraphFile, SurvivesForgedContent) {
+  const std::string bytes = first_file();
   constexpr std::size_t head = 8 + 4 + 16;
   Random random(7);
   int refused = 0;
   for (int round = 0; round < 3000; ++round) {
-    std::string content = bytes.substr(head);
-    for (std::uint64_t changes = 1 + random.below(4); changes > 0; --changes) {
-      content[random.below(content.size())] = static_cast<char>(random.below(256));
-    }
+    const std::string content = with_changes(bytes.substr(head), random);
     const Digest check = digest_of(content);
     std::string forged = bytes.substr(0, 12);
     forged.append(reinterpret_cast<const char*>(&check.high), 8);
     forged.append(reinterpret_cast<const char*>(&check.low), 8);
-    try {
-      parse_graph(forged + content, "t");
-    } catch (const InputError&) {
-      ++refused;
-    }
+    refused += message_of([&] { parse_graph(forged + content, "t"); }) != "no error";
+  }
+  EXPECT_GT(refused, 100);
+}
+
+TEST(GraphFile, SurvivesForgedContent) {
+  constexpr ContainerKind kind{"stratoscope-graph", 2, "", ""};
+  const Contained read = read_container(serialise(small_graph()), kind, "t");
+  std::string cbor;
+  Json::to_cbor(read.value.json(), cbor);
+  Random random(7);
+  int refused = 0;
+  for (int round = 0; round < 3000; ++round) {
+    ForgedContainer forged{kind.name, 0, 2, with_changes(cbor, random), cbor.size()};
+    refused += message_of([&] { parse_graph(forged.bytes(), "t"); }) != "no error";
   }
   EXPECT_GT(refused, 100);
 }

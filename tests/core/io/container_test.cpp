@@ -3,9 +3,9 @@
 
 #include <gtest/gtest.h>
 
-#include "core/base/digest.h"
 #include "core/base/error.h"
 #include "core/io/compression.h"
+#include "tests/core/io/forged_container.h"
 #include "tests/message_of.h"
 
 namespace strato {
@@ -89,50 +89,32 @@ TEST(Container, OtherKindsAndNewerVersionsAreRefused) {
   EXPECT_EQ(error_of(""), "f: does not hold the thing; make it again");
 }
 
-std::string two(std::uint64_t first, std::uint64_t second) {
-  ByteWriter out;
-  out.number(first).number(second);
-  return std::move(out).take();
+std::string forged(std::uint8_t codec, std::uint32_t version, std::string stored,
+                   std::uint64_t size) {
+  return ForgedContainer{kThing.name, codec, version, std::move(stored), size}.bytes();
 }
 
-// A container whose digest is right, whatever it says.
-struct Forged {
-  std::uint8_t codec = 0;
-  std::uint32_t version = 1;
-  std::string stored = "\x01";  // the number 1
-  std::uint64_t size = 1;
-
-  std::string bytes() const {
-    ByteWriter out;
-    out.number(std::uint8_t{1}).number(codec).number(version).text(kThing.name);
-    out.number(size).number(std::uint64_t{stored.size()});
-    const std::string content = "\x89STRATO\n" + std::move(out).take() + stored;
-    const Digest digest = digest_of(content);
-    return content + two(digest.high, digest.low);
-  }
-};
-
 TEST(Container, LiesAreRefusedThoughTheDigestIsRight) {
-  EXPECT_EQ(error_of(Forged().bytes()), "no error");
+  EXPECT_EQ(error_of(forged(0, 1, "\x01", 1)), "no error");
   const auto damage = [](const std::string& how) {
     return "f: the thing is damaged: " + how + "; make it again";
   };
-  EXPECT_EQ(error_of(Forged{0, 0}.bytes()), damage("it has no version"));
-  EXPECT_EQ(error_of(Forged{0, 1, "\x01", 2}.bytes()), damage("its sizes differ"));
-  EXPECT_EQ(error_of(Forged{1, 1, compressed("\x01"), 2}.bytes()), damage("it does not unfold"));
-  EXPECT_EQ(error_of(Forged{1, 1, "\x01", 1}.bytes()), damage("it does not unfold"));
-  EXPECT_EQ(error_of(Forged{1, 1, compressed("\x01\x02\x03").substr(0, 10), 3}.bytes()),
+  EXPECT_EQ(error_of(forged(0, 0, "\x01", 1)), damage("it has no version"));
+  EXPECT_EQ(error_of(forged(0, 1, "\x01", 2)), damage("its sizes differ"));
+  EXPECT_EQ(error_of(forged(1, 1, compressed("\x01"), 2)), damage("it does not unfold"));
+  EXPECT_EQ(error_of(forged(1, 1, "\x01", 1)), damage("it does not unfold"));
+  EXPECT_EQ(error_of(forged(1, 1, compressed("\x01\x02\x03").substr(0, 10), 3)),
             damage("it does not unfold"));
-  EXPECT_EQ(error_of(Forged{2}.bytes()),
+  EXPECT_EQ(error_of(forged(2, 1, "\x01", 1)),
             "f: byte 2: the thing is damaged: a value is out of range; make it again");
 }
 
 TEST(Container, SizesAreLimitedBeforeMemoryIsTaken) {
   const std::string too_large = "f: the thing is damaged: it is too large; make it again";
-  EXPECT_EQ(error_of(Forged{1, 1, compressed("\x01"), std::uint64_t{1} << 60}.bytes()), too_large);
+  EXPECT_EQ(error_of(forged(1, 1, compressed("\x01"), std::uint64_t{1} << 60)), too_large);
   EXPECT_EQ(error_of(write_container(kThing, std::string(100, 'x')), 50), too_large);
   const std::string bomb = compressed(std::string(100 << 20, '\0'));
-  EXPECT_EQ(error_of(Forged{1, 1, bomb, 100 << 20}.bytes()), too_large);
+  EXPECT_EQ(error_of(forged(1, 1, bomb, 100 << 20)), too_large);
   // What the writer itself makes of such a value is read.
   const Json zeros = packed(std::vector<char>(20 << 20));
   EXPECT_EQ(read_container(write_container(kThing, zeros), kThing, "f").value.json(), zeros);
@@ -140,7 +122,7 @@ TEST(Container, SizesAreLimitedBeforeMemoryIsTaken) {
 
 TEST(Container, WhatIsNoCborIsRefused) {
   const auto error = [](const std::string& cbor) {
-    return error_of(Forged{0, 1, cbor, cbor.size()}.bytes());
+    return error_of(forged(0, 1, cbor, cbor.size()));
   };
   const std::string no_cbor = "f: the thing is damaged: it is no CBOR; make it again";
   EXPECT_EQ(error("\x01\x01"), no_cbor);                                  // bytes behind its end

@@ -18,7 +18,7 @@ namespace {
 
 // The planner op-by-op (tests/op_by_op); before any session looks for plugins.
 [[maybe_unused]] const int kPluginPath =
-    setenv("STRATOSCOPE_PLUGIN_PATH", std::string(kBuildFolder) + "/test_plugins", 1);
+    setenv("STRATOSCOPE_PLUGIN_PATH", (std::string(kBuildFolder) + "/test_plugins").c_str(), 1);
 
 class OwnGroups : public SessionTest {
  protected:

@@ -82,7 +82,7 @@ class PytorchFile final : public TensorSource {
     if (all.isGenericDict()) {
       for (const auto& entry : all.toGenericDict()) add(name_of_key(entry.key()), entry.value());
     } else if (all.isTensorList() || all.isList()) {
-      for (const c10::IValue& each : all.toListRef()) add(std::to_string(tensors_.size()), each);
+      for (const c10::IValue& each : all.toListRef()) add(fmt::to_string(tensors_.size()), each);
     } else {
       refuse("holds no tensor, or not only tensors", kSaveTensors);
     }

@@ -140,7 +140,7 @@ int main(int argc, char** argv) {
     std::perror(display.constData());
     return 77;
   }
-  qputenv("STRATOSCOPE_HOME", kBuildFolder);
+  qputenv("STRATOSCOPE_HOME", strato::kBuildFolder);
   ::testing::InitGoogleTest(&argc, argv);
   QApplication app(argc, argv);
   return RUN_ALL_TESTS();

@@ -121,7 +121,7 @@ bool run_until(const std::function<bool()>& holds, double seconds) {
 
 int main(int argc, char** argv) {
   qputenv("QT_QPA_PLATFORM", "offscreen");
-  qputenv("STRATOSCOPE_HOME", kBuildFolder);
+  qputenv("STRATOSCOPE_HOME", strato::kBuildFolder);
   ::testing::InitGoogleTest(&argc, argv);
   strato::TimedApplication app(argc, argv);
   return RUN_ALL_TESTS();
