@@ -17,7 +17,8 @@ constexpr double kLeastShare = 0.05;  // of the largest cause
 
 Nanos size_of(Nanos change) { return Nanos(std::abs(change.value)); }
 
-// "31 ms less waiting for 1080ti, 9.1 ms less AllReduce": of those that go one way.
+// Names the greatest of the causes with one sign: "31 ms less waiting for 1080ti, 9.1 ms less
+// AllReduce".
 std::string causes_text(const std::vector<Cause>& causes, bool faster, std::size_t most,
                         Nanos least) {
   std::string text;

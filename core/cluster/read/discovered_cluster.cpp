@@ -47,7 +47,7 @@ Means means_of(const Cluster& cluster, const std::vector<MeasuredLink>& links) {
   return means;
 }
 
-// Every device's way out and in is on the way, too.
+// The path leads over both devices' links to their machines, too.
 double host_latency(const MachineSpec& machine) {
   if (machine.host_link) return machine.host_link->latency_us;
   return machine.fabric ? machine.fabric->latency_us : 0;

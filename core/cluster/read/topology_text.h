@@ -8,8 +8,8 @@
 // Links: NV# are # NVLinks of the GPU's generation (20, 25 and, from Blackwell on, 50 GB/s each
 // way; NVIDIA's product briefs of P100, V100, A100, H100, B200). More of them than a GPU has ports
 // for mean a switch. PIX, PXB, PHB, NODE, SYS and SOC are PCIe with the generation of the GPU's
-// architecture (the same briefs) and 16 lanes; what the way between sockets takes away is not
-// known, and the cluster's source says that there is one. discovered_cluster.h has the rest.
+// architecture (the same briefs) and 16 lanes; what the path between sockets takes away is
+// not known, and the cluster's source says that there is one. discovered_cluster.h has the rest.
 #pragma once
 
 #include <string>

@@ -2,7 +2,7 @@
 // between them.
 //
 // Model of the network: every device has a port into its machine's fabric (NVLink switch or PCIe),
-// a way to the machine's NIC (host link), and machines meet in one switch, or in a dedicated link
+// a path to the machine's NIC (host link), and machines meet in one switch, or in a dedicated link
 // of a pair. Every link is two resources, one a direction. A path is the list of directed links
 // that a transfer occupies.
 #pragma once

@@ -1,4 +1,4 @@
-// The ways in which a collective can go through a cluster. Private to this folder.
+// Plans of collectives: how one can go through a cluster. Private to this folder.
 //
 // A plan is linear in the size: time = latency + bytes * nanos_per_byte. It is made of phases that
 // follow each other; in a phase, transfers run at once and in a pipeline, so that the phase's time
@@ -40,7 +40,8 @@ struct CollectivePlan {
 std::vector<CollectivePlan> collective_plans(const Cluster& cluster, Collective kind,
                                              std::span<const DeviceId> devices);
 
-// One way alone, for tests; nothing where it does not apply (a tree for all-gather).
+// The plans of one algorithm alone, for tests; nothing where it does not apply (a tree for
+// all-gather).
 std::vector<CollectivePlan> collective_plans(const Cluster& cluster, Collective kind,
                                              std::span<const DeviceId> devices,
                                              CollectiveAlgorithm algorithm);

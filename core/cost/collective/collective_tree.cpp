@@ -9,7 +9,8 @@ struct Direction {
   bool up, down;
 };
 
-// `volume` over every edge in the directions asked for. Gives the latency of the deepest way.
+// Sends `volume` over every edge in the directions asked for. Returns the latency of the deepest
+// path.
 Nanos send_over(PlanBuilder& plan, const std::vector<int>& parents,
                 const std::vector<DeviceId>& members, double volume, Direction direction) {
   const Cluster& cluster = plan.cluster();

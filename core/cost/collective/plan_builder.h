@@ -18,7 +18,7 @@ class PlanBuilder {
 
   const Cluster& cluster() const { return cluster_; }
 
-  // In this phase, `volume` tensors go from one device to another. Gives the latency of the way.
+  // In this phase, `volume` tensors go from one device to another. Returns the latency of the path.
   Nanos send(DeviceId from, DeviceId to, double volume) {
     const Path& path = cluster_.path(from, to);
     for (const LinkId link : path.links) volume_[link.index()] += volume;

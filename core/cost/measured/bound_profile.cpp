@@ -36,16 +36,16 @@ std::map<std::string, std::vector<OpId>> ops_by_signature(const Graph& graph) {
 Profile on_cluster(const Profile& profile, const Cluster& cluster,
                    std::vector<std::string>& warnings) {
   const GpuCatalogue catalogue = catalogue_of(cluster);
-  std::set<std::string> strangers;
+  std::set<std::string> unknown;
   Profile result;
   for (const OpProfile& op : profile.ops) {
     if (const GpuType* gpu = catalogue.find(op.gpu)) {
       result.ops.push_back({op.signature, gpu->name, op.measurements});
     } else {
-      strangers.insert(op.gpu);
+      unknown.insert(op.gpu);
     }
   }
-  for (const std::string& gpu : strangers) {
+  for (const std::string& gpu : unknown) {
     warnings.push_back(fmt::format("the profile's op times on {} are not used: the cluster has {}",
                                    gpu, gpu_names(cluster)));
   }
@@ -58,18 +58,18 @@ BoundProfile::BoundProfile(const Profile& profile, const Graph& graph, const Clu
                            std::vector<std::string>& warnings)
     : ops(ops_by_signature(graph)) {
   Profile bound = on_cluster(profile, cluster, warnings);
-  std::set<std::string> measured_signatures, strangers;
+  std::set<std::string> measured_signatures, unknown;
   for (OpProfile& op : bound.ops) {
     const auto found = ops.find(op.signature);
     measured_signatures.insert(op.signature);
     if (found == ops.end()) {
-      strangers.insert(op.signature);
+      unknown.insert(op.signature);
     } else if (!follows_batch(graph, found->second.front())) {
       for (OpMeasurement& point : op.measurements) point.samples = 1;
     }
   }
   measured = normalised(std::move(bound)).ops;
-  unused.assign(strangers.begin(), strangers.end());
+  unused.assign(unknown.begin(), unknown.end());
   if (!unused.empty()) {
     warnings.push_back(fmt::format("{} of the profile's {} measured kinds of op are not in {}: {}",
                                    unused.size(), measured_signatures.size(), graph.name(),

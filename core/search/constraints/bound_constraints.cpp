@@ -233,7 +233,7 @@ void BoundConstraints::find_limits() {
   contradiction(lines);
 }
 
-// Divided where ops of a group are constrained in different ways; null: nowhere.
+// Divides groups whose ops have different constraints; null: there are none.
 std::shared_ptr<const Grouping> BoundConstraints::divided(const Grouping& grouping) const {
   std::map<std::pair<std::int32_t, std::int32_t>, std::int32_t> parts;
   std::vector<std::int32_t> group_of(problem_.graph->op_count());

@@ -21,8 +21,8 @@ struct HeldBuffer {
 
 std::vector<HeldBuffer> held_buffers(const Timeline& timeline, DeviceId device);
 
-// The peak without residents. Of the first `dropped` entries of `order` (indices into `buffers`)
-// the kept stretch is left out.
+// Returns the peak without residents. The first `dropped` entries of `order` (indices into
+// `buffers`) do not count while they only wait.
 Bytes peak_of(std::span<const HeldBuffer> buffers, std::span<const std::size_t> order = {},
               std::size_t dropped = 0);
 

@@ -79,8 +79,8 @@ class Advisor {
                            bytes_text(frees)));
   }
 
-  // The fewest of the largest kept activations that make it fit; all of them when that is not
-  // enough.
+  // Lists the fewest of the largest activations waiting for the backward pass that would make it
+  // fit; all of them when that is not enough.
   void recompute() {
     std::vector<std::size_t> order;
     for (std::size_t i = 0; i < held_.size(); ++i)

@@ -200,7 +200,7 @@ class Planning {
     return made;
   }
 
-  // The best way to say what the schedule says.
+  // Chooses the best of the strategies that say what the schedule says.
   void translate(Attempt& attempt) {
     const std::vector<Translation> ways = translations(attempt.recipe);
     std::vector<Strategy> strategies;

@@ -2,7 +2,7 @@
 //
 // An op is replicated over the devices of its replicas and parts, with their samples as shares; an
 // op in slices is one of Strategy::splits. What the schedule says nothing about is how the
-// gradients of replicated ops are summed, so there is one strategy for each way.
+// gradients of replicated ops are summed, so there is one strategy for each synchronisation.
 #pragma once
 
 #include <string_view>

@@ -62,7 +62,7 @@ std::string reason_of(const std::exception& error) {
   return text.substr(text.starts_with('[') && place != std::string::npos ? place + 2 : 0);
 }
 
-[[noreturn]] void stranger(const Meeting& meeting, int rank, const std::string& problem) {
+[[noreturn]] void refuse_peer(const Meeting& meeting, int rank, const std::string& problem) {
   throw InputError("", fmt::format("rank {} of {}", meeting.rank, meeting.ranks),
                    fmt::format("rank {} {}", rank, problem),
                    fmt::format("see the log of rank {}", rank));
@@ -87,16 +87,16 @@ void verify(const Meeting& meeting, const Roster& roster, gloo::Context& context
       buffer->recv(peer, slot);
       buffer->waitRecv(meeting.timeout);
     } catch (const std::exception&) {
-      stranger(meeting, peer, "does not answer");
+      refuse_peer(meeting, peer, "does not answer");
     }
-    if (!equal(token, own[at])) stranger(meeting, peer, "is not of this job");
+    if (!equal(token, own[at])) refuse_peer(meeting, peer, "is not of this job");
   }
   for (int peer = 0; peer < meeting.ranks; ++peer) {
     if (peer == meeting.rank) continue;
     try {
       sent[static_cast<std::size_t>(peer)]->waitSend(meeting.timeout);
     } catch (const std::exception&) {
-      stranger(meeting, peer, "does not answer");
+      refuse_peer(meeting, peer, "does not answer");
     }
   }
 }

@@ -19,7 +19,7 @@ namespace {
 constexpr char kMagic[8] = {'s', 't', 'r', 'a', 't', 'o', 'g', '1'};
 constexpr std::size_t kSecretSize = 256;  // on the wire, filled up with zeros
 constexpr std::size_t kTokenSize = 32;
-constexpr std::size_t kMostStrangers = 64;  // connections that have not said who they are yet
+constexpr std::size_t kMostUnadmitted = 64;  // connections that have not said who they are yet
 constexpr std::size_t kMostText = 1 << 24;
 constexpr auto kAnotherTry = std::chrono::milliseconds(20);
 
@@ -72,16 +72,16 @@ class Reception {
   Roster receive_all() {
     while (!missing().empty()) {
       std::vector<int> watched = {listener_.descriptor()};
-      for (const Stranger& each : strangers_) watched.push_back(each.socket.descriptor());
+      for (const Unadmitted& each : unadmitted_) watched.push_back(each.socket.descriptor());
       if (Clock::now() >= deadline_ || !wait_readable(watched, deadline_)) give_up();
       let_in();
-      listen_to_strangers();
+      listen_to_unadmitted();
     }
     return hand_out();
   }
 
  private:
-  struct Stranger {
+  struct Unadmitted {
     Socket socket;
     std::string said;
   };
@@ -104,41 +104,41 @@ class Reception {
   // Accepts not more than so many at a time: a flood must not prevent those who speak from being
   // heard.
   void let_in() {
-    for (std::size_t i = 0; i < kMostStrangers; ++i) {
+    for (std::size_t i = 0; i < kMostUnadmitted; ++i) {
       Socket socket = accept_from(listener_);
       if (!socket.is_open()) return;
-      if (strangers_.size() >= kMostStrangers) listen_to_strangers();
-      if (strangers_.size() >= kMostStrangers) strangers_.pop_front();
-      strangers_.push_back({std::move(socket), {}});
+      if (unadmitted_.size() >= kMostUnadmitted) listen_to_unadmitted();
+      if (unadmitted_.size() >= kMostUnadmitted) unadmitted_.pop_front();
+      unadmitted_.push_back({std::move(socket), {}});
     }
   }
 
-  void listen_to_strangers() {
-    for (auto each = strangers_.begin(); each != strangers_.end();) {
-      each = hear(*each) ? strangers_.erase(each) : std::next(each);
+  void listen_to_unadmitted() {
+    for (auto each = unadmitted_.begin(); each != unadmitted_.end();) {
+      each = hear(*each) ? unadmitted_.erase(each) : std::next(each);
     }
   }
 
   // True: it has become a rank, or is to be gone.
-  bool hear(Stranger& stranger) {
+  bool hear(Unadmitted& peer) {
     char bytes[sizeof(Hello)];
     try {
-      const std::size_t most = sizeof(Hello) - stranger.said.size();
-      stranger.said.append(bytes, stranger.socket.receive_some({bytes, most}));
-      if (stranger.said.size() < sizeof(Hello)) return false;
+      const std::size_t most = sizeof(Hello) - peer.said.size();
+      peer.said.append(bytes, peer.socket.receive_some({bytes, most}));
+      if (peer.said.size() < sizeof(Hello)) return false;
       Hello hello;
-      std::memcpy(&hello, stranger.said.data(), sizeof hello);
+      std::memcpy(&hello, peer.said.data(), sizeof hello);
       const std::string refusal = refusal_of(hello);
-      stranger.socket.send_text(refusal, deadline_);
+      peer.socket.send_text(refusal, deadline_);
       if (refusal.empty()) {
-        admitted_[static_cast<std::size_t>(hello.rank)] = std::move(stranger.socket);
+        admitted_[static_cast<std::size_t>(hello.rank)] = std::move(peer.socket);
       }
     } catch (const std::system_error&) {  // it has gone again
     }
     return true;
   }
 
-  // The secret first: strangers learn nothing about the job.
+  // The secret comes first: who does not know it learns nothing about the job.
   std::string refusal_of(const Hello& hello) const {
     const std::string ours(expected_.secret, kSecretSize), theirs(hello.secret, kSecretSize);
     const bool same_size = hello.secret_size == expected_.secret_size;
@@ -177,7 +177,7 @@ class Reception {
   Hello expected_;
   Socket listener_;
   std::vector<Socket> admitted_;
-  std::list<Stranger> strangers_;
+  std::list<Unadmitted> unadmitted_;
 };
 
 // ---- the others

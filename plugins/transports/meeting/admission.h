@@ -4,7 +4,7 @@
 // The means to connect a transport (ports, a fresh random token for each pair of ranks, NCCL's
 // unique id) are handed out on the admitted connections only.
 //
-// This keeps out strangers who can reach the ports: other users of the machines, other jobs, port
+// This excludes others who can reach the ports: other users of the machines, other jobs, port
 // scanners, a stale worker of an earlier job. It does not hide or sign what is sent: whoever reads
 // or alters the traffic between the machines sees the secret and the data. Use it on a network that
 // you trust, or through a tunnel.
