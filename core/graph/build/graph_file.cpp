@@ -55,7 +55,9 @@ Json tensors_json(const Graph& graph) {
     kinds.push_back(tensor.batch.kind);
     axes.push_back(tensor.batch.axis);
     shapes.add(tensor.shape, [](std::int64_t extent) { return extent; });
-    data.push_back(tensor.data ? packed(std::span<const char>(*tensor.data)) : Json());
+    if (tensor.data)
+      data.push_back({{"tensor", names.size() - 1},
+                      {"elements", packed(std::span<const char>(*tensor.data))}});
   }
   return {{"names", names},
           {"types", packed(types)},
@@ -151,9 +153,14 @@ class ListColumn {
   std::size_t list_ = 0, at_ = 0;
 };
 
+// Without a view of each: there are as many as ops and tensors.
 std::vector<std::string> texts(const JsonView& view) {
   std::vector<std::string> result;
-  for (const JsonView& item : view.items()) result.push_back(item.string());
+  if (!view.is_array()) view.fail("is not a list", kRemedy);
+  for (const Json& item : view.json()) {
+    if (!item.is_string()) view.fail("has what is no text", kRemedy);
+    result.push_back(item.get_ref<const std::string&>());
+  }
   return result;
 }
 
@@ -176,8 +183,6 @@ std::size_t add_tensors(const JsonView& view, GraphBuilder& builder) {
   const Column<BatchKind> kinds(view.at("kinds"), count);
   const Column<std::int32_t> axes(view.at("axes"), count);
   ListColumn<std::int64_t> shapes(view.at("shapes"), count);
-  const std::vector<JsonView> data = view.at("data").items();
-  if (data.size() != count) view.at("data").fail("is of another length than the names", kRemedy);
   for (std::size_t i = 0; i < count; ++i) {
     Tensor tensor;
     tensor.name = names[i];
@@ -188,8 +193,12 @@ std::size_t add_tensors(const JsonView& view, GraphBuilder& builder) {
     tensor.batch.axis = axes[i];
     if (axes[i] < -1 || axes[i] >= static_cast<std::int32_t>(tensor.shape.size()))
       axes.fail("an axis is out of range");
-    if (!data[i].is_null()) tensor.data = std::make_shared<const std::string>(data[i].bytes());
     builder.add_tensor(std::move(tensor));
+  }
+  for (const JsonView& data : view.at("data").items()) {
+    const auto index = data.at("tensor").integer(0, static_cast<std::int64_t>(count) - 1);
+    builder.tensor(TensorId(static_cast<std::size_t>(index))).data =
+        std::make_shared<const std::string>(data.at("elements").bytes());
   }
   return count;
 }
