@@ -5,6 +5,7 @@
 #include "app/cli/recorder.h"
 #include "core/base/error.h"
 #include "core/plugin/use/import_note.h"
+#include "core/program/project/rank_programs.h"
 #include "core/program/rank/rank_program.h"
 #include "core/search/constraints/bound_constraints.h"
 #include "core/search/constraints/constraints_json.h"

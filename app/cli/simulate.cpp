@@ -7,7 +7,7 @@
 #include "app/cli/report.h"
 #include "app/cli/simulation_options.h"
 #include "core/io/file.h"
-#include "core/program/rank/ranks.h"
+#include "core/program/rank/upward_ranks.h"
 #include "core/search/evaluate/outcome.h"
 #include "core/sim/explain/dump.h"
 

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "core/base/error.h"
+#include "core/program/project/rank_programs.h"
 #include "core/program/project/rank_twin.h"
 #include "core/program/rank/rank_program.h"
 #include "core/sim/timeline/execution_order.h"

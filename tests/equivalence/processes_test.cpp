@@ -18,6 +18,7 @@
 #include "core/io/file.h"
 #include "core/io/json.h"
 #include "core/launch/job/job_event.h"
+#include "core/program/project/rank_programs.h"
 #include "core/program/project/ring_order.h"
 #include "core/program/rank/rank_program.h"
 #include "tests/plugins/engines/rank/by_hand.h"

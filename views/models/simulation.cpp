@@ -1,7 +1,7 @@
 #include "views/models/simulation.h"
 
 #include "core/program/lower/lower.h"
-#include "core/program/rank/ranks.h"
+#include "core/program/rank/upward_ranks.h"
 #include "core/search/evaluate/outcome.h"
 
 namespace strato {

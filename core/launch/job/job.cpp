@@ -4,6 +4,8 @@
 #include "core/io/file.h"
 #include "core/launch/job/job_file.h"
 #include "core/launch/job/job_folder.h"
+#include "core/program/rank/rank_file.h"
+#include "core/program/rank/termination.h"
 
 namespace strato {
 namespace {

@@ -6,6 +6,7 @@
 #include "core/io/file.h"
 #include "core/launch/job/job_file.h"
 #include "core/launch/job/job_folder.h"
+#include "core/program/rank/rank_file.h"
 
 namespace strato {
 

@@ -11,6 +11,7 @@
 #include "core/cost/value/profile_writer.h"
 #include "core/program/lower/lower.h"
 #include "core/program/place/symmetry.h"
+#include "core/program/project/rank_programs.h"
 #include "core/program/project/rank_twin.h"
 #include "core/program/project/ring_order.h"
 #include "core/program/value/collective.h"

@@ -3,7 +3,9 @@
 #include <utility>
 
 #include "core/io/file.h"
+#include "core/program/project/rank_programs.h"
 #include "core/program/project/ring_order.h"
+#include "core/program/rank/termination.h"
 #include "core/sim/timeline/execution_order.h"
 
 namespace strato {

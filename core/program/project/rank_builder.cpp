@@ -1,159 +1,75 @@
 #include "core/program/project/rank_builder.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "core/base/error.h"
-#include "core/graph/axes/split_axes.h"
-#include "core/program/value/collective.h"
-#include "core/program/value/tables.h"
+#include "core/program/project/task_parts.h"
 
 namespace strato {
 namespace {
 
-using Form = Piece::Form;
+// Both are of one tensor; a partial sum is cut from one of the same samples.
+bool is_cut_from(const Part& part, const Part& whole) {
+  if (!whole.is_partial_sum()) return contains(whole, part);
+  return part.is_partial_sum() && *part.along(kBatchAxis) == *whole.along(kBatchAxis) &&
+         contains(whole.total(), part.total());
+}
 
 }  // namespace
 
-bool RankBuilder::is_trained(TensorId id) const {
-  const Tensor& tensor = graph_.tensor(id);
-  return !tensor.producer.valid() && tensor.role == TensorRole::Parameter &&
-         graph_.update_of(id).valid();
-}
-
 RankBuilder::RankBuilder(const Program& program, DeviceId only, bool folded)
     : program_(program),
-      only_(only),
       folded_(folded),
-      graph_(*program.graph),
-      batch_(static_cast<std::int32_t>(program.graph->batch())),
-      rank_of_(program.cluster->device_count()),
-      value_of_(program.buffers.size()),
-      holds_(program.buffers.size()),
-      sent_(program.buffers.size()),
-      placed_of_(program.tasks.size()) {
-  std::vector<bool> works(rank_of_.size());
-  for (std::size_t i = 0; i < program.tasks.size(); ++i) {
-    const Task& task = program.tasks[TaskId(i)];
-    works[task.device.index()] = true;
-    if (task.target.valid()) works[task.target.index()] = true;
-    for (const DeviceId member : members_of(program, TaskId(i))) works[member.index()] = true;
-  }
-  for (std::size_t d = 0; d < works.size(); ++d) {
-    rank_of_[d] = drafts_.size();
-    if (!works[d]) continue;
-    if (wanted(DeviceId(d)))
-      drafts_.emplace_back(graph_, DeviceId(d));
-    else if (drafts_.empty())
-      ++first_rank_;
-  }
-  list_kept_slices();
-  list_carried();
-}
-
-const Resident* RankBuilder::resident(TensorId tensor, DeviceId device) const {
-  const auto& residents = program_.residents;
-  const auto at = std::lower_bound(residents.begin(), residents.end(), std::pair(device, tensor),
-                                   [](const Resident& resident, const auto& wanted) {
-                                     return std::pair(resident.device, resident.tensor) < wanted;
-                                   });
-  const bool found = at != residents.end() && at->device == device && at->tensor == tensor;
-  return found ? &*at : nullptr;
-}
-
-// A parameter whose update is split is kept in parts, where they are updated; unless all of it is
-// there.
-void RankBuilder::list_kept_slices() {
-  for (const Task& task : program_.tasks)
-    if (task.kind == TaskKind::Update && task.axis >= 0) {
-      const TensorId parameter = graph_.op(task.op).inputs.front();
-      const Resident* here = resident(parameter, task.device);
-      if (here && here->bytes >= graph_.tensor(parameter).bytes()) continue;
-      kept_[{task.device, parameter}].push_back(slice_of(parameter, task));
-    }
-}
-
-// A Split that writes nothing keeps it for the next step.
-void RankBuilder::list_carried() {
-  for (std::size_t i = 0; i < program_.tasks.size(); ++i) {
-    id_ = TaskId(i);
-    task_ = &program_.tasks[id_];
-    if (!keeps()) continue;
-    expect(resident(task_->tensor, task_->device), task_->tensor, "it is kept nowhere");
-    std::vector<Piece>& pieces = carried_[{task_->device, task_->tensor}];
-    pieces.push_back(of_task(task_->tensor));
-    expect(std::ranges::count(pieces, pieces.back()) == 1, task_->tensor, "it is kept twice");
-  }
-}
-
-void RankBuilder::fail(TensorId tensor, const std::string& problem) const {
-  throw InvariantError("task " + std::to_string(id_.value()) + " (" + program_.task_name(id_) +
-                       "), tensor " + graph_.tensor(tensor).name + ": " + problem);
-}
+      residents_(program),
+      drafts_(program, only),
+      values_(program, residents_, drafts_),
+      placed_of_(program.tasks.size()) {}
 
 void RankBuilder::add(TaskId task) {
-  id_ = task;
-  task_ = &program_.tasks[task];
+  const ProgramTask at{program_, task};
   placed_of_[task].first = static_cast<std::int32_t>(placed_.size());
-  switch (task_->kind) {
+  switch (at.task().kind) {
     case TaskKind::Compute:
     case TaskKind::Update:
-      compute();
+      compute(at);
       break;
     case TaskKind::Split:
-      split();
+      split(at);
       break;
     case TaskKind::Concat:
-      concat();
+      concat(at);
       break;
     case TaskKind::Sum:
-      sum();
+      sum(at);
       break;
     case TaskKind::Transfer:
-      transfer();
+      transfer(at);
       break;
     case TaskKind::AllReduce:
-      all_reduce();
+      all_reduce(at);
       break;
     case TaskKind::AllGather:
-      all_gather();
+      all_gather(at);
       break;
     case TaskKind::ReduceScatter:
-      reduce_scatter();
+      reduce_scatter(at);
       break;
     case TaskKind::Reduce:
     case TaskKind::Broadcast:
-      fail(task_->tensor, "no rank can do this");
+      at.fail(at.task().tensor, "no rank can do this");
   }
   placed_of_[task].second = static_cast<std::int32_t>(placed_.size());
 }
 
-RankPrograms RankBuilder::finish() && {
-  RankPrograms result;
-  result.graph = program_.graph;
-  for (RankDraft& draft : drafts_)
-    result.ranks.push_back(
-        std::move(draft).finish(first_rank_ + static_cast<int>(result.ranks.size())));
-  return result;
-}
+RankPrograms RankBuilder::finish() && { return {program_.graph, std::move(drafts_).finish()}; }
 
-Instruction RankBuilder::instruction(InstructionKind kind) const {
-  Instruction result;
-  result.kind = kind;
-  result.stream = is_communication(task_->kind) ? Stream::Communication : Stream::Compute;
-  result.task = id_;
-  result.duration = task_->duration;
-  result.bytes = task_->bytes;
-  return result;
-}
-
-// It waits for what its task waits for, as far as that is on the same device. What does not
-// communicate cannot wait for another one.
-void RankBuilder::emit(DeviceId device, const RankDraft::Parts& parts) {
-  if (!wanted(device)) return;
-  RankDraft& into = draft(device);
-  const RankDraft::Index index = into.add(parts);
-  for (const TaskId dependency : program_.dependencies[id_.index()]) {
+// The instruction waits for what its task waits for, as far as that is on the same device. What
+// does not communicate cannot wait for another one.
+void RankBuilder::emit(const ProgramTask& at, DeviceId device, const RankDraft::Entry& entry) {
+  if (!drafts_.wanted(device)) return;
+  RankDraft& into = drafts_.of(device);
+  const RankDraft::Index index = into.add(entry);
+  for (const TaskId dependency : program_.dependencies[at.id.index()]) {
     bool here = false;
     const auto [first, last] = placed_of_[dependency];
     for (std::int32_t i = first; i < last; ++i) {
@@ -162,271 +78,155 @@ void RankBuilder::emit(DeviceId device, const RankDraft::Parts& parts) {
       into.need(index, earlier.index);
       here = true;
     }
-    if (!here && parts.what.stream == Stream::Compute)
-      fail(task_->tensor.valid() ? task_->tensor : graph_.op(task_->op).inputs.front(),
-           "waits for a task of another device");
+    if (!here && entry.what.stream == Stream::Compute)
+      at.fail(at.task().tensor.valid() ? at.task().tensor : at.op().inputs.front(),
+              "waits for a task of another device");
   }
   placed_.push_back({device, index});
 }
 
-// ---- pieces
-
-Piece RankBuilder::samples(TensorId tensor, std::int32_t begin, std::int32_t end) const {
-  const BatchKind kind = is_trained(tensor) ? BatchKind::Whole : graph_.tensor(tensor).batch.kind;
-  if (kind == BatchKind::Whole || (begin == 0 && end == batch_)) return {};
-  return {kind == BatchKind::Batched ? Form::Samples : Form::Partial, -1, begin, end};
+// An update that reads no buffer takes what the step before left of its gradient, if it did.
+ValueId RankBuilder::gradient(const ProgramTask& at, const Part& part) {
+  if (at.task().kind != TaskKind::Update || !at.reads().empty()) return {};
+  return values_.find_carried({at.op().inputs[1], part, at.task().device, Stream::Compute});
 }
 
-Piece RankBuilder::slice(TensorId tensor, int axis, std::int32_t begin, std::int32_t end) const {
-  const Shape& shape = graph_.tensor(tensor).shape;
-  const auto at = static_cast<std::size_t>(axis);
-  expect(at < shape.size() && begin >= 0 && begin < end && end <= shape[at], tensor,
-         "it has no such slice");
-  if (begin == 0 && end == shape[at]) return {};
-  return {Form::Slice, static_cast<std::int8_t>(axis), begin, end};
-}
-
-Piece RankBuilder::of_task(TensorId tensor) const {
-  const std::int32_t begin = task_->first_sample, end = begin + task_->samples;
-  return task_->axis < 0 ? samples(tensor, begin, end) : slice_of(tensor, *task_);
-}
-
-Piece RankBuilder::slice_of(TensorId tensor, const Task& task) const {
-  Piece piece = slice(tensor, task.axis, task.first_sample, task.first_sample + task.samples);
-  piece.more = program_.more_cuts_of(task);
-  expect(task.more_cuts < 0 || piece.form == Form::Slice, tensor, "it is all of its first axis");
-  return piece;
-}
-
-Piece RankBuilder::kept(TensorId tensor, DeviceId device, const Piece& otherwise) const {
-  if (!is_trained(tensor)) return otherwise;
-  const auto known = kept_.find({device, tensor});
-  if (known == kept_.end()) return Piece();
-  const std::vector<Piece>& pieces = known->second;
-  return std::ranges::find(pieces, otherwise) != pieces.end() ? otherwise : pieces.front();
-}
-
-Piece RankBuilder::output_piece(const Op& op, std::size_t output) const {
-  const TensorId tensor = op.outputs[output];
-  if (task_->axis < 0) return of_task(tensor);
-  const int axis =
-      output == 0 ? task_->axis : split_output_axis(graph_, task_->op, output, task_->axis);
-  expect(axis >= 0, tensor, "it is not known along which axis it is divided");
-  return slice(tensor, axis, task_->first_sample, task_->first_sample + task_->samples);
-}
-
-// By input of an op that is split along this axis: the axis that it is cut along; -1: it is whole.
-// One that a part reads in two ways is needed as a whole.
-std::vector<int> RankBuilder::input_axes(const Op& op, int axis) const {
-  const std::vector<SplitAxis> axes = split_axes(graph_, task_->op);
-  const auto split = std::ranges::find(axes, axis, &SplitAxis::axis);
-  expect(split != axes.end(), op.inputs.front(), "its op has no such axis");
-  std::vector<int> result = split->inputs;
-  for (std::size_t i = 0; i < op.inputs.size(); ++i)
-    for (std::size_t j = 0; j < op.inputs.size(); ++j)
-      if (op.inputs[j] == op.inputs[i] && split->inputs[j] != split->inputs[i]) result[i] = -1;
-  return result;
-}
-
-std::vector<Piece> RankBuilder::input_pieces(const Op& op) const {
-  std::vector<Piece> result(op.inputs.size());
-  const std::int32_t begin = task_->first_sample, end = begin + task_->samples;
-  std::vector<int> axes;
-  if (task_->axis >= 0) axes = input_axes(op, task_->axis);
+void RankBuilder::compute(const ProgramTask& at) {
+  const Op& op = at.op();
+  const DeviceId device = at.task().device;
+  const bool update = at.task().kind == TaskKind::Update;
+  if (!drafts_.wanted(device)) {
+    for (const BufferId buffer : at.writes()) values_.bind(at, buffer);
+    return;
+  }
+  const std::vector<Part> parts = input_parts(at);
+  std::vector<ValueId> reads, writes;
   for (std::size_t i = 0; i < op.inputs.size(); ++i) {
-    const TensorId input = op.inputs[i];
-    if (!input.valid()) continue;
-    if (task_->axis < 0)
-      result[i] = samples(input, begin, end);
-    else if (axes[i] >= 0)
-      result[i] = slice(input, axes[i], begin, end);
+    BufferValues::Wanted wanted{op.inputs[i], parts[i], device, Stream::Compute};
+    if (update && i == 0)  // perhaps a slice of a parameter that is whole there
+      wanted.part = residents_.standing_for(op.inputs[i], device, parts[i]);
+    ValueId read = i == 1 ? gradient(at, wanted.part) : ValueId();
+    if (!read.valid() && op.inputs[i].valid()) read = values_.get(at, wanted);
+    reads.push_back(read);
   }
-  if (task_->more_cuts >= 0) cut_more(op, result);
-  return result;
-}
-
-// An update's inputs are cut alike, or not at all.
-void RankBuilder::cut_more(const Op& op, std::vector<Piece>& pieces) const {
-  const MoreCuts more = program_.more_cuts_of(*task_);
-  for (const AxisRange& range : more) {
-    if (range.axis < 0) continue;
-    const std::vector<int> axes = input_axes(op, range.axis);
-    for (std::size_t i = 0; i < pieces.size(); ++i)
-      expect(!op.inputs[i].valid() || axes[i] == (pieces[i].axis < 0 ? -1 : range.axis),
-             op.inputs[i], "its axes are not those of what its op updates");
+  CHECK(at.writes().size() == (update ? 0 : op.outputs.size()),
+        program_.task_name(at.id) + " does not write its outputs");
+  for (std::size_t o = 0; o < at.writes().size(); ++o) {
+    CHECK(program_.buffers[at.writes()[o]].tensor == op.outputs[o],
+          program_.task_name(at.id) + " writes its outputs in another order");
+    writes.push_back(values_.bind(at, at.writes()[o]));
   }
-  for (Piece& piece : pieces)
-    if (piece.axis >= 0) piece.more = more;
+  const InstructionKind kind = update ? InstructionKind::Update : InstructionKind::Compute;
+  emit(at, device,
+       {.what = at.instruction(kind, computed_part(at)), .reads = reads, .writes = writes});
 }
 
-// Of a piece along an axis; -1: along the batch.
-RankBuilder::Range RankBuilder::range_of(TensorId tensor, const Piece& piece, int axis) const {
-  if (piece.form == Form::Partial && axis >= 0 && piece.axis == axis)
-    return {piece.from, piece.until};
-  if (piece.form != Form::Whole) return {piece.begin, piece.end};
-  if (axis < 0) return {0, batch_};
-  return {0,
-          static_cast<std::int32_t>(graph_.tensor(tensor).shape[static_cast<std::size_t>(axis)])};
-}
-
-void RankBuilder::expect_tiles(TensorId tensor, std::vector<Range> ranges, Range whole) const {
-  std::sort(ranges.begin(), ranges.end());
-  std::int32_t next = whole.first;
-  for (const Range& range : ranges) {
-    expect(range.first == next, tensor, "its pieces overlap or leave a gap");
-    next = range.second;
+// The part of its tensor that a Split reads: a buffer's, a gradient's that the step before left,
+// or a resident tensor's, perhaps through views.
+Part RankBuilder::split_source(const ProgramTask& at) const {
+  const Task& task = at.task();
+  if (!at.reads().empty()) return values_.part_of(at.reads().front());
+  for (const Part& part : residents_.carried(task.tensor, task.device))
+    if (part.is_partial_sum()) return part;
+  const Graph& graph = *program_.graph;
+  TensorId root = task.tensor;
+  while (graph.tensor(root).producer.valid()) {
+    const Op& producer = graph.op(graph.tensor(root).producer);
+    root = *std::ranges::find_if(producer.inputs, [](TensorId input) { return input.valid(); });
   }
-  expect(next == whole.second, tensor, "its pieces are not all of it");
+  return residents_.standing_for(root, task.device,
+                                 task.axis >= 0 ? Part() : stated_part(at, task.tensor));
 }
 
-// ---- values
-
-ValueId RankBuilder::find(TensorId tensor, const Piece& piece, const Instruction& reader,
-                          DeviceId device) {
-  if (!wanted(device)) return kElsewhere;
-  for (const BufferId buffer : program_.reads[id_.index()])
-    if (const Buffer& of = program_.buffers[buffer];
-        of.device == device && of.tensor == tensor && holds_[buffer] == piece)
-      return value_of_[buffer];
-  const OpId producer = graph_.tensor(tensor).producer;
-  if (!producer.valid()) return find_resident(tensor, piece, device);
-  if (!is_alias(graph_, producer)) return {};
-  return find_view(producer, tensor, piece, reader, device);
+void RankBuilder::split(const ProgramTask& at) {
+  const auto& [tensor, device] = std::pair(at.task().tensor, at.task().device);
+  const Part source = split_source(at);
+  const Part part = at.keeps() ? stated_part(at, tensor)
+                               : program_.parts[program_.buffers[at.writes().front()].part];
+  at.expect(is_cut_from(part, source), tensor, "what it is cut from is not there");
+  ValueId from;
+  if (!at.keeps() && at.reads().empty())
+    from = values_.find_carried({tensor, source, device, Stream::Compute});
+  if (!from.valid()) from = values_.get(at, {tensor, source, device, Stream::Compute});
+  const ValueId to = at.keeps() ? values_.find_carried({tensor, part, device, Stream::Compute})
+                                : values_.bind(at, at.writes().front(), at.task().encoding);
+  at.expect(to.valid(), tensor, "it is kept as something else");
+  emit(at, device,
+       {.what = at.instruction(InstructionKind::Split, part),
+        .reads = {&from, 1},
+        .writes = {&to, 1}});
 }
 
-ValueId RankBuilder::find_resident(TensorId tensor, const Piece& piece, DeviceId device) {
-  if (!wanted(device)) return kElsewhere;
-  if (!resident(tensor, device)) return {};
-  if (kept(tensor, device, piece) != piece) return {};
-  return draft(device).resident(tensor, piece);
-}
-
-ValueId RankBuilder::find_view(OpId op, TensorId tensor, const Piece& piece,
-                               const Instruction& reader, DeviceId device) {
-  std::vector<ValueId> inputs;
-  ValueId base;
-  TensorId first;
-  for (const TensorId input : graph_.op(op).inputs) {
-    inputs.push_back({});
-    if (!input.valid()) continue;
-    if (!first.valid()) {
-      first = input;
-      base = find(input, piece, reader, device);
-      if (!base.valid()) return {};
-    }
-    if (input == first) {
-      inputs.back() = base;
-    } else if (!is_trained(input)) {
-      inputs.back() = find_resident(input, {}, device);
-    }
+// In their order along the task's axis; what no buffer holds is resident.
+std::vector<Part> RankBuilder::concat_parts(const ProgramTask& at, const Part& made) const {
+  const TensorId tensor = at.task().tensor;
+  const int axis = at.task().axis;
+  const Graph& graph = *program_.graph;
+  const auto range_of = [&](const Part& part) { return range_along(graph, tensor, part, axis); };
+  std::vector<Part> read, parts;
+  for (const BufferId buffer : at.reads()) read.push_back(values_.part_of(buffer));
+  std::ranges::sort(read, {}, [&](const Part& part) { return range_of(part).begin; });
+  std::int32_t next = range_of(made).begin;
+  const auto fill = [&](std::int32_t until) {
+    if (next < until)
+      parts.push_back(axis < 0 ? samples_part(graph, tensor, next, until)
+                               : slice_part(at, tensor, axis, next, until));
+  };
+  for (const Part& part : read) {
+    at.expect(!part.is_partial_sum() && part.ranges().size() == 1 && part.along(axis) &&
+                  range_of(part).begin >= next,
+              tensor, "its pieces overlap or are of another kind");
+    fill(range_of(part).begin);
+    parts.push_back(part);
+    next = range_of(part).end;
   }
-  return draft(device).view(op, tensor, piece, base, inputs, reader);
+  fill(range_of(made).end);
+  at.expect(next <= range_of(made).end, tensor, "its pieces are more than it");
+  return parts;
 }
 
-ValueId RankBuilder::find_bytes(TensorId tensor, const Piece& piece, const Instruction& reader,
-                                DeviceId device) {
-  if (!wanted(device)) return kElsewhere;
-  const OpId producer = graph_.tensor(tensor).producer;
-  if (producer.valid() && graph_.op(producer).view && is_alias(graph_, producer)) {
-    for (const BufferId buffer : program_.reads[id_.index()])
-      if (const Buffer& of = program_.buffers[buffer];
-          of.device == device && of.tensor == tensor && holds_[buffer] == piece)
-        return value_of_[buffer];
-    const TensorId input = graph_.op(producer).inputs.front();
-    if (input.valid() && piece.form != Form::Slice &&
-        bytes_of(graph_.tensor(input), piece, batch_) ==
-            bytes_of(graph_.tensor(tensor), piece, batch_))
-      return find_bytes(input, piece, reader, device);
+void RankBuilder::concat(const ProgramTask& at) {
+  if (at.task().encoding != Encoding::None) return decode(at);
+  const auto& [tensor, device] = std::pair(at.task().tensor, at.task().device);
+  const Part made = program_.parts[program_.buffers[at.writes().front()].part];
+  std::vector<ValueId> reads;
+  for (const Part& part : concat_parts(at, made))
+    reads.push_back(values_.get(at, {tensor, part, device, Stream::Compute}));
+  const ValueId to = values_.bind(at, at.writes().front());
+  emit(at, device,
+       {.what = at.instruction(InstructionKind::Concat, made), .reads = reads, .writes = {&to, 1}});
+}
+
+// One message's content.
+void RankBuilder::decode(const ProgramTask& at) {
+  const BufferId from = at.reads().front();
+  const bool sums = at.task().kind == TaskKind::Sum;
+  const ValueId read = values_.value_of(from), to = values_.bind(at, at.writes().front());
+  emit(at, at.task().device,
+       {.what = at.instruction(sums ? InstructionKind::Sum : InstructionKind::Concat,
+                               values_.part_of(from)),
+        .reads = {&read, 1},
+        .writes = {&to, 1}});
+}
+
+void RankBuilder::sum(const ProgramTask& at) {
+  if (at.task().encoding != Encoding::None && at.reads().size() == 1) return decode(at);
+  const auto& [tensor, device] = std::pair(at.task().tensor, at.task().device);
+  const Part sum = program_.parts[program_.buffers[at.writes().front()].part];
+  std::vector<Part> terms;
+  for (const BufferId buffer : at.reads()) terms.push_back(values_.partial_sum_of(at, buffer));
+  std::ranges::sort(terms, {}, [](const Part& term) { return term.along(kBatchAxis)->begin; });
+  std::vector<AxisRange> ranges;
+  std::vector<ValueId> reads;
+  for (const Part& term : terms) {
+    at.expect(term.total() == terms.front().total(), tensor, "its terms are of other slices");
+    ranges.push_back(*term.along(kBatchAxis));
+    reads.push_back(values_.get(at, {tensor, term, device, Stream::Compute}));
   }
-  return find(tensor, piece, reader, device);
-}
-
-ValueId RankBuilder::get(TensorId tensor, const Piece& piece, const Instruction& reader,
-                         DeviceId device) {
-  const ValueId value = find(tensor, piece, reader, device);
-  if (!value.valid()) fail(tensor, "\"" + describe(piece) + "\" is not on the device");
-  return value;
-}
-
-ValueId RankBuilder::carried(TensorId tensor, const Piece& piece, DeviceId device) {
-  const auto known = carried_.find({device, tensor});
-  if (known == carried_.end() || std::ranges::find(known->second, piece) == known->second.end())
-    return {};
-  return wanted(device) ? draft(device).resident(tensor, piece) : kElsewhere;
-}
-
-// Records fill their buffer.
-ValueId RankBuilder::bind(BufferId buffer, const Piece& piece, Encoding encoding) {
-  const Buffer& to = program_.buffers[buffer];
-  Value value{to.tensor, piece, false, encoding, 0};
-  if (is_gathered(encoding))
-    value.record_count = static_cast<std::int32_t>(
-        to.bytes.value / slot_bytes(graph_.tensor(to.tensor), piece, encoding, batch_).value);
-  expect(to.bytes == std::max(Bytes(1), bytes_of(graph_, value)), to.tensor,
-         "its buffer has another size");
-  holds_[buffer] = piece;
-  sent_[buffer] = {encoding, value.record_count};
-  if (!wanted(to.device)) return value_of_[buffer] = kElsewhere;
-  return value_of_[buffer] = draft(to.device).make(to.tensor, piece, encoding, value.record_count);
-}
-
-Encoding RankBuilder::encoding_of(BufferId buffer) const { return sent_[buffer].encoding; }
-
-const RankBuilder::RowByDevice& RankBuilder::by_device(std::span<const BufferId> row) const {
-  for (const RowByDevice& known : by_device_)
-    if (known.row == row.data()) return known;
-  RowByDevice& made = by_device_[std::exchange(next_row_, 1 - next_row_)];
-  made.row = row.data();
-  made.buffers.clear();
-  for (const BufferId buffer : row)
-    made.buffers.emplace_back(program_.buffers[buffer].device, buffer);
-  std::ranges::stable_sort(made.buffers, {}, [](const auto& entry) { return entry.first; });
-  return made;
-}
-
-// In the order of the row. Of a collective of n members it is asked n times.
-std::vector<BufferId> RankBuilder::on_device(std::span<const BufferId> buffers,
-                                             DeviceId device) const {
-  std::vector<BufferId> result;
-  if (buffers.empty()) return result;
-  const auto& sorted = by_device(buffers).buffers;
-  const auto here =
-      std::ranges::equal_range(sorted, device, {}, [](const auto& entry) { return entry.first; });
-  for (const auto& [at, buffer] : here) result.push_back(buffer);
-  return result;
-}
-
-namespace {
-
-RankPrograms build_ranks(const Program& program, std::span<const TaskId> order, DeviceId only) {
-  CHECK(order.size() == program.tasks.size(), "an order of another number of tasks");
-  RankBuilder builder(program, only);
-  std::vector<bool> done(program.tasks.size());
-  for (const TaskId task : order) {
-    CHECK(task.valid() && task.index() < done.size() && !done[task.index()],
-          "an order with a task twice");
-    for (const TaskId dependency : program.dependencies[task.index()])
-      CHECK(done[dependency.index()],
-            program.task_name(task) + " comes before " + program.task_name(dependency));
-    done[task.index()] = true;
-    builder.add(task);
-  }
-  return std::move(builder).finish();
-}
-
-}  // namespace
-
-RankPrograms rank_programs(const Program& program, std::span<const TaskId> order) {
-  return build_ranks(program, order, {});
-}
-
-std::optional<RankProgram> rank_program_of(const Program& program, std::span<const TaskId> order,
-                                           DeviceId device) {
-  CHECK(device.valid() && device.index() < program.cluster->device_count(),
-        "a device of the cluster");
-  std::vector<RankProgram> ranks = build_ranks(program, order, device).ranks;
-  if (ranks.empty()) return std::nullopt;
-  return std::move(ranks.front());
+  expect_tiles(at, tensor, ranges, range_along(*program_.graph, tensor, sum, kBatchAxis));
+  const ValueId to = values_.bind(at, at.writes().front());
+  emit(at, device,
+       {.what = at.instruction(InstructionKind::Sum, sum), .reads = reads, .writes = {&to, 1}});
 }
 
 }  // namespace strato

@@ -8,6 +8,7 @@
 
 #include "core/base/error.h"
 #include "core/program/project/rank_builder.h"
+#include "core/program/project/rank_programs.h"
 #include "core/program/value/collective.h"
 
 namespace strato {

@@ -1,10 +1,9 @@
 #include "core/program/rank/rank_program.h"
 
 #include <algorithm>
-#include <functional>
 
 #include "core/base/error.h"
-#include "core/program/rank/rank_names.h"
+#include "core/program/rank/rank_file.h"
 
 namespace strato {
 namespace {
@@ -22,6 +21,28 @@ const std::string& subject(const Graph& graph, const RankProgram& program, std::
 }
 
 }  // namespace
+
+Piece piece_of(const Part& part) {
+  Piece piece;
+  const auto cuts = part.cuts();
+  if (part.is_whole()) return piece;
+  if (!cuts.empty()) {
+    piece.form = Piece::Form::Slice;
+    piece.axis = cuts[0].axis;
+    piece.begin = cuts[0].begin;
+    piece.end = cuts[0].end;
+    std::copy(cuts.begin() + 1, cuts.end(), piece.more.begin());
+  }
+  if (const AxisRange* samples = part.along(kBatchAxis)) {
+    CHECK(part.is_partial_sum() || cuts.empty(), "a piece of some samples that is cut further");
+    piece.form = part.is_partial_sum() ? Piece::Form::Partial : Piece::Form::Samples;
+    piece.from = piece.begin;
+    piece.until = piece.end;
+    piece.begin = samples->begin;
+    piece.end = samples->end;
+  }
+  return piece;
+}
 
 std::string describe(const Piece& piece) {
   switch (piece.form) {

@@ -1,10 +1,6 @@
 // What one rank of a launched plan does: the tasks of one device as instructions on values, made
 // from the same program that was simulated.
 //
-// The builder follows what every buffer holds (all of its tensor, some samples, a partial sum, a
-// slice along an axis) from task to task, and fails when a task would read what is not there: so it
-// is also the proof that a lowered program computes what its graph says.
-//
 // Order: one order of all tasks, in which each comes after its dependencies (as a rule by start in
 // the simulated timeline), is restricted to each rank and its two streams. A rank starts each
 // stream's instructions in their order, and those of the compute stream end before the next one
@@ -16,8 +12,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -44,6 +40,7 @@ struct Piece {
   MoreCuts more{};         // of what has an axis
   friend bool operator==(const Piece&, const Piece&) = default;
 };
+Piece piece_of(const Part& part);
 // "whole", "samples [0,8)", "axis 1 [0,32)", "axes 0,1 [0,4)x[0,8)"
 std::string describe(const Piece& piece);
 
@@ -147,33 +144,16 @@ inline bool moves_slice(const Instruction& transfer, const Value& value) {
   return transfer.piece.form == Piece::Form::Slice && value.piece.form == Piece::Form::Whole;
 }
 
-// The digest of rank programs from their graph's and those of their write_rank_program(), by rank.
+// The digest of rank programs from their graph's and those of their write_rank_program()
+// (rank_file.h), by rank.
 Digest digest_of_ranks(const Digest& graph, std::span<const Digest> ranks);
-
-// `order`: every task once, each after its dependencies. Throws InvariantError naming the task when
-// the program does not compute what its graph says.
-RankPrograms rank_programs(const Program& program, std::span<const TaskId> order);
-
-// The same for one device alone: what it has in rank_programs(), to the bit, without making those
-// of others. It takes the memory of one rank, where that of all grows with the square of their
-// number, because each names all members of its collectives. Nothing: the device has no task.
-std::optional<RankProgram> rank_program_of(const Program& program, std::span<const TaskId> order,
-                                           DeviceId device);
-
-// Proves that ranks that execute their streams in order, each instruction blocking its stream until
-// it is done, all end: sends meet receives of the same tensor and size in the same order for each
-// pair of ranks, collectives have the same members and order everywhere, and no instruction waits
-// for itself through others. Throws InputError (file: `name`) naming the instructions of the cycle,
-// or what has no counterpart.
-void check_termination(const RankPrograms& programs, const std::string& name);
 
 // The instruction in words: "rank 1 #12: all-reduce grad(conv1.w) whole with v100:0, v100:1".
 std::string describe(const RankPrograms& programs, std::size_t rank, std::size_t instruction,
                      const Cluster& cluster);
-
-// Compact, with version and checksum. read: throws InputError (file: `name`) for anything that
-// write did not make; ids are in range of `graph` then.
-std::string write_rank_program(const RankProgram& program);
-RankProgram read_rank_program(std::string_view bytes, const Graph& graph, const std::string& name);
+// The same where no cluster is at hand.
+using DeviceNames = std::function<std::string(DeviceId)>;
+std::string describe_instruction(const RankPrograms& programs, std::size_t rank,
+                                 std::size_t instruction, const DeviceNames& device);
 
 }  // namespace strato

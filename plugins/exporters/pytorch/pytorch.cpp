@@ -10,7 +10,9 @@
 
 #include "core/base/error.h"
 #include "core/plugin/api/plugin.h"
+#include "core/program/project/rank_programs.h"
 #include "core/program/rank/rank_program.h"
+#include "core/program/rank/termination.h"
 #include "core/sim/timeline/execution_order.h"
 #include "plugins/exporters/pytorch/graph_json.h"
 #include "plugins/exporters/pytorch/train_text.h"

@@ -4,7 +4,9 @@
 #include <random>
 
 #include "core/graph/train/training_graph.h"
+#include "core/program/project/rank_programs.h"
 #include "core/program/project/rank_twin.h"
+#include "core/program/rank/rank_file.h"
 #include "core/program/rank/rank_program.h"
 #include "core/sim/timeline/execution_order.h"
 #include "tests/core/graph/model_kit.h"

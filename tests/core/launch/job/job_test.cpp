@@ -13,6 +13,7 @@
 #include "core/io/json.h"
 #include "core/launch/job/rank_job.h"
 #include "core/launch/job/run_files.h"
+#include "core/program/rank/rank_file.h"
 #include "tests/core/launch/job/staged_job.h"
 #include "tests/core/store/temporary_folder.h"
 #include "tests/message_of.h"

@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "core/launch/job/job.h"
+#include "core/program/project/rank_programs.h"
 #include "core/sim/timeline/execution_order.h"
 #include "tests/core/program/toy.h"
 

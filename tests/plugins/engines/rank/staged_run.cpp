@@ -1,7 +1,10 @@
 #include "tests/plugins/engines/rank/staged_run.h"
 
 #include "core/program/lower/lower.h"
+#include "core/program/project/rank_programs.h"
+#include "core/program/rank/rank_file.h"
 #include "core/program/rank/rank_program.h"
+#include "core/program/rank/termination.h"
 #include "tests/paths.h"
 
 namespace strato {

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "core/program/lower/lower.h"
+#include "core/program/project/rank_programs.h"
 #include "core/program/rank/rank_program.h"
 #include "core/strategy/value/variable_check.h"
 #include "tests/plugins/engines/rank/by_hand.h"

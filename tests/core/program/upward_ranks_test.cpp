@@ -1,5 +1,5 @@
 // Upward ranks, and what priorities do to tasks.
-#include "core/program/rank/ranks.h"
+#include "core/program/rank/upward_ranks.h"
 
 #include <gtest/gtest.h>
 

@@ -1,10 +1,11 @@
+#include "core/program/rank/rank_file.h"
+
 #include <type_traits>
 #include <utility>
 
 #include "core/base/digest.h"
 #include "core/base/error.h"
 #include "core/io/byte_io.h"
-#include "core/program/rank/rank_program.h"
 #include "core/program/rank/rank_validate.h"
 
 namespace strato {

@@ -1,13 +1,11 @@
-// Do ranks that block on every instruction end? Instructions that must meet (a send and its
-// receive, a collective on its members) are one event; events follow each other along every stream
-// and along waits. All end exactly when no event comes before itself.
+#include "core/program/rank/termination.h"
+
 #include <algorithm>
 #include <map>
 #include <tuple>
 
 #include "core/base/error.h"
 #include "core/program/rank/rank_moves.h"
-#include "core/program/rank/rank_names.h"
 
 namespace strato {
 namespace {
@@ -17,6 +15,9 @@ struct Place {
   friend auto operator<=>(const Place&, const Place&) = default;
 };
 
+// Instructions that must meet (a send and its receive, a collective on its members) are one event;
+// events follow each other along every stream and along waits. All end exactly when no event comes
+// before itself.
 class TerminationCheck {
  public:
   TerminationCheck(const RankPrograms& programs, const std::string& name)

@@ -1,12 +1,9 @@
-// What instructions of a rank wait for, and where its values are released.
-//
-// An instruction is known to have ended when another starts because both are on the compute stream,
-// or because of waits. Communication that was started earlier may be under way still, also when a
-// later one has ended.
+#include "core/program/draft/stream_order.h"
+
 #include <algorithm>
 #include <limits>
-
-#include "core/program/project/rank_draft.h"
+#include <span>
+#include <utility>
 
 namespace strato {
 namespace {
@@ -16,7 +13,7 @@ class StreamOrder {
   StreamOrder(RankProgram& program, const IdVector<ValueId, ValueId>& base_of)
       : program_(program),
         base_of_(base_of),
-        states_(program.instructions.size()),
+        progress_(program.instructions.size()),
         waits_(program.instructions.size()),
         releases_(program.instructions.size()) {}
 
@@ -42,11 +39,11 @@ class StreamOrder {
   static constexpr std::int64_t kNone = -1;
   static constexpr Index kNever = std::numeric_limits<Index>::max();
 
-  struct State {  // of one instruction
-    // The last ones of each stream that are known to have ended when it starts. Of the compute
-    // stream all earlier ones have, too.
+  struct Progress {  // when an instruction starts
+    // The last ones of each stream that are known to have ended. Of the compute stream all earlier
+    // ones have, too.
     std::int64_t computed = kNone, communicated = kNone;
-    // Of communication: the first on each stream that wait for it.
+    // The first ones on each stream that wait for it, if it is communication.
     Index compute_waiter = kNever, communication_waiter = kNever;
   };
   struct Uses {  // of a value and its views
@@ -59,44 +56,44 @@ class StreamOrder {
   bool computes(Index i) const { return program_.instructions[i].stream == Stream::Compute; }
 
   bool knows(Index i, Index communication) const {
-    const State& state = states_[communication];
-    if (computes(i)) return state.compute_waiter <= i;
-    return state.communication_waiter <= i ||
-           static_cast<std::int64_t>(state.compute_waiter) <= states_[i].computed;
+    const Progress& at = progress_[communication];
+    if (computes(i)) return at.compute_waiter <= i;
+    return at.communication_waiter <= i ||
+           static_cast<std::int64_t>(at.compute_waiter) <= progress_[i].computed;
   }
   void wait_for(Index i, Index communication) {
     if (knows(i, communication)) return;
     waits_[i].push_back(communication);
-    State& state = states_[communication];
-    Index& waiter = computes(i) ? state.compute_waiter : state.communication_waiter;
+    Progress& at = progress_[communication];
+    Index& waiter = computes(i) ? at.compute_waiter : at.communication_waiter;
     waiter = std::min(waiter, i);
   }
-  void learn(State& state, std::int64_t computed) {
-    state.computed = std::max(state.computed, computed);
+  void learn(Progress& at, std::int64_t computed) {
+    at.computed = std::max(at.computed, computed);
     if (computed != kNone)
-      state.communicated =
-          std::max(state.communicated, states_[static_cast<std::size_t>(computed)].communicated);
+      at.communicated =
+          std::max(at.communicated, progress_[static_cast<std::size_t>(computed)].communicated);
   }
 
   void start(Index i, std::span<const Need> needs) {
-    State& state = states_[i];
+    Progress& at = progress_[i];
     std::vector<Index>& stream = computes(i) ? compute_ : communication_;
     if (!stream.empty()) {
-      state.computed = computes(i) ? stream.back() : states_[stream.back()].computed;
-      state.communicated = states_[stream.back()].communicated;
+      at.computed = computes(i) ? stream.back() : progress_[stream.back()].computed;
+      at.communicated = progress_[stream.back()].communicated;
     }
     stream.push_back(i);
     std::int64_t last = kNone;  // of the compute stream
     for (const Need& need : needs)
       if (computes(need.earlier)) last = need.earlier;
-    if (last > state.computed) {
+    if (last > at.computed) {
       waits_[i].push_back(static_cast<Index>(last));
-      learn(state, last);
+      learn(at, last);
     }
     for (const Need& need : needs) {
       if (computes(need.earlier)) continue;
       wait_for(i, need.earlier);
-      state.communicated = std::max<std::int64_t>(state.communicated, need.earlier);
+      at.communicated = std::max<std::int64_t>(at.communicated, need.earlier);
     }
   }
 
@@ -128,9 +125,9 @@ class StreamOrder {
         uses.communication.empty() ? static_cast<Index>(uses.last_compute) : first_after(uses);
     for (const Index use : uses.communication)
       if (use != at) wait_for(at, use);
-    if (uses.last_compute > states_[at].computed && uses.last_compute != at) {  // the last one
+    if (uses.last_compute > progress_[at].computed && uses.last_compute != at) {  // the last one
       waits_[at].push_back(static_cast<Index>(uses.last_compute));
-      states_[at].computed = uses.last_compute;
+      progress_[at].computed = uses.last_compute;
     }
     releases_[at].insert(releases_[at].end(), uses.values.begin(), uses.values.end());
   }
@@ -140,10 +137,10 @@ class StreamOrder {
   // one.
   Index first_after(const Uses& uses) const {
     const Index last = uses.communication.back();
-    const auto knows_computed = [&](Index i) { return states_[i].computed >= uses.last_compute; };
+    const auto knows_computed = [&](Index i) { return progress_[i].computed >= uses.last_compute; };
     const auto knows_others = [&](Index i) {
       return std::all_of(uses.communication.begin(), uses.communication.end(), [&](Index use) {
-        return use == i || knows(i, use) || states_[i].communicated >= use;
+        return use == i || knows(i, use) || progress_[i].communicated >= use;
       });
     };
     if (knows_computed(last) && knows_others(last)) return last;
@@ -153,16 +150,17 @@ class StreamOrder {
           std::partition_point(stream.begin(), stream.end(), [&](Index i) { return !is_after(i); });
       if (at != stream.end()) found = std::min(found, *at);
     };
-    take_first(compute_,
-               [&](Index i) { return i >= uses.last_compute && states_[i].communicated >= last; });
+    take_first(compute_, [&](Index i) {
+      return i >= uses.last_compute && progress_[i].communicated >= last;
+    });
     take_first(communication_,
-               [&](Index i) { return knows_computed(i) && states_[i].communicated >= last; });
+               [&](Index i) { return knows_computed(i) && progress_[i].communicated >= last; });
     return found;
   }
 
   RankProgram& program_;
   const IdVector<ValueId, ValueId>& base_of_;
-  std::vector<State> states_;
+  std::vector<Progress> progress_;
   std::vector<std::vector<Index>> waits_;
   std::vector<std::vector<ValueId>> releases_;
   std::vector<Index> compute_, communication_;  // the streams

@@ -1,4 +1,4 @@
-#include "core/program/rank/ranks.h"
+#include "core/program/rank/upward_ranks.h"
 
 #include <algorithm>
 #include <numeric>

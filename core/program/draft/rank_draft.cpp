@@ -1,0 +1,144 @@
+#include "core/program/draft/rank_draft.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace strato {
+
+ValueId RankDraft::make(const Value& value) {
+  const ValueId id = values_.next_id();
+  values_.push_back({value, ValueId()});
+  writers_.add_value();
+  return id;
+}
+
+ValueId RankDraft::resident(TensorId tensor, const Piece& piece) {
+  std::vector<ValueId>& known = residents_[tensor];
+  for (const ValueId id : known)
+    if (values_[id].what.piece == piece) return id;
+  known.push_back(make({tensor, piece, true, Encoding::None, 0}));
+  return known.back();
+}
+
+RankDraft::Place RankDraft::place_after(Index writer) const {
+  const Place own = next_place();
+  if (writer == LastWriters::kNone) return {-1, own.anchor};
+  return {places_[writer].anchor, own.anchor};
+}
+
+ValueId RankDraft::view(const View& view) {
+  std::vector<MadeView>& views = views_[root(view.base)];
+  auto known = std::ranges::find_if(
+      views, [&](const MadeView& made) { return made.op == view.op && made.base == view.base; });
+  if (known == views.end()) known = views.insert(views.end(), {view.op, view.base, add_view(view)});
+  const auto& outputs = graph_.op(view.op).outputs;
+  const auto at = std::ranges::find(outputs, view.output) - outputs.begin();
+  return known->outputs[static_cast<std::size_t>(at)];
+}
+
+std::vector<ValueId> RankDraft::add_view(const View& view) {
+  Instruction what;
+  what.kind = InstructionKind::View;
+  what.task = view.reader;
+  what.op = view.op;
+  what.piece = view.piece;
+  const Index writer = writers_.of(view.base);
+  const bool early =
+      view.stream == Stream::Communication && !writers_.has_slices(view.base) &&
+      (writer == LastWriters::kNone || instructions_[writer].stream == Stream::Compute);
+  std::vector<ValueId> made;
+  for (const TensorId output : graph_.op(view.op).outputs) {
+    made.push_back(make({output, view.piece, false, Encoding::None, 0}));
+    values_[made.back()].base = root(view.base);
+  }
+  add_at(early ? place_after(writer) : next_place(),
+         {.what = what, .reads = view.inputs, .writes = made});
+  return made;
+}
+
+void RankDraft::forget_views(ValueId base) { views_.erase(root(base)); }
+
+const Piece* RankDraft::used_slice(const Instruction& what, ValueId id) const {
+  const Known& known = values_[id];
+  const bool can = what.kind == InstructionKind::Update || what.kind == InstructionKind::Send ||
+                   what.kind == InstructionKind::Receive;
+  const bool does = can && what.piece.form == Piece::Form::Slice && known.what.resident &&
+                    known.what.piece.form == Piece::Form::Whole && !known.base.valid();
+  return does ? &what.piece : nullptr;
+}
+
+// A view is made by its op, and changes with its base.
+void RankDraft::need_writers(Index reader, const Instruction& what, ValueId value) {
+  const Piece* slice = used_slice(what, value);
+  const auto wait = [&](Index writer) {
+    if (writer != reader) need(reader, writer);
+  };
+  writers_.visit_before(value, slice, wait);
+  if (root(value) != value) writers_.visit_before(root(value), slice, wait);
+}
+
+void RankDraft::note_writer(Index index, const Entry& entry) {
+  const auto set = [&](ValueId id) { writers_.set(id, used_slice(entry.what, id), index); };
+  for (const ValueId id : entry.writes) set(id);
+  const bool in_place = entry.what.kind == InstructionKind::Update ||
+                        (entry.what.kind == InstructionKind::AllReduce && entry.writes.empty());
+  if (!in_place) return;
+  for (const ValueId id : entry.reads) {
+    if (!id.valid()) continue;
+    const TensorRole role = graph_.tensor(values_[id].what.tensor).role;
+    const bool kept = role != TensorRole::Parameter && role != TensorRole::OptimizerState;
+    if (entry.what.kind == InstructionKind::Update && kept) continue;
+    set(id);
+    if (root(id) != id) set(root(id));
+  }
+}
+
+RankDraft::Index RankDraft::add_at(const Place& place, const Entry& entry) {
+  const auto index = static_cast<Index>(instructions_.size());
+  for (const ValueId id : entry.reads)
+    if (id.valid()) need_writers(index, entry.what, id);
+  note_writer(index, entry);
+  instructions_.push_back(entry.what);
+  places_.push_back(place);
+  reads_.push_row(entry.reads);
+  writes_.push_row(entry.writes);
+  members_.push_row(entry.members);
+  cuts_.push_row(entry.cuts);
+  return index;
+}
+
+RankDraft::Index RankDraft::add(const Entry& entry) { return add_at(next_place(), entry); }
+
+std::vector<RankDraft::Index> RankDraft::in_order() const {
+  std::vector<Index> order(instructions_.size());
+  std::iota(order.begin(), order.end(), Index{0});
+  const auto earlier = [&](Index a, Index b) { return places_[a] < places_[b]; };
+  if (!std::is_sorted(order.begin(), order.end(), earlier))
+    std::sort(order.begin(), order.end(), earlier);
+  return order;
+}
+
+RankProgram RankDraft::finish(int rank) && {
+  RankProgram program;
+  program.rank = rank;
+  program.device = device_;
+  IdVector<ValueId, ValueId> base_of;
+  for (const Known& known : values_) {
+    program.values.push_back(known.what);
+    base_of.push_back(known.base);
+  }
+  std::vector<Index> now(instructions_.size());
+  for (const Index index : in_order()) {
+    now[index] = static_cast<Index>(program.instructions.size());
+    program.instructions.push_back(instructions_[index]);
+    program.reads.push_row(reads_[index]);
+    program.writes.push_row(writes_[index]);
+    program.members.push_row(members_[index]);
+    program.cuts.push_row(cuts_[index]);
+  }
+  for (Need& need : needs_) need = {now[need.later], now[need.earlier]};
+  order_streams(program, std::move(needs_), base_of);
+  return program;
+}
+
+}  // namespace strato

@@ -1,0 +1,59 @@
+// The values that stand for a program's buffers on their ranks. A buffer's part is the program's
+// word; only an AllReduce in place changes it, into the total of a partial sum.
+//
+// Values are looked up by what a task needs: in the buffers that it reads, in what is resident on
+// the device, or through ops that make no task (views).
+#pragma once
+
+#include "core/program/draft/rank_drafts.h"
+#include "core/program/project/program_task.h"
+#include "core/program/project/resident_parts.h"
+
+namespace strato {
+
+class BufferValues {
+ public:
+  BufferValues(const Program& program, const ResidentParts& residents, RankDrafts& drafts);
+
+  Part part_of(BufferId buffer) const;  // now
+  // The same; throws InvariantError where it is none.
+  Part partial_sum_of(const ProgramTask& at, BufferId buffer) const;
+  Encoding encoding_of(BufferId buffer) const { return encoding_[buffer]; }
+  std::int32_t record_count(BufferId buffer) const;
+  ValueId value_of(BufferId buffer) const { return value_[buffer]; }
+
+  // A value for a buffer that the task writes.
+  ValueId bind(const ProgramTask& at, BufferId buffer, Encoding encoding = Encoding::None);
+  // From now on the buffer holds the total of its partial sums.
+  void reduce_in_place(BufferId buffer);
+
+  struct Wanted {
+    TensorId tensor;
+    Part part;
+    DeviceId device;
+    Stream stream;  // of the instruction that needs it
+  };
+  // Invalid: it is not there.
+  ValueId find(const ProgramTask& at, const Wanted& wanted);
+  ValueId find_resident(const Wanted& wanted);
+  ValueId find_carried(const Wanted& wanted);  // what the step before left
+  // The same as find, or something of another shape with the same bytes.
+  ValueId find_bytes(const ProgramTask& at, const Wanted& wanted);
+  // Throws InvariantError where it is not there.
+  ValueId get(const ProgramTask& at, const Wanted& wanted);
+
+ private:
+  Value described(BufferId buffer) const;
+  ValueId find_read(const ProgramTask& at, const Wanted& wanted) const;
+  ValueId find_view(const ProgramTask& at, OpId op, const Wanted& wanted);
+
+  const Program& program_;
+  const Graph& graph_;
+  const ResidentParts& residents_;
+  RankDrafts& drafts_;
+  IdVector<BufferId, ValueId> value_;
+  IdVector<BufferId, Encoding> encoding_;
+  IdVector<BufferId, char> reduced_;  // in place
+};
+
+}  // namespace strato

@@ -1,0 +1,190 @@
+#include <algorithm>
+
+#include "core/program/project/member_buffers.h"
+#include "core/program/project/rank_builder.h"
+#include "core/program/project/task_parts.h"
+#include "core/program/value/collective.h"
+
+namespace strato {
+
+// Of a parameter that is whole on both sides perhaps just a slice is sent.
+void RankBuilder::transfer(const ProgramTask& at) {
+  const auto& [tensor, from] = std::pair(at.task().tensor, at.task().device);
+  const bool buffered = !at.reads().empty();
+  const Part part = buffered ? values_.part_of(at.reads().front()) : stated_part(at, tensor);
+  Part there = buffered ? part : residents_.standing_for(tensor, from, part);
+  const bool fits =
+      at.reads().size() <= 1 && (there == part || there.is_whole()) &&
+      (at.writes().empty() || part == program_.parts[program_.buffers[at.writes().front()].part]);
+  if (!fits) at.fail(tensor, "\"" + describe(there) + "\" is there, not what is to be sent");
+  const BufferValues::Wanted wanted{tensor, there, from, Stream::Communication};
+  ValueId value = buffered ? ValueId() : values_.find_carried(wanted);
+  if (!value.valid()) value = values_.find_bytes(at, wanted);
+  at.expect(value.valid(), tensor, "what is to be sent is not there");
+  Instruction what = at.instruction(InstructionKind::Send, part);
+  what.peer = at.task().target;
+  emit(at, from, {.what = what, .reads = {&value, 1}});
+  receive(at, part);
+}
+
+void RankBuilder::receive(const ProgramTask& at, const Part& part) {
+  const auto& [tensor, target] = std::pair(at.task().tensor, at.task().target);
+  ValueId value;
+  if (!at.writes().empty())
+    value =
+        values_.bind(at, at.writes().front(),
+                     at.reads().empty() ? Encoding::None : values_.encoding_of(at.reads().front()));
+  else
+    value = values_.find_resident(
+        {tensor, residents_.standing_for(tensor, target, part), target, Stream::Communication});
+  at.expect(value.valid(), tensor, "it arrives nowhere");
+  Instruction what = at.instruction(InstructionKind::Receive, part);
+  what.peer = at.task().device;
+  emit(at, target, {.what = what, .writes = {&value, 1}});
+}
+
+// Of several gradients that are fused into one message, each is summed up for itself.
+void RankBuilder::all_reduce(const ProgramTask& at) {
+  const std::vector<DeviceId> members = members_of(program_, at.id);
+  const MemberBuffers terms(program_, at.reads()), sums(program_, at.writes());
+  std::vector<std::vector<AxisRange>> ranges;  // by gradient
+  for (const DeviceId member : members) {
+    std::vector<ValueId> reads, writes;
+    ranges.resize(terms.of(member).size());
+    for (const BufferId buffer : terms.of(member)) {
+      ranges[reads.size()].push_back(*values_.partial_sum_of(at, buffer).along(kBatchAxis));
+      reads.push_back(values_.value_of(buffer));
+    }
+    for (const BufferId buffer : sums.of(member)) writes.push_back(values_.bind(at, buffer));
+    at.expect(writes.empty() || writes.size() == reads.size(), at.task().tensor,
+              "its sum has no place");
+    const Part made =
+        at.task().axis < 0 ? Part() : values_.part_of(terms.of(member).front()).total();
+    emit(at, member,
+         {.what = at.instruction(InstructionKind::AllReduce, made),
+          .reads = reads,
+          .writes = writes,
+          .members = members});
+    if (writes.empty())
+      for (const BufferId buffer : terms.of(member)) values_.reduce_in_place(buffer);
+  }
+  if (folded_) return;  // others have what is missing
+  for (const std::vector<AxisRange>& of : ranges)
+    expect_tiles(at, at.task().tensor, of,
+                 range_along(*program_.graph, at.task().tensor, {}, kBatchAxis));
+}
+
+// By member. Input samples that are resident can be had anywhere: equal parts of them.
+std::vector<Part> RankBuilder::gathered_parts(const ProgramTask& at,
+                                              std::span<const DeviceId> members) const {
+  const TensorId tensor = at.task().tensor;
+  const MemberBuffers read(program_, at.reads());
+  const std::int64_t batch = program_.graph->batch(), count = std::ssize(members);
+  const auto cut = [&](std::int64_t i) { return static_cast<std::int32_t>(i * batch / count); };
+  std::vector<Part> parts;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const DeviceId member = members[static_cast<std::size_t>(i)];
+    const auto buffers = read.of(member);
+    const Part share =
+        at.task().axis < 0 ? samples_part(*program_.graph, tensor, cut(i), cut(i + 1)) : Part();
+    parts.push_back(buffers.empty() ? residents_.standing_for(tensor, member, share)
+                                    : values_.part_of(buffers.front()));
+  }
+  return parts;
+}
+
+void RankBuilder::all_gather(const ProgramTask& at) {
+  if (at.task().encoding != Encoding::None) return gather_records(at);
+  const TensorId tensor = at.task().tensor;
+  const int axis = at.task().axis;
+  const std::vector<DeviceId> members = members_of(program_, at.id);
+  const MemberBuffers written(program_, at.writes());
+  const std::vector<Part> parts = gathered_parts(at, members);
+  std::vector<std::int32_t> cuts = {0};
+  for (const Part& part : parts) {
+    const AxisRange* range = part.along(axis);
+    at.expect(
+        range && part.ranges().size() == 1 && !part.is_partial_sum() && range->begin == cuts.back(),
+        tensor, "a member's piece of it is of another kind or out of order");
+    cuts.push_back(range->end);
+  }
+  at.expect(cuts.back() == range_along(*program_.graph, tensor, {}, axis).end, tensor,
+            "its pieces are not all of it");
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    const ValueId from = values_.get(at, {tensor, parts[i], members[i], Stream::Communication});
+    const ValueId to =
+        values_.bind(at, written.one_of(at, members[i], "what is gathered has no place"));
+    emit(at, members[i],
+         {.what = at.instruction(InstructionKind::AllGather, {}),
+          .reads = {&from, 1},
+          .writes = {&to, 1},
+          .members = members,
+          .cuts = cuts});
+  }
+}
+
+// Every member's records, which are of partial sums.
+void RankBuilder::gather_records(const ProgramTask& at) {
+  const TensorId tensor = at.task().tensor;
+  const std::vector<DeviceId> members = members_of(program_, at.id);
+  const MemberBuffers read(program_, at.reads()), written(program_, at.writes());
+  constexpr const char* kNotOne = "a member has not one term, encoded as it is said";
+  std::vector<std::int32_t> cuts = {0};
+  std::vector<AxisRange> terms;
+  for (const DeviceId member : members) {
+    const BufferId from = read.one_of(at, member, kNotOne);
+    at.expect(values_.encoding_of(from) == at.task().encoding, tensor, kNotOne);
+    terms.push_back(*values_.partial_sum_of(at, from).along(kBatchAxis));
+    cuts.push_back(cuts.back() + values_.record_count(from));
+  }
+  expect_tiles(at, tensor, terms, range_along(*program_.graph, tensor, {}, kBatchAxis));
+  for (const DeviceId member : members) {
+    const BufferId from = read.of(member).front();
+    const ValueId value = values_.value_of(from);
+    const ValueId to = values_.bind(at, written.one_of(at, member, "what is gathered has no place"),
+                                    at.task().encoding);
+    emit(at, member,
+         {.what = at.instruction(InstructionKind::AllGather, values_.part_of(from).total()),
+          .reads = {&value, 1},
+          .writes = {&to, 1},
+          .members = members,
+          .cuts = cuts});
+  }
+}
+
+void RankBuilder::reduce_scatter(const ProgramTask& at) {
+  const TensorId tensor = at.task().tensor;
+  const int axis = at.task().axis;
+  const std::vector<DeviceId> members = members_of(program_, at.id);
+  const MemberBuffers read(program_, at.reads()), written(program_, at.writes());
+  constexpr const char* kNotOne = "a member has not one term and part";
+  at.expect(axis >= 0, tensor, "it is not said along which axis it is scattered");
+  std::vector<AxisRange> terms;
+  std::vector<std::int32_t> cuts = {0};
+  std::vector<Part> parts;
+  for (const DeviceId member : members) {
+    terms.push_back(
+        *values_.partial_sum_of(at, read.one_of(at, member, kNotOne)).along(kBatchAxis));
+    const BufferId to = written.one_of(at, member, kNotOne);
+    parts.push_back(program_.parts[program_.buffers[to].part]);
+    const AxisRange* range = parts.back().along(axis);
+    at.expect(range && range->begin == cuts.back(), tensor, "its parts are out of order");
+    cuts.push_back(range->end);
+  }
+  expect_tiles(at, tensor, terms, range_along(*program_.graph, tensor, {}, kBatchAxis));
+  at.expect(cuts.back() == range_along(*program_.graph, tensor, {}, axis).end, tensor,
+            "its parts are not all of it");
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    const Part term = values_.part_of(read.of(members[i]).front());
+    const ValueId from = values_.get(at, {tensor, term, members[i], Stream::Communication});
+    const ValueId to = values_.bind(at, written.of(members[i]).front());
+    emit(at, members[i],
+         {.what = at.instruction(InstructionKind::ReduceScatter, parts[i]),
+          .reads = {&from, 1},
+          .writes = {&to, 1},
+          .members = members,
+          .cuts = cuts});
+  }
+}
+
+}  // namespace strato
