@@ -9,7 +9,9 @@
 #include <fstream>
 
 #include "core/cost/analytic/analytic_cost_model.h"
+#include "core/schedule/dag/dag_of.h"
 #include "core/schedule/dag/levels.h"
+#include "core/schedule/dag/transfer_times.h"
 #include "plugins/planners/baechi/earliest_task_first.h"
 #include "plugins/planners/heft/schedule.h"
 #include "tests/bench/synthetic_graph.h"

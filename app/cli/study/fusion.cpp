@@ -1,6 +1,8 @@
 #include "app/cli/study/fusion.h"
 
+#include "core/schedule/dag/dag_of.h"
 #include "core/schedule/dag/fusion.h"
+#include "core/schedule/dag/transfer_times.h"
 
 namespace strato::cli {
 

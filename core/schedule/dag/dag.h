@@ -9,7 +9,6 @@
 
 #include "core/base/units.h"
 #include "core/cluster/value/cluster.h"
-#include "core/search/api/problem.h"
 
 namespace strato {
 
@@ -82,46 +81,10 @@ class DagBuilder {
   std::vector<RawEdge> edges_;
 };
 
-// One node per op, numbered as the ops are, with its time for the whole batch; what makes no task
-// (is_alias, core/program/value/tables.h) takes none. An edge carries the bytes of the producer's
-// outputs that the consumer reads; edges without bytes lead from the readers of a parameter to its
-// update, which overwrites it. Ops that touch one parameter share a co-location group, which are
-// numbered by their first nodes. Inputs, constants, parameters and optimizer state are counted with
-// the op that reads them first, a trained parameter twice: with its gradient.
-Dag dag_of(const Problem& problem);
-
 // One node per cluster: times, memory and bytes between clusters add up. `cluster_of` numbers
 // clusters from 0 without gaps, such that every edge goes to the same cluster or a larger one
 // (CHECK). A cluster that holds nodes of several co-location groups makes them one; a group inside
 // one cluster is no group any more.
 Dag contract(const Dag& dag, std::span<const std::int32_t> cluster_of);
-
-// Times that the bytes of each edge take between two devices: 0 on one device, and where there are
-// no bytes. Edges of equal size share their times, and so do pairs of devices between which all of
-// them take equally long. Refers to nothing that it was made from.
-class TransferTimes {
- public:
-  TransferTimes(const Dag& dag, const Cluster& cluster, const CostModel& cost);
-  Nanos time(std::int32_t edge, DeviceId from, DeviceId to) const {
-    if (from == to) return {};
-    const std::int32_t kind = class_of_pair_[from.index() * devices_ + to.index()];
-    return time_[size_index(edge) * classes_ + static_cast<std::size_t>(kind)];
-  }
-  Nanos longest(std::int32_t edge) const { return longest_[size_index(edge)]; }  // over all pairs
-  Nanos mean(std::int32_t edge) const { return mean_[size_index(edge)]; }  // over ordered pairs
-
- private:
-  std::size_t size_index(std::int32_t edge) const {
-    return static_cast<std::size_t>(size_of_edge_[static_cast<std::size_t>(edge)]);
-  }
-  std::vector<Bytes> number_sizes(const Dag& dag);
-  std::vector<std::int64_t> classify_pairs(const Cluster& cluster, const CostModel& cost,
-                                           std::span<const Bytes> sizes);
-
-  std::size_t devices_ = 0, classes_ = 0;
-  std::vector<std::int32_t> class_of_pair_, size_of_edge_;
-  std::vector<Nanos> time_;            // size x class
-  std::vector<Nanos> longest_, mean_;  // by size
-};
 
 }  // namespace strato

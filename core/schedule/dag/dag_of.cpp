@@ -1,7 +1,8 @@
+#include "core/schedule/dag/dag_of.h"
+
 #include <algorithm>
 
 #include "core/program/value/tables.h"
-#include "core/schedule/dag/dag.h"
 #include "core/schedule/dag/disjoint_sets.h"
 
 namespace strato {

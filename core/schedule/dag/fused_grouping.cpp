@@ -5,7 +5,9 @@
 #include <vector>
 
 #include "core/base/error.h"
+#include "core/schedule/dag/dag_of.h"
 #include "core/schedule/dag/fusion.h"
+#include "core/schedule/dag/transfer_times.h"
 
 namespace strato {
 namespace {

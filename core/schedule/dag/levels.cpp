@@ -4,6 +4,7 @@
 
 #include "core/base/at.h"
 #include "core/base/error.h"
+#include "core/schedule/dag/transfer_times.h"
 #include "core/sim/explain/critical_path.h"
 
 namespace strato {

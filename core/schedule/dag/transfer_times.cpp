@@ -1,10 +1,11 @@
+#include "core/schedule/dag/transfer_times.h"
+
 #include <algorithm>
 #include <array>
 #include <bit>
 #include <map>
 
 #include "core/base/error.h"
-#include "core/schedule/dag/dag.h"
 
 namespace strato {
 namespace {

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "core/base/error.h"
+#include "core/schedule/dag/transfer_times.h"
 
 namespace strato {
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/schedule/dag/dag.h"
+#include "core/schedule/dag/transfer_times.h"
 #include "core/schedule/list/idle_gaps.h"
 
 namespace strato {
@@ -104,11 +105,5 @@ class Scheduling {
   std::vector<Bytes> group_memory_;  // of a whole group
   std::size_t placed_ = 0;
 };
-
-// Empty when the schedule is valid: every node once on an existing device for its time, no two that
-// take time overlapping on one, no node before its inputs can be there, co-location kept, makespan
-// and memory right. Otherwise what is wrong first. Knows nothing of how it was made.
-std::string problem_with(const Schedule& schedule, const Dag& dag, const TransferTimes& transfers,
-                         const Cluster& cluster);
 
 }  // namespace strato

@@ -1,9 +1,11 @@
+#include "core/schedule/list/schedule_check.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <numeric>
 
-#include "core/schedule/list/schedule.h"
+#include "core/schedule/dag/transfer_times.h"
 
 namespace strato {
 namespace {

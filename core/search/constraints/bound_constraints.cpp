@@ -10,7 +10,7 @@
 
 #include "core/base/error.h"
 #include "core/search/constraints/constraint_binder.h"
-#include "core/search/constraints/constraint_rules.h"
+#include "core/search/constraints/constraint_repair.h"
 
 namespace strato {
 namespace {
@@ -45,22 +45,12 @@ class Classes {
 
 }  // namespace
 
-bool BoundConstraints::Item::has(OpId op) const { return std::ranges::binary_search(ops, op); }
-
-std::vector<GroupId> groups_holding(std::span<const OpId> ops, const Grouping& grouping) {
-  std::vector<GroupId> groups;
-  for (const OpId op : ops) groups.push_back(grouping.group_of(op));
-  std::ranges::sort(groups);
-  groups.erase(std::unique(groups.begin(), groups.end()), groups.end());
-  return groups;
-}
-
 BoundConstraints::BoundConstraints(const Constraints& constraints, const Problem& problem)
     : problem_(problem), op_times_(mean_op_times(*problem.graph, *problem.cluster, *problem.cost)) {
   ConstraintBinder binder(problem_);
   const std::vector<std::string> lines = describe(constraints);
-  const auto add = [&](Item::Kind kind, const auto& of) -> Item& {
-    Item& item = items_.emplace_back();
+  const auto add = [&](BoundConstraint::Kind kind, const auto& of) -> BoundConstraint& {
+    BoundConstraint& item = items_.emplace_back();
     item.kind = kind;
     item.line = lines[items_.size() - 1];
     item.ops = binder.ops_of(of, item.line);
@@ -69,30 +59,28 @@ BoundConstraints::BoundConstraints(const Constraints& constraints, const Problem
     return item;
   };
   for (const Constraints::Pin& pin : constraints.pins) {
-    Item& item = add(Item::Kind::Pin, pin.of);
+    BoundConstraint& item = add(BoundConstraint::Kind::Pin, pin.of);
     item.pinned = binder.decision_of(pin, item.line);
   }
   for (const Constraints::Forbid& forbid : constraints.forbidden) {
-    Item& item = add(Item::Kind::Forbid, forbid.of);
+    BoundConstraint& item = add(BoundConstraint::Kind::Forbid, forbid.of);
     for (const std::string& name : forbid.devices)
       for (const DeviceId device : binder.devices_of(name, item.line)) item.forbidden[device] = 1;
     for (const Mode mode : forbid.modes)
       item.forbidden_modes[static_cast<std::size_t>(mode)] = true;
   }
   for (const Constraints::Together& together : constraints.together)
-    add(Item::Kind::Together, together.of);
+    add(BoundConstraint::Kind::Together, together.of);
   for (const Constraints::Limit& limit : constraints.limits)
-    add(Item::Kind::Limit, limit.of).most =
+    add(BoundConstraint::Kind::Limit, limit.of).most =
         static_cast<std::size_t>(std::max<std::int64_t>(limit.devices, 1));
   find_kinds();
-  rules_ = std::make_unique<const Rules>(rules_for(*problem_.grouping));
+  rules_ = rules_for(*problem_.grouping);
   find_limits();
   for (std::size_t g = 0; g < problem_.grouping->size(); ++g)
-    pins_.push_back(rules_->of(GroupId(g)).pinned);
+    pins_.push_back(rules_.of(GroupId(g)).pinned);
   if (std::ranges::none_of(pins_, [](const auto& pin) { return pin.has_value(); })) pins_.clear();
 }
-
-BoundConstraints::~BoundConstraints() = default;
 
 void BoundConstraints::find_kinds() {
   IdVector<OpId, std::vector<std::int32_t>> of_op(problem_.graph->op_count());
@@ -120,16 +108,16 @@ std::vector<std::size_t> BoundConstraints::concerning(GroupId group,
 void BoundConstraints::combine(ConstraintRule& rule) const {
   rule.allowed.assign(problem_.cluster->device_count(), 1);
   rule.modes.fill(true);
-  const Item* pin = nullptr;
+  const BoundConstraint* pin = nullptr;
   std::vector<std::string> forbids;
   for (const std::int32_t number : rule.items) {
-    const Item& item = items_[static_cast<std::size_t>(number)];
-    if (item.kind == Item::Kind::Together) rule.together = true;
-    if (item.kind == Item::Kind::Pin) {
+    const BoundConstraint& item = items_[static_cast<std::size_t>(number)];
+    if (item.kind == BoundConstraint::Kind::Together) rule.together = true;
+    if (item.kind == BoundConstraint::Kind::Pin) {
       if (pin != nullptr && pin->pinned != item.pinned) contradiction({pin->line, item.line});
       pin = &item;
     }
-    if (item.kind != Item::Kind::Forbid) continue;
+    if (item.kind != BoundConstraint::Kind::Forbid) continue;
     forbids.push_back(item.line);
     for (std::size_t d = 0; d < item.forbidden.size(); ++d)
       if (item.forbidden[DeviceId(d)]) rule.allowed[DeviceId(d)] = 0;
@@ -139,8 +127,8 @@ void BoundConstraints::combine(ConstraintRule& rule) const {
   if (no_device || std::ranges::count(rule.modes, true) == 0) contradiction(forbids);
   if (pin == nullptr) return;
   for (const std::int32_t number : rule.items) {
-    const Item& item = items_[static_cast<std::size_t>(number)];
-    if (item.kind != Item::Kind::Forbid) continue;
+    const BoundConstraint& item = items_[static_cast<std::size_t>(number)];
+    if (item.kind != BoundConstraint::Kind::Forbid) continue;
     bool against = item.forbidden_modes[static_cast<std::size_t>(pin->pinned.mode)];
     for (const DeviceShare& share : pin->pinned.devices) against |= item.forbidden[share.device];
     if (against) contradiction({pin->line, item.line});
@@ -152,16 +140,16 @@ void BoundConstraints::combine(ConstraintRule& rule) const {
   for (const DeviceShare& share : pin->pinned.devices) rule.allowed[share.device] = 1;
 }
 
-BoundConstraints::Rules BoundConstraints::rules_for(const Grouping& grouping) const {
+ConstraintRules BoundConstraints::rules_for(const Grouping& grouping) const {
   const bool own = &grouping == problem_.grouping.get();
   std::vector<std::vector<GroupId>> groups_of;
   Classes classes(grouping.size());
-  for (const Item& item : items_) {
+  for (const BoundConstraint& item : items_) {
     groups_of.push_back(own ? item.groups : groups_holding(item.ops, grouping));
-    if (item.kind != Item::Kind::Together) continue;
+    if (item.kind != BoundConstraint::Kind::Together) continue;
     for (const GroupId group : groups_of.back()) classes.unite(groups_of.back().front(), group);
   }
-  Rules rules;
+  ConstraintRules rules;
   rules.class_of.assign(grouping.size(), -1);
   for (std::size_t g = 0; g < grouping.size(); ++g) {
     const GroupId root(classes.root(g));
@@ -191,10 +179,10 @@ BoundConstraints::Rules BoundConstraints::rules_for(const Grouping& grouping) co
   return rules;
 }
 
-std::vector<DeviceLimit> BoundConstraints::limits_of(const Rules& rules) const {
+std::vector<DeviceLimit> BoundConstraints::limits_of(const ConstraintRules& rules) const {
   std::vector<DeviceLimit> limits;
   for (std::size_t i = 0; i < items_.size(); ++i) {
-    if (items_[i].kind != Item::Kind::Limit) continue;
+    if (items_[i].kind != BoundConstraint::Kind::Limit) continue;
     DeviceLimit& limit = limits.emplace_back(DeviceLimit{items_[i].most, {}});
     for (std::size_t r = 0; r < rules.rules.size(); ++r)
       if (std::ranges::binary_search(rules.rules[r].items, static_cast<std::int32_t>(i)))
@@ -208,16 +196,15 @@ void BoundConstraints::find_limits() {
   constexpr std::size_t kPatience = 200'000'000;  // once for a problem
   std::vector<DeviceId> devices;
   for (std::size_t d = 0; d < problem_.cluster->device_count(); ++d) devices.emplace_back(d);
-  FoundLimitDevices found =
-      find_limit_devices(limits_of(*rules_), devices, rules_->rules, kPatience);
+  FoundLimitDevices found = find_limit_devices(limits_of(rules_), devices, rules_.rules, kPatience);
   if (found.devices) {
     limit_devices_ = *std::move(found.devices);
     return;
   }
   std::set<std::int32_t> involved;
-  for (const ConstraintRule& rule : rules_->rules) {
+  for (const ConstraintRule& rule : rules_.rules) {
     const auto limits = [&](std::int32_t i) {
-      return items_[static_cast<std::size_t>(i)].kind == Item::Kind::Limit;
+      return items_[static_cast<std::size_t>(i)].kind == BoundConstraint::Kind::Limit;
     };
     if (std::ranges::any_of(rule.items, limits))
       involved.insert(rule.items.begin(), rule.items.end());
@@ -251,6 +238,35 @@ std::vector<std::string> BoundConstraints::violations(const Strategy& strategy) 
   std::vector<std::string> lines;
   for (const std::size_t i : violated(strategy)) lines.push_back(items_[i].line);
   return lines;
+}
+
+bool BoundConstraints::has_own_groups(const Strategy& strategy) const {
+  return strategy.grouping != nullptr && strategy.grouping->digest() != problem_.grouping->digest();
+}
+
+std::vector<std::size_t> BoundConstraints::violated(const Strategy& given) const {
+  const Strategy strategy = complete(given, *problem_.cluster);
+  const bool own = has_own_groups(strategy);
+  const Grouping& grouping = own ? *strategy.grouping : *problem_.grouping;
+  std::vector<std::size_t> items;
+  for (std::size_t i = 0; i < items_.size(); ++i)
+    if (!items_[i].is_kept_by(strategy,
+                              own ? groups_holding(items_[i].ops, grouping) : items_[i].groups))
+      items.push_back(i);
+  return items;
+}
+
+Strategy BoundConstraints::repaired(const Strategy& strategy) const {
+  const Strategy whole = complete(strategy, *problem_.cluster);
+  if (violated(whole).empty()) return whole;
+  RepairDemands demands{problem_.grouping, rules_, {}, limit_devices_};
+  if (has_own_groups(whole)) {
+    demands.grouping = divided(*whole.grouping);
+    if (demands.grouping == nullptr) demands.grouping = whole.grouping;
+    demands.rules = rules_for(*demands.grouping);
+  }
+  demands.limits = limits_of(demands.rules);
+  return repair(whole, problem_, std::move(demands));
 }
 
 std::unique_ptr<const BoundConstraints> bind_constraints(const Constraints* constraints,

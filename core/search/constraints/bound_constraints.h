@@ -13,20 +13,17 @@
 #include <vector>
 
 #include "core/search/api/problem.h"
+#include "core/search/constraints/constraint_rules.h"
 #include "core/search/constraints/constraints.h"
+#include "core/search/constraints/device_limits.h"
 
 namespace strato {
-
-struct ConstraintRule;  // constraint_rules.h
-struct DeviceLimit;
-using LimitDevices = std::vector<IdVector<DeviceId, char>>;  // constraint_rules.h
 
 class BoundConstraints {
  public:
   // Throws InputError for names that the problem does not have, and for constraints that no
   // strategy in its groups can keep: it names those that contradict each other.
   BoundConstraints(const Constraints& constraints, const Problem& problem);
-  ~BoundConstraints();
 
   // The nearest strategy that keeps to them, complete and valid when `strategy` is. What keeps to
   // them already is returned as it is. Groups lose the devices that are not for them, and move when
@@ -46,24 +43,20 @@ class BoundConstraints {
   std::vector<std::size_t> concerning(GroupId group, const Grouping& grouping) const;
 
  private:
-  struct Item;
-  struct Rules;
-  friend class ConstraintRepair;
-
   void find_kinds();
   void combine(ConstraintRule& rule) const;
-  Rules rules_for(const Grouping& grouping) const;
-  std::vector<DeviceLimit> limits_of(const Rules& rules) const;
+  ConstraintRules rules_for(const Grouping& grouping) const;
+  std::vector<DeviceLimit> limits_of(const ConstraintRules& rules) const;
   void find_limits();
-  bool keeps(const Item& item, const Strategy& strategy, const Grouping& grouping) const;
+  bool has_own_groups(const Strategy& strategy) const;
   std::shared_ptr<const Grouping> divided(const Grouping& grouping) const;
 
   Problem problem_;
   std::vector<Nanos> op_times_;
-  std::vector<Item> items_;
+  std::vector<BoundConstraint> items_;
   IdVector<OpId, std::int32_t> kind_of_op_;       // by the constraints that are about it
   std::vector<std::vector<std::int32_t>> kinds_;  // of each: those items, ascending
-  std::unique_ptr<const Rules> rules_;            // of the problem's groups
+  ConstraintRules rules_;                         // of the problem's groups
   // A choice of devices that keeps all limits, whatever the groups are. For the problem's groups it
   // was looked for. In any others, divided where their ops are constrained otherwise, what holds
   // for a group holds for the problem's groups with its ops, too: what serves these serves it.

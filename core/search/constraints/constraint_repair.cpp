@@ -1,30 +1,15 @@
-// Strategies that keep to constraints, and what becomes of those that do not.
+#include "core/search/constraints/constraint_repair.h"
+
 #include <algorithm>
 #include <functional>
-#include <numeric>
+#include <tuple>
+#include <utility>
 
 #include "core/base/error.h"
-#include "core/search/constraints/constraint_rules.h"
 #include "core/strategy/value/share_weights.h"
 
 namespace strato {
 namespace {
-
-bool splits_across(const Decision& decision, const DeviceMask& forbidden) {
-  return std::ranges::any_of(decision.devices,
-                             [&](const DeviceShare& share) { return forbidden[share.device]; });
-}
-
-void mark(std::span<const DeviceShare> shares, DeviceMask& used) {
-  for (const DeviceShare& share : shares) used[share.device] = 1;
-}
-
-void mark(const VariableSync& variable, DeviceMask& used) {
-  for (const SyncPart& part : variable.parts) {
-    if (part.server.valid()) used[part.server] = 1;
-    for (const DeviceId station : part.stations) used[station] = 1;
-  }
-}
 
 bool splits_batch_of(Mode mode) {
   return mode == Mode::ReplicateAllReduce || mode == Mode::ReplicatePs;
@@ -61,34 +46,21 @@ Decision adapted(const Decision& decision, const ConstraintRule& rule) {
   return result;
 }
 
-}  // namespace
-
-bool stays_within(const VariableSync& variable, const DeviceMask& allowed,
-                  const std::array<bool, kModeCount>& modes) {
-  for (const SyncPart& part : variable.parts) {
-    const bool ps = part.synchroniser == Synchroniser::Ps;
-    if (!modes[static_cast<std::size_t>(ps ? Mode::ReplicatePs : Mode::ReplicateAllReduce)])
-      return false;
-    if (part.server.valid() && !allowed[part.server]) return false;
-    for (const DeviceId station : part.stations)
-      if (!allowed[station]) return false;
-  }
-  return true;
-}
-
 class ConstraintRepair {
  public:
-  ConstraintRepair(const BoundConstraints& constraints, Strategy strategy)
-      : constraints_(constraints), before_(std::move(strategy)), after_(before_) {
-    const Problem& problem = constraints.problem_;
-    if (has_problems_groups()) {
-      grouping_ = problem.grouping.get();
-      rules_ = *constraints.rules_;
-      return;
-    }
-    grouping_ = before_.grouping.get();
-    if (const auto divided = constraints.divided(*grouping_)) take_groups(divided);
-    rules_ = constraints.rules_for(*grouping_);
+  ConstraintRepair(const Strategy& strategy, const Problem& problem, RepairDemands demands)
+      : before_(strategy),
+        before_grouping_(strategy.grouping ? *strategy.grouping : *problem.grouping),
+        cluster_(*problem.cluster),
+        demands_(std::move(demands)),
+        grouping_(*demands_.grouping),
+        rules_(demands_.rules),
+        after_(strategy) {
+    if (grouping_.digest() == before_grouping_.digest()) return;
+    after_.grouping = demands_.grouping;
+    after_.groups.clear();
+    for (const OpGroup& group : grouping_.groups())
+      after_.groups.push_back(before_.groups[before_grouping_.group_of(group.ops.front())]);
   }
 
   Strategy run() {
@@ -102,19 +74,6 @@ class ConstraintRepair {
   }
 
  private:
-  bool has_problems_groups() const {
-    return before_.grouping == nullptr ||
-           before_.grouping->digest() == constraints_.problem_.grouping->digest();
-  }
-
-  void take_groups(const std::shared_ptr<const Grouping>& divided) {
-    after_.grouping = divided;
-    after_.groups.clear();
-    for (const OpGroup& group : divided->groups())
-      after_.groups.push_back(before_.groups[grouping_->group_of(group.ops.front())]);
-    grouping_ = divided.get();
-  }
-
   // Groups that belong together want what most of their compute time wants.
   Decision heaviest(const std::vector<GroupId>& groups) const {
     if (groups.size() == 1) return *after_.groups[groups.front()];
@@ -123,7 +82,7 @@ class ConstraintRepair {
       Decision decision = reduced(*after_.groups[group]);
       const auto known =
           std::ranges::find(times, decision, [](const auto& entry) { return entry.first; });
-      const Nanos time = grouping_->group(group).compute_time;
+      const Nanos time = grouping_.group(group).compute_time;
       if (known == times.end()) {
         times.emplace_back(std::move(decision), time);
       } else {
@@ -138,34 +97,33 @@ class ConstraintRepair {
   // search asks about comes by here.
   void keep_limits() {
     constexpr std::size_t kPatience = 2'000'000;
-    const std::vector<DeviceLimit> limits = constraints_.limits_of(rules_);
+    const std::vector<DeviceLimit>& limits = demands_.limits;
     if (limits.empty()) return;
     const auto found = find_limit_devices(limits, by_use(), rules_.rules, kPatience).devices;
-    keep_to(found ? *found : constraints_.limit_devices_, limits, rules_.rules);
+    keep_to(found ? *found : demands_.fallback, limits, rules_.rules);
     for (const ConstraintRule& rule : rules_.rules)
       CHECK(std::ranges::count(rule.allowed, 1) > 0, "limits that were found to be possible");
   }
 
   // Devices by how much time of the groups they have, most first; of those, faster ones.
   std::vector<DeviceId> by_use() const {
-    const Cluster& cluster = *constraints_.problem_.cluster;
-    IdVector<DeviceId, double> use(cluster.device_count(), 0.0);
-    DeviceMask touched(cluster.device_count(), 0);
+    IdVector<DeviceId, double> use(cluster_.device_count(), 0.0);
+    DeviceMask touched(cluster_.device_count(), 0);
     for (std::size_t c = 0; c < wanted_.size(); ++c) {
       double time = 0, weights = 0;
       for (const GroupId group : rules_.classes[c])
-        time += static_cast<double>(grouping_->group(group).compute_time.value);
+        time += static_cast<double>(grouping_.group(group).compute_time.value);
       for (const DeviceShare& share : wanted_[c].devices) weights += share.weight;
       for (const DeviceShare& share : wanted_[c].devices)
         use[share.device] += time * share.weight / weights;
-      mark(wanted_[c].devices, touched);
+      mark_devices(wanted_[c].devices, touched);
     }
-    for (const OpSplit& split : before_.splits) mark(split.parts, touched);
-    for (const VariableSync& variable : before_.variables) mark(variable, touched);
+    for (const OpSplit& split : before_.splits) mark_devices(split.parts, touched);
+    for (const VariableSync& variable : before_.variables) mark_devices(variable, touched);
     std::vector<DeviceId> devices;
-    for (std::size_t d = 0; d < cluster.device_count(); ++d) devices.emplace_back(d);
+    for (std::size_t d = 0; d < cluster_.device_count(); ++d) devices.emplace_back(d);
     const auto key = [&](DeviceId device) {
-      const GpuType& gpu = cluster.gpu(device);
+      const GpuType& gpu = cluster_.gpu(device);
       const double speed = *std::ranges::max_element(gpu.peak_flops);
       return std::tuple(static_cast<int>(touched[device]), use[device], speed);
     };
@@ -181,7 +139,7 @@ class ConstraintRepair {
   }
 
   bool may_stay(const OpSplit& split) const {
-    const ConstraintRule& rule = rules_.of(grouping_->group_of(split.op));
+    const ConstraintRule& rule = rules_.of(grouping_.group_of(split.op));
     if (rule.pinned || rule.together) return false;
     return std::ranges::all_of(
         split.parts, [&](const DeviceShare& part) { return rule.allowed[part.device] != 0; });
@@ -189,82 +147,27 @@ class ConstraintRepair {
 
   // A reduction sequence is one of the devices that its group had.
   bool may_stay(const VariableSync& variable) const {
-    const ConstraintRule& rule = rules_.of(grouping_->group_of(variable.update));
+    const ConstraintRule& rule = rules_.of(grouping_.group_of(variable.update));
     if (!stays_within(variable, rule.allowed, rule.modes)) return false;
-    const Grouping& before =
-        has_problems_groups() ? *constraints_.problem_.grouping : *before_.grouping;
-    const auto& was = before_.groups[before.group_of(variable.update)];
-    const auto& now = after_.groups[grouping_->group_of(variable.update)];
+    const auto& was = before_.groups[before_grouping_.group_of(variable.update)];
+    const auto& now = after_.groups[grouping_.group_of(variable.update)];
     return was && now && reduced(*was) == reduced(*now);
   }
 
-  const BoundConstraints& constraints_;
-  const Strategy before_;
+  const Strategy& before_;
+  const Grouping& before_grouping_;
+  const Cluster& cluster_;
+  RepairDemands demands_;
+  const Grouping& grouping_;  // of the result
+  ConstraintRules& rules_;
   Strategy after_;
-  const Grouping* grouping_ = nullptr;
-  BoundConstraints::Rules rules_;
   std::vector<Decision> wanted_;  // by class
 };
 
-bool BoundConstraints::keeps(const Item& item, const Strategy& strategy,
-                             const Grouping& grouping) const {
-  const std::size_t devices = problem_.cluster->device_count();
-  const std::vector<GroupId> groups =
-      &grouping == problem_.grouping.get() ? item.groups : groups_holding(item.ops, grouping);
-  DeviceMask allowed(devices, 1), used(devices, 0);
-  std::array<bool, kModeCount> modes{};
-  modes.fill(true);
-  if (item.kind == Item::Kind::Forbid) {
-    for (std::size_t d = 0; d < devices; ++d) allowed[DeviceId(d)] = !item.forbidden[DeviceId(d)];
-    for (std::size_t m = 0; m < kModeCount; ++m) modes[m] = !item.forbidden_modes[m];
-  } else if (item.kind == Item::Kind::Pin) {
-    std::ranges::fill(allowed, 0);
-    mark(item.pinned.devices, allowed);
-    modes.fill(false);
-    modes[static_cast<std::size_t>(item.pinned.mode)] = true;
-  }
-  for (const GroupId group : groups) {
-    const Decision& decision = *strategy.groups[group];
-    if (item.kind == Item::Kind::Pin && reduced(decision) != item.pinned) return false;
-    if (item.kind == Item::Kind::Together &&
-        reduced(decision) != reduced(*strategy.groups[groups.front()]))
-      return false;
-    if (item.kind == Item::Kind::Forbid && (splits_across(decision, item.forbidden) ||
-                                            !modes[static_cast<std::size_t>(decision.mode)]))
-      return false;
-    mark(decision.devices, used);
-  }
-  for (const OpSplit& split : strategy.splits) {
-    if (!item.has(split.op)) continue;
-    if (item.kind == Item::Kind::Pin || item.kind == Item::Kind::Together) return false;
-    for (const DeviceShare& part : split.parts)
-      if (!allowed[part.device]) return false;
-    mark(split.parts, used);
-  }
-  for (const VariableSync& variable : strategy.variables) {
-    if (!item.has(variable.update)) continue;
-    if (!stays_within(variable, allowed, modes)) return false;
-    mark(variable, used);
-  }
-  return item.kind != Item::Kind::Limit ||
-         static_cast<std::size_t>(std::ranges::count(used, 1)) <= item.most;
-}
+}  // namespace
 
-std::vector<std::size_t> BoundConstraints::violated(const Strategy& given) const {
-  const Strategy strategy = complete(given, *problem_.cluster);
-  const bool own =
-      strategy.grouping != nullptr && strategy.grouping->digest() != problem_.grouping->digest();
-  const Grouping& grouping = own ? *strategy.grouping : *problem_.grouping;
-  std::vector<std::size_t> items;
-  for (std::size_t i = 0; i < items_.size(); ++i)
-    if (!keeps(items_[i], strategy, grouping)) items.push_back(i);
-  return items;
-}
-
-Strategy BoundConstraints::repaired(const Strategy& strategy) const {
-  Strategy whole = complete(strategy, *problem_.cluster);
-  if (violated(whole).empty()) return whole;
-  return ConstraintRepair(*this, std::move(whole)).run();
+Strategy repair(const Strategy& strategy, const Problem& problem, RepairDemands demands) {
+  return ConstraintRepair(strategy, problem, std::move(demands)).run();
 }
 
 }  // namespace strato

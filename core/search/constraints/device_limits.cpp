@@ -1,8 +1,7 @@
-// Chooses the devices for groups that may use only so many of them together.
+#include "core/search/constraints/device_limits.h"
+
 #include <algorithm>
 #include <utility>
-
-#include "core/search/constraints/constraint_rules.h"
 
 namespace strato {
 namespace {

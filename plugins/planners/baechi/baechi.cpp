@@ -5,6 +5,8 @@
 
 #include "core/base/error.h"
 #include "core/plugin/api/plugin.h"
+#include "core/schedule/dag/dag_of.h"
+#include "core/schedule/dag/transfer_times.h"
 #include "core/schedule/list/plan_by_schedule.h"
 #include "core/search/tree/search_tree.h"
 #include "core/sim/explain/critical_path.h"

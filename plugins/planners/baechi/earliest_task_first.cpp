@@ -7,6 +7,7 @@
 
 #include "core/base/at.h"
 #include "core/base/error.h"
+#include "core/schedule/dag/transfer_times.h"
 #include "core/schedule/list/plan_by_schedule.h"
 #include "plugins/planners/baechi/device_queue.h"
 

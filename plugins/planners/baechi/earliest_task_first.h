@@ -21,6 +21,7 @@
 
 #include <span>
 
+#include "core/schedule/dag/transfer_times.h"
 #include "core/schedule/list/schedule.h"
 #include "core/schedule/list/steps.h"
 #include "plugins/planners/baechi/favourites.h"

@@ -5,6 +5,7 @@
 
 #include "core/base/at.h"
 #include "core/schedule/dag/levels.h"
+#include "core/schedule/dag/transfer_times.h"
 #include "core/schedule/list/plan_by_schedule.h"
 
 namespace strato::baechi {

@@ -8,6 +8,7 @@
 // nodes seen so far, which may be too many in the end (Celeritas 6.1, 6.4).
 #pragma once
 
+#include "core/schedule/dag/transfer_times.h"
 #include "core/schedule/list/schedule.h"
 #include "core/schedule/list/steps.h"
 

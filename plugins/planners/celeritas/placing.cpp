@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/base/quantity_text.h"
+#include "core/schedule/dag/transfer_times.h"
 #include "core/schedule/list/plan_by_schedule.h"
 
 namespace strato::celeritas {

@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "core/schedule/dag/transfer_times.h"
 #include "core/schedule/list/schedule.h"
 #include "core/schedule/list/steps.h"
 

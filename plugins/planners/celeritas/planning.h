@@ -8,6 +8,7 @@
 
 #include "core/schedule/dag/fusion.h"
 #include "core/schedule/dag/levels.h"
+#include "core/schedule/dag/transfer_times.h"
 #include "core/search/api/problem.h"
 #include "plugins/planners/celeritas/placing.h"
 

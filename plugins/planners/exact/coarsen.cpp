@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "core/base/error.h"
+#include "core/schedule/dag/dag_of.h"
+#include "core/schedule/dag/transfer_times.h"
 
 namespace strato::exact {
 namespace {

@@ -8,6 +8,7 @@
 
 #include "core/base/error.h"
 #include "core/plugin/api/plugin.h"
+#include "core/schedule/dag/transfer_times.h"
 #include "core/schedule/list/placement.h"
 #include "core/search/tree/search_tree.h"
 #include "plugins/planners/exact/coarsen.h"

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/schedule/dag/levels.h"
+#include "core/schedule/dag/transfer_times.h"
 
 namespace strato::exact {
 namespace {

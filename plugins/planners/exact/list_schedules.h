@@ -5,6 +5,7 @@
 #include <stop_token>
 #include <vector>
 
+#include "core/schedule/dag/transfer_times.h"
 #include "core/schedule/list/schedule.h"
 
 namespace strato::exact {

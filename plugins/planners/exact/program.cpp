@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "core/base/error.h"
+#include "core/schedule/dag/transfer_times.h"
 
 namespace strato::exact {
 namespace {

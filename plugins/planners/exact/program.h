@@ -23,6 +23,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/schedule/dag/transfer_times.h"
 #include "core/schedule/list/schedule.h"
 
 namespace strato::exact {

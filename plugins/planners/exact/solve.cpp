@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "core/base/error.h"
+#include "core/schedule/dag/transfer_times.h"
 #include "plugins/planners/exact/list_schedules.h"
 #include "plugins/planners/exact/program.h"
 

@@ -3,6 +3,7 @@
 
 #include <stop_token>
 
+#include "core/schedule/dag/transfer_times.h"
 #include "core/schedule/list/schedule.h"
 
 namespace strato::exact {

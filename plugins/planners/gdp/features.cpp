@@ -6,6 +6,7 @@
 
 #include "core/base/digest.h"
 #include "core/schedule/dag/levels.h"
+#include "core/schedule/dag/transfer_times.h"
 #include "core/search/evaluate/baselines.h"
 
 namespace strato::gdp {

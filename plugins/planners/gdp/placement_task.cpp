@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/schedule/dag/dag_of.h"
 #include "core/schedule/dag/layers.h"
 #include "core/schedule/list/placement.h"
 #include "core/search/evaluate/baselines.h"

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/schedule/dag/dag.h"
+#include "core/search/api/problem.h"
 
 namespace strato::gdp {
 

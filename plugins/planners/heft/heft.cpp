@@ -1,5 +1,7 @@
 // The planner "heft": see schedule.h.
 #include "core/plugin/api/plugin.h"
+#include "core/schedule/dag/dag_of.h"
+#include "core/schedule/dag/transfer_times.h"
 #include "core/schedule/list/plan_by_schedule.h"
 #include "core/search/tree/search_tree.h"
 #include "plugins/planners/heft/schedule.h"

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/schedule/dag/levels.h"
+#include "core/schedule/dag/transfer_times.h"
 #include "core/schedule/list/plan_by_schedule.h"
 #include "core/sim/explain/critical_path.h"
 

@@ -5,6 +5,7 @@
 // that has room nowhere goes to the emptiest device. Ties: the smaller node, the smaller device.
 #pragma once
 
+#include "core/schedule/dag/transfer_times.h"
 #include "core/schedule/list/schedule.h"
 #include "core/schedule/list/steps.h"
 

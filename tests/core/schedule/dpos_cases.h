@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "core/schedule/dag/transfer_times.h"
 #include "core/schedule/list/dpos.h"
 #include "tests/core/schedule/dag_cases.h"
 

@@ -6,6 +6,8 @@
 
 #include <numeric>
 
+#include "core/schedule/dag/transfer_times.h"
+#include "core/schedule/list/schedule_check.h"
 #include "tests/core/schedule/dpos_cases.h"
 
 namespace strato {

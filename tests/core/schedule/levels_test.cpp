@@ -6,6 +6,7 @@
 #include <set>
 
 #include "core/base/error.h"
+#include "core/schedule/dag/transfer_times.h"
 #include "core/sim/explain/critical_path.h"
 #include "tests/core/schedule/dag_cases.h"
 

@@ -4,6 +4,8 @@
 
 #include "core/base/error.h"
 #include "core/schedule/dag/levels.h"
+#include "core/schedule/dag/transfer_times.h"
+#include "core/schedule/list/schedule_check.h"
 #include "tests/core/schedule/dag_cases.h"
 
 namespace strato {

@@ -5,7 +5,7 @@
 #include <random>
 #include <set>
 
-#include "core/search/constraints/constraint_rules.h"
+#include "core/search/constraints/device_limits.h"
 
 namespace strato {
 namespace {

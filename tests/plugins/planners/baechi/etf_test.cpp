@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "core/schedule/list/schedule_check.h"
 #include "plugins/planners/baechi/earliest_task_first.h"
 #include "tests/plugins/planners/list_toy.h"
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/base/random.h"
+#include "core/schedule/dag/transfer_times.h"
 #include "core/schedule/list/schedule.h"
 #include "tests/core/search/toy.h"
 

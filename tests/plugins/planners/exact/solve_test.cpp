@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "core/schedule/dag/transfer_times.h"
+#include "core/schedule/list/schedule_check.h"
 #include "plugins/planners/exact/list_schedules.h"
 #include "plugins/planners/exact/program.h"
 #include "tests/plugins/planners/exact/kit.h"

@@ -6,6 +6,8 @@
 
 #include "core/base/error.h"
 #include "core/graph/build/graph_builder.h"
+#include "core/schedule/dag/transfer_times.h"
+#include "core/schedule/list/schedule_check.h"
 #include "core/schedule/list/steps.h"
 #include "core/search/evaluate/outcome.h"
 #include "core/search/run/run_planner.h"
