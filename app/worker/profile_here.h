@@ -8,7 +8,7 @@
 #include <optional>
 #include <string>
 
-#include "core/plugin/api/plugin.h"
+#include "core/plugin/load/plugin_registry.h"
 
 namespace strato::worker {
 

@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <string>
 
-#include "core/plugin/api/plugin.h"
+#include "core/plugin/load/plugin_registry.h"
 
 namespace strato::worker {
 

@@ -6,7 +6,7 @@
 #include <benchmark/benchmark.h>
 
 #include "core/cost/analytic/analytic_cost_model.h"
-#include "core/plugin/api/plugin.h"
+#include "core/plugin/load/plugin_registry.h"
 #include "core/schedule/list/placement.h"
 #include "core/search/run/run_planner.h"
 #include "plugins/planners/celeritas/planning.h"

@@ -12,6 +12,7 @@
 #include "core/cluster/spec/gpu_catalogue.h"
 #include "core/io/file.h"
 #include "core/plugin/api/plugin.h"
+#include "core/plugin/load/plugin_registry.h"
 #include "core/search/api/evaluator.h"
 #include "core/search/evaluate/baselines.h"
 #include "core/search/evaluate/outcome.h"

@@ -9,6 +9,7 @@
 #include "core/cluster/read/cluster_reader.h"
 #include "core/cluster/spec/gpu_catalogue.h"
 #include "core/plugin/api/plugin.h"
+#include "core/plugin/load/plugin_registry.h"
 #include "core/search/run/run_planner.h"
 #include "plugins/planners/fastt/os_dpos.h"
 #include "tests/core/search/toy.h"

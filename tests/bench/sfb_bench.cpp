@@ -10,6 +10,7 @@
 #include "core/cluster/spec/gpu_catalogue.h"
 #include "core/io/file.h"
 #include "core/plugin/api/plugin.h"
+#include "core/plugin/load/plugin_registry.h"
 #include "core/program/sfb/sfb.h"
 #include "core/search/evaluate/baselines.h"
 

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "core/plugin/api/plugin.h"
+#include "core/plugin/load/plugin_registry.h"
 #include "tests/core/search/toy.h"
 #include "tests/paths.h"
 

@@ -47,10 +47,9 @@ void GraphAttention::look(const std::shared_ptr<const Problem>& problem, const O
   if (problem == policy_.problem && options == policy_.options) return;
   policy_ = {};
   const auto planner = plugins_.planner("gdp");
-  const auto* source = dynamic_cast<const AttentionSource*>(planner.get());
   PlannerOptions given;
   given.set = options;
-  policy_.attention = source ? source->attention(*problem, given) : nullptr;
+  policy_.attention = planner->attention(*problem, given);
   policy_.problem = problem;
   policy_.options = options;
 }

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "core/plugin/api/plugin.h"
+#include "core/plugin/load/plugin_registry.h"
 #include "core/search/api/attention.h"
 #include "views/models/worker.h"
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "core/plugin/api/plugin.h"
+#include "core/plugin/load/plugin_registry.h"
 #include "views/launch/launcher_rows.h"
 #include "views/models/launch_run.h"
 

@@ -19,6 +19,7 @@
 #include "core/cost/model/cost_files.h"
 #include "core/cost/model/measured_cost_model.h"
 #include "core/plugin/api/plugin.h"
+#include "core/plugin/load/plugin_registry.h"
 #include "core/search/api/planner.h"
 #include "core/search/evaluate/outcome.h"
 #include "core/search/tree/search_tree.h"

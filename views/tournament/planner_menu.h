@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "core/plugin/api/plugin.h"
+#include "core/plugin/load/plugin_registry.h"
 
 namespace strato {
 

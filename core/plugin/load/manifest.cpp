@@ -15,9 +15,9 @@ void check_format(const JsonView& manifest, PluginKind kind) {
   if (manifest.at("format").string() != "stratoscope-plugin") {
     manifest.at("format").fail("is not \"stratoscope-plugin\"", "write \"stratoscope-plugin\"");
   }
-  if (manifest.at("version").integer() != 1) {
-    manifest.at("version").fail("is a version that this Stratoscope does not read", "write 1");
-  }
+  const std::int64_t version = manifest.at("version").integer();
+  if (version != 1 && version != 2)
+    manifest.at("version").fail("is a version that this Stratoscope does not read", "write 2");
   if (manifest.at("kind").string() != name_of(kind)) {
     manifest.at("kind").fail(fmt::format("does not fit its folder {}s", name_of(kind)),
                              fmt::format("write \"{}\", or move the folder", name_of(kind)));
@@ -37,15 +37,40 @@ std::vector<std::string> extensions_of(const JsonView& manifest) {
   return extensions;
 }
 
-Effort effort_of(const JsonView& manifest, PluginKind kind) {
-  const auto given = manifest.find("effort");
-  if (!given) return Effort::Quick;
-  if (kind != PluginKind::Planner) given->fail("is only for planners", "leave it out");
+void read_effort(const JsonView& entry, PluginInfo& plugin) {
+  const auto given = entry.find("effort");
+  if (!given) return;
+  if (plugin.kind != PluginKind::Planner) given->fail("is only for planners", "leave it out");
   for (const Effort effort :
-       {Effort::Quick, Effort::Slow, Effort::Search, Effort::Learning, Effort::Portfolio})
-    if (given->string() == name_of(effort)) return effort;
+       {Effort::Quick, Effort::Slow, Effort::Search, Effort::Learning, Effort::Portfolio}) {
+    plugin.effort = effort;
+    if (given->string() == name_of(effort)) return;
+  }
   given->fail("is not an effort",
               "write \"quick\", \"slow\", \"search\", \"learning\" or \"portfolio\"");
+}
+
+// A manifest's, or an entry's of its "names".
+void read_description(const JsonView& entry, PluginInfo& plugin) {
+  if (const auto summary = entry.find("summary")) plugin.summary = summary->string();
+  read_effort(entry, plugin);
+}
+
+std::string name_in(const JsonView& name) {
+  if (name.string().empty()) name.fail("is empty", "give a name");
+  return name.string();
+}
+
+// Version 1: a name, described as all are. Version 2: a name with a description of its own.
+PluginInfo described(const JsonView& entry, std::int64_t version, PluginInfo plugin) {
+  if (version == 1) {
+    plugin.name = name_in(entry);
+    return plugin;
+  }
+  entry.allow_only({"name", "summary", "effort"});
+  plugin.name = name_in(entry.at("name"));
+  read_description(entry, plugin);
+  return plugin;
 }
 
 }  // namespace
@@ -61,15 +86,17 @@ std::vector<PluginInfo> read_manifest(const std::filesystem::path& folder, Plugi
   const std::filesystem::path file = folder / "plugin.json";
   const JsonView manifest = JsonView::parse(read_file(file), file.string());
   check_format(manifest, kind);
-  manifest.allow_only({"format", "version", "kind", "names", "summary", "extensions", "effort"});
-  const auto summary = manifest.find("summary");
-  const Effort effort = effort_of(manifest, kind);
-  std::vector<PluginInfo> plugins;
-  for (const JsonView& name : manifest.at("names").items()) {
-    if (name.string().empty()) name.fail("is empty", "give a name");
-    plugins.push_back({kind, name.string(), summary ? summary->string() : "",
-                       extensions_of(manifest), folder / "plugin.so", effort});
+  const std::int64_t version = manifest.at("version").integer();
+  PluginInfo common{kind, "", "", extensions_of(manifest), folder / "plugin.so"};
+  if (version == 1) {
+    manifest.allow_only({"format", "version", "kind", "names", "summary", "extensions", "effort"});
+    read_description(manifest, common);
+  } else {
+    manifest.allow_only({"format", "version", "kind", "names", "extensions"});
   }
+  std::vector<PluginInfo> plugins;
+  for (const JsonView& entry : manifest.at("names").items())
+    plugins.push_back(described(entry, version, common));
   if (plugins.empty()) manifest.at("names").fail("is empty", "name what the plugin serves");
   return plugins;
 }

@@ -7,7 +7,7 @@
 #include <memory>
 
 #include "core/data/tensor_source.h"
-#include "core/plugin/api/plugin.h"
+#include "core/plugin/load/plugin_registry.h"
 
 namespace strato {
 

@@ -14,16 +14,6 @@
 namespace strato {
 namespace fs = std::filesystem;
 
-std::string Exporter::write(const ExportInput&) {
-  CHECK(false, "an exporter that makes no file was asked for one");
-  return {};
-}
-
-std::vector<ExportedFile> Exporter::write_folder(const ExportInput&) {
-  CHECK(false, "an exporter that makes no folder was asked for one");
-  return {};
-}
-
 namespace {
 
 // Owns a folder of a temporary name until it is renamed to its final one.

@@ -67,7 +67,8 @@ struct PlanResult {
   std::shared_ptr<const SearchTree> tree;      // of a tree search; else null
 };
 
-class Trainer;  // core/search/api/trainer.h
+class Attention;  // core/search/api/attention.h
+class Trainer;    // core/search/api/trainer.h
 
 class Planner {
  public:
@@ -82,6 +83,14 @@ class Planner {
 
   // Returns the trainer of a planner that learns; null otherwise. It belongs to the planner.
   virtual Trainer* trainer() { return nullptr; }
+
+  // Where the planner's policy looks, as a search with these options begins with it, before it
+  // learns from the problem. Null: it has no attention to tell of. The library that the planner
+  // comes from has to outlive it. Throws InputError for options, and for weights that are not
+  // there. Takes a while: one pass of the network over the graph.
+  virtual std::shared_ptr<const Attention> attention(const Problem&, const PlannerOptions&) const {
+    return nullptr;
+  }
 
   // `resume`: the tree of an earlier result on the same problem to go on from, or null.
   virtual PlanResult plan(const Problem& problem, Evaluator& evaluator,

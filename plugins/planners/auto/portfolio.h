@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/plugin/api/plugin.h"
+#include "core/plugin/load/plugin_registry.h"
 #include "core/search/tree/search_tree.h"
 #include "plugins/planners/auto/frame.h"
 #include "plugins/planners/auto/leader.h"

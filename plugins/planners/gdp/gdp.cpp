@@ -9,7 +9,7 @@
 #include <numeric>
 
 #include "core/base/error.h"
-#include "core/plugin/api/plugin.h"
+#include "core/plugin/load/plugin_registry.h"
 #include "core/search/evaluate/simulating_evaluator.h"
 #include "core/search/tree/search_tree.h"
 #include "plugins/planners/gdp/course.h"
@@ -65,7 +65,7 @@ Network network_for(const GdpOptions& options, std::uint64_t seed, std::string& 
   return Network::make(options.size, seed);
 }
 
-class Gdp final : public Planner, public AttentionSource {
+class Gdp final : public Planner {
  public:
   explicit Gdp(const PluginRegistry& registry) : registry_(registry) {}
   std::string name() const override { return "gdp"; }

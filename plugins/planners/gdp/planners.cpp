@@ -1,6 +1,7 @@
 #include "plugins/planners/gdp/planners.h"
 
 #include "core/plugin/api/plugin.h"
+#include "core/plugin/load/plugin_registry.h"
 
 namespace {
 

@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "core/plugin/api/plugin.h"
+#include "core/plugin/load/plugin_registry.h"
 
 namespace strato::gdp {
 

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <stop_token>
 
-#include "core/plugin/api/plugin.h"
+#include "core/plugin/load/plugin_registry.h"
 #include "plugins/planners/gdp/placement_task.h"
 
 namespace strato::gdp {

@@ -13,7 +13,7 @@
 
 #include <memory>
 
-#include "core/plugin/api/plugin.h"
+#include "core/plugin/load/plugin_registry.h"
 #include "core/search/api/trainer.h"
 
 namespace strato::gdp {

@@ -16,7 +16,7 @@
 #include <filesystem>
 #include <numeric>
 
-#include "core/plugin/api/plugin.h"
+#include "core/plugin/load/plugin_registry.h"
 #include "tests/free_port.h"
 #include "tests/paths.h"
 

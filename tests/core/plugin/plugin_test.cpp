@@ -7,6 +7,7 @@
 
 #include "core/base/error.h"
 #include "core/io/file.h"
+#include "core/plugin/load/plugin_registry.h"
 #include "tests/core/store/temporary_folder.h"
 #include "tests/message_of.h"
 
@@ -18,6 +19,11 @@ std::string manifest(const std::string& kind, const std::string& names,
                      const std::string& more = "") {
   return R"({"format": "stratoscope-plugin", "version": 1, "kind": ")" + kind + R"(", "names": [)" +
          names + "]" + more + "}";
+}
+
+std::string manifest_2(const std::string& names) {
+  return R"({"format": "stratoscope-plugin", "version": 2, "kind": "planner", "names": [)" + names +
+         "]}";
 }
 
 void put(const fs::path& folder, const std::string& text, bool with_library = true) {
@@ -38,6 +44,21 @@ TEST(PluginRegistry, AThirdPartyPluginInThePathWorks) {
   EXPECT_EQ(planners[1].summary, "Says little");
   EXPECT_EQ(registry.planner("b")->name(), "b");
   EXPECT_TRUE(registry.list(PluginKind::Launcher).empty());
+}
+
+TEST(PluginRegistry, NamesOfOneLibraryAreDescribedOneByOne) {
+  TemporaryFolder folder;
+  put(folder / "planners/several",
+      manifest_2(R"({"name": "b", "summary": "Searches", "effort": "search"}, {"name": "a"})"));
+  const PluginRegistry registry({folder.path()});
+  EXPECT_TRUE(registry.warnings().empty());
+  const auto planners = registry.list(PluginKind::Planner);
+  ASSERT_EQ(planners.size(), 2u);
+  EXPECT_EQ(planners[0].summary, "");
+  EXPECT_EQ(planners[0].effort, Effort::Quick);
+  EXPECT_EQ(planners[1].summary, "Searches");
+  EXPECT_EQ(planners[1].effort, Effort::Search);
+  EXPECT_EQ(registry.planner("b")->name(), "b");
 }
 
 TEST(PluginRegistry, TheFirstFolderWins) {
@@ -97,8 +118,14 @@ TEST(PluginRegistry, BadManifestsAreWarningsAndTheRestWorks) {
   const std::pair<std::string, std::string> bad[] = {
       {"{", "is not valid JSON"},
       {R"({"format": "x", "version": 1, "kind": "planner", "names": ["n"]})", "format"},
-      {R"({"format": "stratoscope-plugin", "version": 2, "kind": "planner", "names": ["n"]})",
+      {R"({"format": "stratoscope-plugin", "version": 3, "kind": "planner", "names": ["n"]})",
        "version"},
+      {manifest_2(R"("n")"), "names[0]: is not an object"},
+      {manifest_2(R"({"name": ""})"), "names[0].name: is empty"},
+      {manifest_2(R"({"name": "n", "colour": 1})"), "names[0].colour: is not a known key"},
+      {manifest_2(R"({"name": "n", "effort": "huge"})"), "names[0].effort: is not an effort"},
+      {manifest_2(R"({"name": "n"}], "summary": "of all", "extensions": [)"),
+       "summary: is not a known key"},
       {manifest("exporter", R"("n")"), "does not fit its folder planners"},
       {manifest("planner", ""), "names: is empty"},
       {manifest("planner", "1"), "names[0]: is not a text"},

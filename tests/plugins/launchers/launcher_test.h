@@ -11,7 +11,7 @@
 
 #include "core/launch/job/job.h"
 #include "core/launch/job/job_event.h"
-#include "core/plugin/api/plugin.h"
+#include "core/plugin/load/plugin_registry.h"
 #include "tests/core/launch/job/staged_job.h"
 #include "tests/core/store/temporary_folder.h"
 #include "tests/paths.h"

@@ -8,6 +8,7 @@
 #include "core/cluster/read/cluster_reader.h"
 #include "core/cluster/spec/gpu_catalogue.h"
 #include "core/plugin/api/plugin.h"
+#include "core/plugin/load/plugin_registry.h"
 #include "core/search/evaluate/baselines.h"
 #include "core/search/evaluate/outcome.h"
 #include "tests/paths.h"

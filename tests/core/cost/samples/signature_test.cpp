@@ -9,6 +9,7 @@
 #include "core/graph/train/optimizer.h"
 #include "core/graph/train/training_graph.h"
 #include "core/plugin/api/plugin.h"
+#include "core/plugin/load/plugin_registry.h"
 #include "tests/paths.h"
 
 namespace strato {

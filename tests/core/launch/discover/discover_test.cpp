@@ -12,7 +12,7 @@
 #include "core/io/file.h"
 #include "core/launch/measure/discovery_job.h"
 #include "core/launch/measure/measure_job.h"
-#include "core/plugin/api/plugin.h"
+#include "core/plugin/load/plugin_registry.h"
 #include "tests/message_of.h"
 #include "tests/paths.h"
 #include "tests/plugins/launchers/service.h"

@@ -1,6 +1,6 @@
 #include "tests/plugins/engines/rank/staged_run.h"
 
-#include "core/plugin/api/plugin.h"
+#include "core/plugin/load/plugin_registry.h"
 #include "core/program/lower/lower.h"
 #include "core/program/project/rank_programs.h"
 #include "core/program/rank/rank_file.h"

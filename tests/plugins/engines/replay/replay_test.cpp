@@ -3,7 +3,7 @@
 
 #include <chrono>
 
-#include "core/plugin/api/plugin.h"
+#include "core/plugin/load/plugin_registry.h"
 #include "tests/core/graph/model_kit.h"
 #include "tests/message_of.h"
 #include "tests/paths.h"

@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "core/plugin/api/plugin.h"
+#include "core/plugin/load/plugin_registry.h"
 #include "plugins/engines/replay_cuda/gpu.h"
 #include "plugins/engines/replay_cuda/spin_plan.h"
 #include "tests/core/graph/model_kit.h"

@@ -16,6 +16,7 @@
 
 #include "core/base/error.h"
 #include "core/plugin/api/plugin.h"
+#include "core/plugin/load/plugin_registry.h"
 #include "tests/paths.h"
 
 namespace strato::test {

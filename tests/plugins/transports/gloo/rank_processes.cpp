@@ -8,7 +8,7 @@
 #include <thread>
 #include <utility>
 
-#include "core/plugin/api/plugin.h"
+#include "core/plugin/load/plugin_registry.h"
 #include "tests/free_port.h"
 #include "tests/paths.h"
 

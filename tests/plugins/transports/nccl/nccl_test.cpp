@@ -5,7 +5,7 @@
 #include <set>
 #include <string>
 
-#include "core/plugin/api/plugin.h"
+#include "core/plugin/load/plugin_registry.h"
 #include "plugins/transports/nccl/data_type.h"
 #include "plugins/transports/nccl/schedule.h"
 #include "tests/message_of.h"

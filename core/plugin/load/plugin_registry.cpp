@@ -1,4 +1,4 @@
-#include "core/plugin/api/plugin.h"
+#include "core/plugin/load/plugin_registry.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

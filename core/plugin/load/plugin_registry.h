@@ -1,0 +1,73 @@
+// The plugins that there are: shared libraries, found by a manifest and loaded on first use.
+//
+// A plugin is a folder <plugin path>/<kind>s/<name>/ with plugin.so and plugin.json:
+//   {"format": "stratoscope-plugin", "version": 2, "kind": "planner",
+//    "names": [{"name": "heft", "summary": "List scheduling by upward rank", "effort": "quick"}]}
+// Importers and exporters have "extensions": [".onnx"] for all of their names. Version 1 has plain
+// names, and one "summary" and "effort" for all of them.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/plugin/api/plugin.h"
+
+namespace strato {
+
+// What a planner spends, from its manifest's "effort" (without one: Quick). A planner that runs
+// others (plugins/planners/auto) goes by it, so that it need not know them by name.
+enum class Effort {
+  Quick,     // "quick": one answer, soon, whatever the iterations and the budget
+  Slow,      // "slow": one answer, some time later
+  Search,    // "search": spends its iterations or its budget, and starts from PlannerOptions::seeds
+  Learning,  // "learning": a search that trains a network on the problem; slow for what it finds
+  Portfolio,  // "portfolio": runs other planners, but none that learn
+};
+std::string_view name_of(Effort effort);
+
+enum class PluginKind { Importer, Planner, Refiner, Exporter, Launcher, Engine, Transport };
+std::string_view name_of(PluginKind kind);  // "importer", ...
+
+struct PluginInfo {
+  PluginKind kind;
+  std::string name;
+  std::string summary;
+  std::vector<std::string> extensions;  // of importers and exporters: ".onnx"
+  std::filesystem::path library;
+  Effort effort = Effort::Quick;  // of planners
+};
+
+// Scans manifests only; a library is loaded when an object of it is made, and stays loaded.
+// Thread-safe.
+class PluginRegistry {
+ public:
+  // Folders to search, first wins; default: $STRATOSCOPE_PLUGIN_PATH, then
+  // home_directory()/plugins.
+  explicit PluginRegistry(std::vector<std::filesystem::path> folders = default_folders());
+  ~PluginRegistry();
+  static std::vector<std::filesystem::path> default_folders();
+
+  std::vector<PluginInfo> list(PluginKind kind) const;  // ascending by name
+  const std::vector<std::string>& warnings() const;     // manifests that could not be read
+
+  // Unknown name: InputError that lists what there is. A planner's name may carry refiners:
+  // "dp-allreduce+sfb" plans as dp-allreduce does, and the refiner "sfb" goes over the result. A
+  // planner that runs others refers to this registry, which has to outlive it.
+  std::unique_ptr<Planner> planner(std::string_view name) const;
+  std::unique_ptr<Importer> importer_for(const std::filesystem::path& file) const;  // by extension
+  PluginInfo importer_info_for(const std::filesystem::path& file) const;
+  std::unique_ptr<Exporter> exporter(std::string_view name) const;
+  std::unique_ptr<Engine> engine(std::string_view name) const;
+  std::unique_ptr<RankEngine> rank_engine(std::string_view name) const;  // of kind Engine, too
+  std::unique_ptr<Transport> transport(std::string_view name, const Meeting& meeting) const;
+  std::unique_ptr<Launcher> launcher(std::string_view name) const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace strato
