@@ -11,7 +11,7 @@
 #include "core/plugin/api/plugin.h"
 #include "core/plugin/load/plugin_registry.h"
 #include "core/search/run/run_planner.h"
-#include "plugins/planners/fastt/os_dpos.h"
+#include "plugins/planners/list/fastt/os_dpos.h"
 #include "tests/core/search/toy.h"
 #include "tests/paths.h"
 

@@ -1,8 +1,8 @@
-#include "plugins/planners/baechi/favourites.h"
+#include "plugins/planners/list/baechi/favourites.h"
 
 #include <gtest/gtest.h>
 
-#include "plugins/planners/baechi/favourite_program.h"
+#include "plugins/planners/list/baechi/favourite_program.h"
 #include "tests/plugins/planners/list_toy.h"
 
 namespace strato {

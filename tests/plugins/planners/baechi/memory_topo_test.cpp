@@ -1,4 +1,4 @@
-#include "plugins/planners/baechi/memory_topo.h"
+#include "plugins/planners/list/baechi/memory_topo.h"
 
 #include <gtest/gtest.h>
 

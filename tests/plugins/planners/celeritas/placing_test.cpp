@@ -1,5 +1,5 @@
 // Order-Place and Adjusting Placement on dags with known answers, and on random ones for validity.
-#include "plugins/planners/celeritas/placing.h"
+#include "plugins/planners/list/celeritas/placing.h"
 
 #include <gtest/gtest.h>
 

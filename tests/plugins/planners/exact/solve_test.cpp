@@ -1,12 +1,12 @@
 // The integer program against all schedules of small dags.
-#include "plugins/planners/exact/solve.h"
+#include "plugins/planners/search/exact/solve.h"
 
 #include <gtest/gtest.h>
 
 #include "core/schedule/dag/transfer_times.h"
 #include "core/schedule/list/schedule_check.h"
-#include "plugins/planners/exact/list_schedules.h"
-#include "plugins/planners/exact/program.h"
+#include "plugins/planners/search/exact/list_schedules.h"
+#include "plugins/planners/search/exact/program.h"
 #include "tests/plugins/planners/exact/kit.h"
 
 namespace strato::exact {

@@ -11,8 +11,8 @@
 #include "core/schedule/list/steps.h"
 #include "core/search/evaluate/outcome.h"
 #include "core/search/run/run_planner.h"
-#include "plugins/planners/fastt/bound.h"
-#include "plugins/planners/fastt/translate.h"
+#include "plugins/planners/list/fastt/bound.h"
+#include "plugins/planners/list/fastt/translate.h"
 #include "tests/plugins/shipped.h"
 
 namespace strato {

@@ -1,5 +1,5 @@
 // One chain: Metropolis sampling, and when it ends.
-#include "plugins/planners/mcmc/chain.h"
+#include "plugins/planners/search/mcmc/chain.h"
 
 #include <gtest/gtest.h>
 

@@ -1,0 +1,247 @@
+#include "plugins/planners/list/baechi/earliest_task_first.h"
+
+#include <algorithm>
+#include <numeric>
+#include <tuple>
+#include <utility>
+
+#include "core/base/at.h"
+#include "core/base/error.h"
+#include "core/schedule/dag/transfer_times.h"
+#include "core/schedule/list/plan_by_schedule.h"
+#include "plugins/planners/list/baechi/device_queue.h"
+
+namespace strato::baechi {
+namespace {
+
+using Why = PlanningSteps::Why;
+
+std::vector<NodeIndex> by_level(std::span<const Nanos> levels) {
+  std::vector<NodeIndex> order(levels.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::stable_sort(order, std::ranges::greater(),
+                           [&](NodeIndex node) { return levels[at(node)]; });
+  return order;
+}
+
+class EarliestTaskFirst {
+ public:
+  EarliestTaskFirst(const Dag& dag, const TransferTimes& transfers, const Cluster& cluster,
+                    double memory, std::span<const Nanos> levels, const Favourites* favourites,
+                    PlanningSteps* steps)
+      : dag_(dag),
+        transfers_(transfers),
+        cluster_(cluster),
+        favourites_(favourites),
+        steps_(steps),
+        scheduling_(dag, transfers, cluster, {.insert = false, .memory = memory}),
+        node_at_(by_level(levels)),
+        rank_(dag.size()),
+        missing_(dag.size()),
+        members_(at(dag.colocation_count())),
+        queues_(cluster.device_count()) {
+    for (std::size_t place = 0; place < node_at_.size(); ++place)
+      rank_[at(node_at_[place])] = static_cast<Rank>(place);
+    for (NodeIndex node = 0; at(node) < dag.size(); ++node) {
+      missing_[at(node)] = static_cast<std::int32_t>(dag.predecessors(node).size());
+      if (dag.colocation(node) >= 0) members_[at(dag.colocation(node))].push_back(node);
+    }
+  }
+
+  Schedule schedule() && {
+    for (NodeIndex node = 0; at(node) < dag_.size(); ++node)
+      if (missing_[at(node)] == 0) enqueue(node);
+    for (std::size_t count = 0; count < dag_.size(); ++count) place(next());
+    return std::move(scheduling_).finished();
+  }
+
+ private:
+  struct Choice {
+    NodeIndex node = -1;
+    DeviceId device;
+    Nanos start;
+    Why why = Why::EarliestStart;
+  };
+
+  // Its inputs are known: every device that may have it gets to see it.
+  void enqueue(NodeIndex node) {
+    const auto demanded = scheduling_.demanded(node);
+    arrivals_.clear();
+    Nanos everywhere;
+    for (std::size_t d = 0; d < queues_.size(); ++d) {
+      const bool allowed = !demanded || *demanded == DeviceId(d);
+      arrivals_.push_back(allowed ? scheduling_.inputs_at(node, DeviceId(d)) : Nanos());
+      everywhere = std::max(everywhere, arrivals_.back());
+    }
+    for (std::size_t d = 0; d < queues_.size(); ++d)
+      if (!demanded || *demanded == DeviceId(d)) add(node, DeviceId(d), arrivals_[d], everywhere);
+  }
+
+  void add(NodeIndex node, DeviceId device, Nanos arrival, Nanos everywhere) {
+    DeviceQueue& queue = queues_[device.index()];
+    const Rank rank = rank_[at(node)];
+    if (queue.child == rank) queue.child_arrival = arrival;
+    if (is_instant(node, device)) {
+      queue.instant.add(arrival, rank);
+      return;
+    }
+    queue.arrivals.add(arrival, rank);
+    if (favourites_ != nullptr) queue.everywhere.add(everywhere, rank);
+  }
+
+  bool is_instant(NodeIndex node, DeviceId device) const {
+    return dag_.time(node, cluster_.device(device).type) <= Nanos();
+  }
+
+  // Tells whether a device can forget a ready node: it is placed, has to be elsewhere, or has no
+  // room there, now and ever. One that has room nowhere is to be placed at once.
+  bool is_gone(Rank rank, DeviceId device) {
+    const NodeIndex node = node_at_[at(rank)];
+    if (may_get(device, node)) return false;
+    if (!scheduling_.is_placed(node) && !scheduling_.demanded(node) && !has_room_somewhere(node))
+      homeless_.push_back(node);
+    return true;
+  }
+
+  bool may_get(DeviceId device, NodeIndex node) const {
+    if (scheduling_.is_placed(node)) return false;
+    if (const auto demanded = scheduling_.demanded(node)) return *demanded == device;
+    return scheduling_.has_room(node, device);
+  }
+
+  bool has_room_somewhere(NodeIndex node) const {
+    for (std::size_t d = 0; d < queues_.size(); ++d)
+      if (scheduling_.has_room(node, DeviceId(d))) return true;
+    return false;
+  }
+
+  // Less is better. Of equal devices one that is not held for another node.
+  auto key(const Choice& choice) const {
+    const bool favourite = choice.why == Why::FavouriteParent;
+    const bool intrudes = !favourite && queues_[choice.device.index()].is_held();
+    const Nanos time = dag_.time(choice.node, cluster_.device(choice.device).type);
+    return std::tuple(choice.start, !favourite, rank_[at(choice.node)], intrudes, time,
+                      choice.device);
+  }
+
+  Choice next() {
+    Choice best;
+    for (std::size_t d = 0; d < queues_.size(); ++d) {
+      const Choice choice = first_on(DeviceId(d));
+      if (choice.node >= 0 && (best.node < 0 || key(choice) < key(best))) best = choice;
+    }
+    while (!homeless_.empty()) {
+      const NodeIndex node = homeless_.back();
+      homeless_.pop_back();
+      if (scheduling_.is_placed(node)) continue;
+      return {
+          node, scheduling_.demanded(node).value_or(scheduling_.emptiest()), {}, Why::BestEffort};
+    }
+    CHECK(best.node >= 0, "a ready node is in no queue");
+    return best;
+  }
+
+  Choice first_on(DeviceId device) {
+    DeviceQueue& queue = queues_[device.index()];
+    const auto gone = [&](Rank rank) { return is_gone(rank, device); };
+    if (queue.child >= 0 && !may_get(device, node_at_[at(queue.child)])) release(queue);
+    Choice best;
+    const auto consider = [&](const std::optional<std::pair<Nanos, Rank>>& entry, Nanos from,
+                              Why why = Why::EarliestStart) {
+      if (!entry) return;
+      const Choice choice{node_at_[at(entry->second)], device, std::max(entry->first, from), why};
+      if (best.node < 0 || key(choice) < key(best)) best = choice;
+    };
+    if (queue.child_arrival) {
+      const bool instant = is_instant(node_at_[at(queue.child)], device);
+      consider(std::pair(*queue.child_arrival, queue.child), instant ? Nanos() : queue.idle,
+               Why::FavouriteParent);
+    }
+    consider(queue.instant.first(Nanos(-1), gone), {});
+    if (queue.is_held()) {
+      const auto urgent = queue.everywhere.first(queue.idle, gone);
+      if (urgent && urgent->first < queue.held) {
+        consider(urgent, queue.idle);
+        return best;
+      }
+    }
+    consider(queue.arrivals.first(queue.idle, gone), std::max(queue.idle, queue.held));
+    return best;
+  }
+
+  void release(DeviceQueue& queue) {
+    queue.child = -1;
+    queue.child_arrival.reset();
+    queue.held = queue.idle;
+  }
+
+  void place(const Choice& choice) {
+    record(choice);
+    const bool decides = !scheduling_.demanded(choice.node).has_value();
+    scheduling_.place(choice.node, choice.device);
+    DeviceQueue& queue = queues_[choice.device.index()];
+    if (!is_instant(choice.node, choice.device)) {
+      queue.idle = scheduling_.finish(choice.node);
+      release(queue);
+    }
+    if (favourites_ != nullptr) hold_for_child_of(choice.node, queue);
+    if (decides && dag_.colocation(choice.node) >= 0) gather(dag_.colocation(choice.node));
+    for (const DagEdge& edge : dag_.successors(choice.node))
+      if (--missing_[at(edge.node)] == 0) enqueue(edge.node);
+  }
+
+  void hold_for_child_of(NodeIndex node, DeviceQueue& queue) {
+    const NodeIndex child = favourites_->child[at(node)];
+    if (child < 0 || (queue.is_held() && queue.child != rank_[at(node)])) return;
+    release(queue);
+    for (const DagEdge& edge : dag_.successors(node))
+      if (edge.node == child)
+        queue.held = std::max(queue.idle, scheduling_.finish(node)) + transfers_.mean(edge.edge);
+    queue.child = rank_[at(child)];
+  }
+
+  // The ready nodes of a group whose device was decided just now: other devices may have forgotten
+  // them, and so may this one.
+  void gather(std::int32_t group) {
+    for (const NodeIndex node : members_[at(group)])
+      if (missing_[at(node)] == 0 && !scheduling_.is_placed(node)) enqueue(node);
+  }
+
+  void record(const Choice& choice) {
+    if (steps_ == nullptr) return;
+    auto candidates = candidates_of(scheduling_, choice.node, cluster_);
+    const PlanningSteps::Candidate at_device = candidates[choice.device.index()];
+    const Why why = scheduling_.demanded(choice.node) ? Why::Colocated : choice.why;
+    steps_->steps.push_back({choice.node,
+                             choice.device,
+                             at_device.start,
+                             at_device.finish,
+                             why,
+                             std::move(candidates),
+                             {}});
+  }
+
+  const Dag& dag_;
+  const TransferTimes& transfers_;
+  const Cluster& cluster_;
+  const Favourites* favourites_;
+  PlanningSteps* steps_;
+  Scheduling scheduling_;
+  std::vector<NodeIndex> node_at_;  // by rank
+  std::vector<Rank> rank_;
+  std::vector<std::int32_t> missing_;            // inputs that are not placed, by node
+  std::vector<std::vector<NodeIndex>> members_;  // by co-location group
+  std::vector<DeviceQueue> queues_;
+  std::vector<NodeIndex> homeless_;
+  std::vector<Nanos> arrivals_;  // of one node, by device
+};
+
+}  // namespace
+
+Schedule earliest_task_first(const Dag& dag, const TransferTimes& transfers, const Cluster& cluster,
+                             double memory, std::span<const Nanos> b_levels,
+                             const Favourites* favourites, PlanningSteps* steps) {
+  return EarliestTaskFirst(dag, transfers, cluster, memory, b_levels, favourites, steps).schedule();
+}
+
+}  // namespace strato::baechi

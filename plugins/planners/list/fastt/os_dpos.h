@@ -1,0 +1,36 @@
+// OS-DPOS (FastT 5.2, Algorithm 2): ops on the critical path of the schedule are split, the longest
+// first, each along the axis and into the number of parts with which DPOS finishes first, as long
+// as that is sooner than before.
+#pragma once
+
+#include <memory>
+#include <stop_token>
+#include <vector>
+
+#include "plugins/planners/list/fastt/split_operation.h"
+
+namespace strato::fastt {
+
+// A graph and its schedule, which splits change.
+struct Plan {
+  ReplicaGraph graph;
+  std::unique_ptr<Dpos> dpos;
+  IdVector<OpId, int> split_axis;  // of ops with slices; kBatchAxis: of no others
+  std::vector<PlanningSteps::Trial> trials;
+};
+Plan make_plan(const Problem& problem, std::size_t replicas, const DposOptions& options);
+
+struct SplitOptions {
+  bool axes = true;                // other axes than the batch, too
+  int patience = 0;                // how many ops may not be worth splitting before it ends
+  std::size_t trials = 8'000'000;  // ends after about as many nodes that were placed again
+};
+// Fills plan.trials: the best split of each op, in order. The number of splits that were taken.
+int os_dpos(const Problem& problem, Plan& plan, const SplitOptions& options,
+            const std::stop_token& stop);
+
+// Returns the path that begins at the node with the longest path to the end, with the times of the
+// schedule.
+std::vector<NodeIndex> scheduled_critical_path(const Dpos& dpos);
+
+}  // namespace strato::fastt

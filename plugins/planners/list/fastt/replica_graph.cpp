@@ -1,0 +1,235 @@
+#include "plugins/planners/list/fastt/replica_graph.h"
+
+#include <algorithm>
+
+#include "core/base/error.h"
+#include "core/program/value/tables.h"
+
+namespace strato::fastt {
+namespace {
+
+class Builder {
+ public:
+  Builder(const Problem& problem, std::size_t replicas)
+      : problem_(problem),
+        graph_(*problem.graph),
+        builder_(problem.cluster->gpu_types().size()),
+        role_(graph_.op_count()),
+        kept_(graph_.op_count()),
+        group_(graph_.op_count(), -1),
+        variable_(graph_.tensor_count(), -1),
+        sum_(graph_.tensor_count(), -1) {
+    result_.batch = graph_.batch();
+    replicas = std::clamp<std::size_t>(replicas, 1, static_cast<std::size_t>(graph_.batch()));
+    std::vector<DeviceShare> shares;
+    for (std::size_t i = 0; i < replicas; ++i) shares.push_back({DeviceId(i), 1});
+    result_.samples = apportion(graph_.batch(), shares);
+    result_.of_op.resize(graph_.op_count());
+  }
+
+  ReplicaGraph run() {
+    find_kept();
+    for (std::size_t i = 0; i < graph_.op_count(); ++i) {
+      role_[OpId(i)] = role_of(OpId(i));
+      add_op(OpId(i));
+    }
+    result_.dag = std::move(builder_).build();
+    return std::move(result_);
+  }
+
+ private:
+  bool is_update(OpId op) const { return graph_.op(op).phase == Phase::Update; }
+  OpId producer(TensorId tensor) const { return graph_.tensor(tensor).producer; }
+
+  Role role_of(OpId id) const {
+    const Op& op = graph_.op(id);
+    if (result_.replicas() == 1 || is_update(id)) return Role::Single;
+    bool is_free = true, in_parts = op.split != Splittability::None;
+    for (const TensorId input : op.inputs) {
+      if (!input.valid()) continue;
+      const Tensor& tensor = graph_.tensor(input);
+      if (!tensor.producer.valid()) {
+        is_free = is_free && tensor.batch.kind == BatchKind::Whole;
+        continue;
+      }
+      is_free = is_free && role_[tensor.producer] == Role::Copy;
+      // Partial sums of other makers are summed first.
+      if (tensor.batch.kind == BatchKind::Partial && role_[tensor.producer] != Role::Replica)
+        in_parts = false;
+    }
+    return in_parts ? Role::Replica : is_free ? Role::Copy : Role::Single;
+  }
+
+  // Finds the activations that the backward pass reads, also through ops that only rename bytes.
+  void find_kept() {
+    IdVector<TensorId, TensorId> root(graph_.tensor_count());
+    std::vector<char> counted(graph_.tensor_count());
+    const auto is_backward = [&](OpId op) { return graph_.op(op).phase == Phase::Backward; };
+    for (std::size_t t = 0; t < graph_.tensor_count(); ++t) root[TensorId(t)] = TensorId(t);
+    for (std::size_t i = 0; i < graph_.op_count(); ++i) {
+      if (!is_alias(graph_, OpId(i))) continue;
+      const auto& inputs = graph_.op(OpId(i)).inputs;
+      const TensorId of = *std::ranges::find_if(inputs, [](TensorId id) { return id.valid(); });
+      for (const TensorId output : graph_.op(OpId(i)).outputs)
+        if (output.valid()) root[output] = root[of];
+    }
+    for (std::size_t t = 0; t < graph_.tensor_count(); ++t) {
+      const TensorId from = root[TensorId(t)];
+      if (!producer(from).valid() || is_backward(producer(from)) || counted[from.index()]) continue;
+      if (std::ranges::none_of(graph_.consumers(TensorId(t)), is_backward)) continue;
+      counted[from.index()] = 1;
+      kept_[producer(from)] += graph_.tensor(from).bytes();
+    }
+  }
+
+  template <class Time>
+  NodeIndex add(const NodeInfo& info, Bytes memory, std::int32_t colocation, const Time& time) {
+    std::vector<Nanos> times;
+    for (std::size_t type = 0; type < problem_.cluster->gpu_types().size(); ++type)
+      times.push_back(time(GpuTypeId(type)));
+    result_.nodes.push_back(info);
+    return builder_.add_node(times, memory, colocation);
+  }
+
+  std::int32_t group_of(OpId update) {
+    if (group_[update] < 0) group_[update] = groups_++;
+    return group_[update];
+  }
+
+  NodeIndex variable(TensorId parameter) {
+    NodeIndex& node = variable_[parameter];
+    if (node < 0)
+      node = add({Role::Variable, graph_.update_of(parameter), parameter, 0, result_.batch},
+                 graph_.tensor(parameter).bytes() * 2, group_of(graph_.update_of(parameter)),
+                 [](GpuTypeId) { return Nanos(); });
+    return node;
+  }
+
+  // Sums the partial sums that all replicas make of a tensor.
+  NodeIndex sum(TensorId tensor, OpId reader) {
+    NodeIndex& node = sum_[tensor];
+    if (node >= 0) return node;
+    const Bytes bytes = graph_.tensor(tensor).bytes();
+    const auto terms = static_cast<std::int64_t>(result_.replicas());
+    node = add({Role::Sum, producer(tensor), tensor, 0, result_.batch}, Bytes(),
+               is_update(reader) ? group_of(reader) : -1, [&](GpuTypeId gpu) {
+                 return std::max(Nanos(1), problem_.cost->local_move(gpu, bytes * (terms + 1)));
+               });
+    for (const NodeIndex term : result_.of_op[producer(tensor)])
+      builder_.add_edge(term, node, bytes);
+    return node;
+  }
+
+  Bytes slice(const Tensor& tensor, std::int64_t samples) const {
+    if (tensor.batch.kind != BatchKind::Batched) return tensor.bytes();
+    return std::max(Bytes(1), tensor.bytes() * samples / result_.batch);
+  }
+
+  void add_op(OpId id) {
+    std::vector<TensorId> inputs;
+    for (const TensorId input : graph_.op(id).inputs)
+      if (input.valid() && std::ranges::find(inputs, input) == inputs.end())
+        inputs.push_back(input);
+    // First what stands before it.
+    Bytes state;
+    for (const TensorId input : inputs) {
+      if (graph_.tensor(input).role == TensorRole::OptimizerState)
+        state += graph_.tensor(input).bytes();
+      if (is_variable(input)) variable(input);
+      if (needs_sum(input, id)) sum(input, id);
+    }
+    const std::size_t count = role_[id] == Role::Single ? 1 : result_.replicas();
+    const bool alias = is_alias(graph_, id);
+    for (std::size_t r = 0; r < count; ++r) {
+      const std::int64_t samples = role_[id] == Role::Replica ? result_.samples[r] : result_.batch;
+      const NodeIndex node = add(
+          {role_[id], id, {}, static_cast<std::int32_t>(r), samples},
+          state + kept_[id] * samples / result_.batch, is_update(id) ? group_of(id) : -1,
+          [&](GpuTypeId gpu) {
+            return alias ? Nanos() : std::max(Nanos(1), problem_.cost->compute(id, gpu, samples));
+          });
+      result_.of_op[id].push_back(node);
+      for (const TensorId input : inputs) add_input(input, id, node, r);
+    }
+  }
+
+  bool is_variable(TensorId tensor) const {
+    return graph_.tensor(tensor).role == TensorRole::Parameter && !producer(tensor).valid() &&
+           graph_.update_of(tensor).valid();
+  }
+  bool needs_sum(TensorId tensor, OpId reader) const {
+    return producer(tensor).valid() && graph_.tensor(tensor).batch.kind == BatchKind::Partial &&
+           role_[producer(tensor)] == Role::Replica && role_[reader] != Role::Replica;
+  }
+
+  void add_input(TensorId input, OpId op, NodeIndex node, std::size_t replica) {
+    const Tensor& tensor = graph_.tensor(input);
+    if (is_variable(input)) {
+      if (!is_update(op)) builder_.add_edge(variable_[input], node, tensor.bytes());
+      return;
+    }
+    if (!tensor.producer.valid()) return;
+    if (needs_sum(input, op)) return builder_.add_edge(sum_[input], node, tensor.bytes());
+    const std::vector<NodeIndex>& makers = result_.of_op[tensor.producer];
+    const bool all = role_[op] == Role::Single && role_[tensor.producer] == Role::Replica &&
+                     tensor.batch.kind == BatchKind::Batched;
+    if (all) {
+      for (std::size_t r = 0; r < makers.size(); ++r)
+        builder_.add_edge(makers[r], node, slice(tensor, result_.samples[r]));
+      return;
+    }
+    const std::int64_t samples = result_.nodes[static_cast<std::size_t>(node)].samples;
+    builder_.add_edge(makers[makers.size() == 1 ? 0 : replica], node, slice(tensor, samples));
+  }
+
+  const Problem& problem_;
+  const Graph& graph_;
+  DagBuilder builder_;
+  ReplicaGraph result_;
+  IdVector<OpId, Role> role_;
+  IdVector<OpId, Bytes> kept_;
+  IdVector<OpId, std::int32_t> group_;  // of an update
+  IdVector<TensorId, NodeIndex> variable_, sum_;
+  std::int32_t groups_ = 0;
+};
+
+}  // namespace
+
+ReplicaGraph replica_graph(const Problem& problem, std::size_t replicas) {
+  return Builder(problem, replicas).run();
+}
+
+bool splits_along_batch(const Graph& graph, OpId id) {
+  const Op& op = graph.op(id);
+  if (op.split == Splittability::None || op.phase == Phase::Update || is_alias(graph, id))
+    return false;
+  return std::ranges::none_of(op.inputs, [&](TensorId input) {
+    return input.valid() && graph.tensor(input).producer.valid() &&
+           graph.tensor(input).batch.kind == BatchKind::Partial;
+  });
+}
+
+std::string name_of(const Graph& graph, const NodeInfo& node) {
+  const std::string& op = graph.op(node.op).name;
+  switch (node.role) {
+    case Role::Single:
+      return op;
+    case Role::Replica:
+    case Role::Copy:
+      return op + " (" + std::to_string(node.replica + 1) + ")";
+    case Role::Variable:
+      return "variable " + graph.tensor(node.tensor).name;
+    case Role::Sum:
+      return "sum of " + graph.tensor(node.tensor).name;
+    case Role::Part:
+    case Role::Slice:
+      return "part of " + op;
+    case Role::Split:
+      return "split of " + op;
+    case Role::Join:
+      return "join of " + op;
+  }
+  return op;
+}
+
+}  // namespace strato::fastt

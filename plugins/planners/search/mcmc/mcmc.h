@@ -1,0 +1,22 @@
+// FlexFlow's search (Jia, Zaharia & Aiken 2018, "Beyond data and model parallelism for deep neural
+// networks", section 6.2): Markov chains over the configurations of op groups. A proposal gives a
+// random group a random configuration; it is accepted with probability min(1, exp(beta (old -
+// new))), costs being step times over data parallelism's. Chains start from the strategies that
+// exist and from random ones. A chain ends when half of its time brought no improvement, the search
+// when half of its budget brought none. The evaluator simulates neighbours incrementally, as
+// section 5.3 of the paper does.
+//
+// Beyond the paper: all chains run side by side on one budget, and those that are behind are given
+// up when a quarter and when half of it is spent; while nothing is accepted, a chain's next
+// proposals are evaluated together. Both depend on counts alone, never on threads.
+#pragma once
+
+#include <memory>
+
+#include "core/search/api/planner.h"
+
+namespace strato::mcmc {
+
+std::unique_ptr<Planner> make_mcmc();
+
+}  // namespace strato::mcmc

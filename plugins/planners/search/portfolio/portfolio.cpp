@@ -1,0 +1,216 @@
+#include "plugins/planners/search/portfolio/portfolio.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/base/error.h"
+#include "core/base/quantity_text.h"
+#include "core/search/evaluate/baselines.h"
+#include "core/search/mcts/tree_search.h"
+#include "core/search/tree/search_tree.h"
+
+namespace strato::portfolio {
+namespace {
+
+constexpr double kShareOfSlow = 0.15, kShareOfSearch = 0.1;  // of a time budget, each
+
+bool is_steered(const SearchTree& tree) {
+  const auto excluded = [](const SearchTree::Vertex& vertex) { return vertex.weight == 0; };
+  const auto pinned = [](const auto& pin) { return pin.has_value(); };
+  return tree.focus > 0 || std::ranges::any_of(tree.pinned, pinned) ||
+         std::ranges::any_of(tree.vertices, excluded);
+}
+
+std::string worth(const Score& score) {
+  return time_text(score.step_time) + (score.feasible ? "" : ", out of memory");
+}
+
+}  // namespace
+
+// Stands between one planner and who watches the portfolio: only what is better than all before
+// goes on.
+class Portfolio::Relay final : public Observer {
+ public:
+  Relay(Portfolio& run, std::string who, const Frame& frame, bool shows_tree)
+      : run_(run), who_(std::move(who)), frame_(frame), shows_tree_(shows_tree) {}
+
+  void on_progress(const Progress&) override { run_.observer_.on_progress(run_.progress()); }
+  void on_improvement(const Strategy& strategy, const Score& score, const Progress&) override {
+    const Strategy whole = frame_.complete(strategy);
+    if (!strategy.is_complete() || !run_.leader_.offer(who_, whole, score)) return;
+    run_.observer_.on_improvement(whole, score, run_.progress());
+  }
+  void on_tree(std::shared_ptr<const SearchTree> tree) override {
+    if (shows_tree_) run_.observer_.on_tree(std::move(tree));
+  }
+
+ private:
+  Portfolio& run_;
+  const std::string who_;
+  const Frame& frame_;
+  const bool shows_tree_;
+};
+
+Portfolio::Portfolio(const Problem& problem, Evaluator& evaluator, const PlannerOptions& options,
+                     const Settings& settings, const PluginRegistry& registry,
+                     const std::vector<Entrant>& entrants, Observer& observer, std::stop_token stop)
+    : problem_(problem),
+      evaluator_(evaluator),
+      options_(options),
+      settings_(settings),
+      registry_(registry),
+      entrants_(entrants),
+      observer_(observer),
+      stop_(std::move(stop)) {
+  frames_.emplace_back(problem);
+}
+
+double Portfolio::seconds_left() const {
+  const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start_;
+  return options_.budget_seconds - spent.count();
+}
+
+// Iterations are told as the part of the whole that is done, of those that were asked for.
+Progress Portfolio::progress() const {
+  Progress progress;
+  progress.evaluations = evaluator_.count();
+  progress.elapsed_seconds = options_.budget_seconds - seconds_left();
+  progress.iterations = timed() || planned_ == 0
+                            ? searched_
+                            : options_.iterations * std::min(searched_, planned_) / planned_;
+  if (leader_.exists()) progress.best = leader_.score();
+  return progress;
+}
+
+PlannerOptions Portfolio::options_for(std::int64_t iterations, double budget_seconds) const {
+  PlannerOptions options = options_;
+  options.set.clear();
+  options.iterations = iterations;
+  options.budget_seconds = budget_seconds;
+  options.record_steps = false;
+  return options;
+}
+
+PlanResult Portfolio::run_one(const std::string& who, Planner& planner, const Frame& frame,
+                              const PlannerOptions& options,
+                              std::shared_ptr<const SearchTree> resume, bool shows_tree) {
+  Relay relay(*this, who, frame, shows_tree);
+  FramedEvaluator framed(evaluator_, frame);
+  PlannerOptions own = options;
+  if (!frame.is_plain()) own.set["bounds"] = "false";  // they know nothing of the frame
+  PlanResult result = planner.plan(frame.problem(), framed, own, relay, stop_, std::move(resume));
+  result.strategy = frame.complete(result.strategy);
+  if (leader_.offer(who, result.strategy, result.score))
+    observer_.on_improvement(result.strategy, result.score, progress());
+  return result;
+}
+
+// There is always a result, and a seed is never lost.
+void Portfolio::offer_known() {
+  const Strategy plain = data_parallel(problem_);
+  leader_.offer("data parallelism", plain, evaluator_.evaluate(plain));
+  for (const Strategy& seed : options_.seeds) {
+    const Strategy whole = strato::complete(seed, *problem_.cluster);
+    const Score score = evaluator_.evaluate(whole);
+    leader_.offer("a strategy that was known", whole, score);
+    found_.push_back({whole, score});
+  }
+}
+
+void Portfolio::run_all(Effort effort, double budget_seconds) {
+  for (const Entrant& entrant : entrants_) {
+    if (entrant.effort != effort || stop_.stop_requested()) continue;
+    if (timed() && effort != Effort::Quick && seconds_left() <= 0) continue;
+    if (entrant.planner == nullptr) {
+      refused_.emplace_back(entrant.name, entrant.error);
+      continue;
+    }
+    try {
+      PlannerOptions options = options_for(options_.iterations, budget_seconds);
+      PlanResult result = run_one(entrant.name, *entrant.planner, frames_.front(), options, nullptr,
+                                  effort == Effort::Search && tree_of_.empty());
+      ++ran_;
+      if (effort == Effort::Search) searched_ += options_.iterations;
+      if (result.tree != nullptr && tree_of_.empty()) tree_of_ = entrant.name;
+      trees_[entrant.name] = result.tree;
+      scores_[entrant.name] = result.score;
+      found_.push_back({std::move(result.strategy), result.score});
+    } catch (const InputError& error) {
+      refused_.emplace_back(entrant.name, error.what());
+    }
+  }
+}
+
+PlanResult Portfolio::run() {
+  const auto searches = std::ranges::count(entrants_, Effort::Search, &Entrant::effort);
+  const auto improving = static_cast<std::int64_t>(
+      std::llround(settings_.improve * static_cast<double>(options_.iterations)));
+  planned_ = searches * options_.iterations + improving;
+  offer_known();
+  run_all(Effort::Quick, options_.budget_seconds);
+  const double left = std::max(seconds_left(), 0.0);
+  run_all(Effort::Slow, timed() ? std::max(left * kShareOfSlow, 1e-3) : 0);
+  start_from_ = leader_.steps().back();
+  improved_since_ = leader_.steps().size();
+  run_all(Effort::Search, timed() ? std::max(left * kShareOfSearch, 1e-3) : 0);
+  improve();
+  return result();
+}
+
+PlanResult Portfolio::resume(std::shared_ptr<const SearchTree> tree) {
+  if (!is_steered(*tree)) {
+    offer_known();
+    run_all(Effort::Quick, options_.budget_seconds);
+  }
+  planned_ = options_.iterations;
+  if (leader_.exists()) start_from_ = leader_.steps().back();
+  improved_since_ = leader_.steps().size();
+  const auto prior = make_uniform_prior();
+  const PlannerOptions options =
+      options_for(options_.iterations, timed() ? std::max(seconds_left(), 1e-3) : 0);
+  Relay relay(*this, "the tree search", frames_.front(), true);
+  const PlanResult found = tree_search(problem_, evaluator_, *prior, options,
+                                       TreeSearchOptions::from(options), relay, stop_, tree);
+  leader_.offer("the tree search", found.strategy, found.score);
+  ++ran_;
+  tree_of_ = "the tree search";
+  trees_[tree_of_] = found.tree;
+  return result();
+}
+
+PlanResult Portfolio::result() const {
+  PlanResult result;
+  result.strategy = leader_.strategy();
+  result.score = leader_.score();
+  result.evaluations = evaluator_.count();
+  result.note = note();
+  if (!tree_of_.empty()) result.tree = trees_.at(tree_of_);
+  result.facts.push_back({"planners that ran", std::to_string(ran_)});
+  for (const auto& [name, why] : refused_) result.facts.push_back({name + " does not serve", why});
+  if (!start_from_.who.empty())
+    result.facts.push_back({"start", start_from_.who + ", " + worth(start_from_.score)});
+  for (std::size_t i = improved_since_; i < leader_.steps().size(); ++i)
+    result.facts.push_back(
+        {"improved by", leader_.steps()[i].who + ", to " + worth(leader_.steps()[i].score)});
+  return result;
+}
+
+// Says who found the start, who improved it, and by how much.
+std::string Portfolio::note() const {
+  const auto& steps = leader_.steps();
+  if (start_from_.who.empty()) return "found by " + steps.back().who;
+  std::string text = "start: " + start_from_.who + " (" + worth(start_from_.score) + ")";
+  if (improved_since_ >= steps.size()) return text + ", which no search improved";
+  Score before = start_from_.score;
+  for (std::size_t i = improved_since_; i < steps.size(); ++i) {
+    text += (i == improved_since_ ? "; improved by " : ", then by ") + steps[i].who;
+    const bool comparable = before.feasible == steps[i].score.feasible;
+    const double saved = 1 - steps[i].score.step_time / std::max(before.step_time, Nanos(1));
+    text += comparable && saved > 0 ? " (" + percent_text(saved) + " less)"
+                                    : " (" + worth(steps[i].score) + ")";
+    before = steps[i].score;
+  }
+  return text;
+}
+
+}  // namespace strato::portfolio

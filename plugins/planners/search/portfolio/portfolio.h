@@ -1,0 +1,106 @@
+// One run of the planner "auto" (auto.h says what it does and what it promises).
+#pragma once
+
+#include <chrono>
+#include <deque>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/plugin/load/plugin_registry.h"
+#include "core/search/tree/search_tree.h"
+#include "plugins/planners/search/portfolio/frame.h"
+#include "plugins/planners/search/portfolio/leader.h"
+
+namespace strato::portfolio {
+
+struct Entrant {
+  std::string name;
+  Effort effort;
+  std::shared_ptr<Planner> planner;  // null: its library cannot be loaded
+  std::string error;                 // why not
+};
+
+struct Settings {
+  double improve = 0.5;
+  std::string without;
+
+  OptionTable option_table() {
+    return {{"improve",
+             improve,
+             {0, 100},
+             "iterations spent on improving the best, as a part of --iterations"},
+            {"without", without, "planners that are left out: a,b,c"}};
+  }
+};
+
+class Portfolio {
+ public:
+  Portfolio(const Problem& problem, Evaluator& evaluator, const PlannerOptions& options,
+            const Settings& settings, const PluginRegistry& registry,
+            const std::vector<Entrant>& entrants, Observer& observer, std::stop_token stop);
+
+  PlanResult run();
+  // Goes on with the tree of an earlier result.
+  PlanResult resume(std::shared_ptr<const SearchTree> tree);
+
+ private:
+  // A search that may improve the best: a planner in a frame, going on from where it was.
+  struct Arm {
+    std::string name;  // for people
+    std::shared_ptr<Planner> planner;
+    const Frame* frame;
+    std::shared_ptr<const SearchTree> tree;
+    std::uint64_t seed;
+    double gain = 0;  // of its last turn: part of the step time saved by an evaluation
+    Score best;       // that it has found
+    bool refused = false;
+  };
+  class Relay;
+
+  void offer_known();
+  void run_all(Effort effort, double budget_seconds);
+  PlanResult run_one(const std::string& who, Planner& planner, const Frame& frame,
+                     const PlannerOptions& options, std::shared_ptr<const SearchTree> resume,
+                     bool shows_tree);
+  void improve();
+  std::vector<Arm> arms();
+  void take_turn(Arm& arm, std::int64_t iterations, double budget_seconds);
+  std::vector<Strategy> seeds_for(const Frame& frame) const;
+  PlannerOptions options_for(std::int64_t iterations, double budget_seconds) const;
+  PlanResult result() const;
+  std::string note() const;
+  double seconds_left() const;  // of the budget, if there is one
+  bool timed() const { return options_.budget_seconds > 0; }
+  Progress progress() const;
+
+  const Problem& problem_;
+  CountingEvaluator evaluator_;
+  const PlannerOptions& options_;
+  const Settings settings_;
+  const PluginRegistry& registry_;
+  const std::vector<Entrant>& entrants_;
+  Observer& observer_;
+  const std::stop_token stop_;
+  const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+
+  Leader leader_;
+  Leader::Step start_from_;         // the best of those that do not search
+  std::size_t improved_since_ = 0;  // steps of the leader before it was improved
+  struct Found {
+    Strategy strategy;
+    Score score;
+  };
+  std::vector<Found> found_;  // by each planner
+  std::vector<std::pair<std::string, std::string>> refused_;
+  std::map<std::string, std::shared_ptr<const SearchTree>> trees_;  // of the searches
+  std::map<std::string, Score> scores_;                             // of the searches
+  std::string tree_of_;                                             // whose tree is the result's
+  std::deque<Frame> frames_;
+  std::size_t ran_ = 0;
+  std::int64_t searched_ = 0, planned_ = 0;  // iterations
+};
+
+}  // namespace strato::portfolio
