@@ -11,7 +11,8 @@
 
 #include "core/base/error.h"
 #include "core/base/parallel.h"
-#include "core/program/sfb/cbc_solver.h"
+#include "core/program/sfb/sfb_integer.h"
+#include "core/program/sfb/sfb_min_cut.h"
 #include "core/program/sfb/weights.h"
 
 namespace strato {
@@ -32,7 +33,7 @@ namespace {
 
 constexpr std::size_t kMostKnown = 200'000;  // answers; some 100 MB. Beyond, all are forgotten
 
-std::string signature(const SfbProgram& program) {
+std::string signature(const SfbProblem& program) {
   std::string text;
   const auto add = [&](auto value) {
     text.append(reinterpret_cast<const char*>(&value), sizeof value);
@@ -49,7 +50,7 @@ std::string signature(const SfbProgram& program) {
 
 // Both find an optimum; the cut's is taken, so that the answer is the same whichever of several Cbc
 // comes upon, and however much time it has.
-SfbAnswer solve_program(const SfbProgram& program, const SfbOptions& options,
+SfbAnswer solve_program(const SfbProblem& program, const SfbOptions& options,
                         std::stop_token stop) {
   auto solved = std::make_shared<SfbSolved>();
   solved->solution = solve_by_cut(program);
@@ -90,7 +91,7 @@ struct SfbSolver::State {
     std::string key;
     std::shared_ptr<const SfbKnown> known;
     // Otherwise:
-    SfbProgram program;
+    SfbProblem program;
     std::string signature;
     std::vector<int> kept;
     SfbAnswer answer;
@@ -147,8 +148,8 @@ void SfbSolver::State::write_programs(const std::vector<Asked*>& unknown,
     Asked& each = *unknown[i];
     const SfbSite& site = sites[each.site];
     const Replicas::Group& group = replicas.group(site.producer);
-    ReducedProgram reduced =
-        reduce(program_of(site, each.state, tables, group, options.costs, tau_of(group.devices)));
+    ReducedSfbProblem reduced = reduce(
+        sfb_problem_of(site, each.state, tables, group, options.costs, tau_of(group.devices)));
     each.program = std::move(reduced.program);
     each.kept = std::move(reduced.kept);
     each.signature = signature(each.program);
@@ -201,10 +202,10 @@ SfbGradient SfbSolver::State::describe(const Asked& asked) const {
   gradient.ops = static_cast<int>(site.ops.size());
   for (std::size_t i = 0; i < site.updates.size(); ++i)
     if (asked.state.sync[i] != SiteState::Sync::None) gradient.updates.push_back(site.updates[i]);
-  if (!solution.choice[SfbProgram::kGradient]) return gradient;
+  if (!solution.choice[SfbProblem::kGradient]) return gradient;
   gradient.after = nanos_from(std::max(0.0, known.gain + solution.objective));
   for (std::size_t i = 0; i < known.kept.size(); ++i)
-    if (solution.choice[i] && i != SfbProgram::kUpdate)
+    if (solution.choice[i] && i != SfbProblem::kUpdate)
       gradient.duplicate.push_back(site.ops[site_op(known.kept[i])]);
   for (std::size_t i = 0; i < site.updates.size(); ++i)  // a server's is to run everywhere
     if (asked.state.sync[i] == SiteState::Sync::Ps) gradient.duplicate.push_back(site.updates[i]);

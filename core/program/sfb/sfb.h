@@ -2,7 +2,7 @@
 // cheaper to send around what it is computed from, and to compute it on every device?
 //
 // For each op that makes parameter gradients, the subgraph around it (sites.h) becomes an integer
-// program (sfb_program.h), which Cbc solves. An op that makes several parameters' gradients has one
+// program (sfb_problem.h), which Cbc solves. An op that makes several parameters' gradients has one
 // program for all of them: duplicating it saves the synchronisation of each.
 #pragma once
 

@@ -163,12 +163,12 @@ double bottleneck_bandwidth(const Tables& tables, const std::vector<DeviceId>& d
   return least;
 }
 
-SfbProgram program_of(const SfbSite& site, const SiteState& state, const Tables& tables,
-                      const Replicas::Group& group, SfbCosts costs, double tau) {
+SfbProblem sfb_problem_of(const SfbSite& site, const SiteState& state, const Tables& tables,
+                          const Replicas::Group& group, SfbCosts costs, double tau) {
   const Weights weights(tables, group, state.fused, costs, tau);
   // Op 1 is the update, so what comes after g moves up by one.
   const auto shifted = [](int op) { return op <= 0 ? op : op + 1; };
-  SfbProgram program;
+  SfbProblem program;
   program.time.assign(site.ops.size() + 1, 0);
   for (std::size_t i = 0; i < site.ops.size(); ++i)
     if (state.sharded[i])
@@ -176,7 +176,7 @@ SfbProgram program_of(const SfbSite& site, const SiteState& state, const Tables&
           weights.time(site.ops[i]);
   for (std::size_t i = 0; i < site.gradients.size(); ++i) {
     if (state.sync[i] == Sync::None) continue;
-    program.time[SfbProgram::kUpdate] += weights.update_time(site.updates[i], state.sync[i]);
+    program.time[SfbProblem::kUpdate] += weights.update_time(site.updates[i], state.sync[i]);
     program.gain += weights.synchronise(site.gradients[i], state.sync[i]);
   }
   const Sync sums = group.mode == Mode::ReplicateAllReduce ? Sync::AllReduce : Sync::Ps;

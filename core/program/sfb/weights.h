@@ -7,7 +7,7 @@
 
 #include "core/program/sfb/replicas.h"
 #include "core/program/sfb/sfb.h"
-#include "core/program/sfb/sfb_program.h"
+#include "core/program/sfb/sfb_problem.h"
 #include "core/program/sfb/sites.h"
 
 namespace strato {
@@ -40,9 +40,9 @@ double bottleneck_bandwidth(const Tables& tables, const std::vector<DeviceId>& d
 
 // Op 0 of the program is the site's, op 1 the update; from there on they are one off.
 inline std::size_t site_op(int of_program) {
-  return static_cast<std::size_t>(of_program <= SfbProgram::kUpdate ? 0 : of_program - 1);
+  return static_cast<std::size_t>(of_program <= SfbProblem::kUpdate ? 0 : of_program - 1);
 }
-SfbProgram program_of(const SfbSite& site, const SiteState& state, const Tables& tables,
-                      const Replicas::Group& group, SfbCosts costs, double tau);
+SfbProblem sfb_problem_of(const SfbSite& site, const SiteState& state, const Tables& tables,
+                          const Replicas::Group& group, SfbCosts costs, double tau);
 
 }  // namespace strato

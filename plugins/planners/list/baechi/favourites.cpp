@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "core/base/at.h"
-#include "plugins/planners/list/baechi/favourite_program.h"
+#include "plugins/planners/list/baechi/favourite_piece.h"
 
 namespace strato::baechi {
 namespace {
@@ -87,11 +87,11 @@ class Finder {
   void solve_piece(std::span<const Chain> chains) {
     mark(chains, true);
     std::vector<Edge> edges;
-    const FavouriteProgram program = program_of(chains, edges);
+    const FavouritePiece piece = piece_of(chains, edges);
     mark(chains, false);
     if (edges.empty()) return;
     ++favourites_.programs;
-    const auto solution = solve(program);
+    const auto solution = solve(piece);
     if (!solution) {
       ++favourites_.given_up;
       return;
@@ -110,8 +110,8 @@ class Finder {
     }
   }
 
-  FavouriteProgram program_of(std::span<const Chain> chains, std::vector<Edge>& edges) const {
-    FavouriteProgram program;
+  FavouritePiece piece_of(std::span<const Chain> chains, std::vector<Edge>& edges) const {
+    FavouritePiece piece;
     for (std::size_t i = 0; i < chains.size(); ++i) {
       Nanos earliest, after;
       for (const DagEdge& in : dag_.predecessors(chains[i].head))
@@ -124,12 +124,12 @@ class Finder {
           after = std::max(after, after_[at(out.node)] + cost(out));
         } else {
           edges.push_back({chains[i].tail, out.node, out.edge});
-          program.edges.push_back({static_cast<int>(i), to, real(cost(out))});
+          piece.edges.push_back({static_cast<int>(i), to, real(cost(out))});
         }
       }
-      program.nodes.push_back({real(chains[i].time), real(earliest), real(after)});
+      piece.nodes.push_back({real(chains[i].time), real(earliest), real(after)});
     }
-    return program;
+    return piece;
   }
 
   void decide_greedily() {

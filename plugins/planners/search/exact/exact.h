@@ -1,8 +1,8 @@
 // Placement and schedule by integer programming, in the style of Pesto (Hafeez et al. 2021,
 // "Towards optimal placement and scheduling of DNN operations with Pesto"): the graph is coarsened
-// to few nodes, Cbc finds the placement and order with the shortest makespan (program.h), and ops
-// follow their nodes. A result comes with its proven bound and gap, which hold for the coarse nodes
-// and whole ops: replication is not in this space.
+// to few nodes, Cbc finds the placement and order with the shortest makespan (formulation.h), and
+// ops follow their nodes. A result comes with its proven bound and gap, which hold for the coarse
+// nodes and whole ops: replication is not in this space.
 #pragma once
 
 #include <memory>

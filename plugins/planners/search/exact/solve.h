@@ -1,4 +1,4 @@
-// The integer program solved by Cbc. The only door to Cbc here.
+// The shortest schedule that integer programming finds (formulation.h).
 #pragma once
 
 #include <stop_token>

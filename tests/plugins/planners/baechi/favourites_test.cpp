@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "plugins/planners/list/baechi/favourite_program.h"
+#include "plugins/planners/list/baechi/favourite_piece.h"
 #include "tests/plugins/planners/list_toy.h"
 
 namespace strato {
@@ -10,27 +10,27 @@ namespace {
 
 using baechi::find_favourites;
 
-baechi::FavouriteProgram program_of(const toy::Case& of) {
-  baechi::FavouriteProgram program;
+baechi::FavouritePiece piece_of(const toy::Case& of) {
+  baechi::FavouritePiece piece;
   for (std::size_t i = 0; i < of.dag.size(); ++i) {
     const auto node = static_cast<NodeIndex>(i);
-    program.nodes.push_back({static_cast<double>(of.dag.time(node, GpuTypeId(0)).value), 0, 0});
+    piece.nodes.push_back({static_cast<double>(of.dag.time(node, GpuTypeId(0)).value), 0, 0});
     for (const DagEdge& out : of.dag.successors(node))
-      program.edges.push_back({node, out.node, static_cast<double>(of.dag.bytes(out.edge).value)});
+      piece.edges.push_back({node, out.node, static_cast<double>(of.dag.bytes(out.edge).value)});
   }
-  return program;
+  return piece;
 }
 
 // The relaxation is a lower bound of the optimum on as many devices as there are nodes, when no
 // transfer is longer than a node; the goal's other part may cost a thousandth of the longest path.
-TEST(FavouriteProgram, its_makespan_is_below_the_optimum) {
+TEST(FavouritePiece, its_makespan_is_below_the_optimum) {
   Random random(4);
   for (int round = 0; round < 60; ++round) {
     const toy::Case of(
         toy::random_dag({.nodes = 4, .edges_percent = 60, .time_from = 6, .bytes_to = 6}, 1,
                         random),
         toy::small_cluster(4, 0));
-    const auto solution = baechi::solve(program_of(of));
+    const auto solution = baechi::solve(piece_of(of));
     ASSERT_TRUE(solution);
     EXPECT_LE(solution->makespan,
               static_cast<double>(toy::Optimum(of, false).makespan().value) + 0.1)
@@ -40,32 +40,32 @@ TEST(FavouriteProgram, its_makespan_is_below_the_optimum) {
   }
 }
 
-TEST(FavouriteProgram, a_fork_saves_the_longer_way) {
-  baechi::FavouriteProgram program;
-  program.nodes = {{5, 0, 0}, {20, 0, 0}, {5, 0, 0}};
-  program.edges = {{0, 1, 3}, {0, 2, 4}};
-  const auto solution = baechi::solve(program);
+TEST(FavouritePiece, a_fork_saves_the_longer_way) {
+  baechi::FavouritePiece piece;
+  piece.nodes = {{5, 0, 0}, {20, 0, 0}, {5, 0, 0}};
+  piece.edges = {{0, 1, 3}, {0, 2, 4}};
+  const auto solution = baechi::solve(piece);
   ASSERT_TRUE(solution);
   EXPECT_NEAR(solution->saved[0], 1, 1e-6);
   EXPECT_NEAR(solution->saved[1], 0, 1e-6);
   EXPECT_NEAR(solution->makespan, 25, 1e-3);
 }
 
-TEST(FavouriteProgram, of_equal_makespans_the_one_that_saves_more) {
-  baechi::FavouriteProgram program;
-  program.nodes = {{5, 0, 0}, {1, 0, 0}, {1, 0, 0}, {50, 0, 0}};  // node 3: the makespan
-  program.edges = {{0, 1, 3}, {0, 2, 9}};
-  const auto solution = baechi::solve(program);
+TEST(FavouritePiece, of_equal_makespans_the_one_that_saves_more) {
+  baechi::FavouritePiece piece;
+  piece.nodes = {{5, 0, 0}, {1, 0, 0}, {1, 0, 0}, {50, 0, 0}};  // node 3: the makespan
+  piece.edges = {{0, 1, 3}, {0, 2, 9}};
+  const auto solution = baechi::solve(piece);
   ASSERT_TRUE(solution);
   EXPECT_NEAR(solution->saved[1], 1, 1e-6);
 }
 
-TEST(FavouriteProgram, without_work_or_edges) {
-  baechi::FavouriteProgram program;
-  EXPECT_TRUE(baechi::solve(program));
-  program.nodes = {{0, 0, 0}, {0, 0, 0}};
-  program.edges = {{0, 1, 0}};
-  EXPECT_EQ(baechi::solve(program)->saved[0], 0);
+TEST(FavouritePiece, without_work_or_edges) {
+  baechi::FavouritePiece piece;
+  EXPECT_TRUE(baechi::solve(piece));
+  piece.nodes = {{0, 0, 0}, {0, 0, 0}};
+  piece.edges = {{0, 1, 0}};
+  EXPECT_EQ(baechi::solve(piece)->saved[0], 0);
 }
 
 void expect_one_each(const toy::Case& of, const baechi::Favourites& favourites) {

@@ -5,8 +5,8 @@
 
 #include "core/schedule/dag/transfer_times.h"
 #include "core/schedule/list/schedule_check.h"
+#include "plugins/planners/search/exact/formulation.h"
 #include "plugins/planners/search/exact/list_schedules.h"
-#include "plugins/planners/search/exact/program.h"
 #include "tests/plugins/planners/exact/kit.h"
 
 namespace strato::exact {
@@ -67,7 +67,7 @@ TEST(ExactSolve, is_the_optimum_on_three_devices) {
 }
 
 // Whatever is a schedule is a solution of the program, and back.
-TEST(ExactProgram, schedules_are_its_solutions) {
+TEST(ExactFormulation, schedules_are_its_solutions) {
   const Ground ground(toy::small_cluster(3, 2));
   Random random(8);
   for (int k = 0; k < 40; ++k) {
@@ -76,20 +76,21 @@ TEST(ExactProgram, schedules_are_its_solutions) {
     const TransferTimes transfers(dag, ground.cluster(), *ground.problem.cost);
     const Schedule schedule = best_list_schedule(dag, transfers, ground.cluster(), {});
     EXPECT_EQ(problem_with(schedule, dag, transfers, ground.cluster()), "");
-    const Program program(dag, transfers, ground.cluster(), schedule.makespan);
-    const std::vector<double> solution = program.solution_of(schedule);
+    const Formulation formulation(dag, transfers, ground.cluster(), schedule.makespan);
+    const LinearProgram& program = formulation.program();
+    const std::vector<double> solution = formulation.solution_of(schedule);
     for (std::size_t c = 0; c < solution.size(); ++c) {
-      EXPECT_GE(solution[c], program.lower()[c] - 1e-6);
-      EXPECT_LE(solution[c], program.upper()[c] + 1e-6);
+      EXPECT_GE(solution[c], program.lower[c] - 1e-6);
+      EXPECT_LE(solution[c], program.upper[c] + 1e-6);
     }
-    for (const Row& row : program.rows()) {
+    for (const LinearProgram::Constraint& row : program.constraints) {
       double sum = 0;
       for (const auto& [column, factor] : row.terms)
         sum += factor * solution[static_cast<std::size_t>(column)];
       EXPECT_GE(sum, row.least - 1e-6);
       EXPECT_LE(sum, row.most + 1e-6);
     }
-    const Program::Choice choice = program.choice_of(solution);
+    const Formulation::Choice choice = formulation.choice_of(solution);
     std::vector<std::int64_t> place(dag.size());
     for (std::size_t at = 0; at < dag.size(); ++at)
       place[static_cast<std::size_t>(choice.order[at])] = static_cast<std::int64_t>(at);
@@ -100,7 +101,7 @@ TEST(ExactProgram, schedules_are_its_solutions) {
   }
 }
 
-TEST(ExactProgram, equal_devices) {
+TEST(ExactFormulation, equal_devices) {
   const auto sizes = [](const Cluster& cluster) {
     std::vector<std::size_t> result;
     for (const auto& members : equal_devices(cluster)) result.push_back(members.size());

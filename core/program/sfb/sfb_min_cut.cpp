@@ -1,27 +1,7 @@
-// The integer program as a minimum cut (Picard and Ratliff, "Minimum cuts and related problems",
-// Networks 5, 1975).
-//
-// Without duplicating g nothing is gained, and times and costs are not negative: duplicating
-// nothing is best then. With g, its update is in, too (nothing else reads the gradient), and what
-// is left to minimise is
-//   sum_i a_i time_i + sum_t cost_t [some reader of t is duplicated, its maker is not]:
-// the cut between the duplicated side, with g and l, and the rest, in a network with an edge of
-// capacity time_i from each op to the rest's end, and for each tensor a node between, with an
-// unbounded edge from each reader and one of capacity cost_t to the maker (the rest's end, when it
-// is never duplicated).
-//
-// The first constraint need not be told: take out of any choice the ops without a duplicated
-// reader, one after the other. No tensor enters the cut by that, since each one's readers are out
-// already; their times and the cuts before them go. The smallest optimum satisfies it by itself: it
-// is what can be reached from the start, and an op is reached over a tensor from one of its
-// readers.
-//
-// The least flow that proves a cut is also the quick answer to most gradients: as soon as it
-// reaches the gain, nothing is to be won, and it stops.
+#include "core/program/sfb/sfb_min_cut.h"
+
 #include <algorithm>
 #include <limits>
-
-#include "core/program/sfb/sfb_program.h"
 
 namespace strato {
 namespace {
@@ -100,12 +80,12 @@ class Network {
 
 }  // namespace
 
-SfbSolution solve_by_cut(const SfbProgram& program) {
+SfbSolution solve_by_cut(const SfbProblem& program) {
   const std::size_t ops = program.time.size();
   const int rest = static_cast<int>(ops + program.tensors.size()), start = rest + 1;
   Network network(static_cast<std::size_t>(start) + 1);
-  network.add(start, SfbProgram::kGradient, kUnbounded);
-  network.add(start, SfbProgram::kUpdate, kUnbounded);
+  network.add(start, SfbProblem::kGradient, kUnbounded);
+  network.add(start, SfbProblem::kUpdate, kUnbounded);
   for (std::size_t i = 0; i < ops; ++i) network.add(static_cast<int>(i), rest, program.time[i]);
   for (std::size_t t = 0; t < program.tensors.size(); ++t) {
     const SfbTensor& tensor = program.tensors[t];

@@ -24,7 +24,7 @@ struct SfbTensor {
   friend bool operator==(const SfbTensor&, const SfbTensor&) = default;
 };
 
-struct SfbProgram {
+struct SfbProblem {
   // By op: extra ns when it is duplicated. Op 0 makes the gradient (g), op 1 updates the parameter
   // (l); the others lead to op 0.
   std::vector<double> time;
@@ -32,13 +32,13 @@ struct SfbProgram {
   double gain = 0;  // ns that synchronising the gradient takes
 
   static constexpr int kGradient = 0, kUpdate = 1;
-  friend bool operator==(const SfbProgram&, const SfbProgram&) = default;
+  friend bool operator==(const SfbProblem&, const SfbProblem&) = default;
 };
 
 using SfbChoice = std::vector<char>;  // by op: is it duplicated?
 
-double objective(const SfbProgram& program, const SfbChoice& choice);
-bool is_feasible(const SfbProgram& program, const SfbChoice& choice);
+double objective(const SfbProblem& program, const SfbChoice& choice);
+bool is_feasible(const SfbProblem& program, const SfbChoice& choice);
 
 struct SfbSolution {
   SfbChoice choice;
@@ -50,15 +50,10 @@ struct SfbSolution {
 // gradient to it, so where even the quickest way takes as much time as there is to gain, i is never
 // duplicated. `kept` (ascending; the first two always are) are the numbers that its ops have in
 // `program`. Optima stay optima; around equal layers, what remains is mostly equal.
-struct ReducedProgram {
-  SfbProgram program;
+struct ReducedSfbProblem {
+  SfbProblem program;
   std::vector<int> kept;
 };
-ReducedProgram reduce(const SfbProgram& program);
-
-// Exactly, by a minimum cut, in time that is negligible beside Cbc's. Of several optima the one
-// that duplicates the fewest ops (they have a smallest one: optimal cuts form a lattice), and
-// nothing where nothing is gained.
-SfbSolution solve_by_cut(const SfbProgram& program);
+ReducedSfbProblem reduce(const SfbProblem& program);
 
 }  // namespace strato

@@ -1,4 +1,4 @@
-#include "core/program/sfb/sfb_program.h"
+#include "core/program/sfb/sfb_problem.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -7,7 +7,7 @@
 
 namespace strato {
 
-double objective(const SfbProgram& program, const SfbChoice& choice) {
+double objective(const SfbProblem& program, const SfbChoice& choice) {
   double sum = 0;
   for (std::size_t i = 0; i < program.time.size(); ++i)
     if (choice[i]) sum += program.time[i];
@@ -17,13 +17,13 @@ double objective(const SfbProgram& program, const SfbChoice& choice) {
         tensor.readers, [&](int reader) { return choice[static_cast<std::size_t>(reader)] != 0; });
     if (read) sum += tensor.cost;
   }
-  return choice[SfbProgram::kGradient] ? sum - program.gain : sum;
+  return choice[SfbProblem::kGradient] ? sum - program.gain : sum;
 }
 
-bool is_feasible(const SfbProgram& program, const SfbChoice& choice) {
+bool is_feasible(const SfbProblem& program, const SfbChoice& choice) {
   std::vector<char> wanted(program.time.size(), 0);
-  wanted[SfbProgram::kUpdate] = 1;
-  wanted[SfbProgram::kGradient] = choice[SfbProgram::kUpdate];
+  wanted[SfbProblem::kUpdate] = 1;
+  wanted[SfbProblem::kGradient] = choice[SfbProblem::kUpdate];
   for (const SfbTensor& tensor : program.tensors)
     for (const int reader : tensor.readers)
       if (tensor.maker >= 0 && choice[static_cast<std::size_t>(reader)])
@@ -36,7 +36,7 @@ bool is_feasible(const SfbProgram& program, const SfbChoice& choice) {
 namespace {
 
 // By op: the least time of a way from the gradient to it, both included, and the update.
-std::vector<double> times_of_ways(const SfbProgram& program) {
+std::vector<double> times_of_ways(const SfbProblem& program) {
   const std::size_t ops = program.time.size();
   std::vector<std::vector<std::size_t>> makers(ops);
   for (const SfbTensor& tensor : program.tensors)
@@ -44,9 +44,9 @@ std::vector<double> times_of_ways(const SfbProgram& program) {
       if (tensor.maker >= 0)
         makers[static_cast<std::size_t>(reader)].push_back(static_cast<std::size_t>(tensor.maker));
   std::vector<double> way(ops, std::numeric_limits<double>::infinity());
-  std::vector<std::size_t> open = {SfbProgram::kGradient};
-  way[SfbProgram::kGradient] =
-      program.time[SfbProgram::kGradient] + program.time[SfbProgram::kUpdate];
+  std::vector<std::size_t> open = {SfbProblem::kGradient};
+  way[SfbProblem::kGradient] =
+      program.time[SfbProblem::kGradient] + program.time[SfbProblem::kUpdate];
   std::vector<char> done(ops, 0);
   while (!open.empty()) {
     const auto nearest =
@@ -65,13 +65,13 @@ std::vector<double> times_of_ways(const SfbProgram& program) {
 
 }  // namespace
 
-ReducedProgram reduce(const SfbProgram& program) {
+ReducedSfbProblem reduce(const SfbProblem& program) {
   const std::vector<double> way = times_of_ways(program);
-  ReducedProgram reduced;
+  ReducedSfbProblem reduced;
   reduced.program.gain = program.gain;
   std::vector<int> number(program.time.size(), -1);
   for (std::size_t i = 0; i < program.time.size(); ++i) {
-    if (i > SfbProgram::kUpdate && way[i] >= program.gain) continue;
+    if (i > SfbProblem::kUpdate && way[i] >= program.gain) continue;
     number[i] = static_cast<int>(reduced.kept.size());
     reduced.kept.push_back(static_cast<int>(i));
     reduced.program.time.push_back(program.time[i]);

@@ -1,5 +1,4 @@
-// The linear program of favourites.h for one piece of a graph, solved by Clp, Cbc's LP solver. A
-// door to Cbc beside that of core/program/sfb.
+// The linear program of favourites.h for one piece of a graph.
 #pragma once
 
 #include <optional>
@@ -7,7 +6,7 @@
 
 namespace strato::baechi {
 
-struct FavouriteProgram {
+struct FavouritePiece {
   struct Node {
     double time = 0;      // p
     double earliest = 0;  // start, by what is outside
@@ -26,8 +25,8 @@ struct FavouriteSolution {
   double makespan = 0;
 };
 
-// Returns nothing when Clp needs more iterations than it may; the same in each call. Safe from any
-// thread: every call has a model of its own, and prints nothing.
-std::optional<FavouriteSolution> solve(const FavouriteProgram& program);
+// Nothing when Clp needs more iterations than it may; the same in each call. Safe from any thread:
+// every call has a model of its own, and prints nothing.
+std::optional<FavouriteSolution> solve(const FavouritePiece& piece);
 
 }  // namespace strato::baechi

@@ -1,4 +1,4 @@
-#include "plugins/planners/search/exact/program.h"
+#include "plugins/planners/search/exact/formulation.h"
 
 #include <algorithm>
 #include <cmath>
@@ -13,7 +13,7 @@ namespace strato::exact {
 namespace {
 
 constexpr double kHorizon = 1000;
-constexpr double kFree = std::numeric_limits<double>::max();
+constexpr double kFree = LinearProgram::kInfinity;
 
 bool can_be_exchanged(const Cluster& cluster, DeviceId a, DeviceId b) {
   if (cluster.device(a).type != cluster.device(b).type) return false;
@@ -47,8 +47,8 @@ std::vector<std::vector<DeviceId>> equal_devices(const Cluster& cluster) {
   return classes;
 }
 
-Program::Program(const Dag& dag, const TransferTimes& transfers, const Cluster& cluster,
-                 Nanos horizon)
+Formulation::Formulation(const Dag& dag, const TransferTimes& transfers, const Cluster& cluster,
+                         Nanos horizon)
     : dag_(dag),
       transfers_(transfers),
       cluster_(cluster),
@@ -71,12 +71,12 @@ Program::Program(const Dag& dag, const TransferTimes& transfers, const Cluster& 
   add_makespan_rows();
 }
 
-double Program::time(NodeIndex node, std::size_t device) const {
+double Formulation::time(NodeIndex node, std::size_t device) const {
   return scaled(dag_.time(node, cluster_.device(DeviceId(device)).type));
 }
 
 // Numbered by their first nodes.
-void Program::find_classes() {
+void Formulation::find_classes() {
   std::vector<std::int32_t> of_group(static_cast<std::size_t>(dag_.colocation_count()), -1);
   for (std::size_t i = 0; i < node_count_; ++i) {
     const std::int32_t group = dag_.colocation(static_cast<NodeIndex>(i));
@@ -87,7 +87,7 @@ void Program::find_classes() {
   }
 }
 
-void Program::find_distances() {
+void Formulation::find_distances() {
   const auto shortest = [&](std::size_t node) {
     double least = kFree;
     for (std::size_t d = 0; d < devices_; ++d)
@@ -108,7 +108,7 @@ void Program::find_distances() {
     }
 }
 
-void Program::find_reachable() {
+void Formulation::find_reachable() {
   reaches_.assign(node_count_, std::vector<char>(node_count_, 0));
   for (std::size_t i = node_count_; i-- > 0;)
     for (const DagEdge& edge : dag_.successors(static_cast<NodeIndex>(i))) {
@@ -119,7 +119,7 @@ void Program::find_reachable() {
     }
 }
 
-void Program::list_columns() {
+void Formulation::list_columns() {
   placements_ = static_cast<int>(static_cast<std::size_t>(classes_) * devices_);
   int column = placements_;
   for (std::size_t i = 0; i < node_count_; ++i)
@@ -133,48 +133,35 @@ void Program::list_columns() {
     }
   first_start_ = column;
   makespan_ = column + static_cast<int>(node_count_);
-  lower_.assign(static_cast<std::size_t>(makespan_) + 1, 0);
-  upper_.assign(lower_.size(), 1);
+  program_.integers = first_start_;
+  for (int c = 0; c < makespan_; ++c) program_.add_column(0, 1);
+  program_.add_column(0, horizon_, 1);
   for (std::size_t i = 0; i < node_count_; ++i) {
     const auto at = static_cast<std::size_t>(start(static_cast<NodeIndex>(i)));
-    lower_[at] = std::min(head_[i], horizon_);
-    upper_[at] = std::max(horizon_ - tail_[i], lower_[at]);
+    program_.lower[at] = std::min(head_[i], horizon_);
+    program_.upper[at] = std::max(horizon_ - tail_[i], program_.lower[at]);
   }
-  for (std::size_t i = 0; i < node_count_; ++i) lower_.back() = std::max(lower_.back(), head_[i]);
-  upper_.back() = horizon_;
+  for (std::size_t i = 0; i < node_count_; ++i)
+    program_.lower.back() = std::max(program_.lower.back(), head_[i]);
 }
 
-void Program::add_row(std::vector<std::pair<int, double>> terms, double least, double most) {
-  std::ranges::sort(terms);
-  Row row{{}, least, most};
-  for (const auto& [column, factor] : terms) {
-    if (!row.terms.empty() && row.terms.back().first == column)
-      row.terms.back().second += factor;
-    else
-      row.terms.emplace_back(column, factor);
-  }
-  std::erase_if(row.terms, [](const auto& term) { return term.second == 0; });
-  rows_.push_back(std::move(row));
-}
-
-void Program::add_finish(std::vector<std::pair<int, double>>& terms, NodeIndex node,
-                         double sign) const {
+void Formulation::add_finish(LinearProgram::Terms& terms, NodeIndex node, double sign) const {
   terms.emplace_back(start(node), sign);
   for (std::size_t d = 0; d < devices_; ++d)
     terms.emplace_back(placement(class_of_[static_cast<std::size_t>(node)], d),
                        sign * time(node, d));
 }
 
-void Program::add_placement_rows() {
+void Formulation::add_placement_rows() {
   for (std::int32_t c = 0; c < classes_; ++c) {
-    std::vector<std::pair<int, double>> terms;
+    LinearProgram::Terms terms;
     for (std::size_t d = 0; d < devices_; ++d) terms.emplace_back(placement(c, d), 1);
-    add_row(std::move(terms), 1, 1);
+    program_.add_constraint(std::move(terms), 1, 1);
   }
 }
 
 // In parts of the device's memory. A class that is larger than a device is never there.
-void Program::add_memory_rows() {
+void Formulation::add_memory_rows() {
   std::vector<Bytes> memory(static_cast<std::size_t>(classes_));
   Bytes all;
   for (std::size_t i = 0; i < node_count_; ++i) {
@@ -184,39 +171,39 @@ void Program::add_memory_rows() {
   for (std::size_t d = 0; d < devices_; ++d) {
     const Bytes capacity = cluster_.gpu(DeviceId(d)).memory;
     if (all <= capacity) continue;
-    std::vector<std::pair<int, double>> terms;
+    LinearProgram::Terms terms;
     for (std::int32_t c = 0; c < classes_; ++c) {
       const Bytes needed = memory[static_cast<std::size_t>(c)];
-      if (needed > capacity) upper_[static_cast<std::size_t>(placement(c, d))] = 0;
+      if (needed > capacity) program_.upper[static_cast<std::size_t>(placement(c, d))] = 0;
       if (needed.value > 0) terms.emplace_back(placement(c, d), needed / capacity);
     }
-    add_row(std::move(terms), -kFree, 1);
+    program_.add_constraint(std::move(terms), -kFree, 1);
   }
 }
 
-void Program::add_symmetry_rows() {
+void Formulation::add_symmetry_rows() {
   for (const std::vector<DeviceId>& equal : equal_devices_)
     for (std::size_t k = 1; k < equal.size(); ++k)
       for (std::int32_t c = 0; c < classes_; ++c) {
-        std::vector<std::pair<int, double>> terms{{placement(c, equal[k].index()), -1}};
+        LinearProgram::Terms terms{{placement(c, equal[k].index()), -1}};
         for (std::int32_t earlier = 0; earlier < c; ++earlier)
           terms.emplace_back(placement(earlier, equal[k - 1].index()), 1);
-        add_row(std::move(terms), 0, kFree);
+        program_.add_constraint(std::move(terms), 0, kFree);
       }
 }
 
-void Program::add_edge_rows(NodeIndex from, const DagEdge& edge) {
+void Formulation::add_edge_rows(NodeIndex from, const DagEdge& edge) {
   const std::int32_t maker = class_of_[static_cast<std::size_t>(from)];
   const std::int32_t reader = class_of_[static_cast<std::size_t>(edge.node)];
   const auto row = [&] {
-    std::vector<std::pair<int, double>> terms{{start(edge.node), 1}};
+    LinearProgram::Terms terms{{start(edge.node), 1}};
     add_finish(terms, from, -1);
     return terms;
   };
-  add_row(row(), 0, kFree);
+  program_.add_constraint(row(), 0, kFree);
   if (maker == reader) return;
   for (std::size_t d = 0; d < devices_; ++d) {
-    std::vector<std::pair<int, double>> terms = row();
+    LinearProgram::Terms terms = row();
     double longest = 0;
     for (std::size_t e = 0; e < devices_; ++e) {
       const double transfer = scaled(transfers_.time(edge.edge, DeviceId(d), DeviceId(e)));
@@ -225,59 +212,58 @@ void Program::add_edge_rows(NodeIndex from, const DagEdge& edge) {
     }
     if (longest == 0) continue;
     terms.emplace_back(placement(maker, d), -longest);
-    add_row(std::move(terms), -longest, kFree);
+    program_.add_constraint(std::move(terms), -longest, kFree);
   }
 }
 
-bool Program::compete(NodeIndex a, NodeIndex b, std::size_t device) const {
+bool Formulation::compete(NodeIndex a, NodeIndex b, std::size_t device) const {
   return time(a, device) > 0 && time(b, device) > 0;
 }
 
-void Program::add_order_rows() {
+void Formulation::add_order_rows() {
   for (std::size_t k = 0; k < orders_.size(); k += 2) {
     const Order& there = orders_[k];
     const Order& back = orders_[k + 1];
     const std::int32_t a = class_of_[static_cast<std::size_t>(there.first)];
     const std::int32_t b = class_of_[static_cast<std::size_t>(there.second)];
-    add_row({{there.column, 1}, {back.column, 1}}, 0, 1);
+    program_.add_constraint({{there.column, 1}, {back.column, 1}}, 0, 1);
     for (std::size_t d = 0; d < devices_; ++d) {
       if (!compete(there.first, there.second, d)) continue;
-      std::vector<std::pair<int, double>> terms{
-          {there.column, 1}, {back.column, 1}, {placement(a, d), -1}};
+      LinearProgram::Terms terms{{there.column, 1}, {back.column, 1}, {placement(a, d), -1}};
       if (a != b) terms.emplace_back(placement(b, d), -1);
-      add_row(std::move(terms), a == b ? 0 : -1, kFree);
+      program_.add_constraint(std::move(terms), a == b ? 0 : -1, kFree);
     }
   }
   for (const Order& order : orders_) {
     // f[i] is at most horizon - tail(i), s[j] at least head(j).
     const double m = std::max(0.0, horizon_ - tail_[static_cast<std::size_t>(order.first)] -
                                        head_[static_cast<std::size_t>(order.second)]);
-    std::vector<std::pair<int, double>> terms{{start(order.second), 1}, {order.column, -m}};
+    LinearProgram::Terms terms{{start(order.second), 1}, {order.column, -m}};
     add_finish(terms, order.first, -1);
-    add_row(std::move(terms), -m, kFree);
+    program_.add_constraint(std::move(terms), -m, kFree);
   }
 }
 
-void Program::add_makespan_rows() {
+void Formulation::add_makespan_rows() {
   for (std::size_t i = 0; i < node_count_; ++i) {
-    std::vector<std::pair<int, double>> terms{{makespan_, 1}};
+    LinearProgram::Terms terms{{makespan_, 1}};
     add_finish(terms, static_cast<NodeIndex>(i), -1);
-    add_row(std::move(terms), tail_[i], kFree);
+    program_.add_constraint(std::move(terms), tail_[i], kFree);
   }
   for (std::size_t d = 0; d < devices_; ++d) {
-    std::vector<std::pair<int, double>> terms{{makespan_, 1}};
+    LinearProgram::Terms terms{{makespan_, 1}};
     for (std::size_t i = 0; i < node_count_; ++i)
       terms.emplace_back(placement(class_of_[i], d), -time(static_cast<NodeIndex>(i), d));
-    add_row(std::move(terms), 0, kFree);
+    program_.add_constraint(std::move(terms), 0, kFree);
   }
 }
 
-std::vector<double> Program::solution_of(const Schedule& schedule) const {
+std::vector<double> Formulation::solution_of(const Schedule& schedule) const {
   std::vector<std::size_t> rank(devices_), next(equal_devices_.size(), 0);
   for (std::size_t k = 0; k < equal_devices_.size(); ++k)
     for (const DeviceId device : equal_devices_[k]) rank[device.index()] = k;
   std::map<DeviceId, DeviceId> renamed;
-  std::vector<double> solution(lower_.size(), 0);
+  std::vector<double> solution(static_cast<std::size_t>(program_.columns()), 0);
   for (std::size_t i = 0; i < node_count_; ++i) {  // classes are numbered by their first nodes
     const std::size_t k = rank[schedule.device[i].index()];
     if (!renamed.contains(schedule.device[i]))
@@ -300,7 +286,7 @@ std::vector<double> Program::solution_of(const Schedule& schedule) const {
   return solution;
 }
 
-Program::Choice Program::choice_of(std::span<const double> solution) const {
+Formulation::Choice Formulation::choice_of(std::span<const double> solution) const {
   Choice choice;
   for (std::size_t i = 0; i < node_count_; ++i) {
     std::size_t best = 0;
@@ -318,7 +304,7 @@ Program::Choice Program::choice_of(std::span<const double> solution) const {
   return choice;
 }
 
-Nanos Program::bound_of(double objective) const {
+Nanos Formulation::bound_of(double objective) const {
   constexpr double kTolerance = 1e-6;
   const double nanos = objective * (1 - kTolerance) / scale_;
   return Nanos(static_cast<std::int64_t>(std::floor(std::max(0.0, nanos))));

@@ -23,27 +23,20 @@
 #include <utility>
 #include <vector>
 
+#include "core/linear/linear_program.h"
 #include "core/schedule/dag/transfer_times.h"
 #include "core/schedule/list/schedule.h"
 
 namespace strato::exact {
 
-struct Row {
-  std::vector<std::pair<int, double>> terms;  // column, coefficient; ascending by column
-  double least = 0, most = 0;
-};
-
-class Program {
+// The program of one dag on one cluster, and what its columns say.
+class Formulation {
  public:
-  // The program has all schedules that take no longer than `horizon`.
-  Program(const Dag& dag, const TransferTimes& transfers, const Cluster& cluster, Nanos horizon);
+  // Of all schedules that take no longer than `horizon`.
+  Formulation(const Dag& dag, const TransferTimes& transfers, const Cluster& cluster,
+              Nanos horizon);
 
-  int columns() const { return static_cast<int>(lower_.size()); }
-  int integers() const { return makespan_ - static_cast<int>(node_count_); }  // the first columns
-  const std::vector<double>& lower() const { return lower_; }
-  const std::vector<double>& upper() const { return upper_; }
-  const std::vector<Row>& rows() const { return rows_; }
-  int makespan() const { return makespan_; }  // the column to minimise
+  const LinearProgram& program() const { return program_; }
   bool is_placement(int column) const { return column < placements_; }
 
   // A schedule as a solution (devices renamed among equals, as the program wants them), and what
@@ -78,8 +71,7 @@ class Program {
   void add_edge_rows(NodeIndex from, const DagEdge& edge);
   void add_order_rows();
   void add_makespan_rows();
-  void add_row(std::vector<std::pair<int, double>> terms, double least, double most);
-  void add_finish(std::vector<std::pair<int, double>>& terms, NodeIndex node, double sign) const;
+  void add_finish(LinearProgram::Terms& terms, NodeIndex node, double sign) const;
 
   const Dag& dag_;
   const TransferTimes& transfers_;
@@ -93,8 +85,7 @@ class Program {
   std::vector<Order> orders_;
   int placements_ = 0, first_start_ = 0, makespan_ = 0;
   std::int32_t classes_ = 0;
-  std::vector<double> lower_, upper_;
-  std::vector<Row> rows_;
+  LinearProgram program_;
 };
 
 // Devices that can be exchanged: of one type, and with the same paths to all others. Each

@@ -1,0 +1,34 @@
+// Mixed-integer programs, solved by Cbc. Safe from any thread: every call has a model of its own,
+// and prints nothing.
+#pragma once
+
+#include <limits>
+#include <stop_token>
+#include <vector>
+
+#include "core/linear/linear_program.h"
+
+namespace strato {
+
+struct IntegerSearch {
+  double seconds = 10;  // elapsed
+  std::stop_token stop;
+  // For hard programs: the relaxation is solved on its own first, then cuts and heuristics help.
+  bool thorough = false;
+  std::vector<double> start;    // a solution to begin with, by column; empty: none is known
+  std::vector<int> priorities;  // of branching, by integer column: low ones first; empty: equal
+};
+
+struct IntegerSolution {
+  std::vector<double> values;  // by column; empty: none was found
+  // The values are optimal, or nothing is better than the start; without either there is none.
+  bool proven = false;
+  // No solution has a smaller objective.
+  double bound = -std::numeric_limits<double>::infinity();
+};
+
+// When it ends before its time, the result depends on program, start and priorities alone: of
+// several optima any, the same in each call.
+IntegerSolution solve_integer(const LinearProgram& program, const IntegerSearch& search);
+
+}  // namespace strato
