@@ -12,17 +12,15 @@
 // node on that is ordered or placed differently; the result is the same as from scratch.
 #pragma once
 
-#include <cstdint>
-#include <optional>
 #include <span>
 #include <vector>
 
 #include "core/schedule/dag/editable_dag.h"
 #include "core/schedule/dag/pair_times.h"
-#include "core/schedule/list/idle_gaps.h"
+#include "core/schedule/list/dpos_order.h"
+#include "core/schedule/list/dpos_placer.h"
 #include "core/schedule/list/schedule.h"
 #include "core/schedule/list/steps.h"
-#include "core/sim/explain/critical_path.h"
 
 namespace strato {
 
@@ -38,14 +36,13 @@ class Dpos {
   // Refers to the cluster and the cost model. Not thread safe.
   Dpos(const Dag& dag, const Cluster& cluster, const CostModel& cost, const DposOptions& options);
   Dpos(const Dpos&) = delete;
-  Dpos& operator=(const Dpos&) = delete;
 
   const EditableDag& dag() const { return dag_; }
-  Nanos makespan() const { return last_.makespan; }
-  bool fits() const { return last_.fits; }
-  Nanos rank(NodeIndex node) const { return rank_[static_cast<std::size_t>(node)]; }
-  std::span<const NodeIndex> order() const { return order_; }  // of placing: L
-  std::span<const NodeIndex> critical_path() const { return path_; }
+  Nanos makespan() const { return result_.makespan; }
+  bool fits() const { return result_.fits; }
+  Nanos rank(NodeIndex node) const { return order_.rank(node); }
+  std::span<const NodeIndex> order() const { return order_.order(); }  // of placing: L
+  std::span<const NodeIndex> critical_path() const { return order_.path(); }
   DeviceId device(NodeIndex node) const { return placed(node).device; }
   Nanos start(NodeIndex node) const { return placed(node).start; }
   Nanos finish(NodeIndex node) const { return placed(node).finish; }
@@ -61,111 +58,73 @@ class Dpos {
   Bytes transfer_bytes(const EditableDag::Half& half) const { return transfers_.bytes(half.row); }
   std::span<const DeviceId> devices() const { return devices_; }
 
-  struct Trial {
-    Nanos makespan;  // where it was given up: at least `limit`
+  struct EditedSchedule {
+    Nanos makespan;  // where it was given up: at least the limit
     bool fits = true;
     std::size_t ranked = 0, placed = 0;  // nodes that were looked at again
   };
-  // Tells what the schedule would be, and gives up when it cannot be below `limit`.
-  Trial trial(const DagEdit& edit, Nanos limit = Nanos::max());
+  // What the schedule would be; given up when it cannot be below `limit`.
+  EditedSchedule trial(const DagEdit& edit, Nanos limit = Nanos::max());
   void take(const DagEdit& edit);
 
-  // Returns the steps, with the times at which every candidate could run the node.
-  std::vector<PlanningSteps::Step> steps();
-  // Returns the schedule of the nodes that are there, numbered as dag().dag() numbers them.
+  // With the times at which every candidate could run the node.
+  std::vector<PlanningSteps::Step> steps() const;
+  // Of the nodes that are there, numbered as dag().dag() numbers them.
   Schedule schedule() const;
 
  private:
-  struct Placed {
-    Nanos start, finish;
-    DeviceId device;
-  };
-  struct State {
-    std::vector<IdleGaps> idle;      // by device
-    std::vector<Bytes> left;         // by device
-    std::vector<DeviceId> group_at;  // by co-location group
-    DeviceId path_device;
-    Nanos makespan;
-    bool fits = true;
-  };
   struct Checkpoint {
     std::size_t place;  // in the order: before it
-    State state;
+    PartialSchedule state;
   };
-  struct Choice {  // of a critical-path device
+  // The critical path's device was chosen here, with this memory left.
+  struct Choice {
     std::size_t place;
     DeviceId device;
     std::vector<Bytes> left;
     std::vector<DeviceId> group_at;
   };
-  struct Change {                    // what an edit does to the order
-    std::vector<NodeIndex> changed;  // with another rank, removed, or added
-    std::vector<NodeIndex> tail;     // the order from `place` on
-    std::vector<NodeIndex> path;
-    std::size_t place = 0;    // the order is as before up to here
-    std::size_t restart = 0;  // and the schedule up to here
-    std::size_t ranked = 0;
-  };
+  // One run over the order, from `restart` on.
   struct Run {
-    std::span<const NodeIndex> tail;  // the order from `first` on
-    std::size_t first = 0;
-    std::size_t restart = 0;
+    std::span<const NodeIndex> head;  // the order before `tail`
+    std::span<const NodeIndex> tail;
     std::span<const NodeIndex> path;
+    std::size_t restart = 0;
     Nanos limit = Nanos::max();
-    bool keep = false;  // checkpoints and choices
-    std::vector<PlanningSteps::Step>* steps = nullptr;
 
-    std::size_t end() const { return first + tail.size(); }
+    std::size_t end() const { return head.size() + tail.size(); }
+    NodeIndex node(std::size_t place) const {
+      return place < head.size() ? head[place] : tail[place - head.size()];
+    }
+  };
+  struct Ran {
+    PartialSchedule schedule;
+    std::size_t placed = 0;
+  };
+  // What a run leaves for the next ones to begin with.
+  struct Trace {
+    std::vector<Checkpoint> checkpoints;  // ascending
+    std::vector<Choice> choices;          // ascending
   };
 
-  const Placed& placed(NodeIndex node) const { return placed_[static_cast<std::size_t>(node)]; }
-  bool before(NodeIndex a, Nanos rank_a, NodeIndex b, Nanos rank_b) const {
-    return rank_a != rank_b ? rank_a > rank_b : dag_.key(a) < dag_.key(b);
-  }
-  State empty_state() const;
-  void grow();
-  Nanos longest_time(NodeIndex node) const;
-  Nanos rank_from_successors(NodeIndex node) const;
-  void rank_all();
-  std::vector<NodeIndex> path_from(NodeIndex entry) const;
-  Change change(const DagEdit& edit);
-  void rank_again(const DagEdit& edit, std::span<const NodeIndex> touched, std::size_t old_size,
-                  Change& change);
-  void order_again(std::span<const NodeIndex> touched, Change& change);
-  void find_restart(Change& change);
-  void restart_before_group(std::int32_t group, Change& change) const;
-  void forget(const Change& change, std::size_t old_size);
-
-  Bytes need(NodeIndex node, const std::vector<DeviceId>& group_at) const;
-  DeviceId choose_path_device(std::span<const NodeIndex> remaining, const State& state) const;
-  DeviceId emptiest(const State& state) const;
-  void find_ready(NodeIndex node, std::span<const Placed> placed);
-  DeviceId select(NodeIndex node, std::span<const NodeIndex> remaining, std::size_t place,
-                  State& state, const Run& run, PlanningSteps::Why& why);
-  DeviceId earliest_finish(NodeIndex node, const State& state) const;
-  void put(NodeIndex node, State& state, const Placed& placed) const;
-  State resume(const Run& run, std::span<const Placed> placed) const;
-  State run(const Run& run, std::vector<Placed>& placed, std::size_t& count);
-  NodeIndex node_at(const Run& run, std::size_t place) const {
-    return place < run.first ? order_[place] : run.tail[place - run.first];
-  }
-  void record(NodeIndex node, const State& state, PlanningSteps::Why why, const Placed& placed,
-              std::vector<PlanningSteps::Step>& steps) const;
+  const PlacedNode& placed(NodeIndex node) const { return placed_[static_cast<std::size_t>(node)]; }
+  OrderRevision revise(const DagEdit& edit);
+  void limit_restart(const DagEdit& edit, OrderRevision& revision) const;
+  PartialSchedule resume(const Run& run, std::span<const PlacedNode> placed) const;
+  Ran run(const Run& run, std::vector<PlacedNode>& placed, Trace* trace,
+          std::vector<PlanningSteps::Step>* steps) const;
+  void run_and_keep(std::size_t restart);
 
   const Cluster& cluster_;
   DposOptions options_;
   std::vector<DeviceId> devices_;
   PairTimes transfers_;
   EditableDag dag_;
-  std::vector<Nanos> rank_, old_rank_;   // by node; old: before the edit that is tried
-  std::vector<char> changed_, on_path_;  // by node
-  std::vector<std::int32_t> place_;      // in order_, by node
-  std::vector<NodeIndex> order_, path_;
-  std::vector<Placed> placed_, trial_placed_;
-  std::vector<Checkpoint> checkpoints_;  // of the schedule, ascending
-  std::vector<Choice> choices_;
-  State last_;
-  std::vector<Nanos> ready_;  // of one node, by device
+  DposOrder order_;
+  DposPlacer placer_;
+  std::vector<PlacedNode> placed_, trial_placed_;  // by node; a trial's memory is used again
+  Trace trace_;
+  PartialSchedule result_;
 };
 
 }  // namespace strato

@@ -91,7 +91,7 @@ TEST(Dpos, edits_are_as_from_scratch) {
       const DagEdit edit = random_split(random, dpos, kind);
       const Schedule before = dpos.schedule();
       const Nanos makespan = dpos.makespan();
-      const Dpos::Trial trial = dpos.trial(edit);
+      const Dpos::EditedSchedule trial = dpos.trial(edit);
       expect_same(before, dpos.schedule(), where);
       ASSERT_EQ(dpos.makespan(), makespan) << where;
       ASSERT_GE(dpos.trial(edit, trial.makespan).makespan, trial.makespan) << where;

@@ -66,7 +66,7 @@ class Splitter {
   }
 
   void try_one(Split split) {
-    const Dpos::Trial trial =
+    const Dpos::EditedSchedule trial =
         plan_.dpos->trial(split.edit, std::min(least_, plan_.dpos->makespan()));
     placed_ += trial.placed + trial.ranked;
     if (plan_.dpos->fits() && !trial.fits) return;

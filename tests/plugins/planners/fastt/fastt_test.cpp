@@ -115,7 +115,7 @@ TEST(FastT, splits_keep_schedules_valid) {
         split = split_axis(problem, made.graph.nodes, *made.dpos, made.graph.of_op[op], axes[0], 2);
       }
       if (!split) continue;
-      const Dpos::Trial trial = made.dpos->trial(split->edit);
+      const Dpos::EditedSchedule trial = made.dpos->trial(split->edit);
       made.dpos->take(split->edit);
       EXPECT_EQ(made.dpos->makespan(), trial.makespan);
       for (const NodeIndex gone : split->edit.removed) std::erase(made.graph.of_op[op], gone);
